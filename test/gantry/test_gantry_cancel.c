@@ -10,40 +10,18 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#define ARENA_LEN (UINT64_C(1) << 18)
-#define PIECE     64
-#define N         12
+#include "gantry_arena.h"
 
-static struct gantry *g;
-static uint8_t *src, *dst, *broken;
-static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+#define N 12
 
-/* Piece i of src to piece i of dst. */
 static struct gantry_desc
 copy_of(uint32_t i, uint64_t cookie)
 {
-	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
-
-	d.cookie = cookie;
-	return d;
-}
-
-static void
-reset_pieces(uint64_t seed)
-{
-	env_fill(src, ARENA_LEN, seed);
-	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
-}
-
-static bool
-is_moved(uint32_t i)
-{
-	return env_is_moved(src + i * PIECE, dst + i * PIECE, PIECE);
+	return WITH(arena_copy(i), cookie, cookie);
 }
 
 static void
@@ -69,7 +47,7 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 	uint32_t cookie, i;
 
 	for (cookie = 0; cookie < 4; cookie++) {
-		reset_pieces(cookie);
+		arena_reset(cookie);
 		for (i = 0; i < N; i++)
 			desc[i] = copy_of(i, i % 3);
 		desc[4].flags = GANTRY_DESC_FENCE;
@@ -83,7 +61,7 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 			bool cancelled = i >= 4 && i % 3 == cookie;
 
 			check_comp(&comp[i], &desc[i], cancelled ? GANTRY_CANCELLED : GANTRY_OK);
-			CHECK_EQ(is_moved(i), !cancelled);
+			CHECK_EQ(arena_is_moved(i), !cancelled);
 			n_cancelled += cancelled;
 		}
 		CHECK_EQ(env_stats(q).by_status[GANTRY_CANCELLED], n_cancelled);
@@ -103,7 +81,7 @@ all_that_wait_may_be_cancelled_whatever_they_are(void)
 
 	/* More rounds than slots: what a slot held in the last lap does not matter. */
 	for (round = 0; round < 5; round++) {
-		reset_pieces(round);
+		arena_reset(round);
 		for (i = 0; i < 7; i++)
 			desc[i] = copy_of(i, i == 0 ? 1 : 2);
 		desc[1].flags = desc[4].flags = GANTRY_DESC_FENCE;
@@ -115,7 +93,7 @@ all_that_wait_may_be_cancelled_whatever_they_are(void)
 		env_collect(q, comp, 7);
 		for (i = 0; i < 7; i++) {
 			check_comp(&comp[i], &desc[i], i == 0 ? GANTRY_OK : GANTRY_CANCELLED);
-			CHECK_EQ(is_moved(i), i == 0);
+			CHECK_EQ(arena_is_moved(i), i == 0);
 		}
 	}
 	env_queue_done(q);
@@ -131,7 +109,7 @@ what_the_hardware_has_is_not_cancelled(void)
 	uint64_t max_len = q->conn[GANTRY_CONN_OWN].max_len;
 
 	CHECK(room <= 127);
-	reset_pieces(1);
+	arena_reset(1);
 	/* The send queue has room for one WQE when the long copy begins; it is issued in part. */
 	for (i = 0; i < room; i++)
 		desc[i] = copy_of(i, 1);
@@ -158,7 +136,7 @@ a_cancelled_fence_holds_nothing_back(void)
 	struct gantry_desc desc[3] = {copy_of(0, 0), copy_of(1, 1), copy_of(2, 2)};
 	struct gantry_comp comp[3];
 
-	reset_pieces(1);
+	arena_reset(1);
 	desc[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	CHECK_EQ(env_stats(q).wqes, 1);
@@ -178,11 +156,11 @@ copies_that_wait_for_a_repair_are_cancelled(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_desc desc[4] = {env_copy(broken, dst, PIECE), copy_of(1, 5), copy_of(2, 5),
+	struct gantry_desc desc[4] = {env_copy(broken, dst, piece), copy_of(1, 5), copy_of(2, 5),
 		copy_of(3, 6)};
 	struct gantry_comp comp[4];
 
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	env_collect(q, comp, 1);
@@ -196,7 +174,7 @@ copies_that_wait_for_a_repair_are_cancelled(void)
 	check_comp(&comp[1], &desc[1], GANTRY_OK);
 	check_comp(&comp[2], &desc[2], GANTRY_CANCELLED);
 	check_comp(&comp[3], &desc[3], GANTRY_OK);
-	CHECK(is_moved(1) && !is_moved(2) && is_moved(3));
+	CHECK(arena_is_moved(1) && !arena_is_moved(2) && arena_is_moved(3));
 	env_queue_done(q);
 }
 
@@ -215,15 +193,11 @@ int
 main(int argc, char **argv)
 {
 	env_init(0);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	/* So that a long copy is a few WQEs. */
 	g->info.max_copy_len = 1024;
-	src = env_mem(g, ARENA_LEN, 0, &src_mem);
-	dst = env_mem(g, ARENA_LEN, 0, &dst_mem);
-	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
-	env_break(broken_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	env_mend(broken_mem);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+	piece = 64;
+	arena_break();
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

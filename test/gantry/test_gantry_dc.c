@@ -21,25 +21,21 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
 #include "gantry_watch.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
-#define N_PEERS   64
+#include "gantry_arena.h"
+
+#define N_PEERS 64
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER true
 #else
 #define UNDER_SANITIZER false
 #endif
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 static const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
 
@@ -567,12 +563,12 @@ a_layout_is_gathered_and_scattered(void)
 		}
 		submit_all(a, desc, comp, 24);
 		for (i = 0; i < 24 * 8; i++) {
-			uint32_t d = i / 8, piece = i % 8;
-			const uint8_t *from = d % 4 == 3 ? src + d + piece * 1000
-							 : src + d % 3 * 8 + piece * 2000;
+			uint32_t d = i / 8, part = i % 8;
+			const uint8_t *from =
+				d % 4 == 3 ? src + d + part * 1000 : src + d % 3 * 8 + part * 2000;
 
 			CHECK_EQ(comp[d].status, GANTRY_OK);
-			CHECK(memcmp(dst + d * 8192 + piece * 1000, from, 1000) == 0);
+			CHECK(memcmp(dst + d * 8192 + part * 1000, from, 1000) == 0);
 		}
 		CHECK_EQ(env_stats(a).layout_misses, 3 + k * 4);
 		CHECK_EQ(env_stats(a).layout_hits, 15 + k * 16);
@@ -1566,18 +1562,9 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	const unsigned int remote =
-		GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC;
-
 	env_init(1);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	env_need(g, ENV_DC);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	env_fill(src, ARENA_LEN, 1);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, remote, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, remote, &dst_mem), 0);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

@@ -18,51 +18,13 @@
 #include <rte_log.h>
 
 #include "gantry_engine.h"
-#include "gantry_env.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
-#define PIECE     UINT64_C(4096)
-#define N_PIECES  64
-#define N_ROUNDS  8
+#include "gantry_arena.h"
 
-static struct gantry *g;
-static uint8_t *src, *dst, *broken;
-static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
-
-static struct gantry_desc
-copy_of(uint32_t i)
-{
-	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
-
-	d.cookie = i;
-	return d;
-}
-
-static struct gantry_desc
-write_of(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = copy_of(i);
-
-	d.op = GANTRY_OP_WRITE;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
-static void
-reset_pieces(uint64_t seed)
-{
-	env_fill(src, ARENA_LEN, seed);
-	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
-}
-
-static bool
-is_moved(uint32_t i)
-{
-	return env_is_moved(src + i * PIECE, dst + i * PIECE, PIECE);
-}
+#define N_PIECES 64
+#define N_ROUNDS 8
 
 /* ------------------------------------------------------------------ keys and bounds */
 
@@ -74,24 +36,24 @@ static void refused_there(struct gantry_desc (*spoil)(struct gantry_desc d))
 	struct gantry_comp comp[3];
 	uint16_t pa, pb;
 
-	reset_pieces(1);
+	arena_reset(1);
 	env_connect(q, &pa, q, &pb);
-	desc[0] = write_of(0, pa);
-	desc[1] = spoil(write_of(1, pa));
-	desc[2] = write_of(2, pb);
+	desc[0] = arena_write(0, pa);
+	desc[1] = spoil(arena_write(1, pa));
+	desc[2] = arena_write(2, pb);
 	env_do(q, desc, comp, 3);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
 	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
 	/* pb is the other end of this connection, which may have failed too. */
 	CHECK(comp[2].status == GANTRY_OK || comp[2].status == GANTRY_FLUSHED ||
 		comp[2].status == GANTRY_QP_EVENT);
-	CHECK(is_moved(0) && !is_moved(1));
+	CHECK(arena_is_moved(0) && !arena_is_moved(1));
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_connect(q, &pa, q, &pb);
-	CHECK_EQ(env_do_one(q, write_of(3, pa)), GANTRY_OK);
-	CHECK_EQ(env_do_one(q, copy_of(4)), GANTRY_OK);
-	CHECK(is_moved(3) && is_moved(4));
+	CHECK_EQ(env_do_one(q, arena_write(3, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_copy(4)), GANTRY_OK);
+	CHECK(arena_is_moved(3) && arena_is_moved(4));
 	env_queue_done(q);
 }
 
@@ -104,7 +66,7 @@ with_wrong_key(struct gantry_desc d)
 static struct gantry_desc
 beyond_the_end(struct gantry_desc d)
 {
-	return WITH(d, dst, (uintptr_t)dst + ARENA_LEN - PIECE / 2);
+	return WITH(d, dst, (uintptr_t)dst + ARENA_LEN - piece / 2);
 }
 
 static void
@@ -127,16 +89,15 @@ a_wrong_key_of_its_own_stops_a_queue_once(void)
 	struct gantry_comp comp[N_PIECES];
 	uint32_t i;
 
-	reset_pieces(2);
+	arena_reset(2);
+	arena_break();
 	for (i = 0; i < N_PIECES; i++)
-		desc[i] = i % 20 == 5 ? WITH(copy_of(i), src, (uintptr_t)broken) : copy_of(i);
-	env_break(broken_mem);
+		desc[i] = i % 20 == 5 ? arena_failing_copy(i) : arena_copy(i);
 	env_do(q, desc, comp, N_PIECES);
-	env_mend(broken_mem);
 	for (i = 0; i < N_PIECES; i++) {
 		CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[i].status, i % 20 == 5 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
-		CHECK_EQ(is_moved(i), i % 20 != 5);
+		CHECK_EQ(arena_is_moved(i), i % 20 != 5);
 	}
 	CHECK_EQ(env_stats(q).recoveries, 3);
 	env_queue_done(q);
@@ -159,15 +120,15 @@ connect_with(struct gantry_queue *q, const struct gantry_path *path, uint16_t *p
 static void
 a_message_waits_for_its_receive(void)
 {
-	const struct gantry_recv recv = {.cookie = 9, .addr = (uintptr_t)dst, .len = PIECE};
+	const struct gantry_recv recv = {.cookie = 9, .addr = (uintptr_t)dst, .len = piece};
 	struct gantry_queue *q = env_queue(g, 16);
-	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = PIECE};
+	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = piece};
 	struct gantry_recv_comp got = {0};
 	struct gantry_comp comp;
 	uint16_t pa, pb;
 	uint64_t end;
 
-	reset_pieces(3);
+	arena_reset(3);
 	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1}, &pa, &pb);
 	desc.peer = pa;
 	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
@@ -180,8 +141,8 @@ a_message_waits_for_its_receive(void)
 		env_pump();
 	CHECK_EQ(got.status, GANTRY_OK);
 	CHECK_EQ(got.cookie, 9);
-	CHECK_EQ(got.len, PIECE);
-	CHECK(is_moved(0));
+	CHECK_EQ(got.len, piece);
+	CHECK(arena_is_moved(0));
 	env_queue_done(q);
 }
 
@@ -189,13 +150,13 @@ static void
 a_message_without_a_receive_ends_when_its_retries_end(void)
 {
 	struct gantry_queue *q = env_queue(g, 16);
-	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = PIECE};
+	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = piece};
 	uint16_t pa, pb;
 
 	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1, .rnr_retries = 2}, &pa, &pb);
 	desc.peer = pa;
 	CHECK_EQ(env_do_one(q, desc), GANTRY_UNREACHABLE);
-	CHECK_EQ(env_do_one(q, copy_of(1)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
 	env_queue_done(q);
 }
 
@@ -205,11 +166,11 @@ a_peer_that_is_gone_is_not_reached(void)
 	struct gantry_queue *q = env_queue(g, 16);
 	uint16_t pa, pb;
 
-	reset_pieces(4);
+	arena_reset(4);
 	connect_with(q, &(struct gantry_path){.timeout = 8, .retries = 2}, &pa, &pb);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
-	CHECK_EQ(env_do_one(q, write_of(0, pa)), GANTRY_UNREACHABLE);
-	CHECK(!is_moved(0));
+	CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_UNREACHABLE);
+	CHECK(!arena_is_moved(0));
 	env_queue_done(q);
 }
 
@@ -229,9 +190,9 @@ disturb(void (*what)(struct gantry_conn *own))
 	uint32_t i, round;
 
 	for (round = 0; round < N_ROUNDS; round++) {
-		reset_pieces(round);
+		arena_reset(round);
 		for (i = 0; i < N_PIECES; i++)
-			desc[i] = copy_of(i);
+			desc[i] = arena_copy(i);
 		/* One by one, so that each asks for a completion. */
 		for (i = 0; i < N_PIECES / 2; i++)
 			CHECK_EQ(gantry_submit(q, desc + i, 1), 1);
@@ -241,9 +202,9 @@ disturb(void (*what)(struct gantry_conn *own))
 		for (i = 0; i < N_PIECES; i++) {
 			CHECK_EQ(comp[i].cookie, i);
 			CHECK_EQ(comp[i].status, GANTRY_OK);
-			CHECK(is_moved(i));
+			CHECK(arena_is_moved(i));
 		}
-		CHECK_EQ(env_do_one(q, copy_of(0)), GANTRY_OK);
+		CHECK_EQ(env_do_one(q, arena_copy(0)), GANTRY_OK);
 	}
 	recoveries = env_stats(q).recoveries;
 	env_queue_done(q);
@@ -326,11 +287,8 @@ main(int argc, char **argv)
 		argc -= 2;
 	}
 	env_init(0);
-	CHECK_EQ(gantry_create(&conf, &g), 0);
+	arena_create(&conf);
+	piece = 4096;
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

@@ -13,55 +13,20 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_queue.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
+#include "gantry_arena.h"
+
 #define MAX_BURST 64
 
 /* MLX5_CQE_SYNDROME_*, with the values of mlx5dv.h and ibv_poll_cq(3). */
 #define SYNDROME_LOCAL_PROT    0x04
 #define SYNDROME_REMOTE_ACCESS 0x13
 
-static struct gantry *g;
 static bool mmo;
-static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
-static uint8_t *src, *dst, *broken, *closed;
-static struct gantry_mem *src_mem, *dst_mem, *broken_mem, *closed_mem;
 
-/* Piece i of src to piece i of dst. */
-static struct gantry_desc
-good_copy(uint32_t i)
-{
-	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
-
-	d.cookie = i;
-	return d;
-}
-
-/* A copy from memory whose key the device no longer knows. */
-static struct gantry_desc
-failing_copy(uint32_t i)
-{
-	struct gantry_desc d = env_copy(broken, dst + i * piece, piece);
-
-	d.cookie = i;
-	return d;
-}
-
-static struct gantry_desc
-good_write(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = good_copy(i);
-
-	d.op = GANTRY_OP_WRITE;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
-/* Piece i of dst has the bytes of src if moved[i], else those of reset_pieces(). */
+/* Piece i of dst has the bytes of src if moved[i], else ENV_UNTOUCHED. */
 static void
 check_pieces(const bool *moved, uint32_t n)
 {
@@ -69,13 +34,6 @@ check_pieces(const bool *moved, uint32_t n)
 
 	for (i = 0; i < n; i++)
 		CHECK_EQ(env_is_moved(src + i * piece, dst + i * piece, piece), moved[i]);
-}
-
-static void
-reset_pieces(uint64_t seed)
-{
-	env_fill(src, ARENA_LEN, seed);
-	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 }
 
 /* ------------------------------------------------------------------ copies */
@@ -90,9 +48,9 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 	uint32_t at, i, replays = 0;
 
 	for (at = 0; at < 8; at++) {
-		reset_pieces(at);
+		arena_reset(at);
 		for (i = 0; i < 8; i++)
-			desc[i] = i == at ? failing_copy(i) : good_copy(i);
+			desc[i] = i == at ? arena_failing_copy(i) : arena_copy(i);
 		CHECK_EQ(gantry_submit(q, desc, 8), 8);
 		env_collect(q, comp, 8);
 		for (i = 0; i < 8; i++) {
@@ -121,7 +79,7 @@ a_destination_that_is_refused_is_a_local_error_by_any_path(void)
 	env_do(q, &desc, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp.syndrome, mmo ? SYNDROME_LOCAL_PROT : SYNDROME_REMOTE_ACCESS);
-	CHECK_EQ(env_do_one(q, good_copy(0)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_copy(0)), GANTRY_OK);
 	env_queue_done(q);
 }
 
@@ -165,7 +123,7 @@ every_syndrome_has_its_status_and_is_reported(void)
 			snprintf(line, sizeof(line), "complete syndrome=0x%02x vendor=0x%02x",
 				rows[i].syndrome, vendor);
 			CHECK_EQ(softhca_fault(line), 0);
-			desc = to_peer ? good_write(1, pa) : good_copy(1);
+			desc = to_peer ? arena_write(1, pa) : arena_copy(1);
 			env_do(q, &desc, &comp, 1);
 			CHECK_EQ(softhca_faults_left(), 0);
 			CHECK_EQ(comp.status, to_peer ? rows[i].of_peer : of_own);
@@ -297,13 +255,13 @@ the_log_names_the_connection_and_decodes_the_wqe(void)
 	env_connect(q, &pa, q, &pb);
 	CHECK_EQ(pb, 1);
 	CHECK_EQ(rte_openlog_stream(log), 0);
-	d = good_write(0, pb);
+	d = arena_write(0, pb);
 	d.remote_key ^= 0x7700;
 	CHECK_EQ(env_do_one(q, d), GANTRY_REMOTE_ACCESS);
 	CHECK_EQ(count_lines(log, "gantry: peer 1: remote access error (syndrome 0x13"), 1);
 	CHECK_EQ(count_lines(log, "RDMA_WRITE"), 1);
 	CHECK_EQ(count_lines(log, "gantry: peer 1 is down"), 1);
-	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_lines(log, "gantry: own connection: local protection error (syndrome 0x04"),
 		1);
 	CHECK_EQ(count_lines(log, "gantry: own connection is set up again"), 1);
@@ -320,17 +278,17 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 
 	CHECK(log != NULL);
 	CHECK_EQ(rte_openlog_stream(log), 0);
-	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 1);
 	/* The current second of the limiter does not end before the test says so. */
 	CHECK(q->dump_tsc != 0 && q->dump_tsc <= rte_get_tsc_cycles() + rte_get_tsc_hz());
 	q->dump_tsc = UINT64_MAX;
 	for (i = 1; i < 10; i++)
-		CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+		CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 4);
 	CHECK_EQ(count_lines(log, "no more this second"), 1);
 	q->dump_tsc = 0;
-	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 5);
 	rte_openlog_stream(NULL);
 	env_queue_done(q);
@@ -340,11 +298,12 @@ static void
 what_was_still_waiting_runs_after_a_failure(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
-	struct gantry_desc desc[4] = {failing_copy(0), good_copy(1), good_copy(2), good_copy(3)};
+	struct gantry_desc desc[4] = {arena_failing_copy(0), arena_copy(1), arena_copy(2),
+		arena_copy(3)};
 	struct gantry_comp comp[4];
 	const bool moved[4] = {false, true, true, true};
 
-	reset_pieces(1);
+	arena_reset(1);
 	desc[2].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	CHECK_EQ(gantry_submit(q, desc + 3, 1), 1);
@@ -367,13 +326,13 @@ a_split_copy_that_fails_completes_once(void)
 	uint32_t round, i;
 
 	for (round = 0; round < 10; round++) {
-		desc[0] = good_copy(0);
+		desc[0] = arena_copy(0);
 		desc[1] = env_copy(broken, dst, len);
-		desc[2] = good_copy(2);
-		desc[3] = good_copy(3);
+		desc[2] = arena_copy(2);
+		desc[3] = arena_copy(3);
 		for (i = 0; i < 4; i++)
 			desc[i].cookie = i;
-		reset_pieces(round);
+		arena_reset(round);
 		CHECK_EQ(gantry_submit(q, desc, 4), 4);
 		env_collect(q, comp, 4);
 		for (i = 0; i < 4; i++)
@@ -395,10 +354,10 @@ a_split_copy_behind_a_failure_runs(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
 	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
-	struct gantry_desc desc[2] = {failing_copy(0), env_copy(src, dst, len)};
+	struct gantry_desc desc[2] = {arena_failing_copy(0), env_copy(src, dst, len)};
 	struct gantry_comp comp[2];
 
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	env_collect(q, comp, 2);
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
@@ -424,11 +383,11 @@ failures_anywhere_are_survived(void)
 	for (round = 0; round < 150; round++) {
 		uint32_t n = 1 + check_random(&seed) % MAX_BURST, failed = 0;
 
-		reset_pieces(round);
+		arena_reset(round);
 		for (i = 0; i < n; i++) {
 			bool fails = check_random(&seed) % 16 == 0;
 
-			desc[i] = fails ? failing_copy(i) : good_copy(i);
+			desc[i] = fails ? arena_failing_copy(i) : arena_copy(i);
 		}
 		CHECK_EQ(gantry_submit(q, desc, n), n);
 		env_collect(q, comp, n);
@@ -452,7 +411,7 @@ static void
 a_queue_that_cannot_be_repaired_gives_everything_back(void)
 {
 	struct gantry_queue *q = env_queue(g, 8);
-	struct gantry_desc desc[5] = {failing_copy(0), good_copy(1), good_copy(2),
+	struct gantry_desc desc[5] = {arena_failing_copy(0), arena_copy(1), arena_copy(2),
 		{.op = GANTRY_OP_NOP, .cookie = 3}, {.op = 77, .cookie = 4}};
 	struct gantry_comp comp[5];
 
@@ -465,7 +424,7 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 	CHECK_EQ(comp[2].status, GANTRY_DEVICE_LOST);
 	CHECK_EQ(comp[3].status, GANTRY_OK);
 	CHECK_EQ(comp[4].status, GANTRY_BAD_OP);
-	CHECK_EQ(env_do_one(q, good_copy(0)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(q, arena_copy(0)), GANTRY_DEVICE_LOST);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	env_queue_done(q);
 }
@@ -513,20 +472,20 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	env_connect(q, &pa, q, &pb);
 	CHECK_EQ(pa, 0); /* as the peer field of descriptors that use no peer */
 	for (round = 0; round < 2; round++) {
-		desc[0] = good_copy(0);
-		desc[1] = good_write(1, pb);
+		desc[0] = arena_copy(0);
+		desc[1] = arena_write(1, pb);
 		if (round == 1) {
 			desc[1].op = GANTRY_OP_READ;
 			desc[1].remote_key = gantry_mem_remote_key(src_mem);
 		}
 		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy until the next poll */
-		desc[2] = good_copy(2);            /* waits behind it */
+		desc[2] = arena_copy(2);           /* waits behind it */
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		CHECK_EQ(gantry_peer_close(q, pb), -EBUSY);
 		env_collect(q, comp, 3);
 		CHECK_EQ(comp[1].status, GANTRY_OK);
 	}
-	desc[1] = good_copy(1);
+	desc[1] = arena_copy(1);
 	desc[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	/* No descriptor that waits uses the peer. */
@@ -546,6 +505,8 @@ struct refusal {
 static void
 what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 {
+	struct gantry_mem *closed_mem;
+	const uint8_t *closed = env_mem(g, 4096, 0, &closed_mem);
 	const struct refusal bad[] = {
 		{GANTRY_OP_WRITE, (uintptr_t)dst, piece, gantry_mem_remote_key(dst_mem) ^ 0x5500},
 		{GANTRY_OP_WRITE, (uintptr_t)dst, piece, gantry_mem_remote_key(src_mem)},
@@ -567,14 +528,14 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		uint16_t pa, pb;
 
 		env_connect(a, &pa, b, &pb);
-		reset_pieces(k);
+		arena_reset(k);
 		/*
 		 * Even descriptors are copies, on another connection: the failure does not touch
 		 * them.
 		 */
 		for (i = 0; i < 12; i++)
-			desc[i] = i % 2 == 0 ? good_copy(i) : good_write(i, pa);
-		desc[6] = good_write(6, pa);
+			desc[i] = i % 2 == 0 ? arena_copy(i) : arena_write(i, pa);
+		desc[6] = arena_write(6, pa);
 		d->op = bad[k].op;
 		d->len = bad[k].len;
 		d->remote_key = bad[k].key;
@@ -597,19 +558,20 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 			moved[i] = i != 6 && !flushed;
 		}
 		check_pieces(moved, 12);
-		CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
-		CHECK_EQ(env_do_one(a, good_copy(0)), GANTRY_OK);
+		CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(env_do_one(a, arena_copy(0)), GANTRY_OK);
 		CHECK_EQ(env_stats(a).recoveries, 0);
 
 		CHECK_EQ(gantry_peer_close(a, pa), 0);
 		CHECK_EQ(gantry_peer_close(b, pb), 0);
 		env_connect(a, &pa, b, &pb);
-		CHECK_EQ(env_do_one(a, good_write(6, pa)), GANTRY_OK);
+		CHECK_EQ(env_do_one(a, arena_write(6, pa)), GANTRY_OK);
 		moved[6] = true;
 		check_pieces(moved, 7);
 		env_queue_done(a);
 		env_queue_done(b);
 	}
+	CHECK_EQ(gantry_mem_unregister(closed_mem, CHECK_PATIENCE_MS), 0);
 }
 
 static void
@@ -627,13 +589,13 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	b = env_queue(g, 4);
 	env_connect(a, &pa, b, &pb);
 	g->max_msg_len = max_msg_len;
-	reset_pieces(3);
-	desc[0] = good_write(0, pa);
-	desc[1] = good_write(1, pa);
+	arena_reset(3);
+	desc[0] = arena_write(0, pa);
+	desc[1] = arena_write(1, pa);
 	desc[1].len = len;
 	/* The last 100 KiB are beyond the region. */
 	desc[1].dst = (uintptr_t)dst + ARENA_LEN - len + 100 * 1024;
-	desc[2] = good_copy(2);
+	desc[2] = arena_copy(2);
 	CHECK_EQ(gantry_submit(a, desc, 3), 3);
 	env_collect(a, comp, 3);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
@@ -642,7 +604,7 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	CHECK_EQ(env_poll(a, comp, 4), 0);
 	/* The part that fits was written: 412 pieces of 1 KiB. */
 	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + piece, 412 * 1024) == 0);
-	CHECK_EQ(env_do_one(a, good_write(0, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
 	env_queue_done(a);
 	env_queue_done(b);
 }
@@ -660,12 +622,12 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	g->max_msg_len = 1024;
 	q = env_queue(g, 128);
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(4);
-	desc[0] = good_write(0, pa);
+	arena_reset(4);
+	desc[0] = arena_write(0, pa);
 	desc[0].remote_key ^= 0x7700;
-	desc[1] = good_write(1, pa);
+	desc[1] = arena_write(1, pa);
 	desc[1].flags = GANTRY_DESC_FENCE;
-	desc[2] = good_copy(2);
+	desc[2] = arena_copy(2);
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
 	env_collect(q, comp, 3);
@@ -679,7 +641,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	for (i = 0; i < 66; i++)
-		desc[i] = good_write(i, pa);
+		desc[i] = arena_write(i, pa);
 	for (i = 0; i < 64; i++)
 		desc[i].len = 64;
 	desc[3].remote_key ^= 0x7700;
@@ -720,13 +682,13 @@ a_long_operation_that_has_not_begun_is_refused_or_runs_later(void)
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	g->info.max_copy_len = max_copy_len;
-	reset_pieces(6);
+	arena_reset(6);
 
 	n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_PEER + pa].sq);
-	desc[0] = good_write(0, pa);
+	desc[0] = arena_write(0, pa);
 	desc[0].dst = (uintptr_t)dst + ARENA_LEN - 32;
 	desc[0].len = 64 * n_bb;
-	desc[1] = good_write(1, pa);
+	desc[1] = arena_write(1, pa);
 	desc[1].len = 2 * 64 * n_bb;
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	CHECK_EQ(env_stats(q).wqes, n_bb);
@@ -757,10 +719,10 @@ a_peer_that_is_gone_is_unreachable(void)
 
 	env_connect(a, &pa, b, &pb);
 	env_queue_done(b);
-	reset_pieces(5);
+	arena_reset(5);
 	for (i = 0; i < 2; i++)
-		desc[i] = good_write(i, pa);
-	desc[2] = good_copy(2);
+		desc[i] = arena_write(i, pa);
+	desc[2] = arena_copy(2);
 	CHECK_EQ(gantry_submit(a, desc, 3), 3);
 	env_collect(a, comp, 3);
 	CHECK_EQ(comp[0].status, GANTRY_UNREACHABLE);
@@ -807,16 +769,8 @@ int
 main(int argc, char **argv)
 {
 	env_init(0);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	mmo = g->info.copy_path == GANTRY_COPY_MMO;
-	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
-	closed = env_mem(g, ARENA_LEN, 0, &closed_mem);
-	env_break(broken_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	env_mend(broken_mem);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, closed_mem, broken_mem},
-		4);
+	arena_break();
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

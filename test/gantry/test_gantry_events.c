@@ -21,55 +21,18 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 #include "gantry_watch.h"
 
-#define ARENA_LEN (UINT64_C(1) << 18)
-#define N_PIECES  16
-#define SHORT_MS  20
+#include "gantry_arena.h"
 
-static struct gantry *g;
-static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
+#define LONG     (UINT64_C(1) << 18) /* bytes of a long copy */
+#define N_PIECES 16
+#define SHORT_MS 20
 
 /* ------------------------------------------------------------------ helpers */
-
-static struct gantry_desc
-good_copy(uint32_t i)
-{
-	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
-
-	d.cookie = i;
-	return d;
-}
-
-static struct gantry_desc
-good_write(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = good_copy(i);
-
-	d.op = GANTRY_OP_WRITE;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
-static void
-reset_pieces(uint64_t seed)
-{
-	env_fill(src, ARENA_LEN, seed);
-	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
-}
-
-static bool
-is_moved(uint32_t i)
-{
-	return env_is_moved(src + i * piece, dst + i * piece, piece);
-}
 
 static struct gantry_queue *
 queue_of(struct gantry *engine, uint32_t deadline_ms, uint32_t replays)
@@ -122,12 +85,12 @@ check_copies_work(struct gantry_queue *q)
 	uint32_t round, i;
 
 	for (round = 0; round < 10; round++) {
-		reset_pieces(1000 + round);
+		arena_reset(1000 + round);
 		for (i = 0; i < N_PIECES; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		submit_all(q, desc, comp, N_PIECES);
 		for (i = 0; i < N_PIECES; i++)
-			CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+			CHECK(comp[i].status == GANTRY_OK && arena_is_moved(i));
 	}
 }
 
@@ -148,16 +111,16 @@ events_do_not_fail_copies(void)
 		uint32_t n_recoveries = 0;
 
 		for (at = 1; at <= N_PIECES; at += 5) {
-			reset_pieces(at);
+			arena_reset(at);
 			snprintf(line, sizeof(line), "%s op=%u", faults[f], at);
 			arm(line);
 			for (i = 0; i < N_PIECES; i++)
-				desc[i] = good_copy(i);
+				desc[i] = arena_copy(i);
 			desc[8].flags = GANTRY_DESC_FENCE;
 			submit_all(q, desc, comp, N_PIECES);
 			CHECK_EQ(softhca_faults_left(), 0);
 			for (i = 0; i < N_PIECES; i++)
-				CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+				CHECK(comp[i].status == GANTRY_OK && arena_is_moved(i));
 			n_recoveries += strcmp(faults[f], "sq_drained") != 0;
 			CHECK_EQ(env_stats(q).recoveries, n_recoveries);
 		}
@@ -173,18 +136,18 @@ a_long_copy_survives_events(void)
 	static const char *const faults[] = {"qp_fatal op=5", "cq_overrun op=70",
 		"sq_drained op=9"};
 	struct gantry_queue *q = queue_of(g, 0, 0);
-	const uint64_t len = ARENA_LEN;
+	const uint64_t len = LONG;
 	struct gantry_desc desc[2];
 	struct gantry_comp comp[2];
 	uint32_t i;
 
-	q->conn[GANTRY_CONN_OWN].max_len = ARENA_LEN / 300;
+	q->conn[GANTRY_CONN_OWN].max_len = LONG / 300;
 
 	for (i = 0; i < RTE_DIM(faults); i++) {
-		reset_pieces(i);
+		arena_reset(i);
 		arm(faults[i]);
 		desc[0] = env_copy(src, dst, len);
-		desc[1] = good_copy(0);
+		desc[1] = arena_copy(0);
 		desc[1].flags = GANTRY_DESC_FENCE;
 		submit_all(q, desc, comp, 2);
 		CHECK(comp[0].status == GANTRY_OK && comp[1].status == GANTRY_OK);
@@ -205,16 +168,16 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 	for (f = 0; f < RTE_DIM(faults); f++) {
 		struct gantry_queue *q = queue_of(g, 0, GANTRY_NO_REPLAYS);
 
-		reset_pieces(f);
+		arena_reset(f);
 		arm(faults[f]);
 		for (i = 0; i < 6; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 6; i++) {
 			/* By CQEs it is known which were done; without a CQ, of none. */
 			CHECK_EQ(comp[i].status, f == 0 && i < 2 ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(comp[i].syndrome, 0);
-			CHECK_EQ(is_moved(i), i < 2);
+			CHECK_EQ(arena_is_moved(i), i < 2);
 		}
 		check_copies_work(q);
 		env_queue_done(q);
@@ -232,7 +195,7 @@ copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
 
 	arm("cq_overrun times=3");
 	for (i = 0; i < 4; i++)
-		desc[i] = good_copy(i);
+		desc[i] = arena_copy(i);
 	submit_all(q, desc, comp, 4);
 	CHECK_EQ(softhca_faults_left(), 0);
 	for (i = 0; i < 4; i++)
@@ -258,17 +221,17 @@ a_repair_after_an_event_is_tried_again(void)
 
 	for (k = 0; k < RTE_DIM(calls); k++) {
 		for (times = 1; times <= 3; times += 2) {
-			reset_pieces(k);
+			arena_reset(k);
 			arm("cq_overrun op=4");
 			snprintf(line, sizeof(line), "refuse call=%s errno=%d times=%u", calls[k],
 				k % 2 == 0 ? EINTR : ENOMEM, times);
 			arm(line);
 			for (i = 0; i < N_PIECES; i++)
-				desc[i] = good_copy(i);
+				desc[i] = arena_copy(i);
 			submit_all(q, desc, comp, N_PIECES);
 			CHECK_EQ(softhca_faults_left(), 0);
 			for (i = 0; i < N_PIECES; i++)
-				CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+				CHECK(comp[i].status == GANTRY_OK && arena_is_moved(i));
 		}
 	}
 	check_copies_work(q);
@@ -294,10 +257,10 @@ who_only_counts_hears_of_events(void)
 	uint32_t f, i, got;
 
 	for (f = 0; f < RTE_DIM(faults); f++) {
-		reset_pieces(f);
+		arena_reset(f);
 		arm(faults[f]);
 		for (i = 0; i < N_PIECES; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
 		for (got = 0; got < N_PIECES;) {
 			env_pump();
@@ -307,7 +270,7 @@ who_only_counts_hears_of_events(void)
 		}
 		CHECK_EQ(softhca_faults_left(), 0);
 		for (i = 0; i < N_PIECES; i++)
-			CHECK(is_moved(i));
+			CHECK(arena_is_moved(i));
 	}
 	env_queue_done(q);
 }
@@ -321,7 +284,7 @@ descriptors_wait_while_there_is_no_qp(void)
 	/* A NOP of one unit, as its control segment in the PRM: opcode, DS. */
 	static const uint8_t nop[16] = {[7] = 1};
 	struct gantry_queue *q;
-	struct gantry_desc desc[3] = {good_copy(0), {.op = GANTRY_OP_GATHER, .len = 256},
+	struct gantry_desc desc[3] = {arena_copy(0), {.op = GANTRY_OP_GATHER, .len = 256},
 		{.op = GANTRY_OP_RAW, .len = sizeof(nop), .peer = GANTRY_PEER_OWN}};
 	struct gantry_comp comp[3];
 	uint32_t i, n = 0;
@@ -329,7 +292,7 @@ descriptors_wait_while_there_is_no_qp(void)
 	if (env_lacks(g, ENV_LAYOUTS))
 		return;
 	q = queue_of(g, 0, 0);
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(gantry_layout_create(g, &layout, &desc[1].layout), 0);
 	desc[1].src = (uintptr_t)src;
 	desc[1].dst = (uintptr_t)dst + 2 * piece;
@@ -347,7 +310,7 @@ descriptors_wait_while_there_is_no_qp(void)
 	env_collect(q, comp, 3);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(comp[i].status, GANTRY_OK);
-	CHECK(is_moved(0));
+	CHECK(arena_is_moved(0));
 	for (i = 0; i < 4; i++)
 		CHECK(memcmp(dst + 2 * piece + i * 64, src + i * 128, 64) == 0);
 	CHECK_EQ(softhca_faults_left(), 0);
@@ -402,33 +365,33 @@ an_event_of_a_peer_is_told(void)
 
 	for (f = 0; f < RTE_DIM(faults); f++) {
 		env_connect(q, &pa, q, &pb);
-		reset_pieces(f);
+		arena_reset(f);
 		for (i = 0; i < 5; i++)
-			desc[i] = good_write(i, pa);
-		desc[5] = good_copy(5);
+			desc[i] = arena_write(i, pa);
+		desc[5] = arena_copy(5);
 		desc[5].flags = GANTRY_DESC_FENCE; /* waits for what becomes of the writes */
 		arm(faults[f]);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 5; i++) {
 			CHECK_EQ(comp[i].status, f == 0 && i < 1 ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(comp[i].syndrome, 0);
-			CHECK_EQ(is_moved(i), i < 1);
+			CHECK_EQ(arena_is_moved(i), i < 1);
 		}
-		CHECK(comp[5].status == GANTRY_OK && is_moved(5));
-		CHECK_EQ(env_do_one(q, good_write(6, pa)), GANTRY_BAD_PEER);
+		CHECK(comp[5].status == GANTRY_OK && arena_is_moved(5));
+		CHECK_EQ(env_do_one(q, arena_write(6, pa)), GANTRY_BAD_PEER);
 		CHECK_EQ(env_stats(q).recoveries, 0);
 		CHECK_EQ(gantry_peer_close(q, pa), 0);
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 	}
 	/* A send queue that stands still loses nothing. */
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(9);
+	arena_reset(9);
 	for (i = 0; i < 6; i++)
-		desc[i] = good_write(i, pa);
+		desc[i] = arena_write(i, pa);
 	arm("sq_drained op=3");
 	submit_all(q, desc, comp, 6);
 	for (i = 0; i < 6; i++)
-		CHECK(comp[i].status == GANTRY_OK && is_moved(i));
+		CHECK(comp[i].status == GANTRY_OK && arena_is_moved(i));
 	env_queue_done(q);
 }
 
@@ -468,7 +431,7 @@ check_half(struct gantry_queue *q, uint16_t pa, uint32_t n, enum gantry_status o
 		CHECK_EQ(comp.status, i < n / 2 ? GANTRY_OK : others);
 		CHECK_EQ(comp.op, i < n / 2 ? GANTRY_OP_SEND : 0);
 		CHECK_EQ(comp.len, i < n / 2 ? piece : 0);
-		CHECK_EQ(is_moved(i), i < n / 2);
+		CHECK_EQ(arena_is_moved(i), i < n / 2);
 	}
 	CHECK_EQ(gantry_recv_poll(q, &comp, 1), 0);
 }
@@ -486,14 +449,14 @@ what_a_peer_has_sent_arrives_whatever_fails_behind_it(void)
 	struct gantry_recv recv[N];
 	uint16_t pa, pb;
 
-	reset_pieces(30);
+	arena_reset(30);
 	CHECK_EQ(gantry_peer_open(q, &conf, &pa, &a), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
 	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
 	deliver_half(q, pa, pb, recv, N);
 	arm("cq_overrun");
-	CHECK_EQ(env_do_one(q, good_write(N, pa)), GANTRY_QP_EVENT);
+	CHECK_EQ(env_do_one(q, arena_write(N, pa)), GANTRY_QP_EVENT);
 	check_half(q, pa, N, GANTRY_FLUSHED);
 	env_queue_done(q);
 }
@@ -537,9 +500,8 @@ static void
 lost_engine_create(struct lost_engine *e, uint32_t deadline_ms)
 {
 	CHECK_EQ(gantry_create(NULL, &e->g), 0);
-	CHECK_EQ(gantry_mem_register(e->g, src, ARENA_LEN, 0, &e->src_mem), 0);
-	CHECK_EQ(gantry_mem_register(e->g, dst, ARENA_LEN, GANTRY_MEM_REMOTE_WRITE, &e->dst_mem),
-		0);
+	CHECK_EQ(gantry_mem_register(e->g, src, LONG, 0, &e->src_mem), 0);
+	CHECK_EQ(gantry_mem_register(e->g, dst, LONG, GANTRY_MEM_REMOTE_WRITE, &e->dst_mem), 0);
 	e->q = queue_of(e->g, deadline_ms, 0);
 	env_connect(e->q, &e->pa, e->q, &e->pb);
 }
@@ -547,7 +509,7 @@ lost_engine_create(struct lost_engine *e, uint32_t deadline_ms)
 static struct gantry_desc
 write_of(const struct lost_engine *e, uint32_t i)
 {
-	struct gantry_desc d = good_write(i, e->pa);
+	struct gantry_desc d = arena_write(i, e->pa);
 
 	d.remote_key = gantry_mem_remote_key(e->dst_mem);
 	return d;
@@ -567,13 +529,13 @@ static void
 lost_engine_destroy(struct lost_engine *e)
 {
 	/* Memory that no descriptor before named as its destination: the failed device may still write to those. */
-	uint8_t *last = (uint8_t *)src + ARENA_LEN - 64, before[64];
+	uint8_t *last = (uint8_t *)src + LONG - 64, before[64];
 	struct gantry_desc by_cpu = copy_by_cpu(64);
 	struct gantry_failure f;
 	struct gantry_info info;
 	unsigned int n_lost = 0, i;
 
-	CHECK_EQ(env_do_one(e->q, good_copy(1)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(e->q, arena_copy(1)), GANTRY_DEVICE_LOST);
 	CHECK_EQ(env_do_one(e->q, write_of(e, 1)), GANTRY_DEVICE_LOST);
 	memcpy(before, last, 64);
 	CHECK(memcmp(src, last, 64) != 0);
@@ -598,7 +560,7 @@ lost_engine_destroy(struct lost_engine *e)
 static void
 everything_comes_back_when_the_device_is_lost(void)
 {
-	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, ARENA_LEN);
+	uint64_t len = RTE_MIN(g->info.max_copy_len * 300, LONG);
 	struct gantry_desc desc[8];
 	struct gantry_comp comp[8];
 	struct lost_engine e;
@@ -607,9 +569,9 @@ everything_comes_back_when_the_device_is_lost(void)
 
 	for (at = 1; at <= 6; at++) {
 		lost_engine_create(&e, 0);
-		reset_pieces(at);
+		arena_reset(at);
 		for (i = 0; i < 3; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		for (; i < 5; i++)
 			desc[i] = write_of(&e, i);
 		desc[5] = env_copy(src, dst, len); /* posted in part, where it is split */
@@ -624,7 +586,7 @@ everything_comes_back_when_the_device_is_lost(void)
 		for (i = 0; i < 7; i++) {
 			CHECK(comp[i].status == GANTRY_DEVICE_LOST || comp[i].status == GANTRY_OK);
 			if (i < 5 && comp[i].status == GANTRY_OK)
-				CHECK(is_moved(i));
+				CHECK(arena_is_moved(i));
 		}
 		/* The fault strikes before operation `at` of all. */
 		CHECK_EQ(comp[6].status, GANTRY_DEVICE_LOST);
@@ -645,7 +607,7 @@ what_a_peer_has_sent_arrives_although_the_device_is_lost(void)
 	struct lost_engine e;
 	uint16_t pa, pb;
 
-	reset_pieces(31);
+	arena_reset(31);
 	lost_engine_create(&e, 0);
 	CHECK_EQ(gantry_peer_open(e.q, &conf, &pa, &a), 0);
 	CHECK_EQ(gantry_peer_open(e.q, NULL, &pb, &b), 0);
@@ -653,7 +615,7 @@ what_a_peer_has_sent_arrives_although_the_device_is_lost(void)
 	CHECK_EQ(gantry_peer_connect(e.q, pb, &a), 0);
 	deliver_half(e.q, pa, pb, recv, N);
 	arm("device_fatal op=1");
-	CHECK_EQ(env_do_one(e.q, good_copy(N)), GANTRY_DEVICE_LOST);
+	CHECK_EQ(env_do_one(e.q, arena_copy(N)), GANTRY_DEVICE_LOST);
 	check_half(e.q, pa, N, GANTRY_DEVICE_LOST);
 	lost_engine_destroy(&e);
 }
@@ -669,7 +631,7 @@ what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 
 	lost_engine_create(&e, 0);
 	for (i = 0; i < 4; i++)
-		desc[i] = good_copy(i);
+		desc[i] = arena_copy(i);
 	desc[3].flags = GANTRY_DESC_FENCE;
 	arm("refuse call=modify_qp errno=5 times=1");
 	arm("qp_fatal");
@@ -700,8 +662,8 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	struct lost_engine e;
 
 	lost_engine_create(&e, 0);
-	reset_pieces(1);
-	desc[0] = good_copy(3);
+	arena_reset(1);
+	desc[0] = arena_copy(3);
 	desc[1] = WITH(copy_by_cpu(64), flags, GANTRY_DESC_BY_CPU | GANTRY_DESC_FENCE);
 	desc[2] = copy_by_cpu(64);
 	arm("device_fatal op=1");
@@ -713,8 +675,8 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 
 	lost_engine_create(&e, 0);
-	reset_pieces(2);
-	desc[0] = copy_by_cpu(ARENA_LEN);
+	arena_reset(2);
+	desc[0] = copy_by_cpu(LONG);
 	CHECK_EQ(gantry_submit(e.q, desc, 1), 1);
 	CHECK_EQ(dst[0], src[0]);
 	arm("device_fatal");
@@ -724,7 +686,7 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	e.q->empty_polls = UINT32_MAX;
 	env_collect(e.q, comp, 1);
 	CHECK_EQ(comp[0].status, GANTRY_DEVICE_LOST);
-	CHECK_EQ(dst[ARENA_LEN - 1], ENV_UNTOUCHED);
+	CHECK_EQ(dst[LONG - 1], ENV_UNTOUCHED);
 	lost_engine_destroy(&e);
 }
 
@@ -740,9 +702,9 @@ a_lost_completion_ends_by_its_deadline(void)
 	uint64_t start;
 
 	for (round = 0; round < 3; round++) {
-		reset_pieces(round);
+		arena_reset(round);
 		for (i = 0; i < 3; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		desc[2].flags = GANTRY_DESC_FENCE;
 		/* Only the last of the first two asks for a CQE. */
 		arm("drop op=2");
@@ -754,7 +716,7 @@ a_lost_completion_ends_by_its_deadline(void)
 		CHECK_EQ(comp[1].status, GANTRY_TIMED_OUT);
 		CHECK_EQ(comp[1].syndrome, 0);
 		CHECK_EQ(comp[2].status, GANTRY_OK);
-		CHECK(is_moved(0) && is_moved(1) && is_moved(2));
+		CHECK(arena_is_moved(0) && arena_is_moved(1) && arena_is_moved(2));
 		CHECK_EQ(env_stats(q).recoveries, round + 1);
 	}
 	check_copies_work(q);
@@ -770,10 +732,10 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	uint16_t pa, pb;
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(1);
-	desc[0] = good_write(0, pa);
-	desc[1] = good_copy(1);
-	desc[2] = good_copy(2);
+	arena_reset(1);
+	desc[0] = arena_write(0, pa);
+	desc[1] = arena_copy(1);
+	desc[2] = arena_copy(2);
 	desc[2].flags = GANTRY_DESC_FENCE;
 	arm("drop op=1");
 	/* The connections share a doorbell page; the peer's QP is the first to run if it is alone. */
@@ -786,7 +748,7 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK_EQ(comp[2].status, GANTRY_OK);
 	CHECK_EQ(q->outstanding, 0);
-	CHECK_EQ(env_do_one(q, good_write(3, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(q, arena_write(3, pa)), GANTRY_BAD_PEER);
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
@@ -804,30 +766,30 @@ what_is_stuck_fails_alone(void)
 	uint16_t pa, pb;
 	uint32_t i;
 
-	reset_pieces(1);
+	arena_reset(1);
 	for (i = 0; i < 6; i++)
-		desc[i] = good_copy(i);
+		desc[i] = arena_copy(i);
 	arm("late ms=60000 op=3");
 	submit_all(q, desc, comp, 6);
 	for (i = 0; i < 6; i++) {
 		CHECK_EQ(comp[i].status, i == 2 ? GANTRY_TIMED_OUT : GANTRY_OK);
-		CHECK_EQ(is_moved(i), i != 2);
+		CHECK_EQ(arena_is_moved(i), i != 2);
 	}
 	CHECK_EQ(env_stats(q).recoveries, 1);
 	CHECK_EQ(env_stats(q).replays, 3);
 	check_copies_work(q);
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(2);
+	arena_reset(2);
 	for (i = 0; i < 6; i++)
-		desc[i] = good_write(i, pa);
+		desc[i] = arena_write(i, pa);
 	arm("late ms=60000 op=3");
 	submit_all(q, desc, comp, 6);
 	for (i = 0; i < 6; i++) {
 		CHECK_EQ(comp[i].status, i < 2    ? GANTRY_OK
 					 : i == 2 ? GANTRY_TIMED_OUT
 						  : GANTRY_FLUSHED);
-		CHECK_EQ(is_moved(i), i < 2);
+		CHECK_EQ(arena_is_moved(i), i < 2);
 	}
 	env_queue_done(q);
 }
@@ -853,7 +815,7 @@ a_stuck_connection_whose_end_is_refused_ends(void)
 		struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
 
 		for (i = 0; i < 3; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		desc[2].flags = GANTRY_DESC_FENCE;
 		arm("drop op=2");
 		arm(rows[row].refusal);
@@ -925,7 +887,7 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 		CHECK_EQ(gantry_peer_connect(from, pb, &a), 0);
 		CHECK_EQ(gantry_recv_post(q, pa, &receive, 1), 1);
 		arm("drop op=1");
-		d = good_write(0, pa);
+		d = arena_write(0, pa);
 		CHECK_EQ(gantry_submit(q, &d, 1), 1);
 		pump();
 		d = send;
@@ -960,7 +922,7 @@ a_queue_that_rests_is_not_stuck(void)
 
 	for (round = 0; round < 10; round++) {
 		/* Looked at with a WQE outstanding, then done. */
-		struct gantry_desc d = good_copy(round);
+		struct gantry_desc d = arena_copy(round);
 
 		CHECK_EQ(gantry_submit(q, &d, 1), 1);
 		for (i = 0; i < 2 * GANTRY_WATCH_POLLS; i++)
@@ -982,7 +944,7 @@ a_process_that_stood_still_gives_the_device_time(void)
 {
 	struct gantry_queue *q = queue_of(g, SHORT_MS, 0);
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_desc d = good_copy(0);
+	struct gantry_desc d = arena_copy(0);
 	struct gantry_comp comp;
 	uint32_t i;
 
@@ -1015,27 +977,27 @@ what_completes_after_all_is_done(void)
 	uint16_t pa, pb;
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(1);
-	d = good_copy(0);
+	arena_reset(1);
+	d = arena_copy(0);
 	c = &q->conn[GANTRY_CONN_OWN];
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	c->state = GANTRY_CONN_FAILING;
 	gantry_queue_note_usual(q);
 	q->outstanding++;
 	env_collect(q, &comp, 1);
-	CHECK(comp.status == GANTRY_OK && is_moved(0));
-	CHECK_EQ(env_do_one(q, good_copy(1)), GANTRY_OK);
+	CHECK(comp.status == GANTRY_OK && arena_is_moved(0));
+	CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
 	CHECK_EQ(q->outstanding, 0);
 	CHECK_EQ(env_stats(q).recoveries, 1);
 
-	d = good_write(2, pa);
+	d = arena_write(2, pa);
 	c = &q->conn[q->peer[pa].conn];
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	c->state = GANTRY_CONN_FAILING;
 	q->outstanding++;
 	env_collect(q, &comp, 1);
-	CHECK(comp.status == GANTRY_OK && is_moved(2));
-	CHECK_EQ(env_do_one(q, good_write(3, pa)), GANTRY_BAD_PEER);
+	CHECK(comp.status == GANTRY_OK && arena_is_moved(2));
+	CHECK_EQ(env_do_one(q, arena_write(3, pa)), GANTRY_BAD_PEER);
 	CHECK_EQ(q->outstanding, 0);
 	env_queue_done(q);
 }
@@ -1051,8 +1013,8 @@ a_split_write_waits_for_the_flush(void)
 
 	env_connect(q, &pa, q, &pb);
 	q->conn[q->peer[pa].conn].max_len = 64;
-	d = good_write(0, pa);
-	d.len = ARENA_LEN;
+	d = arena_write(0, pa);
+	d.len = LONG;
 	arm("late ms=60000 op=3");
 	submit_all(q, &d, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_TIMED_OUT);
@@ -1063,7 +1025,7 @@ static void
 without_a_deadline_nothing_is_given_up(void)
 {
 	struct gantry_queue *q = queue_of(g, GANTRY_NO_DEADLINE, 0);
-	struct gantry_desc d = good_copy(0);
+	struct gantry_desc d = arena_copy(0);
 	struct gantry_comp comp;
 	uint32_t i;
 
@@ -1091,9 +1053,9 @@ every_peer_that_is_stuck_is_watched(void)
 	uint32_t i;
 
 	env_connect(q, &peer[0], q, &peer[1]);
-	reset_pieces(1);
+	arena_reset(1);
 	for (i = 0; i < 2; i++) {
-		d[i] = good_write(i, peer[i]);
+		d[i] = arena_write(i, peer[i]);
 		arm("drop op=1");
 		CHECK_EQ(gantry_submit(q, &d[i], 1), 1);
 		pump();
@@ -1178,7 +1140,7 @@ workers_stop_whatever_the_device_does(void)
 		lost_engine_create(&e, 0);
 		CHECK_EQ(gantry_worker_create(e.g, 1, &conf, &w), 0);
 		for (i = 0; i < N_PIECES; i++) {
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 			if (i % 8 == 0)
 				desc[i].flags = GANTRY_DESC_FENCE;
 		}
@@ -1225,7 +1187,7 @@ receives_of_workers_end_when_the_device_is_lost(void)
 	for (k = 0; k < RTE_DIM(idle); k++) {
 		const struct gantry_worker_conf conf = {.recv_ring_size = 16, .idle = idle[k]};
 
-		reset_pieces(32);
+		arena_reset(32);
 		lost_engine_create(&e, 0);
 		for (i = 0; i < 2; i++) {
 			CHECK_EQ(gantry_worker_create(e.g, 1, &conf, &w[i]), 0);
@@ -1318,11 +1280,8 @@ main(int argc, char **argv)
 	uint32_t n = 0, i;
 
 	env_init(1);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
 	/* Those in which the device is lost last: the engine of the others learns of it, too. */
 	for (i = 0; i < 7; i++)
 		all[n++] = cases[i];
@@ -1333,6 +1292,5 @@ main(int argc, char **argv)
 		all[n++] = cases[i];
 	for (i = 0; !pumped && i < RTE_DIM(worker_cases); i++)
 		all[n++] = worker_cases[i];
-	env_run(all, n, argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	return arena_run(all, n, argc, argv);
 }

@@ -14,14 +14,9 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#include "gantry_env.h"
+#include "gantry_arena.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
-#define PIECE     4096
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
+#define PIECE 4096
 
 static int
 status_of(pid_t child)
@@ -324,9 +319,6 @@ main(int argc, char **argv)
 	else
 		CHECK_EQ(status_of(child), 0);
 	env_init(1);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

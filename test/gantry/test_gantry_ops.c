@@ -15,7 +15,6 @@
 #include <hwq_wr.h>
 #include <hwq_wr_umr.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 #include "gantry_queue.h"
@@ -23,11 +22,7 @@
 #include "gantry_recv_ring.h"
 #include "gantry_sleep.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
-
-static struct gantry *g;
-static uint8_t *src, *dst; /* two regions of ARENA_LEN each */
-static struct gantry_mem *src_mem, *dst_mem;
+#include "gantry_arena.h"
 
 /* ------------------------------------------------------------------ rules */
 
@@ -1226,9 +1221,6 @@ main(int argc, char **argv)
 {
 	mlx5dv_set_ctrl_seg((void *)raw_nop, 0, MLX5_OPCODE_NOP, 0, 0, 0, 4, 0, 0);
 	env_init(0);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE | GANTRY_MEM_REMOTE_ATOMIC, &dst_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

@@ -20,12 +20,11 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#define ARENA_LEN (UINT64_C(1) << 16)
+#include "gantry_arena.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER true
@@ -33,28 +32,12 @@
 #define UNDER_SANITIZER false
 #endif
 
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
-
-static struct gantry_desc
-good_write(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = env_copy(src + i * 64, dst + i * 64, 64);
-
-	d.op = GANTRY_OP_WRITE;
-	d.cookie = i;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
 /* True: a write through the peer arrives. */
 static bool
 carries(struct gantry_queue *q, uint16_t peer)
 {
 	memset(dst, 0x11, 64);
-	return env_do_one(q, good_write(0, peer)) == GANTRY_OK && memcmp(dst, src, 64) == 0;
+	return env_do_one(q, arena_write(0, peer)) == GANTRY_OK && memcmp(dst, src, 64) == 0;
 }
 
 static struct hwq_qp *
@@ -294,12 +277,12 @@ a_refused_connect_can_be_tried_again(void)
 		if (nth > 2) {
 			CHECK_EQ(softhca_fault("refuse call=modify_qp errno=11 op=2"), 0);
 			CHECK_EQ(gantry_peer_connect(q, pa, &b), -EAGAIN);
-			CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+			CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_BAD_PEER);
 		}
 		CHECK_EQ(softhca_fault(line), 0);
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), -ENOMEM);
 		CHECK_EQ(softhca_faults_left(), 0);
-		CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_BAD_PEER);
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 		CHECK(carries(q, pa));
 		CHECK_EQ(gantry_peer_close(q, pa), 0);
@@ -324,7 +307,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(softhca_fault(line), 0);
 		CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
-		CHECK_EQ(env_do_one(q, good_write(0, pa)), GANTRY_BAD_PEER);
+		CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_BAD_PEER);
 		/* It has its number still. */
 		CHECK_EQ(gantry_peer_open(q, NULL, &next, &b), 0);
 		CHECK(next != pa && next != pb);
@@ -428,7 +411,7 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 		CHECK(data_bytes() - before <= 4000000);
 	/* 64 operations, and more than fit. */
 	for (i = 0; i < 64; i++)
-		desc[i] = good_write(i, peer[5]);
+		desc[i] = arena_write(i, peer[5]);
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(gantry_submit(q, desc, 64), 64);
 	CHECK(q->outstanding >= 64);
@@ -462,10 +445,10 @@ a_queue_has_as_many_peers_as_it_was_asked_for(void)
 	for (i = 0; i < N; i++)
 		CHECK_EQ(gantry_peer_connect(q, peer[i], &addr[i ^ 1]), 0);
 	CHECK_EQ(gantry_peer_connect(q, N, &spare), -EINVAL);
-	CHECK_EQ(env_do_one(q, good_write(0, N)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(q, arena_write(0, N)), GANTRY_BAD_PEER);
 	memset(dst, 0x11, N * 64);
 	for (i = 0; i < N; i++)
-		desc[i] = good_write(i, peer[i * 37 % N]);
+		desc[i] = arena_write(i, peer[i * 37 % N]);
 	CHECK_EQ(gantry_submit(q, desc, N), N);
 	env_collect(q, comp, N);
 	for (i = 0; i < N; i++)
@@ -517,7 +500,7 @@ load_main(void *arg)
 static void
 worker_write(struct gantry_worker *w, uint16_t peer)
 {
-	struct gantry_desc d = good_write(1, peer);
+	struct gantry_desc d = arena_write(1, peer);
 	struct gantry_comp comp;
 
 	memset(dst + 64, 0x11, 64);
@@ -623,7 +606,7 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	late = rte_get_timer_cycles() + 3 * rte_get_timer_hz() / 10;
 	CHECK_EQ(softhca_fault("late ms=300"), 0);
 	d[0] = env_copy(src, dst, 64);
-	d[1] = good_write(1, pa);
+	d[1] = arena_write(1, pa);
 	d[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 	while (softhca_faults_left() != 0 || env_stats(q).submitted != 2)
@@ -636,7 +619,7 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	if (ret != 0)
 		end_peer(q, pa);
-	d[0] = good_write(1, pa);
+	d[0] = arena_write(1, pa);
 	CHECK_EQ(gantry_enqueue_burst(w, d, 1), 1);
 	while (env_dequeue(w, comp, 1) == 0)
 		;
@@ -657,8 +640,8 @@ a_peer_is_closed_before_what_it_refused_is_handed_out(void)
 	uint16_t a, b, next;
 
 	env_connect(q, &a, q, &b);
-	CHECK_EQ(env_do_one(q, WITH(good_write(0, a), remote_key, 0)), GANTRY_REMOTE_ACCESS);
-	d[1] = good_write(1, a);
+	CHECK_EQ(env_do_one(q, WITH(arena_write(0, a), remote_key, 0)), GANTRY_REMOTE_ACCESS);
+	d[1] = arena_write(1, a);
 	CHECK_EQ(gantry_submit(q, d, 2), 2);
 	CHECK_EQ(gantry_in_flight(q), 2);
 	CHECK_EQ(gantry_peer_close(q, a), 0);
@@ -729,7 +712,7 @@ operations_go_to_peers_in_turn(void)
 
 	open_turn(q, back, 16, peer);
 	for (i = 0; i < N_MIXED; i++) {
-		d[i] = good_write(i, peer[i % N_TURN]);
+		d[i] = arena_write(i, peer[i % N_TURN]);
 		/* Neighbours to one peer, reads, data that go into the WQE, copies. */
 		if (i % 7 == 3)
 			d[i].peer = d[i - 1].peer;
@@ -763,7 +746,7 @@ operations_to_peers_in_turn_wait_for_room(void)
 
 	open_turn(q, back, 2, peer);
 	for (i = 0; i < N_MIXED; i++)
-		d[i] = good_write(i, peer[i % N_TURN]);
+		d[i] = arena_write(i, peer[i % N_TURN]);
 	for (i = 0; i < 3; i++)
 		do_in_one_call(q, d, N_MIXED, NULL);
 	env_queue_done(q);
@@ -783,7 +766,7 @@ one_of_the_peers_in_turn_fails(void)
 
 	open_turn(q, back, 16, peer);
 	for (i = 0; i < N_MIXED; i++) {
-		d[i] = good_write(i, peer[i % N_TURN]);
+		d[i] = arena_write(i, peer[i % N_TURN]);
 		if (i > bad && i % N_TURN == 2)
 			status[i] = GANTRY_FLUSHED;
 	}
@@ -828,11 +811,8 @@ int
 main(int argc, char **argv)
 {
 	env_init(2);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	env_fill(src, ARENA_LEN, 1);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	piece = 64;
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

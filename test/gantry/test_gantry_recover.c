@@ -12,62 +12,13 @@
 
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
-#define N_PIECES  16
+#include "gantry_arena.h"
 
-static struct gantry *g;
-static uint64_t piece; /* a page, or the length that one WQE copies if that is less */
-static uint8_t *src, *dst, *broken;
-static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
-
-/* Piece i of src to piece i of dst. */
-static struct gantry_desc
-good_copy(uint32_t i)
-{
-	struct gantry_desc d = env_copy(src + i * piece, dst + i * piece, piece);
-
-	d.cookie = i;
-	return d;
-}
-
-/* A copy from memory whose key the device no longer knows. */
-static struct gantry_desc
-failing_copy(uint32_t i)
-{
-	struct gantry_desc d = env_copy(broken, dst + i * piece, piece);
-
-	d.cookie = i;
-	return d;
-}
-
-static struct gantry_desc
-good_write(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = good_copy(i);
-
-	d.op = GANTRY_OP_WRITE;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
-static void
-reset_pieces(uint64_t seed)
-{
-	env_fill(src, ARENA_LEN, seed);
-	memset(dst, ENV_UNTOUCHED, ARENA_LEN);
-}
-
-static bool
-is_moved(uint32_t i)
-{
-	return env_is_moved(src + i * piece, dst + i * piece, piece);
-}
+#define N_PIECES 16
 
 static struct gantry_queue *
 queue_with_replays(uint32_t replays)
@@ -96,9 +47,9 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 		uint32_t n_failed = rows[row].n + 1, n_replays = 0;
 
 		/* Copies 0, 2, 4, ... fail. Each failure stops the connection once. */
-		reset_pieces(row);
+		arena_reset(row);
 		for (i = 0; i < N_PIECES; i++)
-			desc[i] = i % 2 == 0 ? failing_copy(i) : good_copy(i);
+			desc[i] = i % 2 == 0 ? arena_failing_copy(i) : arena_copy(i);
 		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
 		env_collect(q, comp, N_PIECES);
 		for (i = 0; i < N_PIECES; i++) {
@@ -110,7 +61,7 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 							 : GANTRY_OK);
 			CHECK_EQ(comp[i].syndrome != 0, !flushed && fails);
 			CHECK_EQ(comp[i].zero, 0);
-			CHECK_EQ(is_moved(i), !flushed && !fails);
+			CHECK_EQ(arena_is_moved(i), !flushed && !fails);
 		}
 		/* Those behind the first failure, those behind the second, ... */
 		for (i = 0; i < rows[row].n; i++)
@@ -118,8 +69,8 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 		CHECK_EQ(env_stats(q).replays, n_replays);
 		CHECK_EQ(env_stats(q).recoveries, n_failed);
 		/* The next ones begin to count anew. */
-		desc[0] = failing_copy(0);
-		desc[1] = good_copy(1);
+		desc[0] = arena_failing_copy(0);
+		desc[1] = arena_copy(1);
 		CHECK_EQ(gantry_submit(q, desc, 2), 2);
 		env_collect(q, comp, 2);
 		CHECK_EQ(comp[1].status, rows[row].n == 0 ? GANTRY_FLUSHED : GANTRY_OK);
@@ -148,20 +99,20 @@ what_is_carried_out_again_may_go_around_the_rings_end(void)
 	struct gantry_comp comp[N_PIECES];
 	uint32_t n_bb = hwq_sq_n_bb(q->conn[GANTRY_CONN_OWN].sq), round, i;
 
-	desc[0] = failing_copy(0);
+	desc[0] = arena_failing_copy(0);
 	for (round = 0; round < n_bb; round += 3) {
-		reset_pieces(round);
+		arena_reset(round);
 		/* The repair of the last round began the ring anew. */
 		for (i = 0; i < round; i++)
-			CHECK_EQ(env_do_one(q, good_copy(1)), GANTRY_OK);
-		reset_pieces(round + 1);
+			CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
+		arena_reset(round + 1);
 		for (i = 1; i < N_PIECES; i++)
-			desc[i] = good_copy(i);
+			desc[i] = arena_copy(i);
 		CHECK_EQ(gantry_submit(q, desc, N_PIECES), N_PIECES);
 		env_collect(q, comp, N_PIECES);
 		for (i = 0; i < N_PIECES; i++) {
 			CHECK_EQ(comp[i].status, i == 0 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
-			CHECK_EQ(is_moved(i), i != 0);
+			CHECK_EQ(arena_is_moved(i), i != 0);
 		}
 	}
 	env_queue_done(q);
@@ -172,14 +123,14 @@ static void
 a_fenced_copy_waits_for_what_is_carried_out_again(void)
 {
 	struct gantry_queue *q = queue_with_replays(0);
-	struct gantry_desc desc[3] = {failing_copy(0), good_copy(1),
+	struct gantry_desc desc[3] = {arena_failing_copy(0), arena_copy(1),
 		env_copy(dst + piece, dst + 2 * piece, piece)};
 	struct gantry_comp comp[3];
 	uint32_t round;
 
 	desc[2].flags = GANTRY_DESC_FENCE;
 	for (round = 0; round < 20; round++) {
-		reset_pieces(round);
+		arena_reset(round);
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		env_collect(q, comp, 3);
 		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
@@ -198,7 +149,8 @@ a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 {
 	static const int errors[] = {EINTR, EAGAIN, ENOMEM, EIO};
 	struct gantry_queue *q = queue_with_replays(0);
-	struct gantry_desc desc[4] = {good_copy(0), failing_copy(1), good_copy(2), good_copy(3)};
+	struct gantry_desc desc[4] = {arena_copy(0), arena_failing_copy(1), arena_copy(2),
+		arena_copy(3)};
 	struct gantry_comp comp[4];
 	uint32_t step, times, i, n = 0;
 	char line[80];
@@ -209,14 +161,14 @@ a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 				"refuse call=modify_qp errno=%d op=%u times=%u", errors[step - 1],
 				step, times);
 			CHECK_EQ(softhca_fault(line), 0);
-			reset_pieces(step);
+			arena_reset(step);
 			CHECK_EQ(gantry_submit(q, desc, 4), 4);
 			env_collect(q, comp, 4);
 			CHECK_EQ(softhca_faults_left(), 0);
 			for (i = 0; i < 4; i++) {
 				CHECK_EQ(comp[i].cookie, i);
 				CHECK_EQ(comp[i].status, i == 1 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
-				CHECK_EQ(is_moved(i), i != 1);
+				CHECK_EQ(arena_is_moved(i), i != 1);
 			}
 			CHECK_EQ(env_stats(q).recoveries, ++n);
 			CHECK_EQ(env_stats(q).replays, 2 * n);
@@ -230,11 +182,11 @@ static void
 a_repair_is_tried_for_a_quarter_of_a_second(void)
 {
 	struct gantry_queue *q = queue_with_replays(0);
-	struct gantry_desc desc[2] = {failing_copy(0), good_copy(1)};
+	struct gantry_desc desc[2] = {arena_failing_copy(0), arena_copy(1)};
 	uint64_t start = rte_get_timer_cycles();
 	struct gantry_comp comp[2];
 
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1000"), 0);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	env_collect(q, comp, 2);
@@ -242,7 +194,7 @@ a_repair_is_tried_for_a_quarter_of_a_second(void)
 	softhca_faults_clear();
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_DEVICE_LOST);
-	CHECK(!is_moved(1));
+	CHECK(!arena_is_moved(1));
 	env_queue_done(q);
 }
 
@@ -256,15 +208,15 @@ when_the_own_connection_is_lost_peers_go_on(void)
 	uint32_t i;
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1000"), 0);
-	desc[0] = failing_copy(0);
-	desc[1] = good_copy(1);
-	desc[2] = good_write(2, pa);
-	desc[3] = good_copy(3);
+	desc[0] = arena_failing_copy(0);
+	desc[1] = arena_copy(1);
+	desc[2] = arena_write(2, pa);
+	desc[3] = arena_copy(3);
 	desc[3].flags = GANTRY_DESC_FENCE;
-	desc[4] = good_write(4, pb);
-	desc[5] = good_copy(5);
+	desc[4] = arena_write(4, pb);
+	desc[5] = arena_copy(5);
 	CHECK_EQ(gantry_submit(q, desc, 6), 6);
 	env_collect(q, comp, 6);
 	softhca_faults_clear();
@@ -275,20 +227,20 @@ when_the_own_connection_is_lost_peers_go_on(void)
 		CHECK_EQ(comp[i].status, write    ? GANTRY_OK
 					 : i == 0 ? GANTRY_LOCAL_ERROR
 						  : GANTRY_DEVICE_LOST);
-		CHECK_EQ(is_moved(i), write);
+		CHECK_EQ(arena_is_moved(i), write);
 	}
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	CHECK_EQ(env_stats(q).replays, 0);
 	/* It stays lost; peers, a peer opened now, and rules are as before. */
 	for (i = 6; i < 10; i++) {
-		CHECK_EQ(env_do_one(q, good_copy(i)), GANTRY_DEVICE_LOST);
-		CHECK_EQ(env_do_one(q, good_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
-		CHECK(is_moved(i));
+		CHECK_EQ(env_do_one(q, arena_copy(i)), GANTRY_DEVICE_LOST);
+		CHECK_EQ(env_do_one(q, arena_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
+		CHECK(arena_is_moved(i));
 	}
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_connect(q, &pa, q, &pb);
-	CHECK_EQ(env_do_one(q, good_write(10, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_write(10, pa)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	env_queue_done(q);
@@ -306,32 +258,32 @@ while_the_own_connection_is_broken_peers_go_on(void)
 	uint32_t i;
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
-	CHECK_EQ(env_do_one(q, failing_copy(0)), GANTRY_LOCAL_ERROR);
+	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	while (softhca_faults_left() != 0)
 		CHECK_EQ(env_poll(q, comp, 1), 0);
 	own->repair_tsc = UINT64_MAX;
 	CHECK_EQ(own->state, GANTRY_CONN_BROKEN);
-	CHECK_EQ(env_do_one(q, good_write(1, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_write(1, pa)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_COPY}), GANTRY_BAD_LENGTH);
 	/* What is in front of a copy goes on, what is behind it waits for it. */
-	desc[0] = good_write(2, pb);
-	desc[1] = good_copy(3);
-	desc[2] = good_write(4, pb);
+	desc[0] = arena_write(2, pb);
+	desc[1] = arena_copy(3);
+	desc[2] = arena_write(4, pb);
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	env_collect(q, comp, 1);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(env_poll(q, comp, 1), 0);
-	CHECK(is_moved(2) && !is_moved(3) && !is_moved(4));
+	CHECK(arena_is_moved(2) && !arena_is_moved(3) && !arena_is_moved(4));
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	own->repair_tsc = 0;
 	env_collect(q, comp, 2);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
 	CHECK_EQ(comp[1].status, GANTRY_OK);
-	CHECK(is_moved(3) && is_moved(4));
+	CHECK(arena_is_moved(3) && arena_is_moved(4));
 	CHECK_EQ(env_stats(q).recoveries, 1);
 	env_queue_done(q);
 }
@@ -342,15 +294,15 @@ a_fence_waits_for_a_repair(void)
 {
 	struct gantry_queue *q = queue_with_replays(0);
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
-	struct gantry_desc desc[3] = {failing_copy(0), good_copy(1)};
+	struct gantry_desc desc[3] = {arena_failing_copy(0), arena_copy(1)};
 	struct gantry_comp comp[3];
 	uint16_t pa, pb;
 	uint32_t i;
 
 	env_connect(q, &pa, q, &pb);
-	reset_pieces(1);
+	arena_reset(1);
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=5 times=1"), 0);
-	desc[2] = good_write(2, pa);
+	desc[2] = arena_write(2, pa);
 	desc[2].src = (uintptr_t)dst + piece;
 	desc[2].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
@@ -362,7 +314,7 @@ a_fence_waits_for_a_repair(void)
 	CHECK_EQ(gantry_submit(q, &desc[2], 1), 1);
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(env_poll(q, comp, 1), 0);
-	CHECK(!is_moved(2));
+	CHECK(!arena_is_moved(2));
 	own->repair_tsc = 0;
 	env_collect(q, comp, 2);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
@@ -394,14 +346,8 @@ int
 main(int argc, char **argv)
 {
 	env_init(0);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	piece = RTE_MIN(UINT64_C(4096), g->info.max_copy_len);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
-	env_break(broken_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	env_mend(broken_mem);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+	arena_break();
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

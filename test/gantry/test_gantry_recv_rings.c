@@ -19,20 +19,15 @@
 #include <gantry_sleep.h>
 #include <gantry_worker.h>
 
-#include "gantry_env.h"
+#include "gantry_arena.h"
 
-#define ARENA_LEN (UINT64_C(1) << 18)
-#define PIECE     64
+#define PIECE 64
 
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 500 /* sanitizers are slow */
 #else
 #define GOAL 4000
 #endif
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 /* A worker with rings of receives, and a queue that sends to it over two connections. */
 static struct gantry_worker *w;
@@ -637,12 +632,6 @@ main(int argc, char **argv)
 {
 	env_init(1);
 	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_map(ARENA_LEN);
-	dst = env_map(ARENA_LEN);
-	env_fill(src, ARENA_LEN, 1);
-	CHECK_EQ(gantry_mem_register(g, src, ARENA_LEN, 0, &src_mem), 0);
-	CHECK_EQ(gantry_mem_register(g, dst, ARENA_LEN, 0, &dst_mem), 0);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

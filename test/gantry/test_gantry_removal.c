@@ -14,16 +14,12 @@
 #include <softhca.h>
 
 #include "gantry_engine.h"
-#include "gantry_env.h"
 #include "gantry_queue.h"
 #include "gantry_worker.h"
 
-#define ARENA_LEN (UINT64_C(1) << 20)
+#include "gantry_arena.h"
 
-static struct gantry *g;
 static bool pumped;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 static struct gantry_mem *
 mem_of(void *p, size_t len)
@@ -535,9 +531,6 @@ main(int argc, char **argv)
 	env_init(1);
 	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */
 	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

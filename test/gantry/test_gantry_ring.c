@@ -10,14 +10,9 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "gantry_env.h"
+#include "gantry_arena.h"
 
 #define N_WORKERS 3
-#define ARENA_LEN (UINT64_C(1) << 20)
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 /*
  * The n-th descriptor of a feed writes inside place n % PLACES, and not to its first or last byte.
@@ -410,10 +405,6 @@ int
 main(int argc, char **argv)
 {
 	env_init(N_WORKERS);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	env_fill(src, ARENA_LEN, 1);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

@@ -30,20 +30,15 @@
 #include <gantry_sleep.h>
 #include <gantry_worker.h>
 
-#include "gantry_env.h"
 #include "gantry_queue_life.h"
 
-#define LEN UINT64_C(65536)
+#include "gantry_arena.h"
 
 #ifdef GANTRY_ALLOC_LIBC
 #define ROUNDS 300 /* sanitizers are slow */
 #else
 #define ROUNDS 2000
 #endif
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 static struct gantry_worker *
 worker_on(unsigned int lcore, enum gantry_idle idle)
@@ -900,10 +895,6 @@ main(int argc, char **argv)
 {
 	env_init(2);
 	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, LEN, ENV_REMOTE, &dst_mem);
-	env_fill(src, LEN, 1);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

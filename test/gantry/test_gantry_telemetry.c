@@ -20,13 +20,7 @@
 #include <gantry_engine.h>
 #include <gantry_queue.h>
 
-#include "gantry_env.h"
-
-#define ARENA_LEN (UINT64_C(1) << 20)
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
+#include "gantry_arena.h"
 
 /* ------------------------------------------------------------------ the socket */
 
@@ -1061,9 +1055,6 @@ int
 main(int argc, char **argv)
 {
 	env_init_with_telemetry(1, NULL);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }

@@ -16,20 +16,15 @@
 #include <hwq_cancel.h>
 #include <softhca.h>
 
-#include "gantry_env.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_event.h"
 #include "gantry_queue.h"
 #include "gantry_worker.h"
 
-#define ARENA_LEN (UINT64_C(1) << 18)
-#define PIECE     64
-#define DEPTH     16
+#include "gantry_arena.h"
 
-static struct gantry *g;
-static uint8_t *src, *dst, *broken;
-static struct gantry_mem *src_mem, *dst_mem, *broken_mem;
+#define DEPTH 16
 
 /* A queue with connections to itself; descriptors use pa and pb. */
 static struct gantry_queue *q;
@@ -43,8 +38,7 @@ begin(void)
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	env_connect(q, &pa, q, &pa_end);
 	env_connect(q, &pb, q, &pb_end);
-	env_fill(src, ARENA_LEN, 1);
-	memset(dst, 0x11, ARENA_LEN);
+	arena_reset(1);
 }
 
 static void
@@ -54,38 +48,11 @@ end(void)
 	env_queue_done(q);
 }
 
-/* Piece i of src to piece i of dst. Its cookie is i. */
-static struct gantry_desc
-copy_of(uint32_t i)
-{
-	struct gantry_desc d = env_copy(src + i * PIECE, dst + i * PIECE, PIECE);
-
-	d.cookie = i;
-	return d;
-}
-
-static struct gantry_desc
-write_of(uint32_t i, uint16_t peer)
-{
-	struct gantry_desc d = copy_of(i);
-
-	d.op = GANTRY_OP_WRITE;
-	d.peer = peer;
-	d.remote_key = gantry_mem_remote_key(dst_mem);
-	return d;
-}
-
 static struct gantry_desc
 fenced(struct gantry_desc d)
 {
 	d.flags |= GANTRY_DESC_FENCE;
 	return d;
-}
-
-static bool
-is_moved(uint32_t i)
-{
-	return memcmp(dst + i * PIECE, src + i * PIECE, PIECE) == 0;
 }
 
 static struct gantry_conn *
@@ -154,8 +121,8 @@ these_come(const uint32_t *cookie, uint32_t n)
 static void
 a_slow_peer_holds_nobody_back(void)
 {
-	const struct gantry_desc desc[6] = {write_of(0, 0), copy_of(1), write_of(2, 2), copy_of(3),
-		write_of(4, 0), write_of(5, 2)};
+	const struct gantry_desc desc[6] = {arena_write(0, 0), arena_copy(1), arena_write(2, 2),
+		arena_copy(3), arena_write(4, 0), arena_write(5, 2)};
 
 	begin();
 	CHECK(pa == 0 && pb == 2);
@@ -166,7 +133,7 @@ a_slow_peer_holds_nobody_back(void)
 	CHECK_EQ(gantry_in_flight(q), 2);
 	CHECK_EQ(env_stats(q).submitted, 6);
 	CHECK_EQ(env_stats(q).completed, 4);
-	CHECK(!is_moved(0) && !is_moved(4));
+	CHECK(!arena_is_moved(0) && !arena_is_moved(4));
 	let_go(pa);
 	THESE_COME(0, 4);
 	CHECK_EQ(gantry_in_flight(q), 0);
@@ -192,9 +159,9 @@ each_connection_completes_in_its_order(void)
 				uint32_t where = check_random(&seed) % 3;
 				uint32_t k = check_random(&seed) % 32;
 
-				desc = where == 0   ? copy_of(k)
-				       : where == 1 ? write_of(k, pa)
-						    : write_of(k, pb);
+				desc = where == 0   ? arena_copy(k)
+				       : where == 1 ? arena_write(k, pa)
+						    : arena_write(k, pb);
 				desc.len = 1 + check_random(&seed) % max_len;
 				desc.flags = k == 0 ? GANTRY_DESC_FENCE : 0;
 				if (k == 1)
@@ -236,7 +203,7 @@ polls_take_from_each_connection_in_turn(void)
 
 	begin();
 	for (i = 0; i < 12; i++)
-		desc[i] = i < 4 ? write_of(i, pa) : i < 8 ? copy_of(i) : write_of(i, pb);
+		desc[i] = i < 4 ? arena_write(i, pa) : i < 8 ? arena_copy(i) : arena_write(i, pb);
 	submit(desc, 12);
 	while (q->outstanding != 0)
 		env_poll(q, NULL, 0);
@@ -255,9 +222,9 @@ polls_take_from_each_connection_in_turn(void)
 static void
 a_count_hands_nothing_out(void)
 {
-	const struct gantry_desc desc[4] = {copy_of(0), write_of(1, 0), fenced(copy_of(2)),
-		write_of(3, 2)};
-	struct gantry_desc bad = env_copy(broken, dst, PIECE);
+	const struct gantry_desc desc[4] = {arena_copy(0), arena_write(1, 0), fenced(arena_copy(2)),
+		arena_write(3, 2)};
+	struct gantry_desc bad = env_copy(broken, dst, piece);
 	struct gantry_comp comp;
 	bool failed;
 
@@ -290,8 +257,8 @@ a_count_hands_nothing_out(void)
 static void
 a_fence_waits_for_every_connection(void)
 {
-	struct gantry_desc desc[5] = {write_of(0, 0), copy_of(1),
-		fenced(env_copy(dst, dst + 2 * PIECE, PIECE)), write_of(3, 2), copy_of(4)};
+	struct gantry_desc desc[5] = {arena_write(0, 0), arena_copy(1),
+		fenced(env_copy(dst, dst + 2 * piece, piece)), arena_write(3, 2), arena_copy(4)};
 
 	begin();
 	desc[2].cookie = 2;
@@ -301,10 +268,10 @@ a_fence_waits_for_every_connection(void)
 	submit(desc + 3, 2);
 	THESE_COME(1);
 	nothing_comes();
-	CHECK(!is_moved(3) && !is_moved(4));
+	CHECK(!arena_is_moved(3) && !arena_is_moved(4));
 	let_go(pa);
 	THESE_COME(0, 2, 3, 4);
-	CHECK(memcmp(dst + 2 * PIECE, src, PIECE) == 0);
+	CHECK(memcmp(dst + 2 * piece, src, piece) == 0);
 	end();
 }
 
@@ -316,19 +283,19 @@ static void
 fences_of_several_connections_start_in_their_order(void)
 {
 	struct gantry_desc desc[6] = {
-		write_of(0, 0),         /* held up */
-		fenced(copy_of(1)),     /* waits for 0 */
-		write_of(2, 2),         /* waits for the fence 1 */
-		fenced(write_of(3, 0)), /* reads what 2 has written */
-		fenced(copy_of(4)),     /* reads what 3 has written */
-		fenced(write_of(5, 2)), /* reads what 4 has written */
+		arena_write(0, 0),         /* held up */
+		fenced(arena_copy(1)),     /* waits for 0 */
+		arena_write(2, 2),         /* waits for the fence 1 */
+		fenced(arena_write(3, 0)), /* reads what 2 has written */
+		fenced(arena_copy(4)),     /* reads what 3 has written */
+		fenced(arena_write(5, 2)), /* reads what 4 has written */
 	};
 	struct gantry_comp comp[6];
 	uint32_t i;
 
 	begin();
 	for (i = 3; i < 6; i++)
-		desc[i].src = (uintptr_t)dst + (i - 1) * PIECE;
+		desc[i].src = (uintptr_t)dst + (i - 1) * piece;
 	hold(pa);
 	submit(desc, 6);
 	nothing_comes();
@@ -337,9 +304,9 @@ fences_of_several_connections_start_in_their_order(void)
 	env_collect(q, comp, 6);
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(comp[i].status, GANTRY_OK);
-	CHECK(is_moved(0) && is_moved(1) && is_moved(2));
+	CHECK(arena_is_moved(0) && arena_is_moved(1) && arena_is_moved(2));
 	for (i = 3; i < 6; i++)
-		CHECK(memcmp(dst + i * PIECE, src + 2 * PIECE, PIECE) == 0);
+		CHECK(memcmp(dst + i * piece, src + 2 * piece, piece) == 0);
 	end();
 }
 
@@ -350,7 +317,7 @@ fences_of_several_connections_start_in_their_order(void)
 static void
 a_fence_is_not_put_off_for_ever(void)
 {
-	struct gantry_desc desc[2] = {write_of(0, 0), fenced(copy_of(40))};
+	struct gantry_desc desc[2] = {arena_write(0, 0), fenced(arena_copy(40))};
 	uint16_t next = 0, last;
 	bool started = false;
 	struct gantry_comp comp;
@@ -364,7 +331,7 @@ a_fence_is_not_put_off_for_ever(void)
 		last = next;
 		next = last == pa ? pb : pa;
 		hold(next);
-		desc[0] = write_of(k, next);
+		desc[0] = arena_write(k, next);
 		submit(desc, 1);
 		let_go(last);
 		env_collect(q, &comp, 1);
@@ -389,15 +356,15 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	begin();
 	hold(pa);
 	for (i = 0; i < DEPTH + 1; i++)
-		desc[i] = write_of(i, pa);
-	desc[DEPTH + 1] = copy_of(DEPTH + 1);
+		desc[i] = arena_write(i, pa);
+	desc[DEPTH + 1] = arena_copy(DEPTH + 1);
 	/* The array's descriptors are accepted in their order. */
 	CHECK_EQ(gantry_submit(q, desc, DEPTH + 2), DEPTH);
 	CHECK_EQ(gantry_submit(q, desc + DEPTH, 2), 0);
 	submit(desc + DEPTH + 1, 1);
 	THESE_COME(DEPTH + 1);
 	for (i = 0; i < DEPTH; i++)
-		desc[i] = copy_of(i);
+		desc[i] = arena_copy(i);
 	submit(desc, DEPTH);
 	env_collect(q, comp, DEPTH);
 	let_go(pa);
@@ -429,16 +396,17 @@ each_connection_has_a_depth_of_its_own(void)
 		CHECK_EQ(gantry_peer_connect(q, peer, &addr_end), 0);
 		CHECK_EQ(gantry_peer_connect(q, peer_end, &addr), 0);
 		for (k = 0; k < RTE_DIM(desc); k++)
-			desc[k] = write_of(k, peer);
+			desc[k] = arena_write(k, peer);
 		hold(peer);
 		CHECK_EQ(gantry_submit(q, desc, RTE_DIM(desc)), peers[i].room);
 		nothing_comes();
 		CHECK_EQ(gantry_submit(q, desc, 1), 0);
-		CHECK_EQ(env_do_one(q, copy_of(70)), GANTRY_OK);
+		CHECK_EQ(env_do_one(q, arena_copy(70)), GANTRY_OK);
 		let_go(peer);
 		env_collect(q, comp, peers[i].room);
 		for (k = 0; k < peers[i].room; k++)
-			CHECK(comp[k].cookie == k && comp[k].status == GANTRY_OK && is_moved(k));
+			CHECK(comp[k].cookie == k && comp[k].status == GANTRY_OK &&
+				arena_is_moved(k));
 		end();
 	}
 }
@@ -446,7 +414,7 @@ each_connection_has_a_depth_of_its_own(void)
 static void
 a_peer_is_busy_until_its_completions_are_handed_out(void)
 {
-	struct gantry_desc bad = write_of(1, 0);
+	struct gantry_desc bad = arena_write(1, 0);
 	struct gantry_comp comp;
 
 	begin();
@@ -464,7 +432,7 @@ a_peer_is_busy_until_its_completions_are_handed_out(void)
 static void
 a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 {
-	struct gantry_desc desc[3] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2)};
+	struct gantry_desc desc[3] = {arena_write(0, 0), fenced(arena_copy(1)), arena_write(2, 2)};
 	struct gantry_comp comp[3];
 	uint32_t i;
 
@@ -480,15 +448,15 @@ a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 	env_collect(q, comp, 3);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(comp[i].status, comp[i].cookie == 2 ? GANTRY_BAD_PEER : GANTRY_OK);
-	CHECK_EQ(env_do_one(q, write_of(3, pb)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_write(3, pb)), GANTRY_OK);
 	end();
 }
 
 static void
 descriptors_of_all_connections_are_cancelled(void)
 {
-	struct gantry_desc desc[5] = {write_of(0, 0), fenced(copy_of(1)), write_of(2, 2),
-		copy_of(3), write_of(4, 0)};
+	struct gantry_desc desc[5] = {arena_write(0, 0), fenced(arena_copy(1)), arena_write(2, 2),
+		arena_copy(3), arena_write(4, 0)};
 	struct gantry_comp comp[5];
 	uint32_t i;
 
@@ -499,7 +467,7 @@ descriptors_of_all_connections_are_cancelled(void)
 	submit(desc, 5);
 	CHECK_EQ(gantry_cancel(q, 7), 4);
 	/* The fence is gone: new work runs. */
-	desc[1] = write_of(5, pb);
+	desc[1] = arena_write(5, pb);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
 	submit(&desc[1], 1);
@@ -510,8 +478,8 @@ descriptors_of_all_connections_are_cancelled(void)
 	let_go(pa);
 	env_collect(q, comp, 3);
 	CHECK_EQ(env_stats(q).by_status[GANTRY_CANCELLED], 4);
-	CHECK(is_moved(0) && !is_moved(1) && !is_moved(2) && !is_moved(3) && !is_moved(4) &&
-		is_moved(5));
+	CHECK(arena_is_moved(0) && !arena_is_moved(1) && !arena_is_moved(2) && !arena_is_moved(3) &&
+		!arena_is_moved(4) && arena_is_moved(5));
 	end();
 }
 
@@ -531,8 +499,7 @@ begin_worker(void)
 	q = gantry_worker_queue(w);
 	env_connect(q, &pa, q, &pa_end);
 	env_connect(q, &pb, q, &pb_end);
-	env_fill(src, ARENA_LEN, 1);
-	memset(dst, 0x11, ARENA_LEN);
+	arena_reset(1);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	return w;
 }
@@ -572,7 +539,7 @@ take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t n
 			continue;
 		CHECK_EQ(comp.status, GANTRY_OK);
 		CHECK_EQ(comp.cookie, next[comp.cookie >= middle]++);
-		CHECK(is_moved(comp.cookie));
+		CHECK(arena_is_moved(comp.cookie));
 		n--;
 	}
 }
@@ -591,17 +558,17 @@ a_full_peer_does_not_stop_a_worker(void)
 
 	hold(pa);
 	for (i = 0; i < HELD; i++) {
-		d[0] = write_of(i, pa);
-		d[1] = i % 2 == 0 ? copy_of(HELD + i) : write_of(HELD + i, pb);
+		d[0] = arena_write(i, pa);
+		d[1] = i % 2 == 0 ? arena_copy(HELD + i) : arena_write(HELD + i, pb);
 		/* One at a time, so that their completions have one order. */
 		CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 		take_two_orders(w, 1, HELD, next);
 	}
 	CHECK_EQ(next[0], 0);
 	/* A fenced copy reads what the last write to the slow peer writes; one more is behind it. */
-	d[0] = fenced(env_copy(dst + (HELD - 1) * PIECE, dst + 2 * HELD * PIECE, PIECE));
+	d[0] = fenced(env_copy(dst + (HELD - 1) * piece, dst + 2 * HELD * piece, piece));
 	d[0].cookie = 1000;
-	d[1] = copy_of(2 * HELD + 1);
+	d[1] = arena_copy(2 * HELD + 1);
 	CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 	usleep(2000);
 	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 0);
@@ -614,7 +581,7 @@ a_full_peer_does_not_stop_a_worker(void)
 			CHECK_EQ(comp.cookie, i == 0 ? 1000 : 2 * HELD + 1);
 			i++;
 		}
-	CHECK(memcmp(dst + 2 * HELD * PIECE, src + (HELD - 1) * PIECE, PIECE) == 0);
+	CHECK(memcmp(dst + 2 * HELD * piece, src + (HELD - 1) * piece, piece) == 0);
 	CHECK_EQ(env_stats(q).submitted, 2 * HELD + 2);
 	end_worker(w);
 }
@@ -634,8 +601,8 @@ static void
 a_fence_to_a_full_peer_holds_the_worker_back(void)
 {
 	struct gantry_worker *w = begin_worker();
-	const struct gantry_desc more[3] = {fenced(write_of(DEPTH, 0)), copy_of(DEPTH + 1),
-		write_of(DEPTH + 2, 2)};
+	const struct gantry_desc more[3] = {fenced(arena_write(DEPTH, 0)), arena_copy(DEPTH + 1),
+		arena_write(DEPTH + 2, 2)};
 	struct gantry_desc d[DEPTH];
 	uint32_t next[2] = {0}, i;
 	struct gantry_comp comp;
@@ -644,7 +611,7 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 	CHECK(pa == 0 && pb == 2);
 	hold(pa);
 	for (i = 0; i < DEPTH; i++)
-		d[i] = write_of(i, pa);
+		d[i] = arena_write(i, pa);
 	CHECK_EQ(gantry_enqueue_burst(w, d, DEPTH), DEPTH);
 	turns(w, 2);
 	CHECK_EQ(env_stats(q).submitted, DEPTH);
@@ -652,7 +619,7 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 	turns(w, 300);
 	CHECK_EQ(env_stats(q).submitted, DEPTH);
 	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 0);
-	CHECK(!is_moved(DEPTH + 1) && !is_moved(DEPTH + 2));
+	CHECK(!arena_is_moved(DEPTH + 1) && !arena_is_moved(DEPTH + 2));
 	let_go(pa);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	take_two_orders(w, DEPTH, RING, next);
@@ -661,7 +628,7 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 		if (env_dequeue(w, &comp, 1) == 0)
 			continue;
 		CHECK(comp.status == GANTRY_OK && comp.cookie >= DEPTH);
-		CHECK(is_moved(comp.cookie));
+		CHECK(arena_is_moved(comp.cookie));
 		i++;
 	}
 	end_worker(w);
@@ -677,7 +644,7 @@ a_stopping_worker_finishes_what_it_deferred(void)
 	uint32_t round, i, n;
 
 	for (i = 0; i < RTE_DIM(d); i++)
-		d[i] = write_of(i, pa);
+		d[i] = arena_write(i, pa);
 	for (round = 0; round < 5; round++) {
 		uint64_t before = env_stats(q).completed;
 		uint32_t next[2] = {0};
@@ -702,9 +669,9 @@ a_stopping_worker_finishes_what_it_deferred(void)
 static void
 failures_stay_with_their_connection(void)
 {
-	struct gantry_desc desc[8] = {write_of(0, 0), write_of(1, 0), write_of(2, 2),
-		env_copy(broken, dst + 3 * PIECE, PIECE), copy_of(4), write_of(5, 0),
-		write_of(6, 2), copy_of(7)};
+	struct gantry_desc desc[8] = {arena_write(0, 0), arena_write(1, 0), arena_write(2, 2),
+		env_copy(broken, dst + 3 * piece, piece), arena_copy(4), arena_write(5, 0),
+		arena_write(6, 2), arena_copy(7)};
 	static const uint8_t status[8] = {GANTRY_OK, GANTRY_REMOTE_ACCESS, GANTRY_OK,
 		GANTRY_LOCAL_ERROR, GANTRY_OK, GANTRY_FLUSHED, GANTRY_OK, GANTRY_OK};
 	struct gantry_comp comp[8];
@@ -718,13 +685,13 @@ failures_stay_with_their_connection(void)
 	for (i = 0; i < 8; i++) {
 		CHECK_EQ(comp[i].status, status[comp[i].cookie]);
 		CHECK_EQ(comp[i].zero, 0);
-		CHECK_EQ(is_moved(comp[i].cookie), comp[i].status == GANTRY_OK);
+		CHECK_EQ(arena_is_moved(comp[i].cookie), comp[i].status == GANTRY_OK);
 	}
 	CHECK_EQ(env_stats(q).recoveries, 1);
 	CHECK_EQ(env_stats(q).replays, 2);
-	CHECK_EQ(env_do_one(q, write_of(8, pa)), GANTRY_BAD_PEER);
-	CHECK_EQ(env_do_one(q, write_of(8, pb)), GANTRY_OK);
-	CHECK_EQ(env_do_one(q, copy_of(9)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_write(8, pa)), GANTRY_BAD_PEER);
+	CHECK_EQ(env_do_one(q, arena_write(8, pb)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_copy(9)), GANTRY_OK);
 	end();
 }
 
@@ -770,15 +737,11 @@ main(int argc, char **argv)
 		n += RTE_DIM(worker_cases);
 	}
 	env_init(1);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
+	arena_create(NULL);
 	/* Nobody hears that a send queue stands still: hold() does not mean a failure. */
 	gantry_event_stop(g);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	src = env_mem(g, ARENA_LEN, ENV_REMOTE, &src_mem);
-	dst = env_mem(g, ARENA_LEN, ENV_REMOTE, &dst_mem);
-	broken = env_mem(g, ARENA_LEN, 0, &broken_mem);
-	env_break(broken_mem);
-	env_run(all, n, argc, argv);
-	env_mend(broken_mem);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem, broken_mem}, 3);
+	piece = 64;
+	arena_break();
+	return arena_run(all, n, argc, argv);
 }

@@ -17,10 +17,9 @@
 #include <gantry_worker.h>
 #include <softhca.h>
 
-#include "gantry_env.h"
+#include "gantry_arena.h"
 
-#define N_LCORES  3
-#define ARENA_LEN (UINT64_C(1) << 18)
+#define N_LCORES 3
 
 #ifdef GANTRY_ALLOC_LIBC
 #define CYCLES 200 /* sanitizers are slow */
@@ -29,10 +28,6 @@
 #define CYCLES 1000
 #define GOAL   20000
 #endif
-
-static struct gantry *g;
-static uint8_t *src, *dst;
-static struct gantry_mem *src_mem, *dst_mem;
 
 static struct gantry_worker *
 worker_of(struct gantry *engine, unsigned int lcore)
@@ -631,10 +626,6 @@ int
 main(int argc, char **argv)
 {
 	env_init(N_LCORES);
-	CHECK_EQ(gantry_create(NULL, &g), 0);
-	src = env_mem(g, ARENA_LEN, 0, &src_mem);
-	dst = env_mem(g, ARENA_LEN, 0, &dst_mem);
-	env_fill(src, ARENA_LEN, 1);
-	env_run(cases, RTE_DIM(cases), argc, argv);
-	return env_done(g, (struct gantry_mem *const[]){src_mem, dst_mem}, 2);
+	arena_create(NULL);
+	return arena_run(cases, RTE_DIM(cases), argc, argv);
 }
