@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "policy.h"
 #include "quote.h"
 #include "report.h"
 
@@ -37,4 +38,16 @@ device_open(const struct options *o, struct gantry_conf conf, struct gantry **en
 		error_print("cannot open %s: %s; the log lines above say more", device,
 			strerror(-rc));
 	return -1;
+}
+
+int
+device_open_for_copies(const struct options *o, struct gantry **engine)
+{
+	struct gantry_policy policy = {0};
+	struct gantry_conf conf = {.copy_path = o->copy_path, .policy = &policy};
+
+	if (o->policy[0] != '\0' && policy_read(o->policy, &policy) != 0)
+		return -1;
+	conf.rdma_copies = policy_names(&policy, GANTRY_CARRIER_RDMA);
+	return device_open(o, conf, engine);
 }

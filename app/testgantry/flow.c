@@ -16,7 +16,6 @@
 #include "device.h"
 #include "lcores.h"
 #include "output.h"
-#include "policy.h"
 #include "quote.h"
 
 #define STALL_NS UINT64_C(10000000000)
@@ -35,18 +34,6 @@ struct flow {
 };
 
 /* ------------------------------------------------------------------ set up */
-
-static int
-open_engine(struct flow *f)
-{
-	struct gantry_policy policy = {0};
-	struct gantry_conf conf = {.copy_path = f->opt->copy_path, .policy = &policy};
-
-	if (f->opt->policy[0] != '\0' && policy_read(f->opt->policy, &policy) != 0)
-		return -1;
-	conf.rdma_copies = policy_names(&policy, GANTRY_CARRIER_RDMA);
-	return device_open(f->opt, conf, &f->engine);
-}
 
 static void
 say_engine(const struct flow *f)
@@ -74,21 +61,11 @@ say_engine(const struct flow *f)
 static int
 count_feeds(struct flow *f)
 {
-	unsigned int have = rte_lcore_count() - 1; /* the main lcore waits for the user */
+	unsigned int n;
 
-	if (have == 0) {
-		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "
-			    "are needed: give %s before '--'",
-			lcores_option(2));
+	if (lcores_workers(f->opt->nb_cores, &n) != 0)
 		return -1;
-	}
-	if (f->opt->nb_cores > have) {
-		error_print("too few lcores: --nb-cores %u, and EAL has %u beside the main lcore: "
-			    "give %s before '--', or a lower --nb-cores",
-			f->opt->nb_cores, have, lcores_option(f->opt->nb_cores + 1));
-		return -1;
-	}
-	f->n_feeds = f->opt->nb_cores != 0 ? f->opt->nb_cores : have;
+	f->n_feeds = n;
 	return 0;
 }
 
@@ -160,8 +137,8 @@ flow_create(const struct options *o, struct file_set *set, struct report *report
 	f->opt = o;
 	f->set = set;
 	f->report = report;
-	if (count_feeds(f) != 0 || open_engine(f) != 0 || create_feeds(f) != 0 ||
-		connect_feeds(f) != 0 || start_engine(f) != 0)
+	if (count_feeds(f) != 0 || device_open_for_copies(f->opt, &f->engine) != 0 ||
+		create_feeds(f) != 0 || connect_feeds(f) != 0 || start_engine(f) != 0)
 		goto fail;
 	say_engine(f);
 	report->base_ns = now_ns();

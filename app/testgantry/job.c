@@ -108,7 +108,7 @@ job_start(struct app *app)
 		return -1;
 	}
 	app->start_ns = app->report.base_ns;
-	app->next_table_ns = app->start_ns + app->opt.stats_period * NS_PER_S;
+	app->next_table_ns = app->start_ns + app->opt.stats_period * NSEC_PER_S;
 	return 0;
 }
 
@@ -189,7 +189,7 @@ show_table(struct app *app)
 
 	if (app->opt.stats_period == 0 || now < app->next_table_ns)
 		return;
-	app->next_table_ns = now + app->opt.stats_period * NS_PER_S;
+	app->next_table_ns = now + app->opt.stats_period * NSEC_PER_S;
 	flow_count(app->flow);
 	progress_end();
 	report_print(stdout, &app->report);

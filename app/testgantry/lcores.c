@@ -8,6 +8,9 @@
 #include <stdio.h>
 
 #include <rte_config.h>
+#include <rte_lcore.h>
+
+#include "report.h"
 
 #define MOST_SHOWN RTE_MAX_LCORE
 
@@ -50,4 +53,25 @@ lcores_option(unsigned int n)
 	if (n > MOST_SHOWN)
 		sprintf(text + len, ",...");
 	return text;
+}
+
+int
+lcores_workers(unsigned int asked, unsigned int *n)
+{
+	unsigned int have = rte_lcore_count() - 1; /* the main lcore waits for the user */
+
+	if (have == 0) {
+		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "
+			    "are needed: give %s before '--'",
+			lcores_option(2));
+		return -1;
+	}
+	if (asked > have) {
+		error_print("too few lcores: --nb-cores %u, and EAL has %u beside the main lcore: "
+			    "give %s before '--', or a lower --nb-cores",
+			asked, have, lcores_option(asked + 1));
+		return -1;
+	}
+	*n = asked != 0 ? asked : have;
+	return 0;
 }

@@ -17,4 +17,7 @@ const cpu_set_t *lcores_cpus(void);
  */
 const char *lcores_option(unsigned int n);
 
+/** How many worker lcores to use, if `asked` are asked for, or all of EAL's (0). 0, or -1 with the error printed: there are less. */
+int lcores_workers(unsigned int asked, unsigned int *n);
+
 #endif

@@ -22,6 +22,7 @@
 #include "job.h"
 #include "latency.h"
 #include "lcores.h"
+#include "load.h"
 #include "measure.h"
 #include "output.h"
 #include "sig_flow.h"
@@ -137,6 +138,8 @@ lcores_needed(const struct options *o)
 		return 1;
 	if (o->mode == MODE_SIG)
 		return 3;
+	if (o->load.mix.sum != 0)
+		return load_cores(o) + 1;
 	return RTE_MAX(o->nb_cores, 1u) + 1;
 }
 
@@ -343,6 +346,8 @@ run_app(struct app *app)
 
 	if (app->opt.measure_policy[0] != '\0')
 		rc = measure_run(&app->opt);
+	else if (app->opt.load.mix.sum != 0)
+		rc = load_run(&app->opt);
 	else if (app->opt.wake_up != 0)
 		rc = latency_run(&app->opt);
 	else if (app->opt.interactive)
@@ -365,10 +370,14 @@ wants_eal_help(const struct args *eal)
 	return has_option(eal, help);
 }
 
-static bool
+/* The option that has it move no files, or NULL. */
+static const char *
 measures(const struct options *o)
 {
-	return o->wake_up != 0 || o->measure_policy[0] != '\0';
+	return o->load.mix.sum != 0           ? "--load"
+	       : o->wake_up != 0              ? "--wake-up"
+	       : o->measure_policy[0] != '\0' ? "--measure-policy"
+					      : NULL;
 }
 
 static int
@@ -377,15 +386,14 @@ prepare(struct app *app, const struct args *args)
 	options_default(&app->opt);
 	if (options_parse(&app->opt, args->argc, args->argv) != 0)
 		return -1;
-	if (app->opt.help)
+	if (app->opt.help || app->opt.load_help)
 		return 0;
 	for (int i = 0; i < app->opt.n_inputs; i++)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
 	/* Plan before EAL starts: errors of the inputs then come before EAL's many lines. */
-	if (measures(&app->opt) && (app->opt.interactive || app->opt.n_inputs != 0)) {
-		error_print("%s moves no files: leave out -i and the files",
-			app->opt.wake_up != 0 ? "--wake-up" : "--measure-policy");
+	if (measures(&app->opt) != NULL && (app->opt.interactive || app->opt.n_inputs != 0)) {
+		error_print("%s moves no files: leave out -i and the files", measures(&app->opt));
 		return -1;
 	}
 	if (app->opt.wake_up != 0 && app->opt.measure_policy[0] != '\0') {
@@ -393,7 +401,7 @@ prepare(struct app *app, const struct args *args)
 			    "them at a time");
 		return -1;
 	}
-	if (app->opt.interactive || measures(&app->opt))
+	if (app->opt.interactive || measures(&app->opt) != NULL)
 		return 0;
 	if (app->opt.mode == MODE_SIG && sig_check(&app->opt) != 0)
 		return -1;
@@ -413,8 +421,11 @@ main(int argc, char **argv)
 								       : EXIT_FAILURE;
 	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
 		goto out;
-	if (app.opt.help) {
-		options_help(stdout);
+	if (app.opt.help || app.opt.load_help) {
+		if (app.opt.help)
+			options_help(stdout);
+		else
+			options_load_help(stdout);
 		status = EXIT_SUCCESS;
 		goto out;
 	}

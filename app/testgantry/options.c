@@ -17,11 +17,14 @@
 #include "quote.h"
 #include "report.h"
 
-#define CHUNK_MAX (UINT64_C(1) << 30)
-#define DEPTH_MAX 16384 /* of a gantry queue */
-#define RING_MAX  (1u << 20)
-#define BURST_MAX 256 /* of a gantry worker */
-#define WAKE_MAX  1000000
+#define CHUNK_MAX   (UINT64_C(1) << 30)
+#define DEPTH_MAX   16384 /* of a gantry queue */
+#define RING_MAX    (1u << 20)
+#define BURST_MAX   256 /* of a gantry worker */
+#define WAKE_MAX    1000000
+#define PEERS_MAX   2000 /* a queue has as many again, from the lcore before it */
+#define REGIONS_MAX 1000000
+#define OPS_MAX     1000000000000
 
 static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
@@ -29,6 +32,7 @@ static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
 static const char *const block_names[] = {"512", "4096", NULL};
 static const char *const kind_names[] = {"none", "crc", "csum", "crc32", "crc32c", "crc64", NULL};
 static const char *const encrypt_names[] = {"none", "data", "all", NULL};
+static const char *const via_names[] = {"ring", "inline", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 static_assert(GANTRY_COPY_AUTO == 0 && GANTRY_COPY_MMO == 1 && GANTRY_COPY_RDMA == 2,
@@ -51,15 +55,20 @@ enum form {
 	FORM_BYTES, /* a number; K, M or G may follow it */
 	FORM_CHOICE,
 	FORM_SIZE, /* a choice that is kept as the number that it is */
+	FORM_MIX,  /* of operations */
 };
 
+/* What uses it: bits. */
 enum use {
-	USE_ALL,
-	USE_FILES, /* all modes but sig */
-	USE_SIG,   /* mode sig */
+	USE_FILES = 1, /* all modes but sig */
+	USE_SIG = 2,   /* mode sig */
+	USE_LOAD = 4,  /* --load */
+	USE_ALL = USE_FILES | USE_SIG | USE_LOAD,
 };
 
 #define FIELD(f) offsetof(struct options, f), sizeof(((struct options *)0)->f)
+/* The axis of a sweep, which a list may be given of, behind --load. */
+#define LIST(axis) .list = 1 + (axis)
 
 static const struct setting {
 	const char *name;
@@ -72,46 +81,57 @@ static const struct setting {
 	const char *const *choices;
 	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as any other */
 	bool flag;         /* on the command line it has no value, and means "on" */
+	uint8_t list;      /* 1 + enum load_axis; 0: it takes no list */
 } settings[] = {
-	{"mode", FORM_CHOICE, FIELD(mode), .choices = mode_names},
-	{"out", FORM_FOLDER, FIELD(out), .what = "a folder", .empty = "(not set)"},
-	{"chunk", FORM_BYTES, FIELD(chunk_len), .min = 1, .max = CHUNK_MAX,
-		.what = "K, M or G may follow it"},
-	{"depth", FORM_NUMBER, FIELD(depth), .min = 1, .max = DEPTH_MAX,
-		.what = "chunks in flight"},
-	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES, .min = 1, .max = BURST_MAX,
-		.what = "descriptors at a time"},
-	{"ring-size", FORM_POWER, FIELD(ring_size), USE_FILES, .max = RING_MAX,
-		.what = "a power of two from 2 on, or 0, the engine's default",
+	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG, .choices = mode_names},
+	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG, "a folder", .empty = "(not set)"},
+	{"chunk", FORM_BYTES, FIELD(chunk_len), USE_FILES | USE_SIG, "K, M or G may follow it", 1,
+		CHUNK_MAX},
+	{"depth", FORM_NUMBER, FIELD(depth), USE_ALL, "chunks in flight", 1, DEPTH_MAX,
+		LIST(AXIS_DEPTH)},
+	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES | USE_LOAD, "descriptors at a time", 1,
+		BURST_MAX, LIST(AXIS_BURST)},
+	{"ring-size", FORM_POWER, FIELD(ring_size), USE_FILES | USE_LOAD,
+		"a power of two from 2 on, or 0, the engine's default", .max = RING_MAX,
 		.empty = "(the engine's default)"},
-	{"copy-path", FORM_CHOICE, FIELD(copy_path), USE_FILES, .choices = path_names},
-	{"policy", FORM_TEXT, FIELD(policy), USE_FILES, "a file to read", .empty = "(none)"},
-	{"device", FORM_TEXT, FIELD(device), .what = "a name that ibv_devices lists",
+	{"copy-path", FORM_CHOICE, FIELD(copy_path), USE_FILES | USE_LOAD, .choices = path_names},
+	{"policy", FORM_TEXT, FIELD(policy), USE_FILES | USE_LOAD, "a file to read",
+		.empty = "(none)"},
+	{"device", FORM_TEXT, FIELD(device), USE_ALL, "a name that ibv_devices lists",
 		.empty = "(the first)"},
-	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES, .choices = idle_names},
-	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES, .max = UINT16_MAX,
-		.what = "worker lcores, 0 for all", .empty = "(all)"},
-	{"stats-period", FORM_NUMBER, FIELD(stats_period), USE_FILES, .max = 86400,
-		.what = "seconds, 0 for a table at the end alone"},
+	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES | USE_LOAD, .choices = idle_names},
+	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES | USE_LOAD, "worker lcores, 0 for all",
+		0, UINT16_MAX, .empty = "(all)", LIST(AXIS_CORES)},
+	{"stats-period", FORM_NUMBER, FIELD(stats_period), USE_FILES,
+		"seconds, 0 for a table at the end alone", 0, 86400},
 	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
-	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), .choices = switch_names,
-		.flag = true},
+	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
+		.choices = switch_names, .flag = true},
 	/* The prompt does not have these: it moves files. */
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
 	{"block", FORM_SIZE, FIELD(block_size), USE_SIG, .choices = block_names},
 	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG, .choices = kind_names},
 	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names},
 	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names},
-	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, .max = 100,
-		.what = "percent of the blocks"},
-	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG, .max = UINT32_MAX,
-		.what = "other blocks are corrupted by each"},
-	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, .max = WAKE_MAX,
-		.what = "copies, 0 for none"},
+	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, "percent of the blocks", 0, 100},
+	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG | USE_LOAD, "what is drawn differs by it", 0,
+		UINT32_MAX},
+	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, "copies, 0 for none", 0, WAKE_MAX},
+	{"load", FORM_MIX, FIELD(load.mix), USE_LOAD},
+	{"via", FORM_CHOICE, FIELD(load.via), USE_LOAD, .choices = via_names},
+	{"size", FORM_BYTES, FIELD(load.size), USE_LOAD, "K, M or G may follow it", 1, CHUNK_MAX,
+		LIST(AXIS_SIZE)},
+	{"peers", FORM_NUMBER, FIELD(load.peers), USE_LOAD, "connections of a lcore", 1, PEERS_MAX,
+		LIST(AXIS_PEERS)},
+	{"regions", FORM_NUMBER, FIELD(load.regions), USE_LOAD, "registered regions of a lcore", 1,
+		REGIONS_MAX, LIST(AXIS_REGIONS)},
+	{"total-ops", FORM_NUMBER, FIELD(load.total_ops), USE_LOAD, "operations", 1, OPS_MAX},
+	{"duration", FORM_NUMBER, FIELD(load.duration), USE_LOAD, "seconds", 1, 86400},
+	{"verify", FORM_CHOICE, FIELD(load.verify), USE_LOAD, .choices = switch_names},
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT (N_SETTINGS - 8)
+#define N_FOR_PROMPT 14 /* the first ones */
 
 /* ------------------------------------------------------------------ values */
 
@@ -153,20 +173,74 @@ parse_number(const char *value, const char *units, uint64_t *size)
 	return 0;
 }
 
+static bool
+number_fits(const struct setting *s, const char *value, uint64_t *number)
+{
+	return parse_number(value, s->form == FORM_BYTES ? "KMG" : "", number) == 0 &&
+	       *number >= s->min && *number <= s->max;
+}
+
+static int
+refuse_number(const struct setting *s, const char *value)
+{
+	const bool bytes = s->form == FORM_BYTES;
+
+	error_print("--%s: %s is refused: give a number%s from %" PRIu64 " to %" PRIu64 "%s %s%s",
+		s->name, quote_value(value), bytes ? " of bytes" : "", s->min, s->max,
+		bytes ? ";" : ":", s->what,
+		s->list != 0 ? "; with --load also a list of them, 16,64,256, or a range that "
+			       "doubles, 16-256"
+			     : "");
+	return -1;
+}
+
+/* Adds the values of "NUMBER" or "NUMBER-NUMBER", which is changed, to the list. */
+static int
+add_values(const struct setting *s, char *text, struct load_list *list)
+{
+	char *dash = strchr(text, '-');
+	uint64_t value, last;
+
+	if (dash != NULL)
+		*dash = '\0';
+	if (!number_fits(s, text, &value) || (dash != NULL && !number_fits(s, dash + 1, &last)) ||
+		(dash != NULL && (value == 0 || value > last)))
+		return -1;
+	for (last = dash != NULL ? last : value; value <= last; value *= 2) {
+		if (list->n == LOAD_LIST_MAX)
+			return -1;
+		list->value[list->n++] = value;
+		if (value == 0)
+			break;
+	}
+	return 0;
+}
+
+/* A list of numbers and ranges. The first number is the field's, too. */
+static int
+set_list(const struct setting *s, const char *value, struct options *o)
+{
+	struct load_list list = {0};
+	char *text = strdup(value), *at = text, *part;
+	int rc = text == NULL ? -1 : 0;
+
+	while (rc == 0 && (part = strsep(&at, ",")) != NULL)
+		rc = add_values(s, part, &list);
+	free(text);
+	if (rc != 0)
+		return refuse_number(s, value);
+	memcpy((char *)o + s->offset, &list.value[0], s->size);
+	o->load.list[s->list - 1] = list;
+	return 0;
+}
+
 static int
 set_number(const struct setting *s, const char *value, void *field)
 {
-	const bool bytes = s->form == FORM_BYTES;
 	uint64_t number;
 
-	if (parse_number(value, bytes ? "KMG" : "", &number) != 0 || number < s->min ||
-		number > s->max) {
-		error_print("--%s: %s is refused: give a number%s from %" PRIu64 " to %" PRIu64
-			    "%s %s",
-			s->name, quote_value(value), bytes ? " of bytes" : "", s->min, s->max,
-			bytes ? ";" : ":", s->what);
-		return -1;
-	}
+	if (!number_fits(s, value, &number))
+		return refuse_number(s, value);
 	if (s->form == FORM_POWER && ((number & (number - 1)) != 0 || number == 1)) {
 		error_print("--%s: %s is refused: give %s", s->name, quote_value(value), s->what);
 		return -1;
@@ -228,8 +302,11 @@ set(const struct setting *s, const char *value, struct options *o)
 	case FORM_CHOICE:
 	case FORM_SIZE:
 		return set_choice(s, value, field);
+	case FORM_MIX:
+		o->load_help = strcmp(value, "help") == 0;
+		return o->load_help ? 0 : load_mix_parse(s->name, value, field);
 	default:
-		return set_number(s, value, field);
+		return s->list != 0 ? set_list(s, value, o) : set_number(s, value, field);
 	}
 }
 
@@ -251,6 +328,16 @@ show(FILE *f, const struct setting *s, const struct options *o)
 		fprintf(f, "%" PRIu64 "\n", number);
 }
 
+/* For what is not --load. 0, or -1 with the error printed: several values were given. */
+static int
+refuse_list(const struct setting *s, struct options *o)
+{
+	if (s->list == 0 || o->load.list[s->list - 1].n <= 1)
+		return 0;
+	error_print("--%s: a list is for --load alone: give one number", s->name);
+	return -1;
+}
+
 void
 options_default(struct options *o)
 {
@@ -263,6 +350,7 @@ options_default(struct options *o)
 		.guard = GANTRY_SIG_T10DIF_CRC,
 		.corrupt = 1,
 		.seed = 1,
+		.load = {.size = 64, .peers = 1, .regions = 1, .verify = true},
 	};
 }
 
@@ -271,7 +359,7 @@ options_set(struct options *o, const char *name, const char *value)
 {
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		if (strcmp(name, settings[i].name) == 0)
-			return set(&settings[i], value, o);
+			return set(&settings[i], value, o) == 0 ? refuse_list(&settings[i], o) : -1;
 	error_begin("there is no setting %s: give one of", quote_value(name));
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);
@@ -364,18 +452,28 @@ culprit(char **argv)
 
 /* given: bit n, the command line has settings[n]. 0, or -1 with the error printed. */
 static int
-check_use(const struct options *o, uint32_t given)
+check_use(struct options *o, uint64_t given)
 {
-	const bool sig = o->mode == MODE_SIG;
+	const bool load = o->load.mix.sum != 0;
+	const enum use use = load ? USE_LOAD : o->mode == MODE_SIG ? USE_SIG : USE_FILES;
 
-	static_assert(N_SETTINGS <= 32, "given has a bit for each");
+	static_assert(N_SETTINGS <= 64, "given has a bit for each");
 	for (size_t i = 0; i < N_SETTINGS; i++) {
-		if ((given & UINT32_C(1) << i) == 0 ||
-			settings[i].use != (sig ? USE_FILES : USE_SIG))
+		if ((given & UINT64_C(1) << i) == 0)
 			continue;
-		error_print("--%s: --mode %s does not use it: leave it out", settings[i].name,
-			mode_names[o->mode]);
-		return -1;
+		if (settings[i].use == USE_LOAD && !load) {
+			error_print("--%s: without --load nothing uses it: leave it out, or add "
+				    "--load; --load help explains",
+				settings[i].name);
+			return -1;
+		}
+		if ((settings[i].use & use) == 0) {
+			error_print("--%s: --%s%s does not use it: leave it out", settings[i].name,
+				load ? "load" : "mode ", load ? "" : mode_names[o->mode]);
+			return -1;
+		}
+		if (!load && refuse_list(&settings[i], o) != 0)
+			return -1;
 	}
 	return 0;
 }
@@ -385,7 +483,7 @@ options_parse(struct options *o, int argc, char **argv)
 {
 	struct option longs[N_SETTINGS + 3];
 	const struct setting *s;
-	uint32_t given = 0;
+	uint64_t given = 0;
 	int opt;
 
 	fill_long_options(longs);
@@ -398,7 +496,7 @@ options_parse(struct options *o, int argc, char **argv)
 			o->interactive = true;
 		else if (opt >= OPT_SETTING) {
 			s = &settings[opt - OPT_SETTING];
-			given |= UINT32_C(1) << (opt - OPT_SETTING);
+			given |= UINT64_C(1) << (opt - OPT_SETTING);
 			if (set(s, s->flag ? "on" : optarg, o) != 0)
 				return -1;
 		} else
@@ -407,7 +505,7 @@ options_parse(struct options *o, int argc, char **argv)
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
 	optind = 1; /* EAL calls getopt_long() after this */
-	return check_use(o, given);
+	return o->help || o->load_help ? 0 : check_use(o, given);
 }
 
 /* ------------------------------------------------------------------ text */
@@ -433,6 +531,7 @@ options_help(FILE *f)
 	fprintf(f,
 		"usage: testgantry [EAL OPTIONS --] [OPTIONS] --out DIR FILE...\n"
 		"       testgantry [EAL OPTIONS --] -i [OPTIONS] [FILE...]\n"
+		"       testgantry [EAL OPTIONS --] --load OP[=WEIGHT],... [OPTIONS]: --load help explains\n"
 		"\n"
 		"Moves files through the engine into a folder. Reads every output and its input back, and\n"
 		"compares them, by threads of its own; each worker lcore drives one hardware queue. Of a\n"
@@ -499,14 +598,57 @@ options_help(FILE *f)
 		"  free, or no hugetlbfs is mounted, it adds --no-huge -m 512. It adds --no-pci unless -a, -b\n"
 		"  or --no-pci is given, because it reaches the device through verbs. All options of EAL:\n"
 		"  testgantry -h --\n"
-		"  --telemetry, EAL's default, lets usertools/gantry-top and dpdk-telemetry.py show what\n"
-		"  the engine does; --no-telemetry keeps them out.\n"
+		"  --telemetry, EAL's default, lets usertools/gantry-top show what the engine does.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --out /tmp/out /usr/bin\n"
 		"  testgantry %s -- --mode write --chunk 1M --out /tmp/out a.iso b.iso\n"
 		"  testgantry --no-huge -m 512 -- --parents --out out */data.bin\n"
 		"  testgantry -i --out /tmp/out /usr/share/doc\n",
+		lcores_option(3));
+}
+
+void
+options_load_help(FILE *f)
+{
+	struct options o;
+
+	options_default(&o);
+	fprintf(f,
+		"usage: testgantry [EAL OPTIONS --] --load OP[=WEIGHT],... [OPTIONS]\n"
+		"\n"
+		"Measures operations of the engine without files: as many as fit, or a certain number. Each worker\n"
+		"lcore has a queue, and memory of its own; the peer of worker i is worker i+1, that of the last\n"
+		"one the first, which may be itself. Afterwards one round of all operations is verified.\n"
+		"\n"
+		"OP:\n");
+	load_ops_print(f);
+	fprintf(f,
+		"\n"
+		"  --load OP=WEIGHT,...  a mix: of copy=3,write=1, three of four are copies. Any order,\n"
+		"                       drawn by --seed N (default %u), but exact numbers\n"
+		"  --size BYTES         of each operation, default %" PRIu64 "; suffixes K, M, G\n"
+		"  --depth N            operations in flight for each worker at most, default %u\n"
+		"  --burst N            operations that are handed over at a time, default %u\n"
+		"  --nb-cores N         worker lcores; default: all that EAL has\n"
+		"  --peers N            connections of each worker, used in turn, default %u\n"
+		"  --regions N          registered regions of each worker, used in random order, default %u\n"
+		"  --duration SEC       how long, default 2; --total-ops N: how many, of all workers together.\n"
+		"                       With both, whichever is reached first\n"
+		"  --via WAY            ring (default): the main lcore enqueues to the workers; inline: each\n"
+		"                       worker lcore submits to its queue itself\n"
+		"  --verify off|on      on (default): at last each operation is carried out once more in each\n"
+		"                       place of the memory, and every byte is compared\n"
+		"  --ring-size, --idle, --copy-path, --policy, --device: testgantry -h explains\n"
+		"\n"
+		"Of size, depth, burst, nb-cores, peers and regions a list may be given, as 64,1K,64K, or a range\n"
+		"that doubles, as 64-64K: each combination is measured.\n"
+		"\n"
+		"examples:\n"
+		"  testgantry --load copy --size 64-64K\n"
+		"  testgantry --load write=7,read=3 --depth 1-64 --peers 4 --duration 5\n"
+		"  testgantry %s -- --load copy --via inline --nb-cores 1,2 --total-ops 1000000\n",
+		o.seed, o.load.size, o.depth, o.burst, o.load.peers, o.load.regions,
 		lcores_option(3));
 }
 

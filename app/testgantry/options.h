@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "gantry.h"
+#include "load_conf.h"
 
 enum mode {
 	MODE_COPY,
@@ -50,9 +51,11 @@ struct options {
 	uint32_t corrupt;              /**< of mode sig: percent of the blocks */
 	uint32_t seed;                 /**< of mode sig: which blocks are corrupted, and how */
 	uint32_t stats_period;         /**< seconds; 0: no table before the end */
+	struct load_conf load;         /**< of --load */
 	bool interactive;
 	bool help;
-	char **inputs; /**< points into argv */
+	bool load_help; /**< of --load help */
+	char **inputs;  /**< points into argv */
 	int n_inputs;
 };
 
@@ -77,6 +80,9 @@ const char *options_idle_name(enum gantry_idle idle);
 const char *options_kind_name(enum gantry_sig_kind kind);
 
 void options_help(FILE *f);
+
+/** The page of --load. */
+void options_load_help(FILE *f);
 
 /** Prints every setting, one a line. */
 void options_show(FILE *f, const struct options *o);

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TTY_PERIOD_NS  (NS_PER_S / 10)
-#define PIPE_PERIOD_NS NS_PER_S
+#define TTY_PERIOD_NS  (NSEC_PER_S / 10)
+#define PIPE_PERIOD_NS NSEC_PER_S
 
 uint64_t
 now_ns(void)
@@ -21,7 +21,7 @@ now_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
+	return t.tv_sec * NSEC_PER_S + t.tv_nsec;
 }
 
 /* ------------------------------------------------------------------ errors */
@@ -73,34 +73,75 @@ error_print(const char *format, ...)
 static struct {
 	uint64_t next_ns; /* do not print before */
 	uint64_t last_ns;
-	uint64_t last_bytes;
+	uint64_t last_done;    /* bytes or operations */
 	atomic_bool line_open; /* an error of any thread ends the line */
 } shown;
+
+/*
+ * True if it is time for a line; *rate: what was done in each nanosecond since the last one. done: bytes or operations.
+ */
+static bool
+progress_is_due(uint64_t done, double *rate)
+{
+	const uint64_t period = isatty(STDOUT_FILENO) == 1 ? TTY_PERIOD_NS : PIPE_PERIOD_NS;
+	uint64_t now = now_ns();
+
+	if (shown.next_ns == 0) { /* the first call only starts the clock */
+		shown.last_ns = now;
+		shown.next_ns = now + period;
+		shown.last_done = done;
+		return false;
+	}
+	if (now < shown.next_ns)
+		return false;
+	*rate = done >= shown.last_done
+			? (double)(done - shown.last_done) / (double)(now - shown.last_ns)
+			: 0;
+	shown.last_ns = now;
+	shown.last_done = done;
+	shown.next_ns = now + period;
+	return true;
+}
+
+static void __attribute__((format(printf, 1, 2))) print_line(const char *format, ...)
+{
+	bool tty = isatty(STDOUT_FILENO) == 1;
+	va_list args;
+
+	va_start(args, format);
+	fputs(tty ? "\r" : "", stdout);
+	vprintf(format, args);
+	fputs(tty ? "\033[K" : "\n", stdout);
+	va_end(args);
+	fflush(stdout);
+	shown.line_open = tty;
+}
 
 void
 progress_show(const struct progress *p)
 {
-	bool tty = isatty(STDOUT_FILENO) == 1;
-	uint64_t now = now_ns();
-	double rate = 0;
+	double rate;
 
-	if (shown.next_ns == 0) { /* the first call only starts the clock */
-		shown.last_ns = now;
-		shown.next_ns = now + (tty ? TTY_PERIOD_NS : PIPE_PERIOD_NS);
-		return;
-	}
-	if (now < shown.next_ns)
-		return;
-	if (p->bytes_moved >= shown.last_bytes)
-		rate = (double)(p->bytes_moved - shown.last_bytes) / (double)(now - shown.last_ns);
-	printf("%s%s %.1f of %.1f MB, %.2f GB/s; verified %zu of %zu files%s", tty ? "\r" : "",
-		p->verb, p->bytes_moved / 1e6, p->bytes_total / 1e6, rate, p->files_verified,
-		p->files_total, tty ? "\033[K" : "\n");
-	fflush(stdout);
-	shown.line_open = tty;
-	shown.last_ns = now;
-	shown.last_bytes = p->bytes_moved;
-	shown.next_ns = now + (tty ? TTY_PERIOD_NS : PIPE_PERIOD_NS);
+	if (progress_is_due(p->bytes_moved, &rate))
+		print_line("%s %.1f of %.1f MB, %.2f GB/s; verified %zu of %zu files", p->verb,
+			p->bytes_moved / 1e6, p->bytes_total / 1e6, rate, p->files_verified,
+			p->files_total);
+}
+
+void
+progress_count(uint64_t ops)
+{
+	double rate;
+
+	if (progress_is_due(ops, &rate))
+		print_line("%" PRIu64 " operations, %.4f million/s", ops, rate * 1e3);
+}
+
+void
+progress_reset(void)
+{
+	shown.next_ns = 0;
+	shown.last_done = 0;
 }
 
 void
@@ -126,8 +167,7 @@ report_reset(struct report *r, size_t n_rows)
 	r->n_rows = n_rows;
 	r->base_ns = now_ns();
 	r->end_ns = r->base_ns;
-	shown.next_ns = 0;
-	shown.last_bytes = 0;
+	progress_reset();
 	return 0;
 }
 

@@ -25,7 +25,7 @@ void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void error_keep(char **text);
 
-#define NS_PER_S UINT64_C(1000000000)
+#define NSEC_PER_S UINT64_C(1000000000)
 
 /** Nanoseconds of a clock that only goes forward. */
 uint64_t now_ns(void);
@@ -40,8 +40,14 @@ struct progress {
 	size_t files_total;
 };
 
+/** A job begins: nothing has been shown of it. */
+void progress_reset(void);
+
 /** Prints it: on a terminal by rewriting one line, elsewhere as a new line every second. */
 void progress_show(const struct progress *p);
+
+/** The same of a load: operations that are done. */
+void progress_count(uint64_t ops);
 
 /** Ends the progress line, if one is on the terminal. */
 void progress_end(void);

@@ -302,7 +302,7 @@ static int
 drain(struct sig_ends *e)
 {
 	const struct end *i = &e->initiator.end, *t = &e->target.end;
-	const uint64_t end_ns = now_ns() + SIG_CLOSE_S * NS_PER_S;
+	const uint64_t end_ns = now_ns() + SIG_CLOSE_S * NSEC_PER_S;
 
 	while (in_flight(i) + in_flight(t) != 0) {
 		if (now_ns() > end_ns) {

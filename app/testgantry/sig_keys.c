@@ -63,7 +63,7 @@ keys_renew(struct sig_ends *e)
 {
 	struct sig_key *other = &e->key[!e->present_key];
 
-	if (other->there && retire(e, other, now_ns() + SIG_GIVE_UP_S * NS_PER_S) != 0)
+	if (other->there && retire(e, other, now_ns() + SIG_GIVE_UP_S * NSEC_PER_S) != 0)
 		return -1;
 	return add(e, other);
 }

@@ -144,7 +144,7 @@ take_sent(struct initiator *i)
 static bool
 is_late(uint64_t since_ns, uint32_t missing)
 {
-	if (now_ns() - since_ns < SIG_GIVE_UP_S * NS_PER_S)
+	if (now_ns() - since_ns < SIG_GIVE_UP_S * NSEC_PER_S)
 		return false;
 	error_print("no response came in %u s: the target has not answered %u requests",
 		SIG_GIVE_UP_S, missing);

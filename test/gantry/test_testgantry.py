@@ -149,7 +149,8 @@ class Case(unittest.TestCase):
 
     @contextlib.contextmanager
     def running(self, *args, workers=1, env=None):
-        with subprocess.Popen([program, *eal(workers), "--chunk", str(CHUNK), *map(str, args)],
+        chunk = [] if "--load" in args else ["--chunk", str(CHUNK)]
+        with subprocess.Popen([program, *eal(workers), *chunk, *map(str, args)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, **FORCED, **(env or {})}) as process:
             try:
@@ -1279,6 +1280,150 @@ class Failures(Case):
             process.stdout.close()
             self.assertEqual(process.wait(timeout=TIMEOUT), 0)
         self.assertEqual(tree(source), tree(self.path("out/in")))
+
+
+class LoadCase(Case):
+    def load(self, *args, workers=1, env=None, **more):
+        return run([*eal(workers), *map(str, args)], env=env, **more)
+
+    def rows(self, result):
+        """The table of a load: [{column: value}, ...]."""
+        head, rows = None, []
+        for line in result.out.splitlines():
+            words = line.split()
+            if "Mops/s" in words:
+                head = words
+            elif head and len(words) == len(head) and re.fullmatch(r"[\d.]+", words[-1]):
+                rows.append({name: word if name == "op" else float(word) for name, word in zip(head, words)})
+        return rows
+
+    def measured(self, *args, **more):
+        """The rows of a load that ends well."""
+        result = self.load(*args, **more)
+        self.assertEqual(result.code, 0, result.out)
+        return self.rows(result), result
+
+
+LOAD_OPS = ["copy", "write", "read"]
+
+
+class Load(LoadCase):
+    def test_each_operation_is_carried_out_as_often_as_was_asked_for_and_verified(self):
+        for via in "ring", "inline":
+            for op in LOAD_OPS:
+                with self.subTest(via=via, op=op):
+                    rows, result = self.measured("--load", op, "--via", via, "--total-ops", 1001, "--depth", 7, workers=2)
+                    self.assertEqual([(row["op"], row["ops"]) for row in rows], [(op, 1001)], result.out)
+                    self.assertRegex(result.out, r"(?m)^[1-9]\d+ more operations were verified: every byte is equal$")
+                    self.assertTrue(0 < rows[0]["50%"] <= rows[0]["99%"] <= rows[0]["99.9%"] <= rows[0]["longest"], result.out)
+
+    def test_a_mix_has_exactly_its_weights(self):
+        for via in "ring", "inline":
+            rows, result = self.measured("--load", "copy=3,write=1,read=2", "--via", via, "--total-ops", 12000, "--size", 100, workers=2)
+            self.assertEqual({row["op"]: row["ops"] for row in rows}, {"copy": 6000, "write": 2000, "read": 4000, "all": 12000}, result.out)
+        rows, result = self.measured("--load", "write=500,read=1000", "--total-ops", 3)
+        self.assertEqual({row["op"]: row["ops"] for row in rows}, {"write": 1, "read": 2, "all": 3}, result.out)
+
+    def test_a_sweep_measures_each_combination(self):
+        rows, result = self.measured("--load", "copy", "--size", "1,100-400", "--depth", "1-3", "--total-ops", 50, "--nb-cores", "1,2", workers=2)
+        self.assertEqual([(row["lcores"], row["depth"], row["size"], row["ops"]) for row in rows],
+            [(lcores, depth, size, 50) for lcores in (1, 2) for depth in (1, 2) for size in (1, 100, 200, 400)], result.out)
+        self.assertIn("\npeers 1, regions 1, burst 8\n", result.out)
+
+    def test_many_regions_and_peers(self):
+        rows, result = self.measured("--load", "copy,write,read", "--regions", "1,300", "--peers", "1,5", "--total-ops", 3000,
+            "--size", "4099", "--depth", 33, "--burst", 64)
+        self.assertEqual([row["ops"] for row in rows if row["op"] == "all"], [3000] * 4, result.out)
+
+    def test_it_lasts_as_long_as_was_asked_for(self):
+        """Never shorter. How much longer, the machine decides."""
+        begin = time.monotonic()
+        rows, result = self.measured("--load", "copy", "--duration", 1, "--verify", "off")
+        self.assertGreater(time.monotonic() - begin, 1)
+        self.assertGreater(rows[0]["ops"], 0)
+        self.assertIn("nothing was verified", result.out)
+
+    def test_a_signal_ends_it_with_the_figures_so_far(self):
+        for via in "ring", "inline":
+            with self.subTest(via=via):
+                result = self.stopped_after("operations, ", "--load", "copy", "--duration", 1000, "--via", via)
+                self.assertGreater(self.rows(result)[-1]["ops"], 0)
+                self.assertIn("stopped by Interrupt: the figures are those of 1 of 1 measurements", result.out)
+                self.assertNotIn("verified", result.out)
+
+    def test_an_engine_that_is_wrong_is_found_out(self):
+        """The descriptors from number 100 on are those that are verified."""
+        for lie, words in ("skip", "byte 0 is 0xff"), ("short", "byte 63 is 0xff"), ("long", "byte 64 is"), ("wrong", "a copy of 64 bytes is wrong"), \
+            ("status", "a copy failed while it was verified"):
+            with self.subTest(lie=lie):
+                result = self.load("--load", "copy", "--total-ops", 100, env=lying(lie, 150))
+                self.assertEqual(result.code, 1, result.out)
+                self.assertIn(words, result.out)
+                self.assertNotIn("every byte is equal", result.out)
+        for lie, words in ("status", "a copy failed: "), ("order", "completions came in a wrong order"):
+            with self.subTest(lie=lie, at=50):
+                result = self.load("--load", "copy", "--total-ops", 100, env=lying(lie, 50))
+                self.assertEqual(result.code, 1, result.out)
+                self.assertIn(words, result.out)
+                self.assertGreater(self.rows(result)[0]["ops"], 49, result.out)
+
+    def test_what_cannot_work_is_refused_with_the_remedy(self):
+        for args, words in {
+            ("--load", "move"): "--load: 'move' is refused: it names no operation: give one or more of copy, write, read",
+            ("--load", "copy,"): "--load: 'copy,' is refused: it names no operation",
+            ("--load", "copy=0"): "behind = stands a weight from 1 to 1000",
+            ("--load", "copy=1001"): "behind = stands a weight",
+            ("--load", "copy=1x"): "behind = stands a weight",
+            ("--load", "copy,write,copy"): "an operation stands there twice",
+            ("--load", "copy", "--size", "0"): "--size: '0' is refused: give a number of bytes from 1 to",
+            ("--load", "copy", "--size", "64,x"): "--size: '64,x' is refused: give a number",
+            ("--load", "copy", "--size", "64-32"): "--size: '64-32' is refused: give a number",
+            ("--load", "copy", "--size", "-64"): "a list of them, 16,64,256, or a range that doubles, 16-256",
+            ("--load", "copy", "--size", "1,,2"): "--size: '1,,2' is refused",
+            ("--load", "copy", "--depth", "16385"): "--depth: '16385' is refused: give a number from 1 to 16384",
+            ("--load", "copy", "--via", "usb"): "--via: 'usb' is none of ring, inline",
+            ("--load", "copy", "--total-ops", "0"): "--total-ops: '0' is refused: give a number from 1 to",
+            ("--load", "copy", "--mode", "write"): "--mode: --load does not use it",
+            ("--load", "copy", "--out", "x"): "--out: --load does not use it",
+            ("--load", "copy", "-i"): "--load moves no files: leave out -i and the files",
+            ("--load", "copy", "/etc"): "--load moves no files: leave out -i and the files",
+            ("--size", "64", "/etc"): "--size: without --load nothing uses it",
+            ("--depth", "1,2", "/etc"): "--depth: a list is for --load alone",
+            ("--load", "copy", "--nb-cores", "3"): "too few lcores: --nb-cores 3",
+            ("--load", "copy", "--size", "1G", "--depth", "16384"): "lower --size, --depth or --regions",
+        }.items():
+            with self.subTest(args=args):
+                self.check_refused(self.load(*args), words)
+        result = self.script_line("set depth 1,2")
+        self.assertIn("--depth: a list is for --load alone", result.out)
+
+    def script_line(self, line):
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(line.encode())
+            stdin.seek(0)
+            return self.load("-i", stdin=stdin)
+
+    def test_its_help_is_a_page_and_names_its_options(self):
+        result = run(["--load", "help"])
+        self.assertEqual(result.code, 0)
+        self.assertLessEqual(len(result.out.splitlines()), 70)
+        self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
+        for name in [f"--{name} " for name in ("load", "size", "depth", "burst", "nb-cores", "peers", "regions", "duration", "total-ops", "via",
+            "verify", "seed")] + LOAD_OPS:
+            self.assertIn(name, result.out)
+
+    def test_the_examples_of_its_help_run(self):
+        examples = re.findall(r"(?m)^  testgantry (.*)$", run(["--load", "help"]).out)
+        self.assertEqual(len(examples), 3)
+        for example in examples:
+            args = re.sub(r"--duration \d+|--total-ops \d+", "", example).split()
+            if "--" in args:
+                args[args.index("--"):args.index("--") + 1] = NO_LCORES
+            else:
+                args = [*eal(), *args]
+            result = run([*args, "--total-ops", "70"])
+            self.assertEqual(result.code, 0, result.out)
+            self.assertTrue(self.rows(result), result.out)
 
 
 class Help(Case):

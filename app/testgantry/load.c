@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Measures a load: point by point, makes the lanes, runs their loops, verifies, and reports.
+ *
+ *     --via ring                                --via inline
+ *     main lcore: the loops of all lanes        main lcore: looks on
+ *       | rte_ring                              worker lcore: the loop of its lane
+ *     worker lcore: the engine's worker
+ */
+#include "load.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "device.h"
+#include "job.h"
+#include "lcores.h"
+#include "load_lane.h"
+#include "load_report.h"
+#include "load_verify.h"
+#include "report.h"
+
+#define DEFAULT_S 2 /* of a measurement without --duration and --total-ops */
+#define STALL_NS  (10 * NSEC_PER_S)
+
+/* A measurement. */
+struct run {
+	struct load_shared shared;
+	struct load_lane *lanes;
+	uint32_t n_lanes;
+	/* Lanes that run on an lcore of their own: those that wait for the beginning, and those that have not ended. */
+	atomic_uint waiting, running;
+	_Atomic uint64_t start_tsc; /* 0: it has not begun */
+	uint64_t next_look_ns, next_stall_ns;
+	uint64_t
+		last_ns; /* when a completion was last seen to have come, or nothing was in flight */
+	uint64_t last_got; /* completions by then */
+};
+
+/* ------------------------------------------------------------------ set up */
+
+static int
+count_lanes(struct run *r)
+{
+	uint64_t *cores = &r->shared.point.value[AXIS_CORES];
+	unsigned int have;
+
+	if (lcores_workers(*cores, &have) != 0)
+		return -1;
+	*cores = have;
+	r->n_lanes = have;
+	return 0;
+}
+
+static int
+open_lanes(struct run *r)
+{
+	unsigned int lcore_id = -1;
+
+	r->lanes = calloc(r->n_lanes, sizeof(r->lanes[0]));
+	if (r->lanes == NULL) {
+		error_print("out of memory for %" PRIu32 " lanes", r->n_lanes);
+		return -1;
+	}
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
+		if (lane_open(&r->lanes[i], &r->shared, lcore_id) != 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		if (lane_connect(&r->lanes[i], &r->lanes[(i + 1) % r->n_lanes]) != 0)
+			return -1;
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		if (lane_fill(&r->lanes[i], r->shared.opt->seed + i) != 0)
+			return -1;
+	return 0;
+}
+
+static int
+close_lanes(struct run *r)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; r->lanes != NULL && i < r->n_lanes; i++)
+		if (r->lanes[i].shared != NULL)
+			rc |= lane_close(&r->lanes[i]);
+	free(r->lanes);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ the loops */
+
+static void
+begin(struct run *r, uint32_t i, uint64_t start_tsc)
+{
+	const struct load_conf *conf = &r->shared.opt->load;
+	uint64_t seconds = conf->duration, total = UINT64_MAX;
+
+	if (conf->total_ops != 0)
+		total = conf->total_ops / r->n_lanes + (i < conf->total_ops % r->n_lanes);
+	else if (seconds == 0)
+		seconds = DEFAULT_S;
+	lane_begin(&r->lanes[i], start_tsc,
+		seconds != 0 ? start_tsc + seconds * rte_get_tsc_hz() : UINT64_MAX, total);
+}
+
+static bool
+all_have_ended(const struct run *r)
+{
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		if (!lane_has_ended(&r->lanes[i]))
+			return false;
+	return true;
+}
+
+static void
+warn_of_stall(struct run *r, uint64_t now, uint64_t in_flight)
+{
+	if (in_flight == 0 || now < r->next_stall_ns)
+		return;
+	error_print("no completion for %.0f s, %" PRIu64 " operations are in flight; still waiting",
+		(now - r->last_ns) / 1e9, in_flight);
+	r->next_stall_ns = now + STALL_NS;
+}
+
+/* While lanes run: shows how far they are, tells them of a signal, and warns if nothing comes back. */
+static void
+look(struct run *r)
+{
+	uint64_t now = now_ns(), put = 0, got = 0;
+
+	r->next_look_ns = now + JOB_LOOK_MS * NSEC_PER_S / 1000;
+	if (stop_signal != 0 && !atomic_exchange(&r->shared.stop, true))
+		job_say_stopping();
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		/* In this order: a lane hands over before it takes back. */
+		got += atomic_load_explicit(&r->lanes[i].shown_got, memory_order_acquire);
+		put += atomic_load_explicit(&r->lanes[i].shown_put, memory_order_relaxed);
+	}
+	progress_count(got);
+	if (got != r->last_got || put == got) {
+		r->last_got = got;
+		r->last_ns = now;
+		r->next_stall_ns = now + STALL_NS;
+	}
+	warn_of_stall(r, now, put - got);
+}
+
+/* On a worker lcore. */
+static int
+run_lane(void *arg)
+{
+	struct load_lane *l = arg;
+	struct run *r = container_of(l->shared, struct run, shared);
+	uint64_t start_tsc;
+
+	atomic_fetch_sub_explicit(&r->waiting, 1, memory_order_release);
+	while ((start_tsc = atomic_load_explicit(&r->start_tsc, memory_order_acquire)) == 0)
+		sched_yield();
+	begin(r, l - r->lanes, start_tsc);
+	while (!lane_has_ended(l))
+		lane_turn(l);
+	atomic_fetch_sub_explicit(&r->running, 1, memory_order_release);
+	return 0;
+}
+
+/* --via inline. 0, or -1 with the error printed. */
+static int
+run_on_lcores(struct run *r)
+{
+	int rc = 0;
+
+	atomic_store(&r->waiting, r->n_lanes);
+	atomic_store(&r->running, r->n_lanes);
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		rc = rte_eal_remote_launch(run_lane, &r->lanes[i], r->lanes[i].lcore_id);
+		if (rc == 0)
+			continue;
+		error_print("cannot start lcore %u: %s", r->lanes[i].lcore_id, strerror(-rc));
+		atomic_store(&r->shared.stop, true);
+		atomic_fetch_sub(&r->waiting, r->n_lanes - i);
+		atomic_fetch_sub(&r->running, r->n_lanes - i);
+		break;
+	}
+	while (atomic_load_explicit(&r->waiting, memory_order_acquire) != 0)
+		sched_yield();
+	atomic_store_explicit(&r->start_tsc, rte_rdtsc(), memory_order_release);
+	while (atomic_load_explicit(&r->running, memory_order_acquire) != 0) {
+		usleep(JOB_LOOK_MS * 1000);
+		look(r);
+	}
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		rte_eal_wait_lcore(r->lanes[i].lcore_id);
+	return rc;
+}
+
+/* --via ring. 0, or -1 with the error printed. */
+static int
+run_here(struct run *r)
+{
+	uint64_t start_tsc = rte_rdtsc();
+
+	for (uint32_t i = 0; i < r->n_lanes; i++)
+		begin(r, i, start_tsc);
+	while (!all_have_ended(r)) {
+		for (uint32_t i = 0; i < r->n_lanes; i++)
+			lane_turn(&r->lanes[i]);
+		if (now_ns() >= r->next_look_ns)
+			look(r);
+	}
+	return 0;
+}
+
+static int
+report_failure(const struct load_lane *l)
+{
+	const struct gantry_comp *c = &l->comp;
+
+	if (c->status == GANTRY_OK)
+		error_print("lcore %u: completions came in a wrong order", l->lcore_id);
+	else
+		error_print("lcore %u: a %s failed: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
+			l->lcore_id, load_ops[l->op[c->cookie % l->n_desc]].name,
+			gantry_status_name(c->status), c->syndrome, c->vendor_syndrome);
+	return -1;
+}
+
+/* ------------------------------------------------------------------ a point */
+
+static void
+add_stats(const struct run *r, struct load_result *result, int sign)
+{
+	struct gantry_stats s;
+
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		gantry_stats_get(r->lanes[i].queue, &s);
+		result->doorbells += sign * s.doorbells;
+		result->wqes += sign * s.wqes;
+		result->cqes += sign * s.cqes;
+	}
+}
+
+static void
+sum_up(const struct run *r, struct load_result *result)
+{
+	uint64_t tsc = 0;
+
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		const struct load_lane *l = &r->lanes[i];
+
+		tsc = RTE_MAX(tsc, l->last_tsc - l->start_tsc);
+		for (int op = 0; op < LOAD_OPS; op++)
+			load_hist_merge(&result->hist[op], &l->hist[op]);
+	}
+	result->seconds = (double)tsc / rte_get_tsc_hz();
+}
+
+/* 0, -1 with the error printed, or JOB_STOPPED. */
+static int
+measure(struct run *r, struct load_result *result)
+{
+	int rc;
+
+	add_stats(r, result, -1);
+	progress_reset();
+	r->last_ns = now_ns();
+	r->next_stall_ns = r->last_ns + STALL_NS;
+	rc = r->shared.opt->load.via == LOAD_VIA_RING ? run_here(r) : run_on_lcores(r);
+	progress_end();
+	add_stats(r, result, 1);
+	sum_up(r, result);
+	for (uint32_t i = 0; rc == 0 && i < r->n_lanes; i++)
+		if (r->lanes[i].failed)
+			rc = report_failure(&r->lanes[i]);
+	if (rc != 0)
+		return rc;
+	return stop_signal == 0 ? 0 : JOB_STOPPED;
+}
+
+static int
+verify(struct run *r, struct load_result *result)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && r->shared.opt->load.verify && i < r->n_lanes; i++)
+		rc = load_verify(&r->lanes[i], &result->verified);
+	return rc;
+}
+
+/* 0, -1 with the error printed, or JOB_STOPPED. */
+static int
+run_point(struct gantry *engine, const struct options *o, uint64_t number, uint64_t *verified)
+{
+	struct run r = {.shared = {.opt = o, .engine = engine}};
+	struct load_result result = {.opt = o};
+	bool started = false;
+	int rc = -1;
+
+	load_point_get(o, number, &r.shared.point);
+	result.hist = calloc(LOAD_OPS, sizeof(result.hist[0]));
+	if (result.hist == NULL)
+		error_print("out of memory");
+	else if (count_lanes(&r) == 0 && open_lanes(&r) == 0)
+		rc = 0;
+	if (rc == 0 && o->load.via == LOAD_VIA_RING) {
+		rc = gantry_start(engine);
+		if (rc != 0)
+			error_print("cannot start the workers: %s", strerror(-rc));
+		started = rc == 0;
+	}
+	if (rc == 0) {
+		rc = measure(&r, &result);
+		if (rc == 0)
+			rc = verify(&r, &result);
+		result.point = r.shared.point;
+		*verified += result.verified;
+		load_report_point(&result);
+	}
+	if (started)
+		gantry_stop(engine);
+	if (close_lanes(&r) != 0 && rc == 0)
+		rc = -1;
+	free(result.hist);
+	return rc;
+}
+
+int
+load_run(const struct options *o)
+{
+	const uint64_t n = load_points(o);
+	struct gantry *engine = NULL;
+	uint64_t i = 0, verified = 0;
+	int rc = device_open_for_copies(o, &engine);
+
+	if (rc != 0)
+		return rc;
+	load_report_begin(o, engine);
+	while (rc == 0 && i < n)
+		rc = run_point(engine, o, i++, &verified);
+	if (gantry_destroy(engine) != 0) {
+		error_print("the engine was still in use when it was closed");
+		rc = rc == JOB_STOPPED ? rc : -1;
+	}
+	if (rc == 0)
+		load_report_end(o, verified);
+	if (rc == JOB_STOPPED)
+		job_say_stopped("the figures are those of %" PRIu64 " of %" PRIu64 " measurements, "
+				"the last one of a part of its time",
+			i, n);
+	return rc;
+}

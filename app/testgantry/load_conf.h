@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * What a load is, and the points of a sweep.
+ */
+#ifndef TESTGANTRY_LOAD_CONF_H
+#define TESTGANTRY_LOAD_CONF_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load_op.h"
+
+/** What a list may be given of. The first ones change slowest in a sweep. */
+enum load_axis {
+	AXIS_CORES,
+	AXIS_PEERS,
+	AXIS_REGIONS,
+	AXIS_DEPTH,
+	AXIS_BURST,
+	AXIS_SIZE,
+	LOAD_AXES,
+};
+
+#define LOAD_LIST_MAX 64 /**< values of a list */
+
+/** The values that an axis takes one after the other. */
+struct load_list {
+	uint32_t n; /**< 0: the one of the option's field */
+	uint64_t value[LOAD_LIST_MAX];
+};
+
+/** How descriptors reach a queue. */
+enum load_via {
+	LOAD_VIA_RING,   /**< the main lcore enqueues to workers */
+	LOAD_VIA_INLINE, /**< each worker lcore submits to a queue of its own */
+};
+
+/** The settings of --load that no other mode has. */
+struct load_conf {
+	struct load_mix mix;
+	enum load_via via;
+	uint64_t size;
+	uint32_t peers;
+	uint32_t regions;
+	uint64_t total_ops; /**< 0: --duration alone decides */
+	uint32_t duration;  /**< seconds; 0: not given */
+	bool verify;
+	struct load_list list[LOAD_AXES];
+};
+
+/** One measurement: a value of each axis. */
+struct load_point {
+	uint64_t value[LOAD_AXES];
+};
+
+struct options;
+
+/** The most worker lcores that a measurement asks for; 1 if it takes all that there are. */
+uint32_t load_cores(const struct options *o);
+
+/** How many measurements the lists ask for. */
+uint64_t load_points(const struct options *o);
+
+/** The measurement of this number. */
+void load_point_get(const struct options *o, uint64_t number, struct load_point *p);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The loop of a lane, which is the same for each operation: its descriptors were made before.
+ */
+#include <sched.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include "load_lane.h"
+
+#define COMPS      64
+#define IDLE_TURNS 256 /* without work: whoever is waited for may need this CPU */
+
+uint32_t
+lane_submit(struct load_lane *l, uint32_t at, uint32_t n)
+{
+	if (l->worker != NULL)
+		return gantry_enqueue_burst(l->worker, &l->desc[at], n);
+	return gantry_submit(l->queue, &l->desc[at], n);
+}
+
+uint32_t
+lane_poll(struct load_lane *l, struct gantry_comp *comp, uint32_t n)
+{
+	if (l->worker != NULL)
+		return gantry_dequeue_burst(l->worker, comp, n);
+	return gantry_poll(l->queue, comp, n);
+}
+
+void
+lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total)
+{
+	l->start_tsc = start_tsc;
+	l->last_tsc = start_tsc;
+	l->stop_tsc = stop_tsc;
+	l->total = total;
+}
+
+bool
+lane_has_ended(const struct load_lane *l)
+{
+	return l->got == l->total;
+}
+
+/* Nothing is handed over any more but what has its time already. */
+static void
+end(struct load_lane *l)
+{
+	l->total = l->put + l->staged;
+}
+
+static void
+fail(struct load_lane *l, const struct gantry_comp *comp)
+{
+	if (!l->failed)
+		l->comp = *comp;
+	l->failed = true;
+	atomic_store_explicit(&l->shared->stop, true, memory_order_relaxed);
+}
+
+static uint32_t
+take(struct load_lane *l)
+{
+	struct gantry_comp comp[COMPS];
+	uint32_t n = lane_poll(l, comp, RTE_DIM(comp)), at = l->got_at;
+	uint64_t now;
+
+	if (n == 0)
+		return 0;
+	now = rte_rdtsc();
+	for (uint32_t i = 0; i < n; i++) {
+		if (unlikely(comp[i].status != GANTRY_OK || comp[i].cookie != at))
+			fail(l, &comp[i]);
+		load_hist_add(&l->hist[l->op[at]], now - l->begin[at]);
+		at = at + 1 == l->n_desc ? 0 : at + 1;
+	}
+	l->got_at = at;
+	l->got += n;
+	l->last_tsc = now;
+	atomic_store_explicit(&l->shown_got, l->got, memory_order_release);
+	return n;
+}
+
+/* Gives the next burst its time, if the depth has room for all of it. */
+static void
+stage(struct load_lane *l, uint64_t now)
+{
+	uint64_t n = RTE_MIN(l->burst, l->n_desc - l->put_at);
+
+	n = RTE_MIN(n, l->total - l->put);
+	if (l->put - l->got + n > l->depth)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		l->begin[l->put_at + i] = now;
+	l->staged = n;
+}
+
+static uint32_t
+give(struct load_lane *l, uint64_t now)
+{
+	uint32_t n;
+
+	if (l->staged == 0 && l->put != l->total) {
+		if (now >= l->stop_tsc ||
+			atomic_load_explicit(&l->shared->stop, memory_order_relaxed))
+			end(l);
+		else
+			stage(l, now);
+	}
+	if (l->staged == 0)
+		return 0;
+	n = lane_submit(l, l->put_at, l->staged);
+	l->put_at += n;
+	if (l->put_at == l->n_desc)
+		l->put_at = 0;
+	l->put += n;
+	l->staged -= n;
+	atomic_store_explicit(&l->shown_put, l->put, memory_order_relaxed);
+	return n;
+}
+
+void
+lane_turn(struct load_lane *l)
+{
+	uint32_t n = take(l);
+
+	n += give(l, rte_rdtsc());
+	if (n != 0)
+		l->idle = 0;
+	else if (++l->idle % IDLE_TURNS == 0)
+		sched_yield();
+}

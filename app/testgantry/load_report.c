@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The table of a load: a row for each point of the sweep and each operation of the mix.
+ */
+#include "load_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+
+#include "report.h"
+
+static const char *const axis_names[LOAD_AXES] = {
+	[AXIS_CORES] = "lcores",
+	[AXIS_PEERS] = "peers",
+	[AXIS_REGIONS] = "regions",
+	[AXIS_DEPTH] = "depth",
+	[AXIS_BURST] = "burst",
+	[AXIS_SIZE] = "size",
+};
+
+static const double percents[] = {50, 99, 99.9};
+
+/* It has several values, which are a column of the table. */
+static bool
+is_swept(const struct options *o, enum load_axis axis)
+{
+	return o->load.list[axis].n > 1;
+}
+
+/* The values that stay. */
+static void
+print_fixed(const struct options *o)
+{
+	const char *separator = "";
+	struct load_point p;
+
+	load_point_get(o, 0, &p);
+	if (p.value[AXIS_CORES] == 0)
+		p.value[AXIS_CORES] = rte_lcore_count() - 1;
+	for (int i = 0; i < LOAD_AXES; i++) {
+		if (is_swept(o, i))
+			continue;
+		printf("%s%s %" PRIu64, separator, axis_names[i], p.value[i]);
+		separator = ", ";
+	}
+	printf("\n");
+}
+
+void
+load_report_begin(const struct options *o, const struct gantry *engine)
+{
+	struct gantry_info info;
+	char head[16];
+
+	gantry_info_get(engine, &info);
+	printf("device %s: %s; latencies, in us, end when the completion is taken\n", info.device,
+		o->load.via == LOAD_VIA_RING ? "the main lcore enqueues to worker lcores"
+					     : "each worker lcore submits to its own queue");
+	print_fixed(o);
+	for (int i = 0; i < LOAD_AXES; i++)
+		if (is_swept(o, i))
+			printf("%7s ", axis_names[i]);
+	printf("%-9s %12s %9s %8s", "op", "ops", "Mops/s", "GB/s");
+	for (size_t i = 0; i < RTE_DIM(percents); i++) {
+		snprintf(head, sizeof(head), "%g%%", percents[i]);
+		printf(" %9s", head);
+	}
+	printf(" %9s\n", "longest");
+	fflush(stdout);
+}
+
+void
+load_report_end(const struct options *o, uint64_t verified)
+{
+	if (o->load.verify)
+		printf("%" PRIu64 " more operations were verified: every byte is equal\n",
+			verified);
+	else
+		printf("nothing was verified: --verify off\n");
+	fflush(stdout);
+}
+
+static double
+to_us(uint64_t tsc)
+{
+	return tsc * 1e6 / rte_get_tsc_hz();
+}
+
+static void
+print_row(const struct load_result *r, const char *name, const struct load_hist *h)
+{
+	double per_s = r->seconds > 0 ? h->n / r->seconds : 0;
+
+	for (int i = 0; i < LOAD_AXES; i++)
+		if (is_swept(r->opt, i))
+			printf("%7" PRIu64 " ", r->point.value[i]);
+	printf("%-9s %12" PRIu64 " %9.4f %8.3f", name, h->n, per_s / 1e6,
+		per_s * r->point.value[AXIS_SIZE] / 1e9);
+	for (size_t i = 0; i < RTE_DIM(percents); i++)
+		printf(" %9.1f", to_us(load_hist_percentile(h, percents[i])));
+	printf(" %9.1f\n", to_us(h->max));
+}
+
+void
+load_report_point(const struct load_result *r)
+{
+	const struct load_mix *mix = &r->opt->load.mix;
+	struct load_hist *all = calloc(1, sizeof(*all));
+	int n = 0;
+
+	for (int i = 0; i < LOAD_OPS; i++) {
+		if (mix->weight[i] == 0)
+			continue;
+		print_row(r, load_ops[i].name, &r->hist[i]);
+		if (all != NULL)
+			load_hist_merge(all, &r->hist[i]);
+		n++;
+	}
+	if (n > 1 && all != NULL)
+		print_row(r, "all", all);
+	free(all);
+	fflush(stdout);
+}
