@@ -33,7 +33,7 @@ BUILDS = (
     ("plain", re.compile(""), ()),
     ("asan", re.compile(r"free|fini|destroy|close|munmap|_put\b|release|unuse|_len\b|size"),
         ("-Db_sanitize=address,undefined", "-Db_lundef=false")),
-    ("tsan", re.compile(r"lock|atomic|quiesce|pthread|memory_order|turn|fence"),
+    ("tsan", re.compile(r"lock|atomic|quiesce|pthread|memory_order|_acquire\(|_release\(|turn|fence"),
         ("-Db_sanitize=thread", "-Db_lundef=false")),
 )
 

@@ -86,7 +86,7 @@ static const struct dump dumps[] = {
 #define N_DUMPS (sizeof(dumps) / sizeof(dumps[0]))
 
 static uint8_t buf[2 * 64] __attribute__((aligned(64)));
-static _Atomic(__be32) dbrec[2];
+static __be32 dbrec[2];
 
 /* Reads the entry at the start of buf as a queue of two entries does, in the lap that its owner bit says. */
 static bool

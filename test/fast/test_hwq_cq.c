@@ -20,7 +20,7 @@
 #define N_CQE 8
 
 static uint8_t buf[N_CQE * 64] __attribute__((aligned(64)));
-static _Atomic(__be32) dbrec[2];
+static __be32 dbrec[2];
 static struct hwq_cq cq;
 
 static void
@@ -285,7 +285,7 @@ receives_by_their_index(void)
 {
 	static const uint16_t order[] = {1, 0, 3, 2};
 	static uint8_t ring[4 * 16] __attribute__((aligned(64)));
-	static _Atomic(__be32) rq_dbrec[2];
+	static __be32 rq_dbrec[2];
 	const struct hwq_sge sge = {0x1000, 8, 7};
 	uint64_t wr_ids[4], ids[4], lap;
 	struct hwq_cqe rec[4];
@@ -328,7 +328,7 @@ who_says_so_tells_the_device_what_was_consumed(void)
 	static uint8_t rq_ring[4 * 16] __attribute__((aligned(64)));
 	static uint8_t srq_ring[4 * 32] __attribute__((aligned(64)));
 	static uint8_t page[4096] __attribute__((aligned(4096)));
-	static _Atomic(__be32) sq_dbrec[2], rq_dbrec[2], srq_dbrec[2];
+	static __be32 sq_dbrec[2], rq_dbrec[2], srq_dbrec[2];
 	struct hwq_bf bf = {.reg = page + 2048, .toggle = 256};
 	uint64_t rq_ids[4], srq_ids[4], id;
 	struct hwq_cqe rec;

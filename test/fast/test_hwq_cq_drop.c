@@ -12,7 +12,7 @@
 #define N_CQE 8
 
 static uint8_t entries[N_CQE * 64] __attribute__((aligned(64)));
-static _Atomic(__be32) dbrec[2];
+static __be32 dbrec[2];
 static struct hwq_cq cq;
 
 /*

@@ -177,7 +177,7 @@ full_entries(void)
 	static const struct hwq_sge pieces[] = {{0x1000, 100, 0x11}, {0x2000, 200, 0x22}};
 	static const struct hwq_sge next[] = {{0x3000, 300, 0x33}};
 	static _Alignas(64) uint8_t ring[256];
-	_Atomic(__be32) dbrec[2] = {0};
+	__be32 dbrec[2] = {0};
 	uint64_t wr_ids[4];
 	struct hwq_srq srq = {0};
 	struct hwq_qp qp = {0};

@@ -19,7 +19,7 @@
 static uint8_t ring[MAX_BB * 64] __attribute__((aligned(64)));
 static uint8_t seen[MAX_BB * 64];
 static uint8_t reg[1024] __attribute__((aligned(64)));
-static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static __be32 dbrec[2], cq_dbrec[2];
 static struct hwq_bf bf;
 static struct hwq_cq cq;
 static struct hwq_sq sq;
@@ -358,7 +358,7 @@ a_burst_of_one_is_announced_as_any(void)
 static struct {
 	uint8_t ring[N_QUEUES][16 * 64] __attribute__((aligned(64)));
 	uint8_t reg[2][1024] __attribute__((aligned(64)));
-	_Atomic(__be32) dbrec[N_QUEUES][2];
+	__be32 dbrec[N_QUEUES][2];
 	struct hwq_bf bf[2];
 	struct hwq_sq sq[N_QUEUES];
 } rig, other;

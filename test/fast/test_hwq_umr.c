@@ -19,7 +19,7 @@
 static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
 static uint8_t reg[1024] __attribute__((aligned(64)));
 static uint64_t wr_ids[N_BB];
-static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static __be32 dbrec[2], cq_dbrec[2];
 static struct hwq_bf bf;
 static struct hwq_cq cq;
 static struct hwq_sq sq;

@@ -21,7 +21,7 @@
 #define QPN  0x123456
 
 static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
-static _Atomic(__be32) dbrec[2];
+static __be32 dbrec[2];
 static struct hwq_sq sq;
 
 /* A ring at index 65530, filled with old bytes: a byte that a builder does not write is seen. */
@@ -304,7 +304,7 @@ flags_stay_in_their_byte(void)
 	const unsigned int flags = HWQ_WQE_SIGNALED | HWQ_WQE_FENCE | NOT_WIRE;
 	static uint64_t wr_ids[N_BB];
 	static uint8_t reg[1024];
-	static _Atomic(__be32) cq_dbrec[2];
+	static __be32 cq_dbrec[2];
 	struct hwq_bf bf = {.reg = reg, .toggle = 256, .max_ds = 16};
 	struct hwq_cq cq = {.dbrec = cq_dbrec};
 	struct hwq_burst b;
@@ -356,7 +356,7 @@ longest_memcpy(void)
 	};
 	static uint64_t wr_ids[N_BB];
 	static uint8_t reg[1024];
-	static _Atomic(__be32) cq_dbrec[2];
+	static __be32 cq_dbrec[2];
 	struct hwq_bf bf = {.reg = reg, .toggle = 256, .max_ds = 16};
 	struct hwq_cq cq = {.dbrec = cq_dbrec};
 	struct hwq_burst b;

@@ -19,7 +19,7 @@
 static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
 static uint8_t reg[1024] __attribute__((aligned(64)));
 static uint64_t wr_ids[N_BB];
-static _Atomic(__be32) dbrec[2], cq_dbrec[2];
+static __be32 dbrec[2], cq_dbrec[2];
 static struct hwq_bf bf;
 static struct hwq_cq cq;
 static struct hwq_sq sq;
@@ -457,7 +457,7 @@ on_store(int sig, siginfo_t *info, void *context)
 		ci_at_dbrec = be32toh(cq_dbrec[0]);
 	if (page == trap_reg) {
 		ci_at_reg = be32toh(cq_dbrec[0]);
-		pi_at_reg = be32toh(((_Atomic(__be32) *)(void *)trap_dbrec)[1]);
+		pi_at_reg = be32toh(((__be32 *)(void *)trap_dbrec)[1]);
 	}
 	trapped++;
 	mprotect(page, 4096, PROT_READ | PROT_WRITE);
@@ -472,7 +472,7 @@ start_trapped(void)
 {
 	start();
 	cq.ci = 3;
-	sq.dbrec = (_Atomic(__be32) *)(void *)trap_dbrec;
+	sq.dbrec = (__be32 *)(void *)trap_dbrec;
 	bf.reg = trap_reg;
 	cq_dbrec[0] = 0;
 	trapped = 0;

@@ -248,8 +248,7 @@ overrun(struct gantry_conn *own)
 {
 	struct hwq_cq *cq = own->cq;
 
-	atomic_store_explicit(&cq->dbrec[0], htobe32((cq->ci - cq->n_cqe) & 0xffffff),
-		memory_order_release);
+	hwq_store_release(&cq->dbrec[0], htobe32((cq->ci - cq->n_cqe) & 0xffffff));
 	cq->published = cq->ci;
 }
 

@@ -94,7 +94,7 @@ static void
 write_dbrec(uint16_t pi)
 {
 	hwq_fence_wqe_before_dbrec();
-	atomic_store_explicit(&t.qp->sq.dbrec[HWQ_SND_DBR], htobe32(pi), memory_order_release);
+	hwq_store_release(&t.qp->sq.dbrec[HWQ_SND_DBR], htobe32(pi));
 	hwq_fence_dbrec_before_doorbell();
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "hwq_async.h"
 #include "hwq_cancel.h"

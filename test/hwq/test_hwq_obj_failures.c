@@ -133,7 +133,7 @@ channel_and_srq_down(struct channel_and_srq *r)
 	FAILING_DESTROY(&first, r->other_cq != NULL, hwq_cq_destroy(r->other_cq));
 	FAILING_DESTROY(&first, r->cq != NULL, hwq_cq_destroy(r->cq));
 	if (r->channel != NULL)
-		CHECK_EQ(r->channel->refs, 0, "CQs of the channel");
+		CHECK_EQ(hwq_count_get(&r->channel->refs), 0, "CQs of the channel");
 	FAILING_DESTROY(&first, r->channel != NULL, hwq_channel_destroy(r->channel));
 	return first;
 }
@@ -141,7 +141,7 @@ channel_and_srq_down(struct channel_and_srq *r)
 static void
 every_step_of_the_way_up(void)
 {
-	unsigned int step, n_steps, refs = dev->refs;
+	unsigned int step, n_steps, refs = hwq_count_get(&dev->refs);
 	struct channel_and_srq r = {0};
 
 	calls = fail_at = 0;
@@ -157,7 +157,7 @@ every_step_of_the_way_up(void)
 		fail_at = 0;
 		CHECK_EQ(channel_and_srq_down(&r), 0, "down");
 		CHECK(live == 0, "%u objects left after call %u of %u failed", live, step, n_steps);
-		CHECK_EQ(dev->refs, refs, "users of the device");
+		CHECK_EQ(hwq_count_get(&dev->refs), refs, "users of the device");
 	}
 	printf("  %u calls and allocations\n", n_steps);
 }

@@ -236,8 +236,10 @@ struct hwq_burst_like {
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
-	struct hwq_burst_like like = {0}; /* mmo is not written for RDMA */
+	const hwq_ds none = {0, 0};
+	struct hwq_burst_like like;
 
+	like.mmo = none;
 	hwq_put_ctrl_first(&like.ctrl, b->index_qpn, opmod, opcode, ds);
 	hwq_put_pair((uint8_t *)&like.ctrl + HWQ_DS_LEN / 2, b->signals, 0);
 	like.first = (uint32_t)opmod << 24 | (uint32_t)hwq_burst_pi(b) << 8 | opcode;

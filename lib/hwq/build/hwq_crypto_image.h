@@ -64,8 +64,10 @@ static inline int
 hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
 	const struct mlx5dv_sig_block_attr *sig)
 {
-	struct hwq_mkey_sig off = {.block.state = HWQ_BSF_RESET};
+	struct hwq_mkey_sig off;
 
+	memset(&off, 0, sizeof(off));
+	off.block.state = HWQ_BSF_RESET;
 	image->with_sig = sig != NULL;
 	image->signs = sig != NULL && (sig->mem != NULL || sig->wire != NULL);
 	if (image->signs)
@@ -103,7 +105,8 @@ hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps 
 	memset(attr.initial_tweak, 0, sizeof(attr.initial_tweak));
 	memset(attr.keytag, 0, sizeof(attr.keytag));
 	attr.dek = 0;
-	image->crypto = (struct hwq_mkey_crypto){.engines = caps->crypto_engines};
+	memset(&image->crypto, 0, sizeof(image->crypto));
+	image->crypto.engines = caps->crypto_engines;
 	if (!hwq_crypto_take(&image->crypto, &attr))
 		return -EINVAL;
 	if ((caps->crypto_engines & (single | multi)) == 0)
@@ -191,7 +194,7 @@ hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_cr
 				   : hwq_fm_ce_se_word(flags) | b->signals;
 	uint8_t *wqe = hwq_burst_image_umr(b, mkey, &image->sig, padded,
 		hwq_crypto_image_bsf_ds(image), word);
-	uint8_t *bsf = hwq_at_ds(wqe, HWQ_UMR_HEAD_DS + padded);
+	uint8_t *bsf = (uint8_t *)hwq_at_ds(wqe, HWQ_UMR_HEAD_DS + padded);
 
 	if (image->with_sig) {
 		hwq_put_sig_errors(wqe, mkey->sig);

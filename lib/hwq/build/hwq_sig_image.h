@@ -101,10 +101,11 @@ static inline int
 hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 	const struct mlx5dv_sig_block_attr *attr, bool with_crypto)
 {
-	struct hwq_mkey_sig sig = {.block.state = HWQ_BSF_INIT};
+	struct hwq_mkey_sig sig;
 	uint8_t copy_mask;
 	int ret;
 
+	memset(&sig, 0, sizeof(sig));
 	if (!hwq_sig_take(&sig.block, attr))
 		return -EINVAL;
 	hwq_sig_domain_clear_tags(&sig.block.mem);
@@ -215,12 +216,13 @@ hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 		(struct mlx5_wqe_umr_ctrl_seg *)hwq_at_ds(wqe, HWQ_UMR_CTRL_DS);
 	struct mlx5_wqe_mkey_context_seg *context =
 		(struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wqe, HWQ_UMR_CONTEXT_DS);
-	struct hwq_key_plan plan = {.mask = 0};
+	uint64_t mask = 0;
+	uint32_t flags_pd = 0;
 
-	if (__builtin_expect(!hwq_key_tell_errors(sig, &plan), 1))
+	if (__builtin_expect(!hwq_key_tell_errors(sig, &mask, &flags_pd), 1))
 		return;
-	umr->mkey_mask |= htobe64(plan.mask);
-	context->flags_pd |= htobe32(plan.flags_pd);
+	umr->mkey_mask |= htobe64(mask);
+	context->flags_pd |= htobe32(flags_pd);
 }
 
 /* The next WQE, the UMR, without layout and BSFs. @param word its flags, by hwq_fm_ce_se_word(). @return the WQE. */

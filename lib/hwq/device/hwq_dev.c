@@ -235,9 +235,9 @@ hwq_dev_close(struct hwq_dev *dev)
 	int ret = 0;
 
 	hwq_left_destroy(dev);
-	if (atomic_load(&dev->refs) != 0) {
+	if (hwq_count_get(&dev->refs) != 0) {
 		hwq_log("%s: close: %u keys and domains of it still exist", hwq_dev_name(dev),
-			atomic_load(&dev->refs));
+			hwq_count_get(&dev->refs));
 		return -EBUSY;
 	}
 	if (dev->own_pd)

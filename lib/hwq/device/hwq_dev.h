@@ -26,12 +26,12 @@
 #ifndef HWQ_DEV_H
 #define HWQ_DEV_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "hwq_api.h"
+#include "hwq_atomic.h"
 
 struct ibv_context;
 struct ibv_pd;
@@ -81,18 +81,18 @@ struct hwq_left;
 
 /** An opened device. Written by hwq. */
 struct hwq_dev {
-	struct ibv_context *ctx;   /**< the verbs device */
-	struct ibv_pd *pd;         /**< the protection domain of all keys and queues */
-	struct hwq_dev_caps caps;  /**< hwq_dev_caps() */
-	struct hwq_dev_port port;  /**< the port of QPs that name none (hwq_path.h) */
-	int numa_node;             /**< hwq_dev_numa_node() */
-	bool no_bf;                /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
-	bool own_ctx;              /**< ctx is hwq's: hwq_dev_close() closes it */
-	bool own_pd;               /**< pd is hwq's: hwq_dev_close() frees it */
-	_Atomic unsigned int refs; /**< how many objects of the device exist */
+	struct ibv_context *ctx;  /**< the verbs device */
+	struct ibv_pd *pd;        /**< the protection domain of all keys and queues */
+	struct hwq_dev_caps caps; /**< hwq_dev_caps() */
+	struct hwq_dev_port port; /**< the port of QPs that name none (hwq_path.h) */
+	int numa_node;            /**< hwq_dev_numa_node() */
+	bool no_bf;               /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
+	bool own_ctx;             /**< ctx is hwq's: hwq_dev_close() closes it */
+	bool own_pd;              /**< pd is hwq's: hwq_dev_close() frees it */
+	struct hwq_count refs;    /**< how many objects of the device exist */
 	/** Events, asynchronous and of CQs, that were acknowledged: whoever destroys their object sees it. */
-	_Atomic unsigned int n_acked;
-	struct hwq_left *_Atomic left; /**< parts of QPs that are left over */
+	struct hwq_count n_acked;
+	struct hwq_left *left; /**< parts of QPs that are left over */
 };
 
 /**

@@ -58,7 +58,7 @@ hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm)
 		return ret;
 	}
 	clear(view.buf, len);
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*dm = (struct hwq_dm){.addr = view.buf, .len = len, .dev = dev, .dm = made};
 	return 0;
 }
@@ -76,7 +76,7 @@ hwq_dm_free(struct hwq_dm *dm)
 			dm->len, strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&dm->dev->refs, 1);
+	hwq_count_sub(&dm->dev->refs, 1);
 	memset(dm, 0, sizeof(*dm));
 	return 0;
 }
@@ -92,7 +92,7 @@ hwq_mr_register_dm(const struct hwq_dm *dm, unsigned int access, struct hwq_mr *
 			dm->len, strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_add(&dm->dev->refs, 1);
+	hwq_count_add(&dm->dev->refs, 1);
 	*mr = (struct hwq_mr){
 		.addr = dm->addr,
 		.len = dm->len,

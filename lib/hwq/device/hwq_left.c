@@ -20,10 +20,10 @@ struct hwq_left {
 static void
 put(struct hwq_dev *dev, struct hwq_left *l)
 {
-	l->next = atomic_load_explicit(&dev->left, memory_order_relaxed);
+	l->next = hwq_load_relaxed(&dev->left);
 	/* Pairs with the acquire in hwq_left_destroy(). */
-	while (!atomic_compare_exchange_weak_explicit(&dev->left, &l->next, l, memory_order_release,
-		memory_order_relaxed))
+	while (!__atomic_compare_exchange_n(&dev->left, &l->next, l, true, __ATOMIC_RELEASE,
+		__ATOMIC_RELAXED))
 		;
 }
 
@@ -72,8 +72,7 @@ void
 hwq_left_destroy(struct hwq_dev *dev)
 {
 	/* Pairs with the release in put(). */
-	struct hwq_left *l = atomic_exchange_explicit(&dev->left, NULL, memory_order_acquire),
-			*next;
+	struct hwq_left *l = __atomic_exchange_n(&dev->left, NULL, __ATOMIC_ACQUIRE), *next;
 
 	for (; l != NULL; l = next) {
 		next = l->next;

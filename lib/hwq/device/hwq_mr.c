@@ -32,7 +32,7 @@ hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access
 	ret = hwq_verbs_mr_reg(dev->pd, addr, len, access, &made);
 	if (ret != 0)
 		return hwq_mr_why(dev, addr, len, access, ret);
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*mr = (struct hwq_mr){
 		.addr = addr,
 		.len = len,
@@ -55,7 +55,7 @@ hwq_mr_deregister(struct hwq_mr *mr)
 			mr->addr, strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&mr->dev->refs, 1);
+	hwq_count_sub(&mr->dev->refs, 1);
 	memset(mr, 0, sizeof(*mr));
 	return 0;
 }

@@ -16,11 +16,7 @@
 static inline uint8_t
 hwq_block_size_selector(enum mlx5dv_block_size size)
 {
-	static const uint8_t selector[] = {[MLX5DV_BLOCK_SIZE_512] = 1,
-		[MLX5DV_BLOCK_SIZE_520] = 2,
-		[MLX5DV_BLOCK_SIZE_4048] = 6,
-		[MLX5DV_BLOCK_SIZE_4096] = 3,
-		[MLX5DV_BLOCK_SIZE_4160] = 4};
+	static const uint8_t selector[] = {1, 2, 6, 3, 4}; /* as hwq_block_size_bytes() */
 
 	return selector[size];
 }
@@ -28,8 +24,10 @@ hwq_block_size_selector(enum mlx5dv_block_size size)
 static inline uint32_t
 hwq_sig_crc_format(const struct mlx5dv_sig_crc *crc)
 {
-	uint32_t format = HWQ_BSF_CRC_REPEAT | (crc->seed == 0 ? HWQ_BSF_CRC_SEED_0 : 0u);
+	uint32_t format = HWQ_BSF_CRC_REPEAT;
 
+	if (crc->seed == 0)
+		format |= HWQ_BSF_CRC_SEED_0;
 	switch (crc->type) {
 	case MLX5DV_SIG_CRC_TYPE_CRC32:
 		return format | HWQ_BSF_CRC32;

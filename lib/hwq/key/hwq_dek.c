@@ -114,7 +114,7 @@ hwq_dek_init(struct hwq_dev *dev, const struct hwq_dek_conf *conf, struct hwq_de
 		log_refusal(dev, conf, ret);
 		return ret;
 	}
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ hwq_dek_fini(struct hwq_dek *dek)
 		hwq_log("%s: destroying a DEK: %s", hwq_dev_name(dek->dev), strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&dek->dev->refs, 1);
+	hwq_count_sub(&dek->dev->refs, 1);
 	memset(dek, 0, sizeof(*dek));
 	return 0;
 }

@@ -59,7 +59,7 @@ hwq_dek_pool_create(struct hwq_domain *domain, unsigned int n, const struct hwq_
 		free(pool);
 		return ret;
 	}
-	domain->refs++;
+	hwq_count_add(&domain->refs, 1);
 	*out = pool;
 	return 0;
 }
@@ -81,7 +81,7 @@ hwq_dek_pool_destroy(struct hwq_dek_pool *pool)
 	ret = pool_empty(pool);
 	if (ret != 0)
 		return ret;
-	domain->refs--;
+	hwq_count_sub(&domain->refs, 1);
 	free(pool);
 	return 0;
 }

@@ -175,24 +175,26 @@ struct hwq_key_plan {
 
 /* The errors that came so far are told to the device: from then on it may tell of the next. */
 static inline bool
-hwq_key_tell_errors(struct hwq_mkey_sig *sig, struct hwq_key_plan *plan)
+hwq_key_tell_errors(struct hwq_mkey_sig *sig, uint64_t *mask, uint32_t *flags_pd)
 {
 	if (!sig->err_count_updated)
 		return false;
-	plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
-	plan->flags_pd |= (sig->err_count & 1) << HWQ_MKC_SIG_ERR_SHIFT;
+	*mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
+	*flags_pd |= (sig->err_count & 1) << HWQ_MKC_SIG_ERR_SHIFT;
 	sig->err_count_updated = false;
 	return true;
 }
 
+/* Tables of block sizes are in this order. */
+static_assert(MLX5DV_BLOCK_SIZE_512 == 0 && MLX5DV_BLOCK_SIZE_520 == 1 &&
+		      MLX5DV_BLOCK_SIZE_4048 == 2 && MLX5DV_BLOCK_SIZE_4096 == 3 &&
+		      MLX5DV_BLOCK_SIZE_4160 == 4,
+	"block sizes");
+
 static inline unsigned int
 hwq_block_size_bytes(enum mlx5dv_block_size size)
 {
-	static const uint16_t bytes[] = {[MLX5DV_BLOCK_SIZE_512] = 512,
-		[MLX5DV_BLOCK_SIZE_520] = 520,
-		[MLX5DV_BLOCK_SIZE_4048] = 4048,
-		[MLX5DV_BLOCK_SIZE_4096] = 4096,
-		[MLX5DV_BLOCK_SIZE_4160] = 4160};
+	static const uint16_t bytes[] = {512, 520, 4048, 4096, 4160};
 
 	return bytes[size];
 }
@@ -219,7 +221,7 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 	/* NULL: the key has no such attributes. */
 	if (state != HWQ_BSF_UPDATED && state != HWQ_BSF_SET)
 		plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
-	if (hwq_key_tell_errors(mkey->sig, plan) && state == HWQ_BSF_SET)
+	if (hwq_key_tell_errors(mkey->sig, &plan->mask, &plan->flags_pd) && state == HWQ_BSF_SET)
 		plan->set_psvs = true;
 	plan->n_sig = state == HWQ_BSF_UPDATED;
 }
@@ -232,7 +234,8 @@ hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 
 	if (mkey->sig != NULL) {
 		sig = mkey->sig->block.state;
-		if (hwq_key_tell_errors(mkey->sig, plan) && sig == HWQ_BSF_SET)
+		if (hwq_key_tell_errors(mkey->sig, &plan->mask, &plan->flags_pd) &&
+			sig == HWQ_BSF_SET)
 			plan->set_psvs = true;
 	}
 	if (!hwq_crypto_fits(mkey)) {
@@ -252,8 +255,9 @@ hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 static inline struct hwq_key_plan
 hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)
 {
-	struct hwq_key_plan plan = {0};
+	struct hwq_key_plan plan;
 
+	memset(&plan, 0, sizeof(plan));
 	if (mkey->crypto != NULL)
 		hwq_key_plan_crypto(mkey, &plan);
 	else if (mkey->sig != NULL)

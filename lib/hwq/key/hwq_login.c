@@ -77,7 +77,7 @@ hwq_login_init(struct hwq_dev *dev, const struct mlx5dv_crypto_login_attr_ex *at
 					 : "");
 		return ret;
 	}
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*login = (struct hwq_login){.id = hwq_cmd_get(out, GENERAL_ID, 32), .dev = dev, .obj = obj};
 	return 0;
 }
@@ -114,7 +114,7 @@ hwq_login_fini(struct hwq_login *login)
 		hwq_log("%s: logging out: %s", hwq_dev_name(login->dev), strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&login->dev->refs, 1);
+	hwq_count_sub(&login->dev->refs, 1);
 	memset(login, 0, sizeof(*login));
 	return 0;
 }

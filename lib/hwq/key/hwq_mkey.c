@@ -306,7 +306,7 @@ hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mkey_conf *conf
 	pool->n_free = pool->n;
 	pool->next = domain->mkey_pools;
 	domain->mkey_pools = pool;
-	domain->refs++;
+	hwq_count_add(&domain->refs, 1);
 	*out = pool;
 	return 0;
 }
@@ -331,7 +331,7 @@ hwq_mkey_pool_destroy(struct hwq_mkey_pool *pool)
 	for (at = &domain->mkey_pools; *at != pool; at = &(*at)->next)
 		;
 	*at = pool->next;
-	domain->refs--;
+	hwq_count_sub(&domain->refs, 1);
 	pool_free(pool);
 	return 0;
 }

@@ -48,7 +48,7 @@ create(struct hwq_dev *dev, const struct hwq_dev_port *port, uint8_t traffic_cla
 	}
 	ah->ah = made;
 	ah->dev = dev;
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ hwq_ah_destroy(struct hwq_ah *ah)
 			strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&ah->dev->refs, 1);
+	hwq_count_sub(&ah->dev->refs, 1);
 	memset(ah, 0, sizeof(*ah));
 	return 0;
 }

@@ -78,6 +78,6 @@ hwq_async_ack(struct hwq_async *event)
 {
 	/* Pairs with the acquire in hwq_qp_destroy() and hwq_cq_destroy(). libibverbs has the same
 	 * order, by a lock that ThreadSanitizer does not see. */
-	atomic_fetch_add_explicit(&event->dev->n_acked, 1, memory_order_release);
+	hwq_count_add(&event->dev->n_acked, 1);
 	ibv_ack_async_event(&event->event);
 }

@@ -20,10 +20,10 @@
 #ifndef HWQ_CQ_H
 #define HWQ_CQ_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "hwq_api.h"
+#include "hwq_atomic.h"
 #include "hwq_cqe.h"
 #include "hwq_wire.h"
 
@@ -33,24 +33,24 @@ struct hwq_domain;
 
 /** A completion queue. Written by hwq. */
 struct hwq_cq {
-	const uint8_t *next;    /**< entry ci: the one to look at */
-	const uint8_t *end;     /**< behind the last entry */
-	uint8_t *buf;           /**< entries of 64 bytes */
-	_Atomic(__be32) *dbrec; /**< [0] consumer index, [1] arm word */
-	uint32_t ci;            /**< free-running index of the next entry */
-	uint32_t published;     /**< ci, as the device knows it */
-	uint32_t mask;          /**< entries - 1 */
-	uint32_t log_n;         /**< log2 of entries */
-	uint8_t lap;            /**< owner bit of the next entry, once the device has written it */
+	const uint8_t *next; /**< entry ci: the one to look at */
+	const uint8_t *end;  /**< behind the last entry */
+	uint8_t *buf;        /**< entries of 64 bytes */
+	__be32 *dbrec;       /**< [0] consumer index, [1] arm word */
+	uint32_t ci;         /**< free-running index of the next entry */
+	uint32_t published;  /**< ci, as the device knows it */
+	uint32_t mask;       /**< entries - 1 */
+	uint32_t log_n;      /**< log2 of entries */
+	uint8_t lap;         /**< owner bit of the next entry, once the device has written it */
 
 	/* For events: hwq_event.h. */
 	uint32_t arm_sn; /**< events taken so far */
 	uint8_t *uar;    /**< where CQs are armed; other CQs' too */
 
 	/* Control path. */
-	HWQ_ON_LINE _Atomic(void *) user; /**< hwq_cq_set_user() */
-	uint32_t n_cqe;                   /**< entries */
-	uint32_t reserved;                /**< entries that the queues on it may need at once */
+	HWQ_ON_LINE void *user; /**< hwq_cq_set_user() */
+	uint32_t n_cqe;         /**< entries */
+	uint32_t reserved;      /**< entries that the queues on it may need at once */
 	uint32_t cqn;
 	struct ibv_cq *cq;
 	struct hwq_channel *channel; /**< NULL: no events */
@@ -75,7 +75,7 @@ hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
  * @param n_cqe number of entries, a power of two.
  */
 static inline void
-hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, _Atomic(__be32) *dbrec)
+hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
 {
 	cq->buf = (uint8_t *)buf;
 	cq->end = cq->buf + (size_t)n_cqe * sizeof(struct mlx5_cqe64);
@@ -117,7 +117,7 @@ hwq_cqe_op_own(const uint8_t *entry)
 {
 	const uint8_t *op_own = entry + offsetof(struct mlx5_cqe64, op_own);
 
-	return atomic_load_explicit((_Atomic(uint8_t) *)(uintptr_t)op_own, memory_order_acquire);
+	return hwq_load_acquire(op_own);
 }
 
 /**
@@ -174,8 +174,7 @@ hwq_cq_publish_ci(struct hwq_cq *cq)
 {
 	cq->published = cq->ci;
 	/* Release: what we read from the entries is read before the device may write them again. */
-	atomic_store_explicit(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK),
-		memory_order_release);
+	hwq_store_release(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK));
 }
 
 /* Consumes the entry at next, which is cq->next. */
@@ -242,14 +241,14 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 static inline void
 hwq_cq_set_user(struct hwq_cq *cq, void *user)
 {
-	atomic_store_explicit(&cq->user, user, memory_order_release);
+	hwq_store_release(&cq->user, user);
 }
 
 /** @return what hwq_cq_set_user() said last. Any thread, while the CQ exists. */
 static inline void *
 hwq_cq_user(struct hwq_cq *cq)
 {
-	return atomic_load_explicit(&cq->user, memory_order_acquire);
+	return hwq_load_acquire(&cq->user);
 }
 
 /**

@@ -30,7 +30,7 @@ hwq_cq_take_over(struct hwq_cq *cq, const char *dev)
 	}
 	if ((view.cqe_cnt & (view.cqe_cnt - 1)) != 0)
 		return -EPROTO;
-	hwq_cq_init(cq, view.buf, view.cqe_cnt, (_Atomic(__be32) *)view.dbrec);
+	hwq_cq_init(cq, view.buf, view.cqe_cnt, view.dbrec);
 	cq->uar = view.cq_uar;
 	cq->cqn = view.cqn;
 	return 0;
@@ -74,8 +74,8 @@ hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_channel *
 	}
 	cq->channel = channel;
 	if (channel != NULL)
-		channel->refs++;
-	domain->refs++;
+		hwq_count_add(&channel->refs, 1);
+	hwq_count_add(&domain->refs, 1);
 	*out = cq;
 	return 0;
 
@@ -104,14 +104,14 @@ hwq_cq_destroy(struct hwq_cq *cq)
 	hwq_left_destroy(cq->domain->dev);
 	ret = hwq_verbs_cq_destroy(cq->cq);
 	/* Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): every event of the CQ is acknowledged. */
-	(void)atomic_load_explicit(&cq->domain->dev->n_acked, memory_order_acquire);
+	(void)hwq_count_get(&cq->domain->dev->n_acked);
 	if (ret != 0) {
 		hwq_log("%s: destroying a CQ: %s", hwq_dev_name(cq->domain->dev), strerror(-ret));
 		return ret;
 	}
 	if (cq->channel != NULL)
-		cq->channel->refs--;
-	cq->domain->refs--;
+		hwq_count_sub(&cq->channel->refs, 1);
+	hwq_count_sub(&cq->domain->refs, 1);
 	free(cq);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #ifndef HWQ_DB_H
 #define HWQ_DB_H
 
+#include "hwq_atomic.h"
 #include "hwq_cq.h"
 #include "hwq_sq.h"
 
@@ -61,7 +62,7 @@ hwq_fence_doorbell_flush(void)
 static inline void
 hwq_mmio_write64(void *reg, uint64_t raw)
 {
-	atomic_store_explicit((volatile _Atomic(uint64_t) *)reg, raw, memory_order_relaxed);
+	hwq_store_relaxed((volatile uint64_t *)reg, raw);
 }
 
 /* Eight bytes of a WQE to the register, as they are. */
@@ -118,7 +119,7 @@ hwq_sq_record(struct hwq_sq *sq, uint16_t pi)
 {
 	sq->rung = pi;
 	hwq_fence_wqe_before_dbrec();
-	atomic_store_explicit(&sq->dbrec[HWQ_SND_DBR], htobe32(pi), memory_order_release);
+	hwq_store_release(&sq->dbrec[HWQ_SND_DBR], htobe32(pi));
 	hwq_fence_dbrec_before_doorbell();
 }
 

@@ -117,7 +117,7 @@ hwq_dct_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_dc
 		goto err_destroy;
 	}
 	hwq_srq_attach(conf->srq, cq);
-	domain->refs++;
+	hwq_count_add(&domain->refs, 1);
 	*out = dct;
 	return 0;
 
@@ -140,7 +140,7 @@ hwq_dct_destroy(struct hwq_dct *dct)
 	}
 	hwq_cq_drop(dct->cq, dct->dctn, dct->srq);
 	hwq_srq_detach(dct->srq, dct->cq);
-	dct->domain->refs--;
+	hwq_count_sub(&dct->domain->refs, 1);
 	free(dct);
 	return 0;
 }

@@ -36,7 +36,7 @@ hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **out)
 		hwq_log("%s: allocating a parent domain: %s", hwq_dev_name(dev), strerror(-ret));
 		goto err_td;
 	}
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*out = domain;
 	return 0;
 
@@ -53,9 +53,9 @@ hwq_domain_destroy(struct hwq_domain *domain)
 {
 	int ret = 0;
 
-	if (domain->refs != 0) {
+	if (hwq_count_get(&domain->refs) != 0) {
 		hwq_log("%s: destroying a domain that has %u queues and pools",
-			hwq_dev_name(domain->dev), domain->refs);
+			hwq_dev_name(domain->dev), hwq_count_get(&domain->refs));
 		return -EBUSY;
 	}
 	hwq_left_destroy(domain->dev);
@@ -69,7 +69,7 @@ hwq_domain_destroy(struct hwq_domain *domain)
 		hwq_log("%s: destroying a domain: %s", hwq_dev_name(domain->dev), strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&domain->dev->refs, 1);
+	hwq_count_sub(&domain->dev->refs, 1);
 	free(domain);
 	return 0;
 }

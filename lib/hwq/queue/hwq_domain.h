@@ -17,6 +17,7 @@
 #ifndef HWQ_DOMAIN_H
 #define HWQ_DOMAIN_H
 
+#include "hwq_atomic.h"
 #include "hwq_dev.h"
 #include "hwq_sq.h"
 
@@ -27,9 +28,9 @@ struct hwq_mkey_pool;
 /** One owner thread's share of a device. Written by hwq. */
 struct hwq_domain {
 	struct hwq_dev *dev;
-	struct ibv_td *td;         /**< NULL: the device has no register for the domain only */
-	struct ibv_pd *pd;         /**< parent domain of td and of the device's protection domain */
-	_Atomic unsigned int refs; /**< how many CQs, QPs and pools were created in it */
+	struct ibv_td *td;     /**< NULL: the device has no register for the domain only */
+	struct ibv_pd *pd;     /**< parent domain of td and of the device's protection domain */
+	struct hwq_count refs; /**< how many CQs, QPs and pools were created in it */
 	/** Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none. */
 	struct hwq_channel *channel;
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */

@@ -28,7 +28,7 @@ hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **out)
 		return ret;
 	}
 	channel->fd = channel->channel->fd;
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*out = channel;
 	return 0;
 }
@@ -38,9 +38,9 @@ hwq_channel_destroy(struct hwq_channel *channel)
 {
 	int ret;
 
-	if (channel->refs != 0) {
+	if (hwq_count_get(&channel->refs) != 0) {
 		hwq_log("%s: destroying a completion channel that has %u CQs",
-			hwq_dev_name(channel->dev), channel->refs);
+			hwq_dev_name(channel->dev), hwq_count_get(&channel->refs));
 		return -EBUSY;
 	}
 	ret = hwq_verbs_channel_destroy(channel->channel);
@@ -49,7 +49,7 @@ hwq_channel_destroy(struct hwq_channel *channel)
 			strerror(-ret));
 		return ret;
 	}
-	atomic_fetch_sub(&channel->dev->refs, 1);
+	hwq_count_sub(&channel->dev->refs, 1);
 	free(channel);
 	return 0;
 }
@@ -74,6 +74,6 @@ hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n)
 	struct ibv_cq *ibv = cq->cq;
 
 	/* Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). *cq is not used from here on. */
-	atomic_fetch_add_explicit(&cq->channel->dev->n_acked, n, memory_order_release);
+	hwq_count_add(&cq->channel->dev->n_acked, n);
 	ibv_ack_cq_events(ibv, n);
 }

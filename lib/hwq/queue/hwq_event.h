@@ -33,6 +33,7 @@
 #ifndef HWQ_EVENT_H
 #define HWQ_EVENT_H
 
+#include "hwq_atomic.h"
 #include "hwq_cq.h"
 #include "hwq_db.h"
 #include "hwq_dev.h"
@@ -44,7 +45,7 @@ struct hwq_channel {
 	int fd; /**< readable while an event waits: for poll(2); fcntl(2) may make it O_NONBLOCK */
 	struct ibv_comp_channel *channel; /**< the verbs object */
 	struct hwq_dev *dev;
-	_Atomic unsigned int refs; /**< how many CQs are on it */
+	struct hwq_count refs; /**< how many CQs are on it */
 };
 
 /**
@@ -105,7 +106,7 @@ hwq_cq_arm(struct hwq_cq *cq, bool solicited_only)
 	uint32_t word = (cq->arm_sn & 3) << 28 | cmd | (cq->ci & HWQ_CQ_CI_MASK);
 
 	hwq_cq_publish(cq);
-	atomic_store_explicit(&cq->dbrec[HWQ_CQ_DBR_ARM], htobe32(word), memory_order_release);
+	hwq_store_release(&cq->dbrec[HWQ_CQ_DBR_ARM], htobe32(word));
 	hwq_fence_dbrec_before_doorbell();
 	hwq_mmio_write64(cq->uar + MLX5_CQ_DOORBELL, htobe64((uint64_t)word << 32 | cq->cqn));
 	hwq_fence_doorbell_flush();

@@ -47,7 +47,7 @@ check_cq(const struct hwq_cq *cq, const char *dev)
 	bool compressed = false;
 	int ret;
 
-	if (be32toh(atomic_load(&cq->dbrec[HWQ_CQ_DBR_CI])) != 0) {
+	if (be32toh(hwq_load_relaxed(&cq->dbrec[HWQ_CQ_DBR_CI])) != 0) {
 		hwq_log("%s: CQ 0x%06x has been polled: take it over before", dev, cq->cqn);
 		return -EBUSY;
 	}
@@ -191,8 +191,7 @@ hwq_obj_rwq(struct ibv_wq *wq, struct hwq_cq *cq, struct hwq_obj_rwq **out)
 		return -ENOMEM;
 	}
 	rwq->wq = wq;
-	hwq_rq_init(&rwq->rq, view.buf, view.wqe_cnt, view.stride, 0, (_Atomic(__be32) *)view.dbrec,
-		cq, wr_ids);
+	hwq_rq_init(&rwq->rq, view.buf, view.wqe_cnt, view.stride, 0, view.dbrec, cq, wr_ids);
 	cq->reserved += view.wqe_cnt;
 	*out = rwq;
 	return 0;

@@ -136,7 +136,7 @@ take_sq(struct hwq_qp *qp, const struct hwq_obj_qp *obj, const struct mlx5dv_qp 
 	wr_ids = calloc(view->sq.wqe_cnt, sizeof(*wr_ids));
 	if (wr_ids == NULL)
 		return -ENOMEM;
-	hwq_sq_init(sq, view->sq.buf, view->sq.wqe_cnt, qp->qpn, (_Atomic(__be32) *)view->dbrec,
+	hwq_sq_init(sq, view->sq.buf, view->sq.wqe_cnt, qp->qpn, view->dbrec,
 		choose_bf(qp, obj->bf, view), obj->send_cq);
 	hwq_sq_set_wr_ids(sq, wr_ids);
 	sq->sig_bits = obj->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
@@ -162,8 +162,8 @@ take_rq(struct hwq_qp *qp, const struct hwq_obj_qp *obj, const struct mlx5dv_qp 
 	wr_ids = calloc(view->rq.wqe_cnt, sizeof(*wr_ids));
 	if (wr_ids == NULL)
 		return -ENOMEM;
-	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn,
-		(_Atomic(__be32) *)view->dbrec, obj->recv_cq, wr_ids);
+	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn, view->dbrec,
+		obj->recv_cq, wr_ids);
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "hwq_atomic.h"
 #include "hwq_cq.h"
 #include "hwq_domain.h"
 #include "hwq_mr.h"
@@ -80,7 +81,7 @@ struct hwq_qp {
 	struct hwq_bf bf; /**< its doorbell register where the domain has none of its own */
 
 	/* Control path. */
-	HWQ_ON_LINE _Atomic(void *) user; /**< hwq_qp_set_user() */
+	HWQ_ON_LINE void *user; /**< hwq_qp_set_user() */
 	uint32_t qpn;
 	uint32_t psn;        /**< first packet sequence number of its requests */
 	uint32_t qkey;       /**< UD: what a datagram to the QP must carry */
@@ -104,14 +105,14 @@ static_assert(offsetof(struct hwq_qp, user) % HWQ_LINE_LEN == 0,
 static inline void
 hwq_qp_set_user(struct hwq_qp *qp, void *user)
 {
-	atomic_store_explicit(&qp->user, user, memory_order_release);
+	hwq_store_release(&qp->user, user);
 }
 
 /** @return what hwq_qp_set_user() said last. Any thread, while the QP exists. */
 static inline void *
 hwq_qp_user(struct hwq_qp *qp)
 {
-	return atomic_load_explicit(&qp->user, memory_order_acquire);
+	return hwq_load_acquire(&qp->user);
 }
 
 /**

@@ -177,8 +177,8 @@ take_over_rq(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 
 	if (wr_ids == NULL)
 		return -ENOMEM;
-	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn,
-		(_Atomic(__be32) *)view->dbrec, qp->rq.cq, wr_ids);
+	hwq_rq_init(&qp->rq, view->rq.buf, view->rq.wqe_cnt, view->rq.stride, qp->qpn, view->dbrec,
+		qp->rq.cq, wr_ids);
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static int
 take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp_cap *cap)
 {
 	uint32_t inline_room = hwq_conf_inline_room(conf), inline_max = hwq_conf_inline_max(conf);
-	_Atomic(__be32) *dbrec;
+	__be32 *dbrec;
 	struct mlx5dv_qp view;
 	uint64_t *wr_ids;
 	int ret;
@@ -197,7 +197,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	ret = take_sizes(qp, conf, &view);
 	if (ret != 0)
 		return ret;
-	dbrec = (_Atomic(__be32) *)view.dbrec;
+	dbrec = view.dbrec;
 	hwq_sq_init(&qp->sq, view.sq.buf, view.sq.wqe_cnt, qp->qpn, dbrec, choose_bf(qp, &view),
 		qp->cq);
 	qp->sq.sig_bits = conf->sq_sig_all ? MLX5_WQE_CTRL_CQ_UPDATE : 0;
@@ -302,7 +302,7 @@ hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq, const struct hwq_qp_
 	}
 	qp->srq = conf->srq;
 	reserve(qp);
-	domain->refs++;
+	hwq_count_add(&domain->refs, 1);
 	*out = qp;
 	return 0;
 
@@ -328,7 +328,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 	if (qp->qp != NULL)
 		ret = hwq_verbs_qp_destroy(qp->qp);
 	/* Pairs with the release in hwq_async_ack(): every event of the QP is acknowledged. */
-	(void)atomic_load_explicit(&qp->domain->dev->n_acked, memory_order_acquire);
+	(void)hwq_count_get(&qp->domain->dev->n_acked);
 	if (ret == 0) {
 		qp->qp = NULL;
 		hwq_qp_drop_cqes(qp);
@@ -340,7 +340,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		return ret;
 	}
 	unreserve(qp);
-	qp->domain->refs--;
+	hwq_count_sub(&qp->domain->refs, 1);
 	hwq_qp_forget_cancelled(qp);
 	free(qp->sq.wr.wr_ids);
 	free(qp->rq.wr_ids);

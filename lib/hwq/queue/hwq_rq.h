@@ -30,22 +30,23 @@
 
 #include <errno.h>
 
+#include "hwq_atomic.h"
 #include "hwq_db.h"
 #include "hwq_seg.h"
 
 /** A receive queue's ring. */
 struct hwq_rq {
 	uint8_t *buf;
-	uint32_t mask;          /**< number of entries - 1 */
-	uint32_t stride;        /**< bytes of an entry */
-	uint16_t pi;            /**< index of the next entry to post; runs free at 16 bits */
-	uint16_t ci;            /**< index of the oldest posted entry; runs free at 16 bits */
-	uint16_t max_sge;       /**< most pieces of memory of an entry */
-	__be32 qpn_be;          /**< QPN of the queue's completions, in the byte order of CQEs */
-	__be32 qpn_mask;        /**< bits of qpn_be to compare; 0: all receives on the CQ are its */
-	uint64_t *wr_ids;       /**< wr_id of each entry */
-	_Atomic(__be32) *dbrec; /**< doorbell record; the queue writes word HWQ_RCV_DBR only */
-	struct hwq_cq *cq;      /**< where the queue's receives complete */
+	uint32_t mask;     /**< number of entries - 1 */
+	uint32_t stride;   /**< bytes of an entry */
+	uint16_t pi;       /**< index of the next entry to post; runs free at 16 bits */
+	uint16_t ci;       /**< index of the oldest posted entry; runs free at 16 bits */
+	uint16_t max_sge;  /**< most pieces of memory of an entry */
+	__be32 qpn_be;     /**< QPN of the queue's completions, in the byte order of CQEs */
+	__be32 qpn_mask;   /**< bits of qpn_be to compare; 0: all receives on the CQ are its */
+	uint64_t *wr_ids;  /**< wr_id of each entry */
+	__be32 *dbrec;     /**< doorbell record; the queue writes word HWQ_RCV_DBR only */
+	struct hwq_cq *cq; /**< where the queue's receives complete */
 };
 
 /**
@@ -58,20 +59,19 @@ struct hwq_rq {
  * @param wr_ids room for n numbers.
  */
 static inline void
-hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t qpn,
-	_Atomic(__be32) *dbrec, struct hwq_cq *cq, uint64_t *wr_ids)
+hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t qpn, __be32 *dbrec,
+	struct hwq_cq *cq, uint64_t *wr_ids)
 {
-	*rq = (struct hwq_rq){
-		.buf = (uint8_t *)buf,
-		.mask = n - 1,
-		.stride = stride,
-		.max_sge = (uint16_t)(stride / sizeof(struct mlx5_wqe_data_seg)),
-		.qpn_be = htobe32(qpn),
-		.qpn_mask = qpn != 0 ? htobe32(0xffffff) : 0,
-		.wr_ids = wr_ids,
-		.dbrec = dbrec,
-		.cq = cq,
-	};
+	memset(rq, 0, sizeof(*rq));
+	rq->buf = (uint8_t *)buf;
+	rq->mask = n - 1;
+	rq->stride = stride;
+	rq->max_sge = (uint16_t)(stride / sizeof(struct mlx5_wqe_data_seg));
+	rq->qpn_be = htobe32(qpn);
+	rq->qpn_mask = qpn != 0 ? htobe32(0xffffff) : 0;
+	rq->wr_ids = wr_ids;
+	rq->dbrec = dbrec;
+	rq->cq = cq;
 }
 
 /** @return how many entries can be posted now. */
@@ -128,7 +128,7 @@ hwq_rq_ring(struct hwq_rq *rq)
 {
 	hwq_cq_publish(rq->cq);
 	hwq_fence_wqe_before_dbrec();
-	atomic_store_explicit(&rq->dbrec[HWQ_RCV_DBR], htobe32(rq->pi), memory_order_release);
+	hwq_store_release(&rq->dbrec[HWQ_RCV_DBR], htobe32(rq->pi));
 }
 
 /**

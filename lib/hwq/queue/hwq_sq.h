@@ -28,7 +28,6 @@
 #ifndef HWQ_SQ_H
 #define HWQ_SQ_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -47,27 +46,27 @@ struct hwq_bf {
 
 /** A send queue's ring. Written by hwq. */
 struct hwq_sq {
-	uint8_t *buf;           /**< n_bb WQEBBs, 64-byte aligned */
-	uint32_t mask;          /**< n_bb - 1 */
-	uint32_t qpn_shifted;   /**< QPN << 8, as the control segment has it */
-	uint16_t pi;            /**< next WQEBB to reserve */
-	uint16_t full;          /**< pi at which no WQEBB is free: ci + n_bb */
-	uint16_t rung;          /**< pi at the last doorbell */
-	uint16_t last;          /**< where the last WQE of hwq_sq_commit() starts */
-	uint32_t sig_bits;      /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
-	uint32_t max_inline;    /**< bytes of inline data of one WQE */
-	struct hwq_bf *bf;      /**< doorbell register */
-	_Atomic(__be32) *dbrec; /**< doorbell record; word HWQ_SND_DBR is ours */
-	struct hwq_cq *cq;      /**< where its completions come */
-	__be32 qpn_be;          /**< QPN, as a CQE has it */
-	uint8_t max_sge;        /**< data segments of one WQE */
+	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
+	uint32_t mask;        /**< n_bb - 1 */
+	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
+	uint16_t pi;          /**< next WQEBB to reserve */
+	uint16_t full;        /**< pi at which no WQEBB is free: ci + n_bb */
+	uint16_t rung;        /**< pi at the last doorbell */
+	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
+	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
+	uint32_t max_inline;  /**< bytes of inline data of one WQE */
+	struct hwq_bf *bf;    /**< doorbell register */
+	__be32 *dbrec;        /**< doorbell record; word HWQ_SND_DBR is ours */
+	struct hwq_cq *cq;    /**< where its completions come */
+	__be32 qpn_be;        /**< QPN, as a CQE has it */
+	uint8_t max_sge;      /**< data segments of one WQE */
 
 	struct hwq_sq_wr wr; /**< for hwq_wr.h only; all who move pi set wr.moved */
 
 	/** Of memcpy WQEs: the device's scratch memory, as it goes into each. */
 	union {
 		struct hwq_wire_mmo_seg mmo;
-		struct {
+		__extension__ struct {
 			__be32 mmo_control;
 			__be32 mmo_lkey;
 			__be64 mmo_addr;
@@ -112,7 +111,7 @@ hwq_sq_restart(struct hwq_sq *sq)
  * @param cq where the queue's completions come.
  */
 static inline void
-hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, _Atomic(__be32) *dbrec,
+hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, __be32 *dbrec,
 	struct hwq_bf *bf, struct hwq_cq *cq)
 {
 	memset(sq, 0, sizeof(*sq));

@@ -28,7 +28,7 @@ struct hwq_sq_wr {
 	/** What hwq_wr_start() checks, by one comparison in the common case. */
 	union {
 		uint32_t start;
-		struct {
+		__extension__ struct {
 			uint8_t fm_cache;  /**< fence that the next WQE carries */
 			uint8_t transport; /**< enum hwq_transport */
 			bool not_rts;      /**< hwq_wr_complete() says -EINVAL, as libmlx5's */

@@ -29,6 +29,7 @@
 #ifndef HWQ_SRQ_H
 #define HWQ_SRQ_H
 
+#include "hwq_atomic.h"
 #include "hwq_rq.h"
 
 struct ibv_srq;
@@ -37,14 +38,14 @@ struct ibv_xrcd;
 /** A shared receive queue. Written by hwq. */
 struct hwq_srq {
 	uint8_t *buf;
-	uint32_t stride;        /**< bytes of an entry */
-	uint32_t mask;          /**< number of entries - 1 */
-	uint32_t head;          /**< index of the first free entry */
-	uint32_t tail;          /**< index of the last free entry */
-	uint32_t counter;       /**< how many entries were ever posted */
-	uint16_t max_sge;       /**< most pieces of memory of an entry */
-	uint64_t *wr_ids;       /**< wr_id of each entry */
-	_Atomic(__be32) *dbrec; /**< doorbell record: the counter */
+	uint32_t stride;  /**< bytes of an entry */
+	uint32_t mask;    /**< number of entries - 1 */
+	uint32_t head;    /**< index of the first free entry */
+	uint32_t tail;    /**< index of the last free entry */
+	uint32_t counter; /**< how many entries were ever posted */
+	uint16_t max_sge; /**< most pieces of memory of an entry */
+	uint64_t *wr_ids; /**< wr_id of each entry */
+	__be32 *dbrec;    /**< doorbell record: the counter */
 
 	/* Control path. */
 	uint32_t srqn;       /**< its number; peers name an XRC SRQ by it: hwq_wr_set_xrc_srqn() */
@@ -109,7 +110,7 @@ hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
  * @param wr_ids room for n numbers.
  */
 static inline void
-hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, _Atomic(__be32) *dbrec,
+hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, __be32 *dbrec,
 	uint64_t *wr_ids)
 {
 	srq->buf = (uint8_t *)buf;
@@ -168,7 +169,7 @@ static inline void
 hwq_srq_ring(struct hwq_srq *srq)
 {
 	hwq_fence_wqe_before_dbrec();
-	atomic_store_explicit(srq->dbrec, htobe32(srq->counter), memory_order_release);
+	hwq_store_release(srq->dbrec, htobe32(srq->counter));
 }
 
 /**

@@ -82,8 +82,7 @@ hwq_srq_take_over(struct hwq_srq *srq, const char *dev)
 	wr_ids = calloc(view.tail + 1, sizeof(*wr_ids));
 	if (wr_ids == NULL)
 		return -ENOMEM;
-	hwq_srq_init(srq, view.buf, view.tail + 1, view.stride, (_Atomic(__be32) *)view.dbrec,
-		wr_ids);
+	hwq_srq_init(srq, view.buf, view.tail + 1, view.stride, view.dbrec, wr_ids);
 	srq->srqn = view.srqn;
 	return 0;
 }
@@ -130,7 +129,7 @@ hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf, struct hwq_
 		hwq_log("%s: setting up an SRQ: %s", hwq_dev_name(dev), strerror(-ret));
 		goto err_destroy;
 	}
-	atomic_fetch_add(&dev->refs, 1);
+	hwq_count_add(&dev->refs, 1);
 	*out = srq;
 	return 0;
 
@@ -169,7 +168,7 @@ hwq_srq_destroy(struct hwq_srq *srq)
 		if (cq->reserved == 0)
 			hwq_cq_drop_all(cq);
 	}
-	atomic_fetch_sub(&srq->dev->refs, 1);
+	hwq_count_sub(&srq->dev->refs, 1);
 	free(srq->wr_ids);
 	free(srq);
 	return 0;

@@ -52,7 +52,7 @@ struct hwq_wire_mmo_seg {
 /** Inline data: byte count with MLX5_INLINE_SEG set, then the bytes. */
 struct hwq_wire_inline_seg {
 	__be32 byte_count;
-	uint8_t data[];
+	__extension__ uint8_t data[]; /* C++ has no such arrays by its standard */
 };
 
 /** Of type and domain of a signature error: the bits above are reserved (libmlx5, get_sig_err_info()). */

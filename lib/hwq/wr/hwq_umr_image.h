@@ -22,13 +22,14 @@
 #define HWQ_UMR_IMAGE_H
 
 #include <errno.h>
+#include <stdalign.h>
 
 #include "hwq_wr_umr.h"
 
 /** A prepared layout. Written by the two functions below. */
 struct hwq_umr_image {
 	/** The WQE, without control segment and the key's variant, which posting writes. */
-	_Alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
+	alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
 	uint32_t n;      /**< entries */
 	uint32_t units;  /**< with a pattern's head, without padding */
 	uint32_t padded; /**< with it */

@@ -109,8 +109,9 @@ static inline struct hwq_buf
 hwq_eth_sge_piece(const void *list, size_t i)
 {
 	const struct hwq_sge *sge = (const struct hwq_sge *)list + i;
+	struct hwq_buf piece = {(const void *)(uintptr_t)sge->addr, sge->len};
 
-	return (struct hwq_buf){(const void *)(uintptr_t)sge->addr, sge->len};
+	return piece;
 }
 
 static inline struct hwq_buf

@@ -123,11 +123,13 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 {
 	struct hwq_mkey *mkey = wr->mkey;
 	const struct hwq_mkey_sig *sig = mkey->sig;
-	struct hwq_key_plan plan = {0};
+	bool set_psvs = false;
 
 	if (__builtin_expect(sig != NULL || mkey->crypto != NULL, 0)) {
-		plan = hwq_key_plan(mkey, (wr->ds - HWQ_UMR_HEAD_DS) * HWQ_DS_LEN,
-			wr->sq->wr.max_umr_ds * HWQ_DS_LEN);
+		struct hwq_key_plan plan =
+			hwq_key_plan(mkey, (wr->ds - HWQ_UMR_HEAD_DS) * HWQ_DS_LEN,
+				wr->sq->wr.max_umr_ds * HWQ_DS_LEN);
+
 		if (plan.err != 0) {
 			hwq_wr_fail(wr, plan.err);
 			return;
@@ -136,13 +138,14 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 		hwq_wr_key_context(wr)->flags_pd |= htobe32(plan.flags_pd);
 		if (!hwq_wr_key_describe(wr, &plan))
 			return;
+		set_psvs = plan.set_psvs;
 	}
 	/* The key is ready when the last WQE is. */
-	if (plan.set_psvs)
+	if (set_psvs)
 		wr->wqe[offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se)] &=
 			(uint8_t)~MLX5_WQE_CTRL_CQ_UPDATE;
 	hwq_wr_umr_end(wr, wr->ds - HWQ_UMR_HEAD_DS);
-	if (!plan.set_psvs)
+	if (!set_psvs)
 		return;
 	if (sig->block.mem.type != HWQ_SIG_NONE)
 		hwq_wr_set_psv(wr, &sig->mem_psv, &sig->block.mem,

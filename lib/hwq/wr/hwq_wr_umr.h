@@ -171,8 +171,9 @@ hwq_wr_special(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 	uint16_t n, const struct hwq_sge *sge, uint32_t repeat_count,
 	const struct mlx5dv_mr_interleaved *data)
 {
-	const struct mlx5dv_mkey_conf_attr attr = {0};
+	struct mlx5dv_mkey_conf_attr attr;
 
+	memset(&attr, 0, sizeof(attr));
 	hwq_wr_mkey_configure(wr, mkey, 2, &attr);
 	hwq_wr_set_mkey_access_flags(wr, access_flags);
 	if (is_list)

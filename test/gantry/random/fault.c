@@ -144,8 +144,7 @@ overrun_own(struct side *s)
 		return;
 	allow(0, 0);
 	note("%s: its CQ for copies overruns", s->name);
-	atomic_store_explicit(&own->cq->dbrec[0],
-		htobe32((own->cq->ci - own->cq->n_cqe) & 0xffffff), memory_order_release);
+	hwq_store_release(&own->cq->dbrec[0], htobe32((own->cq->ci - own->cq->n_cqe) & 0xffffff));
 	own->cq->published = own->cq->ci;
 }
 

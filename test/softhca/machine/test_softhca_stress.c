@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "hwq_emu.h"
 #include "hwq_srq.h"

@@ -110,8 +110,7 @@ case_attention(void)
 	let_rest();
 	CHECK(hwq_wqe_nop(&resting[3].qp->sq, HWQ_WQE_SIGNALED) == 1, "posted");
 	/* Only the record is written: without a doorbell, nothing runs the WQE. */
-	atomic_store_explicit(&resting[3].qp->sq.dbrec[MLX5_SND_DBR], htobe32(resting[3].qp->sq.pi),
-		memory_order_release);
+	hwq_store_release(&resting[3].qp->sq.dbrec[MLX5_SND_DBR], htobe32(resting[3].qp->sq.pi));
 	CHECK_EQ(hwq_qp_fail(resting[3].qp), 0, "into error");
 	busy_turn();
 	CHECK_EQ(hwq_cq_poll(resting[3].cq, &cqe, 1), 1, "flushed in the next turn");

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Installed headers are C++, too: each is compiled as the first and only one of a file, by C++ 11, 14, 17 and 20, from a
+folder that holds what is installed and nothing else. And C++ calls the libraries' functions by their names in C.
+
+usage: test_cxx_headers.py SOURCE BUILD
+"""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+STANDARDS = ('c++11', 'c++14', 'c++17', 'c++20')
+# All that a program of others may ask for. A function that has the name of a struct (as stat(2) has) is no shadow here.
+STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow=local', '-Wpointer-arith', '-Werror', '-fsyntax-only']
+SKIPPED = 77
+
+
+def install(build, folder):
+    """Links the headers into a folder as `meson install` lays them out. Returns their paths in it."""
+    with open(os.path.join(build, 'meson-info/intro-install_plan.json'), encoding='utf-8') as f:
+        plan = json.load(f)['headers']
+    paths = []
+    for source, where in plan.items():
+        path = where['destination'].replace('{includedir}/', '')
+        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+        os.symlink(source, os.path.join(folder, path))
+        paths.append(path)
+    return sorted(paths)
+
+
+def others(build):
+    """The options by which the build finds the headers of libibverbs, libmlx5 and DPDK."""
+    with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
+        commands = json.load(f)
+    return sorted({o for c in commands if '/lib/' in c['file'] for o in re.findall(r'-isystem\S+', c['command'])})
+
+
+def compiled(options, text, output=None):
+    """Returns what the compiler says."""
+    run = subprocess.run(['g++', '-x', 'c++', *options, '-', *(['-c', '-o', output] if output else [])], input=text,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return run.stdout if run.returncode != 0 else ''
+
+
+def check_headers(paths, options):
+    """Yields what is wrong with each header alone."""
+    jobs = [(path, standard) for path in paths for standard in STANDARDS]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = pool.map(lambda job: compiled(STRICT + ['-std=' + job[1]] + options, f'#include <{job[0]}>\n'), jobs)
+    for (path, standard), text in zip(jobs, said):
+        if text:
+            yield f'{path} is no {standard}:\n{text}'
+
+
+def check_names(source, library, paths, options, folder):
+    """Yields the functions that the library exports by another name than C++ looks for."""
+    with open(os.path.join(source, f'lib/{library}/{library}.map'), encoding='utf-8') as f:
+        exported = re.findall(r'^\s+(\w+);', f.read(), re.M)
+    texts = {}
+    for path in paths:
+        if path.startswith(library + '/'):
+            with open(os.path.join(folder, path), encoding='utf-8') as f:
+                texts[path] = re.sub(r'/\*.*?\*/', '', f.read(), flags=re.S)
+    public = [name for name in exported if any(re.search(rf'\b{name}\(', text) for text in texts.values())]
+    if not public:
+        yield f'lib{library} exports nothing that its headers declare'
+    lines = [f'#include <{path}>' for path in texts]
+    lines += ['typedef void (*any)();', 'any all[] = {', *(f'(any){name},' for name in public), '};']
+    output = os.path.join(folder, library + '.o')
+    wrong = compiled(['-std=c++11'] + options, '\n'.join(lines) + '\n', output)
+    if wrong:
+        yield wrong
+        return
+    wanted = subprocess.run(['nm', '-u', output], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    yield from (f'lib{library}: C++ does not find {name}()' for name in public if name not in wanted)
+
+
+def main():
+    source, build = sys.argv[1:]
+    if shutil.which('g++') is None:
+        print('skipped: g++ is not installed')
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix='test-cxx-headers.') as folder:
+        paths = install(build, folder)
+        # As pkg-config has it: each library's folder.
+        options = [f'-I{folder}/{name}' for name in ('hwq', 'gantry', '')] + others(build)
+        faults = list(check_headers(paths, options))
+        for library in ('hwq', 'gantry'):
+            faults += check_names(source, library, paths, options, folder)
+    for fault in faults:
+        print(fault)
+    print(f'{len(paths)} headers, {len(STANDARDS)} standards: {len(faults)} faults')
+    return 1 if faults or len(paths) < 2 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
