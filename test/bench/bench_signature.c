@@ -88,8 +88,8 @@ image_post(struct bench *b, struct stock_sig_op *op, unsigned int n, enum stock_
 				    (end == STOCK_SIG_TRANSFER ? HWQ_WQE_SIGNALED : 0)) <= 0)
 			return false;
 		if (end == STOCK_SIG_ALL &&
-			hwq_wqe_send(sq, b->stock.mr.lkey, b->stock.response, STOCK_SIG_RESPONSE,
-				HWQ_WQE_SIGNALED | HWQ_WQE_FENCE) <= 0)
+			hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, b->stock.mr.lkey, b->stock.response,
+				STOCK_SIG_RESPONSE, HWQ_WQE_SIGNALED | HWQ_WQE_FENCE, 0) <= 0)
 			return false;
 	}
 	hwq_sq_ring(sq);

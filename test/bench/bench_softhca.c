@@ -99,10 +99,11 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 		ret = hwq_wqe_rdma_read(sq, b->mr.rkey, src, b->mr.lkey, dst, len, flags);
 		break;
 	case OP_INLINE:
-		ret = hwq_wqe_rdma_write_inline(sq, b->mr.rkey, dst, b->mem + off, len, flags);
+		ret = hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, b->mr.rkey, dst, b->mem + off, len,
+			flags, 0);
 		break;
 	case OP_SEND:
-		ret = hwq_wqe_send(sq, b->mr.lkey, src, len, flags);
+		ret = hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, b->mr.lkey, src, len, flags, 0);
 		break;
 	default:
 		ret = hwq_wqe_nop(sq, flags);

@@ -416,7 +416,7 @@ as_text(void)
 		"length of a text that does not fit");
 	CHECK_EQ(strlen(cut), sizeof(cut) - 1, "the text is cut where the room ends");
 	CHECK_EQ(hwq_dump_sq_wqe(&sq, 0, NULL, 0), len, "length alone");
-	hwq_wqe_rdma_write_inline(&sq, 0x9, 0x1000, "\x01\x02\xff", 3, 0);
+	hwq_wqe_inline(&sq, MLX5_OPCODE_RDMA_WRITE, 0x9, 0x1000, "\x01\x02\xff", 3, 0, 0);
 	hwq_dump_sq_wqe(&sq, 1, text, sizeof(text));
 	expect_text(text, "RDMA_WRITE");
 	expect_text(text, "raddr addr 0x0000000000001000 rkey 0x00000009");

@@ -246,14 +246,16 @@ doorbell(void)
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record without work");
 	CHECK_EQ(bf.offset, 0, "register half without work");
 
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, pattern, 40, HWQ_WQE_SIGNALED, 0), 1,
+		"WQEBBs");
 	hwq_sq_ring(&sq);
 	CHECK_EQ(be32toh(dbrec[1]), START + 1, "doorbell record");
 	CHECK_EQ(be32toh(cq_dbrec[0]), 3, "the doorbell publishes the CQ's consumer index");
 	check_bytes(reg, hwq_sq_at(&sq, START), 64, "BlueFlame");
 	CHECK_EQ(bf.offset, 256, "the other half is next");
 
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, pattern, 40, HWQ_WQE_SIGNALED, 0), 1,
+		"WQEBBs");
 	CHECK_EQ(hwq_wqe_rdma_write(&sq, 1, 2, 3, 4, 5, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 	hwq_sq_ring(&sq);
 	check_bytes(reg + 256, hwq_sq_at(&sq, START + 2), 8,
@@ -271,7 +273,8 @@ doorbell(void)
 
 	bf.max_ds = 0;
 	memset(reg, 0, sizeof(reg));
-	CHECK_EQ(hwq_wqe_send_inline(&sq, pattern, 40, HWQ_WQE_SIGNALED), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, pattern, 40, HWQ_WQE_SIGNALED, 0), 1,
+		"WQEBBs");
 	hwq_sq_ring(&sq);
 	memcpy(&word, reg + 256 + 8, 8);
 	CHECK_EQ(word, 0, "no BlueFlame where it is off");
@@ -289,7 +292,8 @@ fill_is_no_blueflame(void)
 	uint64_t word;
 
 	start(16, 15);
-	CHECK_EQ(hwq_wqe_send_inline(&sq, data, 100, HWQ_WQE_SIGNALED), 2, "WQEBBs");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, data, 100, HWQ_WQE_SIGNALED, 0), 2,
+		"WQEBBs");
 	CHECK_EQ(hwq_sq_pending_bb(&sq), 3, "pending, with the fill");
 	hwq_sq_ring(&sq);
 	check_bytes(reg, ring, 8, "doorbell of the WQE, not of the fill");
@@ -376,9 +380,9 @@ post_some(struct hwq_sq *to, unsigned int what)
 	if (what == 2)
 		hwq_wqe_nop(to, 0); /* one DS */
 	if (what == 3)
-		hwq_wqe_send_inline(to, data, 100, 0); /* two WQEBBs */
+		hwq_wqe_inline(to, MLX5_OPCODE_SEND, 0, 0, data, 100, 0, 0); /* two WQEBBs */
 	if (what == 4)
-		hwq_wqe_send_inline(to, data, 40, 0); /* four DS */
+		hwq_wqe_inline(to, MLX5_OPCODE_SEND, 0, 0, data, 40, 0, 0); /* four DS */
 }
 
 /* Posts what the digits of `what` say, and rings: by bells, or one queue after the other. Returns the WQEBBs. */
@@ -456,9 +460,9 @@ build(unsigned int kind)
 		return hwq_wqe_rdma_read(&sq, 0x1200, 0x1313, 0x1400, 0x1515, 16,
 			HWQ_WQE_FENCE | HWQ_WQE_SIGNALED);
 	case 3:
-		return hwq_wqe_send_inline(&sq, data, 100, HWQ_WQE_SOLICITED);
+		return hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, data, 100, HWQ_WQE_SOLICITED, 0);
 	default:
-		return hwq_wqe_rdma_write_inline(&sq, 0x1600, 0x1717, data, 200, 0);
+		return hwq_wqe_inline(&sq, MLX5_OPCODE_RDMA_WRITE, 0x1600, 0x1717, data, 200, 0, 0);
 	}
 }
 

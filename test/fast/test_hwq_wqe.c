@@ -130,13 +130,14 @@ send_list(void)
 
 	start();
 	sq.sig_bits = 0x08; /* as sq_sig_all sets it */
-	CHECK_EQ(hwq_wqe_send_list(&sq, sge, 5, 0), 2, "WQEBBs");
+	CHECK_EQ(hwq_wqe_list(&sq, MLX5_OPCODE_SEND, 0, 0, sge, 5, 0), 2, "WQEBBs");
 	expect(want, sizeof(want), "SEND of a list with a hole");
 	CHECK_EQ(sq.pi, 65532, "producer index");
 	start();
 	sq.max_sge = 4;
-	CHECK_EQ(hwq_wqe_send_list(&sq, sge, 5, 0), -ENOMEM, "one segment too many, a hole or not");
-	CHECK_EQ(hwq_wqe_send_list(&sq, NULL, 0, 0), 1, "an empty list");
+	CHECK_EQ(hwq_wqe_list(&sq, MLX5_OPCODE_SEND, 0, 0, sge, 5, 0), -ENOMEM,
+		"one segment too many, a hole or not");
+	CHECK_EQ(hwq_wqe_list(&sq, MLX5_OPCODE_SEND, 0, 0, NULL, 0, 0), 1, "an empty list");
 	CHECK_EQ(AT[7], 1, "DS of an empty list");
 }
 
@@ -151,23 +152,27 @@ write_inline(void)
 	static const struct hwq_buf huge[] = {{"x", 1}, {"x", SIZE_MAX}};
 
 	start();
-	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world!", 13,
-			 HWQ_WQE_SIGNALED),
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_RDMA_WRITE, 0x99, 0x1234, "Hello, world!", 13,
+			 HWQ_WQE_SIGNALED, 0),
 		1, "WQEBBs");
 	expect(want13, sizeof(want13), "inline write of 13 bytes, padded with 0");
 	start();
-	CHECK_EQ(hwq_wqe_rdma_write_inline_list(&sq, 0x99, 0x1234, parts, 3, HWQ_WQE_SIGNALED), 1,
-		"WQEBBs");
+	CHECK_EQ(hwq_wqe_inline_list(&sq, MLX5_OPCODE_RDMA_WRITE, 0x99, 0x1234, parts, 3,
+			 HWQ_WQE_SIGNALED),
+		1, "WQEBBs");
 	expect(want13, sizeof(want13), "inline write of 13 bytes in several parts");
 	start();
-	CHECK_EQ(hwq_wqe_rdma_write_inline(&sq, 0x99, 0x1234, "Hello, world", 12, HWQ_WQE_SIGNALED),
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_RDMA_WRITE, 0x99, 0x1234, "Hello, world", 12,
+			 HWQ_WQE_SIGNALED, 0),
 		1, "WQEBBs");
 	CHECK_EQ(AT[7], 3, "DS: 12 bytes and their count fill one unit");
 	start();
-	CHECK_EQ(hwq_wqe_send_inline(&sq, NULL, 0, 0), 1, "no bytes");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, NULL, 0, 0, 0), 1, "no bytes");
 	CHECK_EQ(AT[7], 1, "DS of no bytes: no inline segment");
-	CHECK_EQ(hwq_wqe_send_inline(&sq, ring, 201, 0), -ENOMEM, "one byte too many");
-	CHECK_EQ(hwq_wqe_send_inline_list(&sq, huge, 2, 0), -ENOMEM, "lengths that wrap");
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_SEND, 0, 0, ring, 201, 0, 0), -ENOMEM,
+		"one byte too many");
+	CHECK_EQ(hwq_wqe_inline_list(&sq, MLX5_OPCODE_SEND, 0, 0, huge, 2, 0), -ENOMEM,
+		"lengths that wrap");
 	CHECK_EQ(sq.pi, 65531, "only the first write is in the ring");
 }
 
@@ -207,16 +212,18 @@ immediate_data(void)
 		0x08, 0xde, 0xad, 0xbe, 0xef};
 
 	start();
-	CHECK_EQ(hwq_wqe_inline_imm(&sq, MLX5_OPCODE_RDMA_WRITE_IMM, 0x99, 0x1234, "Hi", 2,
+	CHECK_EQ(hwq_wqe_inline(&sq, MLX5_OPCODE_RDMA_WRITE_IMM, 0x99, 0x1234, "Hi", 2,
 			 HWQ_WQE_SOLICITED, htobe32(0xdeadbeef)),
 		1, "WQEBBs");
 	expect(write, sizeof(write), "inline write with immediate data");
 	start();
-	CHECK_EQ(hwq_wqe_send_inv(&sq, 5, 6, 7, 0, 0x01020304), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_one(&sq, MLX5_OPCODE_SEND_INVAL, 0, 0, 5, 6, 7, 0, htobe32(0x01020304)), 1,
+		"WQEBBs");
 	expect(inval, sizeof(inval), "SEND that invalidates");
 	start();
-	CHECK_EQ(hwq_wqe_send_imm(&sq, 5, 6, 0, HWQ_WQE_SIGNALED, htobe32(0xdeadbeef)), 1,
-		"WQEBBs");
+	CHECK_EQ(hwq_wqe_one(&sq, MLX5_OPCODE_SEND_IMM, 0, 0, 5, 6, 0, HWQ_WQE_SIGNALED,
+			 htobe32(0xdeadbeef)),
+		1, "WQEBBs");
 	expect(send, sizeof(send), "SEND with immediate data alone");
 }
 

@@ -241,7 +241,7 @@ short_fill(void)
 	}
 	fill = hwq_sq_at(sq, sq->pi);
 	CHECK(sizeof(data) * 2 <= sq->max_inline, "inline room");
-	CHECK_EQ(hwq_wqe_send_inline_list(sq,
+	CHECK_EQ(hwq_wqe_inline_list(sq, MLX5_OPCODE_SEND, 0, 0,
 			 (struct hwq_buf[]){{data, 60}, {data, 60}, {data, 25}}, 3,
 			 HWQ_WQE_SIGNALED),
 		3, "WQEBBs");

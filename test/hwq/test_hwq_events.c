@@ -162,10 +162,11 @@ solicited_only(void)
 		hwq_rq_ring(&r.qp[1]->rq);
 	}
 	hwq_cq_arm(r.cq[1], true);
-	CHECK_EQ(hwq_wqe_send(&r.qp[0]->sq, 0, 0, 0, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_one(&r.qp[0]->sq, MLX5_OPCODE_SEND, 0, 0, 0, 0, 0, 0, 0), 1, "WQEBBs");
 	hwq_sq_ring(&r.qp[0]->sq);
 	expect_none(&r, "the sender did not ask for it");
-	CHECK_EQ(hwq_wqe_send(&r.qp[0]->sq, 0, 0, 0, HWQ_WQE_SOLICITED), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_one(&r.qp[0]->sq, MLX5_OPCODE_SEND, 0, 0, 0, 0, 0, HWQ_WQE_SOLICITED, 0),
+		1, "WQEBBs");
 	hwq_sq_ring(&r.qp[0]->sq);
 	expect_event(&r, r.cq[1], "the sender asked for it");
 	CHECK_EQ(take(r.cq[1], r.qp[1]), 2, "completions");
@@ -305,7 +306,8 @@ send_slowly(void *arg)
 		while (atomic_load(&n_seen) < i)
 			sched_yield();
 		dawdle(&rnd, 512);
-		while (hwq_wqe_send(&s->qp->sq, 0, 0, 0, HWQ_WQE_SIGNALED) != 1)
+		while (hwq_wqe_one(&s->qp->sq, MLX5_OPCODE_SEND, 0, 0, 0, 0, 0, HWQ_WQE_SIGNALED,
+			       0) != 1)
 			take(s->cq, s->qp);
 		hwq_sq_ring(&s->qp->sq);
 	}

@@ -204,8 +204,9 @@ shut_up_bf(void)
 		take(&t, BY_CREATE_QP_EX, own, &bf, false);
 		connect_self(&t);
 		CHECK(bf.toggle != 0, "the halves of one's own register alternate");
-		CHECK_EQ(hwq_wqe_rdma_write_inline(&t.qp->sq, 1, 2, "data", 0, HWQ_WQE_SIGNALED), 1,
-			"WQEBBs");
+		CHECK_EQ(hwq_wqe_inline(&t.qp->sq, MLX5_OPCODE_RDMA_WRITE, 1, 2, "data", 0,
+				 HWQ_WQE_SIGNALED, 0),
+			1, "WQEBBs");
 		hwq_sq_ring(&t.qp->sq);
 		CHECK_EQ(memcmp(bf.reg + (bf.offset ^ bf.toggle) + 8,
 				 (uint8_t *)hwq_sq_at(&t.qp->sq, 0) + 8, 8) != 0,
@@ -282,7 +283,8 @@ shared_receive_queue(void)
 	for (i = 0; i < 200 && check_failures == 0; i++) {
 		CHECK_EQ(hwq_srq_post_list(srq, i, &to, 1), 0, "posting");
 		hwq_srq_ring(srq);
-		CHECK_EQ(hwq_wqe_send(&qp->sq, mr->lkey, (uintptr_t)mem + i, 100, HWQ_WQE_SIGNALED),
+		CHECK_EQ(hwq_wqe_one(&qp->sq, MLX5_OPCODE_SEND, 0, 0, mr->lkey, (uintptr_t)mem + i,
+				 100, HWQ_WQE_SIGNALED, 0),
 			1, "WQEBBs");
 		hwq_sq_ring(&qp->sq);
 		emu_pump();

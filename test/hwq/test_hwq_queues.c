@@ -89,11 +89,12 @@ copy_some(struct hwq_sq *sq, const struct memory *m, uint64_t *rnd, uint32_t at,
 	case 2:
 		return hwq_wqe_rdma_read(sq, m->mr.rkey, src, m->mr.lkey, dst, len, flags);
 	case 3:
-		return hwq_wqe_rdma_write_list(sq, m->mr.rkey, dst, sge, 3, flags);
+		return hwq_wqe_list(sq, MLX5_OPCODE_RDMA_WRITE, m->mr.rkey, dst, sge, 3, flags);
 	case 4:
-		return hwq_wqe_rdma_read_list(sq, m->mr.rkey, src, into, 3, flags);
+		return hwq_wqe_list(sq, MLX5_OPCODE_RDMA_READ, m->mr.rkey, src, into, 3, flags);
 	default:
-		return hwq_wqe_rdma_write_inline(sq, m->mr.rkey, dst, m->at + at, len, flags);
+		return hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, m->mr.rkey, dst, m->at + at, len,
+			flags, 0);
 	}
 }
 
@@ -241,8 +242,9 @@ blueflame_by_mode(void)
 	if (lanes == NULL || strcmp(lanes, "0") != 0)
 		/* A device thread takes the content at once: the test cannot read it. */
 		goto out;
-	CHECK_EQ(hwq_wqe_rdma_write_inline(&t.qp->sq, 1, 2, "data", 0, HWQ_WQE_SIGNALED), 1,
-		"WQEBBs");
+	CHECK_EQ(hwq_wqe_inline(&t.qp->sq, MLX5_OPCODE_RDMA_WRITE, 1, 2, "data", 0,
+			 HWQ_WQE_SIGNALED, 0),
+		1, "WQEBBs");
 	memcpy(word, reg->reg + reg->offset, 16);
 	hwq_sq_ring(&t.qp->sq);
 	CHECK_EQ((memcmp(reg->reg + (reg->offset ^ reg->toggle) + 8,
@@ -350,7 +352,8 @@ error_and_flush(void)
 	drain(&t);
 	CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "the good one");
 	CHECK_EQ(bad_work(sq, &m), 1, "the bad one");
-	CHECK_EQ(hwq_wqe_rdma_write_inline(sq, 1, 2, data, 128, 0), 3, "behind a fill");
+	CHECK_EQ(hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, 1, 2, data, 128, 0, 0), 3,
+		"behind a fill");
 	CHECK_EQ(hwq_wqe_nop(sq, 0), 1, "the last");
 	hwq_sq_ring(sq);
 	CHECK(emu_wait(t.cq, &rec), "no completion");
@@ -489,13 +492,15 @@ send_and_receive(void)
 		CHECK(hwq_rq_post(&b.qp->rq, m.mr.lkey, dst, 64), "receive queue full");
 		hwq_rq_ring(&b.qp->rq);
 		if (i % 4 == 0)
-			bb = hwq_wqe_send(&a.qp->sq, m.mr.lkey, src, 60, flags);
+			bb = hwq_wqe_one(&a.qp->sq, MLX5_OPCODE_SEND, 0, 0, m.mr.lkey, src, 60,
+				flags, 0);
 		else if (i % 4 == 1)
-			bb = hwq_wqe_send_list(&a.qp->sq, sge, 2, flags);
+			bb = hwq_wqe_list(&a.qp->sq, MLX5_OPCODE_SEND, 0, 0, sge, 2, flags);
 		else if (i % 4 == 2)
-			bb = hwq_wqe_send_inline(&a.qp->sq, (void *)src, 60, flags);
+			bb = hwq_wqe_inline(&a.qp->sq, MLX5_OPCODE_SEND, 0, 0, (void *)src, 60,
+				flags, 0);
 		else
-			bb = hwq_wqe_send_inline_list(&a.qp->sq, buf, 2, flags);
+			bb = hwq_wqe_inline_list(&a.qp->sq, MLX5_OPCODE_SEND, 0, 0, buf, 2, flags);
 		CHECK(bb > 0, "%d WQEBBs", bb);
 		hwq_sq_ring(&a.qp->sq);
 		CHECK(emu_wait(b.cq, &rec), "nothing received");

@@ -215,7 +215,9 @@ messages_into_lists(void)
 		CHECK_EQ(hwq_rq_post_list(rq, i, &sge, 1), 0, "posting");
 	}
 	hwq_rq_ring(rq);
-	CHECK_EQ(hwq_wqe_send(&a.qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 9, 0), 1, "WQEBBs");
+	CHECK_EQ(hwq_wqe_one(&a.qp->sq, MLX5_OPCODE_SEND, 0, 0, mrs[0].lkey, (uintptr_t)mem[0], 9,
+			 0, 0),
+		1, "WQEBBs");
 	hwq_sq_ring(&a.qp->sq);
 	emu_pump();
 	for (got = 0; got < 32; got += n) {
@@ -268,8 +270,8 @@ two_directions_on_one_cq(void)
 		CHECK_EQ(hwq_rq_post_list(&t.qp->rq, i, &sge, 1), 0, "posting");
 		hwq_rq_ring(&t.qp->rq);
 		CHECK_EQ(hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
-		CHECK_EQ(hwq_wqe_send(&t.qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 5,
-				 HWQ_WQE_SIGNALED),
+		CHECK_EQ(hwq_wqe_one(&t.qp->sq, MLX5_OPCODE_SEND, 0, 0, mrs[0].lkey,
+				 (uintptr_t)mem[0], 5, HWQ_WQE_SIGNALED, 0),
 			1, "WQEBBs");
 		hwq_sq_ring(&t.qp->sq);
 		emu_pump();
@@ -311,8 +313,9 @@ two_queues_on_one_cq(void)
 
 		CHECK_EQ(hwq_rq_post_list(&qp[to]->rq, i, &sge, 1), 0, "posting");
 		hwq_rq_ring(&qp[to]->rq);
-		CHECK_EQ(hwq_wqe_send(&qp[!to]->sq, mrs[0].lkey, (uintptr_t)mem[0], 1 + i, 0), 1,
-			"WQEBBs");
+		CHECK_EQ(hwq_wqe_one(&qp[!to]->sq, MLX5_OPCODE_SEND, 0, 0, mrs[0].lkey,
+				 (uintptr_t)mem[0], 1 + i, 0, 0),
+			1, "WQEBBs");
 		hwq_sq_ring(&qp[!to]->sq);
 		emu_pump();
 		if (i % 4 != 3)
@@ -367,8 +370,8 @@ receives_on_a_cq_of_their_own(void)
 	for (i = 0; i < 20; i++) {
 		CHECK_EQ(hwq_rq_post_list(&qp->rq, i, &sge, 1), 0, "posting");
 		hwq_rq_ring(&qp->rq);
-		CHECK_EQ(hwq_wqe_send(&qp->sq, mrs[0].lkey, (uintptr_t)mem[0], 1 + i,
-				 HWQ_WQE_SIGNALED),
+		CHECK_EQ(hwq_wqe_one(&qp->sq, MLX5_OPCODE_SEND, 0, 0, mrs[0].lkey,
+				 (uintptr_t)mem[0], 1 + i, HWQ_WQE_SIGNALED, 0),
 			1, "WQEBBs");
 		hwq_sq_ring(&qp->sq);
 		emu_pump();
@@ -530,8 +533,8 @@ send_to_both(struct srq_twins *t, unsigned int i, uint32_t len)
 	unsigned int k;
 
 	for (k = 0; k < 2; k++) {
-		CHECK_EQ(hwq_wqe_send(&to[k]->sq, mrs[0].lkey, (uintptr_t)mem[0], len,
-				 HWQ_WQE_SIGNALED),
+		CHECK_EQ(hwq_wqe_one(&to[k]->sq, MLX5_OPCODE_SEND, 0, 0, mrs[0].lkey,
+				 (uintptr_t)mem[0], len, HWQ_WQE_SIGNALED, 0),
 			1, "WQEBBs");
 		hwq_sq_ring(&to[k]->sq);
 		if (!emu_wait(t->send_cq, &rec))

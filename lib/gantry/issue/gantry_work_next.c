@@ -140,9 +140,9 @@ message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, ui
 	int n;
 
 	if (dest == NULL && in_wqe)
-		n = hwq_wqe_inline_imm(sq, opcode, w->dst_key, w->dst, data, len, flags, imm);
+		n = hwq_wqe_inline(sq, opcode, w->dst_key, w->dst, data, len, flags, imm);
 	else if (dest == NULL)
-		n = hwq_wqe_one_imm(sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len, flags,
+		n = hwq_wqe_one(sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len, flags,
 			imm);
 	else if (in_wqe)
 		n = hwq_wqe_dc_inline(sq, dest, opcode, w->dst_key, w->dst, data, len, flags, imm);

@@ -160,7 +160,7 @@ hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const
 	hwq_put_inline(hwq_at_ds(wqe, 2), data, len);
 }
 
-/** Writes a SEND of one piece of memory, as hwq_wqe_send(). @param len bytes, from 1. */
+/** Writes a SEND of one piece of memory, as hwq_wqe_one(). @param len bytes, from 1. */
 static HWQ_INLINE void
 hwq_burst_send(struct hwq_burst *b, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags)
 {
@@ -176,7 +176,7 @@ hwq_burst_send_inline_bb(uint32_t len)
 	return hwq_ds_to_bb(1 + hwq_inline_ds(len));
 }
 
-/** Writes a SEND whose data are copied into the WQE, as hwq_wqe_send_inline(). It may have several WQEBBs.
+/** Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline(). It may have several WQEBBs.
  *  @param len bytes, 1 to sq->max_inline. */
 static HWQ_INLINE void
 hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsigned int flags)

@@ -47,13 +47,6 @@ hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t op
 	hwq_put_ctrl_rest(at, flags | sq->sig_bits, imm);
 }
 
-/** MMO segment: the queue's own scratch memory for the device. */
-static HWQ_INLINE void
-hwq_put_mmo(void *at, const struct hwq_sq *sq)
-{
-	memcpy(at, &sq->mmo, sizeof(sq->mmo));
-}
-
 /* Byte count of a memcpy's data segments. @return false: len is 0, or more than sq->max_memcpy_len. */
 static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
@@ -126,14 +119,15 @@ hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint
 }
 
 /**
- * SEND, RDMA write or read of one piece of memory; length 0 is a message without data. No -EINVAL, no
- * -ENOMEM.
- * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or _RDMA_READ.
- * @param imm immediate data of _SEND_IMM and _RDMA_WRITE_IMM; the key that _SEND_INVAL invalidates;
+ * SEND, RDMA write or read of one piece of memory (ibv_wr_send(3) and its like, with ibv_wr_set_sge(3)); length 0 is a
+ * message without data. No -EINVAL, no -ENOMEM.
+ * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or _RDMA_READ. rkey and
+ *   raddr do not count for SENDs.
+ * @param imm immediate data of _SEND_IMM and _RDMA_WRITE_IMM; htobe32() of the key that _SEND_INVAL invalidates;
  *   otherwise 0.
  */
 static HWQ_INLINE int
-hwq_wqe_one_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
+hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
 {
 	unsigned int head = hwq_wqe_head_ds(opcode);
@@ -146,14 +140,6 @@ hwq_wqe_one_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr
 		hwq_put_data(hwq_at_ds(wqe, head), lkey, addr, len);
 	hwq_sq_commit(sq, 1);
 	return 1;
-}
-
-/** hwq_wqe_one_imm() for operations without immediate data. */
-static HWQ_INLINE int
-hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
-	uint64_t addr, uint32_t len, unsigned int flags)
-{
-	return hwq_wqe_one_imm(sq, opcode, rkey, raddr, lkey, addr, len, flags, 0);
 }
 
 /** SEND, RDMA write or read of a list of pieces of memory.
@@ -180,10 +166,10 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /** SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. opcode and imm: see
- *  hwq_wqe_one_imm(); not RDMA read. */
+ *  hwq_wqe_one(); not RDMA read. */
 static HWQ_INLINE int
-hwq_wqe_inline_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
-	const void *data, size_t len, unsigned int flags, __be32 imm)
+hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, const void *data,
+	size_t len, unsigned int flags, __be32 imm)
 {
 	unsigned int head = hwq_wqe_head_ds(opcode);
 	unsigned int ds = head + hwq_inline_ds(len);
@@ -198,14 +184,6 @@ hwq_wqe_inline_imm(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t ra
 	hwq_put_inline(hwq_at_ds(wqe, head), data, len);
 	hwq_sq_commit(sq, hwq_ds_to_bb(ds));
 	return (int)hwq_ds_to_bb(ds);
-}
-
-/** hwq_wqe_inline_imm() for operations without immediate data. */
-static HWQ_INLINE int
-hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, const void *data,
-	size_t len, unsigned int flags)
-{
-	return hwq_wqe_inline_imm(sq, opcode, rkey, raddr, data, len, flags, 0);
 }
 
 /** SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment.
@@ -235,109 +213,20 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** RDMA write (ibv_wr_rdma_write() and ibv_wr_set_sge()). */
+/** RDMA write: hwq_wqe_one(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
 	uint32_t len, unsigned int flags)
 {
-	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, lkey, addr, len, flags);
+	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, lkey, addr, len, flags, 0);
 }
 
-/** RDMA write of a list: see hwq_wqe_list(). */
-static HWQ_INLINE int
-hwq_wqe_rdma_write_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const struct hwq_sge *sge,
-	unsigned int n_sge, unsigned int flags)
-{
-	return hwq_wqe_list(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, sge, n_sge, flags);
-}
-
-/** RDMA write of bytes copied into the WQE: see hwq_wqe_inline(). */
-static HWQ_INLINE int
-hwq_wqe_rdma_write_inline(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const void *data,
-	size_t len, unsigned int flags)
-{
-	return hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, data, len, flags);
-}
-
-/** RDMA write of buffers copied into the WQE: see hwq_wqe_inline_list(). */
-static HWQ_INLINE int
-hwq_wqe_rdma_write_inline_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr,
-	const struct hwq_buf *buf, unsigned int n_buf, unsigned int flags)
-{
-	return hwq_wqe_inline_list(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, buf, n_buf, flags);
-}
-
-/** RDMA write with immediate data (ibv_wr_rdma_write_imm() and ibv_wr_set_sge()); it takes a posted receive
- *  of the peer. */
-static HWQ_INLINE int
-hwq_wqe_rdma_write_imm(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
-	uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
-{
-	return hwq_wqe_one_imm(sq, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, raddr, lkey, addr, len, flags,
-		imm);
-}
-
-/** RDMA read (ibv_wr_rdma_read() and ibv_wr_set_sge()): from raddr into local memory. */
+/** RDMA read, from raddr into local memory: hwq_wqe_one(). */
 static HWQ_INLINE int
 hwq_wqe_rdma_read(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
 	uint32_t len, unsigned int flags)
 {
-	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_READ, rkey, raddr, lkey, addr, len, flags);
-}
-
-/** RDMA read into a list: see hwq_wqe_list(). */
-static HWQ_INLINE int
-hwq_wqe_rdma_read_list(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, const struct hwq_sge *sge,
-	unsigned int n_sge, unsigned int flags)
-{
-	return hwq_wqe_list(sq, MLX5_OPCODE_RDMA_READ, rkey, raddr, sge, n_sge, flags);
-}
-
-/** SEND (ibv_wr_send() and ibv_wr_set_sge()). */
-static HWQ_INLINE int
-hwq_wqe_send(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags)
-{
-	return hwq_wqe_one(sq, MLX5_OPCODE_SEND, 0, 0, lkey, addr, len, flags);
-}
-
-/** SEND with immediate data (ibv_wr_send_imm() and ibv_wr_set_sge()). */
-static HWQ_INLINE int
-hwq_wqe_send_imm(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags,
-	__be32 imm)
-{
-	return hwq_wqe_one_imm(sq, MLX5_OPCODE_SEND_IMM, 0, 0, lkey, addr, len, flags, imm);
-}
-
-/** SEND that invalidates a key of the receiver (ibv_wr_send_inv() and ibv_wr_set_sge()). */
-static HWQ_INLINE int
-hwq_wqe_send_inv(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags,
-	uint32_t invalidate_rkey)
-{
-	return hwq_wqe_one_imm(sq, MLX5_OPCODE_SEND_INVAL, 0, 0, lkey, addr, len, flags,
-		htobe32(invalidate_rkey));
-}
-
-/** SEND of a list: see hwq_wqe_list(). */
-static HWQ_INLINE int
-hwq_wqe_send_list(struct hwq_sq *sq, const struct hwq_sge *sge, unsigned int n_sge,
-	unsigned int flags)
-{
-	return hwq_wqe_list(sq, MLX5_OPCODE_SEND, 0, 0, sge, n_sge, flags);
-}
-
-/** SEND of bytes copied into the WQE: see hwq_wqe_inline(). */
-static HWQ_INLINE int
-hwq_wqe_send_inline(struct hwq_sq *sq, const void *data, size_t len, unsigned int flags)
-{
-	return hwq_wqe_inline(sq, MLX5_OPCODE_SEND, 0, 0, data, len, flags);
-}
-
-/** SEND of buffers copied into the WQE: see hwq_wqe_inline_list(). */
-static HWQ_INLINE int
-hwq_wqe_send_inline_list(struct hwq_sq *sq, const struct hwq_buf *buf, unsigned int n_buf,
-	unsigned int flags)
-{
-	return hwq_wqe_inline_list(sq, MLX5_OPCODE_SEND, 0, 0, buf, n_buf, flags);
+	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_READ, rkey, raddr, lkey, addr, len, flags, 0);
 }
 
 /* ------------------------------------------------------------------ atomics, raw WQEs */

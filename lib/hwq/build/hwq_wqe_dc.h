@@ -54,7 +54,7 @@ hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, ui
 		hwq_put_raddr(hwq_at_ds(wqe, 1 + HWQ_AV_DS), raddr, rkey);
 }
 
-/** SEND, RDMA write or read of one piece of memory: hwq_wqe_one_imm() to a target. */
+/** SEND, RDMA write or read of one piece of memory: hwq_wqe_one() to a target. */
 static HWQ_INLINE int
 hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
@@ -72,7 +72,7 @@ hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode
 	return (int)n_bb;
 }
 
-/** SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline_imm() to a target.
+/** SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a target.
  * -ENOMEM: more than sq->max_inline. */
 static HWQ_INLINE int
 hwq_wqe_dc_inline(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,

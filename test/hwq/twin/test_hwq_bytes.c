@@ -81,26 +81,6 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 /* ------------------------------------------------------------------ by hwq_wqe.h */
 
-static int
-direct_send(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags)
-{
-	const struct twin_data *d = &o->data;
-	struct hwq_sge sge[TWIN_MAX_SGE + 2];
-	struct hwq_buf buf[TWIN_MAX_BUF];
-
-	twin_hwq_lists(d, sge, buf);
-	switch (setter) {
-	case TWIN_SGE:
-		return hwq_wqe_send(sq, sge->lkey, sge->addr, sge->len, flags);
-	case TWIN_SGE_LIST:
-		return hwq_wqe_send_list(sq, sge, d->n, flags);
-	case TWIN_INLINE:
-		return hwq_wqe_send_inline(sq, d->bytes, d->len, flags);
-	default:
-		return hwq_wqe_send_inline_list(sq, buf, d->n, flags);
-	}
-}
-
 /* Posts a burst of this one work request. */
 static int
 direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
@@ -116,8 +96,10 @@ direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
 	return 1;
 }
 
+/* SEND, RDMA write or read. */
 static int
-direct_write(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags)
+direct_data(struct hwq_sq *sq, const struct own *o, uint8_t opcode, unsigned int setter,
+	unsigned int flags)
 {
 	const struct twin_data *d = &o->data;
 	uint32_t rkey = o->args.rkey;
@@ -128,29 +110,22 @@ direct_write(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsign
 	twin_hwq_lists(d, sge, buf);
 	switch (setter) {
 	case TWIN_SGE:
+		if (opcode == MLX5_OPCODE_SEND)
+			return hwq_wqe_one(sq, opcode, 0, 0, sge->lkey, sge->addr, sge->len, flags,
+				0);
+		if (opcode == MLX5_OPCODE_RDMA_READ)
+			return hwq_wqe_rdma_read(sq, rkey, raddr, sge->lkey, sge->addr, sge->len,
+				flags);
 		if (twin_draw(2) == 0)
 			return direct_burst(sq, o, flags);
 		return hwq_wqe_rdma_write(sq, rkey, raddr, sge->lkey, sge->addr, sge->len, flags);
 	case TWIN_SGE_LIST:
-		return hwq_wqe_rdma_write_list(sq, rkey, raddr, sge, d->n, flags);
+		return hwq_wqe_list(sq, opcode, rkey, raddr, sge, d->n, flags);
 	case TWIN_INLINE:
-		return hwq_wqe_rdma_write_inline(sq, rkey, raddr, d->bytes, d->len, flags);
+		return hwq_wqe_inline(sq, opcode, rkey, raddr, d->bytes, d->len, flags, 0);
 	default:
-		return hwq_wqe_rdma_write_inline_list(sq, rkey, raddr, buf, d->n, flags);
+		return hwq_wqe_inline_list(sq, opcode, rkey, raddr, buf, d->n, flags);
 	}
-}
-
-static int
-direct_read(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags)
-{
-	struct hwq_sge sge[TWIN_MAX_SGE + 2];
-	struct hwq_buf buf[TWIN_MAX_BUF];
-
-	twin_hwq_lists(&o->data, sge, buf);
-	if (setter == TWIN_SGE)
-		return hwq_wqe_rdma_read(sq, o->args.rkey, o->args.raddr, sge->lkey, sge->addr,
-			sge->len, flags);
-	return hwq_wqe_rdma_read_list(sq, o->args.rkey, o->args.raddr, sge, o->data.n, flags);
 }
 
 /* Of lists there is no such builder, and the old value of an atomic is 8 bytes long. */
@@ -186,18 +161,15 @@ direct_imm(struct hwq_sq *sq, const struct own *o, enum twin_code code, unsigned
 {
 	const struct ibv_sge *sge = &o->data.sge[0];
 	const struct twin_args *a = &o->args;
+	__be32 imm = code == TWIN_SEND_INV ? htobe32(a->imm) : a->imm;
 
 	if (setter == TWIN_INLINE)
-		return hwq_wqe_inline_imm(sq, imm_opcode(code), a->rkey, a->raddr, o->data.bytes,
-			o->data.len, flags, code == TWIN_SEND_INV ? htobe32(a->imm) : a->imm);
+		return hwq_wqe_inline(sq, imm_opcode(code), a->rkey, a->raddr, o->data.bytes,
+			o->data.len, flags, imm);
 	if (setter != TWIN_SGE)
 		return TWIN_HAS_NOT;
-	if (code == TWIN_SEND_IMM)
-		return hwq_wqe_send_imm(sq, sge->lkey, sge->addr, sge->length, flags, a->imm);
-	if (code == TWIN_SEND_INV)
-		return hwq_wqe_send_inv(sq, sge->lkey, sge->addr, sge->length, flags, a->imm);
-	return hwq_wqe_rdma_write_imm(sq, a->rkey, a->raddr, sge->lkey, sge->addr, sge->length,
-		flags, a->imm);
+	return hwq_wqe_one(sq, imm_opcode(code), a->rkey, a->raddr, sge->lkey, sge->addr,
+		sge->length, flags, imm);
 }
 
 static int
@@ -209,11 +181,11 @@ direct(struct twin_pair *p, const struct twin_work *w)
 
 	switch (w->builder->code) {
 	case TWIN_SEND:
-		return direct_send(sq, o, w->setter, flags);
+		return direct_data(sq, o, MLX5_OPCODE_SEND, w->setter, flags);
 	case TWIN_WRITE:
-		return direct_write(sq, o, w->setter, flags);
+		return direct_data(sq, o, MLX5_OPCODE_RDMA_WRITE, w->setter, flags);
 	case TWIN_READ:
-		return direct_read(sq, o, w->setter, flags);
+		return direct_data(sq, o, MLX5_OPCODE_RDMA_READ, w->setter, flags);
 	case TWIN_CMP_SWP:
 		return direct_atomic(sq, o, w->setter, flags, true);
 	case TWIN_FETCH_ADD:

@@ -495,7 +495,7 @@ post_by_index(struct hwq_sq *sq, struct request *r, uint16_t *index, unsigned in
 
 	r[i] = draw((uint16_t)i);
 	ret = hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, mr.rkey, (uintptr_t)mem[1][i], data,
-		r[i].len, r[i].signaled ? HWQ_WQE_SIGNALED : 0);
+		r[i].len, r[i].signaled ? HWQ_WQE_SIGNALED : 0, 0);
 	CHECK(ret >= 0, "posting: %d", ret);
 	index[i] = sq->last;
 	return ret > 0;

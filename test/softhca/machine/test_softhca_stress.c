@@ -86,12 +86,13 @@ post(struct worker *w, struct queue *q, unsigned int slot, unsigned int flags)
 		break;
 	case 2:
 		len = 1 + len % 100;
-		ret = hwq_wqe_rdma_write_inline(sq, mr.rkey, dst, q->lines->src[slot], len, flags);
+		ret = hwq_wqe_inline(sq, MLX5_OPCODE_RDMA_WRITE, mr.rkey, dst, q->lines->src[slot],
+			len, flags, 0);
 		break;
 	case 3: {
 		struct hwq_sge sge[2] = {{src, half, mr.lkey}, {src + half, len - half, mr.lkey}};
 
-		ret = hwq_wqe_rdma_write_list(sq, mr.rkey, dst, sge, 2, flags);
+		ret = hwq_wqe_list(sq, MLX5_OPCODE_RDMA_WRITE, mr.rkey, dst, sge, 2, flags);
 		break;
 	}
 	default:
@@ -255,7 +256,8 @@ send_one(struct worker *w, struct hwq_sq *sq, unsigned int *sent)
 {
 	uint32_t data = (uint32_t)(w - workers) * MESSAGES + (*sent)++;
 
-	if (hwq_wqe_send_inline(sq, &data, sizeof(data), HWQ_WQE_SIGNALED) != 1)
+	if (hwq_wqe_inline(sq, MLX5_OPCODE_SEND, 0, 0, &data, sizeof(data), HWQ_WQE_SIGNALED, 0) !=
+		1)
 		EMU_DIE("posting a send");
 }
 
