@@ -28,6 +28,7 @@
 #include "load_report.h"
 #include "load_verify.h"
 #include "report.h"
+#include "sig_guard.h"
 
 #define DEFAULT_S 2 /* of a measurement without --duration and --total-ops */
 #define STALL_NS  (10 * NSEC_PER_S)
@@ -64,6 +65,7 @@ count_lanes(struct run *r)
 static int
 open_lanes(struct run *r)
 {
+	uint64_t random = r->shared.opt->seed;
 	unsigned int lcore_id = -1;
 
 	r->lanes = calloc(r->n_lanes, sizeof(r->lanes[0]));
@@ -73,28 +75,96 @@ open_lanes(struct run *r)
 	}
 	for (uint32_t i = 0; i < r->n_lanes; i++) {
 		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
-		if (lane_open(&r->lanes[i], &r->shared, lcore_id) != 0)
+		if (lane_open(&r->lanes[i], &r->shared, lcore_id) != 0 ||
+			memory_create(&r->lanes[i], &random) != 0)
 			return -1;
 	}
 	for (uint32_t i = 0; i < r->n_lanes; i++)
 		if (lane_connect(&r->lanes[i], &r->lanes[(i + 1) % r->n_lanes]) != 0)
 			return -1;
 	for (uint32_t i = 0; i < r->n_lanes; i++)
-		if (lane_fill(&r->lanes[i], r->shared.opt->seed + i) != 0)
+		if (lane_fill(&r->lanes[i], &random) != 0)
 			return -1;
 	return 0;
 }
 
+/* Workers are stopped. */
 static int
 close_lanes(struct run *r)
 {
+	const uint32_t n = r->lanes != NULL ? r->n_lanes : 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; r->lanes != NULL && i < r->n_lanes; i++)
-		if (r->lanes[i].shared != NULL)
-			rc |= lane_close(&r->lanes[i]);
+	for (uint32_t i = 0; i < n; i++)
+		lane_disconnect(&r->lanes[i]);
+	for (uint32_t i = 0; i < n; i++)
+		rc |= lane_destroy_queue(&r->lanes[i]);
+	for (uint32_t i = 0; i < n; i++)
+		lane_close(&r->lanes[i]);
 	free(r->lanes);
 	return rc;
+}
+
+/* The layout of gather and scatter: pieces that lie as lane_piece() says. */
+static int
+create_layout(struct load_shared *s)
+{
+	const struct load_lane l = {.shared = s}; /* lane_piece() needs no more */
+	const uint64_t n = s->point.value[AXIS_SGE], size = s->point.value[AXIS_SIZE];
+	struct gantry_block block[GANTRY_SGE_MAX];
+	const struct gantry_layout_conf conf = {.block = block, .n = n};
+	uint64_t at = 0;
+	int rc;
+
+	for (uint64_t i = 0; i < n; i++) {
+		block[i] = (struct gantry_block){0};
+		block[i].offset = lane_piece(&l, at, &block[i].len);
+		at += block[i].len;
+	}
+	rc = gantry_layout_create(s->engine, &conf, &s->layout);
+	if (at == size && rc == 0)
+		return 0;
+	error_print("cannot prepare a layout of --sge %" PRIu64
+		    " pieces: %s; the log lines above say more",
+		n, strerror(-rc));
+	return -1;
+}
+
+/* The profile of transactions: signatures are checked, and stay here. */
+static int
+create_profile(struct load_shared *s)
+{
+	const struct gantry_profile_conf conf = {
+		.mem = {.kind = s->opt->guard,
+			.block_size = s->opt->block_size,
+			.flags = sig_has_tags(s->opt->guard) ? GANTRY_SIG_REF_REMAP : 0},
+		.check = GANTRY_SIG_ALL,
+	};
+	int rc = gantry_profile_create(s->engine, &conf, &s->profile);
+
+	if (rc == 0)
+		return 0;
+	error_print("cannot prepare transactions: %s; the log lines above say more", strerror(-rc));
+	return -1;
+}
+
+static int
+create_shared(struct load_shared *s)
+{
+	const struct load_mix *mix = &s->opt->load.mix;
+
+	if (load_mix_has(mix, load_op_has_layout) && create_layout(s) != 0)
+		return -1;
+	return load_mix_has(mix, load_op_is_txn) ? create_profile(s) : 0;
+}
+
+static void
+destroy_shared(struct load_shared *s)
+{
+	if (s->layout != 0)
+		gantry_layout_destroy(s->engine, s->layout);
+	if (s->profile != 0)
+		gantry_profile_destroy(s->engine, s->profile);
 }
 
 /* ------------------------------------------------------------------ the loops */
@@ -170,6 +240,9 @@ run_lane(void *arg)
 	while (!lane_has_ended(l))
 		lane_turn(l);
 	atomic_fetch_sub_explicit(&r->running, 1, memory_order_release);
+	/* Others may need its receives. */
+	while (atomic_load_explicit(&r->running, memory_order_acquire) != 0)
+		lane_turn(l);
 	return 0;
 }
 
@@ -223,14 +296,12 @@ run_here(struct run *r)
 static int
 report_failure(const struct load_lane *l)
 {
-	const struct gantry_comp *c = &l->comp;
-
-	if (c->status == GANTRY_OK)
-		error_print("lcore %u: completions came in a wrong order", l->lcore_id);
+	if (l->failure.status == GANTRY_OK)
+		error_print("lcore %u: %s", l->lcore_id, l->failure.what);
 	else
-		error_print("lcore %u: a %s failed: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
-			l->lcore_id, load_ops[l->op[c->cookie % l->n_desc]].name,
-			gantry_status_name(c->status), c->syndrome, c->vendor_syndrome);
+		error_print("lcore %u: %s failed: %s (syndrome 0x%02x, vendor syndrome 0x%02x)",
+			l->lcore_id, l->failure.what, gantry_status_name(l->failure.status),
+			l->failure.syndrome, l->failure.vendor_syndrome);
 	return -1;
 }
 
@@ -279,7 +350,7 @@ measure(struct run *r, struct load_result *result)
 	add_stats(r, result, 1);
 	sum_up(r, result);
 	for (uint32_t i = 0; rc == 0 && i < r->n_lanes; i++)
-		if (r->lanes[i].failed)
+		if (r->lanes[i].failure.what != NULL)
 			rc = report_failure(&r->lanes[i]);
 	if (rc != 0)
 		return rc;
@@ -309,7 +380,7 @@ run_point(struct gantry *engine, const struct options *o, uint64_t number, uint6
 	result.hist = calloc(LOAD_OPS, sizeof(result.hist[0]));
 	if (result.hist == NULL)
 		error_print("out of memory");
-	else if (count_lanes(&r) == 0 && open_lanes(&r) == 0)
+	else if (count_lanes(&r) == 0 && create_shared(&r.shared) == 0 && open_lanes(&r) == 0)
 		rc = 0;
 	if (rc == 0 && o->load.via == LOAD_VIA_RING) {
 		rc = gantry_start(engine);
@@ -329,6 +400,7 @@ run_point(struct gantry *engine, const struct options *o, uint64_t number, uint6
 		gantry_stop(engine);
 	if (close_lanes(&r) != 0 && rc == 0)
 		rc = -1;
+	destroy_shared(&r.shared);
 	free(result.hist);
 	return rc;
 }

@@ -5,9 +5,14 @@
  */
 #include "load_conf.h"
 
+#include <inttypes.h>
+
 #include <rte_common.h>
 
 #include "options.h"
+#include "report.h"
+
+#define LOAD_POINTS_MAX 10000u
 
 uint64_t
 load_points(const struct options *o)
@@ -28,6 +33,8 @@ load_point_get(const struct options *o, uint64_t number, struct load_point *p)
 		[AXIS_CORES] = o->nb_cores,
 		[AXIS_PEERS] = o->load.peers,
 		[AXIS_REGIONS] = o->load.regions,
+		[AXIS_SGE] = o->load.sge,
+		[AXIS_LAYOUTS] = o->load.layouts,
 		[AXIS_DEPTH] = o->depth,
 		[AXIS_BURST] = o->burst,
 		[AXIS_SIZE] = o->load.size,
@@ -50,4 +57,54 @@ load_cores(const struct options *o)
 	for (uint32_t i = 0; i < list->n; i++)
 		most = RTE_MAX(most, list->value[i]);
 	return most;
+}
+
+/* 0, or -1 with the error printed. */
+static int
+check_point(const struct options *o, const struct load_point *p)
+{
+	const uint64_t size = p->value[AXIS_SIZE], sge = p->value[AXIS_SGE];
+
+	if (load_mix_has(&o->load.mix, load_op_has_pieces) && size < sge) {
+		error_print("--size: %" PRIu64 " bytes cannot be --sge %" PRIu64
+			    " pieces: give more bytes, or less pieces",
+			size, sge);
+		return -1;
+	}
+	if (!load_mix_has(&o->load.mix, load_op_is_txn))
+		return 0;
+	if (size % o->block_size != 0) {
+		error_print("--size: a txn has whole blocks, and %" PRIu64
+			    " bytes are none: give a multiple of --block %u",
+			size, o->block_size);
+		return -1;
+	}
+	if (size > GANTRY_TXN_MAX_LEN) {
+		error_print("--size: a txn has at most %" PRIu64 " bytes", GANTRY_TXN_MAX_LEN);
+		return -1;
+	}
+	return 0;
+}
+
+int
+load_check(const struct options *o)
+{
+	const uint64_t n = load_points(o);
+	struct load_point p;
+
+	if (n > LOAD_POINTS_MAX) {
+		error_print("the lists ask for %" PRIu64 " measurements: at most %u are possible",
+			n, LOAD_POINTS_MAX);
+		return -1;
+	}
+	if (load_mix_has(&o->load.mix, load_op_is_txn) && o->guard == GANTRY_SIG_NONE) {
+		error_print("--guard: a txn checks signatures: give another one than none");
+		return -1;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		load_point_get(o, i, &p);
+		if (check_point(o, &p) != 0)
+			return -1;
+	}
+	return 0;
 }

@@ -17,6 +17,8 @@ enum load_axis {
 	AXIS_CORES,
 	AXIS_PEERS,
 	AXIS_REGIONS,
+	AXIS_SGE,
+	AXIS_LAYOUTS,
 	AXIS_DEPTH,
 	AXIS_BURST,
 	AXIS_SIZE,
@@ -44,6 +46,8 @@ struct load_conf {
 	uint64_t size;
 	uint32_t peers;
 	uint32_t regions;
+	uint32_t sge;       /**< pieces of sg, gather and scatter */
+	uint32_t layouts;   /**< places that layouts lie in, in turn */
 	uint64_t total_ops; /**< 0: --duration alone decides */
 	uint32_t duration;  /**< seconds; 0: not given */
 	bool verify;
@@ -59,6 +63,9 @@ struct options;
 
 /** The most worker lcores that a measurement asks for; 1 if it takes all that there are. */
 uint32_t load_cores(const struct options *o);
+
+/** Looks whether the operations can have each size, and what else they need. 0, or -1 with the error printed. */
+int load_check(const struct options *o);
 
 /** How many measurements the lists ask for. */
 uint64_t load_points(const struct options *o);

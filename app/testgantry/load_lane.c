@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up a lane: its queue, its memory, its connections and its descriptors.
+ * Sets up a lane: its queue, its connections and its receives; and ends it.
  */
 #include "load_lane.h"
 
@@ -9,18 +9,48 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <rte_bitops.h>
 #include <rte_common.h>
 
 #include "report.h"
 
-#define CACHE_LINE 64
-#define CLOSE_S    15 /* waits so long for what is in flight: longer than the engine's deadline */
-#define HUGE_PAGE  (2 << 20)   /* shorter memory cannot use huge pages */
-#define LEAST_LEN  (512 << 10) /* of a lane's memory: more than the nearest cache has */
-#define MANY       4096        /* places that are enough, however short they are */
+#define CLOSE_S 15 /* waits so long for what is in flight: longer than the engine's deadline */
+#define MOST_RECEIVES                                                                              \
+	32768 /* of a lane, unless that were less than LEAST_RECEIVES of each connection */
+#define LEAST_RECEIVES 16
+#define RESPONSE_LEN   16
+
+/* ------------------------------------------------------------------ what the mix needs */
+
+static bool
+mix_has(const struct load_lane *l, bool (*is)(const struct load_op *op))
+{
+	return load_mix_has(&l->shared->opt->load.mix, is);
+}
+
+static uint32_t
+n_conns(const struct load_lane *l, bool (*is)(const struct load_op *op))
+{
+	return mix_has(l, is) ? l->shared->point.value[AXIS_PEERS] : 0;
+}
+
+/* Receives of each connection that has some. */
+static uint32_t
+recv_depth(const struct load_lane *l)
+{
+	const uint64_t peers = l->shared->point.value[AXIS_PEERS];
+
+	return RTE_MIN((uint64_t)l->depth,
+		RTE_MAX(MOST_RECEIVES / peers, (uint64_t)LEAST_RECEIVES));
+}
+
+/* Of all connections of the lane before, for messages, and for the responses of transactions. */
+static uint32_t
+n_receives(const struct load_lane *l)
+{
+	return recv_depth(l) * (n_conns(l, load_op_takes_receive) + n_conns(l, load_op_is_txn));
+}
 
 /* ------------------------------------------------------------------ queue */
 
@@ -28,12 +58,17 @@ static int
 create_queue(struct load_lane *l)
 {
 	const struct options *o = l->shared->opt;
-	const uint64_t *value = l->shared->point.value;
+	const uint32_t most = GANTRY_MAX_TXNS, receives = n_receives(l);
 	const struct gantry_worker_conf conf = {
-		.queue = {.depth = RTE_MAX(2u, rte_align32pow2(value[AXIS_DEPTH])),
-			.max_peers = 2 * value[AXIS_PEERS]},
+		.queue = {.depth = RTE_MAX(2u, rte_align32pow2(l->depth)),
+			.max_peers = 2 * (n_conns(l, load_op_has_connection) +
+						 n_conns(l, load_op_is_txn)),
+			.transactions = mix_has(l, load_op_is_txn) ? RTE_MIN(l->depth, most) : 0,
+			.prepare = (mix_has(l, load_op_is_fill) ? GANTRY_PREPARE_FILL : 0) |
+				   (mix_has(l, load_op_has_layout) ? GANTRY_PREPARE_LAYOUTS : 0)},
 		.ring_size = o->ring_size,
-		.burst = value[AXIS_BURST],
+		.burst = l->shared->point.value[AXIS_BURST],
+		.recv_ring_size = receives != 0 ? rte_align32pow2(receives + 1) : 0,
 		.idle = o->idle,
 	};
 	int rc;
@@ -56,6 +91,22 @@ create_queue(struct load_lane *l)
 	return -1;
 }
 
+/* Takes back what waits in a worker's ring of receives, and takes the completions of all others. */
+static void
+take_back_receives(struct load_lane *l)
+{
+	struct gantry_recv_comp comp[32];
+	struct gantry_recv recv[32];
+	uint16_t peer[32];
+
+	while (l->worker != NULL &&
+		gantry_recv_reclaim_burst(l->worker, peer, recv, RTE_DIM(recv)) > 0)
+		;
+	while (lane_poll_receives(l, comp, RTE_DIM(comp)) > 0 ||
+		gantry_recv_poll(l->queue, comp, RTE_DIM(comp)) > 0)
+		;
+}
+
 /* Empties the worker's rings, or the queue: only then can it be freed. A worker has waited already. */
 static void
 take_back(struct load_lane *l)
@@ -74,14 +125,14 @@ take_back(struct load_lane *l)
 		l->put -= n;
 }
 
-static int
-destroy_queue(struct load_lane *l)
+int
+lane_destroy_queue(struct load_lane *l)
 {
 	int rc;
 
 	if (l->queue == NULL)
 		return 0;
-	take_back(l);
+	take_back_receives(l);
 	if (l->got != l->put) {
 		error_print("lcore %u: %" PRIu64 " descriptors went out, %" PRIu64 " came back",
 			l->lcore_id, l->put, l->got);
@@ -94,286 +145,148 @@ destroy_queue(struct load_lane *l)
 	return -1;
 }
 
-/* ------------------------------------------------------------------ memory */
+/* ------------------------------------------------------------------ connections */
 
-/* What a place has. */
-enum slot {
-	SLOT_SOURCE,
-	SLOT_DESTINATION,
-	SLOT_OF_PEER,
-	SLOTS,
-};
-
-/* Places and regions, and how long they are. */
-static void
-measure_memory(struct load_lane *l)
+/* Opens and connects both ends of one connection. 0 or a negative errno. */
+static int
+connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mode, bool receives)
 {
-	const uint64_t *value = l->shared->point.value;
-	uint64_t n;
+	const struct gantry_peer_conf from = {.txn = mode};
+	const struct gantry_peer_conf to = {.recv_depth = receives ? recv_depth(l) : 0};
+	struct gantry_addr near_addr, far_addr;
+	uint16_t near, far;
+	int rc = gantry_peer_open(l->queue, &from, &near, &near_addr);
 
-	l->slot_len = RTE_ALIGN_CEIL(value[AXIS_SIZE] + 1, (uint64_t)CACHE_LINE);
-	l->place_len = SLOTS * l->slot_len;
-	n = RTE_MIN(LEAST_LEN / l->place_len, (size_t)MANY);
-	n = RTE_MAX(n, RTE_MAX(value[AXIS_DEPTH], l->shared->opt->load.mix.sum));
-	l->n_regions = value[AXIS_REGIONS];
-	l->region_places = (n + l->n_regions - 1) / l->n_regions;
-	l->n_places = l->n_regions * l->region_places;
-	l->len = l->n_places * l->place_len;
+	if (rc != 0)
+		return rc;
+	rc = gantry_peer_open(l->target->queue, &to, &far, &far_addr);
+	if (rc != 0) {
+		gantry_peer_close(l->queue, near);
+		return rc;
+	}
+	c->near[c->n] = near;
+	c->far[c->n++] = far;
+	rc = gantry_peer_connect(l->queue, near, &far_addr);
+	if (rc == 0)
+		rc = gantry_peer_connect(l->target->queue, far, &near_addr);
+	return rc;
 }
 
+/* n connections for transactions, pipelined where the device can, or for all else. 0, or -1 with the error printed. */
 static int
-register_regions(struct load_lane *l)
+create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)
 {
-	const size_t len = l->region_places * l->place_len;
-	const unsigned int flags =
-		l->conn != NULL ? GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE : 0;
-	int rc;
+	enum gantry_txn_mode mode = txns ? GANTRY_TXN_PIPELINED : GANTRY_TXN_NONE;
+	const bool receives = txns || mix_has(l, load_op_takes_receive);
+	int rc = 0;
 
-	for (uint32_t i = 0; i < l->n_regions; i++) {
-		rc = gantry_mem_register(l->shared->engine, l->base + i * len, len, flags,
-			&l->mem[i]);
-		if (rc == 0)
+	if (n == 0)
+		return 0;
+	c->near = calloc(n, sizeof(c->near[0]));
+	c->far = calloc(n, sizeof(c->far[0]));
+	if (c->near == NULL || c->far == NULL) {
+		error_print("out of memory for %" PRIu32 " connections", n);
+		return -1;
+	}
+	while (rc == 0 && c->n < n) {
+		rc = connect_ends(l, c, mode, receives);
+		if (rc == -EOPNOTSUPP && mode == GANTRY_TXN_PIPELINED) {
+			mode = GANTRY_TXN_WAIT;
+			rc = connect_ends(l, c, mode, receives);
+		}
+	}
+	if (rc == 0)
+		return 0;
+	error_print("cannot connect lcore %u to lcore %u: %s; the log lines above say more",
+		l->lcore_id, l->target->lcore_id, strerror(-rc));
+	return -1;
+}
+
+/* Posts the target's receives for n connections, from receive *k on. */
+static int
+post_receives(struct load_lane *target, const struct load_conns *c, uint64_t len, uint32_t *k)
+{
+	struct load_inbox *in = &target->inbox;
+
+	for (uint32_t i = 0; i < c->n * recv_depth(target); i++, (*k)++) {
+		in->peer[*k] = c->far[i % c->n];
+		in->recv[*k] = (struct gantry_recv){
+			.cookie = *k,
+			.addr = (uintptr_t)in->base + *k * in->slot_len,
+			.len = len,
+		};
+		if (lane_post(target, *k))
 			continue;
-		error_print("cannot register region %" PRIu32 ", which has %zu bytes: %s; lower "
-			    "--size, --depth or --regions, or raise ulimit -l",
-			i, len, strerror(-rc));
+		error_print("lcore %u does not accept its receives", target->lcore_id);
 		return -1;
 	}
 	return 0;
-}
-
-static int
-create_memory(struct load_lane *l)
-{
-	void *base;
-
-	measure_memory(l);
-	l->mem = calloc(l->n_regions, sizeof(l->mem[0]));
-	base = mmap(NULL, l->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (base != MAP_FAILED)
-		l->base = base;
-	if (l->mem == NULL || l->base == NULL) {
-		error_print("no memory for %zu bytes: lower --size, --depth or --regions", l->len);
-		return -1;
-	}
-	if (l->len >= HUGE_PAGE)
-		madvise(l->base, l->len, MADV_HUGEPAGE);
-	return register_regions(l);
-}
-
-/* What the device may still write stays until the program ends. */
-static void
-destroy_memory(struct load_lane *l)
-{
-	bool unused = true;
-
-	for (uint32_t i = 0; l->mem != NULL && i < l->n_regions; i++)
-		if (l->mem[i] != NULL)
-			unused &= gantry_mem_unregister(l->mem[i], 1000) == 0;
-	if (l->base != NULL && unused)
-		munmap(l->base, l->len);
-	free(l->mem);
-}
-
-/* ------------------------------------------------------------------ open and close */
-
-static bool
-has_peers(const struct load_mix *mix)
-{
-	for (int i = 0; i < LOAD_OPS; i++)
-		if (mix->weight[i] != 0 && load_op_has_peer(&load_ops[i]))
-			return true;
-	return false;
-}
-
-int
-lane_open(struct load_lane *l, struct load_shared *shared, unsigned int lcore_id)
-{
-	const struct load_mix *mix = &shared->opt->load.mix;
-
-	*l = (struct load_lane){.shared = shared, .lcore_id = lcore_id};
-	l->depth = shared->point.value[AXIS_DEPTH];
-	l->burst = RTE_MIN(shared->point.value[AXIS_BURST], (uint64_t)l->depth);
-	l->hist = calloc(LOAD_OPS, sizeof(l->hist[0]));
-	if (has_peers(mix)) {
-		l->n_conns = shared->point.value[AXIS_PEERS];
-		l->conn = calloc(l->n_conns, sizeof(l->conn[0]));
-	}
-	if (l->hist == NULL || (l->n_conns != 0 && l->conn == NULL)) {
-		error_print("out of memory");
-		return -1;
-	}
-	if (create_queue(l) != 0)
-		return -1;
-	return create_memory(l);
 }
 
 int
 lane_connect(struct load_lane *l, struct load_lane *target)
 {
-	struct gantry_addr near_addr, far_addr;
-	int rc = 0;
+	const uint64_t size = l->shared->point.value[AXIS_SIZE];
+	const uint64_t len = mix_has(l, load_op_takes_receive) ? size : 0;
+	uint32_t k = 0;
 
 	l->target = target;
-	for (uint32_t i = 0; rc == 0 && i < l->n_conns; i++) {
-		struct load_conn *c = &l->conn[i];
-
-		rc = gantry_peer_open(l->queue, NULL, &c->near, &near_addr);
-		if (rc == 0)
-			rc = gantry_peer_open(target->queue, NULL, &c->far, &far_addr);
-		if (rc == 0)
-			rc = gantry_peer_connect(l->queue, c->near, &far_addr);
-		if (rc == 0)
-			rc = gantry_peer_connect(target->queue, c->far, &near_addr);
-	}
-	if (rc == 0)
+	if (create_conns(l, &l->conns, n_conns(l, load_op_has_connection), false) != 0 ||
+		create_conns(l, &l->txn_conns, n_conns(l, load_op_is_txn), true) != 0)
+		return -1;
+	if (n_receives(l) == 0)
 		return 0;
-	error_print("cannot connect lcore %u to lcore %u: %s; the log lines above say more",
-		l->lcore_id, target->lcore_id, strerror(-rc));
+	if (memory_create_inbox(target, n_receives(l), RTE_MAX(len, (uint64_t)RESPONSE_LEN)) != 0)
+		return -1;
+	if (len != 0 && post_receives(target, &l->conns, len, &k) != 0)
+		return -1;
+	return post_receives(target, &l->txn_conns, RESPONSE_LEN, &k);
+}
+
+static void
+close_conns(struct load_lane *l, struct load_conns *c)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		gantry_peer_close(l->queue, c->near[i]);
+		gantry_peer_close(l->target->queue, c->far[i]);
+	}
+	free(c->near);
+	free(c->far);
+	*c = (struct load_conns){0};
+}
+
+void
+lane_disconnect(struct load_lane *l)
+{
+	if (l->queue == NULL)
+		return;
+	take_back(l);
+	if (l->target == NULL)
+		return;
+	close_conns(l, &l->conns);
+	close_conns(l, &l->txn_conns);
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+int
+lane_open(struct load_lane *l, struct load_shared *shared, unsigned int lcore_id)
+{
+	*l = (struct load_lane){.shared = shared, .lcore_id = lcore_id};
+	l->depth = shared->point.value[AXIS_DEPTH];
+	l->burst = RTE_MIN(shared->point.value[AXIS_BURST], (uint64_t)l->depth);
+	l->hist = calloc(LOAD_OPS, sizeof(l->hist[0]));
+	if (l->hist != NULL)
+		return create_queue(l);
+	error_print("out of memory");
 	return -1;
 }
 
-int
+void
 lane_close(struct load_lane *l)
 {
-	int rc = destroy_queue(l);
-
-	destroy_memory(l);
-	free(l->begin);
-	free(l->place);
-	free(l->op);
-	free(l->desc);
-	free(l->conn);
+	memory_destroy(l);
+	lane_free(l);
 	free(l->hist);
 	*l = (struct load_lane){0};
-	return rc;
-}
-
-/* ------------------------------------------------------------------ where bytes lie */
-
-static uint8_t *
-slot_of(const struct load_lane *l, uint32_t place, enum slot slot)
-{
-	return l->base + place * l->place_len + slot * l->slot_len;
-}
-
-uint64_t
-lane_len(const struct load_lane *l, uint32_t i)
-{
-	(void)i;
-	return l->shared->point.value[AXIS_SIZE];
-}
-
-uint8_t *
-lane_from(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len)
-{
-	const struct load_op *op = &load_ops[l->op[i]];
-
-	*len = lane_len(l, i) - offset;
-	return slot_of(op->from == FROM_PEER ? l->target : l, l->place[i], SLOT_SOURCE) + offset;
-}
-
-uint8_t *
-lane_to(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len)
-{
-	const struct load_op *op = &load_ops[l->op[i]];
-
-	*len = lane_len(l, i) - offset;
-	if (op->to == TO_PEER)
-		return slot_of(l->target, l->place[i], SLOT_OF_PEER) + offset;
-	return slot_of(l, l->place[i], SLOT_DESTINATION) + offset;
-}
-
-/* ------------------------------------------------------------------ descriptors */
-
-/* Lehmer's generator with a modulus of 2^64; the upper half is used. */
-static uint32_t
-draw(uint64_t *state, uint32_t n)
-{
-	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (*state >> 32) % n;
-}
-
-/* All places in random order, and again until each descriptor has one: there are not less of these. */
-static void
-deal_places(struct load_lane *l, uint64_t *state)
-{
-	for (uint32_t i = 0; i < l->n_places; i++) {
-		uint32_t k = draw(state, i + 1);
-
-		l->place[i] = l->place[k];
-		l->place[k] = i;
-	}
-	for (uint32_t i = l->n_places; i < l->n_desc; i++)
-		l->place[i] = l->place[i - l->n_places];
-}
-
-/* As many of each operation as the mix says, in random order, and again. */
-static void
-deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *state)
-{
-	uint32_t n = 0;
-
-	for (int op = 0; op < LOAD_OPS; op++) {
-		for (uint32_t i = 0; i < mix->weight[op]; i++, n++) {
-			uint32_t k = draw(state, n + 1);
-
-			l->op[n] = l->op[k];
-			l->op[k] = op;
-		}
-	}
-	for (uint32_t i = mix->sum; i < l->n_desc; i++)
-		l->op[i] = l->op[i - mix->sum];
-}
-
-static void
-fill_desc(struct load_lane *l, uint32_t i)
-{
-	const struct load_op *op = &load_ops[l->op[i]];
-	struct gantry_desc *d = &l->desc[i];
-	uint64_t len;
-
-	*d = (struct gantry_desc){.op = op->op, .cookie = i, .len = lane_len(l, i)};
-	if (load_op_has_peer(op)) {
-		d->peer = l->conn[i % l->n_conns].near;
-		d->remote_key =
-			gantry_mem_remote_key(l->target->mem[l->place[i] / l->region_places]);
-	}
-	d->src = (uintptr_t)lane_from(l, i, 0, &len);
-	d->dst = (uintptr_t)lane_to(l, i, 0, &len);
-}
-
-/* Bytes that are never VERIFY_POISON, others in each place of each lane. */
-static void
-fill_sources(struct load_lane *l, uint64_t *state)
-{
-	for (uint32_t p = 0; p < l->n_places; p++) {
-		uint8_t *slot = slot_of(l, p, SLOT_SOURCE);
-
-		for (size_t i = 0; i < l->slot_len; i++)
-			slot[i] = draw(state, LOAD_POISON);
-	}
-}
-
-int
-lane_fill(struct load_lane *l, uint64_t seed)
-{
-	const struct load_mix *mix = &l->shared->opt->load.mix;
-
-	l->n_desc = (l->n_places + mix->sum - 1) / mix->sum * mix->sum;
-	l->desc = aligned_alloc(CACHE_LINE, l->n_desc * sizeof(l->desc[0]));
-	l->op = calloc(l->n_desc, sizeof(l->op[0]));
-	l->place = calloc(l->n_desc, sizeof(l->place[0]));
-	l->begin = calloc(l->n_desc, sizeof(l->begin[0]));
-	if (l->desc == NULL || l->op == NULL || l->place == NULL || l->begin == NULL) {
-		error_print("out of memory for %" PRIu32 " descriptors: lower --depth or --regions",
-			l->n_desc);
-		return -1;
-	}
-	fill_sources(l, &seed);
-	deal_places(l, &seed);
-	deal_ops(l, mix, &seed);
-	for (uint32_t i = 0; i < l->n_desc; i++)
-		fill_desc(l, i);
-	return 0;
 }

@@ -51,13 +51,27 @@ end(struct load_lane *l)
 	l->total = l->put + l->staged;
 }
 
+/* what: failed; or, where the status is none, a sentence. */
 static void
-fail(struct load_lane *l, const struct gantry_comp *comp)
+fail(struct load_lane *l, const char *what, uint8_t status, uint8_t syndrome,
+	uint8_t vendor_syndrome)
 {
-	if (!l->failed)
-		l->comp = *comp;
-	l->failed = true;
+	if (l->failure.what == NULL) {
+		l->failure.what = what;
+		l->failure.status = status;
+		l->failure.syndrome = syndrome;
+		l->failure.vendor_syndrome = vendor_syndrome;
+	}
 	atomic_store_explicit(&l->shared->stop, true, memory_order_relaxed);
+}
+
+static void
+fail_op(struct load_lane *l, uint32_t at, const struct gantry_comp *c)
+{
+	fail(l,
+		c->status == GANTRY_OK ? "completions came in a wrong order"
+				       : load_ops[l->op[at]].name,
+		c->status, c->syndrome, c->vendor_syndrome);
 }
 
 static uint32_t
@@ -72,8 +86,9 @@ take(struct load_lane *l)
 	now = rte_rdtsc();
 	for (uint32_t i = 0; i < n; i++) {
 		if (unlikely(comp[i].status != GANTRY_OK || comp[i].cookie != at))
-			fail(l, &comp[i]);
-		load_hist_add(&l->hist[l->op[at]], now - l->begin[at]);
+			fail_op(l, at, &comp[i]);
+		else
+			load_hist_add(&l->hist[l->op[at]], now - l->begin[at]);
 		at = at + 1 == l->n_desc ? 0 : at + 1;
 	}
 	l->got_at = at;
@@ -121,11 +136,70 @@ give(struct load_lane *l, uint64_t now)
 	return n;
 }
 
+/* Of one peer. False: not all were accepted. */
+static bool
+post(struct load_lane *l, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
+{
+	if (l->worker != NULL)
+		return gantry_recv_enqueue_burst(l->worker, peer, recv, n) == n;
+	return gantry_recv_post(l->queue, peer, recv, n) == (int)n;
+}
+
+bool
+lane_post(struct load_lane *l, uint32_t k)
+{
+	return post(l, l->inbox.peer[k], &l->inbox.recv[k], 1);
+}
+
+/* Posts the receives of these completions, those in a row of one peer together. False: not all were accepted. */
+static bool
+post_again(struct load_lane *l, const struct gantry_recv_comp *comp, uint32_t n)
+{
+	struct gantry_recv recv[COMPS];
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		recv[i - first] = l->inbox.recv[comp[i].cookie];
+		if (i + 1 < n && comp[i + 1].peer == comp[i].peer)
+			continue;
+		if (!post(l, comp[i].peer, recv, i + 1 - first))
+			return false;
+		first = i + 1;
+	}
+	return true;
+}
+
+uint32_t
+lane_poll_receives(struct load_lane *l, struct gantry_recv_comp *comp, uint32_t n)
+{
+	if (l->worker != NULL)
+		return gantry_recv_dequeue_burst(l->worker, comp, n);
+	return gantry_recv_poll(l->queue, comp, n);
+}
+
+uint32_t
+lane_receive(struct load_lane *l)
+{
+	struct gantry_recv_comp comp[COMPS];
+	uint32_t n = lane_poll_receives(l, comp, RTE_DIM(comp));
+
+	for (uint32_t i = 0; i < n; i++)
+		if (unlikely(comp[i].status != GANTRY_OK))
+			fail(l, "receive", comp[i].status, comp[i].syndrome,
+				comp[i].vendor_syndrome);
+	if (unlikely(!post_again(l, comp, n)))
+		fail(l, "a receive could not be posted again", GANTRY_OK, 0, 0);
+	l->inbox.received += n;
+	return n;
+}
+
 void
 lane_turn(struct load_lane *l)
 {
 	uint32_t n = take(l);
 
+	if (l->inbox.n != 0)
+		n += lane_receive(l);
 	n += give(l, rte_rdtsc());
 	if (n != 0)
 		l->idle = 0;

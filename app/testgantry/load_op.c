@@ -8,16 +8,113 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "quote.h"
 #include "report.h"
 
 #define WEIGHT_MAX 1000
 
 const struct load_op load_ops[LOAD_OPS] = {
-	{"copy", GANTRY_OP_COPY, FROM_SOURCE, TO_DESTINATION, "a copy in this process's memory"},
-	{"write", GANTRY_OP_WRITE, FROM_SOURCE, TO_PEER, "an RDMA write to a peer"},
-	{"read", GANTRY_OP_READ, FROM_PEER, TO_DESTINATION, "an RDMA read from a peer"},
+	{"copy", GANTRY_OP_COPY, FROM_SOURCE, TO_DESTINATION, false,
+		"a copy in this process's memory"},
+	{"fill", GANTRY_OP_FILL, FROM_PATTERN, TO_DESTINATION, false,
+		"memory is filled with 8 bytes"},
+	{"sg", GANTRY_OP_COPY_SG, FROM_LIST, TO_LIST, false, "a copy from --sge pieces to as many"},
+	{"gather", GANTRY_OP_GATHER, FROM_LAYOUT, TO_DESTINATION, false,
+		"a copy of --sge pieces, a layout, to one piece"},
+	{"scatter", GANTRY_OP_SCATTER, FROM_SOURCE, TO_LAYOUT, false,
+		"a copy of one piece to a layout"},
+	{"write", GANTRY_OP_WRITE, FROM_SOURCE, TO_PEER, false, "an RDMA write to a peer"},
+	{"write-imm", GANTRY_OP_WRITE_IMM, FROM_SOURCE, TO_PEER, true,
+		"the same, which takes a receive of the peer"},
+	{"read", GANTRY_OP_READ, FROM_PEER, TO_DESTINATION, false, "an RDMA read from a peer"},
+	{"send", GANTRY_OP_SEND, FROM_SOURCE, TO_RECEIVE, true, "a message to a receive of a peer"},
+	{"atomic", GANTRY_OP_FETCH_ADD, FROM_NOTHING, TO_COUNTER, false,
+		"adds 1 to 8 bytes of a peer"},
+	{"cas", GANTRY_OP_COMPARE_SWAP, FROM_NOTHING, TO_COUNTER, false,
+		"compares and swaps 8 bytes of a peer"},
+	{"txn", GANTRY_OP_TXN, FROM_BLOCKS, TO_PEER, true,
+		"a transaction: checks the signature of each block, writes the\n"
+		"             data to a peer, and sends it a response of 16 bytes"},
 };
+
+/* A name that stands for several rows, each with the same part of its weight. */
+static const struct {
+	const char *name, *what;
+	const char *rows[2];
+} groups[] = {
+	{"layouts", "gather and scatter, as many of each", {"gather", "scatter"}},
+};
+
+#define GROUP_ROWS 2
+
+/* ------------------------------------------------------------------ what a row means */
+
+bool
+load_op_has_peer(const struct load_op *op)
+{
+	return op->from == FROM_PEER || op->to >= TO_PEER;
+}
+
+bool
+load_op_has_layout(const struct load_op *op)
+{
+	return op->from == FROM_LAYOUT || op->to == TO_LAYOUT;
+}
+
+bool
+load_op_has_pieces(const struct load_op *op)
+{
+	return load_op_has_layout(op) || op->from == FROM_LIST;
+}
+
+bool
+load_op_has_counter(const struct load_op *op)
+{
+	return op->to == TO_COUNTER;
+}
+
+bool
+load_op_is_txn(const struct load_op *op)
+{
+	return op->op == GANTRY_OP_TXN;
+}
+
+bool
+load_op_is_fill(const struct load_op *op)
+{
+	return op->op == GANTRY_OP_FILL;
+}
+
+bool
+load_op_has_connection(const struct load_op *op)
+{
+	return load_op_has_peer(op) && !load_op_is_txn(op);
+}
+
+bool
+load_op_takes_receive(const struct load_op *op)
+{
+	return op->takes_receive && !load_op_is_txn(op);
+}
+
+uint64_t
+load_op_len(const struct load_op *op, uint64_t size)
+{
+	return op->to == TO_COUNTER ? sizeof(uint64_t) : size;
+}
+
+bool
+load_mix_has(const struct load_mix *mix, bool (*is)(const struct load_op *op))
+{
+	for (int i = 0; i < LOAD_OPS; i++)
+		if (mix->weight[i] != 0 && is(&load_ops[i]))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ mixes */
 
 static uint32_t
 common_divisor(uint32_t a, uint32_t b)
@@ -39,11 +136,26 @@ reduce(struct load_mix *mix)
 	}
 }
 
-/* Adds "OP" or "OP=WEIGHT", which has len characters, to the mix. NULL, or what is wrong. */
+/* Adds the row of a name, which has len characters. NULL, or what is wrong. */
+static const char *
+add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
+{
+	for (int i = 0; i < LOAD_OPS; i++) {
+		if (strlen(load_ops[i].name) != len || memcmp(load_ops[i].name, name, len) != 0)
+			continue;
+		if (mix->weight[i] != 0)
+			return "an operation stands there twice";
+		mix->weight[i] = weight;
+		return NULL;
+	}
+	return "it names no operation";
+}
+
+/* Adds "OP" or "OP=WEIGHT", which has len characters. NULL, or what is wrong. */
 static const char *
 add(struct load_mix *mix, const char *text, size_t len)
 {
-	const char *equals = memchr(text, '=', len);
+	const char *equals = memchr(text, '=', len), *wrong = NULL;
 	size_t name_len = equals != NULL ? (size_t)(equals - text) : len;
 	unsigned long weight = 1;
 	char *end;
@@ -53,16 +165,16 @@ add(struct load_mix *mix, const char *text, size_t len)
 		if (weight == 0 || weight > WEIGHT_MAX || end != text + len)
 			return "behind = stands a weight from 1 to 1000";
 	}
-	for (int i = 0; i < LOAD_OPS; i++) {
-		if (strlen(load_ops[i].name) != name_len ||
-			memcmp(load_ops[i].name, text, name_len) != 0)
+	for (size_t g = 0; g < RTE_DIM(groups); g++) {
+		if (strlen(groups[g].name) != name_len ||
+			memcmp(groups[g].name, text, name_len) != 0)
 			continue;
-		if (mix->weight[i] != 0)
-			return "an operation stands there twice";
-		mix->weight[i] = weight;
-		return NULL;
+		for (int i = 0; wrong == NULL && i < GROUP_ROWS; i++)
+			wrong = add_row(mix, groups[g].rows[i], strlen(groups[g].rows[i]), weight);
+		return wrong;
 	}
-	return "it names no operation";
+	/* Of a group, each row has one part of the weight; else the one row has all parts. */
+	return add_row(mix, text, name_len, weight * GROUP_ROWS);
 }
 
 int
@@ -84,8 +196,10 @@ load_mix_parse(const char *name, const char *text, struct load_mix *mix)
 	}
 	error_begin("--%s: %s is refused: %s: give one or more of", name, quote_value(text), wrong);
 	for (int i = 0; i < LOAD_OPS; i++)
-		fprintf(stderr, "%s %s", i == 0 ? "" : ",", load_ops[i].name);
-	fprintf(stderr, ", as in copy or copy=3,write=1\n");
+		fprintf(stderr, " %s,", load_ops[i].name);
+	for (size_t g = 0; g < RTE_DIM(groups); g++)
+		fprintf(stderr, " %s,", groups[g].name);
+	fprintf(stderr, " as in copy or copy=3,write=1; --load help explains\n");
 	return -1;
 }
 
@@ -94,4 +208,6 @@ load_ops_print(FILE *f)
 {
 	for (int i = 0; i < LOAD_OPS; i++)
 		fprintf(f, "  %-9s  %s\n", load_ops[i].name, load_ops[i].what);
+	for (size_t g = 0; g < RTE_DIM(groups); g++)
+		fprintf(f, "  %-9s  %s\n", groups[g].name, groups[g].what);
 }

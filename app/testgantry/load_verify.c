@@ -15,85 +15,230 @@
 #include "job.h"
 #include "report.h"
 
-/* Descriptors that are verified together: all of one operation, and each in another place. */
+#define MOST_MESSAGES 64                /* that take receives are verified together */
+#define PATIENCE_NS   (10 * NSEC_PER_S) /* for a message whose sender knows that it has arrived */
+
+/* Descriptors that are verified together: all of one operation, and each changes other memory. */
 struct batch {
 	const struct load_op *op;
-	uint32_t *desc; /* [depth]: their numbers */
+	uint32_t most; /* of them; the length of the arrays */
 	uint32_t n;
+	uint32_t *desc;  /* their numbers */
+	uint64_t *value; /* of counters: before */
+	uint64_t *result;
+	struct gantry_recv_comp *received; /* those that have come, in order; [most] */
+	uint32_t n_received;
 };
 
-static void
-poison(const struct load_lane *l, uint32_t i)
+static int
+refuse(const struct batch *b, const char *what)
 {
-	uint64_t len;
-	uint8_t *to;
-
-	for (uint64_t at = 0; at < lane_len(l, i); at += len) {
-		to = lane_to(l, i, at, &len);
-		memset(to, LOAD_POISON, len);
-	}
-	to = lane_to(l, i, 0, &len);
-	to[len] = LOAD_POISON;
+	error_print("%s: %s", b->op->name, what);
+	return -1;
 }
 
 /* len: of the operation. */
 static int
-report_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_t should)
+refuse_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_t should)
 {
-	error_print("a %s of %" PRIu64 " bytes is wrong: byte %" PRIu64
-		    " is 0x%02x and should be 0x%02x",
-		b->op->name, len, at, is, should);
+	error_print("%s: byte %" PRIu64 " of %" PRIu64 " is 0x%02x and should be 0x%02x",
+		b->op->name, at, len, is, should);
 	return -1;
 }
 
-/* Of descriptor i. */
-static int
-compare(const struct load_lane *l, const struct batch *b, uint32_t i)
-{
-	const uint64_t all = lane_len(l, i);
-	const uint8_t *from, *to;
-	uint64_t len, from_len, k;
+/* ------------------------------------------------------------------ what is changed */
 
-	for (uint64_t at = 0; at < all; at += len) {
-		from = lane_from(l, i, at, &from_len);
-		to = lane_to(l, i, at, &len);
-		len = RTE_MIN(len, from_len);
-		if (memcmp(from, to, len) == 0)
-			continue;
-		for (k = 0; from[k] == to[k]; k++)
-			;
-		return report_byte(b, all, at + k, to[k], from[k]);
+/* All memory in which descriptor i changes something. */
+static uint8_t *
+slot_of(const struct load_lane *l, uint32_t i, size_t *len)
+{
+	const enum load_to to = load_ops[l->op[i]].to;
+
+	if (to == TO_PEER) {
+		*len = l->slot[SLOT_OF_PEER].len;
+		return lane_slot(l->target, l->place[i], SLOT_OF_PEER);
 	}
-	to = lane_to(l, i, 0, &len);
-	if (to[len] == LOAD_POISON)
-		return 0;
-	return report_byte(b, all, all, to[len], LOAD_POISON);
+	*len = l->slot[SLOT_DESTINATION].len;
+	return lane_slot(l, to == TO_LAYOUT ? l->base_place[i] : l->place[i], SLOT_DESTINATION);
 }
 
-/* Hands the batch over, and waits for it. */
+static void
+prepare(const struct load_lane *l, struct batch *b, uint32_t k)
+{
+	const uint32_t i = b->desc[k];
+	uint8_t *slot;
+	size_t len;
+
+	if (b->op->to == TO_COUNTER) {
+		b->value[k] = *lane_counter(l, i);
+		if (b->op->op == GANTRY_OP_COMPARE_SWAP) {
+			l->desc[i].arg[0] = b->value[k];
+			l->desc[i].arg[1] = b->value[k] + 1;
+		}
+	} else if (b->op->to != TO_RECEIVE) {
+		slot = slot_of(l, i, &len);
+		memset(slot, LOAD_POISON, len);
+	}
+}
+
+/* Compares the bytes that descriptor i moves with those at `at` in one piece, or where lane_to() says. Poisons them again. */
 static int
-carry_out(struct load_lane *l, const struct batch *b)
+compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint8_t *at)
+{
+	const uint64_t all = l->shared->point.value[AXIS_SIZE];
+	uint64_t len, from_len, k;
+	const uint8_t *from;
+	uint8_t *to;
+
+	for (uint64_t done = 0; done < all; done += len) {
+		from = lane_from(l, i, done, &from_len);
+		len = all - done;
+		to = at != NULL ? at + done : lane_to(l, i, done, &len);
+		len = RTE_MIN(len, from_len);
+		for (k = 0; memcmp(from, to, len) != 0 && from[k] == to[k]; k++)
+			;
+		if (from[k] != to[k])
+			return refuse_byte(b, all, done + k, to[k], from[k]);
+		memset(to, LOAD_POISON, len);
+	}
+	return 0;
+}
+
+/* All bytes that were to be changed are poisoned again: no others have changed. */
+static int
+compare_rest(const struct batch *b, const uint8_t *slot, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (slot[i] != LOAD_POISON)
+			return refuse(b, "it has changed bytes beside its own");
+	return 0;
+}
+
+static int
+compare_counter(const struct load_lane *l, const struct batch *b, uint32_t k)
+{
+	const uint64_t now = *lane_counter(l, b->desc[k]);
+
+	if (now == b->value[k] + 1 && b->result[k] == b->value[k])
+		return 0;
+	error_print("%s: the counter is %" PRIu64 ", and its result %" PRIu64
+		    ": these should be %" PRIu64 " and %" PRIu64,
+		b->op->name, now, b->result[k], b->value[k] + 1, b->value[k]);
+	return -1;
+}
+
+/* ------------------------------------------------------------------ what is received */
+
+/* The receive that descriptor i has taken: the first one of its connection that is left. NULL with the error printed. */
+static const struct gantry_recv_comp *
+take_received(const struct load_lane *l, struct batch *b, uint32_t i)
+{
+	const struct load_conns *c = load_op_is_txn(b->op) ? &l->txn_conns : &l->conns;
+	const enum gantry_op op = load_op_is_txn(b->op) ? GANTRY_OP_SEND : b->op->op;
+
+	for (uint32_t k = 0; k < b->n_received; k++) {
+		struct gantry_recv_comp *r = &b->received[k];
+
+		if (r->peer != c->far[i % c->n])
+			continue;
+		r->peer = UINT16_MAX; /* no peer has this number: it is taken */
+		if (r->status == GANTRY_OK && r->op == op && r->imm == l->desc[i].imm)
+			return r;
+		break;
+	}
+	refuse(b, "the peer's receive does not have what was sent");
+	return NULL;
+}
+
+static int
+compare_received(const struct load_lane *l, struct batch *b, uint32_t i)
+{
+	const struct load_inbox *in = &l->target->inbox;
+	const struct gantry_recv_comp *r = take_received(l, b, i);
+	uint8_t *slot;
+
+	if (r == NULL)
+		return -1;
+	if (b->op->to != TO_RECEIVE)
+		return 0;
+	if (r->len != l->shared->point.value[AXIS_SIZE])
+		return refuse(b, "the peer has received another length");
+	slot = in->base + r->cookie * in->slot_len;
+	if (compare_bytes(l, b, i, slot) != 0)
+		return -1;
+	return compare_rest(b, slot, in->slot_len);
+}
+
+/* Posts the receives again that the batch has taken. */
+static int
+give_back_receives(struct load_lane *target, struct batch *b)
+{
+	for (uint32_t k = 0; k < b->n_received; k++)
+		if (!lane_post(target, b->received[k].cookie))
+			return refuse(b, "its receive could not be posted again");
+	return 0;
+}
+
+/* ------------------------------------------------------------------ a batch */
+
+static int
+compare(const struct load_lane *l, struct batch *b, uint32_t k)
+{
+	const uint32_t i = b->desc[k];
+	uint8_t *slot;
+	size_t len;
+
+	if (b->op->takes_receive && compare_received(l, b, i) != 0)
+		return -1;
+	if (b->op->to == TO_COUNTER)
+		return compare_counter(l, b, k);
+	if (b->op->to == TO_RECEIVE)
+		return 0;
+	slot = slot_of(l, i, &len);
+	if (compare_bytes(l, b, i, NULL) != 0)
+		return -1;
+	return compare_rest(b, slot, len);
+}
+
+/* The next completion, if there is one. */
+static int
+take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 {
 	struct gantry_comp comp;
-	uint32_t put = 0, got = 0;
 
-	while (got < b->n) {
-		if (put < b->n) {
-			uint32_t n = lane_submit(l, b->desc[put], 1);
+	if (lane_poll(l, &comp, 1) == 0)
+		return 0;
+	l->got++;
+	b->result[*got] = comp.result;
+	if (comp.status == GANTRY_OK && comp.cookie == b->desc[(*got)++])
+		return 0;
+	error_print("%s failed while it was verified: %s", b->op->name,
+		gantry_status_name(comp.status));
+	return -1;
+}
 
-			put += n;
-			l->put += n;
-		}
-		if (lane_poll(l, &comp, 1) == 0) {
-			sched_yield(); /* whoever is waited for may need this CPU */
-			continue;
-		}
-		l->got++;
-		if (comp.status == GANTRY_OK && comp.cookie == b->desc[got++])
-			continue;
-		error_print("a %s failed while it was verified: %s", b->op->name,
-			gantry_status_name(comp.status));
-		return -1;
+/* Hands the batch over, and waits for its completions and those of the receives that it takes. */
+static int
+carry_out(struct load_lane *l, struct batch *b)
+{
+	const uint32_t n_receives = b->op->takes_receive ? b->n : 0;
+	uint64_t end_ns = UINT64_MAX;
+	uint32_t put = 0, got = 0, n;
+
+	b->n_received = 0;
+	while (got < b->n || b->n_received < n_receives) {
+		n = put < b->n ? lane_submit(l, b->desc[put], 1) : 0;
+		put += n;
+		l->put += n;
+		if (take_completion(l, b, &got) != 0)
+			return -1;
+		b->n_received += lane_poll_receives(l->target, b->received + b->n_received,
+			n_receives - b->n_received);
+		sched_yield(); /* whoever is waited for may need this CPU */
+		if (got < b->n)
+			end_ns = now_ns() + PATIENCE_NS;
+		else if (b->n_received < n_receives && now_ns() > end_ns)
+			return refuse(b, "it has completed, and the peer has not received it");
 	}
 	return 0;
 }
@@ -101,49 +246,111 @@ carry_out(struct load_lane *l, const struct batch *b)
 static int
 verify_batch(struct load_lane *l, struct batch *b, uint64_t *verified)
 {
+	struct load_inbox *in = &l->target->inbox;
+
+	if (b->op->to == TO_RECEIVE)
+		memset(in->base, LOAD_POISON, in->n * in->slot_len);
 	for (uint32_t k = 0; k < b->n; k++)
-		poison(l, b->desc[k]);
+		prepare(l, b, k);
 	if (carry_out(l, b) != 0)
 		return -1;
 	for (uint32_t k = 0; k < b->n; k++)
-		if (compare(l, b, b->desc[k]) != 0)
+		if (compare(l, b, k) != 0)
 			return -1;
 	*verified += b->n;
 	b->n = 0;
+	if (give_back_receives(l->target, b) != 0)
+		return -1;
 	return stop_signal == 0 ? 0 : JOB_STOPPED;
+}
+
+/* ------------------------------------------------------------------ an operation */
+
+static uint32_t
+most_at_once(const struct load_lane *l, const struct load_op *op)
+{
+	const uint64_t layouts = l->shared->point.value[AXIS_LAYOUTS];
+
+	if (op->takes_receive)
+		return RTE_MIN(l->depth, (uint32_t)MOST_MESSAGES);
+	return op->to == TO_LAYOUT ? RTE_MIN(l->depth, layouts) : l->depth;
 }
 
 /* Each place comes once among the first n_places descriptors. */
 static int
 verify_op(struct load_lane *l, struct batch *b, uint64_t *verified)
 {
-	int rc;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < l->n_places; i++) {
+	b->most = most_at_once(l, b->op);
+	for (uint32_t i = 0; rc == 0 && i < l->n_places; i++) {
 		if (&load_ops[l->op[i]] != b->op)
 			continue;
 		b->desc[b->n++] = i;
-		if (b->n < l->depth)
-			continue;
-		rc = verify_batch(l, b, verified);
-		if (rc != 0)
-			return rc;
+		if (b->n == b->most)
+			rc = verify_batch(l, b, verified);
 	}
-	return verify_batch(l, b, verified);
+	return rc == 0 && b->n != 0 ? verify_batch(l, b, verified) : rc;
+}
+
+/* Of those that were measured. */
+static int
+check_counters(const struct load_lane *l, const struct load_op *op)
+{
+	uint64_t sum = 0;
+
+	if (op->op != GANTRY_OP_FETCH_ADD || l->shared->opt->load.mix.weight[op - load_ops] == 0)
+		return 0;
+	for (uint32_t p = 0; p < l->n_places; p++)
+		sum += ((uint64_t *)lane_slot(l->target, p, SLOT_COUNTER))[op - load_ops];
+	if (sum == l->hist[op - load_ops].n)
+		return 0;
+	error_print("the peer's counters add up to %" PRIu64 " after %" PRIu64 " times %s", sum,
+		l->hist[op - load_ops].n, op->name);
+	return -1;
+}
+
+static int
+check_received(const struct load_lane *l)
+{
+	const uint64_t end_ns = now_ns() + PATIENCE_NS;
+	uint64_t sent = 0;
+
+	for (int i = 0; i < LOAD_OPS; i++)
+		sent += load_ops[i].takes_receive ? l->hist[i].n : 0;
+	while (l->target->inbox.received < sent && now_ns() < end_ns)
+		if (lane_receive(l->target) == 0)
+			sched_yield();
+	if (l->target->inbox.received == sent)
+		return 0;
+	error_print("%" PRIu64 " messages were sent, and the peer has received %" PRIu64, sent,
+		l->target->inbox.received);
+	return -1;
 }
 
 int
 load_verify(struct load_lane *l, uint64_t *verified)
 {
-	struct batch b = {.desc = calloc(l->depth, sizeof(b.desc[0]))};
-	int rc = 0;
+	struct batch b = {
+		.desc = calloc(l->depth, sizeof(b.desc[0])),
+		.value = calloc(l->depth, sizeof(b.value[0])),
+		.result = calloc(l->depth, sizeof(b.result[0])),
+		.received = calloc(l->depth, sizeof(b.received[0])),
+	};
+	int rc = check_received(l);
 
-	if (b.desc == NULL) {
+	if (b.desc == NULL || b.value == NULL || b.result == NULL || b.received == NULL) {
 		error_print("out of memory");
-		return -1;
+		rc = -1;
 	}
-	for (b.op = load_ops; rc == 0 && b.op < load_ops + LOAD_OPS; b.op++)
-		rc = verify_op(l, &b, verified);
+	for (b.op = load_ops; rc == 0 && b.op < load_ops + LOAD_OPS; b.op++) {
+		rc = check_counters(l, b.op);
+		if (rc == 0)
+			rc = verify_op(l, &b, verified);
+	}
+	free(b.received);
+	free(b.result);
+	free(b.value);
 	free(b.desc);
 	return rc;
 }

@@ -401,6 +401,8 @@ prepare(struct app *app, const struct args *args)
 			    "them at a time");
 		return -1;
 	}
+	if (app->opt.load.mix.sum != 0)
+		return load_check(&app->opt);
 	if (app->opt.interactive || measures(&app->opt) != NULL)
 		return 0;
 	if (app->opt.mode == MODE_SIG && sig_check(&app->opt) != 0)

@@ -24,6 +24,7 @@
 #define WAKE_MAX    1000000
 #define PEERS_MAX   2000 /* a queue has as many again, from the lcore before it */
 #define REGIONS_MAX 1000000
+#define LAYOUTS_MAX 65536
 #define OPS_MAX     1000000000000
 
 static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
@@ -109,8 +110,8 @@ static const struct setting {
 		.choices = switch_names, .flag = true},
 	/* The prompt does not have these: it moves files. */
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
-	{"block", FORM_SIZE, FIELD(block_size), USE_SIG, .choices = block_names},
-	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG, .choices = kind_names},
+	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names},
+	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG | USE_LOAD, .choices = kind_names},
 	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names},
 	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names},
 	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, "percent of the blocks", 0, 100},
@@ -125,6 +126,10 @@ static const struct setting {
 		LIST(AXIS_PEERS)},
 	{"regions", FORM_NUMBER, FIELD(load.regions), USE_LOAD, "registered regions of a lcore", 1,
 		REGIONS_MAX, LIST(AXIS_REGIONS)},
+	{"sge", FORM_NUMBER, FIELD(load.sge), USE_LOAD, "pieces of an operation", 1, GANTRY_SGE_MAX,
+		LIST(AXIS_SGE)},
+	{"layouts", FORM_NUMBER, FIELD(load.layouts), USE_LOAD, "places that a layout lies in", 1,
+		LAYOUTS_MAX, LIST(AXIS_LAYOUTS)},
 	{"total-ops", FORM_NUMBER, FIELD(load.total_ops), USE_LOAD, "operations", 1, OPS_MAX},
 	{"duration", FORM_NUMBER, FIELD(load.duration), USE_LOAD, "seconds", 1, 86400},
 	{"verify", FORM_CHOICE, FIELD(load.verify), USE_LOAD, .choices = switch_names},
@@ -350,7 +355,12 @@ options_default(struct options *o)
 		.guard = GANTRY_SIG_T10DIF_CRC,
 		.corrupt = 1,
 		.seed = 1,
-		.load = {.size = 64, .peers = 1, .regions = 1, .verify = true},
+		.load = {.size = 64,
+			.peers = 1,
+			.regions = 1,
+			.sge = 4,
+			.layouts = 1,
+			.verify = true},
 	};
 }
 
@@ -619,7 +629,7 @@ options_load_help(FILE *f)
 		"\n"
 		"Measures operations of the engine without files: as many as fit, or a certain number. Each worker\n"
 		"lcore has a queue, and memory of its own; the peer of worker i is worker i+1, that of the last\n"
-		"one the first, which may be itself. Afterwards one round of all operations is verified.\n"
+		"one the first, which may be itself.\n"
 		"\n"
 		"OP:\n");
 	load_ops_print(f);
@@ -633,6 +643,11 @@ options_load_help(FILE *f)
 		"  --nb-cores N         worker lcores; default: all that EAL has\n"
 		"  --peers N            connections of each worker, used in turn, default %u\n"
 		"  --regions N          registered regions of each worker, used in random order, default %u\n"
+		"  --sge N              pieces of sg, gather and scatter, default %u; of layouts at most 51\n"
+		"  --layouts N          places that the layout of gather and scatter lies in, in turn, default %u:\n"
+		"                       the hardware has 16 of them ready\n"
+		"  --block BYTES, --guard KIND  of txn: blocks of 512 or 4096 (default) bytes of data, and their\n"
+		"                       signatures: crc (default), csum (both T10-DIF), crc32, crc32c, crc64\n"
 		"  --duration SEC       how long, default 2; --total-ops N: how many, of all workers together.\n"
 		"                       With both, whichever is reached first\n"
 		"  --via WAY            ring (default): the main lcore enqueues to the workers; inline: each\n"
@@ -641,15 +656,15 @@ options_load_help(FILE *f)
 		"                       place of the memory, and every byte is compared\n"
 		"  --ring-size, --idle, --copy-path, --policy, --device: testgantry -h explains\n"
 		"\n"
-		"Of size, depth, burst, nb-cores, peers and regions a list may be given, as 64,1K,64K, or a range\n"
-		"that doubles, as 64-64K: each combination is measured.\n"
+		"Of size, depth, burst, nb-cores, peers, regions, sge and layouts a list may be given, as 64,1K,64K,\n"
+		"or a range that doubles, as 64-64K: each combination is measured.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --load copy --size 64-64K\n"
 		"  testgantry --load write=7,read=3 --depth 1-64 --peers 4 --duration 5\n"
 		"  testgantry %s -- --load copy --via inline --nb-cores 1,2 --total-ops 1000000\n",
-		o.seed, o.load.size, o.depth, o.burst, o.load.peers, o.load.regions,
-		lcores_option(3));
+		o.seed, o.load.size, o.depth, o.burst, o.load.peers, o.load.regions, o.load.sge,
+		o.load.layouts, lcores_option(3));
 }
 
 void

@@ -1304,15 +1304,19 @@ class LoadCase(Case):
         return self.rows(result), result
 
 
-LOAD_OPS = ["copy", "write", "read"]
+# Operations of a load, what else they need, and how they are called in the table.
+LOAD_OPS = {"copy": [], "fill": [], "sg": ["--sge", 5], "gather": ["--layouts", 20], "scatter": ["--layouts", 3], "write": [], "write-imm": [],
+    "read": [], "send": [], "atomic": [], "cas": [], "txn": ["--block", 512]}
+
 
 
 class Load(LoadCase):
     def test_each_operation_is_carried_out_as_often_as_was_asked_for_and_verified(self):
-        for via in "ring", "inline":
-            for op in LOAD_OPS:
+        for via, lanes, peers in ("ring", 1, 1), ("inline", 2, 3):
+            for op, more in LOAD_OPS.items():
                 with self.subTest(via=via, op=op):
-                    rows, result = self.measured("--load", op, "--via", via, "--total-ops", 1001, "--depth", 7, workers=2)
+                    rows, result = self.measured("--load", op, *more, "--via", via, "--total-ops", 1001, "--depth", 7, "--size", 1024,
+                        "--peers", peers, workers=lanes)
                     self.assertEqual([(row["op"], row["ops"]) for row in rows], [(op, 1001)], result.out)
                     self.assertRegex(result.out, r"(?m)^[1-9]\d+ more operations were verified: every byte is equal$")
                     self.assertTrue(0 < rows[0]["50%"] <= rows[0]["99%"] <= rows[0]["99.9%"] <= rows[0]["longest"], result.out)
@@ -1323,12 +1327,47 @@ class Load(LoadCase):
             self.assertEqual({row["op"]: row["ops"] for row in rows}, {"copy": 6000, "write": 2000, "read": 4000, "all": 12000}, result.out)
         rows, result = self.measured("--load", "write=500,read=1000", "--total-ops", 3)
         self.assertEqual({row["op"]: row["ops"] for row in rows}, {"write": 1, "read": 2, "all": 3}, result.out)
+        rows, result = self.measured("--load", "layouts=3,send", "--total-ops", 8000, "--via", "inline", workers=2)
+        self.assertEqual({row["op"]: row["ops"] for row in rows}, {"gather": 3000, "scatter": 3000, "send": 2000, "all": 8000}, result.out)
+
+    def test_all_operations_in_one_load(self):
+        for via in "ring", "inline":
+            rows, result = self.measured("--load", ",".join(LOAD_OPS), "--via", via, "--total-ops", 600 * len(LOAD_OPS), "--size", "4096,8192",
+                "--sge", "1,51", "--peers", 2, "--regions", 3, workers=2)
+            self.assertEqual([(row["op"], row["ops"]) for row in rows],
+                [*[(op, 600) for op in LOAD_OPS], ("all", 600 * len(LOAD_OPS))] * 4, result.out)
+
+    def test_transactions_of_every_signature(self):
+        for kind in "crc", "csum", "crc32", "crc32c", "crc64":
+            with self.subTest(kind=kind):
+                rows, result = self.measured("--load", "txn", "--guard", kind, "--total-ops", 100, "--size", "12K")
+                self.assertEqual(rows[0]["ops"], 100, result.out)
+
+    def test_a_device_without_pipelining_carries_transactions(self):
+        rows, result = self.measured("--load", "txn", "--size", "4K", "--total-ops", 100, env={"SOFTHCA_SIG_PIPELINING": "0"})
+        self.assertEqual(rows[0]["ops"], 100, result.out)
+
+    def test_depth_and_burst_are_what_was_asked_for(self):
+        """The third operation is late, so that all that may be with the worker comes."""
+        for depth, burst in (20, 5), (4, 64):
+            noted = self.path("noted")
+            self.measured("--load", "copy", "--depth", depth, "--burst", burst, "--total-ops", 200, "--verify", "off",
+                env={**lying("none", 0), "WORKERS": noted, **self.faults("late ms=1000 op=3")})
+            with open(noted, encoding="ascii") as file:
+                handed, out, _, all_of_them = (int(n) for n in file.read().split()[-4:])
+            self.assertEqual((handed, out, all_of_them), (min(burst, depth), depth, 200))
+
+    def test_rings_that_are_full_push_back_and_lose_nothing(self):
+        rows, result = self.measured("--load", "copy,send", "--total-ops", 2000, env=lying("full", 0))
+        self.assertEqual([row["ops"] for row in rows], [1000, 1000, 2000], result.out)
+        rows, result = self.measured("--load", "copy", "--total-ops", 2000, "--ring-size", 2, "--depth", 64)
+        self.assertEqual([row["ops"] for row in rows], [2000], result.out)
 
     def test_a_sweep_measures_each_combination(self):
         rows, result = self.measured("--load", "copy", "--size", "1,100-400", "--depth", "1-3", "--total-ops", 50, "--nb-cores", "1,2", workers=2)
         self.assertEqual([(row["lcores"], row["depth"], row["size"], row["ops"]) for row in rows],
             [(lcores, depth, size, 50) for lcores in (1, 2) for depth in (1, 2) for size in (1, 100, 200, 400)], result.out)
-        self.assertIn("\npeers 1, regions 1, burst 8\n", result.out)
+        self.assertIn("\nregions 1, burst 8\n", result.out)
 
     def test_many_regions_and_peers(self):
         rows, result = self.measured("--load", "copy,write,read", "--regions", "1,300", "--peers", "1,5", "--total-ops", 3000,
@@ -1351,30 +1390,65 @@ class Load(LoadCase):
                 self.assertIn("stopped by Interrupt: the figures are those of 1 of 1 measurements", result.out)
                 self.assertNotIn("verified", result.out)
 
+    def check_found(self, op, lie, at, words):
+        with self.subTest(op=op, lie=lie, at=at):
+            result = self.load("--load", op, "--size", 512, "--block", 512, "--total-ops", 100, env=lying(lie, at))
+            self.assertEqual(result.code, 1, result.out)
+            self.assertIn("testgantry: ", result.out)
+            self.assertIn(words, result.out)
+            self.assertNotIn("every byte is equal", result.out)
+            self.assertTrue(self.rows(result), result.out)
+
     def test_an_engine_that_is_wrong_is_found_out(self):
-        """The descriptors from number 100 on are those that are verified."""
-        for lie, words in ("skip", "byte 0 is 0xff"), ("short", "byte 63 is 0xff"), ("long", "byte 64 is"), ("wrong", "a copy of 64 bytes is wrong"), \
-            ("status", "a copy failed while it was verified"):
-            with self.subTest(lie=lie):
-                result = self.load("--load", "copy", "--total-ops", 100, env=lying(lie, 150))
-                self.assertEqual(result.code, 1, result.out)
-                self.assertIn(words, result.out)
-                self.assertNotIn("every byte is equal", result.out)
-        for lie, words in ("status", "a copy failed: "), ("order", "completions came in a wrong order"):
-            with self.subTest(lie=lie, at=50):
-                result = self.load("--load", "copy", "--total-ops", 100, env=lying(lie, 50))
-                self.assertEqual(result.code, 1, result.out)
-                self.assertIn(words, result.out)
-                self.assertGreater(self.rows(result)[0]["ops"], 49, result.out)
+        """Operations from number 100 on are those that are verified."""
+        for op in "copy", "fill", "sg", "gather", "scatter", "write", "write-imm", "read", "txn":
+            for lie, at, words in ("skip", 150, "%s: byte 0 of 512 is 0xff"), ("status", 150, "%s failed while it was verified"):
+                if (op, lie) not in (("write-imm", "skip"), ("txn", "skip")):
+                    self.check_found(op, lie, at, words % op)
+        for op in "copy", "fill", "write", "read", "gather":
+            self.check_found(op, "short", 150, f"{op}: byte 511 of 512 is 0xff")
+        for op in "copy", "fill", "write", "read":
+            self.check_found(op, "long", 150, f"{op}: it has changed bytes beside its own")
+        for op in "copy", "write", "read", "send":
+            self.check_found(op, "wrong", 150, f"{op}: byte 0 of 512 is ")
+        self.check_found("send", "short", 150, "send: the peer has received another length")
+
+    def test_what_was_measured_is_checked_as_far_as_can_be_known(self):
+        self.check_found("copy", "status", 50, ": copy failed: ")
+        self.check_found("copy", "order", 50, "completions came in a wrong order")
+        self.check_found("atomic", "skip", 50, "the peer's counters add up to 99 after 100 times atomic")
+        self.check_found("atomic", "skip", 150, "atomic: the counter is 1, and its result 0: these should be 2 and 1")
+        self.check_found("cas", "skip", 150, "cas: the counter is 0, and its result 0: these should be 1 and 0")
+        self.check_found("send", "skip", 50, "100 messages were sent, and the peer has received 99")
+        self.check_found("write-imm", "skip", 150, "it has completed, and the peer has not received it")
+
+    def test_a_device_that_fails_ends_it_with_the_figures_so_far(self):
+        for via in "ring", "inline":
+            for fault, words in ("complete syndrome=0x13 op=500", r"(copy|send) failed: .* \(syndrome 0x13,"), \
+                ("recv_complete syndrome=1 op=500", r"(send|receive) failed: .* \(syndrome 0x(14|01),"), ("device_fatal op=500", "failed: device lost"):
+                with self.subTest(via=via, fault=fault):
+                    result = self.load("--load", "copy,send", "--via", via, "--total-ops", 10000, workers=2, env=self.faults(fault))
+                    self.assertEqual(result.code, 1, result.out)
+                    self.assertRegex(result.out, f"(?m)^testgantry: lcore [12]: .*{words}")
+                    self.assertTrue(100 < self.rows(result)[-1]["ops"] < 10000, result.out)
+                    self.assertNotIn("still in use", result.out)
 
     def test_what_cannot_work_is_refused_with_the_remedy(self):
         for args, words in {
-            ("--load", "move"): "--load: 'move' is refused: it names no operation: give one or more of copy, write, read",
+            ("--load", "move"): "--load: 'move' is refused: it names no operation: give one or more of copy, fill, sg, gather,",
             ("--load", "copy,"): "--load: 'copy,' is refused: it names no operation",
             ("--load", "copy=0"): "behind = stands a weight from 1 to 1000",
             ("--load", "copy=1001"): "behind = stands a weight",
             ("--load", "copy=1x"): "behind = stands a weight",
             ("--load", "copy,write,copy"): "an operation stands there twice",
+            ("--load", "layouts,gather"): "an operation stands there twice",
+            ("--load", "sg", "--size", "8,3"): "--size: 3 bytes cannot be --sge 4 pieces",
+            ("--load", "gather", "--sge", "60"): "cannot prepare a layout of --sge 60 pieces",
+            ("--load", "txn"): "--size: a txn has whole blocks, and 64 bytes are none: give a multiple of --block 4096",
+            ("--load", "txn", "--size", "2M"): "--size: a txn has at most 1048576 bytes",
+            ("--load", "txn", "--size", "4K", "--guard", "none"): "--guard: a txn checks signatures",
+            ("--load", "copy", "--corrupt", "1"): "--corrupt: --load does not use it",
+            ("--load", "copy", "--size", "1-1M", "--depth", "1-1024", "--burst", "1-256", "--regions", "1-64"): "measurements: at most 10000",
             ("--load", "copy", "--size", "0"): "--size: '0' is refused: give a number of bytes from 1 to",
             ("--load", "copy", "--size", "64,x"): "--size: '64,x' is refused: give a number",
             ("--load", "copy", "--size", "64-32"): "--size: '64-32' is refused: give a number",
@@ -1390,7 +1464,7 @@ class Load(LoadCase):
             ("--size", "64", "/etc"): "--size: without --load nothing uses it",
             ("--depth", "1,2", "/etc"): "--depth: a list is for --load alone",
             ("--load", "copy", "--nb-cores", "3"): "too few lcores: --nb-cores 3",
-            ("--load", "copy", "--size", "1G", "--depth", "16384"): "lower --size, --depth or --regions",
+            ("--load", "copy", "--size", "1G", "--depth", "16384"): "lower --size, --depth, --peers or --regions",
         }.items():
             with self.subTest(args=args):
                 self.check_refused(self.load(*args), words)
@@ -1409,7 +1483,7 @@ class Load(LoadCase):
         self.assertLessEqual(len(result.out.splitlines()), 70)
         self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
         for name in [f"--{name} " for name in ("load", "size", "depth", "burst", "nb-cores", "peers", "regions", "duration", "total-ops", "via",
-            "verify", "seed")] + LOAD_OPS:
+            "verify", "seed", "sge", "layouts", "block", "guard")] + [*LOAD_OPS, "layouts"]:
             self.assertIn(name, result.out)
 
     def test_the_examples_of_its_help_run(self):

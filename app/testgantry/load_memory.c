@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The memory of a lane: places, regions, and where the bytes of each operation lie.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_common.h>
+
+#include "load_lane.h"
+#include "report.h"
+#include "sig_guard.h"
+
+#define CACHE_LINE 64
+#define PIECE_GAP  64          /* bytes between two pieces */
+#define HUGE_PAGE  (2 << 20)   /* shorter memory cannot use huge pages */
+#define LEAST_LEN  (512 << 10) /* of a lane's memory: more than the nearest cache has */
+#define MANY       4096        /* places that are enough, however short they are */
+#define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
+
+static_assert(LOAD_POISON == UINT8_MAX, "fill_sources() draws what is less");
+
+uint32_t
+lane_draw(uint64_t *random, uint32_t n)
+{
+	/* A linear congruential generator of 64 bits; its upper half is used. */
+	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (*random >> 32) % n;
+}
+
+/* ------------------------------------------------------------------ places */
+
+static uint64_t
+value_of(const struct load_lane *l, enum load_axis axis)
+{
+	return l->shared->point.value[axis];
+}
+
+/* Bytes of a block with its signature. */
+static uint32_t
+block_len(const struct load_lane *l)
+{
+	const struct options *o = l->shared->opt;
+
+	return o->block_size + sig_len(o->guard);
+}
+
+/* The bytes of each part of a place that the operation uses. */
+static void
+measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
+{
+	const uint64_t size = value_of(l, AXIS_SIZE);
+	const uint64_t span =
+		size + (load_op_has_pieces(op) ? (value_of(l, AXIS_SGE) - 1) * PIECE_GAP : 0);
+
+	if (op->from == FROM_BLOCKS)
+		len[SLOT_BLOCKS] = size / l->shared->opt->block_size * block_len(l);
+	else if (op->from != FROM_NOTHING && op->from != FROM_PATTERN)
+		len[SLOT_SOURCE] = RTE_MAX(len[SLOT_SOURCE], span);
+	if (op->to == TO_PEER)
+		len[SLOT_OF_PEER] = size;
+	else if (op->to == TO_COUNTER)
+		len[SLOT_COUNTER] = LOAD_OPS * sizeof(uint64_t);
+	else if (op->to != TO_RECEIVE)
+		len[SLOT_DESTINATION] = RTE_MAX(len[SLOT_DESTINATION], span);
+}
+
+static void
+measure_places(struct load_lane *l)
+{
+	const struct load_mix *mix = &l->shared->opt->load.mix;
+	size_t len[LOAD_SLOTS] = {0};
+	uint64_t n;
+
+	for (int i = 0; i < LOAD_OPS; i++)
+		if (mix->weight[i] != 0)
+			measure_op(l, &load_ops[i], len);
+	for (int i = 0; i < LOAD_SLOTS; i++) {
+		if (len[i] == 0)
+			continue;
+		l->slot[i].at = l->place_len;
+		l->slot[i].len = RTE_ALIGN_CEIL(len[i] + 1, (size_t)CACHE_LINE);
+		l->place_len += l->slot[i].len;
+	}
+	n = RTE_MIN(LEAST_LEN / l->place_len, (size_t)MANY);
+	n = RTE_MAX(n, RTE_MAX(value_of(l, AXIS_DEPTH), value_of(l, AXIS_LAYOUTS)));
+	n = RTE_MAX(n, mix->sum);
+	l->n_regions = value_of(l, AXIS_REGIONS);
+	l->region_places = (n + l->n_regions - 1) / l->n_regions;
+	l->n_places = l->n_regions * l->region_places;
+	l->len = l->n_places * l->place_len;
+}
+
+/* ------------------------------------------------------------------ where bytes lie */
+
+uint8_t *
+lane_slot(const struct load_lane *l, uint32_t place, enum load_slot slot)
+{
+	return l->base + place * l->place_len + l->slot[slot].at;
+}
+
+/* The first `longer` pieces have a byte more than the others. */
+uint64_t
+lane_piece(const struct load_lane *l, uint64_t offset, uint64_t *len)
+{
+	const uint64_t size = value_of(l, AXIS_SIZE), n = value_of(l, AXIS_SGE);
+	const uint64_t least = size / n, longer = size % n;
+	const uint64_t piece =
+		offset < longer * (least + 1) ? offset / (least + 1) : (offset - longer) / least;
+	const uint64_t end = (piece + 1) * least + RTE_MIN(piece + 1, longer);
+
+	*len = end - offset;
+	return offset + piece * PIECE_GAP;
+}
+
+uint8_t *
+lane_from(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len)
+{
+	const uint32_t block_size = l->shared->opt->block_size;
+
+	*len = value_of(l, AXIS_SIZE) - offset;
+	switch (load_ops[l->op[i]].from) {
+	case FROM_PEER:
+		return lane_slot(l->target, l->place[i], SLOT_SOURCE) + offset;
+	case FROM_LIST:
+		return lane_slot(l, l->place[i], SLOT_SOURCE) + lane_piece(l, offset, len);
+	case FROM_LAYOUT:
+		return lane_slot(l, l->base_place[i], SLOT_SOURCE) + lane_piece(l, offset, len);
+	case FROM_PATTERN:
+		*len = RTE_MIN(*len, sizeof(l->pattern) - offset % sizeof(l->pattern));
+		return (uint8_t *)(uintptr_t)&l->pattern + offset % sizeof(l->pattern);
+	case FROM_BLOCKS:
+		*len = block_size - offset % block_size;
+		return lane_slot(l, l->place[i], SLOT_BLOCKS) + offset / block_size * block_len(l) +
+		       offset % block_size;
+	default:
+		return lane_slot(l, l->place[i], SLOT_SOURCE) + offset;
+	}
+}
+
+uint8_t *
+lane_to(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len)
+{
+	*len = value_of(l, AXIS_SIZE) - offset;
+	switch (load_ops[l->op[i]].to) {
+	case TO_PEER:
+		return lane_slot(l->target, l->place[i], SLOT_OF_PEER) + offset;
+	case TO_LIST:
+		return lane_slot(l, l->place[i], SLOT_DESTINATION) + lane_piece(l, offset, len);
+	case TO_LAYOUT:
+		return lane_slot(l, l->base_place[i], SLOT_DESTINATION) +
+		       lane_piece(l, offset, len);
+	default:
+		return lane_slot(l, l->place[i], SLOT_DESTINATION) + offset;
+	}
+}
+
+uint64_t *
+lane_counter(const struct load_lane *l, uint32_t i)
+{
+	return (uint64_t *)lane_slot(l->target, l->place[i], SLOT_COUNTER) + l->op[i];
+}
+
+/* ------------------------------------------------------------------ sources */
+
+/* Any bytes but LOAD_POISON. */
+static void
+fill(uint8_t *p, size_t len, uint64_t *random)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = lane_draw(random, LOAD_POISON);
+}
+
+/* Blocks with right signatures. */
+static void
+fill_blocks(const struct load_lane *l, uint8_t *p, uint64_t *random)
+{
+	const struct options *o = l->shared->opt;
+	const uint32_t n = value_of(l, AXIS_SIZE) / o->block_size;
+
+	for (uint32_t i = 0; i < n; i++) {
+		fill(p, o->block_size, random);
+		sig_write(o->guard, p, o->block_size, i, p + o->block_size);
+		p += block_len(l);
+	}
+}
+
+static void
+fill_sources(struct load_lane *l, uint64_t *random)
+{
+	fill((uint8_t *)&l->pattern, sizeof(l->pattern), random);
+	for (uint32_t i = 0; i < l->n_places; i++) {
+		fill(lane_slot(l, i, SLOT_SOURCE), l->slot[SLOT_SOURCE].len, random);
+		if (l->slot[SLOT_BLOCKS].len != 0)
+			fill_blocks(l, lane_slot(l, i, SLOT_BLOCKS), random);
+	}
+}
+
+/* ------------------------------------------------------------------ set up */
+
+/* NULL with the error printed. */
+static uint8_t *
+map(size_t len)
+{
+	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (base == MAP_FAILED) {
+		error_print("no memory for %zu bytes: lower --size, --depth, --peers or --regions",
+			len);
+		return NULL;
+	}
+	if (len >= HUGE_PAGE)
+		madvise(base, len, MADV_HUGEPAGE);
+	return base;
+}
+
+static int
+register_memory(struct load_lane *l, void *base, size_t len, unsigned int rights,
+	struct gantry_mem **mem)
+{
+	int rc = gantry_mem_register(l->shared->engine, base, len, rights, mem);
+
+	if (rc == 0)
+		return 0;
+	error_print("cannot register %zu bytes: %s; lower --size, --depth, --peers or --regions, "
+		    "or raise ulimit -l",
+		len, strerror(-rc));
+	return -1;
+}
+
+int
+memory_create(struct load_lane *l, uint64_t *random)
+{
+	const unsigned int rights =
+		load_mix_has(&l->shared->opt->load.mix, load_op_has_peer) ? ALL_RIGHTS : 0;
+	size_t region_len;
+
+	measure_places(l);
+	region_len = l->region_places * l->place_len;
+	l->mem = calloc(l->n_regions, sizeof(l->mem[0]));
+	if (l->mem == NULL) {
+		error_print("out of memory for %" PRIu32 " regions", l->n_regions);
+		return -1;
+	}
+	l->base = map(l->len);
+	if (l->base == NULL)
+		return -1;
+	fill_sources(l, random);
+	for (uint32_t i = 0; i < l->n_regions; i++)
+		if (register_memory(l, l->base + i * region_len, region_len, rights, &l->mem[i]) !=
+			0)
+			return -1;
+	return 0;
+}
+
+int
+memory_create_inbox(struct load_lane *l, uint32_t n, size_t len)
+{
+	struct load_inbox *in = &l->inbox;
+
+	in->slot_len = RTE_ALIGN_CEIL(len + 1, (size_t)CACHE_LINE);
+	in->recv = calloc(n, sizeof(in->recv[0]));
+	in->peer = calloc(n, sizeof(in->peer[0]));
+	if (in->recv == NULL || in->peer == NULL) {
+		error_print("out of memory for %" PRIu32 " receives", n);
+		return -1;
+	}
+	in->base = map(n * in->slot_len);
+	if (in->base == NULL)
+		return -1;
+	in->n = n;
+	return register_memory(l, in->base, n * in->slot_len, 0, &in->mem);
+}
+
+/* What the device may still write stays until the program ends. */
+static void
+unmap(uint8_t *base, size_t len, struct gantry_mem **mem, uint32_t n)
+{
+	bool unused = true;
+
+	for (uint32_t i = 0; mem != NULL && i < n; i++)
+		if (mem[i] != NULL)
+			unused &= gantry_mem_unregister(mem[i], 1000) == 0;
+	if (base != NULL && unused)
+		munmap(base, len);
+}
+
+void
+memory_destroy(struct load_lane *l)
+{
+	struct load_inbox *in = &l->inbox;
+
+	unmap(l->base, l->len, l->mem, l->n_regions);
+	unmap(in->base, in->n * in->slot_len, &in->mem, 1);
+	free(l->mem);
+	free(in->recv);
+	free(in->peer);
+}
