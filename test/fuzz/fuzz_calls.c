@@ -7,6 +7,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "fuzz_calls.h"
+#include "qp_ready.h"
 #include "raw_ioctl.h"
 
 /* The objects that the calls for one type of object need. Any of them may be NULL. */
@@ -235,8 +236,12 @@ use_srqs(const struct stock *s)
 /* ---- queue pairs */
 
 static struct ibv_qp *
-create_verbs_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_type dc)
+create_verbs_qp(const struct stock *s, enum kind kind)
 {
+	const enum mlx5dv_dc_type dc = kind == K_DCI   ? MLX5DV_DCTYPE_DCI
+				       : kind == K_DCT ? MLX5DV_DCTYPE_DCT
+						       : 0;
+	const enum ibv_qp_type type = qp_type(kind);
 	struct ibv_qp_init_attr_ex init = {.send_cq = s->cq,
 		.recv_cq = s->cq,
 		.cap = {8, 8, 2, 2, 64},
@@ -263,31 +268,8 @@ create_verbs_qp(const struct stock *s, enum ibv_qp_type type, enum mlx5dv_dc_typ
 	return mlx5dv_create_qp(s->ctx, &init, &dv);
 }
 
-static const struct {
-	enum ibv_qp_type type;
-	enum mlx5dv_dc_type dc;
-	int init, rtr, rts; /* Attribute masks of each transition. */
-} types[] = {
-#define INIT      (IBV_QP_PKEY_INDEX | IBV_QP_PORT)
-#define CONNECTED (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
-#define RESPONDER (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define REQUESTER                                                                                  \
-	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
-		IBV_QP_MAX_QP_RD_ATOMIC)
-	{IBV_QPT_RC, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED | RESPONDER, REQUESTER},
-	{IBV_QPT_UC, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED, IBV_QP_SQ_PSN},
-	{IBV_QPT_UD, 0, INIT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
-	{IBV_QPT_XRC_SEND, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED, REQUESTER},
-	{IBV_QPT_XRC_RECV, 0, INIT | IBV_QP_ACCESS_FLAGS, CONNECTED | RESPONDER,
-		IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
-	{IBV_QPT_RAW_PACKET, 0, IBV_QP_PORT, 0, 0},
-	{IBV_QPT_DRIVER, MLX5DV_DCTYPE_DCI, INIT, IBV_QP_PATH_MTU, REQUESTER},
-	{IBV_QPT_DRIVER, MLX5DV_DCTYPE_DCT, INIT | IBV_QP_ACCESS_FLAGS,
-		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER, 0},
-};
-
 static void
-use_qp(const struct stock *s, struct ibv_qp *qp, int init_mask, int rtr_mask, int rts_mask)
+use_qp(const struct stock *s, struct ibv_qp *qp, enum kind kind)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
@@ -300,11 +282,9 @@ use_qp(const struct stock *s, struct ibv_qp *qp, int init_mask, int rtr_mask, in
 			.port_num = 1,
 			.grh = {.hop_limit = 1, .dgid = s->gid}}};
 
-	ibv_modify_qp(qp, &attr, IBV_QP_STATE | init_mask);
-	attr.qp_state = IBV_QPS_RTR;
-	ibv_modify_qp(qp, &attr, IBV_QP_STATE | rtr_mask);
-	attr.qp_state = IBV_QPS_RTS;
-	ibv_modify_qp(qp, &attr, IBV_QP_STATE | rts_mask);
+	/* On after a call that failed, too. */
+	for (; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
+		ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kind, attr.qp_state));
 	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
 	mlx5dv_modify_qp_udp_sport(qp, 50000);
 	attr.qp_state = IBV_QPS_ERR;
@@ -314,12 +294,12 @@ use_qp(const struct stock *s, struct ibv_qp *qp, int init_mask, int rtr_mask, in
 static void
 use_qps(const struct stock *s)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct ibv_qp *qp = create_verbs_qp(s, types[i].type, types[i].dc);
+	for (enum kind kind = 0; kind < N_KINDS; kind++) {
+		struct ibv_qp *qp = create_verbs_qp(s, kind);
 
 		if (qp == NULL)
 			continue;
-		use_qp(s, qp, types[i].init, types[i].rtr, types[i].rts);
+		use_qp(s, qp, kind);
 		ibv_destroy_qp(qp);
 	}
 }

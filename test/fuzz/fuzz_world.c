@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "qp_ready.h"
+
 #define DC_KEY  UINT64_C(0x1122334455667788)
 #define XRC_DOM 3
 
@@ -222,47 +224,6 @@ destination(const struct fuzz_world *w, unsigned int queue)
 	return softhca_qp_number(w->queue[peers[queue]].qp);
 }
 
-#define REQUESTER                                                                                  \
-	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
-		IBV_QP_MAX_QP_RD_ATOMIC)
-#define CONNECTED (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
-#define RESPONDER (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-
-/* Attribute masks of each transition: ibv_modify_qp(3). */
-struct masks {
-	uint32_t init, more, rtr, rts;
-};
-
-static struct masks
-masks_of(enum softhca_qp_type type)
-{
-	const uint32_t init = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-	const uint32_t more = SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR;
-
-	switch (type) {
-	case SOFTHCA_QP_UC:
-		return (struct masks){init, 0, CONNECTED, IBV_QP_SQ_PSN};
-	case SOFTHCA_QP_UD:
-		return (struct masks){IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, 0,
-			IBV_QP_SQ_PSN};
-	case SOFTHCA_QP_RAW:
-		return (struct masks){IBV_QP_PORT, 0, 0, 0};
-	case SOFTHCA_QP_XRC_SEND:
-		return (struct masks){init, more, CONNECTED, REQUESTER};
-	case SOFTHCA_QP_XRC_RECV:
-		return (struct masks){init, 0, CONNECTED | RESPONDER,
-			IBV_QP_TIMEOUT | IBV_QP_SQ_PSN};
-	case SOFTHCA_QP_DCI:
-		return (struct masks){IBV_QP_PKEY_INDEX | IBV_QP_PORT, more, IBV_QP_PATH_MTU,
-			REQUESTER};
-	case SOFTHCA_QP_DCT:
-		return (struct masks){init, 0, IBV_QP_MIN_RNR_TIMER | IBV_QP_AV | IBV_QP_PATH_MTU,
-			0};
-	default:
-		return (struct masks){init, more, CONNECTED | RESPONDER, REQUESTER};
-	}
-}
-
 static void
 reset_queue(struct fuzz_world *w, unsigned int queue)
 {
@@ -284,9 +245,11 @@ void
 world_connect(struct fuzz_world *w, unsigned int queue)
 {
 	struct fuzz_queue *q = &w->queue[queue];
-	const struct masks m = masks_of(q->type);
-	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT,
-		.port = 1,
+	const enum kind kind = q->type == SOFTHCA_QP_DCT   ? K_DCT
+			       : q->type == SOFTHCA_QP_DCI ? K_DCI
+							   : qp_kind((enum ibv_qp_type)q->type);
+	const bool copies = kind == K_RC || kind == K_XRC_SEND || kind == K_DCI;
+	struct softhca_qp_attr attr = {.port = 1,
 		.access =
 			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IBV_MTU_1024,
@@ -301,14 +264,15 @@ world_connect(struct fuzz_world *w, unsigned int queue)
 
 	reset_queue(w, queue);
 	attr.dest_qpn = destination(w, queue);
-	FUZZ_MUST(softhca_qp_modify(q->qp, &attr, IBV_QP_STATE | m.init));
-	if (m.more != 0)
-		FUZZ_MUST(softhca_qp_modify(q->qp, &attr, m.more));
-	attr.state = IBV_QPS_RTR;
-	FUZZ_MUST(softhca_qp_modify(q->qp, &attr, IBV_QP_STATE | m.rtr));
-	attr.state = IBV_QPS_RTS;
-	if (q->type != SOFTHCA_QP_DCT)
-		FUZZ_MUST(softhca_qp_modify(q->qp, &attr, IBV_QP_STATE | m.rts));
+	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= (kind == K_DCT ? IBV_QPS_RTR : IBV_QPS_RTS);
+		to++) {
+		attr.state = to;
+		FUZZ_MUST(softhca_qp_modify(q->qp, &attr,
+			(uint32_t)(IBV_QP_STATE | qp_need(kind, to))));
+		if (to == IBV_QPS_INIT && copies)
+			FUZZ_MUST(softhca_qp_modify(q->qp, &attr,
+				SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR));
+	}
 }
 
 unsigned int

@@ -12,6 +12,7 @@
 #include <infiniband/verbs.h>
 
 #include "check.h"
+#include "qp_ready.h"
 
 #include "hwq_cq.h"
 #include "hwq_db.h"
@@ -145,32 +146,15 @@ stock_type(enum hwq_qp_type type)
 	return types[type];
 }
 
-/* From RESET to INIT, with the attributes that ibv_modify_qp(3) requires for each type. */
+/* Takes the QP to the state `first`, and on to `last`. A type that has a peer is connected to a QP of the same port. */
 static inline void
-stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
+stock_take(const struct hwq_dev *dev, struct ibv_qp *qp, enum kind kind, uint32_t qpn,
+	enum ibv_qp_state first, enum ibv_qp_state last)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-		.port_num = dev->port.port,
+	struct ibv_qp_attr attr = {.port_num = dev->port.port,
 		.qkey = EMU_QKEY,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
-	int mask = IBV_QP_STATE | IBV_QP_PORT;
-
-	if (qp->qp_type != IBV_QPT_RAW_PACKET)
-		mask |= IBV_QP_PKEY_INDEX;
-	if (qp->qp_type == IBV_QPT_UD)
-		mask |= IBV_QP_QKEY;
-	else if (qp->qp_type != IBV_QPT_RAW_PACKET && qp->qp_type != IBV_QPT_DRIVER)
-		mask |= IBV_QP_ACCESS_FLAGS;
-	stock_modify(qp, &attr, mask);
-}
-
-/* From INIT to RTS. A type that has a peer is connected to a QP of the same port. */
-static inline void
-stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
-{
-	enum ibv_qp_type type = qp->qp_type;
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = qpn,
 		.max_dest_rd_atomic = 16,
@@ -183,26 +167,26 @@ stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 			.port_num = dev->port.port,
 			.dlid = dev->port.lid,
 			.grh = {.sgid_index = dev->port.gid_index, .hop_limit = 64}}};
-	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE;
+	int ret;
 
 	memcpy(attr.ah_attr.grh.dgid.raw, dev->port.gid, 16);
-	if (type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_XRC_SEND ||
-		type == IBV_QPT_XRC_RECV)
-		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
-		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	if (type == IBV_QPT_DRIVER)
-		rtr |= IBV_QP_PATH_MTU;
-	stock_modify(qp, &attr, rtr);
-	if (type != IBV_QPT_RAW_PACKET)
-		rts |= IBV_QP_SQ_PSN;
-	if (type == IBV_QPT_XRC_RECV)
-		rts |= IBV_QP_TIMEOUT;
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND || type == IBV_QPT_DRIVER)
-		rts |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-		       IBV_QP_MAX_QP_RD_ATOMIC;
-	attr.qp_state = IBV_QPS_RTS;
-	stock_modify(qp, &attr, rts);
+	ret = qp_take(qp, kind, attr, first, last);
+	if (ret != 0)
+		EMU_DIE("stock modify, after state %d: %s", qp->state, strerror(ret));
+}
+
+/* From RESET to INIT. */
+static inline void
+stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
+{
+	stock_take(dev, qp, qp_kind(qp->qp_type), 0, IBV_QPS_INIT, IBV_QPS_INIT);
+}
+
+/* From INIT to RTS. */
+static inline void
+stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
+{
+	stock_take(dev, qp, qp_kind(qp->qp_type), qpn, IBV_QPS_RTR, IBV_QPS_RTS);
 }
 
 /*

@@ -106,7 +106,7 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 	EVP_CIPHER_CTX_free(ctx);
 }
 
-enum kind {
+enum sig_kind {
 	NONE,
 	DIF,   /* T10-DIF, guard by CRC */
 	CRC32C /* begins with all ones */
@@ -116,7 +116,7 @@ enum kind {
 #define REF_TAG 0x01234567u
 
 static uint32_t
-signature_len(enum kind kind)
+signature_len(enum sig_kind kind)
 {
 	return kind == NONE ? 0 : kind == DIF ? 8 : 4;
 }
@@ -157,7 +157,7 @@ signatures_are_right(void)
 
 /* Writes blocks, each with its signature behind it. Returns how many bytes that is. */
 static uint32_t
-sign(enum kind kind, const uint8_t *data, uint32_t len, uint8_t *out)
+sign(enum sig_kind kind, const uint8_t *data, uint32_t len, uint8_t *out)
 {
 	const uint8_t *start = out;
 
@@ -643,7 +643,7 @@ not_configured(void)
 /* A row of the table in mlx5dv_wr_set_mkey_crypto(3). */
 struct row {
 	char name;
-	enum kind mem, wire;
+	enum sig_kind mem, wire;
 	bool mem_encrypted;   /* else the wire is */
 	bool over_ciphertext; /* the signature is over the ciphertext, and is not encrypted */
 	bool tx, before;
@@ -662,8 +662,8 @@ static const struct row rows[] = {
 
 /* Lays out one side. */
 static uint32_t
-side(const struct secret *s, enum kind kind, bool encrypted, bool over_ciphertext, uint32_t unit,
-	const uint8_t *data, uint32_t len, uint8_t *out)
+side(const struct secret *s, enum sig_kind kind, bool encrypted, bool over_ciphertext,
+	uint32_t unit, const uint8_t *data, uint32_t len, uint8_t *out)
 {
 	static uint8_t clear[MAX_LEN];
 	uint32_t n;

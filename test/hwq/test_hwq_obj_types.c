@@ -165,22 +165,11 @@ dc_target(struct receiver *r)
 		.comp_mask = IBV_QP_INIT_ATTR_PD};
 	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
 		.dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCT, .dct_access_key = DC_KEY}};
-	struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT,
-		.port_num = dev->port.port,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-		.path_mtu = IBV_MTU_1024,
-		.min_rnr_timer = 1,
-		.ah_attr = {.is_global = 1,
-			.port_num = dev->port.port,
-			.grh = {.sgid_index = dev->port.gid_index, .hop_limit = 64}}};
 
 	r->qp = mlx5dv_create_qp(dev->ctx, &attr, &dv);
 	if (r->qp == NULL)
 		EMU_DIE("a DCT: %s", strerror(errno));
-	stock_modify(r->qp, &to,
-		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	to.qp_state = IBV_QPS_RTR;
-	stock_modify(r->qp, &to, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
+	stock_take(dev, r->qp, K_DCT, 0, IBV_QPS_INIT, IBV_QPS_RTR);
 }
 
 static void

@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * One end with all that a QP of any type needs, QPs of every type, and the attributes that each
- * type needs for each transition: the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3).
- */
+/* One end with all that a QP of any type needs, and QPs of every type. */
 #ifndef SOFTHCA_NODE_H
 #define SOFTHCA_NODE_H
 
 #include <fcntl.h>
 
+#include "qp_ready.h"
 #include "softhca_pair.h"
 
 #define NODE_BUF  65536
 #define NODE_QKEY 0x1234567u
 #define NODE_DC   0x1122334455667788ull
-
-enum kind {
-	K_RC,
-	K_UC,
-	K_UD,
-	K_RAW,
-	K_XRC_SEND,
-	K_XRC_RECV,
-	K_DCI,
-	K_DCT,
-	N_KINDS
-};
 
 /* The type that receives what that type sends. */
 static inline enum kind
@@ -140,12 +126,6 @@ node_try_dc(struct node *n, enum kind kind, int log_errored)
 static inline struct ibv_qp *
 node_try_qp(struct node *n, enum kind kind)
 {
-	static const enum ibv_qp_type types[] = {[K_RC] = IBV_QPT_RC,
-		[K_UC] = IBV_QPT_UC,
-		[K_UD] = IBV_QPT_UD,
-		[K_RAW] = IBV_QPT_RAW_PACKET,
-		[K_XRC_SEND] = IBV_QPT_XRC_SEND,
-		[K_XRC_RECV] = IBV_QPT_XRC_RECV};
 	struct ibv_qp_init_attr_ex init = {.pd = n->pd,
 		.send_cq = n->scq,
 		.recv_cq = n->rcq,
@@ -154,7 +134,7 @@ node_try_qp(struct node *n, enum kind kind)
 
 	if (kind == K_DCI || kind == K_DCT)
 		return node_try_dc(n, kind, -1);
-	init.qp_type = types[kind];
+	init.qp_type = qp_type(kind);
 	if (kind == K_XRC_RECV)
 		init = (struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_XRC_RECV,
 			.xrcd = n->xrcd,
@@ -210,31 +190,6 @@ node_may(struct node *n, enum kind kind)
 	return qp != NULL && ibv_destroy_qp(qp) == 0;
 }
 
-/* The attributes that the type needs, besides the state, for each transition from RESET to RTS. */
-static inline int
-node_need(enum kind kind, enum ibv_qp_state to)
-{
-	const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	const int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	const int requester = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			      IBV_QP_MAX_QP_RD_ATOMIC;
-	const int init = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-	const int needs[N_KINDS][3] = {
-		[K_RC] = {init | IBV_QP_ACCESS_FLAGS, connected | responder, requester},
-		[K_UC] = {init | IBV_QP_ACCESS_FLAGS, connected, IBV_QP_SQ_PSN},
-		[K_UD] = {init | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
-		[K_RAW] = {IBV_QP_PORT, 0, 0},
-		[K_XRC_SEND] = {init | IBV_QP_ACCESS_FLAGS, connected, requester},
-		[K_XRC_RECV] = {init | IBV_QP_ACCESS_FLAGS, connected | responder,
-			IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
-		[K_DCI] = {init, IBV_QP_PATH_MTU, requester},
-		[K_DCT] = {init | IBV_QP_ACCESS_FLAGS,
-			IBV_QP_MIN_RNR_TIMER | IBV_QP_AV | IBV_QP_PATH_MTU, 0},
-	};
-
-	return to >= IBV_QPS_INIT && to <= IBV_QPS_RTS ? needs[kind][to - IBV_QPS_INIT] : 0;
-}
-
 /*
  * A valid value for every attribute. The peer's address is that of the port itself: its GID of RoCE v2,
  * or on InfiniBand its LID and its GID.
@@ -272,13 +227,7 @@ node_attr(struct node *n, uint32_t dest)
 static inline void
 node_ready(struct node *n, struct ibv_qp *qp, enum kind kind, uint32_t dest, enum ibv_qp_state to)
 {
-	for (enum ibv_qp_state s = IBV_QPS_INIT; s <= to && !(kind == K_DCT && s > IBV_QPS_RTR);
-		s++) {
-		struct ibv_qp_attr attr = node_attr(n, dest);
-
-		attr.qp_state = s;
-		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(kind, s)), 0);
-	}
+	CHECK_EQ(qp_take(qp, kind, node_attr(n, dest), IBV_QPS_INIT, to), 0);
 }
 
 /* Takes two QPs of a type to RTS. If the type is connected, each is the peer of the other. */

@@ -19,6 +19,7 @@
 
 #include "softhca.h"
 #include "check.h"
+#include "qp_ready.h"
 
 #define PAIR_BUF 65536
 #define PAIR_ALL                                                                                   \
@@ -378,13 +379,16 @@ pair_modify(struct pair_end *e, enum ibv_qp_state state)
 	return ibv_modify_qp(e->qp, &(struct ibv_qp_attr){.qp_state = state}, IBV_QP_STATE);
 }
 
-/* From INIT to RTS, connected to a QP number. */
+/* To the state `first` and on to RTS, connected to a QP number. */
 static inline void
-pair_connect_from_init(struct pair *p, struct pair_end *e, uint32_t dest)
+pair_connect_from(struct pair *p, struct pair_end *e, uint32_t dest, enum ibv_qp_state first)
 {
 	const struct pair_opts *o = &p->opts;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
+		.port_num = 1,
+		.qp_access_flags = o->qp_access == PAIR_NONE ? 0
+				   : o->qp_access != 0       ? o->qp_access
+							     : PAIR_ALL,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = dest,
 		.max_dest_rd_atomic = pair_or(o->dest_rd_atomic, 16),
@@ -400,34 +404,14 @@ pair_connect_from_init(struct pair *p, struct pair_end *e, uint32_t dest)
 	CHECK_EQ(ibv_query_port(p->ctx, 1, &port), 0);
 	attr.ah_attr.dlid = port.lid;
 	CHECK_EQ(ibv_query_gid(p->ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
-	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
-			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-		0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
-			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-		0);
+	CHECK_EQ(qp_take(e->qp, K_RC, attr, first, IBV_QPS_RTS), 0);
 }
 
 /* From RESET to RTS, connected to a QP number. */
 static inline void
 pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 {
-	const struct pair_opts *o = &p->opts;
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = o->qp_access == PAIR_NONE ? 0
-				   : o->qp_access != 0       ? o->qp_access
-							     : PAIR_ALL,
-	};
-
-	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	pair_connect_from_init(p, e, dest);
+	pair_connect_from(p, e, dest, IBV_QPS_INIT);
 }
 
 static inline void
@@ -470,6 +454,48 @@ pair_fini(struct pair *p)
 	pair_fini_end(&p->server);
 	CHECK_EQ(ibv_dealloc_pd(p->pd), 0);
 	CHECK_EQ(ibv_close_device(p->ctx), 0);
+}
+
+#define PAIR_QKEY 7
+
+/* A UD QP in RTS. It completes to the client's CQ and the server's. srq: where its receives come from; NULL: its own queue. */
+static inline struct ibv_qp *
+pair_datagram_qp(const struct pair *p, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr init = {.send_cq = p->client.cq,
+		.recv_cq = p->server.cq,
+		.srq = srq,
+		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_UD};
+	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = PAIR_QKEY};
+	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
+
+	CHECK(qp != NULL);
+	CHECK_EQ(qp_take(qp, K_UD, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
+	return qp;
+}
+
+/* An address handle for the adapter's own GID of that index. */
+static inline struct ibv_ah *
+pair_own_ah(const struct pair *p, uint8_t gid)
+{
+	struct ibv_ah_attr attr = {.is_global = 1,
+		.port_num = 1,
+		.grh = {.sgid_index = gid, .hop_limit = 1}};
+	struct ibv_ah *ah;
+
+	CHECK_EQ(ibv_query_gid(p->ctx, 1, gid, &attr.grh.dgid), 0);
+	ah = ibv_create_ah(p->pd, &attr);
+	CHECK(ah != NULL);
+	return ah;
+}
+
+static inline void
+pair_make_datagram(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct ibv_qp *to)
+{
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = to->qp_num;
+	wr->wr.ud.remote_qkey = PAIR_QKEY;
 }
 
 /* Waits up to ms for the next completion. Returns false if none came. */

@@ -16,7 +16,7 @@
 #define N_WR_IDS   3
 #define MAX_SLOTS  64
 
-enum kind {
+enum request_kind {
 	LIST,       /* a list for a plain key */
 	PATTERN,    /* a pattern for a plain key */
 	SIGN_LIST,  /* mr_list for a key that signs: the UMR of a configuration */
@@ -29,7 +29,7 @@ enum kind {
 };
 
 struct request {
-	enum kind kind;
+	enum request_kind kind;
 	uint64_t wr_id;
 	bool signaled;
 };
@@ -43,7 +43,7 @@ static const struct mlx5dv_sig_block_domain domain = {.sig_type = MLX5DV_SIG_TYP
 static struct mlx5dv_mkey_conf_attr nothing;
 
 static struct mlx5dv_sig_block_attr
-signature(enum kind kind)
+signature(enum request_kind kind)
 {
 	return (struct mlx5dv_sig_block_attr){.mem = kind != SIGN_WIRE ? &domain : NULL,
 		.wire = kind != SIGN_MEM ? &domain : NULL,
@@ -219,7 +219,7 @@ random_work(void)
 
 	n_run = (unsigned int)twin_draw(n);
 	for (i = 0; i < n; i++) {
-		struct request r = {.kind = (enum kind)twin_draw(KINDS),
+		struct request r = {.kind = (enum request_kind)twin_draw(KINDS),
 			.wr_id = twin_draw(N_WR_IDS),
 			.signaled = twin_draw(2) == 0};
 
@@ -305,7 +305,7 @@ one_of_each_kind(void)
 
 	for (kind = 0; kind < KINDS; kind++) {
 		for (signaled = 0; signaled < 2; signaled++) {
-			struct request r = {(enum kind)kind, 5, signaled != 0};
+			struct request r = {(enum request_kind)kind, 5, signaled != 0};
 
 			open_all();
 			stop_both();

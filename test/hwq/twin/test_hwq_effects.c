@@ -90,25 +90,6 @@ create_plain(struct receiver *r)
 	return ibv_create_qp(twin_dev->pd, &init);
 }
 
-/* A DCT stays in RTR. It gets its number there. */
-static void
-ready_dct(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-		.port_num = twin_dev->port.port,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-		.path_mtu = IBV_MTU_1024,
-		.min_rnr_timer = 1,
-		.ah_attr = {.is_global = 1,
-			.port_num = twin_dev->port.port,
-			.grh = {.sgid_index = twin_dev->port.gid_index, .hop_limit = 64}}};
-
-	stock_modify(qp, &attr,
-		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	attr.qp_state = IBV_QPS_RTR;
-	stock_modify(qp, &attr, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
-}
-
 static void
 receiver_open(struct receiver *r, uint8_t *area)
 {
@@ -127,8 +108,9 @@ receiver_open(struct receiver *r, uint8_t *area)
 		r->qp = create_plain(r);
 	if (r->qp == NULL)
 		EMU_DIE("a receiver: %s", strerror(errno));
+	/* A DCT stays in RTR. It gets its number there. */
 	if (conf.type == HWQ_QP_DCI)
-		ready_dct(r->qp);
+		stock_take(twin_dev, r->qp, K_DCT, 0, IBV_QPS_INIT, IBV_QPS_RTR);
 	else
 		stock_to_init(twin_dev, r->qp);
 }

@@ -33,7 +33,7 @@ enum act_kind {
 	KEY_COPY, /* into the key, by memcpy */
 	WINDOW_WRITE,
 	WINDOW_READ,
-	N_KINDS
+	N_ACT_KINDS
 };
 
 static const char *const kinds[] = {"list", "pattern", "bind", "invalidate the key",
@@ -64,7 +64,7 @@ static struct hwq_mkey *hwq_key;
 static struct ibv_mw *stock_mw, *hwq_mw;
 
 static struct {
-	unsigned long scripts, moved, good[N_KINDS], bad[N_KINDS];
+	unsigned long scripts, moved, good[N_ACT_KINDS], bad[N_ACT_KINDS];
 } seen;
 
 /* ------------------------------------------------------------------ scripts */
@@ -107,7 +107,7 @@ static void
 draw_act(struct act *a, bool first)
 {
 	memset(a, 0, sizeof(*a));
-	a->kind = first ? (enum act_kind)twin_draw(2) : (enum act_kind)twin_draw(N_KINDS);
+	a->kind = first ? (enum act_kind)twin_draw(2) : (enum act_kind)twin_draw(N_ACT_KINDS);
 	if ((a->kind == INV_KEY || a->kind == INV_WINDOW) && !twin_one_in(3))
 		a->kind = KEY_WRITE;
 	a->len = 1 + (uint32_t)twin_draw(twin_one_in(3) ? MOVE_MAX : 64);
@@ -395,11 +395,11 @@ run_scripts(void)
 		run_script(before, after);
 	printf("  %lu scripts, of which moved bytes %lu; good and refused:\n", seen.scripts,
 		seen.moved);
-	for (unsigned int i = 0; i < N_KINDS; i++)
+	for (unsigned int i = 0; i < N_ACT_KINDS; i++)
 		printf("    %-22s %8lu %8lu\n", kinds[i], seen.good[i], seen.bad[i]);
 	if (twin_cases < 500)
 		return;
-	for (unsigned int i = 0; i < N_KINDS; i++)
+	for (unsigned int i = 0; i < N_ACT_KINDS; i++)
 		CHECK(seen.good[i] > 0 && (seen.bad[i] > 0 || i == PATTERN || i == LIST),
 			"%s never succeeded, or never failed", kinds[i]);
 }

@@ -391,54 +391,6 @@ case_zip_not(void)
 	pair_fini(&p);
 }
 
-#define UD_QKEY 7
-
-/* srq: where its receives come from, or NULL. */
-static struct ibv_qp *
-ud_qp(const struct pair *p, struct ibv_srq *srq)
-{
-	struct ibv_qp_init_attr init = {.send_cq = p->client.cq,
-		.recv_cq = p->server.cq,
-		.srq = srq,
-		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1},
-		.qp_type = IBV_QPT_UD};
-	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = UD_QKEY};
-
-	CHECK(qp != NULL);
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
-	return qp;
-}
-
-/* An address handle for the adapter's own GID of that index. */
-static struct ibv_ah *
-own_ah(const struct pair *p, uint8_t gid)
-{
-	struct ibv_ah_attr attr = {.is_global = 1,
-		.port_num = 1,
-		.grh = {.sgid_index = gid, .hop_limit = 1}};
-	struct ibv_ah *ah;
-
-	CHECK_EQ(ibv_query_gid(p->ctx, 1, gid, &attr.grh.dgid), 0);
-	ah = ibv_create_ah(p->pd, &attr);
-	CHECK(ah != NULL);
-	return ah;
-}
-
-static void
-make_datagram(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct ibv_qp *to)
-{
-	wr->wr.ud.ah = ah;
-	wr->wr.ud.remote_qpn = to->qp_num;
-	wr->wr.ud.remote_qkey = UD_QKEY;
-}
-
 /* Datagrams of one burst, of RoCE v1 and of v2: each title has those of one kind of packet. */
 static void
 case_zip_datagrams(void)
@@ -456,17 +408,17 @@ case_zip_datagrams(void)
 
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	r.e = &p.server;
-	from = ud_qp(&p, NULL);
-	to = ud_qp(&p, NULL);
+	from = pair_datagram_qp(&p, NULL);
+	to = pair_datagram_qp(&p, NULL);
 	make_burst(&p, 6, IBV_WR_SEND, &b);
 	for (unsigned int k = 0; k < 2; k++)
-		ah[k] = own_ah(&p, kinds[k].gid);
+		ah[k] = pair_own_ah(&p, kinds[k].gid);
 	for (unsigned int i = 0; i < 6; i++) {
 		struct ibv_sge sge = {(uintptr_t)p.server.buf + i * 256, 256, p.server.mr->lkey};
 		struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 
 		CHECK_EQ(ibv_post_recv(to, &wr, &bad), 0);
-		make_datagram(&b.wr[i], ah[i / 3], to);
+		pair_make_datagram(&b.wr[i], ah[i / 3], to);
 	}
 	CHECK_EQ(ibv_post_send(from, b.wr, &(struct ibv_send_wr *){NULL}), 0);
 	read_cqes(&r, got, 6);
@@ -515,13 +467,13 @@ case_zip_shared(void)
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	srq = ibv_create_srq(p.pd, &init);
 	CHECK(srq != NULL);
-	from = ud_qp(&p, NULL);
-	to = ud_qp(&p, srq);
-	ah = own_ah(&p, 0);
+	from = pair_datagram_qp(&p, NULL);
+	to = pair_datagram_qp(&p, srq);
+	ah = pair_own_ah(&p, 0);
 	/* WQEs 0, 1, 2: libmlx5 reads completions that are not compressed, and takes the WQEs back. */
 	post_srq_recvs(&p, srq, 3);
 	make_burst(&p, 1, IBV_WR_SEND, &b);
-	make_datagram(&b.wr[0], ah, to);
+	pair_make_datagram(&b.wr[0], ah, to);
 	for (unsigned int i = 0; i < 3; i++) {
 		CHECK_EQ(ibv_post_send(from, b.wr, &bad), 0);
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
@@ -530,7 +482,7 @@ case_zip_shared(void)
 	post_srq_recvs(&p, srq, 3);
 	make_burst(&p, 3, IBV_WR_SEND, &b);
 	for (unsigned int i = 0; i < 3; i++)
-		make_datagram(&b.wr[i], ah, to);
+		pair_make_datagram(&b.wr[i], ah, to);
 	CHECK_EQ(ibv_post_send(from, b.wr, &bad), 0);
 	r.e = &p.server;
 	r.ci = 3;

@@ -14,6 +14,7 @@
 
 #include "softhca.h"
 #include "check.h"
+#include "qp_ready.h"
 
 struct pair {
 	struct ibv_context *ctx;
@@ -26,45 +27,26 @@ struct pair {
 };
 
 static void
-to_init(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
-
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-}
-
-static void
-to_rts(struct ibv_qp *qp, uint32_t dest)
+connect_to(struct ibv_qp *qp, uint32_t dest)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
+		.port_num = 1,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = dest,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
 		.ah_attr = {.is_global = 1,
 			.port_num = 1,
 			.grh = {.sgid_index = 1, .hop_limit = 1}},
 	};
 
 	CHECK_EQ(ibv_query_gid(qp->context, 1, 1, &attr.ah_attr.grh.dgid), 0);
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-		0);
-	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.max_rd_atomic = 1};
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC),
-		0);
+	CHECK_EQ(qp_take(qp, K_RC, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
 }
 
 static void
@@ -99,10 +81,8 @@ open_pair(struct pair *p)
 	CHECK(p->client != NULL && p->server != NULL);
 	p->mr = ibv_reg_mr(p->pd, p->buf, sizeof(p->buf), IBV_ACCESS_LOCAL_WRITE);
 	CHECK(p->mr != NULL);
-	to_init(p->client);
-	to_init(p->server);
-	to_rts(p->client, p->server->qp_num);
-	to_rts(p->server, p->client->qp_num);
+	connect_to(p->client, p->server->qp_num);
+	connect_to(p->server, p->client->qp_num);
 	set_nonblocking(p->channel->fd);
 	set_nonblocking(p->ctx->async_fd);
 }

@@ -105,16 +105,9 @@ send_one(struct pair *p)
 static void
 to_init(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 7};
-	int mask = IBV_QP_STATE | IBV_QP_PORT;
+	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = 7};
 
-	if (qp->qp_type == IBV_QPT_UD)
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
-	else if (qp->qp_type == IBV_QPT_DRIVER)
-		mask |= IBV_QP_PKEY_INDEX;
-	else if (qp->qp_type != IBV_QPT_RAW_PACKET)
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, mask), 0);
+	CHECK_EQ(qp_take(qp, qp_kind(qp->qp_type), attr, IBV_QPS_INIT, IBV_QPS_INIT), 0);
 }
 
 /* Queue pairs take turns; a program moves one to the other port, and its messages arrive as before. */

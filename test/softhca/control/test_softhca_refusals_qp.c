@@ -178,7 +178,7 @@ to_init(void *arg)
 	int err;
 
 	attr.qp_state = IBV_QPS_INIT;
-	err = ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | node_need(w->kind, IBV_QPS_INIT));
+	err = ibv_modify_qp(w->qp, &attr, IBV_QP_STATE | qp_need(w->kind, IBV_QPS_INIT));
 	if (err == 0)
 		CHECK_EQ(node_move(w->qp, IBV_QPS_RESET), 0);
 	CHECK_EQ(pair_state(w->qp), IBV_QPS_RESET);
@@ -211,7 +211,7 @@ to_rtr(void *arg)
 	editor.edit = edit;
 	attr.ah_attr.is_global = is_ethernet();
 	attr.qp_state = IBV_QPS_RTR;
-	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(w->kind, IBV_QPS_RTR));
+	err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(w->kind, IBV_QPS_RTR));
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	return err;
 }
@@ -324,7 +324,7 @@ case_query(void)
 		set.ah_attr.grh.sgid_index = 1;
 		for (enum ibv_qp_state s = IBV_QPS_INIT; s <= IBV_QPS_RTS; s++) {
 			set.qp_state = s;
-			CHECK_EQ(ibv_modify_qp(qp, &set, IBV_QP_STATE | node_need(K_RC, s)), 0);
+			CHECK_EQ(ibv_modify_qp(qp, &set, IBV_QP_STATE | qp_need(K_RC, s)), 0);
 		}
 		memset(&got, 0x5a, sizeof(got));
 		memset(&was, 0x5a, sizeof(was));

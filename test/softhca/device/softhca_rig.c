@@ -246,40 +246,39 @@ rig_modify(struct rig_end *e, uint32_t state)
 }
 
 void
+rig_take(struct rig_end *e, enum kind kind, struct softhca_qp_attr attr)
+{
+	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+		int err;
+
+		attr.state = to;
+		err = softhca_qp_modify(e->qp, &attr, (uint32_t)(IBV_QP_STATE | qp_need(kind, to)));
+		assert(err == 0);
+		if (to == IBV_QPS_INIT && attr.mmo)
+			err = softhca_qp_modify(e->qp, &attr, SOFTHCA_QP_MMO);
+		assert(err == 0);
+		(void)err;
+	}
+}
+
+void
 rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer)
 {
-	struct softhca_qp_attr attr = {
-		.state = IBV_QPS_INIT,
-		.port = 1,
-		.access =
-			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qpn = dest,
-		.max_dest_rd_atomic = 16,
-		.max_rd_atomic = 16,
-		.min_rnr_timer = rnr_timer,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = rnr_retry,
-		.mmo = true,
-	};
-	int err = softhca_qp_modify(e->qp, &attr,
-		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-
-	assert(err == 0);
-	err = softhca_qp_modify(e->qp, &attr, SOFTHCA_QP_MMO);
-	assert(err == 0);
-	attr.state = IBV_QPS_RTR;
-	err = softhca_qp_modify(e->qp, &attr,
-		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	assert(err == 0);
-	attr.state = IBV_QPS_RTS;
-	err = softhca_qp_modify(e->qp, &attr,
-		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	assert(err == 0);
-	(void)err;
+	rig_take(e, K_RC,
+		(struct softhca_qp_attr){
+			.port = 1,
+			.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				  IBV_ACCESS_REMOTE_ATOMIC,
+			.path_mtu = IBV_MTU_1024,
+			.dest_qpn = dest,
+			.max_dest_rd_atomic = 16,
+			.max_rd_atomic = 16,
+			.min_rnr_timer = rnr_timer,
+			.timeout = 14,
+			.retry_cnt = 7,
+			.rnr_retry = rnr_retry,
+			.mmo = true,
+		});
 }
 
 /* ---- WQEs */

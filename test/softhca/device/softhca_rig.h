@@ -12,6 +12,7 @@
 
 #include "dev.h"
 #include "hca.h"
+#include "qp_ready.h"
 
 #define RIG_PDN    5
 #define RIG_BUF    (1 << 16)
@@ -54,7 +55,9 @@ struct rig {
 /* Creates a device, pages, CQs, QPs in RTS (unless no_connect), and one registered buffer each. */
 void rig_init(struct rig *r, const struct rig_opts *opts);
 void rig_fini(struct rig *r);
-/* From RESET to RTS, connected to another end, with that rnr_retry and RNR timer. */
+/* From RESET to RTS, with these attributes. */
+void rig_take(struct rig_end *e, enum kind kind, struct softhca_qp_attr attr);
+/* The same, connected to another end, with that rnr_retry and RNR timer. */
 void rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer);
 int rig_modify(struct rig_end *e, uint32_t state);
 

@@ -292,7 +292,7 @@ end_clock(void *o)
 	return softhca_clock_remove(device(), o);
 }
 
-static const struct kind {
+static const struct object_kind {
 	const char *name;
 	int (*make)(void **out);
 	int (*end)(void *o);
@@ -344,7 +344,7 @@ use_no_leaf(void)
 
 /* Each allocation of a call fails once. Returns the call's result with memory for all of them. */
 static int
-try_without(const struct kind *k, void **out)
+try_without(const struct object_kind *k, void **out)
 {
 	for (unsigned int n = 1; n < 20; n++) {
 		uint32_t used = numbers_in_use();
@@ -363,7 +363,7 @@ try_without(const struct kind *k, void **out)
 }
 
 static void
-end_without(const struct kind *k, void *o)
+end_without(const struct object_kind *k, void *o)
 {
 	if (k->ends_by_memory) {
 		fail_at = 1;
@@ -546,14 +546,12 @@ case_configure_without_memory(void)
 static void
 case_request_memory(void)
 {
-	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT, .port = 1};
 	const struct mlx5_cqe64 *cqe;
 	struct softhca_mkey *mkey;
 	int before;
 
 	rig_init(&r, &(struct rig_opts){.no_connect = true, .type = SOFTHCA_QP_RAW});
-	CHECK_EQ(softhca_qp_modify(r.a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
-	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RTR) | rig_modify(&r.a, IBV_QPS_RTS), 0);
+	rig_take(&r.a, K_RAW, (struct softhca_qp_attr){.port = 1});
 	CHECK_EQ(make_on_demand((void **)&mkey), 0);
 	for (unsigned int i = 0; i < 30; i++) {
 		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
@@ -636,7 +634,7 @@ release_spin(void *lock)
 	spin_unlock(lock);
 }
 
-static const struct kind *ending;
+static const struct object_kind *ending;
 
 static void
 run_end(void *o)
@@ -766,7 +764,7 @@ run_srq_limit(void *o)
 static void
 run_make_end(void *o)
 {
-	const struct kind *k = o;
+	const struct object_kind *k = o;
 	void *made;
 
 	CHECK_EQ(k->make(&made), 0, k->name);
@@ -819,7 +817,7 @@ case_locks(void)
 static void
 case_page_lock(void)
 {
-	static const struct kind *const named[] = {&kinds[5], &kinds[7], &kinds[9]};
+	static const struct object_kind *const named[] = {&kinds[5], &kinds[7], &kinds[9]};
 
 	begin();
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {

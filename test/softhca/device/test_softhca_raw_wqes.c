@@ -63,12 +63,9 @@ rig_open_at(struct rig *r, uint32_t mbps)
 	const struct rig_opts o = {.no_connect = true,
 		.type = SOFTHCA_QP_RAW,
 		.bandwidth_mbps = mbps};
-	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT, .port = 1};
 
 	rig_init(r, &o);
-	CHECK_EQ(softhca_qp_modify(r->a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0, "INIT");
-	CHECK_EQ(rig_modify(&r->a, IBV_QPS_RTR), 0, "RTR");
-	CHECK_EQ(rig_modify(&r->a, IBV_QPS_RTS), 0, "RTS");
+	rig_take(&r->a, K_RAW, (struct softhca_qp_attr){.port = 1});
 	for (unsigned int i = 0; i < RIG_BUF; i++)
 		r->a.buf[i] = (uint8_t)(i * 3 + i / 256);
 	memset(&left, 0, sizeof(left));

@@ -230,36 +230,16 @@ case_mmo(void)
 /* ---- operations inside the adapter have no address segment, whatever the QP's type */
 
 static void
-connect_as(struct rig_end *e, enum softhca_qp_type type, uint8_t timeout)
+connect_as(struct rig_end *e, enum kind kind, uint8_t timeout)
 {
-	struct softhca_qp_attr attr = {.state = IBV_QPS_INIT,
-		.port = 1,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qpn = 0xabcdef,
-		.max_rd_atomic = 1,
-		.max_dest_rd_atomic = 1,
-		.timeout = timeout,
-		.mmo = true};
-	int peer = IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	int err, access = IBV_QP_ACCESS_FLAGS, answers = 0;
-
-	if (type == SOFTHCA_QP_DCI)
-		peer = access = 0;
-	if (type == SOFTHCA_QP_RC)
-		answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	err = softhca_qp_modify(e->qp, &attr,
-		(uint32_t)(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | access));
-	CHECK_EQ(err, 0, "INIT");
-	CHECK_EQ(softhca_qp_modify(e->qp, &attr, SOFTHCA_QP_MMO), 0, "MMO");
-	attr.state = IBV_QPS_RTR;
-	err = softhca_qp_modify(e->qp, &attr,
-		(uint32_t)(IBV_QP_STATE | IBV_QP_PATH_MTU | peer | answers));
-	CHECK_EQ(err, 0, "RTR");
-	attr.state = IBV_QPS_RTS;
-	err = softhca_qp_modify(e->qp, &attr,
-		IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-	CHECK_EQ(err, 0, "RTS");
+	rig_take(e, kind,
+		(struct softhca_qp_attr){.port = 1,
+			.path_mtu = IBV_MTU_1024,
+			.dest_qpn = 0xabcdef,
+			.max_rd_atomic = 1,
+			.max_dest_rd_atomic = 1,
+			.timeout = timeout,
+			.mmo = true});
 }
 
 /* Runs the WQE on a QP of that type. Returns opcode, syndrome and vendor syndrome of its CQE. */
@@ -273,7 +253,7 @@ run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 	struct rig r;
 
 	rig_init(&r, &o);
-	connect_as(&r.a, type, 14);
+	connect_as(&r.a, type == SOFTHCA_QP_DCI ? K_DCI : qp_kind((enum ibv_qp_type)type), 14);
 	if (copies) {
 		w.opmod = 1;
 		rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
@@ -346,7 +326,7 @@ case_no_timeout(void)
 		struct rig r;
 
 		rig_init(&r, &o);
-		connect_as(&r.a, SOFTHCA_QP_RC, timeout);
+		connect_as(&r.a, K_RC, timeout);
 		rig_sge(&w, rig_va(r.a.buf), r.a.key, 10);
 		rig_post(&r.a, &w);
 		cqe = rig_wait(&r, &r.a, timeout == 0 ? 20 : CHECK_PATIENCE_MS);

@@ -274,30 +274,10 @@ static struct {
 static void
 ud_init(void)
 {
-	struct ibv_qp_init_attr init = {.send_cq = p.client.cq,
-		.recv_cq = p.server.cq,
-		.cap = {.max_send_wr = 8, .max_send_sge = 1},
-		.qp_type = IBV_QPT_UD};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 7};
-	struct ibv_ah_attr ah = {.is_global = 1,
-		.port_num = 1,
-		.grh = {.hop_limit = 1, .sgid_index = 1}};
-
 	ud.srq = ibv_create_srq(p.pd, &(struct ibv_srq_init_attr){.attr = {8, 1, 0}});
 	CHECK(ud.srq != NULL);
-	init.srq = ud.srq;
-	ud.qp = ibv_create_qp(p.pd, &init);
-	CHECK(ud.qp != NULL);
-	CHECK_EQ(ibv_modify_qp(ud.qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(ud.qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(ud.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
-	CHECK_EQ(ibv_query_gid(p.ctx, 1, 1, &ah.grh.dgid), 0);
-	ud.ah = ibv_create_ah(p.pd, &ah);
-	CHECK(ud.ah != NULL);
+	ud.qp = pair_datagram_qp(&p, ud.srq);
+	ud.ah = pair_own_ah(&p, 1);
 }
 
 static void
@@ -310,10 +290,10 @@ ud_send(uint64_t id)
 		.sg_list = &from,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = {ud.ah, ud.qp->qp_num, 7}};
+		.send_flags = IBV_SEND_SIGNALED};
 	struct ibv_send_wr *bad;
 
+	pair_make_datagram(&wr, ud.ah, ud.qp);
 	CHECK_EQ(ibv_post_srq_recv(ud.srq, &recv, &bad_recv), 0);
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_post_send(ud.qp, &wr, &bad), 0);

@@ -37,7 +37,7 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 		.cap = {.max_send_wr = 16, .max_send_sge = 2, .max_recv_wr = 1, .max_recv_sge = 1},
 		.max_tso_header = 256,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	const struct ibv_qp_attr attr = {.port_num = 1};
 	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &init);
 
 	if (qp == NULL && errno == EPERM) {
@@ -45,11 +45,7 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 		exit(CHECK_SKIP);
 	}
 	CHECK(qp != NULL);
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	CHECK_EQ(qp_take(qp, K_RAW, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
 	return qp;
 }
 

@@ -647,10 +647,6 @@ case_datagram(void)
 	enum {
 		GRH = 40
 	};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234};
-	struct ibv_ah_attr to = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}};
-	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD,
-		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
 	struct ibv_sge out, in;
 	struct ibv_send_wr send = {.sg_list = &out, .num_sge = 1, .opcode = IBV_WR_SEND};
 	struct ibv_recv_wr recv = {.sg_list = &in, .num_sge = 1}, *bad_recv;
@@ -662,28 +658,15 @@ case_datagram(void)
 	struct rig r;
 
 	rig_init(&r, false, false);
-	init.send_cq = init.recv_cq = r.p.server.cq;
-	qp = ibv_create_qp(r.p.pd, &init);
-	CHECK(qp != NULL);
-	CHECK_EQ(ibv_modify_qp(qp, &attr,
-			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
-	CHECK_EQ(ibv_query_gid(r.p.ctx, 1, 0, &to.grh.dgid), 0);
-	ah = ibv_create_ah(r.p.pd, &to);
-	CHECK(ah != NULL);
+	qp = pair_datagram_qp(&r.p, NULL);
+	ah = pair_own_ah(&r.p, 0);
 	plan = (struct plan){.len = 512, .crypto = crypto_of(&r, true, MLX5DV_BLOCK_SIZE_512)};
 	CHECK(again(&r, &plan));
 	memcpy(r.p.client.buf, r.data, 512);
 	cipher(&r.secret, true, 0, 512, r.data, secret, 512);
 	in = (struct ibv_sge){(uintptr_t)r.p.server.buf, GRH + 512, r.p.server.mr->lkey};
 	out = (struct ibv_sge){0, 512, r.mkey->lkey};
-	send.wr.ud.ah = ah;
-	send.wr.ud.remote_qpn = qp->qp_num;
-	send.wr.ud.remote_qkey = attr.qkey;
+	pair_make_datagram(&send, ah, qp);
 	pair_publish_to(qp, NULL);
 	CHECK_EQ(ibv_post_recv(qp, &recv, &bad_recv), 0);
 	pair_publish_to(qp, NULL);

@@ -659,7 +659,7 @@ refused_modify(bool of_depth)
 		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
 			EINVAL);
 		CHECK_EQ(access_of(p.server.qp), before);
-		pair_connect_from_init(&p, &p.server, p.client.qp->qp_num);
+		pair_connect_from(&p, &p.server, p.client.qp->qp_num, IBV_QPS_RTR);
 	}
 	CHECK_EQ(access_of(p.server.qp), before);
 	q = good(&p, OP_WRITE);

@@ -151,7 +151,7 @@ connect_to_address(struct node *n)
 	attr.qp_state = IBV_QPS_RTR;
 	attr.ah_attr.grh.dgid.raw[15] ^= 0x40;
 	attr.ah_attr.dlid ^= 0x40;
-	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(K_RC, IBV_QPS_RTR)), 0);
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(K_RC, IBV_QPS_RTR)), 0);
 }
 
 /* A refused call connects nothing. */
@@ -162,7 +162,7 @@ connect_wrongly(struct node *n)
 	struct ibv_qp_attr attr = node_attr(n, NOBODY);
 
 	attr.qp_state = IBV_QPS_RTR;
-	CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(K_RC, IBV_QPS_RTR)) != 0);
+	CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(K_RC, IBV_QPS_RTR)) != 0);
 }
 
 static void

@@ -69,13 +69,13 @@ connected_rule(enum kind k, int from, int to)
 	const bool dc = k == K_DCI || k == K_DCT;
 
 	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
-		return (struct rule){true, node_need(k, to), 0};
+		return (struct rule){true, qp_need(k, to), 0};
 	if (from == IBV_QPS_INIT && to == IBV_QPS_INIT && k != K_DCT)
-		return (struct rule){true, 0, node_need(k, IBV_QPS_INIT)};
+		return (struct rule){true, 0, qp_need(k, IBV_QPS_INIT)};
 	if (from == IBV_QPS_INIT && to == IBV_QPS_RTR) {
 		int may = k == K_UD ? PKEY | IBV_QP_QKEY : k == K_RAW ? 0 : ACCESS | PKEY;
 
-		return (struct rule){true, node_need(k, to),
+		return (struct rule){true, qp_need(k, to),
 			k == K_DCI ? PKEY | IBV_QP_AV
 			: dc       ? 0
 				   : may};
@@ -83,7 +83,7 @@ connected_rule(enum kind k, int from, int to)
 	if (k == K_DCT)
 		return (struct rule){0};
 	if (from == IBV_QPS_RTR && to == IBV_QPS_RTS)
-		return (struct rule){true, node_need(k, to), may_in_rts(k)};
+		return (struct rule){true, qp_need(k, to), may_in_rts(k)};
 	if (from == IBV_QPS_RTS && to == IBV_QPS_RTS)
 		return (struct rule){true, 0, may_in_rts(k)};
 	return (struct rule){0};
@@ -255,7 +255,7 @@ case_values(void)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct ibv_qp_attr attr = node_attr(&n, qp->qp_num);
-		int mask = IBV_QP_STATE | node_need(K_RC, bad[i].to);
+		int mask = IBV_QP_STATE | qp_need(K_RC, bad[i].to);
 
 		qp = qp_in(&n, qp, K_RC, bad[i].to - 1);
 		attr.qp_state = bad[i].to;
@@ -361,9 +361,8 @@ case_query(void)
 		expect_query(qp, IBV_QPS_RESET, &attr, 0);
 		for (int to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
 			attr.qp_state = to;
-			CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | node_need(kinds[i], to)),
-				0);
-			set |= node_need(kinds[i], to);
+			CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kinds[i], to)), 0);
+			set |= qp_need(kinds[i], to);
 			expect_query(qp, to, &attr, set);
 		}
 		/* Each attribute that may change in SQD changes alone. */
