@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads JSON (RFC 8259): a report that usertools/hw.sh or hw_probe has written. */
+/*
+ * Reads JSON (RFC 8259): a report that usertools/hw.sh or hw_probe has written. The adapter reads it itself, so that the one
+ * file that somebody sends is a likeness without a step between: settings beside it would be a second file to send.
+ */
 #ifndef SOFTHCA_JSON_H
 #define SOFTHCA_JSON_H
 

@@ -234,30 +234,72 @@ case_moved(void)
 	close_pair(&p);
 }
 
+/* Until the event of it is there. */
 static void
-drain(struct pair *p)
+drain(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+	struct ibv_qp_init_attr init;
 
-	CHECK_EQ(ibv_modify_qp(p->client, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
-	(void)softhca_pump();
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	do {
+		(void)softhca_pump();
+		CHECK_EQ(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	} while (attr.sq_draining);
+}
+
+/* Waits for the next async event, and acknowledges it. */
+static struct ibv_async_event
+next_async(struct pair *p)
+{
+	struct pollfd fd = {.fd = p->ctx->async_fd, .events = POLLIN};
+	struct ibv_async_event event;
+
+	CHECK_EQ(poll(&fd, 1, CHECK_PATIENCE_MS), 1);
+	CHECK_EQ(ibv_get_async_event(p->ctx, &event), 0);
+	acknowledge_async(&event);
+	return event;
 }
 
 static void
 case_async_read(void)
 {
 	struct ibv_async_event event;
-	struct pollfd fd;
 	struct pair p;
 
 	open_pair(&p);
-	drain(&p);
-	fd = (struct pollfd){.fd = p.ctx->async_fd, .events = POLLIN};
-	CHECK_EQ(poll(&fd, 1, CHECK_PATIENCE_MS), 1);
-	CHECK_EQ(ibv_get_async_event(p.ctx, &event), 0);
+	drain(p.client);
+	event = next_async(&p);
 	CHECK_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
 	CHECK(event.element.qp == p.client);
-	acknowledge_async(&event);
+	close_pair(&p);
+}
+
+/* The kernel's list of events has no limit. */
+static void
+case_async_many(void)
+{
+	struct ibv_async_event event;
+	bool of_client[100];
+	uint64_t seed = 1;
+	struct pair p;
+
+	open_pair(&p);
+	for (size_t i = 0; i < 100; i++) {
+		struct ibv_qp_attr back = {.qp_state = IBV_QPS_RTS};
+		struct ibv_qp *qp;
+
+		of_client[i] = check_random(&seed) % 2 != 0;
+		qp = of_client[i] ? p.client : p.server;
+		drain(qp);
+		CHECK_EQ(ibv_modify_qp(qp, &back, IBV_QP_STATE), 0);
+	}
+	for (size_t i = 0; i < 100; i++) {
+		event = next_async(&p);
+		CHECK_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
+		CHECK(event.element.qp == (of_client[i] ? p.client : p.server), "event %zu", i);
+	}
+	CHECK(ibv_get_async_event(p.ctx, &event) == -1 && errno == EAGAIN);
 	close_pair(&p);
 }
 
@@ -273,16 +315,10 @@ case_async_unread(void)
 	CHECK_EQ(softhca_fault("port_up"), 0);
 	while (softhca_pump() != 0)
 		;
-	drain(&p);
+	drain(p.client);
 	CHECK_EQ(ibv_destroy_qp(p.client), 0);
-	for (int i = 0; i < 2; i++) {
-		struct pollfd fd = {.fd = p.ctx->async_fd, .events = POLLIN};
-
-		CHECK_EQ(poll(&fd, 1, CHECK_PATIENCE_MS), 1);
-		CHECK_EQ(ibv_get_async_event(p.ctx, &event), 0);
-		CHECK_EQ(event.event_type, i == 0 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
-		acknowledge_async(&event);
-	}
+	CHECK_EQ(next_async(&p).event_type, IBV_EVENT_PORT_ERR);
+	CHECK_EQ(next_async(&p).event_type, IBV_EVENT_PORT_ACTIVE);
 	CHECK(ibv_get_async_event(p.ctx, &event) == -1 && errno == EAGAIN);
 	CHECK_EQ(ibv_destroy_qp(p.server), 0);
 	CHECK_EQ(ibv_destroy_cq(p.send_cq), 0);
@@ -299,6 +335,7 @@ static const struct check_case cases[] = {
 	{"unread events of other CQs stay", case_others_stay},
 	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
+	{"a hundred unread async events come in their order", case_async_many},
 	{"destroying a QP drops its unread async events, and no others", case_async_unread},
 };
 
