@@ -938,6 +938,37 @@ a_queue_that_rests_is_not_stuck(void)
 	env_queue_done(q);
 }
 
+/*
+ * Each WQE waits for half of the deadline: the connections are slow, and go on. gantry_watch() counts a quarter of the
+ * deadline for a call that comes late, and its first call notes what is outstanding.
+ */
+static void
+a_connection_that_goes_on_slowly_is_not_stuck(void)
+{
+	struct gantry_queue *q = queue_of(g, 0, 0);
+	struct gantry_desc d[2];
+	struct gantry_comp comp[2];
+	uint16_t pa, pb;
+	uint32_t round, i;
+
+	env_connect(q, &pa, q, &pb);
+	arena_reset(1);
+	for (round = 0; round < N_PIECES / 2; round++) {
+		d[0] = arena_copy(2 * round);
+		d[1] = arena_write(2 * round + 1, pa);
+		CHECK_EQ(gantry_submit(q, d, 2), 2);
+		for (i = 0; i < 3; i++) {
+			q->watch_tsc = 0;
+			gantry_watch(q);
+		}
+		env_collect(q, comp, 2);
+		for (i = 0; i < 2; i++)
+			CHECK(comp[i].status == GANTRY_OK && arena_is_moved(2 * round + i));
+	}
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+}
+
 /* The process stood still for long: the device gets time before it is judged. */
 static void
 a_process_that_stood_still_gives_the_device_time(void)
@@ -1258,6 +1289,8 @@ static const struct check_case pumped_cases[] = {
 	{"a message to a connection that ends and its receive agree",
 		a_message_to_a_connection_that_ends_and_its_receive_agree},
 	{"a queue that rests is not stuck", a_queue_that_rests_is_not_stuck},
+	{"a connection that goes on slowly is not stuck",
+		a_connection_that_goes_on_slowly_is_not_stuck},
 	{"a process that stood still gives the device time",
 		a_process_that_stood_still_gives_the_device_time},
 	{"what completes after all is done", what_completes_after_all_is_done},

@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 
 #include <rte_common.h>
+#include <rte_malloc.h>
 #include <rte_mempool.h>
 
 #include <softhca.h>
@@ -81,6 +82,98 @@ memory_with_relaxed_order_moves_the_same_bytes(void)
 	CHECK(env_is_filled(m, 4096, 8));
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/* True: the first 8 bytes of memory may be the target of that operation of a peer. If they may not, they stay. */
+static bool
+peer_may(struct gantry_queue *q, enum gantry_op op, const struct gantry_mem *mem, uint64_t *at)
+{
+	struct gantry_desc d = {.op = op, .len = 8, .remote_key = gantry_mem_remote_key(mem)};
+	const uint64_t remote = gantry_mem_remote_addr(mem, at);
+	uint64_t before = *at;
+	struct gantry_comp comp;
+	uint16_t b;
+
+	env_connect(q, &d.peer, q, &b);
+	d.src = op == GANTRY_OP_READ ? remote : op == GANTRY_OP_WRITE ? (uintptr_t)src : 0;
+	d.dst = op == GANTRY_OP_READ ? (uintptr_t)dst : remote;
+	if (op == GANTRY_OP_FETCH_ADD)
+		d.arg[0] = 1;
+	if (op == GANTRY_OP_COMPARE_SWAP) {
+		d.arg[0] = before;
+		d.arg[1] = before + 1;
+	}
+	memcpy(src, &(uint64_t){before + 1}, 8);
+	env_do(q, &d, &comp, 1);
+	CHECK_EQ(gantry_peer_close(q, d.peer), 0);
+	CHECK_EQ(gantry_peer_close(q, b), 0);
+	if (comp.status == GANTRY_OK) {
+		CHECK_EQ(op == GANTRY_OP_READ ? *(uint64_t *)dst : *at - 1, before);
+		return true;
+	}
+	CHECK_EQ(comp.status, GANTRY_REMOTE_ACCESS);
+	CHECK_EQ(*at, before);
+	return false;
+}
+
+/* May peers write, read, and do atomics there, as the header says of the kind of memory and its flags? */
+static void
+check_rights(const struct gantry_mem *mem, void *at, bool writes, bool reads, bool atomics)
+{
+	struct gantry_queue *q = env_queue(g, 8);
+
+	CHECK_EQ(peer_may(q, GANTRY_OP_WRITE, mem, at), writes);
+	CHECK_EQ(peer_may(q, GANTRY_OP_READ, mem, at), reads);
+	CHECK_EQ(peer_may(q, GANTRY_OP_FETCH_ADD, mem, at), atomics);
+	CHECK_EQ(peer_may(q, GANTRY_OP_COMPARE_SWAP, mem, at), atomics);
+	env_queue_done(q);
+}
+
+static void
+peers_may_do_what_memory_was_registered_for(void)
+{
+	static const unsigned int flags[] = {0, GANTRY_MEM_REMOTE_WRITE, GANTRY_MEM_REMOTE_READ,
+		GANTRY_MEM_REMOTE_ATOMIC, GANTRY_MEM_RELAXED, GANTRY_MEM_READ_ONLY,
+		GANTRY_MEM_READ_ONLY | GANTRY_MEM_REMOTE_READ,
+		GANTRY_MEM_RELAXED | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ,
+		GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC};
+	uint64_t *m = env_map(4096), *eal = rte_zmalloc(NULL, 4096, 4096);
+	struct gantry_info info;
+	struct gantry_mem *mem;
+	bool rdma;
+	void *dm;
+	uint32_t i;
+
+	gantry_info_get(g, &info);
+	/* Copies by RDMA are writes from the queue to itself. */
+	rdma = (info.carriers & 1u << GANTRY_CARRIER_RDMA) != 0;
+	for (i = 0; i < RTE_DIM(flags); i++) {
+		const bool writes = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0,
+			   reads = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0,
+			   atomics = (flags[i] & GANTRY_MEM_REMOTE_ATOMIC) != 0;
+
+		CHECK_EQ(gantry_mem_register(g, m, 4096, flags[i], &mem), 0);
+		check_rights(mem, m, writes || (rdma && (flags[i] & GANTRY_MEM_READ_ONLY) == 0),
+			reads, atomics);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+		if (info.max_dm_len == 0 ||
+			(flags[i] & (GANTRY_MEM_RELAXED | GANTRY_MEM_READ_ONLY)) != 0)
+			continue;
+		CHECK_EQ(gantry_mem_alloc_dm(g, 64, flags[i], &mem, &dm), 0);
+		check_rights(mem, dm, true, true, atomics);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	}
+	CHECK_EQ(gantry_mem_register_eal(g, 0, &mem), 0);
+	CHECK(eal != NULL);
+	check_rights(mem, eal, rdma, false, false);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	if (info.any_memory) {
+		CHECK_EQ(gantry_mem_register_any(g, &mem), 0);
+		check_rights(mem, m, true, true, false);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	}
+	rte_free(eal);
 	env_unmap(m, 4096);
 }
 
@@ -486,6 +579,8 @@ static const struct check_case cases[] = {
 		memory_that_is_only_read_is_a_source_and_no_destination},
 	{"memory with relaxed order moves the same bytes",
 		memory_with_relaxed_order_moves_the_same_bytes},
+	{"peers may do what memory was registered for",
+		peers_may_do_what_memory_was_registered_for},
 	{"writes may overtake each other in memory with relaxed order alone",
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -343,6 +344,24 @@ stopping_keeps_receives(void)
 	CHECK_EQ(gantry_worker_destroy(none), 0);
 }
 
+static atomic_bool is_held;
+
+/* Keeps the lcore in a turn until the worker is told to stop. */
+static int
+hold(void *arg)
+{
+	atomic_store(&is_held, true);
+	while ((atomic_load(&w->ask) & GANTRY_ASK_STOP) == 0)
+		sched_yield();
+	return 0;
+}
+
+static void *
+hold_main(void *arg)
+{
+	return (void *)(intptr_t)gantry_worker_call(w, hold, arg);
+}
+
 /* Of several peers, and more messages than the lcore moves at a time: all of it is there when the worker has stopped. */
 static void
 a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
@@ -354,6 +373,7 @@ a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 	struct gantry_recv r[N], back[N];
 	uint64_t end = env_patience();
 	uint16_t peer[N];
+	pthread_t thread;
 	uint32_t n, k;
 
 	begin(GANTRY_IDLE_SPIN, 512, N);
@@ -362,12 +382,14 @@ a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], r, N), N);
 	while (env_stats(gantry_worker_queue(w)).recv_posted < N)
 		CHECK(rte_get_timer_cycles() < end);
-	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, hold_main, NULL), 0);
+	while (!atomic_load(&is_held))
+		sched_yield();
 	for (n = 0; n < N; n++)
 		send_one(n, 0);
 	/* The messages have come: their senders know. */
-	CHECK_EQ(gantry_worker_start(w), 0);
 	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, N + 1), N);
 	for (n = 0; n < N; n++)
 		check_recv(&comp[n], n, 0);

@@ -167,6 +167,73 @@ a_removal_waits_for_copies_that_are_carried_out_again(void)
 	env_unmap(m, 4096);
 }
 
+static struct gantry_desc
+send_to(uint16_t peer, const uint8_t *from)
+{
+	return (struct gantry_desc){.op = GANTRY_OP_SEND,
+		.peer = peer,
+		.src = (uintptr_t)from,
+		.len = 100,
+		.cookie = peer};
+}
+
+/* A SEND waits for its receive. That to one peer names the region, and that to the other is posted later. */
+static void
+a_removal_waits_for_every_peer_and_for_nothing_later(void)
+{
+	enum {
+		N = 2
+	};
+	const struct gantry_queue_conf conf = {.depth = 16, .unordered = true};
+	const struct gantry_peer_conf receives = {.recv_depth = 1};
+	const struct gantry_recv recv = {.addr = (uintptr_t)dst, .len = 100};
+	struct gantry_queue *q, *far = env_queue(g, 8);
+	struct gantry_addr near_addr, far_addr;
+	struct gantry_recv_comp recv_comp;
+	uint8_t *m = env_map(4096);
+	uint16_t a[N], b[N];
+	struct gantry_comp comp;
+	struct gantry_desc d;
+	struct gantry_mem *mem;
+	uint32_t old, i;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(gantry_peer_open(q, NULL, &a[i], &near_addr), 0);
+		CHECK_EQ(gantry_peer_open(far, &receives, &b[i], &far_addr), 0);
+		CHECK_EQ(gantry_peer_connect(q, a[i], &far_addr), 0);
+		CHECK_EQ(gantry_peer_connect(far, b[i], &near_addr), 0);
+	}
+	for (old = 0; old < N; old++) {
+		mem = mem_of(m, 4096);
+		d = send_to(a[old], m);
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+		d = send_to(a[1 - old], src);
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		CHECK_EQ(env_poll(q, &comp, 1), 0);
+		CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+		for (i = 0; i < N; i++) {
+			const uint32_t next = i == 0 ? old : 1 - old;
+
+			CHECK_EQ(gantry_recv_post(far, b[next], &recv, 1), 1);
+			env_collect(q, &comp, 1);
+			CHECK_EQ(comp.cookie, a[next]);
+			CHECK_EQ(comp.status, GANTRY_OK);
+			while (gantry_recv_poll(far, &recv_comp, 1) == 0)
+				env_pump();
+			CHECK_EQ(recv_comp.status, GANTRY_OK);
+			CHECK_EQ(env_poll(q, &comp, 1), 0);
+			if (i == 0)
+				CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+		}
+	}
+	env_queue_done(q);
+	env_queue_done(far);
+	env_unmap(m, 4096);
+}
+
 /* The owner does not poll: the completion waits in the hardware's queue. */
 static void
 an_owner_that_rests_holds_nothing_that_is_done(void)
@@ -508,6 +575,8 @@ static const struct check_case cases[] = {
 	{"a split copy keeps its region to its end", a_split_copy_keeps_its_region_to_its_end},
 	{"a removal waits for copies that are carried out again",
 		a_removal_waits_for_copies_that_are_carried_out_again},
+	{"a removal waits for every peer, and for nothing later",
+		a_removal_waits_for_every_peer_and_for_nothing_later},
 	{"an owner that rests holds nothing that is done",
 		an_owner_that_rests_holds_nothing_that_is_done},
 	{"destroying a queue implies the rest", destroying_a_queue_implies_the_rest},
