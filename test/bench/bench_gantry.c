@@ -38,6 +38,11 @@
 #define N_REGIONS 100000u /* at most; half of them are sources */
 #define RUNS      15
 
+#define N_SGE_MAX 4
+#define N_LAYOUTS 8
+#define N_BLOCKS  4 /* of a layout, with gaps as long as they are */
+#define BLOCK_LEN (OP_LEN / N_BLOCKS)
+
 struct bench {
 	struct gantry *g;
 	struct gantry_mem *mem;
@@ -51,7 +56,12 @@ struct bench {
 	struct gantry_queue *queue[N_QUEUES]; /* in turn; q is the one of the last turn */
 	unsigned int turn;
 	uint16_t peer[N_PEERS];
+	uint16_t other; /* the target's end of the last one */
+	uint16_t layout[N_LAYOUTS];
 	uint64_t seed;
+	struct gantry_sge sge[BURST_MAX][2][N_SGE_MAX];
+	struct gantry_recv recv[BURST_MAX];
+	struct gantry_recv_comp recv_comp[BURST_MAX];
 	struct gantry_desc desc[BURST_MAX];
 	struct gantry_comp comp[BURST_MAX];
 };
@@ -80,6 +90,15 @@ turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
 	*done += gantry_poll(b->q, b->comp, BURST_MAX);
 	b->q = b->queue[b->turn++ % N_QUEUES];
 	return gantry_submit(b->q, b->desc, burst) == burst;
+}
+
+/* Both ends: the target's queue takes what arrived, and posts receives for the burst. */
+static inline bool
+turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	gantry_recv_poll(b->target, b->recv_comp, BURST_MAX);
+	return gantry_recv_post(b->target, b->other, b->recv, burst) == (int)burst &&
+	       turn(b, burst, done);
 }
 
 /* The same ring to ring: nothing is executed here. */
@@ -113,6 +132,30 @@ MEASURED(regions1000, turn_of_worker)
 MEASURED(regions, turn_of_worker)
 MEASURED(peers, turn_of_worker)
 MEASURED(queues, turn_of_queues)
+MEASURED(copy_mmo, turn)
+MEASURED(fence8, turn)
+MEASURED(fence1, turn)
+MEASURED(send, turn)
+MEASURED(write_imm, turn)
+MEASURED(fetch_add, turn)
+MEASURED(compare_swap, turn)
+MEASURED(send_recv, turn_of_both)
+MEASURED(write56, turn)
+MEASURED(write200, turn)
+MEASURED(dc_write, turn)
+MEASURED(dc_short, turn)
+MEASURED(dc_peers, turn)
+MEASURED(sg1, turn)
+MEASURED(sg4, turn)
+MEASURED(gather, turn)
+MEASURED(scatter, turn)
+MEASURED(layouts8, turn)
+MEASURED(layouts, turn)
+MEASURED(one_fill, turn)
+MEASURED(patterns, turn)
+MEASURED(copy_write, turn)
+MEASURED(read_write, turn)
+MEASURED(any_order, turn)
 
 /* ---- a case */
 
@@ -120,9 +163,18 @@ struct bench_case {
 	const char *name, *what;
 	bool (*measured)(struct bench *b, unsigned int burst, unsigned int *done);
 	bool ring;
-	enum gantry_op op;
-	unsigned int n_peers;   /* operations go to them in turn */
-	bool queues;            /* bursts go to N_QUEUES in turn */
+	enum gantry_op op, other; /* other: every second one; 0: as op */
+	unsigned int n_peers;     /* operations go to them in turn */
+	uint16_t max_inline;      /* of the connections to them */
+	bool dc;                  /* they are DC peers */
+	bool both;                /* its receives are measured, too */
+	bool unordered;           /* the queue */
+	bool moves;               /* what has a layout lies somewhere else each time */
+	uint8_t n_sge;            /* of each list */
+	uint8_t n_layouts;        /* operations have them in turn */
+	uint8_t n_patterns;       /* of fills, in turn */
+	uint8_t every;            /* so many-th operation has the flags; 0: each */
+	bool queues;              /* bursts go to N_QUEUES in turn */
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
@@ -152,6 +204,48 @@ static const struct bench_case cases[] = {
 		.n_peers = N_PEERS},
 	{CASE(queues), .what = "copy, inline, 64 queues in turn", .op = GANTRY_OP_COPY,
 		.queues = true},
+	{CASE(copy_mmo), .what = "copy by MMO by a flag, inline", .op = GANTRY_OP_COPY,
+		.flags = GANTRY_DESC_BY_MMO},
+	{CASE(fence8), .what = "copy, each 8th fenced, inline", .op = GANTRY_OP_COPY,
+		.flags = GANTRY_DESC_FENCE, .every = 8},
+	{CASE(fence1), .what = "copy, all fenced, inline", .op = GANTRY_OP_COPY,
+		.flags = GANTRY_DESC_FENCE},
+	{CASE(send), .what = "send, inline", .op = GANTRY_OP_SEND, .n_peers = 1},
+	{CASE(write_imm), .what = "write with immediate data, inline", .op = GANTRY_OP_WRITE_IMM,
+		.n_peers = 1},
+	{CASE(fetch_add), .what = "fetch and add, inline", .op = GANTRY_OP_FETCH_ADD, .n_peers = 1,
+		.len = 8},
+	{CASE(compare_swap), .what = "compare and swap, inline", .op = GANTRY_OP_COMPARE_SWAP,
+		.n_peers = 1, .len = 8},
+	{CASE(send_recv), .what = "send and its receive, inline", .op = GANTRY_OP_SEND,
+		.n_peers = 1, .both = true},
+	{CASE(write56), .what = "write of 56 of at most 256 bytes in WQE", .op = GANTRY_OP_WRITE,
+		.n_peers = 1, .len = 56, .max_inline = 1 + 256},
+	{CASE(write200), .what = "write of 200 of at most 256 bytes in WQE", .op = GANTRY_OP_WRITE,
+		.n_peers = 1, .len = 200, .max_inline = 1 + 256},
+	{CASE(dc_write), .what = "write to a DC peer, inline", .op = GANTRY_OP_WRITE, .n_peers = 1,
+		.dc = true},
+	{CASE(dc_short), .what = "write of 28 bytes to a DC peer, inline", .op = GANTRY_OP_WRITE,
+		.n_peers = 1, .dc = true, .len = 28},
+	{CASE(dc_peers), .what = "write, 4 DC peers in turn, inline", .op = GANTRY_OP_WRITE,
+		.n_peers = 4, .dc = true},
+	{CASE(sg1), .what = "copy of lists, 1 to 1, inline", .op = GANTRY_OP_COPY_SG, .n_sge = 1},
+	{CASE(sg4), .what = "copy of lists, 4 to 4, inline", .op = GANTRY_OP_COPY_SG, .n_sge = 4},
+	{CASE(gather), .what = "gather, inline", .op = GANTRY_OP_GATHER, .n_layouts = 1},
+	{CASE(scatter), .what = "scatter, inline", .op = GANTRY_OP_SCATTER, .n_layouts = 1},
+	{CASE(layouts8), .what = "gather, 8 layouts in turn, inline", .op = GANTRY_OP_GATHER,
+		.n_layouts = N_LAYOUTS},
+	{CASE(layouts), .what = "gather, a UMR each, inline", .op = GANTRY_OP_GATHER,
+		.n_layouts = 1, .moves = true},
+	{CASE(one_fill), .what = "fill, inline", .op = GANTRY_OP_FILL},
+	{CASE(patterns), .what = "fill, 32 patterns in turn, inline", .op = GANTRY_OP_FILL,
+		.n_patterns = 32},
+	{CASE(copy_write), .what = "copy and write in turn, inline", .op = GANTRY_OP_COPY,
+		.other = GANTRY_OP_WRITE, .n_peers = 1},
+	{CASE(read_write), .what = "read and write in turn, inline", .op = GANTRY_OP_READ,
+		.other = GANTRY_OP_WRITE, .n_peers = 1},
+	{CASE(any_order), .what = "write, 4 peers in turn, unordered, inline",
+		.op = GANTRY_OP_WRITE, .n_peers = 4, .unordered = true},
 };
 
 static uint64_t
@@ -159,9 +253,57 @@ address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 {
 	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % (c->n_regions / 2)
 					     : check_random(&b->seed) % N_PAGES;
+	/* A power of two that divides a page. */
+	unsigned int step = c->len > OP_LEN ? 256 : OP_LEN;
 
 	return (uintptr_t)base + (uint64_t)page * PAGE_LEN +
-	       check_random(&b->seed) % (PAGE_LEN / OP_LEN) * OP_LEN;
+	       check_random(&b->seed) % (PAGE_LEN / step) * step;
+}
+
+/* The fields of an operation of one of the rarer kinds, i-th of its burst. */
+static void
+draw_more(struct bench *b, const struct bench_case *c, unsigned int i, unsigned int next)
+{
+	struct gantry_desc *d = &b->desc[i];
+	unsigned int k;
+
+	switch ((enum gantry_op)d->op) {
+	case GANTRY_OP_FILL:
+		d->src = 0;
+		d->arg[0] = 0x5a + (c->n_patterns != 0 ? next % c->n_patterns : 0);
+		break;
+	case GANTRY_OP_FETCH_ADD:
+	case GANTRY_OP_COMPARE_SWAP:
+		d->src = 0;
+		d->arg[0] = 1;
+		break;
+	case GANTRY_OP_WRITE_IMM:
+		d->imm = next;
+		break;
+	case GANTRY_OP_SEND:
+		d->dst = d->remote_key = 0;
+		break;
+	case GANTRY_OP_COPY_SG:
+		for (k = 0; k < c->n_sge; k++) {
+			b->sge[i][0][k] = (struct gantry_sge){address(b, c, b->src), OP_LEN};
+			b->sge[i][1][k] = (struct gantry_sge){address(b, c, b->dst), OP_LEN};
+		}
+		d->src = (uintptr_t)b->sge[i][0];
+		d->dst = (uintptr_t)b->sge[i][1];
+		d->len = (uint64_t)OP_LEN * c->n_sge;
+		d->arg[0] = c->n_sge | (uint64_t)c->n_sge << 32;
+		break;
+	case GANTRY_OP_GATHER:
+		d->layout = b->layout[next % c->n_layouts];
+		d->src = (uintptr_t)b->src + (c->moves ? next % 2048 * OP_LEN : 0);
+		break;
+	case GANTRY_OP_SCATTER:
+		d->layout = b->layout[next % c->n_layouts];
+		d->dst = (uintptr_t)b->dst;
+		break;
+	default:
+		break;
+	}
 }
 
 static void
@@ -169,25 +311,27 @@ draw(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned i
 {
 	unsigned int i;
 
-	for (i = 0; i < burst; i++) {
+	for (i = 0; i < burst; i++, (*next)++) {
 		struct gantry_desc *d = &b->desc[i];
 
-		*d = (struct gantry_desc){.op = c->op, .cookie = *next, .flags = c->flags};
-		if (c->op == GANTRY_OP_NOP) {
-			(*next)++;
+		*d = (struct gantry_desc){
+			.op = c->other != 0 && *next % 2 != 0 ? c->other : c->op,
+			.cookie = *next,
+			.flags = c->every == 0 || *next % c->every == 0 ? c->flags : 0,
+		};
+		if (c->op == GANTRY_OP_NOP)
 			continue;
-		}
-		d->dst = address(b, c, b->dst);
 		d->len = c->len != 0 ? c->len : OP_LEN;
-		if (c->op == GANTRY_OP_FILL)
-			d->arg[0] = 0x5a;
-		else
-			d->src = address(b, c, b->src);
-		if (c->n_peers != 0) {
+		d->dst = address(b, c, b->dst);
+		d->src = address(b, c, b->src);
+		if (c->n_peers != 0 && d->op != GANTRY_OP_COPY) {
 			d->peer = b->peer[*next % c->n_peers];
 			d->remote_key = gantry_mem_remote_key(b->mem);
 		}
-		(*next)++;
+		draw_more(b, c, i, *next);
+		b->recv[i] = (struct gantry_recv){.cookie = *next,
+			.addr = (uintptr_t)b->dst + i * PAGE_LEN,
+			.len = OP_LEN};
 	}
 }
 
@@ -210,36 +354,61 @@ run_device(void)
 		;
 }
 
+/* One turn of a case, which submits `burst` operations. Adds to *done how many it handed out. Returns its cycles. */
+static uint64_t
+take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool counted,
+	unsigned int *done)
+{
+	const bool messages = c->op == GANTRY_OP_SEND || c->op == GANTRY_OP_WRITE_IMM;
+	unsigned int i, before = *done;
+	uint64_t start, cycles;
+	bool ok;
+
+	if (messages && !c->both &&
+		gantry_recv_post(b->target, b->other, b->recv, burst) != (int)burst)
+		die("the ring of receives is full");
+	start = rte_rdtsc_precise();
+	ok = counted     ? c->measured(b, burst, done)
+	     : c->ring   ? turn_of_worker(b, 0, done)
+	     : c->queues ? turn_of_queues(b, burst, done)
+	     : c->both   ? turn_of_both(b, burst, done)
+			 : turn(b, burst, done);
+	cycles = rte_rdtsc_precise() - start;
+	if (!ok)
+		die("the queue is full");
+	for (i = 0; i < *done - before; i++)
+		if (b->comp[i].status != GANTRY_OK)
+			die("an operation failed");
+	run_device();
+	if (b->w != NULL)
+		*done += take(b);
+	if (messages && !c->both)
+		gantry_recv_poll(b->target, b->recv_comp, BURST_MAX);
+	return cycles;
+}
+
 /* n rounds. Returns the cycles that their turns took. */
 static uint64_t
 rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned int n,
 	bool counted)
 {
 	unsigned int next = 0, done = 0, i;
-	bool ok;
 	uint64_t cycles = 0;
 
 	for (i = 0; i <= n; i++) {
-		uint64_t start;
-
 		/* The last round hands out only. */
 		draw(b, c, i < n ? burst : 0, &next);
 		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
 			die("the ring is full");
-		start = rte_rdtsc_precise();
-		ok = counted     ? c->measured(b, i < n ? burst : 0, &done)
-		     : c->ring   ? turn_of_worker(b, 0, &done)
-		     : c->queues ? turn_of_queues(b, i < n ? burst : 0, &done)
-				 : turn(b, i < n ? burst : 0, &done);
-		if (!ok)
-			die("the queue is full");
-		cycles += rte_rdtsc_precise() - start;
-		run_device();
-		if (b->w != NULL)
-			done += take(b);
-		if (done != i * burst)
+		cycles += take_turn(b, c, i < n ? burst : 0, counted, &done);
+		/* Some of the burst wait for others of it to be done. */
+		while (gantry_stream_waits(&b->q->stream))
+			cycles += take_turn(b, c, 0, counted, &done);
+		if (done < i * burst)
 			die("completions are missing");
 	}
+	if (done != n * burst)
+		die("completions are missing");
 	return cycles;
 }
 
@@ -273,18 +442,56 @@ split_regions(struct bench *b, unsigned int n)
 	pthread_mutex_unlock(&dir->lock);
 }
 
+/* Connections from the queue to the target's queue. */
+static void
+open_peers(struct bench *b, const struct bench_case *c)
+{
+	const struct gantry_peer_conf near = {.max_inline = c->max_inline,
+		.transport = c->dc ? GANTRY_TRANSPORT_DC : GANTRY_TRANSPORT_RC};
+	const struct gantry_peer_conf far = {.recv_depth = 2 * BURST_MAX,
+		.transport = c->dc ? GANTRY_TRANSPORT_DC_TARGET : GANTRY_TRANSPORT_RC};
+	struct gantry_addr here, there;
+	unsigned int i;
+
+	for (i = 0; i < c->n_peers; i++) {
+		CHECK_EQ(gantry_peer_open(b->q, &near, &b->peer[i], &here), 0);
+		CHECK_EQ(gantry_peer_open(b->target, &far, &b->other, &there), 0);
+		CHECK_EQ(gantry_peer_connect(b->q, b->peer[i], &there), 0);
+		if (!c->dc)
+			CHECK_EQ(gantry_peer_connect(b->target, b->other, &here), 0);
+	}
+}
+
+static void
+make_layouts(struct bench *b, unsigned int n)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < n; i++) {
+		struct gantry_block block[N_BLOCKS];
+		const struct gantry_layout_conf conf = {.block = block, .n = N_BLOCKS};
+
+		for (k = 0; k < N_BLOCKS; k++)
+			block[k] = (struct gantry_block){.offset = 2 * k * BLOCK_LEN,
+				.len = BLOCK_LEN};
+		CHECK_EQ(gantry_layout_create(b->g, &conf, &b->layout[i]), 0);
+	}
+}
+
 static void
 open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
 	const struct gantry_conf conf = {0};
-	const struct gantry_queue_conf queue = {.depth = 512};
+	/* As many keys for layouts as no burst uses. */
+	const struct gantry_queue_conf queue = {.depth = 512,
+		.unordered = c->unordered,
+		.layout_keys = 2 * BURST_MAX};
 	const struct gantry_worker_conf worker = {.queue = queue, .burst = burst};
 	unsigned int i;
-	uint16_t other;
 
 	*b = (struct bench){.seed = 1, .len = RTE_MAX(c->n_regions, 2 * N_PAGES) * PAGE_LEN};
 	CHECK_EQ(gantry_create(&conf, &b->g), 0);
-	b->src = env_mem(b->g, b->len, ENV_REMOTE, &b->mem);
+	b->src = env_mem(b->g, b->len, ENV_REMOTE | GANTRY_MEM_REMOTE_ATOMIC, &b->mem);
 	b->dst = b->src + b->len / 2;
 	if (c->ring) {
 		CHECK_EQ(gantry_worker_create(b->g, 1, &worker, &b->w), 0);
@@ -296,8 +503,8 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	for (i = 0; c->queues && i < N_QUEUES; i++)
 		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->queue[i]), 0);
 	b->one = b->q;
-	for (i = 0; i < c->n_peers; i++)
-		env_connect(b->q, &b->peer[i], b->target, &other);
+	open_peers(b, c);
+	make_layouts(b, c->n_layouts);
 	if (c->n_regions > 1)
 		split_regions(b, c->n_regions);
 	/* This thread is the worker's lcore from here on. */
