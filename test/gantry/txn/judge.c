@@ -14,7 +14,7 @@ slot_fail(const struct slot *s, const char *format, ...)
 
 		fprintf(stderr,
 			"%s %llu, link %d, %llu bytes, kinds %d and %d, blocks %u and %u, %u buffers%s, "
-			"%u parts, wrong part %u in block %u, status %u (%s), responses %u good, %u bad: ",
+			"%u parts%s%s, wrong part %u in block %u, status %u (%s), responses %u good, %u bad: ",
 			s->is_copy ? "copy"
 			: m->reads ? "READ"
 				   : "WRITE",
@@ -22,9 +22,10 @@ slot_fail(const struct slot *s, const char *format, ...)
 			s->link != NULL ? (int)(s->link - play.link) : -1,
 			(unsigned long long)s->data_len, m->mem.kind, m->wire.kind, m->mem.block,
 			m->wire.block, s->txn.n_data, s->txn.pi.len != 0 ? " and signatures" : "",
-			s->txn.n_parts, s->error.part, s->error.block, s->status,
-			s->completed ? gantry_status_name(s->status) : "none yet", s->n_good,
-			s->n_bad);
+			s->txn.n_parts, s->encrypts ? ", encrypted" : "",
+			play.hard ? ", connections fail" : "", s->error.part, s->error.block,
+			s->status, s->completed ? gantry_status_name(s->status) : "none yet",
+			s->n_good, s->n_bad);
 	}
 	va_start(args, format);
 	vfprintf(stderr, format, args);
@@ -191,6 +192,9 @@ judge_details(struct slot *s)
 /* Of the device that is lost: then, for instance, a new key cannot be made. */
 #define LOST (1u << GANTRY_DEVICE_LOST | 1u << GANTRY_NO_RESOURCES)
 
+/* It refuses all calls before the engine hears of its loss. Where that takes long, a stopped connection is given up first. */
+#define GIVEN_UP (1u << GANTRY_TIMED_OUT | 1u << GANTRY_FLUSHED)
+
 /* The device refused too often to set a connection of the queue to itself up again. */
 static bool
 is_own_lost(const struct slot *s)
@@ -233,7 +237,7 @@ judge_status(struct slot *s)
 	} else if (is_own_lost(s)) {
 		judge_others(s);
 	} else {
-		if (!play.hard || ((play.fatal ? LOST : FAILED) & bit) == 0)
+		if (!play.hard || ((play.fatal ? LOST | GIVEN_UP : FAILED) & bit) == 0)
 			slot_fail(s, "nothing explains this status");
 		if (s->link != NULL)
 			s->link->hurt = true;
