@@ -270,27 +270,34 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 static void
 connections(void)
 {
+	/* mtu: what the path says, 0: nothing. to_mtu, to_reads: what the peer's address says. */
+	static const struct {
+		uint8_t mtu, to_mtu, to_reads, used, reads;
+	} ends[] = {
+		{0, IBV_MTU_4096, 16, IBV_MTU_4096, 16},
+		{0, IBV_MTU_1024, 3, IBV_MTU_1024, 3},
+		{IBV_MTU_2048, IBV_MTU_1024, 16, IBV_MTU_1024, 16},
+		{IBV_MTU_2048, IBV_MTU_4096, 16, IBV_MTU_2048, 16},
+	};
 	const uint8_t active_mtu = dev->port.active_mtu;
 	struct hwq_qp_conf conf = {.sq_wr = 4};
 	struct hwq_addr own, to;
 	struct hwq_qp *a, *b;
 
-	for (unsigned int round = 0; round < 2; round++) {
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		conf.path.mtu = ends[i].mtu;
 		if (hwq_qp_create(domain, cq, &conf, &a) != 0 ||
 			hwq_qp_create(domain, cq, &conf, &b) != 0)
 			EMU_DIE("QPs");
 		hwq_qp_addr(a, &own);
 		hwq_qp_addr(b, &to);
 		CHECK_EQ(be32toh(own.qpn), a->qp->qp_num, "own number");
-		CHECK_EQ(own.mtu, IBV_MTU_4096, "own MTU");
+		CHECK_EQ(own.mtu, ends[i].mtu != 0 ? ends[i].mtu : IBV_MTU_4096, "own MTU");
 		CHECK_EQ(own.max_rd_atomic, 16, "own reads");
-		if (round == 1) {
-			to.mtu = IBV_MTU_1024;
-			to.max_rd_atomic = 3;
-		}
+		to.mtu = ends[i].to_mtu;
+		to.max_rd_atomic = ends[i].to_reads;
 		CHECK_EQ(hwq_qp_connect(a, &to), 0, "connect");
-		check_connected(a, &own, &to, round == 0 ? IBV_MTU_4096 : IBV_MTU_1024,
-			round == 0 ? 16 : 3);
+		check_connected(a, &own, &to, ends[i].used, ends[i].reads);
 		CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
 		CHECK_EQ(hwq_qp_destroy(b), 0, "destroy");
 	}
