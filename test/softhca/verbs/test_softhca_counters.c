@@ -419,6 +419,172 @@ case_whose_data(void)
 		pair_fini(&p[i]);
 }
 
+/* ---------------------------------------------------------------- each end at its own port */
+
+/* Where an end of a connection is. */
+struct place {
+	unsigned int adapter, port;
+};
+
+/* From RESET to RTS, from that port of the end's adapter to that port of another one. */
+static void
+connect_at(struct pair *p, struct pair_end *e, unsigned int port, struct pair *peer,
+	unsigned int peer_port, uint32_t dest)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+		.port_num = (uint8_t)port,
+		.qp_access_flags = PAIR_ALL,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = dest,
+		.max_dest_rd_atomic = 1,
+		.max_rd_atomic = 1,
+		.min_rnr_timer = 1,
+		.timeout = 1,
+		.retry_cnt = 1,
+		.rnr_retry = 1,
+		.ah_attr = {.is_global = 1, .port_num = (uint8_t)port, .grh = {.hop_limit = 1}}};
+	struct ibv_port_attr at;
+
+	CHECK_EQ(ibv_query_port(peer->ctx, (uint8_t)peer_port, &at), 0);
+	attr.ah_attr.dlid = at.lid;
+	CHECK_EQ(ibv_query_gid(peer->ctx, (uint8_t)peer_port, 0, &attr.ah_attr.grh.dgid), 0);
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+		0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr,
+			 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+		0);
+}
+
+#define MAX_COUNTS 5
+
+/* A request between two ports, and what each of them counts of it. */
+static const struct {
+	enum ibv_wr_opcode opcode;
+	uint32_t len, recv_len; /* recv_len: of two receives that are posted; 0: none is */
+	bool bad_key, absent;   /* absent: the responder is in RESET */
+	enum ibv_wc_status status;
+	struct {
+		const char *name;
+		unsigned int requester, responder;
+	} counts[MAX_COUNTS];
+} requests[] = {
+	/* A request of one packet, and its acknowledgement. */
+	{IBV_WR_RDMA_WRITE, 8, 0, false, false, IBV_WC_SUCCESS,
+		{{"counters/port_xmit_packets", 1, 1}, {"counters/port_rcv_packets", 1, 1},
+			{"hw_counters/rx_write_requests", 0, 1}}},
+	{IBV_WR_RDMA_READ, 3000, 0, false, false, IBV_WC_SUCCESS,
+		{{"counters/port_xmit_packets", 1, 3}, {"counters/port_rcv_packets", 3, 1},
+			{"hw_counters/rx_read_requests", 0, 1}}},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0, false, false, IBV_WC_SUCCESS,
+		{{"counters/port_xmit_packets", 1, 1}, {"counters/port_rcv_packets", 1, 1},
+			{"hw_counters/rx_atomic_requests", 0, 1}}},
+	{IBV_WR_SEND, 3000, 3000, false, false, IBV_WC_SUCCESS,
+		{{"counters/port_xmit_packets", 3, 1}, {"counters/port_rcv_packets", 1, 3}}},
+	{IBV_WR_RDMA_WRITE, 8, 0, true, false, IBV_WC_REM_ACCESS_ERR,
+		{{"hw_counters/req_remote_access_errors", 1, 0},
+			{"hw_counters/req_cqe_error", 1, 0},
+			{"hw_counters/resp_remote_access_errors", 0, 1}}},
+	{IBV_WR_SEND, 101, 100, false, false, IBV_WC_REM_INV_REQ_ERR,
+		{{"hw_counters/req_remote_invalid_request", 1, 0},
+			{"hw_counters/req_cqe_error", 1, 0},
+			{"hw_counters/resp_local_length_error", 0, 1},
+			{"hw_counters/resp_cqe_error", 0, 2},
+			{"hw_counters/resp_cqe_flush_error", 0, 1}}},
+	/* One try, and one retry. */
+	{IBV_WR_SEND, 8, 0, false, false, IBV_WC_RNR_RETRY_EXC_ERR,
+		{{"hw_counters/rnr_nak_retry_err", 2, 0}, {"hw_counters/out_of_buffer", 0, 2},
+			{"hw_counters/req_cqe_error", 1, 0}}},
+	{IBV_WR_RDMA_WRITE, 8, 0, false, true, IBV_WC_RETRY_EXC_ERR,
+		{{"hw_counters/local_ack_timeout_err", 1, 0}, {"hw_counters/req_cqe_error", 1, 0}}},
+};
+
+static bool
+is_here(struct place place)
+{
+	return on_adapter == place.adapter && on_port == place.port;
+}
+
+/* Of the port that is looked at: notes what the request changes, or checks how it has grown since. */
+static void
+look(unsigned int request, struct place from, struct place to, bool check)
+{
+	static uint64_t noted[2][3][MAX_COUNTS];
+
+	for (size_t i = 0; i < MAX_COUNTS && requests[request].counts[i].name != NULL; i++) {
+		const char *name = requests[request].counts[i].name;
+		const uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS;
+		uint64_t *was = &noted[on_adapter][on_port][i], want = *was;
+
+		if (is_here(from))
+			want += requests[request].counts[i].requester;
+		else if (is_here(to))
+			want += requests[request].counts[i].responder;
+		while (check && value_of(name) != want && pair_now_ms() < end)
+			pair_run();
+		CHECK(!check || value_of(name) == want,
+			"request %u: mlx5_%u/%u: %s: %llu instead of %llu", request, on_adapter,
+			on_port, name, (unsigned long long)value_of(name),
+			(unsigned long long)want);
+		*was = value_of(name);
+	}
+}
+
+static void
+look_at_all(unsigned int request, struct place from, struct place to, bool check)
+{
+	for (on_adapter = 0; on_adapter < 2; on_adapter++)
+		for (on_port = 1; on_port <= 2; on_port++)
+			look(request, from, to, check);
+	on_adapter = 0;
+	on_port = 1;
+}
+
+static void
+request_between(unsigned int request, struct place from, struct place to)
+{
+	const uint32_t recv_len = requests[request].recv_len;
+	struct pair p[2];
+
+	for (unsigned int i = 0; i < 2; i++)
+		pair_init(&p[i], &(struct pair_opts){.device = i, .no_connect = true});
+	connect_at(&p[from.adapter], &p[from.adapter].client, from.port, &p[to.adapter], to.port,
+		p[to.adapter].server.qp->qp_num);
+	if (!requests[request].absent)
+		connect_at(&p[to.adapter], &p[to.adapter].server, to.port, &p[from.adapter],
+			from.port, p[from.adapter].client.qp->qp_num);
+	for (uint64_t id = 0; id < 2 && recv_len != 0; id++)
+		pair_post_recv(&p[to.adapter].server, id, 0, recv_len);
+	pair_run();
+	look_at_all(request, from, to, false);
+	p[to.adapter].server.mr->rkey ^= requests[request].bad_key ? 0x100 : 0;
+	post(&p[from.adapter].client, &p[to.adapter].server, requests[request].opcode,
+		requests[request].len);
+	p[to.adapter].server.mr->rkey ^= requests[request].bad_key ? 0x100 : 0;
+	CHECK_EQ(pair_wait(&p[from.adapter].client).status, requests[request].status);
+	look_at_all(request, from, to, true);
+	for (unsigned int i = 0; i < 2; i++)
+		pair_fini(&p[i]);
+}
+
+static void
+case_each_end(void)
+{
+	static const struct place places[][2] = {{{0, 1}, {0, 2}}, {{0, 2}, {0, 1}},
+		{{0, 2}, {1, 1}}, {{1, 2}, {0, 2}}};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (unsigned int r = 0; r < sizeof(requests) / sizeof(requests[0]); r++)
+			request_between(r, places[i][0], places[i][1]);
+}
+
 /* A child sees what its parent has counted, and counts for itself when it opens a device. */
 static void
 case_child(void)
@@ -462,6 +628,7 @@ static const struct check_case cases[] = {
 	{"a link that goes down is counted", case_link},
 	{"a link that is down does not go down again, and no other link does", case_links},
 	{"each port counts its own data", case_whose_data},
+	{"the requester's port and the responder's port count each their own", case_each_end},
 	{"a child of fork reads its parent's counters until it opens a device", case_child},
 };
 
