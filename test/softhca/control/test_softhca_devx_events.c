@@ -98,6 +98,19 @@ expect_eqe(const struct record *r, uint8_t type, unsigned int at, uint32_t value
 	CHECK(check_bytes(r->bytes, want, sizeof(want), "the entry"));
 }
 
+/* One event arrives at the eventfd. */
+static void
+await_count(int fd)
+{
+	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS, count = 0;
+
+	while (read(fd, &count, sizeof(count)) < 0) {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+	CHECK_EQ(count, 1);
+}
+
 /* Two connected sides. The CQ of the second one has room for CQE_N completions. */
 static void
 open_sides(struct side *a, struct side *b)
@@ -183,7 +196,6 @@ case_errors(void)
 	struct mlx5dv_devx_event_channel *with, *without;
 	const uint16_t of_qp[] = {WQ_CATAS, COMM_EST};
 	int fd = eventfd(0, EFD_NONBLOCK);
-	uint64_t end = pair_now_ms() + CHECK_PATIENCE_MS, count = 0;
 	struct record r;
 
 	CHECK(fd >= 0);
@@ -203,11 +215,7 @@ case_errors(void)
 	r = get(with);
 	expect_eqe(&r, CQ_ERROR, 32, b.cqn);
 	CHECK_EQ(get(without).len, 8);
-	while (read(fd, &count, sizeof(count)) < 0) {
-		CHECK(pair_now_ms() < end);
-		pair_run();
-	}
-	CHECK_EQ(count, 1);
+	await_count(fd);
 	CHECK_EQ(close(fd), 0);
 	await_error(&b);
 	/* Several types in one call; the QP's error was before it, so nothing is told. */
@@ -246,26 +254,43 @@ case_queue_pair(void)
 	side_fini(&b);
 }
 
-/* Without an object: the adapter's ports. */
+/* Without an object: both ports of the adapter, in three ways. */
 static void
 case_port(void)
 {
-	struct mlx5dv_devx_event_channel *c;
+	struct mlx5dv_devx_event_channel *with, *without;
+	int fd = eventfd(0, EFD_NONBLOCK);
+	char line[40];
+	uint64_t count;
 	struct record r;
 	struct side s;
 
+	CHECK(fd >= 0);
 	side_init(&s);
-	c = channel(s.ctx, false);
-	subscribe(c, NULL, PORT);
-	CHECK_EQ(softhca_fault("port_down port=1 ms=1"), 0);
-	for (unsigned int up = 0; up < 2; up++) {
-		r = get(c);
-		CHECK_EQ(r.len, EQE + 64);
-		CHECK_EQ(r.bytes[EQE + 1], PORT);
-		CHECK_EQ(r.bytes[EQE + 3], up ? 4 : 1); /* active, down */
-		CHECK_EQ(r.bytes[EQE + 40], 1 << 4);
+	with = channel(s.ctx, false);
+	without = channel(s.ctx, true);
+	subscribe(with, NULL, PORT);
+	subscribe(without, NULL, PORT);
+	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(without, fd, NULL, PORT), 0);
+	for (unsigned int port = 1; port <= 2; port++) {
+		snprintf(line, sizeof(line), "port_down port=%u ms=1", port);
+		CHECK_EQ(softhca_fault(line), 0);
+		for (unsigned int up = 0; up < 2; up++) {
+			r = get(with);
+			CHECK_EQ(r.len, EQE + 64);
+			CHECK_EQ(r.bytes[EQE + 1], PORT);
+			CHECK_EQ(r.bytes[EQE + 3], up ? 4 : 1); /* active, down */
+			CHECK_EQ(r.bytes[EQE + 40], port << 4);
+			CHECK_EQ(get(without).len, 8);
+			await_count(fd);
+		}
 	}
-	mlx5dv_devx_destroy_event_channel(c);
+	expect_none(with);
+	expect_none(without);
+	CHECK(read(fd, &count, sizeof(count)) < 0 && errno == EAGAIN);
+	CHECK_EQ(close(fd), 0);
+	mlx5dv_devx_destroy_event_channel(with);
+	mlx5dv_devx_destroy_event_channel(without);
 	side_fini(&s);
 }
 
@@ -411,7 +436,7 @@ static const struct check_case cases[] = {
 	{"a program hears of completions", case_completions},
 	{"a program hears of a CQ's error, in three ways", case_errors},
 	{"a program hears of a queue pair's error", case_queue_pair},
-	{"a program hears of a port", case_port},
+	{"a program hears of both ports, in three ways", case_port},
 	{"a subscription ends with its object", case_ends},
 	{"a subscription that cannot be is refused", case_refused},
 	{"the answer of a query arrives in a channel", case_answers},
