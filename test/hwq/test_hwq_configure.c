@@ -358,7 +358,7 @@ images_and_full_rings(void)
 		before = *sq;
 		key = *r.key->sig;
 		room = hwq_sq_free_bb(sq);
-		fill = hwq_sq_tail_bb(sq) < 7 ? hwq_sq_tail_bb(sq) : 0;
+		fill = hwq_sq_tail_bb(sq, sq->pi) < 7 ? hwq_sq_tail_bb(sq, sq->pi) : 0;
 		ret = post_list(&r, r.key, &image, 8);
 		CHECK(ret == (room >= fill + 7 ? 7 : 0), "%u WQEBBs are free, %u to fill: %d", room,
 			fill, ret);

@@ -69,9 +69,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	/* One WQEBB is there before the ring's end. */
 	if (n == 1)
 		return !hwq_sq_is_full(sq);
-	room = hwq_sq_free_bb(sq);
-	if (room > hwq_sq_tail_bb(sq))
-		room = hwq_sq_tail_bb(sq);
+	room = hwq_sq_room_bb(sq, sq->pi);
 	return n < room ? n : room;
 }
 
@@ -85,11 +83,12 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 static HWQ_INLINE bool
 hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
 {
-	uint32_t tail = hwq_sq_tail_bb(sq), fill = __builtin_expect(tail < n_bb, 0) ? tail : 0;
-	uint16_t pi = (uint16_t)(sq->pi + fill);
+	uint32_t fill;
+	uint16_t pi;
 
-	if (__builtin_expect(hwq_sq_free_bb(sq) < fill + n_bb, 0))
+	if (!hwq_sq_has_room(sq, sq->pi, n_bb, &fill))
 		return false;
+	pi = (uint16_t)(sq->pi + fill);
 	b->sq = sq;
 	b->at = (uint8_t *)hwq_sq_at(sq, pi);
 	b->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);

@@ -249,7 +249,7 @@ hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len, c
 size_t
 hwq_dump_sq_wqe(const struct hwq_sq *sq, uint16_t wqe_counter, char *out, size_t out_len)
 {
-	size_t left = (hwq_sq_n_bb(sq) - (wqe_counter & sq->mask)) * (size_t)HWQ_BB_LEN;
+	size_t left = hwq_sq_tail_bb(sq, wqe_counter) * (size_t)HWQ_BB_LEN;
 
 	return hwq_dump_wqe_as((enum hwq_transport)sq->wr.transport, hwq_sq_at(sq, wqe_counter),
 		left, out, out_len);

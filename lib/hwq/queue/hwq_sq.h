@@ -205,11 +205,39 @@ hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
 	return sq->buf + (size_t)(index & sq->mask) * HWQ_BB_LEN;
 }
 
-/** @return WQEBBs from pi to the end of the ring's memory. */
+/** @return WQEBBs from @p index (free-running) to the end of the ring's memory. */
 static inline uint32_t
-hwq_sq_tail_bb(const struct hwq_sq *sq)
+hwq_sq_tail_bb(const struct hwq_sq *sq, uint16_t index)
 {
-	return hwq_sq_n_bb(sq) - (sq->pi & sq->mask);
+	return hwq_sq_n_bb(sq) - (index & sq->mask);
+}
+
+/* Free WQEBBs that lie in one piece from index pi on: pi of the queue, or behind WQEs that it does not know of yet. */
+static inline uint32_t
+hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
+{
+	uint32_t free_bb = (uint16_t)(sq->full - pi), tail = hwq_sq_tail_bb(sq, pi);
+
+	return free_bb < tail ? free_bb : tail;
+}
+
+/*
+ * Room for n_bb WQEBBs that lie in one piece from index pi on, or behind a fill of the ring's end. fill: its WQEBBs, 0
+ * for none. @return false: full.
+ *
+ * Three ask, at different times, and so each commits the fill in its own way:
+ *     hwq_sq_reserve()      for each WQE; the fill is committed at once
+ *     hwq_burst_reserve()   once for several WQEs, which may be given up; the fill is committed with them
+ *     hwq_wr_make_room()    where the room ends that a batch knows of; abort discards the fill with the WQEs
+ * hwq_burst_start() takes only what lies in front of the ring's end, hwq_sq_room_bb(), and needs no fill.
+ */
+static inline bool
+hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_t *fill)
+{
+	uint32_t tail = hwq_sq_tail_bb(sq, pi);
+
+	*fill = __builtin_expect(tail < n_bb, 0) ? tail : 0;
+	return __builtin_expect((uint16_t)(sq->full - pi) >= *fill + n_bb, 1);
 }
 
 /** Takes n_bb WQEBBs at pi, which now hold one WQE. n_bb is what hwq_sq_reserve() was asked for, or
@@ -258,7 +286,7 @@ hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl =
 		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, index);
-	uint32_t tail_bb = hwq_sq_n_bb(sq) - (index & sq->mask);
+	uint32_t tail_bb = hwq_sq_tail_bb(sq, index);
 
 	return ctrl->fm_ce_se == 0 &&
 	       ctrl->opmod_idx_opcode == htobe32((uint32_t)index << 8 | MLX5_OPCODE_NOP) &&
@@ -293,17 +321,12 @@ hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 static inline void *
 hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 {
-	uint32_t tail = hwq_sq_tail_bb(sq);
-	uint32_t free_bb = hwq_sq_free_bb(sq);
+	uint32_t fill;
 
-	if (__builtin_expect(tail >= n_bb, 1)) {
-		if (__builtin_expect(free_bb < n_bb, 0))
-			return NULL;
-		return hwq_sq_at(sq, sq->pi);
-	}
-	if (free_bb < tail + n_bb)
+	if (!hwq_sq_has_room(sq, sq->pi, n_bb, &fill))
 		return NULL;
-	hwq_sq_fill(sq, tail);
+	if (__builtin_expect(fill != 0, 0))
+		hwq_sq_fill(sq, fill);
 	return hwq_sq_at(sq, sq->pi);
 }
 

@@ -61,11 +61,9 @@ static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 {
 	struct hwq_sq *sq = wr->sq;
-	uint32_t in_ring = pi & sq->mask, tail = sq->mask + 1 - in_ring;
-	uint32_t room = (uint16_t)(sq->full - pi);
 
-	wr->at = sq->buf + (size_t)in_ring * HWQ_BB_LEN;
-	wr->end = wr->at + (size_t)(room < tail ? room : tail) * HWQ_BB_LEN;
+	wr->at = (uint8_t *)hwq_sq_at(sq, pi);
+	wr->end = wr->at + (size_t)hwq_sq_room_bb(sq, pi) * HWQ_BB_LEN;
 	sq->wr.limit = wr->end;
 	sq->wr.moved = true;
 	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
@@ -205,52 +203,14 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 	return true;
 }
 
-/*
- * WQEBBs to fill at the ring's end, because a WQE of n_bb does not fit there. @return -1: the ring is
- * full, or the batch has failed. Looks for more room than is known of, if that is too short.
- */
-static HWQ_INLINE int
-hwq_wr_gap(struct hwq_wr *wr, unsigned int n_bb)
-{
-	uint32_t tail, gap;
-	uint16_t pi;
-
-	if (__builtin_expect((uintptr_t)wr->at + (size_t)n_bb * HWQ_BB_LEN <=
-				     (uintptr_t)wr->sq->wr.limit,
-		    1))
-		return 0;
-	if (wr->at == NULL)
-		return -1;
-	pi = hwq_wr_pi(wr);
-	hwq_wr_seek(wr, pi);
-	tail = wr->sq->mask + 1 - (pi & wr->sq->mask);
-	gap = tail >= n_bb ? 0 : tail;
-	return (uint16_t)(wr->sq->full - pi) < gap + n_bb ? -1 : (int)gap;
-}
-
 /* Fills the ring's end. The device does not see it before the batch is posted. */
 static HWQ_INLINE void
-hwq_wr_fill(struct hwq_wr *wr, unsigned int gap)
+hwq_wr_fill(struct hwq_wr *wr, uint32_t tail_bb)
 {
 	uint16_t pi = hwq_wr_pi(wr);
 
-	hwq_sq_put_fill(wr->sq, pi, gap);
-	hwq_wr_seek(wr, (uint16_t)(pi + gap));
-}
-
-/* Makes contiguous room for n_bb WQEBBs; one is there already. @return false: full. */
-static HWQ_INLINE bool
-hwq_wr_contiguous(struct hwq_wr *wr, unsigned int n_bb)
-{
-	int gap = hwq_wr_gap(wr, n_bb);
-
-	if (__builtin_expect(gap < 0, 0)) {
-		hwq_wr_fail(wr, -ENOMEM);
-		return false;
-	}
-	if (__builtin_expect(gap > 0, 0))
-		hwq_wr_fill(wr, (unsigned int)gap);
-	return true;
+	hwq_sq_put_fill(wr->sq, pi, tail_bb);
+	hwq_wr_seek(wr, (uint16_t)(pi + tail_bb));
 }
 
 /* wr_id of the WQE that starts at wqe. */
@@ -258,6 +218,50 @@ static HWQ_INLINE uint64_t *
 hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 {
 	return (uint64_t *)(wr->sq->wr.wr_id_bias + (uintptr_t)wqe / 8);
+}
+
+/* Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the rest
+ * of the ring, tail_bb WQEBBs, become a fill. */
+static HWQ_INLINE void
+hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
+{
+	uint8_t *from = wr->wqe, *to = wr->sq->buf;
+
+	/* Copy first: the fill overwrites it. */
+	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
+	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
+	hwq_wr_fill(wr, tail_bb);
+	wr->wqe = to;
+}
+
+/*
+ * Makes contiguous room for n_bb WQEBBs; one is there already. The open WQE, open_bb WQEBBs so far, moves there; 0: none is
+ * open. Looks for more room than is known of, if that is too short. @return false: full; the batch has failed.
+ */
+static HWQ_INLINE bool
+hwq_wr_make_room(struct hwq_wr *wr, unsigned int n_bb, unsigned int open_bb)
+{
+	uint32_t fill;
+	uint16_t pi;
+
+	if (__builtin_expect((uintptr_t)wr->at + (size_t)n_bb * HWQ_BB_LEN <=
+				     (uintptr_t)wr->sq->wr.limit,
+		    1))
+		return true;
+	pi = hwq_wr_pi(wr);
+	if (wr->at != NULL)
+		hwq_wr_seek(wr, pi);
+	if (__builtin_expect(wr->at == NULL || !hwq_sq_has_room(wr->sq, pi, n_bb, &fill), 0)) {
+		hwq_wr_fail(wr, -ENOMEM);
+		return false;
+	}
+	if (__builtin_expect(fill != 0, 0)) {
+		if (open_bb != 0)
+			hwq_wr_move(wr, fill, open_bb);
+		else
+			hwq_wr_fill(wr, fill);
+	}
+	return true;
 }
 
 /* Starts the next WQE here, and stores its wr_id. */
@@ -281,7 +285,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &fm_ce_se))
 		return false;
 	hwq_wr_set_fence(wr, 0);
-	if (n_bb > 1 && !hwq_wr_contiguous(wr, n_bb))
+	if (n_bb > 1 && !hwq_wr_make_room(wr, n_bb, 0))
 		return false;
 	hwq_wr_place(wr);
 	hwq_put_ctrl_rest(wr->wqe, fm_ce_se, imm);
@@ -309,20 +313,6 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 	hwq_wr_pass(wr, ds);
 }
 
-/* Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the rest
- * of the ring, gap WQEBBs, become a fill. */
-static HWQ_INLINE void
-hwq_wr_move(struct hwq_wr *wr, unsigned int gap, unsigned int n_bb)
-{
-	uint8_t *from = wr->wqe, *to = wr->sq->buf;
-
-	/* Copy first: the fill overwrites it. */
-	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
-	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
-	hwq_wr_fill(wr, gap);
-	wr->wqe = to;
-}
-
 /* One setter of the open WQE is done; the WQE has ds units so far. Closes it if no setter is missing. */
 static HWQ_INLINE void
 hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
@@ -344,7 +334,6 @@ static HWQ_INLINE bool
 hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 {
 	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
-	int gap;
 
 	/* These types' heads fit one WQEBB: a constant for the compiler. */
 	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
@@ -352,14 +341,11 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 		head_bb = 1;
 	if (ds <= head_bb * HWQ_DS_PER_BB)
 		return true;
-	gap = ds > HWQ_DS_MAX ? -1 : hwq_wr_gap(wr, hwq_ds_to_bb(ds));
-	if (__builtin_expect(gap < 0, 0)) {
+	if (__builtin_expect(ds > HWQ_DS_MAX, 0)) {
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	if (__builtin_expect(gap > 0, 0))
-		hwq_wr_move(wr, (unsigned int)gap, head_bb);
-	return true;
+	return hwq_wr_make_room(wr, hwq_ds_to_bb(ds), head_bb);
 }
 
 /* ------------------------------------------------------------------ the region's end */

@@ -39,7 +39,7 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 
 	if (__builtin_expect(wr->open != HWQ_WR_CLOSED, 0))
 		hwq_wr_fail(wr, -EINVAL);
-	if (!hwq_wr_contiguous(wr, n_bb))
+	if (!hwq_wr_make_room(wr, n_bb, 0))
 		return false;
 	hwq_wr_place(wr);
 	hwq_put_ctrl_rest_apart(wr->wqe, fm_ce_se, htobe32(imm));

@@ -62,19 +62,11 @@ hwq_wr_key_context(const struct hwq_wr *wr)
 	return (struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wr->wqe, HWQ_UMR_CONTEXT_DS);
 }
 
-/* Room for the open WQE to become one of ds units. False: full. */
+/* Room for the open WQE to become one of ds units. Both are whole WQEBBs. False: full. */
 static HWQ_INLINE bool
 hwq_wr_key_grow(struct hwq_wr *wr, unsigned int ds)
 {
-	int gap = hwq_wr_gap(wr, ds / HWQ_DS_PER_BB);
-
-	if (__builtin_expect(gap < 0, 0)) {
-		hwq_wr_fail(wr, -ENOMEM);
-		return false;
-	}
-	if (__builtin_expect(gap > 0, 0))
-		hwq_wr_move(wr, (unsigned int)gap, wr->ds / HWQ_DS_PER_BB);
-	return true;
+	return hwq_wr_make_room(wr, ds / HWQ_DS_PER_BB, wr->ds / HWQ_DS_PER_BB);
 }
 
 /* Sets what the running signature of a domain starts with; a WQE of its own. */

@@ -222,7 +222,7 @@ hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)
 	if (__builtin_expect(wr->at == wr->end, 0) && !hwq_wr_rare(wr, &ignored))
 		return;
 	hwq_wr_set_fence(wr, 0);
-	if (!hwq_wr_contiguous(wr, hwq_ds_to_bb(ds)))
+	if (!hwq_wr_make_room(wr, hwq_ds_to_bb(ds), 0))
 		return;
 	hwq_wr_place(wr);
 	memcpy(wr->wqe, wqe, (size_t)ds * HWQ_DS_LEN);
