@@ -391,10 +391,12 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	return syn;
 }
 
-/* Puts a key in the place of the one that it was made of. False: that is gone. mkey->lock is held. */
+/* Puts a key in the place of the published one. False: that is gone. mkey->lock is held. */
 static bool
-umr_publish(struct softhca_mkey *mkey, struct key *now, struct key *key)
+umr_publish(struct softhca_mkey *mkey, struct key *key)
 {
+	struct key *now = mkey->key;
+
 	if (!table_replace(&mkey->dev->lanes->keys, mkey->index, now, key)) {
 		free(key);
 		return false;
@@ -404,7 +406,10 @@ umr_publish(struct softhca_mkey *mkey, struct key *now, struct key *key)
 	return true;
 }
 
-/* The same, of an adapter that reorders: key->next is the one that it was made of. */
+/*
+ * The same, of an adapter that reorders. Another queue may have published a key since this one was made: the UMR that takes
+ * effect last wins.
+ */
 static void
 umr_publish_later(void *object, uint64_t unused)
 {
@@ -413,7 +418,7 @@ umr_publish_later(void *object, uint64_t unused)
 
 	(void)unused;
 	spin_lock(&mkey->lock);
-	umr_publish(mkey, key->next, key);
+	umr_publish(mkey, key);
 	spin_unlock(&mkey->lock);
 }
 
@@ -428,8 +433,7 @@ umr_apply(struct umr *u, struct softhca_mkey *mkey)
 		syn = umr_build(u, now, &key);
 	if (syn != SYN_OK)
 		return syn;
-	key->next = now;
-	if (order_delay(u->run, umr_publish_later, key, 0) || umr_publish(mkey, now, key))
+	if (order_delay(u->run, umr_publish_later, key, 0) || umr_publish(mkey, key))
 		return SYN_OK;
 	return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND); /* destroyed meanwhile */
 }
