@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the CSV of bench_throughput or bench_dma, one SVG for each axis: throughput, and the ratio to memcpy(3). Of the CSV of
-bench_pipelining: one for each round trip, by depth; and one by the share of wrong signatures.
+bench_pipelining: one for each round trip, by depth; and one by the share of wrong signatures. Of the CSV of a sweep of testgantry
+--load: CSV's name with -throughput.svg and -latency.svg, by what has most values; a line for each of the other values.
 
 usage: plot.py CSV FOLDER
 """
 import csv
 import math
 import os
+import re
 import sys
 
 LABELS = {
@@ -19,13 +21,29 @@ LABELS = {
     "lcores": "worker lcores",
 }
 COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
+# The settings of a load: what they are at an axis, and in a title.
+LOAD_LABELS = {
+    "size_bytes": ("bytes of each operation", "{} bytes"),
+    "rate_per_s": ("operations a second that are due", "{} a second"),
+    "depth": ("operations in flight, at most", "depth {}"),
+    "burst": ("operations handed over at a time", "burst {}"),
+    "lcores": ("worker lcores", "lcores {}"),
+    "peers": ("connections of each lcore, used in turn", "peers {}"),
+    "regions": ("registered regions of each lcore, used in random order", "regions {}"),
+    "sge": ("pieces of each operation", "pieces {}"),
+    "layouts": ("places of the layout, used in turn", "layouts {}"),
+}
+PERCENTILE = re.compile(r"p([0-9.]+)_us")
 # The columns that are drawn, by the one that only this kind of CSV has: names, and numbers.
 KINDS = {
     "axis": (("axis", "series"), ("x", "length", "ns", "ns_least", "to_memcpy")),
     "round_trip_ns": (("op", "mode"), ("round_trip_ns", "qps", "bad_percent", "depth", "response_median_us", "per_second")),
+    "ops_per_s": (("device", "load", "via"), (*LOAD_LABELS, "ops_per_s", "bytes_per_s", "max_us")),
 }
-NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"), "mode": ("pipelined", "waiting")}
-POSITIVE = ("ns", "ns_least", "per_second")  # they are divided by
+TEXTS = ("device", "load")
+NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"), "mode": ("pipelined", "waiting"),
+    "via": ("ring", "inline")}
+POSITIVE = ("ns", "ns_least", "per_second", "size_bytes", "ops_per_s")  # they are divided by, or their logarithm is drawn
 
 matplotlib = plt = None  # load() imports them: it takes seconds, and what is wrong with the input is said before
 
@@ -54,6 +72,8 @@ def value_of(name, text, where):
         if text not in NAMES[name]:
             raise Unusable(f"{where}: {name} is {text!r}, which is none of {', '.join(NAMES[name])}")
         return text
+    if name in TEXTS:
+        return text
     try:
         number = float(text)
     except ValueError:
@@ -70,12 +90,15 @@ def read(path):
             lines = csv.DictReader(file, strict=True)
             head = lines.fieldnames
             if not head:
-                raise Unusable(f"{path} is empty: bench_throughput, bench_dma and bench_pipelining print what it should have")
+                raise Unusable(f"{path} is empty: bench_throughput, bench_dma, bench_pipelining and testgantry --load write what it "
+                    "should have")
             kind = next((kind for kind in KINDS if kind in head), None)
             if kind is None:
                 raise Unusable(f"{path}, line 1: no column is called {' or '.join(KINDS)}: this is no CSV of bench_throughput, "
-                    "bench_dma or bench_pipelining")
+                    "bench_dma, bench_pipelining or testgantry --load")
             names = [name for part in KINDS[kind] for name in part]
+            if kind == "ops_per_s":
+                names += [name for name in head if PERCENTILE.fullmatch(name)]
             missing = [name for name in names if name not in head]
             if missing:
                 raise Unusable(f"{path}, line 1: there is no column {', '.join(missing)}: make the CSV again with the program that goes "
@@ -197,6 +220,104 @@ def draw_pipelining(rows, folder):
     by_share(rows, os.path.join(folder, "wrong.svg"))
 
 
+def short(name, number):
+    """Of bytes, 1024 is 1K, as --size has it; of a rate, 1000 is 1k."""
+    units = {"size_bytes": ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")), "rate_per_s": ((1e6, "M"), (1e3, "k"))}
+    for unit, sign in units.get(name, ()):
+        if number >= unit and number * 100 % unit == 0:
+            return f"{number / unit:g}{sign}"
+    return f"{number:g}"
+
+
+def load_axes(rows, path):
+    """The setting that is drawn from left to right, and the columns that tell the lines apart."""
+    values = {name: sorted({row[name] for row in rows}) for name in ("device", "load", "via", *LOAD_LABELS)}
+    swept = [name for name in LOAD_LABELS if len(values[name]) > 1]
+    if not swept:
+        raise Unusable(f"{path} has one point, which is no line: give testgantry --load a list, as --size 64-64K")
+    x = max(swept, key=lambda name: len(values[name]))
+    return x, [name for name in values if name != x and len(values[name]) > 1], values
+
+
+def load_lines(rows, x, apart):
+    """The rows of each line, by its name."""
+    lines = {}
+    for row in rows:
+        name = ", ".join(LOAD_LABELS[part][1].format(short(part, row[part])) if part in LOAD_LABELS else str(row[part]) for part in apart)
+        lines.setdefault(name, []).append(row)
+    for line in lines.values():
+        line.sort(key=lambda row: row[x])
+    return lines
+
+
+def load_title(what, rows, x, apart, values):
+    fixed = [form.format(short(name, values[name][0])) for name, (_, form) in LOAD_LABELS.items()
+        if name != x and name not in apart and values[name][0] > 0]  # 0: the load does not use it
+    first = [values[name][0] for name in ("load", "device") if name not in apart]
+    return f"{what}: {' on '.join(first)}{', via ' + values['via'][0] if 'via' not in apart else ''}\n{', '.join(fixed)}"
+
+
+def load_plot(plot, x, ticks, label):
+    plot.set_xlabel(LOAD_LABELS[x][0])
+    plot.set_ylabel(label)
+    if ticks[-1] / max(ticks[0], 1) > 8:
+        plot.set_xscale("log", base=2)
+    some = ticks[::-(-len(ticks) // 8)]
+    plot.set_xticks(some, [short(x, tick) for tick in some])
+    plot.set_xticks([], minor=True)
+    plot.grid(True, which="major", lw=0.3)
+
+
+def log_latencies(plot):
+    plot.set_yscale("log", subs=[])
+    plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    plot.yaxis.set_major_formatter("{x:g}")
+    plot.legend(fontsize=7)
+
+
+def draw_load(rows, stem, path):
+    """Throughput and latency of a sweep of testgantry --load."""
+    x, apart, values = load_axes(rows, path)
+    if x == "rate_per_s":
+        rows = [row for row in rows if row[x] > 0] or rows  # 0 is a closed loop, which has no place on this axis
+    ticks = sorted({row[x] for row in rows})
+    lines = load_lines(rows, x, apart)
+    load()
+    figure, plots = plt.subplots(1, 2, figsize=(9, 3.8))
+    for plot, column, unit, label in (plots[0], "ops_per_s", 1e6, "million operations a second"), (plots[1], "bytes_per_s", 1e9, "GB/s"):
+        for name, line in lines.items():
+            plot.plot([row[x] for row in line], [row[column] / unit for row in line], marker=".",
+                label=name or ("what was done" if x == "rate_per_s" else None))
+        if x == "rate_per_s" and column == "ops_per_s":
+            plot.plot(ticks, [tick / unit for tick in ticks], color="#777777", lw=0.8, ls=":", label="what is due")
+        load_plot(plot, x, ticks, label)
+        plot.set_ylim(bottom=0)
+        if any(label for label in plot.get_legend_handles_labels()[1]):
+            plot.legend(fontsize=7)
+    figure.suptitle(load_title("throughput", rows, x, apart, values), fontsize=9)
+    save(figure, stem + "-throughput.svg")
+
+    percentiles = [name for name in rows[0] if PERCENTILE.fullmatch(name)]
+    columns = {**{name: f"{PERCENTILE.fullmatch(name).group(1)} % of latencies, us, at most" for name in percentiles}, "max_us": "longest latency, us"}
+    if len(lines) == 1:  # all percentiles in one picture
+        figure, plot = plt.subplots(figsize=(6, 3.8))
+        line, = lines.values()
+        for column in columns:
+            name = "longest" if column == "max_us" else PERCENTILE.fullmatch(column).group(1) + " %"
+            plot.plot([row[x] for row in line], [row[column] for row in line], marker=".", label=name)
+        load_plot(plot, x, ticks, "latency, us")
+        log_latencies(plot)
+    else:
+        figure, plots = plt.subplots(1, len(columns), figsize=(3.6 * len(columns), 3.8), squeeze=False)
+        for plot, (column, label) in zip(plots[0], columns.items()):
+            for name, line in lines.items():
+                plot.plot([row[x] for row in line], [row[column] for row in line], marker=".", label=name)
+            load_plot(plot, x, ticks, label)
+            log_latencies(plot)
+    figure.suptitle(load_title("latency", rows, x, apart, values), fontsize=9)
+    save(figure, stem + "-latency.svg")
+
+
 def main():
     if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
@@ -205,8 +326,11 @@ def main():
         kind, rows = read(path)
         if not os.path.isdir(folder):
             raise Unusable(f"{folder} is no folder: make it first")
-        load()
         try:
+            if kind == "ops_per_s":
+                draw_load(rows, os.path.join(folder, os.path.splitext(os.path.basename(path))[0]), path)
+                return
+            load()
             (draw_throughput if kind == "axis" else draw_pipelining)(rows, folder)
         except OSError as e:
             raise Unusable(f"cannot write {e.filename}: {e.strerror}") from None

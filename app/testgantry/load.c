@@ -24,6 +24,7 @@
 #include "device.h"
 #include "job.h"
 #include "lcores.h"
+#include "load_files.h"
 #include "load_lane.h"
 #include "load_report.h"
 #include "load_verify.h"
@@ -180,7 +181,8 @@ begin(struct run *r, uint32_t i, uint64_t start_tsc)
 	else if (seconds == 0)
 		seconds = DEFAULT_S;
 	lane_begin(&r->lanes[i], start_tsc,
-		seconds != 0 ? start_tsc + seconds * rte_get_tsc_hz() : UINT64_MAX, total);
+		seconds != 0 ? start_tsc + seconds * rte_get_tsc_hz() : UINT64_MAX, total, i,
+		r->n_lanes);
 }
 
 static bool
@@ -329,6 +331,7 @@ sum_up(const struct run *r, struct load_result *result)
 		const struct load_lane *l = &r->lanes[i];
 
 		tsc = RTE_MAX(tsc, l->last_tsc - l->start_tsc);
+		result->unsent += l->unsent;
 		for (int op = 0; op < LOAD_OPS; op++)
 			load_hist_merge(&result->hist[op], &l->hist[op]);
 	}
@@ -367,37 +370,58 @@ verify(struct run *r, struct load_result *result)
 	return rc;
 }
 
+/* What all points have in common. */
+struct sweep {
+	const struct options *opt;
+	struct gantry *engine;
+	struct load_files *files;
+	uint64_t verified; /* operations */
+};
+
+/* Measures and verifies, and tells what was found. 0, -1 with the error printed, or JOB_STOPPED. */
+static int
+find_out(struct run *r, struct load_result *result, struct sweep *s)
+{
+	struct gantry_info info;
+	int rc = measure(r, result);
+
+	if (rc == 0)
+		rc = verify(r, result);
+	result->point = r->shared.point;
+	result->complete = rc == 0;
+	s->verified += result->verified;
+	load_report_point(result);
+	gantry_info_get(s->engine, &info);
+	if (load_files_point(s->files, info.device, result) != 0 && rc == 0)
+		rc = -1;
+	return rc;
+}
+
 /* 0, -1 with the error printed, or JOB_STOPPED. */
 static int
-run_point(struct gantry *engine, const struct options *o, uint64_t number, uint64_t *verified)
+run_point(struct sweep *s, uint64_t number)
 {
-	struct run r = {.shared = {.opt = o, .engine = engine}};
-	struct load_result result = {.opt = o};
+	struct run r = {.shared = {.opt = s->opt, .engine = s->engine}};
+	struct load_result result = {.opt = s->opt};
 	bool started = false;
 	int rc = -1;
 
-	load_point_get(o, number, &r.shared.point);
+	load_point_get(s->opt, number, &r.shared.point);
 	result.hist = calloc(LOAD_OPS, sizeof(result.hist[0]));
 	if (result.hist == NULL)
 		error_print("out of memory");
 	else if (count_lanes(&r) == 0 && create_shared(&r.shared) == 0 && open_lanes(&r) == 0)
 		rc = 0;
-	if (rc == 0 && o->load.via == LOAD_VIA_RING) {
-		rc = gantry_start(engine);
+	if (rc == 0 && s->opt->load.via == LOAD_VIA_RING) {
+		rc = gantry_start(s->engine);
 		if (rc != 0)
 			error_print("cannot start the workers: %s", strerror(-rc));
 		started = rc == 0;
 	}
-	if (rc == 0) {
-		rc = measure(&r, &result);
-		if (rc == 0)
-			rc = verify(&r, &result);
-		result.point = r.shared.point;
-		*verified += result.verified;
-		load_report_point(&result);
-	}
+	if (rc == 0)
+		rc = find_out(&r, &result, s);
 	if (started)
-		gantry_stop(engine);
+		gantry_stop(s->engine);
 	if (close_lanes(&r) != 0 && rc == 0)
 		rc = -1;
 	destroy_shared(&r.shared);
@@ -405,28 +429,42 @@ run_point(struct gantry *engine, const struct options *o, uint64_t number, uint6
 	return rc;
 }
 
+/* 0, -1 with the error printed, or JOB_STOPPED. */
+static int
+run_points(struct sweep *s)
+{
+	const uint64_t n = load_points(s->opt);
+	uint64_t i = 0;
+	int rc = 0;
+
+	load_report_begin(s->opt, s->engine);
+	while (rc == 0 && i < n)
+		rc = run_point(s, i++);
+	if (rc == 0)
+		load_report_end(s->opt, s->verified);
+	if (rc == JOB_STOPPED)
+		job_say_stopped("the figures are those of %" PRIu64 " of %" PRIu64
+				" measurements, the last one of a part of its time",
+			i, n);
+	return rc;
+}
+
 int
 load_run(const struct options *o)
 {
-	const uint64_t n = load_points(o);
-	struct gantry *engine = NULL;
-	uint64_t i = 0, verified = 0;
-	int rc = device_open_for_copies(o, &engine);
+	struct sweep s = {.opt = o};
+	int rc = load_files_open(o, &s.files);
 
 	if (rc != 0)
 		return rc;
-	load_report_begin(o, engine);
-	while (rc == 0 && i < n)
-		rc = run_point(engine, o, i++, &verified);
-	if (gantry_destroy(engine) != 0) {
+	rc = device_open_for_copies(o, &s.engine);
+	if (rc == 0)
+		rc = run_points(&s);
+	if (s.engine != NULL && gantry_destroy(s.engine) != 0) {
 		error_print("the engine was still in use when it was closed");
 		rc = rc == JOB_STOPPED ? rc : -1;
 	}
-	if (rc == 0)
-		load_report_end(o, verified);
-	if (rc == JOB_STOPPED)
-		job_say_stopped("the figures are those of %" PRIu64 " of %" PRIu64 " measurements, "
-				"the last one of a part of its time",
-			i, n);
+	if (load_files_close(s.files) != 0 && rc == 0)
+		rc = -1;
 	return rc;
 }

@@ -5,11 +5,14 @@
  */
 #include "load_conf.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include <rte_common.h>
 
 #include "options.h"
+#include "quote.h"
 #include "report.h"
 
 #define LOAD_POINTS_MAX 10000u
@@ -37,6 +40,7 @@ load_point_get(const struct options *o, uint64_t number, struct load_point *p)
 		[AXIS_LAYOUTS] = o->load.layouts,
 		[AXIS_DEPTH] = o->depth,
 		[AXIS_BURST] = o->burst,
+		[AXIS_RATE] = o->load.rate,
 		[AXIS_SIZE] = o->load.size,
 	}};
 	for (int i = LOAD_AXES; i-- > 0;) {
@@ -107,4 +111,45 @@ load_check(const struct options *o)
 			return -1;
 	}
 	return 0;
+}
+
+int
+load_percents_parse(const char *name, const char *text, struct load_percents *percents)
+{
+	struct load_percents parsed = {0};
+	const char *at = text;
+	double value;
+	char *end;
+
+	do {
+		value = isdigit((unsigned char)*at) ? strtod(at, &end) : 0;
+		if (!(value > 0 && value <= 100) || (*end != ',' && *end != '\0') ||
+			parsed.n == LOAD_PERCENTS_MAX) {
+			error_print("--%s: %s is refused: give up to %u numbers above 0 and up to "
+				    "100, as in 50,99,99.9",
+				name, quote_value(text), LOAD_PERCENTS_MAX);
+			return -1;
+		}
+		parsed.value[parsed.n++] = value;
+		at = end + 1;
+	} while (*end == ',');
+	*percents = parsed;
+	return 0;
+}
+
+bool
+load_uses(const struct options *o, enum load_axis axis)
+{
+	switch (axis) {
+	case AXIS_PEERS:
+		return load_mix_has(&o->load.mix, load_op_has_peer);
+	case AXIS_RATE:
+		return o->load.rate != 0;
+	case AXIS_SGE:
+		return load_mix_has(&o->load.mix, load_op_has_pieces);
+	case AXIS_LAYOUTS:
+		return load_mix_has(&o->load.mix, load_op_has_layout);
+	default:
+		return true;
+	}
 }

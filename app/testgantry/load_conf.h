@@ -21,8 +21,17 @@ enum load_axis {
 	AXIS_LAYOUTS,
 	AXIS_DEPTH,
 	AXIS_BURST,
+	AXIS_RATE,
 	AXIS_SIZE,
 	LOAD_AXES,
+};
+
+#define LOAD_PERCENTS_MAX 8 /**< percentiles of a latency */
+
+/** The percentiles that are shown. */
+struct load_percents {
+	uint32_t n;
+	double value[LOAD_PERCENTS_MAX]; /**< above 0, at most 100 */
 };
 
 #define LOAD_LIST_MAX 64 /**< values of a list */
@@ -50,6 +59,9 @@ struct load_conf {
 	uint32_t layouts;   /**< places that layouts lie in, in turn */
 	uint64_t total_ops; /**< 0: --duration alone decides */
 	uint32_t duration;  /**< seconds; 0: not given */
+	uint64_t rate;      /**< operations a second, of all lanes together; 0: as many as fit */
+	struct load_percents percents;
+	char csv[PATH_MAX], json[PATH_MAX]; /**< files to write; empty: none */
 	bool verify;
 	struct load_list list[LOAD_AXES];
 };
@@ -64,8 +76,17 @@ struct options;
 /** The most worker lcores that a measurement asks for; 1 if it takes all that there are. */
 uint32_t load_cores(const struct options *o);
 
+/**
+ * Reads percentiles: "50,99,99.9". name: of the option, for messages. 0, or -1 with the error printed.
+ * @param percents written on success only.
+ */
+int load_percents_parse(const char *name, const char *text, struct load_percents *percents);
+
 /** Looks whether the operations can have each size, and what else they need. 0, or -1 with the error printed. */
 int load_check(const struct options *o);
+
+/** The operations of the mix use this setting. */
+bool load_uses(const struct options *o, enum load_axis axis);
 
 /** How many measurements the lists ask for. */
 uint64_t load_points(const struct options *o);

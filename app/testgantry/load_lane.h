@@ -107,6 +107,11 @@ struct load_lane {
 	uint64_t put, got;
 	uint64_t total; /**< to hand over; falls to `put` when the lane is told to stop */
 	uint64_t start_tsc, stop_tsc, last_tsc;
+	/* With --rate: when the next operation is due, exactly: due_tsc + due_part / rate. */
+	uint64_t rate; /**< 0: none */
+	uint64_t due_tsc, due_part;
+	uint64_t step_tsc, step_part; /**< from one to the next */
+	uint64_t unsent;        /**< that were due, and not handed over when the time was over */
 	uint32_t idle;          /**< turns without work */
 	struct load_hist *hist; /**< [LOAD_OPS] */
 	struct {
@@ -170,8 +175,12 @@ void lane_free(struct load_lane *l);
 
 /* The loop: load_loop.c. */
 
-/** Begins to measure at a time of the time stamp counter: until stop_tsc, and at most `total` operations. */
-void lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total);
+/**
+ * Begins to measure at a time of the time stamp counter: until stop_tsc, and at most `total` operations.
+ * @param number of the lane, among so many: with a rate, operations are due on one after the other.
+ */
+void lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total,
+	uint32_t number, uint32_t among);
 
 /** One turn: takes completions, those of receives too, and hands descriptors over. */
 void lane_turn(struct load_lane *l);

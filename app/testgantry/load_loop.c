@@ -10,6 +10,8 @@
 
 #include "load_lane.h"
 
+typedef unsigned __int128 uint128_t;
+
 #define COMPS      64
 #define IDLE_TURNS 256 /* without work: whoever is waited for may need this CPU */
 
@@ -30,12 +32,20 @@ lane_poll(struct load_lane *l, struct gantry_comp *comp, uint32_t n)
 }
 
 void
-lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total)
+lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total,
+	uint32_t number, uint32_t among)
 {
 	l->start_tsc = start_tsc;
 	l->last_tsc = start_tsc;
 	l->stop_tsc = stop_tsc;
 	l->total = total;
+	l->rate = l->shared->point.value[AXIS_RATE];
+	if (l->rate == 0)
+		return;
+	l->due_tsc = start_tsc + (number + 1) * rte_get_tsc_hz() / l->rate;
+	l->due_part = (number + 1) * rte_get_tsc_hz() % l->rate;
+	l->step_tsc = among * rte_get_tsc_hz() / l->rate;
+	l->step_part = among * rte_get_tsc_hz() % l->rate;
 }
 
 bool
@@ -44,11 +54,22 @@ lane_has_ended(const struct load_lane *l)
 	return l->got == l->total;
 }
 
-/* Nothing is handed over any more but what has its time already. */
-static void
-end(struct load_lane *l)
+static bool
+is_due(const struct load_lane *l, uint64_t now)
 {
-	l->total = l->put + l->staged;
+	return l->due_tsc < now || (l->due_tsc == now && l->due_part == 0);
+}
+
+/* The next operation is due one step later. */
+static void
+next_due(struct load_lane *l)
+{
+	l->due_tsc += l->step_tsc;
+	l->due_part += l->step_part;
+	if (l->due_part >= l->rate) {
+		l->due_part -= l->rate;
+		l->due_tsc++;
+	}
 }
 
 /* what: failed; or, where the status is none, a sentence. */
@@ -98,7 +119,7 @@ take(struct load_lane *l)
 	return n;
 }
 
-/* Gives the next burst its time, if the depth has room for all of it. */
+/* A closed loop gives the next burst its time, if the depth has room for all of it. */
 static void
 stage(struct load_lane *l, uint64_t now)
 {
@@ -112,18 +133,64 @@ stage(struct load_lane *l, uint64_t now)
 	l->staged = n;
 }
 
+/* An open loop takes those that are due, a burst at most, and as many as the depth has room for. */
+static void
+stage_due(struct load_lane *l, uint64_t now)
+{
+	uint64_t n = RTE_MIN(l->burst, l->n_desc - l->put_at);
+
+	n = RTE_MIN(n, l->total - l->put);
+	n = RTE_MIN(n, l->depth - (l->put - l->got));
+	while (l->staged < n && is_due(l, now)) {
+		l->begin[l->put_at + l->staged++] = l->due_tsc;
+		next_due(l);
+	}
+}
+
+/* The operations from the next one on that are due by then. The next one is. */
+static uint64_t
+count_due(const struct load_lane *l, uint64_t now)
+{
+	/* In parts of a cycle, `rate` of which are one. */
+	const uint128_t since = (uint128_t)(now - l->due_tsc) * l->rate - l->due_part;
+	const uint128_t step = (uint128_t)l->step_tsc * l->rate + l->step_part;
+
+	return since / step + 1;
+}
+
+/* Nothing is handed over any more but what is staged. */
+static void
+end(struct load_lane *l, uint64_t now)
+{
+	if (l->rate != 0 && is_due(l, now))
+		l->unsent = RTE_MIN(count_due(l, now), l->total - l->put - l->staged);
+	l->total = l->put + l->staged;
+}
+
+/* Chooses what is handed over next, unless something is left. */
+static void
+choose(struct load_lane *l, uint64_t now)
+{
+	const bool stop = atomic_load_explicit(&l->shared->stop, memory_order_relaxed);
+	const bool over = now >= l->stop_tsc || stop;
+
+	if (l->staged != 0 || l->put == l->total)
+		return;
+	now = RTE_MIN(now, l->stop_tsc);
+	if (l->rate != 0)
+		stage_due(l, now);
+	else if (!over)
+		stage(l, now);
+	if (over)
+		end(l, now);
+}
+
 static uint32_t
 give(struct load_lane *l, uint64_t now)
 {
 	uint32_t n;
 
-	if (l->staged == 0 && l->put != l->total) {
-		if (now >= l->stop_tsc ||
-			atomic_load_explicit(&l->shared->stop, memory_order_relaxed))
-			end(l);
-		else
-			stage(l, now);
-	}
+	choose(l, now);
 	if (l->staged == 0)
 		return 0;
 	n = lane_submit(l, l->put_at, l->staged);

@@ -204,6 +204,22 @@ load_mix_parse(const char *name, const char *text, struct load_mix *mix)
 }
 
 void
+load_mix_print(const struct load_mix *mix, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < LOAD_OPS && len < size; i++) {
+		if (mix->weight[i] == 0)
+			continue;
+		len += snprintf(text + len, size - len, "%s%s", len > 0 ? "," : "",
+			load_ops[i].name);
+		if (mix->weight[i] != 1 && len < size)
+			len += snprintf(text + len, size - len, "=%u", mix->weight[i]);
+	}
+}
+
+void
 load_ops_print(FILE *f)
 {
 	for (int i = 0; i < LOAD_OPS; i++)

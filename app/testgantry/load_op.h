@@ -7,6 +7,7 @@
 #define TESTGANTRY_LOAD_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -58,6 +59,9 @@ struct load_mix {
  * @param mix written on success only.
  */
 int load_mix_parse(const char *name, const char *text, struct load_mix *mix);
+
+/** Writes a mix as text that load_mix_parse() reads. size: of text; what does not fit is left out. */
+void load_mix_print(const struct load_mix *mix, char *text, size_t size);
 
 /** Prints the operations, one a line. */
 void load_ops_print(FILE *f);

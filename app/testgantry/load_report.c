@@ -23,26 +23,9 @@ static const char *const axis_names[LOAD_AXES] = {
 	[AXIS_LAYOUTS] = "layouts",
 	[AXIS_DEPTH] = "depth",
 	[AXIS_BURST] = "burst",
+	[AXIS_RATE] = "rate",
 	[AXIS_SIZE] = "size",
 };
-
-static const double percents[] = {50, 99, 99.9};
-
-/* The operations of the mix have use for it. */
-static bool
-is_used(const struct options *o, enum load_axis axis)
-{
-	switch (axis) {
-	case AXIS_PEERS:
-		return load_mix_has(&o->load.mix, load_op_has_peer);
-	case AXIS_SGE:
-		return load_mix_has(&o->load.mix, load_op_has_pieces);
-	case AXIS_LAYOUTS:
-		return load_mix_has(&o->load.mix, load_op_has_layout);
-	default:
-		return true;
-	}
-}
 
 /* It has several values, which are a column of the table. */
 static bool
@@ -62,7 +45,7 @@ print_fixed(const struct options *o)
 	if (p.value[AXIS_CORES] == 0)
 		p.value[AXIS_CORES] = rte_lcore_count() - 1;
 	for (int i = 0; i < LOAD_AXES; i++) {
-		if (is_swept(o, i) || !is_used(o, i))
+		if (is_swept(o, i) || !load_uses(o, i))
 			continue;
 		printf("%s%s %" PRIu64, separator, axis_names[i], p.value[i]);
 		separator = ", ";
@@ -77,16 +60,19 @@ load_report_begin(const struct options *o, const struct gantry *engine)
 	char head[16];
 
 	gantry_info_get(engine, &info);
-	printf("device %s: %s; latencies, in us, end when the completion is taken\n", info.device,
+	printf("device %s: %s\nlatencies, in us, begin when an operation is %s, and end when its "
+	       "completion is taken\n",
+		info.device,
 		o->load.via == LOAD_VIA_RING ? "the main lcore enqueues to worker lcores"
-					     : "each worker lcore submits to its own queue");
+					     : "each worker lcore submits to its own queue",
+		o->load.rate != 0 ? "due" : "handed over");
 	print_fixed(o);
 	for (int i = 0; i < LOAD_AXES; i++)
 		if (is_swept(o, i))
 			printf("%7s ", axis_names[i]);
 	printf("%-9s %12s %9s %8s", "op", "ops", "Mops/s", "GB/s");
-	for (size_t i = 0; i < RTE_DIM(percents); i++) {
-		snprintf(head, sizeof(head), "%g%%", percents[i]);
+	for (uint32_t i = 0; i < o->load.percents.n; i++) {
+		snprintf(head, sizeof(head), "%g%%", o->load.percents.value[i]);
 		printf(" %9s", head);
 	}
 	printf(" %9s\n", "longest");
@@ -120,9 +106,32 @@ print_row(const struct load_result *r, const char *name, const struct load_hist 
 		if (is_swept(r->opt, i))
 			printf("%7" PRIu64 " ", r->point.value[i]);
 	printf("%-9s %12" PRIu64 " %9.4f %8.3f", name, h->n, h->n / s / 1e6, bytes / s / 1e9);
-	for (size_t i = 0; i < RTE_DIM(percents); i++)
-		printf(" %9.1f", to_us(load_hist_percentile(h, percents[i])));
+	for (uint32_t i = 0; i < r->opt->load.percents.n; i++)
+		printf(" %9.1f", to_us(load_hist_percentile(h, r->opt->load.percents.value[i])));
 	printf(" %9.1f\n", to_us(h->max));
+}
+
+void
+load_result_sum(const struct load_result *r, struct load_hist *all)
+{
+	for (int i = 0; i < LOAD_OPS; i++)
+		load_hist_merge(all, &r->hist[i]);
+}
+
+static uint64_t
+bytes_of(const struct load_result *r, int op)
+{
+	return r->hist[op].n * load_op_len(&load_ops[op], r->point.value[AXIS_SIZE]);
+}
+
+uint64_t
+load_result_bytes(const struct load_result *r)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < LOAD_OPS; i++)
+		bytes += bytes_of(r, i);
+	return bytes;
 }
 
 void
@@ -130,21 +139,21 @@ load_report_point(const struct load_result *r)
 {
 	const struct load_mix *mix = &r->opt->load.mix;
 	struct load_hist *all = calloc(1, sizeof(*all));
-	uint64_t bytes, sum = 0;
 	int n = 0;
 
 	for (int i = 0; i < LOAD_OPS; i++) {
 		if (mix->weight[i] == 0)
 			continue;
-		bytes = r->hist[i].n * load_op_len(&load_ops[i], r->point.value[AXIS_SIZE]);
-		print_row(r, load_ops[i].name, &r->hist[i], bytes);
-		if (all != NULL)
-			load_hist_merge(all, &r->hist[i]);
-		sum += bytes;
+		print_row(r, load_ops[i].name, &r->hist[i], bytes_of(r, i));
 		n++;
 	}
-	if (n > 1 && all != NULL)
-		print_row(r, "all", all, sum);
+	if (n > 1 && all != NULL) {
+		load_result_sum(r, all);
+		print_row(r, "all", all, load_result_bytes(r));
+	}
+	if (r->unsent != 0)
+		printf("%" PRIu64 " more were due, and not handed over when the time was over\n",
+			r->unsent);
 	free(all);
 	fflush(stdout);
 }

@@ -17,8 +17,16 @@ struct load_result {
 	double seconds;
 	struct load_hist *hist; /**< [LOAD_OPS]: in cycles of the time stamp counter */
 	uint64_t doorbells, wqes, cqes;
+	uint64_t unsent;   /**< operations that were due, and not handed over in time */
 	uint64_t verified; /**< operations */
+	bool complete;     /**< no signal and no failure has ended it before its time */
 };
+
+/** The latencies of all operations; `all` is zeros. */
+void load_result_sum(const struct load_result *r, struct load_hist *all);
+
+/** Bytes that all operations have moved. */
+uint64_t load_result_bytes(const struct load_result *r);
 
 /** Says what is measured, and prints the head of the table. */
 void load_report_begin(const struct options *o, const struct gantry *engine);

@@ -25,6 +25,7 @@
 #define PEERS_MAX   2000 /* a queue has as many again, from the lcore before it */
 #define REGIONS_MAX 1000000
 #define LAYOUTS_MAX 65536
+#define RATE_MAX    1000000000
 #define OPS_MAX     1000000000000
 
 static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
@@ -57,6 +58,7 @@ enum form {
 	FORM_CHOICE,
 	FORM_SIZE, /* a choice that is kept as the number that it is */
 	FORM_MIX,  /* of operations */
+	FORM_PERCENTS,
 };
 
 /* What uses it: bits. */
@@ -130,6 +132,11 @@ static const struct setting {
 		LIST(AXIS_SGE)},
 	{"layouts", FORM_NUMBER, FIELD(load.layouts), USE_LOAD, "places that a layout lies in", 1,
 		LAYOUTS_MAX, LIST(AXIS_LAYOUTS)},
+	{"rate", FORM_NUMBER, FIELD(load.rate), USE_LOAD,
+		"operations a second, 0 for as many as fit", 0, RATE_MAX, LIST(AXIS_RATE)},
+	{"percentiles", FORM_PERCENTS, FIELD(load.percents), USE_LOAD},
+	{"csv", FORM_TEXT, FIELD(load.csv), USE_LOAD, "a file to write"},
+	{"json", FORM_TEXT, FIELD(load.json), USE_LOAD, "a file to write"},
 	{"total-ops", FORM_NUMBER, FIELD(load.total_ops), USE_LOAD, "operations", 1, OPS_MAX},
 	{"duration", FORM_NUMBER, FIELD(load.duration), USE_LOAD, "seconds", 1, 86400},
 	{"verify", FORM_CHOICE, FIELD(load.verify), USE_LOAD, .choices = switch_names},
@@ -310,6 +317,8 @@ set(const struct setting *s, const char *value, struct options *o)
 	case FORM_MIX:
 		o->load_help = strcmp(value, "help") == 0;
 		return o->load_help ? 0 : load_mix_parse(s->name, value, field);
+	case FORM_PERCENTS:
+		return load_percents_parse(s->name, value, field);
 	default:
 		return s->list != 0 ? set_list(s, value, o) : set_number(s, value, field);
 	}
@@ -360,6 +369,7 @@ options_default(struct options *o)
 			.regions = 1,
 			.sge = 4,
 			.layouts = 1,
+			.percents = {3, {50, 99, 99.9}},
 			.verify = true},
 	};
 }
@@ -650,14 +660,20 @@ options_load_help(FILE *f)
 		"                       signatures: crc (default), csum (both T10-DIF), crc32, crc32c, crc64\n"
 		"  --duration SEC       how long, default 2; --total-ops N: how many, of all workers together.\n"
 		"                       With both, whichever is reached first\n"
+		"  --rate N             an open loop: N operations a second, of all workers together, are due at even\n"
+		"                       times, and latencies begin there, however late an operation is handed\n"
+		"                       over. Default: a closed loop; when one is done, the next one is handed over\n"
+		"  --percentiles P,...  of latencies, default 50,99,99.9\n"
 		"  --via WAY            ring (default): the main lcore enqueues to the workers; inline: each\n"
 		"                       worker lcore submits to its queue itself\n"
+		"  --csv FILE, --json FILE  the same figures and more for other programs; usertools/plot.py draws\n"
+		"                       the CSV of a sweep\n"
 		"  --verify off|on      on (default): at last each operation is carried out once more in each\n"
 		"                       place of the memory, and every byte is compared\n"
 		"  --ring-size, --idle, --copy-path, --policy, --device: testgantry -h explains\n"
 		"\n"
-		"Of size, depth, burst, nb-cores, peers, regions, sge and layouts a list may be given, as 64,1K,64K,\n"
-		"or a range that doubles, as 64-64K: each combination is measured.\n"
+		"Of size, rate, depth, burst, nb-cores, peers, regions, sge and layouts a list may be given, as\n"
+		"64,1K,64K, or a range that doubles, as 64-64K: each combination is measured.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --load copy --size 64-64K\n"

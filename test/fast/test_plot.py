@@ -6,6 +6,7 @@ usage: test_plot.py PLOT DOC [unittest's arguments]
 """
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import unittest
 TIMEOUT = 120  # seconds for one run
 THROUGHPUT = "axis,x,series,length,ns,ns_least,to_memcpy\n"
 PIPELINING = "round_trip_ns,op,qps,bad_percent,depth,mode,response_median_us,per_second\n"
+LOAD = "device,load,via,lcores,peers,regions,sge,layouts,depth,burst,rate_per_s,size_bytes,ops_per_s,bytes_per_s,p50_us,p99.9_us,max_us\n"
 plot, doc = "", ""
 
 
@@ -72,6 +74,17 @@ class Refused(Case):
         path = self.csv(PIPELINING + "2000,write,1,0,1,slowly,2.4,5\n")
         self.check_refused([path, self.dir], f"{path}, line 2: mode is 'slowly', which is none of pipelined, waiting")
 
+    def test_a_load_that_cannot_be_drawn(self):
+        good = '"mlx5_0","copy=3,write","ring",1,1,1,0,0,32,8,0,64,1e6,64e6,1.5,20,30\n'
+        for text, said in ((LOAD + good, " has one point, which is no line: give testgantry --load a list"), (LOAD, " has a line of names, and no values"),
+            (LOAD.replace("depth,", ""), ", line 1: there is no column depth: "),
+            (LOAD + good + good.replace("1e6", "0"), ", line 3: ops_per_s is 0, which cannot be drawn: it must be above 0"),
+            (LOAD + good + good.replace("20", "soon"), ", line 3: p99.9_us is 'soon', which is not a number"),
+            (LOAD + good + good.replace("ring", "mail"), ", line 3: via is 'mail', which is none of ring, inline")):
+            with self.subTest(text=text):
+                path = self.csv(text)
+                self.check_refused([path, self.dir], path + said)
+
     def test_a_folder_that_is_not_there(self):
         path = self.csv(THROUGHPUT + "depth,1,gantry,64,2.5,2,0.5\n")
         self.check_refused([path, path], f"{path} is no folder: make it first")
@@ -84,6 +97,36 @@ class Refused(Case):
 
 
 class Drawn(Case):
+    def test_loads(self):
+        """A sweep of one axis, of two, and of rates; what the titles, the axes and the lines are called."""
+        row = '"mlx5_0","copy=3,write","{}",1,2,1,0,0,{},8,{},{},{},64e6,1.5,20,30\n'
+        for name, rows, said, not_said in (
+            ("sizes", [row.format("ring", 32, 0, size, 1e6) for size in (64, 128, 256, 512, 1024)],
+                ["copy=3,write on mlx5_0, via ring", "depth 32, burst 8, lcores 1, peers 2, regions 1", "bytes of each operation", "64", "1K", "99.9 %",
+                    "million operations a second", "GB/s", "latency, us", "longest"], ["pieces", "a second,"]),
+            ("depths", [row.format(via, depth, 0, 64, 1e6 + depth) for depth in (1, 2, 4) for via in ("ring", "inline")],
+                ["copy=3,write on mlx5_0", "64 bytes, burst 8", "operations in flight, at most", "ring", "inline", "99.9 % of latencies, us, at most"], []),
+            ("rates", [row.format("ring", 32, rate, 64, max(rate, 1) / 2) for rate in (0, 1000, 10000, 1000000)],
+                ["operations a second that are due", "what is due", "what was done", "1k", "1M"], [])):
+            with self.subTest(name=name):
+                path = os.path.join(self.dir, name + ".csv")
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(LOAD + "".join(rows))
+                done = self.run_plot(path, self.dir)
+                if "matplotlib is needed" in done.stderr:
+                    self.assertIn("install Debian's python3-matplotlib", done.stderr)
+                    continue
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                text = ""
+                for part in "throughput", "latency":
+                    with open(os.path.join(self.dir, f"{name}-{part}.svg"), encoding="utf-8") as file:
+                        text += file.read()
+                texts = set(re.findall(r"(?s)<text [^>]*>(.*?)</text>", text)) | set(re.findall(r"(?s)<tspan [^>]*>(.*?)</tspan>", text))
+                for words in said:
+                    self.assertTrue(any(words in one for one in texts), (words, texts))
+                for words in not_said:
+                    self.assertFalse(any(words in one for one in texts), (words, texts))
+
     def test_the_csvs_of_the_pages(self):
         paths = glob.glob(os.path.join(doc, "*", "*.csv"))
         self.assertEqual(len(paths), 3)
