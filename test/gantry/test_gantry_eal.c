@@ -222,7 +222,7 @@ what_grows_together_is_one_region(void)
 	struct gantry_queue *q = env_queue(g, 8);
 	uint8_t *area = env_map(N_PAGES * PAGE);
 	struct gantry_mem *mem = register_eal(), *part;
-	uint64_t version;
+	uint64_t version, mem_len = g->mem_len;
 
 	tell(RTE_MEM_EVENT_ALLOC, area, 1, 2);
 	CHECK_EQ(copy_pages(q, area, 1, 2), GANTRY_OK);
@@ -243,6 +243,8 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(g->regions.version, version + 1);
 	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
 	CHECK_EQ(count_pieces(mem, area), 1);
+	/* As telemetry tells it. */
+	CHECK_EQ(g->mem_len, mem_len + 6 * PAGE);
 	/* What another registration has is left to it. */
 	CHECK_EQ(gantry_mem_register(g, area + 7 * PAGE, PAGE, 0, &part), 0);
 	tell(RTE_MEM_EVENT_ALLOC, area, 6, 3);

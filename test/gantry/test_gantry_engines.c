@@ -203,6 +203,35 @@ contexts_that_do_not_fit_are_refused(void)
 }
 
 /* Compared with what ibv_query_device(3) says, and with what a QP of libmlx5 gets. */
+/* What is out of range is -EINVAL. The greatest values are not, though there may be no memory for them here. */
+static void
+check_greatest(struct gantry *g)
+{
+	struct gantry_queue_conf conf = {.depth = 2, .layout_keys = 256, .replays = 100};
+	struct gantry_worker_conf worker_conf[] = {{.ring_size = 1048576},
+		{.recv_ring_size = 1048576}};
+	struct gantry_info info;
+	struct gantry_queue *q;
+	struct gantry_worker *w;
+	uint32_t i;
+	int ret;
+
+	gantry_info_get(g, &info);
+	if (info.sig_kinds != 0)
+		conf.transactions = GANTRY_MAX_TXNS;
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	env_queue_done(q);
+	for (i = 0; i < 2; i++) {
+		ret = gantry_worker_create(g, 1, &worker_conf[i], &w);
+		CHECK(ret == 0 || ret == -ENOMEM, "%d", ret);
+		if (ret == 0)
+			CHECK_EQ(gantry_worker_destroy(w), 0);
+		worker_conf[i].ring_size *= 2;
+		worker_conf[i].recv_ring_size *= 2;
+		CHECK_EQ(gantry_worker_create(g, 1, &worker_conf[i], &w), -EINVAL);
+	}
+}
+
 static void
 limits_are_told(void)
 {
@@ -253,6 +282,7 @@ limits_are_told(void)
 	env_queue_done(q);
 	conf.depth *= 2;
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
+	check_greatest(g);
 	conf = (struct gantry_queue_conf){.depth = 16, .socket = 1 + rte_socket_id_by_idx(0)};
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	gantry_queue_info_get(q, &queue);

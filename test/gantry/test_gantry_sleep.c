@@ -502,6 +502,73 @@ repair_beside_others(unsigned int first, unsigned int conn)
 	gantry_sleep_ms = GANTRY_SLEEP_FOR_EVER;
 }
 
+/*
+ * Two workers share an lcore, and wait for two peers each. The peers post their receives one after the other, and each
+ * one's completion wakes the lcore.
+ */
+static void
+wait_for_each(enum gantry_idle idle)
+{
+	enum {
+		N = 4
+	};
+	struct gantry_worker *w[2] = {worker_on(1, idle), worker_on(1, idle)};
+	const struct gantry_peer_conf receives = {.recv_depth = 1};
+	struct gantry_desc send = {.op = GANTRY_OP_SEND};
+	const struct gantry_recv recv = {.cookie = 1};
+	struct gantry_queue *far = env_queue(g, 16);
+	uint64_t end = env_patience();
+	struct gantry_addr addr, far_addr;
+	struct gantry_recv_comp recv_comp;
+	uint16_t peer[N], back[N];
+	struct gantry_comp comp;
+	unsigned int first, i, k;
+
+	for (i = 0; i < N; i++) {
+		struct gantry_queue *q = gantry_worker_queue(w[i / 2]);
+
+		CHECK_EQ(gantry_peer_open(q, NULL, &peer[i], &addr), 0);
+		CHECK_EQ(gantry_peer_open(far, &receives, &back[i], &far_addr), 0);
+		CHECK_EQ(gantry_peer_connect(q, peer[i], &far_addr), 0);
+		CHECK_EQ(gantry_peer_connect(far, back[i], &addr), 0);
+	}
+	CHECK_EQ(gantry_start(g), 0);
+	for (first = 0; first < N; first++) {
+		for (i = 0; i < N; i++) {
+			send.peer = peer[i];
+			CHECK_EQ(gantry_enqueue_burst(w[i / 2], &send, 1), 1);
+		}
+		for (i = first; i < first + N; i++) {
+			const struct gantry_queue *q = gantry_worker_queue(w[i % N / 2]);
+			uint64_t cqes = env_stats(q).cqes;
+
+			/* Meanwhile it rests, or polls. */
+			usleep(3000);
+			CHECK_EQ(gantry_recv_post(far, back[i % N], &recv, 1), 1);
+			while (gantry_recv_poll(far, &recv_comp, 1) == 0)
+				CHECK(rte_get_timer_cycles() < end);
+			while (env_stats(q).cqes == cqes)
+				CHECK(rte_get_timer_cycles() < end);
+		}
+		for (k = 0; k < N; k++) {
+			while (env_dequeue(w[k / 2], &comp, 1) == 0)
+				CHECK(rte_get_timer_cycles() < end);
+			CHECK_EQ(comp.status, GANTRY_OK);
+		}
+	}
+	CHECK_EQ(gantry_stop(g), 0);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(gantry_worker_destroy(w[i]), 0);
+	env_queue_done(far);
+}
+
+static void
+every_connection_of_every_worker_wakes_the_lcore(void)
+{
+	wait_for_each(GANTRY_IDLE_SLEEP);
+	wait_for_each(GANTRY_IDLE_MONITOR);
+}
+
 static void
 one_repair_keeps_the_lcore_of_several_workers_awake(void)
 {
@@ -872,6 +939,8 @@ static const struct check_case cases[] = {
 		a_sleeping_lcore_hears_of_starts_stops_and_peers},
 	{"one worker that spins keeps the lcore awake",
 		one_worker_that_spins_keeps_the_lcore_awake},
+	{"every connection of every worker wakes the lcore",
+		every_connection_of_every_worker_wakes_the_lcore},
 	{"one repair keeps the lcore of several workers awake",
 		one_repair_keeps_the_lcore_of_several_workers_awake},
 	{"a repair of the DC initiator keeps the lcore awake",

@@ -323,10 +323,13 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
 	const struct gantry_desc copy = env_copy(src, dst, 64);
+	const struct gantry_desc fill = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)dst, .len = 64};
 	struct gantry_latency l;
+	struct gantry_comp comp;
 
 	CHECK_EQ(gantry_latency_set(q, false), 0);
 	CHECK_EQ(gantry_latency_set(q, true), 0);
+	do_slowly(q, &fill, 0);
 	do_slowly(q, &copy, 0);
 	CHECK_EQ(q->view.expect, 0);
 	CHECK_EQ(gantry_latency_set(q, false), 0);
@@ -336,6 +339,8 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 	CHECK(q->view.fenced || q->view.expect != 0);
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
 	CHECK_EQ(l.count, 0);
+	gantry_latency_get(q, GANTRY_OP_FILL, &l);
+	CHECK_EQ(l.count, 1);
 	/* On again: all begins anew, and what was submitted before does not count. */
 	CHECK_EQ(gantry_latency_set(q, true), 0);
 	do_slowly(q, &copy, 0);
@@ -343,10 +348,16 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 	gantry_poll(q, NULL, 0);
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
 	CHECK_EQ(l.count, 2);
+	CHECK_EQ(gantry_submit(q, &copy, 1), 1);
 	CHECK_EQ(gantry_latency_set(q, true), 0);
+	env_collect(q, &comp, 1);
 	gantry_poll(q, NULL, 0);
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
 	CHECK_EQ(l.count, 0);
+	CHECK_EQ(l.max_ns, 0);
+	gantry_latency_get(q, GANTRY_OP_FILL, &l);
+	CHECK_EQ(l.count, 0);
+	CHECK_EQ(l.max_ns, 0);
 	env_queue_done(q);
 }
 

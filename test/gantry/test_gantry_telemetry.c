@@ -149,6 +149,10 @@ every_engine_is_told_until_it_is_destroyed(void)
 	CHECK_EQ(count_of(answer, "\"device\":"), 1);
 	CHECK(has_key(answer, first));
 	CHECK(has(tel_ask("/gantry/queues,%u", second), "there is no such engine"));
+	/* No number is given twice. */
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	CHECK(number_of_engine(other) > second);
+	CHECK_EQ(gantry_destroy(other), 0);
 }
 
 static void
@@ -183,6 +187,9 @@ a_queue_and_its_counters_are_told(void)
 	CHECK_EQ(value_of(answer, "mmo") + value_of(answer, "rdma"), 5);
 	env_queue_done(q);
 	CHECK(has(tel_ask("/gantry/counters,%u", number), "there is no such queue"));
+	q = env_queue(g, 64);
+	CHECK(number_of(q) > number);
+	env_queue_done(q);
 }
 
 static void
@@ -850,6 +857,33 @@ many_peers_are_told_in_parts(void)
 	CHECK_EQ(gantry_queue_destroy(q), 0);
 }
 
+static void
+many_queues_are_told_in_parts(void)
+{
+	enum {
+		N = 514
+	};
+	const uint32_t engine = number_of_engine(g);
+	struct gantry_queue *q[N];
+	char text[64], last[32];
+	const char *answer;
+	unsigned int i;
+
+	for (i = 0; i < N; i++)
+		q[i] = env_queue(g, 2);
+	answer = tel_ask("/gantry/queues,%u", engine);
+	snprintf(last, sizeof(last), ",%u]", number_of(q[511]));
+	CHECK(has(answer, last));
+	CHECK_EQ(value_of(answer, "next"), number_of(q[512]));
+	snprintf(text, sizeof(text), "/gantry/queues,%u,%u", engine, number_of(q[512]));
+	answer = tel_ask(text, 0);
+	snprintf(text, sizeof(text), "\"queues\":[%u,%u]", number_of(q[512]), number_of(q[513]));
+	CHECK(has(answer, text));
+	CHECK_EQ(count_of(answer, "\"next\":"), 0);
+	for (i = 0; i < N; i++)
+		env_queue_done(q[i]);
+}
+
 /* ------------------------------------------------------------------ workers */
 
 static void
@@ -1043,6 +1077,7 @@ static const struct check_case cases[] = {
 	{"each right of a region is told", each_right_of_a_region_is_told},
 	{"each field of a peer is told", each_field_of_a_peer_is_told},
 	{"many peers are told in parts", many_peers_are_told_in_parts},
+	{"many queues are told in parts", many_queues_are_told_in_parts},
 	{"a worker and the load of its lcore are told",
 		a_worker_and_the_load_of_its_lcore_are_told},
 	{"latencies are switched on, read, and switched off",

@@ -235,7 +235,13 @@ signatures_are_generated_and_stripped_here(void)
 		.data = &data,
 		.part = part,
 		.wire = tags};
+	uint8_t random_bytes[GANTRY_TXN_MAX_PARTS * 512];
+	struct gantry_txn_part parts[GANTRY_TXN_MAX_PARTS];
+	const struct gantry_sge many = {(uintptr_t)here, sizeof(random_bytes)};
+	struct gantry_desc d;
+	uint32_t i;
 
+	env_fill(random_bytes, sizeof(random_bytes), 16);
 	memcpy(here, plain, PLAIN);
 	memset(there, ENV_UNTOUCHED, AREA_LEN);
 	/* The third part lies over the first one: it is written last. */
@@ -256,6 +262,21 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.on_wire, true);
 	CHECK_EQ(t.error.block, 3);
+	/* As many parts as there may be, the last of which is wrong. */
+	ref_lay(&ref, random_bytes, GANTRY_TXN_MAX_PARTS, there);
+	for (i = 0; i < GANTRY_TXN_MAX_PARTS; i++)
+		parts[i] = (struct gantry_txn_part){(uintptr_t)there + i * UNIT, UNIT};
+	t.data = &many;
+	t.part = parts;
+	t.n_parts = GANTRY_TXN_MAX_PARTS;
+	d = txn_desc(&t, GANTRY_PEER_OWN);
+	d.len = sizeof(random_bytes);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	CHECK(memcmp(here, random_bytes, sizeof(random_bytes)) == 0);
+	there[DIF * 2 - 1] ^= 1;
+	CHECK_EQ(env_do_one(q, d), GANTRY_SIG_ERROR);
+	CHECK_EQ(t.error.part, GANTRY_SIG_REF_TAG);
+	CHECK_EQ(t.error.block, GANTRY_TXN_MAX_PARTS - 1);
 	env_queue_done(q);
 }
 
@@ -1176,6 +1197,18 @@ a_refused_stop_is_tried_again(void)
 			drain_responses(&p, &b, 8, 0x14);
 			pair_close(&p);
 		}
+	/* How often one step was refused says nothing of the next step, nor of the next stop. */
+	pair_open(&p, GANTRY_TXN_PIPELINED, 4);
+	for (i = 0; i < 2; i++) {
+		burst_make(&b, 8, 0x10);
+		pair_receive(&p, REPLIES, 8);
+		arm("refuse call=devx_query errno=4 times=5");
+		arm("refuse call=modify_qp errno=4 times=5");
+		collect_any(&p, &b, 8, 0x10, 0);
+		CHECK_EQ(softhca_faults_left(), 0);
+		drain_responses(&p, &b, 8, 0x10);
+	}
+	pair_close(&p);
 }
 
 /*
