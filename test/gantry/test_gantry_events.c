@@ -24,6 +24,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_queue.h"
+#include "gantry_recover.h"
 #include "gantry_watch.h"
 
 #include "gantry_arena.h"
@@ -617,6 +618,67 @@ what_a_peer_has_sent_arrives_although_the_device_is_lost(void)
 	arm("device_fatal op=1");
 	CHECK_EQ(env_do_one(e.q, arena_copy(N)), GANTRY_DEVICE_LOST);
 	check_half(e.q, pa, N, GANTRY_DEVICE_LOST);
+	lost_engine_destroy(&e);
+}
+
+/* The queue whose device is lost while a peer is connected. */
+static struct gantry_queue *lost_in_connect;
+
+int __real_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
+int __wrap_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
+int
+__wrap_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
+{
+	struct gantry_queue *q = lost_in_connect;
+
+	lost_in_connect = NULL;
+	if (q != NULL)
+		gantry_recover_lose(q);
+	return __real_hwq_qp_connect(qp, remote);
+}
+
+/* Those of a peer that is not connected yet end too, and it takes no more of them. */
+static void
+receives_of_every_peer_end_when_the_device_is_lost(void)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 4};
+	const struct gantry_recv recv[2] = {{.cookie = 0}, {.cookie = 1}};
+	struct gantry_recv_comp comp;
+	uint64_t end = env_patience();
+	struct gantry_addr a;
+	struct lost_engine e;
+	uint16_t peer;
+	uint32_t i;
+
+	lost_engine_create(&e, 0);
+	CHECK_EQ(gantry_peer_open(e.q, &conf, &peer, &a), 0);
+	CHECK_EQ(gantry_recv_post(e.q, peer, recv, 2), 2);
+	arm("device_fatal op=1");
+	CHECK_EQ(env_do_one(e.q, arena_copy(1)), GANTRY_DEVICE_LOST);
+	for (i = 0; i < 2; i++) {
+		while (gantry_recv_poll(e.q, &comp, 1) == 0) {
+			env_pump();
+			CHECK(rte_get_timer_cycles() < end);
+		}
+		CHECK_EQ(comp.cookie, i);
+		CHECK_EQ(comp.status, GANTRY_DEVICE_LOST);
+	}
+	CHECK_EQ(gantry_peer_connect(e.q, peer, &a), -EIO);
+	CHECK_EQ(gantry_recv_post(e.q, peer, recv, 1), 1);
+	CHECK_EQ(gantry_recv_poll(e.q, &comp, 1), 1);
+	CHECK_EQ(comp.status, GANTRY_BAD_PEER);
+	lost_engine_destroy(&e);
+
+	lost_engine_create(&e, 0);
+	CHECK_EQ(gantry_peer_open(e.q, &conf, &peer, &a), 0);
+	lost_in_connect = e.q;
+	CHECK_EQ(gantry_peer_connect(e.q, peer, &a), -EIO);
+	CHECK_EQ(gantry_recv_post(e.q, peer, recv, 1), 1);
+	CHECK_EQ(gantry_recv_poll(e.q, &comp, 1), 1);
+	CHECK_EQ(comp.status, GANTRY_BAD_PEER);
+	arm("device_fatal");
+	while (!e.g->device_lost)
+		env_pump();
 	lost_engine_destroy(&e);
 }
 
@@ -1271,6 +1333,8 @@ static const struct check_case cases[] = {
 		everything_comes_back_when_the_device_is_lost},
 	{"what a peer has sent arrives, although the device is lost",
 		what_a_peer_has_sent_arrives_although_the_device_is_lost},
+	{"receives of every peer end when the device is lost",
+		receives_of_every_peer_end_when_the_device_is_lost},
 	{"what waits for a repair comes back when the device is lost",
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",

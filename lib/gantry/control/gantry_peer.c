@@ -54,13 +54,16 @@ step_enter(void *arg)
 	return 0;
 }
 
+/* 0, -EISCONN it is or was connected; -EIO the device is lost. */
 static int
 step_check_open(void *arg)
 {
 	const struct step *step = arg;
 	uint32_t conn = gantry_queue_peer_conn(step->q, step->peer);
 
-	return step->q->conn[conn].state == GANTRY_CONN_OPEN ? 0 : -EISCONN;
+	if (step->q->conn[conn].state == GANTRY_CONN_OPEN)
+		return 0;
+	return step->q->device_lost ? -EIO : -EISCONN;
 }
 
 static int
@@ -69,7 +72,10 @@ step_ready(void *arg)
 	const struct step *step = arg;
 
 	struct gantry_conn *c = &step->q->conn[gantry_queue_peer_conn(step->q, step->peer)];
+	int ret = step_check_open(arg);
 
+	if (ret != 0)
+		return ret;
 	gantry_shown_set(&c->state, c->txns != NULL ? GANTRY_CONN_TXN : GANTRY_CONN_READY);
 	return 0;
 }

@@ -452,7 +452,7 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 	drained(q, c);
 }
 
-/* The device is lost, and the connection with it, if it could be used. */
+/* The device is lost, and the connection with it. */
 static void
 conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -463,12 +463,15 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 		begin_draining(q, c);
 		fail_from(q, c, c->done, &of_lost_device, NULL);
 		break;
-	case GANTRY_CONN_DRAINING:
-		break;
 	case GANTRY_CONN_BROKEN:
 		q->outstanding--;
 		break;
+	case GANTRY_CONN_DRAINING:
+		break;
+	case GANTRY_CONN_OPEN:
+	case GANTRY_CONN_DOWN:
 	case GANTRY_CONN_TARGET:
+		/* There may be receives. */
 		break;
 	default:
 		return;
