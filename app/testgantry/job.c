@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "terminal.h"
+
 atomic_int stop_signal, n_signals;
 
 /* ------------------------------------------------------------------ signals */
@@ -140,8 +142,10 @@ static void
 remove_unfinished(struct app *app)
 {
 	flow_stop_files(app->flow);
-	if (n_signals >= 2)
+	if (n_signals >= 2) {
+		terminal_end();
 		_exit(128 + stop_signal);
+	}
 	if (stop_signal != 0)
 		job_say_stopping();
 }

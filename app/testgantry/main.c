@@ -26,6 +26,7 @@
 #include "measure.h"
 #include "output.h"
 #include "sig_flow.h"
+#include "terminal.h"
 
 #define HUGE_PAGES_DIR "/sys/kernel/mm/hugepages"
 
@@ -284,8 +285,10 @@ on_signal(int number)
 
 	atomic_compare_exchange_strong(&stop_signal, &none, number);
 	n = atomic_fetch_add(&n_signals, 1) + 1;
-	if (n >= 3 || (n == 2 && !outputs_unfinished))
+	if (n >= 3 || (n == 2 && !outputs_unfinished)) {
+		terminal_end();
 		_exit(128 + number);
+	}
 }
 
 /*

@@ -374,12 +374,45 @@ options_default(struct options *o)
 	};
 }
 
-int
-options_set(struct options *o, const char *name, const char *value)
+/* Of the prompt; NULL: there is none. */
+static const struct setting *
+find_setting(const char *name)
 {
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		if (strcmp(name, settings[i].name) == 0)
-			return set(&settings[i], value, o) == 0 ? refuse_list(&settings[i], o) : -1;
+			return &settings[i];
+	return NULL;
+}
+
+const char *
+options_setting(size_t i)
+{
+	return i < N_FOR_PROMPT ? settings[i].name : NULL;
+}
+
+const char *const *
+options_choices(const char *name)
+{
+	const struct setting *s = find_setting(name);
+
+	return s != NULL ? s->choices : NULL;
+}
+
+bool
+options_is_path(const char *name)
+{
+	const struct setting *s = find_setting(name);
+
+	return s != NULL && s->size == PATH_MAX;
+}
+
+int
+options_set(struct options *o, const char *name, const char *value)
+{
+	const struct setting *s = find_setting(name);
+
+	if (s != NULL)
+		return set(s, value, o) == 0 ? refuse_list(s, o) : -1;
 	error_begin("there is no setting %s: give one of", quote_value(name));
 	for (size_t i = 0; i < N_FOR_PROMPT; i++)
 		fprintf(stderr, "%s %s", i == 0 ? "" : ",", settings[i].name);

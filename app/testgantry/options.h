@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -69,6 +70,15 @@ int options_parse(struct options *o, int argc, char **argv);
  * @return 0, or -1 with the error printed.
  */
 int options_set(struct options *o, const char *name, const char *value);
+
+/** The settings that the prompt has: the name of number i; NULL behind the last one. */
+const char *options_setting(size_t i);
+
+/** The values of such a setting, NULL behind them; NULL: any, or there is no such setting. */
+const char *const *options_choices(const char *name);
+
+/** True if its value is a path. */
+bool options_is_path(const char *name);
 
 /** True if arg is an option of testgantry, not of EAL, such as "--out" or "--out=DIR". */
 bool options_is_ours(const char *arg);

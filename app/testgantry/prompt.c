@@ -4,8 +4,7 @@
  * The prompt's commands, and the loop that serves them and looks at the job.
  *
  * A line is one command, and is carried out only if all of it is understood. A path or a value goes to
- * the end of its line. On a terminal, the terminal's own line editing is used: termios(3), canonical
- * mode.
+ * the end of its line. On a terminal, the line is edited by DPDK's rdline; elsewhere it comes as it is.
  */
 #include "prompt.h"
 
@@ -14,15 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "edit.h"
 #include "quote.h"
 
-#define PROMPT "testgantry> "
-/* A terminal drops the end of a longer line, and does not tell: termios(3). */
+#define PROMPT       "testgantry> "
 #define LONGEST_LINE 4094
 #define BLANKS       " \t"
 
 struct prompt {
 	struct app *app;
+	struct edit *edit;           /* NULL: standard input is no terminal */
 	char line[LONGEST_LINE + 1]; /* what has been read of the next line */
 	size_t len;
 	bool too_long; /* the rest of the line is dropped, and the line is refused */
@@ -155,25 +155,24 @@ do_set(struct prompt *p, const char *value)
 static void do_help(struct prompt *p, const char *value);
 
 static const struct command {
-	const char *words; /* one blank between them */
-	const char *takes; /* what follows them, to the end of the line; NULL: nothing */
+	struct complete_command line;
 	void (*run)(struct prompt *p, const char *value);
 	const char *help;
 } commands[] = {
-	{"start", NULL, do_start, "move the files"},
-	{"stop", NULL, do_stop, "stop the job; unfinished outputs are removed"},
-	{"wait", NULL, do_wait, "wait until the job has ended"},
-	{"show stats", NULL, do_show_stats, "counters per lcore, of this job or the last one"},
-	{"show config", NULL, do_show_config, "all settings"},
-	{"show files", NULL, do_show_files, "the inputs and the output each becomes"},
-	{"clear stats", NULL, do_clear_stats, "count from 0 again"},
-	{"clear files", NULL, do_clear_files, "forget the inputs"},
-	{"add", "PATH", do_add, "add a file or folder to the inputs"},
-	{"set", "NAME VALUE", do_set,
+	{{"start", NULL}, do_start, "move the files"},
+	{{"stop", NULL}, do_stop, "stop the job; unfinished outputs are removed"},
+	{{"wait", NULL}, do_wait, "wait until the job has ended"},
+	{{"show stats", NULL}, do_show_stats, "counters per lcore, of this job or the last one"},
+	{{"show config", NULL}, do_show_config, "all settings"},
+	{{"show files", NULL}, do_show_files, "the inputs and the output each becomes"},
+	{{"clear stats", NULL}, do_clear_stats, "count from 0 again"},
+	{{"clear files", NULL}, do_clear_files, "forget the inputs"},
+	{{"add", "PATH"}, do_add, "add a file or folder to the inputs"},
+	{{"set", "NAME VALUE"}, do_set,
 		"change a setting that show config lists; VALUE as after\n"
 		"                     --NAME, of parents: on or off; testgantry -h explains"},
-	{"help", NULL, do_help, "this list"},
-	{"quit", NULL, do_quit, "stop the job and leave"},
+	{{"help", NULL}, do_help, "this list"},
+	{{"quit", NULL}, do_quit, "stop the job and leave"},
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -186,12 +185,13 @@ do_help(struct prompt *p, const char *value)
 	(void)p;
 	(void)value;
 	for (size_t i = 0; i < N_COMMANDS; i++) {
-		snprintf(what, sizeof(what), "%s %s", commands[i].words,
-			commands[i].takes != NULL ? commands[i].takes : "");
+		snprintf(what, sizeof(what), "%s %s", commands[i].line.words,
+			commands[i].line.takes != NULL ? commands[i].line.takes : "");
 		printf("%-20s %s\n", what, commands[i].help);
 	}
 	printf("A value or path goes to the end of its line. A line that begins with # is a "
-	       "comment.\n");
+	       "comment.\nOn a terminal: Tab completes, ? lists what fits, the arrows go back to "
+	       "earlier lines.\n");
 }
 
 /* ------------------------------------------------------------------ a line */
@@ -221,15 +221,15 @@ run_line(struct prompt *p, const char *line)
 	line += strspn(line, BLANKS);
 	if (line[0] == '\0' || line[0] == '#')
 		return;
-	while (c < commands + N_COMMANDS && (value = after_words(line, c->words)) == NULL)
+	while (c < commands + N_COMMANDS && (value = after_words(line, c->line.words)) == NULL)
 		c++;
 	if (value == NULL)
 		refuse(p, "there is no command %s; help lists them", quote_value(line));
-	else if (c->takes == NULL && value[0] != '\0')
+	else if (c->line.takes == NULL && value[0] != '\0')
 		refuse(p, "'%s' takes nothing behind it, but there is %s; nothing was done",
-			c->words, quote_value(value));
-	else if (c->takes != NULL && value[0] == '\0')
-		refuse(p, "'%s' needs %s behind it", c->words, c->takes);
+			c->line.words, quote_value(value));
+	else if (c->line.takes != NULL && value[0] == '\0')
+		refuse(p, "'%s' needs %s behind it", c->line.words, c->line.takes);
 	else
 		c->run(p, value);
 }
@@ -273,7 +273,22 @@ end_line(struct prompt *p)
 static void
 show_prompt(const struct prompt *p)
 {
-	if (!p->quit && stop_signal == 0)
+	if (!p->quit && stop_signal == 0) {
+		if (p->edit != NULL)
+			edit_newline(p->edit, PROMPT);
+		else
+			fputs(PROMPT, stdout);
+	}
+	fflush(stdout);
+}
+
+/* Behind what a job has printed. */
+static void
+show_prompt_again(const struct prompt *p)
+{
+	if (p->edit != NULL)
+		edit_redraw(p->edit);
+	else
 		fputs(PROMPT, stdout);
 	fflush(stdout);
 }
@@ -301,6 +316,29 @@ take_char(const struct prompt *p, char *c)
 	return n == 1 ? INPUT_CHAR : INPUT_END;
 }
 
+/* A character that is typed. False: no more will come. */
+static bool
+take_typed(struct prompt *p, char c)
+{
+	const char *line;
+
+	switch (edit_in(p->edit, c)) {
+	case EDIT_LINE:
+		line = edit_line(p->edit);
+		if (line != NULL)
+			run_line(p, line);
+		else
+			p->app->failed = true;
+		show_prompt(p);
+		return true;
+	case EDIT_END:
+		return false;
+	default:
+		fflush(stdout);
+		return true;
+	}
+}
+
 static void
 take_in(struct prompt *p, char c)
 {
@@ -322,6 +360,8 @@ serve(struct prompt *p)
 
 	while (stop_signal == 0 && !p->quit) {
 		input = take_char(p, &c);
+		if (input == INPUT_CHAR && p->edit != NULL && !take_typed(p, c))
+			input = INPUT_END;
 		if (input == INPUT_END) {
 			if (p->len > 0) /* the last line has no newline */
 				end_line(p);
@@ -329,24 +369,30 @@ serve(struct prompt *p)
 				job_wait(p->app);
 			return;
 		}
-		if (input == INPUT_CHAR)
+		if (input == INPUT_CHAR && p->edit == NULL)
 			take_in(p, c);
 		if (p->app->flow == NULL)
 			continue;
 		job_look(p->app);
 		if (p->app->flow == NULL) /* its table was printed behind the prompt */
-			show_prompt(p);
+			show_prompt_again(p);
 	}
 }
 
 void
 prompt_run(struct app *app)
 {
+	struct complete_command lines[N_COMMANDS];
 	static struct prompt p;
 
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		lines[i] = commands[i].line;
 	p.app = app;
+	p.edit = edit_open(lines, N_COMMANDS);
 	show_prompt(&p);
 	serve(&p);
+	if (p.edit != NULL)
+		edit_close(p.edit);
 	if (stop_signal == 0)
 		job_stop(app, "stopped");
 }

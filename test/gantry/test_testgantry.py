@@ -21,6 +21,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -1656,20 +1657,27 @@ class PromptCase(Case):
                     break
             if lines and screen.count(b"testgantry> ") > seen:
                 seen = screen.count(b"testgantry> ")
-                os.write(fd, lines.pop(0).encode() + b"\r")
+                line = lines.pop(0)
+                os.write(fd, (line if isinstance(line, bytes) else line.encode()) + b"\r")
+        with contextlib.suppress(OSError):
+            while select.select([fd], [], [], 0)[0]:  # what it printed at last
+                screen += os.read(fd, 4096)
         return screen.decode(errors="replace")
 
     def on_terminal(self, *lines):
         main, side = pty.openpty()
         self.addCleanup(os.close, main)
+        before = termios.tcgetattr(side)
         with subprocess.Popen([program, *eal(), "-i", "--out", self.out, self.source], stdin=side,
-            stdout=side, stderr=side, start_new_session=True,
+            stdout=side, stderr=side, start_new_session=True, cwd=self.dir,
             env={**os.environ, **FORCED}) as process:
-            os.close(side)
             try:
                 screen = self.talk(main, process, list(lines))
+                self.assertIsNotNone(process.poll(), screen)
+                self.assertEqual(termios.tcgetattr(side), before, "the terminal's mode")
             finally:
                 process.kill()
+                os.close(side)
         return Result(process.returncode, screen)
 
 
@@ -1765,9 +1773,10 @@ class Prompt(PromptCase):
     def test_sigterm_at_the_prompt(self):
         main, side = pty.openpty()
         self.addCleanup(os.close, main)
+        self.addCleanup(os.close, side)
+        before = termios.tcgetattr(side)
         with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side,
             start_new_session=True) as process:
-            os.close(side)
             try:
                 screen = b""
                 while b"testgantry> " not in screen:
@@ -1776,6 +1785,7 @@ class Prompt(PromptCase):
                 self.assertEqual(process.wait(timeout=TIMEOUT), 128 + signal.SIGTERM)
             finally:
                 process.kill()
+        self.assertEqual(termios.tcgetattr(side), before)
 
 
 class Lines(PromptCase):
@@ -1872,10 +1882,50 @@ class Lines(PromptCase):
         result = self.script("start", args=["--out", self.out, self.source], end="")
         self.check_moved(result, self.source, self.path("out/in"))
 
-    def test_a_line_that_a_terminal_has_cut_is_refused(self):
-        result = self.on_terminal("add " + "x" * 5000, "show files", "quit")
-        self.assertIn("longer than 4094 bytes", result.out)
+    def test_a_line_that_the_terminals_editing_does_not_take_is_refused(self):
+        result = self.on_terminal("add " + "x" * 5000, "add a\u00fcb", "show files", "quit")
+        self.assertRegex(result.out, r"a line is longer than the \d{3} bytes that the terminal's line editing takes; nothing was done: name long paths")
+        self.assertIn("a line has the byte 0xbc, and the terminal's line editing takes ASCII alone; nothing was done: name such", result.out)
         self.assertIn("10 files", result.out)
+        self.assertEqual(result.code, 1)
+
+    def test_keys_edit_a_line(self):
+        """Left, the beginning and the end of the line, the line before, all that is right of the cursor."""
+        result = self.on_terminal(b"set burst 7\x1b[D3", b"st\x01set dep\x05", b"set depth 5\x01\x05", b"\x1b[A\x7f9", b"set chunk 4K 9\x1b[D\x1b[D\x0b",
+            "show config", "quit")
+        for setting in r"burst +37", r"depth +9", r"chunk +4096":
+            self.assertRegex(result.out, f"(?m)^{setting}\r?$")
+        self.assertIn("there is no setting 'depst'", result.out)
+
+    def test_tab_completes_and_a_question_mark_lists(self):
+        self.make("few/only", 100)
+        result = self.on_terminal("sho\tc\t", "set mo\twr\t", "set par\to\tff\x17on", "cl\tf\t", "add fe\t\t", "show f\t", "set copy-path ?mmo", "show config", "quit")
+        self.assertEqual(result.code, 0, result.out)
+        screen = re.sub(r"\x1b(\[[0-9]*[A-Z]|[A-Z])", "", result.out).replace("\r\r", "\r")
+        for line in "testgantry> show config ", "testgantry> set mode write", "testgantry> clear files ", "testgantry> add few/only", "testgantry> show files ", \
+            " auto\r\n mmo\r\n rdma\r\n":
+            self.assertIn(line, screen)
+        self.assertRegex(result.out, r"mode +write")
+        self.assertRegex(result.out, r"copy-path +mmo")
+        self.assertIn(f"100  few/only -> {self.out}/few/only", result.out)
+
+    def test_the_end_of_input_on_a_terminal_ends_it(self):
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        with subprocess.Popen([program, *eal(), "-i"], stdin=side, stdout=side, stderr=side, start_new_session=True) as process:
+            os.close(side)
+            try:
+                screen = b""
+                while b"testgantry> " not in screen:
+                    screen += os.read(main, 4096)
+                os.write(main, b"x\x7f\x04")
+                with contextlib.suppress(OSError):
+                    while data := os.read(main, 4096):
+                        screen += data
+                self.assertEqual(process.wait(timeout=TIMEOUT), 0, screen)
+            finally:
+                process.kill()
+        self.assertIn(b"Bye...", screen)
 
 
 if __name__ == "__main__":
