@@ -76,7 +76,7 @@ is_plain(const struct gantry_queue *q, const struct gantry_desc *d)
 	       (gantry_run_spare(d, false) | d->arg[0] | d->arg[1]) == 0 &&
 	       gantry_region_hit(q->view.src, d->src, d->len) &&
 	       gantry_region_hit(q->view.dst, d->dst, d->len) &&
-	       !gantry_run_overlap(d->src, d->dst, d->len);
+	       !gantry_plain_overlap(d->src, d->dst, d->len);
 }
 
 uint32_t

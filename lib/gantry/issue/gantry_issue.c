@@ -544,22 +544,6 @@ gantry_submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uin
 }
 
 uint32_t
-gantry_submit_not_plain(struct gantry_queue *q, const struct gantry_desc *desc)
-{
-	struct gantry_stream *s = &q->stream;
-	uint64_t head = s->issue;
-
-	/* gantry_run() may take it otherwise: a transaction, or an operation to a DC peer. */
-	if (desc->op == GANTRY_OP_TXN || desc->peer != 0)
-		return gantry_submit_by_mmo(q, desc, 1);
-	if (unlikely(!issue_any(q, s, desc)))
-		s->pend[head & s->mask] = *desc;
-	ring_all(q);
-	atomic_store_explicit(&s->head, head + 1, memory_order_relaxed);
-	return 1;
-}
-
-uint32_t
 gantry_submit_any(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	const struct gantry_stream *s = &q->stream;

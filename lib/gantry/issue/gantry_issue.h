@@ -17,7 +17,4 @@ uint32_t gantry_submit_any(struct gantry_queue *q, const struct gantry_desc *des
  */
 uint32_t gantry_submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n);
 
-/* The same for one descriptor that gantry_run() did not take alone. */
-uint32_t gantry_submit_not_plain(struct gantry_queue *q, const struct gantry_desc *desc);
-
 #endif

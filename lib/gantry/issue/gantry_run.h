@@ -7,7 +7,8 @@
  *
  * What holds for the whole run is found out once: the connection, its free WQEBBs, the ends of the
  * rings of WQEs and of slots, where the next CQE is due. Each descriptor then costs few comparisons.
- * Whatever is not plain is left to gantry_xlate(), which knows every rule.
+ * What has no neighbour that is alike is left to gantry_each(), and what is not plain to gantry_xlate(), which knows
+ * every rule.
  */
 #ifndef GANTRY_RUN_H
 #define GANTRY_RUN_H
@@ -18,25 +19,15 @@
 
 #include <hwq_burst.h>
 
-#include "gantry_dc_peer.h"
 #include "gantry_doorbell.h"
+#include "gantry_each.h"
+#include "gantry_plain.h"
 #include "gantry_queue.h"
 #include "gantry_slot.h"
 #include "gantry_txn_run.h"
 #include "gantry_work_next.h"
 
 static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_key and imm");
-
-/*
- * True: [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half the address
- * space. Written so that the compiler needs few instructions: the difference of the addresses is
- * between -(len - 1) and len - 1.
- */
-static __rte_always_inline bool
-gantry_run_overlap(uint64_t src, uint64_t dst, uint64_t len)
-{
-	return src + (len - 1) - dst <= 2 * (len - 1);
-}
 
 /* What carries the operations of a run; a constant of each copy of gantry_run_post(). */
 enum gantry_run_kind {
@@ -123,17 +114,8 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 	};
 }
 
-/* True: [addr, addr + len) is in the region. An address below it is a huge offset. */
-static __rte_always_inline bool
-gantry_run_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
-{
-	uint64_t end;
-
-	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->plain_len;
-}
-
 /*
- * The same after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
+ * gantry_plain_hit() after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
  * the last hit of that side, which gantry_run_keep_hits() keeps if the run has several descriptors.
  */
 static __rte_always_inline bool
@@ -142,10 +124,10 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 {
 	const struct gantry_region *found;
 
-	if (likely(gantry_run_hit(*r, addr, len)))
+	if (likely(gantry_plain_hit(*r, addr, len)))
 		return true;
 	found = gantry_region_near(&run->q->view, addr);
-	if (unlikely(!gantry_run_hit(found, addr, len)))
+	if (unlikely(!gantry_plain_hit(found, addr, len)))
 		found = run->near ? NULL : gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (unlikely(found == NULL))
 		return false;
@@ -178,13 +160,6 @@ gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len)
 	return gantry_run_find(run, &run->dst, &run->dst_key, &run->q->view.dst, addr, len);
 }
 
-/* True: memory at the peer does not begin in the upper half, so its end is no matter. */
-static __rte_always_inline bool
-gantry_run_remote(uint64_t addr)
-{
-	return addr <= INT64_MAX;
-}
-
 /* remote_key, unless the operation uses it, and imm. */
 static __rte_always_inline uint64_t
 gantry_run_spare(const struct gantry_desc *d, bool uses_key)
@@ -207,10 +182,10 @@ gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	return likely(m.len - 1 - run->min_len < run->n_len) &&
 	       likely((gantry_run_spare(d, !copy) | d->arg[0] | d->arg[1]) == 0) &&
 	       likely(gantry_run_has_src(kind) ? gantry_run_find_src(run, m.src, m.len)
-					       : gantry_run_remote(m.src)) &&
+					       : gantry_plain_remote(m.src)) &&
 	       likely(gantry_run_has_dst(kind) ? gantry_run_find_dst(run, m.dst, m.len)
-					       : gantry_run_remote(m.dst)) &&
-	       likely(!copy || !gantry_run_overlap(m.src, m.dst, m.len));
+					       : gantry_plain_remote(m.dst)) &&
+	       likely(!copy || !gantry_plain_overlap(m.src, m.dst, m.len));
 }
 
 static __rte_always_inline struct gantry_run_move
@@ -282,22 +257,6 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 }
 
 /*
- * The n slots from seq on, whose WQEs come next on the connection, make the stream's row longer, or a new one. where:
- * gantry_where() of the first one.
- */
-static __rte_always_inline void
-gantry_run_note_row(struct gantry_stream *s, struct gantry_conn *c, uint64_t seq, uint64_t where,
-	uint32_t n)
-{
-	struct gantry_row *row = &s->row;
-	uint64_t lead = where - seq;
-
-	if (unlikely(row->end != seq || row->lead != lead))
-		gantry_row_begin(row, c, seq, lead);
-	row->end = seq + n;
-}
-
-/*
  * Issues plain operations from desc on, which go to connection `conn`, until one is not alike, not
  * plain or has no room, or the end of a ring comes. Returns how many.
  */
@@ -344,7 +303,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	for (i = 0; i < n; i++)
 		at[i] = where + i;
 	hwq_burst_end_counted(&run.burst, n);
-	gantry_run_note_row(s, c, s->issue, where, n);
+	gantry_plain_note_row(s, c, s->issue, where, n);
 	c->posted += n;
 	gantry_note_posted(q, conn, n);
 	s->issue += n;
@@ -393,7 +352,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;
-	gantry_run_note_row(s, c, seq, where, 1);
+	gantry_plain_note_row(s, c, seq, where, 1);
 	c->posted++;
 	s->issue = seq + 1;
 	gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
@@ -401,87 +360,6 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
 	hwq_burst_end_and_ring_one(&run.burst, gantry_run_ds(m, kind));
 	return 1;
-}
-
-/*
- * Writes the WQE of one descriptor, which moves m, to connection c. False: it is not plain, or there is no room. The
- * caller has chosen between WRITE and WRITE_INLINE.
- */
-static __rte_always_inline bool
-gantry_run_put(struct gantry_run *run, struct gantry_conn *c, const struct gantry_desc *d,
-	const struct gantry_run_move m, const enum gantry_run_kind kind)
-{
-	gantry_run_limit(run, c, kind);
-	if (kind == GANTRY_RUN_WRITE) {
-		run->min_len = 0;
-		run->n_len = c->max_len;
-	}
-	if (!gantry_run_takes(run, d, m, kind) ||
-		unlikely(hwq_burst_start(&run->burst, c->sq, 1) == 0))
-		return false;
-	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
-	run->burst.signals = 0;
-	gantry_run_write(run, d, m, kind, NULL, 0);
-	return true;
-}
-
-/*
- * Issues plain operations of one kind, of which no two neighbours go to the same peer. Returns how many: up to the
- * first that goes where the one before it went, is not plain, or has no room. WRITE: short ones are copied into their
- * WQEs.
- */
-static __rte_always_inline uint32_t
-gantry_run_spread(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, const enum gantry_run_kind kind)
-{
-	struct gantry_run run = gantry_run_of(q, desc, false);
-	uint32_t slot = s->issue & s->mask;
-	struct gantry_comp *comp = &s->comp[slot];
-	uint64_t *where = &s->where[slot];
-	const struct gantry_desc *d, *end = desc + RTE_MIN(n, s->mask + 1 - slot);
-	uint32_t before = UINT32_MAX;
-
-	for (d = desc; d != end; d++, comp++, where++) {
-		const struct gantry_run_move m = gantry_run_move_of(d);
-		uint32_t conn = gantry_queue_peer_conn(q, d->peer);
-		struct gantry_conn *c = &q->conn[conn];
-		uint64_t posted;
-
-		/* Else the compiler computes c anew wherever it is used. */
-		__asm__("" : "+r"(c));
-		if (gantry_desc_head(d) != gantry_desc_head_of(gantry_run_op(kind), d->peer) ||
-			unlikely(c->state != GANTRY_CONN_READY || c->stream != s) || conn == before)
-			break;
-		if (kind == GANTRY_RUN_WRITE && m.len <= c->max_inline) {
-			if (!gantry_run_put(&run, c, d, m, GANTRY_RUN_WRITE_INLINE))
-				break;
-		} else if (!gantry_run_put(&run, c, d, m, kind)) {
-			break;
-		}
-		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
-		hwq_burst_end_counted(&run.burst, 1);
-		posted = c->posted;
-		*where = gantry_where(conn, posted);
-		c->posted = ++posted;
-		if (unlikely((posted & c->signal_mask) == 0))
-			hwq_sq_signal_last(c->sq);
-		gantry_conn_set_add_at(&q->unrung, &c->place);
-		before = conn;
-	}
-	gantry_run_keep_hits(&run, kind);
-	n = d - desc;
-	q->outstanding += n;
-	s->issue += n;
-	return n;
-}
-
-/* Out of line: in its loop, the compiler needs all registers. */
-static __rte_noinline uint32_t
-gantry_run_to_peers(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, bool write)
-{
-	return write ? gantry_run_spread(q, s, desc, n, GANTRY_RUN_WRITE)
-		     : gantry_run_spread(q, s, desc, n, GANTRY_RUN_READ);
 }
 
 /* NOPs need no hardware. */
@@ -503,66 +381,6 @@ gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_
 	}
 	s->issue += i;
 	return i;
-}
-
-/*
- * gantry_run_post() for the DC initiator: one by one, because a WQE has two WQEBBs, and the ring may end between
- * them.
- */
-static __rte_always_inline uint32_t
-gantry_run_post_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, const enum gantry_run_kind kind)
-{
-	const struct hwq_dc_dest *dest = &q->peer_more[desc->peer].dc->dest;
-	struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
-	struct gantry_run run = gantry_run_of(q, desc, false);
-	const struct gantry_desc *d, *end = desc + n;
-	uint64_t posted = c->posted;
-	struct hwq_sq *sq = c->sq;
-
-	gantry_run_limit(&run, c, kind);
-	for (d = desc; d != end; d++) {
-		const struct gantry_run_move m = gantry_run_move_of(d);
-		uint32_t slot = s->issue & s->mask, n_bb;
-		uint16_t pi = sq->pi;
-
-		if (gantry_desc_head(d) != run.head || !gantry_run_takes(&run, d, m, kind))
-			break;
-		if ((kind == GANTRY_RUN_WRITE
-				    ? hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_WRITE,
-					      d->remote_key, d->dst, run.src->lkey, d->src, d->len,
-					      0, 0)
-				    : hwq_wqe_dc_one(sq, dest, MLX5_OPCODE_RDMA_READ, d->remote_key,
-					      d->src, run.dst->lkey, d->dst, d->len, 0, 0)) == 0)
-			break;
-		/* With the NOP at the ring's end. */
-		n_bb = (uint16_t)(sq->pi - pi);
-		if (gantry_conn_signals(c, n_bb))
-			hwq_sq_signal_last(sq);
-		c->posted += n_bb;
-		gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
-		s->where[slot] = gantry_where_last(GANTRY_CONN_DCI, c);
-		s->pend[slot].peer = d->peer; /* for gantry_peer_close() */
-		s->issue++;
-	}
-	gantry_run_keep_hits(&run, kind);
-	if (d != desc)
-		gantry_note_posted(q, GANTRY_CONN_DCI, c->posted - posted);
-	return d - desc;
-}
-
-/* Those to a DC peer. The initiator takes them on the same terms. */
-static __rte_noinline uint32_t
-gantry_run_to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, bool write)
-{
-	const struct gantry_conn *c = &q->conn[GANTRY_CONN_DCI];
-
-	if (gantry_queue_conn_to(q, desc->peer) != GANTRY_CONN_DCI ||
-		c->state != GANTRY_CONN_READY || c->stream != s)
-		return 0;
-	return write ? gantry_run_post_dc(q, s, desc, n, GANTRY_RUN_WRITE)
-		     : gantry_run_post_dc(q, s, desc, n, GANTRY_RUN_READ);
 }
 
 /* Those whose data the CPU copies into the WQE. */
@@ -591,33 +409,29 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	bool is_short;
 
 	if (unlikely(c->state != GANTRY_CONN_READY || c->stream != s))
-		return alone ? 0 : gantry_run_to_dc(q, s, desc, n, kind == GANTRY_RUN_WRITE);
+		return 0;
 	is_short = kind == GANTRY_RUN_WRITE && desc->len <= c->max_inline;
 	if (alone)
 		return unlikely(is_short) ? gantry_run_inline_one(q, s, conn, desc)
 					  : gantry_run_post_one(q, s, conn, desc, kind, false);
 	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
-		return gantry_run_to_peers(q, s, desc, n, kind == GANTRY_RUN_WRITE);
+		return 0;
 	if (unlikely(is_short))
 		return gantry_run_inline(q, s, conn, desc, n);
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 
-/*
- * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
- *
- * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. Transactions and DC peers are
- * not for this: 0.
- */
+/* Those that are alike. The arguments of gantry_run(). */
 static __rte_always_inline uint32_t
-gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+gantry_run_alike(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, const bool mmo, const bool alone)
 {
 	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
+	/* Where MMO carries all copies, asking for it changes nothing. */
+	const uint64_t idle = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0;
 	uint64_t head = gantry_desc_head(desc);
 
-	if (likely(head == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
+	if (likely((head & ~idle) == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
 		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, false)
 			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
@@ -629,6 +443,21 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))
 		return alone ? 0 : gantry_txn_run(q, s, desc, n);
 	return 0;
+}
+
+/*
+ * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
+ * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
+ *
+ * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. 0: call again without it.
+ */
+static __rte_always_inline uint32_t
+gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, const bool mmo, const bool alone)
+{
+	uint32_t k = gantry_run_alike(q, s, desc, n, mmo, alone);
+
+	return likely(k != 0) || alone ? k : gantry_each(q, s, desc, n, mmo);
 }
 
 #endif

@@ -23,7 +23,7 @@ gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 	struct gantry_stream *s = &q->stream;
 
 	if (unlikely(gantry_run(q, s, desc, 1, true, true) == 0))
-		return gantry_submit_not_plain(q, desc);
+		return gantry_submit_by_mmo(q, desc, 1);
 	atomic_store_explicit(&s->head, s->issue, memory_order_relaxed);
 	return 1;
 }

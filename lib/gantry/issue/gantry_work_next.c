@@ -2,7 +2,6 @@
 /* The WQEs of work that is not a plain copy of one WQE. */
 #include "gantry_work_next.h"
 
-#include <hwq_wqe_dc.h>
 #include <hwq_wqe_umr.h>
 
 #include "gantry_cell.h"
@@ -133,22 +132,11 @@ message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, ui
 	uint8_t opcode = opcode_of(last ? kind : GANTRY_WORK_WRITE);
 	unsigned int flags = w->flags | (w->solicited && last ? HWQ_WQE_SOLICITED : 0);
 	bool in_wqe = len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT && !w->no_inline;
-	const void *data = (const void *)w->src;
 	__be32 imm = last ? htobe32(w->imm) : 0;
-	struct hwq_sq *sq = c->sq;
-	uint16_t pi = sq->pi;
-	int n;
+	uint16_t pi = c->sq->pi;
+	int n = gantry_work_put_message(c->sq, dest, in_wqe, opcode, w->dst_key, w->dst, w->src_key,
+		w->src, len, flags, imm);
 
-	if (dest == NULL && in_wqe)
-		n = hwq_wqe_inline(sq, opcode, w->dst_key, w->dst, data, len, flags, imm);
-	else if (dest == NULL)
-		n = hwq_wqe_one(sq, opcode, w->dst_key, w->dst, w->src_key, w->src, len, flags,
-			imm);
-	else if (in_wqe)
-		n = hwq_wqe_dc_inline(sq, dest, opcode, w->dst_key, w->dst, data, len, flags, imm);
-	else
-		n = hwq_wqe_dc_one(sq, dest, opcode, w->dst_key, w->dst, w->src_key, w->src, len,
-			flags, imm);
 	if (!was_put(c, pi, n))
 		return false;
 	advance(w, len);
@@ -166,26 +154,14 @@ static __rte_always_inline bool
 atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
 	const struct hwq_dc_dest *dest)
 {
-	const bool swap = kind == GANTRY_WORK_COMPARE_SWAP;
-	struct hwq_sq *sq = c->sq;
-	uint16_t pi = sq->pi;
 	uint64_t *cell = gantry_cell_get(&q->cells);
-	uint32_t lkey = q->cells.mr.lkey;
-	uint64_t addr = (uintptr_t)cell;
+	uint16_t pi = c->sq->pi;
 	int n;
 
 	if (cell == NULL)
 		return false;
-	if (dest == NULL)
-		n = swap ? hwq_wqe_atomic_cmp_swp(sq, w->dst_key, w->dst, lkey, addr, w->arg[0],
-				   w->arg[1], 0)
-			 : hwq_wqe_atomic_fetch_add(sq, w->dst_key, w->dst, lkey, addr, w->arg[0],
-				   0);
-	else
-		n = swap ? hwq_wqe_dc_atomic_cmp_swp(sq, dest, w->dst_key, w->dst, lkey, addr,
-				   w->arg[0], w->arg[1], 0)
-			 : hwq_wqe_dc_atomic_fetch_add(sq, dest, w->dst_key, w->dst, lkey, addr,
-				   w->arg[0], 0);
+	n = gantry_work_put_atomic(c->sq, dest, kind == GANTRY_WORK_COMPARE_SWAP, w->dst_key,
+		w->dst, q->cells.mr.lkey, (uintptr_t)cell, w->arg);
 	if (!was_put(c, pi, n)) {
 		gantry_cell_put(&q->cells, cell);
 		return false;

@@ -18,7 +18,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
-#include <hwq_wqe.h>
+#include <hwq_wqe_dc.h>
 
 #include "gantry_conn.h"
 #include "gantry_work.h"
@@ -62,6 +62,38 @@ gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind
 	else
 		n = hwq_wqe_rdma_read(c->sq, w->src_key, w->src, w->dst_key, w->dst, len, flags);
 	return likely(n > 0);
+}
+
+/*
+ * Writes a SEND, an RDMA write or an RDMA read without a CQE. dest: a DC peer; NULL: the connection is the peer's own.
+ * in_wqe: the data are copied into the WQE. Returns its WQEBBs; 0: the send queue is full and nothing was written.
+ */
+static __rte_always_inline int
+gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool in_wqe,
+	uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr, uint32_t len,
+	unsigned int flags, __be32 imm)
+{
+	const void *data = (const void *)(uintptr_t)addr;
+
+	if (likely(dest == NULL))
+		return in_wqe ? hwq_wqe_inline(sq, opcode, rkey, raddr, data, len, flags, imm)
+			      : hwq_wqe_one(sq, opcode, rkey, raddr, lkey, addr, len, flags, imm);
+	return in_wqe ? hwq_wqe_dc_inline(sq, dest, opcode, rkey, raddr, data, len, flags, imm)
+		      : hwq_wqe_dc_one(sq, dest, opcode, rkey, raddr, lkey, addr, len, flags, imm);
+}
+
+/* The same for an atomic, whose old value goes to addr. arg: gantry_desc::arg. */
+static __rte_always_inline int
+gantry_work_put_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool swap, uint32_t rkey,
+	uint64_t raddr, uint32_t lkey, uint64_t addr, const uint64_t arg[2])
+{
+	uint8_t opcode = swap ? MLX5_OPCODE_ATOMIC_CS : MLX5_OPCODE_ATOMIC_FA;
+	uint64_t swap_add = swap ? arg[1] : arg[0], compare = swap ? arg[0] : 0;
+
+	return likely(dest == NULL)
+		       ? hwq_wqe_atomic(sq, opcode, rkey, raddr, lkey, addr, swap_add, compare, 0)
+		       : hwq_wqe_dc_atomic(sq, dest, opcode, rkey, raddr, lkey, addr, swap_add,
+				 compare, 0);
 }
 
 #endif

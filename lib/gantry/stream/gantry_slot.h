@@ -39,6 +39,20 @@ gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 	return head;
 }
 
+/* The bits of a head that these flags are. */
+static inline uint64_t
+gantry_desc_head_flags(uint16_t flags)
+{
+	const struct {
+		uint8_t op, zero;
+		uint16_t flags, peer, layout;
+	} d = {.flags = flags};
+	uint64_t head;
+
+	memcpy(&head, &d, sizeof(head));
+	return head;
+}
+
 /* Prepares the completion of a descriptor that succeeds, by four stores: a compiler that sees only fields makes more. */
 static __rte_always_inline void
 gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)

@@ -107,15 +107,22 @@ hwq_burst_skip(struct hwq_burst *b, unsigned int n_bb)
 
 /* Writes the control segment of the next WQE. @return the WQE, whose other segments the caller writes. */
 static HWQ_INLINE uint8_t *
-hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
-	unsigned int flags)
+hwq_burst_next_imm(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
+	unsigned int flags, __be32 imm)
 {
 	uint8_t *wqe = b->at;
 
 	hwq_put_ctrl_first(wqe, b->index_qpn, opmod, opcode, ds);
-	hwq_put_pair(wqe + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags) | b->signals, 0);
+	hwq_put_pair(wqe + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags) | b->signals, imm);
 	hwq_burst_skip(b, 1);
 	return wqe;
+}
+
+static HWQ_INLINE uint8_t *
+hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
+	unsigned int flags)
+{
+	return hwq_burst_next_imm(b, opmod, opcode, ds, flags, 0);
 }
 
 /** Writes an RDMA write of one piece of memory, as hwq_wqe_rdma_write(). The caller writes at most as many
@@ -142,6 +149,20 @@ hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 
 	hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
 	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
+}
+
+/** Writes a SEND, or an RDMA write or read, of at least one byte, as hwq_wqe_one(), which tells the arguments.
+ *  @param local_key hwq_key_word() of the local memory's key. */
+static HWQ_INLINE void
+hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
+	uint64_t local_key, uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
+{
+	unsigned int head = hwq_wqe_head_ds(opcode);
+	uint8_t *wqe = hwq_burst_next_imm(b, 0, opcode, head + 1, flags, imm);
+
+	if (head != 1)
+		hwq_put_raddr(hwq_at_ds(wqe, 1), raddr, rkey);
+	hwq_put_data_with(hwq_at_ds(wqe, head), local_key, addr, len);
 }
 
 /** Bytes of the longest data that hwq_burst_write_inline() takes: with them the WQE has one WQEBB. */

@@ -236,6 +236,11 @@ hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_
 {
 	uint32_t tail = hwq_sq_tail_bb(sq, pi);
 
+	/* The ring's end is one WQEBB away at least. */
+	if (__builtin_constant_p(n_bb) && n_bb == 1) {
+		*fill = 0;
+		return __builtin_expect(pi != sq->full, 1);
+	}
 	*fill = __builtin_expect(tail < n_bb, 0) ? tail : 0;
 	return __builtin_expect((uint16_t)(sq->full - pi) >= *fill + n_bb, 1);
 }
