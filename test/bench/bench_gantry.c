@@ -5,7 +5,8 @@
  * Every round submits a burst and hands out the burst of the round before; then the adapter runs, which
  * is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its ring of
  * completions; the application's ends of the rings are not measured. Inline: gantry_submit() and
- * gantry_poll(). The program prints figures only: nothing passes or fails by time.
+ * gantry_poll(). Idle: an operation is a turn of a worker, as its lcore gives it. The program prints
+ * figures only: nothing passes or fails by time.
  *
  * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
  *        bench_gantry list               the names of the cases
@@ -23,6 +24,7 @@
 #include "bench_median.h"
 #include "gantry_engine.h"
 #include "gantry_env.h"
+#include "gantry_loop.h"
 #include "gantry_queue.h"
 #include "gantry_worker.h"
 #include "hwq_emu.h"
@@ -33,6 +35,7 @@
 #define N_ROUNDS  256 /* measured */
 #define N_PEERS   64
 #define N_QUEUES  64
+#define N_IDLE    64 /* workers; a burst is the turns of so many */
 #define PAGE_LEN  ((size_t)4096)
 #define N_PAGES   64u     /* of sources and of destinations, in one region */
 #define N_REGIONS 100000u /* at most; half of them are sources */
@@ -54,6 +57,7 @@ struct bench {
 	struct gantry_queue *q;
 	struct gantry_queue *one;             /* what q is at first */
 	struct gantry_queue *queue[N_QUEUES]; /* in turn; q is the one of the last turn */
+	struct gantry_worker *idle[N_IDLE];
 	unsigned int turn;
 	uint16_t peer[N_PEERS];
 	uint16_t other; /* the target's end of the last one */
@@ -111,6 +115,14 @@ turn_of_worker(struct bench *b, unsigned int burst, unsigned int *done)
 	return true;
 }
 
+/* An lcore gives a turn to each of its workers, which have nothing to do. */
+static inline bool
+turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	*done += burst;
+	return burst == 0 || !gantry_loop_turn(&b->idle[b->turn++ * burst % N_IDLE]);
+}
+
 /* Turns that callgrind counts: one function for each case, so that one run tells them apart. */
 #define MEASURED(x, turn)                                                                          \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
@@ -156,6 +168,7 @@ MEASURED(patterns, turn)
 MEASURED(copy_write, turn)
 MEASURED(read_write, turn)
 MEASURED(any_order, turn)
+MEASURED(idle, turn_of_idle)
 
 /* ---- a case */
 
@@ -175,6 +188,7 @@ struct bench_case {
 	uint8_t n_patterns;       /* of fills, in turn */
 	uint8_t every;            /* so many-th operation has the flags; 0: each */
 	bool queues;              /* bursts go to N_QUEUES in turn */
+	bool idle;                /* N_IDLE workers have nothing to do */
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
@@ -246,6 +260,8 @@ static const struct bench_case cases[] = {
 		.other = GANTRY_OP_WRITE, .n_peers = 1},
 	{CASE(any_order), .what = "write, 4 peers in turn, unordered, inline",
 		.op = GANTRY_OP_WRITE, .n_peers = 4, .unordered = true},
+	{CASE(idle), .what = "turn of an idle worker, 64 in turn", .op = GANTRY_OP_NOP,
+		.idle = true},
 };
 
 static uint64_t
@@ -372,6 +388,7 @@ take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool 
 	     : c->ring   ? turn_of_worker(b, 0, done)
 	     : c->queues ? turn_of_queues(b, burst, done)
 	     : c->both   ? turn_of_both(b, burst, done)
+	     : c->idle   ? turn_of_idle(b, burst, done)
 			 : turn(b, burst, done);
 	cycles = rte_rdtsc_precise() - start;
 	if (!ok)
@@ -478,6 +495,21 @@ make_layouts(struct bench *b, unsigned int n)
 	}
 }
 
+/* Workers of lcores that have `burst` each. */
+static void
+open_idle(struct bench *b, unsigned int burst)
+{
+	const struct gantry_worker_conf conf = {.ring_size = 16, .queue = {.depth = 16}};
+	unsigned int i;
+
+	for (i = 0; i < N_IDLE; i++) {
+		CHECK_EQ(gantry_worker_create(b->g, 1, &conf, &b->idle[i]), 0);
+		gantry_worker_begin(b->idle[i]);
+	}
+	for (i = 0; i < N_IDLE; i++)
+		b->idle[i]->next_in_loop = (i + 1) % burst != 0 ? b->idle[i + 1] : NULL;
+}
+
 static void
 open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
@@ -502,6 +534,8 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	CHECK_EQ(gantry_queue_create(b->g, &queue, &b->target), 0);
 	for (i = 0; c->queues && i < N_QUEUES; i++)
 		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->queue[i]), 0);
+	if (c->idle)
+		open_idle(b, burst);
 	b->one = b->q;
 	open_peers(b, c);
 	make_layouts(b, c->n_layouts);
@@ -523,6 +557,10 @@ close_case(struct bench *b)
 		CHECK_EQ(gantry_worker_destroy(b->w), 0);
 	} else {
 		CHECK_EQ(gantry_queue_destroy(b->one), 0);
+	}
+	for (i = 0; i < N_IDLE && b->idle[i] != NULL; i++) {
+		gantry_worker_end(b->idle[i]);
+		CHECK_EQ(gantry_worker_destroy(b->idle[i]), 0);
 	}
 	CHECK_EQ(gantry_queue_destroy(b->target), 0);
 	for (i = 0; i < N_QUEUES && b->queue[i] != NULL; i++)

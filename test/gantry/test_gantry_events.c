@@ -26,6 +26,7 @@
 #include "gantry_queue.h"
 #include "gantry_recover.h"
 #include "gantry_watch.h"
+#include "gantry_worker.h"
 
 #include "gantry_arena.h"
 
@@ -752,6 +753,35 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
+/* Its turns look at nothing but its ring, and at the device each time that as many polls would. */
+static void
+a_worker_without_work_notices_that_the_device_is_lost(void)
+{
+	struct gantry_desc d = arena_copy(0);
+	struct gantry_worker *w;
+	struct lost_engine e;
+	struct gantry_comp comp;
+	uint32_t i;
+
+	lost_engine_create(&e, 0);
+	CHECK_EQ(gantry_worker_create(e.g, 1, NULL, &w), 0);
+	CHECK(!gantry_worker_turn(w, false));
+	CHECK(w->quiet);
+	arm("device_fatal");
+	while (!e.g->device_lost)
+		env_pump();
+	for (i = 0; i < 2 * GANTRY_WATCH_POLLS; i++)
+		CHECK(!gantry_worker_turn(w, false));
+	CHECK(w->q->device_lost);
+	CHECK_EQ(gantry_enqueue_burst(w, &d, 1), 1);
+	CHECK(gantry_worker_turn(w, false));
+	CHECK(gantry_worker_turn(w, false));
+	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 1);
+	CHECK_EQ(comp.status, GANTRY_DEVICE_LOST);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+	lost_engine_destroy(&e);
+}
+
 /* ------------------------------------------------------------------ deadlines: the test pumps */
 
 static void
@@ -1339,6 +1369,8 @@ static const struct check_case cases[] = {
 		what_waits_for_a_repair_comes_back_when_the_device_is_lost},
 	{"the CPU copies nothing when the device is lost",
 		the_cpu_copies_nothing_when_the_device_is_lost},
+	{"a worker without work notices that the device is lost",
+		a_worker_without_work_notices_that_the_device_is_lost},
 	{"the thread of events blocks all signals", the_thread_of_events_blocks_all_signals},
 	{"the default deadline is ten seconds", the_default_deadline_is_ten_seconds},
 };

@@ -353,6 +353,69 @@ a_worker_takes_a_burst_at_a_time(void)
 	}
 }
 
+/* ------------------------------------------------------------------ turns without work */
+
+/* Makes turns until so many copies have been handed out; it may not be quiet before. */
+static void
+turns_until(struct gantry_worker *w, uint64_t completed)
+{
+	uint64_t end = env_patience();
+
+	while (env_stats(w->q).completed != completed) {
+		env_pump();
+		gantry_worker_turn(w, false);
+		if (env_stats(w->q).completed != completed)
+			CHECK(!w->quiet);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+}
+
+/*
+ * Most turns of a quiet worker look at nothing but the ring, so there must be nothing else to do. The
+ * worker is stopped, as above.
+ */
+static void
+a_worker_with_something_to_do_is_not_quiet(void)
+{
+	const struct gantry_worker_conf conf = {.ring_size = 16, .queue.depth = 16};
+	struct feed f = {0};
+	unsigned int i;
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &f.w), 0);
+	for (i = 0; i < 16 + 4; i++) {
+		struct gantry_desc d = nth(f.put++);
+
+		if (i == 16)
+			turns_until(f.w, 16);
+		CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
+	}
+	/* The last four wait for room of their completions. */
+	for (i = 0; i < 200; i++) {
+		CHECK(!gantry_worker_turn(f.w, false));
+		CHECK(!f.w->quiet);
+	}
+	for (i = 0; i < 8; i++) {
+		struct gantry_comp comp;
+
+		CHECK_EQ(gantry_dequeue_burst(f.w, &comp, 1), 1);
+		CHECK_EQ(comp.cookie, f.got++);
+	}
+	CHECK(gantry_worker_turn(f.w, false));
+	turns_until(f.w, 20);
+	CHECK(!gantry_worker_turn(f.w, false));
+	CHECK(f.w->quiet);
+	for (i = 0; i < 200; i++)
+		CHECK(!gantry_worker_turn(f.w, false));
+	/* The first turn takes what comes. */
+	f.put++;
+	CHECK_EQ(gantry_enqueue_burst(f.w, &(struct gantry_desc){.op = GANTRY_OP_NOP}, 1), 1);
+	CHECK(gantry_worker_turn(f.w, false));
+	CHECK_EQ(env_stats(f.w->q).submitted, 21);
+	turns_until(f.w, 21);
+	feed_empty(&f);
+	CHECK_EQ(gantry_worker_destroy(f.w), 0);
+}
+
 /* ------------------------------------------------------------------ load */
 
 static struct gantry_lcore_load
@@ -615,6 +678,7 @@ static const struct check_case cases[] = {
 	{"a worker whose end is refused can be destroyed again",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
 	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
+	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"several producers post receives", several_producers_post_receives},

@@ -185,6 +185,7 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	ret = rings_create(w, ring_size, conf->recv_ring_size, socket);
 	if (ret != 0)
 		goto free_worker;
+	w->filled = w->in;
 	ret = w->idle != GANTRY_IDLE_SPIN ? gantry_loop_prepare(w) : 0;
 	if (ret != 0)
 		goto free_rings;

@@ -126,38 +126,56 @@ take_joining(struct gantry_loop *l)
 
 /* A worker that has stopped and is in the list no more. */
 static __rte_cold void
-leave(struct gantry_loop *l, struct gantry_worker *w)
+leave(struct gantry_worker *w)
 {
+	struct gantry_loop *l = &loops[w->lcore_id];
+
 	if (w->idle == GANTRY_IDLE_SLEEP)
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, gantry_sleep_fd(w->q), NULL);
 	note_how_to_rest(l);
 	gantry_worker_end(w);
 }
 
-/* One turn of each worker. A stopped one leaves the list. Returns false if none had work. */
-static inline bool
-turn(struct gantry_loop *l)
+/*
+ * One turn of a worker of which more is asked than descriptors. Returns false if it had no work.
+ * *end: it has stopped.
+ */
+static __rte_noinline bool
+turn_asked(struct gantry_worker *w, uint32_t ask, bool *end)
 {
-	struct gantry_worker **p = &l->run, *w;
-	bool busy = false;
+	bool stop = (ask & GANTRY_ASK_STOP) != 0, receives = false, busy;
+
+	if (unlikely((ask & GANTRY_ASK_CALL) != 0))
+		gantry_worker_answer(w);
+	busy = gantry_worker_turn(w, stop);
+	if ((ask & GANTRY_ASK_RECV) != 0)
+		receives = gantry_worker_recv_turn(w, stop);
+	*end = stop && gantry_in_flight(w->q) == 0 && !receives;
+	return busy || receives;
+}
+
+bool
+gantry_loop_turn(struct gantry_worker **run)
+{
+	struct gantry_worker **p = run, *w;
+	bool busy = false, end;
 
 	while ((w = *p) != NULL) {
 		/* Pairs with the release in gantry_worker_call(). */
 		uint32_t ask = atomic_load_explicit(&w->ask, memory_order_acquire);
-		bool stop = (ask & GANTRY_ASK_STOP) != 0, receives = false;
 
-		if (unlikely((ask & GANTRY_ASK_CALL) != 0))
-			gantry_worker_answer(w);
-		busy |= gantry_worker_turn(w, stop);
-		if (unlikely(w->recv_in != NULL))
-			receives = gantry_worker_recv_turn(w, stop);
-		busy |= receives;
-		if (unlikely(stop) && gantry_in_flight(w->q) == 0 && !receives) {
-			*p = w->next_in_loop;
-			leave(l, w);
-		} else {
+		if (likely(ask == 0)) {
+			busy |= gantry_worker_turn(w, false);
 			p = &w->next_in_loop;
+			continue;
 		}
+		busy |= turn_asked(w, ask, &end);
+		if (!end) {
+			p = &w->next_in_loop;
+			continue;
+		}
+		*p = w->next_in_loop;
+		leave(w);
 	}
 	return busy;
 }
@@ -242,8 +260,8 @@ rest(struct gantry_loop *l)
 
 	/* From here on, whoever has something for the lcore rings the bell. Look once more. */
 	atomic_exchange_explicit(&l->bell.state, how, memory_order_acq_rel);
-	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL && !turn(l) &&
-		l->run != NULL) {
+	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL &&
+		!gantry_loop_turn(&l->run) && l->run != NULL) {
 		if (how == GANTRY_BELL_MONITORS)
 			monitor_until_write(l);
 		else
@@ -258,7 +276,7 @@ next_turn(struct gantry_loop *l)
 {
 	if (unlikely(atomic_load_explicit(&l->joining, memory_order_relaxed) != NULL))
 		take_joining(l);
-	return turn(l);
+	return gantry_loop_turn(&l->run);
 }
 
 static inline bool

@@ -29,6 +29,12 @@
 int gantry_loop_prepare(struct gantry_worker *w);
 void gantry_loop_unprepare(struct gantry_worker *w);
 
+/*
+ * One turn of each worker of a list, by next_in_loop. One that was asked to stop and has nothing in
+ * flight leaves the list. Returns false if none had work. The lcore.
+ */
+bool gantry_loop_turn(struct gantry_worker **run);
+
 /* How often the lcore has slept or monitored. Any thread. */
 uint64_t gantry_loop_sleeps(unsigned int lcore_id);
 

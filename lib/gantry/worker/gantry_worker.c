@@ -71,18 +71,68 @@ turn_in_order(struct gantry_worker *w, struct gantry_queue *q, bool stop)
 	return n;
 }
 
-bool
-gantry_worker_turn(struct gantry_worker *w, bool stop)
+/* A turn of a worker that may have something to do. w->in_tail says how far `in` is filled. */
+static __rte_noinline bool
+turn(struct gantry_worker *w, bool stop)
 {
 	struct gantry_queue *q = w->q;
 	uint32_t n;
 
-	/* Before the look at the table of regions: memory comes or goes before descriptors are enqueued. */
-	w->in_tail = gantry_ring_tail(w->in);
 	gantry_enter(q);
 	n = likely(w->defer == NULL) ? turn_in_order(w, q, stop) : turn_unordered(w, q, stop);
 	gantry_leave(q);
 	return n != 0;
+}
+
+/*
+ * Nothing is enqueued, deferred or in flight, and nothing is outstanding, no receive either. So no
+ * removal of memory waits for the queue.
+ */
+static bool
+is_quiet(const struct gantry_worker *w, const struct gantry_queue *q)
+{
+	return atomic_load_explicit(&q->view.state, memory_order_relaxed) == GANTRY_REGION_IDLE &&
+	       w->in->cons.tail == w->in_tail && gantry_in_flight(q) == 0 &&
+	       (w->defer == NULL || w->defer->n == 0);
+}
+
+/* A quiet worker notices, too, that the device is lost, and that memory has come or gone. */
+static __rte_cold __rte_noinline bool
+watch(struct gantry_worker *w)
+{
+	struct gantry_queue *q = w->q;
+
+	gantry_enter(q);
+	gantry_watch(q);
+	gantry_leave(q);
+	w->quiet = is_quiet(w, q);
+	return false;
+}
+
+/* Nothing has come since its last turn, but something may be left of what came before. */
+static __rte_noinline bool
+turn_again(struct gantry_worker *w, bool stop)
+{
+	bool busy = turn(w, stop);
+
+	w->quiet = !busy && is_quiet(w, w->q);
+	return busy;
+}
+
+bool
+gantry_worker_turn(struct gantry_worker *w, bool stop)
+{
+	/* Before the look at the table of regions: memory changes before descriptors come. */
+	uint32_t tail = gantry_ring_tail(w->filled);
+
+	if (tail == w->in_tail) {
+		if (unlikely(!w->quiet))
+			return turn_again(w, stop);
+		return likely(++w->quiet_turns % GANTRY_WATCH_POLLS != 0) ? false : watch(w);
+	}
+	w->in_tail = tail;
+	w->quiet = false;
+	return turn(w, stop);
 }
 
 /* On the control thread's stack until `done`. */
@@ -102,6 +152,8 @@ gantry_worker_answer(struct gantry_worker *w)
 
 	atomic_fetch_and_explicit(&w->ask, ~(uint32_t)GANTRY_ASK_CALL, memory_order_relaxed);
 	call->ret = call->fn(call->arg);
+	/* It may have left something to do. */
+	w->quiet = false;
 	/* Pairs with the acquire in gantry_worker_call(). *call may be gone afterwards. */
 	atomic_store_explicit(&call->done, true, memory_order_release);
 }
@@ -125,6 +177,8 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 void
 gantry_worker_end(struct gantry_worker *w)
 {
+	/* The control thread may have work for the queue now. */
+	w->quiet = false;
 	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);
 }

@@ -16,12 +16,18 @@
 
 struct rte_ring;
 
+/* What a turn does besides moving descriptors. */
 enum {
 	GANTRY_ASK_STOP = 1 << 0, /* finish what is in flight, then end */
 	GANTRY_ASK_CALL = 1 << 1, /* carry out `call` */
+	GANTRY_ASK_RECV =
+		1 << 2, /* serve the rings of receives: as long as it runs, if it has them */
 };
 
-/* Each group of fields has cache lines of its own, by who writes it. */
+/*
+ * Each group of fields has cache lines of its own, by who writes it. A turn without work touches the
+ * lcore's line, and one line of the ring `in`.
+ */
 struct gantry_worker {
 	/* Constant while it runs; callers read it at each burst. */
 	struct rte_ring *in;       /* struct gantry_desc */
@@ -31,23 +37,26 @@ struct gantry_worker {
 	struct gantry_queue *q;
 	struct gantry_bell *bell;   /* of its lcore; NULL: this worker keeps the lcore awake */
 	struct gantry_defer *defer; /* of an unordered queue; NULL: of one in order */
+	uint32_t burst;
 	enum gantry_producers producers;
 	enum gantry_idle idle;
-	uint32_t burst;
 	unsigned int lcore_id;
 	struct gantry *g;
 
-	/* Written by the lcore. */
+	/* Written by the lcore; rarely by the control thread, which wants something of it. */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_worker *next_in_loop; /* gantry_loop.c */
-	uint32_t in_tail; /* how far `in` was filled when the turn began */
-	bool recv_room;   /* `recv_out` had room when its turn ended: it can only have grown */
+	const struct rte_ring *filled; /* `in`: constant while it runs */
+	uint32_t in_tail;              /* how far `in` was filled when the last turn began */
+	uint32_t quiet_turns;          /* that found it quiet */
+	_Atomic uint32_t ask;          /* GANTRY_ASK_* */
+	/* Turns have nothing to do until `in` is filled further, or the control thread asks. */
+	bool quiet;
+	bool recv_room; /* `recv_out` had room when its turn ended: it can only have grown */
 	atomic_bool running;
+	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
 
 	/* Written by the control thread. */
-	alignas(RTE_CACHE_LINE_SIZE) _Atomic uint32_t
-		ask;                               /* GANTRY_ASK_*: what it wants of the lcore */
-	_Atomic(struct gantry_worker_call *) call; /* if GANTRY_ASK_CALL */
-	struct gantry_worker *next_to_stop;        /* gantry_lcores.c */
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_worker *next_to_stop; /* gantry_lcores.c */
 	TAILQ_ENTRY(gantry_worker) next;
 #ifdef __SANITIZE_THREAD__
 	atomic_uint tsan_order; /* gantry_worker_show_order() */
@@ -55,8 +64,9 @@ struct gantry_worker {
 };
 
 static_assert(offsetof(struct gantry_worker, next_in_loop) % RTE_CACHE_LINE_SIZE == 0 &&
-		      offsetof(struct gantry_worker, ask) % RTE_CACHE_LINE_SIZE == 0,
-	"who writes a group of fields writes to no other's cache line");
+		      offsetof(struct gantry_worker, next_to_stop) ==
+			      offsetof(struct gantry_worker, next_in_loop) + RTE_CACHE_LINE_SIZE,
+	"who writes a group of fields writes to no other's line, and the lcore's is one line");
 
 /*
  * HTS producers publish their elements by an atomic store of 8 bytes (rte_ring_peek_zc.h), half of
@@ -75,7 +85,8 @@ gantry_worker_show_order(struct gantry_worker *w)
 static inline void
 gantry_worker_begin(struct gantry_worker *w)
 {
-	atomic_store_explicit(&w->ask, 0, memory_order_relaxed);
+	atomic_store_explicit(&w->ask, w->recv_in != NULL ? GANTRY_ASK_RECV : 0,
+		memory_order_relaxed);
 	atomic_store_explicit(&w->running, true, memory_order_relaxed);
 }
 
