@@ -8,30 +8,94 @@
  */
 #include "sig.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "wire.h"
 
 /* ---- guards */
 
-/* CRC-16/T10-DIF: polynomial 8bb7, most significant bit first. */
+/*
+ * CRCs, 16 bytes at a time. The byte that comes first is in the register's lowest bits, and so is its lowest bit, but for
+ * CRC-16/T10-DIF, whose bytes have the highest bit first: its register has its two bytes swapped.
+ */
+#define CRC_STRIDE 16
+
+static const struct crc {
+	uint64_t polynomial;
+	bool highest_first;
+} crcs[] = {
+	[SIG_T10DIF] = {0x8bb7, true},
+	[SIG_CRC32] = {0xedb88320, false},
+	[SIG_CRC32C] = {0x82f63b78, false},
+	[SIG_CRC64] = {UINT64_C(0x9a6c9329ac4bc9b5), false},
+};
+
+/* crc_tables[type][k][b]: what byte b leaves in a register of 0 when k bytes of 0 follow it. */
+static uint64_t crc_tables[sizeof(crcs) / sizeof(crcs[0])][CRC_STRIDE][256];
+
+static uint64_t
+crc_of_byte(const struct crc *c, uint8_t byte)
+{
+	uint64_t value = c->highest_first ? (uint64_t)byte << 8 : byte;
+
+	for (int b = 0; b < 8; b++)
+		if (c->highest_first)
+			value = (value << 1 ^ (value & 0x8000 ? c->polynomial : 0)) & 0xffff;
+		else
+			value = value >> 1 ^ (value & 1 ? c->polynomial : 0);
+	return c->highest_first ? __builtin_bswap16((uint16_t)value) : value;
+}
+
+static void
+crc_fill_tables(void)
+{
+	uint64_t(*t)[256];
+
+	for (uint32_t type = SIG_T10DIF; type < sizeof(crcs) / sizeof(crcs[0]); type++) {
+		t = crc_tables[type];
+		for (uint32_t b = 0; b < 256; b++)
+			t[0][b] = crc_of_byte(&crcs[type], (uint8_t)b);
+		for (uint32_t k = 1; k < CRC_STRIDE; k++)
+			for (uint32_t b = 0; b < 256; b++)
+				t[k][b] = t[k - 1][b] >> 8 ^ t[0][t[k - 1][b] & 0xff];
+	}
+}
+
+/* What eight bytes leave when so many follow them. */
+static inline __attribute__((always_inline)) uint64_t
+crc_step(const uint64_t (*t)[256], int behind, uint64_t bytes)
+{
+	uint64_t value = 0;
+
+#pragma GCC unroll 8
+	for (int i = 0; i < 8; i++)
+		value ^= t[behind + 7 - i][bytes >> 8 * i & 0xff];
+	return value;
+}
+
+static uint64_t
+crc_run(enum sig_type type, uint64_t value, const uint8_t *p, uint64_t len)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const uint64_t(*t)[256] = crc_tables[type];
+	uint64_t a, b;
+
+	pthread_once(&once, crc_fill_tables);
+	for (; len >= CRC_STRIDE; p += CRC_STRIDE, len -= CRC_STRIDE) {
+		memcpy(&a, p, sizeof(a));
+		memcpy(&b, p + sizeof(a), sizeof(b));
+		value = crc_step(t, 8, le64toh(a) ^ value) ^ crc_step(t, 0, le64toh(b));
+	}
+	for (; len > 0; p++, len--)
+		value = value >> 8 ^ t[0][(value ^ *p) & 0xff];
+	return value;
+}
+
 static uint16_t
 guard_crc16(const uint8_t *p, uint32_t len, uint16_t crc)
 {
-	static uint16_t table[256];
-
-	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
-		for (uint32_t i = 0; i < 256; i++) {
-			uint16_t c = (uint16_t)(i << 8);
-
-			for (int b = 0; b < 8; b++)
-				c = (uint16_t)(c & 0x8000 ? c << 1 ^ 0x8bb7 : c << 1);
-			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
-		}
-	for (uint32_t i = 0; i < len; i++)
-		crc = (uint16_t)(crc << 8 ^
-				 __atomic_load_n(&table[crc >> 8 ^ p[i]], __ATOMIC_RELAXED));
-	return crc;
+	return __builtin_bswap16((uint16_t)crc_run(SIG_T10DIF, __builtin_bswap16(crc), p, len));
 }
 
 /* The checksum of RFC 1071, over 16-bit words in network order. */
@@ -51,21 +115,7 @@ guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
 uint32_t
 sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 {
-	const uint32_t polynomial = type == SIG_CRC32 ? 0xedb88320 : 0x82f63b78;
-	static uint32_t tables[2][256]; /* CRC32, CRC32C */
-	uint32_t *table = tables[type == SIG_CRC32C];
-
-	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
-		for (uint32_t i = 0; i < 256; i++) {
-			uint32_t c = i;
-
-			for (int b = 0; b < 8; b++)
-				c = c & 1 ? c >> 1 ^ polynomial : c >> 1;
-			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
-		}
-	for (uint64_t i = 0; i < len; i++)
-		crc = crc >> 8 ^ __atomic_load_n(&table[(crc ^ p[i]) & 0xff], __ATOMIC_RELAXED);
-	return crc;
+	return (uint32_t)crc_run(type, crc, p, len);
 }
 
 /* Confirmed: sig-crc32c. Assumed: sig-crc32. */
@@ -85,19 +135,7 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
 {
-	static uint64_t table[256];
-
-	if (__atomic_load_n(&table[255], __ATOMIC_ACQUIRE) == 0)
-		for (uint32_t i = 0; i < 256; i++) {
-			uint64_t c = i;
-
-			for (int b = 0; b < 8; b++)
-				c = c & 1 ? c >> 1 ^ UINT64_C(0x9a6c9329ac4bc9b5) : c >> 1;
-			__atomic_store_n(&table[i], c, __ATOMIC_RELEASE);
-		}
-	for (uint32_t i = 0; i < len; i++)
-		crc = crc >> 8 ^ __atomic_load_n(&table[(crc ^ p[i]) & 0xff], __ATOMIC_RELAXED);
-	return ~crc;
+	return ~crc_run(SIG_CRC64, crc, p, len);
 }
 
 /* ---- BSF */
