@@ -12,12 +12,12 @@
 #include <rte_common.h>
 
 #include "load_lane.h"
+#include "pages.h"
 #include "report.h"
 #include "sig_guard.h"
 
 #define CACHE_LINE 64
 #define PIECE_GAP  64          /* bytes between two pieces */
-#define HUGE_PAGE  (2 << 20)   /* shorter memory cannot use huge pages */
 #define LEAST_LEN  (512 << 10) /* of a lane's memory: more than the nearest cache has */
 #define MANY       4096        /* places that are enough, however short they are */
 #define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
@@ -206,15 +206,11 @@ fill_sources(struct load_lane *l, uint64_t *random)
 static uint8_t *
 map(size_t len)
 {
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *base = pages_map(len);
 
-	if (base == MAP_FAILED) {
+	if (base == NULL)
 		error_print("no memory for %zu bytes: lower --size, --depth, --peers or --regions",
 			len);
-		return NULL;
-	}
-	if (len >= HUGE_PAGE)
-		madvise(base, len, MADV_HUGEPAGE);
 	return base;
 }
 

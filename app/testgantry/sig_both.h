@@ -7,6 +7,7 @@
 #define TESTGANTRY_SIG_BOTH_H
 
 #include <assert.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,7 +60,7 @@ struct end {
 struct initiator {
 	struct end end;
 	/* SIG_ROUND_LEN bytes of data each, with the wire's signatures. */
-	uint8_t *source, *fetched;
+	uint8_t *source[2], *fetched;
 	struct sig_request *request;   /* of each request of a phase */
 	struct sig_response *response; /* [N_MODES * depth]: of each receive */
 	uint64_t *begin_ns;            /* of each request of a phase */
@@ -96,10 +97,11 @@ struct sig_ends {
 	/* Of the phase that runs. */
 	struct sig_phase *phase;
 	/*
-	 * Counts of phases that were handed to the ends, and of ends that have handed theirs back, with release and
+	 * Counts of phases that were handed to the ends, and of ends that have handed the present one back, with release and
 	 * acquire. EAL orders this as well; but TSan, which does not see into EAL, takes it for a race.
 	 */
 	atomic_uint begun, ended;
+	sem_t wake; /* the main lcore, when the phase is no longer busy, or an end has handed it back */
 	/* Written by the initiator's lcore, or by both; read by both. */
 	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
 	atomic_bool all_answered;

@@ -17,6 +17,7 @@
 #include "device.h"
 #include "job.h"
 #include "lcores.h"
+#include "pages.h"
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"
@@ -28,10 +29,10 @@
 static int
 memory_create(struct memory *m, struct gantry *g, size_t len, unsigned int flags)
 {
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *base = pages_map(len);
 	int rc;
 
-	if (base == MAP_FAILED) {
+	if (base == NULL) {
 		error_print("no memory for %zu bytes of blocks", len);
 		return -1;
 	}
@@ -76,14 +77,15 @@ create_memory(struct sig_ends *e)
 		t->n_free++;
 	}
 	if (memory_create(&i->end.memory, e->engine,
-		    2 * wire_len + n_requests * sizeof(*i->request) +
+		    (RTE_DIM(i->source) + 1) * wire_len + n_requests * sizeof(*i->request) +
 			    n_receives * sizeof(*i->response),
 		    GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE) != 0 ||
 		memory_create(&t->end.memory, e->engine,
 			disk_len + n_receives * sizeof(*t->received), 0) != 0)
 		return -1;
-	i->source = i->end.memory.base;
-	i->fetched = i->source + wire_len;
+	i->source[0] = i->end.memory.base;
+	i->source[1] = i->source[0] + wire_len;
+	i->fetched = i->source[1] + wire_len;
 	i->request = (struct sig_request *)(i->fetched + wire_len);
 	i->response = (struct sig_response *)(i->request + n_requests);
 	t->disk = t->end.memory.base;
@@ -269,6 +271,7 @@ ends_open(const struct options *o, struct sig_ends **ends)
 		error_print("out of memory");
 		return -1;
 	}
+	sem_init(&e->wake, 0, 0);
 	e->opt = o;
 	e->wire_len = o->block_size + sig_len(o->wire);
 	e->disk_len = o->block_size + sig_len(o->guard);
@@ -386,9 +389,9 @@ ends_stats(const struct sig_ends *e, struct gantry_stats *stats)
 }
 
 uint8_t *
-ends_source(const struct sig_ends *e)
+ends_source(const struct sig_ends *e, uint32_t i)
 {
-	return e->initiator.source;
+	return e->initiator.source[i];
 }
 
 uint8_t *

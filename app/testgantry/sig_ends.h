@@ -31,8 +31,8 @@ void ends_say(const struct sig_ends *ends);
 /** The target's counters. */
 void ends_stats(const struct sig_ends *ends, struct gantry_stats *stats);
 
-/** Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. */
-uint8_t *ends_source(const struct sig_ends *ends);
+/** Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. i: 0 or 1, there are two. */
+uint8_t *ends_source(const struct sig_ends *ends, uint32_t i);
 
 /** As much: what was fetched. */
 uint8_t *ends_fetched(const struct sig_ends *ends);

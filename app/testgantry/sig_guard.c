@@ -1,51 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Computes guards by their definitions, and writes signatures.
+ * Computes guards, and writes signatures.
  */
 #include "sig_guard.h"
 
 #include <string.h>
 
+#include <isa-l/crc.h>
+
 #include <rte_byteorder.h>
 
-/* In a register of 64 bits. The reflected ones take the lowest bit of a byte first, and are inverted at the end. */
-static const struct crc {
-	uint64_t polynomial;
-	bool reflected;
-} crcs[GANTRY_SIG_KIND_MAX] = {
-	[GANTRY_SIG_T10DIF_CRC] = {UINT64_C(0x8bb7) << 48, false},
-	[GANTRY_SIG_CRC32] = {0xedb88320, true},
-	[GANTRY_SIG_CRC32C] = {0x82f63b78, true},
-	[GANTRY_SIG_CRC64_XP10] = {UINT64_C(0x9a6c9329ac4bc9b5), true},
-};
-
+/* CRC-64/NVME: ISA-L has it from version 2.31 on, which Debian 12 has not. */
 static uint64_t
-divide(const struct crc *c, uint8_t byte)
+crc64(const uint8_t *p, uint32_t len)
 {
-	uint64_t value = c->reflected ? byte : (uint64_t)byte << 56;
+	static uint64_t table[256];
+	uint64_t value;
 
-	for (int i = 0; i < 8; i++)
-		if (c->reflected)
-			value = value >> 1 ^ (value & 1 ? c->polynomial : 0);
-		else
-			value = value << 1 ^ (value >> 63 ? c->polynomial : 0);
-	return value;
+	for (uint32_t i = 0; i < 256 && table[255] == 0; i++) {
+		value = i;
+		for (int bit = 0; bit < 8; bit++)
+			value = value >> 1 ^ (value & 1 ? UINT64_C(0x9a6c9329ac4bc9b5) : 0);
+		table[i] = value;
+	}
+	value = 0;
+	for (uint32_t i = 0; i < len; i++)
+		value = value >> 8 ^ table[(value ^ p[i]) & 0xff];
+	return ~value;
 }
 
+/* The register is 0 at first; at the end, all but that of T10-DIF is inverted. ISA-L's CRC32 inverts it at both ends. */
 static uint64_t
 guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
 {
-	static uint64_t tables[GANTRY_SIG_KIND_MAX][256];
-	const struct crc *c = &crcs[kind];
-	uint64_t *table = tables[kind], value = 0;
-
-	for (uint32_t i = 0; i < 256 && table[255] == 0; i++)
-		table[i] = divide(c, i);
-	for (uint32_t i = 0; i < len; i++)
-		value = c->reflected ? value >> 8 ^ table[(value ^ p[i]) & 0xff]
-				     : value << 8 ^ table[value >> 56 ^ p[i]];
-	return c->reflected ? ~value : value >> 48;
+	switch (kind) {
+	case GANTRY_SIG_T10DIF_CRC:
+		return crc16_t10dif(0, p, len);
+	case GANTRY_SIG_CRC32:
+		return crc32_gzip_refl(UINT32_MAX, p, len);
+	case GANTRY_SIG_CRC32C:
+		return (uint32_t)~crc32_iscsi((uint8_t *)(uintptr_t)p, (int)len, 0);
+	default:
+		return crc64(p, len);
+	}
 }
 
 /* RFC 1071, of a length that is even. */
@@ -89,4 +87,10 @@ sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t
 			? rte_cpu_to_be_64(bytes << 48 | (uint64_t)SIG_APP_TAG << 32 | block)
 			: rte_cpu_to_le_64(bytes);
 	memcpy(out, &bytes, sig_len(kind));
+}
+
+uint16_t
+sig_compute_crc(const uint8_t *data, uint32_t len)
+{
+	return crc16_t10dif(0, data, len);
 }

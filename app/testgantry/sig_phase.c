@@ -7,7 +7,9 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_byteorder.h>
 #include <rte_common.h>
@@ -25,6 +27,7 @@ static void
 fail(struct sig_ends *e)
 {
 	atomic_store(&e->failed, true);
+	sem_post(&e->wake);
 }
 
 /* What the main lcore has written is read from here on. */
@@ -39,6 +42,7 @@ static void
 give_back_phase(struct sig_ends *e)
 {
 	atomic_fetch_add_explicit(&e->ended, 1, memory_order_release); /* pairs with ends_end() */
+	sem_post(&e->wake);
 }
 
 int
@@ -87,7 +91,7 @@ ask(struct sig_ends *e, uint32_t number)
 	};
 
 	*r = (struct sig_request){
-		.addr = (uintptr_t)(p->store ? i->source : i->fetched) +
+		.addr = (uintptr_t)(p->store ? p->source : i->fetched) +
 			(uint64_t)first * e->wire_len,
 		.remote_key = gantry_mem_remote_key(i->end.memory.mem),
 		.number = number,
@@ -113,14 +117,15 @@ take_response(struct sig_ends *e)
 		return n;
 	response = &i->response[comp.cookie];
 	if (response->number >= e->phase->n_requests || i->begin_ns[response->number] == 0 ||
-		e->phase->result[response->number].answered) {
+		result_answered(&e->phase->result[response->number])) {
 		error_print("a response to request %u came that was not due", response->number);
 		return -1;
 	}
 	result = &e->phase->result[response->number];
-	result->answered = true;
 	result->good = response->good;
 	result->ns = now_ns() - i->begin_ns[response->number];
+	/* Pairs with result_answered(). */
+	atomic_store_explicit(&result->answered, true, memory_order_release);
 	return end_post_receive(&i->end, comp.peer, i->response, sizeof(*response), comp.cookie) ==
 			       0
 		       ? 1
@@ -174,6 +179,8 @@ initiator_run(void *arg)
 			answered++;
 			atomic_store_explicit(&e->answered, answered, memory_order_relaxed);
 			last_ns = now_ns();
+			if (answered == e->phase->n_requests)
+				sem_post(&e->wake);
 		} else if (n == 0 && sent == 0) {
 			sched_yield(); /* the target's lcore may share this CPU */
 			n = busy && is_late(last_ns, asked - answered) ? -1 : 0;
@@ -320,12 +327,16 @@ ends_begin(struct sig_ends *e, struct sig_phase *phase)
 	uint32_t per_request = e->opt->chunk_len / e->opt->block_size;
 
 	phase->n_requests = (phase->n_blocks + per_request - 1) / per_request;
+	phase->n_compared = 0;
 	memset(phase->result, 0, phase->n_requests * sizeof(*phase->result));
 	memset(e->initiator.begin_ns, 0, phase->n_requests * sizeof(*e->initiator.begin_ns));
 	e->phase = phase;
 	atomic_store(&e->may_end, false);
 	atomic_store(&e->all_answered, false);
 	atomic_store_explicit(&e->answered, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->ended, 0, memory_order_relaxed);
+	while (sem_trywait(&e->wake) == 0)
+		;
 	atomic_fetch_add_explicit(&e->begun, 1, memory_order_release); /* pairs with take_phase() */
 	rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
 	rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
@@ -338,12 +349,29 @@ ends_busy(const struct sig_ends *e, uint32_t *answered)
 	return *answered < e->phase->n_requests && ends_go_on(e);
 }
 
+void
+ends_nap(struct sig_ends *e, uint32_t ms)
+{
+	const uint64_t end_ns = now_ns() + ms * (NSEC_PER_S / 1000);
+	const struct timespec end = {end_ns / NSEC_PER_S, end_ns % NSEC_PER_S};
+
+	sem_clockwait(&e->wake, CLOCK_MONOTONIC, &end);
+}
+
+/* rte_eal_wait_lcore() spins, and would take the CPU from the lcores that it waits for. */
 int
 ends_end(struct sig_ends *e)
 {
+	const unsigned int lcores[] = {e->initiator.end.lcore_id, e->target.end.lcore_id};
+
 	atomic_store(&e->may_end, true);
-	rte_eal_wait_lcore(e->initiator.end.lcore_id);
-	rte_eal_wait_lcore(e->target.end.lcore_id);
-	atomic_load_explicit(&e->ended, memory_order_acquire); /* pairs with give_back_phase() */
+	/* Pairs with give_back_phase(). */
+	while (atomic_load_explicit(&e->ended, memory_order_acquire) != RTE_DIM(lcores))
+		ends_nap(e, JOB_LOOK_MS);
+	for (size_t i = 0; i < RTE_DIM(lcores); i++) {
+		while (rte_eal_get_lcore_state(lcores[i]) == RUNNING)
+			sched_yield();
+		rte_eal_wait_lcore(lcores[i]);
+	}
 	return ends_go_on(e) ? 0 : -1;
 }

@@ -594,6 +594,9 @@ class SignatureCase(Case):
         cancelled, none = map(int, rows["good responses cancelled"])
         self.assertTrue(refused["disk"] <= cancelled <= all_refused and none == 0, cancelled)
         self.assertIn("stored and fetched twice", result.out)
+        self.assertRegex(result.out, r"(?m)^in \d+\.\d{3} s, \d+\.\d times what memcpy \(\d+\.\d{3} s\), a CRC of each signature's block "
+            rf"\(\d+\.\d{{3}} s\) and memcmp \(\d+\.\d{{3}} s\) take on one CPU for {4 if wire == 'none' else 6} stores and fetches"
+            f"{', without encryption' if '--encrypt' in more else ''}$")
         return result
 
 

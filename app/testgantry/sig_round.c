@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Reads blocks, and computes what the device must make of them.
+ */
+#include "sig_round.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "quote.h"
+#include "report.h"
+#include "sig_guard.h"
+#include "sig_phase.h"
+#include "sig_xts.h"
+
+/* Reads the rest of the present file, or what there is room for. Bytes, or -1. */
+static int64_t
+read_file(struct sig_reader *r, uint8_t *to, size_t room)
+{
+	const struct file *f = &r->set->file[r->file];
+	int fd = open(f->input, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : 1;
+	size_t len = 0;
+
+	while (n > 0 && len < room) {
+		n = pread(fd, to + len, room - len, r->offset + len);
+		if (n > 0)
+			len += n;
+	}
+	if (n < 0)
+		error_print("cannot read %s: %s", quote_name(f->input), strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	r->offset += len;
+	if (n == 0) {
+		r->file++;
+		r->offset = 0;
+	}
+	return n < 0 ? -1 : (int64_t)len;
+}
+
+/* Gives the blocks the signatures that the wire has, from the last block to the first, as they move up. */
+static void
+sign_source(const struct options *o, const struct sig_round *round)
+{
+	const uint32_t len = o->block_size, sig = sig_len(o->wire);
+	uint8_t *to;
+
+	for (uint32_t i = round->n_blocks; sig != 0 && i-- > 0;) {
+		to = round->source + (size_t)i * (len + sig);
+		memmove(to, round->source + (size_t)i * len, len);
+		sig_write(o->wire, to, len, round->first_block + i, to + len);
+	}
+}
+
+int
+round_read(struct sig_reader *r, struct sig_round *round)
+{
+	const uint32_t block_size = r->opt->block_size;
+	size_t at = 0, end;
+	int64_t len;
+
+	while (r->file < r->set->n && at < SIG_ROUND_LEN) {
+		len = read_file(r, round->source + at, SIG_ROUND_LEN - at);
+		if (len < 0)
+			return -1;
+		r->bytes += len;
+		/* The end of a file's last block is zeros. */
+		end = RTE_ALIGN_CEIL(at + len, block_size);
+		memset(round->source + at + len, 0, end - at - len);
+		at = end;
+	}
+	round->n_blocks = at / block_size;
+	round->first_block = r->n_blocks;
+	round->bytes = r->bytes;
+	round->files = r->file;
+	r->n_blocks += round->n_blocks;
+	sign_source(r->opt, round);
+	return 0;
+}
+
+int
+round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key)
+{
+	const uint32_t data_len = o->block_size, len = data_len + sig_len(o->guard),
+		       n = round->n_blocks;
+	const uint32_t source_len = data_len + sig_len(o->wire), first = round->first_block;
+	uint8_t *block;
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(round->disk + (size_t)i * len, round->source + (size_t)i * source_len,
+			data_len);
+	if (o->encrypt == ENCRYPT_DATA &&
+		xts_encrypt(key->bytes, first, round->disk, n, data_len, len) != 0)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		block = round->disk + (size_t)i * len;
+		sig_write(o->guard, block, data_len, first + i, block + data_len);
+	}
+	return o->encrypt != ENCRYPT_ALL ? 0
+					 : xts_encrypt(key->bytes, first, round->disk, n, len, len);
+}
+
+void
+round_measure(const struct options *o, const struct sig_round *round, uint8_t *to,
+	struct sig_passes *passes)
+{
+	const uint32_t len = o->block_size;
+	const uint32_t kinds = (o->guard != GANTRY_SIG_NONE) + (o->wire != GANTRY_SIG_NONE);
+	const size_t all = (size_t)round->n_blocks * len;
+	uint64_t begin = now_ns(), copied, computed, end;
+
+	memcpy(to, round->source, all);
+	copied = now_ns();
+	for (size_t at = 0; at < kinds * all; at += len)
+		sig_compute_crc(round->source + at % all, len);
+	computed = now_ns();
+	if (memcmp(to, round->source, all) != 0)
+		error_print("the CPU's own copy differs from its source");
+	end = now_ns();
+	passes->copy += copied - begin;
+	passes->crc += computed - copied;
+	passes->compare += end - computed;
+}
