@@ -334,8 +334,8 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 
 	reset(9);
 	for (i = 0; i < RTE_DIM(desc); i++) {
-		/* Sixteen patterns come again and again; lengths grow within one pattern. */
-		uint64_t pattern = UINT64_C(0x0102030405060708) * (i % 16 + 1), len = 1 + 3 * i;
+		/* 48 patterns come again and again; lengths grow within one pattern. */
+		uint64_t pattern = UINT64_C(0x0102030405060708) * (i % 48 + 1), len = 1 + 3 * i;
 
 		desc[i] = fill(dst + i * 1000, len, pattern);
 		desc[i].cookie = i;
@@ -347,6 +347,79 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 		CHECK_EQ(comp[i].status, GANTRY_OK);
 	}
 	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	env_queue_done(q);
+}
+
+/* As many short patterns as there are buffers; and as many long ones, behind them. */
+static void
+as_many_patterns_as_buffers_do_not_wait(void)
+{
+	const struct {
+		uint32_t n;
+		uint64_t len;
+	} kinds[] = {{32, 4096}, {4, 32768}};
+	struct gantry_queue *q = env_queue(g, 256);
+	static struct gantry_desc desc[32];
+	static struct gantry_comp comp[32];
+	uint32_t kind, round, i;
+
+	for (kind = 0; kind < RTE_DIM(kinds); kind++) {
+		uint64_t len = RTE_MIN(kinds[kind].len, info.max_copy_len);
+		uint32_t n = kinds[kind].n;
+
+		for (round = 0; round < 3; round++) {
+			reset(round);
+			for (i = 0; i < n; i++) {
+				uint64_t pattern = UINT64_C(0x1020304050607080) + 32 * kind + i;
+
+				desc[i] = fill(dst + i * len, len, pattern);
+				model_fill(i * len, len, pattern);
+			}
+			CHECK_EQ(gantry_submit(q, desc, n), n);
+			CHECK(!gantry_stream_waits(&q->stream));
+			env_collect(q, comp, n);
+			for (i = 0; i < n; i++)
+				CHECK_EQ(comp[i].status, GANTRY_OK);
+			CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+		}
+	}
+	env_queue_done(q);
+}
+
+/* Long patterns take the buffers of short ones, and the other way round. Each has a place of its own. */
+static void
+buffers_join_and_part_while_others_are_read(void)
+{
+	enum {
+		N = 64,
+		PLACE = ARENA_LEN / N
+	};
+	static struct gantry_desc desc[N];
+	static struct gantry_comp comp[N];
+	struct gantry_queue *q = env_queue(g, N);
+	uint64_t seed = 11;
+	uint32_t round, i;
+
+	for (round = 0; round < 20; round++) {
+		uint64_t at = 0;
+
+		reset(round);
+		for (i = 0; i < N; i++) {
+			uint64_t pattern = UINT64_C(0x8090a0b0c0d0e0f) * (check_random(&seed) % 40);
+			uint64_t most = check_random(&seed) % 8 == 0 ? 9 * PLACE : PLACE / 2;
+			uint64_t len = 1 + check_random(&seed) % most;
+
+			if (at + len > ARENA_LEN)
+				break;
+			desc[i] = fill(dst + at, len, pattern);
+			model_fill(at, len, pattern);
+			at += len;
+		}
+		env_do(q, desc, comp, i);
+		while (i-- != 0)
+			CHECK_EQ(comp[i].status, GANTRY_OK);
+		CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	}
 	env_queue_done(q);
 }
 
@@ -439,7 +512,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 static void
 fills_that_are_carried_out_again_keep_their_pattern(void)
 {
-	const uint64_t len = 3000, n = 12;
+	const uint64_t len = 5000, n = 12; /* each needs a long buffer */
 	struct gantry_queue *q = env_queue(g, 16);
 	struct gantry_desc desc[12];
 	struct gantry_comp comp[12];
@@ -532,6 +605,9 @@ static const struct check_case cases[] = {
 	{"fills keep their pattern across WQEs", fills_keep_their_pattern_across_wqes},
 	{"more patterns than buffers wait, and none is lost",
 		more_patterns_than_buffers_wait_and_none_is_lost},
+	{"as many patterns as buffers do not wait", as_many_patterns_as_buffers_do_not_wait},
+	{"buffers join and part while others are read",
+		buffers_join_and_part_while_others_are_read},
 	{"read-only memory is no destination", read_only_memory_is_no_destination},
 	{"each bad fill gets its own status and no WQE",
 		each_bad_fill_gets_its_own_status_and_no_wqe},

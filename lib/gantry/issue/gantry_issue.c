@@ -4,6 +4,7 @@
 
 #include "gantry_cpu.h"
 #include "gantry_doorbell.h"
+#include "gantry_finish.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
 #include "gantry_work_next.h"
@@ -220,6 +221,42 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 }
 
 /*
+ * Issues the neighbours of one kind that desc begins with, if they are plain fills, gathers or
+ * scatters. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate().
+ */
+static __rte_noinline uint32_t
+issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, enum gantry_carrier carrier)
+{
+	const bool mmo = carrier == GANTRY_CARRIER_MMO, copies = carrier == q->choice.all;
+	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
+	uint64_t posted = own->posted;
+
+	if (desc->op != GANTRY_OP_FILL) {
+		n = gantry_keys_run(&q->keys, s, desc, n, GANTRY_FINISH_BORROWS);
+	} else if (copies && carrier != GANTRY_CARRIER_CPU) {
+		n = gantry_fill_run(&q->fill, &q->view, s, own, desc, n, mmo);
+		gantry_counter_add(&q->rare.copies[carrier], n);
+	} else {
+		return 0;
+	}
+	gantry_note_posted(q, GANTRY_CONN_OWN, own->posted - posted);
+	gantry_counter_add(&q->stats.own_others, own->posted - posted);
+	return n;
+}
+
+/* True: issue_more() is for it. */
+static __rte_always_inline bool
+has_more(const struct gantry_desc *d)
+{
+	const uint32_t ops =
+		1u << GANTRY_OP_FILL | 1u << GANTRY_OP_GATHER | 1u << GANTRY_OP_SCATTER;
+
+	static_assert(GANTRY_OP_MAX <= 32, "a bit for each");
+	return d->op < GANTRY_OP_MAX && (ops & 1u << d->op) != 0;
+}
+
+/*
  * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many.
  * Takes no CQE, so every connection keeps its state meanwhile.
  */
@@ -233,6 +270,8 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
 						  : gantry_run(q, s, desc + i, n - i,
 							    carrier == GANTRY_CARRIER_MMO, false);
+		if (unlikely(k == 0) && has_more(&desc[i]))
+			k = issue_more(q, s, desc + i, n - i, carrier);
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))
 				break;

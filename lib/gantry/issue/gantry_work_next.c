@@ -67,7 +67,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 static bool
 next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
-	uint64_t len = RTE_MIN(RTE_MIN(w->len, c->max_len), GANTRY_FILL_LEN - w->src);
+	uint64_t len = RTE_MIN(RTE_MIN(w->len, c->max_len), GANTRY_FILL_LONG - w->src);
 	uint64_t buffer =
 		gantry_fill_get(&q->fill, &q->conn[GANTRY_CONN_OWN], w->arg[0], w->src + len);
 	struct gantry_work piece = *w;
@@ -286,7 +286,7 @@ lay_out_for_dc(struct gantry_queue *q)
 
 	if (own->state != GANTRY_CONN_READY)
 		return;
-	was_put(own, pi, gantry_keys_post(&q->keys, GANTRY_CONN_DCI) != GANTRY_NO_KEY);
+	was_put(own, pi, gantry_keys_post(&q->keys) != GANTRY_NO_KEY);
 	n_bb = (uint16_t)(own->sq->pi - pi);
 	own->posted += n_bb;
 	gantry_note_posted(q, GANTRY_CONN_OWN, n_bb);
@@ -317,7 +317,7 @@ next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_wo
 	if (w->conn == GANTRY_CONN_DCI)
 		return next_dc_with_layout(q, c, w);
 	if (w->key == GANTRY_NO_KEY) {
-		key = gantry_keys_post(&q->keys, w->conn);
+		key = gantry_keys_post(&q->keys);
 		if (!was_put(c, pi, key != GANTRY_NO_KEY))
 			return false;
 		gantry_work_take_key(q, w, key);

@@ -293,17 +293,16 @@ find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return (uses & SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
 }
 
-/* GANTRY_OK, or the status that refuses the layout, or the memory below it. */
+/* GANTRY_OK, or the status that refuses the layout. */
 static enum gantry_status
-check_layout(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
+check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d, uint32_t uses)
 {
 	bool from = (uses & SRC_LAYOUT) != 0;
-	enum gantry_status status =
-		gantry_keys_prepare(&q->keys, d->layout, from ? d->src : d->dst, d->len);
+	enum gantry_status status = gantry_keys_prepare(&q->keys, conn, !from, d->layout,
+		from ? d->src : d->dst, d->len);
 
-	if (status == GANTRY_OK && (uses & NEEDS_LAYOUT) != 0 &&
-		gantry_keys_overlap(&q->keys, from ? d->dst : d->src, d->len))
-		return GANTRY_OVERLAP;
+	if (status == GANTRY_OK && (uses & NEEDS_LAYOUT) != 0)
+		status = gantry_keys_check_overlap(&q->keys, from ? d->dst : d->src, d->len);
 	return status;
 }
 
@@ -327,7 +326,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 {
 	bool from = (rule->uses & SRC_LAYOUT) != 0;
 	uint32_t conn = find_conn(q, d, rule->uses);
-	enum gantry_status status = check_layout(q, d, rule->uses);
+	enum gantry_status status = check_layout(q, conn, d, rule->uses);
 	const struct gantry_region *plain;
 	uint64_t bias;
 	uint16_t key;
@@ -342,7 +341,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 		return status;
 	bias = plain != NULL ? plain->bias : 0;
 	/* The own connection may be under repair, and have no QP. */
-	key = gantry_keys_find(&q->keys, conn, !from, &status);
+	key = gantry_keys_find(&q->keys, &status);
 	if (status != GANTRY_OK)
 		return status;
 	*w = (struct gantry_work){

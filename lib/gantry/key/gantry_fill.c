@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds and writes pattern buffers. */
+/* Finds and writes pattern buffers, and issues fills that are plain. */
 #include "gantry_fill.h"
 
 #include <errno.h>
@@ -9,19 +9,27 @@
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
 #include "gantry_log.h"
+#include "gantry_own_run.h"
+#include "gantry_region.h"
+#include "gantry_slot.h"
+#include "gantry_stream.h"
 
-#define FILL_WORDS (GANTRY_FILL_LEN / sizeof(uint64_t))
-#define ALL_LEN    (GANTRY_FILL_BUFFERS * GANTRY_FILL_LEN)
+#define ALL_LEN     (GANTRY_FILL_BUFFERS * GANTRY_FILL_SHORT)
+#define PLACE_SHIFT 58
+
+static_assert(GANTRY_FILL_PLACES == 1 << (64 - PLACE_SHIFT), "each hash has a place");
+static_assert(GANTRY_FILL_BUFFERS <= UINT8_MAX, "a place names each buffer");
 
 int
 gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)
 {
 	uint64_t *words;
+	uint32_t i;
 	int ret;
 
 	if (likely(fill->words != NULL))
 		return 0;
-	words = gantry_alloc("gantry_fill", ALL_LEN, socket);
+	words = gantry_alloc("gantry_fill", ALL_LEN + sizeof(*fill->index), socket);
 	ret = words == NULL
 		      ? -ENOMEM
 		      : hwq_mr_register(dev, words, ALL_LEN, HWQ_ACCESS_LOCAL_WRITE, &fill->mr);
@@ -32,6 +40,9 @@ gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)
 		return ret;
 	}
 	fill->words = words;
+	fill->index = (struct gantry_fill_index *)(words + ALL_LEN / sizeof(*words));
+	for (i = 0; i < GANTRY_FILL_BUFFERS; i++)
+		fill->index->buffer[i].max_len = GANTRY_FILL_SHORT;
 	return 0;
 }
 
@@ -50,57 +61,171 @@ gantry_fill_fini(struct gantry_fill *fill)
 	return 0;
 }
 
-/* True: a WQE that is not done, or that will be posted again, reads the buffer. */
+/* ------------------------------------------------------------------ which buffer */
+
+/* True: no WQE reads the buffer that is not done, or that will be posted again. */
 static bool
-is_in_use(const struct gantry_fill_buffer *b, const struct gantry_conn *own)
+is_idle(const struct gantry_fill_buffer *b, const struct gantry_conn *own)
 {
-	return b->n_words != 0 && own->done <= b->last_use;
+	return b->used_to <= own->done;
 }
 
-/* The buffer with the pattern; else the one that has been idle longest; NULL: all are in use. */
-static struct gantry_fill_buffer *
-find(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern)
+/* Where a pattern's buffer is looked for first. */
+static uint8_t *
+place_of(struct gantry_fill *fill, uint64_t pattern)
 {
-	struct gantry_fill_buffer *idle = NULL;
+	return &fill->index->place[pattern * UINT64_C(0x9e3779b97f4a7c15) >> PLACE_SHIFT];
+}
+
+static bool
+has(const struct gantry_fill_buffer *b, uint64_t pattern)
+{
+	return b->pattern == pattern && b->len != 0;
+}
+
+/* The buffer that has the pattern, or NULL. */
+static struct gantry_fill_buffer *
+find(struct gantry_fill *fill, uint64_t pattern)
+{
+	struct gantry_fill_buffer *b = fill->index->buffer;
+	uint8_t *place = place_of(fill, pattern);
 	uint32_t i;
 
+	if (likely(has(&b[*place], pattern)))
+		return &b[*place];
 	for (i = 0; i < GANTRY_FILL_BUFFERS; i++) {
-		struct gantry_fill_buffer *b = &fill->buffer[i];
+		if (has(&b[i], pattern)) {
+			*place = i;
+			return &b[i];
+		}
+	}
+	return NULL;
+}
 
-		if (b->n_words != 0 && b->pattern == pattern)
-			return b;
-		if (!is_in_use(b, own) && (idle == NULL || b->last_use < idle->last_use))
-			idle = b;
+/* The buffers of a group that begins at b have no pattern any more, and these lengths. */
+static void
+set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
+{
+	uint32_t i;
+
+	for (i = 0; i < GANTRY_FILL_GROUP; i++) {
+		b[i].len = 0;
+		b[i].max_len = i == 0 ? first_len : other_len;
 	}
-	if (idle != NULL) {
-		idle->pattern = pattern;
-		idle->n_words = 0;
+}
+
+/* The buffer that has been idle longest, as a short one. NULL: all are in use. */
+static struct gantry_fill_buffer *
+take_short(struct gantry_fill *fill, const struct gantry_conn *own)
+{
+	struct gantry_fill_buffer *b = fill->index->buffer, *best = NULL;
+	uint32_t i;
+
+	for (i = 0; i < GANTRY_FILL_BUFFERS; i++)
+		if (b[i].max_len != 0 && is_idle(&b[i], own) &&
+			(best == NULL || b[i].used_to < best->used_to))
+			best = &b[i];
+	if (best != NULL && best->max_len == GANTRY_FILL_LONG)
+		set_group(best, GANTRY_FILL_SHORT, GANTRY_FILL_SHORT);
+	return best;
+}
+
+/* When the last buffer of a group is idle, or was last used. */
+static uint64_t
+group_used_to(const struct gantry_fill_buffer *b)
+{
+	uint64_t used_to = 0;
+	uint32_t i;
+
+	for (i = 0; i < GANTRY_FILL_GROUP; i++)
+		used_to = RTE_MAX(used_to, b[i].used_to);
+	return used_to;
+}
+
+/* The group that has been idle longest, joined. NULL: each has a buffer in use. */
+static struct gantry_fill_buffer *
+take_long(struct gantry_fill *fill, const struct gantry_conn *own)
+{
+	struct gantry_fill_buffer *b = fill->index->buffer, *best = NULL;
+	uint64_t least = UINT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < GANTRY_FILL_BUFFERS; i += GANTRY_FILL_GROUP) {
+		uint64_t used_to = group_used_to(&b[i]);
+
+		if (used_to <= own->done && used_to < least) {
+			least = used_to;
+			best = &b[i];
+		}
 	}
-	return idle;
+	if (best != NULL)
+		set_group(best, GANTRY_FILL_LONG, 0);
+	return best;
+}
+
+static uint8_t *
+memory_of(const struct gantry_fill *fill, const struct gantry_fill_buffer *b)
+{
+	return (uint8_t *)fill->words + (b - fill->index->buffer) * GANTRY_FILL_SHORT;
+}
+
+/*
+ * A buffer for the pattern, len bytes of which will be needed. NULL: all that might have it are in
+ * use.
+ */
+static struct gantry_fill_buffer *
+take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len,
+	struct gantry_fill_buffer *old)
+{
+	struct gantry_fill_buffer *b =
+		len <= GANTRY_FILL_SHORT ? take_short(fill, own) : take_long(fill, own);
+
+	if (b == NULL)
+		return NULL;
+	/* The pattern has a short buffer, which is too short from now on. */
+	if (old != NULL)
+		old->len = 0;
+	b->pattern = pattern;
+	b->len = 0;
+	*place_of(fill, pattern) = b - fill->index->buffer;
+	return b;
+}
+
+/* A buffer whose first len bytes are the pattern; NULL: gantry_fill_get() says. */
+static struct gantry_fill_buffer *
+get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len)
+{
+	struct gantry_fill_buffer *b = find(fill, pattern);
+	uint8_t *memory;
+
+	if (likely(b != NULL && len <= b->len))
+		return b;
+	if (b == NULL || len > b->max_len)
+		b = take(fill, own, pattern, len, b);
+	if (b == NULL)
+		return NULL;
+	memory = memory_of(fill, b);
+	/* The device may read bytes that are written already; not these. */
+	for (; b->len < len; b->len += sizeof(pattern))
+		memcpy(memory + b->len, &pattern, sizeof(pattern));
+	return b;
 }
 
 uint64_t
 gantry_fill_get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern,
 	uint64_t len)
 {
-	struct gantry_fill_buffer *b = find(fill, own, pattern);
-	uint64_t *word;
+	const struct gantry_fill_buffer *b = get(fill, own, pattern, len);
 
-	if (b == NULL)
-		return 0;
-	word = fill->words + (b - fill->buffer) * FILL_WORDS;
-	/* The device may read words that are written already; not these. */
-	for (; b->n_words * sizeof(*word) < len; b->n_words++)
-		word[b->n_words] = pattern;
-	return (uintptr_t)word;
+	return b == NULL ? 0 : (uintptr_t)memory_of(fill, b);
 }
 
 void
 gantry_fill_used(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t addr)
 {
-	uint64_t i = (addr - (uintptr_t)fill->words) / GANTRY_FILL_LEN;
+	uint64_t i = (addr - (uintptr_t)fill->words) / GANTRY_FILL_SHORT;
 
-	fill->buffer[i].last_use = own->posted;
+	fill->index->buffer[i].used_to = own->posted + 1;
 }
 
 __rte_cold void
@@ -108,7 +233,74 @@ gantry_fill_replayed(struct gantry_fill *fill, const struct gantry_conn *own)
 {
 	uint32_t i;
 
-	for (i = 0; i < GANTRY_FILL_BUFFERS; i++)
-		if (fill->buffer[i].n_words != 0)
-			fill->buffer[i].last_use = own->posted - 1;
+	for (i = 0; fill->words != NULL && i < GANTRY_FILL_BUFFERS; i++)
+		fill->index->buffer[i].used_to = own->posted;
+}
+
+/* ------------------------------------------------------------------ runs */
+
+/* mmo: a constant. */
+static __rte_always_inline uint32_t
+run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_stream *s,
+	struct gantry_conn *own, const struct gantry_desc *desc, uint32_t n, const bool mmo)
+{
+	const uint64_t head = gantry_desc_head_of(GANTRY_OP_FILL, 0);
+	const uint64_t max_len = RTE_MIN(own->max_len, GANTRY_FILL_LONG);
+	const uint64_t src_key = hwq_key_word(fill->mr.lkey);
+	const struct gantry_region *dst = view->dst;
+	/* What the last one was copied from; none has a length of 0. */
+	uint64_t pattern = 0, have = 0, src = 0;
+	struct gantry_fill_buffer *b = NULL;
+	const struct gantry_desc *d, *end;
+	struct hwq_burst_like like;
+	struct gantry_comp *comp = &s->comp[s->issue & s->mask];
+	struct hwq_burst burst;
+
+	end = desc + gantry_own_begin(&burst, s, own, n);
+	like = mmo ? hwq_burst_like_memcpy(&burst)
+		   : hwq_burst_like_rdma(&burst, MLX5_OPCODE_RDMA_WRITE);
+	for (d = desc; d != end; d++, comp++) {
+		const uint64_t to = d->dst, len = d->len;
+
+		if (unlikely(gantry_desc_head(d) != head || len - 1 >= max_len) ||
+			unlikely((d->src | d->arg[1] | d->remote_key | d->imm) != 0) ||
+			unlikely(!gantry_region_find_plain(view, &dst, to, len)))
+			break;
+		if (d->arg[0] != pattern || len > have) {
+			struct gantry_fill_buffer *other;
+
+			/* The buffer of those before is in use, and stays as it is. */
+			if (b != NULL)
+				b->used_to = own->posted + (d - desc);
+			other = get(fill, own, d->arg[0], len);
+			if (unlikely(other == NULL))
+				break;
+			b = other;
+			pattern = b->pattern;
+			have = b->len;
+			src = (uintptr_t)memory_of(fill, b);
+		}
+		if (mmo)
+			hwq_burst_memcpy_like(&burst, &like, dst->key_word, to, src_key, src, len);
+		else
+			hwq_burst_rdma_like(&burst, &like, dst->rkey, to, src_key, src, len);
+		gantry_slot_prepare(comp, d, GANTRY_OP_FILL, len);
+	}
+	view->dst = dst;
+	n = d - desc;
+	if (n == 0)
+		return 0;
+	b->used_to = own->posted + n;
+	gantry_own_end(&burst, s, own, n, true);
+	return n;
+}
+
+uint32_t
+gantry_fill_run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_stream *s,
+	struct gantry_conn *own, const struct gantry_desc *desc, uint32_t n, bool mmo)
+{
+	if (unlikely(fill->words == NULL))
+		return 0;
+	return mmo ? run(fill, view, s, own, desc, n, true)
+		   : run(fill, view, s, own, desc, n, false);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds keys by their layouts, and lays keys out. */
+/* Finds keys by their layouts, lays keys out, and issues gathers and scatters that are plain. */
 #include "gantry_key_cache.h"
 
 #include <errno.h>
@@ -10,11 +10,26 @@
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
 #include "gantry_log.h"
+#include "gantry_own_run.h"
 #include "gantry_region.h"
 #include "gantry_shelf.h"
+#include "gantry_slot.h"
 #include "gantry_stream.h"
 
 /* ------------------------------------------------------------------ begin and end */
+
+/* A hash has 64 bits; there are as many that are told apart as keys, at least. */
+static uint8_t
+hash_shift(uint32_t n)
+{
+	return n == 1 ? 63 : 64 - rte_log2_u32(n);
+}
+
+static uint32_t
+n_hashes(uint8_t shift)
+{
+	return UINT32_C(1) << (64 - shift);
+}
 
 static int
 keys_make(struct gantry_keys *keys)
@@ -25,7 +40,10 @@ keys_make(struct gantry_keys *keys)
 	uint32_t i;
 	int ret;
 
-	key = gantry_alloc("gantry_keys", keys->n * sizeof(*key), keys->socket);
+	keys->shift = hash_shift(keys->n);
+	key = gantry_alloc("gantry_keys",
+		keys->n * sizeof(*key) + n_hashes(keys->shift) * sizeof(*keys->first),
+		keys->socket);
 	plan = gantry_alloc("gantry_plan", sizeof(*plan), keys->socket);
 	ret = key == NULL || plan == NULL ? -ENOMEM
 					  : hwq_mkey_pool_create(keys->domain, &conf, &keys->pool);
@@ -34,8 +52,16 @@ keys_make(struct gantry_keys *keys)
 		gantry_free(key);
 		return ret;
 	}
-	for (i = 0; i < keys->n; i++)
+	for (i = 0; i < keys->n; i++) {
 		key[i].mkey = hwq_mkey_get(keys->pool);
+		key[i].number = key[i].mkey->lkey;
+		key[i].newer = i + 1 == keys->n ? 0 : i + 1;
+		key[i].older = i == 0 ? keys->n - 1 : i - 1;
+	}
+	keys->first = (uint16_t *)(key + keys->n);
+	for (i = 0; i < n_hashes(keys->shift); i++)
+		keys->first[i] = GANTRY_NO_KEY;
+	keys->oldest = 0;
 	keys->plan = plan;
 	keys->key = key;
 	return 0;
@@ -74,29 +100,157 @@ gantry_keys_fini(struct gantry_keys *keys)
 	return 0;
 }
 
+/* ------------------------------------------------------------------ the key of a layout */
+
+/* Where in gantry_keys::first the keys of a layout at a base begin. */
+static uint16_t *
+first_of(const struct gantry_keys *keys, uint64_t serial, uint64_t base)
+{
+	uint64_t hash = (base + (serial << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &keys->first[hash >> keys->shift];
+}
+
+/* The key on connection conn that has the layout; NULL: none has. */
+static inline struct gantry_key *
+find(const struct gantry_keys *keys, uint32_t conn, bool to, uint64_t serial, uint64_t base)
+{
+	uint16_t i = *first_of(keys, serial, base);
+	struct gantry_key *k;
+
+	for (; i != GANTRY_NO_KEY; i = k->next) {
+		k = &keys->key[i];
+		if (k->serial == serial && k->base == base && k->conn == conn &&
+			k->version == keys->view->version && (k->to || !to))
+			return k;
+	}
+	return NULL;
+}
+
+/* The key's layout is found from now on. */
+static void
+show(const struct gantry_keys *keys, uint16_t i)
+{
+	struct gantry_key *k = &keys->key[i];
+	uint16_t *first = first_of(keys, k->serial, k->base);
+
+	k->next = *first;
+	*first = i;
+}
+
+/* The key's layout, if it has one, is not found any more. */
+static void
+hide(const struct gantry_keys *keys, uint16_t i)
+{
+	struct gantry_key *k = &keys->key[i];
+	uint16_t *at;
+
+	if (k->serial == 0)
+		return;
+	for (at = first_of(keys, k->serial, k->base); *at != i; at = &keys->key[*at].next)
+		;
+	*at = k->next;
+	k->serial = 0;
+}
+
+/* ------------------------------------------------------------------ the order of their last use */
+
+/* The key becomes the newest. */
+static inline void
+touch(struct gantry_keys *keys, uint8_t i)
+{
+	struct gantry_key *key = keys->key, *k = &key[i], *oldest = &key[keys->oldest];
+
+	if (oldest->older == i)
+		return;
+	if (keys->oldest == i) {
+		/* The circle turns. */
+		keys->oldest = k->newer;
+		return;
+	}
+	key[k->older].newer = k->newer;
+	key[k->newer].older = k->older;
+	k->older = oldest->older;
+	k->newer = keys->oldest;
+	key[k->older].newer = i;
+	oldest->older = i;
+}
+
+/* The key has nothing that is worth keeping: it becomes the oldest. */
+static void
+give_up(struct gantry_keys *keys, uint8_t i)
+{
+	hide(keys, i);
+	touch(keys, i);
+	keys->oldest = i;
+}
+
 /* ------------------------------------------------------------------ what a descriptor names */
 
-enum gantry_status
-gantry_keys_prepare(struct gantry_keys *keys, uint16_t id, uint64_t base, uint64_t len)
+/* Bytes from the base to behind the last one of the layout. */
+static uint64_t
+span_of(const struct gantry_layout *l)
 {
-	struct gantry_key_plan *plan;
-	uint64_t serial;
+	uint64_t span = 0;
+	uint32_t i;
 
-	serial = gantry_shelf_serial(keys->layouts, id);
+	for (i = 0; i < l->n; i++)
+		span = RTE_MAX(span, l->piece[i].offset + l->piece[i].len +
+					     (uint64_t)l->piece[i].stride * (l->rounds - 1));
+	return span;
+}
+
+/*
+ * Reads the layout of the plan. A serial number names one layout for ever: that of the last
+ * descriptor is here already.
+ */
+static enum gantry_status
+plan_read(struct gantry_keys *keys)
+{
+	struct gantry_key_plan *plan = keys->plan;
+
+	if (plan->read == plan->serial)
+		return GANTRY_OK;
+	plan->read = 0;
+	if (!gantry_shelf_read(keys->layouts, plan->id, plan->serial, &plan->layout))
+		return GANTRY_BAD_LAYOUT;
+	plan->read = plan->serial;
+	plan->span = span_of(&plan->layout);
+	return GANTRY_OK;
+}
+
+enum gantry_status
+gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to, uint16_t id, uint64_t base,
+	uint64_t len)
+{
+	uint64_t serial = gantry_shelf_serial(keys->layouts, id);
+	struct gantry_key_plan *plan;
+	const struct gantry_key *k;
+	enum gantry_status status;
+
 	if (serial == 0)
 		return GANTRY_BAD_LAYOUT;
 	if (gantry_keys_init(keys) != 0)
 		return GANTRY_NO_RESOURCES;
+	k = find(keys, conn, to, serial, base);
 	plan = keys->plan;
+	plan->serial = serial;
 	plan->base = base;
-	/* A serial number names one layout for ever: that of the last descriptor is here already. */
-	if (plan->serial != serial) {
-		plan->serial = 0;
-		if (!gantry_shelf_read(keys->layouts, id, serial, &plan->layout))
-			return GANTRY_BAD_LAYOUT;
-		plan->serial = serial;
-	}
-	return len <= plan->layout.len ? GANTRY_OK : GANTRY_BAD_LENGTH;
+	plan->conn = conn;
+	plan->id = id;
+	plan->key = k != NULL ? k - keys->key : GANTRY_NO_KEY;
+	plan->to = to;
+	if (k != NULL && len <= k->len)
+		return GANTRY_OK;
+	status = plan_read(keys);
+	return status == GANTRY_OK && len > plan->layout.len ? GANTRY_BAD_LENGTH : status;
+}
+
+/* True: [base, base + span) and [addr, addr + len) have a byte in common. Neither is empty. */
+static inline bool
+meets(uint64_t base, uint64_t span, uint64_t addr, uint64_t len)
+{
+	return addr - base < span || base - addr < len;
 }
 
 /* True: a round of the piece that begins at `at` has a byte in common with [addr, addr + len). */
@@ -113,43 +267,53 @@ piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at
 	return first < rounds && at < addr + len && addr < at + p->len;
 }
 
-bool
-gantry_keys_overlap(const struct gantry_keys *keys, uint64_t addr, uint64_t len)
+enum gantry_status
+gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t addr, uint64_t len)
 {
 	const struct gantry_key_plan *plan = keys->plan;
 	const struct gantry_layout *l = &plan->layout;
+	enum gantry_status status;
 	uint32_t i;
 
-	for (i = 0; i < l->n; i++)
+	if (!meets(plan->base, plan->key != GANTRY_NO_KEY ? keys->key[plan->key].span : plan->span,
+		    addr, len))
+		return GANTRY_OK;
+	status = plan_read(keys);
+	for (i = 0; status == GANTRY_OK && i < l->n; i++)
 		if (piece_overlaps(&l->piece[i], l->rounds, plan->base + l->piece[i].offset, addr,
 			    len))
-			return true;
-	return false;
+			status = GANTRY_OVERLAP;
+	return status;
 }
 
-/* Looks the memory of a piece up, all rounds of it in one region. GANTRY_OK, or why it cannot be used. */
+/*
+ * Looks the memory of a piece up, all rounds of it in one region. *hit: the region of the piece
+ * before. GANTRY_OK, or why it cannot be used.
+ */
 static enum gantry_status
-piece_resolve(struct gantry_keys *keys, struct gantry_key_plan *plan, uint32_t i, bool to)
+piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region **hit)
 {
+	struct gantry_key_plan *plan = keys->plan;
 	const struct gantry_layout_piece *p = &plan->layout.piece[i];
 	uint64_t addr = plan->base + p->offset;
 	uint64_t len = (uint64_t)p->stride * (plan->layout.rounds - 1) + p->len;
-	const struct gantry_region *r;
+	const struct gantry_region *r = *hit;
 
 	if (addr < plan->base || addr + len < addr)
 		return GANTRY_NOT_REGISTERED;
-	r = gantry_region_lookup(keys->view, addr, len);
+	if (!gantry_region_hit(r, addr, len))
+		r = gantry_region_lookup_near(keys->view, addr, len);
 	if (r == NULL)
 		return GANTRY_NOT_REGISTERED;
-	if (to && r->read_only)
+	if (plan->to && r->read_only)
 		return GANTRY_READ_ONLY;
-	plan->at[i].lkey = r->lkey;
-	plan->at[i].addr = addr - r->bias;
+	plan->at[i] = (struct hwq_sge){.addr = addr - r->bias, .len = p->len, .lkey = r->lkey};
+	*hit = r;
 	return GANTRY_OK;
 }
 
 /* The connection that lays out keys of a connection. */
-static uint32_t
+static inline uint32_t
 home_of(uint32_t conn)
 {
 	return conn == GANTRY_CONN_DCI ? (uint32_t)GANTRY_CONN_OWN : conn;
@@ -163,99 +327,77 @@ units(const struct gantry_layout *l)
 }
 
 uint16_t
-gantry_keys_find(struct gantry_keys *keys, uint32_t conn, bool to, enum gantry_status *status)
+gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status)
 {
 	struct gantry_key_plan *plan = keys->plan;
+	const struct gantry_region *hit = keys->view->src;
 	uint32_t i;
 
 	*status = GANTRY_OK;
-	plan->to = to;
-	for (i = 0; i < keys->n; i++) {
-		const struct gantry_key *k = &keys->key[i];
-
-		if (k->serial == plan->serial && k->base == plan->base && k->conn == conn &&
-			k->version == keys->view->version && (k->to || !to)) {
-			/* A descriptor to a DC peer may look several times: gantry_keys_used(). */
-			if (conn != GANTRY_CONN_DCI)
-				gantry_counter_add(&keys->hits, 1);
-			return i;
-		}
+	if (plan->key != GANTRY_NO_KEY) {
+		/* A descriptor to a DC peer may look several times: gantry_keys_used(). */
+		if (plan->conn != GANTRY_CONN_DCI)
+			gantry_counter_add(&keys->hits, 1);
+		return plan->key;
 	}
 	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
-		*status = piece_resolve(keys, plan, i, to);
+		*status = piece_resolve(keys, i, &hit);
 	if (*status == GANTRY_OK &&
-		2 * hwq_umr_n_bb(units(&plan->layout)) > keys->conn[home_of(conn)].n_bb)
+		2 * hwq_umr_n_bb(units(&plan->layout)) > keys->conn[home_of(plan->conn)].n_bb)
 		*status = GANTRY_BAD_LAYOUT;
 	return GANTRY_NO_KEY;
 }
 
 /* ------------------------------------------------------------------ keys in use */
 
+static inline bool
+is_fresh(const struct gantry_keys *keys, const struct gantry_key *k)
+{
+	return keys->conn[home_of(k->conn)].done <= k->laid_out;
+}
+
 bool
 gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key)
 {
-	const struct gantry_key *k = &keys->key[key];
-
-	return keys->conn[k->home].done <= k->laid_out;
+	return is_fresh(keys, &keys->key[key]);
 }
 
 /* True: a WQE that is not done names it, or will, or may be posted again. */
 static bool
-is_in_use(const struct gantry_keys *keys, uint32_t i)
+is_in_use(const struct gantry_keys *keys, const struct gantry_key *k)
 {
-	const struct gantry_key *k = &keys->key[i];
 	const struct gantry_conn *c = &keys->conn[k->conn];
 
 	if (k->conn == GANTRY_CONN_NONE)
 		return false;
-	return c->done < k->used_to || gantry_keys_is_fresh(keys, i) ||
-	       c->state == GANTRY_CONN_DRAINING || c->state == GANTRY_CONN_BROKEN ||
-	       (c->stream->splitting && c->stream->split.key == i);
+	return c->done < k->used_to || is_fresh(keys, k) || c->state == GANTRY_CONN_DRAINING ||
+	       c->state == GANTRY_CONN_BROKEN ||
+	       (c->stream->splitting && c->stream->split.key == k - keys->key);
 }
 
 /* The key that has been idle longest, or GANTRY_NO_KEY. Keys without a layout come first. */
 static uint16_t
 find_idle(const struct gantry_keys *keys)
 {
-	uint64_t least = UINT64_MAX;
-	uint16_t best = GANTRY_NO_KEY;
-	uint32_t i;
+	uint8_t key = keys->oldest;
 
-	for (i = 0; i < keys->n; i++) {
-		const struct gantry_key *k = &keys->key[i];
-		uint64_t rank = k->serial == 0 ? 0 : k->stamp;
-
-		if (rank < least && !is_in_use(keys, i)) {
-			least = rank;
-			best = i;
-		}
-	}
-	return best;
+	do {
+		if (!is_in_use(keys, &keys->key[key]))
+			return key;
+		key = keys->key[key].newer;
+	} while (key != keys->oldest);
+	return GANTRY_NO_KEY;
 }
 
-/* Who may use a key: on the own connection, RDMA names one side of every operation by a remote key. */
+/*
+ * Who may use a key: on the own connection, RDMA names one side of every operation by a remote key.
+ */
 static unsigned int
 access_of(uint32_t conn)
 {
 	return conn == GANTRY_CONN_OWN
 		       ? HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE | HWQ_ACCESS_REMOTE_READ
 		       : HWQ_ACCESS_LOCAL_WRITE;
-}
-
-static int
-put_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, const struct gantry_key_plan *plan,
-	unsigned int access)
-{
-	struct hwq_sge sge[GANTRY_LAYOUT_PIECES];
-	uint32_t i;
-
-	for (i = 0; i < plan->layout.n; i++)
-		sge[i] = (struct hwq_sge){
-			.addr = plan->at[i].addr,
-			.len = plan->layout.piece[i].len,
-			.lkey = plan->at[i].lkey,
-		};
-	return hwq_wqe_mr_list(sq, mkey, access, plan->layout.n, sge, 0);
 }
 
 static int
@@ -280,34 +422,38 @@ put_pattern(struct hwq_sq *sq, const struct hwq_mkey *mkey, const struct gantry_
 }
 
 uint16_t
-gantry_keys_post(struct gantry_keys *keys, uint32_t conn)
+gantry_keys_post(struct gantry_keys *keys)
 {
 	const struct gantry_key_plan *plan = keys->plan;
-	const uint32_t home = home_of(conn);
-	struct gantry_conn *c = &keys->conn[home];
+	const struct gantry_layout *l = &plan->layout;
+	struct gantry_conn *c = &keys->conn[home_of(plan->conn)];
 	uint16_t i = find_idle(keys), pi = c->sq->pi;
+	unsigned int access = access_of(plan->conn);
 	struct gantry_key *k;
 	int n;
 
 	if (i == GANTRY_NO_KEY)
 		return i;
 	k = &keys->key[i];
-	n = plan->layout.rounds == 1 ? put_list(c->sq, k->mkey, plan, access_of(conn))
-				     : put_pattern(c->sq, k->mkey, plan, access_of(conn));
+	n = l->rounds == 1 ? hwq_wqe_mr_list(c->sq, k->mkey, access, l->n, plan->at, 0)
+			   : put_pattern(c->sq, k->mkey, plan, access);
 	/* gantry_keys_find() left no other reason than a full ring. */
 	RTE_ASSERT(n >= 0);
 	if (n <= 0)
 		return GANTRY_NO_KEY;
+	hide(keys, i);
 	k->serial = plan->serial;
 	k->base = plan->base;
 	k->version = keys->view->version;
-	k->conn = conn;
-	k->home = home;
-	k->to = plan->to;
 	k->laid_out = c->posted + (uint16_t)(c->sq->last - pi);
 	k->used_to = 0;
-	k->seq = keys->conn[conn].stream->issue;
-	k->stamp = ++keys->clock;
+	k->seq = keys->conn[plan->conn].stream->issue;
+	k->span = plan->span;
+	k->len = RTE_MIN(l->len, UINT32_MAX);
+	k->conn = plan->conn;
+	k->to = plan->to;
+	show(keys, i);
+	touch(keys, i);
 	gantry_counter_add(&keys->misses, 1);
 	return i;
 }
@@ -315,16 +461,103 @@ gantry_keys_post(struct gantry_keys *keys, uint32_t conn)
 void
 gantry_keys_used(struct gantry_keys *keys, uint16_t key, uint64_t end)
 {
-	struct gantry_key *k = &keys->key[key];
-
-	k->used_to = end;
-	k->stamp = ++keys->clock;
+	keys->key[key].used_to = end;
+	touch(keys, key);
 }
 
 uint32_t
 gantry_keys_number(const struct gantry_keys *keys, uint16_t key)
 {
-	return keys->key[key].mkey->lkey;
+	return keys->key[key].number;
+}
+
+/* ------------------------------------------------------------------ runs */
+
+/*
+ * The key of a descriptor of a run, which has this head but for the layout; NULL: it needs more
+ * than a key.
+ */
+static __rte_noinline struct gantry_key *
+find_for_run(const struct gantry_keys *keys, const struct gantry_desc *d, uint64_t base, bool to,
+	enum gantry_op op)
+{
+	uint64_t serial;
+
+	if (d->op != op || (d->zero | d->flags | d->peer) != 0 || d->layout == 0)
+		return NULL;
+	serial = gantry_shelf_serial(keys->layouts, d->layout);
+	return serial == 0 ? NULL : find(keys, GANTRY_CONN_OWN, to, serial, base);
+}
+
+/* gather: a constant; else they are scatters. */
+static __rte_always_inline uint32_t
+run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
+	uint32_t borrows, const bool gather)
+{
+	const enum gantry_op op = gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER;
+	struct gantry_conn *own = &keys->conn[GANTRY_CONN_OWN];
+	const struct gantry_region **hit = gather ? &keys->view->dst : &keys->view->src;
+	const struct gantry_region *plain = *hit;
+	struct gantry_comp *comp = &s->comp[s->issue & s->mask];
+	/* The key of the one before, and what its descriptors have in common. */
+	uint64_t head = 0, base = 0, most = 0;
+	struct gantry_key *k = NULL;
+	uint32_t flags = 0, zero = 0, any_zero = 0;
+	const struct gantry_desc *d, *end;
+	struct hwq_burst burst;
+
+	end = desc + gantry_own_begin(&burst, s, own, n);
+	for (d = desc; d != end; d++, comp++) {
+		const uint64_t at = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
+		const uint64_t len = d->len;
+
+		if (gantry_desc_head(d) != head || at != base) {
+			struct gantry_key *other = find_for_run(keys, d, at, !gather, op);
+
+			if (other == NULL)
+				break;
+			if (k != NULL)
+				gantry_keys_used(keys, k - keys->key, own->posted + (d - desc));
+			k = other;
+			head = gantry_desc_head(d);
+			base = at;
+			/*
+			 * The addresses of the layout must not go round, however long the layout
+			 * is.
+			 */
+			most = RTE_MIN(RTE_MIN(own->max_len, k->len), UINT64_MAX - base);
+			flags = is_fresh(keys, k) ? HWQ_WQE_AFTER_UMR : 0;
+			zero = flags != 0 ? borrows : 0;
+		}
+		if (unlikely(len - 1 >= most) ||
+			unlikely((d->remote_key | d->imm | d->arg[0] | d->arg[1]) != 0) ||
+			unlikely(!gantry_region_find_plain(keys->view, &plain, addr, len)) ||
+			unlikely(meets(base, k->span, addr, len)))
+			break;
+		hwq_burst_rdma_with(&burst, gather ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE,
+			k->number, 0, plain->key_word, addr, len, flags);
+		gantry_slot_prepare(comp, d, op, len);
+		comp->zero = zero;
+		any_zero |= zero;
+	}
+	*hit = plain;
+	n = d - desc;
+	if (n == 0)
+		return 0;
+	gantry_keys_used(keys, k - keys->key, own->posted + n);
+	gantry_counter_add(&keys->hits, n);
+	gantry_own_end(&burst, s, own, n, any_zero == 0);
+	return n;
+}
+
+uint32_t
+gantry_keys_run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, uint32_t borrows)
+{
+	if (unlikely(keys->key == NULL))
+		return 0;
+	return desc->op == GANTRY_OP_GATHER ? run(keys, s, desc, n, borrows, true)
+					    : run(keys, s, desc, n, borrows, false);
 }
 
 /* ------------------------------------------------------------------ failures */
@@ -335,10 +568,10 @@ gantry_keys_fail(struct gantry_keys *keys, uint32_t conn, uint64_t index)
 	uint32_t i;
 
 	for (i = 0; keys->key != NULL && i < keys->n; i++) {
-		struct gantry_key *k = &keys->key[i];
+		const struct gantry_key *k = &keys->key[i];
 
-		if (k->home == conn && k->laid_out >= index)
-			k->serial = 0;
+		if (home_of(k->conn) == conn && k->laid_out >= index)
+			give_up(keys, i);
 	}
 }
 
@@ -373,7 +606,7 @@ gantry_keys_forget(struct gantry_keys *keys, uint32_t conn)
 
 	for (i = 0; keys->key != NULL && i < keys->n; i++)
 		if (keys->key[i].conn == conn) {
-			keys->key[i].serial = 0;
+			give_up(keys, i);
 			keys->key[i].conn = GANTRY_CONN_NONE;
 		}
 }

@@ -2,26 +2,31 @@
 /*
  * Keys that lay memory out, and which layout each of them has now.
  *
- *   gantry_keys_prepare()   reads the layout that a descriptor names, and checks it
+ *   gantry_keys_prepare()   takes the layout that a descriptor names, and checks it
  *   gantry_keys_find()      a key that has this layout, at this base, on this connection; or none
  *   gantry_keys_post()      none: writes a UMR for a key that nobody uses
  *   gantry_keys_used()      a WQE that names the key was written
+ *   gantry_keys_run()       all of it at once for neighbours whose layouts have keys
  *
- * A key belongs to the connection whose UMR laid it out: only WQEs of one send queue are ordered behind
- * the UMR. The DC initiator posts no UMRs, because libmlx5 has none for it: the own connection lays its keys
- * out, no slot owns that UMR, and the descriptor waits until the UMR is done. A key is laid out anew when every WQE that names it is done and no split descriptor has it. What
- * was laid out under an older version of the table of regions is not found any more, because a region
- * below it may be gone; nor is what a UMR laid out that may not have run, because its connection failed.
+ * A key belongs to the connection whose UMR laid it out: only WQEs of one send queue are ordered
+ * behind the UMR. The DC initiator posts no UMRs, because libmlx5 has none for it: the own
+ * connection lays its keys out, no slot owns that UMR, and the descriptor waits until the UMR is
+ * done. A key is laid out anew when every WQE that names it is done and no split descriptor has it.
+ * What was laid out under an older version of the table of regions is not found any more, because a
+ * region below it may be gone; nor is what a UMR laid out that may not have run, because its
+ * connection failed.
  *
  * The first descriptor with a layout makes a queue's keys. Owner thread.
  */
 #ifndef GANTRY_KEY_CACHE_H
 #define GANTRY_KEY_CACHE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <hwq_mkey.h>
+#include <hwq_seg.h>
 
 #include "gantry_counter.h"
 #include "gantry_desc.h"
@@ -33,6 +38,7 @@
 struct gantry_conn;
 struct gantry_region_view;
 struct gantry_shelf;
+struct gantry_stream;
 struct hwq_domain;
 
 /* One key. */
@@ -41,28 +47,33 @@ struct gantry_key {
 	uint64_t serial;   /* the layout that it has; 0: none that can be found */
 	uint64_t base;     /* where it lies */
 	uint64_t version;  /* of the table of regions */
-	uint64_t laid_out; /* gantry_conn::posted of `home` before the UMR */
+	uint64_t laid_out; /* gantry_conn::posted before the UMR, of who posted it */
 	uint64_t
 		used_to; /* gantry_conn::posted of `conn` behind the last WQE that names it, or 0 */
-	uint64_t stamp;  /* gantry_keys::clock at its last use */
 	uint64_t seq;    /* of the DC initiator: the descriptor that waits for the UMR */
-	bool to;         /* its memory may be written */
-	uint32_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
-	uint32_t
-		home; /* the connection that laid it out: conn, or of the DC initiator the own one */
+	uint64_t span;   /* bytes from the base to behind the last one of the layout */
+	uint32_t len;    /* bytes of the layout, or UINT32_MAX if they are more */
+	uint32_t number; /* of mkey */
+	uint16_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: never laid out */
+	uint16_t next;   /* the next one of the same hash, or GANTRY_NO_KEY */
+	uint8_t older, newer; /* its neighbours in the order of their last use, which is a circle */
+	bool to;              /* its memory may be written */
 };
 
-/* The layout that the descriptor at hand names, between gantry_keys_prepare() and gantry_keys_post(). */
+static_assert(GANTRY_MAX_KEYS <= UINT8_MAX + 1, "gantry_key::older");
+
+/* What the descriptor at hand names, between gantry_keys_prepare() and gantry_keys_post(). */
 struct gantry_key_plan {
 	uint64_t serial;
 	uint64_t base;
-	bool to; /* its memory is to be written */
+	uint32_t conn;
+	uint16_t id;
+	uint16_t key;  /* that has the layout already, or GANTRY_NO_KEY */
+	bool to;       /* its memory is to be written */
+	uint64_t read; /* the layout below is the one of this serial number; 0: none */
+	uint64_t span; /* its gantry_key::span */
 	struct gantry_layout layout;
-	/* Where each piece begins. */
-	struct {
-		uint64_t addr; /* as the device knows it */
-		uint32_t lkey;
-	} at[GANTRY_LAYOUT_PIECES];
+	struct hwq_sge at[GANTRY_LAYOUT_PIECES]; /* its pieces, as the device knows them */
 };
 
 struct gantry_keys {
@@ -76,11 +87,13 @@ struct gantry_keys {
 
 	gantry_counter hits;   /* descriptors whose layout a key had */
 	gantry_counter misses; /* UMRs */
-	uint64_t clock;        /* how often a key was used */
 	/* The descriptor to a DC peer whose UMR failed, by 1 + its number; 0: none. */
 	uint64_t failed;
 	uint8_t failed_status;  /* enum gantry_status */
+	uint8_t oldest;         /* the key that was used last before all others */
+	uint8_t shift;          /* hash >> shift is an index in `first` */
 	struct gantry_key *key; /* NULL: none yet */
+	uint16_t *first;        /* behind them, by hash: the first key, or GANTRY_NO_KEY */
 	struct gantry_key_plan *plan;
 	struct hwq_mkey_pool *pool;
 };
@@ -90,28 +103,45 @@ int gantry_keys_init(struct gantry_keys *keys);
 /* Destroys the keys. 0; or what the device said: call again. Control thread. */
 int gantry_keys_fini(struct gantry_keys *keys);
 
-/* Reads layout `id` for memory at `base`, and checks that `len` bytes of it can be used. */
-enum gantry_status gantry_keys_prepare(struct gantry_keys *keys, uint16_t id, uint64_t base,
-	uint64_t len);
-/* True: the layout that was prepared has a byte in common with [addr, addr + len). */
-bool gantry_keys_overlap(const struct gantry_keys *keys, uint64_t addr, uint64_t len);
 /*
- * The key on connection conn that has the layout that was prepared, or GANTRY_NO_KEY. Then the memory
- * is looked up: *status is GANTRY_NOT_REGISTERED if a piece is not in one region; GANTRY_READ_ONLY if it
- * must not be written and `to` is set; GANTRY_BAD_LAYOUT if the connection's send queue is too short for the UMR;
- * else GANTRY_OK.
+ * Takes layout `id` for memory at `base`, and checks that `len` bytes of it can be used. conn: who
+ * uses it. to: its memory is to be written.
  */
-uint16_t gantry_keys_find(struct gantry_keys *keys, uint32_t conn, bool to,
-	enum gantry_status *status);
+enum gantry_status gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to,
+	uint16_t id, uint64_t base, uint64_t len);
+/*
+ * GANTRY_OVERLAP: the layout that was prepared has a byte in common with [addr, addr + len). Else
+ * GANTRY_OK, or BAD_LAYOUT.
+ */
+enum gantry_status gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t addr, uint64_t len);
+/*
+ * The key that has the layout that was prepared, or GANTRY_NO_KEY. Then the memory is looked up:
+ * *status is GANTRY_NOT_REGISTERED if a piece is not in one region; GANTRY_READ_ONLY if it must not
+ * be written and is to be; GANTRY_BAD_LAYOUT if the connection's send queue is too short for the
+ * UMR; else GANTRY_OK.
+ */
+uint16_t gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status);
 
 /* True: the UMR of the key may not have run yet. */
 bool gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key);
 
-/* Writes the UMR of what was prepared. The key; or GANTRY_NO_KEY: no room, or every key is in use. */
-uint16_t gantry_keys_post(struct gantry_keys *keys, uint32_t conn);
+/*
+ * Writes the UMR of what was prepared. The key; or GANTRY_NO_KEY: no room, or every key is in use.
+ */
+uint16_t gantry_keys_post(struct gantry_keys *keys);
 
 /* A WQE of the key's connection names it. end: gantry_conn::posted behind it. */
 void gantry_keys_used(struct gantry_keys *keys, uint16_t key, uint64_t end);
+
+/*
+ * Issues the gathers or scatters, whichever comes first, that desc begins with, as far as each is
+ * plain: without flags, of one WQE, with a layout that a key has, far from the other side, in a
+ * region for plain copies. The own connection works. s: its stream. borrows: gantry_comp::zero of
+ * one whose key a UMR lays out that may not have run. Returns how many; the caller accounts for
+ * their WQEs, one each.
+ */
+uint32_t gantry_keys_run(struct gantry_keys *keys, struct gantry_stream *s,
+	const struct gantry_desc *desc, uint32_t n, uint32_t borrows);
 
 /* The number that WQEs name the key by. Its addresses begin at 0. */
 uint32_t gantry_keys_number(const struct gantry_keys *keys, uint16_t key);

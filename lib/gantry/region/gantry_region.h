@@ -202,6 +202,16 @@ gantry_region_set_plain(struct gantry_region *r)
 	r->key_word = hwq_key_word(r->lkey);
 }
 
+/* True: [addr, addr + len) is in the region, and nothing hinders a plain copy to use it. */
+static inline bool
+gantry_region_plain_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
+{
+	uint64_t end;
+
+	/* An address below it is a huge offset. */
+	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->plain_len;
+}
+
 /* The region for plain copies; else NULL. */
 static inline const struct gantry_region *
 gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
@@ -209,6 +219,22 @@ gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t
 	const struct gantry_region *r = gantry_region_lookup_near(v, addr, len);
 
 	return r != NULL && gantry_region_is_plain(r) ? r : NULL;
+}
+
+/* False: no region for plain copies covers it. Else it is *hit, which is tried first. */
+static inline bool
+gantry_region_find_plain(struct gantry_region_view *v, const struct gantry_region **hit,
+	uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r = *hit;
+
+	if (likely(gantry_region_plain_hit(r, addr, len)))
+		return true;
+	r = gantry_region_lookup_plain(v, addr, len);
+	if (r == NULL)
+		return false;
+	*hit = r;
+	return true;
 }
 
 /* The region that covers [addr, addr + len), or NULL. *hit is one of the view's last hits; it is tried first. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "gantry_conn.h"
@@ -69,7 +70,7 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 }
 
 /*
- * Slots behind each other that gantry_run_post() filled: they are plain, and their WQEs are neighbours on one
+ * Slots behind each other that a run filled: they are plain, and their WQEs are neighbours on one
  * connection. So counting tells which of them are done. Only the latest row is known; a failure ends it. Of
  * all other slots, `where` tells.
  */
@@ -134,6 +135,21 @@ static inline void
 gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t lead)
 {
 	*row = (struct gantry_row){.begin = seq, .lead = lead, .conn = c};
+}
+
+/*
+ * The n slots from seq on, whose WQEs come next on connection c, make the row longer, or a new
+ * one. where: gantry_where() of the first one.
+ */
+static __rte_always_inline void
+gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t where,
+	uint32_t n)
+{
+	uint64_t lead = where - seq;
+
+	if (unlikely(row->end != seq || row->lead != lead))
+		gantry_row_begin(row, c, seq, lead);
+	row->end = seq + n;
 }
 
 /* How many slots are done from slot seq of the row on; less than 0: there are such in front of it. */
