@@ -5,6 +5,7 @@
 #include "gantry_cpu.h"
 #include "gantry_doorbell.h"
 #include "gantry_finish.h"
+#include "gantry_lists.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
 #include "gantry_work_next.h"
@@ -221,8 +222,8 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 }
 
 /*
- * Issues the neighbours of one kind that desc begins with, if they are plain fills, gathers or
- * scatters. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate().
+ * Issues the neighbours of one kind that desc begins with, if they are plain fills, copies of
+ * lists, gathers or scatters. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate().
  */
 static __rte_noinline uint32_t
 issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -232,10 +233,12 @@ issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	struct gantry_conn *own = &q->conn[GANTRY_CONN_OWN];
 	uint64_t posted = own->posted;
 
-	if (desc->op != GANTRY_OP_FILL) {
+	if (desc->op == GANTRY_OP_GATHER || desc->op == GANTRY_OP_SCATTER) {
 		n = gantry_keys_run(&q->keys, s, desc, n, GANTRY_FINISH_BORROWS);
 	} else if (copies && carrier != GANTRY_CARRIER_CPU) {
-		n = gantry_fill_run(&q->fill, &q->view, s, own, desc, n, mmo);
+		n = desc->op == GANTRY_OP_FILL
+			    ? gantry_fill_run(&q->fill, &q->view, s, own, desc, n, mmo)
+			    : gantry_lists_run(&q->view, s, own, desc, n, mmo);
 		gantry_counter_add(&q->rare.copies[carrier], n);
 	} else {
 		return 0;
@@ -249,8 +252,8 @@ issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 static __rte_always_inline bool
 has_more(const struct gantry_desc *d)
 {
-	const uint32_t ops =
-		1u << GANTRY_OP_FILL | 1u << GANTRY_OP_GATHER | 1u << GANTRY_OP_SCATTER;
+	const uint32_t ops = 1u << GANTRY_OP_COPY_SG | 1u << GANTRY_OP_FILL |
+			     1u << GANTRY_OP_GATHER | 1u << GANTRY_OP_SCATTER;
 
 	static_assert(GANTRY_OP_MAX <= 32, "a bit for each");
 	return d->op < GANTRY_OP_MAX && (ops & 1u << d->op) != 0;
