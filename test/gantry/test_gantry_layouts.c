@@ -375,6 +375,50 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 	env_queue_done(q);
 }
 
+/* A list of what was used, the latest last, says which descriptor finds its key. */
+static void
+keys_are_found_and_given_up_as_a_list_says(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 16, .layout_keys = 37};
+	uint32_t used[37], n = 0, hits = 0, misses = 0, step, i;
+	struct gantry_queue *q;
+	struct shape s[3];
+	uint64_t seed = 31;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	reset(31);
+	for (i = 0; i < RTE_DIM(s); i++) {
+		s[i] = (struct shape){.block = {{8 * i, 4, 0}, {500, 4, 0}}, .n = 2};
+		create(&s[i]);
+	}
+	for (step = 0; step < 1500; step++) {
+		uint32_t at = check_random(&seed) % 14, l = check_random(&seed) % RTE_DIM(s);
+		uint32_t what = at * RTE_DIM(s) + l;
+
+		CHECK_EQ(env_do_one(q, gather(&s[l], src + 64 * at, dst, 8)), GANTRY_OK);
+		CHECK(memcmp(dst, src + 64 * at + 8 * l, 4) == 0);
+		for (i = 0; i < n && used[i] != what; i++)
+			;
+		if (i < n)
+			hits++;
+		else
+			misses++;
+		/* It leaves its place, or the first one does. */
+		if (i == n && n == RTE_DIM(used))
+			i = 0;
+		if (i == n)
+			n++;
+		memmove(&used[i], &used[i + 1], (n - 1 - i) * sizeof(used[0]));
+		used[n - 1] = what;
+		CHECK_EQ(env_stats(q).layout_hits, hits);
+		CHECK_EQ(env_stats(q).layout_misses, misses);
+	}
+	CHECK(misses > RTE_DIM(used) && hits > misses);
+	for (i = 0; i < RTE_DIM(s); i++)
+		destroy(&s[i]);
+	env_queue_done(q);
+}
+
 static void
 keys_of_a_closed_peer_serve_others(void)
 {
@@ -829,6 +873,7 @@ static const struct check_case cases[] = {
 		more_layouts_than_keys_wait_and_none_is_lost},
 	{"the layout that was idle longest gives its key up",
 		the_layout_that_was_idle_longest_gives_its_key_up},
+	{"keys are found and given up as a list says", keys_are_found_and_given_up_as_a_list_says},
 	{"keys of a closed peer serve others", keys_of_a_closed_peer_serve_others},
 	{"a layout may lie at 0", a_layout_may_lie_at_0},
 	{"each bad use of a layout gets its own status and no WQE",

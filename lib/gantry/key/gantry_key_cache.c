@@ -473,80 +473,131 @@ gantry_keys_number(const struct gantry_keys *keys, uint16_t key)
 
 /* ------------------------------------------------------------------ runs */
 
-/*
- * The key of a descriptor of a run, which has this head but for the layout; NULL: it needs more
- * than a key.
- */
+/* What gathers and scatters with one layout at one base have in common. */
+struct place {
+	uint64_t head; /* of their descriptors */
+	uint64_t base;
+	uint64_t span;
+	uint64_t max_len; /* of those that one WQE carries */
+};
+
+static inline struct place
+place_of(const struct gantry_conn *own, const struct gantry_desc *d, uint64_t base, uint64_t span,
+	uint64_t len)
+{
+	/* The addresses must not go round, whatever the layout has there. */
+	const uint64_t max_len = RTE_MIN(RTE_MIN(own->max_len, len), UINT64_MAX - base);
+
+	return (struct place){gantry_desc_head(d), base, span, max_len};
+}
+
+/* True: d, whose layout is that of the place, is plain. *hit: the region of its other side. */
+static __rte_always_inline bool
+takes(struct gantry_region_view *view, const struct gantry_region **hit, const struct place *p,
+	const struct gantry_desc *d, uint64_t addr)
+{
+	return likely(d->len - 1 < p->max_len) &&
+	       likely((d->remote_key | d->imm | d->arg[0] | d->arg[1]) == 0) &&
+	       likely(gantry_region_find_plain(view, hit, addr, d->len)) &&
+	       likely(!meets(p->base, p->span, addr, d->len));
+}
+
+/* The key of a descriptor of a run; NULL: it is of another kind, or has no key. */
 static __rte_noinline struct gantry_key *
-find_for_run(const struct gantry_keys *keys, const struct gantry_desc *d, uint64_t base, bool to,
-	enum gantry_op op)
+find_for_run(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 {
 	uint64_t serial;
 
-	if (d->op != op || (d->zero | d->flags | d->peer) != 0 || d->layout == 0)
+	if (d->op != (gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER) ||
+		(d->zero | d->flags | d->peer) != 0 || d->layout == 0)
 		return NULL;
 	serial = gantry_shelf_serial(keys->layouts, d->layout);
-	return serial == 0 ? NULL : find(keys, GANTRY_CONN_OWN, to, serial, base);
+	return serial == 0 ? NULL
+			   : find(keys, GANTRY_CONN_OWN, !gather, serial, gather ? d->src : d->dst);
 }
 
-/* gather: a constant; else they are scatters. */
+/*
+ * Lays a key out for a descriptor that is plain. Its WQE, for which there is room then, owns the
+ * UMR. NULL: it is not plain, or there is no key or no room.
+ */
+static __rte_noinline struct gantry_key *
+lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
+{
+	const uint64_t base = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
+	const struct gantry_region *plain = gather ? keys->view->dst : keys->view->src;
+	struct gantry_conn *own = &keys->conn[GANTRY_CONN_OWN];
+	const struct gantry_key_plan *plan = keys->plan;
+	uint16_t pi = own->sq->pi, i;
+	enum gantry_status status;
+	struct place p;
+	uint32_t n_bb;
+
+	if ((d->zero | d->flags | d->peer) != 0 || d->layout == 0 ||
+		gantry_keys_prepare(keys, GANTRY_CONN_OWN, !gather, d->layout, base, d->len) !=
+			GANTRY_OK)
+		return NULL;
+	p = place_of(own, d, base, plan->span, plan->layout.len);
+	if (!takes(keys->view, &plain, &p, d, addr))
+		return NULL;
+	gantry_keys_find(keys, &status);
+	/* The UMR, what may fill the ring's end in front of it, and the WQE. */
+	if (status != GANTRY_OK || hwq_sq_free_bb(own->sq) < 2 * hwq_umr_n_bb(units(&plan->layout)))
+		return NULL;
+	i = gantry_keys_post(keys);
+	if (i == GANTRY_NO_KEY)
+		return NULL;
+	n_bb = (uint16_t)(own->sq->pi - pi);
+	if (gantry_conn_signals(own, n_bb))
+		hwq_sq_signal_last(own->sq);
+	own->posted += n_bb;
+	return &keys->key[i];
+}
+
+/* gather: a constant; else they are scatters. k: of the first one. owns: it owns the key's UMR. */
 static __rte_always_inline uint32_t
 run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
-	uint32_t borrows, const bool gather)
+	uint32_t borrows, struct gantry_key *k, bool owns, const bool gather)
 {
-	const enum gantry_op op = gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER;
 	struct gantry_conn *own = &keys->conn[GANTRY_CONN_OWN];
 	const struct gantry_region **hit = gather ? &keys->view->dst : &keys->view->src;
 	const struct gantry_region *plain = *hit;
-	struct gantry_comp *comp = &s->comp[s->issue & s->mask];
-	/* The key of the one before, and what its descriptors have in common. */
-	uint64_t head = 0, base = 0, most = 0;
-	struct gantry_key *k = NULL;
-	uint32_t flags = 0, zero = 0, any_zero = 0;
+	struct gantry_comp *comp = &s->comp[s->issue & s->mask], *first = comp;
+	struct place p = place_of(own, desc, gather ? desc->src : desc->dst, k->span, k->len);
+	uint32_t flags = is_fresh(keys, k) ? HWQ_WQE_AFTER_UMR : 0, any_flags = flags;
 	const struct gantry_desc *d, *end;
 	struct hwq_burst burst;
 
 	end = desc + gantry_own_begin(&burst, s, own, n);
 	for (d = desc; d != end; d++, comp++) {
-		const uint64_t at = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
-		const uint64_t len = d->len;
+		const uint64_t base = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
 
-		if (gantry_desc_head(d) != head || at != base) {
-			struct gantry_key *other = find_for_run(keys, d, at, !gather, op);
+		if (gantry_desc_head(d) != p.head || base != p.base) {
+			struct gantry_key *other = find_for_run(keys, d, gather);
 
 			if (other == NULL)
 				break;
-			if (k != NULL)
-				gantry_keys_used(keys, k - keys->key, own->posted + (d - desc));
+			gantry_keys_used(keys, k - keys->key, own->posted + (d - desc));
 			k = other;
-			head = gantry_desc_head(d);
-			base = at;
-			/*
-			 * The addresses of the layout must not go round, however long the layout
-			 * is.
-			 */
-			most = RTE_MIN(RTE_MIN(own->max_len, k->len), UINT64_MAX - base);
+			p = place_of(own, d, base, k->span, k->len);
 			flags = is_fresh(keys, k) ? HWQ_WQE_AFTER_UMR : 0;
-			zero = flags != 0 ? borrows : 0;
+			any_flags |= flags;
 		}
-		if (unlikely(len - 1 >= most) ||
-			unlikely((d->remote_key | d->imm | d->arg[0] | d->arg[1]) != 0) ||
-			unlikely(!gantry_region_find_plain(keys->view, &plain, addr, len)) ||
-			unlikely(meets(base, k->span, addr, len)))
+		if (!takes(keys->view, &plain, &p, d, addr))
 			break;
 		hwq_burst_rdma_with(&burst, gather ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE,
-			k->number, 0, plain->key_word, addr, len, flags);
-		gantry_slot_prepare(comp, d, op, len);
-		comp->zero = zero;
-		any_zero |= zero;
+			k->number, 0, plain->key_word, addr, d->len, flags);
+		gantry_slot_prepare(comp, d, gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER, d->len);
+		comp->zero = flags != 0 ? borrows : 0;
 	}
 	*hit = plain;
 	n = d - desc;
 	if (n == 0)
 		return 0;
+	if (owns)
+		first->zero = 0;
 	gantry_keys_used(keys, k - keys->key, own->posted + n);
-	gantry_counter_add(&keys->hits, n);
-	gantry_own_end(&burst, s, own, n, any_zero == 0);
+	gantry_counter_add(&keys->hits, n - owns);
+	gantry_own_end(&burst, s, own, n, any_flags == 0);
 	return n;
 }
 
@@ -554,10 +605,20 @@ uint32_t
 gantry_keys_run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, uint32_t borrows)
 {
+	const bool gather = desc->op == GANTRY_OP_GATHER;
+	struct gantry_key *k;
+	bool owns;
+
 	if (unlikely(keys->key == NULL))
 		return 0;
-	return desc->op == GANTRY_OP_GATHER ? run(keys, s, desc, n, borrows, true)
-					    : run(keys, s, desc, n, borrows, false);
+	k = find_for_run(keys, desc, gather);
+	owns = k == NULL;
+	if (owns)
+		k = lay_out(keys, desc, gather);
+	if (k == NULL)
+		return 0;
+	return gather ? run(keys, s, desc, n, borrows, k, owns, true)
+		      : run(keys, s, desc, n, borrows, k, owns, false);
 }
 
 /* ------------------------------------------------------------------ failures */
