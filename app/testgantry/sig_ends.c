@@ -17,7 +17,7 @@
 #include "device.h"
 #include "job.h"
 #include "lcores.h"
-#include "pages.h"
+#include "touch.h"
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"

@@ -84,21 +84,6 @@ fields_are_free(const struct gantry_desc *d, const enum gantry_op op, uint64_t i
 			      (d->arg[0] & ~u->arg[0]) | (d->arg[1] & ~u->arg[1])) == 0);
 }
 
-/* The region of [addr, addr + len) if nothing hinders a plain operation to use it; else NULL. */
-static __rte_always_inline const struct gantry_region *
-find_region(struct gantry_region_view *v, const struct gantry_region **last, uint64_t addr,
-	uint64_t len)
-{
-	const struct gantry_region *r = *last;
-
-	if (unlikely(!gantry_plain_hit(r, addr, len))) {
-		r = gantry_region_lookup_plain(v, addr, len);
-		if (r != NULL)
-			*last = r;
-	}
-	return r;
-}
-
 /*
  * Accounts for the descriptor's slot, and for its WQE of n_bb WQEBBs, with a fill in front of it. in_row: the slot is
  * plain, and its WQE has one WQEBB.
@@ -129,7 +114,7 @@ account(const struct each *e, const enum gantry_op op, uint64_t len, const uint3
 	if (s->row.end == e->seq && s->row.lead == where - e->seq)
 		s->row.end = e->seq + 1;
 	else if (e->seq == s->issue)
-		gantry_plain_note_row(s, c, e->seq, where, 1);
+		gantry_row_note(&s->row, c, e->seq, where, 1);
 }
 
 /* The same after a builder of hwq_wqe.h, which returned n_bb. pi: the queue's index before. False: there was no room. */
@@ -152,23 +137,22 @@ issue_copy(const struct each *e)
 	const uint64_t len = e->d->len, from = e->d->src, to = e->d->dst;
 	struct gantry_region_view *v = &e->q->view;
 	const struct gantry_conn *c = e->c;
-	const struct gantry_region *src, *dst;
 	struct hwq_burst b;
 	uint64_t idle = e->idle | (e->mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0);
 
 	if (!fields_are_free(e->d, GANTRY_OP_COPY, idle) || unlikely(len - 1 >= c->max_len) ||
-		unlikely((src = find_region(v, &v->src, from, len)) == NULL) ||
-		unlikely((dst = find_region(v, &v->dst, to, len)) == NULL) ||
+		unlikely(!gantry_region_find_plain(v, &v->src, from, len)) ||
+		unlikely(!gantry_region_find_plain(v, &v->dst, to, len)) ||
 		unlikely(gantry_plain_overlap(from, to, len)) ||
 		unlikely(hwq_burst_start(&b, c->sq, 1) == 0))
 		return false;
 	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
 	b.signals = 0;
 	if (e->mmo)
-		hwq_burst_memcpy_with(&b, dst->key_word, to, src->key_word, from, len, 0);
+		hwq_burst_memcpy_with(&b, v->dst->key_word, to, v->src->key_word, from, len, 0);
 	else
-		hwq_burst_rdma_with(&b, MLX5_OPCODE_RDMA_WRITE, dst->rkey, to, src->key_word, from,
-			len, 0);
+		hwq_burst_rdma_with(&b, MLX5_OPCODE_RDMA_WRITE, v->dst->rkey, to, v->src->key_word,
+			from, len, 0);
 	hwq_burst_end_counted(&b, 1);
 	account(e, GANTRY_OP_COPY, len, 1, 0, true);
 	return true;
@@ -183,7 +167,7 @@ issue_message(const struct each *e, const enum gantry_op op)
 	const uint64_t len = d->len, local = from ? d->src : d->dst,
 		       remote = from ? d->dst : d->src;
 	struct gantry_region_view *v = &e->q->view;
-	const struct gantry_region *r;
+	const struct gantry_region **hit = from ? &v->src : &v->dst;
 	const struct gantry_conn *c = e->c;
 	struct hwq_sq *sq = c->sq;
 	uint16_t pi;
@@ -194,7 +178,7 @@ issue_message(const struct each *e, const enum gantry_op op)
 
 	if (!fields_are_free(d, op, e->idle) || unlikely(len - 1 >= c->max_len) ||
 		unlikely(!gantry_plain_remote(remote)) ||
-		unlikely((r = find_region(v, from ? &v->src : &v->dst, local, len)) == NULL))
+		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
 	flags = d->flags & uses[op].flags;
 	imm = uses[op].imm != 0 ? htobe32(d->imm) : 0;
@@ -203,13 +187,13 @@ issue_message(const struct each *e, const enum gantry_op op)
 		pi = sq->pi;
 		return account_long(e, op, len,
 			gantry_work_put_message(sq, e->dest, in_wqe, shape->opcode, d->remote_key,
-				remote, r->lkey, local, len, flags, imm),
+				remote, (*hit)->lkey, local, len, flags, imm),
 			pi);
 	}
 	if (unlikely(hwq_burst_start(&b, sq, 1) == 0))
 		return false;
 	b.signals = 0;
-	hwq_burst_one(&b, shape->opcode, d->remote_key, remote, r->key_word, local, len, flags,
+	hwq_burst_one(&b, shape->opcode, d->remote_key, remote, (*hit)->key_word, local, len, flags,
 		imm);
 	hwq_burst_end_counted(&b, 1);
 	account(e, op, len, 1, 0, true);

@@ -4,6 +4,7 @@
 
 #include "gantry_cpu.h"
 #include "gantry_doorbell.h"
+#include "gantry_each.h"
 #include "gantry_finish.h"
 #include "gantry_lists.h"
 #include "gantry_run.h"
@@ -221,12 +222,9 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	return true;
 }
 
-/*
- * Issues the neighbours of one kind that desc begins with, if they are plain fills, copies of
- * lists, gathers or scatters. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate().
- */
-static __rte_noinline uint32_t
-issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+/* Issues what desc begins with that needs keys beside those of its regions: plain fills, lists, gathers, scatters. */
+static uint32_t
+issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, enum gantry_carrier carrier)
 {
 	const bool mmo = carrier == GANTRY_CARRIER_MMO, copies = carrier == q->choice.all;
@@ -248,15 +246,22 @@ issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	return n;
 }
 
-/* True: issue_more() is for it. */
-static __rte_always_inline bool
-has_more(const struct gantry_desc *d)
+/* Issues what gantry_run() does not. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate(). */
+static __rte_noinline uint32_t
+issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, enum gantry_carrier carrier)
 {
-	const uint32_t ops = 1u << GANTRY_OP_COPY_SG | 1u << GANTRY_OP_FILL |
-			     1u << GANTRY_OP_GATHER | 1u << GANTRY_OP_SCATTER;
-
-	static_assert(GANTRY_OP_MAX <= 32, "a bit for each");
-	return d->op < GANTRY_OP_MAX && (ops & 1u << d->op) != 0;
+	switch (desc->op) {
+	case GANTRY_OP_COPY_SG:
+	case GANTRY_OP_FILL:
+	case GANTRY_OP_GATHER:
+	case GANTRY_OP_SCATTER:
+		return issue_by_keys(q, s, desc, n, carrier);
+	default:
+		return carrier == GANTRY_CARRIER_CPU
+			       ? 0
+			       : gantry_each(q, s, desc, n, carrier == GANTRY_CARRIER_MMO);
+	}
 }
 
 /*
@@ -273,7 +278,7 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
 						  : gantry_run(q, s, desc + i, n - i,
 							    carrier == GANTRY_CARRIER_MMO, false);
-		if (unlikely(k == 0) && has_more(&desc[i]))
+		if (unlikely(k == 0))
 			k = issue_more(q, s, desc + i, n - i, carrier);
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))

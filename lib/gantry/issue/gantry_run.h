@@ -20,7 +20,6 @@
 #include <hwq_burst.h>
 
 #include "gantry_doorbell.h"
-#include "gantry_each.h"
 #include "gantry_plain.h"
 #include "gantry_queue.h"
 #include "gantry_slot.h"
@@ -115,7 +114,7 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 }
 
 /*
- * gantry_plain_hit() after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
+ * gantry_region_plain_hit() after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
  * the last hit of that side, which gantry_run_keep_hits() keeps if the run has several descriptors.
  */
 static __rte_always_inline bool
@@ -124,10 +123,10 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 {
 	const struct gantry_region *found;
 
-	if (likely(gantry_plain_hit(*r, addr, len)))
+	if (likely(gantry_region_plain_hit(*r, addr, len)))
 		return true;
 	found = gantry_region_near(&run->q->view, addr);
-	if (unlikely(!gantry_plain_hit(found, addr, len)))
+	if (unlikely(!gantry_region_plain_hit(found, addr, len)))
 		found = run->near ? NULL : gantry_region_lookup_plain(&run->q->view, addr, len);
 	if (unlikely(found == NULL))
 		return false;
@@ -303,7 +302,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	for (i = 0; i < n; i++)
 		at[i] = where + i;
 	hwq_burst_end_counted(&run.burst, n);
-	gantry_plain_note_row(s, c, s->issue, where, n);
+	gantry_row_note(&s->row, c, s->issue, where, n);
 	c->posted += n;
 	gantry_note_posted(q, conn, n);
 	s->issue += n;
@@ -352,7 +351,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
 	gantry_slot_prepare(&s->comp[slot], d, gantry_run_op(kind), m.len);
 	s->where[slot] = where;
-	gantry_plain_note_row(s, c, seq, where, 1);
+	gantry_row_note(&s->row, c, seq, where, 1);
 	c->posted++;
 	s->issue = seq + 1;
 	gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
@@ -421,9 +420,14 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	return gantry_run_post(q, s, conn, desc, n, kind);
 }
 
-/* Those that are alike. The arguments of gantry_run(). */
+/*
+ * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
+ * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
+ *
+ * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. 0: call again without it.
+ */
 static __rte_always_inline uint32_t
-gantry_run_alike(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, const bool mmo, const bool alone)
 {
 	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
@@ -443,21 +447,6 @@ gantry_run_alike(struct gantry_queue *q, struct gantry_stream *s, const struct g
 	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))
 		return alone ? 0 : gantry_txn_run(q, s, desc, n);
 	return 0;
-}
-
-/*
- * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
- *
- * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. 0: call again without it.
- */
-static __rte_always_inline uint32_t
-gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, const bool mmo, const bool alone)
-{
-	uint32_t k = gantry_run_alike(q, s, desc, n, mmo, alone);
-
-	return likely(k != 0) || alone ? k : gantry_each(q, s, desc, n, mmo);
 }
 
 #endif

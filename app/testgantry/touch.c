@@ -3,7 +3,7 @@
  * @file
  * Maps memory, and has the kernel give it pages.
  */
-#include "pages.h"
+#include "touch.h"
 
 #include <sys/mman.h>
 
