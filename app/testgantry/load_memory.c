@@ -12,7 +12,7 @@
 #include <rte_common.h>
 
 #include "load_lane.h"
-#include "touch.h"
+#include "pages_map.h"
 #include "report.h"
 #include "sig_guard.h"
 

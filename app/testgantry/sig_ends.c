@@ -17,7 +17,7 @@
 #include "device.h"
 #include "job.h"
 #include "lcores.h"
-#include "touch.h"
+#include "pages_map.h"
 #include "report.h"
 #include "sig_both.h"
 #include "sig_guard.h"

@@ -29,7 +29,7 @@
 #include <rte_common.h>
 
 #include "job.h"
-#include "touch.h"
+#include "pages_map.h"
 #include "report.h"
 #include "sig_damage.h"
 #include "sig_ends.h"

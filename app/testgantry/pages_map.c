@@ -3,7 +3,7 @@
  * @file
  * Maps memory, and has the kernel give it pages.
  */
-#include "touch.h"
+#include "pages_map.h"
 
 #include <sys/mman.h>
 

@@ -3,8 +3,8 @@
  * @file
  * Memory whose pages are there before it is used, so that what is measured meets no page faults.
  */
-#ifndef TESTGANTRY_TOUCH_H
-#define TESTGANTRY_TOUCH_H
+#ifndef TESTGANTRY_PAGES_MAP_H
+#define TESTGANTRY_PAGES_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
