@@ -38,9 +38,9 @@ PERCENTILE = re.compile(r"p([0-9.]+)_us")
 KINDS = {
     "axis": (("axis", "series"), ("x", "length", "ns", "ns_least", "to_memcpy")),
     "round_trip_ns": (("op", "mode"), ("round_trip_ns", "qps", "bad_percent", "depth", "response_median_us", "per_second")),
-    "ops_per_s": (("device", "load", "via"), (*LOAD_LABELS, "ops_per_s", "bytes_per_s", "max_us")),
+    "ops_per_s": (("device", "load", "via", "options"), (*LOAD_LABELS, "ops_per_s", "bytes_per_s", "max_us")),
 }
-TEXTS = ("device", "load")
+TEXTS = ("device", "load", "options")
 NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"), "mode": ("pipelined", "waiting"),
     "via": ("ring", "inline")}
 POSITIVE = ("ns", "ns_least", "per_second", "size_bytes", "ops_per_s")  # they are divided by, or their logarithm is drawn
@@ -231,7 +231,7 @@ def short(name, number):
 
 def load_axes(rows, path):
     """The setting that is drawn from left to right, and the columns that tell the lines apart."""
-    values = {name: sorted({row[name] for row in rows}) for name in ("device", "load", "via", *LOAD_LABELS)}
+    values = {name: sorted({row[name] for row in rows}) for name in ("device", "load", "via", "options", *LOAD_LABELS)}
     swept = [name for name in LOAD_LABELS if len(values[name]) > 1]
     if not swept:
         raise Unusable(f"{path} has one point, which is no line: give testgantry --load a list, as --size 64-64K")
@@ -253,6 +253,7 @@ def load_lines(rows, x, apart):
 def load_title(what, rows, x, apart, values):
     fixed = [form.format(short(name, values[name][0])) for name, (_, form) in LOAD_LABELS.items()
         if name != x and name not in apart and values[name][0] > 0]  # 0: the load does not use it
+    fixed += [text for text in values["options"] if text and "options" not in apart]
     first = [values[name][0] for name in ("load", "device") if name not in apart]
     return f"{what}: {' on '.join(first)}{', via ' + values['via'][0] if 'via' not in apart else ''}\n{', '.join(fixed)}"
 

@@ -458,6 +458,20 @@ run_points(struct sweep *s)
 	return rc;
 }
 
+/* The device has what --by names. 0, or -1 with the error printed. */
+static int
+check_carrier(const struct sweep *s)
+{
+	struct gantry_info info;
+
+	gantry_info_get(s->engine, &info);
+	if (s->opt->load.by == GANTRY_CARRIER_USUAL || (info.carriers & 1u << s->opt->load.by) != 0)
+		return 0;
+	error_print("--by: %s does not carry copies so: name another carrier%s", info.device,
+		s->opt->load.by == GANTRY_CARRIER_RDMA ? ", or add --copy-path rdma" : "");
+	return -1;
+}
+
 int
 load_run(const struct options *o)
 {
@@ -467,6 +481,8 @@ load_run(const struct options *o)
 	if (rc != 0)
 		return rc;
 	rc = device_open_for_copies(o, &s.engine);
+	if (rc == 0)
+		rc = check_carrier(&s);
 	if (rc == 0)
 		rc = run_points(&s);
 	if (s.engine != NULL && gantry_destroy(s.engine) != 0) {

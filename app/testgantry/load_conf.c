@@ -90,6 +90,34 @@ check_point(const struct options *o, const struct load_point *p)
 	return 0;
 }
 
+/* Settings that no operation of the mix uses would not be noticed. 0, or -1 with the error printed. */
+static int
+check_used(const struct options *o)
+{
+	const struct {
+		const char *option;
+		bool given;
+		bool (*is)(const struct load_op *op);
+		const char *by;
+	} rules[] = {
+		{"by", o->load.by != GANTRY_CARRIER_USUAL, load_op_has_carrier, "copy, fill or sg"},
+		{"patterns", o->load.patterns != 1, load_op_is_fill, "fill"},
+		{"transport", o->load.transport != GANTRY_TRANSPORT_RC, load_op_has_connection,
+			"an operation that goes to a peer"},
+		{"max-inline", o->load.max_inline != 0, load_op_has_message,
+			"write, write-imm, send or txn"},
+	};
+
+	for (size_t i = 0; i < RTE_DIM(rules); i++) {
+		if (!rules[i].given || load_mix_has(&o->load.mix, rules[i].is))
+			continue;
+		error_print("--%s: no operation of this --load uses it: leave it out, or add %s",
+			rules[i].option, rules[i].by);
+		return -1;
+	}
+	return 0;
+}
+
 int
 load_check(const struct options *o)
 {
@@ -105,6 +133,14 @@ load_check(const struct options *o)
 		error_print("--guard: a txn checks signatures: give another one than none");
 		return -1;
 	}
+	if (load_mix_has(&o->load.mix, load_op_is_txn) &&
+		o->load.transport == GANTRY_TRANSPORT_DC) {
+		error_print(
+			"--transport dc: a txn needs a connection of its own: use rc, or leave txn out");
+		return -1;
+	}
+	if (check_used(o) != 0)
+		return -1;
 	for (uint64_t i = 0; i < n; i++) {
 		load_point_get(o, i, &p);
 		if (check_point(o, &p) != 0)

@@ -48,6 +48,12 @@ enum load_via {
 	LOAD_VIA_INLINE, /**< each worker lcore submits to a queue of its own */
 };
 
+/** In which order the operations of a mix come. */
+enum load_order {
+	LOAD_ORDER_RANDOM,
+	LOAD_ORDER_EVEN, /**< each spread evenly: of two with equal weights, in turn */
+};
+
 /** The settings of --load that no other mode has. */
 struct load_conf {
 	struct load_mix mix;
@@ -55,11 +61,20 @@ struct load_conf {
 	uint64_t size;
 	uint32_t peers;
 	uint32_t regions;
-	uint32_t sge;       /**< pieces of sg, gather and scatter */
-	uint32_t layouts;   /**< places that layouts lie in, in turn */
-	uint64_t total_ops; /**< 0: --duration alone decides */
-	uint32_t duration;  /**< seconds; 0: not given */
-	uint64_t rate;      /**< operations a second, of all lanes together; 0: as many as fit */
+	uint32_t sge;     /**< pieces of sg, gather and scatter */
+	uint32_t layouts; /**< places that layouts lie in, in turn */
+	enum gantry_carrier
+		by;     /**< of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
+	uint32_t fence; /**< each so many operations one has a fence; 0: none */
+	enum load_order order;
+	bool unordered;                  /**< of gantry_queue_conf */
+	enum gantry_transport transport; /**< of connections without transactions */
+	uint32_t max_inline; /**< bytes that the CPU copies into WQEs; 0: as the engine does */
+	uint32_t patterns;   /**< of fills, in turn */
+	bool mixed_regions;  /**< regions of different lengths */
+	uint64_t total_ops;  /**< 0: --duration alone decides */
+	uint32_t duration;   /**< seconds; 0: not given */
+	uint64_t rate;       /**< operations a second, of all lanes together; 0: as many as fit */
 	struct load_percents percents;
 	char csv[PATH_MAX], json[PATH_MAX]; /**< files to write; empty: none */
 	bool verify;

@@ -102,12 +102,14 @@ add_settings(struct fields *f, const char *device, const struct load_result *r)
 		[AXIS_RATE] = "rate_per_s",
 		[AXIS_SIZE] = "size_bytes",
 	};
-	char mix[TEXT_LEN];
+	char mix[TEXT_LEN], told[TEXT_LEN];
 
 	load_mix_print(&r->opt->load.mix, mix, sizeof(mix));
 	add_text(f, "device", device);
 	add_text(f, "load", mix);
 	add_text(f, "via", r->opt->load.via == LOAD_VIA_RING ? "ring" : "inline");
+	options_told(r->opt, told, sizeof(told));
+	add_text(f, "options", told);
 	for (int i = 0; i < LOAD_AXES; i++)
 		add(f, names[i], "%" PRIu64, load_uses(r->opt, i) ? r->point.value[i] : 0);
 }

@@ -32,7 +32,7 @@ value_of(const struct load_lane *l, enum load_axis axis)
 static uint32_t
 key_of(const struct load_lane *l, uint32_t i)
 {
-	return gantry_mem_remote_key(l->target->mem[l->place[i] / l->region_places]);
+	return gantry_mem_remote_key(l->target->mem[lane_region(l->target, l->place[i])]);
 }
 
 /* ------------------------------------------------------------------ dealing */
@@ -51,7 +51,26 @@ deal_places(struct load_lane *l, uint64_t *random)
 		l->place[i] = l->place[i - l->n_places];
 }
 
-/* As many of each operation as the mix says, in random order, and again. */
+/* Each operation of the mix as evenly as possible: the one comes next that is most behind its part. */
+static void
+spread_ops(struct load_lane *l, const struct load_mix *mix)
+{
+	int64_t behind[LOAD_OPS] = {0};
+	int most;
+
+	for (uint32_t n = 0; n < mix->sum; n++) {
+		most = 0;
+		for (int op = 0; op < LOAD_OPS; op++) {
+			behind[op] += mix->weight[op];
+			if (behind[op] > behind[most])
+				most = op;
+		}
+		behind[most] -= mix->sum;
+		l->op[n] = most;
+	}
+}
+
+/* As many of each operation as the mix says, in random order or spread evenly, and again. */
 static void
 deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 {
@@ -65,6 +84,8 @@ deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 			l->op[k] = op;
 		}
 	}
+	if (l->shared->opt->load.order == LOAD_ORDER_EVEN)
+		spread_ops(l, mix);
 	for (uint32_t i = mix->sum; i < l->n_desc; i++)
 		l->op[i] = l->op[i - mix->sum];
 }
@@ -149,8 +170,25 @@ fill_peer(struct load_lane *l, uint32_t i, const struct load_op *op, struct gant
 	}
 }
 
+/* What --fence and --by ask for. */
+static uint16_t
+flags_of(const struct load_lane *l, uint32_t i)
+{
+	static const uint16_t by[] = {
+		[GANTRY_CARRIER_USUAL] = 0,
+		[GANTRY_CARRIER_CPU] = GANTRY_DESC_BY_CPU,
+		[GANTRY_CARRIER_MMO] = GANTRY_DESC_BY_MMO,
+		[GANTRY_CARRIER_RDMA] = GANTRY_DESC_BY_RDMA,
+	};
+	const struct load_conf *conf = &l->shared->opt->load;
+
+	return (conf->fence != 0 && (i + 1) % conf->fence == 0 ? GANTRY_DESC_FENCE : 0) |
+	       (load_op_has_carrier(&load_ops[l->op[i]]) ? by[conf->by] : 0);
+}
+
+/* n_fills: of the descriptors before this one. */
 static void
-fill_desc(struct load_lane *l, uint32_t i)
+fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 {
 	const struct load_op *op = &load_ops[l->op[i]];
 	struct gantry_desc *d = &l->desc[i];
@@ -158,6 +196,7 @@ fill_desc(struct load_lane *l, uint32_t i)
 
 	*d = (struct gantry_desc){
 		.op = op->op,
+		.flags = flags_of(l, i),
 		.cookie = i,
 		.len = load_op_len(op, value_of(l, AXIS_SIZE)),
 	};
@@ -166,7 +205,7 @@ fill_desc(struct load_lane *l, uint32_t i)
 		return;
 	}
 	if (op->from == FROM_PATTERN)
-		d->arg[0] = l->pattern;
+		d->arg[0] = l->pattern[n_fills % l->shared->opt->load.patterns];
 	else if (op->from != FROM_NOTHING)
 		d->src = (uintptr_t)lane_from(l, i, 0, &len);
 	if (op->to != TO_COUNTER && op->to != TO_RECEIVE)
@@ -177,6 +216,46 @@ fill_desc(struct load_lane *l, uint32_t i)
 		fill_lists(l, i, d);
 	if (load_op_has_peer(op))
 		fill_peer(l, i, op, d);
+}
+
+/* ------------------------------------------------------------------ the order in which they come back */
+
+/* Of an unordered queue. All DC peers count as one connection. */
+static uint32_t
+stream_of(const struct load_lane *l, uint32_t i)
+{
+	const struct load_op *op = &load_ops[l->op[i]];
+
+	if (!load_op_has_peer(op))
+		return 0;
+	if (load_op_is_txn(op))
+		return 1 + l->conns.n + i % l->txn_conns.n;
+	return l->shared->opt->load.transport == GANTRY_TRANSPORT_DC ? 1 : 1 + i % l->conns.n;
+}
+
+/* 0, or -1 with the error printed. */
+static int
+track_order(struct load_lane *l)
+{
+	uint32_t s;
+
+	l->order.stream = calloc(l->n_desc, sizeof(l->order.stream[0]));
+	l->order.next = calloc(l->n_desc, sizeof(l->order.next[0]));
+	l->order.out = calloc(l->n_desc, sizeof(l->order.out[0]));
+	l->order.expected = calloc(1 + l->conns.n + l->txn_conns.n, sizeof(l->order.expected[0]));
+	if (l->order.stream == NULL || l->order.next == NULL || l->order.out == NULL ||
+		l->order.expected == NULL) {
+		error_print("out of memory for the order of %" PRIu32 " descriptors", l->n_desc);
+		return -1;
+	}
+	/* Twice from the last to the first: behind the last one of a stream comes its first one. */
+	for (uint32_t i = 2 * l->n_desc; i-- > 0;) {
+		s = stream_of(l, i % l->n_desc);
+		l->order.stream[i % l->n_desc] = s;
+		l->order.next[i % l->n_desc] = l->order.expected[s];
+		l->order.expected[s] = i % l->n_desc;
+	}
+	return 0;
 }
 
 /* ------------------------------------------------------------------ all of them */
@@ -192,6 +271,7 @@ lane_fill(struct load_lane *l, uint64_t *random)
 {
 	const struct load_mix *mix = &l->shared->opt->load.mix;
 	const bool lists = load_mix_has(mix, has_lists), txns = load_mix_has(mix, load_op_is_txn);
+	uint32_t n_fills = 0;
 
 	l->n_desc = (l->n_places + mix->sum - 1) / mix->sum * mix->sum;
 	l->desc = aligned_alloc(CACHE_LINE, l->n_desc * sizeof(l->desc[0]));
@@ -212,14 +292,20 @@ lane_fill(struct load_lane *l, uint64_t *random)
 	deal_places(l, random);
 	deal_ops(l, mix, random);
 	deal_bases(l);
-	for (uint32_t i = 0; i < l->n_desc; i++)
-		fill_desc(l, i);
-	return 0;
+	for (uint32_t i = 0; i < l->n_desc; i++) {
+		fill_desc(l, i, n_fills);
+		n_fills += load_op_is_fill(&load_ops[l->op[i]]);
+	}
+	return l->shared->opt->load.unordered ? track_order(l) : 0;
 }
 
 void
 lane_free(struct load_lane *l)
 {
+	free(l->order.stream);
+	free(l->order.next);
+	free(l->order.expected);
+	free(l->order.out);
 	free(l->begin);
 	free(l->txn);
 	free(l->list);

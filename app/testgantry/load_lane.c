@@ -61,6 +61,7 @@ create_queue(struct load_lane *l)
 	const uint32_t most = GANTRY_MAX_TXNS, receives = n_receives(l);
 	const struct gantry_worker_conf conf = {
 		.queue = {.depth = RTE_MAX(2u, rte_align32pow2(l->depth)),
+			.unordered = o->load.unordered,
 			.max_peers = 2 * (n_conns(l, load_op_has_connection) +
 						 n_conns(l, load_op_is_txn)),
 			.transactions = mix_has(l, load_op_is_txn) ? RTE_MIN(l->depth, most) : 0,
@@ -151,8 +152,17 @@ lane_destroy_queue(struct load_lane *l)
 static int
 connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mode, bool receives)
 {
-	const struct gantry_peer_conf from = {.txn = mode};
-	const struct gantry_peer_conf to = {.recv_depth = receives ? recv_depth(l) : 0};
+	const struct load_conf *conf = &l->shared->opt->load;
+	const bool dc = mode == GANTRY_TXN_NONE && conf->transport == GANTRY_TRANSPORT_DC;
+	const struct gantry_peer_conf from = {
+		.transport = dc ? GANTRY_TRANSPORT_DC : GANTRY_TRANSPORT_RC,
+		.txn = mode,
+		.max_inline = conf->max_inline != 0 ? conf->max_inline + 1 : 0,
+	};
+	const struct gantry_peer_conf to = {
+		.transport = dc ? GANTRY_TRANSPORT_DC_TARGET : GANTRY_TRANSPORT_RC,
+		.recv_depth = receives ? recv_depth(l) : 0,
+	};
 	struct gantry_addr near_addr, far_addr;
 	uint16_t near, far;
 	int rc = gantry_peer_open(l->queue, &from, &near, &near_addr);
@@ -167,7 +177,7 @@ connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mod
 	c->near[c->n] = near;
 	c->far[c->n++] = far;
 	rc = gantry_peer_connect(l->queue, near, &far_addr);
-	if (rc == 0)
+	if (rc == 0 && !dc)
 		rc = gantry_peer_connect(l->target->queue, far, &near_addr);
 	return rc;
 }
@@ -197,6 +207,10 @@ create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)
 	}
 	if (rc == 0)
 		return 0;
+	if (rc == -EOPNOTSUPP && !txns) {
+		error_print("--transport dc: the device has no DC: use rc");
+		return -1;
+	}
 	error_print("cannot connect lcore %u to lcore %u: %s; the log lines above say more",
 		l->lcore_id, l->target->lcore_id, strerror(-rc));
 	return -1;

@@ -14,7 +14,8 @@
  *
  * The descriptors stand in the order in which they are handed over, over and over, as many of each operation as
  * the mix says. Each names one place, in random order. So descriptors in flight have different places: there are at
- * least as many as the depth.
+ * least as many as the depth. Of an unordered queue, the one that is handed over last is less than that number behind the
+ * first one that has not come back.
  */
 #ifndef TESTGANTRY_LOAD_LANE_H
 #define TESTGANTRY_LOAD_LANE_H
@@ -83,9 +84,10 @@ struct load_lane {
 	size_t place_len;
 	uint32_t n_places;
 	uint32_t n_regions;
-	uint32_t region_places;  /**< places of a region */
+	uint32_t *
+		region_begin; /**< [n_regions + 1]: the first place of each; behind the last one, n_places */
 	struct gantry_mem **mem; /**< [n_regions] */
-	uint64_t pattern;        /**< of fills */
+	uint64_t *pattern;       /**< [--patterns]: of fills */
 	/* Peers. */
 	struct load_lane *target; /**< which the connections lead to: it may be the lane itself */
 	struct load_conns conns;
@@ -100,6 +102,14 @@ struct load_lane {
 	struct load_txn *txn;     /**< [n_places], or NULL */
 	uint64_t *begin;          /**< [n_desc]: the time stamp counter when it was handed over */
 	uint32_t n_desc;
+	/* Of an unordered queue: completions keep the order of each stream, which is a connection, or the queue's to itself. */
+	struct {
+		uint32_t *stream;   /**< [n_desc] */
+		uint32_t *next;     /**< [n_desc]: the next descriptor of its stream */
+		uint32_t *expected; /**< of each stream: the descriptor that comes back next */
+		bool *out;          /**< [n_desc]: it is in flight */
+		uint32_t span;      /**< descriptors from the first one in flight on */
+	} order;
 	/* The loop. Of the thread that runs it. */
 	uint32_t depth, burst;
 	uint32_t put_at, got_at; /**< the descriptor that is handed over, or comes back, next */
@@ -168,6 +178,9 @@ uint64_t *lane_counter(const struct load_lane *l, uint32_t i);
 uint32_t lane_draw(uint64_t *random, uint32_t n);
 
 /* Descriptors: load_fill.c. */
+
+/** The part of the region table that a place lies in: the number of its region. */
+uint32_t lane_region(const struct load_lane *l, uint32_t place);
 
 /** Makes the descriptors. 0, or -1 with the error printed. */
 int lane_fill(struct load_lane *l, uint64_t *random);

@@ -4,6 +4,7 @@
  * The loop of a lane, which is the same for each operation: its descriptors were made before.
  */
 #include <sched.h>
+#include <string.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -95,16 +96,12 @@ fail_op(struct load_lane *l, uint32_t at, const struct gantry_comp *c)
 		c->status, c->syndrome, c->vendor_syndrome);
 }
 
-static uint32_t
-take(struct load_lane *l)
+/* Completions in the order of submission. */
+static void
+note_in_order(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
 {
-	struct gantry_comp comp[COMPS];
-	uint32_t n = lane_poll(l, comp, RTE_DIM(comp)), at = l->got_at;
-	uint64_t now;
+	uint32_t at = l->got_at;
 
-	if (n == 0)
-		return 0;
-	now = rte_rdtsc();
 	for (uint32_t i = 0; i < n; i++) {
 		if (unlikely(comp[i].status != GANTRY_OK || comp[i].cookie != at))
 			fail_op(l, at, &comp[i]);
@@ -113,19 +110,66 @@ take(struct load_lane *l)
 		at = at + 1 == l->n_desc ? 0 : at + 1;
 	}
 	l->got_at = at;
+}
+
+/* Completions in the order of each stream. */
+static void
+note_in_streams(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t at = RTE_MIN(comp[i].cookie, l->n_desc - UINT64_C(1));
+		uint32_t *expected = &l->order.expected[l->order.stream[at]];
+
+		if (unlikely(comp[i].status != GANTRY_OK || comp[i].cookie != *expected ||
+			     !l->order.out[at])) {
+			fail_op(l, at, &comp[i]);
+			continue;
+		}
+		load_hist_add(&l->hist[l->op[at]], now - l->begin[at]);
+		*expected = l->order.next[at];
+		l->order.out[at] = false;
+	}
+	for (; l->order.span > 0 && !l->order.out[l->got_at]; l->order.span--)
+		l->got_at = l->got_at + 1 == l->n_desc ? 0 : l->got_at + 1;
+}
+
+static uint32_t
+take(struct load_lane *l)
+{
+	struct gantry_comp comp[COMPS];
+	uint32_t n = lane_poll(l, comp, RTE_DIM(comp));
+	uint64_t now;
+
+	if (n == 0)
+		return 0;
+	now = rte_rdtsc();
+	if (l->order.out != NULL)
+		note_in_streams(l, comp, n, now);
+	else
+		note_in_order(l, comp, n, now);
 	l->got += n;
 	l->last_tsc = now;
 	atomic_store_explicit(&l->shown_got, l->got, memory_order_release);
 	return n;
 }
 
+/* How many may be handed over next, however many are in flight. */
+static uint64_t
+most_next(const struct load_lane *l)
+{
+	uint64_t n = RTE_MIN(l->burst, l->n_desc - l->put_at);
+
+	if (l->order.out != NULL)
+		n = RTE_MIN(n, l->n_places - l->order.span);
+	return RTE_MIN(n, l->total - l->put);
+}
+
 /* A closed loop gives the next burst its time, if the depth has room for all of it. */
 static void
 stage(struct load_lane *l, uint64_t now)
 {
-	uint64_t n = RTE_MIN(l->burst, l->n_desc - l->put_at);
+	const uint64_t n = most_next(l);
 
-	n = RTE_MIN(n, l->total - l->put);
 	if (l->put - l->got + n > l->depth)
 		return;
 	for (uint32_t i = 0; i < n; i++)
@@ -137,10 +181,8 @@ stage(struct load_lane *l, uint64_t now)
 static void
 stage_due(struct load_lane *l, uint64_t now)
 {
-	uint64_t n = RTE_MIN(l->burst, l->n_desc - l->put_at);
+	const uint64_t n = RTE_MIN(most_next(l), l->depth - (l->put - l->got));
 
-	n = RTE_MIN(n, l->total - l->put);
-	n = RTE_MIN(n, l->depth - (l->put - l->got));
 	while (l->staged < n && is_due(l, now)) {
 		l->begin[l->put_at + l->staged++] = l->due_tsc;
 		next_due(l);
@@ -194,6 +236,10 @@ give(struct load_lane *l, uint64_t now)
 	if (l->staged == 0)
 		return 0;
 	n = lane_submit(l, l->put_at, l->staged);
+	if (l->order.out != NULL) {
+		memset(&l->order.out[l->put_at], true, n);
+		l->order.span += n;
+	}
 	l->put_at += n;
 	if (l->put_at == l->n_desc)
 		l->put_at = 0;

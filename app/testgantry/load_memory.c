@@ -20,6 +20,7 @@
 #define PIECE_GAP  64          /* bytes between two pieces */
 #define LEAST_LEN  (512 << 10) /* of a lane's memory: more than the nearest cache has */
 #define MANY       4096        /* places that are enough, however short they are */
+#define MIXED      8           /* the longest region is so many times the shortest one */
 #define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
 static_assert(LOAD_POISON == UINT8_MAX, "fill_sources() draws what is less");
@@ -69,7 +70,8 @@ measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
 		len[SLOT_DESTINATION] = RTE_MAX(len[SLOT_DESTINATION], span);
 }
 
-static void
+/* What a place has. Returns how many are needed at least. */
+static uint32_t
 measure_places(struct load_lane *l)
 {
 	const struct load_mix *mix = &l->shared->opt->load.mix;
@@ -88,11 +90,40 @@ measure_places(struct load_lane *l)
 	}
 	n = RTE_MIN(LEAST_LEN / l->place_len, (size_t)MANY);
 	n = RTE_MAX(n, RTE_MAX(value_of(l, AXIS_DEPTH), value_of(l, AXIS_LAYOUTS)));
-	n = RTE_MAX(n, mix->sum);
-	l->n_regions = value_of(l, AXIS_REGIONS);
-	l->region_places = (n + l->n_regions - 1) / l->n_regions;
-	l->n_places = l->n_regions * l->region_places;
+	return RTE_MAX(n, mix->sum);
+}
+
+/* Divides n places among the regions, evenly or in 1 to MIXED equal parts each. There are some more, so that each part has as many. */
+static void
+divide_places(struct load_lane *l, uint32_t n, uint64_t *random)
+{
+	uint32_t parts = 0, each;
+
+	for (uint32_t i = 0; i < l->n_regions; i++) {
+		l->region_begin[i] = parts;
+		parts += l->shared->opt->load.mixed_regions ? 1 + lane_draw(random, MIXED) : 1;
+	}
+	l->region_begin[l->n_regions] = parts;
+	each = (n + parts - 1) / parts;
+	for (uint32_t i = 0; i <= l->n_regions; i++)
+		l->region_begin[i] *= each;
+	l->n_places = l->region_begin[l->n_regions];
 	l->len = l->n_places * l->place_len;
+}
+
+uint32_t
+lane_region(const struct load_lane *l, uint32_t place)
+{
+	uint32_t first = 0, end = l->n_regions, middle;
+
+	while (end - first > 1) {
+		middle = first + (end - first) / 2;
+		if (l->region_begin[middle] <= place)
+			first = middle;
+		else
+			end = middle;
+	}
+	return first;
 }
 
 /* ------------------------------------------------------------------ where bytes lie */
@@ -131,8 +162,8 @@ lane_from(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len)
 	case FROM_LAYOUT:
 		return lane_slot(l, l->base_place[i], SLOT_SOURCE) + lane_piece(l, offset, len);
 	case FROM_PATTERN:
-		*len = RTE_MIN(*len, sizeof(l->pattern) - offset % sizeof(l->pattern));
-		return (uint8_t *)(uintptr_t)&l->pattern + offset % sizeof(l->pattern);
+		*len = RTE_MIN(*len, sizeof(uint64_t) - offset % sizeof(uint64_t));
+		return (uint8_t *)&l->desc[i].arg[0] + offset % sizeof(uint64_t);
 	case FROM_BLOCKS:
 		*len = block_size - offset % block_size;
 		return lane_slot(l, l->place[i], SLOT_BLOCKS) + offset / block_size * block_len(l) +
@@ -192,7 +223,7 @@ fill_blocks(const struct load_lane *l, uint8_t *p, uint64_t *random)
 static void
 fill_sources(struct load_lane *l, uint64_t *random)
 {
-	fill((uint8_t *)&l->pattern, sizeof(l->pattern), random);
+	fill((uint8_t *)l->pattern, l->shared->opt->load.patterns * sizeof(l->pattern[0]), random);
 	for (uint32_t i = 0; i < l->n_places; i++) {
 		fill(lane_slot(l, i, SLOT_SOURCE), l->slot[SLOT_SOURCE].len, random);
 		if (l->slot[SLOT_BLOCKS].len != 0)
@@ -233,22 +264,25 @@ memory_create(struct load_lane *l, uint64_t *random)
 {
 	const unsigned int rights =
 		load_mix_has(&l->shared->opt->load.mix, load_op_has_peer) ? ALL_RIGHTS : 0;
-	size_t region_len;
+	const uint32_t *begin;
 
-	measure_places(l);
-	region_len = l->region_places * l->place_len;
+	l->n_regions = value_of(l, AXIS_REGIONS);
 	l->mem = calloc(l->n_regions, sizeof(l->mem[0]));
-	if (l->mem == NULL) {
+	l->region_begin = calloc(l->n_regions + 1, sizeof(l->region_begin[0]));
+	l->pattern = calloc(l->shared->opt->load.patterns, sizeof(l->pattern[0]));
+	if (l->mem == NULL || l->region_begin == NULL || l->pattern == NULL) {
 		error_print("out of memory for %" PRIu32 " regions", l->n_regions);
 		return -1;
 	}
+	divide_places(l, measure_places(l), random);
 	l->base = map(l->len);
 	if (l->base == NULL)
 		return -1;
 	fill_sources(l, random);
+	begin = l->region_begin;
 	for (uint32_t i = 0; i < l->n_regions; i++)
-		if (register_memory(l, l->base + i * region_len, region_len, rights, &l->mem[i]) !=
-			0)
+		if (register_memory(l, l->base + begin[i] * l->place_len,
+			    (begin[i + 1] - begin[i]) * l->place_len, rights, &l->mem[i]) != 0)
 			return -1;
 	return 0;
 }
@@ -293,6 +327,8 @@ memory_destroy(struct load_lane *l)
 	unmap(l->base, l->len, l->mem, l->n_regions);
 	unmap(in->base, in->n * in->slot_len, &in->mem, 1);
 	free(l->mem);
+	free(l->region_begin);
+	free(l->pattern);
 	free(in->recv);
 	free(in->peer);
 }

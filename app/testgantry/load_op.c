@@ -88,6 +88,18 @@ load_op_is_fill(const struct load_op *op)
 }
 
 bool
+load_op_has_carrier(const struct load_op *op)
+{
+	return op->op == GANTRY_OP_COPY || op->op == GANTRY_OP_FILL || op->op == GANTRY_OP_COPY_SG;
+}
+
+bool
+load_op_has_message(const struct load_op *op)
+{
+	return op->op == GANTRY_OP_WRITE || op->takes_receive;
+}
+
+bool
 load_op_has_connection(const struct load_op *op)
 {
 	return load_op_has_peer(op) && !load_op_is_txn(op);

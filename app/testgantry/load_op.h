@@ -84,6 +84,8 @@ bool load_op_has_layout(const struct load_op *op);
 bool load_op_has_counter(const struct load_op *op);
 bool load_op_is_txn(const struct load_op *op);
 bool load_op_is_fill(const struct load_op *op);
+bool load_op_has_carrier(const struct load_op *op);   /**< GANTRY_DESC_BY_ may be given */
+bool load_op_has_message(const struct load_op *op);   /**< the CPU may copy its data into the WQE */
 bool load_op_takes_receive(const struct load_op *op); /**< of such a connection */
 
 #endif

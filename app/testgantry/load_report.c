@@ -40,6 +40,7 @@ print_fixed(const struct options *o)
 {
 	const char *separator = "";
 	struct load_point p;
+	char told[256];
 
 	load_point_get(o, 0, &p);
 	if (p.value[AXIS_CORES] == 0)
@@ -50,7 +51,8 @@ print_fixed(const struct options *o)
 		printf("%s%s %" PRIu64, separator, axis_names[i], p.value[i]);
 		separator = ", ";
 	}
-	printf("\n");
+	options_told(o, told, sizeof(told));
+	printf("%s%s\n", told[0] != '\0' ? separator : "", told);
 }
 
 void

@@ -200,17 +200,32 @@ compare(const struct load_lane *l, struct batch *b, uint32_t k)
 	return compare_rest(b, slot, len);
 }
 
+/* Which of the batch has this cookie: that of this number, unless the queue is unordered. b->n: none that may be. */
+static uint32_t
+find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t number)
+{
+	uint32_t k = number;
+
+	if (l->order.out != NULL)
+		for (k = 0; k < b->n && b->desc[k] != cookie; k++)
+			;
+	return k < b->n && b->desc[k] == cookie ? k : b->n;
+}
+
 /* The next completion, if there is one. */
 static int
 take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 {
 	struct gantry_comp comp;
+	uint32_t k;
 
 	if (lane_poll(l, &comp, 1) == 0)
 		return 0;
 	l->got++;
-	b->result[*got] = comp.result;
-	if (comp.status == GANTRY_OK && comp.cookie == b->desc[(*got)++])
+	k = find(l, b, comp.cookie, (*got)++);
+	if (k < b->n)
+		b->result[k] = comp.result;
+	if (comp.status == GANTRY_OK && k < b->n)
 		return 0;
 	error_print("%s failed while it was verified: %s", b->op->name,
 		gantry_status_name(comp.status));

@@ -25,6 +25,8 @@
 #define PEERS_MAX   2000 /* a queue has as many again, from the lcore before it */
 #define REGIONS_MAX 1000000
 #define LAYOUTS_MAX 65536
+#define FENCE_MAX   65536
+#define INLINE_MAX  512
 #define RATE_MAX    1000000000
 #define OPS_MAX     1000000000000
 
@@ -35,6 +37,9 @@ static const char *const block_names[] = {"512", "4096", NULL};
 static const char *const kind_names[] = {"none", "crc", "csum", "crc32", "crc32c", "crc64", NULL};
 static const char *const encrypt_names[] = {"none", "data", "all", NULL};
 static const char *const via_names[] = {"ring", "inline", NULL};
+static const char *const order_names[] = {"random", "even", NULL};
+static const char *const by_names[] = {"policy", "cpu", "mmo", "rdma", NULL};
+static const char *const transport_names[] = {"rc", "dc", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 static_assert(GANTRY_COPY_AUTO == 0 && GANTRY_COPY_MMO == 1 && GANTRY_COPY_RDMA == 2,
@@ -44,6 +49,13 @@ static_assert(GANTRY_IDLE_SPIN == 0 && GANTRY_IDLE_SLEEP == 1 && GANTRY_IDLE_MON
 static_assert(GANTRY_SIG_T10DIF_CRC == 1 && GANTRY_SIG_T10DIF_CSUM == 2 && GANTRY_SIG_CRC32 == 3 &&
 		      GANTRY_SIG_CRC32C == 4 && GANTRY_SIG_CRC64_XP10 == 5,
 	"kind_names is in the order of enum gantry_sig_kind");
+static_assert(LOAD_ORDER_RANDOM == 0 && LOAD_ORDER_EVEN == 1,
+	"order_names is in the order of enum load_order");
+static_assert(GANTRY_CARRIER_USUAL == 0 && GANTRY_CARRIER_CPU == 1 && GANTRY_CARRIER_MMO == 2 &&
+		      GANTRY_CARRIER_RDMA == 3,
+	"by_names is in the order of enum gantry_carrier");
+static_assert(GANTRY_TRANSPORT_RC == 0 && GANTRY_TRANSPORT_DC == 1,
+	"transport_names is in the order of enum gantry_transport");
 static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
 	"encrypt_names is in the order of enum encrypt");
 
@@ -85,6 +97,7 @@ static const struct setting {
 	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as any other */
 	bool flag;         /* on the command line it has no value, and means "on" */
 	uint8_t list;      /* 1 + enum load_axis; 0: it takes no list */
+	bool told;         /* figures of a load are told with it, unless it is the default */
 } settings[] = {
 	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG, .choices = mode_names},
 	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG, "a folder", .empty = "(not set)"},
@@ -132,6 +145,22 @@ static const struct setting {
 		LIST(AXIS_SGE)},
 	{"layouts", FORM_NUMBER, FIELD(load.layouts), USE_LOAD, "places that a layout lies in", 1,
 		LAYOUTS_MAX, LIST(AXIS_LAYOUTS)},
+	{"order", FORM_CHOICE, FIELD(load.order), USE_LOAD, .choices = order_names, .told = true},
+	{"fence", FORM_NUMBER, FIELD(load.fence), USE_LOAD,
+		"operations from one with a fence to the next, 0 for none", 0, FENCE_MAX,
+		.told = true},
+	{"by", FORM_CHOICE, FIELD(load.by), USE_LOAD, .choices = by_names, .told = true},
+	{"patterns", FORM_NUMBER, FIELD(load.patterns), USE_LOAD, "patterns of fills, in turn", 1,
+		LAYOUTS_MAX, .told = true},
+	{"transport", FORM_CHOICE, FIELD(load.transport), USE_LOAD, .choices = transport_names,
+		.told = true},
+	{"max-inline", FORM_NUMBER, FIELD(load.max_inline), USE_LOAD,
+		"bytes of a message that are copied into its WQE, 0 for the engine's default", 0,
+		INLINE_MAX, .told = true},
+	{"unordered", FORM_CHOICE, FIELD(load.unordered), USE_LOAD, .choices = switch_names,
+		.told = true},
+	{"mixed-regions", FORM_CHOICE, FIELD(load.mixed_regions), USE_LOAD, .choices = switch_names,
+		.told = true},
 	{"rate", FORM_NUMBER, FIELD(load.rate), USE_LOAD,
 		"operations a second, 0 for as many as fit", 0, RATE_MAX, LIST(AXIS_RATE)},
 	{"percentiles", FORM_PERCENTS, FIELD(load.percents), USE_LOAD},
@@ -369,6 +398,7 @@ options_default(struct options *o)
 			.regions = 1,
 			.sge = 4,
 			.layouts = 1,
+			.patterns = 1,
 			.percents = {3, {50, 99, 99.9}},
 			.verify = true},
 	};
@@ -576,6 +606,28 @@ options_kind_name(enum gantry_sig_kind kind)
 }
 
 void
+options_told(const struct options *o, char *text, size_t size)
+{
+	struct options usual;
+	uint64_t number;
+	size_t len = 0;
+
+	options_default(&usual);
+	text[0] = '\0';
+	for (size_t i = 0; i < N_SETTINGS && len < size; i++) {
+		number = get_number(&settings[i], o);
+		if (!settings[i].told || number == get_number(&settings[i], &usual))
+			continue;
+		len += snprintf(text + len, size - len, "%s%s ", len > 0 ? ", " : "",
+			settings[i].name);
+		if (len < size && settings[i].form == FORM_CHOICE)
+			len += snprintf(text + len, size - len, "%s", settings[i].choices[number]);
+		else if (len < size)
+			len += snprintf(text + len, size - len, "%" PRIu64, number);
+	}
+}
+
+void
 options_help(FILE *f)
 {
 	struct options o;
@@ -689,6 +741,16 @@ options_load_help(FILE *f)
 		"  --sge N              pieces of sg, gather and scatter, default %u; of layouts at most 51\n"
 		"  --layouts N          places that the layout of gather and scatter lies in, in turn, default %u:\n"
 		"                       the hardware has 16 of them ready\n"
+		"  --patterns N         of fill, in turn, default %u: a queue keeps 4 of them\n"
+		"  --order ORDER        of a mix: random (default), or even: each operation is spread evenly, as\n"
+		"                       copy, write, copy, write\n"
+		"  --fence N            each N-th operation waits for all before it; default 0, none\n"
+		"  --by CARRIER         of copy, fill and sg: cpu, mmo, rdma; policy (default): --policy decides\n"
+		"  --transport rc|dc    of connections, default rc; dc: all share one initiator\n"
+		"  --max-inline BYTES   of a write or message that the CPU copies into the WQE at most; default:\n"
+		"                       the engine's\n"
+		"  --unordered off|on   completions keep the order of each connection alone; default off\n"
+		"  --mixed-regions off|on  regions of 1 to 8 times the least length; default off\n"
 		"  --block BYTES, --guard KIND  of txn: blocks of 512 or 4096 (default) bytes of data, and their\n"
 		"                       signatures: crc (default), csum (both T10-DIF), crc32, crc32c, crc64\n"
 		"  --duration SEC       how long, default 2; --total-ops N: how many, of all workers together.\n"
@@ -713,7 +775,7 @@ options_load_help(FILE *f)
 		"  testgantry --load write=7,read=3 --depth 1-64 --peers 4 --duration 5\n"
 		"  testgantry %s -- --load copy --via inline --nb-cores 1,2 --total-ops 1000000\n",
 		o.seed, o.load.size, o.depth, o.burst, o.load.peers, o.load.regions, o.load.sge,
-		o.load.layouts, lcores_option(3));
+		o.load.layouts, o.load.patterns, lcores_option(3));
 }
 
 void

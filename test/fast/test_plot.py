@@ -16,7 +16,7 @@ import unittest
 TIMEOUT = 120  # seconds for one run
 THROUGHPUT = "axis,x,series,length,ns,ns_least,to_memcpy\n"
 PIPELINING = "round_trip_ns,op,qps,bad_percent,depth,mode,response_median_us,per_second\n"
-LOAD = "device,load,via,lcores,peers,regions,sge,layouts,depth,burst,rate_per_s,size_bytes,ops_per_s,bytes_per_s,p50_us,p99.9_us,max_us\n"
+LOAD = "device,load,via,options,lcores,peers,regions,sge,layouts,depth,burst,rate_per_s,size_bytes,ops_per_s,bytes_per_s,p50_us,p99.9_us,max_us\n"
 plot, doc = "", ""
 
 
@@ -75,7 +75,7 @@ class Refused(Case):
         self.check_refused([path, self.dir], f"{path}, line 2: mode is 'slowly', which is none of pipelined, waiting")
 
     def test_a_load_that_cannot_be_drawn(self):
-        good = '"mlx5_0","copy=3,write","ring",1,1,1,0,0,32,8,0,64,1e6,64e6,1.5,20,30\n'
+        good = '"mlx5_0","copy=3,write","ring","",1,1,1,0,0,32,8,0,64,1e6,64e6,1.5,20,30\n'
         for text, said in ((LOAD + good, " has one point, which is no line: give testgantry --load a list"), (LOAD, " has a line of names, and no values"),
             (LOAD.replace("depth,", ""), ", line 1: there is no column depth: "),
             (LOAD + good + good.replace("1e6", "0"), ", line 3: ops_per_s is 0, which cannot be drawn: it must be above 0"),
@@ -99,10 +99,10 @@ class Refused(Case):
 class Drawn(Case):
     def test_loads(self):
         """A sweep of one axis, of two, and of rates; what the titles, the axes and the lines are called."""
-        row = '"mlx5_0","copy=3,write","{}",1,2,1,0,0,{},8,{},{},{},64e6,1.5,20,30\n'
+        row = '"mlx5_0","copy=3,write","{}","fence 8, by mmo",1,2,1,0,0,{},8,{},{},{},64e6,1.5,20,30\n'
         for name, rows, said, not_said in (
             ("sizes", [row.format("ring", 32, 0, size, 1e6) for size in (64, 128, 256, 512, 1024)],
-                ["copy=3,write on mlx5_0, via ring", "depth 32, burst 8, lcores 1, peers 2, regions 1", "bytes of each operation", "64", "1K", "99.9 %",
+                ["copy=3,write on mlx5_0, via ring", "depth 32, burst 8, lcores 1, peers 2, regions 1, fence 8, by mmo", "bytes of each operation", "64", "1K", "99.9 %",
                     "million operations a second", "GB/s", "latency, us", "longest"], ["pieces", "a second,"]),
             ("depths", [row.format(via, depth, 0, 64, 1e6 + depth) for depth in (1, 2, 4) for via in ("ring", "inline")],
                 ["copy=3,write on mlx5_0", "64 bytes, burst 8", "operations in flight, at most", "ring", "inline", "99.9 % of latencies, us, at most"], []),

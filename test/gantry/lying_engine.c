@@ -24,6 +24,10 @@
  * completed with success. When the engine is gone, the program's memory is searched for each key: "left ID COUNT". All but
  * numbers of DEKs is hexadecimal.
  *
+ * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each connection and each descriptor
+ * that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT MAX_INLINE", "desc OP FLAGS ARG0"; and for each completion
+ * that is dequeued: "done COOKIE".
+ *
  * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker DEPTH RING BURST IDLE"; and
  * one when the engine is gone: "most HANDED OUT OPEN SUM", the most descriptors that one call handed over, that were with the
  * workers at a time, and that were transactions in flight; and how many were handed over.
@@ -49,12 +53,16 @@ typedef int retire_fn(struct gantry *, uint32_t, uint32_t);
 typedef int destroy_fn(struct gantry *);
 typedef int create_fn(struct gantry *, unsigned int, const struct gantry_worker_conf *,
 	struct gantry_worker **);
+typedef int register_fn(struct gantry *, void *, size_t, unsigned int, struct gantry_mem **);
+typedef int open_fn(struct gantry_queue *, const struct gantry_peer_conf *, uint16_t *,
+	struct gantry_addr *);
 typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, unsigned int);
 
 static const char *lie = "";
 static uint64_t lie_at;
 static FILE *stored;  /* NULL: nothing is noted */
 static FILE *workers; /* NULL: nothing is noted */
+static FILE *noted;   /* NULL: nothing is noted */
 static unsigned int most_handed, most_out, n_out, most_open, n_open, sum;
 static pthread_mutex_t stored_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -69,6 +77,8 @@ read_environment(void)
 		stored = fopen(getenv("STORED"), "w");
 	if (getenv("WORKERS") != NULL)
 		workers = fopen(getenv("WORKERS"), "w");
+	if (getenv("NOTED") != NULL)
+		noted = fopen(getenv("NOTED"), "w");
 }
 
 /* ------------------------------------------------------------------ what is noted */
@@ -194,7 +204,33 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	if (workers != NULL)
 		fprintf(workers, "worker %u %u %u %u\n", conf->queue.depth, conf->ring_size,
 			conf->burst, conf->idle);
+	if (noted != NULL)
+		fprintf(noted, "queue %d\n", conf->queue.unordered);
 	return next(g, lcore_id, conf, w);
+}
+
+/* ------------------------------------------------------------------ regions and connections */
+
+GANTRY_API int
+gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags,
+	struct gantry_mem **mem)
+{
+	register_fn *next = (register_fn *)dlsym(RTLD_NEXT, "gantry_mem_register");
+
+	if (noted != NULL)
+		fprintf(noted, "region %zu\n", len);
+	return next(g, addr, len, flags, mem);
+}
+
+GANTRY_API int
+gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
+	struct gantry_addr *addr)
+{
+	open_fn *next = (open_fn *)dlsym(RTLD_NEXT, "gantry_peer_open");
+
+	if (noted != NULL)
+		fprintf(noted, "peer %d %u\n", conf->transport, conf->max_inline);
+	return next(q, conf, peer, addr);
 }
 
 /* ------------------------------------------------------------------ DEKs and what is stored */
@@ -287,6 +323,9 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 		if (next(w, &twisted, 1) == 0)
 			break;
 		n_enqueued++;
+		if (noted != NULL)
+			fprintf(noted, "desc %u %u %" PRIu64 "\n", twisted.op, twisted.flags,
+				twisted.arg[0]);
 	}
 	n_out += taken;
 	sum += taken;
@@ -303,6 +342,8 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 	if (n == 0 || next(w, comp, 1) == 0)
 		return 0;
 	n_out--;
+	if (noted != NULL)
+		fprintf(noted, "done %" PRIu64 "\n", comp->cookie);
 	if (n_dequeued++ != lie_at)
 		return 1;
 	if (strcmp(lie, "status") == 0)

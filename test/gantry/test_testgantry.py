@@ -1365,6 +1365,71 @@ class Load(LoadCase):
         rows, result = self.measured("--load", "copy", "--total-ops", 2000, "--ring-size", 2, "--depth", 64)
         self.assertEqual([row["ops"] for row in rows], [2000], result.out)
 
+    def noted(self, *args, env=None):
+        """What a load of 64 operations by ring asks of the engine, and what it is told: {what: [[number, ...], ...]}."""
+        noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "desc": [], "done": []}
+        _, result = self.measured("--load", *args, "--total-ops", 64, "--verify", "off", env={**lying("none", 0), "NOTED": noted,
+            **(env or {})})
+        with open(noted, encoding="ascii") as file:
+            for what, *numbers in map(str.split, file):
+                found[what].append([int(number) for number in numbers])
+        self.assertEqual(len(found["desc"]), 64)
+        return found, result
+
+    def test_descriptors_are_what_the_options_ask_for(self):
+        copy, write, read, fill, fence = 2, 3, 4, 6, 1  # gantry_desc.h
+        for option, by in ("cpu", 1 << 2), ("mmo", 1 << 3), ("policy", 0):
+            self.assertEqual({flags for _, flags, _ in self.noted("copy", "--by", option)[0]["desc"]}, {by}, option)
+        found, _ = self.noted("copy,write", "--by", "rdma", "--copy-path", "rdma", "--order", "even")
+        self.assertEqual([(op, flags) for op, flags, _ in found["desc"]], [(copy, 1 << 4), (write, 0)] * 32)
+        for every in 1, 8, 0:
+            found, result = self.noted("copy", "--fence", every)
+            self.assertEqual([flags for _, flags, _ in found["desc"]],
+                [fence if every != 0 and number % every == 0 else 0 for number in range(1, 65)])
+            self.assertEqual(f", fence {every}\n" in result.out, every != 0, result.out)
+        found, _ = self.noted("copy=3,read=1", "--order", "even")
+        self.assertEqual([op for op, _, _ in found["desc"]].count(read), 16)
+        for at in range(0, 64, 4):
+            self.assertIn([read, 0, 0], found["desc"][at:at + 4])
+        found, _ = self.noted("fill,copy", "--patterns", 5, "--order", "even")
+        patterns = [pattern for op, _, pattern in found["desc"] if op == fill]
+        self.assertEqual(len(set(patterns[:5])), 5)
+        self.assertEqual(patterns, (patterns[:5] * 7)[:32])
+
+    def test_queues_connections_and_regions_are_what_the_options_ask_for(self):
+        rc, dc, dc_target = 0, 1, 2  # gantry.h
+        found, result = self.noted("write", "--peers", 2)
+        self.assertEqual((found["queue"], found["peer"]), ([[0]], [[rc, 0]] * 4))
+        self.assertEqual(len(found["region"]), 1)
+        found, result = self.noted("write", "--peers", 2, "--transport", "dc", "--max-inline", 256, "--unordered", "on")
+        self.assertEqual((found["queue"], found["peer"]), ([[1]], [[dc, 257], [dc_target, 0]] * 2))
+        self.assertIn(", transport dc, max-inline 256, unordered on\n", result.out)
+        for mixed, lengths in ("off", {1}), ("on", set(range(1, 9))):
+            regions = [length for length, in self.noted("copy", "--regions", 64, "--mixed-regions", mixed)[0]["region"]]
+            self.assertEqual(len(regions), 64)
+            self.assertEqual({length / min(regions) for length in regions}, lengths)
+
+    def test_an_unordered_queue_keeps_the_order_of_each_connection(self):
+        for transport in "rc", "dc":
+            rows, result = self.measured("--load", "copy,write,read,send,atomic", "--unordered", "on", "--transport", transport, "--peers", 4,
+                "--total-ops", 5000, "--depth", 64, workers=2)
+            self.assertEqual([row["ops"] for row in rows], [1000] * 5 + [5000], result.out)
+        rows, result = self.measured("--load", "txn,copy", "--unordered", "on", "--peers", 3, "--size", "4K", "--total-ops", 600, "--via", "inline")
+        self.assertEqual([row["ops"] for row in rows], [300, 300, 600], result.out)
+
+    def test_a_connection_that_is_late_holds_back_its_own_alone_in_an_unordered_queue(self):
+        """Of 64 writes, 16 go over each of 4 connections. The tenth, number 9, is late by 3 s, and so are 13 behind it on its connection."""
+        for unordered in "off", "on":
+            found, _ = self.noted("write", "--peers", 4, "--depth", 32, "--burst", 1, "--unordered", unordered,
+                env=self.faults("late ms=3000 op=10"))
+            order = [cookie for cookie, in found["done"]]
+            if unordered == "off":
+                self.assertEqual(order, list(range(64)))
+            else:
+                self.assertEqual(order[-14:], list(range(9, 64, 4)))
+                for connection in range(4):
+                    self.assertEqual([cookie for cookie in order if cookie % 4 == connection], list(range(connection, 64, 4)))
+
     def test_a_sweep_measures_each_combination(self):
         rows, result = self.measured("--load", "copy", "--size", "1,100-400", "--depth", "1-3", "--total-ops", 50, "--nb-cores", "1,2", workers=2)
         self.assertEqual([(row["lcores"], row["depth"], row["size"], row["ops"]) for row in rows],
@@ -1495,7 +1560,8 @@ class Load(LoadCase):
         self.assertLessEqual(len(result.out.splitlines()), 70)
         self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
         for name in [f"--{name} " for name in ("load", "size", "depth", "burst", "nb-cores", "peers", "regions", "duration", "total-ops", "via",
-            "verify", "seed", "rate", "percentiles", "csv", "json", "sge", "layouts", "block", "guard")] + [*LOAD_OPS, "layouts"]:
+            "verify", "seed", "rate", "percentiles", "csv", "json", "sge", "layouts", "block", "guard", "order", "fence", "by", "patterns",
+            "transport", "max-inline", "unordered", "mixed-regions")] + [*LOAD_OPS, "layouts"]:
             self.assertIn(name, result.out)
 
     def test_the_examples_of_its_help_run(self):
@@ -1540,6 +1606,8 @@ class LoadRefused(LoadCase):
     def test_what_was_measured_is_checked_as_far_as_can_be_known(self):
         self.check_found("copy", "status", 50, ": copy failed: ")
         self.check_found("copy", "order", 50, "completions came in a wrong order")
+        result = self.load("--load", "write", "--unordered", "on", "--peers", 3, "--total-ops", 100, env=lying("order", 50))
+        self.assertIn("completions came in a wrong order", result.out)
         self.check_found("atomic", "skip", 50, "the peer's counters add up to 99 after 100 times atomic")
         self.check_found("atomic", "skip", 150, "atomic: the counter is 1, and its result 0: these should be 2 and 1")
         self.check_found("cas", "skip", 150, "cas: the counter is 0, and its result 0: these should be 1 and 0")
@@ -1560,6 +1628,21 @@ class LoadRefused(LoadCase):
             ("--load", "txn"): "--size: a txn has whole blocks, and 64 bytes are none: give a multiple of --block 4096",
             ("--load", "txn", "--size", "2M"): "--size: a txn has at most 1048576 bytes",
             ("--load", "txn", "--size", "4K", "--guard", "none"): "--guard: a txn checks signatures",
+            ("--load", "txn", "--size", "4K", "--transport", "dc"): "--transport dc: a txn needs a connection of its own: use rc, or leave txn out",
+            ("--load", "write", "--by", "mmo"): "--by: no operation of this --load uses it: leave it out, or add copy, fill or sg",
+            ("--load", "copy", "--by", "rdma"): "--by: mlx5_0 does not carry copies so: name another carrier, or add --copy-path rdma",
+            ("--load", "copy", "--by", "dma"): "--by: 'dma' is none of policy, cpu, mmo, rdma: give one of them",
+            ("--load", "copy", "--patterns", "2"): "--patterns: no operation of this --load uses it: leave it out, or add fill",
+            ("--load", "fill", "--patterns", "0"): "--patterns: '0' is refused: give a number from 1 to 65536: patterns of fills, in turn",
+            ("--load", "copy", "--transport", "dc"): "--transport: no operation of this --load uses it: leave it out, or add an operation that",
+            ("--load", "write", "--transport", "ud"): "--transport: 'ud' is none of rc, dc: give one of them",
+            ("--load", "read", "--max-inline", "64"): "--max-inline: no operation of this --load uses it: leave it out, or add write, write-imm,",
+            ("--load", "write", "--max-inline", "513"): "--max-inline: '513' is refused: give a number from 0 to 512: bytes of a message",
+            ("--load", "copy", "--fence", "65537"): "--fence: '65537' is refused: give a number from 0 to 65536: operations from one",
+            ("--load", "copy", "--order", "odd"): "--order: 'odd' is none of random, even: give one of them",
+            ("--load", "copy", "--unordered", "yes"): "--unordered: 'yes' is none of off, on: give one of them",
+            ("--load", "copy", "--mixed-regions", "1"): "--mixed-regions: '1' is none of off, on: give one of them",
+            ("--fence", "1", "/etc"): "--fence: without --load nothing uses it",
             ("--load", "copy", "--corrupt", "1"): "--corrupt: --load does not use it",
             ("--load", "copy", "--size", "1-1M", "--depth", "1-1024", "--burst", "1-256", "--regions", "1-64"): "measurements: at most 10000",
             ("--load", "copy", "--size", "0"): "--size: '0' is refused: give a number of bytes from 1 to",
