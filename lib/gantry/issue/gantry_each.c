@@ -256,18 +256,26 @@ issue_to_peer(const struct each *e, uint8_t op)
 	}
 }
 
-/* Finds the connection to the descriptor's peer. False: it takes none of the stream now. */
+/*
+ * True: the connection takes the descriptor now. unordered: a constant; the queue is, so the stream is that of the
+ * connection, and has room for it in which nothing waits.
+ */
 static __rte_always_inline bool
-find_conn(struct each *e)
+takes_conn(struct each *e, uint32_t conn, const bool unordered)
 {
-	struct gantry_conn *c;
+	struct gantry_conn *c = &e->q->conn[conn];
 
-	e->conn = gantry_queue_peer_conn(e->q, e->d->peer);
-	c = &e->q->conn[e->conn];
 	/* Else the compiler computes it anew wherever it is used. */
 	__asm__("" : "+r"(c));
 	e->c = c;
-	return likely(c->state == GANTRY_CONN_READY && c->stream == e->s);
+	e->conn = conn;
+	if (unlikely(c->state != GANTRY_CONN_READY))
+		return false;
+	if (!unordered)
+		return likely(c->stream == e->s);
+	e->s = c->stream;
+	e->seq = e->s->issue;
+	return likely(!gantry_stream_waits(e->s) && gantry_stream_in_flight(e->s) <= e->s->mask);
 }
 
 /* Finds the DC peer. False: it is none. */
@@ -285,18 +293,16 @@ find_dest(struct each *e)
 	return true;
 }
 
-/* Issues a descriptor for loop(). */
+/* Issues a descriptor. op: a constant, its operation if the loop is for one alone; else 0. */
 static __rte_always_inline bool
-issue_one(struct each *e, const enum gantry_op op, const bool dc)
+issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 {
 	const uint8_t is = e->d->op;
 
-	if (!dc && op == 0 && is == GANTRY_OP_COPY) {
-		e->conn = GANTRY_CONN_OWN;
-		e->c = &e->q->conn[GANTRY_CONN_OWN];
-		return e->c->stream == e->s && issue_copy(e);
-	}
-	if ((op != 0 && is != op) || (dc ? !find_dest(e) : !find_conn(e)))
+	if (op == 0 && is == GANTRY_OP_COPY)
+		return takes_conn(e, GANTRY_CONN_OWN, unordered) && issue_copy(e);
+	if ((op != 0 && is != op) ||
+		!takes_conn(e, gantry_queue_peer_conn(e->q, e->d->peer), unordered))
 		return false;
 	/* A comparison costs less than a jump by a table. */
 	if (op != 0 || is == GANTRY_OP_WRITE)
@@ -304,35 +310,20 @@ issue_one(struct each *e, const enum gantry_op op, const bool dc)
 	return issue_to_peer(e, is);
 }
 
-/*
- * gantry_each() for descriptors with this operation alone, or 0 for any; and for DC peers or the others. The compiler
- * makes a loop for each of these constants.
- */
+/* Descriptors of one stream, with this operation alone, or 0 for any. Returns how many it has issued. */
 static __rte_always_inline uint32_t
-loop(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
-	bool mmo, const enum gantry_op op, const bool dc)
+in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
+	uint32_t n, bool mmo, const enum gantry_op op)
 {
-	struct each e = {
-		.q = q,
-		.s = s,
-		.d = desc,
-		.seq = s->issue,
-		.conn = GANTRY_CONN_DCI,
-		.c = &q->conn[GANTRY_CONN_DCI],
-		.mmo = mmo,
-		.in_rows = op == 0 && !dc,
-	};
+	struct each e =
+		{.q = q, .s = s, .d = desc, .seq = s->issue, .mmo = mmo, .in_rows = op == 0};
 	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (e.seq & s->mask));
 
-	if (dc && unlikely(e.c->state != GANTRY_CONN_READY || e.c->stream != s))
-		return 0;
 	/* All before the first one is done. */
 	if (op == 0 && q->outstanding == 0 && !q->unordered)
 		e.idle = gantry_desc_head_flags(GANTRY_DESC_FENCE);
-	for (; e.d != end && issue_one(&e, op, dc); e.d++, e.seq++)
+	for (; e.d != end && issue_one(&e, op, false); e.d++, e.seq++)
 		e.idle = 0;
-	if (dc && e.d != desc)
-		gantry_conn_set_add(&q->unrung, GANTRY_CONN_DCI);
 	s->issue = e.seq;
 	return e.d - desc;
 }
@@ -341,26 +332,45 @@ loop(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *
 static __rte_noinline uint32_t
 writes(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	return loop(q, s, desc, n, false, GANTRY_OP_WRITE, false);
+	return in_order(q, s, desc, n, false, GANTRY_OP_WRITE);
 }
 
 static __rte_noinline uint32_t
 reads(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	return loop(q, s, desc, n, false, GANTRY_OP_READ, false);
-}
-
-static __rte_noinline uint32_t
-to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
-{
-	return loop(q, s, desc, n, false, 0, true);
+	return in_order(q, s, desc, n, false, GANTRY_OP_READ);
 }
 
 static __rte_noinline uint32_t
 any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
 	bool mmo)
 {
-	return loop(q, s, desc, n, mmo, 0, false);
+	return in_order(q, s, desc, n, mmo, 0);
+}
+
+static __rte_noinline uint32_t
+to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
+{
+	struct each e = {
+		.q = q,
+		.s = s,
+		.d = desc,
+		.seq = s->issue,
+		.conn = GANTRY_CONN_DCI,
+		.c = &q->conn[GANTRY_CONN_DCI],
+	};
+	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (e.seq & s->mask));
+
+	if (unlikely(e.c->state != GANTRY_CONN_READY || e.c->stream != s))
+		return 0;
+	for (; e.d != end && find_dest(&e); e.d++, e.seq++)
+		if (e.d->op == GANTRY_OP_WRITE ? !issue_message(&e, GANTRY_OP_WRITE)
+					       : !issue_to_peer(&e, e.d->op))
+			break;
+	if (e.d != desc)
+		gantry_conn_set_add(&q->unrung, GANTRY_CONN_DCI);
+	s->issue = e.seq;
+	return e.d - desc;
 }
 
 uint32_t
@@ -379,4 +389,21 @@ gantry_each(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 			return reads(q, s, desc, n);
 	}
 	return any(q, s, desc, n, mmo);
+}
+
+uint32_t
+gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
+{
+	struct each e = {.q = q, .d = desc, .mmo = mmo, .in_rows = true};
+	const struct gantry_desc *end = desc + n;
+
+	for (; e.d != end && issue_one(&e, 0, true); e.d++) {
+		struct gantry_stream *s = e.s;
+
+		s->issue = e.seq + 1;
+		atomic_store_explicit(&s->head, e.seq + 1, memory_order_relaxed);
+		if (unlikely(!s->busy))
+			gantry_queue_note_busy(q, s);
+	}
+	return e.d - desc;
 }

@@ -18,4 +18,11 @@
 uint32_t gantry_each(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n, bool mmo);
 
+/*
+ * The same for an unordered queue in which no fence waits: each goes to the stream of its connection, and is accepted
+ * there. Returns how many: up to the first for whose stream gantry_each() is to be asked.
+ */
+uint32_t gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,
+	bool mmo);
+
 #endif

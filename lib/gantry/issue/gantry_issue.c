@@ -278,8 +278,11 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
 						  : gantry_run(q, s, desc + i, n - i,
 							    carrier == GANTRY_CARRIER_MMO, false);
-		if (unlikely(k == 0))
+		if (unlikely(k == 0)) {
+			if ((desc[i].flags & GANTRY_DESC_FENCE) != 0 && fence_waits(q, s))
+				break;
 			k = issue_more(q, s, desc + i, n - i, carrier);
+		}
 		if (unlikely(k == 0)) {
 			if (!issue_any(q, s, &desc[i]))
 				break;
@@ -518,10 +521,24 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 	u->next += n;
 	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
 	u->fence = RTE_MIN(u->fence, first_fence(s));
-	if (!s->busy) {
-		s->busy = true;
-		TAILQ_INSERT_TAIL(&u->busy, s, next_busy);
-	}
+	if (!s->busy)
+		gantry_queue_note_busy(q, s);
+}
+
+/* Accepts and issues those that desc begins with and that need not wait. Returns how many. */
+static uint32_t
+submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	enum gantry_carrier carrier = q->choice.all;
+	uint32_t i;
+
+	if (q->any_order.fence != UINT64_MAX ||
+		q->conn[GANTRY_CONN_OWN].state != GANTRY_CONN_READY ||
+		(carrier != GANTRY_CARRIER_MMO && carrier != GANTRY_CARRIER_RDMA))
+		return 0;
+	i = gantry_each_unordered(q, desc, n, carrier == GANTRY_CARRIER_MMO);
+	q->any_order.next += i;
+	return i;
 }
 
 /* gantry_submit() for an unordered queue: neighbours of one stream are accepted together. */
@@ -531,7 +548,7 @@ submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_
 	gantry_counter *submitted = &q->any_order.submitted;
 	uint32_t i = 0, run, room;
 
-	while (i < n) {
+	while ((i += submit_each(q, desc + i, n - i)) < n) {
 		struct gantry_stream *s = stream_of(q, &desc[i]);
 
 		for (run = 1; i + run < n && stream_of(q, &desc[i + run]) == s; run++)

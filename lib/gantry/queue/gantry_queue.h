@@ -216,6 +216,14 @@ gantry_queue_note_usual(struct gantry_queue *q)
 		   q->choice.all == GANTRY_CARRIER_MMO;
 }
 
+/* A stream of an unordered queue has descriptors in flight, and had none. */
+static inline void
+gantry_queue_note_busy(struct gantry_queue *q, struct gantry_stream *s)
+{
+	s->busy = true;
+	TAILQ_INSERT_TAIL(&q->any_order.busy, s, next_busy);
+}
+
 /*
  * The connection of a peer that is the peer's alone; without such a peer, and of DC peers, GANTRY_CONN_NONE,
  * which is never ready.

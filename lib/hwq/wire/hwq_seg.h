@@ -261,11 +261,13 @@ hwq_put_inline_hdr(void *at, size_t len)
 	return seg->data;
 }
 
+#define HWQ_COPY_INLINE_MAX 96 /* bytes; of more, a call takes fewer instructions than a loop */
+
 /* Copies len > 0 bytes of inline data. They are few mostly: a call would take longer. */
 static HWQ_INLINE void
 hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
 {
-	if (__builtin_constant_p(len) || len < HWQ_DS_LEN) {
+	if (__builtin_constant_p(len) || len < HWQ_DS_LEN || len > HWQ_COPY_INLINE_MAX) {
 		memcpy(to, from, len);
 		return;
 	}
