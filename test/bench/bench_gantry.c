@@ -5,8 +5,9 @@
  * Every round submits a burst and hands out the burst of the round before; then the adapter runs, which
  * is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its ring of
  * completions; the application's ends of the rings are not measured. Inline: gantry_submit() and
- * gantry_poll(). Idle: an operation is a turn of a worker, as its lcore gives it. The program prints
- * figures only: nothing passes or fails by time.
+ * gantry_poll(). Idle: an operation is a turn of a worker, as its lcore gives it. Enqueue: the
+ * application's end of a worker's ring alone. The program prints figures only: nothing passes or
+ * fails by time.
  *
  * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
  *        bench_gantry list               the names of the cases
@@ -58,6 +59,7 @@ struct bench {
 	struct gantry_queue *one;             /* what q is at first */
 	struct gantry_queue *queue[N_QUEUES]; /* in turn; q is the one of the last turn */
 	struct gantry_worker *idle[N_IDLE];
+	struct gantry_worker *filled; /* its ring; it is stopped */
 	unsigned int turn;
 	uint16_t peer[N_PEERS];
 	uint16_t other; /* the target's end of the last one */
@@ -123,6 +125,14 @@ turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
 	return burst == 0 || !gantry_loop_turn(&b->idle[b->turn++ * burst % N_IDLE]);
 }
 
+/* A producer's end of a worker's ring. */
+static inline bool
+turn_of_producer(struct bench *b, unsigned int burst, unsigned int *done)
+{
+	*done += burst;
+	return gantry_enqueue_burst(b->filled, b->desc, burst) == burst;
+}
+
 /* Turns that callgrind counts: one function for each case, so that one run tells them apart. */
 #define MEASURED(x, turn)                                                                          \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
@@ -169,6 +179,9 @@ MEASURED(copy_write, turn)
 MEASURED(read_write, turn)
 MEASURED(any_order, turn)
 MEASURED(idle, turn_of_idle)
+MEASURED(enqueue, turn_of_producer)
+MEASURED(enqueue_hts, turn_of_producer)
+MEASURED(enqueue_mp, turn_of_producer)
 
 /* ---- a case */
 
@@ -189,6 +202,8 @@ struct bench_case {
 	uint8_t every;            /* so many-th operation has the flags; 0: each */
 	bool queues;              /* bursts go to N_QUEUES in turn */
 	bool idle;                /* N_IDLE workers have nothing to do */
+	bool enqueues;            /* to the ring of a worker that has such producers */
+	enum gantry_producers producers;
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
@@ -262,6 +277,11 @@ static const struct bench_case cases[] = {
 		.op = GANTRY_OP_WRITE, .n_peers = 4, .unordered = true},
 	{CASE(idle), .what = "turn of an idle worker, 64 in turn", .op = GANTRY_OP_NOP,
 		.idle = true},
+	{CASE(enqueue), .what = "enqueue, one producer", .op = GANTRY_OP_COPY, .enqueues = true},
+	{CASE(enqueue_hts), .what = "enqueue, producers one after the other", .op = GANTRY_OP_COPY,
+		.enqueues = true, .producers = GANTRY_PRODUCERS_MP_HTS},
+	{CASE(enqueue_mp), .what = "enqueue, producers side by side", .op = GANTRY_OP_COPY,
+		.enqueues = true, .producers = GANTRY_PRODUCERS_MP},
 };
 
 static uint64_t
@@ -384,12 +404,13 @@ take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool 
 		gantry_recv_post(b->target, b->other, b->recv, burst) != (int)burst)
 		die("the ring of receives is full");
 	start = rte_rdtsc_precise();
-	ok = counted     ? c->measured(b, burst, done)
-	     : c->ring   ? turn_of_worker(b, 0, done)
-	     : c->queues ? turn_of_queues(b, burst, done)
-	     : c->both   ? turn_of_both(b, burst, done)
-	     : c->idle   ? turn_of_idle(b, burst, done)
-			 : turn(b, burst, done);
+	ok = counted       ? c->measured(b, burst, done)
+	     : c->ring     ? turn_of_worker(b, 0, done)
+	     : c->queues   ? turn_of_queues(b, burst, done)
+	     : c->both     ? turn_of_both(b, burst, done)
+	     : c->idle     ? turn_of_idle(b, burst, done)
+	     : c->enqueues ? turn_of_producer(b, burst, done)
+			   : turn(b, burst, done);
 	cycles = rte_rdtsc_precise() - start;
 	if (!ok)
 		die("the queue is full");
@@ -399,6 +420,8 @@ take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool 
 	run_device();
 	if (b->w != NULL)
 		*done += take(b);
+	if (b->filled != NULL)
+		gantry_reclaim_burst(b->filled, b->desc, BURST_MAX);
 	if (messages && !c->both)
 		gantry_recv_poll(b->target, b->recv_comp, BURST_MAX);
 	return cycles;
@@ -536,6 +559,11 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 		CHECK_EQ(gantry_queue_create(b->g, &queue, &b->queue[i]), 0);
 	if (c->idle)
 		open_idle(b, burst);
+	if (c->enqueues)
+		CHECK_EQ(gantry_worker_create(b->g, 1,
+				 &(struct gantry_worker_conf){.producers = c->producers},
+				 &b->filled),
+			0);
 	b->one = b->q;
 	open_peers(b, c);
 	make_layouts(b, c->n_layouts);
@@ -558,6 +586,8 @@ close_case(struct bench *b)
 	} else {
 		CHECK_EQ(gantry_queue_destroy(b->one), 0);
 	}
+	if (b->filled != NULL)
+		CHECK_EQ(gantry_worker_destroy(b->filled), 0);
 	for (i = 0; i < N_IDLE && b->idle[i] != NULL; i++) {
 		gantry_worker_end(b->idle[i]);
 		CHECK_EQ(gantry_worker_destroy(b->idle[i]), 0);

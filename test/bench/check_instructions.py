@@ -23,7 +23,7 @@ SKIPPED = 77
 ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8', 'peers',
           'copy_mmo', 'fence8', 'fence1', 'send', 'write_imm', 'fetch_add', 'compare_swap', 'send_recv', 'write56', 'write200',
           'dc_write', 'dc_short', 'dc_peers', 'sg1', 'sg4', 'gather', 'scatter', 'layouts8', 'layouts', 'one_fill', 'patterns',
-          'copy_write', 'read_write', 'any_order', 'idle']
+          'copy_write', 'read_write', 'any_order', 'idle', 'enqueue', 'enqueue_hts', 'enqueue_mp']
 DEVICE = ['memcpy', 'write', 'read', 'inline', 'nop']
 DEVICE_OPERATIONS = 64 * 32  # of one run of bench_softhca
 

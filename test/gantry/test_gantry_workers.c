@@ -353,6 +353,62 @@ a_worker_takes_a_burst_at_a_time(void)
 	}
 }
 
+/* ------------------------------------------------------------------ full rings */
+
+/* Enqueues n copies from *put on, of which `want` are accepted. */
+static void
+enqueue_some(struct gantry_worker *w, uint64_t *put, unsigned int n, unsigned int want)
+{
+	struct gantry_desc desc[32];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		desc[i] = nth(*put + i);
+	CHECK_EQ(gantry_enqueue_burst(w, desc, n), want);
+	*put += want;
+}
+
+/* Takes n copies back, which begin with number *got. */
+static void
+reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned int want)
+{
+	struct gantry_desc desc[32], d;
+	unsigned int i;
+
+	CHECK_EQ(gantry_reclaim_burst(w, desc, n), want);
+	for (i = 0; i < want; i++) {
+		d = nth((*got)++);
+		CHECK(check_bytes((uint8_t *)&desc[i], (uint8_t *)&d, sizeof(d), "a descriptor"));
+	}
+}
+
+/* The worker is stopped. The rings go round their ends. */
+static void
+a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
+{
+	static const enum gantry_producers producers[] = {GANTRY_PRODUCERS_ONE, GANTRY_PRODUCERS_MP,
+		GANTRY_PRODUCERS_MP_HTS};
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(producers); i++) {
+		const struct gantry_worker_conf conf = {.ring_size = 16, .producers = producers[i]};
+		uint64_t put = 0, got = 0;
+		struct gantry_worker *w;
+
+		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
+		for (k = 0; k < 40; k++) {
+			enqueue_some(w, &put, 11, 11);
+			enqueue_some(w, &put, 7, 5);
+			enqueue_some(w, &put, 1, 0);
+			reclaim_some(w, &got, 3, 3);
+			enqueue_some(w, &put, 32, 3);
+			reclaim_some(w, &got, 32, 16);
+			reclaim_some(w, &got, 32, 0);
+		}
+		CHECK_EQ(gantry_worker_destroy(w), 0);
+	}
+}
+
 /* ------------------------------------------------------------------ turns without work */
 
 /* Makes turns until so many copies have been handed out; it may not be quiet before. */
@@ -678,6 +734,8 @@ static const struct check_case cases[] = {
 	{"a worker whose end is refused can be destroyed again",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
 	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
+	{"a full ring takes whole descriptors, and no more than it has room for",
+		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
 	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},

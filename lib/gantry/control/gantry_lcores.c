@@ -24,7 +24,6 @@
 #include "gantry_worker_recv.h"
 
 #define DEFAULT_RING_SIZE 1024
-#define MAX_RING_SIZE     (1u << 20)
 #define DEFAULT_BURST     32
 #define MAX_BURST         256
 
@@ -40,9 +39,9 @@ is_worker_lcore(unsigned int lcore_id)
 static bool
 conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 {
-	return rte_is_power_of_2(ring_size) && ring_size <= MAX_RING_SIZE &&
+	return rte_is_power_of_2(ring_size) && ring_size <= GANTRY_MAX_RING_SIZE &&
 	       (conf->recv_ring_size == 0 || rte_is_power_of_2(conf->recv_ring_size)) &&
-	       conf->recv_ring_size <= MAX_RING_SIZE && conf->burst <= MAX_BURST &&
+	       conf->recv_ring_size <= GANTRY_MAX_RING_SIZE && conf->burst <= MAX_BURST &&
 	       (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS &&
 	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
 }
@@ -95,8 +94,8 @@ rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
 	unsigned int id = atomic_fetch_add(&n_created, 1);
 	int ret;
 
-	ret = ring_create("in", id, sizeof(struct gantry_desc), n, socket, producers[w->producers],
-		&w->in);
+	ret = ring_create("in", id, GANTRY_PIECE_LEN, n * GANTRY_DESC_PIECES, socket,
+		producers[w->producers], &w->in);
 	if (ret == 0)
 		ret = ring_create("out", id, sizeof(struct gantry_comp), n, socket, RING_F_SP_ENQ,
 			&w->out);

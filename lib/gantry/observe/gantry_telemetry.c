@@ -195,8 +195,9 @@ tell_worker(const struct gantry_worker *w, struct rte_tel_data *d)
 	add_bool(d, "running", gantry_worker_is_running(w));
 	rte_tel_data_add_dict_string(d, "idle", idle[w->idle]);
 	rte_tel_data_add_dict_uint(d, "burst", w->burst);
-	rte_tel_data_add_dict_uint(d, "ring_size", w->in->capacity);
-	rte_tel_data_add_dict_uint(d, "descriptors_waiting", ring_count(w->in));
+	rte_tel_data_add_dict_uint(d, "ring_size", w->out->capacity);
+	rte_tel_data_add_dict_uint(d, "descriptors_waiting",
+		ring_count(w->in) / GANTRY_DESC_PIECES);
 	rte_tel_data_add_dict_uint(d, "completions_waiting", ring_count(w->out));
 }
 

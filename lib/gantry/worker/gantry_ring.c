@@ -30,22 +30,28 @@ copy_comp(struct gantry_comp *dst, const struct gantry_comp *src, uint32_t n)
 unsigned int
 gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n)
 {
+	uint32_t pieces = RTE_MIN(n, GANTRY_MAX_RING_SIZE) * GANTRY_DESC_PIECES, n1;
 	struct rte_ring_zc_data zc;
 
-	/* Producers that fill their parts of the ring side by side: rte_ring has no call for it
-	 * without a copy. */
+	/*
+	 * Producers that fill their parts of the ring side by side: rte_ring has no call for it
+	 * without a copy. The room is a multiple of a descriptor's pieces, so it divides none.
+	 */
 	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
-		n = rte_ring_mp_enqueue_burst_elem(w->in, desc, sizeof(*desc), n, NULL);
+		pieces =
+			rte_ring_mp_enqueue_burst_elem(w->in, desc, GANTRY_PIECE_LEN, pieces, NULL);
 		gantry_bell_ring(w->bell);
-		return n;
+		return pieces / GANTRY_DESC_PIECES;
 	}
-	n = rte_ring_enqueue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
-	if (n == 0)
+	pieces = rte_ring_enqueue_zc_burst_elem_start(w->in, GANTRY_PIECE_LEN, pieces, &zc, NULL);
+	if (pieces == 0)
 		return 0;
-	copy_desc(zc.ptr1, desc, zc.n1);
-	copy_desc(zc.ptr2, desc + zc.n1, n - zc.n1);
+	n = pieces / GANTRY_DESC_PIECES;
+	n1 = zc.n1 / GANTRY_DESC_PIECES;
+	copy_desc(zc.ptr1, desc, n1);
+	copy_desc(zc.ptr2, desc + n1, n - n1);
 	gantry_worker_show_order(w);
-	rte_ring_enqueue_zc_elem_finish(w->in, n);
+	rte_ring_enqueue_zc_elem_finish(w->in, pieces);
 	gantry_bell_ring(w->bell);
 	return n;
 }
@@ -69,17 +75,20 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 unsigned int
 gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc, unsigned int n)
 {
+	uint32_t pieces = RTE_MIN(n, GANTRY_MAX_RING_SIZE) * GANTRY_DESC_PIECES, n1;
 	struct rte_ring_zc_data zc;
 
 	if (gantry_worker_is_running(w))
 		return 0;
-	n = rte_ring_dequeue_zc_burst_elem_start(w->in, sizeof(*desc), n, &zc, NULL);
-	if (n == 0)
+	pieces = rte_ring_dequeue_zc_burst_elem_start(w->in, GANTRY_PIECE_LEN, pieces, &zc, NULL);
+	if (pieces == 0)
 		return 0;
+	n = pieces / GANTRY_DESC_PIECES;
+	n1 = zc.n1 / GANTRY_DESC_PIECES;
 	gantry_worker_show_order(w);
-	copy_desc(desc, zc.ptr1, zc.n1);
-	copy_desc(desc + zc.n1, zc.ptr2, n - zc.n1);
-	rte_ring_dequeue_zc_elem_finish(w->in, n);
+	copy_desc(desc, zc.ptr1, n1);
+	copy_desc(desc + n1, zc.ptr2, n - n1);
+	rte_ring_dequeue_zc_elem_finish(w->in, pieces);
 	return n;
 }
 

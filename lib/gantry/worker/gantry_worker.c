@@ -24,62 +24,85 @@ take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer
 	struct rte_ring *in = w->in;
 	struct gantry_ring_part part;
 
-	part = gantry_ring_part_filled(in, sizeof(struct gantry_desc), w->in_tail,
-		RTE_MIN(w->burst, room));
+	part = gantry_ring_part_filled(in, GANTRY_PIECE_LEN, w->in_tail,
+		RTE_MIN(w->burst, room) * GANTRY_DESC_PIECES);
+	part.n /= GANTRY_DESC_PIECES;
 	if (part.n == 0)
 		return 0;
 	gantry_worker_show_order(w);
 	part.n = defer != NULL ? gantry_defer_or_submit(defer, part.at, part.n)
 			       : gantry_submit_inside(q, part.at, part.n);
-	gantry_ring_consume(in, part.n);
+	gantry_ring_consume(in, part.n * GANTRY_DESC_PIECES);
 	return part.n;
 }
 
-/* Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how many. */
+/* gantry_poll_inside() for a queue in order. */
 static __rte_always_inline uint32_t
-give(struct gantry_worker *w, struct gantry_queue *q)
+poll_in_order(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
+{
+	gantry_take_outstanding(q);
+	if (unlikely(gantry_stream_waits(&q->stream)))
+		gantry_issue_waiting(q);
+	return gantry_hand_out(q, &q->stream, comp, n);
+}
+
+/*
+ * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how
+ * many. in_order: a constant.
+ */
+static __rte_always_inline uint32_t
+give(struct gantry_worker *w, struct gantry_queue *q, const bool in_order)
 {
 	struct rte_ring *out = w->out;
 	struct gantry_ring_part part;
 
 	part = gantry_ring_part_free(out, sizeof(struct gantry_comp), w->burst);
-	part.n = gantry_poll_inside(q, part.at, part.n);
+	part.n = in_order ? poll_in_order(q, part.at, part.n)
+			  : gantry_poll_inside(q, part.at, part.n);
 	gantry_ring_produce(out, part.n);
 	return part.n;
 }
 
-/* gantry_worker_turn() for an unordered queue. */
+/* A turn of a worker with an unordered queue. */
 static __rte_noinline uint32_t
-turn_unordered(struct gantry_worker *w, struct gantry_queue *q, bool stop)
+turn_unordered(struct gantry_worker *w, struct gantry_queue *q)
 {
-	uint32_t n = give(w, q);
+	uint32_t n = give(w, q, false);
 
 	/* What is deferred after that has others of its connection in flight. */
 	n += gantry_defer_retry(w->defer);
-	if (!stop)
-		n += take(w, q, w->defer);
-	return n;
-}
-
-static __rte_always_inline uint32_t
-turn_in_order(struct gantry_worker *w, struct gantry_queue *q, bool stop)
-{
-	uint32_t n = give(w, q);
-
-	if (likely(!stop))
-		n += take(w, q, NULL);
-	return n;
+	return n + take(w, q, w->defer);
 }
 
 /* A turn of a worker that may have something to do. w->in_tail says how far `in` is filled. */
 static __rte_noinline bool
-turn(struct gantry_worker *w, bool stop)
+turn(struct gantry_worker *w)
 {
 	struct gantry_queue *q = w->q;
 	uint32_t n;
 
 	gantry_enter(q);
-	n = likely(w->defer == NULL) ? turn_in_order(w, q, stop) : turn_unordered(w, q, stop);
+	if (likely(w->defer == NULL)) {
+		n = give(w, q, true);
+		n += take(w, q, NULL);
+	} else {
+		n = turn_unordered(w, q);
+	}
+	gantry_leave(q);
+	return n != 0;
+}
+
+/* A turn of a worker that is to stop. */
+static __rte_noinline bool
+turn_stopping(struct gantry_worker *w)
+{
+	struct gantry_queue *q = w->q;
+	uint32_t n;
+
+	gantry_enter(q);
+	n = give(w, q, false);
+	if (w->defer != NULL)
+		n += gantry_defer_retry(w->defer);
 	gantry_leave(q);
 	return n != 0;
 }
@@ -113,7 +136,7 @@ watch(struct gantry_worker *w)
 static __rte_noinline bool
 turn_again(struct gantry_worker *w, bool stop)
 {
-	bool busy = turn(w, stop);
+	bool busy = stop ? turn_stopping(w) : turn(w);
 
 	w->quiet = !busy && is_quiet(w, w->q);
 	return busy;
@@ -132,7 +155,7 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 	}
 	w->in_tail = tail;
 	w->quiet = false;
-	return turn(w, stop);
+	return likely(!stop) ? turn(w) : turn_stopping(w);
 }
 
 /* On the control thread's stack until `done`. */

@@ -16,6 +16,16 @@
 
 struct rte_ring;
 
+/*
+ * The ring `in` has elements of 16 bytes, four for each descriptor, and all its indices are multiples
+ * of four. rte_ring copies such elements 32 bytes at a time, and longer ones 4 bytes at a time.
+ */
+#define GANTRY_PIECE_LEN   16
+#define GANTRY_DESC_PIECES ((uint32_t)sizeof(struct gantry_desc) / GANTRY_PIECE_LEN)
+
+/* Elements that the rings of a worker have at most. */
+#define GANTRY_MAX_RING_SIZE (1u << 20)
+
 /* What a turn does besides moving descriptors. */
 enum {
 	GANTRY_ASK_STOP = 1 << 0, /* finish what is in flight, then end */
@@ -25,12 +35,12 @@ enum {
 };
 
 /*
- * Each group of fields has cache lines of its own, by who writes it. A turn without work touches the
- * lcore's line, and one line of the ring `in`.
+ * Each group of fields has cache lines of its own, by who writes it. A turn without work touches
+ * the lcore's line, and one line of the ring `in`.
  */
 struct gantry_worker {
 	/* Constant while it runs; callers read it at each burst. */
-	struct rte_ring *in;       /* struct gantry_desc */
+	struct rte_ring *in;       /* struct gantry_desc, in pieces */
 	struct rte_ring *out;      /* struct gantry_comp */
 	struct rte_ring *recv_in;  /* struct gantry_ring_recv; NULL: it has no rings of receives */
 	struct rte_ring *recv_out; /* struct gantry_recv_comp */
@@ -46,9 +56,9 @@ struct gantry_worker {
 	/* Written by the lcore; rarely by the control thread, which wants something of it. */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_worker *next_in_loop; /* gantry_loop.c */
 	const struct rte_ring *filled; /* `in`: constant while it runs */
-	uint32_t in_tail;              /* how far `in` was filled when the last turn began */
-	uint32_t quiet_turns;          /* that found it quiet */
-	_Atomic uint32_t ask;          /* GANTRY_ASK_* */
+	uint32_t in_tail;     /* how far `in` was filled when the last turn began: pieces */
+	uint32_t quiet_turns; /* that found it quiet */
+	_Atomic uint32_t ask; /* GANTRY_ASK_* */
 	/* Turns have nothing to do until `in` is filled further, or the control thread asks. */
 	bool quiet;
 	bool recv_room; /* `recv_out` had room when its turn ended: it can only have grown */
