@@ -6,6 +6,7 @@
 #include "gantry_doorbell.h"
 #include "gantry_each.h"
 #include "gantry_finish.h"
+#include "gantry_layout_run.h"
 #include "gantry_lists.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
@@ -232,7 +233,7 @@ issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gant
 	uint64_t posted = own->posted;
 
 	if (desc->op == GANTRY_OP_GATHER || desc->op == GANTRY_OP_SCATTER) {
-		n = gantry_keys_run(&q->keys, s, desc, n, GANTRY_FINISH_BORROWS);
+		n = gantry_layouts_run(&q->keys, s, desc, n, GANTRY_FINISH_BORROWS);
 	} else if (copies && carrier != GANTRY_CARRIER_CPU) {
 		n = desc->op == GANTRY_OP_FILL
 			    ? gantry_fill_run(&q->fill, &q->view, s, own, desc, n, mmo)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds keys by their layouts, lays keys out, and issues gathers and scatters that are plain. */
+/* Finds keys by their layouts, and lays keys out. */
 #include "gantry_key_cache.h"
 
 #include <errno.h>
@@ -10,10 +10,8 @@
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
 #include "gantry_log.h"
-#include "gantry_own_run.h"
 #include "gantry_region.h"
 #include "gantry_shelf.h"
-#include "gantry_slot.h"
 #include "gantry_stream.h"
 
 /* ------------------------------------------------------------------ begin and end */
@@ -187,6 +185,16 @@ give_up(struct gantry_keys *keys, uint8_t i)
 
 /* ------------------------------------------------------------------ what a descriptor names */
 
+uint16_t
+gantry_keys_lookup(const struct gantry_keys *keys, uint32_t conn, bool to, uint16_t id,
+	uint64_t base)
+{
+	uint64_t serial = gantry_shelf_serial(keys->layouts, id);
+	const struct gantry_key *k = serial == 0 ? NULL : find(keys, conn, to, serial, base);
+
+	return k == NULL ? GANTRY_NO_KEY : k - keys->key;
+}
+
 /* Bytes from the base to behind the last one of the layout. */
 static uint64_t
 span_of(const struct gantry_layout *l)
@@ -246,13 +254,6 @@ gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to, uint16_t i
 	return status == GANTRY_OK && len > plan->layout.len ? GANTRY_BAD_LENGTH : status;
 }
 
-/* True: [base, base + span) and [addr, addr + len) have a byte in common. Neither is empty. */
-static inline bool
-meets(uint64_t base, uint64_t span, uint64_t addr, uint64_t len)
-{
-	return addr - base < span || base - addr < len;
-}
-
 /* True: a round of the piece that begins at `at` has a byte in common with [addr, addr + len). */
 static bool
 piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at, uint64_t addr,
@@ -275,8 +276,8 @@ gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t addr, uint64_t len)
 	enum gantry_status status;
 	uint32_t i;
 
-	if (!meets(plan->base, plan->key != GANTRY_NO_KEY ? keys->key[plan->key].span : plan->span,
-		    addr, len))
+	if (!gantry_layout_meets(plan->base,
+		    plan->key != GANTRY_NO_KEY ? keys->key[plan->key].span : plan->span, addr, len))
 		return GANTRY_OK;
 	status = plan_read(keys);
 	for (i = 0; status == GANTRY_OK && i < l->n; i++)
@@ -319,11 +320,13 @@ home_of(uint32_t conn)
 	return conn == GANTRY_CONN_DCI ? (uint32_t)GANTRY_CONN_OWN : conn;
 }
 
-/* 16-byte units of the UMR. */
-static uint32_t
-units(const struct gantry_layout *l)
+uint32_t
+gantry_keys_umr_bb(const struct gantry_keys *keys)
 {
-	return l->n + (l->rounds != 1);
+	const struct gantry_layout *l = &keys->plan->layout;
+
+	/* A pattern takes a unit more. */
+	return hwq_umr_n_bb(l->n + (l->rounds != 1));
 }
 
 uint16_t
@@ -343,7 +346,7 @@ gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status)
 	for (i = 0; *status == GANTRY_OK && i < plan->layout.n; i++)
 		*status = piece_resolve(keys, i, &hit);
 	if (*status == GANTRY_OK &&
-		2 * hwq_umr_n_bb(units(&plan->layout)) > keys->conn[home_of(plan->conn)].n_bb)
+		2 * gantry_keys_umr_bb(keys) > keys->conn[home_of(plan->conn)].n_bb)
 		*status = GANTRY_BAD_LAYOUT;
 	return GANTRY_NO_KEY;
 }
@@ -469,156 +472,6 @@ uint32_t
 gantry_keys_number(const struct gantry_keys *keys, uint16_t key)
 {
 	return keys->key[key].number;
-}
-
-/* ------------------------------------------------------------------ runs */
-
-/* What gathers and scatters with one layout at one base have in common. */
-struct place {
-	uint64_t head; /* of their descriptors */
-	uint64_t base;
-	uint64_t span;
-	uint64_t max_len; /* of those that one WQE carries */
-};
-
-static inline struct place
-place_of(const struct gantry_conn *own, const struct gantry_desc *d, uint64_t base, uint64_t span,
-	uint64_t len)
-{
-	/* The addresses must not go round, whatever the layout has there. */
-	const uint64_t max_len = RTE_MIN(RTE_MIN(own->max_len, len), UINT64_MAX - base);
-
-	return (struct place){gantry_desc_head(d), base, span, max_len};
-}
-
-/* True: d, whose layout is that of the place, is plain. *hit: the region of its other side. */
-static __rte_always_inline bool
-takes(struct gantry_region_view *view, const struct gantry_region **hit, const struct place *p,
-	const struct gantry_desc *d, uint64_t addr)
-{
-	return likely(d->len - 1 < p->max_len) &&
-	       likely((d->remote_key | d->imm | d->arg[0] | d->arg[1]) == 0) &&
-	       likely(gantry_region_find_plain(view, hit, addr, d->len)) &&
-	       likely(!meets(p->base, p->span, addr, d->len));
-}
-
-/* The key of a descriptor of a run; NULL: it is of another kind, or has no key. */
-static __rte_noinline struct gantry_key *
-find_for_run(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
-{
-	uint64_t serial;
-
-	if (d->op != (gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER) ||
-		(d->zero | d->flags | d->peer) != 0 || d->layout == 0)
-		return NULL;
-	serial = gantry_shelf_serial(keys->layouts, d->layout);
-	return serial == 0 ? NULL
-			   : find(keys, GANTRY_CONN_OWN, !gather, serial, gather ? d->src : d->dst);
-}
-
-/*
- * Lays a key out for a descriptor that is plain. Its WQE, for which there is room then, owns the
- * UMR. NULL: it is not plain, or there is no key or no room.
- */
-static __rte_noinline struct gantry_key *
-lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
-{
-	const uint64_t base = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
-	const struct gantry_region *plain = gather ? keys->view->dst : keys->view->src;
-	struct gantry_conn *own = &keys->conn[GANTRY_CONN_OWN];
-	const struct gantry_key_plan *plan = keys->plan;
-	uint16_t pi = own->sq->pi, i;
-	enum gantry_status status;
-	struct place p;
-	uint32_t n_bb;
-
-	if ((d->zero | d->flags | d->peer) != 0 || d->layout == 0 ||
-		gantry_keys_prepare(keys, GANTRY_CONN_OWN, !gather, d->layout, base, d->len) !=
-			GANTRY_OK)
-		return NULL;
-	p = place_of(own, d, base, plan->span, plan->layout.len);
-	if (!takes(keys->view, &plain, &p, d, addr))
-		return NULL;
-	gantry_keys_find(keys, &status);
-	/* The UMR, what may fill the ring's end in front of it, and the WQE. */
-	if (status != GANTRY_OK || hwq_sq_free_bb(own->sq) < 2 * hwq_umr_n_bb(units(&plan->layout)))
-		return NULL;
-	i = gantry_keys_post(keys);
-	if (i == GANTRY_NO_KEY)
-		return NULL;
-	n_bb = (uint16_t)(own->sq->pi - pi);
-	if (gantry_conn_signals(own, n_bb))
-		hwq_sq_signal_last(own->sq);
-	own->posted += n_bb;
-	return &keys->key[i];
-}
-
-/* gather: a constant; else they are scatters. k: of the first one. owns: it owns the key's UMR. */
-static __rte_always_inline uint32_t
-run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
-	uint32_t borrows, struct gantry_key *k, bool owns, const bool gather)
-{
-	struct gantry_conn *own = &keys->conn[GANTRY_CONN_OWN];
-	const struct gantry_region **hit = gather ? &keys->view->dst : &keys->view->src;
-	const struct gantry_region *plain = *hit;
-	struct gantry_comp *comp = &s->comp[s->issue & s->mask], *first = comp;
-	struct place p = place_of(own, desc, gather ? desc->src : desc->dst, k->span, k->len);
-	uint32_t flags = is_fresh(keys, k) ? HWQ_WQE_AFTER_UMR : 0, any_flags = flags;
-	const struct gantry_desc *d, *end;
-	struct hwq_burst burst;
-
-	end = desc + gantry_own_begin(&burst, s, own, n);
-	for (d = desc; d != end; d++, comp++) {
-		const uint64_t base = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
-
-		if (gantry_desc_head(d) != p.head || base != p.base) {
-			struct gantry_key *other = find_for_run(keys, d, gather);
-
-			if (other == NULL)
-				break;
-			gantry_keys_used(keys, k - keys->key, own->posted + (d - desc));
-			k = other;
-			p = place_of(own, d, base, k->span, k->len);
-			flags = is_fresh(keys, k) ? HWQ_WQE_AFTER_UMR : 0;
-			any_flags |= flags;
-		}
-		if (!takes(keys->view, &plain, &p, d, addr))
-			break;
-		hwq_burst_rdma_with(&burst, gather ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE,
-			k->number, 0, plain->key_word, addr, d->len, flags);
-		gantry_slot_prepare(comp, d, gather ? GANTRY_OP_GATHER : GANTRY_OP_SCATTER, d->len);
-		comp->zero = flags != 0 ? borrows : 0;
-	}
-	*hit = plain;
-	n = d - desc;
-	if (n == 0)
-		return 0;
-	if (owns)
-		first->zero = 0;
-	gantry_keys_used(keys, k - keys->key, own->posted + n);
-	gantry_counter_add(&keys->hits, n - owns);
-	gantry_own_end(&burst, s, own, n, any_flags == 0);
-	return n;
-}
-
-uint32_t
-gantry_keys_run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, uint32_t borrows)
-{
-	const bool gather = desc->op == GANTRY_OP_GATHER;
-	struct gantry_key *k;
-	bool owns;
-
-	if (unlikely(keys->key == NULL))
-		return 0;
-	k = find_for_run(keys, desc, gather);
-	owns = k == NULL;
-	if (owns)
-		k = lay_out(keys, desc, gather);
-	if (k == NULL)
-		return 0;
-	return gather ? run(keys, s, desc, n, borrows, k, owns, true)
-		      : run(keys, s, desc, n, borrows, k, owns, false);
 }
 
 /* ------------------------------------------------------------------ failures */

@@ -6,7 +6,6 @@
  *   gantry_keys_find()      a key that has this layout, at this base, on this connection; or none
  *   gantry_keys_post()      none: writes a UMR for a key that nobody uses
  *   gantry_keys_used()      a WQE that names the key was written
- *   gantry_keys_run()       all of it at once for neighbours whose layouts have keys
  *
  * A key belongs to the connection whose UMR laid it out: only WQEs of one send queue are ordered
  * behind the UMR. The DC initiator posts no UMRs, because libmlx5 has none for it: the own
@@ -38,7 +37,6 @@
 struct gantry_conn;
 struct gantry_region_view;
 struct gantry_shelf;
-struct gantry_stream;
 struct hwq_domain;
 
 /* One key. */
@@ -104,6 +102,13 @@ int gantry_keys_init(struct gantry_keys *keys);
 int gantry_keys_fini(struct gantry_keys *keys);
 
 /*
+ * The key on connection conn that has layout `id` at `base`, and whose memory may be written if
+ * `to` is set; GANTRY_NO_KEY: none has. The keys are made.
+ */
+uint16_t gantry_keys_lookup(const struct gantry_keys *keys, uint32_t conn, bool to, uint16_t id,
+	uint64_t base);
+
+/*
  * Takes layout `id` for memory at `base`, and checks that `len` bytes of it can be used. conn: who
  * uses it. to: its memory is to be written.
  */
@@ -125,6 +130,9 @@ uint16_t gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status);
 /* True: the UMR of the key may not have run yet. */
 bool gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key);
 
+/* WQEBBs of the UMR of what was prepared. */
+uint32_t gantry_keys_umr_bb(const struct gantry_keys *keys);
+
 /*
  * Writes the UMR of what was prepared. The key; or GANTRY_NO_KEY: no room, or every key is in use.
  */
@@ -132,16 +140,6 @@ uint16_t gantry_keys_post(struct gantry_keys *keys);
 
 /* A WQE of the key's connection names it. end: gantry_conn::posted behind it. */
 void gantry_keys_used(struct gantry_keys *keys, uint16_t key, uint64_t end);
-
-/*
- * Issues the gathers or scatters, whichever comes first, that desc begins with, as far as each is
- * plain: without flags, of one WQE, with a layout that lies in regions and far from the other side,
- * which is in a region for plain copies. A key is laid out for the first of them alone. The own
- * connection works. s: its stream. borrows: gantry_comp::zero of one whose key a UMR of another
- * descriptor lays out that may not have run. Returns how many; the caller accounts for the WQEs.
- */
-uint32_t gantry_keys_run(struct gantry_keys *keys, struct gantry_stream *s,
-	const struct gantry_desc *desc, uint32_t n, uint32_t borrows);
 
 /* The number that WQEs name the key by. Its addresses begin at 0. */
 uint32_t gantry_keys_number(const struct gantry_keys *keys, uint16_t key);

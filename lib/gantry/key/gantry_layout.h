@@ -4,6 +4,7 @@
 #define GANTRY_LAYOUT_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <hwq_wire.h>
@@ -26,6 +27,13 @@ struct gantry_layout {
 	uint32_t n;
 	struct gantry_layout_piece piece[GANTRY_LAYOUT_PIECES];
 };
+
+/* True: [base, base + span) and [addr, addr + len) have a byte in common. Neither is empty. */
+static inline bool
+gantry_layout_meets(uint64_t base, uint64_t span, uint64_t addr, uint64_t len)
+{
+	return addr - base < span || base - addr < len;
+}
 
 static_assert(sizeof(struct gantry_layout) % sizeof(uint64_t) == 0, "a layout is whole words");
 
