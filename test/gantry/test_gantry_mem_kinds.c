@@ -287,6 +287,51 @@ a_registration_that_fails_says_why(void)
 	env_unmap(m, 8192);
 }
 
+/* gantry.h, Values: an out-pointer is written on success only. */
+static void
+a_registration_that_fails_writes_no_pointer(void)
+{
+	uint8_t *m = env_map(2 * 4096);
+	struct gantry_mem *const none = (struct gantry_mem *)m;
+	struct gantry_mem *mem = none, *pool;
+	struct gantry_info info;
+	struct rte_mempool *mp;
+	void *addr = m;
+
+	gantry_info_get(g, &info);
+	mp = rte_mempool_create_empty("fails", 20, 256, 0, 0, SOCKET_ID_ANY, 0);
+	CHECK(mp != NULL);
+	CHECK_EQ(rte_mempool_set_ops_byname(mp, "ring_mp_mc", NULL), 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EINVAL);
+	CHECK(rte_mempool_populate_iova(mp, (char *)m, RTE_BAD_IOVA, 4096, NULL, NULL) > 0);
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=5 times=3"), 0);
+	CHECK_EQ(gantry_mem_register(g, m, 4096, 0, &mem), -EIO);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EIO);
+	CHECK_EQ(gantry_mem_register_eal(g, 0, &mem), -EIO);
+	CHECK_EQ(softhca_faults_left(), 0);
+	/* What is registered already stays so. */
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &pool), 0);
+	CHECK(rte_mempool_populate_iova(mp, (char *)m + 4096, RTE_BAD_IOVA, 4096, NULL, NULL) > 0);
+	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=5"), 0);
+	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EIO);
+	if (info.any_memory) {
+		CHECK_EQ(softhca_fault("refuse call=reg_mr errno=5"), 0);
+		CHECK_EQ(gantry_mem_register_any(g, &mem), -EIO);
+	}
+	if (info.max_dm_len != 0) {
+		CHECK_EQ(softhca_fault("refuse call=alloc_dm errno=5"), 0);
+		CHECK(gantry_mem_alloc_dm(g, 64, 0, &mem, &addr) < 0);
+		CHECK_EQ(softhca_fault("refuse call=reg_dm_mr errno=5"), 0);
+		CHECK(gantry_mem_alloc_dm(g, 64, 0, &mem, &addr) < 0);
+	}
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK(mem == none);
+	CHECK(addr == m);
+	CHECK_EQ(gantry_mem_unregister(pool, 0), 0);
+	rte_mempool_free(mp);
+	env_unmap(m, 2 * 4096);
+}
+
 /* ------------------------------------------------------------------ mempools */
 
 struct objects {
@@ -585,6 +630,8 @@ static const struct check_case cases[] = {
 	{"writes may overtake each other in memory with relaxed order alone",
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},
+	{"a registration that fails writes no pointer",
+		a_registration_that_fails_writes_no_pointer},
 	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
 	{"a pool that is being unregistered is registered anew",
 		a_pool_that_is_being_unregistered_is_registered_anew},

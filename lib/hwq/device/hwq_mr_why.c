@@ -145,18 +145,21 @@ exceeds_memlock(size_t len, uint64_t *limit, uint64_t *locked)
 int
 hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access, int ret)
 {
+	/* On demand, pages need not be there, and none is locked. */
+	const bool pins = (access & HWQ_ACCESS_ON_DEMAND) == 0;
 	uint64_t first = (uintptr_t)addr, limit, locked;
-	/* Where the kernel cannot pin a page, it says EFAULT, whatever the reason. */
-	struct verdict v =
-		judge_mappings(first, first + len, (access & WRITES) != 0, ret == -EFAULT);
+	struct verdict v = {.cause = CAUSE_NONE};
 	const char *name = hwq_dev_name(dev);
 
+	/* Where the kernel cannot pin a page, it says EFAULT, whatever the reason. */
+	if (pins)
+		v = judge_mappings(first, first + len, (access & WRITES) != 0, ret == -EFAULT);
 	if (v.cause != CAUSE_NONE) {
 		hwq_log("%s: registering %zu bytes at %p: address 0x%" PRIx64 " %s", name, len,
 			addr, v.addr, causes[v.cause].text);
 		return -causes[v.cause].err;
 	}
-	if ((ret == -ENOMEM || ret == -EPERM || ret == -EAGAIN) &&
+	if (pins && (ret == -ENOMEM || ret == -EPERM || ret == -EAGAIN) &&
 		exceeds_memlock(len, &limit, &locked)) {
 		hwq_log("%s: registering %zu bytes at %p: RLIMIT_MEMLOCK allows %" PRIu64
 			" bytes, of which %" PRIu64 " are locked; raise it (ulimit -l, "
