@@ -639,6 +639,36 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 	way_close(&w);
 }
 
+/* GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is more memory than such a data unit. */
+static void
+memory_of_one_data_unit_counts_with_its_signatures(void)
+{
+	static struct run r;
+	const struct kind k = {.conf = {.mem = {GANTRY_SIG_T10DIF_CRC, 512, 0},
+				       .crypto = {GANTRY_ENCRYPTED_WIRE, 512, false},
+				       .check = GANTRY_SIG_ALL},
+		.xts = xts_of(5, 32),
+		.len = 512,
+		.n_data = 1};
+	const uint32_t dek = dek_of(&k.xts);
+	struct way w;
+	uint16_t id;
+
+	way_open(&w, GANTRY_TXN_NONE);
+	CHECK_EQ(gantry_profile_create(g, &k.conf, &id), 0);
+	run_make(&r, &k, id, dek, &w);
+	if (is_single()) {
+		place_put(&r.mem, r.mem_bytes);
+		CHECK_EQ(run_do(&r, &w, GANTRY_OP_WRITE), GANTRY_BAD_LENGTH);
+		CHECK_EQ(run_do(&r, &w, GANTRY_OP_READ), GANTRY_BAD_LENGTH);
+	} else {
+		run_both_ways(&r, &w);
+	}
+	CHECK_EQ(gantry_profile_destroy(g, id), 0);
+	CHECK_EQ(gantry_dek_retire(g, dek, 0), 0);
+	way_close(&w);
+}
+
 static void
 each_order_of_signature_and_encryption_here(void)
 {
@@ -1575,6 +1605,8 @@ main(int argc, char **argv)
 		{"copies encrypt and decrypt", copies_encrypt_and_decrypt},
 		{"long ones gather and scatter", long_ones_gather_and_scatter},
 		{"tweaks carry", tweaks_carry},
+		{"memory of one data unit counts with its signatures",
+			memory_of_one_data_unit_counts_with_its_signatures},
 		{"each order of signature and encryption, here",
 			each_order_of_signature_and_encryption_here},
 		{"each order of signature and encryption, by waiting",

@@ -21,6 +21,7 @@
 
 #include "gantry_engine.h"
 #include "gantry_env.h"
+#include "gantry_target.h"
 
 #define LEN UINT64_C(65536)
 
@@ -312,6 +313,29 @@ port_of(const struct gantry_queue *q, unsigned int conn)
 	return attr.port_num;
 }
 
+/* A DC target has its queue's port, and so has the initiator. */
+static void
+check_dc_port(struct gantry_queue *q, unsigned int port)
+{
+	const struct gantry_peer_conf at = {.transport = GANTRY_TRANSPORT_DC_TARGET},
+				      dc = {.transport = GANTRY_TRANSPORT_DC};
+	struct ibv_qp_init_attr init;
+	struct gantry_addr addr;
+	struct ibv_qp_attr attr;
+	uint16_t target, peer;
+
+	CHECK_EQ(gantry_peer_open(q, &at, &target, &addr), 0);
+	CHECK_EQ(gantry_peer_open(q, &dc, &peer, NULL), 0);
+	CHECK_EQ(gantry_peer_connect(q, peer, &addr), 0);
+	CHECK_EQ(ibv_query_qp(q->conn[GANTRY_CONN_PEER + target].target->dct->qp, &attr,
+			 IBV_QP_PORT, &init),
+		0);
+	CHECK_EQ(attr.port_num, port);
+	CHECK_EQ(port_of(q, GANTRY_CONN_DCI), port);
+	CHECK_EQ(gantry_peer_close(q, peer), 0);
+	CHECK_EQ(gantry_peer_close(q, target), 0);
+}
+
 static void
 check_port(const struct gantry_queue *q, unsigned int port)
 {
@@ -342,6 +366,8 @@ queues_take_the_active_ports_in_turn(void)
 	env_connect(q[1], &pa, q[0], &pb);
 	CHECK_EQ(port_of(q[1], GANTRY_CONN_PEER), 2);
 	CHECK_EQ(port_of(q[0], GANTRY_CONN_PEER), 1);
+	for (i = 0; i < 2 && !env_lacks(g, ENV_DC); i++)
+		check_dc_port(q[i], 1 + i);
 	check_it_copies(g, 6);
 	for (i = 0; i < RTE_DIM(q); i++)
 		env_queue_done(q[i]);
@@ -544,6 +570,18 @@ a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 	CHECK_EQ(open_files(), without);
 }
 
+/* It opens a device, for a moment. */
+static void
+nothing_stays_open_of_what_spares_the_fork_init(void)
+{
+	const int ret = gantry_before_eal();
+	const unsigned int n = open_files();
+
+	CHECK(ret == 0 || ret == -EOPNOTSUPP, "%d", ret);
+	CHECK_EQ(gantry_before_eal(), ret);
+	CHECK_EQ(open_files(), n);
+}
+
 /* Expected: what the settings say of the adapters. */
 static void
 the_first_device_that_can_carry_copies_is_opened(void)
@@ -596,6 +634,8 @@ static const struct check_case cases[] = {
 		an_engine_that_the_device_does_not_close_can_be_closed_later},
 	{"a device that is not closed by a failed creation is closed later",
 		a_device_that_is_not_closed_by_a_failed_creation_is_closed_later},
+	{"nothing stays open of what spares the fork init",
+		nothing_stays_open_of_what_spares_the_fork_init},
 	{"the first device that can carry copies is opened",
 		the_first_device_that_can_carry_copies_is_opened},
 };

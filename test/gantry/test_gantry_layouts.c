@@ -467,6 +467,37 @@ a_layout_may_lie_at_0(void)
 	env_queue_done(q);
 }
 
+/* So many rounds are a pattern, whose blocks have at most 65535 bytes with what they skip. */
+static void
+a_pattern_has_the_longest_stride(void)
+{
+	static const uint32_t lens[] = {1, 10, 65535};
+	const uint32_t rounds = BLOCKS + 1;
+	const size_t len = (size_t)rounds * 65535;
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_mem *far_mem, *near_mem;
+	uint8_t *far = env_mem(g, len, 0, &far_mem), *near = env_mem(g, len, 0, &near_mem);
+	uint32_t i, r;
+
+	env_fill(far, len, 9);
+	for (i = 0; i < RTE_DIM(lens); i++) {
+		struct shape s = {.block = {{0, lens[i], 65535 - lens[i]}},
+			.n = 1,
+			.rounds = rounds};
+
+		create(&s);
+		CHECK_EQ(env_do_one(q, gather(&s, far, near, rounds * lens[i])), GANTRY_OK);
+		for (r = 0; r < rounds; r++)
+			CHECK(memcmp(near + r * lens[i], far + r * 65535, lens[i]) == 0);
+		destroy(&s);
+	}
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(far_mem, 0), 0);
+	CHECK_EQ(gantry_mem_unregister(near_mem, 0), 0);
+	env_unmap(far, len);
+	env_unmap(near, len);
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void
@@ -677,6 +708,8 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	b[0] = (struct gantry_block){0, 10, 65526};
 	conf.rounds = BLOCKS + 1;
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
+	b[0] = (struct gantry_block){0, 65536, 0};
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	/* The same of another block. */
 	b[0] = (struct gantry_block){0, 10, 10};
 	b[2] = (struct gantry_block){0, 10, 65526};
@@ -876,6 +909,7 @@ static const struct check_case cases[] = {
 	{"keys are found and given up as a list says", keys_are_found_and_given_up_as_a_list_says},
 	{"keys of a closed peer serve others", keys_of_a_closed_peer_serve_others},
 	{"a layout may lie at 0", a_layout_may_lie_at_0},
+	{"a pattern has the longest stride", a_pattern_has_the_longest_stride},
 	{"each bad use of a layout gets its own status and no WQE",
 		each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe},
 	{"every block of a layout is judged", every_block_of_a_layout_is_judged},

@@ -238,8 +238,14 @@ signatures_are_generated_and_stripped_here(void)
 	uint8_t random_bytes[GANTRY_TXN_MAX_PARTS * 512];
 	struct gantry_txn_part parts[GANTRY_TXN_MAX_PARTS];
 	const struct gantry_sge many = {(uintptr_t)here, sizeof(random_bytes)};
+	enum {
+		LONG = 20 * BLOCKS
+	};
 	struct gantry_desc d;
+	uint16_t guards;
 	uint32_t i;
+
+	CHECK_EQ(profile(none, dif, GANTRY_SIG_GUARD, -1, &guards), 0);
 
 	env_fill(random_bytes, sizeof(random_bytes), 16);
 	memcpy(here, plain, PLAIN);
@@ -277,6 +283,21 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.part, GANTRY_SIG_REF_TAG);
 	CHECK_EQ(t.error.block, GANTRY_TXN_MAX_PARTS - 1);
+	/* The signatures of a part that was right have more bytes than a block has. */
+	for (i = 0; i < LONG; i += BLOCKS)
+		ref_lay(&ref, plain, BLOCKS, there + i * UNIT);
+	parts[0] = (struct gantry_txn_part){(uintptr_t)there, (LONG - BLOCKS) * UNIT};
+	parts[1] = (struct gantry_txn_part){(uintptr_t)there + (LONG - BLOCKS) * UNIT, DIF};
+	t.data = &(const struct gantry_sge){(uintptr_t)here, LONG * 512};
+	t.profile = guards;
+	t.n_parts = 2;
+	d.len = LONG * 512;
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	there[(LONG - BLOCKS + 3) * UNIT + 100] ^= 1;
+	CHECK_EQ(env_do_one(q, d), GANTRY_SIG_ERROR);
+	CHECK_EQ(t.error.part, GANTRY_SIG_GUARD);
+	CHECK_EQ(t.error.block, LONG - BLOCKS + 3);
+	CHECK_EQ(gantry_profile_destroy(g, guards), 0);
 	env_queue_done(q);
 }
 
@@ -610,12 +631,16 @@ each_rule_has_its_status(void)
 	REFUSED(t.profile = 200, BAD_PROFILE);
 	REFUSED(t.profile = UINT16_MAX, BAD_PROFILE);
 	REFUSED(t.op = GANTRY_OP_COPY, BAD_FIELD);
+	REFUSED(t.zero[0] = 1, BAD_FIELD);
 	REFUSED(t.zero[1] = 1, BAD_FIELD);
+	REFUSED(t.zero[2] = 1, BAD_FIELD);
 	REFUSED(t.mem.zero = 1, BAD_FIELD);
+	REFUSED(t.wire.zero = 1, BAD_FIELD);
 	REFUSED(t.wire.ref_tag = 1, BAD_FIELD);
 	REFUSED(t.wire.seed_ones = true, BAD_FIELD);
 	REFUSED(t.pi.addr = 8, BAD_FIELD);
 	REFUSED(t.good.zero = 1, BAD_FIELD);
+	REFUSED(t.bad.zero = 1, BAD_FIELD);
 	REFUSED(t.bad.len = 0, BAD_FIELD);
 	REFUSED(t.n_data = 0, BAD_LENGTH);
 	REFUSED(t.n_data = GANTRY_TXN_MAX_DATA + 1, BAD_LENGTH);
