@@ -815,6 +815,25 @@ case_file(void)
 	end();
 }
 
+static void
+case_file_counts_anew(void)
+{
+	begin();
+	faults_write("complete syndrome=0x13 op=2\n");
+	faults_await(1);
+	write_one(1);
+	expect(1, IBV_WC_SUCCESS);
+	faults_write("late ms=1 op=100\ncomplete syndrome=0x13 op=2\n");
+	faults_await(2);
+	write_one(2);
+	expect(2, IBV_WC_SUCCESS);
+	write_one(3);
+	expect(3, IBV_WC_REM_ACCESS_ERR);
+	faults_write("");
+	faults_await(0);
+	end();
+}
+
 /* Faults of softhca_fault() stay while those of the file come and go. A file that is removed lists none. */
 static void
 case_file_alone(void)
@@ -910,6 +929,8 @@ static const struct check_case cases[] = {
 	{"an error of a fault names all its parts", case_parts_are_named},
 	{"lines and their number are limited", case_many},
 	{"the control file is read again when it changes", case_file},
+	{"a fault that stays in the control file counts from the beginning again",
+		case_file_counts_anew},
 	{"a change of the control file leaves the program's own faults armed", case_file_alone},
 	{"a malformed line of the file is named by its number", case_malformed_file},
 };

@@ -208,6 +208,12 @@ case_atomic_write(void)
 
 /* ---- keys */
 
+/* The modes of the control segment, which Linux names MLX5_FENCE_MODE_*: mlx5/qp.h. */
+enum {
+	FENCE_MODE_FENCE = 2 << 5,
+	FENCE_MODE_STRONG_ORDERING = 3 << 5
+};
+
 static struct mlx5dv_mkey *mkey;
 
 static void
@@ -316,11 +322,6 @@ early(const struct scribe_wqe *write)
 static void
 case_layout(void)
 {
-	/* The modes of the control segment, which Linux names MLX5_FENCE_MODE_*: mlx5/qp.h. */
-	enum {
-		FENCE_MODE_FENCE = 2 << 5,
-		FENCE_MODE_STRONG_ORDERING = 3 << 5
-	};
 	static const uint8_t wait[] = {MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE, MLX5_WQE_CTRL_FENCE,
 		FENCE_MODE_STRONG_ORDERING};
 	static const uint8_t do_not[] = {0, FENCE_MODE_FENCE};
@@ -431,6 +432,34 @@ case_write_of_what_was_written(void)
 	}
 	CHECK(late > 0 && late < ROUNDS, "%u of %u", late, ROUNDS);
 	pair_fini(&p);
+}
+
+/* With the strong ordering fence it is read when those bytes are there. */
+static void
+case_strong_ordering_after_write(void)
+{
+	struct scribe_wqe write;
+	uint16_t from;
+
+	open_pair_with_key();
+	from = begin_scribed(0);
+	ibv_wr_rdma_write(p.server.qpx, p.server.mr->rkey, (uintptr_t)p.server.buf + C);
+	ibv_wr_set_sge(p.server.qpx, p.client.mr->lkey, (uintptr_t)p.client.buf + B, LEN);
+	write = scribed(MLX5_OPCODE_RDMA_WRITE, from, FENCE_MODE_STRONG_ORDERING);
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		uint8_t byte = (uint8_t)(1 + i % 255);
+
+		memset(p.client.buf + A, byte, LEN);
+		begin();
+		flags(0);
+		ibv_wr_rdma_write(p.client.qpx, p.client.mr->rkey, (uintptr_t)p.client.buf + B);
+		local(A, LEN);
+		put_scribed(&write);
+		end();
+		wait_all();
+		CHECK(is_all(&p.server, C, LEN, byte));
+	}
+	close_pair_with_key();
 }
 
 /*
@@ -683,6 +712,8 @@ main(int argc, char **argv)
 		{"writes to relaxed memory overtake each other", case_relaxed_writes},
 		{"a write may move what was there before an earlier write",
 			case_write_of_what_was_written},
+		{"a write with strong ordering reads what an earlier write brought",
+			case_strong_ordering_after_write},
 		{"a message arrives behind the writes before it", case_send_after_write},
 		{"reads and atomics see the writes before them", case_read_after_write},
 		{"a failed WQE stops those behind it, and none before it", case_errors},

@@ -212,10 +212,10 @@ complete(unsigned int n)
 
 /* The period runs from the last event (linux/dim.h, DIM_CQ_PERIOD_MODE_START_FROM_EQE). */
 static void
-case_moderate_period(void)
+moderated_event_waits(uint16_t period_us)
 {
 	pair_init(&p, NULL);
-	moderate(1000, 4000);
+	moderate(1000, period_us);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	clock_pass(100 * MS);
 	CHECK_EQ(take_events(), 0);
@@ -229,13 +229,21 @@ case_moderate_period(void)
 	/* Within the period: the event waits until it has passed since the last one. */
 	CHECK_EQ(clock_expect_one(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
-	clock_pass(3 * MS);
+	clock_pass(period_us * MS / 1000 - MS);
 	complete(1);
 	clock_pass(MS - 1);
 	CHECK_EQ(take_events(), 0);
 	clock_pass(1);
 	CHECK_EQ(take_events(), 1);
 	pair_fini(&p);
+}
+
+static void
+case_moderate_period(void)
+{
+	moderated_event_waits(4000);
+	/* The longest one. */
+	moderated_event_waits(4095);
 }
 
 /* A new count or period is no reason for an event of a CQ whose event has been sent, or that is not armed. */
