@@ -261,20 +261,18 @@ hwq_put_inline_hdr(void *at, size_t len)
 	return seg->data;
 }
 
-#define HWQ_COPY_INLINE_MAX 96 /* bytes; of more, a call takes fewer instructions than a loop */
-
-/* Copies len > 0 bytes of inline data. They are few mostly: a call would take longer. */
+/* Copies len > 0 bytes of inline data. They are few mostly: up to 64, pieces that overlap cost less than a loop or a call. */
 static HWQ_INLINE void
 hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
 {
-	if (__builtin_constant_p(len) || len < HWQ_DS_LEN || len > HWQ_COPY_INLINE_MAX) {
+	if (__builtin_constant_p(len) || len < HWQ_DS_LEN || len > 4 * HWQ_DS_LEN) {
 		memcpy(to, from, len);
 		return;
 	}
-	for (; __builtin_expect(len > HWQ_DS_LEN, 0); len -= HWQ_DS_LEN) {
-		memcpy(to, from, HWQ_DS_LEN);
-		to += HWQ_DS_LEN;
-		from += HWQ_DS_LEN;
+	memcpy(to, from, HWQ_DS_LEN);
+	if (__builtin_expect(len > 2 * HWQ_DS_LEN, 0)) {
+		memcpy(to + HWQ_DS_LEN, from + HWQ_DS_LEN, HWQ_DS_LEN);
+		memcpy(to + len - 2 * HWQ_DS_LEN, from + len - 2 * HWQ_DS_LEN, HWQ_DS_LEN);
 	}
 	memcpy(to + len - HWQ_DS_LEN, from + len - HWQ_DS_LEN, HWQ_DS_LEN);
 }
