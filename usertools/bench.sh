@@ -29,9 +29,12 @@
 # dmadev: copies by the dmadev driver, by length, beside dma_skeleton and memcpy(3), pumped in the submitting thread: dmadev.csv
 # with its instructions (callgrind), and a picture, in GANTRY_BENCH_OUT (default build-bench/dmadev).
 #
+# pause: what one copy of 64 bytes takes after a pause of 200 us, by a worker that spins, beside dma_skeleton in the same run:
+# where each lcore has a CPU of its own, and where both may run on the same two CPUs.
+#
 # crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, against OpenSSL.
 #
-# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|instructions|hwq|signatures|engine|misses|transactions|regions|testgantry|plots|dmadev|pipelining]...
+# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|pause|instructions|hwq|signatures|engine|misses|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -71,6 +74,15 @@ instructions() {
 waiting() {
 	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
 	"$bench_idle"
+}
+
+# Other work on the machine spoils it, too; both sides meet it.
+pause() {
+	local how
+	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
+	for how in own shared; do
+		"$top/build-bench/test/bench/bench_pause" "$how" 2>/dev/null || die "bench_pause $how failed"
+	done
 }
 
 # One run for each burst size measures both libraries. Reads the inclusive cost of each function.
@@ -439,13 +451,13 @@ pipelining() {
 	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies crypto idle wait instructions hwq signatures engine misses transactions regions testgantry plots dmadev pipelining
+[ $# -gt 0 ] || set -- ops copies crypto idle wait pause instructions hwq signatures engine misses transactions regions testgantry plots dmadev pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	crypto) "$top/build-bench/test/bench/bench_crypto" ;;
 	wait) waiting ;;
-	instructions | hwq | signatures | engine | misses | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
-	*) die "unknown '$what': ops, copies, crypto, idle, wait, instructions, hwq, signatures, engine, misses, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
+	pause | instructions | hwq | signatures | engine | misses | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
+	*) die "unknown '$what': ops, copies, crypto, idle, wait, pause, instructions, hwq, signatures, engine, misses, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
 	esac
 done

@@ -785,7 +785,11 @@ enum gantry_producers {
  * application's and those of the emulated adapter.
  */
 enum gantry_idle {
-	GANTRY_IDLE_SPIN = 0, /**< it polls, and yields after 256 rounds without work */
+	/**
+	 * It polls. After 256 rounds without work it yields; or, if another lcore or the main one
+	 * may run on one of its CPUs (--lcores of EAL), it sleeps for some ten microseconds.
+	 */
+	GANTRY_IDLE_SPIN = 0,
 	/**
 	 * It sleeps until a descriptor is enqueued or an operation completes (a completion channel
 	 * and an eventfd), if all workers that run there sleep. Waking takes a system call

@@ -14,6 +14,7 @@
 #include <rte_pause.h>
 
 #include <gantry_engine.h>
+#include <gantry_loop.h>
 #include <gantry_worker.h>
 #include <softhca.h>
 
@@ -472,6 +473,26 @@ a_worker_with_something_to_do_is_not_quiet(void)
 	CHECK_EQ(gantry_worker_destroy(f.w), 0);
 }
 
+/* ------------------------------------------------------------------ who shares a CPU */
+
+/* Lcores 1 to N_LCORES are on one CPU, and the main lcore is on another one if there is one. */
+static void
+lcores_that_may_run_on_one_cpu_share_it(void)
+{
+	rte_cpuset_t own = rte_lcore_cpuset(0), of_1 = rte_lcore_cpuset(1), both;
+	bool one_cpu = CPU_EQUAL(&own, &of_1);
+	unsigned int i;
+
+	for (i = 1; i <= N_LCORES; i++)
+		CHECK(gantry_loop_shares_cpu(i));
+	CHECK_EQ(gantry_loop_shares_cpu(0), one_cpu);
+	CPU_OR(&both, &own, &of_1);
+	CHECK_EQ(rte_thread_set_affinity(&both), 0);
+	CHECK(gantry_loop_shares_cpu(0));
+	CHECK_EQ(rte_thread_set_affinity(&own), 0);
+	CHECK_EQ(gantry_loop_shares_cpu(0), one_cpu);
+}
+
 /* ------------------------------------------------------------------ load */
 
 static struct gantry_lcore_load
@@ -737,6 +758,7 @@ static const struct check_case cases[] = {
 	{"a full ring takes whole descriptors, and no more than it has room for",
 		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
 	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
+	{"lcores that may run on one CPU share it", lcores_that_may_run_on_one_cpu_share_it},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"several producers post receives", several_producers_post_receives},

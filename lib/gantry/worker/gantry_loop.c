@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_branch_prediction.h>
@@ -36,6 +37,7 @@ struct gantry_loop {
 	int epoll;             /* the bell, and the channels of the workers in `run` */
 	uint32_t n_bells;      /* workers that were given the bell; under `lock` */
 	bool awake;            /* a worker in `run` spins */
+	bool shares;           /* gantry_loop_shares_cpu(), as its loop began */
 	bool monitors;         /* a worker in `run` monitors */
 	gantry_counter sleeps; /* how often it has slept or monitored */
 
@@ -230,6 +232,24 @@ sleep_until_event(struct gantry_loop *l)
 	}
 }
 
+/*
+ * Lets other threads run. Where the lcore owns its CPU, a yield costs little. Where it does not, the
+ * thread that it waits for may be queued on another CPU, behind the main thread, which polls too. No
+ * yield reaches that: the kernel moves threads to a CPU when that has nothing to run. So the lcore
+ * sleeps. Linux makes each sleep of a normal thread longer by a slack of 50 us: PR_SET_TIMERSLACK of
+ * prctl(2).
+ */
+static void
+let_others_run(const struct gantry_loop *l)
+{
+	const struct timespec nap = {.tv_nsec = GANTRY_NAP_NS};
+
+	if (l->shares)
+		nanosleep(&nap, NULL);
+	else
+		sched_yield();
+}
+
 /* Lets the CPU wait for the bell or a CQE. It can watch one CQ: if there are more, the lcore polls. */
 static void
 monitor_until_write(struct gantry_loop *l)
@@ -242,7 +262,7 @@ monitor_until_write(struct gantry_loop *l)
 	for (w = l->run; w != NULL; w = w->next_in_loop)
 		n += gantry_sleep_cqs(w->q, w->recv_room, &cq);
 	if (n > 1) {
-		sched_yield();
+		let_others_run(l);
 		return;
 	}
 	ms = rest_limit(l);
@@ -289,16 +309,18 @@ goes_on(const struct gantry_loop *l)
 static void
 idle(struct gantry_loop *l)
 {
-	uint32_t turns = 0;
+	uint32_t turns = 0, until = GANTRY_IDLE_TURNS;
 
 	watch_start(&l->idle);
 	do {
 		rte_pause();
-		if (++turns % GANTRY_IDLE_TURNS == 0) {
+		if (++turns == until) {
 			if (l->run != NULL && !l->awake)
 				rest(l);
 			else
-				sched_yield();
+				let_others_run(l);
+			turns = 0;
+			until = l->shares ? GANTRY_NAP_TURNS : GANTRY_IDLE_TURNS;
 		}
 	} while (goes_on(l) && !next_turn(l));
 	watch_stop(&l->idle);
@@ -309,6 +331,7 @@ loop_main(void *arg)
 {
 	struct gantry_loop *l = arg;
 
+	l->shares = gantry_loop_shares_cpu(l - loops);
 	watch_start(&l->running);
 	while (goes_on(l))
 		if (!next_turn(l))
@@ -411,6 +434,21 @@ join(struct gantry_loop *l, struct gantry_worker *w)
 	while (!atomic_compare_exchange_weak_explicit(&l->joining, &w->next_in_loop, w,
 		memory_order_release, memory_order_relaxed))
 		;
+}
+
+bool
+gantry_loop_shares_cpu(unsigned int lcore_id)
+{
+	rte_cpuset_t own = rte_lcore_cpuset(lcore_id), other, both;
+	unsigned int i;
+
+	RTE_LCORE_FOREACH(i) {
+		other = rte_lcore_cpuset(i);
+		CPU_AND(&both, &own, &other);
+		if (i != lcore_id && CPU_COUNT(&both) != 0)
+			return true;
+	}
+	return false;
 }
 
 /* Starts the lcore, whose first worker waits in `joining`. */

@@ -20,6 +20,9 @@
 
 /* After so many turns without work, the lcore sleeps, or other threads of its CPU run. */
 #define GANTRY_IDLE_TURNS 256
+/* An lcore that shares its CPU sleeps so long then, and again after so many turns without work. */
+#define GANTRY_NAP_NS    10000
+#define GANTRY_NAP_TURNS 16
 
 /*
  * Prepares the worker's lcore for resting, and gives the worker its bell. An lcore rests while no
@@ -34,6 +37,12 @@ void gantry_loop_unprepare(struct gantry_worker *w);
  * flight leaves the list. Returns false if none had work. The lcore.
  */
 bool gantry_loop_turn(struct gantry_worker **run);
+
+/*
+ * True: another lcore, or the main one, may run on one of its CPUs, as EAL was told or as
+ * rte_thread_set_affinity() said since then. Any thread.
+ */
+bool gantry_loop_shares_cpu(unsigned int lcore_id);
 
 /* How often the lcore has slept or monitored. Any thread. */
 uint64_t gantry_loop_sleeps(unsigned int lcore_id);
