@@ -10,6 +10,8 @@
  * fails by time.
  *
  * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
+ *        bench_gantry time BURST CASE... nanoseconds of these cases
+ *        bench_gantry ratios             many regions and peers against one of them
  *        bench_gantry list               the names of the cases
  *        bench_gantry count BURST CASE...   cases for callgrind: each measured_CASE() and what it calls are
  *                                        N_ROUNDS bursts; prints how many operations those are
@@ -41,6 +43,11 @@
 #define N_PAGES   64u     /* of sources and of destinations, in one region */
 #define N_REGIONS 100000u /* at most; half of them are sources */
 #define RUNS      15
+
+/* Regions of mixed lengths: of sources and of destinations each, this many bytes at most. */
+#define MIXED_LEN       ((size_t)256 << 20)
+#define MIXED_LEAST_LOG 8u
+#define MIXED_MOST_LOG  20u
 
 #define N_SGE_MAX 4
 #define N_LAYOUTS 8
@@ -152,6 +159,7 @@ MEASURED(fill, turn_of_worker)
 MEASURED(regions8, turn_of_worker)
 MEASURED(regions1000, turn_of_worker)
 MEASURED(regions, turn_of_worker)
+MEASURED(mixed, turn)
 MEASURED(peers, turn_of_worker)
 MEASURED(queues, turn_of_queues)
 MEASURED(copy_mmo, turn)
@@ -205,6 +213,7 @@ struct bench_case {
 	bool enqueues;            /* to the ring of a worker that has such producers */
 	enum gantry_producers producers;
 	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
+	bool mixed;             /* they have 256 bytes to 1 MiB; else a page */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
 };
@@ -229,6 +238,8 @@ static const struct bench_case cases[] = {
 		.op = GANTRY_OP_COPY, .n_regions = 1000},
 	{CASE(regions), .what = "copy, 100,000 regions in random order", .ring = true,
 		.op = GANTRY_OP_COPY, .n_regions = N_REGIONS},
+	{CASE(mixed), .what = "copy, 1,000 regions of 256 B to 1 MiB, inline", .op = GANTRY_OP_COPY,
+		.n_regions = 1000, .mixed = true},
 	{CASE(peers), .what = "write, 64 peers in turn", .ring = true, .op = GANTRY_OP_WRITE,
 		.n_peers = N_PEERS},
 	{CASE(queues), .what = "copy, inline, 64 queues in turn", .op = GANTRY_OP_COPY,
@@ -284,14 +295,27 @@ static const struct bench_case cases[] = {
 		.enqueues = true, .producers = GANTRY_PRODUCERS_MP},
 };
 
+/* Somewhere in one of the regions of mixed lengths. */
+static uint64_t
+mixed_address(struct bench *b, const struct bench_case *c, bool src)
+{
+	const struct gantry_region *r = &b->regions[(src ? 0 : c->n_regions / 2) +
+						    check_random(&b->seed) % (c->n_regions / 2)];
+
+	return r->addr + check_random(&b->seed) % (r->len / OP_LEN) * OP_LEN;
+}
+
 static uint64_t
 address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 {
-	unsigned int page = c->n_regions > 1 ? check_random(&b->seed) % (c->n_regions / 2)
-					     : check_random(&b->seed) % N_PAGES;
-	/* A power of two that divides a page. */
-	unsigned int step = c->len > OP_LEN ? 256 : OP_LEN;
+	unsigned int page, step;
 
+	if (c->mixed)
+		return mixed_address(b, c, base == b->src);
+	page = c->n_regions > 1 ? check_random(&b->seed) % (c->n_regions / 2)
+				: check_random(&b->seed) % N_PAGES;
+	/* A power of two that divides a page. */
+	step = c->len > OP_LEN ? 256 : OP_LEN;
 	return (uintptr_t)base + (uint64_t)page * PAGE_LEN +
 	       check_random(&b->seed) % (PAGE_LEN / step) * step;
 }
@@ -454,12 +478,33 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 
 /* ---- setting up */
 
-/* Regions of one page each, all with the key of the region that they lie in, in place of it. */
+/* Gives a region its place at *at, or a little behind it, and moves *at to its end. */
 static void
-split_regions(struct bench *b, unsigned int n)
+place_region(struct bench *b, const struct bench_case *c, struct gantry_region *r, uint64_t *at)
+{
+	uint64_t least;
+
+	r->addr = *at;
+	r->len = PAGE_LEN;
+	if (c->mixed) {
+		/* Each power of two is as likely as the others. A longer region begins at a page. */
+		least = UINT64_C(1)
+			<< (MIXED_LEAST_LOG +
+				   check_random(&b->seed) % (MIXED_MOST_LOG - MIXED_LEAST_LOG));
+		r->len = least + check_random(&b->seed) % (least / OP_LEN + 1) * OP_LEN;
+		r->addr = RTE_ALIGN_CEIL(*at, RTE_MIN(least, PAGE_LEN));
+	}
+	*at = r->addr + r->len;
+}
+
+/* Regions with the key of the region that they lie in, in place of it. */
+static void
+split_regions(struct bench *b, const struct bench_case *c)
 {
 	struct gantry_region_dir *dir = &b->g->regions;
 	const struct gantry_region *whole = gantry_region_overlap(dir, (uintptr_t)b->src, 1);
+	const unsigned int n = c->n_regions;
+	uint64_t at = (uintptr_t)b->src;
 	unsigned int i;
 
 	b->regions = aligned_alloc(alignof(struct gantry_region), n * sizeof(*b->regions));
@@ -471,10 +516,11 @@ split_regions(struct bench *b, unsigned int n)
 	for (i = 0; i < n; i++) {
 		struct gantry_region *r = &b->regions[i];
 
+		if (i == n / 2)
+			at = (uintptr_t)b->dst;
 		*r = *whole;
-		r->addr = (uintptr_t)(i < n / 2 ? b->src : b->dst) +
-			  (uint64_t)(i % (n / 2)) * PAGE_LEN;
-		r->len = PAGE_LEN;
+		place_region(b, c, r, &at);
+		CHECK(at <= (uintptr_t)(i < n / 2 ? b->dst : b->src + b->len));
 		gantry_region_set_plain(r);
 		if (gantry_region_add(dir, r) == 0)
 			die("no memory");
@@ -544,7 +590,8 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	const struct gantry_worker_conf worker = {.queue = queue, .burst = burst};
 	unsigned int i;
 
-	*b = (struct bench){.seed = 1, .len = RTE_MAX(c->n_regions, 2 * N_PAGES) * PAGE_LEN};
+	*b = (struct bench){.seed = 1,
+		.len = c->mixed ? 2 * MIXED_LEN : RTE_MAX(c->n_regions, 2 * N_PAGES) * PAGE_LEN};
 	CHECK_EQ(gantry_create(&conf, &b->g), 0);
 	b->src = env_mem(b->g, b->len, ENV_REMOTE | GANTRY_MEM_REMOTE_ATOMIC, &b->mem);
 	b->dst = b->src + b->len / 2;
@@ -568,7 +615,7 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	open_peers(b, c);
 	make_layouts(b, c->n_layouts);
 	if (c->n_regions > 1)
-		split_regions(b, c->n_regions);
+		split_regions(b, c);
 	/* This thread is the worker's lcore from here on. */
 	if (b->w != NULL)
 		gantry_worker_begin(b->w);
@@ -602,6 +649,14 @@ close_case(struct bench *b)
 	}
 }
 
+/* For times: else the adapter would meet pages that are not there, and the kernel would spoil the caches. */
+static void
+open_case_with_pages(struct bench *b, const struct bench_case *c, unsigned int burst)
+{
+	open_case(b, c, burst);
+	memset(b->src, 0, b->len);
+}
+
 /* ---- what is printed */
 
 static double
@@ -631,7 +686,7 @@ print_table(void)
 		for (k = 0; k < 2; k++) {
 			unsigned int burst = k == 0 ? 32 : 1;
 
-			open_case(&b, &cases[i], burst);
+			open_case_with_pages(&b, &cases[i], burst);
 			ns[k] = nanoseconds(&b, &cases[i], burst);
 			close_case(&b);
 		}
@@ -639,20 +694,77 @@ print_table(void)
 	}
 }
 
-static void
-count(unsigned int burst, const char *name)
+static const struct bench_case *
+case_named(const char *name)
 {
-	struct bench b;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(cases) && strcmp(cases[i].name, name) != 0; i++)
 		;
 	if (i == RTE_DIM(cases))
 		die("no such case: see bench_gantry list");
-	open_case(&b, &cases[i], burst);
-	rounds(&b, &cases[i], burst, N_WARM, false);
-	rounds(&b, &cases[i], burst, N_ROUNDS, true);
+	return &cases[i];
+}
+
+static void
+count(unsigned int burst, const char *name)
+{
+	const struct bench_case *c = case_named(name);
+	struct bench b;
+
+	open_case(&b, c, burst);
+	rounds(&b, c, burst, N_WARM, false);
+	rounds(&b, c, burst, N_ROUNDS, true);
 	close_case(&b);
+}
+
+static void
+print_time(unsigned int burst, const char *name)
+{
+	const struct bench_case *c = case_named(name);
+	struct bench b;
+
+	open_case_with_pages(&b, c, burst);
+	printf("%s %.1f\n", name, nanoseconds(&b, c, burst));
+	close_case(&b);
+}
+
+/* Many of something against one of it. They take turns, so whatever else happens on the machine meets both. */
+static void
+print_ratio(const char *many, const char *one)
+{
+	const struct bench_case *c[2] = {case_named(many), case_named(one)};
+	double ns[2][RUNS], ratio[RUNS];
+	static struct bench b[2];
+	const unsigned int burst = 32;
+	unsigned int i, k;
+
+	for (k = 0; k < 2; k++) {
+		open_case_with_pages(&b[k], c[k], burst);
+		rounds(&b[k], c[k], burst, N_WARM, false);
+	}
+	for (i = 0; i < RUNS; i++) {
+		for (k = 0; k < 2; k++)
+			ns[k][i] = 1e9 * rounds(&b[k], c[k], burst, N_ROUNDS, false) /
+				   rte_get_tsc_hz() / (N_ROUNDS * burst);
+		ratio[i] = ns[0][i] / ns[1][i];
+	}
+	for (k = 0; k < 2; k++)
+		close_case(&b[k]);
+	printf("  %-44s %8.1f %8.1f %6.1f\n", c[0]->what, bench_median(ns[0], RUNS),
+		bench_median(ns[1], RUNS), bench_median(ratio, RUNS));
+}
+
+static void
+print_ratios(void)
+{
+	printf("nanoseconds per 64-byte operation at bursts of 32, of one region or peer beside it, and their ratio: "
+	       "medians of %d runs in turn\n",
+		RUNS);
+	print_ratio("regions1000", "copy");
+	print_ratio("regions", "copy");
+	print_ratio("mixed", "inline");
+	print_ratio("peers", "write");
 }
 
 int
@@ -670,11 +782,17 @@ main(int argc, char **argv)
 	env_init(1);
 	if (argc == 1)
 		print_table();
-	else if (argc < 4 || strcmp(argv[1], "count") != 0 || burst < 1 || burst > BURST_MAX)
-		die("usage: bench_gantry [list | count BURST CASE...]");
+	else if (argc == 2 && strcmp(argv[1], "ratios") == 0)
+		print_ratios();
+	else if (argc < 4 || (strcmp(argv[1], "count") != 0 && strcmp(argv[1], "time") != 0) ||
+		 burst < 1 || burst > BURST_MAX)
+		die("usage: bench_gantry [list | ratios | time BURST CASE... | count BURST CASE...]");
 	for (i = 3; i < (unsigned int)argc; i++)
-		count(burst, argv[i]);
-	if (argc > 3)
+		if (strcmp(argv[1], "time") == 0)
+			print_time(burst, argv[i]);
+		else
+			count(burst, argv[i]);
+	if (argc > 3 && strcmp(argv[1], "count") == 0)
 		printf("%u\n", N_ROUNDS * burst);
 	rte_eal_cleanup();
 	return 0;

@@ -20,7 +20,7 @@ import tempfile
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.txt')
 MOST = 1.03
 SKIPPED = 77
-ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8', 'peers',
+ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write', 'fill', 'regions8', 'mixed', 'peers',
           'copy_mmo', 'fence8', 'fence1', 'send', 'write_imm', 'fetch_add', 'compare_swap', 'send_recv', 'write56', 'write200',
           'dc_write', 'dc_short', 'dc_peers', 'sg1', 'sg4', 'gather', 'scatter', 'layouts8', 'layouts', 'one_fill', 'patterns',
           'copy_write', 'read_write', 'any_order', 'idle', 'enqueue', 'enqueue_hts', 'enqueue_mp']

@@ -266,7 +266,7 @@ the_table_of_hints_grows_by_small_steps(void)
 	for (i = 0; i < N_SLOTS; i++)
 		toggle(i, 0);
 	CHECK_EQ(atomic_load(&h->table)->n, 0);
-	CHECK_EQ(atomic_load(&h->lengths), 0);
+	CHECK_EQ(atomic_load(&h->shifts), 0);
 	gantry_region_view_fini(&v);
 	gantry_region_dir_fini(&dir);
 }

@@ -303,7 +303,7 @@ piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region *
 	if (addr < plan->base || addr + len < addr)
 		return GANTRY_NOT_REGISTERED;
 	if (!gantry_region_hit(r, addr, len))
-		r = gantry_region_lookup_near(keys->view, addr, len);
+		r = gantry_region_lookup(keys->view, addr, len);
 	if (r == NULL)
 		return GANTRY_NOT_REGISTERED;
 	if (plan->to && r->read_only)

@@ -65,26 +65,66 @@ gantry_region_view_update(struct gantry_region_view *v)
 	atomic_store_explicit(&v->seen, version, memory_order_release);
 }
 
-const struct gantry_region *
-gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+/* A hint was followed: the next one is likely to have granules of this length, too. */
+static inline const struct gantry_region *
+follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shift)
 {
-	uint32_t lengths = atomic_load_explicit(&v->dir->hints.lengths, memory_order_relaxed), i;
-	const struct gantry_region *r;
+	v->shift = shift;
+	return r;
+}
 
-	for (; lengths != 0; lengths &= lengths - 1) {
-		uint32_t shift = gantry_region_granule_shift(rte_bsf32(lengths));
+/* In the other places of the groups; NULL: in none. */
+static const struct gantry_region *
+look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
+{
+	uint32_t i;
+
+	for (; shifts != 0; shifts &= shifts - 1) {
+		uint32_t shift = rte_bsf64(shifts);
 		uint64_t place = gantry_region_place(v->hints, addr >> shift);
 
-		for (i = 0; i < GANTRY_REGION_GROUP; i++) {
-			r = gantry_region_hint(v->hints, place ^ i);
-			if (gantry_region_hit(r, addr, len)) {
-				v->shift = shift;
-				return r;
-			}
+		for (i = 1; i < GANTRY_REGION_GROUP; i++) {
+			const struct gantry_region *r = gantry_region_hint(v->hints, place ^ i);
+
+			if (gantry_region_covers(r, addr, len))
+				return follow(v, r, shift);
 		}
 	}
+	return NULL;
+}
+
+/* What no first place has. */
+static __rte_noinline const struct gantry_region *
+look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
+{
+	const struct gantry_region *r;
+
+	/* Three levels of the tree are searched in less time than the groups of several lengths. */
+	if ((shifts & (shifts - 1)) == 0 || v->root == NULL || v->root->height > 2) {
+		r = look_in_groups(v, shifts, addr, len);
+		if (r != NULL)
+			return r;
+	}
 	r = gantry_region_tree_find(v->root, addr);
-	return r != NULL && gantry_region_hit(r, addr, len) ? r : NULL;
+	return r != NULL && gantry_region_covers(r, addr, len) ? r : NULL;
+}
+
+const struct gantry_region *
+gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+{
+	const uint64_t shifts = atomic_load_explicit(&v->dir->hints.shifts, memory_order_relaxed);
+	uint64_t left;
+
+	/* Five of six are in the first place of their length. */
+	for (left = shifts & ~RTE_BIT64(v->shift); left != 0; left &= left - 1) {
+		uint32_t shift = rte_bsf64(left);
+		const struct gantry_region *r =
+			gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> shift));
+
+		if (gantry_region_covers(r, addr, len))
+			return follow(v, r, shift);
+	}
+	return look_further(v, shifts, addr, len);
 }
 
 /* ------------------------------------------------------------------ who has passed */

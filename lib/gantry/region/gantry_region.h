@@ -130,11 +130,8 @@ void gantry_region_view_fini(struct gantry_region_view *v);
 /* Takes the current tree and forgets all hits, if there is a new version. Between enter and leave. */
 void gantry_region_view_update(struct gantry_region_view *v);
 
-/*
- * The region that covers [addr, addr + len) in one piece, or NULL. len is not 0. Between enter and
- * leave; the region is valid until leave.
- */
-const struct gantry_region *gantry_region_lookup(struct gantry_region_view *v, uint64_t addr,
+/* gantry_region_lookup() where gantry_region_near() is not the right one. */
+const struct gantry_region *gantry_region_look_on(struct gantry_region_view *v, uint64_t addr,
 	uint64_t len);
 
 /*
@@ -171,6 +168,15 @@ gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 	return off < r->len && len - 1 < r->len - off;
 }
 
+/* The same where len is known not to be 0. */
+static inline bool
+gantry_region_covers(const struct gantry_region *r, uint64_t addr, uint64_t len)
+{
+	uint64_t end;
+
+	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->len;
+}
+
 /* What is in the first place to look at, with granules as long as those of the last hint that was followed. */
 static inline const struct gantry_region *
 gantry_region_near(const struct gantry_region_view *v, uint64_t addr)
@@ -178,13 +184,16 @@ gantry_region_near(const struct gantry_region_view *v, uint64_t addr)
 	return gantry_region_hint(v->hints, gantry_region_place(v->hints, addr >> v->shift));
 }
 
-/* gantry_region_lookup(), which first looks where most regions are found. */
+/*
+ * The region that covers [addr, addr + len) in one piece, or NULL. len is not 0. Between enter and
+ * leave; the region is valid until leave.
+ */
 static inline const struct gantry_region *
-gantry_region_lookup_near(struct gantry_region_view *v, uint64_t addr, uint64_t len)
+gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
 	const struct gantry_region *r = gantry_region_near(v, addr);
 
-	return likely(gantry_region_hit(r, addr, len)) ? r : gantry_region_lookup(v, addr, len);
+	return likely(gantry_region_covers(r, addr, len)) ? r : gantry_region_look_on(v, addr, len);
 }
 
 /* True: nothing hinders a plain copy to use the region, so it may be one of the last hits. */
@@ -212,11 +221,11 @@ gantry_region_plain_hit(const struct gantry_region *r, uint64_t addr, uint64_t l
 	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->plain_len;
 }
 
-/* The region for plain copies; else NULL. */
+/* The region for plain copies, where gantry_region_near() is not the right one; else NULL. */
 static inline const struct gantry_region *
 gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
-	const struct gantry_region *r = gantry_region_lookup_near(v, addr, len);
+	const struct gantry_region *r = gantry_region_look_on(v, addr, len);
 
 	return r != NULL && gantry_region_is_plain(r) ? r : NULL;
 }
@@ -230,8 +239,8 @@ gantry_region_find_plain(struct gantry_region_view *v, const struct gantry_regio
 
 	if (likely(gantry_region_plain_hit(r, addr, len)))
 		return true;
-	r = gantry_region_lookup_plain(v, addr, len);
-	if (r == NULL)
+	r = gantry_region_lookup(v, addr, len);
+	if (r == NULL || !gantry_region_is_plain(r))
 		return false;
 	*hit = r;
 	return true;
@@ -246,7 +255,7 @@ gantry_region_find(struct gantry_region_view *v, const struct gantry_region **hi
 
 	if (likely(gantry_region_hit(r, addr, len)))
 		return r;
-	r = gantry_region_lookup_near(v, addr, len);
+	r = gantry_region_lookup(v, addr, len);
 	if (r != NULL && gantry_region_is_plain(r))
 		*hit = r;
 	return r;

@@ -3,6 +3,7 @@
 #include "gantry_region_hint.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <rte_bitops.h>
@@ -105,9 +106,23 @@ place_of(const struct gantry_region_table *t, uint64_t granule, const struct gan
 	return UINT64_MAX;
 }
 
+/* True: a granule of r, which is in the place, is looked for there first. */
+static bool
+is_first_place(const struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
+{
+	uint64_t granule;
+
+	for (granule = first_granule(r); granule <= last_granule(r); granule++)
+		if (gantry_region_place(t->places, granule) == place)
+			return true;
+	return false;
+}
+
 static void
 table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
 {
+	const uint64_t first = gantry_region_place(t->places, granule);
+	const struct gantry_region *there = gantry_region_hint(t->places, first);
 	uint64_t place;
 
 	/* Another granule of r may be in the group. */
@@ -116,6 +131,11 @@ table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_r
 	place = place_of(t, granule, &gantry_region_none);
 	if (place == UINT64_MAX)
 		return;
+	/* Most look-ups end in a first place, so one that is there from elsewhere gives way. */
+	if (place != first && !is_first_place(t, first, there)) {
+		place_set(t, place, there);
+		place = first;
+	}
 	place_set(t, place, r);
 	t->n++;
 }
@@ -221,7 +241,8 @@ gantry_region_hints_add(struct gantry_region_hints *h, const struct gantry_regio
 
 	grow(h);
 	h->n_regions[length]++;
-	atomic_fetch_or_explicit(&h->lengths, RTE_BIT32(length), memory_order_relaxed);
+	atomic_fetch_or_explicit(&h->shifts, RTE_BIT64(gantry_region_granule_shift(length)),
+		memory_order_relaxed);
 	for (granule = first_granule(r); granule <= last_granule(r); granule++) {
 		table_add(current_table(h), granule, r);
 		if (is_copied(h, granule))
@@ -236,7 +257,8 @@ gantry_region_hints_remove(struct gantry_region_hints *h, const struct gantry_re
 	uint64_t granule;
 
 	if (--h->n_regions[length] == 0)
-		atomic_fetch_and_explicit(&h->lengths, ~RTE_BIT32(length), memory_order_relaxed);
+		atomic_fetch_and_explicit(&h->shifts,
+			~RTE_BIT64(gantry_region_granule_shift(length)), memory_order_relaxed);
 	for (granule = first_granule(r); granule <= last_granule(r); granule++) {
 		table_remove(current_table(h), granule, r);
 		if (is_copied(h, granule))

@@ -32,9 +32,12 @@
 #define GANTRY_REGION_LENGTHS_LOG 4
 #define GANTRY_REGION_LENGTHS     14
 
+/* A place of a table. */
+typedef _Atomic(const struct gantry_region *) gantry_region_cell;
+
 /* What one look needs of a table; readers keep a copy. */
 struct gantry_region_places {
-	_Atomic(const struct gantry_region *) *place;
+	gantry_region_cell *place;
 	uint32_t shift; /* hash >> shift is the place to look at first */
 };
 
@@ -47,7 +50,8 @@ struct gantry_region_table {
 
 struct gantry_region_hints {
 	_Atomic(struct gantry_region_table *) table; /* what readers take */
-	_Atomic uint32_t lengths; /* bit n: there are regions with granules of the n-th length */
+	/* Bit n: there are regions with granules of 1 << n bytes, by gantry_region_granule_shift(). */
+	_Atomic uint64_t shifts;
 	struct gantry_region_table *next; /* of twice the size, being filled; NULL: none */
 	uint32_t copied;                  /* places of `table` that `next` has */
 	uint32_t n_regions[GANTRY_REGION_LENGTHS];
