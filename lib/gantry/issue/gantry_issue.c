@@ -2,6 +2,7 @@
 /* Issues descriptors: WQEs, splitting of long ones, fences, doorbells. */
 #include "gantry_issue.h"
 
+#include "gantry_ahead.h"
 #include "gantry_cpu.h"
 #include "gantry_doorbell.h"
 #include "gantry_each.h"
@@ -275,6 +276,7 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 {
 	uint32_t i = 0, k;
 
+	gantry_ahead_regions(q, desc, n);
 	while (i < n) {
 		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
 						  : gantry_run(q, s, desc + i, n - i,
@@ -284,11 +286,10 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 				break;
 			k = issue_more(q, s, desc + i, n - i, carrier);
 		}
-		if (unlikely(k == 0)) {
-			if (!issue_any(q, s, &desc[i]))
-				break;
-			k = 1;
-		}
+		if (unlikely(k == 0))
+			k = issue_any(q, s, &desc[i]);
+		if (unlikely(k == 0))
+			break;
 		i += k;
 	}
 	return i;

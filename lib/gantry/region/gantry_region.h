@@ -37,6 +37,12 @@
 #include "gantry_region_hint.h"
 #include "gantry_region_tree.h"
 
+/*
+ * A table of so many places, as a logarithm, has 256 KiB, and the regions of its 8,192 entries or more up to 512 KiB: a
+ * CPU's second cache does not hold them beside all else.
+ */
+#define GANTRY_REGION_MANY_LOG 15
+
 /* The engine's side. */
 struct gantry_region_dir {
 	/* Written by edits; read by owners in each call. */
@@ -194,6 +200,32 @@ gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	const struct gantry_region *r = gantry_region_near(v, addr);
 
 	return likely(gantry_region_covers(r, addr, len)) ? r : gantry_region_look_on(v, addr, len);
+}
+
+/* True: the table of hints and its regions do not fit in the CPU's first caches. */
+static inline bool
+gantry_region_are_many(const struct gantry_region_view *v)
+{
+	return v->hints.shift <= 64 - GANTRY_REGION_MANY_LOG;
+}
+
+/* Fetches the place that gantry_region_near() would look at. Returns it, for gantry_region_fetch(). */
+static inline const gantry_region_cell *
+gantry_region_fetch_place(const struct gantry_region_view *v, uint64_t addr)
+{
+	const gantry_region_cell *cell =
+		&v->hints.place[gantry_region_place(v->hints, addr >> v->shift)];
+
+	__builtin_prefetch((const void *)cell);
+	return cell;
+}
+
+/* Fetches the region that is there. */
+static inline void
+gantry_region_fetch(const gantry_region_cell *cell)
+{
+	/* Relaxed: nothing is read there. */
+	__builtin_prefetch(atomic_load_explicit(cell, memory_order_relaxed));
 }
 
 /* True: nothing hinders a plain copy to use the region, so it may be one of the last hits. */

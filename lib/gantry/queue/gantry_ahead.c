@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fetches cache lines for a burst. */
+#include "gantry_ahead.h"
+
+#include <rte_common.h>
+
+/* A burst of fewer is not worth two loops. */
+#define LEAST 4
+
+/* Where a plain descriptor has registered memory here. */
+static inline bool
+has_src(const struct gantry_desc *d)
+{
+	return d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_WRITE;
+}
+
+static inline bool
+has_dst(const struct gantry_desc *d)
+{
+	return d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_READ;
+}
+
+/* True: the regions of the last hits do not have its memory. */
+static bool
+misses(const struct gantry_region_view *v, const struct gantry_desc *d)
+{
+	return (has_src(d) && !gantry_region_hit(v->src, d->src, d->len)) ||
+	       (has_dst(d) && !gantry_region_hit(v->dst, d->dst, d->len));
+}
+
+/*
+ * First their places in the table of hints, then what is there. Of a burst of one region, neither its first nor its last
+ * descriptor misses.
+ */
+void
+gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
+{
+	const struct gantry_region_view *v = &q->view;
+	const gantry_region_cell *cell[2 * GANTRY_AHEAD_MAX];
+	const struct gantry_desc *d, *end;
+	uint32_t k = 0, i;
+
+	if (n < LEAST || (!misses(v, &desc[0]) && !misses(v, &desc[n - 1])))
+		return;
+	for (d = desc, end = desc + RTE_MIN(n, GANTRY_AHEAD_MAX); d != end; d++) {
+		if (has_src(d))
+			cell[k++] = gantry_region_fetch_place(v, d->src);
+		if (has_dst(d))
+			cell[k++] = gantry_region_fetch_place(v, d->dst);
+	}
+	for (i = 0; i < k; i++)
+		gantry_region_fetch(cell[i]);
+}
