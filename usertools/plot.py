@@ -272,7 +272,7 @@ def load_plot(plot, x, ticks, label):
 def log_latencies(plot):
     plot.set_yscale("log", subs=[])
     plot.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    plot.yaxis.set_major_formatter("{x:g}")
+    plot.yaxis.set_major_formatter("{x:,.10g}")
     plot.legend(fontsize=7)
 
 
@@ -309,7 +309,7 @@ def draw_load(rows, stem, path):
         load_plot(plot, x, ticks, "latency, us")
         log_latencies(plot)
     else:
-        figure, plots = plt.subplots(1, len(columns), figsize=(3.6 * len(columns), 3.8), squeeze=False)
+        figure, plots = plt.subplots(1, len(columns), figsize=(3.6 * len(columns), 3.8), squeeze=False, sharey=True)
         for plot, (column, label) in zip(plots[0], columns.items()):
             for name, line in lines.items():
                 plot.plot([row[x] for row in line], [row[column] for row in line], marker=".", label=name)

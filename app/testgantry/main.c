@@ -399,6 +399,11 @@ prepare(struct app *app, const struct args *args)
 		error_print("%s moves no files: leave out -i and the files", measures(&app->opt));
 		return -1;
 	}
+	if (app->opt.cmdline_file[0] != '\0' && !app->opt.interactive) {
+		error_print(
+			"--cmdline-file: its lines are the prompt's, and there is none: add -i");
+		return -1;
+	}
 	if (app->opt.wake_up != 0 && app->opt.measure_policy[0] != '\0') {
 		error_print("--wake-up and --measure-policy measure different things: give one of "
 			    "them at a time");

@@ -124,6 +124,7 @@ static const struct setting {
 	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
 		.choices = switch_names, .flag = true},
 	/* The prompt does not have these: it moves files. */
+	{"cmdline-file", FORM_TEXT, FIELD(cmdline_file), USE_FILES, "a file to read"},
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
 	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names},
 	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG | USE_LOAD, .choices = kind_names},
@@ -673,7 +674,7 @@ options_help(FILE *f)
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
 		"  --wake-up N          move no files: copy 64 bytes N times, each time after a pause, and\n"
 		"                       print for each MODE of --idle how long it took\n"
-		"  -i, --interactive    a prompt: start, stop, show, set, help, ...\n"
+		"  -i, --interactive    a prompt: start, stop, help, ...; --cmdline-file FILE has its first lines\n"
 		"  -h, --help           this page\n",
 		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
 	fprintf(f,

@@ -54,6 +54,8 @@ struct options {
 	uint32_t stats_period;         /**< seconds; 0: no table before the end */
 	struct load_conf load;         /**< of --load */
 	bool interactive;
+	char cmdline_file
+		[PATH_MAX]; /**< lines for the prompt before those that are typed; empty: none */
 	bool help;
 	bool load_help; /**< of --load help */
 	char **inputs;  /**< points into argv */

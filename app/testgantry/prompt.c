@@ -5,10 +5,14 @@
  *
  * A line is one command, and is carried out only if all of it is understood. A path or a value goes to
  * the end of its line. On a terminal, the line is edited by DPDK's rdline; elsewhere it comes as it is.
+ *
+ * DPDK's parser, cmdline_parse.h, is not used: its token for the rest of a line, TOKEN_STRING_MULTI, completes nothing, and its
+ * other tokens end at a blank, which a path may have. Here, Tab completes paths and values.
  */
 #include "prompt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +26,8 @@
 
 struct prompt {
 	struct app *app;
-	struct edit *edit;           /* NULL: standard input is no terminal */
+	int fd;                      /* where lines come from */
+	struct edit *edit;           /* NULL: that is no terminal */
 	char line[LONGEST_LINE + 1]; /* what has been read of the next line */
 	size_t len;
 	bool too_long; /* the rest of the line is dropped, and the line is refused */
@@ -254,7 +259,7 @@ end_line(struct prompt *p)
 	int control = control_character(p);
 
 	p->line[p->len] = '\0';
-	if (!isatty(STDIN_FILENO))
+	if (!isatty(p->fd))
 		/* A terminal has shown it already. */
 		printf("%s\n", control < 0 ? p->line : quote_value(p->line));
 	if (p->too_long)
@@ -305,12 +310,12 @@ enum input {
 static enum input
 take_char(const struct prompt *p, char *c)
 {
-	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct pollfd in = {.fd = p->fd, .events = POLLIN};
 	ssize_t n;
 
 	if (poll(&in, 1, p->app->flow != NULL ? JOB_LOOK_MS : -1) <= 0)
 		return INPUT_NONE;
-	n = read(STDIN_FILENO, c, 1);
+	n = read(p->fd, c, 1);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return INPUT_NONE;
 	return n == 1 ? INPUT_CHAR : INPUT_END;
@@ -365,8 +370,6 @@ serve(struct prompt *p)
 		if (input == INPUT_END) {
 			if (p->len > 0) /* the last line has no newline */
 				end_line(p);
-			if (!p->quit)
-				job_wait(p->app);
 			return;
 		}
 		if (input == INPUT_CHAR && p->edit == NULL)
@@ -379,6 +382,24 @@ serve(struct prompt *p)
 	}
 }
 
+/* The lines of --cmdline-file. */
+static void
+serve_file(struct prompt *p)
+{
+	p->fd = open(p->app->opt.cmdline_file, O_RDONLY | O_CLOEXEC);
+	if (p->fd < 0) {
+		refuse(p, "--cmdline-file: cannot read %s: %s",
+			quote_name(p->app->opt.cmdline_file), strerror(errno));
+		p->quit = true;
+		return;
+	}
+	show_prompt(p);
+	serve(p);
+	close(p->fd);
+	if (!p->quit && stop_signal == 0)
+		putchar('\n'); /* behind the prompt for a line that the file does not have */
+}
+
 void
 prompt_run(struct app *app)
 {
@@ -388,9 +409,16 @@ prompt_run(struct app *app)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		lines[i] = commands[i].line;
 	p.app = app;
-	p.edit = edit_open(lines, N_COMMANDS);
-	show_prompt(&p);
-	serve(&p);
+	if (app->opt.cmdline_file[0] != '\0')
+		serve_file(&p);
+	p.fd = STDIN_FILENO;
+	if (!p.quit && stop_signal == 0) {
+		p.edit = edit_open(lines, N_COMMANDS);
+		show_prompt(&p);
+		serve(&p);
+	}
+	if (!p.quit)
+		job_wait(app);
 	if (p.edit != NULL)
 		edit_close(p.edit);
 	if (stop_signal == 0)

@@ -1768,6 +1768,27 @@ class PromptCase(Case):
 
 
 class Prompt(PromptCase):
+    def test_the_lines_of_a_file_come_before_those_of_standard_input(self):
+        file = self.path("commands")
+        with open(file, "w", encoding="ascii") as lines:
+            lines.write(f"# a job\nadd {self.source}\nset depth 5\nstart\nwait\nset burst 3")
+        result = self.script("show config", args=("--cmdline-file", file, "--out", self.out))
+        self.check_moved(result, self.path("in"), os.path.join(self.out, "in"))
+        self.assertRegex(result.out, r"(?s)testgantry> # a job\n.*testgantry> set burst 3\n\n"
+            r"testgantry> show config\n.*depth +5\nburst +3\n.*Bye")
+        with open(file, "a", encoding="ascii") as lines:
+            lines.write("\nquit\n")
+        result = self.script("set depth 6", args=("--cmdline-file", file, "--out", self.out))
+        self.assertEqual(result.code, 0, result.out)
+        self.assertNotIn("set depth 6", result.out)
+        with open(file, "w", encoding="ascii") as lines:
+            lines.write("jump\n")
+        result = self.script("quit", args=("--cmdline-file", file))
+        self.check_refused(result, "there is no command 'jump'", "testgantry> quit")
+        self.check_refused(self.script("quit", args=("--cmdline-file", self.path("none"))),
+            f"--cmdline-file: cannot read {self.path('none')}: No such file or directory")
+        self.check_refused(move("--cmdline-file", file, "--out", self.out, self.source), "--cmdline-file", "there is none: add -i")
+
     def test_a_script_sets_starts_waits_and_shows(self):
         result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
             "show files", "set burst 4", "start", "wait", "show stats", "show config", "quit")
