@@ -180,6 +180,9 @@ issue_message(const struct each *e, const enum gantry_op op)
 		unlikely(!gantry_plain_remote(remote)) ||
 		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
+	/* max_len is 2 GiB at most. Builders look for messages without data. */
+	if ((uint32_t)len == 0)
+		__builtin_unreachable();
 	flags = d->flags & uses[op].flags;
 	imm = uses[op].imm != 0 ? htobe32(d->imm) : 0;
 	in_wqe = (shape->has & IN_WQE) != 0 && len <= c->max_inline;
@@ -301,8 +304,7 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 
 	if (op == 0 && is == GANTRY_OP_COPY)
 		return takes_conn(e, GANTRY_CONN_OWN, unordered) && issue_copy(e);
-	if ((op != 0 && is != op) ||
-		!takes_conn(e, gantry_queue_peer_conn(e->q, e->d->peer), unordered))
+	if (!takes_conn(e, gantry_queue_peer_conn(e->q, e->d->peer), unordered))
 		return false;
 	/* A comparison costs less than a jump by a table. */
 	if (op != 0 || is == GANTRY_OP_WRITE)

@@ -36,9 +36,11 @@ submit_copy(struct gantry_queue *q, const struct gantry_desc *desc)
 uint16_t
 gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
 {
-	if (n == 1 && likely(submit_copy(q, desc)))
-		return 1;
-	return n != 0 ? submit(q, desc, n) : 0;
+	if (unlikely(n == 0))
+		return 0;
+	if (n != 1 || unlikely(!submit_copy(q, desc)))
+		return submit(q, desc, n);
+	return 1;
 }
 
 /* ------------------------------------------------------------------ cancelling */
