@@ -616,8 +616,11 @@ options_told(const struct options *o, char *text, size_t size)
 	options_default(&usual);
 	text[0] = '\0';
 	for (size_t i = 0; i < N_SETTINGS && len < size; i++) {
+		/* A text is not told: it may be longer than a number. */
+		if (!settings[i].told)
+			continue;
 		number = get_number(&settings[i], o);
-		if (!settings[i].told || number == get_number(&settings[i], &usual))
+		if (number == get_number(&settings[i], &usual))
 			continue;
 		len += snprintf(text + len, size - len, "%s%s ", len > 0 ? ", " : "",
 			settings[i].name);
