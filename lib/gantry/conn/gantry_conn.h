@@ -76,7 +76,7 @@ struct gantry_conn {
 	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
 
 	/* What else the owner needs while it works. */
-	struct gantry_conn_place place; /* its own in sets; not of the own connection */
+	struct gantry_conn_place place; /* in sets; of RC peers alone */
 	struct gantry_recv_ring *recv;  /* NULL: it takes no receives */
 	struct gantry_txn_line *txns;   /* NULL: it takes no transactions */
 	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of one WQE each, by two tables: which fields an operation uses, and what its WQE has. */
+/* Operations of one WQE each, by two tables: the fields that an operation uses, and its opcode. */
 #include "gantry_each.h"
 
 #include "gantry_dc_peer.h"
@@ -31,26 +31,14 @@ static const struct gantry_desc uses[GANTRY_OP_MAX] = {
 	[GANTRY_OP_FETCH_ADD] = {CHANGE, .arg = {ANY64}},
 };
 
-enum {
-	LOCAL_SRC = 1 << 0,
-	LOCAL_DST = 1 << 1, /* with neither, the old value goes to a cell */
-	TO_DST = 1 << 2,    /* dst is the remote address */
-	IN_WQE = 1 << 3,    /* short data are copied into the WQE */
-};
-
-/* The WQE of an operation to a peer. Of other operations, opcode is 0, which is NOP. */
-static const struct shape {
-	uint8_t opcode;
-	uint8_t has;
-} shapes[GANTRY_OP_MAX] = {
-	[GANTRY_OP_WRITE] = {MLX5_OPCODE_RDMA_WRITE, LOCAL_SRC | TO_DST | IN_WQE},
-	[GANTRY_OP_READ] = {MLX5_OPCODE_RDMA_READ, LOCAL_DST},
-	[GANTRY_OP_WRITE_IMM] = {MLX5_OPCODE_RDMA_WRITE_IMM, LOCAL_SRC | TO_DST | IN_WQE},
-	[GANTRY_OP_SEND] = {MLX5_OPCODE_SEND, LOCAL_SRC | IN_WQE},
-	[GANTRY_OP_SEND_IMM] = {MLX5_OPCODE_SEND_IMM, LOCAL_SRC | IN_WQE},
-	[GANTRY_OP_SEND_INV] = {MLX5_OPCODE_SEND_INVAL, LOCAL_SRC | IN_WQE},
-	[GANTRY_OP_COMPARE_SWAP] = {MLX5_OPCODE_ATOMIC_CS, TO_DST},
-	[GANTRY_OP_FETCH_ADD] = {MLX5_OPCODE_ATOMIC_FA, TO_DST},
+/* Of messages: READ alone takes data from the peer, all others bring them there. */
+static const uint8_t opcodes[GANTRY_OP_MAX] = {
+	[GANTRY_OP_WRITE] = MLX5_OPCODE_RDMA_WRITE,
+	[GANTRY_OP_READ] = MLX5_OPCODE_RDMA_READ,
+	[GANTRY_OP_WRITE_IMM] = MLX5_OPCODE_RDMA_WRITE_IMM,
+	[GANTRY_OP_SEND] = MLX5_OPCODE_SEND,
+	[GANTRY_OP_SEND_IMM] = MLX5_OPCODE_SEND_IMM,
+	[GANTRY_OP_SEND_INV] = MLX5_OPCODE_SEND_INVAL,
 };
 
 static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "one bit serves both");
@@ -161,8 +149,8 @@ issue_copy(const struct each *e)
 static __rte_always_inline bool
 issue_message(const struct each *e, const enum gantry_op op)
 {
-	const struct shape *shape = &shapes[op];
-	const bool from = (shape->has & LOCAL_SRC) != 0;
+	const uint8_t opcode = opcodes[op];
+	const bool from = op != GANTRY_OP_READ;
 	const struct gantry_desc *d = e->d;
 	const uint64_t len = d->len, local = from ? d->src : d->dst,
 		       remote = from ? d->dst : d->src;
@@ -185,19 +173,18 @@ issue_message(const struct each *e, const enum gantry_op op)
 		__builtin_unreachable();
 	flags = d->flags & uses[op].flags;
 	imm = uses[op].imm != 0 ? htobe32(d->imm) : 0;
-	in_wqe = (shape->has & IN_WQE) != 0 && len <= c->max_inline;
+	in_wqe = from && len <= c->max_inline;
 	if (e->dest != NULL || unlikely(in_wqe)) {
 		pi = sq->pi;
 		return account_long(e, op, len,
-			gantry_work_put_message(sq, e->dest, in_wqe, shape->opcode, d->remote_key,
-				remote, (*hit)->lkey, local, len, flags, imm),
+			gantry_work_put_message(sq, e->dest, in_wqe, opcode, d->remote_key, remote,
+				(*hit)->lkey, local, len, flags, imm),
 			pi);
 	}
 	if (unlikely(hwq_burst_start(&b, sq, 1) == 0))
 		return false;
 	b.signals = 0;
-	hwq_burst_one(&b, shape->opcode, d->remote_key, remote, (*hit)->key_word, local, len, flags,
-		imm);
+	hwq_burst_one(&b, opcode, d->remote_key, remote, (*hit)->key_word, local, len, flags, imm);
 	hwq_burst_end_counted(&b, 1);
 	account(e, op, len, 1, 0, true);
 	return true;

@@ -3,8 +3,8 @@
  * Operations of one WQE each, in any mix: copies, RDMA, messages and atomics, to any connection of the queue.
  *
  * gantry_run.h is faster for neighbours that are alike, because it finds out once what they have in common. Here each
- * descriptor names a row of a table: what it may use, and what its WQE has. What is no single WQE, or breaks a rule, is
- * left to gantry_xlate().
+ * descriptor is looked at alone: tables have the fields that its operation uses, and its opcode. What needs several WQEs,
+ * or breaks a rule, is left to gantry_xlate().
  */
 #ifndef GANTRY_EACH_H
 #define GANTRY_EACH_H
@@ -13,14 +13,14 @@
 
 /*
  * Issues the operations that desc begins with. Returns how many: up to the first that takes another way, or has no
- * room, or that gantry_run() issues sooner. mmo: DMA MMO carries copies, else RDMA.
+ * room. mmo: DMA MMO carries copies, else RDMA.
  */
 uint32_t gantry_each(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n, bool mmo);
 
 /*
  * The same for an unordered queue in which no fence waits: each goes to the stream of its connection, and is accepted
- * there. Returns how many: up to the first for whose stream gantry_each() is to be asked.
+ * there. Returns how many: up to the first that has to wait or takes another way.
  */
 uint32_t gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,
 	bool mmo);

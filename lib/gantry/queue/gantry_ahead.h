@@ -14,7 +14,10 @@
 /* Descriptors that are looked at in advance: the lines of so many fit in a CPU's first cache. */
 #define GANTRY_AHEAD_MAX 64
 
-/* Fetches the regions of the first of n descriptors, if those of the last hits are not theirs. Out of line: it is for large tables. */
+/*
+ * Fetches the regions of the first of n descriptors, if the last hits do not have their memory. Out of
+ * line, because only large tables need it.
+ */
 void gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc,
 	uint32_t n);
 
