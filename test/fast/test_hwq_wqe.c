@@ -399,6 +399,34 @@ longest_memcpy(void)
 	}
 }
 
+/* hwq_wqe_one(), whose bytes are compared with libmlx5's elsewhere, tells what hwq_burst_one() has to write. */
+static void
+one_of_a_burst(void)
+{
+	static const uint8_t opcodes[] = {MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM,
+		MLX5_OPCODE_SEND_INVAL, MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM,
+		MLX5_OPCODE_RDMA_READ};
+	const uint64_t raddr = 0x7fee50607080, addr = 0x7fff10203040;
+	struct hwq_burst b;
+	uint8_t want[64];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(opcodes); i++) {
+		start();
+		CHECK_EQ(hwq_wqe_one(&sq, opcodes[i], 0xd501, raddr, 0x5a02, addr, 0x10203,
+				 HWQ_WQE_SOLICITED, htobe32(0x0a0b0c0d)),
+			1, "WQEBBs");
+		memcpy(want, AT, sizeof(want));
+		start();
+		CHECK_EQ(hwq_burst_start(&b, &sq, 1), 1, "room");
+		hwq_burst_one(&b, opcodes[i], 0xd501, raddr, hwq_key_word(0x5a02), addr, 0x10203,
+			HWQ_WQE_SOLICITED, htobe32(0x0a0b0c0d));
+		hwq_burst_end_counted(&b, 1);
+		check_bytes(AT, want, sizeof(want), "a WQE of a burst");
+		CHECK_EQ(sq.pi, 65531, "producer index");
+	}
+}
+
 static struct hwq_burst_like
 like_of(const struct hwq_burst *b, uint8_t opcode)
 {
@@ -478,6 +506,7 @@ main(void)
 		flags_stay_in_their_byte());
 	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",
 		longest_memcpy());
+	RUN("a burst's SENDs, writes and reads are those of a single WQE", one_of_a_burst());
 	RUN("WQEs of a loop have what they share, and an index each", loops());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
