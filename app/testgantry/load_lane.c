@@ -157,7 +157,8 @@ connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mod
 	const struct gantry_peer_conf from = {
 		.transport = dc ? GANTRY_TRANSPORT_DC : GANTRY_TRANSPORT_RC,
 		.txn = mode,
-		.max_inline = conf->max_inline != 0 ? conf->max_inline + 1 : 0,
+		.mask = conf->max_inline != 0 ? GANTRY_PEER_MAX_INLINE : 0,
+		.max_inline = conf->max_inline,
 	};
 	const struct gantry_peer_conf to = {
 		.transport = dc ? GANTRY_TRANSPORT_DC_TARGET : GANTRY_TRANSPORT_RC,

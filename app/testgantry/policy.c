@@ -3,6 +3,8 @@
  * @file
  * Reads policies from files.
  */
+#define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
+
 #include "policy.h"
 
 #include <errno.h>

@@ -199,7 +199,7 @@ struct bench_case {
 	bool ring;
 	enum gantry_op op, other; /* other: every second one; 0: as op */
 	unsigned int n_peers;     /* operations go to them in turn */
-	uint16_t max_inline;      /* of the connections to them */
+	uint16_t max_inline;      /* of the connections to them; 0: the default */
 	bool dc;                  /* they are DC peers */
 	bool both;                /* its receives are measured, too */
 	bool unordered;           /* the queue */
@@ -260,9 +260,9 @@ static const struct bench_case cases[] = {
 	{CASE(send_recv), .what = "send and its receive, inline", .op = GANTRY_OP_SEND,
 		.n_peers = 1, .both = true},
 	{CASE(write56), .what = "write of 56 of at most 256 bytes in WQE", .op = GANTRY_OP_WRITE,
-		.n_peers = 1, .len = 56, .max_inline = 1 + 256},
+		.n_peers = 1, .len = 56, .max_inline = 256},
 	{CASE(write200), .what = "write of 200 of at most 256 bytes in WQE", .op = GANTRY_OP_WRITE,
-		.n_peers = 1, .len = 200, .max_inline = 1 + 256},
+		.n_peers = 1, .len = 200, .max_inline = 256},
 	{CASE(dc_write), .what = "write to a DC peer, inline", .op = GANTRY_OP_WRITE, .n_peers = 1,
 		.dc = true},
 	{CASE(dc_short), .what = "write of 28 bytes to a DC peer, inline", .op = GANTRY_OP_WRITE,
@@ -532,7 +532,9 @@ split_regions(struct bench *b, const struct bench_case *c)
 static void
 open_peers(struct bench *b, const struct bench_case *c)
 {
-	const struct gantry_peer_conf near = {.max_inline = c->max_inline,
+	const struct gantry_peer_conf near = {.mask = c->max_inline != 0 ? GANTRY_PEER_MAX_INLINE
+									 : 0,
+		.max_inline = c->max_inline,
 		.transport = c->dc ? GANTRY_TRANSPORT_DC : GANTRY_TRANSPORT_RC};
 	const struct gantry_peer_conf far = {.recv_depth = 2 * BURST_MAX,
 		.transport = c->dc ? GANTRY_TRANSPORT_DC_TARGET : GANTRY_TRANSPORT_RC};

@@ -46,8 +46,8 @@
 
 typedef unsigned int enqueue_fn(struct gantry_worker *, const struct gantry_desc *, unsigned int);
 typedef int profile_fn(struct gantry *, const struct gantry_profile_conf *, uint16_t *);
-typedef uint16_t submit_fn(struct gantry_queue *, const struct gantry_desc *, uint16_t);
-typedef uint16_t poll_fn(struct gantry_queue *, struct gantry_comp *, uint16_t);
+typedef unsigned int submit_fn(struct gantry_queue *, const struct gantry_desc *, unsigned int);
+typedef unsigned int poll_fn(struct gantry_queue *, struct gantry_comp *, unsigned int);
 typedef int add_fn(struct gantry *, const struct gantry_dek_conf *, uint32_t *);
 typedef int retire_fn(struct gantry *, uint32_t, uint32_t);
 typedef int destroy_fn(struct gantry *);
@@ -262,12 +262,12 @@ gantry_dek_retire(struct gantry *g, uint32_t id, uint32_t timeout_ms)
 /* Transactions that are open, by their cookies. */
 static const struct gantry_txn *open_txn[GANTRY_MAX_TXNS];
 
-GANTRY_API uint16_t
-gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+GANTRY_API unsigned int
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 {
 	poll_fn *next = (poll_fn *)dlsym(RTLD_NEXT, "gantry_poll");
 	const struct gantry_txn *t;
-	uint16_t got = next(q, comp, n), i;
+	unsigned int got = next(q, comp, n), i;
 
 	for (i = 0; i < got; i++) {
 		if (comp[i].op != GANTRY_OP_TXN)
@@ -378,12 +378,12 @@ twist_transaction(const struct gantry_desc *d)
 }
 
 /* Several threads submit, but only one of them transactions. */
-GANTRY_API uint16_t
-gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+GANTRY_API unsigned int
+gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {
 	submit_fn *next = (submit_fn *)dlsym(RTLD_NEXT, "gantry_submit");
 	static uint64_t n_transactions;
-	uint16_t taken;
+	unsigned int taken;
 
 	if (n > 0 && desc->op == GANTRY_OP_TXN) {
 		open_txn[desc->cookie] = (const struct gantry_txn *)(uintptr_t)desc->src;

@@ -207,7 +207,8 @@ static void
 short_messages_travel_in_the_wqe(void)
 {
 	const struct gantry_peer_conf long_ones = {.transport = GANTRY_TRANSPORT_DC,
-		.max_inline = 1 + 200};
+		.mask = GANTRY_PEER_MAX_INLINE,
+		.max_inline = 200};
 	struct gantry_queue *q = env_queue(g, 8), *r = env_queue(g, 8);
 	struct gantry_addr addr;
 	uint16_t peer;
@@ -1130,11 +1131,14 @@ a_removal_waits_for_receives_posted_before(void)
 static void
 settings_are_those_of_the_first_dc_peer(void)
 {
-	const struct gantry_path path = {.port = 1,
+	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES |
+						 GANTRY_PATH_RNR_RETRIES |
+						 GANTRY_PATH_TRAFFIC_CLASS,
+		.port = 1,
 		.mtu = 512,
 		.timeout = 9,
-		.retries = 4,
-		.rnr_retries = 3,
+		.retries = 3,
+		.rnr_retries = 2,
 		.traffic_class = 0x20};
 	struct gantry_peer_conf first = {.transport = GANTRY_TRANSPORT_DC,
 		.depth = 20,
@@ -1170,10 +1174,13 @@ settings_are_those_of_the_first_dc_peer(void)
 		CHECK_EQ(gantry_peer_open(q, &conf, &peer, NULL), -EINVAL);                        \
 	} while (0)
 	REFUSED(depth, 21);
-	REFUSED(max_inline, 9);
+	conf = first;
+	conf.mask = GANTRY_PEER_MAX_INLINE;
+	conf.max_inline = 9;
+	CHECK_EQ(gantry_peer_open(q, &conf, &peer, NULL), -EINVAL);
 	REFUSED(recv_depth, 1);
 	REFUSED(path.port, 2);
-	REFUSED(path.gid_index, 1);
+	REFUSED(path.mask, path.mask | GANTRY_PATH_GID_INDEX);
 	REFUSED(path.mtu, 1024);
 	REFUSED(path.mtu, 1000);
 	REFUSED(path.timeout, 8);
@@ -1188,6 +1195,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	at.depth = 1;
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &small), -EINVAL);
 	at.depth = 0;
+	at.mask = GANTRY_PEER_MAX_INLINE;
 	at.max_inline = 1;
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &small), -EINVAL);
 	CHECK_EQ(gantry_peer_connect(q, a, &big), -EINVAL);

@@ -153,7 +153,11 @@ a_message_without_a_receive_ends_when_its_retries_end(void)
 	struct gantry_desc desc = {.op = GANTRY_OP_SEND, .src = (uintptr_t)src, .len = piece};
 	uint16_t pa, pb;
 
-	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1, .rnr_retries = 2}, &pa, &pb);
+	connect_with(q,
+		&(struct gantry_path){.mask = GANTRY_PATH_MIN_RNR_TIMER | GANTRY_PATH_RNR_RETRIES,
+			.min_rnr_timer = 1,
+			.rnr_retries = 1},
+		&pa, &pb);
 	desc.peer = pa;
 	CHECK_EQ(env_do_one(q, desc), GANTRY_UNREACHABLE);
 	CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
@@ -167,7 +171,11 @@ a_peer_that_is_gone_is_not_reached(void)
 	uint16_t pa, pb;
 
 	arena_reset(4);
-	connect_with(q, &(struct gantry_path){.timeout = 8, .retries = 2}, &pa, &pb);
+	connect_with(q,
+		&(struct gantry_path){.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
+			.timeout = 8,
+			.retries = 1},
+		&pa, &pb);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_UNREACHABLE);
 	CHECK(!arena_is_moved(0));

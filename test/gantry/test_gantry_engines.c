@@ -284,7 +284,9 @@ limits_are_told(void)
 	conf.depth *= 2;
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
 	check_greatest(g);
-	conf = (struct gantry_queue_conf){.depth = 16, .socket = 1 + rte_socket_id_by_idx(0)};
+	conf = (struct gantry_queue_conf){.depth = 16,
+		.mask = GANTRY_QUEUE_NUMA_NODE,
+		.numa_node = rte_socket_id_by_idx(0)};
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	gantry_queue_info_get(q, &queue);
 	CHECK_EQ(queue.numa_node, rte_socket_id_by_idx(0));
@@ -349,14 +351,16 @@ check_port(const struct gantry_queue *q, unsigned int port)
 static void
 queues_take_the_active_ports_in_turn(void)
 {
-	struct gantry_conf conf = {.path.port = GANTRY_PORTS_IN_TURN, .path.gid_index = 1};
+	struct gantry_conf conf = {.path = {.mask = GANTRY_PATH_GID_INDEX,
+					   .port = GANTRY_PORTS_IN_TURN,
+					   .gid_index = 0}};
 	struct gantry_queue *q[4];
 	uint16_t pa, pb;
 	struct gantry *g;
 	unsigned int i;
 
 	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
-	conf.path.gid_index = 0;
+	conf.path.mask = 0;
 	CHECK_EQ(gantry_create(&conf, &g), 0);
 	for (i = 0; i < RTE_DIM(q); i++) {
 		q[i] = env_queue(g, 16);
@@ -426,8 +430,8 @@ a_gid_index_is_that_of_one_port(void)
 	static const uint8_t engine_port[] = {2, 1, 0};
 	struct {
 		uint8_t port;
-		uint16_t gid_index;
-	} peers[] = {{0, 0}, {1, 0}, {2, 0}, {1, poor[0] + 1}, {2, poor[1] + 1}};
+		int gid_index; /* -1: none is given */
+	} peers[] = {{0, -1}, {1, -1}, {2, -1}, {1, poor[0]}, {2, poor[1]}};
 	unsigned int i, k, port, at;
 	struct gantry_addr a, b;
 	struct gantry_queue *q;
@@ -439,20 +443,24 @@ a_gid_index_is_that_of_one_port(void)
 		struct gantry_conf conf = {.path.port = engine_port[i]};
 
 		at = engine_port[i] != 0 ? engine_port[i] : 1;
-		conf.path.gid_index = poor[at - 1] + 1;
+		conf.path.mask = GANTRY_PATH_GID_INDEX;
+		conf.path.gid_index = poor[at - 1];
 		CHECK_EQ(gantry_create(&conf, &g), 0);
 		q = env_queue(g, 16);
 		for (k = 0; k < RTE_DIM(peers); k++) {
-			const struct gantry_peer_conf peer = {
-				.path = {.port = peers[k].port, .gid_index = peers[k].gid_index}};
+			struct gantry_peer_conf peer = {.path.port = peers[k].port};
 
+			given = peers[k].gid_index >= 0;
+			if (given) {
+				peer.path.mask = GANTRY_PATH_GID_INDEX;
+				peer.path.gid_index = peers[k].gid_index;
+			}
 			CHECK_EQ(gantry_peer_open(q, &peer, &pa, &a), 0);
 			CHECK_EQ(gantry_peer_open(q, &peer, &pb, &b), 0);
 			CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 			CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
 			port = peers[k].port != 0 ? peers[k].port : at;
-			given = peers[k].gid_index != 0 || port == at;
-			check_gid(q, pa, port, given ? poor[port - 1] : UINT32_MAX);
+			check_gid(q, pa, port, given || port == at ? poor[port - 1] : UINT32_MAX);
 			CHECK_EQ(gantry_peer_close(q, pa), 0);
 			CHECK_EQ(gantry_peer_close(q, pb), 0);
 		}

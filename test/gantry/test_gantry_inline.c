@@ -441,7 +441,9 @@ static void
 wrong_configurations_are_refused(void)
 {
 	static const struct gantry_queue_conf bad[] = {{.depth = 1}, {.depth = 3}, {.depth = 32768},
-		{.depth = 100}, {.socket = -1}, {.socket = 1000}};
+		{.depth = 100}, {.numa_node = 1}, {.mask = GANTRY_QUEUE_NUMA_NODE, .numa_node = -1},
+		{.mask = GANTRY_QUEUE_NUMA_NODE, .numa_node = 1000}, {.mask = 2},
+		{.reserved[7] = 1}};
 	struct gantry_queue *q = NULL;
 	struct gantry *none = NULL;
 	unsigned int i;

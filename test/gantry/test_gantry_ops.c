@@ -210,10 +210,13 @@ static void
 short_messages_travel_in_the_wqe(void)
 {
 	static const struct {
+		uint32_t mask;
 		uint16_t conf, limit;
-	} rows[] = {{0, 28}, {1, 0}, {2, 1}, {29, 28}, {101, 100}, {513, 512}};
+	} rows[] = {{0, 0, 28}, {GANTRY_PEER_MAX_INLINE, 0, 0}, {GANTRY_PEER_MAX_INLINE, 1, 1},
+		{GANTRY_PEER_MAX_INLINE, 28, 28}, {GANTRY_PEER_MAX_INLINE, 100, 100},
+		{GANTRY_PEER_MAX_INLINE, 512, 512}};
 	struct gantry_queue *q = env_queue(g, 8);
-	const struct gantry_peer_conf huge = {.max_inline = 2000};
+	const struct gantry_peer_conf huge = {.mask = GANTRY_PEER_MAX_INLINE, .max_inline = 2000};
 	struct gantry_addr addr, back_addr;
 	uint16_t peer, back;
 	uint64_t wqes;
@@ -223,7 +226,8 @@ short_messages_travel_in_the_wqe(void)
 
 	CHECK_EQ(gantry_peer_open(q, &huge, &peer, &addr), -EINVAL);
 	for (i = 0; i < RTE_DIM(rows); i++) {
-		const struct gantry_peer_conf conf = {.max_inline = rows[i].conf};
+		const struct gantry_peer_conf conf = {.mask = rows[i].mask,
+			.max_inline = rows[i].conf};
 
 		CHECK_EQ(gantry_peer_open(q, &conf, &peer, &addr), 0);
 		CHECK_EQ(gantry_peer_open(q, NULL, &back, &back_addr), 0);

@@ -116,36 +116,43 @@ check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu
 	CHECK_EQ(a.port_num, path->port);
 	CHECK_EQ(a.path_mtu, mtu);
 	CHECK_EQ(a.timeout, path->timeout);
-	CHECK_EQ(a.retry_cnt, path->retries - 1);
-	CHECK_EQ(a.rnr_retry, path->rnr_retries - 1);
+	CHECK_EQ(a.retry_cnt, path->retries);
+	CHECK_EQ(a.rnr_retry, path->rnr_retries);
 	CHECK_EQ(a.min_rnr_timer, path->min_rnr_timer);
 	CHECK_EQ(a.ah_attr.grh.traffic_class, path->traffic_class);
-	CHECK_EQ(a.ah_attr.grh.sgid_index, path->gid_index - 1);
+	CHECK_EQ(a.ah_attr.grh.sgid_index, path->gid_index);
 }
 
-/* The defaults are those of gantry.h; the device is asked, by ibv_query_qp(3), what it has got. */
+#define ALL_BUT_THE_GID                                                                            \
+	(GANTRY_PATH_TRAFFIC_CLASS | GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES |                   \
+		GANTRY_PATH_RNR_RETRIES | GANTRY_PATH_MIN_RNR_TIMER)
+
+/* The defaults are those of gantry_engines.h; the device is asked, by ibv_query_qp(3), what it has got. */
 static void
 settings_are_the_peers_or_the_engines_or_the_default(void)
 {
-	const struct gantry_conf engine = {.path = {.timeout = 9,
-						   .retries = 3,
-						   .rnr_retries = 4,
+	const struct gantry_conf engine = {.path = {.mask = ALL_BUT_THE_GID,
+						   .timeout = 9,
+						   .retries = 2,
+						   .rnr_retries = 3,
 						   .min_rnr_timer = 20,
 						   .mtu = 512,
 						   .traffic_class = 0x20}};
-	const struct gantry_peer_conf peer = {.path = {.port = 1,
-						      .gid_index = 1,
-						      .timeout = 18,
-						      .rnr_retries = 1,
-						      .min_rnr_timer = 31,
-						      .mtu = 2048,
-						      .traffic_class = 0x68}};
-	const uint16_t best = g->dev->port.gid_index + 1;
+	const struct gantry_peer_conf peer = {
+		.path = {.mask = (ALL_BUT_THE_GID & ~GANTRY_PATH_RETRIES) | GANTRY_PATH_GID_INDEX,
+			.port = 1,
+			.gid_index = 0,
+			.timeout = 18,
+			.rnr_retries = 0,
+			.min_rnr_timer = 31,
+			.mtu = 2048,
+			.traffic_class = 0x68}};
+	const uint16_t best = g->dev->port.gid_index;
 	const struct gantry_path rows[] = {
-		{1, 0, best, 4096, 14, 8, 8, 12},
-		{1, 0x68, 1, 2048, 18, 8, 1, 31},
-		{1, 0x20, best, 512, 9, 3, 4, 20},
-		{1, 0x68, 1, 2048, 18, 3, 1, 31},
+		{0, best, 4096, 1, 0, 14, 7, 7, 12, {0}},
+		{0, 0, 2048, 1, 0x68, 18, 7, 0, 31, {0}},
+		{0, best, 512, 1, 0x20, 9, 2, 3, 20, {0}},
+		{0, 0, 2048, 1, 0x68, 18, 2, 0, 31, {0}},
 	};
 	static const enum ibv_mtu mtu[] = {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_512, IBV_MTU_2048};
 	struct gantry_addr a, b;
@@ -216,21 +223,35 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 		const char *words;
 	} rows[] = {
 		{{.path = {.port = 3}}, "port is 3"},
-		{{.path = {.gid_index = 200}}, "no GID of index 199"},
-		{{.path = {.gid_index = 257}}, "gid_index is 257"},
+		{{.path = {.mask = GANTRY_PATH_GID_INDEX, .gid_index = 199}},
+			"no GID of index 199"},
+		{{.path = {.mask = GANTRY_PATH_GID_INDEX, .gid_index = 256}}, "gid_index is 256"},
 		{{.path = {.mtu = 1500}}, "mtu is 1500"},
 		{{.path = {.mtu = 128}}, "mtu is 128"},
 		{{.path = {.mtu = 8192}}, "mtu is 8192"},
-		{{.path = {.timeout = 32}}, "timeout is 32"},
-		{{.path = {.retries = 9}}, "retries is 9"},
-		{{.path = {.rnr_retries = 9}}, "rnr_retries is 9"},
-		{{.path = {.min_rnr_timer = 32}}, "min_rnr_timer is 32"},
+		{{.path = {.mask = GANTRY_PATH_TIMEOUT, .timeout = 32}}, "timeout is 32"},
+		{{.path = {.mask = GANTRY_PATH_RETRIES, .retries = 8}}, "retries is 8"},
+		{{.path = {.mask = GANTRY_PATH_RNR_RETRIES, .rnr_retries = 8}}, "rnr_retries is 8"},
+		{{.path = {.mask = GANTRY_PATH_MIN_RNR_TIMER, .min_rnr_timer = 32}},
+			"min_rnr_timer is 32"},
+		/* A field whose bit is not set, for each bit; bits that nobody knows; reserved bytes. */
+		{{.path = {.gid_index = 1}}, "mask has not GANTRY_PATH_GID_INDEX"},
+		{{.path = {.traffic_class = 1}}, "mask has not GANTRY_PATH_TRAFFIC_CLASS"},
+		{{.path = {.timeout = 1}}, "mask has not GANTRY_PATH_TIMEOUT"},
+		{{.path = {.retries = 1}}, "mask has not GANTRY_PATH_RETRIES"},
+		{{.path = {.rnr_retries = 1}}, "mask has not GANTRY_PATH_RNR_RETRIES"},
+		{{.path = {.min_rnr_timer = 1}}, "mask has not GANTRY_PATH_MIN_RNR_TIMER"},
+		{{.path = {.mask = 1u << 6}}, "gantry_path::mask is 0x40"},
+		{{.path = {.reserved[17] = 1}}, "gantry_path::reserved is not 0"},
+		{{.max_inline = 1}, "mask has not GANTRY_PEER_MAX_INLINE"},
+		{{.mask = 2}, "gantry_peer_conf::mask is 0x2"},
+		{{.reserved[3] = 1}, "gantry_peer_conf::reserved is not 0"},
 		{{.depth = 16385}, "depth is 16385"},
 		{{.transport = (enum gantry_transport)7}, "transport is 7"},
 	};
 	struct gantry_queue *q = env_queue(g, 4);
 	struct gantry_queue_conf conf = {.depth = 4, .max_peers = 4095};
-	struct gantry_conf engine = {.path = {.retries = 9}};
+	struct gantry_conf engine = {.path = {.mask = GANTRY_PATH_RETRIES, .retries = 9}};
 	FILE *log = tmpfile();
 	struct gantry_addr addr;
 	struct gantry *other;

@@ -3,6 +3,8 @@
  * Who carries copies: flags and policies, judged by the bytes, by the opcode of the WQE that the send
  * queue has, and by the memory of copies that need no device at all.
  */
+#define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
+
 #include <string.h>
 
 #include <rte_common.h>

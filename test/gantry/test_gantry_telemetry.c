@@ -698,9 +698,10 @@ each_field_of_a_queue_and_its_worker_is_told(void)
 
 	gantry_info_get(g, &info);
 	for (i = 0; i < RTE_DIM(rows); i++) {
-		const struct gantry_worker_conf conf = {.queue.unordered = i == 1,
-			.queue.depth = 16,
-			.queue.socket = 1,
+		const struct gantry_worker_conf conf = {.queue = {.unordered = i == 1,
+								.depth = 16,
+								.mask = GANTRY_QUEUE_NUMA_NODE,
+								.numa_node = 0},
 			.ring_size = 64 << i,
 			.burst = 7 + i,
 			.idle = rows[i].idle};

@@ -692,11 +692,11 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
-/* gantry_peer_conf::max_inline - 1 bytes, or 44, are copied out of memory that nobody has registered. */
+/* gantry_peer_conf::max_inline bytes, or 44, are copied out of memory that nobody has registered. */
 static void
 a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 {
-	static const uint16_t max_inline[] = {0, 1 + 0, 1 + 16, 1 + 44, 1 + 100, 1 + 300};
+	static const int max_inline[] = {-1, 0, 16, 44, 100, 300}; /* -1: none is given */
 	static char text[400];
 	static struct burst b;
 	struct pair p;
@@ -704,9 +704,11 @@ a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 
 	for (i = 0; i < RTE_DIM(max_inline); i++) {
 		const struct gantry_peer_conf far = {.recv_depth = 4};
-		struct gantry_peer_conf near = {.txn = GANTRY_TXN_WAIT,
-			.max_inline = max_inline[i]};
-		uint32_t most = max_inline[i] != 0 ? max_inline[i] - 1u : 44;
+		const bool given = max_inline[i] >= 0;
+		const struct gantry_peer_conf near = {.txn = GANTRY_TXN_WAIT,
+			.mask = given ? GANTRY_PEER_MAX_INLINE : 0,
+			.max_inline = given ? max_inline[i] : 0};
+		const uint32_t most = given ? (uint32_t)max_inline[i] : 44;
 		const struct gantry_recv r = {.addr = (uintptr_t)there + REPLIES, .len = 400};
 		struct gantry_recv_comp comp;
 		struct gantry_addr x, y;

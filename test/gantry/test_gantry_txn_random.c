@@ -60,7 +60,9 @@ static void
 link_open(struct link *l)
 {
 	/* Retries end soon: nothing is lost but by faults. */
-	const struct gantry_path path = {.timeout = play.pumped ? 4 : 8, .retries = 3};
+	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
+		.timeout = play.pumped ? 4 : 8,
+		.retries = 2};
 	struct gantry_peer_conf to = {.txn = l->mode, .depth = 32 << chance(5), .path = path};
 	const struct gantry_peer_conf from = {.recv_depth = RECV_DEPTH,
 		.path = path,
@@ -69,7 +71,10 @@ link_open(struct link *l)
 	unsigned int i;
 
 	l->max_inline = (const uint32_t[]){16, 44, MESSAGE_LEN}[chance(3)];
-	to.max_inline = l->max_inline == 44 ? 0 : 1 + l->max_inline; /* 0: 44 */
+	if (l->max_inline != 44) {
+		to.mask = GANTRY_PEER_MAX_INLINE;
+		to.max_inline = l->max_inline;
+	}
 	CHECK_EQ(gantry_peer_open(play.target, &to, &l->target, &a), 0);
 	CHECK_EQ(gantry_peer_open(play.initiator, &from, &l->initiator, &b), 0);
 	CHECK_EQ(gantry_peer_connect(play.target, l->target, &b), 0);

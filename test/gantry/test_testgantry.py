@@ -1170,7 +1170,7 @@ class Failures(Case):
         self.assertEqual(sorted(int(rows[lcore][-1]) for lcore in ("1", "2")), [0, 1])
         self.assertEqual(rows["total"][-1], "1")
         lcore = "1" if rows["1"][-1] == "1" else "2"
-        self.assertEqual(re.findall(r"(?m)^lcore (\d+): (\d+) x (.+)$", result.out), [(lcore, "1", "local error")])
+        self.assertEqual(re.findall(r"(?m)^lcore (\d+): (\d+) x (.+)$", result.out), [(lcore, "1", "the device refused local memory or the WQE")])
         self.assertEqual(re.findall(r"(?m)^lcore (\d+): connection set up again (\d+) times$", result.out), [(lcore, "1")])
 
     def mount_tmpfs(self):

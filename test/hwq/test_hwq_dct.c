@@ -168,7 +168,11 @@ a_targets_completions_end_with_it(void)
 static void
 a_path_is_the_targets_and_the_handles(void)
 {
-	const struct hwq_path path = {.port = 1, .gid_index = 1, .traffic_class = 0x68, .mtu = 2};
+	const struct hwq_path path = {.mask = HWQ_PATH_GID_INDEX,
+		.port = 1,
+		.gid_index = 0,
+		.traffic_class = 0x68,
+		.mtu = 2};
 	struct ibv_ah_attr attr = {.is_global = 1,
 		.port_num = 1,
 		.grh = {.sgid_index = 0, .hop_limit = 64, .traffic_class = 0x68}};
@@ -210,8 +214,10 @@ a_path_is_the_targets_and_the_handles(void)
 static void
 a_target_has_what_its_path_says(void)
 {
-	const struct hwq_path paths[2] = {{0},
-		{.mtu = IBV_MTU_1024, .min_rnr_timer = 20, .traffic_class = 0x88}};
+	const struct hwq_path paths[2] = {{0}, {.mask = HWQ_PATH_MIN_RNR_TIMER,
+						       .mtu = IBV_MTU_1024,
+						       .min_rnr_timer = 20,
+						       .traffic_class = 0x88}};
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr a;
 	struct hwq_dct *dct;

@@ -144,8 +144,8 @@ gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint3
 	return given;
 }
 
-static __rte_noinline uint16_t
-poll_any(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+static __rte_noinline unsigned int
+poll_any(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 {
 	gantry_enter(q);
 	n = gantry_poll_inside(q, comp, n);
@@ -153,8 +153,8 @@ poll_any(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
 	return n;
 }
 
-uint16_t
-gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n)
+unsigned int
+gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 {
 	int done;
 
@@ -202,8 +202,8 @@ count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *f
 	return 1;
 }
 
-static __rte_noinline uint16_t
-poll_any_good(struct gantry_queue *q, uint16_t n, bool *failed)
+static __rte_noinline unsigned int
+poll_any_good(struct gantry_queue *q, unsigned int n, bool *failed)
 {
 	struct gantry_stream *s = &q->stream;
 	uint64_t tail = gantry_counter_get(&s->tail), seq = tail;
@@ -239,8 +239,8 @@ poll_any_good(struct gantry_queue *q, uint16_t n, bool *failed)
 	return seq - tail;
 }
 
-uint16_t
-gantry_poll_good(struct gantry_queue *q, uint16_t n, bool *failed)
+unsigned int
+gantry_poll_good(struct gantry_queue *q, unsigned int n, bool *failed)
 {
 	int done;
 

@@ -2,25 +2,70 @@
 /* Checks settings of connections, and merges those of a peer with those of its engine. */
 #include "gantry_path.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 
 #include <rte_bitops.h>
 #include <rte_common.h>
 
 #include <infiniband/verbs.h>
 
+#include "gantry_conf_check.h"
 #include "gantry_log.h"
 
 #define MIN_MTU 256
 #define MAX_MTU 4096
 
-static bool
-in_range(const char *what, unsigned int value, unsigned int max)
+/* Fields that count if the mask has their bit, and the most that each may be. */
+static const struct {
+	uint32_t bit;
+	const char *name, *bit_name;
+	size_t at, len;
+	uint32_t max;
+} masked[] = {
+#define MASKED(name, bit, max)                                                                     \
+	{                                                                                          \
+		bit, #name, #bit, offsetof(struct gantry_path, name),                              \
+			sizeof(((struct gantry_path *)0)->name), max                               \
+	}
+	MASKED(gid_index, GANTRY_PATH_GID_INDEX, 255),
+	MASKED(traffic_class, GANTRY_PATH_TRAFFIC_CLASS, 255),
+	MASKED(timeout, GANTRY_PATH_TIMEOUT, HWQ_PATH_MAX_TIMEOUT),
+	MASKED(retries, GANTRY_PATH_RETRIES, HWQ_PATH_MAX_RETRIES),
+	MASKED(rnr_retries, GANTRY_PATH_RNR_RETRIES, HWQ_PATH_MAX_RETRIES),
+	MASKED(min_rnr_timer, GANTRY_PATH_MIN_RNR_TIMER, HWQ_PATH_MAX_RNR_TIMER),
+};
+
+static uint32_t
+value_of(const struct gantry_path *path, size_t i)
 {
-	if (value <= max)
-		return true;
-	LOG(ERR, "gantry_path::%s is %u: 0 to %u are possible", what, value, max);
-	return false;
+	const uint8_t *at = (const uint8_t *)path + masked[i].at;
+
+	return masked[i].len == sizeof(uint16_t) ? *(const uint16_t *)at : *at;
+}
+
+/* 0; or -EINVAL, and the log names the field. */
+static int
+check_masked(const struct gantry_path *path)
+{
+	uint32_t known = 0;
+	size_t i;
+
+	for (i = 0; i < RTE_DIM(masked); i++) {
+		const uint32_t value = value_of(path, i);
+
+		known |= masked[i].bit;
+		if (!gantry_is_given("gantry_path", masked[i].name, masked[i].bit_name,
+			    (path->mask & masked[i].bit) != 0, value))
+			return -EINVAL;
+		if (value > masked[i].max) {
+			LOG(ERR, "gantry_path::%s is %u: 0 to %u are possible", masked[i].name,
+				value, masked[i].max);
+			return -EINVAL;
+		}
+	}
+	return gantry_mask_is_known("gantry_path", path->mask, known) ? 0 : -EINVAL;
 }
 
 int
@@ -32,13 +77,9 @@ gantry_path_check(const struct gantry_path *path)
 	if (!mtu)
 		LOG(ERR, "gantry_path::mtu is %u: 256, 512, 1024, 2048 and 4096 are possible",
 			path->mtu);
-	if (!mtu || !in_range("gid_index", path->gid_index, 256) ||
-		!in_range("timeout", path->timeout, HWQ_PATH_MAX_TIMEOUT) ||
-		!in_range("retries", path->retries, HWQ_PATH_MAX_RETRIES) ||
-		!in_range("rnr_retries", path->rnr_retries, HWQ_PATH_MAX_RETRIES) ||
-		!in_range("min_rnr_timer", path->min_rnr_timer, HWQ_PATH_MAX_RNR_TIMER))
+	if (!mtu || !GANTRY_IS_CLEAN("gantry_path", path))
 		return -EINVAL;
-	return 0;
+	return check_masked(path);
 }
 
 /* enum ibv_mtu: 256 bytes are IBV_MTU_256, twice as many the next one. */
@@ -48,31 +89,43 @@ mtu_code(uint16_t bytes)
 	return bytes == 0 ? 0 : IBV_MTU_256 + rte_bsf32(bytes / MIN_MTU);
 }
 
-#define EITHER(field) (path->field != 0 ? path->field : other->field)
+#define EITHER(field)     (path->field != 0 ? path->field : other->field)
+#define GIVEN(field, bit) ((path->mask & (bit)) != 0 ? path->field : other->field)
 
 struct gantry_path
 gantry_path_merge(const struct gantry_path *path, const struct gantry_path *other, uint8_t first)
 {
 	const uint8_t other_port = other->port != 0 ? other->port : first;
 	const bool same_port = path->port == 0 || path->port == other_port;
+	/* Each port has a GID table of its own. */
+	const uint32_t inherited = same_port ? UINT32_MAX : ~GANTRY_PATH_GID_INDEX;
 
 	return (struct gantry_path){
 		.port = EITHER(port),
-		/* Each port has a GID table of its own. */
-		.gid_index = same_port ? EITHER(gid_index) : path->gid_index,
-		.traffic_class = EITHER(traffic_class),
 		.mtu = EITHER(mtu),
-		.timeout = EITHER(timeout),
-		.retries = EITHER(retries),
-		.rnr_retries = EITHER(rnr_retries),
-		.min_rnr_timer = EITHER(min_rnr_timer),
+		.mask = path->mask | (other->mask & inherited),
+		.gid_index = same_port ? GIVEN(gid_index, GANTRY_PATH_GID_INDEX) : path->gid_index,
+		.traffic_class = GIVEN(traffic_class, GANTRY_PATH_TRAFFIC_CLASS),
+		.timeout = GIVEN(timeout, GANTRY_PATH_TIMEOUT),
+		.retries = GIVEN(retries, GANTRY_PATH_RETRIES),
+		.rnr_retries = GIVEN(rnr_retries, GANTRY_PATH_RNR_RETRIES),
+		.min_rnr_timer = GIVEN(min_rnr_timer, GANTRY_PATH_MIN_RNR_TIMER),
 	};
 }
+
+static_assert(GANTRY_PATH_GID_INDEX == HWQ_PATH_GID_INDEX &&
+		      GANTRY_PATH_TIMEOUT == HWQ_PATH_TIMEOUT &&
+		      GANTRY_PATH_RETRIES == HWQ_PATH_RETRIES &&
+		      GANTRY_PATH_RNR_RETRIES == HWQ_PATH_RNR_RETRIES &&
+		      GANTRY_PATH_MIN_RNR_TIMER == HWQ_PATH_MIN_RNR_TIMER,
+	"one mask serves both");
 
 struct hwq_path
 gantry_path_to_hwq(const struct gantry_path *path)
 {
 	return (struct hwq_path){
+		/* Of the traffic class, 0 is the default. */
+		.mask = path->mask & ~GANTRY_PATH_TRAFFIC_CLASS,
 		.port = path->port,
 		.gid_index = path->gid_index,
 		.traffic_class = path->traffic_class,

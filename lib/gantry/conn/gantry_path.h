@@ -14,8 +14,8 @@
 int gantry_path_check(const struct gantry_path *path);
 
 /*
- * A path; where it has 0, what the other path has. A GID index is not taken over to another port. first: the port
- * that is meant where `other` has 0.
+ * A path, and what the other path has where it gives nothing. A GID index is not inherited by another
+ * port. first: the port that is meant where `other` has 0.
  */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
 	const struct gantry_path *other, uint8_t first);

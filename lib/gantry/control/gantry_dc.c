@@ -30,19 +30,36 @@ is_same(const char *what, uint32_t asked, uint32_t has)
 	return false;
 }
 
+/* is_same() for a setting that the masks tell. first: the initiator's mask and value. */
+static bool
+is_same_given(const char *what, uint32_t bit, uint32_t mask, uint32_t asked, uint32_t first_mask,
+	uint32_t has)
+{
+	if ((mask & bit) == 0 || ((first_mask & bit) != 0 && asked == has))
+		return true;
+	LOG(ERR,
+		"gantry_peer_conf::%s of a DC peer is %u, and the queue's first one has %s: they "
+		"share an initiator, so give it the same or none",
+		what, asked, (first_mask & bit) != 0 ? "another" : "none");
+	return false;
+}
+
+#define SAME_IN_PATH(field, bit)                                                                   \
+	is_same_given("path." #field, bit, a->mask, a->field, b->mask, b->field)
+
 static int
 check_same(const struct gantry_peer_conf *conf, const struct gantry_peer_conf *first)
 {
 	const struct gantry_path *a = &conf->path, *b = &first->path;
 
 	if (is_same("depth", conf->depth, first->depth) &&
-		is_same("max_inline", conf->max_inline, first->max_inline) &&
-		is_same("path.port", a->port, b->port) &&
-		is_same("path.gid_index", a->gid_index, b->gid_index) &&
-		is_same("path.mtu", a->mtu, b->mtu) &&
-		is_same("path.timeout", a->timeout, b->timeout) &&
-		is_same("path.retries", a->retries, b->retries) &&
-		is_same("path.rnr_retries", a->rnr_retries, b->rnr_retries))
+		is_same_given("max_inline", GANTRY_PEER_MAX_INLINE, conf->mask, conf->max_inline,
+			first->mask, first->max_inline) &&
+		is_same("path.port", a->port, b->port) && is_same("path.mtu", a->mtu, b->mtu) &&
+		SAME_IN_PATH(gid_index, GANTRY_PATH_GID_INDEX) &&
+		SAME_IN_PATH(timeout, GANTRY_PATH_TIMEOUT) &&
+		SAME_IN_PATH(retries, GANTRY_PATH_RETRIES) &&
+		SAME_IN_PATH(rnr_retries, GANTRY_PATH_RNR_RETRIES))
 		return 0;
 	return -EINVAL;
 }
@@ -86,7 +103,8 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	q->dci.conf = (struct hwq_qp_conf){
 		.type = HWQ_QP_DCI,
 		.sq_wr = RTE_MIN(conf->depth != 0 ? conf->depth : q->sq_wr, most),
-		.max_inline = conf->max_inline != 0 ? conf->max_inline - 1 : DEFAULT_INLINE,
+		.max_inline = (conf->mask & GANTRY_PEER_MAX_INLINE) != 0 ? conf->max_inline
+									 : DEFAULT_INLINE,
 		.path = gantry_path_to_hwq(&q->dci.first.path),
 	};
 	ret = dci_create(q, c);
@@ -118,8 +136,7 @@ gantry_dc_connect(const struct gantry_queue *q, const struct gantry_dest *to, ui
 	dc = gantry_alloc("gantry_dc_peer", sizeof(*dc), q->socket);
 	if (dc == NULL)
 		return -ENOMEM;
-	if (traffic_class != 0)
-		path.traffic_class = traffic_class;
+	path.traffic_class = traffic_class;
 	ret = hwq_ah_create_on(q->g->dev, &path, &to->hwq, &dc->ah);
 	if (ret != 0) {
 		gantry_free(dc);

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_lcore.h>
 
 #include <hwq_fork.h>
 
 #include "gantry_alloc.h"
+#include "gantry_conf_check.h"
 #include "gantry_deks.h"
 #include "gantry_engine.h"
 #include "gantry_event.h"
@@ -175,12 +177,23 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 
 	if (conf == NULL)
 		conf = &defaults;
-	if ((unsigned int)conf->copy_path > GANTRY_COPY_RDMA)
+	/* EAL counts its lcores when it begins. */
+	if (rte_lcore_count() == 0) {
+		LOG(ERR, "gantry_create(): call rte_eal_init() first");
 		return -EINVAL;
+	}
+	if (!GANTRY_IS_CLEAN("gantry_conf", conf))
+		return -EINVAL;
+	if ((unsigned int)conf->copy_path > GANTRY_COPY_RDMA) {
+		LOG(ERR, "gantry_conf::copy_path is %d: use a value of gantry_copy_path",
+			(int)conf->copy_path);
+		return -EINVAL;
+	}
 	ret = gantry_path_check(&conf->path);
 	if (ret != 0)
 		return ret;
-	if (conf->path.port == GANTRY_PORTS_IN_TURN && conf->path.gid_index != 0) {
+	if (conf->path.port == GANTRY_PORTS_IN_TURN &&
+		(conf->path.mask & GANTRY_PATH_GID_INDEX) != 0) {
 		LOG(ERR, "gantry_conf::path: GANTRY_PORTS_IN_TURN goes without gid_index, which "
 			 "is of one port");
 		return -EINVAL;
@@ -275,15 +288,21 @@ gantry_destroy(struct gantry *g)
 
 	if (ret != 0)
 		return ret;
-	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers))
+	if (!TAILQ_EMPTY(&g->queues) || !TAILQ_EMPTY(&g->workers)) {
+		LOG(ERR, "%s: the engine still has queues or workers: destroy those first",
+			g->info.device);
 		return -EBUSY;
+	}
 	while (!STAILQ_EMPTY(&g->given_up)) {
 		ret = gantry_mem_unregister(STAILQ_FIRST(&g->given_up), 0);
 		if (ret != 0)
 			return ret;
 	}
-	if (g->n_mems != 0)
+	if (g->n_mems != 0) {
+		LOG(ERR, "%s: the engine still has memory: call gantry_mem_unregister() first",
+			g->info.device);
 		return -EBUSY;
+	}
 	ret = gantry_queues_end(g);
 	if (ret == 0)
 		ret = gantry_deks_end(&g->deks);

@@ -12,6 +12,7 @@
 #include <rte_ring.h>
 
 #include "gantry_alloc.h"
+#include "gantry_conf_check.h"
 #include "gantry_defer.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
@@ -29,21 +30,50 @@
 
 /* ------------------------------------------------------------------ workers */
 
+/* Of all checks here: true if it is possible; otherwise a line of the log says what is. */
 static bool
 is_worker_lcore(unsigned int lcore_id)
 {
-	return lcore_id < RTE_MAX_LCORE && rte_lcore_is_enabled(lcore_id) &&
-	       lcore_id != rte_get_main_lcore();
+	if (lcore_id < RTE_MAX_LCORE && rte_lcore_is_enabled(lcore_id) &&
+		lcore_id != rte_get_main_lcore())
+		return true;
+	LOG(ERR,
+		"lcore %u takes no worker: use an lcore that EAL has (-l or --lcores), and not the "
+		"main one, which is %u",
+		lcore_id, rte_get_main_lcore());
+	return false;
+}
+
+static bool
+is_ring_size(const char *what, uint32_t size)
+{
+	if (rte_is_power_of_2(size) && size <= GANTRY_MAX_RING_SIZE)
+		return true;
+	LOG(ERR, "gantry_worker_conf::%s is %u: use a power of two, at most %u", what, size,
+		GANTRY_MAX_RING_SIZE);
+	return false;
+}
+
+static bool
+is_at_most(const char *what, unsigned int value, unsigned int max)
+{
+	if (value <= max)
+		return true;
+	LOG(ERR, "gantry_worker_conf::%s is %u: at most %u is possible", what, value, max);
+	return false;
 }
 
 static bool
 conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 {
-	return rte_is_power_of_2(ring_size) && ring_size <= GANTRY_MAX_RING_SIZE &&
-	       (conf->recv_ring_size == 0 || rte_is_power_of_2(conf->recv_ring_size)) &&
-	       conf->recv_ring_size <= GANTRY_MAX_RING_SIZE && conf->burst <= MAX_BURST &&
-	       (unsigned int)conf->producers <= GANTRY_PRODUCERS_MP_HTS &&
-	       (unsigned int)conf->idle <= GANTRY_IDLE_MONITOR;
+	return GANTRY_IS_CLEAN("gantry_worker_conf", conf) &&
+	       is_ring_size("ring_size", ring_size) &&
+	       (conf->recv_ring_size == 0 ||
+		       is_ring_size("recv_ring_size", conf->recv_ring_size)) &&
+	       is_at_most("burst", conf->burst, MAX_BURST) &&
+	       is_at_most("producers", conf->producers, GANTRY_PRODUCERS_MP_HTS) &&
+	       is_at_most("idle", conf->idle, GANTRY_IDLE_MONITOR) &&
+	       gantry_queue_conf_is_valid(&conf->queue);
 }
 
 /*
@@ -164,18 +194,21 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 	if (ret != 0)
 		return ret;
 	queue_conf = conf->queue;
-	if (queue_conf.socket < 0 || queue_conf.socket > RTE_MAX_NUMA_NODES)
-		return -EINVAL;
-	if (queue_conf.socket == 0) {
+	if ((queue_conf.mask & GANTRY_QUEUE_NUMA_NODE) == 0) {
 		socket = worker_socket(g, lcore_id);
 		w = gantry_alloc_near("gantry_worker", sizeof(*w), &socket);
 	} else {
-		socket = queue_conf.socket - 1;
+		socket = queue_conf.numa_node;
 		w = gantry_alloc("gantry_worker", sizeof(*w), socket);
 	}
-	if (w == NULL)
+	if (w == NULL) {
+		LOG(ERR, "cannot create a worker: EAL has no %zu bytes free", sizeof(*w));
 		return -ENOMEM;
-	queue_conf.socket = socket + 1;
+	}
+	if (socket >= 0) {
+		queue_conf.mask |= GANTRY_QUEUE_NUMA_NODE;
+		queue_conf.numa_node = socket;
+	}
 	w->g = g;
 	w->lcore_id = lcore_id;
 	w->burst = conf->burst != 0 ? conf->burst : DEFAULT_BURST;

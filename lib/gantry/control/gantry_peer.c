@@ -7,6 +7,7 @@
 
 #include "gantry_addr.h"
 #include "gantry_alloc.h"
+#include "gantry_conf_check.h"
 #include "gantry_dc.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
@@ -240,7 +241,12 @@ check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 static int
 check_conf(const struct gantry_peer_conf *conf)
 {
-	bool possible = is_depth("depth", conf->depth) && is_depth("recv_depth", conf->recv_depth);
+	bool possible =
+		is_depth("depth", conf->depth) && is_depth("recv_depth", conf->recv_depth) &&
+		GANTRY_IS_CLEAN("gantry_peer_conf", conf) &&
+		gantry_mask_is_known("gantry_peer_conf", conf->mask, GANTRY_PEER_MAX_INLINE) &&
+		gantry_is_given("gantry_peer_conf", "max_inline", "GANTRY_PEER_MAX_INLINE",
+			(conf->mask & GANTRY_PEER_MAX_INLINE) != 0, conf->max_inline);
 
 	switch (conf->transport) {
 	case GANTRY_TRANSPORT_RC:
@@ -250,7 +256,7 @@ check_conf(const struct gantry_peer_conf *conf)
 		break;
 	case GANTRY_TRANSPORT_DC_TARGET:
 		possible = possible && is_unused("depth", conf->depth, "DC target") &&
-			   is_unused("max_inline", conf->max_inline, "DC target");
+			   is_unused("mask", conf->mask, "DC target");
 		break;
 	default:
 		LOG(ERR, "gantry_peer_conf::transport is %d: use a value of gantry_transport",
@@ -274,8 +280,8 @@ rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 		.path = gantry_path_to_hwq(&path),
 	};
 
-	if (conf->max_inline != 0)
-		qp_conf.max_inline = conf->max_inline - 1;
+	if ((conf->mask & GANTRY_PEER_MAX_INLINE) != 0)
+		qp_conf.max_inline = conf->max_inline;
 	if (txn)
 		qp_conf.sq_wr = gantry_txns_sq_wr(&q->txns, conf->depth);
 	else if (conf->depth != 0)
@@ -382,7 +388,9 @@ open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
 		return ret;
 	if (!q->dci.ready)
 		owner_does(q, step_dci, i);
-	q->peer_more[i].traffic_class = conf->path.traffic_class;
+	q->peer_more[i].traffic_class = (conf->path.mask & GANTRY_PATH_TRAFFIC_CLASS) != 0
+						? conf->path.traffic_class
+						: q->dci.conf.path.traffic_class;
 	return 0;
 }
 

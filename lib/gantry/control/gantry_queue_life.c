@@ -16,6 +16,7 @@
 #include <hwq_event.h>
 
 #include "gantry_alloc.h"
+#include "gantry_conf_check.h"
 #include "gantry_cpu.h"
 #include "gantry_dc.h"
 #include "gantry_engine.h"
@@ -314,6 +315,52 @@ gantry_queues_end(struct gantry *g)
 	return 0;
 }
 
+/* True: value is at most max. Otherwise a line of the log names the setting. */
+static bool
+in_range(const char *what, uint32_t value, uint32_t max)
+{
+	if (value <= max)
+		return true;
+	LOG(ERR, "gantry_queue_conf::%s is %u: at most %u is possible", what, value, max);
+	return false;
+}
+
+static bool
+is_depth(uint32_t depth)
+{
+	if (depth >= MIN_DEPTH && depth <= GANTRY_MAX_DEPTH && rte_is_power_of_2(depth))
+		return true;
+	LOG(ERR, "gantry_queue_conf::depth is %u: use a power of two, %u to %u", depth, MIN_DEPTH,
+		GANTRY_MAX_DEPTH);
+	return false;
+}
+
+static bool
+is_node(const struct gantry_queue_conf *conf)
+{
+	if (conf->numa_node >= 0 && conf->numa_node < RTE_MAX_NUMA_NODES)
+		return true;
+	LOG(ERR, "gantry_queue_conf::numa_node is %d: 0 to %d are possible", conf->numa_node,
+		RTE_MAX_NUMA_NODES - 1);
+	return false;
+}
+
+bool
+gantry_queue_conf_is_valid(const struct gantry_queue_conf *conf)
+{
+	return GANTRY_IS_CLEAN("gantry_queue_conf", conf) &&
+	       gantry_mask_is_known("gantry_queue_conf", conf->mask, GANTRY_QUEUE_NUMA_NODE) &&
+	       gantry_is_given("gantry_queue_conf", "numa_node", "GANTRY_QUEUE_NUMA_NODE",
+		       (conf->mask & GANTRY_QUEUE_NUMA_NODE) != 0, conf->numa_node) &&
+	       is_node(conf) && is_depth(conf->depth != 0 ? conf->depth : DEFAULT_DEPTH) &&
+	       (conf->replays == GANTRY_NO_REPLAYS ||
+		       in_range("replays", conf->replays, MAX_REPLAYS)) &&
+	       in_range("layout_keys", conf->layout_keys, GANTRY_MAX_KEYS) &&
+	       in_range("max_peers", conf->max_peers, GANTRY_MAX_PEERS) &&
+	       in_range("transactions", conf->transactions, GANTRY_MAX_TXNS) &&
+	       in_range("prepare", conf->prepare, GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS);
+}
+
 int
 gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **out)
@@ -333,22 +380,10 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 
 	if (conf == NULL)
 		conf = &defaults;
+	if (!gantry_queue_conf_is_valid(conf))
+		return -EINVAL;
 	depth = conf->depth != 0 ? conf->depth : DEFAULT_DEPTH;
-	if (depth < MIN_DEPTH || depth > GANTRY_MAX_DEPTH || !rte_is_power_of_2(depth))
-		return -EINVAL;
-	if (conf->replays > MAX_REPLAYS && conf->replays != GANTRY_NO_REPLAYS)
-		return -EINVAL;
-	if (conf->layout_keys > GANTRY_MAX_KEYS)
-		return -EINVAL;
-	if ((conf->prepare & ~(GANTRY_PREPARE_FILL | GANTRY_PREPARE_LAYOUTS)) != 0)
-		return -EINVAL;
-	if (conf->socket < 0 || conf->socket > RTE_MAX_NUMA_NODES)
-		return -EINVAL;
 	max_peers = conf->max_peers != 0 ? conf->max_peers : DEFAULT_PEERS;
-	if (max_peers > GANTRY_MAX_PEERS)
-		return -EINVAL;
-	if (conf->transactions > GANTRY_MAX_TXNS)
-		return -EINVAL;
 	if (conf->transactions != 0 && g->info.sig_kinds == 0) {
 		LOG(ERR, "%s has no block signatures: gantry_queue_conf::transactions must be 0",
 			g->info.device);
@@ -361,15 +396,18 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 		return ret;
 
 	len = sizeof(*q) + (GANTRY_CONN_PEER + max_peers) * sizeof(q->conn[0]);
-	if (conf->socket == 0) {
+	if ((conf->mask & GANTRY_QUEUE_NUMA_NODE) == 0) {
 		socket = g->info.numa_node;
 		q = gantry_alloc_near("gantry_queue", len, &socket);
 	} else {
-		socket = conf->socket - 1;
+		socket = conf->numa_node;
 		q = gantry_alloc("gantry_queue", len, socket);
 	}
-	if (q == NULL)
+	if (q == NULL) {
+		LOG(ERR, "cannot create a queue of depth %u: EAL has no %zu bytes free", depth,
+			len);
 		return -ENOMEM;
+	}
 	q->g = g;
 	q->socket = socket;
 	q->lcore = LCORE_ID_ANY;
@@ -414,6 +452,24 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	return 0;
 }
 
+/* True: nothing of the queue is left. Otherwise a line of the log says what to do. */
+static bool
+is_idle(const struct gantry_queue *q)
+{
+	const char *why = NULL;
+
+	if (q->lcore != LCORE_ID_ANY)
+		why = "it is a worker's: call gantry_worker_destroy()";
+	else if (gantry_in_flight(q) != 0)
+		why = "descriptors are in flight: call gantry_poll() until all have completed";
+	else if (gantry_counter_get(&q->stats.recv_posted) !=
+		 gantry_counter_get(&q->stats.recv_done))
+		why = "receives are posted: close their peers, and call gantry_recv_poll()";
+	if (why != NULL)
+		LOG(ERR, "queue %u is not destroyed: %s", q->id, why);
+	return why == NULL;
+}
+
 int
 gantry_queue_destroy(struct gantry_queue *q)
 {
@@ -421,9 +477,7 @@ gantry_queue_destroy(struct gantry_queue *q)
 
 	if (ret != 0)
 		return ret;
-	if (q->lcore != LCORE_ID_ANY || gantry_in_flight(q) != 0 ||
-		gantry_counter_get(&q->stats.recv_posted) !=
-			gantry_counter_get(&q->stats.recv_done))
+	if (!is_idle(q))
 		return -EBUSY;
 	gantry_seen_hide_queue(q);
 	ret = queue_end(q);

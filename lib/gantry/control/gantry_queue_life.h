@@ -7,6 +7,9 @@
 
 #include "gantry.h"
 
+/* True: the settings are possible. Otherwise a line of the log names the one that is not. */
+bool gantry_queue_conf_is_valid(const struct gantry_queue_conf *conf);
+
 /* As gantry_queue_create(). events: the owner may sleep until something completes: gantry_sleep.h. */
 int gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf, bool events,
 	struct gantry_queue **out);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gantry_conf_check.h"
 #include "gantry_log.h"
 
 /* Longest line of a policy's text that is read. */
@@ -29,6 +30,8 @@ check_numbers(const struct gantry_policy *policy)
 {
 	uint32_t i;
 
+	if (!GANTRY_IS_CLEAN("gantry_policy", policy))
+		return -EINVAL;
 	if (policy->n > GANTRY_POLICY_MAX) {
 		LOG(ERR, "a policy has %u rules: at most %d are possible", policy->n,
 			GANTRY_POLICY_MAX);

@@ -57,11 +57,12 @@ post_one(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_recv
 }
 
 int
-gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv *recv, uint16_t n)
+gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv *recv,
+	unsigned int n)
 {
 	struct gantry_conn *c = &q->conn[gantry_queue_peer_conn(q, peer)];
 	struct gantry_recv_ring *ring = c->recv;
-	uint16_t i;
+	unsigned int i;
 
 	if (ring == NULL)
 		return -EINVAL;
@@ -108,11 +109,11 @@ gantry_recv_refuse(struct gantry_queue *q, uint16_t peer, uint64_t cookie)
 /* ------------------------------------------------------------------ polling */
 
 /* Hands out the completions of one ring that are there. Returns how many, at most n. */
-static uint16_t
+static unsigned int
 hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_recv_comp *out,
-	uint16_t n)
+	unsigned int n)
 {
-	uint16_t i;
+	unsigned int i;
 
 	gantry_recv_ring_take(ring);
 	n = RTE_MIN(n, ring->taken - ring->tail);
@@ -135,11 +136,11 @@ turn_over(struct gantry_queue *q, struct gantry_recv_ring *ring)
 		gantry_recv_ring_free(ring);
 }
 
-uint16_t
-gantry_recv_poll(struct gantry_queue *q, struct gantry_recv_comp *comp, uint16_t n)
+unsigned int
+gantry_recv_poll(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int n)
 {
 	struct gantry_recv_ring *ring, *last = TAILQ_LAST(&q->recv_rings, gantry_recv_rings);
-	uint16_t got = 0;
+	unsigned int got = 0;
 	bool end = last == NULL;
 
 	/* Where a version of the table of regions drains, it may be receives that it waits for. */

@@ -4,8 +4,8 @@
 
 #include "gantry_drain.h"
 
-static __rte_noinline uint16_t
-submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+static __rte_noinline unsigned int
+submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {
 	gantry_enter(q);
 	n = gantry_submit_inside(q, desc, n);
@@ -33,8 +33,8 @@ submit_copy(struct gantry_queue *q, const struct gantry_desc *desc)
 	return true;
 }
 
-uint16_t
-gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+unsigned int
+gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {
 	if (unlikely(n == 0))
 		return 0;

@@ -9,6 +9,7 @@
 #include <rte_common.h>
 
 #include "gantry_alloc.h"
+#include "gantry_conf_check.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_patience.h"
@@ -60,6 +61,8 @@ check(const struct gantry *g, const struct gantry_dek_conf *conf)
 			g->info.device);
 		return -EOPNOTSUPP;
 	}
+	if (!GANTRY_IS_CLEAN("gantry_dek_conf", conf))
+		return -EINVAL;
 	if (conf->wrapped != wrapped) {
 		LOG(ERR, "%s takes DEKs %s: gantry_dek_conf::wrapped must be %s", g->info.device,
 			wrapped ? "wrapped" : "in plaintext", wrapped ? "true" : "false");
@@ -239,6 +242,8 @@ gantry_login(struct gantry *g, const struct gantry_login_conf *conf)
 	}
 	if (deks->logged_in)
 		return -EALREADY;
+	if (conf->zero != 0 || !GANTRY_IS_CLEAN("gantry_login_conf", conf))
+		return -EINVAL;
 	/* The log line is hwq's. */
 	ret = hwq_login_init(g->dev, &attr, &deks->login);
 	deks->logged_in = ret == 0;

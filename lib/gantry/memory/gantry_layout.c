@@ -8,6 +8,7 @@
 
 #include <rte_common.h>
 
+#include "gantry_conf_check.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
@@ -106,6 +107,8 @@ layout_take(const struct gantry_layout_conf *conf, struct gantry_layout *l)
 	uint64_t len;
 	int ret;
 
+	if (!GANTRY_IS_CLEAN("gantry_layout_conf", conf))
+		return -EINVAL;
 	ret = check_blocks(conf, &len);
 	if (ret != 0)
 		return ret;

@@ -11,6 +11,7 @@
 
 #include <hwq_mr.h>
 
+#include "gantry_conf_check.h"
 #include "gantry_engine.h"
 #include "gantry_log.h"
 #include "gantry_profile.h"
@@ -328,6 +329,8 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	int ret;
 
 	memset(p, 0, sizeof(*p));
+	if (!GANTRY_IS_CLEAN("gantry_profile_conf", conf))
+		return -EINVAL;
 	if (conf->mem.kind == GANTRY_SIG_NONE && conf->wire.kind == GANTRY_SIG_NONE &&
 		conf->crypto.domain == GANTRY_ENCRYPTED_NONE) {
 		LOG(ERR,

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads counters, and names statuses. */
+/* Reads counters, names statuses, and tells the version. */
 #include "gantry_queue.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(GANTRY_CARRIER_MAX <= GANTRY_STATS_CARRIERS &&
+		      GANTRY_STATUS_MAX <= GANTRY_STATS_STATUSES,
+	"the lengths of gantry_stats' arrays stay");
 
 void
 gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
@@ -11,6 +18,7 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	const gantry_counter *completed = q->unordered ? &q->any_order.completed : &q->stream.tail;
 	const gantry_counter *submitted = q->unordered ? &q->any_order.submitted : &q->stream.head;
 
+	memset(stats, 0, sizeof(*stats));
 	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
 	 * the release in hand_out(). */
 	stats->completed = atomic_load_explicit(completed, memory_order_acquire);
@@ -45,34 +53,40 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->by_status[GANTRY_OK] = stats->completed - RTE_MIN(others, stats->completed);
 }
 
+uint32_t
+gantry_version(void)
+{
+	return GANTRY_VERSION;
+}
+
 const char *
 gantry_status_name(enum gantry_status status)
 {
 	static const char *const name[GANTRY_STATUS_MAX] = {
 		[GANTRY_OK] = "ok",
-		[GANTRY_BAD_OP] = "unknown operation",
+		[GANTRY_BAD_OP] = "unknown operation, or the queue or device has it not",
 		[GANTRY_BAD_FIELD] = "unused field not zero",
 		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",
 		[GANTRY_BAD_PROFILE] = "no such profile",
 		[GANTRY_BAD_DEK] = "no such DEK, or it is retired",
 		[GANTRY_BAD_LENGTH] = "length zero, overflowing or not for this operation",
-		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list or WQE",
+		[GANTRY_BAD_ADDRESS] = "address not aligned, or no list, WQE or transaction",
 		[GANTRY_OVERLAP] = "source and destination overlap",
-		[GANTRY_NOT_REGISTERED] = "memory not registered",
-		[GANTRY_NO_RESOURCES] = "no memory for what the operation needs",
+		[GANTRY_NOT_REGISTERED] = "memory not registered, or not for this access",
+		[GANTRY_NO_RESOURCES] = "no memory or key for what the operation needs",
 		[GANTRY_READ_ONLY] = "destination is read-only",
-		[GANTRY_BAD_PEER] = "no such peer, or not connected",
-		[GANTRY_SIG_ERROR] = "wrong signature",
-		[GANTRY_LOCAL_ERROR] = "local error",
-		[GANTRY_REMOTE_ACCESS] = "refused by the peer",
+		[GANTRY_BAD_PEER] = "no such peer, not connected, or not for this operation",
+		[GANTRY_SIG_ERROR] = "wrong signature: gantry_txn::error",
+		[GANTRY_LOCAL_ERROR] = "the device refused local memory or the WQE",
+		[GANTRY_REMOTE_ACCESS] = "refused by the peer: key, bounds or rights",
 		[GANTRY_REMOTE_ERROR] = "failed at the peer",
 		[GANTRY_UNREACHABLE] = "peer does not answer",
-		[GANTRY_CANCELLED] = "cancelled",
-		[GANTRY_FLUSHED] = "flushed",
-		[GANTRY_TIMED_OUT] = "timed out",
+		[GANTRY_CANCELLED] = "cancelled before the hardware had it",
+		[GANTRY_FLUSHED] = "flushed: an earlier operation of the connection failed",
+		[GANTRY_TIMED_OUT] = "timed out: not done by the deadline",
 		[GANTRY_QP_EVENT] = "connection failed by an event",
-		[GANTRY_DEVICE_LOST] = "device lost",
+		[GANTRY_DEVICE_LOST] = "device lost: destroy the queue",
 	};
 
 	if ((unsigned int)status >= GANTRY_STATUS_MAX)

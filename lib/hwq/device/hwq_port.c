@@ -152,16 +152,41 @@ in_range(struct hwq_dev *dev, const char *what, unsigned int value, unsigned int
 	return false;
 }
 
+/* in_range() for a field that counts only if the path's mask has its bit. */
+static bool
+masked_in_range(struct hwq_dev *dev, const struct hwq_path *path, uint32_t bit, const char *what,
+	unsigned int value, unsigned int max)
+{
+	if ((path->mask & bit) != 0 || value == 0)
+		return in_range(dev, what, value, max);
+	hwq_log("%s: a path's %s is %u, and its mask has not the bit for it", dev_name(dev), what,
+		value);
+	return false;
+}
+
 static int
 check_path(struct hwq_dev *dev, const struct hwq_path *path)
 {
+	const uint32_t known = HWQ_PATH_GID_INDEX | HWQ_PATH_TIMEOUT | HWQ_PATH_RETRIES |
+			       HWQ_PATH_RNR_RETRIES | HWQ_PATH_MIN_RNR_TIMER;
+
+	if ((path->mask & ~known) != 0) {
+		hwq_log("%s: a path's mask is 0x%x: 0x%x are known", dev_name(dev), path->mask,
+			known);
+		return -EINVAL;
+	}
 	if (!in_range(dev, "port", path->port, dev->caps.n_ports) ||
-		!in_range(dev, "gid_index", path->gid_index, GID_TABLE_MAX) ||
 		!in_range(dev, "mtu", path->mtu, IBV_MTU_4096) ||
-		!in_range(dev, "timeout", path->timeout, HWQ_PATH_MAX_TIMEOUT) ||
-		!in_range(dev, "retries", path->retries, HWQ_PATH_MAX_RETRIES) ||
-		!in_range(dev, "rnr_retries", path->rnr_retries, HWQ_PATH_MAX_RETRIES) ||
-		!in_range(dev, "min_rnr_timer", path->min_rnr_timer, HWQ_PATH_MAX_RNR_TIMER))
+		!masked_in_range(dev, path, HWQ_PATH_GID_INDEX, "gid_index", path->gid_index,
+			GID_TABLE_MAX - 1) ||
+		!masked_in_range(dev, path, HWQ_PATH_TIMEOUT, "timeout", path->timeout,
+			HWQ_PATH_MAX_TIMEOUT) ||
+		!masked_in_range(dev, path, HWQ_PATH_RETRIES, "retries", path->retries,
+			HWQ_PATH_MAX_RETRIES) ||
+		!masked_in_range(dev, path, HWQ_PATH_RNR_RETRIES, "rnr_retries", path->rnr_retries,
+			HWQ_PATH_MAX_RETRIES) ||
+		!masked_in_range(dev, path, HWQ_PATH_MIN_RNR_TIMER, "min_rnr_timer",
+			path->min_rnr_timer, HWQ_PATH_MAX_RNR_TIMER))
 		return -EINVAL;
 	return 0;
 }
@@ -170,7 +195,8 @@ int
 hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_dev_port *out)
 {
 	struct hwq_dev_port port = dev->port;
-	uint8_t gid_index = (uint8_t)(path->gid_index - 1);
+	const bool gid_given = (path->mask & HWQ_PATH_GID_INDEX) != 0;
+	const uint8_t gid_index = (uint8_t)path->gid_index;
 	struct ibv_port_attr attr;
 	int ret = check_path(dev, path);
 
@@ -181,10 +207,10 @@ hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_de
 		if (ret != 0)
 			return ret;
 		port = port_of_attr(path->port, &attr);
-		if (path->gid_index == 0)
+		if (!gid_given)
 			ret = choose_gid(dev, NULL, &port);
 	}
-	if (ret == 0 && path->gid_index != 0)
+	if (ret == 0 && gid_given)
 		ret = choose_gid(dev, &gid_index, &port);
 	if (ret == 0 && path->traffic_class != 0 && port.link_layer != IBV_LINK_LAYER_ETHERNET) {
 		hwq_log("%s: port %u is on InfiniBand: a path's traffic_class must be 0",

@@ -73,11 +73,11 @@ smaller(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
-/* A count that a path has as 1 + the count, or 0 for the default. */
+/* A setting of a path, if its mask has the bit; or the default. */
 static uint8_t
-count_of(uint8_t setting, uint8_t preset)
+given_or(const struct hwq_path *path, uint32_t bit, uint8_t setting, uint8_t preset)
 {
-	return setting != 0 ? setting - 1 : preset;
+	return (path->mask & bit) != 0 ? setting : preset;
 }
 
 /* INIT to RTS; remote is NULL for types without a peer. */
@@ -91,9 +91,9 @@ to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 		.path_mtu = path_mtu(qp),
 		.max_dest_rd_atomic = (uint8_t)dev->caps.max_dest_rd_atomic,
 		.min_rnr_timer = hwq_path_min_rnr_timer(path),
-		.timeout = path->timeout != 0 ? path->timeout : QP_TIMEOUT,
-		.retry_cnt = count_of(path->retries, QP_RETRY_CNT),
-		.rnr_retry = count_of(path->rnr_retries, QP_RNR_RETRY),
+		.timeout = given_or(path, HWQ_PATH_TIMEOUT, path->timeout, QP_TIMEOUT),
+		.retry_cnt = given_or(path, HWQ_PATH_RETRIES, path->retries, QP_RETRY_CNT),
+		.rnr_retry = given_or(path, HWQ_PATH_RNR_RETRIES, path->rnr_retries, QP_RNR_RETRY),
 		.sq_psn = qp->psn,
 		.max_rd_atomic = (uint8_t)dev->caps.max_rd_atomic,
 	};

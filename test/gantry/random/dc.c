@@ -46,7 +46,9 @@ struct target {
 static struct gantry_path
 path(void)
 {
-	return (struct gantry_path){.timeout = run.pumped ? 4 : 8, .retries = 3};
+	return (struct gantry_path){.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
+		.timeout = run.pumped ? 4 : 8,
+		.retries = 2};
 }
 
 /* ------------------------------------------------------------------ targets and peers */

@@ -55,7 +55,9 @@ void
 link_open(struct link *l)
 {
 	/* Retries end soon: nothing is lost but by faults. */
-	const struct gantry_path path = {.timeout = run.pumped ? 4 : 8, .retries = 3};
+	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
+		.timeout = run.pumped ? 4 : 8,
+		.retries = 2};
 	struct gantry_addr addr[2];
 	unsigned int i;
 

@@ -16,7 +16,7 @@ int hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hw
 static inline uint8_t
 hwq_path_min_rnr_timer(const struct hwq_path *path)
 {
-	return path->min_rnr_timer != 0 ? path->min_rnr_timer : 12;
+	return (path->mask & HWQ_PATH_MIN_RNR_TIMER) != 0 ? path->min_rnr_timer : 12;
 }
 
 #endif

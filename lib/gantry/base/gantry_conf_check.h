@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules that all structs have which a caller fills: gantry_api.h, Growth. */
+#ifndef GANTRY_CONF_CHECK_H
+#define GANTRY_CONF_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* True: all len bytes are 0. Otherwise a line of the log names the struct. */
+bool gantry_is_clean(const char *name, const void *reserved, size_t len);
+
+#define GANTRY_IS_CLEAN(name, conf)                                                                \
+	gantry_is_clean(name, (conf)->reserved, sizeof((conf)->reserved))
+
+/* True: the mask has known bits alone. Otherwise a line of the log names the struct. */
+bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
+
+/*
+ * True: a field is 0, or the mask has its bit (is_masked). Otherwise a line of the log names field
+ * and bit.
+ */
+bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
+	int64_t value);
+
+#endif

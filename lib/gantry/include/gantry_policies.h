@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Policies: who carries copies, by their length and by how many are in flight.
+ */
+#ifndef GANTRY_POLICIES_H
+#define GANTRY_POLICIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gantry_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gantry_queue;
+
+/** Who carries a COPY, COPY_SG or FILL. */
+enum gantry_carrier {
+	GANTRY_CARRIER_USUAL = 0, /**< gantry_info::copy_path */
+	GANTRY_CARRIER_CPU,       /**< the queue's owner thread: GANTRY_DESC_BY_CPU */
+	GANTRY_CARRIER_MMO,
+	GANTRY_CARRIER_RDMA,
+};
+
+#define GANTRY_CARRIER_MAX (GANTRY_CARRIER_RDMA + 1) /**< above every carrier of these headers */
+
+#define GANTRY_POLICY_MAX 32 /**< rules of one policy */
+
+/** A rule that fits a copy of at most max_len bytes while at most max_in_flight are in flight. */
+struct gantry_policy_rule {
+	uint64_t max_len; /**< bytes; UINT64_MAX: any */
+	/**
+	 * Descriptors of the queue that are in flight when the copy is handed to its carrier: itself,
+	 * those before it, and those behind it that came by the same call. Of an unordered queue, only
+	 * those of its connection to itself. UINT32_MAX: any
+	 */
+	uint32_t max_in_flight;
+	enum gantry_carrier carrier;
+};
+
+/** Who carries copies: the first rule that fits says it. Where none fits: GANTRY_CARRIER_USUAL. */
+struct gantry_policy {
+	uint32_t n; /**< rules; 0: GANTRY_CARRIER_USUAL for all */
+	struct gantry_policy_rule rule[GANTRY_POLICY_MAX];
+	uint64_t reserved[4]; /**< 0 */
+};
+
+/**
+ * Sets the policy of a queue for copies that are handed to their carriers from now on. NULL: no rules.
+ * `testgantry --measure-policy FILE` measures one on the machine at hand. A copy with a GANTRY_DESC_BY_
+ * flag ignores it, and so does one of device memory, which RDMA carries. Owner thread; of a
+ * worker's queue, the control thread, also while the worker runs.
+ * @param policy read during the call.
+ * @return 0; -EINVAL there are more than GANTRY_POLICY_MAX rules, or a carrier is no enum value;
+ *   -EOPNOTSUPP a rule names a carrier that is not in gantry_info::carriers, and the log says how to
+ *   get it. After an error the policy is as it was.
+ */
+GANTRY_API int gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy);
+
+/** Copies the policy of a queue to *policy. Threads: as gantry_policy_set(). */
+GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy);
+
+/**
+ * Reads a policy from text: a rule a line, as `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers
+ * are decimal, or `any`; CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines, and what follows a
+ * `#`, are skipped. Without that, a line has at most 255 characters. Any thread.
+ * @param policy written on success only.
+ * @return 0; -EINVAL a line is none of these; -E2BIG there are more than GANTRY_POLICY_MAX rules. The log
+ *   names the line.
+ */
+GANTRY_EXPERIMENTAL GANTRY_API int gantry_policy_parse(const char *text,
+	struct gantry_policy *policy);
+
+/**
+ * Writes a policy as text that gantry_policy_parse() reads. Any thread.
+ * @param text gets at most `size` bytes with the 0 at the end.
+ * @return the length of the whole text without the 0, as snprintf(3); size or more: it was cut.
+ *   -EINVAL the policy is wrong.
+ */
+GANTRY_EXPERIMENTAL GANTRY_API int gantry_policy_print(const struct gantry_policy *policy,
+	char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

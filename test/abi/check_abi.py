@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares libgantry's binary interface with test/abi/gantry.abi: functions with their versions and
+prototypes, the layout of every struct, the values of enums and macros.
+
+usage: check_abi.py SOURCE BUILD            fails if the interface is another one than the file says
+       check_abi.py SOURCE BUILD --update   writes the file; after a release it refuses what breaks programs
+
+doc/abi.md says what may change.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+HEADERS = 'lib/gantry/include'
+FILE = 'test/abi/gantry.abi'
+# Their values change with releases: versions, and counts of what an enum has.
+NO_ABI = re.compile(r'GANTRY_(VERSION.*|API|EXPERIMENTAL|ALLOW_EXPERIMENTAL|\w+_H|(OP|STATUS|CARRIER|SIG_KIND|ENCRYPTED)_MAX)$')
+
+
+def output(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **options).stdout
+
+
+def functions(library, folder, compiler):
+    """Yields a line for each function that the library exports."""
+    aux = os.path.join(folder, 'aux')
+    output(*compiler, '-aux-info', aux)
+    prototypes = named(aux)
+    for line in output('nm', '-D', '--defined-only', '--with-symbol-versions', library).splitlines():
+        name, _, version = line.split()[-1].partition('@@')
+        if version:
+            yield f'function {name} {version}: {prototypes.get(name, "in no public header")}'
+
+
+def named(aux):
+    """name -> prototype, as the compiler has it."""
+    with open(aux, encoding='utf-8') as f:
+        found = re.findall(r'extern ([^;]*?)(gantry_\w+) (\([^;]*\));', f.read())
+    return {name: f'{kind.strip()} {args}' for kind, name, args in found}
+
+
+def types(folder):
+    """Yields the lines of each struct and enum."""
+    text = output('pahole', '--sizes', os.path.join(folder, 'all.o'))
+    structs = sorted(line.split()[0] for line in text.splitlines() if line.startswith('gantry_'))
+    with open(os.path.join(folder, 'all.i'), encoding='utf-8') as f:
+        enums = sorted(set(re.findall(r'\benum (gantry_\w+)\s*\{', f.read())))
+    for name in structs + enums:
+        text = output('pahole', '-C', name, os.path.join(folder, 'all.o'))
+        size = re.search(r'/\* size: (\d+)', text)
+        if not size:
+            yield f'enum {name}'
+            yield from (f'  {value} {number}' for value, number in re.findall(r'^\t(\w+)\s*= (\d+),', text, re.M))
+            continue
+        align = re.search(r'__aligned__\((\d+)\)\)\);\s*$', text)
+        yield f'struct {name} {size[1]}' + (f' aligned {align[1]}' if align else '')
+        for kind, at, length in re.findall(r'^\t(\S.*?);\s*/\*\s*(\d+)\s+(\d+)(?: \S+)? \*/', text, re.M):
+            yield f'  {at} {length} ' + re.sub(r'\s+', ' ', kind)
+
+
+def macros(compiler):
+    """Yields a line for each macro that has a value."""
+    for name, value in sorted(re.findall(r'^#define (GANTRY_\w+) (.+)$', output(*compiler, '-E', '-dM'), re.M)):
+        if not NO_ABI.match(name):
+            yield f'macro {name} {value}'
+
+
+def interface(source, build):
+    """The lines of the file, but the first two."""
+    with tempfile.TemporaryDirectory(prefix='check-abi.') as folder:
+        whole = os.path.join(folder, 'all.c')
+        with open(whole, 'w', encoding='utf-8') as f:
+            f.write('#include <gantry.h>\n')
+        compiler = ['gcc', '-I', os.path.join(source, HEADERS), '-D', 'GANTRY_ALLOW_EXPERIMENTAL', whole]
+        output(*compiler, '-g', '-fno-eliminate-unused-debug-types', '-fno-eliminate-unused-debug-symbols', '-c', '-o',
+               os.path.join(folder, 'all.o'))
+        output(*compiler, '-E', '-o', os.path.join(folder, 'all.i'))
+        library = os.path.join(build, 'lib/gantry/libgantry.so')
+        soname = re.search(r'SONAME.*\[(.*)\]', output('readelf', '-d', library))[1]
+        check = compiler + ['-c', '-o', os.path.join(folder, 'all.o2')]
+        return soname, [*sorted(functions(library, folder, check)), *types(folder), *macros(compiler)]
+
+
+def blocks(lines):
+    """head -> lines below it; a struct's size is part of its head."""
+    found, head = {}, None
+    for line in lines:
+        if line.startswith('  '):
+            found[head].append(line.strip())
+        else:
+            head = line
+            found[head] = []
+    return found
+
+
+def is_reserved(line):
+    return re.search(r' (reserved|zero)\d*(\[\d+\])?$', line) is not None
+
+
+def bytes_of(line):
+    at, length = line.split()[:2]
+    return range(int(at), int(at) + int(length))
+
+
+def is_growth(head, old, new):
+    """May these fields or values take the place of the old ones? An enum may have more values. Reserved bytes of a
+    struct may get names; what lies between fields may not, because callers leave anything there."""
+    if head.startswith('enum'):
+        return new[:len(old)] == old
+    if any(line not in new for line in old if not is_reserved(line)):
+        return False
+    free = {byte for line in old if is_reserved(line) for byte in bytes_of(line)}
+    return all(free.issuperset(bytes_of(line)) for line in new if line not in old)
+
+
+def breaks(old, new):
+    """Yields what a program that was built with the old interface would stumble over."""
+    old, new = blocks(old), blocks(new)
+    for head, lines in old.items():
+        if head not in new:
+            # EXPERIMENTAL functions are outside the promise.
+            if ' EXPERIMENTAL: ' not in head:
+                yield f'gone or changed: {head}'
+        elif not is_growth(head, lines, new[head]):
+            yield f'changed inside: {head}'
+
+
+def main():
+    source, build, *rest = sys.argv[1:]
+    for tool in ('gcc', 'pahole', 'nm', 'readelf'):
+        if shutil.which(tool) is None:
+            print(f'skipped: {tool} is not installed')
+            return SKIPPED
+    soname, lines = interface(source, build)
+    path = os.path.join(source, FILE)
+    said, old = ['soname', '', 'unreleased'], []
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as f:
+            said, *old = f.read().splitlines()
+        said = said.split()
+    released = said[2] == 'released'
+    broken = list(breaks(old, lines)) if said[1] == soname else []
+    if rest == ['--update']:
+        if broken and released:
+            print('\n'.join(broken))
+            print(f'These break programs that were linked with {soname}: keep them, or raise its soversion (doc/abi.md)')
+            return 1
+        with open(path, 'w', encoding='utf-8') as f:
+            state = 'released' if released and said[1] == soname else 'unreleased'
+            f.write('\n'.join([f'soname {soname} {state}', *lines]) + '\n')
+        print(f'{FILE}: {len(lines)} lines')
+        return 0
+    if said[1] == soname and old == lines:
+        print(f'{soname}: {len(lines)} lines as in {FILE}')
+        return 0
+    for line in sorted(set(old) - set(lines)):
+        print(f'- {line.strip()}')
+    for line in sorted(set(lines) - set(old)):
+        print(f'+ {line.strip()}')
+    print('\n'.join(broken) or 'Nothing of this breaks a program.')
+    print(f'The interface is not that of {FILE}. If the change is meant, write it anew:\n  {FILE.replace("gantry.abi", "check_abi.py")} . BUILD --update')
+    return 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
