@@ -35,70 +35,73 @@
  *
  * ## Errors
  * A queue has one connection to itself, for copies, and one to each peer. When the hardware fails
- * an operation:
- * - The descriptor completes with the status of the failure, and its connection stops.
- * - The queue's connection to itself is set up again at once. Copies that it had already, behind the
- *   failed one, are carried out again (gantry_queue_conf::replays): they are not affected. One that
- *   was carried out again too often completes with GANTRY_FLUSHED: submit it again if it is still
- *   wanted. So does a GATHER or SCATTER that uses a layout which the failed operation, or one behind
- *   it, was to give to the hardware.
- * - The device may refuse to set it up again. Then it is tried again for a quarter of a second, and
- *   copies wait. After that it is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
- * - The DC initiator, which a queue has for all its DC peers, is set up again in the same way. Nothing of it is
- *   carried out again: descriptors to any DC peer that it had already complete with GANTRY_FLUSHED, and may have
- *   been carried out. Later ones are carried out, those to the peer that failed too.
- * - A connection to another peer stays down. Descriptors that it had already complete with
- *   GANTRY_FLUSHED, later ones with GANTRY_BAD_PEER. The peer may have carried out some of the
- *   flushed ones. Find out which, then close the connection at both ends and open it again.
- * - Other connections are not affected. A NOP and a copy by the CPU need none, and never fail so.
+ * an operation, the descriptor completes with the status of the failure, and its connection stops:
+ * - The queue sets its connection to itself up again at once. Copies behind the failed one are
+ *   carried out again (gantry_queue_conf::replays). A copy that was carried out again too often
+ *   completes with GANTRY_FLUSHED: submit it again if it is still wanted. A GATHER or SCATTER also
+ *   completes so, if the WQE that was to prepare its layout was not carried out.
+ * - If the device refuses to set that connection up, the queue tries for a quarter of a second, and
+ *   copies wait. Then the connection is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
+ * - The queue also sets the DC initiator up again, which serves all its DC peers. Descriptors that
+ *   it had complete with GANTRY_FLUSHED, and may have been carried out. Later descriptors are
+ *   carried out, to the peer that failed too.
+ * - A connection to an RC peer stays down. Descriptors that it had complete with GANTRY_FLUSHED,
+ *   and may have been carried out; later ones complete with GANTRY_BAD_PEER. Find out what the peer
+ *   has carried out, then close the connection at both ends and open it again.
+ * - Other connections go on. A NOP and a copy by the CPU need no connection, and never fail so.
  *
- * Some failures are of no operation. A thread of the engine reads the device's events; deadlines find
- * what no event tells. gantry_poll() acts on both, so every descriptor comes back while the queue is
- * polled:
- * - A connection fails by an event: copies are carried out again, as above, and complete with
- *   GANTRY_QP_EVENT only if that was done too often. A peer's descriptors complete with
- *   GANTRY_QP_EVENT, and its connection stays down; the DC initiator is set up again.
- * - A connection is stuck (gantry_queue_conf::deadline_ms): it is stopped. The oldest descriptor that
- *   it had, or all of them if the device does not tell which are left, complete with
- *   GANTRY_TIMED_OUT. After that the connection is set up again, or is down, as after a failure. Until
- *   all that is known, another deadline may pass.
+ * Some failures belong to no operation. A thread of the engine reads the device's events; deadlines
+ * find failures without an event. gantry_poll() acts on both, so every descriptor comes back while
+ * the queue is polled:
+ * - An event says that a connection failed. Copies are carried out again as above, and complete
+ *   with GANTRY_QP_EVENT after too many replays. A peer's descriptors complete with
+ *   GANTRY_QP_EVENT, and its connection stays down. The DC initiator is set up again.
+ * - A connection is stuck (gantry_queue_conf::deadline_ms): the engine stops it. Its oldest
+ *   descriptor completes with GANTRY_TIMED_OUT; all its descriptors do if the device does not tell
+ *   which of them are left. Then the connection is set up again, or is down, as after a failure.
+ *   This may take another deadline.
  * - The device fails: all that was not done completes with GANTRY_DEVICE_LOST, and so does what is
- *   submitted later, copies by the CPU too. gantry_info::device_lost is set. Until its queue is
- *   destroyed, the device may go on writing to what it had.
+ *   submitted later, copies by the CPU too. gantry_info::device_lost is set. The device may write
+ *   to the memory of a queue's descriptors until the queue is destroyed.
  * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
  *
  * ## Threads
- * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_poll_good(), gantry_cancel(),
- *   gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline mode, the gantry_peer_
- *   calls of a queue. A worker's lcore owns the worker's queue while it runs, and the control thread
- *   while it is stopped.
- * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The lcore
- *   makes no call of the device for them: the control thread does, and waits for a turn of the lcore
- *   where descriptors begin or cease to find the peer.
- * - Control thread: one thread of an engine for all other calls. It may create, register and destroy
- *   while the owners of other queues work. Several engines may have different control threads.
- * - Rings: one thread enqueues descriptors to a worker, and one receives, or several of each if it was
- *   created so (gantry_worker_conf::producers). One thread dequeues completions, and one those of
- *   receives.
- * - The engine has a thread of its own, which sleeps until the device has an event. It calls nothing
- *   of the application, and blocks all signals.
+ * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_poll_good(),
+ *   gantry_cancel(), gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline
+ *   mode, the gantry_peer_ calls of a queue. A worker's lcore owns the worker's queue while it
+ *   runs, and the control thread while it is stopped.
+ * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The
+ *   control thread makes the calls of the device for them, and waits for a turn of the lcore where
+ *   descriptors begin or cease to find the peer.
+ * - Control thread: one thread of an engine for all other calls. It may create, register and
+ *   destroy while the owners of other queues work. Several engines may have different control
+ *   threads.
+ * - Rings: one thread enqueues descriptors to a worker, and one receives, or several of each if it
+ *   was created so (gantry_worker_conf::producers). One thread dequeues completions, and one those
+ *   of receives.
+ * - The engine has a thread of its own, which sleeps until the device has an event. It calls
+ *   nothing of the application, and blocks all signals.
  * - Any thread: gantry_info_get(), gantry_mem_remote_addr(), gantry_mem_remote_key(),
- *   gantry_stats_get(), gantry_status_name(), gantry_policy_parse(), gantry_policy_print().
+ *   gantry_stats_get(), gantry_latency_get(), gantry_lcore_load_get(), gantry_queue_info_get(),
+ *   gantry_status_name(), gantry_version(), gantry_policy_parse(), gantry_policy_print().
  *
  * Another thread may take over a role when the first one has stopped calling and the two have
  * synchronised, for example by a join. EAL must be initialised (rte_eal_init()) before any call but
- * gantry_before_eal().
+ * gantry_before_eal() and gantry_version().
  *
  * ## fork(2)
- * The engine belongs to the process that created it. A child makes no calls for it: those of the control
- * thread that reach the device or a worker return -ECHILD, and change nothing; the others do not look. A
- * program that calls daemon(3) initialises EAL and creates its engine after that.
- * The parent, its workers and what is in flight go on. For registered memory that takes one of these:
+ * The engine belongs to the process that created it. In a child, calls of the control thread that
+ * reach the device or a worker return -ECHILD and change nothing; other calls do not check, so a
+ * child makes none. A program that calls daemon(3) initialises EAL and creates its engine after
+ * that.
+ *
+ * The parent, its workers and what is in flight go on. Registered memory needs one of these:
  * - The kernel copies pinned pages for the child (Linux 5.12; ibv_is_fork_initialized(3) says
  *   IBV_FORK_UNNEEDED). The child has a copy.
- * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends by
- *   SIGSEGV if it touches one. DPDK's mlx4 plug-in (librte_net_mlx4) makes that call when it is loaded, on any kernel;
- *   its mlx5 plug-ins do so only where the kernel does not copy. gantry_before_eal() spares a process what it costs.
+ * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends
+ *   by SIGSEGV if it touches one. DPDK's mlx4 plug-in (librte_net_mlx4) makes that call when it is
+ *   loaded, on any kernel. DPDK's mlx5 plug-ins make it where the kernel does not copy.
+ *   gantry_before_eal() spares a process what the call costs.
  *
  * Without both, the parent and the device see different pages after a fork.
  *

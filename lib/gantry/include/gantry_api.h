@@ -27,6 +27,7 @@
 extern "C" {
 #endif
 
+/** Marks a function that libgantry.so exports. */
 #define GANTRY_API __attribute__((visibility("default")))
 
 /**

@@ -37,10 +37,11 @@
  *   RAW           a WQE           16..1008     yes
  *   TXN           a transaction   1..1 MiB     yes
  *
- * local*: the base address of the layout that `layout` names, gantry_layout_create(). WRITE, WRITE_IMM
- * and SENDs of data may have a layout for their src, READ for its dst; 0 is none. len is at most the
- * length of the layout, and counts its bytes from the first on. All of the layout's memory must be
- * registered: each block in one region; with all its rounds, if blocks * rounds is more than 52.
+ * local*: the base address of the layout that `layout` names, gantry_layout_create(). WRITE,
+ * WRITE_IMM and SENDs of data may have a layout for their src, READ for its dst; 0 is none. len is
+ * at most the length of the layout, and counts its bytes from the first on. All of the layout's
+ * memory must be registered: each block in one region; with all its rounds, if blocks * rounds is
+ * more than 52.
  *
  * A local address is judged by the registered region that covers its bytes, one at the peer by the
  * remote key. 0 is an address like any other: the first byte of device memory is 0 for a peer
@@ -68,9 +69,10 @@ extern "C" {
  *
  * ## Order
  * Copies are unordered against each other and against RDMA placement, whatever carries them:
- * dependence needs the fence. A fence (GANTRY_DESC_FENCE) orders a descriptor behind everything
- * before it, and nothing behind the descriptor; whoever depends on a fenced one carries a fence too.
- * The same is true of every other operation. Only completions come in the order of submission.
+ * dependence needs the fence. A fence (GANTRY_DESC_FENCE) orders its descriptor behind everything
+ * before it. It orders nothing behind the descriptor: one that depends on a fenced descriptor
+ * carries a fence too. The same is true of every operation. Completions alone come in the order of
+ * submission.
  */
 enum gantry_op {
 	/**
@@ -88,25 +90,30 @@ enum gantry_op {
 	/** Reads len bytes from src at the peer, under remote_key, to dst, registered here. */
 	GANTRY_OP_READ,
 	/**
-	 * Copies the bytes of a list of buffers to another list. src and dst point at arrays of struct
-	 * gantry_sge, aligned to 8 bytes, which stay as they are until completion. arg[0] is the
-	 * number of sources, plus the number of destinations << 32; each is 1 to GANTRY_SGE_MAX. The
-	 * lengths of each list add up to len; a length may be 0, and its address is not used then. No
-	 * source may overlap a destination. If destinations overlap, their common bytes are undefined.
+	 * Copies the bytes of a list of buffers to another list. src and dst point at arrays of
+	 * struct gantry_sge, aligned to 8 bytes, which stay as they are until completion. arg[0] is
+	 * the number of sources, plus the number of destinations << 32; each is 1 to
+	 * GANTRY_SGE_MAX. The lengths of each list add up to len; a length may be 0, and its
+	 * address is not used then. No source may overlap a destination. If destinations overlap,
+	 * their common bytes are undefined.
 	 */
 	GANTRY_OP_COPY_SG,
 	/** Writes arg[0] again and again: byte i of dst is byte i % 8 of arg[0] in memory. */
 	GANTRY_OP_FILL,
 	/** Copies the first len bytes of a layout, which lies at src, to dst in one piece. */
 	GANTRY_OP_GATHER,
-	/** Copies len bytes from src in one piece to the first bytes of a layout, which lies at dst. */
+	/**
+	 * Copies len bytes from src in one piece to the first bytes of a layout, which lies at dst.
+	 */
 	GANTRY_OP_SCATTER,
 	/**
 	 * WRITE, then takes the peer's oldest receive, which completes with imm when all bytes are
 	 * in place. A peer without a receive makes it wait.
 	 */
 	GANTRY_OP_WRITE_IMM = 9,
-	/** Sends len bytes from src, registered here, to the memory of the peer's oldest receive. */
+	/**
+	 * Sends len bytes from src, registered here, to the memory of the peer's oldest receive.
+	 */
 	GANTRY_OP_SEND,
 	/** SEND; the receive completes with imm. */
 	GANTRY_OP_SEND_IMM,
@@ -131,9 +138,9 @@ enum gantry_op {
 	 */
 	GANTRY_OP_RAW,
 	/**
-	 * The transaction at src, a struct gantry_txn: gantry_txn.h. len is its bytes of data, without
-	 * signatures: 1 to GANTRY_TXN_MAX_LEN. peer: a connection that was opened for transactions, or
-	 * GANTRY_PEER_OWN for one that moves data in this process, or checks them.
+	 * The transaction at src, a struct gantry_txn: gantry_txn.h. len is its bytes of data,
+	 * without signatures: 1 to GANTRY_TXN_MAX_LEN. peer: a connection that was opened for
+	 * transactions, or GANTRY_PEER_OWN for one that moves data in this process, or checks them.
 	 */
 	GANTRY_OP_TXN,
 };
@@ -158,18 +165,20 @@ enum gantry_op {
 
 /*
  * Who carries a COPY, COPY_SG or FILL; at most one of them. Without one, the queue's policy decides
- * (gantry_policy_set()). What gantry_info::carriers does not have is refused with GANTRY_BAD_CARRIER.
+ * (gantry_policy_set()). What gantry_info::carriers does not have is refused with
+ * GANTRY_BAD_CARRIER.
  *
- * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA. The policy is not asked. BY_RDMA is
- * possible also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused with
- * GANTRY_BAD_CARRIER. The same is true of memory that only gantry_mem_register_any() covers. A COPY_SG is such a copy
- * if one of its buffers is such memory; where gantry_info::carriers does not have RDMA, MMO copies what goes from
- * other host memory to other host memory.
+ * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA. The policy is not asked. BY_RDMA
+ * is possible also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused with
+ * GANTRY_BAD_CARRIER. The same is true of memory that only gantry_mem_register_any() covers. A
+ * COPY_SG is such a copy if one of its buffers is such memory; where gantry_info::carriers does not
+ * have RDMA, MMO copies what goes from other host memory to other host memory.
  *
- * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a call: a
- * longer copy, and what is behind it, waits for the next gantry_poll(). It copies registered memory
- * only, in its turn, behind its fence, and completes in order like any other. It needs no connection: it
- * goes on when that for copies is lost. When the device has failed, it completes with GANTRY_DEVICE_LOST.
+ * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a
+ * call: a longer copy, and what is behind it, waits for the next gantry_poll(). It copies
+ * registered memory only, in its turn, behind its fence, and completes in order like any other. It
+ * needs no connection: it goes on when that for copies is lost. When the device has failed, it
+ * completes with GANTRY_DEVICE_LOST.
  */
 #define GANTRY_DESC_BY_CPU  (1u << 2) /**< the CPU, by memcpy(3) */
 #define GANTRY_DESC_BY_MMO  (1u << 3) /**< DMA MMO */
@@ -180,8 +189,8 @@ enum gantry_op {
 
 /** One buffer of a list. */
 struct gantry_sge {
-	uint64_t addr;
-	uint64_t len; /**< bytes */
+	uint64_t addr; /**< of the first byte */
+	uint64_t len;  /**< bytes */
 };
 
 /** One operation. The head of this file says what unused fields must be. */
@@ -224,34 +233,46 @@ enum gantry_status {
 	GANTRY_BAD_DEK,
 	/**
 	 * len is not one that the operation takes: the table above; or address + len overflows. Of
-	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG: a
-	 * list has no entry, too many, or not len bytes. Of TXN: buffers, signatures or parts have not the
-	 * bytes, or not whole blocks or data units, that the profile and len ask for; or there are too many.
+	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG:
+	 * a list has no entry, too many, or not len bytes. Of TXN: buffers, signatures or parts
+	 * have not the bytes, or not whole blocks or data units, that the profile and len ask for;
+	 * or there are too many.
 	 */
 	GANTRY_BAD_LENGTH,
-	/** dst of an atomic, or the address of a list or transaction, is not a multiple of 8; or a list, a WQE or
-	 * a transaction is at 0. */
+	/**
+	 * dst of an atomic, or the address of a list or transaction, is not a multiple of 8; or a
+	 * list, a WQE or a transaction is at 0.
+	 */
 	GANTRY_BAD_ADDRESS,
 	GANTRY_OVERLAP, /**< source and destination of a copy overlap */
-	/** Local memory that is not in one registered region; or a part of a local transaction whose region was
-	 * registered without the right for it. */
+	/**
+	 * Local memory that is not in one registered region; or a part of a local transaction whose
+	 * region was registered without the right for it.
+	 */
 	GANTRY_NOT_REGISTERED,
-	/** The queue's first FILL, or its first descriptor with a layout, found no memory for what it
-	 * needs. The log says why. */
+	/**
+	 * The queue's first FILL, or its first descriptor with a layout, found no memory for what
+	 * it needs. The log says why.
+	 */
 	GANTRY_NO_RESOURCES,
 	GANTRY_READ_ONLY, /**< the destination is registered with GANTRY_MEM_READ_ONLY */
-	/** No such connection on this queue, or it is not connected or down; or transactions alone go there, or
-	 * none do. */
+	/**
+	 * No such connection on this queue, or it is not connected or down; or transactions alone
+	 * go there, or none do.
+	 */
 	GANTRY_BAD_PEER,
-	/** Of a transaction: a signature was wrong. gantry_txn::error says which; the bad response was sent. */
+	/**
+	 * Of a transaction: a signature was wrong. gantry_txn::error says which; the bad response
+	 * was sent.
+	 */
 	GANTRY_SIG_ERROR,
 	/*
 	 * Failed in the hardware. Some bytes at dst may be written. A connection to a peer is down
 	 * then: gantry.h, Errors, says what to do.
 	 */
 	/**
-	 * Local protection, length or operation error: see syndrome, which is 0 if a layout failed, and if
-	 * memory of a COPY_SG was unregistered when some of its bytes had been copied.
+	 * Local protection, length or operation error: see syndrome, which is 0 if a layout failed,
+	 * and if memory of a COPY_SG was unregistered when some of its bytes had been copied.
 	 */
 	GANTRY_LOCAL_ERROR,
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
@@ -261,10 +282,11 @@ enum gantry_status {
 	/* Perhaps not carried out, or only in part, because something else failed. */
 	GANTRY_FLUSHED,   /**< an earlier operation on the connection failed: gantry.h, Errors */
 	GANTRY_TIMED_OUT, /**< not done by gantry_queue_conf::deadline_ms; it was given up */
-	GANTRY_QP_EVENT, /**< the connection failed by an event of the device, not by an operation */
+	/** the connection failed by an event of the device, not by an operation */
+	GANTRY_QP_EVENT,
 	/**
-	 * The device has failed, or refuses to set up the connection for copies, or the DC initiator:
-	 * destroy the queue.
+	 * The device has failed, or refuses to set up the connection for copies, or the DC
+	 * initiator: destroy the queue.
 	 */
 	GANTRY_DEVICE_LOST,
 };

@@ -28,18 +28,20 @@ enum gantry_copy_path {
 };
 
 /**
- * How connections reach other queues, and what they do when nobody answers. The default of a peer is
- * the engine's setting, that of an engine is named here. The meaning is that of ibv_modify_qp(3). A
- * setting that is not possible is refused with -EINVAL, and the log names it.
+ * How connections reach other queues, and what they do when nobody answers. The default of a peer
+ * is the engine's setting, that of an engine is named here. The meaning is that of
+ * ibv_modify_qp(3). A setting that is not possible is refused with -EINVAL, and the log names it.
  */
 struct gantry_path {
 	uint32_t mask; /**< GANTRY_PATH_*: which fields below count although they may be 0 */
 	/**
-	 * GANTRY_PATH_GID_INDEX: index in the port's GID table. Default: the best RoCEv2 GID. A peer
-	 * that names another port than the engine's does not inherit the engine's index
+	 * GANTRY_PATH_GID_INDEX: index in the port's GID table. Default: the best RoCEv2 GID. A
+	 * peer that names another port than the engine's does not inherit the engine's index
 	 */
 	uint16_t gid_index;
-	/** Bytes, 256 to 4096, a power of two; 0: the port's. The smaller one of both ends counts */
+	/**
+	 * Bytes, 256 to 4096, a power of two; 0: the port's. The smaller one of both ends counts
+	 */
 	uint16_t mtu;
 	uint8_t port; /**< port of the device, or GANTRY_PORTS_IN_TURN; 0: its first active one */
 	/** GANTRY_PATH_TRAFFIC_CLASS: of RoCE packets. On InfiniBand it must be 0. Default: 0 */
@@ -73,33 +75,38 @@ struct gantry_path {
 
 /**
  * gantry_conf::path.port: each queue that is created takes the next active port, and its peers have
- * the port of their queue. The ports must reach the same peers. A gid_index cannot be given with it.
+ * the port of their queue. The ports must reach the same peers. A gid_index cannot be given with
+ * it.
  */
 #define GANTRY_PORTS_IN_TURN 255
 
+/** Settings of an engine. */
 struct gantry_conf {
-	/** Name as ibv_devices(1) lists it; NULL: the first mlx5 device that opens and can carry copies by copy_path */
-	const char *device;
-	enum gantry_copy_path copy_path;
 	/**
-	 * Where copies go by DMA MMO, they may go by RDMA too, by policy or GANTRY_DESC_BY_RDMA. It opens
-	 * all registered memory to remote writes: gantry_mem_register().
+	 * Name as ibv_devices(1) lists it. NULL: the first mlx5 device that opens and can carry
+	 * copies by copy_path
+	 */
+	const char *device;
+	enum gantry_copy_path copy_path; /**< how copies are carried */
+	/**
+	 * Where copies go by DMA MMO, a policy or GANTRY_DESC_BY_RDMA may send them by RDMA. This
+	 * setting opens all registered memory to remote writes: gantry_mem_register()
 	 */
 	bool rdma_copies;
-	/** Read during the call: of queues that have none of their own. NULL: no rules */
+	/** The policy of queues without one of their own, read during the call. NULL: no rules */
 	const struct gantry_policy *policy;
 	struct gantry_path path; /**< of all connections, those of queues to themselves too */
 	/**
 	 * A device that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3) with
-	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). Its asynchronous
-	 * events are the caller's: what they tell the engine finds by deadlines. NULL: the engine opens
-	 * the device
+	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). The
+	 * caller reads its asynchronous events; the engine finds failures by deadlines alone. NULL:
+	 * the engine opens the device
 	 */
 	struct ibv_context *ibv_ctx;
 	/**
-	 * A protection domain of ibv_ctx, from ibv_alloc_pd(3), which stays the caller's: keys of
-	 * the caller's own registrations and of the engine's work on each other's queues. NULL: the
-	 * engine has one of its own
+	 * A protection domain of ibv_ctx, from ibv_alloc_pd(3). It stays the caller's. Keys that
+	 * the caller registers in it are valid on the engine's queues, and the engine's keys on the
+	 * caller's. NULL: the engine allocates a domain
 	 */
 	struct ibv_pd *pd;
 	uint64_t reserved[8]; /**< 0 */
@@ -109,7 +116,9 @@ struct gantry_conf {
 struct gantry_info {
 	const char *device;              /**< valid until gantry_destroy() */
 	enum gantry_copy_path copy_path; /**< the path that was chosen: MMO or RDMA, never AUTO */
-	/** bit n: enum gantry_carrier n can carry copies of host memory. RDMA copies device memory */
+	/**
+	 * bit n: enum gantry_carrier n can carry copies of host memory. RDMA copies device memory
+	 */
 	uint32_t carriers;
 	uint64_t max_copy_len; /**< bytes one WQE copies, at most 1 GiB; longer copies are split */
 	uint64_t max_msg_len;  /**< bytes of the longest SEND */
@@ -125,45 +134,90 @@ struct gantry_info {
 	bool device_lost;      /**< it has failed: destroy the queues and the engine */
 	uint32_t ports_down;   /**< bit n: port n + 1 has lost its link since gantry_create() */
 	uint32_t number;       /**< of the engine in this process, as telemetry names it */
-	uint32_t
-		sig_kinds; /**< bit n: transactions can have enum gantry_sig_kind n; 0: there are none */
-	uint32_t
-		sig_block_sizes; /**< bit 0: blocks of 512 bytes; 1: 520; 2: 4048; 3: 4096; 4: 4160 */
-	uint32_t crypto;         /**< GANTRY_CRYPTO_*; 0: the device does not encrypt */
-	bool layouts;            /**< layouts are possible: the device opens with DEVX */
-	uint64_t reserved[16];   /**< 0 */
+	/** bit n: transactions can have enum gantry_sig_kind n; 0: there are none */
+	uint32_t sig_kinds;
+	/** bit 0: blocks of 512 bytes; 1: 520; 2: 4048; 3: 4096; 4: 4160 */
+	uint32_t sig_block_sizes;
+	uint32_t crypto;       /**< GANTRY_CRYPTO_*; 0: the device does not encrypt */
+	bool layouts;          /**< layouts are possible: the device opens with DEVX */
+	uint64_t reserved[16]; /**< 0 */
 };
 
 /**
  * Opens a device as an engine. Control thread.
- * @return 0; -ENODEV there is no device of that name, or no mlx5 device; -EOPNOTSUPP the device, or every device, has
- *   no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO; or a rule of the policy names a carrier
- *   that is not in gantry_info::carriers; -EINVAL copy_path is no enum value, the policy is wrong, both device and ibv_ctx are given, or pd is not of ibv_ctx; -ENOMEM; or the negative errno of the
- *   verbs call that failed. The log says more. If the device, which was opened by then, refuses to be closed, a later
- *   gantry_create() or gantry_destroy() of any engine of the process closes it.
+ *
+ * If the device refuses to be closed after a failure of this call, a later gantry_create() or
+ * gantry_destroy() of any engine of the process closes it.
+ *
+ * @param conf
+ *   Settings, read during the call; NULL: defaults.
+ * @param g
+ *   The engine; written on success only. gantry_destroy() frees it.
+ * @return
+ *   0 on success. Otherwise a line of the log says more:
+ * @retval -ENODEV
+ *   There is no device of that name, or no mlx5 device.
+ * @retval -EOPNOTSUPP
+ *   The device, or every device, has no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO. Or
+ *   a rule of the policy names a carrier that is not in gantry_info::carriers.
+ * @retval -EINVAL
+ *   rte_eal_init() was not called; copy_path is no enum value; the path or the policy is not
+ *   possible; device and ibv_ctx are both given; pd is not of ibv_ctx; reserved bytes are not 0.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The verbs call that failed.
  */
 GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
 
 /**
  * Closes the device and frees the engine. Control thread.
- * @return 0; -EBUSY memory, queues or workers of it are left: end those first; or the negative errno
- *   of the verbs call that failed: the device is still open, call again.
+ *
+ * @param g
+ *   The engine.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   The engine still has memory, queues or workers: end those first.
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
+ * @retval -errno
+ *   The verbs call that failed. The device is still open: call again.
  */
 GANTRY_API int gantry_destroy(struct gantry *g);
 
-/** Copies what is known of the engine's device to *info. Any thread. */
+/**
+ * Copies what is known of the engine's device. Any thread.
+ *
+ * @param g
+ *   The engine.
+ * @param info
+ *   Is written as a whole.
+ */
 GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info);
 
 /* ------------------------------------------------------------------ before EAL */
 
 /**
- * Spares a process what DPDK's mlx4 plug-in costs. Call it before rte_eal_init(), which loads DPDK's plug-ins: the mlx4 one
- * calls ibv_fork_init(3). After that, libibverbs before rdma-core 51 reads all of /proc/self/smaps for each region, queue
- * pair and CQ that is made or ends: 4 ms of CPU time at 1,000 regions, and more with each mapping of the process. A
- * kernel that copies pinned pages at a fork does not need that call. There this function registers a byte for a
- * moment, and libibverbs refuses the call from then on. On other kernels it does nothing. Any thread.
- * @return 0; -EOPNOTSUPP the kernel does not copy such pages; -ENODEV there is no device; or the negative errno of the
- *   verbs call that failed. A program that ignores errors goes on as without this call.
+ * Spares a process what DPDK's mlx4 plug-in costs. Any thread, before rte_eal_init(), which loads
+ * that plug-in.
+ *
+ * The plug-in calls ibv_fork_init(3). After that call, libibverbs before rdma-core 51 reads all of
+ * /proc/self/smaps whenever a region, queue pair or CQ is made or ends: 4 ms of CPU time at 1,000
+ * regions, and more with each mapping of the process. A kernel that copies pinned pages at a fork
+ * does not need ibv_fork_init(3). On such a kernel this function registers a byte for a moment, and
+ * libibverbs refuses ibv_fork_init(3) from then on. On other kernels it does nothing.
+ *
+ * A program that ignores the result goes on as without this call.
+ *
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EOPNOTSUPP
+ *   The kernel does not copy pinned pages.
+ * @retval -ENODEV
+ *   There is no device.
+ * @retval -errno
+ *   The verbs call that failed.
  */
 GANTRY_API int gantry_before_eal(void);
 

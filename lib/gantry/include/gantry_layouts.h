@@ -26,9 +26,11 @@ struct gantry_block {
 };
 
 /**
- * A layout: rounds that follow each other. A round is the bytes of all blocks, in their order; in the
- * next round each block begins len + skip bytes further. A list of buffers has one round. A column of a
- * matrix of doubles is one block: len 8, skip the length of a row - 8, and a round for each row.
+ * A layout: rounds that follow each other. A round is the bytes of all blocks, in their order. In
+ * the next round each block begins len + skip bytes further.
+ *
+ * A list of buffers has one round. A column of a matrix of doubles is one block with len 8, the
+ * length of a row less 8 as skip, and a round for each row.
  */
 struct gantry_layout_conf {
 	const struct gantry_block *block; /**< read during the call */
@@ -38,22 +40,49 @@ struct gantry_layout_conf {
 };
 
 /**
- * Prepares a layout for gantry_desc::layout, for all queues of the engine. Blocks may overlap each
- * other; what a scatter writes there is undefined. Control thread; workers may run.
- * @param id written on success only.
- * @return 0; -EINVAL no block, a length out of range, or a block goes beyond the address space; -E2BIG
- *   it is longer than the device takes: n * rounds is at most 52; or n is at most 51, and len + skip of
- *   each block at most 65535. The log says which; -EOPNOTSUPP the device has none (gantry_info::layouts);
- *   -ENOSPC there are 1023 layouts: destroy one; -ENOMEM.
+ * Prepares a layout for gantry_desc::layout, for all queues of the engine. Control thread; workers
+ * may run.
+ *
+ * Blocks may overlap. What a scatter writes to common bytes of blocks is undefined.
+ *
+ * @param g
+ *   The engine.
+ * @param conf
+ *   The layout, read during the call.
+ * @param id
+ *   Its number, 1 to GANTRY_MAX_LAYOUTS; written on success only.
+ * @return
+ *   0 on success. Otherwise a line of the log says more:
+ * @retval -EINVAL
+ *   There is no block; a length is out of range; a block goes beyond the address space; or reserved
+ *   bytes are not 0.
+ * @retval -E2BIG
+ *   The layout is longer than the device takes. Possible are at most 52 blocks in all rounds
+ *   together; or rounds of at most 51 blocks, of which len + skip is at most 65535 each.
+ * @retval -EOPNOTSUPP
+ *   The device has no layouts: gantry_info::layouts.
+ * @retval -ENOSPC
+ *   There are GANTRY_MAX_LAYOUTS: destroy one.
+ * @retval -ENOMEM
+ *   There is not enough memory.
  */
 GANTRY_API int gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf,
 	uint16_t *id);
 
 /**
- * Ends a layout. Descriptors that name it and are not in the hardware yet complete with
- * GANTRY_BAD_LAYOUT; those in the hardware are carried out. Its id may be given to the next one that is
- * created. Control thread; workers may run.
- * @return 0; -EINVAL there is no such layout.
+ * Ends a layout. Control thread; workers may run.
+ *
+ * Descriptors that name it and are not in the hardware yet complete with GANTRY_BAD_LAYOUT. Those
+ * in the hardware are carried out. The next layout that is created may get its number.
+ *
+ * @param g
+ *   The engine.
+ * @param id
+ *   From gantry_layout_create().
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   There is no such layout.
  */
 GANTRY_API int gantry_layout_destroy(struct gantry *g, uint16_t id);
 

@@ -33,52 +33,90 @@ enum gantry_carrier {
 struct gantry_policy_rule {
 	uint64_t max_len; /**< bytes; UINT64_MAX: any */
 	/**
-	 * Descriptors of the queue that are in flight when the copy is handed to its carrier: itself,
-	 * those before it, and those behind it that came by the same call. Of an unordered queue, only
-	 * those of its connection to itself. UINT32_MAX: any
+	 * Descriptors of the queue that are in flight when the copy is handed to its carrier:
+	 * itself, those before it, and those behind it that came by the same call. Of an unordered
+	 * queue, only those of its connection to itself. UINT32_MAX: any
 	 */
 	uint32_t max_in_flight;
-	enum gantry_carrier carrier;
+	enum gantry_carrier carrier; /**< who carries the copy */
 };
 
 /** Who carries copies: the first rule that fits says it. Where none fits: GANTRY_CARRIER_USUAL. */
 struct gantry_policy {
 	uint32_t n; /**< rules; 0: GANTRY_CARRIER_USUAL for all */
-	struct gantry_policy_rule rule[GANTRY_POLICY_MAX];
-	uint64_t reserved[4]; /**< 0 */
+	struct gantry_policy_rule
+		rule[GANTRY_POLICY_MAX]; /**< in the order in which they are tried */
+	uint64_t reserved[4];            /**< 0 */
 };
 
 /**
- * Sets the policy of a queue for copies that are handed to their carriers from now on. NULL: no rules.
- * `testgantry --measure-policy FILE` measures one on the machine at hand. A copy with a GANTRY_DESC_BY_
- * flag ignores it, and so does one of device memory, which RDMA carries. Owner thread; of a
- * worker's queue, the control thread, also while the worker runs.
- * @param policy read during the call.
- * @return 0; -EINVAL there are more than GANTRY_POLICY_MAX rules, or a carrier is no enum value;
- *   -EOPNOTSUPP a rule names a carrier that is not in gantry_info::carriers, and the log says how to
- *   get it. After an error the policy is as it was.
+ * Sets the policy of a queue for copies that are handed to their carriers from now on. Owner
+ * thread; of a worker's queue, the control thread, also while the worker runs.
+ *
+ * `testgantry --measure-policy FILE` measures a policy on the machine at hand. A copy with a
+ * GANTRY_DESC_BY_ flag ignores the policy. So does a copy of device memory, which RDMA carries.
+ *
+ * @param q
+ *   The queue.
+ * @param policy
+ *   The policy, read during the call; NULL: no rules.
+ * @return
+ *   0 on success. After an error the policy is as it was, and a line of the log says more:
+ * @retval -EINVAL
+ *   There are more than GANTRY_POLICY_MAX rules, a carrier is no enum value, or reserved bytes are
+ *   not 0.
+ * @retval -EOPNOTSUPP
+ *   A rule names a carrier that is not in gantry_info::carriers. The log says how to get it.
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
  */
 GANTRY_API int gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy);
 
-/** Copies the policy of a queue to *policy. Threads: as gantry_policy_set(). */
+/**
+ * Copies the policy of a queue. Threads: as gantry_policy_set().
+ *
+ * @param q
+ *   The queue.
+ * @param policy
+ *   Is written as a whole.
+ */
 GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy);
 
 /**
- * Reads a policy from text: a rule a line, as `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers
- * are decimal, or `any`; CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines, and what follows a
- * `#`, are skipped. Without that, a line has at most 255 characters. Any thread.
- * @param policy written on success only.
- * @return 0; -EINVAL a line is none of these; -E2BIG there are more than GANTRY_POLICY_MAX rules. The log
- *   names the line.
+ * Reads a policy from text. Any thread. Experimental.
+ *
+ * Each line is a rule, `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers are decimal, or
+ * `any`. CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines are skipped, and so is what
+ * follows a `#`. The rest of a line has at most 255 characters.
+ *
+ * @param text
+ *   The text, with a 0 at its end.
+ * @param policy
+ *   Written on success only.
+ * @return
+ *   0 on success. Otherwise the log names the line:
+ * @retval -EINVAL
+ *   A line is no rule.
+ * @retval -E2BIG
+ *   There are more than GANTRY_POLICY_MAX rules.
  */
 GANTRY_EXPERIMENTAL GANTRY_API int gantry_policy_parse(const char *text,
 	struct gantry_policy *policy);
 
 /**
- * Writes a policy as text that gantry_policy_parse() reads. Any thread.
- * @param text gets at most `size` bytes with the 0 at the end.
- * @return the length of the whole text without the 0, as snprintf(3); size or more: it was cut.
- *   -EINVAL the policy is wrong.
+ * Writes a policy as text that gantry_policy_parse() reads. Any thread. Experimental.
+ *
+ * @param policy
+ *   The policy.
+ * @param text
+ *   Gets at most `size` bytes, with the 0 at the end; may be NULL if size is 0.
+ * @param size
+ *   Bytes at `text`.
+ * @return
+ *   The length of the whole text without the 0, as snprintf(3). If it is `size` or more, the text
+ *   was cut.
+ * @retval -EINVAL
+ *   The policy is not possible.
  */
 GANTRY_EXPERIMENTAL GANTRY_API int gantry_policy_print(const struct gantry_policy *policy,
 	char *text, size_t size);

@@ -29,7 +29,10 @@ struct gantry_stats {
 	uint64_t completed; /**< completions handed out */
 	uint64_t bytes;     /**< gantry_desc::len of descriptors that completed GANTRY_OK */
 	uint64_t doorbells; /**< doorbells rung */
-	/** WQEs handed to the hardware, in units of 64 bytes; fillers at the end of a ring are included */
+	/**
+	 * WQEs handed to the hardware, in units of 64 bytes; fillers at the end of a ring are
+	 * included
+	 */
 	uint64_t wqes;
 	uint64_t cqes;        /**< CQEs received; one accounts for many WQEs */
 	uint64_t recv_posted; /**< receives accepted */
@@ -51,15 +54,25 @@ struct gantry_stats {
 };
 
 /**
- * Copies the counters to *stats. While the owner works, they are not all of one moment; `completed`
- * is never more than `submitted`. Any thread.
+ * Copies the counters of a queue. Any thread.
+ *
+ * While the owner works, they are not all of one moment; `completed` is never more than
+ * `submitted`.
+ *
+ * @param q
+ *   The queue.
+ * @param stats
+ *   Is written as a whole.
  */
 GANTRY_API void gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats);
 
 /** How long descriptors of one operation took: gantry_latency_set(). */
 struct gantry_latency {
 	uint64_t count; /**< samples */
-	/** Nanoseconds that half of the samples did not exceed; up to an eighth more. 0: there is none */
+	/**
+	 * Nanoseconds that half of the samples did not exceed; up to an eighth more. 0: there is
+	 * none
+	 */
 	uint64_t p50_ns;
 	uint64_t p99_ns;      /**< the same of 99 % */
 	uint64_t max_ns;      /**< of the longest sample */
@@ -67,19 +80,36 @@ struct gantry_latency {
 };
 
 /**
- * Begins or ends to measure latencies on a queue. One descriptor at a time is watched, whatever its status: from
- * the beginning of the call of gantry_submit() that accepted it to that of the call of gantry_poll() that
- * handed its completion out; of a worker, between the turns that did. Of an unordered queue, only
- * descriptors of its connection to itself are. Measuring costs each such call or turn about 90 instructions and a
- * look at the clock; while it is off, it costs nothing. Switching it on forgets earlier samples, in the owner's next call. Control thread; the
- * owner may work.
- * @return 0 or -ENOMEM: nothing has changed.
+ * Begins or ends to measure latencies on a queue. Control thread; the owner may work.
+ *
+ * One descriptor at a time is watched, whatever its status: from the beginning of the call of
+ * gantry_submit() that accepted it to the beginning of the call of gantry_poll() that handed its
+ * completion out; of a worker, between the turns that did both. Of an unordered queue, descriptors
+ * of its connection to itself alone are watched.
+ *
+ * Measuring costs each such call or turn about 90 instructions and a look at the clock. While it is
+ * off, it costs nothing. Switching it on forgets earlier samples, in the owner's next call.
+ *
+ * @param q
+ *   The queue.
+ * @param on
+ *   True: begin; false: end.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -ENOMEM
+ *   There is not enough memory. Nothing has changed.
  */
 GANTRY_API int gantry_latency_set(struct gantry_queue *q, bool on);
 
 /**
- * Copies what was measured for an operation to *latency. All is 0 without samples, and for a number that is no
- * operation. Any thread.
+ * Copies what was measured for an operation. Any thread.
+ *
+ * @param q
+ *   The queue.
+ * @param op
+ *   enum gantry_op.
+ * @param latency
+ *   Is written as a whole: zeros without samples, and for a number that is no operation.
  */
 GANTRY_API void gantry_latency_get(const struct gantry_queue *q, unsigned int op,
 	struct gantry_latency *latency);
@@ -88,8 +118,9 @@ GANTRY_API void gantry_latency_get(const struct gantry_queue *q, unsigned int op
 struct gantry_lcore_load {
 	uint64_t cycles; /**< of rte_get_tsc_cycles(), while at least one worker ran there */
 	/**
-	 * Of those cycles: turns that moved descriptors or completions. The others are turns without work,
-	 * and rest. The share of busy cycles between two calls is the load in that time.
+	 * Of those cycles: turns that moved descriptors or completions. The others are turns
+	 * without work, and rest. The share of busy cycles between two calls is the load in that
+	 * time.
 	 */
 	uint64_t busy_cycles;
 	uint64_t sleeps;      /**< how often it has slept or monitored: enum gantry_idle */
@@ -99,12 +130,24 @@ struct gantry_lcore_load {
 };
 
 /**
- * Copies the load of an lcore to *load. All is 0 for one that never ran a worker, and for a number that is
- * no lcore's. Any thread.
+ * Copies the load of an lcore. Any thread.
+ *
+ * @param lcore_id
+ *   The lcore.
+ * @param load
+ *   Is written as a whole: zeros for an lcore that never ran a worker, and for a number that is no
+ *   lcore's.
  */
 GANTRY_API void gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load);
 
-/** A status as a short English phrase, "unknown status" for other numbers. Any thread. */
+/**
+ * Names a status. Any thread.
+ *
+ * @param status
+ *   The status.
+ * @return
+ *   A short English phrase; "unknown status" for other numbers.
+ */
 GANTRY_API const char *gantry_status_name(enum gantry_status status);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Transactions: data that move between buffers here and a peer, block by block, while the device checks,
- * generates, converts or strips the protection information of each block. A response to the peer follows: the
- * good one only if every signature was right.
+ * Transactions: data that move between buffers here and a peer, block by block, while the device
+ * checks, generates, converts or strips the protection information of each block. A response to the
+ * peer follows: the good one only if every signature was right.
  *
  *     gantry_profile_create()            what repeats: kinds, block sizes, what is checked
  *     gantry_queue_conf::transactions    how many may be open at once
@@ -15,8 +15,9 @@
  *     gantry_poll()                      GANTRY_OK, or GANTRY_SIG_ERROR and gantry_txn::error
  *
  * ## Domains
- * Data pass between two domains: memory, which are the buffers of gantry_txn::data here, and the wire, which are
- * the transfers of gantry_txn::part. Each has a signature behind each block, or none:
+ * Data pass between two domains: memory, which are the buffers of gantry_txn::data here, and the
+ * wire, which are the transfers of gantry_txn::part. A domain has a signature behind each block, or
+ * none:
  *
  *     memory      wire        WRITE (to the parts)              READ (from the parts)
  *     none        none        -                                 -
@@ -24,37 +25,40 @@
  *     none        signature   generates                         checks, and strips
  *     signature   signature   checks, and passes or converts    checks, and passes or converts
  *
- * A signature has 8 bytes for T10-DIF (guard of 2, application tag of 2, reference tag of 4, all big endian) and
- * for CRC64, and 4 bytes for the others. It stands right behind its block: in memory too, unless gantry_txn::pi
- * names a buffer of its own for the signatures of memory.
+ * A signature of T10-DIF has 8 bytes: a guard of 2, an application tag of 2, a reference tag of 4,
+ * all big endian. CRC64 has 8 bytes, CRC32 and CRC32C have 4. The signature stands right behind its
+ * block. In memory gantry_txn::pi may name a separate buffer for all signatures.
  *
  * ## Responses
- * On a connection with GANTRY_TXN_PIPELINED, transfers and good response are posted together, and the response has
- * a fence. That of a READ holds all that is behind it, so while more than one other transaction is open on the
- * connection, a READ's response is posted when its transfers have ended. A wrong signature stops the connection's
- * send queue in front of the response, which the engine cancels (mlx5dv_qp_cancel_posted_send_wrs(3)). With
- * GANTRY_TXN_WAIT the engine posts the response when the transfers have ended and their signatures are checked.
- * Both answer alike. While a connection is stopped, transactions that are submitted to it wait.
+ * On a connection with GANTRY_TXN_PIPELINED, transfers and good response are posted
+ * together, and the response has a fence. The fence of a READ's response delays all WQEs behind it.
+ * So while more than one other transaction is open on the connection, a READ's response is posted
+ * when its transfers have ended. A wrong signature stops the connection's send queue in front of
+ * the response, which the engine cancels (mlx5dv_qp_cancel_posted_send_wrs(3)).
+ *
+ * With GANTRY_TXN_WAIT the engine posts the response when the transfers have ended and their
+ * signatures are checked. The peer sees the same responses. While a connection is stopped,
+ * transactions that are submitted to it wait.
  *
  * ## Local transactions
- * With gantry_desc::peer GANTRY_PEER_OWN, the parts are memory of this process, and there are no responses. So
- * signatures are generated for a buffer, checked, or stripped off. A WRITE without parts checks the signatures of
- * memory, and moves nothing.
+ * With gantry_desc::peer GANTRY_PEER_OWN, the parts are memory of this process, and there are no
+ * responses: signatures are generated for a buffer, checked, or stripped off. A WRITE without parts
+ * checks the signatures of memory, and moves nothing.
  *
  * ## Encryption
- * One of the domains may be encrypted (gantry_profile_conf::crypto), with signatures or without. So the device encrypts
- * or decrypts what it moves:
+ * One of the domains may be encrypted (gantry_profile_conf::crypto), with signatures
+ * or without. The device encrypts or decrypts what it moves:
  *
  *     encrypted    WRITE       READ
  *     memory       decrypts    encrypts
  *     wire         encrypts    decrypts
  *
- * Such a transaction has at most one part. A local transaction is a copy that encrypts or decrypts: it gathers the
- * buffers of a WRITE, and scatters to those of a READ. DEKs: gantry_crypto.h.
+ * Such a transaction has at most one part. A local one is a copy that encrypts or decrypts: it
+ * gathers the buffers of a WRITE, and scatters to those of a READ. DEKs: gantry_crypto.h.
  *
  * ## What arrives
- * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a READ arrive here. Only the
- * response tells what they are worth.
+ * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a
+ * READ arrive here. The response alone tells what they are worth.
  */
 #ifndef GANTRY_TXN_H
 #define GANTRY_TXN_H
@@ -84,10 +88,13 @@ enum gantry_sig_kind {
 
 #define GANTRY_SIG_KIND_MAX (GANTRY_SIG_CRC64_XP10 + 1) /**< above every kind of these headers */
 
-/* Flags of a domain with T10-DIF. Without one of the two escapes, every block is checked. At most one of them. */
+/*
+ * Flags of a domain with T10-DIF. At most one of the two escapes is possible. Without an escape,
+ * every block is checked.
+ */
 /**
- * The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both have it, or
- * none, unless gantry_profile_conf::copy_is_set.
+ * The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both
+ * have this flag, or none, unless gantry_profile_conf::copy_is_set.
  */
 #define GANTRY_SIG_REF_REMAP (1u << 0)
 /** A block whose application tag is 0xffff is not checked. */
@@ -95,16 +102,20 @@ enum gantry_sig_kind {
 /** A block whose application tag is 0xffff and whose reference tag is 0xffffffff is not checked. */
 #define GANTRY_SIG_APP_REF_ESCAPE (1u << 2)
 
-/** Parts of a signature, as bits. A CRC is a guard alone. */
-#define GANTRY_SIG_GUARD   (1u << 0)
-#define GANTRY_SIG_APP_TAG (1u << 1)
-#define GANTRY_SIG_REF_TAG (1u << 2)
-#define GANTRY_SIG_ALL     (GANTRY_SIG_GUARD | GANTRY_SIG_APP_TAG | GANTRY_SIG_REF_TAG)
+/* Parts of a signature, as bits. */
+#define GANTRY_SIG_GUARD   (1u << 0) /**< the guard; a CRC is a guard alone */
+#define GANTRY_SIG_APP_TAG (1u << 1) /**< the application tag of T10-DIF */
+#define GANTRY_SIG_REF_TAG (1u << 2) /**< the reference tag of T10-DIF */
+/** All three. */
+#define GANTRY_SIG_ALL (GANTRY_SIG_GUARD | GANTRY_SIG_APP_TAG | GANTRY_SIG_REF_TAG)
 
 /** The signature of one domain. */
 struct gantry_sig_domain {
-	enum gantry_sig_kind kind;
-	/** Bytes of data: 512, 520, 4048, 4096 or 4160; gantry_info::sig_block_sizes. Without signature: 0 */
+	enum gantry_sig_kind kind; /**< what the signature is */
+	/**
+	 * Bytes of data: 512, 520, 4048, 4096 or 4160; gantry_info::sig_block_sizes. Without
+	 * signature: 0
+	 */
 	uint32_t block_size;
 	uint32_t flags; /**< GANTRY_SIG_*; T10-DIF only */
 };
@@ -120,53 +131,85 @@ enum gantry_encrypted {
 
 /** AES-XTS of one domain. The bytes of that domain that are encrypted are whole data units. */
 struct gantry_crypto {
-	enum gantry_encrypted domain;
-	uint32_t
-		unit_size; /**< bytes of a data unit: 512, 520, 4048, 4096 or 4160. Without encryption: 0 */
+	enum gantry_encrypted domain; /**< which of the two is encrypted */
+	/** bytes of a data unit: 512, 520, 4048, 4096 or 4160. Without encryption: 0 */
+	uint32_t unit_size;
 	/**
-	 * Of an encrypted domain with a signature. False: the signature is over the plaintext, and is encrypted with its
-	 * block. True: the signature is over the ciphertext, and stands behind it; then the other domain has none
+	 * Of an encrypted domain with a signature. False: the signature is over the plaintext, and
+	 * is encrypted with its block. True: the signature is over the ciphertext, and stands
+	 * behind it; then the other domain has none
 	 */
 	bool sig_over_ciphertext;
 };
 
-/** What many transactions have in common. At least one of the domains has a signature, or is encrypted. */
+/**
+ * What many transactions have in common. At least one of the domains has a signature, or is
+ * encrypted.
+ */
 struct gantry_profile_conf {
-	struct gantry_sig_domain mem;
-	struct gantry_sig_domain wire;
-	struct gantry_crypto crypto;
+	struct gantry_sig_domain mem;  /**< the signature of memory */
+	struct gantry_sig_domain wire; /**< the signature of the wire */
+	struct gantry_crypto crypto;   /**< the encryption of one of them */
 	/** GANTRY_SIG_GUARD, _APP_TAG, _REF_TAG: what is checked of what comes in. 0: nothing */
 	uint8_t check;
 	/**
-	 * What is passed on as it came, right or wrong, if copy_is_set. Both domains have the same kind and block
-	 * size then. Otherwise, in such domains, the device passes on the parts that are the same in both: the guard
-	 * if the seeds of struct gantry_txn are alike, and each tag that it gives both domains alike. Tags also pass
-	 * between the two kinds of T10-DIF, over blocks of one size (mlx5dv_wr_set_mkey_sig_block(3), copy_mask): only
-	 * the guard is another one there. Check the tags, or what comes in reaches the other domain
+	 * If copy_is_set: the parts that the device passes on as they came, right or wrong. Both
+	 * domains have one kind and block size then.
+	 *
+	 * Otherwise, in domains of one kind and block size, the device passes on the parts that are
+	 * the same in both: the guard if the seeds of struct gantry_txn are alike, and each tag
+	 * that it gives both domains alike. Tags also pass between the two kinds of T10-DIF, over
+	 * blocks of one size (mlx5dv_wr_set_mkey_sig_block(3), copy_mask): the guard alone differs
+	 * there. Check the tags, or what comes in reaches the other domain
 	 */
 	uint8_t copy;
-	bool copy_is_set;
+	bool copy_is_set;     /**< `copy` counts */
 	uint64_t reserved[4]; /**< 0 */
 };
 
 #define GANTRY_MAX_PROFILES 255 /**< profiles of one engine */
 
 /**
- * Prepares a profile for gantry_txn::profile, for all queues of the engine. Control thread; workers may run.
- * @param conf read during the call.
- * @param id 1 to GANTRY_MAX_PROFILES; written on success only.
- * @return 0; -EINVAL no domain has a signature or is encrypted, a value is none of those above, flags of a CRC, or
- *   `copy`, GANTRY_SIG_REF_REMAP or sig_over_ciphertext for domains that do not fit; -EOPNOTSUPP the device has not this
- *   kind or block size, or does not encrypt: gantry_info::sig_kinds and crypto, and the log says which; -ENOSPC there are GANTRY_MAX_PROFILES: destroy one; -ENOMEM.
+ * Prepares a profile for gantry_txn::profile, for all queues of the engine. Control thread; workers
+ * may run.
+ *
+ * @param g
+ *   The engine.
+ * @param conf
+ *   The profile, read during the call.
+ * @param id
+ *   Its number, 1 to GANTRY_MAX_PROFILES; written on success only.
+ * @return
+ *   0 on success. Otherwise a line of the log says more:
+ * @retval -EINVAL
+ *   No domain has a signature or is encrypted; a value is none of those above; a CRC has flags;
+ *   `copy`, GANTRY_SIG_REF_REMAP or sig_over_ciphertext do not fit the domains; or reserved bytes
+ *   are not 0.
+ * @retval -EOPNOTSUPP
+ *   The device has not this kind or block size, or does not encrypt: gantry_info::sig_kinds and
+ *   gantry_info::crypto.
+ * @retval -ENOSPC
+ *   There are GANTRY_MAX_PROFILES: destroy one.
+ * @retval -ENOMEM
+ *   There is not enough memory.
  */
 GANTRY_API int gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf,
 	uint16_t *id);
 
 /**
- * Ends a profile. Transactions that name it and are not in the hardware yet complete with GANTRY_BAD_PROFILE;
- * those in the hardware go on. Its id may be given to the next one that is created. Control thread; workers may
- * run.
- * @return 0; -EINVAL there is no such profile.
+ * Ends a profile. Control thread; workers may run.
+ *
+ * Transactions that name it and are not in the hardware yet complete with GANTRY_BAD_PROFILE; those
+ * in the hardware go on. The next profile that is created may get its number.
+ *
+ * @param g
+ *   The engine.
+ * @param id
+ *   From gantry_profile_create().
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   There is no such profile.
  */
 GANTRY_API int gantry_profile_destroy(struct gantry *g, uint16_t id);
 
@@ -182,7 +225,8 @@ enum gantry_txn_mode {
 	GANTRY_TXN_NONE = 0, /**< not at all: it carries all other operations */
 	/**
 	 * Response and transfers are posted together, as above (MLX5DV_QP_CREATE_SIG_PIPELINING of
-	 * mlx5dv_create_qp(3)). gantry_conf::ibv_ctx must be NULL: the engine needs the device's events.
+	 * mlx5dv_create_qp(3)). gantry_conf::ibv_ctx must be NULL: the engine needs the device's
+	 * events.
 	 */
 	GANTRY_TXN_PIPELINED,
 	/** The response is posted when the transfers have ended: for devices without pipelining. */
@@ -191,29 +235,37 @@ enum gantry_txn_mode {
 
 /** One transfer of a transaction. */
 struct gantry_txn_part {
-	/** At the peer, under remote_key. Of a local transaction: registered memory of this process, with
-	 * GANTRY_MEM_REMOTE_WRITE for WRITE, or with GANTRY_MEM_REMOTE_READ for READ */
+	/**
+	 * At the peer, under remote_key. Of a local transaction: registered memory of this process,
+	 * with GANTRY_MEM_REMOTE_WRITE for WRITE, or with GANTRY_MEM_REMOTE_READ for READ
+	 */
 	uint64_t addr;
-	/** Bytes on the wire, with signatures if the wire has them: whole blocks of both domains, and whole data units */
+	/**
+	 * Bytes on the wire, with signatures if the wire has them: whole blocks of both domains,
+	 * and whole data units
+	 */
 	uint64_t len;
 	uint32_t remote_key; /**< of a local transaction 0 */
 	uint32_t zero;       /**< 0 */
 };
 
-/** What the signatures of one domain begin with. Unused where the domain has none; tags are T10-DIF's. */
+/**
+ * What the signatures of one domain begin with. Unused where the domain has none; tags are
+ * T10-DIF's.
+ */
 struct gantry_txn_tags {
 	uint32_t ref_tag; /**< of the first block */
-	uint16_t app_tag;
-	bool seed_ones; /**< the guard is computed from all ones, else from 0 */
-	uint8_t zero;   /**< 0 */
+	uint16_t app_tag; /**< of every block */
+	bool seed_ones;   /**< the guard is computed from all ones, else from 0 */
+	uint8_t zero;     /**< 0 */
 };
 
 /** With which key and from which number on the device encrypts. */
 struct gantry_txn_crypto {
 	uint32_t dek;  /**< from gantry_dek_add() */
 	uint32_t zero; /**< 0 */
-	uint8_t tweak
-		[16]; /**< of the first data unit, little endian; that of each further one is 1 more */
+	/** of the first data unit, little endian; that of each further one is 1 more */
+	uint8_t tweak[16];
 };
 
 /** A message to the peer, which takes one of its receives. */
@@ -232,12 +284,14 @@ struct gantry_txn_response {
 
 /** The signature that was wrong. */
 struct gantry_sig_error {
-	uint8_t part; /**< GANTRY_SIG_GUARD, GANTRY_SIG_APP_TAG or GANTRY_SIG_REF_TAG; 0: none was wrong */
+	/** GANTRY_SIG_GUARD, GANTRY_SIG_APP_TAG or GANTRY_SIG_REF_TAG; 0: none was wrong */
+	uint8_t part;
 	bool on_wire;  /**< found in the wire's domain; else in memory's */
 	uint16_t zero; /**< 0 */
 	/**
-	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: of a transaction with several parts, the
-	 * completion of the part with this block was lost, or that of the part before it
+	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: of a transaction with
+	 * several parts, the completion of the part with this block was lost, or that of the part
+	 * before it
 	 */
 	uint32_t block;
 	uint64_t expected; /**< what the device computed, or what struct gantry_txn says */
@@ -245,28 +299,33 @@ struct gantry_sig_error {
 };
 
 /**
- * A transaction. It lies in the caller's memory, aligned to 8 bytes, and stays there, as all that it points to,
- * from submission until completion. The caller changes nothing of it meanwhile.
+ * A transaction. It lies in the caller's memory, aligned to 8 bytes. It stays there, unchanged,
+ * from submission until completion, and so does all that it points to.
  */
 struct gantry_txn {
 	uint16_t profile; /**< from gantry_profile_create() */
-	uint8_t op; /**< GANTRY_OP_WRITE: data go to the parts; GANTRY_OP_READ: they come from there */
+	/** GANTRY_OP_WRITE: data go to the parts; GANTRY_OP_READ: they come from there */
+	uint8_t op;
 	uint8_t zero[3]; /**< 0 */
 	uint8_t n_data;  /**< 1 to GANTRY_TXN_MAX_DATA */
 	/** 1 to GANTRY_TXN_MAX_PARTS; if it encrypts 1; of a check that moves nothing 0 */
 	uint8_t n_parts;
 	/**
-	 * Buffers, one after the other. If memory has signatures and pi.len is 0, these lie behind their blocks
-	 * here. Lengths are from 1 on; together they are the data, and these signatures
+	 * Buffers, one after the other. If memory has signatures and pi.len is 0, these lie behind
+	 * their blocks here. Lengths are from 1 on; together they are the data, and these
+	 * signatures
 	 */
 	const struct gantry_sge *data;
-	/** The signatures of memory, one after the other; n_data is 1 then. len 0: they are between the blocks */
+	/**
+	 * The signatures of memory, one after the other; n_data is 1 then. len 0: they are between
+	 * the blocks
+	 */
 	struct gantry_sge pi;
 	const struct gantry_txn_part *part; /**< transfers, one after the other */
-	struct gantry_txn_tags mem;
-	struct gantry_txn_tags wire;
-	struct gantry_txn_response good; /**< sent if all signatures were right */
-	struct gantry_txn_response bad;  /**< sent if one was wrong */
+	struct gantry_txn_tags mem;         /**< of the signatures of memory */
+	struct gantry_txn_tags wire;        /**< of the signatures of the wire */
+	struct gantry_txn_response good;    /**< sent if all signatures were right */
+	struct gantry_txn_response bad;     /**< sent if one was wrong */
 	/** Written before the completion, if that is GANTRY_SIG_ERROR. */
 	struct gantry_sig_error error;
 	struct gantry_txn_crypto crypto; /**< not read if the profile does not encrypt */

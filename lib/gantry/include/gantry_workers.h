@@ -32,10 +32,11 @@ enum gantry_producers {
 };
 
 /**
- * What a worker's lcore does when there is nothing to do. By default it polls, because DPDK gives each
- * lcore a CPU, and nothing starts sooner. Where lcores share CPUs with other threads, GANTRY_IDLE_SLEEP
- * is faster: an lcore that polls takes CPU time from the threads that it waits for, such as the
- * application's and those of the emulated adapter.
+ * What a worker's lcore does when there is nothing to do.
+ *
+ * By default it polls, because DPDK gives each lcore a CPU, and nothing starts sooner. Where lcores
+ * share CPUs with other threads, GANTRY_IDLE_SLEEP is faster: an lcore that polls takes CPU time
+ * from the threads that it waits for, such as the application's and those of the emulated adapter.
  */
 enum gantry_idle {
 	/**
@@ -59,89 +60,179 @@ enum gantry_idle {
 	GANTRY_IDLE_MONITOR,
 };
 
+/** Settings of a worker. */
 struct gantry_worker_conf {
-	struct gantry_queue_conf queue;
+	struct gantry_queue_conf queue; /**< of the worker's queue */
 	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
 	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
 	/** Elements of each ring of receives, a power of two, at most 1048576; 0: it has none. */
 	uint32_t recv_ring_size;
 	enum gantry_producers producers; /**< of descriptors, and of receives */
-	enum gantry_idle idle;
-	uint64_t reserved[8]; /**< 0 */
+	enum gantry_idle idle;           /**< what its lcore does without work */
+	uint64_t reserved[8];            /**< 0 */
 };
 
 /**
- * Creates a worker: a queue and two rings, served by an lcore. It works after gantry_worker_start()
- * or gantry_start(). Any number of workers, also of several engines, may share an lcore, which
- * gives each of them a turn after the other. A worker whose lcore is on another NUMA node than the
- * device is slow; a line of the log says so. Control thread.
- * @return 0; -EINVAL lcore_id is the main lcore or not enabled, a size is out of range, or producers
- *   or idle is no enum value; -ENOTSUP the CPU has not what GANTRY_IDLE_MONITOR needs (WAITPKG on x86):
- *   use GANTRY_IDLE_SLEEP; -EMFILE or another errno of eventfd(2) or epoll_create(2); -EEXIST,
- *   -ENOMEM from rte_ring_create_elem(); or an error of gantry_queue_create().
+ * Creates a worker: a queue and two rings, served by an lcore. Control thread.
+ *
+ * It works after gantry_worker_start() or gantry_start(). Any number of workers, also of several
+ * engines, may share an lcore, which gives each of them a turn after the other. A worker whose
+ * lcore is on another NUMA node than the device is slow; a line of the log says so.
+ *
+ * @param g
+ *   The engine.
+ * @param lcore_id
+ *   An lcore of EAL, and not the main one.
+ * @param conf
+ *   Settings, read during the call; NULL: defaults.
+ * @param w
+ *   The worker; written on success only. gantry_worker_destroy() frees it.
+ * @return
+ *   0 on success. Otherwise a line of the log says more:
+ * @retval -EINVAL
+ *   The lcore is the main one or not enabled, a setting is out of range, or reserved bytes are not
+ *   0.
+ * @retval -ENOTSUP
+ *   The CPU has not what GANTRY_IDLE_MONITOR needs (WAITPKG on x86): use GANTRY_IDLE_SLEEP.
+ * @retval -EEXIST
+ *   EAL has a ring of the name that the worker's rings need.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   eventfd(2) or epoll_create(2) failed, or gantry_queue_create().
  */
 GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 	const struct gantry_worker_conf *conf, struct gantry_worker **w);
 
 /**
  * Frees a worker, its rings and its queue. Control thread.
- * @return 0; -EBUSY it runs: call gantry_worker_stop(); or its rings are not empty: call
- *   gantry_dequeue_burst(), gantry_reclaim_burst() and their gantry_recv_ counterparts until all
- *   return 0; or receives are posted: close their peers, and call gantry_recv_poll(); or the negative
- *   errno of the verbs call that failed: call again.
+ *
+ * @param w
+ *   The worker.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   It runs: call gantry_worker_stop(). Or its rings are not empty: call gantry_dequeue_burst(),
+ *   gantry_reclaim_burst() and their gantry_recv_ counterparts until all return 0. Or receives are
+ *   posted: close their peers, and call gantry_recv_poll().
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
+ * @retval -errno
+ *   The verbs call that failed: call again.
  */
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
 /**
- * The worker's queue: for gantry_stats_get() and the gantry_peer_ calls at any time. It lives until
- * gantry_worker_destroy(). Control thread.
+ * Tells the worker's queue, for gantry_stats_get() and the gantry_peer_ calls at any time. Control
+ * thread.
+ *
+ * @param w
+ *   The worker.
+ * @return
+ *   Its queue, which lives until gantry_worker_destroy().
  */
 GANTRY_API struct gantry_queue *gantry_worker_queue(struct gantry_worker *w);
 
 /**
  * Starts a worker on its lcore. Workers that run there already go on. Control thread.
- * @return 0; -EALREADY it runs; -EBUSY the lcore runs something else: wait for it
- *   (rte_eal_wait_lcore()), then call again; or an error of rte_eal_remote_launch().
+ *
+ * @param w
+ *   The worker.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EALREADY
+ *   It runs.
+ * @retval -EBUSY
+ *   The lcore runs something else: wait for it by rte_eal_wait_lcore(), then call again.
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
+ * @retval -errno
+ *   rte_eal_remote_launch() failed.
  */
 GANTRY_API int gantry_worker_start(struct gantry_worker *w);
 
 /**
- * Stops a worker, and waits until its descriptors in flight have completed. Their completions are
- * in the ring then, and those of receives that have completed, as far as their ring has room.
- * Descriptors that it had not taken stay in its ring: they run after the next start, or
- * gantry_reclaim_burst() returns them. Other workers go on. The lcore is free when its last worker
- * has stopped. Control thread.
- * @return 0; -EALREADY it does not run.
+ * Stops a worker, and waits until its descriptors in flight have completed. Control thread.
+ *
+ * Their completions are in the ring then, and so are those of receives that have completed, as far
+ * as the ring has room. Descriptors that the worker had not taken stay in its ring: they run after
+ * the next start, or gantry_reclaim_burst() returns them. Other workers go on. The lcore is free
+ * when its last worker has stopped.
+ *
+ * @param w
+ *   The worker.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EALREADY
+ *   It does not run.
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
  */
 GANTRY_API int gantry_worker_stop(struct gantry_worker *w);
 
 /**
  * Starts every worker of the engine that does not run. Control thread.
- * @return 0; -EALREADY all of them run; or the error of gantry_worker_start() for one of them: none
- *   was started then, and those that ran before still run.
+ *
+ * @param g
+ *   The engine.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EALREADY
+ *   All of them run.
+ * @retval -errno
+ *   gantry_worker_start() of one of them failed. This call has started none then; workers that ran
+ *   before still run.
  */
 GANTRY_API int gantry_start(struct gantry *g);
 
 /**
- * Stops every worker of the engine that runs, as gantry_worker_stop() does, all at the same time.
- * It waits for these workers, and not for an lcore that runs something else. Control thread.
- * @return 0; -EALREADY none of them runs.
+ * Stops every worker of the engine that runs, all at the same time, as gantry_worker_stop() does.
+ * Control thread.
+ *
+ * The call waits for these workers, and for no lcore that runs something else.
+ *
+ * @param g
+ *   The engine.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EALREADY
+ *   None of them runs.
+ * @retval -ECHILD
+ *   A child of fork(2) calls.
  */
 GANTRY_API int gantry_stop(struct gantry *g);
 
 /**
  * Copies descriptors to the worker's ring. The worker may be stopped. Threads: as
  * gantry_worker_conf::producers says.
- * @return how many were accepted: the first ones of the array. Fewer than n: the ring is full;
- *   dequeue completions, then enqueue the rest.
+ *
+ * @param w
+ *   The worker.
+ * @param desc
+ *   Descriptors. The array may be reused when the call returns.
+ * @param n
+ *   How many; any number.
+ * @return
+ *   How many were accepted: the first ones of the array. If fewer than n, the ring is full: dequeue
+ *   completions, then enqueue the rest.
  */
 GANTRY_API unsigned int gantry_enqueue_burst(struct gantry_worker *w,
 	const struct gantry_desc *desc, unsigned int n);
 
 /**
- * Takes completions from the worker's ring. While that ring is full, the worker takes no
- * descriptors. One consumer thread for each worker; the worker may be stopped.
- * @return how many records were written to comp, at most n.
+ * Takes completions from the worker's ring. One consumer thread for each worker; the worker may be
+ * stopped.
+ *
+ * While that ring is full, the worker takes no descriptors.
+ *
+ * @param w
+ *   The worker.
+ * @param comp
+ *   Gets the completions.
+ * @param n
+ *   How many `comp` has room for.
+ * @return
+ *   How many were written, at most n.
  */
 GANTRY_API unsigned int gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp,
 	unsigned int n);
@@ -149,39 +240,80 @@ GANTRY_API unsigned int gantry_dequeue_burst(struct gantry_worker *w, struct gan
 /**
  * Takes descriptors back that the worker has not taken. They will have no completion. Control
  * thread, while the worker is stopped.
- * @return how many were written to desc, at most n, the oldest first; 0 while the worker runs.
+ *
+ * @param w
+ *   The worker.
+ * @param desc
+ *   Gets the descriptors, the oldest first.
+ * @param n
+ *   How many `desc` has room for.
+ * @return
+ *   How many were written, at most n; 0 while the worker runs.
  */
 GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gantry_desc *desc,
 	unsigned int n);
 
 /**
- * Copies receives to the worker's ring, for gantry_worker_conf::recv_ring_size. The lcore posts them in
- * their order, as gantry_recv_post() does. One that the peer has no room for (recv_depth are posted)
- * waits in the ring, and so do those behind it: keep at most recv_depth of each peer in work. The worker
+ * Copies receives to the worker's ring of receives (gantry_worker_conf::recv_ring_size). The worker
  * may be stopped. Threads: as gantry_worker_conf::producers says.
- * @return how many were accepted: the first ones of the array. Fewer than n: the ring is full, or the
+ *
+ * The lcore posts them in their order, as gantry_recv_post() does. A receive for which the peer has
+ * no room, because recv_depth are posted, waits in the ring, and so do those behind it. So keep at
+ * most recv_depth of each peer in work.
+ *
+ * @param w
+ *   The worker.
+ * @param peer
+ *   From gantry_peer_open().
+ * @param recv
+ *   Receives. The array may be reused when the call returns.
+ * @param n
+ *   How many; any number.
+ * @return
+ *   How many were accepted: the first ones of the array. If fewer than n, the ring is full, or the
  *   worker has no rings of receives.
  */
 GANTRY_API unsigned int gantry_recv_enqueue_burst(struct gantry_worker *w, uint16_t peer,
 	const struct gantry_recv *recv, unsigned int n);
 
 /**
- * Takes completions of receives from the worker's ring. They are those of gantry_recv_poll(); a receive
- * for which there is no such peer, or whose recv_depth is 0, completes with GANTRY_BAD_PEER as soon as
- * the lcore finds it, behind those of a peer that is being closed. Completions for which the ring has no room wait. One consumer thread for each worker;
- * the worker may be stopped. Receives that are posted stay so while it is stopped: gantry_recv_poll()
- * on its queue takes their completions then, behind those in the ring. gantry_worker_destroy() refuses
- * while receives are posted: close their peers first.
- * @return how many records were written to comp, at most n.
+ * Takes completions of receives from the worker's ring. One consumer thread for each worker; the
+ * worker may be stopped.
+ *
+ * They are those of gantry_recv_poll(). A receive of a peer that is not open, or whose recv_depth
+ * is 0, completes with GANTRY_BAD_PEER as soon as the lcore finds it, behind those of a peer that
+ * is being closed. Completions for which the ring has no room wait.
+ *
+ * Posted receives stay posted while the worker is stopped. gantry_recv_poll() on its queue takes
+ * their completions then, behind those in the ring. gantry_worker_destroy() refuses while receives
+ * are posted: close their peers first.
+ *
+ * @param w
+ *   The worker.
+ * @param comp
+ *   Gets the completions.
+ * @param n
+ *   How many `comp` has room for.
+ * @return
+ *   How many were written, at most n.
  */
 GANTRY_API unsigned int gantry_recv_dequeue_burst(struct gantry_worker *w,
 	struct gantry_recv_comp *comp, unsigned int n);
 
 /**
- * Takes receives back that the worker has not posted. They will have no completion. Control thread, while
- * the worker is stopped.
- * @return how many were written to recv, and their peers to peer, at most n, the oldest first; 0 while
- *   the worker runs.
+ * Takes receives back that the worker has not posted. They will have no completion. Control thread,
+ * while the worker is stopped.
+ *
+ * @param w
+ *   The worker.
+ * @param peer
+ *   Gets the peer of each receive.
+ * @param recv
+ *   Gets the receives, the oldest first.
+ * @param n
+ *   How many both arrays have room for.
+ * @return
+ *   How many were written, at most n; 0 while the worker runs.
  */
 GANTRY_API unsigned int gantry_recv_reclaim_burst(struct gantry_worker *w, uint16_t *peer,
 	struct gantry_recv *recv, unsigned int n);
