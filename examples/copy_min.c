@@ -8,13 +8,12 @@
  *         gantry_poll       until its completion is there
  *     gantry_queue_destroy, gantry_mem_unregister, gantry_destroy
  *
- * usage: copy_min [EAL OPTIONS]      without options, EAL runs without huge pages
+ * usage: copy_min [EAL OPTIONS]      without huge pages: copy_min --no-huge -m 64
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 
@@ -46,9 +45,10 @@ copy_page(struct gantry_queue *q)
 	struct gantry_comp comp;
 
 	memset(memory[0], 0x5a, PAGE_LEN);
-	/* The queue is empty, so it accepts the descriptor. */
-	gantry_submit(q, &desc, 1);
-	while (gantry_poll(q, &comp, 1) == 0)
+	/* A queue that is full accepts nothing: poll, then submit again. This one is empty. */
+	while (gantry_submit(q, &desc, 1) != 1)
+		;
+	while (gantry_poll(q, &comp, 1) != 1)
 		;
 	if (comp.status != GANTRY_OK) {
 		fprintf(stderr, "copy_min: the copy failed: %s. gantry_desc.h says what to do.\n",
@@ -66,17 +66,21 @@ copy_page(struct gantry_queue *q)
 int
 main(int argc, char **argv)
 {
-	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
-		"--no-telemetry", "--log-level=lib.eal:error", NULL};
 	struct gantry *g;
 	struct gantry_mem *mem;
 	struct gantry_queue *q;
 	int rc, result;
 
-	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
-	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	rc = gantry_before_eal();
 	if (rc < 0)
+		printf("copy_min: gantry_before_eal(): %s\n", rte_strerror(-rc));
+	rc = rte_eal_init(argc, argv);
+	if (rc < 0) {
+		fprintf(stderr,
+			"copy_min: without huge pages, start it so: copy_min --no-huge -m 64\n");
 		return failed("rte_eal_init()", -rte_errno);
+	}
 	/* The defaults: the first mlx5 device, which is softhca's where the machine has none. */
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)
@@ -99,6 +103,8 @@ main(int argc, char **argv)
 	rc = gantry_destroy(g);
 	if (rc < 0)
 		return failed("gantry_destroy()", rc);
-	rte_eal_cleanup();
+	rc = rte_eal_cleanup();
+	if (rc < 0)
+		return failed("rte_eal_cleanup()", rc);
 	return result;
 }

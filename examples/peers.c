@@ -13,7 +13,7 @@
  * Both are in this process here. Between processes or machines, send the addresses, the remote key and
  * the address of the memory by any means, for example a socket.
  *
- * usage: peers [EAL OPTIONS]      without options, EAL runs without huge pages
+ * usage: peers [EAL OPTIONS]      without huge pages: peers --no-huge -m 64
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,15 +66,18 @@ connect_ends(struct gantry_queue *q[2], uint16_t peer[2])
 	return 0;
 }
 
-/** Polls until n descriptors and one receive are done. */
+/** Submits n descriptors, and polls until they and one receive are done. */
 static int
-wait_for_all(struct gantry_queue *q[2], unsigned int n, struct gantry_comp *comp,
-	struct gantry_recv_comp *received)
+run(struct gantry_queue *q[2], const struct gantry_desc *desc, unsigned int n,
+	struct gantry_comp *comp, struct gantry_recv_comp *received)
 {
-	unsigned int done = 0, i;
+	unsigned int submitted = 0, done = 0, i;
 
-	while (done < n)
+	while (done < n) {
+		/* A queue that is full takes the rest when completions have made room. */
+		submitted += gantry_submit(q[0], desc + submitted, n - submitted);
 		done += gantry_poll(q[0], comp + done, n - done);
+	}
 	for (i = 0; i < n; i++) {
 		if (comp[i].status == GANTRY_OK)
 			continue;
@@ -151,9 +154,7 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 		fprintf(stderr, "peers: the receive was not accepted: check recv_depth.\n");
 		return 1;
 	}
-	/* The queue is empty, so it accepts them all. */
-	gantry_submit(q[0], desc, RTE_DIM(desc));
-	if (wait_for_all(q, RTE_DIM(desc), comp, &received) != 0)
+	if (run(q, desc, RTE_DIM(desc), comp, &received) != 0)
 		return 1;
 	if (strcmp(theirs.text, mine.text) != 0 || strcmp(mine.read_back, mine.text) != 0 ||
 		strcmp(theirs.inbox, mine.message) != 0 || received.len != sizeof(mine.message) ||
@@ -171,8 +172,6 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 int
 main(int argc, char **argv)
 {
-	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
-		"--no-telemetry", "--log-level=lib.eal:error", NULL};
 	const unsigned int remote =
 		GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC;
 	struct gantry *g;
@@ -181,10 +180,15 @@ main(int argc, char **argv)
 	uint16_t peer[2];
 	int rc, i;
 
-	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
-	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	rc = gantry_before_eal();
 	if (rc < 0)
+		printf("peers: gantry_before_eal(): %s\n", rte_strerror(-rc));
+	rc = rte_eal_init(argc, argv);
+	if (rc < 0) {
+		fprintf(stderr, "peers: without huge pages, start it so: peers --no-huge -m 64\n");
 		return failed("rte_eal_init()", -rte_errno);
+	}
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)
 		return failed("gantry_create()", rc);
@@ -220,6 +224,8 @@ main(int argc, char **argv)
 	rc = gantry_destroy(g);
 	if (rc < 0)
 		return failed("gantry_destroy()", rc);
-	rte_eal_cleanup();
+	rc = rte_eal_cleanup();
+	if (rc < 0)
+		return failed("rte_eal_cleanup()", rc);
 	return 0;
 }

@@ -9,10 +9,10 @@
  *
  * A completion of the first stage says that the block is in place: the second stage may read it.
  *
- * usage: ring_pipeline [EAL OPTIONS]      with options: three lcores; without: no huge pages
+ * usage: ring_pipeline EAL OPTIONS      three lcores, which may share a CPU; without huge pages:
+ *        ring_pipeline --no-huge -m 64 --lcores '(0-2)@0'
  */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,25 +38,6 @@ failed(const char *call, int rc)
 	fprintf(stderr, "ring_pipeline: %s failed: %s. Correct what the lines above name.\n", call,
 		rte_strerror(-rc));
 	return 1;
-}
-
-/** Starts EAL with three lcores that share the CPUs which this process may use. */
-static int
-start_eal(char *name)
-{
-	char lcores[1024] = "(0-2)@(";
-	char *plain[] = {name, "--no-huge", "-m", "64", "--no-shconf", "--no-pci", "--no-telemetry",
-		"--log-level=lib.eal:error", "--lcores", lcores, NULL};
-	size_t n = strlen(lcores);
-	cpu_set_t cpus;
-	int cpu;
-
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	for (cpu = 0; cpu < RTE_MAX_LCORE; cpu++)
-		if (CPU_ISSET(cpu, &cpus))
-			n += snprintf(lcores + n, sizeof(lcores) - n, "%d,", cpu);
-	lcores[n - 1] = ')';
-	return rte_eal_init(RTE_DIM(plain) - 1, plain);
 }
 
 /** Block number `block` of a stage. */
@@ -141,12 +122,19 @@ main(int argc, char **argv)
 	unsigned int lcore = -1;
 	int rc, i;
 
-	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
-	rc = argc > 1 ? rte_eal_init(argc, argv) : start_eal(argv[0]);
+	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	rc = gantry_before_eal();
 	if (rc < 0)
+		printf("ring_pipeline: gantry_before_eal(): %s\n", rte_strerror(-rc));
+	rc = rte_eal_init(argc, argv);
+	if (rc < 0) {
+		fprintf(stderr,
+			"ring_pipeline: without huge pages, start it so: ring_pipeline --no-huge -m 64 --lcores '(0-2)@0'\n");
 		return failed("rte_eal_init()", -rte_errno);
+	}
 	if (rte_lcore_count() <= N_STAGES) {
-		fprintf(stderr, "ring_pipeline: three lcores are needed: give --lcores 0-2.\n");
+		fprintf(stderr,
+			"ring_pipeline: three lcores are needed: give --lcores 0-2, or '(0-2)@0'.\n");
 		return 1;
 	}
 	rc = gantry_create(NULL, &g);
@@ -190,6 +178,8 @@ main(int argc, char **argv)
 	rc = gantry_destroy(g);
 	if (rc < 0)
 		return failed("gantry_destroy()", rc);
-	rte_eal_cleanup();
+	rc = rte_eal_cleanup();
+	if (rc < 0)
+		return failed("rte_eal_cleanup()", rc);
 	return 0;
 }

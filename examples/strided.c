@@ -9,7 +9,7 @@
  *
  * The adapter reads a column through a memory key that a UMR WQE has given this layout.
  *
- * usage: strided [EAL OPTIONS]      without options, EAL runs without huge pages
+ * usage: strided [EAL OPTIONS]      without huge pages: strided --no-huge -m 64
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,15 +36,15 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** Submits n descriptors and polls until all of them are done. The queue is deep enough for all. */
+/** Submits n descriptors and polls until all of them are done. A full queue gets the rest later. */
 static int
-run(struct gantry_queue *q, const struct gantry_desc *desc, uint16_t n)
+run(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {
 	struct gantry_comp comp[16];
-	unsigned int done = 0, n_comp, i;
+	unsigned int submitted = 0, done = 0, n_comp, i;
 
-	gantry_submit(q, desc, n);
 	while (done < n) {
+		submitted += gantry_submit(q, desc + submitted, n - submitted);
 		n_comp = gantry_poll(q, comp, RTE_DIM(comp));
 		for (i = 0; i < n_comp; i++) {
 			if (comp[i].status == GANTRY_OK)
@@ -111,8 +111,6 @@ transpose(struct gantry_queue *q, uint16_t column)
 int
 main(int argc, char **argv)
 {
-	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
-		"--no-telemetry", "--log-level=lib.eal:error", NULL};
 	/* Each round is one row: 8 bytes of it, then the bytes up to the same place in the next row. */
 	const struct gantry_block element = {
 		.len = sizeof(double),
@@ -125,10 +123,16 @@ main(int argc, char **argv)
 	uint16_t column;
 	int rc, result;
 
-	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
-	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	rc = gantry_before_eal();
 	if (rc < 0)
+		printf("strided: gantry_before_eal(): %s\n", rte_strerror(-rc));
+	rc = rte_eal_init(argc, argv);
+	if (rc < 0) {
+		fprintf(stderr,
+			"strided: without huge pages, start it so: strided --no-huge -m 64\n");
 		return failed("rte_eal_init()", -rte_errno);
+	}
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)
 		return failed("gantry_create()", rc);
@@ -158,6 +162,8 @@ main(int argc, char **argv)
 	rc = gantry_destroy(g);
 	if (rc < 0)
 		return failed("gantry_destroy()", rc);
-	rte_eal_cleanup();
+	rc = rte_eal_cleanup();
+	if (rc < 0)
+		return failed("rte_eal_cleanup()", rc);
 	return 0;
 }

@@ -9,13 +9,12 @@
  *
  * The loop's thread never waits for a copy. A packet that finds no room stays until the next turn.
  *
- * usage: embed [EAL OPTIONS]      without options, EAL runs without huge pages
+ * usage: embed [EAL OPTIONS]      without huge pages: embed --no-huge -m 64
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 
@@ -111,17 +110,20 @@ main(int argc, char **argv)
 {
 	/* No more copies are in flight than there are buffers. */
 	const struct gantry_queue_conf conf = {.depth = N_BUFFERS};
-	char *plain[] = {argv[0], "--no-huge", "-m", "64", "--no-shconf", "--no-pci",
-		"--no-telemetry", "--log-level=lib.eal:error", NULL};
 	struct gantry *g;
 	struct gantry_mem *packet_mem, *log_mem;
 	struct gantry_queue *q;
 	int rc;
 
-	(void)gantry_before_eal(); /* cheap registrations, beside DPDK's mlx4 plug-in */
-	rc = argc > 1 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(plain) - 1, plain);
+	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	rc = gantry_before_eal();
 	if (rc < 0)
+		printf("embed: gantry_before_eal(): %s\n", rte_strerror(-rc));
+	rc = rte_eal_init(argc, argv);
+	if (rc < 0) {
+		fprintf(stderr, "embed: without huge pages, start it so: embed --no-huge -m 64\n");
 		return failed("rte_eal_init()", -rte_errno);
+	}
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)
 		return failed("gantry_create()", rc);
@@ -150,6 +152,8 @@ main(int argc, char **argv)
 	rc = gantry_destroy(g);
 	if (rc < 0)
 		return failed("gantry_destroy()", rc);
-	rte_eal_cleanup();
+	rc = rte_eal_cleanup();
+	if (rc < 0)
+		return failed("rte_eal_cleanup()", rc);
 	return 0;
 }

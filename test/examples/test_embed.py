@@ -60,7 +60,7 @@ def main():
         for library in ("libgantry", "libhwq", "libsofthca"):
             if not re.search(rf"{library}\.so\S* => {re.escape(libraries)}/", linked):
                 sys.exit(f"{library} is not the installed one:\n{linked}")
-        output = run([os.path.join(program, "embed")], env=env)
+        output = run([os.path.join(program, "embed"), "--no-huge", "-m", "64", "--no-pci"], env=env)
         print(output)
         if "1000 packets logged" not in output:
             sys.exit("embed did not say that it logged 1000 packets")
