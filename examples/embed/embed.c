@@ -2,7 +2,7 @@
 /**
  * @file
  * A poll-mode loop that has the engine beside its other work. It is built out of Gantry's tree,
- * against an installed Gantry: the Makefile asks pkg-config.
+ * against an installed Gantry: the Makefile asks pkg-config. It is C and C++.
  *
  *     each turn:   packet -> free slot of the log?  gantry_submit   the adapter copies it there
  *                  gantry_poll   packets whose copies are done are released
@@ -71,7 +71,7 @@ release_packets(struct gantry_queue *q)
 			continue;
 		fprintf(stderr,
 			"embed: packet %" PRIu64 " failed: %s. gantry_desc.h says what to do.\n",
-			comp[i].cookie, gantry_status_name(comp[i].status));
+			comp[i].cookie, gantry_status_name((enum gantry_status)comp[i].status));
 		return -1;
 	}
 	return n;

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIBRARY "libsofthca.so"
-
 static const char usage[] =
 	"usage: softhca [--like CARD] PROGRAM [ARGUMENT]...\n"
 	"Runs PROGRAM with an emulated mlx5 adapter, if this machine has none.\n"
@@ -30,22 +28,24 @@ static const char usage[] =
 	"programs do not reach each other over it. All settings: softhca.md in the "
 	"documentation.\n";
 
-/* Beside this program (build directory), else where it was installed. */
+/* Beside this program (build directory), or where it lies from here when both are installed; else where it was to be
+ * installed. */
 static int
 find_library(char *path, size_t len)
 {
+	static const char *const ways[] = {"", LIBDIR_FROM_HERE "/"};
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
 
 	if (n > 0) {
 		self[n] = '\0';
-		slash = strrchr(self, '/');
-		*slash = '\0';
-		if (snprintf(path, len, "%s/" LIBRARY, self) < (int)len && access(path, R_OK) == 0)
-			return 0;
+		*strrchr(self, '/') = '\0';
+		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+			if (snprintf(path, len, "%s/%s" LIBRARY, self, ways[i]) < (int)len &&
+				access(path, R_OK) == 0)
+				return 0;
 	}
-	snprintf(path, len, "%s/" LIBRARY, SOFTHCA_LIBDIR);
+	snprintf(path, len, "%s/" LIBRARY, LIBDIR);
 	return access(path, R_OK);
 }
 
@@ -114,7 +114,7 @@ main(int argc, char **argv)
 	}
 	if (find_library(library, sizeof(library)) != 0) {
 		fprintf(stderr, "softhca: " LIBRARY " is neither beside this program nor in %s\n",
-			SOFTHCA_LIBDIR);
+			LIBDIR);
 		return 127;
 	}
 	if (preload(library) != 0) {

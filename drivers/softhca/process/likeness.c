@@ -17,9 +17,9 @@
 
 /* ---- where they are */
 
-/* Beside the library, as in a build directory. False: nobody knows where that is. */
+/* Seen from the library: way is "" in a build directory. False: nobody knows where the library is. */
 static bool
-folder_beside(char *path, size_t len)
+folder_from_lib(const char *way, char *path, size_t len)
 {
 	const char *slash;
 	Dl_info info;
@@ -27,17 +27,22 @@ folder_beside(char *path, size_t len)
 	if (dladdr(SOFTHCA_DATADIR, &info) == 0 || info.dli_fname == NULL)
 		return false;
 	slash = strrchr(info.dli_fname, '/');
-	return slash != NULL && snprintf(path, len, "%.*s/" FOLDER, (int)(slash - info.dli_fname),
-					info.dli_fname) < (int)len;
+	return slash != NULL && snprintf(path, len, "%.*s/%s" FOLDER, (int)(slash - info.dli_fname),
+					info.dli_fname, way) < (int)len;
 }
 
 static DIR *
 open_folder(char *path, size_t len)
 {
-	DIR *dir = folder_beside(path, len) ? raw_opendir(path) : NULL;
+	static const char *const ways[] = {"", SOFTHCA_DATADIR_FROM_LIB "/"};
 
-	if (dir != NULL)
-		return dir;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		DIR *dir = folder_from_lib(ways[i], path, len) ? raw_opendir(path) : NULL;
+
+		if (dir != NULL)
+			return dir;
+	}
+	/* The library is a part of the program. */
 	snprintf(path, len, "%s", SOFTHCA_DATADIR "/" FOLDER);
 	return raw_opendir(path);
 }
