@@ -59,6 +59,21 @@ print(ctypes.CDLL('librte_dmadev.so.{ABI}').rte_dma_count_avail(), 'DMA devices'
 assert eal.rte_eal_cleanup() == 0
 '''
 
+# The same, and what the process then has.
+STARTER = rf'''
+import ctypes, os, sys, time
+eal = ctypes.CDLL('librte_eal.so.{ABI}')
+arguments = [b'starter', *(word.encode() for word in sys.argv[1:])]
+begin = time.monotonic()
+assert eal.rte_eal_init(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments)) >= 0
+print(time.monotonic() - begin)
+print('driver', any('librte_dma_mlx5' in line for line in open('/proc/self/maps')))
+print('threads', sorted(open(f'/proc/self/task/{{task}}/comm').read() for task in os.listdir('/proc/self/task')))
+with os.scandir('/proc/self/fd') as entries:
+    print('files', sorted(os.readlink(entry.path).split(':')[0].replace(str(os.getpid()), 'self') for entry in entries))
+assert eal.rte_eal_cleanup() == 0
+'''
+
 
 class Dmadev(Case):
     def run_dpdk(self, *argv, **settings):
@@ -117,6 +132,18 @@ class Dmadev(Case):
     def test_a_program_that_links_EAL_alone_loads_it(self):
         result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0')
         self.assertIn('1 DMA devices', result.stdout)
+
+    def test_a_program_that_names_no_device_starts_as_without_the_driver(self):
+        def start(*driver):
+            result = self.run_dpdk(sys.executable, '-c', STARTER, '--no-pci', '--no-telemetry', '-l', '0', *driver, *SMALL_PAGES)
+            seconds, loaded, has = result.stdout.split('\n', 2)
+            self.assertEqual(loaded, f'driver {driver != ()}')
+            return float(seconds), (has, result.stderr)
+        starts = [(start(), start(*EAL[-2:])) for _ in range(5)]
+        for (_, plain), (_, with_driver) in starts:
+            self.assertEqual(plain, with_driver)
+        plain, with_driver = (sorted(pair[i][0] for pair in starts)[2] for i in (0, 1))
+        print(f'rte_eal_init(): {1000 * plain:.1f} ms without the driver, {1000 * with_driver:.1f} ms with it, medians of 5')
 
     def test_the_first_adapter_that_can_is_taken(self):
         """Of three adapters the first two have no DMA MMO; or all of them."""
