@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the documentation, the probes and the code name the same assumptions, and that softhca meets them.
 
-Without --rehearse nothing is asked: doc/softhca.md, "What is assumed" and "What is confirmed", must have the groups, identities,
+Without --rehearse nothing is asked: doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", must have the groups, identities,
 sentences and reasons of `hw_probe --list`. Each identity of the first must stand in a comment "Assumed: identity." of
 drivers/softhca, each of the second in a comment "Confirmed: identity.".
 With --rehearse the probes ask the emulated adapter. Each must read "as assumed", but for those that are not
@@ -42,8 +42,8 @@ def probes_of_table(hw_probe):
 
 
 def probes_of_doc(source, kind):
-    """The same of a section of doc/softhca.md; the sentence is all of the text before the reason."""
-    with open(os.path.join(source, 'doc', 'softhca.md'), encoding='utf-8') as doc:
+    """The same of a section of doc/softhca-assumptions.md; the sentence is all of the text before the reason."""
+    with open(os.path.join(source, 'doc', 'softhca-assumptions.md'), encoding='utf-8') as doc:
         section = doc.read().partition(f'\n## What is {kind.lower()}\n')[2].partition('\n## ')[0]
     probes = {}
     for part in section.split('\n### ')[1:]:
@@ -52,7 +52,7 @@ def probes_of_doc(source, kind):
             text = ' '.join(bullet.split())
             match = re.match(r'`([a-z0-9-]+)`: (.*)', text)
             if match is None:
-                sys.exit(f'doc/softhca.md: this assumption has no identity: {text}')
+                sys.exit(f'doc/softhca-assumptions.md: this assumption has no identity: {text}')
             sentence, _, reason = match[2].partition(NOT_ASKED)
             probes[match[1]] = (group, sentence, reason)
     return probes
@@ -71,20 +71,20 @@ def compare(source, table):
     faults, doc = [], {}
     for kind in 'Assumed', 'Confirmed':
         told, code = probes_of_doc(source, kind), identities_of_code(source, kind)
-        faults += [f'doc/softhca.md names {name} twice' for name in sorted(set(told) & set(doc))]
-        faults += [f'{name} is "{kind.lower()}" in doc/softhca.md, and not in the code' for name in sorted(set(told) - code)]
-        faults += [f'{name} is "{kind.lower()}" in the code, and not in doc/softhca.md' for name in sorted(code - set(told))]
+        faults += [f'doc/softhca-assumptions.md names {name} twice' for name in sorted(set(told) & set(doc))]
+        faults += [f'{name} is "{kind.lower()}" in doc/softhca-assumptions.md, and not in the code' for name in sorted(set(told) - code)]
+        faults += [f'{name} is "{kind.lower()}" in the code, and not in doc/softhca-assumptions.md' for name in sorted(code - set(told))]
         doc.update(told)
-    faults += [f'doc/softhca.md does not name {name}' for name in sorted(set(table) - set(doc))]
-    faults += [f'doc/softhca.md names {name}, which no probe has' for name in sorted(set(doc) - set(table))]
+    faults += [f'doc/softhca-assumptions.md does not name {name}' for name in sorted(set(table) - set(doc))]
+    faults += [f'doc/softhca-assumptions.md names {name}, which no probe has' for name in sorted(set(doc) - set(table))]
     for name in sorted(set(table) & set(doc)):
         (group, sentence, reason), (doc_group, doc_sentence, doc_reason) = table[name], doc[name]
         if group != doc_group:
-            faults.append(f'{name} is in the group "{group}", in doc/softhca.md in "{doc_group}"')
+            faults.append(f'{name} is in the group "{group}", in doc/softhca-assumptions.md in "{doc_group}"')
         if not doc_sentence.startswith(sentence):
-            faults.append(f'{name}: the probe says "{sentence}", doc/softhca.md "{doc_sentence}"')
+            faults.append(f'{name}: the probe says "{sentence}", doc/softhca-assumptions.md "{doc_sentence}"')
         if reason != doc_reason:
-            faults.append(f'{name}: not asked, because "{reason}"; in doc/softhca.md "{doc_reason}"')
+            faults.append(f'{name}: not asked, because "{reason}"; in doc/softhca-assumptions.md "{doc_reason}"')
     return faults
 
 
