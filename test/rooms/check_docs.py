@@ -223,8 +223,8 @@ def tests(tree, page, text):
             if name not in tree.tests and name not in known:
                 yield number, f'Meson has no test {name}: correct the name; `meson test --list` has all'
     for number, _, code in code_of(text):
-        for arguments in re.findall(r'\bmeson test ((?:-C \S+|[a-z]\w*|-\S+)(?: (?:-C \S+|[a-z]\w*|-\S+))*)', code):
-            for name in re.sub(r'-C \S+|-\S+', '', arguments).split():
+        for arguments in re.findall(r'\bmeson test ((?:(?:-C|--suite) \S+|[a-z]\w*|-\S+)(?: (?:(?:-C|--suite) \S+|[a-z]\w*|-\S+))*)', code):
+            for name in re.sub(r'(?:-C|--suite) \S+|-\S+', '', arguments).split():
                 if name not in tree.tests:
                     yield number, f'Meson has no test {name}: correct the name; `meson test --list` has all'
 
