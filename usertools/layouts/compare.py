@@ -4,11 +4,13 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 
 import ours
 import trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PAGE_WIDTH = 100  # of lines in doc/, as check_format wants
 
 
 def arguments():
@@ -130,9 +132,10 @@ def main():
     single = sum(len(r.agreed) == 1 and not r.against for r in rows)
     alone = sum(not r.agreed and not r.against for r in rows)
     wrong = sum(bool(r.open) for r in rows)
-    print(f'\n{len(rows)} facts, beside ' + ', '.join(f'{t.name} ({t.revision})' for t in known)
-          + f': {several} agreed by several, {single} by one, {sum(bool(r.against) for r in rows) - wrong} disagreed and '
-          f'resolved, {alone} ours alone, {wrong} disagreed')
+    sums = (f'{len(rows)} facts, beside ' + ', '.join(f'{t.name} ({t.revision})' for t in known)
+            + f': {several} agreed by several, {single} by one, {sum(bool(r.against) for r in rows) - wrong} disagreed and '
+            f'resolved, {alone} ours alone, {wrong} disagreed')
+    print('\n' + (textwrap.fill(sums, PAGE_WIDTH) if args.table else sums))
     return 1 if wrong else 0
 
 
