@@ -308,8 +308,7 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 		{.q = q, .s = s, .d = desc, .seq = s->issue, .mmo = mmo, .in_rows = op == 0};
 	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (e.seq & s->mask));
 
-	/* All before the first one is done. */
-	if (op == 0 && q->outstanding == 0 && !q->unordered)
+	if (op == 0)
 		e.idle = gantry_desc_head_flags(GANTRY_DESC_FENCE);
 	for (; e.d != end && issue_one(&e, op, false); e.d++, e.seq++)
 		e.idle = 0;

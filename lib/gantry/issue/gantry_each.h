@@ -13,7 +13,7 @@
 
 /*
  * Issues the operations that desc begins with. Returns how many: up to the first that takes another way, or has no
- * room. mmo: DMA MMO carries copies, else RDMA.
+ * room. A fence of the first one need not wait. mmo: DMA MMO carries copies, else RDMA.
  */
 uint32_t gantry_each(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n, bool mmo);

@@ -278,14 +278,13 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 
 	gantry_ahead_regions(q, desc, n);
 	while (i < n) {
+		if (unlikely((desc[i].flags & GANTRY_DESC_FENCE) != 0) && fence_waits(q, s))
+			break;
 		k = carrier == GANTRY_CARRIER_CPU ? gantry_cpu_run(q, s, desc + i, n - i)
 						  : gantry_run(q, s, desc + i, n - i,
 							    carrier == GANTRY_CARRIER_MMO, false);
-		if (unlikely(k == 0)) {
-			if ((desc[i].flags & GANTRY_DESC_FENCE) != 0 && fence_waits(q, s))
-				break;
+		if (unlikely(k == 0))
 			k = issue_more(q, s, desc + i, n - i, carrier);
-		}
 		if (unlikely(k == 0))
 			k = issue_any(q, s, &desc[i]);
 		if (unlikely(k == 0))

@@ -3,7 +3,8 @@
  * Runs: neighbours of one plain kind are issued together.
  *
  * A descriptor is plain if it is a COPY, WRITE, READ or NOP without flags and layout, and one WQE
- * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer.
+ * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer. The first of them may be
+ * fenced, if it need not wait.
  *
  * What holds for the whole run is found out once: the connection, its free WQEBBs, the ends of the
  * rings of WQEs and of slots, where the next CQE is due. Each descriptor then costs few comparisons.
@@ -45,7 +46,7 @@ struct gantry_run_move {
 /* A run that is being issued: on the stack of gantry_run_post(), and mostly in registers. */
 struct gantry_run {
 	struct gantry_queue *q;
-	uint64_t head; /* of each of its descriptors */
+	uint64_t head; /* of each of its descriptors, but for a fence of the first */
 	/* Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer ones take several. */
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
@@ -104,7 +105,7 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 
 	return (struct gantry_run){
 		.q = q,
-		.head = gantry_desc_head(d),
+		.head = gantry_desc_head(d) & ~gantry_desc_head_flags(GANTRY_DESC_FENCE),
 		.src = v->src,
 		.dst = v->dst,
 		.src_key = v->src->key_word,
@@ -285,15 +286,18 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	}
 	like = gantry_run_like(&run, kind);
 	/* No count beside the pointers: the loop has no register left for it. */
-	for (d = desc, end = desc + n; d != end; d++, comp++) {
+	d = desc;
+	end = desc + n;
+	do {
 		const struct gantry_run_move m = gantry_run_move_of(d);
 
-		if (unlikely(gantry_desc_head(d) != run.head) ||
-			!gantry_run_takes(&run, d, m, kind))
+		if (!gantry_run_takes(&run, d, m, kind))
 			break;
 		gantry_run_write(&run, d, m, kind, &like, 0);
 		gantry_slot_prepare(comp, d, gantry_run_op(kind), m.len);
-	}
+		d++;
+		comp++;
+	} while (d != end && likely(gantry_desc_head(d) == run.head));
 	gantry_run_keep_hits(&run, kind);
 	n = d - desc;
 	if (unlikely(n == 0))
@@ -398,10 +402,10 @@ gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t 
 	return gantry_run_post_one(q, s, conn, d, GANTRY_RUN_WRITE_INLINE, false);
 }
 
-/* Those to a peer. Its connection takes them if it works, and if they are of the stream's. */
+/* Those to a peer, with this head. Its connection takes them if it works, and if they are of the stream's. */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, const enum gantry_run_kind kind, const bool alone)
+	uint64_t head, uint32_t n, const enum gantry_run_kind kind, const bool alone)
 {
 	uint32_t conn = gantry_queue_peer_conn(q, desc->peer);
 	const struct gantry_conn *c = &q->conn[conn];
@@ -413,7 +417,7 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 	if (alone)
 		return unlikely(is_short) ? gantry_run_inline_one(q, s, conn, desc)
 					  : gantry_run_post_one(q, s, conn, desc, kind, false);
-	if (n == 1 || gantry_desc_head(&desc[0]) != gantry_desc_head(&desc[1]))
+	if (n == 1 || head != gantry_desc_head(&desc[1]))
 		return 0;
 	if (unlikely(is_short))
 		return gantry_run_inline(q, s, conn, desc, n);
@@ -422,9 +426,11 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 
 /*
  * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works. Returns how many; 0: the first one is not plain, or there is no room for it.
+ * seen that it works, and that a fence of the first one need not wait. Returns how many; 0: the first one is not plain,
+ * or there is no room for it.
  *
- * alone: n is 1, and it is all that the owner's call posts. Its doorbell is rung, too. 0: call again without it.
+ * alone: n is 1, without a fence, and all that the owner's call posts. Its doorbell is rung, too. 0: call again
+ * without it.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -433,15 +439,16 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
 	/* Where MMO carries all copies, asking for it changes nothing. */
 	const uint64_t idle = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0;
-	uint64_t head = gantry_desc_head(desc);
+	const uint64_t fence = alone ? 0 : gantry_desc_head_flags(GANTRY_DESC_FENCE);
+	uint64_t head = gantry_desc_head(desc) & ~fence;
 
 	if (likely((head & ~idle) == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
 		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, false)
 			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
-		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_WRITE, alone);
+		return gantry_run_to_peer(q, s, desc, head, n, GANTRY_RUN_WRITE, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_READ, desc->peer))
-		return gantry_run_to_peer(q, s, desc, n, GANTRY_RUN_READ, alone);
+		return gantry_run_to_peer(q, s, desc, head, n, GANTRY_RUN_READ, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_NOP, 0))
 		return gantry_run_nops(s, desc, n);
 	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))

@@ -139,7 +139,7 @@ uint32_t
 gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n)
 {
-	uint64_t head = gantry_desc_head(desc);
+	uint64_t head = gantry_desc_head_of(GANTRY_OP_TXN, desc->peer);
 	uint32_t conn = conn_of(q, s, desc);
 	uint32_t i;
 

@@ -23,7 +23,7 @@ struct hwq_cqe;
 bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
 /*
- * The same for neighbours that name a transaction and nothing else, as the first of n does in its first 8 bytes. Returns
+ * The same for neighbours that name a transaction of the first one's peer, and nothing else. Returns
  * how many did not have to wait.
  */
 uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
