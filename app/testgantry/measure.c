@@ -365,7 +365,7 @@ int
 measure_run(const struct options *o)
 {
 	static struct bench b;
-	struct gantry_policy policy;
+	struct gantry_policy policy = {0};
 	char rules[POLICY_TEXT_LEN];
 	bool made;
 	int rc;
@@ -383,9 +383,11 @@ measure_run(const struct options *o)
 			remove(o->measure_policy);
 	} else {
 		make_policy(&b, &policy);
-		gantry_policy_print(&policy, rules, sizeof(rules));
-		print_result(&b, rules);
-		rc = save(o->measure_policy, b.info.device, rules);
+		rc = gantry_policy_print(&policy, rules, sizeof(rules));
+		if (rc >= 0) {
+			print_result(&b, rules);
+			rc = save(o->measure_policy, b.info.device, rules);
+		}
 	}
 	if (rc == 0)
 		printf("\nIt is in %s: testgantry --policy, or gantry_policy_parse(), reads it.\n",

@@ -129,7 +129,9 @@ a_message_waits_for_its_receive(void)
 	uint64_t end;
 
 	arena_reset(3);
-	connect_with(q, &(struct gantry_path){.min_rnr_timer = 1}, &pa, &pb);
+	connect_with(q,
+		&(struct gantry_path){.mask = GANTRY_PATH_MIN_RNR_TIMER, .min_rnr_timer = 1}, &pa,
+		&pb);
 	desc.peer = pa;
 	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
 	for (end = rte_get_timer_cycles() + rte_get_timer_hz() / 50; rte_get_timer_cycles() < end;)

@@ -1402,7 +1402,7 @@ class Load(LoadCase):
         self.assertEqual((found["queue"], found["peer"]), ([[0]], [[rc, 0]] * 4))
         self.assertEqual(len(found["region"]), 1)
         found, result = self.noted("write", "--peers", 2, "--transport", "dc", "--max-inline", 256, "--unordered", "on")
-        self.assertEqual((found["queue"], found["peer"]), ([[1]], [[dc, 257], [dc_target, 0]] * 2))
+        self.assertEqual((found["queue"], found["peer"]), ([[1]], [[dc, 256], [dc_target, 0]] * 2))
         self.assertIn(", transport dc, max-inline 256, unordered on\n", result.out)
         for mixed, lengths in ("off", {1}), ("on", set(range(1, 9))):
             regions = [length for length, in self.noted("copy", "--regions", 64, "--mixed-regions", mixed)[0]["region"]]
