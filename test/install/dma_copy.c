@@ -11,7 +11,8 @@ int
 main(int argc, char **argv)
 {
 	const struct rte_dma_conf conf = {.nb_vchans = 1};
-	const struct rte_dma_vchan_conf vchan = {.direction = RTE_DMA_DIR_MEM_TO_MEM, .nb_desc = 64};
+	const struct rte_dma_vchan_conf vchan = {.direction = RTE_DMA_DIR_MEM_TO_MEM,
+		.nb_desc = 64};
 	bool failed = false;
 	uint16_t last;
 	char *memory;
@@ -30,7 +31,8 @@ main(int argc, char **argv)
 		return 1;
 	while (n == 0 && !failed)
 		n = rte_dma_completed(0, 0, 1, &last, &failed);
-	printf("%s\n", !failed && memcmp(memory, memory + 4096, 4096) == 0 ? "copied" : "not copied");
+	printf("%s\n",
+		!failed && memcmp(memory, memory + 4096, 4096) == 0 ? "copied" : "not copied");
 	rte_dma_stop(0);
 	rte_free(memory);
 	return rte_eal_cleanup();

@@ -41,7 +41,7 @@ FOREIGN_FILES = {
     # Programs and libraries of Debian's packages.
     'dpdk-telemetry.py', 'dpdk-hugepages.py', 'dpdk-pmdinfo.py', 'usertools/dpdk-pmdinfo.py', 'libcrypto.so.3',
     # What the build or a program writes.
-    'librte_dma_mlx5.so', 'gantry.pc', 'hwq.pc', 'softhca.pc', 'report.json', 'report.txt',
+    'librte_dma_mlx5.so', 'librte_dma_mlx5.pc', 'libdpdk.pc', 'gantry.pc', 'hwq.pc', 'softhca.pc', 'report.json', 'report.txt',
     'hw-report/report.json', 'hw-report/report.txt', 'my_hwq.c',
 }
 FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/likenesses/'}
@@ -51,7 +51,7 @@ FOREIGN_TESTS = {
 }
 FOREIGN_SETTINGS = {'name'}  # `name = value` stands for each setting
 # Meson's own options, and one of DPDK's build.
-FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'enable_driver_sdk'}
+FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'default_library', 'enable_driver_sdk'}
 FOREIGN_OPTIONS = {
     # EAL's.
     'lcores', 'no-huge', 'no-shconf', 'no-pci', 'in-memory', 'iova-mode', 'vdev', 'file-prefix', 'no-telemetry', 'trace',
