@@ -12,8 +12,19 @@
 #include <rte_malloc.h>
 #include <rte_ring.h>
 
+#include "gantry_log.h"
+
 /* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
 #define RING_FLAGS (RING_F_SC_DEQ | RING_F_EXACT_SZ)
+
+/* Returns a block that was asked for; if there is none, a line of the log says what to do. */
+static void *
+block_or_say(void *block, const char *name, size_t len, const char *from)
+{
+	if (block == NULL)
+		LOG(ERR, "no %zu bytes for %s are free: give %s more memory", len, name, from);
+	return block;
+}
 
 void *
 gantry_alloc_near(const char *name, size_t len, int *socket)
@@ -30,7 +41,7 @@ gantry_alloc_near(const char *name, size_t len, int *socket)
 void *
 gantry_alloc_libc(size_t len)
 {
-	return calloc(1, len);
+	return block_or_say(calloc(1, len), "a struct", len, "the process");
 }
 
 void *
@@ -40,7 +51,7 @@ gantry_alloc_libc_lines(size_t len)
 
 	/* Takes any length: the byte behind the block is no longer ours. */
 	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
-		return NULL;
+		return block_or_say(NULL, "a struct", len, "the process");
 	memset(block, 0, len);
 	return block;
 }
@@ -99,7 +110,9 @@ gantry_free_ring(struct rte_ring *ring)
 void *
 gantry_alloc(const char *name, size_t len, int socket)
 {
-	return rte_zmalloc_socket(name, len, RTE_CACHE_LINE_SIZE, socket);
+	void *block = rte_zmalloc_socket(name, len, RTE_CACHE_LINE_SIZE, socket);
+
+	return block_or_say(block, name, len, "EAL (-m, or huge pages)");
 }
 
 void
@@ -115,8 +128,11 @@ gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
 	struct rte_ring *ring;
 
 	ring = rte_ring_create_elem(name, elem_len, n, socket, RING_FLAGS | producers);
-	if (ring == NULL)
+	if (ring == NULL) {
+		LOG(ERR, "the ring %s of %u elements cannot be created: %s", name, n,
+			rte_strerror(rte_errno));
 		return -rte_errno;
+	}
 	*out = ring;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gantry_alloc.h"
+#include "gantry_log.h"
 
 void
 gantry_shelf_init(struct gantry_shelf *shelf, const char *name, uint32_t max, size_t len)
@@ -36,8 +37,11 @@ cell_find(struct gantry_shelf *shelf, uint16_t *id)
 	for (i = 1; i <= shelf->max; i++)
 		if (gantry_shelf_serial(shelf, i) == 0)
 			break;
-	if (i > shelf->max)
+	if (i > shelf->max) {
+		LOG(ERR, "%s: there are %u of them, which is the most: destroy one", shelf->name,
+			shelf->max);
 		return -ENOSPC;
+	}
 	if (atomic_load_explicit(&shelf->cell[i], memory_order_relaxed) == NULL) {
 		cell = gantry_alloc(shelf->name,
 			sizeof(*cell) + shelf->n_words * sizeof(cell->word[0]),

@@ -8,6 +8,8 @@
 #include <rte_byteorder.h>
 #include <rte_hash_crc.h>
 
+#include "gantry_log.h"
+
 #define VERSION 2
 
 /* The bytes of a gantry_addr. */
@@ -58,10 +60,18 @@ gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest)
 	struct record r;
 
 	memcpy(&r, addr, sizeof(r));
-	if (memcmp(r.magic, magic, sizeof(magic)) != 0 || r.crc != crc_of(&r))
+	if (memcmp(r.magic, magic, sizeof(magic)) != 0 || r.crc != crc_of(&r)) {
+		LOG(ERR, "an address is damaged, or not from gantry_peer_open()");
 		return -EINVAL;
-	if (r.version != VERSION || r.transport != dest->transport)
+	}
+	if (r.version != VERSION || r.transport != dest->transport) {
+		LOG(ERR,
+			"an address is of version %u and %s: this end has version %u and %s; use one "
+			"version of Gantry and one transport at both ends",
+			r.version, r.transport == GANTRY_TRANSPORT_RC ? "RC" : "DC", VERSION,
+			dest->transport == GANTRY_TRANSPORT_RC ? "RC" : "DC");
 		return -EPROTONOSUPPORT;
+	}
 	dest->hwq = r.hwq;
 	dest->dc_key = rte_be_to_cpu_64(r.dc_key);
 	return 0;

@@ -413,8 +413,12 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 		ret = check_txn(q, conf);
 	if (ret != 0)
 		return ret;
-	if (q->n_free_peers == 0)
+	if (q->n_free_peers == 0) {
+		LOG(ERR,
+			"queue %u has %u peers open, which is gantry_queue_conf::max_peers: close one",
+			q->id, q->max_peers);
 		return -ENOSPC;
+	}
 	i = q->free_peer[q->n_free_peers - 1];
 	c = &q->conn[GANTRY_CONN_PEER + i];
 	/* What an earlier open that failed could not give back. */
@@ -464,6 +468,13 @@ connect_dc(struct gantry_queue *q, uint16_t i, const struct gantry_dest *to)
 	return ret == 0 ? owner_does(q, step_enter_dc, i) : ret;
 }
 
+static int
+no_peer(const struct gantry_queue *q, uint16_t peer)
+{
+	LOG(ERR, "queue %u has no peer %u: use a number of gantry_peer_open()", q->id, peer);
+	return -EINVAL;
+}
+
 int
 gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_addr *addr)
 {
@@ -473,7 +484,7 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 	if (ret != 0)
 		return ret;
 	if (peer >= q->max_peers || q->peer[peer].use != GANTRY_PEER_OPEN)
-		return -EINVAL;
+		return no_peer(q, peer);
 	to.transport = q->peer_more[peer].transport;
 	if (to.transport == GANTRY_TRANSPORT_DC_TARGET) {
 		LOG(ERR, "peer %u is a DC target: others connect to it", peer);
@@ -484,6 +495,8 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 		return ret;
 	ret = to.transport == GANTRY_TRANSPORT_RC ? connect_rc(q, peer, &to)
 						  : connect_dc(q, peer, &to);
+	if (ret == -EISCONN)
+		LOG(ERR, "peer %u is or was connected: close it, and open another one", peer);
 	gantry_trace_peer_connect(q->id, peer, ret);
 	return ret;
 }
@@ -529,7 +542,7 @@ gantry_peer_close(struct gantry_queue *q, uint16_t peer)
 	if (ret != 0)
 		return ret;
 	if (peer >= q->max_peers || q->peer[peer].use == GANTRY_PEER_FREE)
-		return -EINVAL;
+		return no_peer(q, peer);
 	is_dc = q->peer_more[peer].transport == GANTRY_TRANSPORT_DC;
 	if (q->peer[peer].use == GANTRY_PEER_OPEN)
 		ret = owner_does(q, is_dc ? step_leave_dc : step_leave, peer);

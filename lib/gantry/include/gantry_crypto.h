@@ -53,8 +53,7 @@ struct gantry_login_conf {
 	uint32_t import_kek_id;
 	const void *credential;  /**< wrapped by that KEK */
 	uint32_t credential_len; /**< bytes, at most 48 */
-	uint32_t zero;           /**< 0 */
-	uint64_t reserved[4];    /**< 0 */
+	uint32_t reserved[9];    /**< 0 */
 };
 
 /**

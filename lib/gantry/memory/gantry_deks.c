@@ -210,8 +210,10 @@ gantry_dek_retire(struct gantry *g, uint32_t id, uint32_t timeout_ms)
 
 	if (ret != 0)
 		return ret;
-	if (h == NULL)
+	if (h == NULL) {
+		LOG(ERR, "no DEK has the number %u", id);
 		return -EINVAL;
+	}
 	hide(g, h);
 	gantry_region_barrier(&g->regions);
 	while (!has_passed(g, h->retired))
@@ -240,9 +242,11 @@ gantry_login(struct gantry *g, const struct gantry_login_conf *conf)
 		LOG(ERR, "%s takes no wrapped DEKs: add DEKs without a login", g->info.device);
 		return -EOPNOTSUPP;
 	}
-	if (deks->logged_in)
+	if (deks->logged_in) {
+		LOG(ERR, "%s: the engine is logged in", g->info.device);
 		return -EALREADY;
-	if (conf->zero != 0 || !GANTRY_IS_CLEAN("gantry_login_conf", conf))
+	}
+	if (!GANTRY_IS_CLEAN("gantry_login_conf", conf))
 		return -EINVAL;
 	/* The log line is hwq's. */
 	ret = hwq_login_init(g->dev, &attr, &deks->login);
@@ -266,7 +270,11 @@ gantry_logout(struct gantry *g)
 
 	if (ret != 0)
 		return ret;
-	return g->deks.logged_in ? logout(&g->deks) : -EINVAL;
+	if (!g->deks.logged_in) {
+		LOG(ERR, "%s: the engine is not logged in", g->info.device);
+		return -EINVAL;
+	}
+	return logout(&g->deks);
 }
 
 /* ------------------------------------------------------------------ begin and end */

@@ -147,5 +147,9 @@ gantry_layout_create(struct gantry *g, const struct gantry_layout_conf *conf, ui
 int
 gantry_layout_destroy(struct gantry *g, uint16_t id)
 {
-	return gantry_shelf_remove(&g->layouts, id);
+	int ret = gantry_shelf_remove(&g->layouts, id);
+
+	if (ret != 0)
+		LOG(ERR, "no layout has the number %u", id);
+	return ret;
 }

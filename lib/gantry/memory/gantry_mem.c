@@ -5,6 +5,7 @@
 #include "gantry_mem.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,8 +147,15 @@ piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 	struct gantry_piece *p;
 	int ret;
 
-	if (gantry_region_overlap(&mem->g->regions, addr, len) != NULL)
+	const struct gantry_region *r = gantry_region_overlap(&mem->g->regions, addr, len);
+
+	if (r != NULL) {
+		LOG(ERR,
+			"[0x%" PRIx64 ", 0x%" PRIx64 ") overlaps the registered region [0x%" PRIx64
+			", 0x%" PRIx64 "): one registration serves all queues",
+			addr, addr + len, r->addr, r->addr + r->len);
 		return -EEXIST;
+	}
 	ret = gantry_piece_make(mem, addr, len, &p);
 	if (ret != 0)
 		return ret;
@@ -236,8 +244,14 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 	struct gantry_mem *m;
 	int ret;
 
-	if (!flags_are_possible(flags))
+	if (!flags_are_possible(flags)) {
+		LOG(ERR,
+			"memory cannot be registered with flags 0x%x: GANTRY_MEM_* of gantry_memory.h; "
+			"READ_ONLY not with REMOTE_WRITE, and REMOTE_ATOMIC with neither READ_ONLY nor "
+			"RELAXED",
+			flags);
 		return -EINVAL;
+	}
 	ret = gantry_process_check(g->pid);
 	if (ret != 0)
 		return ret;
@@ -308,8 +322,10 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	struct gantry_mem *m;
 	int ret;
 
-	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr)
+	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr) {
+		LOG(ERR, "%zu bytes at %p are no memory that can be registered", len, addr);
 		return -EINVAL;
+	}
 	ret = gantry_mem_open(g, flags, &m);
 	if (ret != 0)
 		return ret;

@@ -21,8 +21,10 @@ piece_add(struct gantry_mem *mem)
 	struct gantry_piece *p;
 	int ret;
 
-	if (atomic_load_explicit(&dir->any, memory_order_relaxed) != NULL)
+	if (atomic_load_explicit(&dir->any, memory_order_relaxed) != NULL) {
+		LOG(ERR, "all memory is registered already: one such registration is possible");
 		return -EEXIST;
+	}
 	p = gantry_alloc_libc_lines(sizeof(*p));
 	if (p == NULL)
 		return -ENOMEM;

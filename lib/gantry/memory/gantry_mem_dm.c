@@ -4,6 +4,7 @@
 
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
+#include "gantry_log.h"
 #include "gantry_mem.h"
 
 /* RDMA carries copies to and from it, on whose remote side it is: gantry_copy_between(). */
@@ -47,8 +48,13 @@ gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int flags, struct gan
 	struct gantry_mem *mem;
 	int ret;
 
-	if (len == 0 || (flags & (GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)) != 0)
+	if (len == 0 || (flags & (GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)) != 0) {
+		LOG(ERR,
+			"device memory of %zu bytes with flags 0x%x is not possible: 1 byte or more, and "
+			"neither READ_ONLY nor RELAXED",
+			len, flags);
 		return -EINVAL;
+	}
 	ret = gantry_mem_open(g, flags, &mem);
 	if (ret != 0)
 		return ret;

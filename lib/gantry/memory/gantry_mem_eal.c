@@ -172,8 +172,13 @@ gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem 
 
 	if (ret != 0)
 		return ret;
-	if ((flags & ~GANTRY_MEM_RELAXED) != 0 || (!is_new && mem->flags != flags))
+	if ((flags & ~GANTRY_MEM_RELAXED) != 0 || (!is_new && mem->flags != flags)) {
+		LOG(ERR,
+			"EAL's memory cannot be registered with flags 0x%x: GANTRY_MEM_RELAXED or 0, and "
+			"as before if it is registered",
+			flags);
 		return -EINVAL;
+	}
 	if (is_new)
 		ret = gantry_mem_open(g, flags, &mem);
 	if (ret != 0)

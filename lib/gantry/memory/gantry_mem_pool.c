@@ -8,6 +8,7 @@
 #include "gantry_alloc.h"
 #include "gantry_engine.h"
 #include "gantry_mem.h"
+#include "gantry_log.h"
 #include "gantry_process.h"
 
 struct chunk {
@@ -76,15 +77,20 @@ gantry_mem_register_mempool(struct gantry *g, struct rte_mempool *mp, unsigned i
 	bool is_new;
 	int ret;
 
-	if (mp == NULL || mp->nb_mem_chunks == 0)
+	if (mp == NULL || mp->nb_mem_chunks == 0) {
+		LOG(ERR, "a mempool without memory cannot be registered: populate it first");
 		return -EINVAL;
+	}
 	ret = gantry_process_check(g->pid);
 	if (ret != 0)
 		return ret;
 	mem = find_pool(g, mp);
 	is_new = mem == NULL;
-	if (!is_new && mem->flags != flags)
+	if (!is_new && mem->flags != flags) {
+		LOG(ERR, "mempool %s is registered with flags 0x%x, and not 0x%x: use the same",
+			mp->name, mem->flags, flags);
 		return -EINVAL;
+	}
 	c.room = mp->nb_mem_chunks;
 	c.chunk = gantry_alloc_libc(c.room * sizeof(*c.chunk));
 	if (c.chunk == NULL)

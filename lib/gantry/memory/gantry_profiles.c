@@ -378,5 +378,9 @@ gantry_profile_create(struct gantry *g, const struct gantry_profile_conf *conf, 
 int
 gantry_profile_destroy(struct gantry *g, uint16_t id)
 {
-	return gantry_shelf_remove(&g->profiles, id);
+	int ret = gantry_shelf_remove(&g->profiles, id);
+
+	if (ret != 0)
+		LOG(ERR, "no profile has the number %u", id);
+	return ret;
 }
