@@ -34,6 +34,20 @@ load_with(struct softhca_config *cfg, const char *name, const char *value)
 	return rc;
 }
 
+static int
+load_file(struct softhca_config *cfg, const char *text)
+{
+	char path[64];
+	int fd = memfd_create("settings", MFD_CLOEXEC), rc;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = load_with(cfg, "SOFTHCA_CONFIG", path);
+	close(fd);
+	return rc;
+}
+
 struct row {
 	const char *name; /* after SOFTHCA_ */
 	size_t at, width; /* place and size of the field */
@@ -86,6 +100,12 @@ static const struct row rows[] = {
 		.takes = "a number from 0 to 10000000"},
 	{"MAX_RD_ATOMIC", FIELD(max_rd_atomic), 1, 16, 16, true, false,
 		"a power of two from 1 to 16"},
+	{"MMO_FROM", FIELD(mmo_from), 0, 8, 0, .takes = "a number from 0 to 8"},
+	{"ODP", FIELD(odp), 0, 1, 1, .takes = "0 or 1"},
+	{"LOG_FAULTS", FIELD(log_faults), 0, 1, 0, .takes = "0 or 1"},
+	{"MEMIC_TEST_AND_SET", FIELD(memic_test_and_set), 1, 255, 1,
+		.takes = "a number from 1 to 255"},
+	{"REORDER", FIELD(reorder), 0, UINT32_MAX, 0, .takes = "a number from 0 to 4294967295"},
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -261,6 +281,30 @@ case_path(void)
 	path[256] = '\0';
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CAPTURE", path), -EINVAL);
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_LIKE", path), -EINVAL);
+	CHECK(strstr(err, row.takes) != NULL, "%s", err);
+}
+
+/* The address is that of port 1 of mlx5_0, and those of the other ports follow it. */
+static void
+case_gid_ipv4(void)
+{
+	static const struct row row = {.name = "GID_IPV4",
+		.takes = "an IPv4 address, as 192.0.2.1"};
+	static const char *const refused[] = {"", "0.0.0.0", "192.0.2", "192.0.2.256", "::1",
+		"192.0.2.1 "};
+	struct softhca_config cfg;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(cfg.gid_ipv4, 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_GID_IPV4", "192.0.2.254"), 0);
+	CHECK_EQ(cfg.gid_ipv4, 0xc00002fe);
+	CHECK_EQ(cfg.port_ipv4[0][0], 0xc00002fe);
+	CHECK_EQ(load_file(&cfg, "gid_ipv4 = 192.0.2.254\ndevices = 2\nports = 2\n"), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		CHECK_EQ(cfg.port_ipv4[i / 2][i % 2], 0xc00002fe + i);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		expect_refused(&row, refused[i]);
 }
 
 /* Secrets are as long as they must be, and no error prints them. */
@@ -296,20 +340,15 @@ case_secrets(void)
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "wrapped"), -EINVAL);
 	CHECK(strstr(err, "crypto = wrapped needs crypto_kek and crypto_credential") != NULL, "%s",
 		err);
-}
-
-static int
-load_file(struct softhca_config *cfg, const char *text)
-{
-	char path[64];
-	int fd = memfd_create("settings", MFD_CLOEXEC), rc;
-
-	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = load_with(cfg, "SOFTHCA_CONFIG", path);
-	close(fd);
-	return rc;
+	/* Either of the two alone is not enough. */
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(text, 'b', secrets[i].lens[0]);
+		text[secrets[i].lens[0]] = '\0';
+		CHECK_EQ(setenv(secrets[i].name, text, 1), 0);
+		CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "wrapped"), -EINVAL);
+		CHECK(strstr(err, "crypto = wrapped needs") != NULL, "%s", err);
+		CHECK_EQ(unsetenv(secrets[i].name), 0);
+	}
 }
 
 /* Whole pages, up to those of the adapter. */
@@ -320,6 +359,10 @@ case_device_memory(void)
 		FIELD(max_dm),
 		.takes = "a multiple of 4096 up to 262144"};
 
+	struct softhca_config cfg;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(cfg.max_dm, 262144);
 	expect_taken(&row, 0, "%llu");
 	expect_taken(&row, 131072, "%llu");
 	expect_taken(&row, 262144, "%llu");
@@ -385,6 +428,32 @@ case_cards(void)
 	CHECK(strcmp(err, "like = \"./connectx-7\": No such file or directory") == 0, "%s", err);
 }
 
+/* The list of doc/softhca.md, and all settings that it leaves out. */
+static void
+of_a_card_or_not(void)
+{
+	static const char *const card[] = {"part_id = 4129", "fw_ver = 1.2.3",
+		"link_layer = ethernet", "ports = 2", "bf_reg_size = 256", "max_memcpy = 64",
+		"mmo_qp = 0", "odp = 0", "devx = 0", "dc = 0", "signatures = 0",
+		"sig_pipelining = 0", "max_dm = 4096", "dm_zeroed = 0", "max_mr_size = 4096",
+		"max_qp_wr = 16", "max_sge = 2", "crypto = plaintext", "eth_inline = 1",
+		"max_rd_atomic = 2"};
+	static const char *const no_card[] = {"devices = 2", "lag = 1", "threads = 2", "force = 1",
+		"strict_doorbells = 0", "mmo_from = 1", "max_qp = 2", "max_cq = 2", "max_srq = 2",
+		"max_mr = 2", "max_pd = 2", "max_ah = 2", "max_cqe = 2", "netdev = lo",
+		"gid_ipv4 = 192.0.2.1", "log_faults = 1", "crypto_kek = 0", "crypto_credential = 0",
+		"memic_test_and_set = 2", "reorder = 1", "sig_stop = 1", "doorbell_ns = 1",
+		"latency_ns = 1", "round_trip_ns = 1", "bandwidth_mbps = 1"};
+	struct softhca_config cfg;
+
+	for (size_t i = 0; i < sizeof(card) / sizeof(card[0]); i++)
+		CHECK_EQ(load_like(&cfg, card[i], NULL), 0, card[i]);
+	for (size_t i = 0; i < sizeof(no_card) / sizeof(no_card[0]); i++) {
+		CHECK_EQ(load_like(&cfg, no_card[i], NULL), -EINVAL, no_card[i]);
+		CHECK(strstr(err, " is no setting of a card") != NULL, "%s", err);
+	}
+}
+
 static void
 case_likeness(void)
 {
@@ -415,6 +484,7 @@ case_likeness(void)
 	CHECK(strstr(err, ":1: capture is no setting of a card") != NULL, "%s", err);
 	CHECK_EQ(load_like(&cfg, "like = bluefield-2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: like is no setting of a card") != NULL, "%s", err);
+	of_a_card_or_not();
 	/* Its own crypto = wrapped goes with the user's keys, and without them not at all. */
 	CHECK_EQ(load_like(&cfg, "crypto = wrapped\n", NULL), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
@@ -640,6 +710,7 @@ main(int argc, char **argv)
 		{"only BlueField has DMA MMO, unless it is asked for", case_memcpy_of_the_part},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
+		{"the address of the first port is set, and the others follow it", case_gid_ipv4},
 		{"secrets are hexadecimal digits, and are not printed", case_secrets},
 		{"network interfaces are the machine's, and not more than ports", case_netdev},
 		{"an unknown setting is an error that names the known ones", case_unknown},

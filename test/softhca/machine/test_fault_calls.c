@@ -8,6 +8,10 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "raw_ioctl.h"
 #include "softhca_faults.h"
 
 /* The objects of the calls. Each function that creates one stores it here. */
@@ -457,6 +461,187 @@ case_dead(void)
 	softhca_faults_clear();
 }
 
+/* ---- the names that are left. The calls need not succeed: what counts is who refuses them. */
+
+static struct ibv_mr *mr;
+static struct ibv_qp *qp;
+static struct mlx5dv_devx_obj *counters;
+
+static int
+alloc_pd(void)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(t.ctx);
+	int rc = made(pd);
+
+	if (pd != NULL)
+		rc = ibv_dealloc_pd(pd);
+	if (pd != NULL && rc != 0)
+		CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	return rc;
+}
+
+static int
+reg_mr(void)
+{
+	struct ibv_mr *made_mr = ibv_reg_mr(t.pd, t.mem, sizeof(t.mem), 0);
+
+	return made_mr != NULL ? ibv_dereg_mr(made_mr) : errno;
+}
+
+static int
+rereg_mr(void)
+{
+	return ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) == 0 ? 0 : errno;
+}
+
+static int
+advise_mr(void)
+{
+	struct ibv_sge sge = {(uintptr_t)t.mem, 64, mr->lkey};
+
+	return ibv_advise_mr(t.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1);
+}
+
+static int
+create_qp(void)
+{
+	struct ibv_qp_init_attr init = {.send_cq = t.cq,
+		.recv_cq = t.cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {1, 1, 1, 1, 0}};
+	struct ibv_qp *made_qp = ibv_create_qp(t.pd, &init);
+	int rc = made(made_qp);
+
+	if (made_qp != NULL)
+		rc = ibv_destroy_qp(made_qp);
+	if (made_qp != NULL && rc != 0)
+		CHECK_EQ(ibv_destroy_qp(made_qp), 0);
+	return rc;
+}
+
+static int
+modify_qp(void)
+{
+	return ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET}, IBV_QP_STATE);
+}
+
+static int
+query_qp(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+}
+
+static int
+query_eqn(void)
+{
+	uint32_t eqn;
+
+	return mlx5dv_devx_query_eqn(t.ctx, 0, &eqn) == 0 ? 0 : errno;
+}
+
+/* By hand: libmlx5 keeps pages, and hides what their end returns. */
+static int
+free_uar_by_hand(void)
+{
+	static uint32_t handle;
+	static bool is_there;
+	struct raw_ioctl c = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
+	struct raw_ioctl end = raw_start(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY);
+	uint64_t offset;
+	uint32_t len, id;
+	int rc;
+
+	if (!is_there) {
+		raw_handle(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0);
+		raw_u64(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+		raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
+		raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len, sizeof(len));
+		raw_out(&c, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &id, sizeof(id));
+		CHECK_EQ(raw_run(t.ctx->cmd_fd, &c), 0);
+		handle = (uint32_t)c.attrs[0].data;
+	}
+	raw_handle(&end, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, handle);
+	rc = raw_run(t.ctx->cmd_fd, &end);
+	is_there = rc != 0;
+	return rc;
+}
+
+/* A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which is of no such object. */
+static int
+devx_query(void)
+{
+	uint8_t in[32] = {0x07, 0x73}, out[256] = {0};
+
+	return mlx5dv_devx_obj_query(counters, in, sizeof(in), out, sizeof(out)) == 0 ? 0 : errno;
+}
+
+static int
+devx_modify(void)
+{
+	uint8_t in[192] = {0x09, 0x13}, out[16] = {0};
+
+	return mlx5dv_devx_obj_modify(counters, in, sizeof(in), out, sizeof(out)) == 0 ? 0 : errno;
+}
+
+static int
+devx_create_qp(void)
+{
+	uint8_t in[272] = {0x05}, out[16] = {0};
+
+	return made(mlx5dv_devx_obj_create(t.ctx, in, sizeof(in), out, sizeof(out)));
+}
+
+static void
+case_other_names(void)
+{
+	static const struct {
+		const char *name;
+		int (*call)(void);
+	} named[] = {
+		{"alloc_pd", alloc_pd},
+		{"dealloc_pd", alloc_pd},
+		{"reg_mr", reg_mr},
+		{"rereg_mr", rereg_mr},
+		{"advise_mr", advise_mr},
+		{"create_qp", create_qp},
+		{"modify_qp", modify_qp},
+		{"query_qp", query_qp},
+		{"destroy_qp", create_qp},
+		{"query_eqn", query_eqn},
+		{"free_uar", free_uar_by_hand},
+		{"devx_query", devx_query},
+		{"devx_query opcode=0x773", devx_query},
+		{"devx_modify", devx_modify},
+		{"devx_modify opcode=0x913", devx_modify},
+		{"devx_create_qp", devx_create_qp},
+	};
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC, .cap = {1, 1, 1, 1, 0}};
+	uint8_t in[16] = {0x07, 0x71}, out[16] = {0};
+	char line[80];
+
+	begin();
+	CHECK_EQ(alloc_uar(), 0);
+	CHECK_EQ(create_cq(), 0);
+	init.send_cq = init.recv_cq = t.cq;
+	qp = ibv_create_qp(t.pd, &init);
+	mr = ibv_reg_mr(t.pd, t.mem, sizeof(t.mem), 0);
+	counters = mlx5dv_devx_obj_create(t.ctx, in, sizeof(in), out, sizeof(out));
+	CHECK(qp != NULL && mr != NULL && counters != NULL);
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		snprintf(line, sizeof(line), "refuse call=%s errno=%d", named[i].name, EXDEV);
+		fault(line);
+		CHECK_EQ(named[i].call(), EXDEV, named[i].name);
+		CHECK_EQ(softhca_faults_left(), 0);
+		CHECK(named[i].call() != EXDEV, "%s", named[i].name);
+	}
+	CHECK_EQ(mlx5dv_devx_obj_destroy(counters), 0);
+	CHECK_EQ(ibv_dereg_mr(mr) | ibv_destroy_qp(qp) | destroy_cq(), 0);
+	end();
+}
+
 static atomic_bool asking;
 
 static void *
@@ -520,6 +705,7 @@ static const struct check_case cases[] = {
 	{"calls are refused by the control file", case_from_file},
 	{"the third PSV is refused, whatever is created in between", case_psv},
 	{"a firmware command of another opcode is not refused", case_other_opcode},
+	{"each other name stands for its call", case_other_names},
 	{"a dead adapter's objects can be destroyed", case_dead},
 	{"a call reads the control file while another thread uses the faults", case_contended},
 	{"a child of fork() can use the faults, whoever used them in its parent", case_forked},

@@ -306,6 +306,22 @@ case_each_up_in_time(void)
 		pair_fini(&two[d]);
 }
 
+/* One operation meets one fault, the first of the list. */
+static void
+case_first_of_two(void)
+{
+	begin();
+	fault("drop times=2");
+	fault("complete syndrome=0x13");
+	write_one(1);
+	write_one(2);
+	pair_expect_none(&p.client);
+	CHECK_EQ(softhca_faults_left(), 1);
+	write_one(3);
+	expect(3, IBV_WC_REM_ACCESS_ERR);
+	end();
+}
+
 /* Two conditions at once: a queue pair, and several operations in a row from the third on. */
 static void
 case_times_of_one_qp(void)
@@ -366,9 +382,11 @@ case_qp_fatal(void)
 	begin();
 	fault("qp_fatal op=2");
 	write_one(1);
-	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
+	memset(p.client.buf, 0xab, 64);
+	write_one(2);
 	expect(2, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(p.server.buf[0], 0); /* it did not run */
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_FATAL);
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
 	end();
@@ -377,18 +395,34 @@ case_qp_fatal(void)
 static void
 case_cq_overrun(void)
 {
-	int events = 0;
+	unsigned int events[32] = {0};
+	struct ibv_qp *other;
 
 	begin();
+	/* A second queue pair of that CQ, for receives alone. */
+	other = ibv_create_qp(p.pd, &(struct ibv_qp_init_attr){.send_cq = p.server.cq,
+					    .recv_cq = p.client.cq,
+					    .qp_type = IBV_QPT_UD,
+					    .cap = {1, 1, 1, 1, 0}});
+	CHECK(other != NULL);
+	CHECK_EQ(qp_take(other, K_UD, (struct ibv_qp_attr){.port_num = 1}, IBV_QPS_INIT,
+			 IBV_QPS_RTS),
+		0);
 	fault("cq_overrun op=2");
 	write_one(1);
-	write_one(2);
 	expect(1, IBV_WC_SUCCESS);
-	for (int i = 0; i < 2; i++)
-		events |= 1 << pair_async(&p, PAIR_PATIENCE_MS);
-	CHECK_EQ(events, 1 << IBV_EVENT_CQ_ERR | 1 << IBV_EVENT_QP_FATAL);
+	memset(p.client.buf, 0xab, 64);
+	write_one(2);
+	for (int i = 0; i < 3; i++)
+		events[pair_async(&p, PAIR_PATIENCE_MS)]++;
+	CHECK_EQ(events[IBV_EVENT_CQ_ERR], 1);
+	CHECK_EQ(events[IBV_EVENT_QP_FATAL], 2);
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(other), IBV_QPS_ERR);
+	CHECK_EQ(pair_state(p.server.qp), IBV_QPS_RTS);
+	CHECK_EQ(p.server.buf[0], 0); /* it did not run */
 	pair_expect_none(&p.client);
+	CHECK_EQ(ibv_destroy_qp(other), 0);
 	end();
 }
 
@@ -523,6 +557,13 @@ case_refused(void)
 	errno = 0;
 	CHECK(ibv_create_cq(p.ctx, 4, NULL, NULL, 0) == NULL);
 	CHECK_EQ(errno, ENOSPC);
+	fault("refuse call=alloc_pd errno=12 op=2 times=2");
+	for (unsigned int i = 1; i <= 4; i++) {
+		pd = ibv_alloc_pd(p.ctx);
+		CHECK_EQ(pd != NULL, i == 1 || i == 4);
+		if (pd != NULL)
+			CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	}
 	/* Work requests are no calls: they do not count for this one. */
 	fault("refuse call=alloc_pd errno=13");
 	fault("drop op=1000");
@@ -624,6 +665,12 @@ case_clear(void)
 	CHECK_EQ(port_state(), IBV_PORT_DOWN);
 	softhca_faults_clear();
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
+	/* A thread may have told of the port's end before. It comes back without an event. */
+	if (pair_is_pumped())
+		CHECK_EQ(pair_async(&p, 0), -1);
+	while (pair_async(&p, 20) == IBV_EVENT_PORT_ERR)
+		;
+	CHECK_EQ(pair_async(&p, 0), -1);
 	fault("device_fatal");
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	softhca_faults_clear();
@@ -898,6 +945,18 @@ case_log(void)
 	CHECK(strstr(captured, "mlx5_0: the fault \"refuse call=alloc_pd errno=12\" strikes\n"));
 	CHECK(strstr(captured, "mlx5_0: the fault \"port_down ms=1\" strikes\n"));
 	end();
+	begin();
+	pair_post_recv(&p.server, 1, 0, 64);
+	fault("recv_drop");
+	capture_begin();
+	faults_post(&p, 1, IBV_WR_SEND);
+	expect(1, IBV_WC_SUCCESS);
+	capture_end();
+	snprintf(line, sizeof(line),
+		"mlx5_0: the fault \"recv_drop\" strikes a receive of QP 0x%x\n",
+		p.server.qp->qp_num);
+	CHECK(strstr(captured, line) != NULL);
+	end();
 }
 
 static const struct check_case cases[] = {
@@ -912,6 +971,7 @@ static const struct check_case cases[] = {
 	{"each port comes up by its own time", case_each_up_in_time},
 	{"a fault of one queue pair counts its operations alone, and strikes several in a row",
 		case_times_of_one_qp},
+	{"an operation meets the first of two faults", case_first_of_two},
 	{"work whose completion is dropped is executed", case_drop},
 	{"a late completion delays those behind it", case_late},
 	{"a queue pair fails fatally", case_qp_fatal},
