@@ -437,7 +437,9 @@ case_context(void)
 			.cqe_version = 1,
 			.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 					 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
-			.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+			.eth_min_inline = is_set("SOFTHCA_ETH_INLINE", "1")
+						  ? MLX5_USER_INLINE_MODE_L2
+						  : MLX5_USER_INLINE_MODE_NONE,
 			.clock_info_versions = 1, /* the first version */
 			.log_uar_size = 12,
 			.num_uars_per_page = 1};

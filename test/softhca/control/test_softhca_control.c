@@ -258,6 +258,7 @@ case_mr(void)
 	size_t page = sysconf(_SC_PAGESIZE);
 	char *buf =
 		mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mlx5dv_devx_uar *uar;
 	struct ibv_mr *mr;
 	uint32_t key;
 
@@ -287,6 +288,14 @@ case_mr(void)
 	CHECK(ibv_reg_mr(other, buf, 0, 0) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
+	errno = 0;
+	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_ZERO_BASED) == NULL && errno == EOPNOTSUPP);
+	/* A page of the adapter: the kernel pins no memory of a device. */
+	uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
+	CHECK(uar != NULL);
+	errno = 0;
+	CHECK(ibv_reg_mr(other, uar->base_addr, page, 0) == NULL && errno == EFAULT);
+	mlx5dv_devx_free_uar(uar);
 	CHECK_EQ(ibv_dealloc_pd(other), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	munmap(buf, 2 * page);
@@ -335,12 +344,43 @@ case_refused(void)
 		.pd = pd,
 		.source_qpn = 1,
 		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_xrcd_init_attr xrcd = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS};
+	struct ibv_qp_open_attr opened = {.comp_mask = IBV_QP_OPEN_ATTR_NUM |
+						       IBV_QP_OPEN_ATTR_XRCD |
+						       IBV_QP_OPEN_ATTR_TYPE,
+		.qp_num = 1,
+		.qp_type = IBV_QPT_XRC_RECV};
+	struct ibv_flow_attr flow = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow), .port = 1};
+	struct mlx5dv_flow_match_parameters mask = {0};
+	struct mlx5dv_flow_matcher_attr matcher = {.type = IBV_FLOW_ATTR_NORMAL,
+		.match_mask = &mask};
+	struct ibv_counters_init_attr counters = {0};
+	uint8_t rate[64] = {0};
+	struct ibv_qp *rc;
 
 	CHECK(ibv_alloc_mw(pd, 3) == NULL && errno == EINVAL);
 	qp.qp_type = IBV_QPT_UD;
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	qp.create_flags = IBV_QP_CREATE_SOURCE_QPN;
 	CHECK(ibv_create_qp_ex(ctx, &qp) == NULL && errno == EOPNOTSUPP);
+	/* The queue pair of another process; flow steering; counters; pacing. */
+	xrcd.fd = -1;
+	xrcd.oflags = O_CREAT;
+	opened.xrcd = ibv_open_xrcd(ctx, &xrcd);
+	CHECK(opened.xrcd != NULL);
+	errno = 0;
+	CHECK(ibv_open_qp(ctx, &opened) == NULL && errno == EOPNOTSUPP);
+	CHECK_EQ(ibv_close_xrcd(opened.xrcd), 0);
+	rc = create_rc_qp(pd, cq);
+	CHECK(rc != NULL);
+	errno = 0;
+	CHECK(ibv_create_flow(rc, &flow) == NULL && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(mlx5dv_create_flow_matcher(ctx, &matcher) == NULL && errno == EPROTONOSUPPORT);
+	CHECK(ibv_create_counters(ctx, &counters) == NULL && errno == EPROTONOSUPPORT);
+	CHECK(mlx5dv_pp_alloc(ctx, sizeof(rate), &rate, 0) == NULL && errno == EPROTONOSUPPORT);
+	CHECK_EQ(ibv_destroy_qp(rc), 0);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
@@ -770,9 +810,16 @@ in_child(void (*run)(struct ibv_context *), struct ibv_context *ctx)
 static void
 child_uses_inherited(struct ibv_context *ctx)
 {
+	struct ibv_device_attr_ex attr;
+	struct ibv_port_attr port;
+
 	errno = 0;
 	if (ibv_alloc_pd(ctx) != NULL || errno != EIO)
 		_exit(1);
+	/* Queries of the device are answered, of ports are not. */
+	if (ibv_query_device(ctx, &attr.orig_attr) != 0 || attr.orig_attr.max_qp != 16384 ||
+		ibv_query_device_ex(ctx, NULL, &attr) != 0 || ibv_query_port(ctx, 1, &port) != EIO)
+		_exit(2);
 }
 
 static inline void

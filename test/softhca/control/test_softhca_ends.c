@@ -13,7 +13,7 @@
 #define ROUNDS 4
 #define PAGE   4096
 
-static char memory[PAGE];
+static char memory[PAGE + 1];
 
 /*
  * The leak sanitizer, if there is one. libmlx5 leaks its part of these objects: those leaks are not
@@ -21,6 +21,14 @@ static char memory[PAGE];
  */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
+
+/* Evaluates the call, which finds as many objects of the kind as the settings allow. */
+#define expect_limit(call)                                                                         \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		CHECK((call) == NULL);                                                             \
+		CHECK_EQ(errno, ENOSPC);                                                           \
+	} while (0)
 
 static struct ibv_cq *
 make_queues(struct ibv_context *ctx, struct ibv_pd *pd)
@@ -46,6 +54,10 @@ make_queues(struct ibv_context *ctx, struct ibv_pd *pd)
 	CHECK(ibv_create_qp(pd, &qp_attr) != NULL);
 	CHECK(wq != NULL);
 	CHECK(ibv_create_rwq_ind_table(ctx, &table_attr) != NULL);
+	expect_limit(ibv_create_cq(ctx, 16, NULL, NULL, 0));
+	expect_limit(ibv_create_qp(pd, &qp_attr));
+	expect_limit(ibv_create_wq(ctx, &wq_attr));
+	expect_limit(ibv_create_rwq_ind_table(ctx, &table_attr));
 	return cq;
 }
 
@@ -69,7 +81,11 @@ make_keys(struct ibv_context *ctx, struct ibv_pd *pd)
 	CHECK(dm != NULL);
 	CHECK(ibv_reg_dm_mr(pd, dm, 0, PAGE, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE) !=
 		NULL);
-	CHECK(ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE) != NULL);
+	errno = 0;
+	CHECK(ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE) == NULL);
+	CHECK_EQ(errno, EINVAL); /* longer than the setting max_mr_size */
+	CHECK(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE) != NULL);
+	expect_limit(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE));
 	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) != NULL);
 	CHECK(mlx5dv_create_mkey(&mkey_attr) != NULL);
 	CHECK(mlx5dv_dek_create(ctx, &dek_attr) != NULL);
@@ -93,9 +109,11 @@ make_others(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 
 	CHECK_EQ(ibv_query_gid(ctx, 1, 0, &ah_attr.grh.dgid), 0);
 	CHECK(ibv_create_ah(pd, &ah_attr) != NULL);
+	expect_limit(ibv_create_ah(pd, &ah_attr));
 	srq_attr.xrcd = ibv_open_xrcd(ctx, &xrcd_attr);
 	CHECK(srq_attr.xrcd != NULL);
 	CHECK(ibv_create_srq_ex(ctx, &srq_attr) != NULL);
+	expect_limit(ibv_create_srq_ex(ctx, &srq_attr));
 	CHECK_EQ(mlx5dv_reserved_qpn_alloc(ctx, &qpn), 0);
 	CHECK(mlx5dv_alloc_var(ctx, 0) != NULL);
 }
@@ -107,6 +125,7 @@ leave_verbs(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 
 	CHECK(pd != NULL);
+	expect_limit(ibv_alloc_pd(ctx));
 	make_keys(ctx, pd);
 	make_others(ctx, pd, make_queues(ctx, pd));
 	CHECK_EQ(ibv_close_device(ctx), 0);

@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -329,7 +330,64 @@ case_async_unread(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
+/* A file that the program's standard error goes to. */
+static int
+log_begin(int *saved)
+{
+	int log = memfd_create("log", MFD_CLOEXEC);
+
+	*saved = dup(STDERR_FILENO);
+	CHECK(log >= 0 && *saved >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
+	return log;
+}
+
+/* Gives the standard error back, and tells whether it got this text. */
+static bool
+log_end(int log, int saved, const char *text)
+{
+	static char got[65536];
+	ssize_t n = pread(log, got, sizeof(got) - 1, 0);
+
+	CHECK(n >= 0 && dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+	got[n] = '\0';
+	close(saved);
+	close(log);
+	return strstr(got, text) != NULL;
+}
+
+/* What fits is kept in its order. What does not is lost, and the log says so. */
+static void
+case_async_too_many(void)
+{
+	enum {
+		MANY = 20000
+	};
+	struct ibv_async_event event;
+	unsigned int read = 0;
+	int saved, log;
+	struct pair p;
+
+	open_pair(&p);
+	log = log_begin(&saved);
+	for (unsigned int i = 0; i < MANY; i++) {
+		CHECK_EQ(softhca_fault(i % 2 == 0 ? "port_down" : "port_up"), 0);
+		(void)softhca_pump();
+	}
+	CHECK(log_end(log, saved, "an event is lost: the program leaves too many events unread"));
+	while (ibv_get_async_event(p.ctx, &event) == 0) {
+		if (read < 100)
+			CHECK_EQ(event.event_type,
+				read % 2 == 0 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
+		ibv_ack_async_event(&event);
+		read++;
+	}
+	CHECK(errno == EAGAIN && read >= 100 && read < MANY);
+	softhca_faults_clear();
+	close_pair(&p);
+}
+
 static const struct check_case cases[] = {
+	{"events that nobody reads are lost at last, and a line says so", case_async_too_many},
 	{"an armed CQ sends one event", case_one_event_per_arm},
 	{"destroying a CQ drops its unread events, and does not wait for them", case_unread},
 	{"unread events of other CQs stay", case_others_stay},

@@ -125,6 +125,29 @@ case_queue_pairs(void)
 	end();
 }
 
+/* Without it no capability tells of it, and such regions are refused. Where the kernel gives none, it is off, too. */
+static void
+case_on_demand(void)
+{
+	struct ibv_device_attr_ex caps;
+	static uint8_t memory[4096];
+	struct ibv_mr *mr;
+	bool has;
+
+	start();
+	CHECK_EQ(ibv_query_device_ex(ctx, NULL, &caps), 0);
+	has = caps.odp_caps.general_caps != 0;
+	CHECK(!has || !is_off("SOFTHCA_ODP"));
+	errno = 0;
+	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_ON_DEMAND);
+	CHECK_EQ(mr != NULL, has);
+	if (mr != NULL)
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	else
+		CHECK_EQ(errno, EOPNOTSUPP);
+	end();
+}
+
 /* A setting of 8192 bytes is two pages, whoever asks; 0 is none. */
 static void
 case_device_memory(void)
@@ -187,6 +210,7 @@ main(int argc, char **argv)
 		{"DC and queues that stop are there, or are refused", case_queue_pairs},
 		{"device memory is as long as the setting says", case_device_memory},
 		{"DEVX is there, or is refused", case_devx},
+		{"memory on demand is there, or is refused", case_on_demand},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -144,6 +144,11 @@ case_qp_flags(void)
 		IN(dci_streams.log_num_errored, 200, EINVAL),
 	};
 
+	if (!is_ethernet()) {
+		struct ibv_qp *none = node_try_qp(&w.n, K_RAW);
+
+		CHECK(none == NULL && (errno == EOPNOTSUPP || errno == EPERM));
+	}
 	REFUSED(&w, K_RC, edits);
 	w.streams = true;
 	REFUSED(&w, K_DCI, streams);

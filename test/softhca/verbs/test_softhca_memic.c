@@ -264,6 +264,8 @@ case_loads(void)
 		load_r9b, load_index, load_disp32, load_no_base, cmp_imm, cmp_reg, cmp_high,
 		cmp_with, test_imm, test_reg};
 	static const uint8_t values[] = {0, 1, 0x10, 0x7e, 0x7f, 0x80, 0x81, 0x88, 0xfe, 0xff};
+	const char *setting = getenv("SOFTHCA_MEMIC_TEST_AND_SET");
+	const int left = setting != NULL ? atoi(setting) : 1;
 	struct rig r = rig_init(64);
 
 	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++)
@@ -276,7 +278,7 @@ case_loads(void)
 			forms[f](r.test_set + 7, &ours);
 			expect_same(f, &ours, &plain,
 				forms[f] == test_imm || forms[f] == test_reg ? AF : 0);
-			CHECK_EQ(r.memory[7], 1);
+			CHECK_EQ(r.memory[7], left);
 		}
 	rig_fini(&r, 64);
 }
@@ -555,7 +557,8 @@ main(int argc, char **argv)
 			case_refusals},
 		{"the capability page names the operations and their sizes", case_capability},
 		{"an increment adds the stored number, and changes no other byte", case_increments},
-		{"a load finds what the processor would find, and leaves 1", case_loads},
+		{"a load finds what the processor would find, and leaves 1, or what the setting says",
+			case_loads},
 		{"a store of every kind adds what it stores", case_stores},
 		{"threads lose no increment, and test-and-set is a lock", case_threads},
 		{"operations work in a child, and where the mapping was moved to", case_mappings},

@@ -500,7 +500,7 @@ case_srq_events(void)
 	CHECK_EQ(node_event(&b, &ev, 20), -1); /* one event for one arming */
 	CHECK_EQ(ibv_query_srq(srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 0);
-	limit.srq_limit = 1000;
+	limit.srq_limit = now.max_wr + 1;
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
 	/*
