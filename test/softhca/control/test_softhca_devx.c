@@ -124,6 +124,40 @@ case_refused(void)
 	side_fini(&s);
 }
 
+/* Each combination of command and field has its line once, however often it is refused. */
+static void
+case_told_once(void)
+{
+	const struct wrong many = {0x80 + 0x63, 5, 30, BAD_PARAM},
+			   other = {0x80 + 0xb9, 7, 77, BAD_RES};
+	int log = memfd_create("log", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
+	static char text[65536];
+	unsigned int lines = 0;
+	struct side s;
+
+	side_init(&s);
+	CHECK(log >= 0 && saved >= 0 && dup2(log, STDERR_FILENO) == STDERR_FILENO);
+	for (int i = 0; i < 3; i++) {
+		uint8_t in[CQ_IN], out[HDR];
+
+		memcpy(in, s.cq_in, CQ_IN);
+		devx_put(in, many.bit, many.width, many.value);
+		CHECK(create(&s, in, CQ_IN, out) == NULL);
+		memcpy(in, s.cq_in, CQ_IN);
+		devx_put(in, other.bit, other.width, other.value);
+		CHECK(create(&s, in, CQ_IN, out) == NULL);
+	}
+	CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+	CHECK(pread(log, text, sizeof(text) - 1, 0) >= 0);
+	for (const char *at = text; (at = strstr(at, "firmware command 0x400 is refused")) != NULL;
+		at++)
+		lines++;
+	CHECK_EQ(lines, 2);
+	close(log);
+	close(saved);
+	side_fini(&s);
+}
+
 /*
  * The opcodes that create an object, as the kernel's devx_is_obj_create_cmd() lists them: it passes
  * on only these. The adapter's firmware knows some of them.
@@ -763,6 +797,7 @@ case_abandoned(void)
 }
 
 static const struct check_case cases[] = {
+	{"a line tells of each refused command once", case_told_once},
 	{"user memory is checked as the kernel does", case_umem},
 	{"the kernel passes on the commands that it knows, and no others", case_opcodes},
 	{"a command does not end an object of the verbs", case_not_by_command},

@@ -5,6 +5,8 @@
  * Expected values: what verbs said when they made the objects. Types of attributes: uapi
  * rdma/rdma_netlink.h. Which of them each kind has: the kernel's drivers/infiniband/core/nldev.c.
  */
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -216,6 +218,24 @@ case_summary(void)
 	close(fd);
 }
 
+/* Returns whether this thread had CAP_NET_ADMIN. */
+static bool
+set_net_admin(bool on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	bool had;
+
+	CHECK_EQ(syscall(SYS_capget, &header, data), 0);
+	had = (data[0].effective & CAP_TO_MASK(CAP_NET_ADMIN)) != 0;
+	if (on)
+		data[0].effective |= CAP_TO_MASK(CAP_NET_ADMIN);
+	else
+		data[0].effective &= ~CAP_TO_MASK(CAP_NET_ADMIN);
+	CHECK_EQ(syscall(SYS_capset, &header, data), 0);
+	return had;
+}
+
 static void
 case_objects(void)
 {
@@ -251,9 +271,14 @@ case_objects(void)
 	CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_PDN), pd);
 	CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_PID), own);
 	/* The kernel tells keys to who has CAP_NET_ADMIN. */
+	CHECK_EQ(of_entry(0, RDMA_NLDEV_ATTR_RES_RKEY) != NULL, set_net_admin(false));
 	if (of_entry(0, RDMA_NLDEV_ATTR_RES_RKEY) != NULL) {
 		CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_RKEY), n.mr->rkey);
 		CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_LKEY), n.mr->lkey);
+		CHECK_EQ(show(fd, &mrs, 0), 1);
+		CHECK(of_entry(0, RDMA_NLDEV_ATTR_RES_RKEY) == NULL);
+		CHECK(of_entry(0, RDMA_NLDEV_ATTR_RES_LKEY) == NULL);
+		(void)set_net_admin(true);
 	}
 	CHECK_EQ(ibv_rereg_mr(n.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, n.buf, 4096, 0), 0);
 	CHECK_EQ(show(fd, &mrs, 0), 1);

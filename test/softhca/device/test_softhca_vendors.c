@@ -420,8 +420,13 @@ case_flushed(void)
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the second WQE");
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the third WQE");
 	rig_fini(&r);
-	/* Behind an error no command is needed. */
+	/* Behind an error no command is needed, and none of before RESET counts. */
 	begin(NULL);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "to ERR");
+	rig_run(&r);
+	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RESET), 0, "to RESET");
+	r.a.sq_pi = 0;
+	rig_connect(&r.a, r.b.qpn, 7, 1);
 	(void)rig_put(&r.a, &bad);
 	rig_post(&r.a, &w);
 	rig_run(&r);

@@ -177,6 +177,52 @@ case_late(void)
 	end();
 }
 
+/* A message that its responder refuses does not arrive: its receive completes, with the error. */
+static void
+case_drop_of_refused(void)
+{
+	struct ibv_sge sge = {.length = 64};
+	struct ibv_send_wr wr = {.wr_id = 1,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND_WITH_INV};
+	struct ibv_send_wr *bad;
+
+	begin(1);
+	sge.addr = (uintptr_t)p.client.buf;
+	sge.lkey = p.client.mr->lkey;
+	wr.invalidate_rkey = p.server.mr->rkey; /* of a region: nobody may invalidate it */
+	fault("recv_drop");
+	pair_publish(&p.client);
+	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
+	faults_expect(&p.client, 1, IBV_WC_REM_OP_ERR);
+	faults_expect(&p.server, 101, IBV_WC_REM_INV_REQ_ERR);
+	end();
+}
+
+/* The next message is another one: it meets the next fault. */
+static void
+case_late_and_reset(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	begin(1);
+	fault("recv_late ms=3600000");
+	faults_post(&p, 1, IBV_WR_SEND);
+	while (softhca_faults_left() != 0)
+		pair_run();
+	/* The visit that met the fault has ended. */
+	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
+	pair_connect(&p, &p.client, p.server.qp->qp_num);
+	fault("recv_complete syndrome=4");
+	faults_post(&p, 2, IBV_WR_SEND);
+	faults_expect(&p.server, 101, IBV_WC_LOC_PROT_ERR);
+	faults_expect(&p.client, 2, IBV_WC_REM_OP_ERR);
+	end();
+}
+
 /* Only operations that use a receive count, and only on the QP that is named. */
 static void
 case_counting(void)
@@ -329,6 +375,8 @@ static const struct check_case cases[] = {
 	{"behind a lost completion, the receives that are left are flushed", case_drop_and_failure},
 	{"a message that cannot arrive does not use up the fault", case_drop_of_nothing},
 	{"a message that arrives late delays those behind it", case_late},
+	{"a failure is not lost", case_drop_of_refused},
+	{"RESET ends the delay of a message", case_late_and_reset},
 	{"operations without a receive, or on another QP, are not counted", case_counting},
 	{"a message that waits meets the fault when there is a receive", case_waiting},
 	{"receives meet the faults of the control file, in its order", case_file},

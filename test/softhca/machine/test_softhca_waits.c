@@ -106,6 +106,35 @@ case_rnr_counts_anew(void)
 	pair_fini(&p);
 }
 
+/* RESET ends a wait, and with it what was noted of the SEND. */
+static void
+case_rnr_reset(void)
+{
+	rnr_init(3, 20);
+	CHECK_EQ(softhca_fault("drop"), 0);
+	post_send(&p.client, 1);
+	clock_pass(10240000);
+	clock_pass(10240000);
+	clock_expect_none(&p.client);
+	CHECK_EQ(softhca_faults_left(), 0);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
+	p.opts.min_rnr_timer = 31;
+	pair_connect(&p, &p.client, p.server.qp->qp_num);
+	post_send(&p.client, 2);
+	rnr_expect_end(3, 10240000);
+	pair_fini(&p);
+	/* Its completion was to be lost; that of the next one is not. */
+	rnr_init(3, 20);
+	CHECK_EQ(softhca_fault("drop"), 0);
+	post_send(&p.client, 1);
+	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
+	pair_connect(&p, &p.client, p.server.qp->qp_num);
+	pair_post_recv(&p.server, 1, 0, 64);
+	post_send(&p.client, 2);
+	CHECK_EQ(clock_expect_one(&p.client).wr_id, 2);
+	pair_fini(&p);
+}
+
 static void
 case_rnr_for_ever(void)
 {
@@ -428,6 +457,7 @@ static const struct check_case cases[] = {
 	{"a refused SEND is tried rnr_retry times more", case_rnr_retries},
 	{"tries of a SEND are the receiver's min_rnr_timer apart", case_rnr_timers},
 	{"each SEND has all its retries", case_rnr_counts_anew},
+	{"RESET ends a wait", case_rnr_reset},
 	{"rnr_retry 7 retries for ever", case_rnr_for_ever},
 	{"an absent peer is given up after timeout and retry_cnt", case_absent_peer},
 	{"timeout 0 waits for ever", case_absent_peer_for_ever},

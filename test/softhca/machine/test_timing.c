@@ -400,16 +400,20 @@ post_nop(unsigned int fence)
 static void
 case_fence_modes(void)
 {
-	static const bool waits[5][2] = {
+	static const bool waits[8][2] = {
 		/* for a read, for a write */
 		{false, false}, /* none */
 		{false, false}, /* small: for local operations */
 		{true, false},  /* fence */
 		{true, true},   /* strong ordering */
-		{true, false}   /* small and fence */
+		{true, false},  /* small and fence */
+		/* Reserved ones are as strong as the strongest. */
+		{true, true},
+		{true, true},
+		{true, true},
 	};
 
-	for (unsigned int i = 0; i < 10; i++) {
+	for (unsigned int i = 0; i < 16; i++) {
 		const bool write = i % 2 != 0;
 		const struct op op = {write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, 0};
 		uint64_t first;

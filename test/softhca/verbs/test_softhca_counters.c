@@ -311,6 +311,45 @@ case_receive_errors(void)
 	pair_fini(&p);
 }
 
+/* An unreliable message without a receive is lost there, and its sender hears nothing. */
+static void
+case_unreliable(void)
+{
+	struct node a = node_open(15), b = node_open(15);
+	struct ibv_qp *from = node_qp(&a, K_UC), *to = node_qp(&b, K_UC);
+
+	node_connect(K_UC, &a, from, &b, to);
+	note_all();
+	node_send(&a, from, K_UC, NULL, false);
+	CHECK_EQ(node_wait(a.scq).status, IBV_WC_SUCCESS);
+	expect("hw_counters/out_of_buffer", 1);
+	EXPECT_ONLY("hw_counters/out_of_buffer", TRAFFIC);
+	node_close_ends(&a, from, &b, to);
+}
+
+/* Frames leave by the port, and none comes. */
+static void
+case_frames(void)
+{
+	struct node n = node_open(15);
+	struct ibv_qp *qp;
+
+	if (node_may(&n, K_RAW)) {
+		qp = node_qp(&n, K_RAW);
+		node_ready(&n, qp, K_RAW, 0, IBV_QPS_RTS);
+		note_all();
+		node_send(&n, qp, K_RAW, NULL, false);
+		CHECK_EQ(node_wait(n.scq).status, IBV_WC_SUCCESS);
+		expect("counters/port_xmit_packets", 1);
+		expect("counters/unicast_xmit_packets", 1);
+		expect("counters/port_xmit_data", 64 / 4);
+		EXPECT_ONLY("counters/port_xmit_packets", "counters/unicast_xmit_packets",
+			"counters/port_xmit_data");
+		CHECK_EQ(ibv_destroy_qp(qp), 0);
+	}
+	node_close(&n);
+}
+
 static void
 case_nobody_answers(void)
 {
@@ -624,6 +663,8 @@ static const struct check_case cases[] = {
 	{"data and packets of each operation are counted", case_carried},
 	{"refused requests are counted at both ends", case_access_errors},
 	{"receives that are short or missing are counted", case_receive_errors},
+	{"a lost unreliable message is counted at its end alone", case_unreliable},
+	{"frames are counted", case_frames},
 	{"requests that nobody answers are counted", case_nobody_answers},
 	{"a link that goes down is counted", case_link},
 	{"a link that is down does not go down again, and no other link does", case_links},

@@ -503,6 +503,10 @@ case_srq_events(void)
 	limit.srq_limit = now.max_wr + 1;
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
+	/* One is left, which is fewer than this limit: the event comes at once. */
+	limit.srq_limit = 2;
+	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
+	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_LIMIT_REACHED);
 	/*
 	 * In ERR the QP takes no more receives from the SRQ: it sends the last-WQE event, and
 	 * flushes none.
@@ -525,6 +529,7 @@ enum last_wqe {
 	LAST_OWN,     /* its own work request fails */
 	LAST_FATAL,   /* it fails fatally */
 	LAST_REFUSED, /* it refuses what its peer asks */
+	LAST_SELF,    /* it is connected to itself, and refuses what it asks */
 	LAST_SHORT,   /* a message does not fit its receive */
 	LAST_OVERRUN, /* its CQ fails */
 	LAST_N
@@ -536,23 +541,29 @@ last_wqe(enum last_wqe how)
 {
 	static const int others[LAST_N] = {[LAST_FATAL] = 1 << IBV_EVENT_QP_FATAL,
 		[LAST_REFUSED] = 1 << IBV_EVENT_QP_ACCESS_ERR,
+		[LAST_SELF] = 1 << IBV_EVENT_QP_ACCESS_ERR,
 		[LAST_OVERRUN] = 1 << IBV_EVENT_QP_FATAL | 1 << IBV_EVENT_CQ_ERR};
 	struct node a = node_open(255), b = node_open(255);
 	struct ibv_srq *srq = srq_open(&b, 15);
 	struct ibv_qp *from = node_qp(&a, K_RC), *to = node_srq_qp(&b, srq);
-	const bool own = how == LAST_OWN || how == LAST_FATAL || how == LAST_OVERRUN;
+	const bool own =
+		how == LAST_OWN || how == LAST_FATAL || how == LAST_OVERRUN || how == LAST_SELF;
+	const bool refused = how == LAST_REFUSED || how == LAST_SELF;
 	struct ibv_send_wr *wr, *bad;
 	struct ibv_async_event ev;
 	int events = 0, want;
 	struct send s;
 	char line[64];
 
-	node_connect(K_RC, &a, from, &b, to);
+	if (how == LAST_SELF)
+		node_ready(&b, to, K_RC, to->qp_num, IBV_QPS_RTS);
+	else
+		node_connect(K_RC, &a, from, &b, to);
 	post_srq(&b, srq, 0, 1);
-	wr = send_wr(&s, own ? &b : &a, how == LAST_REFUSED ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, 128);
+	wr = send_wr(&s, own ? &b : &a, refused ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, 128);
 	if (how == LAST_OWN)
 		s.sge.lkey ^= 0x100;
-	if (how == LAST_REFUSED)
+	if (refused)
 		s.wr.wr.rdma.rkey = b.mr->rkey ^ 0x100;
 	snprintf(line, sizeof(line), "%s qp=%u", how == LAST_FATAL ? "qp_fatal" : "cq_overrun",
 		to->qp_num);
@@ -919,6 +930,12 @@ case_dc_streams(void)
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 9, true), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
+	/* RESET ends the errors of all streams, and their count. */
+	CHECK_EQ(node_move(dci, IBV_QPS_RESET), 0);
+	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 7, false), IBV_WC_SUCCESS);
+	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 9, true), IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(ibv_destroy_qp(dci), 0);
 	CHECK_EQ(ibv_destroy_qp(dct), 0);
 	CHECK_EQ(ibv_destroy_ah(dest.ah), 0);
