@@ -196,6 +196,65 @@ case_busy(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
+/* A PD by each kind of object beside regions and QPs; a CQ and a domain by an XRC SRQ. */
+static void
+case_busy_domains(void)
+{
+	struct ibv_context *ctx = open_adapter();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 10, NULL, NULL, 0);
+	struct ibv_srq_init_attr basic = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct ibv_xrcd_init_attr domain = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+							 IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT};
+	struct ibv_srq_init_attr_ex xrc = {.attr = {.max_wr = 4, .max_sge = 1},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = pd,
+		.cq = cq};
+	struct mlx5dv_mkey_init_attr layout = {.pd = pd,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.max_entries = 4};
+	struct ibv_ah_attr address = {.is_global = 1, .port_num = 1};
+	struct mlx5dv_mkey *mkey;
+	struct ibv_srq *srq;
+	struct ibv_ah *ah;
+	struct ibv_mw *mw;
+
+	CHECK(pd != NULL && cq != NULL);
+	CHECK_EQ(ibv_query_gid(ctx, 1, 0, &address.grh.dgid), 0);
+	ah = ibv_create_ah(pd, &address);
+	CHECK(ah != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	CHECK(mw != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	mkey = mlx5dv_create_mkey(&layout);
+	CHECK(mkey != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
+	srq = ibv_create_srq(pd, &basic);
+	CHECK(srq != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	xrc.xrcd = ibv_open_xrcd(ctx, &domain);
+	CHECK(xrc.xrcd != NULL);
+	srq = ibv_create_srq_ex(ctx, &xrc);
+	CHECK(srq != NULL);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_destroy_cq(cq), EBUSY);
+	CHECK_EQ(ibv_close_xrcd(xrc.xrcd), EBUSY);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	CHECK_EQ(ibv_close_xrcd(xrc.xrcd), 0);
+	CHECK_EQ(ibv_destroy_cq(cq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	CHECK_EQ(ibv_close_device(ctx), 0);
+}
+
 #define MANY 16 /* pages */
 
 /* Re-registers, and checks whether the key stays: mlx5_ib_rereg_user_mr() of Linux. */
@@ -850,6 +909,7 @@ static const struct check_case cases[] = {
 	{"the port is active RoCE with one pkey", case_port_values},
 	{"GIDs come as RoCE v1 and v2 and the rest of the table is empty", case_gids},
 	{"objects that others name are busy", case_busy},
+	{"domains that objects name are busy", case_busy_domains},
 	{"regions are pinned, re-registered and refused as the kernel does", case_mr},
 	{"a re-registered region keeps its key where the kernel lets it", case_rereg_key},
 	{"sizes are checked and rounded as the kernel does", case_sizes},
