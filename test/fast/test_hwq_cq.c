@@ -441,10 +441,30 @@ as_text(void)
 	}
 }
 
+/* The byte that is watched tells of the next completion alone, in each lap. */
+static void
+watched(void)
+{
+	struct hwq_cqe rec;
+
+	start(0);
+	for (uint64_t n = 0; n < 3 * N_CQE; n++) {
+		const uint8_t *byte = hwq_cq_watched(&cq);
+		const uint8_t lap = cq.lap;
+
+		CHECK(!hwq_op_own_is_ours(*byte, lap), "entry %u is not there yet",
+			(unsigned int)n);
+		device_writes(n, 0, 0x1234, (uint16_t)n);
+		CHECK(hwq_op_own_is_ours(*byte, lap), "entry %u is there", (unsigned int)n);
+		CHECK_EQ(hwq_cq_poll(&cq, &rec, 1), 1, "one");
+	}
+}
+
 int
 main(void)
 {
 	RUN("entries are taken once, in order, over many laps", laps());
+	RUN("the watched byte tells of the next completion", watched());
 	RUN("the consumer index wraps at 24 and at 32 bits", index_wraps());
 	RUN("only good completions of WQEs are taken by their counter", good_ones());
 	RUN("good and error CQEs become records", decode());

@@ -544,6 +544,22 @@ saved_finds_no_room(void)
 	}
 }
 
+/* Of three WQEs only the last one, and it frees all. */
+static void
+the_last_completes_all(void)
+{
+	start(16, 65530);
+	for (unsigned int i = 0; i < 3; i++) {
+		CHECK(hwq_sq_reserve(&sq, 2) != NULL, "room");
+		hwq_sq_commit(&sq, 2);
+	}
+	CHECK(!hwq_sq_complete_last(&sq, 65532) && !hwq_sq_complete_last(&sq, 0), "others");
+	CHECK_EQ(hwq_sq_free_bb(&sq), 10, "nothing was freed");
+	CHECK(hwq_sq_complete_last(&sq, 65534), "the last");
+	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "all is free");
+	CHECK_EQ(hwq_sq_ci(&sq), 0, "the first index that is not complete");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -561,6 +577,7 @@ main(int argc, char **argv)
 		bells_ring_as_one_by_one());
 	RUN("a saved WQE that is posted again has the bytes of one that is built there",
 		saved_is_as_built());
+	RUN("the last WQE completes all, and no other does", the_last_completes_all());
 	RUN("a saved WQE without room is not posted", saved_finds_no_room());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

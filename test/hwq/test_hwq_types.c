@@ -311,6 +311,53 @@ connections(void)
 	dev->port.active_mtu = active_mtu;
 }
 
+static unsigned int n_asked;
+
+static bool
+suits_nobody(const struct hwq_dev_caps *caps)
+{
+	n_asked++;
+	return false;
+}
+
+static bool
+suits_with_cqes(const struct hwq_dev_caps *caps)
+{
+	n_asked++;
+	return caps->max_cqe != 0;
+}
+
+/* hwq_dev_open_if(): each device that opens is asked; out-pointers are written on success only. */
+static void
+devices_that_suit(void)
+{
+	struct hwq_dev *other = NULL;
+
+	CHECK_EQ(hwq_dev_open_if(NULL, suits_nobody, &other), -EOPNOTSUPP, "nobody suits");
+	CHECK_EQ(hwq_dev_open_if("mlx5_0", suits_nobody, &other), -EOPNOTSUPP, "by its name");
+	CHECK_EQ(n_asked, 2, "each was asked once");
+	CHECK_EQ(hwq_dev_open_if("mlx5_77", suits_with_cqes, &other), -ENODEV, "no such device");
+	CHECK(other == NULL && n_asked == 2, "nothing was opened");
+	CHECK_EQ(hwq_dev_open_if(NULL, suits_with_cqes, &other), 0, "one suits");
+	CHECK_EQ(n_asked, 3, "it was asked");
+	CHECK_EQ(hwq_dev_close(other), 0, "closing");
+}
+
+/* hwq writes no signatures of WQEs. */
+static void
+signed_wqes(void)
+{
+	const struct hwq_qp_conf conf = {.sq_wr = 4};
+	struct hwq_qp *qp = NULL;
+
+	setenv("MLX5_QP_SIGNATURE", "1", 1);
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), -EOPNOTSUPP, "signed WQEs");
+	CHECK(qp == NULL, "out-pointer");
+	unsetenv("MLX5_QP_SIGNATURE");
+	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &qp), 0, "without the variable");
+	CHECK_EQ(hwq_qp_destroy(qp), 0, "destroying");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -327,6 +374,8 @@ main(int argc, char **argv)
 		EMU_DIE("domain and CQs");
 	RUN("hwq refuses what libmlx5 refuses, with its errno", same_refusals(stock_cq));
 	RUN("attributes that do not fit the type are refused", own_refusals());
+	RUN("a queue pair whose WQEs would be signed is refused", signed_wqes());
+	RUN("a device that does not suit is refused", devices_that_suit());
 	RUN("each type goes to RTS, to ERR and back", lives());
 	RUN("a connection has the peer's address, and the smaller of both ends' limits",
 		connections());
