@@ -125,7 +125,10 @@ case_queue_pairs(void)
 	end();
 }
 
-/* Without it no capability tells of it, and such regions are refused. Where the kernel gives none, it is off, too. */
+/*
+ * Without it no capability tells of it, and such regions are refused. Where the kernel gives none, it is
+ * off, too.
+ */
 static void
 case_on_demand(void)
 {

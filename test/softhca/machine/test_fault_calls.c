@@ -569,7 +569,10 @@ free_uar_by_hand(void)
 	return rc;
 }
 
-/* A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which is of no such object. */
+/*
+ * A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which is of no such
+ * object.
+ */
 static int
 devx_query(void)
 {

@@ -557,7 +557,7 @@ main(int argc, char **argv)
 			case_refusals},
 		{"the capability page names the operations and their sizes", case_capability},
 		{"an increment adds the stored number, and changes no other byte", case_increments},
-		{"a load finds what the processor would find, and leaves 1, or what the setting says",
+		{"a load finds what the processor would find, and leaves what the setting says",
 			case_loads},
 		{"a store of every kind adds what it stores", case_stores},
 		{"threads lose no increment, and test-and-set is a lock", case_threads},
