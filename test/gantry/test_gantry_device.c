@@ -9,6 +9,8 @@
  *
  * usage: test_gantry_device [--device NAME] [CASE]     CASE: a part of a case's name
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -270,7 +272,148 @@ a_cq_that_overruns_is_made_anew(void)
 		printf("(not seen: no CQ overran) ");
 }
 
+/* ------------------------------------------------------------------ what a device may lack */
+
+/* True: the emulated adapter was told to have nothing of it (doc/softhca.md). */
+static bool
+is_off(const char *setting)
+{
+	const char *value = getenv(setting);
+
+	return value != NULL && strcmp(value, "0") == 0;
+}
+
+/* The calls of a feature, by what gantry_info says of it. What was refused has written no out-pointer. */
+static void
+check_layouts(bool has)
+{
+	const struct gantry_block block = {.len = 8};
+	const struct gantry_layout_conf conf = {.block = &block, .n = 1};
+	uint16_t id = 77;
+
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), has ? 0 : -EOPNOTSUPP);
+	if (has)
+		CHECK_EQ(gantry_layout_destroy(g, id), 0);
+	else
+		CHECK_EQ(id, 77);
+}
+
+static void
+check_transactions(bool has)
+{
+	const struct gantry_profile_conf profile = {.mem = {GANTRY_SIG_CRC32C, 4096, 0}};
+	const struct gantry_queue_conf conf = {.depth = 4, .transactions = 1};
+	struct gantry_queue *q = NULL;
+	uint16_t id = 77;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), has ? 0 : -EOPNOTSUPP);
+	CHECK_EQ(q != NULL, has);
+	if (has)
+		env_queue_done(q);
+	CHECK_EQ(gantry_profile_create(g, &profile, &id), has ? 0 : -EOPNOTSUPP);
+	if (has)
+		CHECK_EQ(gantry_profile_destroy(g, id), 0);
+	else
+		CHECK_EQ(id, 77);
+}
+
+/* Memory of the device, all zero, whatever was there; and memory on demand. */
+static void
+check_memory(bool has_dm, bool has_any)
+{
+	struct gantry_mem *mem = NULL;
+	void *addr = NULL;
+	uint32_t i;
+
+	CHECK_EQ(gantry_mem_alloc_dm(g, 4096, 0, &mem, &addr), has_dm ? 0 : -EOPNOTSUPP);
+	CHECK(has_dm == (mem != NULL) && has_dm == (addr != NULL));
+	for (i = 0; has_dm && i < 4096 / 8; i++)
+		CHECK_EQ(((uint64_t *)addr)[i], 0);
+	if (has_dm)
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	mem = NULL;
+	CHECK_EQ(gantry_mem_register_any(g, &mem), has_any ? 0 : -EOPNOTSUPP);
+	CHECK_EQ(mem != NULL, has_any);
+	if (has_any)
+		CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+}
+
+static void
+check_dc(bool has)
+{
+	static const enum gantry_transport kinds[] = {GANTRY_TRANSPORT_DC_TARGET,
+		GANTRY_TRANSPORT_DC};
+	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_addr addr;
+	uint16_t peer;
+	uint32_t i;
+
+	for (i = 0; i < RTE_DIM(kinds); i++) {
+		peer = 77;
+		CHECK_EQ(gantry_peer_open(q, &(struct gantry_peer_conf){.transport = kinds[i]},
+				 &peer, &addr),
+			has ? 0 : -EOPNOTSUPP);
+		CHECK_EQ(peer, has ? i : 77);
+	}
+	/* By RC a queue has peers all the same. */
+	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
+	env_queue_done(q);
+}
+
+/* gantry_info says what the device has, and what it lacks is refused by -EOPNOTSUPP, with the remedy in the log. */
+static void
+what_the_device_lacks_is_refused(void)
+{
+	struct gantry_info info;
+	struct gantry_queue *q;
+
+	gantry_info_get(g, &info);
+	if (is_off("SOFTHCA_DEVX"))
+		CHECK(!info.layouts && info.copy_path == GANTRY_COPY_RDMA && info.sig_kinds == 0);
+	if (is_off("SOFTHCA_SIGNATURES"))
+		CHECK(info.sig_kinds == 0 && info.sig_block_sizes == 0);
+	if (is_off("SOFTHCA_MAX_DM"))
+		CHECK_EQ(info.max_dm_len, 0);
+	if (is_off("SOFTHCA_ODP"))
+		CHECK(!info.any_memory);
+	check_layouts(info.layouts);
+	check_transactions(info.sig_kinds != 0);
+	check_memory(info.max_dm_len != 0, info.any_memory);
+	check_dc(hwq_dev_caps(g->dev)->dc);
+	CHECK(!is_off("SOFTHCA_DC") || !hwq_dev_caps(g->dev)->dc);
+	/* Descriptors of a layout, and of a transaction, name what is not there. */
+	q = env_queue(g, 4);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_GATHER, .len = 8, .layout = 1}),
+		GANTRY_BAD_LAYOUT);
+	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_TXN,
+				       .peer = GANTRY_PEER_OWN,
+				       .src = (uintptr_t)src,
+				       .len = 512}),
+		GANTRY_BAD_OP);
+	env_queue_done(q);
+}
+
+/* gantry_path::traffic_class: InfiniBand has none. */
+static void
+a_traffic_class_is_of_ethernet(void)
+{
+	const struct gantry_peer_conf conf = {.path = {.traffic_class = 0x20}};
+	struct gantry_queue *q = env_queue(g, 4);
+	struct ibv_port_attr port;
+	struct gantry_addr addr;
+	uint16_t peer = 77;
+	bool is_infiniband;
+
+	CHECK_EQ(ibv_query_port(q->conn[GANTRY_CONN_OWN].qp->qp->context, 1, &port), 0);
+	is_infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+	CHECK_EQ(gantry_peer_open(q, &conf, &peer, &addr), is_infiniband ? -EINVAL : 0);
+	CHECK_EQ(peer, is_infiniband ? 77 : 0);
+	env_queue_done(q);
+}
+
 static const struct check_case cases[] = {
+	{"what the device lacks is refused", what_the_device_lacks_is_refused},
+	{"a traffic class is of Ethernet", a_traffic_class_is_of_ethernet},
 	{"a wrong key of a peer is refused there", a_wrong_key_of_a_peer_is_refused_there},
 	{"bytes beyond a peer's region are refused there",
 		bytes_beyond_a_peers_region_are_refused_there},
