@@ -429,12 +429,16 @@ env_do_one(struct gantry_queue *q, struct gantry_desc desc)
 {
 	struct gantry_comp comp;
 
+	memset(&comp, 0xff, sizeof(comp));
 	env_do(q, &desc, &comp, 1);
 	CHECK_EQ(comp.cookie, desc.cookie);
 	CHECK_EQ(comp.op, desc.op);
 	CHECK_EQ(comp.len, desc.len);
 	CHECK_EQ(comp.zero, 0);
 	CHECK_EQ(comp.result, 0);
+	/* Syndromes are of error CQEs, and these statuses alone come from one. */
+	if (comp.status < GANTRY_LOCAL_ERROR || comp.status > GANTRY_UNREACHABLE)
+		CHECK_EQ(comp.syndrome | comp.vendor_syndrome, 0);
 	return comp.status;
 }
 
