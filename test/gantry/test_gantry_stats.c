@@ -261,7 +261,10 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 		ROUNDS = 10
 	};
 	struct gantry_queue *q = env_queue(g, 64);
-	const struct gantry_desc copy = env_copy(src, dst, 64), nop = {.op = GANTRY_OP_NOP};
+	const struct gantry_desc copy = env_copy(src, dst, 64), nop = {.op = GANTRY_OP_NOP},
+				 refused = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)dst};
+	/* An operation without samples, and numbers of none. */
+	static const unsigned int none[] = {GANTRY_OP_WRITE, 0, GANTRY_OP_MAX, 255, UINT32_MAX};
 	struct gantry_latency l;
 	uint64_t longest = 0;
 	unsigned int i;
@@ -283,10 +286,18 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	gantry_latency_get(q, GANTRY_OP_NOP, &l);
 	CHECK_EQ(l.count, 1);
 	CHECK(l.max_ns < longest);
-	gantry_latency_get(q, GANTRY_OP_WRITE, &l);
-	CHECK_EQ(l.count, 0);
-	gantry_latency_get(q, GANTRY_OP_MAX, &l);
-	CHECK_EQ(l.count, 0);
+	/* Whatever its status. */
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(env_do_one(q, refused), GANTRY_BAD_LENGTH);
+	gantry_poll(q, NULL, 0);
+	gantry_latency_get(q, GANTRY_OP_FILL, &l);
+	CHECK_EQ(l.count, 2);
+	CHECK(l.max_ns != 0);
+	for (i = 0; i < RTE_DIM(none); i++) {
+		memset(&l, 0xff, sizeof(l));
+		gantry_latency_get(q, none[i], &l);
+		CHECK_EQ(l.count | l.p50_ns | l.p99_ns | l.max_ns, 0);
+	}
 	env_queue_done(q);
 }
 
