@@ -694,6 +694,28 @@ descriptors_in_flight_count_for_rules(void)
 	env_queue_done(q);
 }
 
+/* A policy is for what is handed to its carrier from now on: also for a copy that waits, here behind its fence. */
+static void
+a_policy_is_for_copies_that_wait_too(void)
+{
+	struct gantry_desc d[3] = {env_copy(src, dst, 1000),
+		by(env_copy(src, dst + 1000, 1000), GANTRY_DESC_FENCE),
+		by(fill_of(dst + 2000, 1000, 7), GANTRY_DESC_FENCE)};
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_comp comp[3];
+	uint32_t i;
+
+	memset(dst, 0, 3000);
+	CHECK_EQ(gantry_submit(q, d, 3), 3);
+	CHECK_EQ(gantry_policy_set(q, &all_by_cpu), 0);
+	env_collect(q, comp, 3);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 2);
+	CHECK(memcmp(dst + 1000, src, 1000) == 0 && dst[2000] == 7);
+	env_queue_done(q);
+}
+
 /*
  * gantry_policy_rule::max_in_flight counts what came by the same call, and writes to a peer that nobody has polled; of
  * an unordered queue those are another connection's.
@@ -840,6 +862,10 @@ text_becomes_the_policy_that_it_says(void)
 	snprintf(out, sizeof(out), "%255s# %200s", "1 4096 cpu", "few");
 	CHECK_EQ(gantry_policy_parse(out, &p), 0);
 	CHECK(p.n == 1 && memcmp(p.rule, three_rules.rule, sizeof(p.rule[0])) == 0);
+	p.rule[0].carrier = GANTRY_CARRIER_MAX;
+	CHECK_EQ(gantry_policy_print(&p, out, sizeof(out)), -EINVAL);
+	p.rule[0].carrier = GANTRY_CARRIER_CPU;
+	CHECK(gantry_policy_print(&p, out, sizeof(out)) > 0);
 	p.n = GANTRY_POLICY_MAX + 1;
 	CHECK_EQ(gantry_policy_print(&p, out, sizeof(out)), -EINVAL);
 }
@@ -872,7 +898,9 @@ text_that_is_no_policy_is_refused(void)
 	CHECK_EQ(gantry_policy_parse(many, &p), 0);
 	CHECK_EQ(p.n, GANTRY_POLICY_MAX);
 	strcat(many, "1 2 cpu\n");
+	p.n = 77;
 	CHECK_EQ(gantry_policy_parse(many, &p), -E2BIG);
+	CHECK_EQ(p.n, 77);
 }
 
 static const struct check_case cases[] = {
@@ -901,6 +929,7 @@ static const struct check_case cases[] = {
 	{"a rule counts behind one for the usual carrier",
 		a_rule_counts_behind_one_for_the_usual_carrier},
 	{"descriptors in flight count for rules", descriptors_in_flight_count_for_rules},
+	{"a policy is for copies that wait, too", a_policy_is_for_copies_that_wait_too},
 	{"of an unordered queue, only copies count for rules",
 		of_an_unordered_queue_only_copies_count_for_rules},
 	{"a policy may name what the engine has", a_policy_may_name_what_the_engine_has},
