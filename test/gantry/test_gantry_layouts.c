@@ -558,6 +558,33 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
+/* One is in the hardware when its layout ends, and one waits: a call that submits takes no CQE, so its fence holds. */
+static void
+what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
+{
+	struct shape s = {.block = {{0, 10, 0}, {100, 20, 0}}, .n = 2}, next = s;
+	struct gantry_queue *q = env_queue(g, 16);
+	struct gantry_desc d[2];
+	struct gantry_comp comp[2];
+
+	create(&s);
+	reset(40);
+	d[0] = gather(&s, src, dst, 30);
+	model_gather(&s, 0, 0, 30);
+	d[1] = WITH(gather(&s, src, dst + 1000, 30), flags, GANTRY_DESC_FENCE);
+	CHECK_EQ(gantry_submit(q, d, 2), 2);
+	destroy(&s);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_BAD_LAYOUT);
+	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
+	/* The next layout has its number. */
+	create(&next);
+	CHECK_EQ(next.id, s.id);
+	destroy(&next);
+	env_queue_done(q);
+}
+
 /* The first block of a layout is all right, and another one is not. */
 static void
 every_block_of_a_layout_is_judged(void)
@@ -717,6 +744,16 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	conf.n = 1;
 	CHECK_EQ(id, 7);
+	/* What just fits: the longest block, and as many blocks as a pattern may have. */
+	b[0] = (struct gantry_block){0, UINT64_C(1) << 30, 0};
+	b[2] = (struct gantry_block){200, 10, 20};
+	conf.rounds = 1;
+	CHECK_EQ(gantry_layout_create(g, &conf, &id), 0);
+	CHECK_EQ(gantry_layout_destroy(g, id), 0);
+	b[0] = (struct gantry_block){0, 10, 65525};
+	CHECK_EQ(gantry_layout_create(g, &(struct gantry_layout_conf){b, BLOCKS - 1, 2}, &id), 0);
+	CHECK_EQ(gantry_layout_destroy(g, id), 0);
+	b[0] = (struct gantry_block){0, 10, 10};
 	CHECK_EQ(gantry_layout_destroy(g, 0), -EINVAL);
 	CHECK_EQ(gantry_layout_destroy(g, 1), -EINVAL);
 	CHECK_EQ(gantry_layout_destroy(g, UINT16_MAX), -EINVAL);
@@ -913,6 +950,8 @@ static const struct check_case cases[] = {
 	{"each bad use of a layout gets its own status and no WQE",
 		each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe},
 	{"every block of a layout is judged", every_block_of_a_layout_is_judged},
+	{"what the hardware has of a layout that ends is carried out",
+		what_the_hardware_has_of_a_layout_that_ends_is_carried_out},
 	{"a layout that is too long for a peer is refused",
 		a_layout_that_is_too_long_for_a_peer_is_refused},
 	{"a piece overlaps if it has a byte of the layout",
