@@ -313,14 +313,25 @@ layouts_lie_over_it_and_beside_it(void)
 
 /* ------------------------------------------------------------------ with peers */
 
-/* Short ones are inline if their memory allows it: lengths on both sides of the limit. */
+/* True: the WQE that the peer's send queue has last has its data in it. The CPU reads this memory slowly. */
+static bool
+last_is_inline(const struct gantry_queue *q, uint16_t peer)
+{
+	const struct hwq_sq *sq = q->conn[gantry_queue_peer_conn(q, peer)].sq;
+
+	/* Behind the remote address: the top bit of mlx5_wqe_inl_data_seg. */
+	return (((const uint8_t *)hwq_sq_at(sq, sq->last))[32] & 0x80) != 0;
+}
+
+/* Lengths on both sides of the limit up to which messages from other memory are inline. */
 static void
 peers_write_and_read_it(void)
 {
 	static const uint64_t lens[] = {8, 28, 29, 1000};
 	struct gantry_queue *q = env_queue(g, 64);
-	struct gantry_desc d;
-	unsigned int i;
+	struct gantry_desc d, many[4];
+	struct gantry_comp comp[4];
+	unsigned int i, k;
 	uint16_t a, b;
 
 	env_connect(q, &a, q, &b);
@@ -333,6 +344,7 @@ peers_write_and_read_it(void)
 		CHECK_EQ(d.dst, 0);
 		d.remote_key = gantry_mem_remote_key(dm_mem);
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		CHECK_EQ(last_is_inline(q, a), lens[i] <= 28);
 		CHECK(memcmp(dm, host, lens[i]) == 0);
 		CHECK_EQ(dm[lens[i]], 0);
 
@@ -342,7 +354,17 @@ peers_write_and_read_it(void)
 		d.remote_key = gantry_mem_remote_key(host_mem);
 		memset(host + LEN, 0, LEN);
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		CHECK(!last_is_inline(q, a));
 		CHECK(memcmp(host + LEN, host, lens[i]) == 0);
+		/* Several in one call, behind one from other memory. */
+		for (k = 0; k < RTE_DIM(many); k++)
+			many[k] = WITH(WITH(d, src, k == 0 ? (uintptr_t)host : (uintptr_t)dm), dst,
+				d.dst + k * 1000);
+		env_do(q, many, comp, RTE_DIM(many));
+		CHECK(!last_is_inline(q, a));
+		for (k = 0; k < RTE_DIM(many); k++)
+			CHECK(comp[k].status == GANTRY_OK &&
+				memcmp(host + LEN + k * 1000, host, lens[i]) == 0);
 
 		d.op = GANTRY_OP_READ;
 		d.src = (uintptr_t)host + 100;
@@ -408,14 +430,14 @@ it_is_freed_with_its_registration(void)
 	struct gantry_queue *q = env_queue(g, 8);
 	struct gantry_info info;
 	struct gantry_mem *mem;
+	unsigned int flag;
 	void *all = NULL;
 
 	gantry_info_get(g, &info);
 	CHECK(info.max_dm_len > 2 * LEN);
 	CHECK_EQ(gantry_mem_alloc_dm(g, 0, 0, &mem, &all), -EINVAL);
-	CHECK_EQ(gantry_mem_alloc_dm(g, 64, GANTRY_MEM_READ_ONLY, &mem, &all), -EINVAL);
-	CHECK_EQ(gantry_mem_alloc_dm(g, 64, GANTRY_MEM_RELAXED, &mem, &all), -EINVAL);
-	CHECK_EQ(gantry_mem_alloc_dm(g, 64, 1u << 31, &mem, &all), -EINVAL);
+	for (flag = GANTRY_MEM_READ_ONLY; flag != 0; flag <<= 1)
+		CHECK_EQ(gantry_mem_alloc_dm(g, 64, flag, &mem, &all), -EINVAL);
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len + 1, 0, &mem, &all), -ENOMEM);
 	/* LEN bytes are in use. */
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len, 0, &mem, &all), -ENOMEM);
