@@ -287,6 +287,17 @@ recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int
 	CHECK_EQ(gantry_recv_poll(q, &more, 1), 0);
 }
 
+/* So that a peer's number differs from what a field has that nobody writes. */
+static void
+take_number_0(struct gantry_queue *q)
+{
+	struct gantry_addr addr;
+	uint16_t peer;
+
+	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
+	CHECK_EQ(peer, 0);
+}
+
 static struct gantry_recv
 recv_at(uint64_t cookie, const void *at, uint64_t len)
 {
@@ -351,6 +362,33 @@ messages_arrive_with_their_data(void)
 	CHECK_EQ(env_stats(b).submitted, 0);
 	env_queue_done(a);
 	env_queue_done(b);
+}
+
+/* gantry_recv_post(): as soon as gantry_peer_open() has returned. */
+static void
+receives_are_posted_before_their_peer_is_connected(void)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 2};
+	const struct gantry_recv recv = recv_at(6, dst, 100), more = recv_at(7, dst + 100, 100);
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_recv_comp comp[2];
+	struct gantry_addr a, b;
+	uint16_t to, from;
+	uint32_t i;
+
+	CHECK_EQ(gantry_peer_open(q, NULL, &to, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, &conf, &from, &b), 0);
+	CHECK_EQ(gantry_recv_post(q, from, &recv, 1), 1);
+	CHECK_EQ(gantry_peer_connect(q, to, &b), 0);
+	CHECK_EQ(gantry_peer_connect(q, from, &a), 0);
+	CHECK_EQ(gantry_recv_post(q, from, &more, 1), 1);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(env_do_one(q, message(GANTRY_OP_SEND_IMM, to, 60 + i, i)), GANTRY_OK);
+	recv_collect(q, comp, 2);
+	for (i = 0; i < 2; i++)
+		CHECK(comp[i].status == GANTRY_OK && comp[i].cookie == 6 + i &&
+			comp[i].len == 60 + i && comp[i].imm == i);
+	env_queue_done(q);
 }
 
 /* Only its last message has the immediate data: one receive for all of it. */
@@ -484,6 +522,7 @@ wrong_receives_are_refused_in_their_place(void)
 	struct gantry_addr addr;
 	unsigned int i;
 
+	take_number_0(b);
 	connect_with(a, &to, 0, b, &from, 8);
 	CHECK_EQ(gantry_peer_open(b, NULL, &none, &addr), 0);
 	CHECK_EQ(gantry_recv_post(b, none, &good, 1), -EINVAL);
@@ -510,7 +549,11 @@ wrong_receives_are_refused_in_their_place(void)
 		CHECK_EQ(comp[i].cookie, i);
 		CHECK_EQ(comp[i].status, want[i]);
 		CHECK_EQ(comp[i].len, i == 1 ? 60 : i == 5 ? 61 : 0);
+		CHECK_EQ(comp[i].op, i == 1 ? GANTRY_OP_SEND : i == 5 ? GANTRY_OP_SEND_IMM : 0);
+		CHECK_EQ(comp[i].imm, i == 5 ? 9 : 0);
 		CHECK_EQ(comp[i].peer, from);
+		CHECK_EQ(comp[i].syndrome | comp[i].vendor_syndrome | comp[i].zero | comp[i].zero2,
+			0);
 	}
 	env_queue_done(a);
 	env_queue_done(b);
@@ -604,6 +647,7 @@ a_failed_connection_gives_its_receives_back(void)
 	uint16_t to, from;
 	unsigned int i;
 
+	take_number_0(b);
 	connect_with(a, &to, 0, b, &from, 6);
 	for (i = 0; i < 6; i++)
 		recv[i] = recv_at(i, dst + 100 * i, 100);
@@ -625,11 +669,18 @@ a_failed_connection_gives_its_receives_back(void)
 					   : i == 1         ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR
 							    : MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 		CHECK_EQ(comp[i].op, i == 0 ? GANTRY_OP_SEND : 0);
-		CHECK_EQ(comp[i].zero, 0);
+		CHECK_EQ(comp[i].peer, from);
+		CHECK_EQ(comp[i].len, i == 0 ? 100 : 0);
+		CHECK_EQ(comp[i].imm | comp[i].zero | comp[i].zero2, 0);
 	}
 	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1);
+	memset(comp, 0xff, sizeof(comp));
 	recv_collect(b, comp, 1);
 	CHECK_EQ(comp[0].status, GANTRY_BAD_PEER);
+	CHECK_EQ(comp[0].peer, from);
+	CHECK_EQ(comp[0].len | comp[0].imm | comp[0].op | comp[0].syndrome |
+			 comp[0].vendor_syndrome | comp[0].zero | comp[0].zero2,
+		0);
 	expect_refused(b, message(GANTRY_OP_SEND, from, 1, 0), GANTRY_BAD_PEER);
 	CHECK_EQ(gantry_peer_close(b, from), 0);
 	CHECK_EQ(gantry_peer_close(a, to), 0);
@@ -655,6 +706,7 @@ a_closed_connection_gives_its_receives_back(void)
 	uint16_t to, from, from2;
 	unsigned int i;
 
+	take_number_0(b);
 	connect_with(a, &to, 0, b, &from, 5);
 	for (i = 0; i < 5; i++)
 		recv[i] = recv_at(i, dst + 100 * i, 100);
@@ -680,7 +732,10 @@ a_closed_connection_gives_its_receives_back(void)
 					 : i == 3 ? GANTRY_BAD_FIELD
 						  : GANTRY_FLUSHED);
 		CHECK_EQ(comp[i].len, i < 2 ? 50 + i : 0);
-		CHECK_EQ(comp[i].zero, 0);
+		CHECK_EQ(comp[i].op, i == 0 ? GANTRY_OP_SEND : i == 1 ? GANTRY_OP_SEND_IMM : 0);
+		CHECK_EQ(comp[i].imm, i == 1 ? 4 : 0);
+		CHECK_EQ(comp[i].peer, from);
+		CHECK_EQ(comp[i].zero | comp[i].zero2, 0);
 	}
 	CHECK(comp[5].cookie == 0 && comp[5].status == GANTRY_OK);
 	CHECK(comp[6].cookie == 1 && comp[6].status == GANTRY_FLUSHED);
@@ -1142,6 +1197,39 @@ raw_wqes_of_every_length_keep_order(void)
 	env_queue_done(q);
 }
 
+/* Bits of fm_ce_se in a control segment, as mlx5dv.h has them; those that ask for a CQE are the engine's. */
+#define CQE_BITS 0x0c
+
+/* And gantry_stats::wqes: what fills up the end of the ring counts. */
+static void
+a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
+{
+	static const uint8_t bits[] = {0, MLX5_WQE_CTRL_SOLICITED, MLX5_WQE_CTRL_FENCE,
+		MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE | MLX5_WQE_CTRL_SOLICITED};
+	struct gantry_queue *q = env_queue(g, 64);
+	const struct hwq_sq *sq = q->conn[GANTRY_CONN_OWN].sq;
+	uint32_t n_bb = hwq_sq_n_bb(sq), i, k;
+	uint8_t wqe[192] = {0};
+	struct gantry_desc d = {.op = GANTRY_OP_RAW,
+		.peer = GANTRY_PEER_OWN,
+		.src = (uintptr_t)wqe,
+		.len = sizeof(wqe)};
+
+	CHECK(n_bb % 3 != 0);
+	for (i = 0; i <= n_bb / 3; i++) {
+		uint8_t set = bits[i % RTE_DIM(bits)];
+
+		mlx5dv_set_ctrl_seg((void *)wqe, 0, MLX5_OPCODE_NOP, 0, 0, set | CQE_BITS * (i % 2),
+			sizeof(wqe) / 16, 0, 0);
+		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		k = ((const uint8_t *)hwq_sq_at(sq, sq->last))[11];
+		CHECK_EQ(k & ~CQE_BITS, set);
+	}
+	/* The last one did not fit behind the others, and went to the beginning of the ring. */
+	CHECK_EQ(env_stats(q).wqes, n_bb + 3);
+	env_queue_done(q);
+}
+
 /* A send queue takes WQEs that it has room for twice. */
 static void
 a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
@@ -1194,6 +1282,8 @@ static const struct check_case cases[] = {
 	{"wrong lengths and addresses are refused", wrong_lengths_and_addresses_are_refused},
 	{"short messages travel in the WQE", short_messages_travel_in_the_wqe},
 	{"messages arrive with their data", messages_arrive_with_their_data},
+	{"receives are posted before their peer is connected",
+		receives_are_posted_before_their_peer_is_connected},
 	{"a split write takes one receive", a_split_write_takes_one_receive},
 	{"a send invalidates a key", a_send_invalidates_a_key},
 	{"wrong receives are refused in their place", wrong_receives_are_refused_in_their_place},
@@ -1215,6 +1305,8 @@ static const struct check_case cases[] = {
 	{"a device without atomics refuses them", a_device_without_atomics_refuses_them},
 	{"a raw WQE does what it says", a_raw_wqe_does_what_it_says},
 	{"raw WQEs of every length keep order", raw_wqes_of_every_length_keep_order},
+	{"a raw WQE keeps its bits, and what fills the ring counts",
+		a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts},
 	{"a raw WQE that is too long for a peer is refused",
 		a_raw_wqe_that_is_too_long_for_a_peer_is_refused},
 	{"a wrong raw WQE fails alone", a_wrong_raw_wqe_fails_alone},
