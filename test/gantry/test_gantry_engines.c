@@ -67,7 +67,7 @@ static void
 engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 {
 	static const char *const name[] = {"mlx5_0", "mlx5_1", "mlx5_1", NULL};
-	struct gantry *g[RTE_DIM(name)];
+	struct gantry *g[RTE_DIM(name)], *none = NULL;
 	struct gantry_info info;
 	unsigned int i;
 
@@ -87,6 +87,16 @@ engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 	check_it_copies(g[3], 8);
 	CHECK_EQ(gantry_destroy(g[2]), 0);
 	CHECK_EQ(gantry_destroy(g[3]), 0);
+	/* Without a name it is the first one that opens. */
+	CHECK_EQ(softhca_fault("refuse call=alloc_pd errno=12"), 0);
+	CHECK_EQ(gantry_create(NULL, &g[0]), 0);
+	CHECK_EQ(softhca_faults_left(), 0);
+	gantry_info_get(g[0], &info);
+	CHECK(strcmp(info.device, "mlx5_1") == 0);
+	CHECK_EQ(gantry_destroy(g[0]), 0);
+	CHECK_EQ(softhca_fault("refuse call=alloc_pd errno=12"), 0);
+	CHECK_EQ(gantry_create(&(struct gantry_conf){.device = "mlx5_0"}, &none), -ENOMEM);
+	CHECK(none == NULL);
 }
 
 /* A key of the caller's own registration works on the engine's queue, as both are in one PD. */
@@ -140,10 +150,24 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 {
 	struct ibv_context *ctx = open_own("mlx5_0");
 	const struct gantry_conf conf = {.ibv_ctx = ctx};
+	struct ibv_async_event event;
+	struct gantry_info info;
 	struct gantry *g;
 
 	CHECK_EQ(gantry_create(&conf, &g), 0);
 	check_it_copies(g, 3);
+	/* The events of the context are the caller's, and nobody else takes them. */
+	CHECK_EQ(softhca_fault("port_down port=1"), 0);
+	CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
+	CHECK_EQ(event.event_type, IBV_EVENT_PORT_ERR);
+	ibv_ack_async_event(&event);
+	CHECK_EQ(softhca_fault("port_up port=1"), 0);
+	CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
+	CHECK_EQ(event.event_type, IBV_EVENT_PORT_ACTIVE);
+	ibv_ack_async_event(&event);
+	gantry_info_get(g, &info);
+	CHECK_EQ(info.ports_down, 0);
+	CHECK(!g->event.running);
 	CHECK_EQ(gantry_destroy(g), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -243,6 +267,7 @@ limits_are_told(void)
 	struct gantry_peer_conf peer_conf = {0};
 	struct gantry_queue_info queue;
 	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
 	struct gantry_addr addr;
 	struct gantry_worker *w;
 	struct gantry_info info;
@@ -257,6 +282,15 @@ limits_are_told(void)
 	CHECK_EQ(info.n_ports, attr.phys_port_cnt);
 	CHECK_EQ(info.max_wqes, attr.max_qp_wr);
 	CHECK_EQ(info.max_reads, attr.max_qp_init_rd_atom);
+	CHECK_EQ(ibv_query_port(ctx, 1, &port), 0);
+	CHECK_EQ(info.max_msg_len, RTE_MIN(port.max_msg_sz, 1u << 30));
+	/* What a queue has without a configuration. */
+	CHECK_EQ(gantry_queue_create(g, NULL, &q), 0);
+	gantry_queue_info_get(q, &queue);
+	CHECK_EQ(queue.depth, 512);
+	CHECK_EQ(queue.max_peers, 64);
+	CHECK_EQ(queue.port, 0);
+	env_queue_done(q);
 	CHECK_EQ(info.max_copy_len,
 		dv.max_wr_memcpy_length != 0 ? dv.max_wr_memcpy_length : 1u << 30);
 	CHECK_EQ(info.copy_path, dv.max_wr_memcpy_length != 0 ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA);
@@ -354,9 +388,9 @@ queues_take_the_active_ports_in_turn(void)
 	struct gantry_conf conf = {.path = {.mask = GANTRY_PATH_GID_INDEX,
 					   .port = GANTRY_PORTS_IN_TURN,
 					   .gid_index = 0}};
-	struct gantry_queue *q[4];
+	struct gantry_queue *q[4], *one;
+	struct gantry *g, *other;
 	uint16_t pa, pb;
-	struct gantry *g;
 	unsigned int i;
 
 	CHECK_EQ(gantry_create(&conf, &g), -EINVAL);
@@ -382,6 +416,14 @@ queues_take_the_active_ports_in_turn(void)
 		q[i] = env_queue(g, 16);
 		check_port(q[i], 2);
 	}
+	/* Without a port, it is the first active one: of an engine's queues, and of its peers. */
+	CHECK_EQ(gantry_create(NULL, &other), 0);
+	one = env_queue(other, 16);
+	CHECK_EQ(port_of(one, GANTRY_CONN_OWN), 2);
+	env_connect(one, &pa, one, &pb);
+	CHECK_EQ(port_of(one, GANTRY_CONN_PEER), 2);
+	env_queue_done(one);
+	CHECK_EQ(gantry_destroy(other), 0);
 	softhca_faults_clear();
 	for (i = 0; i < RTE_DIM(q); i++)
 		env_queue_done(q[i]);

@@ -410,6 +410,25 @@ a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 	}
 }
 
+/* gantry_worker_conf: without a size the ring has 1024 elements, and there is none of receives. */
+static void
+a_ring_has_1024_elements_by_default(void)
+{
+	struct gantry_recv recv = {.cookie = 1};
+	uint64_t put = 0, got = 0;
+	struct gantry_worker *w;
+	unsigned int i;
+
+	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
+	for (i = 0; i < 1024; i += 32)
+		enqueue_some(w, &put, 32, 32);
+	enqueue_some(w, &put, 1, 0);
+	CHECK_EQ(gantry_recv_enqueue_burst(w, 0, &recv, 1), 0);
+	for (i = 0; i < 1024; i += 32)
+		reclaim_some(w, &got, 32, 32);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 /* ------------------------------------------------------------------ turns without work */
 
 /* Makes turns until so many copies have been handed out; it may not be quiet before. */
@@ -757,6 +776,7 @@ static const struct check_case cases[] = {
 	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
 	{"a full ring takes whole descriptors, and no more than it has room for",
 		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
+	{"a ring has 1024 elements by default", a_ring_has_1024_elements_by_default},
 	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
 	{"lcores that may run on one CPU share it", lcores_that_may_run_on_one_cpu_share_it},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
