@@ -525,7 +525,8 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		struct gantry_desc desc[12], *d = &desc[6];
 		struct gantry_comp comp[12];
 		bool moved[12];
-		uint16_t pa, pb;
+		uint16_t pa, pb, other;
+		struct gantry_addr addr;
 
 		env_connect(a, &pa, b, &pb);
 		arena_reset(k);
@@ -561,6 +562,9 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
 		CHECK_EQ(env_do_one(a, arena_copy(0)), GANTRY_OK);
 		CHECK_EQ(env_stats(a).recoveries, 0);
+		/* It was connected: only another one can be. */
+		CHECK_EQ(gantry_peer_open(b, NULL, &other, &addr), 0);
+		CHECK_EQ(gantry_peer_connect(a, pa, &addr), -EISCONN);
 
 		CHECK_EQ(gantry_peer_close(a, pa), 0);
 		CHECK_EQ(gantry_peer_close(b, pb), 0);

@@ -317,7 +317,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 {
 	static const char *const calls[] = {"destroy_qp", "destroy_cq"};
 	struct gantry_queue *q = env_queue(g, 4);
-	struct gantry_addr a, b;
+	struct gantry_addr a, b, c;
 	uint16_t pa, pb, next;
 	char line[60];
 	uint32_t i;
@@ -345,6 +345,18 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_queue_destroy(q), 0);
 		q = env_queue(g, 4);
 	}
+	/* After a refused connect, another end will do. */
+	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
+	CHECK_EQ(gantry_peer_open(q, NULL, &next, &c), 0);
+	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
+	CHECK_EQ(gantry_peer_connect(q, pa, &b), -ENOMEM);
+	CHECK_EQ(gantry_peer_connect(q, pa, &c), 0);
+	CHECK_EQ(gantry_peer_connect(q, next, &a), 0);
+	CHECK(carries(q, pa));
+	CHECK_EQ(gantry_peer_close(q, next), 0);
+	CHECK_EQ(gantry_peer_close(q, pb), 0);
+	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	/* An open that fails, and then cannot give its CQ back. */
 	CHECK_EQ(softhca_fault("refuse call=create_qp errno=12"), 0);
 	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
