@@ -146,6 +146,12 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK(callback == NULL);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
+	/* With the one flag that there is. */
+	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &mem), 0);
+	CHECK_EQ(mem->flags, GANTRY_MEM_RELAXED);
+	CHECK_EQ(gantry_mem_register_eal(g, 0, &again), -EINVAL);
+	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
+	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	rte_free(block);
 	env_queue_done(q);
 }

@@ -533,8 +533,10 @@ lost_engine_destroy(struct lost_engine *e)
 	/* Memory that no descriptor before named as its destination: the failed device may still write to those. */
 	uint8_t *last = (uint8_t *)src + LONG - 64, before[64];
 	struct gantry_desc by_cpu = copy_by_cpu(64);
+	uint8_t *page = env_map(4096);
 	struct gantry_failure f;
 	struct gantry_info info;
+	struct gantry_mem *mem;
 	unsigned int n_lost = 0, i;
 
 	CHECK_EQ(env_do_one(e->q, arena_copy(1)), GANTRY_DEVICE_LOST);
@@ -548,6 +550,8 @@ lost_engine_destroy(struct lost_engine *e)
 	CHECK_EQ(env_do_one(e->q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
 	gantry_info_get(e->g, &info);
 	CHECK(info.device_lost);
+	CHECK_EQ(gantry_mem_register(e->g, page, 4096, 0, &mem), -EIO);
+	env_unmap(page, 4096);
 	/* /gantry/errors tells it. */
 	for (i = 0; gantry_failures_get(&e->g->failures, i, &f); i++)
 		n_lost += f.status == GANTRY_DEVICE_LOST;
