@@ -472,6 +472,28 @@ a_pool_that_is_being_unregistered_is_registered_anew(void)
 
 /* ------------------------------------------------------------------ all memory, on demand */
 
+/* A layout that lies in such memory, and one whose bytes go there. */
+static void
+check_layout_is_refused(struct gantry_queue *q, uint8_t *heap)
+{
+	const struct gantry_block block = {.len = 64, .skip = 64};
+	const struct gantry_layout_conf conf = {.block = &block, .n = 1, .rounds = 4};
+	struct gantry_desc d = env_copy(heap, dst, 256);
+	struct gantry_info info;
+
+	gantry_info_get(g, &info);
+	if (!info.layouts)
+		return;
+	d.op = GANTRY_OP_GATHER;
+	CHECK_EQ(gantry_layout_create(g, &conf, &d.layout), 0);
+	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	d = WITH(WITH(d, src, (uintptr_t)src), dst, (uintptr_t)heap);
+	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	CHECK_EQ(gantry_layout_destroy(g, d.layout), 0);
+}
+
+static const struct gantry_policy by_cpu = {1, {{UINT64_MAX, UINT32_MAX, GANTRY_CARRIER_CPU}}};
+
 /* A descriptor of memory that no region covers has this status. */
 static void
 expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum gantry_status copies)
@@ -508,6 +530,24 @@ expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum g
 	d.peer = peer;
 	d.remote_key = gantry_mem_remote_key(dst_mem);
 	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	d = WITH(WITH(d, op, GANTRY_OP_READ), dst, (uintptr_t)heap + 4096);
+	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)dst)), GANTRY_NOT_REGISTERED);
+	d = (struct gantry_desc){.op = GANTRY_OP_SEND,
+		.peer = peer,
+		.src = (uintptr_t)heap,
+		.len = 3000};
+	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
+	check_layout_is_refused(q, heap);
+	/* Who carries copies of such memory is no question: neither to a rule, nor to a flag. */
+	CHECK_EQ(gantry_policy_set(q, &by_cpu), 0);
+	by_rdma = env_stats(q).copies[GANTRY_CARRIER_RDMA];
+	d = env_copy(heap, dst, 3000);
+	CHECK_EQ(env_do_one(q, d), copies);
+	if (copies == GANTRY_OK)
+		CHECK_EQ(env_do_one(q, WITH(d, flags, GANTRY_DESC_BY_RDMA)), GANTRY_OK);
+	CHECK_EQ(env_stats(q).copies[GANTRY_CARRIER_RDMA], by_rdma + (copies == GANTRY_OK ? 2 : 0));
+	CHECK_EQ(env_stats(q).copies[GANTRY_CARRIER_CPU], 0);
+	CHECK_EQ(gantry_policy_set(q, NULL), 0);
 }
 
 static void
