@@ -72,7 +72,22 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	d = dif;
 	d.block_size = 4096;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_GUARD, &id), -EINVAL);
+	/* What is passed on as it came is of one kind. */
+	d = dif;
+	d.kind = GANTRY_SIG_T10DIF_CSUM;
+	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_ALL, &id), -EINVAL);
+	/* Over blocks of one size, the reference tags of both domains grow, or of none: but where `copy` says what passes. */
+	d.flags = 0;
+	CHECK_EQ(profile(dif, d, 0, -1, &id), -EINVAL);
+	d.kind = dif.kind;
+	CHECK_EQ(profile(dif, d, 0, -1, &id), -EINVAL);
+	CHECK_EQ(profile(d, dif, 0, -1, &id), -EINVAL);
 	CHECK_EQ(id, 77);
+	CHECK_EQ(profile(d, dif, 0, GANTRY_SIG_GUARD, &id), 0);
+	CHECK_EQ(gantry_profile_destroy(g, id), 0);
+	d.block_size = 4096;
+	CHECK_EQ(profile(d, dif, 0, -1, &id), 0);
+	CHECK_EQ(gantry_profile_destroy(g, id), 0);
 	CHECK_EQ(profile(dif, dif, 0, GANTRY_SIG_GUARD, &id), 0);
 	CHECK_EQ(gantry_profile_destroy(g, id), 0);
 }
@@ -885,6 +900,7 @@ a_profile_is_used_until_it_is_destroyed(void)
 	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1, .data = &data, .mem = tags};
 	struct gantry_desc d = txn_desc(&t, GANTRY_PEER_OWN);
 	struct gantry_sig_domain longer = dif;
+	struct gantry_comp comp[2];
 	uint16_t next;
 
 	longer.block_size = 4096;
@@ -899,7 +915,39 @@ a_profile_is_used_until_it_is_destroyed(void)
 	/* One block of 4096 bytes has 8 bytes more, not 64. */
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
 	CHECK_EQ(gantry_profile_destroy(g, next), 0);
+	/* One is in the hardware then, and the other waits for its key: a call that submits takes no CQE. */
+	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &t.profile), 0);
+	CHECK_EQ(gantry_submit(q, (struct gantry_desc[]){d, d}, 2), 2);
+	CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
+	env_collect(q, comp, 2);
+	CHECK_EQ(comp[0].status, GANTRY_OK);
+	CHECK_EQ(comp[1].status, GANTRY_BAD_PROFILE);
 	env_queue_done(q);
+}
+
+/* No signature is checked, so any bytes will do. */
+static void
+the_longest_transaction_has_a_mebibyte(void)
+{
+	const uint64_t len = GANTRY_TXN_MAX_LEN + GANTRY_TXN_MAX_LEN / 4096 * 4;
+	struct gantry_queue *q = txn_queue(1);
+	struct gantry_mem *mem;
+	struct gantry_sge data = {.len = len};
+	struct gantry_txn t = {.op = GANTRY_OP_WRITE, .n_data = 1, .data = &data};
+	struct gantry_desc d = txn_desc(&t, GANTRY_PEER_OWN);
+	uint8_t *memory = env_mem(g, 2 * GANTRY_TXN_MAX_LEN, 0, &mem);
+
+	data.addr = (uintptr_t)memory;
+	d.len = GANTRY_TXN_MAX_LEN;
+	CHECK_EQ(profile(crc, none, 0, -1, &t.profile), 0);
+	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+	data.len += 4100;
+	d.len += 4096;
+	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
+	CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_unmap(memory, 2 * GANTRY_TXN_MAX_LEN);
 }
 
 static void
@@ -1482,6 +1530,7 @@ main(int argc, char **argv)
 			each_local_part_needs_the_right_of_its_region},
 		{"a profile is used until it is destroyed",
 			a_profile_is_used_until_it_is_destroyed},
+		{"the longest transaction has a mebibyte", the_longest_transaction_has_a_mebibyte},
 		{"connections and queues are refused", connections_and_queues_are_refused},
 		{"a failed transfer ends the connection", a_failed_transfer_ends_the_connection},
 		{"the transaction that failed tells its syndromes",
