@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/mlx5dv.h>
@@ -1087,9 +1088,10 @@ a_wrapped_dek_needs_a_login(void)
 	uint8_t credential[48];
 	struct gantry_login_conf conf = {.credential = credential,
 		.credential_len = sizeof(credential)};
+	static const uint32_t lengths[] = {0, 8, 47, 49, UINT32_MAX};
 	static struct one o;
 	struct way w;
-	uint32_t id = 77;
+	uint32_t id = 77, i;
 
 	if (!xts_is_wrapped()) {
 		CHECK_EQ(gantry_login(g, &conf), -EOPNOTSUPP);
@@ -1115,10 +1117,46 @@ a_wrapped_dek_needs_a_login(void)
 	credential[20] ^= 1;
 	CHECK_EQ(gantry_login(g, &conf), -EINVAL);
 	credential[20] ^= 1;
-	conf.credential_len = 8;
-	CHECK_EQ(gantry_login(g, &conf), -EINVAL);
+	for (i = 0; i < RTE_DIM(lengths); i++) {
+		conf.credential_len = lengths[i];
+		CHECK_EQ(gantry_login(g, &conf), -EINVAL);
+	}
 	conf.credential_len = sizeof(credential);
+	/* Ids that the device does not have. */
+	conf.credential_id = 7;
+	CHECK_EQ(gantry_login(g, &conf), -EINVAL);
+	conf.credential_id = 0;
+	conf.import_kek_id = 7;
+	CHECK_EQ(gantry_login(g, &conf), -EINVAL);
+	conf.import_kek_id = 0;
 	CHECK_EQ(gantry_login(g, &conf), 0);
+	CHECK_EQ(one_do(&o, &w), GANTRY_OK);
+	one_close(&o);
+	way_close(&w);
+}
+
+/* gantry.h, fork(2): the calls of this header. They change nothing: the DEK is the parent's, as before. */
+static void
+a_child_is_refused(void)
+{
+	const struct gantry_login_conf login = {.credential = here, .credential_len = 48};
+	static struct one o;
+	struct way w;
+	uint32_t id = 77;
+	int status;
+	pid_t child;
+
+	way_open(&w, GANTRY_TXN_NONE);
+	one_open(&o, &w);
+	child = fork();
+	if (child == 0)
+		_exit((gantry_login(g, &login) != -ECHILD) | (gantry_logout(g) != -ECHILD) << 1 |
+			(dek_add(&o.k.xts, NULL, &id) != -ECHILD) << 2 |
+			(gantry_dek_retire(g, o.dek, 0) != -ECHILD) << 3 | (id != 77) << 4);
+	CHECK(child > 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status), "%#x", status);
+	CHECK_EQ(WEXITSTATUS(status), 0);
 	CHECK_EQ(one_do(&o, &w), GANTRY_OK);
 	one_close(&o);
 	way_close(&w);
@@ -1626,6 +1664,7 @@ main(int argc, char **argv)
 			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"a keytag must be the DEK's", a_keytag_must_be_the_deks},
 		{"a wrapped DEK needs a login", a_wrapped_dek_needs_a_login},
+		{"a child is refused", a_child_is_refused},
 		{"a login of the device's owner counts", a_login_of_the_devices_owner_counts},
 		{"a retired DEK serves what is in the hardware",
 			a_retired_dek_serves_what_is_in_the_hardware},
@@ -1637,6 +1676,7 @@ main(int argc, char **argv)
 		{"DEKs come and go while lcores run", deks_come_and_go_while_lcores_run},
 		{"no key is kept or told", no_key_is_kept_or_told},
 	};
+	const char *mode = getenv("SOFTHCA_CRYPTO");
 	uint8_t credential[48];
 	const struct gantry_login_conf login = {.credential = credential,
 		.credential_len = sizeof(credential)};
@@ -1647,6 +1687,16 @@ main(int argc, char **argv)
 	gantry_info_get(g, &info);
 	here = env_mem(g, AREA_LEN, ENV_REMOTE, &here_mem);
 	there = env_mem(g, AREA_LEN, ENV_REMOTE, &there_mem);
+	if (mode != NULL)
+		CHECK_EQ(info.crypto,
+			strcmp(mode, "off") == 0
+				? 0
+				: GANTRY_CRYPTO_XTS |
+					  (strcmp(mode, "wrapped") == 0 ? GANTRY_CRYPTO_WRAPPED
+									: 0) |
+					  (strcmp(mode, "plaintext_single") == 0
+							  ? GANTRY_CRYPTO_SINGLE
+							  : 0));
 	if (info.crypto == 0) {
 		env_run(without, RTE_DIM(without), argc, argv);
 	} else {
