@@ -181,6 +181,11 @@ it_says_what_it_can(void)
 	conf.nb_desc = 100;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
 	unplug(NAME);
+	/* Without that argument: what the adapter can, up to the engine's limit. */
+	id = plug(NAME, NULL);
+	CHECK_EQ(rte_dma_info_get(id, &info), 0);
+	CHECK_EQ(info.max_desc, 16384);
+	unplug(NAME);
 }
 
 #define DIGITS "123456789012345"
