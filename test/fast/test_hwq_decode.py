@@ -224,10 +224,16 @@ def inputs():
         f.write(words)
         f.flush()
         check('from a file', run(['wqe', f.name], '').stdout == want)
-    check('--help', run(['--help'], '').returncode == 0 and 'usage:' in run(['-h'], '').stdout)
+    text = run(['--help'], '')
+    check('--help', text.returncode == 0 and 'usage:' in text.stdout and run(['-h'], '').stdout == text.stdout)
+    example = next(line for line in text.stdout.splitlines() if 'echo' in line).split("'")[1]
+    decodes('the example of --help', ['wqe'], bytes.fromhex(example),
+            ['WQE 0x0000 qpn 0x000123 NOP opmod 0x00 ds 1 imm 0x00000000 SIGNALED'])
     for what, args, text, status, part in (
             ('nothing asked', [], '', 2, '--help'),
             ('another kind', ['xqe'], '', 2, 'neither wqe nor cqe: xqe'),
+            ('two files', ['wqe', '/dev/null', '/dev/null'], '', 2, 'at most one file'),
+            ('another option', ['-x', 'wqe'], words, 2, 'wrong option'),
             ('another transport', ['-t', 'tcp', 'wqe'], '', 2, 'no such transport: tcp'),
             ('no bytes', ['wqe'], '# nothing\n', 1, 'give a hex dump'),
             ('half a byte', ['wqe'], '00 0', 1, 'line 1, column 4'),
