@@ -215,6 +215,14 @@ log_has(FILE *log, const char *words)
 	return found;
 }
 
+/* A path that another device may have: an engine's is looked up for its queues. */
+static bool
+is_of_device(const struct gantry_path *path)
+{
+	return path->port != 0 ||
+	       ((path->mask & GANTRY_PATH_GID_INDEX) != 0 && path->gid_index < 256);
+}
+
 static void
 a_setting_that_is_not_possible_is_refused_by_name(void)
 {
@@ -249,9 +257,19 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 		{{.depth = 16385}, "depth is 16385"},
 		{{.transport = (enum gantry_transport)7}, "transport is 7"},
 	};
-	struct gantry_queue *q = env_queue(g, 4);
+	struct gantry_queue *q = env_queue(g, 4), *none_made;
 	struct gantry_queue_conf conf = {.depth = 4, .max_peers = 4095};
-	struct gantry_conf engine = {.path = {.mask = GANTRY_PATH_RETRIES, .retries = 9}};
+	const struct gantry_peer_conf least = {.path = {.mtu = 256}};
+	const struct gantry_peer_conf most = {
+		.path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES |
+				 GANTRY_PATH_RNR_RETRIES | GANTRY_PATH_MIN_RNR_TIMER,
+			.mtu = 4096,
+			.timeout = 31,
+			.retries = 7,
+			.rnr_retries = 7,
+			.min_rnr_timer = 31}};
+	const struct gantry_path none = {0};
+	struct gantry_conf engine = {0};
 	FILE *log = tmpfile();
 	struct gantry_addr addr;
 	struct gantry *other;
@@ -264,15 +282,26 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 	for (i = 0; i < RTE_DIM(rows); i++) {
 		CHECK_EQ(gantry_peer_open(q, &rows[i].conf, &peer, &addr), -EINVAL);
 		CHECK(log_has(log, rows[i].words));
+		engine.path = rows[i].conf.path;
+		if (memcmp(&engine.path, &none, sizeof(none)) == 0)
+			continue;
+		if (is_of_device(&engine.path)) {
+			CHECK_EQ(gantry_create(&engine, &other), 0);
+			CHECK_EQ(gantry_queue_create(other, NULL, &none_made), -EINVAL);
+			CHECK_EQ(gantry_destroy(other), 0);
+		} else {
+			CHECK_EQ(gantry_create(&engine, &other), -EINVAL);
+		}
+		CHECK(log_has(log, rows[i].words));
 	}
-	CHECK_EQ(gantry_create(&engine, &other), -EINVAL);
-	CHECK(log_has(log, "retries is 9"));
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	rte_openlog_stream(NULL);
 	fclose(log);
 	/* None of them took a number. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	CHECK_EQ(peer, 0);
+	CHECK_EQ(gantry_peer_open(q, &least, &peer, &addr), 0);
+	CHECK_EQ(gantry_peer_open(q, &most, &peer, &addr), 0);
 	env_queue_done(q);
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
 }
