@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that what the pages of the documentation name exists in the tree, and that their figures are the counted ones.
 
-Pages are README.md, CHANGELOG.md, examples/README.md and doc/*.md. Each fault is printed with file, line, and what to do:
+Pages are README.md, CHANGELOG.md, examples/README.md, doc/*.md and lib/*/*/README.md. Each fault is printed with file, line, and what to do:
 - links: the file is there, and the heading; of sources and scripts: the page doc/NAME.md that they name;
 - files and folders of the tree;
 - tests and test programs;
@@ -353,6 +353,7 @@ def named_pages(tree):
 def pages(source):
     yield from (path for path in ('README.md', 'CHANGELOG.md', 'examples/README.md') if os.path.exists(os.path.join(source, path)))
     yield from sorted('doc/' + name for name in os.listdir(os.path.join(source, 'doc')) if name.endswith('.md'))
+    yield from sorted(os.path.relpath(path, source) for path in glob.glob(os.path.join(source, 'lib/*/*/README.md')))
 
 
 def update(source):

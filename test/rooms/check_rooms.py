@@ -224,7 +224,7 @@ def main(source, build, show):
     faults = list(rooms.faults)
     files = list(c_files(source))
     homeless = [f for f in files if rooms.of(f) is None]
-    faults += [f"{f} lies in no room of rooms.txt" for f in homeless]
+    faults += [f"{f} lies in no folder that rooms.txt lists" for f in homeless]
     files = [f for f in files if f not in homeless]
     for room in rooms.may:
         if not any(rooms.of(f) == room for f in files):
