@@ -110,6 +110,7 @@ def main():
                     '# What was counted, the burst size, and the instructions.\n'
                     f'# build: {build}\n')
             f.writelines(f'{name:32} {value:8.1f}\n' for name, value in counts.items())
+        print('The pages quote these counts: run test/rooms/check_docs.py . --update')
         return 0
     bad = 0
     for name in sorted(set(counts) | set(before)):
