@@ -27,6 +27,7 @@
 
 #include <softhca.h>
 
+#include "bench_eal.h"
 #include "bench_median.h"
 #include "check.h"
 
@@ -293,8 +294,6 @@ times(void)
 int
 main(int argc, char **argv)
 {
-	char *eal[] = {argv[0], "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "-m",
-		"256", "-l", "0", NULL};
 	unsigned int burst = argc >= 4 ? (unsigned int)atoi(argv[3]) : 0;
 	bool timed = argc == 2 && strcmp(argv[1], "times") == 0;
 
@@ -303,7 +302,7 @@ main(int argc, char **argv)
 	must(timed || ((argc == 4 || argc == 5) && strcmp(argv[1], "count") == 0 && burst >= 1 &&
 			      burst <= BURST_MAX && length >= LEN_MIN && length <= LEN_MAX),
 		"usage: bench_dma times | count mlx5|skeleton BURST [BYTES]");
-	must(rte_eal_init(RTE_DIM(eal) - 1, eal) >= 0, "EAL does not start");
+	must(bench_start_eal(argv[0], "256", "0"), "EAL does not start");
 	if (timed)
 		times();
 	else

@@ -5,7 +5,7 @@
  * enqueues the copy and polls for its completion. The time counts from before it enqueues.
  *
  * The two take turns, a round each, so whatever else happens on the machine meets both. Prints the medians of all
- * copies, those of the slowest tenth, and the ratio of the rounds' medians. Nothing passes or fails by time.
+ * copies, where the slowest hundredth begins, and the ratios of both and of the rounds' medians. Nothing passes or fails by time.
  *
  * usage: bench_pause own      each lcore has a CPU of its own
  *        bench_pause shared   both lcores may run on the same two CPUs
@@ -25,6 +25,7 @@
 #include <rte_dmadev.h>
 #include <rte_eal.h>
 
+#include "bench_eal.h"
 #include "bench_median.h"
 #include "gantry.h"
 
@@ -92,14 +93,22 @@ run(void (*copy)(void), double us[COPIES])
 	}
 }
 
-static void
-print_side(const char *name, double *us)
+/* Of all copies of a side. */
+struct times {
+	double median, p99, most;
+};
+
+static struct times
+print_side(const char *name, double us[ROUNDS * COPIES])
 {
-	double median = bench_median(us, ROUNDS * COPIES);
+	struct times t = {.median = bench_median(us, ROUNDS * COPIES)};
 
 	/* They are sorted now. */
-	printf("  %-14s median %8.1f us, slowest tenth from %8.1f us on, most %8.1f us\n", name,
-		median, us[ROUNDS * COPIES * 9 / 10], us[ROUNDS * COPIES - 1]);
+	t.p99 = us[ROUNDS * COPIES * 99 / 100];
+	t.most = us[ROUNDS * COPIES - 1];
+	printf("  %-14s median %8.1f us, 99 %% below %8.1f us, most %8.1f us\n", name, t.median,
+		t.p99, t.most);
+	return t;
 }
 
 static void
@@ -107,6 +116,7 @@ measure(void)
 {
 	static double by_gantry[ROUNDS * COPIES], by_skeleton[ROUNDS * COPIES];
 	double ratio[ROUNDS], a[COPIES], b[COPIES], median;
+	struct times gantry, skel;
 	unsigned int r;
 
 	for (r = 0; r < ROUNDS; r++) {
@@ -120,10 +130,11 @@ measure(void)
 		memcpy(&by_skeleton[r * COPIES], b, sizeof(b));
 		ratio[r] = bench_median(a, COPIES) / bench_median(b, COPIES);
 	}
-	print_side("worker", by_gantry);
-	print_side("dma_skeleton", by_skeleton);
+	gantry = print_side("worker", by_gantry);
+	skel = print_side("dma_skeleton", by_skeleton);
 	median = bench_median(ratio, ROUNDS);
-	printf("  ratio: median %.2f, least %.2f, most %.2f\n", median, ratio[0],
+	printf("  ratios: of the medians %.2f, at 99 %% %.2f; of the rounds' medians: median %.2f, least %.2f, most %.2f\n",
+		gantry.median / skel.median, gantry.p99 / skel.p99, median, ratio[0],
 		ratio[ROUNDS - 1]);
 }
 
@@ -155,15 +166,12 @@ start_eal(const char *how)
 {
 	unsigned int last = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
 	char lcores[64];
-	char *args[] = {(char *)"bench_pause", (char *)"--no-huge", (char *)"--no-pci",
-		(char *)"--no-shconf", (char *)"--no-telemetry", (char *)"-m", (char *)"64",
-		(char *)"--lcores", lcores, NULL};
 
 	if (strcmp(how, "own") == 0)
 		snprintf(lcores, sizeof(lcores), "0@0,1@%u", last);
 	else
 		snprintf(lcores, sizeof(lcores), "(0,1)@(0-%u)", last);
-	must(rte_eal_init(9, args) >= 0, "EAL did not start: its lines say why");
+	must(bench_start_eal("bench_pause", "64", lcores), "EAL did not start: its lines say why");
 	printf("one copy of %u bytes after a pause of %u us; lcores %s\n", LEN, PAUSE_NS / 1000,
 		lcores);
 }

@@ -26,6 +26,7 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include "bench_eal.h"
 #include "bench_median.h"
 #include "gantry.h"
 
@@ -600,14 +601,12 @@ start_eal(void)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char lcores[128] = "0@0";
-	char *args[] = {(char *)"bench_throughput", (char *)"--no-huge", (char *)"--no-pci",
-		(char *)"--no-shconf", (char *)"--no-telemetry", (char *)"-m", (char *)"128",
-		(char *)"--lcores", lcores, NULL};
 
 	for (unsigned int i = 1; i <= LCORES_MAX; i++)
 		snprintf(lcores + strlen(lcores), sizeof(lcores) - strlen(lcores), ",%u@%ld", i,
 			i % n_cpus);
-	must(rte_eal_init(9, args) >= 0, "EAL did not start: its lines say why");
+	must(bench_start_eal("bench_throughput", "128", lcores),
+		"EAL did not start: its lines say why");
 }
 
 int

@@ -6,9 +6,7 @@
  */
 #include <string.h>
 
-#ifdef HAVE_ISAL
 #include <isa-l.h>
-#endif
 
 #include "check.h"
 #include "txn/reference.h"
@@ -95,7 +93,6 @@ case_checksum(void)
 static void
 case_isal(void)
 {
-#ifdef HAVE_ISAL
 	static const size_t lens[] = {1, 2, 15, 512, 520, 4048, 4096, 4160};
 	uint8_t p[4160];
 	uint64_t random = 1;
@@ -117,7 +114,6 @@ case_isal(void)
 #endif
 		CHECK_EQ(ref_guard(REF_CRC32C, false, p, len), ~crc32_iscsi(p, (int)len, 0));
 	}
-#endif
 }
 
 /* Where the bytes of a signature lie, in two blocks: written by hand. */
