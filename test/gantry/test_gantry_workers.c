@@ -4,7 +4,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -512,6 +516,48 @@ lcores_that_may_run_on_one_cpu_share_it(void)
 	CHECK_EQ(gantry_loop_shares_cpu(0), one_cpu);
 }
 
+/* struct sched_attr of sched_setattr(2): glibc 2.36 does not define it. */
+struct scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t slice, deadline, period;
+	int slack; /* of timers; not part of it */
+};
+
+/* As the kernel tells of the calling thread. */
+static int
+tell_scheduling(void *arg)
+{
+	struct scheduling *s = arg;
+
+	CHECK_EQ(syscall(SYS_sched_getattr, 0, s, offsetof(struct scheduling, slack), 0), 0);
+	s->slack = prctl(PR_GET_TIMERSLACK);
+	return 0;
+}
+
+/* Linux before 6.12 has no slices that a thread chooses, and says 0. */
+static void
+an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers(void)
+{
+	struct scheduling before = {0}, now = {0}, after = {0};
+	struct gantry_worker *w = worker_of(g, 1);
+
+	/* The main lcore's has never been changed. */
+	tell_scheduling(&before);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	CHECK_EQ(gantry_worker_call(w, tell_scheduling, &now), 0);
+	CHECK_EQ(now.slack, 1);
+	CHECK_EQ(now.slice, before.slice != 0 ? 100000 : 0);
+	CHECK_EQ(now.nice, before.nice);
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	CHECK_EQ(rte_eal_remote_launch(tell_scheduling, &after, 1), 0);
+	CHECK_EQ(rte_eal_wait_lcore(1), 0);
+	CHECK_EQ(memcmp(&after, &before, sizeof(before)), 0);
+	CHECK_EQ(gantry_worker_destroy(w), 0);
+}
+
 /* ------------------------------------------------------------------ load */
 
 static struct gantry_lcore_load
@@ -779,6 +825,8 @@ static const struct check_case cases[] = {
 	{"a ring has 1024 elements by default", a_ring_has_1024_elements_by_default},
 	{"a worker with something to do is not quiet", a_worker_with_something_to_do_is_not_quiet},
 	{"lcores that may run on one CPU share it", lcores_that_may_run_on_one_cpu_share_it},
+	{"an lcore that shares its CPU has short slices while it has workers",
+		an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers},
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"several producers post receives", several_producers_post_receives},

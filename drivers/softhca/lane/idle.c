@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device thread without work: it spins, then yields, then sleeps.
+ * A device thread without work: it spins, then yields or naps, then sleeps.
  *
  * It sleeps until it is woken where nothing is outstanding, no time is waited for, and every page by which
  * the program can call is watched (watch.c). No doorbell is lost. The thread
@@ -41,10 +41,13 @@
 #define IDLE_SLEEP_MIN 20000
 #define IDLE_SLEEP_MAX 500000
 #define IDLE_MAX       (1u << 20)
-#define NAP_MIN        2000    /* ns; serve_on_shared_cpu() */
-#define NAP_MAX        50000   /* ns */
-#define YIELD_LONG     5000    /* ns: another thread had the CPU meanwhile */
-#define LEAVE_PAUSE    1000000 /* ns between two that leave a CPU because of it, at least */
+#define NAP_MIN        2000       /* ns; serve_on_shared_cpu() */
+#define NAP_MAX        50000      /* ns */
+#define YIELD_LONG     5000       /* ns: another thread had the CPU meanwhile */
+#define LEAVE_PAUSE    1000000    /* ns between two that leave a CPU because of it, at least */
+#define LOST_FOR       1000000000 /* ns after one; lost_cpu() */
+#define IDLE_NAP       30000      /* ns */
+#define YIELDS_PER_NAP 4
 
 static bool
 uar_is_at_rest(struct softhca_uar *uar)
@@ -193,6 +196,29 @@ yield(struct lane_slot *slot)
 	(void)device_thread_leave_cpu();
 }
 
+/*
+ * A yield took long lately. The scheduler gives the CPU back at the end of the other thread's slice, which it sees at a tick:
+ * up to 4 ms later. It runs a thread of short slices sooner only when that wakes. So such a thread naps, and its page stays open.
+ */
+static bool
+lost_cpu(const struct lane_slot *slot)
+{
+	return slot->short_slices && slot->left_cpu != 0 &&
+	       device_clock() - slot->left_cpu < LOST_FOR;
+}
+
+/* Returns how many yields that counts as. */
+static unsigned int
+let_others_run(struct lane_slot *slot)
+{
+	if (lost_cpu(slot)) {
+		device_thread_nap(IDLE_NAP);
+		return YIELDS_PER_NAP;
+	}
+	yield(slot);
+	return 1;
+}
+
 static void
 sleep_for_a_time(unsigned int naps)
 {
@@ -206,13 +232,15 @@ sleep_for_a_time(unsigned int naps)
 unsigned int
 lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle)
 {
+	unsigned int turns = 1;
+
 	if (idle < IDLE_SPINS)
 		cpu_relax();
 	else if (idle < IDLE_SPINS + IDLE_YIELDS)
-		yield(slot);
+		turns = let_others_run(slot);
 	else if (sleep_until_called(lanes, slot, &idle))
 		return idle;
 	else
 		sleep_for_a_time(idle - IDLE_SPINS - IDLE_YIELDS);
-	return idle < IDLE_MAX ? idle + 1 : idle;
+	return idle < IDLE_MAX ? idle + turns : idle;
 }

@@ -40,8 +40,9 @@ enum gantry_producers {
  */
 enum gantry_idle {
 	/**
-	 * It polls. After 256 rounds without work it yields; or, if another lcore or the main one
-	 * may run on one of its CPUs (--lcores of EAL), it sleeps for some ten microseconds.
+	 * It polls. After 256 rounds without work it yields. If another lcore or the main one may
+	 * run on one of its CPUs (--lcores of EAL), it sleeps for some ten microseconds after 16
+	 * rounds, and while it has workers its thread has time slices of 0.1 ms and no timer slack.
 	 */
 	GANTRY_IDLE_SPIN = 0,
 	/**

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_branch_prediction.h>
@@ -19,6 +18,7 @@
 
 #include "gantry_log.h"
 #include "gantry_monitor.h"
+#include "gantry_nap.h"
 #include "gantry_sleep.h"
 #include "gantry_worker_recv.h"
 
@@ -232,20 +232,23 @@ sleep_until_event(struct gantry_loop *l)
 	}
 }
 
-/*
- * Lets other threads run. Where the lcore owns its CPU, a yield costs little. Where it does not, the
- * thread that it waits for may be queued on another CPU, behind the main thread, which polls too. No
- * yield reaches that: the kernel moves threads to a CPU when that has nothing to run. So the lcore
- * sleeps. Linux makes each sleep of a normal thread longer by a slack of 50 us: PR_SET_TIMERSLACK of
- * prctl(2).
- */
+/* True: a worker waits for completions. */
+static bool
+waits(const struct gantry_loop *l)
+{
+	const struct gantry_worker *w = l->run;
+
+	while (w != NULL && gantry_in_flight(w->q) == 0)
+		w = w->next_in_loop;
+	return w != NULL;
+}
+
+/* Lets other threads run. Where the lcore owns its CPU, a yield costs little. Else: gantry_nap.h. */
 static void
 let_others_run(const struct gantry_loop *l)
 {
-	const struct timespec nap = {.tv_nsec = GANTRY_NAP_NS};
-
 	if (l->shares)
-		nanosleep(&nap, NULL);
+		gantry_nap(waits(l));
 	else
 		sched_yield();
 }
@@ -309,7 +312,8 @@ goes_on(const struct gantry_loop *l)
 static void
 idle(struct gantry_loop *l)
 {
-	uint32_t turns = 0, until = GANTRY_IDLE_TURNS;
+	const uint32_t until = l->shares && l->awake ? GANTRY_NAP_TURNS : GANTRY_IDLE_TURNS;
+	uint32_t turns = 0;
 
 	watch_start(&l->idle);
 	do {
@@ -320,7 +324,6 @@ idle(struct gantry_loop *l)
 			else
 				let_others_run(l);
 			turns = 0;
-			until = l->shares ? GANTRY_NAP_TURNS : GANTRY_IDLE_TURNS;
 		}
 	} while (goes_on(l) && !next_turn(l));
 	watch_stop(&l->idle);
@@ -330,13 +333,18 @@ static int
 loop_main(void *arg)
 {
 	struct gantry_loop *l = arg;
+	struct gantry_nap before;
 
 	l->shares = gantry_loop_shares_cpu(l - loops);
+	if (l->shares)
+		gantry_nap_begin(&before);
 	watch_start(&l->running);
 	while (goes_on(l))
 		if (!next_turn(l))
 			idle(l);
 	watch_stop(&l->running);
+	if (l->shares)
+		gantry_nap_end(&before);
 	return 0;
 }
 

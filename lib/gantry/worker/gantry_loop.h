@@ -20,8 +20,7 @@
 
 /* After so many turns without work, the lcore sleeps, or other threads of its CPU run. */
 #define GANTRY_IDLE_TURNS 256
-/* An lcore that shares its CPU sleeps so long then, and again after so many turns without work. */
-#define GANTRY_NAP_NS    10000
+/* The same for an lcore that shares its CPU. */
 #define GANTRY_NAP_TURNS 16
 
 /*
