@@ -2,6 +2,8 @@
 /* Operations of one WQE each, by two tables: the fields that an operation uses, and its opcode. */
 #include "gantry_each.h"
 
+#include <rte_prefetch.h>
+
 #include "gantry_dc_peer.h"
 #include "gantry_doorbell.h"
 #include "gantry_engine.h"
@@ -185,6 +187,9 @@ issue_message(const struct each *e, const enum gantry_op op)
 		return false;
 	b.signals = 0;
 	hwq_burst_one(&b, opcode, d->remote_key, remote, (*hit)->key_word, local, len, flags, imm);
+	/* Of peers in turn, the connection's next WQE comes some bursts later: fetch its line, or one behind the ring. */
+	if (!e->in_rows)
+		rte_prefetch0(b.at);
 	hwq_burst_end_counted(&b, 1);
 	account(e, op, len, 1, 0, true);
 	return true;
