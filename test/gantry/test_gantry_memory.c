@@ -504,6 +504,94 @@ whatever_the_device_refuses_leaves_nothing_behind(void)
 	CHECK(struck > 20);
 }
 
+/* ------------------------------------------------------------------ what waits in software */
+
+/* A connection of WAIT_DEPTH descriptors has memory for WAIT_FEW that wait. */
+#define WAIT_DEPTH 256
+#define WAIT_FEW   (WAIT_DEPTH / 8)
+#define WAIT_ALL   100
+
+/* Collects n completions of a connection, of which the first one has cookie `first`. */
+static void
+collect_good(struct gantry_queue *q, uint64_t first, unsigned int n)
+{
+	struct gantry_comp comp[WAIT_ALL];
+	unsigned int i;
+
+	env_collect(q, comp, n);
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+		CHECK_EQ(comp[i].cookie, first + i);
+	}
+	CHECK_EQ(gantry_in_flight(q), 0);
+}
+
+/*
+ * Behind a fence all of them wait. Memory for more than a few is taken when so many wait, and may
+ * not be there then.
+ */
+static void
+without_memory_for_what_waits_an_unordered_queue_is_full(void)
+{
+	const struct gantry_queue_conf conf = {.depth = WAIT_DEPTH, .unordered = true};
+	struct gantry_desc desc[WAIT_ALL] = {0};
+	struct gantry_comp comp[1 + WAIT_FEW];
+	struct gantry_mem *mem;
+	struct gantry_queue *q;
+	int opened;
+	uint16_t to, from;
+	uint32_t key, i;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	CHECK_EQ(gantry_mem_register(g, memory, 4096, ENV_REMOTE, &mem), 0);
+	key = gantry_mem_remote_key(mem);
+	env_connect(q, &to, q, &from);
+	for (i = 0; i < WAIT_ALL; i++)
+		desc[i] = (struct gantry_desc){
+			.op = GANTRY_OP_WRITE,
+			.flags = i == 1 ? GANTRY_DESC_FENCE : 0,
+			.peer = to,
+			.cookie = i,
+			.src = (uintptr_t)memory,
+			.dst = (uintptr_t)memory + 2048,
+			.len = 1 + i,
+			.remote_key = key,
+		};
+	opened = atomic_load(&held);
+
+	atomic_store(&until_refusal, 1);
+	CHECK_EQ(gantry_submit(q, desc, WAIT_ALL), 1 + WAIT_FEW);
+	CHECK_EQ(atomic_load(&until_refusal), 0);
+	/* It stays full until it is polled, though there is memory. */
+	CHECK_EQ(gantry_submit(q, desc + 1 + WAIT_FEW, 1), 0);
+	CHECK_EQ(gantry_in_flight(q), 1 + WAIT_FEW);
+	CHECK_EQ(gantry_cancel(q, 1), 1);
+	CHECK_EQ(gantry_cancel(q, 1), 0);
+	CHECK_EQ(gantry_cancel(q, WAIT_FEW + 1), 0);
+	env_collect(q, comp, 1 + WAIT_FEW);
+	for (i = 0; i < 1 + WAIT_FEW; i++) {
+		CHECK_EQ(comp[i].cookie, i);
+		CHECK_EQ(comp[i].status, i == 1 ? GANTRY_CANCELLED : GANTRY_OK);
+	}
+	CHECK_EQ(atomic_load(&held), opened);
+	CHECK_EQ(gantry_submit(q, desc + 1 + WAIT_FEW, WAIT_ALL - 1 - WAIT_FEW),
+		WAIT_ALL - 1 - WAIT_FEW);
+	collect_good(q, 1 + WAIT_FEW, WAIT_ALL - 1 - WAIT_FEW);
+
+	/*
+	 * With memory all are accepted, also in two calls: those that wait are moved to the new
+	 * block.
+	 */
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(gantry_submit(q, desc, 20), 20);
+		CHECK_EQ(gantry_submit(q, desc + 20, WAIT_ALL - 20), WAIT_ALL - 20);
+		CHECK_EQ(atomic_load(&held), opened);
+		collect_good(q, 0, WAIT_ALL);
+	}
+	env_queue_done(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+}
+
 /* ------------------------------------------------------------------ other limits */
 
 /* Many queues, one after the other. */
@@ -547,6 +635,8 @@ static const struct check_case cases[] = {
 		whatever_finds_no_memory_and_is_not_ended_at_once_ends_later},
 	{"whatever the device refuses leaves nothing behind",
 		whatever_the_device_refuses_leaves_nothing_behind},
+	{"without memory for what waits an unordered queue is full",
+		without_memory_for_what_waits_an_unordered_queue_is_full},
 	{"a queue that is destroyed makes room for another",
 		a_queue_that_is_destroyed_makes_room_for_another},
 	{"one WQE never copies more than 1 GiB", one_wqe_never_copies_more_than_1_gib},

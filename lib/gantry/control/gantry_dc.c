@@ -98,6 +98,12 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 		ret = gantry_queue_stream_for(q, conf->depth, &s);
 	if (ret != 0)
 		return ret;
+	/* Issued descriptors keep their peer's number there: is_busy() in gantry_peer.c. */
+	ret = gantry_stream_let_all_wait(s, q->socket);
+	if (ret != 0) {
+		gantry_queue_stream_put(q, s);
+		return ret;
+	}
 	q->dci.first = *conf;
 	q->dci.first.path = gantry_path_merge(&conf->path, &q->path, q->g->dev->port.port);
 	q->dci.conf = (struct hwq_qp_conf){

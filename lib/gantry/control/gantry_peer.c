@@ -116,7 +116,7 @@ is_busy(const struct gantry_queue *q, uint16_t peer)
 	if (s != &q->stream && conn != GANTRY_CONN_DCI)
 		return seq != head;
 	for (; seq != head; seq++) {
-		const struct gantry_desc *d = &s->pend[seq & s->mask];
+		const struct gantry_desc *d = gantry_stream_pend(s, seq);
 		uint64_t where = s->where[seq & s->mask];
 
 		/* Of waiting ones the descriptor is kept. */

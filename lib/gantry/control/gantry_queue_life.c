@@ -434,7 +434,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->any_order.fence = UINT64_MAX;
 	TAILQ_INIT(&q->any_order.busy);
 	gantry_region_view_init(&q->view, &g->regions);
-	ret = gantry_stream_init(&q->stream, depth, socket, q->unordered);
+	ret = gantry_stream_init(&q->stream, depth, depth, socket);
 	if (ret == 0)
 		ret = peers_alloc(q, max_peers);
 	if (ret == 0)

@@ -174,7 +174,8 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  * @return
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
  *   then submit the rest. An unordered queue is full for a descriptor if its connection has as many
- *   in flight as it may have; descriptors of other connections can be submitted.
+ *   in flight as it may have; or if more than an eighth of that number wait in software, and there
+ *   is no memory for more of them. Descriptors of other connections can be submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);

@@ -96,7 +96,7 @@ account(const struct each *e, const enum gantry_op op, uint64_t len, const uint3
 		hwq_sq_signal_last(c->sq);
 	e->q->outstanding += fill + n_bb;
 	if (e->dest != NULL)
-		s->pend[slot].peer = e->d->peer; /* for gantry_peer_close() */
+		gantry_stream_pend(s, e->seq)->peer = e->d->peer; /* for gantry_peer_close() */
 	else if (op != GANTRY_OP_COPY)
 		gantry_conn_set_add_at(&e->q->unrung, &c->place);
 	if (!in_row || !e->in_rows)

@@ -9,6 +9,7 @@
 #include "gantry_finish.h"
 #include "gantry_layout_run.h"
 #include "gantry_lists.h"
+#include "gantry_log.h"
 #include "gantry_run.h"
 #include "gantry_txn_run.h"
 #include "gantry_work_next.h"
@@ -95,11 +96,15 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 	return c->posted - before;
 }
 
-/* The rest of the work of slot `issue` waits. */
+/*
+ * The rest of the work of slot `issue` waits. number: that of a descriptor that waited; else
+ * note_waiting() sets it.
+ */
 static void
-split_begin(struct gantry_stream *s, const struct gantry_work *w)
+split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t number)
 {
 	s->splitting = true;
+	s->split_number = number;
 	s->old_split = false;
 	s->split = *w;
 }
@@ -160,11 +165,11 @@ others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s
 {
 	/* While it is submitted, all that wait are in front. */
 	bool is_new = s->issue >= gantry_counter_get(&s->head);
-	uint64_t number = is_new ? UINT64_MAX : s->order[s->issue & s->mask];
+	uint64_t number = is_new ? UINT64_MAX : gantry_stream_number(s);
 	const struct gantry_stream *o;
 
 	TAILQ_FOREACH(o, &q->any_order.busy, next_busy)
-		if (o != s && gantry_stream_waits(o) && o->order[o->issue & o->mask] < number)
+		if (o != s && gantry_stream_waits(o) && gantry_stream_number(o) < number)
 			return true;
 	return false;
 }
@@ -187,6 +192,7 @@ static __rte_noinline bool
 issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
 	uint32_t slot = s->issue & s->mask;
+	uint64_t number = s->where[slot];
 	enum gantry_status status;
 	struct gantry_work w;
 
@@ -203,7 +209,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 			return false;
 		gantry_counter_add(&q->rare.copies[GANTRY_CARRIER_CPU], 1);
 		if (!carry_by_cpu(q, s, &w)) {
-			split_begin(s, &w);
+			split_begin(s, &w, number);
 			return false;
 		}
 	} else if (unlikely(q->conn[w.conn].stream != s)) {
@@ -216,7 +222,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		if (w.carrier != GANTRY_CARRIER_USUAL)
 			gantry_counter_add(&q->rare.copies[w.carrier], 1);
 		if (!gantry_work_is_done(&w)) {
-			split_begin(s, &w);
+			split_begin(s, &w, number);
 			return false;
 		}
 	}
@@ -409,11 +415,12 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 static __rte_noinline bool
 settle_cancelled(struct gantry_stream *s)
 {
+	const struct gantry_desc *d = gantry_stream_pend(s, s->issue);
 	uint32_t slot = s->issue & s->mask;
 
-	if (s->where[slot] != GANTRY_WHERE_CANCELLED)
+	if ((s->where[slot] & GANTRY_WHERE_CANCELLED) == 0)
 		return false;
-	gantry_slot_prepare(&s->comp[slot], &s->pend[slot], s->pend[slot].op, s->pend[slot].len);
+	gantry_slot_prepare(&s->comp[slot], d, d->op, d->len);
 	slot_settle(s, slot, GANTRY_CANCELLED);
 	s->n_cancelled--;
 	s->issue++;
@@ -426,7 +433,7 @@ count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t l
 {
 	uint32_t i;
 
-	for (i = 0; i < n && s->order[slot + i] <= limit; i++)
+	for (i = 0; i < n && s->where[slot + i] <= limit; i++)
 		;
 	return i;
 }
@@ -446,8 +453,8 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 		s->issue++;
 	}
 	while (s->issue != head) {
-		uint32_t slot = s->issue & s->mask;
-		uint32_t n = RTE_MIN(head - s->issue, (uint64_t)s->mask + 1 - slot);
+		uint32_t slot = s->issue & s->mask, at = s->issue & s->pend_mask;
+		uint32_t n = RTE_MIN(head - s->issue, (uint64_t)s->pend_mask + 1 - at);
 
 		if (unlikely(s->n_cancelled != 0)) {
 			if (settle_cancelled(s))
@@ -456,8 +463,25 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 		}
 		if (limit != UINT64_MAX)
 			n = count_up_to(s, slot, n, limit);
-		if (n == 0 || issue(q, s, &s->pend[slot], n) < n)
+		if (n == 0 || issue(q, s, &s->pend[at], n) < n)
 			break;
+	}
+}
+
+/* n descriptors wait from slot `seq` on, the next one to accept. number: of the first one. */
+static void
+note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *desc, uint32_t n,
+	uint64_t number)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		*gantry_stream_pend(s, seq + i) = desc[i];
+		/* Of one that is issued in part, `where` tells of its last WQE. */
+		if (s->splitting && seq + i == s->issue)
+			s->split_number = number + i;
+		else
+			s->where[(seq + i) & s->mask] = number + i;
 	}
 }
 
@@ -473,11 +497,11 @@ stream_of(struct gantry_queue *q, const struct gantry_desc *d)
 static uint64_t
 first_fence(const struct gantry_stream *s)
 {
-	uint32_t slot = s->issue & s->mask;
-
 	if (!gantry_stream_waits(s) || s->splitting)
 		return UINT64_MAX;
-	return (s->pend[slot].flags & GANTRY_DESC_FENCE) != 0 ? s->order[slot] : UINT64_MAX;
+	if ((gantry_stream_pend(s, s->issue)->flags & GANTRY_DESC_FENCE) == 0)
+		return UINT64_MAX;
+	return gantry_stream_number(s);
 }
 
 static void
@@ -497,14 +521,41 @@ issue_waiting_unordered(struct gantry_queue *q)
 	struct gantry_unordered *u = &q->any_order;
 	struct gantry_stream *s;
 
-	TAILQ_FOREACH(s, &u->busy, next_busy)
+	TAILQ_FOREACH(s, &u->busy, next_busy) {
+		s->is_short = false;
 		if (gantry_stream_waits(s))
 			issue_waiting(q, s, u->fence);
+	}
 	find_fence(q);
 }
 
-/* Accepts n descriptors of one stream, which has room for them. */
-static void
+/*
+ * How many of the next n descriptors, of which some may be issued, the stream can accept. Without
+ * memory for all that would wait, it is full until the next poll: else a later descriptor could get
+ * in front of one that was not accepted.
+ */
+static __rte_noinline uint32_t
+make_room_to_wait(const struct gantry_queue *q, struct gantry_stream *s, uint32_t n)
+{
+	uint64_t head = gantry_counter_get(&s->head);
+
+	if (!s->is_short && gantry_stream_let_all_wait(s, q->socket) == 0)
+		return n;
+	s->is_short = true;
+	if (!s->told_short)
+		LOG(WARNING,
+			"queue %u has no memory for more than %u descriptors of a connection that "
+			"wait in software: more are accepted when those are issued",
+			q->id, s->pend_mask + 1);
+	s->told_short = true;
+	return s->issue + s->pend_mask + 1 - head;
+}
+
+/*
+ * Accepts n descriptors of one stream, which has slots for them. Returns how many; fewer: it is
+ * full.
+ */
+static uint32_t
 accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n)
 {
@@ -515,15 +566,15 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 	/* What is behind others of its stream waits, and what is behind a fence that waits. */
 	if (s->issue == head && u->fence == UINT64_MAX)
 		i = issue(q, s, desc, n);
-	for (; i < n; i++) {
-		s->pend[(head + i) & s->mask] = desc[i];
-		s->order[(head + i) & s->mask] = u->next + i;
-	}
+	if (unlikely(head + n - s->issue > (uint64_t)s->pend_mask + 1))
+		n = make_room_to_wait(q, s, n);
+	note_waiting(s, head + i, desc + i, n - i, u->next + i);
 	u->next += n;
 	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
 	u->fence = RTE_MIN(u->fence, first_fence(s));
 	if (!s->busy)
 		gantry_queue_note_busy(q, s);
+	return n;
 }
 
 /* Accepts and issues those that desc begins with and that need not wait. Returns how many. */
@@ -547,7 +598,7 @@ static uint32_t
 submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
 	gantry_counter *submitted = &q->any_order.submitted;
-	uint32_t i = 0, run, room;
+	uint32_t i = 0, run, room, done;
 
 	while ((i += submit_each(q, desc + i, n - i)) < n) {
 		struct gantry_stream *s = stream_of(q, &desc[i]);
@@ -555,9 +606,9 @@ submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_
 		for (run = 1; i + run < n && stream_of(q, &desc[i + run]) == s; run++)
 			;
 		room = s->mask + 1 - gantry_stream_in_flight(s);
-		accept_unordered(q, s, desc + i, RTE_MIN(run, room));
-		i += RTE_MIN(run, room);
-		if (run > room)
+		done = accept_unordered(q, s, desc + i, RTE_MIN(run, room));
+		i += done;
+		if (done < run)
 			break;
 	}
 	ring_all(q);
@@ -596,8 +647,8 @@ submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t
 			      : issue(q, s, desc, n);
 		ring_all(q);
 	}
-	for (; unlikely(i < n); i++)
-		s->pend[(head + i) & s->mask] = desc[i];
+	if (unlikely(i < n))
+		note_waiting(s, head + i, desc + i, n - i, 0);
 	atomic_store_explicit(&s->head, head + n, memory_order_relaxed);
 	return n;
 }

@@ -54,11 +54,12 @@ cancel_in(struct gantry_stream *s, uint64_t cookie)
 
 	/* One that is issued in part is no longer software's alone. */
 	for (seq = s->issue + s->splitting; seq != head; seq++) {
-		uint32_t slot = seq & s->mask;
+		uint64_t *where = &s->where[seq & s->mask];
 
-		if (s->pend[slot].cookie != cookie || s->where[slot] == GANTRY_WHERE_CANCELLED)
+		if (gantry_stream_pend(s, seq)->cookie != cookie ||
+			(*where & GANTRY_WHERE_CANCELLED) != 0)
 			continue;
-		s->where[slot] = GANTRY_WHERE_CANCELLED;
+		*where |= GANTRY_WHERE_CANCELLED;
 		n++;
 	}
 	s->n_cancelled += n;

@@ -255,7 +255,7 @@ next_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 
 	if (!put_dc(q, c, w))
 		return false;
-	s->pend[s->issue & s->mask].peer = w->peer;
+	gantry_stream_pend(s, s->issue)->peer = w->peer;
 	return true;
 }
 

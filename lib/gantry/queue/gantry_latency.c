@@ -49,7 +49,7 @@ static uint8_t
 op_of(const struct gantry_stream *s, uint64_t seq)
 {
 	uint32_t slot = seq & s->mask;
-	uint8_t op = seq < s->issue ? s->comp[slot].op : s->pend[slot].op;
+	uint8_t op = seq < s->issue ? s->comp[slot].op : gantry_stream_pend(s, seq)->op;
 
 	return op < GANTRY_OP_MAX ? op : 0;
 }

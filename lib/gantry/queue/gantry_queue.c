@@ -9,6 +9,9 @@
 
 #include "gantry_alloc.h"
 
+/* So many descriptors may wait in the stream of a peer before it takes memory for more. */
+#define MIN_PEND 16u
+
 void
 gantry_queue_info_get(const struct gantry_queue *q, struct gantry_queue_info *info)
 {
@@ -46,7 +49,7 @@ gantry_queue_stream_for(struct gantry_queue *q, uint32_t depth, struct gantry_st
 	s = gantry_alloc("gantry_stream", sizeof(*s), q->socket);
 	if (s == NULL)
 		return -ENOMEM;
-	ret = gantry_stream_init(s, depth, q->socket, true);
+	ret = gantry_stream_init(s, depth, RTE_MIN(depth, RTE_MAX(depth / 8, MIN_PEND)), q->socket);
 	if (ret != 0) {
 		gantry_queue_stream_put(q, s);
 		return ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stream: a window of descriptors in flight, which are handed out in the order in which they were accepted. A queue has
- * one; an unordered queue has one for each connection.
+ * A stream: a window of descriptors in flight, which are handed out in the order in which they were
+ * accepted. A queue has one; an unordered queue has one for each connection.
  *
  * Each descriptor in flight has a slot in a stream's ring. Sequence numbers run free in 64 bits:
  *
@@ -9,6 +9,9 @@
  *        |  issued or settled |  waiting: pend[]   |
  *   -----+--------------------+--------------------+----->
  *      next to hand out     next to issue        next to accept
+ *
+ * Few descriptors wait, so the stream of a peer begins with an eighth of `pend`, and gets all of it
+ * when more wait.
  */
 #ifndef GANTRY_STREAM_H
 #define GANTRY_STREAM_H
@@ -36,8 +39,8 @@
  */
 #define GANTRY_WHERE_SHIFT   52
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE, whose `done` is 1 */
-/* Of a slot that waits: it was cancelled. No other slot's value is this one. */
-#define GANTRY_WHERE_CANCELLED UINT64_MAX
+/* Of a slot that waits, `where` is the descriptor's number, and this bit if it was cancelled. */
+#define GANTRY_WHERE_CANCELLED (UINT64_C(1) << 63)
 
 #define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
 #define GANTRY_MAX_PEERS (GANTRY_MAX_CONNS - GANTRY_CONN_PEER)
@@ -97,14 +100,17 @@ struct gantry_stream {
 	bool splitting;  /* the owner's: the descriptor of slot `issue` is issued in part */
 	bool old_split;  /* if splitting: it was when the version began to drain: gantry_drain.h */
 	bool busy;       /* of an unordered queue: it is in gantry_unordered::busy */
+	bool is_short;   /* the owner's: `pend` could not grow since the last poll */
 	uint64_t *where; /* see gantry_where() */
-	struct gantry_desc *pend; /* a copy of the descriptor, valid while it waits */
-	uint64_t *order; /* of an unordered queue: the descriptor's number, valid while it waits */
-	uint32_t n_cancelled; /* the owner's: slots that wait and are cancelled */
+	struct gantry_desc *pend; /* copies of the descriptors that wait: gantry_stream_pend() */
+	uint32_t pend_mask;       /* `pend` has one element more: a power of two */
+	uint32_t n_cancelled;     /* the owner's: slots that wait and are cancelled */
+	uint64_t split_number;    /* if splitting: the descriptor's number */
 
 	/* The owner's. */
 	TAILQ_ENTRY(gantry_stream) next_busy;
 	struct gantry_work split; /* if splitting: what is still to be posted */
+	bool told_short;          /* the log has it that `pend` could not grow */
 };
 
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
@@ -115,6 +121,22 @@ static inline bool
 gantry_stream_waits(const struct gantry_stream *s)
 {
 	return s->issue != gantry_counter_get(&s->head);
+}
+
+/* The copy of descriptor `seq`, which waits. */
+static inline struct gantry_desc *
+gantry_stream_pend(const struct gantry_stream *s, uint64_t seq)
+{
+	return &s->pend[seq & s->pend_mask];
+}
+
+/* The number of the first descriptor that waits, or that is issued in part. */
+static inline uint64_t
+gantry_stream_number(const struct gantry_stream *s)
+{
+	if (unlikely(s->splitting))
+		return s->split_number;
+	return s->where[s->issue & s->mask] & ~GANTRY_WHERE_CANCELLED;
 }
 
 /* Descriptors of the stream that were accepted and not handed out. */
@@ -169,10 +191,13 @@ gantry_row_end(struct gantry_row *row)
 }
 
 /*
- * Memory for `depth` slots, a power of two, in the caller's *s, which is zeroed. 0 or -ENOMEM; in both cases
- * gantry_stream_fini() frees what there is. numbered: the queue is unordered, so each descriptor has a number.
+ * Memory for `depth` slots, a power of two, of which `n_pend`, a power of two, may wait, in the
+ * caller's *s, which is zeroed. 0 or -ENOMEM; in both cases gantry_stream_fini() frees what there
+ * is.
  */
-int gantry_stream_init(struct gantry_stream *s, uint32_t depth, int socket, bool numbered);
+int gantry_stream_init(struct gantry_stream *s, uint32_t depth, uint32_t n_pend, int socket);
+/* All slots may wait from now on. 0; or -ENOMEM, and all is as before. */
+int gantry_stream_let_all_wait(struct gantry_stream *s, int socket);
 void gantry_stream_fini(struct gantry_stream *s);
 
 #endif
