@@ -148,14 +148,6 @@ crypto_pass(struct key_use *use, const struct sig_after *a, enum crypto_side sid
 	return a->key->crypto.side != side || cipher(use, a, out, bytes, bytes, len);
 }
 
-/* One piece of memory that may be read and written at once: the data need no buffer on this side. */
-static uint8_t *
-one_piece(const struct sg *memory)
-{
-	return memory->n == 1 && memory->rare == 0 && memory->v[0].p != SINK ? memory->v[0].p
-									     : NULL;
-}
-
 /* A buffer for the wire's side. NULL: no memory. */
 static uint8_t *
 buffer(struct key_use *use, struct sig_after *a)
@@ -171,7 +163,7 @@ buffer(struct key_use *use, struct sig_after *a)
 static enum sg_end
 cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 {
-	const uint8_t *from = one_piece(&a->memory);
+	const uint8_t *from = sg_one_piece(&a->memory);
 	struct sg gathered;
 
 	if (from == NULL) {
@@ -189,7 +181,7 @@ cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 static enum sg_end
 cipher_in(struct key_use *use, struct sig_after *a, const uint8_t *from, uint64_t len)
 {
-	uint8_t *memory = one_piece(&a->memory), *to = memory != NULL ? memory : buffer(use, a);
+	uint8_t *memory = sg_one_piece(&a->memory), *to = memory != NULL ? memory : buffer(use, a);
 	struct sg came;
 
 	if (to == NULL || !cipher(use, a, false, from, to, len))
@@ -231,7 +223,7 @@ take_from_after(struct key_use *use, const struct sig_after *a)
 static bool
 is_apart(const struct sig_after *a, const uint8_t *p)
 {
-	const uintptr_t memory = (uintptr_t)one_piece(&a->memory), other = (uintptr_t)p;
+	const uintptr_t memory = (uintptr_t)sg_one_piece(&a->memory), other = (uintptr_t)p;
 
 	return p != SINK && (memory == 0 || memory == other || memory + a->wire_len <= other ||
 				    other + a->wire_len <= memory);

@@ -67,6 +67,22 @@ pass_both(struct key_use *use, struct sig_after *a, uint64_t data)
 	pass(use, &a->wire_passed, &a->sig.wire, a->wire_psv, data);
 }
 
+/*
+ * The memory domain's data need no buffer: they are read and written where they lie. The cipher
+ * works in its buffer, and a program never sees in its memory what is not yet encrypted.
+ */
+static uint8_t *
+bytes_in_place(const struct sig_after *a)
+{
+	return a->key->crypto.side != CRYPTO_MEMORY ? sg_one_piece(&a->memory) : NULL;
+}
+
+static bool
+is_in_place(const struct sig_after *a)
+{
+	return a->bytes != NULL && a->bytes == sg_one_piece(&a->memory);
+}
+
 static enum sg_end
 after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 {
@@ -95,7 +111,7 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 	if (!crypto_pass(use, a, CRYPTO_MEMORY, false, a->bytes, memory))
 		return SG_NO_DST;
 	sg_set(&from, a->bytes, memory);
-	end = sg_move(use, &a->memory, &from);
+	end = is_in_place(a) ? SG_MOVED : sg_move(use, &a->memory, &from);
 	if (error.found)
 		sig_tell(use, a, false, &error);
 	return end;
@@ -132,7 +148,7 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	if (!sig_alloc(use, a))
 		return false;
 	sg_set(&to, a->bytes, a->memory_len);
-	if (sg_move(use, &to, &a->memory) != SG_MOVED ||
+	if ((!is_in_place(a) && sg_move(use, &to, &a->memory) != SG_MOVED) ||
 		!crypto_pass(use, a, CRYPTO_MEMORY, true, a->bytes, a->memory_len))
 		return false;
 	sig_convert(&a->sig,
@@ -186,6 +202,7 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	else
 		memset(&a->sig, 0, sizeof(a->sig));
 	a->peer = (need & ACC_REMOTE) != 0 || use->receiving;
+	a->bytes = NULL;
 	if (a->sig.txn_len != 0)
 		return txn_walk(use, lanes, a, need, off, len, sg);
 	use->vendor = VEN_SIG_PSV;
@@ -202,5 +219,6 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 		return false;
 	if (!key->sig_on)
 		return crypto_defer(use, a, (need & writes) == 0, sg);
+	a->bytes = bytes_in_place(a);
 	return need & writes ? sig_defer(use, a, sg) : sig_out(use, a, sg);
 }

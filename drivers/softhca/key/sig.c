@@ -11,111 +11,105 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <isa-l/crc.h>
+
 #include "wire.h"
 
 /* ---- guards */
 
-/*
- * CRCs, 16 bytes at a time. The byte that comes first is in the register's lowest bits, and so is its lowest bit, but for
- * CRC-16/T10-DIF, whose bytes have the highest bit first: its register has its two bytes swapped.
- */
-#define CRC_STRIDE 16
+/* The polynomial of CRC64, reversed: the lowest bit of a byte comes first. */
+#define CRC64_POLYNOMIAL UINT64_C(0x9a6c9329ac4bc9b5)
+/* crc64_run() takes so many bytes at a time. */
+#define CRC64_STRIDE 16
 
-static const struct crc {
-	uint64_t polynomial;
-	bool highest_first;
-} crcs[] = {
-	[SIG_T10DIF] = {0x8bb7, true},
-	[SIG_CRC32] = {0xedb88320, false},
-	[SIG_CRC32C] = {0x82f63b78, false},
-	[SIG_CRC64] = {UINT64_C(0x9a6c9329ac4bc9b5), false},
-};
-
-/* crc_tables[type][k][b]: what byte b leaves in a register of 0 when k bytes of 0 follow it. */
-static uint64_t crc_tables[sizeof(crcs) / sizeof(crcs[0])][CRC_STRIDE][256];
-
-static uint64_t
-crc_of_byte(const struct crc *c, uint8_t byte)
-{
-	uint64_t value = c->highest_first ? (uint64_t)byte << 8 : byte;
-
-	for (int b = 0; b < 8; b++)
-		if (c->highest_first)
-			value = (value << 1 ^ (value & 0x8000 ? c->polynomial : 0)) & 0xffff;
-		else
-			value = value >> 1 ^ (value & 1 ? c->polynomial : 0);
-	return c->highest_first ? __builtin_bswap16((uint16_t)value) : value;
-}
+/* crc64_tables[k][b]: what byte b leaves in a register of 0 when k bytes of 0 follow it. */
+static uint64_t crc64_tables[CRC64_STRIDE][256];
 
 static void
-crc_fill_tables(void)
+crc64_fill_tables(void)
 {
-	uint64_t(*t)[256];
+	uint64_t(*t)[256] = crc64_tables;
 
-	for (uint32_t type = SIG_T10DIF; type < sizeof(crcs) / sizeof(crcs[0]); type++) {
-		t = crc_tables[type];
-		for (uint32_t b = 0; b < 256; b++)
-			t[0][b] = crc_of_byte(&crcs[type], (uint8_t)b);
-		for (uint32_t k = 1; k < CRC_STRIDE; k++)
-			for (uint32_t b = 0; b < 256; b++)
-				t[k][b] = t[k - 1][b] >> 8 ^ t[0][t[k - 1][b] & 0xff];
+	for (uint32_t b = 0; b < 256; b++) {
+		uint64_t value = b;
+
+		for (int bit = 0; bit < 8; bit++)
+			value = value >> 1 ^ (value & 1 ? CRC64_POLYNOMIAL : 0);
+		t[0][b] = value;
 	}
+	for (uint32_t k = 1; k < CRC64_STRIDE; k++)
+		for (uint32_t b = 0; b < 256; b++)
+			t[k][b] = t[k - 1][b] >> 8 ^ t[0][t[k - 1][b] & 0xff];
 }
 
 /* What eight bytes leave when so many follow them. */
 static inline __attribute__((always_inline)) uint64_t
-crc_step(const uint64_t (*t)[256], int behind, uint64_t bytes)
+crc64_step(int behind, uint64_t bytes)
 {
 	uint64_t value = 0;
 
 #pragma GCC unroll 8
 	for (int i = 0; i < 8; i++)
-		value ^= t[behind + 7 - i][bytes >> 8 * i & 0xff];
+		value ^= crc64_tables[behind + 7 - i][bytes >> 8 * i & 0xff];
 	return value;
 }
 
 static uint64_t
-crc_run(enum sig_type type, uint64_t value, const uint8_t *p, uint64_t len)
+crc64_run(uint64_t value, const uint8_t *p, uint64_t len)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	const uint64_t(*t)[256] = crc_tables[type];
 	uint64_t a, b;
 
-	pthread_once(&once, crc_fill_tables);
-	for (; len >= CRC_STRIDE; p += CRC_STRIDE, len -= CRC_STRIDE) {
+	pthread_once(&once, crc64_fill_tables);
+	for (; len >= CRC64_STRIDE; p += CRC64_STRIDE, len -= CRC64_STRIDE) {
 		memcpy(&a, p, sizeof(a));
 		memcpy(&b, p + sizeof(a), sizeof(b));
-		value = crc_step(t, 8, le64toh(a) ^ value) ^ crc_step(t, 0, le64toh(b));
+		value = crc64_step(8, le64toh(a) ^ value) ^ crc64_step(0, le64toh(b));
 	}
 	for (; len > 0; p++, len--)
-		value = value >> 8 ^ t[0][(value ^ *p) & 0xff];
+		value = value >> 8 ^ crc64_tables[0][(value ^ *p) & 0xff];
 	return value;
 }
 
-static uint16_t
-guard_crc16(const uint8_t *p, uint32_t len, uint16_t crc)
-{
-	return __builtin_bswap16((uint16_t)crc_run(SIG_T10DIF, __builtin_bswap16(crc), p, len));
-}
-
-/* The checksum of RFC 1071, over 16-bit words in network order. */
+/*
+ * The checksum of RFC 1071, over 16-bit words in network order. Its sum is that of 32-bit words in
+ * any order of bytes, but for the order of the result's bytes. seed: its bytes are alike. len: a
+ * multiple of 4, as that of all blocks.
+ */
 static uint16_t
 guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
 {
 	uint64_t sum = seed;
+	uint32_t word;
 
-	for (uint32_t i = 0; i + 1 < len; i += 2)
-		sum += get_be16(p + i);
+	for (uint32_t i = 0; i < len; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		sum += word;
+	}
 	while (sum >> 16 != 0)
 		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
+	return ~be16toh((uint16_t)sum);
 }
 
-/* Least significant bit first; the polynomial is reversed. The guard is the register inverted. */
+/* ISA-L takes a length of CRC32C as an int. */
+#define CRC32C_PIECE (UINT64_C(1) << 30)
+
+static uint32_t
+crc32c_run(uint32_t crc, const uint8_t *p, uint64_t len)
+{
+	for (; len > CRC32C_PIECE; p += CRC32C_PIECE, len -= CRC32C_PIECE)
+		crc = crc32_iscsi((uint8_t *)(uintptr_t)p, (int)CRC32C_PIECE, crc);
+	return crc32_iscsi((uint8_t *)(uintptr_t)p, (int)len, crc);
+}
+
+/*
+ * Least significant bit first; the polynomial is reversed. The guard is the register inverted.
+ * crc32_gzip_refl() inverts what it is given and what it returns, crc32_iscsi() does not.
+ */
 uint32_t
 sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 {
-	return (uint32_t)crc_run(type, crc, p, len);
+	return type == SIG_CRC32C ? crc32c_run(crc, p, len) : ~crc32_gzip_refl(~crc, p, len);
 }
 
 /* Confirmed: sig-crc32c. Assumed: sig-crc32. */
@@ -127,15 +121,15 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 }
 
 /*
- * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659, reversed. The
- * guard is the register inverted. The emulated adapter links no library of CRCs; of those, ISA-L has this polynomial
- * from version 2.31 on (crc64_rocksoft_refl()).
+ * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659,
+ * reversed. The guard is the register inverted. ISA-L has this polynomial from version 2.31 on
+ * (crc64_rocksoft_refl()), and Debian 12 has 2.30: so the code is here.
  * Assumed: sig-crc64.
  */
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
 {
-	return ~crc_run(SIG_CRC64, crc, p, len);
+	return ~crc64_run(crc, p, len);
 }
 
 /* ---- BSF */
@@ -338,7 +332,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, 
 		uint16_t seed = d->ones ? 0xffff : 0;
 
 		put_be16(sig, d->checksum ? guard_checksum(data, d->block, seed)
-					  : guard_crc16(data, d->block, seed));
+					  : crc16_t10dif(seed, data, d->block));
 		put_be16(sig + 2, d->app_tag);
 		put_be32(sig + 4, ref + (d->ref_increments ? (uint32_t)n : 0));
 		return;
@@ -439,39 +433,67 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 /* ---- conversion */
 
 /*
- * Removes the signatures: `to` gets the data alone.
+ * Checks the signature of block i, of which the data have come to `data`. None is there: it was
+ * left out.
  * Assumed: sig-err-offset.
  */
 static void
-strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
+check_block(const struct sig_side *in, uint8_t mask, uint64_t i, const uint8_t *data,
+	struct sig_error *error)
 {
 	const struct sig_domain *d = in->domain;
-	uint32_t len = sig_len(d);
+	const uint32_t unit = d->block + sig_len(d);
+	uint8_t right[SIG_MAX_LEN];
 
-	for (uint64_t i = 0; i < data / d->block; i++) {
-		const uint8_t *block = in->bytes + i * (d->block + len);
-		uint8_t right[SIG_MAX_LEN];
+	if ((i + 1) * unit > in->len)
+		return;
+	sign(d, data, in->ref, i, right);
+	check(d, mask, in->bytes + i * unit + d->block, right, i * unit, error);
+}
 
-		if ((i + 1) * (d->block + len) <= in->len) {
-			sign(d, block, in->ref, i, right);
-			check(d, mask, block + d->block, right, i * (d->block + len), error);
-		}
-		memcpy(to + i * d->block, block, d->block);
+/* Removes the signatures: `to` gets the data alone. */
+static void
+strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
+{
+	const uint32_t block = in->domain->block, unit = block + sig_len(in->domain);
+
+	/* What was copied is checked: it is in the cache, and nobody else writes it. */
+	for (uint64_t i = 0; i < data / block; i++) {
+		memcpy(to + i * block, in->bytes + i * unit, block);
+		check_block(in, mask, i, to + i * block, error);
 	}
 }
 
-/* Adds the signatures. The data may lie at the end of out->bytes. */
+/*
+ * Adds the signatures. The data may lie at the end of out->bytes: a block is written behind those
+ * that are read already.
+ */
 static void
 insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
 {
 	const struct sig_domain *d = out->domain;
-	uint32_t unit = d->block + sig_len(d);
+	const uint32_t unit = d->block + sig_len(d);
 	uint8_t *to = out->bytes;
 
-	for (uint64_t i = 0; i < data / d->block; i++)
-		memmove(to + i * unit, from + i * d->block, d->block);
-	for (uint64_t i = 0; i < data / d->block; i++)
-		sign(d, to + i * unit, out->ref, i, to + i * unit + d->block);
+	for (uint64_t i = 0; i < data / d->block; i++, to += unit) {
+		memmove(to, from + i * d->block, d->block);
+		sign(d, to, out->ref, i, to + d->block);
+	}
+}
+
+/* Blocks of one size in both domains get other signatures. */
+static void
+replace(const struct sig_side *in, uint8_t mask, const struct sig_side *out, uint64_t data,
+	struct sig_error *error)
+{
+	const uint32_t block = in->domain->block, unit = block + sig_len(in->domain);
+	uint8_t *to = out->bytes;
+
+	for (uint64_t i = 0; i < data / block; i++, to += block + sig_len(out->domain)) {
+		memcpy(to, in->bytes + i * unit, block);
+		check_block(in, mask, i, to, error);
+		sign(out->domain, to, out->ref, i, to + block);
+	}
 }
 
 /* Both domains have the same structure: bytes in the copy mask keep the value that came in. */
@@ -498,12 +520,14 @@ sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct s
 		strip(in, sig->check_mask, out->bytes, data, error);
 	} else if (i->type == SIG_NONE) {
 		insert(out, in->bytes, data);
+	} else if (i->block == o->block) {
+		replace(in, sig->check_mask, out, data, error);
+		if (i->type == o->type)
+			copy_masked(o, sig->copy_mask, in, out->bytes);
 	} else {
 		uint8_t *bare = out->bytes + data / o->block * sig_len(o);
 
 		strip(in, sig->check_mask, bare, data, error);
 		insert(out, bare, data);
-		if (i->type == o->type && i->block == o->block)
-			copy_masked(o, sig->copy_mask, in, out->bytes);
 	}
 }

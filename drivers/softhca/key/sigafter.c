@@ -7,7 +7,8 @@ sig_alloc(struct key_use *use, struct sig_after *a)
 {
 	/* With room for a last signature that the request leaves out. */
 	a->wire = key_use_alloc(use, a->wire_len + SIG_MAX_LEN);
-	a->bytes = key_use_alloc(use, a->memory_len);
+	if (a->bytes == NULL)
+		a->bytes = key_use_alloc(use, a->memory_len);
 	return a->wire != NULL && a->bytes != NULL;
 }
 

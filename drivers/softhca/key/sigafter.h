@@ -15,7 +15,7 @@ struct sig_after {
 	uint64_t at; /* offset of the buffer in the list that data fill */
 	uint64_t first, data;
 	uint64_t wire_len, memory_len;
-	uint8_t *wire, *bytes;
+	uint8_t *wire, *bytes;                  /* the data with what each domain has beside them */
 	bool peer;                              /* of the responder's key */
 	const struct dek_key *dek;              /* of a key that encrypts */
 	uint64_t unit;                          /* the number of the first data unit */
@@ -24,7 +24,7 @@ struct sig_after {
 	uint32_t crc_from; /* of a transaction: where the CRC on the wire begins */
 };
 
-/* Makes the buffers of wire_len and memory_len bytes. False: no memory. */
+/* Makes the buffers of wire_len and, where `bytes` is NULL, memory_len bytes. False: no memory. */
 bool sig_alloc(struct key_use *use, struct sig_after *a);
 /* Appends it to a list of the same use. */
 void sig_append(struct sig_after **list, struct sig_after *a);

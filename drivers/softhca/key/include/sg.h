@@ -75,6 +75,13 @@ sg_push(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 	return true;
 }
 
+/* The piece, where there is one alone, which may be read and written at any time. Else NULL. */
+static inline uint8_t *
+sg_one_piece(const struct sg *sg)
+{
+	return sg->n == 1 && sg->rare == 0 && sg->v[0].p != SINK ? sg->v[0].p : NULL;
+}
+
 /* Both may lie in one buffer of the program and overlap. */
 static inline void
 piece_copy(void *dst, const void *src, uint64_t len)
