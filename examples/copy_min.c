@@ -71,7 +71,10 @@ main(int argc, char **argv)
 	struct gantry_queue *q;
 	int rc, result;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
 		printf("copy_min: gantry_before_eal(): %s\n", rte_strerror(-rc));

@@ -63,7 +63,9 @@ start_device(void)
 	return rc < 0 ? failed("rte_dma_start()", rc) : 0;
 }
 
-/** Hands pages to the device from `next` on, until its channel is full. @return how many; or -errno. */
+/**
+ * Hands pages to the device from `next` on, until its channel is full. @return how many; or -errno.
+ */
 static int
 enqueue(const char *src, const char *dst, unsigned int next)
 {

@@ -10,8 +10,8 @@
  *                                                  gantry_recv_post
  *     gantry_submit, gantry_poll                   gantry_recv_poll
  *
- * Both are in this process here. Between processes or machines, send the addresses, the remote key and
- * the address of the memory by any means, for example a socket.
+ * Both are in this process here. Between processes or machines, send the addresses, the remote key
+ * and the address of the memory by any means, for example a socket.
  *
  * usage: peers [EAL OPTIONS]      without huge pages: peers --no-huge -m 64
  */
@@ -180,7 +180,10 @@ main(int argc, char **argv)
 	uint16_t peer[2];
 	int rc, i;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
 		printf("peers: gantry_before_eal(): %s\n", rte_strerror(-rc));

@@ -122,7 +122,10 @@ main(int argc, char **argv)
 	unsigned int lcore = -1;
 	int rc, i;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
 		printf("ring_pipeline: gantry_before_eal(): %s\n", rte_strerror(-rc));

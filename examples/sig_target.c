@@ -12,8 +12,9 @@
  *           response                   <--                  and sends the good response
  *     ... a bit of the disk flips, and the next READ is answered by the bad response.
  *
- * Transfer and good response are posted together. When a signature is wrong, the device stops the send queue in
- * front of the response, and the engine sends the bad one instead. Both ends are in this process here.
+ * Transfer and good response are posted together. When a signature is wrong, the device stops the
+ * send queue in front of the response, and the engine sends the bad one instead. Both ends are in
+ * this process here.
  *
  * usage: sig_target [EAL OPTIONS]      without huge pages: sig_target --no-huge -m 64
  */
@@ -86,7 +87,9 @@ check_status(uint8_t status)
 
 /* ------------------------------------------------------------------ the target */
 
-/** Blocks have a T10-DIF signature on the disk, and none on the wire. The device checks all of it. */
+/**
+ * Blocks have a T10-DIF signature on the disk, and none on the wire. The device checks all of it.
+ */
 static void
 target_init(struct target *t, struct gantry *g)
 {
@@ -211,7 +214,10 @@ initiator_ask(struct initiator *i, bool write)
 	return strcmp(i->response, "good") == 0;
 }
 
-/** Writes blocks, reads them back, and reads them once more when the disk has gone bad. True: as it should be. */
+/**
+ * Writes blocks, reads them back, and reads them once more when the disk has gone bad. True: as it
+ * should be.
+ */
 static bool
 initiator_run(struct initiator *i)
 {
@@ -255,7 +261,10 @@ main(int argc, char **argv)
 	struct gantry *g;
 	bool good;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	if (gantry_before_eal() < 0)
 		printf("sig_target: gantry_before_eal() does nothing here\n");
 	if (rte_eal_init(argc, argv) < 0) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A matrix is transposed by the adapter: a descriptor for each column, and one layout for all of them.
+ * A matrix is transposed by the adapter: a descriptor for each column, and one layout for all of
+ * them.
  *
  *     gantry_layout_create   a column: one block of 8 bytes in each row
  *     GANTRY_OP_GATHER       a column of the matrix, to a row of the transposed matrix
@@ -111,7 +112,10 @@ transpose(struct gantry_queue *q, uint16_t column)
 int
 main(int argc, char **argv)
 {
-	/* Each round is one row: 8 bytes of it, then the bytes up to the same place in the next row. */
+	/*
+	 * Each round is one row: 8 bytes of it, then the bytes up to the same place in the next
+	 * row.
+	 */
 	const struct gantry_block element = {
 		.len = sizeof(double),
 		.skip = (N - 1) * sizeof(double),
@@ -123,7 +127,10 @@ main(int argc, char **argv)
 	uint16_t column;
 	int rc, result;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
 		printf("strided: gantry_before_eal(): %s\n", rte_strerror(-rc));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A program with verbs objects of its own posts by lib/hwq: ibv_wr_post(3)'s calls under the name hwq_wr_*(), inline.
+ * A program with verbs objects of its own posts by lib/hwq: ibv_wr_post(3)'s calls under the name
+ * hwq_wr_*(), inline.
  *
  *     ibv_open_device, ibv_alloc_pd, ibv_reg_mr, ibv_create_cq, ibv_create_qp, ibv_modify_qp   stays as it is
  *     hwq_obj_cq, hwq_obj_qp, hwq_obj_qp_sync       from here on the data path is hwq's
@@ -48,7 +49,10 @@ failed(const char *call, int error)
 	return 1;
 }
 
-/** Opens the first device, and makes a queue pair with memory. @return 0, or 1 after a line that says what failed. */
+/**
+ * Opens the first device, and makes a queue pair with memory. @return 0, or 1 after a line that
+ * says what failed.
+ */
 static int
 objects_create(struct objects *o)
 {
@@ -146,7 +150,10 @@ take_over(struct objects *o)
 	return ret == IBV_QPS_RTS ? 0 : ret < 0 ? ret : -EINVAL;
 }
 
-/** Posts the pieces in one batch. Only the last one asks for a completion. @return 0, or a negative errno: none is posted. */
+/**
+ * Posts the pieces in one batch. Only the last one asks for a completion. @return 0, or a negative
+ * errno: none is posted.
+ */
 static int
 post(struct objects *o)
 {

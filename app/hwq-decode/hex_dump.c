@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Reads hex dumps in two steps: a line's text becomes an offset and bytes; then the offsets say which lines a '*' stands for,
- * and whether lines are missing.
+ * Reads hex dumps in two steps: a line's text becomes an offset and bytes; then the offsets say
+ * which lines a '*' stands for, and whether lines are missing.
  *
- * od's and hexdump's offsets of 7 digits are octal, decimal or hexadecimal, and nothing tells which but the offsets that
- * follow. So each base is tried until one fits all lines.
+ * od's and hexdump's offsets of 7 digits are octal, decimal or hexadecimal, and nothing tells which
+ * but the offsets that follow. So each base is tried until one fits all lines.
  */
 #include "hex_dump.h"
 
@@ -117,7 +117,10 @@ ends_group(char c)
 	return c == '\0' || isspace((unsigned char)c);
 }
 
-/* Digits of the offset that the line begins with; 0: it has none. Without a colon, its length is not that of the group behind. */
+/*
+ * Digits of the offset that the line begins with; 0: it has none. Without a colon, its length is
+ * not that of the group behind.
+ */
 static size_t
 offset_digits(const struct dump *d, const char *p)
 {
@@ -144,7 +147,10 @@ is_text_of(const char *text, const uint8_t *bytes, size_t len)
 	return n <= len;
 }
 
-/* What xxd prints behind the bytes: two blanks or more, and the bytes as text, which may begin with blanks, too. */
+/*
+ * What xxd prints behind the bytes: two blanks or more, and the bytes as text, which may begin with
+ * blanks, too.
+ */
 static bool
 is_text_behind(const char *blanks, const uint8_t *bytes, size_t len)
 {
@@ -198,11 +204,17 @@ read_group(struct dump *d, struct row *r, const char *line, const char **p)
 	return true;
 }
 
-/* Takes the offset from the line, if it has one, and removes hexdump's and od's text. Returns what is behind the offset. */
+/*
+ * Takes the offset from the line, if it has one, and removes hexdump's and od's text. Returns what
+ * is behind the offset.
+ */
 static const char *
 read_offset(struct dump *d, struct row *r, char *line)
 {
-	/* Not a colon of a comment, nor of the text that hexdump -C and od's z print behind the bytes. */
+	/*
+	 * Not a colon of a comment, nor of the text that hexdump -C and od's z print behind the
+	 * bytes.
+	 */
 	const char *colon = line + strcspn(line, ":#|>");
 	const char *p = skip_blanks(line);
 	size_t n;

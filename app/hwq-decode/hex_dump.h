@@ -13,7 +13,8 @@
 
 /** The order of bytes in a group of more than two digits. */
 enum group_order {
-	GROUP_BY_FORMAT, /**< as the format has it: od's and hexdump's are numbers of a little-endian machine */
+	/** as the format has it: od's and hexdump's are numbers of a little-endian machine */
+	GROUP_BY_FORMAT,
 	GROUP_AS_IN_MEMORY,
 	GROUP_LITTLE_ENDIAN,
 };

@@ -15,7 +15,10 @@
 
 #define BLANKS " \t"
 
-/* Adds a text if it begins as what is typed, and stands there not yet. It takes the text, which is allocated or NULL. */
+/*
+ * Adds a text if it begins as what is typed, and stands there not yet. It takes the text, which is
+ * allocated or NULL.
+ */
 static void
 add(struct candidates *found, const char *typed, char *text)
 {

@@ -22,7 +22,8 @@ struct candidates {
 	size_t n;
 	char *text[COMPLETE_MAX];
 	size_t typed; /**< characters of them that stand there */
-	bool blank; /**< a blank may follow: they are no values, which go to the end of their line */
+	/** a blank may follow: they are no values, which go to the end of their line */
+	bool blank;
 };
 
 /** Finds the candidates for a line. n: of the commands. */

@@ -22,7 +22,10 @@ struct edit {
 	size_t n_commands;
 	struct candidates found;
 	char *line; /* the last complete one */
-	/* Where a sequence of control characters is: those of keys begin with ESC, and many go on with [. */
+	/*
+	 * Where a sequence of control characters is: those of keys begin with ESC, and many go on
+	 * with [.
+	 */
 	enum {
 		SEQ_NONE,
 		SEQ_ESC,
@@ -50,8 +53,9 @@ take_line(struct rdline *rdl, const char *line, unsigned int size)
 }
 
 /*
- * As rdline wants it: state 0, Tab: RDLINE_RES_COMPLETE, and what follows; or 1 and the first of several candidates.
- * Other states: the next one of them, 0 behind the last; -1 begins, without completing.
+ * As rdline wants it: state 0, Tab: RDLINE_RES_COMPLETE, and what follows; or 1 and the first of
+ * several candidates. Other states: the next one of them, 0 behind the last; -1 begins, without
+ * completing.
  */
 static int
 complete(struct rdline *rdl, const char *line, char *text, unsigned int size, int *state)

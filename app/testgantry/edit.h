@@ -19,7 +19,10 @@ enum edit_result {
 	EDIT_END,  /**< Ctrl-D in an empty line */
 };
 
-/** Takes over the terminal of standard input. NULL: it is none, and lines come as they are. n: of the commands. */
+/**
+ * Takes over the terminal of standard input. NULL: it is none, and lines come as they are. n: of
+ * the commands.
+ */
 struct edit *edit_open(const struct complete_command *commands, size_t n);
 
 /** Shows the prompt, for a new line. */

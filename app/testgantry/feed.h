@@ -10,11 +10,11 @@
  *           | being written | moved       | with worker   | being read    | free: the next to reserve
  *
  * Chunk i lies in slot i % depth of the buffers, and i is its descriptor's cookie. Completions come
- * in the order of submission, so the next one must carry the number `done`. Reading and writing may end
- * in any order; a chunk that waits for one before it is marked as `ready`.
+ * in the order of submission, so the next one must carry the number `done`. Reading and writing may
+ * end in any order; a chunk that waits for one before it is marked as `ready`.
  *
- * One thread at a time, except where a call says otherwise. Functions that return int print the error
- * when they return -1.
+ * One thread at a time, except where a call says otherwise. Functions that return int print the
+ * error when they return -1.
  */
 #ifndef TESTGANTRY_FEED_H
 #define TESTGANTRY_FEED_H
@@ -84,7 +84,10 @@ const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 /** Where to put the bytes of a reserved chunk. Any thread. */
 void *feed_source(const struct feed *feed, uint64_t number);
 
-/** Makes a reserved chunk's descriptor. Its bytes are at feed_source(). Any thread that has the chunk. */
+/**
+ * Makes a reserved chunk's descriptor. Its bytes are at feed_source(). Any thread that has the
+ * chunk.
+ */
 void feed_prepare(struct feed *feed, uint64_t number);
 
 /** n chunks are read and prepared. */

@@ -425,7 +425,10 @@ fail:
 	return -1;
 }
 
-/* Unless they are to be skipped. What was named and is not there is probably misspelt, and is never skipped. */
+/*
+ * Unless they are to be skipped. What was named and is not there is probably misspelt, and is never
+ * skipped.
+ */
 static int
 check_unreadable(const struct file_set *set)
 {

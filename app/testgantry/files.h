@@ -46,8 +46,8 @@ struct file_set {
 
 /**
  * Finds the files and plans their names; makes nothing. Refuses what cannot work: unreadable
- * inputs, each of which is printed, two of one name, an output that is an input, an output folder inside an
- * input folder.
+ * inputs, each of which is printed, two of one name, an output that is an input, an output folder
+ * inside an input folder.
  * @param out NULL: finds the files only, and plans no names.
  * @param skip_unreadable what cannot be read is printed and counted, but no reason to refuse.
  * @return 0, or -1 with the error printed and the set empty.
@@ -57,7 +57,10 @@ int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const ch
 
 void files_free(struct file_set *set);
 
-/** Prints what ends a sentence about the set: how many files and folders were left out, if any. And a newline. */
+/**
+ * Prints what ends a sentence about the set: how many files and folders were left out, if any. And
+ * a newline.
+ */
 void files_end_line(const struct file_set *set);
 
 /** Prints one line a file. */

@@ -165,7 +165,9 @@ flow_count(struct flow *f)
 		gantry_stats_get(gantry_worker_queue(f->feeds[i].worker), &f->report->rows[i].now);
 		f->report->rows[i].sleeps = sleeps_of(f->feeds[i].lcore_id);
 	}
-	/* While chunks are in flight, the workers may have counted more than the mover has taken. */
+	/*
+	 * While chunks are in flight, the workers may have counted more than the mover has taken.
+	 */
 	f->report->end_ns = f->progress.in_flight != 0 ? now_ns() : f->progress.last_completion_ns;
 	f->report->end_ns = RTE_MAX(f->report->end_ns, f->report->base_ns);
 }

@@ -37,8 +37,8 @@ void flow_progress(const struct flow *flow, struct progress *p);
 void flow_stop_files(struct flow *flow);
 
 /**
- * Stops the workers, updates the report a last time, closes the device. If the device hangs, this takes
- * until its deadlines have passed.
+ * Stops the workers, updates the report a last time, closes the device. If the device hangs, this
+ * takes until its deadlines have passed.
  * @return 0; -1 descriptors were lost.
  */
 int flow_destroy(struct flow *flow);

@@ -29,7 +29,10 @@ struct app {
 	bool failed; /**< a job failed or was stopped */
 };
 
-/** The first signal that asks the program to end, or 0. Written by the handler, on whatever thread the kernel chose. */
+/**
+ * The first signal that asks the program to end, or 0. Written by the handler, on whatever thread
+ * the kernel chose.
+ */
 extern atomic_int stop_signal;
 
 /** How many have come. */

@@ -123,7 +123,9 @@ measure(struct wake *w, enum gantry_idle idle)
 		print_row(w, options_idle_name(idle));
 	else if (rc == JOB_STOPPED)
 		job_say_stopped("not all was measured");
-	/* After an error, what is in the rings is of no use; gantry_destroy() tells what is left. */
+	/*
+	 * After an error, what is in the rings is of no use; gantry_destroy() tells what is left.
+	 */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }
 

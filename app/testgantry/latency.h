@@ -8,7 +8,10 @@
 
 #include "options.h"
 
-/** Measures opt->wake_up copies in each way, and prints a table. Main lcore. 0, -1 with the error printed, or JOB_STOPPED. */
+/**
+ * Measures opt->wake_up copies in each way, and prints a table. Main lcore. 0, -1 with the error
+ * printed, or JOB_STOPPED.
+ */
 int latency_run(const struct options *o);
 
 #endif

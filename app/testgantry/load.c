@@ -40,14 +40,14 @@ struct run {
 	struct load_lane *lanes;
 	uint32_t n_lanes;
 	/*
-	 * Lanes that run on an lcore of their own: those that have not begun to wait for the start, those that have
-	 * not ended, and those whose lcore may still touch them.
+	 * Lanes that run on an lcore of their own: those that have not begun to wait for the start,
+	 * those that have not ended, and those whose lcore may still touch them.
 	 */
 	atomic_uint waiting, running, inside;
 	_Atomic uint64_t start_tsc; /* 0: it has not begun */
 	uint64_t next_look_ns, next_stall_ns;
-	uint64_t
-		last_ns; /* when a completion was last seen to have come, or nothing was in flight */
+	/* when a completion was last seen to have come, or nothing was in flight */
+	uint64_t last_ns;
 	uint64_t last_got; /* completions by then */
 };
 
@@ -207,7 +207,9 @@ warn_of_stall(struct run *r, uint64_t now, uint64_t in_flight)
 	r->next_stall_ns = now + STALL_NS;
 }
 
-/* While lanes run: shows how far they are, tells them of a signal, and warns if nothing comes back. */
+/*
+ * While lanes run: shows how far they are, tells them of a signal, and warns if nothing comes back.
+ */
 static void
 look(struct run *r)
 {
@@ -279,7 +281,10 @@ run_on_lcores(struct run *r)
 		usleep(JOB_LOOK_MS * 1000);
 		look(r);
 	}
-	/* EAL's library is not built with ThreadSanitizer, which therefore sees no order by rte_eal_wait_lcore(). */
+	/*
+	 * EAL's library is not built with ThreadSanitizer, which therefore sees no order by
+	 * rte_eal_wait_lcore().
+	 */
 	while (atomic_load_explicit(&r->inside, memory_order_acquire) != 0)
 		sched_yield();
 	for (uint32_t i = 0; i < r->n_lanes; i++)

@@ -90,7 +90,9 @@ check_point(const struct options *o, const struct load_point *p)
 	return 0;
 }
 
-/* Settings that no operation of the mix uses would not be noticed. 0, or -1 with the error printed. */
+/*
+ * Settings that no operation of the mix uses would not be noticed. 0, or -1 with the error printed.
+ */
 static int
 check_used(const struct options *o)
 {

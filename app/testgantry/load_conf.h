@@ -92,12 +92,16 @@ struct options;
 uint32_t load_cores(const struct options *o);
 
 /**
- * Reads percentiles: "50,99,99.9". name: of the option, for messages. 0, or -1 with the error printed.
+ * Reads percentiles: "50,99,99.9". name: of the option, for messages. 0, or -1 with the error
+ * printed.
  * @param percents written on success only.
  */
 int load_percents_parse(const char *name, const char *text, struct load_percents *percents);
 
-/** Looks whether the operations can have each size, and what else they need. 0, or -1 with the error printed. */
+/**
+ * Looks whether the operations can have each size, and what else they need. 0, or -1 with the error
+ * printed.
+ */
 int load_check(const struct options *o);
 
 /** The operations of the mix use this setting. */

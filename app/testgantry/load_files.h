@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The measurements of a load as CSV and as JSON: the same fields, a row or an object for each point of the sweep. Names have
- * the unit at their end.
+ * The measurements of a load as CSV and as JSON: the same fields, a row or an object for each point
+ * of the sweep. Names have the unit at their end.
  *
  *     load_files_open -> load_files_point ... -> load_files_close
  *
- * What has been measured is in the files as soon as load_files_point() has returned; the JSON has its end when they are
- * closed.
+ * What has been measured is in the files as soon as load_files_point() has returned; the JSON has
+ * its end when they are closed.
  */
 #ifndef TESTGANTRY_LOAD_FILES_H
 #define TESTGANTRY_LOAD_FILES_H

@@ -37,7 +37,9 @@ key_of(const struct load_lane *l, uint32_t i)
 
 /* ------------------------------------------------------------------ dealing */
 
-/* All places in random order, and again until each descriptor has one: there are not less of these. */
+/*
+ * All places in random order, and again until each descriptor has one: there are not less of these.
+ */
 static void
 deal_places(struct load_lane *l, uint64_t *random)
 {
@@ -51,7 +53,9 @@ deal_places(struct load_lane *l, uint64_t *random)
 		l->place[i] = l->place[i - l->n_places];
 }
 
-/* Each operation of the mix as evenly as possible: the one comes next that is most behind its part. */
+/*
+ * Each operation of the mix as evenly as possible: the one comes next that is most behind its part.
+ */
 static void
 spread_ops(struct load_lane *l, const struct load_mix *mix)
 {
@@ -122,7 +126,10 @@ fill_lists(struct load_lane *l, uint32_t i, struct gantry_desc *d)
 	}
 }
 
-/* A transaction that writes the place's blocks to the peer, without their signatures, if these are right. */
+/*
+ * A transaction that writes the place's blocks to the peer, without their signatures, if these are
+ * right.
+ */
 static void
 fill_txn(struct load_lane *l, uint32_t i, struct gantry_desc *d)
 {

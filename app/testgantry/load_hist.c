@@ -29,7 +29,10 @@ bucket_end(uint32_t i)
 uint64_t
 load_hist_percentile(const struct load_hist *h, double percent)
 {
-	/* The least sample that so many do not exceed has this number, from 1 on. 99.9 is not exact in binary. */
+	/*
+	 * The least sample that so many do not exceed has this number, from 1 on. 99.9 is not exact
+	 * in binary.
+	 */
 	double exact = h->n * percent / 100 * (1 - 1e-12);
 	uint64_t rank = (uint64_t)exact + 1, seen = 0;
 

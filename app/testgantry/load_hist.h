@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A histogram of latencies: 32 buckets for each power of two, so a percentile is at most 1/32 too long.
+ * A histogram of latencies: 32 buckets for each power of two, so a percentile is at most 1/32 too
+ * long.
  */
 #ifndef TESTGANTRY_LOAD_HIST_H
 #define TESTGANTRY_LOAD_HIST_H
@@ -48,7 +49,10 @@ load_hist_add(struct load_hist *h, uint64_t sample)
 /** Adds the samples of `other`. */
 void load_hist_merge(struct load_hist *h, const struct load_hist *other);
 
-/** What so many percent of the samples do not exceed: the end of a bucket, at most the longest sample. 0: there is none. */
+/**
+ * What so many percent of the samples do not exceed: the end of a bucket, at most the longest
+ * sample. 0: there is none.
+ */
 uint64_t load_hist_percentile(const struct load_hist *h, double percent);
 
 #endif

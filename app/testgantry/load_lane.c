@@ -108,7 +108,9 @@ take_back_receives(struct load_lane *l)
 		;
 }
 
-/* Empties the worker's rings, or the queue: only then can it be freed. A worker has waited already. */
+/*
+ * Empties the worker's rings, or the queue: only then can it be freed. A worker has waited already.
+ */
 static void
 take_back(struct load_lane *l)
 {
@@ -183,7 +185,10 @@ connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mod
 	return rc;
 }
 
-/* n connections for transactions, pipelined where the device can, or for all else. 0, or -1 with the error printed. */
+/*
+ * n connections for transactions, pipelined where the device can, or for all else. 0, or -1 with
+ * the error printed.
+ */
 static int
 create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)
 {

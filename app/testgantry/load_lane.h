@@ -6,16 +6,16 @@
  *     lane_open -> lane_connect -> lane_fill -> lane_begin -> lane_turn ... until lane_has_ended
  *         -> lane_disconnect -> lane_destroy_queue -> lane_close
  *
- * Memory is divided into places. A place has a source, and what its operations change; at least a byte behind each stays
- * as it is. A region is some places in a row.
+ * Memory is divided into places. A place has a source, and what its operations change; at least a
+ * byte behind each stays as it is. A region is some places in a row.
  *
  *     place 0                                          place 1
  *     source | destination | peer's | counter | blocks | source | ...
  *
- * The descriptors stand in the order in which they are handed over, over and over, as many of each operation as
- * the mix says. Each names one place, in random order. So descriptors in flight have different places: there are at
- * least as many as the depth. Of an unordered queue, the one that is handed over last is less than that number behind the
- * first one that has not come back.
+ * The descriptors stand in the order in which they are handed over, over and over, as many of each
+ * operation as the mix says. Each names one place, in random order. So descriptors in flight have
+ * different places: there are at least as many as the depth. Of an unordered queue, the one that is
+ * handed over last is less than that number behind the first one that has not come back.
  */
 #ifndef TESTGANTRY_LOAD_LANE_H
 #define TESTGANTRY_LOAD_LANE_H
@@ -30,7 +30,9 @@
 #include "load_hist.h"
 #include "options.h"
 
-/** No source has this byte: what an operation is to change is filled with it before it is verified. */
+/**
+ * No source has this byte: what an operation is to change is filled with it before it is verified.
+ */
 #define LOAD_POISON 0xff
 
 /** What the lanes of a measurement share. */
@@ -59,7 +61,10 @@ enum load_slot {
 	LOAD_SLOTS,
 };
 
-/** Receives of a lane, for messages of the lane before it. They are posted again as soon as they have completed. */
+/**
+ * Receives of a lane, for messages of the lane before it. They are posted again as soon as they
+ * have completed.
+ */
 struct load_inbox {
 	uint32_t n;
 	struct gantry_recv *recv; /**< [n]; the cookie of number i is i */
@@ -85,7 +90,8 @@ struct load_lane {
 	uint32_t n_places;
 	uint32_t n_regions;
 	uint32_t *
-		region_begin; /**< [n_regions + 1]: the first place of each; behind the last one, n_places */
+		/** [n_regions + 1]: the first place of each; behind the last one, n_places */
+		region_begin;
 	struct gantry_mem **mem; /**< [n_regions] */
 	uint64_t *pattern;       /**< [--patterns]: of fills */
 	/* Peers. */
@@ -102,7 +108,10 @@ struct load_lane {
 	struct load_txn *txn;     /**< [n_places], or NULL */
 	uint64_t *begin;          /**< [n_desc]: the time stamp counter when it was handed over */
 	uint32_t n_desc;
-	/* Of an unordered queue: completions keep the order of each stream, which is a connection, or the queue's to itself. */
+	/*
+	 * Of an unordered queue: completions keep the order of each stream, which is a connection,
+	 * or the queue's to itself.
+	 */
 	struct {
 		uint32_t *stream;   /**< [n_desc] */
 		uint32_t *next;     /**< [n_desc]: the next descriptor of its stream */
@@ -126,21 +135,30 @@ struct load_lane {
 	struct load_hist *hist; /**< [LOAD_OPS] */
 	struct {
 		const char *
-			what; /**< what failed first, or a sentence where the status is OK; NULL: nothing */
+			/**
+			 * what failed first, or a sentence where the status is OK; NULL: nothing
+			 */
+			what;
 		uint8_t status, syndrome, vendor_syndrome;
 	} failure;
 	_Atomic uint64_t shown_put, shown_got; /**< for the main lcore */
 };
 
-/** Makes a lane with its queue and its memory. On failure, lane_close() frees what there is. 0, or -1 with the error printed. */
+/**
+ * Makes a lane with its queue and its memory. On failure, lane_close() frees what there is. 0, or
+ * -1 with the error printed.
+ */
 int lane_open(struct load_lane *l, struct load_shared *shared, unsigned int lcore_id);
 
-/** Connects a lane to its target, which may be itself, and posts the target's receives. 0, or -1 with the error printed. */
+/**
+ * Connects a lane to its target, which may be itself, and posts the target's receives. 0, or -1
+ * with the error printed.
+ */
 int lane_connect(struct load_lane *l, struct load_lane *target);
 
 /*
- * A lane ends in three steps. All lanes take one before any takes the next, because queues share memory and connections.
- * Workers are stopped.
+ * A lane ends in three steps. All lanes take one before any takes the next, because queues share
+ * memory and connections. Workers are stopped.
  */
 
 /** Waits for what is in flight, and ends the connections. */
@@ -154,7 +172,10 @@ void lane_close(struct load_lane *l);
 
 /* Memory: load_memory.c. */
 
-/** Maps and registers a lane's memory, and fills its sources. On failure, memory_destroy() frees what there is. */
+/**
+ * Maps and registers a lane's memory, and fills its sources. On failure, memory_destroy() frees
+ * what there is.
+ */
 int memory_create(struct load_lane *l, uint64_t *random);
 void memory_destroy(struct load_lane *l);
 
@@ -164,10 +185,16 @@ int memory_create_inbox(struct load_lane *l, uint32_t n, size_t len);
 /** A part of a place. */
 uint8_t *lane_slot(const struct load_lane *l, uint32_t place, enum load_slot slot);
 
-/** Where byte `offset` of --size bytes lies behind the first byte of its pieces. *len: so many bytes lie there in one piece. */
+/**
+ * Where byte `offset` of --size bytes lies behind the first byte of its pieces. *len: so many bytes
+ * lie there in one piece.
+ */
 uint64_t lane_piece(const struct load_lane *l, uint64_t offset, uint64_t *len);
 
-/** Where byte `offset` of what descriptor i reads or changes lies. *len: as in lane_piece(). Not of counters and receives. */
+/**
+ * Where byte `offset` of what descriptor i reads or changes lies. *len: as in lane_piece(). Not of
+ * counters and receives.
+ */
 uint8_t *lane_from(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len);
 uint8_t *lane_to(const struct load_lane *l, uint32_t i, uint64_t offset, uint64_t *len);
 
@@ -189,7 +216,8 @@ void lane_free(struct load_lane *l);
 /* The loop: load_loop.c. */
 
 /**
- * Begins to measure at a time of the time stamp counter: until stop_tsc, and at most `total` operations.
+ * Begins to measure at a time of the time stamp counter: until stop_tsc, and at most `total`
+ * operations.
  * @param number of the lane, among so many: with a rate, operations are due on one after the other.
  */
 void lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total,

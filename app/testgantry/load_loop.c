@@ -264,7 +264,10 @@ lane_post(struct load_lane *l, uint32_t k)
 	return post(l, l->inbox.peer[k], &l->inbox.recv[k], 1);
 }
 
-/* Posts the receives of these completions, those in a row of one peer together. False: not all were accepted. */
+/*
+ * Posts the receives of these completions, those in a row of one peer together. False: not all were
+ * accepted.
+ */
 static bool
 post_again(struct load_lane *l, const struct gantry_recv_comp *comp, uint32_t n)
 {

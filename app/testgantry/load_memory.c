@@ -93,7 +93,10 @@ measure_places(struct load_lane *l)
 	return RTE_MAX(n, mix->sum);
 }
 
-/* Divides n places among the regions, evenly or in 1 to MIXED equal parts each. There are some more, so that each part has as many. */
+/*
+ * Divides n places among the regions, evenly or in 1 to MIXED equal parts each. There are some
+ * more, so that each part has as many.
+ */
 static void
 divide_places(struct load_lane *l, uint32_t n, uint64_t *random)
 {

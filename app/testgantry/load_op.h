@@ -34,7 +34,10 @@ enum load_to {
 	TO_RECEIVE,     /**< memory of the receive that the peer has posted */
 };
 
-/** An operation of a load. Its descriptors, what it needs and how it is verified follow from the row. */
+/**
+ * An operation of a load. Its descriptors, what it needs and how it is verified follow from the
+ * row.
+ */
 struct load_op {
 	const char *name; /**< of --load */
 	enum gantry_op op;
@@ -55,12 +58,15 @@ struct load_mix {
 };
 
 /**
- * Reads a mix: "copy" or "copy=3,write=1". name: of the option, for messages. 0, or -1 with the error printed.
+ * Reads a mix: "copy" or "copy=3,write=1". name: of the option, for messages. 0, or -1 with the
+ * error printed.
  * @param mix written on success only.
  */
 int load_mix_parse(const char *name, const char *text, struct load_mix *mix);
 
-/** Writes a mix as text that load_mix_parse() reads. size: of text; what does not fit is left out. */
+/**
+ * Writes a mix as text that load_mix_parse() reads. size: of text; what does not fit is left out.
+ */
 void load_mix_print(const struct load_mix *mix, char *text, size_t size);
 
 /** Prints the operations, one a line. */

@@ -81,7 +81,10 @@ prepare(const struct load_lane *l, struct batch *b, uint32_t k)
 	}
 }
 
-/* Compares the bytes that descriptor i moves with those at `at` in one piece, or where lane_to() says. Poisons them again. */
+/*
+ * Compares the bytes that descriptor i moves with those at `at` in one piece, or where lane_to()
+ * says. Poisons them again.
+ */
 static int
 compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint8_t *at)
 {
@@ -129,7 +132,10 @@ compare_counter(const struct load_lane *l, const struct batch *b, uint32_t k)
 
 /* ------------------------------------------------------------------ what is received */
 
-/* The receive that descriptor i has taken: the first one of its connection that is left. NULL with the error printed. */
+/*
+ * The receive that descriptor i has taken: the first one of its connection that is left. NULL with
+ * the error printed.
+ */
 static const struct gantry_recv_comp *
 take_received(const struct load_lane *l, struct batch *b, uint32_t i)
 {
@@ -200,7 +206,10 @@ compare(const struct load_lane *l, struct batch *b, uint32_t k)
 	return compare_rest(b, slot, len);
 }
 
-/* Which of the batch has this cookie: that of this number, unless the queue is unordered. b->n: none that may be. */
+/*
+ * Which of the batch has this cookie: that of this number, unless the queue is unordered. b->n:
+ * none that may be.
+ */
 static uint32_t
 find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t number)
 {

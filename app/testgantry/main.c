@@ -145,8 +145,8 @@ lcores_needed(const struct options *o)
 }
 
 /*
- * Builds EAL's arguments: our additions, then the user's. No option stands there twice: newer DPDK refuses that.
- * argv has room for eal->argc + 6 pointers. n_lcores: as many are needed.
+ * Builds EAL's arguments: our additions, then the user's. No option stands there twice: newer DPDK
+ * refuses that. argv has room for eal->argc + 6 pointers. n_lcores: as many are needed.
  */
 static int
 build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
@@ -188,8 +188,8 @@ build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 }
 
 /*
- * EAL prints all its options, a hundred lines, when it refuses one, and the line of its log that says why is lost among them.
- * So what it prints is held back until it is known not to be that.
+ * EAL prints all its options, a hundred lines, when it refuses one, and the line of its log that
+ * says why is lost among them. So what it prints is held back until it is known not to be that.
  */
 static struct {
 	int fd;     /* what was printed */
@@ -275,8 +275,8 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 /* ------------------------------------------------------------------ signals */
 
 /*
- * The first signal ends the loops of the main lcore. The second ends the program, whatever hangs, as soon as no unfinished
- * output is left. The third does not wait for that.
+ * The first signal ends the loops of the main lcore. The second ends the program, whatever hangs,
+ * as soon as no unfinished output is left. The third does not wait for that.
  */
 static void
 on_signal(int number)

@@ -3,9 +3,9 @@
  * @file
  * Measures who carries copies soonest, by length and number in flight.
  *
- * A sample is bursts of n copies of one carrier: n are submitted by one call, and the next n when all of
- * them have completed. The carriers take turns, sample by sample, so that whatever else happens on the
- * machine meets all of them. The median of a carrier's samples counts.
+ * A sample is bursts of n copies of one carrier: n are submitted by one call, and the next n when
+ * all of them have completed. The carriers take turns, sample by sample, so that whatever else
+ * happens on the machine meets all of them. The median of a carrier's samples counts.
  */
 #define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
 
@@ -30,7 +30,10 @@
 #define ROUNDS          7           /* samples of each carrier */
 #define SAMPLE_NS       500000
 #define POLICY_TEXT_LEN 4096
-/* Neighbouring lengths keep their carrier unless another one is so much faster: less rules by chance. */
+/*
+ * Neighbouring lengths keep their carrier unless another one is so much faster: less rules by
+ * chance.
+ */
 #define CLEARLY 1.05
 
 static const uint64_t lens[] = {64, 256, 1024, 4096, 16384, 65536, 262144};
@@ -332,7 +335,10 @@ refuse_path(const char *path)
 	return -1;
 }
 
-/* Before measuring: a wrong path is told at once. *made: the file was not there, and is empty. 0, or -1 with the error printed. */
+/*
+ * Before measuring: a wrong path is told at once. *made: the file was not there, and is empty. 0,
+ * or -1 with the error printed.
+ */
 static int
 check_path(const char *path, bool *made)
 {

@@ -3,9 +3,10 @@
  * @file
  * Moves a file set: reads chunks into the feeds, writes what comes back, verifies, publishes.
  *
- * Each thread takes a task under the lock, carries it out without the lock, and gives it back under the
- * lock. A task is a few chunks to read or to write, or a piece of a file to verify. What is furthest
- * comes first: chunks that are back are written before new ones are read, and verifying fills the gaps.
+ * Each thread takes a task under the lock, carries it out without the lock, and gives it back under
+ * the lock. A task is a few chunks to read or to write, or a piece of a file to verify. What is
+ * furthest comes first: chunks that are back are written before new ones are read, and verifying
+ * fills the gaps.
  *
  * Files are read in order, one after the other. Those that are read to their end but not yet
  * written, verified and published follow behind, at most OPEN_MAX_FILES of them.

@@ -27,9 +27,9 @@ struct mover_progress {
 	uint64_t bytes_moved;
 	uint64_t bytes_in_holes; /**< which are not moved, but verified */
 	size_t files_verified;
-	uint64_t
-		last_completion_ns; /**< when a worker gave something back; at first: when it began */
-	uint64_t in_flight;         /**< chunks that are read and not back yet */
+	/** when a worker gave something back; at first: when it began */
+	uint64_t last_completion_ns;
+	uint64_t in_flight; /**< chunks that are read and not back yet */
 };
 
 /**

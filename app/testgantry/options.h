@@ -91,7 +91,10 @@ const char *options_idle_name(enum gantry_idle idle);
 /** The name that --guard and --wire have for it. */
 const char *options_kind_name(enum gantry_sig_kind kind);
 
-/** Writes the settings of a load that are told with its figures, "fence 8, by mmo": those that are not the default. */
+/**
+ * Writes the settings of a load that are told with its figures, "fence 8, by mmo": those that are
+ * not the default.
+ */
 void options_told(const struct options *o, char *text, size_t size);
 
 void options_help(FILE *f);

@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Maps memory of zeros, in huge pages where that is possible. munmap(2) frees it. NULL: there is none. */
+/**
+ * Maps memory of zeros, in huge pages where that is possible. munmap(2) frees it. NULL: there is
+ * none.
+ */
 uint8_t *pages_map(size_t len);
 
 #endif

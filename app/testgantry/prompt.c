@@ -3,11 +3,13 @@
  * @file
  * The prompt's commands, and the loop that serves them and looks at the job.
  *
- * A line is one command, and is carried out only if all of it is understood. A path or a value goes to
- * the end of its line. On a terminal, the line is edited by DPDK's rdline; elsewhere it comes as it is.
+ * A line is one command, and is carried out only if all of it is understood. A path or a value goes
+ * to the end of its line. On a terminal, the line is edited by DPDK's rdline; elsewhere it comes as
+ * it is.
  *
- * DPDK's parser, cmdline_parse.h, is not used: its token for the rest of a line, TOKEN_STRING_MULTI, completes nothing, and its
- * other tokens end at a blank, which a path may have. Here, Tab completes paths and values.
+ * DPDK's parser, cmdline_parse.h, is not used: its token for the rest of a line,
+ * TOKEN_STRING_MULTI, completes nothing, and its other tokens end at a blank, which a path may
+ * have. Here, Tab completes paths and values.
  */
 #include "prompt.h"
 

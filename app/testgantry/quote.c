@@ -15,7 +15,10 @@
 #define LONGEST_PIECE 12                             /* of what one byte becomes, and of the end */
 #define TEXT_LEN      (5 * PATH_MAX + LONGEST_PIECE) /* a byte becomes 5 at most, on average */
 
-/* The bytes of the character at `at` if it can be shown: ASCII, or UTF-8 above the control characters. Else 0. */
+/*
+ * The bytes of the character at `at` if it can be shown: ASCII, or UTF-8 above the control
+ * characters. Else 0.
+ */
 static size_t
 shown_len(const unsigned char *at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Names and values in messages. A name may have any byte but '\0', and a terminal obeys some of them. So names are printed as
- * ls(1) and cp(1) print them: 'a'$'\n''b', which a shell takes, too.
+ * Names and values in messages. A name may have any byte but '\0', and a terminal obeys some of
+ * them. So names are printed as ls(1) and cp(1) print them: 'a'$'\n''b', which a shell takes, too.
  *
  * Each result stays until this thread has asked for QUOTES others.
  */

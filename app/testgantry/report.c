@@ -78,7 +78,8 @@ static struct {
 } shown;
 
 /*
- * True if it is time for a line; *rate: what was done in each nanosecond since the last one. done: bytes or operations.
+ * True if it is time for a line; *rate: what was done in each nanosecond since the last one. done:
+ * bytes or operations.
  */
 static bool
 progress_is_due(uint64_t done, double *rate)

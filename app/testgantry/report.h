@@ -20,8 +20,8 @@ void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * From now on, this thread's first error is not printed: its text is allocated in *text, which must be
- * NULL at first. What happens after it is of no interest.
+ * From now on, this thread's first error is not printed: its text is allocated in *text, which must
+ * be NULL at first. What happens after it is of no interest.
  */
 void error_keep(char **text);
 

@@ -49,7 +49,9 @@ struct memory {
 	struct gantry_mem *mem;
 };
 
-/* The lcore of an end reads what it needs here while a phase runs. The main lcore waits meanwhile. */
+/*
+ * The lcore of an end reads what it needs here while a phase runs. The main lcore waits meanwhile.
+ */
 struct end {
 	unsigned int lcore_id;
 	struct gantry_queue *q;
@@ -97,11 +99,13 @@ struct sig_ends {
 	/* Of the phase that runs. */
 	struct sig_phase *phase;
 	/*
-	 * Counts of phases that were handed to the ends, and of ends that have handed the present one back, with release and
-	 * acquire. EAL orders this as well; but TSan, which does not see into EAL, takes it for a race.
+	 * Counts of phases that were handed to the ends, and of ends that have handed the present
+	 * one back, with release and acquire. EAL orders this as well; but TSan, which does not see
+	 * into EAL, takes it for a race.
 	 */
 	atomic_uint begun, ended;
-	sem_t wake; /* the main lcore, when the phase is no longer busy, or an end has handed it back */
+	/* the main lcore, when the phase is no longer busy, or an end has handed it back */
+	sem_t wake;
 	/* Written by the initiator's lcore, or by both; read by both. */
 	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
 	atomic_bool all_answered;
@@ -123,7 +127,10 @@ mode_index(enum gantry_txn_mode mode)
 	return mode - 1;
 }
 
-/* Gives a connection the receive of this number, which is its cookie. -1: it takes none; the error is printed. */
+/*
+ * Gives a connection the receive of this number, which is its cookie. -1: it takes none; the error
+ * is printed.
+ */
 int end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 	uint64_t number);
 

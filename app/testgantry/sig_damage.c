@@ -25,9 +25,10 @@ damage_has(const struct damage_plan *plan, uint32_t block)
 }
 
 /*
- * One corruption in four lies in the signature, at the end. Bits are counted as a CRC of T10 takes them, the
- * highest of a byte first: data and guard are one row of bits, in which it detects each burst that is not longer
- * than itself. The CRCs of 32 and 64 bits take the lowest first, so 16 bits here are a burst of at most 24 there.
+ * One corruption in four lies in the signature, at the end. Bits are counted as a CRC of T10 takes
+ * them, the highest of a byte first: data and guard are one row of bits, in which it detects each
+ * burst that is not longer than itself. The CRCs of 32 and 64 bits take the lowest first, so 16
+ * bits here are a burst of at most 24 there.
  */
 static void
 corrupt(const struct damage_plan *plan, uint32_t block, uint8_t *at)

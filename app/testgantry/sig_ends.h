@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens and closes the two ends of --mode sig: an initiator that asks for blocks to be stored or fetched, and a
- * target with a disk in memory. Each has an lcore, memory and a queue of its own.
+ * Opens and closes the two ends of --mode sig: an initiator that asks for blocks to be stored or
+ * fetched, and a target with a disk in memory. Each has an lcore, memory and a queue of its own.
  *
  *     ends_open -> (ends_begin -> ends_end: sig_phase.h)* -> ends_close
  *
@@ -19,7 +19,10 @@
 
 struct sig_ends;
 
-/** Opens the device, and both ends with a connection for each mode. On failure there is nothing to close. */
+/**
+ * Opens the device, and both ends with a connection for each mode. On failure there is nothing to
+ * close.
+ */
 int ends_open(const struct options *o, struct sig_ends **ends);
 
 /** The connections of this mode are there: the device has what it takes. */
@@ -31,7 +34,10 @@ void ends_say(const struct sig_ends *ends);
 /** The target's counters. */
 void ends_stats(const struct sig_ends *ends, struct gantry_stats *stats);
 
-/** Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. i: 0 or 1, there are two. */
+/**
+ * Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. i: 0 or 1,
+ * there are two.
+ */
 uint8_t *ends_source(const struct sig_ends *ends, uint32_t i);
 
 /** As much: what was fetched. */

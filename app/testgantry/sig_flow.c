@@ -10,14 +10,15 @@
  *     corrupt some of them     on the disk
  *     fetch all blocks         the device checks the signatures, and generates those on the wire
  *
- * With --encrypt, the device encrypts what is stored and decrypts what is fetched. Each mode of each round has a key of its
- * own: sig_keys.h.
+ * With --encrypt, the device encrypts what is stored and decrypts what is fetched. Each mode of
+ * each round has a key of its own: sig_keys.h.
  *
- * Plans say what is corrupted, so the judge knows: it judges each response by them, and each block of a good one by
- * the file's bytes, and by the signatures and the ciphertext that the CPU computes.
+ * Plans say what is corrupted, so the judge knows: it judges each response by them, and each block
+ * of a good one by the file's bytes, and by the signatures and the ciphertext that the CPU
+ * computes.
  *
- * While the lcores store and fetch, the main lcore reads the next round's files, and compares what has arrived. The rest of
- * the judgement waits for the phase's end.
+ * While the lcores store and fetch, the main lcore reads the next round's files, and compares what
+ * has arrived. The rest of the judgement waits for the phase's end.
  */
 #include "sig_flow.h"
 
@@ -131,7 +132,10 @@ arrival_of(const struct sig *s, bool store)
 	return (struct arrival){ends_fetched(s->ends), s->round->source, s->plan[WIRE].len};
 }
 
-/* Makes each block that is to arrive differ from what is expected, so that earlier bytes hide nothing. */
+/*
+ * Makes each block that is to arrive differ from what is expected, so that earlier bytes hide
+ * nothing.
+ */
 static void
 poison(const struct sig *s, const struct sig_phase *p)
 {
@@ -164,7 +168,10 @@ compare(const struct sig *s, struct sig_phase *p)
 	uint32_t n;
 	size_t at;
 
-	/* Most responses come in order. One that does not keeps those behind it waiting, at most until the phase ends. */
+	/*
+	 * Most responses come in order. One that does not keeps those behind it waiting, at most
+	 * until the phase ends.
+	 */
 	for (; p->n_compared < p->n_requests && result_answered(&p->result[p->n_compared]);
 		p->n_compared++) {
 		at = (size_t)blocks_of(s, p, p->n_compared, &n) * a.len;
@@ -232,7 +239,10 @@ judge_all(const struct sig *s, struct tally *t, const struct sig_phase *p,
 
 /* ------------------------------------------------------------------ rounds */
 
-/* A round's phases: blocks are stored and fetched, and, with signatures on the wire, stored with corruptions before. */
+/*
+ * A round's phases: blocks are stored and fetched, and, with signatures on the wire, stored with
+ * corruptions before.
+ */
 static uint32_t
 phases_of_round(const struct sig *s)
 {
@@ -243,7 +253,10 @@ phases_of_round(const struct sig *s)
 	return modes * (s->opt->wire != GANTRY_SIG_NONE ? 3 : 2);
 }
 
-/* Bytes of files, of the present round by the share of its phases that are done. share: of the present phase. */
+/*
+ * Bytes of files, of the present round by the share of its phases that are done. share: of the
+ * present phase.
+ */
 static uint64_t
 bytes_done(const struct sig *s, double share)
 {
@@ -294,7 +307,10 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 	return rc;
 }
 
-/* Stores or fetches the blocks of the round, and judges the answers. The plan has corrupted what the device reads. */
+/*
+ * Stores or fetches the blocks of the round, and judges the answers. The plan has corrupted what
+ * the device reads.
+ */
 static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
 {

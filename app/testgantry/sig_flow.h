@@ -13,7 +13,8 @@
 int sig_check(const struct options *o);
 
 /**
- * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main lcore.
+ * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main
+ * lcore.
  * @return 0; -1 a corruption was missed, a block that is right was refused, or something else failed: the error
  *   is printed; JOB_STOPPED a signal stopped it, and what was done by then is printed.
  */

@@ -30,7 +30,10 @@ crc64(const uint8_t *p, uint32_t len)
 	return ~value;
 }
 
-/* The register is 0 at first; at the end, all but that of T10-DIF is inverted. ISA-L's CRC32 inverts it at both ends. */
+/*
+ * The register is 0 at first; at the end, all but that of T10-DIF is inverted. ISA-L's CRC32
+ * inverts it at both ends.
+ */
 static uint64_t
 guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
 {

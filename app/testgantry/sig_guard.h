@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Signatures of blocks, computed by the CPU: the initiator's, and those that the judge expects of the device.
+ * Signatures of blocks, computed by the CPU: the initiator's, and those that the judge expects of
+ * the device.
  */
 #ifndef TESTGANTRY_SIG_GUARD_H
 #define TESTGANTRY_SIG_GUARD_H
@@ -20,7 +21,10 @@ bool sig_has_tags(enum gantry_sig_kind kind);
 /** Bytes of a signature; 0 of GANTRY_SIG_NONE. */
 uint32_t sig_len(enum gantry_sig_kind kind);
 
-/** Writes the sig_len() bytes that must stand behind a block. Its reference tag is its number. One thread at a time. */
+/**
+ * Writes the sig_len() bytes that must stand behind a block. Its reference tag is its number. One
+ * thread at a time.
+ */
 void sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t block,
 	uint8_t *out);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The data encryption keys (DEKs) of --encrypt. Each is drawn by the kernel, serves one mode of one round, and is never
- * printed. The next one is added, and the one before is retired, while the lcores work with the present one.
+ * The data encryption keys (DEKs) of --encrypt. Each is drawn by the kernel, serves one mode of one
+ * round, and is never printed. The next one is added, and the one before is retired, while the
+ * lcores work with the present one.
  *
  *     keys_renew -> (keys_take -> keys_renew)* -> keys_end
  *

@@ -60,7 +60,10 @@ end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 	return -1;
 }
 
-/* Takes a receive's completion. 1: there was one; 0: none; -1: it is an error, or has the wrong length. */
+/*
+ * Takes a receive's completion. 1: there was one; 0: none; -1: it is an error, or has the wrong
+ * length.
+ */
 static int
 receive(const struct end *end, size_t size, struct gantry_recv_comp *comp)
 {
@@ -156,7 +159,10 @@ is_late(uint64_t since_ns, uint32_t missing)
 	return true;
 }
 
-/* Keeps `depth` requests in flight until each is answered, and polls until ends_end(). On the initiator's lcore. */
+/*
+ * Keeps `depth` requests in flight until each is answered, and polls until ends_end(). On the
+ * initiator's lcore.
+ */
 static int
 initiator_run(void *arg)
 {

@@ -41,7 +41,10 @@ struct sig_phase {
 	bool store;
 	const struct sig_key *key; /**< of the blocks on the disk; NULL: they are not encrypted */
 	uint32_t n_blocks;
-	/** The number of the first block, which is its reference tag: a multiple of the blocks of SIG_ROUND_LEN */
+	/**
+	 * The number of the first block, which is its reference tag: a multiple of the blocks of
+	 * SIG_ROUND_LEN
+	 */
 	uint32_t first_block;
 	uint8_t *source;           /**< the blocks in the initiator's memory */
 	struct sig_result *result; /**< of each request; written by the lcores */
@@ -53,10 +56,15 @@ struct sig_phase {
 /** Begins a phase on the two lcores. They poll their queues until ends_end(). */
 void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
 
-/** False: all requests of the phase that was begun have been answered, or it ends early. *answered: how many have. */
+/**
+ * False: all requests of the phase that was begun have been answered, or it ends early. *answered:
+ * how many have.
+ */
 bool ends_busy(const struct sig_ends *ends, uint32_t *answered);
 
-/** Sleeps for so long, or until the phase is no longer busy, or a signal comes. May return early. */
+/**
+ * Sleeps for so long, or until the phase is no longer busy, or a signal comes. May return early.
+ */
 void ends_nap(struct sig_ends *ends, uint32_t ms);
 
 /** True if a request has been answered: what it asked for has arrived, if the response is good. */
@@ -67,7 +75,10 @@ result_answered(const struct sig_result *r)
 	return atomic_load_explicit(&r->answered, memory_order_acquire);
 }
 
-/** Waits until the phase that was begun has ended. -1: it was left early; if no signal came, the error is printed. */
+/**
+ * Waits until the phase that was begun has ended. -1: it was left early; if no signal came, the
+ * error is printed.
+ */
 int ends_end(struct sig_ends *ends);
 
 #endif

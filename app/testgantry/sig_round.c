@@ -44,7 +44,10 @@ read_file(struct sig_reader *r, uint8_t *to, size_t room)
 	return n < 0 ? -1 : (int64_t)len;
 }
 
-/* Gives the blocks the signatures that the wire has, from the last block to the first, as they move up. */
+/*
+ * Gives the blocks the signatures that the wire has, from the last block to the first, as they move
+ * up.
+ */
 static void
 sign_source(const struct options *o, const struct sig_round *round)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The blocks of a round of --mode sig: read from files, with the signatures and the ciphertext that the CPU computes.
+ * The blocks of a round of --mode sig: read from files, with the signatures and the ciphertext that
+ * the CPU computes.
  */
 #ifndef TESTGANTRY_SIG_ROUND_H
 #define TESTGANTRY_SIG_ROUND_H
@@ -26,7 +27,8 @@ struct sig_reader {
 /** Blocks that are stored and fetched together. */
 struct sig_round {
 	uint8_t *
-		source; /**< room for SIG_ROUND_LEN bytes of data, with the signatures that the wire has */
+		/** room for SIG_ROUND_LEN bytes of data, with the signatures that the wire has */
+		source;
 	uint8_t *disk; /**< the same, as it must be on the target's disk */
 	uint32_t n_blocks;
 	uint32_t first_block; /**< its number */
@@ -42,12 +44,14 @@ struct sig_passes {
 /** Reads the next blocks. None: all files are read. 0, or -1 with the error printed. */
 int round_read(struct sig_reader *r, struct sig_round *round);
 
-/** Computes what must be on the disk. key: of --encrypt, else NULL. 0, or -1 with the error printed. */
+/**
+ * Computes what must be on the disk. key: of --encrypt, else NULL. 0, or -1 with the error printed.
+ */
 int round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key);
 
 /**
- * Measures passes over a round's blocks, and adds them up: memcpy(3) to `to`; sig_compute_crc() of each block, once for the disk and
- * once for the wire, if these have signatures; memcmp(3).
+ * Measures passes over a round's blocks, and adds them up: memcpy(3) to `to`; sig_compute_crc() of
+ * each block, once for the disk and once for the wire, if these have signatures; memcmp(3).
  */
 void round_measure(const struct options *o, const struct sig_round *round, uint8_t *to,
 	struct sig_passes *passes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The terminal of standard input while its lines are edited here: it hands over each character at once, and echoes none.
- * Ctrl-C is still SIGINT.
+ * The terminal of standard input while its lines are edited here: it hands over each character at
+ * once, and echoes none. Ctrl-C is still SIGINT.
  */
 #ifndef TESTGANTRY_TERMINAL_H
 #define TESTGANTRY_TERMINAL_H

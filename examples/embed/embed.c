@@ -85,7 +85,9 @@ loop(struct gantry_queue *q)
 
 	while (released < N_PACKETS) {
 		turns++;
-		/* A buffer is free when the copy of its last packet is done: copies end in order. */
+		/*
+		 * A buffer is free when the copy of its last packet is done: copies end in order.
+		 */
 		for (i = 0; i < BURST && received < N_PACKETS && received - released < N_BUFFERS;
 			i++)
 			receive(received++);
@@ -115,7 +117,10 @@ main(int argc, char **argv)
 	struct gantry_queue *q;
 	int rc;
 
-	/* Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as well. */
+	/*
+	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
+	 * well.
+	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
 		printf("embed: gantry_before_eal(): %s\n", rte_strerror(-rc));

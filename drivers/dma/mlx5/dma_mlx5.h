@@ -8,8 +8,8 @@
  *   rte_dma_start(), ...  engine, queues, memory           dma_mlx5_ops.c, dma_mlx5_vchan.c, dma_mlx5_mem.c
  *   --vdev dma_mlx5_0     probe, arguments                 dma_mlx5_vdev.c, dma_mlx5_args.c
  *
- * Each virtual channel is a queue of the engine. Its operations have numbers, which are the low 16 bits of how many
- * were enqueued since the start:
+ * Each virtual channel is a queue of the engine. Its operations have numbers, which are the low 16
+ * bits of how many were enqueued since the start:
  *
  *        next_done            next_id - staged           next_id
  *           | in the queue, or held |  staged[]            |
@@ -18,10 +18,10 @@
  *
  * An operation is held if it has completed, but only rte_dma_vchan_status() knows.
  *
- * Threads: the functions of the data path, and rte_dma_vchan_status(), are the application's data thread. The others
- * are the control thread of gantry.h; while the data thread works, it may call rte_dma_stats_get(),
- * rte_dma_stats_reset(), rte_dma_info_get(), rte_dma_dump(), rte_dev_dma_map() and rte_dev_dma_unmap(). Counters are
- * read by any thread.
+ * Threads: the functions of the data path, and rte_dma_vchan_status(), are the application's data
+ * thread. The others are the control thread of gantry.h; while the data thread works, it may call
+ * rte_dma_stats_get(), rte_dma_stats_reset(), rte_dma_info_get(), rte_dma_dump(), rte_dev_dma_map()
+ * and rte_dev_dma_unmap(). Counters are read by any thread.
  */
 #ifndef DMA_MLX5_H
 #define DMA_MLX5_H
@@ -40,8 +40,8 @@
 #define DMA_MLX5_MAX_DESC   16384 /* gantry_queue_conf::depth */
 
 /*
- * A counter that the data thread writes and any thread reads. Who sees a completion counted sees that it was submitted:
- * release and acquire are a pair.
+ * A counter that the data thread writes and any thread reads. Who sees a completion counted sees
+ * that it was submitted: release and acquire are a pair.
  */
 typedef _Atomic uint64_t dma_mlx5_counter;
 

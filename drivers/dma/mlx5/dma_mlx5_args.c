@@ -105,7 +105,9 @@ dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args)
 			text);
 		return -EINVAL;
 	}
-	/* rte_kvargs_process() of newer DPDK refuses a key without a value, and tells nobody which. */
+	/*
+	 * rte_kvargs_process() of newer DPDK refuses a key without a value, and tells nobody which.
+	 */
 	for (i = 0; i < pairs->count && ret == 0; i++)
 		ret = parse_pair(pairs->pairs[i].key, pairs->pairs[i].value, args);
 	rte_kvargs_free(pairs);

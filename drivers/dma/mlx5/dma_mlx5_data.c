@@ -192,7 +192,8 @@ status_of(enum gantry_status status)
 		return RTE_DMA_STATUS_INVALID_LENGTH;
 	case GANTRY_NOT_REGISTERED:
 	case GANTRY_OVERLAP:
-	case GANTRY_LOCAL_ERROR: /* also of a copy by RDMA to the queue itself: both ends are local memory */
+	/* also of a copy by RDMA to the queue itself: both ends are local memory */
+	case GANTRY_LOCAL_ERROR:
 		return RTE_DMA_STATUS_INVALID_ADDR;
 	case GANTRY_FLUSHED:
 		return RTE_DMA_STATUS_NOT_ATTEMPTED;

@@ -9,12 +9,14 @@
 void dma_mlx5_data_init(struct rte_dma_fp_object *fp, struct dma_mlx5 *d);
 
 /*
- * Takes what has completed, and holds it for rte_dma_completed(). True: nothing is in the queue any more.
+ * Takes what has completed, and holds it for rte_dma_completed(). True: nothing is in the queue any
+ * more.
  */
 bool dma_mlx5_data_settle(struct dma_mlx5_vchan *v);
 
 /*
- * Takes what has completed, and forgets it; and what is staged, which will never be carried out. True: nothing is left.
+ * Takes what has completed, and forgets it; and what is staged, which will never be carried out.
+ * True: nothing is left.
  */
 bool dma_mlx5_data_drop(struct dma_mlx5_vchan *v);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory: EAL's heaps, which the engine follows, what rte_dev_dma_map() names, and all other memory on demand, if the device
- * can. EAL does not tell of rte_extmem_register() and its end. So where the device cannot, such memory is its own from
- * rte_dev_dma_map() to rte_dev_dma_unmap().
+ * Memory: EAL's heaps, which the engine follows, what rte_dev_dma_map() names, and all other memory
+ * on demand, if the device can. EAL does not tell of rte_extmem_register() and its end. So where
+ * the device cannot, such memory is its own from rte_dev_dma_map() to rte_dev_dma_unmap().
  */
 #include "dma_mlx5_mem.h"
 

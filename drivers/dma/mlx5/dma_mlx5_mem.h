@@ -5,10 +5,15 @@
 
 #include "dma_mlx5.h"
 
-/* Makes all memory known that the device can reach on demand. If it can reach none, that is none. */
+/*
+ * Makes all memory known that the device can reach on demand. If it can reach none, that is none.
+ */
 void dma_mlx5_mem_begin(struct dma_mlx5 *d);
 
-/* Registers EAL's memory, and follows it as it changes. Again: what has failed since. 0 or a negative errno. */
+/*
+ * Registers EAL's memory, and follows it as it changes. Again: what has failed since. 0 or a
+ * negative errno.
+ */
 int dma_mlx5_mem_start(struct dma_mlx5 *d);
 
 /* Ends all registrations. 0, or a negative errno: call again. */

@@ -14,8 +14,8 @@
 #include "dma_mlx5_log.h"
 
 /*
- * How often an operation is carried out again because one before it has failed in the hardware, where a wrong
- * address may be found: gantry_queue_conf::replays.
+ * How often an operation is carried out again because one before it has failed in the hardware,
+ * where a wrong address may be found: gantry_queue_conf::replays.
  */
 #define REPLAYS 100
 

@@ -5,10 +5,14 @@
 
 #include "dma_mlx5.h"
 
-/* Makes a virtual channel with room for nb_desc operations, or a few more. 0 or a negative errno. */
+/*
+ * Makes a virtual channel with room for nb_desc operations, or a few more. 0 or a negative errno.
+ */
 int dma_mlx5_vchan_create(struct dma_mlx5 *d, uint16_t nb_desc, struct dma_mlx5_vchan **out);
 
-/* Frees *v and sets it to NULL; it may be NULL. 0, or a negative errno: the channel is still there. */
+/*
+ * Frees *v and sets it to NULL; it may be NULL. 0, or a negative errno: the channel is still there.
+ */
 int dma_mlx5_vchan_destroy(struct dma_mlx5_vchan **v);
 
 /* Operations may be enqueued. Their ids begin with 0. */

@@ -23,9 +23,10 @@ enum softhca_link_layer {
 /* Encryption with AES-XTS. */
 enum softhca_crypto {
 	SOFTHCA_CRYPTO_OFF,
-	SOFTHCA_CRYPTO_PLAINTEXT,        /* keys come in plaintext */
-	SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, /* as PLAINTEXT, but a key encrypts at most one data unit */
-	SOFTHCA_CRYPTO_WRAPPED           /* keys come wrapped, after a login */
+	SOFTHCA_CRYPTO_PLAINTEXT, /* keys come in plaintext */
+	/* as PLAINTEXT, but a key encrypts at most one data unit */
+	SOFTHCA_CRYPTO_PLAINTEXT_SINGLE,
+	SOFTHCA_CRYPTO_WRAPPED /* keys come wrapped, after a login */
 };
 
 struct softhca_config {
@@ -40,7 +41,9 @@ struct softhca_config {
 	uint32_t strict_doorbells; /* 1: a queue on a UAR of its own runs only what was announced */
 	uint32_t bf_reg_size;      /* bytes; 0: no BlueFlame */
 	uint32_t odp;              /* 1: memory on demand */
-	/* 0: the card lacks it: DEVX, DC, block signatures, queues that stop at a wrong signature. */
+	/*
+	 * 0: the card lacks it: DEVX, DC, block signatures, queues that stop at a wrong signature.
+	 */
 	uint32_t devx, dc, signatures, sig_pipelining;
 	uint32_t max_dm;     /* bytes of device memory, whole pages; 0: none */
 	uint32_t dm_zeroed;  /* 0: new device memory holds other bytes than zeros */
@@ -54,12 +57,15 @@ struct softhca_config {
 	uint32_t max_qp_wr; /* WQEBBs of a send queue, work requests of a receive queue */
 	uint32_t max_sge;
 	uint32_t crypto; /* enum softhca_crypto */
-	/* Hexadecimal digits, for CRYPTO_WRAPPED: what keys and credentials are wrapped with, and the credential. */
+	/*
+	 * Hexadecimal digits, for CRYPTO_WRAPPED: what keys and credentials are wrapped with, and
+	 * the credential.
+	 */
 	char crypto_kek[2 * SOFTHCA_KEK_MAX + 1];
 	char crypto_credential[2 * SOFTHCA_CREDENTIAL_LEN + 1];
 	uint32_t eth_inline; /* 1: MAC headers of raw frames must be inline */
-	char netdev
-		[256]; /* names of network interfaces, for the ports in turn: netdev.h; empty: none */
+	/* names of network interfaces, for the ports in turn: netdev.h; empty: none */
+	char netdev[256];
 	uint32_t gid_ipv4; /* setting: IPv4 address of the first port; 0: not set */
 	/* The IPv4 address in the GIDs of each port of each adapter, in host order. */
 	uint32_t port_ipv4[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
@@ -68,8 +74,8 @@ struct softhca_config {
 	uint32_t max_rd_atomic;      /* RDMA reads and atomics in flight, each direction */
 	/* The timing model: timing.c. All 0: off. */
 	uint32_t doorbell_ns, latency_ns, round_trip_ns, bandwidth_mbps;
-	uint32_t
-		sig_stop; /* seed of where a queue stops: exec/sq_sigstop.h; 0: as early as it can */
+	/* seed of where a queue stops: exec/sq_sigstop.h; 0: as early as it can */
+	uint32_t sig_stop;
 	uint32_t log_faults; /* 1: a line for each fault that strikes */
 	uint32_t reorder;    /* seed of the order in which bytes move: exec/order.h; 0: as posted */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the ports of the adapters count: /sys/class/infiniband/<adapter>/ports/<p>/counters and hw_counters.
+ * What the ports of the adapters count: /sys/class/infiniband/<adapter>/ports/<p>/counters and
+ * hw_counters.
  *
  *   a file: | adapter 0, port 1: a number for each counter | adapter 0, port 2 | adapter 1, port 1 | ...
  *             ^ the process that opens the adapter maps it, and counts in it
@@ -62,15 +63,19 @@ void counters_add(const struct softhca_dev *dev, uint32_t port, enum counter cou
 void counters_carry(const struct softhca_dev *dev, uint32_t port, const struct traffic *sent,
 	const struct traffic *received, const struct requests *answered);
 
-/* From now on this process counts in a new file of that name, from 0. Where that fails, nobody else sees it. */
+/*
+ * From now on this process counts in a new file of that name, from 0. Where that fails, nobody else
+ * sees it.
+ */
 void counters_share(const char *path);
 /* In a child of fork(): the file is its parent's. */
 void counters_fork_child(void);
 /* The names of a port's hw_counters; NULL after the last one. */
 extern const char *const counters_hw_names[];
 /*
- * The value of a counter of a port in a file, by the name that the kernel gives it: false, it is none that
- * changes, or there is no file. A name stands for one counter, or for the same number under another name.
+ * The value of a counter of a port in a file, by the name that the kernel gives it: false, it is
+ * none that changes, or there is no file. A name stands for one counter, or for the same number
+ * under another name.
  */
 bool counters_read(const char *path, uint32_t dev, uint32_t port, const char *name,
 	uint64_t *value);

@@ -22,8 +22,9 @@ struct softhca_port {
 };
 
 /*
- * Sends an event of the adapter, or of a port of it, to every open context. Called inside a turn, so
- * it does not wait. False: a control call holds a lock that it needs, and no context got the event.
+ * Sends an event of the adapter, or of a port of it, to every open context. Called inside a turn,
+ * so it does not wait. False: a control call holds a lock that it needs, and no context got the
+ * event.
  */
 typedef bool softhca_dev_event_fn(struct softhca_dev *dev, uint32_t type, uint32_t port);
 

@@ -3,7 +3,9 @@
 #ifndef SOFTHCA_LOG_H
 #define SOFTHCA_LOG_H
 
-/* Writes one line, "softhca: ...", to stderr. For errors and changes of state, not for a data path. */
+/*
+ * Writes one line, "softhca: ...", to stderr. For errors and changes of state, not for a data path.
+ */
 void softhca_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -9,7 +9,8 @@
 
 /*
  * Reads a number: decimal digits, or 0x and hexadecimal digits, and nothing before or after them.
- * False: text is not such a number, or the number needs more than 64 bits. *value is then undefined.
+ * False: text is not such a number, or the number needs more than 64 bits. *value is then
+ * undefined.
  */
 bool number_parse(const char *text, uint64_t *value);
 

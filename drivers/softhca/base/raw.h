@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls made directly. The library defines open(), stat(), readlink(), opendir(), mmap(), the calls
- * on sockets and others for the program (process/shim*.c). Its own files use these: the program's calls
- * take locks, which the callers of these may hold, and nothing below the shim may depend on it.
+ * System calls made directly. The library defines open(), stat(), readlink(), opendir(), mmap(),
+ * the calls on sockets and others for the program (process/shim*.c). Its own files use these: the
+ * program's calls take locks, which the callers of these may hold, and nothing below the shim may
+ * depend on it.
  */
 #ifndef SOFTHCA_RAW_H
 #define SOFTHCA_RAW_H
@@ -37,8 +38,8 @@ bool raw_getcwd(char *buf, size_t len);
 /* opendir(3), and fopen(3) for reading: the caller closes them by closedir(3) and fclose(3). */
 DIR *raw_opendir(const char *path);
 /*
- * The descriptors of this process. raw_next_fd() returns one after the other, without the one by which it
- * reads, and -1 at the end. The caller uses closedir(3). raw_open_fds(): NULL: errno.
+ * The descriptors of this process. raw_next_fd() returns one after the other, without the one by
+ * which it reads, and -1 at the end. The caller uses closedir(3). raw_open_fds(): NULL: errno.
  */
 DIR *raw_open_fds(void);
 int raw_next_fd(DIR *fds);

@@ -7,7 +7,10 @@
 
 #define N_PLACES 2
 
-/* The handlers that were taken for a signal. The later one is asked first, and passes on to the earlier one. */
+/*
+ * The handlers that were taken for a signal. The later one is asked first, and passes on to the
+ * earlier one.
+ */
 static struct place {
 	sigchain_fn *mend;
 	struct sigaction before;
@@ -24,7 +27,10 @@ pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 		before->sa_handler(sig);
 		return;
 	}
-	/* The instruction faults again, or the signal that was sent comes again: it ends the process. */
+	/*
+	 * The instruction faults again, or the signal that was sent comes again: it ends the
+	 * process.
+	 */
 	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)
 		raise(sig);

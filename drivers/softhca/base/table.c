@@ -18,8 +18,8 @@ table_init(struct table *t)
 	uint32_t seed = 0;
 
 	/*
-	 * Two processes are two adapters. Starting each at a number of its own makes a peer's number,
-	 * used by mistake in this process, name nothing.
+	 * Two processes are two adapters. Starting each at a number of its own makes a peer's
+	 * number, used by mistake in this process, name nothing.
 	 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint32_t)device_clock() * 2654435761u;

@@ -34,7 +34,10 @@ int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
 void table_set(struct table *t, uint32_t number, void *obj);
 /* A lane that found the object before may still use it: softhca_quiesce() before freeing it. */
 void table_remove(struct table *t, uint32_t number);
-/* True if table_put() has given the number to an object, which may be gone. For lanes: takes no lock. */
+/*
+ * True if table_put() has given the number to an object, which may be gone. For lanes: takes no
+ * lock.
+ */
 bool table_has_given(struct table *t, uint32_t number);
 /* table_set() for lanes: takes no lock. False: the number no longer names `old`. */
 bool table_replace(struct table *t, uint32_t number, void *old, void *obj);

@@ -9,7 +9,9 @@
 #include "devices.h"
 #include "lanes.h"
 
-/* A signal handler reads it (key/gone.c): without this model the first access may allocate memory. */
+/*
+ * A signal handler reads it (key/gone.c): without this model the first access may allocate memory.
+ */
 static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
 static _Thread_local unsigned int hint; /* the slot that was free last time */
 
@@ -28,7 +30,9 @@ turn_is_running(void)
 void
 turn_begin(struct lane_slot *slot)
 {
-	/* A full barrier: a softhca_quiesce() that misses this turn unpublished before its loads. */
+	/*
+	 * A full barrier: a softhca_quiesce() that misses this turn unpublished before its loads.
+	 */
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
 	current = slot;
 }

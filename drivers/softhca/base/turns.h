@@ -40,8 +40,8 @@ void turn_end(struct lane_slot *slot);
 /* The slot of the turn that this thread is in. */
 struct lane_slot *turn_slot(void);
 /*
- * For signal handlers: this thread is in a turn. Also true outside of turns, for a thread without a slot of its
- * own, while another thread has its last slot.
+ * For signal handlers: this thread is in a turn. Also true outside of turns, for a thread without a
+ * slot of its own, while another thread has its last slot.
  */
 bool turn_is_running(void);
 

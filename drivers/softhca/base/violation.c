@@ -25,7 +25,10 @@ violation(const char *fmt, ...)
 	char text[256];
 	va_list ap;
 
-	/* A broken program may break a rule at every doorbell: after 64 lines, only powers of two log. */
+	/*
+	 * A broken program may break a rule at every doorbell: after 64 lines, only powers of two
+	 * log.
+	 */
 	if (n > 64 && (n & (n - 1)) != 0)
 		return;
 	va_start(ap, fmt);

@@ -2,12 +2,14 @@
 /*
  * Device threads that sleep until they are woken.
  *
- *   sleeper: lanes_lie_down()  ->  look whether anything is to be done  ->  lanes_sleep()  ->  lanes_get_up()
+ *   sleeper: lanes_lie_down()  ->  look whether anything is to be done  ->  lanes_sleep()  ->
+ *   lanes_get_up()
  *   waker:   leave something to be done  ->  lanes_wake()
  *
- * A sleeper counts itself in `asleep` before it looks; a waker leaves its work before it reads `asleep`. These
- * four accesses are sequentially consistent, so at least one of the two sees the other. If the waker comes
- * between the sleeper's look and its sleep, `wakes` has changed and the sleep ends at once.
+ * A sleeper counts itself in `asleep` before it looks; a waker leaves its work before it reads
+ * `asleep`. These four accesses are sequentially consistent, so at least one of the two sees the
+ * other. If the waker comes between the sleeper's look and its sleep, `wakes` has changed and the
+ * sleep ends at once.
  */
 #ifndef SOFTHCA_WAKE_H
 #define SOFTHCA_WAKE_H
@@ -32,7 +34,9 @@ lanes_get_up(struct softhca_lanes *lanes)
 	atomic_fetch_sub(&lanes->asleep, 1);
 }
 
-/* Returns when lanes_wake() has been called since lanes_lie_down(), or earlier. Not inside a turn. */
+/*
+ * Returns when lanes_wake() has been called since lanes_lie_down(), or earlier. Not inside a turn.
+ */
 void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
 
 /* Makes call_fd readable, too, for a thread that waits for it instead of calling lanes_sleep(). */

@@ -29,7 +29,10 @@ enum wire_ctrl {
 	CTRL_IMM = 12
 };
 
-/* The fence of a WQE, in the control segment: MLX5_FENCE_MODE_* of the kernel's include/linux/mlx5/qp.h. */
+/*
+ * The fence of a WQE, in the control segment: MLX5_FENCE_MODE_* of the kernel's
+ * include/linux/mlx5/qp.h.
+ */
 enum wire_fence {
 	FM_NONE = 0,
 	FM_SMALL = 1,
@@ -134,8 +137,8 @@ enum wire_syndrome {
 };
 
 /*
- * The check that failed: exec/failure.c makes the vendor syndrome of it that a card gives there. 1 to
- * 255 are a vendor syndrome themselves, which a fault on demand names.
+ * The check that failed: exec/failure.c makes the vendor syndrome of it that a card gives there. 1
+ * to 255 are a vendor syndrome themselves, which a fault on demand names.
  */
 enum wire_vendor {
 	VEN_NONE = 0,

@@ -192,7 +192,10 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 	return fault_refuses(call->ctx->dev, &asked);
 }
 
-/* Frees the copies of the inputs. A firmware command may have brought a key or a credential: it is erased. */
+/*
+ * Frees the copies of the inputs. A firmware command may have brought a key or a credential: it is
+ * erased.
+ */
 static void
 free_inputs(struct uverbs_call *call, const struct uverbs_method *method)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The DEVX methods: they find a firmware command in the rows of the classes, carry it out, and answer.
+ * The DEVX methods: they find a firmware command in the rows of the classes, carry it out, and
+ * answer.
  *
  * Where the firmware would refuse a command, the answer has status and syndrome and the call fails
  * with EREMOTEIO. Where mlx5_ib would not pass the command on, the call fails with EINVAL.
@@ -26,9 +27,9 @@ static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x7
 	0x916, 0x930, 0x933, 0x936, 0x939, 0x93d, 0x940, 0xa00};
 
 /*
- * Opcodes that mlx5_ib passes on as commands without an object (devx_is_general_cmd() of the kernel),
- * besides a range of numbers. For an opcode that is not emulated, the firmware answers that it does not
- * know the command.
+ * Opcodes that mlx5_ib passes on as commands without an object (devx_is_general_cmd() of the
+ * kernel), besides a range of numbers. For an opcode that is not emulated, the firmware answers
+ * that it does not know the command.
  */
 static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 	0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};

@@ -37,8 +37,8 @@ enum {
 };
 
 /*
- * A command that makes an object. The handler sets *obj on success, and fills in the answer, which is
- * all zeros before. It returns as devx_refuse.h says.
+ * A command that makes an object. The handler sets *obj on success, and fills in the answer, which
+ * is all zeros before. It returns as devx_refuse.h says.
  */
 struct devx_create {
 	uint16_t opcode;

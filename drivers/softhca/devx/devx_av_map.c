@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Address vectors that take their congestion control from a queue pair: mlx5dv_map_ah_to_qp(3). There
- * is no congestion here, so a mapping changes nothing. Its command is checked as any other.
+ * Address vectors that take their congestion control from a queue pair: mlx5dv_map_ah_to_qp(3).
+ * There is no congestion here, so a mapping changes nothing. Its command is checked as any other.
  *
  * Offsets in bits, as libmlx5 sends them: a general object of type 0x3a.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flow counters, made by a firmware command. Rules of flow steering count into them. There are no such
- * rules here, so a counter stays at 0.
+ * Flow counters, made by a firmware command. Rules of flow steering count into them. There are no
+ * such rules here, so a counter stays at 0.
  *
  * Offsets in bits, as rdma-core's tests have them (tests/mlx5_prm_structs.py, AllocFlowCounterIn,
  * QueryFlowCounterIn).

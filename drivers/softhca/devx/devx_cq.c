@@ -3,8 +3,8 @@
  * Completion queues made by a firmware command, in memory that the program registered for them.
  *
  * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
- * The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each command
- * (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each
+ * command (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include "devx_cq.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data encryption keys, made by a firmware command (mlx5dv_dek_create(3)). Their bytes come in
- * plaintext; or, with the setting crypto = wrapped, wrapped with a KEK, and from a context that has logged in.
+ * plaintext; or, with the setting crypto = wrapped, wrapped with a KEK, and from a context that has
+ * logged in.
  *
- * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. The command that replaces
- * a key is laid out as the Linux driver mlx5_core sends it.
+ * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. The command that
+ * replaces a key is laid out as the Linux driver mlx5_core sends it.
  */
 #include <errno.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Channels of DEVX, and subscriptions to events: mlx5dv_devx_create_event_channel(3),
  * mlx5dv_devx_subscribe_devx_event(3), mlx5dv_devx_create_cmd_comp(3).
  *
- * A record is the subscription's cookie and, unless the channel leaves data out, the entry of the event
- * queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one unread
- * record of each subscription. Here every event makes a record.
+ * A record is the subscription's cookie and, unless the channel leaves data out, the entry of the
+ * event queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one
+ * unread record of each subscription. Here every event makes a record.
  */
 #include <assert.h>
 #include <endian.h>

@@ -2,8 +2,8 @@
 /*
  * Firmware commands on the adapter itself: its capabilities, its ports, link aggregation.
  *
- * Offsets in bits: NVIDIA "Ethernet Adapters Programming Manual", and mlx5_ifc.h of rdma-core, UCX and
- * DPDK. QUERY_LAG: mlx5_ifc.h of Linux, lagc.
+ * Offsets in bits: NVIDIA "Ethernet Adapters Programming Manual", and mlx5_ifc.h of rdma-core, UCX
+ * and DPDK. QUERY_LAG: mlx5_ifc.h of Linux, lagc.
  */
 #include <string.h>
 
@@ -19,7 +19,10 @@ enum {
 	CMD_QUERY_LAG = 0x842
 };
 
-/* Fields of the queries of a port. The adapter has one function: queries of another one are refused. */
+/*
+ * Fields of the queries of a port. The adapter has one function: queries of another one are
+ * refused.
+ */
 enum {
 	IN_PORT = 0x4c,        /* 4 bits; 0: the first one */
 	IN_OTHER_VPORT = 0x40, /* in QUERY_HCA_CAP: of another function */

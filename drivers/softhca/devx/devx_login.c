@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Crypto logins (mlx5dv_crypto_login_create(3)): a program proves that it knows the credential of the setting
- * crypto_credential, by sending it wrapped with the KEK of the setting crypto_kek. Then wrapped DEKs may be made. A
- * context has one login at most. The settings do not change, so a login stays valid until it is destroyed.
+ * Crypto logins (mlx5dv_crypto_login_create(3)): a program proves that it knows the credential of
+ * the setting crypto_credential, by sending it wrapped with the KEK of the setting crypto_kek. Then
+ * wrapped DEKs may be made. A context has one login at most. The settings do not change, so a login
+ * stays valid until it is destroyed.
  *
  * Offsets in bits, as libmlx5 44 sends them: a general object of type 0x1f.
  */

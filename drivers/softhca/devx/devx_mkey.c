@@ -4,8 +4,8 @@
  * requests later; and keys over user memory.
  *
  * Offsets in bits, as libmlx5 44 sends them (mlx5dv_create_mkey(3)), and as rdma-core's and DPDK's
- * headers name them. mlx5_ib lets a program name memory only by user memory, never by physical address
- * (devx_handle_mkey_create() of the kernel).
+ * headers name them. mlx5_ib lets a program name memory only by user memory, never by physical
+ * address (devx_handle_mkey_create() of the kernel).
  */
 #include <stdlib.h>
 

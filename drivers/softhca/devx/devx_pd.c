@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protection domains made by a firmware command. Commands name them by their number, as they name those of verbs. */
+/*
+ * Protection domains made by a firmware command. Commands name them by their number, as they name
+ * those of verbs.
+ */
 #include "devx.h"
 #include "uverbs_pd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of counters of queues, made by a firmware command. A queue pair cannot name one (devx_qp_modify.c),
- * so each of them stays 0.
+ * Sets of counters of queues, made by a firmware command. A queue pair cannot name one
+ * (devx_qp_modify.c), so each of them stays 0.
  *
  * Offsets in bits, as DPDK sends them (mlx5_prm.h: alloc_q_counter_out, query_q_counter_out).
  */

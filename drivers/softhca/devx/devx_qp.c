@@ -42,7 +42,10 @@ has_sq(const uint8_t *qpc)
 	return bits_get(qpc, QPC_NO_SQ, 1) == 0;
 }
 
-/* A DCI receives nothing, whatever the command says: UCX names an SRQ for it, or a queue of its own. */
+/*
+ * A DCI receives nothing, whatever the command says: UCX names an SRQ for it, or a queue of its
+ * own.
+ */
 static bool
 has_rq_type(const uint8_t *qpc, enum devx_rq_type type)
 {
@@ -201,8 +204,9 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 /* ---------------------------------------------------------------- creation and end */
 
 /*
- * Finds the objects and the memory that the command names, and makes the queue pair. If the queue pair
- * has one queue only, the CQ of this queue is also set as that of the other one, which completes nothing.
+ * Finds the objects and the memory that the command names, and makes the queue pair. If the queue
+ * pair has one queue only, the CQ of this queue is also set as that of the other one, which
+ * completes nothing.
  */
 static int
 make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,

@@ -85,8 +85,8 @@ apply(struct object_qp *qp, const struct change *c)
 }
 
 /*
- * Checks that the command has the object's number. mlx5_ib refuses commands for a queue pair on an object
- * that is no queue pair for the firmware (devx_is_valid_obj_id() of the kernel).
+ * Checks that the command has the object's number. mlx5_ib refuses commands for a queue pair on an
+ * object that is no queue pair for the firmware (devx_is_valid_obj_id() of the kernel).
  */
 static int
 check_number(const struct object_qp *qp, const uint8_t *in)
@@ -226,8 +226,8 @@ static const struct {
 };
 
 /*
- * A command has the whole context. Of that the firmware takes what the transition needs, and what the
- * optional mask names, one bit for each of the rights.
+ * A command has the whole context. Of that the firmware takes what the transition needs, and what
+ * the optional mask names, one bit for each of the rights.
  */
 static int
 apply_context(struct object_qp *qp, const uint8_t *in, uint32_t allowed, struct change *c)

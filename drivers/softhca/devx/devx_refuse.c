@@ -69,9 +69,9 @@ status_text(uint32_t status)
 }
 
 /*
- * Answers that cards gave, from reports on the linux-rdma list and in forums, one sighting each; CREATE_MKEY
- * without room is in openucx/ucx #6264, CREATE_CQ in snabbco/snabb #995. A program must not rely on them:
- * they change with the firmware.
+ * Answers that cards gave, from reports on the linux-rdma list and in forums, one sighting each;
+ * CREATE_MKEY without room is in openucx/ucx #6264, CREATE_CQ in snabbco/snabb #995. A program must
+ * not rely on them: they change with the firmware.
  */
 static const struct {
 	uint32_t opcode;

@@ -21,9 +21,8 @@ enum devx_status {
 /*
  * What a handler of a firmware command returns: 0; or -errno, as the kernel refuses; or
  * DEVX_REFUSE(), as the firmware refuses. In the last case the call fails with EREMOTEIO, and the
- * answer has a status and a syndrome: those of a card where they are known, else this status, and the
- * bit offset of the wrong field plus DEVX_FIELD.
- * Assumed: refused-syndrome.
+ * answer has a status and a syndrome: those of a card where they are known, else this status, and
+ * the bit offset of the wrong field plus DEVX_FIELD. Assumed: refused-syndrome.
  */
 #define DEVX_FIELD                   0x10000
 #define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))

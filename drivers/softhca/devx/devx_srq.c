@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues made by firmware commands: RMPs, and XRQs without tag matching. An XRQ may have
- * a CQ of its own.
+ * Shared receive queues made by firmware commands: RMPs, and XRQs without tag matching. An XRQ may
+ * have a CQ of its own.
  *
- * Offsets in bits, as UCX and DPDK send them (mlx5_ifc.h: rmpc, xrqc, wq). Memory is always the program's
- * registered memory: devx_qp.c.
+ * Offsets in bits, as UCX and DPDK send them (mlx5_ifc.h: rmpc, xrqc, wq). Memory is always the
+ * program's registered memory: devx_qp.c.
  */
 #include "devx_srq.h"
 
@@ -127,7 +127,10 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, uint32_t at, struct obje
 	return rc;
 }
 
-/* Makes the queue. The work queue context is at bit `at`; the caller has filled in the rest of srq->attr. */
+/*
+ * Makes the queue. The work queue context is at bit `at`; the caller has filled in the rest of
+ * srq->attr.
+ */
 static int
 make(struct uverbs_call *call, const uint8_t *in, uint32_t at, struct object_devx_srq *srq)
 {

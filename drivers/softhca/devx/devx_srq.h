@@ -5,7 +5,10 @@
 
 #include "uverbs_srq.h"
 
-/* The context's SRQ of that number, made by a verb or by a command. NULL: there is none, or it is of XRC. */
+/*
+ * The context's SRQ of that number, made by a verb or by a command. NULL: there is none, or it is
+ * of XRC.
+ */
 struct object_srq *devx_find_srq(struct softhca_ctx *ctx, uint32_t number);
 
 #endif

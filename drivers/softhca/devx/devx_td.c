@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transport domains, and transport interfaces of senders (TIS), made by firmware commands: DPDK's drivers
- * ask for them first. Send queues by command, which would name a TIS, are not emulated. A raw QP of the
- * verbs has a TIS of its own, which commands on the QP change and query.
+ * Transport domains, and transport interfaces of senders (TIS), made by firmware commands: DPDK's
+ * drivers ask for them first. Send queues by command, which would name a TIS, are not emulated. A
+ * raw QP of the verbs has a TIS of its own, which commands on the QP change and query.
  *
  * Offsets in bits, as DPDK and libmlx5 send them (mlx5_prm.h and mlx5_ifc.h: create_tis_in,
  * modify_tis_in, tisc).

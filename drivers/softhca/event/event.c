@@ -345,8 +345,8 @@ softhca_event_dct_key(void *event)
 }
 
 /*
- * A duplicate of fd, if fd is the program's end; else -1. It is duplicated first, because the program
- * may replace fd after the check.
+ * A duplicate of fd, if fd is the program's end; else -1. It is duplicated first, because the
+ * program may replace fd after the check.
  */
 static int
 dup_if_end(const struct event_file *file, int fd)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages carry from port to port. A visit notes each message that was answered. It adds what it has
- * noted to the ports' counters when it lets the responder go: at its end, or before it holds another one.
+ * What messages carry from port to port. A visit notes each message that was answered. It adds what
+ * it has noted to the ports' counters when it lets the responder go: at its end, or before it holds
+ * another one.
  *
- * A message becomes packets of the path's MTU, each with the headers that the InfiniBand architecture
- * (volume 1, chapter 9.2) and RoCE v2 (its annex A17) give it. A reliable responder answers with an
- * acknowledgment, or with the packets of the data that were read.
+ * A message becomes packets of the path's MTU, each with the headers that the InfiniBand
+ * architecture (volume 1, chapter 9.2) and RoCE v2 (its annex A17) give it. A reliable responder
+ * answers with an acknowledgment, or with the packets of the data that were read.
  */
 #ifndef SOFTHCA_CARRIED_H
 #define SOFTHCA_CARRIED_H
@@ -23,9 +24,9 @@ void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
 void carried_frame(struct run *run, unsigned int len);
 
 /*
- * Notes a message that the responder has answered. It is still held: responder_release() adds what was
- * noted. len: bytes of payload; an atomic has none, its operands are a header.
- * One comparison finds both rare cases.
+ * Notes a message that the responder has answered. It is still held: responder_release() adds what
+ * was noted. len: bytes of payload; an atomic has none, its operands are a header. One comparison
+ * finds both rare cases.
  */
 static inline void
 carried_note(struct run *run, const struct message *m, uint64_t len)

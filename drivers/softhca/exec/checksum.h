@@ -7,7 +7,9 @@
 
 #include "wire.h"
 
-/* The sum of big-endian 16-bit words; an odd last byte is the high half of one. Sums may be added. */
+/*
+ * The sum of big-endian 16-bit words; an odd last byte is the high half of one. Sums may be added.
+ */
 static inline uint32_t
 checksum_add(const uint8_t *p, unsigned int len)
 {

@@ -4,7 +4,8 @@
  *
  * There is no wire: frames go to the capture file, or nowhere. A TSO frame's header is the WQE's
  * inline header with what differs from frame to frame put in: IP lengths and identification, TCP
- * sequence number and flags, and the checksums (Linux, Documentation/networking/segmentation-offloads).
+ * sequence number and flags, and the checksums (Linux,
+ * Documentation/networking/segmentation-offloads).
  */
 #include "capture.h"
 #include "carried.h"
@@ -75,7 +76,9 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 	}
 }
 
-/* The memory behind the inline header. What is no plain memory is fetched, so that it can be read. */
+/*
+ * The memory behind the inline header. What is no plain memory is fetched, so that it can be read.
+ */
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UMR: the work request that gives an indirect key its layout, its rights and its variant; that binds
- * a memory window; and that takes the rights of a key or a window away (mlx5dv_wr_mkey_configure(3),
- * mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
+ * UMR: the work request that gives an indirect key its layout, its rights and its variant; that
+ * binds a memory window; and that takes the rights of a key or a window away
+ * (mlx5dv_wr_mkey_configure(3), mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in
+ * ibv_wr_post(3)).
  *
  * A new key is built aside and published whole: other lanes see the old key or the new one, never a
- * mixture. The InfiniBand architecture, volume 1, chapter 10.6.6, says what may be done to a window.
+ * mixture. The InfiniBand architecture, volume 1, chapter 10.6.6, says what may be done to a
+ * window.
  */
 #include <stdlib.h>
 
@@ -46,7 +48,10 @@ umr_unit(const struct umr *u, uint32_t i)
 
 /* ---- reading the request */
 
-/* room: units of the WQE behind the key's values. A layout that is not inline has a data segment there. */
+/*
+ * room: units of the WQE behind the key's values. A layout that is not inline has a data segment
+ * there.
+ */
 static bool
 layout_is_there(const struct umr *u, uint32_t room)
 {
@@ -80,8 +85,8 @@ umr_decode(struct umr *u)
 }
 
 /*
- * A layout that is not inline is as many bytes as the WQE counts units, at the start of what its data
- * segment names.
+ * A layout that is not inline is as many bytes as the WQE counts units, at the start of what its
+ * data segment names.
  */
 static unsigned int
 umr_fetch(struct umr *u)
@@ -144,8 +149,8 @@ check_region(struct umr *u, const struct key *window)
 }
 
 /*
- * The request names a window of type 1 by its current key, and the window serves every QP. A window of
- * type 2 must not be bound, and will serve this QP only.
+ * The request names a window of type 1 by its current key, and the window serves every QP. A window
+ * of type 2 must not be bound, and will serve this QP only.
  */
 static unsigned int
 check_bind(struct umr *u, const struct key *now, const struct key *window)
@@ -165,9 +170,9 @@ check_bind(struct umr *u, const struct key *now, const struct key *window)
 }
 
 /*
- * The request must name the current key, and only the QP that a window is bound to may invalidate it.
- * libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. It sets that flag to invalidate a key, and
- * a window of type 1 cannot be invalidated.
+ * The request must name the current key, and only the QP that a window is bound to may invalidate
+ * it. libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. It sets that flag to invalidate a
+ * key, and a window of type 1 cannot be invalidated.
  */
 static unsigned int
 check_free(struct umr *u, const struct key *now)
@@ -202,8 +207,9 @@ has_crypto(const struct umr *u)
 }
 
 /*
- * Takes the BSFs behind the layout. BSFs must be enabled: by this request, or, if its mask does not name
- * them, in the key by an earlier request or at its creation. A request that enables them must have one.
+ * Takes the BSFs behind the layout. BSFs must be enabled: by this request, or, if its mask does not
+ * name them, in the key by an earlier request or at its creation. A request that enables them must
+ * have one.
  */
 static bool
 take_bsfs(struct umr *u, const struct key *now)
@@ -407,8 +413,8 @@ umr_publish(struct softhca_mkey *mkey, struct key *key)
 }
 
 /*
- * The same, of an adapter that reorders. Another queue may have published a key since this one was made: the UMR that takes
- * effect last wins.
+ * The same, of an adapter that reorders. Another queue may have published a key since this one was
+ * made: the UMR that takes effect last wins.
  */
 static void
 umr_publish_later(void *object, uint64_t unused)

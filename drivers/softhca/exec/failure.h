@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a completion in error says of the check that failed: its vendor syndrome, and a line in the log. */
+/*
+ * What a completion in error says of the check that failed: its vendor syndrome, and a line in the
+ * log.
+ */
 #ifndef SOFTHCA_FAILURE_H
 #define SOFTHCA_FAILURE_H
 

@@ -65,8 +65,8 @@ frame_put_l3_checksum(uint8_t *p, const struct layers *at)
 }
 
 /*
- * Bytes from the TCP or UDP header on that the IP header counts: the frame may have more. An impossible
- * length, below the IP header's own or beyond the frame, stands for the whole frame.
+ * Bytes from the TCP or UDP header on that the IP header counts: the frame may have more. An
+ * impossible length, below the IP header's own or beyond the frame, stands for the whole frame.
  */
 static unsigned int
 l4_len(const uint8_t *p, unsigned int len, const struct layers *at)

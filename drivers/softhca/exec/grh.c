@@ -20,7 +20,9 @@ enum {
 	NEXT_UDP = 17
 };
 
-/* The network header of RoCE v2 over IPv4: in the last 20 of the 40 bytes (IBTA annex A17.4.5.2). */
+/*
+ * The network header of RoCE v2 over IPv4: in the last 20 of the 40 bytes (IBTA annex A17.4.5.2).
+ */
 static void
 write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 {

@@ -19,8 +19,9 @@
  * requester's memory: the responder copies from it, or into it, once. All else in a message is
  * numbers, as a packet could carry them; `op` and `sgid` point into tables.
  *
- * Locks: during a call the responder takes the receive side of the QP that it finds, then perhaps an
- * SRQ. It keeps them for the next message, until it finds another QP or responder_release() is called.
+ * Locks: during a call the responder takes the receive side of the QP that it finds, then perhaps
+ * an SRQ. It keeps them for the next message, until it finds another QP or responder_release() is
+ * called.
  */
 #ifndef SOFTHCA_MESSAGE_H
 #define SOFTHCA_MESSAGE_H
@@ -88,15 +89,15 @@ struct answer {
 };
 
 /*
- * Has the responder do what a message asks. Returns SYN_OK; the syndrome that the requester completes
- * with, SYN_LOC_PROT where the payload's own memory is missing; or enum message_result. The
- * requester's UAR is held. The only receive side that may be held is run->responder's.
+ * Has the responder do what a message asks. Returns SYN_OK; the syndrome that the requester
+ * completes with, SYN_LOC_PROT where the payload's own memory is missing; or enum message_result.
+ * The requester's UAR is held. The only receive side that may be held is run->responder's.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
 
 /*
- * Lets go what the responder holds. Called before anybody else takes a receive side in this visit, and
- * at the end of the visit.
+ * Lets go what the responder holds. Called before anybody else takes a receive side in this visit,
+ * and at the end of the visit.
  */
 void responder_release(struct run *run);
 

@@ -69,8 +69,8 @@ struct opcode {
 	 */
 	uint8_t head_ds;
 	/*
-	 * It stays inside the adapter. Other opcodes may have an address behind the control segment,
-	 * need a link, and take port and round trip in the timing model.
+	 * It stays inside the adapter. Other opcodes may have an address behind the control
+	 * segment, need a link, and take port and round trip in the timing model.
 	 */
 	bool local;
 	uint8_t access;        /* to its data segments: ACC_LOCAL_WRITE; 0: it reads them */

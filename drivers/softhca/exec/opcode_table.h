@@ -6,8 +6,8 @@
 #include "opcode.h"
 
 /*
- * By a WQE's opcode field. Every value has a row: unknown opcodes have no executor, and no QP type runs
- * them.
+ * By a WQE's opcode field. Every value has a row: unknown opcodes have no executor, and no QP type
+ * runs them.
  */
 extern const struct opcode opcodes[UINT8_MAX + 1];
 

@@ -208,10 +208,11 @@ kind_of(const struct wqe *wqe)
 }
 
 /*
- * What the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence waits for local
- * operations of the same send queue (openucx/ucx, pull request 11399, about the PRM). Linux's mlx5_ib has
- * both fences in a fenced request behind one that registers memory (drivers/infiniband/hw/mlx5/wr.c), and
- * libmlx5 has both in each fenced request. So the fence alone does not wait for local operations.
+ * What the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence waits for
+ * local operations of the same send queue (openucx/ucx, pull request 11399, about the PRM). Linux's
+ * mlx5_ib has both fences in a fenced request behind one that registers memory
+ * (drivers/infiniband/hw/mlx5/wr.c), and libmlx5 has both in each fenced request. So the fence
+ * alone does not wait for local operations.
  */
 static unsigned int
 fence_waits_for(const struct wqe *wqe)
@@ -239,7 +240,10 @@ must_be_done(const struct wqe *wqe, enum kind kind)
 	/* What a write has to wait for depends on its memory: order_write(). */
 	if (kind == KIND_WRITE)
 		return 0;
-	/* One that is checked against a key, or that changes a part of it, must meet the current key. */
+	/*
+	 * One that is checked against a key, or that changes a part of it, must meet the current
+	 * key.
+	 */
 	if (kind == KIND_CONFIG)
 		return KIND_CONFIG;
 	/* Whoever sees the receive complete sees what was written before it. */
@@ -360,8 +364,8 @@ cut_lists(struct order *o, struct held *held, const struct sg *dst, const struct
 }
 
 /*
- * Writes arrive in the order in which they were posted. But the requester may read what a write moves
- * before an earlier one has arrived. Returns the list to move from: `early`, or src.
+ * Writes arrive in the order in which they were posted. But the requester may read what a write
+ * moves before an earlier one has arrived. Returns the list to move from: `early`, or src.
  */
 static const struct sg *
 order_write(struct order *o, struct held *held, const struct sg *dst, const struct sg *src,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The setting `reorder`: bytes move in an order that a seed chooses, among the orders that the manual
- * pages allow. It shows programs that lack a fence.
+ * The setting `reorder`: bytes move in an order that a seed chooses, among the orders that the
+ * manual pages allow. It shows programs that lack a fence.
  *
  *   posted                memcpy A to B    memcpy B to C    write C to the peer
  *                              |                |                  |
@@ -11,16 +11,17 @@
  *                                               |
  *   completions, in order         A to B        B to C           the write
  *
- * Every WQE is checked in its turn: what it names is looked up, and a WQE that fails does so then. So a
- * WQE behind a failed one never runs. Of a WQE that succeeds, only the moving of bytes is held back, or
- * the change of a key, and its completion with it. A later WQE, or chance, has the bytes of earlier ones moved: see must_be_done().
- * Nothing is held back beyond a visit to the queue. A visit may also end early, by order_pauses(): then
- * other queues run first.
+ * Every WQE is checked in its turn: what it names is looked up, and a WQE that fails does so then.
+ * So a WQE behind a failed one never runs. Of a WQE that succeeds, only the moving of bytes is held
+ * back, or the change of a key, and its completion with it. A later WQE, or chance, has the bytes
+ * of earlier ones moved: see must_be_done(). Nothing is held back beyond a visit to the queue. A
+ * visit may also end early, by order_pauses(): then other queues run first.
  *
  * What is held back, and by which page what follows does not wait for it:
  *
  *   memcpy        mlx5dv_wr_post(3): a request that depends on it must be fenced
- *   read, atomic  ibv_post_send(3), IBV_SEND_FENCE; InfiniBand volume 1, chapter 10.8.3.3: reads and
+ *   read, atomic  ibv_post_send(3), IBV_SEND_FENCE; InfiniBand volume 1, chapter 10.8.3.3: reads
+ *   and
  *                 atomics keep their order among each other, and other requests wait only by a fence.
  *                 An atomic changes the peer's memory in its turn: only its result is held back
  *   write         a memcpy behind it does not know of it. Writes, reads, atomics and messages to a receive
@@ -28,7 +29,8 @@
  *                 not among themselves: ibv_reg_mr(3). The bytes of a write may be read before earlier
  *                 writes have arrived: ibv_post_send(3) gives buffers back at completion
  *
- *   UMR, SET_PSV  libmlx5 sets the small fence in what follows, and so does Linux's mlx5_ib. Without it, a
+ *   UMR, SET_PSV  libmlx5 sets the small fence in what follows, and so does Linux's mlx5_ib.
+ *   Without it, a
  *                 WQE meets the key or the PSV as it was. UMRs and SET_PSVs keep their order
  *
  * What completes a receive is not held back.
@@ -43,7 +45,9 @@
 
 /* The WQE at the head may wait for the next visit. The setting is on. */
 bool order_pauses(struct run *run);
-/* The WQE at the head is about to run; bytes move that must be in place before. False: no memory. */
+/*
+ * The WQE at the head is about to run; bytes move that must be in place before. False: no memory.
+ */
 bool order_begin(struct run *run, const struct wqe *wqe);
 /* It succeeded; `completes`: its completion follows those before it. */
 void order_end(struct run *run, const struct wqe *wqe, bool completes);

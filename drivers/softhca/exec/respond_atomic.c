@@ -56,8 +56,8 @@ atomic_target(struct run *run, const struct message *m, struct sg *target)
 }
 
 /*
- * Memory on demand can only be loaded and stored. The lock keeps the adapter's other atomics out, so
- * it is atomic among them, and IBV_ATOMIC_HCA promises no more.
+ * Memory on demand can only be loaded and stored. The lock keeps the adapter's other atomics out,
+ * so it is atomic among them, and IBV_ATOMIC_HCA promises no more.
  */
 static bool
 apply_on_demand(struct run *run, const struct message *m, apply_fn *apply, void *target,

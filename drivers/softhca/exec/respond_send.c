@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c has those of UD. */
+/*
+ * The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c has those of
+ * UD.
+ */
 #include "move.h"
 #include "responder_fail.h"
 #include "responder_memory.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder of UD: a network header and the payload into a receive. Nobody hears of a failure. */
+/*
+ * The responder of UD: a network header and the payload into a receive. Nobody hears of a failure.
+ */
 #include "grh.h"
 #include "move.h"
 #include "responder_fail.h"

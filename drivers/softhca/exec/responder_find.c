@@ -62,9 +62,9 @@ may_receive(const struct softhca_qp *qp)
 }
 
 /*
- * A DCT counts a wrong key in its context, and tells it by an event that DEVX knows and verbs do not
- * (Linux, mlx5_ifc.h and mlx5/qpc.c). A request that is tried again counts once.
- * Assumed: dct-wrong-key.
+ * A DCT counts a wrong key in its context, and tells it by an event that DEVX knows and verbs do
+ * not (Linux, mlx5_ifc.h and mlx5/qpc.c). A request that is tried again counts once. Assumed:
+ * dct-wrong-key.
  */
 static bool
 dct_accepts_key(struct softhca_qp *qp, const struct message *m)

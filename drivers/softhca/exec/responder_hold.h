@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the responder holds: one receive side, then perhaps an SRQ. responder_release() lets both go. */
+/*
+ * What the responder holds: one receive side, then perhaps an SRQ. responder_release() lets both
+ * go.
+ */
 #ifndef SOFTHCA_RESPONDER_HOLD_H
 #define SOFTHCA_RESPONDER_HOLD_H
 

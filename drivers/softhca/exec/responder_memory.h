@@ -18,15 +18,15 @@ responder_pdn(const struct run *run)
 
 /*
  * The message's key does not grant what it asks for; or the QP accepts no requests of this kind,
- * whatever the key says. The QP fails, unless the transport is unreliable or the QP is a DCT. Returns
- * the requester's syndrome.
+ * whatever the key says. The QP fails, unless the transport is unreliable or the QP is a DCT.
+ * Returns the requester's syndrome.
  */
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);
 
 /*
- * The memory that the message names, of len bytes, if its data are one piece of plain memory, and it names
- * the plain region that was found last. NULL: responder_gather() has to look.
+ * The memory that the message names, of len bytes, if its data are one piece of plain memory, and
+ * it names the plain region that was found last. NULL: responder_gather() has to look.
  */
 static inline void *
 responder_seen(const struct run *run, const struct message *m, uint64_t len)

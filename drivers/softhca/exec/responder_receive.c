@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message uses up a receive: it is shown, then it completes or fails. Faults on demand meet it. */
+/*
+ * A message uses up a receive: it is shown, then it completes or fails. Faults on demand meet it.
+ */
 #include "responder_receive.h"
 
 #include "counters.h"

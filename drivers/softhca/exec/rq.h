@@ -12,8 +12,8 @@ bool rq_has_work(const struct softhca_qp *qp);
 bool rq_is_ready(struct run *run, struct softhca_qp *qp);
 /*
  * The memory of the oldest receive, as far as `need` bytes: of run->responder.from, which is held
- * from now on, or of the QP's own queue. SYN_RNR: there is none; SYN_LOC_PROT: it may not be written;
- * SYN_LOC_LEN: it is too small. The receive stays.
+ * from now on, or of the QP's own queue. SYN_RNR: there is none; SYN_LOC_PROT: it may not be
+ * written; SYN_LOC_LEN: it is too small. The receive stays.
  */
 enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct sg *sg);
 #endif

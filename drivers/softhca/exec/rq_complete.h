@@ -16,7 +16,10 @@ rq_posted(const struct softhca_qp *qp)
 	return (uint16_t)(pi - atomic_load_explicit(&qp->rq_ci, memory_order_relaxed));
 }
 
-/* Uses up the receive that rq_peek() showed, and completes it. The QP, index and time are filled in. */
+/*
+ * Uses up the receive that rq_peek() showed, and completes it. The QP, index and time are filled
+ * in.
+ */
 void rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe);
 /* Completes everything posted to the QP's own queue as flushed. */
 void rq_flush(struct run *run, struct softhca_qp *qp);

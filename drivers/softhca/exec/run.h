@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One visit of a lane to the queue pairs of a UAR page, which the lane holds: what the requester and
- * the responder use during it. It holds at most one receive side, one SRQ and one CQ; hca.h has their
- * order.
+ * One visit of a lane to the queue pairs of a UAR page, which the lane holds: what the requester
+ * and the responder use during it. It holds at most one receive side, one SRQ and one CQ; hca.h has
+ * their order.
  */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H

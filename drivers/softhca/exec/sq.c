@@ -2,11 +2,11 @@
 /*
  * A visit to a send queue: how much of it may run, and what its QP's state asks for.
  *
- * A WQE runs to its end or not at all, so nothing is ever outstanding: reads and atomics are answered
- * at once, and a fenced WQE always finds them done. The timing model gives each WQE the time at which it
- * runs; there, a fence counts (timing.h). The setting `reorder` makes a visit hold bytes back
- * (order.h), and they move before the visit ends. Only the head of the queue can wait, for a
- * receive (RNR), for its peer or for a time. The lane then leaves it, and comes again.
+ * A WQE runs to its end or not at all, so nothing is ever outstanding: reads and atomics are
+ * answered at once, and a fenced WQE always finds them done. The timing model gives each WQE the
+ * time at which it runs; there, a fence counts (timing.h). The setting `reorder` makes a visit hold
+ * bytes back (order.h), and they move before the visit ends. Only the head of the queue can wait,
+ * for a receive (RNR), for its peer or for a time. The lane then leaves it, and comes again.
  */
 #include "sq.h"
 
@@ -43,7 +43,10 @@ sq_limit(struct softhca_qp *qp, uint16_t posted)
 	return announced <= posted ? announced : 0;
 }
 
-/* WQEs may have run that no doorbell had announced, or only the first part of one: all count as announced. */
+/*
+ * WQEs may have run that no doorbell had announced, or only the first part of one: all count as
+ * announced.
+ */
 static void
 sq_announce_ran(struct softhca_qp *qp, uint16_t start)
 {

@@ -9,8 +9,8 @@
 /* Adds the completion of the WQE at the head. */
 void sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn);
 /*
- * The WQE at the head completes with an error, and the QP fails with it. Returns true where the queue
- * goes on: only one stream of a DCI failed.
+ * The WQE at the head completes with an error, and the QP fails with it. Returns true where the
+ * queue goes on: only one stream of a DCI failed.
  */
 bool sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn);
 /* The QP fails without a completion that tells: its queue or its CQ is unusable. */

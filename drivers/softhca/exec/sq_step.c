@@ -29,9 +29,10 @@ static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint1
 }
 
 /*
- * NOPs without completion that follow a WQE which completes end with it: a program that sees its completion may use their
- * place again, as DPDK's crypto_mlx5 does. A card has passed them by then, as it does not wait for the end of a WQE before
- * it begins the next one. Returns the WQEBBs of both.
+ * NOPs without completion that follow a WQE which completes end with it: a program that sees its
+ * completion may use their place again, as DPDK's crypto_mlx5 does. A card has passed them by then,
+ * as it does not wait for the end of a WQE before it begins the next one. Returns the WQEBBs of
+ * both.
  */
 static inline __attribute__((always_inline)) uint32_t
 with_nops(const struct run *run, uint32_t bb)

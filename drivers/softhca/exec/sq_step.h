@@ -19,11 +19,14 @@ typedef enum step step_fn(struct run *run, uint16_t posted);
 
 /* Runs the WQE at the head. posted: WQEBBs from it to the doorbell record. */
 step_fn sq_step;
-/* sq_step() of an adapter that reorders: its bytes may move later, and its completion may come later. */
+/*
+ * sq_step() of an adapter that reorders: its bytes may move later, and its completion may come
+ * later.
+ */
 step_fn sq_step_reordered;
 /*
- * Runs the WQEs that begin in the first `limit` of the posted WQEBBs. STEP_NEXT: they have run; else what
- * became of the WQE at the head.
+ * Runs the WQEs that begin in the first `limit` of the posted WQEBBs. STEP_NEXT: they have run;
+ * else what became of the WQE at the head.
  */
 enum step sq_steps(struct run *run, uint16_t posted, uint16_t limit);
 

@@ -39,7 +39,9 @@ strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 	}
 }
 
-/* Bytes of the data segments from unit ds on. A malformed WQE names some, and fails when it runs. */
+/*
+ * Bytes of the data segments from unit ds on. A malformed WQE names some, and fails when it runs.
+ */
 static uint64_t
 data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
 {
@@ -56,7 +58,9 @@ data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
 	return bytes;
 }
 
-/* Bytes of a raw packet's frames: TSO sends the inline header in front of each piece of the data. */
+/*
+ * Bytes of a raw packet's frames: TSO sends the inline header in front of each piece of the data.
+ */
 static uint64_t
 frame_bytes(const struct run *run, const struct wqe *wqe)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams of a DCI: an error stops one of them, and the QP goes on (mlx5dv_create_qp(3), dci_streams). */
+/*
+ * Streams of a DCI: an error stops one of them, and the QP goes on (mlx5dv_create_qp(3),
+ * dci_streams).
+ */
 #include "stream.h"
 
 #include <errno.h>

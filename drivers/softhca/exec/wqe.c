@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A WQE's data segments become a list of memory; and what is logged of a WQE that breaks the rules. */
+/*
+ * A WQE's data segments become a list of memory; and what is logged of a WQE that breaks the rules.
+ */
 #include "wqe.h"
 
 #include "gather.h"

@@ -202,7 +202,9 @@ wqe_data_len(const uint8_t *seg)
 	return len == 0 ? DATA_LEN_ZERO_IS : len;
 }
 
-/* wqe_gather_at() of all its data segments. Mostly there is one, in the region that was found last. */
+/*
+ * wqe_gather_at() of all its data segments. Mostly there is one, in the region that was found last.
+ */
 static inline unsigned int
 wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 {

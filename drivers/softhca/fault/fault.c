@@ -2,8 +2,8 @@
 /*
  * Faults on demand: a list of the faults that softhca_fault() and the control file have armed.
  *
- * One lock guards the list. It is taken only while faults are armed, or the control file is read. Who
- * holds it waits for nothing.
+ * One lock guards the list. It is taken only while faults are armed, or the control file is read.
+ * Who holds it waits for nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -243,8 +243,8 @@ parse_line(struct fault_parser *p, const char *line)
 /* ---- the control file; lock held */
 
 /*
- * The faults that the file lists, n of them. -errno: it cannot be opened, or one bad line makes the whole file void;
- * err says why.
+ * The faults that the file lists, n of them. -errno: it cannot be opened, or one bad line makes the
+ * whole file void; err says why.
  */
 static int
 file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_ERR_LEN])
@@ -356,7 +356,10 @@ find_file(void)
 {
 	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
-	/* A lane may hold the lock when another thread forks; in the child it would hold it for ever. */
+	/*
+	 * A lane may hold the lock when another thread forks; in the child it would hold it for
+	 * ever.
+	 */
 	pthread_atfork(fork_prepare, fork_done, fork_child);
 	if (path == NULL || *path == '\0')
 		return;
@@ -489,7 +492,9 @@ fault_look(struct softhca_dev *dev)
 {
 	uint64_t now = device_clock();
 
-	/* A call waits for a lane that reads the file: what the file says counts from this call on. */
+	/*
+	 * A call waits for a lane that reads the file: what the file says counts from this call on.
+	 */
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL) {
 		file.looked_at = now;

@@ -17,8 +17,8 @@
 #include "number.h"
 
 /*
- * How a control call is recognised: by its ioctl method, or its one or two write commands; and by its
- * opcode.
+ * How a control call is recognised: by its ioctl method, or its one or two write commands; and by
+ * its opcode.
  */
 struct call_name {
 	const char *name;

@@ -33,8 +33,8 @@ struct fault_parser {
  */
 int fault_parse(struct fault_parser *p, const char *text);
 /*
- * A line that names an adapter or a port beyond these: -EINVAL, and p->err says so. n_devices 0: the process has no
- * adapter, and nothing is checked.
+ * A line that names an adapter or a port beyond these: -EINVAL, and p->err says so. n_devices 0:
+ * the process has no adapter, and nothing is checked.
  */
 int fault_check_place(struct fault_parser *p, unsigned int n_devices, unsigned int n_ports);
 /* The call is one of those that the fault refuses. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Watches a file: itself, for writes, and its directory, for a new file of its name. Where the path is a
- * symbolic link, the file itself is what the link leads to.
+ * Watches a file: itself, for writes, and its directory, for a new file of its name. Where the path
+ * is a symbolic link, the file itself is what the link leads to.
  */
 #include "fault_notify.h"
 
@@ -30,7 +30,10 @@
 
 static int dir_watch, file_watch;
 
-/* On others, such as network file systems, a file may change and inotify does not tell (inotify(7)). */
+/*
+ * On others, such as network file systems, a file may change and inotify does not tell
+ * (inotify(7)).
+ */
 static bool
 tells_all(const char *dir)
 {

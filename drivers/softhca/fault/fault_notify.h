@@ -10,8 +10,9 @@ enum notify {
 };
 
 /*
- * Watches the file at an absolute path, which need not exist; its directory must. Returns a descriptor that
- * becomes readable, or -1: inotify refuses, or the file system may change without it. One file.
+ * Watches the file at an absolute path, which need not exist; its directory must. Returns a
+ * descriptor that becomes readable, or -1: inotify refuses, or the file system may change without
+ * it. One file.
  */
 int notify_open(const char *path);
 /* Takes all events that are there. After NOTIFY_LOST the caller closes the descriptor. */

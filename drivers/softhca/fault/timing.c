@@ -91,7 +91,10 @@ later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* When the operation may leave its queue's stage: after what is before it, and what its fence names. */
+/*
+ * When the operation may leave its queue's stage: after what is before it, and what its fence
+ * names.
+ */
 static uint64_t
 timing_leave(struct timing_queue *queue, const struct timing_op *op, uint64_t at, uint64_t latency)
 {

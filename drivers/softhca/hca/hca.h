@@ -77,8 +77,8 @@ struct softhca_mkey_attr {
 	uint64_t iova; /* the address that work requests use for its first byte */
 	uint64_t len;  /* bytes */
 	/*
-	 * Of a region whose key is kept when it ends, for the next region with the same room: pages, a power of two. 0: the
-	 * key ends with its object.
+	 * Of a region whose key is kept when it ends, for the next region with the same room:
+	 * pages, a power of two. 0: the key ends with its object.
 	 */
 	uint64_t room;
 	bool rinval; /* a peer's SEND with invalidate may take the key's rights away */
@@ -101,7 +101,10 @@ int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr 
 	struct softhca_mkey **out);
 /* Replaces the attributes: REREG_MR changes a region without a new key. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
-/* From then on, windows and indirect keys that name it reach no memory, until another region gets the same key. */
+/*
+ * From then on, windows and indirect keys that name it reach no memory, until another region gets
+ * the same key.
+ */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 
@@ -114,8 +117,8 @@ struct softhca_advice {
 };
 
 /*
- * -ENOENT: no such key, or not on demand; -EINVAL: not a region; -EPERM: of another PD, or not to be
- * written; with flush -EFAULT: not within the region, or not there.
+ * -ENOENT: no such key, or not on demand; -EINVAL: not a region; -EPERM: of another PD, or not to
+ * be written; with flush -EFAULT: not within the region, or not there.
  */
 int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct softhca_advice *a);
 /* False if the setting `odp` is 0, and in a sandbox that forbids what keys on demand need. */
@@ -140,13 +143,19 @@ struct softhca_dek_attr {
 	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN]; /* the program's */
 };
 
-/* Keeps the key until it is destroyed. -EINVAL: its two AES keys are equal. -EOPNOTSUPP: there is no OpenSSL. */
+/*
+ * Keeps the key until it is destroyed. -EINVAL: its two AES keys are equal. -EOPNOTSUPP: there is
+ * no OpenSSL.
+ */
 struct softhca_dek;
 int softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,
 	struct softhca_dek **out);
 /* The attributes, without the key itself. */
 void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr);
-/* Replaces the key by one of the same size, with a tag if that had one. Errors as of softhca_dek_create(). */
+/*
+ * Replaces the key by one of the same size, with a tag if that had one. Errors as of
+ * softhca_dek_create().
+ */
 int softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
 int softhca_dek_destroy(struct softhca_dek *dek);
 uint32_t softhca_dek_number(const struct softhca_dek *dek);
@@ -154,8 +163,9 @@ uint32_t softhca_dek_number(const struct softhca_dek *dek);
 #define SOFTHCA_WRAP_MORE 8 /* bytes that wrapping adds */
 
 /*
- * Unwraps `len` bytes by AES key wrap (RFC 3394) into at least as many; the result has SOFTHCA_WRAP_MORE fewer. kek_hex:
- * the setting. 0; -EINVAL: they are not wrapped with this KEK; -EOPNOTSUPP: there is no OpenSSL.
+ * Unwraps `len` bytes by AES key wrap (RFC 3394) into at least as many; the result has
+ * SOFTHCA_WRAP_MORE fewer. kek_hex: the setting. 0; -EINVAL: they are not wrapped with this KEK;
+ * -EOPNOTSUPP: there is no OpenSSL.
  */
 int softhca_unwrap(const char *kek_hex, const uint8_t *in, size_t len, uint8_t *out);
 
@@ -256,8 +266,9 @@ struct softhca_qp_attr {
 	uint16_t udp_sport; /* RoCE v2 */
 	uint8_t dgid[16];
 	uint8_t dmac[6];
-	bool mmo;      /* firmware QP context: DMA MMO allowed (INIT2INIT) */
-	bool loopback; /* firmware QP context: the path leads back to this port, without addresses */
+	bool mmo; /* firmware QP context: DMA MMO allowed (INIT2INIT) */
+	/* firmware QP context: the path leads back to this port, without addresses */
+	bool loopback;
 	bool drain_sigerr;
 };
 
@@ -275,8 +286,8 @@ void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
 	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
 /*
- * An address was made that QPs may send to: a line on stderr says once if no adapter of this process has
- * it (elsewhere.c). dgid counts on Ethernet, dlid on InfiniBand.
+ * An address was made that QPs may send to: a line on stderr says once if no adapter of this
+ * process has it (elsewhere.c). dgid counts on Ethernet, dlid on InfiniBand.
  */
 void softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint16_t dlid);
 uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
@@ -351,16 +362,17 @@ void softhca_lanes_fini(struct softhca_dev *dev);
  */
 void softhca_settle(struct softhca_dev *dev);
 /*
- * The same, with one visit of each queue that rang: enough where others may go on ringing for long. Not inside a turn.
+ * The same, with one visit of each queue that rang: enough where others may go on ringing for long.
+ * Not inside a turn.
  */
 void softhca_catch_up(struct softhca_dev *dev);
 
 /* ---------------------------------------------------------------- sleeping (watch.c) */
 
 /*
- * The program has mapped a UAR page, or a clock page, at that address: device threads that sleep are
- * woken by its use. An adapter's threads sleep for short times only, unless all of its pages are
- * watched. Without device threads nothing happens.
+ * The program has mapped a UAR page, or a clock page, at that address: device threads that sleep
+ * are woken by its use. An adapter's threads sleep for short times only, unless all of its pages
+ * are watched. Without device threads nothing happens.
  */
 void softhca_watch_uar(struct softhca_uar *uar, void *at);
 void softhca_watch_clock(struct softhca_dev *dev, void *page, void *at);

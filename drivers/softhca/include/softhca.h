@@ -25,8 +25,9 @@ SOFTHCA_API bool softhca_active(void);
 /**
  * Runs the adapter for one turn on the calling thread: serves every doorbell that rang, and what
  * those queues still have to do. (A page that has not rung for long may have to wait for a later
- * turn while others ring: call until it returns 0, and nothing is left.) Useful with SOFTHCA_THREADS=0, where nothing else runs it; legal
- * beside device threads, from any number of threads.
+ * turn while others ring: call until it returns 0, and nothing is left.) Useful with
+ * SOFTHCA_THREADS=0, where nothing else runs it; legal beside device threads, from any number of
+ * threads.
  *
  * @return work done: WQEs executed or flushed, and doorbells taken. 0 means the adapter is idle.
  */
@@ -40,7 +41,8 @@ SOFTHCA_API unsigned int softhca_pump(void);
 SOFTHCA_API unsigned long softhca_violations(void);
 
 /**
- * Arms one fault, written as a line of the control file (SOFTHCA_FAULTS): doc/softhca.md lists them.
+ * Arms one fault, written as a line of the control file (SOFTHCA_FAULTS): doc/softhca.md lists
+ * them.
  *
  *     softhca_fault("complete op=3 syndrome=0x13");   the third operation from now on fails so
  *     softhca_fault("refuse call=create_qp errno=12");

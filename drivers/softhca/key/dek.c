@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys (mlx5dv_dek_create(3)): made by a command, stored under a number, found by the keys that
- * encrypt with them, and erased when destroyed.
+ * Data encryption keys (mlx5dv_dek_create(3)): made by a command, stored under a number, found by
+ * the keys that encrypt with them, and erased when destroyed.
  */
 #include "dek.h"
 

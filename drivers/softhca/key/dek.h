@@ -14,8 +14,8 @@ struct dek_key {
 };
 
 /*
- * The key of the DEK that a BSF names, in a PD. NULL: there is no such DEK, or it has another keytag. Inside a
- * turn; it stays valid until the turn ends.
+ * The key of the DEK that a BSF names, in a PD. NULL: there is no such DEK, or it has another
+ * keytag. Inside a turn; it stays valid until the turn ends.
  */
 const struct dek_key *dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto,
 	uint32_t pdn);

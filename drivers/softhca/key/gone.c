@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory that the program has unmapped, or whose file it has made shorter: an empty page takes its place
- * when a lane touches it.
+ * Registered memory that the program has unmapped, or whose file it has made shorter: an empty page
+ * takes its place when a lane touches it.
  *
- * A card has the pages of a region pinned: it goes on when the program gives them up, and nobody sees what it
- * writes. Programs with a cache of registrations rely on that: UCX deregisters a region some time after
- * munmap(2). Here a lane would fault. The handler of that fault maps a page where the region was.
+ * A card has the pages of a region pinned: it goes on when the program gives them up, and nobody
+ * sees what it writes. Programs with a cache of registrations rely on that: UCX deregisters a
+ * region some time after munmap(2). Here a lane would fault. The handler of that fault maps a page
+ * where the region was.
  *
- * The handler passes all other faults to the one that was there before: those of other threads, those outside
- * of regions, and those of pages that are mapped, but forbid the access. A program that takes SIGSEGV or SIGBUS for itself
- * later loses nothing but these pages. They stay mapped: the next owner of the address replaces them, and the
- * kernel gives other addresses to those who do not ask for this one.
+ * The handler passes all other faults to the one that was there before: those of other threads,
+ * those outside of regions, and those of pages that are mapped, but forbid the access. A program
+ * that takes SIGSEGV or SIGBUS for itself later loses nothing but these pages. They stay mapped:
+ * the next owner of the address replaces them, and the kernel gives other addresses to those who do
+ * not ask for this one.
  */
 #include "gone.h"
 
@@ -67,8 +69,8 @@ is_registered(uintptr_t at)
 }
 
 /*
- * True: a page is there now. If another thread maps one at the same moment where there was none (how is
- * MAP_FIXED_NOREPLACE), that one stays.
+ * True: a page is there now. If another thread maps one at the same moment where there was none
+ * (how is MAP_FIXED_NOREPLACE), that one stays.
  */
 static bool
 put_page(uintptr_t at, int how)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that encrypt: their BSF, and ciphering the data that go through them (mlx5dv_wr_set_mkey_crypto(3)).
+ * Keys that encrypt: their BSF, and ciphering the data that go through them
+ * (mlx5dv_wr_set_mkey_crypto(3)).
  *
- * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the key's address 0.
- * A message begins with a unit. It may end inside one, as the manual page's NOTES say. What is assumed stands in
- * doc/softhca.md.
+ * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the
+ * key's address 0. A message begins with a unit. It may end inside one, as the manual page's NOTES
+ * say. What is assumed stands in doc/softhca.md.
  */
 #include "keycrypto.h"
 
@@ -44,9 +45,8 @@ unit_of(uint8_t selector)
 }
 
 /*
- * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), and those that libmlx5 lets pass besides: raw data have a
- * signature on one side at most (its get_crypto_order()).
- * Assumed: xts-orders.
+ * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), and those that libmlx5 lets pass besides:
+ * raw data have a signature on one side at most (its get_crypto_order()). Assumed: xts-orders.
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
@@ -81,8 +81,8 @@ crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool
 /* ---- what is asked for */
 
 /*
- * A message of more than one data unit, or a later unit, where the adapter encrypts one. libmlx5 posts no key that is
- * longer than a unit then. Assumed: xts-one-unit.
+ * A message of more than one data unit, or a later unit, where the adapter encrypts one. libmlx5
+ * posts no key that is longer than a unit then. Assumed: xts-one-unit.
  */
 static bool
 goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys with a signature, and keys that encrypt: data that go through such a key are converted between its
- * memory domain and its wire domain.
+ * Keys with a signature, and keys that encrypt: data that go through such a key are converted
+ * between its memory domain and its wire domain.
  *
- * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that cards do so is
- * assumed (doc/softhca.md). A domain's PSV has the reference tag of its next block, wherever in the key that block
- * lies.
+ * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that
+ * cards do so is assumed (doc/softhca.md). A domain's PSV has the reference tag of its next block,
+ * wherever in the key that block lies.
  */
 #include "keysig.h"
 
@@ -163,9 +163,9 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 }
 
 /*
- * Computes the request's length in data, and its offset and length in memory. It begins and ends with blocks of both
- * domains; the wire's last signature may be left out.
- * Confirmed: sig-wire-length, sig-wire-last.
+ * Computes the request's length in data, and its offset and length in memory. It begins and ends
+ * with blocks of both domains; the wire's last signature may be left out. Confirmed:
+ * sig-wire-length, sig-wire-last.
  */
 static bool
 sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)

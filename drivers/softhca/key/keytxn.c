@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The signature of a transaction: a CRC over all its data, which lies behind the last byte, in the
- * memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as SPDK writes it for
- * CRC32C).
+ * memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as SPDK writes it
+ * for CRC32C).
  *
  *   key 1  | data | first              the PSV keeps the CRC's register after each message,
  *   key 2  | data |                    in the upper half of its transient signature
  *   key 3  | data | CRC |  last
  *
- * A request may move the data alone and then, at the offset behind them, the CRC. As with blocks, lengths count
- * bytes on the wire. The byte order of the CRC is that of blocks: sig.c.
+ * A request may move the data alone and then, at the offset behind them, the CRC. As with blocks,
+ * lengths count bytes on the wire. The byte order of the CRC is that of blocks: sig.c.
  */
 #include "keytxn.h"
 
@@ -120,7 +120,8 @@ find_psvs(struct softhca_lanes *lanes, struct sig_after *a, uint32_t pdn)
 }
 
 /*
- * Splits [off, off+len) into data and the CRC on the wire. In memory the data's end brings the CRC with it.
+ * Splits [off, off+len) into data and the CRC on the wire. In memory the data's end brings the CRC
+ * with it.
  */
 static bool
 measure(struct sig_after *a, uint64_t off, uint64_t len)

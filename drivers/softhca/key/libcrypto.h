@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OpenSSL's libcrypto, loaded when the first encryption key is made: programs that encrypt nothing do not have
- * it in their memory. Its functions are called by the addresses that dlsym(3) finds: a program that has an OpenSSL
- * of its own keeps that for itself.
+ * OpenSSL's libcrypto, loaded when the first encryption key is made: programs that encrypt nothing
+ * do not have it in their memory. Its functions are called by the addresses that dlsym(3) finds: a
+ * program that has an OpenSSL of its own keeps that for itself.
  */
 #ifndef SOFTHCA_LIBCRYPTO_H
 #define SOFTHCA_LIBCRYPTO_H

@@ -83,7 +83,9 @@ mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 	return mkey;
 }
 
-/* Gives the key its attributes and publishes it: under the number that it has, or under a new one. */
+/*
+ * Gives the key its attributes and publishes it: under the number that it has, or under a new one.
+ */
 static int
 mkey_begin(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr, bool has_number)
 {

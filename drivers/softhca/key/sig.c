@@ -3,8 +3,9 @@
  * Block signatures: their guards and tags, and converting data block by block.
  *
  * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
- * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. No public source tells their byte order, but of
- * CRC32C, which SPDK's accel module reads as a little endian number: the others are assumed to be alike.
+ * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. No public source tells their byte order, but
+ * of CRC32C, which SPDK's accel module reads as a little endian number: the others are assumed to
+ * be alike.
  */
 #include "sig.h"
 
@@ -365,7 +366,10 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 	return false;
 }
 
-/* The signature as a SIG_ERR completion shows it: T10-DIF and CRC64 whole, another CRC in the upper half. */
+/*
+ * The signature as a SIG_ERR completion shows it: T10-DIF and CRC64 whole, another CRC in the upper
+ * half.
+ */
 static uint64_t
 as_number(const struct sig_domain *d, const uint8_t *sig)
 {

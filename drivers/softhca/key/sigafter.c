@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What keys with a signature of blocks and of transactions, and keys that encrypt, have in common: buffers and errors. */
+/*
+ * What keys with a signature of blocks and of transactions, and keys that encrypt, have in common:
+ * buffers and errors.
+ */
 #include "sigafter.h"
 
 bool

@@ -33,9 +33,9 @@ bool sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg);
 /* How many bytes have arrived in the wire's buffer, of `moved` bytes of the whole list. */
 uint64_t sig_arrived(const struct sig_after *a, uint64_t moved);
 /*
- * Tells an error. After one error is told, no more are told until the program configures the key again
- * and acknowledges the error: libmlx5 counts errors from 1 on, and the configuration carries the lowest
- * bit of that count.
+ * Tells an error. After one error is told, no more are told until the program configures the key
+ * again and acknowledges the error: libmlx5 counts errors from 1 on, and the configuration carries
+ * the lowest bit of that count.
  */
 void sig_tell(struct key_use *use, const struct sig_after *a, bool memory,
 	const struct sig_error *error);

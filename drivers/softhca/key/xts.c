@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS by OpenSSL. A context of OpenSSL serves one thread at a time. A key has two contexts that are never
- * used, one for each direction; a thread takes a copy, and leaves it for the next one.
+ * AES-XTS by OpenSSL. A context of OpenSSL serves one thread at a time. A key has two contexts that
+ * are never used, one for each direction; a thread takes a copy, and leaves it for the next one.
  */
 #include "xts.h"
 

@@ -2,20 +2,21 @@
 /*
  * A device thread without work: it spins, then yields or naps, then sleeps.
  *
- * It sleeps until it is woken where nothing is outstanding, no time is waited for, and every page by which
- * the program can call is watched (watch.c). No doorbell is lost. The thread
+ * It sleeps until it is woken where nothing is outstanding, no time is waited for, and every page
+ * by which the program can call is watched (watch.c). No doorbell is lost. The thread
  *
  *   1. counts itself as asleep,
  *   2. closes the pages: from then on, a store to one of them waits, and wakes the adapter,
  *   3. looks at all pages in one more turn, and at all that calls lanes (lanes_are_at_rest()),
  *   4. sleeps, if it found nothing.
  *
- * A doorbell stored before its page was closed is visible when closing returns, so step 3 finds it. A
- * doorbell stored later is trapped: the page is opened, and the thread wakes and looks again. What
- * control calls, faults and other lanes leave to be done is either found in step 3, or its waker finds
- * the thread counted as asleep (wake.h).
+ * A doorbell stored before its page was closed is visible when closing returns, so step 3 finds it.
+ * A doorbell stored later is trapped: the page is opened, and the thread wakes and looks again.
+ * What control calls, faults and other lanes leave to be done is either found in step 3, or its
+ * waker finds the thread counted as asleep (wake.h).
  *
- * Where that is not possible it sleeps for a time: at most IDLE_SLEEP_MAX ns, so a doorbell waits no longer.
+ * Where that is not possible it sleeps for a time: at most IDLE_SLEEP_MAX ns, so a doorbell waits
+ * no longer.
  */
 #include "idle.h"
 
@@ -85,7 +86,8 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 }
 
 /*
- * How long the program's thread needs until it has stored, and a bit more. It changes page tables, as opening its page did.
+ * How long the program's thread needs until it has stored, and a bit more. It changes page tables,
+ * as opening its page did.
  */
 static long
 time_to_store(uint64_t opening_ns)
@@ -104,14 +106,14 @@ nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 }
 
 /*
- * The program's thread often runs on this CPU: the scheduler woke the adapter where that thread began to wait for
- * its page. There it stores its doorbell now, and then polls. A thread on another CPU would see the doorbell later, if
- * that CPU sleeps: waking it takes long, most of all on a virtual machine. So the adapter naps until the store is
- * there, and runs it here. It naps once more, while the program takes the completion. Then each of the two gets a CPU
- * of its own.
+ * The program's thread often runs on this CPU: the scheduler woke the adapter where that thread
+ * began to wait for its page. There it stores its doorbell now, and then polls. A thread on another
+ * CPU would see the doorbell later, if that CPU sleeps: waking it takes long, most of all on a
+ * virtual machine. So the adapter naps until the store is there, and runs it here. It naps once
+ * more, while the program takes the completion. Then each of the two gets a CPU of its own.
  *
- * A nap that finds nothing may have been too short: then it took the CPU from the program before it had stored, and the
- * scheduler does not let the adapter do so often. So the second nap is longer.
+ * A nap that finds nothing may have been too short: then it took the CPU from the program before it
+ * had stored, and the scheduler does not let the adapter do so often. So the second nap is longer.
  *
  * False: it has another CPU now.
  */
@@ -124,8 +126,8 @@ serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long na
 }
 
 /*
- * The first thread of an adapter opens pages itself: the watcher would take longer to wake it. Returns as
- * lane_idle() does.
+ * The first thread of an adapter opens pages itself: the watcher would take longer to wake it.
+ * Returns as lane_idle() does.
  */
 static unsigned int
 sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
@@ -179,9 +181,10 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned
 }
 
 /*
- * Gives the CPU to a thread that waits for it. That is often the program's thread, which polls until this one has worked.
- * The scheduler leaves both on this CPU, because they have just run there. Then each operation takes two changes of the
- * thread, some 16 us. So this thread goes to another CPU. That may be busy too: LEAVE_PAUSE limits what moving costs.
+ * Gives the CPU to a thread that waits for it. That is often the program's thread, which polls
+ * until this one has worked. The scheduler leaves both on this CPU, because they have just run
+ * there. Then each operation takes two changes of the thread, some 16 us. So this thread goes to
+ * another CPU. That may be busy too: LEAVE_PAUSE limits what moving costs.
  */
 static void
 yield(struct lane_slot *slot)
@@ -197,8 +200,9 @@ yield(struct lane_slot *slot)
 }
 
 /*
- * A yield took long lately. The scheduler gives the CPU back at the end of the other thread's slice, which it sees at a tick:
- * up to 4 ms later. It runs a thread of short slices sooner only when that wakes. So such a thread naps, and its page stays open.
+ * A yield took long lately. The scheduler gives the CPU back at the end of the other thread's
+ * slice, which it sees at a tick: up to 4 ms later. It runs a thread of short slices sooner only
+ * when that wakes. So such a thread naps, and its page stays open.
  */
 static bool
 lost_cpu(const struct lane_slot *slot)

@@ -196,8 +196,8 @@ mappings_drop(const void *page)
 }
 
 /*
- * The kernel ends the traps of what moves, and also those of mappings beside the new place, if it makes
- * one mapping of both. So all pages of the list are trapped anew.
+ * The kernel ends the traps of what moves, and also those of mappings beside the new place, if it
+ * makes one mapping of both. So all pages of the list are trapped anew.
  */
 void
 mappings_move(void *from, void *to, unsigned long len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program's mappings of pages that the adapter has to notice: UAR pages, which the program stores
- * to, and clock pages, which it reads. While the adapter is awake they are open. Before it sleeps it
- * closes them, and the first use of a closed page wakes it.
+ * The program's mappings of pages that the adapter has to notice: UAR pages, which the program
+ * stores to, and clock pages, which it reads. While the adapter is awake they are open. Before it
+ * sleeps it closes them, and the first use of a closed page wakes it.
  *
  * One list for the process. Its lock is taken after all locks of the control half.
  */
@@ -32,8 +32,8 @@ void mappings_move(void *from, void *to, unsigned long len);
 /* Closes all pages of the adapter. False: one waits for a doorbell, or cannot be closed now. */
 bool mappings_close(struct softhca_lanes *lanes);
 /*
- * Opens all pages that threads wait for now, and wakes their adapters. False: nothing is trapped any
- * more. More than one thread may call it.
+ * Opens all pages that threads wait for now, and wakes their adapters. False: nothing is trapped
+ * any more. More than one thread may call it.
  */
 bool mappings_open_all(void);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who runs lanes: the device threads and the callers of softhca_pump(). Starting and ending them. */
+/*
+ * Who runs lanes: the device threads and the callers of softhca_pump(). Starting and ending them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +146,9 @@ softhca_settle(struct softhca_dev *dev)
 }
 
 /*
- * A turn skips a page that another lane is serving. That lane may have looked at the page's doorbells before the last one
- * rang. Once its turn is over, the second turn serves that doorbell, unless a lane has begun to.
+ * A turn skips a page that another lane is serving. That lane may have looked at the page's
+ * doorbells before the last one rang. Once its turn is over, the second turn serves that doorbell,
+ * unless a lane has begun to.
  */
 void
 softhca_catch_up(struct softhca_dev *dev)

@@ -29,7 +29,10 @@ uffd_open(void)
 			    UFFD_FEATURE_MINOR_SHMEM | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
 	int fd;
 
-	/* valgrind runs one thread at a time: who waits for a trap would keep the one from running that opens it. */
+	/*
+	 * valgrind runs one thread at a time: who waits for a trap would keep the one from running
+	 * that opens it.
+	 */
 	if (in_valgrind())
 		return -1;
 	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);

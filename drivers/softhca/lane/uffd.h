@@ -25,15 +25,18 @@ int uffd_trap(int fd, void *page, enum trap_kind kind);
 void uffd_untrap(int fd, void *page);
 
 /*
- * Protects a page of TRAP_STORES. When this returns, each store to it is visible, or will be trapped.
- * 0; -ENOENT: the mapping is gone; another -errno.
+ * Protects a page of TRAP_STORES. When this returns, each store to it is visible, or will be
+ * trapped. 0; -ENOENT: the mapping is gone; another -errno.
  */
 int uffd_protect(int fd, void *page);
 /* Opens a page of TRAP_STORES or TRAP_LOADS: who waits goes on. 0, or -errno as above. */
 int uffd_unprotect(int fd, void *page);
 int uffd_map(int fd, void *page);
 
-/* The next page that somebody waits for; NULL: nobody waits now. *failed: no fault can be read any more. */
+/*
+ * The next page that somebody waits for; NULL: nobody waits now. *failed: no fault can be read any
+ * more.
+ */
 void *uffd_next(int fd, bool *failed);
 
 #endif

@@ -2,15 +2,16 @@
 /*
  * The watcher: a thread that wakes the adapters of this process.
  *
- * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes of the file
- * of faults. It starts with the first page that is watched.
+ * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes
+ * of the file of faults. It starts with the first page that is watched.
  *
- * The first thread of an adapter waits for uses too while it sleeps (idle.c). Both wait by an epoll of their own, with
- * EPOLLEXCLUSIVE: the kernel wakes the first in the order of adding that waits. The watcher is the last: it runs
- * only while those threads are awake. They may have long work to do, and the program must not wait for that.
+ * The first thread of an adapter waits for uses too while it sleeps (idle.c). Both wait by an epoll
+ * of their own, with EPOLLEXCLUSIVE: the kernel wakes the first in the order of adding that waits.
+ * The watcher is the last: it runs only while those threads are awake. They may have long work to
+ * do, and the program must not wait for that.
  *
- * Where the kernel or a sandbox does not grant what it needs, it does not start, and device threads sleep
- * for short times only.
+ * Where the kernel or a sandbox does not grant what it needs, it does not start, and device threads
+ * sleep for short times only.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -145,8 +145,9 @@ dump_start(struct netlink_peer *peer, const struct nlmsghdr *request,
 /* ---------------------------------------------------------------- requests */
 
 /*
- * Answers a request. *dumped: the end of a dump stands for its acknowledgement. -EINVAL: there is no such
- * command, or it is malformed; -EOPNOTSUPP: the kernel has the command, and it is not emulated.
+ * Answers a request. *dumped: the end of a dump stands for its acknowledgement. -EINVAL: there is
+ * no such command, or it is malformed; -EOPNOTSUPP: the kernel has the command, and it is not
+ * emulated.
  */
 static int
 answer(struct netlink_peer *peer, const struct nlmsghdr *request, bool *dumped)

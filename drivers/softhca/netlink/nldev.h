@@ -13,8 +13,8 @@ struct nldev_command {
 	int (*get)(const struct netlink_peer *peer, const struct nldev_command *command,
 		const struct attributes *attrs, struct datagram *d);
 	/*
-	 * Adds the next messages of a dump to an empty datagram, and counts *next up. It adds nothing
-	 * where all is told. -errno ends the dump.
+	 * Adds the next messages of a dump to an empty datagram, and counts *next up. It adds
+	 * nothing where all is told. -errno ends the dump.
 	 */
 	int (*dump)(const struct netlink_peer *peer, const struct reply *reply, struct datagram *d,
 		uint32_t *next);

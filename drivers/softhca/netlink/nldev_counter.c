@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers about counters: rdma-statistic(8). A request with STAT_RES is about counters that are bound to
- * objects, and there are none; other requests are about a port's hw_counters.
+ * Answers about counters: rdma-statistic(8). A request with STAT_RES is about counters that are
+ * bound to objects, and there are none; other requests are about a port's hw_counters.
  */
 #include <errno.h>
 

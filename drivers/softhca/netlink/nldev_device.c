@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers about adapters, ports and character devices: rdma-dev(8), rdma-link(8), rdma-system(8). */
+/*
+ * Answers about adapters, ports and character devices: rdma-dev(8), rdma-link(8), rdma-system(8).
+ */
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -183,7 +185,9 @@ encode_dev(uint32_t major, uint32_t minor)
 	return (minor & 0xff) | major << 8 | (uint64_t)(minor & ~0xffu) << 12;
 }
 
-/* An adapter has uverbs only: no umad, no issm. rdma_cm belongs to no adapter, and is not emulated. */
+/*
+ * An adapter has uverbs only: no umad, no issm. rdma_cm belongs to no adapter, and is not emulated.
+ */
 static int
 get_chardev(const struct netlink_peer *peer, const struct nldev_command *command,
 	const struct attributes *attrs, struct datagram *d)

@@ -24,8 +24,8 @@
 /*
  * The page by which libmlx5 turns timestamps into wall-clock time (mlx5dv_get_clock_info(3)). The
  * adapter's clock counts nanoseconds of CLOCK_MONOTONIC: its rate is constant, so one pair of
- * readings serves for the context's life. The best pair of a few is taken: a thread may be off its CPU
- * between the two readings of a pair.
+ * readings serves for the context's life. The best pair of a few is taken: a thread may be off its
+ * CPU between the two readings of a pair.
  */
 static bool
 write_clock_info(int fd)

@@ -24,10 +24,10 @@ static _Atomic(dev_t) memfd_dev;
 /* ---------------------------------------------------------------- closed contexts */
 
 /*
- * The library does not see close(2). So a context is closed when no descriptor of this process is its
- * character device or one of its async event files; the next open looks for closed contexts, and so does
- * a request for what the process holds.
- * Takes them off the list and returns them, linked by next. list_lock held.
+ * The library does not see close(2). So a context is closed when no descriptor of this process is
+ * its character device or one of its async event files; the next open looks for closed contexts,
+ * and so does a request for what the process holds. Takes them off the list and returns them,
+ * linked by next. list_lock held.
  */
 static struct softhca_ctx *
 unlink_closed(void)
@@ -183,8 +183,8 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	struct softhca_ctx *ctx;
 
 	/*
-	 * Programs look at many files. Only those of the file system of memfd_create(2) can be a context. ThreadSanitizer's
-	 * symbolizer looks at files, too, while it does not see locks.
+	 * Programs look at many files. Only those of the file system of memfd_create(2) can be a
+	 * context. ThreadSanitizer's symbolizer looks at files, too, while it does not see locks.
 	 */
 	if (atomic_load_explicit(&memfd_dev, memory_order_relaxed) != st_dev)
 		return NULL;

@@ -2,10 +2,10 @@
 /*
  * The handler of SIGBUS behind the addresses of operations.
  *
- * All that it needs to know, the kernel's list of mappings says: which operation and which byte an address means, and
- * where the adapter has that byte. So it takes no lock, and needs to hear of no munmap(2), mremap(2) and fork(2).
- * The operations themselves are atomic instructions: other threads, processes and RDMA atomics may use the same
- * memory meanwhile.
+ * All that it needs to know, the kernel's list of mappings says: which operation and which byte an
+ * address means, and where the adapter has that byte. So it takes no lock, and needs to hear of no
+ * munmap(2), mremap(2) and fork(2). The operations themselves are atomic instructions: other
+ * threads, processes and RDMA atomics may use the same memory meanwhile.
  */
 #include "dm_op.h"
 

@@ -2,8 +2,8 @@
 /*
  * The list of descriptors that stand for the adapter's memory.
  *
- * Such a descriptor is a sealed memfd: it has the right size and an inode of its own, and it holds no
- * bytes.
+ * Such a descriptor is a sealed memfd: it has the right size and an inode of its own, and it holds
+ * no bytes.
  */
 #include "dmabuf.h"
 

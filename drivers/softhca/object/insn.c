@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decodes loads and stores of x86-64. Encodings: Intel 64 and IA-32 Architectures Software Developer's Manual,
- * volume 2, chapter 2 and the pages of the instructions.
+ * Decodes loads and stores of x86-64. Encodings: Intel 64 and IA-32 Architectures Software
+ * Developer's Manual, volume 2, chapter 2 and the pages of the instructions.
  */
 #include "insn.h"
 
@@ -28,7 +28,8 @@ struct form {
 	uint32_t opcode;  /* all of its bytes */
 	int8_t extension; /* reg of ModRM, where it belongs to the opcode; or -1 */
 	enum insn_kind kind;
-	bool is_byte; /* the memory operand; otherwise it has the size of the instruction's operands */
+	/* the memory operand; otherwise it has the size of the instruction's operands */
+	bool is_byte;
 	bool swapped;
 	enum immediate immediate;
 };
@@ -88,7 +89,9 @@ take_immediate(struct bytes *b, unsigned int size)
 	return value;
 }
 
-/* Behind ModRM: a scale-index-base byte and a displacement. The address is known from the signal. */
+/*
+ * Behind ModRM: a scale-index-base byte and a displacement. The address is known from the signal.
+ */
 static void
 skip_address(struct bytes *b, uint8_t modrm)
 {
@@ -170,7 +173,10 @@ insn_decode(void *context, struct insn *insn)
 	insn->kind = form->kind;
 	insn->size = form->is_byte ? 1 : operand;
 	insn->width = opcode == 0x8a ? 1 : operand;
-	/* Without a REX prefix, 4 to 7 are AH, CH, DH and BH, where a register of one byte is meant. */
+	/*
+	 * Without a REX prefix, 4 to 7 are AH, CH, DH and BH, where a register of one byte is
+	 * meant.
+	 */
 	insn->high_byte = rex == 0 && insn->reg >= 4 && form->is_byte && (opcode >> 8 != 0x0f);
 	insn->reg = insn->high_byte ? insn->reg - 4 : insn->reg | (rex & REX_R) << 1;
 	insn->value = value_of(uc, &b, form, insn);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The instruction of the program at which a signal handler was called: the load or store that it makes is carried
- * out in the handler, in place of the processor.
+ * The instruction of the program at which a signal handler was called: the load or store that it
+ * makes is carried out in the handler, in place of the processor.
  *
  *   insn_decode()  ->  the memory is stored to, or loaded from  ->  insn_finish()
  *
- * The instructions that compilers make of one volatile access: mov, movzx, movsx, movbe, cmp and test, of x86-64.
+ * The instructions that compilers make of one volatile access: mov, movzx, movsx, movbe, cmp and
+ * test, of x86-64.
  */
 #ifndef SOFTHCA_INSN_H
 #define SOFTHCA_INSN_H
@@ -39,8 +40,8 @@ bool insn_is_possible(void);
 /* context: ucontext_t of the handler. False: an instruction that is not known. */
 bool insn_decode(void *context, struct insn *insn);
 /*
- * The instruction is done: the thread goes on behind it. `loaded` is what a load, of one byte, has found. Loads of
- * more bytes are not known.
+ * The instruction is done: the thread goes on behind it. `loaded` is what a load, of one byte, has
+ * found. Loads of more bytes are not known.
  */
 void insn_finish(void *context, const struct insn *insn, uint8_t loaded);
 

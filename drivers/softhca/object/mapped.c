@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether memory is mapped. The kernel pins memory that a program gives to a device, and fails with EFAULT where
- * it cannot.
+ * Whether memory is mapped. The kernel pins memory that a program gives to a device, and fails with
+ * EFAULT where it cannot.
  */
 #include "mapped.h"
 
@@ -11,7 +11,10 @@
 
 #include "maps.h"
 
-/* A file ends in the middle of its mapping: the last byte tells. In a sandbox that forbids the call: true. */
+/*
+ * A file ends in the middle of its mapping: the last byte tells. In a sandbox that forbids the
+ * call: true.
+ */
 static bool
 is_in_file(const struct mapping_line *line, uint64_t end)
 {

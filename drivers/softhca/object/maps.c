@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads /proc/self/maps without memory of its own, and without a libc call that a signal may not make. */
+/*
+ * Reads /proc/self/maps without memory of its own, and without a libc call that a signal may not
+ * make.
+ */
 #include "maps.h"
 
 #include <errno.h>

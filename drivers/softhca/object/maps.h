@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mappings of this process, sorted by address, as the kernel lists them in /proc/self/maps (proc(5)).
+ * The mappings of this process, sorted by address, as the kernel lists them in /proc/self/maps
+ * (proc(5)).
  *
  *   maps_open()  ->  maps_next() until it is false  ->  maps_close()
  *   maps_open()  ->  maps_find() of rising addresses  ->  maps_close()
@@ -37,8 +38,8 @@ bool maps_open(struct maps *m);
 /* False: there are no more. */
 bool maps_next(struct maps *m, struct mapping_line *line);
 /*
- * The first mapping that ends above `at`. False: there is none. Where the kernel answers PROCMAP_QUERY
- * (Linux 6.11), the cost does not depend on how many mappings there are.
+ * The first mapping that ends above `at`. False: there is none. Where the kernel answers
+ * PROCMAP_QUERY (Linux 6.11), the cost does not depend on how many mappings there are.
  */
 bool maps_find(struct maps *m, uintptr_t at, struct mapping_line *line);
 void maps_close(struct maps *m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fork(2): in the parent everything goes on. The child has no adapter threads, and the locks of the
- * data half may be held there for ever, so what the parent's adapters held is abandoned: the child's
- * next open starts with an adapter that has no objects.
+ * data half may be held there for ever, so what the parent's adapters held is abandoned: the
+ * child's next open starts with an adapter that has no objects.
  */
 #include "fork.h"
 

@@ -55,7 +55,10 @@ copy(const struct iovec *iov, size_t n, char bytes[LOOK_MAX])
 	return len;
 }
 
-/* The family whose number a request asks for: genetlink.h, CTRL_CMD_GETFAMILY. NULL: another request. */
+/*
+ * The family whose number a request asks for: genetlink.h, CTRL_CMD_GETFAMILY. NULL: another
+ * request.
+ */
 static const char *
 asked_family(const char *bytes, size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Generic netlink families that a program asks the machine's kernel for, and that do not know the adapter:
- * devlink, vdpa. A line on stderr says so, once.
+ * Generic netlink families that a program asks the machine's kernel for, and that do not know the
+ * adapter: devlink, vdpa. A line on stderr says so, once.
  */
 #ifndef SOFTHCA_GENL_H
 #define SOFTHCA_GENL_H

@@ -53,7 +53,9 @@ softhca_device_by_uverbs(unsigned int uverbs)
 {
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
-	/* Only programs that look for devices log this; others, such as shells, are preloaded too. */
+	/*
+	 * Only programs that look for devices log this; others, such as shells, are preloaded too.
+	 */
 	if (!atomic_exchange(&announced, true))
 		announce();
 	return &devices[uverbs - first_uverbs];

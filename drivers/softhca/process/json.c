@@ -40,8 +40,8 @@ next(struct json *j)
 }
 
 /*
- * The characters of a string, in place. Escapes other than of a quotation mark and a backslash become '?': no name or
- * number of a report needs them.
+ * The characters of a string, in place. Escapes other than of a quotation mark and a backslash
+ * become '?': no name or number of a report needs them.
  */
 static int
 read_string(struct json *j, char **text)

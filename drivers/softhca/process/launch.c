@@ -28,8 +28,10 @@ static const char usage[] =
 	"programs do not reach each other over it. All settings: softhca.md in the "
 	"documentation.\n";
 
-/* Beside this program (build directory), or where it lies from here when both are installed; else where it was to be
- * installed. */
+/*
+ * Beside this program (build directory), or where it lies from here when both are installed; else
+ * where it was to be installed.
+ */
 static int
 find_library(char *path, size_t len)
 {

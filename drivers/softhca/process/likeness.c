@@ -17,7 +17,9 @@
 
 /* ---- where they are */
 
-/* Seen from the library: way is "" in a build directory. False: nobody knows where the library is. */
+/*
+ * Seen from the library: way is "" in a build directory. False: nobody knows where the library is.
+ */
 static bool
 folder_from_lib(const char *way, char *path, size_t len)
 {
@@ -135,7 +137,10 @@ setting_of(const char *path)
 	return found + strlen(object);
 }
 
-/* Answers that differ from softhca's. softhca gives those on which lib/gantry depends: doc/softhca.md. */
+/*
+ * Answers that differ from softhca's. softhca gives those on which lib/gantry depends:
+ * doc/softhca.md.
+ */
 static void
 take_answer(struct report *r)
 {

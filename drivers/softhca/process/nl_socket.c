@@ -109,8 +109,8 @@ drop_closed(void)
 }
 
 /*
- * A call was for another socket. Where the program has closed all of these sockets, as libibverbs does when
- * it has found the adapters, calls on other sockets need no look any more.
+ * A call was for another socket. Where the program has closed all of these sockets, as libibverbs
+ * does when it has found the adapters, calls on other sockets need no look any more.
  */
 static void
 note_other(void)

@@ -6,8 +6,9 @@
  *   send   -> the requests are answered at once, and the answers are sent to the socket
  *   recv   -> the kernel's own, as are poll(2), close(2), dup(2) and the options of SOL_SOCKET
  *
- * So no thread answers, and nothing is left behind when the program closes the socket. The calls that
- * name addresses answer as netlink(7) does. A socket is recognized by its inode, as a context is.
+ * So no thread answers, and nothing is left behind when the program closes the socket. The calls
+ * that name addresses answer as netlink(7) does. A socket is recognized by its inode, as a context
+ * is.
  */
 #ifndef SOFTHCA_NL_SOCKET_H
 #define SOFTHCA_NL_SOCKET_H

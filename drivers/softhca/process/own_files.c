@@ -42,7 +42,10 @@ own_device_show_x(const struct softhca_dev *dev, struct statx *stx)
 	stx->stx_blocks = 0;
 }
 
-/* The kernel has one inode for all anonymous files: an eventfd has it too. -1: no descriptor is free. */
+/*
+ * The kernel has one inode for all anonymous files: an eventfd has it too. -1: no descriptor is
+ * free.
+ */
 static int
 anonymous(void)
 {
@@ -182,7 +185,10 @@ info_name(int dir, const char *path, char name[PATH_MAX])
 	return begins(name, "/proc/") && strstr(name, "/fdinfo/") != NULL;
 }
 
-/* What the kernel's file of /proc/<pid>/fdinfo would say of a file of the adapter. False: it is of another. */
+/*
+ * What the kernel's file of /proc/<pid>/fdinfo would say of a file of the adapter. False: it is of
+ * another.
+ */
 static bool
 info_show(const char *name, char *text, size_t len)
 {

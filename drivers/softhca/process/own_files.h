@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the program sees of the descriptors that the adapter gives it: what the kernel shows of those of a card. Here they
- * are memory files, known by their inode, and sockets.
+ * What the program sees of the descriptors that the adapter gives it: what the kernel shows of
+ * those of a card. Here they are memory files, known by their inode, and sockets.
  *
  *   a device         a character device, /dev/infiniband/uverbs<N>
  *   events           an anonymous inode, anon_inode:[infinibandevent] and the like, which is read only
@@ -26,12 +26,16 @@ void own_device_show_x(const struct softhca_dev *dev, struct statx *stx);
 void own_file_show(struct stat *st);
 /* The same of statx(2). */
 void own_file_show_x(struct statx *stx);
-/* The text of a symbolic link of /proc that leads to such a file, changed in place. path: below dir. True: it did. */
+/*
+ * The text of a symbolic link of /proc that leads to such a file, changed in place. path: below
+ * dir. True: it did.
+ */
 bool own_link_show(int dir, const char *path, char text[PATH_MAX]);
 
 /*
- * A file of /proc/<pid>/fdinfo that is about such a file, as proc_pid_fdinfo(5) has it: a descriptor of its text, which
- * opens for reading by `real` until the caller closes it. -1: any other file. path: below dir.
+ * A file of /proc/<pid>/fdinfo that is about such a file, as proc_pid_fdinfo(5) has it: a
+ * descriptor of its text, which opens for reading by `real` until the caller closes it. -1: any
+ * other file. path: below dir.
  */
 int own_info_text(int dir, const char *path, char real[TREE_TEXT_PATH]);
 

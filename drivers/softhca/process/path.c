@@ -186,8 +186,8 @@ is_directory(const char *name)
 }
 
 /*
- * Walks along a name and follows its symbolic links: with `follow` all, else those before the last "..".
- * -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
+ * Walks along a name and follows its symbolic links: with `follow` all, else those before the last
+ * "..". -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
  */
 static int
 walk(const char *name, bool follow, char out[PATH_MAX])
@@ -282,7 +282,10 @@ find(int dir, const char *path, struct path_place *place)
 	}
 	place->dev = device_of(place->name);
 	place->kind = locate(place->name, place->real);
-	/* A part of the path is wrong. The kernel tells the error: it finds nothing above that part. */
+	/*
+	 * A part of the path is wrong. The kernel tells the error: it finds nothing above that
+	 * part.
+	 */
 	if (rc != 0 && place->kind != PATH_OTHER)
 		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);
 	return place->dev != NULL && rc == 0 ? PATH_DEVICE : place->kind;

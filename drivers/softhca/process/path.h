@@ -19,7 +19,8 @@
 #include "dev.h"
 
 enum path_kind {
-	PATH_OTHER, /* not of /sys or /dev/infiniband: libc and the kernel do what the program says */
+	/* not of /sys or /dev/infiniband: libc and the kernel do what the program says */
+	PATH_OTHER,
 	PATH_MACHINE, /* the machine's own file */
 	PATH_TREE,    /* a file of the tree */
 	PATH_DEVICE   /* /dev/infiniband/uverbs<N> of an emulated adapter */
@@ -33,13 +34,14 @@ struct path_place {
 };
 
 /*
- * Finds the file that a path names, relative to the directory `dir` (AT_FDCWD: the working directory).
- * A symbolic link at the path's end is not followed. Sets no errno. Any thread.
+ * Finds the file that a path names, relative to the directory `dir` (AT_FDCWD: the working
+ * directory). A symbolic link at the path's end is not followed. Sets no errno. Any thread.
  */
 enum path_kind path_find(int dir, const char *path, struct path_place *place);
 /*
- * True: the kernel finds the same file by the path as the program wrote it, relative to the working directory: "." in a
- * directory of the tree, say. Names that a walk from there makes are the program's own.
+ * True: the kernel finds the same file by the path as the program wrote it, relative to the working
+ * directory: "." in a directory of the tree, say. Names that a walk from there makes are the
+ * program's own.
  */
 bool path_is_real(const char *path, const struct path_place *place);
 /*

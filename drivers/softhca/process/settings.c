@@ -47,7 +47,10 @@ struct setting {
 	bool of_card; /* a card has it or not: a likeness may say it */
 };
 
-/* Default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB of BlueField; no other card is known to have MMO. */
+/*
+ * Default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB of BlueField; no other card is
+ * known to have MMO.
+ */
 #define OF_THE_PART     UINT64_MAX
 #define BLUEFIELD_2     0xa2d6 /* and above: BlueField */
 #define BLUEFIELD_3     0xa2dc
@@ -415,7 +418,8 @@ load_environment(const struct reading *r)
 }
 
 /*
- * Addresses of the ports, as long as there are some: of their own interfaces, or of those that are up. 0: that port has none.
+ * Addresses of the ports, as long as there are some: of their own interfaces, or of those that are
+ * up. 0: that port has none.
  */
 static void
 find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n)
@@ -433,8 +437,9 @@ find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n
 }
 
 /*
- * The IPv4 addresses in the GIDs. UCX asks whether the machine has a route to them, so they are the machine's own, unless
- * the setting says otherwise; 198.51.100.11 (RFC 5737) and those behind it, where the machine has none.
+ * The IPv4 addresses in the GIDs. UCX asks whether the machine has a route to them, so they are the
+ * machine's own, unless the setting says otherwise; 198.51.100.11 (RFC 5737) and those behind it,
+ * where the machine has none.
  */
 static void
 set_addresses(struct softhca_config *cfg)
@@ -556,7 +561,10 @@ load_likeness(const struct reading *r, const char *name)
 	return rc;
 }
 
-/* The likeness comes first, and what the user says wins over it. note: what a report has that is not taken. */
+/*
+ * The likeness comes first, and what the user says wins over it. note: what a report has that is
+ * not taken.
+ */
 static int
 load_all(const struct reading *r, char *note, size_t note_len)
 {

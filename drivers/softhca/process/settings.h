@@ -9,8 +9,9 @@
 
 /*
  * Fills cfg from the defaults, the file named by SOFTHCA_CONFIG and SOFTHCA_* variables, in that
- * order. A likeness (the setting `like`) comes before the file. 0: err is empty, or names what of a report no setting can
- * say. -EINVAL: a setting is wrong; err then says which, and what is allowed. cfg stays as it was.
+ * order. A likeness (the setting `like`) comes before the file. 0: err is empty, or names what of a
+ * report no setting can say. -EINVAL: a setting is wrong; err then says which, and what is allowed.
+ * cfg stays as it was.
  */
 int settings_load(struct softhca_config *cfg, char *err, size_t err_len);
 

@@ -2,8 +2,9 @@
 /*
  * fts(3), for /sys and /dev/infiniband as a machine with the adapter has them.
  *
- * libc walks through the tree's own directories, because its calls do not come to this library when they call
- * each other. The entry that the program gets has /sys/... names; libc gets its own back before it goes on:
+ * libc walks through the tree's own directories, because its calls do not come to this library when
+ * they call each other. The entry that the program gets has /sys/... names; libc gets its own back
+ * before it goes on:
  *
  *   fts_path of an entry      /dev/shm/softhca-abcdefgh/sys/class/infiniband/mlx5_0/fw_ver
  *                             ^ for libc                ^ for the program

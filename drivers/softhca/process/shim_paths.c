@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls that take a path, for /sys and /dev/infiniband as a machine with the adapter has them.
+ * The libc calls that take a path, for /sys and /dev/infiniband as a machine with the adapter has
+ * them.
  *
- * Each finds the file's place (path.c) and lets the call run there. The calls that libc makes of one
- * system call are made directly: that needs no dlsym(), so they work from the first instruction of a
- * process and below the sanitizers' own interceptors. The others are libc's own, found by dlsym(). Their
- * fortified forms, which a program calls that was compiled with _FORTIFY_SOURCE, are here too.
+ * Each finds the file's place (path.c) and lets the call run there. The calls that libc makes of
+ * one system call are made directly: that needs no dlsym(), so they work from the first instruction
+ * of a process and below the sanitizers' own interceptors. The others are libc's own, found by
+ * dlsym(). Their fortified forms, which a program calls that was compiled with _FORTIFY_SOURCE, are
+ * here too.
  *
- * libc's own calls do not come here when they call each other: fopen() opens without open(). So each call
- * that takes a path is in this file; those of fts(3) are in shim_fts.c.
+ * libc's own calls do not come here when they call each other: fopen() opens without open(). So
+ * each call that takes a path is in this file; those of fts(3) are in shim_fts.c.
  */
 #undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
 #undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
@@ -172,7 +174,10 @@ OPEN_CHECKED(__open64_2, AT_FDCWD, (const char *path, int flags), O_LARGEFILE)
 OPEN_CHECKED(__openat_2, dir, (int dir, const char *path, int flags), 0)
 OPEN_CHECKED(__openat64_2, dir, (int dir, const char *path, int flags), O_LARGEFILE)
 
-/* The library does not see close(2): contexts that are closed still have descriptors. Who lists them finds none of those. */
+/*
+ * The library does not see close(2): contexts that are closed still have descriptors. Who lists
+ * them finds none of those.
+ */
 static void
 end_closed_before(const char *path)
 {
@@ -208,8 +213,8 @@ mode_flags(const char *mode)
 }
 
 /*
- * A stream by libc's own call, on the place of the path. Where it is refused, libc's call gets a path that it
- * cannot open: freopen() then closes the old stream.
+ * A stream by libc's own call, on the place of the path. Where it is refused, libc's call gets a
+ * path that it cannot open: freopen() then closes the old stream.
  */
 #define STREAM(name, parameters, ...)                                                              \
 	SOFTHCA_API FILE *name parameters                                                          \
@@ -281,8 +286,8 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 }
 
 /*
- * The names that begin with __ are those before glibc 2.33; gcc's thread sanitizer still calls __fxstat.
- * Their version is that of struct stat's layout: 64-bit machines have one layout.
+ * The names that begin with __ are those before glibc 2.33; gcc's thread sanitizer still calls
+ * __fxstat. Their version is that of struct stat's layout: 64-bit machines have one layout.
  */
 #define STAT(name, parameters, ...)                                                                \
 	SOFTHCA_API int name parameters                                                            \
@@ -541,7 +546,10 @@ close_directory(void *dir)
 	(void)closedir(dir);
 }
 
-/* glob(3) takes the program's functions for directories, with GLOB_ALTDIRFUNC: here, those of this file. */
+/*
+ * glob(3) takes the program's functions for directories, with GLOB_ALTDIRFUNC: here, those of this
+ * file.
+ */
 static int
 directories_of_this_file(int flags, glob_t *result)
 {
@@ -571,7 +579,10 @@ glob64(const char *restrict pattern, int flags, glob_error *on_error, glob64_t *
 	return NEXT(glob64)(pattern, flags, on_error, result);
 }
 
-/* The program's function of the walk that this thread is in, inside the tree: it gets /sys/... names. */
+/*
+ * The program's function of the walk that this thread is in, inside the tree: it gets /sys/...
+ * names.
+ */
 static __thread __nftw_func_t nftw_call;
 static __thread __ftw_func_t ftw_call;
 

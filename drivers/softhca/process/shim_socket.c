@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h). Requests of generic netlink are looked
- * at (genl.h).
+ * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h). Requests of generic netlink
+ * are looked at (genl.h).
  *
- * Calls on other sockets go to the kernel by a raw system call, as in shim.c. Where libc's own call can
- * be cancelled (pthreads(7)), so can this one.
+ * Calls on other sockets go to the kernel by a raw system call, as in shim.c. Where libc's own call
+ * can be cancelled (pthreads(7)), so can this one.
  */
 #undef _FORTIFY_SOURCE /* it defines recv() inline, and so does this file */
 #include <errno.h>
@@ -54,8 +54,8 @@ result(ssize_t rc)
 /* ---------------------------------------------------------------- socket, addresses, options */
 
 /*
- * On a machine with RDMA devices of other vendors, libibverbs would not find those by our answers. So
- * this socket fails there, and libibverbs reads sysfs, which has all of them.
+ * On a machine with RDMA devices of other vendors, libibverbs would not find those by our answers.
+ * So this socket fails there, and libibverbs reads sysfs, which has all of them.
  */
 SOFTHCA_API int
 socket(int domain, int type, int protocol)

@@ -23,7 +23,10 @@
 #include "tree_files.h"
 
 #define PREFIX "softhca-"
-/* A hidden tree, whose name begins with a dot, is not complete. Without a lock it is being made, unless it is older. */
+/*
+ * A hidden tree, whose name begins with a dot, is not complete. Without a lock it is being made,
+ * unless it is older.
+ */
 #define STALE_SECONDS 60
 #define TREE_MAX      (PATH_MAX / 4) /* of its path: the names below it must fit behind it */
 /* Programs close and replace descriptors with small numbers. */
@@ -267,8 +270,8 @@ has_equal_settings(const char *tree)
 }
 
 /*
- * libibverbs knows a device by the time of its directory: a device that it has found in the inherited
- * tree is the same one in this process's own.
+ * libibverbs knows a device by the time of its directory: a device that it has found in the
+ * inherited tree is the same one in this process's own.
  */
 static void
 copy_times(const char *from, const char *to)
@@ -289,7 +292,10 @@ copy_times(const char *from, const char *to)
 	}
 }
 
-/* The tree appears under its name when it is complete and its lock is held: a sweep never sees it free. */
+/*
+ * The tree appears under its name when it is complete and its lock is held: a sweep never sees it
+ * free.
+ */
 static int
 fill_tree(const char *hidden)
 {

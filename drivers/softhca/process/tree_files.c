@@ -14,8 +14,9 @@
  * What the machine has beside them is there by a link to its own name: such a link stands for the
  * machine's file (path.c).
  *
- * Sources: the kernel's Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-bus-pci, and the
- * values' formats in drivers/infiniband/core/sysfs.c, hw/mlx5/main.c and drivers/pci/pci-sysfs.c.
+ * Sources: the kernel's Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-bus-pci, and
+ * the values' formats in drivers/infiniband/core/sysfs.c, hw/mlx5/main.c and
+ * drivers/pci/pci-sysfs.c.
  */
 #include "tree_files.h"
 
@@ -137,7 +138,9 @@ put_link(struct making *m, const char *text, const char *fmt, ...)
 		m->rc = -errno;
 }
 
-/* A hard link to a file of the tree. Many files are equal, and a link is made quicker than a file. */
+/*
+ * A hard link to a file of the tree. Many files are equal, and a link is made quicker than a file.
+ */
 static void __attribute__((format(printf, 3, 4)))
 put_hard_link(struct making *m, const char *file, const char *fmt, ...)
 {
@@ -457,7 +460,10 @@ put_uverbs(struct making *m, const struct softhca_dev *dev, const char *pci)
 	put_text(m, "", "dev/infiniband/uverbs%u", uverbs);
 }
 
-/* The kernel shows a directory here. The interface belongs to the machine, so this is a link to its directory. */
+/*
+ * The kernel shows a directory here. The interface belongs to the machine, so this is a link to its
+ * directory.
+ */
 static void
 put_netdevs(struct making *m, const struct softhca_dev *dev, const char *pci)
 {

@@ -126,8 +126,8 @@ tree_text(const char *text, char path[TREE_TEXT_PATH])
 }
 
 /*
- * The file is a copy of its value at the moment when it is opened. If there can be no copy, the tree's file has the value
- * of a new adapter.
+ * The file is a copy of its value at the moment when it is opened. If there can be no copy, the
+ * tree's file has the value of a new adapter.
  */
 static void
 replace_by_value(struct path_place *place, int *fd)
@@ -156,8 +156,8 @@ open_for_writing(const struct path_place *place, int flags)
 }
 
 /*
- * As the kernel answers where an entry of a GID table is empty, or its network interface is gone: print_ndev in
- * drivers/infiniband/core/sysfs.c.
+ * As the kernel answers where an entry of a GID table is empty, or its network interface is gone:
+ * print_ndev in drivers/infiniband/core/sysfs.c.
  */
 static bool
 has_lost_netdev(const char *name)

@@ -3,10 +3,10 @@
  * Events of completion queues: arming (ibv_req_notify_cq(3)), and how many completions make an
  * event (ibv_modify_cq(3)).
  *
- * Moderation: an event comes with the count-th completion since the CQ was armed, or with any of them
- * when the period has passed since the CQ's last event. Linux calls this mode START_FROM_EQE
- * (linux/dim.h), and mlx5_ib leaves a CQ in it. A period of 0 sets no time limit.
- * Assumed: moderation-first, moderation-period, moderation-no-period, moderation-count-1.
+ * Moderation: an event comes with the count-th completion since the CQ was armed, or with any of
+ * them when the period has passed since the CQ's last event. Linux calls this mode START_FROM_EQE
+ * (linux/dim.h), and mlx5_ib leaves a CQ in it. A period of 0 sets no time limit. Assumed:
+ * moderation-first, moderation-period, moderation-no-period, moderation-count-1.
  */
 #include <endian.h>
 

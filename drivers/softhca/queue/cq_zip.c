@@ -10,8 +10,8 @@
  *   others        as they were: the program gives them their owner bits
  *
  * The layout is the one that Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK
- * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held: those of one
- * burst are compressed, and one alone is written as it is.
+ * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held: those of
+ * one burst are compressed, and one alone is written as it is.
  */
 #include "cq_zip.h"
 
@@ -23,7 +23,9 @@
 #define MINI_LEN 8 /* bytes */
 #define MINIS    8 /* in an entry */
 
-/* Of the completion of a request the request's index and opcode, else a hash or checksum: 0 here. */
+/*
+ * Of the completion of a request the request's index and opcode, else a hash or checksum: 0 here.
+ */
 enum wire_mini_cqe {
 	MINI_WQE_COUNTER = 0, /* 16 bits */
 	MINI_WQE_OPCODE = 2,
@@ -53,7 +55,9 @@ may_be_title(const struct cqe *cqe)
 	return !cqe->solicited && cqe->opcode <= CQE_RESP_SEND_INV;
 }
 
-/* The program takes all else from the title, and counts the receives on from it. A QP has one uidx. */
+/*
+ * The program takes all else from the title, and counts the receives on from it. A QP has one uidx.
+ */
 static bool
 follows(const struct cq_zip *zip, const struct cqe *cqe)
 {

@@ -8,8 +8,8 @@
 /* What waits to be compressed; free() frees it. NULL: no memory. */
 struct cq_zip *cq_zip_new(void);
 /*
- * A completion waits, in its order, until cq_zip_flush(). False: it cannot be compressed; those that
- * waited have been written, and the caller writes this one.
+ * A completion waits, in its order, until cq_zip_flush(). False: it cannot be compressed; those
+ * that waited have been written, and the caller writes this one.
  */
 bool cq_zip_add(struct softhca_cq *cq, const struct cqe *cqe);
 

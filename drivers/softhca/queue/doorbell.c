@@ -34,8 +34,8 @@
  *
  * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD), and the doorbell
  * alone says how far the queue is posted: behind the WQE whose first 8 bytes it holds, or up to the
- * index in it where its DS is 0. If another such queue overwrote the word, the first doorbell would be
- * lost: no record repeats it. So a page has at most one such queue.
+ * index in it where its DS is 0. If another such queue overwrote the word, the first doorbell would
+ * be lost: no record repeats it. So a page has at most one such queue.
  */
 #include "doorbell.h"
 
@@ -231,8 +231,8 @@ ring_decode(uint64_t word, bool once)
 }
 
 /*
- * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stood still, its owner
- * may have cancelled what was posted: mlx5dv_qp_cancel_posted_send_wrs(3).
+ * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stood
+ * still, its owner may have cancelled what was posted: mlx5dv_qp_cancel_posted_send_wrs(3).
  */
 static bool
 is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
@@ -249,7 +249,10 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 		       (get_be32(was + CTRL_OPMOD_IDX_OPCODE) & kept);
 }
 
-/* Compares the ring's word with its WQE, which is posted and has not run. False: its other words are not compared. */
+/*
+ * Compares the ring's word with its WQE, which is posted and has not run. False: its other words
+ * are not compared.
+ */
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 {
@@ -348,8 +351,8 @@ buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 }
 
 /*
- * Moves the send counter of a queue without a doorbell record. True: it has moved. What is more than
- * the queue holds is left to the visit, which puts the QP into error.
+ * Moves the send counter of a queue without a doorbell record. True: it has moved. What is more
+ * than the queue holds is left to the visit, which puts the QP into error.
  */
 static bool
 no_record_announce(struct softhca_qp *qp, const struct ring *r)

@@ -8,8 +8,8 @@
 /* Clears the page: nothing rings on it yet. */
 void doorbells_init(struct softhca_uar *uar);
 /*
- * This queue of the page has no doorbell record, and its doorbells are looked for; NULL: there is none.
- * lock held.
+ * This queue of the page has no doorbell record, and its doorbells are looked for; NULL: there is
+ * none. lock held.
  */
 void doorbells_set_no_record(struct softhca_uar *uar, struct softhca_qp *qp);
 /*

@@ -104,7 +104,9 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 		modify_path(to, a);
 }
 
-/* As created. The kernel's mlx5_ib makes a QP on port 1, and ibv_query_qp(3) tells that in RESET. */
+/*
+ * As created. The kernel's mlx5_ib makes a QP on port 1, and ibv_query_qp(3) tells that in RESET.
+ */
 static void
 reset_attributes(struct softhca_qp *qp)
 {
@@ -114,8 +116,9 @@ reset_attributes(struct softhca_qp *qp)
 }
 
 /*
- * A card looks at the doorbell record when the queue is rung. The adapter also does so at other times, and must not take
- * an old counter for new work. So it sets the record to 0: UCX leaves the old counter there when it resets a DCI.
+ * A card looks at the doorbell record when the queue is rung. The adapter also does so at other
+ * times, and must not take an old counter for new work. So it sets the record to 0: UCX leaves the
+ * old counter there when it resets a DCI.
  */
 static void
 reset_send_record(struct softhca_qp *qp)

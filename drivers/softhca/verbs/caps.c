@@ -222,8 +222,8 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 }
 
 /*
- * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one, each as RoCE v1 and as v2, the order in which the
- * kernel fills the table.
+ * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one, each as RoCE v1 and as v2, the
+ * order in which the kernel fills the table.
  */
 int
 caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
@@ -312,7 +312,10 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0xc8, 8, log2_up((uint64_t)cfg->max_cqe + 1)},
 		{0xdb, 5, log2_up(cfg->max_cq)},
 		{0xea, 6, log2_up(cfg->max_mr)},
-		/* Signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho, sigerr_domain_and_sig_type. */
+		/*
+		 * Signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho,
+		 * sigerr_domain_and_sig_type.
+		 */
 		{0x147, 1, cfg->signatures},
 		{0x148, 1, cfg->signatures},
 		{0x1f0, 1, cfg->signatures},
@@ -330,8 +333,10 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x122, 1, 1},        /* qpc_extension: MMO, and streams of a DCI */
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
-		/* Of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct, lag_tx_port_affinity,
-		 * lag_master, num_lag_ports. */
+		/*
+		 * Of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
+		 * lag_tx_port_affinity, lag_master, num_lag_ports.
+		 */
 		{0x152, 1, cfg->lag},
 		{0x1f8, 1, cfg->lag},
 		{0x276, 2, cfg->lag},
@@ -380,7 +385,9 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 	fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* crypto, AES-XTS for one data unit and for several, and among the general objects DEKs and logins. */
+/*
+ * crypto, AES-XTS for one data unit and for several, and among the general objects DEKs and logins.
+ */
 static void
 crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 {
@@ -392,7 +399,10 @@ crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 		fill_page(page, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential, which no command changes. */
+/*
+ * Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential, which no command
+ * changes.
+ */
 static void
 crypto_page(const struct softhca_config *cfg, uint8_t *page)
 {
@@ -404,8 +414,9 @@ crypto_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; v2's UDP port, and those that its packets come from, the most and the
- * least; the GIDs of a port. A ConnectX-6 Dx answers the same (saeedtx/mlx5ctl, README.md, devcap).
+ * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; v2's UDP port, and those that its packets come
+ * from, the most and the least; the GIDs of a port. A ConnectX-6 Dx answers the same
+ * (saeedtx/mlx5ctl, README.md, devcap).
  */
 static void
 roce_page(const struct softhca_dev *dev, uint8_t *page)
@@ -417,8 +428,9 @@ roce_page(const struct softhca_dev *dev, uint8_t *page)
 }
 
 /*
- * Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. A requester's old values come in the host's order of bytes
- * (mode 1), which Linux sets where the card supports it (handle_hca_cap_atomic() of mlx5_core).
+ * Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. A requester's old values come in
+ * the host's order of bytes (mode 1), which Linux sets where the card supports it
+ * (handle_hca_cap_atomic() of mlx5_core).
  */
 static void
 atomic_page(uint8_t *page)
@@ -430,8 +442,8 @@ atomic_page(uint8_t *page)
 }
 
 /*
- * Device memory comes in units of 64 bytes. Alignments go up to a page. The sizes of operations are where rdma-core's
- * tests/test_mlx5_dm_ops.py reads them.
+ * Device memory comes in units of 64 bytes. Alignments go up to a page. The sizes of operations are
+ * where rdma-core's tests/test_mlx5_dm_ops.py reads them.
  */
 static void
 memory_page(const struct softhca_config *cfg, uint8_t *page)
@@ -447,9 +459,10 @@ memory_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. They stand
- * there twice: of faults that stop a QP, and of faults that memory alone answers, which also serve QPs
- * made by commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). Every QP is served here.
+ * The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. They
+ * stand there twice: of faults that stop a QP, and of faults that memory alone answers, which also
+ * serve QPs made by commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). Every QP is served
+ * here.
  */
 static void
 odp_page(uint8_t *page)

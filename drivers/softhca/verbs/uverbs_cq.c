@@ -17,8 +17,8 @@
 #define PAD         MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
 
 /*
- * Entries of the buffer, as the kernel counts them: one more than asked for, rounded up to a power of
- * two. libmlx5 asks for one less than its buffer holds.
+ * Entries of the buffer, as the kernel counts them: one more than asked for, rounded up to a power
+ * of two. libmlx5 asks for one less than its buffer holds.
  */
 static uint64_t
 entries_of(uint32_t cqe)

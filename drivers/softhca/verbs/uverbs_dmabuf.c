@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Descriptors of device memory and of UAR pages: ibv_dm_export_dmabuf_fd(3),
- * mlx5dv_devx_uar_export_dmabuf_fd(3). The rules are those of the kernel's uverbs_std_types_dmabuf.c.
+ * mlx5dv_devx_uar_export_dmabuf_fd(3). The rules are those of the kernel's
+ * uverbs_std_types_dmabuf.c.
  */
 #include "dmabuf.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They carry hints to the PCIe bus on how data
- * of a region are used: near which CPU, in which kind of memory, how processed (PCI Express 6.2, TLP
- * processing hints). There is no bus here, so a handle is checked and changes nothing.
+ * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They carry hints to the PCIe bus on
+ * how data of a region are used: near which CPU, in which kind of memory, how processed (PCI
+ * Express 6.2, TLP processing hints). There is no bus here, so a handle is checked and changes
+ * nothing.
  */
 #include <errno.h>
 #include <sched.h>
@@ -39,7 +40,9 @@ alloc(struct uverbs_call *call)
 
 	if (rc == 0 && (*ph & ~PH_MASK) != 0)
 		rc = -EINVAL;
-	/* mlx5_ib: processing hints are required; CPU and kind of memory are given both or neither. */
+	/*
+	 * mlx5_ib: processing hints are required; CPU and kind of memory are given both or neither.
+	 */
 	if (rc == 0 && (!call_has(call, NEWER_ATTR_DMAH_PH) ||
 			       has_cpu != call_has(call, NEWER_ATTR_DMAH_MEM_TYPE)))
 		rc = -EINVAL;

@@ -86,7 +86,10 @@ mr_show(struct object_mr *mr)
 #define PAGE_SHIFT 12
 #define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps at hand */
 
-/* The rights that mlx5_ib changes in a key that stays. Atomics are among them since its commit 2ca7e93bc963 (2024). */
+/*
+ * The rights that mlx5_ib changes in a key that stays. Atomics are among them since its commit
+ * 2ca7e93bc963 (2024).
+ */
 #define RIGHTS_IN_PLACE                                                                            \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
@@ -112,8 +115,8 @@ room_of(const struct softhca_mkey_attr *attr)
 }
 
 /*
- * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it fills the key anew where it can, and else
- * makes another one. Memory on demand that moves gets a new key.
+ * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it fills the key
+ * anew where it can, and else makes another one. Memory on demand that moves gets a new key.
  * Confirmed: rereg-rights, rereg-pd, rereg-range.
  */
 static bool

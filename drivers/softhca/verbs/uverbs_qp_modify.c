@@ -50,8 +50,8 @@ check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *re
 
 /*
  * What of the asked rights a QP grants. A depth of 0 as responder takes away remote reads and
- * atomics, as mlx5_ib's set_qpc_atomic_flags() does; local rights are in no QP context. A DCT has no
- * such depth.
+ * atomics, as mlx5_ib's set_qpc_atomic_flags() does; local rights are in no QP context. A DCT has
+ * no such depth.
  */
 static uint32_t
 granted_access(const struct object_qp *qp)

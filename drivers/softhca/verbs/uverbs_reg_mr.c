@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory regions that are registered by a method, not by a write() command: with a DMA handle, or over a
- * descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
+ * Memory regions that are registered by a method, not by a write() command: with a DMA handle, or
+ * over a descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Doorbell pages of virtio queues: mlx5dv_alloc_var(3). The adapter has no such queues, so a page is a
- * page of its own that the program maps, and a doorbell there rings nothing.
+ * Doorbell pages of virtio queues: mlx5dv_alloc_var(3). The adapter has no such queues, so a page
+ * is a page of its own that the program maps, and a doorbell there rings nothing.
  */
 #include <errno.h>
 
@@ -40,7 +40,10 @@ alloc(struct uverbs_call *call)
 	struct object_var *var;
 	int page, rc;
 
-	/* The only flag asks for pages of a PCI device whose accesses (TLPs) are emulated: not supported. */
+	/*
+	 * The only flag asks for pages of a PCI device whose accesses (TLPs) are emulated: not
+	 * supported.
+	 */
 	if (call_in_u32(call, NEWER_ATTR_VAR_ALLOC_FLAGS) != 0)
 		return -EOPNOTSUPP;
 	page = uar_take_page(call->ctx);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the bus of virtual devices of DPDK 22.11 (ABI 23) and a driver have in common: as rte_dmadev_pmd.h beside this
- * file. The names and the order of the fields are those of drivers/bus/vdev/bus_vdev_driver.h and
- * lib/eal/include/dev_driver.h of that version.
+ * What the bus of virtual devices of DPDK 22.11 (ABI 23) and a driver have in common: as
+ * rte_dmadev_pmd.h beside this file. The names and the order of the fields are those of
+ * drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of that version.
  */
 #ifndef BUS_VDEV_DRIVER_H
 #define BUS_VDEV_DRIVER_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the dmadev library of DPDK 22.11 (ABI 23) and a driver have in common, for distributions that ship DPDK
- * without its driver headers (enable_driver_sdk=false). The names and the order of the fields are those of
- * lib/dmadev/rte_dmadev_pmd.h of that version. test/dma/test_dma_abi.c holds it against the installed library.
+ * What the dmadev library of DPDK 22.11 (ABI 23) and a driver have in common, for distributions
+ * that ship DPDK without its driver headers (enable_driver_sdk=false). The names and the order of
+ * the fields are those of lib/dmadev/rte_dmadev_pmd.h of that version. test/dma/test_dma_abi.c
+ * holds it against the installed library.
  */
 #ifndef RTE_DMADEV_PMD_H
 #define RTE_DMADEV_PMD_H
@@ -16,7 +17,10 @@
 
 struct rte_dma_dev;
 
-/* Each returns 0 or a negative errno. Its last argument, if it ends with _sz, is the size of the structure before it. */
+/*
+ * Each returns 0 or a negative errno. Its last argument, if it ends with _sz, is the size of the
+ * structure before it.
+ */
 struct rte_dma_dev_ops {
 	int (*dev_info_get)(const struct rte_dma_dev *dev, struct rte_dma_info *info,
 		uint32_t info_sz);
@@ -52,7 +56,10 @@ enum rte_dma_dev_state {
 	RTE_DMA_DEV_READY,      /* the driver sets it */
 };
 
-/* Of one device, in this process. The driver sets device, the functions of fp_obj, dev_ops and state. */
+/*
+ * Of one device, in this process. The driver sets device, the functions of fp_obj, dev_ops and
+ * state.
+ */
 struct rte_dma_dev {
 	struct rte_device *device;
 	struct rte_dma_dev_data *data;
@@ -62,7 +69,9 @@ struct rte_dma_dev {
 	uint64_t reserved[2];
 } __rte_cache_aligned;
 
-/* A new device with private_data_size bytes of zeros at data->dev_private; NULL: the log says why. */
+/*
+ * A new device with private_data_size bytes of zeros at data->dev_private; NULL: the log says why.
+ */
 struct rte_dma_dev *rte_dma_pmd_allocate(const char *name, int numa_node, size_t private_data_size);
 
 /* Closes a device that is ready, and forgets it. 0 or a negative errno. */

@@ -46,7 +46,9 @@ struct attr_spec {
 	const struct object_class *cls; /* ATTR_OBJ: the object's; NULL: any */
 };
 
-/* An attribute of one call. One that the program did not give is all zero, with present == false. */
+/*
+ * An attribute of one call. One that the program did not give is all zero, with present == false.
+ */
 struct attr_value {
 	bool present;
 	uint16_t len;
@@ -103,7 +105,8 @@ uint32_t call_in_u32(struct uverbs_call *call, uint16_t id);
 uint64_t call_in_u64(struct uverbs_call *call, uint16_t id);
 /*
  * The event file of the context behind a descriptor in an attribute: *file is NULL where the
- * attribute is absent. -EBADF: the descriptor is not one of the context's files, or of another kind.
+ * attribute is absent. -EBADF: the descriptor is not one of the context's files, or of another
+ * kind.
  */
 int call_event_file(struct uverbs_call *call, uint16_t id, enum event_kind kind,
 	struct event_file **file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of the uverbs ABI that Linux added after the headers that this library is built with. Newer
- * versions of rdma-core use them. From the uapi headers rdma/ib_user_ioctl_cmds.h and mlx5-abi.h of
- * Linux 6.18, which never change a number.
+ * Numbers of the uverbs ABI that Linux added after the headers that this library is built with.
+ * Newer versions of rdma-core use them. From the uapi headers rdma/ib_user_ioctl_cmds.h and
+ * mlx5-abi.h of Linux 6.18, which never change a number.
  */
 #ifndef SOFTHCA_NEWER_UAPI_H
 #define SOFTHCA_NEWER_UAPI_H

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion channels, async event files, and the channels of DEVX: what the program polls and reads.
+ * Completion channels, async event files, and the channels of DEVX: what the program polls and
+ * reads.
  *
  *   lane --- softhca_event_*() ---> struct event_file (device's end) ==socket==> program's fd
  *
  * A record in the socket is what the kernel's files deliver (struct ib_uverbs_comp_event_desc and
- * ib_uverbs_async_event_desc, uapi ib_user_verbs.h; for DEVX struct mlx5_ib_uapi_devx_async_event_hdr
- * and mlx5_ib_uapi_devx_async_cmd_hdr). The program's end is known by its inode, so
- * it may be duplicated. An event file lives while its context or one of its sources holds it.
+ * ib_uverbs_async_event_desc, uapi ib_user_verbs.h; for DEVX struct
+ * mlx5_ib_uapi_devx_async_event_hdr and mlx5_ib_uapi_devx_async_cmd_hdr). The program's end is
+ * known by its inode, so it may be duplicated. An event file lives while its context or one of its
+ * sources holds it.
  */
 #ifndef SOFTHCA_EVENT_H
 #define SOFTHCA_EVENT_H
@@ -24,7 +26,8 @@ struct event_file;
 enum event_kind {
 	EVENT_COMP,  /* completion channels */
 	EVENT_ASYNC, /* async events of verbs */
-	EVENT_DEVX, /* events that the program has subscribed to: mlx5dv_devx_subscribe_devx_event(3) */
+	/* events that the program has subscribed to: mlx5dv_devx_subscribe_devx_event(3) */
+	EVENT_DEVX,
 	EVENT_COOKIES, /* the same, without the event's data */
 	EVENT_ANSWERS  /* answers of commands: mlx5dv_devx_obj_query_async(3) */
 };
@@ -79,13 +82,18 @@ void event_file_post(struct event_file *file, uint64_t element, uint32_t type);
 bool event_file_is_closed(const struct event_file *file);
 bool event_file_is(const struct event_file *file, enum event_kind kind);
 bool event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino);
-/* What the kernel calls the file of which an end has that inode; NULL: it is none of this process. Any thread. */
+/*
+ * What the kernel calls the file of which an end has that inode; NULL: it is none of this process.
+ * Any thread.
+ */
 const char *event_file_name(dev_t dev, ino_t ino);
 /* Around fork(2): event_file_name() serves the child, too. */
 void event_files_fork_prepare(void);
 void event_files_fork_done(void);
 
-/* Puts in a record of an EVENT_ANSWERS file. -EAGAIN: the program leaves too many unread; -errno. */
+/*
+ * Puts in a record of an EVENT_ANSWERS file. -EAGAIN: the program leaves too many unread; -errno.
+ */
 int event_file_answer(struct event_file *file, const void *record, size_t len);
 
 /* Adds a copy of the subscription, which then holds its file and owns its eventfd. -ENOMEM. */
@@ -94,8 +102,8 @@ int event_source_subscribe(struct event_source *src, const struct event_subscrip
 void event_source_tell(struct event_source *src, uint32_t type);
 /*
  * Ends a source that no lane can reach any more: takes its unread records out of the sockets, puts
- * its files, ends its subscriptions, and counts the records of it that the program has read. libibverbs waits in destroy
- * until the program has acknowledged that many (ibv_ack_cq_events(3)).
+ * its files, ends its subscriptions, and counts the records of it that the program has read.
+ * libibverbs waits in destroy until the program has acknowledged that many (ibv_ack_cq_events(3)).
  */
 void event_source_fini(struct event_source *src, uint32_t *comp_read, uint32_t *async_read);
 

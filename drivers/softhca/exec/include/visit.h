@@ -10,14 +10,14 @@ struct softhca_uar;
 
 /*
  * Runs what may run of the page's send queues, and of receive queues flushes what is in error. The
- * page is held. all: every queue is looked at; else those with posted WQEs, those that were rung, and those
- * that asked for another visit. Returns WQEs executed or flushed; *again: some queue wants to be visited
- * again.
+ * page is held. all: every queue is looked at; else those with posted WQEs, those that were rung,
+ * and those that asked for another visit. Returns WQEs executed or flushed; *again: some queue
+ * wants to be visited again.
  */
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*
- * Puts QPs into error whose CQ failed, and which have no page and so no visits (DCTs). Inside a turn.
- * False: no CQ failed.
+ * Puts QPs into error whose CQ failed, and which have no page and so no visits (DCTs). Inside a
+ * turn. False: no CQ failed.
  */
 bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
 

@@ -33,14 +33,17 @@ fault_watches(enum fault_watch what)
 		0);
 }
 
-/* Before an adapter runs: WQEs are watched where a setting has a say in when or whether each of them runs. */
+/*
+ * Before an adapter runs: WQEs are watched where a setting has a say in when or whether each of
+ * them runs.
+ */
 void fault_init(const struct softhca_config *cfg);
 
 #define FAULT_FILE_ERR_LEN 8192 /* a path, and what is wrong with a line */
 
 /*
- * Before the adapters come up, when they are listed: is the control file, if there is one, there and well-formed?
- * -errno: err says what is wrong.
+ * Before the adapters come up, when they are listed: is the control file, if there is one, there
+ * and well-formed? -errno: err says what is wrong.
  */
 int fault_file_check(char err[FAULT_FILE_ERR_LEN]);
 
@@ -73,8 +76,8 @@ struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
 /* A message is about to arrive in a receive of this QP: what happens to the receive instead. */
 struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
 /*
- * Looks at the control file now and then, brings ports up that are due, delivers events. Inside a turn
- * of that adapter.
+ * Looks at the control file now and then, brings ports up that are due, delivers events. Inside a
+ * turn of that adapter.
  */
 void fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver);
 /* A control call begins: looks at the control file, and brings ports up that are due. */
@@ -84,8 +87,8 @@ void fault_look(struct softhca_dev *dev);
 bool fault_is_due(struct softhca_dev *dev);
 
 /*
- * Learning of changes of the control file. The descriptor becomes readable when there may be one; -1: there
- * is no file, or changes cannot be noticed, and turns look at the file from time to time.
+ * Learning of changes of the control file. The descriptor becomes readable when there may be one;
+ * -1: there is no file, or changes cannot be noticed, and turns look at the file from time to time.
  */
 int fault_file_watch(void);
 /* The descriptor was readable: wakes the adapters if the file changed. False: it is closed now. */

@@ -63,7 +63,9 @@ void timing_resume(struct timing_queue *queue, uint64_t now);
 /* When the operation may complete. The queue's lock is held; `now` is device time. */
 uint64_t timing_due(struct softhca_lanes *lanes, struct timing_queue *queue,
 	const struct timing_op *op, uint64_t now);
-/* The WQE at the head has completed now, because its peer was late: later than timing_due() said. */
+/*
+ * The WQE at the head has completed now, because its peer was late: later than timing_due() said.
+ */
 void timing_late(struct timing_queue *queue, uint64_t now);
 /* While the WQE at `head` waits: remembers when the WQEs behind it were announced. */
 void timing_note(struct softhca_lanes *lanes, struct timing_queue *queue, uint16_t head,

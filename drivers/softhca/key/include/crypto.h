@@ -13,8 +13,8 @@
 #define CRYPTO_KEYTAG_LEN 8
 
 /*
- * Where the cipher stands on the way of the data. The other side of it is in plaintext, if data are encrypted
- * there, and the other way round.
+ * Where the cipher stands on the way of the data. The other side of it is in plaintext, if data are
+ * encrypted there, and the other way round.
  *
  *     memory | CRYPTO_MEMORY | signatures of memory, then those of the wire | CRYPTO_WIRE | wire
  */
@@ -26,7 +26,8 @@ enum crypto_side {
 
 struct key_crypto {
 	enum crypto_side side;
-	bool encrypt_out; /* data that go out are encrypted, and data that come in decrypted; or the reverse */
+	/* data that go out are encrypted, and data that come in decrypted; or the reverse */
+	bool encrypt_out;
 	bool one_unit;    /* no more than the key's first data unit passes */
 	uint32_t unit;    /* bytes */
 	uint32_t raw_len; /* bytes without signatures that the key may move */
@@ -36,9 +37,9 @@ struct key_crypto {
 };
 
 /*
- * Reads a BSF of encryption. sig: what the signature's BSF before it asks for, or NULL. one_unit: the adapter encrypts one
- * data unit of a key, and the tweak's bytes are little endian; else several, and big endian. False: it asks for something
- * that this adapter does not do.
+ * Reads a BSF of encryption. sig: what the signature's BSF before it asks for, or NULL. one_unit:
+ * the adapter encrypts one data unit of a key, and the tweak's bytes are little endian; else
+ * several, and big endian. False: it asks for something that this adapter does not do.
  */
 bool crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool one_unit,
 	struct key_crypto *crypto);

@@ -46,9 +46,10 @@ bool key_gather_any(struct key_use *use, struct key_seen *seen, struct softhca_l
 	uint32_t number, uint32_t pdn, uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
 
 /*
- * Appends to the list the memory behind [va, va+len) of a key. A plain region is remembered in *seen.
- * need: with a remote right in it, the request is one that use->peer_qpn answers. SOFTHCA_DUMP_FILL_KEY
- * gives SINK. False: use->vendor has the rule that forbids it. The pieces stay valid while the WQE runs.
+ * Appends to the list the memory behind [va, va+len) of a key. A plain region is remembered in
+ * *seen. need: with a remote right in it, the request is one that use->peer_qpn answers.
+ * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor has the rule that forbids it. The pieces
+ * stay valid while the WQE runs.
  */
 static inline bool
 key_gather(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes, uint32_t number,

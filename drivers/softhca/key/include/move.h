@@ -7,7 +7,10 @@
 
 /* keycrypto.c: sg_move() for lists of any kind, among them those that wait for the cipher. */
 enum sg_end crypto_move(struct key_use *use, const struct sg *dst, const struct sg *src);
-/* keycrypto.c: replaces a list by a copy of what it names, in plain memory. False: it is not there, or no memory. */
+/*
+ * keycrypto.c: replaces a list by a copy of what it names, in plain memory. False: it is not there,
+ * or no memory.
+ */
 bool key_use_fetch(struct key_use *use, struct sg *sg);
 /* keysig.c: converts what has arrived for keys with signatures. len: bytes that were moved. */
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);

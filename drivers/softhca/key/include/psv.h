@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PSVs: the running state of a signature. A command creates one, a work request sets it, and data that pass
- * a key of this PSV move it on: doc/softhca.md, "What is assumed".
- * Assumed: sig-tag-retried, sig-tag-no-psv.
+ * PSVs: the running state of a signature. A command creates one, a work request sets it, and data
+ * that pass a key of this PSV move it on: doc/softhca.md, "What is assumed". Assumed:
+ * sig-tag-retried, sig-tag-no-psv.
  *
  *     transient, T10-DIF:       | guard's seed 16 | application tag 16 | reference tag of the next block 32 |
  *     of a transaction's CRC:   | register 32                          | 0                                  |
@@ -35,7 +35,10 @@ struct psv_passed {
 
 /* The PSV's transient signature for the next data of the WQE that runs. */
 uint64_t psv_transient(const struct key_use *use, const struct softhca_psv *psv);
-/* Data have passed. The PSV itself changes when the WQE has succeeded: a WQE that is tried again starts anew. */
+/*
+ * Data have passed. The PSV itself changes when the WQE has succeeded: a WQE that is tried again
+ * starts anew.
+ */
 void psv_pass(struct key_use *use, struct psv_passed *passed, struct softhca_psv *psv,
 	uint64_t transient);
 /* The WQE has succeeded. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving data between any two lists: plain memory, memory on demand, memory whose bytes may move later. */
+/*
+ * Moving data between any two lists: plain memory, memory on demand, memory whose bytes may move
+ * later.
+ */
 #ifndef SOFTHCA_RARE_H
 #define SOFTHCA_RARE_H
 

@@ -23,8 +23,8 @@ struct sg {
 	uint64_t len;
 	unsigned int n;
 	/*
-	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. With ACC_ON_DEMAND only odp.c may touch it,
-	 * with ACC_CIPHERED only keycrypto.c.
+	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. With ACC_ON_DEMAND only
+	 * odp.c may touch it, with ACC_CIPHERED only keycrypto.c.
 	 */
 	uint32_t rare;
 	struct sg_piece v[SG_MAX];

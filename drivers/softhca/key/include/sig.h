@@ -27,8 +27,8 @@ struct sig_domain {
 };
 
 /*
- * A CRC over a whole transaction, in one of the domains: over the data of one message, or of several
- * through one key after the other. A PSV carries the CRC from one to the next.
+ * A CRC over a whole transaction, in one of the domains: over the data of one message, or of
+ * several through one key after the other. A PSV carries the CRC from one to the next.
  */
 struct sig_txn {
 	enum sig_type type; /* SIG_NONE, SIG_CRC32 or SIG_CRC32C */
@@ -41,8 +41,8 @@ struct sig_txn {
 struct key_sig {
 	struct sig_domain mem, wire; /* of blocks */
 	uint8_t check_mask, copy_mask;
-	uint32_t
-		txn_len; /* not 0: the signature of a transaction; bytes of its data behind this key */
+	/* not 0: the signature of a transaction; bytes of its data behind this key */
+	uint32_t txn_len;
 	struct sig_txn mem_txn, wire_txn;
 };
 
@@ -55,14 +55,20 @@ struct sig_error {
 #define SIG_BSF_LEN 64
 #define SIG_CRC_LEN 4
 
-/* Reads a BSF. with_crypto: one of encryption follows. False: it asks for something that this adapter does not do. */
+/*
+ * Reads a BSF. with_crypto: one of encryption follows. False: it asks for something that this
+ * adapter does not do.
+ */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], bool with_crypto, struct key_sig *sig);
 
 /* The CRC's register after these data. crc: the register before them; at the start, the seed. */
 uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t len);
 /* The bytes that stand for a register's value. */
 void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
-/* Compares the bytes that the mask names (a BSF's, as in mlx5dv_sig_crc). offset: where the CRC lies. */
+/*
+ * Compares the bytes that the mask names (a BSF's, as in mlx5dv_sig_crc). offset: where the CRC
+ * lies.
+ */
 void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);
 
@@ -74,8 +80,8 @@ uint32_t sig_len(const struct sig_domain *domain);
  */
 bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
 /*
- * The length without signatures of bytes that have them: of the blocks that are there. False: they do not end with a
- * block. The signature of the last block may be left out.
+ * The length without signatures of bytes that have them: of the blocks that are there. False: they
+ * do not end with a block. The signature of the last block may be left out.
  */
 bool sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out);
 
@@ -88,8 +94,8 @@ struct sig_side {
 };
 
 /*
- * Converts `data` bytes from one domain to the other, which gets all signatures. *error is the first error; the
- * conversion goes on in spite of it.
+ * Converts `data` bytes from one domain to the other, which gets all signatures. *error is the
+ * first error; the conversion goes on in spite of it.
  */
 void sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct sig_side *out,
 	uint64_t data, struct sig_error *error);

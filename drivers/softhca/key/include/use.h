@@ -32,8 +32,9 @@ struct key_user {
 	/* Memory on demand may take long to come: locks that others wait for are let go. */
 	void (*may_wait)(struct key_use *use);
 	/*
-	 * Moves the bytes at any time before the WQE completes. False: it does not, so move them now.
-	 * It leaves alone memory on demand, data to be converted and memory of key_use_alloc().
+	 * Moves the bytes at any time before the WQE completes. False: it does not, so move them
+	 * now. It leaves alone memory on demand, data to be converted and memory of
+	 * key_use_alloc().
 	 */
 	bool (*move_later)(struct key_use *use, const struct sg *dst, const struct sg *src);
 };

@@ -2,7 +2,8 @@
 /*
  * RDMA netlink: what rdma(8) and libibverbs' discovery ask of the kernel's ib_core.
  *
- *   datagram of requests --> netlink_request() --> peer->queue(), once for each datagram of the answer
+ *   datagram of requests --> netlink_request() --> peer->queue(), once for each datagram of the
+ *   answer
  *                            netlink_continue() -> the rest of a dump, when there is room again
  *
  * Sources: netlink(7), uapi linux/netlink.h and rdma/rdma_netlink.h, and the kernel's
@@ -39,8 +40,8 @@ struct netlink_peer {
 };
 
 /*
- * Answers a datagram of requests. A message whose length is wrong ends the datagram without an answer,
- * as with the kernel.
+ * Answers a datagram of requests. A message whose length is wrong ends the datagram without an
+ * answer, as with the kernel.
  */
 void netlink_request(struct netlink_peer *peer, const void *datagram, size_t len);
 /* Queues more of the dump that runs, if one runs: call it after the program has read a datagram. */

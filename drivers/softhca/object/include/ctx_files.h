@@ -13,8 +13,8 @@ struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, enum event_kin
 /* Whether the inode is the program's end of an async event file of the context. */
 bool ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino);
 /*
- * Puts a record of an event of the adapter or of a port into every async event file, and tells those
- * who have subscribed to the port's.
+ * Puts a record of an event of the adapter or of a port into every async event file, and tells
+ * those who have subscribed to the port's.
  */
 void ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port);
 

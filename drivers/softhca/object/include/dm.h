@@ -4,11 +4,12 @@
  *
  *   memfd of a context:  ... | 8 MiB: device memory, DM_PAGES pages | ...
  *
- * The adapter has DM_PAGES pages, or fewer (max_dm), for all of its contexts. The context that has page i finds it at
- * page i of the range in its own memfd. In the memfds of other contexts that page is not used.
+ * The adapter has DM_PAGES pages, or fewer (max_dm), for all of its contexts. The context that has
+ * page i finds it at page i of the range in its own memfd. In the memfds of other contexts that
+ * page is not used.
  *
- * Behind the end of the memfd the range comes again, once for each operation (dm_op.h): what a program maps there
- * has no memory.
+ * Behind the end of the memfd the range comes again, once for each operation (dm_op.h): what a
+ * program maps there has no memory.
  */
 #ifndef SOFTHCA_DM_H
 #define SOFTHCA_DM_H
@@ -46,7 +47,9 @@ dm_pages(uint64_t len)
 /* What dm_zeroed = 0 leaves in new pages. */
 #define DM_NOT_ZERO 0x5a
 
-/* Takes n pages in a row and fills them as the settings say: the number of the first page. -ENOMEM. */
+/*
+ * Takes n pages in a row and fills them as the settings say: the number of the first page. -ENOMEM.
+ */
 int dm_take(struct softhca_ctx *ctx, uint32_t n);
 void dm_give(struct softhca_ctx *ctx, uint32_t first, uint32_t n);
 /* Where the adapter sees a page. */

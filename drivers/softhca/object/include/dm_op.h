@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on device memory by a load or a store (mlx5dv_dm_map_op_addr(3)): an address for each operation and
- * byte. Numbers: rdma-core's tests/test_mlx5_dm_ops.py.
+ * Operations on device memory by a load or a store (mlx5dv_dm_map_op_addr(3)): an address for each
+ * operation and byte. Numbers: rdma-core's tests/test_mlx5_dm_ops.py.
  *
- *   the program stores to the address, or loads from it  ->  SIGBUS, as there is no memory behind it
+ *   the program stores to the address, or loads from it  ->  SIGBUS, as there is no memory behind
+ *   it
  *     ->  the handler does the operation, and what the instruction does to registers
  *
- * An increment adds the number that is stored, of 1, 2, 4 or 8 bytes. ConnectX-7 takes both numbers as big-endian;
- * later cards take the host's order (nvidia-net/device-memory-operations, README). Test-and-set is a load of one
- * byte: it finds the old value, and leaves another (the setting memic_test_and_set).
+ * An increment adds the number that is stored, of 1, 2, 4 or 8 bytes. ConnectX-7 takes both numbers
+ * as big-endian; later cards take the host's order (nvidia-net/device-memory-operations, README).
+ * Test-and-set is a load of one byte: it finds the old value, and leaves another (the setting
+ * memic_test_and_set).
  */
 #ifndef SOFTHCA_DM_OP_H
 #define SOFTHCA_DM_OP_H

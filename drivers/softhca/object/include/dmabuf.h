@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors that stand for the adapter's own memory (DMABUF), by which regions are registered over
- * memory that is in no address space: ibv_dm_export_dmabuf_fd(3), ibv_reg_dmabuf_mr(3).
+ * Descriptors that stand for the adapter's own memory (DMABUF), by which regions are registered
+ * over memory that is in no address space: ibv_dm_export_dmabuf_fd(3), ibv_reg_dmabuf_mr(3).
  *
  *   object with pages in a context's memfd <--- struct dmabuf <--- struct dmabuf_user, in a region
  *                                                    |
@@ -28,8 +28,8 @@ struct dmabuf_user {
 };
 
 /*
- * Makes a descriptor, with O_CLOEXEC, for len bytes of an object's memory. at: where the adapter sees
- * them; NULL: no region may lie over them. -errno.
+ * Makes a descriptor, with O_CLOEXEC, for len bytes of an object's memory. at: where the adapter
+ * sees them; NULL: no region may lie over them. -errno.
  */
 int dmabuf_export(const struct object *owner, void *at, size_t len, int *fd);
 /* Before an object with such memory ends. */
@@ -42,8 +42,8 @@ void dmabuf_lock(void);
 void dmabuf_unlock(void);
 /*
  * What is behind a descriptor, and where the adapter sees its bytes from `offset` on. -EBADF: no
- * descriptor; -EINVAL: no DMABUF, or not so many bytes; -EOPNOTSUPP: memory over which no region can
- * lie here; -ENODEV: its object has ended.
+ * descriptor; -EINVAL: no DMABUF, or not so many bytes; -EOPNOTSUPP: memory over which no region
+ * can lie here; -ENODEV: its object has ended.
  */
 int dmabuf_find(int fd, uint64_t offset, uint64_t len, struct dmabuf **buf, void **at);
 /* user->revoked is set. The user is attached until dmabuf_detach(), which takes the lock itself. */

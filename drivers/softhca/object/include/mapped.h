@@ -9,8 +9,8 @@
 #include "ctx.h"
 
 /*
- * Whether [addr, addr+len) is mapped in this process, readable, and writable where that is asked. The
- * adapter's own pages do not count: the kernel cannot pin pages of a device either.
+ * Whether [addr, addr+len) is mapped in this process, readable, and writable where that is asked.
+ * The adapter's own pages do not count: the kernel cannot pin pages of a device either.
  */
 bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
 

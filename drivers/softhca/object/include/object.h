@@ -7,7 +7,8 @@
  * An object counts the objects that name it, and cannot be destroyed while there are any.
  *
  * An object's own struct begins with a struct object. The file that defines the struct defines the
- * class too: how many of these objects an adapter has, and how one ends. classes.h lists the classes.
+ * class too: how many of these objects an adapter has, and how one ends. classes.h lists the
+ * classes.
  *
  * The caller of every function here that has a context as its argument holds the context's lock.
  */
@@ -38,8 +39,8 @@ struct object_range {
 };
 
 /*
- * A kind of object, with the calls that make these objects and work on them. Some rows have calls and
- * no objects: their size is 0.
+ * A kind of object, with the calls that make these objects and work on them. Some rows have calls
+ * and no objects: their size is 0.
  */
 struct object_class {
 	const char *name; /* in log lines */
@@ -48,8 +49,8 @@ struct object_class {
 	uint32_t (*limit)(const struct softhca_config *cfg);
 	/*
 	 * Ends what the object stands for, and calls object_unuse() for the objects that it names.
-	 * -errno: it stays as it was. Sets *events where objects of the class have events. NULL: there is
-	 * nothing to end.
+	 * -errno: it stays as it was. Sets *events where objects of the class have events. NULL:
+	 * there is nothing to end.
 	 */
 	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 	/* The pages that are the object's, and that the program maps. NULL: these have none. */

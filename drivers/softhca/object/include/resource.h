@@ -6,9 +6,9 @@
  *             ^ the process that opens the adapter maps it, and writes      ^
  *             ^ that process, or a child of it, maps it, and reads          ^
  *
- * So a child sees what its parent holds, and the parent does nothing for it. A slot is taken, changed and
- * given back without a lock, also between a parent and its child by fork(2), which share the file. A
- * reader may see a slot of which one number is new and another is old.
+ * So a child sees what its parent holds, and the parent does nothing for it. A slot is taken,
+ * changed and given back without a lock, also between a parent and its child by fork(2), which
+ * share the file. A reader may see a slot of which one number is new and another is old.
  */
 #ifndef SOFTHCA_RESOURCE_H
 #define SOFTHCA_RESOURCE_H
@@ -54,8 +54,8 @@ struct resource {
 /* ---------------------------------------------------------------- the process that opens adapters */
 
 /*
- * Makes the file, for the contexts that this process opens from now on. Where that fails, nobody sees
- * what the process holds.
+ * Makes the file, for the contexts that this process opens from now on. Where that fails, nobody
+ * sees what the process holds.
  */
 void resources_create(const char *path);
 /* Takes a slot for an object of the adapter. NULL: none is free, or there is no file. */
@@ -71,13 +71,13 @@ void resources_fork_child(void);
 /* ---------------------------------------------------------------- those who ask */
 
 /*
- * Maps the file of another process, unless this process has its own. Where there is none, nothing is held.
- * One thread at a time may call it.
+ * Maps the file of another process, unless this process has its own. Where there is none, nothing
+ * is held. One thread at a time may call it.
  */
 void resources_look_at(const char *path);
 /*
- * The next slot from *at on that holds such an object of the adapter, whose process lives; *at is then the
- * number behind it. NULL: there is none.
+ * The next slot from *at on that holds such an object of the adapter, whose process lives; *at is
+ * then the number behind it. NULL: there is none.
  */
 const struct resource *resource_next(uint32_t dev, enum resource_type type, uint32_t *at);
 

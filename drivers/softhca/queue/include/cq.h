@@ -34,8 +34,8 @@ struct softhca_cq {
 	atomic_bool failed;
 	/*
 	 * Moderation (cq_event.c): an event comes with the event_count-th completion since the CQ
-	 * was armed, or event_period ns after the last event, which was sent at event_last. event_due is
-	 * the time of an event that waits; 0: none does.
+	 * was armed, or event_period ns after the last event, which was sent at event_last.
+	 * event_due is the time of an event that waits; 0: none does.
 	 */
 	uint32_t event_count, event_waiting;
 	uint64_t event_period, event_last, event_due;

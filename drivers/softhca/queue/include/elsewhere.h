@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that no adapter of this process has, or that the process has destroyed. Nothing that is sent to one
- * arrives, and the program may not notice it: so a line on stderr says it, once for each way to name a peer. Any thread.
+ * Peers that no adapter of this process has, or that the process has destroyed. Nothing that is
+ * sent to one arrives, and the program may not notice it: so a line on stderr says it, once for
+ * each way to name a peer. Any thread.
  */
 #ifndef SOFTHCA_ELSEWHERE_H
 #define SOFTHCA_ELSEWHERE_H

@@ -32,7 +32,10 @@ enum wait_kind {
 };
 
 struct softhca_qp {
-	/* Send side: for who holds uar->lock. What a lane reads of an idle queue is in the first line. */
+	/*
+	 * Send side: for who holds uar->lock. What a lane reads of an idle queue is in the first
+	 * line.
+	 */
 	uint8_t *sq;
 	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */

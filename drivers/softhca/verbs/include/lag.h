@@ -21,7 +21,9 @@ struct tis {
 	bool strict; /* the queue does not move to the other port when its port fails */
 };
 
-/* Chooses the first port of a new context. The caller of both functions holds the context's lock. */
+/*
+ * Chooses the first port of a new context. The caller of both functions holds the context's lock.
+ */
 void lag_start(struct softhca_ctx *ctx);
 /* The port of a queue pair that comes to INIT: they take turns. 0: the adapter has no bond. */
 uint8_t lag_next_port(struct softhca_ctx *ctx);

@@ -22,8 +22,8 @@ struct object_mr {
 };
 
 /*
- * Makes a region and its key: what is wrong with attr, which has no pdn yet, is refused. The handle and
- * the key are for the caller to answer, and mr_show() is for it to call. dmah may be NULL.
+ * Makes a region and its key: what is wrong with attr, which has no pdn yet, is refused. The handle
+ * and the key are for the caller to answer, and mr_show() is for it to call. dmah may be NULL.
  */
 int mr_make(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out);

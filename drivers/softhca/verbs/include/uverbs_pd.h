@@ -14,7 +14,10 @@ struct object_pd {
 struct object_pd *pd_find_number(struct softhca_ctx *ctx, uint32_t pdn);
 /* Adds an object of a class whose struct is object_pd, with a number. -errno of object_create(). */
 int pd_create(struct softhca_ctx *ctx, const struct object_class *cls, struct object_pd **out);
-/* object_class.end and .limit of such a class. pd_find_number() knows protection domains by this end. */
+/*
+ * object_class.end and .limit of such a class. pd_find_number() knows protection domains by this
+ * end.
+ */
 int pd_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t pd_limit(const struct softhca_config *cfg);
 

@@ -35,8 +35,8 @@ struct object_qp {
 };
 
 /*
- * The number of a raw QP's TIS: its handle, as TISes that commands make have theirs. 0: the QP sends
- * nothing.
+ * The number of a raw QP's TIS: its handle, as TISes that commands make have theirs. 0: the QP
+ * sends nothing.
  */
 static inline uint32_t
 qp_tis_number(const struct object_qp *qp)

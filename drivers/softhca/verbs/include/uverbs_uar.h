@@ -14,7 +14,10 @@ struct object_uar {
 /* The context's UAR with that page id, or NULL. */
 struct object_uar *uar_find_page(struct softhca_ctx *ctx, uint32_t page_id);
 
-/* A free page of the UAR range, filled with zeros: its id, or -ENOSPC. It is taken until given back. */
+/*
+ * A free page of the UAR range, filled with zeros: its id, or -ENOSPC. It is taken until given
+ * back.
+ */
 int uar_take_page(struct softhca_ctx *ctx);
 void uar_give_page(struct softhca_ctx *ctx, uint32_t page_id);
 
