@@ -24,6 +24,7 @@ SKIPPED = 77
 OURS = re.compile(r'lib(gantry|hwq|softhca|rte_dma_mlx5)\.')
 STRICT = '-O1 -Wall -Wextra -Werror -DALLOW_EXPERIMENTAL_API '
 CXX = '-Wno-missing-field-initializers'  # C++ warns of fields that an initializer does not name; C does not
+LDFLAGS = '-Wl,--no-as-needed'  # the linker's own default, which some distributions change
 EAL = ['--no-huge', '-m', '64', '--no-shconf', '--no-pci', '--no-telemetry']
 
 
@@ -84,9 +85,9 @@ class Install(unittest.TestCase):
                 os.symlink('/usr/' + folder, path)
         pc = os.path.join(LIBDIR, 'pkgconfig')
         cls.own = Tree(own, {'PKG_CONFIG_PATH': before('PKG_CONFIG_PATH', os.path.join(own, pc)),
-                             'LDFLAGS': f'-Wl,-rpath,{own}/{LIBDIR}'}, {})
+                             'LDFLAGS': f'{LDFLAGS} -Wl,-rpath,{own}/{LIBDIR}'}, {})
         cls.staged = Tree(staged, {'PKG_CONFIG_PATH': before('PKG_CONFIG_PATH', os.path.join(staged, pc)),
-                                   'PKG_CONFIG_SYSROOT_DIR': stage},
+                                   'PKG_CONFIG_SYSROOT_DIR': stage, 'LDFLAGS': LDFLAGS},
                           {'LD_LIBRARY_PATH': before('LD_LIBRARY_PATH', os.path.join(staged, LIBDIR))})
         cls.trees = {'own': cls.own, 'staged': cls.staged}
 
@@ -186,7 +187,7 @@ class Install(unittest.TestCase):
                 run('make', '-C', folder, *(['static'] if static else []), f'CC={compiler}', f'CFLAGS={cflags}', MAKEFLAGS='', **tree.build)
             else:
                 run(compiler, *cflags.split(), *tree.pkg_config('--cflags', *packages), '-o', program, source,
-                    *tree.build.get('LDFLAGS', '').split(), *tree.pkg_config(*(['--static'] if static else []), '--libs', *packages))
+                    *tree.build['LDFLAGS'].split(), *tree.pkg_config(*(['--static'] if static else []), '--libs', *packages))
         except AssertionError as failed:
             lacking = re.findall(r'cannot find -l(?!:?lib(?:gantry|hwq|softhca)|gantry|hwq|softhca)(\S+?):', str(failed))
             if static and lacking:
@@ -214,6 +215,10 @@ class Install(unittest.TestCase):
         for (where, compiler, static), future in tried.items():
             with self.subTest(tree=where, compiler=compiler, static=static):
                 future.result()
+
+    def test_gantry_brings_hwq_to_those_who_link_statically(self):
+        # Also where DPDK has no mlx5 drivers, and names neither libibverbs nor libmlx5.
+        self.assertEqual(self.own.pkg_config('--print-requires-private', 'gantry'), ['hwq'])
 
     def test_hwq_without_DPDK(self):
         source = os.path.join(self.own.prefix, 'share/doc/gantry/examples/wr_post.c')
