@@ -59,6 +59,9 @@ test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev make pyt
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils ucx-utils dpdk-dev valgrind)
 
+# For Debian packages.
+package_packages=(debhelper dpkg-dev help2man lintian)
+
 # The targets that build() builds. Empty: all.
 targets=()
 

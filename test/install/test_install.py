@@ -162,7 +162,7 @@ class Install(unittest.TestCase):
                 os.readlink(path).replace(name, 'X') if os.path.islink(path) else None for path in paths}
 
     def soname(self, path):
-        return re.search(r'SONAME\W+([\w.]+)', run('readelf', '-d', path))[1]
+        return re.search(r'SONAME.*\[(.*)\]', run('readelf', '-d', path))[1]
 
     def test_the_driver_lies_as_drivers_of_DPDK_do(self):
         libdir, theirs = self.skeleton()

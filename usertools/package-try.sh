@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Makes Debian packages of this source tree (package.sh), installs them in a bare Debian system that mmdebstrap makes in a
+# temporary folder, and uses them there: the programs, the driver that EAL finds by itself, a program that is built against them.
+# The system is gone at the end. It takes the network.
+#
+# usage: usertools/package-try.sh [FOLDER]     FOLDER has the packages already: they are not made again
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+help_if_asked "$@"
+
+need mmdebstrap
+folder=${1:-}
+if [ -z "$folder" ]; then
+	folder=$top/build-packages
+	"$top/usertools/package.sh" "$folder"
+fi
+mapfile -t debs < <(find "$folder" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*')
+[ ${#debs[@]} -gt 0 ] || die "$folder has no packages"
+# The packages are for the release that they were built on.
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-try.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/gantry"
+cp "${debs[@]}" "$top/test/install/dma_copy.c" "$scratch/gantry"
+cat >"$scratch/gantry/use" <<'END'
+set -eu
+cd /gantry
+eal="--no-huge -m 64 --no-shconf --no-pci --no-telemetry"
+echo "== programs without what development takes"
+apt-get -q install -y --no-install-recommends ./gantry-tools_*.deb ./libgantry[0-9]*.deb ./libhwq[0-9]*.deb ./libsofthca[0-9]*.deb \
+	./librte-dma-mlx5-*.deb ./softhca_*.deb ibverbs-utils >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
+testgantry --lcores=0@0,1@0 $eal -- --mode copy --out out /usr/bin/testgantry
+cmp out/testgantry /usr/bin/testgantry
+softhca --like connectx-7 ibv_devinfo | grep -w 4129
+gantry-top --help >/dev/null
+hwq-decode --help >/dev/null
+echo "== programs of one's own"
+apt-get -q install -y --no-install-recommends ./*.deb gcc g++ libc6-dev make pkg-config libsystemd-dev >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
+cp -r /usr/share/doc/gantry/examples/embed .
+for compiler in gcc g++; do
+	for how in embed static; do
+		make -s -B -C embed CC=$compiler $how
+		embed/embed
+	done
+done
+flags="-DALLOW_EXPERIMENTAL_API dma_copy.c -o dma_copy"
+echo "== the driver, which EAL finds in its folder"
+gcc $flags $(pkg-config --cflags --libs libdpdk)
+softhca ./dma_copy $eal --vdev dma_mlx5_0 | grep -x copied
+echo "== the driver inside a program"
+gcc $flags $(pkg-config --cflags librte_dma_mlx5) $(pkg-config --static --libs librte_dma_mlx5)
+softhca ./dma_copy $eal --vdev dma_mlx5_0 | grep -x copied
+END
+say "packages: a bare $release, and ${#debs[@]} packages in it"
+mmdebstrap --quiet --variant=apt --customize-hook="copy-in $scratch/gantry /" \
+	--customize-hook='chroot "$1" sh /gantry/use' "$release" /dev/null
+say "packages: all is well"
