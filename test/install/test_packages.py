@@ -95,10 +95,6 @@ class Packages(unittest.TestCase):
         held = [name for names in self.holds.values() for name in names]
         self.assertEqual(sorted(held), sorted(files_below(self.stage)))
 
-    def test_lists_and_packages_are_the_same(self):
-        lists = {os.path.basename(path)[:-len('.install')] for path in glob.glob(os.path.join(LISTS, '*.install'))}
-        self.assertEqual(lists, set(self.stanzas))
-
     def test_libraries_lie_in_packages_of_their_names(self):
         sonames = {}
         for package, names in self.holds.items():
