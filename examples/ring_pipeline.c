@@ -3,9 +3,9 @@
  * @file
  * Two workers, each on an lcore of its own, as stages of a pipeline. The main lcore feeds them.
  *
- *     main lcore          enqueue  first stage  dequeue   main lcore   enqueue  second stage  dequeue
- *     a block of input -> [ring] -> lcore 1 ->  [ring] -> its number -> [ring] -> lcore 2 -> [ring]
- *                                   input to middle                     middle to output
+ *     main lcore         enqueue  first stage  dequeue  main lcore   enqueue  second stage dequeue
+ *     block of input  -> [ring] -> lcore 1  -> [ring] -> its number -> [ring] -> lcore 2 -> [ring]
+ *                                  input to middle                     middle to output
  *
  * A completion of the first stage says that the block is in place: the second stage may read it.
  *

@@ -4,11 +4,11 @@
  * A block target that protects what it stores with T10-DIF, and an initiator that uses it.
  *
  *     initiator                              target
- *     SEND  request: WRITE 8 blocks    -->   GANTRY_OP_TXN: RDMA READ of the blocks, the device adds the
- *                                                           signatures
+ *     SEND  request: WRITE 8 blocks    -->   GANTRY_OP_TXN: RDMA READ of the blocks, the device
+ *                                                           adds the signatures
  *           response                   <--                  and sends the good response
- *     SEND  request: READ 8 blocks     -->   GANTRY_OP_TXN: RDMA WRITE of the blocks, the device checks the
- *                                                           signatures
+ *     SEND  request: READ 8 blocks     -->   GANTRY_OP_TXN: RDMA WRITE of the blocks, the device
+ *                                                           checks the signatures
  *           response                   <--                  and sends the good response
  *     ... a bit of the disk flips, and the next READ is answered by the bad response.
  *

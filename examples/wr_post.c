@@ -4,7 +4,7 @@
  * A program with verbs objects of its own posts by lib/hwq: ibv_wr_post(3)'s calls under the name
  * hwq_wr_*(), inline.
  *
- *     ibv_open_device, ibv_alloc_pd, ibv_reg_mr, ibv_create_cq, ibv_create_qp, ibv_modify_qp   stays as it is
+ *     ibv_open_device, ibv_alloc_pd, ibv_reg_mr, ibv_create_cq, ibv_create_qp, ibv_modify_qp
  *     hwq_obj_cq, hwq_obj_qp, hwq_obj_qp_sync       from here on the data path is hwq's
  *         hwq_wr_start, builders and setters, hwq_wr_complete       one doorbell for all of them
  *         hwq_wr_poll                                               wr_ids of good completions

@@ -7,7 +7,7 @@
  * freed <= taken <= done <= sent <= filled <= freed + depth:
  *
  *     ... freed ........ taken ........ done ......... sent ........... filled ...
- *           | being written | moved       | with worker   | being read    | free: the next to reserve
+ *           | being written | moved       | with worker   | being read    | free, next to reserve
  *
  * Chunk i lies in slot i % depth of the buffers, and i is its descriptor's cookie. Completions come
  * in the order of submission, so the next one must carry the number `done`. Reading and writing may

@@ -225,7 +225,7 @@ fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 		fill_peer(l, i, op, d);
 }
 
-/* ------------------------------------------------------------------ the order in which they come back */
+/* ------------------------------------------------------------------ the order of completions */
 
 /* Of an unordered queue. All DC peers count as one connection. */
 static uint32_t

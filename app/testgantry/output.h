@@ -3,7 +3,8 @@
  * @file
  * The life of one output: opened under a temporary name, written, verified, renamed.
  *
- *     output_open -> output_pass_hole, output_read, output_write ... -> output_verify ... -> output_publish
+ *     output_open -> output_pass_hole, output_read, output_write ...
+ *                 -> output_verify ... -> output_publish
  *
  * Reading, writing and verifying change nothing in the struct file, and any number of threads may
  * do so at a time. The other calls are for one thread at a time. outputs_discard() may come at any

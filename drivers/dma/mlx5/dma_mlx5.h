@@ -5,7 +5,7 @@
  *   rte_dma_copy()        a descriptor is staged           dma_mlx5_data.c
  *   rte_dma_submit()      gantry_submit() of all staged    dma_mlx5_data.c
  *   rte_dma_completed()   gantry_poll_good(): a count      dma_mlx5_data.c
- *   rte_dma_start(), ...  engine, queues, memory           dma_mlx5_ops.c, dma_mlx5_vchan.c, dma_mlx5_mem.c
+ *   rte_dma_start(), ...  engine, queues, memory           dma_mlx5_ops.c, _vchan.c, _mem.c
  *   --vdev dma_mlx5_0     probe, arguments                 dma_mlx5_vdev.c, dma_mlx5_args.c
  *
  * Each virtual channel is a queue of the engine. Its operations have numbers, which are the low 16

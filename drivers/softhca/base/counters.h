@@ -3,7 +3,7 @@
  * What the ports of the adapters count: /sys/class/infiniband/<adapter>/ports/<p>/counters and
  * hw_counters.
  *
- *   a file: | adapter 0, port 1: a number for each counter | adapter 0, port 2 | adapter 1, port 1 | ...
+ *   a file: | adapter 0, port 1: a number a counter | adapter 0, port 2 | adapter 1, ...
  *             ^ the process that opens the adapter maps it, and counts in it
  *             ^ that process, and its children, read it
  *

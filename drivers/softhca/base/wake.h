@@ -2,9 +2,8 @@
 /*
  * Device threads that sleep until they are woken.
  *
- *   sleeper: lanes_lie_down()  ->  look whether anything is to be done  ->  lanes_sleep()  ->
- *   lanes_get_up()
- *   waker:   leave something to be done  ->  lanes_wake()
+ *   sleeper: lanes_lie_down()  ->  look for work  ->  lanes_sleep()  ->  lanes_get_up()
+ *   waker:   leave work     ->  lanes_wake()
  *
  * A sleeper counts itself in `asleep` before it looks; a waker leaves its work before it reads
  * `asleep`. These four accesses are sequentially consistent, so at least one of the two sees the

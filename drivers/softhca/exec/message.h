@@ -2,12 +2,12 @@
 /*
  * The message that a requester sends to a responder, and the answer that comes back.
  *
- *        requester                                               responder
+ *        requester                                              responder
  *   sq*.c    visits a send queue                            responder.c        takes the message
  *   wqe.c    fetches a WQE, gathers its memory              responder_find.c   finds its QP
  *   exec_*.c one file for each kind of opcode               respond_*.c        one for each kind:
- *      |                                                      responder_memory.c   judges the key
- *      |                                                      responder_receive.c  finds the receive
+ *      |                                                    responder_memory.c  judges the key
+ *      |                                                    responder_receive.c finds the receive
  *      |                                                         ^
  *      +---- struct message ------ responder_ask() --------------+
  *      <---- result, struct answer ------------------------------+

@@ -21,17 +21,18 @@
  *
  *   memcpy        mlx5dv_wr_post(3): a request that depends on it must be fenced
  *   read, atomic  ibv_post_send(3), IBV_SEND_FENCE; InfiniBand volume 1, chapter 10.8.3.3: reads
- *   and
- *                 atomics keep their order among each other, and other requests wait only by a fence.
- *                 An atomic changes the peer's memory in its turn: only its result is held back
- *   write         a memcpy behind it does not know of it. Writes, reads, atomics and messages to a receive
- *                 arrive in order, except that writes to memory with IBV_ACCESS_RELAXED_ORDERING do
- *                 not among themselves: ibv_reg_mr(3). The bytes of a write may be read before earlier
- *                 writes have arrived: ibv_post_send(3) gives buffers back at completion
+ *                 and atomics keep their order among each other; another request waits only by
+ *                 a fence. An atomic changes the peer's memory in its turn: its result alone is
+ *                 held back
+ *   write         a memcpy behind it does not know of it. Writes, reads, atomics and messages to
+ *                 a receive arrive in order, except writes among each other to memory with
+ *                 IBV_ACCESS_RELAXED_ORDERING: ibv_reg_mr(3). The bytes of a write may be read
+ *                 before earlier writes have arrived: ibv_post_send(3) gives buffers back at
+ *                 completion
  *
  *   UMR, SET_PSV  libmlx5 sets the small fence in what follows, and so does Linux's mlx5_ib.
- *   Without it, a
- *                 WQE meets the key or the PSV as it was. UMRs and SET_PSVs keep their order
+ *                 Without it, a WQE meets the key or the PSV as it was. UMRs and SET_PSVs keep
+ *                 their order
  *
  * What completes a receive is not held back.
  */

@@ -3,8 +3,10 @@
  * The timing model: when an operation may complete, so that designs compare as they would on a
  * real network.
  *
- *      doorbell --> doorbell_ns --> [ its queue: latency_ns each ] --> [ the port: bytes / bandwidth ] --> round trip
- *                   overlapping      one after another                  shared by all queues               overlapping
+ *      doorbell --> doorbell_ns                          overlapping
+ *               --> [ its queue: latency_ns each ]       one after another
+ *               --> [ the port: bytes / bandwidth ]      shared by all queues
+ *               --> round trip                           overlapping
  *
  * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
  * takes no time of the port and no round trip. A fenced WQE begins its latency when the round trips

@@ -48,7 +48,8 @@ SOFTHCA_API unsigned long softhca_violations(void);
  *     softhca_fault("refuse call=create_qp errno=12");
  *
  * Operations are counted from this call on. Any thread.
- * @return 0; -EINVAL: malformed, or of an adapter or a port that this process does not have: a log line says how; -ENOSPC: 64 are armed.
+ * @return 0; -EINVAL: malformed, or of an adapter or a port that this process does not have, and a
+ *   line of the log says how; -ENOSPC: 64 are armed.
  */
 SOFTHCA_API int softhca_fault(const char *line);
 

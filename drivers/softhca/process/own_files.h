@@ -4,7 +4,7 @@
  * those of a card. Here they are memory files, known by their inode, and sockets.
  *
  *   a device         a character device, /dev/infiniband/uverbs<N>
- *   events           an anonymous inode, anon_inode:[infinibandevent] and the like, which is read only
+ *   events           an anonymous inode, anon_inode:[infinibandevent] and such, read only
  */
 #ifndef SOFTHCA_OWN_FILES_H
 #define SOFTHCA_OWN_FILES_H

@@ -2,8 +2,8 @@
 /*
  * Paths as the program writes them, and where their files are.
  *
- *   what the program says          /sys/class/infiniband/mlx5_0/../mlx5_0/fw_ver, or fw_ver below its
- *        |                         working directory, or below a directory's descriptor
+ *   what the program says          /sys/class/infiniband/mlx5_0/../mlx5_0/fw_ver, or fw_ver below
+ *        |                         its working directory, or below a directory's descriptor
  *   its absolute name              /sys/class/infiniband/mlx5_0/fw_ver
  *        |
  *   where the file is              <tree>/sys/class/infiniband/mlx5_0/fw_ver, if the tree has it;

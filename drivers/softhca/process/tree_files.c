@@ -2,13 +2,15 @@
 /*
  * The files of a tree: what the kernel shows of the emulated adapters in /sys and /dev/infiniband.
  *
- *   sys/devices/pci<DDDD>:00/<BDF>/       vendor, device, class, resource, uevent, ...; driver, subsystem
+ *   sys/devices/pci<DDDD>:00/<BDF>/       vendor, device, class, resource, ...; driver, subsystem
  *     infiniband/mlx5_<i>/                node_type, node_guid, ...; device, subsystem
- *       ports/<p>/                        lid, state, ...; gids, gid_attrs, pkeys, counters, hw_counters
+ *       ports/<p>/                        lid, state, ...; gids, gid_attrs, pkeys, (hw_)counters
  *     net/<interface>                     a link to the machine's own: the setting `netdev`
  *     infiniband_verbs/uverbs<N>/         dev, ibdev, abi_version; device, subsystem
- *   sys/class/infiniband/mlx5_<i>         links to these, as are sys/class/infiniband_verbs/uverbs<N>,
- *   sys/bus/pci/devices/<BDF>             sys/bus/pci/drivers/mlx5_core/<BDF>, sys/dev/char/231:<minor>
+ *   sys/class/infiniband/mlx5_<i>         links to these, as are
+ *   sys/bus/pci/devices/<BDF>             sys/class/infiniband_verbs/uverbs<N>,
+ *                                         sys/bus/pci/drivers/mlx5_core/<BDF>,
+ *                                         sys/dev/char/231:<minor>
  *   dev/infiniband/uverbs<N>
  *
  * What the machine has beside them is there by a link to its own name: such a link stands for the

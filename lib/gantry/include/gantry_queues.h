@@ -156,8 +156,8 @@ GANTRY_API void gantry_queue_info_get(const struct gantry_queue *q, struct gantr
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
- *   The verbs call that failed: call again. Until a call returns 0, no other call may be made for the
- *   queue, and peers may write to its memory.
+ *   The verbs call that failed: call again. Until a call returns 0, no other call may be made for
+ *   the queue, and peers may write to its memory.
  */
 GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * PSVs: the running state of a signature. A command creates one, a work request sets it, and data
- * that pass a key of this PSV move it on: doc/softhca.md, "What is assumed". Assumed:
+ * that pass a key of this PSV move it on: doc/softhca-assumptions.md. Assumed:
  * sig-tag-retried, sig-tag-no-psv.
  *
- *     transient, T10-DIF:       | guard's seed 16 | application tag 16 | reference tag of the next block 32 |
- *     of a transaction's CRC:   | register 32                          | 0                                  |
+ *     transient, T10-DIF:       | guard's seed 16 | application tag 16 | next reference tag 32 |
+ *     of a transaction's CRC:   | register 32                          | 0                     |
  */
 #ifndef SOFTHCA_PSV_H
 #define SOFTHCA_PSV_H

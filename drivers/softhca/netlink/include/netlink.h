@@ -2,8 +2,7 @@
 /*
  * RDMA netlink: what rdma(8) and libibverbs' discovery ask of the kernel's ib_core.
  *
- *   datagram of requests --> netlink_request() --> peer->queue(), once for each datagram of the
- *   answer
+ *   datagram of requests --> netlink_request() --> peer->queue(), for each datagram of the answer
  *                            netlink_continue() -> the rest of a dump, when there is room again
  *
  * Sources: netlink(7), uapi linux/netlink.h and rdma/rdma_netlink.h, and the kernel's

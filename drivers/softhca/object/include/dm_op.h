@@ -3,8 +3,7 @@
  * Operations on device memory by a load or a store (mlx5dv_dm_map_op_addr(3)): an address for each
  * operation and byte. Numbers: rdma-core's tests/test_mlx5_dm_ops.py.
  *
- *   the program stores to the address, or loads from it  ->  SIGBUS, as there is no memory behind
- *   it
+ *   the program stores to the address, or loads from it  ->  SIGBUS, as no memory is behind it
  *     ->  the handler does the operation, and what the instruction does to registers
  *
  * An increment adds the number that is stored, of 1, 2, 4 or 8 bytes. ConnectX-7 takes both numbers

@@ -2,7 +2,7 @@
 /*
  * What the programs hold, for those who ask by RDMA netlink: rdma-resource(8).
  *
- *   a file: | how many slots were used | slot | slot | ...        one slot for each context, PD, CQ, ...
+ *   a file: | how many slots were used | slot | slot | ...    one for each context, PD, CQ, ...
  *             ^ the process that opens the adapter maps it, and writes      ^
  *             ^ that process, or a child of it, maps it, and reads          ^
  *
@@ -51,7 +51,7 @@ struct resource {
 	};
 };
 
-/* ---------------------------------------------------------------- the process that opens adapters */
+/* -------------------------------------------------------------- the process that opens adapters */
 
 /*
  * Makes the file, for the contexts that this process opens from now on. Where that fails, nobody

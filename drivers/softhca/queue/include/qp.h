@@ -44,8 +44,11 @@ struct softhca_qp {
 	bool mute;     /* a fault: it runs, and its completion is lost */
 	bool delayed;  /* a fault at the responder has delayed its message */
 	uint16_t wait; /* enum wait_kind */
-	bool bad_bf; /* the BlueFlame copy or the doorbell of WQE bad_bf_idx, which is the head or a later one, is not what
-			  the SQ holds */
+	/*
+	 * The BlueFlame copy or the doorbell of WQE bad_bf_idx is not what the SQ holds. That WQE is
+	 * the head or a later one.
+	 */
+	bool bad_bf;
 	uint16_t bad_bf_idx;
 	bool rang;  /* a doorbell named this QP in this turn */
 	bool again; /* its last visit asked for another one */
