@@ -29,7 +29,7 @@ SETTINGS = 'drivers/softhca/process/settings.c'
 MESON_OPTIONS = 'meson_options.txt'
 # Pages that a program writes: names of tests in them are rdma-core's.
 GENERATED = ('doc/softhca-rdma-core.md', 'doc/softhca-rdma-core-50.md', 'doc/softhca-rdma-core-65.md')
-TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'test', 'usertools')
+TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'packaging', 'test', 'usertools')
 
 # ---- what pages name that is not the project's, by whose it is
 

@@ -45,8 +45,8 @@ struct softhca_qp {
 	bool delayed;  /* a fault at the responder has delayed its message */
 	uint16_t wait; /* enum wait_kind */
 	/*
-	 * The BlueFlame copy or the doorbell of WQE bad_bf_idx is not what the SQ holds. That WQE is
-	 * the head or a later one.
+	 * The BlueFlame copy or the doorbell of WQE bad_bf_idx is not what the SQ holds. That WQE
+	 * is the head or a later one.
 	 */
 	bool bad_bf;
 	uint16_t bad_bf_idx;
