@@ -786,6 +786,11 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	BUFFERS(BAD_LENGTH, {from, 100}, {from, 0}, {from, DIF - 100});
 	BUFFERS(NOT_REGISTERED, {from, 100}, {8, DIF - 100});
 	BUFFERS(BAD_LENGTH, {UINT64_MAX - 8, DIF});
+	/* Beside signatures in a buffer of their own, the data are one buffer. */
+	t.pi = (struct gantry_sge){from + PLAIN, DIF - PLAIN};
+	BUFFERS(BAD_LENGTH, {from, PLAIN}, {from, 512});
+	BUFFERS(BAD_LENGTH, {from, 512}, {from + 512, PLAIN - 512});
+	t.pi = (struct gantry_sge){0};
 	t.data = b.data;
 	t.n_data = 1;
 	/* Memory has blocks of 512 bytes; the wire has no signatures. */
