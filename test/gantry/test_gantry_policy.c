@@ -787,6 +787,11 @@ a_policy_may_name_what_the_engine_has(void)
 	CHECK(got.n == 3 && got.rule[1].carrier == GANTRY_CARRIER_CPU);
 	CHECK_EQ(gantry_policy_set(q, &rdma), has_mmo ? -EOPNOTSUPP : 0);
 	env_queue_done(q);
+	/* A policy without rules is one, too. */
+	q = queue_with(other, 16, &(const struct gantry_policy){0});
+	gantry_policy_get(q, &got);
+	CHECK_EQ(got.n, 0);
+	env_queue_done(q);
 	CHECK_EQ(gantry_destroy(other), 0);
 	CHECK_EQ(gantry_create(&(struct gantry_conf){.policy = &odd}, &other), -EINVAL);
 	CHECK_EQ(gantry_create(&(struct gantry_conf){.policy = &rdma}, &other),
