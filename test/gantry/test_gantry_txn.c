@@ -43,6 +43,9 @@ profile(struct gantry_sig_domain mem, struct gantry_sig_domain wire, uint8_t che
 static void
 a_profile_is_refused_for_each_field_that_is_wrong(void)
 {
+	const struct gantry_profile_conf copy_alone = {.mem = dif,
+		.wire = dif,
+		.copy = GANTRY_SIG_GUARD};
 	struct gantry_sig_domain d = dif;
 	uint16_t id = 77;
 
@@ -69,6 +72,7 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL + 1, -1, &id), -EINVAL);
 	CHECK_EQ(profile(dif, dif, 0, GANTRY_SIG_ALL + 1, &id), -EINVAL);
 	CHECK_EQ(profile(dif, none, 0, GANTRY_SIG_GUARD, &id), -EINVAL);
+	CHECK_EQ(gantry_profile_create(g, &copy_alone, &id), -EINVAL);
 	d = dif;
 	d.block_size = 4096;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_GUARD, &id), -EINVAL);
