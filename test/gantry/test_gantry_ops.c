@@ -868,18 +868,24 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 	static const uint8_t kinds[] = {GANTRY_OP_SEND, GANTRY_OP_SEND_IMM, GANTRY_OP_WRITE_IMM};
 	const struct gantry_queue_conf conf = {.depth = 8};
 	struct gantry_queue *a = env_queue(g, 8), *b;
+	const struct gantry_block block = {.len = 4096};
+	const struct gantry_layout_conf plain = {.block = &block, .n = 1};
 	struct gantry_recv_comp comp;
-	uint16_t to, from;
+	uint16_t to, from, layout = 0;
 	unsigned int i, k;
 
+	if (g->info.layouts)
+		CHECK_EQ(gantry_layout_create(g, &plain, &layout), 0);
 	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &b), 0);
 	for (i = 0; i < RTE_DIM(kinds); i++) {
-		/* In the WQE; in memory; and a write of two WQEs. */
-		for (k = 0; k < (kinds[i] == GANTRY_OP_WRITE_IMM ? 3 : 2); k++) {
+		/* In the WQE; in memory; a write of two WQEs; and data with a layout. */
+		for (k = 0; k < (layout != 0 ? 4 : 3); k++) {
 			struct gantry_recv r = recv_at(7, dst + 200000, 4096);
 			struct gantry_desc d;
 			uint64_t max_len = g->max_msg_len;
 
+			if (k == 2 && kinds[i] != GANTRY_OP_WRITE_IMM)
+				continue;
 			if (k == 2)
 				g->max_msg_len = 2048;
 			if (dc)
@@ -888,6 +894,7 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 				connect_with(a, &to, 0, b, &from, 4);
 			g->max_msg_len = max_len;
 			d = message(kinds[i], to, k == 0 ? 8 : 4096, 0);
+			d.layout = k == 3 ? layout : 0;
 			CHECK_EQ(gantry_recv_post(b, from, &r, 1), 1);
 			hwq_cq_arm(gantry_recv_ring_cq(
 					   b->conn[gantry_queue_peer_conn(b, from)].recv),
@@ -905,6 +912,8 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 			CHECK_EQ(gantry_peer_close(b, from), 0);
 		}
 	}
+	if (layout != 0)
+		CHECK_EQ(gantry_layout_destroy(g, layout), 0);
 	env_queue_done(a);
 	env_queue_done(b);
 }
