@@ -17,12 +17,13 @@
  * of a good one by the file's bytes, and by the signatures and the ciphertext that the CPU
  * computes.
  *
- * While the lcores store and fetch, the main lcore reads the next round's files, and compares what
- * has arrived. The rest of the judgement waits for the phase's end.
+ * While the lcores store and fetch, the main lcore compares what arrived in the phase before, and
+ * judges that, and reads the next round's files, piece by piece.
  */
 #include "sig_flow.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,24 +41,31 @@
 #include "sig_round.h"
 #include "sig_table.h"
 
-#define LOOK_MS 1 /* between two looks at what has arrived */
+#define LOOK_MS 1 /* between two looks at how far a phase is */
+/* Bytes of the next round that are read, or computed, between two looks. */
+#define PIECE_LEN (256u << 10)
 
 struct sig {
 	const struct options *opt;
 	const struct file_set *set;
 	struct sig_ends *ends;
 	struct damage_plan plan[N_PLACES];
-	struct sig_result *result; /* of each request of a phase */
+	struct sig_result *result[2]; /* of each request of a phase, and of the one before */
 	struct sig_sum sum;
 	struct sig_reader reader;
 	struct sig_round rounds[2];
 	struct sig_round *round, *next; /* the present one, and the one that is read meanwhile */
-	bool next_is_read;
-	size_t disk_len; /* bytes of the disk of either */
+	size_t disk_len;                /* bytes of the disk of either */
 	/* How far it is. */
 	uint64_t bytes_done; /* of files, in rounds that have ended */
 	size_t files_done;
 	uint32_t phases_done; /* of the present round */
+	/*
+	 * The phase before, which has ended and is not judged, and what corrupted its blocks; NULL:
+	 * none.
+	 */
+	struct sig_phase last;
+	const struct damage_plan *last_plan;
 	/* How long it took, and what one CPU takes for one pass over the same bytes. */
 	uint64_t ns;
 	struct sig_passes passes;
@@ -160,24 +168,17 @@ blocks_of(const struct sig *s, const struct sig_phase *p, uint32_t i, uint32_t *
 	return i * per_request;
 }
 
-/* Compares what has arrived since the last call with what is expected. */
+/*
+ * Compares what has arrived for the next request of a phase that has ended with what is expected.
+ */
 static void
-compare(const struct sig *s, struct sig_phase *p)
+compare_next(const struct sig *s, struct sig_phase *p)
 {
 	const struct arrival a = arrival_of(s, p->store);
-	uint32_t n;
-	size_t at;
+	uint32_t i = p->n_compared++, n;
+	size_t at = (size_t)blocks_of(s, p, i, &n) * a.len;
 
-	/*
-	 * Most responses come in order. One that does not keeps those behind it waiting, at most
-	 * until the phase ends.
-	 */
-	for (; p->n_compared < p->n_requests && result_answered(&p->result[p->n_compared]);
-		p->n_compared++) {
-		at = (size_t)blocks_of(s, p, p->n_compared, &n) * a.len;
-		p->result[p->n_compared].right =
-			memcmp(a.blocks + at, a.expected + at, (size_t)n * a.len) == 0;
-	}
+	p->result[i].right = memcmp(a.blocks + at, a.expected + at, (size_t)n * a.len) == 0;
 }
 
 /* ------------------------------------------------------------------ the judge */
@@ -237,6 +238,20 @@ judge_all(const struct sig *s, struct tally *t, const struct sig_phase *p,
 	return rc;
 }
 
+/* Compares what is left of the phase before, and judges it. */
+static int
+end_last(struct sig *s)
+{
+	const struct damage_plan *plan = s->last_plan;
+
+	if (plan == NULL)
+		return 0;
+	while (s->last.n_compared < s->last.n_requests)
+		compare_next(s, &s->last);
+	s->last_plan = NULL;
+	return judge_all(s, &s->sum.tally[s->last.mode], &s->last, plan);
+}
+
 /* ------------------------------------------------------------------ rounds */
 
 /*
@@ -276,13 +291,32 @@ show_progress(const struct sig *s, const struct sig_phase *p, uint32_t answered)
 	});
 }
 
-/* Reads a round. Its disk is the same in each mode, unless it is encrypted. */
-static int
-read_round(struct sig *s, struct sig_round *round)
+/* A round is read. Its disk is the same in each mode, and computed, unless it is encrypted. */
+static bool
+is_ready(const struct sig *s, const struct sig_round *round)
 {
-	if (round_read(&s->reader, round) != 0)
-		return -1;
-	return s->opt->encrypt == ENCRYPT_NONE ? round_expect(s->opt, round, NULL) : 0;
+	return round->is_read &&
+	       (s->opt->encrypt != ENCRYPT_NONE || round->n_expected == round->n_blocks);
+}
+
+/* Reads a piece of a round that is not ready, or computes a piece of its disk. */
+static int
+do_piece(struct sig *s, struct sig_round *round)
+{
+	if (!round->is_read)
+		return round_read(&s->reader, round, PIECE_LEN);
+	return round_expect(s->opt, round, NULL, PIECE_LEN / s->opt->block_size);
+}
+
+/* What is left of a round. */
+static int
+make_ready(struct sig *s, struct sig_round *round)
+{
+	int rc = 0;
+
+	while (rc == 0 && !is_ready(s, round))
+		rc = do_piece(s, round);
+	return rc;
 }
 
 /* What the main lcore does while a phase runs. */
@@ -294,22 +328,24 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 
 	if (!p->store && p->key != NULL)
 		rc = keys_renew(s->ends);
-	ends_nap(s->ends, LOOK_MS); /* the target's lcore may need this CPU to begin */
-	if (rc == 0 && !s->next_is_read) {
-		s->next_is_read = true;
-		rc = read_round(s, s->next);
-	}
 	while (rc == 0 && ends_busy(s->ends, &answered)) {
 		show_progress(s, p, answered);
-		ends_nap(s->ends, LOOK_MS);
-		compare(s, p);
+		/* The target's lcore may need this CPU, in front of each piece. */
+		sched_yield();
+		if (s->last_plan != NULL && s->last.n_compared < s->last.n_requests)
+			compare_next(s, &s->last);
+		else if (!is_ready(s, s->next))
+			rc = do_piece(s, s->next);
+		else
+			ends_nap(s->ends, LOOK_MS * 1000);
 	}
-	return rc;
+	return rc != 0 ? rc : end_last(s);
 }
 
 /*
- * Stores or fetches the blocks of the round, and judges the answers. The plan has corrupted what
- * the device reads.
+ * Stores or fetches the blocks of the round. The plan has corrupted what the device reads. The
+ * answers are judged in the next phase, or by end_last(): until then nobody writes what has arrived
+ * or is expected.
  */
 static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
@@ -319,6 +355,7 @@ do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_pla
 	int rc;
 
 	p->store = store;
+	p->result = s->result[s->phases_done % 2];
 	poison(s, p);
 	ends_stats(s->ends, &before);
 	ends_begin(s->ends, p);
@@ -333,9 +370,10 @@ do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_pla
 	t->cancelled += now.txn_cancelled - before.txn_cancelled;
 	if (rc != 0)
 		return rc;
-	compare(s, p);
 	s->phases_done++;
-	return judge_all(s, t, p, plan);
+	s->last = *p;
+	s->last_plan = plan;
+	return 0;
 }
 
 /* Stores, corrupts and fetches the blocks of the round. */
@@ -343,23 +381,39 @@ static int
 do_mode(struct sig *s, struct sig_phase *p)
 {
 	static const struct damage_plan nothing;
-	uint8_t *source = s->round->source;
+	uint8_t *source = s->round->source, *disk = s->round->disk;
 	int rc = 0;
 
 	if (s->opt->encrypt != ENCRYPT_NONE) {
 		p->key = keys_take(s->ends);
 		s->sum.n_keys++;
-		rc = round_expect(s->opt, s->round, p->key);
+		s->round->n_expected = 0;
+		rc = round_expect(s->opt, s->round, p->key, UINT32_MAX);
 	}
 	if (rc == 0 && s->opt->wire != GANTRY_SIG_NONE) {
+		/*
+		 * What was fetched is compared with the source, and the disk is stored to once
+		 * more.
+		 */
+		rc = end_last(s);
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
-		rc = do_phase(s, p, true, &s->plan[WIRE]);
+		if (rc == 0)
+			rc = do_phase(s, p, true, &s->plan[WIRE]);
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
+		if (rc == 0)
+			rc = end_last(s);
 	}
 	if (rc != 0 || do_phase(s, p, true, &nothing) != 0)
 		return -1;
+	/*
+	 * The disk is compared in the next phase. Corruptions of both sides leave equal what was
+	 * equal.
+	 */
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
-	return do_phase(s, p, false, &s->plan[DISK]);
+	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
+	rc = do_phase(s, p, false, &s->plan[DISK]);
+	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
+	return rc;
 }
 
 static int
@@ -370,13 +424,13 @@ do_round(struct sig *s)
 		.n_blocks = round->n_blocks,
 		.first_block = round->first_block,
 		.source = round->source,
-		.result = s->result,
 	};
 
-	s->next_is_read = false;
 	for (phase.mode = GANTRY_TXN_PIPELINED; phase.mode <= GANTRY_TXN_WAIT; phase.mode++)
 		if (ends_have(s->ends, phase.mode) && do_mode(s, &phase) != 0)
 			return -1;
+	if (end_last(s) != 0)
+		return -1;
 	for (uint32_t i = 0; i < round->n_blocks; i++)
 		for (int place = 0; place < N_PLACES; place++)
 			s->sum.corrupted[place] +=
@@ -397,9 +451,12 @@ do_rounds(struct sig *s)
 	int rc;
 
 	begin = now_ns();
-	rc = read_round(s, s->round);
+	rc = make_ready(s, s->round);
 	while (rc == 0 && s->round->n_blocks > 0) {
+		round_reset(s->next);
 		rc = do_round(s);
+		if (rc == 0)
+			rc = make_ready(s, s->next);
 		s->ns += now_ns() - begin;
 		if (rc != 0)
 			return rc;
@@ -488,11 +545,12 @@ open_all(struct sig *s)
 {
 	const uint32_t n_blocks = SIG_ROUND_LEN / s->opt->block_size;
 
-	s->result = calloc(n_blocks, sizeof(*s->result));
+	for (size_t i = 0; i < RTE_DIM(s->result); i++)
+		s->result[i] = calloc(n_blocks, sizeof(*s->result[i]));
 	s->disk_len = (size_t)n_blocks * s->plan[DISK].len;
 	for (size_t i = 0; i < RTE_DIM(s->rounds); i++) {
 		s->rounds[i].disk = pages_map(s->disk_len);
-		if (s->result == NULL || s->rounds[i].disk == NULL) {
+		if (s->result[i] == NULL || s->rounds[i].disk == NULL) {
 			error_print("out of memory");
 			return -1;
 		}
@@ -513,7 +571,8 @@ free_all(struct sig *s)
 	for (size_t i = 0; i < RTE_DIM(s->rounds); i++)
 		if (s->rounds[i].disk != NULL)
 			munmap(s->rounds[i].disk, s->disk_len);
-	free(s->result);
+	for (size_t i = 0; i < RTE_DIM(s->result); i++)
+		free(s->result[i]);
 }
 
 /* 0, -1 or JOB_STOPPED. */

@@ -356,9 +356,9 @@ ends_busy(const struct sig_ends *e, uint32_t *answered)
 }
 
 void
-ends_nap(struct sig_ends *e, uint32_t ms)
+ends_nap(struct sig_ends *e, uint32_t us)
 {
-	const uint64_t end_ns = now_ns() + ms * (NSEC_PER_S / 1000);
+	const uint64_t end_ns = now_ns() + us * (NSEC_PER_S / 1000000);
 	const struct timespec end = {end_ns / NSEC_PER_S, end_ns % NSEC_PER_S};
 
 	sem_clockwait(&e->wake, CLOCK_MONOTONIC, &end);
@@ -373,7 +373,7 @@ ends_end(struct sig_ends *e)
 	atomic_store(&e->may_end, true);
 	/* Pairs with give_back_phase(). */
 	while (atomic_load_explicit(&e->ended, memory_order_acquire) != RTE_DIM(lcores))
-		ends_nap(e, JOB_LOOK_MS);
+		ends_nap(e, JOB_LOOK_MS * 1000);
 	for (size_t i = 0; i < RTE_DIM(lcores); i++) {
 		while (rte_eal_get_lcore_state(lcores[i]) == RUNNING)
 			sched_yield();

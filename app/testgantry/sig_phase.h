@@ -4,9 +4,8 @@
  * What the two ends of --mode sig do together: blocks are stored, or fetched.
  *
  *     initiator                          target
- *     SEND struct sig_request      -->   a transaction: store: RDMA READ, fetch: RDMA WRITE. The
- *                                        device checks the signatures that come in, and generates
- *                                        those that go out
+ *     SEND struct sig_request      -->   a transaction: store: RDMA READ, fetch: RDMA WRITE. The device checks the
+ *                                        signatures that come in, and generates those that go out
  *     receives struct sig_response <--   its good or its bad response
  */
 #ifndef TESTGANTRY_SIG_PHASE_H
@@ -66,7 +65,7 @@ bool ends_busy(const struct sig_ends *ends, uint32_t *answered);
 /**
  * Sleeps for so long, or until the phase is no longer busy, or a signal comes. May return early.
  */
-void ends_nap(struct sig_ends *ends, uint32_t ms);
+void ends_nap(struct sig_ends *ends, uint32_t us);
 
 /** True if a request has been answered: what it asked for has arrived, if the response is good. */
 static inline bool

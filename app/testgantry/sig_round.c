@@ -61,52 +61,72 @@ sign_source(const struct options *o, const struct sig_round *round)
 	}
 }
 
-int
-round_read(struct sig_reader *r, struct sig_round *round)
+void
+round_reset(struct sig_round *round)
 {
-	const uint32_t block_size = r->opt->block_size;
-	size_t at = 0, end;
-	int64_t len;
+	round->len = 0;
+	round->is_read = false;
+	round->n_expected = 0;
+}
 
-	while (r->file < r->set->n && at < SIG_ROUND_LEN) {
-		len = read_file(r, round->source + at, SIG_ROUND_LEN - at);
-		if (len < 0)
-			return -1;
-		r->bytes += len;
-		/* The end of a file's last block is zeros. */
-		end = RTE_ALIGN_CEIL(at + len, block_size);
-		memset(round->source + at + len, 0, end - at - len);
-		at = end;
-	}
-	round->n_blocks = at / block_size;
+/* Nothing is left to read. */
+static void
+end_read(struct sig_reader *r, struct sig_round *round)
+{
+	round->is_read = true;
+	round->n_blocks = round->len / r->opt->block_size;
 	round->first_block = r->n_blocks;
 	round->bytes = r->bytes;
 	round->files = r->file;
 	r->n_blocks += round->n_blocks;
 	sign_source(r->opt, round);
+}
+
+int
+round_read(struct sig_reader *r, struct sig_round *round, size_t most)
+{
+	const uint32_t block_size = r->opt->block_size;
+	const size_t stop = RTE_MIN(RTE_ALIGN_CEIL(round->len + most, block_size), SIG_ROUND_LEN);
+	size_t end;
+	int64_t len;
+
+	while (r->file < r->set->n && round->len < stop) {
+		len = read_file(r, round->source + round->len, stop - round->len);
+		if (len < 0)
+			return -1;
+		r->bytes += len;
+		/* The end of a file's last block is zeros. */
+		end = RTE_ALIGN_CEIL(round->len + len, block_size);
+		memset(round->source + round->len + len, 0, end - round->len - len);
+		round->len = end;
+	}
+	if (r->file == r->set->n || round->len == SIG_ROUND_LEN)
+		end_read(r, round);
 	return 0;
 }
 
 int
-round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key)
+round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key,
+	uint32_t n)
 {
-	const uint32_t data_len = o->block_size, len = data_len + sig_len(o->guard),
-		       n = round->n_blocks;
-	const uint32_t source_len = data_len + sig_len(o->wire), first = round->first_block;
-	uint8_t *block;
+	const uint32_t data_len = o->block_size, len = data_len + sig_len(o->guard);
+	const uint32_t source_len = data_len + sig_len(o->wire), begin = round->n_expected;
+	const uint32_t first = round->first_block + begin;
+	const uint8_t *source = round->source + (size_t)begin * source_len;
+	uint8_t *disk = round->disk + (size_t)begin * len, *block;
 
+	n = RTE_MIN(n, round->n_blocks - begin);
+	round->n_expected = begin + n;
 	for (uint32_t i = 0; i < n; i++)
-		memcpy(round->disk + (size_t)i * len, round->source + (size_t)i * source_len,
-			data_len);
+		memcpy(disk + (size_t)i * len, source + (size_t)i * source_len, data_len);
 	if (o->encrypt == ENCRYPT_DATA &&
-		xts_encrypt(key->bytes, first, round->disk, n, data_len, len) != 0)
+		xts_encrypt(key->bytes, first, disk, n, data_len, len) != 0)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
-		block = round->disk + (size_t)i * len;
+		block = disk + (size_t)i * len;
 		sig_write(o->guard, block, data_len, first + i, block + data_len);
 	}
-	return o->encrypt != ENCRYPT_ALL ? 0
-					 : xts_encrypt(key->bytes, first, round->disk, n, len, len);
+	return o->encrypt != ENCRYPT_ALL ? 0 : xts_encrypt(key->bytes, first, disk, n, len, len);
 }
 
 void

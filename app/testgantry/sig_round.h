@@ -7,6 +7,7 @@
 #ifndef TESTGANTRY_SIG_ROUND_H
 #define TESTGANTRY_SIG_ROUND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,14 @@ struct sig_round {
 		/** room for SIG_ROUND_LEN bytes of data, with the signatures that the wire has */
 		source;
 	uint8_t *disk; /**< the same, as it must be on the target's disk */
+	/**
+	 * How far it is: bytes of data that are read, whole blocks; nothing is left to read; blocks
+	 * that round_expect() has computed.
+	 */
+	size_t len;
+	bool is_read;
+	uint32_t n_expected;
+	/** Of a round that is read. */
 	uint32_t n_blocks;
 	uint32_t first_block; /**< its number */
 	uint64_t bytes;       /**< of the files, up to this round's end */
@@ -41,13 +50,21 @@ struct sig_passes {
 	uint64_t copy, crc, compare;
 };
 
-/** Reads the next blocks. None: all files are read. 0, or -1 with the error printed. */
-int round_read(struct sig_reader *r, struct sig_round *round);
+/** The round is to be read from the beginning. */
+void round_reset(struct sig_round *round);
 
 /**
- * Computes what must be on the disk. key: of --encrypt, else NULL. 0, or -1 with the error printed.
+ * Reads more blocks of a round, about `most` bytes, and notes if it is read. One without blocks
+ * then: all files are read. 0, or -1 with the error printed.
  */
-int round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key);
+int round_read(struct sig_reader *r, struct sig_round *round, size_t most);
+
+/**
+ * Computes what must be on the disk, of `n` blocks behind those that are computed, or of all that
+ * are left. key: of --encrypt, else NULL. 0, or -1 with the error printed.
+ */
+int round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key,
+	uint32_t n);
 
 /**
  * Measures passes over a round's blocks, and adds them up: memcpy(3) to `to`; sig_compute_crc() of
