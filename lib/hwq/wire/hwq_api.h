@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What a release of libhwq promises: source compatibility. Most of hwq is inline, so programs know the
- * structs of queues by their fields: no ABI across releases. The SONAME has the release's version, and
- * a program is built anew for each (doc/abi.md).
+ * What a release of libhwq promises: source compatibility. Most of hwq is inline, so programs know
+ * the structs of queues by their fields: no ABI across releases. The SONAME has the release's
+ * version, and a program is built anew for each (doc/abi.md).
  */
 #ifndef HWQ_API_H
 #define HWQ_API_H
@@ -17,9 +17,9 @@
 #define HWQ_API __attribute__((visibility("default")))
 #endif
 
-#define HWQ_VERSION_MAJOR 0 /**< these three are the version of Gantry */
-#define HWQ_VERSION_MINOR 1
-#define HWQ_VERSION_PATCH 0
+#define HWQ_VERSION_MAJOR 0 /**< these three are the version of Gantry: major */
+#define HWQ_VERSION_MINOR 1 /**< minor */
+#define HWQ_VERSION_PATCH 0 /**< patch */
 
 /** A version as one number; a later version is greater. */
 #define HWQ_VERSION_NUM(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))

@@ -15,8 +15,8 @@
  * mlx5dv_mkey_check(3) works with. No installed header has the layout of a signature error and of
  * hw_syndrome: see struct mlx5_sig_err_cqe and mlx5_err_cqe of the kernel's linux/mlx5/device.h.
  *
- * Threads: the functions of this file read their arguments only. Any thread may call them. They have no
- * errors.
+ * Threads: the functions of this file read their arguments only. Any thread may call them. They
+ * have no errors.
  */
 #ifndef HWQ_CQE_H
 #define HWQ_CQE_H
@@ -47,12 +47,26 @@ enum hwq_syndrome {
 	HWQ_SYNDROME_REMOTE_ABORTED = 0x22,      /**< the responder aborted the request */
 };
 
-/** A name in words for a syndrome; "unknown syndrome" for one that is not known. Any thread. @return a
- *  string that is always there, never NULL. */
+/**
+ * Names a syndrome in words. Any thread.
+ *
+ * @param syndrome
+ *   hwq_cqe.syndrome.
+ * @return
+ *   A string that is never NULL and never freed; "unknown syndrome" for a value that is not in enum
+ *   hwq_syndrome.
+ */
 HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
 
-/** The enum ibv_wc_status of ibv_poll_cq(3) for hwq_cqe.syndrome; IBV_WC_SUCCESS for 0,
- *  IBV_WC_GENERAL_ERR for one that is not known. Any thread. */
+/**
+ * Converts a syndrome to the status that ibv_poll_cq(3) reports. Any thread.
+ *
+ * @param syndrome
+ *   hwq_cqe.syndrome.
+ * @return
+ *   An enum ibv_wc_status: IBV_WC_SUCCESS for 0, IBV_WC_GENERAL_ERR for a value that is not in enum
+ *   hwq_syndrome.
+ */
 HWQ_API int hwq_syndrome_status(uint8_t syndrome);
 
 /** What a receive was like. */
@@ -61,49 +75,53 @@ enum hwq_recv_flags {
 	HWQ_RECV_WITH_INV = 1 << 1, /**< imm_inval is the key that was invalidated */
 	HWQ_RECV_GRH = 1 << 2,      /**< the first 40 bytes are a GRH (UD: ibv_poll_cq(3)) */
 	HWQ_RECV_L3_OK = 1 << 3,    /**< the device found the IP header's checksum right */
-	HWQ_RECV_L4_OK = 1 << 4,    /**< and that of TCP or UDP */
+	HWQ_RECV_L4_OK = 1 << 4,    /**< the device found the checksum of TCP or UDP right */
 	HWQ_RECV_IPV4 = 1 << 5,     /**< it is an IPv4 packet */
-	HWQ_RECV_IPV6 = 1 << 6,
+	HWQ_RECV_IPV6 = 1 << 6,     /**< it is an IPv6 packet */
 	/** All that IBV_WC_IP_CSUM_OK takes, on queues whose device checks at all. */
 	HWQ_RECV_IP_CSUM_OK = HWQ_RECV_L3_OK | HWQ_RECV_L4_OK | HWQ_RECV_IPV4,
 };
 
-/** Of receives. */
+/** What a CQE tells of a receive. */
 struct hwq_cqe_recv {
-	uint32_t src_qp;        /**< the sender's QPN (UD) */
-	uint32_t uidx;          /**< user index of the queue; SRQ number with CQEs of version 0 */
-	uint16_t slid;          /**< InfiniBand: the sender's LID */
-	uint16_t pkey_index;    /**< of UD; the low half of what imm_inval is otherwise */
-	uint16_t vlan;          /**< tag of an Ethernet frame whose VLAN header was taken off */
+	uint32_t src_qp; /**< the sender's QPN (UD) */
+	uint32_t uidx;   /**< user index of the queue; SRQ number with CQEs of version 0 */
+	uint16_t slid;   /**< InfiniBand: the sender's LID */
+	/** UD: index of the P_Key; otherwise the low half of imm_inval. */
+	uint16_t pkey_index;
+	/** Tag of the VLAN header that the device removed from an Ethernet frame. */
+	uint16_t vlan;
 	uint8_t sl;             /**< service level */
-	uint8_t dlid_path_bits; /**< InfiniBand: of the destination LID */
+	uint8_t dlid_path_bits; /**< InfiniBand: path bits of the destination LID */
 	uint8_t flags;          /**< enum hwq_recv_flags */
 };
 
-/** What a signature error is about; the first that applies, as libmlx5 has it. */
+/** Which part of a signature is wrong; of several parts the first in this order, as libmlx5. */
 enum hwq_sig_kind {
-	HWQ_SIG_UNKNOWN,
-	HWQ_SIG_REFTAG,
-	HWQ_SIG_APPTAG,
-	HWQ_SIG_GUARD,
+	HWQ_SIG_UNKNOWN, /**< the CQE names no part of the signature */
+	HWQ_SIG_REFTAG,  /**< the reference tag of T10-DIF */
+	HWQ_SIG_APPTAG,  /**< the application tag of T10-DIF */
+	HWQ_SIG_GUARD,   /**< the guard of T10-DIF, or the CRC */
 };
 
 /** Bits of hwq_cqe_sig.syndrome. */
-#define HWQ_SIG_SYNDROME_REFTAG (1u << 11)
-#define HWQ_SIG_SYNDROME_APPTAG (1u << 12)
-#define HWQ_SIG_SYNDROME_GUARD  (1u << 13)
+#define HWQ_SIG_SYNDROME_REFTAG (1u << 11) /**< the reference tag */
+#define HWQ_SIG_SYNDROME_APPTAG (1u << 12) /**< the application tag */
+#define HWQ_SIG_SYNDROME_GUARD  (1u << 13) /**< the guard */
 
-/** Of signature errors. */
+/** What a CQE tells of a signature error. */
 struct hwq_cqe_sig {
-	uint32_t mkey;      /**< the key whose data is wrong */
-	uint16_t syndrome;  /**< HWQ_SIG_SYNDROME_*: all that is wrong */
-	uint8_t kind;       /**< enum hwq_sig_kind: what expected and actual are */
-	bool memory;        /**< found in the memory domain; else on the wire */
-	bool transaction;   /**< of a whole transaction; else of a block */
+	uint32_t mkey;     /**< the key whose data is wrong */
+	uint16_t syndrome; /**< HWQ_SIG_SYNDROME_*: all parts that are wrong */
+	uint8_t kind;      /**< enum hwq_sig_kind: which part expected and actual are */
+	/** True: in the signature of the memory domain; false: of the wire domain. */
+	bool memory;
+	bool transaction;   /**< true: in the signature of a transaction; false: of a block */
 	uint8_t raw_domain; /**< 0 wire, 1 memory; anything else is not known */
 	uint8_t raw_type;   /**< 0 block, 1 transaction; anything else is not known */
-	uint64_t expected;  /**< a tag; or a guard in the upper bits: hwq_sig_guard() */
-	uint64_t actual;
+	/** What the device expected: a tag, or a guard in the upper bits (hwq_sig_guard()). */
+	uint64_t expected;
+	uint64_t actual; /**< what it found, in the same form */
 	uint64_t offset; /**< where in the key's data, bytes */
 };
 
@@ -113,28 +131,38 @@ struct hwq_cqe {
 	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
 	uint8_t opcode;       /**< MLX5_CQE_* */
 	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
-	uint8_t syndrome;     /**< enum hwq_syndrome: 0 unless an error CQE */
-	uint8_t vendor_err;   /**< of an error CQE */
-	uint8_t hw_syndrome;  /**< of an error CQE */
-	uint8_t solicited;    /**< the sender asked for an event */
+	uint8_t syndrome;     /**< error CQE: enum hwq_syndrome; otherwise 0 */
+	uint8_t vendor_err;   /**< error CQE: the vendor's code */
+	uint8_t hw_syndrome;  /**< error CQE: the hardware's syndrome (hw_err_synd) */
+	uint8_t solicited;    /**< 1: the sender asked for an event (HWQ_WQE_SOLICITED) */
 	uint32_t byte_cnt;    /**< bytes moved; 0 in an error CQE */
 	__be32 imm_inval;     /**< immediate data, or the key that was invalidated */
-	uint64_t timestamp;   /**< of the device's clock; 0 in error and signature error CQEs */
+	/** Ticks of the device's clock; 0 in error and signature error CQEs. */
+	uint64_t timestamp;
 	union {
 		struct hwq_cqe_recv recv; /**< opcode RESP_*, but not RESP_ERR */
 		struct hwq_cqe_sig sig;   /**< opcode SIG_ERR */
 	};
 };
 
-/** @return the guard in a value of hwq_cqe_sig.expected or .actual.
- *  @param bits length of the guard: 16 for T10-DIF, 32 or 64 for a CRC. */
+/**
+ * Extracts the guard from hwq_cqe_sig.expected or hwq_cqe_sig.actual.
+ * @param value The field's value.
+ * @param bits Length of the guard: 16 for T10-DIF, 32 or 64 for a CRC.
+ * @return The guard.
+ */
 static inline uint64_t
 hwq_sig_guard(uint64_t value, unsigned int bits)
 {
 	return value >> (64 - bits);
 }
 
-/** @return the rkey that the sender invalidated; only where recv.flags has HWQ_RECV_WITH_INV. */
+/**
+ * Tells which key the sender invalidated. It has a meaning only if recv.flags has
+ * HWQ_RECV_WITH_INV.
+ * @param cqe The completion.
+ * @return The rkey, in the byte order of the CPU.
+ */
 static inline uint32_t
 hwq_cqe_inval_rkey(const struct hwq_cqe *cqe)
 {
@@ -202,7 +230,7 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 	uint64_t actual = (uint64_t)be32toh(bad->actual_guard_app) << 32 | be32toh(bad->actual_ref);
 	struct hwq_cqe_sig *sig = &out->sig;
 
-	/* What tells of a WQE in other CQEs is reserved here. */
+	/* A signature error names no WQE: these fields are reserved in its CQE. */
 	out->wqe_counter = 0;
 	out->wqe_opcode = 0;
 	out->byte_cnt = 0;
@@ -231,8 +259,11 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 	sig->actual = actual;
 }
 
-/** Decodes the 64 bytes of a CQE into a record. recv and sig of *out are written only where the opcode has
- *  them. hwq_cq_peek() calls it. */
+/**
+ * Decodes the 64 bytes of a CQE into a record. hwq_cq_peek() calls it.
+ * @param e The CQE.
+ * @param out The record; recv and sig are written only for the opcodes that have them.
+ */
 static inline void
 hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 {

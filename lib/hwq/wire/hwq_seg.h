@@ -22,6 +22,7 @@
 
 #include "hwq_wire.h"
 
+/** A function that is inlined wherever it is called: branches on constant arguments fold away. */
 #define HWQ_INLINE inline __attribute__((always_inline))
 
 /** Flags of a WQE: bits of the control segment's fm_ce_se, as IBV_SEND_* of ibv_wr_post(3) mean. */
@@ -29,36 +30,35 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
-	/** Of hwq_wqe.h's builders: after earlier UMRs. Builders of hwq_wr.h set it by themselves. */
+	/** After earlier UMRs. For hwq_wqe.h; the builders of hwq_wr.h set it by themselves. */
 	HWQ_WQE_AFTER_UMR = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE,
-	/* Not bits of the control segment: some builders of hwq_wr.h read them, all others ignore them. */
-	HWQ_WQE_INLINE = 1 << 8,  /**< layouts of keys want it */
+	/* Not in the control segment. Some builders of hwq_wr.h read these two flags. */
+	HWQ_WQE_INLINE = 1 << 8,  /**< the layout of a key travels in the WQE */
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
 
-#define HWQ_WQE_CE_BITS                                                                            \
-	(3u << 2) /* of fm_ce_se: whether there is a CQE; HWQ_WQE_SIGNALED is one value */
+/** Bits of fm_ce_se that say whether there is a CQE; HWQ_WQE_SIGNALED is one of their values. */
+#define HWQ_WQE_CE_BITS (3u << 2)
 
 /** One piece of local memory, as struct ibv_sge. */
 struct hwq_sge {
-	uint64_t addr;
-	uint32_t len; /**< bytes */
-	uint32_t lkey;
+	uint64_t addr; /**< the first byte, a virtual address or an offset in the key */
+	uint32_t len;  /**< bytes */
+	uint32_t lkey; /**< its local key */
 };
 
 /** One piece of inline data, as struct ibv_data_buf. */
 struct hwq_buf {
-	const void *addr;
-	size_t len; /**< bytes */
+	const void *addr; /**< the first byte */
+	size_t len;       /**< bytes */
 };
 
 /* ------------------------------------------------------------------ control */
 
-#define HWQ_OPCODE_SHIFT 32 /* of a control segment's first 64 bits */
-#define HWQ_INDEX_SHIFT  40
+#define HWQ_OPCODE_SHIFT 32 /**< of the opcode, in the first 64 bits of a control segment */
+#define HWQ_INDEX_SHIFT  40 /**< of the ring index, in the same bits */
 
-/* One WQEBB further, in hwq_index_qpn(). */
-#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT)
+#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT) /**< one WQEBB further, in hwq_index_qpn() */
 
 /* Ring index and QPN << 8, as the first 64 bits of a control segment have them. */
 static HWQ_INLINE uint64_t
@@ -67,7 +67,12 @@ hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
 	return (uint64_t)pi << HWQ_INDEX_SHIFT | qpn_shifted;
 }
 
-/** Where DS unit @p ds of a WQE is. */
+/**
+ * Finds a unit of a WQE.
+ * @param wqe Where the WQE starts.
+ * @param ds The unit's number, from 0.
+ * @return Its address.
+ */
 static HWQ_INLINE void *
 hwq_at_ds(void *wqe, unsigned int ds)
 {
@@ -148,7 +153,12 @@ hwq_put_ctrl_stream(uint8_t *wqe, uint16_t stream_id)
 
 /* ------------------------------------------------------------------ addresses and operands */
 
-/** Remote address segment. */
+/**
+ * Writes a remote address segment.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param raddr The first byte of remote memory.
+ * @param rkey The remote key.
+ */
 static HWQ_INLINE void
 hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
 {
@@ -158,7 +168,12 @@ hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
 	hwq_put_pair(&seg->rkey, htobe32(rkey), 0);
 }
 
-/** Operands of an atomic. */
+/**
+ * Writes the operands of an atomic.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param swap_add Compare and swap: the new value. Fetch and add: the summand.
+ * @param compare Compare and swap: the value to compare with. Fetch and add: 0.
+ */
 static HWQ_INLINE void
 hwq_put_atomic(void *at, uint64_t swap_add, uint64_t compare)
 {
@@ -168,7 +183,13 @@ hwq_put_atomic(void *at, uint64_t swap_add, uint64_t compare)
 	seg->compare = htobe64(compare);
 }
 
-/** Address vector of a datagram: @p av, with the number and the key of the remote queue. */
+/**
+ * Writes the address vector of a datagram or a DC work request.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param av The way to the peer's port.
+ * @param number The QPN or DCT number of the remote queue, 24 bits.
+ * @param key UD: the qkey in the upper 32 bits. DC: the DC key.
+ */
 static HWQ_INLINE void
 hwq_put_av(void *at, const struct mlx5_wqe_av *av, uint32_t number, uint64_t key)
 {
@@ -180,7 +201,11 @@ hwq_put_av(void *at, const struct mlx5_wqe_av *av, uint32_t number, uint64_t key
 	seg->dqp_dct = htobe32(number | MLX5_EXTENDED_UD_AV);
 }
 
-/** XRC segment: the number of an SRQ at the peer. */
+/**
+ * Writes an XRC segment.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param srqn The number of an SRQ at the peer, 24 bits.
+ */
 static HWQ_INLINE void
 hwq_put_xrc(void *at, uint32_t srqn)
 {
@@ -190,7 +215,13 @@ hwq_put_xrc(void *at, uint32_t srqn)
 
 /* ------------------------------------------------------------------ data */
 
-/** Data segment. */
+/**
+ * Writes a data segment.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param lkey The local key.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ */
 static HWQ_INLINE void
 hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
 {
@@ -201,8 +232,10 @@ hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
 	seg->addr = htobe64(addr);
 }
 
-/* The key of a data segment where its first word has it: hwq_put_data_with() takes it. For a loop over
- * memory of one key, which is converted once. */
+/*
+ * The key of a data segment where its first word has it: hwq_put_data_with() takes it. For a loop
+ * over memory of one key, which is converted once.
+ */
 static HWQ_INLINE uint64_t
 hwq_key_word(uint32_t lkey)
 {
@@ -213,7 +246,13 @@ hwq_key_word(uint32_t lkey)
 #endif
 }
 
-/** Data segment; the key comes from hwq_key_word(). */
+/**
+ * Writes a data segment, with a key that is converted already.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param key_word hwq_key_word() of the local key.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ */
 static HWQ_INLINE void
 hwq_put_data_with(void *at, uint64_t key_word, uint64_t addr, uint32_t len)
 {
@@ -226,7 +265,13 @@ hwq_put_data_with(void *at, uint64_t key_word, uint64_t addr, uint32_t len)
 	memcpy(at, words, sizeof(words));
 }
 
-/** Data segments of a list, without those of length 0. @return DS units written. */
+/**
+ * Writes the data segments of a list, and leaves out pieces of length 0.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param sge The pieces.
+ * @param n_sge How many pieces.
+ * @return DS units written.
+ */
 static HWQ_INLINE unsigned int
 hwq_put_data_list(void *at, const struct hwq_sge *sge, unsigned int n_sge)
 {
@@ -241,7 +286,11 @@ hwq_put_data_list(void *at, const struct hwq_sge *sge, unsigned int n_sge)
 	return n;
 }
 
-/** DS units of an inline segment of @p len bytes; none for none. */
+/**
+ * Computes the length of an inline segment.
+ * @param len Bytes of data.
+ * @return DS units; 0 for no data.
+ */
 static HWQ_INLINE unsigned int
 hwq_inline_ds(size_t len)
 {
@@ -261,7 +310,10 @@ hwq_put_inline_hdr(void *at, size_t len)
 	return seg->data;
 }
 
-/* Copies len > 0 bytes of inline data. They are few mostly: up to 64, pieces that overlap cost less than a loop or a call. */
+/*
+ * Copies len > 0 bytes of inline data. They are few mostly: up to 64, pieces that overlap cost less
+ * than a loop or a call.
+ */
 static HWQ_INLINE void
 hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -277,7 +329,13 @@ hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
 	memcpy(to + len - HWQ_DS_LEN, from + len - HWQ_DS_LEN, HWQ_DS_LEN);
 }
 
-/** Inline segment; nothing for length 0. @return DS units written. */
+/**
+ * Writes an inline segment; nothing if len is 0.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param data The bytes to copy.
+ * @param len Bytes.
+ * @return DS units written.
+ */
 static HWQ_INLINE unsigned int
 hwq_put_inline(void *at, const void *data, size_t len)
 {
@@ -287,7 +345,14 @@ hwq_put_inline(void *at, const void *data, size_t len)
 	return hwq_inline_ds(len);
 }
 
-/** One inline segment of a list of buffers whose lengths add up to @p len. @return DS units. */
+/**
+ * Writes one inline segment with the bytes of several buffers.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param buf The buffers.
+ * @param n_buf How many buffers.
+ * @param len The sum of the buffers' lengths, bytes.
+ * @return DS units written.
+ */
 static HWQ_INLINE unsigned int
 hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, size_t len)
 {
@@ -305,7 +370,12 @@ hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, siz
 	return hwq_inline_ds(len);
 }
 
-/** Ends a receive's list of @p n data segments where the entry has room for @p max. */
+/**
+ * Ends the list of data segments of a receive entry that has room for more.
+ * @param seg The first data segment of the entry.
+ * @param n Data segments written.
+ * @param max Data segments that the entry has room for.
+ */
 static HWQ_INLINE void
 hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max)
 {
@@ -315,7 +385,15 @@ hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max
 
 /* ------------------------------------------------------------------ bodies of whole operations */
 
-/** What follows the control segment of an RDMA write or read of one piece of memory. */
+/**
+ * Writes all of an RDMA write or read behind the control segment, with one piece of memory.
+ * @param wqe Where the WQE starts.
+ * @param rkey The remote key.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The local key.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ */
 static HWQ_INLINE void
 hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
 	uint32_t len)
@@ -324,8 +402,16 @@ hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_
 	hwq_put_data(hwq_at_ds(wqe, 2), lkey, addr, len);
 }
 
-/** What follows the control segment of a memcpy. @param mmo the device's scratch memory, by key and
- *  address; each queue has its own. @param byte_count as the wire has it: 0 stands for 2 GiB. */
+/**
+ * Writes all of a memcpy behind the control segment.
+ * @param wqe Where the WQE starts.
+ * @param mmo The device's scratch memory, by key and address; each queue has its own.
+ * @param dst_lkey The key of the destination.
+ * @param dst The first byte of the destination.
+ * @param src_lkey The key of the source.
+ * @param src The first byte of the source.
+ * @param byte_count Bytes, as the wire has them: 0 stands for 2 GiB.
+ */
 static HWQ_INLINE void
 hwq_put_memcpy(uint8_t *wqe, const struct hwq_wire_mmo_seg *mmo, uint32_t dst_lkey, uint64_t dst,
 	uint32_t src_lkey, uint64_t src, uint32_t byte_count)
@@ -337,18 +423,29 @@ hwq_put_memcpy(uint8_t *wqe, const struct hwq_wire_mmo_seg *mmo, uint32_t dst_lk
 
 /* ------------------------------------------------------------------ raw packets */
 
-#define HWQ_ETH_DS         1u /* units of an Ethernet segment whose inline headers are 2 bytes or less */
-#define HWQ_ETH_HDR_AT     14u /* where inline headers start in the segment, bytes */
+/** Units of an Ethernet segment whose inline headers have at most 2 bytes. */
+#define HWQ_ETH_DS     1u
+#define HWQ_ETH_HDR_AT 14u /**< where inline headers start in the segment, bytes */
+/** The device computes the checksums of IP, TCP and UDP. */
 #define HWQ_ETH_CSUM_FLAGS (MLX5_ETH_WQE_L3_CSUM | MLX5_ETH_WQE_L4_CSUM)
 
-/** DS units of an Ethernet segment with @p hdr_len bytes of inline headers. */
+/**
+ * Computes the length of an Ethernet segment.
+ * @param hdr_len Bytes of inline headers.
+ * @return DS units.
+ */
 static HWQ_INLINE unsigned int
 hwq_eth_ds(unsigned int hdr_len)
 {
 	return hdr_len <= 2 ? HWQ_ETH_DS : (HWQ_ETH_HDR_AT + hdr_len + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
 }
 
-/** Ethernet segment of @p eth_ds units without headers. */
+/**
+ * Writes an Ethernet segment without inline headers.
+ * @param at Where the segment is written: room for it is reserved.
+ * @param eth_ds Its DS units: hwq_eth_ds().
+ * @param csum True: the device computes the checksums of IP, TCP and UDP.
+ */
 static HWQ_INLINE void
 hwq_put_eth(void *at, unsigned int eth_ds, bool csum)
 {
@@ -358,7 +455,12 @@ hwq_put_eth(void *at, unsigned int eth_ds, bool csum)
 	eth->cs_flags = csum ? HWQ_ETH_CSUM_FLAGS : 0;
 }
 
-/** Length of the inline headers of an Ethernet segment. @return where the caller writes them. */
+/**
+ * Writes the length of an Ethernet segment's inline headers.
+ * @param at The Ethernet segment.
+ * @param hdr_len Bytes of inline headers.
+ * @return Where the caller writes the headers.
+ */
 static HWQ_INLINE uint8_t *
 hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
 {
@@ -368,7 +470,13 @@ hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
 	return (uint8_t *)at + HWQ_ETH_HDR_AT;
 }
 
-/** Inline headers of a TSO, and the length of the frames that the device cuts. */
+/**
+ * Writes the headers of a TSO, and the length of the frames that the device cuts.
+ * @param at The Ethernet segment.
+ * @param hdr The headers, which are copied.
+ * @param hdr_len Bytes of the headers.
+ * @param mss Bytes of data of a frame.
+ */
 static HWQ_INLINE void
 hwq_put_eth_tso(void *at, const void *hdr, uint16_t hdr_len, uint16_t mss)
 {

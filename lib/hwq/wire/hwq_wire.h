@@ -16,9 +16,9 @@
 
 #include <infiniband/mlx5dv.h>
 
-#define HWQ_BB_LEN     64u /**< one WQEBB, bytes */
-#define HWQ_DS_LEN     16u /**< one DS unit, bytes */
-#define HWQ_DS_PER_BB  4u
+#define HWQ_BB_LEN     64u   /**< one WQEBB, bytes */
+#define HWQ_DS_LEN     16u   /**< one DS unit, bytes */
+#define HWQ_DS_PER_BB  4u    /**< DS units of a WQEBB */
 #define HWQ_DS_MAX     63u   /**< DS is six bits of the control segment */
 #define HWQ_WQE_MAX_BB 16u   /**< WQEBBs of the longest WQE: 63 DS, rounded up */
 #define HWQ_SQ_MAX_BB  32768 /**< longest ring that 16-bit indices tell full from empty */
@@ -36,45 +36,52 @@
 #define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout's first unit a pattern */
 #define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< bytes of a memory window: one KLM's */
 #define HWQ_AV_DS          3u           /**< address vector of a datagram */
-/* Of a cache line. What two threads write is that far apart. */
+
+/** Bytes of a cache line: fields that two threads write lie that far apart. */
 #define HWQ_LINE_LEN 64
-#define HWQ_ON_LINE  __attribute__((aligned(HWQ_LINE_LEN)))
+/** Aligns a field to the start of a cache line. */
+#define HWQ_ON_LINE __attribute__((aligned(HWQ_LINE_LEN)))
 
 #define HWQ_INLINE_HDR_LEN 4u /**< byte count ahead of inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
 struct hwq_wire_mmo_seg {
-	__be32 control;
-	__be32 lkey; /* of the opaque buffer */
-	__be64 addr;
+	__be32 control; /**< 0 */
+	__be32 lkey;    /**< key of the opaque buffer */
+	__be64 addr;    /**< address of the opaque buffer */
 };
 
 /** Inline data: byte count with MLX5_INLINE_SEG set, then the bytes. */
 struct hwq_wire_inline_seg {
-	__be32 byte_count;
-	__extension__ uint8_t data[]; /* C++ has no such arrays by its standard */
+	__be32 byte_count; /**< bytes of data, with MLX5_INLINE_SEG */
+	/** The bytes; C++ has no such arrays by its standard. */
+	__extension__ uint8_t data[];
 };
 
-/** Of type and domain of a signature error: the bits above are reserved (libmlx5, get_sig_err_info()). */
+/**
+ * Of type and domain of a signature error: the bits above are reserved (libmlx5,
+ * get_sig_err_info()).
+ */
 #define HWQ_SIG_ERR_BITS 0x7
 
 /** A CQE that tells of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
 struct hwq_wire_sig_err_cqe {
-	uint8_t reserved0[16];
-	__be32 expected_guard_app; /* upper half of 64 bits of guard, or guard and application tag */
-	__be32 actual_guard_app;
-	__be32 expected_ref; /* lower half, or reference tag */
-	__be32 actual_ref;
-	__be16 syndrome;
-	uint8_t sig_type;
-	uint8_t domain;
-	__be32 mkey;
-	__be64 offset;
-	uint8_t reserved48[8];
-	__be32 qpn;
-	uint8_t reserved60[2];
-	uint8_t signature;
-	uint8_t op_own;
+	uint8_t reserved0[16]; /**< reserved */
+	/** Guard and application tag; of a longer guard, its upper half. */
+	__be32 expected_guard_app;
+	__be32 actual_guard_app; /**< the same, as found */
+	__be32 expected_ref;     /**< reference tag; or the lower half of a longer guard */
+	__be32 actual_ref;       /**< the same, as found */
+	__be16 syndrome;         /**< HWQ_SIG_SYNDROME_* */
+	uint8_t sig_type;        /**< 0: block, 1: transaction */
+	uint8_t domain;          /**< 0: wire, 1: memory */
+	__be32 mkey;             /**< the key whose data is wrong */
+	__be64 offset;           /**< in the key's data, bytes */
+	uint8_t reserved48[8];   /**< reserved */
+	__be32 qpn;              /**< the QP's number, low 24 bits */
+	uint8_t reserved60[2];   /**< reserved */
+	uint8_t signature;       /**< checksum of the CQE, not used */
+	uint8_t op_own;          /**< opcode and owner bit, as in every CQE */
 };
 
 #define HWQ_ERR_CQE_HW_SYNDROME 52u /**< byte of an error CQE: hw_err_synd, linux/mlx5/device.h */

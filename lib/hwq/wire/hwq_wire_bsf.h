@@ -4,8 +4,8 @@
  * The wire: byte stream format (BSF) of keys that sign or encrypt, and SET_PSV, which
  * infiniband/mlx5dv.h lacks.
  *
- * A UMR WQE carries them behind the key's layout: the signature's, then that of encryption, 64
- * bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
+ * A UMR carries BSFs behind the layout: first the BSF of the signature, then the BSF of encryption,
+ * 64 bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
  * linux/mlx5/qp.h.
  */
 #ifndef HWQ_WIRE_BSF_H
@@ -13,97 +13,108 @@
 
 #include "hwq_wire.h"
 
-#define HWQ_BSF_LEN 64u /**< bytes of each */
-#define HWQ_BSF_DS  4u
+#define HWQ_BSF_LEN 64u /**< bytes of a BSF */
+#define HWQ_BSF_DS  4u  /**< DS units of a BSF */
 
 /** Size of the description, two bits at the top of its first byte. */
 enum hwq_wire_bsf_size {
-	HWQ_BSF_SIZE_INLINE = 2 << 6,         /**< with what T10-DIF needs; or encryption alone */
-	HWQ_BSF_SIZE_SIG_AND_CRYPTO = 3 << 6, /**< both are there */
+	HWQ_BSF_SIZE_INLINE = 2 << 6, /**< one BSF: of a signature, or of encryption alone */
+	/** Two BSFs: of the signature, and of encryption. */
+	HWQ_BSF_SIZE_SIG_AND_CRYPTO = 3 << 6,
 };
 
 #define HWQ_BSF_SAME_STRUCTURE (1u << 4) /**< first byte: both domains are alike */
 #define HWQ_BSF_TYPE_CRYPTO    1u        /**< first byte: encryption */
-#define HWQ_BSF_PSV_MASK       0xffffffu
+/** Bits of a word that name the domain's PSV; the byte above is enum hwq_wire_bsf_format. */
+#define HWQ_BSF_PSV_MASK 0xffffffu
 
 /** Format of a domain's signature, upper byte of the word that names its PSV; T10-DIF is 0. */
 enum hwq_wire_bsf_format {
-	HWQ_BSF_CRC32 = 0x20u << 24,
-	HWQ_BSF_CRC32C = 0x40u << 24,
-	HWQ_BSF_CRC64_XP10 = 0x50u << 24,
-	HWQ_BSF_CRC_REPEAT = 0x02u << 24, /**< one for each block */
+	HWQ_BSF_CRC32 = 0x20u << 24,      /**< CRC-32 */
+	HWQ_BSF_CRC32C = 0x40u << 24,     /**< CRC-32C */
+	HWQ_BSF_CRC64_XP10 = 0x50u << 24, /**< CRC-64 XP10 */
+	HWQ_BSF_CRC_REPEAT = 0x02u << 24, /**< each block has a CRC */
 	HWQ_BSF_CRC_SEED_0 = 0x01u << 24, /**< the seed is 0, not all ones */
 };
 
 /** T10-DIF of a domain. */
 struct hwq_wire_bsf_dif {
-	__be16 valid; /* HWQ_DIF_VALID and HWQ_DIF_REFRESH */
-	__be16 app_tag;
-	__be32 ref_tag;
-	uint8_t guard; /* HWQ_DIF_GUARD_* */
-	uint8_t seed;  /* HWQ_DIF_REPEAT, HWQ_DIF_SEED_ONES */
-	uint8_t reserved[3];
-	uint8_t flags; /* HWQ_DIF_REF_INCREMENTS, HWQ_DIF_*_ESCAPE */
-	__be16 app_mask;
+	__be16 valid;        /**< HWQ_DIF_VALID and HWQ_DIF_REFRESH */
+	__be16 app_tag;      /**< application tag */
+	__be32 ref_tag;      /**< reference tag of the first block */
+	uint8_t guard;       /**< HWQ_DIF_GUARD_* */
+	uint8_t seed;        /**< HWQ_DIF_REPEAT, HWQ_DIF_SEED_ONES */
+	uint8_t reserved[3]; /**< reserved */
+	uint8_t flags;       /**< HWQ_DIF_REF_INCREMENTS, HWQ_DIF_*_ESCAPE */
+	__be16 app_mask;     /**< bits of the application tag that are checked */
 };
 
-#define HWQ_DIF_VALID          0x8000u
+#define HWQ_DIF_VALID 0x8000u /**< of valid: the fields of this T10-DIF count */
+/** Of valid: MLX5_BSF_REFRESH_DIF of the kernel. */
 #define HWQ_DIF_REFRESH        0x4000u
-#define HWQ_DIF_GUARD_CRC      1u
-#define HWQ_DIF_GUARD_CHECKSUM 2u
-#define HWQ_DIF_REPEAT         0x80u
-#define HWQ_DIF_SEED_ONES      0x08u
+#define HWQ_DIF_GUARD_CRC      1u    /**< of guard: a CRC-16 */
+#define HWQ_DIF_GUARD_CHECKSUM 2u    /**< of guard: an IP checksum */
+#define HWQ_DIF_REPEAT         0x80u /**< of seed: each block has a T10-DIF */
+#define HWQ_DIF_SEED_ONES      0x08u /**< of seed: the guard starts with all ones, not with 0 */
+/** Of flags: the reference tag grows by 1 with each block. */
 #define HWQ_DIF_REF_INCREMENTS 0x40u
-#define HWQ_DIF_APP_ESCAPE     0x01u
+/** Of flags: a block with application tag 0xffff is not checked. */
+#define HWQ_DIF_APP_ESCAPE 0x01u
+/** Of flags: a block with both tags all ones is not checked. */
 #define HWQ_DIF_APP_REF_ESCAPE 0x02u
 
+/** BSF of a signature. */
 struct hwq_wire_sig_bsf {
-	uint8_t size_same; /* HWQ_BSF_SIZE_*, HWQ_BSF_SAME_STRUCTURE */
-	uint8_t check_mask;
-	uint8_t wire; /* block size; copy mask where both domains are alike */
-	uint8_t mem;  /* block size */
-	__be32 raw_len;
-	__be32 wire_format_psv;
-	__be32 mem_format_psv;
-	uint8_t extended[16];
-	struct hwq_wire_bsf_dif wire_dif;
-	struct hwq_wire_bsf_dif mem_dif;
+	uint8_t size_same;  /**< HWQ_BSF_SIZE_*, HWQ_BSF_SAME_STRUCTURE */
+	uint8_t check_mask; /**< bytes of the signature that are checked */
+	/** Block size of the wire domain; the copy mask where both domains are alike. */
+	uint8_t wire;
+	uint8_t mem;                      /**< block size of the memory domain */
+	__be32 raw_len;                   /**< bytes of the transfer; all ones: any length */
+	__be32 wire_format_psv;           /**< format and PSV of the wire domain */
+	__be32 mem_format_psv;            /**< format and PSV of the memory domain */
+	uint8_t extended[16];             /**< 0 */
+	struct hwq_wire_bsf_dif wire_dif; /**< T10-DIF of the wire domain */
+	struct hwq_wire_bsf_dif mem_dif;  /**< T10-DIF of the memory domain */
 };
 
 /** Where encryption comes among the signatures (mlx5dv_wr_set_mkey_crypto(3)). */
 enum hwq_wire_crypto_order {
+	/** Encrypted on the wire, over data with their signature. */
 	HWQ_CRYPTO_WIRE_SIGNATURE = 0,
+	/** Encrypted in memory, over data with their signature. */
 	HWQ_CRYPTO_MEMORY_SIGNATURE = 1,
-	HWQ_CRYPTO_RAW_WIRE = 2,
-	HWQ_CRYPTO_RAW_MEMORY = 3,
+	HWQ_CRYPTO_RAW_WIRE = 2,   /**< encrypted on the wire, over data alone */
+	HWQ_CRYPTO_RAW_MEMORY = 3, /**< encrypted in memory, over data alone */
 };
 
+/** BSF of encryption. */
 struct hwq_wire_crypto_bsf {
-	uint8_t size_type; /* HWQ_BSF_SIZE_*, HWQ_BSF_TYPE_CRYPTO */
-	uint8_t order;     /* enum hwq_wire_crypto_order */
-	uint8_t reserved0;
-	uint8_t standard; /* 0: AES-XTS */
-	__be32 raw_len;
-	uint8_t data_unit; /* block size */
-	uint8_t reserved1[7];
-	uint8_t tweak[16];
-	__be32 dek; /* 24 bits */
-	uint8_t reserved2[4];
-	uint8_t keytag[8];
-	uint8_t reserved3[16];
+	uint8_t size_type;     /**< HWQ_BSF_SIZE_*, HWQ_BSF_TYPE_CRYPTO */
+	uint8_t order;         /**< enum hwq_wire_crypto_order */
+	uint8_t reserved0;     /**< reserved */
+	uint8_t standard;      /**< 0: AES-XTS */
+	__be32 raw_len;        /**< bytes of the transfer; all ones: any length */
+	uint8_t data_unit;     /**< size of a data unit, coded as a block size */
+	uint8_t reserved1[7];  /**< reserved */
+	uint8_t tweak[16];     /**< tweak of the first data unit */
+	__be32 dek;            /**< object id of the DEK, 24 bits */
+	uint8_t reserved2[4];  /**< reserved */
+	uint8_t keytag[8];     /**< the DEK's keytag */
+	uint8_t reserved3[16]; /**< reserved */
 };
 
 /** Behind the control segment of MLX5_OPCODE_SET_PSV. */
 struct hwq_wire_set_psv {
-	__be32 index;
-	__be16 syndrome;
-	uint8_t reserved[2];
-	__be64 transient;
+	__be32 index;        /**< the PSV's number */
+	__be16 syndrome;     /**< 0 */
+	uint8_t reserved[2]; /**< reserved */
+	__be64 transient;    /**< what the running signature starts with */
 };
 
-/** Key context's flags_pd. */
-#define HWQ_MKC_BSF_ENABLE    (1u << 30)
-#define HWQ_MKC_SIG_ERR_SHIFT 26 /**< the errors told so far, modulo 2 */
+#define HWQ_MKC_BSF_ENABLE (1u << 30) /**< of flags_pd of a key context: the key has BSFs */
+/** Of flags_pd of a key context: the errors told so far, modulo 2. */
+#define HWQ_MKC_SIG_ERR_SHIFT 26
 
 static_assert(sizeof(struct hwq_wire_bsf_dif) == 16, "T10-DIF of a domain: one DS");
 static_assert(offsetof(struct hwq_wire_bsf_dif, guard) == 8, "");
