@@ -20,51 +20,102 @@ struct ibv_ah;
 
 /** An address, in the caller's storage. It may be copied; only one of the copies is destroyed. */
 struct hwq_ah {
-	struct mlx5_wqe_av
-		av;        /**< the address; QPN or DCTN, and the qkey or DC key, are not in it */
-	struct ibv_ah *ah; /**< the handle that hwq made; NULL: from hwq_ah_from_verbs() */
-	struct hwq_dev *dev;
+	/** The address vector, without QPN or DCT number and without qkey or DC key. */
+	struct mlx5_wqe_av av;
+	struct ibv_ah *ah;   /**< the handle that hwq made; NULL: from hwq_ah_from_verbs() */
+	struct hwq_dev *dev; /**< the device */
 };
 
 /**
- * Makes a handle of the way to a peer (ibv_create_ah(3)). The QPN is not part of it, so one handle serves
- * all QPs of the peer's port. End it by hwq_ah_destroy().
- * @param remote hwq_qp_addr() of any QP of the peer; read during the call.
- * @param ah the caller's storage; written on success only.
- * @return 0; -EINVAL remote is no valid address; -EPROTONOSUPPORT the peer is on another link layer, or
- *   its address has another version; -ENOMEM; or the errno of ibv_create_ah(3) or mlx5dv_init_obj(3).
+ * Makes a handle of the way to a peer (ibv_create_ah(3)). The QPN is no part of the handle, so one
+ * handle serves all QPs of the peer's port. End it by hwq_ah_destroy().
+ *
+ * @param dev
+ *   The device.
+ * @param remote
+ *   hwq_qp_addr() of any QP of the peer; read during the call.
+ * @param ah
+ *   The caller's storage; written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   remote is no valid address.
+ * @retval -EPROTONOSUPPORT
+ *   The peer is on another link layer, or its address has another version.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of ibv_create_ah(3) or mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah);
 
 /**
- * hwq_ah_create() for work requests of one queue pair: from its port and GID, with its traffic class
- * (hwq_path.h).
- * @return as hwq_ah_create(); -EINVAL also if qp is the caller's own QP (hwq_obj.h).
+ * Makes a handle for the work requests of one QP: it leaves from the QP's port and GID, with the
+ * QP's traffic class (hwq_path.h).
+ *
+ * @param qp
+ *   The QP.
+ * @param remote
+ *   As for hwq_ah_create().
+ * @param ah
+ *   As for hwq_ah_create().
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   remote is no valid address, or qp is the caller's own QP (hwq_obj.h).
+ * @retval -errno
+ *   An error of hwq_ah_create().
  */
 HWQ_API int hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *remote,
 	struct hwq_ah *ah);
 
 /**
- * hwq_ah_create() from the port and GID of a path, with its traffic class: what hwq_ah_create_from() makes
- * for a queue pair that was created with the path. It needs no queue pair.
- * @param path read during the call; its other fields are checked and not used.
- * @return as hwq_ah_create(); -EINVAL also if the path is not possible; or the errno of ibv_query_port(3).
+ * Makes a handle that leaves from the port and the GID of a path, with the path's traffic class. It
+ * equals the handle that hwq_ah_create_from() makes for a QP of this path, and needs no QP.
+ *
+ * @param dev
+ *   The device.
+ * @param path
+ *   Read during the call; its other fields are checked and not used.
+ * @param remote
+ *   As for hwq_ah_create().
+ * @param ah
+ *   As for hwq_ah_create().
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   remote is no valid address, or the path is not possible.
+ * @retval -errno
+ *   An error of hwq_ah_create() or ibv_query_port(3).
  */
 HWQ_API int hwq_ah_create_on(struct hwq_dev *dev, const struct hwq_path *path,
 	const struct hwq_addr *remote, struct hwq_ah *ah);
 
 /**
- * Makes a handle of a verbs handle. The verbs handle stays the caller's, and may be destroyed at once:
- * its address is copied.
- * @param ah the caller's storage; written on success only. It needs no hwq_ah_destroy().
- * @return 0; or the errno of mlx5dv_init_obj(3).
+ * Makes a handle of a verbs handle, whose address is copied. The verbs handle stays the caller's,
+ * and may be destroyed after the call.
+ *
+ * @param from
+ *   The verbs handle.
+ * @param ah
+ *   The caller's storage; written on success only. It needs no hwq_ah_destroy().
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_ah_from_verbs(struct ibv_ah *from, struct hwq_ah *ah);
 
 /**
- * Ends a handle. Work requests that were posted with it are not affected. It does nothing for a handle of
- * hwq_ah_from_verbs().
- * @return 0; or the errno of ibv_destroy_ah(3): the handle is still there, call again.
+ * Ends a handle. Work requests that were posted with it are not affected. A handle of
+ * hwq_ah_from_verbs() has nothing to end.
+ *
+ * @param ah
+ *   The handle.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of ibv_destroy_ah(3): the handle is still there, call again.
  */
 HWQ_API int hwq_ah_destroy(struct hwq_ah *ah);
 

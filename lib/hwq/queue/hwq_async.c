@@ -45,9 +45,10 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	if (ret != 0)
 		return ret;
 	/*
-	 * What follows reads the QP or CQ that the event names. The thread that created it wrote it before the device
-	 * knew it, so before the event. ThreadSanitizer sees no order in system calls: it reports a race with the calloc()
-	 * in libmlx5, unless it is told that libmlx5 is not built with it (config/tsan.supp).
+	 * What follows reads the QP or CQ that the event names. The thread that created it wrote it
+	 * before the device knew it, so before the event. ThreadSanitizer sees no order in system
+	 * calls: it reports a race with the calloc() in libmlx5, unless it is told that libmlx5 is
+	 * not built with it (config/tsan.supp).
 	 */
 	event.what = what_of(event.event.event_type);
 	event.name = ibv_event_type_str(event.event.event_type);

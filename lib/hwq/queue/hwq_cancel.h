@@ -16,45 +16,84 @@
 #include "hwq_qp.h"
 
 /**
- * RTS to SQD: the device ends the WQEs that it has begun, and begins no other. WQEs that are posted from
- * now on wait.
- * @return 0; or the errno of ibv_modify_qp(3): the state is as before; hwq_qp_state() shows it.
+ * RTS to SQD: the device completes the WQEs that it has begun, and begins no further WQE. WQEs that
+ * are posted in SQD wait.
+ *
+ * @param qp
+ *   The QP.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of ibv_modify_qp(3): the state has not changed; hwq_qp_state() tells it.
  */
 HWQ_API int hwq_qp_stop(struct hwq_qp *qp);
 
 /**
- * SQD to RTS: the queue goes on where it stopped.
- * @return 0; or the errno of ibv_modify_qp(3): the state is as before; hwq_qp_state() shows it.
+ * SQD to RTS: the send queue goes on where it stopped.
+ *
+ * @param qp
+ *   The QP.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of ibv_modify_qp(3): the state has not changed; hwq_qp_state() tells it.
  */
 HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
 
 /**
- * Turns every pending work request of a wr_id into a NOP. The NOP completes with a good CQE if the work
- * request asked for a CQE. A work request is pending if the device has not begun it; the device is asked
- * for the index of its next WQE.
+ * Turns every pending work request of a wr_id into a NOP. The NOP completes with a good CQE if the
+ * work request asked for a CQE. A work request is pending if the device has not begun it; the
+ * device is asked for the index of its next WQE.
  *
- * Only for queues that are posted to by hwq_wr.h. Other builders keep no wr_ids: their WQEs would be
- * judged by wr_ids of the ring's last lap.
+ * This is only for queues that are posted to by hwq_wr.h. Other builders keep no wr_ids: their WQEs
+ * would be compared with wr_ids of the ring's last lap.
  *
- * The count is one of WQEs. A configuration of a key that signs is up to three WQEs (hwq_wr_mkey.h). A
- * NOP of hwq_wr_nop() counts too. A NOP that fills the ring's end does not count. Neither does a raw WQE
- * that looks the same: an unsignalled NOP of whole WQEBBs up to the ring's end.
+ * The result counts WQEs. A configuration of a key that signs has up to three WQEs (hwq_wr_mkey.h).
+ * A NOP of hwq_wr_nop() counts. A NOP that fills the ring's end does not count, nor does a raw WQE
+ * that looks like it: an unsignalled NOP of whole WQEBBs up to the ring's end.
  *
- * @return how many WQEs were cancelled; or, and nothing was cancelled then:
- *   -EINVAL the QP is not in SQD, or WQEs still run: call again later. Or a pending work request of wr_id
- *   was cancelled before: resume the queue first, or use another wr_id for what is posted in SQD;
- *   -EPROTO the device's index is not one that was posted; -ENOMEM; or the errno of the command QUERY_QP.
+ * @param qp
+ *   The QP.
+ * @param wr_id
+ *   The wr_id of the work requests.
+ * @return
+ *   How many WQEs were cancelled, from 0; or a negative value, and no WQE was cancelled:
+ * @retval -EINVAL
+ *   The QP is not in SQD, or WQEs still run: call again later. Or a pending work request of wr_id
+ *   was cancelled before: resume the queue first, or use another wr_id for what is posted in SQD.
+ * @retval -EPROTO
+ *   The device's index is not the index of a posted WQE.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of the command QUERY_QP.
  */
 HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
 
 /**
- * The same for WQEs that are named by where they start in the ring, for queues that keep no wr_ids. The device is
- * asked once for all of them.
- * @param index where each WQE starts: sq->last after its builder. Indices that no WQE starts at must not be given.
- * @param cancelled written on success: n values. True: the WQE is a NOP now, or was one. False: the device has begun
- *   it, and it completes as it was posted.
- * @return how many are true; or, and nothing was cancelled then: -EINVAL the QP is not in SQD, or WQEs still run:
- *   call again later; -EPROTO, -ENOMEM or the errno of QUERY_QP, as above.
+ * Cancels as hwq_qp_cancel_posted_send_wrs() does, but names the WQEs by their ring indices: for
+ * queues that keep no wr_ids. One query of the device serves all WQEs.
+ *
+ * @param qp
+ *   The QP.
+ * @param index
+ *   The ring index of each WQE: sq->last after its builder. An index at which no WQE starts must
+ *   not be given.
+ * @param n
+ *   How many WQEs.
+ * @param cancelled
+ *   n values, written on success. True: the WQE is a NOP now, or was one. False: the device has
+ *   begun the WQE, which completes as it was posted.
+ * @return
+ *   How many values are true, from 0; or a negative value, and no WQE was cancelled:
+ * @retval -EINVAL
+ *   The QP is not in SQD, or WQEs still run: call again later.
+ * @retval -EPROTO
+ *   The device's index is not the index of a posted WQE.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of the command QUERY_QP.
  */
 HWQ_API int hwq_qp_cancel_wqes(struct hwq_qp *qp, const uint16_t *index, unsigned int n,
 	bool *cancelled);

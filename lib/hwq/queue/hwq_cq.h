@@ -33,26 +33,26 @@ struct hwq_domain;
 
 /** A completion queue. Written by hwq. */
 struct hwq_cq {
-	const uint8_t *next; /**< entry ci: the one to look at */
+	const uint8_t *next; /**< entry ci, the next to look at */
 	const uint8_t *end;  /**< behind the last entry */
 	uint8_t *buf;        /**< entries of 64 bytes */
 	__be32 *dbrec;       /**< [0] consumer index, [1] arm word */
 	uint32_t ci;         /**< free-running index of the next entry */
-	uint32_t published;  /**< ci, as the device knows it */
+	uint32_t published;  /**< the ci that the device knows */
 	uint32_t mask;       /**< entries - 1 */
 	uint32_t log_n;      /**< log2 of entries */
 	uint8_t lap;         /**< owner bit of the next entry, once the device has written it */
 
 	/* For events: hwq_event.h. */
 	uint32_t arm_sn; /**< events taken so far */
-	uint8_t *uar;    /**< where CQs are armed; other CQs' too */
+	uint8_t *uar;    /**< where CQs are armed; several CQs share it */
 
 	/* Control path. */
-	HWQ_ON_LINE void *user; /**< hwq_cq_set_user() */
-	uint32_t n_cqe;         /**< entries */
-	uint32_t reserved;      /**< entries that the queues on it may need at once */
-	uint32_t cqn;
-	struct ibv_cq *cq;
+	HWQ_ON_LINE void *user;      /**< hwq_cq_set_user() */
+	uint32_t n_cqe;              /**< entries */
+	uint32_t reserved;           /**< entries that the queues on this CQ may need at once */
+	uint32_t cqn;                /**< number of the CQ */
+	struct ibv_cq *cq;           /**< the verbs object */
 	struct hwq_channel *channel; /**< NULL: no events */
 	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
 };
@@ -60,7 +60,11 @@ struct hwq_cq {
 static_assert(offsetof(struct hwq_cq, user) == HWQ_LINE_LEN,
 	"what the owner writes is one cache line");
 
-/** Sets the consumer index to ci, and the fields that are derived from it. */
+/**
+ * Sets the consumer index, and the fields that are derived from it.
+ * @param cq The CQ.
+ * @param ci The consumer index, free-running.
+ */
 static inline void
 hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 {
@@ -70,9 +74,13 @@ hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
 }
 
 /**
- * Starts an empty CQ over memory that the caller provides. hwq_cq_create() and hwq_obj_cq() call it.
- * @param buf n_cqe entries of 64 bytes, invalid as libmlx5 leaves them. It stays the caller's, as dbrec.
- * @param n_cqe number of entries, a power of two.
+ * Starts an empty CQ over memory that the caller provides. hwq_cq_create() and hwq_obj_cq() call
+ * it.
+ * @param cq Written.
+ * @param buf n_cqe entries of 64 bytes, invalid as libmlx5 leaves them. The memory stays the
+ *   caller's.
+ * @param n_cqe Number of entries, a power of two.
+ * @param dbrec The doorbell record: two words, which stay the caller's.
  */
 static inline void
 hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
@@ -88,8 +96,8 @@ hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
 }
 
 /**
- * The device wrote the entry before its owner bit; without this fence the CPU might read the rest
- * of the entry, or the data that it announces, before the bit. Closes: stale CQE or payload.
+ * Orders the read of an entry's owner bit before the reads of the entry and of the data that it
+ * announces. The device writes the owner bit last. Closes: a stale CQE or stale data.
  */
 static inline void
 hwq_fence_owner_before_cqe(void)
@@ -121,9 +129,11 @@ hwq_cqe_op_own(const uint8_t *entry)
 }
 
 /**
- * True: a byte that was read at hwq_cq_watched() says that the completion is there. For who waits until
- * the device writes there, as by rte_power_monitor() or UMWAIT.
+ * Tells whether a byte that was read at hwq_cq_watched() says that the completion is there. For a
+ * caller that waits until the device writes the byte, by rte_power_monitor() or UMWAIT.
+ * @param op_own The byte.
  * @param lap cq->lap when hwq_cq_watched() was called.
+ * @return True: the completion is there.
  */
 static inline bool
 hwq_op_own_is_ours(uint8_t op_own, uint8_t lap)
@@ -132,14 +142,23 @@ hwq_op_own_is_ours(uint8_t op_own, uint8_t lap)
 	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
 }
 
-/** @return the byte that the device writes last of the next completion. */
+/**
+ * Tells where a caller can wait for the next completion.
+ * @param cq The CQ.
+ * @return The address of the byte that the device writes last of the next completion.
+ */
 static inline const uint8_t *
 hwq_cq_watched(const struct hwq_cq *cq)
 {
 	return cq->next + offsetof(struct mlx5_cqe64, op_own);
 }
 
-/** @return true if the device has written entry @p index, a free-running index, in its current lap. */
+/**
+ * Tells whether the device has written an entry in the entry's current lap.
+ * @param cq The CQ.
+ * @param index The entry's index, free-running.
+ * @return True: it has.
+ */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 {
@@ -149,15 +168,23 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 	return hwq_op_own_is_ours(op_own, lap);
 }
 
-/** @return true if the next completion is there: hwq_cq_peek() shows it. */
+/**
+ * Tells whether the next completion is there: hwq_cq_peek() shows it.
+ * @param cq The CQ.
+ * @return True: it is.
+ */
 static inline bool
 hwq_cq_has_next(const struct hwq_cq *cq)
 {
 	return hwq_op_own_is_ours(hwq_cqe_op_own(cq->next), cq->lap);
 }
 
-/** Looks at the next completion and consumes nothing: hwq_cq_advance() does.
- *  @return true: *out is the completion; or false: there is none yet, and *out is not written. */
+/**
+ * Looks at the next completion, and consumes nothing: hwq_cq_advance() does.
+ * @param cq The CQ.
+ * @param out The completion; not written if there is none.
+ * @return True: there is a completion.
+ */
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 {
@@ -190,9 +217,13 @@ hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
 	cq->ci++;
 }
 
-/** Consumes the next completion if it is a good one of a send queue's WQE, and decodes only which WQE that is. The device
- *  learns it from hwq_cq_publish(). @return true: it is *wqe_counter; or false: there is none yet, or it is of another
- *  kind: hwq_cq_peek() tells. */
+/**
+ * Consumes the next completion if it is a good completion of a send queue's WQE, and decodes its
+ * wqe_counter alone. The device learns of it from hwq_cq_publish().
+ * @param cq The CQ.
+ * @param wqe_counter Written if the result is true: where the WQE starts.
+ * @return False: there is no completion yet, or it is of another kind: hwq_cq_peek() tells.
+ */
 static inline bool
 hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 {
@@ -208,15 +239,21 @@ hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 	return true;
 }
 
-/** Consumes the entry that hwq_cq_peek() showed. The device learns it from hwq_cq_publish(). */
+/**
+ * Consumes the entry that hwq_cq_peek() showed. The device learns of it from hwq_cq_publish().
+ * @param cq The CQ.
+ */
 static inline void
 hwq_cq_advance(struct hwq_cq *cq)
 {
 	hwq_cq_pass(cq, cq->next);
 }
 
-/** Tells the device which entries it may write again: writes the consumer index to the doorbell record, if
- *  it moved since the last time. Once a burst. */
+/**
+ * Tells the device which entries it may write again: writes the consumer index to the doorbell
+ * record, if the index moved since the last call. Call it once a burst.
+ * @param cq The CQ.
+ */
 static inline void
 hwq_cq_publish(struct hwq_cq *cq)
 {
@@ -224,8 +261,14 @@ hwq_cq_publish(struct hwq_cq *cq)
 		hwq_cq_publish_ci(cq);
 }
 
-/** Consumes up to n completions, oldest first, and publishes the consumer index. Each completion of a send
- *  queue then frees its WQE by hwq_sq_complete(). @return how many are in out; 0: there are none yet. */
+/**
+ * Consumes completions, oldest first, and publishes the consumer index. For each completion of a
+ * send queue, the caller then frees the WQE by hwq_sq_complete().
+ * @param cq The CQ.
+ * @param out Room for n completions.
+ * @param n How many at most.
+ * @return How many completions are in out; 0: there is none yet.
+ */
 static inline unsigned int
 hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 {
@@ -237,14 +280,23 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 	return i;
 }
 
-/** Says what the CQ is to the caller, for who takes its events (hwq_async.h). NULL at first. */
+/**
+ * Stores what the CQ is to the caller, for the thread that takes its events
+ * (hwq_async.h).
+ * @param cq The CQ.
+ * @param user Any pointer; NULL at first.
+ */
 static inline void
 hwq_cq_set_user(struct hwq_cq *cq, void *user)
 {
 	hwq_store_release(&cq->user, user);
 }
 
-/** @return what hwq_cq_set_user() said last. Any thread, while the CQ exists. */
+/**
+ * Reads what hwq_cq_set_user() stored last. Any thread, while the CQ exists.
+ * @param cq The CQ.
+ * @return The pointer.
+ */
 static inline void *
 hwq_cq_user(struct hwq_cq *cq)
 {
@@ -253,18 +305,38 @@ hwq_cq_user(struct hwq_cq *cq)
 
 /**
  * Creates a CQ of 64-byte entries, without events (hwq_cq_create_on() makes one with events).
- * @param n_cqe entries it must hold at once, from 1; rounded up to a power of two. Give it the sum
- *   of what its QPs need: hwq_qp_cqe_needed() of each.
- * @param cq the CQ, owned by the domain's thread. Destroy it before the domain.
- * @return 0; -EINVAL n_cqe is 0 or more than caps.max_cqe; -ENOMEM; or the errno of
- *   mlx5dv_create_cq(3).
+ *
+ * @param domain
+ *   The domain, whose owner thread will own the new object.
+ * @param n_cqe
+ *   Entries that it must hold at once, from 1; rounded up to a power of two. Give the sum of
+ *   hwq_qp_cqe_needed() of its QPs.
+ * @param cq
+ *   The CQ, owned by the domain's thread; written on success only. Destroy it before the domain.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   n_cqe is 0 or more than caps.max_cqe.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_create_cq(3).
  */
 HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
 
 /**
  * Destroys a CQ, with the completions that it holds.
- * @return 0; -EBUSY QPs or SRQs use it: nothing was destroyed; -EINVAL it is the caller's own:
- *   hwq_obj_cq_release(); or the errno of ibv_destroy_cq(3): it is still there.
+ *
+ * @param cq
+ *   The CQ.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   QPs or SRQs use it: destroy them first. Nothing was destroyed.
+ * @retval -EINVAL
+ *   It is the caller's own CQ: call hwq_obj_cq_release().
+ * @retval -errno
+ *   The error of ibv_destroy_cq(3): the CQ still exists.
  */
 HWQ_API int hwq_cq_destroy(struct hwq_cq *cq);
 

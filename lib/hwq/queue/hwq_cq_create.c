@@ -103,7 +103,10 @@ hwq_cq_destroy(struct hwq_cq *cq)
 	}
 	hwq_left_destroy(cq->domain->dev);
 	ret = hwq_verbs_cq_destroy(cq->cq);
-	/* Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): every event of the CQ is acknowledged. */
+	/*
+	 * Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): every event of the CQ
+	 * is acknowledged.
+	 */
 	(void)hwq_count_get(&cq->domain->dev->n_acked);
 	if (ret != 0) {
 		hwq_log("%s: destroying a CQ: %s", hwq_dev_name(cq->domain->dev), strerror(-ret));

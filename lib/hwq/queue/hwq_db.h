@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Telling the device: doorbell record, doorbell, BlueFlame; and the only transmit fences.
+ * How the device learns of WQEs: doorbell record, doorbell, BlueFlame; and the only transmit
+ * fences.
  *
  *     WQEs in the ring
  *        hwq_fence_wqe_before_dbrec
@@ -10,11 +11,11 @@
  *     doorbell = 8 bytes of the last WQE, or BlueFlame = all of the only WQE
  *        hwq_fence_doorbell_flush
  *
- * BlueFlame saves the device the read of the WQE. It is used where exactly one WQE is pending that
- * fits the register; never with MLX5_SHUT_UP_BF, nor where the register is shared or has no size.
+ * BlueFlame saves the device the read of the WQE. It is used if exactly one WQE is pending and fits
+ * the register. It is not used with MLX5_SHUT_UP_BF, nor if the register is shared or has no size.
  *
- * Thread: the owner of the queue's domain, and no other: the register's two halves alternate, and all
- * send queues of a domain share that state.
+ * Thread: the owner of the queue's domain, and no other: the register's two halves alternate, and
+ * all send queues of a domain share that state.
  */
 #ifndef HWQ_DB_H
 #define HWQ_DB_H
@@ -23,7 +24,10 @@
 #include "hwq_cq.h"
 #include "hwq_sq.h"
 
-/** Closes: the device sees the new producer index and fetches a WQE that is not written yet. */
+/**
+ * Orders the stores of WQEs before the store of the doorbell record. Closes: the device sees the
+ * new producer index and fetches a WQE that is not written yet.
+ */
 static inline void
 hwq_fence_wqe_before_dbrec(void)
 {
@@ -37,8 +41,11 @@ hwq_fence_wqe_before_dbrec(void)
 #endif
 }
 
-/** Closes: the doorbell overtakes the doorbell record, and the device finds nothing new. The
- *  register is write-combining memory, which even x86 does not order with the rest. */
+/**
+ * Orders the store of the doorbell record before the doorbell. Closes: the doorbell overtakes the
+ * record, and the device finds no new WQE. The doorbell register is write-combining memory, which
+ * even x86 does not order with other memory.
+ */
 static inline void
 hwq_fence_dbrec_before_doorbell(void)
 {
@@ -51,7 +58,10 @@ hwq_fence_dbrec_before_doorbell(void)
 #endif
 }
 
-/** Closes: the doorbell lingers in a write-combining buffer, or merges with the next one. */
+/**
+ * Sends the doorbell on its way. Closes: the doorbell stays in a write-combining buffer, or merges
+ * with the next doorbell.
+ */
 static inline void
 hwq_fence_doorbell_flush(void)
 {
@@ -138,8 +148,8 @@ hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned
 }
 
 /*
- * Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units. publish: a constant; false:
- * the caller publishes the CQ's consumer index where it polls.
+ * Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units.
+ * publish: a constant; false: the caller publishes the CQ's consumer index where it polls.
  */
 static inline void
 hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds, bool only_one,
@@ -156,7 +166,9 @@ hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int
 	bf->offset ^= bf->toggle;
 }
 
-/* A UMR never goes by BlueFlame: libmlx5 does not send it so either. It takes two WQEBBs at least. */
+/*
+ * A UMR never goes by BlueFlame: libmlx5 does not send it so either. It takes two WQEBBs at least.
+ */
 static inline bool
 hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 {
@@ -182,8 +194,9 @@ hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, const 
 }
 
 /**
- * Tells the device of all WQEs that were committed since the last call: once a burst. Without such WQEs it
- * does nothing. It publishes the CQ's consumer index first: see hwq_cq.h.
+ * Tells the device of all WQEs that were committed since the last call: once a burst. It does
+ * nothing if there is no such WQE. It publishes the CQ's consumer index first: see hwq_cq.h.
+ * @param sq The send queue.
  */
 static inline void
 hwq_sq_ring(struct hwq_sq *sq)
@@ -193,8 +206,11 @@ hwq_sq_ring(struct hwq_sq *sq)
 	hwq_sq_ring_last(sq, (const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last), true);
 }
 
-/** hwq_sq_signal_last(), then hwq_sq_ring(), for who knows that WQEs were committed since the last call, and
- *  publishes the CQ's consumer index where it polls. */
+/**
+ * hwq_sq_signal_last(), then hwq_sq_ring(), for a caller that has committed WQEs since the last
+ * call. It does not publish the CQ's consumer index: the caller publishes it where it polls.
+ * @param sq The send queue.
+ */
 static inline void
 hwq_sq_signal_and_ring(struct hwq_sq *sq)
 {
@@ -207,8 +223,8 @@ hwq_sq_signal_and_ring(struct hwq_sq *sq)
 /* ------------------------------------------------------------------ several queues */
 
 /**
- * Doorbells of several queues, one behind the other. Queues of a domain share a register, which is looked up once; and
- * the fences of each doorbell flush the one before it.
+ * Doorbells of several queues, one behind the other. Queues of a domain share a register, which is
+ * looked up once. The fences of each doorbell flush the doorbell before it.
  *
  *     struct hwq_bells b = {.bf = NULL};
  *     hwq_bells_signal_and_ring(&b, sq);      of each queue
@@ -217,13 +233,18 @@ hwq_sq_signal_and_ring(struct hwq_sq *sq)
  * Private; on the caller's stack. No other doorbell is rung meanwhile.
  */
 struct hwq_bells {
-	struct hwq_bf *bf; /* NULL: none was rung yet */
-	uint8_t *reg;      /* the half of the register that is next */
-	ptrdiff_t step;    /* from there to the other half, in bytes */
-	uint32_t n_easy;   /* lengths of WQEs of one WQEBB that BlueFlame carries: from 2 DS on */
+	/** The register of the last doorbell; NULL: no doorbell was rung yet. */
+	struct hwq_bf *bf;
+	uint8_t *reg;   /**< the half of the register that is next */
+	ptrdiff_t step; /**< from reg to the other half, bytes */
+	/** Number of lengths of WQEs of one WQEBB that BlueFlame carries, from 2 DS on. */
+	uint32_t n_easy;
 };
 
-/** Ends it: the last doorbell is on its way. */
+/**
+ * Ends the doorbells: the last one is on its way.
+ * @param b The doorbells.
+ */
 static inline void
 hwq_bells_end(struct hwq_bells *b)
 {
@@ -244,7 +265,12 @@ hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 	b->n_easy = bf->max_ds >= HWQ_DS_PER_BB ? HWQ_DS_PER_BB - 1 : 0;
 }
 
-/** hwq_sq_signal_and_ring() of one queue. @return the WQEBBs that it announced. */
+/**
+ * Rings the doorbell of one queue, and makes its last WQE ask for a CQE: hwq_sq_signal_and_ring().
+ * @param b The doorbells.
+ * @param sq A send queue with committed WQEs.
+ * @return WQEBBs that it announced.
+ */
 static inline uint32_t
 hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
 {

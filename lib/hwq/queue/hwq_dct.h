@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * DC targets (DCTs): what any number of DCIs reaches by a number and a key (mlx5dv_create_qp(3)).
+ * DC targets (DCTs): any number of DCIs reaches a target by its number and its key
+ * (mlx5dv_create_qp(3)).
  *
  *     hwq_srq_create                     receives of the target
  *       hwq_dct_create                   it answers from now on
@@ -11,8 +12,8 @@
  *     hwq_srq_destroy
  *
  * A target has no send queue. Messages to it take entries of its SRQ and complete in its CQ, where
- * hwq_srq_poll() takes them; qpn of a record is the target's number. RDMA and atomics make no completion
- * there.
+ * hwq_srq_poll() takes the completions; qpn of a record is the target's number. RDMA and atomics
+ * make no completion at the target.
  *
  * Threads: as hwq_qp.h says.
  */
@@ -25,41 +26,69 @@
 /** What a target is for. */
 struct hwq_dct_conf {
 	struct hwq_srq *srq;  /**< where messages are received; not an XRC SRQ */
-	uint64_t key;         /**< DC key: who does not know it gets no answer */
+	uint64_t key;         /**< DC key: a request without it gets no answer */
 	struct hwq_path path; /**< port, GID, MTU and min_rnr_timer are used */
 };
 
 /** A DC target. Written by hwq. */
 struct hwq_dct {
-	uint32_t dctn; /**< its number, which initiators name */
-	struct hwq_path path;
-	struct hwq_dev_port port; /**< the port and GID that path chose */
-	struct hwq_cq *cq;
-	struct hwq_srq *srq;
-	struct hwq_domain *domain;
-	struct ibv_qp *qp;
+	uint32_t dctn;             /**< its number, by which DCIs name it */
+	struct hwq_path path;      /**< as configured */
+	struct hwq_dev_port port;  /**< the port and GID that path chose */
+	struct hwq_cq *cq;         /**< where messages complete */
+	struct hwq_srq *srq;       /**< where messages are received */
+	struct hwq_domain *domain; /**< the domain */
+	struct ibv_qp *qp;         /**< the verbs object */
 };
 
 /**
- * Creates a target, which answers at once. Its receives complete in cq. The caller destroys it by
- * hwq_dct_destroy(), before conf->srq, cq and the domain.
- * @param conf read during the call.
- * @param dct written on success only.
- * @return 0; -EINVAL conf has no SRQ or an XRC one, or conf->path is not possible; -ENOSPC cq has no room
- *   for a CQE of each entry of the SRQ: create a larger CQ; -ENOMEM; or the errno of mlx5dv_create_qp(3) or
- *   ibv_modify_qp(3). A log line says what is possible.
+ * Creates a DC target, which answers at once. Its receives complete in cq. The caller destroys it
+ * by hwq_dct_destroy(), before conf->srq, cq and the domain.
+ *
+ * @param domain
+ *   The domain, whose owner thread will own the new object.
+ * @param cq
+ *   The CQ of its receives.
+ * @param conf
+ *   Read during the call.
+ * @param dct
+ *   Written on success only.
+ * @return
+ *   0 on success. Otherwise a line of the log says what is possible:
+ * @retval -EINVAL
+ *   conf has no SRQ or an XRC SRQ, or conf->path is not possible.
+ * @retval -ENOSPC
+ *   cq has no room for a CQE of each entry of the SRQ: create a larger CQ.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_create_qp(3) or ibv_modify_qp(3).
  */
 HWQ_API int hwq_dct_create(struct hwq_domain *domain, struct hwq_cq *cq,
 	const struct hwq_dct_conf *conf, struct hwq_dct **dct);
 
 /**
- * Destroys a target, and drops its completions from the CQ. Posted entries of the SRQ stay posted.
- * @return 0; or the errno of ibv_destroy_qp(3): the target still answers, call again.
+ * Destroys a DC target, and drops its completions from the CQ. Posted entries of the SRQ stay
+ * posted.
+ *
+ * @param dct
+ *   The DC target.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of ibv_destroy_qp(3): the target still answers, call again.
  */
 HWQ_API int hwq_dct_destroy(struct hwq_dct *dct);
 
-/** Writes the address of a target for peers; its qpn is the DCT number, its psn is 0. It is valid until the
- *  target is destroyed. The key is not part of it. */
+/**
+ * Writes the address of a DC target for peers: its qpn is the DCT number, its psn is 0. It is valid
+ * until the target is destroyed. The DC key is no part of the address.
+ *
+ * @param dct
+ *   The DC target.
+ * @param addr
+ *   The address; written.
+ */
 HWQ_API void hwq_dct_addr(const struct hwq_dct *dct, struct hwq_addr *addr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Domains: what one owner thread has of a device.
+ * Domains: one owner thread's share of a device.
  *
  *     hwq_domain_create             one for each owner thread
  *       hwq_cq_create, hwq_qp_create, hwq_mkey_pool_create, hwq_dek_pool_create
@@ -27,11 +27,18 @@ struct hwq_mkey_pool;
 
 /** One owner thread's share of a device. Written by hwq. */
 struct hwq_domain {
-	struct hwq_dev *dev;
-	struct ibv_td *td;     /**< NULL: the device has no register for the domain only */
+	struct hwq_dev *dev; /**< the device */
+	/** NULL: the device has no register of its own for the domain. */
+	struct ibv_td *td;
 	struct ibv_pd *pd;     /**< parent domain of td and of the device's protection domain */
 	struct hwq_count refs; /**< how many CQs, QPs and pools were created in it */
-	/** Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none. */
+	/**
+	 * Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none.
+	 */
+	/**
+	 * Where events of CQs from hwq_cq_create() come; the caller sets it. NULL: they have no
+	 * events.
+	 */
 	struct hwq_channel *channel;
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */
 
@@ -44,16 +51,32 @@ static_assert(offsetof(struct hwq_domain, bf) % HWQ_LINE_LEN == 0,
 
 /**
  * Creates a domain. The device must outlive it.
- * @param domain written on success only.
- * @return 0; -ENOMEM; or the errno of ibv_alloc_td(3) or ibv_alloc_parent_domain(3). The log names the
- *   call. A device without registers for domains is no error: domain->td is NULL then.
+ *
+ * @param dev
+ *   The device, which must outlive the domain.
+ * @param domain
+ *   Written on success only.
+ * @return
+ *   0 on success. domain->td is NULL if the device has no register for the domain; this is no
+ *   error. Otherwise the log names the call that failed:
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of ibv_alloc_td(3) or ibv_alloc_parent_domain(3).
  */
 HWQ_API int hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **domain);
 
 /**
  * Destroys a domain.
- * @return 0; -EBUSY it has CQs, QPs or pools: destroy them first, nothing was destroyed; or the errno of
- *   ibv_dealloc_pd(3) or ibv_dealloc_td(3): call again.
+ *
+ * @param domain
+ *   The domain.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   It has CQs, QPs or pools: destroy them first. Nothing was destroyed.
+ * @retval -errno
+ *   The error of ibv_dealloc_pd(3) or ibv_dealloc_td(3): call again.
  */
 HWQ_API int hwq_domain_destroy(struct hwq_domain *domain);
 

@@ -73,7 +73,10 @@ hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n)
 {
 	struct ibv_cq *ibv = cq->cq;
 
-	/* Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). *cq is not used from here on. */
+	/*
+	 * Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). *cq is not used from
+	 * here on.
+	 */
 	hwq_count_add(&cq->channel->dev->n_acked, n);
 	ibv_ack_cq_events(ibv, n);
 }

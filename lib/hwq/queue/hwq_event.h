@@ -26,9 +26,9 @@
  * The arming carries hwq's consumer index and a sequence number that counts events. libmlx5's own
  * numbers are stale, so ibv_req_notify_cq(3) must not be called on these CQs.
  *
- * Threads: a channel is created and destroyed by any thread, but not by two at once on one device. Only
- * the owner of a CQ's domain calls the other functions. If another thread waits for events, the two
- * threads hand the CQ over as they do any object: one of them uses it at a time.
+ * Threads: a channel is created and destroyed by any thread, but not by two at once on one device.
+ * Only the owner of a CQ's domain calls the other functions. If another thread waits for events,
+ * the two threads hand the CQ over as they do any object: one of them uses it at a time.
  */
 #ifndef HWQ_EVENT_H
 #define HWQ_EVENT_H
@@ -40,53 +40,101 @@
 
 struct ibv_comp_channel;
 
-/** A completion channel: the events of any number of CQs of one device come here. Written by hwq. */
+/**
+ * A completion channel: the events of any number of CQs of one device come here. Written by hwq.
+ */
 struct hwq_channel {
 	int fd; /**< readable while an event waits: for poll(2); fcntl(2) may make it O_NONBLOCK */
 	struct ibv_comp_channel *channel; /**< the verbs object */
-	struct hwq_dev *dev;
-	struct hwq_count refs; /**< how many CQs are on it */
+	struct hwq_dev *dev;              /**< the device */
+	struct hwq_count refs;            /**< how many CQs have their events here */
 };
 
 /**
  * Creates a completion channel. The caller destroys it before the device.
- * @param channel written on success only.
- * @return 0; -ENOMEM; or the errno of ibv_create_comp_channel(3).
+ *
+ * @param dev
+ *   The device.
+ * @param channel
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of ibv_create_comp_channel(3).
  */
 HWQ_API int hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **channel);
 
 /**
  * Destroys a channel.
- * @return 0; -EBUSY CQs are on it: destroy them first; or the errno of ibv_destroy_comp_channel(3). After
- *   an error the channel is still there: call again.
+ *
+ * @param channel
+ *   The channel.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   CQs have their events here: destroy them first.
+ * @retval -errno
+ *   The error of ibv_destroy_comp_channel(3): the channel still exists, call again.
  */
 HWQ_API int hwq_channel_destroy(struct hwq_channel *channel);
 
 /**
- * Creates a CQ as hwq_cq_create() does, with events.
- * @param n_cqe entries, as hwq_cq_create() takes them.
- * @param channel where its events come; it must outlive the CQ. NULL: the CQ has no events.
- * @param cq written on success only. hwq_cq_destroy() waits until each event that
- *   hwq_channel_get_event() gave for the CQ is acknowledged.
- * @return as hwq_cq_create().
+ * Creates a CQ as hwq_cq_create() does, with events. hwq_cq_destroy() waits until each event that
+ * hwq_channel_get_event() gave for the CQ is acknowledged.
+ *
+ * @param domain
+ *   The domain, whose owner thread will own the new object.
+ * @param n_cqe
+ *   As for hwq_cq_create().
+ * @param channel
+ *   Where its events come; it must outlive the CQ. NULL: the CQ has no events.
+ * @param cq
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   An error of hwq_cq_create().
  */
 HWQ_API int hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_channel *channel,
 	struct hwq_cq **cq);
 
 /**
- * Waits for an event (ibv_get_cq_event(3)). Acknowledge each one by hwq_cq_ack_events().
- * @param cq the CQ of the event, which is disarmed now; written on success only.
- * @return 0; -EAGAIN no event is there and fd is O_NONBLOCK: wait by poll(2); -EINTR a signal came: call
- *   again; or another errno of ibv_get_cq_event(3).
+ * Waits for an event (ibv_get_cq_event(3)). Acknowledge each event by hwq_cq_ack_events().
+ *
+ * @param channel
+ *   The channel.
+ * @param cq
+ *   The CQ of the event, which is disarmed now; written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EAGAIN
+ *   There is no event, and fd is O_NONBLOCK: wait by poll(2).
+ * @retval -EINTR
+ *   A signal came: call again.
+ * @retval -errno
+ *   The error of ibv_get_cq_event(3).
  */
 HWQ_API int hwq_channel_get_event(struct hwq_channel *channel, struct hwq_cq **cq);
 
-/** Acknowledges n events that hwq_channel_get_event() gave for the CQ (ibv_ack_cq_events(3)). One call for
- *  many events costs less than many calls. */
+/**
+ * Acknowledges events that hwq_channel_get_event() gave for a CQ (ibv_ack_cq_events(3)). One call
+ * for many events costs less than many calls.
+ *
+ * @param cq
+ *   The CQ.
+ * @param n
+ *   How many events.
+ */
 HWQ_API void hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n);
 
-/** Counts an event of a caller's own CQ (hwq_obj.h). Call it each time ibv_get_cq_event(3) gave an event of
- *  the CQ, before hwq_cq_arm(). hwq_channel_get_event() does it itself. */
+/**
+ * Counts an event of a caller's own CQ (hwq_obj.h). Call it after each ibv_get_cq_event(3) that
+ * gave an event of the CQ, and before hwq_cq_arm(). For CQs of hwq, hwq_channel_get_event() does
+ * it.
+ * @param cq The CQ.
+ */
 static inline void
 hwq_cq_event(struct hwq_cq *cq)
 {
@@ -94,10 +142,11 @@ hwq_cq_event(struct hwq_cq *cq)
 }
 
 /**
- * Asks for one event at the next completion, and publishes the CQ's consumer index. Then poll once more: a
- * completion that is there already makes no event.
- * @param solicited_only true: only a receive whose sender asked for an event (HWQ_WQE_SOLICITED), or a
- *   failed completion, makes the event.
+ * Asks for one event at the next completion, and publishes the CQ's consumer index. Then poll once
+ * more: a completion that is there already makes no event.
+ * @param cq The CQ.
+ * @param solicited_only True: only a failed completion, or a receive whose sender asked for an
+ *   event (HWQ_WQE_SOLICITED), makes the event.
  */
 static inline void
 hwq_cq_arm(struct hwq_cq *cq, bool solicited_only)

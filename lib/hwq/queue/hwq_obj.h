@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A caller's own verbs objects, driven by hwq: it takes their rings over, as mlx5dv_init_obj(3) shows them.
+ * hwq drives verbs objects of the caller: it takes their rings over (mlx5dv_init_obj(3)).
  *
- *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;       made, connected, destroyed by the caller
+ *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;    made, connected, destroyed by the caller
  *
  *     hwq_obj_cq(cq, &hcq);                                   from here on the data path is hwq's
  *     hwq_obj_qp(&(struct hwq_obj_qp){.qp = qp, .send_cq = hcq, .recv_cq = hcq, ...}, &hqp);
@@ -15,20 +15,21 @@
  * ibv_req_notify_cq() must not be called on them: libmlx5's own indices are stale. States are the
  * caller's: ibv_modify_qp(3), then hwq_obj_qp_sync().
  *
- * The verbs object stays the caller's, and must outlive what hwq made of it. The memory of hwq's own
- * structure is hwq's, until the function that releases it.
+ * The verbs object stays the caller's, and must outlive hwq's structure. hwq owns the memory of the
+ * structure, until the function that releases it.
  *
- * Functions of hwq_qp.h that connect, reset or destroy queues are for queues that hwq created. They
- * refuse a caller's own with -EINVAL, and a log line says what to call instead. In the same way the
- * functions here that release refuse what hwq created. hwq_qp_state(), hwq_qp_fail(), hwq_qp_stop(),
- * hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take both kinds. hwq_ah_from_verbs() of hwq_ah.h
- * takes over address handles.
+ * Functions of hwq_qp.h that connect, reset or destroy queues are for queues that hwq created. For
+ * a caller's own queue they return -EINVAL, and a log line says what to call instead. In the same
+ * way the release functions here refuse objects that hwq created. hwq_qp_state(), hwq_qp_fail(),
+ * hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take queues of both origins.
+ * hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
  *
- * What hwq does not drive is refused with -EOPNOTSUPP, and a log line says what to do: CQEs of 128
- * bytes, compressed CQEs, data in CQEs (scatter to CQE), signed WQEs.
+ * hwq does not drive CQEs of 128 bytes, compressed CQEs, data in CQEs (scatter to CQE) and signed
+ * WQEs. Objects with these are refused with -EOPNOTSUPP, and a log line says what to do.
  *
- * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, as hwq's own have. Only
- * it calls the functions of this file for them. hwq_obj_pdn() and hwq_obj_dm() may come from any thread.
+ * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, as those that hwq
+ * created. Only the owner calls the functions of this file for them. Any thread may call
+ * hwq_obj_pdn() and hwq_obj_dm().
  */
 #ifndef HWQ_OBJ_H
 #define HWQ_OBJ_H
@@ -41,10 +42,17 @@ struct ibv_pd;
 struct ibv_wq;
 
 /**
- * The number of a protection domain, for keys and queues that are made by firmware commands
- * (mlx5dv_devx_obj_create(3)).
- * @param pdn 24 bits; written on success only.
- * @return 0; or the errno of mlx5dv_init_obj(3).
+ * Tells the number of a protection domain, for keys and queues that are made by firmware commands
+ * (mlx5dv_devx_obj_create(3)). Any thread.
+ *
+ * @param pd
+ *   The protection domain.
+ * @param pdn
+ *   24 bits; written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_obj_pdn(struct ibv_pd *pd, uint32_t *pdn);
 
@@ -56,31 +64,58 @@ struct hwq_obj_dm {
 };
 
 /**
- * Shows where device memory is mapped. The mapping lasts until ibv_free_dm(3).
- * @param out written on success only.
- * @return 0; or the errno of mlx5dv_init_obj(3).
+ * Tells where device memory is mapped. The mapping lasts until ibv_free_dm(3). Any thread.
+ *
+ * @param dm
+ *   The device memory.
+ * @param out
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
 
 /**
- * Takes a CQ over. hwq_obj_cq_release() gives it back. For events, the caller gets them by
- * ibv_get_cq_event(3), then calls hwq_cq_event() and hwq_cq_arm() of hwq_event.h.
- * @param cq written on success only.
- * @return 0; -EBUSY it has been polled already: create a new one; -EOPNOTSUPP its CQEs have 128 bytes or
- *   are compressed; -ENOMEM; or the errno of mlx5dv_init_obj(3) or of the command QUERY_CQ.
+ * Takes a CQ over. hwq_obj_cq_release() gives it back. The caller gets the CQ's events by
+ * ibv_get_cq_event(3), and then calls hwq_cq_event() and hwq_cq_arm() of hwq_event.h.
+ *
+ * @param ibcq
+ *   The verbs object, which stays the caller's.
+ * @param cq
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   The CQ has been polled already: create a new one.
+ * @retval -EOPNOTSUPP
+ *   Its CQEs have 128 bytes or are compressed.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3) or of the command QUERY_CQ.
  */
 HWQ_API int hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **cq);
 
 /**
- * Gives a CQ back: frees hwq's structure. The ibv_cq can only be destroyed then.
- * @return 0; -EBUSY queues are on it: release them first; -EINVAL hwq created it: call
- *   hwq_cq_destroy(). After an error nothing changed.
+ * Gives a CQ back: frees hwq's structure. Call it before the caller destroys the ibv_cq. After an
+ * error nothing has changed.
+ *
+ * @param cq
+ *   The CQ.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Queues use the CQ: release them first.
+ * @retval -EINVAL
+ *   hwq created the CQ: call hwq_cq_destroy().
  */
 HWQ_API int hwq_obj_cq_release(struct hwq_cq *cq);
 
-/** What the caller must say of a QP, because mlx5dv_init_obj(3) does not tell it. */
+/** Facts of a QP that the caller must give, because mlx5dv_init_obj(3) does not report them. */
 struct hwq_obj_qp {
-	struct ibv_qp *qp;
+	struct ibv_qp *qp;       /**< the verbs object, which stays the caller's */
 	struct hwq_cq *send_cq;  /**< its send CQ; NULL if it has no send queue */
 	struct hwq_cq *recv_cq;  /**< its receive CQ; NULL if it receives nothing */
 	struct hwq_srq *srq;     /**< its SRQ; NULL: none */
@@ -91,67 +126,118 @@ struct hwq_obj_qp {
 	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
 	/**
 	 * Only for a QP in a parent domain with a thread domain (ibv_alloc_td(3)): the state of the
-	 * thread domain's doorbell register. The caller owns the storage, zeroes it before the first QP,
-	 * and gives one storage for all QPs of the thread domain. Doorbells then alternate between the
-	 * register's halves, and BlueFlame is used.
-	 * NULL: the register may have other writers, for example libmlx5. Every doorbell is then one
-	 * store of 8 bytes at one place.
+	 * thread domain's doorbell register. The caller owns the storage, zeroes it before the
+	 * first QP, and gives one storage for all QPs of the thread domain. Doorbells then
+	 * alternate between the register's halves, and BlueFlame is used. NULL: the register may
+	 * have other writers, for example libmlx5. Every doorbell is then one store of 8 bytes at
+	 * one place.
 	 */
 	struct hwq_bf *bf;
-	/** For memcpy: the address of 64 bytes that the device may write. No other queue may use them. */
+	/**
+	 * For memcpy: the address of 64 bytes that the device may write. No other queue may use
+	 * them.
+	 */
 	uint64_t mmo_addr;
 	uint32_t mmo_lkey;       /**< for memcpy: the key of these 64 bytes */
 	uint64_t max_memcpy_len; /**< longest memcpy, bytes: mlx5dv_query_device(3); 0: no memcpy */
 };
 
 /**
- * Takes a QP over. Its type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was made by ibv_create_qp(3),
- * ibv_create_qp_ex(3) or mlx5dv_create_qp(3); a RAW_PACKET QP by one of the last two, with send_ops_flags.
- * hwq_obj_qp_release() gives it back. The send CQ needs a free entry for each WQEBB of the send ring. The
- * receive CQ needs one for each entry of the receive ring and of obj->srq. One CQ for both needs the sum.
- * Of QPs that share an SRQ and a receive CQ, only the first needs entries for the SRQ.
+ * Takes a QP over. hwq_obj_qp_release() gives it back.
  *
- * With MLX5DV_QP_CREATE_OOO_DP (mlx5dv_create_qp(3)) the device may use a later receive first, and libmlx5
- * makes the ring twice as long. mlx5dv_init_obj(3) does not tell of that: the caller keeps at most half of
- * the entries posted.
- * @param obj read during the call; only obj->bf must last as long as the QP.
- * @param qp written on success only.
- * @return 0; -EBUSY it has been posted to already: create a new one; -EINVAL a queue has no CQ in obj, its
- *   sizes are beyond what hwq drives, or obj->bf is of another register; -ENOSPC a CQ has no room for all
- *   CQEs that the QP may have in it at once: create a larger CQ; -EOPNOTSUPP signed WQEs, data in CQEs, a
- *   type that is not listed, or a RAW_PACKET QP without ibv_wr_*(); -ENOMEM; or the errno of
- *   mlx5dv_init_obj(3), of ibv_query_qp(3) or of the command QUERY_QP.
+ * The QP's type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was made by ibv_create_qp(3),
+ * ibv_create_qp_ex(3) or mlx5dv_create_qp(3); a RAW_PACKET QP by one of the last two, with
+ * send_ops_flags.
+ *
+ * The send CQ needs a free entry for each WQEBB of the send ring. The receive CQ needs a free entry
+ * for each entry of the receive ring and of obj->srq. One CQ for both needs the sum. Of QPs that
+ * share an SRQ and a receive CQ, only the first needs entries for the SRQ.
+ *
+ * With MLX5DV_QP_CREATE_OOO_DP (mlx5dv_create_qp(3)) the device may use a later receive first, and
+ * libmlx5 makes the ring twice as long. mlx5dv_init_obj(3) does not report this flag: the caller
+ * keeps at most half of the entries posted.
+ *
+ * @param obj
+ *   What the QP is; read during the call. obj->bf must last as long as the QP.
+ * @param qp
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Work requests were posted to the QP already: create a new one.
+ * @retval -EINVAL
+ *   A queue has no CQ in obj, the sizes are beyond what hwq drives, or obj->bf is of another
+ *   register.
+ * @retval -ENOSPC
+ *   A CQ has no room for all CQEs that the QP may have in it at once: create a larger CQ.
+ * @retval -EOPNOTSUPP
+ *   Its WQEs are signed, its CQEs carry data, its type is not listed above, or it is a RAW_PACKET
+ *   QP without ibv_wr_*().
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3), of ibv_query_qp(3) or of the command QUERY_QP.
  */
 HWQ_API int hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **qp);
 
 /**
- * Gives a QP back: frees hwq's structure. Its completions stay in the CQs until somebody polls them. A QP
- * that hwq created is not changed; a log line says to call hwq_qp_destroy().
+ * Gives a QP back: frees hwq's structure. The QP's completions stay in the CQs until they are
+ * polled. A QP that hwq created does not change; a log line says to call hwq_qp_destroy().
+ *
+ * @param qp
+ *   The QP.
  */
 HWQ_API void hwq_obj_qp_release(struct hwq_qp *qp);
 
 /**
- * Asks the device for the QP's state. Call it after each ibv_modify_qp(3). In RESET it empties the rings,
- * sets their indices to 0, and drops the QP's completions from the CQs. hwq_wr_complete() posts once
- * this function has seen RTS; before, it returns -EINVAL.
- * @return the state, an enum ibv_qp_state; or the errno of ibv_query_qp(3): call again.
+ * Asks the device for the QP's state. Call it after each ibv_modify_qp(3). In RESET it empties the
+ * rings, sets their indices to 0, and drops the QP's completions from the CQs. hwq_wr_complete()
+ * returns -EINVAL until this function has seen RTS.
+ *
+ * @param qp
+ *   The QP.
+ * @return
+ *   The state, an enum ibv_qp_state; or a negative value:
+ * @retval -errno
+ *   The error of ibv_query_qp(3): call again.
  */
 HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
 
 /**
  * Takes an SRQ over. hwq_obj_srq_release() gives it back.
- * @param cq XRC SRQ: the CQ that it was created with; else NULL.
- * @param srq written on success only.
- * @return 0; -EBUSY it has been posted to already: create a new one; -ENOSPC cq has no room for a CQE of
- *   each entry: create a larger CQ; -EOPNOTSUPP the environment variable MLX5_SRQ_SIGNATURE is set: unset
- *   it; -ENOMEM; or the errno of mlx5dv_init_obj(3).
+ *
+ * @param ibsrq
+ *   The verbs object, which stays the caller's.
+ * @param cq
+ *   XRC SRQ: the CQ that it was created with; else NULL.
+ * @param srq
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Entries were posted to the SRQ already: create a new one.
+ * @retval -ENOSPC
+ *   cq has no room for a CQE of each entry: create a larger CQ.
+ * @retval -EOPNOTSUPP
+ *   The environment variable MLX5_SRQ_SIGNATURE is set: unset it.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq **srq);
 
 /**
- * Gives an SRQ back: frees hwq's structure.
- * @return 0; -EBUSY QPs receive from it: release them first; -EINVAL hwq created it: call
- *   hwq_srq_destroy(). After an error nothing changed.
+ * Gives an SRQ back: frees hwq's structure. After an error nothing has changed.
+ *
+ * @param srq
+ *   The SRQ.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   QPs receive from it: release them first.
+ * @retval -EINVAL
+ *   hwq created the SRQ: call hwq_srq_destroy().
  */
 HWQ_API int hwq_obj_srq_release(struct hwq_srq *srq);
 
@@ -163,15 +249,34 @@ struct hwq_obj_rwq {
 
 /**
  * Takes a receive work queue over. hwq_obj_rwq_release() gives it back.
- * @param cq its CQ, which must have no other receives.
- * @param rwq written on success only.
- * @return 0; -EBUSY it has been posted to already: create a new one; -ENOSPC cq has no room for a CQE of
- *   each entry: create a larger CQ; -EOPNOTSUPP the environment variable MLX5_RWQ_SIGNATURE is set: unset
- *   it; -ENOMEM; or the errno of mlx5dv_init_obj(3).
+ *
+ * @param wq
+ *   The verbs object, which stays the caller's.
+ * @param cq
+ *   Its CQ, which must have no receives of other queues.
+ * @param rwq
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Entries were posted to the queue already: create a new one.
+ * @retval -ENOSPC
+ *   cq has no room for a CQE of each entry: create a larger CQ.
+ * @retval -EOPNOTSUPP
+ *   The environment variable MLX5_RWQ_SIGNATURE is set: unset it.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_obj_rwq(struct ibv_wq *wq, struct hwq_cq *cq, struct hwq_obj_rwq **rwq);
 
-/** Gives a receive work queue back: frees hwq's structure. Its completions stay in the CQ. */
+/**
+ * Gives a receive work queue back: frees hwq's structure. Its completions stay in the CQ.
+ *
+ * @param rwq
+ *   The receive work queue.
+ */
 HWQ_API void hwq_obj_rwq_release(struct hwq_obj_rwq *rwq);
 
 #endif

@@ -17,8 +17,8 @@
 #include "hwq_verbs_obj.h"
 
 /*
- * Of IBV_QPT_DRIVER, a DCI. A DCT has no queues, and mlx5dv_init_obj(3) no eye for that; it is the one
- * with an SRQ (mlx5dv_create_qp(3)).
+ * Of IBV_QPT_DRIVER, a DCI. A DCT has no queues, and mlx5dv_init_obj(3) no eye for that; it is the
+ * one with an SRQ (mlx5dv_create_qp(3)).
  */
 static const struct hwq_qp_info *
 info_of(const struct ibv_qp *qp)

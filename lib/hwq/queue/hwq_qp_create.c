@@ -130,8 +130,9 @@ choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 }
 
 /*
- * How long libmlx5 makes the rings is its own choice, and versions differ. The CQ must have room for what
- * mlx5dv_init_obj(3) shows, and the bounds of hwq_sq.h need at least the sizes of hwq_qp_size.h.
+ * How long libmlx5 makes the rings is its own choice, and versions differ. The CQ must have room
+ * for what mlx5dv_init_obj(3) shows, and the bounds of hwq_sq.h need at least the sizes of
+ * hwq_qp_size.h.
  */
 static int
 take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5dv_qp *view)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes of a QP: what a configuration asks for, what it needs of libmlx5, and whether it is possible.
- * Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c checks that what
- * mlx5dv_init_obj(3) shows is no less.
+ * Sizes of a QP: what a configuration asks for, what it needs of libmlx5, and whether it is
+ * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c checks that
+ * what mlx5dv_init_obj(3) shows is no less.
  */
 #include "hwq_qp_size.h"
 
@@ -205,7 +205,10 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 			dev, info->name, (unsigned long long)ops, (unsigned long long)mlx5_ops);
 		return -EOPNOTSUPP;
 	}
-	/* libmlx5 lets it pass; but it configures keys with signatures on RC alone (MKEY_CONFIGURE, with this errno). */
+	/*
+	 * libmlx5 lets it pass; but it configures keys with signatures on RC alone (MKEY_CONFIGURE,
+	 * with this errno).
+	 */
 	if (conf->sig_pipelining && conf->type != HWQ_QP_RC) {
 		hwq_log("%s: signature pipelining (sig_pipelining) is for RC QPs: a %s QP has no keys with "
 			"signatures",

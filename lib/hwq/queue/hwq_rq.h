@@ -13,15 +13,15 @@
  *     n = hwq_rq_poll(rq, rec, wr_id, N)      completed receives, good and failed, oldest first
  *
  * The ring and the wr_ids belong to the queue pair (hwq_qp.h) or the receive work queue (hwq_obj.h)
- * that the ring is part of. The memory that an entry names stays the caller's. The device may write it
- * until the entry has completed.
+ * that the ring is part of. The memory that an entry names stays the caller's. The device may write
+ * it until the entry has completed.
  *
  * Each SEND, and each RDMA write with immediate data, of the peer takes the oldest entry. Entries
  * complete in order. A queue pair in error flushes its entries: each makes a record with syndrome
  * HWQ_SYNDROME_WR_FLUSH.
  *
- * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out. Where an
- * entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
+ * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out.
+ * Where an entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -36,27 +36,31 @@
 
 /** A receive queue's ring. */
 struct hwq_rq {
-	uint8_t *buf;
-	uint32_t mask;     /**< number of entries - 1 */
-	uint32_t stride;   /**< bytes of an entry */
-	uint16_t pi;       /**< index of the next entry to post; runs free at 16 bits */
-	uint16_t ci;       /**< index of the oldest posted entry; runs free at 16 bits */
-	uint16_t max_sge;  /**< most pieces of memory of an entry */
-	__be32 qpn_be;     /**< QPN of the queue's completions, in the byte order of CQEs */
-	__be32 qpn_mask;   /**< bits of qpn_be to compare; 0: all receives on the CQ are its */
+	uint8_t *buf;     /**< the entries */
+	uint32_t mask;    /**< number of entries - 1 */
+	uint32_t stride;  /**< bytes of an entry */
+	uint16_t pi;      /**< index of the next entry to post; runs free at 16 bits */
+	uint16_t ci;      /**< index of the oldest posted entry; runs free at 16 bits */
+	uint16_t max_sge; /**< most data segments of an entry */
+	__be32 qpn_be;    /**< QPN of the queue's completions, in the byte order of CQEs */
+	/** Bits of qpn_be to compare; 0: all receives on the CQ are of this queue. */
+	__be32 qpn_mask;
 	uint64_t *wr_ids;  /**< wr_id of each entry */
 	__be32 *dbrec;     /**< doorbell record; the queue writes word HWQ_RCV_DBR only */
 	struct hwq_cq *cq; /**< where the queue's receives complete */
 };
 
 /**
- * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj.h call it for
- * their queues.
- * @param buf the ring: n entries of stride bytes. It stays the caller's, as all memory below.
- * @param n number of entries, a power of two, at most 32768.
- * @param stride bytes of an entry; 16 for each piece of memory.
- * @param qpn the queue pair whose receives are the queue's; 0: every receive on cq is the queue's.
- * @param wr_ids room for n numbers.
+ * Starts an empty ring over memory that the caller provides. hwq_qp_create() and the functions of
+ * hwq_obj.h call it. All memory stays the caller's.
+ * @param rq Written.
+ * @param buf The ring: n entries of stride bytes.
+ * @param n Number of entries, a power of two, at most 32768.
+ * @param stride Bytes of an entry; 16 for each data segment.
+ * @param qpn The QP whose receives are the queue's; 0: every receive on cq is the queue's.
+ * @param dbrec The doorbell record: two words.
+ * @param cq Where the queue's receives complete.
+ * @param wr_ids Room for n numbers.
  */
 static inline void
 hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t qpn, __be32 *dbrec,
@@ -74,7 +78,11 @@ hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t 
 	rq->cq = cq;
 }
 
-/** @return how many entries can be posted now. */
+/**
+ * Tells how many entries can be posted now.
+ * @param rq The receive queue.
+ * @return The number.
+ */
 static inline uint32_t
 hwq_rq_free(const struct hwq_rq *rq)
 {
@@ -82,12 +90,23 @@ hwq_rq_free(const struct hwq_rq *rq)
 }
 
 /**
- * Posts an entry that receives into pieces of memory, in order (ibv_post_recv(3)). The device learns of
- * it from hwq_rq_ring().
- * @param wr_id comes back from hwq_rq_poll().
- * @param sge n_sge pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
- * @return 0; -ENOMEM the queue is full: poll, then post again; -EINVAL n_sge is more than rq->max_sge.
- *   After an error nothing was written.
+ * Posts an entry that receives into pieces of memory, in order (ibv_post_recv(3)). The device
+ * learns of it from hwq_rq_ring(). After an error nothing was written.
+ *
+ * @param rq
+ *   The receive queue.
+ * @param wr_id
+ *   A number that hwq_rq_poll() returns with the completion.
+ * @param sge
+ *   The pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
+ * @param n_sge
+ *   How many pieces.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -ENOMEM
+ *   The queue is full: poll, then post again.
+ * @retval -EINVAL
+ *   n_sge is more than rq->max_sge.
  */
 static inline int
 hwq_rq_post_list(struct hwq_rq *rq, uint64_t wr_id, const struct hwq_sge *sge, unsigned int n_sge)
@@ -106,9 +125,13 @@ hwq_rq_post_list(struct hwq_rq *rq, uint64_t wr_id, const struct hwq_sge *sge, u
 }
 
 /**
- * Posts an entry of one piece of memory, with wr_id 0: hwq_rq_post_list() for callers without wr_ids.
- * @param len bytes.
- * @return true; or false: the queue is full, and nothing was written. Poll, then post again.
+ * Posts an entry of one piece of memory, with wr_id 0: hwq_rq_post_list() for callers without
+ * wr_ids.
+ * @param rq The receive queue.
+ * @param lkey The local key of the memory.
+ * @param addr Its first byte, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @return False: the queue is full, and nothing was written. Poll, then post again.
  */
 static inline bool
 hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
@@ -119,9 +142,10 @@ hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
 }
 
 /**
- * Tells the device of all entries posted so far: once a burst. It writes the doorbell record only; a
- * receive queue has no doorbell register. It publishes the CQ's consumer index first, so that the device
- * knows of room for the completions.
+ * Tells the device of all entries posted so far: once a burst. It writes the doorbell record only;
+ * a receive queue has no doorbell register. It publishes the CQ's consumer index first, so that the
+ * device knows of room for the completions.
+ * @param rq The receive queue.
  */
 static inline void
 hwq_rq_ring(struct hwq_rq *rq)
@@ -132,9 +156,10 @@ hwq_rq_ring(struct hwq_rq *rq)
 }
 
 /**
- * For callers who take completions by hwq_cq_peek() or hwq_cq_poll().
- * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
- * @return the wr_id of the entry.
+ * Tells the wr_id of an entry, for callers that take completions by hwq_cq_peek() or hwq_cq_poll().
+ * @param rq The receive queue.
+ * @param wqe_counter The entry's index: hwq_cqe.wqe_counter of its receive.
+ * @return The wr_id.
  */
 static inline uint64_t
 hwq_rq_wr_id(const struct hwq_rq *rq, uint16_t wqe_counter)
@@ -143,9 +168,10 @@ hwq_rq_wr_id(const struct hwq_rq *rq, uint16_t wqe_counter)
 }
 
 /**
- * Frees an entry, and all posted before it. For callers who take completions by hwq_cq_peek() or
- * hwq_cq_poll(); hwq_rq_poll() frees entries itself.
- * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
+ * Frees an entry and all entries that were posted before it, for callers that take completions by
+ * hwq_cq_peek() or hwq_cq_poll(). hwq_rq_poll() frees entries itself.
+ * @param rq The receive queue.
+ * @param wqe_counter The entry's index: hwq_cqe.wqe_counter of its receive.
  */
 static inline void
 hwq_rq_complete(struct hwq_rq *rq, uint16_t wqe_counter)
@@ -163,8 +189,10 @@ hwq_cqe_is_recv(uint8_t op_own)
 	       opcode == MLX5_CQE_RESP_ERR;
 }
 
-/* True if the device has written the entry at cq->next, and it is a receive of the QPN. Then it may be
- * decoded. */
+/*
+ * True if the device has written the entry at cq->next, and it is a receive of the QPN. Then it may
+ * be decoded.
+ */
 static inline bool
 hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 {
@@ -178,13 +206,15 @@ hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 }
 
 /**
- * Takes completed receives of the queue, oldest first. It frees their entries and publishes the CQ's
- * consumer index. It stops at the first CQE of another kind or of another queue: take that one by
- * hwq_cq_poll().
- * @param rec room for n records. rec[i].syndrome is 0 where data came, else an enum hwq_syndrome;
+ * Takes completed receives of the queue, oldest first. It frees their entries and publishes the
+ * CQ's consumer index. It stops at the first CQE of another kind or of another queue: take this CQE
+ * by hwq_cq_poll().
+ * @param rq The receive queue.
+ * @param rec Room for n records. rec[i].syndrome is 0 where data came, else an enum hwq_syndrome;
  *   rec[i].byte_cnt is the length in bytes.
- * @param wr_id room for n numbers: the wr_id of each record's entry.
- * @return how many are in rec and wr_id, at most n.
+ * @param wr_id Room for n numbers: the wr_id of each record's entry.
+ * @param n How many at most.
+ * @return How many are in rec and wr_id, at most n.
  */
 static inline unsigned int
 hwq_rq_poll(struct hwq_rq *rq, struct hwq_cqe *rec, uint64_t *wr_id, unsigned int n)

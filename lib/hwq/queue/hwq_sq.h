@@ -36,12 +36,15 @@
 
 struct hwq_cq;
 
-/** A doorbell register; all send queues of one domain share it. */
+/** A doorbell register, which all send queues of one domain share. */
 struct hwq_bf {
-	uint8_t *reg;
+	uint8_t *reg;    /**< the register, where it is mapped */
 	uint32_t offset; /**< 0 or toggle: which half is next */
-	uint32_t toggle; /**< bytes of a half; 0: others write here too, so always write at 0 */
-	uint32_t max_ds; /**< longest WQE that may travel in the doorbell, 0: none */
+	/**
+	 * Bytes of a half; 0: the register has other writers, so every doorbell is written at 0.
+	 */
+	uint32_t toggle;
+	uint32_t max_ds; /**< DS units of the longest WQE that BlueFlame carries; 0: none */
 };
 
 /** A send queue's ring. Written by hwq. */
@@ -55,38 +58,48 @@ struct hwq_sq {
 	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
 	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
 	uint32_t max_inline;  /**< bytes of inline data of one WQE */
-	struct hwq_bf *bf;    /**< doorbell register */
-	__be32 *dbrec;        /**< doorbell record; word HWQ_SND_DBR is ours */
-	struct hwq_cq *cq;    /**< where its completions come */
-	__be32 qpn_be;        /**< QPN, as a CQE has it */
-	uint8_t max_sge;      /**< data segments of one WQE */
+	struct hwq_bf *bf;    /**< the doorbell register */
+	__be32 *dbrec;        /**< doorbell record; the queue writes word HWQ_SND_DBR only */
+	struct hwq_cq *cq;    /**< where the queue's WQEs complete */
+	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
+	uint8_t max_sge;      /**< most data segments of one WQE */
 
-	struct hwq_sq_wr wr; /**< for hwq_wr.h only; all who move pi set wr.moved */
+	/** For hwq_wr.h only; each function that moves pi sets wr.moved. */
+	struct hwq_sq_wr wr;
 
 	/** Of memcpy WQEs: the device's scratch memory, as it goes into each. */
 	union {
-		struct hwq_wire_mmo_seg mmo;
+		struct hwq_wire_mmo_seg mmo; /**< the segment that goes into each WQE */
 		__extension__ struct {
-			__be32 mmo_control;
-			__be32 mmo_lkey;
-			__be64 mmo_addr;
+			__be32 mmo_control; /**< its first word */
+			__be32 mmo_lkey;    /**< the key of the device's scratch memory */
+			__be64 mmo_addr;    /**< the address of the device's scratch memory */
 		};
 	};
-	uint64_t max_memcpy_len;  /**< bytes; 0: the queue was not created for memcpy */
-	uint64_t easy_memcpy_len; /**< longest whose byte count on the wire is its length */
+	uint64_t max_memcpy_len; /**< bytes; 0: the queue was not created for memcpy */
+	/** Longest memcpy whose byte count on the wire is its length. */
+	uint64_t easy_memcpy_len;
 };
 
 static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 bytes");
 static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
-/** @return WQEBBs of the ring. */
+/**
+ * Tells the length of the ring.
+ * @param sq The send queue.
+ * @return WQEBBs.
+ */
 static inline uint32_t
 hwq_sq_n_bb(const struct hwq_sq *sq)
 {
 	return sq->mask + 1;
 }
 
-/** Empties the ring. The next WQE starts at index @p pi, where the device's index is. */
+/**
+ * Empties the ring.
+ * @param sq The send queue.
+ * @param pi The ring index at which the next WQE starts: the device's index.
+ */
 static inline void
 hwq_sq_start_at(struct hwq_sq *sq, uint16_t pi)
 {
@@ -96,7 +109,10 @@ hwq_sq_start_at(struct hwq_sq *sq, uint16_t pi)
 	sq->wr.moved = true;
 }
 
-/** Empties the ring: its QP is in RESET, where the device's index is 0. */
+/**
+ * Empties the ring of a QP in RESET: the device's index is 0 there.
+ * @param sq The send queue.
+ */
 static inline void
 hwq_sq_restart(struct hwq_sq *sq)
 {
@@ -104,11 +120,15 @@ hwq_sq_restart(struct hwq_sq *sq)
 }
 
 /**
- * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj_qp() call it.
- * @param buf n_bb WQEBBs of 64 bytes, 64-byte aligned. It stays the caller's, as all memory below.
- * @param n_bb a power of two, at most HWQ_SQ_MAX_BB.
- * @param bf state of the doorbell register, one for all queues that share the register.
- * @param cq where the queue's completions come.
+ * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj_qp() call
+ * it. All memory stays the caller's.
+ * @param sq Written.
+ * @param buf n_bb WQEBBs of 64 bytes, 64-byte aligned.
+ * @param n_bb A power of two, at most HWQ_SQ_MAX_BB.
+ * @param qpn The QP's number.
+ * @param dbrec The doorbell record: two words.
+ * @param bf State of the doorbell register, one for all queues that share the register.
+ * @param cq Where the queue's completions come.
  */
 static inline void
 hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, __be32 *dbrec,
@@ -125,7 +145,11 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, __be32 *d
 	hwq_sq_start_at(sq, 0);
 }
 
-/** Gives the queue memory for the wr_ids of hwq_wr.h, one for each WQEBB. It stays the caller's. */
+/**
+ * Gives the queue memory for the wr_ids of hwq_wr.h.
+ * @param sq The send queue.
+ * @param wr_ids Room for a number for each WQEBB of the ring. It stays the caller's.
+ */
 static inline void
 hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 {
@@ -134,8 +158,12 @@ hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 }
 
 /**
- * Allows memcpy of up to @p max_len bytes, at most 2 GiB. The device may write HWQ_MMO_OPAQUE_LEN bytes
- * at @p addr, by @p lkey, for its own use. They belong to the caller, and to this queue only.
+ * Allows memcpy. The device may write HWQ_MMO_OPAQUE_LEN bytes at addr for its own use. They belong
+ * to the caller, and no other queue may use them.
+ * @param sq The send queue.
+ * @param lkey The local key of these bytes.
+ * @param addr Their address.
+ * @param max_len Bytes of the longest memcpy; more than 2 GiB count as 2 GiB.
  */
 static inline void
 hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_len)
@@ -146,14 +174,22 @@ hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_
 	sq->easy_memcpy_len = max_len < HWQ_MMO_LEN_MAX ? max_len : HWQ_MMO_LEN_MAX - 1;
 }
 
-/** @return WQEBBs of a WQE of @p ds 16-byte units. */
+/**
+ * Converts the length of a WQE.
+ * @param ds 16-byte units.
+ * @return WQEBBs.
+ */
 static inline unsigned int
 hwq_ds_to_bb(unsigned int ds)
 {
 	return (ds + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB;
 }
 
-/** @return the first index that is not known to be complete: ci. */
+/**
+ * Tells the consumer index: the first index that is not known to be complete.
+ * @param sq The send queue.
+ * @return The ring index.
+ */
 static inline uint16_t
 hwq_sq_ci(const struct hwq_sq *sq)
 {
@@ -170,49 +206,79 @@ hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
 	return freed;
 }
 
-/** @return free WQEBBs. A WQE of n WQEBBs may need up to n - 1 more, for the fill. */
+/**
+ * Tells how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 more, for the fill.
+ * @param sq The send queue.
+ * @return WQEBBs.
+ */
 static inline uint32_t
 hwq_sq_free_bb(const struct hwq_sq *sq)
 {
 	return (uint16_t)(sq->full - sq->pi);
 }
 
-/** @return true if no WQEBB is free. */
+/**
+ * Tells whether the ring is full.
+ * @param sq The send queue.
+ * @return True: no WQEBB is free.
+ */
 static inline bool
 hwq_sq_is_full(const struct hwq_sq *sq)
 {
 	return sq->pi == sq->full;
 }
 
-/** @return WQEBBs that are not free: committed WQEs that are not known to be complete, and fills. */
+/**
+ * Tells how many WQEBBs are not free: those of fills, and of committed WQEs that are not known to
+ * be complete.
+ * @param sq The send queue.
+ * @return WQEBBs.
+ */
 static inline uint32_t
 hwq_sq_used_bb(const struct hwq_sq *sq)
 {
 	return hwq_sq_n_bb(sq) - hwq_sq_free_bb(sq);
 }
 
-/** @return WQEBBs committed since the last doorbell. */
+/**
+ * Tells how many WQEBBs were committed since the last doorbell.
+ * @param sq The send queue.
+ * @return WQEBBs.
+ */
 static inline uint32_t
 hwq_sq_pending_bb(const struct hwq_sq *sq)
 {
 	return (uint16_t)(sq->pi - sq->rung);
 }
 
-/** @return where WQEBB @p index (free-running) is in memory. */
+/**
+ * Finds a WQEBB in memory.
+ * @param sq The send queue.
+ * @param index Ring index, free-running.
+ * @return Its address.
+ */
 static inline void *
 hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
 {
 	return sq->buf + (size_t)(index & sq->mask) * HWQ_BB_LEN;
 }
 
-/** @return WQEBBs from @p index (free-running) to the end of the ring's memory. */
+/**
+ * Tells how far the end of the ring's memory is.
+ * @param sq The send queue.
+ * @param index Ring index, free-running.
+ * @return WQEBBs from index to the end.
+ */
 static inline uint32_t
 hwq_sq_tail_bb(const struct hwq_sq *sq, uint16_t index)
 {
 	return hwq_sq_n_bb(sq) - (index & sq->mask);
 }
 
-/* Free WQEBBs that lie in one piece from index pi on: pi of the queue, or behind WQEs that it does not know of yet. */
+/*
+ * Free WQEBBs that lie in one piece from index pi on: pi of the queue, or behind WQEs that it does
+ * not know of yet.
+ */
 static inline uint32_t
 hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
 {
@@ -222,14 +288,15 @@ hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
 }
 
 /*
- * Room for n_bb WQEBBs that lie in one piece from index pi on, or behind a fill of the ring's end. fill: its WQEBBs, 0
- * for none. @return false: full.
+ * Room for n_bb WQEBBs that lie in one piece from index pi on, or behind a fill of the ring's end.
+ * fill: its WQEBBs, 0 for none. @return false: full.
  *
- * Three ask, at different times, and so each commits the fill in its own way:
+ * Three functions ask, and each commits the fill in its own way:
  *     hwq_sq_reserve()      for each WQE; the fill is committed at once
- *     hwq_burst_reserve()   once for several WQEs, which may be given up; the fill is committed with them
- *     hwq_wr_make_room()    where the room ends that a batch knows of; abort discards the fill with the WQEs
- * hwq_burst_start() takes only what lies in front of the ring's end, hwq_sq_room_bb(), and needs no fill.
+ *     hwq_burst_reserve()   once for several WQEs; the fill is committed with them, or never
+ *     hwq_wr_make_room()    at the end of a batch's known room; abort discards fill and WQEs
+ * hwq_burst_start() takes only what lies in front of the ring's end, hwq_sq_room_bb(), and needs no
+ * fill.
  */
 static inline bool
 hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_t *fill)
@@ -245,8 +312,11 @@ hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_
 	return __builtin_expect((uint16_t)(sq->full - pi) >= *fill + n_bb, 1);
 }
 
-/** Takes n_bb WQEBBs at pi, which now hold one WQE. n_bb is what hwq_sq_reserve() was asked for, or
- *  less. The device learns of it from hwq_sq_ring(). */
+/**
+ * Takes WQEBBs at pi, which now hold one WQE. The device learns of it from hwq_sq_ring().
+ * @param sq The send queue.
+ * @param n_bb WQEBBs: as many as hwq_sq_reserve() was asked for, or fewer.
+ */
 static inline void
 hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 {
@@ -256,8 +326,9 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 }
 
 /**
- * Makes the WQE that was committed last ask for a CQE: for a caller who learns only at the end of a
- * burst which WQE is its last. Call it before hwq_sq_ring().
+ * Makes the WQE that was committed last ask for a CQE: for a caller that learns only at the end of
+ * a burst which WQE is its last. Call it before hwq_sq_ring().
+ * @param sq The send queue.
  */
 static inline void
 hwq_sq_signal_last(struct hwq_sq *sq)
@@ -267,7 +338,12 @@ hwq_sq_signal_last(struct hwq_sq *sq)
 	ctrl->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
 }
 
-/** @return WQEBBs from the first that is not known to be complete to the one at wqe_counter. */
+/**
+ * Tells how far a WQE is from the consumer index.
+ * @param sq The send queue.
+ * @param wqe_counter hwq_cqe.wqe_counter of the completion.
+ * @return WQEBBs from hwq_sq_ci() to wqe_counter.
+ */
 static inline uint32_t
 hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
@@ -285,7 +361,12 @@ hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 	hwq_put_ctrl_rest(wqe, 0, 0);
 }
 
-/** @return true if the WQE at index is an unsignalled NOP up to the ring's end, as a fill is. */
+/**
+ * Tells whether a WQE looks like a fill: an unsignalled NOP up to the ring's end.
+ * @param sq The send queue.
+ * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
+ * @return True: it does.
+ */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 {
@@ -306,7 +387,7 @@ hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 	hwq_sq_commit(sq, tail_bb);
 }
 
-#define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /* of one NOP */
+#define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /**< WQEBBs of the longest NOP */
 
 /* The same for a rest that may be longer than one NOP. Out of line, because it is rare. */
 static __attribute__((noinline, unused)) void
@@ -318,10 +399,12 @@ hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 }
 
 /**
- * Contiguous room for one WQE of n_bb WQEBBs (1 to HWQ_WQE_MAX_BB), which starts at sq->pi then.
- * Fills the end of the ring if need be; what is filled stays, committed or not.
- * @return the room, which the caller must write wholly up to its DS, then hwq_sq_commit(); or NULL:
- *   full, nothing was written. Poll, hwq_sq_complete(), try again.
+ * Reserves contiguous room for one WQE, which then starts at sq->pi. If the WQE would cross the end
+ * of the ring, a NOP fills the end; the fill stays, whether the WQE is committed or not.
+ * @param sq The send queue.
+ * @param n_bb WQEBBs, 1 to HWQ_WQE_MAX_BB.
+ * @return The room: the caller writes all of the WQE's DS units, then calls hwq_sq_commit(). NULL:
+ *   the ring is full, and nothing was written. Poll, call hwq_sq_complete(), try again.
  */
 static inline void *
 hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
@@ -335,16 +418,22 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 	return hwq_sq_at(sq, sq->pi);
 }
 
-/** @return the wr_id of a work request that hwq_wr.h posted and that is not freed yet.
- *  @param wqe_counter where its WQE starts: hwq_cqe.wqe_counter of its completion. */
+/**
+ * Tells the wr_id of a work request that hwq_wr.h posted and whose WQE is not freed yet.
+ * @param sq The send queue.
+ * @param wqe_counter Where its WQE starts: hwq_cqe.wqe_counter of its completion.
+ * @return The wr_id.
+ */
 static inline uint64_t
 hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 {
 	return sq->wr.wr_ids[wqe_counter & sq->mask];
 }
 
-/* Index behind the WQE that starts at index counter, WQEBB `at` of the ring's memory: by its DS, the
- * eighth byte. Most take one WQEBB. */
+/*
+ * Index behind the WQE that starts at index counter, WQEBB `at` of the ring's memory: by its DS,
+ * the eighth byte. Most take one WQEBB.
+ */
 static inline uint16_t
 hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 {
@@ -357,10 +446,11 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 }
 
 /**
- * Frees the WQE that starts at wqe_counter, and all before it. Call it for each CQE of the queue that
- * hwq_cq_poll() gave: good, failed or flushed.
+ * Frees the WQE that starts at wqe_counter, and all WQEs before it. Call it for each CQE of the
+ * queue that hwq_cq_poll() gave: good, failed or flushed.
+ * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter.
- * @return how many WQEBBs were freed, fills included.
+ * @return How many WQEBBs were freed, fills included.
  */
 static inline uint32_t
 hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
@@ -369,9 +459,11 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /**
- * hwq_sq_complete() for the last WQE of a queue that hwq_wr.h does not write to: then all WQEs are complete. Most often
- * that one completes.
- * @return false: it is not the last one, and nothing was freed.
+ * Does what hwq_sq_complete() does if wqe_counter is the last WQE, which is the most common case:
+ * all WQEs are complete then. Not for queues that hwq_wr.h posts to.
+ * @param sq The send queue.
+ * @param wqe_counter hwq_cqe.wqe_counter of the completion.
+ * @return False: it is not the last WQE, and nothing was freed.
  */
 static inline bool
 hwq_sq_complete_last(struct hwq_sq *sq, uint16_t wqe_counter)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * WQEs that are taken out of a send queue's ring and posted again later: for an owner who resets a queue
- * and repeats what the device flushed.
+ * Copies WQEs out of a send queue's ring and posts them again later: for an owner that resets a
+ * queue and repeats the WQEs that the device flushed.
  *
  *     for (i = first; i != sq->pi; i += n)          before hwq_qp_reset()
  *         n = hwq_sq_save(sq, i, image);
  *     hwq_sq_put_saved(sq, image);                  after hwq_qp_connect()
  *     hwq_sq_ring(sq);
  *
- * A WQE keeps its bytes in the ring until others are written over it: a flushed one until the next is posted.
- * Only the owner knows which WQEs may run twice; the device may have begun those that it flushed.
+ * A WQE keeps its bytes in the ring until another WQE is written over it: a flushed WQE until the
+ * next post. Only the owner knows which WQEs may run twice; the device may have begun a WQE that it
+ * flushed.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -19,14 +20,24 @@
 
 #include "hwq_sq.h"
 
-/** @return WQEBBs of the WQE that starts at @p index (free-running), by its DS. */
+/**
+ * Tells the length of a WQE by its DS.
+ * @param sq The send queue.
+ * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
+ * @return WQEBBs.
+ */
 static inline uint32_t
 hwq_sq_bb_at(const struct hwq_sq *sq, uint16_t index)
 {
 	return (uint16_t)(hwq_sq_end_of(sq, index, index & sq->mask) - index);
 }
 
-/** @return true if the WQE that starts at @p index configures a memory key (UMR). */
+/**
+ * Tells whether a WQE configures a memory key (UMR).
+ * @param sq The send queue.
+ * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
+ * @return True: it does.
+ */
 static inline bool
 hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
 {
@@ -37,9 +48,12 @@ hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * Copies the WQE that starts at @p index (free-running). Nothing was written over it since it was posted.
- * @param image the caller's memory, 64-byte aligned, with room for the WQE: HWQ_WQE_MAX_BB WQEBBs suffice.
- * @return its WQEBBs; @p image holds as many.
+ * Copies a WQE out of the ring. Nothing may have been written over it since it was posted.
+ * @param sq The send queue.
+ * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
+ * @param image The caller's memory, 64-byte aligned, with room for the WQE: HWQ_WQE_MAX_BB WQEBBs
+ *   suffice.
+ * @return The WQE's WQEBBs, as many as image holds.
  */
 static inline uint32_t
 hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
@@ -51,11 +65,13 @@ hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
 }
 
 /**
- * Posts a WQE of hwq_sq_save() again, with the ring index and QPN of @p sq, and for memcpy the device's scratch
- * memory of @p sq. All else is as it was: what it asks for, fences and flags. So @p sq is the queue that it came
- * from, or one that was created as that was.
- * @return its WQEBBs: it is committed, and goes out with the next hwq_sq_ring(); or 0: the ring is full and
- *   nothing was written.
+ * Posts a WQE of hwq_sq_save() again, with the ring index and the QPN of sq, and for memcpy with
+ * the device's scratch memory of sq. Operation, fences and flags do not change. So sq is the queue
+ * that the WQE came from, or one with the same configuration.
+ * @param sq The send queue.
+ * @param image The copy; read during the call.
+ * @return The WQE's WQEBBs: it is committed, and goes out with the next hwq_sq_ring(). 0: the ring
+ *   is full, and nothing was written.
  */
 static inline unsigned int
 hwq_sq_put_saved(struct hwq_sq *sq, const void *image)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What hwq_wr.h keeps of a send queue from one batch to the next. hwq_wqe.h and hwq_burst.h keep nothing
- * here: a burst's state is a struct hwq_burst of the caller's.
+ * State of a send queue that hwq_wr.h keeps from one batch to the next. hwq_wqe.h and hwq_burst.h
+ * keep no state here: the state of a burst is a struct hwq_burst of the caller's.
  */
 #ifndef HWQ_SQ_WR_H
 #define HWQ_SQ_WR_H
@@ -20,27 +20,31 @@ enum hwq_transport {
 	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: checksums and headers */
 };
 
-/* hwq_sq_wr.start of a queue in RTS, whose at, limit and index_qpn are valid. */
+/** The value of hwq_sq_wr.start for a queue in RTS whose at, limit and index_qpn are valid. */
 #define HWQ_SQ_START(transport, fm_cache) htole32((uint32_t)(transport) << 8 | (fm_cache))
 
 /** State between batches, and the limits that only hwq_wr.h checks. */
 struct hwq_sq_wr {
 	/** What hwq_wr_start() checks, by one comparison in the common case. */
 	union {
-		uint32_t start;
+		uint32_t start; /**< the four fields below as one word */
 		__extension__ struct {
 			uint8_t fm_cache;  /**< fence that the next WQE carries */
 			uint8_t transport; /**< enum hwq_transport */
-			bool not_rts;      /**< hwq_wr_complete() says -EINVAL, as libmlx5's */
-			bool moved;        /**< others moved pi: at, limit, index_qpn are stale */
+			/** The QP is not in RTS: hwq_wr_complete() returns -EINVAL, as libmlx5. */
+			bool not_rts;
+			/** Another builder moved pi: at, limit and index_qpn are stale. */
+			bool moved;
 		};
 	};
-	uint32_t max_umr_ds;     /**< units of layout and BSF of one UMR */
-	uint8_t *at;             /**< the next WQE; NULL: others wrote WQEs without a doorbell */
-	uint8_t *limit;          /**< end of the room behind at that is known to be free */
-	uint64_t index_qpn;      /**< pi and QPN: hwq_index_qpn() */
-	uintptr_t wr_id_bias;    /**< the wr_id of the WQE at x is at x / 8 + wr_id_bias */
-	uint64_t *wr_ids;        /**< of each WQEBB where a WQE starts */
+	uint32_t max_umr_ds; /**< units of layout and BSF of one UMR */
+	/** Where the next WQE starts; NULL: another builder wrote WQEs without a doorbell. */
+	uint8_t *at;
+	uint8_t *limit;     /**< end of the room behind at that is known to be free */
+	uint64_t index_qpn; /**< pi and QPN: hwq_index_qpn() */
+	/** The wr_id of the WQE at address x is at x / 8 + wr_id_bias. */
+	uintptr_t wr_id_bias;
+	uint64_t *wr_ids;        /**< wr_id of each WQEBB where a WQE starts */
 	uint16_t max_tso_header; /**< RAW_PACKET: bytes of a TSO WQE's headers */
 	uint8_t eth_inline;      /**< RAW_PACKET: bytes of each frame that must be inline */
 	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */

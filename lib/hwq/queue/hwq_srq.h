@@ -15,16 +15,16 @@
  *       hwq_srq_poll                      frees the entry: it becomes the tail
  *     hwq_srq_destroy                     after its queue pairs
  *
- * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes are
- * those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does, and the
- * device reads it as 2 GiB: leave it out. The memory that an entry names stays the caller's. The device
- * may write it until the entry has completed.
+ * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes
+ * are those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does, and
+ * the device reads it as 2 GiB: leave it out. The memory that an entry names stays the caller's.
+ * The device may write it until the entry has completed.
  *
- * Receives of a basic SRQ complete in the CQ of the queue pair that received. Receives of an XRC SRQ
- * complete in the CQ that the SRQ was created with. Entries complete in any order.
+ * Receives of a basic SRQ complete in the CQ of the queue pair that received. Receives of an XRC
+ * SRQ complete in the CQ that the SRQ was created with. Entries complete in any order.
  *
- * Thread: one owner thread has the SRQ, all queue pairs that receive from it, and their CQs. Only it
- * calls the functions of this file.
+ * Thread: one owner thread has the SRQ, all queue pairs that receive from it, and their CQs. Only
+ * it calls the functions of this file.
  */
 #ifndef HWQ_SRQ_H
 #define HWQ_SRQ_H
@@ -37,13 +37,13 @@ struct ibv_xrcd;
 
 /** A shared receive queue. Written by hwq. */
 struct hwq_srq {
-	uint8_t *buf;
+	uint8_t *buf;     /**< the entries */
 	uint32_t stride;  /**< bytes of an entry */
 	uint32_t mask;    /**< number of entries - 1 */
 	uint32_t head;    /**< index of the first free entry */
 	uint32_t tail;    /**< index of the last free entry */
 	uint32_t counter; /**< how many entries were ever posted */
-	uint16_t max_sge; /**< most pieces of memory of an entry */
+	uint16_t max_sge; /**< most data segments of an entry */
 	uint64_t *wr_ids; /**< wr_id of each entry */
 	__be32 *dbrec;    /**< doorbell record: the counter */
 
@@ -59,38 +59,71 @@ struct hwq_srq {
 
 /** What an SRQ is for. */
 struct hwq_srq_conf {
-	uint32_t n_wr;         /**< how many entries it must hold at once, from 1 */
-	uint32_t max_sge;      /**< most pieces of memory of an entry; 0 stands for 1 */
+	uint32_t n_wr;         /**< entries that it must hold at once, from 1 */
+	uint32_t max_sge;      /**< most data segments of an entry; 0 stands for 1 */
 	struct ibv_xrcd *xrcd; /**< XRC SRQ: its XRC domain; NULL: a basic SRQ */
-	struct hwq_cq *cq;     /**< XRC SRQ: its CQ, best one without other receives; else NULL */
+	/** XRC SRQ: its CQ, preferably one without other receives; else NULL. */
+	struct hwq_cq *cq;
 };
 
 /**
- * Creates an SRQ (ibv_create_srq_ex(3)). The caller destroys it by hwq_srq_destroy(), before the device
- * and before conf->cq.
- * @param srq written on success only.
- * @return 0; -EINVAL the sizes are beyond what the device can, or conf has an XRC domain without a CQ;
- *   -ENOSPC conf->cq has no room for a CQE of each entry: create a larger CQ; -EOPNOTSUPP the
- *   environment variable MLX5_SRQ_SIGNATURE is set: unset it; -ENOMEM; or the errno of
- *   ibv_create_srq_ex(3) or mlx5dv_init_obj(3). A log line says what is possible.
+ * Creates an SRQ (ibv_create_srq_ex(3)). The caller destroys it by hwq_srq_destroy(), before the
+ * device and before conf->cq.
+ *
+ * @param dev
+ *   The device.
+ * @param conf
+ *   The configuration; read during the call.
+ * @param srq
+ *   Written on success only.
+ * @return
+ *   0 on success. Otherwise a line of the log says what is possible:
+ * @retval -EINVAL
+ *   The sizes are beyond the device's limits, or conf has an XRC domain without a CQ.
+ * @retval -ENOSPC
+ *   conf->cq has no room for a CQE of each entry: create a larger CQ.
+ * @retval -EOPNOTSUPP
+ *   The environment variable MLX5_SRQ_SIGNATURE is set: unset it.
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of ibv_create_srq_ex(3) or mlx5dv_init_obj(3).
  */
 HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 	struct hwq_srq **srq);
 
 /**
- * Destroys an SRQ, with the entries that are posted. If nothing else uses the CQ of an XRC SRQ,
- * completions that were not taken are dropped from that CQ.
- * @return 0; -EBUSY QPs receive from it: destroy them first; -EINVAL it is the caller's own SRQ: call
- *   hwq_obj_srq_release(); or the errno of ibv_destroy_srq(3): the SRQ is still there, call again.
+ * Destroys an SRQ, with the entries that are posted. If no other queue uses the CQ of an XRC SRQ,
+ * its completions are dropped from the CQ.
+ *
+ * @param srq
+ *   The SRQ.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   QPs receive from it: destroy them first.
+ * @retval -EINVAL
+ *   It is the caller's own SRQ: call hwq_obj_srq_release().
+ * @retval -errno
+ *   The error of ibv_destroy_srq(3): the SRQ still exists, call again.
  */
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 
 /**
- * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED once fewer than limit posted entries are left
- * (ibv_modify_srq(3)). It comes by ibv_get_async_event(3). Call again for the next event.
- * @param limit number of entries; 0: no event.
- * @return 0; -EINVAL limit is more than hwq_srq_size(); or the errno of ibv_modify_srq(3): nothing
- *   changed.
+ * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED as soon as fewer than limit posted entries are
+ * left (ibv_modify_srq(3)). ibv_get_async_event(3) returns the event. Call again for the next
+ * event.
+ *
+ * @param srq
+ *   The SRQ.
+ * @param limit
+ *   Number of entries; 0: no event.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   limit is more than hwq_srq_size().
+ * @retval -errno
+ *   The error of ibv_modify_srq(3): nothing has changed.
  */
 HWQ_API int hwq_srq_arm_limit(struct hwq_srq *srq, uint32_t limit);
 
@@ -102,12 +135,15 @@ hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
 }
 
 /**
- * Starts an empty queue over memory that the caller provides. hwq_srq_create() and hwq_obj_srq() call it.
- * @param buf n entries of stride bytes, linked in order as libmlx5 leaves them: entry 0 is the first
- *   free one, n - 1 the last. It stays the caller's, as dbrec and wr_ids do.
- * @param n number of entries, a power of two.
- * @param stride bytes of an entry: 16 for the link, and 16 for each piece of memory.
- * @param wr_ids room for n numbers.
+ * Starts an empty queue over memory that the caller provides. hwq_srq_create() and hwq_obj_srq()
+ * call it. All memory stays the caller's.
+ * @param srq Written.
+ * @param buf n entries of stride bytes, linked in order as libmlx5 leaves them: entry 0 is the
+ *   first free entry, entry n - 1 the last.
+ * @param n Number of entries, a power of two.
+ * @param stride Bytes of an entry: 16 for the link, and 16 for each piece of memory.
+ * @param dbrec The doorbell record: one word.
+ * @param wr_ids Room for n numbers.
  */
 static inline void
 hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, __be32 *dbrec,
@@ -125,7 +161,11 @@ hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, __be32
 	srq->wr_ids = wr_ids;
 }
 
-/** @return how many entries it holds at once. */
+/**
+ * Tells how many entries the SRQ holds at once.
+ * @param srq The SRQ.
+ * @return The number.
+ */
 static inline uint32_t
 hwq_srq_size(const struct hwq_srq *srq)
 {
@@ -133,12 +173,23 @@ hwq_srq_size(const struct hwq_srq *srq)
 }
 
 /**
- * Posts an entry that receives into pieces of memory, in order (ibv_post_srq_recv(3)). The device learns
- * of it from hwq_srq_ring().
- * @param wr_id comes back from hwq_srq_poll().
- * @param sge n_sge pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
- * @return 0; -EINVAL n_sge is more than srq->max_sge; -ENOMEM the queue is full: poll, then post again.
- *   After an error nothing was written.
+ * Posts an entry that receives into pieces of memory, in order (ibv_post_srq_recv(3)). The device
+ * learns of it from hwq_srq_ring(). After an error nothing was written.
+ *
+ * @param srq
+ *   The SRQ.
+ * @param wr_id
+ *   A number that hwq_srq_poll() returns with the completion.
+ * @param sge
+ *   The pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
+ * @param n_sge
+ *   How many pieces.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   n_sge is more than srq->max_sge.
+ * @retval -ENOMEM
+ *   The queue is full: poll, then post again.
  */
 static inline int
 hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge,
@@ -162,8 +213,9 @@ hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge
 }
 
 /**
- * Tells the device of all entries posted so far: once a burst. It does not publish a CQ's consumer index:
- * hwq_srq_poll() and hwq_cq_poll() do.
+ * Tells the device of all entries posted so far: once a burst. It does not publish a CQ's consumer
+ * index: hwq_srq_poll() and hwq_cq_poll() do.
+ * @param srq The SRQ.
  */
 static inline void
 hwq_srq_ring(struct hwq_srq *srq)
@@ -173,10 +225,11 @@ hwq_srq_ring(struct hwq_srq *srq)
 }
 
 /**
- * Frees an entry. For callers who take completions by hwq_cq_peek() or hwq_cq_poll(); hwq_srq_poll() frees
- * entries itself.
- * @param wqe_counter the entry's index: hwq_cqe.wqe_counter of its receive.
- * @return the entry's wr_id.
+ * Frees an entry, for callers that take completions by hwq_cq_peek() or hwq_cq_poll().
+ * hwq_srq_poll() frees entries itself.
+ * @param srq The SRQ.
+ * @param wqe_counter The entry's index: hwq_cqe.wqe_counter of its receive.
+ * @return The entry's wr_id.
  */
 static inline uint64_t
 hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
@@ -189,15 +242,18 @@ hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
 }
 
 /**
- * Takes completed receives from a CQ, oldest first. It frees their entries and publishes the CQ's consumer
- * index. It stops at the first CQE that is no receive: take that one by hwq_cq_poll().
+ * Takes completed receives from a CQ, oldest first. It frees their entries and publishes the CQ's
+ * consumer index. It stops at the first CQE that is no receive: take this CQE by hwq_cq_poll().
  *
- * All receives on the CQ must be of this SRQ. On a CQ that other receive queues use too, take
- * completions by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for those of this SRQ.
- * @param rec room for n records. rec[i].qpn is the queue pair that received. rec[i].syndrome is 0 where
- *   data came, else an enum hwq_syndrome; rec[i].byte_cnt is the length in bytes.
- * @param wr_id room for n numbers: the wr_id of each record's entry.
- * @return how many are in rec and wr_id, at most n.
+ * All receives on the CQ must be of this SRQ. If other receive queues use the CQ, take completions
+ * by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for the receives of this SRQ.
+ * @param srq The SRQ.
+ * @param cq The CQ.
+ * @param rec Room for n records. rec[i].qpn is the QP that received. rec[i].syndrome is 0 if data
+ *   came, else an enum hwq_syndrome; rec[i].byte_cnt is the length in bytes.
+ * @param wr_id Room for n numbers: the wr_id of each record's entry.
+ * @param n How many at most.
+ * @return How many are in rec and wr_id, at most n.
  */
 static inline unsigned int
 hwq_srq_poll(struct hwq_srq *srq, struct hwq_cq *cq, struct hwq_cqe *rec, uint64_t *wr_id,

@@ -7,8 +7,8 @@
 #include "hwq_srq.h"
 
 /*
- * Drops the completions of a QP that makes no more of them, and frees the entries of an SRQ that they
- * name. Completions of other QPs keep their order, and may go on arriving meanwhile.
+ * Drops the completions of a QP that makes no more of them, and frees the entries of an SRQ that
+ * they name. Completions of other QPs keep their order, and may go on arriving meanwhile.
  */
 void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq);
 

@@ -14,13 +14,15 @@ struct hwq_qp_cqes {
 	const struct hwq_srq *srq;    /* NULL: none */
 };
 
-/* The CQ has n more entries: 0; else -ENOSPC, and a log line. What: the queue's name in that line. */
+/*
+ * The CQ has n more entries: 0; else -ENOSPC, and a log line. What: the queue's name in that line.
+ */
 int hwq_cq_check_room(const char *dev, const struct hwq_cq *cq, const char *what, uint32_t n);
 /* The CQs have entries for a new QP: 0; else -ENOSPC, and a log line. */
 int hwq_qp_check_room(const char *dev, const struct hwq_qp_cqes *cqes);
 /*
- * CQEs that one more QP with the SRQ makes possible in the CQ: one for each entry if it is the first such
- * QP, else none. CQ NULL: as for the first. An XRC SRQ completes in its own CQ.
+ * CQEs that one more QP with the SRQ makes possible in the CQ: one for each entry if it is the
+ * first such QP, else none. CQ NULL: as for the first. An XRC SRQ completes in its own CQ.
  */
 uint32_t hwq_srq_cqe_needed(const struct hwq_srq *srq, const struct hwq_cq *cq);
 /* A QP on the CQ begins, or ends, to receive from the SRQ: the CQ's reserved room follows. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of objects that a data path writes: they begin on a cache line and fill their last one, so that no other
- * thread's data is written there.
+ * Memory of objects that a data path writes: they begin on a cache line and fill their last one, so
+ * that no other thread's data is written there.
  */
 #ifndef HWQ_LINES_H
 #define HWQ_LINES_H

@@ -19,14 +19,20 @@ hwq_conf_recv_cq(const struct hwq_qp_conf *conf, const struct hwq_cq *cq)
 {
 	return conf->recv_cq != NULL ? conf->recv_cq : (struct hwq_cq *)(uintptr_t)cq;
 }
-/* What a configuration needs of libmlx5, at least: WQEBBs of the send ring, entries of the receive ring. */
+/*
+ * What a configuration needs of libmlx5, at least: WQEBBs of the send ring, entries of the receive
+ * ring.
+ */
 uint32_t hwq_conf_sq_bb(const struct hwq_qp_conf *conf);
 uint32_t hwq_conf_rq_wr(const struct hwq_qp_conf *conf);
 /* Most inline data that DS can count behind the head of the operations that take inline data. */
 uint32_t hwq_conf_inline_max(const struct hwq_qp_conf *conf);
 /* Inline data that fits the longest WQE, behind the longest head. */
 uint32_t hwq_conf_inline_room(const struct hwq_qp_conf *conf);
-/* Units of layout and BSF that one UMR may have, where libmlx5 allows max_inline bytes of inline data. */
+/*
+ * Units of layout and BSF that one UMR may have, where libmlx5 allows max_inline bytes of inline
+ * data.
+ */
 uint32_t hwq_max_umr_ds(uint32_t max_inline);
 /* @return 0; or -errno, and a log line says what is possible. */
 int hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
