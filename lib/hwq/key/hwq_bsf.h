@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of keys that sign or encrypt: descriptions (BSF) behind the layout of a UMR, and what
- * SET_PSV sets. Bytes are those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3),
- * mlx5dv_wr_set_mkey_crypto(3)). hwq_wr_mkey.h calls these functions.
+ * Segments of keys that sign or encrypt: BSFs behind the layout of a UMR, and SET_PSV. Bytes are
+ * those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3), mlx5dv_wr_set_mkey_crypto(3)). hwq_wr_mkey.h
+ * calls these functions.
  *
  * Thread: the owner of the memory that is written.
  */
@@ -141,7 +141,10 @@ hwq_crypto_order(const struct hwq_mkey_crypto *crypto)
 	return after ? HWQ_CRYPTO_MEMORY_SIGNATURE : HWQ_CRYPTO_RAW_MEMORY;
 }
 
-/* The initial tweak as a device with these engines takes it: one for several data units counts in big endian. */
+/*
+ * The initial tweak as a device with these engines takes it: one for several data units counts in
+ * big endian.
+ */
 static inline void
 hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
 {
@@ -176,10 +179,18 @@ hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct 
 }
 
 /**
- * Writes the descriptions that a configuration needs.
- * @param at the end of the layout, with room for 64 bytes for each description of the plan.
- * @param plan what hwq_key_plan() returned for the key.
- * @return 0; -EINVAL the attributes of the key's signatures and encryption do not fit each other.
+ * Writes the BSFs that a configuration needs.
+ *
+ * @param at
+ *   The end of the layout, with room for 64 bytes for each BSF of the plan.
+ * @param mkey
+ *   The key.
+ * @param plan
+ *   What hwq_key_plan() returned for the key.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   The attributes of the key's signatures and encryption do not fit each other.
  */
 static inline int
 hwq_put_key_bsf(void *at, const struct hwq_mkey *mkey, const struct hwq_key_plan *plan)

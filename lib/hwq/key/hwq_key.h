@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * How a key signs and encrypts: attributes taken into its context, and what becomes of them.
+ * How a key signs and encrypts: setters store attributes in its context, and its UMR carries them.
  *
  *     hwq_key_begin()                    a configuration begins: no attribute is new
  *     hwq_sig_take(), hwq_crypto_take()  setters: checked, kept by value
  *     hwq_key_plan()                     all setters are there: what its UMR must carry
- *     hwq_put_key_bsf()                  and is written behind the layout: hwq_bsf.h
+ *     hwq_put_key_bsf()                  writes it behind the layout: hwq_bsf.h
  *
- * hwq_wr_mkey.h calls them in this order. Rules and errors are those of libmlx5 (qp.c: functions that end
- * in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As there, a setter changes the
- * key's attributes at once; they stay changed if the batch is then refused or aborted.
+ * hwq_wr_mkey.h calls them in this order. Rules and errors are those of libmlx5 (qp.c: functions
+ * that end in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As there, a setter
+ * changes the key's attributes at once; they stay changed if the batch is then refused or aborted.
  *
  * Thread: only the owner of the key's domain calls the functions of this file.
  */
@@ -25,14 +25,15 @@
 
 /** What a key's crypto setter takes: struct mlx5dv_crypto_attr, with a DEK of hwq's. */
 struct hwq_crypto_attr {
-	enum mlx5dv_crypto_standard crypto_standard;
-	bool encrypt_on_tx;
+	enum mlx5dv_crypto_standard crypto_standard; /**< MLX5DV_CRYPTO_STANDARD_AES_XTS */
+	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
+	/** Which comes first at the sender: signature or encryption. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
-	enum mlx5dv_block_size data_unit_size;
-	char initial_tweak[16]; /**< little endian */
-	uint32_t dek;           /**< its object id: hwq_dek.id */
-	char keytag[8];
-	uint64_t comp_mask; /**< 0 */
+	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */
+	char initial_tweak[16];                /**< tweak of the first data unit, little endian */
+	uint32_t dek;                          /**< its object id: hwq_dek.id */
+	char keytag[8];                        /**< the DEK's keytag, if it has one */
+	uint64_t comp_mask;                    /**< must be 0 */
 };
 
 /* ------------------------------------------------------------------ taking attributes */
@@ -165,12 +166,13 @@ hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *at
 
 /** What a configuration carries beside its layout. */
 struct hwq_key_plan {
-	int err;           /**< 0, or why there is no configuration */
+	int err;           /**< 0, or the error of the configuration */
 	uint32_t flags_pd; /**< bits of the key context */
 	uint64_t mask;     /**< bits of the UMR's mkey_mask */
-	uint8_t n_sig;     /**< descriptions of signatures: 0 or 1 */
-	uint8_t n_crypto;  /**< and of encryption */
-	bool set_psvs;     /**< WQEs follow that set the signatures' start */
+	uint8_t n_sig;     /**< number of BSFs of signatures: 0 or 1 */
+	uint8_t n_crypto;  /**< number of BSFs of encryption: 0 or 1 */
+	/** SET_PSVs follow, which set what the running signatures start with. */
+	bool set_psvs;
 };
 
 /* The errors that came so far are told to the device: from then on it may tell of the next. */

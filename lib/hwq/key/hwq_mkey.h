@@ -12,11 +12,11 @@
  *
  * A key is made by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number of
  * entries; two PSVs and a signature context if it is for signatures; a crypto context if it is for
- * encryption. The lkey and rkey of a caller's own struct mlx5dv_mkey may be used in work requests; to lay
- * such a key out, make a struct hwq_mkey of it by hwq_mkey_adopt().
+ * encryption. The lkey and rkey of a caller's own struct mlx5dv_mkey may be used in work requests;
+ * to lay such a key out, make a struct hwq_mkey of it by hwq_mkey_adopt().
  *
- * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and its
- * state until it is configured again. Where a peer knows its rkey, invalidate it first
+ * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and
+ * its state until it is configured again. Where a peer knows its rkey, invalidate it first
  * (hwq_wr_local_inv()).
  *
  * Thread: only the owner of the domain calls the functions of this file; nothing is locked.
@@ -42,7 +42,8 @@ enum hwq_mkey_flags {
 	HWQ_MKEY_CRYPTO = 1 << 1, /**< encryption */
 	/** The caller may change the variant, the low byte of lkey and rkey. */
 	HWQ_MKEY_UPDATE_VARIANT = 1 << 2,
-	HWQ_MKEY_REMOTE_INV = 1 << 3, /**< a peer may invalidate it by SEND with invalidate */
+	/** A peer may invalidate the key by a SEND with invalidate. */
+	HWQ_MKEY_REMOTE_INV = 1 << 3,
 
 	/** Another name: mlx5dv_create_mkey(3) says "tag" for the variant. */
 	HWQ_MKEY_UPDATE_TAG = HWQ_MKEY_UPDATE_VARIANT,
@@ -60,59 +61,64 @@ enum hwq_mkey_flags {
  *     SET      an earlier configuration gave them, and the key still has them
  */
 enum hwq_bsf_state {
-	HWQ_BSF_INIT,
-	HWQ_BSF_RESET,
-	HWQ_BSF_SET,
-	HWQ_BSF_UPDATED,
+	HWQ_BSF_INIT,    /**< the key has no attributes */
+	HWQ_BSF_RESET,   /**< this configuration turns signatures off */
+	HWQ_BSF_SET,     /**< attributes of an earlier configuration */
+	HWQ_BSF_UPDATED, /**< new attributes of this configuration */
 };
 
 /** A protection signature value: the running signature of one domain of one key. */
 struct hwq_psv {
-	uint32_t index; /**< 24 bits: names it in the BSF and in SET_PSV */
-	struct mlx5dv_devx_obj *obj;
+	uint32_t index;              /**< 24 bits, which name the PSV in the BSF and in SET_PSV */
+	struct mlx5dv_devx_obj *obj; /**< the DEVX object */
 };
 
+/** Kinds of signatures. */
 enum hwq_sig_type {
-	HWQ_SIG_NONE,
-	HWQ_SIG_CRC,
-	HWQ_SIG_T10DIF,
+	HWQ_SIG_NONE,   /**< no signature */
+	HWQ_SIG_CRC,    /**< a CRC */
+	HWQ_SIG_T10DIF, /**< T10-DIF */
 };
 
 /** The signature of one domain. */
 struct hwq_sig_domain {
-	enum hwq_sig_type type; /**< which of the two below; the rest counts if it is not NONE */
+	/** Which of dif and crc counts; HWQ_SIG_NONE: nothing else counts. */
+	enum hwq_sig_type type;
 	union {
-		struct mlx5dv_sig_t10dif dif;
-		struct mlx5dv_sig_crc crc;
+		struct mlx5dv_sig_t10dif dif; /**< T10-DIF */
+		struct mlx5dv_sig_crc crc;    /**< the CRC */
 	};
-	enum mlx5dv_block_size block_size;
+	enum mlx5dv_block_size block_size; /**< bytes of data of a block */
 };
 
 /** Attributes of the last sig_block setter (mlx5dv_wr_set_mkey_sig_block(3)), by value. */
 struct hwq_sig_block {
-	struct hwq_sig_domain mem, wire;
-	uint32_t flags;     /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
-	uint8_t check_mask; /**< bytes of the signature that are checked */
-	uint8_t copy_mask;  /**< bytes that are copied, where flags say that it counts */
-	enum hwq_bsf_state state;
+	struct hwq_sig_domain mem, wire; /**< the two domains */
+	uint32_t flags;                  /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
+	uint8_t check_mask;              /**< bytes of the signature that are checked */
+	/** Bytes that are copied, if flags has MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK. */
+	uint8_t copy_mask;
+	enum hwq_bsf_state state; /**< what the next UMR does with them */
 };
 
-/** What a signature-error CQE told of a key (mlx5dv_mkey_check(3)). */
+/** What a signature error CQE reported of a key (mlx5dv_mkey_check(3)). */
 struct hwq_sig_err {
-	uint16_t syndrome;         /**< which part was wrong: bits of the CQE */
-	uint8_t sig_type;          /**< 0: of a block, 1: of a transaction */
-	uint8_t domain;            /**< 0: wire, 1: memory */
-	uint64_t expected, actual; /**< the signatures */
+	uint16_t syndrome; /**< which parts were wrong: bits of the CQE */
+	uint8_t sig_type;  /**< 0: of a block, 1: of a transaction */
+	uint8_t domain;    /**< 0: wire, 1: memory */
+	/** What the device expected. */
+	uint64_t expected, actual; /**< what it found */
 	uint64_t offset;           /**< in the transfer, of the block's end */
 };
 
 /** Signature context of a key with HWQ_MKEY_SIG. */
 struct hwq_mkey_sig {
-	struct hwq_psv mem_psv, wire_psv;
-	struct hwq_sig_block block;
-	struct hwq_sig_err err; /**< counts if err_exists */
-	uint32_t err_count;     /**< of signature errors, from 1; its low bit goes into the key */
-	bool err_exists;        /**< an error came that hwq_mkey_check() has not told of */
+	struct hwq_psv mem_psv, wire_psv; /**< the running signatures of both domains */
+	struct hwq_sig_block block;       /**< the attributes */
+	struct hwq_sig_err err;           /**< counts if err_exists */
+	/** Number of signature errors, from 1; its low bit goes into the key. */
+	uint32_t err_count;
+	bool err_exists;        /**< there is an error that hwq_mkey_check() has not reported */
 	bool err_count_updated; /**< err_count changed: the next UMR tells the device */
 };
 
@@ -121,27 +127,34 @@ struct hwq_mkey_sig {
 /** Crypto context of a key with HWQ_MKEY_CRYPTO: the last crypto setter's attributes, by value
  *  (mlx5dv_wr_set_mkey_crypto(3)). */
 struct hwq_mkey_crypto {
-	enum mlx5dv_crypto_standard crypto_standard;
+	enum mlx5dv_crypto_standard crypto_standard; /**< AES-XTS */
+	/** Which comes first at the sender: signature or encryption. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
-	enum mlx5dv_block_size data_unit_size;
-	bool encrypt_on_tx;
-	uint8_t engines; /**< enum mlx5dv_crypto_engines_caps of the device: fixed */
-	char initial_tweak[16];
-	char keytag[8];
-	uint32_t dek; /**< object id: hwq_dek.id, or that of the caller's own */
-	enum hwq_bsf_state state;
+	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */
+	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
+	/** Enum mlx5dv_crypto_engines_caps of the device; it does not change. */
+	uint8_t engines;
+	char initial_tweak[16]; /**< tweak of the first data unit, little endian */
+	char keytag[8];         /**< the DEK's keytag */
+	/** Object id of the DEK: hwq_dek.id, or of a DEK that the caller made. */
+	uint32_t dek;
+	enum hwq_bsf_state state; /**< what the next UMR does with the attributes */
 };
 
 /* ------------------------------------------------------------------ keys */
 
 /** An indirect key. Written by hwq. */
 struct hwq_mkey {
-	uint32_t lkey, rkey;  /**< equal: index << 8 | variant */
+	/** Local key: index << 8 | variant. */
+	uint32_t lkey, rkey;  /**< remote key, equal to lkey */
 	uint16_t max_entries; /**< most entries of a list; a pattern may have one less */
 	uint8_t flags;        /**< enum hwq_mkey_flags */
 	bool out;             /**< private: taken by hwq_mkey_get() */
-	/** Private: a layout of fewer entries is plain. 0 if no layout is: the key signs, encrypts, or has a
-	 *  variant other than 0. */
+	/**
+	 * Private: a layout of fewer entries is plain. 0 if no layout is: the key signs, encrypts,
+	 * or has a
+	 *  variant other than 0.
+	 */
 	uint32_t plain_end;
 	uint64_t length;          /**< bytes of its last layout; only if it signs or encrypts */
 	struct hwq_mkey_sig *sig; /**< NULL: not for signatures */
@@ -159,37 +172,63 @@ struct hwq_mkey_conf {
 
 /** Keys of one owner thread. Private to hwq_mkey_get(), hwq_mkey_put() and the pool's functions. */
 struct hwq_mkey_pool {
-	struct hwq_domain *domain;
-	struct hwq_mkey_pool *next; /* of the domain */
-	unsigned int n, n_free;     /* keys; those at the start of free[] */
-	struct hwq_mkey *keys;      /* by their index, ascending */
-	struct hwq_mkey_sig *sigs;  /* NULL, or n */
-	struct hwq_mkey_crypto *cryptos;
-	struct hwq_mkey **free;
+	struct hwq_domain *domain;  /**< the domain */
+	struct hwq_mkey_pool *next; /**< the next pool of the domain */
+	/** Number of keys; number of keys at the start of free[]. */
+	unsigned int n, n_free;
+	struct hwq_mkey *keys;           /**< the keys, by their index, ascending */
+	struct hwq_mkey_sig *sigs;       /**< signature contexts of the keys; NULL: none */
+	struct hwq_mkey_crypto *cryptos; /**< crypto contexts of the keys; NULL: none */
+	struct hwq_mkey **free;          /**< the keys that are not taken */
 };
 
 /**
  * Makes a pool of conf->n keys with one configuration. It sends three commands for each key with
- * signatures, one for each other key. The caller destroys the pool before the domain.
- * @param conf read during the call.
- * @param pool written on success only.
- * @return 0; -EINVAL no keys, no entries, more than 65532 entries, or a flag that is not known;
- *   -EOPNOTSUPP a flag asks for block signatures, encryption or changes of variants, and the device does not
- *   have them (caps.sig_block_prot and caps.crypto_engines tell); -ENOMEM; or the error of the command
- *   that the device refused. After an error nothing is left behind.
+ * signatures, one command for each other key. The caller destroys the pool before the domain. After
+ * an error no key is left behind.
+ *
+ * @param domain
+ *   The domain, whose owner thread will own the pool.
+ * @param conf
+ *   Read during the call.
+ * @param pool
+ *   Written on success only.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   There are no keys, no entries, more than 65532 entries, or an unknown flag.
+ * @retval -EOPNOTSUPP
+ *   A flag asks for block signatures, encryption or changes of variants, and the device does not
+ *   have them (caps.sig_block_prot and caps.crypto_engines tell).
+ * @retval -ENOMEM
+ *   There is not enough memory.
+ * @retval -errno
+ *   The error of the command that the device refused.
  */
 HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mkey_conf *conf,
 	struct hwq_mkey_pool **pool);
 
 /**
  * Destroys the keys and the pool. Work requests that name the keys must have completed.
- * @return 0; -EBUSY keys are taken: give them back first, nothing was destroyed; or the errno of the first
- *   key that could not be destroyed: the ones before it are gone, call again for the others.
+ *
+ * @param pool
+ *   The pool.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Keys are taken: give them back first. Nothing was destroyed.
+ * @retval -errno
+ *   The error of the first key that could not be destroyed: the keys before it are gone, call again
+ *   for the rest.
  */
 HWQ_API int hwq_mkey_pool_destroy(struct hwq_mkey_pool *pool);
 
-/** Takes a key, the one that was given back last. It stays the pool's; give it back by hwq_mkey_put().
- *  @return the key; NULL: all are taken. */
+/**
+ * Takes a key, the one that was given back last. It stays the pool's; give it back by
+ * hwq_mkey_put().
+ * @param pool The pool.
+ * @return The key; NULL: all are taken.
+ */
 static inline struct hwq_mkey *
 hwq_mkey_get(struct hwq_mkey_pool *pool)
 {
@@ -202,8 +241,11 @@ hwq_mkey_get(struct hwq_mkey_pool *pool)
 	return mkey;
 }
 
-/** Gives a key back to its pool. Work requests that name it must have completed.
- *  @return true; or false: it was not taken, or is of no pool, and nothing happened. */
+/**
+ * Gives a key back to its pool. Work requests that name it must have completed.
+ * @param mkey The key.
+ * @return True; or false: the key was not taken, or is of no pool, and nothing happened.
+ */
 static inline bool
 hwq_mkey_put(struct hwq_mkey *mkey)
 {
@@ -218,15 +260,22 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 
 /**
  * Finds the key of a signature-error CQE. It walks the domain's pools, so it is slow.
- * @param key an lkey or rkey; its variant is not compared.
- * @return the key; NULL: no pool of the domain has it.
+ *
+ * @param domain
+ *   The domain.
+ * @param key
+ *   An lkey or rkey; its variant is not compared.
+ * @return
+ *   The key; NULL: no pool of the domain has it.
  */
 HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t key);
 
 /**
- * Changes the key's variant, the low byte of lkey and rkey. The key's next UMR tells the device; until
- * that has run, the old lkey and rkey are valid. Without HWQ_MKEY_UPDATE_VARIANT that UMR is refused,
- * unless the variant is 0 again.
+ * Changes the key's variant, the low byte of lkey and rkey. The key's next UMR tells the device;
+ * the old lkey and rkey are valid until this UMR has run. Without HWQ_MKEY_UPDATE_VARIANT the UMR
+ * is refused, unless the variant is 0 again.
+ * @param mkey The key.
+ * @param variant The variant.
  */
 static inline void
 hwq_mkey_set_variant(struct hwq_mkey *mkey, uint8_t variant)
@@ -237,7 +286,11 @@ hwq_mkey_set_variant(struct hwq_mkey *mkey, uint8_t variant)
 				  : 0;
 }
 
-/** Another name of hwq_mkey_set_variant(): mlx5dv_create_mkey(3) says "tag" for the variant. */
+/**
+ * Another name of hwq_mkey_set_variant(): mlx5dv_create_mkey(3) says "tag" for the variant.
+ * @param mkey The key.
+ * @param tag The variant.
+ */
 static inline void
 hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 {
@@ -245,13 +298,18 @@ hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 }
 
 /**
- * Makes a struct hwq_mkey of a caller's own key, so that it can be laid out. The caller destroys the key
- * by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it with -EINVAL, because libmlx5 has their
- * state.
- * @param mkey the caller's storage; it needs no end.
- * @param dv a key of mlx5dv_create_mkey(3), read during the call.
- * @param max_entries max_entries of struct mlx5dv_mkey_init_attr, as mlx5dv_create_mkey(3) wrote it back.
- * @param flags HWQ_MKEY_UPDATE_VARIANT if it was created so; others are ignored.
+ * Makes a struct hwq_mkey of a caller's own key, so that it can be laid out. The caller destroys
+ * the key by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it with -EINVAL, because
+ * libmlx5 has their state.
+ *
+ * @param mkey
+ *   The caller's storage; it needs no end.
+ * @param dv
+ *   A key of mlx5dv_create_mkey(3), read during the call.
+ * @param max_entries
+ *   max_entries of struct mlx5dv_mkey_init_attr, as mlx5dv_create_mkey(3) wrote it back.
+ * @param flags
+ *   HWQ_MKEY_UPDATE_VARIANT if the key was created with it; other flags are ignored.
  */
 HWQ_API void hwq_mkey_adopt(struct hwq_mkey *mkey, const struct mlx5dv_mkey *dv,
 	uint16_t max_entries, unsigned int flags);

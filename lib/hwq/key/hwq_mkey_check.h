@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Wrong signatures: a CQE tells of one, its key keeps it, and the caller asks the key.
+ * Wrong signatures: a CQE reports an error, the key stores it, and the caller asks the key.
  *
  *     n = hwq_cq_poll(cq, cqe, N);
  *     if (cqe[i].opcode == MLX5_CQE_SIG_ERR)
@@ -10,9 +10,9 @@
  *         ...                                        a completion of the transfer
  *     hwq_mkey_check(mkey, &err);                    after the transfer has completed
  *
- * The device tells of one wrong signature of a key. It tells of the next one only after the key was
- * configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 does the first step inside
- * ibv_poll_cq(3); with hwq the caller does it.
+ * The device reports one wrong signature of a key. It reports the next one only after the key was
+ * configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 does the first step
+ * inside ibv_poll_cq(3); with hwq the caller does it.
  *
  * Thread: only the owner of the domain calls the functions of this file.
  */
@@ -24,14 +24,27 @@
 
 /**
  * Stores a signature error with the key that it names. An older error that hwq_mkey_check() has not
- * shown is lost.
- * @param cqe a completion whose opcode is MLX5_CQE_SIG_ERR.
- * @return 0; -EINVAL the completion has another opcode; -ENOENT no pool of the domain has such a key with
- *   HWQ_MKEY_SIG: the key is the caller's own, or of another domain.
+ * reported is lost.
+ *
+ * @param domain
+ *   The domain of the key.
+ * @param cqe
+ *   A completion whose opcode is MLX5_CQE_SIG_ERR.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   The completion has another opcode.
+ * @retval -ENOENT
+ *   No pool of the domain has such a key with HWQ_MKEY_SIG: the key is the caller's own, or of
+ *   another domain.
  */
 HWQ_API int hwq_mkey_note_err(const struct hwq_domain *domain, const struct hwq_cqe *cqe);
 
-/** @return true if hwq_mkey_check() has an error to tell of. @param mkey with HWQ_MKEY_SIG. */
+/**
+ * Tells whether hwq_mkey_check() has an error to report.
+ * @param mkey A key with HWQ_MKEY_SIG.
+ * @return True: it has.
+ */
 static inline bool
 hwq_mkey_has_err(const struct hwq_mkey *mkey)
 {
@@ -39,12 +52,19 @@ hwq_mkey_has_err(const struct hwq_mkey *mkey)
 }
 
 /**
- * Tells which signature was wrong in the data that passed through the key. The key then forgets the error
- * (mlx5dv_mkey_check(3)).
- * @param err_info written on success. err_type MLX5DV_MKEY_NO_ERR: no signature was wrong, and the other
- *   fields have no meaning.
- * @return 0; -EINVAL the key was made without HWQ_MKEY_SIG; or its error is of a kind that is not known, or
- *   of a domain without signature: the key keeps the error then.
+ * Reports which signature was wrong in the data that passed through the key (mlx5dv_mkey_check(3)).
+ * The key then forgets the error.
+ *
+ * @param mkey
+ *   The key.
+ * @param err_info
+ *   Written on success. err_type MLX5DV_MKEY_NO_ERR: no signature was wrong, and the other fields
+ *   have no meaning.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   The key was made without HWQ_MKEY_SIG. Or its error is of an unknown kind, or of a domain
+ *   without signature: the key keeps the error then.
  */
 HWQ_API int hwq_mkey_check(struct hwq_mkey *mkey, struct mlx5dv_mkey_err *err_info);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of a UMR: what a work request says to change about a key, and what the key leads to.
+ * Segments of a UMR: a work request that changes a key and the memory that it leads to.
  *
  *     DS  0        control: opcode UMR, imm is the key
  *         1 - 3    UMR control: which fields change (a mask), how long the layout is
@@ -10,8 +10,8 @@
  *                  then the BSF of a key for signatures or encryption
  *
  * Bytes are those of libmlx5 (mlx5dv_wr_post(3), mlx5dv_wr_mkey_configure(3)). The builders of
- * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions, which have no errors: the caller has
- * checked the arguments and has made room.
+ * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions, which have no errors: the
+ * caller has checked the arguments and has made room.
  *
  * Thread: the owner of the memory that is written.
  */
@@ -21,9 +21,10 @@
 #include "hwq_mkey.h"
 #include "hwq_seg.h"
 
-#define HWQ_UMR_CTRL_DS    1u /**< where the UMR control segment is */
-#define HWQ_UMR_CONTEXT_DS 4u /**< where the key context is */
+#define HWQ_UMR_CTRL_DS    1u /**< DS unit of a UMR at which the UMR control segment starts */
+#define HWQ_UMR_CONTEXT_DS 4u /**< DS unit at which the key context starts */
 
+/** All access flags that a key may have. */
 #define HWQ_UMR_ACCESS_ALL                                                                         \
 	((unsigned int)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                         \
 			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC))
@@ -39,7 +40,11 @@ static_assert(IBV_ACCESS_LOCAL_WRITE == 1 << 0 && IBV_ACCESS_REMOTE_WRITE == 1 <
 		      IBV_ACCESS_REMOTE_READ == 1 << 2 && IBV_ACCESS_REMOTE_ATOMIC == 1 << 3,
 	"hwq_umr_access() counts on it");
 
-/** IBV_ACCESS_* flags, of which the four above count, as a key context has them. */
+/**
+ * Converts access flags to those of a key context.
+ * @param access IBV_ACCESS_* flags; those beyond HWQ_UMR_ACCESS_ALL are ignored.
+ * @return MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_*.
+ */
 static HWQ_INLINE uint8_t
 hwq_umr_access(unsigned int access)
 {
@@ -57,7 +62,11 @@ hwq_umr_access(unsigned int access)
 					 : 0));
 }
 
-/** Units of a layout with its padding. */
+/**
+ * Adds the padding of a layout.
+ * @param units DS units of the layout.
+ * @return DS units, a multiple of four.
+ */
 static HWQ_INLINE unsigned int
 hwq_umr_pad(unsigned int units)
 {
@@ -65,15 +74,17 @@ hwq_umr_pad(unsigned int units)
 }
 
 /**
- * UMR control segment and key context.
+ * Writes the UMR control segment and the key context.
+ * @param wqe Where the WQE starts.
  * @param flags MLX5_WQE_UMR_CTRL_FLAG_*.
- * @param units of the layout, with its padding.
+ * @param units Of the layout, with its padding.
  * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change to the values below.
  * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0.
  * @param access hwq_umr_access().
- * @param qpn_mkey QPN << 8 of the only QP that may use the key, 0xffffff00 for any; and the key's variant.
- * @param start first address of the key.
- * @param len its length, bytes.
+ * @param qpn_mkey QPN << 8 of the only QP that may use the key, 0xffffff00 for any; and the key's
+ *   variant.
+ * @param start First address of the key.
+ * @param len Its length, bytes.
  */
 static HWQ_INLINE void
 hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask, uint8_t free,
@@ -133,8 +144,12 @@ hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
 }
 
 /**
- * A layout that is @p n pieces one after the other, and zeros up to four units.
- * @return bytes that it describes.
+ * Writes a layout that is a list of pieces, one after the other, and zeros up to a multiple of four
+ * units.
+ * @param at Where the bytes are written: room for them is reserved.
+ * @param sge The pieces.
+ * @param n How many pieces.
+ * @return Bytes that the layout describes.
  */
 static HWQ_INLINE uint64_t
 hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
@@ -155,7 +170,13 @@ hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 	return len;
 }
 
-/** @return bytes that a pattern describes, as hwq_put_pattern() has them; UINT64_MAX: 64 bits cannot count them. */
+/**
+ * Tells how many bytes a pattern describes, as hwq_put_pattern() returns them.
+ * @param repeat How many rounds.
+ * @param data The entries.
+ * @param n How many entries.
+ * @return Bytes; UINT64_MAX: 64 bits cannot count them.
+ */
 static HWQ_INLINE uint64_t
 hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)
 {
@@ -168,9 +189,14 @@ hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsig
 }
 
 /**
- * A layout that repeats: @p n entries, each bytes_count bytes of which the next round begins
- * bytes_count + bytes_skip further; @p repeat rounds. It takes one unit more than it has entries,
- * and zeros up to four units. @return bytes that it describes, of which libmlx5 writes the low 64 bits, too.
+ * Writes a layout that repeats. A round takes bytes_count bytes of each entry; in the next round
+ * the entry begins bytes_count + bytes_skip bytes further. The layout has one unit more than
+ * entries, and zeros up to a multiple of four units.
+ * @param at Where the bytes are written: room for them is reserved.
+ * @param repeat How many rounds.
+ * @param data The entries.
+ * @param n How many entries.
+ * @return Bytes that the layout describes, modulo 2^64.
  */
 static HWQ_INLINE uint64_t
 hwq_put_pattern(void *at, uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)
