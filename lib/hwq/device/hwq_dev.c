@@ -88,7 +88,10 @@ bf_is_shut_up(void)
 	return value != NULL && strcmp(value, "0") != 0;
 }
 
-/* Prepares an open device whose abilities are known. Allocates a protection domain if dev->pd is NULL. */
+/*
+ * Prepares an open device whose abilities are known. Allocates a protection domain if dev->pd is
+ * NULL.
+ */
 static int
 set_up(struct hwq_dev *dev)
 {
@@ -149,7 +152,10 @@ err_free:
 	return ret;
 }
 
-/* Opens the first device of the list that has the name, if there is one, and suits. The last refusal is the error. */
+/*
+ * Opens the first device of the list that has the name, if there is one, and suits. The last
+ * refusal is the error.
+ */
 static int
 open_first(struct ibv_device **list, int n, const char *name,
 	bool (*suits)(const struct hwq_dev_caps *caps), struct hwq_dev **dev)

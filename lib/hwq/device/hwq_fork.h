@@ -3,9 +3,10 @@
  * @file
  * ibv_fork_init(3), where the kernel makes it needless.
  *
- * After that call libibverbs reads all of /proc/self/smaps for each region, queue pair and CQ, when it is made and when it
- * ends. A kernel that copies pinned pages at a fork does not need it (ibv_is_fork_initialized(3)), but libibverbs
- * before rdma-core 51 carries it out all the same, and libraries call it unasked.
+ * After ibv_fork_init(3), libibverbs reads all of /proc/self/smaps each time that a region, a QP or
+ * a CQ is created or destroyed. With a kernel that copies pinned pages at a fork, the call is of no
+ * use (ibv_is_fork_initialized(3)). But libibverbs before rdma-core 51 carries it out all the same,
+ * and some libraries call it.
  */
 #ifndef HWQ_FORK_H
 #define HWQ_FORK_H
@@ -13,10 +14,18 @@
 #include "hwq_api.h"
 
 /**
- * Has libibverbs refuse ibv_fork_init(3) from now on, in this process: it does so once memory has been registered.
- * Any thread.
- * @return 0; -EOPNOTSUPP the kernel does not copy such pages, and nothing was done: there the call protects them;
- *   -ENODEV there is no device; or the negative errno of the verbs call that failed.
+ * Makes libibverbs refuse ibv_fork_init(3) from now on, in this process: libibverbs refuses it
+ * after memory has been registered. Any thread.
+ *
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EOPNOTSUPP
+ *   The kernel does not copy pinned pages at a fork, so ibv_fork_init(3) is of use; nothing was
+ *   done.
+ * @retval -ENODEV
+ *   There is no device.
+ * @retval -errno
+ *   The error of the verbs call that failed.
  */
 HWQ_API int hwq_fork_refuse_init(void);
 

@@ -16,7 +16,9 @@
 
 struct ibv_mr;
 
-/** Who may do what with a registered range. The values are those of IBV_ACCESS_* of ibv_reg_mr(3). */
+/**
+ * Who may do what with a registered range. The values are those of IBV_ACCESS_* of ibv_reg_mr(3).
+ */
 enum hwq_access {
 	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the device writes it for WQEs of this side */
 	HWQ_ACCESS_REMOTE_WRITE = 1 << 1,  /**< a peer writes it; needs LOCAL_WRITE too */
@@ -25,43 +27,73 @@ enum hwq_access {
 	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
 	/** Pages are looked up when the device reaches them, and are not pinned (ODP). */
 	HWQ_ACCESS_ON_DEMAND = 1 << 6,
-	/** The device's writes may reach memory in another order. Ignored where it is not supported. */
+	/**
+	 * The device's writes may reach memory in another order. Ignored where it is not supported.
+	 */
 	HWQ_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
 
 /** A registered range, in the caller's storage. Written by hwq_mr_register() only. */
 struct hwq_mr {
-	void *addr;    /**< start of the range */
-	size_t len;    /**< bytes of the range */
-	uint32_t lkey; /**< for work requests of this side */
-	uint32_t rkey; /**< for work requests of a peer */
-	struct hwq_dev *dev;
-	struct ibv_mr *mr; /**< the verbs object */
+	void *addr;          /**< start of the range */
+	size_t len;          /**< bytes of the range */
+	uint32_t lkey;       /**< for work requests of this side */
+	uint32_t rkey;       /**< for work requests of a peer */
+	struct hwq_dev *dev; /**< the device */
+	struct ibv_mr *mr;   /**< the verbs object */
 };
 
 /**
- * Registers and pins [addr, addr + len), for every queue of the device. The memory stays the caller's,
- * and must outlive the registration. On demand (HWQ_ACCESS_ON_DEMAND) it may come and go; work requests that
- * find it not mapped fail.
- * @param addr NULL with a len of SIZE_MAX and HWQ_ACCESS_ON_DEMAND: all memory of the process, if the device
- *   has hwq_dev_caps::any_memory.
- * @param len bytes.
- * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side
- *   may read the range, and nobody may write it.
- * @param mr written on success only.
- * @return 0; -EINVAL the range is empty, or the flags contradict each other; -EFAULT a page is not mapped,
- *   or is beyond the end of its file; -EACCES a page is mapped without the right to read it, or to write it;
- *   -EOPNOTSUPP the kernel does not pin such a mapping; -EPERM RLIMIT_MEMLOCK is too
- *   low; -EIO the IOMMU cannot map it, or the device has failed; -ENOMEM no memory, or no key is left; or
- *   another errno of ibv_reg_mr(3). The log says what to do.
+ * Registers and pins [addr, addr + len) for every queue of the device. The memory stays the
+ * caller's, and must outlive the registration. With HWQ_ACCESS_ON_DEMAND the memory may be mapped
+ * and unmapped at any time; work requests that find it unmapped fail.
+ *
+ * @param dev
+ *   The device.
+ * @param addr
+ *   The first byte. NULL with a len of SIZE_MAX and HWQ_ACCESS_ON_DEMAND: all memory of the
+ *   process, if the device has hwq_dev_caps::any_memory.
+ * @param len
+ *   Bytes.
+ * @param access
+ *   HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side may
+ *   read the range, and nobody may write it.
+ * @param mr
+ *   Written on success only.
+ * @return
+ *   0 on success. Otherwise the log says what to do:
+ * @retval -EINVAL
+ *   The range is empty, or the flags contradict each other.
+ * @retval -EFAULT
+ *   A page is not mapped, or is beyond the end of its file.
+ * @retval -EACCES
+ *   A page is mapped without the right to read it, or to write it.
+ * @retval -EOPNOTSUPP
+ *   The kernel does not pin such a mapping.
+ * @retval -EPERM
+ *   RLIMIT_MEMLOCK is too low.
+ * @retval -EIO
+ *   The IOMMU cannot map it, or the device has failed.
+ * @retval -ENOMEM
+ *   There is not enough memory, or no key is left.
+ * @retval -errno
+ *   The error of ibv_reg_mr(3).
  */
 HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
 	struct hwq_mr *mr);
 
 /**
- * Ends the registration. Work requests that name its keys must have completed.
- * @return 0; -EBUSY memory windows are bound to it: unbind them first; or another errno of
- *   ibv_dereg_mr(3). After an error the range is still registered.
+ * Ends a registration. Work requests that name its keys must have completed. After an error the
+ * range is still registered.
+ *
+ * @param mr
+ *   The registration.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EBUSY
+ *   Memory windows are bound to it: unbind them first.
+ * @retval -errno
+ *   The error of ibv_dereg_mr(3).
  */
 HWQ_API int hwq_mr_deregister(struct hwq_mr *mr);
 

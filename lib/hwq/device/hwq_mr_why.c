@@ -71,8 +71,8 @@ is_there(uint64_t addr)
 }
 
 /*
- * Walks over the process's mappings, which proc(5) lists in the order of their addresses. A file ends
- * in the middle of a mapping: its last byte tells.
+ * Walks over the process's mappings, which proc(5) lists in the order of their addresses. A file
+ * ends in the middle of a mapping: its last byte tells.
  */
 static struct verdict
 judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)

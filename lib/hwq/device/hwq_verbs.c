@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls that can fail, of devices, memory, CQs, QPs and address handles: errors become -errno. */
+/*
+ * Verbs calls that can fail, of devices, memory, CQs, QPs and address handles: errors become
+ * -errno.
+ */
 #include "hwq_verbs.h"
 
 #include <endian.h>

@@ -47,7 +47,7 @@ struct hwq_dek_conf {
 	/**
 	 * The key's bytes are encrypted for the device (AES key wrap). A login must come before:
 	 * hwq_login_init(), or
-	 *  mlx5dv_crypto_login(3) on the device's context.
+	 * mlx5dv_crypto_login(3) on the device's context.
 	 */
 	bool wrapped;
 	/**

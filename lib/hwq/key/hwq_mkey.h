@@ -153,7 +153,7 @@ struct hwq_mkey {
 	/**
 	 * Private: a layout of fewer entries is plain. 0 if no layout is: the key signs, encrypts,
 	 * or has a
-	 *  variant other than 0.
+	 * variant other than 0.
 	 */
 	uint32_t plain_end;
 	uint64_t length;          /**< bytes of its last layout; only if it signs or encrypts */
@@ -174,8 +174,8 @@ struct hwq_mkey_conf {
 struct hwq_mkey_pool {
 	struct hwq_domain *domain;  /**< the domain */
 	struct hwq_mkey_pool *next; /**< the next pool of the domain */
-	/** Number of keys; number of keys at the start of free[]. */
-	unsigned int n, n_free;
+	/** Number of keys. */
+	unsigned int n, n_free;          /**< number of keys at the start of free[] */
 	struct hwq_mkey *keys;           /**< the keys, by their index, ascending */
 	struct hwq_mkey_sig *sigs;       /**< signature contexts of the keys; NULL: none */
 	struct hwq_mkey_crypto *cryptos; /**< crypto contexts of the keys; NULL: none */

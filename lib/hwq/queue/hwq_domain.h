@@ -33,9 +33,6 @@ struct hwq_domain {
 	struct ibv_pd *pd;     /**< parent domain of td and of the device's protection domain */
 	struct hwq_count refs; /**< how many CQs, QPs and pools were created in it */
 	/**
-	 * Where events of CQs from hwq_cq_create() come. The caller sets it; NULL: they have none.
-	 */
-	/**
 	 * Where events of CQs from hwq_cq_create() come; the caller sets it. NULL: they have no
 	 * events.
 	 */

@@ -27,7 +27,7 @@
 #define CMD_CREATE_GENERAL 0xa00
 #define CMD_QUERY_GENERAL  0xa02
 #define GENERAL_TYPE       0x30 /* 16 bits */
-#define GENERAL_ID         0x40 /* 32 bits: in the answer that made it, in queries, and in their answers */
+#define GENERAL_ID         0x40 /* 32 bits: in the answer of CREATE, in queries and their answers */
 #define GENERAL_OBJ        0x80 /* the object, behind the head of commands and of answers */
 
 /* Writes value as width bits, at most 32, into a command that starts as zeros. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is left over: a QP's creation failed half-way, and the device refused to take a part of it back.
- * Nobody has a handle of that part. A QP holds its CQs, its SRQ and its domain, a buffer the device. Whoever
- * ends one of those tries to end the parts before. Any thread.
+ * What is left over: a QP's creation failed half-way, and the device refused to take a part of it
+ * back. Nobody has a handle of that part. A QP holds its CQs, its SRQ and its domain, a buffer the
+ * device. Whoever ends one of those tries to end the parts before. Any thread.
  */
 #ifndef HWQ_LEFT_H
 #define HWQ_LEFT_H

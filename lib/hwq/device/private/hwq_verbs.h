@@ -23,7 +23,10 @@ int hwq_verbs_close(struct ibv_context *ctx);
 int hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
 /* 0 in *len: the device has no DMA MMO. */
 int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
-/* Bytes of the device's own memory; 0: it has none. any: RDMA of RC reads and writes all memory on demand. */
+/*
+ * Bytes of the device's own memory; 0: it has none. any: RDMA of RC reads and writes all memory on
+ * demand.
+ */
 int hwq_verbs_query_memory(struct ibv_context *ctx, uint64_t *dm_len, bool *any);
 /* What mlx5dv_query_device(3) says of signatures and encryption; zeros: neither. */
 int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,

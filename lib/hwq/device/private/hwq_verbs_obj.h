@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What verbs objects show of themselves (mlx5dv_init_obj(3)), and what the device says of them (firmware
- * commands by DEVX), by the rules of hwq_verbs.h.
+ * What verbs objects show of themselves (mlx5dv_init_obj(3)), and what the device says of them
+ * (firmware commands by DEVX), by the rules of hwq_verbs.h.
  */
 #ifndef HWQ_VERBS_OBJ_H
 #define HWQ_VERBS_OBJ_H

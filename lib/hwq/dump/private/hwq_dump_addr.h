@@ -8,7 +8,9 @@
 #include "hwq_cqe.h"
 #include "hwq_dump_text.h"
 
-/* Each reads at most left bytes at at. Those that return something return the segment's DS units. */
+/*
+ * Each reads at most left bytes at at. Those that return something return the segment's DS units.
+ */
 size_t hwq_dump_av(struct text *t, const uint8_t *at, size_t left, bool dc);
 void hwq_dump_xrc(struct text *t, const uint8_t *at);
 size_t hwq_dump_eth(struct text *t, const uint8_t *at, size_t left);

@@ -6,7 +6,10 @@
 #include "hwq_cqe.h"
 #include "hwq_dump_text.h"
 
-/* A UMR behind its control segment, of which left bytes may be read. @return DS units: all there are. */
+/*
+ * A UMR behind its control segment, of which left bytes may be read. @return DS units: all there
+ * are.
+ */
 size_t hwq_dump_umr(struct text *t, const uint8_t *at, size_t left);
 void hwq_dump_set_psv(struct text *t, const uint8_t *at);
 void hwq_dump_sig_err(struct text *t, const struct hwq_cqe_sig *sig);
