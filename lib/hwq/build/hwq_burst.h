@@ -9,7 +9,8 @@
  *     hwq_burst_end(&b);                       the queue learns of them
  *     hwq_sq_ring(sq);                         the device does
  *
- * For a loop of requests of one kind. What they have in common can be made once, which is the fastest way:
+ * For a loop of requests of one kind. What they have in common can be made once, which is the
+ * fastest way:
  *
  *     like = hwq_burst_like_memcpy(&b);
  *     for (i = 0; i < n; i++)
@@ -35,12 +36,12 @@
 
 /** A burst that is being written. Private; on the caller's stack. */
 struct hwq_burst {
-	struct hwq_sq *sq;
-	uint8_t *at; /* where the next WQE starts */
-	uint64_t
-		index_qpn; /* of the next WQE, where the first word of its control segment has them */
-	__be32 signals;    /* fm_ce_se of every WQE, where hwq_fm_ce_se_word() has it */
-	uint32_t fill;     /* WQEBBs in front of those that were reserved */
+	struct hwq_sq *sq; /**< the send queue */
+	uint8_t *at;       /**< where the next WQE starts */
+	/** of the next WQE, where the first word of its control segment has them */
+	uint64_t index_qpn;
+	__be32 signals; /**< fm_ce_se of every WQE, where hwq_fm_ce_se_word() has it */
+	uint32_t fill;  /**< WQEBBs in front of those that were reserved */
 };
 
 static HWQ_INLINE uint16_t
@@ -51,11 +52,12 @@ hwq_burst_pi(const struct hwq_burst *b)
 
 /**
  * Begins a burst.
- * @param b the caller's storage, on the stack; hwq_burst_end() ends its use.
- * @param n how many WQEs the caller wants to write.
- * @return how many may be written: n, or fewer if the ring's end or its fill comes first. A burst does not
- *   go round the end, so after one that ended there, another may have room. 0: the ring is full: poll,
- *   complete, try again.
+ * @param b The caller's storage, on the stack; hwq_burst_end() ends its use.
+ * @param sq The send queue.
+ * @param n How many WQEs the caller wants to write.
+ * @return How many may be written: n, or fewer if the ring's end or its fill comes first. A burst
+ *   does not go round the end, so after one that ended there, another may have room. 0: the ring is
+ *   full: poll, complete, try again.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
@@ -74,11 +76,13 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 }
 
 /**
- * Begins a burst of WQEs that have n_bb WQEBBs together, and lie in one piece: NOPs fill the ring's end if need be. A ring of
- * 2 * n_bb - 1 WQEBBs has room when it is empty.
- * @param b as hwq_burst_start().
- * @return true: the caller writes all of them, or gives them up; false: no room. The queue learns of nothing before
- *   hwq_burst_end_at().
+ * Begins a burst of WQEs that have n_bb WQEBBs together, and lie in one piece: NOPs fill the ring's
+ * end if need be. A ring of 2 * n_bb - 1 WQEBBs has room when it is empty.
+ * @param b As hwq_burst_start().
+ * @param sq The send queue.
+ * @param n_bb WQEBBs of all WQEs.
+ * @return True: the caller writes all of them, or gives them up; false: no room. The queue learns
+ *   of nothing before hwq_burst_end_at().
  */
 static HWQ_INLINE bool
 hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
@@ -105,7 +109,10 @@ hwq_burst_skip(struct hwq_burst *b, unsigned int n_bb)
 	b->index_qpn += n_bb * HWQ_INDEX_STEP;
 }
 
-/* Writes the control segment of the next WQE. @return the WQE, whose other segments the caller writes. */
+/*
+ * Writes the control segment of the next WQE. @return the WQE, whose other segments the caller
+ * writes.
+ */
 static HWQ_INLINE uint8_t *
 hwq_burst_next_imm(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds,
 	unsigned int flags, __be32 imm)
@@ -125,8 +132,17 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 	return hwq_burst_next_imm(b, opmod, opcode, ds, flags, 0);
 }
 
-/** Writes an RDMA write of one piece of memory, as hwq_wqe_rdma_write(). The caller writes at most as many
- *  WQEs as hwq_burst_start() returned. @param len bytes. @param flags enum hwq_wqe_flags. */
+/**
+ * Writes an RDMA write of one piece of memory, as hwq_wqe_rdma_write(). The caller writes at most
+ * as many WQEs as hwq_burst_start() returned.
+ * @param b The burst.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint32_t len, unsigned int flags)
@@ -139,8 +155,17 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 		wqe[7] = 2;
 }
 
-/** Writes an RDMA write or read of at least one byte. @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ.
- *  @param local_key hwq_key_word() of the local memory's key. */
+/**
+ * Writes an RDMA write or read of at least one byte.
+ * @param b The burst.
+ * @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param local_key hwq_key_word() of the local memory's key.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	uint64_t local_key, uint64_t addr, uint32_t len, unsigned int flags)
@@ -151,8 +176,19 @@ hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
 }
 
-/** Writes a SEND, or an RDMA write or read, of at least one byte, as hwq_wqe_one(), which tells the arguments.
- *  @param local_key hwq_key_word() of the local memory's key. */
+/**
+ * Writes a SEND, or an RDMA write or read, of at least one byte, as hwq_wqe_one(), which tells the
+ * arguments.
+ * @param b The burst.
+ * @param opcode MLX5_OPCODE_RDMA_WRITE or MLX5_OPCODE_RDMA_READ.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param local_key hwq_key_word() of the local memory's key.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data, in network byte order.
+ */
 static HWQ_INLINE void
 hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	uint64_t local_key, uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
@@ -165,11 +201,20 @@ hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr
 	hwq_put_data_with(hwq_at_ds(wqe, head), local_key, addr, len);
 }
 
-/** Bytes of the longest data that hwq_burst_write_inline() takes: with them the WQE has one WQEBB. */
+/**
+ * Bytes of the longest data that hwq_burst_write_inline() takes: with them the WQE has one WQEBB.
+ */
 #define HWQ_BURST_INLINE_MAX (HWQ_BB_LEN - 2u * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN)
 
-/** Writes an RDMA write whose data are copied into the WQE, as hwq_wqe_inline().
- *  @param len bytes, 1 to HWQ_BURST_INLINE_MAX and to sq->max_inline, which the caller has seen to. */
+/**
+ * Writes an RDMA write whose data are copied into the WQE, as hwq_wqe_inline().
+ * @param b The burst.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param data Read during the call.
+ * @param len Bytes, 1 to HWQ_BURST_INLINE_MAX and to sq->max_inline, which the caller has seen to.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const void *data,
 	uint32_t len, unsigned int flags)
@@ -180,7 +225,14 @@ hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const
 	hwq_put_inline(hwq_at_ds(wqe, 2), data, len);
 }
 
-/** Writes a SEND of one piece of memory, as hwq_wqe_one(). @param len bytes, from 1. */
+/**
+ * Writes a SEND of one piece of memory, as hwq_wqe_one().
+ * @param b The burst.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes, from 1.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_send(struct hwq_burst *b, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags)
 {
@@ -189,15 +241,24 @@ hwq_burst_send(struct hwq_burst *b, uint32_t lkey, uint64_t addr, uint32_t len, 
 	hwq_put_data(hwq_at_ds(wqe, 1), lkey, addr, len);
 }
 
-/** @return WQEBBs of hwq_burst_send_inline(). */
+/**
+ * @param len Bytes.
+ * @return WQEBBs of hwq_burst_send_inline().
+ */
 static HWQ_INLINE unsigned int
 hwq_burst_send_inline_bb(uint32_t len)
 {
 	return hwq_ds_to_bb(1 + hwq_inline_ds(len));
 }
 
-/** Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline(). It may have several WQEBBs.
- *  @param len bytes, 1 to sq->max_inline. */
+/**
+ * Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline(). It may have several
+ * WQEBBs.
+ * @param b The burst.
+ * @param data Read during the call.
+ * @param len Bytes, 1 to sq->max_inline.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsigned int flags)
 {
@@ -210,8 +271,16 @@ hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsig
 	hwq_burst_skip(b, hwq_burst_send_inline_bb(len) - 1);
 }
 
-/** Writes a memory copy. @param dst_key, src_key hwq_key_word() of the keys. @param len 1 to
- *  sq->easy_memcpy_len, which the caller has seen to. */
+/**
+ * Writes a memory copy.
+ * @param b The burst.
+ * @param dst_key hwq_key_word() of the keys.
+ * @param dst The first byte of the destination.
+ * @param src_key hwq_key_word() of the keys.
+ * @param src The first byte of the source.
+ * @param len 1 to sq->easy_memcpy_len, which the caller has seen to.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint64_t src_key,
 	uint64_t src, uint32_t len, unsigned int flags)
@@ -223,8 +292,17 @@ hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint6
 	hwq_put_data_with(hwq_at_ds(wqe, 3), dst_key, dst, len);
 }
 
-/** Writes a memory copy of @p len bytes, as hwq_wqe_memcpy(). @param flags enum hwq_wqe_flags.
- *  @return true; or false: len is 0 or more than sq->max_memcpy_len, and nothing was written. */
+/**
+ * Writes a memory copy of @p len bytes, as hwq_wqe_memcpy().
+ * @param b The burst.
+ * @param dst_lkey The key of the destination.
+ * @param dst The first byte of the destination.
+ * @param src_lkey The key of the source.
+ * @param src The first byte of the source.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @return True; or false: len is 0 or more than sq->max_memcpy_len, and nothing was written.
+ */
 static HWQ_INLINE bool
 hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
 	uint64_t src, uint64_t len, unsigned int flags)
@@ -241,15 +319,15 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 
 /* ------------------------------------------------------------------ loops */
 
-/* 16 bytes that the compiler keeps in one register. */
+/** 16 bytes that the compiler keeps in one register. */
 typedef uint64_t hwq_ds __attribute__((vector_size(HWQ_DS_LEN)));
 
 /** What the WQEs of a loop have in common: it is copied into each, and then the index is put there.
  *  hwq_burst_end_counted() ends such a burst. */
 struct hwq_burst_like {
-	hwq_ds ctrl;    /* the control segment, all but its first 32 bits */
-	hwq_ds mmo;     /* of memory copies: the segment behind it */
-	uint32_t first; /* those bits of the next WQE */
+	hwq_ds ctrl;    /**< the control segment, all but its first 32 bits */
+	hwq_ds mmo;     /**< of memory copies: the segment behind it */
+	uint32_t first; /**< those bits of the next WQE */
 };
 
 /* WQEs with these in their control segments. */
@@ -266,14 +344,23 @@ hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigne
 	return like;
 }
 
-/** RDMA writes or reads, for hwq_burst_rdma_like(). @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ. */
+/**
+ * Prepares RDMA writes or reads, for hwq_burst_rdma_like().
+ * @param b The burst.
+ * @param opcode MLX5_OPCODE_RDMA_WRITE or MLX5_OPCODE_RDMA_READ.
+ * @return What the WQEs have in common.
+ */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like_rdma(const struct hwq_burst *b, uint8_t opcode)
 {
 	return hwq_burst_like(b, 0, opcode, 3);
 }
 
-/** Memory copies, for hwq_burst_memcpy_like(). */
+/**
+ * Prepares memory copies, for hwq_burst_memcpy_like().
+ * @param b The burst.
+ * @return What the WQEs have in common.
+ */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like_memcpy(const struct hwq_burst *b)
 {
@@ -297,7 +384,16 @@ hwq_burst_next_like(struct hwq_burst *b, struct hwq_burst_like *like)
 	return wqe;
 }
 
-/** hwq_burst_rdma_with() without flags, for a loop. */
+/**
+ * hwq_burst_rdma_with() without flags, for a loop.
+ * @param b The burst.
+ * @param like What the WQEs have in common.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param local_key hwq_key_word() of the key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ */
 static HWQ_INLINE void
 hwq_burst_rdma_like(struct hwq_burst *b, struct hwq_burst_like *like, uint32_t rkey, uint64_t raddr,
 	uint64_t local_key, uint64_t addr, uint32_t len)
@@ -308,7 +404,16 @@ hwq_burst_rdma_like(struct hwq_burst *b, struct hwq_burst_like *like, uint32_t r
 	hwq_put_data_with(hwq_at_ds(wqe, 2), local_key, addr, len);
 }
 
-/** hwq_burst_memcpy_with() without flags, for a loop. */
+/**
+ * hwq_burst_memcpy_with() without flags, for a loop.
+ * @param b The burst.
+ * @param like What the WQEs have in common.
+ * @param dst_key hwq_key_word() of the destination's key.
+ * @param dst The first byte of the destination.
+ * @param src_key hwq_key_word() of the source's key.
+ * @param src The first byte of the source.
+ * @param len Bytes.
+ */
 static HWQ_INLINE void
 hwq_burst_memcpy_like(struct hwq_burst *b, struct hwq_burst_like *like, uint64_t dst_key,
 	uint64_t dst, uint64_t src_key, uint64_t src, uint32_t len)
@@ -333,7 +438,8 @@ hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
 
 /**
  * Commits the WQEs of hwq_burst_reserve(), and the NOPs in front of them.
- * @param room what hwq_burst_reserve() was asked for, all of which is written.
+ * @param b The burst.
+ * @param room What hwq_burst_reserve() was asked for, all of which is written.
  * @param n_bb WQEBBs of the last WQE.
  */
 static HWQ_INLINE void
@@ -344,7 +450,10 @@ hwq_burst_end_at(struct hwq_burst *b, unsigned int room, unsigned int n_bb)
 	hwq_burst_commit(b, (uint16_t)(b->sq->pi + room), n_bb);
 }
 
-/** Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device. */
+/**
+ * Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device.
+ * @param b The burst.
+ */
 static HWQ_INLINE void
 hwq_burst_end(struct hwq_burst *b)
 {
@@ -352,7 +461,11 @@ hwq_burst_end(struct hwq_burst *b)
 		hwq_burst_commit(b, hwq_burst_pi(b), 1);
 }
 
-/** hwq_burst_end() for a caller who has counted: the burst has n WQEs, 1 at least. It ends loops. */
+/**
+ * hwq_burst_end() for a caller who has counted: the burst has n WQEs, 1 at least. It ends loops.
+ * @param b The burst.
+ * @param n How many.
+ */
 static HWQ_INLINE void
 hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
 {
@@ -360,8 +473,10 @@ hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
 }
 
 /**
- * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again. No other WQE
- * pends: hwq_sq_pending_bb() was 0. The caller publishes the CQ's consumer index where it polls.
+ * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again.
+ * No other WQE pends: hwq_sq_pending_bb() was 0. The caller publishes the CQ's consumer index where
+ * it polls.
+ * @param b The burst.
  * @param ds 16-byte units of the WQE, 2 at least; it is no UMR.
  */
 static HWQ_INLINE void

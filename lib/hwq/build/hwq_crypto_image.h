@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Configurations of keys that encrypt, alone or beside signatures, prepared ahead (as hwq_sig_image.h does it for
- * keys that only sign). What repeats is in the image; memory, tweak, DEK, keytag, tags and seeds come with each posting.
+ * Configurations of keys that encrypt, alone or beside signatures, prepared ahead (as
+ * hwq_sig_image.h does it for keys that only sign). What repeats is in the image; memory, tweak,
+ * DEK, keytag, tags and seeds come with each posting.
  *
- *     struct hwq_crypto_attr crypto = {.encrypt_on_tx = true, .data_unit_size = MLX5DV_BLOCK_SIZE_4096};
+ *     struct hwq_crypto_attr crypto = {.encrypt_on_tx = true,
+ *                                      .data_unit_size = MLX5DV_BLOCK_SIZE_4096};
  *     struct hwq_crypto_image image;                                       the caller's
  *     struct hwq_crypto_start start = {.dek = dek.id};
  *
  *     ret = hwq_crypto_image_init(&image, caps, access, NULL, &crypto);    once
  *     ...
  *     memcpy(start.initial_tweak, &lba_le64, 8);                           little endian
- *     hwq_wqe_crypto_list(sq, mkey, &image, n, sge, NULL, NULL, &start, 0);   UMR and SET_PSVs, or nothing
+ *     hwq_wqe_crypto_list(sq, mkey, &image, n, sge, NULL, NULL, &start, 0);   all, or nothing
  *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
  *
- * An image is for keys of HWQ_MKEY_CRYPTO, which have HWQ_MKEY_SIG, too, or have not: the signature attributes
- * that hwq_crypto_image_init() is given say which, and what becomes of the key's signatures:
+ * An image is for keys of HWQ_MKEY_CRYPTO, which have HWQ_MKEY_SIG, too, or have not: the signature
+ * attributes that hwq_crypto_image_init() is given say which, and what becomes of the key's
+ * signatures:
  *
  *     sig                        keys                            signatures
  *     NULL                       HWQ_MKEY_CRYPTO                 -
- *     neither mem nor wire       HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   off, as by MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR
+ *     neither mem nor wire       HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   off (FLAG_RESET_SIG_ATTR)
  *     mem, wire or both          HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   as hwq_wr_set_mkey_sig_block()
  *
- * The bytes are those of hwq_wr_mkey_configure() with access flags, a layout, hwq_wr_set_mkey_sig_block() if the image
- * signs, and hwq_wr_set_mkey_crypto(), in a batch of their own. What hwq_sig_image.h says of the key's attributes, of
- * wr_ids, of the WQE behind and of threads holds here, too. The builders return what those of hwq_wqe.h do, and after an
- * error nothing was written. Errors:
- *   -EINVAL      the key was not created for what the image does; more than hwq_crypto_image_max_len() bytes; the ring is
- *                too short to have room for the WQEs whenever it is empty
+ * The bytes are those of hwq_wr_mkey_configure() with access flags, a layout,
+ * hwq_wr_set_mkey_sig_block() if the image signs, and hwq_wr_set_mkey_crypto(), in a batch of their
+ * own. What hwq_sig_image.h says of the key's attributes, of wr_ids, of the WQE behind and of
+ * threads holds here, too. The builders return what those of hwq_wqe.h do, and after an error
+ * nothing was written. Errors:
+ *   -EINVAL      the key was not created for what the image does; more than
+ *                hwq_crypto_image_max_len() bytes; an empty ring may be too short for the WQEs
  *   -ENOMEM      more entries than the key, or a WQE, has room for
- *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without HWQ_MKEY_UPDATE_VARIANT
+ *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
+ *                HWQ_MKEY_UPDATE_VARIANT
  *
- * The device judges the rest when data pass: whether the DEK exists, is of the keys' protection domain and has this
- * keytag, and whether the message has a possible length (mlx5dv_wr_set_mkey_crypto(3), NOTES).
+ * The device judges the rest when data pass: whether the DEK exists, is of the keys' protection
+ * domain and has this keytag, and whether the message has a possible length
+ * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  */
 #ifndef HWQ_CRYPTO_IMAGE_H
 #define HWQ_CRYPTO_IMAGE_H
@@ -41,8 +47,8 @@
 
 /** What changes from posting to posting of a key's encryption. */
 struct hwq_crypto_start {
-	uint8_t initial_tweak
-		[16]; /**< of the first data unit, little endian; that of each further one is 1 more */
+	/** of the first data unit, little endian; that of each further one is 1 more */
+	uint8_t initial_tweak[16];
 	uint8_t keytag[8]; /**< that of a DEK with has_keytag; else it has no effect */
 	uint32_t dek;      /**< hwq_dek.id */
 };
@@ -81,15 +87,26 @@ hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_c
 
 /**
  * Prepares a configuration.
- * @param image the caller's storage; it needs no end.
- * @param caps hwq_dev_caps() of the keys' device.
- * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param sig see the table above. It, and what it points to, is read during the call. Tags and seeds in it must be
- *   valid, and have no effect.
- * @param crypto read during the call. Tweak, DEK and keytag in it have no effect.
- * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL, or attributes that the setters and hwq_wr_complete() refuse, among
- *   them signatures in both domains with an order that encrypts data alone; -EOPNOTSUPP the device has no AES-XTS, or
- *   not such signatures or blocks. After an error the image has no meaning.
+ *
+ * @param image
+ *   The caller's storage; it needs no end.
+ * @param caps
+ *   hwq_dev_caps() of the keys' device.
+ * @param access_flags
+ *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param sig
+ *   See the table above. It, and what it points to, is read during the call. Tags and seeds in it
+ *   must be valid, and have no effect.
+ * @param crypto
+ *   Read during the call. Tweak, DEK and keytag in it have no effect.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   A flag beyond HWQ_UMR_ACCESS_ALL, or attributes that the setters and hwq_wr_complete() refuse,
+ *   among them signatures in both domains with an order that encrypts data alone.
+ * @retval -EOPNOTSUPP
+ *   The device has no AES-XTS, or not such signatures or blocks. After an error the image has no
+ *   meaning.
  */
 static inline int
 hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
@@ -125,8 +142,11 @@ hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps 
 		image->with_sig ? 2 * HWQ_BSF_DS : HWQ_BSF_DS);
 }
 
-/** @return the most bytes that a key of the image may lie over: one data unit where the device encrypts one at a
- *  time, else 4 GiB - 1. */
+/**
+ * @param image The image.
+ * @return The most bytes that a key of the image may lie over: one data unit where the device
+ *   encrypts one at a time, else 4 GiB - 1.
+ */
 static inline uint32_t
 hwq_crypto_image_max_len(const struct hwq_crypto_image *image)
 {
@@ -135,7 +155,11 @@ hwq_crypto_image_max_len(const struct hwq_crypto_image *image)
 
 /* ------------------------------------------------------------------ posting */
 
-/** @return WQEBBs of a configuration, as hwq_sig_image_n_bb(). */
+/**
+ * @param image The image.
+ * @param units DS units of the layout.
+ * @return WQEBBs of a configuration, as hwq_sig_image_n_bb().
+ */
 static HWQ_INLINE unsigned int
 hwq_crypto_image_n_bb(const struct hwq_crypto_image *image, unsigned int units)
 {
@@ -183,7 +207,10 @@ hwq_put_crypto_start(void *at, struct hwq_mkey_crypto *kept, const struct hwq_cr
 	memcpy(bsf->keytag, start->keytag, sizeof(bsf->keytag));
 }
 
-/* The next WQEs, behind a layout of `padded` units that is written: the UMR's other parts, and SET_PSVs. */
+/*
+ * The next WQEs, behind a layout of `padded` units that is written: the UMR's other parts, and
+ * SET_PSVs.
+ */
 static HWQ_INLINE void
 hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
 	unsigned int padded, const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire,
@@ -205,8 +232,18 @@ hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_cr
 }
 
 /**
- * The next WQEs of a burst, with the layout of a list. The burst has room for hwq_crypto_image_n_bb() of them, and the
- * caller has seen to all that hwq_wqe_crypto_list() refuses.
+ * The next WQEs of a burst, with the layout of a list. The burst has room for
+ * hwq_crypto_image_n_bb() of them, and the caller has seen to all that hwq_wqe_crypto_list()
+ * refuses.
+ * @param b The burst.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param n How many.
+ * @param sge The pieces, read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param start Read during the call.
+ * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
 hwq_burst_crypto_list(struct hwq_burst *b, struct hwq_mkey *mkey,
@@ -220,7 +257,19 @@ hwq_burst_crypto_list(struct hwq_burst *b, struct hwq_mkey *mkey,
 	hwq_burst_crypto(b, mkey, image, hwq_umr_pad(n), mem, wire, start, flags);
 }
 
-/** The same with the layout of a pattern. */
+/**
+ * The same with the layout of a pattern.
+ * @param b The burst.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param repeat How many rounds.
+ * @param n How many.
+ * @param data Read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param start Read during the call.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_crypto_pattern(struct hwq_burst *b, struct hwq_mkey *mkey,
 	const struct hwq_crypto_image *image, uint32_t repeat, unsigned int n,
@@ -235,9 +284,16 @@ hwq_burst_crypto_pattern(struct hwq_burst *b, struct hwq_mkey *mkey,
 
 /**
  * Configures the key, with a list as its layout: n pieces of memory, one after the other.
- * @param mkey must stay until the last of the WQEs has completed. @param sge read during the call.
- * @param mem, wire as hwq_wqe_sig_list(); NULL if the image does not sign. @param start read during the call.
- * @param flags enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * @param sq The send queue.
+ * @param mkey Must stay until the last of the WQEs has completed.
+ * @param image The image.
+ * @param n How many.
+ * @param sge Read during the call.
+ * @param mem As hwq_wqe_sig_list(); NULL if the image does not sign.
+ * @param wire As hwq_wqe_sig_list(); NULL if the image does not sign.
+ * @param start Read during the call.
+ * @param flags Enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_crypto_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
@@ -261,7 +317,20 @@ hwq_wqe_crypto_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_c
 	return (int)n_bb;
 }
 
-/** The same with a pattern as its layout (hwq_wqe_sig_pattern()). @param data read during the call. */
+/**
+ * The same with a pattern as its layout (hwq_wqe_sig_pattern()).
+ * @param sq The send queue.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param repeat How many rounds.
+ * @param n How many.
+ * @param data Read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param start Read during the call.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_crypto_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey,
 	const struct hwq_crypto_image *image, uint32_t repeat, unsigned int n,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Configurations of signature keys prepared ahead: the UMR with its BSF, and the SET_PSV of each domain
- * with a signature. What repeats is in the image; memory, tags and seeds come with each posting.
+ * Configurations of signature keys prepared ahead: the UMR with its BSF, and the SET_PSV of each
+ * domain with a signature. What repeats is in the image; memory, tags and seeds come with each
+ * posting.
  *
  *     struct hwq_sig_image image;                                  the caller's
  *     struct hwq_sig_tags tags = {.ref_tag = lba, .app_tag = 7};
@@ -13,24 +14,25 @@
  *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
  *
  * The bytes are those of hwq_wr_mkey_configure() with hwq_wr_set_mkey_access_flags(), a layout and
- * hwq_wr_set_mkey_sig_block(), in a batch of their own. No wr_id is kept. The next WQE waits for them only if
- * it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE, whatever it is.
+ * hwq_wr_set_mkey_sig_block(), in a batch of their own. No wr_id is kept. The next WQE waits for
+ * them only if it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE, whatever it is.
  *
- * The key takes the attributes over, as it does from hwq_wr_set_mkey_sig_block(): hwq_mkey_check() works, and
- * both ways of configuring may alternate on one key. The image is only read when it is posted: it may change, or
- * end, after the call.
+ * The key takes the attributes over, as it does from hwq_wr_set_mkey_sig_block(): hwq_mkey_check()
+ * works, and both ways of configuring may alternate on one key. The image is only read when it is
+ * posted: it may change, or end, after the call.
  *
- * The builders return what those of hwq_wqe.h do: > 0 the WQEBBs of all their WQEs; 0 no room for all of them.
- * Then, and after an error, nothing was written, and the key is as before. Errors:
- *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1; the ring
- *                is too short to have room for the WQEs whenever it is empty
+ * The builders return what those of hwq_wqe.h do: > 0 the WQEBBs of all their WQEs; 0 no room for
+ * all of them. Then, and after an error, nothing was written, and the key is as before. Errors:
+ *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1;
+ *                the ring is too short to have room for the WQEs whenever it is empty
  *   -ENOMEM      more entries than the key, or a WQE, has room for
- *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without HWQ_MKEY_UPDATE_VARIANT
+ *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
+ *   HWQ_MKEY_UPDATE_VARIANT
  *
  * The QP need not be created for configurations: what counts is the length of its ring.
  *
- * Thread: any for hwq_sig_image_init(). The owner of the queue's domain and of the key's pool for the builders;
- * several threads may post one image.
+ * Thread: any for hwq_sig_image_init(). The owner of the queue's domain and of the key's pool for
+ * the builders; several threads may post one image.
  */
 #ifndef HWQ_SIG_IMAGE_H
 #define HWQ_SIG_IMAGE_H
@@ -54,13 +56,18 @@ static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
 /** A prepared configuration. Written by hwq_sig_image_init(). */
 struct hwq_sig_image {
 	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
-	/** The start of UMR control and that of the key context, as WQEs have them, for a layout of four units, without
-	 *  the key's variant and the errors that it was told of. */
-	__be64 umr[2], context[2];
+	/**
+	 * Start of the UMR control segment, for a layout of four units, without the errors that
+	 * the key was told of.
+	 */
+	__be64 umr[2], context[2];  /**< start of the key context, without the variant */
 	struct hwq_sig_block block; /**< what the key takes over, with tags and seeds of 0 */
 	uint8_t n_bb;               /**< WQEBBs of the WQEs, with a layout of four units */
-	/** What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags and seeds make
-	 *  different. */
+	/**
+	 * What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags
+	 * and seeds make
+	 * different.
+	 */
 	bool copies_alike;
 };
 
@@ -96,7 +103,9 @@ hwq_sig_domain_clear_tags(struct hwq_sig_domain *domain)
 	}
 }
 
-/* Takes attributes, without tags and seeds, and writes their BSF. @return as hwq_sig_image_init(). */
+/*
+ * Takes attributes, without tags and seeds, and writes their BSF. @return as hwq_sig_image_init().
+ */
 static inline int
 hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 	const struct mlx5dv_sig_block_attr *attr, bool with_crypto)
@@ -144,14 +153,23 @@ hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned 
 
 /**
  * Prepares a configuration.
- * @param image the caller's storage; it needs no end.
- * @param caps hwq_dev_caps() of the keys' device.
- * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param attr, and what it points to, is read during the call. Tags and seeds in it must be valid, and have no
+ *
+ * @param image
+ *   The caller's storage; it needs no end.
+ * @param caps
+ *   hwq_dev_caps() of the keys' device.
+ * @param access_flags
+ *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param attr
+ *   What it points to, is read during the call. Tags and seeds in it must be valid, and have no
  *   effect.
- * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL, or attributes that hwq_wr_set_mkey_sig_block() and
- *   hwq_wr_complete() refuse; -EOPNOTSUPP the device does not have such signatures or blocks. After an error
- *   the image has no meaning.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   A flag beyond HWQ_UMR_ACCESS_ALL, or attributes that hwq_wr_set_mkey_sig_block() and
+ *   hwq_wr_complete() refuse.
+ * @retval -EOPNOTSUPP
+ *   The device does not have such signatures or blocks. After an error the image has no meaning.
  */
 static inline int
 hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
@@ -164,15 +182,23 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 
 /* ------------------------------------------------------------------ posting */
 
-/** @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry, and of a
- *  pattern one more. They lie in one piece, so a fill of the ring's end may come on top: one less than them at most. */
+/**
+ * @param image The image.
+ * @param units DS units of the layout.
+ * @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry,
+ *   and of a pattern one more. They lie in one piece, so a fill of the ring's end may come on top:
+ *   one less than them at most.
+ */
 static HWQ_INLINE unsigned int
 hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 {
 	return image->n_bb + hwq_umr_pad(units) / HWQ_DS_PER_BB - 1;
 }
 
-/* What any image needs of key and ring: n entries, units units of layout, bsf_ds of BSFs, n_bb WQEBBs in all. */
+/*
+ * What any image needs of key and ring: n entries, units units of layout, bsf_ds of BSFs, n_bb
+ * WQEBBs in all.
+ */
 static HWQ_INLINE int
 hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
 	unsigned int units, unsigned int bsf_ds, unsigned int n_bb)
@@ -208,7 +234,9 @@ hwq_sig_word(const struct hwq_sig_tags *tags)
 #endif
 }
 
-/* The key's errors so far are told to the device by its UMR. The device may tell of the next then. */
+/*
+ * The key's errors so far are told to the device by its UMR. The device may tell of the next then.
+ */
 static HWQ_INLINE void
 hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 {
@@ -225,7 +253,10 @@ hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 	context->flags_pd |= htobe32(flags_pd);
 }
 
-/* The next WQE, the UMR, without layout and BSFs. @param word its flags, by hwq_fm_ce_se_word(). @return the WQE. */
+/*
+ * The next WQE, the UMR, without layout and BSFs. @param word its flags, by hwq_fm_ce_se_word().
+ * @return the WQE.
+ */
 static HWQ_INLINE uint8_t *
 hwq_burst_image_umr(struct hwq_burst *b, const struct hwq_mkey *mkey,
 	const struct hwq_sig_image *image, unsigned int padded, unsigned int bsf_ds, __be32 word)
@@ -253,7 +284,9 @@ hwq_burst_image_umr(struct hwq_burst *b, const struct hwq_mkey *mkey,
 	return wqe;
 }
 
-/* The UMR of a key that signs. The key is ready when the last SET_PSV is: that one makes the CQE. */
+/*
+ * The UMR of a key that signs. The key is ready when the last SET_PSV is: that one makes the CQE.
+ */
 static HWQ_INLINE void
 hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
 	unsigned int padded, unsigned int flags)
@@ -265,8 +298,8 @@ hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_s
 }
 
 /*
- * A CRC that begins with all ones, where the image has the one from 0. @return what the running signature starts
- * with.
+ * A CRC that begins with all ones, where the image has the one from 0. @return what the running
+ * signature starts with.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
@@ -280,8 +313,8 @@ hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
 }
 
 /*
- * Writes tags and seed of a T10-DIF to the BSF, and to what the key keeps. @param word hwq_sig_word(). @return what its
- * running signature starts with.
+ * Writes tags and seed of a T10-DIF to the BSF, and to what the key keeps. @param word
+ * hwq_sig_word(). @return what its running signature starts with.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_wire_bsf_dif *dif)
@@ -304,7 +337,10 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 	return word;
 }
 
-/* Completes the BSF of a domain with a signature, and writes the next WQE, a SET_PSV: it waits for the UMR before it. */
+/*
+ * Completes the BSF of a domain with a signature, and writes the next WQE, a SET_PSV: it waits for
+ * the UMR before it.
+ */
 static HWQ_INLINE void
 hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_t psv,
 	const struct hwq_sig_tags *tags, __be32 *format_psv, struct hwq_wire_bsf_dif *dif,
@@ -322,8 +358,10 @@ hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_
 	hwq_put_set_psv(hwq_at_ds(wqe, 1), psv, start);
 }
 
-/* Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds. differ: the bits of
- * both hwq_sig_word() that are not the same. */
+/*
+ * Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds.
+ * differ: the bits of both hwq_sig_word() that are not the same.
+ */
 static HWQ_INLINE uint8_t
 hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
 {
@@ -361,8 +399,16 @@ hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 }
 
 /**
- * The next WQEs of a burst: UMR and SET_PSVs, with the layout of a list. The burst has room for hwq_sig_image_n_bb() of them,
- * and the caller has seen to all that hwq_wqe_sig_list() refuses.
+ * The next WQEs of a burst: UMR and SET_PSVs, with the layout of a list. The burst has room for
+ * hwq_sig_image_n_bb() of them, and the caller has seen to all that hwq_wqe_sig_list() refuses.
+ * @param b The burst.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param n How many.
+ * @param sge The pieces, read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
 hwq_burst_sig_list(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
@@ -378,7 +424,18 @@ hwq_burst_sig_list(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_
 		flags);
 }
 
-/** The same with the layout of a pattern. */
+/**
+ * The same with the layout of a pattern.
+ * @param b The burst.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param repeat How many rounds.
+ * @param n How many.
+ * @param data Read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param flags Enum hwq_wqe_flags.
+ */
 static HWQ_INLINE void
 hwq_burst_sig_pattern(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
 	uint32_t repeat, unsigned int n, const struct mlx5dv_mr_interleaved *data,
@@ -394,11 +451,17 @@ hwq_burst_sig_pattern(struct hwq_burst *b, struct hwq_mkey *mkey, const struct h
 }
 
 /**
- * Configures the key, with a list as its layout: n pieces of memory, one after the other, which have the blocks
- * of the memory domain (hwq_wr_set_mkey_layout_list()).
- * @param mkey must stay until the last of the WQEs has completed. @param sge read during the call.
- * @param mem, wire read during the call; that of a domain without signature is not, and may be NULL.
- * @param flags enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * Configures the key, with a list as its layout: n pieces of memory, one after the other, which
+ * have the blocks of the memory domain (hwq_wr_set_mkey_layout_list()).
+ * @param sq The send queue.
+ * @param mkey Must stay until the last of the WQEs has completed.
+ * @param image The image.
+ * @param n How many.
+ * @param sge Read during the call.
+ * @param mem Read during the call; that of a domain without signature is not, and may be NULL.
+ * @param wire Read during the call; that of a domain without signature is not, and may be NULL.
+ * @param flags Enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
@@ -422,10 +485,19 @@ hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_
 }
 
 /**
- * The same with a pattern as its layout (hwq_wr_set_mkey_layout_interleaved()): `repeat` rounds of n entries. So
- * blocks and their signatures come out of two buffers: entries {data, block size, 0} and {signatures, signature
- * size, 0}, one round for each block.
- * @param data read during the call.
+ * The same with a pattern as its layout (hwq_wr_set_mkey_layout_interleaved()): `repeat` rounds of
+ * n entries. So blocks and their signatures come out of two buffers: entries {data, block size, 0}
+ * and {signatures, signature size, 0}, one round for each block.
+ * @param sq The send queue.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param repeat How many rounds.
+ * @param n How many.
+ * @param data Read during the call.
+ * @param mem Read during the call; NULL if the memory domain has no signature.
+ * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_sig_pattern(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_image *image,

@@ -9,21 +9,21 @@
  *   -EINVAL     the work request is not possible (each builder says when); nothing was written
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
- * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP and
- * raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write, those of DCIs also
- * hwq_wqe_dc.h.
+ * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP
+ * and raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write, those
+ * of DCIs also hwq_wqe_dc.h.
  *
- * All are always-inline: the compiler removes branches on constant flags and counts. After a call that
- * returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.
+ * All are always-inline: the compiler removes branches on constant flags and counts. After a call
+ * that returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.
  *
  * The bytes are libmlx5's (ibv_wr_post(3), mlx5dv_wr_post(3)), except that unused bytes (imm of
- * operations without it, padding of inline data) are 0, where libmlx5 leaves old ones. A data segment
- * of length 0 is left out. Lengths above caps.max_msg_len are not checked, as in libmlx5: the device
- * fails them. doc/hwq.md lists all differences.
+ * operations without it, padding of inline data) are 0, where libmlx5 leaves old ones. A data
+ * segment of length 0 is left out. Lengths above caps.max_msg_len are not checked, as in libmlx5:
+ * the device fails them. doc/hwq.md lists all differences.
  *
- * Arguments of all builders: rkey and raddr are the remote memory; lkey, addr and len (bytes) the local
- * memory, which the device uses until the WQE has completed; lists and inline data are read during the
- * call; flags are enum hwq_wqe_flags.
+ * Arguments of all builders: rkey and raddr are the remote memory; lkey, addr and len (bytes) the
+ * local memory, which the device uses until the WQE has completed; lists and inline data are read
+ * during the call; flags are enum hwq_wqe_flags.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -38,7 +38,17 @@
 
 /* ------------------------------------------------------------------ segments of a queue */
 
-/** Control segment of a WQE of @p ds units that starts at ring index @p pi. */
+/**
+ * Writes a control segment.
+ * @param sq The send queue.
+ * @param at Where the segment is written.
+ * @param pi The ring index at which the WQE starts.
+ * @param opmod The modifier of the opcode.
+ * @param opcode MLX5_OPCODE_*.
+ * @param ds 16-byte units of the WQE.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data, in network byte order.
+ */
 static HWQ_INLINE void
 hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t opcode,
 	unsigned int ds, unsigned int flags, __be32 imm)
@@ -47,7 +57,9 @@ hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t op
 	hwq_put_ctrl_rest(at, flags | sq->sig_bits, imm);
 }
 
-/* Byte count of a memcpy's data segments. @return false: len is 0, or more than sq->max_memcpy_len. */
+/*
+ * Byte count of a memcpy's data segments. @return false: len is 0, or more than sq->max_memcpy_len.
+ */
 static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 {
@@ -64,7 +76,12 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 
 /* ------------------------------------------------------------------ whole WQEs */
 
-/** NOP of one WQEBB: it does nothing, and completes in order. No -EINVAL, no -ENOMEM. */
+/**
+ * NOP of one WQEBB: it does nothing, and completes in order. No -EINVAL, no -ENOMEM.
+ * @param sq The send queue.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 {
@@ -78,8 +95,16 @@ hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 }
 
 /**
- * Copies len bytes by the device's DMA engine (mlx5dv_wr_memcpy()). One WQEBB.
- * -EINVAL: len is 0 or more than sq->max_memcpy_len, or the QP was not created with mmo.
+ * Copies len bytes by the device's DMA engine (mlx5dv_wr_memcpy()). One WQEBB. -EINVAL: len is 0 or
+ * more than sq->max_memcpy_len, or the QP was not created with mmo.
+ * @param sq The send queue.
+ * @param dst_lkey The key of the destination.
+ * @param dst The first byte of the destination.
+ * @param src_lkey The key of the source.
+ * @param src The first byte of the source.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_memcpy(struct hwq_sq *sq, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey, uint64_t src,
@@ -119,12 +144,20 @@ hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint
 }
 
 /**
- * SEND, RDMA write or read of one piece of memory (ibv_wr_send(3) and its like, with ibv_wr_set_sge(3)); length 0 is a
- * message without data. No -EINVAL, no -ENOMEM.
- * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or _RDMA_READ. rkey and
- *   raddr do not count for SENDs.
- * @param imm immediate data of _SEND_IMM and _RDMA_WRITE_IMM; htobe32() of the key that _SEND_INVAL invalidates;
- *   otherwise 0.
+ * SEND, RDMA write or read of one piece of memory (ibv_wr_send(3) and its like, with
+ * ibv_wr_set_sge(3)); length 0 is a message without data. No -EINVAL, no -ENOMEM.
+ * @param sq The send queue.
+ * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or
+ *   _RDMA_READ. rkey and raddr do not count for SENDs.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data of _SEND_IMM and _RDMA_WRITE_IMM; htobe32() of the key that _SEND_INVAL
+ *   invalidates; otherwise 0.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
@@ -142,8 +175,18 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
 	return 1;
 }
 
-/** SEND, RDMA write or read of a list of pieces of memory.
- * -ENOMEM: n_sge, which counts empty pieces too, is more than sq->max_sge. */
+/**
+ * SEND, RDMA write or read of a list of pieces of memory. -ENOMEM: n_sge, which counts empty pieces
+ * too, is more than sq->max_sge.
+ * @param sq The send queue.
+ * @param opcode MLX5_OPCODE_*.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param sge The pieces, read during the call.
+ * @param n_sge How many pieces.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	const struct hwq_sge *sge, unsigned int n_sge, unsigned int flags)
@@ -165,8 +208,19 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. opcode and imm: see
- *  hwq_wqe_one(); not RDMA read. */
+/**
+ * SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. opcode and
+ * imm: see hwq_wqe_one(); not RDMA read.
+ * @param sq The send queue.
+ * @param opcode MLX5_OPCODE_*.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param data Read during the call.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data, in network byte order.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, const void *data,
 	size_t len, unsigned int flags, __be32 imm)
@@ -186,8 +240,18 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment.
- * -ENOMEM: their sum is more than sq->max_inline. */
+/**
+ * SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment. -ENOMEM:
+ * their sum is more than sq->max_inline.
+ * @param sq The send queue.
+ * @param opcode MLX5_OPCODE_*.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param buf The buffers, read during the call.
+ * @param n_buf How many buffers.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	const struct hwq_buf *buf, unsigned int n_buf, unsigned int flags)
@@ -213,7 +277,17 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 	return (int)hwq_ds_to_bb(ds);
 }
 
-/** RDMA write: hwq_wqe_one(). */
+/**
+ * RDMA write: hwq_wqe_one().
+ * @param sq The send queue.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
 	uint32_t len, unsigned int flags)
@@ -221,7 +295,17 @@ hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lk
 	return hwq_wqe_one(sq, MLX5_OPCODE_RDMA_WRITE, rkey, raddr, lkey, addr, len, flags, 0);
 }
 
-/** RDMA read, from raddr into local memory: hwq_wqe_one(). */
+/**
+ * RDMA read, from raddr into local memory: hwq_wqe_one().
+ * @param sq The send queue.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_rdma_read(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_t addr,
 	uint32_t len, unsigned int flags)
@@ -247,8 +331,20 @@ hwq_wqe_atomic(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	return 1;
 }
 
-/** Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they are compare, they become
- *  swap. The old value goes to addr, in the byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM. */
+/**
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they are compare, they
+ * become swap. The old value goes to addr, in the byte order of the CPU. One WQEBB; no -EINVAL, no
+ * -ENOMEM.
+ * @param sq The send queue.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param compare The value to compare with.
+ * @param swap The new value.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_atomic_cmp_swp(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint64_t compare, uint64_t swap, unsigned int flags)
@@ -257,8 +353,18 @@ hwq_wqe_atomic_cmp_swp(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_
 		flags);
 }
 
-/** Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at raddr. The old value goes to addr, in the
- *  byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM. */
+/**
+ * Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at raddr. The old value goes to addr, in
+ * the byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM.
+ * @param sq The send queue.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param add The summand.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_atomic_fetch_add(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint64_t add, unsigned int flags)
@@ -266,7 +372,10 @@ hwq_wqe_atomic_fetch_add(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint3
 	return hwq_wqe_atomic(sq, MLX5_OPCODE_ATOMIC_FA, rkey, raddr, lkey, addr, add, 0, flags);
 }
 
-/** @return 16-byte units of the WQE that the caller has written: DS of its control segment. */
+/**
+ * @param wqe The WQE.
+ * @return 16-byte units of the WQE that the caller has written: DS of its control segment.
+ */
 static HWQ_INLINE unsigned int
 hwq_raw_ds(const void *wqe)
 {
@@ -274,11 +383,14 @@ hwq_raw_ds(const void *wqe)
 }
 
 /**
- * A WQE that the caller has written (compare mlx5dv_wr_raw_wqe(3)). It is copied. The copy has the queue's
- * index and QPN, and asks for a CQE as flags say (HWQ_WQE_SIGNALED alone). All else is as the caller wrote
- * it.
- * @param wqe any alignment; its DS says how long it is.
- * -EINVAL: its DS is 0, or the ring holds less than two WQEs of its length.
+ * A WQE that the caller has written (compare mlx5dv_wr_raw_wqe(3)). It is copied. The copy has the
+ * queue's index and QPN, and asks for a CQE as flags say (HWQ_WQE_SIGNALED alone). All else is as
+ * the caller wrote it.
+ * @param sq The send queue.
+ * @param wqe Any alignment; its DS says how long it is. -EINVAL: its DS is 0, or the ring holds
+ *   less than two WQEs of its length.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_raw(struct hwq_sq *sq, const void *wqe, unsigned int flags)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE of a DCI (hwq_wqe.h has their results, their arguments and the thread rule): each says
- * which target it goes to.
+ * Builders of one WQE of a DCI (hwq_wqe.h has their results, their arguments and the thread rule):
+ * each says which target it goes to.
  *
  *     hwq_dct_addr --- the peer --- hwq_ah_create_on(dev, &path, &addr, &ah)
  *                                   hwq_dc_dest_set(&dest, &ah, be32toh(addr.qpn), key)
  *                                   hwq_wqe_dc_one(sq, &dest, MLX5_OPCODE_RDMA_WRITE, ...)
  *
- * The address takes three units of each WQE. With data, a WQE takes two WQEBBs: in these, 44 bytes of inline
- * data fit behind the remote address of an RDMA write, and 60 bytes of a SEND.
+ * The address takes three units of each WQE. With data, a WQE takes two WQEBBs: in these, 44 bytes
+ * of inline data fit behind the remote address of an RDMA write, and 60 bytes of a SEND.
  *
  * The bytes are those of libmlx5's builders followed by mlx5dv_wr_set_dc_addr(3).
  */
@@ -26,9 +26,10 @@ struct hwq_dc_dest {
 
 /**
  * Says which target a destination is. Any thread, while nobody else uses *dest.
- * @param ah the way to its port; read during the call.
- * @param dctn its number: qpn of hwq_dct_addr().
- * @param key its DC key.
+ * @param dest The DC target.
+ * @param ah The way to its port; read during the call.
+ * @param dctn Its number: qpn of hwq_dct_addr().
+ * @param key Its DC key.
  */
 static inline void
 hwq_dc_dest_set(struct hwq_dc_dest *dest, const struct hwq_ah *ah, uint32_t dctn, uint64_t key)
@@ -54,7 +55,20 @@ hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, ui
 		hwq_put_raddr(hwq_at_ds(wqe, 1 + HWQ_AV_DS), raddr, rkey);
 }
 
-/** SEND, RDMA write or read of one piece of memory: hwq_wqe_one() to a target. */
+/**
+ * SEND, RDMA write or read of one piece of memory: hwq_wqe_one() to a target.
+ * @param sq The send queue.
+ * @param dest The DC target.
+ * @param opcode MLX5_OPCODE_*.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data, in network byte order.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, uint32_t len, unsigned int flags, __be32 imm)
@@ -72,8 +86,20 @@ hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode
 	return (int)n_bb;
 }
 
-/** SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a target.
- * -ENOMEM: more than sq->max_inline. */
+/**
+ * SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a target. -ENOMEM: more than
+ * sq->max_inline.
+ * @param sq The send queue.
+ * @param dest The DC target.
+ * @param opcode MLX5_OPCODE_*.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param data Read during the call.
+ * @param len Bytes.
+ * @param flags Enum hwq_wqe_flags.
+ * @param imm Immediate data, in network byte order.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_dc_inline(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
 	uint64_t raddr, const void *data, size_t len, unsigned int flags, __be32 imm)
@@ -111,7 +137,19 @@ hwq_wqe_dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opc
 	return (int)n_bb;
 }
 
-/** hwq_wqe_atomic_cmp_swp() to a target. */
+/**
+ * hwq_wqe_atomic_cmp_swp() to a target.
+ * @param sq The send queue.
+ * @param dest The DC target.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param compare The value to compare with.
+ * @param swap The new value.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_dc_atomic_cmp_swp(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t compare, uint64_t swap,
@@ -121,7 +159,18 @@ hwq_wqe_dc_atomic_cmp_swp(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uin
 		compare, flags);
 }
 
-/** hwq_wqe_atomic_fetch_add() to a target. */
+/**
+ * hwq_wqe_atomic_fetch_add() to a target.
+ * @param sq The send queue.
+ * @param dest The DC target.
+ * @param rkey The key of remote memory.
+ * @param raddr The first byte of remote memory.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param add The summand.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
+ */
 static HWQ_INLINE int
 hwq_wqe_dc_atomic_fetch_add(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t add, unsigned int flags)
@@ -130,8 +179,11 @@ hwq_wqe_dc_atomic_fetch_add(struct hwq_sq *sq, const struct hwq_dc_dest *dest, u
 		flags);
 }
 
-/** @return true if a WQE that the caller has written goes to a target, so that units 1 to 3 are an address
- *  vector: SEND, RDMA and atomics, those with masks too. */
+/**
+ * @param wqe The WQE.
+ * @return True if a WQE that the caller has written goes to a target, so that units 1 to 3 are an
+ *   address vector: SEND, RDMA and atomics, those with masks too.
+ */
 static HWQ_INLINE bool
 hwq_raw_has_av(const void *wqe)
 {
@@ -152,7 +204,10 @@ hwq_raw_has_av(const void *wqe)
 	}
 }
 
-/** @return false: the WQE should have an address vector, and is too short for it. */
+/**
+ * @param wqe The WQE.
+ * @return False: the WQE should have an address vector, and is too short for it.
+ */
 static HWQ_INLINE bool
 hwq_dc_raw_is_possible(const void *wqe)
 {
@@ -160,9 +215,13 @@ hwq_dc_raw_is_possible(const void *wqe)
 }
 
 /**
- * hwq_wqe_raw() to a target: where hwq_raw_has_av(), units 1 to 3 of the copy name it, whatever the caller
- * wrote there.
- * -EINVAL: also if not hwq_dc_raw_is_possible().
+ * hwq_wqe_raw() to a target: where hwq_raw_has_av(), units 1 to 3 of the copy name it, whatever the
+ * caller wrote there. -EINVAL: also if not hwq_dc_raw_is_possible().
+ * @param sq The send queue.
+ * @param dest The DC target.
+ * @param wqe The WQE.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_dc_raw(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const void *wqe,

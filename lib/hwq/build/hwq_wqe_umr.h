@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE that lays a key out, beside those of hwq_wqe.h, with their return values and their
- * thread rule.
+ * Builders of one WQE that lays a key out, beside those of hwq_wqe.h, with their return values and
+ * their thread rule.
  *
  *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key leads there
- *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);            the WQE that uses it waits for that
+ *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);   waits for the UMR
  *
- * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a batch of their own. But the next
- * WQE does not wait for the UMR unless it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE,
- * whatever it is. A WQE behind one that has waited need not wait again.
+ * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a batch of their own. But
+ * the next WQE does not wait for the UMR unless it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in
+ * the next WQE, whatever it is. A WQE behind one that has waited need not wait again.
  *
- * The QP need not be created for these operations: what counts is that the ring holds two such WQEs.
+ * The QP need not be created for these operations: what counts is that the ring holds two such
+ * WQEs.
  *
  * Beyond hwq_wqe.h's errors:
- *   -EINVAL     flags beyond HWQ_UMR_ACCESS_ALL; a key that signs, encrypts, or has a variant other than 0;
- *               or the ring holds less than two such WQEs
+ *   -EINVAL     flags beyond HWQ_UMR_ACCESS_ALL; a key that signs, encrypts, or has a
+ *               variant other than 0; or the ring holds less than two such WQEs
  *   -ENOMEM     more entries than the key, or a WQE, has room for
  */
 #ifndef HWQ_WQE_UMR_H
@@ -25,8 +26,11 @@
 #include "hwq_umr.h"
 #include "hwq_wqe.h"
 
-/** @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and of a pattern
- *  one more. */
+/**
+ * @param units DS units of the layout.
+ * @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and of a
+ *   pattern one more.
+ */
 static HWQ_INLINE unsigned int
 hwq_umr_n_bb(unsigned int units)
 {
@@ -61,9 +65,13 @@ hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
 
 /**
  * Lays the key out as a list: n pieces of memory, one after the other (hwq_wr_mr_list()).
- * @param mkey must stay until the WQE has completed.
- * @param access who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param sge read during the call.
+ * @param sq The send queue.
+ * @param mkey Must stay until the WQE has completed.
+ * @param access Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param n How many.
+ * @param sge Read during the call.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access, unsigned int n,
@@ -84,8 +92,14 @@ hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int acc
 
 /**
  * Lays the key out as a pattern (hwq_wr_mr_interleaved()): `repeat` rounds of n entries.
- * @param mkey, access as hwq_wqe_mr_list().
- * @param data read during the call.
+ * @param sq The send queue.
+ * @param mkey As hwq_wqe_mr_list().
+ * @param access As hwq_wqe_mr_list().
+ * @param repeat How many rounds.
+ * @param n How many.
+ * @param data Read during the call.
+ * @param flags Enum hwq_wqe_flags.
+ * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
 hwq_wqe_mr_interleaved(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Polling for good completions: their wr_ids, without decoding each CQE. For queues that are posted to by
- * hwq_wr.h.
+ * Polling for good completions: their wr_ids, without decoding each CQE. For queues that are posted
+ * to by hwq_wr.h.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -12,8 +12,10 @@
 #include "hwq_cq.h"
 #include "hwq_sq.h"
 
-/* True if the entry is a good completion of this QPN: opcode 0 (REQ), and the owner bit of the lap. The
- * format and solicited bits between the two do not matter. */
+/*
+ * True if the entry is a good completion of this QPN: opcode 0 (REQ), and the owner bit of the lap.
+ * The format and solicited bits between the two do not matter.
+ */
 static HWQ_INLINE bool
 hwq_poll_is_ours(const struct hwq_cq *cq, const uint8_t *entry, __be32 qpn)
 {
@@ -51,16 +53,19 @@ hwq_poll_from(struct hwq_sq *sq, struct hwq_cq *cq, const uint8_t *next, uint64_
 }
 
 /**
- * Takes good completions of the queue's work requests, oldest first. It frees their WQEs and all WQEs before
- * them. It stops at the first CQE of another kind: a failed or flushed WQE, a receive, or another QP on the
- * CQ. Take that CQE by hwq_cq_poll(): hwq_sq_wr_id() gives its wr_id, and hwq_sq_complete() frees its WQE. A
- * flush makes a CQE for every NOP that fills the ring's end too; its wr_id is that of the next request.
+ * Takes good completions of the queue's work requests, oldest first. It frees their WQEs and all
+ * WQEs before them. It stops at the first CQE of another kind: a failed or flushed WQE, a receive,
+ * or another QP on the CQ. Take that CQE by hwq_cq_poll(): hwq_sq_wr_id() gives its wr_id, and
+ * hwq_sq_complete() frees its WQE. A flush makes a CQE for every NOP that fills the ring's end too;
+ * its wr_id is that of the next request.
  *
- * It does not publish the CQ's consumer index: hwq_sq_ring() and hwq_wr_complete() do. Until then no more
- * CQEs can come than the CQ has room for.
- * @param wr_id room for n numbers.
- * @return how many are in wr_id, at most n; 0: look whether a CQE of another kind is next, by hwq_cq_peek(): a good one that
- *   came meanwhile stays for the next call.
+ * It does not publish the CQ's consumer index: hwq_sq_ring() and hwq_wr_complete() do. Until then
+ * no more CQEs can come than the CQ has room for.
+ * @param sq The send queue.
+ * @param wr_id Room for n numbers.
+ * @param n How many.
+ * @return How many are in wr_id, at most n; 0: look whether a CQE of another kind is next, by
+ *   hwq_cq_peek(): a good one that came meanwhile stays for the next call.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
@@ -72,7 +77,10 @@ hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
 		return 0;
 	if (n != 1)
 		return hwq_poll_from(sq, cq, next, wr_id, n);
-	/* One needs no loop. This line keeps the compiler from moving what both bodies share in front of the branch. */
+	/*
+	 * One needs no loop. This line keeps the compiler from moving what both bodies share in
+	 * front of the branch.
+	 */
 	__asm__("" : "+r"(next));
 	return hwq_poll_from(sq, cq, next, wr_id, 1);
 }

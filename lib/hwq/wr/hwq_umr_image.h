@@ -15,8 +15,8 @@
  * The bytes, and the errors of posting, are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved().
  * Beyond them, -EINVAL: the key signs or encrypts, which no image knows of.
  *
- * Thread: any. An image is only read when it is posted, so several threads may post one image. It belongs
- * to the caller, and may be freed after the call.
+ * Thread: any. An image is only read when it is posted, so several threads may post one image. It
+ * belongs to the caller, and may be freed after the call.
  */
 #ifndef HWQ_UMR_IMAGE_H
 #define HWQ_UMR_IMAGE_H
@@ -56,10 +56,21 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
 
 /**
  * Prepares the WQE that hwq_wr_mr_list() writes for these arguments.
- * @param image the caller's storage.
- * @param sge num_sge pieces, read during the call; lengths are bytes.
- * @return 0; -EINVAL a flag beyond HWQ_UMR_ACCESS_ALL; -ENOMEM more pieces than any WQE has room for. After
- *   an error the image is not changed.
+ *
+ * @param image
+ *   The caller's storage.
+ * @param access_flags
+ *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param num_sge
+ *   How many pieces.
+ * @param sge
+ *   num_sge pieces, read during the call; lengths are bytes.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -EINVAL
+ *   A flag beyond HWQ_UMR_ACCESS_ALL.
+ * @retval -ENOMEM
+ *   More pieces than any WQE has room for. After an error the image is not changed.
  */
 static inline int
 hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t num_sge,
@@ -75,8 +86,16 @@ hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t 
 	return 0;
 }
 
-/** Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments. data is read during the call.
- *  @return as hwq_umr_image_list(). */
+/**
+ * Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments. data is read during the
+ * call.
+ * @param image The image.
+ * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param repeat_count How many rounds.
+ * @param num_interleaved How many entries.
+ * @param data Read during the call.
+ * @return As hwq_umr_image_list().
+ */
 static inline int
 hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32_t repeat_count,
 	uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
@@ -103,7 +122,9 @@ hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	return false;
 }
 
-/* Copies the image, and patches what depends on queue and key; addresses too, unless addr is NULL. */
+/*
+ * Copies the image, and patches what depends on queue and key; addresses too, unless addr is NULL.
+ */
 static HWQ_INLINE void
 hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	const struct hwq_umr_image *image, const uint64_t *addr)
@@ -140,15 +161,26 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 		hwq_wr_put_image(wr, mkey, mkey->lkey & 0xff, hwq_wr_umr_fence(wr), image, addr);
 }
 
-/** Lays the key out as the image says: as hwq_wr_mr_list() or hwq_wr_mr_interleaved(), with their errors. */
+/**
+ * Lays the key out as the image says: as hwq_wr_mr_list() or hwq_wr_mr_interleaved(), with their
+ * errors.
+ * @param wr The batch.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ */
 static HWQ_INLINE void
 hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hwq_umr_image *image)
 {
 	hwq_wr_umr_image_or_at(wr, mkey, image, NULL);
 }
 
-/** Lays the key out as the image says, with other addresses. @param addr one address for each entry of the
- *  image, read during the call. */
+/**
+ * Lays the key out as the image says, with other addresses.
+ * @param wr The batch.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param image The image.
+ * @param addr One address for each entry of the image, read during the call.
+ */
 static HWQ_INLINE void
 hwq_wr_umr_image_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image, const uint64_t *addr)

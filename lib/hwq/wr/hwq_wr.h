@@ -24,15 +24,17 @@
  *            notice: a builder without its setters, a setter too many, a raw WQE whose DS is 0, a
  *            start for another type of QP.
  *
- * Until hwq_wr_complete() the batch is in the handle: the queue's indices, its doorbell record and the
- * device do not change. hwq_wr_abort(), or an error, discards it. No other builder of the queue may run
- * between start and complete or abort, those of hwq_wqe.h and hwq_burst.h included.
+ * Until hwq_wr_complete() the batch is in the handle: the queue's indices, its doorbell record and
+ * the device do not change. hwq_wr_abort(), or an error, discards it. No other builder of the queue
+ * may run between start and complete or abort, those of hwq_wqe.h and hwq_burst.h included.
  *
- * Declare the handle on the stack, and do not store its address: after inlining it lives in registers.
+ * Declare the handle on the stack, and do not store its address: after inlining it lives in
+ * registers.
  *
- * Files: hwq_wr_batch.h start, complete and abort; hwq_wr_ops.h builders; hwq_wr_set.h data setters;
- * hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This one includes them
- * all. hwq_wr_umr.h and hwq_wr_mkey.h, which change keys, are included by those who use them.
+ * Files: hwq_wr_batch.h start, complete and abort; hwq_wr_ops.h builders; hwq_wr_set.h data
+ * setters; hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This one
+ * includes them all. hwq_wr_umr.h and hwq_wr_mkey.h, which change keys, are included by those who
+ * use them.
  *
  * An operation that the QP was not created for is refused at creation: see hwq_qp_conf.send_ops.
  *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Address setters of UD, XRC and DC: one for each work request that takes data, called before or after
- * its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter that does not fit
- * the queue's type, or a second one, makes hwq_wr_complete() return -EINVAL. ah is read during the call.
+ * Address setters of UD, XRC and DC: one for each work request that takes data, called before or
+ * after its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter that
+ * does not fit the queue's type, or a second one, makes hwq_wr_complete() return -EINVAL. ah is
+ * read during the call.
  */
 #ifndef HWQ_WR_ADDR_H
 #define HWQ_WR_ADDR_H
@@ -29,8 +30,14 @@ hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 	return false;
 }
 
-/** The queue pair that a datagram goes to (ibv_wr_set_ud_addr(3)). A remote_qkey with bit 31 set: the device
- *  sends the qkey of its own QP in its place. */
+/**
+ * The queue pair that a datagram goes to (ibv_wr_set_ud_addr(3)). A remote_qkey with bit 31 set:
+ * the device sends the qkey of its own QP in its place.
+ * @param wr The batch.
+ * @param ah The way to the peer's port, read during the call.
+ * @param remote_qpn The number of the remote QP.
+ * @param remote_qkey Its qkey; with bit 31 set, the device sends the qkey of its own QP instead.
+ */
 static HWQ_INLINE void
 hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_qpn,
 	uint32_t remote_qkey)
@@ -39,7 +46,11 @@ hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_q
 		hwq_wr_put_av(wr, ah, remote_qpn, (uint64_t)remote_qkey << 32);
 }
 
-/** The number of the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)). */
+/**
+ * The number of the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)).
+ * @param wr The batch.
+ * @param remote_srqn The number of the SRQ.
+ */
 static HWQ_INLINE void
 hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 {
@@ -49,7 +60,13 @@ hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 	hwq_wr_done(wr, HWQ_WR_ADDR, wr->ds);
 }
 
-/** The number and the key of the DCT that a work request goes to (mlx5dv_wr_set_dc_addr(3)). */
+/**
+ * The number and the key of the DCT that a work request goes to (mlx5dv_wr_set_dc_addr(3)).
+ * @param wr The batch.
+ * @param ah The way to the peer's port, read during the call.
+ * @param remote_dctn The number of the DC target.
+ * @param remote_dc_key Its DC key.
+ */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,
 	uint64_t remote_dc_key)
@@ -58,8 +75,15 @@ hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_d
 		hwq_wr_put_av(wr, ah, remote_dctn, remote_dc_key);
 }
 
-/** As hwq_wr_set_dc_addr(), with the stream of the DCI that carries the work request
- *  (mlx5dv_wr_set_dc_addr_stream(3)). hwq_wr_set_dc_addr() uses stream 0. */
+/**
+ * As hwq_wr_set_dc_addr(), with the stream of the DCI that carries the work request
+ * (mlx5dv_wr_set_dc_addr_stream(3)). hwq_wr_set_dc_addr() uses stream 0.
+ * @param wr The batch.
+ * @param ah The way to the peer's port, read during the call.
+ * @param remote_dctn The number of the DC target.
+ * @param remote_dc_key Its DC key.
+ * @param stream_id The stream.
+ */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr_stream(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,
 	uint64_t remote_dc_key, uint16_t stream_id)

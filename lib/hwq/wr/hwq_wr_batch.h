@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A batch of work requests: start, room for its WQEs, complete, abort. hwq_wr.h has the call order, the
- * errors and the thread rule.
+ * A batch of work requests: start, room for its WQEs, complete, abort. hwq_wr.h has the call order,
+ * the errors and the thread rule.
  */
 #ifndef HWQ_WR_BATCH_H
 #define HWQ_WR_BATCH_H
@@ -14,36 +14,42 @@
 
 struct hwq_mkey;
 
-/* Setters that the open WQE still needs (bit mask). 0: no WQE is open. */
+/** Setters that the open WQE still needs (bit mask). 0: no WQE is open. */
 enum hwq_wr_open {
-	HWQ_WR_CLOSED = 0,
-	HWQ_WR_DATA = 1, /* a data setter */
-	HWQ_WR_ADDR = 2, /* an address setter */
-	HWQ_WR_KEY = 4,  /* setters of hwq_wr_mkey.h, as many as setters_left says */
+	HWQ_WR_CLOSED = 0, /**< no WQE is open */
+	HWQ_WR_DATA = 1,   /**< a data setter */
+	HWQ_WR_ADDR = 2,   /**< an address setter */
+	HWQ_WR_KEY = 4,    /**< setters of hwq_wr_mkey.h, as many as setters_left says */
 };
 
-/** A batch: one critical region. The caller's, on the stack. Only wr_id and wr_flags are for the caller. */
+/**
+ * A batch: one critical region. The caller's, on the stack. Only wr_id and wr_flags are for the
+ * caller.
+ */
 struct hwq_wr {
-	uint64_t wr_id;        /**< of the next builder */
-	unsigned int wr_flags; /**< of the next builder: enum hwq_wqe_flags */
+	uint64_t wr_id;        /**< wr_id of the next builder */
+	unsigned int wr_flags; /**< flags of the next builder: enum hwq_wqe_flags */
 
-	/* Private. These are copies of what is in *sq, because after each store to a WQE the compiler
-	 * would read *sq again. */
-	struct hwq_sq *sq;
-	uint8_t *at;           /* where the next WQE starts; NULL: the batch has failed */
-	uint8_t *end;          /* a builder that starts here calls hwq_wr_rare() first */
-	uint64_t index_qpn;    /* hwq_index_qpn() of the next WQE */
-	uint8_t transport;     /* enum hwq_transport; inlining makes it a constant */
-	uint8_t fm_cache;      /* fence that a WQE of the batch left for the next one */
-	uint8_t umr_fence;     /* the same; before the first WQE, the fence that the queue has */
-	bool is_umr;           /* the last WQE is one */
-	uint8_t opmod, opcode; /* of the open WQE */
-	uint8_t open;          /* enum hwq_wr_open */
-	uint8_t setters_left;  /* with HWQ_WR_KEY: setters still to come */
-	unsigned int ds;       /* length of the last WQE in DS units; of an open one, so far */
-	uint8_t *wqe;          /* the open, or last, WQE */
-	struct hwq_mkey *mkey; /* with HWQ_WR_KEY: the key that is configured */
-	int err;               /* if it has failed: the first error; else 0 */
+	/*
+	 * Private. These are copies of what is in *sq, because after each store to a WQE the
+	 * compiler would read *sq again.
+	 */
+	struct hwq_sq *sq;  /**< the send queue */
+	uint8_t *at;        /**< where the next WQE starts; NULL: the batch has failed */
+	uint8_t *end;       /**< a builder that starts here calls hwq_wr_rare() first */
+	uint64_t index_qpn; /**< hwq_index_qpn() of the next WQE */
+	uint8_t transport;  /**< enum hwq_transport; inlining makes it a constant */
+	uint8_t fm_cache;   /**< fence that a WQE of the batch left for the next one */
+	uint8_t umr_fence;  /**< the same; before the first WQE, the fence that the queue has */
+	bool is_umr;        /**< the last WQE is one */
+	/** Modifier of the open WQE. */
+	uint8_t opmod, opcode; /**< opcode of the open WQE */
+	uint8_t open;          /**< enum hwq_wr_open */
+	uint8_t setters_left;  /**< with HWQ_WR_KEY: setters still to come */
+	unsigned int ds;       /**< length of the last WQE in DS units; of an open one, so far */
+	uint8_t *wqe;          /**< the open, or last, WQE */
+	struct hwq_mkey *mkey; /**< with HWQ_WR_KEY: the key that is configured */
+	int err;               /**< if it has failed: the first error; else 0 */
 };
 
 /* pi of the queue, with what the batch added. */
@@ -54,8 +60,8 @@ hwq_wr_pi(const struct hwq_wr *wr)
 }
 
 /*
- * Moves the batch to index pi. Its room ends at the ring's end, or where the ring is full. The queue's
- * own place is stale until the batch is posted.
+ * Moves the batch to index pi. Its room ends at the ring's end, or where the ring is full. The
+ * queue's own place is stale until the batch is posted.
  */
 static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
@@ -69,7 +75,10 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 	wr->index_qpn = hwq_index_qpn(pi, sq->qpn_shifted);
 }
 
-/* The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. The next batch looks for room anew. */
+/*
+ * The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. The next
+ * batch looks for room anew.
+ */
 static HWQ_INLINE void
 hwq_wr_fail(struct hwq_wr *wr, int err)
 {
@@ -120,9 +129,11 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 }
 
 /**
- * Begins a batch (ibv_wr_start(3)) of an RC or UC queue. End it by hwq_wr_complete() or hwq_wr_abort(). Here
- * and in the other start functions, wr_id and wr_flags become 0. A queue of another type, or that is not in
- * RTS, makes hwq_wr_complete() return -EINVAL.
+ * Begins a batch (ibv_wr_start(3)) of an RC or UC queue. End it by hwq_wr_complete() or
+ * hwq_wr_abort(). Here and in the other start functions, wr_id and wr_flags become 0. A queue of
+ * another type, or that is not in RTS, makes hwq_wr_complete() return -EINVAL.
+ * @param wr The batch.
+ * @param sq The send queue.
  */
 static HWQ_INLINE void
 hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
@@ -130,30 +141,46 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_NONE);
 }
 
-/** Begins a batch of a UD queue. Every work request needs hwq_wr_set_ud_addr(). */
+/**
+ * Begins a batch of a UD queue. Every work request needs hwq_wr_set_ud_addr().
+ * @param wr The batch.
+ * @param sq The send queue.
+ */
 static HWQ_INLINE void
 hwq_wr_start_ud(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_UD);
 }
 
-/** Begins a batch of an XRC_SEND queue. Work requests that take data need hwq_wr_set_xrc_srqn(). */
+/**
+ * Begins a batch of an XRC_SEND queue. Work requests that take data need hwq_wr_set_xrc_srqn().
+ * @param wr The batch.
+ * @param sq The send queue.
+ */
 static HWQ_INLINE void
 hwq_wr_start_xrc(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_XRC);
 }
 
-/** Begins a batch of a DCI. Work requests that take data need hwq_wr_set_dc_addr() or
- *  hwq_wr_set_dc_addr_stream(). */
+/**
+ * Begins a batch of a DCI. Work requests that take data need hwq_wr_set_dc_addr() or
+ * hwq_wr_set_dc_addr_stream().
+ * @param wr The batch.
+ * @param sq The send queue.
+ */
 static HWQ_INLINE void
 hwq_wr_start_dc(struct hwq_wr *wr, struct hwq_sq *sq)
 {
 	hwq_wr_start_as(wr, sq, HWQ_TRANSPORT_DC);
 }
 
-/** Begins a batch of a RAW_PACKET queue, whose builders are hwq_wr_send(), hwq_wr_send_tso(),
- *  hwq_wr_nop() and hwq_wr_raw_wqe(). */
+/**
+ * Begins a batch of a RAW_PACKET queue, whose builders are hwq_wr_send(), hwq_wr_send_tso(),
+ * hwq_wr_nop() and hwq_wr_raw_wqe().
+ * @param wr The batch.
+ * @param sq The send queue.
+ */
 static HWQ_INLINE void
 hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 {
@@ -163,8 +190,8 @@ hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 /* ------------------------------------------------------------------ room and heads */
 
 /*
- * The fence that the next WQE carries. UMRs look at it always, and have a field of their own. So the other one is a
- * constant for the compiler in a batch without UMRs.
+ * The fence that the next WQE carries. UMRs look at it always, and have a field of their own. So
+ * the other one is a constant for the compiler in a batch without UMRs.
  */
 static HWQ_INLINE void
 hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
@@ -182,9 +209,9 @@ hwq_wr_leave_fence(struct hwq_wr *wr)
 }
 
 /*
- * What a builder does at wr->end, for one of four reasons: an error before it, a full ring, the ring's
- * end, or a fence that an earlier WQE left for this one, which FENCE replaces. @return false: the batch
- * has failed.
+ * What a builder does at wr->end, for one of four reasons: an error before it, a full ring, the
+ * ring's end, or a fence that an earlier WQE left for this one, which FENCE replaces. @return
+ * false: the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
@@ -220,8 +247,10 @@ hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 	return (uint64_t *)(wr->sq->wr.wr_id_bias + (uintptr_t)wqe / 8);
 }
 
-/* Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the rest
- * of the ring, tail_bb WQEBBs, become a fill. */
+/*
+ * Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the
+ * rest of the ring, tail_bb WQEBBs, become a fill.
+ */
 static HWQ_INLINE void
 hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 {
@@ -235,8 +264,9 @@ hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 }
 
 /*
- * Makes contiguous room for n_bb WQEBBs; one is there already. The open WQE, open_bb WQEBBs so far, moves there; 0: none is
- * open. Looks for more room than is known of, if that is too short. @return false: full; the batch has failed.
+ * Makes contiguous room for n_bb WQEBBs; one is there already. The open WQE, open_bb WQEBBs so far,
+ * moves there; 0: none is open. Looks for more room than is known of, if that is too short. @return
+ * false: full; the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_make_room(struct hwq_wr *wr, unsigned int n_bb, unsigned int open_bb)
@@ -313,7 +343,10 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 	hwq_wr_pass(wr, ds);
 }
 
-/* One setter of the open WQE is done; the WQE has ds units so far. Closes it if no setter is missing. */
+/*
+ * One setter of the open WQE is done; the WQE has ds units so far. Closes it if no setter is
+ * missing.
+ */
 static HWQ_INLINE void
 hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 {
@@ -351,10 +384,18 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 /* ------------------------------------------------------------------ the region's end */
 
 /**
- * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs does nothing.
- * @return 0; or the first error of the batch's builders and setters, as hwq_wr.h lists them: nothing was
- *   posted, and the queue is as it was at hwq_wr_start(). -ENOMEM of a full ring: poll, then post the
- *   batch again.
+ * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs does nothing. After
+ * an error nothing was posted, and the queue is as it was at hwq_wr_start().
+ *
+ * @param wr
+ *   The batch.
+ * @return
+ *   0 on success, otherwise:
+ * @retval -ENOMEM
+ *   The ring is full: poll, then post the batch again. Or a setter got more than the QP was created
+ *   for.
+ * @retval -errno
+ *   The first error of the batch's builders and setters, as hwq_wr.h lists them.
  */
 static HWQ_INLINE int
 hwq_wr_complete(struct hwq_wr *wr)
@@ -371,8 +412,10 @@ hwq_wr_complete(struct hwq_wr *wr)
 		return wr->err;
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
-	/* The start of the last WQE is computed from its end: with a constant length, the compiler need not
-	 * keep it. */
+	/*
+	 * The start of the last WQE is computed from its end: with a constant length, the compiler
+	 * need not keep it.
+	 */
 	bb_len = (size_t)hwq_ds_to_bb(wr->ds) * HWQ_BB_LEN;
 	only_one = !wr->is_umr && wr->at == sq->wr.at + bb_len;
 	last = wr->is_umr ? wr->wqe : wr->at - bb_len;
@@ -384,7 +427,10 @@ hwq_wr_complete(struct hwq_wr *wr)
 	return 0;
 }
 
-/** Discards the batch (ibv_wr_abort(3)): the queue is as it was at hwq_wr_start(). */
+/**
+ * Discards the batch (ibv_wr_abort(3)): the queue is as it was at hwq_wr_start().
+ * @param wr The batch.
+ */
 static HWQ_INLINE void
 hwq_wr_abort(struct hwq_wr *wr)
 {

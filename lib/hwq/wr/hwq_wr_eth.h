@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO). hwq_wr.h
- * has the call order, the errors and the thread rule.
+ * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO).
+ * hwq_wr.h has the call order, the errors and the thread rule.
  *
  *     control | Ethernet segment: checksums to compute, MSS, inline headers | data
  *
- * Some devices want the first 18 bytes of a frame inline. The data setters then read these bytes at the
- * data's address and copy them into the WQE.
+ * Some devices want the first 18 bytes of a frame inline. The data setters then read these bytes at
+ * the data's address and copy them into the WQE.
  */
 #ifndef HWQ_WR_ETH_H
 #define HWQ_WR_ETH_H
 
 #include "hwq_wr_batch.h"
 
-#define HWQ_TSO_HDR_MIN 14u /* bytes: a MAC header */
+#define HWQ_TSO_HDR_MIN 14u /**< bytes of the shortest headers: a MAC header */
 
 /* Opens a WQE with an Ethernet segment, zeroed but for the checksum flags.
  * @return the segment; NULL: the batch has failed, and there is no WQE. */
@@ -43,11 +43,12 @@ hwq_wr_eth_send(struct hwq_wr *wr)
 }
 
 /**
- * A TCP segment that the device cuts into frames (ibv_wr_send_tso(3)). Each frame has the headers at hdr,
- * which the device adjusts, and mss bytes of data. A data setter follows.
- * @param hdr read during the call.
- * @param hdr_sz bytes; -EINVAL: less than 14, or more than hwq_qp_conf.max_tso_header.
- * @param mss bytes of data of a frame.
+ * A TCP segment that the device cuts into frames (ibv_wr_send_tso(3)). Each frame has the headers
+ * at hdr, which the device adjusts, and mss bytes of data. A data setter follows.
+ * @param wr The batch.
+ * @param hdr Read during the call.
+ * @param hdr_sz Bytes; -EINVAL: less than 14, or more than hwq_qp_conf.max_tso_header.
+ * @param mss Bytes of data of a frame.
  */
 static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
@@ -77,10 +78,11 @@ hwq_wr_wants_header(const struct hwq_wr *wr)
 	       wr->sq->wr.eth_inline != 0;
 }
 
-/* Where the taking of headers ended: piece i of a list, off bytes into it; too_short: nowhere. */
+/** Where the taking of headers ended: piece i of a list, off bytes into it; too_short: nowhere. */
 struct hwq_eth_taken {
-	size_t i, off;
-	bool too_short;
+	/** The piece. */
+	size_t i, off;  /**< bytes into the piece */
+	bool too_short; /**< the list has fewer bytes than the headers */
 };
 
 /* Takes headers of left bytes out of a list of n pieces, whose address and length piece() tells. */

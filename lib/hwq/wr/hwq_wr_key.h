@@ -27,9 +27,9 @@ hwq_wr_umr_expect(struct hwq_wr *wr)
 }
 
 /*
- * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment except the
- * first word. It need not look at wr->end: a UMR always takes the fence that was left, and after an
- * error there is no room.
+ * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment except
+ * the first word. It need not look at wr->end: a UMR always takes the fence that was left, and
+ * after an error there is no room.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)

@@ -9,7 +9,7 @@
  *
  *     hwq_wr_start(&wr, sq);
  *     wr.wr_flags = HWQ_WQE_INLINE;                 configurations travel in the WQE: no other way
- *     hwq_wr_mkey_configure(&wr, mkey, 3, &conf);   so many setters follow, in any order
+ *     hwq_wr_mkey_configure(&wr, mkey, 3, &conf);   3 setters follow, in any order
  *     hwq_wr_set_mkey_access_flags(&wr, access);
  *     hwq_wr_set_mkey_layout_list(&wr, n, sge);
  *     hwq_wr_set_mkey_sig_block(&wr, &sig);         the last one closes the work request
@@ -22,12 +22,13 @@
  * libmlx5. All carry the request's wr_id.
  *
  * Errors, out of hwq_wr_complete():
- *   -EOPNOTSUPP  no HWQ_WQE_INLINE, unknown conf_flags or comp_mask, the variant of a key changed that
- *                is not of HWQ_MKEY_UPDATE_VARIANT: even where an error came before, as with libmlx5
+ *   -EOPNOTSUPP  no HWQ_WQE_INLINE, unknown conf_flags or comp_mask, the variant of a key changed
+ *   that
+ *                is not of HWQ_MKEY_UPDATE_VARIANT: also after an earlier error, as libmlx5
  *   -EINVAL      a setter twice, one too many, or without hwq_wr_mkey_configure(); too few of them;
  *                attributes that are not valid; signatures or encryption for a key that was not
- *                created for them, or over more than 4 GiB; a copy mask for domains that differ; more
- *                than one data unit for an engine that takes one
+ *                created for them, or over more than 4 GiB; a copy mask for domains that differ;
+ *                more than one data unit for an engine that takes one
  *   -ENOMEM      more entries than the key, or more of all than a WQE of the QP, has room for; or a
  *                full ring
  *
@@ -36,8 +37,8 @@
  * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  *
  * The QP is created for it: MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops; max_inline holds layout
- * and descriptions: 16 bytes for each entry, rounded up to 64, 64 for a signature, 64 for encryption,
- * less 4 in all.
+ * and descriptions: 16 bytes for each entry, rounded up to 64, 64 for a signature, 64 for
+ * encryption, less 4 in all.
  *
  * Thread: the owner of the queue's domain and of the key's pool, and no other.
  */
@@ -188,9 +189,11 @@ hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
 
 /**
  * Begins to configure a key (mlx5dv_wr_mkey_configure(3)). Setters below follow, each at most once.
- * @param mkey must stay until the work request has completed.
- * @param num_setters how many setters follow. 0: the configuration ends here, and only attr has an effect.
- * @param attr read during the call.
+ * @param wr The batch.
+ * @param mkey Must stay until the work request has completed.
+ * @param num_setters How many setters follow. 0: the configuration ends here, and only attr has an
+ *   effect.
+ * @param attr Read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters,
@@ -226,8 +229,12 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 
 /* ------------------------------------------------------------------ setters */
 
-/** Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)): flags out of HWQ_UMR_ACCESS_ALL, which
- *  replace those from before. */
+/**
+ * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)): flags out of HWQ_UMR_ACCESS_ALL,
+ * which replace those from before.
+ * @param wr The batch.
+ * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ */
 static HWQ_INLINE void
 hwq_wr_set_mkey_access_flags(struct hwq_wr *wr, uint32_t access_flags)
 {
@@ -277,8 +284,14 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
 	hwq_wr_key_set(wr);
 }
 
-/** Lays the key out as a list of num_sges pieces, one after the other (mlx5dv_wr_set_mkey_layout_list(3)).
- *  sge is read during the call. A configuration has at most one layout setter. */
+/**
+ * Lays the key out as a list of num_sges pieces, one after the other
+ * (mlx5dv_wr_set_mkey_layout_list(3)). sge is read during the call. A configuration has at most one
+ * layout setter.
+ * @param wr The batch.
+ * @param num_sges How many pieces.
+ * @param sge The pieces, read during the call.
+ */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct hwq_sge *sge)
 {
@@ -290,8 +303,15 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
 	hwq_wr_layout_set(wr, num_sges, len);
 }
 
-/** Lays the key out as a pattern (mlx5dv_wr_set_mkey_layout_interleaved(3)), as hwq_wr_mr_interleaved() of
- *  hwq_wr_umr.h does. data is read during the call. A configuration has at most one layout setter. */
+/**
+ * Lays the key out as a pattern (mlx5dv_wr_set_mkey_layout_interleaved(3)), as
+ * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. data is read during the call. A configuration has
+ * at most one layout setter.
+ * @param wr The batch.
+ * @param repeat_count How many rounds.
+ * @param num_interleaved How many entries.
+ * @param data Read during the call.
+ */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 	uint16_t num_interleaved, const struct mlx5dv_mr_interleaved *data)
@@ -306,8 +326,13 @@ hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 	hwq_wr_layout_set(wr, units, len);
 }
 
-/** Signs blocks, in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). For keys of HWQ_MKEY_SIG.
- *  attr, and what it points to, is read during the call. hwq_mkey_check() tells of wrong signatures. */
+/**
+ * Signs blocks, in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). For keys of
+ * HWQ_MKEY_SIG. attr, and what it points to, is read during the call. hwq_mkey_check() tells of
+ * wrong signatures.
+ * @param wr The batch.
+ * @param attr Read during the call, as all that it points to.
+ */
 static HWQ_INLINE void
 hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr *attr)
 {
@@ -320,8 +345,12 @@ hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr 
 	hwq_wr_key_set(wr);
 }
 
-/** Encrypts data units on their way out or in (mlx5dv_wr_set_mkey_crypto(3)). For keys of HWQ_MKEY_CRYPTO.
- *  attr is read during the call. */
+/**
+ * Encrypts data units on their way out or in (mlx5dv_wr_set_mkey_crypto(3)). For keys of
+ * HWQ_MKEY_CRYPTO. attr is read during the call.
+ * @param wr The batch.
+ * @param attr Read during the call, as all that it points to.
+ */
 static HWQ_INLINE void
 hwq_wr_set_mkey_crypto(struct hwq_wr *wr, const struct hwq_crypto_attr *attr)
 {

@@ -4,13 +4,14 @@
  * Builders of work requests. hwq_wr.h has the call order, the errors and the thread rule.
  *
  *     builder                       then call
- *     hwq_wr_send*, _rdma_*         a data setter (hwq_wr_set.h); for UD, XRC and DC an address setter too
+ *     hwq_wr_send*, _rdma_*         a data setter (hwq_wr_set.h); UD, XRC, DC: address setter too
  *     hwq_wr_atomic_*               the same; the data setter names 8 bytes for the old value
  *     hwq_wr_memcpy, _local_inv,    no setter
  *       _nop, _raw_wqe
  *
- * Each builder uses wr_id and wr_flags (enum hwq_wqe_flags) of the batch. Remote memory is given by rkey and
- * address. A builder of RDMA or atomics on a UD or RAW_PACKET queue makes hwq_wr_complete() return -EINVAL.
+ * Each builder uses wr_id and wr_flags (enum hwq_wqe_flags) of the batch. Remote memory is given by
+ * rkey and address. A builder of RDMA or atomics on a UD or RAW_PACKET queue makes
+ * hwq_wr_complete() return -EINVAL.
  */
 #ifndef HWQ_WR_OPS_H
 #define HWQ_WR_OPS_H
@@ -20,7 +21,9 @@
 #include "hwq_wr_batch.h"
 #include "hwq_wr_eth.h"
 
-/* DS units of the transport's segment behind the control segment, which an address setter writes. */
+/*
+ * DS units of the transport's segment behind the control segment, which an address setter writes.
+ */
 static HWQ_INLINE unsigned int
 hwq_wr_transport_ds(const struct hwq_wr *wr)
 {
@@ -35,8 +38,10 @@ hwq_wr_transport_ds(const struct hwq_wr *wr)
 	}
 }
 
-/* Opens a WQE that takes data. Ahead of the data it has op_ds units (control segment and operation) and
- * the transport's. @return where the operation's segments start; NULL: the batch has failed. */
+/*
+ * Opens a WQE that takes data. Ahead of the data it has op_ds units (control segment and operation)
+ * and the transport's. @return where the operation's segments start; NULL: the batch has failed.
+ */
 static HWQ_INLINE uint8_t *
 hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_ds)
 {
@@ -59,8 +64,11 @@ hwq_wr_send_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm)
 	hwq_wr_begin_op(wr, opcode, imm, 1);
 }
 
-/** SEND (ibv_wr_send(3)); on a RAW_PACKET queue, a frame. A data setter follows; on UD, XRC and DC queues an
- *  address setter too, before the data setter or after it. */
+/**
+ * SEND (ibv_wr_send(3)); on a RAW_PACKET queue, a frame. A data setter follows; on UD, XRC and DC
+ * queues an address setter too, before the data setter or after it.
+ * @param wr The batch.
+ */
 static HWQ_INLINE void
 hwq_wr_send(struct hwq_wr *wr)
 {
@@ -70,14 +78,22 @@ hwq_wr_send(struct hwq_wr *wr)
 		hwq_wr_send_op(wr, MLX5_OPCODE_SEND, 0);
 }
 
-/** SEND with immediate data (ibv_wr_send_imm(3)); setters as with hwq_wr_send(). */
+/**
+ * SEND with immediate data (ibv_wr_send_imm(3)); setters as with hwq_wr_send().
+ * @param wr The batch.
+ * @param imm_data Immediate data, in network byte order.
+ */
 static HWQ_INLINE void
 hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
 {
 	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_IMM, imm_data);
 }
 
-/** SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); setters as with hwq_wr_send(). */
+/**
+ * SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); setters as with hwq_wr_send().
+ * @param wr The batch.
+ * @param invalidate_rkey The key to invalidate.
+ */
 static HWQ_INLINE void
 hwq_wr_send_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 {
@@ -106,21 +122,37 @@ hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote
 	hwq_wr_begin_remote(wr, opcode, rkey, remote_addr, imm, 2);
 }
 
-/** RDMA write (ibv_wr_rdma_write(3)) of the data setter's memory or bytes to remote_addr. */
+/**
+ * RDMA write (ibv_wr_rdma_write(3)) of the data setter's memory or bytes to remote_addr.
+ * @param wr The batch.
+ * @param rkey The key of remote memory.
+ * @param remote_addr The first byte of remote memory.
+ */
 static HWQ_INLINE void
 hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 {
 	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE, rkey, remote_addr, 0);
 }
 
-/** RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it takes a posted receive of the peer. */
+/**
+ * RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it takes a posted receive of the peer.
+ * @param wr The batch.
+ * @param rkey The key of remote memory.
+ * @param remote_addr The first byte of remote memory.
+ * @param imm_data Immediate data, in network byte order.
+ */
 static HWQ_INLINE void
 hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
 {
 	hwq_wr_rdma_op(wr, MLX5_OPCODE_RDMA_WRITE_IMM, rkey, remote_addr, imm_data);
 }
 
-/** RDMA read (ibv_wr_rdma_read(3)) from remote_addr into the data setter's memory. */
+/**
+ * RDMA read (ibv_wr_rdma_read(3)) from remote_addr into the data setter's memory.
+ * @param wr The batch.
+ * @param rkey The key of remote memory.
+ * @param remote_addr The first byte of remote memory.
+ */
 static HWQ_INLINE void
 hwq_wr_rdma_read(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 {
@@ -137,8 +169,15 @@ hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remo
 		hwq_put_atomic(seg, swap_add, compare);
 }
 
-/** Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they are compare, they
- *  become swap. The old value goes to the data setter's memory. */
+/**
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they are
+ * compare, they become swap. The old value goes to the data setter's memory.
+ * @param wr The batch.
+ * @param rkey The key of remote memory.
+ * @param remote_addr The first byte of remote memory.
+ * @param compare The value to compare with.
+ * @param swap The new value.
+ */
 static HWQ_INLINE void
 hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t compare,
 	uint64_t swap)
@@ -146,16 +185,30 @@ hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, ui
 	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_CS, rkey, remote_addr, swap, compare);
 }
 
-/** Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at remote_addr. The old value goes to the data
- *  setter's memory. */
+/**
+ * Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at remote_addr. The old value goes to the
+ * data setter's memory.
+ * @param wr The batch.
+ * @param rkey The key of remote memory.
+ * @param remote_addr The first byte of remote memory.
+ * @param add The summand.
+ */
 static HWQ_INLINE void
 hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, uint64_t add)
 {
 	hwq_wr_atomic_op(wr, MLX5_OPCODE_ATOMIC_FA, rkey, remote_addr, add, 0);
 }
 
-/** Copies memory by the device's DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. @param length bytes;
- *  -EINVAL: 0, or more than sq->max_memcpy_len, which is 0 if the QP was created without mmo. */
+/**
+ * Copies memory by the device's DMA engine (mlx5dv_wr_memcpy(3)); takes no setter.
+ * @param wr The batch.
+ * @param dest_lkey The key of the destination.
+ * @param dest_addr The first byte of the destination.
+ * @param src_lkey The key of the source.
+ * @param src_addr The first byte of the source.
+ * @param length Bytes; -EINVAL: 0, or more than sq->max_memcpy_len, which is 0 if the QP was
+ *   created without mmo.
+ */
 static HWQ_INLINE void
 hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_t src_lkey,
 	uint64_t src_addr, uint64_t length)
@@ -174,8 +227,12 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 	hwq_wr_end(wr, 4);
 }
 
-/** Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The WQE behind it
- *  carries a fence that makes it wait for this one. */
+/**
+ * Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The WQE behind it
+ * carries a fence that makes it wait for this one.
+ * @param wr The batch.
+ * @param invalidate_rkey The key to invalidate.
+ */
 static HWQ_INLINE void
 hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 {
@@ -192,8 +249,11 @@ hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 	hwq_wr_leave_fence(wr);
 }
 
-/** A NOP: it does nothing and completes in order; takes no setter. libmlx5 has no such builder. Like a NOP
- *  by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left for the next one. */
+/**
+ * A NOP: it does nothing and completes in order; takes no setter. libmlx5 has no such builder. Like
+ * a NOP by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left for the next one.
+ * @param wr The batch.
+ */
 static HWQ_INLINE void
 hwq_wr_nop(struct hwq_wr *wr)
 {
@@ -204,10 +264,12 @@ hwq_wr_nop(struct hwq_wr *wr)
 }
 
 /**
- * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. It is copied, and only its
- * wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier WQE left have no effect on it.
- * @param wqe its DS says how long it is; -EINVAL: DS is 0. It must not be longer than the longest WQE that
- *   the QP was created for, or the ring may never have room for it.
+ * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. It is copied, and only
+ * its wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier WQE left have no
+ * effect on it.
+ * @param wr The batch.
+ * @param wqe Its DS says how long it is; -EINVAL: DS is 0. It must not be longer than the longest
+ *   WQE that the QP was created for, or the ring may never have room for it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

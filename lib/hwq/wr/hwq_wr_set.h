@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data setters of work requests: each work request that takes data needs one of them. hwq_wr.h has the call
- * order, the errors and the thread rule. A setter without an open work request, or a second one, makes
- * hwq_wr_complete() return -EINVAL. Lengths are bytes.
+ * Data setters of work requests: each work request that takes data needs one of them. hwq_wr.h has
+ * the call order, the errors and the thread rule. A setter without an open work request, or a
+ * second one, makes hwq_wr_complete() return -EINVAL. Lengths are bytes.
  */
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
@@ -17,8 +17,14 @@ hwq_wr_wants_data(const struct hwq_wr *wr)
 	return (wr->open & HWQ_WR_DATA) != 0;
 }
 
-/** One piece of memory (ibv_wr_set_sge(3)), which the device reads or writes until the work request has
- *  completed. Length 0: a message without data. */
+/**
+ * One piece of memory (ibv_wr_set_sge(3)), which the device reads or writes until the work request
+ * has completed. Length 0: a message without data.
+ * @param wr The batch.
+ * @param lkey The key of local memory.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param length Bytes.
+ */
 static HWQ_INLINE void
 hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 {
@@ -43,8 +49,13 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 	}
 }
 
-/** A list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The list is read during the call; pieces of
- *  length 0 are left out. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge. */
+/**
+ * A list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The list is read during the call;
+ * pieces of length 0 are left out. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge.
+ * @param wr The batch.
+ * @param num_sge How many pieces.
+ * @param sg_list The pieces, read during the call.
+ */
 static HWQ_INLINE void
 hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_list)
 {
@@ -67,8 +78,13 @@ hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/** Bytes that are copied into the WQE (ibv_wr_set_inline_data(3)): the caller may use the buffer again after
- *  the call. For SEND and RDMA write. -ENOMEM: more than hwq_qp_conf.max_inline. */
+/**
+ * Bytes that are copied into the WQE (ibv_wr_set_inline_data(3)): the caller may use the buffer
+ * again after the call. For SEND and RDMA write. -ENOMEM: more than hwq_qp_conf.max_inline.
+ * @param wr The batch.
+ * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param length Bytes.
+ */
 static HWQ_INLINE void
 hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 {
@@ -91,8 +107,14 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/** Bytes of several buffers, copied into the WQE one after the other (ibv_wr_set_inline_data_list(3)).
- *  -ENOMEM: their sum is more than hwq_qp_conf.max_inline; of a RAW_PACKET queue -EINVAL. */
+/**
+ * Bytes of several buffers, copied into the WQE one after the other
+ * (ibv_wr_set_inline_data_list(3)). -ENOMEM: their sum is more than hwq_qp_conf.max_inline; of a
+ * RAW_PACKET queue -EINVAL.
+ * @param wr The batch.
+ * @param num_buf How many buffers.
+ * @param buf_list The buffers, read during the call.
+ */
 static HWQ_INLINE void
 hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_buf *buf_list)
 {

@@ -14,7 +14,7 @@
  *
  * Builders without setters. Errors, out of hwq_wr_complete():
  *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, the variant of a key changed that is not of
- *                HWQ_MKEY_UPDATE_VARIANT: these two even where an error came before, as with libmlx5;
+ *                HWQ_MKEY_UPDATE_VARIANT: these two also after an earlier error, as libmlx5;
  *                a window of more than 2 GiB
  *   -EINVAL      access flags beyond HWQ_UMR_ACCESS_ALL
  *   -ENOMEM      more entries than the key, or a WQE of the QP, has room for; or a full ring
@@ -33,11 +33,14 @@
 /* ------------------------------------------------------------------ memory windows */
 
 /**
- * Binds a memory window to a part of a region, or unbinds it where the length is 0 (ibv_wr_bind_mw(3));
- * takes no setter. Like libmlx5, it binds as type 2 whatever type mw has. HWQ_WQE_INLINE is not needed.
- * @param mw read during the call; mw->rkey is not changed.
- * @param rkey the window's key from now on; its variant may differ from mw->rkey's (ibv_inc_rkey(3)).
- * @param bind_info read during the call; length is bytes; -EOPNOTSUPP: more than 2 GiB.
+ * Binds a memory window to a part of a region, or unbinds it where the length is 0
+ * (ibv_wr_bind_mw(3)); takes no setter. Like libmlx5, it binds as type 2 whatever type mw has.
+ * HWQ_WQE_INLINE is not needed.
+ * @param wr The batch.
+ * @param mw Read during the call; mw->rkey is not changed.
+ * @param rkey The window's key from now on; its variant may differ from mw->rkey's
+ *   (ibv_inc_rkey(3)).
+ * @param bind_info Read during the call; length is bytes; -EOPNOTSUPP: more than 2 GiB.
  */
 static HWQ_INLINE void
 hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
@@ -203,9 +206,11 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 
 /**
  * Lays the key out as a list: num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
- * @param mkey must stay until the work request has completed.
- * @param access_flags who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param sge read during the call; lengths are bytes. A piece may name another indirect key.
+ * @param wr The batch.
+ * @param mkey Must stay until the work request has completed.
+ * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param num_sge How many pieces.
+ * @param sge Read during the call; lengths are bytes. A piece may name another indirect key.
  */
 static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
@@ -213,7 +218,7 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 {
 	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1)) {
-		/* Four fill a WQEBB, and are a third cheaper by a body of their own. */
+		/* Four fill a WQEBB, and are cheaper by a body of their own. */
 		if (num_sge == HWQ_DS_PER_BB)
 			hwq_wr_put_list(wr, mkey, 0, wr->umr_fence, access_flags, HWQ_DS_PER_BB,
 				sge);
@@ -227,12 +232,16 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 }
 
 /**
- * Lays the key out as a pattern (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count bytes of each
- * entry, in order. In the next round each entry begins bytes_count + bytes_skip bytes further. There are
- * repeat_count rounds.
- * @param mkey, access_flags as hwq_wr_mr_list().
- * @param num_interleaved entries of data; the pattern takes one entry more of the key, and of the WQE.
- * @param data read during the call.
+ * Lays the key out as a pattern (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count bytes of
+ * each entry, in order. In the next round each entry begins bytes_count + bytes_skip bytes further.
+ * There are repeat_count rounds.
+ * @param wr The batch.
+ * @param mkey As hwq_wr_mr_list().
+ * @param access_flags As hwq_wr_mr_list().
+ * @param repeat_count How many rounds.
+ * @param num_interleaved Entries of data; the pattern takes one entry more of the key, and of the
+ *   WQE.
+ * @param data Read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags,
