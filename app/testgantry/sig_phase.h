@@ -4,8 +4,9 @@
  * What the two ends of --mode sig do together: blocks are stored, or fetched.
  *
  *     initiator                          target
- *     SEND struct sig_request      -->   a transaction: store: RDMA READ, fetch: RDMA WRITE. The device checks the
- *                                        signatures that come in, and generates those that go out
+ *     SEND struct sig_request      -->   a transaction: store: RDMA READ, fetch: RDMA WRITE. The
+ *                                        device checks the signatures that come in, and generates
+ *                                        those that go out
  *     receives struct sig_response <--   its good or its bad response
  */
 #ifndef TESTGANTRY_SIG_PHASE_H
