@@ -42,7 +42,7 @@ cp -r /usr/share/doc/gantry/examples/embed .
 for compiler in gcc g++; do
 	for how in embed static; do
 		make -s -B -C embed CC=$compiler $how
-		embed/embed
+		embed/embed --no-huge -m 64 --no-pci
 	done
 done
 flags="-DALLOW_EXPERIMENTAL_API dma_copy.c -o dma_copy"

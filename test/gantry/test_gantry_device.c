@@ -397,7 +397,8 @@ what_the_device_lacks_is_refused(void)
 static void
 a_traffic_class_is_of_ethernet(void)
 {
-	const struct gantry_peer_conf conf = {.path = {.traffic_class = 0x20}};
+	const struct gantry_peer_conf conf = {
+		.path = {.mask = GANTRY_PATH_TRAFFIC_CLASS, .traffic_class = 0x20}};
 	struct gantry_queue *q = env_queue(g, 4);
 	struct ibv_port_attr port;
 	struct gantry_addr addr;

@@ -203,7 +203,7 @@ class Install(unittest.TestCase):
             self.assertEqual(names, {'libsofthca'})
         else:
             self.assertLessEqual({'libgantry', 'libhwq', 'libsofthca', 'librte_eal'}, names)
-        self.assertIn('1000 packets logged', run(program, **tree.use))
+        self.assertIn('1000 packets logged', run(program, *EAL, **tree.use))
 
     def test_embed(self):
         # Two at a time.
