@@ -62,7 +62,7 @@ def identities_of_code(source, kind):
     found = set()
     for path in glob.glob(os.path.join(source, 'drivers', 'softhca', '**', '*.[ch]'), recursive=True):
         with open(path, encoding='utf-8') as code:
-            for names in re.findall(kind + r': ([a-z0-9-]+(?:,[\s*]+[a-z0-9-]+)*)\.', code.read()):
+            for names in re.findall(kind + r':[\s*]+([a-z0-9-]+(?:,[\s*]+[a-z0-9-]+)*)\.', code.read()):
                 found.update(re.split(r',[\s*]+', names))
     return found
 
