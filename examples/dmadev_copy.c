@@ -48,6 +48,7 @@ start_device(void)
 	};
 	int rc;
 
+	printf("dmadev_copy: %u DMA devices\n", rte_dma_count_avail());
 	if (rte_dma_count_avail() == 0) {
 		fprintf(stderr, "dmadev_copy: EAL has no DMA device: give -d librte_dma_mlx5.so "
 				"--vdev dma_mlx5_0\n");

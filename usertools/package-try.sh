@@ -23,7 +23,7 @@ release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-try.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/gantry"
-cp "${debs[@]}" "$top/test/install/dma_copy.c" "$scratch/gantry"
+cp "${debs[@]}" "$scratch/gantry"
 cat >"$scratch/gantry/use" <<'END'
 set -eu
 cd /gantry
@@ -45,13 +45,13 @@ for compiler in gcc g++; do
 		embed/embed --no-huge -m 64 --no-pci
 	done
 done
-flags="-DALLOW_EXPERIMENTAL_API dma_copy.c -o dma_copy"
+flags="-DALLOW_EXPERIMENTAL_API /usr/share/doc/gantry/examples/dmadev_copy.c -o dmadev_copy"
 echo "== the driver, which EAL finds in its folder"
 gcc $flags $(pkg-config --cflags --libs libdpdk)
-softhca ./dma_copy $eal --vdev dma_mlx5_0 | grep -x copied
+softhca ./dmadev_copy $eal --vdev dma_mlx5_0 | grep "^dmadev_copy: copied .* verified$"
 echo "== the driver inside a program"
 gcc $flags $(pkg-config --cflags librte_dma_mlx5) $(pkg-config --static --libs librte_dma_mlx5)
-softhca ./dma_copy $eal --vdev dma_mlx5_0 | grep -x copied
+softhca ./dmadev_copy $eal --vdev dma_mlx5_0 | grep "^dmadev_copy: copied .* verified$"
 END
 say "packages: a bare $release, and ${#debs[@]} packages in it"
 mmdebstrap --quiet --variant=apt --customize-hook="copy-in $scratch/gantry /" \

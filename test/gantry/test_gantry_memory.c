@@ -52,6 +52,11 @@ WRAP(void *, gantry_alloc, const char *name, size_t len, int socket)
 	return is_refused() ? NULL : count(__real_gantry_alloc(name, len, socket));
 }
 
+WRAP(void *, gantry_alloc_if_free, const char *name, size_t len, int socket)
+{
+	return is_refused() ? NULL : count(__real_gantry_alloc_if_free(name, len, socket));
+}
+
 WRAP(void *, gantry_alloc_near, const char *name, size_t len, int *socket)
 {
 	return is_refused() ? NULL : count(__real_gantry_alloc_near(name, len, socket));

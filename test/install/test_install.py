@@ -19,7 +19,6 @@ import tempfile
 import unittest
 
 MESON, BUILD, PREFIX, LIBDIR = (sys.argv.pop(1) for _ in range(4))
-HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 OURS = re.compile(r'lib(gantry|hwq|softhca|rte_dma_mlx5)\.')
 STRICT = '-O1 -Wall -Wextra -Werror -DALLOW_EXPERIMENTAL_API '
@@ -220,25 +219,32 @@ class Install(unittest.TestCase):
         # Also where DPDK has no mlx5 drivers, and names neither libibverbs nor libmlx5.
         self.assertEqual(self.own.pkg_config('--print-requires-private', 'gantry'), ['hwq'])
 
+    def check_copied(self, said):
+        self.assertIn('dmadev_copy: 1 DMA devices\n', said)
+        self.assertRegex(said, r'(?m)^dmadev_copy: copied 256 pages in \d+ turns, verified$')
+
+    def example(self, name):
+        """An example as it is installed."""
+        return os.path.join(self.own.prefix, 'share/doc/gantry/examples', name + '.c')
+
     def test_hwq_without_DPDK(self):
-        source = os.path.join(self.own.prefix, 'share/doc/gantry/examples/wr_post.c')
-        program, libraries = self.make(self.own, 'wr_post', 'gcc', False, ['hwq', 'softhca'], source)
+        program, libraries = self.make(self.own, 'wr_post', 'gcc', False, ['hwq', 'softhca'], self.example('wr_post'))
         self.assertEqual({name.split('.')[0] for name in libraries}, {'libhwq', 'libsofthca'})
         self.check_within(self.own, libraries)
         run(program)
 
     def test_a_program_of_DPDK_loads_the_driver_by_d(self):
-        program, _ = self.make(self.own, 'dma_copy', 'gcc', False, ['libdpdk'], os.path.join(HERE, 'dma_copy.c'))
+        program, _ = self.make(self.own, 'dmadev_copy', 'gcc', False, ['libdpdk'], self.example('dmadev_copy'))
         # By its bare name, because EAL refuses paths below folders that everybody may write to.
         said = run(self.own.bin('softhca'), program, *EAL, '-d', 'librte_dma_mlx5.so', '--vdev', 'dma_mlx5_0',
                    LD_LIBRARY_PATH=before('LD_LIBRARY_PATH', self.own.libdir))
-        self.assertIn('1 DMA devices\ncopied\n', said)
+        self.check_copied(said)
 
     def test_a_program_with_DPDK_inside_has_the_driver_inside(self):
-        program, libraries = self.make(self.own, 'dma_copy', 'gcc', True, ['librte_dma_mlx5'], os.path.join(HERE, 'dma_copy.c'))
+        program, libraries = self.make(self.own, 'dmadev_copy', 'gcc', True, ['librte_dma_mlx5'], self.example('dmadev_copy'))
         self.assertEqual(libraries, {})
         said = run(self.own.bin('softhca'), program, *EAL, '--vdev', 'dma_mlx5_0')
-        self.assertIn('1 DMA devices\ncopied\n', said)
+        self.check_copied(said)
 
 
 if __name__ == '__main__':

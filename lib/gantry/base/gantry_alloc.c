@@ -27,15 +27,21 @@ block_or_say(void *block, const char *name, size_t len, const char *from)
 }
 
 void *
+gantry_alloc(const char *name, size_t len, int socket)
+{
+	return block_or_say(gantry_alloc_if_free(name, len, socket), name, len,
+		"EAL (-m, or huge pages)");
+}
+
+void *
 gantry_alloc_near(const char *name, size_t len, int *socket)
 {
-	void *block = gantry_alloc(name, len, *socket);
+	void *block = gantry_alloc_if_free(name, len, *socket);
 
-	if (block == NULL && *socket != GANTRY_ALLOC_ANY_SOCKET) {
-		*socket = GANTRY_ALLOC_ANY_SOCKET;
-		block = gantry_alloc(name, len, *socket);
-	}
-	return block;
+	if (block != NULL)
+		return block;
+	*socket = GANTRY_ALLOC_ANY_SOCKET;
+	return gantry_alloc(name, len, *socket);
 }
 
 void *
@@ -44,16 +50,23 @@ gantry_alloc_libc(size_t len)
 	return block_or_say(calloc(1, len), "a struct", len, "the process");
 }
 
-void *
-gantry_alloc_libc_lines(size_t len)
+/* Zeroed memory of libc that begins a cache line, or NULL. */
+static void *
+lines(size_t len)
 {
 	void *block;
 
 	/* Takes any length: the byte behind the block is no longer ours. */
 	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
-		return block_or_say(NULL, "a struct", len, "the process");
+		return NULL;
 	memset(block, 0, len);
 	return block;
+}
+
+void *
+gantry_alloc_libc_lines(size_t len)
+{
+	return block_or_say(lines(len), "a struct", len, "the process");
 }
 
 void
@@ -65,9 +78,9 @@ gantry_free_libc(void *block)
 #ifdef GANTRY_ALLOC_LIBC
 
 void *
-gantry_alloc(const char *name, size_t len, int socket)
+gantry_alloc_if_free(const char *name, size_t len, int socket)
 {
-	return gantry_alloc_libc_lines(len);
+	return lines(len);
 }
 
 void
@@ -108,11 +121,9 @@ gantry_free_ring(struct rte_ring *ring)
 #else
 
 void *
-gantry_alloc(const char *name, size_t len, int socket)
+gantry_alloc_if_free(const char *name, size_t len, int socket)
 {
-	void *block = rte_zmalloc_socket(name, len, RTE_CACHE_LINE_SIZE, socket);
-
-	return block_or_say(block, name, len, "EAL (-m, or huge pages)");
+	return rte_zmalloc_socket(name, len, RTE_CACHE_LINE_SIZE, socket);
 }
 
 void

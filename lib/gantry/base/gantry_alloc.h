@@ -19,14 +19,20 @@ struct rte_ring;
 /* The socket of memory that no NUMA node is better for. */
 #define GANTRY_ALLOC_ANY_SOCKET (-1)
 
-/* len bytes on the NUMA node `socket`, or NULL. name: for EAL's heap dumps. */
+/*
+ * len bytes on the NUMA node `socket`; or NULL, and a line of the log. name: for EAL's heap dumps, and
+ * for that line.
+ */
 void *gantry_alloc(const char *name, size_t len, int socket);
+
+/* The same without a line: for a caller that can do without the memory. */
+void *gantry_alloc_if_free(const char *name, size_t len, int socket);
 
 /* Frees a block. NULL: nothing happens. */
 void gantry_free(void *block);
 
 /*
- * len zeroed bytes of libc's heap in every build, or NULL. For what may be allocated or freed inside
+ * len zeroed bytes of libc's heap in every build; or NULL, and a line of the log. For what may be allocated or freed inside
  * EAL's memory callbacks: EAL's heap is locked there. Any thread.
  */
 void *gantry_alloc_libc(size_t len);

@@ -42,3 +42,12 @@ gantry_is_given(const char *name, const char *field, const char *bit, bool is_ma
 		bit);
 	return false;
 }
+
+bool
+gantry_is_at_most(const char *name, const char *field, uint32_t value, uint32_t max)
+{
+	if (value <= max)
+		return true;
+	LOG(ERR, "%s::%s is %" PRIu32 ": 0 to %" PRIu32 " are possible", name, field, value, max);
+	return false;
+}

@@ -23,4 +23,7 @@ bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
 bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
 	int64_t value);
 
+/* True: a field is at most max. Otherwise a line of the log names the field. */
+bool gantry_is_at_most(const char *name, const char *field, uint32_t value, uint32_t max);
+
 #endif

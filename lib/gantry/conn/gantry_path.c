@@ -57,13 +57,9 @@ check_masked(const struct gantry_path *path)
 
 		known |= masked[i].bit;
 		if (!gantry_is_given("gantry_path", masked[i].name, masked[i].bit_name,
-			    (path->mask & masked[i].bit) != 0, value))
+			    (path->mask & masked[i].bit) != 0, value) ||
+			!gantry_is_at_most("gantry_path", masked[i].name, value, masked[i].max))
 			return -EINVAL;
-		if (value > masked[i].max) {
-			LOG(ERR, "gantry_path::%s is %u: 0 to %u are possible", masked[i].name,
-				value, masked[i].max);
-			return -EINVAL;
-		}
 	}
 	return gantry_mask_is_known("gantry_path", path->mask, known) ? 0 : -EINVAL;
 }

@@ -57,10 +57,7 @@ is_ring_size(const char *what, uint32_t size)
 static bool
 is_at_most(const char *what, unsigned int value, unsigned int max)
 {
-	if (value <= max)
-		return true;
-	LOG(ERR, "gantry_worker_conf::%s is %u: at most %u is possible", what, value, max);
-	return false;
+	return gantry_is_at_most("gantry_worker_conf", what, value, max);
 }
 
 static bool
@@ -201,10 +198,8 @@ gantry_worker_create(struct gantry *g, unsigned int lcore_id, const struct gantr
 		socket = queue_conf.numa_node;
 		w = gantry_alloc("gantry_worker", sizeof(*w), socket);
 	}
-	if (w == NULL) {
-		LOG(ERR, "cannot create a worker: EAL has no %zu bytes free", sizeof(*w));
+	if (w == NULL)
 		return -ENOMEM;
-	}
 	if (socket >= 0) {
 		queue_conf.mask |= GANTRY_QUEUE_NUMA_NODE;
 		queue_conf.numa_node = socket;

@@ -197,15 +197,6 @@ is_unused(const char *what, uint32_t value, const char *of)
 	return false;
 }
 
-static bool
-is_depth(const char *what, uint32_t value)
-{
-	if (value <= GANTRY_MAX_DEPTH)
-		return true;
-	LOG(ERR, "gantry_peer_conf::%s is %u: 0 to %u are possible", what, value, GANTRY_MAX_DEPTH);
-	return false;
-}
-
 /* 0; or a negative errno, and the log says what to do. */
 static int
 check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
@@ -242,7 +233,9 @@ static int
 check_conf(const struct gantry_peer_conf *conf)
 {
 	bool possible =
-		is_depth("depth", conf->depth) && is_depth("recv_depth", conf->recv_depth) &&
+		gantry_is_at_most("gantry_peer_conf", "depth", conf->depth, GANTRY_MAX_DEPTH) &&
+		gantry_is_at_most("gantry_peer_conf", "recv_depth", conf->recv_depth,
+			GANTRY_MAX_DEPTH) &&
 		GANTRY_IS_CLEAN("gantry_peer_conf", conf) &&
 		gantry_mask_is_known("gantry_peer_conf", conf->mask, GANTRY_PEER_MAX_INLINE) &&
 		gantry_is_given("gantry_peer_conf", "max_inline", "GANTRY_PEER_MAX_INLINE",

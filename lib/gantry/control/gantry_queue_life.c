@@ -315,14 +315,10 @@ gantry_queues_end(struct gantry *g)
 	return 0;
 }
 
-/* True: value is at most max. Otherwise a line of the log names the setting. */
 static bool
 in_range(const char *what, uint32_t value, uint32_t max)
 {
-	if (value <= max)
-		return true;
-	LOG(ERR, "gantry_queue_conf::%s is %u: at most %u is possible", what, value, max);
-	return false;
+	return gantry_is_at_most("gantry_queue_conf", what, value, max);
 }
 
 static bool
@@ -403,11 +399,8 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 		socket = conf->numa_node;
 		q = gantry_alloc("gantry_queue", len, socket);
 	}
-	if (q == NULL) {
-		LOG(ERR, "cannot create a queue of depth %u: EAL has no %zu bytes free", depth,
-			len);
+	if (q == NULL)
 		return -ENOMEM;
-	}
 	q->g = g;
 	q->socket = socket;
 	q->lcore = LCORE_ID_ANY;

@@ -27,7 +27,7 @@ gantry_stream_let_all_wait(struct gantry_stream *s, int socket)
 
 	if (s->pend_mask == s->mask)
 		return 0;
-	pend = gantry_alloc("gantry_pend", ((size_t)s->mask + 1) * sizeof(*pend), socket);
+	pend = gantry_alloc_if_free("gantry_pend", ((size_t)s->mask + 1) * sizeof(*pend), socket);
 	if (pend == NULL)
 		return -ENOMEM;
 	for (seq = s->issue; seq != head; seq++)
