@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes wrong on a device without an emulated fault: wrong keys and bounds, a receive that is missing, a peer that is
- * gone, a queue pair that is told to fail or to stop, and a CQ that overruns. Each descriptor comes back once, with the
- * status of gantry_desc.h; what was refused moved no byte; and the engine goes on.
+ * What goes wrong on a device without an emulated fault: wrong keys and bounds, a receive that is
+ * missing, a peer that is gone, a queue pair that is told to fail or to stop, and a CQ that
+ * overruns. Each descriptor comes back once, with the status of gantry_desc.h; what was refused
+ * moved no byte; and the engine goes on.
  *
- * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's internal functions, and by
- * ibv_modify_qp(3).
+ * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's
+ * internal functions, and by ibv_modify_qp(3).
  *
  * usage: test_gantry_device [--device NAME] [CASE]     CASE: a part of a case's name
  */
@@ -189,8 +190,9 @@ a_peer_that_is_gone_is_not_reached(void)
 /* ------------------------------------------------------------------ the queue's connection to itself */
 
 /*
- * Submits copies, and does something to the queue's own connection while they run. Each comes back once, in order: those
- * that were flushed are done again. Then the queue works. Returns how often its connection was set up again.
+ * Submits copies, and does something to the queue's own connection while they run. Each comes back
+ * once, in order: those that were flushed are done again. Then the queue works. Returns how often
+ * its connection was set up again.
  */
 static uint64_t
 disturb(void (*what)(struct gantry_conn *own))
@@ -254,7 +256,10 @@ a_send_queue_that_is_told_to_stop_goes_on(void)
 		printf("(not seen: this kernel stops no queue of its users) ");
 }
 
-/* Tells the device that none of the CQ's completions was taken: it is full. Then nothing completes any more. */
+/*
+ * Tells the device that none of the CQ's completions was taken: it is full. Then nothing completes
+ * any more.
+ */
 static void
 overrun(struct gantry_conn *own)
 {
@@ -267,14 +272,16 @@ overrun(struct gantry_conn *own)
 static void
 a_cq_that_overruns_is_made_anew(void)
 {
-	/* A device may know from earlier that the CQ has room, and look again when that is used up. */
+	/*
+	 * A device may know from earlier that the CQ has room, and look again when that is used up.
+	 */
 	if (disturb(overrun) == 0)
 		printf("(not seen: no CQ overran) ");
 }
 
 /* ------------------------------------------------------------------ what a device may lack */
 
-/* True: the emulated adapter was told to have nothing of it (doc/softhca.md). */
+/* True: the emulated adapter was told to have nothing of it (doc/softhca-reference.md). */
 static bool
 is_off(const char *setting)
 {
@@ -283,7 +290,10 @@ is_off(const char *setting)
 	return value != NULL && strcmp(value, "0") == 0;
 }
 
-/* The calls of a feature, by what gantry_info says of it. What was refused has written no out-pointer. */
+/*
+ * The calls of a feature, by what gantry_info says of it. What was refused has written no
+ * out-pointer.
+ */
 static void
 check_layouts(bool has)
 {
@@ -360,7 +370,10 @@ check_dc(bool has)
 	env_queue_done(q);
 }
 
-/* gantry_info says what the device has, and what it lacks is refused by -EOPNOTSUPP, with the remedy in the log. */
+/*
+ * gantry_info says what the device has, and what it lacks is refused by -EOPNOTSUPP, with the
+ * remedy in the log.
+ */
 static void
 what_the_device_lacks_is_refused(void)
 {

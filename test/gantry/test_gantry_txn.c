@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transactions: profiles, what is refused, and what becomes of a transaction on each way out. Signatures that are
- * expected come from txn/reference.h.
+ * Transactions: profiles, what is refused, and what becomes of a transaction on each way out.
+ * Signatures that are expected come from txn/reference.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -80,7 +80,10 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	d = dif;
 	d.kind = GANTRY_SIG_T10DIF_CSUM;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_ALL, &id), -EINVAL);
-	/* Over blocks of one size, the reference tags of both domains grow, or of none: but where `copy` says what passes. */
+	/*
+	 * Over blocks of one size, the reference tags of both domains grow, or of none: but where
+	 * `copy` says what passes.
+	 */
 	d.flags = 0;
 	CHECK_EQ(profile(dif, d, 0, -1, &id), -EINVAL);
 	d.kind = dif.kind;
@@ -119,7 +122,10 @@ an_engine_has_so_many_profiles(void)
 	CHECK_EQ(gantry_profile_destroy(g, UINT16_MAX), -EINVAL);
 }
 
-/* What ibv_devinfo(1) of the adapter says is what the engine says (doc/softhca.md: Block signatures). */
+/*
+ * What ibv_devinfo(1) of the adapter says is what the engine says (doc/softhca-reference.md: Block
+ * signatures).
+ */
 static void
 the_engine_tells_what_the_device_has(void)
 {
@@ -365,8 +371,8 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 }
 
 /*
- * Memory has the other guard, and tags that nobody checks. What both domains are given alike passes on as it came:
- * mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed anew.
+ * Memory has the other guard, and tags that nobody checks. What both domains are given alike passes
+ * on as it came: mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed anew.
  */
 static void
 tags_pass_between_the_kinds_of_t10_dif(void)
@@ -711,7 +717,9 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
-/* gantry_peer_conf::max_inline bytes, or 44, are copied out of memory that nobody has registered. */
+/*
+ * gantry_peer_conf::max_inline bytes, or 44, are copied out of memory that nobody has registered.
+ */
 static void
 a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 {
@@ -870,7 +878,9 @@ each_local_part_needs_the_right_of_its_region(void)
 	gantry_info_get(g, &info);
 	for (i = 0; i < RTE_DIM(flags); i++) {
 		bool read_only = (flags[i] & GANTRY_MEM_READ_ONLY) != 0;
-		/* Where copies go by RDMA, every region is open to writes: gantry_mem_register(). */
+		/*
+		 * Where copies go by RDMA, every region is open to writes: gantry_mem_register().
+		 */
 		bool may_write = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0 ||
 				 (info.carriers & RTE_BIT32(GANTRY_CARRIER_RDMA)) != 0;
 		bool may_read = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0;
@@ -924,7 +934,10 @@ a_profile_is_used_until_it_is_destroyed(void)
 	/* One block of 4096 bytes has 8 bytes more, not 64. */
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
 	CHECK_EQ(gantry_profile_destroy(g, next), 0);
-	/* One is in the hardware then, and the other waits for its key: a call that submits takes no CQE. */
+	/*
+	 * One is in the hardware then, and the other waits for its key: a call that submits takes
+	 * no CQE.
+	 */
 	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &t.profile), 0);
 	CHECK_EQ(gantry_submit(q, (struct gantry_desc[]){d, d}, 2), 2);
 	CHECK_EQ(gantry_profile_destroy(g, t.profile), 0);
@@ -1115,7 +1128,10 @@ whatever_happens_each_completes_once(void)
 		for (at = 1; at <= 24; at += steps[f])
 			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
 				pair_open(&p, mode, 3);
-				/* An event that lies loses nothing, so that one waits however slow the machine is. */
+				/*
+				 * An event that lies loses nothing, so that one waits however slow
+				 * the machine is.
+				 */
 				if (strcmp(faults[f], "sq_drained") != 0)
 					p.q->deadline_tsc = rte_get_tsc_hz() / 20;
 				burst_make(&b, 5, wrong);
@@ -1200,8 +1216,9 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 }
 
 /*
- * The device tells of a wrong signature between two completions: that of the part before, and that of the part itself.
- * Where one of them is missing, two parts are possible, except that no part is behind the last one.
+ * The device tells of a wrong signature between two completions: that of the part before, and that
+ * of the part itself. Where one of them is missing, two parts are possible, except that no part is
+ * behind the last one.
  */
 static void
 a_block_is_right_or_unknown_when_a_completion_is_lost(void)
@@ -1216,7 +1233,10 @@ a_block_is_right_or_unknown_when_a_completion_is_lost(void)
 				uint32_t want_block =
 					unknown ? GANTRY_SIG_BLOCK_UNKNOWN : 2 * wrong + 1;
 
-				/* That of the last one ends by a deadline: the device must have done its work by then. */
+				/*
+				 * That of the last one ends by a deadline: the device must have
+				 * done its work by then.
+				 */
 				if (lost != PARTS - 1 || env_is_pumped())
 					CHECK_EQ(block_told(mode, wrong, lost), want_block);
 			}
@@ -1296,8 +1316,9 @@ a_refused_stop_is_tried_again(void)
 }
 
 /*
- * A stop cancels all good responses that must not go out. A device stops in front of the first one, so here the engine
- * has found the second one wrong by then, as it has when a call of that stop was refused.
+ * A stop cancels all good responses that must not go out. A device stops in front of the first one,
+ * so here the engine has found the second one wrong by then, as it has when a call of that stop was
+ * refused.
  */
 static void
 each_cancelled_response_counts(void)
@@ -1353,8 +1374,9 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 }
 
 /*
- * The CQE that tells of a wrong signature comes right before the QP is reset, and is lost with it. The device tells of no
- * other one of that key, since the engine does not acknowledge it: the next transaction has a key of its own.
+ * The CQE that tells of a wrong signature comes right before the QP is reset, and is lost with it.
+ * The device tells of no other one of that key, since the engine does not acknowledge it: the next
+ * transaction has a key of its own.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)

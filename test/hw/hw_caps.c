@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints what a device has, under names that a reader knows, and what Gantry does with each. What a capability word cannot
- * tell is tried: a queue pair, or a key, is made and ended. Nothing is sent.
+ * Prints what a device has, under names that a reader knows, and what Gantry does with each. What a
+ * capability word cannot tell is tried: a queue pair, or a key, is made and ended. Nothing is sent.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -274,7 +274,9 @@ print_row(const struct row *r, bool has, const char *value, bool json, bool firs
 			r->use, !has && r->needed ? ". Gantry does not run without it" : "");
 }
 
-/* Whether a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h). */
+/*
+ * Whether a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h).
+ */
 static bool
 asks_for_mmo(void)
 {
@@ -284,7 +286,10 @@ asks_for_mmo(void)
 	       (out[16 + 0x748 / 8] & 0x80) != 0;
 }
 
-/* The device's own, as settings of the emulated adapter name it (doc/softhca.md), so that it can be like this device. */
+/*
+ * The device's own, as settings of the emulated adapter name it (doc/softhca-reference.md), so that
+ * it can be like this device.
+ */
 static void
 print_likeness(void)
 {

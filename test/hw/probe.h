@@ -2,10 +2,10 @@
 /*
  * Probes: each assumption about cards, as a row with the experiment that asks a device about it.
  *
- * doc/softhca.md, "What is assumed" and "What is confirmed", lists the same identities in the same sentences; check_probes.py compares.
- * A probe runs in a process of its own, which opens the device. It uses one PD of its own, QPs of one port that are
- * connected to each other, and no command that an unprivileged user may not send. Whatever it leaves ends
- * with its process.
+ * doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", lists the same identities
+ * in the same sentences; check_probes.py compares. A probe runs in a process of its own, which
+ * opens the device. It uses one PD of its own, QPs of one port that are connected to each other,
+ * and no command that an unprivileged user may not send. Whatever it leaves ends with its process.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -26,8 +26,8 @@ struct probe_answer {
 };
 
 /*
- * One assumption. `matters` says what in Gantry or in a user's program depends on it, where a device does otherwise.
- * ask NULL: it is not asked, for the reason in not_asked.
+ * One assumption. `matters` says what in Gantry or in a user's program depends on it, where a
+ * device does otherwise. ask NULL: it is not asked, for the reason in not_asked.
  */
 struct probe {
 	const char *id, *assumed, *matters;

@@ -7,7 +7,7 @@
 
 #include "probe.h"
 
-/* The subjects, as doc/softhca.md has them. The last one has no title. */
+/* The subjects, as doc/softhca-assumptions.md has them. The last one has no title. */
 struct probe_group {
 	const char *title;
 	const struct probe *probes;

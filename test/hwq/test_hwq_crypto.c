@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effect of keys that encrypt, configured by hwq's setters (hwq_wr_mkey.h) and by its images (hwq_crypto_image.h): what
- * passes them is what OpenSSL, called directly, unit by unit, computes. Signatures are computed here, bit by bit.
+ * The effect of keys that encrypt, configured by hwq's setters (hwq_wr_mkey.h) and by its images
+ * (hwq_crypto_image.h): what passes them is what OpenSSL, called directly, unit by unit, computes.
+ * Signatures are computed here, bit by bit.
  *
- * Bytes pass a key in four ways: out of it and into it, as the local key of a work request and as the remote one.
+ * Bytes pass a key in four ways: out of it and into it, as the local key of a work request and as
+ * the remote one.
  *
- * With SOFTHCA_CRYPTO=wrapped the program logs in, and its DEKs come wrapped. With plaintext_single a key has one data unit.
+ * With SOFTHCA_CRYPTO=wrapped the program logs in, and its DEKs come wrapped. With plaintext_single
+ * a key has one data unit.
  */
 #include <openssl/evp.h>
 
@@ -448,7 +451,10 @@ pass(struct plan *p, const uint8_t *memory, const uint8_t *wire, uint32_t wire_l
 
 /* ------------------------------------------------------------------ encryption alone */
 
-/* Every data unit, key size, direction, keytag, one unit and several, by keys that can sign and that cannot. */
+/*
+ * Every data unit, key size, direction, keytag, one unit and several, by keys that can sign and
+ * that cannot.
+ */
 static void
 all_units(void)
 {
@@ -716,7 +722,10 @@ pass_row(const struct row *row, bool key_256)
 	p.crypto.signature_crypto_order =
 		row->before ? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
 			    : MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX;
-	/* Local lengths of keys with signatures are assumptions of the adapter: doc/softhca.md. */
+	/*
+	 * Local lengths of keys with signatures are assumptions of the adapter:
+	 * doc/softhca-assumptions.md.
+	 */
 	pass(&p, memory, wire, wire_len, true, what);
 	CHECK_EQ(hwq_mkey_check(mkeys[1], &err), 0, "the check");
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_NO_ERR, what);
@@ -740,7 +749,9 @@ all_rows(void)
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]) * 4; i++) {
 		const struct row *row = &rows[i / 4];
 
-		/* A device of single units counts the signatures that stand in memory beside them. */
+		/*
+		 * A device of single units counts the signatures that stand in memory beside them.
+		 */
 		if (is_single() && row->mem != NONE &&
 			(!row->mem_encrypted || row->over_ciphertext))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings of the emulated adapter (doc/softhca.md): read once, then constant. */
+/* The settings of the emulated adapter (doc/softhca-reference.md): read once, then constant. */
 #ifndef SOFTHCA_CONFIG_H
 #define SOFTHCA_CONFIG_H
 

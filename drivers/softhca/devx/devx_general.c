@@ -75,7 +75,7 @@ enum {
 	LAG_END = 0x80
 };
 
-#define ETHERNET_MTU 9216 /* of a raw packet queue pair: doc/softhca.md */
+#define ETHERNET_MTU 9216 /* of a raw packet queue pair: doc/softhca-reference.md */
 #define PORT_ACTIVE  4    /* IBV_PORT_ACTIVE */
 
 static void

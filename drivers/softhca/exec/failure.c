@@ -5,8 +5,8 @@
  * "Seen" means: completions of real cards had it. These are bug reports (openucx/ucx, spdk/spdk,
  * NVIDIA/nccl, ofiwg/libfabric, the linux-rdma list) and a fault injection on ConnectX-5 and -6.
  * The rest follows from the table by which NVIDIA's libdpcp (src/dpcp/err_cqe.cpp) decodes vendor
- * syndromes: what is done with memory chooses a base, and the reason is added to it. doc/softhca.md
- * has the whole list.
+ * syndromes: what is done with memory chooses a base, and the reason is added to it.
+ * doc/softhca-reference.md has the whole list.
  */
 #include "failure.h"
 

@@ -64,7 +64,10 @@ wait_for_receive(struct run *run)
 	return --qp->wait_left == 0;
 }
 
-/* Bounds all transport retries against a peer that is absent or not ready: see doc/softhca.md. */
+/*
+ * Bounds all transport retries against a peer that is absent or not ready: see
+ * doc/softhca-reference.md.
+ */
 #define PEER_WAIT_MAX_NS UINT64_C(500000000)
 
 static uint64_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One fault, read from a line: the grammar is in doc/softhca.md, "Faults on demand". */
+/* One fault, read from a line: the grammar is in doc/softhca-reference.md, "Faults on demand". */
 #ifndef SOFTHCA_FAULT_LINE_H
 #define SOFTHCA_FAULT_LINE_H
 

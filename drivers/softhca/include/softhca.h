@@ -4,7 +4,7 @@
  *
  * Linking this library is all a program does: where the machine has no mlx5 device, libibverbs
  * finds mlx5_0 and drives it with stock libmlx5. The calls below are for tests and for programs
- * that want to run the device themselves. Settings: doc/softhca.md.
+ * that want to run the device themselves. Settings: doc/softhca-reference.md.
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
@@ -41,8 +41,8 @@ SOFTHCA_API unsigned int softhca_pump(void);
 SOFTHCA_API unsigned long softhca_violations(void);
 
 /**
- * Arms one fault, written as a line of the control file (SOFTHCA_FAULTS): doc/softhca.md lists
- * them.
+ * Arms one fault, written as a line of the control file (SOFTHCA_FAULTS): doc/softhca-reference.md
+ * lists them.
  *
  *     softhca_fault("complete op=3 syndrome=0x13");   the third operation from now on fails so
  *     softhca_fault("refuse call=create_qp errno=12");

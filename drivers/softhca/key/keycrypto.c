@@ -5,7 +5,7 @@
  *
  * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the
  * key's address 0. A message begins with a unit. It may end inside one, as the manual page's NOTES
- * say. What is assumed stands in doc/softhca.md.
+ * say. What is assumed stands in doc/softhca-assumptions.md.
  */
 #include "keycrypto.h"
 

@@ -4,8 +4,8 @@
  * between its memory domain and its wire domain.
  *
  * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that
- * cards do so is assumed (doc/softhca.md). A domain's PSV has the reference tag of its next block,
- * wherever in the key that block lies.
+ * cards do so is assumed (doc/softhca-assumptions.md). A domain's PSV has the reference tag of its
+ * next block, wherever in the key that block lies.
  */
 #include "keysig.h"
 

@@ -122,10 +122,10 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 }
 
 /*
- * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca.md): the polynomial ad93d23594c93659,
- * reversed. The guard is the register inverted. ISA-L has this polynomial from version 2.31 on
- * (crc64_rocksoft_refl()), and Debian 12 has 2.30: so the code is here.
- * Assumed: sig-crc64.
+ * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca-assumptions.md): the polynomial
+ * ad93d23594c93659, reversed. The guard is the register inverted. ISA-L has this polynomial from
+ * version 2.31 on (crc64_rocksoft_refl()), and Debian 12 has 2.30: so the code is here. Assumed:
+ * sig-crc64.
  */
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)

@@ -25,7 +25,7 @@ static const char usage[] =
 	"\n"
 	"PROGRAM must be dynamically linked and not set-user-ID. An adapter lives in one process: "
 	"two\n"
-	"programs do not reach each other over it. All settings: softhca.md in the "
+	"programs do not reach each other over it. All settings: softhca-reference.md in the "
 	"documentation.\n";
 
 /*

@@ -139,7 +139,7 @@ setting_of(const char *path)
 
 /*
  * Answers that differ from softhca's. softhca gives those on which lib/gantry depends:
- * doc/softhca.md.
+ * doc/softhca-reference.md.
  */
 static void
 take_answer(struct report *r)

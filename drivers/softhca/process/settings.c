@@ -60,7 +60,7 @@ struct setting {
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
-/* doc/softhca.md explains them. */
+/* doc/softhca-reference.md explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3, .of_card = true},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of the adapter (doc/softhca.md), and what gantry.h says of them. Several are armed at a time,
- * and each may hit any queue. On a device that is not asked to fail (--device), the test causes what it can by itself: of
- * the queues that its own thread drives, it tells queue pairs to fail and lets CQs overrun. Wrong keys and bounds are drawn
- * in any case.
+ * Faults of the adapter (doc/softhca-reference.md), and what gantry.h says of them. Several are
+ * armed at a time, and each may hit any queue. On a device that is not asked to fail (--device),
+ * the test causes what it can by itself: of the queues that its own thread drives, it tells queue
+ * pairs to fail and lets CQs overrun. Wrong keys and bounds are drawn in any case.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures by their definitions, for tests: written from the standards, and held against published values
- * by test_txn_reference. They share nothing with the adapter or lib/gantry.
+ * Block signatures by their definitions, for tests: written from the standards, and held against
+ * published values by test_txn_reference. They share nothing with the adapter or lib/gantry.
  *
  *   T10-DIF       guard | application tag | reference tag, 2 + 2 + 4 bytes, big endian (SBC-3)
- *   CRC32, CRC32C 4 bytes, little endian; CRC64, 8 bytes: doc/softhca.md says why
+ *   CRC32, CRC32C 4 bytes, little endian; CRC64, 8 bytes: doc/softhca-assumptions.md says why
  */
 #ifndef TXN_REFERENCE_H
 #define TXN_REFERENCE_H
@@ -68,14 +68,16 @@ void ref_sign(const struct ref_sig *sig, const uint8_t *data, uint32_t i, uint8_
 void ref_lay(const struct ref_sig *sig, const uint8_t *data, uint32_t n, uint8_t *out);
 
 /*
- * The bit of a mask for a byte of the signature, by the table of mlx5dv_wr_set_mkey_sig_block(3): it counts the bytes
- * of numbers, from the lowest up. The byte at the lowest address is the highest one of a big-endian field.
+ * The bit of a mask for a byte of the signature, by the table of mlx5dv_wr_set_mkey_sig_block(3):
+ * it counts the bytes of numbers, from the lowest up. The byte at the lowest address is the highest
+ * one of a big-endian field.
  */
 unsigned int ref_mask_bit(enum ref_kind kind, uint32_t byte);
 
 /*
- * What a device finds in n blocks with their signatures. mask: bits of mlx5dv_wr_set_mkey_sig_block(3). The first
- * wrong block counts, and in it the guard before the application tag before the reference tag (mlx5dv_mkey_check(3)).
+ * What a device finds in n blocks with their signatures. mask: bits of
+ * mlx5dv_wr_set_mkey_sig_block(3). The first wrong block counts, and in it the guard before the
+ * application tag before the reference tag (mlx5dv_mkey_check(3)).
  */
 struct ref_error ref_check(const struct ref_sig *sig, uint8_t mask, const uint8_t *units,
 	uint32_t n);

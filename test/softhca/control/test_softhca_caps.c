@@ -3,8 +3,8 @@
  * Everything that the adapter reports about itself. Each expected answer is built here field by
  * field, and compared whole: no other bit may be set.
  *
- * Expected values: the limits of doc/softhca.md. Their places: the structures of the kernel's ABI,
- * and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
+ * Expected values: the limits of doc/softhca-reference.md. Their places: the structures of the
+ * kernel's ABI, and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
  */
 #include <net/if.h>
 #include <rdma/ib_user_verbs.h>
@@ -157,8 +157,8 @@ case_other_pages(void)
 		{0x58, 8, 1}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 14}};
 	/*
-	 * As a ConnectX-6 Dx (saeedtx/mlx5ctl, README.md, devcap): l3_type, roce_version, the UDP ports of RoCE v2 (IANA: 4791)
-	 * and of its senders, roce_address_table_size.
+	 * As a ConnectX-6 Dx (saeedtx/mlx5ctl, README.md, devcap): l3_type, roce_version, the UDP
+	 * ports of RoCE v2 (IANA: 4791) and of its senders, roce_address_table_size.
 	 */
 	static const struct field roce[] = {{0x8c, 4, 7}, {0x98, 8, 5}, {0xb0, 16, 4791},
 		{0xc0, 16, 65535}, {0xd0, 16, 49152}, {0xf0, 16, 255}};
@@ -182,9 +182,10 @@ case_other_pages(void)
 }
 
 /*
- * HCA_CAP_2 says whether a function may let others use its keys: cross_vhca_object_to_object_supported and
- * allowed_object_for_other_vhca_access (Linux, mlx5_ifc.h). The bits are 0 here. So are the commands refused:
- * ALLOW_OTHER_VHCA_ACCESS, and CREATE_GENERAL_OBJECT of an alias of a key.
+ * HCA_CAP_2 says whether a function may let others use its keys:
+ * cross_vhca_object_to_object_supported and allowed_object_for_other_vhca_access (Linux,
+ * mlx5_ifc.h). The bits are 0 here. So are the commands refused: ALLOW_OTHER_VHCA_ACCESS, and
+ * CREATE_GENERAL_OBJECT of an alias of a key.
  */
 static void
 case_other_functions(void)
@@ -402,7 +403,10 @@ case_port(void)
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
-	/* An answer that was written is marked, beside the caller's own flags (rdma_user_ioctl_cmds.h). */
+	/*
+	 * An answer that was written is marked, beside the caller's own flags
+	 * (rdma_user_ioctl_cmds.h).
+	 */
 	CHECK_EQ(c.attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
 	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_MANDATORY | UVERBS_ATTR_F_VALID_OUTPUT);
 	c.attrs[1].flags = 0;

@@ -32,7 +32,10 @@ struct field {
 		named; /* the field that the refusal names; 0: this one; above 0xffff: a syndrome */
 };
 
-/* A syndrome is 0x10000 plus the bit offset of the wrong field, or a card's: doc/softhca.md. */
+/*
+ * A syndrome is 0x10000 plus the bit offset of the wrong field, or a card's:
+ * doc/softhca-reference.md.
+ */
 static uint32_t
 syndrome_of(const struct field *f)
 {
@@ -354,7 +357,10 @@ case_uar(void)
 	node_close(&n);
 }
 
-/* A DCT and a raw packet QP are no queue pairs for the firmware (devx_is_valid_obj_id() of mlx5_ib). */
+/*
+ * A DCT and a raw packet QP are no queue pairs for the firmware (devx_is_valid_obj_id() of
+ * mlx5_ib).
+ */
 static void
 case_no_queue_pair(void)
 {

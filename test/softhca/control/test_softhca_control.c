@@ -90,7 +90,7 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values that doc/softhca.md promises. Vendor and part are those of a BlueField-3. */
+/* The values that doc/softhca-reference.md promises. Vendor and part are those of a BlueField-3. */
 static void
 case_device_values(void)
 {
@@ -268,7 +268,9 @@ expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, b
 	CHECK_EQ(mr->lkey == key, stays);
 }
 
-/* The kernel changes some rights in place, and fills a key with as many pages as it has room for. */
+/*
+ * The kernel changes some rights in place, and fills a key with as many pages as it has room for.
+ */
 static void
 case_rereg_key(void)
 {
@@ -726,7 +728,10 @@ static const struct shape {
 
 #define RANDOM_AREA (1 << 16)
 
-/* A page without access follows: a call that succeeds with a range that ends behind the area would write to others' memory. */
+/*
+ * A page without access follows: a call that succeeds with a range that ends behind the area would
+ * write to others' memory.
+ */
 static uint8_t *random_area;
 
 static void

@@ -3,7 +3,8 @@
  * AES-XTS objects on the emulated adapter, through stock libmlx5: capabilities, DEKs with their
  * states, and keys for encryption. test_crypto.c moves data through them.
  *
- * The setting decides what is expected: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or wrapped.
+ * The setting decides what is expected: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or
+ * wrapped.
  */
 #include "devx_bits.h"
 #include "softhca_pair.h"
@@ -353,7 +354,10 @@ refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value,
 	devx_put(in, bit, width, value);
 	CHECK(mlx5dv_devx_obj_create(pd->context, in, len, out, sizeof(out)) == NULL);
 	CHECK_EQ(errno, EREMOTEIO);
-	/* A syndrome is 0x10000 plus the bit offset of the field that is wrong: doc/softhca.md. */
+	/*
+	 * A syndrome is 0x10000 plus the bit offset of the field that is wrong:
+	 * doc/softhca-reference.md.
+	 */
 	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + (len < IN_LEN ? 0 : is_on() ? bit : OBJ_TYPE));
 	return devx_get(out, 0, 8);
 }

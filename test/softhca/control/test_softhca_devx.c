@@ -30,7 +30,10 @@ struct wrong {
 		named; /* the field that the refusal names; 0: this one; above 0xffff: a syndrome */
 };
 
-/* A syndrome is 0x10000 plus the bit offset of the invalid field, or a card's: doc/softhca.md. */
+/*
+ * A syndrome is 0x10000 plus the bit offset of the invalid field, or a card's:
+ * doc/softhca-reference.md.
+ */
 static void
 expect_answer(const uint8_t *out, const struct wrong *w)
 {
@@ -233,7 +236,9 @@ case_not_by_command(void)
 	side_fini(&s);
 }
 
-/* If the answer cannot be written, the object is destroyed, and the objects that it named are free. */
+/*
+ * If the answer cannot be written, the object is destroyed, and the objects that it named are free.
+ */
 static void
 case_no_answer(void)
 {
@@ -592,7 +597,7 @@ case_traffic(void)
 
 /* ---------------------------------------------------------------- limits and link layers */
 
-/* The adapter has smaller limits than the program has memory for (doc/softhca.md). */
+/* The adapter has smaller limits than the program has memory for (doc/softhca-reference.md). */
 static void
 case_limits(void)
 {
@@ -612,7 +617,10 @@ case_limits(void)
 
 #define MKEY_IN 272
 
-/* One object more than the adapter has. Statuses and syndromes are those that cards were seen to give. */
+/*
+ * One object more than the adapter has. Statuses and syndromes are those that cards were seen to
+ * give.
+ */
 static void
 case_too_many(void)
 {

@@ -18,7 +18,7 @@ import unittest
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
-# The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca.md. The
+# The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca-reference.md. The
 # rest is as on a BlueField-3, or 0 where a feature is not emulated.
 DEVINFO = """\
 hca_id: mlx5_0

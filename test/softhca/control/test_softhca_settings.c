@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The settings: the default of each, the least and the largest value, and the message for other
- * values. Expected values: the table in doc/softhca.md.
+ * values. Expected values: the table in doc/softhca-reference.md.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -428,7 +428,7 @@ case_cards(void)
 	CHECK(strcmp(err, "like = \"./connectx-7\": No such file or directory") == 0, "%s", err);
 }
 
-/* The list of doc/softhca.md, and all settings that it leaves out. */
+/* The list of doc/softhca-reference.md, and all settings that it leaves out. */
 static void
 of_a_card_or_not(void)
 {

@@ -839,7 +839,7 @@ case_page_lock(void)
 	rig_fini(&r);
 }
 
-/* ---- the largest and the smallest sizes (the adapter's limits: doc/softhca.md) */
+/* ---- the largest and the smallest sizes (the adapter's limits: doc/softhca-reference.md) */
 
 static void
 expect_qp(uint32_t sq_bb, uint32_t rq_wqe, uint32_t log_rq_stride)
@@ -1290,7 +1290,10 @@ check_threads(unsigned long long cpus)
 	return n;
 }
 
-/* They run where the process may, wherever their maker is pinned; signals are for the program's own. */
+/*
+ * They run where the process may, wherever their maker is pinned; signals are for the program's
+ * own.
+ */
 static void
 case_threads(void)
 {

@@ -134,8 +134,8 @@ case_other_qp(void)
 }
 
 /*
- * Two adapters, and a fault of one: operations on the other neither meet it nor count. Without `device` it is that of
- * mlx5_0.
+ * Two adapters, and a fault of one: operations on the other neither meet it nor count. Without
+ * `device` it is that of mlx5_0.
  */
 static void
 case_other_adapter(void)
@@ -231,7 +231,10 @@ state_of(struct pair *pair, uint8_t port)
 	return attr.state;
 }
 
-/* Four ports of two adapters, one of which is down; then two, of which one comes up. Peers are on ports 1. */
+/*
+ * Four ports of two adapters, one of which is down; then two, of which one comes up. Peers are on
+ * ports 1.
+ */
 static void
 case_other_port(void)
 {
@@ -654,7 +657,9 @@ case_malformed(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 }
 
-/* softhca.h: clearing brings ports and the device back, and forgets events that were not delivered. */
+/*
+ * softhca.h: clearing brings ports and the device back, and forgets events that were not delivered.
+ */
 static void
 case_clear(void)
 {
@@ -682,7 +687,7 @@ case_clear(void)
 	end();
 }
 
-/* Each value has a least and a largest one (doc/softhca.md, and what an error says). */
+/* Each value has a least and a largest one (doc/softhca-reference.md, and what an error says). */
 static void
 case_ranges(void)
 {
@@ -709,7 +714,10 @@ case_ranges(void)
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		const unsigned long long min = ranges[i].min, max = ranges[i].max;
-		/* Where min is 0 or max is the largest number, its neighbour is none, and is left out. */
+		/*
+		 * Where min is 0 or max is the largest number, its neighbour is none, and is left
+		 * out.
+		 */
 		const unsigned long long values[] = {min, max, min == 0 ? 1 : min - 1,
 			max + 1 == 0 ? 1 : max + 1};
 
@@ -766,7 +774,7 @@ enum {
 };
 static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
 	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
-/* From the grammar in doc/softhca.md: what a fault may have, and what it must have. */
+/* From the grammar in doc/softhca-reference.md: what a fault may have, and what it must have. */
 static const struct {
 	const char *name;
 	unsigned int may, must;
@@ -881,7 +889,10 @@ case_file_counts_anew(void)
 	end();
 }
 
-/* Faults of softhca_fault() stay while those of the file come and go. A file that is removed lists none. */
+/*
+ * Faults of softhca_fault() stay while those of the file come and go. A file that is removed lists
+ * none.
+ */
 static void
 case_file_alone(void)
 {

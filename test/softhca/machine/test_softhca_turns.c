@@ -10,8 +10,8 @@
 #define N_RESTING  200
 #define REST_TURNS 2000 /* more turns than it takes until a page rests */
 /*
- * doc/softhca.md promises at most 1 us for each resting page. The adapter reads the clock in every
- * 8th turn.
+ * doc/softhca-reference.md promises at most 1 us for each resting page. The adapter reads the clock
+ * in every 8th turn.
  */
 #define WAIT_US_MAX (N_RESTING + 8)
 

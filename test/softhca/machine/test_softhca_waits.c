@@ -150,7 +150,8 @@ case_rnr_for_ever(void)
 }
 
 /*
- * ---- waiting for a peer: 4.096 us * 2^timeout * (retry_cnt + 1), at most 500 ms (doc/softhca.md)
+ * ---- waiting for a peer: 4.096 us * 2^timeout * (retry_cnt + 1), at most 500 ms
+ * (doc/softhca-reference.md)
  */
 
 static void
@@ -275,7 +276,10 @@ case_moderate_period(void)
 	moderated_event_waits(4095);
 }
 
-/* A new count or period is no reason for an event of a CQ whose event has been sent, or that is not armed. */
+/*
+ * A new count or period is no reason for an event of a CQ whose event has been sent, or that is not
+ * armed.
+ */
 static void
 case_moderate_unarmed(void)
 {

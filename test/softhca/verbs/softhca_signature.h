@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The block signatures of mlx5dv_wr_set_mkey_sig_block(3): their expected bytes, their description
- * for libmlx5, and a key that can have them. ISA-L computes the guards, but for CRC64. For the byte order of a
- * CRC see doc/softhca.md.
+ * for libmlx5, and a key that can have them. ISA-L computes the guards, but for CRC64. For the byte
+ * order of a CRC see doc/softhca-assumptions.md.
  */
 #ifndef SOFTHCA_SIGNATURE_H
 #define SOFTHCA_SIGNATURE_H
@@ -42,7 +42,10 @@ signature_len(enum signature_kind kind)
 	return kind == NONE ? 0 : signature_is_dif(kind) || kind == CRC64 ? 8 : 4;
 }
 
-/* CRC-64/NVME, bit by bit. Debian's ISA-L does not have it; test_signature_rules.c has published values. */
+/*
+ * CRC-64/NVME, bit by bit. Debian's ISA-L does not have it; test_signature_rules.c has published
+ * values.
+ */
 static inline uint64_t
 signature_crc64(uint64_t crc, const uint8_t *p, uint32_t len)
 {
@@ -156,7 +159,10 @@ signature_create_key(struct ibv_pd *pd)
 	return mkey;
 }
 
-/* Posts the configuration of a key over n pieces of memory. sig NULL: its signatures stay as they were. */
+/*
+ * Posts the configuration of a key over n pieces of memory. sig NULL: its signatures stay as they
+ * were.
+ */
 static inline void
 signature_post_key(struct pair_end *e, struct mlx5dv_mkey *mkey, unsigned int access, uint16_t n,
 	const struct ibv_sge *v, const struct mlx5dv_sig_block_attr *sig)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A completion in error has the vendor syndrome that cards gave, and a line on stderr names the check that failed, once for each
- * check. test_softhca_vendors.c has all checks, by WQEs made by hand, and without the line.
+ * A completion in error has the vendor syndrome that cards gave, and a line on stderr names the
+ * check that failed, once for each check. test_softhca_vendors.c has all checks, by WQEs made by
+ * hand, and without the line.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,7 +15,7 @@
 /* One failure: the client's work request, with these fields in place of the right ones. */
 struct failure {
 	const char *check; /* what the line says */
-	uint8_t vendor;    /* sources: doc/softhca.md, "Vendor syndromes" */
+	uint8_t vendor;    /* sources: doc/softhca-reference.md, "Vendor syndromes" */
 	enum ibv_wc_status status;
 	enum ibv_wr_opcode opcode;
 	enum {

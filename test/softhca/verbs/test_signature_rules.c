@@ -3,7 +3,7 @@
  * Block signatures at their edges: every block size, every bit of the masks, errors in incoming
  * data, the queue that stops, remote use, and what a signed key may not do. ISA-L computes the
  * guards. Masks, copies and positions are those of mlx5dv_wr_set_mkey_sig_block(3). For the byte
- * order of a CRC see doc/softhca.md. BSFs are libmlx5's own, with one field changed.
+ * order of a CRC see doc/softhca-assumptions.md. BSFs are libmlx5's own, with one field changed.
  */
 #include "softhca_scribe.h"
 #include "softhca_signature.h"
@@ -104,7 +104,9 @@ enum op {
 };
 
 /* A request of the client, with its memory and the server's. */
-/* Vendor syndromes, as libdpcp (NVIDIA; src/dpcp/err_cqe.cpp) reads them: doc/softhca.md. */
+/*
+ * Vendor syndromes, as libdpcp (NVIDIA; src/dpcp/err_cqe.cpp) reads them: doc/softhca-reference.md.
+ */
 enum {
 	SIG_PSV = 0x59,
 	SIG_BLOCK = 0x5a,
@@ -201,8 +203,8 @@ case_sizes(void)
 }
 
 /*
- * CRC-64/NVME of 4096 bytes: the test vectors of the NVM Command Set Specification 1.0d, section 5.2.1.3.5, with the
- * seed that is all ones.
+ * CRC-64/NVME of 4096 bytes: the test vectors of the NVM Command Set Specification 1.0d, section
+ * 5.2.1.3.5, with the seed that is all ones.
  */
 static void
 case_crc64(void)
@@ -504,7 +506,10 @@ case_segments(void)
 	signed_key_fini(&k);
 }
 
-/* If a message ends inside the data of a block, that block is not written. Its signature may be missing. */
+/*
+ * If a message ends inside the data of a block, that block is not written. Its signature may be
+ * missing.
+ */
 static void
 short_message(struct signature mem, struct signature wire, uint32_t len, uint32_t blocks)
 {
@@ -586,8 +591,8 @@ pass(bool local, bool out, uint32_t off, uint32_t len, bool good)
 }
 
 /*
- * Requests of the key's owner and of a peer count the bytes on the wire: whole blocks with their signatures, of which
- * the last may be left out.
+ * Requests of the key's owner and of a peer count the bytes on the wire: whole blocks with their
+ * signatures, of which the last may be left out.
  */
 static void
 case_lengths(void)

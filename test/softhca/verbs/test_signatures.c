@@ -2,7 +2,7 @@
 /*
  * Block signatures through stock libmlx5: what an RDMA write sends from a signed key, and what an
  * RDMA read writes into one. ISA-L computes the guards; tags and positions are those of
- * mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see doc/softhca.md.
+ * mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see doc/softhca-assumptions.md.
  */
 #include <sys/mman.h>
 
@@ -114,8 +114,8 @@ move_anew(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_doma
 }
 
 /*
- * Signatures are in memory: they are checked and removed on the way out, and created on the way in. Then
- * the same with the second block alone.
+ * Signatures are in memory: they are checked and removed on the way out, and created on the way in.
+ * Then the same with the second block alone.
  */
 static void
 convert_memory(struct signed_key *k, enum signature_kind kind, bool ones)

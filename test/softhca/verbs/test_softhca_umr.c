@@ -710,9 +710,9 @@ case_null_part(void)
 	keys_close(&k);
 }
 
-#define VENDOR_PIECES 0x37 /* doc/softhca.md: memory that is written, resources */
+#define VENDOR_PIECES 0x37 /* doc/softhca-reference.md: memory that is written, resources */
 
-/* A message of 2^20 pieces, and one of more pieces: doc/softhca.md. */
+/* A message of 2^20 pieces, and one of more pieces: doc/softhca-reference.md. */
 static void
 pieces(uint32_t n, enum ibv_wc_status status)
 {
