@@ -71,7 +71,7 @@ def macros(compiler):
 
 
 def interface(source, build):
-    """The lines of the file, but the first two."""
+    """The SONAME, and the lines of the file below its first one."""
     with tempfile.TemporaryDirectory(prefix='check-abi.') as folder:
         whole = os.path.join(folder, 'all.c')
         with open(whole, 'w', encoding='utf-8') as f:

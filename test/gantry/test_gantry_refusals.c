@@ -247,7 +247,7 @@ static const struct {
 	{queue_reserved, -EINVAL, "gantry_queue_conf::reserved is not 0"},
 	{queue_mask, -EINVAL, "gantry_queue_conf::mask is 0x2: 0x1 are known"},
 	{queue_unmasked, -EINVAL,
-		"gantry_queue_conf::numa_node is 1, and mask has not GANTRY_QUEUE_NUMA_NODE"},
+		"gantry_queue_conf::numa_node is 1, and mask lacks GANTRY_QUEUE_NUMA_NODE"},
 	{queue_node, -EINVAL, "gantry_queue_conf::numa_node is -1"},
 	{queue_node_max, -EINVAL, "gantry_queue_conf::numa_node is"},
 	{queue_depth, -EINVAL, "gantry_queue_conf::depth is 100"},

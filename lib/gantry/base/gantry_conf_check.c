@@ -38,7 +38,7 @@ gantry_is_given(const char *name, const char *field, const char *bit, bool is_ma
 {
 	if (is_masked || value == 0)
 		return true;
-	LOG(ERR, "%s::%s is %" PRId64 ", and mask has not %s: set both or none", name, field, value,
+	LOG(ERR, "%s::%s is %" PRId64 ", and mask lacks %s: set both or none", name, field, value,
 		bit);
 	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules that all structs have which a caller fills: gantry_api.h, Growth. */
+/* Checks of structs that a caller fills, by the rules of gantry_api.h, Growth. */
 #ifndef GANTRY_CONF_CHECK_H
 #define GANTRY_CONF_CHECK_H
 
@@ -13,12 +13,12 @@ bool gantry_is_clean(const char *name, const void *reserved, size_t len);
 #define GANTRY_IS_CLEAN(name, conf)                                                                \
 	gantry_is_clean(name, (conf)->reserved, sizeof((conf)->reserved))
 
-/* True: the mask has known bits alone. Otherwise a line of the log names the struct. */
+/* True: the mask has no unknown bit. Otherwise a line of the log names the struct. */
 bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
 
 /*
- * True: a field is 0, or the mask has its bit (is_masked). Otherwise a line of the log names field
- * and bit.
+ * True: a field is 0, or is_masked says that the mask has its bit. Otherwise a line of the log names
+ * both.
  */
 bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
 	int64_t value);

@@ -186,7 +186,7 @@ struct gantry_profile_conf {
  *   `copy`, GANTRY_SIG_REF_REMAP or sig_over_ciphertext do not fit the domains; or reserved bytes
  *   are not 0.
  * @retval -EOPNOTSUPP
- *   The device has not this kind or block size, or does not encrypt: gantry_info::sig_kinds and
+ *   The device lacks this kind or block size, or does not encrypt: gantry_info::sig_kinds and
  *   gantry_info::crypto.
  * @retval -ENOSPC
  *   There are GANTRY_MAX_PROFILES: destroy one.

@@ -94,7 +94,7 @@ struct gantry_worker_conf {
  *   The lcore is the main one or not enabled, a setting is out of range, or reserved bytes are not
  *   0.
  * @retval -ENOTSUP
- *   The CPU has not what GANTRY_IDLE_MONITOR needs (WAITPKG on x86): use GANTRY_IDLE_SLEEP.
+ *   The CPU lacks what GANTRY_IDLE_MONITOR needs (WAITPKG on x86): use GANTRY_IDLE_SLEEP.
  * @retval -EEXIST
  *   EAL has a ring of the name that the worker's rings need.
  * @retval -ENOMEM

@@ -64,7 +64,7 @@ gantry_status_name(enum gantry_status status)
 {
 	static const char *const name[GANTRY_STATUS_MAX] = {
 		[GANTRY_OK] = "ok",
-		[GANTRY_BAD_OP] = "unknown operation, or the queue or device has it not",
+		[GANTRY_BAD_OP] = "unknown operation, or one that the queue or device lacks",
 		[GANTRY_BAD_FIELD] = "unused field not zero",
 		[GANTRY_BAD_CARRIER] = "carrier contradictory or not possible",
 		[GANTRY_BAD_LAYOUT] = "no such layout, or too long for the connection",

@@ -11,10 +11,10 @@
 #define SLICE_NS 100000 /* the least that Linux grants */
 
 #define NAP_IDLE_NS 60000
-/* Much shorter, and it would end before the CPU has changed the thread. */
+/* A nap of 5 us ends before the CPU has changed to another thread. */
 #define NAP_WAIT_NS 20000
 
-/* struct sched_attr of sched_setattr(2), as far as all kernels have it: glibc 2.36 does not define it. */
+/* The part of struct sched_attr that all kernels have (sched_setattr(2)). glibc 2.36 lacks it. */
 struct scheduling {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -23,7 +23,7 @@ struct scheduling {
 	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the slice */
 };
 
-/* Returns the slice before, ns. 0: it has none, or none that can be changed. */
+/* Returns the earlier slice, ns. 0: the thread has no slice that can be changed. */
 static uint64_t
 set_slice(uint64_t ns)
 {

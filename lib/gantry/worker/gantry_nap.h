@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Naps of an lcore that shares its CPUs with other threads. It waits for some of them, such as the main thread, or that of
- * an emulated adapter.
+ * Naps of an lcore that shares its CPUs with threads for which it waits, such as the main thread or
+ * the thread of an emulated adapter.
  *
- * Linux runs a thread that wakes at once if its slice is shorter than that of the thread that has the CPU: sched_setattr(2),
- * since Linux 6.12. Else it waits until that slice is over, which the kernel sees at its next tick: 4 ms
- * where HZ is 250. So the lcore takes short slices. A thread that yields does not wake afterwards: it waits for that
- * tick, whatever its slice is. So the lcore naps.
+ * A thread that wakes gets the CPU at once if its slice is shorter than the slice of the thread that
+ * has the CPU (sched_setattr(2), since Linux 6.12). Otherwise it waits until that slice is over. The
+ * kernel notices the end of a slice at a tick, every 4 ms where HZ is 250. So the lcore has short
+ * slices.
+ *
+ * A thread that yields stays runnable. It does not wake, so it waits for the tick, whatever its slice
+ * is. So the lcore naps.
  */
 #ifndef GANTRY_NAP_H
 #define GANTRY_NAP_H
@@ -20,12 +23,12 @@ struct gantry_nap {
 	int slack;      /* of its timers, ns */
 };
 
-/* From now on, the calling thread naps. */
+/* Gives the calling thread short slices and exact timers. */
 void gantry_nap_begin(struct gantry_nap *before);
-/* Schedules it as before. */
+/* Gives the calling thread its earlier slice and timers back. */
 void gantry_nap_end(const struct gantry_nap *before);
 
-/* waits: something is in flight. */
+/* Sleeps for some 10 microseconds. waits: descriptors are in flight, so the nap is shorter. */
 void gantry_nap(bool waits);
 
 #endif

@@ -159,8 +159,8 @@ masked_in_range(struct hwq_dev *dev, const struct hwq_path *path, uint32_t bit, 
 {
 	if ((path->mask & bit) != 0 || value == 0)
 		return in_range(dev, what, value, max);
-	hwq_log("%s: a path's %s is %u, and its mask has not the bit for it", dev_name(dev), what,
-		value);
+	hwq_log("%s: a path's %s is %u, and the path's mask lacks the field's bit", dev_name(dev),
+		what, value);
 	return false;
 }
 
