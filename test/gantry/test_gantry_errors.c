@@ -281,17 +281,27 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 1);
 	/* The current second of the limiter does not end before the test says so. */
-	CHECK(q->dump_tsc != 0 && q->dump_tsc <= rte_get_tsc_cycles() + rte_get_tsc_hz());
-	q->dump_tsc = UINT64_MAX;
+	CHECK(q->lines.failed.end_tsc != 0 &&
+		q->lines.failed.end_tsc <= rte_get_tsc_cycles() + rte_get_tsc_hz());
+	q->lines.failed.end_tsc = UINT64_MAX;
+	q->lines.repaired.end_tsc = UINT64_MAX;
 	for (i = 1; i < 10; i++)
 		CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 4);
-	CHECK_EQ(count_lines(log, "no more this second"), 1);
-	q->dump_tsc = 0;
+	CHECK_EQ(count_lines(log, "is set up again"), 4);
+	CHECK_EQ(count_lines(log, "no more this second"), 2);
+	q->lines.failed.end_tsc = 0;
 	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 5);
-	rte_openlog_stream(NULL);
+	CHECK_EQ(count_lines(log, "gantry: lines about failed WQEs that were left out: 6"), 1);
+	/* The end of the queue tells of the others. */
+	CHECK_EQ(count_lines(log, "repaired connections"), 0);
 	env_queue_done(q);
+	CHECK_EQ(count_lines(log, "gantry: lines about repaired connections that were left "
+				  "out: 7"),
+		1);
+	CHECK_EQ(count_lines(log, "lines about"), 2);
+	rte_openlog_stream(NULL);
 }
 
 static void

@@ -12,7 +12,7 @@
 #include <rte_malloc.h>
 #include <rte_ring.h>
 
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 
 /* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
 #define RING_FLAGS (RING_F_SC_DEQ | RING_F_EXACT_SZ)
@@ -22,7 +22,8 @@ static void *
 block_or_say(void *block, const char *name, size_t len, const char *from)
 {
 	if (block == NULL)
-		LOG(ERR, "no %zu bytes for %s are free: give %s more memory", len, name, from);
+		LOG_RATED(gantry_log_rate_others(), ERR,
+			"no %zu bytes for %s are free: give %s more memory", len, name, from);
 	return block;
 }
 

@@ -42,7 +42,7 @@
 static void
 log_line(const char *text)
 {
-	LOG(ERR, "%s", text);
+	LOG_RATED(gantry_log_rate_others(), ERR, "%s", text);
 }
 
 static bool

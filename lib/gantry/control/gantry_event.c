@@ -19,12 +19,15 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
+/* What is logged of QPs and CQs in a second. */
+#define LINES_A_SECOND 4
+
 /*
  * Logs an event of a QP or CQ, and notes it for the connection. Of one that is still being made nothing
  * is read: its first work will fail.
  */
 static void
-handle_queue(const struct gantry *g, const struct hwq_async *event)
+handle_queue(struct gantry *g, const struct hwq_async *event)
 {
 	const bool of_cq = event->what == HWQ_ASYNC_CQ_FAILED;
 	struct gantry_conn *c = of_cq ? hwq_cq_user(event->cq) : hwq_qp_user(event->qp);
@@ -38,8 +41,8 @@ handle_queue(const struct gantry *g, const struct hwq_async *event)
 	if (event->what == HWQ_ASYNC_SQ_DRAINED)
 		LOG(DEBUG, "%s: QP 0x%06x: %s", g->info.device, event->qp->qpn, event->name);
 	else
-		LOG(WARNING, "%s: %s 0x%06x: %s", g->info.device, of_cq ? "CQ" : "QP",
-			of_cq ? event->cq->cqn : event->qp->qpn, event->name);
+		LOG_RATED(&g->event.lines, WARNING, "%s: %s 0x%06x: %s", g->info.device,
+			of_cq ? "CQ" : "QP", of_cq ? event->cq->cqn : event->qp->qpn, event->name);
 	/* Pairs with the acquire in gantry_watch(). */
 	atomic_fetch_or_explicit(&c->events, events, memory_order_release);
 }
@@ -137,6 +140,8 @@ gantry_event_start(struct gantry *g)
 	/* The events of the caller's context are the caller's. */
 	if (!g->dev->own_ctx)
 		return 0;
+	g->event.lines =
+		(struct gantry_log_rate){.about = "events of QPs and CQs", .max = LINES_A_SECOND};
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
 		return -errno;
@@ -160,5 +165,6 @@ gantry_event_stop(struct gantry *g)
 	eventfd_write(g->event.stop_fd, 1);
 	rte_thread_join(g->event.thread, NULL);
 	close(g->event.stop_fd);
+	gantry_log_rate_end(&g->event.lines);
 	g->event.running = false;
 }

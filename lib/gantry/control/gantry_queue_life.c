@@ -37,6 +37,8 @@
 #define DEFAULT_KEYS        16
 /* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
+/* Lines of each kind that failures of one queue write. */
+#define LINES_A_SECOND 4
 
 /* Tables for max_peers peers. 0 or -ENOMEM; peers_free() frees what there is. */
 static int
@@ -272,6 +274,9 @@ queue_end(struct gantry_queue *q)
 static void
 queue_free(struct gantry_queue *q)
 {
+	gantry_log_rate_end(&q->lines.failed);
+	gantry_log_rate_end(&q->lines.repaired);
+	gantry_log_rate_end(&q->lines.down);
 	gantry_latency_fini(q);
 	gantry_region_view_fini(&q->view);
 	peers_free(q);
@@ -415,6 +420,11 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->txns.socket = socket;
 	q->txns.encrypts = g->info.crypto != 0;
 	q->deadline_tsc = deadline_of(conf);
+	q->lines = (struct gantry_queue_lines){
+		.failed = {.about = "failed WQEs", .max = LINES_A_SECOND},
+		.repaired = {.about = "repaired connections", .max = LINES_A_SECOND},
+		.down = {.about = "connections that are stuck or down", .max = LINES_A_SECOND},
+	};
 	q->mmo = g->info.copy_path == GANTRY_COPY_MMO;
 	q->cpu_left = GANTRY_CPU_CALL_LEN;
 	q->choice.usual = q->mmo ? GANTRY_CARRIER_MMO : GANTRY_CARRIER_RDMA;

@@ -17,6 +17,7 @@
 #include "gantry.h"
 #include "gantry_dek.h"
 #include "gantry_failures.h"
+#include "gantry_log_rate.h"
 #include "gantry_region.h"
 #include "gantry_shelf.h"
 
@@ -27,6 +28,7 @@ struct gantry_event_thread {
 	bool running;
 	int stop_fd; /* readable: the thread is to end */
 	rte_thread_t thread;
+	struct gantry_log_rate lines; /* about QPs and CQs */
 };
 
 /* Control thread, but for `regions`: see gantry_region.h. */

@@ -8,7 +8,7 @@
 
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 #include "gantry_own_run.h"
 #include "gantry_region.h"
 #include "gantry_slot.h"
@@ -34,7 +34,8 @@ gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)
 		      ? -ENOMEM
 		      : hwq_mr_register(dev, words, ALL_LEN, HWQ_ACCESS_LOCAL_WRITE, &fill->mr);
 	if (ret != 0) {
-		LOG(ERR, "no pattern buffers of %" PRIu64 " bytes: %s", (uint64_t)ALL_LEN,
+		LOG_RATED(gantry_log_rate_others(), ERR,
+			"no pattern buffers of %" PRIu64 " bytes: %s", (uint64_t)ALL_LEN,
 			strerror(-ret));
 		gantry_free(words);
 		return ret;

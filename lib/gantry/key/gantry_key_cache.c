@@ -9,7 +9,7 @@
 
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 #include "gantry_region.h"
 #include "gantry_shelf.h"
 #include "gantry_stream.h"
@@ -74,7 +74,8 @@ gantry_keys_init(struct gantry_keys *keys)
 		return 0;
 	ret = keys_make(keys);
 	if (ret != 0)
-		LOG(ERR, "no %u keys for layouts: %s", keys->n, strerror(-ret));
+		LOG_RATED(gantry_log_rate_others(), ERR, "no %u keys for layouts: %s", keys->n,
+			strerror(-ret));
 	return ret;
 }
 

@@ -8,7 +8,7 @@
 #include <hwq_dev.h>
 
 #include "gantry_alloc.h"
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 #include "gantry_region.h"
 
 /* Data, and the longest signatures of the shortest blocks. */
@@ -57,7 +57,8 @@ key_renew(struct gantry_txns *all, struct gantry_txn_open *t)
 	if (ret == 0)
 		ret = key_make(all, t, encrypts);
 	if (ret != 0)
-		LOG(ERR, "no new key for a transaction: %s", strerror(-ret));
+		LOG_RATED(gantry_log_rate_others(), ERR, "no new key for a transaction: %s",
+			strerror(-ret));
 	return ret == 0;
 }
 

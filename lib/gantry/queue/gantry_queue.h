@@ -36,6 +36,7 @@
 #include "gantry_counter.h"
 #include "gantry_fill.h"
 #include "gantry_key_cache.h"
+#include "gantry_log_rate.h"
 #include "gantry_policy.h"
 #include "gantry_region.h"
 #include "gantry_stream.h"
@@ -53,6 +54,13 @@ struct gantry_queue_stats {
 	gantry_counter own_others; /* of own_wqes those that are not plain copies of one WQE */
 	gantry_counter recv_posted;
 	gantry_counter recv_done;
+};
+
+/* Limits of the lines that failures of its descriptors write. The owner's. */
+struct gantry_queue_lines {
+	struct gantry_log_rate failed;   /* failed WQEs */
+	struct gantry_log_rate repaired; /* connections that work again */
+	struct gantry_log_rate down;     /* connections that are stuck or down */
 };
 
 struct gantry_queue_rare_stats {
@@ -154,10 +162,9 @@ struct gantry_queue {
 	struct gantry_cells cells;          /* from the first peer on */
 	struct gantry_keys keys;            /* from the first layout on */
 	struct gantry_fill fill;            /* from the first fill on */
-	void *saved;           /* as large as the own connection's ring: gantry_replay.h */
-	uint32_t saved_bb;     /* WQEBBs in `saved` */
-	uint32_t dump_left;    /* failed WQEs that are logged before dump_tsc */
-	uint64_t dump_tsc;     /* from this time on, DUMPS_A_SECOND failed WQEs are logged again */
+	void *saved;       /* as large as the own connection's ring: gantry_replay.h */
+	uint32_t saved_bb; /* WQEBBs in `saved` */
+	struct gantry_queue_lines lines;
 	uint64_t watch_tsc;    /* when gantry_watch() was called last */
 	uint64_t deadline_tsc; /* constant: a connection that moves nothing for so long is stuck */
 	struct gantry_txns txns;

@@ -21,9 +21,7 @@
 #include "gantry_txn_state.h"
 #include "gantry_txn_stop.h"
 
-/* How many failed WQEs of one queue are logged in a second. */
-#define DUMPS_A_SECOND 4
-#define DUMP_TEXT_LEN  512
+#define DUMP_TEXT_LEN 512
 /*
  * How often a repair that failed is tried again. The first pause is a part of a second, and each one
  * is twice as long as that before: 1, 2, 4, ... 128 ms.
@@ -108,24 +106,18 @@ conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, 
 	return buf;
 }
 
-/* Logs the WQE that failed, unless DUMPS_A_SECOND were logged: errors can come by the thousand. */
+/* Logs the WQE that failed. */
 static __rte_cold void
 log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct hwq_cqe *cqe)
 {
-	uint64_t now = rte_get_tsc_cycles();
 	char text[DUMP_TEXT_LEN], name[16];
 
-	if (now >= q->dump_tsc) {
-		q->dump_tsc = now + rte_get_tsc_hz();
-		q->dump_left = DUMPS_A_SECOND;
-	}
-	if (q->dump_left == 0)
+	if (!gantry_log_rate_take(&q->lines.failed))
 		return;
-	q->dump_left--;
 	hwq_dump_sq_wqe(c->sq, cqe->wqe_counter, text, sizeof(text));
 	LOG(WARNING, "%s: %s (syndrome 0x%02x, vendor 0x%02x)%s\n%s",
 		conn_name(q, c, name, sizeof(name)), hwq_syndrome_str(cqe->syndrome), cqe->syndrome,
-		cqe->vendor_err, q->dump_left == 0 ? "; no more this second" : "", text);
+		cqe->vendor_err, gantry_log_rate_note(&q->lines.failed), text);
 }
 
 /*
@@ -326,7 +318,8 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 	become(q, c, m.state);
 	q->outstanding--;
 	gantry_counter_add(&q->rare.recoveries, 1);
-	LOG(NOTICE, "%s is set up again", conn_name(q, c, name, sizeof(name)));
+	LOG_RATED(&q->lines.repaired, NOTICE, "%s is set up again",
+		conn_name(q, c, name, sizeof(name)));
 	if (c == &q->conn[GANTRY_CONN_OWN])
 		gantry_replay_post(q, c);
 }
@@ -353,7 +346,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		return;
 	}
 	become(q, c, GANTRY_CONN_DOWN);
-	LOG(WARNING, "%s is down: close it and open it anew, at both ends",
+	LOG_RATED(&q->lines.down, WARNING, "%s is down: close it and open it anew, at both ends",
 		conn_name(q, c, name, sizeof(name)));
 }
 
@@ -373,7 +366,8 @@ gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
-	LOG(WARNING, "%s is stuck: its work is given up", conn_name(q, c, name, sizeof(name)));
+	LOG_RATED(&q->lines.down, WARNING, "%s is stuck: its work is given up",
+		conn_name(q, c, name, sizeof(name)));
 	if (hwq_qp_fail(c->qp) != 0) {
 		gantry_recover_silent(q, c);
 		return;

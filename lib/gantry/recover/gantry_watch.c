@@ -28,7 +28,7 @@
  * instead, and counts as failed by the event.
  */
 static void
-resume(const struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
+resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 {
 	int ret;
 
@@ -44,8 +44,8 @@ resume(const struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 	/* -EINVAL: it does not stand still; it was reset since then. */
 	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_relaxed);
 	if (ret == 0)
-		LOG(NOTICE, "%s: the send queue of QP 0x%06x goes on", q->g->info.device,
-			c->qp->qpn);
+		LOG_RATED(&q->lines.repaired, NOTICE, "%s: the send queue of QP 0x%06x goes on",
+			q->g->info.device, c->qp->qpn);
 }
 
 /* Nothing moved for the deadline. The first time the QP is told to flush, the second time reset. */

@@ -5,7 +5,7 @@
 #include <hwq_cq.h>
 #include <hwq_mkey_check.h>
 
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 #include "gantry_queue.h"
 #include "gantry_txn_post.h"
 
@@ -209,7 +209,7 @@ end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hw
 	t->syndrome = cqe->syndrome;
 	t->vendor_syndrome = cqe->vendor_err;
 	if (status == GANTRY_LOCAL_ERROR && (t->unfit & GANTRY_TXN_KEY_ENCRYPTS) != 0)
-		LOG(WARNING,
+		LOG_RATED(gantry_log_rate_others(), WARNING,
 			"it was a transaction that encrypts: perhaps the device has lost its DEK, or the DEK "
 			"has another keytag than gantry_dek_conf::keytag");
 }

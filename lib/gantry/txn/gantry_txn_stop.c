@@ -12,7 +12,7 @@
 #include <hwq_cancel.h>
 
 #include "gantry_engine.h"
-#include "gantry_log.h"
+#include "gantry_log_rate.h"
 #include "gantry_queue.h"
 #include "gantry_txn_state.h"
 
@@ -62,7 +62,8 @@ static bool
 pause(const struct gantry_queue *q, struct gantry_txn_line *line, const char *step, int ret)
 {
 	if (line->tries == TRIES) {
-		LOG(ERR, "%s: %s a send queue that stands still: %s. The connection is given up",
+		LOG_RATED(gantry_log_rate_others(), ERR,
+			"%s: %s a send queue that stands still: %s. The connection is given up",
 			q->g->info.device, step, strerror(-ret));
 		return false;
 	}
@@ -113,7 +114,7 @@ cancel_wrong(struct gantry_queue *q, struct gantry_conn *c)
 	gantry_counter_add(&q->txns.counts.cancelled, ret);
 	for (i = 0; i < w.n; i++)
 		if (!w.cancelled[i])
-			LOG(CRIT,
+			LOG_RATED(gantry_log_rate_others(), CRIT,
 				"%s: the device sent a good response although a signature of its "
 				"transaction was wrong",
 				q->g->info.device);
