@@ -83,6 +83,91 @@ a_destination_that_is_refused_is_a_local_error_by_any_path(void)
 	env_queue_done(q);
 }
 
+static struct gantry_desc
+sided(uint8_t op, const void *from, const void *to, uint64_t len, uint64_t arg)
+{
+	return (struct gantry_desc){.op = op,
+		.src = (uintptr_t)from,
+		.dst = (uintptr_t)to,
+		.len = len,
+		.arg[0] = arg};
+}
+
+static void
+check_side(struct gantry_queue *q, struct gantry_desc d, enum gantry_status status,
+	enum gantry_side side)
+{
+	struct gantry_comp comp;
+
+	env_do(q, &d, &comp, 1);
+	CHECK_EQ(comp.status, status);
+	CHECK_EQ(comp.result, side);
+}
+
+/* Refused in software, in the first half; in hardware, by a key that the device does not know. */
+static void
+a_failure_names_the_side_whose_memory_was_refused(void)
+{
+	static uint8_t unknown[64];
+	const struct gantry_sge good[2] = {{(uintptr_t)src, 8}, {(uintptr_t)dst, 8}};
+	const struct gantry_sge bad[2] = {{(uintptr_t)dst + 64, 8}, {(uintptr_t)unknown, 8}};
+	const struct gantry_sge dead[2] = {{(uintptr_t)dst + 64, 8}, {(uintptr_t)broken, 8}};
+	const uint64_t two = 2 | UINT64_C(2) << 32;
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_mem *constant_mem;
+	uint8_t *constant = env_map(4096);
+	struct gantry_desc d;
+	uint16_t pa, pb;
+
+	CHECK_EQ(gantry_mem_register(g, constant, 4096, GANTRY_MEM_READ_ONLY, &constant_mem), 0);
+	env_connect(q, &pa, q, &pb);
+	check_side(q, env_copy(unknown, dst, 8), GANTRY_NOT_REGISTERED, GANTRY_SIDE_SRC);
+	check_side(q, env_copy(src, unknown, 8), GANTRY_NOT_REGISTERED, GANTRY_SIDE_DST);
+	check_side(q, env_copy(src, constant, 8), GANTRY_READ_ONLY, GANTRY_SIDE_DST);
+	check_side(q, sided(GANTRY_OP_FILL, NULL, unknown, 8, 1), GANTRY_NOT_REGISTERED,
+		GANTRY_SIDE_DST);
+	check_side(q, sided(GANTRY_OP_COPY_SG, bad, good, 16, two), GANTRY_NOT_REGISTERED,
+		GANTRY_SIDE_SRC);
+	check_side(q, sided(GANTRY_OP_COPY_SG, good, bad, 16, two), GANTRY_NOT_REGISTERED,
+		GANTRY_SIDE_DST);
+	d = arena_write(0, pb);
+	d.src = (uintptr_t)unknown;
+	check_side(q, d, GANTRY_NOT_REGISTERED, GANTRY_SIDE_SRC);
+	d.op = GANTRY_OP_READ;
+	d.src = (uintptr_t)dst;
+	d.dst = (uintptr_t)unknown;
+	check_side(q, d, GANTRY_NOT_REGISTERED, GANTRY_SIDE_DST);
+
+	check_side(q, env_copy(broken, dst, 8), GANTRY_LOCAL_ERROR,
+		mmo ? GANTRY_SIDE_UNKNOWN : GANTRY_SIDE_SRC);
+	check_side(q, env_copy(src, broken, 8), GANTRY_LOCAL_ERROR,
+		mmo ? GANTRY_SIDE_UNKNOWN : GANTRY_SIDE_DST);
+	check_side(q, sided(GANTRY_OP_FILL, NULL, broken, 8, 1), GANTRY_LOCAL_ERROR,
+		GANTRY_SIDE_DST);
+	check_side(q, sided(GANTRY_OP_COPY_SG, dead, good, 16, two), GANTRY_LOCAL_ERROR,
+		mmo ? GANTRY_SIDE_UNKNOWN : GANTRY_SIDE_SRC);
+	/* The peer refuses a key, and no local memory fails. */
+	d = arena_write(0, pb);
+	d.remote_key ^= 0x7700;
+	check_side(q, d, GANTRY_REMOTE_ACCESS, GANTRY_SIDE_UNKNOWN);
+	env_connect(q, &pa, q, &pb);
+	d = arena_write(0, pb);
+	d.src = (uintptr_t)broken;
+	check_side(q, d, GANTRY_LOCAL_ERROR, GANTRY_SIDE_SRC);
+	env_connect(q, &pa, q, &pb);
+	d = arena_write(0, pb);
+	d.op = GANTRY_OP_READ;
+	d.src = (uintptr_t)dst;
+	d.dst = (uintptr_t)broken;
+	check_side(q, d, GANTRY_LOCAL_ERROR, GANTRY_SIDE_DST);
+	/* Nobody knows what else failed. */
+	CHECK_EQ(softhca_fault("complete syndrome=0x2"), 0);
+	check_side(q, arena_copy(0), GANTRY_LOCAL_ERROR, GANTRY_SIDE_UNKNOWN);
+	CHECK_EQ(gantry_mem_unregister(constant_mem, 1000), 0);
+	env_unmap(constant, 4096);
+	env_queue_done(q);
+}
+
 /* The table of doc/engine.md. The vendor syndrome of each row is a number that the test chooses. */
 static void
 every_syndrome_has_its_status_and_is_reported(void)
@@ -753,6 +838,8 @@ static const struct check_case cases[] = {
 	{"every syndrome has its status, and is reported",
 		every_syndrome_has_its_status_and_is_reported},
 	{"a failed receive tells its syndromes", a_failed_receive_tells_its_syndromes},
+	{"a failure names the side whose memory was refused",
+		a_failure_names_the_side_whose_memory_was_refused},
 	{"the log names the connection and decodes the WQE",
 		the_log_names_the_connection_and_decodes_the_wqe},
 	{"no more than four failed WQEs a second are logged",

@@ -293,6 +293,18 @@ enum gantry_status {
 
 #define GANTRY_STATUS_MAX (GANTRY_DEVICE_LOST + 1) /**< above every status of these headers */
 
+/**
+ * Whose memory a descriptor failed by, in gantry_comp::result. It is known of GANTRY_READ_ONLY; of
+ * GANTRY_NOT_REGISTERED, except where the descriptor has a layout; and of GANTRY_LOCAL_ERROR, where
+ * the opcode of the failed WQE and the syndrome tell it. That a memcpy WQE of DMA MMO failed does
+ * not tell it. Nor is it known of RAW and TXN.
+ */
+enum gantry_side {
+	GANTRY_SIDE_UNKNOWN = 0,
+	GANTRY_SIDE_SRC, /**< the source, or one entry of a list of sources */
+	GANTRY_SIDE_DST, /**< the destination, or one entry of a list of destinations */
+};
+
 /** One completion: exactly one for each accepted descriptor, in the order of submission. */
 struct gantry_comp {
 	uint64_t cookie;         /**< of the descriptor */
@@ -302,7 +314,8 @@ struct gantry_comp {
 	uint8_t vendor_syndrome; /**< of the error CQE, else 0 */
 	uint32_t zero;           /**< 0 */
 	uint64_t len;            /**< of the descriptor */
-	uint64_t result;         /**< of atomics that succeeded: the old value; otherwise 0 */
+	/** Of atomics that succeeded: the old value. Of failures: enum gantry_side. Else 0 */
+	uint64_t result;
 };
 
 static_assert(sizeof(struct gantry_comp) == 32, "two completions share a cache line");

@@ -204,6 +204,8 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		if (status == (enum gantry_status)GANTRY_TO_TXN)
 			return gantry_txn_issue(q, s, d);
 		slot_settle(s, slot, status);
+		if (unlikely(status != GANTRY_OK))
+			s->comp[slot].result = gantry_xlate_side(q, d, status);
 	} else if (w.conn == GANTRY_CONN_NONE) {
 		if (q->cpu_left == 0)
 			return false;

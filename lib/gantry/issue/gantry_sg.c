@@ -58,6 +58,15 @@ gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d, bool *by_rd
 	return status;
 }
 
+bool
+gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	bool by_rdma = false;
+
+	return check_regions(q, (const struct gantry_sge *)d->src, (uint32_t)d->arg[0], false,
+		       &by_rdma) == GANTRY_OK;
+}
+
 /* True: MMO copies between host memory. RDMA may write there only where it is a carrier of the engine. */
 static bool
 host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)

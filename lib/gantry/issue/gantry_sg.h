@@ -20,6 +20,9 @@
 enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
 	bool *by_rdma);
 
+/* True: all sources of a COPY_SG are registered. */
+bool gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d);
+
 /*
  * The piece of w that comes next, with its keys, in *piece. Moves nothing. False: its memory is not
  * registered any more. If the CPU carries it, the piece has no keys. Of w, src and dst point at the

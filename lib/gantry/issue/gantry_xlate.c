@@ -367,6 +367,26 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op
 	return GANTRY_TO_HARDWARE;
 }
 
+/* True: the source of a descriptor without a layout, which was GANTRY_NOT_REGISTERED, is registered. */
+static bool
+has_source(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
+{
+	if ((uses & LISTS) != 0)
+		return gantry_sg_has_sources(q, d);
+	return (uses & LOCAL_SRC) == 0 ||
+	       gantry_region_find(&q->view, &q->view.src, d->src, d->len) != NULL;
+}
+
+__rte_cold enum gantry_side
+gantry_xlate_side(struct gantry_queue *q, const struct gantry_desc *d, enum gantry_status status)
+{
+	if (status == GANTRY_READ_ONLY)
+		return GANTRY_SIDE_DST;
+	if (status != GANTRY_NOT_REGISTERED || d->layout != 0)
+		return GANTRY_SIDE_UNKNOWN;
+	return has_source(q, d, rules[d->op].uses) ? GANTRY_SIDE_DST : GANTRY_SIDE_SRC;
+}
+
 enum gantry_status
 gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {

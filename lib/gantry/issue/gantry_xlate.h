@@ -35,6 +35,13 @@ gantry_xlate_conn(const struct gantry_queue *q, const struct gantry_desc *d)
 enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d,
 	struct gantry_work *w);
 
+/*
+ * Whose memory d was refused for, by the status that gantry_xlate() returned. Memory that was
+ * registered meanwhile counts.
+ */
+enum gantry_side gantry_xlate_side(struct gantry_queue *q, const struct gantry_desc *d,
+	enum gantry_status status);
+
 /* What gantry_xlate() returns for work. It is never the status of a completion. */
 #define GANTRY_TO_HARDWARE GANTRY_STATUS_MAX
 /* What it returns for a transaction, for gantry_txn_issue(). */

@@ -144,6 +144,42 @@ note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct g
 	gantry_failures_note(&q->g->failures, &e);
 }
 
+/*
+ * Whose memory the WQE at index, which is of the descriptor, failed by. The connection is the
+ * queue's own if the syndrome is a remote one: its remote end is local memory.
+ */
+static enum gantry_side
+side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrome)
+{
+	const bool remote = syndrome == HWQ_SYNDROME_REMOTE_ACCESS;
+
+	if (op == GANTRY_OP_RAW || (!remote && syndrome != HWQ_SYNDROME_LOCAL_PROT))
+		return GANTRY_SIDE_UNKNOWN;
+	/* Its source is the engine's. */
+	if (op == GANTRY_OP_FILL)
+		return GANTRY_SIDE_DST;
+	switch (hwq_sq_opcode_at(c->sq, gantry_conn_ring_index(c, index))) {
+	case MLX5_OPCODE_RDMA_READ:
+		return remote ? GANTRY_SIDE_SRC : GANTRY_SIDE_DST;
+	case MLX5_OPCODE_RDMA_WRITE:
+	case MLX5_OPCODE_RDMA_WRITE_IMM:
+	case MLX5_OPCODE_SEND:
+	case MLX5_OPCODE_SEND_IMM:
+	case MLX5_OPCODE_SEND_INVAL:
+		return remote ? GANTRY_SIDE_DST : GANTRY_SIDE_SRC;
+	default:
+		return GANTRY_SIDE_UNKNOWN;
+	}
+}
+
+static void
+note_side(struct gantry_comp *comp, const struct gantry_conn *c, uint64_t index, uint8_t syndrome)
+{
+	/* The result of an atomic is where its cell is. */
+	if ((comp->zero & GANTRY_FINISH_ATOMIC) == 0)
+		comp->result = side_of(c, index, comp->op, syndrome);
+}
+
 /* Writes the status of a descriptor that failed. cqe: the CQE that says why, or NULL. */
 static void
 slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_cqe *cqe)
@@ -219,6 +255,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 			slot_fail(&s->comp[slot], first ? v->first : v->others, first ? cqe : NULL);
 			if (first)
 				failed = &s->comp[slot];
+			if (first && cqe != NULL && v->first == GANTRY_LOCAL_ERROR)
+				note_side(&s->comp[slot], c, begin, cqe->syndrome);
 			if (seq == s->issue) {
 				/* It is being split: post no more. It is done when its last WQE is.
 				 */

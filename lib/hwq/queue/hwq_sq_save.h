@@ -33,6 +33,21 @@ hwq_sq_bb_at(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
+ * Tells the opcode of a WQE.
+ * @param sq The send queue.
+ * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
+ * @return MLX5_OPCODE_*.
+ */
+static inline uint8_t
+hwq_sq_opcode_at(const struct hwq_sq *sq, uint16_t index)
+{
+	const struct mlx5_wqe_ctrl_seg *ctrl =
+		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, index);
+
+	return be32toh(ctrl->opmod_idx_opcode) & 0xff;
+}
+
+/**
  * Tells whether a WQE configures a memory key (UMR).
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
@@ -41,10 +56,7 @@ hwq_sq_bb_at(const struct hwq_sq *sq, uint16_t index)
 static inline bool
 hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl =
-		(const struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, index);
-
-	return (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
+	return hwq_sq_opcode_at(sq, index) == MLX5_OPCODE_UMR;
 }
 
 /**

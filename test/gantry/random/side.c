@@ -448,12 +448,38 @@ note_failure(struct side *s, struct record *r)
 	side_changed(s);
 }
 
+/* Atomics have old values; memory that was refused has a side. */
+static bool
+result_is_possible(const struct gantry_desc *d, const struct gantry_comp *c)
+{
+	const bool is_atomic = d->op == GANTRY_OP_COMPARE_SWAP || d->op == GANTRY_OP_FETCH_ADD;
+	const bool only_dst = d->op == GANTRY_OP_READ || d->op == GANTRY_OP_FILL;
+	const bool both = d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_COPY_SG;
+
+	switch (c->status) {
+	case GANTRY_OK:
+		return c->result == 0 || is_atomic;
+	case GANTRY_READ_ONLY:
+		return c->result == GANTRY_SIDE_DST;
+	case GANTRY_NOT_REGISTERED:
+		if (d->layout != 0 || d->op == GANTRY_OP_TXN)
+			return c->result == 0;
+		if (both)
+			return c->result == GANTRY_SIDE_SRC || c->result == GANTRY_SIDE_DST;
+		return c->result == (only_dst ? GANTRY_SIDE_DST : GANTRY_SIDE_SRC);
+	case GANTRY_LOCAL_ERROR:
+		return c->result == 0 || (!is_atomic && (c->result == GANTRY_SIDE_SRC ||
+								c->result == GANTRY_SIDE_DST));
+	default:
+		return c->result == 0;
+	}
+}
+
 static void
 judge(struct side *s, const struct gantry_comp *c)
 {
 	uint64_t i = (c->cookie - 7) / 0x10001;
 	struct record *r = record_of(s, i);
-	bool is_atomic = c->op == GANTRY_OP_COMPARE_SWAP || c->op == GANTRY_OP_FETCH_ADD;
 
 	if (cookie_of(i) != c->cookie || i < s->settled || i >= s->put || r->done)
 		side_fail(s, NULL, "a completion with cookie 0x%llx: nothing in flight has it",
@@ -465,8 +491,7 @@ judge(struct side *s, const struct gantry_comp *c)
 		side_fail(s, r, "%llu came back with [%s], syndrome 0x%02x", (unsigned long long)i,
 			gantry_status_name(c->status), c->syndrome);
 	if (c->op != r->desc.op || c->len != r->desc.len || c->zero != 0 ||
-		(c->result != 0 && (c->status != GANTRY_OK || !is_atomic)) ||
-		(c->syndrome != 0 && c->status == GANTRY_OK))
+		!result_is_possible(&r->desc, c) || (c->syndrome != 0 && c->status == GANTRY_OK))
 		side_fail(s, r, "%llu: a field of its completion is wrong", (unsigned long long)i);
 	r->done = true;
 	r->status = c->status;
