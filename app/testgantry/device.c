@@ -23,7 +23,9 @@ device_open(const struct options *o, struct gantry_conf conf, struct gantry **en
 	if (rc == 0)
 		return 0;
 	if (rc == -ENODEV && conf.device != NULL)
-		error_print("--device: there is no %s: give a name that ibv_devices lists", device);
+		error_print(
+			"--device: there is no %s: give a name that ibv_devices lists, or a PCI address",
+			device);
 	else if (rc == -ENODEV)
 		error_print("there is no mlx5 device: ibv_devices lists what there is");
 	else if (rc == -EOPNOTSUPP && conf.policy != NULL && conf.policy->n != 0)

@@ -113,8 +113,8 @@ static const struct setting {
 	{"copy-path", FORM_CHOICE, FIELD(copy_path), USE_FILES | USE_LOAD, .choices = path_names},
 	{"policy", FORM_TEXT, FIELD(policy), USE_FILES | USE_LOAD, "a file to read",
 		.empty = "(none)"},
-	{"device", FORM_TEXT, FIELD(device), USE_ALL, "a name that ibv_devices lists",
-		.empty = "(the first)"},
+	{"device", FORM_TEXT, FIELD(device), USE_ALL,
+		"a name that ibv_devices lists, or a PCI address", .empty = "(the first)"},
 	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES | USE_LOAD, .choices = idle_names},
 	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES | USE_LOAD, "worker lcores, 0 for all",
 		0, UINT16_MAX, .empty = "(all)", LIST(AXIS_CORES)},
@@ -658,7 +658,8 @@ options_help(FILE *f)
 		"                       RDMA), or auto (default): mmo where the device has it\n"
 		"  --policy FILE        rules about who carries copies: CPU, mmo or rdma\n"
 		"  --measure-policy FILE  move no files: measure such rules on this machine, write them\n"
-		"  --device NAME        verbs device; default: the first mlx5 device\n"
+		"  --device NAME        verbs device (mlx5_0), or its PCI address (0000:03:00.0); default: the\n"
+		"                       first mlx5 device\n"
 		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64
 		"K; suffixes K, M, G\n"
 		"  --depth N            chunks in flight for each worker, default %u. A worker "

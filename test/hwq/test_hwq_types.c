@@ -5,6 +5,10 @@
  *
  * usage: test_hwq_types [SEED]
  */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "hwq_emu.h"
 #include "hwq_wr.h"
 
@@ -343,6 +347,47 @@ devices_that_suit(void)
 	CHECK_EQ(hwq_dev_close(other), 0, "closing");
 }
 
+static unsigned int
+openings(const char *name)
+{
+	struct hwq_dev *other = NULL;
+	int ret = hwq_dev_open(name, &other);
+	unsigned int of_first = ret == 0 && strcmp(hwq_dev_name(other), "mlx5_0") == 0;
+
+	CHECK(ret == 0 ? other != NULL : ret == -ENODEV && other == NULL, "%s", name);
+	if (ret == 0)
+		CHECK_EQ(hwq_dev_close(other), 0, "closing");
+	return of_first;
+}
+
+/* The adapter's PCI address is what realpath(3) says of its folder in sysfs. */
+static void
+devices_by_address(void)
+{
+	char *folder = realpath("/sys/class/infiniband/mlx5_0/device", NULL);
+	char text[64], *address, *at;
+
+	CHECK(folder != NULL, "the folder of the PCI function");
+	address = strrchr(folder, '/') + 1;
+	printf("mlx5_0 is at %s\n", address);
+	CHECK_EQ(openings(address), 1, "the address");
+	for (at = strcpy(text, address); *at != '\0'; at++)
+		*at = toupper((unsigned char)*at);
+	CHECK_EQ(openings(text), 1, "in capitals");
+	snprintf(text, sizeof(text), "0000%s", address);
+	CHECK_EQ(openings(text), 1, "with zeros in front");
+	/* Without a domain it is one of domain 0, and the adapter is in another one. */
+	CHECK_EQ(openings(address + strlen("ca00:")), 0, "without the domain");
+	snprintf(text, sizeof(text), "%s0", address);
+	CHECK_EQ(openings(text), 0, "a longer function");
+	snprintf(text, sizeof(text), "%s", address);
+	text[strlen(text) - 1] ^= 1;
+	CHECK_EQ(openings(text), 0, "another function");
+	CHECK_EQ(openings("03:00"), 0, "no function");
+	CHECK_EQ(openings(""), 0, "no name");
+	free(folder);
+}
+
 /* hwq writes no signatures of WQEs. */
 static void
 signed_wqes(void)
@@ -376,6 +421,7 @@ main(int argc, char **argv)
 	RUN("attributes that do not fit the type are refused", own_refusals());
 	RUN("a queue pair whose WQEs would be signed is refused", signed_wqes());
 	RUN("a device that does not suit is refused", devices_that_suit());
+	RUN("a device is found by its PCI address", devices_by_address());
 	RUN("each type goes to RTS, to ERR and back", lives());
 	RUN("a connection has the peer's address, and the smaller of both ends' limits",
 		connections());

@@ -83,8 +83,9 @@ struct gantry_path {
 /** Settings of an engine. */
 struct gantry_conf {
 	/**
-	 * Name as ibv_devices(1) lists it. NULL: the first mlx5 device that opens and can carry
-	 * copies by copy_path
+	 * Name as ibv_devices(1) lists it, or the address of its PCI function: "0000:03:00.0", or
+	 * "03:00.0" in domain 0. NULL: the first mlx5 device that opens and can carry copies by
+	 * copy_path
 	 */
 	const char *device;
 	enum gantry_copy_path copy_path; /**< how copies are carried */

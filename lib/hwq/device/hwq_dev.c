@@ -9,6 +9,7 @@
 
 #include "hwq_left.h"
 #include "hwq_log.h"
+#include "hwq_pci.h"
 #include "hwq_port.h"
 #include "hwq_verbs.h"
 #include "hwq_wire.h"
@@ -152,6 +153,12 @@ err_free:
 	return ret;
 }
 
+static bool
+is_called(struct ibv_device *device, const char *name)
+{
+	return strcmp(name, ibv_get_device_name(device)) == 0 || hwq_pci_is_of(name, device);
+}
+
 /*
  * Opens the first device of the list that has the name, if there is one, and suits. The last
  * refusal is the error.
@@ -163,7 +170,7 @@ open_first(struct ibv_device **list, int n, const char *name,
 	int ret = -ENODEV, i;
 
 	for (i = 0; i < n; i++) {
-		if (name != NULL && strcmp(name, ibv_get_device_name(list[i])) != 0)
+		if (name != NULL && !is_called(list[i], name))
 			continue;
 		ret = open_one(list[i], suits, dev);
 		if (ret == 0)
@@ -197,7 +204,11 @@ hwq_dev_open_if(const char *name, bool (*suits)(const struct hwq_dev_caps *caps)
 	}
 	ret = open_first(list, n, name, suits, dev);
 	ibv_free_device_list(list);
-	if (ret == -ENODEV && name != NULL)
+	if (ret == -ENODEV && name != NULL && hwq_pci_is_address(name))
+		hwq_log("no mlx5 device has the PCI address %s: ls -l /sys/class/infiniband shows "
+			"the addresses",
+			name);
+	else if (ret == -ENODEV && name != NULL)
 		hwq_log("no mlx5 device named %s: ibv_devices(1) lists what there is", name);
 	else if (ret == -ENODEV)
 		hwq_log("none of the RDMA devices is an mlx5 device");

@@ -111,7 +111,8 @@ struct hwq_dev {
  * domain. The port in use is the first active one, else port 1. hwq_dev_close() ends it.
  *
  * @param name
- *   Verbs device name ("mlx5_0"); NULL: the first mlx5 device that opens.
+ *   Verbs device name ("mlx5_0"), or the address of its PCI function ("0000:03:00.0"; "03:00.0" in
+ *   domain 0). NULL: the first mlx5 device that opens.
  * @param dev
  *   Written on success only.
  * @return
