@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 
-from launched import Case, clean_env, main
+from launched import LAUNCHER, Case, clean_env, main
 
 DRIVER, NO_SKELETON = sys.argv.pop(1), sys.argv.pop(1)
 FOLDERS = ':'.join([os.path.dirname(os.path.abspath(path)) for path in (DRIVER, NO_SKELETON)] +
@@ -74,20 +74,31 @@ with os.scandir('/proc/self/fd') as entries:
 assert eal.rte_eal_cleanup() == 0
 '''
 
+# A primary process, until its input ends.
+PRIMARY = rf'''
+import ctypes, sys
+eal = ctypes.CDLL('librte_eal.so.{ABI}')
+arguments = [b'primary', *(word.encode() for word in sys.argv[1:])]
+assert eal.rte_eal_init(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments)) >= 0
+print('ready', flush=True)
+sys.stdin.read()
+assert eal.rte_eal_cleanup() == 0
+'''
+
 
 class Dmadev(Case):
     def run_dpdk(self, *argv, **settings):
         """Runs a program of DPDK that finds the driver by its bare name: EAL refuses a path that all may write to."""
         return self.run_on(*argv, LD_LIBRARY_PATH=FOLDERS, **settings)
 
-    def need_huge_pages(self):
+    def need_huge_pages(self, n=256):
         """Other tests may take some at the same time."""
         free = 0
         if os.path.exists(FREE_PAGES):
             with open(FREE_PAGES, encoding='ascii') as f:
                 free = int(f.read())
-        if free < 256:
-            self.skipTest(f'{free} huge pages of 2 MiB are free; it takes 256: vm.nr_hugepages')
+        if free < n:
+            self.skipTest(f'{free} huge pages of 2 MiB are free; it takes {n}: vm.nr_hugepages')
 
     def judge(self, out, device):
         """Every case has run on the device, and did all of its operations."""
@@ -144,6 +155,32 @@ class Dmadev(Case):
             self.assertEqual(plain, with_driver)
         plain, with_driver = (sorted(pair[i][0] for pair in starts)[2] for i in (0, 1))
         print(f'rte_eal_init(): {1000 * plain:.1f} ms without the driver, {1000 * with_driver:.1f} ms with it, medians of 5')
+
+    def test_a_secondary_process_works_beside_a_primary_one(self):
+        self.need_huge_pages(16)
+        if shutil.which('dpdk-proc-info') is None:
+            self.skipTest('dpdk-proc-info is not installed')
+        folder = os.path.join(self.tmp, 'huge')
+        os.mkdir(folder)
+        if subprocess.run(['mount', '-t', 'hugetlbfs', '-o', 'pagesize=2M', 'none', folder], check=False,
+                          capture_output=True).returncode != 0:
+            self.skipTest('no right to mount a file system of huge pages')
+        self.addCleanup(subprocess.run, ['umount', folder], check=True)
+        eal = ['--no-pci', '--no-telemetry', *EAL[-2:], '--huge-dir', folder, '--file-prefix', os.path.basename(self.tmp)]
+        env = clean_env(LD_LIBRARY_PATH=FOLDERS, TMPDIR=self.tmp)
+        with subprocess.Popen([LAUNCHER, sys.executable, '-c', PRIMARY, *eal, '-l', '0', '-m', '16', '--vdev', 'dma_mlx5_0'],
+                              env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as primary:
+            while primary.stdout.readline() not in ('ready\n', ''):
+                pass
+            result = subprocess.run(['dpdk-proc-info', *eal, '--', '-m'], env=env, capture_output=True, text=True,
+                                    timeout=400, check=False)
+            primary.communicate('')
+        self.assertEqual((primary.returncode, result.returncode), (0, 0), result.stderr)
+        said = result.stdout + result.stderr
+        self.assertIn('rte_dma_dev_data', said)
+        lines = [line for line in said.splitlines() if 'mlx5' in line or 'probe' in line or 'failed' in line]
+        self.assertEqual(len(lines), 1, said)
+        self.assertIn("dma_mlx5_0 is the primary process's alone", lines[0])
 
     def test_the_first_adapter_that_can_is_taken(self):
         """Of three adapters the first two have no DMA MMO; or all of them."""

@@ -10,6 +10,7 @@
 
 #include <rte_bus_vdev.h>
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_dmadev_pmd.h>
 #include <rte_eal.h>
@@ -55,6 +56,18 @@ log_end(const char *words)
 	free(log_text);
 }
 
+/* How often the log has these words. */
+static unsigned int
+count_logged(const char *words)
+{
+	unsigned int n = 0;
+	const char *at;
+
+	for (at = log_text; (at = strstr(at, words)) != NULL; at += strlen(words))
+		n++;
+	return n;
+}
+
 static int16_t
 plug(const char *name, const char *args)
 {
@@ -67,6 +80,18 @@ unplug(const char *name)
 {
 	CHECK_EQ(rte_vdev_uninit(name), 0);
 	CHECK(rte_dma_get_dev_id_by_name(name) < 0);
+}
+
+static struct rte_device *
+device_of(const char *name)
+{
+	struct rte_dev_iterator it;
+	struct rte_device *dev;
+
+	RTE_DEV_FOREACH(dev, "bus=vdev", &it)
+	if (strcmp(rte_dev_name(dev), name) == 0)
+		return dev;
+	return NULL;
 }
 
 static void
@@ -145,6 +170,13 @@ dumped(int16_t id, const char *words)
 	return strtoull(at + strlen(words), NULL, 10);
 }
 
+/* What becomes of a copy that the adapter ends with syndrome 0x04: of RDMA, the source was refused. */
+static enum rte_dma_status_code
+refused_copy(void)
+{
+	return has_mmo ? RTE_DMA_STATUS_INVALID_ADDR : RTE_DMA_STATUS_INVALID_SRC_ADDR;
+}
+
 static void
 fresh_bytes(uint64_t seed)
 {
@@ -207,6 +239,8 @@ wrong_arguments_are_refused_by_name(void)
 		{"device=", "device=: it must name a device"},
 		{"device=" DIGITS DIGITS DIGITS DIGITS "1234", "no device has so long a name"},
 		{"device=mlx5_99", "there is no such mlx5 device"},
+		{"device=0000:03:00.0", "no mlx5 device has the PCI address 0000:03:00.0"},
+		{"device=03:00.0", "no mlx5 device has the PCI address 03:00.0"},
 		{"mode=rdma,colour=red", "colour=red: there is no such argument: device="},
 	};
 	unsigned int i;
@@ -226,6 +260,26 @@ wrong_arguments_are_refused_by_name(void)
 		unplug(NAME);
 }
 
+static void
+a_device_is_named_by_its_pci_address(void)
+{
+	char *folder = realpath("/sys/class/infiniband/mlx5_1/device", NULL);
+	char args[64], text[2048] = "";
+	int16_t id;
+	FILE *f;
+
+	CHECK(folder != NULL);
+	snprintf(args, sizeof(args), "device=%s,max_desc=64", strrchr(folder, '/') + 1);
+	id = plug(NAME, args);
+	f = fmemopen(text, sizeof(text) - 1, "w");
+	CHECK(f != NULL);
+	CHECK_EQ(rte_dma_dump(id, f), 0);
+	fclose(f);
+	CHECK(strstr(text, "device: mlx5_1\n") != NULL, "%s: %s", args, text);
+	unplug(NAME);
+	free(folder);
+}
+
 static bool is_secondary;
 
 enum rte_proc_type_t __real_rte_eal_process_type(void);
@@ -238,13 +292,27 @@ __wrap_rte_eal_process_type(void)
 }
 
 static void
-a_secondary_process_is_told_what_to_do(void)
+a_secondary_process_has_no_device_and_one_line(void)
 {
+	uint8_t *page = env_map(PAGE_LEN);
+	struct rte_device *dev;
+
+	CHECK_EQ(rte_extmem_register(page, PAGE_LEN, NULL, 1, PAGE_LEN), 0);
 	is_secondary = true;
 	log_begin();
-	CHECK(rte_vdev_init(NAME, NULL) < 0);
-	log_end("start this program as a primary process");
+	CHECK_EQ(rte_vdev_init(NAME, NULL), 0);
+	CHECK(rte_dma_get_dev_id_by_name(NAME) < 0);
+	dev = device_of(NAME);
+	CHECK(dev != NULL);
+	CHECK(rte_dev_dma_map(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENODEV);
+	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENODEV);
+	CHECK_EQ(rte_vdev_uninit(NAME), 0);
 	is_secondary = false;
+	fflush(rte_log_get_stream());
+	CHECK_EQ(count_logged("\n"), 1);
+	log_end("dma_mlx5_0 is the primary process's alone");
+	CHECK_EQ(rte_extmem_unregister(page, PAGE_LEN), 0);
+	env_unmap(page, PAGE_LEN);
 }
 
 /* ------------------------------------------------------------------ operations */
@@ -503,8 +571,7 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 	collect(id, 0, status, N + 2);
 	CHECK_EQ(softhca_faults_left(), 0);
 	for (i = 0; i < N + 2; i++)
-		CHECK_EQ(status[i],
-			i == 1 ? RTE_DMA_STATUS_INVALID_ADDR : RTE_DMA_STATUS_SUCCESSFUL);
+		CHECK_EQ(status[i], i == 1 ? refused_copy() : RTE_DMA_STATUS_SUCCESSFUL);
 	for (i = 0; i < 2 * N; i++)
 		CHECK(memcmp(dst + i * HALF, src + (i ^ 1) * HALF, HALF) == 0);
 	end(id);
@@ -669,8 +736,8 @@ enqueue_with_errors(int16_t id)
 }
 
 static const enum rte_dma_status_code with_errors[16] = {
-	[3] = RTE_DMA_STATUS_INVALID_ADDR,
-	[5] = RTE_DMA_STATUS_INVALID_ADDR,
+	[3] = RTE_DMA_STATUS_INVALID_SRC_ADDR,
+	[5] = RTE_DMA_STATUS_INVALID_SRC_ADDR,
 	[9] = RTE_DMA_STATUS_INVALID_LENGTH,
 	[15] = RTE_DMA_STATUS_INVALID_ADDR,
 };
@@ -887,7 +954,7 @@ a_copy_that_fails_in_the_device_is_the_only_one(void)
 				CHECK(memcmp(src + i * 64, dst + i * 64, 64) == 0);
 				continue;
 			}
-			CHECK_EQ(status[i], RTE_DMA_STATUS_INVALID_ADDR);
+			CHECK_EQ(status[i], refused_copy());
 			bad++;
 		}
 		CHECK_EQ(bad, 1);
@@ -895,6 +962,66 @@ a_copy_that_fails_in_the_device_is_the_only_one(void)
 	}
 	CHECK_EQ(dumped(id, "recoveries "), 5);
 	end(id);
+}
+
+/* The sum of the numbers behind these words. */
+static unsigned int
+sum_logged(const char *words)
+{
+	unsigned int sum = 0;
+	const char *at = log_text;
+
+	while ((at = strstr(at, words)) != NULL) {
+		at += strlen(words);
+		sum += strtoul(at, NULL, 10);
+	}
+	return sum;
+}
+
+/* Of each kind of lines four a second are written, and one that counts the others. */
+static void
+a_flood_of_failures_makes_few_lines_which_count_the_others(void)
+{
+	enum {
+		N = 1000,
+		KINDS = 3,
+		A_SECOND = 5
+	};
+	uint8_t *forbidden = env_map(PAGE_LEN);
+	enum rte_dma_status_code status[2];
+	uint64_t begun = rte_get_timer_cycles();
+	unsigned int i, seconds, lines;
+	int16_t id;
+	FILE *f;
+
+	forbid(forbidden, PAGE_LEN);
+	log_begin();
+	id = begin(1, 16);
+	CHECK_EQ(softhca_fault("complete syndrome=0x4 times=500"), 0);
+	for (i = 0; i < N; i++) {
+		/* The second half fails by itself: memory on demand is not there, or memory is not known. */
+		CHECK(rte_dma_copy(id, 0, (uintptr_t)src,
+			      i < N / 2 ? (uintptr_t)dst : (uintptr_t)forbidden, 64,
+			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK(status[0] != RTE_DMA_STATUS_SUCCESSFUL);
+	}
+	CHECK_EQ(softhca_faults_left(), 0);
+	end(id);
+	f = rte_log_get_stream();
+	CHECK_EQ(fflush(f), 0);
+	seconds = (rte_get_timer_cycles() - begun) / rte_get_timer_hz() + 1;
+	lines = count_logged("\n");
+	printf("%u failures in %u s: %u lines\n", N, seconds, lines);
+	CHECK_EQ(count_logged("(syndrome 0x") +
+			 sum_logged("about failed WQEs that were left out: "),
+		has_odp ? N : N / 2);
+	CHECK_EQ(count_logged("is set up again") +
+			 sum_logged("about repaired connections that were left out: "),
+		has_odp ? N : N / 2);
+	CHECK(count_logged("gantry: ") <= KINDS * A_SECOND * (seconds + 1), "%s", log_text);
+	log_end(NULL);
+	env_unmap(forbidden, PAGE_LEN);
 }
 
 /* ------------------------------------------------------------------ start, stop, plug */
@@ -974,23 +1101,17 @@ copy_status(int16_t id, const void *from, void *to)
 	return status[0];
 }
 
-/* What becomes of a copy of memory that was registered by nobody. */
+/* What becomes of a copy from memory, or to memory, that was registered by nobody. */
 static enum rte_dma_status_code
-unannounced(void)
+unannounced_src(void)
 {
-	return has_odp ? RTE_DMA_STATUS_SUCCESSFUL : RTE_DMA_STATUS_INVALID_ADDR;
+	return has_odp ? RTE_DMA_STATUS_SUCCESSFUL : RTE_DMA_STATUS_INVALID_SRC_ADDR;
 }
 
-static struct rte_device *
-device_of(const char *name)
+static enum rte_dma_status_code
+unannounced_dst(void)
 {
-	struct rte_dev_iterator it;
-	struct rte_device *dev;
-
-	RTE_DEV_FOREACH(dev, "bus=vdev", &it)
-	if (strcmp(rte_dev_name(dev), name) == 0)
-		return dev;
-	return NULL;
+	return has_odp ? RTE_DMA_STATUS_SUCCESSFUL : RTE_DMA_STATUS_INVALID_DST_ADDR;
 }
 
 static void
@@ -1003,7 +1124,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(dev != NULL);
 	env_fill(page, PAGE_LEN, 40);
 	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
-	CHECK_EQ(copy_status(id, page, dst), unannounced());
+	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
 	/* Any IOVA: operations name virtual addresses. */
 	CHECK_EQ(rte_dev_dma_map(dev, page, 0x1000, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
@@ -1011,7 +1132,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN) < 0 && rte_errno == EEXIST);
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
-	CHECK_EQ(copy_status(id, page, dst), unannounced());
+	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
 	/* EAL's own is the device's already; what is still mapped ends with the device. */
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
@@ -1046,9 +1167,10 @@ memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 		struct rte_dma_sge in[2] = {{(uintptr_t)a, len / 2},
 			{(uintptr_t)a + len / 2, len - len / 2}};
 		struct rte_dma_sge out = {(uintptr_t)b, len};
-		bool is_known = i % KINDS % 3 == 0 && i / KINDS % KINDS % 3 == 0;
-		enum rte_dma_status_code want =
-			is_known ? RTE_DMA_STATUS_SUCCESSFUL : unannounced();
+		enum rte_dma_status_code want = i % KINDS % 3 != 0 ? unannounced_src()
+						: i / KINDS % KINDS % 3 != 0
+							? unannounced_dst()
+							: RTE_DMA_STATUS_SUCCESSFUL;
 
 		env_fill(a, len, i);
 		memset(b, ENV_UNTOUCHED, len);
@@ -1067,7 +1189,7 @@ memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 		      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 	memset(mapped, 1, 1000);
 	collect(id, 0, status, 1);
-	CHECK_EQ(status[0], unannounced());
+	CHECK_EQ(status[0], unannounced_dst());
 	CHECK_EQ(memcmp(heap, mapped, 1000) == 0, has_odp);
 	end(id);
 	free(heap);
@@ -1110,8 +1232,8 @@ memory_that_is_gone_fails_alone(void)
 		for (i = 0; i < N; i++) {
 			uint8_t *to = i % 2 ? good + i * LEN : dst + i * LEN;
 
-			CHECK_EQ(status[i], i % 4 == 3 ? RTE_DMA_STATUS_INVALID_ADDR
-					    : i % 2    ? unannounced()
+			CHECK_EQ(status[i], i % 4 == 3 ? RTE_DMA_STATUS_INVALID_DST_ADDR
+					    : i % 2    ? unannounced_dst()
 						       : RTE_DMA_STATUS_SUCCESSFUL);
 			CHECK_EQ(env_is_moved(src + i * LEN, to, LEN),
 				status[i] == RTE_DMA_STATUS_SUCCESSFUL);
@@ -1119,7 +1241,7 @@ memory_that_is_gone_fails_alone(void)
 		/* It comes back. */
 		CHECK(mmap(page + PAGE_LEN, 2 * PAGE_LEN, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page + PAGE_LEN);
-		CHECK_EQ(copy_status(id, src, page + PAGE_LEN), unannounced());
+		CHECK_EQ(copy_status(id, src, page + PAGE_LEN), unannounced_dst());
 		CHECK_EQ(memcmp(src, page + PAGE_LEN, PAGE_LEN) == 0, has_odp);
 	}
 	end(id);
@@ -1201,7 +1323,7 @@ what_was_not_attempted_is_an_error_too(void)
 	collect(id, 0, status, N);
 	CHECK_EQ(softhca_faults_left(), 0);
 	for (i = 0; i < N; i++) {
-		failed += status[i] == RTE_DMA_STATUS_INVALID_ADDR;
+		failed += status[i] == refused_copy();
 		not_attempted += status[i] == RTE_DMA_STATUS_NOT_ATTEMPTED;
 	}
 	CHECK_EQ(failed, FAIL);
@@ -1401,6 +1523,95 @@ eal_memory(void)
 	return stats.heap_allocsz_bytes;
 }
 
+/* A copy of one list of two buffers. */
+static int
+copy_two(int16_t id, uint64_t flags)
+{
+	struct rte_dma_sge from[] = {{(uintptr_t)src, 100}, {(uintptr_t)src + 100, 200}};
+	struct rte_dma_sge to = {(uintptr_t)dst, 300};
+
+	return rte_dma_copy_sg(id, 0, from, &to, 2, 1, flags);
+}
+
+/* 32 entries of 16 bytes for each of both lists of an operation. */
+#define LISTS_LEN (2 * 32 * 16)
+
+static void
+memory_for_lists_is_taken_by_the_first_copy_of_a_list(void)
+{
+	enum {
+		DEPTH = 1024
+	};
+	enum rte_dma_status_code status[5];
+	int16_t id = begin(2, DEPTH);
+	size_t before = eal_memory(), after;
+	unsigned int i;
+
+	fresh_bytes(90);
+	stage_copies(id, 0, 4);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	collect(id, 0, status, 4);
+	CHECK_EQ(eal_memory(), before);
+	for (i = 0; i < 3; i++) {
+		CHECK(copy_two(id, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+		collect(id, 0, status, 1);
+		CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+		after = eal_memory();
+		CHECK(after - before >= DEPTH * LISTS_LEN &&
+				after - before < DEPTH * LISTS_LEN + 1024,
+			"%zu bytes", after - before);
+	}
+	CHECK(memcmp(src, dst, 300) == 0);
+	printf("a channel of %u: %zu bytes for lists\n", DEPTH, after - before);
+	end(id);
+}
+
+/* EAL has no memory for lists. All other operations go on, and no operation is lost. */
+static void
+without_memory_for_lists_a_copy_of_a_list_is_refused(void)
+{
+	enum {
+		DEPTH = 16384,
+		STEP = 1 << 20
+	};
+	enum rte_dma_status_code status[5];
+	int16_t id = begin(1, DEPTH);
+	uint8_t *taken[1024];
+	unsigned int n = 0, i;
+
+	while (n < RTE_DIM(taken) && (taken[n] = rte_malloc(NULL, STEP, 0)) != NULL)
+		n++;
+	CHECK(n != 0 && n != RTE_DIM(taken));
+	log_begin();
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(copy_two(id, 0), -ENOMEM);
+		CHECK_EQ(rte_dma_burst_capacity(id, 0), DEPTH);
+	}
+	fflush(rte_log_get_stream());
+	CHECK_EQ(count_logged("EAL has no 16777216 bytes for lists of copies"), 1);
+	CHECK_EQ(count_logged("\n"), 1);
+	fresh_bytes(91);
+	stage_copies(id, 0, 2);
+	CHECK_EQ(copy_two(id, 0), -ENOMEM);
+	stage_copies(id, 0, 2);
+	CHECK_EQ(rte_dma_submit(id, 0), 0);
+	collect(id, 0, status, 4);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(status[i], RTE_DMA_STATUS_SUCCESSFUL);
+	while (n != 0)
+		rte_free(taken[--n]);
+	/* It is asked for again after the next start. */
+	CHECK_EQ(copy_two(id, 0), -ENOMEM);
+	CHECK_EQ(rte_dma_stop(id), 0);
+	CHECK_EQ(rte_dma_start(id), 0);
+	CHECK_EQ(copy_two(id, RTE_DMA_OP_FLAG_SUBMIT), 0);
+	collect(id, 0, status, 1);
+	CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
+	CHECK(memcmp(src, dst, 300) == 0);
+	log_end(NULL);
+	end(id);
+}
+
 /* What a device has is given back: by its end, by other channels, and where plugging fails. */
 static void
 again_and_again_it_takes_no_more_memory_and_files(void)
@@ -1423,8 +1634,9 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
 		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
 		begin_with(id, 3, 64);
+		/* EAL leaves no piece of a few bytes free, so a block may have some more. */
 		if (round == 1)
-			CHECK_EQ(eal_memory(), at_work);
+			CHECK(eal_memory() - at_work + 1024 < 2048);
 		end(id);
 		/* Someone else has the name. */
 		CHECK(rte_dma_pmd_allocate(NAME, 0, 64) != NULL);
@@ -1466,7 +1678,7 @@ each_of_several_maps_ends_alone_and_not_before_its_operations(void)
 	CHECK_EQ(status[0], RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN), 0);
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
-	CHECK_EQ(copy_status(id, page, dst), unannounced());
+	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
 	CHECK_EQ(copy_status(id, page + PAGE_LEN, dst), RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK(memcmp(page + PAGE_LEN, dst, PAGE_LEN) == 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page + PAGE_LEN, 0, PAGE_LEN), 0);
@@ -1507,7 +1719,9 @@ fences_of_lists_and_fills_wait_too(void)
 static const struct check_case cases[] = {
 	{"it says what it can", it_says_what_it_can},
 	{"wrong arguments are refused by name", wrong_arguments_are_refused_by_name},
-	{"a secondary process is told what to do", a_secondary_process_is_told_what_to_do},
+	{"a device is named by its PCI address", a_device_is_named_by_its_pci_address},
+	{"a secondary process has no device, and one line",
+		a_secondary_process_has_no_device_and_one_line},
 	{"copies move the right bytes on each channel",
 		copies_move_the_right_bytes_on_each_channel},
 	{"nothing moves before it is submitted, and then by one doorbell",
@@ -1530,6 +1744,8 @@ static const struct check_case cases[] = {
 	{"a channel of a lost adapter has halted", a_channel_of_a_lost_adapter_has_halted},
 	{"a copy that fails in the device is the only one",
 		a_copy_that_fails_in_the_device_is_the_only_one},
+	{"a flood of failures makes few lines, which count the others",
+		a_flood_of_failures_makes_few_lines_which_count_the_others},
 	{"stopping waits for what was submitted, and forgets the rest",
 		stopping_waits_for_what_was_submitted_and_forgets_the_rest},
 	{"a device that works can be unplugged, and plugged again",
@@ -1549,6 +1765,10 @@ static const struct check_case cases[] = {
 		what_is_held_and_what_comes_behind_it_is_handed_out_in_order},
 	{"again and again it takes no more memory and files",
 		again_and_again_it_takes_no_more_memory_and_files},
+	{"memory for lists is taken by the first copy of a list",
+		memory_for_lists_is_taken_by_the_first_copy_of_a_list},
+	{"without memory for lists a copy of a list is refused",
+		without_memory_for_lists_a_copy_of_a_list_is_refused},
 	{"each of several maps ends alone, and not before its operations",
 		each_of_several_maps_ends_alone_and_not_before_its_operations},
 	{"fences of lists and fills wait, too", fences_of_lists_and_fills_wait_too},

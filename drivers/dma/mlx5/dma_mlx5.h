@@ -77,16 +77,19 @@ struct dma_mlx5_vchan {
 	uint16_t next_id; /* of the next operation */
 	uint16_t next_done; /* the id of the next one to hand out */
 	bool has_args;      /* of some in staged[], arg is not 0 */
+	bool no_lists;      /* since the last start there was no memory for `lists` */
 	uint32_t n_held;
 	struct gantry_queue *q;
 	/* `depth` of them. What copies do not set is 0 from `next` on. */
 	struct gantry_desc *staged;
+	/* `depth` of them; an operation has the one of its id. NULL: none has been needed yet. */
+	struct dma_mlx5_lists *lists;
 	struct dma_mlx5_counts counts; /* since it was set up */
 
 	/* Constant from its creation on. */
-	uint32_t depth;               /* a power of two */
-	struct dma_mlx5_lists *lists; /* `depth` of them; an operation has the one of its id */
-	uint8_t *held; /* `depth` of them: enum gantry_status of the held ones, by id */
+	uint32_t depth; /* a power of two */
+	uint16_t *held; /* `depth` of them: enum rte_dma_status_code of the held ones, by id */
+	int socket;     /* of its memory */
 
 	/* The control thread's: counts at the last rte_dma_stats_reset(). */
 	struct dma_mlx5_counts base;

@@ -25,7 +25,8 @@ static int
 parse_device(const char *key, const char *value, struct dma_mlx5_args *args)
 {
 	if (value[0] == '\0')
-		return refuse(key, value, "it must name a device as ibv_devices(1) lists it");
+		return refuse(key, value,
+			"it must name a device as ibv_devices(1) lists it, or by its PCI address");
 	if (rte_strscpy(args->device, value, sizeof(args->device)) < 0)
 		return refuse(key, value, "no device has so long a name");
 	return 0;

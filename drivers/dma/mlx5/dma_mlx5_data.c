@@ -10,6 +10,8 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
+#include "dma_mlx5_vchan.h"
+
 /* Completions that are taken at a time, where each of them is looked at. */
 #define N_COMPS 32
 
@@ -145,11 +147,15 @@ copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 	struct dma_mlx5_vchan *v = vchan_of(dev_private, vchan);
 	struct gantry_desc *d = v->next;
 	struct dma_mlx5_lists *lists;
+	int ret;
 
 	if (nb_src == 0 || nb_src > DMA_MLX5_MAX_SGES || nb_dst == 0 || nb_dst > DMA_MLX5_MAX_SGES)
 		return -EINVAL;
 	if (unlikely(d == v->end))
 		return -ENOSPC;
+	ret = dma_mlx5_vchan_need_lists(v);
+	if (unlikely(ret != 0))
+		return ret;
 	lists = &v->lists[v->next_id & (v->depth - 1)];
 	set_op(d, GANTRY_OP_COPY_SG, flags);
 	d->src = (uintptr_t)lists->src;
@@ -182,19 +188,34 @@ burst_capacity(const void *dev_private, uint16_t vchan)
 
 /* ------------------------------------------------------------------ completions */
 
+/* Which address was wrong; the engine does not know it of each failure. */
 static enum rte_dma_status_code
-status_of(enum gantry_status status)
+wrong_address(enum gantry_side side)
 {
-	switch (status) {
+	switch (side) {
+	case GANTRY_SIDE_SRC:
+		return RTE_DMA_STATUS_INVALID_SRC_ADDR;
+	case GANTRY_SIDE_DST:
+		return RTE_DMA_STATUS_INVALID_DST_ADDR;
+	default:
+		return RTE_DMA_STATUS_INVALID_ADDR;
+	}
+}
+
+static enum rte_dma_status_code
+status_of(const struct gantry_comp *comp)
+{
+	switch (comp->status) {
 	case GANTRY_OK:
 		return RTE_DMA_STATUS_SUCCESSFUL;
 	case GANTRY_BAD_LENGTH:
 		return RTE_DMA_STATUS_INVALID_LENGTH;
-	case GANTRY_NOT_REGISTERED:
 	case GANTRY_OVERLAP:
+		return RTE_DMA_STATUS_INVALID_ADDR;
+	case GANTRY_NOT_REGISTERED:
 	/* also of a copy by RDMA to the queue itself: both ends are local memory */
 	case GANTRY_LOCAL_ERROR:
-		return RTE_DMA_STATUS_INVALID_ADDR;
+		return wrong_address(comp->result);
 	case GANTRY_FLUSHED:
 		return RTE_DMA_STATUS_NOT_ATTEMPTED;
 	default:
@@ -212,7 +233,7 @@ handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 }
 
 /* The status of the held operation that is the i-th to be handed out. */
-static inline enum gantry_status
+static inline enum rte_dma_status_code
 held(const struct dma_mlx5_vchan *v, uint32_t i)
 {
 	return v->held[(v->next_done + i) & (v->depth - 1)];
@@ -224,7 +245,7 @@ take_held(struct dma_mlx5_vchan *v, uint16_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < n && i < v->n_held && held(v, i) == GANTRY_OK; i++)
+	for (i = 0; i < n && i < v->n_held && held(v, i) == RTE_DMA_STATUS_SUCCESSFUL; i++)
 		;
 	v->n_held -= i;
 	return i;
@@ -257,10 +278,10 @@ take_statuses(struct dma_mlx5_vchan *v, uint16_t max, enum rte_dma_status_code *
 	uint16_t n = 0, errors = 0, k, i;
 
 	for (; n < max && v->n_held != 0; n++, v->n_held--)
-		status[n] = status_of(held(v, n));
+		status[n] = held(v, n);
 	while (n < max && (k = gantry_poll(v->q, comp, RTE_MIN(max - n, N_COMPS))) != 0)
 		for (i = 0; i < k; i++)
-			status[n++] = status_of(comp[i].status);
+			status[n++] = status_of(&comp[i]);
 	for (i = 0; i < n; i++)
 		errors += status[i] != RTE_DMA_STATUS_SUCCESSFUL;
 	dma_mlx5_count(&v->counts.errors, errors);
@@ -287,7 +308,7 @@ dma_mlx5_data_settle(struct dma_mlx5_vchan *v)
 
 	while ((k = gantry_poll(v->q, comp, N_COMPS)) != 0)
 		for (i = 0; i < k; i++, v->n_held++)
-			v->held[(v->next_done + v->n_held) & (v->depth - 1)] = comp[i].status;
+			v->held[(v->next_done + v->n_held) & (v->depth - 1)] = status_of(&comp[i]);
 	return gantry_in_flight(v->q) == 0;
 }
 

@@ -52,10 +52,10 @@ dma_mlx5_vchan_create(struct dma_mlx5 *d, uint16_t nb_desc, struct dma_mlx5_vcha
 	if (v == NULL)
 		goto no_memory;
 	v->depth = conf.depth;
+	v->socket = socket;
 	v->staged = alloc(conf.depth * sizeof(*v->staged), socket);
-	v->lists = alloc(conf.depth * sizeof(*v->lists), socket);
 	v->held = alloc(conf.depth * sizeof(*v->held), socket);
-	if (v->staged == NULL || v->lists == NULL || v->held == NULL)
+	if (v->staged == NULL || v->held == NULL)
 		goto no_memory;
 	ret = gantry_queue_create(d->g, &conf, &v->q);
 	if (ret != 0) {
@@ -75,6 +75,25 @@ fail:
 	if (v != NULL)
 		free_memory(v);
 	return ret;
+}
+
+/* EAL writes a line of its own where memory is short, so it is asked once. */
+__rte_cold int
+dma_mlx5_vchan_make_lists(struct dma_mlx5_vchan *v)
+{
+	const size_t len = v->depth * sizeof(*v->lists);
+
+	if (v->no_lists)
+		return -ENOMEM;
+	v->lists = rte_malloc_socket("dma_mlx5_lists", len, RTE_CACHE_LINE_SIZE, v->socket);
+	if (v->lists != NULL)
+		return 0;
+	v->no_lists = true;
+	DMA_MLX5_LOG(ERR,
+		"EAL has no %zu bytes for lists of copies: until it has them and the device is "
+		"started again, rte_dma_copy_sg() returns -ENOMEM",
+		len);
+	return -ENOMEM;
 }
 
 int
@@ -100,6 +119,7 @@ dma_mlx5_vchan_start(struct dma_mlx5_vchan *v)
 {
 	v->next_id = 0;
 	v->next_done = 0;
+	v->no_lists = false;
 	v->end = v->next + v->depth;
 }
 

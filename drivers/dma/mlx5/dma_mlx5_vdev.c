@@ -25,8 +25,9 @@ open_engine(const char *name, const struct dma_mlx5_args *args, struct gantry **
 
 	if (ret == -ENODEV)
 		DMA_MLX5_LOG(ERR,
-			"%s: there is no such mlx5 device: ibv_devices(1) lists what there is; on a machine "
-			"without one, start the program by the launcher softhca",
+			"%s: there is no such mlx5 device: ibv_devices(1) lists the names, and ls -l "
+			"/sys/class/infiniband the PCI addresses; on a machine without one, start the "
+			"program by the launcher softhca",
 			name);
 	else if (ret == -EOPNOTSUPP)
 		DMA_MLX5_LOG(ERR,
@@ -79,12 +80,13 @@ probe(struct rte_vdev_device *vdev)
 	struct dma_mlx5_args args;
 	int ret;
 
+	/* A channel has one owner, and its rings are private memory of the process that made it. */
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		DMA_MLX5_LOG(ERR,
-			"%s: a secondary process cannot use the primary one's queues: use the device "
-			"there, or start this program as a primary process (--file-prefix)",
+		DMA_MLX5_LOG(NOTICE,
+			"%s is the primary process's alone: to copy, start this program as a primary "
+			"process (--file-prefix)",
 			name);
-		return -ENOTSUP;
+		return 0;
 	}
 	ret = dma_mlx5_args_parse(rte_vdev_device_args(vdev), &args);
 	return ret == 0 ? create(vdev, name, &args) : ret;
