@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Holds the declarations of drivers/dma/mlx5/abi23, or DPDK's own driver headers, against the DPDK that is installed.
+ * Compares the declarations of drivers/dma/mlx5/abi with the DPDK that is installed. Where DPDK's own driver headers are
+ * installed, the test also runs with them, and both must give the same layouts.
  *
  * A driver registers a device whose every function writes its name down. The program makes each call that DPDK offers
  * to applications, and sees that the right function was called, with the right arguments.
@@ -12,8 +13,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_memory.h>
+#include <rte_version.h>
 
 #include "check.h"
+#include "dma_layout.h"
 
 #define NAME      "recorder_0"
 #define ARGUMENTS "colour=red"
@@ -27,6 +30,9 @@ static void *the_private;
 static struct rte_device *the_vdev;
 
 #define NOTE() (called = __func__)
+
+/* Devices of 25.11 share memory with those of another process. */
+#define HAS_PAIRS (RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0))
 
 /* ------------------------------------------------------------------ the driver */
 
@@ -44,6 +50,9 @@ dev_info_get(const struct rte_dma_dev *dev, struct rte_dma_info *info, uint32_t 
 	check_dev(dev);
 	CHECK_EQ(info_sz, sizeof(*info));
 	info->dev_capa = RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_OPS_COPY;
+#if HAS_PAIRS
+	info->dev_capa |= RTE_DMA_CAPA_INTER_PROCESS_DOMAIN;
+#endif
 	info->max_vchans = N_VCHANS;
 	info->min_desc = 1;
 	info->max_desc = 77;
@@ -139,6 +148,60 @@ dev_dump(const struct rte_dma_dev *dev, FILE *f)
 	return 0;
 }
 
+#if HAS_PAIRS
+static rte_uuid_t domain = {1}, token = {2};
+
+static int
+pair_create(const struct rte_dma_dev *dev, rte_uuid_t domain_id, rte_uuid_t t, int16_t *group_id,
+	rte_dma_access_pair_group_event_cb_t cb)
+{
+	NOTE();
+	check_dev(dev);
+	CHECK(domain_id == domain && t == token && cb == NULL);
+	*group_id = 3;
+	return 0;
+}
+
+static int
+pair_destroy(const struct rte_dma_dev *dev, int16_t group_id)
+{
+	NOTE();
+	check_dev(dev);
+	CHECK_EQ(group_id, 4);
+	return 0;
+}
+
+static int
+pair_join(const struct rte_dma_dev *dev, rte_uuid_t domain_id, rte_uuid_t t, int16_t group_id,
+	rte_dma_access_pair_group_event_cb_t cb)
+{
+	NOTE();
+	check_dev(dev);
+	CHECK(domain_id == domain && t == token && group_id == 5 && cb == NULL);
+	return 0;
+}
+
+static int
+pair_leave(const struct rte_dma_dev *dev, int16_t group_id)
+{
+	NOTE();
+	check_dev(dev);
+	CHECK_EQ(group_id, 6);
+	return 0;
+}
+
+static int
+pair_handler(const struct rte_dma_dev *dev, int16_t group_id, rte_uuid_t domain_id,
+	uint16_t *handler)
+{
+	NOTE();
+	check_dev(dev);
+	CHECK(group_id == 7 && domain_id == domain);
+	*handler = 8;
+	return 0;
+}
+#endif
+
 static const struct rte_dma_dev_ops ops = {
 	.dev_info_get = dev_info_get,
 	.dev_configure = dev_configure,
@@ -150,6 +213,13 @@ static const struct rte_dma_dev_ops ops = {
 	.stats_reset = stats_reset,
 	.vchan_status = vchan_status,
 	.dev_dump = dev_dump,
+#if HAS_PAIRS
+	.access_pair_group_create = pair_create,
+	.access_pair_group_destroy = pair_destroy,
+	.access_pair_group_join = pair_join,
+	.access_pair_group_leave = pair_leave,
+	.access_pair_group_handler_get = pair_handler,
+#endif
 };
 
 static int
@@ -330,6 +400,23 @@ control_calls(int16_t id)
 }
 
 static void
+pair_calls(int16_t id)
+{
+#if HAS_PAIRS
+	uint16_t handler = 0;
+	int16_t group = 0;
+
+	CALLS(rte_dma_access_pair_group_create(id, domain, token, &group, NULL), 0, pair_create);
+	CHECK_EQ(group, 3);
+	CALLS(rte_dma_access_pair_group_destroy(id, 4), 0, pair_destroy);
+	CALLS(rte_dma_access_pair_group_join(id, domain, token, 5, NULL), 0, pair_join);
+	CALLS(rte_dma_access_pair_group_leave(id, 6), 0, pair_leave);
+	CALLS(rte_dma_access_pair_group_handler_get(id, 7, domain, &handler), 0, pair_handler);
+	CHECK_EQ(handler, 8);
+#endif
+}
+
+static void
 data_calls(int16_t id)
 {
 	enum rte_dma_status_code status = RTE_DMA_STATUS_SUCCESSFUL;
@@ -359,6 +446,21 @@ memory_calls(void)
 	CHECK_EQ(rte_extmem_unregister(page, PAGE_LEN), 0);
 }
 
+static void
+layouts(void)
+{
+	const struct dma_layout *own = dma_layout_own, *dpdk = dma_layout_dpdk;
+
+	if (own == NULL || dpdk == NULL)
+		return;
+	for (; own->name != NULL && dpdk->name != NULL; own++, dpdk++) {
+		CHECK(strcmp(own->name, dpdk->name) == 0, "%s, %s", own->name, dpdk->name);
+		CHECK_EQ(own->offset, dpdk->offset, own->name);
+		CHECK_EQ(own->size, dpdk->size, own->name);
+	}
+	CHECK(own->name == NULL && dpdk->name == NULL);
+}
+
 int
 main(void)
 {
@@ -376,7 +478,9 @@ main(void)
 	CHECK_EQ(id, 0);
 	CHECK(rte_dma_is_valid(id));
 	CHECK_EQ(rte_dma_next_dev(0), 0);
+	RUN("own declarations have the layouts of DPDK's", layouts());
 	RUN("control calls come to the functions of the same meaning", control_calls(id));
+	RUN("so do those of pairs of devices", pair_calls(id));
 	RUN("so do those of the data path", data_calls(id));
 	RUN("and those that map memory", memory_calls());
 	CALLS(rte_dma_stop(id), 0, dev_stop);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the dmadev library of DPDK 22.11 (ABI 23) and a driver have in common, for distributions
- * that ship DPDK without its driver headers (enable_driver_sdk=false). The names and the order of
- * the fields are those of lib/dmadev/rte_dmadev_pmd.h of that version. test/dma/test_dma_abi.c
- * holds it against the installed library.
+ * What the dmadev library of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver have in common, for
+ * distributions that ship DPDK without its driver headers (enable_driver_sdk=false). The names and
+ * the order of the fields are those of lib/dmadev/rte_dmadev_pmd.h of these versions.
+ * test/dma/test_dma_abi.c compares it with the installed library, and with the installed header if
+ * there is one.
  */
 #ifndef RTE_DMADEV_PMD_H
 #define RTE_DMADEV_PMD_H
@@ -14,6 +15,7 @@
 #include <rte_common.h>
 #include <rte_dev.h>
 #include <rte_dmadev.h>
+#include <rte_version.h>
 
 struct rte_dma_dev;
 
@@ -37,6 +39,16 @@ struct rte_dma_dev_ops {
 	int (*vchan_status)(const struct rte_dma_dev *dev, uint16_t vchan,
 		enum rte_dma_vchan_status *status);
 	int (*dev_dump)(const struct rte_dma_dev *dev, FILE *f);
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+	int (*access_pair_group_create)(const struct rte_dma_dev *dev, rte_uuid_t domain_id,
+		rte_uuid_t token, int16_t *group_id, rte_dma_access_pair_group_event_cb_t cb);
+	int (*access_pair_group_destroy)(const struct rte_dma_dev *dev, int16_t group_id);
+	int (*access_pair_group_join)(const struct rte_dma_dev *dev, rte_uuid_t domain_id,
+		rte_uuid_t token, int16_t group_id, rte_dma_access_pair_group_event_cb_t cb);
+	int (*access_pair_group_leave)(const struct rte_dma_dev *dev, int16_t group_id);
+	int (*access_pair_group_handler_get)(const struct rte_dma_dev *dev, int16_t group_id,
+		rte_uuid_t domain_id, uint16_t *handler);
+#endif
 };
 
 /* Of one device, shared by processes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the bus of virtual devices of DPDK 22.11 (ABI 23) and a driver have in common: as
- * rte_dmadev_pmd.h beside this file. The names and the order of the fields are those of
- * drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of that version.
+ * What the bus of virtual devices of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver have in
+ * common: as rte_dmadev_pmd.h beside this file. The names and the order of the fields are those of
+ * drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of these versions.
  */
 #ifndef BUS_VDEV_DRIVER_H
 #define BUS_VDEV_DRIVER_H
@@ -69,6 +69,15 @@ rte_vdev_device_args(const struct rte_vdev_device *dev)
 {
 	return dev->device.devargs != NULL ? dev->device.devargs->args : "";
 }
+
+/* dpdk-pmdinfo.py reads these symbols. Until 25.03 rte_dev.h has the macros. */
+#ifndef RTE_PMD_EXPORT_NAME
+#define VDEV_EXPORT(symbol, text) __attribute__((used)) const char symbol[] = text
+
+#define RTE_PMD_EXPORT_NAME(nm, ...)            VDEV_EXPORT(this_pmd_name##nm, RTE_STR(nm))
+#define RTE_PMD_REGISTER_PARAM_STRING(nm, text) VDEV_EXPORT(__##nm##_param_string_export, text)
+#define RTE_PMD_REGISTER_KMOD_DEP(nm, text)     VDEV_EXPORT(__##nm##_kmod_dep_export, text)
+#endif
 
 /* Registers drv, which serves devices whose names begin with nm, when the library is loaded. */
 #define RTE_PMD_REGISTER_VDEV(nm, drv)                                                             \

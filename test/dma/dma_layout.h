@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sizes and offsets of the structures that DPDK and a driver share. dma_layout.c is compiled once for each set of
+ * declarations that there is: Gantry's own, and DPDK's.
+ */
+#ifndef DMA_LAYOUT_H
+#define DMA_LAYOUT_H
+
+#include <stddef.h>
+
+struct dma_layout {
+	const char *name; /* of a structure or a field; NULL: no more follow */
+	size_t offset;    /* of a field */
+	size_t size;
+};
+
+/* The program has those that the build could make. */
+extern const struct dma_layout dma_layout_own[] __attribute__((weak));
+extern const struct dma_layout dma_layout_dpdk[] __attribute__((weak));
+
+#endif
