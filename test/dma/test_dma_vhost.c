@@ -6,8 +6,8 @@
  *       sends packets                 -->  FROM_GUEST copies them out of the front end's memory
  *       compares, in order            <--  TO_GUEST copies them back into it
  *
- * Vhost itself tells no driver of the front end's memory: what it maps by VFIO is for devices of VFIO. So the program
- * registers the memory, and maps it to both devices.
+ * Vhost itself tells no driver of the front end's memory: what it maps by VFIO is for devices of VFIO. So where the devices
+ * have no memory on demand (SVA), the program registers the memory, and maps it to both devices.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -130,6 +130,7 @@ static int guest = -1; /* under the lock */
 static char socket_path[64];
 static struct rte_mempool *copies;
 static int16_t dma[N_QUEUES];
+static bool has_sva; /* the devices reach all memory of the process */
 
 static struct rte_device *
 find_device(const char *name)
@@ -152,6 +153,8 @@ know_memory(int vid, bool known)
 	struct rte_vhost_memory *memory;
 	unsigned int i, k;
 
+	if (has_sva)
+		return;
 	CHECK_EQ(rte_vhost_get_mem_table(vid, &memory), 0);
 	for (i = 0; i < memory->nregions; i++) {
 		void *at = memory->regions[i].mmap_addr;
@@ -232,11 +235,14 @@ open_dma(const char *name)
 		.direction = RTE_DMA_DIR_MEM_TO_MEM,
 		.nb_desc = N_DESC,
 	};
+	struct rte_dma_info info;
 	int16_t id;
 
 	CHECK_EQ(rte_vdev_init(name, NULL), 0);
 	id = rte_dma_get_dev_id_by_name(name);
 	CHECK(id >= 0);
+	CHECK_EQ(rte_dma_info_get(id, &info), 0);
+	has_sva = (info.dev_capa & RTE_DMA_CAPA_SVA) != 0;
 	CHECK_EQ(rte_dma_configure(id, &conf), 0);
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &vchan), 0);
 	CHECK_EQ(rte_dma_start(id), 0);
@@ -316,6 +322,7 @@ main(int argc, char **argv)
 	CHECK(copies != NULL);
 	for (i = 0; i < N_QUEUES; i++)
 		dma[i] = open_dma(dma_name[i]);
+	printf("the devices %s memory on demand\n", has_sva ? "have" : "have no");
 	CHECK(mkdtemp(folder) != NULL);
 	snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
 	CHECK_EQ(rte_vhost_driver_register(socket_path, RTE_VHOST_USER_ASYNC_COPY), 0);
