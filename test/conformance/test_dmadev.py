@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DPDK's own test of DMA devices on the dmadev driver, and programs that load the driver by -d.
 
-dpdk-test 22.11 prints "Test OK" although a copy or an error case has failed: its runner takes only negative
+dpdk-test 22.11 and 23.11 print "Test OK" although a copy or an error case has failed: their runner takes only negative
 results for failures, and these cases return 1. So the lines of the device are judged: each case must have run, and the
-counts must be those of a run that did all of it (app/test/test_dmadev.c of DPDK 22.11 and 26.11).
-
-DPDK is the one that the driver was linked with. If it is not the distribution's, PATH must lead to its dpdk-test, and
-LD_LIBRARY_PATH to its libraries.
+counts must be those of a run that did all of it (app/test/test_dmadev.c of DPDK 22.11 to 26.11).
 
 usage: test_dmadev.py LAUNCHER DRIVER NO_SKELETON
 """
@@ -18,16 +15,11 @@ import shutil
 import subprocess
 import sys
 
-from launched import LAUNCHER, Case, clean_env, main
+from launched import LAUNCHER, clean_env, main
+from dma_driver import ABI, DRIVER, DRIVER_BYTES, LOAD, SMALL_PAGES, DmaCase, folders
 
-DRIVER, NO_SKELETON = sys.argv.pop(1), sys.argv.pop(1)
-FOLDERS = ':'.join([os.path.dirname(os.path.abspath(path)) for path in (DRIVER, NO_SKELETON)] +
-                   list(filter(None, [os.environ.get('LD_LIBRARY_PATH')])))
-with open(DRIVER, 'rb') as driver:
-    DRIVER_BYTES = driver.read()
-ABI = int(re.search(rb'librte_eal\.so\.(\d+)', DRIVER_BYTES)[1])
-EAL = ['--no-pci', '--no-telemetry', '-l', '0', '-d', os.path.basename(DRIVER)]
-SMALL_PAGES = ['--no-huge', '--no-shconf', '-m', '256']
+NO_SKELETON = sys.argv.pop(1)
+EAL = [*LOAD, '-l', '0']
 HUGE_PAGES = ['--in-memory', '-m', '64']
 FREE_PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
 RING = 512
@@ -38,14 +30,15 @@ COPIES = 640 * (1 + 4 + 4 * 32)
 CAPACITY = 2 * (65536 // RING) * (RING // 128 + 1) * 64
 # Without and with fences; 4 places of the error, 3 ways to find it, bursts of 16; then 4 errors in each of 2 bursts.
 ERRORS = 2 * (4 * 3 * 16 + 2 * 16), 2 * (4 * 3 + 2 * 4)
-CASES = {'copy': (COPIES, 0), 'burst capacity': (CAPACITY, 0), 'error handling': ERRORS, 'fill': (6, 0)}
-N_SECTIONS, N_ENDS = 1, 0
+OPERATIONS = {'copy': (COPIES, 0), 'sg_copy': (MAX_SGES * MAX_SGES, 0), 'stop_start': (1, 0), 'burst_capacity': (CAPACITY, 0),
+              'error_handling': ERRORS, 'fill': (6, 0)}
+# The cases of each version: of 22.11, 23.11, and all later ones.
+CASES = {23: ['copy', 'burst_capacity', 'error_handling', 'fill'],
+         24: ['copy', 'stop_start', 'burst_capacity', 'error_handling', 'fill']}.get(ABI, list(OPERATIONS))
+# From 24.11 on, cases of the interface come first on each device, and the end of each case is told.
+N_SECTIONS = 2 if ABI >= 25 else 1
+N_ENDS = {23: 0, 24: 0, 25: 13 + 7}.get(ABI, 14 + 9)
 SECTION = r'### Test dmadev (?:infrastructure using|instance) \d+ \[%s\]\n(.*?)(?=###|Test OK|Test Failed|\Z)'
-if ABI > 23:
-    CASES = {'copy': (COPIES, 0), 'sg_copy': (MAX_SGES * MAX_SGES, 0), 'stop_start': (1, 0),
-             'burst_capacity': (CAPACITY, 0), 'error_handling': ERRORS, 'fill': (6, 0)}
-    # Cases of the interface come first, and the end of each case is told.
-    N_SECTIONS, N_ENDS = 2, 14 + 9
 # Cases for devices that report SVA, M2D_AUTO_FREE or OPS_ENQ_DEQ.
 BY_CAPABILITY = {'sva_copy', 'm2d_auto_free', 'm2d_autofree', 'dma_enq_deq', 'test_dma_ops_enq_deq'}
 
@@ -86,10 +79,8 @@ assert eal.rte_eal_cleanup() == 0
 '''
 
 
-class Dmadev(Case):
-    def run_dpdk(self, *argv, **settings):
-        """Runs a program of DPDK that finds the driver by its bare name: EAL refuses a path that all may write to."""
-        return self.run_on(*argv, LD_LIBRARY_PATH=FOLDERS, **settings)
+class Dmadev(DmaCase):
+    FOLDERS = folders(NO_SKELETON)
 
     def need_huge_pages(self, n=256):
         """Other tests may take some at the same time."""
@@ -107,13 +98,14 @@ class Dmadev(Case):
         ends = re.findall(r'TestCase \[ *\d+\] : (\w+) (\w+)', ''.join(sections))
         self.assertEqual(len(ends), N_ENDS, out)
         self.assertLessEqual({name for name, end in ends if end != 'succeeded'}, BY_CAPABILITY, out)
-        runs = re.split(r'Running ([a-z_ ]+) Tests', sections[-1])[1:]
-        texts = {name: text for name, text in zip(runs[::2], runs[1::2]) if name not in BY_CAPABILITY}
-        self.assertEqual(list(texts), list(CASES), out)
+        runs = re.split(r'Running ([a-z_ -]+) Tests', sections[-1])[1:]
+        names = [re.sub('[ -]', '_', name) for name in runs[::2]]
+        texts = {name: text for name, text in zip(names, runs[1::2]) if name not in BY_CAPABILITY}
+        self.assertEqual(list(texts), CASES, out)
         for name, text in texts.items():
             # The test prints its counts again and again on one line.
             last = re.findall(r'Ops submitted: (\d+)\tOps completed: (\d+)\tErrors: (\d+)\n', text)[-1:]
-            operations, errors = CASES[name]
+            operations, errors = OPERATIONS[name]
             self.assertEqual(last, [(str(operations), str(operations), str(errors))], f'{device}, {name}')
 
     def autotest(self, *memory):
@@ -150,7 +142,7 @@ class Dmadev(Case):
             seconds, loaded, has = result.stdout.split('\n', 2)
             self.assertEqual(loaded, f'driver {driver != ()}')
             return float(seconds), (has, result.stderr)
-        starts = [(start(), start(*EAL[-2:])) for _ in range(5)]
+        starts = [(start(), start(*LOAD[-2:])) for _ in range(5)]
         for (_, plain), (_, with_driver) in starts:
             self.assertEqual(plain, with_driver)
         plain, with_driver = (sorted(pair[i][0] for pair in starts)[2] for i in (0, 1))
@@ -166,8 +158,8 @@ class Dmadev(Case):
                           capture_output=True).returncode != 0:
             self.skipTest('no right to mount a file system of huge pages')
         self.addCleanup(subprocess.run, ['umount', folder], check=True)
-        eal = ['--no-pci', '--no-telemetry', *EAL[-2:], '--huge-dir', folder, '--file-prefix', os.path.basename(self.tmp)]
-        env = clean_env(LD_LIBRARY_PATH=FOLDERS, TMPDIR=self.tmp)
+        eal = [*LOAD, '--huge-dir', folder, '--file-prefix', os.path.basename(self.tmp)]
+        env = clean_env(LD_LIBRARY_PATH=self.FOLDERS, TMPDIR=self.tmp)
         with subprocess.Popen([LAUNCHER, sys.executable, '-c', PRIMARY, *eal, '-l', '0', '-m', '16', '--vdev', 'dma_mlx5_0'],
                               env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as primary:
             while primary.stdout.readline() not in ('ready\n', ''):
@@ -214,7 +206,7 @@ class Dmadev(Case):
 
     def test_without_adapter_and_launcher_probing_says_so(self):
         result = subprocess.run([sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, '--vdev', 'dma_mlx5_0'],
-                                env=clean_env(LD_LIBRARY_PATH=FOLDERS),
+                                env=clean_env(LD_LIBRARY_PATH=self.FOLDERS),
                                 capture_output=True, text=True, timeout=400, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('0 DMA devices', result.stdout)
