@@ -632,6 +632,47 @@ receives_complete_once_and_in_order(void)
 	env_queue_done(b);
 }
 
+/* One call collects what is done of all peers, as long as it has room. The next call collects the rest. */
+static void
+one_call_collects_receives_of_all_peers(void)
+{
+	enum {
+		PEERS = 3,
+		EACH = 2
+	};
+	struct gantry_queue *a = env_queue(g, 8), *b = env_queue(g, 8);
+	struct gantry_recv_comp comp[PEERS * EACH];
+	unsigned int room, i, k, seen[PEERS];
+	uint16_t to[PEERS], from[PEERS];
+
+	take_number_0(b);
+	for (i = 0; i < PEERS; i++)
+		connect_with(a, &to[i], 0, b, &from[i], EACH);
+	for (room = EACH; room <= PEERS * EACH; room++) {
+		memset(seen, 0, sizeof(seen));
+		for (i = 0; i < PEERS; i++) {
+			struct gantry_recv recv[EACH];
+
+			for (k = 0; k < EACH; k++)
+				recv[k] = recv_at(i * EACH + k, dst + 100 * (i * EACH + k), 100);
+			CHECK_EQ(gantry_recv_post(b, from[i], recv, EACH), EACH);
+			for (k = 0; k < EACH; k++)
+				CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to[i], 50, 0)),
+					GANTRY_OK);
+		}
+		CHECK_EQ(gantry_recv_poll(b, comp, room), room);
+		recv_collect(b, comp + room, PEERS * EACH - room);
+		for (k = 0; k < PEERS * EACH; k++) {
+			i = comp[k].cookie / EACH;
+			CHECK_EQ(comp[k].peer, from[i]);
+			CHECK_EQ(comp[k].status, GANTRY_OK);
+			CHECK_EQ(comp[k].cookie % EACH, seen[i]++);
+		}
+	}
+	env_queue_done(a);
+	env_queue_done(b);
+}
+
 /*
  * A message that is longer than its receive: that receive fails, those behind it are flushed, the
  * connection is down at both ends. Receives that are posted then are refused.
@@ -1297,6 +1338,7 @@ static const struct check_case cases[] = {
 	{"a send invalidates a key", a_send_invalidates_a_key},
 	{"wrong receives are refused in their place", wrong_receives_are_refused_in_their_place},
 	{"receives complete once and in order", receives_complete_once_and_in_order},
+	{"one call collects receives of all peers", one_call_collects_receives_of_all_peers},
 	{"a failed connection gives its receives back",
 		a_failed_connection_gives_its_receives_back},
 	{"solicited messages of a connection raise an event, and others do not",
