@@ -1540,6 +1540,18 @@ class Load(LoadCase):
         self.assertTrue(point["p95.5_us"] <= point["p99_us"] <= point["p100_us"] == point["max_us"])
         self.assertGreaterEqual(point["mean_us"], 5e3)
 
+    def test_the_longest_latency_is_that_of_all_workers(self):
+        """Of one operation the first worker has it, and the others have none. Of two, each of the first two workers has one, and one is later."""
+        for via in "ring", "inline":
+            for ops, lines in (1, "late ms=100 op=1"), (2, "late ms=100 op=1\nlate ms=300 op=1 times=2"):
+                with self.subTest(via=via, ops=ops):
+                    rows, result = self.measured("--load", "copy", "--via", via, "--total-ops", ops, "--verify", "off", "--csv", self.path("a.csv"),
+                        "--json", self.path("a.json"), workers=3, env=self.faults(lines))
+                    point, = self.files()
+                    late = 300e3 if ops == 2 else 100e3
+                    self.assertGreaterEqual(point["max_us"], late)
+                    self.assertGreaterEqual(rows[0]["longest"], late, result.out)
+
     def test_a_signal_ends_it_with_the_figures_so_far(self):
         for via in "ring", "inline":
             with self.subTest(via=via):
