@@ -237,10 +237,18 @@ when_the_own_connection_is_lost_peers_go_on(void)
 		CHECK_EQ(env_do_one(q, arena_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
 		CHECK(arena_is_moved(i));
 	}
+	/* The CPU needs no connection. */
+	for (; i < 12; i++) {
+		struct gantry_desc d = arena_copy(i);
+
+		d.flags = GANTRY_DESC_BY_CPU | (i % 2 == 0 ? 0 : GANTRY_DESC_FENCE);
+		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
+		CHECK(arena_is_moved(i));
+	}
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_connect(q, &pa, q, &pb);
-	CHECK_EQ(env_do_one(q, arena_write(10, pa)), GANTRY_OK);
+	CHECK_EQ(env_do_one(q, arena_write(12, pa)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = 77}), GANTRY_BAD_OP);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	env_queue_done(q);
