@@ -1091,6 +1091,46 @@ a_target_gives_its_receives_back(void)
 	env_queue_done(t);
 }
 
+/* A message that has arrived has its receive, also if nobody has polled before the target is closed. */
+static void
+a_closed_target_gives_messages_that_have_arrived(void)
+{
+	enum {
+		POSTED = 5,
+		SENT = 3
+	};
+	struct gantry_queue *t = env_queue(g, 8), *q = env_queue(g, 8);
+	struct gantry_recv_comp comp[POSTED];
+	struct gantry_recv r[POSTED];
+	struct gantry_addr addr;
+	bool seen[SENT] = {false};
+	unsigned int i, flushed = 0;
+	uint16_t at, to;
+
+	at = target(t, POSTED, &addr);
+	to = peer_to(q, &addr);
+	for (i = 0; i < POSTED; i++)
+		r[i] = recv_at(i, dst + i * 64, 64);
+	CHECK_EQ(gantry_recv_post(t, at, r, POSTED), POSTED);
+	for (i = 0; i < SENT; i++)
+		CHECK_EQ(env_do_one(q, message(GANTRY_OP_SEND_IMM, to, 10 + i, i)), GANTRY_OK);
+	CHECK_EQ(gantry_peer_close(t, at), 0);
+	recv_collect(t, comp, POSTED);
+	for (i = 0; i < POSTED; i++) {
+		if (comp[i].status == GANTRY_FLUSHED) {
+			flushed++;
+			continue;
+		}
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+		CHECK(comp[i].imm < SENT && !seen[comp[i].imm]);
+		CHECK_EQ(comp[i].len, 10 + comp[i].imm);
+		seen[comp[i].imm] = true;
+	}
+	CHECK_EQ(flushed, POSTED - SENT);
+	env_queue_done(q);
+	env_queue_done(t);
+}
+
 /* A removal waits for receives that were posted before it, and not for those posted since. */
 static void
 a_removal_waits_for_receives_posted_before(void)
@@ -1556,6 +1596,8 @@ static const struct check_case cases[] = {
 		a_stuck_initiator_is_given_up_and_set_up_again},
 	{"many initiators share a target", many_initiators_share_a_target},
 	{"a target gives its receives back", a_target_gives_its_receives_back},
+	{"a closed target gives messages that have arrived",
+		a_closed_target_gives_messages_that_have_arrived},
 	{"a removal waits for receives posted before", a_removal_waits_for_receives_posted_before},
 	{"settings are those of the first DC peer", settings_are_those_of_the_first_dc_peer},
 	{"a device without DC is told", a_device_without_dc_is_told},
