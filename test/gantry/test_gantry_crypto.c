@@ -1212,10 +1212,11 @@ submit_local(struct one *o, struct way *w, struct gantry_desc *d)
 	CHECK_EQ(gantry_submit(w->q, d, 1), 1);
 }
 
-/* A DEK stays in the device until the last transaction with it has completed. */
+/* A DEK stays in the device until the last transaction with it has completed, in whichever queue. */
 static void
 a_retired_dek_serves_what_is_in_the_hardware(void)
 {
+	struct gantry_queue *before, *behind;
 	struct gantry_desc d;
 	struct gantry_comp comp;
 	static struct one o;
@@ -1223,7 +1224,9 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 
 	if (!env_is_pumped())
 		return;
+	before = env_queue(g, 8);
 	submit_local(&o, &w, &d);
+	behind = env_queue(g, 8);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 20), -ETIMEDOUT);
 	/* The next one is refused, and completes in its order. */
@@ -1239,6 +1242,8 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	o.dek = dek_of(&o.k.xts);
 	one_close(&o);
 	way_close(&w);
+	env_queue_done(behind);
+	env_queue_done(before);
 }
 
 /* Receives name no DEK. They may wait for ever, whatever the owner of their queue calls before. */
