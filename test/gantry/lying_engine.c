@@ -26,7 +26,8 @@
  *
  * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each connection and each descriptor
  * that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT MAX_INLINE", "desc OP FLAGS ARG0"; and for each completion
- * that is dequeued: "done COOKIE".
+ * that is dequeued: "done COOKIE". A connection has a second line, "end QUEUE" with the queue's number in the process, and so has
+ * a descriptor with a layout: "base ADDRESS".
  *
  * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker DEPTH RING BURST IDLE"; and
  * one when the engine is gone: "most HANDED OUT OPEN SUM", the most descriptors that one call handed over, that were with the
@@ -222,6 +223,17 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	return next(g, addr, len, flags, mem);
 }
 
+/* conf may be NULL. */
+static void
+note_end(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
+{
+	struct gantry_queue_info info;
+
+	gantry_queue_info_get(q, &info);
+	fprintf(noted, "peer %d %u\nend %" PRIu32 "\n", conf != NULL ? (int)conf->transport : 0,
+		conf != NULL ? conf->max_inline : 0u, info.number);
+}
+
 GANTRY_API int
 gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, uint16_t *peer,
 	struct gantry_addr *addr)
@@ -229,7 +241,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	open_fn *next = (open_fn *)dlsym(RTLD_NEXT, "gantry_peer_open");
 
 	if (noted != NULL)
-		fprintf(noted, "peer %d %u\n", conf->transport, conf->max_inline);
+		note_end(q, conf);
 	return next(q, conf, peer, addr);
 }
 
@@ -305,6 +317,14 @@ lseek(int fd, off_t offset, int whence)
 	return syscall(SYS_lseek, fd, offset, whence);
 }
 
+static void
+note_desc(const struct gantry_desc *d)
+{
+	fprintf(noted, "desc %u %u %" PRIu64 "\n", d->op, d->flags, d->arg[0]);
+	if (d->layout != 0)
+		fprintf(noted, "base %" PRIu64 "\n", d->op == GANTRY_OP_GATHER ? d->src : d->dst);
+}
+
 GANTRY_API unsigned int
 gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, unsigned int n)
 {
@@ -324,8 +344,7 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 			break;
 		n_enqueued++;
 		if (noted != NULL)
-			fprintf(noted, "desc %u %u %" PRIu64 "\n", twisted.op, twisted.flags,
-				twisted.arg[0]);
+			note_desc(&twisted);
 	}
 	n_out += taken;
 	sum += taken;

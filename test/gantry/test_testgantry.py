@@ -259,6 +259,23 @@ class Moves(Case):
                 self.assertLessEqual(handed, burst)
                 self.assertLessEqual(handed, depth)
 
+    def test_the_peer_of_each_worker_is_the_next_one(self):
+        """Both ends of each connection, by the numbers of their queues: the first one is the worker's."""
+        noted, source = self.path("noted"), self.make("in/a", 9 * CHUNK)
+        for mode in "write", "read":
+            for workers in 1, 3:
+                with self.subTest(mode=mode, workers=workers):
+                    out = self.path(f"{mode}{workers}")
+                    result = move("--mode", mode, "--out", out, os.path.dirname(source), workers=workers,
+                        env={**lying("none", 0), "NOTED": noted})
+                    self.check_moved(result, os.path.dirname(source), os.path.join(out, "in"))
+                    with open(noted, encoding="ascii") as file:
+                        ends = [int(line.split()[1]) for line in file if line.startswith("end ")]
+                    numbers = sorted(set(ends))
+                    self.assertEqual(len(numbers), workers)
+                    self.assertEqual([(numbers.index(near), numbers.index(far)) for near, far in zip(ends[::2], ends[1::2])],
+                        [(i, (i + 1) % workers) for i in range(workers)])
+
     def test_a_worker_has_as_many_chunks_as_depth_says_and_no_more(self):
         """The third chunk is late, so that all that may be with the worker comes."""
         for depth in 3, 20:
@@ -1360,6 +1377,14 @@ class Load(LoadCase):
                 handed, out, _, all_of_them = (int(n) for n in file.read().split()[-4:])
             self.assertEqual((handed, out, all_of_them), (min(burst, depth), depth, 200))
 
+    def test_workers_are_made_as_the_options_say(self):
+        """Depths are made powers of two; 0 elements: the engine's choice; of the ways to wait, 0 is spin, 1 sleep."""
+        noted = self.path("noted")
+        for args, line in ((), "worker 32 0 8 1"), (("--idle", "spin", "--ring-size", 64, "--burst", 3, "--depth", 5), "worker 8 64 3 0"):
+            self.measured("--load", "copy", *args, "--total-ops", 100, "--verify", "off", workers=2, env={**lying("none", 0), "WORKERS": noted})
+            with open(noted, encoding="ascii") as file:
+                self.assertEqual(file.read().splitlines()[:-1], [line] * 2)
+
     def test_rings_that_are_full_push_back_and_lose_nothing(self):
         rows, result = self.measured("--load", "copy,send", "--total-ops", 2000, env=lying("full", 0))
         self.assertEqual([row["ops"] for row in rows], [1000, 1000, 2000], result.out)
@@ -1368,7 +1393,7 @@ class Load(LoadCase):
 
     def noted(self, *args, env=None):
         """What a load of 64 operations by ring asks of the engine, and what it is told: {what: [[number, ...], ...]}."""
-        noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "desc": [], "done": []}
+        noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "end": [], "desc": [], "base": [], "done": []}
         _, result = self.measured("--load", *args, "--total-ops", 64, "--verify", "off", env={**lying("none", 0), "NOTED": noted,
             **(env or {})})
         with open(noted, encoding="ascii") as file:
@@ -1396,6 +1421,17 @@ class Load(LoadCase):
         patterns = [pattern for op, _, pattern in found["desc"] if op == fill]
         self.assertEqual(len(set(patterns[:5])), 5)
         self.assertEqual(patterns, (patterns[:5] * 7)[:32])
+
+    def test_a_layout_lies_in_as_many_places_as_was_asked_for_in_turn(self):
+        for op in "gather", "scatter":
+            for places in 1, 5:
+                with self.subTest(op=op, places=places):
+                    bases = self.noted(op, "--layouts", places, "--depth", 16)[0]["base"]
+                    self.assertEqual(len(bases), 64)
+                    self.assertEqual(len({base for base, in bases[:places]}), places)
+                    # All places of the memory come, and then all of them again.
+                    period = next(n for n in range(places, 65) if bases[n:] == bases[:-n])
+                    self.assertEqual(bases[:period], (bases[:places] * period)[:period])
 
     def test_queues_connections_and_regions_are_what_the_options_ask_for(self):
         rc, dc, dc_target = 0, 1, 2  # gantry.h
