@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults on demand, each as stock libibverbs sees it. */
+#include <fcntl.h>
+
 #include "softhca_faults.h"
 
 static struct pair p;
@@ -870,6 +872,32 @@ case_file(void)
 	end();
 }
 
+/*
+ * A file that is written again in its place keeps its inode, and may keep its length and the second of its last change. The pause
+ * is longer than a tick of the kernel, by which it tells times of changes apart.
+ */
+static void
+case_file_in_its_place(void)
+{
+	static const char *const texts[] = {"drop op=9\n#########\n", "drop op=9\ndrop op=8\n"};
+
+	CHECK_EQ(strlen(texts[0]), strlen(texts[1]));
+	begin();
+	for (unsigned int i = 0; i < 10; i++) {
+		int fd = open(fault_file, O_WRONLY | O_TRUNC);
+
+		CHECK(fd >= 0);
+		CHECK_EQ(write(fd, texts[i % 2], strlen(texts[i % 2])),
+			(ssize_t)strlen(texts[i % 2]));
+		close(fd);
+		faults_await(1 + i % 2);
+		usleep(20000);
+	}
+	faults_write("");
+	faults_await(0);
+	end();
+}
+
 static void
 case_file_counts_anew(void)
 {
@@ -1000,6 +1028,7 @@ static const struct check_case cases[] = {
 	{"an error of a fault names all its parts", case_parts_are_named},
 	{"lines and their number are limited", case_many},
 	{"the control file is read again when it changes", case_file},
+	{"a control file that is written again in its place is read again", case_file_in_its_place},
 	{"a fault that stays in the control file counts from the beginning again",
 		case_file_counts_anew},
 	{"a change of the control file leaves the program's own faults armed", case_file_alone},
