@@ -260,6 +260,41 @@ case_other_devices(void)
 	CHECK(strcmp(name, "mlx5_7") == 0);
 }
 
+/* Whether other vendors' devices are there, wherever they stand among mlx5 devices. Directories have any order. */
+static void
+case_vendors(void)
+{
+	enum {
+		N_DEVICES = 4
+	};
+	const char *dirs[] = {"", "/class", "/class/infiniband_verbs"};
+	char root[200], path[400];
+
+	snprintf(root, sizeof(root), "%s/vendors", where);
+	for (unsigned int i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", root, dirs[i]);
+		CHECK_EQ(mkdir(path, 0755), 0);
+	}
+	CHECK_EQ(sysfs_next_uverbs(root), 0);
+	CHECK(!sysfs_has_others());
+	/* Number `other` is of another vendor; at last none is. */
+	for (unsigned int other = 0; other <= N_DEVICES; other++) {
+		for (unsigned int i = 0; i < N_DEVICES; i++) {
+			FILE *f;
+
+			snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs%u", root, i);
+			CHECK_EQ(mkdir(path, 0755), other == 0 ? 0 : -1);
+			strcat(path, "/ibdev");
+			f = fopen(path, "w");
+			CHECK(f != NULL);
+			fprintf(f, "%s_%u\n", i == other ? "rxe" : "mlx5", i);
+			fclose(f);
+		}
+		CHECK_EQ(sysfs_next_uverbs(root), N_DEVICES);
+		CHECK_EQ(sysfs_has_others(), other < N_DEVICES);
+	}
+}
+
 /* Two devices of one name cannot both be shown. No tree is left behind. */
 static void
 case_failure(void)
@@ -736,6 +771,7 @@ static const struct check_case cases[] = {
 	{"a tree can be seen only when its lock is held", case_locked_before_seen},
 	{"a start removes the trees of dead processes, and no others", case_sweep},
 	{"other vendors' devices keep their numbers", case_other_devices},
+	{"other vendors' devices are noticed among mlx5 devices", case_vendors},
 	{"a tree that cannot be made is taken down", case_failure},
 	{"trees are in the directory of TMPDIR", case_where},
 	{"SYSFS_PATH is the machine's own sysfs, and the parent's SYSFS_PATH that of its child",
