@@ -191,7 +191,7 @@ def write(scratch, out):
     for answer in answers:
         answer['seen'] = clean(answer['seen'])
     report = {'device': caps['device'], 'software': versions(), 'capabilities': caps['capabilities'],
-        'likeness': caps.get('likeness', {}), 'stages': read_stages(scratch), 'probes': {'answers': answers},
+        'card_profile': caps.get('card_profile', {}), 'stages': read_stages(scratch), 'probes': {'answers': answers},
         'benchmarks': read_bench(scratch)}
     report = {'verdict': verdict(report)} | report
     with open(os.path.join(out, 'report.json'), 'w', encoding='utf-8') as file:

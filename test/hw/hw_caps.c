@@ -291,13 +291,13 @@ asks_for_mmo(void)
  * it can be like this device.
  */
 static void
-print_likeness(void)
+print_card_profile(void)
 {
 	char unused[VALUE_MAX] = "";
 	const struct hwq_dev_caps *c;
 	bool many;
 
-	printf("\n  ],\n  \"likeness\": {");
+	printf("\n  ],\n  \"card_profile\": {");
 	if (dev != NULL) {
 		c = &dev->caps;
 		many = (c->crypto_engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK) != 0;
@@ -407,7 +407,7 @@ main(int argc, char **argv)
 		printf("%s, part %u, firmware %s\n", device->name, device->part, device->fw);
 	all = print_all(json);
 	if (json)
-		print_likeness();
+		print_card_profile();
 	if (dev != NULL) {
 		hwq_domain_destroy(domain);
 		hwq_dev_close(dev);

@@ -97,8 +97,8 @@ class HwSh(unittest.TestCase):
         self.assertEqual(report['device'], {'part': 41692, 'fw': '32.47.1088', 'emulated': True})
         self.assertTrue(all(cap['has'] for cap in report['capabilities'] if cap['needed']))
         self.assertGreater(len(report['probes']['answers']), 50)
-        self.assertEqual(report['likeness']['max_memcpy'], 2 << 20)
-        self.assertEqual(report['likeness']['crypto'], 'off')
+        self.assertEqual(report['card_profile']['max_memcpy'], 2 << 20)
+        self.assertEqual(report['card_profile']['crypto'], 'off')
         self.assertEqual(sorted(report['software']), ['kernel', 'libdpdk', 'libibverbs'])
         self.assertEqual({row['series'] for row in report['benchmarks']}, {'gantry', 'memcpy'})
         for row in report['benchmarks']:

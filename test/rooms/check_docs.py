@@ -44,7 +44,7 @@ FOREIGN_FILES = {
     'librte_dma_mlx5.so', 'librte_dma_mlx5.pc', 'libdpdk.pc', 'gantry.pc', 'hwq.pc', 'softhca.pc', 'report.json', 'report.txt',
     'hw-report/report.json', 'hw-report/report.txt', 'my_hwq.c',
 }
-FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/likenesses/'}
+FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/card-profiles/'}
 FOREIGN_TESTS = {
     # rdma-core's, which all are ok or exist in newer versions alone; UCX's.
     'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple',

@@ -44,8 +44,8 @@ announce(void)
 	softhca_log("no mlx5 device here, emulating %u (mlx5_0, part %u%s)", config.devices,
 		config.part_id, gid);
 	if (not_taken[0] != '\0')
-		softhca_log("the likeness %s also has what no setting can say: %s", config.like,
-			not_taken);
+		softhca_log("the card profile %s also has what no setting can express: %s",
+			config.like, not_taken);
 }
 
 struct softhca_dev *

@@ -15,22 +15,22 @@ static const char usage[] =
 	"  softhca ibv_devinfo -v           shows the adapter\n"
 	"  SOFTHCA_PORTS=2 softhca ...      changes a setting; SOFTHCA_CONFIG=FILE reads a file of "
 	"them\n"
-	"  SOFTHCA_FAULTS=FILE softhca ...  causes the faults that FILE lists, as \"drop op=100\"; with\n"
-	"                                   SOFTHCA_LOG_FAULTS=1 a line tells of each that strikes\n"
+	"  SOFTHCA_FAULTS=FILE softhca ...  causes the faults that FILE lists, such as \"drop op=100\";\n"
+	"                                   SOFTHCA_LOG_FAULTS=1 logs each fault that strikes\n"
 	"\n"
-	"  --like CARD   the adapter has what this card has, and lacks what it lacks. CARD is connectx-4-lx,\n"
-	"                connectx-5, connectx-6-dx, connectx-7, bluefield-2 or bluefield-3; or the path of a\n"
-	"                likeness, or of a report.json that usertools/hw.sh has written. A path has a slash or\n"
-	"                a dot. SOFTHCA_LIKE=CARD does the same; other settings win over it\n"
+	"  --like CARD   gives the adapter the features and limits of this card. CARD is connectx-4-lx,\n"
+	"                connectx-5, connectx-6-dx, connectx-7, bluefield-2 or bluefield-3; or the path of\n"
+	"                a card profile, or of a report.json that usertools/hw.sh has written. A path has\n"
+	"                a slash or a dot. SOFTHCA_LIKE=CARD does the same; other settings win over it\n"
 	"\n"
-	"PROGRAM must be dynamically linked and not set-user-ID. An adapter lives in one process: "
-	"two\n"
-	"programs do not reach each other over it. All settings: softhca-reference.md in the "
+	"PROGRAM must be dynamically linked and not set-user-ID. Each process has an adapter of its own,\n"
+	"so two programs cannot reach each other. All settings are listed in softhca-reference.md in the\n"
 	"documentation.\n";
 
 /*
- * Beside this program (build directory), or where it lies from here when both are installed; else
- * where it was to be installed.
+ * Writes the path of the library to preload. The library is beside this program in a build
+ * directory, and has a fixed relative path when both are installed. The configured path is the last
+ * one tried.
  */
 static int
 find_library(char *path, size_t len)
@@ -51,7 +51,7 @@ find_library(char *path, size_t len)
 	return access(path, R_OK);
 }
 
-/* In front of what is preloaded already. */
+/* Puts the library in front of LD_PRELOAD's libraries. */
 static int
 preload(const char *library)
 {
@@ -70,7 +70,7 @@ preload(const char *library)
 
 /* Children may have another working directory, so a path becomes an absolute one. */
 static int
-set_likeness(const char *card)
+set_card_profile(const char *card)
 {
 	char path[PATH_MAX];
 
@@ -94,7 +94,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	if (like) {
-		if (set_likeness(argv[2]) != 0) {
+		if (set_card_profile(argv[2]) != 0) {
 			fprintf(stderr, "softhca: --like %s: %s\n", argv[2], strerror(errno));
 			return 2;
 		}

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "likeness.h"
+#include "card_profile.h"
 #include "netdev.h"
 #include "number.h"
 #include "raw.h"
@@ -44,7 +44,7 @@ struct setting {
 	uint16_t width; /* bytes of the field */
 	uint64_t min, max, def;
 	bool or_zero; /* 0 is allowed too, and switches the feature off */
-	bool of_card; /* a card has it or not: a likeness may say it */
+	bool of_card; /* a card profile may have this setting */
 };
 
 /*
@@ -305,7 +305,7 @@ apply(const struct reading *r, const char *where, const char *key, const char *t
 			continue;
 		if (r->of_card && !s->of_card) {
 			snprintf(r->err, r->err_len,
-				"%s: %s is no setting of a card, so a likeness has none of it",
+				"%s: %s is no setting of a card, so a card profile must not have it",
 				where, key);
 			return -EINVAL;
 		}
@@ -526,7 +526,7 @@ load_own(const struct reading *r)
 	return rc != 0 ? rc : load_environment(r);
 }
 
-/* ---- likenesses */
+/* ---- card profiles */
 
 /* A value of a report. What is not known or not possible here is noted, and the rest is taken. */
 static void
@@ -544,17 +544,17 @@ take_reported(const void *arg, const char *key, const char *text)
 
 /* On success r->err names what of a report is not taken. */
 static int
-load_likeness(const struct reading *r, const char *name)
+load_card_profile(const struct reading *r, const char *name)
 {
-	char path[LIKENESS_PATH_MAX];
-	FILE *f = likeness_open(name, path, r->err, r->err_len);
+	char path[CARD_PROFILE_PATH_MAX];
+	FILE *f = card_profile_open(name, path, r->err, r->err_len);
 	int rc;
 
 	if (f == NULL)
 		return -EINVAL;
 	r->err[0] = '\0';
-	if (likeness_is_report(f))
-		rc = likeness_read_report(path, f, take_reported, r, r->err, r->err_len);
+	if (card_profile_is_report(f))
+		rc = card_profile_read_report(path, f, take_reported, r, r->err, r->err_len);
 	else
 		rc = load_lines(r, path, f);
 	fclose(f);
@@ -562,13 +562,13 @@ load_likeness(const struct reading *r, const char *name)
 }
 
 /*
- * The likeness comes first, and what the user says wins over it. note: what a report has that is
- * not taken.
+ * The card profile is read first, and the settings of the user win over it. note: names what a
+ * report has and no setting can express.
  */
 static int
 load_all(const struct reading *r, char *note, size_t note_len)
 {
-	const struct reading likeness = {r->cfg, note, note_len, true};
+	const struct reading profile = {r->cfg, note, note_len, true};
 	char name[sizeof(r->cfg->like)];
 	bool wrapped;
 	int rc;
@@ -579,7 +579,7 @@ load_all(const struct reading *r, char *note, size_t note_len)
 		return rc;
 	memcpy(name, r->cfg->like, sizeof(name));
 	set_defaults(r->cfg);
-	rc = load_likeness(&likeness, name);
+	rc = load_card_profile(&profile, name);
 	if (rc != 0) {
 		snprintf(r->err, r->err_len, "%s", note);
 		return rc;
@@ -589,7 +589,7 @@ load_all(const struct reading *r, char *note, size_t note_len)
 	/* A card does not tell the keys that it unwraps with. */
 	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {
 		r->cfg->crypto = SOFTHCA_CRYPTO_OFF;
-		take_reported(&likeness, "crypto = wrapped without crypto_kek", NULL);
+		take_reported(&profile, "crypto = wrapped without crypto_kek", NULL);
 	}
 	return rc;
 }

@@ -8,10 +8,10 @@
 #include "config.h"
 
 /*
- * Fills cfg from the defaults, the file named by SOFTHCA_CONFIG and SOFTHCA_* variables, in that
- * order. A likeness (the setting `like`) comes before the file. 0: err is empty, or names what of a
- * report no setting can say. -EINVAL: a setting is wrong; err then says which, and what is allowed.
- * cfg stays as it was.
+ * Fills cfg from the defaults, the card profile (the setting `like`), the file that SOFTHCA_CONFIG
+ * names, and the variables SOFTHCA_*. A later source wins. 0: err is empty, or names what a report
+ * has and no setting can express. -EINVAL: a setting is wrong; err names it and says what is
+ * allowed, and cfg is unchanged.
  */
 int settings_load(struct softhca_config *cfg, char *err, size_t err_len);
 

@@ -301,7 +301,7 @@ class Launcher(Case):
         self.assertIn('--frobnicate', result.stderr)
 
 
-class Likeness(Case):
+class CardProfile(Case):
     """ibv_devinfo -v prints part and firmware, which DOCA 3.1 General Support names."""
     def info(self, *like, **settings):
         result = self.run_on(*like, 'ibv_devinfo', '-v', **settings)
@@ -318,10 +318,10 @@ class Likeness(Case):
     def test_a_report(self):
         path = os.path.join(self.tmp, 'report.json')
         with open(path, 'w', encoding='ascii') as f:
-            f.write('{"probes": {"device": {"part": 4119, "fw": "16.35.4554"}, "likeness": {"max_sge": 11, "wings": 2}}}')
+            f.write('{"probes": {"device": {"part": 4119, "fw": "16.35.4554"}, "card_profile": {"max_sge": 11, "wings": 2}}}')
         info, said = self.info('--like', path)
         self.assertEqual((info['vendor_part_id'], info['max_sge']), ('4119', '11'))
-        self.assertIn('report.json also has what no setting can say: wings\n', said)
+        self.assertIn('report.json also has what no setting can express: wings\n', said)
         # A shell looks for no device, and its child has another working directory.
         result = subprocess.run([os.path.abspath(LAUNCHER), '--like', 'report.json', 'sh', '-c', 'cd / && ibv_devinfo'], cwd=self.tmp,
                                 capture_output=True, text=True, check=True)
@@ -329,7 +329,7 @@ class Likeness(Case):
 
     def test_wrong_ones(self):
         result = self.run_on('--like', 'connectx-3', 'ibv_devinfo')
-        self.assertIn('has no such likeness', result.stderr)
+        self.assertIn('has no such card profile', result.stderr)
         self.assert_no_device(result)
         result = self.run_on('--like', './none', 'ibv_devinfo')
         self.assertEqual((result.returncode, result.stderr), (2, 'softhca: --like ./none: No such file or directory\n'))

@@ -371,14 +371,14 @@ case_device_memory(void)
 	expect_refused(&row, "all");
 }
 
-/* ---- likenesses */
+/* ---- card profiles */
 
-/* Writes the likeness to a file and names that; config: the file of settings, or NULL. */
+/* Loads the card profile `text` from a file. config: the file of settings, or NULL. */
 static int
 load_like(struct softhca_config *cfg, const char *text, const char *config)
 {
 	char path[64];
-	int fd = memfd_create("likeness", MFD_CLOEXEC), rc;
+	int fd = memfd_create("card_profile", MFD_CLOEXEC), rc;
 
 	CHECK(fd >= 0);
 	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
@@ -455,11 +455,11 @@ of_a_card_or_not(void)
 }
 
 static void
-case_likeness(void)
+case_card_profile(void)
 {
 	struct softhca_config cfg;
 
-	/* The file of settings and the variables win, wherever they name the likeness. */
+	/* The file of settings and the variables win, wherever they name the card profile. */
 	CHECK_EQ(load_like(&cfg, "# a card\npart_id = 4129\nmax_sge = 4\nodp = 0\n",
 			 "max_sge = 7\n"),
 		0);
@@ -479,7 +479,7 @@ case_likeness(void)
 		err);
 	CHECK_EQ(load_like(&cfg, "\n\ndc = 2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":3: dc = \"2\" is not allowed; it takes 0 or 1") != NULL, "%s", err);
-	/* What is not of a card could write files, or name another likeness. */
+	/* A setting that is not of a card could write files, or name another profile. */
 	CHECK_EQ(load_like(&cfg, "capture = /tmp/x\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: capture is no setting of a card") != NULL, "%s", err);
 	CHECK_EQ(load_like(&cfg, "like = bluefield-2\n", NULL), -EINVAL);
@@ -498,7 +498,7 @@ case_report(void)
 	/* The form of hw.sh itself. */
 	static const char probes[] =
 		"{\"device\": {\"part\": 4129, \"fw\": \"28.43.1014\", \"emulated\": false},\n"
-		"\"likeness\": {\"max_sge\": 8},\n"
+		"\"card_profile\": {\"max_sge\": 8},\n"
 		"\"probes\": [{\"id\": \"dm-zeroed\", \"answer\": \"otherwise\"}]}";
 
 	static const char hw_sh[] =
@@ -507,7 +507,7 @@ case_report(void)
 		" {\"id\": \"comm-est-rc\", \"answer\": \"otherwise\", \"seen\": \"a \\\"b\\\" \\u00e4\"},\n"
 		" {\"seen\": \"\", \"answer\": \"otherwise\", \"id\": \"dm-zeroed\"},\n"
 		" {\"id\": \"armed-unseen\", \"answer\": \"as assumed\", \"seen\": \"\"}\n"
-		"], \"likeness\": {\"max_dm\": 8192, \"dc\": 0, \"link_layer\": \"infiniband\", \"wings\": 2,\n"
+		"], \"card_profile\": {\"max_dm\": 8192, \"dc\": 0, \"link_layer\": \"infiniband\", \"wings\": 2,\n"
 		" \"max_sge\": 99, \"capture\": \"/tmp/x\"},\n"
 		"\"device\": {\"part\": 4125, \"fw\": \"22.36.1010\"}}, \"more\": [1.5e-3, true, [], {}, null]}\n";
 	struct softhca_config cfg;
@@ -719,8 +719,8 @@ main(int argc, char **argv)
 		{"a bond is one Ethernet port", case_bond},
 		{"device memory is whole pages", case_device_memory},
 		{"each card of the project is found by its name", case_cards},
-		{"a likeness comes before other settings, and has those of a card alone",
-			case_likeness},
+		{"a card profile comes before other settings, and has those of a card alone",
+			case_card_profile},
 		{"a report is taken as far as there are settings, and the rest is named",
 			case_report},
 		{"a report that is wrong is refused with the line", case_wrong_reports},

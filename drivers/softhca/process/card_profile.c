@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds likenesses, and reads reports. */
-#include "likeness.h"
+/* Finds card profiles, and reads reports of cards. */
+#include "card_profile.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include "json.h"
 #include "raw.h"
 
-#define FOLDER       "likenesses"
+#define FOLDER       "card-profiles"
 #define SUFFIX       ".conf"
 #define REPORT_BYTES (1u << 20)
 
@@ -54,7 +54,7 @@ static void
 unknown_name(const char *name, DIR *dir, const char *folder, char *err, size_t err_len)
 {
 	int n = snprintf(err, err_len,
-		"like = \"%s\": %s has no such likeness (a path has a slash or a dot); known are:",
+		"like = \"%s\": %s has no such card profile (a path has a slash or a dot); known are:",
 		name, folder);
 	const struct dirent *entry;
 
@@ -68,14 +68,14 @@ unknown_name(const char *name, DIR *dir, const char *folder, char *err, size_t e
 }
 
 FILE *
-likeness_open(const char *name, char path[LIKENESS_PATH_MAX], char *err, size_t err_len)
+card_profile_open(const char *name, char path[CARD_PROFILE_PATH_MAX], char *err, size_t err_len)
 {
-	char folder[LIKENESS_PATH_MAX - 256];
+	char folder[CARD_PROFILE_PATH_MAX - 256];
 	FILE *f = NULL;
 	DIR *dir;
 
 	if (strpbrk(name, "/.") != NULL) {
-		snprintf(path, LIKENESS_PATH_MAX, "%s", name);
+		snprintf(path, CARD_PROFILE_PATH_MAX, "%s", name);
 		f = raw_fopen(path);
 		if (f == NULL)
 			snprintf(err, err_len, "like = \"%s\": %s", name, strerror(errno));
@@ -83,7 +83,7 @@ likeness_open(const char *name, char path[LIKENESS_PATH_MAX], char *err, size_t 
 	}
 	dir = open_folder(folder, sizeof(folder));
 	if (strlen(name) < 200) {
-		snprintf(path, LIKENESS_PATH_MAX, "%s/%s" SUFFIX, folder, name);
+		snprintf(path, CARD_PROFILE_PATH_MAX, "%s/%s" SUFFIX, folder, name);
 		f = raw_fopen(path);
 	}
 	if (f == NULL)
@@ -96,7 +96,7 @@ likeness_open(const char *name, char path[LIKENESS_PATH_MAX], char *err, size_t 
 /* ---- reports */
 
 bool
-likeness_is_report(FILE *f)
+card_profile_is_report(FILE *f)
 {
 	int c;
 
@@ -109,7 +109,7 @@ likeness_is_report(FILE *f)
 
 /* What a probe is about, and what it saw, come as two values, in any order. */
 struct report {
-	likeness_setting_fn fn;
+	card_profile_setting_fn fn;
 	const void *arg;
 	bool has_part;
 	char id[64], answer[32];
@@ -125,11 +125,11 @@ ends_in(const char *path, const char *names)
 	       (n == len || path[n - len - 1] == '.');
 }
 
-/* The setting in an object `likeness`, or NULL. */
+/* The setting in an object `card_profile`, or NULL. */
 static const char *
 setting_of(const char *path)
 {
-	static const char object[] = "likeness.";
+	static const char object[] = "card_profile.";
 	const char *found = strstr(path, object);
 
 	if (found == NULL || (found != path && found[-1] != '.'))
@@ -185,8 +185,8 @@ take_value(void *arg, const char *path, const char *text)
 }
 
 int
-likeness_read_report(const char *path, FILE *f, likeness_setting_fn fn, const void *arg, char *err,
-	size_t err_len)
+card_profile_read_report(const char *path, FILE *f, card_profile_setting_fn fn, const void *arg,
+	char *err, size_t err_len)
 {
 	struct report report = {.fn = fn, .arg = arg};
 	char *text = calloc(1, REPORT_BYTES + 1), what[96];

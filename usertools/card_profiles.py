@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the engine's tests on likenesses of cards: the emulated adapter has what a card has, and lacks what it lacks.
+"""Runs the engine's tests on card profiles: the emulated adapter has what a card has, and lacks what the card lacks.
 
-For each likeness: the probes, then the test programs of lib/gantry with the settings of the suite that are not a card's (threads,
-order, number of adapters). A test that needs what the card lacks says so and is skipped (exit code 77).
+For each profile it runs the probes, and then the test programs of lib/gantry. These run with the settings that the suite gives
+them, except settings of a card. A test that needs what the card lacks prints the reason and is skipped (exit code 77).
 
-usage: likeness.py [--short] BUILD [LIKENESS]...
+usage: card_profiles.py [--short] BUILD [PROFILE]...
   BUILD      a build directory with the test programs: meson compile -C BUILD
-  LIKENESS   a name, or the path of a likeness or of a report (softhca --help); default: each card of
-             drivers/softhca/likenesses and each likeness of test/likenesses
-  --short    two programs, each once, and no probes: the suite runs this
+  PROFILE    a name, or the path of a profile or of a report (softhca --help); default: all profiles in
+             drivers/softhca/card-profiles and test/card-profiles
+  --short    two programs, each with one set of settings, and no probes: the suite runs this
 Exit code: 0 nothing failed; 1 a test failed; 2 wrong arguments.
 """
 import concurrent.futures
@@ -21,15 +21,15 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHORT = ['gantry_ops', 'gantry_dm']
-# Settings of a card, which the suite's variants also set. The others of a variant are kept.
+# Settings of a card that the suite sets too. They come from the profile here.
 OF_CARD = ['MAX_MEMCPY', 'ODP', 'PART_ID', 'LINK_LAYER', 'CRYPTO', 'CRYPTO_KEK', 'CRYPTO_CREDENTIAL']
 SKIPPED = 77
 SECONDS = 300
 
 
-def default_likenesses():
-    cards = [os.path.basename(path)[:-5] for path in glob.glob(f'{TOP}/drivers/softhca/likenesses/*.conf')]
-    return sorted(cards) + sorted(glob.glob(f'{TOP}/test/likenesses/*.conf'))
+def default_profiles():
+    cards = [os.path.basename(path)[:-5] for path in glob.glob(f'{TOP}/drivers/softhca/card-profiles/*.conf')]
+    return sorted(cards) + sorted(glob.glob(f'{TOP}/test/card-profiles/*.conf'))
 
 
 def programs(build, short):
@@ -50,10 +50,10 @@ def programs(build, short):
     return sorted(found.values(), key=lambda test: test[0])
 
 
-def run(likeness, name, command, settings):
+def run(profile, name, command, settings):
     """(result, reason or end of the output)"""
     env = {key: value for key, value in os.environ.items() if not key.startswith('SOFTHCA_')}
-    env.update(settings, SOFTHCA_FORCE='1', SOFTHCA_LIKE=likeness)
+    env.update(settings, SOFTHCA_FORCE='1', SOFTHCA_LIKE=profile)
     try:
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=SECONDS, errors='replace')
@@ -76,26 +76,26 @@ def main():
     short = '--short' in args
     args = [arg for arg in args if arg != '--short']
     if not args or args[0].startswith('-') or not os.path.isdir(args[0]):
-        print('likeness.py: a build directory is missing: see likeness.py --help', file=sys.stderr)
+        print('card_profiles.py: a build directory is missing: see card_profiles.py --help', file=sys.stderr)
         return 2
-    build, likenesses = args[0], args[1:] or default_likenesses()
+    build, profiles = args[0], args[1:] or default_profiles()
     tests = programs(build, short)
     if not tests:
-        print(f'likeness.py: {build} has no test programs of lib/gantry: build it first', file=sys.stderr)
+        print(f'card_profiles.py: {build} has no test programs of lib/gantry: build it first', file=sys.stderr)
         return 2
     if not short:
         tests.append(('hw_probe', [os.path.join(build, 'test/hw/hw_probe'), '--rehearse', '--json'], {}))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for likeness in likenesses:
+        for profile in profiles:
             counts = {'passed': 0, 'skipped': 0, 'failed': 0}
             remarks = []
-            for (name, _, _), (result, why) in zip(tests, pool.map(lambda t: run(likeness, *t), tests)):
+            for (name, _, _), (result, why) in zip(tests, pool.map(lambda t: run(profile, *t), tests)):
                 counts[result] += 1
                 if why:
                     remarks.append(f'  {name}: {result}: {why}')
             failed += counts['failed']
-            print(f'{os.path.basename(likeness)}: ' + ', '.join(f'{n} {result}' for result, n in counts.items()))
+            print(f'{os.path.basename(profile)}: ' + ', '.join(f'{n} {result}' for result, n in counts.items()))
             print('\n'.join(remarks) + ('\n' if remarks else ''), end='', flush=True)
     return 1 if failed else 0
 
