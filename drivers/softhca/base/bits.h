@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fields of firmware structures, by the offset of their first bit and their width: big endian, and
- * bit 0 is the first that is sent.
+ * Reads and writes fields of firmware structures. A field is named by the offset of its first bit
+ * and its width. The bytes are big endian; bit 0 is the most significant bit of byte 0.
  */
 #ifndef SOFTHCA_BITS_H
 #define SOFTHCA_BITS_H
 
 #include <stdint.h>
 
-/* width: at most 32, and the field lies in one 32-bit word. No structure here needs more. */
+/*
+ * width: at most 32. The field must lie in one aligned 32-bit word, as every field used here does.
+ */
 static inline uint32_t
 bits_get(const uint8_t *buf, uint32_t bit, uint32_t width)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks for capabilities of the process. */
+/* Queries the capabilities of a thread. */
 #include "capability.h"
 
 #include <linux/capability.h>

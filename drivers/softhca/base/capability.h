@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the process may do: capabilities(7). */
+/* Capabilities of the process: capabilities(7). */
 #ifndef SOFTHCA_CAPABILITY_H
 #define SOFTHCA_CAPABILITY_H
 
 #include <stdbool.h>
 
-/* Whether the capability (CAP_*, linux/capability.h) is effective in the calling thread. */
+/* True if the capability (CAP_*, linux/capability.h) is effective in the calling thread. */
 bool has_capability(unsigned int capability);
 
 #endif

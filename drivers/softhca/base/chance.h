@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chance by a seed, for settings that are seeds: a program that does the same meets the same. */
+/* Pseudo-random numbers for settings that are seeds: the same seed gives the same run. */
 #ifndef SOFTHCA_CHANCE_H
 #define SOFTHCA_CHANCE_H
 
 #include <stdint.h>
 
-/* What the first draw begins with. Pages differ, so that their queues do not all do the same. */
+/*
+ * The initial state. It depends on the page, so that the queues of different pages draw different
+ * numbers.
+ */
 static inline uint64_t
 chance_first(uint32_t seed, uint32_t page)
 {
@@ -14,7 +17,10 @@ chance_first(uint32_t seed, uint32_t page)
 	return (both ^ both >> 29) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
 }
 
-/* Below n. Xorshift; the low bits of the product with an odd number are left out. */
+/*
+ * Returns a number below n (xorshift). The low bits of a product with an odd number are weak, so
+ * they are not used.
+ */
 static inline unsigned int
 chance_draw(uint64_t *chance, unsigned int n)
 {

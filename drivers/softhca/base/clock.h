@@ -7,8 +7,8 @@
 #include <time.h>
 
 /*
- * Nanoseconds of CLOCK_MONOTONIC. CQEs carry it: the adapter reports a core clock of 1 GHz.
- * Confirmed: timestamp-clock.
+ * Nanoseconds of CLOCK_MONOTONIC. CQEs have this time stamp: the adapter reports a core clock of 1
+ * GHz. Confirmed: timestamp-clock.
  */
 static inline uint64_t
 device_clock(void)

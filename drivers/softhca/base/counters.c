@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ports of the adapters count. */
+/* The counters of the adapters' ports. */
 #include "counters.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct table {
 
 static struct table unshared;
 static _Atomic(struct table *) table = &unshared;
-/* Of the counters of what was carried: lanes of several threads add to one port. */
+/* Locks of the counters that carry() changes: lanes of several threads add to one port. */
 static struct spin carrying[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 
 static struct port *
@@ -36,7 +36,7 @@ counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter)
 	atomic_fetch_add_explicit(&counters_of(dev, port)->value[counter], 1, memory_order_relaxed);
 }
 
-/* The port's lock is held: other threads and processes only read. */
+/* The caller holds the port's lock. Readers take no lock. */
 static void
 carry(struct port *to, enum counter counter, uint64_t n)
 {
@@ -86,7 +86,7 @@ counters_share(const char *path)
 	close(fd);
 	if (shared == MAP_FAILED)
 		return;
-	/* Another thread may have been faster. */
+	/* Another thread may have mapped the file first. */
 	if (!atomic_compare_exchange_strong(&table, &none, shared))
 		munmap(shared, sizeof(*shared));
 }
@@ -108,7 +108,7 @@ static const struct {
 	{"port_rcv_data", COUNTER_RCV_DATA},
 	{"port_xmit_packets", COUNTER_XMIT_PACKETS},
 	{"port_rcv_packets", COUNTER_RCV_PACKETS},
-	/* There is no multicast. */
+	/* Every packet is unicast: multicast is not emulated. */
 	{"unicast_xmit_packets", COUNTER_XMIT_PACKETS},
 	{"unicast_rcv_packets", COUNTER_RCV_PACKETS},
 	{"link_downed", COUNTER_LINK_DOWNED},
@@ -128,7 +128,10 @@ static const struct {
 	{"resp_remote_access_errors", COUNTER_RESP_ACCESS},
 };
 
-/* Those of mlx5 for an Ethernet port: drivers/infiniband/hw/mlx5/counters.c of the kernel. */
+/*
+ * The hw_counters of mlx5 for an Ethernet port: drivers/infiniband/hw/mlx5/counters.c of the
+ * kernel.
+ */
 const char *const counters_hw_names[] = {"rx_write_requests", "rx_read_requests",
 	"rx_atomic_requests", "rx_dct_connect", "out_of_buffer", "out_of_sequence",
 	"duplicate_request", "rnr_nak_retry_err", "packet_seq_err", "implied_nak_seq_err",

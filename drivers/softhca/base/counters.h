@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the ports of the adapters count: /sys/class/infiniband/<adapter>/ports/<p>/counters and
+ * The counters of the adapters' ports: /sys/class/infiniband/<adapter>/ports/<p>/counters and
  * hw_counters.
  *
- *   a file: | adapter 0, port 1: a number a counter | adapter 0, port 2 | adapter 1, ...
- *             ^ the process that opens the adapter maps it, and counts in it
- *             ^ that process, and its children, read it
+ *   a file: | adapter 0, port 1: one number for each counter | adapter 0, port 2 | adapter 1, ...
+ *             ^ the process that opens the adapter maps the file and counts in it
+ *             ^ that process and its children read the file
  *
- * So a child sees what its parent's adapters have carried, and the parent does nothing for it.
+ * So a child reads what its parent's adapters have carried, without help from the parent.
  */
 #ifndef SOFTHCA_COUNTERS_H
 #define SOFTHCA_COUNTERS_H
@@ -32,21 +32,21 @@ enum counter {
 	COUNTER_RX_ATOMICS,
 	/* Changed by counters_add() only. */
 	COUNTER_LINK_DOWNED,
-	COUNTER_OUT_OF_BUFFER,     /* messages that met no receive */
-	COUNTER_RNR_NAKS,          /* requests that were answered so */
-	COUNTER_ACK_TIMEOUTS,      /* requests that nobody answered */
+	COUNTER_OUT_OF_BUFFER,     /* messages for which no receive was posted */
+	COUNTER_RNR_NAKS,          /* requests that got an RNR NAK */
+	COUNTER_ACK_TIMEOUTS,      /* requests that got no answer */
 	COUNTER_RESP_LENGTH,       /* messages longer than their receive */
-	COUNTER_RESP_CQES,         /* completions in error: of receives, and flushed ones */
-	COUNTER_RESP_FLUSHED_CQES, /* of these: flushed */
-	COUNTER_REQ_CQES,          /* of send queues */
+	COUNTER_RESP_CQES,         /* completions in error of receives, flushed ones included */
+	COUNTER_RESP_FLUSHED_CQES, /* flushed completions of receives */
+	COUNTER_REQ_CQES,          /* completions in error of send queues */
 	COUNTER_REQ_FLUSHED_CQES,
-	COUNTER_REQ_INVALID, /* requests that the peer refused: as invalid, for their access */
+	COUNTER_REQ_INVALID, /* requests that the peer refused: invalid, or without access rights */
 	COUNTER_REQ_ACCESS,
-	COUNTER_RESP_ACCESS, /* requests refused for their access */
+	COUNTER_RESP_ACCESS, /* requests refused for lack of access rights */
 	COUNTER_N
 };
 
-/* What a port has sent, or received. */
+/* What a port has sent, or what it has received. */
 struct traffic {
 	uint64_t words; /* octets divided by 4, with all headers */
 	uint64_t packets;
@@ -57,25 +57,24 @@ struct requests {
 	uint64_t writes, reads, atomics;
 };
 
-/* Adds 1 to a counter of a port, 1 or 2. Any thread. */
+/* Adds 1 to a counter of a port (1 or 2). Any thread. */
 void counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter);
-/* Adds what a port has carried; answered: NULL: nothing. Any thread. */
+/* Adds what a port has carried. answered: may be NULL. Any thread. */
 void counters_carry(const struct softhca_dev *dev, uint32_t port, const struct traffic *sent,
 	const struct traffic *received, const struct requests *answered);
 
 /*
- * From now on this process counts in a new file of that name, from 0. Where that fails, nobody else
- * sees it.
+ * From now on this process counts in a new file of that name, from 0. If the file cannot be made,
+ * only this process sees the counters.
  */
 void counters_share(const char *path);
-/* In a child of fork(): the file is its parent's. */
+/* Call in a child of fork(): the file belongs to the parent. */
 void counters_fork_child(void);
-/* The names of a port's hw_counters; NULL after the last one. */
+/* The names of a port's hw_counters. NULL ends the list. */
 extern const char *const counters_hw_names[];
 /*
- * The value of a counter of a port in a file, by the name that the kernel gives it: false, it is
- * none that changes, or there is no file. A name stands for one counter, or for the same number
- * under another name.
+ * Reads a counter of a port from a file. name: the kernel's name of the counter; two names may mean
+ * the same counter. False: the file does not exist, or the counter of that name never changes.
  */
 bool counters_read(const char *path, uint32_t dev, uint32_t port, const char *name,
 	uint64_t *value);

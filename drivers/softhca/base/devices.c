@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of adapters of this process: set once, then read. */
+/* The list of adapters of this process: written once, then only read. */
 #include "devices.h"
 
 #include <stddef.h>

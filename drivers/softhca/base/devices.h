@@ -6,11 +6,14 @@
 struct softhca_dev;
 
 /*
- * Makes an array of n adapters the list. Called once, before other threads of the process use an
- * adapter. The array stays the caller's, and must live until the process ends.
+ * Makes an array of n adapters the list. Call once, before another thread uses an adapter. The
+ * caller owns the array, which must live until the process ends.
  */
 void softhca_devices_set(struct softhca_dev *devs, unsigned int n);
-/* The array, and its length in *n. Length 0: this process has no emulated adapter. Any thread. */
+/*
+ * Returns the array, and its length in *n. Length 0: this process has no emulated adapter. Any
+ * thread.
+ */
 struct softhca_dev *softhca_devices(unsigned int *n);
 
 #endif

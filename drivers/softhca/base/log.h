@@ -4,7 +4,8 @@
 #define SOFTHCA_LOG_H
 
 /*
- * Writes one line, "softhca: ...", to stderr. For errors and changes of state, not for a data path.
+ * Writes one line, "softhca: ...", to stderr. Only for errors and changes of state, never for each
+ * operation.
  */
 void softhca_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -119,7 +119,10 @@ netdev_name_in(const char *list, unsigned int n, char name[NETDEV_NAME_MAX])
 	return true;
 }
 
-/* The kernel has no name with a slash or a comma, and neither "." nor "..": those are not found. */
+/*
+ * Names with a slash or a comma, "." and ".." need no check: the kernel allows none, so none is
+ * found.
+ */
 unsigned int
 netdev_count(const char *list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of pages: copy, change, publish, wait, free. */
+/* Publishes changed copies of page sets. */
 #include "pages.h"
 
 #include <errno.h>

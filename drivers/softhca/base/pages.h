@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of pages that lanes go through without a lock. A published set never changes, except for its
- * marks: adding or removing a page publishes a changed copy and frees the old set when no turn can
- * still see it.
+ * Sets of pages that lanes read without a lock. A published set never changes, except for its
+ * marks. To add or remove a page, page_set_replace() publishes a changed copy, and frees the old
+ * set when no turn can see it any more.
  */
 #ifndef SOFTHCA_PAGES_H
 #define SOFTHCA_PAGES_H
@@ -14,7 +14,8 @@
 
 struct page_set {
 	unsigned int n;
-	_Atomic uint64_t *marks; /* a bit for each page, for the set's users; set for a new page */
+	/* a bit for each page, which users of the set read and write; 1 for a new page */
+	_Atomic uint64_t *marks;
 	void *v[];
 };
 
@@ -27,8 +28,8 @@ page_is_marked(const struct page_set *set, unsigned int i)
 void page_mark(struct page_set *set, unsigned int i, bool mark);
 
 /*
- * Publishes at *where a copy of the set there, with `add` in it and `drop` not (each may be NULL).
- * `lock` orders callers. Waits in softhca_quiesce(): not inside a turn. -ENOMEM.
+ * Publishes at *where a copy of the set, with the page `add` and without the page `drop` (each may
+ * be NULL). `lock` serializes callers. Waits in softhca_quiesce(), so not inside a turn. -ENOMEM.
  */
 int page_set_replace(struct page_set *_Atomic *where, pthread_mutex_t *lock, void *add, void *drop);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* System calls made directly. */
+/* System calls without libc's wrappers. */
 #include "raw.h"
 
 #include <fcntl.h>

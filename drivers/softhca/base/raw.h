@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls made directly. The library defines open(), stat(), readlink(), opendir(), mmap(),
- * the calls on sockets and others for the program (process/shim*.c). Its own files use these: the
- * program's calls take locks, which the callers of these may hold, and nothing below the shim may
- * depend on it.
+ * System calls without libc's wrappers. The library overrides open(), stat(), readlink(),
+ * opendir(), mmap(), socket calls and more for the program (process/shim*.c). Those overrides take
+ * locks that a caller inside the library may hold, and lower folders must not depend on them. So
+ * the library's own files call these functions.
  */
 #ifndef SOFTHCA_RAW_H
 #define SOFTHCA_RAW_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <sys/vfs.h>
 
-/* As the calls of their names, without cancellation points. They set errno. */
+/* Each behaves as the call of its name, but is no cancellation point. Errors are in errno. */
 int raw_open(const char *path, int flags, mode_t mode);
 int raw_openat(int dir, const char *path, int flags, mode_t mode);
 int raw_stat(const char *path, struct stat *st);
@@ -33,13 +33,14 @@ ssize_t raw_readlink(const char *path, char *buf, size_t len);
 ssize_t raw_readlinkat(int dir, const char *path, char *buf, size_t len);
 int raw_access(const char *path, int mode);
 int raw_statfs(const char *path, struct statfs *fs);
-/* getcwd(3) into a buffer. False: errno. */
+/* As getcwd(3), into a buffer. False: the error is in errno. */
 bool raw_getcwd(char *buf, size_t len);
-/* opendir(3), and fopen(3) for reading: the caller closes them by closedir(3) and fclose(3). */
+/* As opendir(3), and as fopen(3) for reading. The caller closes with closedir(3) or fclose(3). */
 DIR *raw_opendir(const char *path);
 /*
- * The descriptors of this process. raw_next_fd() returns one after the other, without the one by
- * which it reads, and -1 at the end. The caller uses closedir(3). raw_open_fds(): NULL: errno.
+ * The open descriptors of this process. raw_next_fd() returns the next one, or -1 at the end. It
+ * skips the descriptor that it reads the list with. raw_open_fds() returns NULL with errno. The
+ * caller calls closedir(3).
  */
 DIR *raw_open_fds(void);
 int raw_next_fd(DIR *fds);

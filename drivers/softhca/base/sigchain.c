@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes a signal, and gives what is not the adapter's to the handler that was there before. */
+/* Chains signal handlers: faults that are not the adapter's go to the previous handler. */
 #include "sigchain.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #define N_PLACES 2
 
 /*
- * The handlers that were taken for a signal. The later one is asked first, and passes on to the
- * earlier one.
+ * The handlers taken for a signal. The newest is asked first; it passes the signal on to the older
+ * one.
  */
 static struct place {
 	sigchain_fn *mend;
@@ -28,7 +28,7 @@ pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 		return;
 	}
 	/*
-	 * The instruction faults again, or the signal that was sent comes again: it ends the
+	 * With the default action, the faulting instruction or the repeated signal ends the
 	 * process.
 	 */
 	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for a spin lock that somebody holds. */
+/* The slow path of spin locks. */
 #include "spin.h"
 
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spin locks for short holds. A waiter gives the core away after a while: the holder may need it.
+ * Spin locks that are held briefly. A waiter yields the core after a while, because the holder may
+ * need that core.
  */
 #ifndef SOFTHCA_SPIN_H
 #define SOFTHCA_SPIN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables from 24-bit numbers to objects: which number an object gets. */
+/* Tables from 24-bit numbers to objects: allocation of numbers. */
 #include "table.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ table_init(struct table *t)
 	uint32_t seed = 0;
 
 	/*
-	 * Two processes are two adapters. Starting each at a number of its own makes a peer's
-	 * number, used by mistake in this process, name nothing.
+	 * Two processes are two adapters. Each starts at a random number. So if a program uses a
+	 * number of another process by mistake, that number names nothing here.
 	 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint32_t)device_clock() * 2654435761u;
@@ -54,7 +54,7 @@ table_slot(struct table *t, uint32_t number)
 	return &leaf[number & (TABLE_LEAF - 1)];
 }
 
-/* Numbers walk through a window and come back late: a stale one is caught, not served. */
+/* A freed number is reused late, after the window has moved on. So a stale number is found out. */
 static int
 table_put_locked(struct table *t, void *obj, uint32_t *number)
 {
@@ -69,7 +69,10 @@ table_put_locked(struct table *t, void *obj, uint32_t *number)
 			return -ENOMEM;
 		if (atomic_load_explicit(slot, memory_order_relaxed) != NULL)
 			continue;
-		/* The number is part of the object: both must be there before lanes can see it. */
+		/*
+		 * The number is part of the object, so it is written before lanes can see the
+		 * object.
+		 */
 		*number = n;
 		atomic_store_explicit(slot, obj, memory_order_seq_cst);
 		t->used++;
@@ -89,7 +92,7 @@ table_put(struct table *t, void *obj, uint32_t *number)
 	return err;
 }
 
-/* True where n numbers from `first` on are free. -ENOMEM. */
+/* 1 if the n numbers from `first` on are free, 0 if one is not; -ENOMEM. */
 static int
 range_is_free(struct table *t, uint32_t first, uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables from 24-bit numbers to objects. Lanes look numbers up without a lock; control calls put
- * and remove objects under the table's own.
+ * Tables from 24-bit numbers to objects. Lanes look numbers up without a lock. Control calls put
+ * and remove objects; each table has a lock for them.
  */
 #ifndef SOFTHCA_TABLE_H
 #define SOFTHCA_TABLE_H
@@ -15,11 +15,11 @@
 #define TABLE_LEAF_LOG 12
 #define TABLE_LEAF     (1u << TABLE_LEAF_LOG)
 #define TABLE_TOP      (1u << (24 - TABLE_LEAF_LOG))
-#define TABLE_FIRST    0x40u /* lower numbers are never given out: QP0, QP1, special keys */
+#define TABLE_FIRST    0x40u /* lower numbers are reserved: QP0, QP1, special keys */
 
 struct table {
 	_Atomic(void *) *_Atomic top[TABLE_TOP];
-	pthread_mutex_t lock; /* of put and remove */
+	pthread_mutex_t lock; /* held by put and remove */
 	uint32_t base, used;
 	_Atomic uint32_t next, window; /* written under the lock */
 };
@@ -28,21 +28,20 @@ void table_init(struct table *t);
 void table_fini(struct table *t);
 /* Publishes the object under a number that was not used lately. -ENOMEM. */
 int table_put(struct table *t, void *obj, uint32_t *number);
-/* The same object under n numbers in a row, the first a multiple of n. -ENOSPC, -ENOMEM. */
-int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
-/* Another object under a number in use. */
-void table_set(struct table *t, uint32_t number, void *obj);
-/* A lane that found the object before may still use it: softhca_quiesce() before freeing it. */
-void table_remove(struct table *t, uint32_t number);
 /*
- * True if table_put() has given the number to an object, which may be gone. For lanes: takes no
- * lock.
+ * Publishes one object under n consecutive numbers; the first is a multiple of n. -ENOSPC, -ENOMEM.
  */
+int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
+/* Replaces the object of a number in use. */
+void table_set(struct table *t, uint32_t number, void *obj);
+/* A lane may still use the object after this: call softhca_quiesce() before the object is freed. */
+void table_remove(struct table *t, uint32_t number);
+/* True if the number has ever named an object, which may be gone. For lanes: takes no lock. */
 bool table_has_given(struct table *t, uint32_t number);
-/* table_set() for lanes: takes no lock. False: the number no longer names `old`. */
+/* As table_set(), for lanes: takes no lock. False: the number no longer names `old`. */
 bool table_replace(struct table *t, uint32_t number, void *old, void *obj);
 
-/* The object, or NULL. Inside a turn, which keeps the object alive. */
+/* The object, or NULL. Call inside a turn, which keeps the object alive. */
 static inline void *
 table_get(struct table *t, uint32_t number)
 {
@@ -54,7 +53,7 @@ table_get(struct table *t, uint32_t number)
 	return atomic_load_explicit(&leaf[number & (TABLE_LEAF - 1)], memory_order_acquire);
 }
 
-/* True where none of the TABLE_LEAF numbers around this one has ever been given out. */
+/* True if none of the TABLE_LEAF numbers around this one has ever named an object. */
 static inline bool
 table_leaf_is_absent(struct table *t, uint32_t number)
 {

@@ -10,10 +10,11 @@
 #include "lanes.h"
 
 /*
- * A signal handler reads it (key/gone.c): without this model the first access may allocate memory.
+ * A signal handler reads this variable (key/gone.c). In another TLS model, the first access of a
+ * thread may allocate memory.
  */
 static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
-static _Thread_local unsigned int hint; /* the slot that was free last time */
+static _Thread_local unsigned int hint; /* the slot that this thread used last */
 
 struct lane_slot *
 turn_slot(void)
@@ -31,13 +32,14 @@ void
 turn_begin(struct lane_slot *slot)
 {
 	/*
-	 * A full barrier: a softhca_quiesce() that misses this turn unpublished before its loads.
+	 * A full barrier. A turn that softhca_quiesce() does not see cannot find what was
+	 * unpublished before softhca_quiesce().
 	 */
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
 	current = slot;
 }
 
-/* A slot belongs to the thread that turned its epoch odd. */
+/* A slot belongs to the thread that made its epoch odd. */
 static bool
 slot_claim(struct lane_slot *slot)
 {
@@ -85,7 +87,7 @@ slot_wait(struct lane_slot *slot)
 	}
 }
 
-/* Slot i of all adapters' together; NULL: that adapter has no lanes. */
+/* Slot i, counted over all adapters. NULL: the adapter has no lanes. */
 static struct lane_slot *
 slot_of(unsigned int i)
 {

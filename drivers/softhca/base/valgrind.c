@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds valgrind by the library that it preloads into every program. */
+/* Detects valgrind by the library that it preloads into every program. */
 #include "valgrind.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static bool found;
 
-/* Early: the program may change its environment later. */
+/* A constructor, because the program may change its environment later. */
 static void __attribute__((constructor)) look(void)
 {
 	const char *preload = getenv("LD_PRELOAD");

@@ -25,7 +25,7 @@ lanes_wake_sleepers(struct softhca_lanes *lanes)
 
 	atomic_fetch_add(&lanes->wakes, 1);
 	if (call_fd >= 0) {
-		/* It fails where 2^64 - 2 calls have not been taken: then it is readable, too. */
+		/* write(2) fails when the counter is full: call_fd is then readable already. */
 		ssize_t written = write(call_fd, &one, sizeof(one));
 
 		(void)written;

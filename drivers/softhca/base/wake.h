@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device threads that sleep until they are woken.
+ * Device threads that sleep until there is work.
  *
  *   sleeper: lanes_lie_down()  ->  look for work  ->  lanes_sleep()  ->  lanes_get_up()
- *   waker:   leave work     ->  lanes_wake()
+ *   waker:   store the work    ->  lanes_wake()
  *
- * A sleeper counts itself in `asleep` before it looks; a waker leaves its work before it reads
- * `asleep`. These four accesses are sequentially consistent, so at least one of the two sees the
- * other. If the waker comes between the sleeper's look and its sleep, `wakes` has changed and the
- * sleep ends at once.
+ * A sleeper counts itself in `asleep` before it looks for work; a waker stores its work before it
+ * reads `asleep`. These four accesses are sequentially consistent, so at least one of the two
+ * threads sees the other's store. If the waker comes after the sleeper's look and before its sleep,
+ * `wakes` has changed, and the sleep ends at once.
  */
 #ifndef SOFTHCA_WAKE_H
 #define SOFTHCA_WAKE_H
@@ -34,16 +34,17 @@ lanes_get_up(struct softhca_lanes *lanes)
 }
 
 /*
- * Returns when lanes_wake() has been called since lanes_lie_down(), or earlier. Not inside a turn.
+ * Returns when lanes_wake() has been called since lanes_lie_down(); it may also return earlier. Not
+ * inside a turn.
  */
 void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
 
-/* Makes call_fd readable, too, for a thread that waits for it instead of calling lanes_sleep(). */
+/* Also makes call_fd readable, for a thread that polls call_fd and does not call lanes_sleep(). */
 void lanes_wake_sleepers(struct softhca_lanes *lanes);
 
 /*
- * The threads of the adapter that sleep run their next turn now. The caller's last store that they
- * have to see was sequentially consistent. It does not block.
+ * Wakes the sleeping device threads of the adapter. The caller's last store that they must see was
+ * sequentially consistent. Does not block.
  */
 static inline void
 lanes_wake(struct softhca_lanes *lanes)
@@ -52,7 +53,7 @@ lanes_wake(struct softhca_lanes *lanes)
 		lanes_wake_sleepers(lanes);
 }
 
-/* lanes_wake() for every adapter. */
+/* Calls lanes_wake() for every adapter. */
 void lanes_wake_all(void);
 
 #endif

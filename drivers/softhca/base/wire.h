@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The adapter's own view of what crosses the PCI bus: where each field of a WQE, a CQE, a doorbell
- * and a doorbell record lies, by byte offset, big endian.
+ * The layout of what crosses the PCI bus: the byte offset of each field of WQEs, CQEs, doorbells
+ * and doorbell records. Fields are big endian.
  *
- * Written from the ConnectX programmer's reference as far as public sources show it (the kernel's
- * include/linux/mlx5/qp.h and cq.h, mlx5dv.h), and kept apart from every header that builds these
- * bytes: a shared struct would hide a wrong offset from every test.
+ * Sources: what public headers show of the programmer's reference (the kernel's
+ * include/linux/mlx5/qp.h and cq.h, mlx5dv.h). The libraries that write these bytes have
+ * definitions of their own: with a shared struct no test could find a wrong offset.
  */
 #ifndef SOFTHCA_WIRE_H
 #define SOFTHCA_WIRE_H
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum wire_size {
-	WQEBB = 64, /* a send WQE takes a whole number of these */
+	WQEBB = 64, /* a send WQE is a whole number of WQEBBs */
 	WQE_SEG = 16,
 	CQE64 = 64
 };
@@ -42,19 +42,19 @@ enum wire_fence {
 };
 
 enum wire_ce {
-	CE_ON_ERROR = 0, /* a completion on errors, and when flushed */
-	CE_NO_FLUSH = 1, /* a completion on its own error, and none when flushed */
+	CE_ON_ERROR = 0, /* a completion on an error, and when flushed */
+	CE_NO_FLUSH = 1, /* a completion on the WQE's own error, none when flushed */
 	CE_ALWAYS = 2,
 	CE_ALWAYS_EVENT = 3
 };
 
-/* The 16-byte segments behind the control segment. */
+/* The 16-byte segments after the control segment. */
 enum wire_seg {
 	RADDR_VA = 0,
 	RADDR_RKEY = 8,
 	ATOMIC_SWAP_ADD = 0,
 	ATOMIC_COMPARE = 8,
-	DATA_LEN = 0, /* 31: inline data follow; 30:0 bytes, 0 means 2 GiB */
+	DATA_LEN = 0, /* bit 31: inline data follow; 30:0 bytes, 0 means 2 GiB */
 	DATA_LKEY = 4,
 	DATA_VA = 8,
 	INLINE_DATA = 4,
@@ -63,7 +63,7 @@ enum wire_seg {
 	AV_DC_KEY = 0,
 	AV_DEST_QPN = 8, /* 23:0 */
 	AV_SL = 12,
-	AV_LID = 14, /* InfiniBand: the destination's; RoCE v2: the UDP source port */
+	AV_LID = 14, /* InfiniBand: the destination LID; RoCE v2: the UDP source port */
 	AV_MAC = 20,
 	AV_TCLASS = 26,
 	AV_HOP_LIMIT = 27,
@@ -73,7 +73,7 @@ enum wire_seg {
 	ETH_CS_FLAGS = 4,
 	ETH_MSS = 6,
 	ETH_INLINE_LEN = 12,
-	ETH_INLINE = 14, /* the first two bytes of the inline header; the rest follows */
+	ETH_INLINE = 14, /* the first two bytes of the inline header; the other bytes follow them */
 	ETH_INLINE_FIRST = 2,
 	ETH_L3_CSUM = 0x40,
 	ETH_L4_CSUM = 0x80,
@@ -85,7 +85,7 @@ enum wire_seg {
 
 #define DATA_INLINE      0x80000000u
 #define DATA_LEN_ZERO_IS 0x80000000u
-#define DATA_END_LKEY    0x100u /* with length 0: no further segment in a receive WQE */
+#define DATA_END_LKEY    0x100u /* with length 0: ends the list of a receive WQE */
 #define MMO_OPMOD_DMA    1
 #define MMO_DS           4
 #define MMO_OPAQUE_LEN   64
@@ -95,7 +95,7 @@ enum wire_seg {
 enum wire_cqe {
 	CQE_UIDX = 32,
 	CQE_SLID = 22,
-	CQE_FLAGS_RQPN = 24, /* 23:0 the peer's QP number, where the transport says it */
+	CQE_FLAGS_RQPN = 24, /* 23:0 the peer's QP number, if the transport has it */
 	CQE_IMM_INVAL = 36,
 	CQE_BYTE_CNT = 44,
 	CQE_TIMESTAMP = 48,
@@ -120,7 +120,7 @@ enum wire_cqe_opcode {
 };
 
 #define CQE_SOLICITED  2
-#define CQE_COMPRESSED 0xc /* the format of a title: cq_zip.c */
+#define CQE_COMPRESSED 0xc /* the format of a title CQE: cq_zip.c */
 
 enum wire_syndrome {
 	SYN_OK = 0,
@@ -137,8 +137,8 @@ enum wire_syndrome {
 };
 
 /*
- * The check that failed: exec/failure.c makes the vendor syndrome of it that a card gives there. 1
- * to 255 are a vendor syndrome themselves, which a fault on demand names.
+ * The check that failed. exec/failure.c translates it to the vendor syndrome that a card reports. A
+ * value from 1 to 255 is itself a vendor syndrome, which a fault on demand names.
  */
 enum wire_vendor {
 	VEN_NONE = 0,
@@ -165,35 +165,36 @@ enum wire_vendor {
 	VEN_PEER_RECEIVE,
 	VEN_XRC_SRQ,
 	VEN_QP_TYPE,
-	VEN_KEY_DEPTH,  /* more indirect keys on the way to memory than KEY_MAX_DEPTH */
+	VEN_KEY_DEPTH,  /* more than KEY_MAX_DEPTH indirect keys between the message and memory */
 	VEN_KEY_WINDOW, /* a window used as a local key, inside another key, or by another QP */
 	VEN_KEY_PIECES, /* more pieces of memory than one message may have */
-	VEN_UMR_KIND,   /* work requests do not configure this kind of key like this */
-	VEN_UMR_FIELDS, /* fields of the WQE are unknown, or contradict each other */
-	VEN_UMR_ROOM,   /* a layout larger than the key has room for */
-	VEN_SIG_PSV,    /* a signature's PSV does not exist, or is of another PD */
-	VEN_SIG_BLOCK,  /* the data are not whole blocks of the signature */
+	VEN_UMR_KIND,   /* a work request cannot configure this kind of key so */
+	VEN_UMR_FIELDS, /* fields of the WQE are unknown or contradict each other */
+	VEN_UMR_ROOM,   /* a layout with more entries than the key has room for */
+	VEN_SIG_PSV,    /* a signature's PSV does not exist, or belongs to another PD */
+	VEN_SIG_BLOCK,  /* the data are not a multiple of the signature's block */
 	VEN_UMR_BOUND,  /* the window is bound already, or to another QP */
-	VEN_CRYPTO,     /* a key made to encrypt is not configured to, or lies inside another key */
-	VEN_KEY_PAGE,   /* on demand: a page does not exist, or may not be written */
-	VEN_DEK,        /* a DEK does not exist, is of another PD, or has another keytag */
-	VEN_CRYPTO_UNIT, /* the data do not fit the data units of encryption */
+	/* a key made for encryption is not configured for it, or lies inside another key */
+	VEN_CRYPTO,
+	VEN_KEY_PAGE,    /* a key on demand: a page is not mapped, or is not writable */
+	VEN_DEK,         /* a DEK does not exist, belongs to another PD, or has another keytag */
+	VEN_CRYPTO_UNIT, /* the data are not a multiple of the data unit of encryption */
 	VEN_END
 };
 
-/* What a card says of flushed work: failure.c has its sources. */
+/* The vendor syndromes that a card reports of flushed work: failure.c has the sources. */
 enum wire_vendor_flushed {
 	VENDOR_MOVED_TO_ERROR = 0xf5, /* the first send WQE after a command moved its QP to error */
 	VENDOR_FLUSHED = 0xf9
 };
 
 /*
- * UMR: the control segment's immediate names the key; then follow what to change, the new values,
- * and the layout. Fields as in mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg,
- * mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
+ * A UMR WQE. The control segment's immediate is the key. The WQE then has the fields to change, the
+ * new values, and the layout. Fields as in mlx5dv.h (mlx5_wqe_umr_ctrl_seg,
+ * mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
  */
 enum wire_umr {
-	UMR_CTRL_UNIT = 1, /* first 16-byte unit of this part */
+	UMR_CTRL_UNIT = 1, /* the first 16-byte unit of this segment */
 	UMR_FLAGS = 0,
 	UMR_KLM_UNITS = 4,
 	UMR_OFFSET_OR_BSF_UNITS = 6,
@@ -224,7 +225,7 @@ enum wire_umr_mask {
 	UMR_MASK_FREE = 1 << 29
 };
 
-/* The key's new values. */
+/* The mkey context segment: the key's new values. */
 enum wire_mkc {
 	MKC_FREE = 0, /* bit 6 */
 	MKC_ACCESS = 2,
@@ -234,7 +235,7 @@ enum wire_mkc {
 	MKC_LEN = 24
 };
 
-/* A BSF follows the layout: one of a signature, one of encryption, or both in this order. */
+/* BSFs follow the layout: one of a signature, one of encryption, or both in this order. */
 enum wire_bsf {
 	BSF_KIND = 0, /* low 4 bits */
 	BSF_KIND_CRYPTO = 1,
@@ -242,8 +243,8 @@ enum wire_bsf {
 };
 
 #define MKC_FREE_BIT    0x40
-#define MKC_BSF_ENABLED 0x40000000u /* of the flags: a signature is in force */
-#define MKC_SIG_ERR     0x04000000u /* errors acknowledged so far, modulo 2 */
+#define MKC_BSF_ENABLED 0x40000000u /* of the flags: the key has a signature */
+#define MKC_SIG_ERR     0x04000000u /* the number of acknowledged errors, modulo 2 */
 
 /* SET_PSV. */
 enum wire_psv {
@@ -253,8 +254,8 @@ enum wire_psv {
 };
 
 /*
- * A SIG_ERR completion has these in place of the other fields before the time stamp. Expected and
- * actual signature are 64 bits each, in two halves: guard and application tag, then reference tag.
+ * A SIG_ERR completion has these fields before the time stamp. The expected and the actual
+ * signature are 64 bits each, in two halves: guard and application tag, then reference tag.
  */
 enum wire_sig_err {
 	SIG_ERR_EXPECTED = 16,
@@ -274,7 +275,7 @@ enum wire_mkc_access {
 	MKC_ATOMIC = 1 << 6
 };
 
-/* One unit of a layout: a KLM; or the head of a repeated list, and its entries. */
+/* One unit of a layout: a KLM, the head of a repeated list, or an entry of such a list. */
 enum wire_klm {
 	KLM_LEN = 0,
 	KLM_KEY = 4,
@@ -289,7 +290,7 @@ enum wire_klm {
 
 #define REPEAT_OP_STRIDED 0x400u
 
-/* Doorbell records: two 32-bit words of the program's memory. */
+/* A doorbell record: two 32-bit words in the program's memory. */
 enum wire_dbrec {
 	DB_RECV = 0, /* QP: receive WQEs posted, 15:0 */
 	DB_SEND = 1, /* QP: WQEBBs posted, 15:0 */
@@ -302,8 +303,9 @@ enum wire_dbrec {
 #define CQ_ARM_SOLICITED 0x01000000u
 
 /*
- * UAR page: two BlueFlame registers from 0x800, each of two buffers; the CQ doorbell at 0x20; the
- * doorbell of send queues without a doorbell record (rdma-core, tests/mlx5_base.py).
+ * A UAR page. The CQ doorbell is at 0x20. The doorbell of send queues without a doorbell record is
+ * at 0x600 (rdma-core, tests/mlx5_base.py). Two BlueFlame registers, of two buffers each, begin at
+ * 0x800.
  */
 #define UAR_CQ_DOORBELL 0x20
 #define UAR_NO_RECORD   0x600

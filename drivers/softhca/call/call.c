@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a handler asks of its call: attributes in, answers out. */
+/* The calls by which a handler reads attributes and writes answers. */
 #include "call.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ call_attr(struct uverbs_call *call, uint16_t id)
 	for (uint32_t i = 0; i < call->n_specs; i++)
 		if (call->specs[i].id == id)
 			return &call->values[i];
-	abort(); /* the handler asks for an attribute that its method does not list */
+	abort(); /* a handler must only ask for attributes in its method's list */
 }
 
 bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies by process_vm_readv(2) on this process itself, which fails where a plain copy would crash.
- * In a sandbox that forbids that system call the copy is a plain one.
+ * Copies by process_vm_readv(2) from the process to itself: a bad address is an error there, and
+ * would crash a plain copy. In a sandbox that forbids this system call, the copy is a plain one.
  */
 #include "copy.h"
 

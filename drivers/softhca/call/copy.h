@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies from and to memory that a call names by address. -EFAULT: the address is bad. All accesses
- * to such memory go through these two, so a bad address does not crash the program.
+ * Copies from and to memory at an address that a call brings. -EFAULT: the address is bad. All
+ * accesses to such memory use these two functions, so a bad address does not crash the program.
  */
 #ifndef SOFTHCA_COPY_H
 #define SOFTHCA_COPY_H

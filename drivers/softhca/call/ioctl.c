@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ioctl front: finds the method, checks every attribute, calls the handler, answers. */
+/* The ioctl: finds the method, checks each attribute, calls the handler, writes handles. */
 #include "ioctl.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ take_attrs(struct uverbs_call *call, uint32_t n)
 	return 0;
 }
 
-/* Writes new handles and descriptors into the attributes of the program. */
+/* Writes new handles and descriptors into the program's attributes. */
 static int
 give_handles(struct uverbs_call *call)
 {
@@ -166,7 +166,7 @@ find_method(const struct softhca_config *cfg, uint16_t object, uint16_t method)
 	return NULL;
 }
 
-/* The opcode of the firmware command that a call carries: its first 16 bits. 0: it carries none. */
+/* The opcode of the firmware command in a call: its first 16 bits. 0: the call has no command. */
 static uint16_t
 firmware_opcode(struct uverbs_call *call, const struct uverbs_method *method)
 {
@@ -178,7 +178,7 @@ firmware_opcode(struct uverbs_call *call, const struct uverbs_method *method)
 	return (uint16_t)(in[0] << 8 | in[1]);
 }
 
-/* Whether a fault on demand refuses this call: 0, or the -errno that it ends with. */
+/* 0, or the -errno with which a fault on demand refuses this call. */
 static int
 refused(struct uverbs_call *call, const struct uverbs_method *method)
 {
@@ -193,8 +193,8 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 }
 
 /*
- * Frees the copies of the inputs. A firmware command may have brought a key or a credential: it is
- * erased.
+ * Frees the copies of the inputs. A firmware command is erased first: it may contain a key or a
+ * credential.
  */
 static void
 free_inputs(struct uverbs_call *call, const struct uverbs_method *method)

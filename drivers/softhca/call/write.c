@@ -21,7 +21,7 @@ find_command(uint64_t number)
 	return NULL;
 }
 
-/* EINVAL: the kernel has no command of that number. EOPNOTSUPP: it is not emulated. */
+/* EINVAL: the kernel knows no command of this number. EOPNOTSUPP: the command is not emulated. */
 static int
 unknown_command(uint64_t number)
 {

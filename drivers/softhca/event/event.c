@@ -18,24 +18,25 @@
 #include "log.h"
 #include "raw.h"
 
-/* Room for unread records: each takes about 750 bytes of it. The kernel may grant less. */
+/* Room for unread records, about 750 bytes each. The kernel may grant less. */
 #define SOCKET_BYTES (4 << 20)
 
 struct event_file {
-	pthread_mutex_t lock; /* no writer while event_source_fini() takes records out */
+	/* also keeps writers out while event_source_fini() takes records out */
+	pthread_mutex_t lock;
 	_Atomic uint32_t refs;
 	int fd; /* the device's end */
 	dev_t dev;
 	ino_t ino;      /* of the program's end */
 	ino_t own_ino;  /* of the device's end */
-	int program_fd; /* the number it had last: the program may move it */
+	int program_fd; /* the last known number: the program may dup() or close it */
 	enum event_kind kind;
 	struct event_file *next;
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event_file
-	*all; /* event files of this process, and in a child of fork(2) its parent's */
+	*all; /* event files of this process; in a child of fork(2), those of its parent */
 
 union event_desc {
 	struct ib_uverbs_comp_event_desc comp;
@@ -153,7 +154,7 @@ event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 	return file->dev == dev && file->ino == ino;
 }
 
-/* As ib_uverbs and mlx5_ib name them (UVERBS_TYPE_ALLOC_FD). */
+/* The names that ib_uverbs and mlx5_ib give these files (UVERBS_TYPE_ALLOC_FD). */
 const char *
 event_file_name(dev_t dev, ino_t ino)
 {
@@ -185,7 +186,7 @@ event_files_fork_done(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* MSG_NOSIGNAL: a program that closed its end wants no SIGPIPE. 0 or -errno. */
+/* MSG_NOSIGNAL: no SIGPIPE for a program that has closed its end. 0 or -errno. */
 static int
 put_bytes(struct event_file *file, const void *bytes, size_t len)
 {
@@ -207,7 +208,7 @@ put_event(struct event_file *file, const void *bytes, size_t len)
 	return rc == 0;
 }
 
-/* With file->lock held. */
+/* The caller holds file->lock. */
 static bool
 put_record(struct event_file *file, const union event_desc *desc)
 {
@@ -304,7 +305,7 @@ softhca_event_cq_comp(void *event)
 static void
 deliver_async(struct event_source *src, uint32_t type)
 {
-	/* By the numbers of the verbs (enum ibv_event_type). */
+	/* Indexed by enum ibv_event_type. */
 	static const uint8_t of_devx[] = {DEVX_EVENT_CQ_ERROR, DEVX_EVENT_WQ_CATAS,
 		DEVX_EVENT_WQ_INVALID, DEVX_EVENT_WQ_ACCESS, DEVX_EVENT_COMM_EST,
 		DEVX_EVENT_SQ_DRAINED, [14] = DEVX_EVENT_SRQ_CATAS, [15] = DEVX_EVENT_SRQ_LIMIT,
@@ -345,8 +346,8 @@ softhca_event_dct_key(void *event)
 }
 
 /*
- * A duplicate of fd, if fd is the program's end; else -1. It is duplicated first, because the
- * program may replace fd after the check.
+ * Returns a duplicate of fd if fd is the program's end, else -1. The duplicate is made before the
+ * check, because the program may replace fd after the check.
  */
 static int
 dup_if_end(const struct event_file *file, int fd)
@@ -362,7 +363,9 @@ dup_if_end(const struct event_file *file, int fd)
 	return -1;
 }
 
-/* Looks for the program's end where it was last, then among all descriptors of the process. */
+/*
+ * Looks for the program's end at its last known number, then among all descriptors of the process.
+ */
 static int
 dup_program_end(struct event_file *file)
 {
@@ -385,9 +388,9 @@ dup_program_end(struct event_file *file)
 }
 
 /*
- * Takes all unread records out, drops those of the element, and puts the others back in order.
- * Returns how many it dropped. A thread of the program that reads meanwhile gets a record either
- * before it is taken out or after it is put back: every record is read once or dropped once.
+ * Takes all unread records out, drops those of the element, and puts the rest back in order.
+ * Returns the number of dropped records. A thread that reads meanwhile gets a record before it is
+ * taken out or after it is put back, so each record is read once or dropped once.
  */
 static uint32_t
 drop_unread(struct event_file *file, uint64_t element)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults on demand: a list of the faults that softhca_fault() and the control file have armed.
+ * Faults on demand: the list of faults that softhca_fault() and the control file have armed.
  *
- * One lock guards the list. It is taken only while faults are armed, or the control file is read.
- * Who holds it waits for nothing.
+ * One lock guards the list. It is taken only while faults are armed or the control file is read,
+ * and its holder never blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +30,16 @@
 _Atomic unsigned int fault_watch_bits;
 
 #define FAULTS_MAX   64
-#define FILE_LOOK_NS 10000000 /* ns between looks at the control file, on the data path */
+#define FILE_LOOK_NS 10000000 /* ns between checks of the control file by lanes */
 
-#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL and its neighbours */
+#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL; event numbers are those of verbs */
 #define EVENT_PORT_ACTIVE  9
 #define EVENT_PORT_ERR     10
 
 struct device_faults {
 	bool down[SOFTHCA_MAX_PORTS];
-	uint64_t up_at[SOFTHCA_MAX_PORTS]; /* device time; 0: up by a fault only */
+	/* device time at which the port comes up; 0: only by a fault */
+	uint64_t up_at[SOFTHCA_MAX_PORTS];
 	_Atomic unsigned int down_bits;
 	atomic_bool dead;
 	struct {
@@ -57,8 +58,8 @@ static struct {
 	off_t size;
 	ino_t ino;
 	uint64_t looked_at;
-	int notify;   /* of fault_notify.h; -1: none */
-	bool changed; /* it said so */
+	int notify;   /* descriptor of fault_notify.h; -1: none */
+	bool changed; /* inotify has reported a change */
 } file = {.notify = -1};
 
 /* ---- the list; lock held */
@@ -75,7 +76,7 @@ is_of_receives(enum fault_kind kind)
 	return kind == FAULT_RECV_COMPLETE || kind == FAULT_RECV_DROP || kind == FAULT_RECV_LATE;
 }
 
-/* Each WQE is looked at before it runs. */
+/* True if each WQE must be checked before it runs. */
 static bool
 watches_wqes(const struct softhca_config *cfg)
 {
@@ -161,7 +162,7 @@ is_of_device(enum fault_kind kind)
 	return kind == FAULT_PORT_DOWN || kind == FAULT_PORT_UP || kind == FAULT_DEVICE_FATAL;
 }
 
-/* With the setting log_faults. qpn 0: of no queue pair. */
+/* Logs a strike, with the setting log_faults. qpn 0: the fault strikes no queue pair. */
 static void
 say_strike(const struct softhca_dev *dev, const struct fault *f, uint32_t qpn)
 {
@@ -198,8 +199,8 @@ add_fault(const struct fault *f)
 }
 
 /*
- * Counts an operation that matches fault i. True: the fault strikes it. A spent fault leaves the
- * list.
+ * Counts an operation that matches fault i. True: the fault strikes the operation. A fault that has
+ * struck often enough leaves the list.
  */
 static bool
 fault_counts(unsigned int i)
@@ -227,7 +228,7 @@ drop_faults(bool of_file_only)
 	n_faults = kept;
 }
 
-/* Reads a line, as fault_parse(). What it names must be there. */
+/* Reads a line, as fault_parse(). The adapter and port that it names must exist. */
 static int
 parse_line(struct fault_parser *p, const char *line)
 {
@@ -243,8 +244,8 @@ parse_line(struct fault_parser *p, const char *line)
 /* ---- the control file; lock held */
 
 /*
- * The faults that the file lists, n of them. -errno: it cannot be opened, or one bad line makes the
- * whole file void; err says why.
+ * Reads the faults that the file lists into list[0..n). -errno: the file cannot be opened, or has a
+ * bad line, which makes the whole file void; err says why.
  */
 static int
 file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_ERR_LEN])
@@ -279,7 +280,7 @@ file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_E
 	return rc < 0 ? rc : 0;
 }
 
-/* A file that is removed while the adapter runs lists no faults. */
+/* A file that was removed while the adapter runs counts as empty. */
 static void
 file_read(void)
 {
@@ -331,7 +332,7 @@ fork_done(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The watcher is the parent's. */
+/* The watcher belongs to the parent. */
 static void
 fork_child(void)
 {
@@ -341,7 +342,10 @@ fork_child(void)
 	fork_done();
 }
 
-/* In the directory that the program starts in. NULL: no memory, or no such directory. */
+/*
+ * Makes a path absolute, from the directory in which the program was started. NULL: no memory, or
+ * no such directory.
+ */
 static const char *
 absolute(const char *path)
 {
@@ -357,8 +361,8 @@ find_file(void)
 	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
 	/*
-	 * A lane may hold the lock when another thread forks; in the child it would hold it for
-	 * ever.
+	 * When another thread forks, a lane may hold the lock. In the child it would then stay
+	 * locked.
 	 */
 	pthread_atfork(fork_prepare, fork_done, fork_child);
 	if (path == NULL || *path == '\0')
@@ -403,14 +407,14 @@ fault_init(const struct softhca_config *cfg)
 static void
 deliver_events(struct softhca_dev *dev, struct device_faults *d, softhca_dev_event_fn *deliver)
 {
-	/* The list of contexts may be locked: then the next turn tries again. */
+	/* The list of contexts may be locked. The next turn then tries again. */
 	while (d->n_events != 0 && deliver(dev, d->events[0].type, d->events[0].port)) {
 		d->n_events--;
 		memmove(d->events, d->events + 1, d->n_events * sizeof(d->events[0]));
 	}
 }
 
-/* A port that is down for a time comes up when that is over. */
+/* Brings up the ports that were down for a limited time, if that time is over. */
 static void
 raise_ports(struct device_faults *d, uint64_t now)
 {
@@ -463,7 +467,7 @@ fault_file_watch(void)
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL)
 		file.notify = notify_open(file.path);
-	file.changed = file.notify >= 0; /* before it was watched, perhaps */
+	file.changed = file.notify >= 0; /* the file may have changed before it was watched */
 	fd = file.notify;
 	pthread_mutex_unlock(&lock);
 	return fd;
@@ -493,7 +497,8 @@ fault_look(struct softhca_dev *dev)
 	uint64_t now = device_clock();
 
 	/*
-	 * A call waits for a lane that reads the file: what the file says counts from this call on.
+	 * A control call waits while a lane reads the file, so the file's new faults apply to this
+	 * call.
 	 */
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL) {
@@ -598,7 +603,7 @@ softhca_fault(const char *line)
 	rc = add_fault(&p.fault);
 	update_bits();
 	pthread_mutex_unlock(&lock);
-	lanes_wake_all(); /* they deliver the event of a port or of an adapter */
+	lanes_wake_all(); /* lanes deliver the events of a port or an adapter */
 	return rc;
 }
 

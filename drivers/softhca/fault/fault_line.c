@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The grammar of faults: lines of the control file and of softhca_fault(), and names of control
- * calls.
+ * The grammar of faults (lines of the control file and of softhca_fault()), and the names of
+ * control calls.
  */
 #include "fault_line.h"
 
@@ -17,19 +17,19 @@
 #include "number.h"
 
 /*
- * How a control call is recognised: by its ioctl method, or its one or two write commands; and by
- * its opcode.
+ * A control call is recognised by its ioctl method or its one or two write commands, and by its
+ * opcode.
  */
 struct call_name {
 	const char *name;
 	int object, method; /* NO_METHOD: a write command */
 	int64_t write_cmd, write_cmd2;
-	uint16_t opcode; /* of a firmware command; 0: any, or none */
-	bool ends;       /* the call ends an object */
+	uint16_t opcode; /* opcode of a firmware command; 0: any, or no command */
+	bool ends;       /* the call destroys an object */
 };
 
 #define NO_METHOD     (-1)
-#define METHOD_REG_MR 5 /* of newer kernels than the headers: UVERBS_METHOD_REG_MR */
+#define METHOD_REG_MR 5 /* UVERBS_METHOD_REG_MR: newer than the headers of the build machine */
 #define EX(cmd)       ((int64_t)IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##cmd)
 #define WRITE(name, cmd)                                                                           \
 	{                                                                                          \
@@ -122,7 +122,7 @@ enum fault_key {
 static const struct {
 	const char *name;
 	unsigned int may, must;
-	const char *form; /* how a line of this kind is written, for error texts */
+	const char *form; /* the grammar of this kind, for error texts */
 } kinds[FAULT_N_KINDS] = {
 	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
 		"complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
@@ -236,7 +236,7 @@ take_text(struct fault *f, const char *line)
 	len = strlen(line);
 	while (len != 0 && strchr(" \t", line[len - 1]) != NULL)
 		len--;
-	memcpy(f->text, line, len); /* the rest is zeros */
+	memcpy(f->text, line, len); /* the other bytes are zeros */
 }
 
 int
@@ -303,7 +303,7 @@ fault_check_place(struct fault_parser *p, unsigned int n_devices, unsigned int n
 	return -EINVAL;
 }
 
-/* ---- which control calls a name means */
+/* ---- control calls by name */
 
 static bool
 name_fits(const struct call_name *name, const struct fault_call *call)

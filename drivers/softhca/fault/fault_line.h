@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One fault, read from a line: the grammar is in doc/softhca-reference.md, "Faults on demand". */
+/* One fault, read from a line. doc/softhca-reference.md, "Faults on demand", has the grammar. */
 #ifndef SOFTHCA_FAULT_LINE_H
 #define SOFTHCA_FAULT_LINE_H
 
@@ -10,15 +10,15 @@
 
 struct fault {
 	enum fault_kind kind;
-	uint64_t op;    /* number of the first operation that it strikes, from 1; 0: at once */
-	uint64_t times; /* how many operations it strikes */
+	uint64_t op;    /* the first operation to strike, counted from 1; 0: at once */
+	uint64_t times; /* how many operations to strike */
 	uint64_t qp;    /* 0: any */
 	uint64_t syndrome, vendor, ms, port, device, error;
 	uint64_t opcode; /* of firmware commands; 0: any */
 	int call;        /* FAULT_REFUSE: index of the name of the refused calls */
 	uint64_t seen;
 	bool of_file;
-	char text[FAULT_LINE_LEN]; /* the line, without what surrounds it */
+	char text[FAULT_LINE_LEN]; /* the line, without blanks around it */
 };
 
 struct fault_parser {
@@ -28,18 +28,18 @@ struct fault_parser {
 };
 
 /*
- * Reads a line. 1: p->fault is set; 0: an empty line or a comment; -EINVAL: p->err says what is
+ * Reads a line. 1: p->fault is set; 0: the line is empty or a comment; -EINVAL: p->err says what is
  * wrong.
  */
 int fault_parse(struct fault_parser *p, const char *text);
 /*
- * A line that names an adapter or a port beyond these: -EINVAL, and p->err says so. n_devices 0:
- * the process has no adapter, and nothing is checked.
+ * Checks that the adapter and the port of a line exist. -EINVAL: they do not, and p->err says so.
+ * n_devices 0: the process has no adapter, and nothing is checked.
  */
 int fault_check_place(struct fault_parser *p, unsigned int n_devices, unsigned int n_ports);
-/* The call is one of those that the fault refuses. */
+/* True if the fault refuses this call. */
 bool fault_is_of_call(const struct fault *f, const struct fault_call *call);
-/* The call ends an object. Such calls succeed on a dead device too. */
+/* True if the call destroys an object. Such calls succeed on a dead device, too. */
 bool fault_call_ends(const struct fault_call *call);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: when an operation may complete, so that designs compare as they would on a
- * real network.
+ * The timing model: it computes when an operation may complete, so that two designs of a program
+ * compare as they would on a real network.
  *
- *      doorbell --> doorbell_ns                          overlapping
+ *      doorbell --> doorbell_ns                         overlapping
  *               --> [ its queue: latency_ns each ]       one after another
  *               --> [ the port: bytes / bandwidth ]      shared by all queues
  *               --> round trip                           overlapping
  *
- * A WQE runs at the time at which it is due, and completes then. One that stays inside the adapter
- * takes no time of the port and no round trip. A fenced WQE begins its latency when the round trips
- * that its fence waits for have ended, and what is behind it begins after it.
+ * A WQE runs and completes when its time is reached. A WQE that stays inside the adapter takes no
+ * time of the port, and has no round trip. The latency of a fenced WQE begins when the round trips
+ * that the fence waits for have ended. The WQEs behind it begin after it.
  */
 #include "timing.h"
 
@@ -42,20 +42,20 @@ timing_reset(struct timing_queue *queue)
 	*queue = (struct timing_queue){.marks = queue->marks, .size = queue->size};
 }
 
-/* A doorbell announces at least one WQEBB, so there are never more marks than the ring has. */
+/* A doorbell announces at least one WQEBB, so the ring has room for all marks. */
 static struct timing_mark *
 timing_mark(struct timing_queue *queue, uint32_t i)
 {
 	return &queue->marks[(queue->first + i) & (queue->size - 1)];
 }
 
-/* When the adapter has seen the doorbell that announced the WQE at the head. */
+/* Returns when the adapter saw the doorbell that announced the WQE at the head. */
 static uint64_t
 timing_posted_at(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t seen)
 {
 	uint16_t end = (uint16_t)(head + posted);
 
-	/* Drops the marks of WQEs that are done. */
+	/* Drops the marks of WQEs that have run. */
 	while (queue->n != 0 && (uint16_t)(timing_mark(queue, 0)->end - head - 1) >= posted) {
 		queue->first++;
 		queue->n--;
@@ -66,8 +66,8 @@ timing_posted_at(struct timing_queue *queue, uint16_t head, uint16_t posted, uin
 }
 
 /*
- * Takes the port for ns, from `at` on or from when it is free. Returns the time when it is free
- * again.
+ * Reserves the port for `ns`, from `at` on, or later when the port is free. Returns the end of that
+ * time.
  */
 static uint64_t
 timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
@@ -94,8 +94,8 @@ later(uint64_t a, uint64_t b)
 }
 
 /*
- * When the operation may leave its queue's stage: after what is before it, and what its fence
- * names.
+ * Returns when the operation may leave the queue stage: after the operations before it, and after
+ * those that its fence waits for.
  */
 static uint64_t
 timing_leave(struct timing_queue *queue, const struct timing_op *op, uint64_t at, uint64_t latency)
@@ -115,7 +115,7 @@ timing_travel(struct softhca_lanes *lanes, const struct timing_op *op, uint64_t 
 
 	if (op->local)
 		return at;
-	/* 1 Mbit/s is 1 bit/us: a byte takes 8000 / (Mbit/s) ns. */
+	/* 1 Mbit/s is 1 bit/us, so a byte takes 8000 / (Mbit/s) ns. */
 	if (cfg->bandwidth_mbps != 0)
 		at = timing_take_port(lanes, at, op->bytes * 8000 / cfg->bandwidth_mbps);
 	return at + cfg->round_trip_ns;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device's running clock, as programs map it: 8 bytes, big endian, one page for each context
- * (ibv_query_rt_values_ex(3)).
+ * The device's running clock in the program's memory: 8 bytes, big endian, one page for each
+ * context (ibv_query_rt_values_ex(3)).
  *
- * A card's counter is a register. Here each turn of a lane writes the counter to memory: it lags by
- * up to an idle device thread's sleep, and does not move while no thread runs the adapter.
+ * A card's counter is a register. Here each turn of a lane writes the counter to memory. So the
+ * clock lags by up to the sleep of an idle device thread, and stands still while no thread runs the
+ * adapter.
  */
 #include "clock_page.h"
 
@@ -49,7 +50,7 @@ softhca_clock_add(struct softhca_dev *dev, void *page)
 
 	clock_tick(page);
 	err = page_set_replace(&lanes->clocks, &lanes->sets_lock, page, NULL);
-	lanes_wake(lanes); /* nothing watches the page yet */
+	lanes_wake(lanes); /* the new page is not watched yet */
 	return err;
 }
 

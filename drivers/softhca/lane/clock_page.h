@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The running clock that programs have mapped. */
+/* The running clocks that programs have mapped. */
 #ifndef SOFTHCA_CLOCK_PAGE_H
 #define SOFTHCA_CLOCK_PAGE_H
 
 struct softhca_lanes;
 
-/* Writes device time to a clock page, which is the device's own mapping. */
+/* Writes device time to a clock page. page: the device's own mapping. */
 void clock_tick(void *page);
 /* Writes device time to every clock page of the adapter. Inside a turn. */
 void clocks_tick(struct softhca_lanes *lanes);

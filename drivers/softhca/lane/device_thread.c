@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of the adapter: starting one, and where and for how long it runs. */
+/* The threads of the adapter: creation, CPUs and time slices. */
 #include "device_thread.h"
 
 #include <sched.h>
@@ -14,8 +14,8 @@
 #define SHORT_SLICE_NS 100000
 
 /*
- * Where threads may run as the process was started. An EAL lcore that creates the adapter is pinned
- * to its own core, and a device thread that inherited that would fight it for the core.
+ * The CPUs of the process at its start. An EAL lcore that creates the adapter is pinned to one
+ * core; a device thread that inherited that pinning would compete with the lcore.
  */
 static cpu_set_t process_cpus;
 static bool process_cpus_known;
@@ -25,7 +25,10 @@ static void __attribute__((constructor)) remember_affinity(void)
 	process_cpus_known = sched_getaffinity(0, sizeof(process_cpus), &process_cpus) == 0;
 }
 
-/* Handlers of signals run on the program's own threads, but for that of the thread's own fault. */
+/*
+ * Blocks signals, so that handlers run on the program's own threads. A fault's signal is not
+ * blocked: it is for the thread that caused it.
+ */
 int
 device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
 {
@@ -33,7 +36,7 @@ device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *
 	int err;
 
 	sigfillset(&all);
-	/* key/gone.c. A fault ends the process where its signal is blocked. */
+	/* See key/gone.c. A fault ends the process if its signal is blocked. */
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -66,7 +69,7 @@ device_thread_take_short_slices(void)
 	s.runtime = SHORT_SLICE_NS;
 	if (syscall(SYS_sched_setattr, 0, &s, 0) != 0)
 		return false;
-	/* An older kernel ignores the slice. */
+	/* A kernel that does not know slices ignores the request. */
 	return syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) == 0 && s.runtime == SHORT_SLICE_NS;
 }
 

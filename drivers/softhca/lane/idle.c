@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device thread without work: it spins, then yields or naps, then sleeps.
+ * A device thread without work spins, then yields or naps, then sleeps.
  *
- * It sleeps until it is woken where nothing is outstanding, no time is waited for, and every page
- * by which the program can call is watched (watch.c). No doorbell is lost. The thread
+ * It sleeps until it is woken if nothing is outstanding, no time is waited for, and all UAR pages
+ * are watched (watch.c). No doorbell is lost. The thread
  *
  *   1. counts itself as asleep,
- *   2. closes the pages: from then on, a store to one of them waits, and wakes the adapter,
- *   3. looks at all pages in one more turn, and at all that calls lanes (lanes_are_at_rest()),
- *   4. sleeps, if it found nothing.
+ *   2. closes the pages: from then on, a store to a page waits and wakes the adapter,
+ *   3. looks for work in one more turn: at all pages, and at the flags of lanes_are_at_rest(),
+ *   4. sleeps, if it found none.
  *
- * A doorbell stored before its page was closed is visible when closing returns, so step 3 finds it.
- * A doorbell stored later is trapped: the page is opened, and the thread wakes and looks again.
- * What control calls, faults and other lanes leave to be done is either found in step 3, or its
- * waker finds the thread counted as asleep (wake.h).
+ * A doorbell that was stored before its page was closed is visible when closing returns, so step 3
+ * finds it. A doorbell stored later is trapped: the page is opened, and the thread wakes and looks
+ * again. Work that control calls, faults and other lanes leave is found in step 3, or else the
+ * thread that left it finds this one counted as asleep and wakes it (wake.h).
  *
- * Where that is not possible it sleeps for a time: at most IDLE_SLEEP_MAX ns, so a doorbell waits
- * no longer.
+ * If that is not possible, the thread sleeps for a limited time, at most IDLE_SLEEP_MAX ns: a
+ * doorbell then waits no longer than this.
  */
 #include "idle.h"
 
@@ -44,9 +44,9 @@
 #define IDLE_MAX       (1u << 20)
 #define NAP_MIN        2000       /* ns; serve_on_shared_cpu() */
 #define NAP_MAX        50000      /* ns */
-#define YIELD_LONG     5000       /* ns: another thread had the CPU meanwhile */
-#define LEAVE_PAUSE    1000000    /* ns between two that leave a CPU because of it, at least */
-#define LOST_FOR       1000000000 /* ns after one; lost_cpu() */
+#define YIELD_LONG     5000       /* ns: a yield as long as this gave the CPU to another thread */
+#define LEAVE_PAUSE    1000000    /* ns, at least, between two moves to another CPU */
+#define LOST_FOR       1000000000 /* ns after a long yield: lost_cpu() */
 #define IDLE_NAP       30000      /* ns */
 #define YIELDS_PER_NAP 4
 
@@ -56,7 +56,7 @@ uar_is_at_rest(struct softhca_uar *uar)
 	return !uar_calls(uar) && !atomic_load(&uar->again) && !atomic_load(&uar->timed);
 }
 
-/* Inside a turn. */
+/* Call inside a turn. */
 static bool
 pages_are_at_rest(struct softhca_lanes *lanes)
 {
@@ -72,7 +72,7 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
-/* Nobody calls, and whoever will call wakes a thread that sleeps. */
+/* True if there is no work, and whoever leaves new work wakes a sleeping thread. */
 static bool
 lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
@@ -86,8 +86,8 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 }
 
 /*
- * How long the program's thread needs until it has stored, and a bit more. It changes page tables,
- * as opening its page did.
+ * The time, with a margin, that the program's thread needs until it has stored. It changes page
+ * tables, as the opening of its page did, so it takes about as long.
  */
 static long
 time_to_store(uint64_t opening_ns)
@@ -106,16 +106,18 @@ nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 }
 
 /*
- * The program's thread often runs on this CPU: the scheduler woke the adapter where that thread
- * began to wait for its page. There it stores its doorbell now, and then polls. A thread on another
- * CPU would see the doorbell later, if that CPU sleeps: waking it takes long, most of all on a
- * virtual machine. So the adapter naps until the store is there, and runs it here. It naps once
- * more, while the program takes the completion. Then each of the two gets a CPU of its own.
+ * The program's thread often runs on this CPU, because the scheduler woke the adapter where that
+ * thread began to wait for its page. The program now stores its doorbell there, and then polls. A
+ * thread on another CPU would see the doorbell later if that CPU sleeps: waking a CPU takes long,
+ * most of all on a virtual machine. So the adapter naps until the store is there, and runs the WQE
+ * here. It naps once more while the program takes the completion. Then each of the two threads gets
+ * a CPU of its own.
  *
- * A nap that finds nothing may have been too short: then it took the CPU from the program before it
- * had stored, and the scheduler does not let the adapter do so often. So the second nap is longer.
+ * A nap that finds nothing may have been too short: the adapter then took the CPU before the
+ * program had stored. The scheduler does not let the adapter do so often, so the second nap is
+ * longer.
  *
- * False: it has another CPU now.
+ * False: the thread has moved to another CPU.
  */
 static bool
 serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long nap_ns)
@@ -126,8 +128,8 @@ serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long na
 }
 
 /*
- * The first thread of an adapter opens pages itself: the watcher would take longer to wake it.
- * Returns as lane_idle() does.
+ * Sleeps at the closed pages. The first thread of an adapter opens pages itself, because the
+ * watcher would need longer to wake it. Returns as lane_idle() does.
  */
 static unsigned int
 sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
@@ -153,7 +155,7 @@ sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 	return 0;
 }
 
-/* False: it did not sleep. *idle: the value that lane_idle() returns. */
+/* Sleeps until woken. False: it could not sleep. *idle: the return value for lane_idle(). */
 static bool
 sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int *idle)
 {
@@ -181,10 +183,10 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned
 }
 
 /*
- * Gives the CPU to a thread that waits for it. That is often the program's thread, which polls
- * until this one has worked. The scheduler leaves both on this CPU, because they have just run
- * there. Then each operation takes two changes of the thread, some 16 us. So this thread goes to
- * another CPU. That may be busy too: LEAVE_PAUSE limits what moving costs.
+ * Yields the CPU to a thread that waits for it: often the program's thread, which polls for what
+ * this thread has done. The scheduler keeps both threads on this CPU, because both have just run
+ * there; then each operation costs two context switches, some 16 us. So this thread moves to
+ * another CPU. That CPU may be busy too: LEAVE_PAUSE limits the cost of moving.
  */
 static void
 yield(struct lane_slot *slot)
@@ -200,9 +202,10 @@ yield(struct lane_slot *slot)
 }
 
 /*
- * A yield took long lately. The scheduler gives the CPU back at the end of the other thread's
- * slice, which it sees at a tick: up to 4 ms later. It runs a thread of short slices sooner only
- * when that wakes. So such a thread naps, and its page stays open.
+ * True if a yield took long lately. The scheduler gives the CPU back at the end of the other
+ * thread's slice, which it checks at ticks: up to 4 ms later. It runs a thread with short slices
+ * sooner only when that thread wakes up. So such a thread naps instead of yielding, and its page
+ * stays open.
  */
 static bool
 lost_cpu(const struct lane_slot *slot)
@@ -211,7 +214,7 @@ lost_cpu(const struct lane_slot *slot)
 	       device_clock() - slot->left_cpu < LOST_FOR;
 }
 
-/* Returns how many yields that counts as. */
+/* Naps or yields. Returns the number of yields that this counts as. */
 static unsigned int
 let_others_run(struct lane_slot *slot)
 {

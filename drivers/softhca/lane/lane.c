@@ -2,18 +2,17 @@
 /*
  * The scheduler of lanes: which UAR pages a turn visits.
  *
- * A lane is a device thread or a caller of softhca_pump(). In one turn it goes through UAR pages
- * and serves those that no other lane is serving. Doorbells are memory: one that a lane misses is
- * still there in the next turn. So a lane may skip a locked page, back off, or sleep, and loses
- * nothing.
+ * A lane is a device thread or a caller of softhca_pump(). A turn goes through the UAR pages and
+ * serves those that no other lane is serving. A doorbell stays in memory, so a lane that misses it
+ * finds it in the next turn. That is why a lane may skip a locked page, back off or sleep.
  *
- * Pages that rang lately are warm: every turn looks at them. The other pages rest:
+ * Pages that rang lately are warm: every turn looks at them. The other pages are resting:
  *
- *   - A turn in which no warm page rang looks at all resting pages, so an idle adapter serves a
+ *   - A turn in which no warm page rang looks at all resting pages. So an idle adapter serves a
  *     first doorbell at once.
- *   - While warm pages keep a lane busy, it looks at one resting page for each REST_NS that pass.
- *     That takes about a hundredth of its time, however many pages rest. With n of them, a first
- *     doorbell waits at most n * REST_NS and the turn under way.
+ *   - While warm pages keep a lane busy, it looks at one resting page every REST_NS. That takes
+ *     about a hundredth of its time, however many pages rest. With n resting pages, a first
+ *     doorbell waits at most n * REST_NS and the rest of the current turn.
  */
 #include "lane.h"
 
@@ -27,7 +26,7 @@
 #include "wake.h"
 #include "wq.h"
 
-/* all: also queues that nothing calls to. */
+/* all: also visits queues that do not need attention. */
 static unsigned int
 uar_visit_queues(struct softhca_uar *uar, bool all)
 {
@@ -39,7 +38,7 @@ uar_visit_queues(struct softhca_uar *uar, bool all)
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
 	if (again) {
-		/* This lane may be a caller of softhca_pump(), who does not come again. */
+		/* This lane may be a caller of softhca_pump() that does not call again. */
 		atomic_store(&uar->again, true);
 		lanes_wake(uar->dev->lanes);
 	} else {
@@ -62,8 +61,8 @@ uar_serve(struct softhca_uar *uar)
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/*
-		 * Cleared before looking: the next turn sees a call for attention that comes from
-		 * now on.
+		 * Cleared before the visit. So the next turn sees a call for attention that comes
+		 * during the visit.
 		 */
 		bool all = atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
 
@@ -88,9 +87,10 @@ uar_calls(struct softhca_uar *uar)
 #define QUIET_TURNS 1024 /* turns without a doorbell until a warm page rests */
 #define REST_NS     1000 /* see the top of this file */
 #define REST_TURNS  8    /* busy turns between looks at the clock */
-#define REST_CHUNK  32   /* resting pages that an idle lane looks at between looks at the warm */
+/* resting pages that an idle lane looks at before it looks at warm pages again */
+#define REST_CHUNK 32
 
-/* A warm page did not ring in this turn: after QUIET_TURNS of them it rests. */
+/* A warm page did not ring in this turn. After QUIET_TURNS such turns it rests. */
 static void
 page_cools(struct page_set *set, unsigned int i)
 {
@@ -159,7 +159,7 @@ serve_all_resting(struct page_set *set, struct lane_slot *slot)
 	return work;
 }
 
-/* A busy lane's looks at resting pages, for the time since the last ones. */
+/* Looks at as many resting pages as are due since the last look. */
 static unsigned int
 serve_due_resting(struct page_set *set, struct lane_slot *slot)
 {

@@ -9,13 +9,10 @@ struct lane_slot;
 struct softhca_lanes;
 struct softhca_uar;
 
-/* Runs the turn that has begun in the slot, and ends it. Returns how much work it found. */
+/* Runs the turn that has begun in the slot, and ends it. Returns the amount of work done. */
 unsigned int lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot);
 
-/*
- * Whether the page has something to serve. Without its lock, to make looking at silent pages
- * cheap.
- */
+/* True if the page has something to serve. Takes no lock, so looking at a silent page is cheap. */
 bool uar_calls(struct softhca_uar *uar);
 
 #endif

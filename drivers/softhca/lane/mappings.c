@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of the program's mappings, and opening and closing them. */
+/* The list of the program's mappings, and how they are opened and closed. */
 #include "mappings.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "uffd.h"
 #include "wake.h"
 
-#define OPEN_NS 1000000 /* a page stays open so long, unless its doorbell is seen earlier */
+#define OPEN_NS 1000000 /* a page stays open for this time, unless its doorbell is seen earlier */
 
 struct entry {
 	struct mapping m;
@@ -28,7 +28,7 @@ static int uffd = -1;
 static struct entry *list;
 static unsigned int n_list, max_list;
 
-/* ---- the list; lock held */
+/* ---- the list; the caller holds its lock */
 
 static bool
 page_is_listed(const void *page)
@@ -57,7 +57,7 @@ forget(struct entry *e)
 	if (page_is_listed(m.page))
 		return;
 	atomic_fetch_sub(&m.lanes->n_watched, 1);
-	lanes_wake(m.lanes); /* nothing would wake it now */
+	lanes_wake(m.lanes); /* nothing else wakes the adapter now */
 }
 
 static bool
@@ -87,7 +87,7 @@ give_up(void)
 	uffd = -1;
 }
 
-/* Of what cannot be trapped nothing is remembered: its adapter then does not rely on traps. */
+/* A mapping that cannot be trapped is not listed; its adapter then does not rely on traps. */
 static void
 add(const struct mapping *m)
 {
@@ -106,7 +106,7 @@ add(const struct mapping *m)
 	lanes_wake(m->lanes); /* it closes the page before it sleeps again */
 }
 
-/* ---- opening and closing; lock held */
+/* ---- opening and closing; the caller holds the lock */
 
 static bool
 is_awaited(const struct entry *e, uint64_t now)
@@ -117,14 +117,14 @@ is_awaited(const struct entry *e, uint64_t now)
 }
 
 /*
- * Takes the page out of all page tables, by making a hole where it was; then puts a page with the
- * clock there again. A use between the two finds no page, and is trapped too.
+ * Removes the page from all page tables by punching a hole, and then fills the hole with a page
+ * that has the clock. A use between these steps finds no page, so it is trapped as well.
  */
 static int
 close_clock(void *page)
 {
 	if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0) {
-		/* The program may have locked all of its memory: mlockall(2). */
+		/* mlockall(2) may have locked the page. */
 		munlock(page, TRAP_PAGE);
 		if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0)
 			return -errno;
@@ -196,8 +196,8 @@ mappings_drop(const void *page)
 }
 
 /*
- * The kernel ends the traps of what moves, and also those of mappings beside the new place, if it
- * makes one mapping of both. So all pages of the list are trapped anew.
+ * The kernel ends the traps of moved memory. If it merges the moved mapping with its new
+ * neighbours, it ends their traps too. So all pages of the list are trapped again.
  */
 void
 mappings_move(void *from, void *to, unsigned long len)
@@ -214,7 +214,7 @@ mappings_move(void *from, void *to, unsigned long len)
 			moved = true;
 		}
 	}
-	/* The first of the list is taken off, and added at its end. */
+	/* The first entry of the list is removed, and added again at the end. */
 	for (n = moved ? n_list : 0; n != 0; n--) {
 		const struct mapping m = list[0].m;
 
@@ -266,7 +266,7 @@ mappings_open_all(void)
 		if (e != NULL)
 			open_entry(e);
 		else
-			uffd_untrap(uffd, at); /* forgotten since: who waits goes on */
+			uffd_untrap(uffd, at); /* the page is no longer listed; its waiters go on */
 	}
 	if (uffd >= 0 && failed)
 		give_up();
@@ -289,7 +289,7 @@ mappings_fork_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The descriptor is of the parent's memory. The parent's adapters are abandoned, too. */
+/* The descriptor is about the parent's memory. The parent's adapters are abandoned, too. */
 void
 mappings_fork_child(void)
 {

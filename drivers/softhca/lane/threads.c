@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Who runs lanes: the device threads and the callers of softhca_pump(). Starting and ending them.
- */
+/* The callers of lanes: device threads, started and ended here, and softhca_pump(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +32,8 @@ lane_main(void *arg)
 
 	free(arg);
 	if (start.index == 0)
-		slot->short_slices = device_thread_take_short_slices(); /* it opens pages: idle.c */
+		/* this thread opens pages: idle.c */
+		slot->short_slices = device_thread_take_short_slices();
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
 		turn_begin(slot);
 		if (lane_turn(start.lanes, slot) != 0)
@@ -135,7 +134,7 @@ softhca_pump(void)
 	return work;
 }
 
-#define SETTLE_TURNS 1024 /* at most, because other queues may go on ringing */
+#define SETTLE_TURNS 1024 /* limited, because other queues may go on ringing */
 
 void
 softhca_settle(struct softhca_dev *dev)
@@ -146,9 +145,9 @@ softhca_settle(struct softhca_dev *dev)
 }
 
 /*
- * A turn skips a page that another lane is serving. That lane may have looked at the page's
- * doorbells before the last one rang. Once its turn is over, the second turn serves that doorbell,
- * unless a lane has begun to.
+ * Two turns. The first may skip a page that another lane is serving, and that lane may have looked
+ * at the page's doorbells before the last one rang. The second turn serves that doorbell, unless
+ * another lane is serving it already.
  */
 void
 softhca_catch_up(struct softhca_dev *dev)

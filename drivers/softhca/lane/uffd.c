@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of userfaultfd(2) and ioctl_userfaultfd(2) that the traps need. */
+/* The calls of userfaultfd(2) and ioctl_userfaultfd(2) that traps need. */
 #include "uffd.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "raw.h"
 #include "valgrind.h"
 
-/* The kernel's headers may be older than the kernel: linux/userfaultfd.h of 5.11 and 5.19. */
+/* Newer than the headers of some build machines: linux/userfaultfd.h of 5.11 and 5.19. */
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -30,8 +30,8 @@ uffd_open(void)
 	int fd;
 
 	/*
-	 * valgrind runs one thread at a time: who waits for a trap would keep the one from running
-	 * that opens it.
+	 * valgrind runs one thread at a time: a thread that waits at a trap would keep the thread
+	 * that opens the page from running.
 	 */
 	if (in_valgrind())
 		return -1;
@@ -49,7 +49,7 @@ range_of(void *page)
 	return (struct uffdio_range){.start = (uintptr_t)page, .len = TRAP_PAGE};
 }
 
-/* Opening a page must not fail because the kernel is busy. */
+/* Repeats the call while the kernel is busy, so that opening a page does not fail. */
 static int
 call(int fd, unsigned long request, void *arg)
 {
@@ -109,7 +109,7 @@ uffd_map(int fd, void *page)
 	struct uffdio_range range = range_of(page);
 	int rc = call(fd, UFFDIO_CONTINUE, &map);
 
-	/* Another thread's use of the page was first: who waits finds the page there. */
+	/* Another thread's access was first, so the page exists: wake the waiters. */
 	return rc == -EEXIST ? call(fd, UFFDIO_WAKE, &range) : rc;
 }
 

@@ -3,15 +3,15 @@
  * The watcher: a thread that wakes the adapters of this process.
  *
  * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes
- * of the file of faults. It starts with the first page that is watched.
+ * of the file of faults. It starts when the first page is watched.
  *
- * The first thread of an adapter waits for uses too while it sleeps (idle.c). Both wait by an epoll
- * of their own, with EPOLLEXCLUSIVE: the kernel wakes the first in the order of adding that waits.
- * The watcher is the last: it runs only while those threads are awake. They may have long work to
- * do, and the program must not wait for that.
+ * The first thread of an adapter also waits for uses while it sleeps (idle.c). Each of these
+ * threads has an epoll of its own, with EPOLLEXCLUSIVE: the kernel wakes the first waiting epoll in
+ * the order in which they were added. The watcher is the last, so it runs only while those threads
+ * are awake. They may have long work to do, for which the program must not wait.
  *
- * Where the kernel or a sandbox does not grant what it needs, it does not start, and device threads
- * sleep for short times only.
+ * If the kernel or a sandbox refuses what the watcher needs, it does not start, and device threads
+ * sleep only briefly.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@
 #include "uffd.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool tried; /* to start; under start_lock */
+static bool tried; /* start() has been tried; under start_lock */
 
 static int uffd, watcher_fd = -1; /* under start_lock */
 
@@ -52,7 +52,7 @@ watcher_main(void *arg)
 	for (;;) {
 		if (epoll_wait(epoll, &event, 1, -1) != 1)
 			continue;
-		/* A closed descriptor leaves its epolls. */
+		/* Closing a descriptor removes it from its epolls. */
 		if (event.data.fd == file)
 			(void)fault_file_event();
 		else
@@ -61,7 +61,7 @@ watcher_main(void *arg)
 	return NULL;
 }
 
-/* Under start_lock. */
+/* The caller holds start_lock. */
 static void
 start(void)
 {
@@ -85,7 +85,7 @@ start(void)
 	mappings_begin(uffd);
 }
 
-/* Lets the adapter's first thread sleep at the pages. Under start_lock. */
+/* Lets the adapter's first thread sleep at the pages. The caller holds start_lock. */
 static void
 let_sleep(struct softhca_lanes *lanes)
 {
@@ -94,7 +94,7 @@ let_sleep(struct softhca_lanes *lanes)
 
 	if (sleep_fd < 0 || call_fd < 0 || epoll_add(sleep_fd, call_fd, EPOLLIN) != 0 ||
 		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
-		/* The thread sleeps as the others do, and the watcher wakes it. */
+		/* The thread sleeps as the other threads do, and the watcher wakes it. */
 		if (sleep_fd >= 0)
 			close(sleep_fd);
 		if (call_fd >= 0)
@@ -103,12 +103,12 @@ let_sleep(struct softhca_lanes *lanes)
 	}
 	atomic_store(&lanes->call_fd, call_fd);
 	atomic_store(&lanes->sleep_fd, sleep_fd);
-	/* Makes the watcher the last again. Adding it looks for uses that came between. */
+	/* Makes the watcher the last again. EPOLL_CTL_ADD reports uses that came in between. */
 	if (epoll_ctl(watcher_fd, EPOLL_CTL_DEL, uffd, NULL) == 0)
 		(void)epoll_add(watcher_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE);
 }
 
-/* Without device threads nobody sleeps. */
+/* Without device threads no thread sleeps. */
 static void
 watch(struct mapping m)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of the uverbs ABI that Linux added after the headers that this library is built with.
- * Newer versions of rdma-core use them. From the uapi headers rdma/ib_user_ioctl_cmds.h and
- * mlx5-abi.h of Linux 6.18, which never change a number.
+ * Numbers of the uverbs ABI that are newer than the headers of the build machine. Newer versions of
+ * rdma-core use them. Source: the uapi headers rdma/ib_user_ioctl_cmds.h and mlx5-abi.h of Linux
+ * 6.18. The kernel never changes such a number.
  */
 #ifndef SOFTHCA_NEWER_UAPI_H
 #define SOFTHCA_NEWER_UAPI_H
@@ -35,7 +35,7 @@ enum newer_dmabuf {
 	NEWER_ATTR_DMABUF_PGOFF = 1
 };
 
-/* Of UVERBS_METHOD_REG_DMABUF_MR: 32 bits. */
+/* An attribute of UVERBS_METHOD_REG_DMABUF_MR: 32 bits. */
 #define NEWER_ATTR_REG_DMABUF_MR_FLAGS 0x1000U
 
 /* A method of UVERBS_OBJECT_MR. */
@@ -54,7 +54,7 @@ enum newer_reg_mr {
 	NEWER_ATTR_REG_MR_RKEY = 10
 };
 
-/* Of MLX5_IB_METHOD_VAR_OBJ_ALLOC: 32 bits. */
+/* An attribute of MLX5_IB_METHOD_VAR_OBJ_ALLOC: 32 bits. */
 #define NEWER_ATTR_VAR_ALLOC_FLAGS 0x1004U
 
 #define NEWER_QUERY_DEV_OOO_DP (1U << 4) /* of mlx5_ib_query_device_resp.flags */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults on demand. With no fault armed and the timing model off, the data path pays one
- * predictable branch for both.
+ * Faults on demand. If no fault is armed and the timing model is off, both together cost the data
+ * path one predictable branch.
  */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
@@ -15,7 +15,7 @@
 
 struct softhca_dev;
 
-/* What faults or the timing model watch now. */
+/* The places where faults or the timing model are now consulted. */
 enum fault_watch {
 	WATCH_WQES = 1,      /* a WQE is about to run, or a message to arrive */
 	WATCH_TURNS = 2,     /* a lane's turn: fault_tick() */
@@ -33,35 +33,33 @@ fault_watches(enum fault_watch what)
 		0);
 }
 
-/*
- * Before an adapter runs: WQEs are watched where a setting has a say in when or whether each of
- * them runs.
- */
+/* Call before an adapter runs. WQEs are watched if a setting affects whether or when a WQE runs. */
 void fault_init(const struct softhca_config *cfg);
 
-#define FAULT_FILE_ERR_LEN 8192 /* a path, and what is wrong with a line */
+#define FAULT_FILE_ERR_LEN 8192 /* a path, and the text of fault_parse() */
 
 /*
- * Before the adapters come up, when they are listed: is the control file, if there is one, there
- * and well-formed? -errno: err says what is wrong.
+ * Checks the control file, if there is one. Call before the adapters come up, when they are listed.
+ * -errno: the file is missing or malformed, and err says what is wrong.
  */
 int fault_file_check(char err[FAULT_FILE_ERR_LEN]);
 
 enum fault_kind {
 	FAULT_NONE,
 	FAULT_COMPLETE,      /* the WQE does not run, and completes with a syndrome */
-	FAULT_DROP,          /* it runs, and its completion is lost */
-	FAULT_LATE,          /* it and the WQEs behind it wait */
-	FAULT_RECV_COMPLETE, /* the receive fails with a syndrome, and its QP with it */
+	FAULT_DROP,          /* the WQE runs, and its completion is lost */
+	FAULT_LATE,          /* the WQE and the WQEs behind it wait */
+	FAULT_RECV_COMPLETE, /* the receive fails with a syndrome, and its QP fails too */
 	FAULT_RECV_DROP,     /* the message arrives, and the receive's completion is lost */
 	FAULT_RECV_LATE,     /* the message waits at its responder */
-	FAULT_QP_FATAL,      /* the QP fails without a completion that says why */
-	FAULT_CQ_OVERRUN,    /* its send CQ fails */
-	FAULT_SQ_DRAINED,    /* the send queue stops before it */
-	FAULT_PORT_DOWN,     /* the link is lost */
-	FAULT_PORT_UP,       /* the link comes back */
-	FAULT_DEVICE_FATAL,  /* nothing runs any more */
-	FAULT_REFUSE,        /* a control call fails */
+	/* the QP fails with an event, and without a completion that names the error */
+	FAULT_QP_FATAL,
+	FAULT_CQ_OVERRUN,   /* the send CQ of the WQE fails */
+	FAULT_SQ_DRAINED,   /* the send queue stops before the WQE */
+	FAULT_PORT_DOWN,    /* the link is lost */
+	FAULT_PORT_UP,      /* the link comes back */
+	FAULT_DEVICE_FATAL, /* the whole device stops */
+	FAULT_REFUSE,       /* a control call fails */
 	FAULT_N_KINDS
 };
 
@@ -71,27 +69,41 @@ struct fault_hit {
 	uint64_t ns;
 };
 
-/* The WQE at the head of this QP is about to run for the first time: what happens to it instead. */
+/*
+ * Called when the WQE at the head of this QP is about to run for the first time. Returns the fault
+ * that strikes it.
+ */
 struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
-/* A message is about to arrive in a receive of this QP: what happens to the receive instead. */
+/*
+ * Called when a message is about to arrive in a receive of this QP. Returns the fault that strikes
+ * the receive.
+ */
 struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
 /*
- * Looks at the control file now and then, brings ports up that are due, delivers events. Inside a
- * turn of that adapter.
+ * Checks the control file from time to time, brings up ports whose time is over, delivers events.
+ * Call inside a turn of that adapter.
  */
 void fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver);
-/* A control call begins: looks at the control file, and brings ports up that are due. */
+/*
+ * Call when a control call begins: checks the control file, and brings up ports whose time is over.
+ */
 void fault_look(struct softhca_dev *dev);
 
-/* The next turn of that adapter has to call fault_tick(), or one at a later time that is known. */
+/*
+ * True if a turn of this adapter must still call fault_tick(): at its next turn, or at a known
+ * later time.
+ */
 bool fault_is_due(struct softhca_dev *dev);
 
 /*
- * Learning of changes of the control file. The descriptor becomes readable when there may be one;
- * -1: there is no file, or changes cannot be noticed, and turns look at the file from time to time.
+ * Returns a descriptor that becomes readable when the control file may have changed. -1: there is
+ * no file, or changes are not reported; turns then check the file from time to time.
  */
 int fault_file_watch(void);
-/* The descriptor was readable: wakes the adapters if the file changed. False: it is closed now. */
+/*
+ * Call when the descriptor is readable: wakes the adapters if the file has changed. False: the
+ * descriptor is now closed.
+ */
 bool fault_file_event(void);
 
 /* A control call, as faults recognise it. */
@@ -101,7 +113,7 @@ struct fault_call {
 	int64_t write_cmd;       /* of INVOKE_WRITE, or -1 */
 };
 
-/* 0, or the -errno that the call ends with. */
+/* Returns 0, or the -errno with which the call fails. */
 int fault_refuses(struct softhca_dev *dev, const struct fault_call *call);
 bool fault_port_is_down(const struct softhca_dev *dev, unsigned int port);
 bool fault_device_is_dead(const struct softhca_dev *dev);
