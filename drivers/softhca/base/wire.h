@@ -172,13 +172,13 @@ enum wire_vendor {
 	VEN_UMR_FIELDS, /* fields of the WQE are unknown or contradict each other */
 	VEN_UMR_ROOM,   /* a layout with more entries than the key has room for */
 	VEN_SIG_PSV,    /* a signature's PSV does not exist, or belongs to another PD */
-	VEN_SIG_BLOCK,  /* the data are not a multiple of the signature's block */
+	VEN_SIG_BLOCK,  /* the data are not a whole number of the signature's blocks */
 	VEN_UMR_BOUND,  /* the window is bound already, or to another QP */
 	/* a key made for encryption is not configured for it, or lies inside another key */
 	VEN_CRYPTO,
 	VEN_KEY_PAGE,    /* a key on demand: a page is not mapped, or is not writable */
 	VEN_DEK,         /* a DEK does not exist, belongs to another PD, or has another keytag */
-	VEN_CRYPTO_UNIT, /* the data are not a multiple of the data unit of encryption */
+	VEN_CRYPTO_UNIT, /* offset or length of the data do not fit the data units of encryption */
 	VEN_END
 };
 

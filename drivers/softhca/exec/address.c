@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The address in a WQE, behind its control segment:
+ * Reads the address in a WQE, which follows the control segment:
  *
  *   XRC   16 bytes: the number of an SRQ
- *   DC    48 bytes, an address vector: a DCT, its access key, and the way to its port
- *   UD    48 bytes, an address vector: a QP, its qkey, and the way to its port
+ *   DC    48 bytes, an address vector: a DCT, its access key, and the path to its port
+ *   UD    48 bytes, an address vector: a QP, its qkey, and the path to its port
  */
 #include <string.h>
 
 #include "requester.h"
 
-#define QKEY_OWN 0x80000000u /* of a WQE's qkey: the sender's own is meant */
+#define QKEY_OWN 0x80000000u /* in a WQE's qkey: use the qkey of the sender's QP */
 
-/* An address vector lies in the WQE's first WQEBB, whole. */
+/* An address vector never wraps: it ends within the WQE's first WQEBB. */
 static const uint8_t *
 address_vector(const struct wqe *wqe)
 {
 	return wqe->seg0 + WQE_SEG;
 }
 
-/* The source GID that the address vector names by its index, if the message has a global header. */
+/*
+ * Takes the source GID, which the address vector names by index, if the message has a global
+ * header.
+ */
 static void
 take_source(const struct softhca_qp *qp, const uint8_t *av, struct message_path *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The capture file: pcap with nanosecond timestamps (draft-ietf-opsawg-pcap, "File Header" and
- * "Packet Record"), in the byte order of this machine, as its readers expect.
+ * "Packet Record"), in the byte order of this machine.
  */
 #include "capture.h"
 
@@ -58,7 +58,10 @@ capture_open(const char *path)
 	return FAILED;
 }
 
-/* The first frame of the process opens the file: a process that sends none leaves it alone. */
+/*
+ * The first frame of the process opens the file. A process that sends no frame leaves the file
+ * alone.
+ */
 static int
 capture_file(const char *path)
 {
@@ -91,7 +94,7 @@ capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len
 		.nsec = (uint32_t)now.tv_nsec,
 		.len = (uint32_t)len,
 		.full_len = (uint32_t)len};
-	/* O_APPEND and one call for a record: records of several lanes do not mix. */
+	/* O_APPEND, and one call for each record: records of several lanes do not mix. */
 	if (writev(fd, parts, 2) == (ssize_t)(sizeof(header) + len))
 		return;
 	softhca_log("the capture file %s is cut short: %s", cfg->capture, strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The frames that raw queue pairs send, in a file that packet analysers read. */
+/* Writes the frames that raw queue pairs send into a file for packet analysers. */
 #ifndef SOFTHCA_CAPTURE_H
 #define SOFTHCA_CAPTURE_H
 
@@ -8,7 +8,7 @@
 
 struct softhca_config;
 
-/* Appends a frame without FCS to cfg->capture, or drops it where that is empty. Any lane. */
+/* Appends a frame without FCS to cfg->capture. An empty path: does nothing. Any lane. */
 void capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What messages carry from port to port, added to the ports' counters. */
+/* Adds the traffic of messages to the counters of ports. */
 #include "carried.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ request_header(enum softhca_qp_type type)
 	}
 }
 
-/* Bytes of headers of one kind of message, beyond those of every packet. */
+/* Bytes of headers of one kind of message, without those that every packet has. */
 static const struct {
 	uint8_t request, answer;
 } headers[MESSAGE_N_KINDS] = {
@@ -116,7 +116,7 @@ carried_note_rare(struct run *run, const struct message *m, uint64_t len)
 		c->packets[m->op->kind] += (len - 1) >> c->log_mtu;
 }
 
-/* What was noted, in both directions. answered: false: the responder sends nothing back. */
+/* Sums up what was noted, in both directions. answered false: the responder sends nothing back. */
 static void
 sum(const struct carried *c, bool answered, struct traffic *there, struct traffic *back)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What messages carry from port to port. A visit notes each message that was answered. It adds what
- * it has noted to the ports' counters when it lets the responder go: at its end, or before it holds
- * another one.
+ * The traffic that messages cause on ports. A visit notes each message that was answered. It adds
+ * the noted traffic to the ports' counters when it releases the responder: at the end of the visit,
+ * or before it holds another responder.
  *
- * A message becomes packets of the path's MTU, each with the headers that the InfiniBand
- * architecture (volume 1, chapter 9.2) and RoCE v2 (its annex A17) give it. A reliable responder
- * answers with an acknowledgment, or with the packets of the data that were read.
+ * A message becomes packets of the path's MTU. InfiniBand (volume 1, chapter 9.2) and RoCE v2
+ * (annex A17) define the headers of each packet. A reliable responder answers with an
+ * acknowledgment, or with the packets of an RDMA read.
  */
 #ifndef SOFTHCA_CARRIED_H
 #define SOFTHCA_CARRIED_H
@@ -16,17 +16,20 @@
 #include "move.h"
 #include "run.h"
 
-/* Adds what was noted to the counters, and forgets it. The responder is still held. */
+/* Adds what was noted to the counters and clears it. The responder is still held. */
 void carried_flush(struct run *run);
-/* As carried_note(): the first message to the responder that is held, or one of several packets. */
+/*
+ * As carried_note(), for the first message to the held responder and for messages of several
+ * packets.
+ */
 void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
-/* A frame of a raw packet queue pair was sent. */
+/* Counts a frame that a raw packet queue pair has sent. */
 void carried_frame(struct run *run, unsigned int len);
 
 /*
- * Notes a message that the responder has answered. It is still held: responder_release() adds what
- * was noted. len: bytes of payload; an atomic has none, its operands are a header. One comparison
- * finds both rare cases.
+ * Notes a message that the responder has answered. The responder is still held: responder_release()
+ * adds what was noted. len: bytes of payload; 0 for an atomic, whose operands are a header. One
+ * comparison finds both rare cases.
  */
 static inline void
 carried_note(struct run *run, const struct message *m, uint64_t len)

@@ -7,9 +7,7 @@
 
 #include "wire.h"
 
-/*
- * The sum of big-endian 16-bit words; an odd last byte is the high half of one. Sums may be added.
- */
+/* Sums big-endian 16-bit words. An odd last byte is the high half of a word. Sums may be added. */
 static inline uint32_t
 checksum_add(const uint8_t *p, unsigned int len)
 {
@@ -20,7 +18,7 @@ checksum_add(const uint8_t *p, unsigned int len)
 	return len != 0 ? sum + ((uint32_t)*p << 8) : sum;
 }
 
-/* The checksum of a sum. */
+/* Folds a sum into a checksum. */
 static inline uint32_t
 checksum_end(uint32_t sum)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requester of compare and swap, and of fetch and add: the old value comes back. */
+/* The requester of compare-and-swap and fetch-and-add. Both return the old value. */
 #include "requester.h"
 
 #define ATOMIC_LEN 8

@@ -5,7 +5,7 @@
 #include "gather.h"
 #include "requester.h"
 
-/* Its segments fill one WQEBB, so none of them runs past the end of the send queue. */
+/* The segments of a memcpy fill one WQEBB, so none of them wraps. */
 enum mmo_seg {
 	MMO_SEG_OPAQUE = 1 * WQE_SEG,
 	MMO_SEG_SRC = 2 * WQE_SEG,
@@ -33,7 +33,7 @@ mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 	return SYN_OK;
 }
 
-/* The memory that a segment names, if it lies in the region that was found last; or NULL. */
+/* The memory of a segment if it lies in the region that was found last; else NULL. */
 static inline void *
 mmo_seen(const struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, enum run_seen seen)
 {
@@ -50,7 +50,7 @@ mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, enu
 		run->qp->pdn, need, get_be64(seg + DATA_VA), len, sg);
 }
 
-/* A memcpy between any keys: other regions, or other kinds of keys; or one that a key forbids. */
+/* A memcpy by way of other regions, other kinds of keys, or a key that forbids it. */
 static unsigned int __attribute__((noinline))
 mmo_any(struct run *run, const uint8_t *seg0, uint64_t len)
 {
@@ -76,7 +76,7 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 
 	if (syn != SYN_OK)
 		return syn;
-	/* The device may write there what it has to say of the operation: the key must allow it. */
+	/* The device may write a result to the opaque memory, so the key must allow writes. */
 	if (mmo_seen(run, seg0 + MMO_SEG_OPAQUE, ACC_LOCAL_WRITE, MMO_OPAQUE_LEN, SEEN_OPAQUE) ==
 		NULL)
 		return mmo_any(run, seg0, len);

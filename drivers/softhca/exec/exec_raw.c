@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Raw Ethernet frames: SEND, and TSO, which cuts one large TCP segment into frames.
+ * Raw Ethernet frames: SEND, and TSO, which cuts a large TCP segment into frames.
  *
- * There is no wire: frames go to the capture file, or nowhere. A TSO frame's header is the WQE's
- * inline header with what differs from frame to frame put in: IP lengths and identification, TCP
- * sequence number and flags, and the checksums (Linux,
+ * There is no wire: a frame goes to the capture file, or nowhere. The header of a TSO frame is the
+ * WQE's inline header with the fields that differ from frame to frame: IP lengths and
+ * identification, TCP sequence number and flags, and the checksums (Linux,
  * Documentation/networking/segmentation-offloads).
  */
 #include "capture.h"
@@ -14,8 +14,8 @@
 #include "move.h"
 #include "requester.h"
 
-#define MAX_FRAME   9216 /* of the port: a jumbo frame, with its header */
-#define MIN_FRAME   60   /* shorter ones are padded; the FCS is not counted */
+#define MAX_FRAME   9216 /* the port's limit: a jumbo frame, header included */
+#define MIN_FRAME   60   /* shorter frames are padded; the FCS is not counted */
 #define MAX_TSO     262144
 #define MAX_HEADER  1024
 #define MIN_ETH_LEN 14
@@ -52,7 +52,7 @@ read_eth(const struct run *run, const struct wqe *wqe, struct eth *eth)
 	return true;
 }
 
-/* Copies len bytes of a list, from an offset on. */
+/* Copies len bytes of a list, starting at an offset. */
 static void
 copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 {
@@ -77,7 +77,8 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 }
 
 /*
- * The memory behind the inline header. What is no plain memory is fetched, so that it can be read.
+ * Gathers the memory after the inline header. Other memory than plain memory is fetched into a
+ * copy.
  */
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
@@ -133,7 +134,9 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 
 /* ---- TSO */
 
-/* The header of frame number n of a segment, which carries seg bytes: the template, corrected. */
+/*
+ * Writes the header of frame n, which carries seg bytes: the inline header with corrected fields.
+ */
 static void
 cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsigned int n,
 	unsigned int seg, bool last)
@@ -155,7 +158,7 @@ cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsig
 }
 
 /*
- * The inline header is Ethernet, IP and TCP, with nothing behind them: frames can be cut by it.
+ * True if the inline header is Ethernet, IP and TCP without further bytes: then frames can be cut.
  * Assumed: tso-header.
  */
 static bool

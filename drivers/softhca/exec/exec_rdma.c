@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requester of RDMA writes, with immediate or without, and of RDMA reads. */
+/* The requester of RDMA writes, with or without immediate data, and of RDMA reads. */
 #include "requester.h"
 
 unsigned int

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UMR: the work request that gives an indirect key its layout, its rights and its variant; that
- * binds a memory window; and that takes the rights of a key or a window away
- * (mlx5dv_wr_mkey_configure(3), mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in
- * ibv_wr_post(3)).
+ * UMR: the work request that gives an indirect key its layout, rights and variant, that binds a
+ * memory window, and that invalidates a key or a window (mlx5dv_wr_mkey_configure(3),
+ * mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
  *
- * A new key is built aside and published whole: other lanes see the old key or the new one, never a
- * mixture. The InfiniBand architecture, volume 1, chapter 10.6.6, says what may be done to a
- * window.
+ * A new key is built aside and published whole: other lanes see the old key or the new key, never a
+ * mixture. InfiniBand, volume 1, chapter 10.6.6, says what may be done to a window.
  */
 #include <stdlib.h>
 
@@ -26,7 +24,7 @@ struct umr {
 	const struct wqe *wqe;
 	const uint8_t *mkc;
 	uint64_t mask;
-	uint32_t units, bsf_units; /* 16-byte units of the layout, and of BSFs behind it */
+	uint32_t units, bsf_units; /* 16-byte units of the layout, and of the BSFs after it */
 	uint32_t mkc_flags;
 	bool has_sig;
 	struct key_sig sig;
@@ -34,8 +32,8 @@ struct umr {
 	uint32_t qpn;    /* of the new key */
 	uint8_t variant; /* of the new key */
 	uint8_t flags;
-	bool free;              /* the request takes the key's rights away */
-	const uint8_t *fetched; /* a layout that is not in the WQE; else NULL */
+	bool free;              /* the request revokes the key's rights */
+	const uint8_t *fetched; /* a layout outside of the WQE; else NULL */
 };
 
 static const uint8_t *
@@ -49,8 +47,8 @@ umr_unit(const struct umr *u, uint32_t i)
 /* ---- reading the request */
 
 /*
- * room: units of the WQE behind the key's values. A layout that is not inline has a data segment
- * there.
+ * True if the WQE has room for its layout. room: units of the WQE after the key's values. A layout
+ * that is not inline is a data segment there.
  */
 static bool
 layout_is_there(const struct umr *u, uint32_t room)
@@ -85,8 +83,8 @@ umr_decode(struct umr *u)
 }
 
 /*
- * A layout that is not inline is as many bytes as the WQE counts units, at the start of what its
- * data segment names.
+ * Fetches a layout that is not inline. It is at the start of its data segment's memory; its length
+ * is the number of units that the WQE gives.
  */
 static unsigned int
 umr_fetch(struct umr *u)
@@ -127,7 +125,7 @@ is_free(const struct key *key)
 	return atomic_load_explicit(&((struct key *)key)->freed, memory_order_relaxed);
 }
 
-/* The region that a window is bound to must allow it and cover it when the request runs. */
+/* The region must allow the window and cover it at the time of the request. */
 static unsigned int
 check_region(struct umr *u, const struct key *window)
 {
@@ -149,8 +147,8 @@ check_region(struct umr *u, const struct key *window)
 }
 
 /*
- * The request names a window of type 1 by its current key, and the window serves every QP. A window
- * of type 2 must not be bound, and will serve this QP only.
+ * The request must name a window of type 1 by its current key; every QP may then use the window. A
+ * window of type 2 must be unbound; only this QP may then use it.
  */
 static unsigned int
 check_bind(struct umr *u, const struct key *now, const struct key *window)
@@ -170,9 +168,9 @@ check_bind(struct umr *u, const struct key *now, const struct key *window)
 }
 
 /*
- * The request must name the current key, and only the QP that a window is bound to may invalidate
- * it. libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. It sets that flag to invalidate a
- * key, and a window of type 1 cannot be invalidated.
+ * The request must name the current key. Only the QP to which a window is bound may invalidate it.
+ * libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. With that flag a request invalidates a
+ * key, which is not allowed for a window of type 1.
  */
 static unsigned int
 check_free(struct umr *u, const struct key *now)
@@ -196,7 +194,7 @@ bsf_is_enabled(const struct umr *u)
 	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
 }
 
-/* The request has a BSF of encryption: behind the BSF of a signature, or alone. */
+/* True if the request has a BSF of encryption, alone or after the BSF of a signature. */
 static bool
 has_crypto(const struct umr *u)
 {
@@ -207,9 +205,9 @@ has_crypto(const struct umr *u)
 }
 
 /*
- * Takes the BSFs behind the layout. BSFs must be enabled: by this request, or, if its mask does not
- * name them, in the key by an earlier request or at its creation. A request that enables them must
- * have one.
+ * Takes the BSFs after the layout. BSFs must be enabled: by this request, or, if the request's mask
+ * leaves this out, in the key, by an earlier request or at creation. A request that enables BSFs
+ * must have one.
  */
 static bool
 take_bsfs(struct umr *u, const struct key *now)
@@ -311,7 +309,7 @@ static bool
 take_layout(struct umr *u, const struct key *now, struct key *key)
 {
 	if (u->units == 0) {
-		/* The new key keeps the layout of the old one. */
+		/* The new key keeps the old key's layout. */
 		memcpy(key->entry, now->entry, now->n_entries * sizeof(now->entry[0]));
 		key->n_entries = now->n_entries;
 		return true;
@@ -360,7 +358,10 @@ take_values(struct umr *u, struct key *key)
 		key->qpn = u->qpn;
 	if (u->mask & UMR_MASK_BSF)
 		key->bsf_on = bsf_is_enabled(u);
-	/* What a request does not bring goes, but for one that leaves the BSFs alone. */
+	/*
+	 * A request that has BSFs or changes their enable bit replaces both signature and
+	 * encryption.
+	 */
 	if ((u->mask & UMR_MASK_BSF) != 0 || u->bsf_units != 0) {
 		key->sig_on = u->has_sig;
 		key->sig = u->sig;
@@ -397,7 +398,7 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	return syn;
 }
 
-/* Puts a key in the place of the published one. False: that is gone. mkey->lock is held. */
+/* Replaces the published key. False: the key was destroyed. The caller holds mkey->lock. */
 static bool
 umr_publish(struct softhca_mkey *mkey, struct key *key)
 {
@@ -413,8 +414,8 @@ umr_publish(struct softhca_mkey *mkey, struct key *key)
 }
 
 /*
- * The same, of an adapter that reorders. Another queue may have published a key since this one was
- * made: the UMR that takes effect last wins.
+ * As umr_publish(), for an adapter that reorders. Another queue may have published a key after this
+ * one was built: the UMR that takes effect last wins.
  */
 static void
 umr_publish_later(void *object, uint64_t unused)
@@ -428,7 +429,7 @@ umr_publish_later(void *object, uint64_t unused)
 	spin_unlock(&mkey->lock);
 }
 
-/* mkey->lock is held: mkey->key is the published one. */
+/* The caller holds mkey->lock. mkey->key is the published key. */
 static unsigned int
 umr_apply(struct umr *u, struct softhca_mkey *mkey)
 {
@@ -441,7 +442,8 @@ umr_apply(struct umr *u, struct softhca_mkey *mkey)
 		return syn;
 	if (order_delay(u->run, umr_publish_later, key, 0) || umr_publish(mkey, key))
 		return SYN_OK;
-	return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND); /* destroyed meanwhile */
+	/* the key was destroyed meanwhile */
+	return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND);
 }
 
 unsigned int

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vendor syndrome that a card gives where a check of this adapter failed.
+ * The vendor syndrome that a card reports when a check fails.
  *
- * "Seen" means: completions of real cards had it. These are bug reports (openucx/ucx, spdk/spdk,
- * NVIDIA/nccl, ofiwg/libfabric, the linux-rdma list) and a fault injection on ConnectX-5 and -6.
- * The rest follows from the table by which NVIDIA's libdpcp (src/dpcp/err_cqe.cpp) decodes vendor
- * syndromes: what is done with memory chooses a base, and the reason is added to it.
- * doc/softhca-reference.md has the whole list.
+ * "Seen" means that completions of real cards had this syndrome. Sources: bug reports (openucx/ucx,
+ * spdk/spdk, NVIDIA/nccl, ofiwg/libfabric, the linux-rdma list), and a fault injection on
+ * ConnectX-5 and -6. The other values follow from the table by which NVIDIA's libdpcp
+ * (src/dpcp/err_cqe.cpp) decodes vendor syndromes: a base for the kind of access to memory, plus an
+ * offset for the reason. doc/softhca-reference.md has the whole list.
  */
 #include "failure.h"
 
-/* Bases, and what is added to them. */
+/* Bases, and offsets of reasons. */
 enum {
-	MEMORY_READ = 0x50,  /* memory that a WQE of a send queue reads */
+	MEMORY_READ = 0x50,  /* memory that a send WQE reads */
 	MEMORY_WRITE = 0x30, /* memory that a receive, a read or an atomic writes */
-	OF_KEY = 2,          /* seen: 52, 32 */
-	OF_ACCESS = 3,       /* rights and bounds; seen: 53, 33 */
+	OF_KEY = 2,          /* offset; seen: 52, 32 */
+	OF_ACCESS = 3,       /* offset of rights and bounds; seen: 53, 33 */
 	OF_CRYPTO = 5,
 	OF_RESOURCES = 7
 };
 
 /*
- * Those that nobody has seen at a card follow from the table.
- * Assumed: vendor-short-receive, vendor-invalidate, vendor-opcode, vendor-others.
+ * Values that nobody has seen on a card follow from the table. Assumed: vendor-short-receive,
+ * vendor-invalidate, vendor-opcode, vendor-others.
  */
 enum {
 	VENDOR_RECEIVE_SHORT = 0x2c, /* receive buffer + length */
-	VENDOR_WRITE_SHORT = 0x34,   /* memory that is written + length */
-	VENDOR_PAGE = 0x56,          /* seen at receives whose pages the IOMMU refused */
+	VENDOR_WRITE_SHORT = 0x34,   /* written memory + length */
+	VENDOR_PAGE = 0x56,          /* seen for receives whose pages the IOMMU refused */
 	VENDOR_PSV = 0x59,
 	VENDOR_SIGNATURE = 0x5a,
-	VENDOR_WQE = 0x68, /* seen: all malformed WQEs */
+	VENDOR_WQE = 0x68, /* seen for all malformed WQEs */
 	VENDOR_TOO_LONG = 0x69,
 	VENDOR_OPCODE = 0x71,
 	VENDOR_UMR = 0x78,           /* seen */
@@ -42,7 +42,7 @@ enum {
 	VENDOR_INVALIDATE = 0xcb     /* invalidate + access */
 };
 
-/* Of local memory that a key does not admit. */
+/* The syndrome of local memory that a key does not allow. */
 static uint8_t
 of_memory(enum wire_vendor why, uint8_t base)
 {
@@ -96,7 +96,7 @@ vendor(const struct failure *f)
 	case SYN_RNR:
 		return VENDOR_RNR;
 	default:
-		return 0; /* no card is known to have said more */
+		return 0; /* no report of a card has another value */
 	}
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What a completion in error says of the check that failed: its vendor syndrome, and a line in the
- * log.
- */
+/* What is told of a failed check: the vendor syndrome of a completion, and a log line. */
 #ifndef SOFTHCA_FAILURE_H
 #define SOFTHCA_FAILURE_H
 
@@ -16,16 +13,20 @@ struct softhca_qp;
 struct failure {
 	const struct softhca_qp *qp;
 	enum wire_vendor
-		why; /* the check; or a vendor syndrome; or VEN_NONE: a fault without one */
+		/* the check; or a vendor syndrome; or VEN_NONE: a fault without vendor syndrome */
+		why;
 	enum wire_syndrome syndrome;
-	uint8_t opcode; /* of the WQE of a send queue */
-	bool receives;  /* a receive fails, and no WQE of a send queue */
-	bool writes;    /* the WQE's data segments are written */
+	uint8_t opcode; /* of a send WQE */
+	bool receives;  /* a receive fails, not a send WQE */
+	bool writes;    /* the WQE writes to its data segments */
 };
 
-/* The vendor syndrome, after failure_log() if the failure is one of a check. */
+/* Returns the vendor syndrome. If a check has failed, also calls failure_log(). */
 uint8_t failure_vendor(const struct failure *f);
-/* Logs the name of the check: once for each check, at each side, in the life of the process. */
+/*
+ * Logs the name of the check. Each check is logged once for requesters and once for responders in
+ * the life of the process.
+ */
 void failure_log(const struct failure *f, uint8_t vendor);
 
 #endif

@@ -11,18 +11,18 @@ enum {
 	PROTO_UDP = 17
 };
 
-/* Offsets of a frame's headers. l3 == 0: no IP; proto == 0: no TCP and no UDP is found. */
+/* Offsets of a frame's headers. l3 == 0: no IP header; proto == 0: neither TCP nor UDP. */
 struct layers {
 	unsigned int l3, l4, proto;
 	bool v6;
 };
 
 struct layers frame_layers(const uint8_t *p, unsigned int len);
-/* The IPv4 header's checksum. Nothing is written where there is none. */
+/* Writes the IPv4 header's checksum; does nothing if there is no IPv4 header. */
 void frame_put_l3_checksum(uint8_t *p, const struct layers *at);
 /*
- * The checksum of TCP or UDP, over what the IP header counts of the frame's len bytes. Nothing is
- * written where that is too short for a TCP or UDP header.
+ * Writes the checksum of TCP or UDP over the bytes that the IP header counts, of the frame's len
+ * bytes. Does nothing if they are too few for a TCP or UDP header.
  */
 void frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at);
 

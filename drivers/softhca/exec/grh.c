@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A GRH, an IPv6 header or an IPv4 header, as a datagram's receive shows it: what the packet had on
- * the wire, whose length counts the transport's headers and trailer with the payload.
+ * The network header that a datagram's receive shows: a GRH, an IPv6 header or an IPv4 header, as
+ * on the wire. Its length field counts the payload and the transport's headers and trailer.
  */
 #include "grh.h"
 
@@ -20,9 +20,7 @@ enum {
 	NEXT_UDP = 17
 };
 
-/*
- * The network header of RoCE v2 over IPv4: in the last 20 of the 40 bytes (IBTA annex A17.4.5.2).
- */
+/* The network header of RoCE v2 over IPv4: the last 20 of the 40 bytes (IBTA annex A17.4.5.2). */
 static void
 write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 {
@@ -30,7 +28,7 @@ write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 	p[0] = 0x45;
 	p[1] = path->tclass;
 	put_be16(p + 2, IPV4_LEN + UDP_LEN + len);
-	put_be16(p + 6, 0x4000); /* not to be fragmented */
+	put_be16(p + 6, 0x4000); /* don't fragment */
 	p[8] = path->hop_limit;
 	p[9] = NEXT_UDP;
 	memcpy(p + 12, path->sgid + 12, 4);
@@ -38,7 +36,7 @@ write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 	put_be16(p + 10, checksum_end(checksum_add(p, IPV4_LEN)));
 }
 
-/* A GRH, which is an IPv6 header (InfiniBand architecture, volume 1, chapter 8.3; RFC 8200). */
+/* A GRH has the form of an IPv6 header (InfiniBand, volume 1, chapter 8.3; RFC 8200). */
 static void
 write_ipv6(uint8_t *p, const struct message_path *path, uint32_t len)
 {

@@ -7,9 +7,9 @@
 
 #define GRH_LEN 40
 
-/* The packet is of RoCE v2 over IPv4. */
+/* True if the packet is RoCE v2 over IPv4. */
 bool grh_is_ipv4(const struct message_path *path);
-/* Writes GRH_LEN bytes: zeros where the message has no global header. len: bytes of payload. */
+/* Writes GRH_LEN bytes: zeros if the message has no global header. len: bytes of payload. */
 void grh_write(uint8_t *p, const struct message_path *path, uint64_t len, bool has_imm);
 
 #endif

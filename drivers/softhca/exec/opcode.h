@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the device knows of an opcode of a send queue: a row of the table in opcode_table.c.
+ * A row of the table in opcode_table.c: what the device knows of an opcode of send queues.
  *
- * A new opcode is its number and its executor's name here, its row there, and its executor in an
- * exec_*.c. If it asks something new of a peer, the peer's answer is a function in a respond_*.c.
+ * To add an opcode: add its number and its executor's name here, its row in the table, and its
+ * executor in an exec_*.c. If its message needs a new kind of answer, add a function to a
+ * respond_*.c.
  */
 #ifndef SOFTHCA_OPCODE_H
 #define SOFTHCA_OPCODE_H
@@ -14,7 +15,7 @@
 #include "hca.h"
 #include "wire.h"
 
-/* The numbers of mlx5dv.h, MLX5_OPCODE_*. */
+/* The numbers MLX5_OPCODE_* of mlx5dv.h. */
 enum opcode_number {
 	OPC_NOP = 0x00,
 	OPC_SEND_INV = 0x01,
@@ -31,7 +32,7 @@ enum opcode_number {
 	OPC_MMO = 0x2f
 };
 
-/* Which headers an opcode's message has, and which requests its responder counts: carried.c. */
+/* The headers of an opcode's message, and the counter of its responder: carried.c. */
 enum message_kind {
 	MESSAGE_SEND,
 	MESSAGE_SEND_MORE, /* with immediate data, or with a key to invalidate */
@@ -47,39 +48,44 @@ struct message;
 struct run;
 struct wqe;
 
-/* Runs one WQE: SYN_OK, the syndrome that it fails with, or enum message_result. */
+/* Runs one WQE. Returns SYN_OK, the syndrome of its failure, or enum message_result. */
 typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
-/* Answers one message, at the QP that run->responder holds: as responder_ask(). */
+/* Answers one message at run->responder.qp. Returns as responder_ask(). */
 typedef unsigned int respond_fn(struct run *run, const struct message *m, struct answer *answer);
 
 exec_fn exec_nop, exec_send, exec_write, exec_read, exec_atomic, exec_tso, exec_mmo, exec_umr,
 	exec_set_psv;
 respond_fn respond_send, respond_write, respond_read, respond_compare_swap, respond_fetch_add;
-/* SEND and TSO of a raw packet QP, and SEND over UD: the functions above hand these WQEs on. */
+/* SEND and TSO of a raw packet QP, and SEND of UD: the functions above pass these WQEs on. */
 exec_fn exec_raw_send;
 respond_fn respond_datagram;
 
 struct opcode {
-	exec_fn *exec;       /* NULL: not an opcode of this device */
+	exec_fn *exec;       /* NULL: the device lacks this opcode */
 	respond_fn *respond; /* NULL: no message reaches a responder */
 	uint16_t qp_types;   /* QP_TYPE_BIT() of each QP type that may run it */
 	/*
-	 * 16-byte units before its data segments: control segment, remote address and operands, but
-	 * not the address of a datagram. A WQE with fewer units is malformed.
+	 * 16-byte units before the data segments: control segment, remote address and operands,
+	 * without the address of a datagram. A WQE with fewer units is malformed.
 	 */
 	uint8_t head_ds;
 	/*
-	 * It stays inside the adapter. Other opcodes may have an address behind the control
-	 * segment, need a link, and take port and round trip in the timing model.
+	 * The opcode stays inside the adapter. A WQE of another opcode may have an address after
+	 * the control segment, needs a link, and takes port time and a round trip in the timing
+	 * model.
 	 */
 	bool local;
-	uint8_t access;        /* to its data segments: ACC_LOCAL_WRITE; 0: it reads them */
+	uint8_t access;        /* to the WQE's data segments: ACC_LOCAL_WRITE, or 0 for reading */
 	uint8_t remote_access; /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
 	uint8_t kind;          /* of a message to a responder: enum message_kind */
-	uint8_t recv; /* enum wire_cqe_opcode of the receive that it uses at the responder, or 0 */
+	/*
+	 * opcode (enum wire_cqe_opcode) of the receive's completion at the responder; 0: no receive
+	 * is used
+	 */
+	uint8_t recv;
 };
 
-/* The values of enum softhca_qp_type differ in their lowest four bits: see opcode_table.c. */
+/* Values of enum softhca_qp_type differ in their lowest four bits, as opcode_table.c asserts. */
 #define QP_TYPE_BIT(type) ((uint16_t)(1u << ((type)&15)))
 
 static inline bool

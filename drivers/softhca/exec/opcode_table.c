@@ -15,7 +15,7 @@ _Static_assert(QP_TYPE_BIT(SOFTHCA_QP_DCI) == 1 && QP_TYPE_BIT(SOFTHCA_QP_DCT) =
 		       SOFTHCA_QP_RC > 1 && SOFTHCA_QP_XRC_RECV < 16,
 	"every QP type has a bit of its own");
 
-/* Which transport carries which operation: InfiniBand architecture, volume 1, chapter 9.2. */
+/* The operations of each transport: InfiniBand, volume 1, chapter 9.2. */
 const struct opcode opcodes[UINT8_MAX + 1] = {
 	[OPC_NOP] = {.exec = exec_nop, .qp_types = MESSAGES | RAW, .head_ds = 1, .local = true},
 	[OPC_SEND_INV] = {.exec = exec_send,

@@ -6,8 +6,8 @@
 #include "opcode.h"
 
 /*
- * By a WQE's opcode field. Every value has a row: unknown opcodes have no executor, and no QP type
- * runs them.
+ * Indexed by a WQE's opcode field. Every value has a row; in the row of an unknown opcode, no QP
+ * type is allowed and there is no executor.
  */
 extern const struct opcode opcodes[UINT8_MAX + 1];
 

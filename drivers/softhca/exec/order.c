@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of work requests move in an order that a seed chooses: order.h. */
+/* Moves the bytes of work requests in an order that a seed chooses: order.h. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -7,37 +7,38 @@
 #include "chance.h"
 #include "key.h"
 
-#define WQES      32 /* held back at most: a power of two */
+#define WQES      32 /* held back at most; a power of two */
 #define PIECES    512
-#define MAX_CUTS  8         /* pieces that one piece of memory is cut into, about */
-#define CUT_LEN   64        /* pieces begin at multiples of it: a line of the cache */
-#define VALUE_LEN 8         /* of an atomic's result */
+#define MAX_CUTS  8         /* about as many pieces does one piece of memory become */
+#define CUT_LEN   64        /* pieces begin at multiples of this: a cache line */
+#define VALUE_LEN 8         /* bytes of an atomic's result */
 #define EARLY_MAX (1 << 20) /* bytes of a write that are copied early, at most */
 
-/* What bytes belong to, as far as order is concerned. */
+/* The kind of a WQE, as the rules of order see it. */
 enum kind {
-	KIND_OTHER = 0, /* its bytes, if any, move in its turn */
+	KIND_OTHER = 0, /* its bytes, if it has any, move at once */
 	KIND_MEMCPY = 1 << 0,
 	KIND_WRITE = 1 << 1,
 	KIND_WRITE_RELAXED = 1 << 2, /* to memory with IBV_ACCESS_RELAXED_ORDERING */
 	KIND_READ = 1 << 3,
 	KIND_ATOMIC = 1 << 4,
-	KIND_CONFIG = 1 << 5, /* a key or a PSV changes: it has no bytes, but an effect */
+	KIND_CONFIG = 1 << 5, /* a key or a PSV changes: no bytes, but an effect */
 	KIND_WRITES = KIND_WRITE | KIND_WRITE_RELAXED,
 	KIND_LOCAL = KIND_MEMCPY | KIND_CONFIG,
 	KIND_ALL = KIND_LOCAL | KIND_WRITES | KIND_READ | KIND_ATOMIC
 };
 
-/* A WQE that has succeeded. */
+/* A WQE that has succeeded and is not completed. */
 struct held {
 	enum kind kind;
-	unsigned int left; /* pieces that have not moved */
+	unsigned int left; /* pieces not yet moved */
 	bool completes;
 	uint16_t index;
 	uint32_t opcode, byte_cnt;
-	uint64_t value; /* an atomic's result, which its piece is moved from; or of the effect */
-	void *early;    /* a copy of the bytes that a write was given; or NULL */
-	order_effect *effect; /* what its one piece does, instead of moving bytes; or NULL */
+	/* an atomic's result, which is the source of its piece; or the argument of `effect` */
+	uint64_t value;
+	void *early;          /* an early copy of the bytes of a write; or NULL */
+	order_effect *effect; /* called in place of moving bytes; or NULL */
 	void *object;
 };
 
@@ -50,8 +51,9 @@ struct piece {
 
 struct order {
 	uint64_t random;
-	unsigned int first, next; /* WQEs held back; `next` is the one that runs. They run free */
-	bool holds;               /* the bytes of the one that runs are held back */
+	/* WQEs held back, as free-running indices; `next` is the WQE that runs */
+	unsigned int first, next;
+	bool holds; /* the running WQE's bytes are held back */
 	unsigned int n;
 	struct piece v[PIECES];
 	struct held wqe[WQES];
@@ -111,7 +113,7 @@ shuffle(struct order *o)
 	}
 }
 
-/* Moves all pieces of these kinds of WQEs. */
+/* Moves all pieces of WQEs of these kinds. */
 static void
 move_kinds(struct order *o, unsigned int kinds)
 {
@@ -156,7 +158,7 @@ complete(struct run *run, const struct held *held)
 	cq_push(run->qp->send_cq, &cqe);
 }
 
-/* Completes WQEs, the oldest first, up to one with pieces that have not moved. */
+/* Completes WQEs, oldest first, until one has pieces left to move. */
 static void
 complete_some(struct run *run, struct order *o)
 {
@@ -179,7 +181,7 @@ order_settle_all(struct run *run)
 		run_drop_cq(run);
 	move_kinds(o, KIND_ALL);
 	complete_some(run, o);
-	free(held_at(o, o->next)->early); /* of a WQE that has failed */
+	free(held_at(o, o->next)->early); /* left by a WQE that failed */
 	*held_at(o, o->next) = (struct held){.kind = KIND_OTHER};
 	o->holds = false;
 }
@@ -208,11 +210,11 @@ kind_of(const struct wqe *wqe)
 }
 
 /*
- * What the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence waits for
- * local operations of the same send queue (openucx/ucx, pull request 11399, about the PRM). Linux's
- * mlx5_ib has both fences in a fenced request behind one that registers memory
- * (drivers/infiniband/hw/mlx5/wr.c), and libmlx5 has both in each fenced request. So the fence
- * alone does not wait for local operations.
+ * The kinds that the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence
+ * waits for local operations of the same send queue (openucx/ucx, pull request 11399, about the
+ * PRM). Linux's mlx5_ib sets both fences in a fenced request after a registration
+ * (drivers/infiniband/hw/mlx5/wr.c), and libmlx5 sets both in each fenced request. So the strong
+ * fence alone does not wait for local operations.
  */
 static unsigned int
 fence_waits_for(const struct wqe *wqe)
@@ -231,22 +233,22 @@ fence_waits_for(const struct wqe *wqe)
 	}
 }
 
-/* Bytes that must be in place before the WQE runs, by the order of messages. */
+/* The kinds whose bytes must be in place before the WQE runs, by the order of messages. */
 static unsigned int
 must_be_done(const struct wqe *wqe, enum kind kind)
 {
 	if (kind == KIND_READ || kind == KIND_ATOMIC)
 		return KIND_WRITES | KIND_READ | KIND_ATOMIC;
-	/* What a write has to wait for depends on its memory: order_write(). */
+	/* What a write must wait for depends on its memory: order_write(). */
 	if (kind == KIND_WRITE)
 		return 0;
 	/*
-	 * One that is checked against a key, or that changes a part of it, must meet the current
+	 * A WQE that is checked against a key, or that changes a part of one, needs the current
 	 * key.
 	 */
 	if (kind == KIND_CONFIG)
 		return KIND_CONFIG;
-	/* Whoever sees the receive complete sees what was written before it. */
+	/* Who sees the receive's completion also sees all writes before it. */
 	return wqe->op->local ? 0 : KIND_WRITES;
 }
 
@@ -317,7 +319,7 @@ at(const void *p, uint64_t off)
 	return p == SINK ? SINK : (char *)(uintptr_t)p + off;
 }
 
-/* Adds [dst, dst+len) in pieces of `cut` bytes, which begin where CUT_LEN divides the address. */
+/* Adds [dst, dst+len) in pieces of `cut` bytes. They begin at multiples of CUT_LEN. */
 static bool
 cut_range(struct order *o, struct held *held, void *dst, const void *src, uint64_t len,
 	uint64_t cut)
@@ -364,8 +366,8 @@ cut_lists(struct order *o, struct held *held, const struct sg *dst, const struct
 }
 
 /*
- * Writes arrive in the order in which they were posted. But the requester may read what a write
- * moves before an earlier one has arrived. Returns the list to move from: `early`, or src.
+ * Writes arrive in the order of posting. But the requester may read a write's source before an
+ * earlier write has arrived. Returns the list to move from: `early`, or src.
  */
 static const struct sg *
 order_write(struct order *o, struct held *held, const struct sg *dst, const struct sg *src,
@@ -403,7 +405,7 @@ order_move(struct run *run, const struct sg *dst, const struct sg *src)
 		run->use.spill != NULL)
 		return false;
 	if (held->kind == KIND_ATOMIC) {
-		/* The result is the caller's, and does not stay. */
+		/* The caller's result does not outlive the call. */
 		memcpy(&held->value, src->v[0].p, VALUE_LEN);
 		sg_set(&other, &held->value, VALUE_LEN);
 		src = &other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A QP goes into error from its receive side, by what its peer asked or because its CQ failed. */
+/* Moves a QP to error from its receive side: after a peer's request, or after its CQ failed. */
 #include "qp_fail.h"
 
 #include "rq_complete.h"

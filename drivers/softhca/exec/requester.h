@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the executors of opcodes share: making a message of a WQE, and sending it. */
+/* For the executors of opcodes: makes a message of a WQE, and sends it. */
 #ifndef SOFTHCA_REQUESTER_H
 #define SOFTHCA_REQUESTER_H
 
@@ -8,10 +8,10 @@
 #include "move.h"
 #include "wqe.h"
 
-/* address.c: who the WQE's address names, of transports that name somebody in each WQE. */
+/* address.c: takes the address in the WQE, for transports whose WQEs have one. */
 void message_address(const struct run *run, const struct wqe *wqe, struct message *m);
 
-/* A message of the WQE's operation, without memory of the responder, operands and payload. */
+/* Makes a message of the WQE, without the responder's memory, operands and payload. */
 static inline void
 message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 {
@@ -29,7 +29,7 @@ message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 		message_address(run, wqe, m);
 }
 
-/* The responder's memory, as the WQE's remote address segment names it. */
+/* Takes the responder's memory from the WQE's remote address segment. */
 static inline void
 message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 {
@@ -39,10 +39,12 @@ message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 	m->rkey = get_be32(raddr + RADDR_RKEY);
 }
 
-/* sq_wait.c: keeps what the send queue needs of an answer that is no success. */
+/* sq_wait.c: keeps what the send queue needs of an answer other than success. */
 void requester_take_answer(struct run *run, unsigned int result, const struct answer *answer);
 
-/* Sends a message with its payload, NULL of an atomic: the result is the executor's. */
+/*
+ * Sends a message with its payload. payload: NULL for an atomic, whose executor stores the result.
+ */
 static inline unsigned int
 requester_ask(struct run *run, struct message *m, const struct sg *payload, struct answer *answer)
 {
@@ -57,7 +59,7 @@ requester_ask(struct run *run, struct message *m, const struct sg *payload, stru
 	return result;
 }
 
-/* A field of the WQE forbids it: the syndrome, with its vendor syndrome noted. */
+/* A field of the WQE forbids the operation: notes the check and returns the syndrome. */
 static inline unsigned int
 requester_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndrome)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The responder of atomics: compare and swap, fetch and add, on 8 bytes of its memory in the host's
- * byte order.
- */
+/* The responder of compare-and-swap and fetch-and-add, on 8 bytes in the host's byte order. */
 #include "odp.h"
 #include "responder_fail.h"
 #include "responder_memory.h"
@@ -22,7 +19,7 @@ apply_compare_swap(const struct message *m, uint64_t *target)
 {
 	uint64_t old = m->compare;
 
-	/* On failure the found value replaces `old`; on success the two are equal. */
+	/* On failure `old` becomes the value that was found; on success it equals that value. */
 	__atomic_compare_exchange_n(target, &old, m->swap_add, false, __ATOMIC_SEQ_CST,
 		__ATOMIC_SEQ_CST);
 	return old;
@@ -35,7 +32,7 @@ misaligned(struct run *run)
 	return responder_fail(run, SYN_REM_INV_REQ);
 }
 
-/* The memory that may be changed. Its iova and its address may differ: both must be aligned. */
+/* Finds the memory to change. iova and address may differ: both must be aligned. */
 static unsigned int
 atomic_target(struct run *run, const struct message *m, struct sg *target)
 {
@@ -56,8 +53,8 @@ atomic_target(struct run *run, const struct message *m, struct sg *target)
 }
 
 /*
- * Memory on demand can only be loaded and stored. The lock keeps the adapter's other atomics out,
- * so it is atomic among them, and IBV_ATOMIC_HCA promises no more.
+ * Memory on demand can only be loaded and stored. The lock makes this atomic among the adapter's
+ * own atomics, which is all that IBV_ATOMIC_HCA promises.
  */
 static bool
 apply_on_demand(struct run *run, const struct message *m, apply_fn *apply, void *target,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c has those of
- * UD.
- */
+/* The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c has UD. */
 #include "move.h"
 #include "responder_fail.h"
 #include "responder_memory.h"
@@ -25,9 +22,9 @@ receive_data(struct run *run, const struct sg *to, const struct sg *from)
 }
 
 /*
- * The key that a SEND with invalidate names must be one that its owner allowed to be invalidated.
- * What a card answers otherwise is not public; the pair of syndromes here is assumed.
- * Assumed: send-inv-sender, send-inv-receiver.
+ * A SEND with invalidate must name a key whose owner allowed its invalidation. What a card answers
+ * otherwise is not public, so both syndromes are assumed. Assumed: send-inv-sender,
+ * send-inv-receiver.
  */
 static unsigned int
 invalidate(struct run *run, const struct message *m)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The responder fails the QP that it holds, and lets it go.
+ * Fails the QP that the responder holds, and releases it.
  *
- * A DCT has a connection of its own to each initiator, and a refused request ends only that one
- * (rdma-core's test_mlx5_dc.py: the target of refused writes takes the SENDs that follow).
- * Confirmed: dct-no-event.
+ * A DCT has one connection for each initiator. A refused request ends only its own connection
+ * (rdma-core's test_mlx5_dc.py: after refused writes, the target still takes SENDs). Confirmed:
+ * dct-no-event.
  */
 #include "responder_fail.h"
 
@@ -28,7 +28,7 @@ responder_fail_receive(struct run *run, enum wire_syndrome syndrome)
 		.syndrome = syndrome,
 		.vendor = failure_vendor(&failure)};
 
-	run->responder.mute = false; /* a fault that hides completions does not hide failures */
+	run->responder.mute = false; /* a fault hides completions, but no failures */
 	rq_complete(run, qp, &failed);
 	if (qp->type != SOFTHCA_QP_DCT)
 		qp_fail_receive_side(run, qp);

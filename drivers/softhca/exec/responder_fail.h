@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the QP that the responder holds fails. */
+/* How the held QP of the responder fails. */
 #ifndef SOFTHCA_RESPONDER_FAIL_H
 #define SOFTHCA_RESPONDER_FAIL_H
 
 #include "run.h"
 
 /*
- * The QP goes into error, and is let go. No receive was used up, so an event tells. A DCT is only
- * let go: it serves other initiators on. Returns the syndrome of the requester, `nak`.
+ * Moves the QP to error, with an event because no receive was used up, and releases it. A DCT is
+ * only released: it goes on serving other initiators. Returns `nak`, the requester's syndrome.
  */
 unsigned int responder_fail(struct run *run, enum wire_syndrome nak);
 /*
- * The receive that rq_peek() showed completes with a syndrome, and its QP fails and is let go. A
- * DCT is only let go.
+ * Completes the receive that rq_peek() showed with a syndrome, fails its QP, and releases the QP. A
+ * DCT is only released.
  */
 void responder_fail_receive(struct run *run, enum wire_syndrome syndrome);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The QP that a message is for: each transport names it in its own way.
+ * Finds the QP of a message. Each transport names it in its own way:
  *
  *   RC, UC    the QP that the sender is connected to
  *   XRC       the QP that the sender is connected to, and an SRQ of that QP's domain
@@ -17,7 +17,10 @@
 
 #define EVENT_COMM_EST 4 /* IBV_EVENT_COMM_EST */
 
-/* The QP of that number in this adapter or another of the process: numbers are wide apart. */
+/*
+ * The QP of this number, in this adapter or another one of the process: their numbers are far
+ * apart.
+ */
 static struct softhca_qp *
 find_qp(struct softhca_lanes *here, uint32_t number)
 {
@@ -37,7 +40,7 @@ find_qp(struct softhca_lanes *here, uint32_t number)
 	return qp;
 }
 
-/* The message would arrive at the port that the QP is on. */
+/* True if the message would arrive at the QP's port. */
 static bool
 path_reaches(const struct message_path *path, const struct softhca_qp *qp)
 {
@@ -62,8 +65,8 @@ may_receive(const struct softhca_qp *qp)
 }
 
 /*
- * A DCT counts a wrong key in its context, and tells it by an event that DEVX knows and verbs do
- * not (Linux, mlx5_ifc.h and mlx5/qpc.c). A request that is tried again counts once. Assumed:
+ * A DCT counts requests with a wrong key in its context, and reports them by an event of DEVX,
+ * which verbs lack (Linux, mlx5_ifc.h and mlx5/qpc.c). A retried request counts once. Assumed:
  * dct-wrong-key.
  */
 static bool
@@ -101,8 +104,8 @@ accepts(struct softhca_qp *qp, const struct message *m)
 }
 
 /*
- * The XRC SRQ's CQ has failed, so the QP fails; the sender finds nobody until its retries end.
- * Assumed: cq-full-xrc.
+ * The CQ of the XRC SRQ has failed, so the QP fails. The sender retries without an answer. Assumed:
+ * cq-full-xrc.
  */
 static unsigned int
 xrc_cq_failed(struct run *run)
@@ -120,7 +123,7 @@ find_xrc_srq(struct run *run, const struct message *m)
 	struct softhca_srq *srq =
 		m->srqn > 0xffffff ? NULL : table_get(&r->qp->dev->lanes->srqs, m->srqn);
 
-	/* An SRQ without a domain has domain number 0, and no QP has. */
+	/* An SRQ without a domain has domain number 0, which no QP has. */
 	if (srq != NULL && srq->xrcdn == r->qp->xrcdn) {
 		r->from = srq;
 		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
@@ -130,7 +133,7 @@ find_xrc_srq(struct run *run, const struct message *m)
 }
 
 /*
- * A connection's first message, before the program set the QP to RTS (ibv_get_async_event(3)).
+ * Reports the first message on a connection whose QP is not yet in RTS (ibv_get_async_event(3)).
  * Assumed: comm-est-rc, comm-est-uc, comm-est-xrc, comm-est-once, comm-est-not-ud.
  */
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The QP that a message is for. */
+/* Finds the QP of a message. */
 #ifndef SOFTHCA_RESPONDER_FIND_H
 #define SOFTHCA_RESPONDER_FIND_H
 
@@ -7,8 +7,8 @@
 #include "run.h"
 
 /*
- * Holds the QP that a message is for, in run->responder. SYN_OK; MESSAGE_NO_PEER: absent, or not
- * ready; or the requester's syndrome where the QP refuses the message.
+ * Holds the message's QP in run->responder. SYN_OK; MESSAGE_NO_PEER: the QP is absent or not ready;
+ * or the requester's syndrome, if the QP refuses the message.
  */
 unsigned int responder_find(struct run *run, const struct message *m);
 

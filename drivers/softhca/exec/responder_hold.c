@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder takes and lets go the receive side of a QP. */
+/* Takes and releases the receive side of a QP for the responder. */
 #include "responder_hold.h"
 
 #include "carried.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the responder holds: one receive side, then perhaps an SRQ. responder_release() lets both
- * go.
+ * The locks of the responder: one receive side, then perhaps an SRQ. responder_release() releases
+ * both.
  */
 #ifndef SOFTHCA_RESPONDER_HOLD_H
 #define SOFTHCA_RESPONDER_HOLD_H
 
 #include "run.h"
 
-/* Holds the receive side of qp, and of no other QP. NULL: of none. */
+/* Holds the receive side of qp, and releases any other. NULL: only releases. */
 void responder_hold(struct run *run, struct softhca_qp *qp);
 
-/* Holds run->responder.from. A CQ that is held is let go first: an SRQ is locked before a CQ. */
+/* Holds run->responder.from. A held CQ is released first: an SRQ is locked before a CQ. */
 static inline void
 responder_hold_srq(struct run *run)
 {

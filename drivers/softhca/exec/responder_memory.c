@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What guards the responder's memory, and how a message that it does not admit is refused. */
+/* Refuses messages that must not use the responder's memory. */
 #include "responder_memory.h"
 
 #include "counters.h"
@@ -18,7 +18,7 @@ responder_refuse_memory(struct run *run, const struct message *m)
 	const struct softhca_qp *qp = run->responder.qp;
 
 	counters_add(qp->dev, qp->attr.port, COUNTER_RESP_ACCESS);
-	/* An unreliable responder drops the request, and goes on. */
+	/* An unreliable responder drops the request and continues. */
 	if (message_is_unreliable(m))
 		return SYN_REM_ACCESS;
 	return responder_fail(run, SYN_REM_ACCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder's memory that a message names, and whether it may be used. */
+/* The responder's memory of a message, and its checks. */
 #ifndef SOFTHCA_RESPONDER_MEMORY_H
 #define SOFTHCA_RESPONDER_MEMORY_H
 
@@ -7,7 +7,7 @@
 #include "message.h"
 #include "run.h"
 
-/* The PD of keys that the message names: of an XRC SRQ, or of the QP. */
+/* The PD of the message's keys: that of the XRC SRQ, or of the QP. */
 static inline uint32_t
 responder_pdn(const struct run *run)
 {
@@ -17,16 +17,16 @@ responder_pdn(const struct run *run)
 }
 
 /*
- * The message's key does not grant what it asks for; or the QP accepts no requests of this kind,
- * whatever the key says. The QP fails, unless the transport is unreliable or the QP is a DCT.
- * Returns the requester's syndrome.
+ * Refuses a message: its key does not grant the access, or the QP accepts no requests of this kind.
+ * The QP fails, unless the transport is unreliable or the QP is a DCT. Returns the requester's
+ * syndrome.
  */
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);
 
 /*
- * The memory that the message names, of len bytes, if its data are one piece of plain memory, and
- * it names the plain region that was found last. NULL: responder_gather() has to look.
+ * The message's memory of len bytes, if it lies in the region that was found last. NULL: call
+ * responder_gather().
  */
 static inline void *
 responder_seen(const struct run *run, const struct message *m, uint64_t len)
@@ -40,7 +40,7 @@ responder_seen(const struct run *run, const struct message *m, uint64_t len)
 		len);
 }
 
-/* The memory that the message names, of len bytes. SYN_OK, or the syndrome of a refusal. */
+/* Finds the message's memory of len bytes. SYN_OK, or the syndrome of a refusal. */
 static inline unsigned int
 responder_gather(struct run *run, const struct message *m, uint64_t len, struct sg *out)
 {
@@ -50,7 +50,7 @@ responder_gather(struct run *run, const struct message *m, uint64_t len, struct 
 	sg_clear(out);
 	if ((qp->attr.access & access) == 0)
 		return responder_refuse_kind(run, m);
-	/* Without data, the key is not looked at. */
+	/* Without data, the key is not checked. */
 	if (len == 0 || key_gather(&run->use, &run->responder.memory, qp->dev->lanes, m->rkey,
 				responder_pdn(run), access, m->va, len, out))
 		return SYN_OK;

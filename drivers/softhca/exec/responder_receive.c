@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A message uses up a receive: it is shown, then it completes or fails. Faults on demand meet it.
- */
+/* Finds the receive for a message, applies faults on demand to it, and completes or fails it. */
 #include "responder_receive.h"
 
 #include "counters.h"
@@ -11,8 +9,9 @@
 #include "rq_complete.h"
 
 /*
- * Faults on demand have their turn at a receive, once for each message however often it is tried.
- * SYN_OK: it may arrive; MESSAGE_LATER; or the syndrome that the receive shall fail with.
+ * Applies faults on demand to a receive, once for each message, however often the message is
+ * retried. SYN_OK: the message may arrive; MESSAGE_LATER; or the syndrome with which the receive
+ * fails.
  */
 static unsigned int
 strike(struct run *run, const struct message *m, struct answer *answer)

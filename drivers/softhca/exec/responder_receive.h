@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive that a message uses up. */
+/* The receive that a message uses. */
 #ifndef SOFTHCA_RESPONDER_RECEIVE_H
 #define SOFTHCA_RESPONDER_RECEIVE_H
 
@@ -7,17 +7,17 @@
 #include "run.h"
 
 /*
- * The receive of a message of len bytes. Faults on demand have their turn at it. SYN_OK, or as
- * responder_ask(); a QP whose receive is unfit has failed.
+ * Finds the receive for a message of len bytes, and applies faults on demand to it. SYN_OK, or as
+ * responder_ask(). If the receive is unfit, its QP has failed.
  */
 unsigned int responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg *sg,
 	struct answer *answer);
-/* The receive completes as the message's opcode says, with len bytes. */
+/* Completes the receive with len bytes, as the message's opcode says. */
 void responder_complete(struct run *run, const struct message *m, uint64_t len);
-/* The receive and its QP fail with a syndrome. Returns the syndrome of the requester, `nak`. */
+/* Fails the receive and its QP with a syndrome. Returns `nak`, the requester's syndrome. */
 unsigned int responder_nak_receive(struct run *run, enum wire_syndrome syndrome,
 	enum wire_syndrome nak);
-/* Uses up a receive for a write whose data, of len bytes, have moved. */
+/* Uses up a receive for a write whose len bytes have moved. */
 unsigned int responder_end_write(struct run *run, const struct message *m, uint64_t len,
 	struct answer *answer);
 

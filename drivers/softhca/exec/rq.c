@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receive WQEs are there, and name memory: of the QP's own queue or of an SRQ. */
+/* Finds receive WQEs, of the QP's own queue or of an SRQ, and gathers their memory. */
 #include "rq.h"
 
 #include "gather.h"
@@ -27,7 +27,7 @@ rq_is_ready(struct run *run, struct softhca_qp *qp)
 	return false;
 }
 
-/* Whose receive it is decides whose keys its segments name. */
+/* The owner of a receive: its data segments name keys of this adapter and PD. */
 struct receive_owner {
 	struct softhca_lanes *lanes;
 	uint32_t pdn;
@@ -53,7 +53,7 @@ receive_gather_segments(struct run *run, const struct receive_owner *owner, cons
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
 }
 
-/* Gathers n data segments of a receive WQE, until they hold `need` bytes. */
+/* Gathers data segments of a receive WQE, at most n, until they hold `need` bytes. */
 static enum wire_syndrome
 receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t *seg,
 	unsigned int n, uint64_t need, struct sg *sg)
@@ -62,7 +62,9 @@ receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t
 	enum wire_syndrome syn;
 	void *p = NULL;
 
-	/* Mostly its first segment is enough, and names the region that was found last. */
+	/*
+	 * Fast path: the first segment is long enough, and lies in the region that was found last.
+	 */
 	if (__builtin_expect(need != 0 && len >= need, 1))
 		p = key_seen_memory(&run->responder.receive, get_be32(seg + DATA_LKEY), owner->pdn,
 			ACC_LOCAL_WRITE, get_be64(seg + DATA_VA), len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One visit of a lane to the queue pairs of a UAR page, which the lane holds: what the requester
- * and the responder use during it. It holds at most one receive side, one SRQ and one CQ; hca.h has
- * their order.
+ * What requester and responder use during one visit of a lane to the queue pairs of a UAR page,
+ * which the lane holds. A visit holds at most one receive side, one SRQ and one CQ; hca.h has the
+ * order of locks.
  */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
@@ -16,28 +16,28 @@
 #include "srq.h"
 #include "use.h"
 
-/* The responder's own state. Only files of the responder and run_init.c use it. */
+/* The responder's state. Only the responder's files and run_init.c use it. */
 struct responder {
 	struct softhca_qp *qp;    /* its receive side is held, or NULL */
-	struct softhca_srq *from; /* receives come from it; NULL: from the QP's own queue */
+	struct softhca_srq *from; /* the SRQ that receives come from; NULL: the QP's own queue */
 	struct softhca_srq *srq;  /* held, or NULL */
-	uint32_t client; /* the one QP that qp is connected to; 0: each message names another */
-	bool mute;       /* a fault: the receive's completion is lost */
-	struct key_seen memory, receive; /* the last regions of messages and of receives */
+	uint32_t client;          /* the only QP that sends to qp; 0: the sender varies */
+	bool mute;                /* a fault hides the receive's completion */
+	struct key_seen memory, receive; /* the regions found last: of messages, of receives */
 };
 
-/* What a QP has sent to the responder that is held, and what came back: carried.h. */
+/* What a QP has sent to the held responder, and what came back: carried.h. */
 struct carried {
-	const struct softhca_qp *from; /* NULL: nothing yet */
-	uint64_t rare_len; /* messages of fewer bytes are one packet; 0: nothing was sent yet */
+	const struct softhca_qp *from; /* NULL: nothing was sent yet */
+	uint64_t rare_len; /* shorter messages are one packet; 0: nothing was sent yet */
 	uint32_t log_mtu;
 	uint32_t packet_headers, request_header; /* bytes */
 	uint32_t n[MESSAGE_N_KINDS];             /* messages */
 	uint64_t len[MESSAGE_N_KINDS];           /* bytes of their payload */
-	uint64_t packets[MESSAGE_N_KINDS];       /* beyond the first one of each message */
+	uint64_t packets[MESSAGE_N_KINDS];       /* without the first packet of each message */
 };
 
-/* The requester's last regions, by what its WQEs use them for. */
+/* The regions that the requester found last, by access. */
 enum run_seen {
 	SEEN_READ = 0,
 	SEEN_WRITE = ACC_LOCAL_WRITE,
@@ -46,21 +46,22 @@ enum run_seen {
 };
 
 struct run {
-	struct key_use use; /* of the WQE that runs: its requester and its responder */
+	struct key_use use; /* of the WQE that runs, requester and responder */
 	struct softhca_lanes *lanes;
 	struct softhca_qp *qp; /* the requester */
 	struct key_seen seen[SEEN_N];
 	struct responder responder;
 	struct carried carried;
 	struct softhca_cq *cq; /* held, or NULL: a send CQ or a receive CQ */
-	uint64_t now;          /* device time; 0: not asked for yet */
+	uint64_t now;          /* device time; 0: not read yet */
 	unsigned int work;     /* WQEs executed or flushed */
-	uint32_t byte_cnt;     /* of the WQE that ran */
-	uint16_t nops_end;     /* NOPs before this WQEBB end with a WQE before them: sq_step.c */
-	bool sig_drain;        /* a signature was wrong: the send queue stops after this WQE */
+	uint32_t byte_cnt;     /* of the WQE that has run */
+	/* NOPs before this WQEBB may complete with the WQE before them: sq_step.c */
+	uint16_t nops_end;
+	bool sig_drain; /* a signature was wrong: the send queue stops after this WQE */
 };
 
-/* Longer copies are made without a CQ held: others complete to it meanwhile. */
+/* A CQ is not held during longer copies, so that other lanes can complete to it. */
 #define RUN_LONG_COPY 32768
 
 static inline uint64_t
@@ -71,7 +72,7 @@ run_now(struct run *run)
 	return run->now;
 }
 
-/* WQEBBs from that one on whose NOPs may end with a WQE before them. */
+/* WQEBBs from `from` on whose NOPs may complete with the WQE before them. */
 static inline uint16_t
 run_nops_left(const struct run *run, uint16_t from)
 {
@@ -80,7 +81,7 @@ run_nops_left(const struct run *run, uint16_t from)
 	return left > 0 ? (uint16_t)left : 0;
 }
 
-/* Holds the CQ until the next call; lets go another that was held. */
+/* Holds the CQ until the next call, and releases another one that was held. */
 static inline void
 run_hold_cq(struct run *run, struct softhca_cq *cq)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A visit of a lane: its start, and what the rules for keys ask of it. */
+/* Begins a visit of a lane, and provides what the rules of keys call. */
 #include "run_init.h"
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ run_of(struct key_use *use)
 }
 
 /*
- * The CQ of the work that used the key is told: which CQ a card takes is not public.
+ * Sends the error to the CQ of the work that used the key: a card's choice of CQ is not public.
  * Confirmed: sig-err-first. Assumed: sig-err-cq, sig-err-responder.
  */
 static void
@@ -34,7 +34,7 @@ sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)
 		run->sig_drain = true;
 	if (!tell)
 		return;
-	/* A QP without queues has no CQ: nobody is told. */
+	/* A QP without queues has no CQ, so the error is not reported. */
 	if (cq == NULL)
 		return;
 	run_hold_cq(run, cq);

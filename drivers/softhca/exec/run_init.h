@@ -5,7 +5,7 @@
 
 #include "run.h"
 
-/* A lane is about to visit queues of this adapter. */
+/* Call when a lane begins to visit queues of this adapter. */
 void run_init(struct run *run, struct softhca_lanes *lanes);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A visit to a send queue: how much of it may run, and what its QP's state asks for.
+ * A visit to a send queue: how many of its WQEs may run, and what the QP's state requires.
  *
- * A WQE runs to its end or not at all, so nothing is ever outstanding: reads and atomics are
+ * A WQE runs to its end or not at all, so no operation is ever outstanding: reads and atomics are
  * answered at once, and a fenced WQE always finds them done. The timing model gives each WQE the
- * time at which it runs; there, a fence counts (timing.h). The setting `reorder` makes a visit hold
- * bytes back (order.h), and they move before the visit ends. Only the head of the queue can wait,
- * for a receive (RNR), for its peer or for a time. The lane then leaves it, and comes again.
+ * time at which it runs, and there a fence counts (timing.h). The setting `reorder` makes a visit
+ * hold bytes back (order.h); they move before the visit ends. Only the WQE at the head can wait:
+ * for a receive (RNR), for its peer, or for a time. The lane then leaves the queue and comes again.
  */
 #include "sq.h"
 
@@ -30,7 +30,10 @@ sq_is_strict(const struct softhca_qp *qp)
 	return qp->uar->n_qps == 1 && qp->dev->cfg->strict_doorbells != 0;
 }
 
-/* Up to what was announced; on a shared page, and where doorbells are not held to, all of it. */
+/*
+ * WQEBBs that may run: those that were announced; all posted ones on a shared page, and with
+ * strict_doorbells = 0.
+ */
 static uint16_t
 sq_limit(struct softhca_qp *qp, uint16_t posted)
 {
@@ -44,7 +47,7 @@ sq_limit(struct softhca_qp *qp, uint16_t posted)
 }
 
 /*
- * WQEs may have run that no doorbell had announced, or only the first part of one: all count as
+ * WQEs may have run that no doorbell had announced, or had announced in part. They count as
  * announced.
  */
 static void
@@ -57,9 +60,9 @@ sq_announce_ran(struct softhca_qp *qp, uint16_t start)
 }
 
 /*
- * A doorbell was rung, and what was announced has run, but more is posted. Either its doorbell is
- * still to come; or a wrong index or DS made the doorbell announce too little, and then the next
- * WQE cannot be what it should. That one is run, to fail by its own check.
+ * A doorbell was rung, and all announced WQEs have run, but more are posted. Either the next
+ * doorbell is still to come, or a wrong index or DS made this one announce too little. In the
+ * second case the next WQE is malformed: it is run now, and fails by its own check.
  */
 static void
 sq_check_rest(struct run *run, uint16_t posted)
@@ -74,7 +77,7 @@ sq_check_rest(struct run *run, uint16_t posted)
 		sq_step(run, posted);
 }
 
-/* Faults or the timing model have a say in whether the WQE at the head runs now. */
+/* True if faults or the timing model may affect the WQE at the head. */
 static bool
 sq_is_watched(const struct softhca_qp *qp)
 {
@@ -93,7 +96,7 @@ sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 	enum step step = sq_steps_by(run, posted, limit, sq_step_watched);
 
 	if (step == STEP_NEXT && run->qp->stopping) {
-		/* All that was announced has run. */
+		/* All announced WQEs have run. */
 		sq_stop(run);
 		step = STEP_STOP;
 	}
@@ -101,7 +104,7 @@ sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 	return step;
 }
 
-/* Returns true where more can run at once. */
+/* Returns true if more WQEs can run at once. */
 static bool
 sq_run(struct run *run)
 {
@@ -117,7 +120,7 @@ sq_run(struct run *run)
 		return false;
 	}
 	limit = sq_limit(qp, posted);
-	/* Each operation counts for a fault that is armed. */
+	/* An armed fault counts each operation, so NOPs then run one by one. */
 	if (!fault_watches(WATCH_OPERATIONS))
 		run->nops_end = (uint16_t)(start + limit);
 	step = sq_is_watched(qp) ? sq_steps_watched(run, posted, limit)
@@ -127,7 +130,10 @@ sq_run(struct run *run)
 	return step == STEP_MORE;
 }
 
-/* In SQD only the WQE that already waits is finished. Then an event tells, if the program asked. */
+/*
+ * In SQD only the WQE that already waits is finished. Then an event is sent, if the program asked
+ * for it.
+ */
 static void
 sq_drain(struct run *run)
 {
@@ -190,6 +196,6 @@ sq_visit(struct run *run)
 	sq_announce_ran(qp, start);
 	run_drop_cq(run);
 	responder_release(run);
-	/* To a QP in error receives may still be posted. They ring no doorbell. */
+	/* Receives may still be posted to a QP in error, without a doorbell. */
 	return more || qp->wait != WAIT_NONE || (qp_state(qp) == QP_ERR && qp->rq_n != 0);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A send queue, as its lane sees it. */
+/* Visits to send queues. */
 #ifndef SOFTHCA_SQ_H
 #define SOFTHCA_SQ_H
 
 #include "run.h"
 
-/* One visit to the send queue of run->qp, whose UAR is held. True: it wants to be visited again. */
+/*
+ * Visits the send queue of run->qp. The caller holds its UAR. True: the queue asks for another
+ * visit.
+ */
 bool sq_visit(struct run *run);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions of a send queue, and how it ends: in error, flushed, or stopped. */
+/* Completions of a send queue, and its ends: in error, flushed, or stopped. */
 #include "sq_complete.h"
 
 #include "counters.h"
@@ -13,7 +13,7 @@
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
-/* The kernel's hw_counters of a requester. */
+/* The requester's hw_counters. */
 static void
 count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
 {
@@ -26,7 +26,7 @@ count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
 		counters_add(qp->dev, qp->attr.port, COUNTER_REQ_ACCESS);
 }
 
-/* Counts the error of a WQE. Returns its vendor syndrome. */
+/* Counts and logs the error of a WQE. Returns its vendor syndrome. */
 static uint8_t __attribute__((cold, noinline))
 report_error(const struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 {
@@ -65,7 +65,7 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	cq_push(qp->send_cq, &cqe);
 }
 
-/* WQEs complete as flushed whether signalled or not, unless their CE field says otherwise. */
+/* WQEs complete as flushed, signaled or not, unless their CE field forbids it. */
 void
 sq_flush(struct run *run)
 {
@@ -95,7 +95,7 @@ sq_lock_state(struct run *run)
 	spin_lock(&run->qp->recv);
 }
 
-/* Of a reliable QP: both queues are flushed, after the completion that says why. */
+/* A reliable QP: both queues are flushed, after the completion that names the error. */
 static void
 enter_error(struct run *run)
 {
@@ -113,7 +113,7 @@ enter_error(struct run *run)
 	sq_flush(run);
 }
 
-/* Leaves RTS, unless the QP went into error meanwhile. */
+/* Leaves RTS, unless the QP has gone into error meanwhile. */
 static void
 leave_rts(struct run *run, enum qp_state to)
 {
@@ -143,11 +143,11 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	bool goes_on;
 
 	order_settle(run);
-	/* Only a stream of a DCI has failed, now or earlier. */
+	/* True if only a stream of a DCI has failed, now or earlier. */
 	goes_on = syn == SYN_FLUSH ? qp->stream_errors != NULL && stream_is_failed(qp, wqe)
 				   : stream_fail(qp, wqe);
 	run->byte_cnt = 0;
-	/* From here on the program may write another WQE there. */
+	/* After the completion the program may overwrite the WQE. */
 	sq_complete(run, wqe, syn);
 	run->work++;
 	sq_advance(qp, wqe_bb(wqe) < posted ? wqe_bb(wqe) : posted);
@@ -157,7 +157,7 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		enter_error(run);
 		return false;
 	}
-	/* An unreliable QP goes on receiving, and the program may set it to RTS again. */
+	/* An unreliable QP still receives, and the program may set it to RTS again. */
 	leave_rts(run, QP_SQE);
 	sq_flush(run);
 	return false;

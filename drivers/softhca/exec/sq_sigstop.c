@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A send queue stops after a wrong signature, at a place that a seed chooses. */
+/* Stops a send queue after a wrong signature, at a place that a seed chooses. */
 #include "sq_sigstop.h"
 
 #include "chance.h"
 #include "sq_complete.h"
 #include "uar.h"
 
-#define PLACES 4 /* it stops at every fourth place, on average */
+#define PLACES 4 /* the queue stops at every fourth place, on average */
 
 void
 sigstop_begin(struct run *run)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One WQE: checked, run by its opcode's executor, and what its result means for the queue. */
+/* One WQE: checks it, calls its opcode's executor, and acts on the result. */
 #include "sq_step.h"
 
 #include "message.h"
@@ -11,7 +11,7 @@
 #include "sq_wait.h"
 #include "stream.h"
 
-/* WQEBBs of the NOPs from `first` on that end with the WQE before them. */
+/* WQEBBs of the NOPs from `first` on that complete with the WQE before them. */
 static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint16_t first)
 {
 	const struct softhca_qp *qp = run->qp;
@@ -29,10 +29,10 @@ static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint1
 }
 
 /*
- * NOPs without completion that follow a WQE which completes end with it: a program that sees its
- * completion may use their place again, as DPDK's crypto_mlx5 does. A card has passed them by then,
- * as it does not wait for the end of a WQE before it begins the next one. Returns the WQEBBs of
- * both.
+ * NOPs without completion are consumed together with a completing WQE before them. A program that
+ * sees that completion may reuse the place of the NOPs, as DPDK's crypto_mlx5 does: a card has
+ * passed the NOPs by then, because it begins a WQE before the previous one has ended. Returns the
+ * WQEBBs of the WQE and the NOPs.
  */
 static inline __attribute__((always_inline)) uint32_t
 with_nops(const struct run *run, uint32_t bb)
@@ -51,7 +51,7 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 {
 	const bool completes = wqe_ce(wqe) >= CE_ALWAYS && !run->qp->mute;
 
-	/* Before its completion: who sees that may configure the keys and PSVs anew. */
+	/* Before the completion: a program that sees it may configure the keys and PSVs again. */
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
 	if (completes)
@@ -69,7 +69,7 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 	return STEP_NEXT;
 }
 
-/* An unreliable sender does not hear of it. */
+/* True if the error is the responder's: an unreliable sender does not learn of it. */
 static bool
 is_of_responder(unsigned int result)
 {
@@ -102,14 +102,14 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
 }
 
-/* A WQE that is malformed, or one that depends on its stream. */
+/* Handles a WQE that is malformed or depends on its stream. */
 static unsigned int __attribute__((noinline))
 step_odd(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
 	enum wire_vendor why;
 
-	/* The head went past it: no WQE began there. */
+	/* The head has passed this index, so no WQE began there. */
 	if (qp->bad_bf && (int16_t)(qp->bad_bf_idx - qp->sq_ci) < 0)
 		qp->bad_bf = false;
 	why = wqe_check(qp, wqe, posted);
@@ -160,7 +160,7 @@ sq_step_reordered(struct run *run, uint16_t posted)
 {
 	const struct wqe wqe = wqe_fetch(run->qp);
 
-	/* Without memory for what it would note, the adapter keeps the order. */
+	/* Without memory for its notes, the adapter keeps the order. */
 	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
 }
 

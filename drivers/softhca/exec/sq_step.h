@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One step of a send queue: the WQE at its head. UAR held. */
+/* One step of a send queue: runs the WQE at the head. The caller holds the UAR. */
 #ifndef SOFTHCA_SQ_STEP_H
 #define SOFTHCA_SQ_STEP_H
 
 #include "wqe.h"
 
-/* What became of the WQE at the head. */
+/* The result of a step for the WQE at the head. */
 enum step {
-	STEP_NEXT, /* it is done: the next one may run */
-	STEP_WAIT, /* it stays, and is tried again in a later visit */
-	STEP_STOP, /* the queue does not go on in this visit: an error, or SQD */
-	STEP_MORE  /* of several steps: it is the turn of other queues */
+	STEP_NEXT, /* the WQE is done: the next one may run */
+	STEP_WAIT, /* the WQE stays, and is tried again in a later visit */
+	STEP_STOP, /* the queue stops for this visit: an error, or SQD */
+	STEP_MORE  /* sq_steps() only: other queues come first */
 };
 
 typedef enum step step_fn(struct run *run, uint16_t posted);
 
-#define VISIT_MAX 256 /* WQEs of one visit: the other queues of the lane wait as long */
+#define VISIT_MAX 256 /* WQEs of one visit: the lane's other queues wait for as long */
 
-/* Runs the WQE at the head. posted: WQEBBs from it to the doorbell record. */
+/* Runs the WQE at the head. posted: WQEBBs from the head to the doorbell record. */
 step_fn sq_step;
-/*
- * sq_step() of an adapter that reorders: its bytes may move later, and its completion may come
- * later.
- */
+/* As sq_step(), with the setting `reorder`: bytes and completion may come later. */
 step_fn sq_step_reordered;
 /*
- * Runs the WQEs that begin in the first `limit` of the posted WQEBBs. STEP_NEXT: they have run;
- * else what became of the WQE at the head.
+ * Runs the WQEs that begin in the first `limit` posted WQEBBs. STEP_NEXT: all have run; else the
+ * result for the WQE at the head.
  */
 enum step sq_steps(struct run *run, uint16_t posted, uint16_t limit);
 
-/* sq_steps() by another step. */
+/* As sq_steps(), with another function for each step. */
 static inline __attribute__((always_inline)) enum step
 sq_steps_by(struct run *run, uint16_t posted, uint16_t limit, step_fn *one)
 {
@@ -43,7 +40,7 @@ sq_steps_by(struct run *run, uint16_t posted, uint16_t limit, step_fn *one)
 
 		if (n == VISIT_MAX)
 			return STEP_MORE;
-		/* A request from the peer may have put the QP into error meanwhile. */
+		/* A request of the peer may have moved the QP to error meanwhile. */
 		if (qp_state(qp) != QP_RTS)
 			return STEP_STOP;
 		step = one(run, posted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head of a send queue waits: for a receive (RNR), for its peer, or until a time. */
+/* Waiting of the WQE at the head: for a receive (RNR), for its peer, or until a time. */
 #include "sq_wait.h"
 
 #include "counters.h"
@@ -65,7 +65,7 @@ wait_for_receive(struct run *run)
 }
 
 /*
- * Bounds all transport retries against a peer that is absent or not ready: see
+ * The limit of all transport retries against a peer that is absent or not ready:
  * doc/softhca-reference.md.
  */
 #define PEER_WAIT_MAX_NS UINT64_C(500000000)
@@ -73,7 +73,7 @@ wait_for_receive(struct run *run)
 static uint64_t
 peer_wait_ns(const struct softhca_qp *qp)
 {
-	/* 4.096 us * 2^timeout for each try (ibv_modify_qp(3), timeout). */
+	/* 4.096 us * 2^timeout for each attempt (ibv_modify_qp(3), timeout). */
 	uint64_t ns =
 		(UINT64_C(4096) << (qp->attr.timeout & 31)) * (uint64_t)(qp->attr.retry_cnt + 1);
 
@@ -91,7 +91,7 @@ wait_for_peer(struct run *run)
 		qp->wait_until = run_now(run) + peer_wait_ns(qp);
 		return false;
 	}
-	/* Timeout 0 waits for ever. */
+	/* Timeout 0 waits without end. */
 	if (qp->attr.timeout == 0 || run_now(run) < qp->wait_until)
 		return false;
 	counters_add(qp->dev, qp->attr.port, COUNTER_ACK_TIMEOUTS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a send queue that faults on demand or the timing model watch. */
+/* Steps of a send queue with faults on demand or the timing model. */
 #include "sq_watch.h"
 
 #include "fault.h"
@@ -10,7 +10,7 @@
 #include "sq_wait.h"
 #include "timing.h"
 
-/* What a fault does before the WQE at the head runs; STEP_NEXT: it may run. */
+/* Applies a fault before the WQE at the head runs. STEP_NEXT: the WQE may run. */
 static enum step
 strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 {
@@ -40,7 +40,8 @@ strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 }
 
 /*
- * Bytes of the data segments from unit ds on. A malformed WQE names some, and fails when it runs.
+ * Bytes of the data segments from unit ds on. Of a malformed WQE the result does not matter: it
+ * fails when it runs.
  */
 static uint64_t
 data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
@@ -58,9 +59,7 @@ data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
 	return bytes;
 }
 
-/*
- * Bytes of a raw packet's frames: TSO sends the inline header in front of each piece of the data.
- */
+/* Bytes of a raw packet's frames: TSO sends the inline header before each piece of the data. */
 static uint64_t
 frame_bytes(const struct run *run, const struct wqe *wqe)
 {
@@ -83,7 +82,7 @@ wire_bytes(const struct run *run, const struct wqe *wqe)
 	return data_bytes(run, wqe, wqe_data_unit(wqe));
 }
 
-/* The small fence alone waits for local operations, which have no round trip. */
+/* The small fence waits only for local operations, which have no round trip. */
 static enum timing_fence
 fence_in_time(const struct wqe *wqe)
 {
@@ -99,7 +98,7 @@ fence_in_time(const struct wqe *wqe)
 	}
 }
 
-/* When the WQE at the head may complete: by the timing model, and not before `earliest`. */
+/* When the WQE at the head may complete: by the timing model, but not before `earliest`. */
 static uint64_t
 due(struct run *run, const struct wqe *wqe, uint16_t posted, uint64_t earliest)
 {
@@ -116,7 +115,7 @@ due(struct run *run, const struct wqe *wqe, uint16_t posted, uint64_t earliest)
 	return timing_due(run->lanes, &run->qp->timing, &op, run_now(run));
 }
 
-/* The WQE at the head is met for the first time. */
+/* Called when a WQE comes to the head. */
 static enum step
 first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
@@ -137,14 +136,14 @@ first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 	return STEP_WAIT;
 }
 
-/* Without a link, what needs a peer is retried until that is given up. */
+/* False if the WQE needs a peer and the port is down: it is then retried until the retries end. */
 static bool
 has_link(const struct softhca_qp *qp, const struct wqe *wqe)
 {
 	return wqe->op->local || !fault_port_is_down(qp->dev, qp->attr.port);
 }
 
-/* The setting `reorder` may delay the WQE, so that other queues run before it. */
+/* With the setting `reorder`, the WQE may be delayed so that other queues run before it. */
 static enum step
 sq_step_in_some_order(struct run *run, uint16_t posted)
 {
@@ -156,11 +155,11 @@ sq_step_in_some_order(struct run *run, uint16_t posted)
 		return sq_step_reordered(run, posted);
 	qp->wait = WAIT_TIME;
 	qp->wait_until = run_now(run);
-	run->work++; /* softhca_pump(): the adapter is not idle */
+	run->work++; /* for softhca_pump(): the adapter is not idle */
 	return STEP_WAIT;
 }
 
-/* The WQE at the head runs, if it has a link. */
+/* Runs the WQE at the head, if it has a link. */
 static enum step
 sq_step_linked(struct run *run, const struct wqe *wqe, uint16_t posted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Streams of a DCI: an error stops one of them, and the QP goes on (mlx5dv_create_qp(3),
+ * Streams of a DCI. An error stops one stream, and the QP continues (mlx5dv_create_qp(3),
  * dci_streams).
  */
 #include "stream.h"

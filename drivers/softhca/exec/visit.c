@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Visits to queue pairs: to those of a UAR page, and to those without one whose CQ failed. */
+/* Visits queue pairs: those of a UAR page, and those without a page whose CQ has failed. */
 #include "visit.h"
 
 #include "qp_fail.h"
@@ -8,7 +8,10 @@
 #include "sq_head.h"
 #include "uar.h"
 
-/* A queue that changes its state, or whose CQ fails, calls for attention: all are visited then. */
+/*
+ * True if the queue asks for a visit. A change of its state, or a failed CQ, makes all queues
+ * visited.
+ */
 static inline bool
 qp_calls(const struct softhca_qp *qp)
 {
@@ -34,10 +37,7 @@ qps_visit(struct softhca_uar *uar, bool all, bool *again)
 	return run.work;
 }
 
-/*
- * QPs that send are visited with their page, and fail then: sq_visit().
- * Assumed: cq-full-dct.
- */
+/* QPs that send are visited with their page, and fail in sq_visit(). Assumed: cq-full-dct. */
 static void
 fail_with_its_cq(struct run *run, struct softhca_qp *qp)
 {

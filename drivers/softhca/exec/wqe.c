@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A WQE's data segments become a list of memory; and what is logged of a WQE that breaks the rules.
- */
+/* Gathers the memory of a WQE's data segments, and logs a WQE that breaks the rules. */
 #include "wqe.h"
 
 #include "gather.h"
 #include "violation.h"
 
-/* Inline data lie in the ring of WQEBBs and may run past its end. */
+/* Inline data lie in the ring of WQEBBs and may wrap. */
 static bool
 gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 {
@@ -19,7 +17,10 @@ gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 	       sg_push(&run->use, sg, run->qp->sq, len - to_end);
 }
 
-/* Returns the 16-byte units taken, or 0: the data do not fit the WQE, or may not be inline here. */
+/*
+ * Returns the number of 16-byte units. 0: the data are too long for the WQE, or must not be inline
+ * here.
+ */
 static unsigned int
 gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint32_t len,
 	struct sg *sg)
@@ -32,7 +33,7 @@ gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint3
 	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
 }
 
-/* The WQE's only data segment from unit `first` on holds inline data that are in one piece. */
+/* True if the only data segment from unit `first` on has inline data that do not wrap. */
 static bool
 gather_inline_alone(const struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A work request in a send queue: fetching it, checking it, and the memory that it names. */
+/* A work request of a send queue: fetches it, checks it, and finds its memory. */
 #ifndef SOFTHCA_WQE_H
 #define SOFTHCA_WQE_H
 
@@ -11,9 +11,9 @@
 struct wqe {
 	const uint8_t *seg0;     /* the control segment */
 	const struct opcode *op; /* the row of its opcode */
-	uint64_t id; /* its first 8 bytes: opmod, index, opcode, QP number, length in units */
+	uint64_t id; /* the first 8 bytes: opmod, index, opcode, QP number, length in units */
 	uint32_t ds;
-	uint32_t first; /* 16-byte unit of the first segment behind control segment and address */
+	uint32_t first; /* the first 16-byte unit after control segment and address */
 };
 
 _Static_assert(DATA_INLINE == 1u << 31, "the sign of a length");
@@ -43,14 +43,14 @@ wqe_qpn(const struct wqe *wqe)
 	return wqe->id >> 8 & 0xffffff;
 }
 
-/* WQEBBs that it takes: one, where it does not say how long it is. */
+/* The WQEBBs of the WQE. A length of 0 counts as one WQEBB. */
 static inline uint32_t
 wqe_bb(const struct wqe *wqe)
 {
 	return wqe->ds == 0 ? 1 : (wqe->ds + 3) / 4;
 }
 
-/* Immediate data, or a key: host byte order. */
+/* Immediate data or a key, in host byte order. */
 static inline uint32_t
 wqe_imm(const struct wqe *wqe)
 {
@@ -72,7 +72,10 @@ wqe_fence(const struct wqe *wqe)
 	return fm <= FM_SMALL_AND_FENCE ? (enum wire_fence)fm : FM_STRONG;
 }
 
-/* It waits for round trips: IBV_SEND_FENCE. The small fence alone waits for local operations. */
+/*
+ * True if the WQE waits for round trips (IBV_SEND_FENCE). The small fence alone waits only for
+ * local operations.
+ */
 static inline bool
 wqe_is_fenced(const struct wqe *wqe)
 {
@@ -85,7 +88,7 @@ wqe_solicited(const struct wqe *wqe)
 	return (wqe->seg0[CTRL_FM_CE_SE] & 2) != 0;
 }
 
-/* 16-byte units of address behind the control segment, of an opcode that is not local. */
+/* 16-byte units of the address after the control segment, if the opcode is not local. */
 static inline unsigned int
 wqe_address_units(enum softhca_qp_type type)
 {
@@ -106,7 +109,7 @@ wqe_place(const struct softhca_qp *qp, uint16_t idx)
 	return qp->sq + (((uint32_t)idx * WQEBB) & qp->sq_mask);
 }
 
-/* The WQE at that WQEBB, whatever it says. */
+/* Fetches the WQE at a WQEBB, without any check. */
 static inline struct wqe
 wqe_fetch_at(const struct softhca_qp *qp, uint16_t idx)
 {
@@ -123,14 +126,14 @@ wqe_fetch_at(const struct softhca_qp *qp, uint16_t idx)
 	return wqe;
 }
 
-/* The WQE at the head of the queue. */
+/* Fetches the WQE at the head of the queue. */
 static inline struct wqe
 wqe_fetch(const struct softhca_qp *qp)
 {
 	return wqe_fetch_at(qp, qp->sq_ci);
 }
 
-/* It has that index, and the number of its QP. */
+/* True if the WQE has this index and the number of its QP. */
 static inline bool
 wqe_is_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx)
 {
@@ -139,7 +142,10 @@ wqe_is_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx)
 	return ((wqe->id ^ id) & UINT64_C(0x00ffff00ffffff00)) == 0;
 }
 
-/* What every WQE must say of itself; VEN_NONE: it does. posted: WQEBBs from it to the record. */
+/*
+ * The checks that every WQE must pass; VEN_NONE: passed. posted: WQEBBs from the WQE to the
+ * doorbell record.
+ */
 static inline enum wire_vendor
 wqe_check_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx, uint16_t posted)
 {
@@ -152,7 +158,7 @@ wqe_check_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx, u
 	return VEN_NONE;
 }
 
-/* wqe_check_at() of the WQE at the head. */
+/* As wqe_check_at(), for the WQE at the head. */
 static inline enum wire_vendor
 wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
 {
@@ -163,7 +169,7 @@ wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
 void wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor why,
 	uint16_t posted);
 
-/* A 16-byte unit of the WQE. Units may run past the end of the send queue, to its start. */
+/* A 16-byte unit of the WQE. Units may wrap to the start of the send queue. */
 static inline const uint8_t *
 wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
 {
@@ -172,14 +178,14 @@ wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
 	return run->qp->sq + (off & run->qp->sq_mask);
 }
 
-/* The unit at which the WQE's data segments begin, where its opcode has any. */
+/* The unit at which data segments begin, if the opcode has any. */
 static inline unsigned int
 wqe_data_unit(const struct wqe *wqe)
 {
 	return wqe->op->head_ds + wqe->first - 1;
 }
 
-/* 16-byte units of a raw packet's Ethernet segment, whose inline header has len bytes. */
+/* 16-byte units of a raw packet's Ethernet segment. len: bytes of its inline header. */
 static inline unsigned int
 wqe_eth_units(unsigned int len)
 {
@@ -187,13 +193,13 @@ wqe_eth_units(unsigned int len)
 }
 
 /*
- * The local memory that data segments from unit `first` on name, as the opcode wants to use it, and
- * inline data where it reads. SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP with run->use.vendor set.
+ * Gathers the local memory of the data segments from unit `first` on, for the opcode's access,
+ * inline data included. Errors: SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP, with run->use.vendor set.
  */
 unsigned int wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first,
 	struct sg *sg);
 
-/* The length that a data segment's field says: 0 is 2 GiB. */
+/* The length in a data segment: 0 means 2 GiB. */
 static inline uint64_t
 wqe_data_len(const uint8_t *seg)
 {
@@ -202,9 +208,7 @@ wqe_data_len(const uint8_t *seg)
 	return len == 0 ? DATA_LEN_ZERO_IS : len;
 }
 
-/*
- * wqe_gather_at() of all its data segments. Mostly there is one, in the region that was found last.
- */
+/* As wqe_gather_at(), for all data segments. Fast path: one segment, in the region found last. */
 static inline unsigned int
 wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 {
@@ -214,7 +218,9 @@ wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 	int32_t len;
 	void *p;
 
-	/* Without a data segment, the next WQE may begin there, and be written now. */
+	/*
+	 * Without a data segment, the next WQE may begin there, and the program may be writing it.
+	 */
 	if (__builtin_expect(wqe->ds != first + 1, 0))
 		return wqe_gather_at(run, wqe, first, sg);
 	seg = wqe_seg(run, wqe, first);

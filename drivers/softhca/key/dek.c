@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys (mlx5dv_dek_create(3)): made by a command, stored under a number, found by
- * the keys that encrypt with them, and erased when destroyed.
+ * Data encryption keys (mlx5dv_dek_create(3)). A command creates a DEK under a number. Keys that
+ * encrypt find it by that number. Its bytes are erased when it is destroyed.
  */
 #include "dek.h"
 
@@ -12,7 +12,7 @@
 
 #include "hca.h"
 
-/* A command creates it; BSFs of keys of the same PD name it. */
+/* A command creates it. BSFs of keys in the same PD name it. */
 struct softhca_dek {
 	struct softhca_dev *dev;
 	uint32_t number, pdn;

@@ -6,7 +6,7 @@
 #include "crypto.h"
 #include "lanes.h"
 
-/* The key of a DEK. It never changes: a command that replaces it publishes another one. */
+/* The AES key of a DEK. It never changes: a command that replaces it publishes a new one. */
 struct dek_key {
 	struct xts *xts;
 	bool has_keytag;
@@ -14,8 +14,8 @@ struct dek_key {
 };
 
 /*
- * The key of the DEK that a BSF names, in a PD. NULL: there is no such DEK, or it has another
- * keytag. Inside a turn; it stays valid until the turn ends.
+ * Finds the key of the DEK that a BSF names, in a PD. NULL: the DEK does not exist, or has another
+ * keytag. Call inside a turn: the result is valid until the turn ends.
  */
 const struct dek_key *dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto,
 	uint32_t pdn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules that guard a key's memory, for every kind of key. */
+/* The access rules of keys of every kind. */
 #include "gather.h"
 
 #include "keysig.h"
@@ -12,14 +12,14 @@ refuse(struct key_use *use, enum wire_vendor why)
 	return false;
 }
 
-/* A window is for the remote side only, and one of type 2 for one QP (InfiniBand, 10.6.7). */
+/* Only the remote side may use a window; a window of type 2 serves one QP (InfiniBand, 10.6.7). */
 static bool
 may_use_window(const struct key_use *use, const struct key *key, uint32_t need)
 {
 	return (need & ACC_REMOTE) != 0 && (key->qpn == KEY_ANY_QP || use->peer_qpn == key->qpn);
 }
 
-/* An indirect key or a window. */
+/* Gathers the memory of an indirect key or a window. */
 static bool
 gather_layout(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
 	uint32_t need, uint64_t va, uint64_t len, struct sg *sg)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory that the program has unmapped, or whose file it has made shorter: an empty page
- * takes its place when a lane touches it.
+ * Registered memory that the program has unmapped, or whose file it has truncated: an empty page
+ * replaces it when a lane touches it.
  *
- * A card has the pages of a region pinned: it goes on when the program gives them up, and nobody
- * sees what it writes. Programs with a cache of registrations rely on that: UCX deregisters a
- * region some time after munmap(2). Here a lane would fault. The handler of that fault maps a page
- * where the region was.
+ * A card has the pages of a region pinned. It continues to use them when the program unmaps them,
+ * and nobody sees what it writes. Programs with a cache of registrations rely on that: UCX
+ * deregisters a region some time after munmap(2). Here a lane would fault. The handler of that
+ * fault maps a page at the address.
  *
- * The handler passes all other faults to the one that was there before: those of other threads,
- * those outside of regions, and those of pages that are mapped, but forbid the access. A program
- * that takes SIGSEGV or SIGBUS for itself later loses nothing but these pages. They stay mapped:
- * the next owner of the address replaces them, and the kernel gives other addresses to those who do
- * not ask for this one.
+ * The handler passes on all other faults to the previous handler: faults of other threads, faults
+ * outside of regions, and faults of mapped pages that forbid the access. If a program installs its
+ * own handler of SIGSEGV or SIGBUS later, it loses only these pages. The pages stay mapped: a later
+ * mapping at a fixed address replaces them, and for other mappings the kernel chooses other
+ * addresses.
  */
 #include "gone.h"
 
@@ -52,7 +52,7 @@ table_has(struct table *keys, uintptr_t at)
 	return false;
 }
 
-/* The address lies in a region of any adapter: a message may lead from one to another. */
+/* True if the address lies in a region of any adapter: a message may lead from one to another. */
 static bool
 is_registered(uintptr_t at)
 {
@@ -69,8 +69,8 @@ is_registered(uintptr_t at)
 }
 
 /*
- * True: a page is there now. If another thread maps one at the same moment where there was none
- * (how is MAP_FIXED_NOREPLACE), that one stays.
+ * True if a page is mapped now. With MAP_FIXED_NOREPLACE, a page that another thread maps at the
+ * same moment is kept.
  */
 static bool
 put_page(uintptr_t at, int how)
@@ -111,7 +111,7 @@ mend_unmapped(const siginfo_t *info, void *context)
 	return info->si_code == SEGV_MAPERR && mend(info, MAP_FIXED_NOREPLACE, "unmapped it");
 }
 
-/* The mapping is there, and its file has no page for it. */
+/* The mapping exists, but its file has no page there. */
 static bool
 mend_shortened(const siginfo_t *info, void *context)
 {

@@ -4,8 +4,8 @@
 #define SOFTHCA_GONE_H
 
 /*
- * From now on, a device thread that touches such memory finds an empty page there, instead of
- * ending the process. Called before a region is published; only the first call does something.
+ * From now on, a device thread that touches such memory finds an empty page there, and the process
+ * does not end. Call before a region is published; only the first call has an effect.
  */
 void gone_watch(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that encrypt: their BSF, and ciphering the data that go through them
+ * Keys that encrypt: decodes their BSF, and ciphers the data that pass through them
  * (mlx5dv_wr_set_mkey_crypto(3)).
  *
  * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the
- * key's address 0. A message begins with a unit. It may end inside one, as the manual page's NOTES
- * say. What is assumed stands in doc/softhca-assumptions.md.
+ * key's address 0. A message begins with a data unit, and may end inside one (NOTES of the manual
+ * page). doc/softhca-assumptions.md has what is assumed.
  */
 #include "keycrypto.h"
 
@@ -22,12 +22,12 @@ enum crypto_bsf {
 	BSF_ORDER = 1,
 	BSF_STANDARD = 3,
 	BSF_RAW_LEN = 4,
-	BSF_UNIT = 8, /* selector of the data unit's size */
+	BSF_UNIT = 8, /* selector of the size of data units */
 	BSF_TWEAK = 16,
 	BSF_DEK = 32, /* 24 bits of 32 */
 	BSF_KEYTAG = 40,
-	SIZE_LONG = 2, /* of 64 bytes */
-	SIZE_BOTH = 3, /* of 128 bytes, with the signature's */
+	SIZE_LONG = 2, /* 64 bytes */
+	SIZE_BOTH = 3, /* 128 bytes, together with the signature's BSF */
 	ORDER_WIRE_SIGNATURE = 0,
 	ORDER_MEMORY_SIGNATURE = 1,
 	ORDER_RAW_WIRE = 2,
@@ -35,7 +35,7 @@ enum crypto_bsf {
 	STANDARD_AES_XTS = 0
 };
 
-/* The selectors of mlx5dv_wr_set_mkey_crypto(3); 5 is what DPDK's crypto_mlx5 writes for 1 MiB. */
+/* The selectors of mlx5dv_wr_set_mkey_crypto(3). DPDK's crypto_mlx5 writes 5 for 1 MiB. */
 static uint32_t
 unit_of(uint8_t selector)
 {
@@ -45,8 +45,9 @@ unit_of(uint8_t selector)
 }
 
 /*
- * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), and those that libmlx5 lets pass besides:
- * raw data have a signature on one side at most (its get_crypto_order()). Assumed: xts-orders.
+ * Decodes the order of signature and cipher. Allowed are the rows of the table in
+ * mlx5dv_wr_set_mkey_crypto(3), and what libmlx5 allows besides: raw data with a signature on at
+ * most one side (get_crypto_order()). Assumed: xts-orders.
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
@@ -54,7 +55,7 @@ decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
 	bool mem = sig != NULL && sig->mem.type != SIG_NONE;
 	bool wire = sig != NULL && sig->wire.type != SIG_NONE;
 
-	/* SIGNATURE_BEFORE_CRYPTO_ON_TX: the cipher stands next to the wire. */
+	/* SIGNATURE_BEFORE_CRYPTO_ON_TX: the cipher is next to the wire. */
 	c->side = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_MEMORY ? CRYPTO_WIRE
 									     : CRYPTO_MEMORY;
 	c->encrypt_out = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_WIRE;
@@ -81,8 +82,8 @@ crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool
 /* ---- what is asked for */
 
 /*
- * A message of more than one data unit, or a later unit, where the adapter encrypts one. libmlx5
- * posts no key that is longer than a unit then. Assumed: xts-one-unit.
+ * True for a message that needs a second data unit, on an adapter that encrypts one. There libmlx5
+ * posts no key that is longer than a unit. Assumed: xts-one-unit.
  */
 static bool
 goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)
@@ -90,7 +91,7 @@ goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)
 	return c->one_unit && (off >= c->unit || len > c->unit - off);
 }
 
-/* The conditions of the manual page's NOTES. */
+/* The conditions in the manual page's NOTES. */
 static bool
 fits(uint32_t unit, uint64_t len)
 {
@@ -133,7 +134,7 @@ cipher(struct key_use *use, const struct sig_after *a, bool out, const uint8_t *
 	const struct key_crypto *c = &a->key->crypto;
 	uint8_t tweak[XTS_TWEAK_LEN];
 
-	if (!fits(c->unit, len)) /* fewer bytes came than there is room for */
+	if (!fits(c->unit, len)) /* fewer bytes came than fit */
 		return refuse(use, VEN_CRYPTO_UNIT);
 	memcpy(tweak, c->tweak, sizeof(tweak));
 	xts_tweak_add(tweak, a->unit);
@@ -159,7 +160,7 @@ buffer(struct key_use *use, struct sig_after *a)
 	return a->wire;
 }
 
-/* Data that go out, into `to`: memory that does not overlap the key's, or is the same. */
+/* Ciphers outgoing data into `to`: memory that is equal to the key's, or does not overlap it. */
 static enum sg_end
 cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 {
@@ -177,7 +178,7 @@ cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 	return cipher(use, a, true, from, to, a->wire_len) ? SG_MOVED : SG_NO_SRC;
 }
 
-/* `len` bytes that have come in, from memory of the same kind. */
+/* Ciphers `len` incoming bytes. `from` is the key's memory, or does not overlap it. */
 static enum sg_end
 cipher_in(struct key_use *use, struct sig_after *a, const uint8_t *from, uint64_t len)
 {
@@ -208,7 +209,7 @@ crypto_defer(struct key_use *use, struct sig_after *a, bool out, struct sg *sg)
 	return sg_push(use, sg, a, a->wire_len);
 }
 
-/* Nothing is left to be done when its data have arrived. */
+/* Removes `a` from the conversions that wait for their data. */
 static void
 take_from_after(struct key_use *use, const struct sig_after *a)
 {
@@ -219,7 +220,7 @@ take_from_after(struct key_use *use, const struct sig_after *a)
 	*list = a->next;
 }
 
-/* The cipher may go straight between p and the key's memory. */
+/* True if the cipher may work directly between p and the key's memory. */
 static bool
 is_apart(const struct sig_after *a, const uint8_t *p)
 {
@@ -229,7 +230,7 @@ is_apart(const struct sig_after *a, const uint8_t *p)
 				    other + a->wire_len <= memory);
 }
 
-/* The pieces of a list that wait for the cipher get buffers; those that go out are ciphered. */
+/* Gives buffers to the pieces of a list that wait for the cipher, and ciphers outgoing ones. */
 static bool
 give_buffers(struct key_use *use, const struct sg *list, bool out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys with a signature, and keys that encrypt: data that go through such a key are converted
+ * Keys with a signature, and keys that encrypt: data that pass through such a key are converted
  * between its memory domain and its wire domain.
  *
- * Addresses and lengths count bytes on the wire, in local requests and in those of a peer; that
+ * Addresses and lengths count bytes on the wire, in local requests and in requests of a peer. That
  * cards do so is assumed (doc/softhca-assumptions.md). A domain's PSV has the reference tag of its
- * next block, wherever in the key that block lies.
+ * next block, wherever that block lies in the key.
  */
 #include "keysig.h"
 
@@ -16,9 +16,9 @@
 #include "psv.h"
 #include "sigafter.h"
 
-/* ---- data that come in are converted when they have arrived */
+/* ---- incoming data are converted when they have arrived */
 
-/* The PSV of a domain with a signature must exist. */
+/* Finds the PSV of a domain. A domain with a signature must have one. */
 static bool
 find_psv(struct softhca_lanes *lanes, const struct sig_domain *d, uint32_t pdn,
 	struct softhca_psv **psv)
@@ -44,7 +44,7 @@ next_ref(const struct key_use *use, const struct softhca_psv *psv)
 }
 
 /*
- * `data` bytes have passed a domain: its next reference tag is that of the block behind them.
+ * `data` bytes have passed a domain: its next reference tag is that of the following block.
  * Assumed: sig-tag-runs.
  */
 static void
@@ -68,8 +68,8 @@ pass_both(struct key_use *use, struct sig_after *a, uint64_t data)
 }
 
 /*
- * The memory domain's data need no buffer: they are read and written where they lie. The cipher
- * works in its buffer, and a program never sees in its memory what is not yet encrypted.
+ * The memory domain's data in the program's memory. NULL: they need a buffer. The cipher always
+ * works in a buffer, because a program must not see data that are not encrypted yet.
  */
 static uint8_t *
 bytes_in_place(const struct sig_after *a)
@@ -95,7 +95,7 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 		return crypto_after(use, a, wire);
 	if (!crypto_pass(use, a, CRYPTO_WIRE, false, a->wire, wire))
 		return SG_NO_DST;
-	/* A message that ends inside a block does not change that block. */
+	/* A block of which a part has arrived is left unchanged. */
 	sig_shrink(&a->sig.wire, wire, &data);
 	if (data == 0)
 		return SG_MOVED;
@@ -131,13 +131,16 @@ sig_after_move(struct key_use *use, uint64_t len)
 		else
 			end = after_copy(use, a, sig_arrived(a, len));
 	}
-	/* Before the receive's completion: who sees that may configure the keys and PSVs anew. */
+	/*
+	 * Before the receive's completion: a program that sees it may configure the keys and PSVs
+	 * again.
+	 */
 	if (end == SG_MOVED)
 		psv_store(use);
 	return end;
 }
 
-/* ---- data that go out are converted at once */
+/* ---- outgoing data are converted at once */
 
 static bool
 sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
@@ -163,8 +166,8 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 }
 
 /*
- * Computes the request's length in data, and its offset and length in memory. It begins and ends
- * with blocks of both domains; the wire's last signature may be left out. Confirmed:
+ * Computes the request's length in data, and its offset and length in memory. A request begins and
+ * ends with blocks of both domains; the last signature on the wire may be left out. Confirmed:
  * sig-wire-length, sig-wire-last.
  */
 static bool
@@ -173,7 +176,7 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	uint64_t first, whole;
 
 	a->wire_len = len;
-	/* The length is at most 2 GiB, as in a segment; the offset may be any number. */
+	/* The length is at most 2 GiB, as in a segment. The offset may be any number. */
 	return off <= UINT64_MAX / 2 && sig_shrink(&a->sig.wire, off, &first) &&
 	       sig_stretch(&a->sig.wire, first, &whole) && whole == off &&
 	       sig_shrink(&a->sig.wire, len, &a->data) &&

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The signature of a transaction: a CRC over all its data, which lies behind the last byte, in the
+ * The signature of a transaction: a CRC over all its data. The CRC follows the last byte, in the
  * memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as SPDK writes it
  * for CRC32C).
  *
- *   key 1  | data | first              the PSV keeps the CRC's register after each message,
- *   key 2  | data |                    in the upper half of its transient signature
+ *   key 1  | data | first           the PSV keeps the CRC's register after each message,
+ *   key 2  | data |                 in the upper half of its transient signature
  *   key 3  | data | CRC |  last
  *
- * A request may move the data alone and then, at the offset behind them, the CRC. As with blocks,
- * lengths count bytes on the wire. The byte order of the CRC is that of blocks: sig.c.
+ * A request may move only the data, and a later request the CRC, at the offset after the data. As
+ * with blocks, lengths count bytes on the wire. The CRC has the byte order of signatures of blocks:
+ * sig.c.
  */
 #include "keytxn.h"
 
@@ -26,7 +27,7 @@ refuse(struct key_use *use, enum wire_vendor why)
 
 /* ---- the running CRC */
 
-/* The register before the data of this use. */
+/* The register before this request's data. */
 static uint32_t
 register_before(const struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
 	const struct softhca_psv *psv)
@@ -36,7 +37,7 @@ register_before(const struct key_use *use, const struct sig_after *a, const stru
 	return (uint32_t)(psv_transient(use, psv) >> 32);
 }
 
-/* Takes data in, and writes the CRC of the transaction so far. */
+/* Adds data to the CRC, and writes the CRC of the transaction so far. */
 static void
 run_crc(struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
 	struct softhca_psv *psv, struct psv_passed *passed, const uint8_t *data, uint64_t len,
@@ -51,7 +52,7 @@ run_crc(struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
 	sig_crc_write(value, crc);
 }
 
-/* ---- data that come in */
+/* ---- incoming data */
 
 enum sg_end
 txn_after(struct key_use *use, struct sig_after *a, uint64_t wire)
@@ -80,7 +81,7 @@ txn_after(struct key_use *use, struct sig_after *a, uint64_t wire)
 	return end;
 }
 
-/* ---- data that go out */
+/* ---- outgoing data */
 
 static bool
 txn_out(struct key_use *use, struct sig_after *a, struct sg *sg)
@@ -106,7 +107,7 @@ txn_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 	return sg_push(use, sg, a->wire, a->wire_len);
 }
 
-/* ---- what is asked for */
+/* ---- the range of a request */
 
 static bool
 find_psvs(struct softhca_lanes *lanes, struct sig_after *a, uint32_t pdn)
@@ -120,8 +121,7 @@ find_psvs(struct softhca_lanes *lanes, struct sig_after *a, uint32_t pdn)
 }
 
 /*
- * Splits [off, off+len) into data and the CRC on the wire. In memory the data's end brings the CRC
- * with it.
+ * Splits [off, off+len) on the wire into data and CRC. In memory the CRC comes with the last data.
  */
 static bool
 measure(struct sig_after *a, uint64_t off, uint64_t len)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that go through a key with the signature of a transaction. */
+/* Data that pass through a key with the signature of a transaction. */
 #ifndef SOFTHCA_KEYTXN_H
 #define SOFTHCA_KEYTXN_H
 
 #include "odp.h"
 #include "sigafter.h"
 
-/* As sig_walk(), with the use prepared: its key, its signature, and whose it is. */
+/* As sig_walk(). The caller has set the key, its signature and the side in `a`. */
 bool txn_walk(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg);
-/* Checks, strips and stores what has arrived: `wire` bytes. */
+/* Checks, strips and stores `wire` bytes that have arrived. */
 enum sg_end txn_after(struct key_use *use, struct sig_after *a, uint64_t wire);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an indirect key to memory: through its layout, into the keys that the layout names, through
- * at most KEY_MAX_DEPTH layouts.
+ * From an indirect key to memory: through its layout into other keys, through at most KEY_MAX_DEPTH
+ * layouts.
  *
- * Each key on the way narrows: a byte is reached only where every key on the way is valid, of the
- * same PD, and covers it; it is written only where every key on the way allows local writes. Only
- * the outermost key needs the remote right, because the program granted that right there.
- * Assumed: inner-key-write, inner-key-remote.
+ * A byte is reached only if every key on the way is valid, in the same PD, and covers the byte. It
+ * is written only if every key on the way allows local writes. Only the outermost key needs the
+ * remote right, because the program granted that right there. Assumed: inner-key-write,
+ * inner-key-remote.
  */
 #include "keywalk.h"
 
-/* Appends a piece. One that continues the last piece joins it: fewer pieces to copy. */
+/* Appends a piece. A piece that continues the last one is merged with it. */
 static bool
 sg_append(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 {
@@ -31,7 +31,7 @@ struct walk {
 	struct softhca_lanes *lanes;
 	struct sg *sg;
 	uint32_t pdn;
-	uint32_t need; /* of the inner keys: ACC_LOCAL_WRITE or 0 */
+	uint32_t need; /* rights of inner keys: ACC_LOCAL_WRITE or 0 */
 };
 
 static bool walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
@@ -44,7 +44,7 @@ refuse(const struct walk *w, enum wire_vendor why)
 	return false;
 }
 
-/* Appends [va, va+len) of a key that a layout names. */
+/* Appends [va, va+len) of a key in a layout. */
 static bool
 walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsigned int depth)
 {
@@ -75,7 +75,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	return walk_layout(w, key, off, len, depth + 1);
 }
 
-/* The entry that holds byte `off` of a round; empty entries are skipped. */
+/* Finds the entry with byte `off` of a round. Empty entries are skipped. */
 static uint32_t
 find_entry(const struct key *key, uint64_t off)
 {
@@ -92,7 +92,7 @@ find_entry(const struct key *key, uint64_t off)
 	return lo;
 }
 
-/* Appends at most len bytes of a round, from its byte `off` on. *took: how many. */
+/* Appends at most len bytes of a round, from byte `off` on. *took: the number of bytes. */
 static bool
 walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t off, uint64_t len,
 	uint64_t *took, unsigned int depth)
@@ -115,14 +115,14 @@ walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t
 	return true;
 }
 
-/* Appends [off, off+len), which the key covers; the layout may be shorter than the key. */
+/* Appends [off, off+len). The key covers this range, but its layout may be shorter than the key. */
 static bool
 walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
 	unsigned int depth)
 {
 	uint64_t round = 0, took = 0;
 
-	if (key->block_len != 0) { /* a list has round 0 alone: a later one is behind its end */
+	if (key->block_len != 0) { /* a list has only round 0: a later round is behind its end */
 		round = off / key->block_len;
 		off %= key->block_len;
 	}

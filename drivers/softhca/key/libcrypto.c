@@ -33,7 +33,7 @@ load(void)
 		softhca_log("encryption needs OpenSSL, which cannot be loaded: %s", dlerror());
 		return;
 	}
-	/* At exit, device threads may still encrypt: OpenSSL must not clean up behind them. */
+	/* Device threads may still encrypt at exit, so OpenSSL must not clean up then. */
 	loaded.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 	loaded.ctx = loaded.OSSL_LIB_CTX_new();
 	is_loaded = loaded.ctx != NULL;

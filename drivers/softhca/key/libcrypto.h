@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OpenSSL's libcrypto, loaded when the first encryption key is made: programs that encrypt nothing
- * do not have it in their memory. Its functions are called by the addresses that dlsym(3) finds: a
- * program that has an OpenSSL of its own keeps that for itself.
+ * OpenSSL's libcrypto, loaded when the first encryption key is made: a program that does not
+ * encrypt does not have it in memory. Its functions are called through addresses of dlsym(3), so
+ * that a program may use another OpenSSL.
  */
 #ifndef SOFTHCA_LIBCRYPTO_H
 #define SOFTHCA_LIBCRYPTO_H
@@ -29,11 +29,11 @@ struct libcrypto {
 #define LIBCRYPTO_MEMBER(name) __typeof__(name) *name;
 	LIBCRYPTO_CALLS(LIBCRYPTO_MEMBER)
 #undef LIBCRYPTO_MEMBER
-	/* Our own: neither the program's configuration nor its exit touches it. */
+	/* a context of our own: the program's configuration and its exit do not affect it */
 	OSSL_LIB_CTX *ctx;
 };
 
-/* NULL: it cannot be loaded; a log line said so. Any thread. */
+/* NULL: libcrypto cannot be loaded, and a log line has said so. Any thread. */
 const struct libcrypto *libcrypto_load(void);
 
 #endif

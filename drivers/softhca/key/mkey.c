@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory keys: creating, changing, finding and invalidating them. */
+/* Creates, changes, finds and invalidates memory keys. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "kept.h"
 #include "odp.h"
 
-/* The layout that an indirect key is created with. An empty part is padding. */
+/* Sets the layout with which an indirect key is created. An empty part is padding. */
 static void
 key_lay(struct key *key, const struct softhca_mkey_attr *attr)
 {
@@ -28,7 +28,7 @@ key_lay(struct key *key, const struct softhca_mkey_attr *attr)
 	}
 }
 
-/* The verbs' access bits, and those of the adapter's own. */
+/* The access bits of verbs, and those that the adapter adds. */
 static uint32_t
 key_access(const struct softhca_mkey_attr *attr, const struct softhca_config *cfg)
 {
@@ -83,9 +83,7 @@ mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 	return mkey;
 }
 
-/*
- * Gives the key its attributes and publishes it: under the number that it has, or under a new one.
- */
+/* Gives the key its attributes and publishes it, under its number or under a new one. */
 static int
 mkey_begin(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr, bool has_number)
 {
@@ -136,10 +134,12 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 
 	if (key == NULL)
 		return -ENOMEM;
-	/* Before the lock: this waits for lanes, and a lane may wait for the lock. */
+	/*
+	 * Before the lock is taken: odp_begin() waits for lanes, and a lane may wait for the lock.
+	 */
 	if ((attr->access & ACC_ON_DEMAND) != 0)
 		odp_begin(mkey->dev);
-	/* A UMR may be checking the key's kind: it runs wholly before or wholly after this. */
+	/* With the lock, a concurrent UMR runs wholly before or wholly after this change. */
 	spin_lock(&mkey->lock);
 	mkey->key = key;
 	table_set(&mkey->dev->lanes->keys, mkey->index, key);
@@ -215,7 +215,7 @@ key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint3
 
 	if (key == NULL)
 		return false;
-	/* The lock: a concurrent UMR runs wholly before or wholly after this. */
+	/* With the lock, a concurrent UMR runs wholly before or wholly after this. */
 	mkey = key->mkey;
 	spin_lock(&mkey->lock);
 	key = key_find(lanes, number, pdn, &why);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On-demand paging: keys over memory that need not be there when they are registered, and that may
- * go and come back while they exist.
+ * On-demand paging: keys over memory that need not exist at registration, and whose pages may come
+ * and go.
  *
- * A card takes a page fault where a page is missing; the kernel brings the page in, or says that
- * there is none. Here only process_vm_readv(2) and process_vm_writev(2) on this process touch such
- * memory: they fault pages in as the program's own accesses would, and fail where those would
- * raise SIGSEGV or SIGBUS. So the program cannot take a page away between a check and an access.
- * Data pass through a buffer, so each failure belongs to one end, source or destination.
+ * A card takes a page fault on a missing page; the kernel then brings the page in, or reports that
+ * it does not exist. Here only process_vm_readv(2) and process_vm_writev(2) on this process access
+ * such memory: they fault pages in like the program's own accesses, and fail where those would
+ * raise SIGSEGV or SIGBUS. So the program cannot unmap a page between a check and an access. Data
+ * pass through a buffer, so it is clear whether source or destination has failed.
  */
 #include "odp.h"
 
@@ -22,7 +22,7 @@
 
 #define BOUNCE 16384
 
-/* ---- bytes, by the kernel */
+/* ---- bytes, copied by the kernel */
 
 static bool
 odp_read(void *buf, const void *from, size_t len)
@@ -45,10 +45,10 @@ odp_write(void *to, const void *buf, size_t len)
 }
 
 /*
- * The page of an address is there, and may be written. FUTEX_WAKE_OP (futex(2)) makes the kernel
- * add 0 to a word of it, atomically: no store of the program is lost. Nobody waits on `nobody`. A
- * waiter on the program's word is woken only where the word is 2047, and futex waiters must expect
- * wakes without a reason.
+ * True if the page of an address exists and is writable. FUTEX_WAKE_OP (futex(2)) makes the kernel
+ * add 0 to a word of the page, atomically, so no store of the program is lost. No thread waits on
+ * `nobody`. A waiter on the program's word is woken only if the word is 2047, and futex waiters
+ * must expect spurious wakes.
  */
 static bool
 odp_may_write(uint64_t addr)
@@ -80,13 +80,13 @@ softhca_odp_is_possible(const struct softhca_dev *dev)
 
 /* ---- work requests */
 
-/* A place in a list of pieces. */
+/* A position in a list of pieces. */
 struct cursor {
 	const struct sg_piece *v;
 	uint64_t off;
 };
 
-/* Moves len bytes between the buffer and the list: out of the buffer, or into it. */
+/* Copies len bytes between the buffer and the list. out: from the buffer to the list. */
 static bool
 cursor_pass(struct cursor *c, uint8_t *buf, uint64_t len, bool out)
 {
@@ -134,7 +134,7 @@ odp_load(struct key_use *use, const void *p, uint64_t *value)
 bool
 odp_store(void *p, uint64_t old, uint64_t value)
 {
-	/* A value that does not change needs a writable page nevertheless. */
+	/* A store of the same value needs a writable page, too. */
 	return value == old ? p == SINK || odp_may_write((uintptr_t)p)
 			    : odp_write(p, &value, sizeof(value));
 }
@@ -148,7 +148,7 @@ odp_begin(struct softhca_dev *dev)
 	softhca_quiesce();
 }
 
-/* Copies the key that is advised: the key itself may be freed once the turn has ended. */
+/* Copies the key: the key itself may be freed once the turn has ended. */
 static int
 advised_key(struct softhca_dev *dev, uint32_t number, uint32_t pdn, bool write, struct key *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PSVs: creating, finding and ending them, and what passing data make of them. */
+/* Creates, finds, destroys and advances PSVs. */
 #include "psv.h"
 
 #include <errno.h>

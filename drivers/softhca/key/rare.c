@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves that are no plain copy: memory on demand, and memory whose bytes may move later. */
+/* Moves that are not plain copies: memory on demand, and memory whose bytes may move later. */
 #include "rare.h"
 
 #include "key.h"

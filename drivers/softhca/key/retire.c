@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that a work request replaced: freed when no lane can look at them any more.
+ * Keys that a work request has replaced: they are freed when no lane can see them any more.
  *
- * Each lane keeps two lists of the keys it replaced, without a lock. New ones join the young list.
- * When that has GRAVES_BATCH keys, and the turns noted for the old list are over, the keys of the
- * old list are freed, the young list becomes the old one, and the turns that run now are noted.
- * Once these have ended, no lane holds a pointer to a key of the old list.
+ * Each lane has two lists of keys that it has replaced, without a lock. Newly replaced keys join
+ * the young list. When the young list has GRAVES_BATCH keys, and the turns noted for the old list
+ * have ended, the keys of the old list are freed, the young list becomes the old one, and the turns
+ * that run now are noted. Once these turns have ended, no lane has a pointer to a key of the old
+ * list.
  */
 #include "retire.h"
 
@@ -16,7 +17,7 @@
 struct graves {
 	struct key *young, *old;
 	unsigned int n_young;
-	struct turns_seen seen; /* the turns in which the old ones may still be looked at */
+	struct turns_seen seen; /* turns that may still see keys of the old list */
 };
 
 static void

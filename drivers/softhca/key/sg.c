@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of memory pieces: growing them, and moving bytes from one list to another. */
+/* Grows lists of memory pieces, and copies between lists. */
 #include "sg.h"
 
 char key_sink[1];
@@ -11,7 +11,7 @@ sg_grow(struct key_use *use, struct sg *sg)
 {
 	struct sg_piece *big;
 
-	/* The room is the power of two from n on: it is used up where n is one. */
+	/* The capacity is n rounded up to a power of two, so it is used up if n is one. */
 	if ((sg->n & (sg->n - 1)) != 0)
 		return true;
 	use->vendor = VEN_KEY_PIECES;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures: their guards and tags, and converting data block by block.
+ * Block signatures: computes guards and tags, and converts data block by block.
  *
  * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
- * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. No public source tells their byte order, but
- * of CRC32C, which SPDK's accel module reads as a little endian number: the others are assumed to
- * be alike.
+ * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. Only the byte order of CRC32C is public:
+ * SPDK's accel module reads it as a little endian number. The same order is assumed for CRC32 and
+ * CRC64.
  */
 #include "sig.h"
 
@@ -20,10 +20,10 @@
 
 /* The polynomial of CRC64, reversed: the lowest bit of a byte comes first. */
 #define CRC64_POLYNOMIAL UINT64_C(0x9a6c9329ac4bc9b5)
-/* crc64_run() takes so many bytes at a time. */
+/* bytes that crc64_run() takes at a time */
 #define CRC64_STRIDE 16
 
-/* crc64_tables[k][b]: what byte b leaves in a register of 0 when k bytes of 0 follow it. */
+/* crc64_tables[k][b]: the register after byte b and k zero bytes, starting from 0. */
 static uint64_t crc64_tables[CRC64_STRIDE][256];
 
 static void
@@ -43,7 +43,7 @@ crc64_fill_tables(void)
 			t[k][b] = t[k - 1][b] >> 8 ^ t[0][t[k - 1][b] & 0xff];
 }
 
-/* What eight bytes leave when so many follow them. */
+/* What eight bytes contribute to the register if `behind` more bytes follow them. */
 static inline __attribute__((always_inline)) uint64_t
 crc64_step(int behind, uint64_t bytes)
 {
@@ -73,9 +73,9 @@ crc64_run(uint64_t value, const uint8_t *p, uint64_t len)
 }
 
 /*
- * The checksum of RFC 1071, over 16-bit words in network order. Its sum is that of 32-bit words in
- * any order of bytes, but for the order of the result's bytes. seed: its bytes are alike. len: a
- * multiple of 4, as that of all blocks.
+ * The checksum of RFC 1071, over 16-bit words in network order. It is computed over 32-bit words of
+ * the host's order: only the bytes of the result then need swapping. seed: both bytes are equal.
+ * len: a multiple of 4, as all lengths of blocks are.
  */
 static uint16_t
 guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
@@ -92,7 +92,7 @@ guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
 	return ~be16toh((uint16_t)sum);
 }
 
-/* ISA-L takes a length of CRC32C as an int. */
+/* ISA-L takes the length of CRC32C as an int. */
 #define CRC32C_PIECE (UINT64_C(1) << 30)
 
 static uint32_t
@@ -104,8 +104,8 @@ crc32c_run(uint32_t crc, const uint8_t *p, uint64_t len)
 }
 
 /*
- * Least significant bit first; the polynomial is reversed. The guard is the register inverted.
- * crc32_gzip_refl() inverts what it is given and what it returns, crc32_iscsi() does not.
+ * Least significant bit first, with a reversed polynomial. The guard is the inverted register.
+ * crc32_gzip_refl() inverts its argument and its result; crc32_iscsi() does not.
  */
 uint32_t
 sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
@@ -122,9 +122,9 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 }
 
 /*
- * CRC64_XP10, which is assumed to be CRC-64/NVME (doc/softhca-assumptions.md): the polynomial
- * ad93d23594c93659, reversed. The guard is the register inverted. ISA-L has this polynomial from
- * version 2.31 on (crc64_rocksoft_refl()), and Debian 12 has 2.30: so the code is here. Assumed:
+ * CRC64_XP10 is assumed to be CRC-64/NVME (doc/softhca-assumptions.md): the polynomial
+ * ad93d23594c93659, reversed. The guard is the inverted register. ISA-L has this polynomial since
+ * version 2.31 (crc64_rocksoft_refl()); Debian 12 has 2.30, so the code is here. Assumed:
  * sig-crc64.
  */
 static uint64_t
@@ -138,20 +138,20 @@ guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
 enum bsf {
 	BSF_SIZE_SBS = 0, /* 7:6 size, 4 both domains have the same structure */
 	BSF_CHECK_MASK = 1,
-	BSF_WIRE = 2, /* copy mask where both domains have the same structure, else block size */
+	BSF_WIRE = 2, /* if both domains have the same structure: copy mask; else block size */
 	BSF_MEM = 3,
 	BSF_RAW_LEN = 4,
 	BSF_WIRE_FORMAT_PSV = 8,
 	BSF_MEM_FORMAT_PSV = 12,
-	BSF_TXN_FLAGS = 16, /* 32 bits, the low ones the length of a prologue */
+	BSF_TXN_FLAGS = 16, /* 32 bits; the low ones are the length of a prologue */
 	BSF_EPILOGUE = 20,
 	BSF_WIRE_TXN_PSV = 24,
 	BSF_MEM_TXN_PSV = 28,
 	BSF_WIRE_DIF = 32,
 	BSF_MEM_DIF = 48,
-	BSF_SHORT = 1, /* of 32 bytes: without T10-DIF */
+	BSF_SHORT = 1, /* 32 bytes: without T10-DIF */
 	BSF_WITH_INLINE = 2,
-	BSF_AND_CRYPTO = 3, /* as BSF_WITH_INLINE, and a BSF of encryption follows */
+	BSF_AND_CRYPTO = 3, /* as BSF_WITH_INLINE; a BSF of encryption follows */
 	TXN_MEM_LAST = 1 << 24,
 	TXN_MEM_FIRST = 1 << 25,
 	TXN_WIRE_LAST = 1 << 28,
@@ -216,7 +216,7 @@ decode_crc(uint8_t format, enum sig_type *type, bool *ones)
 	}
 }
 
-/* dif: the description of a T10-DIF signature, or NULL where the BSF has none. */
+/* dif: the T10-DIF part of the BSF, or NULL if the BSF has none. */
 static bool
 decode_domain(const uint8_t *bsf, uint32_t format_psv, const uint8_t *dif, uint8_t selector,
 	struct sig_domain *d)
@@ -241,12 +241,12 @@ decode_txn(uint32_t format_psv, bool first, bool last, struct sig_txn *t, bool *
 	*t = (struct sig_txn){.psv = format_psv & 0xffffff, .first = first, .last = last};
 	if (format_psv == 0)
 		return;
-	/* Its CRC has SIG_CRC_LEN bytes. */
+	/* A CRC of a transaction has SIG_CRC_LEN bytes. */
 	if (!decode_crc((uint8_t)(format_psv >> 24), &t->type, &t->ones) || t->type == SIG_CRC64)
 		*good = false;
 }
 
-/* The signatures of a transaction, instead of those of blocks: no block has a size. */
+/* Decodes the signatures of a transaction. Such a BSF has no signatures of blocks. */
 static bool
 decode_whole(const uint8_t *bsf, struct key_sig *sig)
 {
@@ -325,7 +325,7 @@ sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out)
 #define SYNDROME_APP   (1u << 12)
 #define SYNDROME_GUARD (1u << 13)
 
-/* Writes the signature of block `n` behind the one whose reference tag is `ref`. */
+/* Writes the signature of block `n`. ref: the reference tag of block 0. */
 static void
 sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, uint8_t *sig)
 {
@@ -347,7 +347,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, 
 	sig_crc_write(sig_crc(d->type, d->ones ? UINT32_MAX : 0, data, d->block), sig);
 }
 
-/* The mask's bit for a byte of the signature: the manual page's table. */
+/* True if the mask has a byte of the signature: the table in the manual page. */
 static bool
 mask_has(const struct sig_domain *d, uint8_t mask, uint32_t byte)
 {
@@ -367,7 +367,7 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 }
 
 /*
- * The signature as a SIG_ERR completion shows it: T10-DIF and CRC64 whole, another CRC in the upper
+ * The signature as in a SIG_ERR completion: T10-DIF and CRC64 as a whole, another CRC in the upper
  * half.
  */
 static uint64_t
@@ -389,7 +389,7 @@ as_number(const struct sig_domain *d, const uint8_t *sig)
 static bool
 escapes(const struct sig_domain *d, const uint8_t *sig)
 {
-	/* Escapes exist only in T10-DIF. */
+	/* Only T10-DIF has escapes. */
 	if (d->type != SIG_T10DIF || get_be16(sig + 2) != 0xffff)
 		return false;
 	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
@@ -437,9 +437,8 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 /* ---- conversion */
 
 /*
- * Checks the signature of block i, of which the data have come to `data`. None is there: it was
- * left out.
- * Assumed: sig-err-offset.
+ * Checks the signature of block i, whose data are at `data`. Does nothing if the signature was left
+ * out. Assumed: sig-err-offset.
  */
 static void
 check_block(const struct sig_side *in, uint8_t mask, uint64_t i, const uint8_t *data,
@@ -455,13 +454,13 @@ check_block(const struct sig_side *in, uint8_t mask, uint64_t i, const uint8_t *
 	check(d, mask, in->bytes + i * unit + d->block, right, i * unit, error);
 }
 
-/* Removes the signatures: `to` gets the data alone. */
+/* Removes the signatures: `to` gets only the data. */
 static void
 strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
 {
 	const uint32_t block = in->domain->block, unit = block + sig_len(in->domain);
 
-	/* What was copied is checked: it is in the cache, and nobody else writes it. */
+	/* The copy is checked: it is in the cache, and no other thread writes it. */
 	for (uint64_t i = 0; i < data / block; i++) {
 		memcpy(to + i * block, in->bytes + i * unit, block);
 		check_block(in, mask, i, to + i * block, error);
@@ -469,8 +468,8 @@ strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struc
 }
 
 /*
- * Adds the signatures. The data may lie at the end of out->bytes: a block is written behind those
- * that are read already.
+ * Adds the signatures. The data may lie at the end of out->bytes: the place of writing never passes
+ * the place of reading.
  */
 static void
 insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
@@ -485,7 +484,7 @@ insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
 	}
 }
 
-/* Blocks of one size in both domains get other signatures. */
+/* Replaces the signatures of blocks that have one size in both domains. */
 static void
 replace(const struct sig_side *in, uint8_t mask, const struct sig_side *out, uint64_t data,
 	struct sig_error *error)
@@ -500,7 +499,7 @@ replace(const struct sig_side *in, uint8_t mask, const struct sig_side *out, uin
 	}
 }
 
-/* Both domains have the same structure: bytes in the copy mask keep the value that came in. */
+/* Both domains have the same structure: bytes in the copy mask keep their incoming value. */
 static void
 copy_masked(const struct sig_domain *d, uint8_t mask, const struct sig_side *in, uint8_t *to)
 {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What keys with a signature of blocks and of transactions, and keys that encrypt, have in common:
- * buffers and errors.
- */
+/* Buffers and errors of keys with signatures (of blocks, of transactions) and keys that encrypt. */
 #include "sigafter.h"
 
 bool
 sig_alloc(struct key_use *use, struct sig_after *a)
 {
-	/* With room for a last signature that the request leaves out. */
+	/* With room for a last signature that the request has left out. */
 	a->wire = key_use_alloc(use, a->wire_len + SIG_MAX_LEN);
 	if (a->bytes == NULL)
 		a->bytes = key_use_alloc(use, a->memory_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One use of a key with a signature: its buffers, and what is done when its data have arrived. */
+/* One use of a key with a signature: its buffers, and the conversion when its data have arrived. */
 #ifndef SOFTHCA_SIGAFTER_H
 #define SOFTHCA_SIGAFTER_H
 
@@ -12,30 +12,38 @@ struct sig_after {
 	const struct key *key;
 	struct key_sig sig;
 	struct sg memory;
-	uint64_t at; /* offset of the buffer in the list that data fill */
+	uint64_t at; /* offset of the buffer in the list of destinations */
 	uint64_t first, data;
 	uint64_t wire_len, memory_len;
-	uint8_t *wire, *bytes;                  /* the data with what each domain has beside them */
-	bool peer;                              /* of the responder's key */
-	const struct dek_key *dek;              /* of a key that encrypts */
+	uint8_t *wire, *bytes;                  /* the data with the signatures of each domain */
+	bool peer;                              /* the key is the responder's */
+	const struct dek_key *dek;              /* if the key encrypts */
 	uint64_t unit;                          /* the number of the first data unit */
 	struct softhca_psv *mem_psv, *wire_psv; /* NULL: the domain has no signature */
 	struct psv_passed mem_passed, wire_passed;
-	uint32_t crc_from; /* of a transaction: where the CRC on the wire begins */
+	uint32_t crc_from; /* of a transaction: offset of the CRC on the wire */
 };
 
-/* Makes the buffers of wire_len and, where `bytes` is NULL, memory_len bytes. False: no memory. */
+/*
+ * Allocates the buffers: wire_len bytes and, if `bytes` is NULL, memory_len bytes. False: no
+ * memory.
+ */
 bool sig_alloc(struct key_use *use, struct sig_after *a);
-/* Appends it to a list of the same use. */
+/* Appends `a` to a list of the same struct key_use. */
 void sig_append(struct sig_after **list, struct sig_after *a);
-/* Makes the buffers, and appends the wire's to the list: sig_after_move() converts what arrives. */
+/*
+ * Allocates the buffers, and appends the wire's buffer to the list. sig_after_move() converts the
+ * data that arrive there.
+ */
 bool sig_defer(struct key_use *use, struct sig_after *a, struct sg *sg);
-/* How many bytes have arrived in the wire's buffer, of `moved` bytes of the whole list. */
+/*
+ * The number of bytes that have arrived in the wire's buffer. moved: bytes moved in the whole list.
+ */
 uint64_t sig_arrived(const struct sig_after *a, uint64_t moved);
 /*
- * Tells an error. After one error is told, no more are told until the program configures the key
- * again and acknowledges the error: libmlx5 counts errors from 1 on, and the configuration carries
- * the lowest bit of that count.
+ * Reports an error. After that, no further error of the key is reported until the program
+ * configures the key again and acknowledges the error: libmlx5 counts errors from 1 on, and the
+ * configuration has the lowest bit of that count.
  */
 void sig_tell(struct key_use *use, const struct sig_after *a, bool memory,
 	const struct sig_error *error);

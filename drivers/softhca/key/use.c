@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that the keys of one WQE take while it runs. */
+/* Memory for the keys of one WQE while it runs. */
 #include "use.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void
 key_use_free(struct key_use *use)
 {
 	psv_store(use);
-	use->after = use->before = NULL; /* they lie in the memory freed here */
+	use->after = use->before = NULL; /* they were in that memory */
 	while (use->spill != NULL) {
 		struct spill *next = use->spill->next;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS by OpenSSL. A context of OpenSSL serves one thread at a time. A key has two contexts that
- * are never used, one for each direction; a thread takes a copy, and leaves it for the next one.
+ * AES-XTS by OpenSSL. A context of OpenSSL serves one thread at a time. So a key has one unused
+ * context for each direction; a thread takes a copy of it, and leaves the copy for the next thread.
  */
 #include "xts.h"
 
@@ -22,7 +22,7 @@ struct direction {
 
 struct xts {
 	const struct libcrypto *lib;
-	struct direction direction[2]; /* by `encrypt` */
+	struct direction direction[2]; /* indexed by `encrypt` */
 };
 
 /* ---- contexts */
@@ -42,7 +42,7 @@ prepare(const struct libcrypto *lib, const uint8_t *key, size_t len, bool encryp
 	cipher = lib->EVP_CIPHER_fetch(lib->ctx, len == 32 ? "AES-128-XTS" : "AES-256-XTS", NULL);
 	ok = cipher != NULL && lib->EVP_CipherInit_ex(ctx, cipher, NULL, key, NULL, encrypt);
 	lib->EVP_CIPHER_free(cipher);
-	/* The program's own calls of OpenSSL do not see an error of ours. */
+	/* The program's own calls of OpenSSL do not see our errors. */
 	lib->ERR_pop_to_mark();
 	return cipher == NULL ? -ENOMEM : ok ? 0 : -EINVAL;
 }

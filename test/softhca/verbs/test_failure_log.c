@@ -34,16 +34,17 @@ struct failure {
 static const struct failure failures[] = {
 	{"no key has this number", 0x52, IBV_WC_LOC_PROT_ERR, IBV_WR_RDMA_WRITE, NO_LKEY},
 	{"the key does not cover all bytes", 0x53, IBV_WC_LOC_PROT_ERR, IBV_WR_RDMA_WRITE, BEYOND},
-	{"the key lacks the right", 0x33, IBV_WC_LOC_PROT_ERR, IBV_WR_RDMA_READ, SINK},
-	{"the peer's queue pair lacks the right", 0x8a, IBV_WC_REM_INV_REQ_ERR, IBV_WR_RDMA_WRITE,
-		QP_RIGHT},
-	{"the lowest 8 bits of the key differ", 0x88, IBV_WC_REM_ACCESS_ERR, IBV_WR_RDMA_WRITE,
-		NO_RKEY},
-	{"no peer answered until the retries ended", 0x81, IBV_WC_RETRY_EXC_ERR, IBV_WR_RDMA_WRITE,
-		NO_PEER},
-	{"the peer had no receive until the retries ended", 0x87, IBV_WC_RNR_RETRY_EXC_ERR,
+	{"the key does not grant this access", 0x33, IBV_WC_LOC_PROT_ERR, IBV_WR_RDMA_READ, SINK},
+	{"the peer's queue pair does not accept requests of this kind", 0x8a,
+		IBV_WC_REM_INV_REQ_ERR, IBV_WR_RDMA_WRITE, QP_RIGHT},
+	{"the lowest 8 bits of the key are not the current ones", 0x88, IBV_WC_REM_ACCESS_ERR,
+		IBV_WR_RDMA_WRITE, NO_RKEY},
+	{"no peer had answered when the retries ended", 0x81, IBV_WC_RETRY_EXC_ERR,
+		IBV_WR_RDMA_WRITE, NO_PEER},
+	{"the peer had posted no receive when the retries ended", 0x87, IBV_WC_RNR_RETRY_EXC_ERR,
 		IBV_WR_SEND, NO_RECEIVE},
-	{"the key is of another protection domain", 0x78, IBV_WC_MW_BIND_ERR, IBV_WR_SEND, UMR},
+	{"the key belongs to another protection domain", 0x78, IBV_WC_MW_BIND_ERR, IBV_WR_SEND,
+		UMR},
 };
 
 /* The key that shall be laid out is of another PD. */

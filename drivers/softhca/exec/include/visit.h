@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a lane has run of a UAR page's queue pairs. message.h has a picture of how they run. */
+/* Visits to queue pairs. message.h has a picture of how a WQE runs. */
 #ifndef SOFTHCA_VISIT_H
 #define SOFTHCA_VISIT_H
 
@@ -9,14 +9,14 @@ struct softhca_lanes;
 struct softhca_uar;
 
 /*
- * Runs what may run of the page's send queues, and of receive queues flushes what is in error. The
- * page is held. all: every queue is looked at; else those with posted WQEs, those that were rung,
- * and those that asked for another visit. Returns WQEs executed or flushed; *again: some queue
- * wants to be visited again.
+ * Runs WQEs of the page's send queues, and flushes receive queues in error. The caller holds the
+ * page. all: visits every queue; else only queues with posted WQEs, queues that were rung, and
+ * queues that asked for another visit. Returns the number of WQEs executed or flushed. *again: a
+ * queue asks for another visit.
  */
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*
- * Puts QPs into error whose CQ failed, and which have no page and so no visits (DCTs). Inside a
+ * Moves QPs to error whose CQ has failed and that no page's visit covers (DCTs). Call inside a
  * turn. False: no CQ failed.
  */
 bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a key, an address and a length to memory. */
+/* From a key, an address and a length to a list of memory. */
 #ifndef SOFTHCA_GATHER_H
 #define SOFTHCA_GATHER_H
 
@@ -7,16 +7,16 @@
 #include "sg.h"
 
 /*
- * A plain region that was found before in this turn, by its number in a PD; zeros: none yet. Of one
- * adapter. Only control calls change plain regions, and they wait for the turn to end. So what is
- * remembered stays right for as long as it may be kept, which is until the turn ends.
+ * A cache of one plain region of an adapter, found earlier in this turn under a number and a PD.
+ * Zeros: empty. Only control calls change plain regions, and they wait for the turn to end. So the
+ * entry is right until the turn ends, and must be cleared then.
  */
 struct key_seen {
 	uint64_t name; /* key_name() */
 	const struct key *key;
 };
 
-/* A number in a PD; never 0. */
+/* A number and a PD as one value; never 0. */
 static inline uint64_t
 key_name(uint32_t number, uint32_t pdn)
 {
@@ -24,8 +24,8 @@ key_name(uint32_t number, uint32_t pdn)
 }
 
 /*
- * The memory behind [va, va+len) of a key, if it is the plain region that was found last. NULL:
- * key_gather() has to look. need: IBV_ACCESS_* bits, 0 for a local read.
+ * The memory of [va, va+len) of a key, if the key is the plain region in *seen. NULL: call
+ * key_gather(). need: IBV_ACCESS_* bits, 0 for a local read.
  */
 static inline void *
 key_seen_memory(const struct key_seen *seen, uint32_t number, uint32_t pdn, uint32_t need,
@@ -41,15 +41,18 @@ key_seen_memory(const struct key_seen *seen, uint32_t number, uint32_t pdn, uint
 	return NULL;
 }
 
-/* key_gather() for every kind of key: checks each rule, and says which one forbids the access. */
+/*
+ * As key_gather(), for every kind of key: checks each rule and reports the one that forbids the
+ * access.
+ */
 bool key_gather_any(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes,
 	uint32_t number, uint32_t pdn, uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
 
 /*
- * Appends to the list the memory behind [va, va+len) of a key. A plain region is remembered in
- * *seen. need: with a remote right in it, the request is one that use->peer_qpn answers.
- * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor has the rule that forbids it. The pieces
- * stay valid while the WQE runs.
+ * Appends the memory of [va, va+len) of a key to the list. A plain region is stored in *seen. need:
+ * IBV_ACCESS_* bits; with a remote right, use->peer_qpn is the QP that answers the request.
+ * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor is the rule that forbids the access. The
+ * pieces are valid while the WQE runs.
  */
 static inline bool
 key_gather(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes, uint32_t number,

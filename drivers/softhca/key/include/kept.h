@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keys of deregistered regions, kept for the next ones. */
+/* Keys of deregistered regions, kept for later regions. */
 #ifndef SOFTHCA_KEPT_H
 #define SOFTHCA_KEPT_H
 
 #include "key.h"
 
-/* The key of a region that is deregistered, with mkey->room pages: no lane looks at it. */
+/* Keeps the key of a deregistered region of mkey->room pages. No lane may see the key any more. */
 void kept_put(struct softhca_mkey *mkey);
-/* The one that was kept last of those with this room, or NULL. */
+/* Takes the newest kept key with this room. NULL: there is none. */
 struct softhca_mkey *kept_take(struct softhca_lanes *lanes, uint64_t room);
-/* The lanes are over. */
+/* Frees all kept keys. Call after the lanes have ended. */
 void kept_fini(struct softhca_lanes *lanes);
 
 #endif

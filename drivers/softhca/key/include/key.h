@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory keys: what lanes see of one, and looking one up. */
+/* Memory keys, as lanes see them, and their lookup. */
 #ifndef SOFTHCA_KEY_H
 #define SOFTHCA_KEY_H
 
@@ -13,7 +13,7 @@
 #include "sig.h"
 #include "wire.h"
 
-/* The verbs' access bits (ibv_reg_mr(3)). */
+/* Access bits, with the numbers of verbs (ibv_reg_mr(3)). */
 enum access {
 	ACC_LOCAL_WRITE = 1,
 	ACC_REMOTE_WRITE = 2,
@@ -23,67 +23,73 @@ enum access {
 	ACC_ON_DEMAND = 64,
 	ACC_RELAXED = 1 << 20,
 	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
-	/* Not of the verbs: with the setting `reorder`, of every key that is not on demand. */
-	ACC_LATER = 1 << 30,         /* its bytes may move later than they are asked to: use.h */
-	ACC_LATER_RELAXED = 1 << 29, /* and without the order of messages: ACC_RELAXED */
+	/*
+	 * Not bits of verbs. With the setting `reorder`, every key that is not on demand has
+	 * ACC_LATER.
+	 */
+	ACC_LATER = 1 << 30,         /* the key's bytes may move later than requested: use.h */
+	ACC_LATER_RELAXED = 1 << 29, /* and not in the order of messages: ACC_RELAXED */
 	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED,
-	/* Of a list of pieces, never of a key: some of them wait for the cipher. keycrypto.h */
+	/*
+	 * Only in lists of pieces, never in keys: some pieces wait for the cipher. See keycrypto.h.
+	 */
 	ACC_CIPHERED = 1 << 28
 };
 
 enum key_layout {
 	KEY_PLAIN, /* one piece of memory, at addr */
-	KEY_LIST,  /* entries one after the other, each in another key */
-	KEY_REPEAT /* the list of entries repeated, each round further by the entries' strides */
+	KEY_LIST,  /* entries one after the other; each is a range of another key */
+	KEY_REPEAT /* the entries, repeated; each round is one stride further */
 };
 
-/* A KLM: a part of what a key names, as the address in another key. */
+/* A KLM: a range of another key, as a part of this key. */
 struct key_entry {
-	uint64_t start; /* bytes of the layout before it */
+	uint64_t start; /* offset of the entry in the layout */
 	uint64_t va;
 	uint32_t number, len, stride;
 };
 
 #define KEY_ANY_QP    0xffffffu
-#define KEY_MAX_DEPTH 4 /* indirect keys on the way to memory */
+#define KEY_MAX_DEPTH 4 /* indirect keys between a message and memory */
 
 /*
  * A published key never changes, except for `freed`. A work request that configures a key publishes
  * a new one in its place.
  */
 struct key {
-	uint64_t plain; /* key_plain_id() of a region that no work request changes; else 0 */
+	uint64_t plain; /* key_plain_id() of a region that no work request can change; else 0 */
 	uint32_t pdn, access;
 	uint64_t addr, iova, len;
 	uint8_t variant;
 	bool rinval;
-	atomic_bool freed; /* invalidated: exists, and grants nothing */
+	atomic_bool freed; /* invalidated: the key exists and grants nothing */
 	enum softhca_mkey_kind kind;
 	enum key_layout layout;
-	uint32_t qpn; /* the one QP that may be reached through it, or KEY_ANY_QP */
+	uint32_t qpn; /* the only QP whose requests may use the key, or KEY_ANY_QP */
 	struct softhca_mkey *mkey;
 	struct key *next;   /* in a list of replaced keys: retire.c */
 	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
 	uint32_t n_entries, repeat;
 	bool bsf_on;               /* BSFs are enabled: a request may bring one */
-	bool sig_on, sig_expected; /* sig_expected: number of the next error, modulo 2 */
+	bool sig_on, sig_expected; /* sig_expected: the number of the next error, modulo 2 */
 	struct key_sig sig;
-	struct key_crypto crypto; /* CRYPTO_NONE: no encryption is configured */
+	struct key_crypto crypto; /* CRYPTO_NONE: the key does not encrypt */
 	struct key_entry entry[];
 };
 
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
-	uint8_t variant;           /* that it was created with */
-	uint64_t room;             /* pages, a power of two; 0: the key ends with its object */
+	uint8_t variant; /* the variant at creation */
+	/* for kept.c: pages, a power of two; 0: the key ends with its region */
+	uint64_t room;
 	struct softhca_mkey *next; /* kept.c */
-	struct spin lock;          /* of those that configure it; a leaf */
-	bool bsf;                  /* has room for a signature, or for encryption */
-	bool crypto;               /* data that go through it are encrypted */
-	bool fixed;                /* no work request configures it */
-	atomic_bool sig_told;      /* the key's sig_expected when the last error was told */
-	struct key *key;           /* the published one */
+	struct spin lock;          /* held by whoever configures the key; a leaf */
+	bool bsf;                  /* the key has room for a signature or for encryption */
+	bool crypto;               /* data that pass through the key are encrypted */
+	bool fixed;                /* no work request may configure the key */
+	atomic_bool sig_told;      /* sig_expected at the time of the last reported error */
+	struct key *key;           /* the published key */
 };
 
 static inline uint64_t
@@ -92,23 +98,25 @@ key_plain_id(uint32_t pdn, uint8_t variant)
 	return (uint64_t)pdn << 32 | 1u << 8 | variant;
 }
 
-/* The offset of [va, va+len) in the key. False: it is not within. */
+/* Computes the offset of [va, va+len) in the key. False: the range is not within the key. */
 static inline bool
 key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 {
 	uint64_t rest;
 
-	/* Below the key's start the difference is huge: one comparison serves both ends. */
+	/*
+	 * If va is below the key's start, the difference is huge: one comparison checks both ends.
+	 */
 	*off = va - key->iova;
 	if (__builtin_expect(__builtin_sub_overflow(key->len, *off, &rest), 0))
 		return false;
 	return len <= rest;
 }
 
-/* In the table of keys, it stands for a key that is kept for a region to come: kept.c */
+/* The entry of a kept key in the table of keys: kept.c. */
 extern struct key key_kept;
 
-/* The key with an index, or NULL. Inside a turn. */
+/* The key with an index, or NULL. Call inside a turn. */
 static inline struct key *
 key_get(struct softhca_lanes *lanes, uint32_t index)
 {
@@ -117,12 +125,20 @@ key_get(struct softhca_lanes *lanes, uint32_t index)
 	return key != &key_kept ? key : NULL;
 }
 
-/* The key that a number names in a PD, or NULL: then *why is the reason. Inside a turn. */
+/*
+ * Finds the key with a number (index and variant) in a PD. NULL: *why is the reason. Call inside a
+ * turn.
+ */
 struct key *key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	enum wire_vendor *why);
-/* A copy with room for n entries and none in use, to be changed and published; NULL: no memory. */
+/*
+ * Copies a key, with room for n entries and none in use. The copy is then changed and published.
+ * NULL: no memory.
+ */
 struct key *key_copy(const struct key *key, uint32_t n_entries);
-/* Takes the rights of a key away, as a SEND with invalidate to QP `qpn` asks. Inside a turn. */
+/*
+ * Revokes the rights of a key, as a SEND with invalidate to QP `qpn` requests. Call inside a turn.
+ */
 bool key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving a WQE's data between memory lists, and converting it where keys have signatures. */
+/* Moves a WQE's data between lists of memory, and converts data of keys with signatures. */
 #ifndef SOFTHCA_MOVE_H
 #define SOFTHCA_MOVE_H
 
 #include "rare.h"
 
-/* keycrypto.c: sg_move() for lists of any kind, among them those that wait for the cipher. */
+/* keycrypto.c: as sg_move(), for lists of any kind, also lists that wait for the cipher. */
 enum sg_end crypto_move(struct key_use *use, const struct sg *dst, const struct sg *src);
 /*
- * keycrypto.c: replaces a list by a copy of what it names, in plain memory. False: it is not there,
- * or no memory.
+ * keycrypto.c: replaces a list by a copy of its data in plain memory. False: the memory does not
+ * exist, or no memory for the copy.
  */
 bool key_use_fetch(struct key_use *use, struct sg *sg);
-/* keysig.c: converts what has arrived for keys with signatures. len: bytes that were moved. */
+/* keysig.c: converts data that have arrived for keys with signatures. len: bytes moved. */
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);
 
-/* Moves the data of a work request, then does what their keys ask for. */
+/* Moves the data of a work request, then converts them as their keys require. */
 static inline enum sg_end __attribute__((warn_unused_result))
 key_use_move(struct key_use *use, const struct sg *dst, const struct sg *src)
 {

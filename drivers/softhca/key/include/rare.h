@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving data between any two lists: plain memory, memory on demand, memory whose bytes may move
+ * Moves data between lists of any kind: plain memory, memory on demand, memory whose bytes may move
  * later.
  */
 #ifndef SOFTHCA_RARE_H
@@ -8,7 +8,7 @@
 
 #include "odp.h"
 
-/* sg_move() where a list is no plain memory. */
+/* As sg_move(), if a list is not plain memory. */
 enum sg_end sg_move_rare(struct key_use *use, const struct sg *dst, const struct sg *src);
 /* Moves src->len bytes. */
 static inline enum sg_end

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Freeing keys that a work request replaced, while other lanes may still look at them. */
+/* Frees keys that a work request has replaced, when other lanes no longer use them. */
 #ifndef SOFTHCA_RETIRE_H
 #define SOFTHCA_RETIRE_H
 
 #include "key.h"
 
-/* Before a key is replaced: makes sure that retire_key() will have memory. False: it has none. */
+/* Call before a key is replaced: reserves the memory for retire_key(). False: no memory. */
 bool retire_reserve(void);
-/* The key is replaced: it is freed when no turn can see it. Inside a turn. */
+/* Call when the key has been replaced: frees it when no turn can see it. Call inside a turn. */
 void retire_key(struct key *key);
-/* Frees everything that a lane has not freed yet. The lane is over. */
+/* Frees all retired keys of a lane that has ended. */
 void retire_fini(struct lane_slot *slot);
 
 #endif

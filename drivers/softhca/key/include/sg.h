@@ -8,7 +8,9 @@
 
 #include "use.h"
 
-/* SOFTHCA_DUMP_FILL_KEY's memory: reads as zeros, swallows writes (ibv_alloc_null_mr(3)). */
+/*
+ * The memory of SOFTHCA_DUMP_FILL_KEY: reads give zeros, writes are dropped (ibv_alloc_null_mr(3)).
+ */
 extern char key_sink[1];
 #define SINK ((void *)key_sink)
 
@@ -23,12 +25,12 @@ struct sg {
 	uint64_t len;
 	unsigned int n;
 	/*
-	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. With ACC_ON_DEMAND only
-	 * odp.c may touch it, with ACC_CIPHERED only keycrypto.c.
+	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. Only odp.c may access a
+	 * list with ACC_ON_DEMAND, only keycrypto.c one with ACC_CIPHERED.
 	 */
 	uint32_t rare;
 	struct sg_piece v[SG_MAX];
-	struct sg_piece *big; /* holds all pieces where n > SG_MAX; from key_use_alloc() */
+	struct sg_piece *big; /* all pieces, if n > SG_MAX; from key_use_alloc() */
 };
 
 static inline const struct sg_piece *
@@ -55,7 +57,7 @@ sg_set(struct sg *sg, void *p, uint64_t len)
 	sg->len = len;
 }
 
-/* Makes room for one more piece. False: too many of them, or no memory. */
+/* Makes room for one more piece. False: too many pieces, or no memory. */
 bool sg_grow(struct key_use *use, struct sg *sg);
 
 static inline bool
@@ -75,14 +77,14 @@ sg_push(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 	return true;
 }
 
-/* The piece, where there is one alone, which may be read and written at any time. Else NULL. */
+/* The piece of a list with one piece that may be accessed at any time; else NULL. */
 static inline uint8_t *
 sg_one_piece(const struct sg *sg)
 {
 	return sg->n == 1 && sg->rare == 0 && sg->v[0].p != SINK ? sg->v[0].p : NULL;
 }
 
-/* Both may lie in one buffer of the program and overlap. */
+/* Source and destination may overlap in one buffer of the program. */
 static inline void
 piece_copy(void *dst, const void *src, uint64_t len)
 {
@@ -96,7 +98,7 @@ piece_copy(void *dst, const void *src, uint64_t len)
 
 void sg_copy_pieces(const struct sg *dst, const struct sg *src);
 
-/* Moves src->len bytes straight from source pieces to destination pieces; dst->len >= src->len. */
+/* Copies src->len bytes from source pieces to destination pieces. dst->len >= src->len. */
 static inline void
 sg_copy(const struct sg *dst, const struct sg *src)
 {

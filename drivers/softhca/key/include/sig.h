@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Block signatures: what a key's BSF asks for, and converting data
- * (mlx5dv_wr_set_mkey_sig_block(3)).
- */
+/* Block signatures: decodes a key's BSF, and converts data (mlx5dv_wr_set_mkey_sig_block(3)). */
 #ifndef SOFTHCA_SIG_H
 #define SOFTHCA_SIG_H
 
@@ -17,31 +14,32 @@ enum sig_type {
 	SIG_CRC64
 };
 
-/* One of the two domains that data pass between: memory, and the wire. */
+/* One of the two domains between which data pass: memory and wire. */
 struct sig_domain {
 	enum sig_type type;
 	uint32_t block, psv;
-	bool ones; /* the seed is all ones, else 0 */
+	bool ones; /* the seed is all ones; else 0 */
 	bool checksum, ref_increments, app_escape, app_ref_escape; /* T10-DIF */
 	uint16_t app_tag;
 };
 
 /*
- * A CRC over a whole transaction, in one of the domains: over the data of one message, or of
- * several through one key after the other. A PSV carries the CRC from one to the next.
+ * A CRC over a whole transaction, in one domain: over the data of one message, or of several
+ * messages through one key after the other. A PSV carries the CRC from key to key.
  */
 struct sig_txn {
 	enum sig_type type; /* SIG_NONE, SIG_CRC32 or SIG_CRC32C */
 	uint32_t psv;
-	bool ones;  /* the seed is all ones, else 0 */
-	bool first; /* the transaction begins with this key's first byte */
-	bool last;  /* it ends with this key's last byte: its CRC, of 4 bytes, lies behind it */
+	bool ones;  /* the seed is all ones; else 0 */
+	bool first; /* the transaction begins with the key's first byte */
+	/* the transaction ends with the key's last byte, and its CRC of 4 bytes follows */
+	bool last;
 };
 
 struct key_sig {
-	struct sig_domain mem, wire; /* of blocks */
+	struct sig_domain mem, wire; /* signatures of blocks */
 	uint8_t check_mask, copy_mask;
-	/* not 0: the signature of a transaction; bytes of its data behind this key */
+	/* not 0: signatures of a transaction, with so many bytes of data in this key */
 	uint32_t txn_len;
 	struct sig_txn mem_txn, wire_txn;
 };
@@ -56,46 +54,49 @@ struct sig_error {
 #define SIG_CRC_LEN 4
 
 /*
- * Reads a BSF. with_crypto: one of encryption follows. False: it asks for something that this
- * adapter does not do.
+ * Reads a BSF. with_crypto: a BSF of encryption follows. False: this adapter cannot do what the BSF
+ * asks for.
  */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], bool with_crypto, struct key_sig *sig);
 
-/* The CRC's register after these data. crc: the register before them; at the start, the seed. */
+/*
+ * Returns the CRC's register after the data. crc: the register before the data; the seed at the
+ * start.
+ */
 uint32_t sig_crc(enum sig_type type, uint32_t crc, const uint8_t *data, uint64_t len);
-/* The bytes that stand for a register's value. */
+/* Writes the register's value in the byte order of a signature. */
 void sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN]);
 /*
- * Compares the bytes that the mask names (a BSF's, as in mlx5dv_sig_crc). offset: where the CRC
- * lies.
+ * Compares the bytes that the mask names (mask of a BSF, as in mlx5dv_sig_crc). offset: where the
+ * CRC lies.
  */
 void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN],
 	const uint8_t right[SIG_CRC_LEN], uint64_t offset, struct sig_error *error);
 
-#define SIG_MAX_LEN 8 /* bytes of the longest signatures, T10-DIF and CRC64 */
+#define SIG_MAX_LEN 8 /* bytes of the longest signatures: T10-DIF and CRC64 */
 uint32_t sig_len(const struct sig_domain *domain);
 /*
- * The length of `data` bytes with their signatures; an offset counts as a length from 0. False: it
- * does not end with a block.
+ * Computes the length of `data` bytes with their signatures. An offset counts as a length from 0.
+ * False: `data` does not end with a block.
  */
 bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
 /*
- * The length without signatures of bytes that have them: of the blocks that are there. False: they
- * do not end with a block. The signature of the last block may be left out.
+ * Computes the length of the data in `with` bytes with signatures. The signature of the last block
+ * may be left out. False: the bytes do not end with a block.
  */
 bool sig_shrink(const struct sig_domain *domain, uint64_t with, uint64_t *out);
 
-/* Data in one of the two domains. */
+/* The data of a conversion in one domain. */
 struct sig_side {
 	const struct sig_domain *domain;
-	uint8_t *bytes; /* with signatures, where the domain has any */
-	uint64_t len;   /* data that come in: those bytes, which may lack the last signature */
+	uint8_t *bytes; /* data, with signatures if the domain has them */
+	uint64_t len;   /* of incoming data: length of `bytes`, which may lack the last signature */
 	uint32_t ref;   /* T10-DIF: the reference tag of the first block */
 };
 
 /*
- * Converts `data` bytes from one domain to the other, which gets all signatures. *error is the
- * first error; the conversion goes on in spite of it.
+ * Converts `data` bytes from one domain to the other, and writes all signatures of the other.
+ * *error is the first error; the conversion continues after an error.
  */
 void sig_convert(const struct key_sig *sig, const struct sig_side *in, const struct sig_side *out,
 	uint64_t data, struct sig_error *error);
