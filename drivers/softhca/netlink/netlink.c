@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests, acknowledgements, errors and dumps: netlink(7). */
+/* Netlink requests, acknowledgements, errors and dumps: netlink(7). */
 #include "netlink.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "nl_message.h"
 #include "nldev.h"
 
-/* Errors repeat the request up to this length, as far as a datagram has room. */
+/* An error repeats the first bytes of its request, at most so many, if the datagram has room. */
 #define REQUEST_MAX 1024
 
 static const struct nldev_command *const commands[RDMA_NLDEV_NUM_OPS] = {
@@ -36,7 +36,7 @@ post(struct netlink_peer *peer, const struct datagram *d)
 	return peer->queue(peer, d->bytes, d->len);
 }
 
-/* NLMSG_ERROR: an error, or with error 0 an acknowledgement. */
+/* Sends NLMSG_ERROR: an error, or an acknowledgement if error is 0. */
 static void
 send_error(struct netlink_peer *peer, const struct nlmsghdr *request, int error)
 {
@@ -145,8 +145,8 @@ dump_start(struct netlink_peer *peer, const struct nlmsghdr *request,
 /* ---------------------------------------------------------------- requests */
 
 /*
- * Answers a request. *dumped: the end of a dump stands for its acknowledgement. -EINVAL: there is
- * no such command, or it is malformed; -EOPNOTSUPP: the kernel has the command, and it is not
+ * Answers a request. *dumped: true if the end of a dump serves as the acknowledgement. -EINVAL: the
+ * command does not exist, or is malformed; -EOPNOTSUPP: the kernel has the command, and it is not
  * emulated.
  */
 static int

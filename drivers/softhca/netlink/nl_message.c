@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds netlink messages, and takes requests apart. */
+/* Builds netlink messages, and parses requests. */
 #include "nl_message.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 /* ---------------------------------------------------------------- building */
 
-/* Room for so many bytes, filled with zeros, or NULL. */
+/* Reserves len bytes, filled with zeros. NULL: no room. */
 static void *
 take(struct datagram *d, size_t len)
 {
@@ -126,7 +126,7 @@ enum kind {
 	STRING
 };
 
-/* The attributes of which a request's value is read. */
+/* The types of the attributes whose values are read from requests. */
 static const uint8_t kinds[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = U32,
 	[RDMA_NLDEV_ATTR_PORT_INDEX] = U32,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Netlink messages in a datagram that is being built, and the attributes of a request.
+ * Builds netlink messages in a datagram, and parses the attributes of a request.
  *
  *   | nlmsghdr | attr | attr | nest | attr | attr | nlmsghdr | ...
  *              (each attribute is a multiple of 4 bytes; so is each message)
  *
- * After something did not fit, `full` is set and nothing more is written.
+ * If an item does not fit, `full` is set, and nothing more is written.
  */
 #ifndef SOFTHCA_NETLINK_MESSAGE_H
 #define SOFTHCA_NETLINK_MESSAGE_H
@@ -25,19 +25,19 @@ struct datagram {
 	bool full;
 };
 
-/* What the headers of an answer's messages say. */
+/* The header fields of an answer's messages. */
 struct reply {
 	uint16_t type, flags;
 	uint32_t seq, port;
 };
 
-/* Begins a message; where it begins is message_end()'s and message_cancel()'s argument. */
+/* Begins a message. Returns its offset, for message_end() and message_cancel(). */
 size_t message_begin(struct datagram *d, const struct reply *reply);
 void message_end(struct datagram *d, size_t begin);
-/* Takes away all from `begin` on, with `full`. */
+/* Removes everything from `begin` on, and clears `full`. */
 void message_cancel(struct datagram *d, size_t begin);
 
-void put_bytes(struct datagram *d, const void *data, size_t len); /* no attribute */
+void put_bytes(struct datagram *d, const void *data, size_t len); /* without an attribute header */
 void put_u8(struct datagram *d, uint16_t type, uint8_t value);
 void put_u32(struct datagram *d, uint16_t type, uint32_t value);
 void put_u64(struct datagram *d, uint16_t type, uint64_t value);
@@ -45,16 +45,16 @@ void put_string(struct datagram *d, uint16_t type, const char *value);
 size_t nest_begin(struct datagram *d, uint16_t type);
 void nest_end(struct datagram *d, size_t begin);
 
-/* A request's attributes, by type. Those of types that are not known here are ignored. */
+/* A request's attributes, by type. Unknown types are ignored. */
 struct attributes {
 	const struct nlattr *of[RDMA_NLDEV_ATTR_MAX];
 };
 
-/* -EINVAL: an attribute goes beyond the message, or is too short for its type. */
+/* -EINVAL: an attribute ends beyond the message, or is too short for its type. */
 int attributes_parse(const struct nlmsghdr *request, struct attributes *attrs);
-/* The value, or -1 where the request does not have the attribute. */
+/* The value, or -1 if the request lacks the attribute. */
 int64_t attribute_u32(const struct attributes *attrs, unsigned int type);
-/* The text, or NULL. */
+/* The text, or NULL if the request lacks the attribute. */
 const char *attribute_string(const struct attributes *attrs, unsigned int type);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers about counters: rdma-statistic(8). A request with STAT_RES is about counters that are
- * bound to objects, and there are none; other requests are about a port's hw_counters.
+ * Answers about counters: rdma-statistic(8). A request with STAT_RES is about counters of objects,
+ * and there are none. Other requests are about a port's hw_counters.
  */
 #include <errno.h>
 
@@ -33,7 +33,7 @@ put_value(struct datagram *d, const char *name, uint64_t value)
 	nest_end(d, entry);
 }
 
-/* The values are those of the process whose file peer->counters is. */
+/* Writes the values of the process to which the file peer->counters belongs. */
 static void
 put_values(struct datagram *d, const struct netlink_peer *peer, const struct softhca_dev *dev,
 	int64_t port)
@@ -51,7 +51,7 @@ put_values(struct datagram *d, const struct netlink_peer *peer, const struct sof
 	nest_end(d, table);
 }
 
-/* None of them can be switched off, so no entry says that it is on. */
+/* No counter can be switched off, so no entry says that it is on. */
 static int
 get_status(const struct netlink_peer *peer, const struct nldev_command *command,
 	const struct attributes *attrs, struct datagram *d)
@@ -80,7 +80,7 @@ const struct nldev_command nldev_stat_get_status = {get_status, NULL, NULL};
 
 /* ---------------------------------------------------------------- counters of objects */
 
-/* How queue pairs of a port get counters: not at all. */
+/* The mode by which queue pairs of a port get counters: none. */
 static int
 put_mode(struct datagram *d, const struct attributes *attrs, const struct softhca_dev *dev,
 	int64_t port)

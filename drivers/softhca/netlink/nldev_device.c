@@ -17,9 +17,9 @@
 enum {
 	NODE_IB_CA = 1,   /* enum rdma_node_type of the kernel; sysfs: "1: CA" */
 	UVERBS_ABI = 1,   /* of mlx5_ib: mlx5-abi.h, MLX5_IB_UVERBS_ABI_VERSION */
-	NETNS_SHARED = 1, /* every network namespace sees the adapters */
+	NETNS_SHARED = 1, /* all network namespaces see the adapters */
 	COPY_ON_FORK =
-		1, /* the device works in the parent's memory: ibv_fork_init(3) has no work */
+		1, /* the device uses the parent's memory: ibv_fork_init(3) has nothing to do */
 	UVERBS_MAJOR = 231,  /* of the kernel's character devices */
 	UVERBS_MINOR0 = 192, /* of uverbs0 */
 };
@@ -105,7 +105,7 @@ const struct nldev_command nldev_get = {get, dump};
 
 /* ---------------------------------------------------------------- ports */
 
-/* The network interface of the port, if it has one. */
+/* Writes the port's network interface, if it has one. */
 static void
 put_netdev(struct datagram *d, const struct softhca_dev *dev, uint32_t port)
 {
@@ -178,7 +178,9 @@ const struct nldev_command nldev_port_get = {port_get, port_dump};
 
 /* ---------------------------------------------------------------- character devices, the system */
 
-/* The kernel's huge_encode_dev(): bits 19:8 are the major number, the others the minor number. */
+/*
+ * The kernel's huge_encode_dev(): bits 19:8 are the major number, all other bits the minor number.
+ */
 static uint64_t
 encode_dev(uint32_t major, uint32_t minor)
 {
@@ -186,7 +188,8 @@ encode_dev(uint32_t major, uint32_t minor)
 }
 
 /*
- * An adapter has uverbs only: no umad, no issm. rdma_cm belongs to no adapter, and is not emulated.
+ * An adapter has only uverbs devices, neither umad nor issm. rdma_cm belongs to no adapter, and is
+ * not emulated.
  */
 static int
 get_chardev(const struct netlink_peer *peer, const struct nldev_command *command,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers about what programs hold: rdma-resource(8). */
+/* Answers about objects that programs hold: rdma-resource(8). */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -9,15 +9,16 @@
 #include "nldev.h"
 #include "resource.h"
 
-/* One kind of resource. The kernel's table of the same purpose is fill_entries[] in nldev.c. */
+/* One kind of resource. The kernel's corresponding table is fill_entries[] in nldev.c. */
 struct nldev_resource {
-	enum resource_type type;   /* RESOURCE_NONE: programs never hold these */
-	uint16_t table, entry, id; /* attributes: all of the kind, one of it, its id in a request */
-	bool per_port;             /* a request may name a port */
+	enum resource_type type; /* RESOURCE_NONE: programs never hold this kind */
+	/* attributes: all of the kind, one of the kind, the id in a request */
+	uint16_t table, entry, id;
+	bool per_port; /* a request may name a port */
 	void (*put)(struct datagram *d, uint32_t dev, const struct resource *r);
 };
 
-/* The names in the summary, in the kernel's order. */
+/* The names in the summary, in the order of the kernel. */
 static const struct {
 	enum resource_type type;
 	const char *name;
@@ -159,7 +160,7 @@ put_qp(struct datagram *d, uint32_t dev, const struct resource *r)
 	put_u8(d, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)resource_get(&r->qp.state));
 }
 
-/* Keys are for the administrator: who knows one can reach the memory. */
+/* Only the administrator sees keys: whoever knows a key can access the memory. */
 static void
 put_mr(struct datagram *d, uint32_t dev, const struct resource *r)
 {
@@ -182,7 +183,7 @@ put_ctx(struct datagram *d, uint32_t dev, const struct resource *r)
 
 /* ---------------------------------------------------------------- SRQs, and their QPs */
 
-/* QPs first to last, whose numbers follow on each other. */
+/* Writes the range of QPs from `first` to `last`, whose numbers are consecutive. */
 static void
 put_range(struct datagram *d, uint32_t first, uint32_t last)
 {
@@ -197,7 +198,7 @@ put_range(struct datagram *d, uint32_t first, uint32_t last)
 	nest_end(d, entry);
 }
 
-/* The lowest number from `from` on of a QP of the SRQ, or 0. */
+/* The lowest number of a QP of the SRQ, from `from` on. 0: there is none. */
 static uint32_t
 next_qp(uint32_t dev, uint32_t srq, uint32_t from)
 {
@@ -214,7 +215,7 @@ next_qp(uint32_t dev, uint32_t srq, uint32_t from)
 	return least;
 }
 
-/* As many as a datagram has room for. */
+/* Writes as many QPs as the datagram has room for. */
 static void
 put_srq_qps(struct datagram *d, uint32_t dev, uint32_t srq)
 {
@@ -245,7 +246,7 @@ put_srq(struct datagram *d, uint32_t dev, const struct resource *r)
 
 /* ---------------------------------------------------------------- requests for a kind */
 
-/* 0: the request names no port. -EINVAL. */
+/* The port in a request. 0: the request names no port. -EINVAL. */
 static int64_t
 port_of(const struct softhca_dev *dev, int64_t port)
 {
@@ -260,7 +261,7 @@ is_at_port(const struct nldev_resource *kind, const struct resource *r, int64_t 
 	return !kind->per_port || port == 0 || resource_get(&r->qp.port) == port;
 }
 
-/* A QP is asked for by its number, others by their ids. */
+/* Finds a QP by its number, any other object by its id. */
 static const struct resource *
 find(const struct nldev_resource *kind, uint32_t dev, int64_t id)
 {
@@ -299,7 +300,7 @@ get(const struct netlink_peer *peer, const struct nldev_command *command,
 	return 0;
 }
 
-/* False: the datagram has no room for it. */
+/* Writes one entry. False: the datagram has no room for it. */
 static bool
 put_entry(struct datagram *d, const struct nldev_resource *kind, uint32_t dev,
 	const struct resource *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and ends a context. */
+/* Creates and destroys a context. */
 #include "context.h"
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 /* ---------------------------------------------------------------- creation */
 
 /*
- * The page by which libmlx5 turns timestamps into wall-clock time (mlx5dv_get_clock_info(3)). The
- * adapter's clock counts nanoseconds of CLOCK_MONOTONIC: its rate is constant, so one pair of
- * readings serves for the context's life. The best pair of a few is taken: a thread may be off its
- * CPU between the two readings of a pair.
+ * Writes the page by which libmlx5 converts timestamps to wall-clock time
+ * (mlx5dv_get_clock_info(3)). The adapter's clock counts nanoseconds of CLOCK_MONOTONIC. Its rate
+ * is constant, so one pair of readings is enough for the context's life. The best of a few pairs is
+ * taken, because the thread may lose its CPU between the two readings of a pair.
  */
 static bool
 write_clock_info(int fd)
@@ -119,7 +119,7 @@ ctx_destroy(struct softhca_ctx *ctx)
 	free(ctx);
 }
 
-/* Device memory stays mapped: on a card too, a child shares it with its parent. */
+/* Device memory stays mapped: a child shares it with its parent, as on a card. */
 void
 ctx_abandon(struct softhca_ctx *ctx)
 {
@@ -133,7 +133,7 @@ ctx_abandon(struct softhca_ctx *ctx)
 	ctx->refs = 0;
 }
 
-/* Its objects and event files stay allocated: their locks may be held for ever in the child. */
+/* Objects and event files stay allocated, because their locks may be held for ever in the child. */
 void
 ctx_free_abandoned(struct softhca_ctx *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of open contexts: opens contexts, finds them, and notices which are closed. */
+/* The list of open contexts: opens and finds contexts, and detects closed ones. */
 #include "contexts.h"
 
 #include <errno.h>
@@ -15,19 +15,20 @@
 #include "hca.h"
 #include "raw.h"
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* the contexts, their refs, seen */
+/* protects the list, and refs and seen of each context */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct softhca_ctx *contexts;
 
-/* st_dev of all contexts; 0: there has been none. */
+/* st_dev of all contexts. 0: no context has been opened yet. */
 static _Atomic(dev_t) memfd_dev;
 
 /* ---------------------------------------------------------------- closed contexts */
 
 /*
- * The library does not see close(2). So a context is closed when no descriptor of this process is
- * its character device or one of its async event files; the next open looks for closed contexts,
- * and so does a request for what the process holds. Takes them off the list and returns them,
- * linked by next. list_lock held.
+ * Removes closed contexts from the list, and returns them, linked by `next`. The library does not
+ * see close(2). So a context counts as closed when no descriptor of this process is its character
+ * device or one of its async event files. Called at the next open, and at a request for the objects
+ * that the process holds. The caller holds list_lock.
  */
 static struct softhca_ctx *
 unlink_closed(void)
@@ -37,7 +38,7 @@ unlink_closed(void)
 	int fd;
 
 	if (fds == NULL)
-		return NULL; /* no descriptor is free: a later open looks again */
+		return NULL; /* no descriptor is free: a later open tries again */
 	for (ctx = contexts; ctx != NULL; ctx = ctx->next)
 		ctx->seen = ctx->refs != 0;
 	while ((fd = raw_next_fd(fds)) >= 0) {
@@ -78,7 +79,7 @@ free_closed(struct softhca_ctx *closed)
 
 /* ---------------------------------------------------------------- events of the adapter */
 
-/* softhca_dev_event_fn: it tries locks only, as it runs inside a turn. */
+/* A softhca_dev_event_fn. It runs inside a turn, so it only tries locks. */
 static bool
 send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {
@@ -86,7 +87,7 @@ send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 
 	if (pthread_mutex_trylock(&list_lock) != 0)
 		return false;
-	/* Takes all of their locks, or none: so no context gets the event twice. */
+	/* Takes the locks of all contexts, or none, so that no context gets the event twice. */
 	for (end = contexts; end != NULL; end = end->next)
 		if (pthread_mutex_trylock(&end->lock) != 0)
 			break;
@@ -183,8 +184,9 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	struct softhca_ctx *ctx;
 
 	/*
-	 * Programs look at many files. Only those of the file system of memfd_create(2) can be a
-	 * context. ThreadSanitizer's symbolizer looks at files, too, while it does not see locks.
+	 * Programs query many files. Only a file of memfd_create(2)'s file system can be a context.
+	 * Files of other file systems are answered without the lock: ThreadSanitizer's symbolizer
+	 * also queries files, while it does not see locks.
 	 */
 	if (atomic_load_explicit(&memfd_dev, memory_order_relaxed) != st_dev)
 		return NULL;

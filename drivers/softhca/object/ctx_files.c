@@ -10,7 +10,7 @@
 
 #define EVENT_PORT_ACTIVE 9 /* IBV_EVENT_PORT_ACTIVE */
 
-/* No call says that the program has closed a completion channel: its close(2) is the kernel's. */
+/* The library does not see close(2). So closed completion channels are looked for here. */
 static void
 drop_closed(struct softhca_ctx *ctx)
 {

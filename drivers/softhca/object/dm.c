@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Takes and gives back pages of device memory.
+ * Allocates pages of device memory.
  *
- * A child of fork() shares the contexts that it inherited with its parent, as it does on a card. So
- * the owners of pages are kept in memory that both processes share, and change by atomics.
+ * A child of fork() shares inherited contexts with its parent, as on a card. So the owners of pages
+ * are in memory that both processes share, and change by atomics.
  */
 #include "dm.h"
 
@@ -23,7 +23,10 @@ struct dm_pool {
 	_Atomic uint64_t owner[DM_PAGES]; /* inode of the context's memfd */
 };
 
-/* A pool for each adapter, made with the first context. Under the lock of the list of contexts. */
+/*
+ * A pool for each adapter, created with the first context. Protected by the lock of the list of
+ * contexts.
+ */
 static struct dm_pool *pools;
 
 static uint64_t
@@ -32,7 +35,7 @@ mask_of(uint32_t first, uint32_t n)
 	return (n == DM_PAGES ? UINT64_MAX : (UINT64_C(1) << n) - 1) << first;
 }
 
-/* The pages of device memory that these bytes of a context's memfd show, in any of its ways. */
+/* The pages of device memory in a range of a context's memfd, as memory or for an operation. */
 static uint64_t
 pages_in(uint64_t offset, uint64_t len)
 {
@@ -49,8 +52,8 @@ pages_in(uint64_t offset, uint64_t len)
 }
 
 /*
- * Pages that the program has mapped. Where an object ends while its pages are mapped
- * (ibv_import_dm(3)), nobody gets these pages until they are unmapped, as with the kernel.
+ * The pages that the program has mapped. If an object ends while its pages are mapped
+ * (ibv_import_dm(3)), they are not allocated again until they are unmapped, as in the kernel.
  */
 static uint64_t
 mapped_pages(const struct softhca_ctx *ctx)

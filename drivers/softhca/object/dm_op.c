@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The handler of SIGBUS behind the addresses of operations.
+ * The handler of SIGBUS for the addresses of operations.
  *
- * All that it needs to know, the kernel's list of mappings says: which operation and which byte an
- * address means, and where the adapter has that byte. So it takes no lock, and needs to hear of no
- * munmap(2), mremap(2) and fork(2). The operations themselves are atomic instructions: other
- * threads, processes and RDMA atomics may use the same memory meanwhile.
+ * The kernel's list of mappings has all that it needs: the operation and the byte of an address,
+ * and the adapter's mapping of that byte. So it takes no lock, and need not follow munmap(2),
+ * mremap(2) and fork(2). The operations themselves are atomic instructions: other threads,
+ * processes and RDMA atomics may use the same memory at the same time.
  */
 #include "dm_op.h"
 
@@ -38,8 +38,8 @@ find_mapping(uintptr_t at, struct mapping_line *line)
 
 	if (!maps_open(&maps)) {
 		softhca_log(
-			"SIGBUS at %#llx, and /proc/self/maps, which tells operations on device memory, "
-			"does not open: errno %d. Is a descriptor free?",
+			"SIGBUS at %#llx: /proc/self/maps, which shows operations on device memory, "
+			"cannot be opened: errno %d. Is a descriptor free?",
 			(unsigned long long)at, errno);
 		return false;
 	}
@@ -76,13 +76,13 @@ config(void)
 	return softhca_devices(&n)[0].cfg;
 }
 
-/* From the number that the card calculates with, or to it. */
+/* Converts to and from the byte order in which the card calculates. */
 static uint64_t
 reorder(uint64_t value, unsigned int size)
 {
 	enum {
 		CONNECTX_8 = 0x1023,
-		BLUEFIELD = 0xa2d0 /* and above; the latest one has a ConnectX-7 */
+		BLUEFIELD = 0xa2d0 /* and above; BlueField-3 has the order of ConnectX-7 */
 	};
 	const uint32_t part = config()->part_id;
 	const bool is_host_order = part >= CONNECTX_8 && part < BLUEFIELD;
@@ -90,7 +90,7 @@ reorder(uint64_t value, unsigned int size)
 	return is_host_order ? value : __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
-/* Changes some bytes of an aligned word. */
+/* Adds the operand to some bytes of an aligned word. */
 static void
 increment(uint8_t *at, unsigned int size, uint64_t operand)
 {
@@ -131,8 +131,8 @@ run(uintptr_t at, enum dm_op op, uint8_t *memory, void *context)
 
 	if (!insn_decode(context, &insn))
 		return refuse(at,
-			"its instruction is not emulated, only mov, movbe, and, of one byte, "
-			"movzx, movsx, cmp and test");
+			"its instruction is not emulated: only mov, movbe, and, for one byte, "
+			"movzx, movsx, cmp and test are");
 	if (op == DM_INCREMENT && (insn.kind != INSN_STORE || at % insn.size != 0))
 		return refuse(at, "an increment is one store, at a multiple of its length");
 	if (op == DM_TEST_AND_SET && insn.kind == INSN_STORE)
@@ -161,13 +161,13 @@ mend(const siginfo_t *info, void *context)
 		return false;
 	memory = find_memory(&line);
 	if (memory == NULL)
-		return refuse(at, "the context of that memory is closed");
+		return refuse(at, "the context of this memory is closed");
 	return run(at, (enum dm_op)(offset / WAY_LEN - 1), memory + in_way, context);
 }
 
 /* ---------------------------------------------------------------- */
 
-/* valgrind keeps registers of its own processor, which a handler does not see as they are. */
+/* Not under valgrind: a handler there does not see the registers of valgrind's processor. */
 uint32_t
 dm_ops(void)
 {

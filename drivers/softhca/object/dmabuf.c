@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list of descriptors that stand for the adapter's memory.
+ * The list of descriptors that export the adapter's memory.
  *
- * Such a descriptor is a sealed memfd: it has the right size and an inode of its own, and it holds
- * no bytes.
+ * Such a descriptor is a sealed memfd without bytes: only its size and its inode are used.
  */
 #include "dmabuf.h"
 
@@ -22,18 +21,19 @@
 
 struct dmabuf {
 	struct dmabuf *next;
-	const struct object *owner; /* NULL: it has ended */
-	uint8_t *at;                /* NULL: no region may lie over it */
+	const struct object *owner; /* NULL: the owner has ended */
+	uint8_t *at;                /* NULL: no region may use this memory */
 	size_t len;
 	dev_t st_dev;
 	ino_t st_ino;
 	struct dmabuf_user *users;
-	bool seen; /* while closed ones are looked for: a descriptor was found */
+	bool seen; /* used while closed descriptors are looked for: a descriptor was found */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dmabuf *list;
-static atomic_bool any; /* one was ever made: without the lock, most programs know that none was */
+/* a descriptor was made; read without the lock, so that most programs do not need it */
+static atomic_bool any;
 
 static struct dmabuf *
 find_inode(const struct stat *st)
@@ -45,7 +45,7 @@ find_inode(const struct stat *st)
 	return buf;
 }
 
-/* The library does not see close(2). Frees those that have neither a descriptor nor a user. */
+/* The library does not see close(2). Frees entries that have neither a descriptor nor a user. */
 static void
 free_closed(void)
 {
@@ -54,7 +54,7 @@ free_closed(void)
 	int fd;
 
 	if (fds == NULL)
-		return; /* no descriptor is free: a later call looks again */
+		return; /* no descriptor is free: a later call tries again */
 	for (buf = list; buf != NULL; buf = buf->next)
 		buf->seen = buf->users != NULL;
 	while ((fd = raw_next_fd(fds)) >= 0) {
@@ -77,7 +77,7 @@ free_closed(void)
 	}
 }
 
-/* The descriptor of an empty memfd of that size: nobody writes to it. */
+/* Creates an empty memfd of this size. */
 static int
 make_descriptor(size_t len, struct stat *st)
 {
@@ -164,7 +164,7 @@ dmabuf_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A DMABUF of another driver, or no DMABUF. */
+/* The error for a descriptor that is another driver's DMABUF, or no DMABUF. */
 static int
 find_foreign(int fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decodes loads and stores of x86-64. Encodings: Intel 64 and IA-32 Architectures Software
- * Developer's Manual, volume 2, chapter 2 and the pages of the instructions.
+ * Decodes loads and stores of x86-64. Source: Intel 64 and IA-32 Architectures Software Developer's
+ * Manual, volume 2, chapter 2 and the pages of the instructions.
  */
 #include "insn.h"
 
@@ -13,22 +13,22 @@
 
 enum {
 	REX_W = 8, /* an operand of 8 bytes */
-	REX_R = 4, /* the upper bit of ModRM's reg */
+	REX_R = 4, /* the upper bit of reg in ModRM */
 	REX_ANY = 0x40
 };
 
-/* What follows ModRM and its displacement. */
+/* The immediate, which follows ModRM and its displacement. */
 enum immediate {
 	IMM_NONE,
 	IMM_BYTE,
-	IMM_WORD /* 2 or 4 bytes, and its sign before it */
+	IMM_WORD /* 2 or 4 bytes, sign-extended */
 };
 
 struct form {
-	uint32_t opcode;  /* all of its bytes */
-	int8_t extension; /* reg of ModRM, where it belongs to the opcode; or -1 */
+	uint32_t opcode;  /* all bytes of the opcode */
+	int8_t extension; /* reg of ModRM, if it is a part of the opcode; else -1 */
 	enum insn_kind kind;
-	/* the memory operand; otherwise it has the size of the instruction's operands */
+	/* the memory operand is one byte; else it has the operand size */
 	bool is_byte;
 	bool swapped;
 	enum immediate immediate;
@@ -50,7 +50,7 @@ static const struct form forms[] = {
 	{0xf6, 0, INSN_TEST, true, false, IMM_BYTE},
 };
 
-/* The instruction's bytes, taken one by one: those behind it may not be mapped. */
+/* The instruction's bytes, read one at a time: bytes after the instruction may not be mapped. */
 struct bytes {
 	const uint8_t *at;
 	unsigned int n;
@@ -65,7 +65,7 @@ next(struct bytes *b)
 static greg_t *
 reg_of(ucontext_t *uc, unsigned int number)
 {
-	/* In the order of the encoding. */
+	/* In the order of their numbers in the encoding. */
 	static const uint8_t regs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
 		REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
 		REG_R15};
@@ -90,7 +90,8 @@ take_immediate(struct bytes *b, unsigned int size)
 }
 
 /*
- * Behind ModRM: a scale-index-base byte and a displacement. The address is known from the signal.
+ * Skips what follows ModRM: a scale-index-base byte and a displacement. The signal gives the
+ * address.
  */
 static void
 skip_address(struct bytes *b, uint8_t modrm)
@@ -173,10 +174,7 @@ insn_decode(void *context, struct insn *insn)
 	insn->kind = form->kind;
 	insn->size = form->is_byte ? 1 : operand;
 	insn->width = opcode == 0x8a ? 1 : operand;
-	/*
-	 * Without a REX prefix, 4 to 7 are AH, CH, DH and BH, where a register of one byte is
-	 * meant.
-	 */
+	/* Without a REX prefix, byte registers 4 to 7 are AH, CH, DH and BH. */
 	insn->high_byte = rex == 0 && insn->reg >= 4 && form->is_byte && (opcode >> 8 != 0x0f);
 	insn->reg = insn->high_byte ? insn->reg - 4 : insn->reg | (rex & REX_R) << 1;
 	insn->value = value_of(uc, &b, form, insn);
@@ -184,7 +182,7 @@ insn_decode(void *context, struct insn *insn)
 	return b.n <= INSN_MAX_LEN;
 }
 
-/* The flags that a subtraction or an AND of bytes leaves. */
+/* Sets the flags as a subtraction or an AND of bytes does. */
 static void
 set_flags(ucontext_t *uc, uint8_t a, uint8_t b, bool is_test)
 {
@@ -211,7 +209,7 @@ set_flags(ucontext_t *uc, uint8_t a, uint8_t b, bool is_test)
 	uc->uc_mcontext.gregs[REG_EFL] = flags;
 }
 
-/* A register of 4 bytes gets zeros before it; a shorter one keeps what is there. */
+/* A write to a 4-byte register zeroes the upper half; a shorter write keeps the other bytes. */
 static void
 set_reg(ucontext_t *uc, const struct insn *insn, uint64_t value)
 {

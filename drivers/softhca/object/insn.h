@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The instruction of the program at which a signal handler was called: the load or store that it
- * makes is carried out in the handler, in place of the processor.
+ * Decodes the instruction at which a signal handler was called, and completes its load or store in
+ * the handler, in place of the processor.
  *
- *   insn_decode()  ->  the memory is stored to, or loaded from  ->  insn_finish()
+ *   insn_decode()  ->  load from the memory, or store to it  ->  insn_finish()
  *
- * The instructions that compilers make of one volatile access: mov, movzx, movsx, movbe, cmp and
- * test, of x86-64.
+ * It knows the instructions of x86-64 that compilers generate for one volatile access: mov, movzx,
+ * movsx, movbe, cmp and test.
  */
 #ifndef SOFTHCA_INSN_H
 #define SOFTHCA_INSN_H
@@ -16,8 +16,8 @@
 
 enum insn_kind {
 	INSN_STORE,
-	INSN_LOAD,         /* into a register, with zeros before it if the register is longer */
-	INSN_LOAD_SIGNED,  /* with its sign before it */
+	INSN_LOAD,         /* into a register, zero-extended */
+	INSN_LOAD_SIGNED,  /* sign-extended */
 	INSN_COMPARE,      /* memory - value: flags */
 	INSN_COMPARE_WITH, /* value - memory: flags */
 	INSN_TEST          /* memory & value: flags */
@@ -28,20 +28,20 @@ struct insn {
 	unsigned int len;   /* bytes of the instruction */
 	unsigned int size;  /* bytes of memory */
 	unsigned int reg;   /* the register's number */
-	bool high_byte;     /* AH, CH, DH or BH is meant */
-	unsigned int width; /* of a load: bytes of the register that change */
-	uint64_t value;     /* of a store, or what the memory is compared with */
+	bool high_byte;     /* the register is AH, CH, DH or BH */
+	unsigned int width; /* of a load: bytes of the register that are written */
+	uint64_t value;     /* of a store: the value stored; of a comparison: the other operand */
 };
 
 #define INSN_MAX_LEN 15
 
-/* Whether this machine's instructions are known. */
+/* True if instructions of this machine can be decoded. */
 bool insn_is_possible(void);
-/* context: ucontext_t of the handler. False: an instruction that is not known. */
+/* context: ucontext_t of the handler. False: the instruction is unknown. */
 bool insn_decode(void *context, struct insn *insn);
 /*
- * The instruction is done: the thread goes on behind it. `loaded` is what a load, of one byte, has
- * found. Loads of more bytes are not known.
+ * Ends the instruction: the thread continues after it. loaded: the result of a load of one byte.
+ * Longer loads are unknown.
  */
 void insn_finish(void *context, const struct insn *insn, uint8_t loaded);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether memory is mapped. The kernel pins memory that a program gives to a device, and fails with
- * EFAULT where it cannot.
+ * Checks whether memory is mapped. The kernel pins memory that a program gives to a device, and
+ * fails with EFAULT if it cannot.
  */
 #include "mapped.h"
 
@@ -12,8 +12,8 @@
 #include "maps.h"
 
 /*
- * A file ends in the middle of its mapping: the last byte tells. In a sandbox that forbids the
- * call: true.
+ * True if the mapping's last byte can be read: the file may be shorter than its mapping. Also true
+ * in a sandbox that forbids this system call.
  */
 static bool
 is_in_file(const struct mapping_line *line, uint64_t end)

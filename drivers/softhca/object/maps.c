@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads /proc/self/maps without memory of its own, and without a libc call that a signal may not
+ * Reads /proc/self/maps without allocating memory, and without calls that a signal handler must not
  * make.
  */
 #include "maps.h"
@@ -18,18 +18,18 @@
 
 #define ADAPTER_NAME "/memfd:" CTX_MEMFD_NAME " "
 
-/* As struct procmap_query of linux/fs.h, which came with Linux 6.11. */
+/* As struct procmap_query of linux/fs.h, of Linux 6.11. */
 struct map_query {
 	uint64_t size; /* of this struct */
 	uint64_t flags;
 	uint64_t at;
-	uint64_t from, to; /* from here on the kernel's answer, but for the addresses */
+	uint64_t from, to; /* the kernel's answer begins here, without the addresses of buffers */
 	uint64_t rights;
 	uint64_t page_size;
 	uint64_t offset;
 	uint64_t ino;
 	uint32_t dev_major, dev_minor;
-	uint32_t name_size; /* in: of the buffer; out: of the name; 0: none */
+	uint32_t name_size; /* in: length of the buffer; out: length of the name, or 0 */
 	uint32_t build_id_size;
 	uint64_t name;
 	uint64_t build_id;
@@ -50,7 +50,7 @@ maps_open(struct maps *m)
 	return m->fd >= 0;
 }
 
-/* close(2) and read(2) without cancellation points. */
+/* As close(2) and read(2), without cancellation points. */
 void
 maps_close(struct maps *m)
 {
@@ -70,7 +70,7 @@ fill(struct maps *m)
 	return n > 0;
 }
 
-/* The beginning of the next line, as a string. False: the end of the file. */
+/* The beginning of the next line, as a string. False: end of file. */
 static bool
 next_line(struct maps *m, char text[MAPS_PREFIX])
 {
@@ -88,7 +88,7 @@ next_line(struct maps *m, char text[MAPS_PREFIX])
 	return true;
 }
 
-/* A number in that base, and the character that ends it. */
+/* Reads a number, and skips the character after it. */
 static uint64_t
 number(const char **text, unsigned int base)
 {
@@ -155,7 +155,10 @@ maps_find(struct maps *m, uintptr_t at, struct mapping_line *line)
 			.ino = q.ino};
 		return true;
 	}
-	/* There is none; else the kernel is older, or the name is longer than the buffer. */
+	/*
+	 * ENOENT: no mapping. Other errors: the kernel is older, or the name is longer than the
+	 * buffer.
+	 */
 	if (errno == ENOENT)
 		return false;
 	while (maps_next(m, line))

@@ -6,7 +6,7 @@
  *   maps_open()  ->  maps_next() until it is false  ->  maps_close()
  *   maps_open()  ->  maps_find() of rising addresses  ->  maps_close()
  *
- * Signal handlers may call these too.
+ * Signal handlers may also call these.
  */
 #ifndef SOFTHCA_MAPS_H
 #define SOFTHCA_MAPS_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MAPS_PREFIX 128 /* bytes of a line that are looked at: all but the end of a long path */
+#define MAPS_PREFIX 128 /* bytes of a line that are read: all but the end of a long path */
 
 struct maps {
 	int fd;
@@ -27,19 +27,19 @@ struct maps {
 struct mapping_line {
 	uintptr_t from, to;
 	bool can_read, can_write;
-	bool of_adapter; /* of a context's memfd */
+	bool of_adapter; /* a mapping of a context's memfd */
 	uint64_t offset; /* in the file */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* False: errno. */
+/* False: the error is in errno. */
 bool maps_open(struct maps *m);
-/* False: there are no more. */
+/* False: there are no more mappings. */
 bool maps_next(struct maps *m, struct mapping_line *line);
 /*
- * The first mapping that ends above `at`. False: there is none. Where the kernel answers
- * PROCMAP_QUERY (Linux 6.11), the cost does not depend on how many mappings there are.
+ * The first mapping that ends above `at`. False: there is none. With PROCMAP_QUERY (Linux 6.11) the
+ * cost does not depend on the number of mappings.
  */
 bool maps_find(struct maps *m, uintptr_t at, struct mapping_line *line);
 void maps_close(struct maps *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects behind handles: creates, finds, counts and ends them. */
+/* Objects with handles: creates, finds, counts and ends them. */
 #include "object.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 static const struct object_class *const *table;
 static uint32_t table_len;
 
-static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf; guards counts */
+static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf; protects the counts */
 static uint32_t counts[SOFTHCA_MAX_DEVICES][OBJECT_N_CLASSES];
 
 void
@@ -31,7 +31,7 @@ object_classes(uint32_t *n)
 	return table;
 }
 
-/* ---------------------------------------------------------------- how many there are */
+/* ---------------------------------------------------------------- counts */
 
 static uint32_t *
 count_of(const struct softhca_dev *dev, const struct object_class *cls)
@@ -39,7 +39,7 @@ count_of(const struct softhca_dev *dev, const struct object_class *cls)
 	for (uint32_t i = 0; i < table_len; i++)
 		if (table[i] == cls)
 			return &counts[dev->index][i];
-	abort(); /* a class without a row in classes.h */
+	abort(); /* the class has no row in classes.h */
 }
 
 static bool
@@ -68,7 +68,7 @@ count_down(const struct softhca_dev *dev, const struct object_class *cls)
 
 /* ---------------------------------------------------------------- handles */
 
-/* Handles are given out in turn, so that a program does not soon meet one that it gave back. */
+/* Handles are given out in turn, so that a released handle is not reused soon. */
 static int
 take_handle(struct softhca_ctx *ctx, uint32_t *handle)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of what programs hold. */
+/* The table of objects that programs hold. */
 #include "resource.h"
 
 #include <assert.h>
@@ -19,16 +19,16 @@
 #define N_SLOTS 131072
 
 struct table {
-	_Atomic uint32_t n_used; /* slots from here on were never taken */
+	_Atomic uint32_t n_used; /* slots from here on have never been used */
 	_Atomic uint32_t n_taken;
 	_Atomic uint32_t next_id[RESOURCE_N_TYPES];
-	_Atomic uint32_t hint; /* where the last slot was found */
+	_Atomic uint32_t hint; /* the slot found last */
 	_Alignas(64) struct resource slots[N_SLOTS];
 };
 static_assert(sizeof(struct resource) == 72, "slots of one size in every process");
 
 static _Atomic(struct table *) own; /* of this process */
-/* Of the process whose file that is, for a process without its own. */
+/* The file of another process, for a process without its own. */
 static _Atomic(const struct table *) another;
 static char another_path[PATH_MAX];
 
@@ -59,7 +59,7 @@ resources_create(const char *path)
 	if (atomic_load_explicit(&own, memory_order_acquire) != NULL)
 		return;
 	made = map(path, true);
-	/* Another thread may have been faster. */
+	/* Another thread may have made it first. */
 	if (made != NULL && !atomic_compare_exchange_strong(&own, &none, made))
 		munmap(made, sizeof(*made));
 }
@@ -75,7 +75,7 @@ resources_look_at(const char *path)
 		snprintf(another_path, sizeof(another_path), "%s", path);
 }
 
-/* The objects that it inherits are its parent's. */
+/* Inherited objects are the parent's. */
 void
 resources_fork_child(void)
 {
@@ -104,7 +104,7 @@ find_free(struct table *t)
 	return NULL;
 }
 
-/* Slots are taken from the lowest on, so that a reader looks at few. */
+/* The lowest free slot is taken, so that readers look at few slots. */
 static void
 note_used(struct table *t, const struct resource *r)
 {
@@ -161,7 +161,7 @@ resource_give(struct resource *r)
 	struct table *t = atomic_load_explicit(&own, memory_order_acquire);
 	uint32_t at;
 
-	/* In a child of fork(), its parent's slot stays. */
+	/* In a child of fork(), a slot of the parent is kept. */
 	if (r == NULL || t == NULL || r < t->slots || r >= t->slots + N_SLOTS)
 		return;
 	at = (uint32_t)(r - t->slots);
@@ -178,9 +178,9 @@ resource_id(const struct resource *r)
 	return r != NULL ? resource_get(&r->id) : RESOURCE_NO_ID;
 }
 
-/* ---------------------------------------------------------------- those who ask */
+/* ---------------------------------------------------------------- for readers */
 
-/* A process that was killed has left its slots. */
+/* True if the process is alive: a killed process leaves its slots behind. */
 static bool
 lives(uint32_t pid)
 {

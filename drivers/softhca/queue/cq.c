@@ -51,8 +51,8 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	if (err != 0)
 		goto free_cq;
 	/*
-	 * The first arm word that a program writes may be 0, as a fresh record is. So the record
-	 * holds a value that no program writes until the CQ is armed.
+	 * The first arm word that a program writes may be 0, like a new record. So until then the
+	 * record holds a value that no program writes.
 	 */
 	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
 	err = uar_attach_cq(cq->uar, cq);
@@ -91,7 +91,10 @@ softhca_cq_number(const struct softhca_cq *cq)
 static uint32_t
 cq_consumer(struct softhca_cq *cq)
 {
-	/* Pairs with the program's store after it has read its CQEs: their slots are free. */
+	/*
+	 * Pairs with the program's store of the consumer index, which follows its reads of the
+	 * CQEs.
+	 */
 	return be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_CI], memory_order_acquire)) &
 	       CQ_INDEX_MASK;
 }
@@ -106,9 +109,8 @@ cq_is_full(struct softhca_cq *cq)
 }
 
 /*
- * An overrun CQ is useless: an event tells it, and each of its QPs fails when a lane next visits
- * it (InfiniBand architecture, volume 1, "CQ overrun").
- * Confirmed: cq-full-qp.
+ * An overrun CQ is unusable. An event reports this, and each of its QPs fails when a lane next
+ * visits that QP (InfiniBand architecture, volume 1, "CQ overrun"). Confirmed: cq-full-qp.
  */
 void
 cq_fail(struct softhca_cq *cq)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of completion queues: arming (ibv_req_notify_cq(3)), and how many completions make an
- * event (ibv_modify_cq(3)).
+ * Events of completion queues: arming (ibv_req_notify_cq(3)) and moderation (ibv_modify_cq(3)).
  *
- * Moderation: an event comes with the count-th completion since the CQ was armed, or with any of
- * them when the period has passed since the CQ's last event. Linux calls this mode START_FROM_EQE
- * (linux/dim.h), and mlx5_ib leaves a CQ in it. A period of 0 sets no time limit. Assumed:
- * moderation-first, moderation-period, moderation-no-period, moderation-count-1.
+ * With moderation, the event is sent with the count-th completion since the CQ was armed, or with
+ * an earlier completion if the period has passed since the CQ's last event. Linux calls this mode
+ * START_FROM_EQE (linux/dim.h), and mlx5_ib leaves a CQ in it. A period of 0 sets no time limit.
+ * Assumed: moderation-first, moderation-period, moderation-no-period, moderation-count-1.
  */
 #include <endian.h>
 
@@ -14,7 +13,7 @@
 #include "cq.h"
 #include "uar.h"
 
-/* Sends the event that was armed for. */
+/* Sends the event for which the CQ was armed. */
 static void
 cq_notify(struct softhca_cq *cq)
 {
@@ -26,7 +25,7 @@ cq_notify(struct softhca_cq *cq)
 	softhca_event_cq_comp(cq->event);
 }
 
-/* n more completions count for the event that was armed for: is it due? */
+/* Counts n more completions toward the armed event. True: the event must be sent. */
 static bool
 cq_event_is_due(struct softhca_cq *cq, uint32_t n)
 {
@@ -51,7 +50,7 @@ cq_event_push(struct softhca_cq *cq, bool solicited)
 		cq_notify(cq);
 }
 
-/* Completions that the arming asks for, from the consumer index `ci` on. */
+/* The number of completions from the consumer index `ci` on that match the arming. */
 static uint32_t
 cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 {
@@ -75,7 +74,7 @@ cq_take_arm(struct softhca_cq *cq)
 		memory_order_acq_rel));
 	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
 	spin_lock(&cq->lock);
-	/* Completions from the arming's index on count: the program has not seen them. */
+	/* Completions from the arming's index on count, because the program has not seen them. */
 	cq->arm = arm;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
@@ -91,7 +90,7 @@ softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us)
 	spin_lock(&cq->lock);
 	cq->event_count = count;
 	cq->event_period = (uint64_t)period_us * 1000;
-	/* A waiting event is sent at the next look, rather than by the old count and period. */
+	/* A waiting event is sent at the next visit: the old count and period no longer apply. */
 	if (cq->event_waiting != 0)
 		cq->event_due = device_clock();
 	spin_unlock(&cq->lock);

@@ -16,7 +16,7 @@ cq_outstanding(struct softhca_cq *cq)
 }
 
 /*
- * Ends the old buffer: a reader that finds this entry goes on in the new buffer, at the next
+ * Ends the old buffer with an entry that tells a reader to continue in the new buffer, at the next
  * index.
  */
 static void
@@ -42,11 +42,11 @@ softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe
 		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
 		return -EINVAL;
 	uar_lock(cq->uar);
-	/* An arming that the program wrote before the resize has an index of the old buffer. */
+	/* An arming from before the resize has an index of the old buffer. */
 	cq_take_arm(cq);
 	spin_lock(&cq->lock);
 	outstanding = cq_outstanding(cq);
-	/* The completions must fit in the new buffer, and this last entry in the old one. */
+	/* The completions must fit into the new buffer, and this last entry into the old one. */
 	if (outstanding > n_cqe || outstanding >= cq->n)
 		err = -EINVAL;
 	if (err == 0) {

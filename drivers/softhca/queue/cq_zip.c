@@ -2,16 +2,16 @@
 /*
  * Compressed completions (mlx5dv_create_cq(3), MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE).
  *
- * n completions that differ only in what a mini CQE holds take n entries of the ring:
+ * n completions that differ only in the fields of a mini CQE take n entries of the ring:
  *
- *   entry 0       the title: what they have in common; its byte count is n
- *   entry 1       mini CQEs 0 to 7
- *   entry 8 * i   mini CQEs 8 * i to 8 * i + 7, for i from 1 on
- *   others        as they were: the program gives them their owner bits
+ *   entry 0        the title: the common fields; its byte count is n
+ *   entry 1        mini CQEs 0 to 7
+ *   entry 8 * i    mini CQEs 8 * i to 8 * i + 7, for i from 1 on
+ *   other entries  unchanged: the program writes their owner bits
  *
  * The layout is the one that Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK
- * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held: those of
- * one burst are compressed, and one alone is written as it is.
+ * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held.
+ * Completions of one burst are compressed; a single completion is written uncompressed.
  */
 #include "cq_zip.h"
 
@@ -23,9 +23,7 @@
 #define MINI_LEN 8 /* bytes */
 #define MINIS    8 /* in an entry */
 
-/*
- * Of the completion of a request the request's index and opcode, else a hash or checksum: 0 here.
- */
+/* For the completion of a send WQE: the WQE's index and opcode. Else a hash or checksum: 0 here. */
 enum wire_mini_cqe {
 	MINI_WQE_COUNTER = 0, /* 16 bits */
 	MINI_WQE_OPCODE = 2,
@@ -33,7 +31,7 @@ enum wire_mini_cqe {
 };
 
 struct cq_zip {
-	struct cqe title; /* the first one */
+	struct cqe title; /* the first completion */
 	uint32_t n;
 	struct mini {
 		uint32_t byte_cnt;
@@ -48,7 +46,7 @@ cq_zip_new(void)
 	return calloc(1, sizeof(struct cq_zip));
 }
 
-/* The opcodes of errors are greater. */
+/* Opcodes of errors are greater than these. */
 static bool
 may_be_title(const struct cqe *cqe)
 {
@@ -56,7 +54,9 @@ may_be_title(const struct cqe *cqe)
 }
 
 /*
- * The program takes all else from the title, and counts the receives on from it. A QP has one uidx.
+ * True if the completion differs from the title only in the fields of a mini CQE. The program takes
+ * all other fields from the title, and counts receives on from the title's index. A QP has one
+ * uidx.
  */
 static bool
 follows(const struct cq_zip *zip, const struct cqe *cqe)

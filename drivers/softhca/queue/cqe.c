@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing an entry of a completion queue, with its owner bit. */
+/* Writes an entry of a completion queue, with its owner bit. */
 #include "cqe.h"
 
 #include <string.h>

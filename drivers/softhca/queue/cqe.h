@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The entries of a completion queue. cq->lock held. */
+/* The entries of a completion queue. The caller holds cq->lock. */
 #ifndef SOFTHCA_CQE_H
 #define SOFTHCA_CQE_H
 
 #include "cq.h"
 
-/* The 64 bytes of the entry that a free running index names. */
+/* The 64 bytes of the entry at a free-running index. */
 static inline uint8_t *
 cqe_at(const struct softhca_cq *cq, uint32_t index)
 {
 	return cq->buf + (size_t)(index & cq->mask) * cq->stride;
 }
 
-/* Writes an entry and hands it to the program. format: 0, or bits of CQE_OP_OWN. */
+/* Writes an entry and hands it to the program. format: 0, or bits for CQE_OP_OWN. */
 void cqe_write(struct softhca_cq *cq, uint32_t index, const struct cqe *cqe, uint8_t format);
 
 #endif

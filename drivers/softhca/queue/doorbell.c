@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Doorbells and BlueFlame: what rang on a UAR page, and whether it agrees with the send queue.
+ * Takes doorbells and BlueFlame copies from a UAR page, and compares them with the send queue.
  *
  * A UAR page has two BlueFlame registers of two buffers each. A driver writes the first 8 bytes of
- * the last posted WQE to a buffer (a doorbell), or copies the whole WQE there (BlueFlame), and
- * uses the twin buffer next. Here the page is memory. The device clears the first word when it
- * takes a doorbell: no WQE starts with 8 zero bytes, since its DS is not 0.
+ * the last posted WQE to a buffer (a doorbell), or copies the whole WQE there (BlueFlame). Then it
+ * uses the twin buffer. Here the page is memory. The device clears the first word when it takes a
+ * doorbell: no WQE starts with 8 zero bytes, because its DS is not 0.
  *
- * Memory loses doorbells: a second one overwrites a first that was not taken. So on a page that
- * several queues share, a doorbell makes each of them run up to its doorbell record. A queue alone
- * on its page runs exactly up to what was announced: the later of two announcements covers the
- * earlier.
+ * Memory can lose doorbells: a second doorbell overwrites a first one that was not taken. So on a
+ * page that several queues share, a doorbell makes each of them run up to its doorbell record. A
+ * queue alone on its page runs exactly the announced WQEs: a later announcement covers an earlier
+ * one.
  *
- * Checking BlueFlame. The first word does not tell a doorbell from a BlueFlame copy. So the other
- * words of a buffer hold a poison pattern, which the device restores when it takes a ring. A word
- * that is still poison has not been written (a doorbell, or a copy under way). A word that is not
- * poison belongs
+ * Checking BlueFlame. The first word does not tell whether a ring was a doorbell or a BlueFlame
+ * copy. So the other words of a buffer hold a poison pattern, which the device restores when it
+ * takes a ring. A poison word has not been written: the ring was a doorbell, or the copy is not
+ * complete. A word that is not poison belongs
  *
  *   (a) to the copy that the first word announced: it must equal the WQE in the send queue; or
- *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which the buffer's
- *       shadow remembers; or
+ *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which is in the
+ *       buffer's shadow; or
  *   (c) to a copy that a later doorbell in the same buffer overwrote before the device took either:
- *       nothing is known of that copy.
+ *       that copy is unknown.
  *
- * Only (a) can be a mismatch, so (c) must be ruled out. Drivers alternate: between two rings of
- * one buffer lies a ring of its twin. `verified` says that a buffer was seen empty after its
- * twin's last ring was taken. If the buffer then rings, and its twin is empty after that ring is
- * taken, then the buffer rang exactly once, and its words belong to (a) or (b). Otherwise its
- * words are not judged.
+ * Only (a) can be a mismatch, so (c) must be excluded. Drivers alternate: between two rings of one
+ * buffer comes a ring of its twin. `verified` means that the buffer was seen empty after its twin's
+ * last ring was taken. If the buffer then rings, and its twin is empty after that ring is taken,
+ * the buffer rang exactly once, and its words belong to (a) or (b). Otherwise its words are not
+ * checked.
  *
- * The writer may be half-way, so a wrong word is read again for a bounded time. The judgement is
- * dropped where the buffer or its twin rings again meanwhile.
+ * The writer may not have finished, so a wrong word is read again for a bounded time. If the buffer
+ * or its twin rings again meanwhile, the check is dropped.
  *
- * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD), and the doorbell
- * alone says how far the queue is posted: behind the WQE whose first 8 bytes it holds, or up to the
- * index in it where its DS is 0. If another such queue overwrote the word, the first doorbell would
- * be lost: no record repeats it. So a page has at most one such queue.
+ * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD). Only the
+ * doorbell says how far such a queue is posted: to the end of the WQE whose first 8 bytes it holds
+ * or, if its DS is 0, up to its index. If two such queues shared a page, one could overwrite the
+ * other's doorbell, and no record would repeat it. So a page has at most one such queue.
  */
 #include "doorbell.h"
 
@@ -49,7 +49,7 @@
 #define POISON       0x9d5cf1a3b7e84c62ull
 #define RECHECKS_MAX 2000
 
-/* Which of a page's bells: the buffers come first. */
+/* Indices of the page's bells. The four buffers come first. */
 enum {
 	BELL_CQ = 4,
 	BELL_NO_RECORD = 5
@@ -78,8 +78,8 @@ doorbells_init(struct softhca_uar *uar)
 	uint32_t spacing = UAR_BF_SPACING, len = uar->bf_len;
 
 	/*
-	 * Without BlueFlame, or on an uncached page, drivers do not alternate: they ring the first
-	 * word.
+	 * Without BlueFlame, or on an uncached page, drivers do not alternate: all rings are at the
+	 * first buffer.
 	 */
 	if (len != 0)
 		spacing = 2 * len;
@@ -103,7 +103,7 @@ doorbells_set_no_record(struct softhca_uar *uar, struct softhca_qp *qp)
 		qp != NULL ? UAR_NO_RECORD : UAR_CQ_DOORBELL, memory_order_relaxed);
 }
 
-/* Word i of the WQE at a WQEBB index, as it lies in the send queue, which is a ring. */
+/* Word i of the WQE at a WQEBB index, in the send queue, which is a ring. */
 static uint64_t
 sq_word(const struct softhca_qp *qp, uint16_t idx, unsigned int i)
 {
@@ -125,13 +125,13 @@ word_fits(struct softhca_uar *uar, const struct bf_buf *buf, const struct softhc
 }
 
 struct ring {
-	uint64_t word; /* as written: the first 8 bytes of a WQE */
+	uint64_t word; /* as written: the first 8 bytes of the WQE */
 	uint32_t qpn, ds;
 	uint16_t idx, end;
-	bool once; /* rung exactly once since the buffer was known empty */
+	bool once; /* the buffer has rung exactly once since it was known to be empty */
 };
 
-/* Words that a copy of a WQE fills: whole WQEBBs; 0 where it does not fit the buffer. */
+/* Words of a copy of a WQE: whole WQEBBs. 0: the WQE is too long for the buffer. */
 static unsigned int
 bf_words(const struct softhca_uar *uar, uint32_t ds)
 {
@@ -148,8 +148,8 @@ rings_again(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_b
 }
 
 /*
- * True where a word of the copy is not poison, differs from this WQE and the one before, and stays
- * so.
+ * True if a word of the copy is not poison, and differs from this WQE and the one before, and does
+ * not change in time.
  */
 static bool
 bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_buf *twin,
@@ -170,10 +170,10 @@ bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_bu
 }
 
 /*
- * Restores the poison where something was written, and remembers the WQE whose copy may still be
- * arriving. How many words may have been written? As many as this copy has, or the copy before it
- * where that writer was slow. All words, where the buffer may have rung more than once. A poison
- * word does not end the search: the first words of a late copy may have been cleared already.
+ * Restores the poison where the buffer was written, and remembers the WQE whose copy may still
+ * arrive. The number of words that may have been written: those of this copy, or of the copy before
+ * if its writer was slow; all words, if the buffer may have rung more than once. The search does
+ * not end at a poison word: the first words of a late copy may have been cleared already.
  */
 static void
 bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp,
@@ -198,14 +198,14 @@ uar_find_qp(struct softhca_uar *uar, uint32_t number)
 	for (unsigned int i = 0; i < uar->n_qps; i++)
 		if (uar->qps[i]->number == number)
 			return uar->qps[i];
-	if (uar->n_qps == 0) /* a doorbell of a queue that was destroyed */
+	if (uar->n_qps == 0) /* a doorbell of a destroyed queue */
 		return NULL;
 	violation("doorbell on UAR page 0x%x names QP 0x%x, which has no queue there", uar->page_id,
 		number);
 	return NULL;
 }
 
-/* The WQE that a doorbell announced cannot be trusted: it fails when it reaches the head. */
+/* The doorbell of a WQE is wrong: the WQE fails when it comes to the head. */
 static void
 qp_distrust(struct softhca_qp *qp, uint16_t idx, enum wire_vendor why)
 {
@@ -231,13 +231,13 @@ ring_decode(uint64_t word, bool once)
 }
 
 /*
- * True: the WQE became a NOP after it had rung, and is the same otherwise. While the queue stood
- * still, its owner may have cancelled what was posted: mlx5dv_qp_cancel_posted_send_wrs(3).
+ * True if the WQE has become a NOP since its doorbell, and is otherwise unchanged. While the queue
+ * was stopped, the program may have cancelled posted WQEs: mlx5dv_qp_cancel_posted_send_wrs(3).
  */
 static bool
 is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 {
-	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: the index */
+	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: only the index */
 	uint8_t was[8], is[8];
 
 	if (!qp->stood_still)
@@ -250,15 +250,15 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 }
 
 /*
- * Compares the ring's word with its WQE, which is posted and has not run. False: its other words
- * are not compared.
+ * Compares the ring's word with its WQE, which is posted and has not run. False: do not compare the
+ * other words.
  */
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 {
 	uint64_t now;
 
-	/* It stands still, and its owner may be cancelling this WQE. */
+	/* The queue is stopped, and the program may be cancelling this WQE. */
 	if (qp_state(qp) == QP_SQD)
 		return false;
 	now = sq_word(qp, r->idx, 0);
@@ -297,7 +297,7 @@ ring_announce(struct softhca_qp *qp, const struct ring *r)
 
 	qp->rang = true;
 	if (ahead == 0 || ahead > qp->sq_bb)
-		return false; /* its WQE has run */
+		return false; /* the WQE has run */
 	if (ahead > posted) {
 		violation("QP 0x%x: a doorbell announces WQEBBs up to 0x%x, the doorbell record "
 			  "only 0x%x",
@@ -318,7 +318,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 	struct softhca_qp *qp = uar_find_qp(uar, r.qpn);
 	bool known = false;
 
-	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check will say what is wrong with it */
+	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check reports what is wrong */
 		uar->qps[0]->rang = true;
 	if (qp != NULL && qp == uar->no_record)
 		violation("QP 0x%x without a doorbell record was rung at 0x%x of its UAR page, not "
@@ -332,7 +332,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 		bf_clear(uar, buf, known ? qp : NULL, &r);
 }
 
-/* Takes a buffer's ring. The top of this file tells what `verified` is for. */
+/* Takes a buffer's ring. The top of this file explains `verified`. */
 static unsigned int
 buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 {
@@ -351,8 +351,8 @@ buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 }
 
 /*
- * Moves the send counter of a queue without a doorbell record. True: it has moved. What is more
- * than the queue holds is left to the visit, which puts the QP into error.
+ * Moves the send counter of a queue without a doorbell record. True: it has moved. If it is beyond
+ * the queue's size, the next visit moves the QP to error.
  */
 static bool
 no_record_announce(struct softhca_qp *qp, const struct ring *r)
@@ -364,7 +364,7 @@ no_record_announce(struct softhca_qp *qp, const struct ring *r)
 
 	qp->rang = true;
 	if (ahead <= posted || (ahead > qp->sq_bb && behind <= qp->sq_bb))
-		return false; /* a doorbell that came late */
+		return false; /* a late doorbell */
 	atomic_store_explicit(qp->send_rec, htobe32(r->end), memory_order_relaxed);
 	qp->announced = r->end;
 	return ahead <= qp->sq_bb;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Says which peers are in no adapter of this process. */
+/* Logs connections and messages to peers that no adapter of this process has. */
 #include "elsewhere.h"
 
 #include <arpa/inet.h>
@@ -15,10 +15,10 @@
 #define QPN_MULTICAST 0xffffffu
 #define LID_MULTICAST 0xc000 /* the lowest one */
 
-/* What the line says that can be done about it. */
+/* The advice at the end of the lines. */
 static const char advice[] =
-	"Every process has adapters of its own, which reach no other process: open both ends in one "
-	"process";
+	"Each process has adapters of its own, which cannot reach other processes: open both ends in "
+	"one process";
 
 /* True for the first caller only. */
 static bool
@@ -27,11 +27,11 @@ first(atomic_bool *said)
 	return !atomic_load_explicit(said, memory_order_relaxed) && !atomic_exchange(said, true);
 }
 
-/* ---------------------------------------------------------------- what is here */
+/* ---------------------------------------------------------------- which peers exist */
 
 enum place {
 	PLACE_HERE,
-	PLACE_GONE, /* it was here, and has been destroyed */
+	PLACE_GONE, /* this process had it, and has destroyed it */
 	PLACE_ELSEWHERE
 };
 
@@ -66,7 +66,7 @@ port_has(const struct softhca_port *port, bool ethernet, const uint8_t dgid[16],
 	return false;
 }
 
-/* On Ethernet a GID is the address, else a LID. */
+/* The address is a GID on Ethernet, else a LID. */
 static bool
 address_is_here(bool ethernet, const uint8_t dgid[16], uint16_t dlid)
 {
@@ -109,7 +109,7 @@ print_address(bool ethernet, const uint8_t dgid[16], uint16_t dlid, char *text, 
 	return text;
 }
 
-/* ---------------------------------------------------------------- what is said */
+/* ---------------------------------------------------------------- log lines */
 
 void
 elsewhere_note_connection(const struct softhca_qp *qp, const struct softhca_qp_attr *attr)
@@ -150,8 +150,8 @@ softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint
 	if (is_multicast(ethernet, dgid, dlid) || address_is_here(ethernet, dgid, dlid) ||
 		!first(&said))
 		return;
-	softhca_log("an address handle is for %s, which no adapter of this process has: what is "
-		    "sent there will not arrive. %s",
+	softhca_log("an address handle is for %s, which no adapter of this process has: messages "
+		    "to it will not arrive. %s",
 		print_address(ethernet, dgid, dlid, text, sizeof(text)), advice);
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What control calls do with queue pairs: create, modify (ibv_modify_qp(3)), query and destroy
- * them.
- */
+/* Control calls of queue pairs: create, modify (ibv_modify_qp(3)), query and destroy. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +102,8 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 }
 
 /*
- * As created. The kernel's mlx5_ib makes a QP on port 1, and ibv_query_qp(3) tells that in RESET.
+ * Sets the attributes of a new QP. The kernel's mlx5_ib creates a QP on port 1, which
+ * ibv_query_qp(3) reports in RESET.
  */
 static void
 reset_attributes(struct softhca_qp *qp)
@@ -116,9 +114,9 @@ reset_attributes(struct softhca_qp *qp)
 }
 
 /*
- * A card looks at the doorbell record when the queue is rung. The adapter also does so at other
- * times, and must not take an old counter for new work. So it sets the record to 0: UCX leaves the
- * old counter there when it resets a DCI.
+ * A card reads the doorbell record when the queue is rung. The adapter also reads it at other
+ * times, and must not take an old counter for new work: UCX leaves the old counter there when it
+ * resets a DCI. So the adapter sets the record to 0.
  */
 static void
 reset_send_record(struct softhca_qp *qp)
@@ -127,7 +125,7 @@ reset_send_record(struct softhca_qp *qp)
 		atomic_store_explicit(qp->send_rec, 0, memory_order_relaxed);
 }
 
-/* Sets queues and attributes to their values at creation. Doorbells on the page are discarded. */
+/* Resets queues and attributes to their values at creation. Doorbells on the page are dropped. */
 static void
 reset_queues(struct softhca_qp *qp)
 {
@@ -154,7 +152,7 @@ reset_queues(struct softhca_qp *qp)
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
-/* notify: an event tells when a send queue that goes to SQD is drained. */
+/* notify: send an event when a send queue that goes to SQD is drained. */
 static void
 enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 {
@@ -163,7 +161,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (to == QP_RESET)
 		reset_queues(qp);
 	if (to == QP_SQD && from == QP_RTS) {
-		qp->draining = true; /* until a lane has finished the WQE that had begun */
+		qp->draining = true; /* until a lane has finished the WQE that has begun */
 		qp->attr.en_sqd_notify = notify;
 	}
 	if (from == QP_SQD && to == QP_RTS) {
@@ -178,7 +176,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp_tell_last_wqe(qp);
 }
 
-/* While locked, no lane runs the QP's queues or delivers to it. */
+/* Until qp_unlock(), no lane runs the QP's queues or delivers to the QP. */
 static void
 qp_lock(struct softhca_qp *qp)
 {
@@ -195,7 +193,7 @@ qp_unlock(struct softhca_qp *qp)
 		uar_unlock(qp->uar);
 }
 
-/* Tells what modifying with the mask has changed. A QP has no port before it was given one. */
+/* Shows what a modify with the mask has changed. A new QP has no port. */
 static void
 qp_show(struct softhca_qp *qp, uint32_t mask)
 {
@@ -212,14 +210,14 @@ qp_show(struct softhca_qp *qp, uint32_t mask)
 	qp_show_state(qp);
 }
 
-/* A DCT gets its number in RTR, when it can be sent to. */
+/* Publishes the DCT's number. In RTR messages can be sent to it. */
 static int
 dct_publish(struct softhca_qp *qp)
 {
 	return qp->number != 0 ? 0 : table_put(&qp->dev->lanes->qps, qp, &qp->number);
 }
 
-/* A queue pair may send from now on. Once a process. */
+/* Logs, once a process, that the capture has no RDMA. Called when a queue pair can send. */
 static void
 say_what_is_captured(const struct softhca_qp *qp)
 {
@@ -227,8 +225,9 @@ say_what_is_captured(const struct softhca_qp *qp)
 
 	if (qp->dev->cfg->capture[0] != '\0' && qp->type != SOFTHCA_QP_RAW &&
 		!atomic_flag_test_and_set(&said))
-		softhca_log("capture: RDMA is not captured: the file %s gets the frames of raw "
-			    "packet queue pairs alone",
+		softhca_log(
+			"capture: RDMA is not captured: the file %s gets only the frames of raw "
+			"packet queue pairs",
 			qp->dev->cfg->capture);
 }
 
@@ -253,7 +252,7 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 	connected = err == 0 && (mask & M_DEST_QPN) != 0;
 	ready = err == 0 && (mask & M_STATE) != 0 && attr->state == QP_RTS;
 	if (qp->uar != NULL)
-		uar_call_attention(qp->uar); /* lanes flush, drain, and resume */
+		uar_call_attention(qp->uar); /* so that lanes flush, drain, and resume */
 	qp_unlock(qp);
 	if (connected)
 		elsewhere_note_connection(qp, attr);
@@ -338,7 +337,7 @@ qp_free(struct softhca_qp *qp)
 	free(qp);
 }
 
-/* Keeps its CQs and its SRQ from being destroyed, or lets them. */
+/* by 1: keeps the QP's CQs and SRQ from being destroyed; by -1: releases them. */
 static void
 qp_count_users(struct softhca_qp *qp, int by)
 {
@@ -375,7 +374,9 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	err = qp->type == SOFTHCA_QP_DCT ? 0 : table_put(&dev->lanes->qps, qp, &qp->number);
 	if (err != 0)
 		goto free_qp;
-	/* It has its number: a lane that takes a doorbell of the page compares all numbers. */
+	/*
+	 * The number is set before: a lane that takes a doorbell of the page compares all numbers.
+	 */
 	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
 	if (err != 0)
 		goto unlist;
@@ -399,7 +400,7 @@ softhca_qp_destroy(struct softhca_qp *qp)
 		table_remove(&qp->dev->lanes->qps, qp->number);
 	if (qp->uar != NULL)
 		uar_detach_qp(qp->uar, qp);
-	/* A peer's lane may have found the QP before, and be working on its receive side. */
+	/* A peer's lane may have found the QP before, and may use its receive side. */
 	softhca_quiesce();
 	qp_count_users(qp, -1);
 	qp_free(qp);
@@ -412,13 +413,13 @@ softhca_qp_number(const struct softhca_qp *qp)
 	return qp->number;
 }
 
-/* Reserved numbers name this QP. It stays in RESET, so no message reaches it. */
+/* The QP of all reserved numbers. It stays in RESET, so no message reaches it. */
 static struct softhca_qp reserved;
 
 bool
 softhca_qpn_exists(struct softhca_dev *dev, uint32_t number)
 {
-	/* Only the pointer is looked at, so this needs no turn. */
+	/* Only the pointer is compared, so this needs no turn. */
 	const struct softhca_qp *qp =
 		number > 0xffffff ? NULL : table_get(&dev->lanes->qps, number);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state tables: which attributes each type of queue pair needs, and which it may bring, to go
- * from state to state.
+ * The state tables: the attributes that each transition of each type of queue pair needs, and those
+ * that it allows.
  *
- * The needed ones are the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3); the optional ones
- * are the table of the InfiniBand architecture, volume 1, chapter 11.2.5.2, "Modify queue pair".
- * Alternate paths and resizing are not capabilities of this adapter.
+ * Needed attributes come from the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3), allowed ones
+ * from the InfiniBand architecture, volume 1, chapter 11.2.5.2, "Modify queue pair". This adapter
+ * has neither alternate paths nor resizing.
  */
 #include "qp.h"
 #include "qp_mask.h"
@@ -16,7 +16,7 @@
 
 typedef const struct transition state_table[N_STATES][N_STATES];
 
-/* Every state goes to RESET, and every state except RESET to ERR, without attributes. */
+/* From all states to RESET, and from all states except RESET to ERR, without attributes. */
 #define ENDS                                                                                       \
 	[QP_RESET][QP_RESET] = {ALLOWED, 0}, [QP_INIT][QP_RESET] = {ALLOWED, 0},                   \
 	[QP_RTR][QP_RESET] = {ALLOWED, 0}, [QP_RTS][QP_RESET] = {ALLOWED, 0},                      \
@@ -31,7 +31,7 @@ typedef const struct transition state_table[N_STATES][N_STATES];
 #define REQUESTER_RTS  (ALLOWED | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_SQ_PSN | M_MAX_RD_ATOMIC)
 #define FIRMWARE       (SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR)
 
-/* A send error breaks an RC connection as a whole, so RC has no SQE. */
+/* RC has no SQE: a send error ends the connection. */
 static state_table rc = {
 	ENDS,
 	[QP_RESET][QP_INIT] = {CONNECTED_INIT, 0},
@@ -109,7 +109,7 @@ static state_table xrc_recv = {
 	[QP_RTS][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER},
 };
 
-/* A DCI is no responder, so it has no access flags. Its address comes with each WQE. */
+/* A DCI has no access flags, because it is no responder. Its address comes with each WQE. */
 static state_table dci = {
 	ENDS,
 	[QP_RESET][QP_INIT] = {ALLOWED | M_PKEY_INDEX | M_PORT, 0},
@@ -119,7 +119,7 @@ static state_table dci = {
 	[QP_RTS][QP_RTS] = {ALLOWED, M_MIN_RNR_TIMER},
 };
 
-/* A DCT exists in the adapter from RTR until it is destroyed. */
+/* A DCT exists in the adapter from RTR on, until it is destroyed. */
 static state_table dct = {
 	[QP_RESET][QP_INIT] = {CONNECTED_INIT, 0},
 	[QP_INIT][QP_RTR] = {ALLOWED | M_MIN_RNR_TIMER | M_AV | M_PATH_MTU, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking up a state table of queue pairs. */
+/* The state tables of queue pairs. */
 #ifndef SOFTHCA_QP_STATES_H
 #define SOFTHCA_QP_STATES_H
 
@@ -8,11 +8,11 @@
 #include "hca.h"
 
 struct transition {
-	uint32_t need, may; /* attribute masks; need == 0: there is no such transition */
+	uint32_t need, may; /* attribute masks; need == 0: the transition does not exist */
 };
-#define TRANSITION_ALLOWED (1u << 29) /* exists, even if it needs no attribute */
+#define TRANSITION_ALLOWED (1u << 29) /* the transition exists, even if it needs no attribute */
 
-/* A transition of the type's state table, or NULL. */
+/* The transition in the table of the QP's type, or NULL. */
 const struct transition *qp_transition(enum softhca_qp_type type, unsigned int from,
 	unsigned int to);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues: receive WQEs in a linked list, used by many QPs.
+ * Shared receive queues: receive WQEs in a linked list, for several QPs.
  *
- * The list starts at index 0. Each WQE names the next in its first segment; the doorbell record
- * counts how many of them are posted. Order and layout: libmlx5's mlx5_post_srq_recv().
+ * The list starts at index 0. Each WQE names the next one in its first segment. The doorbell record
+ * counts the posted WQEs. Order and layout: libmlx5's mlx5_post_srq_recv().
  *
- * In a cyclic queue, which a firmware command makes, WQEs follow each other; a completion has the
- * number of its WQE, which wraps at 2^16 whatever the queue's size is (UCX relies on that).
+ * In a cyclic queue, which a firmware command creates, WQEs follow each other in memory. A
+ * completion has the number of its WQE, which wraps at 2^16 for every size of queue (UCX relies on
+ * that).
  */
 #include "srq.h"
 
@@ -82,7 +83,7 @@ softhca_srq_number(const struct softhca_srq *srq)
 static uint16_t
 srq_posted(const struct softhca_srq *srq)
 {
-	/* Pairs with the program's store of the record, after the WQEs before it were written. */
+	/* Pairs with the program's store of the record, which follows its stores of the WQEs. */
 	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(srq->dbrec, memory_order_acquire));
 
 	return (uint16_t)(pi - srq->taken);
@@ -117,7 +118,10 @@ srq_head(struct softhca_srq *srq, unsigned int *n)
 	return wqe + (srq->bare ? 0 : WQE_SEG);
 }
 
-/* Tells once that fewer than the limit are left; arming again repeats it (ibv_modify_srq(3)). */
+/*
+ * Sends an event once when fewer WQEs than the limit are left. A new arming allows a new event
+ * (ibv_modify_srq(3)).
+ */
 static void
 srq_check_limit(struct softhca_srq *srq)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UAR pages: creation, the queues that name a page, and what a lane does for all of them. */
+/* UAR pages: their creation, their queues, and what a lane does for all queues of a page. */
 #include "uar_queues.h"
 
 #include <endian.h>
@@ -36,7 +36,7 @@ softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 		free(uar);
 		return err;
 	}
-	lanes_wake(dev->lanes); /* nothing watches the page yet */
+	lanes_wake(dev->lanes); /* the new page is not watched yet */
 	*out = uar;
 	return 0;
 }
@@ -103,8 +103,8 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 }
 
 /*
- * With two queues on a page, doorbells announced nothing, and may have overwritten each other. So
- * all that is posted in the queue that stays counts as announced.
+ * With two queues on a page, no WQEs count as announced, and doorbells may have overwritten each
+ * other. So all posted WQEs of the remaining queue count as announced.
  */
 static void
 uar_announce_rest(struct softhca_uar *uar)
@@ -190,7 +190,7 @@ uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
 void
 uars_call_attention(struct softhca_dev *dev)
 {
-	/* This is inside a turn: the set stays. */
+	/* Inside a turn, so the set stays valid. */
 	struct page_set *set = atomic_load(&dev->lanes->uars);
 
 	for (unsigned int i = 0; set != NULL && i < set->n; i++)
@@ -203,7 +203,7 @@ uar_cq_timers(struct softhca_uar *uar)
 	uint64_t now = device_clock();
 	bool wait = false;
 
-	/* Cleared before looking: a CQ that starts to wait from now on is seen next time. */
+	/* Cleared before the visit: a CQ that begins to wait during the visit is seen next time. */
 	atomic_exchange_explicit(&uar->timed, false, memory_order_acquire);
 	for (unsigned int i = 0; i < uar->n_cqs; i++)
 		wait |= cq_event_timer(uar->cqs[i], now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RDMA netlink: what rdma(8) and libibverbs' discovery ask of the kernel's ib_core.
+ * RDMA netlink: the answers that rdma(8) and libibverbs' discovery expect of the kernel's ib_core.
  *
  *   datagram of requests --> netlink_request() --> peer->queue(), for each datagram of the answer
  *                            netlink_continue() -> the rest of a dump, when there is room again
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A datagram of an answer has at most so many bytes: programs read into a page at least. */
+/* The largest datagram of an answer, in bytes. Programs read into a buffer of at least a page. */
 #define NETLINK_DATAGRAM_MAX 3584
 
 struct nldev_command;
@@ -24,26 +24,29 @@ struct nldev_command;
 struct netlink_peer {
 	uint32_t port;        /* nl_pid of the program's socket */
 	bool cap_ack;         /* NETLINK_CAP_ACK: an error does not repeat the request */
-	const char *counters; /* the file with the ports' counters; NULL: there is none */
-	/* Takes one datagram for the program. False: there is no room now. */
+	const char *counters; /* the file with the ports' counters; NULL: no file */
+	/* Queues one datagram for the program. False: there is no room now. */
 	bool (*queue)(struct netlink_peer *peer, const void *datagram, size_t len);
 
-	/* The dump that runs. */
+	/* The dump in progress. */
 	const struct nldev_command *dump; /* NULL: none */
 	uint16_t type;                    /* nlmsg_type of its request */
 	uint32_t seq;
 	int64_t dev_index, port_index; /* -1: the request has none */
-	uint32_t next;                 /* the first thing that it has not yet told */
-	bool dumped;                   /* all is told but the end of the dump */
+	uint32_t next;                 /* the first item not yet sent */
+	bool dumped;                   /* only the end of the dump is not yet sent */
 	int result;                    /* of the dump: 0 or -errno */
 };
 
 /*
- * Answers a datagram of requests. A message whose length is wrong ends the datagram without an
- * answer, as with the kernel.
+ * Answers a datagram of requests. A message with a wrong length ends the datagram without an
+ * answer, as in the kernel.
  */
 void netlink_request(struct netlink_peer *peer, const void *datagram, size_t len);
-/* Queues more of the dump that runs, if one runs: call it after the program has read a datagram. */
+/*
+ * Queues more of the dump in progress, if there is one. Call it after the program has read a
+ * datagram.
+ */
 void netlink_continue(struct netlink_peer *peer);
 
 #endif

@@ -3,15 +3,15 @@
  * A context: one open of the character device. The kernel's counterpart is ib_uverbs_file.
  *
  *   struct softhca_ctx
- *     +- a memfd, which the descriptor of the program refers to and which the program maps:
+ *     +- a memfd: the program's descriptor refers to it, and the program maps it:
  *     |      5 MiB    page with the running clock
- *     |      7 MiB    page with the relation of that clock to wall-clock time
+ *     |      7 MiB    page that relates that clock to wall-clock time
  *     |      8 MiB    device memory
  *     |     16 MiB    UAR pages (doorbells)
  *     +- objects, by handle
  *     +- event files
  *
- * ctx->lock guards all that is below it in the struct: one uverbs call at a time runs on a context.
+ * ctx->lock protects the members after it: a context runs one uverbs call at a time.
  */
 #ifndef SOFTHCA_CTX_H
 #define SOFTHCA_CTX_H
@@ -29,11 +29,11 @@
 #define CTX_CORE_CLOCK_OFFSET 0x500000 /* (MLX5_IB_MMAP_CORE_CLOCK << 8) pages of 4 KiB */
 #define CTX_CLOCK_INFO_OFFSET 0x700000 /* (MLX5_IB_MMAP_CLOCK_INFO << 8) pages of 4 KiB */
 #define CTX_DM_OFFSET         0x800000 /* (MLX5_IB_MMAP_DEVICE_MEM << 8) pages of 4 KiB */
-/* Page 0 of the UAR range stays unused: 0 is the number of no page. */
+/* Page 0 of the UAR range is unused: number 0 means no page. */
 #define CTX_UAR_OFFSET (16 << 20)
 #define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
 #define CTX_MEMFD_NAME "softhca"
-/* The type of a subscription to a port that came up, or went down. */
+/* The type of a subscription to the event that a port has come up or gone down. */
 #define CTX_PORT_EVENT(port, up) (DEVX_EVENT_PORT | (uint32_t)(port) << 8 | (uint32_t)(up) << 16)
 
 struct dm_pool;
@@ -42,19 +42,20 @@ struct resource;
 
 struct softhca_ctx {
 	struct softhca_dev *dev;
-	dev_t st_dev; /* of the memfd: by its inode a descriptor is known to be this context */
+	dev_t st_dev; /* of the memfd: its inode identifies the descriptors of this context */
 	ino_t st_ino;
 
-	/* Under the lock of the list of contexts: contexts.c. */
+	/* Protected by the lock of the list of contexts: contexts.c. */
 	struct softhca_ctx *next;
 	uint32_t refs;
-	bool seen; /* while closed contexts are looked for: a descriptor of this one was found */
+	/* used while closed contexts are looked for: a descriptor of this one was found */
+	bool seen;
 
 	pthread_mutex_t lock;
 	bool dead;              /* fork() left this context to the parent: calls get EIO */
 	bool opened;            /* GET_CONTEXT has been called */
-	struct resource *shown; /* since then; or NULL */
-	uint32_t tx_port;       /* of the bond, counted on with each QP: lag_next_port() */
+	struct resource *shown; /* set after GET_CONTEXT; or NULL */
+	uint32_t tx_port;       /* of the bond, advanced by each QP: lag_next_port() */
 	uint8_t *bar;           /* the device's mapping of the UAR pages */
 	uint8_t *clock;         /* the device's mapping of the page with the running clock */
 	uint8_t *dm;            /* the device's mapping of device memory */
@@ -67,7 +68,10 @@ struct softhca_ctx {
 	struct event_source events; /* of the adapter: subscriptions to CTX_PORT_EVENT() */
 };
 
-/* GET_CONTEXT was called: rdma(8) shows the context from now on. The caller holds its lock. */
+/*
+ * Called after GET_CONTEXT: rdma(8) shows the context from now on. The caller holds the context's
+ * lock.
+ */
 void ctx_show(struct softhca_ctx *ctx);
 
 #endif

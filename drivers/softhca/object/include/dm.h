@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pages of the adapter's own memory (ibv_alloc_dm(3)), and which context has which page.
+ * Pages of the adapter's own memory (ibv_alloc_dm(3)), and the context that owns each page.
  *
  *   memfd of a context:  ... | 8 MiB: device memory, DM_PAGES pages | ...
  *
- * The adapter has DM_PAGES pages, or fewer (max_dm), for all of its contexts. The context that has
- * page i finds it at page i of the range in its own memfd. In the memfds of other contexts that
- * page is not used.
+ * All contexts of the adapter share DM_PAGES pages, or fewer (max_dm). Page i is at page i of this
+ * range in the memfd of the context that owns it. In the memfds of other contexts that page is
+ * unused.
  *
- * Behind the end of the memfd the range comes again, once for each operation (dm_op.h): what a
- * program maps there has no memory.
+ * The range repeats beyond the end of the memfd, once for each operation (dm_op.h): what a program
+ * maps there has no memory.
  */
 #ifndef SOFTHCA_DM_H
 #define SOFTHCA_DM_H
@@ -24,7 +24,10 @@
 #define DM_LOG_MAX_ALIGN 12 /* an allocation begins on a page */
 #define DM_N_WAYS        3  /* ways to map a page: as memory, or for one of two operations */
 
-/* By which number libmlx5 maps a page; way 0 is memory. And where that lies in the memfd. */
+/*
+ * dm_number(): the number by which libmlx5 maps a page; way 0 is memory. dm_offset(): its place in
+ * the memfd.
+ */
 static inline uint16_t
 dm_number(uint32_t way, uint32_t page)
 {
@@ -34,7 +37,7 @@ dm_number(uint32_t way, uint32_t page)
 static inline uint64_t
 dm_offset(uint32_t way, uint32_t page)
 {
-	/* libmlx5 puts the upper 8 bits of a number behind 16 others. */
+	/* libmlx5 puts the upper 8 bits of a number after 16 other bits. */
 	return CTX_DM_OFFSET + (uint64_t)CTX_PAGE * (way << 16 | page);
 }
 
@@ -44,22 +47,23 @@ dm_pages(uint64_t len)
 	return (len + CTX_PAGE - 1) / CTX_PAGE;
 }
 
-/* What dm_zeroed = 0 leaves in new pages. */
+/* The byte that fills new pages with dm_zeroed = 0. */
 #define DM_NOT_ZERO 0x5a
 
 /*
- * Takes n pages in a row and fills them as the settings say: the number of the first page. -ENOMEM.
+ * Takes n consecutive pages and fills them as the settings say. Returns the number of the first
+ * page. -ENOMEM.
  */
 int dm_take(struct softhca_ctx *ctx, uint32_t n);
 void dm_give(struct softhca_ctx *ctx, uint32_t first, uint32_t n);
-/* Where the adapter sees a page. */
+/* The adapter's address of a page. */
 void *dm_page(const struct softhca_ctx *ctx, uint32_t page);
 
-/* The device's mapping of a new context's memory. fd: its memfd. -1 with errno. */
+/* Maps the device memory of a new context. fd: its memfd. -1 with errno. */
 int dm_attach(struct softhca_ctx *ctx, int fd);
-/* Unmaps it, and frees the context's pages, with those that children of fork() took in it. */
+/* Unmaps it, and frees the context's pages, also those that children of fork() have taken. */
 void dm_detach(struct softhca_ctx *ctx);
-/* In a child of fork(): contexts that it opens from now on do not share pages with the parent. */
+/* In a child of fork(): new contexts do not share pages with the parent. */
 void dm_fork_child(void);
 
 #endif

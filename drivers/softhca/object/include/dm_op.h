@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on device memory by a load or a store (mlx5dv_dm_map_op_addr(3)): an address for each
- * operation and byte. Numbers: rdma-core's tests/test_mlx5_dm_ops.py.
+ * Operations on device memory by a load or a store (mlx5dv_dm_map_op_addr(3)): there is an address
+ * for each operation and byte. Numbers: rdma-core's tests/test_mlx5_dm_ops.py.
  *
- *   the program stores to the address, or loads from it  ->  SIGBUS, as no memory is behind it
- *     ->  the handler does the operation, and what the instruction does to registers
+ *   the program loads from the address, or stores to it  ->  SIGBUS, because no memory is behind it
+ *     ->  the handler executes the operation, and the instruction's effect on registers
  *
- * An increment adds the number that is stored, of 1, 2, 4 or 8 bytes. ConnectX-7 takes both numbers
- * as big-endian; later cards take the host's order (nvidia-net/device-memory-operations, README).
- * Test-and-set is a load of one byte: it finds the old value, and leaves another (the setting
- * memic_test_and_set).
+ * An increment adds the stored number of 1, 2, 4 or 8 bytes. ConnectX-7 takes both numbers as
+ * big-endian; later cards take the host's order (nvidia-net/device-memory-operations, README).
+ * Test-and-set is a load of one byte: it returns the old value, and leaves another value (the
+ * setting memic_test_and_set).
  */
 #ifndef SOFTHCA_DM_OP_H
 #define SOFTHCA_DM_OP_H
@@ -21,13 +21,13 @@ enum dm_op {
 	DM_TEST_AND_SET
 };
 
-/* The sizes of an operation, as the capability has them: bit n stands for 2^n bytes. */
+/* The sizes of an operation, as in the capability: bit n means 2^n bytes. */
 #define DM_INCREMENT_SIZES    0xf
 #define DM_TEST_AND_SET_SIZES 0x1
 
-/* The operations that work in this process, a bit for each. */
+/* The operations that work in this process, one bit for each. */
 uint32_t dm_ops(void);
-/* Before an address of an operation is given away. 0, or -EOPNOTSUPP. */
+/* Call before the program gets an operation's address. 0, or -EOPNOTSUPP. */
 int dm_op_begin(uint32_t op);
 
 #endif

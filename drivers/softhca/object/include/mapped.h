@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which memory of the process is mapped. */
+/* Checks whether memory of the process is mapped. */
 #ifndef SOFTHCA_MAPPED_H
 #define SOFTHCA_MAPPED_H
 
@@ -9,8 +9,8 @@
 #include "ctx.h"
 
 /*
- * Whether [addr, addr+len) is mapped in this process, readable, and writable where that is asked.
- * The adapter's own pages do not count: the kernel cannot pin pages of a device either.
+ * True if [addr, addr+len) is mapped in this process, readable and, if `writable`, writable. The
+ * adapter's own pages do not count: the kernel cannot pin pages of a device either.
  */
 bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the programs hold, for those who ask by RDMA netlink: rdma-resource(8).
+ * The objects that programs hold, for requests by RDMA netlink: rdma-resource(8).
  *
- *   a file: | how many slots were used | slot | slot | ...    one for each context, PD, CQ, ...
- *             ^ the process that opens the adapter maps it, and writes      ^
- *             ^ that process, or a child of it, maps it, and reads          ^
+ *   a file: | number of used slots | slot | slot | ...    one slot for each context, PD, CQ, ...
+ *             ^ the process that opens the adapter maps the file and writes it
+ *             ^ that process, or a child of it, maps the file and reads it
  *
- * So a child sees what its parent holds, and the parent does nothing for it. A slot is taken,
- * changed and given back without a lock, also between a parent and its child by fork(2), which
- * share the file. A reader may see a slot of which one number is new and another is old.
+ * So a child sees its parent's objects, without help from the parent. A slot is taken, changed and
+ * released without a lock, also between a parent and its child by fork(2), which share the file. A
+ * reader may see a slot in which some numbers are new and others old.
  */
 #ifndef SOFTHCA_RESOURCE_H
 #define SOFTHCA_RESOURCE_H
@@ -19,7 +19,7 @@
 
 #include "hca.h"
 
-/* The kernel's enum rdma_restrack_type has the same kinds, and cm_ids and counters. */
+/* The kernel's enum rdma_restrack_type has the same kinds, and also cm_ids and counters. */
 enum resource_type {
 	RESOURCE_NONE,
 	RESOURCE_PD,
@@ -33,17 +33,18 @@ enum resource_type {
 
 #define RESOURCE_NO_ID UINT32_MAX
 
-/* One of them: a line of `rdma res show`. Ids count from 0, for each type. */
+/* One object: a line of `rdma res show`. Ids count from 0, for each type. */
 struct resource {
 	_Atomic uint32_t type; /* enum resource_type; RESOURCE_NONE: not shown yet, or free */
 	_Atomic uint32_t taken;
-	_Atomic uint32_t dev, pid, id;     /* the adapter's index, the process */
-	_Atomic uint32_t users;            /* how many objects name it */
-	_Atomic uint32_t ctx, pd, cq, srq; /* ids of those that it names, or RESOURCE_NO_ID */
+	_Atomic uint32_t dev, pid, id; /* the adapter's index, the process */
+	_Atomic uint32_t users;        /* number of objects that name this one */
+	/* ids of the objects that this one names, or RESOURCE_NO_ID */
+	_Atomic uint32_t ctx, pd, cq, srq;
 	union {
-		_Atomic uint32_t kind; /* of a QP or an SRQ: as verbs count their types */
+		_Atomic uint32_t kind; /* of a QP or an SRQ: its type, with the numbers of verbs */
 		_Atomic uint32_t key;  /* of an MR */
-		_Atomic uint32_t cqe;  /* of a CQ: how many completions it holds */
+		_Atomic uint32_t cqe;  /* of a CQ: its number of entries */
 	};
 	union {
 		_Atomic uint64_t len; /* of an MR: bytes */
@@ -51,33 +52,36 @@ struct resource {
 	};
 };
 
-/* -------------------------------------------------------------- the process that opens adapters */
+/*
+ * -------------------------------------------------------------- for the process that opens
+ * adapters
+ */
 
 /*
- * Makes the file, for the contexts that this process opens from now on. Where that fails, nobody
- * sees what the process holds.
+ * Makes the file, for contexts that this process opens from now on. If that fails, other processes
+ * see none of its objects.
  */
 void resources_create(const char *path);
-/* Takes a slot for an object of the adapter. NULL: none is free, or there is no file. */
+/* Takes a slot for an object of the adapter. NULL: no slot is free, or there is no file. */
 struct resource *resource_take(uint32_t dev, enum resource_type type);
-/* Shows it: the other numbers are there. NULL is allowed, here and below. */
+/* Shows the object; its other fields are set. r: may be NULL, here and below. */
 void resource_show(struct resource *r, enum resource_type type);
 void resource_give(struct resource *r);
-/* Its id, or RESOURCE_NO_ID. */
+/* The object's id, or RESOURCE_NO_ID. */
 uint32_t resource_id(const struct resource *r);
-/* In a child of fork(): it sees what its parent holds, until it opens an adapter. */
+/* In a child of fork(): it sees its parent's objects until it opens an adapter. */
 void resources_fork_child(void);
 
-/* ---------------------------------------------------------------- those who ask */
+/* ---------------------------------------------------------------- for readers */
 
 /*
- * Maps the file of another process, unless this process has its own. Where there is none, nothing
- * is held. One thread at a time may call it.
+ * Maps the file of another process, unless this process has its own. If that file does not exist,
+ * no objects are held. One thread at a time may call it.
  */
 void resources_look_at(const char *path);
 /*
- * The next slot from *at on that holds such an object of the adapter, whose process lives; *at is
- * then the number behind it. NULL: there is none.
+ * The next used slot, from *at on, with such an object of the adapter whose process is alive. *at
+ * becomes the number after it. NULL: there is none.
  */
 const struct resource *resource_next(uint32_t dev, enum resource_type type, uint32_t *at);
 

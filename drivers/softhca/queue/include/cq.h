@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues, as those see them who complete work. */
+/* Completion queues, for the code that completes work. */
 #ifndef SOFTHCA_CQ_H
 #define SOFTHCA_CQ_H
 
@@ -20,22 +20,22 @@ enum cq_arm {
 	ARM_ANY
 };
 
-/* The producer side is under `lock`. */
+/* `lock` protects the producer side. */
 struct softhca_cq {
 	struct spin lock;
-	uint32_t pi, ci_seen;   /* free running; the record holds 24 bits of the consumer's */
+	uint32_t pi, ci_seen;   /* free running; the record has 24 bits of the consumer index */
 	uint32_t solicited_end; /* pi after the last solicited or failed completion */
 	uint32_t n, log_n, mask, stride;
-	uint8_t *buf; /* the first 64-byte CQE; in entries of 128 bytes, their second half */
+	uint8_t *buf; /* the first 64-byte CQE; of an entry of 128 bytes, the second half */
 	_Atomic uint32_t *dbrec;
-	struct cq_zip *zip; /* completions that wait to be compressed; NULL: it compresses none */
+	struct cq_zip *zip; /* completions that wait for compression; NULL: no compression */
 	enum cq_arm arm;
 	bool ignore_overrun, pad;
 	atomic_bool failed;
 	/*
-	 * Moderation (cq_event.c): an event comes with the event_count-th completion since the CQ
+	 * Moderation (cq_event.c): an event is sent with the event_count-th completion since the CQ
 	 * was armed, or event_period ns after the last event, which was sent at event_last.
-	 * event_due is the time of an event that waits; 0: none does.
+	 * event_due: the time at which a waiting event must be sent; 0: no event waits.
 	 */
 	uint32_t event_count, event_waiting;
 	uint64_t event_period, event_last, event_due;
@@ -43,7 +43,7 @@ struct softhca_cq {
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
 	uint32_t number;
-	atomic_uint users; /* QPs, SRQs and WQs that complete to it */
+	atomic_uint users; /* QPs, SRQs and WQs that use this CQ */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct cqe_sig_err {
@@ -52,16 +52,16 @@ struct cqe_sig_err {
 	uint32_t key;
 };
 
-/* What a completion says. */
+/* The fields of a completion. */
 struct cqe {
 	enum wire_cqe_opcode opcode;
 	bool solicited;
 	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
-	uint32_t flags_rqpn, slid; /* where the transport says who sent */
+	uint32_t flags_rqpn, slid; /* if the transport names the sender */
 	enum wire_syndrome syndrome;
 	uint8_t vendor; /* the vendor syndrome of an error */
 	uint64_t timestamp;
-	const struct cqe_sig_err *sig_err; /* of CQE_SIG_ERR, else NULL */
+	const struct cqe_sig_err *sig_err; /* only for CQE_SIG_ERR */
 };
 
 static inline bool
@@ -71,13 +71,13 @@ cq_has_failed(const struct softhca_cq *cq)
 }
 
 /*
- * Adds a completion; on overrun the CQ fails (ibv_create_cq(3)). cq->lock held, and let go by
- * cq_unlock().
+ * Adds a completion. On overrun the CQ fails (ibv_create_cq(3)). The caller holds cq->lock, and
+ * releases it by cq_unlock().
  */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /*
- * The CQ cannot be used any more: an event says so, and its QPs fail. cq->lock held. Inside a
- * turn.
+ * The CQ becomes unusable: an event reports this, and its QPs fail. The caller holds cq->lock and
+ * is inside a turn.
  */
 void cq_fail(struct softhca_cq *cq);
 
@@ -85,10 +85,10 @@ void cq_fail(struct softhca_cq *cq);
 
 #define CQ_ZIP_MAX 64 /* completions under one title */
 
-/* Writes the completions that wait. cq->lock held. */
+/* Writes the waiting completions. The caller holds cq->lock. */
 void cq_zip_flush(struct softhca_cq *cq);
 
-/* Ends what cq_push() began: nothing waits any more. */
+/* Writes the waiting completions and releases cq->lock. */
 static inline void
 cq_unlock(struct softhca_cq *cq)
 {
@@ -99,11 +99,14 @@ cq_unlock(struct softhca_cq *cq)
 
 /* ---- events: cq_event.c */
 
-/* The page's arm doorbell rang: takes the arming that the record holds, if there is a new one. */
+/* Called when the page's arm doorbell rang: takes a new arming from the record. */
 void cq_take_arm(struct softhca_cq *cq);
-/* A completion was added: sends the event that is due. cq->lock held. */
+/*
+ * Called when a completion was added: sends the armed event, if it must be sent. The caller holds
+ * cq->lock.
+ */
 void cq_event_push(struct softhca_cq *cq, bool solicited);
-/* Sends an event whose time has come. True: an event waits for its time. */
+/* Sends an event whose time has come. True: an event still waits. */
 bool cq_event_timer(struct softhca_cq *cq, uint64_t now);
 
 #endif

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The UAR pages of an adapter, and the queues that name a page. */
+/* The UAR pages of an adapter, and the queues of each page. */
 #ifndef SOFTHCA_UAR_QUEUES_H
 #define SOFTHCA_UAR_QUEUES_H
 
 #include "uar.h"
 
-/* Every queue of the adapter is looked at in the next turn. Inside a turn. */
+/* Makes the next turn visit all queues of the adapter. Call inside a turn. */
 void uars_call_attention(struct softhca_dev *dev);
 
 /*
- * Takes what rang: QPs and CQs learn of it. *arm: the CQ doorbell rang. Returns doorbells of QPs.
- * lock held.
+ * Takes all rings, and passes them to QPs and CQs. *arm: the CQ doorbell rang. Returns the number
+ * of doorbells of QPs. The caller holds `lock`.
  */
 unsigned int uar_take_doorbells(struct softhca_uar *uar, bool *arm);
 /*
- * Takes what rang, so that no later queue gets a doorbell that was meant for an earlier one. lock
- * held.
+ * Takes and drops all rings, so that a later queue does not get a doorbell of an earlier one. The
+ * caller holds `lock`.
  */
 void uar_discard_doorbells(struct softhca_uar *uar);
-/* Sends events of the page's CQs that are due. True: some wait for their time. lock held. */
+/*
+ * Sends events of the page's CQs whose time has come. True: some still wait. The caller holds
+ * `lock`.
+ */
 bool uar_cq_timers(struct softhca_uar *uar);
 
-/* Which queues name the page. No lane runs a queue after its detach has returned. -ENOMEM. */
+/*
+ * Attach and detach a queue of the page. When detach has returned, no lane runs the queue. -ENOMEM.
+ */
 int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 int uar_attach_cq(struct softhca_uar *uar, struct softhca_cq *cq);

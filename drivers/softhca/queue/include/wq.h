@@ -8,8 +8,8 @@
 struct softhca_uar;
 
 /*
- * Flushes the page's WQs that are in error; *work counts the receives. The page's lock is held, and
- * no CQ's. True: one wants to be visited again.
+ * Flushes the page's WQs that are in error; *work counts the receives. The caller holds the page's
+ * lock, and no CQ. True: a WQ asks for another visit.
  */
 bool uar_visit_wqs(struct softhca_uar *uar, unsigned int *work);
 
