@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The DEVX methods: they find a firmware command in the rows of the classes, carry it out, and
+ * The DEVX methods: they find a firmware command in the tables of the classes, execute it, and
  * answer.
  *
- * Where the firmware would refuse a command, the answer has status and syndrome and the call fails
- * with EREMOTEIO. Where mlx5_ib would not pass the command on, the call fails with EINVAL.
+ * If the firmware would refuse a command, the answer has a status and a syndrome, and the call
+ * fails with EREMOTEIO. If mlx5_ib would not pass the command on, the call fails with EINVAL.
  */
 #include "devx.h"
 
@@ -20,7 +20,8 @@
 
 /*
  * Opcodes that mlx5_ib passes on as the creation of an object (devx_is_obj_create_cmd() of the
- * kernel). Where an opcode is not emulated, the answer is that of a firmware that does not know it.
+ * kernel). For an opcode that is not emulated, the firmware answers that it does not know the
+ * command.
  */
 static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x705, 0x710, 0x717,
 	0x771, 0x782, 0x800, 0x806, 0x80e, 0x816, 0x827, 0x829, 0x900, 0x904, 0x908, 0x90c, 0x912,
@@ -28,8 +29,8 @@ static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x7
 
 /*
  * Opcodes that mlx5_ib passes on as commands without an object (devx_is_general_cmd() of the
- * kernel), besides a range of numbers. For an opcode that is not emulated, the firmware answers
- * that it does not know the command.
+ * kernel); it also passes on a range of numbers. For an opcode that is not emulated, the firmware
+ * answers that it does not know the command.
  */
 static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 	0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};
@@ -37,7 +38,7 @@ static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x
 #define GENERAL_START 0xb00
 #define GENERAL_END   0xd00
 
-/* Writes the answer to a command that is refused, and logs it. */
+/* Writes the answer to a refused command, and logs the refusal. */
 static void
 refuse(struct uverbs_call *call, const struct attr_value *in, uint8_t *out, size_t len, int refusal)
 {
@@ -65,7 +66,7 @@ answer(struct uverbs_call *call, const struct attr_value *in, uint16_t attr, uin
 	return rc == 0 && refusal > 0 ? -EREMOTEIO : rc;
 }
 
-/* ---------------------------------------------------------------- numbers of the program */
+/* ---------------------------------------------------------------- numbers for the program */
 
 /* One event queue for each completion vector, counted from 1. */
 static int
@@ -79,7 +80,7 @@ query_eqn(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* The number of a page is the same for the device and for the program. */
+/* A UAR page has the same number for the device and for the program. */
 static int
 query_uar(struct uverbs_call *call)
 {
@@ -216,8 +217,8 @@ do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 }
 
 /*
- * As query_obj(), but the answer is a record in a channel of the program. It is there when the call
- * returns; on a card it comes later.
+ * As query_obj(), but the answer is a record in a channel of the program. Here the record is there
+ * when the call returns; on a card it comes later.
  */
 static int
 query_obj_async(struct uverbs_call *call)
@@ -327,7 +328,7 @@ static const struct attr_spec async_attrs[] = {
 	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, ATTR_IN, ATTR_REQUIRED, 8, 8},
 };
 
-/* carrier: the attribute that carries a firmware command; 0: none. */
+/* carrier: the attribute with the firmware command; 0: none. */
 #define METHOD(object, method, handler, attrs, carrier)                                            \
 	{                                                                                          \
 		MLX5_IB_OBJECT_##object, MLX5_IB_METHOD_##method, false, handler, attrs,           \

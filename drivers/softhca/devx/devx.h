@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands, which programs send through DEVX: how a command is laid out, and the rows in
+ * Firmware commands, which programs send through DEVX: the layout of a command, and the tables in
  * which a class of objects lists its commands. Fields are bit offsets: bits.h.
  */
 #ifndef SOFTHCA_DEVX_H
@@ -12,12 +12,14 @@
 #include "call.h"
 #include "devx_refuse.h"
 
-/* A command begins with opcode and modifier; an answer with status, syndrome and a number. */
+/*
+ * A command begins with opcode and modifier. An answer begins with status, syndrome and a number.
+ */
 enum {
 	DEVX_HEADER = 16,   /* bytes */
 	DEVX_OPCODE = 0,    /* 16 bits */
 	DEVX_OP_MOD = 0x30, /* 16 bits */
-	/* 24 bits: the object's number, in commands on it and in answers to its creation. */
+	/* 24 bits: the object's number, in commands on it and in the answer to its creation. */
 	DEVX_NUMBER = 0x48,
 	DEVX_OUT_CREATE = 32, /* bytes of the longest answer to a creation */
 	DEVX_OUT_MAX = 528    /* bytes of the longest answer to other commands */
@@ -25,7 +27,7 @@ enum {
 
 struct uverbs_call;
 
-/* General objects: one opcode makes all types of them. */
+/* General objects: one opcode creates objects of all types. */
 enum {
 	DEVX_CREATE_GENERAL = 0xa00,
 	DEVX_MODIFY_GENERAL = 0xa01,
@@ -37,18 +39,18 @@ enum {
 };
 
 /*
- * A command that makes an object. The handler sets *obj on success, and fills in the answer, which
- * is all zeros before. It returns as devx_refuse.h says.
+ * A command that creates an object. On success the handler sets *obj, and fills in the answer,
+ * which was all zeros. It returns as devx_refuse.h says.
  */
 struct devx_create {
 	uint16_t opcode;
-	uint16_t in_len; /* bytes, at least */
+	uint16_t in_len; /* bytes; a command may be longer */
 	int (*handler)(struct uverbs_call *call, const uint8_t *in, uint8_t *out,
 		struct object **obj);
 	uint16_t obj_type; /* of DEVX_CREATE_GENERAL */
 };
 
-/* Bytes of the command that makes an object: at least its row's in_len. */
+/* Bytes of the command that creates an object: at least in_len of its row. */
 size_t devx_create_len(struct uverbs_call *call);
 
 enum devx_verb {
@@ -57,12 +59,12 @@ enum devx_verb {
 	DEVX_GENERAL /* on the adapter, without an object, by the DEVX method OTHER */
 };
 
-/* A command on an object of that class, by the DEVX method MODIFY or QUERY; or DEVX_GENERAL. */
+/* A command on an object of this class, by the DEVX method MODIFY or QUERY; or DEVX_GENERAL. */
 struct devx_command {
 	enum devx_verb verb;
 	const struct object_class *cls; /* NULL: DEVX_GENERAL */
 	uint16_t opcode;
-	uint16_t in_len;  /* bytes of the command, at least */
+	uint16_t in_len;  /* bytes; a command may be longer */
 	uint16_t out_len; /* bytes of the answer */
 	int (*handler)(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 		uint8_t *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Address vectors that take their congestion control from a queue pair: mlx5dv_map_ah_to_qp(3).
- * There is no congestion here, so a mapping changes nothing. Its command is checked as any other.
+ * There is no congestion here, so a mapping has no effect. Its command is checked like any other.
  *
- * Offsets in bits, as libmlx5 sends them: a general object of type 0x3a.
+ * Bit offsets as libmlx5 sends them: a general object of type 0x3a.
  */
 #include "caps.h"
 #include "devx.h"
@@ -20,7 +20,7 @@ struct object_av_map {
 	struct object obj;
 };
 
-/* A port of the adapter has a GID with that index. */
+/* True if a port of the adapter has a GID with this index. */
 static bool
 gid_exists(const struct softhca_dev *dev, uint32_t index)
 {
@@ -32,7 +32,7 @@ gid_exists(const struct softhca_dev *dev, uint32_t index)
 	return false;
 }
 
-/* The mapping stays when the queue pair ends, so it does not keep the queue pair busy. */
+/* The mapping remains when the queue pair ends, so it does not keep the queue pair busy. */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

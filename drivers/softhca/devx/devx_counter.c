@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flow counters, made by a firmware command. Rules of flow steering count into them. There are no
- * such rules here, so a counter stays at 0.
+ * Flow counters of firmware commands. Rules of flow steering would count into them. There are no
+ * such rules here, so a counter stays 0.
  *
- * Offsets in bits, as rdma-core's tests have them (tests/mlx5_prm_structs.py, AllocFlowCounterIn,
+ * Bit offsets as in rdma-core's tests (tests/mlx5_prm_structs.py, AllocFlowCounterIn,
  * QueryFlowCounterIn).
  */
 #include <errno.h>
@@ -19,10 +19,10 @@ enum {
 	IN_BULK = 0x78,          /* 8 bits: more than one counter */
 	OUT_ID = 0x40,           /* 32 bits */
 	QUERY_DUMP = 0xc1,       /* 1 bit: the answer goes to memory */
-	QUERY_N = 0xc2,          /* 30 bits: of a bulk */
+	QUERY_N = 0xc2,          /* 30 bits: counters of a bulk */
 	QUERY_ID = 0xe0,         /* 32 bits */
 	QUERY_END = 0x100,
-	OUT_STATISTICS_END = 0x100 /* packets and octets, 64 bits each, behind the header */
+	OUT_STATISTICS_END = 0x100 /* packets and octets, 64 bits each, after the header */
 };
 
 struct object_counter {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion queues made by a firmware command, in memory that the program registered for them.
+ * Completion queues of firmware commands, in memory that the program has registered.
  *
- * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
- * The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each
- * command (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * Bit offsets as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual"). The
+ * queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each command
+ * (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include "devx_cq.h"
 
@@ -18,7 +18,7 @@
 #define CMD_CREATE_CQ 0x400
 #define CMD_QUERY_CQ  0x402
 
-/* A completion queue's context lies at CQC_AT in every command. Offsets in it: */
+/* A completion queue's context is at CQC_AT in every command. Offsets in the context: */
 enum {
 	CQC_AT = 0x80,
 	CQC_LEN = 0x200,
@@ -36,7 +36,7 @@ enum {
 	CQC_EQN = 0xb8,         /* 8 bits */
 	CQC_CONSUMER = 0x148,   /* 24 bits */
 	CQC_PRODUCER = 0x168,   /* 24 bits */
-	CQC_DBR_ADDR = 0x1c0,   /* 64 bits: with a umem, the offset in it */
+	CQC_DBR_ADDR = 0x1c0,   /* 64 bits; with a umem: the offset in it */
 	IN_CQ_UMEM_OFFSET = 0x280,
 	IN_CQ_UMEM_ID = 0x2c0,
 	IN_CQ_END = 0x880
@@ -110,7 +110,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 			&(struct umem_range){bits_get(cqc, CQC_DBR_UMEM_ID, 32),
 				bits_get64(cqc, CQC_DBR_ADDR), 8, 8, CQC_AT + CQC_DBR_UMEM_ID},
 			&dbr, &dbrec);
-	/* The program writes the record. This adapter writes a mark into its second word, too. */
+	/* The program writes the record, and the adapter writes a mark into its second word. */
 	if (rc == 0 && !memory_is_mapped((uintptr_t)dbrec, 8, true))
 		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_DBR_UMEM_ID);
 	if (rc == 0)

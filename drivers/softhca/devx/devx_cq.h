@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues, as firmware commands know them. */
+/* Completion queues by number, for firmware commands. */
 #ifndef SOFTHCA_DEVX_CQ_H
 #define SOFTHCA_DEVX_CQ_H
 
 #include "uverbs_cq.h"
 
-/* The context's CQ of that number, made by a verb or by a command; NULL. */
+/* The context's CQ with this number, made by a verb or by a command; or NULL. */
 struct object_cq *devx_find_cq(struct softhca_ctx *ctx, uint32_t number);
 
 #endif

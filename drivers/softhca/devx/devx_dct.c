@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC targets made by a firmware command. A DCT answers from its creation on.
+ * DC targets of firmware commands. A DCT answers from its creation on.
  *
- * Offsets in bits, as UCX sends them (mlx5_ifc.h: dctc).
+ * Bit offsets as UCX sends them (mlx5_ifc.h: dctc).
  */
 #include <errno.h>
 
@@ -31,7 +31,7 @@ enum {
 	DCTC_PD = 0xc8,              /* 24 bits */
 	DCTC_KEY = 0x100,            /* 64 bits */
 	DCTC_MTU = 0x145,            /* 3 bits */
-	DCTC_PORT = 0x148,           /* 8 bits; 0: the first one */
+	DCTC_PORT = 0x148,           /* 8 bits; 0: port 1 */
 	DCTC_PKEY_INDEX = 0x150,     /* 16 bits */
 	DCTC_GID_INDEX = 0x168,      /* 8 bits */
 	DCTC_HOP_LIMIT = 0x178,      /* 8 bits */
@@ -40,7 +40,7 @@ enum {
 	IN_END = DCTC_AT + 0x380
 };
 
-/* Numbers of the verbs (enum ibv_qp_state, enum ibv_mtu, enum ibv_access_flags). */
+/* The numbers of verbs (enum ibv_qp_state, enum ibv_mtu, enum ibv_access_flags). */
 enum {
 	STATE_INIT = 1,
 	STATE_RTR = 2,
@@ -96,7 +96,7 @@ find_parts(struct softhca_ctx *ctx, const uint8_t *dctc, struct object_qp *qp)
 	return 0;
 }
 
-/* Takes the target to RTR: there it gets its number. */
+/* Moves the target to RTR, where it gets its number. */
 static int
 activate(struct uverbs_call *call, const uint8_t *dctc, struct object_qp *qp, uint32_t port)
 {
@@ -174,7 +174,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 
 /* ---------------------------------------------------------------- query */
 
-/* A target is active from its creation on: state 0. */
+/* A target is always active: state 0. */
 static int
 query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {

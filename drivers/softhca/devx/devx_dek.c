@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys, made by a firmware command (mlx5dv_dek_create(3)). Their bytes come in
- * plaintext; or, with the setting crypto = wrapped, wrapped with a KEK, and from a context that has
+ * Data encryption keys of firmware commands (mlx5dv_dek_create(3)). The bytes of a key come in
+ * plaintext or, with the setting crypto = wrapped, wrapped with a KEK; then the context must have
  * logged in.
  *
- * Offsets in bits, as libmlx5 44 sends them: a general object of type 0xc. The command that
- * replaces a key is laid out as the Linux driver mlx5_core sends it.
+ * Bit offsets as libmlx5 44 sends them: a general object of type 0xc. The command that replaces a
+ * key has the layout that the Linux driver mlx5_core sends.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,7 +53,7 @@ check_dek(const struct softhca_config *cfg, const uint8_t *in)
 	return 0;
 }
 
-/* A DEK that came wrapped is made, replaced and queried only by who has logged in. */
+/* Wrapped DEKs can only be created, replaced and queried by a context that has logged in. */
 static int
 check_allowed(struct softhca_ctx *ctx)
 {
@@ -62,7 +62,7 @@ check_allowed(struct softhca_ctx *ctx)
 	return 0;
 }
 
-/* The key in plaintext, with its tag if it has one. */
+/* Writes the key in plaintext, with its keytag if it has one. */
 static int
 key_of(const struct softhca_config *cfg, const struct softhca_dek_attr *attr, const uint8_t *in,
 	uint8_t key[SOFTHCA_DEK_KEY_LEN])

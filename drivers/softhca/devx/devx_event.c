@@ -3,9 +3,9 @@
  * Channels of DEVX, and subscriptions to events: mlx5dv_devx_create_event_channel(3),
  * mlx5dv_devx_subscribe_devx_event(3), mlx5dv_devx_create_cmd_comp(3).
  *
- * A record is the subscription's cookie and, unless the channel leaves data out, the entry of the
- * event queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one
- * unread record of each subscription. Here every event makes a record.
+ * A record is the subscription's cookie and, unless the channel omits data, the entry of the event
+ * queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one
+ * unread record of each subscription. Here each event makes a record.
  */
 #include <assert.h>
 #include <endian.h>
@@ -25,9 +25,9 @@
 #include "raw.h"
 #include "uverbs_qp.h"
 
-#define MAX_EVENTS 16 /* of one call: MAX_NUM_EVENTS of mlx5_ib */
+#define MAX_EVENTS 16 /* in one call: MAX_NUM_EVENTS of mlx5_ib */
 
-/* An entry of an event queue, in bytes behind the cookie. */
+/* Byte offsets in an entry of an event queue, which follows the cookie. */
 enum {
 	EQE = 8,
 	EQE_TYPE = EQE + 1,
@@ -75,9 +75,9 @@ alloc_answers(struct uverbs_call *call)
 	return add_file(call, EVENT_ANSWERS, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE);
 }
 
-/* ---------------------------------------------------------------- what is subscribed to */
+/* ---------------------------------------------------------------- events and their sources */
 
-/* The events of objects, and of the adapter, that mlx5_ib lets programs subscribe to. */
+/* True for the events, of objects or of the adapter, to which mlx5_ib lets programs subscribe. */
 static bool
 type_is_known(uint32_t type, bool of_object)
 {
@@ -92,7 +92,7 @@ type_is_known(uint32_t type, bool of_object)
 	return false;
 }
 
-/* The object's source of events, and its number; NULL: it has no events. */
+/* The object's source of events, and its number. NULL: the object has no events. */
 static struct event_source *
 source_of(struct object *obj, uint32_t *number)
 {
@@ -139,7 +139,7 @@ write_event(struct event_subscription *s, uint32_t type, uint32_t number)
 
 /* ---------------------------------------------------------------- subscribing */
 
-/* Gives the subscription a descriptor of its own for the program's eventfd. */
+/* Gives the subscription its own descriptor for the program's eventfd. */
 static int
 own_eventfd(struct event_subscription *s, int fd)
 {
@@ -151,7 +151,7 @@ own_eventfd(struct event_subscription *s, int fd)
 	return 0;
 }
 
-/* -EBADF: there is no such descriptor; -EINVAL: it is no eventfd. */
+/* -EBADF: the descriptor does not exist; -EINVAL: it is no eventfd. */
 static int
 check_eventfd(int fd)
 {
@@ -179,7 +179,7 @@ add(struct event_source *src, struct event_subscription s, int fd)
 	return rc;
 }
 
-/* Each port, and each of its two changes, is a subscription. */
+/* Subscribes to both changes of each port, one subscription for each. */
 static int
 add_ports(struct softhca_ctx *ctx, struct event_subscription s, int fd)
 {
@@ -214,7 +214,10 @@ subscribe_to(struct uverbs_call *call, uint32_t type, const struct event_subscri
 	return add(src, s, fd);
 }
 
-/* The program's eventfd in *fd, or -1; the channel's file and cookie in *s. */
+/*
+ * Reads the receiver of the events: *fd is the program's eventfd, or -1; *s gets the channel's file
+ * and the cookie.
+ */
 static int
 read_target(struct uverbs_call *call, struct event_subscription *s, int *fd)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands on the adapter itself: its capabilities, its ports, link aggregation.
+ * Firmware commands about the adapter itself: its capabilities, its ports, link aggregation.
  *
- * Offsets in bits: NVIDIA "Ethernet Adapters Programming Manual", and mlx5_ifc.h of rdma-core, UCX
- * and DPDK. QUERY_LAG: mlx5_ifc.h of Linux, lagc.
+ * Bit offsets: NVIDIA "Ethernet Adapters Programming Manual", and mlx5_ifc.h of rdma-core, UCX and
+ * DPDK. QUERY_LAG: mlx5_ifc.h of Linux, lagc.
  */
 #include <string.h>
 
@@ -20,11 +20,11 @@ enum {
 };
 
 /*
- * Fields of the queries of a port. The adapter has one function: queries of another one are
+ * Fields of the queries of a port. The adapter has one function: queries of other functions are
  * refused.
  */
 enum {
-	IN_PORT = 0x4c,        /* 4 bits; 0: the first one */
+	IN_PORT = 0x4c,        /* 4 bits; 0: port 1 */
 	IN_OTHER_VPORT = 0x40, /* in QUERY_HCA_CAP: of another function */
 	IN_VPORT = 0x50        /* 16 bits */
 };
@@ -70,8 +70,8 @@ enum {
 /* QUERY_LAG. Its port_select_mode is 0: each queue has a port. */
 enum {
 	LAG_STATE = 0x5d,      /* 3 bits; 0: no bond */
-	LAG_TX_REMAP_2 = 0x74, /* 4 bits: the port that the packets of port 2 leave by */
-	LAG_TX_REMAP_1 = 0x7c, /* of port 1 */
+	LAG_TX_REMAP_2 = 0x74, /* 4 bits: the port by which packets of port 2 leave */
+	LAG_TX_REMAP_1 = 0x7c, /* the same for port 1 */
 	LAG_END = 0x80
 };
 
@@ -105,7 +105,7 @@ check_vport(const uint8_t *in)
 	return 0;
 }
 
-/* The function's own state, as an Ethernet adapter sees it: up or down. */
+/* The state of the function as an Ethernet adapter: up or down. */
 static int
 query_vport_state(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -175,7 +175,7 @@ query_hca_vport(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 	return 0;
 }
 
-/* Both ports of a bond work. Without one, the answer is all zeros. */
+/* Both ports of a bond are up. Without a bond, the answer is all zeros. */
 static int
 query_lag(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Crypto logins (mlx5dv_crypto_login_create(3)): a program proves that it knows the credential of
- * the setting crypto_credential, by sending it wrapped with the KEK of the setting crypto_kek. Then
- * wrapped DEKs may be made. A context has one login at most. The settings do not change, so a login
- * stays valid until it is destroyed.
+ * Crypto logins (mlx5dv_crypto_login_create(3)). A program proves that it knows the credential of
+ * the setting crypto_credential: it sends the credential wrapped with the KEK of the setting
+ * crypto_kek. After that it may create wrapped DEKs. A context has at most one login. The settings
+ * do not change, so a login is valid until it is destroyed.
  *
- * Offsets in bits, as libmlx5 44 sends them: a general object of type 0x1f.
+ * Bit offsets as libmlx5 44 sends them: a general object of type 0x1f.
  */
 #include "devx_login.h"
 
@@ -19,8 +19,8 @@
 enum {
 	TYPE_LOGIN = 0x1f,
 	LOGIN_STATE = DEVX_OBJ_AT + 0x84,         /* 4 bits; 0: valid */
-	LOGIN_CREDENTIAL_ID = DEVX_OBJ_AT + 0x88, /* 24 bits: there is one credential, 0 */
-	LOGIN_KEK_ID = DEVX_OBJ_AT + 0xa8,        /* 24 bits: there is one KEK, 0 */
+	LOGIN_CREDENTIAL_ID = DEVX_OBJ_AT + 0x88, /* 24 bits; only credential 0 exists */
+	LOGIN_KEK_ID = DEVX_OBJ_AT + 0xa8,        /* 24 bits; only KEK 0 exists */
 	LOGIN_CREDENTIAL = DEVX_OBJ_AT + 0x200,   /* wrapped */
 	LOGIN_END = DEVX_OBJ_AT + 0x800
 };

@@ -7,7 +7,7 @@
 
 struct softhca_ctx;
 
-/* The context has logged in. Its lock is held. */
+/* True if the context has logged in. The caller holds the context's lock. */
 bool login_is_there(struct softhca_ctx *ctx);
 
 #endif

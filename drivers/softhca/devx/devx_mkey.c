@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys made by a firmware command: indirect ones, whose layout comes with the command or by work
- * requests later; and keys over user memory.
+ * Keys of firmware commands: indirect keys, which get their layout by the command or later by work
+ * requests; and keys over user memory.
  *
- * Offsets in bits, as libmlx5 44 sends them (mlx5dv_create_mkey(3)), and as rdma-core's and DPDK's
- * headers name them. mlx5_ib lets a program name memory only by user memory, never by physical
- * address (devx_handle_mkey_create() of the kernel).
+ * Bit offsets as libmlx5 44 sends them (mlx5dv_create_mkey(3)), with the names of rdma-core's and
+ * DPDK's headers. mlx5_ib lets a program name memory only by user memory, never by physical address
+ * (devx_handle_mkey_create() of the kernel).
  */
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ enum {
 	MKC_ATOMIC = IN_MKC + 0x11,
 	MKC_RW = IN_MKC + 0x12,
 	MKC_RR = IN_MKC + 0x13,
-	MKC_LW = IN_MKC + 0x14,       /* local reads are always allowed, as verbs have it */
+	MKC_LW = IN_MKC + 0x14,       /* local reads are always allowed, as in verbs */
 	MKC_MODE_1_0 = IN_MKC + 0x16, /* 2 bits */
 	MKC_QPN = IN_MKC + 0x20,      /* 24 bits */
 	MKC_VARIANT = IN_MKC + 0x38,  /* 8 bits */
@@ -39,13 +39,13 @@ enum {
 	MKC_PD = IN_MKC + 0x68,          /* 24 bits */
 	MKC_START = IN_MKC + 0x80,       /* 64 bits */
 	MKC_LEN = IN_MKC + 0xc0,         /* 64 bits */
-	MKC_BSF_UNITS = IN_MKC + 0x100,  /* 32 bits: of BSF, 16 bytes each */
-	MKC_UNITS = IN_MKC + 0x1a0,      /* 32 bits: of layout, 16 bytes each */
+	MKC_BSF_UNITS = IN_MKC + 0x100,  /* 32 bits: BSFs, in units of 16 bytes */
+	MKC_UNITS = IN_MKC + 0x1a0,      /* 32 bits: layout, in units of 16 bytes */
 	MKC_LOG_ENTITY = IN_MKC + 0x1db, /* 5 bits */
 	MKC_CRYPTO = IN_MKC + 0x1e3      /* 2 bits: 1 is AES-XTS */
 };
 
-/* A unit of layout. Parts of one size (KSM) have no length of their own. */
+/* A unit of layout. Parts of equal size (KSM) have no length field. */
 enum {
 	KLM_LEN = 0,     /* 32 bits */
 	KLM_KEY = 0x20,  /* 32 bits */
@@ -59,7 +59,7 @@ enum {
 	MODE_KSMS = 3
 };
 
-/* The verbs' access bits (ibv_reg_mr(3)). */
+/* Access bits, with the numbers of verbs (ibv_reg_mr(3)). */
 enum {
 	ACCESS_LOCAL_WRITE = 1,
 	ACCESS_REMOTE_WRITE = 2,
@@ -71,9 +71,9 @@ enum {
 #define MAX_UNITS     (1U << 16)
 #define QPN_OF_NOBODY 0xffffff
 
-/* ---------------------------------------------------------------- what is asked for */
+/* ---------------------------------------------------------------- checks */
 
-/* A key with a BSF is for a signature, for encryption, or both. */
+/* A key with a BSF is for signatures, for encryption, or for both. */
 static int
 check_bsf(const struct softhca_config *cfg, const uint8_t *in)
 {
@@ -89,7 +89,7 @@ check_bsf(const struct softhca_config *cfg, const uint8_t *in)
 	return 0;
 }
 
-/* The layout of an indirect key: room for it, and as much of it as the command brings. */
+/* Checks the layout of an indirect key: its room, and the part that the command brings. */
 static int
 check_layout(const uint8_t *in, size_t len)
 {
@@ -102,7 +102,7 @@ check_layout(const uint8_t *in, size_t len)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_MKEY_UNITS);
 	if (len < IN_MKEY_END / 8 + (size_t)units * UNIT_LEN)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-	/* A free key gets its layout by a work request, which cannot write parts of one size. */
+	/* A free key gets its layout by a work request, which cannot write a KSM layout. */
 	if (bits_get(in, MKC_FREE, 1) != 0 && bits_get(in, MKC_UMR_EN, 1) == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_UMR_EN);
 	if (ksm && bits_get(in, MKC_UMR_EN, 1) != 0)
@@ -110,7 +110,7 @@ check_layout(const uint8_t *in, size_t len)
 	return 0;
 }
 
-/* A key over user memory is a region: there is nothing that a work request could configure. */
+/* A key over user memory is a region: a work request cannot configure it. */
 static int
 check_pages(const uint8_t *in)
 {
@@ -164,7 +164,7 @@ access_of(const uint8_t *in)
 	       (bits_get(in, MKC_ATOMIC, 1) ? ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* The parts of the layout that the command brings; the caller frees them. NULL: no memory. */
+/* Reads the parts of the layout in the command. The caller frees them. NULL: no memory. */
 static struct softhca_mkey_part *
 read_parts(const uint8_t *in, uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protection domains made by a firmware command. Commands name them by their number, as they name
- * those of verbs.
+ * Protection domains of firmware commands. Commands name them by number, as they name the
+ * protection domains of verbs.
  */
 #include "devx.h"
 #include "uverbs_pd.h"

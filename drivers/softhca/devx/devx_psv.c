@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PSVs, the running state of signatures, made by a firmware command (mlx5dv_create_mkey(3)).
+ * PSVs of firmware commands: the running state of signatures (mlx5dv_create_mkey(3)).
  *
- * Offsets in bits, as libmlx5 44 sends them.
+ * Bit offsets as libmlx5 44 sends them.
  */
 #include <errno.h>
 
@@ -24,7 +24,9 @@ struct object_psv {
 	struct softhca_psv *psv;
 };
 
-/* The command has room for four; mlx5_ib allows one: the kernel's devx_is_obj_create_cmd(). */
+/*
+ * A command can ask for four PSVs, but mlx5_ib allows one: devx_is_obj_create_cmd() of the kernel.
+ */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of counters of queues, made by a firmware command. A queue pair cannot name one
- * (devx_qp_modify.c), so each of them stays 0.
+ * Counter sets of queues, made by firmware commands. A queue pair cannot name a set
+ * (devx_qp_modify.c), so all counters stay 0.
  *
- * Offsets in bits, as DPDK sends them (mlx5_prm.h: alloc_q_counter_out, query_q_counter_out).
+ * Bit offsets as DPDK sends them (mlx5_prm.h: alloc_q_counter_out, query_q_counter_out).
  */
 #include <errno.h>
 
@@ -38,7 +38,7 @@ is_used(struct softhca_ctx *ctx, uint32_t id)
 	return false;
 }
 
-/* Set 0 is that of the queue pairs that name no set. */
+/* Set 0 belongs to the queue pairs that name no set. */
 static int
 alloc(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs made by a firmware command, in memory that the program registered for them.
+ * Queue pairs of firmware commands, in memory that the program has registered.
  *
- * Offsets in bits, as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual").
- * The queues' memory is always a umem of the program. mlx5_ib sets the bits for this in the command
+ * Bit offsets as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual"). The
+ * queues' memory is always a umem of the program. mlx5_ib sets the bits for this in the command
  * (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include <errno.h>
@@ -31,10 +31,10 @@ enum {
 
 struct object_devx_qp {
 	struct object_qp qp;
-	struct object_umem *buf, *dbr; /* NULL: without queues of its own, or without a record */
+	struct object_umem *buf, *dbr; /* NULL: no queues of its own; no doorbell record */
 };
 
-/* ---------------------------------------------------------------- what is asked for */
+/* ---------------------------------------------------------------- the command's fields */
 
 static bool
 has_sq(const uint8_t *qpc)
@@ -43,8 +43,8 @@ has_sq(const uint8_t *qpc)
 }
 
 /*
- * A DCI receives nothing, whatever the command says: UCX names an SRQ for it, or a queue of its
- * own.
+ * A DCI receives nothing. The command's receive queue is ignored: UCX names an SRQ or a queue of
+ * its own.
  */
 static bool
 has_rq_type(const uint8_t *qpc, enum devx_rq_type type)
@@ -64,7 +64,7 @@ has_srq(const uint8_t *qpc)
 	return has_rq_type(qpc, QPC_RQ_SRQ);
 }
 
-/* The QP type of a service. 0: commands make no QPs of this service. */
+/* The QP type of a service. 0: commands cannot create QPs of this service. */
 static enum softhca_qp_type
 type_of(uint32_t service)
 {
@@ -76,7 +76,7 @@ type_of(uint32_t service)
 	return service < ARRAY_SIZE(types) ? types[service] : 0;
 }
 
-/* True: the send queue has no doorbell record. Its doorbells alone tell how far it is posted. */
+/* True if the send queue has no doorbell record: only its doorbells tell how far it is posted. */
 static bool
 has_no_record(const uint8_t *qpc)
 {
@@ -132,9 +132,11 @@ check(struct uverbs_call *call, const uint8_t *in, const struct softhca_qp_init 
 	return check_streams(qpc, init->type);
 }
 
-/* ---------------------------------------------------------------- what is named */
+/*
+ * ---------------------------------------------------------------- objects that the command names
+ */
 
-/* A CQ: the one that a queue needs, or none where there is no queue and the number is 0. */
+/* Finds a CQ. needed: the queue exists, so it needs a CQ; else the number may be 0. */
 static int
 find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
 	struct object_cq **cq)
@@ -147,7 +149,7 @@ find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
 	return 0;
 }
 
-/* Queues without memory or doorbells are not visited, so they need no UAR page. */
+/* A QP without queue memory or doorbells is not visited, so it needs no UAR page. */
 static int
 find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 {
@@ -188,7 +190,7 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID, false},
 		&qp->buf, &init->buf);
 	if (rc != 0 || (init->no_send_record && init->rq_wqe == 0))
-		return rc; /* nothing reads a doorbell record */
+		return rc; /* no queue uses a doorbell record */
 	rc = umem_find(ctx,
 		&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
 			bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID, false},
@@ -196,7 +198,7 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 	if (rc != 0)
 		return rc;
 	init->dbrec = dbrec;
-	/* A device only reads it, so a program need not allow more. */
+	/* A device only reads the record, so a program need not make it writable. */
 	init->dbrec_is_fixed = !qp->dbr->writable && !memory_is_mapped((uintptr_t)dbrec, 8, true);
 	return 0;
 }
@@ -204,9 +206,8 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 /* ---------------------------------------------------------------- creation and end */
 
 /*
- * Finds the objects and the memory that the command names, and makes the queue pair. If the queue
- * pair has one queue only, the CQ of this queue is also set as that of the other one, which
- * completes nothing.
+ * Finds the objects and the memory that the command names, and makes the queue pair. If it has only
+ * one queue, the CQ of that queue is set for both queues; the other one never completes.
  */
 static int
 make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Firmware commands on queue pairs: the transitions between states, and queries.
+ * Firmware commands on queue pairs: transitions between states, and queries.
  *
- * Offsets in bits, as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters
- * Programming Manual").
+ * Bit offsets as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming
+ * Manual").
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum {
 	CMD_INIT2INIT = 0x50e
 };
 
-/* Numbers of the verbs (enum ibv_qp_state). */
+/* The numbers of verbs (enum ibv_qp_state). */
 enum {
 	STATE_RESET,
 	STATE_INIT,
@@ -37,7 +37,7 @@ enum {
 	STATE_ERR
 };
 
-/* Also of the verbs (enum ibv_mtu). */
+/* The numbers of verbs (enum ibv_mtu). */
 enum {
 	MTU_256 = 1,
 	MTU_4096 = 5
@@ -49,7 +49,7 @@ enum {
 	ACCESS_ATOMIC = 8
 };
 
-/* Fields of the transitions, besides the context. */
+/* Fields of the transitions, without the context. */
 enum {
 	IN_EXT = 0x40,             /* 1 bit: the command has IN_EXT_* */
 	IN_OPT_MASK = 0x80,        /* 32 bits */
@@ -72,7 +72,7 @@ enum {
 	IN_QPC_END = QPC_AT + QPC_LEN
 };
 
-/* The attributes of a transition, until the whole command is checked. */
+/* The attributes of a transition. They are collected until the whole command is checked. */
 struct change {
 	struct softhca_qp_attr attr;
 	uint32_t mask;
@@ -85,8 +85,8 @@ apply(struct object_qp *qp, const struct change *c)
 }
 
 /*
- * Checks that the command has the object's number. mlx5_ib refuses commands for a queue pair on an
- * object that is no queue pair for the firmware (devx_is_valid_obj_id() of the kernel).
+ * Checks that the command has the object's number. mlx5_ib refuses a command on a queue pair
+ * through an object that is no queue pair of the firmware (devx_is_valid_obj_id() of the kernel).
  */
 static int
 check_number(const struct object_qp *qp, const uint8_t *in)
@@ -97,7 +97,7 @@ check_number(const struct object_qp *qp, const uint8_t *in)
 	return 0;
 }
 
-/* The present attributes, among them the state. */
+/* The present attributes, including the state. */
 static struct softhca_qp_attr
 now(struct object_qp *qp)
 {
@@ -108,7 +108,7 @@ now(struct object_qp *qp)
 	return attr;
 }
 
-/* Checks the number, and that the QP is in the state `from`. */
+/* Checks the number, and that the QP's state is `from`. */
 static int
 check(struct object_qp *qp, const uint8_t *in, uint32_t from)
 {
@@ -149,7 +149,7 @@ init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 	return apply(qp, &c);
 }
 
-/* The bits of the optional mask that a transition takes where the ports are bonded. */
+/* The bits of the optional mask that a transition accepts with bonded ports. */
 static uint32_t
 lag_options(struct uverbs_call *call)
 {
@@ -164,7 +164,7 @@ check_lag_port(struct uverbs_call *call, const uint8_t *in)
 	return 0;
 }
 
-/* If the command has succeeded (rc is 0), the QP's port of the bond is the one that it names. */
+/* If the command has succeeded (rc is 0), sets the QP's port of the bond. */
 static int
 take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 {
@@ -173,7 +173,7 @@ take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 	return rc;
 }
 
-/* In RTS: changes what the masks name, or takes a stream of a DCI out of error. */
+/* In RTS: changes the attributes in the masks, or takes a stream of a DCI out of error. */
 static int
 rts2rts_path(struct object_qp *qp, const uint8_t *in)
 {
@@ -205,7 +205,7 @@ rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
 	if (opt != 0)
 		rc = check_lag_port(call, in);
-	/* The port of the bond may be all that a command changes. */
+	/* A command may change only the port of the bond. */
 	if (rc == 0 && (opt == 0 || bits_get(in, IN_OPT_MASK_63_32, 32) != 0))
 		rc = rts2rts_path(qp, in);
 	return opt != 0 ? take_lag_port(qp, in, rc) : rc;
@@ -213,7 +213,7 @@ rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 
 /* ---------------------------------------------------------------- states */
 
-/* Bits of the optional mask, with what they stand for. */
+/* Bits of the optional mask, with their attribute or right. */
 static const struct {
 	uint32_t opt, mask, access;
 } options[] = {
@@ -226,8 +226,8 @@ static const struct {
 };
 
 /*
- * A command has the whole context. Of that the firmware takes what the transition needs, and what
- * the optional mask names, one bit for each of the rights.
+ * A command has the whole context. The firmware takes what the transition needs, and what the
+ * optional mask names, with one bit for each right.
  */
 static int
 apply_context(struct object_qp *qp, const uint8_t *in, uint32_t allowed, struct change *c)
@@ -243,7 +243,7 @@ apply_context(struct object_qp *qp, const uint8_t *in, uint32_t allowed, struct 
 		rights |= options[i].access;
 	}
 	c->mask &= softhca_qp_needs(qp->qp, c->attr.state) | named;
-	/* A DCI answers nobody, so it has no rights. */
+	/* A DCI is no responder, so it has no rights. */
 	if (qp->type == SOFTHCA_QP_DCI)
 		c->mask &= ~(uint32_t)(M_ACCESS | M_AV);
 	else if ((c->mask & named & M_ACCESS) != 0)
@@ -285,7 +285,7 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	int rc = check(qp, in, STATE_RESET);
 
 	(void)out;
-	/* Queue pairs count for their port alone: devx_counter.c. */
+	/* Queue pairs count only for their port: devx_counter.c. */
 	if (rc == 0 && bits_get(qpc, QPC_COUNTER_SET, 8) != 0)
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_COUNTER_SET);
 	if (rc == 0 && c.attr.port == 0)
@@ -299,7 +299,9 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	return take_lag_port(qp, in, rc);
 }
 
-/* How many RDMA reads and atomics may be under way. bit: of the field, which has a logarithm. */
+/*
+ * The limit of RDMA reads and atomics in flight. bit: offset of the field, which has a logarithm.
+ */
 static int
 check_depth(struct uverbs_call *call, uint32_t depth, uint32_t bit)
 {
@@ -308,7 +310,7 @@ check_depth(struct uverbs_call *call, uint32_t depth, uint32_t bit)
 	return 0;
 }
 
-/* What a connection to one peer needs. A loopback path has no addresses. */
+/* Checks the fields of a connection to one peer. A loopback path has no addresses. */
 static int
 check_connection(struct uverbs_call *call, const struct softhca_qp_attr *attr, uint32_t port)
 {
@@ -321,7 +323,7 @@ check_connection(struct uverbs_call *call, const struct softhca_qp_attr *attr, u
 	return check_depth(call, attr->max_dest_rd_atomic, QPC_LOG_RRA_MAX);
 }
 
-/* The port is that of RST2INIT: a command may repeat it, or leave it 0. */
+/* The port is that of RST2INIT: a command repeats it, or has 0. */
 static int
 init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -399,7 +401,7 @@ rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 				 OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMER | OPT_QKEY, &c);
 }
 
-/* UC and UD: after an error, the send queue runs again. */
+/* UC and UD: the send queue runs again after an error. */
 static int
 sqerr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -450,7 +452,7 @@ to_rst(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t 
 
 /* ---------------------------------------------------------------- query */
 
-/* The firmware's number of a verbs' state. It has two for SQD: draining and drained. */
+/* The firmware's number of a state of verbs. SQD has two: draining and drained. */
 static uint32_t
 firmware_state(const struct softhca_qp_attr *attr)
 {
@@ -477,7 +479,7 @@ log2_down(uint32_t n)
 	return n <= 1 ? 0 : 31 - __builtin_clz(n);
 }
 
-/* The service of a QP's packets. Both types of XRC have one service; raw packets have none. */
+/* The service of a QP's packets. Both types of XRC have the same service; raw packets have none. */
 static uint32_t
 service_of(enum softhca_qp_type type)
 {
@@ -522,7 +524,7 @@ write_path(uint8_t *path, const struct softhca_qp_attr *attr)
 	memcpy(path + ADS_RMAC / 8, attr->dmac, sizeof(attr->dmac));
 }
 
-/* The queues, as they were made. */
+/* Writes the queues' fields, as at creation. */
 static void
 write_queues(uint8_t *qpc, const struct object_qp *qp)
 {
@@ -578,7 +580,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return 0;
 }
 
-/* Commands on queue pairs that verbs have made: the same as on those that commands have made. */
+/* Commands on queue pairs of verbs: the same as on queue pairs of commands. */
 #define MODIFY(opcode, in_len, handler)                                                            \
 	{DEVX_MODIFIES, &qp_class, opcode, in_len, DEVX_HEADER, handler},                          \
 	{                                                                                          \

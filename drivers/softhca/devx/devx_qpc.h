@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fields of a queue pair's context in firmware commands: bit offsets in the context. */
+/* The fields of a queue pair's context in firmware commands, as bit offsets in the context. */
 #ifndef SOFTHCA_DEVX_QPC_H
 #define SOFTHCA_DEVX_QPC_H
 
 enum devx_qpc {
-	QPC_AT = 0xc0, /* where the context begins, in every command that has one */
+	QPC_AT = 0xc0, /* the context's offset, in every command that has one */
 	QPC_LEN = 0x740,
 	QPC_STATE = 0,       /* 4 bits */
 	QPC_LAG_PORT = 0x04, /* 4 bits: lag_tx_port_affinity */
@@ -13,22 +13,22 @@ enum devx_qpc {
 	QPC_PD = 0x28,             /* 24 bits */
 	QPC_MTU = 0x40,            /* 3 bits */
 	QPC_LOG_RQ_SIZE = 0x49,    /* 4 bits */
-	QPC_LOG_RQ_STRIDE = 0x4d,  /* 3 bits: of 16 bytes */
+	QPC_LOG_RQ_STRIDE = 0x4d,  /* 3 bits: stride in units of 16 bytes */
 	QPC_NO_SQ = 0x50,          /* 1 bit */
-	QPC_LOG_SQ_SIZE = 0x51,    /* 4 bits: of 64 bytes */
+	QPC_LOG_SQ_SIZE = 0x51,    /* 4 bits: size in units of 64 bytes */
 	QPC_COUNTER_SET = 0x60,    /* 8 bits */
 	QPC_UAR_PAGE = 0x68,       /* 24 bits */
 	QPC_SEND_DBR_MODE = 0x80,  /* 2 bits: enum devx_dbr_mode */
 	QPC_USER_INDEX = 0x88,     /* 24 bits */
 	QPC_REMOTE_QPN = 0xa8,     /* 24 bits */
-	QPC_PATH = 0xc0,           /* the primary one: enum devx_ads */
+	QPC_PATH = 0xc0,           /* the primary path: enum devx_ads */
 	QPC_LOG_SRA_MAX = 0x388,   /* 3 bits */
 	QPC_RETRY_COUNT = 0x38d,   /* 3 bits */
 	QPC_RNR_RETRY = 0x390,     /* 3 bits */
 	QPC_NEXT_SEND_PSN = 0x3c8, /* 24 bits */
 	QPC_LOG_STREAMS = 0x3e3,   /* 5 bits: concurrent streams of a DCI */
 	QPC_CQN_SND = 0x3e8,       /* 24 bits */
-	QPC_LOG_ERRORED = 0x403,   /* 5 bits: of its streams, how many may be in error */
+	QPC_LOG_ERRORED = 0x403,   /* 5 bits: limit of streams in error */
 	QPC_LOG_RRA_MAX = 0x488,   /* 3 bits */
 	QPC_RRE = 0x490,
 	QPC_RWE = 0x491,
@@ -52,16 +52,16 @@ enum devx_service {
 	QPC_ST_DCI = 5
 };
 
-/* How the program tells the send counter. */
+/* How the program tells the send counter to the device. */
 enum devx_dbr_mode {
 	QPC_DBR_RECORD = 0,  /* in the doorbell record */
-	QPC_DBR_NONE_EXT = 1 /* by the doorbell alone, which the program rings */
+	QPC_DBR_NONE_EXT = 1 /* only by the doorbell */
 };
 
 enum devx_rq_type {
 	QPC_RQ_REGULAR = 0,
 	QPC_RQ_SRQ = 1,
-	QPC_RQ_ZERO = 3 /* none */
+	QPC_RQ_ZERO = 3 /* no receive queue */
 };
 
 /* An address path. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pair numbers that are reserved for the program: mlx5dv_reserved_qpn_alloc(3). No queue pair
- * gets one of them while the object lives.
+ * Queue pair numbers that are reserved for the program: mlx5dv_reserved_qpn_alloc(3). While the
+ * object lives, no queue pair gets such a number.
  *
- * Offsets in bits, as libmlx5 44 sends them: a general object of type 0x2c.
+ * Bit offsets as libmlx5 44 sends them: a general object of type 0x2c.
  */
 #include "caps.h"
 #include "devx.h"

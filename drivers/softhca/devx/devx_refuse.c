@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refusals of firmware commands: for errors of the other rooms, and in the log. */
+/* Refusals of firmware commands: translates errors of other folders, and logs refusals. */
 #include "devx_refuse.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "devx_qpc.h"
 #include "log.h"
 
-#define TOLD_MAX 64 /* a program that probes for features is refused often */
+#define TOLD_MAX 64 /* a program that probes for features causes many refusals */
 
 int
 devx_refuse_errno(int err, uint32_t bit)
@@ -28,7 +28,7 @@ devx_refuse_errno(int err, uint32_t bit)
 	}
 }
 
-/* False: this refusal has been logged already, or TOLD_MAX others have. */
+/* True if this refusal must be logged: it is new, and TOLD_MAX is not reached. */
 static bool
 is_news(uint64_t what)
 {
@@ -54,7 +54,7 @@ status_text(uint32_t status)
 	case DEVX_BAD_PARAM:
 		return "a field has a wrong value";
 	case DEVX_BAD_RES:
-		return "a field names no object, or one that does not fit";
+		return "a field names no object, or an object of a wrong kind";
 	case DEVX_BUSY:
 		return "an object is in use";
 	case DEVX_NO_RES:
@@ -64,14 +64,14 @@ status_text(uint32_t status)
 	case DEVX_BAD_INP_LEN:
 		return "the command is too short";
 	default:
-		return "the room for the answer is too short";
+		return "the buffer for the answer is too short";
 	}
 }
 
 /*
- * Answers that cards gave, from reports on the linux-rdma list and in forums, one sighting each;
- * CREATE_MKEY without room is in openucx/ucx #6264, CREATE_CQ in snabbco/snabb #995. A program must
- * not rely on them: they change with the firmware.
+ * Answers that cards gave, from reports on the linux-rdma list and in forums, one report each.
+ * CREATE_MKEY without room is from openucx/ucx #6264, CREATE_CQ from snabbco/snabb #995. A program
+ * must not rely on them: they change with the firmware.
  */
 static const struct {
 	uint32_t opcode;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How firmware commands are refused. */
+/* Refusals of firmware commands. */
 #ifndef SOFTHCA_DEVX_REFUSE_H
 #define SOFTHCA_DEVX_REFUSE_H
 
 #include <stdint.h>
 
-/* The firmware's status: 8 bits, the first of an answer. */
+/* The firmware's status: the first 8 bits of an answer. */
 enum devx_status {
 	DEVX_BAD_OP = 0x02,
 	DEVX_BAD_PARAM = 0x03,
-	DEVX_BAD_RES = 0x05, /* a number names no object, or an object of another kind */
+	DEVX_BAD_RES = 0x05, /* a number names no object, or an object of a wrong kind */
 	DEVX_BUSY = 0x06,
-	DEVX_EXCEED_LIM = 0x08, /* only where a card was seen to say so: devx_answer() */
+	DEVX_EXCEED_LIM = 0x08, /* only if a report of a card has it: devx_answer() */
 	DEVX_NO_RES = 0x0f,
 	DEVX_BAD_QP_STATE = 0x10,
 	DEVX_BAD_INP_LEN = 0x50,
@@ -19,22 +19,20 @@ enum devx_status {
 };
 
 /*
- * What a handler of a firmware command returns: 0; or -errno, as the kernel refuses; or
- * DEVX_REFUSE(), as the firmware refuses. In the last case the call fails with EREMOTEIO, and the
- * answer has a status and a syndrome: those of a card where they are known, else this status, and
- * the bit offset of the wrong field plus DEVX_FIELD. Assumed: refused-syndrome.
+ * The result of a handler of a firmware command: 0; -errno, for a refusal of the kernel; or
+ * DEVX_REFUSE(), for a refusal of the firmware. In the last case the call fails with EREMOTEIO, and
+ * the answer has a status and a syndrome: those of a card if they are known, else this status, and
+ * DEVX_FIELD plus the bit offset of the wrong field. Assumed: refused-syndrome.
  */
 #define DEVX_FIELD                   0x10000
 #define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))
 #define DEVX_REFUSED_STATUS(refusal) ((uint32_t)(refusal) >> 20)
 
-/*
- * The refusal for an -errno that a creation failed with; bit: the field that is wrong. 0 stays 0.
- */
+/* The refusal for the -errno of a creation. bit: the wrong field. 0 stays 0. */
 int devx_refuse_errno(int err, uint32_t bit);
-/* What the answer to the refused command says. */
+/* The status and syndrome in the answer to a refused command. */
 void devx_answer(uint32_t opcode, int refusal, uint32_t *status, uint32_t *syndrome);
-/* Logs that a command is refused, and why: each combination once, up to a number of them. */
+/* Logs a refused command and the reason. Each combination is logged once, and at most TOLD_MAX. */
 void devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues made by firmware commands: RMPs, and XRQs without tag matching. An XRQ may
- * have a CQ of its own.
+ * Shared receive queues of firmware commands: RMPs, and XRQs without tag matching. An XRQ may have
+ * a CQ of its own.
  *
- * Offsets in bits, as UCX and DPDK send them (mlx5_ifc.h: rmpc, xrqc, wq). Memory is always the
- * program's registered memory: devx_qp.c.
+ * Bit offsets as UCX and DPDK send them (mlx5_ifc.h: rmpc, xrqc, wq). Memory is always a umem of
+ * the program: devx_qp.c.
  */
 #include "devx_srq.h"
 
@@ -23,11 +23,11 @@ enum {
 	CMD_QUERY_RMP = 0x90f
 };
 
-/* The context of an RMP, in its commands. */
+/* The context of an RMP in commands. */
 enum {
 	RMP_IN_AT = 0x100,
 	RMP_STATE = 0x08, /* 4 bits; 1 is ready */
-	RMP_BARE = 0x20,  /* 1 bit: WQEs have no segment in front of the data's */
+	RMP_BARE = 0x20,  /* 1 bit: WQEs have no segment before the data segments */
 	RMP_WQ = 0x180,
 	RMP_LEN = 0x780,
 	RMP_MODIFY_MASK = 0x80, /* 64 bits; bit 0: the limit */
@@ -38,10 +38,10 @@ enum {
 enum {
 	XRQ_AT = 0x80,
 	XRQ_STATE = 0x00,      /* 4 bits */
-	XRQ_TOPOLOGY = 0x14,   /* 4 bits; 0 has no tags */
+	XRQ_TOPOLOGY = 0x14,   /* 4 bits; 0: without tags */
 	XRQ_OFFLOAD = 0x1c,    /* 4 bits */
 	XRQ_USER_INDEX = 0x28, /* 24 bits */
-	XRQ_CQN = 0x48,        /* 24 bits; 0: completions go to the QP's CQ */
+	XRQ_CQN = 0x48,        /* 24 bits; 0: the CQ of the QP is used */
 	XRQ_WQ = 0x400,
 	XRQ_LEN = 0xa00,
 	ARM_LIMIT = 0x70, /* 16 bits */
@@ -63,12 +63,12 @@ enum {
 	WQ_CYCLIC = 1
 };
 
-#define MAX_LOG_STRIDE 9 /* as max_rq_desc_sz of the context: 512 bytes */
+#define MAX_LOG_STRIDE 9 /* 512 bytes, as in the capability max_rq_desc_sz */
 
 struct object_devx_srq {
 	struct object_srq srq;
 	struct object_umem *buf, *dbr;
-	struct softhca_srq_attr attr; /* as created */
+	struct softhca_srq_attr attr; /* at creation */
 	bool xrq;
 };
 
@@ -128,8 +128,8 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, uint32_t at, struct obje
 }
 
 /*
- * Makes the queue. The work queue context is at bit `at`; the caller has filled in the rest of
- * srq->attr.
+ * Makes the queue. at: bit offset of the work queue's context. The caller has set the other fields
+ * of srq->attr.
  */
 static int
 make(struct uverbs_call *call, const uint8_t *in, uint32_t at, struct object_devx_srq *srq)
@@ -245,7 +245,7 @@ end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events)
 
 /* ---------------------------------------------------------------- limit and query */
 
-/* Checks that the command has the object's number, and is for its kind. */
+/* Checks that the command has the object's number and kind. */
 static int
 check_number(const struct object_devx_srq *srq, const uint8_t *in, bool xrq)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that firmware commands name, for queues and doorbell records: mlx5dv_devx_umem_reg(3). */
+/*
+ * User memory (umem) for the queues and doorbell records of firmware commands:
+ * mlx5dv_devx_umem_reg(3).
+ */
 #ifndef SOFTHCA_DEVX_UMEM_H
 #define SOFTHCA_DEVX_UMEM_H
 
@@ -17,13 +20,11 @@ struct umem_range {
 	uint32_t id;
 	uint64_t offset, len;
 	uint32_t align; /* bytes, of the address */
-	uint32_t bit;   /* of the field that has the id: for refusals */
-	bool written;   /* the adapter writes there: the program must have allowed that */
+	uint32_t bit;   /* of the field with the id: for refusals */
+	bool written;   /* the adapter writes to the range, so it must be writable */
 };
 
-/*
- * The memory of a range, and the range's address in this process. Returns as devx_refuse.h says.
- */
+/* Finds the memory of a range, and its address in this process. Returns as devx_refuse.h says. */
 int umem_find(struct softhca_ctx *ctx, const struct umem_range *range, struct object_umem **umem,
 	void **at);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The capabilities of the adapter: what is emulated and what the settings allow.
+ * The capabilities of the adapter: features that are emulated, and limits of the settings.
  *
- * Sources: ibv_query_device(3), ibv_query_port(3), uapi ib_user_verbs.h and mlx5-abi.h; the
- * capability page's layout as libmlx5 44 reads it, from NVIDIA's "Ethernet Adapters Programming
- * Manual", QUERY_HCA_CAP.
+ * Sources: ibv_query_device(3), ibv_query_port(3), uapi ib_user_verbs.h and mlx5-abi.h. The layout
+ * of capability pages is that of NVIDIA's "Ethernet Adapters Programming Manual", QUERY_HCA_CAP, as
+ * libmlx5 44 reads it.
  */
 #include "caps.h"
 
@@ -31,8 +31,7 @@ enum {
 enum {
 	PORT_CAP_CM = 1 << 16,
 	PORT_CAP_IP_BASED_GIDS = 1 << 26,
-	PORT_CAP_OF_INFINIBAND =
-		(int)0xa751ec48, /* of a BlueField-3, as a public report of one prints it */
+	PORT_CAP_OF_INFINIBAND = (int)0xa751ec48, /* of a BlueField-3, from a public report */
 	PORT_FLAG_GRH_REQUIRED = 1
 };
 enum {
@@ -41,7 +40,7 @@ enum {
 enum {
 	CORE_CLOCK_KHZ = 1000000
 };
-/* ibv_query_device_ex(3): what each transport may do with memory on demand. */
+/* Bits of ibv_query_device_ex(3): the operations of each transport with memory on demand. */
 enum {
 	ODP_SUPPORT = 1 << 0,
 	ODP_SUPPORT_IMPLICIT = 1 << 1,
@@ -118,7 +117,7 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.max_srq = cfg->max_srq,
 		.max_srq_wr = cfg->max_qp_wr - 1,
 		.max_srq_sge = cfg->max_sge +
-			       1, /* WQEs of an SRQ are as long, and have one other segment */
+			       1, /* a WQE of an SRQ has one more segment in the same length */
 		.max_pkeys = CAPS_MAX_PKEYS,
 		.local_ca_ack_delay = 16,
 		.phys_port_cnt = cfg->ports,
@@ -152,7 +151,7 @@ caps_query_device_ex(const struct softhca_dev *dev, struct ib_uverbs_ex_query_de
 	resp->cq_moderation_caps.max_cq_moderation_count = CAPS_MAX_CQ_COUNT;
 	resp->cq_moderation_caps.max_cq_moderation_period = CAPS_MAX_CQ_PERIOD;
 	resp->max_dm_size = dev->cfg->max_dm;
-	/* There are indirection tables, but no queue pair type that uses one. */
+	/* Indirection tables exist, but no queue pair type uses them. */
 	if (ethernet) {
 		resp->max_wq_type_rq = dev->cfg->max_qp;
 		resp->rss_caps.max_rwq_indirection_tables = dev->cfg->max_qp;
@@ -222,8 +221,8 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 }
 
 /*
- * InfiniBand: entry 0. RoCE: the link-local address and an IPv4 one, each as RoCE v1 and as v2, the
- * order in which the kernel fills the table.
+ * InfiniBand: only entry 0. RoCE: the link-local address and an IPv4 address, each as RoCE v1 and
+ * as v2, in the order in which the kernel fills the table.
  */
 int
 caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
@@ -303,7 +302,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 	uint64_t max_memcpy = softhca_max_memcpy(dev);
 	bool ethernet = cfg->link_layer == SOFTHCA_LINK_ETHERNET;
 	bool mmo = max_memcpy != 0;
-	/* The field has 5 bits: 0 stands for 2 GiB. */
+	/* The field has 5 bits. 0 means 2 GiB. */
 	uint32_t log_mmo = max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(max_memcpy);
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo},
@@ -322,8 +321,8 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x217, 1, cfg->signatures},
 		{0x480, 1, cfg->signatures},
 		{0xfc, 4, CAPS_LOG_MAX_EQ},
-		{0x520, 32, 1}, /* num_of_uars_per_page: with uar_4k */
-		{0x108, 1, 1},  /* fixed_buffer_size: keys with parts of one size */
+		{0x520, 32, 1}, /* num_of_uars_per_page, for uar_4k */
+		{0x108, 1, 1},  /* fixed_buffer_size: keys with parts of equal size */
 		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
 		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
 		{0x323, 5, log2_up(cfg->max_pd)},        /* log_max_transport_domain */
@@ -334,7 +333,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
 		/*
-		 * Of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
+		 * With a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
 		 * lag_tx_port_affinity, lag_master, num_lag_ports.
 		 */
 		{0x152, 1, cfg->lag},
@@ -376,7 +375,9 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x4c0, 32, CORE_CLOCK_KHZ / 1000},
 		{0x4e0, 32, CORE_CLOCK_KHZ},
 		{0x748, 1, mmo && cfg->mmo_qp != 0}, /* dma_mmo_qp */
-		/* mini_cqe_resp_stride_index, cqe_compression of 128 and 64 bytes, and its most. */
+		/*
+		 * mini_cqe_resp_stride_index; cqe_compression of 128 and 64 bytes, and its limit.
+		 */
 		{0x5bc, 1, 1},
 		{0x5be, 2, 3},
 		{0x5d0, 16, CAPS_CQE_COMP_MAX},
@@ -386,7 +387,8 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 }
 
 /*
- * crypto, AES-XTS for one data unit and for several, and among the general objects DEKs and logins.
+ * The bits of crypto: AES-XTS for one data unit and for several; DEKs and logins among the general
+ * objects.
  */
 static void
 crypto_bits(const struct softhca_config *cfg, uint8_t *page)
@@ -400,8 +402,8 @@ crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential, which no command
- * changes.
+ * Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential; no command can
+ * change them.
  */
 static void
 crypto_page(const struct softhca_config *cfg, uint8_t *page)
@@ -414,8 +416,8 @@ crypto_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; v2's UDP port, and those that its packets come
- * from, the most and the least; the GIDs of a port. A ConnectX-6 Dx answers the same
+ * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; the UDP port of v2, and the highest and lowest
+ * source port of its packets; the number of GIDs of a port. A ConnectX-6 Dx answers the same
  * (saeedtx/mlx5ctl, README.md, devcap).
  */
 static void
@@ -428,9 +430,9 @@ roce_page(const struct softhca_dev *dev, uint8_t *page)
 }
 
 /*
- * Compare-and-swap and fetch-and-add, of 8 bytes. No PCI atomics. A requester's old values come in
- * the host's order of bytes (mode 1), which Linux sets where the card supports it
- * (handle_hca_cap_atomic() of mlx5_core).
+ * Compare-and-swap and fetch-and-add of 8 bytes, and no PCI atomics. A requester gets old values in
+ * the host's byte order (mode 1), which Linux sets if the card supports it (handle_hca_cap_atomic()
+ * of mlx5_core).
  */
 static void
 atomic_page(uint8_t *page)
@@ -442,8 +444,8 @@ atomic_page(uint8_t *page)
 }
 
 /*
- * Device memory comes in units of 64 bytes. Alignments go up to a page. The sizes of operations are
- * where rdma-core's tests/test_mlx5_dm_ops.py reads them.
+ * Device memory has units of 64 bytes, and alignments up to a page. rdma-core's
+ * tests/test_mlx5_dm_ops.py shows where the sizes of operations are.
  */
 static void
 memory_page(const struct softhca_config *cfg, uint8_t *page)
@@ -459,10 +461,9 @@ memory_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * The bits of a transport, from the first: send, receive, write, read, atomic, srq_receive. They
- * stand there twice: of faults that stop a QP, and of faults that memory alone answers, which also
- * serve QPs made by commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). Every QP is served
- * here.
+ * The bits of a transport, in this order: send, receive, write, read, atomic, srq_receive. They are
+ * there twice: for faults that stop a QP, and for faults of memory only, which also serve QPs of
+ * firmware commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). All QPs are served here.
  */
 static void
 odp_page(uint8_t *page)
@@ -488,7 +489,7 @@ odp_page(uint8_t *page)
 	bits_set(page, MEM_PAGE_FAULT, 1, 1);
 }
 
-/* Also send_dbr_mode_no_dbr_ext, and how many such queues there can be (mstflint, hca_caps_2). */
+/* Also send_dbr_mode_no_dbr_ext, and the number of such queues (mstflint, hca_caps_2). */
 static void
 general_2_page(const struct softhca_config *cfg, uint8_t *page)
 {

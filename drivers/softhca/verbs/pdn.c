@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives out numbers of protection domains. */
+/* Allocates numbers of protection domains. */
 #include "pdn.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
 static uint8_t used[SOFTHCA_MAX_DEVICES][MAX_PDN / 8];
 static uint32_t next[SOFTHCA_MAX_DEVICES];
 
-/* Numbers are given out in turn, so that one just given back is not soon taken again. */
+/* Numbers are given out in turn, so that a released number is not reused soon. */
 int
 pdn_take(struct softhca_dev *dev)
 {

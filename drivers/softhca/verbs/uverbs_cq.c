@@ -17,8 +17,8 @@
 #define PAD         MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
 
 /*
- * Entries of the buffer, as the kernel counts them: one more than asked for, rounded up to a power
- * of two. libmlx5 asks for one less than its buffer holds.
+ * The number of entries in the buffer, as the kernel computes it: the requested number plus 1,
+ * rounded up to a power of two. libmlx5 requests one entry less than its buffer has.
  */
 static uint64_t
 entries_of(uint32_t cqe)
@@ -32,7 +32,7 @@ entries_of(uint32_t cqe)
 
 /* ---------------------------------------------------------------- creation and end */
 
-/* The mini CQEs of receives hold a hash or a checksum, of which there is one kind in a CQ. */
+/* The mini CQEs of receives have a hash or a checksum: one kind for each CQ. */
 static bool
 is_format(uint8_t format)
 {
@@ -207,7 +207,10 @@ resize(struct uverbs_call *call)
 	if (rc != 0)
 		return rc;
 	softhca_cq_query(cq->cq, &now, &pi, &ci);
-	/* As with the kernel: where the size stays, the buffer stays too. */
+	/*
+	 * As in the kernel: if the number of entries does not change, the buffer does not change
+	 * either.
+	 */
 	if (entries != now.n_cqe) {
 		softhca_settle(call->ctx->dev);
 		rc = softhca_cq_resize(cq->cq, (void *)(uintptr_t)mlx5->buf_addr, entries,

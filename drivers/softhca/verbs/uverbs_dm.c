@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Device memory for the program: ibv_alloc_dm(3), mlx5dv_alloc_dm(3), ibv_import_dm(3), and regions
- * over it. The rules are those of the kernel's uverbs_std_types_dm.c, uverbs_std_types_mr.c and
+ * over it. Rules: the kernel's uverbs_std_types_dm.c, uverbs_std_types_mr.c and
  * drivers/infiniband/hw/mlx5/dm.c.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "dm_op.h"
 #include "uverbs_mr.h"
 
-/* No windows over device memory, and no paging on demand. */
+/* Without windows, and without on-demand paging. */
 #define DM_ACCESS                                                                                  \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
@@ -25,12 +25,15 @@
 
 struct object_dm {
 	struct object obj;
-	uint64_t len; /* as asked for: the object has all bytes of its pages */
+	uint64_t len; /* as requested; the object has all bytes of its pages */
 	uint32_t first_page;
-	pid_t owner; /* a child of fork() does not free what its parent allocated */
+	pid_t owner; /* a child of fork() does not free its parent's pages */
 };
 
-/* libmlx5 maps the memory by the number of its first page and the offset in that page. */
+/*
+ * Answers the number of the first page and the offset in that page, by which libmlx5 maps the
+ * memory.
+ */
 static int
 answer_place(struct uverbs_call *call, uint16_t index, uint16_t index_id, uint16_t offset_id)
 {
@@ -43,7 +46,7 @@ answer_place(struct uverbs_call *call, uint16_t index, uint16_t index_id, uint16
 static int
 check_alloc(struct uverbs_call *call, uint64_t len)
 {
-	/* The other types are memory of a steering engine, which is not emulated. */
+	/* All other types are memory of a steering engine, which is not emulated. */
 	if (call_in_u64(call, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE) != MLX5_IB_UAPI_DM_TYPE_MEMIC ||
 		call->ctx->dev->cfg->max_dm == 0)
 		return -EOPNOTSUPP;
@@ -111,7 +114,7 @@ query_dm(struct uverbs_call *call)
 				 sizeof(dm->len));
 }
 
-/* The memory once more, at addresses where a load or a store is an operation. */
+/* Gives addresses of the same memory at which a load or a store is an operation. */
 static int
 map_op_addr(struct uverbs_call *call)
 {
@@ -166,7 +169,7 @@ reg_dm_mr(struct uverbs_call *call)
 		rc = object_create(call->ctx, &mr_class, &mr);
 	if (rc != 0)
 		return rc;
-	/* Zero-based: work requests call its first byte 0. */
+	/* Zero-based: the first byte has address 0 in work requests. */
 	mr->attr = (struct softhca_mkey_attr){.pdn = pd->pdn,
 		.access = access,
 		.addr = (uintptr_t)dm_page(call->ctx, dm->first_page) + offset,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Descriptors of device memory and of UAR pages: ibv_dm_export_dmabuf_fd(3),
- * mlx5dv_devx_uar_export_dmabuf_fd(3). The rules are those of the kernel's
- * uverbs_std_types_dmabuf.c.
+ * mlx5dv_devx_uar_export_dmabuf_fd(3). Rules: the kernel's uverbs_std_types_dmabuf.c.
  */
 #include "dmabuf.h"
 
@@ -12,7 +11,10 @@
 #include "dm.h"
 #include "newer_uapi.h"
 
-/* Regions lie over device memory only. A doorbell that a request writes is not emulated. */
+/*
+ * The adapter's address of device memory. NULL for other memory, over which no region can lie: a
+ * work request cannot write a doorbell here.
+ */
 static void *
 adapter_address(const struct softhca_ctx *ctx, const struct object_range *range)
 {
@@ -21,7 +23,7 @@ adapter_address(const struct softhca_ctx *ctx, const struct object_range *range)
 	return ctx->dm + (range->offset - CTX_DM_OFFSET);
 }
 
-/* The object is named by the place where the program maps its memory. */
+/* The call names the object by the offset at which the program maps its memory. */
 static int export(struct uverbs_call *call)
 {
 	uint64_t offset = call_in_u64(call, NEWER_ATTR_DMABUF_PGOFF);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They carry hints to the PCIe bus on
- * how data of a region are used: near which CPU, in which kind of memory, how processed (PCI
- * Express 6.2, TLP processing hints). There is no bus here, so a handle is checked and changes
- * nothing.
+ * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They give hints to the PCIe bus about
+ * the data of a region: the CPU that uses them, the kind of memory, and how they are processed (PCI
+ * Express 6.2, TLP processing hints). There is no bus here, so a handle is checked and has no
+ * effect.
  */
 #include <errno.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ struct object_dmah {
 	struct object obj;
 };
 
-/* As the kernel: the caller must be allowed to run on that CPU. */
+/* As in the kernel: the caller must be allowed to run on that CPU. */
 static int
 check_cpu(uint32_t cpu)
 {
@@ -41,7 +41,8 @@ alloc(struct uverbs_call *call)
 	if (rc == 0 && (*ph & ~PH_MASK) != 0)
 		rc = -EINVAL;
 	/*
-	 * mlx5_ib: processing hints are required; CPU and kind of memory are given both or neither.
+	 * As in mlx5_ib: processing hints are required; CPU and kind of memory come together or not
+	 * at all.
 	 */
 	if (rc == 0 && (!call_has(call, NEWER_ATTR_DMAH_PH) ||
 			       has_cpu != call_has(call, NEWER_ATTR_DMAH_MEM_TYPE)))

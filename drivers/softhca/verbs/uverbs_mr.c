@@ -24,7 +24,7 @@
 
 /* ---------------------------------------------------------------- registration */
 
-/* As ib_check_mr_access() of the kernel: memory that peers may write must be writable locally. */
+/* As ib_check_mr_access() of the kernel: memory with remote write must have local write. */
 static int
 check_access(const struct softhca_dev *dev, uint32_t access)
 {
@@ -81,13 +81,13 @@ mr_show(struct object_mr *mr)
 	object_show(&mr->obj);
 }
 
-/* ---------------------------------------------------------------- does the key stay? */
+/* ---------------------------------------------------------------- is the key kept? */
 
 #define PAGE_SHIFT 12
-#define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps at hand */
+#define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps ready */
 
 /*
- * The rights that mlx5_ib changes in a key that stays. Atomics are among them since its commit
+ * The rights that mlx5_ib changes without a new key. Atomics belong to them since its commit
  * 2ca7e93bc963 (2024).
  */
 #define RIGHTS_IN_PLACE                                                                            \
@@ -103,7 +103,7 @@ pages_of(const struct softhca_mkey_attr *attr)
 	return (end >> PAGE_SHIFT) - (attr->iova >> PAGE_SHIFT) + 1;
 }
 
-/* mlx5_ib takes keys from a cache, which has them for powers of two of pages. */
+/* mlx5_ib takes keys from a cache, with a list for each power of two of pages. */
 static uint64_t
 room_of(const struct softhca_mkey_attr *attr)
 {
@@ -115,8 +115,8 @@ room_of(const struct softhca_mkey_attr *attr)
 }
 
 /*
- * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it fills the key
- * anew where it can, and else makes another one. Memory on demand that moves gets a new key.
+ * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it changes the key
+ * if it can, and makes a new one otherwise. Memory on demand at a new address gets a new key.
  * Confirmed: rereg-rights, rereg-pd, rereg-range.
  */
 static bool
@@ -271,7 +271,7 @@ query(struct uverbs_call *call)
 	return rc;
 }
 
-/* Errors: ibv_advise_mr(3), and mlx5_ib's get_prefetchable_mr(). */
+/* Errors as in ibv_advise_mr(3), and in mlx5_ib's get_prefetchable_mr(). */
 static int
 advise(struct uverbs_call *call)
 {

@@ -17,18 +17,20 @@
 #include "uverbs_srq.h"
 #include "uverbs_xrcd.h"
 
-/* Flags that every type takes. Scattering into CQEs is allowed by them, and is not done. */
+/*
+ * Flags that all types accept. Scattering into CQEs is only allowed by them, and is not done here.
+ */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-/* Flags that the ABI has. create_flags_of() says which of them a type takes. */
+/* Flags of the ABI. create_flags_of() has those that a type accepts. */
 #define CREATE_ATTR_FLAGS                                                                          \
 	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |          \
 		IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |  \
 		IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
-#define QPT_DRIVER 0xff /* IBV_QPT_DRIVER: flags say which of the vendor's types */
+#define QPT_DRIVER 0xff /* IBV_QPT_DRIVER: flags name one of the vendor's types */
 #define WQEBB      64U
 
-/* ---------------------------------------------------------------- what is asked for */
+/* ---------------------------------------------------------------- checks */
 
 static int
 check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
@@ -49,7 +51,7 @@ check_queue(uint64_t addr, uint64_t len)
 }
 
 /*
- * One buffer holds receive WQEs and then send WQEs; a raw QP has two buffers. softhca_qp_create()
+ * One buffer has receive WQEs and then send WQEs; a raw QP has two buffers. softhca_qp_create()
  * checks that the numbers of WQEs are powers of two.
  */
 static int
@@ -78,14 +80,14 @@ check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
 	return rc;
 }
 
-/* A type that sends has a UAR page and queues of its own. */
+/* True if the type sends: it then has a UAR page and queues of its own. */
 static bool
 type_sends(enum softhca_qp_type type)
 {
 	return type != SOFTHCA_QP_XRC_RECV && type != SOFTHCA_QP_DCT;
 }
 
-/* The type that the flags of mlx5dv_create_qp(3) ask for with IBV_QPT_DRIVER, or -errno. */
+/* The type in the flags of mlx5dv_create_qp(3) with IBV_QPT_DRIVER, or -errno. */
 static int
 find_dc_type(uint32_t flags, uint32_t *known)
 {
@@ -101,7 +103,7 @@ find_dc_type(uint32_t flags, uint32_t *known)
 	}
 }
 
-/* The type that the call asks for, or -errno; *known: the flags that this type takes. */
+/* The type that the call requests, or -errno. *known: the flags that this type accepts. */
 static int
 find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
 {
@@ -116,7 +118,7 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	case SOFTHCA_QP_XRC_RECV:
 		return (int)type;
 	case SOFTHCA_QP_RAW:
-		if (!has_capability(CAP_NET_RAW)) /* as the kernel: packet(7) */
+		if (!has_capability(CAP_NET_RAW)) /* as in the kernel: packet(7) */
 			return -EPERM;
 		if (call->ctx->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
 			return (int)type;
@@ -130,7 +132,10 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 	}
 }
 
-/* Which objects a type must name, and which not: ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
+/*
+ * Checks that the call names the objects that a type needs, and no others: ibv_create_qp_ex(3),
+ * mlx5dv_create_qp(3).
+ */
 static int
 check_names(struct uverbs_call *call, enum softhca_qp_type type)
 {
@@ -149,7 +154,7 @@ check_names(struct uverbs_call *call, enum softhca_qp_type type)
 	if (!rcq || (type == SOFTHCA_QP_DCT && srq == NULL) ||
 		(type == SOFTHCA_QP_RAW && srq != NULL))
 		return -EINVAL;
-	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* no QP takes an XRC SRQ */
+	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* no type of QP takes an XRC SRQ */
 }
 
 static int
@@ -163,7 +168,7 @@ check_streams(const struct mlx5_ib_create_qp *req)
 	return 0;
 }
 
-/* There is no multicast, so blocking its loopback needs no work. */
+/* Blocking the loopback of multicast is accepted: there is no multicast. */
 static uint32_t
 create_flags_of(enum softhca_qp_type type)
 {
@@ -174,7 +179,7 @@ create_flags_of(enum softhca_qp_type type)
 	return flags;
 }
 
-/* Checks the whole call. The type, or -errno. */
+/* Checks the whole call. Returns the type, or -errno. */
 static int
 check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 {
@@ -270,7 +275,7 @@ answer(struct uverbs_call *call, struct object_qp *qp)
 	return rc;
 }
 
-/* For verbs, all QP types that are a vendor's own have one number. */
+/* Shows the QP in rdma(8). In verbs, all types of a vendor have one number. */
 static void
 show(struct object_qp *qp)
 {
@@ -291,13 +296,13 @@ keep_cap(struct object_qp *qp, const struct ib_uverbs_qp_cap *cap,
 	const struct mlx5_ib_create_qp *req)
 {
 	qp->max_send_wr = cap->max_send_wr;
-	qp->max_recv_wr = req->rq_wqe_count; /* libmlx5 takes this for the receive queue's size */
+	qp->max_recv_wr = req->rq_wqe_count; /* libmlx5 takes this as the receive queue's size */
 	qp->max_send_sge = cap->max_send_sge;
 	qp->max_recv_sge = cap->max_recv_sge;
 	qp->max_inline = cap->max_inline_data;
 }
 
-/* Sets the objects that a QP names: NULL where the call names none. */
+/* Sets the objects that a QP names; NULL if the call does not name one. */
 static void
 take_names(struct uverbs_call *call, struct object_qp *qp)
 {
@@ -423,7 +428,7 @@ destroy(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- the table */
 
-/* Indirection tables are not listed: a call that names one gets EPROTONOSUPPORT. */
+/* Indirection tables are not in the list: a call that names one gets EPROTONOSUPPORT. */
 static const struct attr_spec create_attrs[] = {
 	{UVERBS_ATTR_CREATE_QP_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
 	{UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &xrcd_class},

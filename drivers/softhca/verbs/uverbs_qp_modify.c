@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half checks what a state allows. */
+/* Queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half checks the state table. */
 #include "uverbs_qp.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define STATE_RESET   0                /* IBV_QPS_RESET */
 #define STATE_INIT    1                /* IBV_QPS_INIT */
-#define MASK_OF_VERBS ((1U << 21) - 1) /* what MODIFY_QP takes: qp_mask.h */
+#define MASK_OF_VERBS ((1U << 21) - 1) /* bits that MODIFY_QP accepts: qp_mask.h */
 
 /* ---------------------------------------------------------------- modify */
 
@@ -35,7 +35,7 @@ check_path(const struct softhca_dev *dev, const struct ib_uverbs_qp_dest *dest)
 	return 0;
 }
 
-/* Checks what depends on the adapter's tables. The data half checks states and ranges of values. */
+/* Checks what depends on the adapter's tables. The data half checks states and value ranges. */
 static int
 check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *req)
 {
@@ -49,9 +49,9 @@ check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *re
 }
 
 /*
- * What of the asked rights a QP grants. A depth of 0 as responder takes away remote reads and
- * atomics, as mlx5_ib's set_qpc_atomic_flags() does; local rights are in no QP context. A DCT has
- * no such depth.
+ * The rights that a QP grants, of those requested. With a responder depth of 0 it grants no remote
+ * reads and atomics, as in mlx5_ib's set_qpc_atomic_flags(). A QP context has no local rights. A
+ * DCT has no such depth.
  */
 static uint32_t
 granted_access(const struct object_qp *qp)
@@ -62,8 +62,8 @@ granted_access(const struct object_qp *qp)
 }
 
 /*
- * The QP context holds the log2 of a depth, so that none is 0: with max_rd_atomic 0 one read or
- * atomic is outstanding (mlx5_ib leaves log_sra_max 0).
+ * The QP context has the log2 of a depth, so a depth of 0 counts as 1: with max_rd_atomic 0, one
+ * read or atomic may be outstanding (mlx5_ib leaves log_sra_max 0).
  */
 static uint8_t
 depth(uint8_t asked)
@@ -71,7 +71,7 @@ depth(uint8_t asked)
 	return asked != 0 ? asked : 1;
 }
 
-/* Takes rights and depths as mlx5_ib does: one changes what the other grants. */
+/* Takes rights and depths as mlx5_ib does: each changes what the other grants. */
 static int
 modify_access(struct object_qp *qp, const struct ib_uverbs_modify_qp *req,
 	struct softhca_qp_attr *attr)
@@ -106,7 +106,10 @@ state_of(struct object_qp *qp)
 	return attr.state;
 }
 
-/* On its way to INIT a QP gets a port of the bond. In RESET it has none. A DCT sends nothing. */
+/*
+ * On its way to INIT a QP gets a port of the bond; in RESET it has none. A DCT needs none, because
+ * it does not send.
+ */
 static void
 take_lag_port(struct uverbs_call *call, struct object_qp *qp, uint32_t from, uint32_t to)
 {
@@ -169,8 +172,8 @@ modify(struct uverbs_call *call)
 }
 
 /*
- * A receive queue whose messages may complete in any order (mlx5dv_create_qp(3),
- * MLX5DV_QP_CREATE_OOO_DP). Here they complete in the order in which they were sent.
+ * Checks the request for a receive queue whose messages may complete in any order
+ * (mlx5dv_create_qp(3), MLX5DV_QP_CREATE_OOO_DP). Here they complete in the order of sending.
  */
 static int
 check_driver_part(struct uverbs_call *call, const struct object_qp *qp,
@@ -189,7 +192,7 @@ check_driver_part(struct uverbs_call *call, const struct object_qp *qp,
 	return 0;
 }
 
-/* As MODIFY_QP. In RTR a DCT gets its number. Rate limits are not emulated. */
+/* As MODIFY_QP. A DCT gets its number in RTR. Rate limits are not emulated. */
 static int
 ex_modify(struct uverbs_call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory regions that are registered by a method, not by a write() command: with a DMA handle, or
- * over a descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
+ * Memory regions that a method registers, not a write() command: with a DMA handle, or over a
+ * descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "newer_uapi.h"
 #include "uverbs_mr.h"
 
-/* No windows over it, and no paging on demand (uverbs_std_types_mr.c of the kernel). */
+/* Without windows, and without on-demand paging (uverbs_std_types_mr.c of the kernel). */
 #define DMABUF_ACCESS                                                                              \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
@@ -23,7 +23,7 @@
 
 /* ---------------------------------------------------------------- over a descriptor */
 
-/* From then on, no byte is within the region. The key stays, until the program destroys it. */
+/* After this, the region has no bytes. Its key lives until the program destroys it. */
 static void
 lose_memory(struct dmabuf_user *user)
 {
@@ -38,7 +38,7 @@ lose_memory(struct dmabuf_user *user)
 			softhca_mkey_key(mr->mkey));
 }
 
-/* A page of the region's addresses begins where one of the descriptor's does. */
+/* Pages of the region's addresses must begin where pages of the descriptor begin. */
 static int
 check_dmabuf(const struct softhca_mkey_attr *attr, uint64_t offset)
 {
@@ -56,7 +56,7 @@ check_dmabuf(const struct softhca_mkey_attr *attr, uint64_t offset)
 	return 0;
 }
 
-/* As mr_make(). attr->addr is not set: the descriptor says it. */
+/* As mr_make(). attr->addr comes from the descriptor. */
 static int
 make_over_dmabuf(struct uverbs_call *call, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	int fd, uint64_t offset, struct object *dmah, struct object_mr **mr)
@@ -123,7 +123,7 @@ reg_dmabuf(struct uverbs_call *call)
 				 UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY);
 }
 
-/* The method that newer libraries register by, over either kind of memory. */
+/* The method by which newer libraries register memory of both kinds. */
 static int
 reg(struct uverbs_call *call)
 {
@@ -137,7 +137,7 @@ reg(struct uverbs_call *call)
 	struct object_mr *mr;
 	int rc;
 
-	/* A DMA handle excludes ODP: mlx5_ib. */
+	/* As in mlx5_ib: a DMA handle excludes ODP. */
 	if (dmah != NULL && (attr.access & IB_UVERBS_ACCESS_ON_DEMAND) != 0)
 		return -EOPNOTSUPP;
 	if (by_fd != call_has(call, NEWER_ATTR_REG_MR_FD_OFFSET) ||

@@ -13,7 +13,7 @@
 #include "mapped.h"
 #include "uverbs_xrcd.h"
 
-#define MAX_SGE    31 /* entries that the largest WQE, of 512 bytes, holds */
+#define MAX_SGE    31 /* entries in the largest WQE, of 512 bytes */
 #define MASK_LIMIT 2u /* IBV_SRQ_LIMIT */
 
 /* ---------------------------------------------------------------- creation and end */
@@ -22,7 +22,10 @@ struct srq_size {
 	uint32_t n, log_stride;
 };
 
-/* As the kernel counts: one entry more than asked for; both numbers rounded up to powers of two. */
+/*
+ * As the kernel computes: one entry more than requested; both numbers are rounded up to powers of
+ * two.
+ */
 static struct srq_size
 srq_size(uint32_t max_wr, uint32_t max_sge)
 {
@@ -50,7 +53,7 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE) != xrc ||
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
-	/* libmlx5 asks for as many entries as fit its WQE: that may be more than max_sge. */
+	/* libmlx5 requests as many entries as fit its WQE, which may be more than max_sge. */
 	if (max_wr >= cfg->max_qp_wr || max_sge > MAX_SGE ||
 		srq_size(max_wr, max_sge).log_stride > srq_size(max_wr, cfg->max_sge).log_stride)
 		return -EINVAL;
@@ -202,7 +205,7 @@ modify(struct uverbs_call *call)
 
 	if (srq == NULL)
 		return -EINVAL;
-	/* The kernel's mlx5_ib does not resize SRQs either: EINVAL. */
+	/* The kernel's mlx5_ib does not resize SRQs either, and returns EINVAL. */
 	if ((req->attr_mask & ~MASK_LIMIT) != 0)
 		return -EINVAL;
 	return (req->attr_mask & MASK_LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;

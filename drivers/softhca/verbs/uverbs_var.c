@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Doorbell pages of virtio queues: mlx5dv_alloc_var(3). The adapter has no such queues, so a page
- * is a page of its own that the program maps, and a doorbell there rings nothing.
+ * Doorbell pages of virtio queues: mlx5dv_alloc_var(3). The adapter has no such queues. So the
+ * program gets a page that it can map, and a doorbell there has no effect.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@
 
 struct object_var {
 	struct object obj;
-	uint32_t page_id; /* in the range of the UAR pages */
+	uint32_t page_id; /* index in the range of UAR pages */
 };
 
 static int
@@ -41,8 +41,8 @@ alloc(struct uverbs_call *call)
 	int page, rc;
 
 	/*
-	 * The only flag asks for pages of a PCI device whose accesses (TLPs) are emulated: not
-	 * supported.
+	 * The only flag requests pages of a PCI device whose accesses (TLPs) are emulated. It is
+	 * not supported.
 	 */
 	if (call_in_u32(call, NEWER_ATTR_VAR_ALLOC_FLAGS) != 0)
 		return -EOPNOTSUPP;

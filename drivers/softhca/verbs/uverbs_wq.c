@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work queues and their indirection tables: ibv_create_wq(3), ibv_modify_wq(3),
- * ibv_create_rwq_ind_table(3). The rules are those of the kernel's uverbs_std_types_wq.c,
- * uverbs_cmd.c and drivers/infiniband/hw/mlx5/qp.c.
+ * ibv_create_rwq_ind_table(3). Rules: the kernel's uverbs_std_types_wq.c, uverbs_cmd.c and
+ * drivers/infiniband/hw/mlx5/qp.c.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ struct object_wq {
 	struct event_source event;
 };
 
-/* Work queues by index. One queue may stand at several indices. */
+/* Work queues by index. A queue may be at several indices. */
 struct object_wq_table {
 	struct object obj;
 	uint32_t n;
@@ -62,7 +62,7 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
 	uint64_t flags = call_in_u64(call, UVERBS_ATTR_CREATE_WQ_FLAGS);
 
-	/* As the kernel answers without an Ethernet port. */
+	/* The kernel's answer without an Ethernet port. */
 	if (cfg->link_layer != SOFTHCA_LINK_ETHERNET)
 		return -EOPNOTSUPP;
 	if (call_in_u64(call, UVERBS_ATTR_CREATE_WQ_TYPE) != IB_UVERBS_WQT_RQ ||
@@ -84,7 +84,7 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	return 0;
 }
 
-/* The kernel too answers both sizes as they were asked for. */
+/* The kernel, too, answers both sizes as requested. */
 static int
 answer_wq(struct uverbs_call *call, const struct object_wq *wq)
 {
@@ -219,7 +219,7 @@ answer_table(struct uverbs_call *call, const struct object_wq_table *table)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 }
 
-/* Puts all queues in, or none: -EINVAL. */
+/* Adds all queues, or none: -EINVAL. */
 static int
 fill_table(struct uverbs_call *call, struct object_wq_table *table, const uint32_t *handles)
 {

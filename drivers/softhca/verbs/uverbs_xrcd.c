@@ -15,14 +15,14 @@
 #include "raw.h"
 
 /*
- * Opens of one file share a domain (ibv_open_xrcd(3)). The domain holds the file open, so that no
- * other file gets its inode while the domain lives.
+ * Opens of the same file share a domain (ibv_open_xrcd(3)). The domain holds the file open, so that
+ * no other file gets the same inode while the domain lives.
  */
 struct xrc_domain {
 	struct xrc_domain *next;
 	struct softhca_dev *dev;
 	uint32_t number, refs;
-	int file; /* -1: nobody shares the domain, and the inode below is 0, which no file has */
+	int file; /* -1: the domain is not shared; the inode is then 0, which no file has */
 	dev_t st_dev;
 	ino_t st_ino;
 };
@@ -46,7 +46,10 @@ domain_find(const struct softhca_dev *dev, const struct stat *st)
 	return NULL;
 }
 
-/* domains_lock held. fd: the program's descriptor of the file; st: NULL, if there is none. */
+/*
+ * The caller holds domains_lock. fd: the program's descriptor of the file. st: NULL if there is
+ * none.
+ */
 static int
 domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_domain **out)
 {
@@ -67,7 +70,7 @@ domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_do
 		d->st_dev = st->st_dev;
 		d->st_ino = st->st_ino;
 	}
-	d->number = ++last_number; /* 0 is no domain */
+	d->number = ++last_number; /* number 0 means no domain */
 	d->refs = 1;
 	d->next = domains;
 	domains = d;
@@ -75,7 +78,7 @@ domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_do
 	return 0;
 }
 
-/* The domain of a file. EAGAIN and EINVAL as ibv_open_xrcd(3) says. */
+/* Finds or makes the domain of a file. EAGAIN and EINVAL as in ibv_open_xrcd(3). */
 static int
 domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain **out)
 {
@@ -97,7 +100,7 @@ domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain 
 	return domain_new(dev, fd, &st, out);
 }
 
-/* The last put ends the domain. */
+/* The last put destroys the domain. */
 static void
 domain_put(struct xrc_domain *domain)
 {

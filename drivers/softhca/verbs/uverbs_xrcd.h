@@ -10,7 +10,7 @@ struct object_xrcd {
 	struct xrc_domain *domain;
 };
 
-/* The number by which QPs and SRQs name the domain. */
+/* The number of the domain in QPs and SRQs. */
 uint32_t xrcd_number(const struct object_xrcd *xrcd);
 
 #endif

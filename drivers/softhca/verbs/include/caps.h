@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The capabilities of the adapter, in each form in which programs ask for them. */
+/* The capabilities of the adapter, in each form in which programs query them. */
 #ifndef SOFTHCA_CAPS_H
 #define SOFTHCA_CAPS_H
 
@@ -21,28 +21,28 @@
 #define CAPS_MAX_TSO           262144
 #define CAPS_PORT_SPEED        4000 /* in 100 Mbit/s: 4 lanes of NDR */
 #define CAPS_LOG_MAX_WQ_TABLE  11   /* entries of an indirection table */
-#define CAPS_LOG_RESERVED_QPNS 6    /* numbers of one object: mlx5dv_reserved_qpn_alloc(3) */
+#define CAPS_LOG_RESERVED_QPNS 6    /* numbers in one object: mlx5dv_reserved_qpn_alloc(3) */
 #define CAPS_LOG_MAX_DEKS      12
-#define CAPS_LOG_MAX_EQ        4 /* one EQ for each vector, and those of events */
+#define CAPS_LOG_MAX_EQ        4 /* one EQ for each vector, and the EQs of events */
 #define CAPS_MAX_FLOW_COUNTERS 0x8000
 #define CAPS_MAX_Q_COUNTERS    255
 #define CAPS_DCI_LOG_MAX       6 /* streams of a DCI: concurrent, and in error */
 
-/* Types of GIDs, as the kernel counts them (enum ib_uverbs_gid_type). */
+/* Types of GIDs, with the kernel's numbers (enum ib_uverbs_gid_type). */
 enum caps_gid_type {
 	CAPS_GID_IB,
 	CAPS_GID_ROCE_V1,
 	CAPS_GID_ROCE_V2
 };
 
-/* An adapter has this GUID in every process. Host byte order. */
+/* The GUID of an adapter is the same in every process. Host byte order. */
 uint64_t caps_node_guid(const struct softhca_dev *dev);
 uint64_t caps_port_guid(const struct softhca_dev *dev, uint32_t port);
 
 void caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_resp *resp);
 void caps_query_device_ex(const struct softhca_dev *dev,
 	struct ib_uverbs_ex_query_device_resp *resp, struct mlx5_ib_query_device_resp *mlx5);
-/* -EINVAL: no such port. */
+/* -EINVAL: the port does not exist. */
 int caps_query_port(const struct softhca_dev *dev, uint32_t port,
 	struct ib_uverbs_query_port_resp_ex *resp);
 void caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp);
@@ -54,18 +54,20 @@ caps_gid_table_len(const struct softhca_dev *dev)
 	return dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET ? CAPS_GID_TABLE_LEN : 8;
 }
 
-/* The revision of the silicon: public posts of BlueField-3 say 1, of all others 0. */
+/* The revision of the silicon. Public posts show 1 for BlueField-3, and 0 for other cards. */
 static inline uint32_t
 caps_hw_ver(const struct softhca_dev *dev)
 {
 	return dev->cfg->part_id == 0xa2dc ? 1 : 0;
 }
 
-/* -EINVAL: no such port or index; -ENODATA: the entry is empty. */
+/* -EINVAL: the port or index does not exist; -ENODATA: the entry is empty. */
 int caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 	struct ib_uverbs_gid_entry *entry);
 
-/* A page of the answer to QUERY_HCA_CAP, big endian. Pages that are not emulated are all zeros. */
+/*
+ * Writes a page of the answer to QUERY_HCA_CAP, big endian. Pages that are not emulated are zeros.
+ */
 #define CAPS_HCA_PAGE_LEN 0x100
 void caps_hca_page(const struct softhca_dev *dev, uint32_t type, uint8_t page[CAPS_HCA_PAGE_LEN]);
 

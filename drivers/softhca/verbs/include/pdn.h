@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of protection domains: unique in an adapter. */
+/* Numbers of protection domains. They are unique in an adapter. */
 #ifndef SOFTHCA_PDN_H
 #define SOFTHCA_PDN_H
 
@@ -7,11 +7,11 @@
 
 #include "dev.h"
 
-/* A number that no protection domain of the adapter has; not 0. -ENOSPC. */
+/* Takes a number that no protection domain of the adapter has; never 0. -ENOSPC. */
 int pdn_take(struct softhca_dev *dev);
 void pdn_give(struct softhca_dev *dev, uint32_t pdn);
 
-/* Around fork(2). The parent's numbers are free in the child. */
+/* Call around fork(2). In the child, the parent's numbers are free. */
 void pdn_fork_prepare(void);
 void pdn_fork_parent(void);
 void pdn_fork_child(void);

@@ -18,7 +18,7 @@ struct object_qp {
 	struct object obj;
 	struct softhca_qp *qp;
 	enum softhca_qp_type type;
-	/* NULL where the type has none. */
+	/* NULL if the QP's type has none. */
 	struct object_pd *pd;
 	struct object_cq *send_cq, *recv_cq;
 	struct object_srq *srq;
@@ -27,16 +27,17 @@ struct object_qp {
 	struct event_source event;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	bool sig_all;
-	uint32_t access; /* as the program asked: uverbs_qp_modify.c says what of it is granted */
+	/* as requested by the program; uverbs_qp_modify.c says which rights are granted */
+	uint32_t access;
 	uint8_t max_dest_rd_atomic;
 	uint32_t uidx, sq_bb, rq_wqe, log_rq_stride; /* as struct softhca_qp_init */
 	bool no_send_record;                         /* as struct softhca_qp_init */
-	struct tis tis; /* a raw QP's own; the others have its lag_port, in their context */
+	struct tis tis; /* a raw QP's own; of other QPs only lag_port is used, in their context */
 };
 
 /*
- * The number of a raw QP's TIS: its handle, as TISes that commands make have theirs. 0: the QP
- * sends nothing.
+ * The number of a raw QP's TIS is the QP's handle: TISes of firmware commands have their handles as
+ * numbers, too. 0: the QP has no send queue.
  */
 static inline uint32_t
 qp_tis_number(const struct object_qp *qp)
@@ -44,9 +45,9 @@ qp_tis_number(const struct object_qp *qp)
 	return qp->type == SOFTHCA_QP_RAW && qp->sq_bb != 0 ? qp->obj.handle : 0;
 }
 
-/* object_use() for all objects that a QP names; qp_end() undoes it. */
+/* Calls object_use() for all objects that a QP names; qp_end() undoes this. */
 void qp_use_names(struct object_qp *qp);
-/* object_class.end and .limit of classes whose struct begins with object_qp. */
+/* For object_class.end and .limit of classes whose struct begins with object_qp. */
 int qp_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t qp_limit(const struct softhca_config *cfg);
 

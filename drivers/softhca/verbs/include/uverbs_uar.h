@@ -8,20 +8,17 @@
 struct object_uar {
 	struct object obj;
 	struct softhca_uar *uar;
-	uint32_t page_id; /* page of the UAR range of the context's memory */
+	uint32_t page_id; /* index of the page in the UAR range of the context's memory */
 };
 
-/* The context's UAR with that page id, or NULL. */
+/* The context's UAR with this page id, or NULL. */
 struct object_uar *uar_find_page(struct softhca_ctx *ctx, uint32_t page_id);
 
-/*
- * A free page of the UAR range, filled with zeros: its id, or -ENOSPC. It is taken until given
- * back.
- */
+/* Takes a free page of the UAR range, filled with zeros. Returns its id, or -ENOSPC. */
 int uar_take_page(struct softhca_ctx *ctx);
 void uar_give_page(struct softhca_ctx *ctx, uint32_t page_id);
 
-/* The program has mapped that part of the context's memory: what it maps there is watched. */
+/* Call when the program has mapped a part of the context's memory: pages in it are watched. */
 void uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset);
 
 #endif
