@@ -15,10 +15,11 @@
 #define SUFFIX       ".conf"
 #define REPORT_BYTES (1u << 20)
 
-/* ---- where they are */
+/* ---- the folder of profiles */
 
 /*
- * Seen from the library: way is "" in a build directory. False: nobody knows where the library is.
+ * Writes the path of the folder, relative to the library. way: "" in a build directory. False: the
+ * library's path is unknown.
  */
 static bool
 folder_from_lib(const char *way, char *path, size_t len)
@@ -44,12 +45,12 @@ open_folder(char *path, size_t len)
 		if (dir != NULL)
 			return dir;
 	}
-	/* The library is a part of the program. */
+	/* The library is linked into the program statically. */
 	snprintf(path, len, "%s", SOFTHCA_DATADIR "/" FOLDER);
 	return raw_opendir(path);
 }
 
-/* Says which names there are. */
+/* Writes an error that lists the names of all profiles. */
 static void
 unknown_name(const char *name, DIR *dir, const char *folder, char *err, size_t err_len)
 {
@@ -107,7 +108,7 @@ card_profile_is_report(FILE *f)
 	return c == '{';
 }
 
-/* What a probe is about, and what it saw, come as two values, in any order. */
+/* The name and the answer of a probe come as two values, in any order. */
 struct report {
 	card_profile_setting_fn fn;
 	const void *arg;
@@ -115,7 +116,7 @@ struct report {
 	char id[64], answer[32];
 };
 
-/* Whether the last names of the path are these. */
+/* True if the path ends in these names. */
 static bool
 ends_in(const char *path, const char *names)
 {
@@ -125,7 +126,7 @@ ends_in(const char *path, const char *names)
 	       (n == len || path[n - len - 1] == '.');
 }
 
-/* The setting in an object `card_profile`, or NULL. */
+/* The name of a setting in the object `card_profile`, or NULL. */
 static const char *
 setting_of(const char *path)
 {
@@ -138,7 +139,7 @@ setting_of(const char *path)
 }
 
 /*
- * Answers that differ from softhca's. softhca gives those on which lib/gantry depends:
+ * Takes a probe's answer, if it differs from softhca's and lib/gantry depends on it:
  * doc/softhca-reference.md.
  */
 static void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens to the adapters at fork(2). */
+/* The adapters at fork(2). */
 #ifndef SOFTHCA_FORK_H
 #define SOFTHCA_FORK_H
 
-/* Registers the handlers (pthread_atfork(3)). Once. 0, or an errno: no memory. */
+/* Registers the handlers (pthread_atfork(3)). Call once. 0, or an errno: no memory. */
 int fork_init(void);
 
 #endif

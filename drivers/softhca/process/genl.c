@@ -14,9 +14,9 @@
 
 #include "log.h"
 
-#define LOOK_MAX 128 /* bytes of a request: it has a header, and the family's name */
+#define LOOK_MAX 128 /* bytes of a request that are read: its header, and the family's name */
 
-/* False: the program has opened no socket of generic netlink, so its calls test only this flag. */
+/* False: the program has opened no socket of generic netlink. Its calls test only this flag. */
 static _Atomic bool look;
 
 void
@@ -39,7 +39,7 @@ is_generic(int fd)
 	       domain == AF_NETLINK && protocol == NETLINK_GENERIC;
 }
 
-/* The first bytes of what is sent. */
+/* Copies the first bytes of a request. */
 static size_t
 copy(const struct iovec *iov, size_t n, char bytes[LOOK_MAX])
 {
@@ -56,7 +56,7 @@ copy(const struct iovec *iov, size_t n, char bytes[LOOK_MAX])
 }
 
 /*
- * The family whose number a request asks for: genetlink.h, CTRL_CMD_GETFAMILY. NULL: another
+ * The family whose number a request asks for: genetlink.h, CTRL_CMD_GETFAMILY. NULL: it is another
  * request.
  */
 static const char *

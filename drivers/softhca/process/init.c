@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides, when the library is loaded, whether this process has emulated adapters; makes them. */
+/*
+ * Decides, when the library is loaded, whether this process has emulated adapters, and creates
+ * them.
+ */
 #include "init.h"
 
 #include <stdatomic.h>
@@ -23,7 +26,7 @@ static struct softhca_config config;
 static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
 static unsigned int first_uverbs;
 static _Atomic bool active, announced;
-/* What of a report is not taken; empty: nothing. */
+/* The names of what a report has and no setting can express; empty: none. */
 static char not_taken[1024];
 
 bool
@@ -54,7 +57,8 @@ softhca_device_by_uverbs(unsigned int uverbs)
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
 	/*
-	 * Only programs that look for devices log this; others, such as shells, are preloaded too.
+	 * Logged only by programs that look for devices: shells and other programs are preloaded,
+	 * too.
 	 */
 	if (!atomic_exchange(&announced, true))
 		announce();
@@ -81,7 +85,7 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 		port->gid_is_v2[port->n_gids] = gid.gid_type == CAPS_GID_ROCE_V2;
 		port->n_gids++;
 	}
-	/* The link-local GID contains the Ethernet address: RFC 4291, appendix A. */
+	/* The Ethernet address is a part of the link-local GID: RFC 4291, appendix A. */
 	port->mac[0] = port->gid[0][8] ^ 2;
 	memcpy(port->mac + 1, port->gid[0] + 9, 2);
 	memcpy(port->mac + 3, port->gid[0] + 13, 3);
@@ -90,7 +94,7 @@ fill_port(struct softhca_dev *dev, unsigned int number)
 static void
 stay_down(void)
 {
-	softhca_log("the adapter does not come up until this is put right");
+	softhca_log("the adapter does not come up until this is corrected");
 	config.devices = 0;
 }
 
@@ -115,7 +119,7 @@ static void __attribute__((constructor)) bring_up(void)
 			fill_port(&devices[i], port);
 	}
 	softhca_devices_set(devices, config.devices);
-	/* It may name adapters and ports. */
+	/* The file of faults may name adapters and ports. */
 	if (fault_file_check(fault_err) != 0) {
 		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
 		softhca_devices_set(devices, 0);
@@ -131,7 +135,7 @@ static void __attribute__((constructor)) bring_up(void)
 	atomic_store_explicit(&active, true, memory_order_release);
 }
 
-/* Removes the files, and no memory: threads of the program may still use the adapters. */
+/* Removes the files, and keeps the memory: threads of the program may still use the adapters. */
 static void __attribute__((destructor)) take_down(void)
 {
 	if (softhca_active())

@@ -6,8 +6,8 @@
 #include "dev.h"
 
 /*
- * The adapter behind /dev/infiniband/uverbs<N>, or NULL. The first call that finds one logs that
- * there is an emulated adapter.
+ * The adapter of /dev/infiniband/uverbs<N>, or NULL. The first call that finds an adapter logs that
+ * there is an emulated one.
  */
 struct softhca_dev *softhca_device_by_uverbs(unsigned int uverbs);
 /* N of the adapter's /dev/infiniband/uverbs<N>. */

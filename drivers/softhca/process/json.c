@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads JSON value by value, and keeps nothing of it. */
+/* Reads JSON value by value, without storing it. */
 #include "json.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ wrong(struct json *j, const char *what)
 	return -EINVAL;
 }
 
-/* The next character that is no blank. */
+/* Skips blanks, and returns the next character. */
 static char
 next(struct json *j)
 {
@@ -40,8 +40,8 @@ next(struct json *j)
 }
 
 /*
- * The characters of a string, in place. Escapes other than of a quotation mark and a backslash
- * become '?': no name or number of a report needs them.
+ * Reads the characters of a string, in place. An escape other than that of a quotation mark or a
+ * backslash becomes '?': no name or number of a report needs one.
  */
 static int
 read_string(struct json *j, char **text)
@@ -70,7 +70,7 @@ read_string(struct json *j, char **text)
 	return 0;
 }
 
-/* A number, true, false or null: up to what ends a value. */
+/* Reads a number, true, false or null, up to the end of the value. */
 static int
 read_word(struct json *j)
 {
@@ -80,7 +80,7 @@ read_word(struct json *j)
 	if (n == 0 || n >= sizeof(text) ||
 		(n != number && strncmp(j->at, "true", n) != 0 && strncmp(j->at, "false", n) != 0 &&
 			strncmp(j->at, "null", n) != 0))
-		return wrong(j, "a value is missing or is none of JSON");
+		return wrong(j, "a value is missing or is not JSON");
 	memcpy(text, j->at, n);
 	text[n] = '\0';
 	j->at += n;
@@ -90,7 +90,7 @@ read_word(struct json *j)
 
 static int read_value(struct json *j);
 
-/* A name, a colon and its value. */
+/* Reads a name, a colon and the value. */
 static int
 read_member(struct json *j)
 {
@@ -114,7 +114,7 @@ read_member(struct json *j)
 	return rc;
 }
 
-/* The members of an object, or the values of an array. */
+/* Reads the members of an object, or the values of an array. */
 static int
 read_many(struct json *j, char end)
 {

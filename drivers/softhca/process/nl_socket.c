@@ -25,19 +25,19 @@
 #define N_SOCKETS   64
 #define REQUEST_MAX 65536 /* bytes of one send */
 #define N_GROUPS    32
-#define LOOK_EACH   1024 /* calls on other sockets */
+#define LOOK_EACH   1024 /* calls on other sockets, until closed sockets are looked for */
 
 struct nl_socket {
-	dev_t dev; /* which inode it is; 0 and 0: the entry is free */
+	dev_t dev; /* of the socket's inode; 0 and 0: the entry is free */
 	ino_t ino;
-	int fd; /* of the call that runs */
+	int fd; /* the descriptor in the current call */
 	struct netlink_peer peer;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* before the tree's */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before the lock of the tree */
 static struct nl_socket sockets[N_SOCKETS];
-static uint32_t n_ports;  /* that were given out */
-static uint32_t n_others; /* calls on other sockets since one of these was opened */
+static uint32_t n_ports;  /* port numbers given out so far */
+static uint32_t n_others; /* calls on other sockets since the last RDMA netlink socket was opened */
 static _Atomic bool exist;
 
 bool
@@ -46,7 +46,7 @@ nl_sockets_exist(void)
 	return atomic_load_explicit(&exist, memory_order_relaxed);
 }
 
-/* ---------------------------------------------------------------- which sockets there are */
+/* ---------------------------------------------------------------- the list of sockets */
 
 static struct nl_socket *
 find_inode(const struct stat *st)
@@ -57,7 +57,10 @@ find_inode(const struct stat *st)
 	return NULL;
 }
 
-/* Takes the lock if the descriptor is one of these sockets. The caller unlocks. */
+/*
+ * Finds the socket of a descriptor and takes the lock, which the caller releases. NULL: it is
+ * another socket, and the lock is not held.
+ */
 static struct nl_socket *
 take(int fd)
 {
@@ -84,7 +87,9 @@ give(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The library does not see close(2): frees the entries that no descriptor has any more. */
+/*
+ * The library does not see close(2). Frees the entries whose sockets have no descriptor any more.
+ */
 static void
 drop_closed(void)
 {
@@ -109,8 +114,8 @@ drop_closed(void)
 }
 
 /*
- * A call was for another socket. Where the program has closed all of these sockets, as libibverbs
- * does when it has found the adapters, calls on other sockets need no look any more.
+ * Counts a call on another socket. If the program has closed all RDMA netlink sockets, as
+ * libibverbs does after it has found the adapters, later calls need no lookup.
  */
 static void
 note_other(void)
@@ -157,7 +162,7 @@ has_port(uint32_t port)
 	return false;
 }
 
-/* By a socket that is open. */
+/* True if an open socket has this port number. */
 static bool
 port_is_taken(uint32_t port)
 {
@@ -167,7 +172,10 @@ port_is_taken(uint32_t port)
 	return has_port(port);
 }
 
-/* netlink(7): the first socket has the process's id, others have numbers that no process has. */
+/*
+ * The port number for a new socket. netlink(7): the first socket has the process id, other sockets
+ * have numbers that are no process id.
+ */
 static uint32_t
 free_port(void)
 {
@@ -180,7 +188,7 @@ free_port(void)
 
 /* ---------------------------------------------------------------- open */
 
-/* netlink_peer.queue: to the socket itself. */
+/* netlink_peer.queue: sends the datagram to the socket itself. */
 static bool
 queue(struct netlink_peer *peer, const void *datagram, size_t len)
 {
@@ -190,7 +198,10 @@ queue(struct netlink_peer *peer, const void *datagram, size_t len)
 	return raw_send(s->fd, datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-/* Binds a Unix socket to a name that the kernel chooses (unix(7)), and connects it to itself. */
+/*
+ * Binds a Unix socket to a name that the kernel chooses (unix(7)), and connects the socket to
+ * itself.
+ */
 static int
 connect_to_itself(int fd)
 {
@@ -214,7 +225,7 @@ add(int fd)
 	if (raw_fstat(fd, &st) != 0)
 		return -errno;
 	pthread_mutex_lock(&lock);
-	s = find_inode(&st); /* of a closed socket, whose number is used again */
+	s = find_inode(&st); /* the entry of a closed socket whose inode number is used again */
 	if (s == NULL)
 		s = free_entry();
 	if (s == NULL) {
@@ -254,7 +265,7 @@ nl_socket_open(int type)
 
 /* ---------------------------------------------------------------- addresses */
 
-/* -EINVAL: too short, or of another family. */
+/* -EINVAL: the address is too short, or of another family. */
 static int
 take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
 {
@@ -264,7 +275,7 @@ take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
 	return nl->nl_family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-/* A program may join groups. No event comes, because adapters neither come nor go. */
+/* A program may join groups. It gets no events, because adapters neither come nor go. */
 int
 nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -287,7 +298,7 @@ nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
 	return rc;
 }
 
-/* Only the kernel can be talked to. */
+/* A program can only connect to the kernel. */
 int
 nl_socket_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -331,7 +342,10 @@ nl_socket_source(struct sockaddr *addr, socklen_t *len)
 	write_address(&nl, addr, len);
 }
 
-/* The options of SOL_NETLINK. They change the form of errors, or tell of events: none comes. */
+/*
+ * The options of SOL_NETLINK. They change the form of errors, or are about events, which never
+ * come.
+ */
 int
 nl_socket_set_option(int fd, int option, const void *value, socklen_t len)
 {
@@ -364,7 +378,7 @@ nl_socket_set_option(int fd, int option, const void *value, socklen_t len)
 
 /* ---------------------------------------------------------------- send and receive */
 
-/* The pieces in one, aligned as messages are. NULL with errno. */
+/* Joins the pieces to one buffer with the alignment of messages. NULL with errno. */
 static void *
 join(const struct iovec *iov, size_t n, size_t *len)
 {
@@ -388,7 +402,10 @@ join(const struct iovec *iov, size_t n, size_t *len)
 	return all;
 }
 
-/* Of the process whose tree this is: of this process, or of its parent. */
+/*
+ * Selects the resources and counters in the tree's files: they belong to this process, or to its
+ * parent.
+ */
 static void
 look_at_tree(struct netlink_peer *peer, char counters[PATH_MAX])
 {

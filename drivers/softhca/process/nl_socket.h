@@ -4,11 +4,10 @@
  *
  *   socket(AF_NETLINK, ..., NETLINK_RDMA) -> a Unix datagram socket that is connected to itself
  *   send   -> the requests are answered at once, and the answers are sent to the socket
- *   recv   -> the kernel's own, as are poll(2), close(2), dup(2) and the options of SOL_SOCKET
+ *   recv   -> the kernel's own, like poll(2), close(2), dup(2) and the options of SOL_SOCKET
  *
- * So no thread answers, and nothing is left behind when the program closes the socket. The calls
- * that name addresses answer as netlink(7) does. A socket is recognized by its inode, as a context
- * is.
+ * So no thread is needed, and nothing remains when the program closes the socket. Calls with
+ * addresses answer as netlink(7) says. A socket is recognised by its inode, like a context.
  */
 #ifndef SOFTHCA_NL_SOCKET_H
 #define SOFTHCA_NL_SOCKET_H
@@ -17,25 +16,25 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* False: the program has no RDMA netlink socket, so no call needs a look. */
+/* False: the program has no RDMA netlink socket, so no lookup is needed. */
 bool nl_sockets_exist(void);
-/* True: the descriptor is such a socket. */
+/* True if the descriptor is an RDMA netlink socket. */
 bool nl_socket_is(int fd);
 
-/* As the calls of their names; -errno. fd is a descriptor for which nl_socket_is() said true. */
+/* As the calls of their names, but they return -errno. nl_socket_is(fd) must be true. */
 int nl_socket_open(int type);
 int nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len);
 int nl_socket_connect(int fd, const struct sockaddr *addr, socklen_t len);
 int nl_socket_name(int fd, struct sockaddr *addr, socklen_t *len);
 int nl_socket_set_option(int fd, int option, const void *value, socklen_t len);
-/* to: NULL, or where the program sends to. The number of bytes, or -errno. */
+/* to: NULL, or the destination. Returns the number of bytes, or -errno. */
 ssize_t nl_socket_send(int fd, const struct iovec *iov, size_t n, const void *to, socklen_t to_len);
-/* After the program has read a datagram: queues more of an answer that had no room. */
+/* Call after the program has read a datagram: queues more of an answer. */
 void nl_socket_was_read(int fd);
-/* The address that answers come from: the kernel's. */
+/* The source address of answers: the kernel's. */
 void nl_socket_source(struct sockaddr *addr, socklen_t *len);
 
-/* Around fork(2). */
+/* Call around fork(2). */
 void nl_sockets_fork_prepare(void);
 void nl_sockets_fork_done(void);
 

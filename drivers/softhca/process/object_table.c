@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the classes of objects, from the rows of classes.h. */
+/* Makes the table of object classes from the rows of classes.h. */
 #include "object_table.h"
 
 #include "classes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program sees of the descriptors that the adapter gives it. */
+/* Shows the adapter's descriptors to the program as the kernel shows a card's. */
 #include "own_files.h"
 
 #include <errno.h>
@@ -43,8 +43,7 @@ own_device_show_x(const struct softhca_dev *dev, struct statx *stx)
 }
 
 /*
- * The kernel has one inode for all anonymous files: an eventfd has it too. -1: no descriptor is
- * free.
+ * The kernel has one inode for all anonymous files; an eventfd has it. -1: no descriptor is free.
  */
 static int
 anonymous(void)
@@ -134,7 +133,7 @@ struct info {
 	int mnt_id;
 };
 
-/* The lines that each file has. */
+/* Reads the lines that all files of fdinfo have. */
 static bool
 info_read(const char *path, struct info *info)
 {
@@ -148,7 +147,7 @@ info_read(const char *path, struct info *info)
 	return n == 3;
 }
 
-/* Those of an open file, which is then closed. */
+/* Reads them for an open descriptor, and closes it. */
 static bool
 info_take(int fd, struct info *info)
 {
@@ -163,7 +162,7 @@ info_take(int fd, struct info *info)
 	return done;
 }
 
-/* The name of a file of fdinfo, from the root on. False: the path is of none. */
+/* The absolute name of a file of fdinfo. False: the path is no such file. */
 static bool
 info_name(int dir, const char *path, char name[PATH_MAX])
 {
@@ -186,8 +185,8 @@ info_name(int dir, const char *path, char name[PATH_MAX])
 }
 
 /*
- * What the kernel's file of /proc/<pid>/fdinfo would say of a file of the adapter. False: it is of
- * another.
+ * Writes the text that the kernel would show in /proc/<pid>/fdinfo for a file of the adapter.
+ * False: the descriptor is no file of the adapter.
  */
 static bool
 info_show(const char *name, char *text, size_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths as the program writes them, and where their files are. */
+/* Translates the program's paths to the places of their files. */
 #include "path.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "softhca.h"
 #include "tree.h"
 
-#define MAX_LINKS 40 /* as the kernel: path_resolution(7) */
+#define MAX_LINKS 40 /* as in the kernel: path_resolution(7) */
 
 static bool
 begins(const char *name, const char *dir)
@@ -30,7 +30,10 @@ is_covered(const char *name)
 	return begins(name, "/sys") || begins(name, "/dev/infiniband");
 }
 
-/* A name with none of these does not lead below /sys or /dev/infiniband, whatever ".." is in it. */
+/*
+ * False if the name contains neither: it then cannot lead below /sys or /dev/infiniband, with any
+ * "..".
+ */
 static bool
 may_be_covered(const char *path)
 {
@@ -73,7 +76,7 @@ name_of_directory(int dir, char name[PATH_MAX])
 	return true;
 }
 
-/* Appends a path's parts to a name, without empty parts and ".". A slash at the end stays. */
+/* Appends a path's parts to a name, without empty parts and ".". A slash at the end is kept. */
 static bool
 append(char name[PATH_MAX], const char *path, bool *climbs)
 {
@@ -96,9 +99,12 @@ append(char name[PATH_MAX], const char *path, bool *climbs)
 	return true;
 }
 
-/* ---------------------------------------------------------------- where a name's file is */
+/* ---------------------------------------------------------------- the place of a name's file */
 
-/* Directories that the tree has only for what lies below them. The machine's own hold more. */
+/*
+ * Directories that the tree has only because of their subdirectories. The machine's own have more
+ * entries.
+ */
 static bool
 is_passage(const char *name)
 {
@@ -114,7 +120,7 @@ is_passage(const char *name)
 	return false;
 }
 
-/* Directories in which the program sees what the tree has, and nothing else of the machine. */
+/* Directories in which the program sees only what the tree has, and nothing of the machine. */
 static bool
 is_closed(const char *name)
 {
@@ -146,7 +152,7 @@ device_of(const char *name)
 	return *end == '\0' && n <= UINT32_MAX ? softhca_device_by_uverbs(n) : NULL;
 }
 
-/* A name without ".." to its file. */
+/* Finds the file of a name without "..". */
 static enum path_kind
 locate(const char *name, char real[PATH_MAX])
 {
@@ -172,7 +178,7 @@ locate(const char *name, char real[PATH_MAX])
 	return PATH_MACHINE;
 }
 
-/* ---------------------------------------------------------------- names without ".." and links */
+/* ---------------------------------------------------------------- removing ".." and links */
 
 static bool
 is_directory(const char *name)
@@ -186,8 +192,8 @@ is_directory(const char *name)
 }
 
 /*
- * Walks along a name and follows its symbolic links: with `follow` all, else those before the last
- * "..". -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
+ * Follows the symbolic links of a name: all of them if `follow`, else those before the last "..".
+ * -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
  */
 static int
 walk(const char *name, bool follow, char out[PATH_MAX])
@@ -276,15 +282,15 @@ find(int dir, const char *path, struct path_place *place)
 		memcpy(place->name, straight, strlen(straight) + 1);
 	}
 	if (!is_covered(place->name)) {
-		/* The path may pass through the tree on its way: the machine has only its end. */
+		/* The path may pass through the tree, but the machine has the file at its end. */
 		memcpy(place->real, place->name, sizeof(place->real));
 		return climbs && rc == 0 ? PATH_MACHINE : PATH_OTHER;
 	}
 	place->dev = device_of(place->name);
 	place->kind = locate(place->name, place->real);
 	/*
-	 * A part of the path is wrong. The kernel tells the error: it finds nothing above that
-	 * part.
+	 * A part of the path is wrong. The kernel will report the error, because nothing exists
+	 * above that part.
 	 */
 	if (rc != 0 && place->kind != PATH_OTHER)
 		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);

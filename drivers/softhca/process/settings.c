@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the settings of the emulated adapter. A setting that is wrong is an error. */
+/* Reads the settings of the emulated adapter. A wrong setting is an error. */
 #include "settings.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
-/* Not settings: fault.c and tree.c read them. */
+/* Variables that are not settings: fault.c and tree.c read them. */
 #define FAULTS_VARIABLE "SOFTHCA_FAULTS"
 #define TREE_VARIABLE   "SOFTHCA_TREE"
 #define LINE_LEN        512
@@ -43,16 +43,16 @@ struct setting {
 	uint16_t offset;
 	uint16_t width; /* bytes of the field */
 	uint64_t min, max, def;
-	bool or_zero; /* 0 is allowed too, and switches the feature off */
+	bool or_zero; /* 0 is allowed, too: it switches the feature off */
 	bool of_card; /* a card profile may have this setting */
 };
 
 /*
- * Default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB of BlueField; no other card is
- * known to have MMO.
+ * The default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB for BlueField. No other card
+ * is known to have MMO.
  */
 #define OF_THE_PART     UINT64_MAX
-#define BLUEFIELD_2     0xa2d6 /* and above: BlueField */
+#define BLUEFIELD_2     0xa2d6 /* this part and later ones are BlueField */
 #define BLUEFIELD_3     0xa2dc
 #define MEMCPY_OF_CARDS (UINT64_C(2) << 20)
 #define MAX_DM          (256 << 10) /* DM_LEN of object/include/dm.h */
@@ -60,7 +60,7 @@ struct setting {
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
-/* doc/softhca-reference.md explains them. */
+/* doc/softhca-reference.md explains the settings. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3, .of_card = true},
@@ -97,7 +97,7 @@ static const struct setting settings[] = {
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15, .of_card = true},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30, .of_card = true},
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF, .of_card = true},
-	/* Digits: as many as `min` or `max`. */
+	/* Numbers of digits: `min` or `max`. */
 	{"crypto_kek", KIND_HEX, FIELD(crypto_kek), SOFTHCA_KEK_MAX, 2 * SOFTHCA_KEK_MAX},
 	{"crypto_credential", KIND_HEX, FIELD(crypto_credential), 2 * SOFTHCA_CREDENTIAL_LEN,
 		2 * SOFTHCA_CREDENTIAL_LEN},
@@ -118,12 +118,12 @@ static const struct setting settings[] = {
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-/* Where settings go, and what is said of a wrong one. */
+/* The destination of settings, and of the error text. */
 struct reading {
 	struct softhca_config *cfg;
 	char *err;
 	size_t err_len;
-	bool of_card; /* only settings that a card has */
+	bool of_card; /* allow only settings of a card */
 };
 
 static void
@@ -135,7 +135,7 @@ set_field(struct softhca_config *cfg, const struct setting *s, uint64_t value)
 		memcpy((char *)cfg + s->offset, &(uint32_t){value}, sizeof(uint32_t));
 }
 
-/* The values that a setting may have, in words, for an error message. */
+/* The allowed values of a setting, in words, for an error text. */
 static const char *
 allowed(const struct setting *s, char *buf, size_t len)
 {
@@ -185,7 +185,7 @@ allowed(const struct setting *s, char *buf, size_t len)
 	return buf;
 }
 
-/* The whole field is written: equal settings are equal bytes. */
+/* Writes the whole field, so that equal settings have equal bytes. */
 static bool
 set_text(struct softhca_config *cfg, const struct setting *s, const char *text)
 {
@@ -319,7 +319,7 @@ apply(const struct reading *r, const char *where, const char *key, const char *t
 	return unknown_key(r, where, key);
 }
 
-/* Cuts the blanks off both ends, in place. */
+/* Removes blanks from both ends, in place. */
 static char *
 trim(char *text)
 {
@@ -391,7 +391,7 @@ load_file(const struct reading *r, const char *path)
 	return rc;
 }
 
-/* Looks at every variable SOFTHCA_*, so that a misspelt name is an error. */
+/* Reads all variables SOFTHCA_*, so that a misspelt name is an error. */
 static int
 load_environment(const struct reading *r)
 {
@@ -418,8 +418,8 @@ load_environment(const struct reading *r)
 }
 
 /*
- * Addresses of the ports, as long as there are some: of their own interfaces, or of those that are
- * up. 0: that port has none.
+ * Finds addresses of the ports: those of their own interfaces, or else of interfaces that are up,
+ * as many as there are. 0: no address for this port.
  */
 static void
 find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n)
@@ -437,9 +437,9 @@ find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n
 }
 
 /*
- * The IPv4 addresses in the GIDs. UCX asks whether the machine has a route to them, so they are the
- * machine's own, unless the setting says otherwise; 198.51.100.11 (RFC 5737) and those behind it,
- * where the machine has none.
+ * Sets the IPv4 addresses in the GIDs. UCX checks that the machine has a route to them, so they are
+ * the machine's own, unless the setting says otherwise. If the machine has too few, 198.51.100.11
+ * (RFC 5737) and the following addresses are used.
  */
 static void
 set_addresses(struct softhca_config *cfg)
@@ -461,7 +461,7 @@ set_addresses(struct softhca_config *cfg)
 	}
 }
 
-/* What is wrong only beside other settings. */
+/* The next three functions check settings that depend on each other. */
 static int
 check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -490,7 +490,7 @@ check_lag(const struct softhca_config *cfg, char *err, size_t err_len)
 	if (cfg->lag == 0 || (cfg->ports == 1 && cfg->link_layer == SOFTHCA_LINK_ETHERNET))
 		return 0;
 	snprintf(err, err_len,
-		"lag = 1 takes ports = 1 and link_layer = ethernet: verbs see a bond as one port");
+		"lag = 1 needs ports = 1 and link_layer = ethernet: verbs see a bond as one port");
 	return -EINVAL;
 }
 
@@ -501,8 +501,8 @@ check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
 		(cfg->crypto_kek[0] != '\0' && cfg->crypto_credential[0] != '\0'))
 		return 0;
 	snprintf(err, err_len,
-		"crypto = wrapped needs crypto_kek and crypto_credential: what DEKs are wrapped with, "
-		"and what a login proves to know");
+		"crypto = wrapped needs crypto_kek and crypto_credential: the key that wraps "
+		"DEKs, and the credential of logins");
 	return -EINVAL;
 }
 
@@ -516,7 +516,7 @@ set_defaults(struct softhca_config *cfg)
 			set_field(cfg, &settings[i], settings[i].def);
 }
 
-/* What the user of this process says. */
+/* Loads the user's settings: the file and the variables. */
 static int
 load_own(const struct reading *r)
 {
@@ -528,7 +528,10 @@ load_own(const struct reading *r)
 
 /* ---- card profiles */
 
-/* A value of a report. What is not known or not possible here is noted, and the rest is taken. */
+/*
+ * Takes a value of a report. If no setting can express it, its name is noted, and reading
+ * continues.
+ */
 static void
 take_reported(const void *arg, const char *key, const char *text)
 {
@@ -542,7 +545,7 @@ take_reported(const void *arg, const char *key, const char *text)
 	snprintf(r->err + used, r->err_len - used, "%s%s", used == 0 ? "" : ", ", key);
 }
 
-/* On success r->err names what of a report is not taken. */
+/* On success, r->err names what the report has and no setting can express. */
 static int
 load_card_profile(const struct reading *r, const char *name)
 {
@@ -586,7 +589,7 @@ load_all(const struct reading *r, char *note, size_t note_len)
 	}
 	wrapped = r->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
 	rc = load_own(r);
-	/* A card does not tell the keys that it unwraps with. */
+	/* A report has no keys, so DEKs could not be unwrapped. */
 	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {
 		r->cfg->crypto = SOFTHCA_CRYPTO_OFF;
 		take_reported(&profile, "crypto = wrapped without crypto_kek", NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fts(3), for /sys and /dev/infiniband as a machine with the adapter has them.
+ * fts(3) for /sys and /dev/infiniband, as on a machine with the adapter.
  *
- * libc walks through the tree's own directories, because its calls do not come to this library when
- * they call each other. The entry that the program gets has /sys/... names; libc gets its own back
- * before it goes on:
+ * libc walks through the tree's directories, because its own calls do not come through this
+ * library. The entry that the program gets has /sys/... names. libc gets its own names back before
+ * it continues:
  *
  *   fts_path of an entry      /dev/shm/softhca-abcdefgh/sys/class/infiniband/mlx5_0/fw_ver
  *                             ^ for libc                ^ for the program
  */
-#undef _FILE_OFFSET_BITS /* it renames fts_open to fts64_open, and this file defines both */
+#undef _FILE_OFFSET_BITS /* renames fts_open to fts64_open, and this file defines both */
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -26,16 +26,17 @@
 _Static_assert(sizeof(FTSENT) == sizeof(FTSENT64) && sizeof(FTS) == sizeof(FTS64),
 	"on 64-bit machines both are the same");
 
-/* A walk in which a path leads into the tree. */
+/* A walk with a path in the tree. */
 struct walk {
 	const void *fts;
-	FTSENT *shown; /* the entry whose names the program sees now; NULL: none */
+	FTSENT *shown; /* the entry whose names are now the program's; NULL: none */
 	size_t path_cut, accpath_cut;
 	struct walk *next;
 };
 
 static struct walk *walks;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a walk is of one thread */
+/* protects the list; one thread uses a walk */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct walk *
 find(const void *fts)
@@ -114,7 +115,7 @@ restore(struct walk *w)
 	w->shown = NULL;
 }
 
-/* ---------------------------------------------------------------- where a walk begins */
+/* ---------------------------------------------------------------- the beginning of a walk */
 
 static void
 free_paths(char **paths)
@@ -124,7 +125,7 @@ free_paths(char **paths)
 	free(paths);
 }
 
-/* A copy of the program's paths, with those of the tree where they are. NULL: no memory. */
+/* Copies the program's paths, and replaces those of the tree with their places. NULL: no memory. */
 static char **
 real_paths(char *const *paths, bool *moved)
 {

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls that take a path, for /sys and /dev/infiniband as a machine with the adapter has
- * them.
+ * The libc calls with a path, for /sys and /dev/infiniband as on a machine with the adapter.
  *
- * Each finds the file's place (path.c) and lets the call run there. The calls that libc makes of
- * one system call are made directly: that needs no dlsym(), so they work from the first instruction
- * of a process and below the sanitizers' own interceptors. The others are libc's own, found by
- * dlsym(). Their fortified forms, which a program calls that was compiled with _FORTIFY_SOURCE, are
- * here too.
+ * Each call finds the place of the file (path.c), and then runs there. A call that libc makes by
+ * one system call is made directly: this needs no dlsym(), so it works from the first instruction
+ * of a process, and below the interceptors of sanitizers. All other calls are libc's own, found by
+ * dlsym(). The fortified forms, which a program compiled with _FORTIFY_SOURCE calls, are here too.
  *
- * libc's own calls do not come here when they call each other: fopen() opens without open(). So
- * each call that takes a path is in this file; those of fts(3) are in shim_fts.c.
+ * libc's own calls do not come through this library: fopen() opens a file without this open(). So
+ * this file has every call with a path; shim_fts.c has those of fts(3).
  */
-#undef _FORTIFY_SOURCE   /* it defines open() inline, and so does this file */
-#undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both */
+#undef _FORTIFY_SOURCE   /* defines open() inline, and so does this file */
+#undef _FILE_OFFSET_BITS /* renames open to open64, and this file defines both */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +64,7 @@ char *__realpath_chk(const char *path, char *resolved, size_t room);
 char *__getcwd_chk(char *buf, size_t len, size_t room);
 void __chk_fail(void) __attribute__((noreturn));
 
-/* The path at which a call finds the file, below the same directory. */
+/* The place of the file, as a path relative to the same directory. */
 static const char *
 real_path(int dir, const char *path, struct path_place *place)
 {
@@ -101,7 +99,7 @@ open_device(const struct path_place *place, int flags)
 	return fd < 0 ? fail(-fd) : fd;
 }
 
-/* A file that is not of the adapter, but may tell of its descriptors. */
+/* Opens a file that is not the adapter's, but may describe its descriptors. */
 static int
 open_other(int dir, const char *path, int flags, mode_t mode)
 {
@@ -175,8 +173,8 @@ OPEN_CHECKED(__openat_2, dir, (int dir, const char *path, int flags), 0)
 OPEN_CHECKED(__openat64_2, dir, (int dir, const char *path, int flags), O_LARGEFILE)
 
 /*
- * The library does not see close(2): contexts that are closed still have descriptors. Who lists
- * them finds none of those.
+ * The library does not see close(2), so closed contexts still have descriptors. This removes them
+ * before a program lists its descriptors.
  */
 static void
 end_closed_before(const char *path)
@@ -205,7 +203,7 @@ opendir(const char *path)
 
 /* ---------------------------------------------------------------- streams */
 
-/* The flags of open(2) by which fopen(3) decides whether it may open a file. */
+/* The flags of open(2) that correspond to the mode of fopen(3). */
 static int
 mode_flags(const char *mode)
 {
@@ -213,8 +211,8 @@ mode_flags(const char *mode)
 }
 
 /*
- * A stream by libc's own call, on the place of the path. Where it is refused, libc's call gets a
- * path that it cannot open: freopen() then closes the old stream.
+ * Opens a stream by libc's own call, at the place of the path. If the open is refused, libc's call
+ * gets a path that it cannot open: freopen() then closes the old stream.
  */
 #define STREAM(name, parameters, ...)                                                              \
 	SOFTHCA_API FILE *name parameters                                                          \
@@ -273,7 +271,7 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 			own_file_show(st);
 		return rc;
 	case PATH_DEVICE:
-		/* If the tree could not be made, the device still exists. */
+		/* If the tree could not be made, the device exists nevertheless. */
 		if (raw_fstatat(AT_FDCWD, place.real, st, flags) != 0) {
 			memset(st, 0, sizeof(*st));
 			st->st_nlink = 1;
@@ -286,8 +284,8 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 }
 
 /*
- * The names that begin with __ are those before glibc 2.33; gcc's thread sanitizer still calls
- * __fxstat. Their version is that of struct stat's layout: 64-bit machines have one layout.
+ * The names with __ are those of glibc before 2.33; gcc's thread sanitizer still calls __fxstat.
+ * Their version argument is that of struct stat's layout: 64-bit machines have one layout.
  */
 #define STAT(name, parameters, ...)                                                                \
 	SOFTHCA_API int name parameters                                                            \
@@ -360,7 +358,7 @@ readlink_any(int dir, const char *path, char *buf, size_t len)
 		return n;
 	if (len == 0)
 		return fail(EINVAL);
-	/* A link of /proc, to the working directory or an open file. */
+	/* The link may be one of /proc, to the working directory or an open file. */
 	text[n] = '\0';
 	path_show(text);
 	own_link_show(dir, path, text);
@@ -399,7 +397,7 @@ __readlinkat_chk(int dir, const char *path, char *buf, size_t len, size_t room)
 	return readlink_any(dir, path, buf, len);
 }
 
-/* A string that libc has made, as the program sees it. */
+/* Changes a string of libc to the program's view. */
 static char *
 shown(char *name)
 {
@@ -408,7 +406,7 @@ shown(char *name)
 	return name;
 }
 
-/* Where a link of /proc to a device of the adapter leads; else the path. */
+/* The target of a link of /proc to a device of the adapter; else the path. */
 static const char *
 own_target(const char *path, char text[PATH_MAX])
 {
@@ -472,9 +470,12 @@ get_current_dir_name(void)
 	return shown(NEXT(get_current_dir_name)());
 }
 
-/* ---------------------------------------------------------------- libc's own calls, elsewhere */
+/*
+ * ---------------------------------------------------------------- libc's own calls, at another
+ * place
+ */
 
-/* Each: a libc call with one path, below `dir`. */
+/* Defines a libc call with one path, relative to `dir`. */
 #define CALL(type, name, dir, parameters, ...)                                                     \
 	SOFTHCA_API type name parameters                                                           \
 	{                                                                                          \
@@ -546,10 +547,7 @@ close_directory(void *dir)
 	(void)closedir(dir);
 }
 
-/*
- * glob(3) takes the program's functions for directories, with GLOB_ALTDIRFUNC: here, those of this
- * file.
- */
+/* With GLOB_ALTDIRFUNC, glob(3) uses given functions for directories: here, those of this file. */
 static int
 directories_of_this_file(int flags, glob_t *result)
 {
@@ -579,10 +577,7 @@ glob64(const char *restrict pattern, int flags, glob_error *on_error, glob64_t *
 	return NEXT(glob64)(pattern, flags, on_error, result);
 }
 
-/*
- * The program's function of the walk that this thread is in, inside the tree: it gets /sys/...
- * names.
- */
+/* The program's function in this thread's walk inside the tree. It gets /sys/... names. */
 static __thread __nftw_func_t nftw_call;
 static __thread __ftw_func_t ftw_call;
 
@@ -606,7 +601,7 @@ ftw_visit(const char *path, const struct stat *st, int type)
 	return ftw_call(inside != NULL ? inside : path, st, type);
 }
 
-/* A walk that begins in the tree stays in it. */
+/* A walk that begins in the tree stays in the tree. */
 #define WALK(name, visitor, visit, call, parameters, ...)                                          \
 	SOFTHCA_API int name parameters                                                            \
 	{                                                                                          \

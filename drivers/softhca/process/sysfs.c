@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine's own sysfs: which RDMA devices it has. */
+/* The RDMA devices in the machine's own sysfs. */
 #include "sysfs.h"
 
 #include <dirent.h>
@@ -26,7 +26,9 @@ sysfs_read_line(const char *path, char *buf, size_t len)
 	return true;
 }
 
-/* Looks at the PCI id (Mellanox, Connect-IB and later); a subfunction has the driver's bus name. */
+/*
+ * Checks the PCI id (Mellanox, Connect-IB and later). A subfunction has the bus name of the driver.
+ */
 bool
 sysfs_is_mlx5(const char *root, const char *ibdev)
 {

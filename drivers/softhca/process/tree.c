@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tree comes and goes: its name, its lock, who uses it, who removes it. */
+/* Creates and removes a tree: its name, its lock, and its users. */
 #include "tree.h"
 
 #include <dirent.h>
@@ -24,30 +24,30 @@
 
 #define PREFIX "softhca-"
 /*
- * A hidden tree, whose name begins with a dot, is not complete. Without a lock it is being made,
- * unless it is older.
+ * A tree with a hidden name (with a dot) is not complete. If such a tree has no lock and is younger
+ * than this, a process is making it.
  */
 #define STALE_SECONDS 60
-#define TREE_MAX      (PATH_MAX / 4) /* of its path: the names below it must fit behind it */
-/* Programs close and replace descriptors with small numbers. */
+#define TREE_MAX      (PATH_MAX / 4) /* of a tree's path, so that names in it fit into PATH_MAX */
+/* Programs close and replace descriptors with low numbers. */
 #define LOCK_FD_MIN 200
 
-/* Behind the prefix, eight of them. */
+/* The characters of the eight letters after the prefix. */
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/* A tree that this process uses, or may use. */
+/* A tree that this process uses or may use. */
 struct tree {
 	char path[TREE_MAX];
 	int lock_fd; /* -1: not used */
 };
 
 static struct tree own = {.lock_fd = -1}, inherited = {.lock_fd = -1};
-static _Atomic(const char *) current; /* of one of the two; NULL: not yet */
+static _Atomic(const char *) current; /* the path of one of these two; NULL: not chosen yet */
 static _Atomic bool current_is_own;
-static _Atomic unsigned int made; /* of the current one: what tree_need() makes */
+static _Atomic unsigned int made; /* for the current tree: what tree_need() has made */
 static bool failed;
 static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* of all above, but reads of the atomics */
+	PTHREAD_MUTEX_INITIALIZER; /* protects the members above; the atomics are read without it */
 
 static const struct softhca_config *settings;
 static char machine_root[PATH_MAX / 4];
@@ -63,7 +63,7 @@ safe_getenv(const char *name)
 	return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
 }
 
-/* The variable changes in place: setenv(3) is not for programs with threads. */
+/* Changes the variable in place: setenv(3) is not safe in programs with threads. */
 static void
 tell_children(const char *path)
 {
@@ -88,7 +88,7 @@ tree_machine_root(void)
 
 /* ---------------------------------------------------------------- locks */
 
-/* The descriptor of a tree's lock file, held; or -errno. */
+/* Opens a tree's lock file and takes its lock. Returns the descriptor, or -errno. */
 static int
 hold_lock(const char *path, int flags)
 {
@@ -120,7 +120,10 @@ is_lock_of(int fd, const char *tree)
 	       now.st_ino == there.st_ino && now.st_dev == there.st_dev;
 }
 
-/* The program may have closed the lock's descriptor, and may have another file there by now. */
+/*
+ * The program may have closed the lock's descriptor, and may have opened another file with its
+ * number.
+ */
 static void
 release(struct tree *tree)
 {
@@ -162,7 +165,7 @@ remove_at(int parent, const char *name)
 static bool
 is_stale(int parent, const char *name)
 {
-	/* A folder without a lock that is not hidden was never a tree. */
+	/* A folder without a lock whose name is not hidden was never a tree. */
 	const bool may_be_begun = name[0] == '.';
 	char path[PATH_MAX];
 	struct stat st;
@@ -181,7 +184,10 @@ is_stale(int parent, const char *name)
 	return stale;
 }
 
-/* As choose_name() makes them, also hidden: other programs' folders have other names. */
+/*
+ * True for names, hidden or not, of the form that choose_name() makes. Folders of other programs
+ * have other names.
+ */
 static bool
 is_name_of_tree(const char *name)
 {
@@ -270,8 +276,8 @@ has_equal_settings(const char *tree)
 }
 
 /*
- * libibverbs knows a device by the time of its directory: a device that it has found in the
- * inherited tree is the same one in this process's own.
+ * libibverbs recognises a device by the time of its directory. A device found in the inherited tree
+ * must be the same one in this process's own tree.
  */
 static void
 copy_times(const char *from, const char *to)
@@ -293,8 +299,8 @@ copy_times(const char *from, const char *to)
 }
 
 /*
- * The tree appears under its name when it is complete and its lock is held: a sweep never sees it
- * free.
+ * Gives the tree its visible name when it is complete and its lock is held: so a sweep never finds
+ * it unlocked.
  */
 static int
 fill_tree(const char *hidden)
@@ -316,7 +322,7 @@ fill_tree(const char *hidden)
 	return rc;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void
 make(void)
 {
@@ -351,7 +357,7 @@ make(void)
 
 /* ---------------------------------------------------------------- the parent's tree */
 
-/* With the lock held. False: there is no such tree, or it shows other adapters. */
+/* The caller holds the lock. False: the parent has no tree, or its tree shows other adapters. */
 static bool
 use_inherited(void)
 {
@@ -394,7 +400,7 @@ tree_init(const struct softhca_config *cfg, const char *root, unsigned int first
 
 		memcpy(inherited.path, parent, colon - parent);
 		inherited.path[colon - parent] = '\0';
-		/* A parent that has looked for no device has no tree. */
+		/* A parent that has not looked for devices has no tree. */
 		snprintf(path, sizeof(path), "%s/lock", inherited.path);
 		if (raw_access(path, F_OK) != 0)
 			inherited.path[0] = '\0';
@@ -436,7 +442,7 @@ tree_if_there(void)
 	return find(false);
 }
 
-/* What tree_need() makes: a bit of `made` for each, and one for the GID tables. */
+/* The directories that tree_need() fills: `made` has a bit for each, and one for the GID tables. */
 static const char *const merged[] = {"/sys/class", "/sys/devices", "/sys/bus/pci/devices",
 	"/sys/bus/pci/drivers"};
 #define N_MERGED (sizeof(merged) / sizeof(merged[0]))
@@ -503,7 +509,7 @@ inside(const char *path, const char *tree)
 	return len > 0 && strncmp(path, tree, len) == 0 && path[len] == '/' ? path + len : NULL;
 }
 
-/* The inherited tree counts before its use: the working directory may be in it. */
+/* The inherited tree counts even before it is used: the working directory may be in it. */
 const char *
 tree_inside(const char *path)
 {
@@ -545,7 +551,7 @@ tree_fork_parent(void)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-/* The child holds the lock of its parent's tree: it has the descriptor. */
+/* The child has the descriptor of its parent's tree, and so holds its lock. */
 void
 tree_fork_child(void)
 {

@@ -41,10 +41,11 @@
 #include "sysfs.h"
 
 #define PCI_VENDOR 0x15b3
-#define PCI_DOMAIN 0xca00 /* where real machines have no devices; the next one if this one has */
+/* real machines have no devices in it; if this one has, the next domain is used */
+#define PCI_DOMAIN 0xca00
 #define BOARD_ID   "SOFTHCA0000000001"
 
-/* One tree that is being made. After an error nothing more is done. */
+/* A tree that is being made. After an error, further calls do nothing. */
 struct making {
 	const char *tree, *root;
 	unsigned int domain, first_uverbs;
@@ -68,7 +69,7 @@ make_dirs(const char *tree, const char *path)
 	return 0;
 }
 
-/* The path of a file of the tree, in a directory that is there. */
+/* The path of a file in an existing directory of the tree. */
 static bool
 place(struct making *m, char path[PATH_MAX], const char *fmt, va_list ap)
 {
@@ -104,7 +105,7 @@ static void __attribute__((format(printf, 2, 3))) put_dir(struct making *m, cons
 		m->rc = -errno;
 }
 
-/* Writes text as it is: the kernel ends each value with a line's end. */
+/* Writes text unchanged. The kernel ends each value with a newline. */
 static void __attribute__((format(printf, 3, 4)))
 put_text(struct making *m, const char *text, const char *fmt, ...)
 {
@@ -125,7 +126,7 @@ put_text(struct making *m, const char *text, const char *fmt, ...)
 		close(fd);
 }
 
-/* A symbolic link to `text`. */
+/* Makes a symbolic link to `text`. */
 static void __attribute__((format(printf, 3, 4)))
 put_link(struct making *m, const char *text, const char *fmt, ...)
 {
@@ -141,7 +142,8 @@ put_link(struct making *m, const char *text, const char *fmt, ...)
 }
 
 /*
- * A hard link to a file of the tree. Many files are equal, and a link is made quicker than a file.
+ * Makes a hard link to a file of the tree. Many files are equal, and a link is faster to make than
+ * a file.
  */
 static void __attribute__((format(printf, 3, 4)))
 put_hard_link(struct making *m, const char *file, const char *fmt, ...)
@@ -158,7 +160,7 @@ put_hard_link(struct making *m, const char *file, const char *fmt, ...)
 		m->rc = -errno;
 }
 
-/* An attribute of a directory of the tree: a value by printf(3), and a line's end. */
+/* Writes an attribute in a directory of the tree: a value formatted by printf(3), and a newline. */
 static void __attribute__((format(printf, 4, 5)))
 attr(struct making *m, const char *dir, const char *name, const char *fmt, ...)
 {
@@ -174,9 +176,9 @@ attr(struct making *m, const char *dir, const char *name, const char *fmt, ...)
 	put_text(m, text, "%s/%s", dir, name);
 }
 
-/* ---------------------------------------------------------------- what the machine has */
+/* ---------------------------------------------------------------- the machine's own entries */
 
-/* Links each name of the machine's directory into the tree's directory of that name. */
+/* Links each entry of the machine's directory into the tree's directory of the same name. */
 static void
 link_machine(struct making *m, const char *dir, const char *machine)
 {
@@ -197,10 +199,10 @@ link_machine(struct making *m, const char *dir, const char *machine)
 			snprintf(from, sizeof(from), "%s/%s", machine, entry->d_name) >=
 				(int)sizeof(from))
 			continue;
-		/* What the adapters have there already stays. */
+		/* Entries of the adapters are kept. */
 		if (raw_fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
-		/* Another process of this tree may have made it. */
+		/* Another process that uses this tree may have made it. */
 		if (m->rc == 0 && symlink(from, to) != 0 && errno != EEXIST)
 			m->rc = -errno;
 	}
@@ -225,7 +227,7 @@ visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 	return m->rc;
 }
 
-/* The other files of the machine's /dev/infiniband: rdma_cm, umad<N>. */
+/* Links the other files of the machine's /dev/infiniband: rdma_cm, umad<N>. */
 static void
 link_other_files(struct making *m)
 {
@@ -250,7 +252,7 @@ link_other_files(struct making *m)
 struct cpus {
 	char list[512];
 	char mask[MAX_CPUS / 32 * 9 +
-		  1]; /* words of 32 bits, the highest first, as %*pb prints them */
+		  1]; /* words of 32 bits, the highest first, in the format of %*pb */
 };
 
 static void
@@ -306,7 +308,7 @@ print_bdf(unsigned int domain, const struct softhca_dev *dev, char *buf, size_t 
 	snprintf(buf, len, "%04x:00:%02x.0", domain, dev->index + 1);
 }
 
-/* A domain in which the machine has no device. */
+/* A PCI domain in which the machine has no device. */
 static unsigned int
 free_domain(const char *root)
 {
@@ -367,7 +369,9 @@ put_pci(struct making *m, const struct softhca_dev *dev, const char *dir, const 
 	attr(m, dir, "max_link_speed", "32.0 GT/s PCIe");
 	attr(m, dir, "current_link_width", "16");
 	attr(m, dir, "max_link_width", "16");
-	/* Six base address registers and the ROM: none, their pages cannot be mapped. */
+	/*
+	 * No memory for the six base address registers and the ROM: their pages cannot be mapped.
+	 */
 	for (unsigned int i = 0; i < 7; i++)
 		at += sprintf(at, "0x%016x 0x%016x 0x%016x\n", 0, 0, 0);
 	put_text(m, resource, "%s/resource", dir);
@@ -377,7 +381,9 @@ put_pci(struct making *m, const struct softhca_dev *dev, const char *dir, const 
 
 /* ---------------------------------------------------------------- the RDMA device */
 
-/* Each with the width that the kernel gives it: Documentation/ABI/stable/sysfs-class-infiniband. */
+/*
+ * The counters, with the kernel's width of each: Documentation/ABI/stable/sysfs-class-infiniband.
+ */
 static const char *const counters[] = {"symbol_error", "link_error_recovery", "link_downed",
 	"port_rcv_errors", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
 	"port_xmit_discards", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
@@ -463,8 +469,8 @@ put_uverbs(struct making *m, const struct softhca_dev *dev, const char *pci)
 }
 
 /*
- * The kernel shows a directory here. The interface belongs to the machine, so this is a link to its
- * directory.
+ * The kernel has a directory here. The interface belongs to the machine, so this is a link to the
+ * directory of the machine.
  */
 static void
 put_netdevs(struct making *m, const struct softhca_dev *dev, const char *pci)
@@ -538,7 +544,7 @@ tree_files_merge(const char *tree, const char *root, const char *dir)
 
 /* ---------------------------------------------------------------- GID tables */
 
-/* The name of a GID's type: gid_type_str of the kernel's drivers/infiniband/core/cache.c. */
+/* The name of a GID's type, as in gid_type_str of the kernel's drivers/infiniband/core/cache.c. */
 static const char *
 gid_type(const struct ib_uverbs_gid_entry *entry)
 {
@@ -597,5 +603,5 @@ tree_files_make_gids(const char *tree)
 	for (unsigned int i = 0; i < n; i++)
 		for (unsigned int port = 1; port <= devs[i].cfg->ports; port++)
 			put_gids(&m, &devs[i], port);
-	return m.rc == -EEXIST ? 0 : m.rc; /* another process of this tree has made them */
+	return m.rc == -EEXIST ? 0 : m.rc; /* another process that uses this tree has made them */
 }

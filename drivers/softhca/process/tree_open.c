@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a file of a tree, as the kernel would: what may be opened, and what is in it. */
+/* Opens a file of a tree as the kernel would: checks access, and writes current values. */
 #include "tree_open.h"
 
 #include <errno.h>
@@ -20,7 +20,9 @@
 #include "raw.h"
 #include "tree.h"
 
-/* ---------------------------------------------------------------- what is not emulated */
+/*
+ * ---------------------------------------------------------------- features that are not emulated
+ */
 
 static void
 say_once(atomic_bool *said, const char *what)
@@ -29,7 +31,7 @@ say_once(atomic_bool *said, const char *what)
 		softhca_log("%s", what);
 }
 
-/* Management datagrams: libibumad's files of an adapter. */
+/* True for libibumad's files of an adapter (management datagrams). */
 static bool
 is_umad(const char *name)
 {
@@ -50,9 +52,9 @@ refuse_what_is_missing(const struct path_place *place)
 	return 0; /* the kernel answers ENOENT */
 }
 
-/* ---------------------------------------------------------------- values of this moment */
+/* ---------------------------------------------------------------- current values */
 
-/* The adapter and the port that a name in class/infiniband means, or NULL. */
+/* The adapter and the port in a name below class/infiniband, or NULL. */
 static const struct softhca_dev *
 port_of(const char *name, unsigned int *port, const char **attribute)
 {
@@ -68,7 +70,7 @@ port_of(const char *name, unsigned int *port, const char **attribute)
 	return &devs[index];
 }
 
-/* What the process has counted whose tree this is: this process or its parent. */
+/* Prints a counter of the process that made the tree: this process or its parent. */
 static bool
 print_counter(const struct softhca_dev *dev, unsigned int port, const char *name, char *text,
 	size_t len)
@@ -83,7 +85,9 @@ print_counter(const struct softhca_dev *dev, unsigned int port, const char *name
 	return true;
 }
 
-/* The value of a file that changes, as the kernel prints it. False: the file does not change. */
+/*
+ * Prints the value of a file that changes, in the kernel's format. False: the file does not change.
+ */
 static bool
 print_value(const char *name, char *text, size_t len)
 {
@@ -126,7 +130,7 @@ tree_text(const char *text, char path[TREE_TEXT_PATH])
 }
 
 /*
- * The file is a copy of its value at the moment when it is opened. If there can be no copy, the
+ * Replaces the file with a copy that has the value at this moment. If the copy cannot be made, the
  * tree's file has the value of a new adapter.
  */
 static void
@@ -156,7 +160,7 @@ open_for_writing(const struct path_place *place, int flags)
 }
 
 /*
- * As the kernel answers where an entry of a GID table is empty, or its network interface is gone:
+ * The kernel's answer if an entry of a GID table is empty, or its network interface is gone:
  * print_ndev in drivers/infiniband/core/sysfs.c.
  */
 static bool
@@ -188,8 +192,8 @@ tree_open(struct path_place *place, int flags, int *fd)
 		return open_for_writing(place, flags);
 	if (strcmp(base, "/config") == 0) {
 		say_once(&said_config,
-			"the PCI configuration space is not emulated: lspci knows the "
-			"adapter's ids only, and mstflint and setpci cannot work here");
+			"the PCI configuration space is not emulated: lspci shows only the "
+			"adapter's ids, and mstflint and setpci cannot work here");
 		return -EPERM;
 	}
 	if (strstr(place->name, "/gid_attrs/") != NULL && raw_stat(place->real, &st) == 0 &&

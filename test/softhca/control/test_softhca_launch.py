@@ -425,7 +425,7 @@ class Settings(Case):
                         f.write(text)
                 result = self.run_on('ibv_devinfo', SOFTHCA_FAULTS=path)
                 self.assertIn('softhca: SOFTHCA_FAULTS: ' + path + expected, result.stderr)
-                self.assertIn('the adapter does not come up until this is put right', result.stderr)
+                self.assertIn('the adapter does not come up until this is corrected', result.stderr)
                 self.assert_no_device(result)
         with open(path, 'w', encoding='ascii') as f:
             f.write('# none\nrefuse call=query_device errno=5 times=1\n')

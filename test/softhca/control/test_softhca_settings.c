@@ -545,8 +545,8 @@ case_wrong_reports(void)
 		{"{\"a\": \"\\", ": line 1: an unknown escape in a string"},
 		{"{\"a\" 1}", ": line 1: a colon is missing"},
 		{"{a: 1}", ": line 1: a name in quotation marks is missing"},
-		{"{\"a\": }", ": line 1: a value is missing or is none of JSON"},
-		{"{\"a\": yes}", ": line 1: a value is missing or is none of JSON"},
+		{"{\"a\": }", ": line 1: a value is missing or is not JSON"},
+		{"{\"a\": yes}", ": line 1: a value is missing or is not JSON"},
 		{"{\"a\": [1 2]}", ": line 1: a comma is missing"},
 		{"{\"a\": 1,", ": line 1: a name in quotation marks is missing"},
 	};
@@ -643,9 +643,9 @@ case_bond(void)
 	CHECK_EQ(load_file(&cfg, "lag = 1\n"), 0);
 	CHECK_EQ(cfg.lag, 1);
 	CHECK_EQ(load_file(&cfg, "lag = 1\nports = 2\n"), -EINVAL);
-	CHECK(strstr(err, "lag = 1 takes ports = 1 and link_layer = ethernet") != NULL, "%s", err);
+	CHECK(strstr(err, "lag = 1 needs ports = 1 and link_layer = ethernet") != NULL, "%s", err);
 	CHECK_EQ(load_file(&cfg, "lag = 1\nlink_layer = infiniband\n"), -EINVAL);
-	CHECK(strstr(err, "lag = 1 takes ports = 1") != NULL, "%s", err);
+	CHECK(strstr(err, "lag = 1 needs ports = 1") != NULL, "%s", err);
 	CHECK_EQ(load_file(&cfg, "lag = 0\nports = 2\nlink_layer = infiniband\n"), 0);
 }
 
