@@ -287,8 +287,8 @@ asks_for_mmo(void)
 }
 
 /*
- * The device's own, as settings of the emulated adapter name it (doc/softhca-reference.md), so that
- * it can be like this device.
+ * Prints the device's features as settings of the emulated adapter (doc/softhca-reference.md): the
+ * card profile of this device.
  */
 static void
 print_card_profile(void)
