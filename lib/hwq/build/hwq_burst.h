@@ -3,26 +3,26 @@
  * @file
  * Bursts of WQEs: the room is checked once for the whole burst, and no wr_id is kept.
  *
- *     n = hwq_burst_start(&b, sq, n);          how many of n have room before the ring's end
+ *     n = hwq_burst_start(&b, sq, n);          how many of n WQEs fit before the ring's end
  *     for (i = 0; i < n; i++)
  *         hwq_burst_rdma_write(&b, ...);       flags: constants, so that they fold away
- *     hwq_burst_end(&b);                       the queue learns of them
- *     hwq_sq_ring(sq);                         the device does
+ *     hwq_burst_end(&b);                       the queue counts the WQEs
+ *     hwq_sq_ring(sq);                         the device sees them
  *
- * For a loop of requests of one kind. What they have in common can be made once, which is the
- * fastest way:
+ * This is for a loop of requests of one kind. It is fastest to make once what the WQEs have in
+ * common:
  *
  *     like = hwq_burst_like_memcpy(&b);
  *     for (i = 0; i < n; i++)
  *         hwq_burst_memcpy_like(&b, &like, ...);
  *     hwq_burst_end_counted(&b, n);
  *
- * Or for WQEs of several kinds that are posted together or not at all, and may have several WQEBBs:
+ * WQEs of several kinds, of one or more WQEBBs, can be posted all or not at all:
  *
- *     hwq_burst_reserve(&b, sq, n_bb);         the room of all of them, in one piece
+ *     hwq_burst_reserve(&b, sq, n_bb);         the room of all WQEs, contiguous
  *     hwq_burst_rdma_with(&b, ...);
  *     hwq_burst_send_inline(&b, ...);
- *     hwq_burst_end_at(&b, n_bb, 1);           the last one has one
+ *     hwq_burst_end_at(&b, n_bb, 1);           1: WQEBBs of the last WQE
  *
  * The bytes are those of hwq_wqe.h. No other builder of the queue may run between start and end.
  *
@@ -34,14 +34,14 @@
 #include "hwq_db.h"
 #include "hwq_wqe.h"
 
-/** A burst that is being written. Private; on the caller's stack. */
+/** A burst that is being written. Its fields are private; it lies on the caller's stack. */
 struct hwq_burst {
 	struct hwq_sq *sq; /**< the send queue */
 	uint8_t *at;       /**< where the next WQE starts */
-	/** of the next WQE, where the first word of its control segment has them */
+	/** index and QPN of the next WQE, as the first word of its control segment has them */
 	uint64_t index_qpn;
-	__be32 signals; /**< fm_ce_se of every WQE, where hwq_fm_ce_se_word() has it */
-	uint32_t fill;  /**< WQEBBs in front of those that were reserved */
+	__be32 signals; /**< fm_ce_se of every WQE, as hwq_fm_ce_se_word() returns it */
+	uint32_t fill;  /**< WQEBBs of NOPs before the reserved ones */
 };
 
 static HWQ_INLINE uint16_t
@@ -55,9 +55,9 @@ hwq_burst_pi(const struct hwq_burst *b)
  * @param b The caller's storage, on the stack; hwq_burst_end() ends its use.
  * @param sq The send queue.
  * @param n How many WQEs the caller wants to write.
- * @return How many may be written: n, or fewer if the ring's end or its fill comes first. A burst
- *   does not go round the end, so after one that ended there, another may have room. 0: the ring is
- *   full: poll, complete, try again.
+ * @return How many WQEs may be written: n, or fewer if the ring's end or a full ring comes first. A
+ *   burst does not wrap: if it ended at the ring's end, the next burst may have room. 0: the ring
+ *   is full: poll, complete, try again.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
@@ -68,7 +68,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
 	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
-	/* One WQEBB is there before the ring's end. */
+	/* One WQEBB before the ring's end is always there. */
 	if (n == 1)
 		return !hwq_sq_is_full(sq);
 	room = hwq_sq_room_bb(sq, sq->pi);
@@ -76,13 +76,13 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 }
 
 /**
- * Begins a burst of WQEs that have n_bb WQEBBs together, and lie in one piece: NOPs fill the ring's
- * end if need be. A ring of 2 * n_bb - 1 WQEBBs has room when it is empty.
+ * Begins a burst of WQEs that have n_bb WQEBBs together and are contiguous: NOPs fill the ring's
+ * end if needed. An empty ring of at least 2 * n_bb - 1 WQEBBs always has room.
  * @param b As hwq_burst_start().
  * @param sq The send queue.
  * @param n_bb WQEBBs of all WQEs.
- * @return True: the caller writes all of them, or gives them up; false: no room. The queue learns
- *   of nothing before hwq_burst_end_at().
+ * @return True: the caller writes all WQEs, or none: without hwq_burst_end_at() the queue does not
+ *   change. False: no room.
  */
 static HWQ_INLINE bool
 hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
@@ -101,7 +101,7 @@ hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
 	return true;
 }
 
-/* The next WQE starts n_bb WQEBBs further. */
+/* Moves on by n_bb WQEBBs. */
 static HWQ_INLINE void
 hwq_burst_skip(struct hwq_burst *b, unsigned int n_bb)
 {
@@ -133,8 +133,8 @@ hwq_burst_next(struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int 
 }
 
 /**
- * Writes an RDMA write of one piece of memory, as hwq_wqe_rdma_write(). The caller writes at most
- * as many WQEs as hwq_burst_start() returned.
+ * Writes an RDMA write of one piece of memory, with the bytes of hwq_wqe_rdma_write()
+ * (ibv_wr_rdma_write(3)). The caller writes at most as many WQEs as hwq_burst_start() returned.
  * @param b The burst.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -151,12 +151,12 @@ hwq_burst_rdma_write(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, uint32_
 
 	hwq_put_rdma(wqe, rkey, raddr, lkey, addr, len);
 	if (__builtin_expect(len == 0, 0))
-		/* A message without data has no data segment. DS is the byte at 7. */
+		/* A message without data has no data segment. DS is byte 7 of the WQE. */
 		wqe[7] = 2;
 }
 
 /**
- * Writes an RDMA write or read of at least one byte.
+ * Writes an RDMA write or read of at least one byte (ibv_wr_rdma_write(3)).
  * @param b The burst.
  * @param opcode MLX5_OPCODE_RDMA_WRITE or _RDMA_READ.
  * @param rkey The key of remote memory.
@@ -177,7 +177,7 @@ hwq_burst_rdma_with(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 }
 
 /**
- * Writes a SEND, or an RDMA write or read, of at least one byte, as hwq_wqe_one(), which tells the
+ * Writes a SEND, or an RDMA write or read, of at least one byte. hwq_wqe_one() explains the
  * arguments.
  * @param b The burst.
  * @param opcode MLX5_OPCODE_RDMA_WRITE or MLX5_OPCODE_RDMA_READ.
@@ -202,17 +202,18 @@ hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr
 }
 
 /**
- * Bytes of the longest data that hwq_burst_write_inline() takes: with them the WQE has one WQEBB.
+ * The most bytes that hwq_burst_write_inline() takes: they fill one WQEBB.
  */
 #define HWQ_BURST_INLINE_MAX (HWQ_BB_LEN - 2u * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN)
 
 /**
- * Writes an RDMA write whose data are copied into the WQE, as hwq_wqe_inline().
+ * Writes an RDMA write whose data are copied into the WQE, as hwq_wqe_inline() does. The WQE has
+ * one WQEBB.
  * @param b The burst.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
  * @param data Read during the call.
- * @param len Bytes, 1 to HWQ_BURST_INLINE_MAX and to sq->max_inline, which the caller has seen to.
+ * @param len Bytes: 1 to the smaller of HWQ_BURST_INLINE_MAX and sq->max_inline. It is not checked.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -226,11 +227,11 @@ hwq_burst_write_inline(struct hwq_burst *b, uint32_t rkey, uint64_t raddr, const
 }
 
 /**
- * Writes a SEND of one piece of memory, as hwq_wqe_one().
+ * Writes a SEND of one piece of memory, with the bytes of hwq_wqe_one() (ibv_wr_send(3)).
  * @param b The burst.
  * @param lkey The key of local memory.
  * @param addr The first byte of local memory, a virtual address or an offset in the key.
- * @param len Bytes, from 1.
+ * @param len Bytes, at least 1.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -243,7 +244,7 @@ hwq_burst_send(struct hwq_burst *b, uint32_t lkey, uint64_t addr, uint32_t len, 
 
 /**
  * @param len Bytes.
- * @return WQEBBs of hwq_burst_send_inline().
+ * @return WQEBBs of the WQE that hwq_burst_send_inline() writes.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_send_inline_bb(uint32_t len)
@@ -252,11 +253,11 @@ hwq_burst_send_inline_bb(uint32_t len)
 }
 
 /**
- * Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline(). It may have several
- * WQEBBs.
+ * Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline() does. The WQE may have
+ * several WQEBBs.
  * @param b The burst.
  * @param data Read during the call.
- * @param len Bytes, 1 to sq->max_inline.
+ * @param len Bytes, 1 to sq->max_inline. It is not checked.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -272,13 +273,13 @@ hwq_burst_send_inline(struct hwq_burst *b, const void *data, uint32_t len, unsig
 }
 
 /**
- * Writes a memory copy.
+ * Writes a memory copy by the device's DMA engine (mlx5dv_wr_memcpy(3)). One WQEBB.
  * @param b The burst.
- * @param dst_key hwq_key_word() of the keys.
+ * @param dst_key hwq_key_word() of the destination's key.
  * @param dst The first byte of the destination.
- * @param src_key hwq_key_word() of the keys.
+ * @param src_key hwq_key_word() of the source's key.
  * @param src The first byte of the source.
- * @param len 1 to sq->easy_memcpy_len, which the caller has seen to.
+ * @param len Bytes, 1 to sq->easy_memcpy_len. It is not checked.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -293,7 +294,7 @@ hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint6
 }
 
 /**
- * Writes a memory copy of @p len bytes, as hwq_wqe_memcpy().
+ * Writes a memory copy of @p len bytes, with the bytes of hwq_wqe_memcpy() (mlx5dv_wr_memcpy(3)).
  * @param b The burst.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
@@ -301,7 +302,8 @@ hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint6
  * @param src The first byte of the source.
  * @param len Bytes.
  * @param flags Enum hwq_wqe_flags.
- * @return True; or false: len is 0 or more than sq->max_memcpy_len, and nothing was written.
+ * @return True: the WQE is written. False: len is 0 or more than sq->max_memcpy_len; nothing is
+ * written.
  */
 static HWQ_INLINE bool
 hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
@@ -322,15 +324,17 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 /** 16 bytes that the compiler keeps in one register. */
 typedef uint64_t hwq_ds __attribute__((vector_size(HWQ_DS_LEN)));
 
-/** What the WQEs of a loop have in common: it is copied into each, and then the index is put there.
- *  hwq_burst_end_counted() ends such a burst. */
+/**
+ * What the WQEs of a loop have in common. It is copied into each WQE, which then gets its index.
+ * hwq_burst_end_counted() ends such a burst.
+ */
 struct hwq_burst_like {
-	hwq_ds ctrl;    /**< the control segment, all but its first 32 bits */
-	hwq_ds mmo;     /**< of memory copies: the segment behind it */
-	uint32_t first; /**< those bits of the next WQE */
+	hwq_ds ctrl;    /**< the control segment without its first 32 bits */
+	hwq_ds mmo;     /**< the segment after it, if the WQEs are memory copies */
+	uint32_t first; /**< the first 32 bits of the next WQE's control segment */
 };
 
-/* WQEs with these in their control segments. */
+/* Makes what WQEs with this opcode have in common. */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
@@ -379,7 +383,7 @@ hwq_burst_next_like(struct hwq_burst *b, struct hwq_burst_like *like)
 	memcpy(wqe, &like->ctrl, sizeof(like->ctrl));
 	memcpy(wqe, &first, sizeof(first));
 	b->at += HWQ_BB_LEN;
-	/* The next index: a burst does not go round the end. */
+	/* The next index. It cannot wrap: a burst ends at the ring's end. */
 	like->first += 1 << 8;
 	return wqe;
 }
@@ -427,7 +431,7 @@ hwq_burst_memcpy_like(struct hwq_burst *b, struct hwq_burst_like *like, uint64_t
 
 /* ------------------------------------------------------------------ the end */
 
-/* The burst ends in front of index pi. The last WQE has n_bb WQEBBs. */
+/* Ends the burst before index pi. The last WQE has n_bb WQEBBs. */
 static HWQ_INLINE void
 hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
 {
@@ -437,9 +441,9 @@ hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
 }
 
 /**
- * Commits the WQEs of hwq_burst_reserve(), and the NOPs in front of them.
+ * Commits the WQEs of a burst that hwq_burst_reserve() began, and the NOPs before them.
  * @param b The burst.
- * @param room What hwq_burst_reserve() was asked for, all of which is written.
+ * @param room The n_bb of hwq_burst_reserve(); all these WQEBBs are written.
  * @param n_bb WQEBBs of the last WQE.
  */
 static HWQ_INLINE void
@@ -462,7 +466,8 @@ hwq_burst_end(struct hwq_burst *b)
 }
 
 /**
- * hwq_burst_end() for a caller who has counted: the burst has n WQEs, 1 at least. It ends loops.
+ * hwq_burst_end() for a caller who knows that the burst has n WQEs, at least 1, of one WQEBB each.
+ * Loops with a struct hwq_burst_like end by this call.
  * @param b The burst.
  * @param n How many.
  */
@@ -473,11 +478,12 @@ hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
 }
 
 /**
- * hwq_burst_end() and hwq_sq_ring() for a burst of one WQE: what is known of it is not read again.
- * No other WQE pends: hwq_sq_pending_bb() was 0. The caller publishes the CQ's consumer index where
- * it polls.
+ * hwq_burst_end() and hwq_sq_ring() in one, for a burst of one WQE. It is faster, because it does
+ * not read again what it knows of the WQE. No earlier WQE may wait for its doorbell:
+ * hwq_sq_pending_bb() was 0. This call does not publish the CQ's consumer index: the caller does
+ * that when it polls.
  * @param b The burst.
- * @param ds 16-byte units of the WQE, 2 at least; it is no UMR.
+ * @param ds 16-byte units of the WQE, at least 2. The WQE is no UMR.
  */
 static HWQ_INLINE void
 hwq_burst_end_and_ring_one(struct hwq_burst *b, unsigned int ds)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Configurations of keys that encrypt, alone or beside signatures, prepared ahead (as
- * hwq_sig_image.h does it for keys that only sign). What repeats is in the image; memory, tweak,
- * DEK, keytag, tags and seeds come with each posting.
+ * Prepared configurations of keys that encrypt, with or without signatures. (For keys that only
+ * sign, see hwq_sig_image.h.) The image holds what stays the same; each posting adds memory, tweak,
+ * DEK, keytag, tags and seeds.
  *
  *     struct hwq_crypto_attr crypto = {.encrypt_on_tx = true,
  *                                      .data_unit_size = MLX5DV_BLOCK_SIZE_4096};
@@ -16,9 +16,8 @@
  *     hwq_wqe_crypto_list(sq, mkey, &image, n, sge, NULL, NULL, &start, 0);   all, or nothing
  *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
  *
- * An image is for keys of HWQ_MKEY_CRYPTO, which have HWQ_MKEY_SIG, too, or have not: the signature
- * attributes that hwq_crypto_image_init() is given say which, and what becomes of the key's
- * signatures:
+ * An image is for keys with HWQ_MKEY_CRYPTO, or for keys with HWQ_MKEY_CRYPTO and HWQ_MKEY_SIG. The
+ * argument sig of hwq_crypto_image_init() says which, and what happens to the key's signatures:
  *
  *     sig                        keys                            signatures
  *     NULL                       HWQ_MKEY_CRYPTO                 -
@@ -27,17 +26,18 @@
  *
  * The bytes are those of hwq_wr_mkey_configure() with access flags, a layout,
  * hwq_wr_set_mkey_sig_block() if the image signs, and hwq_wr_set_mkey_crypto(), in a batch of their
- * own. What hwq_sig_image.h says of the key's attributes, of wr_ids, of the WQE behind and of
- * threads holds here, too. The builders return what those of hwq_wqe.h do, and after an error
- * nothing was written. Errors:
- *   -EINVAL      the key was not created for what the image does; more than
- *                hwq_crypto_image_max_len() bytes; an empty ring may be too short for the WQEs
- *   -ENOMEM      more entries than the key, or a WQE, has room for
+ * own. hwq_sig_image.h says what holds here too: about the key's attributes, wr_ids, the next WQE,
+ * and threads. The builders return what builders of hwq_wqe.h return. After an error nothing is
+ * written. Errors:
+ *   -EINVAL      the key was not created for what the image does; more bytes than
+ *                hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit even
+ *                when it is empty
+ *   -ENOMEM      more entries than the key or a WQE has room for
  *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
  *                HWQ_MKEY_UPDATE_VARIANT
  *
- * The device judges the rest when data pass: whether the DEK exists, is of the keys' protection
- * domain and has this keytag, and whether the message has a possible length
+ * The device checks the rest when it moves data: that the DEK exists, belongs to the key's
+ * protection domain and has this keytag, and that the length of the message is possible
  * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  */
 #ifndef HWQ_CRYPTO_IMAGE_H
@@ -45,27 +45,29 @@
 
 #include "hwq_sig_image.h"
 
-/** What changes from posting to posting of a key's encryption. */
+/** What changes with each posting of a key's encryption. */
 struct hwq_crypto_start {
-	/** of the first data unit, little endian; that of each further one is 1 more */
+	/** tweak of the first data unit, little endian; each next unit's tweak is 1 more */
 	uint8_t initial_tweak[16];
-	uint8_t keytag[8]; /**< that of a DEK with has_keytag; else it has no effect */
+	uint8_t keytag[8]; /**< the keytag of a DEK with has_keytag; ignored for other DEKs */
 	uint32_t dek;      /**< hwq_dek.id */
 };
 
 /** A prepared configuration. Written by hwq_crypto_image_init(). */
 struct hwq_crypto_image {
-	struct hwq_wire_crypto_bsf bsf; /**< without tweak, DEK and keytag */
-	struct hwq_mkey_crypto crypto;  /**< what the key takes over, without those */
-	uint32_t max_len;               /**< hwq_crypto_image_max_len() */
-	bool with_sig;                  /**< for keys of HWQ_MKEY_SIG: their BSF is in the WQE */
-	bool signs;                     /**< SET_PSVs follow the UMR */
-	struct hwq_sig_image sig;       /**< the rest, of which the BSF counts only if with_sig */
+	struct hwq_wire_crypto_bsf bsf; /**< BSF of encryption, without tweak, DEK and keytag */
+	/** attributes that the key takes over, without tweak, DEK and keytag */
+	struct hwq_mkey_crypto crypto;
+	uint32_t max_len; /**< hwq_crypto_image_max_len() */
+	/** for keys of HWQ_MKEY_SIG: the WQE has a signature BSF too */
+	bool with_sig;
+	bool signs;               /**< SET_PSVs follow the UMR */
+	struct hwq_sig_image sig; /**< the other parts; its BSF is used only if with_sig */
 };
 
 /* ------------------------------------------------------------------ preparing */
 
-/* The signature part. @return as hwq_crypto_image_init(). */
+/* Prepares the signature part. @return as hwq_crypto_image_init(). */
 static inline int
 hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
 	const struct mlx5dv_sig_block_attr *sig)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Configurations of signature keys prepared ahead: the UMR with its BSF, and the SET_PSV of each
- * domain with a signature. What repeats is in the image; memory, tags and seeds come with each
- * posting.
+ * Prepared configurations of keys that sign: the UMR with its BSF, and the SET_PSV of each domain
+ * with a signature. The image holds what stays the same; each posting adds memory, tags and seeds.
  *
  *     struct hwq_sig_image image;                                  the caller's
  *     struct hwq_sig_tags tags = {.ref_tag = lba, .app_tag = 7};
@@ -15,24 +14,26 @@
  *
  * The bytes are those of hwq_wr_mkey_configure() with hwq_wr_set_mkey_access_flags(), a layout and
  * hwq_wr_set_mkey_sig_block(), in a batch of their own. No wr_id is kept. The next WQE waits for
- * them only if it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in the next WQE, whatever it is.
+ * the configuration only if its flags have HWQ_WQE_AFTER_UMR; libmlx5 always sets that bit in the
+ * next WQE.
  *
- * The key takes the attributes over, as it does from hwq_wr_set_mkey_sig_block(): hwq_mkey_check()
- * works, and both ways of configuring may alternate on one key. The image is only read when it is
- * posted: it may change, or end, after the call.
+ * The struct of the key stores the attributes, as hwq_wr_set_mkey_sig_block() does. So
+ * hwq_mkey_check() works, and both ways of configuring may alternate on one key. Posting reads the
+ * image only; after the call the image may change or end.
  *
- * The builders return what those of hwq_wqe.h do: > 0 the WQEBBs of all their WQEs; 0 no room for
- * all of them. Then, and after an error, nothing was written, and the key is as before. Errors:
- *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1;
- *                the ring is too short to have room for the WQEs whenever it is empty
- *   -ENOMEM      more entries than the key, or a WQE, has room for
+ * The builders return what builders of hwq_wqe.h return: > 0 is the WQEBBs of all WQEs; 0 is no
+ * room for all of them. After 0 or an error nothing is written, and the key is as before. Errors:
+ *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1
+ *                bytes; or the ring is so short that the WQEs may not fit even when it is empty
+ *   -ENOMEM      more entries than the key or a WQE has room for
  *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
  *   HWQ_MKEY_UPDATE_VARIANT
  *
- * The QP need not be created for configurations: what counts is the length of its ring.
+ * The QP need not be created with MLX5DV_QP_EX_WITH_MKEY_CONFIGURE; only the length of its ring
+ * counts.
  *
- * Thread: any for hwq_sig_image_init(). The owner of the queue's domain and of the key's pool for
- * the builders; several threads may post one image.
+ * Thread: any may call hwq_sig_image_init(). Only the owner of both the queue's domain and the
+ * key's pool calls the builders. Several threads may post one image.
  */
 #ifndef HWQ_SIG_IMAGE_H
 #define HWQ_SIG_IMAGE_H
@@ -41,12 +42,12 @@
 #include "hwq_burst.h"
 #include "hwq_wqe_umr.h"
 
-/** What changes from posting to posting of a domain's signature. */
+/** What changes with each posting of a domain's signature. */
 struct hwq_sig_tags {
-	uint32_t ref_tag; /**< T10-DIF: of the first block */
-	uint16_t app_tag; /**< T10-DIF */
-	bool seed_ones;   /**< the guard begins with all ones, not with 0 */
-	uint8_t zero;     /**< 0 */
+	uint32_t ref_tag; /**< T10-DIF: the reference tag of the first block */
+	uint16_t app_tag; /**< T10-DIF: the application tag */
+	bool seed_ones;   /**< the guard starts with all ones, not with 0 */
+	uint8_t zero;     /**< must be 0 */
 };
 static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
 		      offsetof(struct hwq_sig_tags, seed_ones) == 6 &&
@@ -57,23 +58,22 @@ static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
 struct hwq_sig_image {
 	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
 	/**
-	 * Start of the UMR control segment, for a layout of four units, without the errors that
-	 * the key was told of.
+	 * Start of the UMR control segment, for a layout of four units. Posting adds the key's
+	 * errors that the program has read.
 	 */
 	__be64 umr[2], context[2];  /**< start of the key context, without the variant */
-	struct hwq_sig_block block; /**< what the key takes over, with tags and seeds of 0 */
+	struct hwq_sig_block block; /**< attributes that the key takes over; tags and seeds are 0 */
 	uint8_t n_bb;               /**< WQEBBs of the WQEs, with a layout of four units */
 	/**
-	 * What is alike in both domains of T10-DIF is copied unchanged: bsf.wire loses what tags
-	 * and seeds make
-	 * different.
+	 * T10-DIF: the bytes that are equal in both domains are copied unchanged. Posting clears
+	 * the bits in bsf.wire for which tags or seeds differ.
 	 */
 	bool copies_alike;
 };
 
 /* ------------------------------------------------------------------ preparing */
 
-/* Whether the device signs blocks as the domain says. */
+/* True if the device can sign blocks as the domain says. */
 static inline bool
 hwq_sig_domain_is_possible(const struct hwq_dev_caps *caps, const struct hwq_sig_domain *domain)
 {
@@ -104,7 +104,8 @@ hwq_sig_domain_clear_tags(struct hwq_sig_domain *domain)
 }
 
 /*
- * Takes attributes, without tags and seeds, and writes their BSF. @return as hwq_sig_image_init().
+ * Takes the attributes without tags and seeds, and writes their BSF. @return as
+ * hwq_sig_image_init().
  */
 static inline int
 hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
@@ -132,7 +133,7 @@ hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 	return 0;
 }
 
-/* Prepares the rest: the head of a UMR with BSFs of bsf_ds units, for the block that was taken. */
+/* Prepares the head of the UMR: its BSFs have bsf_ds units. */
 static inline int
 hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned int bsf_ds)
 {
@@ -160,9 +161,8 @@ hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned 
  *   hwq_dev_caps() of the keys' device.
  * @param access_flags
  *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param attr
- *   What it points to, is read during the call. Tags and seeds in it must be valid, and have no
- *   effect.
+ * @param attr Read during the call, with the memory that it points to. Its tags and seeds must be
+ *   valid, but have no effect.
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
@@ -186,8 +186,8 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
  * @param image The image.
  * @param units DS units of the layout.
  * @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry,
- *   and of a pattern one more. They lie in one piece, so a fill of the ring's end may come on top:
- *   one less than them at most.
+ *   and one more for a pattern. They are contiguous, so NOPs may have to fill the ring's end: at
+ *   most one WQEBB less than the configuration has.
  */
 static HWQ_INLINE unsigned int
 hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
@@ -196,8 +196,8 @@ hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 }
 
 /*
- * What any image needs of key and ring: n entries, units units of layout, bsf_ds of BSFs, n_bb
- * WQEBBs in all.
+ * Checks what every image needs of key and ring: the layout has n entries in units units, the BSFs
+ * have bsf_ds units, and all WQEs together n_bb WQEBBs.
  */
 static HWQ_INLINE int
 hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
@@ -210,7 +210,7 @@ hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
-/* @return 0; or why there is no such configuration, of n_bb WQEBBs. */
+/* @return 0; or why a configuration of n_bb WQEBBs is not possible. */
 static HWQ_INLINE int
 hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
 	unsigned int units, unsigned int n_bb)
@@ -220,7 +220,7 @@ hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsign
 	return hwq_image_check(sq, mkey, n, units, HWQ_BSF_DS, n_bb);
 }
 
-/* The tags, as they begin a running signature of T10-DIF; above them seed_ones in bit 48. */
+/* The tags, in the form in which they start a running signature of T10-DIF; bit 48 is seed_ones. */
 static HWQ_INLINE uint64_t
 hwq_sig_word(const struct hwq_sig_tags *tags)
 {
@@ -235,7 +235,8 @@ hwq_sig_word(const struct hwq_sig_tags *tags)
 }
 
 /*
- * The key's errors so far are told to the device by its UMR. The device may tell of the next then.
+ * The UMR tells the device how many errors of the key the program has read. Only then does the
+ * device report the next error.
  */
 static HWQ_INLINE void
 hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
@@ -254,7 +255,8 @@ hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 }
 
 /*
- * The next WQE, the UMR, without layout and BSFs. @param word its flags, by hwq_fm_ce_se_word().
+ * Writes the next WQE, the UMR, without layout and BSFs. @param word its flags, from
+ * hwq_fm_ce_se_word().
  * @return the WQE.
  */
 static HWQ_INLINE uint8_t *
@@ -285,7 +287,8 @@ hwq_burst_image_umr(struct hwq_burst *b, const struct hwq_mkey *mkey,
 }
 
 /*
- * The UMR of a key that signs. The key is ready when the last SET_PSV is: that one makes the CQE.
+ * Writes the UMR of a key that signs. It makes no CQE: the last SET_PSV does, because the key is
+ * ready only then.
  */
 static HWQ_INLINE void
 hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
@@ -298,8 +301,8 @@ hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_s
 }
 
 /*
- * A CRC that begins with all ones, where the image has the one from 0. @return what the running
- * signature starts with.
+ * Sets a CRC to start with all ones; the image has it start with 0. @return the value that the
+ * running signature starts with.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
@@ -313,8 +316,8 @@ hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
 }
 
 /*
- * Writes tags and seed of a T10-DIF to the BSF, and to what the key keeps. @param word
- * hwq_sig_word(). @return what its running signature starts with.
+ * Writes tags and seed of a T10-DIF to the BSF, and to the attributes that the key keeps. @param
+ * word from hwq_sig_word(). @return the value that its running signature starts with.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_wire_bsf_dif *dif)
@@ -325,7 +328,7 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 
 	if (__builtin_expect(word >> 48 != 0, 0)) {
 		tags = word & ((UINT64_C(1) << 48) - 1);
-		/* The seed is all ones, and so are the bits of the guard above the tags. */
+		/* Seed all ones: so are the guard's bits, above the tags. */
 		word = tags | UINT64_C(0xffff) << 48;
 		kept->bg = 0xffff;
 		dif->seed |= HWQ_DIF_SEED_ONES;
@@ -338,8 +341,8 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 }
 
 /*
- * Completes the BSF of a domain with a signature, and writes the next WQE, a SET_PSV: it waits for
- * the UMR before it.
+ * Completes the BSF of a domain with a signature. Writes the next WQE, a SET_PSV, which waits for
+ * the WQE before it.
  */
 static HWQ_INLINE void
 hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_t psv,
@@ -359,8 +362,8 @@ hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_
 }
 
 /*
- * Which bytes of T10-DIF are copied: the image has those that are alike with equal tags and seeds.
- * differ: the bits of both hwq_sig_word() that are not the same.
+ * The bytes of a T10-DIF that are copied unchanged. The image has those that are equal if tags and
+ * seeds are equal. differ: the bits in which the hwq_sig_word() of both domains differ.
  */
 static HWQ_INLINE uint8_t
 hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
@@ -374,7 +377,7 @@ hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
 	return mask;
 }
 
-/* The BSF, and the next WQEs, the SET_PSVs. */
+/* Completes the BSF, and writes the SET_PSVs. */
 static HWQ_INLINE void
 hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 	const struct hwq_sig_image *image, const struct hwq_sig_tags *mem,
@@ -399,8 +402,9 @@ hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 }
 
 /**
- * The next WQEs of a burst: UMR and SET_PSVs, with the layout of a list. The burst has room for
- * hwq_sig_image_n_bb() of them, and the caller has seen to all that hwq_wqe_sig_list() refuses.
+ * Writes a configuration into a burst: the UMR, with a list as its layout, and the SET_PSVs. The
+ * burst must have room for hwq_sig_image_n_bb() WQEBBs. Nothing is checked: the caller makes sure
+ * that hwq_wqe_sig_list() would return no error.
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
@@ -425,7 +429,7 @@ hwq_burst_sig_list(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_
 }
 
 /**
- * The same with the layout of a pattern.
+ * hwq_burst_sig_list() with a pattern as the layout.
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
@@ -451,15 +455,16 @@ hwq_burst_sig_pattern(struct hwq_burst *b, struct hwq_mkey *mkey, const struct h
 }
 
 /**
- * Configures the key, with a list as its layout: n pieces of memory, one after the other, which
- * have the blocks of the memory domain (hwq_wr_set_mkey_layout_list()).
+ * Configures the key, with a list as its layout: n pieces of memory, one after the other
+ * (mlx5dv_wr_set_mkey_layout_list(3), mlx5dv_wr_set_mkey_sig_block(3)). The memory holds the blocks
+ * of the memory domain.
  * @param sq The send queue.
  * @param mkey Must stay until the last of the WQEs has completed.
  * @param image The image.
  * @param n How many.
  * @param sge Read during the call.
- * @param mem Read during the call; that of a domain without signature is not, and may be NULL.
- * @param wire Read during the call; that of a domain without signature is not, and may be NULL.
+ * @param mem Read during the call; ignored, and may be NULL, if the memory domain has no signature.
+ * @param wire Read during the call; ignored, and may be NULL, if the wire domain has no signature.
  * @param flags Enum hwq_wqe_flags; the last of the WQEs makes the CQE.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
@@ -485,9 +490,9 @@ hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_
 }
 
 /**
- * The same with a pattern as its layout (hwq_wr_set_mkey_layout_interleaved()): `repeat` rounds of
- * n entries. So blocks and their signatures come out of two buffers: entries {data, block size, 0}
- * and {signatures, signature size, 0}, one round for each block.
+ * hwq_wqe_sig_list() with a pattern as the layout (mlx5dv_wr_set_mkey_layout_interleaved(3)):
+ * `repeat` rounds of n entries. Blocks and signatures can so lie in two buffers: one round for each
+ * block, with the entries {data, block size, 0} and {signatures, signature size, 0}.
  * @param sq The send queue.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.

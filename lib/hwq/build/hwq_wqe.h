@@ -4,22 +4,23 @@
  * Builders of one WQE: check, reserve, put segments (hwq_seg.h), commit.
  *
  * Every hwq_wqe_*() returns:
- *   > 0         the WQEBBs of the WQE; it is committed, and goes out with the next hwq_sq_ring()
- *   0           the ring is full; nothing was written. Poll, complete, try again.
+ *   > 0         the WQEBBs of the WQE; it is committed, and the next hwq_sq_ring() posts it
+ *   0           the ring is full; nothing is written: poll, complete, try again
  *   -EINVAL     the work request is not possible (each builder says when); nothing was written
  *   -ENOMEM     more inline data or data segments than the QP was created for; nothing was written
  *
  * SEND and RDMA are for RC and UC queues, atomics for RC queues, memcpy for RC queues and DCIs, NOP
- * and raw WQEs for all. Other types need more segments, which the builders of hwq_wr.h write, those
- * of DCIs also hwq_wqe_dc.h.
+ * and raw WQEs for all. Other types of QP need more segments: use the builders of hwq_wr.h, or of
+ * hwq_wqe_dc.h for DCIs.
  *
- * All are always-inline: the compiler removes branches on constant flags and counts. After a call
- * that returned > 0, sq->last is where the WQE starts, and the wqe_counter that its CQE will carry.
+ * All builders are always-inline, so the compiler removes branches on constant flags and counts.
+ * After a call that returned > 0, sq->last is the index at which the WQE starts; its CQE has this
+ * index as wqe_counter.
  *
- * The bytes are libmlx5's (ibv_wr_post(3), mlx5dv_wr_post(3)), except that unused bytes (imm of
- * operations without it, padding of inline data) are 0, where libmlx5 leaves old ones. A data
- * segment of length 0 is left out. Lengths above caps.max_msg_len are not checked, as in libmlx5:
- * the device fails them. doc/hwq.md lists all differences.
+ * The bytes are libmlx5's (ibv_wr_post(3), mlx5dv_wr_post(3)), except for unused bytes (imm of
+ * operations without immediate data, padding of inline data): they are 0, and libmlx5 does not
+ * write them. A data segment of length 0 is left out. As in libmlx5, lengths above caps.max_msg_len
+ * are not checked: the device fails the WQE. doc/hwq.md lists all differences.
  *
  * Arguments of all builders: rkey and raddr are the remote memory; lkey, addr and len (bytes) the
  * local memory, which the device uses until the WQE has completed; lists and inline data are read
@@ -58,7 +59,8 @@ hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t op
 }
 
 /*
- * Byte count of a memcpy's data segments. @return false: len is 0, or more than sq->max_memcpy_len.
+ * Computes the byte count of a memcpy's data segments. @return false: len is 0, or more than
+ * sq->max_memcpy_len.
  */
 static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
@@ -69,7 +71,7 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 		return true;
 	if (len == 0 || len > sq->max_memcpy_len)
 		return false;
-	/* 2 GiB, the most there can be, is encoded 0: the top bit would say "inline". */
+	/* 2 GiB, the largest length, is encoded as 0: its bit means "inline". */
 	*byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
 	return true;
 }
@@ -77,7 +79,7 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 /* ------------------------------------------------------------------ whole WQEs */
 
 /**
- * NOP of one WQEBB: it does nothing, and completes in order. No -EINVAL, no -ENOMEM.
+ * NOP of one WQEBB: it does nothing, and completes in order. Never -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
@@ -95,8 +97,9 @@ hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 }
 
 /**
- * Copies len bytes by the device's DMA engine (mlx5dv_wr_memcpy()). One WQEBB. -EINVAL: len is 0 or
- * more than sq->max_memcpy_len, or the QP was not created with mmo.
+ * Copies len bytes by the device's DMA engine (mlx5dv_wr_memcpy(3)). One WQEBB: control segment,
+ * DMA segment, two data segments. -EINVAL: len is 0 or more than sq->max_memcpy_len, or the QP was
+ * not created with mmo.
  * @param sq The send queue.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
@@ -124,7 +127,7 @@ hwq_wqe_memcpy(struct hwq_sq *sq, uint32_t dst_lkey, uint64_t dst, uint32_t src_
 	return 1;
 }
 
-/* Segments ahead of the data: control, and for RDMA the remote address. */
+/* DS units before the data: the control segment, and for RDMA the remote address. */
 static HWQ_INLINE unsigned int
 hwq_wqe_head_ds(uint8_t opcode)
 {
@@ -144,11 +147,11 @@ hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint
 }
 
 /**
- * SEND, RDMA write or read of one piece of memory (ibv_wr_send(3) and its like, with
- * ibv_wr_set_sge(3)); length 0 is a message without data. No -EINVAL, no -ENOMEM.
+ * SEND, RDMA write or RDMA read of one piece of memory (ibv_wr_send(3), ibv_wr_rdma_write(3),
+ * ibv_wr_set_sge(3)). Length 0 is a message without data. Never -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or
- *   _RDMA_READ. rkey and raddr do not count for SENDs.
+ *   _RDMA_READ. A SEND ignores rkey and raddr.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
  * @param lkey The key of local memory.
@@ -176,8 +179,8 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
 }
 
 /**
- * SEND, RDMA write or read of a list of pieces of memory. -ENOMEM: n_sge, which counts empty pieces
- * too, is more than sq->max_sge.
+ * SEND, RDMA write or RDMA read of a list of pieces of memory (ibv_wr_set_sge_list(3)). Pieces of
+ * length 0 write no segment, but count for the limit. -ENOMEM: n_sge is more than sq->max_sge.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
@@ -209,8 +212,9 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /**
- * SEND or RDMA write of bytes copied into the WQE. -ENOMEM: more than sq->max_inline. opcode and
- * imm: see hwq_wqe_one(); not RDMA read.
+ * SEND or RDMA write of bytes that are copied into the WQE (ibv_wr_set_inline_data(3)).
+ * hwq_wqe_one() explains opcode and imm; an RDMA read is not possible. -ENOMEM: len is more than
+ * sq->max_inline.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
@@ -241,8 +245,8 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /**
- * SEND or RDMA write of a list of buffers, copied into the WQE as one inline segment. -ENOMEM:
- * their sum is more than sq->max_inline.
+ * SEND or RDMA write of a list of buffers, which are copied into the WQE as one inline segment
+ * (ibv_wr_set_inline_data_list(3)). -ENOMEM: their lengths together are more than sq->max_inline.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
@@ -262,7 +266,7 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 	void *wqe;
 
 	for (i = 0; i < n_buf; i++) {
-		/* Sums of huge lengths must not wrap back into range. */
+		/* Huge lengths would make the sum wrap back into range. */
 		if (__builtin_expect(buf[i].len > sq->max_inline - len, 0))
 			return -ENOMEM;
 		len += buf[i].len;
@@ -278,7 +282,8 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 }
 
 /**
- * RDMA write: hwq_wqe_one().
+ * RDMA write of one piece of memory to raddr, by hwq_wqe_one() (ibv_wr_rdma_write(3)). Never
+ * -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -296,7 +301,8 @@ hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lk
 }
 
 /**
- * RDMA read, from raddr into local memory: hwq_wqe_one().
+ * RDMA read from raddr into one piece of memory, by hwq_wqe_one() (ibv_wr_rdma_read(3)). Never
+ * -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -315,7 +321,7 @@ hwq_wqe_rdma_read(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lke
 
 /* ------------------------------------------------------------------ atomics, raw WQEs */
 
-/* One WQEBB: control, remote address, operands, and where the old value goes. */
+/* Writes one WQEBB: control, remote address, operands, and a data segment for the old value. */
 static HWQ_INLINE int
 hwq_wqe_atomic(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, uint32_t lkey,
 	uint64_t addr, uint64_t swap_add, uint64_t compare, unsigned int flags)
@@ -332,9 +338,9 @@ hwq_wqe_atomic(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /**
- * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they are compare, they
- * become swap. The old value goes to addr, in the byte order of the CPU. One WQEBB; no -EINVAL, no
- * -ENOMEM.
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they equal compare,
+ * they become swap. The old value goes to addr, in the byte order of the CPU. One WQEBB. Never
+ * -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -354,8 +360,8 @@ hwq_wqe_atomic_cmp_swp(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_
 }
 
 /**
- * Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at raddr. The old value goes to addr, in
- * the byte order of the CPU. One WQEBB; no -EINVAL, no -ENOMEM.
+ * Atomic addition to 8 bytes at raddr (ibv_wr_atomic_fetch_add(3)). The old value goes to addr, in
+ * the byte order of the CPU. One WQEBB. Never -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -374,7 +380,7 @@ hwq_wqe_atomic_fetch_add(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint3
 
 /**
  * @param wqe The WQE.
- * @return 16-byte units of the WQE that the caller has written: DS of its control segment.
+ * @return DS of its control segment: its length in 16-byte units.
  */
 static HWQ_INLINE unsigned int
 hwq_raw_ds(const void *wqe)
@@ -383,12 +389,12 @@ hwq_raw_ds(const void *wqe)
 }
 
 /**
- * A WQE that the caller has written (compare mlx5dv_wr_raw_wqe(3)). It is copied. The copy has the
- * queue's index and QPN, and asks for a CQE as flags say (HWQ_WQE_SIGNALED alone). All else is as
- * the caller wrote it.
+ * Posts a WQE that the caller has written (compare mlx5dv_wr_raw_wqe(3)). The WQE is copied. The
+ * copy gets the queue's index and QPN, and is signalled if flags say so; HWQ_WQE_SIGNALED is the
+ * only flag with an effect. All other bytes stay as the caller wrote them.
  * @param sq The send queue.
- * @param wqe Any alignment; its DS says how long it is. -EINVAL: its DS is 0, or the ring holds
- *   less than two WQEs of its length.
+ * @param wqe The WQE, of any alignment; DS of its control segment is its length. -EINVAL: DS is 0,
+ *   or the ring holds less than two WQEs of its length.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

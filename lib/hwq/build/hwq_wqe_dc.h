@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE of a DCI (hwq_wqe.h has their results, their arguments and the thread rule):
- * each says which target it goes to.
+ * Builders of one WQE of a DCI: each takes the DC target that the WQE goes to. hwq_wqe.h has their
+ * results, their arguments and the thread rule.
  *
  *     hwq_dct_addr --- the peer --- hwq_ah_create_on(dev, &path, &addr, &ah)
  *                                   hwq_dc_dest_set(&dest, &ah, be32toh(addr.qpn), key)
  *                                   hwq_wqe_dc_one(sq, &dest, MLX5_OPCODE_RDMA_WRITE, ...)
  *
- * The address takes three units of each WQE. With data, a WQE takes two WQEBBs: in these, 44 bytes
- * of inline data fit behind the remote address of an RDMA write, and 60 bytes of a SEND.
+ * The address vector takes three units of each WQE. A WQE with data has two WQEBBs or more. Two
+ * have room for 44 bytes of inline data of an RDMA write, and for 60 bytes of a SEND.
  *
  * The bytes are those of libmlx5's builders followed by mlx5dv_wr_set_dc_addr(3).
  */
@@ -19,14 +19,15 @@
 #include "hwq_ah.h"
 #include "hwq_wqe.h"
 
-/** A target, as WQEs name it. In the caller's storage; nothing is to be ended. */
+/** A DC target, in the form that WQEs have. It lies in the caller's storage, and needs no end. */
 struct hwq_dc_dest {
-	struct mlx5_wqe_av av; /**< the way to its port, its number and its key */
+	/** address vector: the way to the target's port, its number and its key */
+	struct mlx5_wqe_av av;
 };
 
 /**
- * Says which target a destination is. Any thread, while nobody else uses *dest.
- * @param dest The DC target.
+ * Makes *dest name a DC target. Any thread may call it while no other thread uses *dest.
+ * @param dest The destination to write.
  * @param ah The way to its port; read during the call.
  * @param dctn Its number: qpn of hwq_dct_addr().
  * @param key Its DC key.
@@ -37,14 +38,14 @@ hwq_dc_dest_set(struct hwq_dc_dest *dest, const struct hwq_ah *ah, uint32_t dctn
 	hwq_put_av(&dest->av, &ah->av, dctn, key);
 }
 
-/* Units ahead of the data. */
+/* DS units of the control segment and the address vector. */
 static HWQ_INLINE unsigned int
 hwq_wqe_dc_head_ds(uint8_t opcode)
 {
 	return hwq_wqe_head_ds(opcode) + HWQ_AV_DS;
 }
 
-/* All units ahead of the data. */
+/* Writes all units before the data. */
 static HWQ_INLINE void
 hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, uint8_t opcode,
 	unsigned int ds, uint32_t rkey, uint64_t raddr, unsigned int flags, __be32 imm)
@@ -56,7 +57,8 @@ hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, ui
 }
 
 /**
- * SEND, RDMA write or read of one piece of memory: hwq_wqe_one() to a target.
+ * SEND, RDMA write or RDMA read of one piece of memory: hwq_wqe_one() to a DC target. Never -EINVAL
+ * or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param opcode MLX5_OPCODE_*.
@@ -87,8 +89,8 @@ hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode
 }
 
 /**
- * SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a target. -ENOMEM: more than
- * sq->max_inline.
+ * SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a DC target. -ENOMEM: len is
+ * more than sq->max_inline.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param opcode MLX5_OPCODE_*.
@@ -119,7 +121,10 @@ hwq_wqe_dc_inline(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opc
 	return (int)n_bb;
 }
 
-/* Two WQEBBs: control, address vector, remote address, operands, and where the old value goes. */
+/*
+ * Writes two WQEBBs: control, address vector, remote address, operands, and a data segment for the
+ * old value.
+ */
 static HWQ_INLINE int
 hwq_wqe_dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, uint64_t swap_add, uint64_t compare,
@@ -138,7 +143,7 @@ hwq_wqe_dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opc
 }
 
 /**
- * hwq_wqe_atomic_cmp_swp() to a target.
+ * hwq_wqe_atomic_cmp_swp() to a DC target. Two WQEBBs. Never -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param rkey The key of remote memory.
@@ -160,7 +165,7 @@ hwq_wqe_dc_atomic_cmp_swp(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uin
 }
 
 /**
- * hwq_wqe_atomic_fetch_add() to a target.
+ * hwq_wqe_atomic_fetch_add() to a DC target. Two WQEBBs. Never -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param rkey The key of remote memory.
@@ -181,8 +186,8 @@ hwq_wqe_dc_atomic_fetch_add(struct hwq_sq *sq, const struct hwq_dc_dest *dest, u
 
 /**
  * @param wqe The WQE.
- * @return True if a WQE that the caller has written goes to a target, so that units 1 to 3 are an
- *   address vector: SEND, RDMA and atomics, those with masks too.
+ * @return True if a WQE of this opcode has an address vector, in units 1 to 3: SEND, RDMA, and
+ *   atomics with or without masks.
  */
 static HWQ_INLINE bool
 hwq_raw_has_av(const void *wqe)
@@ -206,7 +211,7 @@ hwq_raw_has_av(const void *wqe)
 
 /**
  * @param wqe The WQE.
- * @return False: the WQE should have an address vector, and is too short for it.
+ * @return False if the WQE must have an address vector and is too short for it.
  */
 static HWQ_INLINE bool
 hwq_dc_raw_is_possible(const void *wqe)
@@ -215,8 +220,9 @@ hwq_dc_raw_is_possible(const void *wqe)
 }
 
 /**
- * hwq_wqe_raw() to a target: where hwq_raw_has_av(), units 1 to 3 of the copy name it, whatever the
- * caller wrote there. -EINVAL: also if not hwq_dc_raw_is_possible().
+ * hwq_wqe_raw() to a DC target. If hwq_raw_has_av() is true, units 1 to 3 of the copy become the
+ * address vector of dest; the caller's units 1 to 3 are ignored. -EINVAL: as hwq_wqe_raw(), or
+ * hwq_dc_raw_is_possible() is false.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param wqe The WQE.

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE that lays a key out, beside those of hwq_wqe.h, with their return values and
- * their thread rule.
+ * Builders of one WQE that lays a key out. Return values and thread rule are those of hwq_wqe.h.
  *
- *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key leads there
+ *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key now means these pieces
  *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);   waits for the UMR
  *
  * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a batch of their own. But
- * the next WQE does not wait for the UMR unless it says HWQ_WQE_AFTER_UMR; libmlx5 sets that bit in
- * the next WQE, whatever it is. A WQE behind one that has waited need not wait again.
+ * the next WQE waits for the UMR only if its flags have HWQ_WQE_AFTER_UMR; libmlx5 always sets that
+ * bit in the next WQE. Once one WQE has waited, later WQEs need not wait.
  *
- * The QP need not be created for these operations: what counts is that the ring holds two such
- * WQEs.
+ * The QP need not be created for these operations. Its ring must hold two such WQEs.
  *
  * Beyond hwq_wqe.h's errors:
- *   -EINVAL     flags beyond HWQ_UMR_ACCESS_ALL; a key that signs, encrypts, or has a
- *               variant other than 0; or the ring holds less than two such WQEs
- *   -ENOMEM     more entries than the key, or a WQE, has room for
+ *   -EINVAL     access flags beyond HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
+ *               other than 0; or the ring holds less than two such WQEs
+ *   -ENOMEM     more entries than the key or a WQE has room for
  */
 #ifndef HWQ_WQE_UMR_H
 #define HWQ_WQE_UMR_H
@@ -28,8 +26,8 @@
 
 /**
  * @param units DS units of the layout.
- * @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and of a
- *   pattern one more.
+ * @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and one
+ *   more for a pattern.
  */
 static HWQ_INLINE unsigned int
 hwq_umr_n_bb(unsigned int units)
@@ -37,7 +35,7 @@ hwq_umr_n_bb(unsigned int units)
 	return hwq_ds_to_bb(HWQ_UMR_HEAD_DS + hwq_umr_pad(units));
 }
 
-/* @return 0; or why there is no such UMR. */
+/* @return 0; or why a UMR of this key is not possible. */
 static HWQ_INLINE int
 hwq_wqe_umr_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
@@ -49,7 +47,7 @@ hwq_wqe_umr_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned
 	return 2 * hwq_umr_n_bb(units) > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
-/* Control segment, UMR control, key context. @return WQEBBs, committed. */
+/* Writes control segment, UMR control and key context. @return WQEBBs, committed. */
 static HWQ_INLINE int
 hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
 	unsigned int access, unsigned int units, uint64_t len, unsigned int flags)
@@ -64,11 +62,12 @@ hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
 }
 
 /**
- * Lays the key out as a list: n pieces of memory, one after the other (hwq_wr_mr_list()).
+ * Lays the key out as a list: n pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
+ * Writes a UMR. Errors: see the top of this file.
  * @param sq The send queue.
- * @param mkey Must stay until the WQE has completed.
+ * @param mkey The key; it must stay until the WQE has completed.
  * @param access Who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param n How many.
+ * @param n How many pieces.
  * @param sge Read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
@@ -91,12 +90,13 @@ hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int acc
 }
 
 /**
- * Lays the key out as a pattern (hwq_wr_mr_interleaved()): `repeat` rounds of n entries.
+ * Lays the key out as a pattern: `repeat` rounds of n entries (mlx5dv_wr_mr_interleaved(3)). Writes
+ * a UMR. Errors: see the top of this file.
  * @param sq The send queue.
  * @param mkey As hwq_wqe_mr_list().
  * @param access As hwq_wqe_mr_list().
  * @param repeat How many rounds.
- * @param n How many.
+ * @param n How many entries a round has.
  * @param data Read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.

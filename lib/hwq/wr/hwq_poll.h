@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Polling for good completions: their wr_ids, without decoding each CQE. For queues that are posted
- * to by hwq_wr.h.
+ * Polls for good completions of a queue that hwq_wr.h posts to. The result is the wr_ids; no CQE is
+ * decoded.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -13,8 +13,9 @@
 #include "hwq_sq.h"
 
 /*
- * True if the entry is a good completion of this QPN: opcode 0 (REQ), and the owner bit of the lap.
- * The format and solicited bits between the two do not matter.
+ * True if the CQE is a good completion of this QPN: its opcode is 0 (REQ), and its owner bit is
+ * that of the current lap. The format and solicited bits, which lie between opcode and owner, are
+ * ignored.
  */
 static HWQ_INLINE bool
 hwq_poll_is_ours(const struct hwq_cq *cq, const uint8_t *entry, __be32 qpn)
@@ -27,7 +28,7 @@ hwq_poll_is_ours(const struct hwq_cq *cq, const uint8_t *entry, __be32 qpn)
 	return __builtin_expect(((e->sop_drop_qpn ^ qpn) & htobe32(0xffffff)) == 0, 1);
 }
 
-/* The good completion at next, and up to n - 1 behind it; n is 1 at least. */
+/* Takes the good completion at next, and up to n - 1 good ones after it. n is at least 1. */
 static HWQ_INLINE unsigned int
 hwq_poll_from(struct hwq_sq *sq, struct hwq_cq *cq, const uint8_t *next, uint64_t *wr_id,
 	unsigned int n)
@@ -54,18 +55,18 @@ hwq_poll_from(struct hwq_sq *sq, struct hwq_cq *cq, const uint8_t *next, uint64_
 
 /**
  * Takes good completions of the queue's work requests, oldest first. It frees their WQEs and all
- * WQEs before them. It stops at the first CQE of another kind: a failed or flushed WQE, a receive,
- * or another QP on the CQ. Take that CQE by hwq_cq_poll(): hwq_sq_wr_id() gives its wr_id, and
- * hwq_sq_complete() frees its WQE. A flush makes a CQE for every NOP that fills the ring's end too;
- * its wr_id is that of the next request.
+ * WQEs before them. It stops at the first CQE of another kind: of a failed or flushed WQE, of a
+ * receive, or of another QP on the CQ. Take such a CQE by hwq_cq_poll(): hwq_sq_wr_id() gives its
+ * wr_id, and hwq_sq_complete() frees its WQE. In a flush, each NOP that fills the ring's end has a
+ * CQE too; its wr_id is that of the next request.
  *
- * It does not publish the CQ's consumer index: hwq_sq_ring() and hwq_wr_complete() do. Until then
- * no more CQEs can come than the CQ has room for.
+ * This call does not publish the CQ's consumer index; hwq_sq_ring() and hwq_wr_complete() do. Until
+ * then the CQ has room for all CQEs that can come.
  * @param sq The send queue.
  * @param wr_id Room for n numbers.
  * @param n How many.
- * @return How many are in wr_id, at most n; 0: look whether a CQE of another kind is next, by
- *   hwq_cq_peek(): a good one that came meanwhile stays for the next call.
+ * @return How many wr_ids were written, at most n. If 0, the next CQE may be of another kind: look
+ *   at it by hwq_cq_peek(). If it is a good one that has come since, leave it to the next call.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
@@ -78,8 +79,8 @@ hwq_wr_poll(struct hwq_sq *sq, uint64_t *wr_id, unsigned int n)
 	if (n != 1)
 		return hwq_poll_from(sq, cq, next, wr_id, n);
 	/*
-	 * One needs no loop. This line keeps the compiler from moving what both bodies share in
-	 * front of the branch.
+	 * n == 1 needs no loop. Without this line the compiler merges the common part of both
+	 * bodies, and puts it before the branch.
 	 */
 	__asm__("" : "+r"(next));
 	return hwq_poll_from(sq, cq, next, wr_id, 1);

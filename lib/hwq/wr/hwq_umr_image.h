@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Layouts prepared ahead: the WQE of a list or a pattern as an image, to be posted as often as the
- * layout repeats, for other keys or other memory.
+ * Layouts prepared ahead: an image holds the WQE of a list or a pattern. It can be posted many
+ * times, also for other keys and other memory.
  *
  *     struct hwq_umr_image image;                        the caller's, 1 KiB
  *
@@ -13,10 +13,10 @@
  *     hwq_wr_umr_image_at(&wr, mkey, &image, addr);      the same with other addresses
  *
  * The bytes, and the errors of posting, are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved().
- * Beyond them, -EINVAL: the key signs or encrypts, which no image knows of.
+ * One error is added: -EINVAL if the key signs or encrypts, because an image has no such state.
  *
- * Thread: any. An image is only read when it is posted, so several threads may post one image. It
- * belongs to the caller, and may be freed after the call.
+ * Thread: any. Posting reads the image only, so several threads may post one image. The caller owns
+ * the image, and may free it after the call.
  */
 #ifndef HWQ_UMR_IMAGE_H
 #define HWQ_UMR_IMAGE_H
@@ -28,11 +28,11 @@
 
 /** A prepared layout. Written by the two functions below. */
 struct hwq_umr_image {
-	/** The WQE, without control segment and the key's variant, which posting writes. */
+	/** the WQE without the control segment and the key's variant: posting writes these */
 	alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
 	uint32_t n;      /**< entries */
-	uint32_t units;  /**< with a pattern's head, without padding */
-	uint32_t padded; /**< with it */
+	uint32_t units;  /**< DS units of the layout, a pattern's head included, without padding */
+	uint32_t padded; /**< DS units of the layout with padding */
 };
 
 static_assert((HWQ_UMR_HEAD_DS + HWQ_UMR_LAYOUT_MAX + HWQ_DS_PER_BB - 1) / HWQ_DS_PER_BB <=
@@ -69,8 +69,7 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
  *   0 on success, otherwise:
  * @retval -EINVAL
  *   A flag beyond HWQ_UMR_ACCESS_ALL.
- * @retval -ENOMEM
- *   More pieces than any WQE has room for. After an error the image is not changed.
+ * @retval -ENOMEM More pieces than any WQE has room for. An error leaves the image unchanged.
  */
 static inline int
 hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t num_sge,
@@ -87,13 +86,12 @@ hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t 
 }
 
 /**
- * Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments. data is read during the
- * call.
- * @param image The image.
+ * Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments.
+ * @param image The caller's storage.
  * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  * @param repeat_count How many rounds.
- * @param num_interleaved How many entries.
- * @param data Read during the call.
+ * @param num_interleaved How many entries a round has.
+ * @param data The entries, read during the call.
  * @return As hwq_umr_image_list().
  */
 static inline int
@@ -111,7 +109,7 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 	return 0;
 }
 
-/* Checks an image for a key that is not plain. False: the batch has failed. */
+/* Checks an image for a key that signs, encrypts, or has a variant. False: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image)
@@ -123,13 +121,14 @@ hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 }
 
 /*
- * Copies the image, and patches what depends on queue and key; addresses too, unless addr is NULL.
+ * Copies the image into the WQE, and patches what depends on queue and key. The addresses are
+ * patched too, unless addr is NULL.
  */
 static HWQ_INLINE void
 hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
-	/* Read once: stores to the WQE could change it for all that a compiler knows. */
+	/* Read once: as far as the compiler knows, stores to the WQE could change image->padded. */
 	const unsigned int padded = image->padded;
 	size_t at, end = (size_t)(HWQ_UMR_HEAD_DS + padded) * HWQ_DS_LEN;
 	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
@@ -139,7 +138,7 @@ hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant
 	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], (HWQ_UMR_HEAD_DS - 1) * HWQ_DS_LEN);
 	for (at = HWQ_UMR_HEAD_DS * HWQ_DS_LEN; at < end; at += HWQ_BB_LEN)
 		memcpy(wr->wqe + at, image->wqe + at, HWQ_BB_LEN);
-	/* The key context names the variant, which is 0 in the image. */
+	/* The image has variant 0; the key context must have the key's. */
 	if (!__builtin_constant_p(variant) || variant != 0)
 		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = variant;
 	for (i = 0; addr != NULL && i < image->n; i++) {
@@ -162,8 +161,8 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 }
 
 /**
- * Lays the key out as the image says: as hwq_wr_mr_list() or hwq_wr_mr_interleaved(), with their
- * errors.
+ * Lays the key out as the image says. The WQE and the errors are those of hwq_wr_mr_list() or
+ * hwq_wr_mr_interleaved() (mlx5dv_wr_post(3)).
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
@@ -175,7 +174,7 @@ hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hw
 }
 
 /**
- * Lays the key out as the image says, with other addresses.
+ * Lays the key out as hwq_wr_umr_image() does, with other addresses than the image has.
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.

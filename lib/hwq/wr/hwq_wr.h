@@ -6,39 +6,40 @@
  *     struct hwq_wr wr;
  *
  *     hwq_wr_start(&wr, sq);                        RC and UC; hwq_wr_start_ud() and others
- *     wr.wr_id = 1;                                 of the next builder; comes back with its CQE
+ *     wr.wr_id = 1;                                 for the next builder; its CQE returns it
  *     wr.wr_flags = HWQ_WQE_SIGNALED;
  *     hwq_wr_rdma_write(&wr, rkey, raddr);          a builder, then
- *     hwq_wr_set_sge(&wr, lkey, addr, len);         the data setter, where it takes data
+ *     hwq_wr_set_sge(&wr, lkey, addr, len);         and its data setter, if it takes data
  *     ...
- *     ret = hwq_wr_complete(&wr);                   0: all of it is posted, one doorbell
- *                                                   -errno: nothing of it is
+ *     ret = hwq_wr_complete(&wr);                   0: all is posted, with one doorbell
+ *                                                   -errno: nothing is posted
  *
- *     n = hwq_wr_poll(sq, wr_id, N)                 good completions; see there for the others
+ *     n = hwq_wr_poll(sq, wr_id, N)                 good completions; hwq_poll.h: failed ones
  *
- * Builders and setters return nothing. The first error sticks, and comes out of hwq_wr_complete():
+ * Builders and setters return nothing. hwq_wr_complete() returns the first error of the batch:
  *   -ENOMEM  the ring is full: poll, complete, post the batch again. Or a setter got more data
  *            segments or inline bytes than the QP was created for.
- *   -EINVAL  the length of a memcpy, IP_CSUM that the port cannot compute, headers too short or
- *            too long, or the QP is not in RTS yet; as with libmlx5. Also what libmlx5 does not
- *            notice: a builder without its setters, a setter too many, a raw WQE whose DS is 0, a
- *            start for another type of QP.
+ *   -EINVAL  as in libmlx5: a memcpy has a length that is not possible, the port cannot compute
+ *            IP_CSUM, headers are too short or too long, or the QP is not in RTS yet. Beyond
+ *            libmlx5: a setter is missing, or is one too many; DS of a raw WQE is 0; the start
+ *            function is for another type of QP.
  *
- * Until hwq_wr_complete() the batch is in the handle: the queue's indices, its doorbell record and
- * the device do not change. hwq_wr_abort(), or an error, discards it. No other builder of the queue
- * may run between start and complete or abort, those of hwq_wqe.h and hwq_burst.h included.
+ * Until hwq_wr_complete(), only the handle knows of the batch: the queue's indices, its doorbell
+ * record and the device do not change. hwq_wr_abort(), or an error, discards the batch. Between
+ * start and complete (or abort), no other builder of the queue may run; this includes the builders
+ * of hwq_wqe.h and hwq_burst.h.
  *
- * Declare the handle on the stack, and do not store its address: after inlining it lives in
- * registers.
+ * Declare the handle on the stack, and do not store its address: only then can the compiler keep
+ * its fields in registers.
  *
  * Files: hwq_wr_batch.h start, complete and abort; hwq_wr_ops.h builders; hwq_wr_set.h data
- * setters; hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This one
- * includes them all. hwq_wr_umr.h and hwq_wr_mkey.h, which change keys, are included by those who
- * use them.
+ * setters; hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This header
+ * includes them all. Programs that change keys include hwq_wr_umr.h or hwq_wr_mkey.h themselves.
  *
- * An operation that the QP was not created for is refused at creation: see hwq_qp_conf.send_ops.
+ * Operations are chosen when the QP is created (hwq_qp_conf.send_ops); creation refuses those that
+ * the device does not have.
  *
- * Thread: the owner of the queue's domain, and no other.
+ * Thread: only the owner of the queue's domain.
  */
 #ifndef HWQ_WR_H
 #define HWQ_WR_H

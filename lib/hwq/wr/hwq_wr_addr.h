@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Address setters of UD, XRC and DC: one for each work request that takes data, called before or
- * after its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter that
- * does not fit the queue's type, or a second one, makes hwq_wr_complete() return -EINVAL. ah is
- * read during the call.
+ * Address setters of UD, XRC and DC queues. Each work request that takes data needs one, before or
+ * after its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter for
+ * another type of queue, or a second setter, makes hwq_wr_complete() return -EINVAL.
  */
 #ifndef HWQ_WR_ADDR_H
 #define HWQ_WR_ADDR_H
@@ -12,7 +11,7 @@
 #include "hwq_ah.h"
 #include "hwq_wr_batch.h"
 
-/* Writes the address vector. Number and key are the remote queue's. */
+/* Writes the address vector. number and key are those of the remote queue. */
 static HWQ_INLINE void
 hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint64_t key)
 {
@@ -20,7 +19,7 @@ hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint6
 	hwq_wr_done(wr, HWQ_WR_ADDR, wr->ds);
 }
 
-/* True if the open WQE still needs its address. Else the batch fails. */
+/* True if the open WQE still needs its address. If false, the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 {
@@ -31,8 +30,7 @@ hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 }
 
 /**
- * The queue pair that a datagram goes to (ibv_wr_set_ud_addr(3)). A remote_qkey with bit 31 set:
- * the device sends the qkey of its own QP in its place.
+ * Sets the QP that a datagram goes to (ibv_wr_set_ud_addr(3)). Writes the address vector.
  * @param wr The batch.
  * @param ah The way to the peer's port, read during the call.
  * @param remote_qpn The number of the remote QP.
@@ -47,7 +45,8 @@ hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_q
 }
 
 /**
- * The number of the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)).
+ * Sets the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)). Writes the XRC
+ * segment.
  * @param wr The batch.
  * @param remote_srqn The number of the SRQ.
  */
@@ -61,7 +60,8 @@ hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 }
 
 /**
- * The number and the key of the DCT that a work request goes to (mlx5dv_wr_set_dc_addr(3)).
+ * Sets the DC target that a work request goes to (mlx5dv_wr_set_dc_addr(3)). Writes the address
+ * vector, with stream 0.
  * @param wr The batch.
  * @param ah The way to the peer's port, read during the call.
  * @param remote_dctn The number of the DC target.
@@ -76,13 +76,13 @@ hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_d
 }
 
 /**
- * As hwq_wr_set_dc_addr(), with the stream of the DCI that carries the work request
- * (mlx5dv_wr_set_dc_addr_stream(3)). hwq_wr_set_dc_addr() uses stream 0.
+ * Sets the DC target, as hwq_wr_set_dc_addr() does, and the stream of the DCI that carries the work
+ * request (mlx5dv_wr_set_dc_addr_stream(3)).
  * @param wr The batch.
  * @param ah The way to the peer's port, read during the call.
  * @param remote_dctn The number of the DC target.
  * @param remote_dc_key Its DC key.
- * @param stream_id The stream.
+ * @param stream_id The number of the stream.
  */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr_stream(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,

@@ -19,40 +19,39 @@ enum hwq_wr_open {
 	HWQ_WR_CLOSED = 0, /**< no WQE is open */
 	HWQ_WR_DATA = 1,   /**< a data setter */
 	HWQ_WR_ADDR = 2,   /**< an address setter */
-	HWQ_WR_KEY = 4,    /**< setters of hwq_wr_mkey.h, as many as setters_left says */
+	HWQ_WR_KEY = 4,    /**< hwq_wr.setters_left setters of hwq_wr_mkey.h */
 };
 
 /**
- * A batch: one critical region. The caller's, on the stack. Only wr_id and wr_flags are for the
- * caller.
+ * A batch of work requests, on the caller's stack. The caller sets wr_id and wr_flags only.
  */
 struct hwq_wr {
 	uint64_t wr_id;        /**< wr_id of the next builder */
 	unsigned int wr_flags; /**< flags of the next builder: enum hwq_wqe_flags */
 
 	/*
-	 * Private. These are copies of what is in *sq, because after each store to a WQE the
-	 * compiler would read *sq again.
+	 * Private. Copies of fields of *sq: after each store to a WQE the compiler would read *sq
+	 * again.
 	 */
 	struct hwq_sq *sq;  /**< the send queue */
 	uint8_t *at;        /**< where the next WQE starts; NULL: the batch has failed */
 	uint8_t *end;       /**< a builder that starts here calls hwq_wr_rare() first */
 	uint64_t index_qpn; /**< hwq_index_qpn() of the next WQE */
 	uint8_t transport;  /**< enum hwq_transport; inlining makes it a constant */
-	uint8_t fm_cache;   /**< fence that a WQE of the batch left for the next one */
-	uint8_t umr_fence;  /**< the same; before the first WQE, the fence that the queue has */
-	bool is_umr;        /**< the last WQE is one */
+	uint8_t fm_cache;   /**< the fence that a WQE of the batch left for the next WQE */
+	uint8_t umr_fence;  /**< the same for UMRs; at the start, the fence that the queue has */
+	bool is_umr;        /**< the last WQE is a UMR */
 	/** Modifier of the open WQE. */
 	uint8_t opmod, opcode; /**< opcode of the open WQE */
 	uint8_t open;          /**< enum hwq_wr_open */
 	uint8_t setters_left;  /**< with HWQ_WR_KEY: setters still to come */
-	unsigned int ds;       /**< length of the last WQE in DS units; of an open one, so far */
-	uint8_t *wqe;          /**< the open, or last, WQE */
+	unsigned int ds;       /**< DS units of the last WQE; of an open WQE, its units so far */
+	uint8_t *wqe;          /**< the open WQE, or the last one */
 	struct hwq_mkey *mkey; /**< with HWQ_WR_KEY: the key that is configured */
-	int err;               /**< if it has failed: the first error; else 0 */
+	int err;               /**< 0, or the first error */
 };
 
-/* pi of the queue, with what the batch added. */
+/* The queue's pi, moved on by the WQEs of the batch. */
 static HWQ_INLINE uint16_t
 hwq_wr_pi(const struct hwq_wr *wr)
 {
@@ -60,8 +59,8 @@ hwq_wr_pi(const struct hwq_wr *wr)
 }
 
 /*
- * Moves the batch to index pi. Its room ends at the ring's end, or where the ring is full. The
- * queue's own place is stale until the batch is posted.
+ * Moves the batch to index pi. Its free space ends at the ring's end, or where the ring is full.
+ * sq->wr.at is stale until the batch is posted.
  */
 static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
@@ -76,8 +75,8 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 }
 
 /*
- * The first error stays; every later builder goes to hwq_wr_rare(), or finds no room. The next
- * batch looks for room anew.
+ * Keeps the first error. After it, each builder calls hwq_wr_rare(), or finds no room. The next
+ * batch computes its room anew.
  */
 static HWQ_INLINE void
 hwq_wr_fail(struct hwq_wr *wr, int err)
@@ -97,7 +96,7 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wr_id = 0;
 	wr->wr_flags = 0;
 	wr->sq = sq;
-	/* Where the last batch ended. The room behind it can only have grown since. */
+	/* Where the last batch ended. Since then, the room after it can only have grown. */
 	wr->at = sq->wr.at;
 	wr->end = sq->wr.limit;
 	wr->index_qpn = sq->wr.index_qpn;
@@ -129,9 +128,9 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 }
 
 /**
- * Begins a batch (ibv_wr_start(3)) of an RC or UC queue. End it by hwq_wr_complete() or
- * hwq_wr_abort(). Here and in the other start functions, wr_id and wr_flags become 0. A queue of
- * another type, or that is not in RTS, makes hwq_wr_complete() return -EINVAL.
+ * Begins a batch of an RC or UC queue (ibv_wr_start(3)). End it by hwq_wr_complete() or
+ * hwq_wr_abort(). Each start function sets wr_id and wr_flags to 0. If the queue has another type,
+ * or is not in RTS, hwq_wr_complete() returns -EINVAL.
  * @param wr The batch.
  * @param sq The send queue.
  */
@@ -142,7 +141,7 @@ hwq_wr_start(struct hwq_wr *wr, struct hwq_sq *sq)
 }
 
 /**
- * Begins a batch of a UD queue. Every work request needs hwq_wr_set_ud_addr().
+ * Begins a batch of a UD queue (ibv_wr_start(3)). Every work request needs hwq_wr_set_ud_addr().
  * @param wr The batch.
  * @param sq The send queue.
  */
@@ -153,7 +152,8 @@ hwq_wr_start_ud(struct hwq_wr *wr, struct hwq_sq *sq)
 }
 
 /**
- * Begins a batch of an XRC_SEND queue. Work requests that take data need hwq_wr_set_xrc_srqn().
+ * Begins a batch of an XRC_SEND queue (ibv_wr_start(3)). Work requests that take data need
+ * hwq_wr_set_xrc_srqn().
  * @param wr The batch.
  * @param sq The send queue.
  */
@@ -164,8 +164,8 @@ hwq_wr_start_xrc(struct hwq_wr *wr, struct hwq_sq *sq)
 }
 
 /**
- * Begins a batch of a DCI. Work requests that take data need hwq_wr_set_dc_addr() or
- * hwq_wr_set_dc_addr_stream().
+ * Begins a batch of a DCI (ibv_wr_start(3)). Work requests that take data need hwq_wr_set_dc_addr()
+ * or hwq_wr_set_dc_addr_stream().
  * @param wr The batch.
  * @param sq The send queue.
  */
@@ -176,8 +176,8 @@ hwq_wr_start_dc(struct hwq_wr *wr, struct hwq_sq *sq)
 }
 
 /**
- * Begins a batch of a RAW_PACKET queue, whose builders are hwq_wr_send(), hwq_wr_send_tso(),
- * hwq_wr_nop() and hwq_wr_raw_wqe().
+ * Begins a batch of a RAW_PACKET queue (ibv_wr_start(3)), whose builders are hwq_wr_send(),
+ * hwq_wr_send_tso(), hwq_wr_nop() and hwq_wr_raw_wqe().
  * @param wr The batch.
  * @param sq The send queue.
  */
@@ -190,8 +190,8 @@ hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 /* ------------------------------------------------------------------ room and heads */
 
 /*
- * The fence that the next WQE carries. UMRs look at it always, and have a field of their own. So
- * the other one is a constant for the compiler in a batch without UMRs.
+ * Sets the fence that the next WQE carries. UMRs always read theirs, and have a field of their own:
+ * in a batch without UMRs, the other field is then a constant for the compiler.
  */
 static HWQ_INLINE void
 hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
@@ -200,7 +200,7 @@ hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
 	wr->umr_fence = fence;
 }
 
-/* The next WQE must wait for this one. */
+/* Makes the next WQE wait for this one. */
 static HWQ_INLINE void
 hwq_wr_leave_fence(struct hwq_wr *wr)
 {
@@ -209,9 +209,9 @@ hwq_wr_leave_fence(struct hwq_wr *wr)
 }
 
 /*
- * What a builder does at wr->end, for one of four reasons: an error before it, a full ring, the
- * ring's end, or a fence that an earlier WQE left for this one, which FENCE replaces. @return
- * false: the batch has failed.
+ * A builder calls this when it has reached wr->end. There are four reasons: an earlier error, a
+ * full ring, the ring's end, or a fence that an earlier WQE left (HWQ_WQE_FENCE replaces that
+ * fence). @return false: the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
@@ -230,7 +230,7 @@ hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
 	return true;
 }
 
-/* Fills the ring's end. The device does not see it before the batch is posted. */
+/* Fills the ring's end with NOPs. The device sees them when the batch is posted. */
 static HWQ_INLINE void
 hwq_wr_fill(struct hwq_wr *wr, uint32_t tail_bb)
 {
@@ -248,8 +248,8 @@ hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 }
 
 /*
- * Moves the open WQE, n_bb WQEBBs so far, to the ring's start, which is free. Its old place and the
- * rest of the ring, tail_bb WQEBBs, become a fill.
+ * Moves the open WQE, which has n_bb WQEBBs so far, to the ring's start, which is free. NOPs fill
+ * its old place and the rest of the ring, tail_bb WQEBBs together.
  */
 static HWQ_INLINE void
 hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
@@ -264,9 +264,9 @@ hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 }
 
 /*
- * Makes contiguous room for n_bb WQEBBs; one is there already. The open WQE, open_bb WQEBBs so far,
- * moves there; 0: none is open. Looks for more room than is known of, if that is too short. @return
- * false: full; the batch has failed.
+ * Makes n_bb WQEBBs of contiguous room; one is free already. An open WQE, of open_bb WQEBBs so far,
+ * moves into that room; open_bb 0: none is open. If the known room is too short, reads how far the
+ * ring is free now. @return false: the ring is full; the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_make_room(struct hwq_wr *wr, unsigned int n_bb, unsigned int open_bb)
@@ -303,8 +303,10 @@ hwq_wr_place(struct hwq_wr *wr)
 	*hwq_wr_id_of(wr, wr->at) = wr->wr_id;
 }
 
-/* Opens a WQE of at least n_bb WQEBBs, and writes its control segment except the first word, which
- * has the length. @return false: the batch has failed. */
+/*
+ * Opens a WQE of at least n_bb WQEBBs, and writes its control segment without the first word, which
+ * holds the length. @return false: the batch has failed.
+ */
 static HWQ_INLINE bool
 hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsigned int n_bb)
 {
@@ -325,7 +327,7 @@ hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsig
 	return true;
 }
 
-/* Moves the batch behind a WQE of ds units. */
+/* Moves the batch past a WQE of ds units. */
 static HWQ_INLINE void
 hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 {
@@ -335,7 +337,7 @@ hwq_wr_pass(struct hwq_wr *wr, unsigned int ds)
 	wr->open = HWQ_WR_CLOSED;
 }
 
-/* Closes the open WQE: it is part of the batch now. */
+/* Closes the open WQE: the batch now contains it. */
 static HWQ_INLINE void
 hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 {
@@ -344,7 +346,7 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 }
 
 /*
- * One setter of the open WQE is done; the WQE has ds units so far. Closes it if no setter is
+ * One setter of the open WQE is done, which has ds units so far. Closes the WQE if no setter is
  * missing.
  */
 static HWQ_INLINE void
@@ -360,7 +362,7 @@ hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 }
 
 /*
- * Makes room for the open WQE to grow to ds units. Where it cannot grow in place, it moves to the
+ * Makes room for the open WQE to grow to ds units. If it cannot grow in place, it moves to the
  * ring's start. @return false: no room, or more units than a WQE can have; the batch has failed.
  */
 static HWQ_INLINE bool
@@ -368,7 +370,9 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 {
 	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
 
-	/* These types' heads fit one WQEBB: a constant for the compiler. */
+	/*
+	 * The heads of these transports fit one WQEBB, so open_bb is a constant for the compiler.
+	 */
 	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
 		wr->transport == HWQ_TRANSPORT_UD)
 		head_bb = 1;
@@ -381,19 +385,18 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 	return hwq_wr_make_room(wr, hwq_ds_to_bb(ds), head_bb);
 }
 
-/* ------------------------------------------------------------------ the region's end */
+/* ------------------------------------------------------------------ complete and abort */
 
 /**
- * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs does nothing. After
- * an error nothing was posted, and the queue is as it was at hwq_wr_start().
+ * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs rings none. After an
+ * error nothing is posted, and the queue is as it was at hwq_wr_start().
  *
  * @param wr
  *   The batch.
  * @return
  *   0 on success, otherwise:
- * @retval -ENOMEM
- *   The ring is full: poll, then post the batch again. Or a setter got more than the QP was created
- *   for.
+ * @retval -ENOMEM The ring is full: poll, then post the batch again. Or a setter got more data
+ *   segments or inline bytes than the QP was created for.
  * @retval -errno
  *   The first error of the batch's builders and setters, as hwq_wr.h lists them.
  */
@@ -413,8 +416,8 @@ hwq_wr_complete(struct hwq_wr *wr)
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
 	/*
-	 * The start of the last WQE is computed from its end: with a constant length, the compiler
-	 * need not keep it.
+	 * The start of the last WQE is computed from its end: if its length is a constant, the
+	 * compiler need not keep wr->wqe.
 	 */
 	bb_len = (size_t)hwq_ds_to_bb(wr->ds) * HWQ_BB_LEN;
 	only_one = !wr->is_umr && wr->at == sq->wr.at + bb_len;

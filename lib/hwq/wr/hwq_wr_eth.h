@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts (TSO).
- * hwq_wr.h has the call order, the errors and the thread rule.
+ * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts into
+ * frames (TSO). hwq_wr.h has the call order, the errors and the thread rule.
  *
  *     control | Ethernet segment: checksums to compute, MSS, inline headers | data
  *
- * Some devices want the first 18 bytes of a frame inline. The data setters then read these bytes at
- * the data's address and copy them into the WQE.
+ * Some devices need the first 18 bytes of a frame inline. The data setters then copy these bytes
+ * from the data's address into the WQE.
  */
 #ifndef HWQ_WR_ETH_H
 #define HWQ_WR_ETH_H
 
 #include "hwq_wr_batch.h"
 
-#define HWQ_TSO_HDR_MIN 14u /**< bytes of the shortest headers: a MAC header */
+#define HWQ_TSO_HDR_MIN 14u /**< bytes of the shortest headers, a MAC header */
 
-/* Opens a WQE with an Ethernet segment, zeroed but for the checksum flags.
- * @return the segment; NULL: the batch has failed, and there is no WQE. */
+/*
+ * Opens a WQE with an Ethernet segment, whose checksum flags are set and whose other fields are 0.
+ * @return the segment; NULL: the batch has failed, and there is no WQE.
+ */
 static HWQ_INLINE uint8_t *
 hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
 {
@@ -43,12 +45,13 @@ hwq_wr_eth_send(struct hwq_wr *wr)
 }
 
 /**
- * A TCP segment that the device cuts into frames (ibv_wr_send_tso(3)). Each frame has the headers
- * at hdr, which the device adjusts, and mss bytes of data. A data setter follows.
+ * Sends a TCP segment that the device cuts into frames (ibv_wr_send_tso(3)). Each frame has the
+ * headers at hdr, adjusted by the device, and at most mss bytes of data. Writes an Ethernet segment
+ * with the headers inline; a data setter follows.
  * @param wr The batch.
- * @param hdr Read during the call.
+ * @param hdr The headers of the first frame, read during the call.
  * @param hdr_sz Bytes; -EINVAL: less than 14, or more than hwq_qp_conf.max_tso_header.
- * @param mss Bytes of data of a frame.
+ * @param mss Bytes of data in each frame but the last.
  */
 static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
@@ -68,9 +71,9 @@ hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t ms
 	hwq_put_eth_tso(eth, hdr, hdr_sz, mss);
 }
 
-/* ------------------------------------------------------------------ headers out of the data */
+/* ------------------------------------------------------------------ inline headers */
 
-/* True if the open WQE must have its frame's first bytes inline. */
+/* True if the first bytes of the open WQE's frame must be inline. */
 static HWQ_INLINE bool
 hwq_wr_wants_header(const struct hwq_wr *wr)
 {
@@ -78,14 +81,17 @@ hwq_wr_wants_header(const struct hwq_wr *wr)
 	       wr->sq->wr.eth_inline != 0;
 }
 
-/** Where the taking of headers ended: piece i of a list, off bytes into it; too_short: nowhere. */
+/** Where the inline headers end in a list of pieces. */
 struct hwq_eth_taken {
-	/** The piece. */
-	size_t i, off;  /**< bytes into the piece */
+	/** the piece that they end in */
+	size_t i, off;  /**< bytes of that piece that are headers */
 	bool too_short; /**< the list has fewer bytes than the headers */
 };
 
-/* Takes headers of left bytes out of a list of n pieces, whose address and length piece() tells. */
+/*
+ * Copies headers of left bytes out of a list of n pieces. piece() gives the address and length of a
+ * piece.
+ */
 static __attribute__((noinline, cold, unused)) struct hwq_eth_taken
 hwq_eth_take(uint8_t *to, size_t left, const void *list, size_t n,
 	struct hwq_buf (*piece)(const void *list, size_t i))
@@ -152,7 +158,10 @@ hwq_wr_eth_sge_list(struct hwq_wr *wr, size_t n, const struct hwq_sge *sge)
 	hwq_wr_done(wr, HWQ_WR_DATA, ds);
 }
 
-/* Out of one piece of inline data, which moves behind them. False: it is too short. */
+/*
+ * Copies the headers out of one piece of inline data, and moves the piece's start behind them.
+ * False: the piece is shorter than the headers.
+ */
 static HWQ_INLINE bool
 hwq_wr_eth_header_of(struct hwq_wr *wr, const void **addr, size_t *length)
 {

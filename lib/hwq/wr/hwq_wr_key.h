@@ -9,7 +9,10 @@
 #include "hwq_umr.h"
 #include "hwq_wr_batch.h"
 
-/* EOPNOTSUPP of a UMR replaces an earlier error, as in libmlx5, unless the QP is not in RTS yet. */
+/*
+ * If a UMR fails with EOPNOTSUPP, this replaces an earlier error, as in libmlx5, unless the QP is
+ * not in RTS yet.
+ */
 static HWQ_INLINE void
 hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 {
@@ -18,7 +21,10 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 		wr->err = err;
 }
 
-/* What hwq_wr_complete() asks of a batch behind a UMR. Set in every case, as in hwq_wr_memcpy(). */
+/*
+ * Sets what hwq_wr_complete() reads after a UMR. Set even if the batch has failed, as in
+ * hwq_wr_memcpy().
+ */
 static HWQ_INLINE void
 hwq_wr_umr_expect(struct hwq_wr *wr)
 {
@@ -27,9 +33,9 @@ hwq_wr_umr_expect(struct hwq_wr *wr)
 }
 
 /*
- * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment except
- * the first word. It need not look at wr->end: a UMR always takes the fence that was left, and
- * after an error there is no room.
+ * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment without
+ * the first word. No comparison with wr->end is needed: a UMR always reads the fence that an
+ * earlier WQE left, and after an error there is no room.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
@@ -46,7 +52,7 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 	return true;
 }
 
-/* The fence that an earlier WQE left for this one; 0 if the caller asks for FENCE. */
+/* @return the fence that an earlier WQE left; 0 if the caller asks for HWQ_WQE_FENCE. */
 static HWQ_INLINE uint32_t
 hwq_wr_umr_fence(const struct hwq_wr *wr)
 {
@@ -60,7 +66,7 @@ hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
 	return hwq_wr_umr_begin_fenced(wr, imm, units, hwq_wr_umr_fence(wr));
 }
 
-/* Closes the UMR. The next WQE waits for it. */
+/* Closes the UMR, and makes the next WQE wait for it. */
 static HWQ_INLINE void
 hwq_wr_umr_end(struct hwq_wr *wr, unsigned int units)
 {

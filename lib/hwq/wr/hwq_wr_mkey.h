@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Work requests that configure keys: layout, rights, signatures, encryption, by the names and the
- * meaning of mlx5dv_wr_mkey_configure(3), mlx5dv_wr_set_mkey_sig_block(3) and
+ * Work requests that configure keys: layout, access rights, signatures, encryption. Names and
+ * meaning are those of mlx5dv_wr_mkey_configure(3), mlx5dv_wr_set_mkey_sig_block(3) and
  * mlx5dv_wr_set_mkey_crypto(3).
  *
  *     struct mlx5dv_mkey_conf_attr conf = {0};
  *
  *     hwq_wr_start(&wr, sq);
- *     wr.wr_flags = HWQ_WQE_INLINE;                 configurations travel in the WQE: no other way
+ *     wr.wr_flags = HWQ_WQE_INLINE;                 required: configurations are in the WQE
  *     hwq_wr_mkey_configure(&wr, mkey, 3, &conf);   3 setters follow, in any order
  *     hwq_wr_set_mkey_access_flags(&wr, access);
  *     hwq_wr_set_mkey_layout_list(&wr, n, sge);
- *     hwq_wr_set_mkey_sig_block(&wr, &sig);         the last one closes the work request
- *     ...                                           WQEs behind wait for it: small fence
+ *     hwq_wr_set_mkey_sig_block(&wr, &sig);         the last setter closes the work request
+ *     ...                                           the next WQE waits (small fence)
  *     ret = hwq_wr_complete(&wr);
  *
- * What a setter does not say stays as it is with the key. One UMR, and for a key that signs one
- * SET_PSV for each domain with a signature: up to 3 WQEs of the ring, of which the last is
- * signalled, if the request is; with sq_sig_all the SET_PSV before it makes a CQE too, as with
- * libmlx5. All carry the request's wr_id.
+ * An attribute whose setter is not called keeps its value. The work request becomes one UMR, and
+ * for a key that signs, one SET_PSV for each domain with a signature: up to 3 WQEs. If the request
+ * is signalled, the last of them makes the CQE. With sq_sig_all the earlier SET_PSV makes a CQE
+ * too, as with libmlx5. All WQEs have the request's wr_id.
  *
- * Errors, out of hwq_wr_complete():
- *   -EOPNOTSUPP  no HWQ_WQE_INLINE, unknown conf_flags or comp_mask, the variant of a key changed
- *   that
- *                is not of HWQ_MKEY_UPDATE_VARIANT: also after an earlier error, as libmlx5
- *   -EINVAL      a setter twice, one too many, or without hwq_wr_mkey_configure(); too few of them;
- *                attributes that are not valid; signatures or encryption for a key that was not
- *                created for them, or over more than 4 GiB; a copy mask for domains that differ;
- *                more than one data unit for an engine that takes one
- *   -ENOMEM      more entries than the key, or more of all than a WQE of the QP, has room for; or a
- *                full ring
+ * Errors that hwq_wr_complete() returns:
+ *   -EOPNOTSUPP  HWQ_WQE_INLINE is missing; conf_flags or comp_mask are unknown; the variant of the
+ *                key changed, and the key was created without HWQ_MKEY_UPDATE_VARIANT. It replaces
+ *                an earlier error, as in libmlx5
+ *   -EINVAL      a setter came twice, without hwq_wr_mkey_configure(), or one too many; setters are
+ *                missing; an attribute is not valid; the key was not created for signatures or
+ *                encryption, or has more than 4 GiB of memory for them; a copy mask for domains
+ *                that differ; more than one data unit for a device that encrypts one at a time
+ *   -ENOMEM      the key has too few entries; a WQE of the QP is too short for layout and
+ *                attributes; or the ring is full
  *
- * After an error, or hwq_wr_abort(), the key has the attributes that its setters gave it, and the
- * device has those from before. Say all of them with the next configuration, or reset them
+ * After an error, or after hwq_wr_abort(), the struct of the key has the new attributes, but the
+ * device still has the old ones. Set all attributes with the next configuration, or reset them
  * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  *
- * The QP is created for it: MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops; max_inline holds layout
- * and descriptions: 16 bytes for each entry, rounded up to 64, 64 for a signature, 64 for
- * encryption, less 4 in all.
+ * The QP needs MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops, and a max_inline that layout and
+ * attributes fit into: 16 bytes for each entry, rounded up to 64; 64 for a signature; 64 for
+ * encryption; minus 4.
  *
- * Thread: the owner of the queue's domain and of the key's pool, and no other.
+ * Thread: only the owner of both the queue's domain and the key's pool.
  */
 #ifndef HWQ_WR_MKEY_H
 #define HWQ_WR_MKEY_H
@@ -63,14 +63,20 @@ hwq_wr_key_context(const struct hwq_wr *wr)
 	return (struct mlx5_wqe_mkey_context_seg *)hwq_at_ds(wr->wqe, HWQ_UMR_CONTEXT_DS);
 }
 
-/* Room for the open WQE to become one of ds units. Both are whole WQEBBs. False: full. */
+/*
+ * Makes room for the open WQE to become one of ds units. Its old and its new length are whole
+ * WQEBBs. False: the ring is full.
+ */
 static HWQ_INLINE bool
 hwq_wr_key_grow(struct hwq_wr *wr, unsigned int ds)
 {
 	return hwq_wr_make_room(wr, ds / HWQ_DS_PER_BB, wr->ds / HWQ_DS_PER_BB);
 }
 
-/* Sets what the running signature of a domain starts with; a WQE of its own. */
+/*
+ * Writes a SET_PSV, a WQE of its own: it sets the value that the running signature of a domain
+ * starts with.
+ */
 static HWQ_INLINE void
 hwq_wr_set_psv(struct hwq_wr *wr, const struct hwq_psv *psv, const struct hwq_sig_domain *domain,
 	bool signalled)
@@ -89,7 +95,7 @@ hwq_wr_set_psv(struct hwq_wr *wr, const struct hwq_psv *psv, const struct hwq_si
 	hwq_wr_leave_fence(wr);
 }
 
-/* Descriptions behind the layout. False: an error. */
+/* Writes the BSFs of signature and encryption behind the layout. False: an error. */
 static HWQ_INLINE bool
 hwq_wr_key_describe(struct hwq_wr *wr, const struct hwq_key_plan *plan)
 {
@@ -110,7 +116,7 @@ hwq_wr_key_describe(struct hwq_wr *wr, const struct hwq_key_plan *plan)
 	return true;
 }
 
-/* All setters are there. */
+/* Writes the rest of the configuration: all setters have been called. */
 static HWQ_INLINE void
 hwq_wr_key_finish(struct hwq_wr *wr)
 {
@@ -133,7 +139,7 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 			return;
 		set_psvs = plan.set_psvs;
 	}
-	/* The key is ready when the last WQE is. */
+	/* The request completes with its last WQE: if SET_PSVs follow, the UMR makes no CQE. */
 	if (set_psvs)
 		wr->wqe[offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se)] &=
 			(uint8_t)~MLX5_WQE_CTRL_CQ_UPDATE;
@@ -147,7 +153,7 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 		hwq_wr_set_psv(wr, &sig->wire_psv, &sig->block.wire, true);
 }
 
-/* A setter has done its part. */
+/* Ends a setter; the last setter ends the configuration. */
 static HWQ_INLINE void
 hwq_wr_key_set(struct hwq_wr *wr)
 {
@@ -155,7 +161,7 @@ hwq_wr_key_set(struct hwq_wr *wr)
 		hwq_wr_key_finish(wr);
 }
 
-/* False: there is nothing to set. */
+/* True if a configuration is open. If false, the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_key_is_open(struct hwq_wr *wr)
 {
@@ -169,8 +175,8 @@ hwq_wr_key_is_open(struct hwq_wr *wr)
 /* ------------------------------------------------------------------ the builder */
 
 /*
- * Where an error came before, or the ring is full, libmlx5 goes on with the key, and what is wrong
- * with a configuration without setters is then the batch's error.
+ * After an earlier error, or in a full ring, libmlx5 still reads the configuration. If it has no
+ * setters, an error of the configuration becomes the batch's error.
  */
 static HWQ_INLINE void
 hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
@@ -188,12 +194,14 @@ hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
 }
 
 /**
- * Begins to configure a key (mlx5dv_wr_mkey_configure(3)). Setters below follow, each at most once.
+ * Begins to configure a key (mlx5dv_wr_mkey_configure(3)): opens a UMR. The setters below follow,
+ * each at most once. Errors: see the top of this file.
  * @param wr The batch.
- * @param mkey Must stay until the work request has completed.
- * @param num_setters How many setters follow. 0: the configuration ends here, and only attr has an
- *   effect.
- * @param attr Read during the call.
+ * @param mkey The key; it must stay until the work request has completed.
+ * @param num_setters How many setters follow. If 0, the configuration ends with this call, and
+ *   consists of attr alone.
+ * @param attr Flags of the configuration, read during the call; -EOPNOTSUPP: conf_flags or
+ * comp_mask are unknown.
  */
 static HWQ_INLINE void
 hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters,
@@ -230,8 +238,8 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 /* ------------------------------------------------------------------ setters */
 
 /**
- * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)): flags out of HWQ_UMR_ACCESS_ALL,
- * which replace those from before.
+ * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)). The flags replace the old ones.
+ * -EINVAL: a flag beyond HWQ_UMR_ACCESS_ALL.
  * @param wr The batch.
  * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  */
@@ -253,7 +261,10 @@ hwq_wr_set_mkey_access_flags(struct hwq_wr *wr, uint32_t access_flags)
 	hwq_wr_key_set(wr);
 }
 
-/* Whether the layout of n entries in units units, unpadded, fits; then there is room for it. */
+/*
+ * True if a layout of n entries, in units units without padding, fits the key and the WQE; there is
+ * room for it then.
+ */
 static HWQ_INLINE bool
 hwq_wr_layout_room(struct hwq_wr *wr, unsigned int n, unsigned int units)
 {
@@ -263,7 +274,7 @@ hwq_wr_layout_room(struct hwq_wr *wr, unsigned int n, unsigned int units)
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	/* A list of nothing is none, and may be followed by another layout. */
+	/* A list without entries is no layout: another layout may follow. */
 	if (hwq_wr_key_umr(wr)->klm_octowords != 0) {
 		hwq_wr_fail(wr, -EINVAL);
 		return false;
@@ -286,8 +297,9 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
 
 /**
  * Lays the key out as a list of num_sges pieces, one after the other
- * (mlx5dv_wr_set_mkey_layout_list(3)). sge is read during the call. A configuration has at most one
- * layout setter.
+ * (mlx5dv_wr_set_mkey_layout_list(3)). Writes one entry of 16 bytes for each. -EINVAL: the
+ * configuration has a layout already. -ENOMEM: more pieces than the key has entries, or than a WQE
+ * of the QP has room for.
  * @param wr The batch.
  * @param num_sges How many pieces.
  * @param sge The pieces, read during the call.
@@ -305,12 +317,13 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
 
 /**
  * Lays the key out as a pattern (mlx5dv_wr_set_mkey_layout_interleaved(3)), as
- * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. data is read during the call. A configuration has
- * at most one layout setter.
+ * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. Writes num_interleaved + 1 entries of 16 bytes.
+ * -EINVAL: the configuration has a layout already. -ENOMEM: more entries than the key has, or than
+ * a WQE of the QP has room for.
  * @param wr The batch.
  * @param repeat_count How many rounds.
- * @param num_interleaved How many entries.
- * @param data Read during the call.
+ * @param num_interleaved How many entries a round has.
+ * @param data The entries, read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
@@ -327,11 +340,11 @@ hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 }
 
 /**
- * Signs blocks, in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). For keys of
- * HWQ_MKEY_SIG. attr, and what it points to, is read during the call. hwq_mkey_check() tells of
- * wrong signatures.
+ * Signs blocks in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). Writes a BSF of
+ * 64 bytes; SET_PSVs follow the UMR. hwq_mkey_check() reports wrong signatures. -EINVAL: the key
+ * was created without HWQ_MKEY_SIG, or attr is not valid.
  * @param wr The batch.
- * @param attr Read during the call, as all that it points to.
+ * @param attr Read during the call, with the memory that it points to.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr *attr)
@@ -346,10 +359,10 @@ hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr 
 }
 
 /**
- * Encrypts data units on their way out or in (mlx5dv_wr_set_mkey_crypto(3)). For keys of
- * HWQ_MKEY_CRYPTO. attr is read during the call.
+ * Encrypts data units when the device sends or receives them (mlx5dv_wr_set_mkey_crypto(3)). Writes
+ * a BSF of 64 bytes. -EINVAL: the key was created without HWQ_MKEY_CRYPTO, or attr is not valid.
  * @param wr The batch.
- * @param attr Read during the call, as all that it points to.
+ * @param attr Read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_crypto(struct hwq_wr *wr, const struct hwq_crypto_attr *attr)

@@ -9,9 +9,8 @@
  *     hwq_wr_memcpy, _local_inv,    no setter
  *       _nop, _raw_wqe
  *
- * Each builder uses wr_id and wr_flags (enum hwq_wqe_flags) of the batch. Remote memory is given by
- * rkey and address. A builder of RDMA or atomics on a UD or RAW_PACKET queue makes
- * hwq_wr_complete() return -EINVAL.
+ * Each builder uses wr_id and wr_flags (enum hwq_wqe_flags) of the batch. On a UD or RAW_PACKET
+ * queue, a builder of RDMA or atomics makes hwq_wr_complete() return -EINVAL.
  */
 #ifndef HWQ_WR_OPS_H
 #define HWQ_WR_OPS_H
@@ -22,7 +21,8 @@
 #include "hwq_wr_eth.h"
 
 /*
- * DS units of the transport's segment behind the control segment, which an address setter writes.
+ * DS units of the transport's segment, which follows the control segment. An address setter writes
+ * it.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_transport_ds(const struct hwq_wr *wr)
@@ -39,15 +39,16 @@ hwq_wr_transport_ds(const struct hwq_wr *wr)
 }
 
 /*
- * Opens a WQE that takes data. Ahead of the data it has op_ds units (control segment and operation)
- * and the transport's. @return where the operation's segments start; NULL: the batch has failed.
+ * Opens a WQE that takes data. Before the data come op_ds units (control segment and operation) and
+ * the transport's segment. @return where the operation's segments start; NULL: the batch has
+ * failed.
  */
 static HWQ_INLINE uint8_t *
 hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_ds)
 {
 	unsigned int transport_ds = hwq_wr_transport_ds(wr);
 
-	/* Set in every case, as in hwq_wr_memcpy(). */
+	/* Set even if the batch has failed, as in hwq_wr_memcpy(). */
 	wr->ds = op_ds + transport_ds;
 	if (!hwq_wr_begin(wr, 0, opcode, imm, hwq_ds_to_bb(op_ds + transport_ds)))
 		return NULL;
@@ -65,8 +66,8 @@ hwq_wr_send_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm)
 }
 
 /**
- * SEND (ibv_wr_send(3)); on a RAW_PACKET queue, a frame. A data setter follows; on UD, XRC and DC
- * queues an address setter too, before the data setter or after it.
+ * SEND (ibv_wr_send(3)); on a RAW_PACKET queue, a frame. A data setter must follow; on UD, XRC and
+ * DC queues also an address setter, in either order.
  * @param wr The batch.
  */
 static HWQ_INLINE void
@@ -79,7 +80,7 @@ hwq_wr_send(struct hwq_wr *wr)
 }
 
 /**
- * SEND with immediate data (ibv_wr_send_imm(3)); setters as with hwq_wr_send().
+ * SEND with immediate data (ibv_wr_send_imm(3)); the same setters follow as with hwq_wr_send().
  * @param wr The batch.
  * @param imm_data Immediate data, in network byte order.
  */
@@ -90,7 +91,8 @@ hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
 }
 
 /**
- * SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); setters as with hwq_wr_send().
+ * SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); the same setters follow as with
+ * hwq_wr_send().
  * @param wr The batch.
  * @param invalidate_rkey The key to invalidate.
  */
@@ -100,7 +102,7 @@ hwq_wr_send_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 	hwq_wr_send_op(wr, MLX5_OPCODE_SEND_INVAL, htobe32(invalidate_rkey));
 }
 
-/* Datagrams and frames have no remote memory. */
+/* Opens a WQE with a remote address segment. Datagrams and frames have no remote memory. */
 static HWQ_INLINE uint8_t *
 hwq_wr_begin_remote(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote_addr,
 	__be32 imm, unsigned int op_ds)
@@ -123,7 +125,8 @@ hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote
 }
 
 /**
- * RDMA write (ibv_wr_rdma_write(3)) of the data setter's memory or bytes to remote_addr.
+ * RDMA write to remote_addr (ibv_wr_rdma_write(3)). Writes the remote address segment; a data
+ * setter must follow, and gives the memory or the bytes to write.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -135,7 +138,8 @@ hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 }
 
 /**
- * RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it takes a posted receive of the peer.
+ * RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it consumes a receive that the peer
+ * has posted. Setters as with hwq_wr_rdma_write().
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -148,7 +152,8 @@ hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __
 }
 
 /**
- * RDMA read (ibv_wr_rdma_read(3)) from remote_addr into the data setter's memory.
+ * RDMA read from remote_addr (ibv_wr_rdma_read(3)). A data setter must follow, and gives the memory
+ * to read into; inline data are not possible.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -170,8 +175,8 @@ hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remo
 }
 
 /**
- * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they are
- * compare, they become swap. The old value goes to the data setter's memory.
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they equal
+ * compare, they become swap. A data setter must follow: its 8 bytes receive the old value.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -186,8 +191,8 @@ hwq_wr_atomic_cmp_swp(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, ui
 }
 
 /**
- * Atomic addition (ibv_wr_atomic_fetch_add(3)) to 8 bytes at remote_addr. The old value goes to the
- * data setter's memory.
+ * Atomic addition to 8 bytes at remote_addr (ibv_wr_atomic_fetch_add(3)). A data setter must
+ * follow: its 8 bytes receive the old value.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -200,7 +205,7 @@ hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, 
 }
 
 /**
- * Copies memory by the device's DMA engine (mlx5dv_wr_memcpy(3)); takes no setter.
+ * Copies memory by the device's DMA engine (mlx5dv_wr_memcpy(3)); takes no setter. One WQEBB.
  * @param wr The batch.
  * @param dest_lkey The key of the destination.
  * @param dest_addr The first byte of the destination.
@@ -215,7 +220,7 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 {
 	uint32_t byte_count;
 
-	/* Set in every case, so that it is a constant after the loop of a batch. */
+	/* Set even if the batch has failed: then it is a constant after the caller's loop. */
 	wr->ds = 4;
 	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
 		hwq_wr_fail(wr, -EINVAL);
@@ -228,8 +233,8 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 }
 
 /**
- * Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The WQE behind it
- * carries a fence that makes it wait for this one.
+ * Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The next WQE
+ * carries a small fence: it waits for the invalidation.
  * @param wr The batch.
  * @param invalidate_rkey The key to invalidate.
  */
@@ -250,8 +255,8 @@ hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 }
 
 /**
- * A NOP: it does nothing and completes in order; takes no setter. libmlx5 has no such builder. Like
- * a NOP by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left for the next one.
+ * NOP: does nothing, and completes in order; takes no setter. libmlx5 has no builder for it. Like a
+ * NOP by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left.
  * @param wr The batch.
  */
 static HWQ_INLINE void
@@ -264,12 +269,12 @@ hwq_wr_nop(struct hwq_wr *wr)
 }
 
 /**
- * A WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. It is copied, and only
- * its wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier WQE left have no
- * effect on it.
+ * Posts a WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. The WQE is
+ * copied, and only its wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier
+ * WQE left have no effect on it.
  * @param wr The batch.
- * @param wqe Its DS says how long it is; -EINVAL: DS is 0. It must not be longer than the longest
- *   WQE that the QP was created for, or the ring may never have room for it.
+ * @param wqe The WQE; DS of its control segment is its length. -EINVAL: DS is 0. If it is longer
+ *   than the longest WQE that the QP was created for, the ring may never have room for it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data setters of work requests: each work request that takes data needs one of them. hwq_wr.h has
+ * Data setters of work requests: each work request that takes data needs exactly one. hwq_wr.h has
  * the call order, the errors and the thread rule. A setter without an open work request, or a
- * second one, makes hwq_wr_complete() return -EINVAL. Lengths are bytes.
+ * second setter, makes hwq_wr_complete() return -EINVAL. Lengths are bytes.
  */
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
@@ -18,8 +18,8 @@ hwq_wr_wants_data(const struct hwq_wr *wr)
 }
 
 /**
- * One piece of memory (ibv_wr_set_sge(3)), which the device reads or writes until the work request
- * has completed. Length 0: a message without data.
+ * The data are one piece of memory (ibv_wr_set_sge(3)). The device uses it until the work request
+ * has completed. Writes one data segment; none if length is 0, which makes a message without data.
  * @param wr The batch.
  * @param lkey The key of local memory.
  * @param addr The first byte of local memory, a virtual address or an offset in the key.
@@ -38,7 +38,7 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 		hwq_wr_eth_sge_list(wr, 1, &one);
 		return;
 	}
-	/* Without a transport's segment, it always fits where the head is. */
+	/* Without a transport segment, one data segment always fits the first WQEBB. */
 	if (wr->transport != HWQ_TRANSPORT_NONE && !hwq_wr_grow(wr, wr->ds + (length != 0)))
 		return;
 	if (__builtin_expect(length != 0, 1)) {
@@ -50,8 +50,9 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 }
 
 /**
- * A list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The list is read during the call;
- * pieces of length 0 are left out. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge.
+ * The data are a list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The device uses the
+ * memory until the work request has completed. Writes one data segment for each piece whose length
+ * is not 0. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge.
  * @param wr The batch.
  * @param num_sge How many pieces.
  * @param sg_list The pieces, read during the call.
@@ -79,10 +80,11 @@ hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_
 }
 
 /**
- * Bytes that are copied into the WQE (ibv_wr_set_inline_data(3)): the caller may use the buffer
- * again after the call. For SEND and RDMA write. -ENOMEM: more than hwq_qp_conf.max_inline.
+ * The data are copied into the WQE (ibv_wr_set_inline_data(3)), so the caller may use the buffer
+ * again after the call. For SEND and RDMA write. -ENOMEM: length is more than
+ * hwq_qp_conf.max_inline.
  * @param wr The batch.
- * @param addr The first byte of local memory, a virtual address or an offset in the key.
+ * @param addr The bytes, read during the call.
  * @param length Bytes.
  */
 static HWQ_INLINE void
@@ -108,9 +110,9 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 }
 
 /**
- * Bytes of several buffers, copied into the WQE one after the other
- * (ibv_wr_set_inline_data_list(3)). -ENOMEM: their sum is more than hwq_qp_conf.max_inline; of a
- * RAW_PACKET queue -EINVAL.
+ * The data of several buffers are copied into the WQE, one after the other
+ * (ibv_wr_set_inline_data_list(3)). For SEND and RDMA write. If their sum is more than
+ * hwq_qp_conf.max_inline: -ENOMEM, or -EINVAL for a RAW_PACKET queue.
  * @param wr The batch.
  * @param num_buf How many buffers.
  * @param buf_list The buffers, read during the call.
@@ -130,7 +132,7 @@ hwq_wr_set_inline_data_list(struct hwq_wr *wr, size_t num_buf, const struct hwq_
 		return;
 	}
 	for (i = 0; i < num_buf; i++) {
-		/* Sums of huge lengths must not wrap back into range. */
+		/* Huge lengths would make the sum wrap back into range. */
 		if (__builtin_expect(buf_list[i].len > wr->sq->max_inline - len, 0)) {
 			hwq_wr_fail(wr, wr->transport == HWQ_TRANSPORT_ETH ? -EINVAL : -ENOMEM);
 			return;

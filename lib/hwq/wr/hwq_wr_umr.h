@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Work requests that change keys: memory windows and layouts of indirect keys, by the names and the
- * meaning of ibv_wr_post(3) and mlx5dv_wr_post(3).
+ * Work requests that change keys: memory windows, and layouts of indirect keys. Names and meaning
+ * are those of ibv_wr_post(3) and mlx5dv_wr_post(3).
  *
  *     hwq_wr_start(&wr, sq);
- *     wr.wr_flags = HWQ_WQE_INLINE;                  layouts travel in the WQE: no other way
- *     hwq_wr_mr_list(&wr, mkey, access, n, sge);     from here on the key leads there
+ *     wr.wr_flags = HWQ_WQE_INLINE;                  required: layouts are in the WQE
+ *     hwq_wr_mr_list(&wr, mkey, access, n, sge);     the key now means these pieces
  *     wr.wr_flags = HWQ_WQE_SIGNALED;
- *     hwq_wr_rdma_write(&wr, rkey, raddr);           the WQE behind waits for it: small fence
- *     hwq_wr_set_sge(&wr, mkey->lkey, 0, len);       the key begins at 0
+ *     hwq_wr_rdma_write(&wr, rkey, raddr);           waits for the UMR (small fence)
+ *     hwq_wr_set_sge(&wr, mkey->lkey, 0, len);       address 0: the key's first byte
  *     ret = hwq_wr_complete(&wr);
  *
- * Builders without setters. Errors, out of hwq_wr_complete():
- *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, the variant of a key changed that is not of
- *                HWQ_MKEY_UPDATE_VARIANT: these two also after an earlier error, as libmlx5;
- *                a window of more than 2 GiB
+ * The builders take no setters. Errors that hwq_wr_complete() returns:
+ *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, or for a key whose variant changed and that was
+ *                created without HWQ_MKEY_UPDATE_VARIANT: both replace an earlier error, as in
+ *                libmlx5. Or a window of more than 2 GiB
  *   -EINVAL      access flags beyond HWQ_UMR_ACCESS_ALL
- *   -ENOMEM      more entries than the key, or a WQE of the QP, has room for; or a full ring
+ *   -ENOMEM      more entries than the key or a WQE of the QP has room for; or the ring is full
  *
- * The QP is created for them: IBV_QP_EX_WITH_BIND_MW in send_ops; MLX5DV_QP_EX_WITH_MR_LIST,
- * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops, with max_inline for more than four units of layout.
+ * The QP needs IBV_QP_EX_WITH_BIND_MW in send_ops, or MLX5DV_QP_EX_WITH_MR_LIST or
+ * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops. A layout of more than four units of 16 bytes also
+ * needs a larger max_inline.
  *
- * Thread: the owner of the queue's domain and of the key's pool, and no other.
+ * Thread: only the owner of both the queue's domain and the key's pool.
  */
 #ifndef HWQ_WR_UMR_H
 #define HWQ_WR_UMR_H
@@ -33,9 +34,9 @@
 /* ------------------------------------------------------------------ memory windows */
 
 /**
- * Binds a memory window to a part of a region, or unbinds it where the length is 0
- * (ibv_wr_bind_mw(3)); takes no setter. Like libmlx5, it binds as type 2 whatever type mw has.
- * HWQ_WQE_INLINE is not needed.
+ * Binds a memory window to a part of a region, or unbinds it if the length is 0
+ * (ibv_wr_bind_mw(3)); takes no setter. Writes a UMR. Like libmlx5, it binds as type 2, whatever
+ * type mw has. HWQ_WQE_INLINE is not needed.
  * @param wr The batch.
  * @param mw Read during the call; mw->rkey is not changed.
  * @param rkey The window's key from now on; its variant may differ from mw->rkey's
@@ -76,7 +77,7 @@ hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
 
 /* ------------------------------------------------------------------ layouts */
 
-/* A QP that was created for layouts has room for four units at least. */
+/* A QP that was created for layouts has room for at least four units. */
 static HWQ_INLINE bool
 hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
 {
@@ -85,14 +86,14 @@ hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
 }
 
 /*
- * Whether a layout of n entries in units units, unpadded, is as easy as most are: allowed, without
- * FENCE, of a key whose variant is 0 and that neither signs nor encrypts.
+ * True for the common case of a layout of n entries, in units units without padding: it is allowed,
+ * without FENCE, and its key has variant 0 and neither signs nor encrypts.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
 {
-	/* True if INLINE is set, FENCE is not, and no flag above INLINE is. */
+	/* True if INLINE is set, FENCE is not set, and no flag above INLINE is set. */
 	return wr->wr_flags - HWQ_WQE_INLINE < HWQ_WQE_FENCE &&
 	       (access & ~HWQ_UMR_ACCESS_ALL) == 0 && hwq_umr_fits(wr->sq, units) &&
 	       n < mkey->plain_end;
@@ -116,7 +117,7 @@ hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 	return 0;
 }
 
-/* These two write layouts. Callers pass variant 0 as a constant, or any variant. */
+/* The next two functions write layouts. Callers pass variant 0 as a constant, or any variant. */
 static HWQ_INLINE void
 hwq_wr_put_list(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	unsigned int access, unsigned int n, const struct hwq_sge *sge)
@@ -146,7 +147,7 @@ hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t varia
 	hwq_wr_umr_end(wr, units);
 }
 
-/* Checks a layout that is not plain. False: the batch has failed. */
+/* Checks a layout outside the common case. False: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
@@ -166,7 +167,7 @@ hwq_wr_key_is_special(const struct hwq_mkey *mkey)
 }
 
 /*
- * A layout of a key that signs or encrypts. Out of line, and on a copy of the handle, so that the
+ * Writes a layout of a key that signs or encrypts. Out of line, and on a copy of the handle: so the
  * caller's handle can stay in registers.
  */
 static __attribute__((noinline, cold, unused)) void
@@ -193,7 +194,10 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 	struct hwq_wr copy = *wr;
 
 	hwq_wr_special(&copy, mkey, access_flags, is_list, n, sge, repeat_count, data);
-	/* Only the fields that changed: the compiler still knows the values of the others. */
+	/*
+	 * Copy back only the fields that changed: the compiler still knows the values of the other
+	 * fields.
+	 */
 	wr->at = copy.at;
 	wr->end = copy.at;
 	wr->index_qpn = copy.index_qpn;
@@ -206,11 +210,13 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 
 /**
  * Lays the key out as a list: num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
+ * Writes a UMR with one entry for each piece; takes no setter. Errors: see the top of this file.
  * @param wr The batch.
- * @param mkey Must stay until the work request has completed.
+ * @param mkey The key; it must stay until the work request has completed.
  * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  * @param num_sge How many pieces.
- * @param sge Read during the call; lengths are bytes. A piece may name another indirect key.
+ * @param sge The pieces, read during the call; lengths are bytes. A piece may name another indirect
+ * key.
  */
 static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
@@ -218,7 +224,7 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 {
 	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1)) {
-		/* Four fill a WQEBB, and are cheaper by a body of their own. */
+		/* Four entries fill a WQEBB; code of their own makes them cheaper. */
 		if (num_sge == HWQ_DS_PER_BB)
 			hwq_wr_put_list(wr, mkey, 0, wr->umr_fence, access_flags, HWQ_DS_PER_BB,
 				sge);
@@ -233,8 +239,9 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 
 /**
  * Lays the key out as a pattern (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count bytes of
- * each entry, in order. In the next round each entry begins bytes_count + bytes_skip bytes further.
- * There are repeat_count rounds.
+ * each entry, in order. In the next round, each entry begins bytes_count + bytes_skip bytes
+ * further. There are repeat_count rounds. Writes a UMR; takes no setter. Errors: see the top of
+ * this file.
  * @param wr The batch.
  * @param mkey As hwq_wr_mr_list().
  * @param access_flags As hwq_wr_mr_list().
