@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a device: choose it, learn what it can. */
+/* Opens and closes devices, and reads their capabilities. */
 #include "hwq_dev.h"
 
 #include <errno.h>
@@ -40,12 +40,12 @@ read_caps(struct hwq_dev *dev)
 	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	if (caps->max_qp_wr > HWQ_SQ_MAX_BB)
 		caps->max_qp_wr = HWQ_SQ_MAX_BB;
-	/* The verbs count one less: libmlx5 adds an entry to what it is asked for. */
+	/* max_cqe of verbs is one less than the entries: libmlx5 adds an entry to each CQ. */
 	caps->max_cqe = (uint32_t)attr.max_cqe + 1;
 	caps->max_sge = (uint32_t)attr.max_sge;
 	caps->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
 	caps->raw_ip_csum = (attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM) != 0;
-	/* Nothing smaller than a byte is sent on the wire for these two. */
+	/* On the wire each of these two limits has 8 bits. */
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;
 	caps->max_dest_rd_atomic = attr.max_qp_rd_atom > 255 ? 255 : attr.max_qp_rd_atom;
 	caps->sig_block_prot = sig.block_prot;
@@ -80,7 +80,10 @@ read_numa_node(const struct hwq_dev *dev)
 	return node;
 }
 
-/* As libmlx5 reads it (its README of environment variables): set to anything but "0". */
+/*
+ * True if MLX5_SHUT_UP_BF is set to anything but "0", as libmlx5 reads it (its README of
+ * environment variables).
+ */
 static bool
 bf_is_shut_up(void)
 {
@@ -90,7 +93,7 @@ bf_is_shut_up(void)
 }
 
 /*
- * Prepares an open device whose abilities are known. Allocates a protection domain if dev->pd is
+ * Prepares an open device whose capabilities are known. Allocates a protection domain if dev->pd is
  * NULL.
  */
 static int
@@ -115,7 +118,10 @@ set_up(struct hwq_dev *dev)
 	return 0;
 }
 
-/* Opens a device if it suits. -ENODEV: it is no mlx5 device. -EOPNOTSUPP: it does not suit. */
+/*
+ * Opens a device if suits() returns true. -ENODEV: it is no mlx5 device. -EOPNOTSUPP: suits()
+ * returned false.
+ */
 static int
 open_one(struct ibv_device *device, bool (*suits)(const struct hwq_dev_caps *caps),
 	struct hwq_dev **out)
@@ -160,8 +166,8 @@ is_called(struct ibv_device *device, const char *name)
 }
 
 /*
- * Opens the first device of the list that has the name, if there is one, and suits. The last
- * refusal is the error.
+ * Opens the first device of the list that suits; with a name, only that device. The last refusal is
+ * the error.
  */
 static int
 open_first(struct ibv_device **list, int n, const char *name,
@@ -263,7 +269,7 @@ hwq_dev_close(struct hwq_dev *dev)
 		hwq_log("%s: freeing the protection domain: %s", hwq_dev_name(dev), strerror(-ret));
 		return ret;
 	}
-	/* ibv_close_device(3) frees the context whatever it returns. */
+	/* ibv_close_device(3) frees the context even if it returns an error. */
 	if (dev->own_ctx)
 		ret = hwq_verbs_close(dev->ctx);
 	if (ret != 0)

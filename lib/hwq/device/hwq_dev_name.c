@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device is called, for all files that log of it. */
+/* The name of a device, for log lines. */
 #include "hwq_dev.h"
 
 #include <infiniband/verbs.h>

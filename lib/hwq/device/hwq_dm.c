@@ -12,8 +12,8 @@
 #define LOG_ALIGN 6
 
 /*
- * A card may leave what the last owner wrote: neither Linux (mlx5/dm.c) nor libmlx5 clears it. The
- * memory lies behind PCI: it is written by whole words.
+ * Clears the memory: a card may return what its last owner wrote, because neither Linux (mlx5/dm.c)
+ * nor libmlx5 clears it. The memory is behind PCI, so whole words are written.
  */
 static void
 clear(void *buf, size_t len)

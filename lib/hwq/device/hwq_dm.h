@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Device memory: memory on the card itself (ibv_alloc_dm(3)), which work requests name like any
- * other.
+ * Device memory: memory on the card itself (ibv_alloc_dm(3)). Work requests name it like other
+ * memory.
  *
  *     hwq_dm_alloc(dev, len, &dm)
  *     hwq_mr_register_dm(&dm, access, &mr)
- *       ... byte n of it is address n of mr.lkey and mr.rkey; dm.addr + n for the CPU ...
+ *       ... byte n has address n with mr.lkey and mr.rkey, and dm.addr + n for the CPU ...
  *     hwq_mr_deregister(&mr)
  *     hwq_dm_free(&dm)
  *
- * mlx5dv_wr_memcpy() copies on the PCI bus (mlx5dv_wr_post(3)), where this memory is not: use RDMA.
+ * hwq_wqe_memcpy() cannot copy device memory: mlx5dv_wr_memcpy() copies between PCI addresses
+ * (mlx5dv_wr_post(3)), and device memory has none. Use RDMA.
  *
  * Threads: as hwq_dev.h says.
  */
@@ -23,7 +24,7 @@ struct ibv_dm;
 
 /** Device memory, in the caller's storage. Written by the calls of this file only. */
 struct hwq_dm {
-	/** Where the CPU reaches it: slow, by aligned accesses of 4 or 8 bytes. */
+	/** Address for the CPU. Access is slow, and must be aligned, by 4 or 8 bytes. */
 	void *addr;
 	size_t len;          /**< bytes */
 	struct hwq_dev *dev; /**< the device */
@@ -31,7 +32,7 @@ struct hwq_dm {
 };
 
 /**
- * Allocates device memory, all zero. It begins on a boundary of 64 bytes.
+ * Allocates device memory, filled with zeros, aligned to 64 bytes.
  *
  * @param dev
  *   The device.
@@ -53,7 +54,7 @@ struct hwq_dm {
 HWQ_API int hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm);
 
 /**
- * Frees device memory, whose registrations have ended. It does nothing if dm->dm is NULL.
+ * Frees device memory. Its registrations must have ended. Does nothing if dm->dm is NULL.
  *
  * @param dm
  *   The device memory.
@@ -67,7 +68,7 @@ HWQ_API int hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm);
 HWQ_API int hwq_dm_free(struct hwq_dm *dm);
 
 /**
- * Registers all of a device memory, zero-based: the device calls its first byte 0
+ * Registers the whole device memory, zero-based: work requests address its first byte as 0
  * (ibv_reg_dm_mr(3)).
  *
  * @param dm
@@ -78,8 +79,7 @@ HWQ_API int hwq_dm_free(struct hwq_dm *dm);
  *   Written on success only; mr->addr is dm->addr. hwq_mr_deregister() ends it.
  * @return
  *   0 on success, otherwise:
- * @retval -errno
- *   The error of ibv_reg_dm_mr(3), which the log has in words.
+ * @retval -errno The error of ibv_reg_dm_mr(3); the log has its text.
  */
 HWQ_API int hwq_mr_register_dm(const struct hwq_dm *dm, unsigned int access, struct hwq_mr *mr);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Has libibverbs refuse ibv_fork_init(3), where the kernel makes it needless. */
+/* Makes libibverbs refuse ibv_fork_init(3), if the kernel makes that call needless. */
 #include "hwq_fork.h"
 
 #include <errno.h>
 
 #include <infiniband/verbs.h>
 
-/* Registers a byte. libibverbs refuses the call from then on (rdma-core, libibverbs/memory.c). */
+/*
+ * Registers one byte. From then on libibverbs refuses ibv_fork_init(3) (rdma-core,
+ * libibverbs/memory.c).
+ */
 static int
 register_byte(struct ibv_context *ctx)
 {

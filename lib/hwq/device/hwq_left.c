@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is left over: see hwq_left.h. */
+/* Parts of QPs that could not be destroyed: see hwq_left.h. */
 #include "hwq_left.h"
 
 #include <stdlib.h>
@@ -9,11 +9,14 @@
 #include "hwq_mr.h"
 #include "hwq_verbs.h"
 
-/* A list that any thread adds to, or takes as a whole. One of qp and buf is not NULL. */
+/*
+ * One such part. Any thread adds to the list of a device, or takes the whole list. Either qp or buf
+ * is not NULL.
+ */
 struct hwq_left {
 	struct hwq_left *next;
 	struct ibv_qp *qp;
-	struct hwq_mr mr; /* of buf */
+	struct hwq_mr mr; /* registration of buf */
 	void *buf;
 };
 
@@ -27,7 +30,7 @@ put(struct hwq_dev *dev, struct hwq_left *l)
 		;
 }
 
-/* False: the device refuses. */
+/* False: the device refuses to destroy the part. */
 static bool
 destroy(struct hwq_left *l)
 {

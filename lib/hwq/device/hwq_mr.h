@@ -5,7 +5,7 @@
  *
  *     hwq_mr_register(dev, addr, len, access, &mr)
  *       ... mr.lkey, mr.rkey in work requests of any queue of the device ...
- *     hwq_mr_deregister(&mr)                        after these have completed
+ *     hwq_mr_deregister(&mr)                        after these work requests
  *
  * Threads: as hwq_dev.h says. Any number of threads may read a struct hwq_mr that is registered.
  */
@@ -17,18 +17,20 @@
 struct ibv_mr;
 
 /**
- * Who may do what with a registered range. The values are those of IBV_ACCESS_* of ibv_reg_mr(3).
+ * What local and remote work requests may do with a registered range. The values are those of
+ * IBV_ACCESS_* of ibv_reg_mr(3).
  */
 enum hwq_access {
-	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the device writes it for WQEs of this side */
-	HWQ_ACCESS_REMOTE_WRITE = 1 << 1,  /**< a peer writes it; needs LOCAL_WRITE too */
-	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer reads it */
-	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer's atomics; needs LOCAL_WRITE too */
+	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,   /**< local work requests may write it */
+	HWQ_ACCESS_REMOTE_WRITE = 1 << 1,  /**< a peer may write it; needs LOCAL_WRITE too */
+	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer may read it */
+	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer may use atomics; needs LOCAL_WRITE too */
 	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
-	/** Pages are looked up when the device reaches them, and are not pinned (ODP). */
+	/** The device asks for pages when it needs them; they are not pinned (ODP). */
 	HWQ_ACCESS_ON_DEMAND = 1 << 6,
 	/**
-	 * The device's writes may reach memory in another order. Ignored where it is not supported.
+	 * The device's writes may arrive in another order. Ignored if the device does not support
+	 * it.
 	 */
 	HWQ_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
@@ -37,16 +39,16 @@ enum hwq_access {
 struct hwq_mr {
 	void *addr;          /**< start of the range */
 	size_t len;          /**< bytes of the range */
-	uint32_t lkey;       /**< for work requests of this side */
-	uint32_t rkey;       /**< for work requests of a peer */
+	uint32_t lkey;       /**< key for local work requests */
+	uint32_t rkey;       /**< key for a peer's work requests */
 	struct hwq_dev *dev; /**< the device */
 	struct ibv_mr *mr;   /**< the verbs object */
 };
 
 /**
- * Registers and pins [addr, addr + len) for every queue of the device. The memory stays the
- * caller's, and must outlive the registration. With HWQ_ACCESS_ON_DEMAND the memory may be mapped
- * and unmapped at any time; work requests that find it unmapped fail.
+ * Registers and pins [addr, addr + len) for every queue of the device. The caller owns the memory,
+ * which must stay mapped until the registration has ended. With HWQ_ACCESS_ON_DEMAND the memory may
+ * be mapped and unmapped at any time; a work request fails if it uses memory that is not mapped.
  *
  * @param dev
  *   The device.
@@ -55,9 +57,8 @@ struct hwq_mr {
  *   process, if the device has hwq_dev_caps::any_memory.
  * @param len
  *   Bytes.
- * @param access
- *   HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: only WQEs of this side may
- *   read the range, and nobody may write it.
+ * @param access HWQ_ACCESS_* flags, or any other IBV_ACCESS_* of ibv_reg_mr(3). 0: local work
+ *   requests may read the range; nothing else is allowed.
  * @param mr
  *   Written on success only.
  * @return
@@ -84,7 +85,7 @@ HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigne
 
 /**
  * Ends a registration. Work requests that name its keys must have completed. After an error the
- * range is still registered.
+ * memory is still registered.
  *
  * @param mr
  *   The registration.

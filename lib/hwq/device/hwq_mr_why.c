@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out why a registration failed. The errno of ibv_reg_mr(3) does not tell: an exceeded
- * RLIMIT_MEMLOCK is ENOMEM as a lack of memory is, and with ibv_fork_init(3) in effect, which other
- * libraries may have called, memory that is not mapped is ENOMEM too, from madvise(2).
+ * Finds out why a registration failed. The errno of ibv_reg_mr(3) does not say. ENOMEM may mean
+ * that RLIMIT_MEMLOCK is exceeded, or that memory is short. If some library has called
+ * ibv_fork_init(3), ENOMEM of madvise(2) may also mean that memory is not mapped.
  */
 #include "hwq_mr_why.h"
 
@@ -26,7 +26,7 @@
 
 /* ------------------------------------------------------------------ the mappings */
 
-/* What forbids a registration, and its remedy. */
+/* What prevents a registration; each cause has its remedy. */
 enum cause {
 	CAUSE_NONE,
 	CAUSE_NOT_MAPPED,
@@ -54,13 +54,16 @@ static const struct {
 		"of a device cannot be registered"},
 };
 
-/* The first address of a range that cannot be registered, and why. */
+/* The first address of a range that cannot be registered, and the cause. */
 struct verdict {
 	uint64_t addr;
 	enum cause cause;
 };
 
-/* Asks the kernel. Without an answer (a sandbox forbids the call): true. */
+/*
+ * True if the address is mapped. Also true if the kernel does not answer, because a sandbox forbids
+ * the call.
+ */
 static bool
 is_there(uint64_t addr)
 {
@@ -71,8 +74,8 @@ is_there(uint64_t addr)
 }
 
 /*
- * Walks over the process's mappings, which proc(5) lists in the order of their addresses. A file
- * ends in the middle of a mapping: its last byte tells.
+ * Walks over the process's mappings, which proc(5) lists by ascending address. A mapping may be
+ * longer than its file: its last byte shows that.
  */
 static struct verdict
 judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)
@@ -108,7 +111,7 @@ judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)
 
 /* ------------------------------------------------------------------ the limit of locked memory */
 
-/* A number of /proc/self/status; 0 if there is no such line. */
+/* Reads a number of /proc/self/status; 0 if the line is missing. */
 static uint64_t
 status_value(const char *name, const char *format)
 {
@@ -125,7 +128,10 @@ status_value(const char *name, const char *format)
 	return value;
 }
 
-/* True: with len bytes more, the process locks more memory than it may. *limit: what it may. */
+/*
+ * True if with len bytes more, the process would lock more memory than it may. *limit becomes what
+ * it may lock.
+ */
 static bool
 exceeds_memlock(size_t len, uint64_t *limit, uint64_t *locked)
 {
@@ -145,13 +151,13 @@ exceeds_memlock(size_t len, uint64_t *limit, uint64_t *locked)
 int
 hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access, int ret)
 {
-	/* On demand, pages need not be there, and none is locked. */
+	/* On demand, pages need not be mapped, and none is locked. */
 	const bool pins = (access & HWQ_ACCESS_ON_DEMAND) == 0;
 	uint64_t first = (uintptr_t)addr, limit, locked;
 	struct verdict v = {.cause = CAUSE_NONE};
 	const char *name = hwq_dev_name(dev);
 
-	/* Where the kernel cannot pin a page, it says EFAULT, whatever the reason. */
+	/* If the kernel cannot pin a page, ibv_reg_mr(3) returns EFAULT, whatever the reason. */
 	if (pins)
 		v = judge_mappings(first, first + len, (access & WRITES) != 0, ret == -EFAULT);
 	if (v.cause != CAUSE_NONE) {

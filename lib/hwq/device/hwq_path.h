@@ -3,9 +3,10 @@
  * @file
  * Paths: the port by which a QP reaches its peers, its timeouts and its retries.
  *
- * A path is part of hwq_qp_conf. It holds for the life of the queue pair, resets included. 0 in a
- * field is the default; where 0 is a value of its own, the field counts if `mask` has its bit. A
- * queue pair does not use what its type has no attribute for (ibv_modify_qp(3)).
+ * A path is part of hwq_qp_conf. It is valid for the life of the queue pair, resets included. A
+ * field that is 0 means the default. Some fields have a bit in `mask`: if it is set, 0 is a value
+ * like others. Fields for which the type of the queue pair has no attribute are ignored
+ * (ibv_modify_qp(3)).
  */
 #ifndef HWQ_PATH_H
 #define HWQ_PATH_H
@@ -18,18 +19,20 @@
 
 /** Attributes of ibv_modify_qp(3) that a caller may choose. */
 struct hwq_path {
-	uint32_t mask;         /**< HWQ_PATH_*: fields below that count even if they are 0 */
+	/** HWQ_PATH_*: the fields below whose value is used even if it is 0 */
+	uint32_t mask;
 	uint16_t gid_index;    /**< index in the port's GID table; default: the best GID */
-	uint8_t port;          /**< port number; 0: the device's */
-	uint8_t traffic_class; /**< of RoCE packets; must be 0 on InfiniBand */
-	/** enum ibv_mtu, the most; 0: the port's. The smaller one of both ends counts */
+	uint8_t port;          /**< port number; 0: the device's port */
+	uint8_t traffic_class; /**< traffic class of RoCE packets; must be 0 on InfiniBand */
+	/** Largest MTU, enum ibv_mtu; 0: the port's. Both ends use the smaller of their MTUs. */
 	uint8_t mtu;
 	/** A request is sent again after 4.096 us << timeout; 0: never. Default: 14 */
 	uint8_t timeout;
 	/** How often a request is sent again before the QP fails; default: 7. */
 	uint8_t retries;
 	/**
-	 * How often a message is sent again if the peer has no receive; 7: without end. Default: 7.
+	 * How often a message is sent again if the peer has no receive; 7: without limit. Default:
+	 * 7.
 	 */
 	uint8_t rnr_retries;
 	/** How long a sender waits for a receive of this QP, in the IB encoding; default: 12. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verbs calls that can fail, of devices, memory, CQs, QPs and address handles: errors become
+ * Verbs calls that can fail, about devices, memory, CQs, QPs and address handles. Errors become
  * -errno.
  */
 #include "hwq_verbs.h"
@@ -20,7 +20,7 @@ hwq_verbs_list(struct ibv_device ***list, int *n)
 	errno = 0;
 	devices = ibv_get_device_list(&count);
 	if (devices == NULL)
-		/* ENOSYS: no kernel support for RDMA at all (ibv_get_device_list(3)). */
+		/* ENOSYS: the kernel has no RDMA support (ibv_get_device_list(3)). */
 		return errno == ENOSYS ? -ENODEV : err_from_errno();
 	if (count == 0) {
 		ibv_free_device_list(devices);
@@ -34,7 +34,7 @@ hwq_verbs_list(struct ibv_device ***list, int *n)
 int
 hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 {
-	/* Without a flag, libmlx5 opens with DEVX if it can, else without. */
+	/* Without a flag, libmlx5 opens with DEVX if possible, else without. */
 	struct mlx5dv_context_attr attr = {0};
 	struct ibv_context *opened;
 
@@ -270,7 +270,10 @@ hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
 	return ret;
 }
 
-/* What a command's status is to libmlx5 (rdma-core 44, providers/mlx5/mlx5.c). */
+/*
+ * Converts the status of a command to an errno, as libmlx5 does (rdma-core 44,
+ * providers/mlx5/mlx5.c).
+ */
 int
 hwq_verbs_err_from_status(uint8_t status)
 {
@@ -351,7 +354,7 @@ int
 hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,
 	void *user, struct ibv_cq **cq)
 {
-	/* libmlx5 makes room for one more than it is asked for. */
+	/* libmlx5 adds an entry to the number that it is asked for. */
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = n_cqe - 1,
 		.channel = channel,
@@ -360,7 +363,10 @@ hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_cha
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
-	/* The environment could ask for 128-byte entries (MLX5_CQE_SIZE): say what we read. */
+	/*
+	 * The environment variable MLX5_CQE_SIZE may ask for 128 bytes. hwq reads CQEs of 64 bytes,
+	 * so ask for these.
+	 */
 	struct mlx5dv_cq_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
 		.cqe_size = 64,
@@ -476,7 +482,7 @@ hwq_verbs_eth_inline(struct ibv_qp *qp, void *ring, uint8_t *bytes)
 	const uint8_t frame[64] = {0};
 	__be16 size;
 
-	/* Never posted: what libmlx5 would have written tells. */
+	/* This WQE is never posted: it shows how many bytes libmlx5 writes inline. */
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_sge(ex, 0, (uintptr_t)frame, sizeof(frame));

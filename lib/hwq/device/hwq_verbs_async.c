@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls of asynchronous events: errors become -errno. */
+/* Verbs calls about asynchronous events. Errors become -errno. */
 #include "hwq_verbs_async.h"
 
 #include "hwq_verbs_errno.h"

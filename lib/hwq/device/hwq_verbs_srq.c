@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls of shared receive queues: errors become -errno. */
+/* Verbs calls about shared receive queues. Errors become -errno. */
 #include "hwq_verbs_srq.h"
 
 #include <string.h>

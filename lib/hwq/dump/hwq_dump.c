@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* WQEs and CQEs as text, from a table of which segments each opcode has. */
+/* WQEs and CQEs as text. A table says which segments each opcode has. */
 #include "hwq_dump.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@ enum segment {
 	SEG_NONE,
 	SEG_RADDR,
 	SEG_MMO,
-	SEG_DATA, /* data or inline, up to the WQE's end */
+	SEG_DATA, /* data or inline data, up to the WQE's end */
 	SEG_SRC,
 	SEG_DST,
-	SEG_UMR, /* all of it, up to the WQE's end: hwq_dump_key.c */
+	SEG_UMR, /* all parts of a UMR, up to the WQE's end: hwq_dump_key.c */
 	SEG_PSV,
 	SEG_ATOMIC,
 };
@@ -26,7 +26,7 @@ enum segment {
 struct opcode_info {
 	uint8_t opcode;
 	const char *name;
-	enum segment segs[4]; /* after the control segment */
+	enum segment segs[4]; /* those after the control segment */
 };
 
 static const struct opcode_info opcodes[] = {
@@ -111,7 +111,7 @@ dump_data(struct text *t, const char *name, const uint8_t *at)
 		(unsigned long long)be64toh(seg.addr), be32toh(seg.byte_count), be32toh(seg.lkey));
 }
 
-/* Returns DS units of the inline segment, at least one; bytes beyond left are not read. */
+/* Returns the DS units of the inline segment, at least one. Bytes beyond left are not read. */
 static size_t
 dump_inline(struct text *t, const uint8_t *at, size_t left)
 {
@@ -127,7 +127,7 @@ dump_inline(struct text *t, const uint8_t *at, size_t left)
 	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
 }
 
-/* One segment, or one DS of hex where the table has none. Returns DS units. */
+/* Writes one segment, or one DS in hex if the table has no segment. Returns DS units. */
 static size_t
 dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
 {
@@ -184,7 +184,7 @@ dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opc
 	hwq_text_add(t, "\n");
 }
 
-/* What a transport puts ahead of the segments of operations that it carries. Returns DS units. */
+/* Writes the segments that a transport puts before those of an operation. Returns DS units. */
 static size_t
 dump_transport(struct text *t, enum hwq_transport transport, enum segment first, const uint8_t *at,
 	size_t left)
@@ -239,7 +239,7 @@ hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len, c
 		enum segment seg = info != NULL && n < 4 ? info->segs[n] : SEG_NONE;
 
 		at += HWQ_DS_LEN * dump_segment(&t, seg, (const uint8_t *)wqe + at, end - at);
-		/* Data segments repeat to the end. */
+		/* A data segment repeats to the WQE's end. */
 		if (seg != SEG_DATA)
 			n++;
 	}

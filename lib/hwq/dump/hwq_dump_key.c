@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------ UMR control, key context */
 
-/* Names of the bits that are set, and the rest as a number. */
+/* Writes the names of the set bits; set bits without a name follow as a number. */
 static void
 dump_bits(struct text *t, uint64_t value, const char *const *names, const uint64_t *bits, size_t n)
 {
@@ -97,7 +97,7 @@ dump_pattern_entry(struct text *t, const uint8_t *at)
 		be32toh(e.memkey));
 }
 
-/* n units: KLMs, or a pattern's head and entries; padding shows as what it is read as. */
+/* Writes n units: KLMs, or a pattern's head and entries. Padding is shown as one of these. */
 static void
 dump_layout(struct text *t, const uint8_t *at, size_t n)
 {

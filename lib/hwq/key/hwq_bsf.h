@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of keys that sign or encrypt: BSFs behind the layout of a UMR, and SET_PSV. Bytes are
- * those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3), mlx5dv_wr_set_mkey_crypto(3)). hwq_wr_mkey.h
- * calls these functions.
+ * Segments of keys that sign or encrypt: SET_PSV, and the BSFs that follow the layout in a UMR. The
+ * bytes are those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3), mlx5dv_wr_set_mkey_crypto(3)).
+ * hwq_wr_mkey.h calls these functions.
  *
  * Thread: the owner of the memory that is written.
  */
@@ -16,7 +16,8 @@
 static inline uint8_t
 hwq_block_size_selector(enum mlx5dv_block_size size)
 {
-	static const uint8_t selector[] = {1, 2, 6, 3, 4}; /* as hwq_block_size_bytes() */
+	/* in the order of hwq_block_size_bytes() */
+	static const uint8_t selector[] = {1, 2, 6, 3, 4};
 
 	return selector[size];
 }
@@ -57,7 +58,7 @@ hwq_put_sig_dif(struct hwq_wire_bsf_dif *to, const struct mlx5dv_sig_t10dif *dif
 	to->app_mask = htobe16(0xffff);
 }
 
-/* The word of a domain's format and PSV; T10-DIF has its own place too. */
+/* The word with a domain's format and PSV. T10-DIF has fields for its format elsewhere too. */
 static inline __be32
 hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq_wire_bsf_dif *dif)
 {
@@ -70,8 +71,10 @@ hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq
 	return htobe32(format | (psv & HWQ_BSF_PSV_MASK));
 }
 
-/* Whether both domains have blocks and signatures of one kind, and which bytes of a signature then
- * are copied from one to the other unchanged. */
+/*
+ * True if blocks and signatures of both domains are of one kind. *mask becomes the bytes of a
+ * signature that are then copied unchanged from one domain to the other.
+ */
 static inline bool
 hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire,
 	uint8_t *copy_mask)
@@ -96,7 +99,7 @@ hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire
 	return true;
 }
 
-/* -EINVAL: a copy mask, and domains that differ. */
+/* -EINVAL: there is a copy mask, but the domains differ. */
 static inline int
 hwq_put_sig_bsf(void *at, const struct hwq_mkey_sig *sig, bool with_crypto)
 {
@@ -142,8 +145,8 @@ hwq_crypto_order(const struct hwq_mkey_crypto *crypto)
 }
 
 /*
- * The initial tweak as a device with these engines takes it: one for several data units counts in
- * big endian.
+ * Writes the initial tweak as a device with these engines reads it: an engine for several data
+ * units counts in big endian.
  */
 static inline void
 hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
@@ -156,7 +159,10 @@ hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
 	memcpy(to, engines & MLX5DV_CRYPTO_ENGINES_CAP_AES_XTS_MULTI_BLOCK ? mirrored : half, 16);
 }
 
-/* -EINVAL: an order that the device has not for a key with signatures in both domains. */
+/*
+ * -EINVAL: the key signs in both domains, and the device does not have this order of signature and
+ * encryption.
+ */
 static inline int
 hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct hwq_mkey_sig *sig)
 {
@@ -206,7 +212,7 @@ hwq_put_key_bsf(void *at, const struct hwq_mkey *mkey, const struct hwq_key_plan
 	return ret;
 }
 
-/* What the running signature of a domain starts with. */
+/* The value that the running signature of a domain starts with. */
 static inline uint64_t
 hwq_sig_transient(const struct hwq_sig_domain *domain)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One data encryption key: the commands that make it, ask for its state, and destroy it. */
+/* One data encryption key: the commands that create, query and destroy it. */
 #include "hwq_dek.h"
 
 #include <assert.h>
@@ -58,7 +58,7 @@ check(const struct hwq_dev *dev, const struct hwq_dek_conf *conf)
 	return 0;
 }
 
-/* Sends the command. */
+/* Sends the command that creates the DEK. */
 static int
 create(struct hwq_dev *dev, uint32_t pdn, const struct hwq_dek_conf *conf, struct hwq_dek *dek)
 {
@@ -84,7 +84,7 @@ create(struct hwq_dev *dev, uint32_t pdn, const struct hwq_dek_conf *conf, struc
 	return ret;
 }
 
-/* What the device refused, and what to do about it. */
+/* Logs why the device refused the DEK, and what to do about it. */
 static void
 log_refusal(const struct hwq_dev *dev, const struct hwq_dek_conf *conf, int ret)
 {

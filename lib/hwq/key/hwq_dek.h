@@ -10,13 +10,13 @@
  *     hwq_dek_fini(&dek)
  *
  *     hwq_dek_pool_create(domain, n, conf, &pool)     n DEKs, one for each configuration
- *       dek = hwq_dek_get(pool, i)                    the i-th of them; each get counts one user
+ *       dek = hwq_dek_get(pool, i)                    the i-th DEK; each get counts one user
  *       hwq_dek_put(dek)                              once for each get
  *     hwq_dek_pool_destroy(pool)                      refused while a DEK has users
  *
  * A DEK is made by the command that mlx5dv_dek_create(3) sends, through DEVX. The key's bytes go to
- * the device. hwq keeps no copy, erases the command that carried them, and writes them to no log.
- * The id of a DEK that the caller made otherwise can be used in its place.
+ * the device. hwq keeps no copy of them, erases the command that carried them, and never logs them.
+ * Instead of a DEK of this file, work requests may name a DEK that the caller made, by its id.
  *
  * A DEK may be destroyed while keys name it. A work request that uses such a key then fails: with
  * IBV_WC_LOC_PROT_ERR if it is the local key, with IBV_WC_REM_ACCESS_ERR if it is the remote key.
@@ -67,8 +67,8 @@ struct hwq_dek {
 };
 
 /**
- * Makes a DEK in the device's protection domain. hwq_dek_fini() ends it, before the device is
- * closed.
+ * Makes a DEK in the device's protection domain. The caller ends it by hwq_dek_fini() before the
+ * device is closed.
  *
  * @param dev
  *   The device.
@@ -148,8 +148,7 @@ HWQ_API int hwq_dek_pool_create(struct hwq_domain *domain, unsigned int n,
 	const struct hwq_dek_conf *conf, struct hwq_dek_pool **pool);
 
 /**
- * Destroys the DEKs and the pool. No key may encrypt with these DEKs any more: configure such keys
- * anew first.
+ * Destroys the DEKs and the pool. First configure all keys that encrypt with these DEKs anew.
  *
  * @param pool
  *   The pool.
@@ -157,9 +156,8 @@ HWQ_API int hwq_dek_pool_create(struct hwq_domain *domain, unsigned int n,
  *   0 on success, otherwise:
  * @retval -EBUSY
  *   A DEK has users. Nothing was destroyed.
- * @retval -errno
- *   The error of the first DEK that could not be destroyed: the DEKs before it are gone, call again
- *   for the rest.
+ * @retval -errno The error of the first DEK that could not be destroyed: the DEKs before it are
+ *   destroyed; call again to destroy the remaining ones.
  */
 HWQ_API int hwq_dek_pool_destroy(struct hwq_dek_pool *pool);
 
@@ -176,7 +174,7 @@ HWQ_API int hwq_dek_pool_destroy(struct hwq_dek_pool *pool);
 HWQ_API struct hwq_dek *hwq_dek_get(struct hwq_dek_pool *pool, unsigned int i);
 
 /**
- * Gives a DEK back: one user less.
+ * Gives a DEK back: it has one user less.
  *
  * @param dek
  *   The DEK.

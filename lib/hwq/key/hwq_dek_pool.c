@@ -14,7 +14,10 @@ struct hwq_dek_pool {
 	struct hwq_dek dek[];
 };
 
-/* All that is there, from the last on; what a refusal leaves is there still. */
+/*
+ * Destroys the DEKs, from the last one on. If the device refuses one, that DEK and those before it
+ * stay.
+ */
 static int
 pool_empty(struct hwq_dek_pool *pool)
 {

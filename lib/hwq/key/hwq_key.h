@@ -4,13 +4,14 @@
  * How a key signs and encrypts: setters store attributes in its context, and its UMR carries them.
  *
  *     hwq_key_begin()                    a configuration begins: no attribute is new
- *     hwq_sig_take(), hwq_crypto_take()  setters: checked, kept by value
- *     hwq_key_plan()                     all setters are there: what its UMR must carry
- *     hwq_put_key_bsf()                  writes it behind the layout: hwq_bsf.h
+ *     hwq_sig_take(), hwq_crypto_take()  setters: check attributes, and copy them
+ *     hwq_key_plan()                     after the last setter: what the UMR must carry
+ *     hwq_put_key_bsf()                  writes the BSFs behind the layout: hwq_bsf.h
  *
  * hwq_wr_mkey.h calls them in this order. Rules and errors are those of libmlx5 (qp.c: functions
- * that end in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As there, a setter
- * changes the key's attributes at once; they stay changed if the batch is then refused or aborted.
+ * that end in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As in libmlx5, a
+ * setter changes the key's attributes at once; they stay changed even if the batch is refused or
+ * aborted.
  *
  * Thread: only the owner of the key's domain calls the functions of this file.
  */
@@ -23,7 +24,7 @@
 #include "hwq_mkey.h"
 #include "hwq_wire_bsf.h"
 
-/** What a key's crypto setter takes: struct mlx5dv_crypto_attr, with a DEK of hwq's. */
+/** What a key's crypto setter takes: the fields of struct mlx5dv_crypto_attr, but a DEK of hwq. */
 struct hwq_crypto_attr {
 	enum mlx5dv_crypto_standard crypto_standard; /**< MLX5DV_CRYPTO_STANDARD_AES_XTS */
 	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
@@ -38,7 +39,7 @@ struct hwq_crypto_attr {
 
 /* ------------------------------------------------------------------ taking attributes */
 
-/* All attributes stay; those of the last configuration are not new any more. */
+/* Begins a configuration: the key keeps its attributes, and none of them counts as new. */
 static inline void
 hwq_key_begin(struct hwq_mkey *mkey, bool reset_sig)
 {
@@ -89,7 +90,7 @@ hwq_block_size_is_valid(enum mlx5dv_block_size size)
 	return (unsigned int)size <= MLX5DV_BLOCK_SIZE_4160;
 }
 
-/* NULL, which stands for no domain, is valid. */
+/* NULL stands for a domain without signature, and is valid. */
 static inline bool
 hwq_sig_domain_is_valid(const struct mlx5dv_sig_block_domain *domain)
 {
@@ -119,8 +120,10 @@ hwq_sig_domain_take(struct hwq_sig_domain *to, const struct mlx5dv_sig_block_dom
 	to->block_size = from->block_size;
 }
 
-/* Takes the attributes of a signature setter. @return false: not valid, or given before in this
- * configuration; nothing was taken. */
+/*
+ * Takes the attributes of a signature setter. @return false: they are not valid, or this
+ * configuration has had a signature setter; nothing was taken.
+ */
 static inline bool
 hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *attr)
 {
@@ -138,8 +141,10 @@ hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *at
 	return true;
 }
 
-/* Takes the attributes of a crypto setter. @return false: not valid, or given before in this
- * configuration; nothing was taken. */
+/*
+ * Takes the attributes of a crypto setter. @return false: they are not valid, or this configuration
+ * has had a crypto setter; nothing was taken.
+ */
 static inline bool
 hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *attr)
 {
@@ -164,18 +169,21 @@ hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *at
 
 /* ------------------------------------------------------------------ what a UMR must carry */
 
-/** What a configuration carries beside its layout. */
+/** What a configuration carries besides its layout. */
 struct hwq_key_plan {
 	int err;           /**< 0, or the error of the configuration */
 	uint32_t flags_pd; /**< bits of the key context */
 	uint64_t mask;     /**< bits of the UMR's mkey_mask */
 	uint8_t n_sig;     /**< number of BSFs of signatures: 0 or 1 */
 	uint8_t n_crypto;  /**< number of BSFs of encryption: 0 or 1 */
-	/** SET_PSVs follow, which set what the running signatures start with. */
+	/** SET_PSVs follow the UMR: they set the values that running signatures start with. */
 	bool set_psvs;
 };
 
-/* The errors that came so far are told to the device: from then on it may tell of the next. */
+/*
+ * If the key has new errors, sets the bits by which a UMR tells the device their count. Only then
+ * does the device report the next error.
+ */
 static inline bool
 hwq_key_tell_errors(struct hwq_mkey_sig *sig, uint64_t *mask, uint32_t *flags_pd)
 {
@@ -201,7 +209,7 @@ hwq_block_size_bytes(enum mlx5dv_block_size size)
 	return bytes[size];
 }
 
-/* An engine for single data units takes keys of at most one unit. */
+/* An engine that encrypts single data units takes keys of at most one unit. */
 static inline bool
 hwq_crypto_fits(const struct hwq_mkey *mkey)
 {
@@ -228,7 +236,7 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 	plan->n_sig = state == HWQ_BSF_UPDATED;
 }
 
-/* A key that signs and encrypts: if one of the two is new, both are written. */
+/* For a key that signs and encrypts: if one of the two is new, both are written. */
 static inline void
 hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 {
@@ -251,8 +259,8 @@ hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 }
 
 /*
- * layout_len: bytes of the layout in the WQE; room: what the QP has for that and for descriptions.
- * The key then counts its errors as told.
+ * layout_len: bytes of the layout in the WQE. room: bytes that the QP has for layout and BSFs.
+ * Afterwards the key's errors count as told to the device.
  */
 static inline struct hwq_key_plan
 hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)

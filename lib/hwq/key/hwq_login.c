@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A login for wrapped keys: the commands that make it, ask for its state, and end it. */
+/* A login for wrapped keys: the commands that create, query and destroy it. */
 #include "hwq_login.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum {
 #define STATE_INVALID 1
 #define ID_MAX        0xffffffu
 
-/* libmlx5 makes the same checks, but for that of the credential's length. */
+/* Checks what libmlx5 checks, and the credential's length. */
 static int
 check(const struct hwq_dev *dev, const struct mlx5dv_crypto_login_attr_ex *attr)
 {

@@ -4,14 +4,14 @@
  * Logging in to a device that takes its data encryption keys wrapped (caps.crypto_wrapped).
  *
  *     hwq_login_init(dev, &attr, &login)     shows that the caller knows the device's credential
- *       hwq_dek_init()                       wrapped keys, as many as wanted: hwq_dek.h
- *     hwq_login_fini(&login)                 the DEKs stay, and go on encrypting
+ *       hwq_dek_init()                       wrapped keys, any number: hwq_dek.h
+ *     hwq_login_fini(&login)                 the DEKs stay and keep working
  *
- * Only making and querying wrapped DEKs needs a login. A context of the device has one at most. The
- * calls send the commands of mlx5dv_crypto_login_create(3), mlx5dv_crypto_login_query(3) and
- * mlx5dv_crypto_login_destroy(3) through DEVX. hwq erases the command that carried the credential,
- * and keeps no copy of it. A login that the caller made itself on the device's context serves as
- * well.
+ * Only hwq_dek_init() and hwq_dek_query() of wrapped DEKs need a login. A context of the device has
+ * at most one. The calls send the commands of mlx5dv_crypto_login_create(3),
+ * mlx5dv_crypto_login_query(3) and mlx5dv_crypto_login_destroy(3) through DEVX. hwq erases the
+ * command that carried the credential, and keeps no copy of it. A login that the caller has made on
+ * the device's context is as good as one of hwq.
  *
  * Threads: any; two threads must not use one login at once.
  */
@@ -32,14 +32,13 @@ struct hwq_login {
 };
 
 /**
- * Logs in. hwq_login_fini() ends it, before the device is closed.
+ * Logs in. The caller ends the login by hwq_login_fini() before the device is closed.
  *
  * @param dev
  *   The device.
- * @param attr
- *   Read during the call, as the credential that it points to: wrapped, at most HWQ_CREDENTIAL_MAX
- *   bytes. credential_id and import_kek_id have 24 bits. The device's crypto officer knows all of
- *   them.
+ * @param attr Read during the call, with the credential that it points to: wrapped, at most
+ *   HWQ_CREDENTIAL_MAX bytes. credential_id and import_kek_id have 24 bits. The device's crypto
+ *   officer provides all three.
  * @param login
  *   The caller's storage; written on success only.
  * @return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of indirect keys and their PSVs: the commands that make them, and the way back. */
+/* Pools of indirect keys and their PSVs: the commands that create and destroy them. */
 #include "hwq_mkey.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define CMD_CREATE_MKEY 0x200
 #define CMD_CREATE_PSV  0x600
 
-/* CREATE_MKEY: the key's context. */
+/* CREATE_MKEY: fields of the key's context. */
 enum {
 	MKC = 0x80,
 	MKC_FREE = MKC + 0x01,   /* not bound to anything yet */
@@ -35,9 +35,9 @@ enum {
 
 #define MODE_KLMS     2
 #define QPN_OF_ANYONE 0xffffff
-#define BSF_UNITS     4 /* of a signature; of a crypto description as many again */
+#define BSF_UNITS     4 /* of a signature; encryption has the same number again */
 
-/* CREATE_PSV: it could make four, libmlx5 has it make one. */
+/* CREATE_PSV can make four PSVs; libmlx5 has it make one. */
 enum {
 	PSV_N = 0x40,  /* 4 bits */
 	PSV_PD = 0x48, /* 24 bits */
@@ -68,7 +68,7 @@ psv_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_psv *psv)
 	return ret;
 }
 
-/* Nothing to destroy is destroyed. */
+/* Does nothing if *obj is NULL. */
 static int
 obj_destroy(struct mlx5dv_devx_obj **obj)
 {
@@ -89,7 +89,7 @@ sig_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey_sig *sig)
 	ret = psv_create(dev, pdn, &sig->mem_psv);
 	if (ret == 0)
 		ret = psv_create(dev, pdn, &sig->wire_psv);
-	/* The first configuration tells the device the count. */
+	/* err_count starts at 1; the first configuration tells the device. */
 	sig->err_count = 1;
 	sig->err_count_updated = true;
 	return ret;
@@ -128,7 +128,7 @@ mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 	return ret;
 }
 
-/* The key before its PSVs, which it names. */
+/* Destroys the key before its PSVs, because the key names them. */
 static int
 mkey_destroy(struct hwq_mkey *mkey)
 {
@@ -223,7 +223,7 @@ pool_alloc(struct hwq_domain *domain, const struct hwq_mkey_conf *conf)
 	return pool;
 }
 
-/* Key number i, with all that it needs. */
+/* Makes key number i, its PSVs and its contexts. */
 static int
 pool_fill(struct hwq_mkey_pool *pool, unsigned int i, const struct hwq_mkey_conf *conf,
 	uint32_t pdn)
@@ -246,7 +246,10 @@ pool_fill(struct hwq_mkey_pool *pool, unsigned int i, const struct hwq_mkey_conf
 	return ret != 0 ? ret : mkey_create(dev, pdn, mkey);
 }
 
-/* All that is there, from the last on; what a refusal leaves is there still. */
+/*
+ * Destroys the keys, from the last one on. If the device refuses one, that key and those before it
+ * stay.
+ */
 static int
 pool_empty(struct hwq_mkey_pool *pool)
 {

@@ -12,11 +12,11 @@
  *
  * A key is made by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number of
  * entries; two PSVs and a signature context if it is for signatures; a crypto context if it is for
- * encryption. The lkey and rkey of a caller's own struct mlx5dv_mkey may be used in work requests;
- * to lay such a key out, make a struct hwq_mkey of it by hwq_mkey_adopt().
+ * encryption. Work requests may also name a caller's own struct mlx5dv_mkey, by its lkey and rkey.
+ * To lay such a key out, call hwq_mkey_adopt(), which makes a struct hwq_mkey of it.
  *
  * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and
- * its state until it is configured again. Where a peer knows its rkey, invalidate it first
+ * its state until it is configured again. If a peer knows the rkey, invalidate the key first
  * (hwq_wr_local_inv()).
  *
  * Thread: only the owner of the domain calls the functions of this file; nothing is locked.
@@ -35,8 +35,10 @@
 struct hwq_domain;
 struct hwq_mkey_pool;
 
-/** What keys are for: bits of hwq_mkey_conf.flags. They mean what MLX5DV_MKEY_INIT_ATTR_FLAGS_* of
- *  mlx5dv_create_mkey(3) mean. */
+/**
+ * What keys are for: bits of hwq_mkey_conf.flags. They have the meaning of
+ * MLX5DV_MKEY_INIT_ATTR_FLAGS_* of mlx5dv_create_mkey(3).
+ */
 enum hwq_mkey_flags {
 	HWQ_MKEY_SIG = 1 << 0,    /**< block signatures; takes two PSVs for each key */
 	HWQ_MKEY_CRYPTO = 1 << 1, /**< encryption */
@@ -52,13 +54,13 @@ enum hwq_mkey_flags {
 /* ------------------------------------------------------------------ signatures */
 
 /**
- * Where the signature or crypto attributes of a key stand, as its next UMR finds them. The state
- * moves when a configuration begins (mlx5dv_wr_mkey_configure(3)):
+ * The state of a key's signature or crypto attributes. It decides what the next UMR writes, and
+ * changes when a configuration begins (mlx5dv_wr_mkey_configure(3)):
  *
- *     INIT     never set, or what a reset left behind: its UMR is sent already
+ *     INIT     never set; or reset, and the UMR of the reset is written
  *     RESET    this configuration turns signatures off (MLX5DV_MKEY_CONF_FLAG_RESET_SIG_ATTR)
  *     UPDATED  this configuration's setter gave new attributes
- *     SET      an earlier configuration gave them, and the key still has them
+ *     SET      an earlier configuration gave the attributes; the key still has them
  */
 enum hwq_bsf_state {
 	HWQ_BSF_INIT,    /**< the key has no attributes */
@@ -82,7 +84,7 @@ enum hwq_sig_type {
 
 /** The signature of one domain. */
 struct hwq_sig_domain {
-	/** Which of dif and crc counts; HWQ_SIG_NONE: nothing else counts. */
+	/** Which of dif and crc is valid; HWQ_SIG_NONE: no other field is. */
 	enum hwq_sig_type type;
 	union {
 		struct mlx5dv_sig_t10dif dif; /**< T10-DIF */
@@ -95,28 +97,31 @@ struct hwq_sig_domain {
 struct hwq_sig_block {
 	struct hwq_sig_domain mem, wire; /**< the two domains */
 	uint32_t flags;                  /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
-	uint8_t check_mask;              /**< bytes of the signature that are checked */
-	/** Bytes that are copied, if flags has MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK. */
+	uint8_t check_mask;              /**< bytes of the signature that the device checks */
+	/**
+	 * Bytes of the signature that are copied, if flags has
+	 * MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK.
+	 */
 	uint8_t copy_mask;
 	enum hwq_bsf_state state; /**< what the next UMR does with them */
 };
 
-/** What a signature error CQE reported of a key (mlx5dv_mkey_check(3)). */
+/** What the CQE of a signature error reported (mlx5dv_mkey_check(3)). */
 struct hwq_sig_err {
-	uint16_t syndrome; /**< which parts were wrong: bits of the CQE */
+	uint16_t syndrome; /**< bits of the CQE: which parts of the signature are wrong */
 	uint8_t sig_type;  /**< 0: of a block, 1: of a transaction */
 	uint8_t domain;    /**< 0: wire, 1: memory */
 	/** What the device expected. */
 	uint64_t expected, actual; /**< what it found */
-	uint64_t offset;           /**< in the transfer, of the block's end */
+	uint64_t offset;           /**< where in the transfer the block ends, bytes */
 };
 
 /** Signature context of a key with HWQ_MKEY_SIG. */
 struct hwq_mkey_sig {
 	struct hwq_psv mem_psv, wire_psv; /**< the running signatures of both domains */
 	struct hwq_sig_block block;       /**< the attributes */
-	struct hwq_sig_err err;           /**< counts if err_exists */
-	/** Number of signature errors, from 1; its low bit goes into the key. */
+	struct hwq_sig_err err;           /**< valid if err_exists */
+	/** One more than the key's signature errors; its low bit goes into the key. */
 	uint32_t err_count;
 	bool err_exists;        /**< there is an error that hwq_mkey_check() has not reported */
 	bool err_count_updated; /**< err_count changed: the next UMR tells the device */
@@ -151,9 +156,8 @@ struct hwq_mkey {
 	uint8_t flags;        /**< enum hwq_mkey_flags */
 	bool out;             /**< private: taken by hwq_mkey_get() */
 	/**
-	 * Private: a layout of fewer entries is plain. 0 if no layout is: the key signs, encrypts,
-	 * or has a
-	 * variant other than 0.
+	 * Private: layouts of fewer entries take the short code path. 0: no layout does, because
+	 * the key signs, encrypts, or has a variant other than 0.
 	 */
 	uint32_t plain_end;
 	uint64_t length;          /**< bytes of its last layout; only if it signs or encrypts */
@@ -183,9 +187,9 @@ struct hwq_mkey_pool {
 };
 
 /**
- * Makes a pool of conf->n keys with one configuration. It sends three commands for each key with
- * signatures, one command for each other key. The caller destroys the pool before the domain. After
- * an error no key is left behind.
+ * Makes a pool of conf->n keys with one configuration. It sends three commands for each key if the
+ * keys sign, else one for each. The caller destroys the pool before the domain. After an error no
+ * key is left.
  *
  * @param domain
  *   The domain, whose owner thread will own the pool.
@@ -217,15 +221,13 @@ HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mke
  *   0 on success, otherwise:
  * @retval -EBUSY
  *   Keys are taken: give them back first. Nothing was destroyed.
- * @retval -errno
- *   The error of the first key that could not be destroyed: the keys before it are gone, call again
- *   for the rest.
+ * @retval -errno The error of the first key that could not be destroyed: the keys before it are
+ *   destroyed; call again to destroy the remaining ones.
  */
 HWQ_API int hwq_mkey_pool_destroy(struct hwq_mkey_pool *pool);
 
 /**
- * Takes a key, the one that was given back last. It stays the pool's; give it back by
- * hwq_mkey_put().
+ * Takes the key that was given back last. The pool still owns it; give it back by hwq_mkey_put().
  * @param pool The pool.
  * @return The key; NULL: all are taken.
  */
@@ -244,7 +246,7 @@ hwq_mkey_get(struct hwq_mkey_pool *pool)
 /**
  * Gives a key back to its pool. Work requests that name it must have completed.
  * @param mkey The key.
- * @return True; or false: the key was not taken, or is of no pool, and nothing happened.
+ * @return True; or false: the key was not taken, or belongs to no pool, and nothing happened.
  */
 static inline bool
 hwq_mkey_put(struct hwq_mkey *mkey)
@@ -259,7 +261,8 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 }
 
 /**
- * Finds the key of a signature-error CQE. It walks the domain's pools, so it is slow.
+ * Finds the key that the CQE of a signature error names. It searches all pools of the domain, so it
+ * is slow.
  *
  * @param domain
  *   The domain.
@@ -272,8 +275,8 @@ HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t
 
 /**
  * Changes the key's variant, the low byte of lkey and rkey. The key's next UMR tells the device;
- * the old lkey and rkey are valid until this UMR has run. Without HWQ_MKEY_UPDATE_VARIANT the UMR
- * is refused, unless the variant is 0 again.
+ * the old lkey and rkey are valid until this UMR has run. If the key was created without
+ * HWQ_MKEY_UPDATE_VARIANT, a UMR is refused while the variant is not 0.
  * @param mkey The key.
  * @param variant The variant.
  */
@@ -298,9 +301,9 @@ hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 }
 
 /**
- * Makes a struct hwq_mkey of a caller's own key, so that it can be laid out. The caller destroys
- * the key by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse it with -EINVAL, because
- * libmlx5 has their state.
+ * Makes a struct hwq_mkey of a caller's own key, so that hwq can lay it out. The caller destroys
+ * the key by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse the key with -EINVAL,
+ * because libmlx5 has the state of its signatures and encryption.
  *
  * @param mkey
  *   The caller's storage; it needs no end.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong signatures: what a CQE tells, kept with the key until somebody asks. */
+/* Wrong signatures: the key keeps what a CQE reports until the caller asks. */
 #include "hwq_mkey_check.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ hwq_mkey_note_err(const struct hwq_domain *domain, const struct hwq_cqe *cqe)
 	return 0;
 }
 
-/* Bits of a domain's guard, which stands in the upper bits of 64. */
+/* Bits of a domain's guard, which lies in the upper bits of 64. */
 static unsigned int
 guard_bits(const struct hwq_sig_domain *domain)
 {
@@ -44,7 +44,10 @@ guard_bits(const struct hwq_sig_domain *domain)
 	return domain->crc.type == MLX5DV_SIG_CRC_TYPE_CRC64_XP10 ? 64 : 32;
 }
 
-/* The first that applies, as libmlx5 has it. Tags are values already, guards are not. */
+/*
+ * Reports the first part that is wrong, in libmlx5's order. Tags are values already; a guard must
+ * be shifted.
+ */
 static void
 decode(const struct hwq_sig_err *err, const struct hwq_sig_domain *domain,
 	struct mlx5dv_mkey_err *out)

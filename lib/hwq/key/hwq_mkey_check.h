@@ -5,14 +5,14 @@
  *
  *     n = hwq_cq_poll(cq, cqe, N);
  *     if (cqe[i].opcode == MLX5_CQE_SIG_ERR)
- *         hwq_mkey_note_err(domain, &cqe[i]);        the key keeps the error; no WQE completed
+ *         hwq_mkey_note_err(domain, &cqe[i]);        stores the error; no WQE has completed
  *     else
  *         ...                                        a completion of the transfer
  *     hwq_mkey_check(mkey, &err);                    after the transfer has completed
  *
  * The device reports one wrong signature of a key. It reports the next one only after the key was
- * configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 does the first step
- * inside ibv_poll_cq(3); with hwq the caller does it.
+ * configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 stores the error
+ * inside ibv_poll_cq(3); with hwq the caller does this, by hwq_mkey_note_err().
  *
  * Thread: only the owner of the domain calls the functions of this file.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of a UMR: a work request that changes a key and the memory that it leads to.
+ * Segments of a UMR: a work request that changes a key, and which memory the key means.
  *
  *     DS  0        control: opcode UMR, imm is the key
  *         1 - 3    UMR control: which fields change (a mask), how long the layout is
@@ -29,7 +29,7 @@
 	((unsigned int)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                         \
 			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC))
 
-/** The bits of UMR control's mkey_mask that go with access flags. */
+/** Bits of mkey_mask in UMR control that must be set for access flags. */
 #define HWQ_UMR_MASK_ACCESS                                                                        \
 	(MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |                                          \
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ |                                   \
@@ -77,14 +77,14 @@ hwq_umr_pad(unsigned int units)
  * Writes the UMR control segment and the key context.
  * @param wqe Where the WQE starts.
  * @param flags MLX5_WQE_UMR_CTRL_FLAG_*.
- * @param units Of the layout, with its padding.
+ * @param units DS units of the layout, padding included.
  * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change to the values below.
  * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0.
- * @param access hwq_umr_access().
+ * @param access As hwq_umr_access() returns it.
  * @param qpn_mkey QPN << 8 of the only QP that may use the key, 0xffffff00 for any; and the key's
  *   variant.
  * @param start First address of the key.
- * @param len Its length, bytes.
+ * @param len Length of the key, bytes.
  */
 static HWQ_INLINE void
 hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask, uint8_t free,
@@ -101,7 +101,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memcpy(umr + 8, &mask_be, sizeof(mask_be));
 	memset(umr + 16, 0, 32);
 	memcpy(context, &who_be, sizeof(who_be));
-	/* Start is 0 mostly: then this is one store. */
+	/* start is mostly 0: then this is one store. */
 	memset(context + 8, 0, 16);
 	if (!__builtin_constant_p(start) || start != 0)
 		memcpy(context + 16, &start_be, sizeof(start_be));
@@ -109,7 +109,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memset(context + 32, 0, 32);
 }
 
-/* UMR control and key context of a layout of a plain key. */
+/* Writes UMR control and key context for the layout of a key that neither signs nor encrypts. */
 static HWQ_INLINE void
 hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned int units,
 	uint64_t len)
@@ -123,7 +123,7 @@ hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned
 static_assert(offsetof(struct hwq_sge, lkey) == offsetof(struct hwq_sge, len) + 4,
 	"hwq_put_klm() takes both at once");
 
-/* One KLM, which has the layout of a data segment. @return its length, bytes. */
+/* Writes one KLM, which has the layout of a data segment. @return its length, bytes. */
 static HWQ_INLINE uint32_t
 hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of peers: whether one is valid, and the way there. */
+/* Addresses of peers: checks an address, and finds the way to it. */
 #include "hwq_addr.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address handles: made by verbs, read once. */
+/* Address handles: verbs makes them, hwq reads their address vector once. */
 #include "hwq_ah.h"
 
 #include <string.h>

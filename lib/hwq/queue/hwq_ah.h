@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Address handles: where a datagram or a DC work request goes, as its WQE carries it.
+ * Address handles: the destination of a datagram or a DC work request, in the form that its WQE
+ * has.
  *
  *     hwq_ah_create(dev, &remote, &ah)              or hwq_ah_from_verbs(ibv_ah, &ah)
  *       hwq_wr_set_ud_addr(&wr, &ah, qpn, qkey)     each work request copies the address
  *     hwq_ah_destroy(&ah)                           before the device
  *
- * The address vector is the one that libmlx5 made. It is read once (mlx5dv_init_obj(3)).
+ * libmlx5 makes the address vector; hwq reads it once (mlx5dv_init_obj(3)).
  *
- * Threads: as hwq_dev.h says. Any number of owner threads may use a handle that nobody changes.
+ * Threads: as hwq_dev.h says. Any number of owner threads may use a handle while no thread changes
+ * it.
  */
 #ifndef HWQ_AH_H
 #define HWQ_AH_H
@@ -18,7 +20,7 @@
 
 struct ibv_ah;
 
-/** An address, in the caller's storage. It may be copied; only one of the copies is destroyed. */
+/** An address handle, in the caller's storage. It may be copied; destroy only one of the copies. */
 struct hwq_ah {
 	/** The address vector, without QPN or DCT number and without qkey or DC key. */
 	struct mlx5_wqe_av av;
@@ -27,8 +29,8 @@ struct hwq_ah {
 };
 
 /**
- * Makes a handle of the way to a peer (ibv_create_ah(3)). The QPN is no part of the handle, so one
- * handle serves all QPs of the peer's port. End it by hwq_ah_destroy().
+ * Makes a handle for a peer's port (ibv_create_ah(3)). It contains no QPN, so one handle serves all
+ * QPs of that port. End it by hwq_ah_destroy().
  *
  * @param dev
  *   The device.
@@ -50,8 +52,8 @@ struct hwq_ah {
 HWQ_API int hwq_ah_create(struct hwq_dev *dev, const struct hwq_addr *remote, struct hwq_ah *ah);
 
 /**
- * Makes a handle for the work requests of one QP: it leaves from the QP's port and GID, with the
- * QP's traffic class (hwq_path.h).
+ * Makes a handle for the work requests of one QP: they use the QP's port, GID and traffic class
+ * (hwq_path.h).
  *
  * @param qp
  *   The QP.
@@ -70,8 +72,8 @@ HWQ_API int hwq_ah_create_from(const struct hwq_qp *qp, const struct hwq_addr *r
 	struct hwq_ah *ah);
 
 /**
- * Makes a handle that leaves from the port and the GID of a path, with the path's traffic class. It
- * equals the handle that hwq_ah_create_from() makes for a QP of this path, and needs no QP.
+ * Makes a handle for work requests that use the port, GID and traffic class of a path. It equals
+ * the handle that hwq_ah_create_from() makes for a QP of this path, but needs no QP.
  *
  * @param dev
  *   The device.
@@ -92,8 +94,8 @@ HWQ_API int hwq_ah_create_on(struct hwq_dev *dev, const struct hwq_path *path,
 	const struct hwq_addr *remote, struct hwq_ah *ah);
 
 /**
- * Makes a handle of a verbs handle, whose address is copied. The verbs handle stays the caller's,
- * and may be destroyed after the call.
+ * Makes a handle of a verbs handle. Its address is copied, so the caller may destroy the verbs
+ * handle after the call.
  *
  * @param from
  *   The verbs handle.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes asynchronous events: which object each is of, and what it means. */
+/* Takes asynchronous events: finds their object, and what they mean. */
 #include "hwq_async.h"
 
 #include <string.h>
@@ -45,10 +45,10 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	if (ret != 0)
 		return ret;
 	/*
-	 * What follows reads the QP or CQ that the event names. The thread that created it wrote it
-	 * before the device knew it, so before the event. ThreadSanitizer sees no order in system
-	 * calls: it reports a race with the calloc() in libmlx5, unless it is told that libmlx5 is
-	 * not built with it (config/tsan.supp).
+	 * The next lines read the QP or CQ that the event names. The thread that created the object
+	 * wrote it before the device knew it, so before the event. ThreadSanitizer sees no order in
+	 * system calls. It would report a race with calloc() in libmlx5; config/tsan.supp tells it
+	 * that libmlx5 is not built for it.
 	 */
 	event.what = what_of(event.event.event_type);
 	event.name = ibv_event_type_str(event.event.event_type);
@@ -56,7 +56,7 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	case HWQ_ASYNC_QP_FAILED:
 	case HWQ_ASYNC_SQ_DRAINED:
 		event.qp = (struct hwq_qp *)event.event.element.qp->qp_context;
-		/* hwq_dct_create() gives a target none. */
+		/* A DC target's QP has no qp_context: the caller's QP is NULL. */
 		if (event.qp == NULL)
 			event.what = HWQ_ASYNC_OTHER;
 		break;
@@ -77,8 +77,10 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 void
 hwq_async_ack(struct hwq_async *event)
 {
-	/* Pairs with the acquire in hwq_qp_destroy() and hwq_cq_destroy(). libibverbs has the same
-	 * order, by a lock that ThreadSanitizer does not see. */
+	/*
+	 * Pairs with the acquire in hwq_qp_destroy() and hwq_cq_destroy(). libibverbs keeps the
+	 * same order by a lock, which ThreadSanitizer does not see.
+	 */
 	hwq_count_add(&event->dev->n_acked, 1);
 	ibv_ack_async_event(&event->event);
 }

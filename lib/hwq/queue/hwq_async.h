@@ -12,27 +12,28 @@
  *       }
  *
  * hwq_qp_destroy() and hwq_cq_destroy() wait until each event that was taken for the object is
- * acknowledged. So between take and acknowledgement, a thread other than the object's owner may use
- * the pointer of hwq_qp_set_user() or hwq_cq_set_user(). All else of the object belongs to its
- * owner.
+ * acknowledged. So between taking and acknowledging an event, a thread other than the object's
+ * owner may use the pointer of hwq_qp_set_user() or hwq_cq_set_user(). Only the owner may use other
+ * fields of the object.
  *
- * Threads: one thread takes the events of a device. Only for a device whose context has no queues
- * that the caller made by verbs.
+ * Threads: one thread takes the events of a device. These functions are only for a device whose
+ * context has no queues that the caller made by verbs.
  */
 #ifndef HWQ_ASYNC_H
 #define HWQ_ASYNC_H
 
 #include "hwq_qp.h"
 
-/** What happened; in brackets, IBV_EVENT_ of ibv_get_async_event(3). */
+/** What happened; in brackets, the name after IBV_EVENT_ of ibv_get_async_event(3). */
 enum hwq_async_what {
-	HWQ_ASYNC_OTHER,         /**< an event that needs no action by the owner of a queue */
-	HWQ_ASYNC_QP_FAILED,     /**< qp is in ERR (QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR) */
-	HWQ_ASYNC_SQ_DRAINED,    /**< qp is in SQD and runs nothing: hwq_qp_resume() (SQ_DRAINED) */
-	HWQ_ASYNC_CQ_FAILED,     /**< cq has overrun, and gets no more completions (CQ_ERR) */
-	HWQ_ASYNC_PORT_UP,       /**< port (PORT_ACTIVE) */
-	HWQ_ASYNC_PORT_DOWN,     /**< port (PORT_ERR) */
-	HWQ_ASYNC_DEVICE_FAILED, /**< nothing works any more but destroying (DEVICE_FATAL) */
+	HWQ_ASYNC_OTHER,      /**< an event that needs no action */
+	HWQ_ASYNC_QP_FAILED,  /**< qp is in ERR (QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR) */
+	HWQ_ASYNC_SQ_DRAINED, /**< qp is in SQD and idle: hwq_qp_resume() (SQ_DRAINED) */
+	HWQ_ASYNC_CQ_FAILED,  /**< cq has overrun, and gets no more completions (CQ_ERR) */
+	HWQ_ASYNC_PORT_UP,    /**< the port is active (PORT_ACTIVE) */
+	HWQ_ASYNC_PORT_DOWN,  /**< the port is down (PORT_ERR) */
+	/** the device works no longer; objects can only be destroyed (DEVICE_FATAL) */
+	HWQ_ASYNC_DEVICE_FAILED,
 };
 
 /** An event. */
@@ -48,7 +49,7 @@ struct hwq_async {
 };
 
 /**
- * Tells which file descriptor is readable while an event waits.
+ * Returns the file descriptor that is readable while an event waits.
  *
  * @param dev
  *   The device.
@@ -58,7 +59,8 @@ struct hwq_async {
 HWQ_API int hwq_async_fd(const struct hwq_dev *dev);
 
 /**
- * Takes the next event, or waits for it (ibv_get_async_event(3)). hwq_async_ack() follows each one.
+ * Takes the next event, or waits for it (ibv_get_async_event(3)). Acknowledge each event by
+ * hwq_async_ack().
  *
  * @param dev
  *   The device.

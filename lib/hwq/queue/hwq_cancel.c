@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cancelling what is pending in a send queue that stands still, by the device's own index. */
+/* Cancels pending WQEs of a stopped send queue. The device's index says which WQEs are pending. */
 #include "hwq_cancel.h"
 
 #include <errno.h>
@@ -33,9 +33,12 @@ hwq_qp_resume(struct hwq_qp *qp)
 	return modify(qp, IBV_QPS_RTS, "resuming");
 }
 
-/* ------------------------------------------------------------------ what was cancelled */
+/* ------------------------------------------------------------------ marks */
 
-/* A mark holds its WQE's index, so that it ends when the device has passed. */
+/*
+ * A mark holds the index of its WQE, so the mark becomes invalid when the device has passed that
+ * index.
+ */
 #define MARK(index) (0x10000u | (index))
 
 static bool
@@ -53,7 +56,10 @@ was_cancelled(const struct hwq_qp *qp, uint16_t index)
 	return qp->cancelled[index & qp->sq.mask] != 0 && is_nop(ctrl);
 }
 
-/* Memory for marks, and none of WQEs that the device has left behind. */
+/*
+ * Makes sure that there is memory for marks, and clears the marks of WQEs that the device has
+ * passed.
+ */
 static int
 prepare_marks(struct hwq_qp *qp, uint16_t next)
 {
@@ -73,8 +79,10 @@ prepare_marks(struct hwq_qp *qp, uint16_t next)
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* Opcode and modifier become a NOP's; index, length, and what was asked for stay. What was posted
- * as a NOP stays one, unmarked. */
+/*
+ * Makes the WQE a NOP: opcode and modifier change, index, length and flags stay. A WQE that was
+ * posted as a NOP stays as it is, without a mark.
+ */
 static void
 make_nop(struct hwq_qp *qp, uint16_t index)
 {
@@ -87,7 +95,10 @@ make_nop(struct hwq_qp *qp, uint16_t index)
 	qp->cancelled[index & qp->sq.mask] = MARK(index);
 }
 
-/* What was cancelled before lies in front of what could be cancelled now: all of it, or none. */
+/*
+ * Cancels the pending WQEs with this wr_id. If one was cancelled before, none is cancelled: the
+ * earlier one comes first in the ring.
+ */
 static int
 cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)
 {
@@ -108,7 +119,7 @@ cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)
 	return n;
 }
 
-/* Asks the device for the first WQE that it has not begun, and makes ready to mark from there. */
+/* Asks the device for the first WQE that it has not begun, and prepares the marks. */
 static int
 find_next(struct hwq_qp *qp, uint16_t *next)
 {
@@ -123,7 +134,7 @@ find_next(struct hwq_qp *qp, uint16_t *next)
 	}
 	if (hw.state != HWQ_QPC_SQ_DRAINED)
 		return -EINVAL;
-	/* The device is at, or between, what is known to be complete and what is posted. */
+	/* The device's index must lie between the oldest incomplete WQE and pi. */
 	if ((uint16_t)(sq->pi - hw.next) > hwq_sq_used_bb(sq)) {
 		hwq_log("QP 0x%06x: the device is at WQE 0x%04x, and 0x%04x to 0x%04x are posted",
 			qp->qpn, hw.next, hwq_sq_ci(sq), sq->pi);

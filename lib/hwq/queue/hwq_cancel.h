@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Stopping a send queue, cancelling pending work requests, and going on
+ * Stops a send queue, cancels pending work requests, and resumes the queue
  * (mlx5dv_qp_cancel_posted_send_wrs(3)).
  *
  *     RTS --hwq_qp_stop, or a signature error--> SQD --hwq_qp_resume--> RTS
@@ -23,34 +23,32 @@
  *   The QP.
  * @return
  *   0 on success, otherwise:
- * @retval -errno
- *   The error of ibv_modify_qp(3): the state has not changed; hwq_qp_state() tells it.
+ * @retval -errno The error of ibv_modify_qp(3): the state has not changed; ask hwq_qp_state().
  */
 HWQ_API int hwq_qp_stop(struct hwq_qp *qp);
 
 /**
- * SQD to RTS: the send queue goes on where it stopped.
+ * SQD to RTS: the send queue continues where it stopped.
  *
  * @param qp
  *   The QP.
  * @return
  *   0 on success, otherwise:
- * @retval -errno
- *   The error of ibv_modify_qp(3): the state has not changed; hwq_qp_state() tells it.
+ * @retval -errno The error of ibv_modify_qp(3): the state has not changed; ask hwq_qp_state().
  */
 HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
 
 /**
- * Turns every pending work request of a wr_id into a NOP. The NOP completes with a good CQE if the
- * work request asked for a CQE. A work request is pending if the device has not begun it; the
- * device is asked for the index of its next WQE.
+ * Turns every pending work request with this wr_id into a NOP. A signalled work request still makes
+ * a CQE, a good one. A work request is pending if the device has not begun it; the device is asked
+ * for the index of its next WQE.
  *
- * This is only for queues that are posted to by hwq_wr.h. Other builders keep no wr_ids: their WQEs
- * would be compared with wr_ids of the ring's last lap.
+ * Use this only for queues that hwq_wr.h posts to. Other builders store no wr_ids: their WQEs would
+ * be compared with wr_ids of the ring's previous lap.
  *
  * The result counts WQEs. A configuration of a key that signs has up to three WQEs (hwq_wr_mkey.h).
  * A NOP of hwq_wr_nop() counts. A NOP that fills the ring's end does not count, nor does a raw WQE
- * that looks like it: an unsignalled NOP of whole WQEBBs up to the ring's end.
+ * that looks like such a fill: an unsignalled NOP of whole WQEBBs up to the ring's end.
  *
  * @param qp
  *   The QP.
@@ -58,9 +56,9 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  *   The wr_id of the work requests.
  * @return
  *   How many WQEs were cancelled, from 0; or a negative value, and no WQE was cancelled:
- * @retval -EINVAL
- *   The QP is not in SQD, or WQEs still run: call again later. Or a pending work request of wr_id
- *   was cancelled before: resume the queue first, or use another wr_id for what is posted in SQD.
+ * @retval -EINVAL The QP is not in SQD, or WQEs still run: call again later. Or a pending work
+ *   request with this wr_id was cancelled before: resume the queue first, or post with another
+ *   wr_id in SQD.
  * @retval -EPROTO
  *   The device's index is not the index of a posted WQE.
  * @retval -ENOMEM
@@ -76,9 +74,8 @@ HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
  *
  * @param qp
  *   The QP.
- * @param index
- *   The ring index of each WQE: sq->last after its builder. An index at which no WQE starts must
- *   not be given.
+ * @param index The ring index of each WQE: sq->last after its builder. Each must be an index at
+ *   which a WQE starts.
  * @param n
  *   How many WQEs.
  * @param cancelled

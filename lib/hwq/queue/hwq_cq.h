@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The completion queue's data path: peek, advance, publish; and the only receive fence.
+ * The completion queue's data path: peek, advance, publish; and the only fence for reading.
  *
  *     device writes CQE n, its owner bit last
  *          |
- *     hwq_cq_peek      is entry ci ours? decode it into a plain record
- *     hwq_cq_advance   ci + 1; the device does not know yet
+ *     hwq_cq_peek      if entry ci is written, decode it into a record
+ *     hwq_cq_advance   ci + 1; the device does not see it yet
  *     hwq_cq_publish   tell the device, once a burst: these entries may be written again
  *
- * hwq_cq_poll() does all three for a burst. hwq_sq_ring() publishes too, so that the device learns
- * of room for completions before it learns of the WQEs that will complete.
+ * hwq_cq_poll() does all three for a burst. hwq_sq_ring() publishes too: the device must see free
+ * CQEs before it sees the WQEs that need them.
  *
- * A WQE that fails or is flushed makes a CQE whether it asked for one or not. hwq_qp_create() thus
- * refuses a QP whose WQEs could overrun the CQ.
+ * A WQE that fails or is flushed makes a CQE even if it is unsignalled. So hwq_qp_create() refuses
+ * a QP whose WQEs could overrun the CQ.
  *
- * Thread: the owner of the CQ's domain, and no other.
+ * Thread: only the owner of the CQ's domain.
  */
 #ifndef HWQ_CQ_H
 #define HWQ_CQ_H
@@ -33,19 +33,20 @@ struct hwq_domain;
 
 /** A completion queue. Written by hwq. */
 struct hwq_cq {
-	const uint8_t *next; /**< entry ci, the next to look at */
-	const uint8_t *end;  /**< behind the last entry */
+	const uint8_t *next; /**< entry ci, the next one to read */
+	const uint8_t *end;  /**< end of the last entry */
 	uint8_t *buf;        /**< entries of 64 bytes */
 	__be32 *dbrec;       /**< [0] consumer index, [1] arm word */
 	uint32_t ci;         /**< free-running index of the next entry */
 	uint32_t published;  /**< the ci that the device knows */
 	uint32_t mask;       /**< entries - 1 */
 	uint32_t log_n;      /**< log2 of entries */
-	uint8_t lap;         /**< owner bit of the next entry, once the device has written it */
+	/** value of the owner bit once the device has written the next entry */
+	uint8_t lap;
 
 	/* For events: hwq_event.h. */
 	uint32_t arm_sn; /**< events taken so far */
-	uint8_t *uar;    /**< where CQs are armed; several CQs share it */
+	uint8_t *uar;    /**< doorbell register that arms CQs; several CQs share it */
 
 	/* Control path. */
 	HWQ_ON_LINE void *user;      /**< hwq_cq_set_user() */
@@ -61,7 +62,7 @@ static_assert(offsetof(struct hwq_cq, user) == HWQ_LINE_LEN,
 	"what the owner writes is one cache line");
 
 /**
- * Sets the consumer index, and the fields that are derived from it.
+ * Sets the consumer index, and the fields that depend on it.
  * @param cq The CQ.
  * @param ci The consumer index, free-running.
  */
@@ -77,10 +78,10 @@ hwq_cq_seek(struct hwq_cq *cq, uint32_t ci)
  * Starts an empty CQ over memory that the caller provides. hwq_cq_create() and hwq_obj_cq() call
  * it.
  * @param cq Written.
- * @param buf n_cqe entries of 64 bytes, invalid as libmlx5 leaves them. The memory stays the
- *   caller's.
+ * @param buf n_cqe entries of 64 bytes, with the invalid opcode that libmlx5 writes. The caller
+ *   owns the memory.
  * @param n_cqe Number of entries, a power of two.
- * @param dbrec The doorbell record: two words, which stay the caller's.
+ * @param dbrec The doorbell record: two words, which the caller owns.
  */
 static inline void
 hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
@@ -96,14 +97,14 @@ hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
 }
 
 /**
- * Orders the read of an entry's owner bit before the reads of the entry and of the data that it
- * announces. The device writes the owner bit last. Closes: a stale CQE or stale data.
+ * Orders the read of an entry's owner bit before the reads of the entry and of its message's data.
+ * The device writes the owner bit last. Prevents: reading an old CQE or old data.
  */
 static inline void
 hwq_fence_owner_before_cqe(void)
 {
 #if defined(__x86_64__)
-	/* Loads are not reordered with loads from write-back memory. */
+	/* The CPU does not reorder loads from write-back memory. */
 	__asm__ volatile("" ::: "memory");
 #elif defined(__aarch64__)
 	__asm__ volatile("dmb oshld" ::: "memory");
@@ -119,7 +120,10 @@ hwq_cq_entry(const struct hwq_cq *cq, uint32_t index)
 					   (size_t)(index & cq->mask) * sizeof(struct mlx5_cqe64));
 }
 
-/* Opcode, format, solicited and owner bits of an entry, read before all else of it. */
+/*
+ * Opcode, format, solicited and owner bits of an entry. They are read before the entry's other
+ * bytes.
+ */
 static inline uint8_t
 hwq_cqe_op_own(const uint8_t *entry)
 {
@@ -129,23 +133,23 @@ hwq_cqe_op_own(const uint8_t *entry)
 }
 
 /**
- * Tells whether a byte that was read at hwq_cq_watched() says that the completion is there. For a
+ * True if a byte that was read at hwq_cq_watched() means that the completion is written. For a
  * caller that waits until the device writes the byte, by rte_power_monitor() or UMWAIT.
  * @param op_own The byte.
  * @param lap cq->lap when hwq_cq_watched() was called.
- * @return True: the completion is there.
+ * @return True: the completion is written.
  */
 static inline bool
 hwq_op_own_is_ours(uint8_t op_own, uint8_t lap)
 {
-	/* libmlx5 presets entries that were never written to the invalid opcode. */
+	/* libmlx5 writes the invalid opcode into entries before the device uses them. */
 	return (op_own & MLX5_CQE_OWNER_MASK) == lap && op_own >> 4 != MLX5_CQE_INVALID;
 }
 
 /**
- * Tells where a caller can wait for the next completion.
+ * Returns the address at which a caller can wait for the next completion.
  * @param cq The CQ.
- * @return The address of the byte that the device writes last of the next completion.
+ * @return The address of the next completion's last byte, which the device writes last.
  */
 static inline const uint8_t *
 hwq_cq_watched(const struct hwq_cq *cq)
@@ -154,10 +158,10 @@ hwq_cq_watched(const struct hwq_cq *cq)
 }
 
 /**
- * Tells whether the device has written an entry in the entry's current lap.
+ * True if the device has written an entry in the entry's current lap.
  * @param cq The CQ.
  * @param index The entry's index, free-running.
- * @return True: it has.
+ * @return True: the entry is written.
  */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
@@ -169,9 +173,9 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 }
 
 /**
- * Tells whether the next completion is there: hwq_cq_peek() shows it.
+ * True if the next completion is written: hwq_cq_peek() would return it.
  * @param cq The CQ.
- * @return True: it is.
+ * @return True: the completion is written.
  */
 static inline bool
 hwq_cq_has_next(const struct hwq_cq *cq)
@@ -180,7 +184,7 @@ hwq_cq_has_next(const struct hwq_cq *cq)
 }
 
 /**
- * Looks at the next completion, and consumes nothing: hwq_cq_advance() does.
+ * Decodes the next completion without consuming it; hwq_cq_advance() consumes it.
  * @param cq The CQ.
  * @param out The completion; not written if there is none.
  * @return True: there is a completion.
@@ -195,16 +199,16 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 	return true;
 }
 
-/* hwq_cq_publish() for who knows that the index moved. */
+/* hwq_cq_publish() for a caller who knows that the index has moved. */
 static inline void
 hwq_cq_publish_ci(struct hwq_cq *cq)
 {
 	cq->published = cq->ci;
-	/* Release: what we read from the entries is read before the device may write them again. */
+	/* Release: entries are read before the device may write them again. */
 	hwq_store_release(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK));
 }
 
-/* Consumes the entry at next, which is cq->next. */
+/* Consumes the entry at next, which must be cq->next. */
 static inline void
 hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
 {
@@ -218,18 +222,18 @@ hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
 }
 
 /**
- * Consumes the next completion if it is a good completion of a send queue's WQE, and decodes its
- * wqe_counter alone. The device learns of it from hwq_cq_publish().
+ * Consumes the next completion if it is a good completion of a send queue's WQE, and decodes only
+ * its wqe_counter. The device sees the free entry after hwq_cq_publish().
  * @param cq The CQ.
  * @param wqe_counter Written if the result is true: where the WQE starts.
- * @return False: there is no completion yet, or it is of another kind: hwq_cq_peek() tells.
+ * @return False: there is no completion yet, or it is of another kind: call hwq_cq_peek().
  */
 static inline bool
 hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 {
 	const uint8_t *next = cq->next;
 
-	/* Opcode 0 (REQ), and the owner bit of the lap. */
+	/* Opcode 0 (REQ), and the owner bit of the current lap. */
 	static_assert(MLX5_CQE_REQ == 0, "a good completion has no opcode bits");
 	if ((hwq_cqe_op_own(next) & (0xf0 | MLX5_CQE_OWNER_MASK)) != cq->lap)
 		return false;
@@ -240,7 +244,8 @@ hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 }
 
 /**
- * Consumes the entry that hwq_cq_peek() showed. The device learns of it from hwq_cq_publish().
+ * Consumes the entry that hwq_cq_peek() decoded. The device sees the free entry after
+ * hwq_cq_publish().
  * @param cq The CQ.
  */
 static inline void
@@ -250,8 +255,8 @@ hwq_cq_advance(struct hwq_cq *cq)
 }
 
 /**
- * Tells the device which entries it may write again: writes the consumer index to the doorbell
- * record, if the index moved since the last call. Call it once a burst.
+ * Writes the consumer index to the doorbell record, if it moved since the last call. The device may
+ * then write the consumed entries again. Call it once a burst.
  * @param cq The CQ.
  */
 static inline void
@@ -281,8 +286,7 @@ hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
 }
 
 /**
- * Stores what the CQ is to the caller, for the thread that takes its events
- * (hwq_async.h).
+ * Stores a pointer of the caller with the CQ, for the thread that takes events (hwq_async.h).
  * @param cq The CQ.
  * @param user Any pointer; NULL at first.
  */
@@ -293,7 +297,7 @@ hwq_cq_set_user(struct hwq_cq *cq, void *user)
 }
 
 /**
- * Reads what hwq_cq_set_user() stored last. Any thread, while the CQ exists.
+ * Reads the pointer that hwq_cq_set_user() stored last. Any thread, while the CQ exists.
  * @param cq The CQ.
  * @return The pointer.
  */
@@ -308,9 +312,8 @@ hwq_cq_user(struct hwq_cq *cq)
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
- * @param n_cqe
- *   Entries that it must hold at once, from 1; rounded up to a power of two. Give the sum of
- *   hwq_qp_cqe_needed() of its QPs.
+ * @param n_cqe Entries that the CQ must hold at once, from 1; rounded up to a power of two. Give
+ *   the sum of hwq_qp_cqe_needed() of its QPs.
  * @param cq
  *   The CQ, owned by the domain's thread; written on success only. Destroy it before the domain.
  * @return

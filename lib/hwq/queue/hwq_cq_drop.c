@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping the completions of a queue pair that is gone. */
+/* Drops the completions of a queue pair that no longer exists. */
 #include "hwq_cq_drop.h"
 
 #include <string.h>
 
-/* Moves an entry up by some places; the owner bit stays that of the place's lap. */
+/* Moves an entry to a later place; the owner bit must be that of the new place's lap. */
 static void
 cq_move(struct hwq_cq *cq, uint32_t from, uint32_t to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room in CQs: what queues need, and whether a CQ has it. */
+/* Room in CQs: how many CQEs queues need, and whether a CQ has them. */
 #include "hwq_cq_room.h"
 
 #include <errno.h>

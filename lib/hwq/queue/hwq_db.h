@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * How the device learns of WQEs: doorbell record, doorbell, BlueFlame; and the only transmit
- * fences.
+ * Announces WQEs to the device: doorbell record, doorbell, BlueFlame; and the only fences for
+ * writing.
  *
  *     WQEs in the ring
  *        hwq_fence_wqe_before_dbrec
- *     doorbell record = pi              what the device trusts
+ *     doorbell record = pi              decides what the device may run
  *        hwq_fence_dbrec_before_doorbell
  *     doorbell = 8 bytes of the last WQE, or BlueFlame = all of the only WQE
  *        hwq_fence_doorbell_flush
  *
- * BlueFlame saves the device the read of the WQE. It is used if exactly one WQE is pending and fits
- * the register. It is not used with MLX5_SHUT_UP_BF, nor if the register is shared or has no size.
+ * With BlueFlame the device need not read the WQE from memory. It is used if exactly one WQE is
+ * pending and fits the register. It is not used if MLX5_SHUT_UP_BF is set, if the register is
+ * shared, or if the register has no room for a WQE.
  *
- * Thread: the owner of the queue's domain, and no other: the register's two halves alternate, and
- * all send queues of a domain share that state.
+ * Thread: only the owner of the queue's domain, because all send queues of a domain share the
+ * register's state (which half is next).
  */
 #ifndef HWQ_DB_H
 #define HWQ_DB_H
@@ -25,14 +26,14 @@
 #include "hwq_sq.h"
 
 /**
- * Orders the stores of WQEs before the store of the doorbell record. Closes: the device sees the
- * new producer index and fetches a WQE that is not written yet.
+ * Orders the stores of WQEs before the store of the doorbell record. Prevents: the device sees the
+ * new producer index, but reads a WQE that is not written yet.
  */
 static inline void
 hwq_fence_wqe_before_dbrec(void)
 {
 #if defined(__x86_64__)
-	/* Stores to write-back memory are seen in order. */
+	/* The CPU does not reorder stores to write-back memory. */
 	__asm__ volatile("" ::: "memory");
 #elif defined(__aarch64__)
 	__asm__ volatile("dmb oshst" ::: "memory");
@@ -42,9 +43,9 @@ hwq_fence_wqe_before_dbrec(void)
 }
 
 /**
- * Orders the store of the doorbell record before the doorbell. Closes: the doorbell overtakes the
- * record, and the device finds no new WQE. The doorbell register is write-combining memory, which
- * even x86 does not order with other memory.
+ * Orders the store of the doorbell record before the doorbell. Prevents: the doorbell arrives
+ * before the record is written, and the device finds no new WQE. The register is write-combining
+ * memory, which even x86 does not order with other memory.
  */
 static inline void
 hwq_fence_dbrec_before_doorbell(void)
@@ -59,8 +60,8 @@ hwq_fence_dbrec_before_doorbell(void)
 }
 
 /**
- * Sends the doorbell on its way. Closes: the doorbell stays in a write-combining buffer, or merges
- * with the next doorbell.
+ * Flushes the doorbell to the device. Prevents: the doorbell stays in a write-combining buffer, or
+ * merges with the next doorbell.
  */
 static inline void
 hwq_fence_doorbell_flush(void)
@@ -68,14 +69,14 @@ hwq_fence_doorbell_flush(void)
 	hwq_fence_dbrec_before_doorbell();
 }
 
-/* One store of eight bytes, which the device gets whole: a register may have several writers. */
+/* One store of eight bytes is atomic, so a register may have several writers. */
 static inline void
 hwq_mmio_write64(void *reg, uint64_t raw)
 {
 	hwq_store_relaxed((volatile uint64_t *)reg, raw);
 }
 
-/* Eight bytes of a WQE to the register, as they are. */
+/* Writes the first eight bytes of a WQE to the register. */
 static inline void
 hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
 {
@@ -102,8 +103,10 @@ hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
 }
 #endif
 
-/* One WQEBB, in order and at least eight bytes at a time: memcpy() promises neither. Written out,
- * since a loop's counting would take longer than the stores. */
+/*
+ * Copies one WQEBB in order, at least eight bytes at a time; memcpy() promises neither. The loop is
+ * unrolled by hand, because counting would take longer than the stores.
+ */
 static inline void
 hwq_bf_copy_bb(uint8_t *reg, const uint8_t *wqe)
 {
@@ -123,7 +126,7 @@ hwq_bf_copy(uint8_t *reg, const void *wqe, unsigned int n_bb)
 		hwq_bf_copy_bb(reg + i * HWQ_BB_LEN, src + i * HWQ_BB_LEN);
 }
 
-/* The doorbell record says pi. A doorbell may follow. */
+/* Writes pi to the doorbell record. A doorbell may follow. */
 static inline void
 hwq_sq_record(struct hwq_sq *sq, uint16_t pi)
 {
@@ -133,12 +136,12 @@ hwq_sq_record(struct hwq_sq *sq, uint16_t pi)
 	hwq_fence_dbrec_before_doorbell();
 }
 
-/* A doorbell whose last WQE is wqe, of ds units. reg: the half of the register that is next. */
+/* Rings a doorbell. wqe: the last WQE, of ds units. reg: the half of the register that is next. */
 static inline void
 hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned int ds,
 	bool only_one)
 {
-	/* A WQE of one DS is never sent by BlueFlame: libmlx5 does not either. */
+	/* A WQE of one DS is never sent by BlueFlame, as in libmlx5. */
 	if (!only_one || ds <= 1 || ds > bf->max_ds)
 		hwq_bf_copy_8(reg, wqe);
 	else if (__builtin_expect(ds <= HWQ_DS_PER_BB, 1))
@@ -148,8 +151,8 @@ hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned
 }
 
 /*
- * Doorbell record and doorbell for what pends up to pi, whose last WQE is wqe, of ds units.
- * publish: a constant; false: the caller publishes the CQ's consumer index where it polls.
+ * Writes doorbell record and doorbell for the pending WQEs up to pi. wqe: the last one, of ds
+ * units. publish: a constant; if false, the caller publishes the CQ's consumer index when it polls.
  */
 static inline void
 hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int ds, bool only_one,
@@ -166,9 +169,7 @@ hwq_sq_announce(struct hwq_sq *sq, uint16_t pi, const uint8_t *wqe, unsigned int
 	bf->offset ^= bf->toggle;
 }
 
-/*
- * A UMR never goes by BlueFlame: libmlx5 does not send it so either. It takes two WQEBBs at least.
- */
+/* A UMR is never sent by BlueFlame, as in libmlx5. It has at least two WQEBBs. */
 static inline bool
 hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 {
@@ -176,14 +177,14 @@ hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 	       (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
 }
 
-/* True: WQEs pend, and last is the only one, and may travel in a doorbell. */
+/* True if exactly one WQE is pending, last, and BlueFlame may send it. */
 static inline bool
 hwq_sq_is_only_one(const struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, unsigned int ds)
 {
 	return sq->last == sq->rung && !hwq_is_umr(last, ds);
 }
 
-/* Announces all WQEs up to pi, of which there is one at least. publish: as hwq_sq_announce(). */
+/* Announces all WQEs up to pi; there is at least one. publish: as for hwq_sq_announce(). */
 static inline void
 hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, const bool publish)
 {
@@ -194,8 +195,8 @@ hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, const 
 }
 
 /**
- * Tells the device of all WQEs that were committed since the last call: once a burst. It does
- * nothing if there is no such WQE. It publishes the CQ's consumer index first: see hwq_cq.h.
+ * Announces all WQEs that were committed since the last call. Call it once a burst. It does nothing
+ * if there is no such WQE. It publishes the CQ's consumer index first: see hwq_cq.h.
  * @param sq The send queue.
  */
 static inline void
@@ -208,7 +209,7 @@ hwq_sq_ring(struct hwq_sq *sq)
 
 /**
  * hwq_sq_signal_last(), then hwq_sq_ring(), for a caller that has committed WQEs since the last
- * call. It does not publish the CQ's consumer index: the caller publishes it where it polls.
+ * call. It does not publish the CQ's consumer index: the caller does that when it polls.
  * @param sq The send queue.
  */
 static inline void
@@ -223,26 +224,26 @@ hwq_sq_signal_and_ring(struct hwq_sq *sq)
 /* ------------------------------------------------------------------ several queues */
 
 /**
- * Doorbells of several queues, one behind the other. Queues of a domain share a register, which is
- * looked up once. The fences of each doorbell flush the doorbell before it.
+ * Doorbells of several queues, one after the other. Queues of a domain share a register, so it is
+ * looked up once. The fences of each doorbell also flush the previous doorbell.
  *
  *     struct hwq_bells b = {.bf = NULL};
- *     hwq_bells_signal_and_ring(&b, sq);      of each queue
+ *     hwq_bells_signal_and_ring(&b, sq);      for each queue
  *     hwq_bells_end(&b);
  *
- * Private; on the caller's stack. No other doorbell is rung meanwhile.
+ * Private; on the caller's stack. Between these calls, no other doorbell may be rung.
  */
 struct hwq_bells {
 	/** The register of the last doorbell; NULL: no doorbell was rung yet. */
 	struct hwq_bf *bf;
 	uint8_t *reg;   /**< the half of the register that is next */
 	ptrdiff_t step; /**< from reg to the other half, bytes */
-	/** Number of lengths of WQEs of one WQEBB that BlueFlame carries, from 2 DS on. */
+	/** A WQE of one WQEBB goes by BlueFlame if its DS units minus 2 are less than this. */
 	uint32_t n_easy;
 };
 
 /**
- * Ends the doorbells: the last one is on its way.
+ * Ends the doorbells: flushes the last one.
  * @param b The doorbells.
  */
 static inline void
@@ -254,7 +255,7 @@ hwq_bells_end(struct hwq_bells *b)
 	b->bf->offset = (uint32_t)(b->reg - b->bf->reg);
 }
 
-/* Goes on with another register. */
+/* Changes to another register. */
 static inline void
 hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 {
@@ -266,23 +267,23 @@ hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 }
 
 /**
- * Rings the doorbell of one queue, and makes its last WQE ask for a CQE: hwq_sq_signal_and_ring().
+ * Rings the doorbell of one queue, and makes its last WQE signalled, as hwq_sq_signal_and_ring().
  * @param b The doorbells.
  * @param sq A send queue with committed WQEs.
- * @return WQEBBs that it announced.
+ * @return WQEBBs that were announced.
  */
 static inline uint32_t
 hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
 {
 	struct mlx5_wqe_ctrl_seg *last = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
 	const uint8_t *wqe = (const uint8_t *)last;
-	unsigned int ds = wqe[7]; /* as hwq_sq_end_of() */
+	unsigned int ds = wqe[7]; /* DS is byte 7, as in hwq_sq_end_of() */
 	uint32_t n_bb = 1;
 
 	if (__builtin_expect(sq->bf != b->bf, 0))
 		hwq_bells_turn_to(b, sq->bf);
 	last->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
-	/* Mostly it is one WQE of one WQEBB. */
+	/* The common case: one WQE of one WQEBB. */
 	if (__builtin_expect(sq->last == sq->rung && ds - 2 < b->n_easy, 1)) {
 		hwq_sq_record(sq, sq->pi);
 		hwq_bf_copy_bb(b->reg, wqe);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DC targets: create, address, destroy. */
+/* DC targets: creates, addresses and destroys them. */
 #include "hwq_dct.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ verbs_dct_create(struct hwq_dct *dct, uint64_t key)
 	return hwq_verbs_qp_create(dct->domain->pd->context, &attr, &mlx5_attr, &dct->qp);
 }
 
-/* A target stays in RTR, and has its number from then on. */
+/* Moves the target to RTR, where it stays. It has its number from then on. */
 static int
 to_rtr(struct hwq_dct *dct)
 {
@@ -76,7 +76,9 @@ to_rtr(struct hwq_dct *dct)
 	if (ret != 0)
 		return ret;
 	attr.qp_state = IBV_QPS_RTR;
-	/* Of the path only the target's own end is used: who asks says where he is. */
+	/*
+	 * Only the target's own end of the path is used: each request has the initiator's address.
+	 */
 	hwq_addr_to_ah(&dct->port, &own, &attr.ah_attr);
 	attr.ah_attr.grh.traffic_class = dct->path.traffic_class;
 	ret = hwq_verbs_qp_modify(dct->qp, &attr,

@@ -5,14 +5,14 @@
  * (mlx5dv_create_qp(3)).
  *
  *     hwq_srq_create                     receives of the target
- *       hwq_dct_create                   it answers from now on
+ *       hwq_dct_create                   the target accepts requests now
  *         hwq_dct_addr ---- the peer ---- hwq_ah_create_from(dci, &addr, &ah)
  *                                         hwq_wr_set_dc_addr(&wr, &ah, be32toh(addr.qpn), key)
  *       hwq_dct_destroy
  *     hwq_srq_destroy
  *
- * A target has no send queue. Messages to it take entries of its SRQ and complete in its CQ, where
- * hwq_srq_poll() takes the completions; qpn of a record is the target's number. RDMA and atomics
+ * A target has no send queue. Messages to it use entries of its SRQ and complete in its CQ;
+ * hwq_srq_poll() takes the completions. In a record, qpn is the target's number. RDMA and atomics
  * make no completion at the target.
  *
  * Threads: as hwq_qp.h says.
@@ -23,10 +23,10 @@
 #include "hwq_qp.h"
 #include "hwq_srq.h"
 
-/** What a target is for. */
+/** Configuration of a target. */
 struct hwq_dct_conf {
 	struct hwq_srq *srq;  /**< where messages are received; not an XRC SRQ */
-	uint64_t key;         /**< DC key: a request without it gets no answer */
+	uint64_t key;         /**< DC key: requests without this key are dropped */
 	struct hwq_path path; /**< port, GID, MTU and min_rnr_timer are used */
 };
 
@@ -42,8 +42,8 @@ struct hwq_dct {
 };
 
 /**
- * Creates a DC target, which answers at once. Its receives complete in cq. The caller destroys it
- * by hwq_dct_destroy(), before conf->srq, cq and the domain.
+ * Creates a DC target, which accepts requests at once. Its receives complete in cq. The caller
+ * destroys the target by hwq_dct_destroy() before conf->srq, cq and the domain.
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
@@ -53,8 +53,7 @@ struct hwq_dct {
  *   Read during the call.
  * @param dct
  *   Written on success only.
- * @return
- *   0 on success. Otherwise a line of the log says what is possible:
+ * @return 0 on success. Otherwise a log line says what is possible:
  * @retval -EINVAL
  *   conf has no SRQ or an XRC SRQ, or conf->path is not possible.
  * @retval -ENOSPC
@@ -75,8 +74,7 @@ HWQ_API int hwq_dct_create(struct hwq_domain *domain, struct hwq_cq *cq,
  *   The DC target.
  * @return
  *   0 on success, otherwise:
- * @retval -errno
- *   The error of ibv_destroy_qp(3): the target still answers, call again.
+ * @retval -errno The error of ibv_destroy_qp(3): the target still accepts requests, call again.
  */
 HWQ_API int hwq_dct_destroy(struct hwq_dct *dct);
 

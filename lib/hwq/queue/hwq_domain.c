@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains: a doorbell register, and the protection domain that goes with it. */
+/* Domains: a doorbell register, and the protection domain whose QPs use it. */
 #include "hwq_domain.h"
 
 #include <errno.h>
@@ -23,7 +23,10 @@ hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **out)
 	domain->dev = dev;
 	ret = hwq_verbs_td_alloc(dev->ctx, &domain->td);
 	if (ret == -EOPNOTSUPP) {
-		/* No write-combining memory here: QPs then get a page without BlueFlame. */
+		/*
+		 * The system has no write-combining memory for this. QPs then get a page without
+		 * BlueFlame.
+		 */
 		domain->td = NULL;
 		ret = 0;
 	}

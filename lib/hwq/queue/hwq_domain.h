@@ -8,11 +8,12 @@
  *       ... destroy all of these ...
  *     hwq_domain_destroy            before hwq_dev_close()
  *
- * A domain holds a doorbell register (ibv_alloc_td(3)) and a protection domain that leads to it
- * (ibv_alloc_parent_domain(3)). No other thread's queue writes that register, so nothing is locked.
+ * A domain holds a doorbell register (ibv_alloc_td(3)) and a protection domain whose queues use it
+ * (ibv_alloc_parent_domain(3)). Queues of other threads do not write that register, so nothing is
+ * locked.
  *
- * Threads: create and destroy come from any thread, but not two at once on one device or domain.
- * From the first posted WQE on, a domain and all that was created in it belong to one owner thread.
+ * Threads: any thread may create and destroy domains, but not two threads at once on one device or
+ * domain. Once a WQE is posted, the domain and all objects in it belong to one owner thread.
  */
 #ifndef HWQ_DOMAIN_H
 #define HWQ_DOMAIN_H
@@ -28,18 +29,18 @@ struct hwq_mkey_pool;
 /** One owner thread's share of a device. Written by hwq. */
 struct hwq_domain {
 	struct hwq_dev *dev; /**< the device */
-	/** NULL: the device has no register of its own for the domain. */
+	/** NULL: the device has no register of its own for this domain. */
 	struct ibv_td *td;
 	struct ibv_pd *pd;     /**< parent domain of td and of the device's protection domain */
-	struct hwq_count refs; /**< how many CQs, QPs and pools were created in it */
+	struct hwq_count refs; /**< how many CQs, QPs and pools exist in the domain */
 	/**
-	 * Where events of CQs from hwq_cq_create() come; the caller sets it. NULL: they have no
+	 * Takes the events of CQs from hwq_cq_create(); the caller sets it. NULL: these CQs have no
 	 * events.
 	 */
 	struct hwq_channel *channel;
-	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() walks */
+	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() searches */
 
-	/** State of the domain's doorbell register, which each doorbell writes. */
+	/** State of the domain's doorbell register. Each doorbell writes it. */
 	HWQ_ON_LINE struct hwq_bf bf;
 };
 
@@ -47,7 +48,7 @@ static_assert(offsetof(struct hwq_domain, bf) % HWQ_LINE_LEN == 0,
 	"the owner's and others' fields share no line");
 
 /**
- * Creates a domain. The device must outlive it.
+ * Creates a domain.
  *
  * @param dev
  *   The device, which must outlive the domain.

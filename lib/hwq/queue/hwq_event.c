@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion channels: create, destroy, and taking events. */
+/* Completion channels: creates and destroys them, and takes events. */
 #include "hwq_event.h"
 
 #include <errno.h>
@@ -74,8 +74,8 @@ hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n)
 	struct ibv_cq *ibv = cq->cq;
 
 	/*
-	 * Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). *cq is not used from
-	 * here on.
+	 * Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). After this line *cq may
+	 * no longer exist.
 	 */
 	hwq_count_add(&cq->channel->dev->n_acked, n);
 	ibv_ack_cq_events(ibv, n);

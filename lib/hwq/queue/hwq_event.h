@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sleeping until something completes: channels, arming, events.
+ * Sleeping until a WQE completes: channels, arming, events.
  *
- *     hwq_channel_create                      once a device, or one for each thread that sleeps
- *       hwq_cq_create_on                      a CQ whose events come on the channel
+ *     hwq_channel_create                      one for the device, or one for each sleeping thread
+ *       hwq_cq_create_on                      a CQ whose events come to the channel
  *         hwq_cq_arm                          asks for one event
- *         hwq_channel_get_event               waits for it; the CQ is disarmed then
+ *         hwq_channel_get_event               waits for the event; it has disarmed the CQ
  *         hwq_cq_ack_events
  *       hwq_cq_destroy
  *     hwq_channel_destroy
@@ -16,19 +16,19 @@
  *
  *     hwq_cq_arm(cq, false);
  *     while (running) {
- *         while ((n = hwq_cq_poll(cq, rec, N)) != 0)       takes also what came before the arming
+ *         while ((n = hwq_cq_poll(cq, rec, N)) != 0)       takes earlier completions too
  *             ...
  *         hwq_channel_get_event(ch, &cq);                  sleeps; or poll(2) on ch->fd first
  *         hwq_cq_ack_events(cq, 1);
  *         hwq_cq_arm(cq, false);
  *     }
  *
- * The arming carries hwq's consumer index and a sequence number that counts events. libmlx5's own
- * numbers are stale, so ibv_req_notify_cq(3) must not be called on these CQs.
+ * Arming tells the device hwq's consumer index and a sequence number that counts events. The
+ * numbers of libmlx5 are stale, so do not call ibv_req_notify_cq(3) on these CQs.
  *
- * Threads: a channel is created and destroyed by any thread, but not by two at once on one device.
+ * Threads: any thread may create and destroy a channel, but not two threads at once on one device.
  * Only the owner of a CQ's domain calls the other functions. If another thread waits for events,
- * the two threads hand the CQ over as they do any object: one of them uses it at a time.
+ * the two threads must synchronize: only one of them uses the CQ at a time.
  */
 #ifndef HWQ_EVENT_H
 #define HWQ_EVENT_H
@@ -41,13 +41,14 @@
 struct ibv_comp_channel;
 
 /**
- * A completion channel: the events of any number of CQs of one device come here. Written by hwq.
+ * A completion channel, to which the events of any number of CQs of one device come. Written by
+ * hwq.
  */
 struct hwq_channel {
-	int fd; /**< readable while an event waits: for poll(2); fcntl(2) may make it O_NONBLOCK */
+	int fd; /**< readable while an event waits (poll(2)); fcntl(2) may make it O_NONBLOCK */
 	struct ibv_comp_channel *channel; /**< the verbs object */
 	struct hwq_dev *dev;              /**< the device */
-	struct hwq_count refs;            /**< how many CQs have their events here */
+	struct hwq_count refs;            /**< how many CQs have their events on this channel */
 };
 
 /**
@@ -73,23 +74,21 @@ HWQ_API int hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **channel
  *   The channel.
  * @return
  *   0 on success, otherwise:
- * @retval -EBUSY
- *   CQs have their events here: destroy them first.
+ * @retval -EBUSY CQs have their events on this channel: destroy them first.
  * @retval -errno
  *   The error of ibv_destroy_comp_channel(3): the channel still exists, call again.
  */
 HWQ_API int hwq_channel_destroy(struct hwq_channel *channel);
 
 /**
- * Creates a CQ as hwq_cq_create() does, with events. hwq_cq_destroy() waits until each event that
- * hwq_channel_get_event() gave for the CQ is acknowledged.
+ * Creates a CQ as hwq_cq_create() does, with events. hwq_cq_destroy() waits until each event of the
+ * CQ that hwq_channel_get_event() returned is acknowledged.
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
  * @param n_cqe
  *   As for hwq_cq_create().
- * @param channel
- *   Where its events come; it must outlive the CQ. NULL: the CQ has no events.
+ * @param channel The channel for its events, which must outlive the CQ. NULL: the CQ has no events.
  * @param cq
  *   Written on success only.
  * @return
@@ -105,8 +104,7 @@ HWQ_API int hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct h
  *
  * @param channel
  *   The channel.
- * @param cq
- *   The CQ of the event, which is disarmed now; written on success only.
+ * @param cq The CQ of the event, now disarmed; written on success only.
  * @return
  *   0 on success, otherwise:
  * @retval -EAGAIN
@@ -119,8 +117,8 @@ HWQ_API int hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct h
 HWQ_API int hwq_channel_get_event(struct hwq_channel *channel, struct hwq_cq **cq);
 
 /**
- * Acknowledges events that hwq_channel_get_event() gave for a CQ (ibv_ack_cq_events(3)). One call
- * for many events costs less than many calls.
+ * Acknowledges events of a CQ that hwq_channel_get_event() returned (ibv_ack_cq_events(3)). One
+ * call for many events is cheaper than many calls.
  *
  * @param cq
  *   The CQ.
@@ -131,8 +129,8 @@ HWQ_API void hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n);
 
 /**
  * Counts an event of a caller's own CQ (hwq_obj.h). Call it after each ibv_get_cq_event(3) that
- * gave an event of the CQ, and before hwq_cq_arm(). For CQs of hwq, hwq_channel_get_event() does
- * it.
+ * returned an event of the CQ, and before hwq_cq_arm(). CQs of hwq do not need it, because
+ * hwq_channel_get_event() counts their events.
  * @param cq The CQ.
  */
 static inline void
@@ -143,7 +141,7 @@ hwq_cq_event(struct hwq_cq *cq)
 
 /**
  * Asks for one event at the next completion, and publishes the CQ's consumer index. Then poll once
- * more: a completion that is there already makes no event.
+ * more: a completion that came earlier makes no event.
  * @param cq The CQ.
  * @param solicited_only True: only a failed completion, or a receive whose sender asked for an
  *   event (HWQ_WQE_SOLICITED), makes the event.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A caller's own CQs, SRQs, work queues, PDs and device memory, taken over. */
+/* Takes over a caller's own CQs, SRQs, work queues, PDs and device memory. */
 #include "hwq_obj.h"
 
 #include <errno.h>

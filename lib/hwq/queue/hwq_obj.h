@@ -3,32 +3,32 @@
  * @file
  * hwq drives verbs objects of the caller: it takes their rings over (mlx5dv_init_obj(3)).
  *
- *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;    made, connected, destroyed by the caller
+ *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;    the caller makes and connects them
  *
- *     hwq_obj_cq(cq, &hcq);                                   from here on the data path is hwq's
+ *     hwq_obj_cq(cq, &hcq);                                   hwq has the data path from here on
  *     hwq_obj_qp(&(struct hwq_obj_qp){.qp = qp, .send_cq = hcq, .recv_cq = hcq, ...}, &hqp);
  *     ... hwq_wr_start(&wr, &hqp->sq) ... hwq_rq_post_list(&hqp->rq, ...) ...
  *     hwq_obj_qp_release(hqp); hwq_obj_cq_release(hcq);       before the caller destroys them
  *
- * Take objects over while they are new: before anything is posted to them or polled from them. From
- * then on ibv_post_*(), ibv_wr_*(), ibv_poll_cq(), ibv_start_poll(), ibv_resize_cq() and
- * ibv_req_notify_cq() must not be called on them: libmlx5's own indices are stale. States are the
- * caller's: ibv_modify_qp(3), then hwq_obj_qp_sync().
+ * Take objects over while they are new: before the first post or poll. After that, do not call
+ * ibv_post_*(), ibv_wr_*(), ibv_poll_cq(), ibv_start_poll(), ibv_resize_cq() or ibv_req_notify_cq()
+ * for them, because the indices of libmlx5 are stale. The caller changes a QP's state:
+ * ibv_modify_qp(3), then hwq_obj_qp_sync().
  *
- * The verbs object stays the caller's, and must outlive hwq's structure. hwq owns the memory of the
- * structure, until the function that releases it.
+ * The caller owns the verbs object, which must outlive hwq's struct. hwq owns the struct until its
+ * release function.
  *
  * Functions of hwq_qp.h that connect, reset or destroy queues are for queues that hwq created. For
  * a caller's own queue they return -EINVAL, and a log line says what to call instead. In the same
- * way the release functions here refuse objects that hwq created. hwq_qp_state(), hwq_qp_fail(),
- * hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() take queues of both origins.
- * hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
+ * way, the release functions of this file refuse objects that hwq created. hwq_qp_state(),
+ * hwq_qp_fail(), hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() accept both
+ * kinds of queues. hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
  *
- * hwq does not drive CQEs of 128 bytes, compressed CQEs, data in CQEs (scatter to CQE) and signed
- * WQEs. Objects with these are refused with -EOPNOTSUPP, and a log line says what to do.
+ * hwq does not support CQEs of 128 bytes, compressed CQEs, data in CQEs (scatter to CQE) or signed
+ * WQEs. It refuses such objects with -EOPNOTSUPP, and a log line says what to do.
  *
- * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, as those that hwq
- * created. Only the owner calls the functions of this file for them. Any thread may call
+ * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, like objects that
+ * hwq created. Only the owner calls the functions of this file for them. Any thread may call
  * hwq_obj_pdn() and hwq_obj_dm().
  */
 #ifndef HWQ_OBJ_H
@@ -42,8 +42,8 @@ struct ibv_pd;
 struct ibv_wq;
 
 /**
- * Tells the number of a protection domain, for keys and queues that are made by firmware commands
- * (mlx5dv_devx_obj_create(3)). Any thread.
+ * Reads the number of a protection domain, for keys and queues that the caller makes by firmware
+ * commands (mlx5dv_devx_obj_create(3)). Any thread.
  *
  * @param pd
  *   The protection domain.
@@ -56,15 +56,16 @@ struct ibv_wq;
  */
 HWQ_API int hwq_obj_pdn(struct ibv_pd *pd, uint32_t *pdn);
 
-/** Device memory (ibv_alloc_dm(3)) as the CPU reaches it. */
+/** Device memory (ibv_alloc_dm(3)) as the CPU can access it. */
 struct hwq_obj_dm {
-	void *addr;         /**< mapped here; copy with ibv_memcpy_to_dm(3), or aligned stores */
+	/** address for the CPU: copy with ibv_memcpy_to_dm(3), or aligned stores */
+	void *addr;
 	uint64_t len;       /**< bytes of the mapping */
-	uint64_t remote_va; /**< the device's address of it, for kinds other than MEMIC; else 0 */
+	uint64_t remote_va; /**< address for the device, if the memory is not MEMIC; else 0 */
 };
 
 /**
- * Tells where device memory is mapped. The mapping lasts until ibv_free_dm(3). Any thread.
+ * Reads where device memory is mapped. The mapping lasts until ibv_free_dm(3). Any thread.
  *
  * @param dm
  *   The device memory.
@@ -81,8 +82,7 @@ HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
  * Takes a CQ over. hwq_obj_cq_release() gives it back. The caller gets the CQ's events by
  * ibv_get_cq_event(3), and then calls hwq_cq_event() and hwq_cq_arm() of hwq_event.h.
  *
- * @param ibcq
- *   The verbs object, which stays the caller's.
+ * @param ibcq The verbs object; the caller keeps owning it.
  * @param cq
  *   Written on success only.
  * @return
@@ -113,24 +113,24 @@ HWQ_API int hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **cq);
  */
 HWQ_API int hwq_obj_cq_release(struct hwq_cq *cq);
 
-/** Facts of a QP that the caller must give, because mlx5dv_init_obj(3) does not report them. */
+/** A QP to take over, with facts that mlx5dv_init_obj(3) does not report. */
 struct hwq_obj_qp {
-	struct ibv_qp *qp;       /**< the verbs object, which stays the caller's */
+	struct ibv_qp *qp;       /**< the verbs object; the caller keeps owning it */
 	struct hwq_cq *send_cq;  /**< its send CQ; NULL if it has no send queue */
 	struct hwq_cq *recv_cq;  /**< its receive CQ; NULL if it receives nothing */
 	struct hwq_srq *srq;     /**< its SRQ; NULL: none */
-	bool sq_sig_all;         /**< sq_sig_all that it was created with */
-	uint32_t max_sge;        /**< cap.max_send_sge that it was created with */
-	uint32_t max_inline;     /**< cap.max_inline_data that creating it returned, bytes */
-	uint16_t max_tso_header; /**< RAW_PACKET: max_tso_header that it was created with, bytes */
+	bool sq_sig_all;         /**< its sq_sig_all at creation */
+	uint32_t max_sge;        /**< its cap.max_send_sge at creation */
+	uint32_t max_inline;     /**< the cap.max_inline_data that creation returned, bytes */
+	uint16_t max_tso_header; /**< RAW_PACKET: its max_tso_header at creation, bytes */
 	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
 	/**
 	 * Only for a QP in a parent domain with a thread domain (ibv_alloc_td(3)): the state of the
 	 * thread domain's doorbell register. The caller owns the storage, zeroes it before the
-	 * first QP, and gives one storage for all QPs of the thread domain. Doorbells then
+	 * first QP, and passes the same storage for all QPs of the thread domain. Doorbells then
 	 * alternate between the register's halves, and BlueFlame is used. NULL: the register may
 	 * have other writers, for example libmlx5. Every doorbell is then one store of 8 bytes at
-	 * one place.
+	 * the same address.
 	 */
 	struct hwq_bf *bf;
 	/**
@@ -145,29 +145,27 @@ struct hwq_obj_qp {
 /**
  * Takes a QP over. hwq_obj_qp_release() gives it back.
  *
- * The QP's type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was made by ibv_create_qp(3),
- * ibv_create_qp_ex(3) or mlx5dv_create_qp(3); a RAW_PACKET QP by one of the last two, with
+ * The QP's type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was created by ibv_create_qp(3),
+ * ibv_create_qp_ex(3) or mlx5dv_create_qp(3). A RAW_PACKET QP needs one of the last two, with
  * send_ops_flags.
  *
  * The send CQ needs a free entry for each WQEBB of the send ring. The receive CQ needs a free entry
- * for each entry of the receive ring and of obj->srq. One CQ for both needs the sum. Of QPs that
- * share an SRQ and a receive CQ, only the first needs entries for the SRQ.
+ * for each entry of the receive ring and of obj->srq. One CQ for both needs the sum. If QPs share
+ * an SRQ and a receive CQ, only the first QP needs entries for the SRQ.
  *
  * With MLX5DV_QP_CREATE_OOO_DP (mlx5dv_create_qp(3)) the device may use a later receive first, and
  * libmlx5 makes the ring twice as long. mlx5dv_init_obj(3) does not report this flag: the caller
  * keeps at most half of the entries posted.
  *
- * @param obj
- *   What the QP is; read during the call. obj->bf must last as long as the QP.
+ * @param obj The QP and its facts; read during the call. obj->bf must last as long as the QP.
  * @param qp
  *   Written on success only.
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
  *   Work requests were posted to the QP already: create a new one.
- * @retval -EINVAL
- *   A queue has no CQ in obj, the sizes are beyond what hwq drives, or obj->bf is of another
- *   register.
+ * @retval -EINVAL A queue has no CQ in obj, the sizes are larger than hwq supports, or obj->bf is
+ *   of another register.
  * @retval -ENOSPC
  *   A CQ has no room for all CQEs that the QP may have in it at once: create a larger CQ.
  * @retval -EOPNOTSUPP
@@ -190,9 +188,9 @@ HWQ_API int hwq_obj_qp(const struct hwq_obj_qp *obj, struct hwq_qp **qp);
 HWQ_API void hwq_obj_qp_release(struct hwq_qp *qp);
 
 /**
- * Asks the device for the QP's state. Call it after each ibv_modify_qp(3). In RESET it empties the
- * rings, sets their indices to 0, and drops the QP's completions from the CQs. hwq_wr_complete()
- * returns -EINVAL until this function has seen RTS.
+ * Asks the device for the QP's state. Call it after each ibv_modify_qp(3). If the state is RESET,
+ * it empties the rings, sets their indices to 0, and drops the QP's completions from the CQs.
+ * hwq_wr_complete() returns -EINVAL until this function has found RTS.
  *
  * @param qp
  *   The QP.
@@ -206,8 +204,7 @@ HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
 /**
  * Takes an SRQ over. hwq_obj_srq_release() gives it back.
  *
- * @param ibsrq
- *   The verbs object, which stays the caller's.
+ * @param ibsrq The verbs object; the caller keeps owning it.
  * @param cq
  *   XRC SRQ: the CQ that it was created with; else NULL.
  * @param srq
@@ -250,8 +247,7 @@ struct hwq_obj_rwq {
 /**
  * Takes a receive work queue over. hwq_obj_rwq_release() gives it back.
  *
- * @param wq
- *   The verbs object, which stays the caller's.
+ * @param wq The verbs object; the caller keeps owning it.
  * @param cq
  *   Its CQ, which must have no receives of other queues.
  * @param rwq

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A caller's own queue pairs, taken over. */
+/* Takes over a caller's own queue pairs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "hwq_verbs_obj.h"
 
 /*
- * Of IBV_QPT_DRIVER, a DCI. A DCT has no queues, and mlx5dv_init_obj(3) no eye for that; it is the
- * one with an SRQ (mlx5dv_create_qp(3)).
+ * IBV_QPT_DRIVER is a DCI or a DCT. A DCT has no queues, but mlx5dv_init_obj(3) does not check
+ * that. A QP of this type with an SRQ is a DCT (mlx5dv_create_qp(3)).
  */
 static const struct hwq_qp_info *
 info_of(const struct ibv_qp *qp)
@@ -33,7 +33,10 @@ info_of(const struct ibv_qp *qp)
 	return NULL;
 }
 
-/* What the device knows of the QP and hwq does not drive. Of raw packets it tells nothing. */
+/*
+ * Asks the device whether the QP has features that hwq does not support. About raw packets it
+ * reports none.
+ */
 static int
 check_hw(const char *dev, struct ibv_qp *qp)
 {
@@ -54,7 +57,7 @@ check_hw(const char *dev, struct ibv_qp *qp)
 			dev, qp->qp_num);
 		return -EOPNOTSUPP;
 	}
-	/* What hwq_verbs_eth_inline() asks. */
+	/* hwq_verbs_eth_inline() needs a QP with ibv_wr_*(). */
 	if (qp->qp_type == IBV_QPT_RAW_PACKET && ibv_qp_to_qp_ex(qp) == NULL) {
 		hwq_log("%s: QP 0x%06x sends raw packets and has no ibv_wr_*(), which tell how "
 			"much of a frame is inline: create it by ibv_create_qp_ex(3) with "
@@ -246,7 +249,7 @@ hwq_obj_qp_release(struct hwq_qp *qp)
 	free(qp);
 }
 
-/* The QP is in RESET. */
+/* Empties the rings of a QP in RESET. */
 static void
 start_anew(struct hwq_qp *qp)
 {

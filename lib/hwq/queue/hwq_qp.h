@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Queue pairs: everything but their data path.
+ * Queue pairs: creation, connection, states. hwq_sq.h and hwq_rq.h have their data path.
  *
- * libmlx5 creates the queues. From then on hwq owns their indices. Never pass hwq's QPs or CQs to
+ * libmlx5 creates the queues, then hwq owns their indices. Never pass hwq's QPs or CQs to
  * ibv_post_send(), ibv_post_recv(), ibv_wr_*(), ibv_poll_cq(), ibv_resize_cq() or
- * ibv_req_notify_cq(): libmlx5's own indices are stale.
+ * ibv_req_notify_cq(): the indices of libmlx5 are stale.
  *
  *     RESET --hwq_qp_create--> INIT --hwq_qp_connect--> RTS --an operation fails--> ERR
  *                                ^   or hwq_qp_ready                                 |
@@ -42,39 +42,44 @@ enum hwq_qp_type {
 	HWQ_QP_RAW_PACKET, /**< IBV_QPT_RAW_PACKET: Ethernet frames */
 };
 
-/** What a QP is for. All zero but sq_wr is an RC QP for one-WQEBB work: memcpy not included. */
+/**
+ * Configuration of a QP. If only sq_wr is set, it is an RC QP for WQEs of one WQEBB, without
+ * memcpy.
+ */
 struct hwq_qp_conf {
 	enum hwq_qp_type type; /**< the type */
-	uint32_t sq_wr;        /**< send WQEs of the longest kind it must hold at once, from 1 */
-	uint32_t max_inline;   /**< bytes of inline data of one WQE */
-	uint32_t max_sge;      /**< data segments of one WQE; 0: 1 */
-	bool sq_sig_all;       /**< every WQE asks for a CQE, HWQ_WQE_SIGNALED or not */
+	/** send WQEs of the longest kind that the queue must hold at once, from 1 */
+	uint32_t sq_wr;
+	uint32_t max_inline; /**< bytes of inline data of one WQE */
+	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
+	bool sq_sig_all;     /**< every WQE makes a CQE, with or without HWQ_WQE_SIGNALED */
 	/**
 	 * The send queue stops at a wrong signature (MLX5DV_QP_CREATE_SIG_PIPELINING of
 	 * mlx5dv_create_qp(3)): see hwq_cancel.h. -EOPNOTSUPP if the kernel cannot resume a
 	 * queue in SQD, and for types other than RC.
 	 */
 	bool sig_pipelining;
-	bool mmo;            /**< memcpy WQEs; -EOPNOTSUPP where caps.max_memcpy_len is 0 */
-	uint32_t rq_wr;      /**< receive work requests it must hold at once; 0: no receive queue */
+	bool mmo; /**< memcpy WQEs; -EOPNOTSUPP if caps.max_memcpy_len is 0 */
+	/** receive work requests that the queue must hold at once; 0: no receive queue */
+	uint32_t rq_wr;
 	uint32_t rq_sge;     /**< data segments of one receive; 0: 1 */
-	struct hwq_srq *srq; /**< its SRQ, and rq_wr is 0; NULL: none */
+	struct hwq_srq *srq; /**< its SRQ; rq_wr must be 0. NULL: none */
 	/** The CQ of the receives, in the same domain; NULL: the CQ of the sends. */
 	struct hwq_cq *recv_cq;
 	/**
-	 * The operations to be posted, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3); 0: SEND, RDMA write
-	 * and RDMA read, as far as the type has them. -EOPNOTSUPP: one that the type does not
-	 * support, or an unknown bit. NOP and raw WQEs need no bit.
+	 * The operations that the caller will post, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3). 0:
+	 * SEND, RDMA write and RDMA read, if the type has them. -EOPNOTSUPP: an operation that the
+	 * type does not support, or an unknown bit. NOP and raw WQEs need no bit.
 	 */
 	uint64_t send_ops;
-	uint64_t mlx5_ops;       /**< the same, MLX5DV_QP_EX_WITH_*; mmo adds memcpy */
-	uint32_t qkey;           /**< UD: the qkey that a datagram to the QP must carry */
+	uint64_t mlx5_ops;       /**< the same as MLX5DV_QP_EX_WITH_*; mmo adds memcpy */
+	uint32_t qkey;           /**< UD: datagrams to the QP must have this qkey */
 	uint16_t max_tso_header; /**< RAW_PACKET: bytes of headers of one TSO WQE; 0: no TSO */
-	/** DCI: WQEs belong to streams; a failed WQE stops its stream only. */
+	/** DCI: WQEs belong to streams; a failed WQE stops only its stream. */
 	bool dci_streams;
 	uint8_t log_dci_streams; /**< log2 of the streams that may run at once */
 	uint8_t log_dci_errored; /**< log2 of the streams that may fail before the QP fails */
-	struct hwq_path path;    /**< its port, and retries */
+	struct hwq_path path;    /**< port, timeouts and retries */
 };
 
 /** A queue pair. Written by hwq. */
@@ -89,8 +94,8 @@ struct hwq_qp {
 	HWQ_ON_LINE void *user;         /**< hwq_qp_set_user() */
 	uint32_t qpn;                   /**< number of the QP */
 	uint32_t psn;                   /**< first packet sequence number of its requests */
-	uint32_t qkey;                  /**< UD: the qkey that a datagram to the QP must carry */
-	uint32_t n_cqe;                 /**< CQEs that its sends may have in cq at once */
+	uint32_t qkey;                  /**< UD: datagrams to the QP must have this qkey */
+	uint32_t n_cqe;                 /**< CQEs of its sends that cq may hold at once */
 	struct hwq_cq *cq;              /**< the CQ of its sends; rq.cq is the CQ of its receives */
 	struct hwq_srq *srq;            /**< NULL: none */
 	struct hwq_domain *domain;      /**< the domain */
@@ -98,17 +103,17 @@ struct hwq_qp {
 	struct hwq_dev_port port;       /**< the port and GID that path chose */
 	const struct hwq_qp_info *info; /**< properties of its type */
 	struct ibv_qp *qp;              /**< the verbs object */
-	struct hwq_mr opaque; /**< the device's scratch memory for memcpy, if mmo was set */
+	struct hwq_mr opaque; /**< scratch memory of the device for memcpy, if mmo was set */
 	void *opaque_buf;     /**< memory of opaque */
-	uint32_t *cancelled;  /**< marks of cancelled WQEs, by WQEBB; NULL: there were none yet */
+	/** marks of cancelled WQEs, by WQEBB; NULL: no WQE was cancelled yet */
+	uint32_t *cancelled;
 };
 
 static_assert(offsetof(struct hwq_qp, user) % HWQ_LINE_LEN == 0,
 	"the owner's and others' fields share no line");
 
 /**
- * Stores what the QP is to the caller, for the thread that takes its events
- * (hwq_async.h).
+ * Stores a pointer of the caller with the QP, for the thread that takes events (hwq_async.h).
  * @param qp The QP.
  * @param user Any pointer; NULL at first.
  */
@@ -119,7 +124,7 @@ hwq_qp_set_user(struct hwq_qp *qp, void *user)
 }
 
 /**
- * Reads what hwq_qp_set_user() stored last. Any thread, while the QP exists.
+ * Reads the pointer that hwq_qp_set_user() stored last. Any thread, while the QP exists.
  * @param qp The QP.
  * @return The pointer.
  */
@@ -130,8 +135,8 @@ hwq_qp_user(struct hwq_qp *qp)
 }
 
 /**
- * Tells how many entries of a CQ a QP needs: a flush makes a CQE for every WQE. Of QPs that share
- * an SRQ and a CQ, only the first needs entries for the SRQ. If conf->recv_cq is set, sends alone
+ * Returns how many entries of a CQ a QP needs; a flush makes a CQE for every WQE. If QPs share an
+ * SRQ and a CQ, only the first QP needs entries for the SRQ. If conf->recv_cq is set, only sends
  * are counted. Any thread.
  *
  * @param conf
@@ -142,7 +147,7 @@ hwq_qp_user(struct hwq_qp *qp)
 HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**
- * Tells how many entries of conf->recv_cq the receives of a QP need; conf->recv_cq itself is not
+ * Returns how many entries of a separate receive CQ the receives of a QP need. conf->recv_cq is not
  * read. Any thread.
  *
  * @param conf
@@ -158,14 +163,12 @@ HWQ_API uint32_t hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf);
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
- * @param cq
- *   The CQ of its completions; those of receives go to conf->recv_cq if that is set.
+ * @param cq The CQ of its completions. If conf->recv_cq is set, receives complete there instead.
  * @param conf
  *   Read during the call.
  * @param qp
  *   Written on success only.
- * @return
- *   0 on success. Otherwise a line of the log says what is possible:
+ * @return 0 on success. Otherwise a log line says what is possible:
  * @retval -EINVAL
  *   The configuration is beyond the device's limits, its fields do not fit the type, or conf->path
  *   is not possible.
@@ -191,24 +194,23 @@ HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
  *   0 on success, otherwise:
  * @retval -EINVAL
  *   It is the caller's own QP: call hwq_obj_qp_release().
- * @retval -errno
- *   The error of ibv_destroy_qp(3) or ibv_dereg_mr(3): what is left still exists, call again.
+ * @retval -errno The error of ibv_destroy_qp(3) or ibv_dereg_mr(3): the QP still exists, call
+ *   again.
  */
 HWQ_API int hwq_qp_destroy(struct hwq_qp *qp);
 
 #define HWQ_ADDR_VERSION 1 /**< version of the layout of struct hwq_addr */
 
 /**
- * How a peer reaches a QP: plain bytes, which the caller carries to the peer by any means. All
- * zeros are
- *  no address.
+ * The address of a QP for peers: plain bytes, which the caller sends to the peer by any means. All
+ * zeros are no address.
  */
 struct hwq_addr {
 	uint8_t version;       /**< HWQ_ADDR_VERSION */
 	uint8_t link_layer;    /**< IBV_LINK_LAYER_* */
 	uint8_t mtu;           /**< enum ibv_mtu */
 	uint8_t has_gid;       /**< 1: gid is valid */
-	uint8_t max_rd_atomic; /**< how many RDMA reads the QP serves at once */
+	uint8_t max_rd_atomic; /**< how many RDMA reads and atomics the QP serves at once */
 	uint8_t reserved;      /**< 0 */
 	__be16 lid;            /**< InfiniBand: LID of the port */
 	__be32 qpn;            /**< number of the QP, or of the DC target */
@@ -220,7 +222,7 @@ static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding
 
 /**
  * Writes the address of a QP for peers. It is valid until the QP is destroyed; a reset does not
- * change it. For a caller's own QP (hwq_obj.h) the function writes zeros, which are no address.
+ * change it. For a caller's own QP (hwq_obj.h) it writes zeros, which are no address.
  *
  * @param qp
  *   The QP.
@@ -265,9 +267,9 @@ HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
 
 /**
- * Any state to INIT. The rings are empty then, and their indices are 0. Work requests that have not
- * completed are lost. The QP's completions are dropped from the CQ: poll the CQ before the call to
- * get them. MMO stays enabled. hwq_qp_connect() or hwq_qp_ready() makes the QP usable again.
+ * Any state to INIT. Empties the rings and sets their indices to 0. Work requests that have not
+ * completed are lost. The QP's completions are dropped from the CQ: to get them, poll the CQ before
+ * the call. MMO stays enabled. hwq_qp_connect() or hwq_qp_ready() makes the QP usable again.
  *
  * @param qp
  *   The QP.

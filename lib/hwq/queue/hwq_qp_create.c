@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: create, take over from libmlx5, destroy. */
+/* Queue pairs: creates them, takes their rings from libmlx5, destroys them. */
 #include "hwq_qp.h"
 
 #include <errno.h>
@@ -25,7 +25,10 @@ dev_name(const struct hwq_domain *domain)
 	return hwq_dev_name(domain->dev);
 }
 
-/* A page that holds nothing else: after ibv_fork_init(3) a child of fork(2) does not have it. */
+/*
+ * The scratch memory gets a page of its own: after ibv_fork_init(3), a child of fork(2) does not
+ * have this page.
+ */
 static int
 opaque_create(struct hwq_qp *qp)
 {
@@ -75,14 +78,16 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 			.max_recv_sge = conf->rq_wr == 0 ? 0 : hwq_conf_rq_sge(conf),
 			.max_inline_data = conf->max_inline},
 		.qp_type = qp->info->verbs_type,
-		/* hwq sets the bit itself: fills of the ring must not ask for a CQE. */
+		/* hwq sets the CE bit itself, because NOPs that fill the ring must make no CQE. */
 		.sq_sig_all = 0,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = qp->domain->pd,
 		.send_ops_flags = hwq_conf_send_ops(conf),
 		.max_tso_header = conf->max_tso_header,
 	};
-	/* Otherwise the device may put short data into the CQE, and not where the WQE says. */
+	/*
+	 * Without this flag the device may put short data into the CQE instead of the WQE's memory.
+	 */
 	struct mlx5dv_qp_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
 		.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
@@ -108,8 +113,9 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 }
 
 /*
- * Which doorbell register the QP rings. The domain's own may carry BlueFlame and alternates its
- * halves. One that other writers may share takes 8-byte doorbells at one place: they are atomic.
+ * The doorbell register that the QP rings. The domain's own register may use BlueFlame, and its
+ * halves alternate. A register with other writers takes only atomic doorbells: 8 bytes at one
+ * address.
  */
 static struct hwq_bf *
 choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
@@ -130,9 +136,9 @@ choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 }
 
 /*
- * How long libmlx5 makes the rings is its own choice, and versions differ. The CQ must have room
- * for what mlx5dv_init_obj(3) shows, and the bounds of hwq_sq.h need at least the sizes of
- * hwq_qp_size.h.
+ * libmlx5 chooses the length of the rings, and versions differ. Check that the CQ has room for the
+ * rings that mlx5dv_init_obj(3) reports, and that they are not shorter than hwq_qp_size.h computes,
+ * because hwq_sq.h relies on that.
  */
 static int
 take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5dv_qp *view)
@@ -160,7 +166,7 @@ take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5d
 	return hwq_qp_check_room(dev_name(qp->domain), &cqes);
 }
 
-/* What raw packets need to know of the device. */
+/* Reads what raw packets need: inline headers and checksums. */
 static int
 take_over_eth(struct hwq_qp *qp, const struct hwq_qp_conf *conf)
 {
@@ -209,7 +215,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 		return -ENOMEM;
 	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
-	/* No WQE may be longer than the ring was made for. */
+	/* No WQE may be longer than the ring was created for. */
 	if (cap->max_inline_data < inline_room)
 		inline_room = cap->max_inline_data;
 	qp->sq.max_inline = inline_room < inline_max ? inline_room : inline_max;
@@ -224,7 +230,10 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 	return ret;
 }
 
-/* 24 bits that an earlier connection of the same QPN most likely did not use. */
+/*
+ * A random-looking PSN of 24 bits: an earlier connection of the same QPN most likely used another
+ * one.
+ */
 static uint32_t
 new_psn(void)
 {
@@ -235,14 +244,14 @@ new_psn(void)
 	return psn & 0xffffff;
 }
 
-/* Entries of the receive ring, each with a CQE; 0 without one. */
+/* Entries of the receive ring, each of which may make a CQE; 0: there is no receive ring. */
 static uint32_t
 rq_cqes(const struct hwq_qp *qp)
 {
 	return qp->rq.buf != NULL ? qp->rq.mask + 1 : 0;
 }
 
-/* The QP's CQEs have their room in its CQs, until unreserve(). */
+/* Reserves room in the CQs for the QP's CQEs, until unreserve(). */
 static void
 reserve(struct hwq_qp *qp)
 {
@@ -328,7 +337,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		return -EINVAL;
 	if (qp->qp != NULL)
 		ret = hwq_verbs_qp_destroy(qp->qp);
-	/* Pairs with the release in hwq_async_ack(): every event of the QP is acknowledged. */
+	/* Pairs with the release in hwq_async_ack(): all events of the QP are acknowledged. */
 	(void)hwq_count_get(&qp->domain->dev->n_acked);
 	if (ret == 0) {
 		qp->qp = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sizes of a QP: what a configuration asks for, what it needs of libmlx5, and whether it is
- * possible. Every bound of hwq_sq.h and hwq_cq.h rests on these, so hwq_qp_create.c checks that
- * what mlx5dv_init_obj(3) shows is no less.
+ * possible. All bounds of hwq_sq.h and hwq_cq.h rely on these sizes, so hwq_qp_create.c checks that
+ * the rings of mlx5dv_init_obj(3) are not shorter.
  */
 #include "hwq_qp_size.h"
 
@@ -22,11 +22,11 @@
 #define MLX5_OPS_LIST (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
 #define MLX5_OPS_UMR  (MLX5_OPS_LIST | MLX5DV_QP_EX_WITH_MKEY_CONFIGURE)
 
-/* Segments ahead of the data, beside the transport's: control; remote address; operands. */
+/* Segments before the data, without the transport's: control; remote address; operands. */
 #define HEAD_DS        1u
 #define HEAD_RDMA_DS   2u
 #define HEAD_ATOMIC_DS 3u
-/* LOCAL_INV takes 8, but libmlx5 counts the layout that a bind would have behind them. */
+/* LOCAL_INV needs 8 units, but libmlx5 also counts the layout of a bind. */
 #define HEAD_UMR_DS (HWQ_UMR_HEAD_DS + HWQ_DS_PER_BB)
 
 static uint32_t
@@ -68,8 +68,8 @@ hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf)
 }
 
 /*
- * Older versions of libmlx5 do not count the head of a UMR for MKEY_CONFIGURE, but all count it for
- * lists. So the ring and the inline data are of one size with every version.
+ * Some versions of libmlx5 do not count the head of a UMR for MKEY_CONFIGURE, but all count it for
+ * lists. hwq asks for lists too, so ring and inline data have the same size with every version.
  */
 uint64_t
 hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf)
@@ -81,7 +81,7 @@ hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf)
 	return ops;
 }
 
-/* What libmlx5 counts ahead of the data of every WQE, without the transport's. */
+/* Units that libmlx5 counts before the data of every WQE, without the transport's. */
 static uint32_t
 conf_op_ds(const struct hwq_qp_conf *conf)
 {
@@ -121,7 +121,7 @@ hwq_conf_inline_max(const struct hwq_qp_conf *conf)
 	return (HWQ_DS_MAX - head) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
 }
 
-/* What libmlx5 counts for one WQE. */
+/* DS units that libmlx5 counts for one WQE. */
 static uint32_t
 conf_wqe_bb(const struct hwq_qp_conf *conf)
 {
@@ -135,14 +135,17 @@ hwq_conf_inline_room(const struct hwq_qp_conf *conf)
 	       HWQ_INLINE_HDR_LEN;
 }
 
-/* At least two of the longest, for the fill (hwq_sq.h). */
+/* At least two of the longest WQEs, because of the fill (hwq_sq.h). */
 uint32_t
 hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
 {
 	return conf->sq_wr < 2 ? 2 : conf->sq_wr;
 }
 
-/* libmlx5 rounds the ring's bytes up to a power of two, counting every WQE at its longest. */
+/*
+ * libmlx5 multiplies the number of WQEs by the longest WQE, and rounds the bytes up to a power of
+ * two.
+ */
 uint32_t
 hwq_conf_sq_bb(const struct hwq_qp_conf *conf)
 {
@@ -155,7 +158,7 @@ hwq_conf_rq_sge(const struct hwq_qp_conf *conf)
 	return conf->rq_sge == 0 ? 1 : conf->rq_sge;
 }
 
-/* An entry is a power of two of segments, and libmlx5 makes no ring shorter than a WQEBB. */
+/* The length of an entry is a power of two of segments; libmlx5's shortest ring is one WQEBB. */
 uint32_t
 hwq_conf_rq_wr(const struct hwq_qp_conf *conf)
 {
@@ -183,9 +186,12 @@ hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf)
 	return hwq_conf_rq_wr(conf) + hwq_srq_cqe_needed(conf->srq, NULL);
 }
 
-/* ------------------------------------------------------------------ is it possible? */
+/* ------------------------------------------------------------------ checks */
 
-/* What the type does not support: -EOPNOTSUPP; what makes no sense with it: -EINVAL. */
+/*
+ * Checks the configuration against the type. -EOPNOTSUPP: the type does not support a feature.
+ * -EINVAL: a field makes no sense for the type.
+ */
 static int
 check_type(const char *dev, const struct hwq_qp_conf *conf)
 {
@@ -206,8 +212,8 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 		return -EOPNOTSUPP;
 	}
 	/*
-	 * libmlx5 lets it pass; but it configures keys with signatures on RC alone (MKEY_CONFIGURE,
-	 * with this errno).
+	 * libmlx5 does not check this; but it configures keys with signatures on RC only
+	 * (MKEY_CONFIGURE, with this errno).
 	 */
 	if (conf->sig_pipelining && conf->type != HWQ_QP_RC) {
 		hwq_log("%s: signature pipelining (sig_pipelining) is for RC QPs: a %s QP has no keys with "
@@ -250,7 +256,7 @@ check_sizes(const char *dev, const struct hwq_dev_caps *caps, const struct hwq_q
 			conf->rq_sge, caps->max_sge);
 		return -EINVAL;
 	}
-	/* DS has six bits: libmlx5 would let 64 pass, and the device would read 0. */
+	/* DS has six bits: libmlx5 allows 64 units, which the device would read as 0. */
 	data_ds = head_ds < HWQ_DS_MAX ? HWQ_DS_MAX - head_ds : 0;
 	max_inline = data_ds == 0 ? 0 : data_ds * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
 	if (sge > caps->max_sge || sge > data_ds || conf->max_inline > max_inline) {
@@ -295,7 +301,7 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 		hwq_log("%s: the device has no DMA MMO: copy by RDMA instead", dev);
 		return -EOPNOTSUPP;
 	}
-	/* libmlx5 then asks the device to check a signature in every WQE. */
+	/* With this variable, libmlx5 asks the device to check a signature in every WQE. */
 	if (sig != NULL && strcmp(sig, "0") != 0) {
 		hwq_log("MLX5_QP_SIGNATURE is set, and hwq signs no WQEs: unset it");
 		return -EOPNOTSUPP;

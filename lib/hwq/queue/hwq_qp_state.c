@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* States of a queue pair: to INIT, to RTS with a peer or without, back by reset, to ERR. */
+/* States of a queue pair: to INIT; to RTS, with or without a peer; reset; to ERR. */
 #include "hwq_qp_state.h"
 
 #include <errno.h>
@@ -12,12 +12,15 @@
 #include "hwq_qp_type.h"
 #include "hwq_verbs.h"
 
-/* Requester: retry for ever on RNR, seven times 4.096 us << 14 on silence (ibv_modify_qp(3)). */
+/*
+ * Requester: retries without limit on RNR, seven times 4.096 us << 14 without an answer
+ * (ibv_modify_qp(3)).
+ */
 #define QP_TIMEOUT   14
 #define QP_RETRY_CNT 7
 #define QP_RNR_RETRY 7
 
-/* Of a caller's own QP. */
+/* For a caller's own QP. */
 #define CHANGE_STATE "ibv_modify_qp(3), then hwq_obj_qp_sync()"
 
 static const char *
@@ -45,11 +48,11 @@ hwq_qp_to_init(struct hwq_qp *qp)
 		.qkey = qp->qkey,
 	};
 
-	/* By verbs, never by DEVX: libmlx5 enables MMO again on the way. */
+	/* By verbs, not by DEVX, because libmlx5 enables MMO again in this call. */
 	return hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->init);
 }
 
-/* The most that a packet of the QP carries; the peer may want less. */
+/* The MTU of the QP; the peer's may be smaller. */
 static uint8_t
 path_mtu(const struct hwq_qp *qp)
 {
@@ -73,7 +76,7 @@ smaller(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
-/* A setting of a path, if its mask has the bit; or the default. */
+/* A setting of a path if its mask has the bit, else the default. */
 static uint8_t
 given_or(const struct hwq_path *path, uint32_t bit, uint8_t setting, uint8_t preset)
 {
@@ -168,7 +171,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 		return -EINVAL;
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
-		/* libmlx5 does not drop completions from a CQ that hwq has taken over. */
+		/* libmlx5 cannot drop completions of a CQ that hwq has taken over. */
 		hwq_qp_drop_cqes(qp);
 		hwq_qp_empty_rings(qp);
 		qp->sq.wr.not_rts = true;

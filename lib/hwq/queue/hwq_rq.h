@@ -7,21 +7,21 @@
  *     -------+---------------------------+-------------
  *      free  | posted: the device's      | free
  *
- *     hwq_rq_post_list(rq, wr_id, sge, n)     fills one entry; the device does not know of it yet
- *     hwq_rq_ring(rq)                         once a burst: the device learns of all new entries
+ *     hwq_rq_post_list(rq, wr_id, sge, n)     fills one entry; the device does not see it yet
+ *     hwq_rq_ring(rq)                         once a burst: the device sees all new entries
  *          ... a peer sends ...
  *     n = hwq_rq_poll(rq, rec, wr_id, N)      completed receives, good and failed, oldest first
  *
  * The ring and the wr_ids belong to the queue pair (hwq_qp.h) or the receive work queue (hwq_obj.h)
- * that the ring is part of. The memory that an entry names stays the caller's. The device may write
- * it until the entry has completed.
+ * that the ring is part of. The caller owns the memory that an entry names; the device may write it
+ * until the entry has completed.
  *
- * Each SEND, and each RDMA write with immediate data, of the peer takes the oldest entry. Entries
- * complete in order. A queue pair in error flushes its entries: each makes a record with syndrome
- * HWQ_SYNDROME_WR_FLUSH.
+ * Each SEND of the peer, and each of its RDMA writes with immediate data, uses the oldest entry.
+ * Entries complete in order. A queue pair in error flushes its entries: each makes a CQE with the
+ * syndrome HWQ_SYNDROME_WR_FLUSH.
  *
- * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out.
- * Where an entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
+ * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out. If
+ * an entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -43,23 +43,23 @@ struct hwq_rq {
 	uint16_t ci;      /**< index of the oldest posted entry; runs free at 16 bits */
 	uint16_t max_sge; /**< most data segments of an entry */
 	__be32 qpn_be;    /**< QPN of the queue's completions, in the byte order of CQEs */
-	/** Bits of qpn_be to compare; 0: all receives on the CQ are of this queue. */
+	/** Bits of qpn_be to compare. 0: all receives on the CQ belong to this queue. */
 	__be32 qpn_mask;
 	uint64_t *wr_ids;  /**< wr_id of each entry */
 	__be32 *dbrec;     /**< doorbell record; the queue writes word HWQ_RCV_DBR only */
-	struct hwq_cq *cq; /**< where the queue's receives complete */
+	struct hwq_cq *cq; /**< the CQ of the queue's receives */
 };
 
 /**
  * Starts an empty ring over memory that the caller provides. hwq_qp_create() and the functions of
- * hwq_obj.h call it. All memory stays the caller's.
+ * hwq_obj.h call it. The caller owns all memory.
  * @param rq Written.
  * @param buf The ring: n entries of stride bytes.
  * @param n Number of entries, a power of two, at most 32768.
  * @param stride Bytes of an entry; 16 for each data segment.
- * @param qpn The QP whose receives are the queue's; 0: every receive on cq is the queue's.
+ * @param qpn The QP whose receives belong to the queue; 0: every receive on cq does.
  * @param dbrec The doorbell record: two words.
- * @param cq Where the queue's receives complete.
+ * @param cq The CQ of the queue's receives.
  * @param wr_ids Room for n numbers.
  */
 static inline void
@@ -79,7 +79,7 @@ hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t 
 }
 
 /**
- * Tells how many entries can be posted now.
+ * Returns how many entries can be posted now.
  * @param rq The receive queue.
  * @return The number.
  */
@@ -90,8 +90,8 @@ hwq_rq_free(const struct hwq_rq *rq)
 }
 
 /**
- * Posts an entry that receives into pieces of memory, in order (ibv_post_recv(3)). The device
- * learns of it from hwq_rq_ring(). After an error nothing was written.
+ * Posts an entry that receives into pieces of memory, in order (ibv_post_recv(3)). The device sees
+ * it after hwq_rq_ring(). After an error nothing is written.
  *
  * @param rq
  *   The receive queue.
@@ -142,9 +142,9 @@ hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
 }
 
 /**
- * Tells the device of all entries posted so far: once a burst. It writes the doorbell record only;
- * a receive queue has no doorbell register. It publishes the CQ's consumer index first, so that the
- * device knows of room for the completions.
+ * Announces all entries posted so far. Call it once a burst. It writes the doorbell record only; a
+ * receive queue has no doorbell register. It publishes the CQ's consumer index first: the device
+ * must see free CQEs before it sees the entries that need them.
  * @param rq The receive queue.
  */
 static inline void
@@ -156,7 +156,8 @@ hwq_rq_ring(struct hwq_rq *rq)
 }
 
 /**
- * Tells the wr_id of an entry, for callers that take completions by hwq_cq_peek() or hwq_cq_poll().
+ * Returns the wr_id of an entry, for callers that take completions by hwq_cq_peek() or
+ * hwq_cq_poll().
  * @param rq The receive queue.
  * @param wqe_counter The entry's index: hwq_cqe.wqe_counter of its receive.
  * @return The wr_id.
@@ -179,7 +180,7 @@ hwq_rq_complete(struct hwq_rq *rq, uint16_t wqe_counter)
 	rq->ci = (uint16_t)(wqe_counter + 1);
 }
 
-/* True for the completion of a receive: good, failed or flushed. */
+/* True if the completion is of a receive: good, failed or flushed. */
 static inline bool
 hwq_cqe_is_recv(uint8_t op_own)
 {
@@ -190,8 +191,8 @@ hwq_cqe_is_recv(uint8_t op_own)
 }
 
 /*
- * True if the device has written the entry at cq->next, and it is a receive of the QPN. Then it may
- * be decoded.
+ * True if the device has written the CQE at cq->next, and it is of a receive of the QPN. Only then
+ * may it be decoded.
  */
 static inline bool
 hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
@@ -207,10 +208,10 @@ hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 
 /**
  * Takes completed receives of the queue, oldest first. It frees their entries and publishes the
- * CQ's consumer index. It stops at the first CQE of another kind or of another queue: take this CQE
- * by hwq_cq_poll().
+ * CQ's consumer index. It stops at the first CQE of another kind or of another queue: take such a
+ * CQE by hwq_cq_poll().
  * @param rq The receive queue.
- * @param rec Room for n records. rec[i].syndrome is 0 where data came, else an enum hwq_syndrome;
+ * @param rec Room for n records. rec[i].syndrome is 0 if data came, else an enum hwq_syndrome;
  *   rec[i].byte_cnt is the length in bytes.
  * @param wr_id Room for n numbers: the wr_id of each record's entry.
  * @param n How many at most.

@@ -8,22 +8,21 @@
  *      free  | device may run   | committed,    | free                   | ci, one lap
  *            | these            | not announced |                        | further
  *
- * The indices count WQEBBs, run free at 16 bits as the wire's wqe_index does, and only the helpers
- * here subtract or mask them.
+ * The indices count WQEBBs and run free at 16 bits, like wqe_index on the wire. Only the helpers of
+ * this file subtract or mask them.
  *
- * hwq_sq_reserve() gives contiguous room or none: where a WQE would cross the end of the ring, the
- * rest of the ring becomes one unsignalled NOP and the WQE starts at its beginning. No builder ever
- * wraps. A full ring is noticed before anything is written.
+ * hwq_sq_reserve() returns contiguous room or none. If a WQE would cross the end of the ring, an
+ * unsignalled NOP (the fill) takes the rest of the ring, and the WQE starts at the ring's
+ * beginning. So no builder wraps. A full ring is found before anything is written.
  *
- * ## When is it full?
- * A ring of N WQEBBs takes WQEs of at most w WQEBBs each as long as their sum is at most
- * N - (w - 1): one fill can be in flight, of at most w - 1. With WQEs of one WQEBB there is never a
- * fill. hwq_qp_create() makes N at least 2w, so that a drained ring always takes one more WQE.
+ * ## When is it full? If no WQE has more than w WQEBBs, a ring of N WQEBBs holds WQEs of N - (w -
+ * 1) WQEBBs together, because one fill of at most w - 1 may be among them. WQEs of one WQEBB need
+ * no fill. hwq_qp_create() makes N at least 2w, so that an empty ring always has room for a WQE.
  *
- * Room comes back through hwq_sq_complete(): a CQE frees its WQE and everything before it. Ask for
- * a CQE (HWQ_WQE_SIGNALED) before the ring fills with WQEs that make none.
+ * hwq_sq_complete() frees room: a CQE frees its WQE and all WQEs before it. Post a signalled WQE
+ * (HWQ_WQE_SIGNALED) before the ring is full of unsignalled ones.
  *
- * Thread: the owner of the queue's domain, and no other.
+ * Thread: only the owner of the queue's domain.
  */
 #ifndef HWQ_SQ_H
 #define HWQ_SQ_H
@@ -38,38 +37,39 @@ struct hwq_cq;
 
 /** A doorbell register, which all send queues of one domain share. */
 struct hwq_bf {
-	uint8_t *reg;    /**< the register, where it is mapped */
-	uint32_t offset; /**< 0 or toggle: which half is next */
+	uint8_t *reg;    /**< address of the register */
+	uint32_t offset; /**< of the half that is next: 0 or toggle */
 	/**
-	 * Bytes of a half; 0: the register has other writers, so every doorbell is written at 0.
+	 * Bytes of a half. 0: the register has other writers, so every doorbell is written to its
+	 * start.
 	 */
 	uint32_t toggle;
-	uint32_t max_ds; /**< DS units of the longest WQE that BlueFlame carries; 0: none */
+	uint32_t max_ds; /**< DS units of the longest WQE that BlueFlame takes; 0: no BlueFlame */
 };
 
 /** A send queue's ring. Written by hwq. */
 struct hwq_sq {
 	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t mask;        /**< n_bb - 1 */
-	uint32_t qpn_shifted; /**< QPN << 8, as the control segment has it */
+	uint32_t qpn_shifted; /**< QPN << 8, as in the control segment */
 	uint16_t pi;          /**< next WQEBB to reserve */
 	uint16_t full;        /**< pi at which no WQEBB is free: ci + n_bb */
 	uint16_t rung;        /**< pi at the last doorbell */
 	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
-	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE asks for a CQE */
+	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE is signalled, else 0 */
 	uint32_t max_inline;  /**< bytes of inline data of one WQE */
 	struct hwq_bf *bf;    /**< the doorbell register */
 	__be32 *dbrec;        /**< doorbell record; the queue writes word HWQ_SND_DBR only */
-	struct hwq_cq *cq;    /**< where the queue's WQEs complete */
+	struct hwq_cq *cq;    /**< the CQ of the queue's WQEs */
 	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
 	uint8_t max_sge;      /**< most data segments of one WQE */
 
 	/** For hwq_wr.h only; each function that moves pi sets wr.moved. */
 	struct hwq_sq_wr wr;
 
-	/** Of memcpy WQEs: the device's scratch memory, as it goes into each. */
+	/** For memcpy WQEs: the device's scratch memory. */
 	union {
-		struct hwq_wire_mmo_seg mmo; /**< the segment that goes into each WQE */
+		struct hwq_wire_mmo_seg mmo; /**< the segment that each memcpy WQE contains */
 		__extension__ struct {
 			__be32 mmo_control; /**< its first word */
 			__be32 mmo_lkey;    /**< the key of the device's scratch memory */
@@ -77,7 +77,7 @@ struct hwq_sq {
 		};
 	};
 	uint64_t max_memcpy_len; /**< bytes; 0: the queue was not created for memcpy */
-	/** Longest memcpy whose byte count on the wire is its length. */
+	/** Bytes of the longest memcpy whose byte count on the wire equals its length. */
 	uint64_t easy_memcpy_len;
 };
 
@@ -85,7 +85,7 @@ static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 byt
 static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
 /**
- * Tells the length of the ring.
+ * Returns the length of the ring.
  * @param sq The send queue.
  * @return WQEBBs.
  */
@@ -98,7 +98,7 @@ hwq_sq_n_bb(const struct hwq_sq *sq)
 /**
  * Empties the ring.
  * @param sq The send queue.
- * @param pi The ring index at which the next WQE starts: the device's index.
+ * @param pi The ring index at which the device expects the next WQE.
  */
 static inline void
 hwq_sq_start_at(struct hwq_sq *sq, uint16_t pi)
@@ -110,7 +110,7 @@ hwq_sq_start_at(struct hwq_sq *sq, uint16_t pi)
 }
 
 /**
- * Empties the ring of a QP in RESET: the device's index is 0 there.
+ * Empties the ring of a QP in RESET, where the device's index is 0.
  * @param sq The send queue.
  */
 static inline void
@@ -121,14 +121,14 @@ hwq_sq_restart(struct hwq_sq *sq)
 
 /**
  * Starts an empty ring over memory that the caller provides. hwq_qp_create() and hwq_obj_qp() call
- * it. All memory stays the caller's.
+ * it. The caller owns all memory.
  * @param sq Written.
  * @param buf n_bb WQEBBs of 64 bytes, 64-byte aligned.
  * @param n_bb A power of two, at most HWQ_SQ_MAX_BB.
  * @param qpn The QP's number.
  * @param dbrec The doorbell record: two words.
- * @param bf State of the doorbell register, one for all queues that share the register.
- * @param cq Where the queue's completions come.
+ * @param bf State of the doorbell register, which all queues of the register share.
+ * @param cq The CQ of the queue's WQEs.
  */
 static inline void
 hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, __be32 *dbrec,
@@ -148,7 +148,7 @@ hwq_sq_init(struct hwq_sq *sq, void *buf, uint32_t n_bb, uint32_t qpn, __be32 *d
 /**
  * Gives the queue memory for the wr_ids of hwq_wr.h.
  * @param sq The send queue.
- * @param wr_ids Room for a number for each WQEBB of the ring. It stays the caller's.
+ * @param wr_ids One number for each WQEBB of the ring. The caller owns the memory.
  */
 static inline void
 hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
@@ -158,8 +158,8 @@ hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 }
 
 /**
- * Allows memcpy. The device may write HWQ_MMO_OPAQUE_LEN bytes at addr for its own use. They belong
- * to the caller, and no other queue may use them.
+ * Allows memcpy. The device may write HWQ_MMO_OPAQUE_LEN bytes at addr for its own use. The caller
+ * owns them, and no other queue may use them.
  * @param sq The send queue.
  * @param lkey The local key of these bytes.
  * @param addr Their address.
@@ -186,7 +186,7 @@ hwq_ds_to_bb(unsigned int ds)
 }
 
 /**
- * Tells the consumer index: the first index that is not known to be complete.
+ * Returns the consumer index: the first index that is not known to be complete.
  * @param sq The send queue.
  * @return The ring index.
  */
@@ -196,7 +196,9 @@ hwq_sq_ci(const struct hwq_sq *sq)
 	return (uint16_t)(sq->full - hwq_sq_n_bb(sq));
 }
 
-/* All WQEs in front of index ci are complete. Returns how many WQEBBs that frees. */
+/*
+ * Sets the consumer index to ci: all earlier WQEs are complete. Returns how many WQEBBs that frees.
+ */
 static inline uint32_t
 hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
 {
@@ -207,7 +209,7 @@ hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
 }
 
 /**
- * Tells how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 more, for the fill.
+ * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 more, for the fill.
  * @param sq The send queue.
  * @return WQEBBs.
  */
@@ -218,7 +220,7 @@ hwq_sq_free_bb(const struct hwq_sq *sq)
 }
 
 /**
- * Tells whether the ring is full.
+ * True if the ring is full.
  * @param sq The send queue.
  * @return True: no WQEBB is free.
  */
@@ -229,8 +231,8 @@ hwq_sq_is_full(const struct hwq_sq *sq)
 }
 
 /**
- * Tells how many WQEBBs are not free: those of fills, and of committed WQEs that are not known to
- * be complete.
+ * Returns how many WQEBBs are in use: by fills, and by committed WQEs that are not known to be
+ * complete.
  * @param sq The send queue.
  * @return WQEBBs.
  */
@@ -241,7 +243,7 @@ hwq_sq_used_bb(const struct hwq_sq *sq)
 }
 
 /**
- * Tells how many WQEBBs were committed since the last doorbell.
+ * Returns how many WQEBBs were committed since the last doorbell.
  * @param sq The send queue.
  * @return WQEBBs.
  */
@@ -252,7 +254,7 @@ hwq_sq_pending_bb(const struct hwq_sq *sq)
 }
 
 /**
- * Finds a WQEBB in memory.
+ * Returns the address of a WQEBB.
  * @param sq The send queue.
  * @param index Ring index, free-running.
  * @return Its address.
@@ -264,7 +266,7 @@ hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * Tells how far the end of the ring's memory is.
+ * Returns the distance to the end of the ring's memory.
  * @param sq The send queue.
  * @param index Ring index, free-running.
  * @return WQEBBs from index to the end.
@@ -276,8 +278,8 @@ hwq_sq_tail_bb(const struct hwq_sq *sq, uint16_t index)
 }
 
 /*
- * Free WQEBBs that lie in one piece from index pi on: pi of the queue, or behind WQEs that it does
- * not know of yet.
+ * Free WQEBBs that are contiguous from index pi on. pi is that of the queue, or lies after WQEs
+ * that are not committed yet.
  */
 static inline uint32_t
 hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
@@ -288,22 +290,21 @@ hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
 }
 
 /*
- * Room for n_bb WQEBBs that lie in one piece from index pi on, or behind a fill of the ring's end.
- * fill: its WQEBBs, 0 for none. @return false: full.
+ * Finds contiguous room for n_bb WQEBBs, at index pi or after a fill of the ring's end. *fill
+ * becomes the WQEBBs of the fill, or 0. @return false: the ring is full.
  *
- * Three functions ask, and each commits the fill in its own way:
+ * Three functions call it, and each commits the fill in its own way:
  *     hwq_sq_reserve()      for each WQE; the fill is committed at once
  *     hwq_burst_reserve()   once for several WQEs; the fill is committed with them, or never
  *     hwq_wr_make_room()    at the end of a batch's known room; abort discards fill and WQEs
- * hwq_burst_start() takes only what lies in front of the ring's end, hwq_sq_room_bb(), and needs no
- * fill.
+ * hwq_burst_start() uses only the room before the ring's end, hwq_sq_room_bb(), and needs no fill.
  */
 static inline bool
 hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_t *fill)
 {
 	uint32_t tail = hwq_sq_tail_bb(sq, pi);
 
-	/* The ring's end is one WQEBB away at least. */
+	/* At least one WQEBB lies before the ring's end. */
 	if (__builtin_constant_p(n_bb) && n_bb == 1) {
 		*fill = 0;
 		return __builtin_expect(pi != sq->full, 1);
@@ -313,7 +314,7 @@ hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_
 }
 
 /**
- * Takes WQEBBs at pi, which now hold one WQE. The device learns of it from hwq_sq_ring().
+ * Commits the WQEBBs at pi, which now hold one WQE. The device sees the WQE after hwq_sq_ring().
  * @param sq The send queue.
  * @param n_bb WQEBBs: as many as hwq_sq_reserve() was asked for, or fewer.
  */
@@ -326,8 +327,8 @@ hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
 }
 
 /**
- * Makes the WQE that was committed last ask for a CQE: for a caller that learns only at the end of
- * a burst which WQE is its last. Call it before hwq_sq_ring().
+ * Makes the last committed WQE signalled, for callers that know only at the end of a burst which
+ * WQE is the last. Call it before hwq_sq_ring().
  * @param sq The send queue.
  */
 static inline void
@@ -339,7 +340,7 @@ hwq_sq_signal_last(struct hwq_sq *sq)
 }
 
 /**
- * Tells how far a WQE is from the consumer index.
+ * Returns the distance of a WQE from the consumer index.
  * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter of the completion.
  * @return WQEBBs from hwq_sq_ci() to wqe_counter.
@@ -350,7 +351,7 @@ hwq_sq_ahead_bb(const struct hwq_sq *sq, uint16_t wqe_counter)
 	return (uint16_t)(wqe_counter - hwq_sq_ci(sq));
 }
 
-/* A NOP from index pi to the ring's end that asks for no CQE: MLX5_OPCODE_NOP is 0. */
+/* Writes a NOP from index pi to the ring's end, unsignalled. MLX5_OPCODE_NOP is 0. */
 static inline void
 hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 {
@@ -362,10 +363,10 @@ hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 }
 
 /**
- * Tells whether a WQE looks like a fill: an unsignalled NOP up to the ring's end.
+ * True if a WQE looks like a fill: an unsignalled NOP up to the ring's end.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return True: it does.
+ * @return True: it looks like a fill.
  */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
@@ -379,7 +380,7 @@ hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 	       ctrl->qpn_ds == htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
 }
 
-/* The rest of the ring becomes one NOP. */
+/* Fills the rest of the ring with one NOP, and commits it. */
 static inline void
 hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 {
@@ -389,7 +390,7 @@ hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 
 #define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /**< WQEBBs of the longest NOP */
 
-/* The same for a rest that may be longer than one NOP. Out of line, because it is rare. */
+/* The same if the rest is longer than one NOP. Out of line, because it is rare. */
 static __attribute__((noinline, unused)) void
 hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 {
@@ -400,7 +401,7 @@ hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 
 /**
  * Reserves contiguous room for one WQE, which then starts at sq->pi. If the WQE would cross the end
- * of the ring, a NOP fills the end; the fill stays, whether the WQE is committed or not.
+ * of the ring, a NOP fills the end. This fill is committed at once, even if the WQE never is.
  * @param sq The send queue.
  * @param n_bb WQEBBs, 1 to HWQ_WQE_MAX_BB.
  * @return The room: the caller writes all of the WQE's DS units, then calls hwq_sq_commit(). NULL:
@@ -419,7 +420,7 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 }
 
 /**
- * Tells the wr_id of a work request that hwq_wr.h posted and whose WQE is not freed yet.
+ * Returns the wr_id of a work request that hwq_wr.h posted and whose WQE is not freed yet.
  * @param sq The send queue.
  * @param wqe_counter Where its WQE starts: hwq_cqe.wqe_counter of its completion.
  * @return The wr_id.
@@ -431,15 +432,18 @@ hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /*
- * Index behind the WQE that starts at index counter, WQEBB `at` of the ring's memory: by its DS,
- * the eighth byte. Most take one WQEBB.
+ * Returns the index after the WQE that starts at index counter, which is WQEBB `at` of the ring.
+ * The length is DS, byte 7 of the WQE. Most WQEs have one WQEBB.
  */
 static inline uint16_t
 hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 {
 	const uint8_t *wqe = sq->buf + (size_t)at * HWQ_BB_LEN;
 
-	/* Read again, so that the one comparison that most WQEs need is with memory. */
+	/*
+	 * wqe[7] is read twice: so the comparison, which is enough for most WQEs, can have a memory
+	 * operand.
+	 */
 	if (__builtin_expect(wqe[7] > HWQ_DS_PER_BB, 0))
 		counter += hwq_ds_to_bb(((const volatile uint8_t *)wqe)[7] & HWQ_DS_MAX) - 1;
 	return (uint16_t)(counter + 1);
@@ -447,7 +451,7 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 
 /**
  * Frees the WQE that starts at wqe_counter, and all WQEs before it. Call it for each CQE of the
- * queue that hwq_cq_poll() gave: good, failed or flushed.
+ * queue that hwq_cq_poll() returned: good, failed or flushed.
  * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter.
  * @return How many WQEBBs were freed, fills included.
@@ -459,8 +463,8 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /**
- * Does what hwq_sq_complete() does if wqe_counter is the last WQE, which is the most common case:
- * all WQEs are complete then. Not for queues that hwq_wr.h posts to.
+ * hwq_sq_complete() for the common case that wqe_counter is the last committed WQE: then all WQEs
+ * are complete. Not for queues that hwq_wr.h posts to.
  * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter of the completion.
  * @return False: it is not the last WQE, and nothing was freed.

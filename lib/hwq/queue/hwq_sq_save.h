@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Copies WQEs out of a send queue's ring and posts them again later: for an owner that resets a
- * queue and repeats the WQEs that the device flushed.
+ * Copies WQEs out of a send queue's ring, and posts them again later. It is for an owner that
+ * resets a queue, and then repeats the WQEs that the device flushed.
  *
  *     for (i = first; i != sq->pi; i += n)          before hwq_qp_reset()
  *         n = hwq_sq_save(sq, i, image);
  *     hwq_sq_put_saved(sq, image);                  after hwq_qp_connect()
  *     hwq_sq_ring(sq);
  *
- * A WQE keeps its bytes in the ring until another WQE is written over it: a flushed WQE until the
- * next post. Only the owner knows which WQEs may run twice; the device may have begun a WQE that it
- * flushed.
+ * A flushed WQE stays in the ring until the next post overwrites it. Only the owner knows which
+ * WQEs may run twice; the device may have begun a WQE that it flushed.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -21,7 +20,7 @@
 #include "hwq_sq.h"
 
 /**
- * Tells the length of a WQE by its DS.
+ * Returns the length of a WQE, from its DS.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
  * @return WQEBBs.
@@ -33,7 +32,7 @@ hwq_sq_bb_at(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * Tells the opcode of a WQE.
+ * Returns the opcode of a WQE.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
  * @return MLX5_OPCODE_*.
@@ -48,10 +47,10 @@ hwq_sq_opcode_at(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * Tells whether a WQE configures a memory key (UMR).
+ * True if a WQE configures a memory key (UMR).
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return True: it does.
+ * @return True: it is a UMR.
  */
 static inline bool
 hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
@@ -60,7 +59,7 @@ hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * Copies a WQE out of the ring. Nothing may have been written over it since it was posted.
+ * Copies a WQE out of the ring. No other WQE may have been written over it.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
  * @param image The caller's memory, 64-byte aligned, with room for the WQE: HWQ_WQE_MAX_BB WQEBBs
@@ -82,8 +81,8 @@ hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
  * that the WQE came from, or one with the same configuration.
  * @param sq The send queue.
  * @param image The copy; read during the call.
- * @return The WQE's WQEBBs: it is committed, and goes out with the next hwq_sq_ring(). 0: the ring
- *   is full, and nothing was written.
+ * @return The WQE's WQEBBs: it is committed, and the next hwq_sq_ring() posts it. 0: the ring is
+ *   full; nothing is written.
  */
 static inline unsigned int
 hwq_sq_put_saved(struct hwq_sq *sq, const void *image)

@@ -2,7 +2,7 @@
 /**
  * @file
  * State of a send queue that hwq_wr.h keeps from one batch to the next. hwq_wqe.h and hwq_burst.h
- * keep no state here: the state of a burst is a struct hwq_burst of the caller's.
+ * do not use it: the state of a burst is in the caller's struct hwq_burst.
  */
 #ifndef HWQ_SQ_WR_H
 #define HWQ_SQ_WR_H
@@ -11,36 +11,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What lies behind the control segment of WQEs that take data: it depends on the type of QP. */
+/** The segment that follows the control segment of WQEs with data. It depends on the type of QP. */
 enum hwq_transport {
-	HWQ_TRANSPORT_NONE, /**< RC, UC: nothing */
+	HWQ_TRANSPORT_NONE, /**< RC, UC: none */
 	HWQ_TRANSPORT_UD,   /**< an address vector */
 	HWQ_TRANSPORT_XRC,  /**< the number of an SRQ */
 	HWQ_TRANSPORT_DC,   /**< an address vector */
-	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: checksums and headers */
+	HWQ_TRANSPORT_ETH,  /**< RAW_PACKET: an Ethernet segment */
 };
 
 /** The value of hwq_sq_wr.start for a queue in RTS whose at, limit and index_qpn are valid. */
 #define HWQ_SQ_START(transport, fm_cache) htole32((uint32_t)(transport) << 8 | (fm_cache))
 
-/** State between batches, and the limits that only hwq_wr.h checks. */
+/** State between batches, and limits that only hwq_wr.h checks. */
 struct hwq_sq_wr {
 	/** What hwq_wr_start() checks, by one comparison in the common case. */
 	union {
 		uint32_t start; /**< the four fields below as one word */
 		__extension__ struct {
-			uint8_t fm_cache;  /**< fence that the next WQE carries */
+			uint8_t fm_cache;  /**< the fence that the next WQE carries */
 			uint8_t transport; /**< enum hwq_transport */
-			/** The QP is not in RTS: hwq_wr_complete() returns -EINVAL, as libmlx5. */
+			/**
+			 * The QP is not in RTS: hwq_wr_complete() returns -EINVAL, as in libmlx5.
+			 */
 			bool not_rts;
 			/** Another builder moved pi: at, limit and index_qpn are stale. */
 			bool moved;
 		};
 	};
 	uint32_t max_umr_ds; /**< units of layout and BSF of one UMR */
-	/** Where the next WQE starts; NULL: another builder wrote WQEs without a doorbell. */
+	/** Where the next WQE starts. NULL: another builder has written WQEs without a doorbell. */
 	uint8_t *at;
-	uint8_t *limit;     /**< end of the room behind at that is known to be free */
+	uint8_t *limit;     /**< end of the room after at that is known to be free */
 	uint64_t index_qpn; /**< pi and QPN: hwq_index_qpn() */
 	/** The wr_id of the WQE at address x is at x / 8 + wr_id_bias. */
 	uintptr_t wr_id_bias;

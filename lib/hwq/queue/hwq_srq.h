@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Shared receive queues (SRQs): the messages of many queue pairs take entries of one queue.
+ * Shared receive queues (SRQs): the messages of many queue pairs use entries of one queue.
  *
  *     head                                 tail
  *      |                                    |
- *      e0 -> e1 -> e2 -> ... -> ... -> ... en      free entries, each naming the next
+ *      e0 -> e1 -> e2 -> ... -> ... -> ... en      free entries; each names the next
  *
  *     hwq_srq_create                      or hwq_obj_srq() for the caller's own SRQ
  *       hwq_qp_create with conf.srq       any number of queue pairs
- *       hwq_srq_post_list                 fills the entry at head; head moves to the next free one
+ *       hwq_srq_post_list                 fills the entry at head; head becomes the next free entry
  *       hwq_srq_ring                      tells the device how many entries were ever posted
- *          ... a message takes an entry; its CQE names the entry ...
+ *          ... a message uses an entry; its CQE names the entry ...
  *       hwq_srq_poll                      frees the entry: it becomes the tail
  *     hwq_srq_destroy                     after its queue pairs
  *
  * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes
- * are those of libmlx5's ibv_post_srq_recv(3). A piece of length 0 is written, as libmlx5 does, and
- * the device reads it as 2 GiB: leave it out. The memory that an entry names stays the caller's.
- * The device may write it until the entry has completed.
+ * are those of libmlx5's ibv_post_srq_recv(3). As in libmlx5, a piece of length 0 is written, and
+ * the device reads its length as 2 GiB: do not pass such pieces. The caller owns the memory that an
+ * entry names; the device may write it until the entry has completed.
  *
  * Receives of a basic SRQ complete in the CQ of the queue pair that received. Receives of an XRC
  * SRQ complete in the CQ that the SRQ was created with. Entries complete in any order.
  *
- * Thread: one owner thread has the SRQ, all queue pairs that receive from it, and their CQs. Only
- * it calls the functions of this file.
+ * Thread: the SRQ, all queue pairs that receive from it, and their CQs have one owner thread. Only
+ * this thread calls the functions of this file.
  */
 #ifndef HWQ_SRQ_H
 #define HWQ_SRQ_H
@@ -48,19 +48,20 @@ struct hwq_srq {
 	__be32 *dbrec;    /**< doorbell record: the counter */
 
 	/* Control path. */
-	uint32_t srqn;       /**< its number; peers name an XRC SRQ by it: hwq_wr_set_xrc_srqn() */
-	struct hwq_dev *dev; /**< NULL: the caller's own SRQ (hwq_obj.h) */
-	struct ibv_srq *srq; /**< the verbs object */
+	/** number of the SRQ; peers pass an XRC SRQ's to hwq_wr_set_xrc_srqn() */
+	uint32_t srqn;
+	struct hwq_dev *dev;    /**< NULL: the caller's own SRQ (hwq_obj.h) */
+	struct ibv_srq *srq;    /**< the verbs object */
 	struct hwq_cq *xrc_cq;  /**< XRC SRQ: its CQ; NULL: a basic SRQ */
-	struct hwq_cq *on_cq;   /**< the CQ in which room for the SRQ's receives is reserved */
+	struct hwq_cq *on_cq;   /**< the CQ that has room for the SRQ's receives */
 	unsigned int on_cq_qps; /**< how many QPs of on_cq receive from it */
 	unsigned int refs;      /**< how many QPs receive from it */
 };
 
-/** What an SRQ is for. */
+/** Configuration of an SRQ. */
 struct hwq_srq_conf {
-	uint32_t n_wr;         /**< entries that it must hold at once, from 1 */
-	uint32_t max_sge;      /**< most data segments of an entry; 0 stands for 1 */
+	uint32_t n_wr;         /**< entries that the SRQ must hold at once, from 1 */
+	uint32_t max_sge;      /**< most data segments of an entry; 0: 1 */
 	struct ibv_xrcd *xrcd; /**< XRC SRQ: its XRC domain; NULL: a basic SRQ */
 	/** XRC SRQ: its CQ, preferably one without other receives; else NULL. */
 	struct hwq_cq *cq;
@@ -110,9 +111,8 @@ HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 
 /**
- * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED as soon as fewer than limit posted entries are
- * left (ibv_modify_srq(3)). ibv_get_async_event(3) returns the event. Call again for the next
- * event.
+ * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED when fewer than limit posted entries are left
+ * (ibv_modify_srq(3)). ibv_get_async_event(3) returns the event. Call again for the next event.
  *
  * @param srq
  *   The SRQ.
@@ -127,7 +127,7 @@ HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
  */
 HWQ_API int hwq_srq_arm_limit(struct hwq_srq *srq, uint32_t limit);
 
-/* The entry of an index. */
+/* The entry with this index. */
 static inline struct mlx5_wqe_srq_next_seg *
 hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
 {
@@ -136,7 +136,7 @@ hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
 
 /**
  * Starts an empty queue over memory that the caller provides. hwq_srq_create() and hwq_obj_srq()
- * call it. All memory stays the caller's.
+ * call it. The caller owns all memory.
  * @param srq Written.
  * @param buf n entries of stride bytes, linked in order as libmlx5 leaves them: entry 0 is the
  *   first free entry, entry n - 1 the last.
@@ -162,7 +162,7 @@ hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, __be32
 }
 
 /**
- * Tells how many entries the SRQ holds at once.
+ * Returns how many entries the SRQ can hold at once.
  * @param srq The SRQ.
  * @return The number.
  */
@@ -174,7 +174,7 @@ hwq_srq_size(const struct hwq_srq *srq)
 
 /**
  * Posts an entry that receives into pieces of memory, in order (ibv_post_srq_recv(3)). The device
- * learns of it from hwq_srq_ring(). After an error nothing was written.
+ * sees it after hwq_srq_ring(). After an error nothing is written.
  *
  * @param srq
  *   The SRQ.
@@ -213,7 +213,7 @@ hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge
 }
 
 /**
- * Tells the device of all entries posted so far: once a burst. It does not publish a CQ's consumer
+ * Announces all entries posted so far. Call it once a burst. It does not publish a CQ's consumer
  * index: hwq_srq_poll() and hwq_cq_poll() do.
  * @param srq The SRQ.
  */
@@ -243,10 +243,12 @@ hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
 
 /**
  * Takes completed receives from a CQ, oldest first. It frees their entries and publishes the CQ's
- * consumer index. It stops at the first CQE that is no receive: take this CQE by hwq_cq_poll().
+ * consumer index. It stops at the first CQE that is not of a receive: take such a CQE by
+ * hwq_cq_poll().
  *
- * All receives on the CQ must be of this SRQ. If other receive queues use the CQ, take completions
- * by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for the receives of this SRQ.
+ * All receives on the CQ must belong to this SRQ. If other receive queues use the CQ, take
+ * completions by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for the receives of
+ * this SRQ.
  * @param srq The SRQ.
  * @param cq The CQ.
  * @param rec Room for n records. rec[i].qpn is the QP that received. rec[i].syndrome is 0 if data

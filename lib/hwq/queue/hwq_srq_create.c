@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receive queues: create, take over from libmlx5, limit, destroy. */
+/*
+ * Shared receive queues: creates them, takes their ring from libmlx5, arms their limit, destroys
+ * them.
+ */
 #include "hwq_srq_create.h"
 
 #include <errno.h>
@@ -30,7 +33,7 @@ conf_check(const struct hwq_dev *dev, const struct hwq_srq_conf *conf)
 			hwq_dev_name(dev));
 		return -EINVAL;
 	}
-	/* libmlx5 then asks the device to check a signature in every entry. */
+	/* With this variable, libmlx5 asks the device to check a signature in every entry. */
 	if (getenv("MLX5_SRQ_SIGNATURE") != NULL) {
 		hwq_log("MLX5_SRQ_SIGNATURE is set, and hwq signs no entries: unset it");
 		return -EOPNOTSUPP;
@@ -67,7 +70,7 @@ hwq_srq_take_over(struct hwq_srq *srq, const char *dev)
 	ret = hwq_verbs_srq_take(srq->srq, &view);
 	if (ret != 0)
 		return ret;
-	/* Entries behind the tail are libmlx5's, for page faults; what is linked starts at 0. */
+	/* libmlx5 keeps entries after the tail for page faults. The linked entries start at 0. */
 	if (view.head != 0 || *view.dbrec != 0) {
 		hwq_log("%s: SRQ 0x%06x has been posted to: take it over before", dev, view.srqn);
 		return -EBUSY;
@@ -87,7 +90,7 @@ hwq_srq_take_over(struct hwq_srq *srq, const char *dev)
 	return 0;
 }
 
-/* An XRC SRQ's completions have room in its CQ: one for each entry. */
+/* Reserves room in an XRC SRQ's CQ: one CQE for each entry. */
 static int
 reserve_xrc(struct hwq_srq *srq, struct hwq_cq *cq)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Words that another thread or the device reads or writes, too. Each access names the order that it
- * needs. These are builtins of the compiler, because C and C++ have them alike: C++ has no _Atomic.
+ * Access to words that another thread or the device also reads or writes. Each access names the
+ * order that it needs. These are builtins of the compiler, because they are the same in C and C++;
+ * C++ has no _Atomic.
  */
 #ifndef HWQ_ATOMIC_H
 #define HWQ_ATOMIC_H
@@ -16,9 +17,9 @@
 /** Writes a word after all earlier accesses of this thread. */
 #define hwq_store_release(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 
-/** A counter that several threads change. hwq_count_get() says what its reader sees then. */
+/** A counter that several threads change. hwq_count_get() says what its reader then sees. */
 struct hwq_count {
-	unsigned int n; /**< the number: use the functions below */
+	unsigned int n; /**< the count; only the functions below use it */
 };
 
 /**
@@ -44,8 +45,8 @@ hwq_count_sub(struct hwq_count *count, unsigned int n)
 }
 
 /**
- * Reads the counter. Any thread. The caller sees all that another thread wrote before its
- * hwq_count_add() or hwq_count_sub().
+ * Reads the counter. Any thread. The caller then sees everything that other threads wrote before
+ * the hwq_count_add() and hwq_count_sub() that it has counted.
  * @param count The counter.
  * @return The number.
  */

@@ -9,11 +9,11 @@
  *     MLX5_CQE_REQ                    byte_cnt of reads and atomics
  *     MLX5_CQE_RESP_WR_IMM, _SEND*    byte_cnt, imm_inval, recv
  *     MLX5_CQE_REQ_ERR, _RESP_ERR     syndrome, vendor_err, hw_syndrome
- *     MLX5_CQE_SIG_ERR                sig, and of the queue only qpn: no WQE completes by it
+ *     MLX5_CQE_SIG_ERR                sig and qpn; it completes no WQE
  *
- * The values are those that ibv_wc_read_*(3) of libmlx5 give. Those of a signature error are what
- * mlx5dv_mkey_check(3) works with. No installed header has the layout of a signature error and of
- * hw_syndrome: see struct mlx5_sig_err_cqe and mlx5_err_cqe of the kernel's linux/mlx5/device.h.
+ * The values are those that ibv_wc_read_*(3) of libmlx5 returns; for a signature error, those that
+ * mlx5dv_mkey_check(3) uses. No installed header has the layout of a signature error, nor
+ * hw_syndrome: see struct mlx5_sig_err_cqe and mlx5_err_cqe in the kernel's linux/mlx5/device.h.
  *
  * Threads: the functions of this file read their arguments only. Any thread may call them. They
  * have no errors.
@@ -31,14 +31,17 @@
  * MLX5_CQE_SYNDROME_* of infiniband/mlx5dv.h; ibv_poll_cq(3) describes the matching IBV_WC_*_ERR.
  */
 enum hwq_syndrome {
-	HWQ_SYNDROME_NONE = 0,                /**< not an error CQE */
-	HWQ_SYNDROME_LOCAL_LENGTH = 0x01,     /**< a message longer than its buffers or the limit */
-	HWQ_SYNDROME_LOCAL_QP_OP = 0x02,      /**< the QP cannot run this WQE */
-	HWQ_SYNDROME_LOCAL_PROT = 0x04,       /**< a local key does not allow the access */
-	HWQ_SYNDROME_WR_FLUSH = 0x05,         /**< did not run: the QP was in error before */
-	HWQ_SYNDROME_MW_BIND = 0x06,          /**< a UMR or a memory window was refused */
-	HWQ_SYNDROME_BAD_RESP = 0x10,         /**< the responder's answer made no sense */
-	HWQ_SYNDROME_LOCAL_ACCESS = 0x11,     /**< a peer's write with immediate met a local key */
+	HWQ_SYNDROME_NONE = 0, /**< not an error CQE */
+	/** the message is longer than its buffers or the limit */
+	HWQ_SYNDROME_LOCAL_LENGTH = 0x01,
+	HWQ_SYNDROME_LOCAL_QP_OP = 0x02, /**< the QP cannot run this WQE */
+	HWQ_SYNDROME_LOCAL_PROT = 0x04,  /**< a local key does not allow the access */
+	/** the WQE did not run: the QP was in error before */
+	HWQ_SYNDROME_WR_FLUSH = 0x05,
+	HWQ_SYNDROME_MW_BIND = 0x06,  /**< a UMR or a memory window was refused */
+	HWQ_SYNDROME_BAD_RESP = 0x10, /**< the responder's answer is not possible */
+	/** a local key does not allow a peer's write with immediate */
+	HWQ_SYNDROME_LOCAL_ACCESS = 0x11,
 	HWQ_SYNDROME_REMOTE_INVAL_REQ = 0x12, /**< the responder refused the kind of request */
 	HWQ_SYNDROME_REMOTE_ACCESS = 0x13,    /**< the responder's key does not allow the access */
 	HWQ_SYNDROME_REMOTE_OP = 0x14,        /**< the responder failed to run the request */
@@ -48,7 +51,7 @@ enum hwq_syndrome {
 };
 
 /**
- * Names a syndrome in words. Any thread.
+ * Returns the text for a syndrome. Any thread.
  *
  * @param syndrome
  *   hwq_cqe.syndrome.
@@ -69,23 +72,23 @@ HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
  */
 HWQ_API int hwq_syndrome_status(uint8_t syndrome);
 
-/** What a receive was like. */
+/** Flags of a receive. */
 enum hwq_recv_flags {
 	HWQ_RECV_WITH_IMM = 1 << 0, /**< imm_inval is immediate data */
 	HWQ_RECV_WITH_INV = 1 << 1, /**< imm_inval is the key that was invalidated */
 	HWQ_RECV_GRH = 1 << 2,      /**< the first 40 bytes are a GRH (UD: ibv_poll_cq(3)) */
-	HWQ_RECV_L3_OK = 1 << 3,    /**< the device found the IP header's checksum right */
-	HWQ_RECV_L4_OK = 1 << 4,    /**< the device found the checksum of TCP or UDP right */
-	HWQ_RECV_IPV4 = 1 << 5,     /**< it is an IPv4 packet */
-	HWQ_RECV_IPV6 = 1 << 6,     /**< it is an IPv6 packet */
-	/** All that IBV_WC_IP_CSUM_OK takes, on queues whose device checks at all. */
+	HWQ_RECV_L3_OK = 1 << 3,    /**< the IP header's checksum is right */
+	HWQ_RECV_L4_OK = 1 << 4,    /**< the checksum of TCP or UDP is right */
+	HWQ_RECV_IPV4 = 1 << 5,     /**< the packet is IPv4 */
+	HWQ_RECV_IPV6 = 1 << 6,     /**< the packet is IPv6 */
+	/** The flags that IBV_WC_IP_CSUM_OK needs, on a queue whose device checks checksums. */
 	HWQ_RECV_IP_CSUM_OK = HWQ_RECV_L3_OK | HWQ_RECV_L4_OK | HWQ_RECV_IPV4,
 };
 
-/** What a CQE tells of a receive. */
+/** What a CQE says of a receive. */
 struct hwq_cqe_recv {
 	uint32_t src_qp; /**< the sender's QPN (UD) */
-	uint32_t uidx;   /**< user index of the queue; SRQ number with CQEs of version 0 */
+	uint32_t uidx;   /**< user index of the queue; in CQEs of version 0, the SRQ number */
 	uint16_t slid;   /**< InfiniBand: the sender's LID */
 	/** UD: index of the P_Key; otherwise the low half of imm_inval. */
 	uint16_t pkey_index;
@@ -96,7 +99,7 @@ struct hwq_cqe_recv {
 	uint8_t flags;          /**< enum hwq_recv_flags */
 };
 
-/** Which part of a signature is wrong; of several parts the first in this order, as libmlx5. */
+/** Which part of a signature is wrong. If several are, the first in this order, as in libmlx5. */
 enum hwq_sig_kind {
 	HWQ_SIG_UNKNOWN, /**< the CQE names no part of the signature */
 	HWQ_SIG_REFTAG,  /**< the reference tag of T10-DIF */
@@ -109,19 +112,23 @@ enum hwq_sig_kind {
 #define HWQ_SIG_SYNDROME_APPTAG (1u << 12) /**< the application tag */
 #define HWQ_SIG_SYNDROME_GUARD  (1u << 13) /**< the guard */
 
-/** What a CQE tells of a signature error. */
+/** What a CQE says of a signature error. */
 struct hwq_cqe_sig {
-	uint32_t mkey;     /**< the key whose data is wrong */
+	uint32_t mkey;     /**< the key whose data are wrong */
 	uint16_t syndrome; /**< HWQ_SIG_SYNDROME_*: all parts that are wrong */
-	uint8_t kind;      /**< enum hwq_sig_kind: which part expected and actual are */
-	/** True: in the signature of the memory domain; false: of the wire domain. */
+	/** enum hwq_sig_kind: the part that expected and actual are values of */
+	uint8_t kind;
+	/** True: the memory domain's signature is wrong; false: the wire domain's. */
 	bool memory;
-	bool transaction;   /**< true: in the signature of a transaction; false: of a block */
-	uint8_t raw_domain; /**< 0 wire, 1 memory; anything else is not known */
-	uint8_t raw_type;   /**< 0 block, 1 transaction; anything else is not known */
-	/** What the device expected: a tag, or a guard in the upper bits (hwq_sig_guard()). */
+	bool transaction;   /**< true: a transaction's signature is wrong; false: a block's */
+	uint8_t raw_domain; /**< 0 wire, 1 memory; other values are unknown */
+	uint8_t raw_type;   /**< 0 block, 1 transaction; other values are unknown */
+	/**
+	 * What the device expected: a tag; or a guard, which lies in the upper bits
+	 * (hwq_sig_guard()).
+	 */
 	uint64_t expected;
-	uint64_t actual; /**< what it found, in the same form */
+	uint64_t actual; /**< what the device found, in the same form */
 	uint64_t offset; /**< where in the key's data, bytes */
 };
 
@@ -158,7 +165,7 @@ hwq_sig_guard(uint64_t value, unsigned int bits)
 }
 
 /**
- * Tells which key the sender invalidated. It has a meaning only if recv.flags has
+ * Returns the key that the sender invalidated. The value is valid only if recv.flags has
  * HWQ_RECV_WITH_INV.
  * @param cqe The completion.
  * @return The rkey, in the byte order of the CPU.

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of WQEs. This file, hwq_umr.h (keys) and hwq_bsf.h (signatures, encryption) are the only
- * code that writes them; all builders call it:
+ * Segments of WQEs. Only this file, hwq_umr.h (keys) and hwq_bsf.h (signatures, encryption) write
+ * them. The builders call these files:
  *
  *     hwq_wqe.h      one WQE at a time
- *     hwq_burst.h    bursts of WQEs that are alike
+ *     hwq_burst.h    bursts of equal WQEs
  *     hwq_wr.h       batches of work requests, as ibv_wr_post(3)
  *
  * A put function writes one segment, or a part of one, at the given place. The caller has reserved
- * the room and knows that it fits. The bytes are those of libmlx5 (ibv_wr_post(3),
- * mlx5dv_wr_post(3)).
+ * the room. The bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)).
  *
  * Thread: the owner of the memory that is written.
  */
@@ -30,14 +29,17 @@ enum hwq_wqe_flags {
 	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
 	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
-	/** After earlier UMRs. For hwq_wqe.h; the builders of hwq_wr.h set it by themselves. */
+	/**
+	 * Waits for earlier UMRs. Only for hwq_wqe.h: the builders of hwq_wr.h set this flag
+	 * themselves.
+	 */
 	HWQ_WQE_AFTER_UMR = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE,
-	/* Not in the control segment. Some builders of hwq_wr.h read these two flags. */
-	HWQ_WQE_INLINE = 1 << 8,  /**< the layout of a key travels in the WQE */
+	/* These two flags are not in the control segment. Some builders of hwq_wr.h read them. */
+	HWQ_WQE_INLINE = 1 << 8,  /**< the layout of a key is in the WQE */
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
 
-/** Bits of fm_ce_se that say whether there is a CQE; HWQ_WQE_SIGNALED is one of their values. */
+/** Bits of fm_ce_se that say when there is a CQE. HWQ_WQE_SIGNALED is one of their values. */
 #define HWQ_WQE_CE_BITS (3u << 2)
 
 /** One piece of local memory, as struct ibv_sge. */
@@ -55,12 +57,12 @@ struct hwq_buf {
 
 /* ------------------------------------------------------------------ control */
 
-#define HWQ_OPCODE_SHIFT 32 /**< of the opcode, in the first 64 bits of a control segment */
-#define HWQ_INDEX_SHIFT  40 /**< of the ring index, in the same bits */
+#define HWQ_OPCODE_SHIFT 32 /**< shift of the opcode in the first 64 bits of a control segment */
+#define HWQ_INDEX_SHIFT  40 /**< shift of the ring index in the same 64 bits */
 
-#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT) /**< one WQEBB further, in hwq_index_qpn() */
+#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT) /**< one WQEBB more, in hwq_index_qpn() */
 
-/* Ring index and QPN << 8, as the first 64 bits of a control segment have them. */
+/* Ring index and QPN << 8, in the form of a control segment's first 64 bits. */
 static HWQ_INLINE uint64_t
 hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
 {
@@ -68,7 +70,7 @@ hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
 }
 
 /**
- * Finds a unit of a WQE.
+ * Returns the address of a unit of a WQE.
  * @param wqe Where the WQE starts.
  * @param ds The unit's number, from 0.
  * @return Its address.
@@ -79,7 +81,7 @@ hwq_at_ds(void *wqe, unsigned int ds)
 	return (uint8_t *)wqe + (size_t)ds * HWQ_DS_LEN;
 }
 
-/* Two words by one store. */
+/* Writes two words by one store. */
 static HWQ_INLINE void
 hwq_put_pair(void *at, __be32 first, __be32 second)
 {
@@ -92,7 +94,10 @@ hwq_put_pair(void *at, __be32 first, __be32 second)
 	memcpy(at, &both, sizeof(both));
 }
 
-/* The word of signature, DC stream and fm_ce_se: the flags' low byte is fm_ce_se, the rest is 0. */
+/*
+ * The word with signature, DC stream and fm_ce_se. The flags' low byte is fm_ce_se; the other bytes
+ * are 0.
+ */
 static HWQ_INLINE __be32
 hwq_fm_ce_se_word(uint32_t flags)
 {
@@ -103,8 +108,10 @@ hwq_fm_ce_se_word(uint32_t flags)
 #endif
 }
 
-/* First word of a control segment: opcode, ring index, QPN and DS. Index and QPN come as
- * hwq_index_qpn() has them. */
+/*
+ * Writes the first 64 bits of a control segment: opcode, ring index, QPN and DS. Index and QPN come
+ * from hwq_index_qpn().
+ */
 static HWQ_INLINE void
 hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
@@ -114,15 +121,17 @@ hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, 
 	memcpy(at, &word, sizeof(word));
 }
 
-/* The rest of a control segment, by one store: flags, of which only fm_ce_se's byte counts, and
- * imm. */
+/*
+ * Writes the last 64 bits of a control segment, by one store: fm_ce_se, the low byte of flags; and
+ * imm.
+ */
 static HWQ_INLINE void
 hwq_put_ctrl_rest(void *at, uint32_t flags, __be32 imm)
 {
 	hwq_put_pair((uint8_t *)at + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags), imm);
 }
 
-/* The same bytes by two stores: cheaper where neither value is a constant. */
+/* The same bytes by two stores: cheaper if neither value is a constant. */
 static HWQ_INLINE void
 hwq_put_ctrl_rest_apart(void *at, uint32_t flags, __be32 imm)
 {
@@ -132,7 +141,7 @@ hwq_put_ctrl_rest_apart(void *at, uint32_t flags, __be32 imm)
 	memcpy((uint8_t *)at + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm, sizeof(imm));
 }
 
-/* The ring index alone, in a first word whose other bits are those of @p word. */
+/* Writes the ring index into a first word; its other bits are those of @p word. */
 static HWQ_INLINE void
 hwq_put_ctrl_index(void *at, uint32_t word, uint16_t pi)
 {
@@ -141,7 +150,7 @@ hwq_put_ctrl_index(void *at, uint32_t word, uint16_t pi)
 	memcpy(at, &first, sizeof(first));
 }
 
-/* The stream of a DCI, in a control segment whose rest is written. */
+/* Writes the stream of a DCI into a control segment that is otherwise complete. */
 static HWQ_INLINE void
 hwq_put_ctrl_stream(uint8_t *wqe, uint16_t stream_id)
 {
@@ -233,8 +242,8 @@ hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
 }
 
 /*
- * The key of a data segment where its first word has it: hwq_put_data_with() takes it. For a loop
- * over memory of one key, which is converted once.
+ * The key in the form of a data segment's first word, for hwq_put_data_with(). A loop over memory
+ * of one key converts the key once.
  */
 static HWQ_INLINE uint64_t
 hwq_key_word(uint32_t lkey)
@@ -298,21 +307,24 @@ hwq_inline_ds(size_t len)
 			: (unsigned int)((len + HWQ_INLINE_HDR_LEN + HWQ_DS_LEN - 1) / HWQ_DS_LEN);
 }
 
-/* Header and zeroed padding of an inline segment of len > 0 bytes, which the caller fills in. */
+/*
+ * Writes the header and the zeroed padding of an inline segment of len > 0 bytes. The caller writes
+ * the bytes.
+ */
 static HWQ_INLINE uint8_t *
 hwq_put_inline_hdr(void *at, size_t len)
 {
 	struct hwq_wire_inline_seg *seg = (struct hwq_wire_inline_seg *)at;
 
-	/* The padding lies in the last DS: clear that whole, data comes after. */
+	/* The padding lies in the last DS. Clear the whole DS: the data are written later. */
 	memset((uint8_t *)at + (hwq_inline_ds(len) - 1) * HWQ_DS_LEN, 0, HWQ_DS_LEN);
 	seg->byte_count = htobe32((uint32_t)len | MLX5_INLINE_SEG);
 	return seg->data;
 }
 
 /*
- * Copies len > 0 bytes of inline data. They are few mostly: up to 64, pieces that overlap cost less
- * than a loop or a call.
+ * Copies len > 0 bytes of inline data. There are mostly few: up to 64 bytes, copying pieces that
+ * overlap costs less than a loop or a call.
  */
 static HWQ_INLINE void
 hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
@@ -371,7 +383,7 @@ hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, siz
 }
 
 /**
- * Ends the list of data segments of a receive entry that has room for more.
+ * Ends the list of data segments of a receive WQE that has room for more.
  * @param seg The first data segment of the entry.
  * @param n Data segments written.
  * @param max Data segments that the entry has room for.
@@ -386,7 +398,8 @@ hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max
 /* ------------------------------------------------------------------ bodies of whole operations */
 
 /**
- * Writes all of an RDMA write or read behind the control segment, with one piece of memory.
+ * Writes the body of an RDMA write or read, which follows the control segment, with one piece of
+ * memory.
  * @param wqe Where the WQE starts.
  * @param rkey The remote key.
  * @param raddr The first byte of remote memory.
@@ -403,14 +416,14 @@ hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_
 }
 
 /**
- * Writes all of a memcpy behind the control segment.
+ * Writes the body of a memcpy, which follows the control segment.
  * @param wqe Where the WQE starts.
  * @param mmo The device's scratch memory, by key and address; each queue has its own.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
  * @param src_lkey The key of the source.
  * @param src The first byte of the source.
- * @param byte_count Bytes, as the wire has them: 0 stands for 2 GiB.
+ * @param byte_count Bytes; 0 means 2 GiB, as on the wire.
  */
 static HWQ_INLINE void
 hwq_put_memcpy(uint8_t *wqe, const struct hwq_wire_mmo_seg *mmo, uint32_t dst_lkey, uint64_t dst,
@@ -471,11 +484,11 @@ hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
 }
 
 /**
- * Writes the headers of a TSO, and the length of the frames that the device cuts.
+ * Writes the inline headers of a TSO, and the MSS.
  * @param at The Ethernet segment.
  * @param hdr The headers, which are copied.
  * @param hdr_len Bytes of the headers.
- * @param mss Bytes of data of a frame.
+ * @param mss Bytes of data in each frame but the last.
  */
 static HWQ_INLINE void
 hwq_put_eth_tso(void *at, const void *hdr, uint16_t hdr_len, uint16_t mss)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Syndromes of error CQEs: their names, and what verbs calls them. */
+/* Syndromes of error CQEs: their texts, and the matching ibv_wc_status. */
 #include <assert.h>
 
 #include <infiniband/mlx5dv.h>
@@ -7,7 +7,7 @@
 
 #include "hwq_cqe.h"
 
-/* The public names have the values of the device. */
+/* The public values must be those of the device. */
 #define SAME(ours, theirs)                                                                         \
 	static_assert((int)HWQ_SYNDROME_##ours == MLX5_CQE_SYNDROME_##theirs, #ours)
 SAME(LOCAL_LENGTH, LOCAL_LENGTH_ERR);
@@ -71,7 +71,10 @@ hwq_syndrome_status(uint8_t syndrome)
 		[HWQ_SYNDROME_REMOTE_ABORTED] = IBV_WC_REM_ABORT_ERR,
 	};
 
-	/* Syndrome 0 has its own place; every other hole is what libmlx5 calls general. */
+	/*
+	 * Syndrome 0 is success. For other values that the table lacks, libmlx5 returns
+	 * IBV_WC_GENERAL_ERR.
+	 */
 	if (syndrome >= sizeof(status) || (syndrome != 0 && status[syndrome] == 0))
 		return IBV_WC_GENERAL_ERR;
 	return status[syndrome];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The wire: segments and numbers that infiniband/mlx5dv.h lacks, and proof of every offset used.
+ * The wire: segments and numbers that infiniband/mlx5dv.h lacks. Every offset that hwq uses is
+ * asserted.
  *
  * What mlx5dv.h declares is used from there. Offsets are those of the WQE and CQE formats that
  * libmlx5 writes and reads (mlx5dv_init_obj(3), infiniband/mlx5dv.h).
@@ -16,28 +17,29 @@
 
 #include <infiniband/mlx5dv.h>
 
-#define HWQ_BB_LEN     64u   /**< one WQEBB, bytes */
-#define HWQ_DS_LEN     16u   /**< one DS unit, bytes */
-#define HWQ_DS_PER_BB  4u    /**< DS units of a WQEBB */
-#define HWQ_DS_MAX     63u   /**< DS is six bits of the control segment */
-#define HWQ_WQE_MAX_BB 16u   /**< WQEBBs of the longest WQE: 63 DS, rounded up */
-#define HWQ_SQ_MAX_BB  32768 /**< longest ring that 16-bit indices tell full from empty */
+#define HWQ_BB_LEN     64u /**< one WQEBB, bytes */
+#define HWQ_DS_LEN     16u /**< one DS unit, bytes */
+#define HWQ_DS_PER_BB  4u  /**< DS units of a WQEBB */
+#define HWQ_DS_MAX     63u /**< DS is six bits of the control segment */
+#define HWQ_WQE_MAX_BB 16u /**< WQEBBs of the longest WQE: 63 DS, rounded up */
+/** longest ring in which 16-bit indices distinguish full from empty */
+#define HWQ_SQ_MAX_BB 32768
 
 #define HWQ_OPMOD_MMO_DMA  0x1u         /**< modifier of MLX5_OPCODE_MMO: memory copy */
-#define HWQ_MMO_LEN_MAX    (1ull << 31) /**< 2 GiB, encoded 0 */
-#define HWQ_MMO_OPAQUE_LEN 64u          /**< bytes the device may write for one MMO WQE */
+#define HWQ_MMO_LEN_MAX    (1ull << 31) /**< 2 GiB, encoded as 0 */
+#define HWQ_MMO_OPAQUE_LEN 64u          /**< bytes that the device may write for one MMO WQE */
 #define HWQ_RCV_DBR        0u           /**< word of the QP's doorbell record: receive */
 #define HWQ_SND_DBR        1u           /**< word of the QP's doorbell record: send */
 #define HWQ_CQ_DBR_CI      0u           /**< word of the CQ's doorbell record: consumer index */
 #define HWQ_CQ_DBR_ARM     1u           /**< word of the CQ's doorbell record: arm */
-#define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index is 24 bits on the wire */
+#define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index has 24 bits on the wire */
 #define HWQ_UMR_HEAD_DS    8u           /**< control, UMR control and key context of a UMR */
-#define HWQ_UMR_LAYOUT_MAX 52u    /**< units of layout and BSF that leave DS within six bits */
-#define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout's first unit a pattern */
-#define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< bytes of a memory window: one KLM's */
+#define HWQ_UMR_LAYOUT_MAX 52u          /**< most units of layout and BSFs: DS has six bits */
+#define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout a pattern, in its first unit */
+#define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< most bytes of a memory window: those of one KLM */
 #define HWQ_AV_DS          3u           /**< address vector of a datagram */
 
-/** Bytes of a cache line: fields that two threads write lie that far apart. */
+/** Bytes of a cache line. Fields that different threads write lie at least this far apart. */
 #define HWQ_LINE_LEN 64
 /** Aligns a field to the start of a cache line. */
 #define HWQ_ON_LINE __attribute__((aligned(HWQ_LINE_LEN)))
@@ -59,29 +61,30 @@ struct hwq_wire_inline_seg {
 };
 
 /**
- * Of type and domain of a signature error: the bits above are reserved (libmlx5,
+ * Bits of type and domain of a signature error; the bits above are reserved (libmlx5,
  * get_sig_err_info()).
  */
 #define HWQ_SIG_ERR_BITS 0x7
 
-/** A CQE that tells of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
+/** The CQE of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
 struct hwq_wire_sig_err_cqe {
 	uint8_t reserved0[16]; /**< reserved */
-	/** Guard and application tag; of a longer guard, its upper half. */
+	/** What was expected: guard and application tag; or the upper half of a longer guard. */
 	__be32 expected_guard_app;
-	__be32 actual_guard_app; /**< the same, as found */
-	__be32 expected_ref;     /**< reference tag; or the lower half of a longer guard */
-	__be32 actual_ref;       /**< the same, as found */
-	__be16 syndrome;         /**< HWQ_SIG_SYNDROME_* */
-	uint8_t sig_type;        /**< 0: block, 1: transaction */
-	uint8_t domain;          /**< 0: wire, 1: memory */
-	__be32 mkey;             /**< the key whose data is wrong */
-	__be64 offset;           /**< in the key's data, bytes */
-	uint8_t reserved48[8];   /**< reserved */
-	__be32 qpn;              /**< the QP's number, low 24 bits */
-	uint8_t reserved60[2];   /**< reserved */
-	uint8_t signature;       /**< checksum of the CQE, not used */
-	uint8_t op_own;          /**< opcode and owner bit, as in every CQE */
+	__be32 actual_guard_app; /**< the same of what was found */
+	/** What was expected: reference tag; or the lower half of a longer guard. */
+	__be32 expected_ref;
+	__be32 actual_ref;     /**< the same of what was found */
+	__be16 syndrome;       /**< HWQ_SIG_SYNDROME_* */
+	uint8_t sig_type;      /**< 0: block, 1: transaction */
+	uint8_t domain;        /**< 0: wire, 1: memory */
+	__be32 mkey;           /**< the key whose data are wrong */
+	__be64 offset;         /**< where in the key's data, bytes */
+	uint8_t reserved48[8]; /**< reserved */
+	__be32 qpn;            /**< the QP's number, low 24 bits */
+	uint8_t reserved60[2]; /**< reserved */
+	uint8_t signature;     /**< checksum of the CQE, not used */
+	uint8_t op_own;        /**< opcode and owner bit, as in every CQE */
 };
 
 #define HWQ_ERR_CQE_HW_SYNDROME 52u /**< byte of an error CQE: hw_err_synd, linux/mlx5/device.h */

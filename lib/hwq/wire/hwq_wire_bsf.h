@@ -4,8 +4,8 @@
  * The wire: byte stream format (BSF) of keys that sign or encrypt, and SET_PSV, which
  * infiniband/mlx5dv.h lacks.
  *
- * A UMR carries BSFs behind the layout: first the BSF of the signature, then the BSF of encryption,
- * 64 bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
+ * In a UMR the BSFs follow the layout: first the BSF of the signature, then that of encryption, 64
+ * bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
  * linux/mlx5/qp.h.
  */
 #ifndef HWQ_WIRE_BSF_H
@@ -16,19 +16,19 @@
 #define HWQ_BSF_LEN 64u /**< bytes of a BSF */
 #define HWQ_BSF_DS  4u  /**< DS units of a BSF */
 
-/** Size of the description, two bits at the top of its first byte. */
+/** How many BSFs the key has: two bits at the top of the first byte. */
 enum hwq_wire_bsf_size {
-	HWQ_BSF_SIZE_INLINE = 2 << 6, /**< one BSF: of a signature, or of encryption alone */
+	HWQ_BSF_SIZE_INLINE = 2 << 6, /**< one BSF: of a signature, or of encryption */
 	/** Two BSFs: of the signature, and of encryption. */
 	HWQ_BSF_SIZE_SIG_AND_CRYPTO = 3 << 6,
 };
 
-#define HWQ_BSF_SAME_STRUCTURE (1u << 4) /**< first byte: both domains are alike */
-#define HWQ_BSF_TYPE_CRYPTO    1u        /**< first byte: encryption */
+#define HWQ_BSF_SAME_STRUCTURE (1u << 4) /**< first byte: both domains have the same structure */
+#define HWQ_BSF_TYPE_CRYPTO    1u        /**< first byte: a BSF of encryption */
 /** Bits of a word that name the domain's PSV; the byte above is enum hwq_wire_bsf_format. */
 #define HWQ_BSF_PSV_MASK 0xffffffu
 
-/** Format of a domain's signature, upper byte of the word that names its PSV; T10-DIF is 0. */
+/** Format of a domain's signature: the upper byte of the word that names its PSV. T10-DIF is 0. */
 enum hwq_wire_bsf_format {
 	HWQ_BSF_CRC32 = 0x20u << 24,      /**< CRC-32 */
 	HWQ_BSF_CRC32C = 0x40u << 24,     /**< CRC-32C */
@@ -37,7 +37,7 @@ enum hwq_wire_bsf_format {
 	HWQ_BSF_CRC_SEED_0 = 0x01u << 24, /**< the seed is 0, not all ones */
 };
 
-/** T10-DIF of a domain. */
+/** The T10-DIF of a domain. */
 struct hwq_wire_bsf_dif {
 	__be16 valid;        /**< HWQ_DIF_VALID and HWQ_DIF_REFRESH */
 	__be16 app_tag;      /**< application tag */
@@ -49,25 +49,27 @@ struct hwq_wire_bsf_dif {
 	__be16 app_mask;     /**< bits of the application tag that are checked */
 };
 
-#define HWQ_DIF_VALID 0x8000u /**< of valid: the fields of this T10-DIF count */
-/** Of valid: MLX5_BSF_REFRESH_DIF of the kernel. */
+#define HWQ_DIF_VALID 0x8000u /**< in valid: the fields of this T10-DIF are used */
+/** In valid: MLX5_BSF_REFRESH_DIF of the kernel. */
 #define HWQ_DIF_REFRESH        0x4000u
-#define HWQ_DIF_GUARD_CRC      1u    /**< of guard: a CRC-16 */
-#define HWQ_DIF_GUARD_CHECKSUM 2u    /**< of guard: an IP checksum */
-#define HWQ_DIF_REPEAT         0x80u /**< of seed: each block has a T10-DIF */
-#define HWQ_DIF_SEED_ONES      0x08u /**< of seed: the guard starts with all ones, not with 0 */
-/** Of flags: the reference tag grows by 1 with each block. */
+#define HWQ_DIF_GUARD_CRC      1u    /**< in guard: a CRC-16 */
+#define HWQ_DIF_GUARD_CHECKSUM 2u    /**< in guard: an IP checksum */
+#define HWQ_DIF_REPEAT         0x80u /**< in seed: each block has a T10-DIF */
+#define HWQ_DIF_SEED_ONES      0x08u /**< in seed: the guard starts with all ones, not with 0 */
+/** In flags: the reference tag grows by 1 with each block. */
 #define HWQ_DIF_REF_INCREMENTS 0x40u
-/** Of flags: a block with application tag 0xffff is not checked. */
+/** In flags: a block with application tag 0xffff is not checked. */
 #define HWQ_DIF_APP_ESCAPE 0x01u
-/** Of flags: a block with both tags all ones is not checked. */
+/** In flags: a block with both tags all ones is not checked. */
 #define HWQ_DIF_APP_REF_ESCAPE 0x02u
 
 /** BSF of a signature. */
 struct hwq_wire_sig_bsf {
 	uint8_t size_same;  /**< HWQ_BSF_SIZE_*, HWQ_BSF_SAME_STRUCTURE */
-	uint8_t check_mask; /**< bytes of the signature that are checked */
-	/** Block size of the wire domain; the copy mask where both domains are alike. */
+	uint8_t check_mask; /**< bytes of the signature that the device checks */
+	/**
+	 * Block size of the wire domain; if both domains have the same structure, the copy mask.
+	 */
 	uint8_t wire;
 	uint8_t mem;                      /**< block size of the memory domain */
 	__be32 raw_len;                   /**< bytes of the transfer; all ones: any length */
@@ -78,14 +80,14 @@ struct hwq_wire_sig_bsf {
 	struct hwq_wire_bsf_dif mem_dif;  /**< T10-DIF of the memory domain */
 };
 
-/** Where encryption comes among the signatures (mlx5dv_wr_set_mkey_crypto(3)). */
+/** Whether encryption covers the signature (mlx5dv_wr_set_mkey_crypto(3)). */
 enum hwq_wire_crypto_order {
-	/** Encrypted on the wire, over data with their signature. */
+	/** The wire has encrypted data with their signature. */
 	HWQ_CRYPTO_WIRE_SIGNATURE = 0,
-	/** Encrypted in memory, over data with their signature. */
+	/** The memory has encrypted data with their signature. */
 	HWQ_CRYPTO_MEMORY_SIGNATURE = 1,
-	HWQ_CRYPTO_RAW_WIRE = 2,   /**< encrypted on the wire, over data alone */
-	HWQ_CRYPTO_RAW_MEMORY = 3, /**< encrypted in memory, over data alone */
+	HWQ_CRYPTO_RAW_WIRE = 2,   /**< the wire has encrypted data without signature */
+	HWQ_CRYPTO_RAW_MEMORY = 3, /**< the memory has encrypted data without signature */
 };
 
 /** BSF of encryption. */
@@ -104,16 +106,16 @@ struct hwq_wire_crypto_bsf {
 	uint8_t reserved3[16]; /**< reserved */
 };
 
-/** Behind the control segment of MLX5_OPCODE_SET_PSV. */
+/** The segment of MLX5_OPCODE_SET_PSV, which follows the control segment. */
 struct hwq_wire_set_psv {
 	__be32 index;        /**< the PSV's number */
 	__be16 syndrome;     /**< 0 */
 	uint8_t reserved[2]; /**< reserved */
-	__be64 transient;    /**< what the running signature starts with */
+	__be64 transient;    /**< the value that the running signature starts with */
 };
 
-#define HWQ_MKC_BSF_ENABLE (1u << 30) /**< of flags_pd of a key context: the key has BSFs */
-/** Of flags_pd of a key context: the errors told so far, modulo 2. */
+#define HWQ_MKC_BSF_ENABLE (1u << 30) /**< in flags_pd of a key context: the key has BSFs */
+/** In flags_pd of a key context: the count of errors told to the device, modulo 2. */
 #define HWQ_MKC_SIG_ERR_SHIFT 26
 
 static_assert(sizeof(struct hwq_wire_bsf_dif) == 16, "T10-DIF of a domain: one DS");

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fields of firmware commands: bits, counted from the first byte's highest one.
+ * Fields of firmware commands, as bit positions. Position 0 is the highest bit of the first byte.
  *
  * Offsets and numbers are those that libmlx5 44 sends (rdma-core, providers/mlx5/mlx5_ifc.h);
- * test_hwq_mkey holds both against each other.
+ * test_hwq_mkey compares hwq's commands with libmlx5's.
  */
 #ifndef HWQ_CMD_H
 #define HWQ_CMD_H
 
 #include <stdint.h>
 
-/* Heads of all commands and of their answers. */
+/* The head of every command and of its answer. */
 #define CMD_OPCODE     0x00 /* 16 bits */
 #define CMD_OUT_STATUS 0x00 /* 8 bits */
-#define CMD_OUT_NUMBER 0x48 /* 24 bits: of the object that was made */
+#define CMD_OUT_NUMBER 0x48 /* 24 bits: of the new object */
 
-/* QUERY_HCA_CAP: the general page of what the device has. */
+/* QUERY_HCA_CAP: the page with general capabilities. */
 #define CMD_QUERY_HCA_CAP 0x100
 #define CMD_OP_MOD        0x30 /* 16 bits */
-#define QUERY_CAP_CURRENT 1    /* of the present values, not the greatest possible ones */
+#define QUERY_CAP_CURRENT 1    /* the current values, not the largest possible ones */
 #define QUERY_CAP_DCT     (0x80 + 0x21a)
 #define QUERY_CAP_IN_LEN  16
 #define QUERY_CAP_OUT_LEN (16 + 0x1000)
@@ -28,9 +28,9 @@
 #define CMD_QUERY_GENERAL  0xa02
 #define GENERAL_TYPE       0x30 /* 16 bits */
 #define GENERAL_ID         0x40 /* 32 bits: in the answer of CREATE, in queries and their answers */
-#define GENERAL_OBJ        0x80 /* the object, behind the head of commands and of answers */
+#define GENERAL_OBJ        0x80 /* the object, which follows the head of commands and of answers */
 
-/* Writes value as width bits, at most 32, into a command that starts as zeros. */
+/* Writes the low width bits of value, at most 32, into a command whose bits are 0. */
 static inline void
 hwq_cmd_put(uint8_t *cmd, unsigned int bit, unsigned int width, uint32_t value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is left over: a QP's creation failed half-way, and the device refused to take a part of it
- * back. Nobody has a handle of that part. A QP holds its CQs, its SRQ and its domain, a buffer the
- * device. Whoever ends one of those tries to end the parts before. Any thread.
+ * Parts of QPs that could not be destroyed. If creating a QP fails half-way, what exists already is
+ * destroyed again; the device may refuse that. No caller has a handle of such a part, but it still
+ * uses other objects: a QP uses its CQs, its SRQ and its domain, a buffer uses the device. So
+ * before such an object is destroyed, the parts are tried again. Any thread.
  */
 #ifndef HWQ_LEFT_H
 #define HWQ_LEFT_H
@@ -12,13 +13,16 @@ struct hwq_left;
 struct hwq_mr;
 struct ibv_qp;
 
-/* Destroys a QP that is of no use, or keeps it for hwq_left_destroy(). */
+/* Destroys a QP that is not needed, or keeps it for hwq_left_destroy(). */
 void hwq_left_add(struct hwq_dev *dev, struct ibv_qp *qp);
 
-/* Deregisters mr, which is of buf, and frees buf; or keeps both for hwq_left_destroy(). */
+/*
+ * Deregisters mr, which covers buf, and frees buf. If the device refuses, keeps both for
+ * hwq_left_destroy().
+ */
 void hwq_left_add_buf(struct hwq_dev *dev, const struct hwq_mr *mr, void *buf);
 
-/* Ends what is left over, as far as the device lets it. */
+/* Destroys the parts that the device now lets go. */
 void hwq_left_destroy(struct hwq_dev *dev);
 
 #endif

@@ -5,7 +5,7 @@
 
 void hwq_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Where lines go, one call for one line; NULL: stderr. */
+/* Sets the function that takes each line; NULL: lines go to stderr. */
 void hwq_log_to(void (*line)(const char *text));
 
 #endif

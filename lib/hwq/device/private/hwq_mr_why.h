@@ -8,8 +8,8 @@
 struct hwq_dev;
 
 /*
- * ret: what ibv_reg_mr(3) said of [addr, addr + len) with `access` (HWQ_ACCESS_*). Returns the
- * errno that hwq_mr_register() returns, negative. Reads /proc/self: for errors only.
+ * ret: what ibv_reg_mr(3) returned for [addr, addr + len) with `access` (HWQ_ACCESS_*). Returns the
+ * negative errno that hwq_mr_register() returns. It reads /proc/self, so it is slow.
  */
 int hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access,
 	int ret);

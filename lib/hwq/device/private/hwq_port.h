@@ -7,17 +7,17 @@
 #include "hwq_path.h"
 
 /*
- * Chooses the device's port and GID, and notes the port's limits. @return 0; or -errno and a log
+ * Chooses the device's port and GID, and stores the port's limits. @return 0; or -errno and a log
  * line.
  */
 int hwq_port_choose(struct hwq_dev *dev);
 /*
- * The port and the GID that a path asks for, in *out. @return 0; -EINVAL the path is not possible
- * on the device; or -errno of a query. A log line names the setting.
+ * *out becomes the port and the GID that a path asks for. @return 0; -EINVAL: the device cannot
+ * have such a path; or -errno of a query. A log line names the setting.
  */
 int hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_dev_port *out);
 
-/* What a sender waits for a receive here. */
+/* How long a sender waits for a receive of this QP. */
 static inline uint8_t
 hwq_path_min_rnr_timer(const struct hwq_path *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments of transports, operands of atomics and what a receive brought, as text. */
+/* Segments of transports, operands of atomics, and the fields of a receive, as text. */
 #ifndef HWQ_DUMP_ADDR_H
 #define HWQ_DUMP_ADDR_H
 
@@ -9,7 +9,8 @@
 #include "hwq_dump_text.h"
 
 /*
- * Each reads at most left bytes at at. Those that return something return the segment's DS units.
+ * Each function reads at most left bytes at at. If it returns a number, that is the segment's DS
+ * units.
  */
 size_t hwq_dump_av(struct text *t, const uint8_t *at, size_t left, bool dc);
 void hwq_dump_xrc(struct text *t, const uint8_t *at);

@@ -7,8 +7,8 @@
 #include "hwq_dump_text.h"
 
 /*
- * A UMR behind its control segment, of which left bytes may be read. @return DS units: all there
- * are.
+ * Writes what follows the control segment of a UMR; left bytes may be read. @return its DS units:
+ * all that left has.
  */
 size_t hwq_dump_umr(struct text *t, const uint8_t *at, size_t left);
 void hwq_dump_set_psv(struct text *t, const uint8_t *at);

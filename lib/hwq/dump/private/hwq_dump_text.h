@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text that grows in the caller's buffer: what all files that make text of WQEs and CQEs use. */
+/* Text that grows in the caller's buffer: all files of this folder write it. */
 #ifndef HWQ_DUMP_TEXT_H
 #define HWQ_DUMP_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Counts all characters as snprintf(3) does, and keeps those that fit. */
+/* Counts all characters, as snprintf(3) does, and stores those that fit. */
 struct text {
 	char *at;
 	size_t room, len;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What create and take over share of completion queues. */
+/* Steps that hwq_cq_create() and hwq_obj_cq() share. */
 #ifndef HWQ_CQ_CREATE_H
 #define HWQ_CQ_CREATE_H
 
 #include "hwq_cq.h"
 
-/* Takes the ring that cq->cq shows. @return 0; -EOPNOTSUPP entries of another size, and a log line;
- * -EPROTO; or the errno of mlx5dv_init_obj(3). */
+/*
+ * Takes over the ring of cq->cq. @return 0; -EOPNOTSUPP: entries of another size, and a log line;
+ * -EPROTO; or the errno of mlx5dv_init_obj(3).
+ */
 int hwq_cq_take_over(struct hwq_cq *cq, const char *dev);
-/* Drops all completions that are there. */
+/* Drops all completions that are written. */
 void hwq_cq_drop_all(struct hwq_cq *cq);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dropping the completions of one queue pair. */
+/* Drops the completions of one queue pair. */
 #ifndef HWQ_CQ_DROP_H
 #define HWQ_CQ_DROP_H
 
@@ -7,8 +7,8 @@
 #include "hwq_srq.h"
 
 /*
- * Drops the completions of a QP that makes no more of them, and frees the entries of an SRQ that
- * they name. Completions of other QPs keep their order, and may go on arriving meanwhile.
+ * Drops the completions of a QP that makes no more CQEs, and frees the entries of an SRQ that these
+ * completions name. Completions of other QPs keep their order, and new ones may arrive meanwhile.
  */
 void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq);
 

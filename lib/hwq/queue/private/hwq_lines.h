@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of objects that a data path writes: they begin on a cache line and fill their last one, so
- * that no other thread's data is written there.
+ * Memory for objects that a data path writes: they start on a cache line and take whole lines, so
+ * no other thread's data shares a line with them.
  */
 #ifndef HWQ_LINES_H
 #define HWQ_LINES_H
@@ -11,7 +11,7 @@
 
 #include "hwq_wire.h"
 
-/* len zeroed bytes, a multiple of HWQ_LINE_LEN, or NULL. free() frees them. */
+/* Allocates len zeroed bytes, a multiple of HWQ_LINE_LEN; NULL: no memory. Freed by free(). */
 static inline void *
 hwq_alloc_lines(size_t len)
 {

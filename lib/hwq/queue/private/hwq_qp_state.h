@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a QP's life that several files take. */
+/* Changes of a QP's state that several files need. */
 #ifndef HWQ_QP_STATE_H
 #define HWQ_QP_STATE_H
 
@@ -9,13 +9,15 @@
 #include "hwq_cq_drop.h"
 #include "hwq_qp.h"
 
-/* True if hwq made the QP. Else a log line says what is refused, and what to call instead. */
+/*
+ * True if hwq created the QP. If false, a log line says what is refused, and what to call instead.
+ */
 bool hwq_qp_is_own(const struct hwq_qp *qp, const char *what, const char *instead);
 
 /* RESET to INIT. @return 0, or the errno of ibv_modify_qp(3). */
 int hwq_qp_to_init(struct hwq_qp *qp);
 
-/* Forgets which WQEs were cancelled: the queue is empty, or goes away. */
+/* Forgets which WQEs were cancelled: the queue is empty, or is being destroyed. */
 static inline void
 hwq_qp_forget_cancelled(struct hwq_qp *qp)
 {
@@ -23,7 +25,7 @@ hwq_qp_forget_cancelled(struct hwq_qp *qp)
 	qp->cancelled = NULL;
 }
 
-/* Drops the completions of a QP that makes no more of them from its CQs. */
+/* Drops the completions of a QP from its CQs; it makes no more CQEs. */
 static inline void
 hwq_qp_drop_cqes(struct hwq_qp *qp)
 {
@@ -33,8 +35,10 @@ hwq_qp_drop_cqes(struct hwq_qp *qp)
 		hwq_cq_drop(qp->rq.cq, qp->qpn, qp->srq);
 }
 
-/* Empties both rings of a QP in RESET. libmlx5 has zeroed their doorbell records; the CQ is dropped
- * by the caller. */
+/*
+ * Empties both rings of a QP in RESET. libmlx5 has zeroed their doorbell records. The caller drops
+ * the completions.
+ */
 static inline void
 hwq_qp_empty_rings(struct hwq_qp *qp)
 {
