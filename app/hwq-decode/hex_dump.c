@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Reads hex dumps in two steps: a line's text becomes an offset and bytes; then the offsets say
- * which lines a '*' stands for, and whether lines are missing.
+ * Reads hex dumps in two steps. First each line becomes an offset and bytes. Then the offsets show
+ * which lines a '*' replaces, and whether lines are missing.
  *
- * od's and hexdump's offsets of 7 digits are octal, decimal or hexadecimal, and nothing tells which
- * but the offsets that follow. So each base is tried until one fits all lines.
+ * Offsets of od and hexdump have 7 digits, octal, decimal or hexadecimal. Only the other offsets
+ * show the base. So each base is tried until one fits all lines.
  */
 #include "hex_dump.h"
 
@@ -17,23 +17,23 @@
 
 #define OFFSET_MIN   4 /* digits of an offset without a colon */
 #define OFFSET_MAX   8
-#define UNKNOWN_BASE 7 /* digits of an offset in an unknown base */
+#define UNKNOWN_BASE 7 /* digits of an offset whose base is unknown */
 
-/* What a line of a dump is. */
+/* One line of a dump. */
 struct row {
-	unsigned int number; /* of the line */
-	bool star;           /* lines like the one before were left out */
+	unsigned int number; /* line number */
+	bool star;           /* the line is a '*': lines equal to the previous one were left out */
 	bool has_offset;
-	char offset[OFFSET_MAX + 1]; /* its digits */
-	size_t begin, len;           /* its bytes */
+	char offset[OFFSET_MAX + 1]; /* digits of the offset */
+	size_t begin, len;           /* its bytes in dump.bytes */
 	size_t group_len;            /* bytes of its longest group */
 };
 
 struct dump {
-	struct bytes bytes; /* of all rows, one behind the other */
+	struct bytes bytes; /* of all rows, one after the other */
 	struct row *row;
 	size_t n_rows, room;
-	bool offsets; /* a line had an offset without a colon: the others have one, too */
+	bool offsets; /* a line had an offset without a colon, so all lines have one */
 	enum group_order order;
 };
 
@@ -100,7 +100,7 @@ skip_blanks(const char *p)
 	return p;
 }
 
-/* Hex digits from p on. */
+/* Number of hex digits at p. */
 static size_t
 count_digits(const char *p)
 {
@@ -118,8 +118,8 @@ ends_group(char c)
 }
 
 /*
- * Digits of the offset that the line begins with; 0: it has none. Without a colon, its length is
- * not that of the group behind.
+ * Number of digits of the line's offset; 0: there is none. Without a colon, an offset is recognized
+ * because its length differs from that of the next group.
  */
 static size_t
 offset_digits(const struct dump *d, const char *p)
@@ -134,7 +134,7 @@ offset_digits(const struct dump *d, const char *p)
 	return n >= OFFSET_MIN && n <= OFFSET_MAX && next != 0 && next != n ? n : 0;
 }
 
-/* The last blanks of a text may be missing. */
+/* The text may lack blanks at its end. */
 static bool
 is_text_of(const char *text, const uint8_t *bytes, size_t len)
 {
@@ -148,8 +148,8 @@ is_text_of(const char *text, const uint8_t *bytes, size_t len)
 }
 
 /*
- * What xxd prints behind the bytes: two blanks or more, and the bytes as text, which may begin with
- * blanks, too.
+ * True for what xxd prints after the bytes: at least two blanks, and the bytes as text, which may
+ * begin with blanks too.
  */
 static bool
 is_text_behind(const char *blanks, const uint8_t *bytes, size_t len)
@@ -172,7 +172,7 @@ wrong_digits(const struct row *r, const char *line, const char *p)
 	return false;
 }
 
-/* Reads the group of digits at *p, and moves *p behind it. */
+/* Reads the group of digits at *p, and moves *p to its end. */
 static bool
 read_group(struct dump *d, struct row *r, const char *line, const char **p)
 {
@@ -205,14 +205,14 @@ read_group(struct dump *d, struct row *r, const char *line, const char **p)
 }
 
 /*
- * Takes the offset from the line, if it has one, and removes hexdump's and od's text. Returns what
- * is behind the offset.
+ * Takes the offset from the line, if it has one, and removes the text that hexdump and od add.
+ * Returns the rest of the line.
  */
 static const char *
 read_offset(struct dump *d, struct row *r, char *line)
 {
 	/*
-	 * Not a colon of a comment, nor of the text that hexdump -C and od's z print behind the
+	 * Ignore colons in a comment, and in the text that hexdump -C and od's z print after the
 	 * bytes.
 	 */
 	const char *colon = line + strcspn(line, ":#|>");
@@ -282,9 +282,9 @@ parse_offset(const char *digits, int base, uint64_t *offset)
 	return *end == '\0';
 }
 
-/* Why the rows are no dump with offsets of a base. */
+/* Why the rows are no dump with offsets of one base. */
 struct misfit {
-	const struct row *row; /* NULL: they are one */
+	const struct row *row; /* NULL: they are such a dump */
 	const char *rule;
 	uint64_t due;
 };
@@ -295,7 +295,7 @@ misfit(const struct row *r, const char *rule, uint64_t due)
 	return (struct misfit){r, rule, due};
 }
 
-/* Puts together the bytes of all rows, with the offsets in this base. False: there is no memory. */
+/* Joins the bytes of all rows; their offsets have this base. False: there is no memory. */
 static bool
 join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 {
@@ -333,11 +333,11 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 					return false;
 		} else if (r->has_offset && !first && before->has_offset && offset != due) {
 			if (r->len == 0 && offset < due && due - offset < before->group_len) {
-				out->len -= due - offset; /* the last group was filled up */
+				out->len -= due - offset; /* the last group was padded */
 			} else if (offset > due) {
 				*why = misfit(r, "lines are missing before it", due);
 				return true;
-			} else if (offset != 0) { /* 0: another dump */
+			} else if (offset != 0) { /* 0: another dump begins */
 				*why = misfit(r, "it is not where the line before it ends", due);
 				return true;
 			}
@@ -353,7 +353,7 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 	return true;
 }
 
-/* The bases that the dump's offsets may have, the usual one first. */
+/* The bases that the dump's offsets may have, the usual base first. */
 static size_t
 bases_of(const struct dump *d, const int **bases)
 {
@@ -373,7 +373,7 @@ same_bytes(const struct bytes *a, const struct bytes *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->at, b->at, a->len) == 0);
 }
 
-/* Puts the rows together by the base that fits, if what that gives is clear. */
+/* Joins the rows by the base that fits. An error if two bases fit with different results. */
 static bool
 join_all(const struct dump *d, struct bytes *b)
 {

@@ -13,18 +13,18 @@
 
 /** The order of bytes in a group of more than two digits. */
 enum group_order {
-	/** as the format has it: od's and hexdump's are numbers of a little-endian machine */
+	/** as in the format: groups of od and hexdump are numbers of a little-endian machine */
 	GROUP_BY_FORMAT,
 	GROUP_AS_IN_MEMORY,
 	GROUP_LITTLE_ENDIAN,
 };
 
 struct bytes {
-	uint8_t *at; /**< free() releases it */
+	uint8_t *at; /**< freed by free() */
 	size_t len, room;
 };
 
-/** Reads a dump to its end. False: the error is printed, with the line and the rule. */
+/** Reads a dump to its end. False: an error was printed, with the line and the rule. */
 bool hex_dump_read(FILE *f, enum group_order order, struct bytes *b);
 
 #endif

@@ -61,7 +61,7 @@ wrong_usage(const char *what, const char *which)
 }
 
 /*
- * Prints each WQE and skips the room that it takes in the ring. The last WQE may end with its last
+ * Prints each WQE, and skips to the next WQEBB in the ring. The last WQE may end with its last
  * segment.
  */
 static int

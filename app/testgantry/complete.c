@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Finds what may follow in a line.
+ * Finds the candidates that complete a line.
  */
 #include "complete.h"
 
@@ -16,8 +16,8 @@
 #define BLANKS " \t"
 
 /*
- * Adds a text if it begins as what is typed, and stands there not yet. It takes the text, which is
- * allocated or NULL.
+ * Adds a text if it begins with the typed characters and is not in the list yet. Frees the text
+ * otherwise; NULL is allowed.
  */
 static void
 add(struct candidates *found, const char *typed, char *text)
@@ -33,7 +33,7 @@ add(struct candidates *found, const char *typed, char *text)
 		free(text);
 }
 
-/* Files and folders whose path begins as what is typed. */
+/* Adds files and folders whose path begins with the typed characters. */
 static void
 add_paths(struct candidates *found, const char *typed)
 {
@@ -49,14 +49,15 @@ add_paths(struct candidates *found, const char *typed)
 	dir = opendir(folder_len > 0 ? folder : ".");
 	free(folder);
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		/* Names that begin with a dot are shown if one is typed. */
+		/* Names that begin with a dot are shown only if a dot is typed. */
 		if (e->d_name[0] == '.' &&
 			(typed[folder_len] != '.' || strcmp(e->d_name, ".") == 0 ||
 				strcmp(e->d_name, "..") == 0))
 			continue;
 		if (asprintf(&path, "%.*s%s/", folder_len, typed, e->d_name) < 0)
 			continue;
-		if (stat(path, &st) != 0) /* no folder: such a path fails with its slash */
+		/* not a folder: opening such a path with its slash fails */
+		if (stat(path, &st) != 0)
 			path[strlen(path) - 1] = '\0';
 		add(found, typed, path);
 	}
@@ -64,7 +65,7 @@ add_paths(struct candidates *found, const char *typed)
 		closedir(dir);
 }
 
-/* What follows "set". */
+/* Adds what may follow "set". */
 static void
 add_settings(struct candidates *found, const char *typed)
 {
@@ -102,7 +103,9 @@ add_argument(struct candidates *found, const struct complete_command *c, const c
 		add_paths(found, typed);
 }
 
-/* The next word of the command, if the line has the ones before it; or its argument. */
+/*
+ * Adds the next word of the command if the line has all words before it; or the command's argument.
+ */
 static void
 add_command(struct candidates *found, const struct complete_command *c, const char *line)
 {
@@ -112,7 +115,7 @@ add_command(struct candidates *found, const struct complete_command *c, const ch
 	for (; *word != '\0'; word += len + (word[len] == ' ')) {
 		len = strcspn(word, " ");
 		typed = strcspn(line, BLANKS);
-		if (line[typed] == '\0') { /* it is still being typed */
+		if (line[typed] == '\0') { /* this word is being typed */
 			found->typed = typed;
 			found->blank = true;
 			add(found, line, strndup(word, len));

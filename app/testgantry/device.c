@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens a device, or says which option stands against it.
+ * Opens a device, or prints which option prevents it.
  */
 #include "device.h"
 

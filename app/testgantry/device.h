@@ -10,12 +10,12 @@
 #include "options.h"
 
 /**
- * Creates an engine on the device of o->device, and with *conf otherwise. 0, or -1 with the error
- * printed.
+ * Creates an engine on the device o->device. The other settings are those of conf. 0, or -1 with
+ * the error printed.
  */
 int device_open(const struct options *o, struct gantry_conf conf, struct gantry **engine);
 
-/** The same, with the copy path and the policy that the options name. */
+/** device_open() with the copy path and the policy of the options. */
 int device_open_for_copies(const struct options *o, struct gantry **engine);
 
 #endif

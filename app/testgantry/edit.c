@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Feeds an rdline, and notices what it drops.
+ * Passes characters to an rdline, and detects characters that it drops.
  */
 #define ALLOW_EXPERIMENTAL_API /* rdline_new() */
 #include "edit.h"
@@ -21,9 +21,9 @@ struct edit {
 	const struct complete_command *commands;
 	size_t n_commands;
 	struct candidates found;
-	char *line; /* the last complete one */
+	char *line; /* the last complete line */
 	/*
-	 * Where a sequence of control characters is: those of keys begin with ESC, and many go on
+	 * Position in a control sequence: a key's sequence begins with ESC, and often continues
 	 * with [.
 	 */
 	enum {
@@ -31,8 +31,9 @@ struct edit {
 		SEQ_ESC,
 		SEQ_CSI
 	} seq;
-	size_t dropped_at;          /* the line was so long when it took no more; 0: it took all */
-	unsigned char dropped_byte; /* that it does not take; 0: none */
+	/* length of the line when rdline dropped a character; 0: none was dropped */
+	size_t dropped_at;
+	unsigned char dropped_byte; /* the first byte that rdline does not take; 0: none */
 };
 
 static int
@@ -53,9 +54,9 @@ take_line(struct rdline *rdl, const char *line, unsigned int size)
 }
 
 /*
- * As rdline wants it: state 0, Tab: RDLINE_RES_COMPLETE, and what follows; or 1 and the first of
- * several candidates. Other states: the next one of them, 0 behind the last; -1 begins, without
- * completing.
+ * The callback that rdline calls. State 0, Tab: returns RDLINE_RES_COMPLETE and the completion, or
+ * 1 and the first of several candidates. Other states: returns the next candidate, or 0 after the
+ * last. State -1 starts the list without completing.
  */
 static int
 complete(struct rdline *rdl, const char *line, char *text, unsigned int size, int *state)
@@ -112,7 +113,7 @@ edit_redraw(struct edit *e)
 	rdline_redisplay(e->rdl);
 }
 
-/* The character is one of a key's sequence. */
+/* True if the character belongs to a key's control sequence. */
 static bool
 is_of_sequence(struct edit *e, char c)
 {
@@ -122,7 +123,7 @@ is_of_sequence(struct edit *e, char c)
 		e->seq = SEQ_ESC;
 	else if (e->seq == SEQ_ESC && c == '[')
 		e->seq = SEQ_CSI;
-	else if (e->seq == SEQ_ESC || (c >= '@' && c <= '~')) /* ECMA-48: the last one */
+	else if (e->seq == SEQ_ESC || (c >= '@' && c <= '~')) /* ECMA-48: the final byte */
 		e->seq = SEQ_NONE;
 	return true;
 }

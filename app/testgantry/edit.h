@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Editing of the prompt's line on a terminal, by DPDK's rdline: arrows, history, Tab.
+ * Edits the prompt's line on a terminal, by DPDK's rdline: arrows, history, Tab.
  *
  *     edit_open -> edit_newline -> edit_in ... -> the line -> edit_newline ... -> edit_close
  */
@@ -12,7 +12,7 @@
 
 struct edit;
 
-/** What a character has done. */
+/** The effect of a character. */
 enum edit_result {
 	EDIT_MORE,
 	EDIT_LINE, /**< the line is complete: edit_line() */
@@ -20,23 +20,26 @@ enum edit_result {
 };
 
 /**
- * Takes over the terminal of standard input. NULL: it is none, and lines come as they are. n: of
- * the commands.
+ * Takes over the terminal of standard input. NULL: standard input is no terminal, so its lines are
+ * not edited. n: number of commands.
  */
 struct edit *edit_open(const struct complete_command *commands, size_t n);
 
-/** Shows the prompt, for a new line. */
+/** Shows the prompt for a new line. */
 void edit_newline(struct edit *e, const char *prompt);
 
-/** Shows the prompt again, with what is typed, behind other output. */
+/** Shows the prompt and the typed characters again, after other output. */
 void edit_redraw(struct edit *e);
 
 enum edit_result edit_in(struct edit *e, char c);
 
-/** The line, until the next call; NULL, with the error printed: not all that was typed is in it. */
+/**
+ * Returns the line, valid until the next call. NULL, with the error printed: some typed characters
+ * were dropped.
+ */
 const char *edit_line(struct edit *e);
 
-/** Gives the terminal back. */
+/** Restores the terminal. */
 void edit_close(struct edit *e);
 
 #endif

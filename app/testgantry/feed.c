@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up one worker with its buffers and its peer, and keeps count of its chunks.
+ * Sets up one worker with its buffers and its peer, and counts its chunks.
  */
 #include "feed.h"
 
@@ -19,8 +19,8 @@
 #include "report.h"
 
 #define CACHE_LINE 64
-#define GUARD      0x5a      /* the byte behind a destination, which no copy may change */
-#define HUGE_PAGE  (2 << 20) /* shorter buffers cannot use huge pages */
+#define GUARD      0x5a      /* the byte after a destination, which no copy may change */
+#define HUGE_PAGE  (2 << 20) /* shorter buffers do not use huge pages */
 #define PAGE       4096
 
 /* ------------------------------------------------------------------ buffers */
@@ -133,7 +133,7 @@ feed_connect(struct feed *feed, const struct feed *target)
 	return -1;
 }
 
-/* Empties the worker's rings: only then can it be freed. */
+/* Empties the worker's rings, which is required before the worker is freed. */
 static void
 take_back(struct feed *feed)
 {
@@ -273,7 +273,7 @@ mark_ready(struct feed *feed, uint64_t first, uint32_t n)
 		feed->ready[slot_of(feed, i)] = true;
 }
 
-/* The chunks from `first` on that are ready, up to `end` and the end of the ring of slots. */
+/* Chunks from `first` on that are ready: up to `end`, and up to the end of the array of slots. */
 static uint32_t
 count_ready(const struct feed *feed, uint64_t first, uint64_t end)
 {
@@ -305,7 +305,7 @@ feed_send(struct feed *feed)
 		clear_ready(feed, feed->sent, taken);
 		feed->sent += taken;
 		if (taken < n)
-			return; /* the ring is full: the rest is sent later */
+			return; /* the ring is full: feed_send() hands over the rest later */
 	}
 }
 
@@ -360,7 +360,7 @@ check_completion(const struct feed *feed, const struct gantry_comp *comp, uint64
 static int
 accept_one(struct feed *feed, const struct gantry_comp *comp)
 {
-	uint64_t number = feed->done++; /* also if it failed: it is no longer in flight */
+	uint64_t number = feed->done++; /* a failed chunk counts too: it is no longer in flight */
 	const struct chunk *c = feed_chunk(feed, number);
 
 	if (check_completion(feed, comp, number, c) != 0)
@@ -381,7 +381,8 @@ feed_collect(struct feed *feed, uint64_t *bytes)
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (accept_one(feed, &comp[i]) != 0) {
-			feed->done += n - i - 1; /* these came back too; nobody checks them */
+			/* the remaining completions have also come back; they are not checked */
+			feed->done += n - i - 1;
 			return -1;
 		}
 		*bytes += feed_chunk(feed, feed->done - 1)->len;

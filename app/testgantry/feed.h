@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A feed: one worker, its buffers, and the chunks it has in flight.
+ * A feed: one worker, its buffers, and its chunks in flight.
  *
- * Chunks are numbered from 0 on. Five numbers run free,
- * freed <= taken <= done <= sent <= filled <= freed + depth:
+ * Chunks are numbered from 0. Five counters never wrap: freed <= taken <= done <= sent <= filled <=
+ * freed + depth:
  *
  *     ... freed ........ taken ........ done ......... sent ........... filled ...
  *           | being written | moved       | with worker   | being read    | free, next to reserve
  *
  * Chunk i lies in slot i % depth of the buffers, and i is its descriptor's cookie. Completions come
- * in the order of submission, so the next one must carry the number `done`. Reading and writing may
- * end in any order; a chunk that waits for one before it is marked as `ready`.
+ * in the order of submission, so the cookie of the next completion must be `done`. Reading and
+ * writing may end in any order; a chunk that is finished before an earlier chunk is marked as
+ * `ready`.
  *
- * One thread at a time, except where a call says otherwise. Functions that return int print the
- * error when they return -1.
+ * Only one thread at a time may call these functions, unless a function says "any thread".
+ * Functions that return int print the error when they return -1.
  */
 #ifndef TESTGANTRY_FEED_H
 #define TESTGANTRY_FEED_H
@@ -46,15 +47,16 @@ struct feed {
 	struct gantry_worker *worker;
 	struct buffers src;
 	struct buffers dst;
-	const struct feed *target; /**< write, read: its buffers are the remote memory */
+	const struct feed *target; /**< write, read: the feed whose buffers are the remote memory */
 	uint16_t peer;             /**< write, read: the connection */
 	enum mode mode;
 	uint32_t depth;
-	uint32_t burst;           /**< descriptors that are handed to the worker at a time */
+	uint32_t burst;           /**< descriptors per call that enqueues to the worker */
 	size_t slot_len;          /**< bytes from one slot to the next */
 	struct chunk *chunk;      /**< [depth] */
 	struct gantry_desc *desc; /**< [depth] */
-	bool *ready;              /**< [depth]: read, and not sent; or written, and not freed */
+	/** [depth]: read but not sent yet; or written but not freed yet */
+	bool *ready;
 	uint64_t filled;
 	uint64_t sent;
 	uint64_t done;
@@ -62,54 +64,58 @@ struct feed {
 	uint64_t freed;
 };
 
-/** Gives an lcore a worker and buffers. On failure, feed_destroy() frees what there is. */
+/** Gives an lcore a worker and buffers. After a failure, call feed_destroy(). */
 int feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id,
 	const struct options *o);
 
-/** Connects the feed's queue to the target's, which may be its own. Workers stopped. */
+/**
+ * Connects the feed's queue to the target's queue; the target may be the feed itself. Workers must
+ * be stopped.
+ */
 int feed_connect(struct feed *feed, const struct feed *target);
 
-/** Frees the feed. Worker stopped. -1: a descriptor never came back. */
+/** Frees the feed. The worker must be stopped. -1: a descriptor did not come back. */
 int feed_destroy(struct feed *feed);
 
-/** Chunks that can be reserved now. */
+/** Number of chunks that can be reserved now. */
 uint32_t feed_room(const struct feed *feed);
 
 /** Gives a chunk the next number. There must be room. */
 void feed_reserve(struct feed *feed, const struct chunk *c);
 
-/** From feed_reserve() to feed_written(). Any thread. */
+/** Returns a chunk, valid from feed_reserve() to feed_written(). Any thread. */
 const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 
-/** Where to put the bytes of a reserved chunk. Any thread. */
+/** Returns where a reserved chunk's bytes are to be read into. Any thread. */
 void *feed_source(const struct feed *feed, uint64_t number);
 
 /**
- * Makes a reserved chunk's descriptor. Its bytes are at feed_source(). Any thread that has the
- * chunk.
+ * Makes a reserved chunk's descriptor; its bytes are at feed_source(). Any thread that has taken
+ * the chunk.
  */
 void feed_prepare(struct feed *feed, uint64_t number);
 
-/** n chunks are read and prepared. */
+/** Marks n chunks as read and prepared. */
 void feed_read(struct feed *feed, uint64_t first, uint32_t n);
 
-/** Hands to the worker what is read, in order, as much as its ring takes. */
+/** Enqueues chunks that are read to the worker, in order, until its ring is full. */
 void feed_send(struct feed *feed);
 
 /**
  * Takes completions from the worker and checks them.
- * @param bytes what they have moved is added.
- * @return how many; -1 one is an error or out of order, or bytes behind a destination changed.
+ * @param bytes the number of moved bytes is added to it.
+ * @return how many completions; -1 if one is an error or out of order, or if bytes after a
+ * destination changed.
  */
 int feed_collect(struct feed *feed, uint64_t *bytes);
 
 /** Takes up to max moved chunks to write them. Returns how many. */
 uint32_t feed_take_moved(struct feed *feed, uint32_t max, uint64_t *first);
 
-/** Where a moved chunk's bytes arrived; until feed_written(). Any thread. */
+/** Returns where a moved chunk's bytes arrived, valid until feed_written(). Any thread. */
 const void *feed_destination(const struct feed *feed, uint64_t number);
 
-/** n chunks that were taken are written. */
+/** Marks n taken chunks as written. */
 void feed_written(struct feed *feed, uint64_t first, uint32_t n);
 
 #endif

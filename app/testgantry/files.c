@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Walks the inputs and plans a name for every output.
+ * Walks the inputs, and plans a name for every output.
  */
 #include "files.h"
 
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ paths */
 
-/* The last part of a path, or "" for "/", "." and "..", which are no names. */
+/* The last part of a path. For "/", "." and "..", which are no names: "". */
 static void
 last_part(const char *path, char *part)
 {
@@ -36,7 +36,7 @@ last_part(const char *path, char *part)
 	strcpy(part, base);
 }
 
-/* The whole path without a leading "/", without "." and empty parts. -1 where it has "..". */
+/* The whole path without a leading "/", without "." and without empty parts. -1 if it has "..". */
 static int
 whole_path(const char *path, char *whole)
 {
@@ -55,7 +55,7 @@ whole_path(const char *path, char *whole)
 	return 0;
 }
 
-/* The path of an input below the output folder. */
+/* The path of an input's output, relative to the output folder. */
 static int
 name_below(const char *input, bool parents, char *name)
 {
@@ -75,7 +75,7 @@ name_below(const char *input, bool parents, char *name)
 	return -1;
 }
 
-/* The absolute path without links of `path`, whose last parts may not exist yet. */
+/* The absolute path of `path` without symbolic links; its last parts need not exist yet. */
 static int
 resolve(const char *path, char *resolved)
 {
@@ -150,7 +150,9 @@ no_memory:
 	return -1;
 }
 
-/* A file or folder that cannot be read: says so, and goes on, so that all of them are named. */
+/*
+ * Reports a file or folder that cannot be read. The walk continues, so all such files are reported.
+ */
 static void
 note_unreadable(struct file_set *set, const char *path, int error)
 {
@@ -168,7 +170,10 @@ add_file(struct file_set *set, const char *input, const char *output, const stru
 	return set_add(set, input, output, st);
 }
 
-/* One entry of a walk. top_len: length of the walked folder's path; below: its output. */
+/*
+ * One entry of a walk. top_len: length of the walked folder's path; below: the output of that
+ * folder.
+ */
 static int
 add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *below)
 {
@@ -195,7 +200,7 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 	case FTS_NS:
 		note_unreadable(set, e->fts_path, e->fts_errno);
 		return 0;
-	default: /* a folder: fts returns it before and after its entries */
+	default: /* a folder: fts returns it both before and after its entries */
 		return 0;
 	}
 }
@@ -206,7 +211,7 @@ by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* below: the output folder of `folder`. */
+/* below: the output of `folder`. */
 static int
 add_folder(struct file_set *set, const char *folder, const char *below)
 {
@@ -217,7 +222,7 @@ add_folder(struct file_set *set, const char *folder, const char *below)
 	FTS *fts;
 	int rc = 0;
 
-	/* Without slashes at its end: fts keeps them in some paths and drops them in others. */
+	/* Remove slashes at the end: fts keeps them in some paths and not in others. */
 	while (len > 1 && folder[len - 1] == '/')
 		len--;
 	memcpy(top, folder, len);
@@ -343,7 +348,7 @@ check_same_names(struct file **sorted, size_t n)
 	return 0;
 }
 
-/* Refuses an output whose path is in use by an input, or by anything but a regular file. */
+/* Refuses an output whose path is an input, or exists and is no regular file. */
 static int
 check_target(const struct file *f, struct file **sorted, size_t n)
 {
@@ -394,14 +399,16 @@ check_names(struct file_set *set)
 	return rc;
 }
 
-/* The output folder, or the nearest folder above it that exists, must be writable. */
+/*
+ * The output folder must be writable; if it does not exist, the nearest existing folder above it.
+ */
 static int
 check_out(const char *out)
 {
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (strlen(out) >= PATH_MAX - 32) { /* room for temporary names */
+	if (strlen(out) >= PATH_MAX - 32) { /* leave room for temporary names */
 		error_print(
 			"--out: the path has %zu bytes, and at most %d are possible, as temporary names need some: choose a shorter one",
 			strlen(out), PATH_MAX - 33);
@@ -426,8 +433,8 @@ fail:
 }
 
 /*
- * Unless they are to be skipped. What was named and is not there is probably misspelt, and is never
- * skipped.
+ * Reports unreadable inputs unless they are to be skipped. An input that does not exist is always
+ * an error: its name is probably misspelt.
  */
 static int
 check_unreadable(const struct file_set *set)

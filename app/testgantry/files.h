@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The set of files to move, with the input's and the output's path of each.
+ * The set of files to move; each has an input's path and an output's path.
  */
 #ifndef TESTGANTRY_FILES_H
 #define TESTGANTRY_FILES_H
@@ -11,45 +11,45 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** One file to move. output.h has the calls that move it. */
+/** One file to move, by the calls of output.h. */
 struct file {
-	char *input;  /**< path to read */
-	char *output; /**< path that the moved file gets */
-	char *temp;   /**< path while it is being written, else NULL */
-	dev_t dev;    /**< of the input, with ino */
+	char *input;  /**< path of the input */
+	char *output; /**< final path of the output */
+	char *temp;   /**< path of the output while it is being written, else NULL */
+	dev_t dev;    /**< device of the input; dev and ino identify the file */
 	ino_t ino;
-	uint64_t size;      /**< bytes, as found while planning, and again when it was opened */
-	uint64_t read;      /**< bytes that chunks have been made of, or that are in holes */
-	uint64_t data_end;  /**< where the data that are being read end, and a hole begins */
-	uint64_t written;   /**< bytes of the output, also those that are in holes */
-	uint64_t verifying; /**< bytes that are, or have been, compared */
-	uint64_t verified;  /**< bytes found equal */
+	uint64_t size;      /**< bytes; read when planning, and again when opening */
+	uint64_t read;      /**< bytes of the input that are in chunks or in holes */
+	uint64_t data_end;  /**< end of the data being read; a hole begins there */
+	uint64_t written;   /**< written bytes of the output, holes included */
+	uint64_t verifying; /**< bytes whose comparison has begun */
+	uint64_t verified;  /**< bytes compared and equal */
 	int in_fd;          /**< -1: not open */
 	int out_fd;
-	bool skipped; /**< it could not be opened, and is left out */
+	bool skipped; /**< the input could not be opened, so the file is skipped */
 };
 
 struct file_set {
 	struct file *file;
 	size_t n;
 	size_t capacity;
-	uint64_t bytes;           /**< of all files, as found while planning */
-	size_t n_skipped_links;   /**< symbolic links in folders */
-	size_t n_skipped_special; /**< devices, sockets, pipes in folders */
-	size_t n_unreadable;      /**< files and folders that cannot be read, and are skipped */
-	size_t n_missing;         /**< of them: inputs that are not there */
-	bool skip_unreadable;     /**< what cannot be read is left out */
-	char **made;              /**< folders made for the outputs, outermost first */
+	uint64_t bytes;           /**< of all files, as counted when planning */
+	size_t n_skipped_links;   /**< symbolic links that were found in folders */
+	size_t n_skipped_special; /**< devices, sockets and pipes that were found in folders */
+	size_t n_unreadable;      /**< files and folders that cannot be read and are skipped */
+	size_t n_missing;         /**< of n_unreadable: inputs that do not exist */
+	bool skip_unreadable;     /**< skip what cannot be read */
+	char **made;              /**< folders created for the outputs, outermost first */
 	size_t n_made;
 	size_t made_capacity;
 };
 
 /**
- * Finds the files and plans their names; makes nothing. Refuses what cannot work: unreadable
- * inputs, each of which is printed, two of one name, an output that is an input, an output folder
- * inside an input folder.
- * @param out NULL: finds the files only, and plans no names.
- * @param skip_unreadable what cannot be read is printed and counted, but no reason to refuse.
+ * Finds the files, and plans their names; creates no file. Refuses unreadable inputs (each is
+ * printed), two outputs with one name, an output that is an input, and an output folder inside an
+ * input folder.
+ * @param out the output folder; NULL: finds the files, but plans no names.
+ * @param skip_unreadable unreadable files are printed and counted, but not refused.
  * @return 0, or -1 with the error printed and the set empty.
  */
 int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out,
@@ -58,8 +58,8 @@ int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const ch
 void files_free(struct file_set *set);
 
 /**
- * Prints what ends a sentence about the set: how many files and folders were left out, if any. And
- * a newline.
+ * Prints the end of a sentence about the set, and a newline: how many files and folders were left
+ * out, if any.
  */
 void files_end_line(const struct file_set *set);
 

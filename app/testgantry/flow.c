@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens the device, gives it workers, and has a file set moved.
+ * Opens the device, creates workers, and moves a file set.
  */
 #include "flow.h"
 
@@ -29,8 +29,8 @@ struct flow {
 	struct feed *feeds;
 	size_t n_feeds;
 	struct mover *mover;
-	struct mover_progress progress; /* as of the last look */
-	uint64_t next_stall_ns;         /* when to warn that nothing comes back */
+	struct mover_progress progress; /* at the last call of flow_look() */
+	uint64_t next_stall_ns;         /* when to warn that no completion comes */
 };
 
 /* ------------------------------------------------------------------ set up */
@@ -165,9 +165,7 @@ flow_count(struct flow *f)
 		gantry_stats_get(gantry_worker_queue(f->feeds[i].worker), &f->report->rows[i].now);
 		f->report->rows[i].sleeps = sleeps_of(f->feeds[i].lcore_id);
 	}
-	/*
-	 * While chunks are in flight, the workers may have counted more than the mover has taken.
-	 */
+	/* While chunks are in flight, the workers' counters may be ahead of the mover's. */
 	f->report->end_ns = f->progress.in_flight != 0 ? now_ns() : f->progress.last_completion_ns;
 	f->report->end_ns = RTE_MAX(f->report->end_ns, f->report->base_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A file set on its way through the workers.
+ * A run of the workers that moves a file set.
  *
  *     flow_create -> flow_look ... until it is not MOVER_BUSY -> flow_stop_files -> flow_destroy
  *
@@ -18,27 +18,27 @@
 struct flow;
 
 /**
- * Opens the device and starts the workers. The set and the report stay the caller's, and must
+ * Opens the device and starts the workers. The caller owns the set and the report, which must
  * outlive the flow. @return 0 or -1.
  */
 int flow_create(const struct options *o, struct file_set *set, struct report *report,
 	struct flow **flow);
 
-/** What has become of it so far. Prints what ended it, and warns if nothing comes back. */
+/** Returns the state of the run. Prints why it ended, and warns if no completion comes. */
 enum mover_state flow_look(struct flow *flow);
 
 /** Reads the workers' counters into the report. */
 void flow_count(struct flow *flow);
 
-/** As of the last look. */
+/** The progress at the last call of flow_look(). */
 void flow_progress(const struct flow *flow, struct progress *p);
 
-/** Nothing is read or written any more. Removes unfinished outputs. */
+/** Stops reading and writing. Removes unfinished outputs. */
 void flow_stop_files(struct flow *flow);
 
 /**
- * Stops the workers, updates the report a last time, closes the device. If the device hangs, this
- * takes until its deadlines have passed.
+ * Stops the workers, updates the report a last time, and closes the device. If the device hangs,
+ * this waits for the engine's deadlines.
  * @return 0; -1 descriptors were lost.
  */
 int flow_destroy(struct flow *flow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Starts a job, does its rounds, and prints how it ended.
+ * Starts a job, checks its progress, and prints how it ended.
  */
 #include "job.h"
 
@@ -137,7 +137,10 @@ say_done(const struct app *app, const struct progress *p, double seconds)
 	files_end_line(&app->set);
 }
 
-/* Before the workers are stopped, because that takes long if the device hangs. */
+/*
+ * Removes unfinished outputs before the workers are stopped, because stopping takes long if the
+ * device hangs.
+ */
 static void
 remove_unfinished(struct app *app)
 {
@@ -163,7 +166,7 @@ job_end(struct app *app, bool done, const char *reason)
 	app->flow = NULL;
 	progress_end();
 	if (app->opt.interactive)
-		putchar('\n'); /* the terminal's line belongs to the prompt */
+		putchar('\n'); /* the prompt has used the terminal's line */
 	report_print(stdout, &app->report);
 	say_skipped(&app->set);
 	if (done)
@@ -204,7 +207,7 @@ show_progress(struct app *app)
 {
 	struct progress p;
 
-	if (app->opt.interactive) /* the terminal's line belongs to the prompt */
+	if (app->opt.interactive) /* the prompt uses the terminal's line */
 		return;
 	flow_progress(app->flow, &p);
 	progress_show(&p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A job: the inputs are planned, moved and verified, and the result is printed. The command line
- * does one job; at the prompt there may be many, one after the other.
+ * A job plans, moves and verifies the inputs, and prints the result. The command line runs one job;
+ * the prompt may run several, one after the other.
  */
 #ifndef TESTGANTRY_JOB_H
 #define TESTGANTRY_JOB_H
@@ -19,32 +19,31 @@
 /** The state of the program. */
 struct app {
 	struct options opt;
-	char **inputs; /**< what to move, each allocated */
+	char **inputs; /**< paths of the inputs, each allocated */
 	int n_inputs;
-	struct file_set set;  /**< of the job that runs or ran last */
-	struct flow *flow;    /**< of the job that runs; NULL when none does */
-	struct report report; /**< of the job that runs or ran last */
+	struct file_set set;  /**< of the running or the last job */
+	struct flow *flow;    /**< of the running job; NULL: no job runs */
+	struct report report; /**< of the running or the last job */
 	uint64_t start_ns;
 	uint64_t next_table_ns;
 	bool failed; /**< a job failed or was stopped */
 };
 
 /**
- * The first signal that asks the program to end, or 0. Written by the handler, on whatever thread
- * the kernel chose.
+ * The first signal that asks the program to end, or 0. A signal handler writes it, on any thread.
  */
 extern atomic_int stop_signal;
 
-/** How many have come. */
+/** Number of signals that have come. */
 extern atomic_int n_signals;
 
-/** What a job returns that a signal has stopped. */
+/** Returned if a signal has stopped the job. */
 #define JOB_STOPPED 1
 
-/** Says that a signal has come, before what is in flight is waited for. */
+/** Prints that a signal has come, before waiting for descriptors in flight. */
 void job_say_stopping(void);
 
-/** Says by which signal it was stopped, and what was done by then. Returns JOB_STOPPED. */
+/** Prints which signal stopped the job, and what was done before. Returns JOB_STOPPED. */
 int job_say_stopped(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Adds an input. 0, or -1 with the error printed. */
@@ -58,16 +57,16 @@ int job_plan(struct app *app);
 /** Opens the device and starts to move the planned files. 0, or -1 with the error printed. */
 int job_start(struct app *app);
 
-/** Milliseconds from one look at a job to the next. */
+/** Milliseconds between two calls of job_look(). */
 #define JOB_LOOK_MS 2
 
-/** Shows how far the job is. Ends it, and prints its table, when it is done or has failed. */
+/** Shows the job's progress. Ends the job, and prints its table, when it is done or has failed. */
 void job_look(struct app *app);
 
-/** Looks until the job has ended or a signal has come. */
+/** Calls job_look() until the job has ended or a signal has come. */
 void job_wait(struct app *app);
 
-/** Stops the job if one runs. reason: printed as the cause. */
+/** Stops the job if one runs. reason: the printed cause. */
 void job_stop(struct app *app, const char *reason);
 
 #endif

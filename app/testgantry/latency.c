@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * One copy after each pause: how long from handing it over to its completion.
+ * Makes one copy after each pause, and measures the time from its submission to its completion.
  */
 #include "latency.h"
 
@@ -20,7 +20,7 @@
 #include "report.h"
 
 #define LEN      64
-#define PAUSE_US 500                   /* longer than an lcore polls before it rests */
+#define PAUSE_US 500                   /* longer than an lcore polls before it sleeps */
 #define GIVE_UP  UINT64_C(60000000000) /* ns */
 
 struct wake {
@@ -28,7 +28,7 @@ struct wake {
 	struct gantry *engine;
 	struct gantry_mem *mem;
 	uint8_t *buf; /* a source and a destination */
-	uint64_t *ns; /* of each copy */
+	uint64_t *ns; /* time of each copy */
 };
 
 static int
@@ -39,7 +39,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One copy, whose bytes are checked. *ns: how long it took. 0 or -1. */
+/* Makes one copy and checks its bytes. *ns: its time. 0 or -1. */
 static int
 copy_once(struct wake *w, struct gantry_worker *worker, uint8_t seed, uint64_t *ns)
 {
@@ -75,7 +75,7 @@ copy_once(struct wake *w, struct gantry_worker *worker, uint8_t seed, uint64_t *
 	return -1;
 }
 
-/* 0, -1 or JOB_STOPPED. */
+/* Returns 0, -1 or JOB_STOPPED. */
 static int
 copy_all(struct wake *w, struct gantry_worker *worker)
 {
@@ -98,7 +98,7 @@ print_row(const struct wake *w, const char *name)
 	fflush(stdout);
 }
 
-/* Measures one way of waiting, with a worker of its own. 0, -1 or JOB_STOPPED. */
+/* Measures one way of waiting, with a new worker. 0, -1 or JOB_STOPPED. */
 static int
 measure(struct wake *w, enum gantry_idle idle)
 {
@@ -123,9 +123,7 @@ measure(struct wake *w, enum gantry_idle idle)
 		print_row(w, options_idle_name(idle));
 	else if (rc == JOB_STOPPED)
 		job_say_stopped("not all was measured");
-	/*
-	 * After an error, what is in the rings is of no use; gantry_destroy() tells what is left.
-	 */
+	/* After an error, descriptors in the rings are abandoned; gantry_destroy() reports them. */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }
 

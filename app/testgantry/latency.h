@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures how soon a worker that has had nothing to do carries out a copy, in each way of waiting.
+ * Measures how long an idle worker takes for a copy, in each way of waiting (--idle).
  */
 #ifndef TESTGANTRY_LATENCY_H
 #define TESTGANTRY_LATENCY_H
@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures opt->wake_up copies in each way, and prints a table. Main lcore. 0, -1 with the error
- * printed, or JOB_STOPPED.
+ * Measures opt->wake_up copies in each way of waiting, and prints a table. Main lcore. 0, -1 with
+ * the error printed, or JOB_STOPPED.
  */
 int latency_run(const struct options *o);
 

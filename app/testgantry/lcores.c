@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Remembers the process's CPUs, and spreads lcores over them.
+ * Stores which CPUs the process may use, and spreads lcores over them.
  */
 #include "lcores.h"
 
@@ -28,7 +28,7 @@ lcores_cpus(void)
 	return &cpus;
 }
 
-/* The next of the CPUs, which begin again behind the last. */
+/* The next CPU of the process; after the last one, the first. */
 static int
 next_cpu(int cpu)
 {
@@ -58,7 +58,7 @@ lcores_option(unsigned int n)
 int
 lcores_workers(unsigned int asked, unsigned int *n)
 {
-	unsigned int have = rte_lcore_count() - 1; /* the main lcore waits for the user */
+	unsigned int have = rte_lcore_count() - 1; /* not the main lcore, which serves the user */
 
 	if (have == 0) {
 		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "

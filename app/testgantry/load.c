@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures a load: point by point, makes the lanes, runs their loops, verifies, and reports.
+ * Measures a load. For each point of the sweep it creates the lanes, runs their loops, verifies and
+ * reports.
  *
  *     --via ring                                --via inline
- *     main lcore: the loops of all lanes        main lcore: looks on
+ *     main lcore: the loops of all lanes        main lcore: shows progress
  *       | rte_ring                              worker lcore: the loop of its lane
  *     worker lcore: the engine's worker
  */
@@ -31,24 +32,24 @@
 #include "report.h"
 #include "sig_guard.h"
 
-#define DEFAULT_S 2 /* of a measurement without --duration and --total-ops */
+#define DEFAULT_S 2 /* seconds of a measurement without --duration and --total-ops */
 #define STALL_NS  (10 * NSEC_PER_S)
 
-/* A measurement. */
+/* One measurement. */
 struct run {
 	struct load_shared shared;
 	struct load_lane *lanes;
 	uint32_t n_lanes;
 	/*
-	 * Lanes that run on an lcore of their own: those that have not begun to wait for the start,
-	 * those that have not ended, and those whose lcore may still touch them.
+	 * Lanes that run on lcores of their own. waiting: not yet at the start. running: not ended
+	 * yet. inside: their lcore may still access them.
 	 */
 	atomic_uint waiting, running, inside;
-	_Atomic uint64_t start_tsc; /* 0: it has not begun */
+	_Atomic uint64_t start_tsc; /* 0: not started */
 	uint64_t next_look_ns, next_stall_ns;
-	/* when a completion was last seen to have come, or nothing was in flight */
+	/* when a completion was last seen, or nothing was in flight */
 	uint64_t last_ns;
-	uint64_t last_got; /* completions by then */
+	uint64_t last_got; /* completions at that time */
 };
 
 /* ------------------------------------------------------------------ set up */
@@ -92,7 +93,7 @@ open_lanes(struct run *r)
 	return 0;
 }
 
-/* Workers are stopped. */
+/* Closes the lanes. Workers must be stopped. */
 static int
 close_lanes(struct run *r)
 {
@@ -109,11 +110,11 @@ close_lanes(struct run *r)
 	return rc;
 }
 
-/* The layout of gather and scatter: pieces that lie as lane_piece() says. */
+/* Creates the layout of gather and scatter: pieces at the offsets of lane_piece(). */
 static int
 create_layout(struct load_shared *s)
 {
-	const struct load_lane l = {.shared = s}; /* lane_piece() needs no more */
+	const struct load_lane l = {.shared = s}; /* lane_piece() reads only this field */
 	const uint64_t n = s->point.value[AXIS_SGE], size = s->point.value[AXIS_SIZE];
 	struct gantry_block block[GANTRY_SGE_MAX];
 	const struct gantry_layout_conf conf = {.block = block, .n = n};
@@ -134,7 +135,7 @@ create_layout(struct load_shared *s)
 	return -1;
 }
 
-/* The profile of transactions: signatures are checked, and stay here. */
+/* Creates the profile of transactions: signatures are checked, and are not sent to the peer. */
 static int
 create_profile(struct load_shared *s)
 {
@@ -208,7 +209,8 @@ warn_of_stall(struct run *r, uint64_t now, uint64_t in_flight)
 }
 
 /*
- * While lanes run: shows how far they are, tells them of a signal, and warns if nothing comes back.
+ * While lanes run: shows their progress, passes a signal on to them, and warns if no completion
+ * comes.
  */
 static void
 look(struct run *r)
@@ -219,7 +221,10 @@ look(struct run *r)
 	if (stop_signal != 0 && !atomic_exchange(&r->shared.stop, true))
 		job_say_stopping();
 	for (uint32_t i = 0; i < r->n_lanes; i++) {
-		/* In this order: a lane hands over before it takes back. */
+		/*
+		 * Read got before put: a lane submits before it completes, so got never exceeds
+		 * put.
+		 */
 		got += atomic_load_explicit(&r->lanes[i].shown_got, memory_order_acquire);
 		put += atomic_load_explicit(&r->lanes[i].shown_put, memory_order_relaxed);
 	}
@@ -232,7 +237,7 @@ look(struct run *r)
 	warn_of_stall(r, now, put - got);
 }
 
-/* On a worker lcore. */
+/* Runs one lane on its worker lcore. */
 static int
 run_lane(void *arg)
 {
@@ -247,14 +252,14 @@ run_lane(void *arg)
 	while (!lane_has_ended(l))
 		lane_turn(l);
 	atomic_fetch_sub_explicit(&r->running, 1, memory_order_release);
-	/* Others may need its receives. */
+	/* Other lanes may still send messages to this lane's receives. */
 	while (atomic_load_explicit(&r->running, memory_order_acquire) != 0)
 		lane_turn(l);
 	atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release);
 	return 0;
 }
 
-/* --via inline. 0, or -1 with the error printed. */
+/* Runs the lanes with --via inline. 0, or -1 with the error printed. */
 static int
 run_on_lcores(struct run *r)
 {
@@ -282,8 +287,8 @@ run_on_lcores(struct run *r)
 		look(r);
 	}
 	/*
-	 * EAL's library is not built with ThreadSanitizer, which therefore sees no order by
-	 * rte_eal_wait_lcore().
+	 * EAL's library is not built with ThreadSanitizer, so ThreadSanitizer does not see the
+	 * order that rte_eal_wait_lcore() gives.
 	 */
 	while (atomic_load_explicit(&r->inside, memory_order_acquire) != 0)
 		sched_yield();
@@ -292,7 +297,7 @@ run_on_lcores(struct run *r)
 	return rc;
 }
 
-/* --via ring. 0, or -1 with the error printed. */
+/* Runs the lanes with --via ring. 0, or -1 with the error printed. */
 static int
 run_here(struct run *r)
 {
@@ -384,7 +389,7 @@ verify(struct run *r, struct load_result *result)
 	return rc;
 }
 
-/* What all points have in common. */
+/* What all points of a sweep share. */
 struct sweep {
 	const struct options *opt;
 	struct gantry *engine;
@@ -392,7 +397,7 @@ struct sweep {
 	uint64_t verified; /* operations */
 };
 
-/* Measures and verifies, and tells what was found. 0, -1 with the error printed, or JOB_STOPPED. */
+/* Measures and verifies, and reports the result. 0, -1 with the error printed, or JOB_STOPPED. */
 static int
 find_out(struct run *r, struct load_result *result, struct sweep *s)
 {
@@ -463,7 +468,7 @@ run_points(struct sweep *s)
 	return rc;
 }
 
-/* The device has what --by names. 0, or -1 with the error printed. */
+/* Checks that the device has the carrier of --by. 0, or -1 with the error printed. */
 static int
 check_carrier(const struct sweep *s)
 {

@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures each point that the options ask for, and prints it. Main lcore. 0, -1 with the error
- * printed, or JOB_STOPPED.
+ * Measures each point of the sweep that the options ask for, and prints it. Main lcore. 0, -1 with
+ * the error printed, or JOB_STOPPED.
  */
 int load_run(const struct options *o);
 

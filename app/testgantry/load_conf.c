@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Counts the points of a sweep, and says which values each has.
+ * Counts the points of a sweep, and finds the values of each point.
  */
 #include "load_conf.h"
 
@@ -91,7 +91,8 @@ check_point(const struct options *o, const struct load_point *p)
 }
 
 /*
- * Settings that no operation of the mix uses would not be noticed. 0, or -1 with the error printed.
+ * Refuses settings that no operation of the mix uses: they would silently have no effect. 0, or -1
+ * with the error printed.
  */
 static int
 check_used(const struct options *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What a load is, and the points of a sweep.
+ * The settings of a load, and the points of a sweep.
  */
 #ifndef TESTGANTRY_LOAD_CONF_H
 #define TESTGANTRY_LOAD_CONF_H
@@ -12,7 +12,7 @@
 
 #include "load_op.h"
 
-/** What a list may be given of. The first ones change slowest in a sweep. */
+/** Settings that may be given a list. In a sweep, the first setting changes slowest. */
 enum load_axis {
 	AXIS_CORES,
 	AXIS_PEERS,
@@ -28,89 +28,90 @@ enum load_axis {
 
 #define LOAD_PERCENTS_MAX 8 /**< percentiles of a latency */
 
-/** The percentiles that are shown. */
+/** The percentiles to print. */
 struct load_percents {
 	uint32_t n;
-	double value[LOAD_PERCENTS_MAX]; /**< above 0, at most 100 */
+	double value[LOAD_PERCENTS_MAX]; /**< each above 0 and at most 100 */
 };
 
 #define LOAD_LIST_MAX 64 /**< values of a list */
 
-/** The values that an axis takes one after the other. */
+/** The values of a setting, one for each point. */
 struct load_list {
-	uint32_t n; /**< 0: the one of the option's field */
+	uint32_t n; /**< 0: no list; the value is in the option's field */
 	uint64_t value[LOAD_LIST_MAX];
 };
 
 /** How descriptors reach a queue. */
 enum load_via {
 	LOAD_VIA_RING,   /**< the main lcore enqueues to workers */
-	LOAD_VIA_INLINE, /**< each worker lcore submits to a queue of its own */
+	LOAD_VIA_INLINE, /**< each worker lcore submits to its own queue */
 };
 
-/** In which order the operations of a mix come. */
+/** The order of a mix's operations. */
 enum load_order {
 	LOAD_ORDER_RANDOM,
-	LOAD_ORDER_EVEN, /**< each spread evenly: of two with equal weights, in turn */
+	LOAD_ORDER_EVEN, /**< each operation is spread evenly: two with equal weights alternate */
 };
 
-/** The settings of --load that no other mode has. */
+/** The settings that only --load has. */
 struct load_conf {
 	struct load_mix mix;
 	enum load_via via;
 	uint64_t size;
 	uint32_t peers;
 	uint32_t regions;
-	uint32_t sge;     /**< pieces of sg, gather and scatter */
-	uint32_t layouts; /**< places that layouts lie in, in turn */
+	uint32_t sge;     /**< number of pieces of sg, gather and scatter */
+	uint32_t layouts; /**< places that layouts are moved to, in turn */
 	enum gantry_carrier
-		by;     /**< of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
-	uint32_t fence; /**< each so many operations one has a fence; 0: none */
+		/** carrier of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
+		by;
+	uint32_t fence; /**< every fence-th operation has a fence; 0: none has */
 	enum load_order order;
-	bool unordered;                  /**< of gantry_queue_conf */
-	enum gantry_transport transport; /**< of connections without transactions */
-	uint32_t max_inline; /**< bytes that the CPU copies into WQEs; 0: as the engine does */
-	uint32_t patterns;   /**< of fills, in turn */
+	bool unordered;                  /**< gantry_queue_conf.unordered */
+	enum gantry_transport transport; /**< transport of connections without transactions */
+	uint32_t max_inline; /**< bytes that the CPU copies into WQEs; 0: the engine's default */
+	uint32_t patterns;   /**< number of patterns that fills use in turn */
 	bool mixed_regions;  /**< regions of different lengths */
 	uint64_t total_ops;  /**< 0: --duration alone decides */
 	uint32_t duration;   /**< seconds; 0: not given */
-	uint64_t rate;       /**< operations a second, of all lanes together; 0: as many as fit */
+	uint64_t rate;       /**< operations a second, all lanes together; 0: without limit */
 	struct load_percents percents;
 	char csv[PATH_MAX], json[PATH_MAX]; /**< files to write; empty: none */
 	bool verify;
 	struct load_list list[LOAD_AXES];
 };
 
-/** One measurement: a value of each axis. */
+/** One measurement: one value of each setting with a list. */
 struct load_point {
 	uint64_t value[LOAD_AXES];
 };
 
 struct options;
 
-/** The most worker lcores that a measurement asks for; 1 if it takes all that there are. */
+/** The largest number of worker lcores that a measurement needs; 1 if it uses all lcores. */
 uint32_t load_cores(const struct options *o);
 
 /**
- * Reads percentiles: "50,99,99.9". name: of the option, for messages. 0, or -1 with the error
+ * Parses percentiles: "50,99,99.9". name: the option's name, for messages. 0, or -1 with the error
  * printed.
  * @param percents written on success only.
  */
 int load_percents_parse(const char *name, const char *text, struct load_percents *percents);
 
 /**
- * Looks whether the operations can have each size, and what else they need. 0, or -1 with the error
- * printed.
+ * Checks that the operations can have each size, and all else that they need. 0, or -1 with the
+ * error printed.
  */
 int load_check(const struct options *o);
 
-/** The operations of the mix use this setting. */
+/** True if an operation of the mix uses this setting. */
 bool load_uses(const struct options *o, enum load_axis axis);
 
-/** How many measurements the lists ask for. */
+/** Number of measurements that the lists ask for. */
 uint64_t load_points(const struct options *o);
 
-/** The measurement of this number. */
+/** The measurement with this number. */
 void load_point_get(const struct options *o, uint64_t number, struct load_point *p);
 
 #endif

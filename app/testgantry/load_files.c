@@ -22,7 +22,7 @@
 
 static_assert(40 + LOAD_OPS * (2 + LOAD_PERCENTS_MAX) <= FIELDS_MAX, "of each operation, too");
 
-/* The value as it stands in both files. Texts have no character that either quotes. */
+/* A value in the form that both files have. Texts contain no character that needs an escape. */
 struct field {
 	char name[40];
 	char value[TEXT_LEN];
@@ -36,7 +36,7 @@ struct fields {
 
 struct out {
 	const char *option, *path;
-	FILE *file; /* NULL: not asked for */
+	FILE *file; /* NULL: this file was not asked for */
 	bool begun;
 };
 
@@ -73,7 +73,7 @@ to_us(uint64_t tsc)
 	return tsc * 1e6 / rte_get_tsc_hz();
 }
 
-/* prefix: of the names. */
+/* prefix: beginning of the fields' names. */
 static void
 add_latencies(struct fields *f, const char *prefix, const struct load_percents *percents,
 	const struct load_hist *h)
@@ -149,7 +149,7 @@ make_fields(struct fields *f, const char *device, const struct load_result *r)
 	add_sums(f, r, all, load_result_bytes(r));
 	add_latencies(f, "", &conf->percents, all);
 	for (int i = 0; i < LOAD_OPS; i++) {
-		/* Of one operation alone, all is said. */
+		/* If the mix has one operation, its figures are the totals. */
 		if (conf->mix.weight[i] == 0 || conf->mix.weight[i] == conf->mix.sum)
 			continue;
 		snprintf(prefix, sizeof(prefix), "%s_ops", load_ops[i].name);
@@ -163,7 +163,7 @@ make_fields(struct fields *f, const char *device, const struct load_result *r)
 
 /* ------------------------------------------------------------------ files */
 
-/* A comma in a text is why texts are quoted. */
+/* A text may contain a comma, so texts are quoted. */
 static void
 write_csv(struct out *o, const struct fields *f)
 {

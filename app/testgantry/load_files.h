@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The measurements of a load as CSV and as JSON: the same fields, a row or an object for each point
- * of the sweep. Names have the unit at their end.
+ * Writes the measurements of a load as CSV and as JSON. Both have the same fields: one row or one
+ * object for each point of the sweep. A field's name ends with its unit.
  *
  *     load_files_open -> load_files_point ... -> load_files_close
  *
- * What has been measured is in the files as soon as load_files_point() has returned; the JSON has
- * its end when they are closed.
+ * A point is in the files when load_files_point() has returned. The JSON is complete when
+ * load_files_close() has returned.
  */
 #ifndef TESTGANTRY_LOAD_FILES_H
 #define TESTGANTRY_LOAD_FILES_H
@@ -16,13 +16,13 @@
 
 struct load_files;
 
-/** Opens the files that the options name: there may be none. 0, or -1 with the error printed. */
+/** Opens the files that the options name, if any. 0, or -1 with the error printed. */
 int load_files_open(const struct options *o, struct load_files **files);
 
 /** Adds a measurement. 0, or -1 with the error printed. */
 int load_files_point(struct load_files *files, const char *device, const struct load_result *r);
 
-/** 0, or -1 with the error printed. */
+/** Closes the files. 0, or -1 with the error printed. */
 int load_files_close(struct load_files *files);
 
 #endif

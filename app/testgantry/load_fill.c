@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The descriptors of a lane: which operation, in which place, over which connection.
+ * Makes the descriptors of a lane: each has an operation, a place and a connection.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define CACHE_LINE   64
 #define RESPONSE_LEN 16
 
-/** A transaction, with all that it points to. */
+/** A transaction, with the objects that it points to. */
 struct load_txn {
 	struct gantry_txn txn;
 	struct gantry_sge blocks;
@@ -28,17 +28,18 @@ value_of(const struct load_lane *l, enum load_axis axis)
 	return l->shared->point.value[axis];
 }
 
-/* The key of descriptor i's place at the peer. */
+/* The key of descriptor i's memory at the peer. */
 static uint32_t
 key_of(const struct load_lane *l, uint32_t i)
 {
 	return gantry_mem_remote_key(l->target->mem[lane_region(l->target, l->place[i])]);
 }
 
-/* ------------------------------------------------------------------ dealing */
+/* ------------------------------------------------------------------ drawing */
 
 /*
- * All places in random order, and again until each descriptor has one: there are not less of these.
+ * Gives each descriptor a place. All places are used once, in random order, before one is used
+ * again; there are at least as many descriptors as places.
  */
 static void
 deal_places(struct load_lane *l, uint64_t *random)
@@ -54,7 +55,8 @@ deal_places(struct load_lane *l, uint64_t *random)
 }
 
 /*
- * Each operation of the mix as evenly as possible: the one comes next that is most behind its part.
+ * Spreads the operations of the mix evenly: the next one is the operation whose share is most
+ * behind its weight.
  */
 static void
 spread_ops(struct load_lane *l, const struct load_mix *mix)
@@ -74,7 +76,7 @@ spread_ops(struct load_lane *l, const struct load_mix *mix)
 	}
 }
 
-/* As many of each operation as the mix says, in random order or spread evenly, and again. */
+/* Repeats the mix until each descriptor has an operation, in random order or evenly spread. */
 static void
 deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 {
@@ -94,7 +96,7 @@ deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 		l->op[i] = l->op[i - mix->sum];
 }
 
-/* The layout of each operation lies in --layouts places in turn. */
+/* Moves the layout of each operation through --layouts places in turn. */
 static void
 deal_bases(struct load_lane *l)
 {
@@ -108,7 +110,7 @@ deal_bases(struct load_lane *l)
 
 /* ------------------------------------------------------------------ a descriptor */
 
-/* Its lists name all pieces. */
+/* Fills the lists of a descriptor with all pieces. */
 static void
 fill_lists(struct load_lane *l, uint32_t i, struct gantry_desc *d)
 {
@@ -127,8 +129,8 @@ fill_lists(struct load_lane *l, uint32_t i, struct gantry_desc *d)
 }
 
 /*
- * A transaction that writes the place's blocks to the peer, without their signatures, if these are
- * right.
+ * Makes a transaction that writes the place's blocks to the peer. Their signatures are checked and
+ * not sent.
  */
 static void
 fill_txn(struct load_lane *l, uint32_t i, struct gantry_desc *d)
@@ -172,12 +174,12 @@ fill_peer(struct load_lane *l, uint32_t i, const struct load_op *op, struct gant
 		d->imm = i;
 	if (op->to == TO_COUNTER) {
 		d->dst = (uintptr_t)lane_counter(l, i);
-		/* Swapped is 0 with 0. */
+		/* CMP_SWP compares with 0 and swaps in 0 */
 		d->arg[0] = op->op == GANTRY_OP_FETCH_ADD;
 	}
 }
 
-/* What --fence and --by ask for. */
+/* Flags for --fence and --by. */
 static uint16_t
 flags_of(const struct load_lane *l, uint32_t i)
 {
@@ -193,7 +195,7 @@ flags_of(const struct load_lane *l, uint32_t i)
 	       (load_op_has_carrier(&load_ops[l->op[i]]) ? by[conf->by] : 0);
 }
 
-/* n_fills: of the descriptors before this one. */
+/* n_fills: number of fills before this descriptor. */
 static void
 fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 {
@@ -227,7 +229,7 @@ fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 
 /* ------------------------------------------------------------------ the order of completions */
 
-/* Of an unordered queue. All DC peers count as one connection. */
+/* The stream of a descriptor in an unordered queue. All DC peers count as one connection. */
 static uint32_t
 stream_of(const struct load_lane *l, uint32_t i)
 {
@@ -255,7 +257,10 @@ track_order(struct load_lane *l)
 		error_print("out of memory for the order of %" PRIu32 " descriptors", l->n_desc);
 		return -1;
 	}
-	/* Twice from the last to the first: behind the last one of a stream comes its first one. */
+	/*
+	 * Two passes from the last descriptor to the first: after the last descriptor of a stream
+	 * comes its first one again.
+	 */
 	for (uint32_t i = 2 * l->n_desc; i-- > 0;) {
 		s = stream_of(l, i % l->n_desc);
 		l->order.stream[i % l->n_desc] = s;

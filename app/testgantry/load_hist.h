@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A histogram of latencies: 32 buckets for each power of two, so a percentile is at most 1/32 too
- * long.
+ * A histogram of latencies. Each power of two has 32 buckets, so a percentile is at most 1/32 too
+ * large.
  */
 #ifndef TESTGANTRY_LOAD_HIST_H
 #define TESTGANTRY_LOAD_HIST_H
@@ -11,10 +11,10 @@
 
 #define HIST_LOG_SUB 5
 #define HIST_SUB     (1u << HIST_LOG_SUB) /**< buckets of a power of two */
-#define HIST_BITS    48 /**< longer samples count as the longest of so many bits */
+#define HIST_BITS    48 /**< longer samples count as the largest number of this many bits */
 #define HIST_BUCKETS ((HIST_BITS - HIST_LOG_SUB + 1) * HIST_SUB)
 
-/** Of any unit of time. All zeros is one without samples. */
+/** Samples have any unit of time. All zeros: no samples. */
 struct load_hist {
 	uint64_t n;
 	uint64_t max;
@@ -22,7 +22,7 @@ struct load_hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
-/* The first 32 buckets are of one number each. */
+/* Each of the first 32 buckets holds one number. */
 static inline uint32_t
 load_hist_bucket(uint64_t sample)
 {
@@ -46,12 +46,12 @@ load_hist_add(struct load_hist *h, uint64_t sample)
 		h->max = sample;
 }
 
-/** Adds the samples of `other`. */
+/** Adds the samples of `other` to h. */
 void load_hist_merge(struct load_hist *h, const struct load_hist *other);
 
 /**
- * What so many percent of the samples do not exceed: the end of a bucket, at most the longest
- * sample. 0: there is none.
+ * The value that `percent` of the samples do not exceed: the end of a bucket, at most the largest
+ * sample. 0: there are no samples.
  */
 uint64_t load_hist_percentile(const struct load_hist *h, double percent);
 

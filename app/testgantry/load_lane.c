@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up a lane: its queue, its connections and its receives; and ends it.
+ * Sets up a lane (queue, connections, receives), and closes it.
  */
 #include "load_lane.h"
 
@@ -15,9 +15,10 @@
 
 #include "report.h"
 
-#define CLOSE_S 15 /* waits so long for what is in flight: longer than the engine's deadline */
+/* seconds to wait for descriptors in flight: longer than the engine's deadline */
+#define CLOSE_S 15
 #define MOST_RECEIVES                                                                              \
-	32768 /* of a lane, unless that were less than LEAST_RECEIVES of each connection */
+	32768 /* most receives of a lane, but each connection has at least LEAST_RECEIVES */
 #define LEAST_RECEIVES 16
 #define RESPONSE_LEN   16
 
@@ -35,7 +36,7 @@ n_conns(const struct load_lane *l, bool (*is)(const struct load_op *op))
 	return mix_has(l, is) ? l->shared->point.value[AXIS_PEERS] : 0;
 }
 
-/* Receives of each connection that has some. */
+/* Receives of each connection that needs some. */
 static uint32_t
 recv_depth(const struct load_lane *l)
 {
@@ -45,7 +46,10 @@ recv_depth(const struct load_lane *l)
 		RTE_MAX(MOST_RECEIVES / peers, (uint64_t)LEAST_RECEIVES));
 }
 
-/* Of all connections of the lane before, for messages, and for the responses of transactions. */
+/*
+ * Receives of all connections from the previous lane: for messages, and for the responses of
+ * transactions.
+ */
 static uint32_t
 n_receives(const struct load_lane *l)
 {
@@ -92,7 +96,10 @@ create_queue(struct load_lane *l)
 	return -1;
 }
 
-/* Takes back what waits in a worker's ring of receives, and takes the completions of all others. */
+/*
+ * Takes waiting receives back from a worker's ring, and takes the completions of the other
+ * receives.
+ */
 static void
 take_back_receives(struct load_lane *l)
 {
@@ -109,7 +116,8 @@ take_back_receives(struct load_lane *l)
 }
 
 /*
- * Empties the worker's rings, or the queue: only then can it be freed. A worker has waited already.
+ * Empties the worker's rings, or the queue, which is required before they are freed. A worker's
+ * descriptors have completed already.
  */
 static void
 take_back(struct load_lane *l)
@@ -186,8 +194,8 @@ connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mod
 }
 
 /*
- * n connections for transactions, pipelined where the device can, or for all else. 0, or -1 with
- * the error printed.
+ * Creates n connections: for transactions (pipelined if the device can), or for all other
+ * operations. 0, or -1 with the error printed.
  */
 static int
 create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)
@@ -222,7 +230,7 @@ create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)
 	return -1;
 }
 
-/* Posts the target's receives for n connections, from receive *k on. */
+/* Posts the target's receives for n connections, starting with receive *k. */
 static int
 post_receives(struct load_lane *target, const struct load_conns *c, uint64_t len, uint32_t *k)
 {

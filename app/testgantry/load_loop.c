@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The loop of a lane, which is the same for each operation: its descriptors were made before.
+ * The loop of a lane. It is the same for each operation, because the descriptors are made in
+ * advance.
  */
 #include <sched.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 typedef unsigned __int128 uint128_t;
 
-#define COMPS      64
-#define IDLE_TURNS 256 /* without work: whoever is waited for may need this CPU */
+#define COMPS 64
+/* turns without work before yielding the CPU, which another thread may need */
+#define IDLE_TURNS 256
 
 uint32_t
 lane_submit(struct load_lane *l, uint32_t at, uint32_t n)
@@ -61,7 +63,7 @@ is_due(const struct load_lane *l, uint64_t now)
 	return l->due_tsc < now || (l->due_tsc == now && l->due_part == 0);
 }
 
-/* The next operation is due one step later. */
+/* Moves the due time on by one step. */
 static void
 next_due(struct load_lane *l)
 {
@@ -73,7 +75,7 @@ next_due(struct load_lane *l)
 	}
 }
 
-/* what: failed; or, where the status is none, a sentence. */
+/* what: the failed operation; or, if status is GANTRY_OK, a sentence. */
 static void
 fail(struct load_lane *l, const char *what, uint8_t status, uint8_t syndrome,
 	uint8_t vendor_syndrome)
@@ -96,7 +98,7 @@ fail_op(struct load_lane *l, uint32_t at, const struct gantry_comp *c)
 		c->status, c->syndrome, c->vendor_syndrome);
 }
 
-/* Completions in the order of submission. */
+/* Notes completions that come in the order of submission. */
 static void
 note_in_order(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
 {
@@ -112,7 +114,7 @@ note_in_order(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, u
 	l->got_at = at;
 }
 
-/* Completions in the order of each stream. */
+/* Notes completions that come in the order of each stream. */
 static void
 note_in_streams(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
 {
@@ -153,7 +155,7 @@ take(struct load_lane *l)
 	return n;
 }
 
-/* How many may be handed over next, however many are in flight. */
+/* How many descriptors may still be submitted, without regard to the depth. */
 static uint64_t
 most_next(const struct load_lane *l)
 {
@@ -164,7 +166,7 @@ most_next(const struct load_lane *l)
 	return RTE_MIN(n, l->total - l->put);
 }
 
-/* A closed loop gives the next burst its time, if the depth has room for all of it. */
+/* Closed loop: gives the next burst its begin time, if the depth allows a whole burst. */
 static void
 stage(struct load_lane *l, uint64_t now)
 {
@@ -177,7 +179,10 @@ stage(struct load_lane *l, uint64_t now)
 	l->staged = n;
 }
 
-/* An open loop takes those that are due, a burst at most, and as many as the depth has room for. */
+/*
+ * Open loop: gives due operations their begin time, at most a burst, and at most what the depth
+ * allows.
+ */
 static void
 stage_due(struct load_lane *l, uint64_t now)
 {
@@ -189,18 +194,18 @@ stage_due(struct load_lane *l, uint64_t now)
 	}
 }
 
-/* The operations from the next one on that are due by then. The next one is. */
+/* Number of operations, from the next one on, that are due at `now`. The next one is due. */
 static uint64_t
 count_due(const struct load_lane *l, uint64_t now)
 {
-	/* In parts of a cycle, `rate` of which are one. */
+	/* In units of 1 / rate cycles. */
 	const uint128_t since = (uint128_t)(now - l->due_tsc) * l->rate - l->due_part;
 	const uint128_t step = (uint128_t)l->step_tsc * l->rate + l->step_part;
 
 	return since / step + 1;
 }
 
-/* Nothing is handed over any more but what is staged. */
+/* Ends the submission of new operations; staged ones are still submitted. */
 static void
 end(struct load_lane *l, uint64_t now)
 {
@@ -209,7 +214,7 @@ end(struct load_lane *l, uint64_t now)
 	l->total = l->put + l->staged;
 }
 
-/* Chooses what is handed over next, unless something is left. */
+/* Chooses what to submit next, unless staged descriptors are left. */
 static void
 choose(struct load_lane *l, uint64_t now)
 {
@@ -249,7 +254,7 @@ give(struct load_lane *l, uint64_t now)
 	return n;
 }
 
-/* Of one peer. False: not all were accepted. */
+/* Posts receives for one peer. False: not all were accepted. */
 static bool
 post(struct load_lane *l, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
 {
@@ -265,8 +270,8 @@ lane_post(struct load_lane *l, uint32_t k)
 }
 
 /*
- * Posts the receives of these completions, those in a row of one peer together. False: not all were
- * accepted.
+ * Posts the receives of these completions again; consecutive receives of one peer in one call.
+ * False: not all were accepted.
  */
 static bool
 post_again(struct load_lane *l, const struct gantry_recv_comp *comp, uint32_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The memory of a lane: places, regions, and where the bytes of each operation lie.
+ * The memory of a lane: places, regions, and the addresses of each operation's bytes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +18,9 @@
 
 #define CACHE_LINE 64
 #define PIECE_GAP  64          /* bytes between two pieces */
-#define LEAST_LEN  (512 << 10) /* of a lane's memory: more than the nearest cache has */
-#define MANY       4096        /* places that are enough, however short they are */
-#define MIXED      8           /* the longest region is so many times the shortest one */
+#define LEAST_LEN  (512 << 10) /* least memory of a lane: more than the CPU's L2 cache */
+#define MANY       4096        /* places that are enough, even if they are short */
+#define MIXED      8           /* the longest region is MIXED times the shortest */
 #define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
 static_assert(LOAD_POISON == UINT8_MAX, "fill_sources() draws what is less");
@@ -28,7 +28,7 @@ static_assert(LOAD_POISON == UINT8_MAX, "fill_sources() draws what is less");
 uint32_t
 lane_draw(uint64_t *random, uint32_t n)
 {
-	/* A linear congruential generator of 64 bits; its upper half is used. */
+	/* A linear congruential generator of 64 bits. Its upper half is the result. */
 	*random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (*random >> 32) % n;
 }
@@ -41,7 +41,7 @@ value_of(const struct load_lane *l, enum load_axis axis)
 	return l->shared->point.value[axis];
 }
 
-/* Bytes of a block with its signature. */
+/* Bytes of a block and its signature. */
 static uint32_t
 block_len(const struct load_lane *l)
 {
@@ -50,7 +50,7 @@ block_len(const struct load_lane *l)
 	return o->block_size + sig_len(o->guard);
 }
 
-/* The bytes of each part of a place that the operation uses. */
+/* *len: bytes of each slot that the operation uses. */
 static void
 measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
 {
@@ -70,7 +70,7 @@ measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
 		len[SLOT_DESTINATION] = RTE_MAX(len[SLOT_DESTINATION], span);
 }
 
-/* What a place has. Returns how many are needed at least. */
+/* Computes the slots of a place. Returns the least number of places. */
 static uint32_t
 measure_places(struct load_lane *l)
 {
@@ -94,8 +94,8 @@ measure_places(struct load_lane *l)
 }
 
 /*
- * Divides n places among the regions, evenly or in 1 to MIXED equal parts each. There are some
- * more, so that each part has as many.
+ * Divides at least n places among the regions: evenly, or 1 to MIXED equal parts for each region. n
+ * is rounded up so that the parts are equal.
  */
 static void
 divide_places(struct load_lane *l, uint32_t n, uint64_t *random)
@@ -137,7 +137,7 @@ lane_slot(const struct load_lane *l, uint32_t place, enum load_slot slot)
 	return l->base + place * l->place_len + l->slot[slot].at;
 }
 
-/* The first `longer` pieces have a byte more than the others. */
+/* The first `longer` pieces have one byte more than the other pieces. */
 uint64_t
 lane_piece(const struct load_lane *l, uint64_t offset, uint64_t *len)
 {
@@ -201,7 +201,7 @@ lane_counter(const struct load_lane *l, uint32_t i)
 
 /* ------------------------------------------------------------------ sources */
 
-/* Any bytes but LOAD_POISON. */
+/* Fills memory with random bytes other than LOAD_POISON. */
 static void
 fill(uint8_t *p, size_t len, uint64_t *random)
 {
@@ -209,7 +209,7 @@ fill(uint8_t *p, size_t len, uint64_t *random)
 		p[i] = lane_draw(random, LOAD_POISON);
 }
 
-/* Blocks with right signatures. */
+/* Fills memory with blocks that have right signatures. */
 static void
 fill_blocks(const struct load_lane *l, uint8_t *p, uint64_t *random)
 {
@@ -236,7 +236,7 @@ fill_sources(struct load_lane *l, uint64_t *random)
 
 /* ------------------------------------------------------------------ set up */
 
-/* NULL with the error printed. */
+/* Maps memory; NULL: the error is printed. */
 static uint8_t *
 map(size_t len)
 {
@@ -309,7 +309,9 @@ memory_create_inbox(struct load_lane *l, uint32_t n, size_t len)
 	return register_memory(l, in->base, n * in->slot_len, 0, &in->mem);
 }
 
-/* What the device may still write stays until the program ends. */
+/*
+ * If a region cannot be unregistered, the device may still write it: then its memory stays mapped.
+ */
 static void
 unmap(uint8_t *base, size_t len, struct gantry_mem **mem, uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The table of operations, and the parser of mixes.
+ * The table of operations; parses and prints mixes.
  */
 #include "load_op.h"
 
@@ -39,7 +39,7 @@ const struct load_op load_ops[LOAD_OPS] = {
 		"             data to a peer, and sends it a response of 16 bytes"},
 };
 
-/* A name that stands for several rows, each with the same part of its weight. */
+/* A name for several rows, each of which gets the same part of the weight. */
 static const struct {
 	const char *name, *what;
 	const char *rows[2];
@@ -49,7 +49,7 @@ static const struct {
 
 #define GROUP_ROWS 2
 
-/* ------------------------------------------------------------------ what a row means */
+/* ------------------------------------------------------------------ facts of a row */
 
 bool
 load_op_has_peer(const struct load_op *op)
@@ -134,7 +134,7 @@ common_divisor(uint32_t a, uint32_t b)
 	return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Divides the weights by their greatest common divisor, and adds them up. */
+/* Divides the weights by their greatest common divisor, and computes their sum. */
 static void
 reduce(struct load_mix *mix)
 {
@@ -148,7 +148,7 @@ reduce(struct load_mix *mix)
 	}
 }
 
-/* Adds the row of a name, which has len characters. NULL, or what is wrong. */
+/* Adds the row of a name, which has len characters. Returns NULL, or the error. */
 static const char *
 add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
 {
@@ -163,7 +163,7 @@ add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
 	return "it names no operation";
 }
 
-/* Adds "OP" or "OP=WEIGHT", which has len characters. NULL, or what is wrong. */
+/* Adds "OP" or "OP=WEIGHT", which has len characters. Returns NULL, or the error. */
 static const char *
 add(struct load_mix *mix, const char *text, size_t len)
 {
@@ -185,7 +185,7 @@ add(struct load_mix *mix, const char *text, size_t len)
 			wrong = add_row(mix, groups[g].rows[i], strlen(groups[g].rows[i]), weight);
 		return wrong;
 	}
-	/* Of a group, each row has one part of the weight; else the one row has all parts. */
+	/* Each row of a group gets one part of the weight; a single row gets GROUP_ROWS parts. */
 	return add_row(mix, text, name_len, weight * GROUP_ROWS);
 }
 

@@ -27,14 +27,14 @@ static const char *const axis_names[LOAD_AXES] = {
 	[AXIS_SIZE] = "size",
 };
 
-/* It has several values, which are a column of the table. */
+/* True if the setting has several values, which are a column of the table. */
 static bool
 is_swept(const struct options *o, enum load_axis axis)
 {
 	return o->load.list[axis].n > 1;
 }
 
-/* The values that stay. */
+/* Prints the settings with one value. */
 static void
 print_fixed(const struct options *o)
 {
@@ -98,7 +98,7 @@ to_us(uint64_t tsc)
 	return tsc * 1e6 / rte_get_tsc_hz();
 }
 
-/* bytes: that were moved. */
+/* bytes: number of moved bytes. */
 static void
 print_row(const struct load_result *r, const char *name, const struct load_hist *h, uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Verifies one operation after the other, as many places at a time as may be in flight.
+ * Verifies one operation after the other. A batch has as many places as may be in flight.
  */
 #include "load_verify.h"
 
@@ -15,18 +15,21 @@
 #include "job.h"
 #include "report.h"
 
-#define MOST_MESSAGES 64                /* that take receives are verified together */
-#define PATIENCE_NS   (10 * NSEC_PER_S) /* for a message whose sender knows that it has arrived */
+#define MOST_MESSAGES 64 /* most messages in a batch that consume receives */
+/* wait for a message that has arrived, as its sender has completed */
+#define PATIENCE_NS (10 * NSEC_PER_S)
 
-/* Descriptors that are verified together: all of one operation, and each changes other memory. */
+/*
+ * A batch: descriptors of one operation that are verified together. Each changes different memory.
+ */
 struct batch {
 	const struct load_op *op;
-	uint32_t most; /* of them; the length of the arrays */
+	uint32_t most; /* most descriptors; the length of the arrays */
 	uint32_t n;
-	uint32_t *desc;  /* their numbers */
-	uint64_t *value; /* of counters: before */
+	uint32_t *desc;  /* numbers of the descriptors */
+	uint64_t *value; /* values of the counters before */
 	uint64_t *result;
-	struct gantry_recv_comp *received; /* those that have come, in order; [most] */
+	struct gantry_recv_comp *received; /* completions of receives, in order; [most] */
 	uint32_t n_received;
 };
 
@@ -37,7 +40,7 @@ refuse(const struct batch *b, const char *what)
 	return -1;
 }
 
-/* len: of the operation. */
+/* len: bytes of the operation. */
 static int
 refuse_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_t should)
 {
@@ -48,7 +51,7 @@ refuse_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_
 
 /* ------------------------------------------------------------------ what is changed */
 
-/* All memory in which descriptor i changes something. */
+/* The slot in which descriptor i changes bytes. */
 static uint8_t *
 slot_of(const struct load_lane *l, uint32_t i, size_t *len)
 {
@@ -82,8 +85,8 @@ prepare(const struct load_lane *l, struct batch *b, uint32_t k)
 }
 
 /*
- * Compares the bytes that descriptor i moves with those at `at` in one piece, or where lane_to()
- * says. Poisons them again.
+ * Compares the bytes that descriptor i moves with the bytes at `at`, or at lane_to() if `at` is
+ * NULL. Then poisons them again.
  */
 static int
 compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint8_t *at)
@@ -107,7 +110,7 @@ compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint
 	return 0;
 }
 
-/* All bytes that were to be changed are poisoned again: no others have changed. */
+/* All bytes that should have changed are poisoned again, so any other byte means a wrong change. */
 static int
 compare_rest(const struct batch *b, const uint8_t *slot, size_t len)
 {
@@ -133,8 +136,8 @@ compare_counter(const struct load_lane *l, const struct batch *b, uint32_t k)
 /* ------------------------------------------------------------------ what is received */
 
 /*
- * The receive that descriptor i has taken: the first one of its connection that is left. NULL with
- * the error printed.
+ * The receive that descriptor i consumed: the first one left of its connection. NULL with the error
+ * printed.
  */
 static const struct gantry_recv_comp *
 take_received(const struct load_lane *l, struct batch *b, uint32_t i)
@@ -147,7 +150,7 @@ take_received(const struct load_lane *l, struct batch *b, uint32_t i)
 
 		if (r->peer != c->far[i % c->n])
 			continue;
-		r->peer = UINT16_MAX; /* no peer has this number: it is taken */
+		r->peer = UINT16_MAX; /* mark it as used: no peer has this number */
 		if (r->status == GANTRY_OK && r->op == op && r->imm == l->desc[i].imm)
 			return r;
 		break;
@@ -175,7 +178,7 @@ compare_received(const struct load_lane *l, struct batch *b, uint32_t i)
 	return compare_rest(b, slot, in->slot_len);
 }
 
-/* Posts the receives again that the batch has taken. */
+/* Posts the receives again that the batch consumed. */
 static int
 give_back_receives(struct load_lane *target, struct batch *b)
 {
@@ -207,8 +210,8 @@ compare(const struct load_lane *l, struct batch *b, uint32_t k)
 }
 
 /*
- * Which of the batch has this cookie: that of this number, unless the queue is unordered. b->n:
- * none that may be.
+ * The descriptor of the batch with this cookie. In an ordered queue it must be the next one. b->n:
+ * there is none.
  */
 static uint32_t
 find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t number)
@@ -221,7 +224,7 @@ find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t
 	return k < b->n && b->desc[k] == cookie ? k : b->n;
 }
 
-/* The next completion, if there is one. */
+/* Takes the next completion, if there is one. */
 static int
 take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 {
@@ -241,7 +244,9 @@ take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 	return -1;
 }
 
-/* Hands the batch over, and waits for its completions and those of the receives that it takes. */
+/*
+ * Submits the batch, and waits for its completions, and for those of the receives that it consumes.
+ */
 static int
 carry_out(struct load_lane *l, struct batch *b)
 {
@@ -258,7 +263,7 @@ carry_out(struct load_lane *l, struct batch *b)
 			return -1;
 		b->n_received += lane_poll_receives(l->target, b->received + b->n_received,
 			n_receives - b->n_received);
-		sched_yield(); /* whoever is waited for may need this CPU */
+		sched_yield(); /* the thread that completes them may need this CPU */
 		if (got < b->n)
 			end_ns = now_ns() + PATIENCE_NS;
 		else if (b->n_received < n_receives && now_ns() > end_ns)
@@ -300,7 +305,7 @@ most_at_once(const struct load_lane *l, const struct load_op *op)
 	return op->to == TO_LAYOUT ? RTE_MIN(l->depth, layouts) : l->depth;
 }
 
-/* Each place comes once among the first n_places descriptors. */
+/* Each place occurs once among the first n_places descriptors. */
 static int
 verify_op(struct load_lane *l, struct batch *b, uint64_t *verified)
 {
@@ -317,7 +322,7 @@ verify_op(struct load_lane *l, struct batch *b, uint64_t *verified)
 	return rc == 0 && b->n != 0 ? verify_batch(l, b, verified) : rc;
 }
 
-/* Of those that were measured. */
+/* Checks the counters after the measured operations. */
 static int
 check_counters(const struct load_lane *l, const struct load_op *op)
 {

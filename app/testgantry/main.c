@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * testgantry: moves files through the engine, and verifies every byte. testgantry -h explains.
+ * testgantry moves files through the engine, and verifies every byte. `testgantry -h` explains.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ struct args {
 	char **argv;
 };
 
-/* Without "--", every argument is the app's. */
+/* Splits arguments at "--". Without "--", all arguments are the app's. */
 static void
 split_args(int argc, char **argv, struct args *eal, struct args *app)
 {
@@ -63,7 +63,7 @@ check_eal_args(const struct args *eal)
 
 /* ------------------------------------------------------------------ EAL */
 
-/* True if EAL was given one of these options, as "--name", "--name=value", or "-n" or "-nvalue". */
+/* True if EAL was given one of these options: "--name", "--name=value", "-n" or "-nvalue". */
 static bool
 has_option(const struct args *eal, const char *const *names)
 {
@@ -115,7 +115,7 @@ have_free_huge_pages(void)
 	return have;
 }
 
-/* EAL takes huge pages from files in a hugetlbfs, unless its options say otherwise. */
+/* EAL needs a hugetlbfs for huge pages, unless its options say otherwise. */
 static bool
 have_hugetlbfs(void)
 {
@@ -131,7 +131,7 @@ have_hugetlbfs(void)
 	return have;
 }
 
-/* The lcores that the options need, a main one among them. */
+/* Number of lcores that the options need, the main lcore included. */
 static unsigned int
 lcores_needed(const struct options *o)
 {
@@ -145,8 +145,8 @@ lcores_needed(const struct options *o)
 }
 
 /*
- * Builds EAL's arguments: our additions, then the user's. No option stands there twice: newer DPDK
- * refuses that. argv has room for eal->argc + 6 pointers. n_lcores: as many are needed.
+ * Builds EAL's arguments: our additions, then the user's. An option that the user gave is not added
+ * again, because newer DPDK refuses that. argv has room for eal->argc + 6 pointers.
  */
 static int
 build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
@@ -188,12 +188,13 @@ build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 }
 
 /*
- * EAL prints all its options, a hundred lines, when it refuses one, and the line of its log that
- * says why is lost among them. So what it prints is held back until it is known not to be that.
+ * When EAL refuses an option, it prints all its options, about 100 lines, and the log line with the
+ * reason is lost among them. So its output is held back, and printed only if EAL accepts its
+ * options.
  */
 static struct {
-	int fd;     /* what was printed */
-	int stdout; /* the program's standard output */
+	int fd;     /* file with the output */
+	int stdout; /* duplicate of the standard output */
 	bool usage;
 } held = {-1, -1, false};
 
@@ -222,7 +223,7 @@ hold_stdout(void)
 	held.stdout = held.fd < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (held.stdout < 0)
 		return;
-	atexit(release_stdout); /* EAL ends the program behind some of its texts */
+	atexit(release_stdout); /* after some outputs EAL ends the program itself */
 	dup2(held.fd, STDOUT_FILENO);
 }
 
@@ -259,7 +260,7 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 	}
 	argc = build_eal_args(eal, n_lcores, argv);
 	rc = init_eal(argc, argv);
-	free(argv); /* the strings belong to the process */
+	free(argv); /* the strings must stay allocated */
 	if (rc >= 0)
 		return 0;
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
@@ -275,8 +276,8 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 /* ------------------------------------------------------------------ signals */
 
 /*
- * The first signal ends the loops of the main lcore. The second ends the program, whatever hangs,
- * as soon as no unfinished output is left. The third does not wait for that.
+ * The first signal ends the loops of the main lcore. The second ends the program when no unfinished
+ * output is left, even if the device hangs. The third ends it at once.
  */
 static void
 on_signal(int number)
@@ -291,10 +292,7 @@ on_signal(int number)
 	}
 }
 
-/*
- * SIGPIPE and SIGXFSZ are ignored: the write that
- * caused one fails with an errno, which is reported.
- */
+/* SIGPIPE and SIGXFSZ are ignored, so the write fails with an errno, which is reported. */
 static void
 catch_signals(void)
 {
@@ -341,7 +339,7 @@ do_prompt(struct app *app)
 	return JOB_STOPPED;
 }
 
-/* A signal that comes when what was asked for has ended changes nothing. */
+/* A signal after the end of the requested work changes nothing. */
 static int
 run_app(struct app *app)
 {
@@ -364,7 +362,7 @@ run_app(struct app *app)
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* True for "testgantry -h --": EAL prints its help and ends the program. */
+/* True for "testgantry -h --": EAL prints its help, and ends the program. */
 static bool
 wants_eal_help(const struct args *eal)
 {
@@ -373,7 +371,7 @@ wants_eal_help(const struct args *eal)
 	return has_option(eal, help);
 }
 
-/* The option that has it move no files, or NULL. */
+/* The option by which the program moves no files, or NULL. */
 static const char *
 measures(const struct options *o)
 {
@@ -394,7 +392,7 @@ prepare(struct app *app, const struct args *args)
 	for (int i = 0; i < app->opt.n_inputs; i++)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
-	/* Plan before EAL starts: errors of the inputs then come before EAL's many lines. */
+	/* Plan before EAL starts: so errors of the inputs come before EAL's many lines. */
 	if (measures(&app->opt) != NULL && (app->opt.interactive || app->opt.n_inputs != 0)) {
 		error_print("%s moves no files: leave out -i and the files", measures(&app->opt));
 		return -1;

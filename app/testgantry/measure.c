@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures who carries copies soonest, by length and number in flight.
+ * Measures which carrier copies fastest, by length and number in flight.
  *
- * A sample is bursts of n copies of one carrier: n are submitted by one call, and the next n when
- * all of them have completed. The carriers take turns, sample by sample, so that whatever else
- * happens on the machine meets all of them. The median of a carrier's samples counts.
+ * A sample is a number of bursts of n copies by one carrier. One call submits n copies; the next
+ * burst follows when all n have completed. The carriers take turns, sample by sample, so that other
+ * load of the machine affects all of them. The result is the median of a carrier's samples.
  */
 #define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
 
@@ -26,13 +26,13 @@
 #include "quote.h"
 #include "report.h"
 
-#define ARENA_LEN       (32u << 20) /* of sources, and of destinations */
+#define ARENA_LEN       (32u << 20) /* bytes of sources; destinations have the same */
 #define ROUNDS          7           /* samples of each carrier */
 #define SAMPLE_NS       500000
 #define POLICY_TEXT_LEN 4096
 /*
- * Neighbouring lengths keep their carrier unless another one is so much faster: less rules by
- * chance.
+ * Neighbouring lengths keep their carrier unless another carrier is faster by this factor: so noise
+ * makes no rules.
  */
 #define CLEARLY 1.05
 
@@ -54,7 +54,7 @@ static const struct {
 	[GANTRY_CARRIER_RDMA] = {"rdma", GANTRY_DESC_BY_RDMA},
 };
 
-/* What is measured of one length and number in flight. */
+/* The measurements of one length and number in flight. */
 struct cell {
 	double ns[GANTRY_CARRIER_MAX]; /* of one copy; 0: the device has no such carrier */
 	enum gantry_carrier best;
@@ -66,7 +66,7 @@ struct bench {
 	struct gantry_info info;
 	struct gantry_mem *mem;
 	uint8_t *arena; /* ARENA_LEN of sources, then ARENA_LEN of destinations */
-	uint64_t at;    /* where the next copy begins */
+	uint64_t at;    /* offset of the next copy */
 	struct cell cell[N_LEVELS][N_LENS];
 };
 
@@ -87,7 +87,7 @@ bench_open(struct bench *b, const struct options *o)
 		error_print("no memory for %u MiB to copy", 2 * ARENA_LEN >> 20);
 		return -1;
 	}
-	/* Unwritten pages may all be one page of zeros. */
+	/* Write the pages: untouched pages may all be one page of zeros. */
 	memset(b->arena, 1, 2 * (size_t)ARENA_LEN);
 	if (device_open(o, conf, &b->engine) != 0)
 		return -1;
@@ -124,7 +124,7 @@ has(const struct bench *b, enum gantry_carrier carrier)
 
 /* ------------------------------------------------------------------ measuring */
 
-/* Copies n times, and waits for all. 0, or -1 with the error printed. */
+/* Makes n copies, and waits for all. 0, or -1 with the error printed. */
 static int
 burst(struct bench *b, enum gantry_carrier carrier, uint64_t len, uint32_t n)
 {
@@ -159,13 +159,13 @@ burst(struct bench *b, enum gantry_carrier carrier, uint64_t len, uint32_t n)
 	return 0;
 }
 
-/* The time of one copy, in nanoseconds; or -1 with the error printed. */
+/* Returns the time of one copy in nanoseconds, or -1 with the error printed. */
 static double
 sample(struct bench *b, enum gantry_carrier carrier, uint64_t len, uint32_t n)
 {
 	uint64_t start, now, copies = 0;
 
-	/* The first burst after another carrier's is not counted. */
+	/* Do not count the first burst after another carrier's. */
 	if (burst(b, carrier, len, n) != 0)
 		return -1;
 	start = now_ns();
@@ -225,7 +225,7 @@ fastest(const struct cell *c)
 	return best;
 }
 
-/* Chooses the carriers of one number in flight. */
+/* Chooses the carriers for one number in flight. */
 static void
 choose(struct cell *cell)
 {
@@ -280,7 +280,7 @@ add_rules(struct gantry_policy *p, const struct cell *cell, uint32_t max_in_flig
 	}
 }
 
-/* A number in flight needs no rules of its own if the next one has the same. */
+/* Writes rules for each number in flight, unless the next number has the same rules. */
 static void
 make_policy(const struct bench *b, struct gantry_policy *p)
 {
@@ -336,8 +336,8 @@ refuse_path(const char *path)
 }
 
 /*
- * Before measuring: a wrong path is told at once. *made: the file was not there, and is empty. 0,
- * or -1 with the error printed.
+ * Opens the file before measuring, so a wrong path is reported at once. *made: the file is new and
+ * empty. 0, or -1 with the error printed.
  */
 static int
 check_path(const char *path, bool *made)
@@ -353,7 +353,7 @@ check_path(const char *path, bool *made)
 	return 0;
 }
 
-/* Writes the policy, in place of an older one. 0, or -1 with the error printed. */
+/* Writes the policy over the old content. 0, or -1 with the error printed. */
 static int
 save(const char *path, const char *device, const char *rules)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures who carries copies soonest, and writes a policy.
+ * Measures which carrier copies fastest, and writes a policy.
  */
 #ifndef TESTGANTRY_MEASURE_H
 #define TESTGANTRY_MEASURE_H
@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures all carriers of the device on this thread, prints what it found, and writes the policy
- * to o->measure_policy. 0, -1 with the error printed, or JOB_STOPPED.
+ * Measures all carriers of the device on this thread, prints the results, and writes the policy to
+ * o->measure_policy. 0, -1 with the error printed, or JOB_STOPPED.
  */
 int measure_run(const struct options *o);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Moves a file set: reads chunks into the feeds, writes what comes back, verifies, publishes.
+ * Moves a file set: reads chunks into the feeds, writes completed chunks, verifies and publishes.
  *
  * Each thread takes a task under the lock, carries it out without the lock, and gives it back under
- * the lock. A task is a few chunks to read or to write, or a piece of a file to verify. What is
- * furthest comes first: chunks that are back are written before new ones are read, and verifying
- * fills the gaps.
+ * the lock. A task is a few chunks to read or to write, or a piece of a file to verify. Later steps
+ * come first: completed chunks are written before new chunks are read. A thread verifies when there
+ * is nothing to write or to read.
  *
- * Files are read in order, one after the other. Those that are read to their end but not yet
- * written, verified and published follow behind, at most OPEN_MAX_FILES of them.
+ * Files are read in order, one after the other. At most OPEN_MAX_FILES files are open: the others
+ * of them are read, but not yet written, verified and published.
  *
  *     published ...| verifying ... | ... | reading ...| not opened yet
  *
@@ -28,12 +28,12 @@
 #include "output.h"
 #include "report.h"
 
-#define OPEN_MAX_FILES 64          /* open at once; each has two file descriptors */
-#define TASK_LEN       (32u << 20) /* read by one task; a chunk may be longer */
-#define PIECE_LEN      (1u << 20)  /* verified by one task */
+#define OPEN_MAX_FILES 64          /* files open at once; each has two file descriptors */
+#define TASK_LEN       (32u << 20) /* bytes that one task reads; a chunk may be longer */
+#define PIECE_LEN      (1u << 20)  /* bytes that one task verifies */
 #define MIN_THREADS    2
 #define MAX_THREADS    4
-#define NAP_MIN_US     20 /* of a thread that finds nothing to do */
+#define NAP_MIN_US     20 /* nap of a thread that finds no task */
 #define NAP_MAX_US     500
 
 struct mover {
@@ -44,16 +44,16 @@ struct mover {
 	pthread_t thread[MAX_THREADS];
 	unsigned int n_threads;
 
-	pthread_mutex_t lock; /* of all below, of the set and of the feeds' numbers */
+	pthread_mutex_t lock; /* protects the fields below, the set, and the feeds' counters */
 	bool stop;
 	bool failed;
-	char *error;         /* the first one; NULL if there was no memory for it */
-	size_t next_feed;    /* the feed that is looked at first: they take turns */
-	size_t n_opened;     /* the set's first files, which have been opened */
-	size_t n_handed_out; /* the set's first files, of which every piece is or was verified */
-	size_t n_oldest;     /* the set's first files, which are published */
+	char *error;         /* the first error; NULL if there was no memory for its text */
+	size_t next_feed;    /* the feed to look at first: feeds take turns */
+	size_t n_opened;     /* files of the set that have been opened, from the first */
+	size_t n_handed_out; /* files of the set all of whose pieces have a task, from the first */
+	size_t n_oldest;     /* files of the set that are published, from the first */
 	size_t n_published;
-	size_t n_skipped; /* of those that are published: left out, in truth */
+	size_t n_skipped; /* of the published files: those that were skipped */
 	uint64_t bytes_moved;
 	uint64_t bytes_in_holes;
 	uint64_t last_completion_ns;
@@ -80,7 +80,7 @@ struct task {
 
 /* ------------------------------------------------------------------ taking a task */
 
-/* The file to read from, or NULL: all are read, or too many are open. 0 or -1. */
+/* *file: the file to read from. NULL: all files are read, or too many are open. 0 or -1. */
 static int
 file_to_read(struct mover *m, struct file **file)
 {
@@ -101,7 +101,7 @@ file_to_read(struct mover *m, struct file **file)
 	return 0;
 }
 
-/* A burst of chunks, if the feed has room for it. 0 or -1. */
+/* Takes a burst of chunks to read, if the feed has room for it. 0 or -1. */
 static int
 take_read(struct mover *m, struct feed *feed, struct task *t)
 {
@@ -129,13 +129,13 @@ take_read(struct mover *m, struct feed *feed, struct task *t)
 	return 0;
 }
 
-/* Chunks that have been moved. 0 or -1. */
+/* Takes completed chunks to write. 0 or -1. */
 static int
 take_write(struct mover *m, struct feed *feed, struct task *t)
 {
 	int n = feed_collect(feed, &m->bytes_moved);
 
-	if (n != 0) /* -1: some have come, and one of them was wrong */
+	if (n != 0) /* -1: some completions came, and one of them was wrong */
 		m->last_completion_ns = now_ns();
 	if (n < 0)
 		return -1;
@@ -146,7 +146,7 @@ take_write(struct mover *m, struct feed *feed, struct task *t)
 	return 0;
 }
 
-/* A piece of the oldest file that is written and has one left. */
+/* Takes a piece to verify, of the oldest file that is written and has a piece without a task. */
 static void
 take_verify(struct mover *m, struct task *t)
 {
@@ -166,7 +166,7 @@ take_verify(struct mover *m, struct task *t)
 		m->n_handed_out++;
 }
 
-/* 0, also if there is nothing to do; or -1. */
+/* Takes a task. 0, also if there is no task; or -1. */
 static int
 take(struct mover *m, struct task *t)
 {
@@ -189,7 +189,7 @@ take(struct mover *m, struct task *t)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ carrying it out */
+/* ------------------------------------------------------------------ running a task */
 
 static int
 read_chunks(const struct task *t)
@@ -216,7 +216,7 @@ write_chunks(const struct task *t)
 	return 0;
 }
 
-/* Without the lock. */
+/* Runs a task, without the lock. */
 static int
 carry_out(const struct task *t)
 {
@@ -232,9 +232,9 @@ carry_out(const struct task *t)
 	}
 }
 
-/* ------------------------------------------------------------------ giving it back */
+/* ------------------------------------------------------------------ giving a task back */
 
-/* A file's last piece is verified, but perhaps not those before it. */
+/* A file's last piece may be verified before earlier ones. */
 static int
 end_piece(struct mover *m, const struct task *t)
 {
@@ -279,7 +279,7 @@ has_ended(const struct mover *m)
 	return m->stop || m->failed || m->n_published == m->set->n;
 }
 
-/* Under the lock. Takes the error, which is allocated or NULL. */
+/* Stops the mover with an error text, which is allocated or NULL. Call it under the lock. */
 static void
 fail(struct mover *m, char *error)
 {
@@ -303,7 +303,7 @@ run(void *arg)
 	error_keep(&error);
 	pthread_mutex_lock(&m->lock);
 	while (!has_ended(m)) {
-		/* What a worker's ring had no room for. */
+		/* Send chunks for which a worker's ring had no room before. */
 		for (size_t i = 0; i < m->n_feeds; i++)
 			feed_send(&m->feeds[i]);
 		rc = take(m, &t);
@@ -329,12 +329,12 @@ run(void *arg)
 static void
 start_threads(struct mover *m)
 {
-	/* EAL binds the main lcore's thread to a CPU, and others would inherit that. */
+	/* EAL binds the main lcore's thread to one CPU; new threads would inherit that. */
 	const cpu_set_t *cpus = lcores_cpus();
 	unsigned int n = RTE_MIN(RTE_MAX(CPU_COUNT(cpus), MIN_THREADS), MAX_THREADS);
 	sigset_t all, old;
 
-	/* Signals are for the main lcore. */
+	/* Only the main lcore handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (m->n_threads < n && pthread_create(&m->thread[m->n_threads], NULL, run, m) == 0) {

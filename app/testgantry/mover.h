@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Threads that read, write and verify files, while the feeds' workers move what was read.
+ * Threads that read, write and verify files, while the feeds' workers move the chunks.
  *
  *     mover_create -> mover_look ... until it says DONE or FAILED -> mover_stop -> mover_destroy
  *
- * The threads have no CPUs of their own: they run where the process may run.
+ * The threads are not bound to CPUs: they run on all CPUs of the process.
  */
 #ifndef TESTGANTRY_MOVER_H
 #define TESTGANTRY_MOVER_H
@@ -22,32 +22,32 @@ enum mover_state {
 	MOVER_FAILED, /**< mover_error() says why */
 };
 
-/** How far it has come. */
+/** Progress of the mover. */
 struct mover_progress {
 	uint64_t bytes_moved;
-	uint64_t bytes_in_holes; /**< which are not moved, but verified */
+	uint64_t bytes_in_holes; /**< these bytes are not moved, but verified */
 	size_t files_verified;
-	/** when a worker gave something back; at first: when it began */
+	/** time of the last completion; at first: the start */
 	uint64_t last_completion_ns;
-	uint64_t in_flight; /**< chunks that are read and not back yet */
+	uint64_t in_flight; /**< chunks that were read and have not completed yet */
 };
 
 /**
- * Starts the threads. The workers have been started. The set and the feeds stay the caller's; until
- * mover_stop(), they are the threads' alone. @return 0, or -1 with the error printed.
+ * Starts the threads. The workers must run already. The caller owns the set and the feeds; until
+ * mover_stop() only the threads use them. @return 0, or -1 with the error printed.
  */
 int mover_create(const struct options *o, struct file_set *set, struct feed *feeds, size_t n_feeds,
 	struct mover **mover);
 
 enum mover_state mover_look(struct mover *m, struct mover_progress *p);
 
-/** The error that ended it. After MOVER_FAILED. */
+/** The error that stopped the mover. Call it after MOVER_FAILED. */
 const char *mover_error(const struct mover *m);
 
-/** Ends the threads: each completes what it has begun. */
+/** Ends the threads; each finishes its task. */
 void mover_stop(struct mover *m);
 
-/** After mover_stop(). */
+/** Frees the mover. Call it after mover_stop(). */
 void mover_destroy(struct mover *m);
 
 #endif

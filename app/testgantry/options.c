@@ -22,7 +22,7 @@
 #define RING_MAX    (1u << 20)
 #define BURST_MAX   256 /* of a gantry worker */
 #define WAKE_MAX    1000000
-#define PEERS_MAX   2000 /* a queue has as many again, from the lcore before it */
+#define PEERS_MAX   2000 /* a queue also has as many peers from the previous lcore */
 #define REGIONS_MAX 1000000
 #define LAYOUTS_MAX 65536
 #define FENCE_MAX   65536
@@ -63,17 +63,17 @@ static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
 
 enum form {
 	FORM_TEXT,
-	FORM_FOLDER, /* a text, kept without the slashes at its end */
+	FORM_FOLDER, /* a text without slashes at its end */
 	FORM_NUMBER,
-	FORM_POWER, /* a number: 0 or a power of two from 2 on */
-	FORM_BYTES, /* a number; K, M or G may follow it */
+	FORM_POWER, /* a number: 0, or a power of two from 2 on */
+	FORM_BYTES, /* a number, after which K, M or G may stand */
 	FORM_CHOICE,
-	FORM_SIZE, /* a choice that is kept as the number that it is */
-	FORM_MIX,  /* of operations */
+	FORM_SIZE, /* a choice that is stored as its number */
+	FORM_MIX,  /* a mix of operations */
 	FORM_PERCENTS,
 };
 
-/* What uses it: bits. */
+/* Which modes use a setting: bits. */
 enum use {
 	USE_FILES = 1, /* all modes but sig */
 	USE_SIG = 2,   /* mode sig */
@@ -82,7 +82,7 @@ enum use {
 };
 
 #define FIELD(f) offsetof(struct options, f), sizeof(((struct options *)0)->f)
-/* The axis of a sweep, which a list may be given of, behind --load. */
+/* The setting takes a list with --load, and is this axis of a sweep. */
 #define LIST(axis) .list = 1 + (axis)
 
 static const struct setting {
@@ -90,14 +90,17 @@ static const struct setting {
 	enum form form;
 	size_t offset, size; /* the field in struct options */
 	enum use use;
-	/* Of a text: what to give. Of a number: what it counts; what 0 means, if it is possible. */
+	/*
+	 * For a text: what to give. For a number: what it counts, and what 0 means if it is
+	 * allowed.
+	 */
 	const char *what;
 	uint64_t min, max;
 	const char *const *choices;
-	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as any other */
+	const char *empty; /* how the prompt shows 0 or an empty text; NULL: without change */
 	bool flag;         /* on the command line it has no value, and means "on" */
 	uint8_t list;      /* 1 + enum load_axis; 0: it takes no list */
-	bool told;         /* figures of a load are told with it, unless it is the default */
+	bool told;         /* printed with a load's figures, unless it is the default */
 } settings[] = {
 	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG, .choices = mode_names},
 	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG, "a folder", .empty = "(not set)"},
@@ -123,7 +126,7 @@ static const struct setting {
 	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
 	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
 		.choices = switch_names, .flag = true},
-	/* The prompt does not have these: it moves files. */
+	/* The prompt does not have the following settings, because it only moves files. */
 	{"cmdline-file", FORM_TEXT, FIELD(cmdline_file), USE_FILES, "a file to read"},
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
 	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names},
@@ -173,13 +176,13 @@ static const struct setting {
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT 14 /* the first ones */
+#define N_FOR_PROMPT 14 /* the first 14 of the table */
 
 /* ------------------------------------------------------------------ values */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a number begins with its low bytes");
 
-/* A field that is not a text: a bool, an enum or a number. */
+/* The value of a field that is a bool, an enum or a number. */
 static uint64_t
 get_number(const struct setting *s, const struct options *o)
 {
@@ -189,7 +192,10 @@ get_number(const struct setting *s, const struct options *o)
 	return number;
 }
 
-/* A number. Behind it may stand one of units, each 1024 times the one before, the first 1024. */
+/*
+ * Parses a number. After it one of units may stand: the first means 1024, each next one 1024 times
+ * more.
+ */
 static int
 parse_number(const char *value, const char *units, uint64_t *size)
 {
@@ -236,7 +242,7 @@ refuse_number(const struct setting *s, const char *value)
 	return -1;
 }
 
-/* Adds the values of "NUMBER" or "NUMBER-NUMBER", which is changed, to the list. */
+/* Adds the values of "NUMBER" or "NUMBER-NUMBER" to the list. Changes text. */
 static int
 add_values(const struct setting *s, char *text, struct load_list *list)
 {
@@ -258,7 +264,7 @@ add_values(const struct setting *s, char *text, struct load_list *list)
 	return 0;
 }
 
-/* A list of numbers and ranges. The first number is the field's, too. */
+/* Parses a list of numbers and ranges. The field gets the first number. */
 static int
 set_list(const struct setting *s, const char *value, struct options *o)
 {
@@ -372,7 +378,7 @@ show(FILE *f, const struct setting *s, const struct options *o)
 		fprintf(f, "%" PRIu64 "\n", number);
 }
 
-/* For what is not --load. 0, or -1 with the error printed: several values were given. */
+/* Refuses several values in modes other than --load. 0, or -1 with the error printed. */
 static int
 refuse_list(const struct setting *s, struct options *o)
 {
@@ -405,7 +411,7 @@ options_default(struct options *o)
 	};
 }
 
-/* Of the prompt; NULL: there is none. */
+/* A setting of the prompt by its name; NULL: there is none. */
 static const struct setting *
 find_setting(const char *name)
 {
@@ -481,14 +487,17 @@ fill_long_options(struct option *longs)
 	longs[N_SETTINGS + 2] = (struct option){0};
 }
 
-/* getopt_long() has refused a value, as in "--interactive=yes". */
+/* True if getopt_long() has refused a value, as in "--interactive=yes". */
 static bool
 has_value_too_many(void)
 {
 	return optopt == 'i' || optopt == 'h' || optopt >= OPT_SETTING;
 }
 
-/* getopt_long() takes the beginning of an option for the option, if only one begins so. */
+/*
+ * True if several options begin like arg. getopt_long() accepts the beginning of an option if only
+ * one option begins so.
+ */
 static bool
 is_ambiguous(const char *arg)
 {
@@ -534,7 +543,7 @@ culprit(char **argv)
 	return argv[optind - 1];
 }
 
-/* given: bit n, the command line has settings[n]. 0, or -1 with the error printed. */
+/* given: bit n is set if the command line has settings[n]. 0, or -1 with the error printed. */
 static int
 check_use(struct options *o, uint64_t given)
 {
@@ -588,7 +597,7 @@ options_parse(struct options *o, int argc, char **argv)
 	}
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
-	optind = 1; /* EAL calls getopt_long() after this */
+	optind = 1; /* restart: EAL calls getopt_long() after this */
 	return o->help || o->load_help ? 0 : check_use(o, given);
 }
 
@@ -616,7 +625,7 @@ options_told(const struct options *o, char *text, size_t size)
 	options_default(&usual);
 	text[0] = '\0';
 	for (size_t i = 0; i < N_SETTINGS && len < size; i++) {
-		/* A text is not told: it may be longer than a number. */
+		/* Texts are not printed: they may be longer than a number. */
 		if (!settings[i].told)
 			continue;
 		number = get_number(&settings[i], o);

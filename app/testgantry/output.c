@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens, writes, verifies and renames one output, or removes it.
+ * Opens, writes, verifies and renames one output; removes it after a failure.
  */
 #include "output.h"
 
@@ -21,9 +21,12 @@
 #include "quote.h"
 #include "report.h"
 
-/* Short: an output's own name may already have the 255 bytes that a name can have. */
+/*
+ * Not the output's name with a suffix: that name may already have 255 bytes, the most that a name
+ * can have.
+ */
 #define TEMP_NAME   ".testgantry-XXXXXX"
-#define COMPARE_LEN (128u << 10) /* read back at a time: both sides stay in a CPU's own cache */
+#define COMPARE_LEN (128u << 10) /* bytes compared at a time: both buffers fit a CPU's L2 cache */
 
 atomic_bool outputs_unfinished;
 
@@ -57,13 +60,13 @@ make_folder(struct file_set *set, const char *path)
 		rmdir(path);
 		errno = ENOMEM;
 	} else if (errno == EEXIST) {
-		return 0; /* if it is not a folder, opening a file in it fails with ENOTDIR */
+		return 0; /* if it is no folder, opening a file in it fails with ENOTDIR */
 	}
 	error_print("cannot make the folder %s: %s", quote_name(path), strerror(errno));
 	return -1;
 }
 
-/* Makes every folder above path that is missing. */
+/* Creates every missing folder above path. */
 static int
 make_folders_above(struct file_set *set, const char *path)
 {
@@ -100,7 +103,7 @@ write_remedy(int error)
 	}
 }
 
-/* By errno. */
+/* Prints the error of errno. */
 static void
 report_write_error(const struct file *f)
 {
@@ -179,7 +182,7 @@ output_open(struct file_set *set, struct file *f)
 
 /* ------------------------------------------------------------------ move */
 
-/* Where this file system cannot tell, all is data. */
+/* If the file system does not report holes, all bytes are data. */
 uint64_t
 output_pass_hole(struct file *f)
 {
@@ -192,7 +195,7 @@ output_pass_hole(struct file *f)
 	if (data < 0)
 		data = errno == ENXIO ? (off_t)f->size : (off_t)f->read;
 	hole = lseek(f->in_fd, data, SEEK_HOLE);
-	/* The file may have changed since it was opened: reading and verifying find that out. */
+	/* The file may have changed since it was opened: reading and verifying detect that. */
 	f->data_end = hole > data ? RTE_MIN((uint64_t)hole, f->size) : f->size;
 	len = RTE_MIN((uint64_t)data, f->size) - f->read;
 	f->read += len;
@@ -200,7 +203,10 @@ output_pass_hole(struct file *f)
 	return len;
 }
 
-/* Reads until len or the end of the file. Returns the bytes read, or -1 with errno. */
+/*
+ * Reads up to len bytes, less at the end of the file. Returns the number of bytes, or -1 with
+ * errno.
+ */
 static ssize_t
 read_fully(int fd, void *buffer, size_t len, uint64_t offset)
 {
@@ -260,7 +266,7 @@ output_write(const struct file *f, const void *buffer, size_t len, uint64_t offs
 
 /* ------------------------------------------------------------------ verify */
 
-/* offset: of the first of these bytes, which are not all equal. */
+/* offset: of the first of these bytes. At least one byte differs. */
 static int
 report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, uint64_t offset)
 {
@@ -274,7 +280,7 @@ report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, u
 	return -1;
 }
 
-/* len: one more than the files have left if they must end. */
+/* len is one more than the bytes left if both files must end there. */
 static int
 compare(const struct file *f, uint64_t offset, size_t len)
 {
@@ -314,7 +320,7 @@ output_verify(const struct file *f, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ publish, discard */
+/* ------------------------------------------------------------------ publish, remove */
 
 static void
 close_fd(int *fd)
@@ -324,7 +330,7 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
-/* The permission bits of the input that the umask allows; no set-user-ID or set-group-ID bit. */
+/* The permission bits of the input that the umask allows, without set-user-ID and set-group-ID. */
 static mode_t
 output_mode(const struct file *f)
 {
@@ -344,7 +350,7 @@ output_publish(struct file *f)
 
 	if (f->skipped)
 		return 0;
-	fchmod(fd, output_mode(f)); /* a file system without permission bits is no error */
+	fchmod(fd, output_mode(f)); /* a file system may have no permission bits: ignore errors */
 	close_fd(&f->in_fd);
 	f->out_fd = -1;
 	if (close(fd) != 0) {
@@ -375,7 +381,7 @@ outputs_discard(struct file_set *set)
 		f->temp = NULL;
 	}
 	while (set->n_made > 0) {
-		rmdir(set->made[--set->n_made]); /* fails if a finished output is in it */
+		rmdir(set->made[--set->n_made]); /* fails if the folder has a finished output */
 		free(set->made[set->n_made]);
 	}
 	outputs_unfinished = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Maps memory, and has the kernel give it pages.
+ * Maps memory, and lets the kernel allocate its pages.
  */
 #include "pages_map.h"
 
@@ -11,7 +11,7 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-#define HUGE_PAGE (2 << 20) /* shorter memory cannot use huge pages */
+#define HUGE_PAGE (2 << 20) /* shorter memory does not use huge pages */
 
 uint8_t *
 pages_map(size_t len)
@@ -22,7 +22,7 @@ pages_map(size_t len)
 		return NULL;
 	if (len >= HUGE_PAGE)
 		madvise(base, len, MADV_HUGEPAGE);
-	/* An older kernel refuses this: then pages come when they are used. */
+	/* An older kernel refuses this: then the first access to a page allocates it. */
 	madvise(base, len, MADV_POPULATE_WRITE);
 	return base;
 }

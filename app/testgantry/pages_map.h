@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Memory whose pages are there before it is used, so that what is measured meets no page faults.
+ * Memory whose pages are allocated in advance, so that measurements contain no page faults.
  */
 #ifndef TESTGANTRY_PAGES_MAP_H
 #define TESTGANTRY_PAGES_MAP_H
@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 /**
- * Maps memory of zeros, in huge pages where that is possible. munmap(2) frees it. NULL: there is
- * none.
+ * Maps zeroed memory, in huge pages if possible. Freed by munmap(2). NULL: there is no memory.
  */
 uint8_t *pages_map(size_t len);
 

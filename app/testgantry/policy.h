@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Policies: who carries copies.
+ * Policies: which carrier makes copies.
  */
 #ifndef TESTGANTRY_POLICY_H
 #define TESTGANTRY_POLICY_H

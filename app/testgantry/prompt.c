@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The prompt's commands, and the loop that serves them and looks at the job.
+ * The prompt's commands, and the loop that runs them and checks the job.
  *
- * A line is one command, and is carried out only if all of it is understood. A path or a value goes
- * to the end of its line. On a terminal, the line is edited by DPDK's rdline; elsewhere it comes as
- * it is.
+ * A line is one command. It runs only if the whole line is valid. A path or a value goes to the end
+ * of its line. On a terminal, DPDK's rdline edits the line; otherwise it is taken as it is.
  *
  * DPDK's parser, cmdline_parse.h, is not used: its token for the rest of a line,
- * TOKEN_STRING_MULTI, completes nothing, and its other tokens end at a blank, which a path may
- * have. Here, Tab completes paths and values.
+ * TOKEN_STRING_MULTI, cannot be completed by Tab, and its other tokens end at a blank, which a path
+ * may contain.
  */
 #include "prompt.h"
 
@@ -28,15 +27,15 @@
 
 struct prompt {
 	struct app *app;
-	int fd;                      /* where lines come from */
-	struct edit *edit;           /* NULL: that is no terminal */
-	char line[LONGEST_LINE + 1]; /* what has been read of the next line */
+	int fd;                      /* where lines are read from */
+	struct edit *edit;           /* NULL: it is no terminal */
+	char line[LONGEST_LINE + 1]; /* the part of the next line that was read */
 	size_t len;
-	bool too_long; /* the rest of the line is dropped, and the line is refused */
+	bool too_long; /* the line is too long: its rest is dropped, and it is refused */
 	bool quit;
 };
 
-/* Says why a line is not carried out. The program's exit status tells it, too. */
+/* Prints why a line is refused. The program's exit status shows it too. */
 #define refuse(p, ...)                                                                             \
 	do {                                                                                       \
 		error_print(__VA_ARGS__);                                                          \
@@ -45,7 +44,7 @@ struct prompt {
 
 /* ------------------------------------------------------------------ commands */
 
-/* True, with a message, while a job runs: the command has to wait for its end. */
+/* True, with a message, while a job runs: the command must wait for the job's end. */
 static bool
 refuse_during_job(struct prompt *p)
 {
@@ -203,7 +202,7 @@ do_help(struct prompt *p, const char *value)
 
 /* ------------------------------------------------------------------ a line */
 
-/* If the line begins with these words, returns what follows them and their blanks, else NULL. */
+/* If the line begins with these words, returns the text after them and their blanks, else NULL. */
 static const char *
 after_words(const char *line, const char *words)
 {
@@ -241,7 +240,7 @@ run_line(struct prompt *p, const char *line)
 		c->run(p, value);
 }
 
-/* The line's first byte that no command may have, or -1. */
+/* The line's first byte that is not allowed, or -1. */
 static int
 control_character(const struct prompt *p)
 {
@@ -254,7 +253,7 @@ control_character(const struct prompt *p)
 	return -1;
 }
 
-/* The line is complete: carries it out or refuses it. */
+/* The line is complete: runs or refuses it. */
 static void
 end_line(struct prompt *p)
 {
@@ -262,7 +261,7 @@ end_line(struct prompt *p)
 
 	p->line[p->len] = '\0';
 	if (!isatty(p->fd))
-		/* A terminal has shown it already. */
+		/* A terminal shows the typed line itself. */
 		printf("%s\n", control < 0 ? p->line : quote_value(p->line));
 	if (p->too_long)
 		refuse(p, "a line is longer than %d bytes; nothing was done", LONGEST_LINE);
@@ -289,7 +288,7 @@ show_prompt(const struct prompt *p)
 	fflush(stdout);
 }
 
-/* Behind what a job has printed. */
+/* Shows the prompt again after a job's output. */
 static void
 show_prompt_again(const struct prompt *p)
 {
@@ -308,7 +307,7 @@ enum input {
 	INPUT_END,
 };
 
-/* Waits for one character or a signal; while a job runs, until it is time to look at the job. */
+/* Waits for one character or a signal; while a job runs, at most JOB_LOOK_MS. */
 static enum input
 take_char(const struct prompt *p, char *c)
 {
@@ -323,7 +322,7 @@ take_char(const struct prompt *p, char *c)
 	return n == 1 ? INPUT_CHAR : INPUT_END;
 }
 
-/* A character that is typed. False: no more will come. */
+/* Takes a typed character. False: no more will come. */
 static bool
 take_typed(struct prompt *p, char c)
 {
@@ -370,7 +369,7 @@ serve(struct prompt *p)
 		if (input == INPUT_CHAR && p->edit != NULL && !take_typed(p, c))
 			input = INPUT_END;
 		if (input == INPUT_END) {
-			if (p->len > 0) /* the last line has no newline */
+			if (p->len > 0) /* the last line may lack its newline */
 				end_line(p);
 			return;
 		}
@@ -379,12 +378,12 @@ serve(struct prompt *p)
 		if (p->app->flow == NULL)
 			continue;
 		job_look(p->app);
-		if (p->app->flow == NULL) /* its table was printed behind the prompt */
+		if (p->app->flow == NULL) /* the job's table was printed after the prompt */
 			show_prompt_again(p);
 	}
 }
 
-/* The lines of --cmdline-file. */
+/* Runs the lines of --cmdline-file. */
 static void
 serve_file(struct prompt *p)
 {
@@ -399,7 +398,7 @@ serve_file(struct prompt *p)
 	serve(p);
 	close(p->fd);
 	if (!p->quit && stop_signal == 0)
-		putchar('\n'); /* behind the prompt for a line that the file does not have */
+		putchar('\n'); /* after the prompt for a line that the file does not have */
 }
 
 void

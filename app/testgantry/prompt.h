@@ -9,9 +9,8 @@
 #include "job.h"
 
 /**
- * Serves commands until "quit", the end of the input, or a signal. A job runs meanwhile. "quit"
- * stops it; after the end of the input it runs to its end. A line that is refused makes the app's
- * `failed` true.
+ * Runs commands until "quit", the end of the input, or a signal. A job may run meanwhile. "quit"
+ * stops the job; at the end of the input it is completed. A refused line sets the app's `failed`.
  */
 void prompt_run(struct app *app);
 

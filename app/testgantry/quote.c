@@ -12,11 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_PIECE 12                             /* of what one byte becomes, and of the end */
-#define TEXT_LEN      (5 * PATH_MAX + LONGEST_PIECE) /* a byte becomes 5 at most, on average */
+/* most characters for one byte, with the closing quote */
+#define LONGEST_PIECE 12
+#define TEXT_LEN      (5 * PATH_MAX + LONGEST_PIECE) /* on average a byte becomes at most 5 */
 
 /*
- * The bytes of the character at `at` if it can be shown: ASCII, or UTF-8 above the control
+ * The length of the character at `at` if it can be printed: ASCII, or UTF-8 other than control
  * characters. Else 0.
  */
 static size_t
@@ -56,11 +57,11 @@ is_plain(const char *name)
 	return name[0] != '\0' && name[0] != '#' && name[0] != '~';
 }
 
-/* Writes a byte that cannot be shown as C and the shell escape it. Returns the length. */
+/* Writes an unprintable byte with the escape of C and the shell. Returns the length. */
 static size_t
 escape(char *to, unsigned char byte)
 {
-	static const char letters[] = "abtnvfr"; /* from '\a' on */
+	static const char letters[] = "abtnvfr"; /* the first is for '\a' */
 
 	if (byte >= '\a' && byte <= '\r')
 		return (size_t)sprintf(to, "\\%c", letters[byte - '\a']);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Names and values in messages. A name may have any byte but '\0', and a terminal obeys some of
- * them. So names are printed as ls(1) and cp(1) print them: 'a'$'\n''b', which a shell takes, too.
+ * Quotes names and values for messages. A name may contain any byte but '\0', also bytes that
+ * control a terminal. So names are printed as ls(1) and cp(1) print them: 'a'$'\n''b', which a
+ * shell accepts.
  *
- * Each result stays until this thread has asked for QUOTES others.
+ * A result is valid until this thread has made QUOTES further calls.
  */
 #ifndef TESTGANTRY_QUOTE_H
 #define TESTGANTRY_QUOTE_H
 
 #define QUOTES 4
 
-/** The name itself if all of it can be shown and a shell takes it as it is, else in quotes. */
+/** The name itself if it is printable and a shell accepts it unquoted; else the name in quotes. */
 const char *quote_name(const char *name);
 
-/** The same, always in quotes. */
+/** The same, but always in quotes. */
 const char *quote_value(const char *value);
 
 #endif

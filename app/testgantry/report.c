@@ -30,7 +30,7 @@ static void
 error_vbegin(const char *format, va_list args)
 {
 	progress_end();
-	fflush(stdout); /* keeps the order of lines where stdout and stderr are one file */
+	fflush(stdout); /* keeps the order of lines if stdout and stderr are one file */
 	fputs("testgantry: ", stderr);
 	vfprintf(stderr, format, args);
 }
@@ -71,15 +71,15 @@ error_print(const char *format, ...)
 /* ------------------------------------------------------------------ progress */
 
 static struct {
-	uint64_t next_ns; /* do not print before */
+	uint64_t next_ns; /* time of the next line */
 	uint64_t last_ns;
 	uint64_t last_done;    /* bytes or operations */
-	atomic_bool line_open; /* an error of any thread ends the line */
+	atomic_bool line_open; /* an error message of any thread ends the line first */
 } shown;
 
 /*
- * True if it is time for a line; *rate: what was done in each nanosecond since the last one. done:
- * bytes or operations.
+ * True if it is time for a line; *rate: bytes or operations per nanosecond since the last line.
+ * done: bytes or operations.
  */
 static bool
 progress_is_due(uint64_t done, double *rate)

@@ -20,55 +20,57 @@ void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * From now on, this thread's first error is not printed: its text is allocated in *text, which must
- * be NULL at first. What happens after it is of no interest.
+ * From now on, this thread's first error is stored, not printed: its text is allocated in *text,
+ * which must be NULL at first. Later errors of the thread are dropped.
  */
 void error_keep(char **text);
 
 #define NSEC_PER_S UINT64_C(1000000000)
 
-/** Nanoseconds of a clock that only goes forward. */
+/** Nanoseconds of a monotonic clock. */
 uint64_t now_ns(void);
 
-/** How far a job has come. */
+/** Progress of a job. */
 struct progress {
-	const char *verb; /**< what was done with the bytes: "moved" */
+	const char *verb; /**< the action: "moved" */
 	uint64_t bytes_moved;
 	uint64_t bytes_total;
-	uint64_t bytes_in_holes; /**< which are in neither of these */
+	uint64_t bytes_in_holes; /**< not included in the other two */
 	size_t files_verified;
 	size_t files_total;
 };
 
-/** A job begins: nothing has been shown of it. */
+/** A job begins: resets the progress line. */
 void progress_reset(void);
 
-/** Prints it: on a terminal by rewriting one line, elsewhere as a new line every second. */
+/**
+ * Prints the progress: on a terminal by rewriting one line, otherwise as a new line every second.
+ */
 void progress_show(const struct progress *p);
 
-/** The same of a load: operations that are done. */
+/** The same for a load: number of completed operations. */
 void progress_count(uint64_t ops);
 
-/** Ends the progress line, if one is on the terminal. */
+/** Ends the progress line on a terminal. */
 void progress_end(void);
 
-/** The counters of one worker and its lcore: shown is `now` less `base`. */
+/** The counters of one worker and its lcore. The table shows `now` minus `base`. */
 struct report_row {
 	unsigned int lcore_id;
 	struct gantry_stats now;
 	struct gantry_stats base;
-	uint64_t sleeps; /**< gantry_lcore_load::sleeps, now */
+	uint64_t sleeps; /**< the present gantry_lcore_load::sleeps */
 	uint64_t base_sleeps;
 };
 
 struct report {
 	struct report_row *rows;
 	size_t n_rows;
-	uint64_t base_ns; /**< the rates count from here */
-	uint64_t end_ns;  /**< to here */
+	uint64_t base_ns; /**< start of the time that rates count */
+	uint64_t end_ns;  /**< end of that time */
 };
 
-/** Makes a report of n rows of zeros. 0, or -1 with the error printed. */
+/** Makes a report of n zeroed rows. 0, or -1 with the error printed. */
 int report_reset(struct report *r, size_t n_rows);
 
 /** Makes the present counters and time the new base. */

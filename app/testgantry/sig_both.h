@@ -20,38 +20,36 @@
 
 /** What the initiator sends. */
 struct sig_request {
-	uint64_t addr; /**< of the blocks in the initiator's memory */
+	uint64_t addr; /**< address of the blocks in the initiator's memory */
 	uint32_t remote_key;
-	uint32_t number; /**< of the request, in its phase */
+	uint32_t number; /**< number of the request in its phase */
 	uint32_t block;  /**< number of the first block */
-	uint16_t n;      /**< blocks */
-	bool store;      /**< else fetch */
+	uint16_t n;      /**< number of blocks */
+	bool store;      /**< true: store; false: fetch */
 };
 
 /** What the target answers. */
 struct sig_response {
-	uint32_t number; /**< of the request */
+	uint32_t number; /**< number of the request */
 	bool good;
 };
 
-#define N_MODES 2 /* connections: pipelined, waiting */
+#define N_MODES 2 /* connections: one with pipelining, one without */
 
-/* Seconds without a response. The engine gives up a stuck connection earlier, and says why. */
+/* Seconds without a response. The engine gives up a stuck connection earlier, and logs why. */
 #define SIG_GIVE_UP_S 20
-#define SIG_CLOSE_S   5 /* seconds that closing waits for what is in flight */
+#define SIG_CLOSE_S   5 /* seconds to wait for transactions in flight when closing */
 
 static_assert(GANTRY_TXN_PIPELINED == 1 && GANTRY_TXN_WAIT == N_MODES, "mode_index()");
 
-/* Memory of one end, registered. */
+/* Registered memory of one end. */
 struct memory {
 	uint8_t *base;
 	size_t len;
 	struct gantry_mem *mem;
 };
 
-/*
- * The lcore of an end reads what it needs here while a phase runs. The main lcore waits meanwhile.
- */
+/* One end. While a phase runs, only the lcore of the end uses this struct; the main lcore waits. */
 struct end {
 	unsigned int lcore_id;
 	struct gantry_queue *q;
@@ -68,7 +66,7 @@ struct initiator {
 	uint64_t *begin_ns;            /* of each request of a phase */
 };
 
-/* A transaction of the target, with all that it points to. */
+/* A transaction of the target, with the objects that it points to. */
 struct slot {
 	struct gantry_txn txn;
 	struct gantry_sge blocks;
@@ -82,7 +80,7 @@ struct target {
 	uint8_t *disk;
 	struct sig_request *received; /* [N_MODES * depth]: of each receive */
 	struct slot *slot;            /* [depth] */
-	uint32_t *free_slot;          /* a stack of those that are in no transaction */
+	uint32_t *free_slot;          /* a stack of the slots that are not in use */
 	uint32_t n_free;
 };
 
@@ -94,27 +92,28 @@ struct sig_ends {
 	bool have[N_MODES];
 	uint32_t wire_len, disk_len; /* bytes of a block with its signature */
 	struct sig_key
-		key[2];   /* with --encrypt: the present DEK, and the next one or the one before */
-	bool present_key; /* which of them is the present one */
-	/* Of the phase that runs. */
+		key[2];   /* with --encrypt: the present DEK, and the next or the previous one */
+	bool present_key; /* index of the present one */
+	/* For the running phase. */
 	struct sig_phase *phase;
 	/*
-	 * Counts of phases that were handed to the ends, and of ends that have handed the present
-	 * one back, with release and acquire. EAL orders this as well; but TSan, which does not see
-	 * into EAL, takes it for a race.
+	 * Number of phases that the ends were given, and number of ends that have finished the
+	 * present phase; with release and acquire. EAL orders this as well, but ThreadSanitizer
+	 * does not see that.
 	 */
 	atomic_uint begun, ended;
-	/* the main lcore, when the phase is no longer busy, or an end has handed it back */
+	/* wakes the main lcore when the phase is no longer busy, or an end has finished it */
 	sem_t wake;
-	/* Written by the initiator's lcore, or by both; read by both. */
+	/* Written by the initiator's lcore or by both lcores; read by both. */
 	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
 	atomic_bool all_answered;
 	atomic_bool failed;
 	atomic_uint
-		answered; /* requests: written by the initiator's lcore, read by the main lcore */
+		/* answered requests: written by the initiator's lcore, read by the main lcore */
+		answered;
 };
 
-/* False: the phase ends early. */
+/* False: the phase must end early. */
 static inline bool
 ends_go_on(const struct sig_ends *e)
 {
@@ -128,8 +127,8 @@ mode_index(enum gantry_txn_mode mode)
 }
 
 /*
- * Gives a connection the receive of this number, which is its cookie. -1: it takes none; the error
- * is printed.
+ * Posts the receive with this number, which is its cookie, to a connection. -1: it was not
+ * accepted; the error is printed.
  */
 int end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 	uint64_t number);

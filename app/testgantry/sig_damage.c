@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Draws which bits of a block change.
+ * Chooses which bits of a block change.
  */
 #include "sig_damage.h"
 
@@ -25,10 +25,10 @@ damage_has(const struct damage_plan *plan, uint32_t block)
 }
 
 /*
- * One corruption in four lies in the signature, at the end. Bits are counted as a CRC of T10 takes
- * them, the highest of a byte first: data and guard are one row of bits, in which it detects each
- * burst that is not longer than itself. The CRCs of 32 and 64 bits take the lowest first, so 16
- * bits here are a burst of at most 24 there.
+ * One corruption in four lies in the signature, at the end. Bits are counted in the order of
+ * T10-DIF's CRC, the highest bit of a byte first: data and guard are then one sequence of bits, and
+ * the CRC detects each burst that is not longer than the CRC. CRCs of 32 and 64 bits take the
+ * lowest bit first; for them, a burst of 16 bits is one of at most 24 bits, which they detect too.
  */
 static void
 corrupt(const struct damage_plan *plan, uint32_t block, uint8_t *at)

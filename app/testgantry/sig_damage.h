@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Corruptions of blocks with signatures. A seed decides which blocks, and which bits of them, so
- * that whoever knows the seed knows what must be detected.
+ * Corrupts blocks with signatures. A seed decides which blocks and which of their bits are
+ * corrupted, so the judge knows what the device must detect.
  */
 #ifndef TESTGANTRY_SIG_DAMAGE_H
 #define TESTGANTRY_SIG_DAMAGE_H
@@ -13,22 +13,22 @@
 /** Which blocks are corrupted, and how. */
 struct damage_plan {
 	uint64_t seed;
-	uint32_t percent; /**< of the blocks */
+	uint32_t percent; /**< percent of the blocks to corrupt */
 	uint32_t len;     /**< bytes of a block with its signature */
 	uint32_t sig_len; /**< bytes of the signature */
 	/**
-	 * The bits that change lie in so many bits behind each other: 16, which each CRC of 16 bits
-	 * and more detects, or 1, which a checksum detects
+	 * The changed bits lie in so many consecutive bits: 16, which each CRC of 16 bits or more
+	 * detects; or 1, which a checksum detects
 	 */
 	uint32_t burst;
 };
 
-/** True if the plan corrupts the block of this number. */
+/** True if the plan corrupts the block with this number. */
 bool damage_has(const struct damage_plan *plan, uint32_t block);
 
 /**
- * Corrupts what the plan says of n blocks, the first of which is number `first`, in their data,
- * guards or tags. The second call mends them.
+ * Corrupts n blocks as planned, in their data, guards or tags. The first block has number `first`.
+ * A second call restores them.
  */
 void damage_apply(const struct damage_plan *plan, uint32_t first, uint32_t n, uint8_t *blocks);
 

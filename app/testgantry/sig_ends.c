@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up initiator and target, and ends them.
+ * Sets up initiator and target, and closes them.
  */
 #include "sig_ends.h"
 
@@ -48,7 +48,10 @@ memory_create(struct memory *m, struct gantry *g, size_t len, unsigned int flags
 static void
 memory_destroy(struct memory *m)
 {
-	/* What the device may still write stays until the program ends. */
+	/*
+	 * If the memory cannot be unregistered, the device may still write it: then it stays
+	 * mapped.
+	 */
 	if (m->mem != NULL && gantry_mem_unregister(m->mem, 1000) != 0)
 		return;
 	if (m->base != NULL)
@@ -95,7 +98,7 @@ create_memory(struct sig_ends *e)
 
 /* ------------------------------------------------------------------ connections */
 
-/* Opens both ends of a connection for this mode. 0, a negative errno. */
+/* Opens both ends of a connection for this mode. 0 or a negative errno. */
 static int
 connect_mode(struct sig_ends *e, enum gantry_txn_mode mode)
 {
@@ -179,7 +182,7 @@ domain_of(const struct options *o, enum gantry_sig_kind kind)
 	};
 }
 
-/* Bytes of a block that are encrypted, which are a data unit; 0: nothing is. */
+/* Bytes of a block that are encrypted, as one data unit; 0: none. */
 static uint32_t
 unit_len(const struct sig_ends *e)
 {
@@ -188,7 +191,7 @@ unit_len(const struct sig_ends *e)
 						 : e->disk_len;
 }
 
-/* The device encrypts as --encrypt says. */
+/* Checks that the device can encrypt as --encrypt says. */
 static int
 check_crypto(const struct sig_ends *e)
 {
@@ -300,7 +303,7 @@ poll_end(const struct end *end)
 		gantry_poll(end->q, &comp, 1);
 }
 
-/* Waits for what a phase that did not end has left in flight. */
+/* Waits for transactions in flight after a phase that failed. */
 static int
 drain(struct sig_ends *e)
 {
@@ -320,7 +323,7 @@ drain(struct sig_ends *e)
 	return 0;
 }
 
-/* name: of the end. */
+/* name: name of the end. */
 static int
 close_end(struct end *end, const char *name)
 {
@@ -329,7 +332,10 @@ close_end(struct end *end, const char *name)
 
 	if (end->q == NULL)
 		return 0;
-	/* A queue with receives is in use: they come back when their connections are closed. */
+	/*
+	 * A queue with posted receives cannot be destroyed. Closing its connections returns the
+	 * receives.
+	 */
 	for (uint32_t m = 0; m < N_MODES; m++)
 		gantry_peer_close(end->q, end->peer[m]);
 	while (gantry_recv_poll(end->q, &received, 1) != 0)
@@ -364,7 +370,7 @@ ends_close(struct sig_ends *e)
 	return rc;
 }
 
-/* ------------------------------------------------------------------ what they have */
+/* ------------------------------------------------------------------ access */
 
 bool
 ends_have(const struct sig_ends *e, enum gantry_txn_mode mode)

@@ -2,11 +2,12 @@
 /**
  * @file
  * Opens and closes the two ends of --mode sig: an initiator that asks for blocks to be stored or
- * fetched, and a target with a disk in memory. Each has an lcore, memory and a queue of its own.
+ * fetched, and a target with a disk in memory. Each end has its own lcore, memory and queue.
  *
  *     ends_open -> (ends_begin -> ends_end: sig_phase.h)* -> ends_close
  *
- * Main lcore. Functions that return int print the error when they return -1.
+ * Only the main lcore calls these functions. Those that return int print the error when they return
+ * -1.
  */
 #ifndef TESTGANTRY_SIG_ENDS_H
 #define TESTGANTRY_SIG_ENDS_H
@@ -20,33 +21,33 @@
 struct sig_ends;
 
 /**
- * Opens the device, and both ends with a connection for each mode. On failure there is nothing to
- * close.
+ * Opens the device, and both ends with a connection for each mode. After a failure there is nothing
+ * to close.
  */
 int ends_open(const struct options *o, struct sig_ends **ends);
 
-/** The connections of this mode are there: the device has what it takes. */
+/** True if there is a connection for this mode: the device supports it. */
 bool ends_have(const struct sig_ends *ends, enum gantry_txn_mode mode);
 
-/** The name of the device, and the lcores of initiator and target. */
+/** Prints the name of the device, and the lcores of initiator and target. */
 void ends_say(const struct sig_ends *ends);
 
 /** The target's counters. */
 void ends_stats(const struct sig_ends *ends, struct gantry_stats *stats);
 
 /**
- * Memory for SIG_ROUND_LEN bytes of data with the wire's signatures: what is stored. i: 0 or 1,
- * there are two.
+ * Memory for the blocks to store: SIG_ROUND_LEN bytes of data, with the wire's signatures. i: 0 or
+ * 1, there are two.
  */
 uint8_t *ends_source(const struct sig_ends *ends, uint32_t i);
 
-/** As much: what was fetched. */
+/** Memory for fetched blocks, of the same length. */
 uint8_t *ends_fetched(const struct sig_ends *ends);
 
-/** The target's disk: blocks, each with its signature behind it. */
+/** The target's disk: blocks, each followed by its signature. */
 uint8_t *ends_disk(const struct sig_ends *ends);
 
-/** Closes all. -1: the engine was still in use. */
+/** Closes everything. -1: the engine was still in use. */
 int ends_close(struct sig_ends *ends);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * --mode sig: stores blocks of files, corrupts some, fetches all, and judges the answers.
+ * --mode sig: stores blocks of files, corrupts some, fetches all, and judges the responses.
  *
- * A round is as many blocks as fit SIG_ROUND_LEN. In each round, with pipelining and then without:
+ * A round has as many blocks as fit SIG_ROUND_LEN. Each round does these steps, first with
+ * pipelining, then without:
  *
  *     store corrupted blocks   if they have signatures on the wire: the device checks them
  *     store right blocks       the device generates the signatures on the target's disk
@@ -13,12 +14,12 @@
  * With --encrypt, the device encrypts what is stored and decrypts what is fetched. Each mode of
  * each round has a key of its own: sig_keys.h.
  *
- * Plans say what is corrupted, so the judge knows: it judges each response by them, and each block
- * of a good one by the file's bytes, and by the signatures and the ciphertext that the CPU
- * computes.
+ * Plans say which blocks are corrupted. The judge compares each response with the plan. For a good
+ * response it compares each block with the file's bytes, and with the signatures and the ciphertext
+ * that the CPU computes.
  *
- * While the lcores store and fetch, the main lcore compares what arrived in the phase before, and
- * judges that, and reads the next round's files, piece by piece.
+ * While the lcores store and fetch, the main lcore compares and judges the previous phase, and
+ * reads the files of the next round, piece by piece.
  */
 #include "sig_flow.h"
 
@@ -41,8 +42,8 @@
 #include "sig_round.h"
 #include "sig_table.h"
 
-#define LOOK_MS 1 /* between two looks at how far a phase is */
-/* Bytes of the next round that are read, or computed, between two looks. */
+#define LOOK_MS 1 /* between two checks of a phase's progress */
+/* Bytes of the next round that are read, or computed, between two checks. */
 #define PIECE_LEN (256u << 10)
 
 struct sig {
@@ -50,23 +51,24 @@ struct sig {
 	const struct file_set *set;
 	struct sig_ends *ends;
 	struct damage_plan plan[N_PLACES];
-	struct sig_result *result[2]; /* of each request of a phase, and of the one before */
+	struct sig_result *result[2]; /* of each request, for the present and the previous phase */
 	struct sig_sum sum;
 	struct sig_reader reader;
 	struct sig_round rounds[2];
-	struct sig_round *round, *next; /* the present one, and the one that is read meanwhile */
-	size_t disk_len;                /* bytes of the disk of either */
-	/* How far it is. */
-	uint64_t bytes_done; /* of files, in rounds that have ended */
+	/* the present round, and the next one, which is being read */
+	struct sig_round *round, *next;
+	size_t disk_len; /* bytes of each round's disk */
+	/* Progress. */
+	uint64_t bytes_done; /* bytes of files in rounds that have ended */
 	size_t files_done;
 	uint32_t phases_done; /* of the present round */
 	/*
-	 * The phase before, which has ended and is not judged, and what corrupted its blocks; NULL:
-	 * none.
+	 * The previous phase, which has ended but is not judged yet, and the plan of its
+	 * corruptions; NULL: none.
 	 */
 	struct sig_phase last;
 	const struct damage_plan *last_plan;
-	/* How long it took, and what one CPU takes for one pass over the same bytes. */
+	/* The time of the run, and the time that one CPU needs for one pass over the same bytes. */
 	uint64_t ns;
 	struct sig_passes passes;
 };
@@ -123,9 +125,9 @@ sig_check(const struct options *o)
 	return check_encrypt(o);
 }
 
-/* ------------------------------------------------------------------ what arrives */
+/* ------------------------------------------------------------------ received blocks */
 
-/* Where the blocks of a phase arrive, and what must arrive there. */
+/* Where the blocks of a phase arrive, and the expected bytes. */
 struct arrival {
 	uint8_t *blocks;
 	const uint8_t *expected;
@@ -141,8 +143,8 @@ arrival_of(const struct sig *s, bool store)
 }
 
 /*
- * Makes each block that is to arrive differ from what is expected, so that earlier bytes hide
- * nothing.
+ * Makes each block that will arrive differ from the expected bytes, so that old bytes cannot hide
+ * an error.
  */
 static void
 poison(const struct sig *s, const struct sig_phase *p)
@@ -158,7 +160,7 @@ poison(const struct sig *s, const struct sig_phase *p)
 	}
 }
 
-/* The blocks of request i: the number of the first one in the phase. *n: how many. */
+/* The blocks of request i: returns the number of the first one in the phase. *n: how many. */
 static uint32_t
 blocks_of(const struct sig *s, const struct sig_phase *p, uint32_t i, uint32_t *n)
 {
@@ -168,9 +170,7 @@ blocks_of(const struct sig *s, const struct sig_phase *p, uint32_t i, uint32_t *
 	return i * per_request;
 }
 
-/*
- * Compares what has arrived for the next request of a phase that has ended with what is expected.
- */
+/* Compares the blocks of the next request of an ended phase with the expected bytes. */
 static void
 compare_next(const struct sig *s, struct sig_phase *p)
 {
@@ -192,7 +192,7 @@ has_damage(const struct damage_plan *plan, uint32_t first, uint32_t n)
 	return false;
 }
 
-/* The target's completion says what the response says, and names a block that is corrupted. */
+/* True if the target's completion agrees with the response, and names a corrupted block. */
 static bool
 names_damage(const struct damage_plan *plan, const struct sig_phase *p, const struct sig_result *r,
 	uint32_t first, uint32_t n)
@@ -238,7 +238,7 @@ judge_all(const struct sig *s, struct tally *t, const struct sig_phase *p,
 	return rc;
 }
 
-/* Compares what is left of the phase before, and judges it. */
+/* Compares the remaining blocks of the previous phase, and judges it. */
 static int
 end_last(struct sig *s)
 {
@@ -254,10 +254,7 @@ end_last(struct sig *s)
 
 /* ------------------------------------------------------------------ rounds */
 
-/*
- * A round's phases: blocks are stored and fetched, and, with signatures on the wire, stored with
- * corruptions before.
- */
+/* Phases of a round: store and fetch; with signatures on the wire, also store with corruptions. */
 static uint32_t
 phases_of_round(const struct sig *s)
 {
@@ -269,8 +266,8 @@ phases_of_round(const struct sig *s)
 }
 
 /*
- * Bytes of files, of the present round by the share of its phases that are done. share: of the
- * present phase.
+ * Processed bytes of files; the present round counts by the share of its phases that are done.
+ * share: done share of the present phase.
  */
 static uint64_t
 bytes_done(const struct sig *s, double share)
@@ -291,7 +288,10 @@ show_progress(const struct sig *s, const struct sig_phase *p, uint32_t answered)
 	});
 }
 
-/* A round is read. Its disk is the same in each mode, and computed, unless it is encrypted. */
+/*
+ * True if a round is read, and its disk is computed. With encryption the disk differs in each mode,
+ * so it is not computed here.
+ */
 static bool
 is_ready(const struct sig *s, const struct sig_round *round)
 {
@@ -308,7 +308,7 @@ do_piece(struct sig *s, struct sig_round *round)
 	return round_expect(s->opt, round, NULL, PIECE_LEN / s->opt->block_size);
 }
 
-/* What is left of a round. */
+/* Reads and computes the rest of a round. */
 static int
 make_ready(struct sig *s, struct sig_round *round)
 {
@@ -319,7 +319,7 @@ make_ready(struct sig *s, struct sig_round *round)
 	return rc;
 }
 
-/* What the main lcore does while a phase runs. */
+/* The work of the main lcore while a phase runs. */
 static int
 work_meanwhile(struct sig *s, struct sig_phase *p)
 {
@@ -330,7 +330,7 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 		rc = keys_renew(s->ends);
 	while (rc == 0 && ends_busy(s->ends, &answered)) {
 		show_progress(s, p, answered);
-		/* The target's lcore may need this CPU, in front of each piece. */
+		/* Before each piece: the target's lcore may need this CPU. */
 		sched_yield();
 		if (s->last_plan != NULL && s->last.n_compared < s->last.n_requests)
 			compare_next(s, &s->last);
@@ -343,9 +343,9 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 }
 
 /*
- * Stores or fetches the blocks of the round. The plan has corrupted what the device reads. The
- * answers are judged in the next phase, or by end_last(): until then nobody writes what has arrived
- * or is expected.
+ * Stores or fetches the blocks of the round; the plan has corrupted what the device reads. The
+ * responses are judged in the next phase, or by end_last(). Until then the arrived and the expected
+ * bytes must not change.
  */
 static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
@@ -392,8 +392,8 @@ do_mode(struct sig *s, struct sig_phase *p)
 	}
 	if (rc == 0 && s->opt->wire != GANTRY_SIG_NONE) {
 		/*
-		 * What was fetched is compared with the source, and the disk is stored to once
-		 * more.
+		 * Compare the fetched blocks with the source now, because the disk is stored to
+		 * again.
 		 */
 		rc = end_last(s);
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
@@ -406,8 +406,8 @@ do_mode(struct sig *s, struct sig_phase *p)
 	if (rc != 0 || do_phase(s, p, true, &nothing) != 0)
 		return -1;
 	/*
-	 * The disk is compared in the next phase. Corruptions of both sides leave equal what was
-	 * equal.
+	 * The disk is compared in the next phase. Both sides get the same corruptions, so equal
+	 * blocks stay equal.
 	 */
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
@@ -442,7 +442,9 @@ do_round(struct sig *s)
 	return 0;
 }
 
-/* Only the last round is not full: the first block of each is a multiple of a full one. */
+/*
+ * Only the last round is not full, so the first block of each round is a multiple of a full round.
+ */
 static int
 do_rounds(struct sig *s)
 {
@@ -471,7 +473,7 @@ do_rounds(struct sig *s)
 
 /* ------------------------------------------------------------------ the end */
 
-/* How long it took, beside what a CPU needs at least for the same bytes. */
+/* Prints the time of the run, and the least time that one CPU needs for the same bytes. */
 static void
 print_time(const struct sig *s)
 {
@@ -485,7 +487,7 @@ print_time(const struct sig *s)
 		s->opt->encrypt != ENCRYPT_NONE ? ", without encryption" : "");
 }
 
-/* stopped: by a signal. 0, or -1 with the error printed. */
+/* stopped: a signal stopped the run. 0, or -1 with the error printed. */
 static int
 conclude(const struct sig *s, bool stopped)
 {
@@ -539,7 +541,7 @@ plan_of(const struct options *o, enum gantry_sig_kind kind, uint64_t seed)
 	};
 }
 
-/* 0, or -1 with the error printed. */
+/* Opens everything. 0, or -1 with the error printed. */
 static int
 open_all(struct sig *s)
 {
@@ -608,7 +610,9 @@ sig_run(const struct options *o, const struct file_set *set)
 		.opt = o,
 		.set = set,
 		.plan = {[DISK] = plan_of(o, o->guard, o->seed),
-			/* --seed has 32 bits: this is none that it could name. */
+			/*
+			 * The plan of the wire has a seed above 32 bits, which --seed cannot give.
+			 */
 			[WIRE] = plan_of(o, o->wire, o->seed + (UINT64_C(1) << 32))},
 		.reader = {.opt = o, .set = set},
 	};

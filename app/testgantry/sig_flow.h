@@ -15,9 +15,8 @@ int sig_check(const struct options *o);
 /**
  * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main
  * lcore.
- * @return 0; -1 a corruption was missed, a block that is right was refused, or something else
- *   failed: the error is printed; JOB_STOPPED a signal stopped it, and what was done by then is
- *   printed.
+ * @return 0; -1: a corruption was missed, a right block was refused, or another error (it is
+ *   printed); JOB_STOPPED: a signal stopped the run, and the results until then are printed.
  */
 int sig_run(const struct options *o, const struct file_set *set);
 

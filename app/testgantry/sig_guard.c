@@ -11,7 +11,7 @@
 
 #include <rte_byteorder.h>
 
-/* CRC-64/NVME: ISA-L has it from version 2.31 on, which Debian 12 has not. */
+/* CRC-64/NVME: ISA-L has it from version 2.31 on; Debian 12 has an older one. */
 static uint64_t
 crc64(const uint8_t *p, uint32_t len)
 {
@@ -31,8 +31,8 @@ crc64(const uint8_t *p, uint32_t len)
 }
 
 /*
- * The register is 0 at first; at the end, all but that of T10-DIF is inverted. ISA-L's CRC32
- * inverts it at both ends.
+ * The register starts with 0. At the end it is inverted, except for T10-DIF. ISA-L's CRC32 inverts
+ * the register at both ends.
  */
 static uint64_t
 guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
@@ -49,7 +49,7 @@ guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
 	}
 }
 
-/* RFC 1071, of a length that is even. */
+/* RFC 1071, for an even length. */
 static uint16_t
 guard_checksum(const uint8_t *p, uint32_t len)
 {
@@ -80,7 +80,7 @@ void
 sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t block,
 	uint8_t *out)
 {
-	uint64_t bytes; /* the first one is the lowest */
+	uint64_t bytes; /* the first byte is the lowest */
 
 	if (kind == GANTRY_SIG_NONE)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Draws DEKs, adds them, and retires them.
+ * Draws DEKs, adds and retires them.
  */
 #include "sig_keys.h"
 
@@ -14,7 +14,7 @@
 #include "report.h"
 #include "sig_both.h"
 
-#define RETIRE_MS 10 /* between two looks at whether the phase goes on */
+#define RETIRE_MS 10 /* time between two checks whether the phase still runs */
 
 static int
 add(struct sig_ends *e, struct sig_key *key)
@@ -22,7 +22,7 @@ add(struct sig_ends *e, struct sig_key *key)
 	const struct gantry_dek_conf conf = {.key = key->bytes, .len = sizeof(key->bytes)};
 	int rc;
 
-	/* So few bytes come whole, as getrandom(2) says. */
+	/* getrandom(2) never returns less for so few bytes. */
 	if (getrandom(key->bytes, sizeof(key->bytes), 0) != sizeof(key->bytes)) {
 		error_print("the kernel gives no random bytes for a key: %s", strerror(errno));
 		return -1;
@@ -36,13 +36,13 @@ add(struct sig_ends *e, struct sig_key *key)
 	return -1;
 }
 
-/* Until end_ns. */
+/* Retires a DEK; waits at most until end_ns. */
 static int
 retire(struct sig_ends *e, struct sig_key *key, uint64_t end_ns)
 {
 	int rc;
 
-	/* A phase that fails polls no longer. */
+	/* Check the phase: if it has failed, nobody polls the queue. */
 	do
 		rc = gantry_dek_retire(e->engine, key->id, RETIRE_MS);
 	while (rc == -ETIMEDOUT && ends_go_on(e) && now_ns() < end_ns);
@@ -81,7 +81,7 @@ keys_end(struct sig_ends *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < RTE_DIM(e->key); i++) {
-		/* Nothing waits for a queue that could not be destroyed: nobody polls it. */
+		/* A queue that could not be destroyed is not polled, so do not wait for it. */
 		if (e->key[i].there && retire(e, &e->key[i], 0) != 0)
 			rc = -1;
 		explicit_bzero(e->key[i].bytes, sizeof(e->key[i].bytes));

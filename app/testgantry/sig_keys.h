@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The data encryption keys (DEKs) of --encrypt. Each is drawn by the kernel, serves one mode of one
- * round, and is never printed. The next one is added, and the one before is retired, while the
- * lcores work with the present one.
+ * The data encryption keys (DEKs) of --encrypt. The kernel draws each DEK. It is used in one mode
+ * of one round, and never printed. While the lcores use the present DEK, the next one is added and
+ * the previous one is retired.
  *
  *     keys_renew -> (keys_take -> keys_renew)* -> keys_end
  *
- * Main lcore. Functions that return int print the error when they return -1, if no signal came.
+ * Only the main lcore calls these functions. Those that return int print the error when they return
+ * -1, unless a signal came.
  */
 #ifndef TESTGANTRY_SIG_KEYS_H
 #define TESTGANTRY_SIG_KEYS_H
@@ -22,17 +23,17 @@ struct sig_ends;
 /** A DEK. */
 struct sig_key {
 	bool there;  /**< the engine has it */
-	uint32_t id; /**< of the engine */
+	uint32_t id; /**< the engine's number */
 	uint8_t bytes[SIG_KEY_LEN];
 };
 
-/** Retires the DEK before the present one, if there is one, and adds the next one. */
+/** Retires the previous DEK, if there is one, and adds the next one. */
 int keys_renew(struct sig_ends *ends);
 
 /** Makes the next DEK the present one, and returns it. */
 const struct sig_key *keys_take(struct sig_ends *ends);
 
-/** Retires all DEKs, and erases them here. The queues are destroyed. */
+/** Retires all DEKs, and erases them in this process. The queues must be destroyed. */
 int keys_end(struct sig_ends *ends);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Has initiator and target carry out a phase, each on its lcore.
+ * Runs a phase: initiator and target, each on its lcore.
  */
 #include "sig_phase.h"
 
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ both ends */
 
-/* Ends the phase. */
+/* Fails the phase. */
 static void
 fail(struct sig_ends *e)
 {
@@ -30,14 +30,14 @@ fail(struct sig_ends *e)
 	sem_post(&e->wake);
 }
 
-/* What the main lcore has written is read from here on. */
+/* Acquire: what the main lcore wrote for this phase is visible from here on. */
 static void
 take_phase(struct sig_ends *e)
 {
 	atomic_load_explicit(&e->begun, memory_order_acquire); /* pairs with ends_begin() */
 }
 
-/* What this end has written is written. */
+/* Release: what this end wrote is visible to ends_end(). */
 static void
 give_back_phase(struct sig_ends *e)
 {
@@ -61,7 +61,7 @@ end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 }
 
 /*
- * Takes a receive's completion. 1: there was one; 0: none; -1: it is an error, or has the wrong
+ * Takes a receive's completion. 1: there was one; 0: there was none; -1: it has an error or a wrong
  * length.
  */
 static int
@@ -106,7 +106,7 @@ ask(struct sig_ends *e, uint32_t number)
 	return gantry_submit(i->end.q, &desc, 1);
 }
 
-/* As receive(). */
+/* Returns as receive(). */
 static int
 take_response(struct sig_ends *e)
 {
@@ -135,7 +135,7 @@ take_response(struct sig_ends *e)
 		       : -1;
 }
 
-/* Takes the completion of a request's SEND. As receive(). */
+/* Takes the completion of a request's SEND. Returns as receive(). */
 static int
 take_sent(struct initiator *i)
 {
@@ -160,7 +160,7 @@ is_late(uint64_t since_ns, uint32_t missing)
 }
 
 /*
- * Keeps `depth` requests in flight until each is answered, and polls until ends_end(). On the
+ * Keeps `depth` requests in flight until all are answered, and polls until ends_end(). Runs on the
  * initiator's lcore.
  */
 static int
@@ -225,7 +225,7 @@ crypto_of(const struct sig_key *key, uint32_t block)
 	return crypto;
 }
 
-/* Makes a request a transaction. */
+/* Makes a transaction of a request. */
 static void
 fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 {
@@ -257,7 +257,7 @@ fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 	};
 }
 
-/* Takes a request, if there is one and a slot for it. As receive(). */
+/* Takes a request, if there is one and a free slot. Returns as receive(). */
 static int
 take_request(struct sig_ends *e)
 {
@@ -283,7 +283,7 @@ take_request(struct sig_ends *e)
 		       : -1;
 }
 
-/* Takes the completion of a transaction. As receive(). */
+/* Takes the completion of a transaction. Returns as receive(). */
 static int
 take_end(struct sig_ends *e)
 {
@@ -306,7 +306,7 @@ take_end(struct sig_ends *e)
 	return -1;
 }
 
-/* Answers requests until the initiator has all it waits for. On the target's lcore. */
+/* Answers requests until the initiator has all responses. Runs on the target's lcore. */
 static int
 target_run(void *arg)
 {
@@ -364,7 +364,7 @@ ends_nap(struct sig_ends *e, uint32_t us)
 	sem_clockwait(&e->wake, CLOCK_MONOTONIC, &end);
 }
 
-/* rte_eal_wait_lcore() spins, and would take the CPU from the lcores that it waits for. */
+/* rte_eal_wait_lcore() spins, and could take the CPU from the lcores. So sleep on a semaphore. */
 int
 ends_end(struct sig_ends *e)
 {

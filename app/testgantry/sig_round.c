@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Reads blocks, and computes what the device must make of them.
+ * Reads blocks, and computes the signatures and the ciphertext that the device must write.
  */
 #include "sig_round.h"
 
@@ -18,7 +18,7 @@
 #include "sig_phase.h"
 #include "sig_xts.h"
 
-/* Reads the rest of the present file, or what there is room for. Bytes, or -1. */
+/* Reads the rest of the present file, or as much as there is room for. Returns bytes, or -1. */
 static int64_t
 read_file(struct sig_reader *r, uint8_t *to, size_t room)
 {
@@ -45,8 +45,8 @@ read_file(struct sig_reader *r, uint8_t *to, size_t room)
 }
 
 /*
- * Gives the blocks the signatures that the wire has, from the last block to the first, as they move
- * up.
+ * Gives the blocks the wire's signatures. From the last block to the first, because blocks move to
+ * higher addresses.
  */
 static void
 sign_source(const struct options *o, const struct sig_round *round)
@@ -69,7 +69,7 @@ round_reset(struct sig_round *round)
 	round->n_expected = 0;
 }
 
-/* Nothing is left to read. */
+/* Marks the round as read. */
 static void
 end_read(struct sig_reader *r, struct sig_round *round)
 {
@@ -95,7 +95,7 @@ round_read(struct sig_reader *r, struct sig_round *round, size_t most)
 		if (len < 0)
 			return -1;
 		r->bytes += len;
-		/* The end of a file's last block is zeros. */
+		/* A file's last block is filled up with zeros. */
 		end = RTE_ALIGN_CEIL(round->len + len, block_size);
 		memset(round->source + round->len + len, 0, end - round->len - len);
 		round->len = end;

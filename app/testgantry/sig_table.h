@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What came of --mode sig, and the table of it.
+ * The results of --mode sig, and their table.
  */
 #ifndef TESTGANTRY_SIG_TABLE_H
 #define TESTGANTRY_SIG_TABLE_H
@@ -12,13 +12,13 @@
 #include "gantry.h"
 #include "options.h"
 
-/** How long requests of one kind took. */
+/** Latencies of requests of one kind. */
 struct samples {
 	uint64_t *ns;
 	size_t n, capacity;
 };
 
-/** What a row of the table of latencies is about. */
+/** The kind of a row in the table of latencies. */
 enum kind {
 	STORE_GOOD,
 	STORE_BAD,
@@ -34,29 +34,29 @@ enum place {
 	N_PLACES,
 };
 
-/** What came of transactions with corrupted blocks. */
+/** Transactions with corrupted blocks. */
 struct found {
-	uint64_t corrupted; /**< transactions */
-	uint64_t detected;  /**< of them with the bad response, whose error names such a block */
-	uint64_t missed;    /**< the others */
+	uint64_t corrupted; /**< number of such transactions */
+	uint64_t detected;  /**< those with a bad response whose error names such a block */
+	uint64_t missed;    /**< all others */
 };
 
-/** What came of one mode. */
+/** Results of one mode. */
 struct tally {
 	struct samples samples[N_KINDS];
 	struct found found[N_PLACES];
-	uint64_t ns;           /**< of all phases */
+	uint64_t ns;           /**< time of all phases */
 	uint64_t false_alarms; /**< bad responses to transactions without a corrupted block */
-	uint64_t wrong;        /**< good responses with blocks or signatures that are wrong */
+	uint64_t wrong;        /**< good responses whose blocks or signatures are wrong */
 	uint64_t opened, done, stops, cancelled; /**< as in struct gantry_stats */
 };
 
-/** What came of all of it. */
+/** Results of the whole run. */
 struct sig_sum {
 	struct tally tally[GANTRY_TXN_WAIT + 1]; /**< by enum gantry_txn_mode */
 	uint64_t n_blocks;
-	uint64_t corrupted[N_PLACES]; /**< of them */
-	uint64_t n_keys;              /**< that blocks were encrypted with */
+	uint64_t corrupted[N_PLACES]; /**< corrupted blocks */
+	uint64_t n_keys;              /**< DEKs that were used */
 };
 
 /** Adds a latency. 0, or -1 with the error printed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Encrypts data units by OpenSSL, each by a call of its own.
+ * Encrypts data units by OpenSSL, one call for each.
  */
 #include "sig_xts.h"
 

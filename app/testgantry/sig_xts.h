@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * AES-256-XTS by OpenSSL: the ciphertext that the judge expects of the device.
+ * AES-256-XTS by OpenSSL: the ciphertext that the judge expects from the device.
  */
 #ifndef TESTGANTRY_SIG_XTS_H
 #define TESTGANTRY_SIG_XTS_H
@@ -11,8 +11,8 @@
 #define SIG_KEY_LEN 64 /**< bytes of both AES keys */
 
 /**
- * Encrypts n data units of len bytes in place. They begin `stride` bytes behind each other. The
- * tweak of the first one is the number `first`, and that of each further one is 1 higher.
+ * Encrypts n data units of len bytes in place; `stride` is the distance between their starts. The
+ * tweak of the first unit is the number `first`; each next unit's tweak is 1 more.
  * @return 0, or -1 with the error printed.
  */
 int xts_encrypt(const uint8_t key[SIG_KEY_LEN], uint64_t first, uint8_t *units, uint32_t n,

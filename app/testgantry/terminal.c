@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Changes the terminal's mode, and keeps the one before.
+ * Changes the terminal's mode, and restores it.
  */
 #include "terminal.h"
 
@@ -23,7 +23,7 @@ terminal_begin(void)
 	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	now.c_cc[VMIN] = 1;
 	now.c_cc[VTIME] = 0;
-	changed = true; /* first: a signal may end the program behind the next line */
+	changed = true; /* set first: a signal may end the program after the next line */
 	if (tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0)
 		return true;
 	changed = false;

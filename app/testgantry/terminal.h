@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The terminal of standard input while its lines are edited here: it hands over each character at
- * once, and echoes none. Ctrl-C is still SIGINT.
+ * The mode of the terminal while lines are edited: it delivers each character at once, and does not
+ * echo it. Ctrl-C is still SIGINT.
  */
 #ifndef TESTGANTRY_TERMINAL_H
 #define TESTGANTRY_TERMINAL_H
 
 #include <stdbool.h>
 
-/** False: standard input is no terminal, or one that cannot do so. */
+/** False: standard input is no terminal, or a terminal without this mode. */
 bool terminal_begin(void);
 
-/** Makes it as it was, if it is not. Any thread, and handlers of signals. */
+/** Restores the terminal's mode if it was changed. Any thread, and signal handlers. */
 void terminal_end(void);
 
 #endif
