@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What telemetry's threads answer. They read counters, and under the lock of gantry_seen.h what control threads
- * write. They make no call of a device. What they change is a queue's wish for latencies: gantry_latency.h.
+ * The answers to /gantry/... commands. DPDK's telemetry threads run this code. It reads counters,
+ * and under the lock of gantry_seen.h also what control threads write. It calls no function of a
+ * device. It changes one thing only: whether a queue measures latencies (gantry_latency.h).
  */
 #include "gantry_telemetry.h"
 
@@ -30,26 +31,30 @@
 #include "gantry_target.h"
 #include "gantry_worker.h"
 
-/* Telemetry cuts an answer of more than 16 KiB. A list has so many elements at most, and then says "next". */
+/*
+ * The most elements of a list in one answer; "next" tells where the next answer begins. Telemetry
+ * cuts an answer of more than 16 KiB.
+ */
 #define MAX_NUMBERS  512
 #define MAX_LCORES   64
 #define MAX_REGIONS  64
 #define MAX_PEERS    64
 #define MAX_FAILURES 8
 
-/* What a command is asked about. */
+/* The parameters of a command. */
 struct request {
-	struct gantry *g;       /* if it takes an engine or a queue */
-	struct gantry_queue *q; /* if it takes a queue */
+	struct gantry *g;       /* NULL if the command is about all engines */
+	struct gantry_queue *q; /* NULL if the command is not about a queue */
 	bool has_from;
-	uint64_t from; /* where a list begins, or 1 for on; 0 if it was not given */
+	uint64_t from; /* where the list begins, or 1 for "on"; 0 if the parameter is not given */
 };
 
 /* ------------------------------------------------------------------ answers */
 
 /*
- * A dictionary, which is added to another. NULL: no memory; it is left out. What is many of a kind is a dictionary
- * too, by number: DPDK 22.11 takes no array of dictionaries within one.
+ * A dictionary to be added to another one. NULL: there is no memory, and the answer lacks this
+ * part. Lists of dictionaries are dictionaries too, with numbers as keys, because DPDK 22.11 takes
+ * no array of dictionaries inside a dictionary.
  */
 static struct rte_tel_data *
 new_dict(void)
@@ -87,7 +92,7 @@ add_numbered(struct rte_tel_data *to, uint64_t number, struct rte_tel_data *d)
 	add(to, name, d);
 }
 
-/* A truth value, as a number. */
+/* Telemetry has no type for truth values: 1 or 0. */
 static void
 add_bool(struct rte_tel_data *d, const char *name, bool value)
 {
@@ -103,7 +108,10 @@ add_hex(struct rte_tel_data *d, const char *name, uint64_t value)
 	rte_tel_data_add_dict_string(d, name, text);
 }
 
-/* The text's lines, each as one string; longer ones than telemetry takes are divided. */
+/*
+ * Adds an array with one string for each line of the text. A line that is too long for a string of
+ * telemetry is divided.
+ */
 static void
 add_lines(struct rte_tel_data *d, const char *name, const char *text)
 {
@@ -172,7 +180,10 @@ answer_queues(const struct request *r, struct rte_tel_data *d)
 		rte_tel_data_add_dict_uint(d, "next", q->id);
 }
 
-/* Elements of a ring. rte_ring_count() does not say that other threads write. */
+/*
+ * Elements of a ring. rte_ring_count() reads the indices with plain loads, which is a data race
+ * here.
+ */
 static uint32_t
 ring_count(const struct rte_ring *ring)
 {
@@ -209,7 +220,7 @@ answer_queue(const struct request *r, struct rte_tel_data *d)
 	uint64_t in_flight;
 
 	gantry_stats_get(q, &stats);
-	/* `submitted` was read later, and may have run ahead. */
+	/* `submitted` was read after `completed`, so the difference may exceed the depth. */
 	in_flight = stats.submitted - stats.completed;
 	if (!q->unordered)
 		in_flight = RTE_MIN(in_flight, (uint64_t)q->stream.mask + 1);
@@ -327,7 +338,7 @@ answer_lcores(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ memory */
 
-/* Regions from the highest address down, because the table finds them so. */
+/* From the highest address down: gantry_region_overlap() finds the highest region below `end`. */
 static void
 answer_memory(const struct request *r, struct rte_tel_data *d)
 {
@@ -368,7 +379,7 @@ answer_memory(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ peers */
 
-/* Peer i, which is open: its connection stays while we look. */
+/* Peer i is open. It stays open while the caller has the lock of gantry_seen.h. */
 static void
 tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 {
@@ -380,7 +391,7 @@ tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 		unsigned int dci = gantry_shown_get(&q->conn[GANTRY_CONN_DCI].state);
 		bool connected = gantry_shown_get(&q->peer[i].to_dci);
 
-		/* It shares the initiator, so it is in the initiator's state. */
+		/* DC peers share the initiator's connection, and so its state. */
 		rte_tel_data_add_dict_string(d, "state",
 			gantry_name_conn_state(connected ? dci : (unsigned int)GANTRY_CONN_OPEN));
 		return;
@@ -467,7 +478,7 @@ tell_failure(const struct gantry_failure *f, struct rte_tel_data *d)
 	add_lines(d, "wqe", f->wqe);
 }
 
-/* The newest first. */
+/* From the newest to the oldest. */
 static void
 answer_failures(const struct request *r, struct rte_tel_data *d)
 {
@@ -496,7 +507,7 @@ answer_failures(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ commands */
 
-/* The parameter behind the first one that is no number. */
+/* The name of a parameter that is "on" or "off" instead of a number. */
 #define SWITCH "on|off"
 
 static const struct command {
@@ -505,9 +516,11 @@ static const struct command {
 		OF_ALL,
 		OF_ENGINE,
 		OF_QUEUE,
-	} of; /* what its first parameter is the number of */
-	const char
-		*from; /* name of the number behind it, where a list begins; NULL: it takes none */
+	} of; /* what the first parameter is the number of */
+	/*
+	 * the name of the optional parameter: a number where the list begins, or SWITCH; NULL: none
+	 */
+	const char *from;
 	const char *help;
 	void (*answer)(const struct request *r, struct rte_tel_data *d);
 } commands[] = {
@@ -536,7 +549,10 @@ static const struct command {
 		answer_failures},
 };
 
-/* Telemetry gives a failed callback no text, so the answer says what to do. */
+/*
+ * Telemetry sends no text for a callback that returns an error, so the answer is a dictionary with
+ * the text.
+ */
 static void
 refuse(struct rte_tel_data *d, const struct command *c, const char *why)
 {
@@ -558,14 +574,17 @@ refuse(struct rte_tel_data *d, const struct command *c, const char *why)
 	rte_tel_data_add_dict_string(d, "error", text);
 }
 
-/* Reads a number at *p and moves *p behind it and a comma. False: there is none, or it is too large. */
+/*
+ * Reads the number at *p and moves *p behind it and its comma. False: no number, more than 19
+ * digits, or nothing behind the comma.
+ */
 static bool
 read_number(const char **p, uint64_t *value)
 {
 	static const char digits[] = "0123456789";
 	size_t n = strspn(*p, digits);
 
-	/* 19 digits always fit. */
+	/* UINT64_MAX has 20 digits. */
 	if (n == 0 || n > 19 || ((*p)[n] != '\0' && (*p)[n] != ','))
 		return false;
 	*value = strtoull(*p, NULL, 10);
@@ -577,7 +596,10 @@ read_number(const char **p, uint64_t *value)
 	return true;
 }
 
-/* Reads what the parameters ask for. NULL, or what is wrong with them. With the lock of gantry_seen.h. */
+/*
+ * Reads the parameters. Returns NULL, or what is wrong with them. The caller has the lock of
+ * gantry_seen.h.
+ */
 static const char *
 read_request(const struct command *c, const char *p, struct request *r)
 {

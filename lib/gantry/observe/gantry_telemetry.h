@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands /gantry/... of DPDK's telemetry: doc/telemetry.md. */
+/* The commands /gantry/... of DPDK's telemetry. doc/telemetry.md describes their answers. */
 #ifndef GANTRY_TELEMETRY_H
 #define GANTRY_TELEMETRY_H
 
-/* Registers the commands, when it is called first. Any thread. */
+/* Registers the commands. Later calls do nothing. Any thread may call. */
 void gantry_telemetry_start(void);
 
 #endif
