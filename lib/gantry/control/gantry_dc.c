@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes a queue's DC initiator, and the addresses of DC peers. */
+/* Creates a queue's DC initiator, and the addresses of DC peers. */
 #include "gantry_dc.h"
 
 #include <errno.h>
@@ -13,11 +13,13 @@
 #include "gantry_log.h"
 #include "gantry_path.h"
 
-/* A WQE to a DC peer has two WQEBBs, which hold so many bytes behind addresses of both kinds. */
+/*
+ * A WQE to a DC peer takes two WQEBBs. Behind the longest address they hold DEFAULT_INLINE bytes.
+ */
 #define WQE_BB         2
 #define DEFAULT_INLINE 44
 
-/* True: a peer's setting is the initiator's, or 0. */
+/* True if the peer's value is 0 or equals that of the initiator. */
 static bool
 is_same(const char *what, uint32_t asked, uint32_t has)
 {
@@ -30,7 +32,7 @@ is_same(const char *what, uint32_t asked, uint32_t has)
 	return false;
 }
 
-/* is_same() for a setting that the masks tell. first: the initiator's mask and value. */
+/* As is_same(), for a setting that counts only if its bit is in the mask. */
 static bool
 is_same_given(const char *what, uint32_t bit, uint32_t mask, uint32_t asked, uint32_t first_mask,
 	uint32_t has)
@@ -64,7 +66,7 @@ check_same(const struct gantry_peer_conf *conf, const struct gantry_peer_conf *f
 	return -EINVAL;
 }
 
-/* Creates the initiator's QP and its CQ, and makes it able to send. */
+/* Creates the initiator's QP and CQ, and moves the QP to RTS. */
 static int
 dci_create(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -92,13 +94,16 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 
 	if (q->dci.ready)
 		return check_same(conf, &q->dci.first);
-	/* What an earlier call that failed could not give back. */
+	/* An earlier call may have failed and left a QP or CQ that could not be destroyed. */
 	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
 	if (ret == 0)
 		ret = gantry_queue_stream_for(q, conf->depth, &s);
 	if (ret != 0)
 		return ret;
-	/* Issued descriptors keep their peer's number there: is_busy() in gantry_peer.c. */
+	/*
+	 * is_busy() in gantry_peer.c reads the peer's number of issued descriptors too, which are
+	 * kept there.
+	 */
 	ret = gantry_stream_let_all_wait(s, q->socket);
 	if (ret != 0) {
 		gantry_queue_stream_put(q, s);

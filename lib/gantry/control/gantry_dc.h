@@ -2,12 +2,13 @@
 /*
  * A queue's DC initiator (DCI), and the DC peers that it reaches. Control thread.
  *
- *   gantry_dc_open()         the first DC peer makes the initiator; the others use it
- *   gantry_dc_connect()      where the peer is: each of its WQEs says so
- *   gantry_dc_disconnect()
+ *   gantry_dc_open()         creates the initiator for the first DC peer; later DC peers share it
+ *   gantry_dc_connect()      makes the address of a peer, which each WQE to the peer has
+ *   gantry_dc_disconnect()   frees this address
  *
- * A DC peer has no connection of its own: the initiator is connection GANTRY_CONN_DCI, until the queue is
- * destroyed. Like the queue's connection to itself it is set up again by the queue after a failure.
+ * A DC peer has no connection of its own: all use connection GANTRY_CONN_DCI, the initiator's. It
+ * stays until the queue is destroyed. After a failure the queue sets the initiator up again, as it
+ * does with its own connection.
  */
 #ifndef GANTRY_DC_H
 #define GANTRY_DC_H
@@ -17,20 +18,22 @@
 #include "gantry_queue.h"
 
 /*
- * Makes the initiator as conf says, unless it is there. 0: if q->dci.ready is not set, the caller lets the
- * owner set it, and the connection's state. -EINVAL conf does not fit the initiator that is there, and the log
- * says how; or a negative errno: call again.
+ * Creates the initiator with the settings of conf, unless it exists. On success, if q->dci.ready is
+ * not set, the caller lets the queue's owner set it together with the connection's state.
+ *
+ * Returns 0; -EINVAL: conf differs from the settings of the existing initiator, and the log names
+ * the setting; or another negative errno: call again.
  */
 int gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf);
 
 /*
- * Makes *out of a target's address. 0; -EINVAL the target has another MTU than the initiator, and the log
- * says so; or a negative errno: call again.
+ * Makes *out from a target's address. Returns 0; -EINVAL: the target has another MTU than the
+ * initiator, which the log says; or another negative errno: call again.
  */
 int gantry_dc_connect(const struct gantry_queue *q, const struct gantry_dest *to,
 	uint8_t traffic_class, struct gantry_dc_peer **out);
 
-/* Frees it; WQEs that were written have their own copy. 0, or what the device said: call again. */
+/* Frees the address. WQEs have a copy of it. Returns 0, or the device's error: call again. */
 int gantry_dc_disconnect(struct gantry_dc_peer *dc);
 
 #endif

@@ -33,12 +33,12 @@
 #include "gantry_telemetry.h"
 
 /*
- * The most bytes one WQE moves, whatever the device allows: hardware reads a length of 2 GiB as 0,
- * so stay well below it (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5).
+ * The most bytes that one WQE moves, even if the device allows more. Hardware reads a length of 2
+ * GiB as 0 (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5), so the limit stays well below.
  */
 #define MAX_WQE_LEN (UINT64_C(1) << 30)
 
-/* Makes a line of lib/hwq's log one of ours. */
+/* Passes a line of lib/hwq's log on to the engine's log. */
 static void
 log_line(const char *text)
 {
@@ -51,7 +51,7 @@ has_mmo(const struct hwq_dev_caps *caps)
 	return caps->max_memcpy_len != 0;
 }
 
-/* Decides who can carry copies and how many bytes one WQE copies. 0 or -EOPNOTSUPP. */
+/* Chooses the carrier of copies, and how many bytes one WQE copies. Returns 0 or -EOPNOTSUPP. */
 static int
 choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct gantry_conf *conf)
 {
@@ -77,7 +77,7 @@ choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct
 	return 0;
 }
 
-/* If the caller names no device, the first one that can do what the configuration asks for. */
+/* Opens the device that the caller names, or the first one that has what conf asks for. */
 static int
 open_dev(struct gantry *g, const struct gantry_conf *conf)
 {
@@ -96,7 +96,7 @@ open_dev(struct gantry *g, const struct gantry_conf *conf)
 	return ret;
 }
 
-/* One line of all that the device lacks, and what that means here. Nothing, if it lacks nothing. */
+/* Logs one line with all features that the device lacks, and what the engine does without them. */
 static void
 say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 {
@@ -124,13 +124,17 @@ say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 		LOG(INFO, "%s lacks: %s", info->device, line);
 }
 
-/* ------------------------------------------------------------------ what the device refuses to close */
-
-/* Engines that could not be created, and whose device would not be closed. Control threads of all engines. */
+/*
+ * Engines that could not be created, and whose device could not be closed either. Shared by the
+ * control threads of all engines.
+ */
 static TAILQ_HEAD(, gantry) unclosed = TAILQ_HEAD_INITIALIZER(unclosed);
 static pthread_mutex_t unclosed_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Closes the device of an engine that could not be created, now or by a later call of close_again(). */
+/*
+ * Closes the device of an engine that could not be created. If the device refuses, close_again()
+ * tries later.
+ */
 static void
 close_or_keep(struct gantry *g)
 {
@@ -177,7 +181,7 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 
 	if (conf == NULL)
 		conf = &defaults;
-	/* EAL counts its lcores when it begins. */
+	/* Before rte_eal_init() there are no lcores. */
 	if (rte_lcore_count() == 0) {
 		LOG(ERR, "gantry_create(): call rte_eal_init() first");
 		return -EINVAL;

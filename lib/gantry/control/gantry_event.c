@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the device's events in a thread of their own. */
+/* Reads the device's events in a thread of its own. */
 #include "gantry_event.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 #define LINES_A_SECOND 4
 
 /*
- * Logs an event of a QP or CQ, and notes it for the connection. Of one that is still being made nothing
- * is read: its first work will fail.
+ * Logs an event of a QP or CQ, and notes it in the connection. If the connection is still being
+ * created, the event is dropped: the first work of the connection will fail.
  */
 static void
 handle_queue(struct gantry *g, const struct hwq_async *event)
@@ -37,7 +37,9 @@ handle_queue(struct gantry *g, const struct hwq_async *event)
 
 	if (c == NULL)
 		return;
-	/* A wrong signature stops a queue: thousands a second. */
+	/*
+	 * Each wrong signature drains a send queue, which can happen thousands of times a second.
+	 */
 	if (event->what == HWQ_ASYNC_SQ_DRAINED)
 		LOG(DEBUG, "%s: QP 0x%06x: %s", g->info.device, event->qp->qpn, event->name);
 	else
@@ -47,7 +49,10 @@ handle_queue(struct gantry *g, const struct hwq_async *event)
 	atomic_fetch_or_explicit(&c->events, events, memory_order_release);
 }
 
-/* Peers of a port without a link time out, and work again when it is back: connections stay. */
+/*
+ * A port without link changes no connection: work to its peers times out, and goes on when the link
+ * is back.
+ */
 static void
 handle_port(struct gantry *g, const struct hwq_async *event)
 {
@@ -86,7 +91,7 @@ handle(struct gantry *g, const struct hwq_async *event)
 	}
 }
 
-/* Handles all events that are there. 0, or the negative errno with which events end. */
+/* Handles all events that are there. Returns 0, or the negative errno with which reading failed. */
 static int
 handle_all(struct gantry *g)
 {
@@ -137,7 +142,7 @@ gantry_event_start(struct gantry *g)
 {
 	int fd = hwq_async_fd(g->dev), flags, ret;
 
-	/* The events of the caller's context are the caller's. */
+	/* The caller reads the events of its own context. */
 	if (!g->dev->own_ctx)
 		return 0;
 	g->event.lines =

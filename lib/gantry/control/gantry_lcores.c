@@ -30,7 +30,7 @@
 
 /* ------------------------------------------------------------------ workers */
 
-/* Of all checks here: true if it is possible; otherwise a line of the log says what is. */
+/* The checks below return true if the value is possible. Otherwise they log which values are. */
 static bool
 is_worker_lcore(unsigned int lcore_id)
 {
@@ -74,9 +74,10 @@ conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 }
 
 /*
- * An MP producer of rte_ring waits for the one before it by relaxed loads. So in terms of C11 the consumer may read an
- * element of that one too soon, which the order of x86 and Arm prevents. ThreadSanitizer goes by C11 and reports a race: there
- * such producers enqueue one after the other.
+ * Producers of an MP ring wait for each other with relaxed loads. In terms of C11 a consumer may
+ * then read an element before its producer has written it; x86 and Arm order these accesses.
+ * ThreadSanitizer goes by C11 and reports a race, so under it producers enqueue one after the other
+ * (HTS).
  */
 static enum gantry_producers
 producers_of(const struct gantry_worker_conf *conf)
@@ -88,7 +89,7 @@ producers_of(const struct gantry_worker_conf *conf)
 	return conf->producers;
 }
 
-/* A worker's ring; EAL knows it by kind and number. */
+/* EAL knows the ring by kind and number. */
 static int
 ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out)
@@ -108,7 +109,10 @@ rings_free(struct gantry_worker *w)
 	gantry_free_ring(w->in);
 }
 
-/* n: elements of the rings of descriptors; n_recv: of those of receives, or 0. */
+/*
+ * n: elements of the rings of descriptors. n_recv: elements of the rings of receives, or 0 for no
+ * such rings.
+ */
 static int
 rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
 {
@@ -138,8 +142,8 @@ rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
 }
 
 /*
- * The node of a worker's memory, where the caller named none: the device's. The device writes there
- * for each operation; the lcore can be chosen to be near.
+ * The NUMA node of a worker's memory if the caller names none: the device's node. The device writes
+ * to this memory for each operation. An lcore near it can be chosen; the device cannot.
  */
 static int
 worker_socket(const struct gantry *g, unsigned int lcore_id)
@@ -156,7 +160,7 @@ worker_socket(const struct gantry *g, unsigned int lcore_id)
 	return of_device;
 }
 
-/* Others see whose queue it is. */
+/* Shows in telemetry which lcore and worker have the queue. */
 static void
 name_lcore(struct gantry_worker *w, unsigned int lcore_id)
 {
@@ -295,7 +299,7 @@ gantry_worker_start(struct gantry_worker *w)
 	return 0;
 }
 
-/* Waits for a worker that was asked to stop. */
+/* Waits until a worker that was asked to stop has stopped. */
 static void
 stopped(struct gantry_worker *w)
 {
@@ -318,7 +322,10 @@ gantry_worker_stop(struct gantry_worker *w)
 	return 0;
 }
 
-/* Asks all first, so that they finish their descriptors at the same time. */
+/*
+ * Asks all workers before it waits for the first, so that they finish their descriptors at the same
+ * time.
+ */
 static void
 stop_list(struct gantry_worker *first)
 {

@@ -21,16 +21,17 @@
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
 
-/* Bytes that a WQE of one WQEBB holds behind the control and the remote address segment. */
+/* The inline bytes of a WQE of one WQEBB, behind its control segment and remote address segment. */
 #define DEFAULT_INLINE 28
-/* The same of a SEND, which has no remote address. */
+/* As DEFAULT_INLINE, for a SEND: it has no remote address segment. */
 #define DEFAULT_REPLY 44
 
 /* ------------------------------------------------------------------ the owner's steps */
 
 /*
- * The control thread makes all calls of the device, which are slow. What the owner uses is changed by
- * these short steps, which gantry_worker_call() has carried out between two turns of a worker.
+ * Calls of the device are slow, so the control thread makes them. Data that the queue's owner uses
+ * is changed by the short steps below. gantry_worker_call() runs a step between two turns of a
+ * worker.
  */
 struct step {
 	struct gantry_queue *q;
@@ -45,7 +46,7 @@ owner_does(struct gantry_queue *q, int (*fn)(void *step), uint16_t peer)
 	return q->worker != NULL ? gantry_worker_call(q->worker, fn, &step) : fn(&step);
 }
 
-/* Descriptors may name the peer from now on. */
+/* From now on descriptors may name the peer. */
 static int
 step_enter(void *arg)
 {
@@ -55,7 +56,7 @@ step_enter(void *arg)
 	return 0;
 }
 
-/* 0, -EISCONN it is or was connected; -EIO the device is lost. */
+/* Returns 0; -EISCONN: the peer is or was connected; -EIO: the device is lost. */
 static int
 step_check_open(void *arg)
 {
@@ -81,7 +82,7 @@ step_ready(void *arg)
 	return 0;
 }
 
-/* The queue's DC initiator is there. */
+/* Tells the owner that the queue's DC initiator exists. */
 static int
 step_dci(void *arg)
 {
@@ -92,7 +93,7 @@ step_dci(void *arg)
 	return 0;
 }
 
-/* Descriptors may name the DC peer from now on. */
+/* From now on descriptors may name the DC peer. */
 static int
 step_enter_dc(void *arg)
 {
@@ -102,30 +103,33 @@ step_enter_dc(void *arg)
 	return 0;
 }
 
-/* True: a descriptor to the peer was accepted, and its completion is not handed out. */
+/* True if a descriptor to the peer was accepted and its completion is not handed out yet. */
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
 	uint32_t conn = gantry_queue_conn_to(q, peer);
-	/* What names a DC peer that is not connected waits with what needs no connection. */
+	/* A descriptor to a DC peer that is not connected waits in the queue's own stream. */
 	const struct gantry_stream *s =
 		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
 	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 
-	/* A stream of its own has also completions that are to be handed out. */
+	/* A peer's own stream is busy also while it has completions that are not handed out. */
 	if (s != &q->stream && conn != GANTRY_CONN_DCI)
 		return seq != head;
 	for (; seq != head; seq++) {
 		const struct gantry_desc *d = gantry_stream_pend(s, seq);
 		uint64_t where = s->where[seq & s->mask];
 
-		/* Of waiting ones the descriptor is kept. */
+		/* The whole descriptor is kept until it is issued. */
 		if (seq >= s->issue) {
 			if (gantry_xlate_is_to_peer(d) && d->peer == peer)
 				return true;
 			continue;
 		}
-		/* Issued ones name their connection, and of the DC initiator also the peer. */
+		/*
+		 * Of an issued descriptor, its connection is kept; of one on the DC initiator, also
+		 * the peer.
+		 */
 		if (conn != GANTRY_CONN_NONE && gantry_where_conn(where) == conn &&
 			(conn != GANTRY_CONN_DCI || d->peer == peer))
 			return true;
@@ -133,7 +137,10 @@ is_busy(const struct gantry_queue *q, uint16_t peer)
 	return false;
 }
 
-/* No descriptor names the DC peer from now on. Others of the initiator may be in flight. */
+/*
+ * From now on no descriptor may name the DC peer. Descriptors to other DC peers may be in flight on
+ * the initiator.
+ */
 static int
 step_leave_dc(void *arg)
 {
@@ -145,7 +152,7 @@ step_leave_dc(void *arg)
 	return 0;
 }
 
-/* From now on no descriptor names the peer, and its connection is the control thread's. */
+/* From now on no descriptor may name the peer, and the control thread alone uses its connection. */
 static int
 step_leave(void *arg)
 {
@@ -165,7 +172,7 @@ step_leave(void *arg)
 	return 0;
 }
 
-/* The device uses the memory of the peer's receives no more. */
+/* Called when the device can no longer use the memory of the peer's receives. */
 static int
 step_flush(void *ring)
 {
@@ -175,7 +182,10 @@ step_flush(void *ring)
 
 /* ------------------------------------------------------------------ the control thread's calls */
 
-/* While a peer is open, others may look at its connection. A number in use is not on the stack of free ones. */
+/*
+ * Telemetry may read the connection of an open peer. The stack free_peer has the numbers of free
+ * peers only.
+ */
 static void
 set_use(struct gantry_queue *q, uint16_t peer, enum gantry_peer_use use)
 {
@@ -197,7 +207,7 @@ is_unused(const char *what, uint32_t value, const char *of)
 	return false;
 }
 
-/* 0; or a negative errno, and the log says what to do. */
+/* Returns 0; or a negative errno, and logs what to do. */
 static int
 check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
@@ -228,7 +238,7 @@ check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	return 0;
 }
 
-/* 0; or -EINVAL, and the log names the setting. */
+/* Returns 0; or -EINVAL, and logs the name of the setting. */
 static int
 check_conf(const struct gantry_peer_conf *conf)
 {
@@ -259,7 +269,7 @@ check_conf(const struct gantry_peer_conf *conf)
 	return possible ? gantry_path_check(&conf->path) : -EINVAL;
 }
 
-/* The QP of an RC peer as its settings say. */
+/* The settings of an RC peer's QP. */
 static struct hwq_qp_conf
 rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
@@ -282,7 +292,7 @@ rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	return qp_conf;
 }
 
-/* The log says what to do. */
+/* Logs what to do, and returns ret. */
 static int
 rc_error(const struct gantry_peer_conf *conf, int ret)
 {
@@ -293,7 +303,7 @@ rc_error(const struct gantry_peer_conf *conf, int ret)
 	return ret;
 }
 
-/* The QP of peer i of RC, its stream and its receives; and its address. */
+/* Creates the QP, the stream and the receives of RC peer i, and writes its address to *own. */
 static int
 open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 	struct gantry_dest *own)
@@ -337,7 +347,10 @@ open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 	return 0;
 }
 
-/* A DC target with number i; and its address. It has no stream of its own: no descriptor goes there. */
+/*
+ * Creates DC target i, and writes its address to *own. A target has no stream, because no
+ * descriptor goes to it.
+ */
 static int
 open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 	struct gantry_dest *own)
@@ -371,7 +384,10 @@ open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *c
 	return 0;
 }
 
-/* The initiator, for a DC peer. Where that is, the connect tells. */
+/*
+ * Creates the initiator, unless it exists. gantry_peer_connect() later says which target the peer
+ * is.
+ */
 static int
 open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
 {
@@ -414,7 +430,7 @@ gantry_peer_open(struct gantry_queue *q, const struct gantry_peer_conf *conf, ui
 	}
 	i = q->free_peer[q->n_free_peers - 1];
 	c = &q->conn[GANTRY_CONN_PEER + i];
-	/* What an earlier open that failed could not give back. */
+	/* An earlier open may have failed and left a QP or CQ that could not be destroyed. */
 	ret = c->state == GANTRY_CONN_CLOSED ? 0 : gantry_conn_close(c);
 	if (ret == 0)
 		ret = gantry_cells_init(&q->cells, q->g->dev, GANTRY_ALLOC_ANY_SOCKET);
@@ -494,7 +510,10 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 	return ret;
 }
 
-/* Closes the connection of a peer, or a target, that no descriptor names. 0, or what the device said. */
+/*
+ * Closes the connection of a peer, or a target, that no descriptor names. Returns 0, or the
+ * device's error.
+ */
 static int
 close_conn(struct gantry_queue *q, uint16_t peer)
 {

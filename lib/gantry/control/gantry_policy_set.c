@@ -11,7 +11,7 @@ struct step {
 	const struct gantry_policy *policy;
 };
 
-/* Carried out by the queue's owner. */
+/* Runs on the queue's owner. */
 static int
 step_set(void *arg)
 {
@@ -38,6 +38,9 @@ gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy)
 void
 gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy)
 {
-	/* The thread that calls is the one that sets. */
+	/*
+	 * The thread that may call this is the one that may set the policy, so no other thread
+	 * writes.
+	 */
 	*policy = q->choice.policy;
 }

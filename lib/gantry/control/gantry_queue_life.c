@@ -35,12 +35,15 @@
 #define DEFAULT_PEERS       64
 #define DEFAULT_DEADLINE_MS 10000
 #define DEFAULT_KEYS        16
-/* WQEs that a send queue holds at least, so that a split copy keeps the device busy. */
+/* The least WQEs of a send queue. A copy that is split into WQEs then keeps the device busy. */
 #define MIN_SQ_WR 64
 /* Lines of each kind that failures of one queue write. */
 #define LINES_A_SECOND 4
 
-/* Tables for max_peers peers. 0 or -ENOMEM; peers_free() frees what there is. */
+/*
+ * Allocates the tables for max_peers peers. Returns 0 or -ENOMEM; peers_free() frees tables also
+ * after an error.
+ */
 static int
 peers_alloc(struct gantry_queue *q, uint32_t max_peers)
 {
@@ -60,7 +63,7 @@ peers_alloc(struct gantry_queue *q, uint32_t max_peers)
 	return 0;
 }
 
-/* Ends what DC peers have of the device. 0, or what it said: call again. */
+/* Destroys the addresses of DC peers. Returns 0, or the device's error: call again. */
 static int
 peers_disconnect(struct gantry_queue *q)
 {
@@ -86,7 +89,7 @@ peers_free(struct gantry_queue *q)
 	gantry_free(q->peer);
 }
 
-/* The settings of the queue's connections. 0, or the errno of the device's refusal. */
+/* Chooses the settings of the queue's connections. Returns 0, or a negative errno of the device. */
 static int
 choose_path(struct gantry_queue *q)
 {
@@ -102,7 +105,7 @@ choose_path(struct gantry_queue *q)
 	return ret;
 }
 
-/* Creates the own connection, and connects it to itself. After an error, parts of it may be there. */
+/* Creates the queue's connection to itself. After an error, parts of it may exist. */
 static int
 own_open(struct gantry_queue *q)
 {
@@ -130,7 +133,9 @@ own_open(struct gantry_queue *q)
 	return 0;
 }
 
-/* Creates the connection for local transactions, and connects it to itself. */
+/*
+ * Creates the connection to itself for local transactions. After an error, parts of it may exist.
+ */
 static int
 txn_own_open(struct gantry_queue *q)
 {
@@ -155,7 +160,7 @@ txn_own_open(struct gantry_queue *q)
 	return 0;
 }
 
-/* What transactions need. 0 or a negative errno. */
+/* Creates what transactions need. Returns 0 or a negative errno. */
 static int
 txns_open(struct gantry_queue *q, uint32_t n)
 {
@@ -164,7 +169,7 @@ txns_open(struct gantry_queue *q, uint32_t n)
 	return ret == 0 ? txn_own_open(q) : ret;
 }
 
-/* Makes what GANTRY_PREPARE_* bits name. After an error, parts of it may be there. */
+/* Creates what the GANTRY_PREPARE_* bits in `what` name. After an error, parts of it may exist. */
 static int
 prepare(struct gantry_queue *q, uint32_t what)
 {
@@ -185,7 +190,7 @@ replays_of(const struct gantry_queue_conf *conf)
 	return conf->replays != 0 ? conf->replays : DEFAULT_REPLAYS;
 }
 
-/* In cycles of the time stamp counter; UINT64_MAX: none. */
+/* In cycles of the time stamp counter. UINT64_MAX: no deadline. */
 static uint64_t
 deadline_of(const struct gantry_queue_conf *conf)
 {
@@ -194,7 +199,7 @@ deadline_of(const struct gantry_queue_conf *conf)
 	return ms == GANTRY_NO_DEADLINE ? UINT64_MAX : ms * (rte_get_tsc_hz() / 1000);
 }
 
-/* The channel of the queue's CQs, which never blocks a reader. */
+/* Creates the channel for events of the queue's CQs. Reading it never blocks. */
 static int
 channel_open(struct gantry_queue *q)
 {
@@ -211,7 +216,10 @@ channel_open(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ begin and end */
 
-/* Makes all that the queue has of the device. After an error, parts of it may be there. */
+/*
+ * Creates all objects of the device that the queue uses. After an error, some may exist:
+ * queue_end() destroys them.
+ */
 static int
 queue_begin(struct gantry_queue *q, bool events, uint32_t what)
 {
@@ -230,7 +238,10 @@ queue_begin(struct gantry_queue *q, bool events, uint32_t what)
 	return ret;
 }
 
-/* Gives the device back what there is. 0, or what the device said: call again. */
+/*
+ * Destroys all objects of the device that the queue has. Returns 0, or the device's error: call
+ * again.
+ */
 static int
 queue_end(struct gantry_queue *q)
 {
@@ -270,7 +281,7 @@ queue_end(struct gantry_queue *q)
 	return ret;
 }
 
-/* Frees the memory of a queue that has nothing of the device. */
+/* Frees the memory of a queue whose objects of the device are destroyed. */
 static void
 queue_free(struct gantry_queue *q)
 {
@@ -285,7 +296,9 @@ queue_free(struct gantry_queue *q)
 	gantry_free(q);
 }
 
-/* Ends a queue that could not be made. Where the device refuses that, gantry_queues_end() tries again. */
+/*
+ * Destroys a queue whose creation failed. If the device refuses, gantry_queues_end() tries again.
+ */
 static void
 give_up(struct gantry_queue *q)
 {
@@ -430,7 +443,10 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	q->choice.usual = q->mmo ? GANTRY_CARRIER_MMO : GANTRY_CARRIER_RDMA;
 	gantry_choice_set(&q->choice, conf->policy != NULL ? conf->policy : &g->policy);
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
-	/* Slots without hardware name this connection, and are done at once. */
+	/*
+	 * The slots of descriptors that need no hardware name this connection. Its `done` shows
+	 * them as completed.
+	 */
 	q->conn[GANTRY_CONN_NONE].done = GANTRY_WHERE_NOWHERE + 1;
 	q->stream.row.conn = &q->conn[GANTRY_CONN_OWN];
 	q->unordered = conf->unordered;
@@ -455,7 +471,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	return 0;
 }
 
-/* True: nothing of the queue is left. Otherwise a line of the log says what to do. */
+/* True if the queue may be destroyed. Otherwise the log says what to do first. */
 static bool
 is_idle(const struct gantry_queue *q)
 {
