@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of descriptors that wait for room of their connection. */
+/* Lists of descriptors that wait until their connection has room. */
 #include "gantry_defer.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "gantry_xlate.h"
 
 #define NOWHERE UINT32_MAX
-/* Deferred descriptors that are submitted at a time. */
+/* The most deferred descriptors that one call submits. */
 #define RETRY_BURST 16
 
 struct gantry_defer_list {
-	uint32_t first, last; /* places; first is NOWHERE: the list is empty */
+	uint32_t first, last; /* places; if first is NOWHERE, the list is empty */
 };
 
 int
@@ -102,7 +102,7 @@ peek(const struct gantry_defer *d, const struct gantry_defer_list *list, struct 
 	return i;
 }
 
-/* Submits from a list what there is room for. Returns how many. */
+/* Submits descriptors of a list until one finds no room. Returns how many. */
 static uint32_t
 retry_list(struct gantry_defer *d, struct gantry_defer_list *list)
 {
@@ -127,7 +127,7 @@ is_fenced(const struct gantry_desc *desc)
 	return (desc->flags & GANTRY_DESC_FENCE) != 0;
 }
 
-/* How many descriptors are in front of the first fenced one. */
+/* The number of descriptors before the first fenced one. */
 static uint32_t
 count_unfenced(const struct gantry_desc *desc, uint32_t n)
 {
@@ -150,7 +150,7 @@ gantry_defer_or_submit(struct gantry_defer *d, const struct gantry_desc *desc, u
 		i += gantry_submit_any(d->q, desc + i, end - i);
 		if (i == end)
 			continue;
-		/* The connection of this one is full. */
+		/* The descriptor's connection is full. */
 		if (is_fenced(&desc[i]))
 			break;
 		put(d, &desc[i++]);

@@ -22,39 +22,41 @@
 #include "gantry_sleep.h"
 #include "gantry_worker_recv.h"
 
-/* Events that are taken at a time. */
+/* The most events that are taken at a time. */
 #define MAX_EVENTS 16
 
 struct gantry_loop {
-	/* A stack: control threads put workers on it, and the lcore takes all at once. */
+	/* A stack: control threads push workers, and the lcore takes all of them at once. */
 	_Atomic(struct gantry_worker *) joining;
-	atomic_bool quit;           /* no worker is left: end */
-	struct gantry_worker *run;  /* the lcore's list */
-	_Atomic uint32_t n_workers; /* started and not removed; changes under `lock` */
+	atomic_bool quit;           /* the last worker has left: return */
+	struct gantry_worker *run;  /* the workers that have turns */
+	_Atomic uint32_t n_workers; /* started and not yet removed; changed under `lock` */
 
-	/* Resting: gantry_bell.h. */
+	/* For resting: gantry_bell.h. */
 	struct gantry_bell bell;
-	int epoll;             /* the bell, and the channels of the workers in `run` */
-	uint32_t n_bells;      /* workers that were given the bell; under `lock` */
+	/* waits for the bell, and for the channels of the workers in `run` */
+	int epoll;
+	uint32_t n_bells;      /* workers that have the bell; changed under `lock` */
 	bool awake;            /* a worker in `run` spins */
-	bool shares;           /* gantry_loop_shares_cpu(), as its loop began */
+	bool shares;           /* gantry_loop_shares_cpu() at the start of the loop */
 	bool monitors;         /* a worker in `run` monitors */
-	gantry_counter sleeps; /* how often it has slept or monitored */
+	gantry_counter sleeps; /* how often the lcore has rested */
 
-	gantry_counter running; /* stopwatch: workers run here */
-	gantry_counter idle;    /* stopwatch: their turns have no work */
+	gantry_counter running; /* stopwatch: the loop runs */
+	gantry_counter idle;    /* stopwatch: no turn has work */
 };
 
-/* By lcore, for all engines: an lcore runs one function. */
+/* Indexed by lcore. All engines share them, because an lcore runs one function at a time. */
 static struct gantry_loop loops[RTE_MAX_LCORE];
-/* Held by control threads while they launch an lcore or wait until it is free, and not for longer. */
+/* Control threads hold it only while they launch an lcore, or wait until the lcore is free. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------ stopwatches */
 
 /*
- * A stopwatch is one word, so that a reader never sees half of a change. While it stands: the cycles that it has
- * counted. While it runs: WATCH_RUNS, and when it would have begun, had it never stood still.
+ * A stopwatch is one word, so that a reader never sees half of a change. A stopped watch has the
+ * cycles counted so far. A running watch has WATCH_RUNS and a time stamp: the cycles since this
+ * time are the count.
  */
 #define WATCH_RUNS (UINT64_C(1) << 63)
 
@@ -74,7 +76,7 @@ watch_stop(gantry_counter *w)
 	atomic_store_explicit(w, rte_rdtsc() - began, memory_order_relaxed);
 }
 
-/* The cycles that it has counted until now. Any thread. */
+/* The cycles counted until now. Any thread. */
 static uint64_t
 watch_read(const gantry_counter *w, uint64_t now)
 {
@@ -85,7 +87,10 @@ watch_read(const gantry_counter *w, uint64_t now)
 
 /* ------------------------------------------------------------------ the lcore */
 
-/* Its events will wake the lcore. If the kernel refuses, the worker wakes it by time only. */
+/*
+ * Lets events of the worker's channel wake the lcore. If the kernel refuses, the lcore wakes only
+ * by the bell and by time.
+ */
 static void
 watch(struct gantry_loop *l, struct gantry_worker *w)
 {
@@ -111,7 +116,10 @@ note_how_to_rest(struct gantry_loop *l)
 static __rte_cold void
 take_joining(struct gantry_loop *l)
 {
-	/* Pairs with the release in gantry_loop_add(): the queue is as the control thread left it. */
+	/*
+	 * Pairs with the release in gantry_loop_add(): the lcore sees the queue as the control
+	 * thread left it.
+	 */
 	struct gantry_worker *w = atomic_exchange_explicit(&l->joining, NULL, memory_order_acquire);
 
 	while (w != NULL) {
@@ -126,7 +134,7 @@ take_joining(struct gantry_loop *l)
 	note_how_to_rest(l);
 }
 
-/* A worker that has stopped and is in the list no more. */
+/* Ends a worker that has left the list. */
 static __rte_cold void
 leave(struct gantry_worker *w)
 {
@@ -139,7 +147,7 @@ leave(struct gantry_worker *w)
 }
 
 /*
- * One turn of a worker of which more is asked than descriptors. Returns false if it had no work.
+ * One turn of a worker of which gantry_worker::ask asks something. Returns false if it had no work.
  * *end: it has stopped.
  */
 static __rte_noinline bool
@@ -182,7 +190,7 @@ gantry_loop_turn(struct gantry_worker **run)
 	return busy;
 }
 
-/* Milliseconds that the lcore may rest at most, or GANTRY_SLEEP_FOR_EVER. */
+/* The most milliseconds that the lcore may rest, or GANTRY_SLEEP_FOR_EVER. */
 static int
 rest_limit(const struct gantry_loop *l)
 {
@@ -198,7 +206,7 @@ rest_limit(const struct gantry_loop *l)
 	return ms;
 }
 
-/* Asks for the events of all workers. False: something is there already. */
+/* Asks for the events of all workers. False: a worker has something to do already. */
 static bool
 arm(struct gantry_loop *l)
 {
@@ -210,7 +218,7 @@ arm(struct gantry_loop *l)
 	return true;
 }
 
-/* Waits for the bell or an event, unless there is something to do already. */
+/* Waits for the bell or an event, unless a worker has something to do already. */
 static void
 sleep_until_event(struct gantry_loop *l)
 {
@@ -232,7 +240,7 @@ sleep_until_event(struct gantry_loop *l)
 	}
 }
 
-/* True: a worker waits for completions. */
+/* True: a worker has descriptors in flight. */
 static bool
 waits(const struct gantry_loop *l)
 {
@@ -243,7 +251,10 @@ waits(const struct gantry_loop *l)
 	return w != NULL;
 }
 
-/* Lets other threads run. Where the lcore owns its CPU, a yield costs little. Else: gantry_nap.h. */
+/*
+ * Lets other threads of the CPU run. If the lcore has the CPU for itself, sched_yield() is enough
+ * and costs little; gantry_nap.h says why it is not enough on a shared CPU.
+ */
 static void
 let_others_run(const struct gantry_loop *l)
 {
@@ -253,7 +264,10 @@ let_others_run(const struct gantry_loop *l)
 		sched_yield();
 }
 
-/* Lets the CPU wait for the bell or a CQE. It can watch one CQ: if there are more, the lcore polls. */
+/*
+ * Lets the CPU wait for a write to the bell or to a CQ. The CPU can watch one CQ; with more than
+ * one, the lcore polls.
+ */
 static void
 monitor_until_write(struct gantry_loop *l)
 {
@@ -281,7 +295,10 @@ rest(struct gantry_loop *l)
 {
 	unsigned int how = l->monitors ? GANTRY_BELL_MONITORS : GANTRY_BELL_SLEEPS;
 
-	/* From here on, whoever has something for the lcore rings the bell. Look once more. */
+	/*
+	 * From now on other threads ring the bell. They did not ring for earlier work, so look once
+	 * more.
+	 */
 	atomic_exchange_explicit(&l->bell.state, how, memory_order_acq_rel);
 	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL &&
 		!gantry_loop_turn(&l->run) && l->run != NULL) {
@@ -293,7 +310,7 @@ rest(struct gantry_loop *l)
 	atomic_exchange_explicit(&l->bell.state, GANTRY_BELL_AWAKE, memory_order_acq_rel);
 }
 
-/* One turn of each worker, after those that join. Returns false if none had work. */
+/* Takes joining workers, and gives one turn to each worker. Returns false if none had work. */
 static inline bool
 next_turn(struct gantry_loop *l)
 {
@@ -308,7 +325,7 @@ goes_on(const struct gantry_loop *l)
 	return !atomic_load_explicit(&l->quit, memory_order_relaxed);
 }
 
-/* Until a turn has work. The lcore looks at the clock where it begins to be idle and where it ends, and only there. */
+/* Gives turns until one has work. The clock is read at the beginning and at the end only. */
 static void
 idle(struct gantry_loop *l)
 {
@@ -350,7 +367,7 @@ loop_main(void *arg)
 
 /* ------------------------------------------------------------------ control threads */
 
-/* The files by which an lcore sleeps. */
+/* Creates the eventfd and the epoll instance by which an lcore sleeps. */
 static int
 bell_open(struct gantry_loop *l)
 {
@@ -420,7 +437,10 @@ void
 gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load)
 {
 	const struct gantry_loop *l;
-	/* One time for both, so that the difference does not grow while the lcore is idle. */
+	/*
+	 * One time stamp for both watches, so that busy_cycles does not grow while the lcore is
+	 * idle.
+	 */
 	uint64_t now = rte_rdtsc(), idle_cycles;
 
 	*load = (struct gantry_lcore_load){0};
@@ -459,7 +479,7 @@ gantry_loop_shares_cpu(unsigned int lcore_id)
 	return false;
 }
 
-/* Starts the lcore, whose first worker waits in `joining`. */
+/* Starts the lcore. Its first worker is in `joining`. */
 static int
 launch(struct gantry_loop *l, unsigned int lcore_id)
 {
@@ -481,7 +501,7 @@ gantry_loop_add(struct gantry_worker *w)
 	gantry_worker_begin(w);
 	pthread_mutex_lock(&lock);
 	join(l, w);
-	/* A running lcore that sleeps has to see it. */
+	/* If the lcore runs and sleeps, the bell wakes it to take the worker. */
 	gantry_bell_ring(&l->bell);
 	if (l->n_workers == 0)
 		ret = launch(l, w->lcore_id);

@@ -8,22 +8,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS 100000 /* the least that Linux grants */
+#define SLICE_NS 100000 /* the shortest slice that Linux grants */
 
 #define NAP_IDLE_NS 60000
-/* A nap of 5 us ends before the CPU has changed to another thread. */
+/* A nap of 5 us would be too short: it ends before the CPU has switched to another thread. */
 #define NAP_WAIT_NS 20000
 
-/* The part of struct sched_attr that all kernels have (sched_setattr(2)). glibc 2.36 lacks it. */
+/*
+ * The part of struct sched_attr (sched_setattr(2)) that all kernels have. glibc 2.36 does not
+ * declare it.
+ */
 struct scheduling {
 	uint32_t size, policy;
 	uint64_t flags;
 	int32_t nice;
 	uint32_t priority;
-	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the slice */
+	uint64_t runtime, deadline, period; /* ns; with SCHED_OTHER, runtime is the slice */
 };
 
-/* Returns the earlier slice, ns. 0: the thread has no slice that can be changed. */
+/* Returns the earlier slice in ns. 0: the thread's slice cannot be changed. */
 static uint64_t
 set_slice(uint64_t ns)
 {

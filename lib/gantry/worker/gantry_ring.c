@@ -6,7 +6,7 @@
 
 #include "gantry_worker_recv.h"
 
-/* Receives of several producers that are copied to the ring at a time. */
+/* The most receives that enqueue_recv_mp() copies to the ring at a time. */
 #define RECV_BURST 32
 
 static void
@@ -34,8 +34,9 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 	struct rte_ring_zc_data zc;
 
 	/*
-	 * Producers that fill their parts of the ring side by side: rte_ring has no call for it
-	 * without a copy. The room is a multiple of a descriptor's pieces, so it divides none.
+	 * The zero-copy calls of rte_ring do not let several producers fill the ring at the same
+	 * time, so this call copies. It accepts whole descriptors, because the free room is a
+	 * multiple of a descriptor's pieces.
 	 */
 	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
 		pieces =
@@ -67,7 +68,7 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 	copy_comp(comp, zc.ptr1, zc.n1);
 	copy_comp(comp + zc.n1, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->out, n);
-	/* It may wait for room here. */
+	/* The lcore may wait for room in this ring. */
 	gantry_bell_ring(w->bell);
 	return n;
 }
@@ -103,7 +104,7 @@ pack_recv(struct gantry_ring_recv *dst, uint16_t peer, const struct gantry_recv 
 		dst[i] = (struct gantry_ring_recv){.recv = src[i], .peer = peer};
 }
 
-/* For producers side by side. Returns how many of the n were accepted. */
+/* Enqueues receives while other threads may do so, too. Returns how many of the n were accepted. */
 static uint32_t
 enqueue_recv_mp(struct rte_ring *ring, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
 {
@@ -149,7 +150,7 @@ gantry_recv_dequeue_burst(struct gantry_worker *w, struct gantry_recv_comp *comp
 	if (w->recv_out == NULL)
 		return 0;
 	n = rte_ring_sc_dequeue_burst_elem(w->recv_out, comp, sizeof(*comp), n, NULL);
-	/* It may wait for room here. */
+	/* The lcore may wait for room in this ring. */
 	if (n != 0)
 		gantry_bell_ring(w->bell);
 	return n;

@@ -7,12 +7,12 @@
 
 #include "gantry_recv_ring.h"
 
-/* Milliseconds: a repair is tried again after a pause, which no event ends. */
+/* Milliseconds until a repair is tried again. No event tells when it can succeed. */
 #define REPAIR_MS 1
 
 int gantry_sleep_ms = 100;
 
-/* Calls f for each CQ in which something is to come, until one call returns false. */
+/* Calls f for each CQ that will get a CQE, until f returns false. */
 static bool
 each_cq(const struct gantry_queue *q, bool recv, bool (*f)(struct hwq_cq *cq, void *arg), void *arg)
 {
@@ -42,7 +42,7 @@ arm(struct hwq_cq *cq, void *none)
 {
 	RTE_SET_USED(none);
 	hwq_cq_arm(cq, false);
-	/* What came before the arming makes no event. */
+	/* A CQE that came before the arming causes no event. */
 	return !hwq_cq_is_ours(cq, cq->ci);
 }
 
@@ -78,14 +78,20 @@ gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **
 	return c.n;
 }
 
-/* True: a step of the connection's repair was refused. It is tried again after a pause. */
+/*
+ * True: the device refused a step of the connection's repair. The step is tried again after a
+ * pause.
+ */
 static bool
 is_under_repair(const struct gantry_conn *c)
 {
 	return c->state == GANTRY_CONN_BROKEN || c->silent;
 }
 
-/* True: no CQE tells when a connection can go on. A removal of memory waits for that, too: gantry_drain.h. */
+/*
+ * True: a connection is stopped, and no CQE tells when it can go on. The removal of memory waits
+ * for this connection, too (gantry_drain.h).
+ */
 static bool
 is_stopped(const struct gantry_queue *q)
 {
@@ -97,12 +103,15 @@ is_stopped(const struct gantry_queue *q)
 int
 gantry_sleep_limit(const struct gantry_queue *q)
 {
-	/* The CPU has copies left. */
+	/* The CPU has to go on with copies. */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
 	if (is_stopped(q))
 		return REPAIR_MS;
-	/* If the device fails, no CQE tells that receives have ended. */
+	/*
+	 * Receives are posted. If the device fails, no CQE says that they have ended, so look from
+	 * time to time.
+	 */
 	if (gantry_in_flight(q) == 0)
 		return TAILQ_EMPTY(&q->recv_rings) ? GANTRY_SLEEP_FOR_EVER : gantry_sleep_ms;
 	return q->outstanding == 0 ? REPAIR_MS : gantry_sleep_ms;

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A queue whose owner sleeps: which events wake it, and after what time it polls without any. */
+/*
+ * Which events wake the sleeping owner of a queue, and after what time it polls without an event.
+ */
 #ifndef GANTRY_SLEEP_H
 #define GANTRY_SLEEP_H
 
 #include "gantry_queue.h"
 
-/* No time: until an event comes. */
+/* Sleep until an event comes. */
 #define GANTRY_SLEEP_FOR_EVER (-1)
 
 /*
- * Milliseconds after which an owner polls that has descriptors in flight and no event. It bounds how
- * late a deadline or a state of the device is noticed. A test changes it.
+ * Milliseconds after which a sleeping owner with descriptors in flight polls even without an event.
+ * This limits how late it notices a deadline or a state of the device. Tests change it.
  */
 extern int gantry_sleep_ms;
 
 /*
- * How many CQs the owner waits for; if there are any, *cq is one of them. recv: it waits for receives,
- * too. Owner.
+ * Returns how many CQs the owner waits for. *cq becomes one of them, if any. recv: it waits for
+ * receives, too. Owner.
  */
 unsigned int gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **cq);
 
 /*
- * Asks for an event of each connection that has WQEs outstanding; recv: and of those that have receives.
- * False: a completion is there already, so poll. Owner; the queue has a channel.
+ * Asks for an event of each connection with outstanding WQEs; recv: also of each connection with
+ * posted receives. False: a completion has come already, so poll. Owner; the queue has a channel.
  */
 bool gantry_sleep_arm(struct gantry_queue *q, bool recv);
 
-/* How long the owner may sleep at most, milliseconds, or GANTRY_SLEEP_FOR_EVER. 0: not at all. */
+/*
+ * The most milliseconds that the owner may sleep, or GANTRY_SLEEP_FOR_EVER. 0: it must not sleep.
+ */
 int gantry_sleep_limit(const struct gantry_queue *q);
 
-/* Can be read when an event has come: for epoll(7). */
+/* The file descriptor for epoll(7): it can be read when an event has come. */
 int gantry_sleep_fd(const struct gantry_queue *q);
 
 /* Takes the events of the queue's channel. Owner. */

@@ -12,8 +12,9 @@
 #include "gantry_submit.h"
 
 /*
- * Submits descriptors, as many as `out` has room for besides those that are in flight or deferred. Returns how
- * many. defer: w->defer; the compiler makes a copy for NULL.
+ * Submits descriptors from `in`. Returns how many. `out` keeps room for the completions of all
+ * descriptors that are in flight or deferred. defer: w->defer, or a constant NULL, for which the
+ * compiler makes a copy of this function.
  */
 static __rte_always_inline uint32_t
 take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer)
@@ -47,8 +48,8 @@ poll_in_order(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 }
 
 /*
- * Moves completions to `out`, which has room for all that were taken: take() saw to it. Returns how
- * many. in_order: a constant.
+ * Moves completions to `out`, where take() has kept room for them. Returns how many. in_order: a
+ * constant.
  */
 static __rte_always_inline uint32_t
 give(struct gantry_worker *w, struct gantry_queue *q, const bool in_order)
@@ -69,12 +70,15 @@ turn_unordered(struct gantry_worker *w, struct gantry_queue *q)
 {
 	uint32_t n = give(w, q, false);
 
-	/* What is deferred after that has others of its connection in flight. */
+	/*
+	 * What stays deferred after this call waits for descriptors of its own connection that are
+	 * in flight.
+	 */
 	n += gantry_defer_retry(w->defer);
 	return n + take(w, q, w->defer);
 }
 
-/* A turn of a worker that may have something to do. w->in_tail says how far `in` is filled. */
+/* A turn of a worker that may have something to do. w->in_tail is up to date. */
 static __rte_noinline bool
 turn(struct gantry_worker *w)
 {
@@ -92,7 +96,7 @@ turn(struct gantry_worker *w)
 	return n != 0;
 }
 
-/* A turn of a worker that is to stop. */
+/* A turn of a worker that is asked to stop. */
 static __rte_noinline bool
 turn_stopping(struct gantry_worker *w)
 {
@@ -108,8 +112,8 @@ turn_stopping(struct gantry_worker *w)
 }
 
 /*
- * Nothing is enqueued, deferred or in flight, and nothing is outstanding, no receive either. So no
- * removal of memory waits for the queue.
+ * True: nothing is enqueued, deferred or in flight, and no WQE and no receive is outstanding. So
+ * the removal of memory does not wait for the queue.
  */
 static bool
 is_quiet(const struct gantry_worker *w, const struct gantry_queue *q)
@@ -119,7 +123,7 @@ is_quiet(const struct gantry_worker *w, const struct gantry_queue *q)
 	       (w->defer == NULL || w->defer->n == 0);
 }
 
-/* A quiet worker notices, too, that the device is lost, and that memory has come or gone. */
+/* Lets a quiet worker notice that the device is lost, or that memory was registered or removed. */
 static __rte_cold __rte_noinline bool
 watch(struct gantry_worker *w)
 {
@@ -132,7 +136,7 @@ watch(struct gantry_worker *w)
 	return false;
 }
 
-/* Nothing has come since its last turn, but something may be left of what came before. */
+/* A turn without new descriptors in `in`. Earlier descriptors may need work. */
 static __rte_noinline bool
 turn_again(struct gantry_worker *w, bool stop)
 {
@@ -145,7 +149,10 @@ turn_again(struct gantry_worker *w, bool stop)
 bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
-	/* Before the look at the table of regions: memory changes before descriptors come. */
+	/*
+	 * Read before the table of regions: an application registers memory before it enqueues
+	 * descriptors that use the memory.
+	 */
 	uint32_t tail = gantry_ring_tail(w->filled);
 
 	if (tail == w->in_tail) {
@@ -158,7 +165,7 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 	return likely(!stop) ? turn(w) : turn_stopping(w);
 }
 
-/* On the control thread's stack until `done`. */
+/* Lies on the control thread's stack until `done` is set. */
 struct gantry_worker_call {
 	int (*fn)(void *arg);
 	void *arg;
@@ -169,15 +176,15 @@ struct gantry_worker_call {
 __rte_cold void
 gantry_worker_answer(struct gantry_worker *w)
 {
-	/* Pairs with the release in gantry_worker_call(): the call is as it was written there. */
+	/* Pairs with the release in gantry_worker_call(): *call is complete. */
 	struct gantry_worker_call *call =
 		atomic_exchange_explicit(&w->call, NULL, memory_order_acquire);
 
 	atomic_fetch_and_explicit(&w->ask, ~(uint32_t)GANTRY_ASK_CALL, memory_order_relaxed);
 	call->ret = call->fn(call->arg);
-	/* It may have left something to do. */
+	/* fn may have made work for the next turn. */
 	w->quiet = false;
-	/* Pairs with the acquire in gantry_worker_call(). *call may be gone afterwards. */
+	/* Pairs with the acquire in gantry_worker_call(). From now on *call may be gone. */
 	atomic_store_explicit(&call->done, true, memory_order_release);
 }
 
@@ -186,7 +193,10 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 {
 	struct gantry_worker_call call = {.fn = fn, .arg = arg};
 
-	/* Only this thread starts and stops the worker, so it runs until the call is answered. */
+	/*
+	 * Only this thread starts and stops the worker, so the worker runs until the call is
+	 * answered.
+	 */
 	if (!gantry_worker_is_running(w))
 		return fn(arg);
 	atomic_store_explicit(&w->call, &call, memory_order_release);
@@ -200,7 +210,7 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 void
 gantry_worker_end(struct gantry_worker *w)
 {
-	/* The control thread may have work for the queue now. */
+	/* The control thread may give the queue work before the worker runs again. */
 	w->quiet = false;
 	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);

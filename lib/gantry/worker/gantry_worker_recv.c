@@ -5,10 +5,10 @@
 #include "gantry_recv.h"
 #include "gantry_ring_end.h"
 
-/* Receives, or their completions, that are moved at a time. */
+/* The most receives, or completions, that are moved at a time. */
 #define BURST 32
 
-/* Moves completions to the ring, and notes if there is room left. Returns how many. */
+/* Moves completions to the ring, and notes whether room is left. Returns how many. */
 static uint32_t
 give(struct gantry_worker *w)
 {
@@ -23,7 +23,10 @@ give(struct gantry_worker *w)
 	return part.n;
 }
 
-/* There is no such peer, or it takes no receives. False: the receive has to wait. */
+/*
+ * Completes a receive whose peer does not exist or takes no receives. False: the receive has to
+ * wait.
+ */
 static bool
 refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
 {
@@ -38,8 +41,8 @@ refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
 }
 
 /*
- * Posts the first receives of r that are of one peer. Returns how many of the n are done with; 0: the
- * first one has to wait.
+ * Posts the first receives of r, as far as they have the same peer. Returns how many of the n are
+ * posted or refused. 0: the first one has to wait.
  */
 static uint32_t
 post_some(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
@@ -54,7 +57,7 @@ post_some(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
 	return ret >= 0 ? ret : refuse(w, &r[0]);
 }
 
-/* Posts the receives of r, until one has to wait. Returns how many are done with. */
+/* Posts receives until one has to wait. Returns how many are posted or refused. */
 static uint32_t
 post(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker's rings of receives: those to post, and completions. Posted receives stand in the rings of
- * their connections (gantry_recv_ring.h), so nothing is reserved here: what the ring of completions has
- * no room for waits there.
+ * A worker's rings of receives: one with receives to post, one with completions. A posted receive
+ * stays in the ring of its connection (gantry_recv_ring.h) until the ring of completions has room.
+ * So no room is reserved when it is posted.
  */
 #ifndef GANTRY_WORKER_RECV_H
 #define GANTRY_WORKER_RECV_H
@@ -17,8 +17,8 @@ struct gantry_ring_recv {
 };
 
 /*
- * Moves completions to recv_out and, unless `stop`, receives from recv_in to the queue. Returns false
- * if there was nothing to move. Only for a worker with these rings. The lcore.
+ * Moves completions to recv_out and, unless `stop`, receives from recv_in to the queue. Returns
+ * false if there was nothing to move. The worker has these rings. The lcore.
  */
 bool gantry_worker_recv_turn(struct gantry_worker *w, bool stop);
 
