@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of registered regions: its readers, its search, and how a new one replaces it. */
+/* The tree of registered regions: its readers, its search, and how a new tree replaces it. */
 #include "gantry_region.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-/* Retired nodes are looked at when there are so many. */
+/* The number of retired nodes from which on reclaim() runs. */
 #define RECLAIM_AT 128
 
 /* ------------------------------------------------------------------ the readers */
@@ -48,15 +48,19 @@ gantry_region_view_update(struct gantry_region_view *v)
 {
 	uint64_t version;
 
-	/* Here, not in gantry_region_enter(): seldom does the kernel refuse membarrier(2). */
+	/*
+	 * Here and not in gantry_region_enter(), because the kernel seldom refuses membarrier(2).
+	 */
 	if (v->fenced)
 		atomic_exchange_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_seq_cst);
 	version = atomic_load_explicit(&v->dir->version, memory_order_seq_cst);
 	if (version == v->version)
 		return;
 	v->version = version;
-	/* Pairs with the release in publish(). The root may be of a later version: the next call
-	 * finds out. */
+	/*
+	 * Pairs with the release in publish(). The root may be that of a later version; then the
+	 * next call takes this version, too.
+	 */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
 	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);
 	v->hints = atomic_load_explicit(&v->dir->hints.table, memory_order_acquire)->places;
@@ -65,7 +69,10 @@ gantry_region_view_update(struct gantry_region_view *v)
 	atomic_store_explicit(&v->seen, version, memory_order_release);
 }
 
-/* A hint was followed: the next one is likely to have granules of this length, too. */
+/*
+ * Notes the granule's length of a hint that was right. The next look-up is likely to need this
+ * length, too.
+ */
 static inline const struct gantry_region *
 follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shift)
 {
@@ -73,7 +80,10 @@ follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shi
 	return r;
 }
 
-/* In the other places of the groups; NULL: in none. */
+/*
+ * Looks into all but the first places of the groups. shifts: a bit for each length of granule.
+ * NULL: no region found.
+ */
 static const struct gantry_region *
 look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
 {
@@ -93,13 +103,18 @@ look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uin
 	return NULL;
 }
 
-/* What no first place has. */
+/*
+ * Looks into the other places of the groups, and into the tree. All first places have been tried.
+ */
 static __rte_noinline const struct gantry_region *
 look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
 {
 	const struct gantry_region *r;
 
-	/* Three levels of the tree are searched in less time than the groups of several lengths. */
+	/*
+	 * A search of up to three levels of the tree takes less time than a look into groups of
+	 * several lengths.
+	 */
 	if ((shifts & (shifts - 1)) == 0 || v->root == NULL || v->root->height > 2) {
 		r = look_in_groups(v, shifts, addr, len);
 		if (r != NULL)
@@ -115,7 +130,7 @@ gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	const uint64_t shifts = atomic_load_explicit(&v->dir->hints.shifts, memory_order_relaxed);
 	uint64_t left;
 
-	/* Five of six are in the first place of their length. */
+	/* Five of six hints are in the first place for their length of granule. */
 	for (left = shifts & ~RTE_BIT64(v->shift); left != 0; left &= left - 1) {
 		uint32_t shift = rte_bsf64(left);
 		const struct gantry_region *r =
@@ -140,8 +155,7 @@ gantry_region_barrier(const struct gantry_region_dir *dir)
 {
 	uint64_t version = atomic_load_explicit(&dir->version, memory_order_seq_cst);
 
-	/* Where readers execute the barrier, the order of all stores and loads (seq_cst) of `version`
-	 * and `state` is enough. */
+	/* If readers execute the barrier, the seq_cst order of `version` and `state` is enough. */
 	if (!dir->fenced)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	return version;
@@ -153,8 +167,10 @@ gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 	const struct gantry_region_view *v;
 
 	TAILQ_FOREACH(v, &dir->views, next) {
-		/* Pairs with the release in gantry_region_leave(), and with the exchange in
-		 * gantry_region_view_update(). */
+		/*
+		 * Pairs with the release in gantry_region_leave(), and with the exchange in
+		 * gantry_region_view_update().
+		 */
 		uint32_t state = atomic_load_explicit(&v->state, memory_order_seq_cst);
 
 		/* Pairs with the release in gantry_drain.c. */
@@ -165,7 +181,9 @@ gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 	return version;
 }
 
-/* The oldest version that a reader may be reading. Behind a barrier. */
+/*
+ * The oldest version that a reader may be reading. The caller has called gantry_region_barrier().
+ */
 static uint64_t
 reader_floor(const struct gantry_region_dir *dir)
 {
@@ -187,11 +205,11 @@ reader_floor(const struct gantry_region_dir *dir)
 static struct gantry_region_node *
 current_root(const struct gantry_region_dir *dir)
 {
-	/* Relaxed: who edits has the lock. */
+	/* Relaxed: the editing thread has the lock. */
 	return atomic_load_explicit(&dir->root, memory_order_relaxed);
 }
 
-/* Makes the retired nodes that no reader reads any more spare again. */
+/* Makes the retired nodes that no reader can read spare again. */
 static void
 reclaim(struct gantry_region_dir *dir)
 {
@@ -210,7 +228,7 @@ reclaim(struct gantry_region_dir *dir)
 		dir->retired_end = &dir->retired;
 }
 
-/* Makes `root` the tree, and retires the nodes that only the one before had. */
+/* Makes `root` the current tree, and retires the nodes that only the previous tree had. */
 static uint64_t
 publish(struct gantry_region_dir *dir, struct gantry_region_node *root)
 {
@@ -287,7 +305,10 @@ gantry_region_renew(struct gantry_region_dir *dir)
 const struct gantry_region *
 gantry_region_overlap(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len)
 {
-	/* Regions do not overlap, so of those that begin below the end the last one ends last. */
+	/*
+	 * Regions do not overlap. So of those that begin below the end of the range, the last also
+	 * ends last.
+	 */
 	const struct gantry_region *r =
 		gantry_region_tree_find(current_root(dir), addr + (len - 1));
 
@@ -305,7 +326,7 @@ gantry_region_dir_init(struct gantry_region_dir *dir)
 	atomic_init(&dir->version, 1);
 	dir->retired_end = &dir->retired;
 	TAILQ_INIT(&dir->views);
-	/* Once a process would do; it costs nothing to repeat. */
+	/* The process has to register once; registering again costs little. */
 	dir->fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
 	ret = gantry_region_hints_init(&dir->hints);
 	if (ret != 0)

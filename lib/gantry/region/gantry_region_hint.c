@@ -12,12 +12,12 @@
 #include "gantry_alloc.h"
 
 #define GROUP GANTRY_REGION_GROUP
-/* Places of the first table, and of the largest, as logarithms. */
+/* log2 of the places of the first table, and of the largest. */
 #define LEAST_LOG 9
 #define MOST_LOG  28
 /*
- * Places that an edit copies while a table grows. When all are copied, an old one that was half full has
- * got at most 17 of 64 places more.
+ * Places that one edit copies while a table grows. An edit adds at most 17 hints. So while a table
+ * that was half full is copied, it gets hints in at most 17 of 64 more places.
  */
 #define COPIED_AT_ONCE 64
 
@@ -62,7 +62,7 @@ log_of(const struct gantry_region_table *t)
 	return 64 - t->places.shift;
 }
 
-/* Its places are not written yet. */
+/* Allocates a table. The caller writes its places. */
 static struct gantry_region_table *
 table_new(uint32_t log)
 {
@@ -94,7 +94,7 @@ places_empty(struct gantry_region_table *t, uint32_t from, uint32_t n)
 		place_set(t, i, &gantry_region_none);
 }
 
-/* The first place of the granule's group that has r; UINT64_MAX: none has. */
+/* The first place of the granule's group with r in it; UINT64_MAX: no place has r. */
 static uint64_t
 place_of(const struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
 {
@@ -106,7 +106,7 @@ place_of(const struct gantry_region_table *t, uint64_t granule, const struct gan
 	return UINT64_MAX;
 }
 
-/* True: a granule of r, which is in the place, is looked for there first. */
+/* True: the place has r, and is the first place to look at for one of r's granules. */
 static bool
 is_first_place(const struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
 {
@@ -125,13 +125,16 @@ table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_r
 	const struct gantry_region *there = gantry_region_hint(t->places, first);
 	uint64_t place;
 
-	/* Another granule of r may be in the group. */
+	/* The group may have r already, for another of r's granules. */
 	if (place_of(t, granule, r) != UINT64_MAX)
 		return;
 	place = place_of(t, granule, &gantry_region_none);
 	if (place == UINT64_MAX)
 		return;
-	/* Most look-ups end in a first place, so one that is there from elsewhere gives way. */
+	/*
+	 * Most look-ups should end in the first place. If the region there belongs to another first
+	 * place, it moves.
+	 */
 	if (place != first && !is_first_place(t, first, there)) {
 		place_set(t, place, there);
 		place = first;
@@ -153,7 +156,7 @@ table_remove(struct gantry_region_table *t, uint64_t granule, const struct gantr
 
 /* ------------------------------------------------------------------ growing */
 
-/* True: `next` has the granule's group. */
+/* True: the granule's group is copied to `next`. */
 static bool
 is_copied(const struct gantry_region_hints *h, uint64_t granule)
 {
@@ -161,7 +164,7 @@ is_copied(const struct gantry_region_hints *h, uint64_t granule)
 	       gantry_region_place(current_table(h)->places, granule) < h->copied;
 }
 
-/* Copies the next group. Its granules are in two groups of `next`, which nothing else is in. */
+/* Copies the next group to two groups of `next`, which get regions from this group only. */
 static void
 copy_group(struct gantry_region_hints *h)
 {
@@ -182,7 +185,10 @@ copy_group(struct gantry_region_hints *h)
 	h->copied += GROUP;
 }
 
-/* Copies some groups, if the table is to grow; after the last one readers may take the new table. */
+/*
+ * Copies some groups, if the table has to grow. After the last group, readers may take the new
+ * table.
+ */
 static void
 grow(struct gantry_region_hints *h)
 {
@@ -206,7 +212,7 @@ grow(struct gantry_region_hints *h)
 	h->next = NULL;
 }
 
-/* ------------------------------------------------------------------ what others call */
+/* ------------------------------------------------------------------ the calls */
 
 int
 gantry_region_hints_init(struct gantry_region_hints *h)

@@ -11,9 +11,12 @@
 #define FAN GANTRY_REGION_FAN
 /* A node with fewer entries is joined with a neighbour, unless it is the root. */
 #define MIN_ENTRIES (FAN / 4)
-/* Two neighbours that are joined become one node if it is not left nearly full. */
+/*
+ * Two neighbours become one node if this node has at most so many entries, and so is not nearly
+ * full.
+ */
 #define JOINED_ENTRIES (FAN * 3 / 4)
-/* Spare nodes that are kept for the next edits. */
+/* The most spare nodes that are kept for later edits. */
 #define SPARE_MAX 64
 
 /* ------------------------------------------------------------------ nodes */
@@ -22,7 +25,7 @@ int
 gantry_region_edit_reserve(struct gantry_region_edit *edit, const struct gantry_region_node *root,
 	uint32_t n)
 {
-	/* On each level an edit makes at most three; an insertion may add a root. */
+	/* On each level an edit makes at most three nodes, and an insertion may add a root. */
 	uint32_t levels = (root == NULL ? 1 : root->height + 1) + (n - 1);
 	uint32_t need = n * (3 * levels + 1);
 	struct gantry_region_node *node;
@@ -84,7 +87,7 @@ node_retire(struct gantry_region_edit *edit, struct gantry_region_node *node)
 
 /* ------------------------------------------------------------------ entries */
 
-/* Entries of at most two nodes, and room for one more. */
+/* The entries of at most two nodes, and one more. */
 struct entries {
 	uint32_t n;
 	uint64_t addr[2 * FAN + 1];
@@ -108,7 +111,7 @@ entries_add_range(struct entries *e, const struct gantry_region_node *node, uint
 	e->n += to - from;
 }
 
-/* A node of the entries [from, to). */
+/* Makes a node of the entries [from, to). */
 static struct gantry_region_node *
 node_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t height, uint32_t from,
 	uint32_t to)
@@ -126,7 +129,10 @@ node_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t hei
 	return node;
 }
 
-/* Makes none, one or two nodes of the entries; more than `most` entries become two. */
+/*
+ * Makes no node of no entries, one node of up to `most` entries, and two nodes of more entries.
+ * Returns how many.
+ */
 static uint32_t
 nodes_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t height, uint32_t most,
 	struct gantry_region_node *out[2])
@@ -142,7 +148,7 @@ nodes_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t he
 	return 2;
 }
 
-/* How many entries of a node do not begin above addr. */
+/* The number of entries whose address is not above addr. */
 static uint32_t
 upper_bound(const struct gantry_region_node *node, uint64_t addr)
 {
@@ -153,7 +159,10 @@ upper_bound(const struct gantry_region_node *node, uint64_t addr)
 	return i;
 }
 
-/* Nodes in the place of `old`, whose entries [from, from + drop) the nodes made[0..n) replace. */
+/*
+ * Makes the nodes that replace `old`: with made[0..n) instead of the entries [from, from + drop).
+ * Returns how many.
+ */
 static uint32_t
 replace(struct gantry_region_edit *edit, struct gantry_region_node *old, uint32_t from,
 	uint32_t drop, struct gantry_region_node *const *made, uint32_t n,
@@ -217,8 +226,9 @@ gantry_region_tree_add(struct gantry_region_edit *edit, struct gantry_region_nod
 /* ------------------------------------------------------------------ removal */
 
 /*
- * Joins `small`, new in the place of child i, with a neighbour. The entries of both become one or
- * two nodes in out[]. Returns how many; *from is the first child that they replace, of two.
+ * Joins `small`, the new node for child i, with a neighbour of this child. The entries of both
+ * become one or two nodes in out[]. Returns how many. *from: the first of the two children that
+ * these nodes replace.
  */
 static uint32_t
 join(struct gantry_region_edit *edit, const struct gantry_region_node *parent, uint32_t i,
@@ -236,12 +246,15 @@ join(struct gantry_region_edit *edit, const struct gantry_region_node *parent, u
 		entries_add_range(&e, near, 0, near->n);
 	n = nodes_make(edit, &e, small->height, JOINED_ENTRIES, out);
 	node_retire(edit, near);
-	/* No tree has had it. */
+	/* `small` was never published, so no reader has it. */
 	gantry_region_edit_give(edit, small);
 	return n;
 }
 
-/* Nodes in the place of `old` without the region at addr: none or one. */
+/*
+ * Makes the node that replaces `old`, without the region at addr. Returns 1; or 0 if no entry is
+ * left.
+ */
 static uint32_t
 node_remove(struct gantry_region_edit *edit, struct gantry_region_node *old, uint64_t addr,
 	struct gantry_region_node *out[2])
@@ -270,7 +283,7 @@ gantry_region_tree_remove(struct gantry_region_edit *edit, struct gantry_region_
 	while (root->height > 0 && root->n == 1) {
 		struct gantry_region_node *only = (struct gantry_region_node *)root->entry[0];
 
-		/* The edit made it: no reader has it. */
+		/* This edit made the node, so no reader has it. */
 		gantry_region_edit_give(edit, root);
 		root = only;
 	}
