@@ -17,13 +17,13 @@
 /* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
 #define RING_FLAGS (RING_F_SC_DEQ | RING_F_EXACT_SZ)
 
-/* Returns a block that was asked for; if there is none, a line of the log says what to do. */
+/* Returns the block. If it is NULL, a line of the log says what to do. */
 static void *
 block_or_say(void *block, const char *name, size_t len, const char *from)
 {
 	if (block == NULL)
 		LOG_RATED(gantry_log_rate_others(), ERR,
-			"no %zu bytes for %s are free: give %s more memory", len, name, from);
+			"cannot allocate %zu bytes for %s: give %s more memory", len, name, from);
 	return block;
 }
 
@@ -51,13 +51,16 @@ gantry_alloc_libc(size_t len)
 	return block_or_say(calloc(1, len), "a struct", len, "the process");
 }
 
-/* Zeroed memory of libc that begins a cache line, or NULL. */
+/* Zeroed memory of libc that begins on a cache line, or NULL. */
 static void *
 lines(size_t len)
 {
 	void *block;
 
-	/* Takes any length: the byte behind the block is no longer ours. */
+	/*
+	 * posix_memalign() and not aligned_alloc(), which wants a length in whole cache lines: a
+	 * sanitizer then sees the byte behind the block as free.
+	 */
 	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
 		return NULL;
 	memset(block, 0, len);

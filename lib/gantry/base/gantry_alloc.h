@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All memory that the engine allocates for itself. This file alone chooses where it comes from:
- * EAL's heap of a NUMA node, or libc's heap in builds with a sanitizer (GANTRY_ALLOC_LIBC), because
+ * All memory that the engine allocates for itself. Only this file chooses the source: EAL's heap of
+ * a NUMA node, or libc's heap in builds with a sanitizer (GANTRY_ALLOC_LIBC), because
  * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap. Blocks that EAL's memory
- * callbacks allocate are libc's always.
+ * callbacks allocate are always libc's.
  *
- * Control thread; or the owner of a queue, for what its first descriptors of a kind need. Every block
- * and ring begins on a cache line, is zeroed, and has one owner, who frees it.
+ * Control thread; or the owner of a queue, for objects that its first descriptors of a kind need.
+ * Every block and ring begins on a cache line, is zeroed, and has one owner, who frees it.
  */
 #ifndef GANTRY_ALLOC_H
 #define GANTRY_ALLOC_H
@@ -16,42 +16,46 @@
 
 struct rte_ring;
 
-/* The socket of memory that no NUMA node is better for. */
+/* The `socket` of memory that may be on any NUMA node. */
 #define GANTRY_ALLOC_ANY_SOCKET (-1)
 
 /*
- * len bytes on the NUMA node `socket`; or NULL, and a line of the log. name: for EAL's heap dumps, and
- * for that line.
+ * Allocates len bytes on the NUMA node `socket`. NULL: there is no memory, which a line of the log
+ * says. name: for this line, and for dumps of EAL's heap.
  */
 void *gantry_alloc(const char *name, size_t len, int socket);
 
-/* The same without a line: for a caller that can do without the memory. */
+/* As gantry_alloc(), but without a line of the log: for a caller that can do without the memory. */
 void *gantry_alloc_if_free(const char *name, size_t len, int socket);
 
 /* Frees a block. NULL: nothing happens. */
 void gantry_free(void *block);
 
 /*
- * len zeroed bytes of libc's heap in every build; or NULL, and a line of the log. For what may be allocated or freed inside
- * EAL's memory callbacks: EAL's heap is locked there. Any thread.
+ * Allocates len zeroed bytes from libc's heap, in every build. NULL: there is no memory, which a
+ * line of the log says. For blocks that EAL's memory callbacks may allocate or free, because EAL's
+ * heap is locked there. Any thread.
  */
 void *gantry_alloc_libc(size_t len);
 
-/* The same from the beginning of a cache line on. All of it is written here, so not for what is large. */
+/*
+ * As gantry_alloc_libc(), from the beginning of a cache line on. It writes all bytes, so it is not
+ * for large blocks.
+ */
 void *gantry_alloc_libc_lines(size_t len);
 
 void gantry_free_libc(void *block);
 
 /*
- * As gantry_alloc(), if *socket has memory. Else *socket becomes GANTRY_ALLOC_ANY_SOCKET, and the
- * block is on any node. For what should be near something, but may be elsewhere.
+ * As gantry_alloc() if the node *socket has memory. Otherwise the block is on any node, and *socket
+ * becomes GANTRY_ALLOC_ANY_SOCKET.
  */
 void *gantry_alloc_near(const char *name, size_t len, int *socket);
 
 /*
- * A ring for n elements of elem_len bytes, with one consumer thread.
- * producers: RING_F_SP_ENQ, RING_F_MP_HTS_ENQ, or 0: several, as rte_ring_create() takes them.
- * 0; -EEXIST another ring has the name; -EINVAL; -ENOMEM.
+ * Creates a ring for n elements of elem_len bytes, with one consumer thread. producers: as
+ * rte_ring_create() takes them: RING_F_SP_ENQ (one), RING_F_MP_HTS_ENQ or 0 (several). Returns 0;
+ * -EEXIST: another ring has the name; -EINVAL; or -ENOMEM.
  */
 int gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bell: wakes an lcore that rests. No call is lost:
+ * A bell wakes an lcore that rests. No ring is lost:
  *
  *   lcore                                   any other thread
- *     state = how it rests (exchange)         writes what the lcore shall see
- *     looks at everything once more           state = awake (exchange); it was not: wakes the lcore
- *     rests
+ *     state = how it rests (exchange)         writes data for the lcore
+ *     looks for work once more                state = awake (exchange)
+ *     rests                                   if it was not awake: wakes the lcore
  *
- * The exchange that comes later reads what the other one wrote. So either the lcore sees the
- * writes of the other thread, or that thread sees that the lcore rests. An lcore that rests by
- * rte_power_monitor() looks at `state` again after the CPU has begun to watch: gantry_monitor.h.
+ * The later exchange reads the value that the earlier one wrote. So either the lcore sees the data
+ * of the other thread, or the other thread sees that the lcore rests. An lcore that rests in
+ * rte_power_monitor() looks at `state` again after the CPU has begun to watch (gantry_monitor.h).
  */
 #ifndef GANTRY_BELL_H
 #define GANTRY_BELL_H
@@ -21,7 +21,7 @@
 enum {
 	GANTRY_BELL_AWAKE = 0,
 	GANTRY_BELL_SLEEPS,   /* until `fd` can be read */
-	GANTRY_BELL_MONITORS, /* until somebody writes to an address: rte_power_monitor() */
+	GANTRY_BELL_MONITORS, /* until memory is written to: rte_power_monitor() */
 };
 
 struct gantry_bell {
@@ -33,7 +33,10 @@ struct gantry_bell {
 /* Wakes the lcore, which was in this state. */
 void gantry_bell_wake(const struct gantry_bell *bell, unsigned int state);
 
-/* After the writes that the lcore shall see. NULL: the lcore never rests. Any thread. */
+/*
+ * Wakes the lcore if it rests. The caller has written the data for the lcore before. NULL: the
+ * lcore never rests. Any thread.
+ */
 static inline void
 gantry_bell_ring(struct gantry_bell *bell)
 {

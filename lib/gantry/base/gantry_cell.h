@@ -3,8 +3,8 @@
  * Cells: registered words of 8 bytes to which the device writes the results of atomics.
  *
  * An atomic takes a cell when its WQE is written, and gives it back when its completion is handed
- * out, because completions are handed out in order and the result must stay until then. Without a
- * free cell the atomic waits, as it does for room in the send queue.
+ * out. Completions are handed out in order, so the result may have to stay for a while. If no cell
+ * is free, the atomic waits, as it does for room in the send queue.
  */
 #ifndef GANTRY_CELL_H
 #define GANTRY_CELL_H
@@ -18,29 +18,29 @@
 #define GANTRY_CELLS 256
 
 struct gantry_cells {
-	uint64_t *cell; /* GANTRY_CELLS words, then the numbers of the free ones; NULL: none yet */
-	uint8_t *free;
+	uint64_t *cell; /* GANTRY_CELLS words; NULL: not allocated yet */
+	uint8_t *free;  /* behind the words: the numbers of the free cells */
 	uint32_t n_free;
 	struct hwq_mr mr; /* of the words */
 };
 
 /*
- * Allocates and registers the cells, unless they are there. Control thread, while the owner uses no
- * atomics. 0; -ENOMEM; or the negative errno of ibv_reg_mr(3).
+ * Allocates and registers the cells, unless they exist. Control thread, while the owner uses no
+ * atomics. Returns 0; -ENOMEM; or the negative errno of ibv_reg_mr(3).
  */
 int gantry_cells_init(struct gantry_cells *cells, struct hwq_dev *dev, int socket);
 
-/* Ends the registration. 0; or the negative errno of ibv_dereg_mr(3): call again. */
+/* Ends the registration. Returns 0, or the negative errno of ibv_dereg_mr(3): call again. */
 int gantry_cells_fini(struct gantry_cells *cells);
 
-/* A free cell, or NULL. Owner thread. */
+/* Takes a free cell. NULL: there is none. Owner thread. */
 static inline uint64_t *
 gantry_cell_get(struct gantry_cells *cells)
 {
 	return cells->n_free != 0 ? &cells->cell[cells->free[--cells->n_free]] : NULL;
 }
 
-/* Owner thread. */
+/* Gives a cell back. Owner thread. */
 static inline void
 gantry_cell_put(struct gantry_cells *cells, const uint64_t *cell)
 {

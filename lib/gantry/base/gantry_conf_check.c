@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reserved bytes and masks of structs that a caller fills. */
+/* Checks reserved bytes and masks of structs that a caller fills. */
 #include "gantry_conf_check.h"
 
 #include <inttypes.h>
@@ -29,7 +29,8 @@ gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known)
 {
 	if ((mask & ~known) == 0)
 		return true;
-	LOG(ERR, "%s::mask is 0x%" PRIx32 ": 0x%" PRIx32 " are known", name, mask, known);
+	LOG(ERR, "%s::mask is 0x%" PRIx32 ": only the bits 0x%" PRIx32 " are known", name, mask,
+		known);
 	return false;
 }
 

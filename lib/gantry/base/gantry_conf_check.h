@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks of structs that a caller fills, by the rules of gantry_api.h, Growth. */
+/* Checks of structs that a caller fills, by the rules in gantry_api.h (Growth). */
 #ifndef GANTRY_CONF_CHECK_H
 #define GANTRY_CONF_CHECK_H
 
@@ -7,23 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True: all len bytes are 0. Otherwise a line of the log names the struct. */
+/* True: all len reserved bytes are 0. Otherwise a line of the log names the struct. */
 bool gantry_is_clean(const char *name, const void *reserved, size_t len);
 
 #define GANTRY_IS_CLEAN(name, conf)                                                                \
 	gantry_is_clean(name, (conf)->reserved, sizeof((conf)->reserved))
 
-/* True: the mask has no unknown bit. Otherwise a line of the log names the struct. */
+/* True: the mask has known bits only. Otherwise a line of the log names the struct. */
 bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
 
 /*
- * True: a field is 0, or is_masked says that the mask has its bit. Otherwise a line of the log names
- * both.
+ * True: the field is 0, or the mask has the bit of the field (is_masked). Otherwise a line of the
+ * log names field and bit.
  */
 bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
 	int64_t value);
 
-/* True: a field is at most max. Otherwise a line of the log names the field. */
+/* True: the field is at most max. Otherwise a line of the log names the field. */
 bool gantry_is_at_most(const char *name, const char *field, uint32_t value, uint32_t max);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What DPDK has named differently since 22.11, the oldest that Gantry is built with. Code uses the newest names;
- * this is the only place that looks at DPDK's version.
+ * Names that have changed in DPDK since 22.11, the oldest version that Gantry builds with. The code
+ * uses the newest names. Only this file looks at DPDK's version.
  */
 #ifndef GANTRY_DPDK_H
 #define GANTRY_DPDK_H
@@ -20,7 +20,7 @@
 #define rte_tel_data_add_dict_uint  rte_tel_data_add_dict_u64
 #endif
 
-/* What the function of a control thread returns: nobody reads it. */
+/* The return type of a control thread's function. Nobody reads the value. */
 #if RTE_VERSION < RTE_VERSION_NUM(23, 11, 0, 0)
 #define GANTRY_CTRL_RESULT void *
 #define rte_thread_create_control(thread, name, main, arg)                                         \

@@ -23,7 +23,7 @@ gantry_monitor_is_possible(void)
 	return cpu.power_monitor;
 }
 
-/* 0: wait; -1: do not. */
+/* Returns 0: wait; -1: do not wait. */
 static int
 ask_bell(const uint64_t *opaque)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An lcore whose CPU waits until something is written to an address (rte_power_monitor()): that of the
- * next CQE, or the bell's.
+ * Lets the CPU of an lcore wait for a write to an address (rte_power_monitor()): that of the next
+ * CQE, or of the bell.
  *
- * A CPU can watch one address. Where that is a CQE's, the bell wakes the lcore by
- * rte_power_monitor_wakeup(). This has no effect before the CPU watches; so the condition, which
- * rte_power_monitor() asks after that, looks at the bell, too.
+ * A CPU can watch one address. If it watches a CQE, the bell wakes it by
+ * rte_power_monitor_wakeup(). This wakeup has no effect before the CPU watches. So the condition,
+ * which rte_power_monitor() asks after the CPU has begun to watch, also looks at the bell.
  */
 #ifndef GANTRY_MONITOR_H
 #define GANTRY_MONITOR_H
@@ -18,18 +18,18 @@
 struct hwq_cq;
 struct rte_power_monitor_cond;
 
-/* True: this CPU can do it. */
+/* True: this CPU can wait for a write. */
 bool gantry_monitor_is_possible(void);
 
 /*
- * What rte_power_monitor() needs: the address, and a function that says "do not wait" exactly when the
- * next completion of the CQ is there or the bell was rung. cq: NULL: for the bell alone. Both have to
- * stay until the wait is over. Owner.
+ * Makes the condition for rte_power_monitor(): the address to watch, and a function that says "do
+ * not wait" exactly if the CQ's next CQE has come or the bell was rung. cq: NULL for the bell
+ * alone. *cq and *bell have to stay until the wait is over. Owner.
  */
 void gantry_monitor_cond(const struct hwq_cq *cq, const struct gantry_bell *bell,
 	struct rte_power_monitor_cond *cond);
 
-/* Waits, until this time of the time stamp counter at most. The lcore. */
+/* Waits until a write or until tsc, a value of the time stamp counter. The lcore. */
 void gantry_monitor_wait(const struct hwq_cq *cq, const struct gantry_bell *bell, uint64_t tsc);
 
 #endif

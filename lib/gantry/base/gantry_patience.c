@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* So many turns leave the CPU at once, the others sleep. */
+/* The first pauses are yields, later pauses sleep. */
 #define YIELD_TURNS 64
 #define SLEEP_NS    50000
 

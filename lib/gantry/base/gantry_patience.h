@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The patience of a call that waits for owners of queues, who may share its CPU.
+ * The pauses of a call that waits for owners of queues, who may share the caller's CPU.
  *
  *     struct gantry_patience p = gantry_patience_begin(timeout_ms);
  *
@@ -19,10 +19,12 @@ struct gantry_patience {
 	unsigned int turns; /* pauses so far */
 };
 
-/* Waits timeout_ms at most. 0: gantry_patience_pause() is false the first time. */
+/*
+ * Begins a wait of timeout_ms at most. 0: already the first gantry_patience_pause() returns false.
+ */
 struct gantry_patience gantry_patience_begin(uint32_t timeout_ms);
 
-/* Leaves the CPU to others for a while. False: the time is over, and it did not. */
+/* Leaves the CPU to other threads for a while. False: the time is over, and there was no pause. */
 bool gantry_patience_pause(struct gantry_patience *p);
 
 #endif

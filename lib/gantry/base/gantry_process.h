@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose engine it is, after fork(2). */
+/* Tells a process that created an engine from its children by fork(2). */
 #ifndef GANTRY_PROCESS_H
 #define GANTRY_PROCESS_H
 
 #include <sys/types.h>
 
-/* 0: `creator` is this process. -ECHILD, and the log says so: it is a parent, to whom the device's objects belong. */
+/*
+ * Returns 0 if `creator` is this process. Otherwise this process is a child, to which the device's
+ * objects do not belong: logs it and returns -ECHILD.
+ */
 int gantry_process_check(pid_t creator);
 
 #endif

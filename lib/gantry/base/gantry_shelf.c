@@ -27,7 +27,7 @@ gantry_shelf_fini(struct gantry_shelf *shelf)
 	}
 }
 
-/* A free id with a cell. 0, -ENOSPC or -ENOMEM. */
+/* Finds a free id, and makes its cell. Returns 0, -ENOSPC or -ENOMEM. */
 static int
 cell_find(struct gantry_shelf *shelf, uint16_t *id)
 {
@@ -38,8 +38,7 @@ cell_find(struct gantry_shelf *shelf, uint16_t *id)
 		if (gantry_shelf_serial(shelf, i) == 0)
 			break;
 	if (i > shelf->max) {
-		LOG(ERR, "%s: there are %u of them, which is the most: destroy one", shelf->name,
-			shelf->max);
+		LOG(ERR, "%s: all %u places are in use: destroy one", shelf->name, shelf->max);
 		return -ENOSPC;
 	}
 	if (atomic_load_explicit(&shelf->cell[i], memory_order_relaxed) == NULL) {
@@ -48,7 +47,7 @@ cell_find(struct gantry_shelf *shelf, uint16_t *id)
 			GANTRY_ALLOC_ANY_SOCKET);
 		if (cell == NULL)
 			return -ENOMEM;
-		/* Pairs with the acquire in gantry_shelf_serial(). */
+		/* Pairs with the acquire in gantry_shelf_cell(). */
 		atomic_store_explicit(&shelf->cell[i], cell, memory_order_release);
 	}
 	*id = i;
@@ -63,13 +62,15 @@ cell_write(struct gantry_shelf *shelf, uint16_t id, const uint8_t *thing)
 	uint64_t word;
 	uint32_t i;
 
-	/* Pair with the acquires in gantry_shelf_read(): who reads one of these words does not read
-	 * the serial number from before gantry_shelf_remove() afterwards. */
+	/*
+	 * Pair with the acquires in gantry_shelf_read(). A reader of one of these words then reads
+	 * no serial number from before gantry_shelf_remove().
+	 */
 	for (i = 0; i < shelf->n_words; i++) {
 		memcpy(&word, thing + i * sizeof(word), sizeof(word));
 		atomic_store_explicit(&cell->word[i], word, memory_order_release);
 	}
-	/* Pairs with the acquire in gantry_shelf_serial(). */
+	/* Pairs with the acquire in gantry_shelf_cell_serial(). */
 	atomic_store_explicit(&cell->serial, ++shelf->last_serial, memory_order_release);
 }
 
@@ -96,7 +97,10 @@ gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id)
 		return -EINVAL;
 	cell = atomic_load_explicit(&shelf->cell[id], memory_order_relaxed);
 	atomic_store_explicit(&cell->serial, 0, memory_order_relaxed);
-	/* As in cell_write(): who reads one of these zeros does not read the serial number from before afterwards. */
+	/*
+	 * As in cell_write(): a reader of one of these zeros then reads no serial number from
+	 * before.
+	 */
 	for (i = 0; i < shelf->n_words; i++)
 		atomic_store_explicit(&cell->word[i], 0, memory_order_release);
 	return 0;
