@@ -6,7 +6,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Relaxed: a reader sees a value that the counter had, and learns nothing about other memory. */
+/*
+ * All accesses are relaxed: a reader gets a value that the counter had, and learns nothing about
+ * other memory.
+ */
 typedef _Atomic uint64_t gantry_counter;
 
 static inline uint64_t
@@ -16,8 +19,9 @@ gantry_counter_get(const gantry_counter *c)
 }
 
 /*
- * Owner thread. A load and a store, because nobody else writes: no locked instruction. Of x86, one instruction does both;
- * compilers make three of C's atomics. Sanitizers see what C says.
+ * Owner thread. Nobody else writes, so a load and a store are enough, without a locked instruction.
+ * x86 does both in one instruction, for which compilers make three out of C's atomics.
+ * ThreadSanitizer gets C's atomics.
  */
 static inline void
 gantry_counter_add(gantry_counter *c, uint64_t n)
@@ -30,8 +34,8 @@ gantry_counter_add(gantry_counter *c, uint64_t n)
 }
 
 /*
- * Writes a byte that its owner reads as it is, and any thread by gantry_shown_get(). The owner's reads cost what
- * those of any byte cost, and the compiler may keep what it has read.
+ * Writes a byte that its owner reads as a plain byte, and other threads by gantry_shown_get(). So
+ * the owner's reads cost nothing extra, and the compiler may keep their value.
  */
 #define gantry_shown_set(p, value) __atomic_store_n((p), (value), __ATOMIC_RELAXED)
 #define gantry_shown_get(p)        __atomic_load_n((p), __ATOMIC_RELAXED)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last failures of an engine, for those who look from outside.
+ * The last failures of an engine, for telemetry.
  *
  *   owner of a queue, when something has failed         any thread
  *     gantry_failures_note()  ---> a ring ----------->    gantry_failures_get()
  *
- * The lock is held while one entry is copied. No path takes it on which nothing has failed.
+ * The lock is held while one entry is copied. Only failures and readers take it.
  */
 #ifndef GANTRY_FAILURES_H
 #define GANTRY_FAILURES_H
@@ -14,32 +14,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Failures that are kept: a power of two. */
+/* How many failures are kept: a power of two. */
 #define GANTRY_FAILURES_KEPT 32
-/* The text of a WQE, with the 0 at its end. */
+/* Bytes of the text of a WQE, with the 0 at its end. */
 #define GANTRY_FAILURE_TEXT_LEN 512
 
-/* gantry_failure::conn where no connection is known: the descriptor was refused. */
+/* gantry_failure::conn if a descriptor was refused before a connection was chosen. */
 #define GANTRY_FAILURE_NO_CONN UINT32_MAX
 
 struct gantry_failure {
 	uint32_t queue;   /* gantry_queue::id */
 	uint32_t conn;    /* index in gantry_queue::conn, or GANTRY_FAILURE_NO_CONN */
 	uint8_t status;   /* enum gantry_status */
-	uint8_t op;       /* enum gantry_op of the descriptor; 0: no descriptor has failed by it */
+	uint8_t op;       /* enum gantry_op of the failed descriptor; 0: no descriptor failed */
 	uint8_t syndrome; /* of the CQE, else 0 */
 	uint8_t vendor_syndrome;           /* of the CQE, else 0 */
 	uint64_t cookie;                   /* of the descriptor, if op is not 0 */
-	char wqe[GANTRY_FAILURE_TEXT_LEN]; /* the WQE, decoded, or "" */
+	char wqe[GANTRY_FAILURE_TEXT_LEN]; /* the decoded WQE, or "" */
 
 	/* Written by gantry_failures_note(). */
-	uint64_t times;   /* how often it came, one after the other */
-	uint64_t time_ns; /* the last time: CLOCK_REALTIME */
+	uint64_t times;   /* how often it came in a row */
+	uint64_t time_ns; /* the last time, by CLOCK_REALTIME */
 };
 
 struct gantry_failures {
 	pthread_mutex_t lock;
-	uint64_t n; /* number of the next one; 0 and up */
+	uint64_t n; /* number of the next failure; the first one is 0 */
 	struct gantry_failure kept[GANTRY_FAILURES_KEPT];
 };
 
@@ -47,12 +47,13 @@ void gantry_failures_init(struct gantry_failures *f);
 void gantry_failures_fini(struct gantry_failures *f);
 
 /*
- * Notes a failure. One that is like the newest in all but the cookie and the WQE only counts in `times`: so a
- * program that submits the same mistake a million times drives no other failure out. Any thread; cold.
+ * Notes a failure. If only its cookie or its WQE differ from the newest failure, it replaces that
+ * one and adds 1 to `times`. So a program that repeats one mistake a million times leaves the other
+ * failures in the ring. Any thread; cold.
  */
 void gantry_failures_note(struct gantry_failures *f, const struct gantry_failure *e);
 
-/* How many failures there were, those that counted in `times` left out. Any thread. */
+/* The number of failures; repetitions, which `times` counts, are left out. Any thread. */
 uint64_t gantry_failures_count(struct gantry_failures *f);
 
 /* Copies failure `number`. False: it has not happened yet, or is no longer kept. Any thread. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A histogram of numbers: 8 buckets for each power of two, so a bucket is at most an eighth of its numbers wide. One
- * thread adds, any thread reads.
+ * A histogram of numbers. Each power of two is divided into 8 buckets, so the width of a bucket is
+ * at most an eighth of its numbers. One thread adds, any thread reads.
  */
 #ifndef GANTRY_HISTOGRAM_H
 #define GANTRY_HISTOGRAM_H
@@ -12,10 +12,12 @@
 
 #define GANTRY_HISTOGRAM_LOG_SUB 3
 #define GANTRY_HISTOGRAM_SUB     (1u << GANTRY_HISTOGRAM_LOG_SUB)
-/* The numbers below SUB have a bucket each, and each power of two from there to 2^63 has SUB. */
+/*
+ * The numbers below SUB have one bucket each. Each power of two from SUB to 2^63 has SUB buckets.
+ */
 #define GANTRY_HISTOGRAM_BUCKETS (GANTRY_HISTOGRAM_SUB * (65 - GANTRY_HISTOGRAM_LOG_SUB))
 
-/* All zero: it is empty. */
+/* Empty if all fields are 0. */
 struct gantry_histogram {
 	gantry_counter max;
 	gantry_counter bucket[GANTRY_HISTOGRAM_BUCKETS];
@@ -53,16 +55,16 @@ gantry_histogram_add(struct gantry_histogram *h, uint64_t value)
 		atomic_store_explicit(&h->max, value, memory_order_relaxed);
 }
 
-/* How many numbers it has. */
+/* How many numbers were added. */
 uint64_t gantry_histogram_count(const struct gantry_histogram *h);
 
 /*
- * The number that `percent` of all numbers are not greater than; or up to an eighth more, but not more than the
- * greatest. 0: it is empty.
+ * A number such that `percent` of all numbers are not greater. It may be too large by up to an
+ * eighth, but is at most the greatest number. 0: the histogram is empty.
  */
 uint64_t gantry_histogram_percentile(const struct gantry_histogram *h, unsigned int percent);
 
-/* Makes it empty. The thread that adds. */
+/* Makes the histogram empty. The thread that adds. */
 void gantry_histogram_clear(struct gantry_histogram *h);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names the trace points: gantry.*. */
+/* Gives the trace points their names: gantry.*. */
 #define ALLOW_EXPERIMENTAL_API /* as in gantry_trace.h */
 #include <rte_trace_point_register.h>
 

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trace points of control events, for DPDK's trace library: --trace=gantry.* of EAL. They stand where objects come,
- * change and go, and never where descriptors pass. One that is not enabled costs a load and a comparison.
+ * Trace points of control events, for DPDK's trace library (EAL's option --trace=gantry.*). They
+ * are at places where objects are created, changed and destroyed, and never on the path of
+ * descriptors. A trace point that is not enabled costs a load and a comparison.
  */
 #ifndef GANTRY_TRACE_H
 #define GANTRY_TRACE_H
 
 #include <stdint.h>
 
-/* Else DPDK leaves trace points out: they are not yet in its stable ABI. It counts in the first header of DPDK. */
+/*
+ * DPDK leaves trace points out without this macro, because they are not in its stable ABI yet. It
+ * has to be defined before the first header of DPDK.
+ */
 #ifndef ALLOW_EXPERIMENTAL_API
 #define ALLOW_EXPERIMENTAL_API
 #endif
 #include <rte_trace_point.h>
 
-/* engine, queue: their numbers in telemetry. ret: 0 or the negative errno that the call returned. */
+/*
+ * engine, queue: their numbers in telemetry. ret: 0 or the negative errno that the call returned.
+ */
 
 RTE_TRACE_POINT(gantry_trace_engine_create,
 		RTE_TRACE_POINT_ARGS(uint32_t engine, const char *device),
@@ -58,8 +64,9 @@ RTE_TRACE_POINT(gantry_trace_peer_close,
 		rte_trace_point_emit_u16(peer); rte_trace_point_emit_int(ret);)
 
 /*
- * A step of a repair: the connection is in another state. conn: index in gantry_queue::conn; 1: the queue's connection to
- * itself, 2: the DC initiator, 3: local transactions, 4 and up: peers. state: enum gantry_conn_state.
+ * A connection has another state. conn: index in gantry_queue::conn; 1: the queue's connection to
+ * itself, 2: the DC initiator, 3: local transactions, 4 and up: peers. state: enum
+ * gantry_conn_state.
  */
 RTE_TRACE_POINT(gantry_trace_conn_state,
 		RTE_TRACE_POINT_ARGS(uint32_t queue, uint32_t conn, uint8_t state),
@@ -74,7 +81,7 @@ RTE_TRACE_POINT(gantry_trace_conn_failure,
 		rte_trace_point_emit_u32(conn); rte_trace_point_emit_u8(status);
 		rte_trace_point_emit_u8(syndrome);)
 
-/* The send queue of a connection for transactions stands still, because a signature was wrong. */
+/* The send queue of a connection for transactions stands still after a wrong signature. */
 RTE_TRACE_POINT(gantry_trace_txn_stop, RTE_TRACE_POINT_ARGS(uint32_t queue, uint32_t conn),
 		rte_trace_point_emit_u32(queue);
 		rte_trace_point_emit_u32(conn);)
