@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DEKs, as the engine knows them: their numbers in the device, never their bytes.
+ * DEKs as the engine knows them: their numbers in the device, never their bytes.
  *
  *   control thread                          owners of queues
  *     gantry_dek_add()                        gantry_dek_find()    each transaction that encrypts
  *       the device's command, then the shelf
  *     gantry_dek_retire()
- *       off the shelf ------------------->    finds it no more
+ *       off the shelf ------------------->    no longer finds it
  *       a new version of the table of regions
  *       waits until all queues have passed it: gantry_txns_have_passed()
  *       the device's command
  *
- * A queue has passed it when no transaction is open that it opened before. So the device destroys a DEK when none with it
- * is in the hardware.
+ * A queue has passed a version when all transactions that it opened before are settled. So the
+ * device destroys a DEK when the hardware has no transaction with it.
  */
 #ifndef GANTRY_DEK_H
 #define GANTRY_DEK_H
@@ -37,11 +37,14 @@ struct gantry_dek {
 
 static_assert(sizeof(struct gantry_dek) % sizeof(uint64_t) == 0, "a DEK is whole words");
 
-/* What the device has of a DEK. Control thread. */
+/* A DEK that the device has. Control thread. */
 struct gantry_dek_held {
 	struct hwq_dek dek;
 	uint32_t id;
-	/* The version of the table of regions from which on nobody finds it; 0: it is on the shelf. */
+	/*
+	 * The version of the table of regions from which on no transaction finds the DEK; 0: it is
+	 * on the shelf.
+	 */
 	uint64_t retired;
 	TAILQ_ENTRY(gantry_dek_held) next;
 };
@@ -55,7 +58,7 @@ struct gantry_deks {
 	struct hwq_login login;
 };
 
-/* An id has the place on the shelf below, and above it as much of the serial number as there is room for. */
+/* An id has the place on the shelf in its low bits, and the low bits of the serial number above. */
 #define GANTRY_DEK_PLACE_BITS 10
 static_assert(GANTRY_MAX_DEKS < 1 << GANTRY_DEK_PLACE_BITS, "a place fits");
 
@@ -71,7 +74,10 @@ gantry_dek_id(uint64_t serial, uint16_t place)
 	return (uint32_t)(serial << GANTRY_DEK_PLACE_BITS) | place;
 }
 
-/* Copies what a transaction needs of the DEK. False: there is none of this id, or it is retired. Any thread. */
+/*
+ * Copies what a transaction needs of the DEK. False: there is no DEK with this id, or it is
+ * retired. Any thread.
+ */
 static inline bool
 gantry_dek_find(const struct gantry_deks *deks, uint32_t id, struct gantry_dek *dek)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An engine: one device, the table of its registered memory, and lists of what was created on it.
+ * An engine: one device, the table of its registered memory, and lists of the objects created on
+ * it.
  */
 #ifndef GANTRY_ENGINE_H
 #define GANTRY_ENGINE_H
@@ -23,15 +24,15 @@
 
 STAILQ_HEAD(gantry_mem_list, gantry_mem);
 
-/* The thread that reads the device's events: gantry_event.h. */
+/* The thread that reads the device's events (gantry_event.h). */
 struct gantry_event_thread {
 	bool running;
-	int stop_fd; /* readable: the thread is to end */
+	int stop_fd; /* readable: the thread has to end */
 	rte_thread_t thread;
 	struct gantry_log_rate lines; /* about QPs and CQs */
 };
 
-/* Control thread, but for `regions`: see gantry_region.h. */
+/* Control thread, except for `regions` (gantry_region.h). */
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
@@ -40,27 +41,27 @@ struct gantry {
 	struct gantry_deks deks;
 	struct gantry_mem_list pools;    /* registrations of mempools */
 	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
-	struct gantry_mem *eal;          /* that of EAL's memory, or NULL */
+	struct gantry_mem *eal;          /* the registration of EAL's memory, or NULL */
 	/* Under the lock of `regions`. */
-	uint32_t n_mems;    /* registrations that are not ended */
+	uint32_t n_mems;    /* registrations that have not ended */
 	uint32_t n_regions; /* regions in the table */
-	uint64_t mem_len;   /* bytes of them all */
-	pid_t pid;          /* the process that created it: a child of fork(2) cannot use it */
+	uint64_t mem_len;   /* bytes of all these regions */
+	pid_t pid;          /* the creator; a child of fork(2) cannot use the engine */
 	struct gantry_info info;
 	bool ports_in_turn;          /* each queue takes the next active port */
-	uint8_t last_port;           /* which the last queue took */
-	struct gantry_policy policy; /* of queues that are given none; it is checked */
-	struct gantry_path path;     /* what connections have whose settings are 0; it is checked */
+	uint8_t last_port;           /* the port of the last queue */
+	struct gantry_policy policy; /* checked; for queues whose configuration has none */
+	struct gantry_path path;     /* checked; for connections whose own settings are 0 */
 	uint64_t max_msg_len;        /* bytes that one WQE moves to or from a peer */
-	TAILQ_HEAD(, gantry_queue)
-	unmade;           /* their creation failed, and the device refused to end them */
+	/* queues whose creation failed, and which the device then refused to destroy */
+	TAILQ_HEAD(, gantry_queue) unmade;
 	uint32_t running; /* workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
-	atomic_bool device_lost;         /* nothing works any more */
-	_Atomic(uint32_t) ports_down;    /* bit n: port n + 1 has lost its link */
-	struct gantry_failures failures; /* owners write */
-	/* Others may look at what is here under the lock of gantry_seen.h. */
+	atomic_bool device_lost;         /* no work is possible any more */
+	_Atomic(uint32_t) ports_down;    /* bit n: port n + 1 has no link */
+	struct gantry_failures failures; /* owners of queues write */
+	/* Other threads may read the fields below under the lock of gantry_seen.h. */
 	TAILQ_HEAD(, gantry_queue) queues;
 	uint32_t id; /* its number in the process */
 	bool seen;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Policies: checked, made ready for an owner, read from text and written as text. */
+/*
+ * Policies: checks them, prepares them for an owner, reads them from text and writes them as text.
+ */
 #include "gantry_policy.h"
 
 #include <ctype.h>
@@ -12,7 +14,7 @@
 #include "gantry_conf_check.h"
 #include "gantry_log.h"
 
-/* Longest line of a policy's text that is read. */
+/* The longest line of a policy's text, with the 0 at its end. */
 #define LINE_LEN 256
 
 static const char *const names[GANTRY_CARRIER_MAX] = {
@@ -24,7 +26,7 @@ static const char *const names[GANTRY_CARRIER_MAX] = {
 
 /* ------------------------------------------------------------------ for queues */
 
-/* 0; or -EINVAL, and the log says why. */
+/* Returns 0; or -EINVAL, and logs why. */
 static int
 check_numbers(const struct gantry_policy *policy)
 {
@@ -63,12 +65,12 @@ gantry_policy_check(const struct gantry_info *info, const struct gantry_policy *
 
 		if ((info->carriers & 1u << carrier) != 0)
 			continue;
-		LOG(ERR, "rule %u of a policy: nothing is copied by %s here; %s", i + 1,
+		LOG(ERR, "rule %u of a policy: this engine does not copy by %s: %s", i + 1,
 			names[carrier],
 			carrier == GANTRY_CARRIER_RDMA
 				? "set gantry_conf::rdma_copies"
-				: "it takes a device with DMA MMO, and gantry_conf::copy_path "
-				  "not RDMA");
+				: "it needs a device with DMA MMO, and gantry_conf::copy_path "
+				  "other than RDMA");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -89,7 +91,7 @@ gantry_choice_set(struct gantry_choice *c, const struct gantry_policy *policy)
 
 /* ------------------------------------------------------------------ text */
 
-/* A number from 1 to max, or `any`, which is max. 0 or -EINVAL. */
+/* Reads a number from 1 to max, or `any`, which means max. Returns 0 or -EINVAL. */
 static int
 parse_number(const char *word, uint64_t max, uint64_t *number)
 {
@@ -120,7 +122,10 @@ parse_carrier(const char *word, enum gantry_carrier *carrier)
 	return -EINVAL;
 }
 
-/* One line without comment. 1: *rule is written; 0: it is empty; -EINVAL. */
+/*
+ * Reads one line without its comment. Returns 1: *rule is written; 0: the line is empty; or
+ * -EINVAL.
+ */
 static int
 parse_line(const char *line, struct gantry_policy_rule *rule)
 {
@@ -138,7 +143,10 @@ parse_line(const char *line, struct gantry_policy_rule *rule)
 	return 1;
 }
 
-/* Copies the line at *text without its comment, and moves *text behind it. False: it is too long. */
+/*
+ * Copies the line at *text without its comment, and moves *text behind the line. False: the line is
+ * too long.
+ */
 static bool
 next_line(const char **text, char *line)
 {
@@ -186,7 +194,7 @@ gantry_policy_parse(const char *text, struct gantry_policy *out)
 	return 0;
 }
 
-/* A number as text, `any` if it is max. buf: storage for it. */
+/* A number as text; max becomes `any`. buf: storage for the text. */
 static const char *
 number_text(char *buf, size_t size, uint64_t number, uint64_t max)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who carries a copy: a queue's policy, as its owner uses it. */
+/* The carrier of a copy: the policy of a queue, in the form that its owner uses. */
 #ifndef GANTRY_POLICY_H
 #define GANTRY_POLICY_H
 
@@ -11,17 +11,20 @@
 #define GANTRY_DESC_BY_ANY (GANTRY_DESC_BY_CPU | GANTRY_DESC_BY_MMO | GANTRY_DESC_BY_RDMA)
 
 struct gantry_choice {
-	/* enum gantry_carrier of all copies without flags; GANTRY_CARRIER_MAX: the rules say */
+	/*
+	 * The enum gantry_carrier of all copies without flags; GANTRY_CARRIER_MAX: the rules
+	 * decide.
+	 */
 	uint8_t all;
 	uint8_t usual;      /* constant */
 	uint32_t in_flight; /* of the call that issues now; counted only if there are rules */
 	struct gantry_policy policy; /* as it was set */
 };
 
-/* 0; -EINVAL or -EOPNOTSUPP, and the log says why: gantry_policy_set(). NULL: 0. */
+/* Checks a policy; NULL is possible, too. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
 int gantry_policy_check(const struct gantry_info *info, const struct gantry_policy *policy);
 
-/* Takes a policy that was checked, or NULL. Owner. */
+/* Takes a checked policy, or NULL. Owner. */
 void gantry_choice_set(struct gantry_choice *c, const struct gantry_policy *policy);
 
 /* The carrier of a copy without flags. */
@@ -40,7 +43,7 @@ gantry_choice_by_rules(const struct gantry_choice *c, uint64_t len)
 	return carrier == GANTRY_CARRIER_USUAL ? c->usual : carrier;
 }
 
-/* The carrier that a descriptor asks for. GANTRY_CARRIER_MAX: for more than one. */
+/* The carrier that a descriptor asks for. GANTRY_CARRIER_MAX: it asks for more than one. */
 static inline enum gantry_carrier
 gantry_choice_of(const struct gantry_choice *c, const struct gantry_desc *d)
 {
