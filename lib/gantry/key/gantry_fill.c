@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds and writes pattern buffers, and issues fills that are plain. */
+/* Finds and writes pattern buffers, and issues plain fills. */
 #include "gantry_fill.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)
 		      : hwq_mr_register(dev, words, ALL_LEN, HWQ_ACCESS_LOCAL_WRITE, &fill->mr);
 	if (ret != 0) {
 		LOG_RATED(gantry_log_rate_others(), ERR,
-			"no pattern buffers of %" PRIu64 " bytes: %s", (uint64_t)ALL_LEN,
-			strerror(-ret));
+			"cannot prepare pattern buffers of %" PRIu64 " bytes: %s",
+			(uint64_t)ALL_LEN, strerror(-ret));
 		gantry_free(words);
 		return ret;
 	}
@@ -64,14 +64,14 @@ gantry_fill_fini(struct gantry_fill *fill)
 
 /* ------------------------------------------------------------------ which buffer */
 
-/* True: no WQE reads the buffer that is not done, or that will be posted again. */
+/* True: no outstanding WQE reads the buffer, and no WQE that may be posted again. */
 static bool
 is_idle(const struct gantry_fill_buffer *b, const struct gantry_conn *own)
 {
 	return b->used_to <= own->done;
 }
 
-/* Where a pattern's buffer is looked for first. */
+/* The place of the index for a pattern. */
 static uint8_t *
 place_of(struct gantry_fill *fill, uint64_t pattern)
 {
@@ -103,7 +103,7 @@ find(struct gantry_fill *fill, uint64_t pattern)
 	return NULL;
 }
 
-/* The buffers of a group that begins at b have no pattern any more, and these lengths. */
+/* Takes the patterns of the group that begins at b, and sets the lengths of its buffers. */
 static void
 set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
 {
@@ -115,7 +115,7 @@ set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
 	}
 }
 
-/* The buffer that has been idle longest, as a short one. NULL: all are in use. */
+/* Takes the buffer that has been idle longest, as a short one. NULL: all are in use. */
 static struct gantry_fill_buffer *
 take_short(struct gantry_fill *fill, const struct gantry_conn *own)
 {
@@ -131,7 +131,7 @@ take_short(struct gantry_fill *fill, const struct gantry_conn *own)
 	return best;
 }
 
-/* When the last buffer of a group is idle, or was last used. */
+/* The greatest `used_to` of a group. */
 static uint64_t
 group_used_to(const struct gantry_fill_buffer *b)
 {
@@ -143,7 +143,10 @@ group_used_to(const struct gantry_fill_buffer *b)
 	return used_to;
 }
 
-/* The group that has been idle longest, joined. NULL: each has a buffer in use. */
+/*
+ * Takes the group that has been idle longest, as one long buffer. NULL: each group has a buffer in
+ * use.
+ */
 static struct gantry_fill_buffer *
 take_long(struct gantry_fill *fill, const struct gantry_conn *own)
 {
@@ -171,8 +174,8 @@ memory_of(const struct gantry_fill *fill, const struct gantry_fill_buffer *b)
 }
 
 /*
- * A buffer for the pattern, len bytes of which will be needed. NULL: all that might have it are in
- * use.
+ * Takes a buffer for a pattern of which len bytes will be needed. old: the short buffer that has
+ * the pattern now, or NULL. NULL: all buffers that could take the pattern are in use.
  */
 static struct gantry_fill_buffer *
 take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len,
@@ -183,7 +186,7 @@ take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, 
 
 	if (b == NULL)
 		return NULL;
-	/* The pattern has a short buffer, which is too short from now on. */
+	/* The short buffer is given up. */
 	if (old != NULL)
 		old->len = 0;
 	b->pattern = pattern;
@@ -192,7 +195,7 @@ take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, 
 	return b;
 }
 
-/* A buffer whose first len bytes are the pattern; NULL: gantry_fill_get() says. */
+/* A buffer whose first len bytes are the pattern; NULL as in gantry_fill_get(). */
 static struct gantry_fill_buffer *
 get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len)
 {
@@ -206,7 +209,7 @@ get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, u
 	if (b == NULL)
 		return NULL;
 	memory = memory_of(fill, b);
-	/* The device may read bytes that are written already; not these. */
+	/* WQEs may be reading the bytes up to b->len, but none behind them. */
 	for (; b->len < len; b->len += sizeof(pattern))
 		memcpy(memory + b->len, &pattern, sizeof(pattern));
 	return b;
@@ -249,7 +252,7 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 	const uint64_t max_len = RTE_MIN(own->max_len, GANTRY_FILL_LONG);
 	const uint64_t src_key = hwq_key_word(fill->mr.lkey);
 	const struct gantry_region *dst = view->dst;
-	/* What the last one was copied from; none has a length of 0. */
+	/* Of the last fill. have is 0 before the first one, and no fill has a length of 0. */
 	uint64_t pattern = 0, have = 0, src = 0;
 	struct gantry_fill_buffer *b = NULL;
 	const struct gantry_desc *d, *end;
@@ -270,7 +273,9 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 		if (d->arg[0] != pattern || len > have) {
 			struct gantry_fill_buffer *other;
 
-			/* The buffer of those before is in use, and stays as it is. */
+			/*
+			 * The fills before this one use that buffer, so get() must find it in use.
+			 */
 			if (b != NULL)
 				b->used_to = own->posted + (d - desc);
 			other = get(fill, own, d->arg[0], len);

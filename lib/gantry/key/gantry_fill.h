@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pattern buffers: registered memory of a queue, full of patterns of eight bytes, from which fills
- * are copied.
+ * Pattern buffers: registered memory of a queue, full of patterns of 8 bytes. Fills are copied from
+ * it.
  *
  *     | 4 KiB | 4 KiB | ... | 4 KiB |            32 KiB             | ...    128 KiB in all
  *       short buffers, 8 in a group    a long one: a group, joined
  *
- * A pattern has a short buffer, or a long one from its first fill on that needs more. The CPU
- * writes a buffer as far as fills need it, once for each pattern. A buffer takes another pattern
- * when no WQE that reads it is outstanding: the one that has been idle longest. If all are in use,
- * the fill waits. The first fill of a queue allocates and registers the buffers.
+ * A pattern begins with a short buffer. From its first longer fill on it has a long one. The CPU
+ * writes a buffer as far as fills need it, once for each pattern. A buffer may take another pattern
+ * when no outstanding WQE reads it; the buffer that has been idle longest is taken first. If all
+ * buffers are in use, the fill waits. The first fill of a queue allocates and registers the
+ * buffers.
  */
 #ifndef GANTRY_FILL_H
 #define GANTRY_FILL_H
@@ -35,53 +36,55 @@ struct hwq_dev;
 
 struct gantry_fill_buffer {
 	uint64_t pattern;
-	uint64_t used_to; /* gantry_conn::posted of the own connection behind its last WQE */
+	/* gantry_conn::posted of the own connection behind the last WQE that reads it */
+	uint64_t used_to;
 	uint32_t len;     /* bytes that are written; 0: the buffer has no pattern */
-	uint32_t max_len; /* 0: it is a part of a long one */
+	uint32_t max_len; /* 0: this buffer is a part of a long one */
 };
 
-/* Which pattern each buffer has. */
+/* The pattern of each buffer. */
 struct gantry_fill_index {
 	struct gantry_fill_buffer buffer[GANTRY_FILL_BUFFERS];
-	/* By a hash of the pattern: the buffer to look at first. */
+	/* Index: a hash of the pattern. Element: the buffer to look at first. */
 	uint8_t place[GANTRY_FILL_PLACES];
 };
 
 struct gantry_fill {
-	uint64_t *words;                 /* of all buffers; NULL: none yet */
-	struct gantry_fill_index *index; /* behind them */
+	uint64_t *words;                 /* the memory of all buffers; NULL: not allocated yet */
+	struct gantry_fill_index *index; /* lies behind the buffers */
 	struct hwq_mr mr;
 };
 
-/* Allocates and registers the buffers, unless they are there. Owner. 0 or a negative errno. */
+/* Allocates and registers the buffers, unless they exist. Owner. Returns 0 or a negative errno. */
 int gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket);
 
-/* Ends the registration. 0; or the negative errno of ibv_dereg_mr(3): call again. */
+/* Ends the registration. Returns 0, or the negative errno of ibv_dereg_mr(3): call again. */
 int gantry_fill_fini(struct gantry_fill *fill);
 
-/* Below, own is the own connection of the queue. */
+/* Below, `own` is the queue's connection to itself. */
 
 /*
- * A buffer whose first len bytes, GANTRY_FILL_LONG at most, are the pattern, for the WQE that is
- * written next. Returns its address; 0: all buffers that might have it are in use.
+ * Returns the address of a buffer for the next WQE. Its first len bytes, GANTRY_FILL_LONG at most,
+ * are the pattern. 0: all buffers that could take the pattern are in use.
  */
 uint64_t gantry_fill_get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern,
 	uint64_t len);
 
-/* The WQE that was meant is written. addr: of the buffer. */
+/* The WQE for which gantry_fill_get() returned addr is written. */
 void gantry_fill_used(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t addr);
 
 /*
- * Issues the fills that desc begins with, as far as each is plain: without flags, of one WQE, to
- * memory that plain copies may use. The own connection works, and carries them: by DMA MMO, or by
- * RDMA. s: its stream. Returns how many; the caller accounts for their WQEs, one each. 0: the first
- * one is not plain, or there is no room, or no buffer.
+ * Issues plain fills from the beginning of desc: without flags, of one WQE, to memory that plain
+ * copies may use. Returns how many; each has one WQE, which the caller counts. 0: the first
+ * descriptor is not a plain fill, or there is no room or no buffer.
+ *
+ * The own connection works, and carries fills by DMA MMO (mmo) or by RDMA. s: its stream.
  */
 uint32_t gantry_fill_run(struct gantry_fill *fill, struct gantry_region_view *view,
 	struct gantry_stream *s, struct gantry_conn *own, const struct gantry_desc *desc,
 	uint32_t n, bool mmo);
 
-/* WQEs were posted again: the buffers are in use until all are done. */
+/* WQEs were posted again: all buffers are in use until these WQEs are done. */
 void gantry_fill_replayed(struct gantry_fill *fill, const struct gantry_conn *own);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds keys by their layouts, and lays keys out. */
+/* Finds keys by their layouts, and posts UMRs that give layouts to keys. */
 #include "gantry_key_cache.h"
 
 #include <errno.h>
@@ -16,7 +16,10 @@
 
 /* ------------------------------------------------------------------ begin and end */
 
-/* A hash has 64 bits; there are as many that are told apart as keys, at least. */
+/*
+ * Chooses the number of hashes: at least as many as keys. A shift of 64 is not possible, so one key
+ * has two hashes.
+ */
 static uint8_t
 hash_shift(uint32_t n)
 {
@@ -74,8 +77,8 @@ gantry_keys_init(struct gantry_keys *keys)
 		return 0;
 	ret = keys_make(keys);
 	if (ret != 0)
-		LOG_RATED(gantry_log_rate_others(), ERR, "no %u keys for layouts: %s", keys->n,
-			strerror(-ret));
+		LOG_RATED(gantry_log_rate_others(), ERR, "cannot create %u keys for layouts: %s",
+			keys->n, strerror(-ret));
 	return ret;
 }
 
@@ -87,7 +90,7 @@ gantry_keys_fini(struct gantry_keys *keys)
 
 	if (keys->key == NULL)
 		return 0;
-	/* Those that an earlier call has given back are not given back again. */
+	/* hwq_mkey_put() ignores keys that an earlier call has given back. */
 	for (i = 0; i < keys->n; i++)
 		hwq_mkey_put(keys->key[i].mkey);
 	ret = hwq_mkey_pool_destroy(keys->pool);
@@ -101,7 +104,7 @@ gantry_keys_fini(struct gantry_keys *keys)
 
 /* ------------------------------------------------------------------ the key of a layout */
 
-/* Where in gantry_keys::first the keys of a layout at a base begin. */
+/* The head of the list of keys for a layout at a base. */
 static uint16_t *
 first_of(const struct gantry_keys *keys, uint64_t serial, uint64_t base)
 {
@@ -110,7 +113,7 @@ first_of(const struct gantry_keys *keys, uint64_t serial, uint64_t base)
 	return &keys->first[hash >> keys->shift];
 }
 
-/* The key on connection conn that has the layout; NULL: none has. */
+/* The key on connection conn that has the layout; NULL: there is none. */
 static inline struct gantry_key *
 find(const struct gantry_keys *keys, uint32_t conn, bool to, uint64_t serial, uint64_t base)
 {
@@ -126,7 +129,7 @@ find(const struct gantry_keys *keys, uint32_t conn, bool to, uint64_t serial, ui
 	return NULL;
 }
 
-/* The key's layout is found from now on. */
+/* Adds the key to the list of its hash, so that it is found. */
 static void
 show(const struct gantry_keys *keys, uint16_t i)
 {
@@ -137,7 +140,7 @@ show(const struct gantry_keys *keys, uint16_t i)
 	*first = i;
 }
 
-/* The key's layout, if it has one, is not found any more. */
+/* If the key has a layout, removes it from the list of its hash, so that it is not found. */
 static void
 hide(const struct gantry_keys *keys, uint16_t i)
 {
@@ -154,7 +157,7 @@ hide(const struct gantry_keys *keys, uint16_t i)
 
 /* ------------------------------------------------------------------ the order of their last use */
 
-/* The key becomes the newest. */
+/* The key becomes the one that was used last. */
 static inline void
 touch(struct gantry_keys *keys, uint8_t i)
 {
@@ -163,7 +166,7 @@ touch(struct gantry_keys *keys, uint8_t i)
 	if (oldest->older == i)
 		return;
 	if (keys->oldest == i) {
-		/* The circle turns. */
+		/* The oldest key becomes the newest: the circle turns by one. */
 		keys->oldest = k->newer;
 		return;
 	}
@@ -175,7 +178,7 @@ touch(struct gantry_keys *keys, uint8_t i)
 	oldest->older = i;
 }
 
-/* The key has nothing that is worth keeping: it becomes the oldest. */
+/* The key has no layout worth keeping: it becomes the oldest, so that it is taken first. */
 static void
 give_up(struct gantry_keys *keys, uint8_t i)
 {
@@ -196,7 +199,7 @@ gantry_keys_lookup(const struct gantry_keys *keys, uint32_t conn, bool to, uint1
 	return k == NULL ? GANTRY_NO_KEY : k - keys->key;
 }
 
-/* Bytes from the base to behind the last one of the layout. */
+/* Bytes from the base to the end of the layout's last piece. */
 static uint64_t
 span_of(const struct gantry_layout *l)
 {
@@ -210,8 +213,8 @@ span_of(const struct gantry_layout *l)
 }
 
 /*
- * Reads the layout of the plan. A serial number names one layout for ever: that of the last
- * descriptor is here already.
+ * Reads the layout of the plan from the shelf. A serial number never names another layout, so the
+ * layout of the descriptor before may be here already.
  */
 static enum gantry_status
 plan_read(struct gantry_keys *keys)
@@ -262,7 +265,7 @@ piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at
 {
 	uint64_t first = 0;
 
-	/* The first round that does not end before addr. Of a list, there is one. */
+	/* The first round that does not end before addr. A list has a single round. */
 	if (at + p->len <= addr && p->stride != 0)
 		first = (addr - at - p->len) / p->stride + 1;
 	at += first * p->stride;
@@ -289,8 +292,8 @@ gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t addr, uint64_t len)
 }
 
 /*
- * Looks the memory of a piece up, all rounds of it in one region. *hit: the region of the piece
- * before. GANTRY_OK, or why it cannot be used.
+ * Looks up the memory of a piece, whose rounds must all be in one region. *hit: the region of the
+ * piece before. Returns GANTRY_OK, or why the memory cannot be used.
  */
 static enum gantry_status
 piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region **hit)
@@ -314,7 +317,7 @@ piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region *
 	return GANTRY_OK;
 }
 
-/* The connection that lays out keys of a connection. */
+/* The connection that posts the UMRs for keys of a connection. */
 static inline uint32_t
 home_of(uint32_t conn)
 {
@@ -326,7 +329,7 @@ gantry_keys_umr_bb(const struct gantry_keys *keys)
 {
 	const struct gantry_layout *l = &keys->plan->layout;
 
-	/* A pattern takes a unit more. */
+	/* A pattern takes one more unit than a list. */
 	return hwq_umr_n_bb(l->n + (l->rounds != 1));
 }
 
@@ -339,7 +342,10 @@ gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status)
 
 	*status = GANTRY_OK;
 	if (plan->key != GANTRY_NO_KEY) {
-		/* A descriptor to a DC peer may look several times: gantry_keys_used(). */
+		/*
+		 * A descriptor to a DC peer may look several times, so next_dc_with_layout() counts
+		 * its hit.
+		 */
 		if (plan->conn != GANTRY_CONN_DCI)
 			gantry_counter_add(&keys->hits, 1);
 		return plan->key;
@@ -366,7 +372,7 @@ gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key)
 	return is_fresh(keys, &keys->key[key]);
 }
 
-/* True: a WQE that is not done names it, or will, or may be posted again. */
+/* True: a WQE that is not done names the key, or will name it, or may be posted again. */
 static bool
 is_in_use(const struct gantry_keys *keys, const struct gantry_key *k)
 {
@@ -394,7 +400,8 @@ find_idle(const struct gantry_keys *keys)
 }
 
 /*
- * Who may use a key: on the own connection, RDMA names one side of every operation by a remote key.
+ * The rights of a key. On the own connection, RDMA names one side of every operation by a remote
+ * key.
  */
 static unsigned int
 access_of(uint32_t conn)
@@ -441,7 +448,7 @@ gantry_keys_post(struct gantry_keys *keys)
 	k = &keys->key[i];
 	n = l->rounds == 1 ? hwq_wqe_mr_list(c->sq, k->mkey, access, l->n, plan->at, 0)
 			   : put_pattern(c->sq, k->mkey, plan, access);
-	/* gantry_keys_find() left no other reason than a full ring. */
+	/* gantry_keys_find() has checked all other reasons to fail. */
 	RTE_ASSERT(n >= 0);
 	if (n <= 0)
 		return GANTRY_NO_KEY;

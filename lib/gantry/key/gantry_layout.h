@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layouts: where blocks of memory lie, seen from a base address. They are on a shelf of the engine. */
+/*
+ * Layouts: where blocks of memory lie, relative to a base address. The engine has them on a shelf.
+ */
 #ifndef GANTRY_LAYOUT_H
 #define GANTRY_LAYOUT_H
 
@@ -11,16 +13,16 @@
 
 #include "gantry.h"
 
-/* Pieces of one layout: what one UMR holds. A pattern takes one unit more. */
+/* The most pieces of one layout: as many as one UMR holds. A pattern takes one more unit. */
 #define GANTRY_LAYOUT_PIECES HWQ_UMR_LAYOUT_MAX
 
 struct gantry_layout_piece {
 	uint64_t offset; /* from the base */
 	uint32_t len;    /* bytes */
-	uint32_t stride; /* from one round to the next; 0 in a list */
+	uint32_t stride; /* bytes from one round to the next; 0 in a list */
 };
 
-/* One layout: its pieces one after the other, `rounds` times. */
+/* One layout: its pieces one behind the other, `rounds` times. */
 struct gantry_layout {
 	uint64_t len;    /* bytes of all rounds */
 	uint32_t rounds; /* 1: a list */

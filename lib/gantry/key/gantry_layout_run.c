@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Issues gathers and scatters that are plain. */
+/* Issues plain gathers and scatters. */
 #include "gantry_layout_run.h"
 
 #include "gantry_conn.h"
@@ -9,25 +9,25 @@
 #include "gantry_slot.h"
 #include "gantry_stream.h"
 
-/* What gathers and scatters with one layout at one base have in common. */
+/* What neighbours with the same layout at the same base have in common. */
 struct place {
-	uint64_t head; /* of their descriptors */
+	uint64_t head; /* gantry_desc_head() of their descriptors */
 	uint64_t base;
 	uint64_t span;
-	uint64_t max_len; /* of those that one WQE carries */
+	uint64_t max_len; /* the most bytes that one WQE carries of the layout */
 };
 
 static inline struct place
 place_of(const struct gantry_conn *own, const struct gantry_desc *d, uint64_t base, uint64_t span,
 	uint64_t len)
 {
-	/* The addresses must not go round, whatever the layout has there. */
+	/* Addresses must not wrap around, even if the layout has no piece there. */
 	const uint64_t max_len = RTE_MIN(RTE_MIN(own->max_len, len), UINT64_MAX - base);
 
 	return (struct place){gantry_desc_head(d), base, span, max_len};
 }
 
-/* True: d, whose layout is that of the place, is plain. *hit: the region of its other side. */
+/* True: d, which has the layout of p, is plain. *hit: the region of its other side. */
 static __rte_always_inline bool
 takes(struct gantry_region_view *view, const struct gantry_region **hit, const struct place *p,
 	const struct gantry_desc *d, uint64_t addr)
@@ -38,7 +38,10 @@ takes(struct gantry_region_view *view, const struct gantry_region **hit, const s
 	       likely(!gantry_layout_meets(p->base, p->span, addr, d->len));
 }
 
-/* The key of a descriptor of a run, or GANTRY_NO_KEY. It may be of another kind, too. */
+/*
+ * The key of a descriptor of a run. GANTRY_NO_KEY: no key has its layout, or it does not belong to
+ * the run.
+ */
 static inline uint16_t
 key_of(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 {
@@ -50,8 +53,8 @@ key_of(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 }
 
 /*
- * Lays a key out for a descriptor that is plain. Its WQE, for which there is room then, owns the
- * UMR. GANTRY_NO_KEY: it is not plain, or there is no key or no room.
+ * Posts a UMR for a plain descriptor. Its WQE, for which room is left, owns the UMR. GANTRY_NO_KEY:
+ * the descriptor is not plain, or there is no key or no room.
  */
 static __rte_noinline uint16_t
 lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
@@ -73,7 +76,7 @@ lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 	if (!takes(keys->view, &plain, &p, d, addr))
 		return GANTRY_NO_KEY;
 	gantry_keys_find(keys, &status);
-	/* The UMR, what may fill the ring's end in front of it, and the WQE. */
+	/* Room for the UMR, for NOPs in front of it at the ring's end, and for the WQE. */
 	if (status != GANTRY_OK || hwq_sq_free_bb(own->sq) < 2 * gantry_keys_umr_bb(keys))
 		return GANTRY_NO_KEY;
 	key = gantry_keys_post(keys);
@@ -86,7 +89,10 @@ lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 	return key;
 }
 
-/* gather: a constant; else they are scatters. key: of the first one. owns: which owns its UMR. */
+/*
+ * gather: a constant; false: scatters. key: of the first descriptor. owns: the first descriptor
+ * owns the UMR of its key.
+ */
 static __rte_always_inline uint32_t
 run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
 	uint32_t borrows, uint16_t key, bool owns, const bool gather)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the lists of a COPY_SG, and issues those that are plain. */
+/* Checks the lists of COPY_SGs, and issues plain ones. */
 #include "gantry_lists.h"
 
 #include <limits.h>
@@ -35,14 +35,14 @@ dst_list(const struct gantry_desc *d)
 
 /* ------------------------------------------------------------------ rules */
 
-/* Both lists can be read. */
+/* True: both lists can be read. */
 static bool
 addresses_are_possible(const struct gantry_desc *d)
 {
 	return d->src != 0 && d->dst != 0 && (d->src | d->dst) % sizeof(uint64_t) == 0;
 }
 
-/* Whether the list is sound and has len bytes. */
+/* Checks that the entries are possible and have len bytes together. */
 static enum gantry_status
 check_lens(const struct list *l, uint64_t len)
 {
@@ -92,7 +92,7 @@ overlap(const struct list *a, const struct list *b)
 	struct hull of_b = hull_of(b);
 	uint32_t i, k;
 
-	/* Lists far from each other are the usual case: then no pair is compared. */
+	/* Usually the lists are far from each other, and then no pair of entries is compared. */
 	for (i = 0; i < a->n; i++) {
 		struct hull one = {a->sge[i].addr, a->sge[i].addr + (a->sge[i].len - 1)};
 
@@ -126,7 +126,7 @@ gantry_lists_check(const struct gantry_desc *d)
 /* A run that is being issued. */
 struct run {
 	struct gantry_region_view *view;
-	/* What the last entries lay in. */
+	/* The regions of the last entries. */
 	const struct gantry_region *src, *dst;
 	struct hwq_burst burst;
 	struct hwq_burst_like like;
@@ -134,8 +134,8 @@ struct run {
 };
 
 /*
- * True: the list has len bytes, no entry is empty, and each is in a region for plain copies. *hit:
- * the region of the last one. *h: the list's hull.
+ * True: the list has len bytes, and each entry is in a region for plain copies and not empty. *hit:
+ * the region of the last entry. *h: the list's hull.
  */
 static __rte_always_inline bool
 is_plain(struct gantry_region_view *view, const struct gantry_region **hit, struct list l,
@@ -171,8 +171,8 @@ takes(struct run *run, const struct gantry_desc *d)
 }
 
 /*
- * Writes the WQEs of a descriptor that the run takes: one for each piece that ends where an entry
- * of either list ends. Returns how many; 0: no room.
+ * Writes the WQEs of a descriptor that takes() accepted. A WQE ends wherever an entry of either
+ * list ends. Returns how many; 0: no room.
  */
 static __rte_always_inline uint32_t
 put(struct run *run, const struct gantry_desc *d, const bool mmo)
@@ -185,7 +185,10 @@ put(struct run *run, const struct gantry_desc *d, const bool mmo)
 	for (;;) {
 		const uint64_t len = RTE_MIN(src_left, dst_left);
 
-		/* What takes() has found. If another thread changes the lists, they are not. */
+		/*
+		 * takes() has found these regions. They are looked up again, because another thread
+		 * may change the lists meanwhile.
+		 */
 		if (unlikely(n++ == run->room) ||
 			unlikely(!gantry_region_find_plain(run->view, &run->src, src, len)) ||
 			unlikely(!gantry_region_find_plain(run->view, &run->dst, dst, len)))
@@ -246,7 +249,10 @@ run(struct gantry_region_view *view, struct gantry_stream *s, struct gantry_conn
 		s->where[slot] = gantry_where(GANTRY_CONN_OWN, posted - 1);
 		if (n_wqes == 1)
 			gantry_row_note(&s->row, own, s->issue + (d - desc), s->where[slot], 1);
-		/* The last WQE of a quarter of the ring, or a later one: gantry_conn_signals(). */
+		/*
+		 * A CQE is due when `posted` enters the next quarter of the ring
+		 * (gantry_conn_signals()).
+		 */
 		if (unlikely((before ^ posted) > own->signal_mask)) {
 			hwq_burst_end_counted(&run.burst, n_new);
 			hwq_sq_signal_last(own->sq);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles: what many transactions have in common. They are on a shelf of the engine: gantry_profiles.c. */
+/*
+ * Profiles: the settings that many transactions share. The engine has them on a shelf
+ * (gantry_profiles.c).
+ */
 #ifndef GANTRY_PROFILE_H
 #define GANTRY_PROFILE_H
 
@@ -14,26 +17,30 @@
 /* One domain. */
 struct gantry_profile_domain {
 	uint8_t kind;    /* enum gantry_sig_kind */
-	uint8_t sig_len; /* bytes of a signature; 0: there is none */
-	uint16_t
-		block_size; /* bytes of data; 1 without signature, so that any length is whole blocks */
-	uint32_t unit;      /* bytes of a block with its signature */
+	uint8_t sig_len; /* bytes of a signature; 0: no signature */
+	/* bytes of data in a block; 1 without signature, so that any length is whole blocks */
+	uint16_t block_size;
+	uint32_t unit; /* bytes of a block with its signature */
 };
 
 /* One profile. */
 struct gantry_profile {
 	struct gantry_profile_domain mem, wire;
-	/* Bits of struct gantry_txn_tags, as a word, that a transaction must leave 0. */
+	/* The bits of struct gantry_txn_tags, as a word, that a transaction must leave 0. */
 	uint64_t no_mem_tags, no_wire_tags;
-	/* What is encrypted: crypt_len bytes of each crypt_block bytes of data, in units of crypt_unit. 0: nothing. */
+	/*
+	 * Of each crypt_block bytes of data, crypt_len bytes are encrypted, in units of crypt_unit.
+	 * All 0: nothing is encrypted.
+	 */
 	uint32_t crypt_block, crypt_len, crypt_unit, zero;
 	/*
-	 * The configuration of a key. [1][]: data come in from the wire, which checks differently. [][1]: both domains
-	 * have one CRC with different seeds, so that no CRC is passed on.
+	 * The configurations of a key. First index: 1 if data come in from the wire, which is then
+	 * checked. Second index: 1 if both domains have one kind of CRC with different seeds, so
+	 * that no CRC is passed on.
 	 */
 	union {
 		struct hwq_sig_image image[2][2];
-		struct hwq_crypto_image crypto_image[2][2]; /* if it encrypts */
+		struct hwq_crypto_image crypto_image[2][2]; /* if the profile encrypts */
 	};
 };
 
@@ -45,7 +52,7 @@ gantry_profile_encrypts(const struct gantry_profile *p)
 
 static_assert(sizeof(struct gantry_profile) % sizeof(uint64_t) == 0, "a profile is whole words");
 
-/* Bytes of data among `len` with their signatures, which are whole blocks. */
+/* The bytes of data in `len` bytes of whole blocks with their signatures. */
 static inline uint64_t
 gantry_profile_shrink(const struct gantry_profile_domain *d, uint64_t len)
 {

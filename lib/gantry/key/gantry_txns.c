@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and ends a queue's transactions, and their keys. */
+/* Creates and destroys a queue's transactions and their keys. */
 #include "gantry_txns.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include "gantry_log_rate.h"
 #include "gantry_region.h"
 
-/* Data, and the longest signatures of the shortest blocks. */
+/* The most data, and the longest signatures of the shortest blocks. */
 #define SCRATCH_LEN (GANTRY_TXN_MAX_LEN + GANTRY_TXN_MAX_LEN / 512 * 8)
 
 /* ------------------------------------------------------------------ keys */
 
-/* 0 or what the device said. */
+/* Returns 0, or the device's error. */
 static int
 key_make(struct gantry_txns *all, struct gantry_txn_open *t, bool encrypts)
 {
@@ -40,7 +40,7 @@ key_end(struct gantry_txn_open *t, bool encrypts)
 
 	if (t->pool[encrypts] == NULL)
 		return 0;
-	/* One that an earlier call has given back is not given back again. */
+	/* hwq_mkey_put() ignores a key that an earlier call has given back. */
 	hwq_mkey_put(t->key[encrypts]);
 	ret = hwq_mkey_pool_destroy(t->pool[encrypts]);
 	if (ret == 0)
@@ -57,8 +57,8 @@ key_renew(struct gantry_txns *all, struct gantry_txn_open *t)
 	if (ret == 0)
 		ret = key_make(all, t, encrypts);
 	if (ret != 0)
-		LOG_RATED(gantry_log_rate_others(), ERR, "no new key for a transaction: %s",
-			strerror(-ret));
+		LOG_RATED(gantry_log_rate_others(), ERR,
+			"cannot create a new key for a transaction: %s", strerror(-ret));
 	return ret == 0;
 }
 
@@ -72,7 +72,7 @@ gantry_txn_fit_key(struct gantry_txns *all, struct gantry_txn_open *t, bool encr
 	return true;
 }
 
-/* Makes the keys of a transaction. 0 or what the device said. */
+/* Creates the keys of a transaction. Returns 0, or the device's error. */
 static int
 keys_make(struct gantry_txns *all, struct gantry_txn_open *t)
 {
@@ -152,7 +152,10 @@ gantry_txns_init(struct gantry_txns *all, uint32_t n)
 uint32_t
 gantry_txns_sq_wr(const struct gantry_txns *all, uint32_t depth)
 {
-	/* A transaction of one buffer, signatures in both domains, one part and a response has 8. */
+	/*
+	 * 8 WQEBBs are a transaction of one buffer and one part, with signatures in both domains
+	 * and a response.
+	 */
 	uint32_t n = depth != 0 ? depth : 8 * all->n;
 
 	return RTE_MIN(RTE_MAX(n, GANTRY_TXN_LEAST_BB), hwq_dev_caps(all->dev)->max_qp_wr);
@@ -201,9 +204,15 @@ gantry_txns_have_passed(const struct gantry_txns *all, const struct gantry_regio
 	const struct gantry_txn_counts *counts = &all->counts;
 	uint64_t done;
 
-	/* Pairs with the release in gantry_region_leave(): calls from before the barrier have ended, and are counted here. */
+	/*
+	 * Pairs with the release in gantry_region_leave(): all calls from before the barrier have
+	 * ended, and their transactions are counted in `opened`.
+	 */
 	if (atomic_load_explicit(&view->state, memory_order_seq_cst) != GANTRY_REGION_INSIDE) {
-		/* Pairs with the release in settle(): `opened` is not older than `done`. If they are equal, none was open then. */
+		/*
+		 * Pairs with the release in settle(): `opened` is read after `done`. If both are
+		 * equal, no transaction was open when `done` was read.
+		 */
 		done = atomic_load_explicit(&counts->done, memory_order_acquire);
 		if (gantry_counter_get(&counts->opened) == done)
 			return true;
