@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adds DEKs, retires them, and logs in for it. */
+/* Adds and retires DEKs, and logs in and out. */
 #include "gantry_deks.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "gantry_queue.h"
 #include "gantry_txns.h"
 
-/* Bytes that wrapping adds (RFC 3394). */
+/* Bytes by which wrapping makes a key longer (RFC 3394). */
 #define WRAP_LEN   8
 #define KEYTAG_LEN sizeof(((struct gantry_dek_conf *)NULL)->keytag)
 
@@ -41,7 +41,7 @@ gantry_deks_caps(const struct hwq_dev_caps *caps)
 
 /* ------------------------------------------------------------------ adding */
 
-/* Bytes of both AES keys; 0: there are no DEKs of that length. */
+/* The bytes of both AES keys; 0: no DEK has this length. */
 static uint32_t
 aes_len(const struct gantry_dek_conf *conf)
 {
@@ -50,7 +50,7 @@ aes_len(const struct gantry_dek_conf *conf)
 	return conf->len == 32 + more || conf->len == 64 + more ? conf->len - more : 0;
 }
 
-/* 0; or a negative errno, and the log says why. */
+/* Returns 0; or a negative errno, and logs why. */
 static int
 check(const struct gantry *g, const struct gantry_dek_conf *conf)
 {
@@ -75,7 +75,7 @@ check(const struct gantry *g, const struct gantry_dek_conf *conf)
 			conf->len);
 		return -EINVAL;
 	}
-	/* Who has opened the device may have logged in, too. */
+	/* If the caller opened the device, the caller may have logged in, too. */
 	if (wrapped && !g->deks.logged_in && g->dev->own_ctx) {
 		LOG(ERR, "%s takes wrapped DEKs after a login: call gantry_login()",
 			g->info.device);
@@ -84,7 +84,7 @@ check(const struct gantry *g, const struct gantry_dek_conf *conf)
 	return 0;
 }
 
-/* Gives the DEK to the device. 0, or what it said. */
+/* Gives the DEK to the device. Returns 0, or the device's error. */
 static int
 make(const struct gantry *g, const struct gantry_dek_conf *conf, struct hwq_dek *dek)
 {
@@ -104,7 +104,7 @@ make(const struct gantry *g, const struct gantry_dek_conf *conf, struct hwq_dek 
 	return ret;
 }
 
-/* Lets owners find the DEK. 0, -ENOSPC or -ENOMEM. */
+/* Puts the DEK on the shelf, where owners find it. Returns 0, -ENOSPC or -ENOMEM. */
 static int
 show(struct gantry_deks *deks, const struct gantry_dek_conf *conf, struct gantry_dek_held *h)
 {
@@ -121,7 +121,7 @@ show(struct gantry_deks *deks, const struct gantry_dek_conf *conf, struct gantry
 	return ret;
 }
 
-/* Destroys a DEK that nobody finds. 0; or what the device said: call again. */
+/* Destroys a DEK that is not on the shelf. Returns 0, or the device's error: call again. */
 static int
 destroy(struct gantry_deks *deks, struct gantry_dek_held *h)
 {
@@ -159,7 +159,7 @@ gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *conf, uint32_t *i
 	if (ret == 0)
 		*id = h->id;
 	else
-		/* What the device refuses to destroy now, gantry_deks_end() destroys. */
+		/* If the device refuses to destroy it now, gantry_deks_end() tries again. */
 		(void)destroy(deks, h);
 	return ret;
 }
@@ -177,7 +177,7 @@ find(struct gantry_deks *deks, uint32_t id)
 	return NULL;
 }
 
-/* Takes the DEK off the shelf, unless an earlier call did. */
+/* Takes the DEK off the shelf, unless an earlier call did so. */
 static void
 hide(struct gantry *g, struct gantry_dek_held *h)
 {
@@ -189,7 +189,10 @@ hide(struct gantry *g, struct gantry_dek_held *h)
 	pthread_mutex_unlock(&g->regions.lock);
 }
 
-/* True: no queue has a transaction open that it opened before this version. Behind a barrier. */
+/*
+ * True: no queue has an open transaction that it opened before `version`. The caller has called
+ * gantry_region_barrier().
+ */
 static bool
 has_passed(const struct gantry *g, uint64_t version)
 {
@@ -243,12 +246,13 @@ gantry_login(struct gantry *g, const struct gantry_login_conf *conf)
 		return -EOPNOTSUPP;
 	}
 	if (deks->logged_in) {
-		LOG(ERR, "%s: the engine is logged in", g->info.device);
+		LOG(ERR, "%s: the engine is logged in already: call gantry_logout() first",
+			g->info.device);
 		return -EALREADY;
 	}
 	if (!GANTRY_IS_CLEAN("gantry_login_conf", conf))
 		return -EINVAL;
-	/* The log line is hwq's. */
+	/* hwq_login_init() logs why it fails. */
 	ret = hwq_login_init(g->dev, &attr, &deks->login);
 	deks->logged_in = ret == 0;
 	return ret;

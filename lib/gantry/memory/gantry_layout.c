@@ -12,14 +12,14 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
-/* A pattern has 16 bits for the length and the stride of a block (mlx5dv_wr_mr_interleaved(3)). */
+/* In a pattern, the length and the stride of a block have 16 bits (mlx5dv_wr_mr_interleaved(3)). */
 #define PATTERN_MAX UINT16_MAX
-/* Bytes of one entry of a list: well below what 32 bits count. */
+/* The most bytes of one entry of a list. An entry has 32 bits for its length. */
 #define PIECE_MAX (UINT64_C(1) << 30)
 
 /* ------------------------------------------------------------------ rules */
 
-/* 0; or -EINVAL, and the log says why. Also adds up the bytes of one round. */
+/* Returns 0; or -EINVAL, and logs why. *len: the bytes of one round. */
 static int
 check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 {
@@ -52,7 +52,7 @@ check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 	return 0;
 }
 
-/* True: a pattern of the device can say it. */
+/* True: a pattern of the device can describe the layout. */
 static bool
 is_pattern(const struct gantry_layout_conf *conf)
 {
@@ -99,7 +99,7 @@ take_list(const struct gantry_layout_conf *conf, uint32_t rounds, struct gantry_
 		}
 }
 
-/* 0, -EINVAL or -E2BIG, and the log says why. */
+/* Returns 0; or -EINVAL or -E2BIG, and logs why. */
 static int
 layout_take(const struct gantry_layout_conf *conf, struct gantry_layout *l)
 {

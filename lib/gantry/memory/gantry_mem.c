@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers memory with the device, makes its regions known to the queues, and takes both back. */
+/* Registers memory with the device, lets queues find its regions, and takes both back. */
 #include "gantry_trace.h" /* before all others */
 
 #include "gantry_mem.h"
@@ -20,10 +20,10 @@
 #define ALL_FLAGS                                                                                  \
 	(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC |             \
 		GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)
-/* What a peer may not be allowed to do with read-only memory. */
+/* Rights that peers cannot have on read-only memory. */
 #define REMOTE_WRITES (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
-/* Local write, unless read-only: any other region may be a copy's destination. */
+/* Local write, unless the memory is read-only: it may be the destination of a copy. */
 static unsigned int
 mem_access(const struct gantry *g, unsigned int flags)
 {
@@ -61,7 +61,10 @@ flags_are_possible(unsigned int flags)
 		return false;
 	if ((flags & GANTRY_MEM_READ_ONLY) != 0 && (flags & REMOTE_WRITES) != 0)
 		return false;
-	/* An atomic's target tells others that data have come, so it must not overtake them. */
+	/*
+	 * The target of an atomic often tells that data have come, so the atomic must not overtake
+	 * the data.
+	 */
 	return (flags & GANTRY_MEM_RELAXED) == 0 || (flags & GANTRY_MEM_REMOTE_ATOMIC) == 0;
 }
 
@@ -103,7 +106,10 @@ gantry_piece_drop(struct gantry_piece *p)
 		gantry_free_libc(p);
 		return;
 	}
-	/* Already the first version of the table was without it. */
+	/*
+	 * The device refused: pieces_end() tries again. Version 1, the first of all, has passed for
+	 * every reader.
+	 */
 	p->removed = 1;
 	TAILQ_INSERT_TAIL(&p->region.mem->pieces, p, next);
 }
@@ -165,7 +171,7 @@ piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 	return ret;
 }
 
-/* Takes the region of a piece out of the table. The caller has the lock. 0 or -ENOMEM. */
+/* Takes the region of a piece out of the table. The caller has the lock. Returns 0 or -ENOMEM. */
 static int
 piece_forget(struct gantry_mem *mem, struct gantry_piece *p)
 {
@@ -177,7 +183,10 @@ piece_forget(struct gantry_mem *mem, struct gantry_piece *p)
 	return 0;
 }
 
-/* Takes all regions of mem out of the table. The caller has the lock. 0, or -ENOMEM: some are left. */
+/*
+ * Takes all regions of mem out of the table. The caller has the lock. Returns 0; or -ENOMEM, and
+ * some are left.
+ */
 static int
 pieces_forget(struct gantry_mem *mem)
 {
@@ -192,7 +201,7 @@ pieces_forget(struct gantry_mem *mem)
 	return ret;
 }
 
-/* Ends the pieces that were removed by `passed`. The caller has the lock. */
+/* Ends the pieces that were removed at version `passed` or before. The caller has the lock. */
 static int
 pieces_end(struct gantry_mem *mem, uint64_t passed)
 {
@@ -228,7 +237,10 @@ gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms)
 	int ret;
 
 	do {
-		/* Not held while it waits: an owner may change EAL's memory before it polls. */
+		/*
+		 * The lock is free during the pause: an owner may have to change EAL's memory
+		 * before it polls.
+		 */
 		pthread_mutex_lock(&dir->lock);
 		ret = pieces_end(mem, gantry_region_passed(dir, version));
 		pthread_mutex_unlock(&dir->lock);
@@ -246,8 +258,8 @@ gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem)
 
 	if (!flags_are_possible(flags)) {
 		LOG(ERR,
-			"memory cannot be registered with flags 0x%x: GANTRY_MEM_* of gantry_memory.h; "
-			"READ_ONLY not with REMOTE_WRITE, and REMOTE_ATOMIC with neither READ_ONLY nor "
+			"memory cannot be registered with flags 0x%x: use GANTRY_MEM_* of gantry_memory.h; "
+			"READ_ONLY excludes REMOTE_WRITE, and REMOTE_ATOMIC excludes READ_ONLY and "
 			"RELAXED",
 			flags);
 		return -EINVAL;
@@ -278,7 +290,7 @@ gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list)
 		STAILQ_INSERT_TAIL(list, mem, next);
 }
 
-/* Frees a registration that has no piece. The caller has the lock. */
+/* Frees a registration without pieces. The caller has the lock. */
 static void
 mem_free(struct gantry_mem *mem)
 {
@@ -323,7 +335,8 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	int ret;
 
 	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr) {
-		LOG(ERR, "%zu bytes at %p are no memory that can be registered", len, addr);
+		LOG(ERR, "%zu bytes at %p cannot be registered: give memory of 1 byte or more", len,
+			addr);
 		return -EINVAL;
 	}
 	ret = gantry_mem_open(g, flags, &m);
@@ -349,7 +362,10 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 	if (ret != 0)
 		return ret;
 	if (g->eal == mem) {
-		/* Behind it, no event is being told. It fails where EAL's memory never changes. */
+		/*
+		 * When this call returns, no event is being handled. It fails if EAL's memory never
+		 * changes.
+		 */
 		(void)rte_mem_event_callback_unregister(GANTRY_MEM_EVENTS, mem);
 		g->eal = NULL;
 	}

@@ -8,7 +8,7 @@
 #include "gantry_log.h"
 #include "gantry_mem.h"
 
-/* RDMA carries copies to and from it, on whose remote side it is: gantry_copy_between(). */
+/* RDMA copies to and from this memory, on the remote side (gantry_work_copy_between()). */
 #define ANY_ACCESS                                                                                 \
 	(HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE | HWQ_ACCESS_REMOTE_READ |               \
 		HWQ_ACCESS_ON_DEMAND)
@@ -53,8 +53,8 @@ gantry_mem_register_any(struct gantry *g, struct gantry_mem **out)
 
 	if (!g->info.any_memory) {
 		LOG(ERR,
-			"%s: it cannot reach memory on demand (ODP); register the memory that it is to "
-			"copy",
+			"%s: the device has no memory on demand (ODP): register the memory that copies "
+			"use",
 			g->info.device);
 		return -EOPNOTSUPP;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocates memory of the device, and registers it. */
+/* Allocates device memory, and registers it. */
 #include <errno.h>
 
 #include "gantry_alloc.h"
@@ -7,7 +7,7 @@
 #include "gantry_log.h"
 #include "gantry_mem.h"
 
-/* RDMA carries copies to and from it, on whose remote side it is: gantry_copy_between(). */
+/* RDMA copies to and from this memory, on the remote side (gantry_work_copy_between()). */
 #define DM_ACCESS (HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE | HWQ_ACCESS_REMOTE_READ)
 
 /* The caller has the lock. */
@@ -50,8 +50,8 @@ gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int flags, struct gan
 
 	if (len == 0 || (flags & (GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)) != 0) {
 		LOG(ERR,
-			"device memory of %zu bytes with flags 0x%x is not possible: 1 byte or more, and "
-			"neither READ_ONLY nor RELAXED",
+			"device memory of %zu bytes with flags 0x%x is not possible: give 1 byte or more, "
+			"and neither READ_ONLY nor RELAXED",
 			len, flags);
 		return -EINVAL;
 	}

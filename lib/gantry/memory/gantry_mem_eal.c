@@ -2,13 +2,14 @@
 /*
  * Registers all memory of EAL, and follows it as it grows and shrinks.
  *
- * EAL tells of changes on the thread that caused them, with its memory locked. So what runs there takes
- * no memory of EAL, waits for no lock that a thread holds while it does, and waits for queues only
- * shortly: their owner may be that thread.
+ * EAL tells of a change on the thread that caused it, with EAL's memory locked. So the code that
+ * runs there allocates no memory of EAL. It waits for no lock that a thread may hold while the
+ * thread allocates memory of EAL. It waits for queues for a short time only, because their owner
+ * may be this thread.
  *
- * One descriptor may name bytes of old and of new pages, because EAL's heap joins free blocks across
- * them. So memory without a gap is one piece: new pages are registered together with the pieces beside
- * them. A piece that loses pages is replaced by what is left of it.
+ * One descriptor may name bytes of old and of new pages, because EAL's heap joins free blocks
+ * across pages. So memory without a gap is one piece: new pages are registered together with the
+ * pieces beside them. If a piece loses pages, the rest of it is registered anew.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,10 @@
 #include "gantry_mem.h"
 #include "gantry_process.h"
 
-/* How long memory that goes is waited for. The device keeps the pages that are still in use then. */
+/*
+ * How long to wait for queues that use memory which EAL frees. After that, the device keeps the
+ * pages that are still in use.
+ */
 #define LEAVE_MS 1
 
 /* ------------------------------------------------------------------ growth */
@@ -43,7 +47,9 @@ end_of(const struct gantry_piece *p)
 	return p->region.addr + p->region.len;
 }
 
-/* Registers [addr, addr + len), of which no registration has anything, with the pieces beside it. */
+/*
+ * Registers [addr, addr + len), which no registration has, together with the pieces on both sides.
+ */
 static int
 join(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
@@ -65,7 +71,10 @@ join(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 	return ret;
 }
 
-/* Registers what no registration has of [addr, addr + len). 0 or a negative errno. */
+/*
+ * Registers the parts of [addr, addr + len) that no registration has. Returns 0 or a negative
+ * errno.
+ */
 static int
 grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
@@ -74,7 +83,7 @@ grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 
 /* ------------------------------------------------------------------ shrinking */
 
-/* A piece of [addr, end), or NULL: nothing is left, or it cannot be registered again. */
+/* Makes a piece of [addr, end). NULL: the range is empty, or the device refuses it. */
 static struct gantry_piece *
 make_rest(struct gantry_mem *mem, uint64_t addr, uint64_t end)
 {
@@ -98,7 +107,7 @@ cut(struct gantry_mem *mem, struct gantry_piece *p, uint64_t addr, uint64_t end)
 
 	if (gantry_piece_replace(mem, &c) == 0)
 		return;
-	LOG(ERR, "%s: no memory to forget EAL's memory 0x%" PRIx64 " to 0x%" PRIx64,
+	LOG(ERR, "%s: no memory is free to unregister EAL's memory 0x%" PRIx64 " to 0x%" PRIx64,
 		mem->g->info.device, addr, end);
 	gantry_piece_drop(c.come[0]);
 	gantry_piece_drop(c.come[1]);
@@ -129,7 +138,7 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 	struct gantry_mem *mem = arg;
 	int ret;
 
-	/* A child of fork(2) has other memory. */
+	/* The memory of a child of fork(2) is not the engine's. */
 	if (mem->g->pid != getpid())
 		return;
 	if (type == RTE_MEM_EVENT_FREE) {
@@ -140,7 +149,7 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 	ret = grow(mem, (uintptr_t)addr, len);
 	if (ret != 0)
 		LOG(ERR,
-			"%s: %zu bytes at %p, by which EAL's memory has grown, are not registered: %s; "
+			"%s: EAL's memory has grown by %zu bytes at %p, which are not registered: %s; "
 			"mend what the line above says, and call gantry_mem_register_eal() again",
 			mem->g->info.device, len, addr, strerror(-ret));
 	(void)gantry_mem_settle(mem, 0);
@@ -149,11 +158,17 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 static int
 add_area(const struct rte_memseg_list *list, const struct rte_memseg *first, size_t len, void *arg)
 {
-	/* Not rte_extmem_register()'s: EAL allocates nothing from it, and tells of no change. */
+	/*
+	 * rte_extmem_register()'s areas have no heap: EAL allocates nothing from them, and tells of
+	 * no change.
+	 */
 	return list->heap ? grow(arg, first->addr_64, len) : 0;
 }
 
-/* 0 or a negative errno. With --legacy-mem and --no-huge, EAL's memory never changes. */
+/*
+ * Asks EAL for events. Returns 0 or a negative errno. With --legacy-mem and --no-huge, EAL's memory
+ * never changes, so no events are needed.
+ */
 static int
 follow(struct gantry_mem *mem)
 {
@@ -174,8 +189,8 @@ gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem 
 		return ret;
 	if ((flags & ~GANTRY_MEM_RELAXED) != 0 || (!is_new && mem->flags != flags)) {
 		LOG(ERR,
-			"EAL's memory cannot be registered with flags 0x%x: GANTRY_MEM_RELAXED or 0, and "
-			"as before if it is registered",
+			"EAL's memory cannot be registered with flags 0x%x: use 0 or GANTRY_MEM_RELAXED, "
+			"and the same as before if it is registered",
 			flags);
 		return -EINVAL;
 	}
@@ -187,7 +202,7 @@ gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem 
 		g->eal = mem;
 		ret = follow(mem);
 	}
-	/* EAL's memory does not change during the walk. What changed before it, events have told. */
+	/* EAL's memory does not change during the walk. Earlier changes came as events. */
 	if (ret == 0)
 		ret = rte_memseg_contig_walk(add_area, mem);
 	(void)gantry_mem_settle(mem, 0);

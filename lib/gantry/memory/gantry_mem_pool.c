@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers the memory of a mempool, and what it has grown by since. */
+/* Registers the memory of a mempool, and memory by which the mempool has grown since then. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,7 +38,9 @@ by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Adds chunks that touch each other as one piece: a pool of many pages gets few keys. */
+/*
+ * Adds each row of chunks without gaps as one piece, so that a mempool of many pages gets few keys.
+ */
 static int
 add_chunks(struct gantry_mem *mem, const struct chunks *c)
 {
@@ -87,7 +89,8 @@ gantry_mem_register_mempool(struct gantry *g, struct rte_mempool *mp, unsigned i
 	mem = find_pool(g, mp);
 	is_new = mem == NULL;
 	if (!is_new && mem->flags != flags) {
-		LOG(ERR, "mempool %s is registered with flags 0x%x, and not 0x%x: use the same",
+		LOG(ERR,
+			"mempool %s is registered with flags 0x%x, and not 0x%x: use the same flags",
 			mp->name, mem->flags, flags);
 		return -EINVAL;
 	}

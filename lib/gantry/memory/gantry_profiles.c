@@ -24,7 +24,10 @@ static const uint16_t block_sizes[] = {
 	[MLX5DV_BLOCK_SIZE_4160] = 4160,
 };
 
-/* A row for each kind: bytes of a signature, and which of its bytes a part is (mlx5dv.h, mlx5dv_sig_mask). */
+/*
+ * Each kind of signature: its bytes, and the mask of the bytes of each part (mlx5dv_sig_mask of
+ * mlx5dv.h).
+ */
 static const struct kind {
 	const char *name;
 	uint8_t len;
@@ -62,7 +65,7 @@ gantry_profile_kinds(const struct hwq_dev_caps *caps)
 
 /* ------------------------------------------------------------------ rules */
 
-/* enum mlx5dv_block_size; -1: no block has so many bytes. */
+/* The enum mlx5dv_block_size of so many bytes; -1: there is none. */
 static int
 size_of(uint32_t bytes)
 {
@@ -79,7 +82,7 @@ is_dif(enum gantry_sig_kind kind)
 	return kind == GANTRY_SIG_T10DIF_CRC || kind == GANTRY_SIG_T10DIF_CSUM;
 }
 
-/* Which bytes of a signature the GANTRY_SIG_ parts are. */
+/* The mask of the bytes of these GANTRY_SIG_ parts. */
 static uint8_t
 mask_of(enum gantry_sig_kind kind, uint32_t parts)
 {
@@ -97,7 +100,7 @@ dif_flags(uint32_t flags)
 							 : 0);
 }
 
-/* One domain as hwq takes it. */
+/* The attributes of one domain in the form of lib/hwq. */
 struct domain_attr {
 	struct mlx5dv_sig_block_domain domain;
 	struct mlx5dv_sig_t10dif dif;
@@ -123,7 +126,7 @@ attr_take(const struct gantry_sig_domain *from, enum mlx5dv_block_size size, str
 	to->domain.sig.crc = &to->crc;
 }
 
-/* Takes one domain. 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
+/* Takes one domain from the configuration. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
 static int
 domain_take(const struct gantry *g, const char *name, const struct gantry_sig_domain *from,
 	struct gantry_profile_domain *to, struct domain_attr *attr)
@@ -138,7 +141,8 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 		return -EINVAL;
 	}
 	if ((from->flags & ~(is_dif(from->kind) ? flags : 0)) != 0) {
-		LOG(ERR, "gantry_profile_conf::%s.flags is 0x%x: of T10-DIF 0 to 0x%x, else 0",
+		LOG(ERR,
+			"gantry_profile_conf::%s.flags is 0x%x: T10-DIF takes 0 to 0x%x, other kinds 0",
 			name, from->flags, flags);
 		return -EINVAL;
 	}
@@ -152,7 +156,8 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 	if (from->kind == GANTRY_SIG_NONE) {
 		if (from->block_size == 0)
 			return 0;
-		LOG(ERR, "gantry_profile_conf::%s.block_size is %u: without signature it is 0",
+		LOG(ERR,
+			"gantry_profile_conf::%s.block_size is %u: without a signature it must be 0",
 			name, from->block_size);
 		return -EINVAL;
 	}
@@ -177,7 +182,10 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 	return 0;
 }
 
-/* A domain without signature has no tags, and a CRC none but a seed. */
+/*
+ * The bits of gantry_txn_tags that must be 0. A domain without signature has no tags. A domain with
+ * a CRC has only a seed.
+ */
 static uint64_t
 no_tags(enum gantry_sig_kind kind)
 {
@@ -194,14 +202,16 @@ no_tags(enum gantry_sig_kind kind)
 	return word;
 }
 
-/* True: both domains have the same signature over the same blocks, so parts of it can be passed on. */
+/*
+ * True: both domains have the same signature over the same blocks, so parts of it can be passed on.
+ */
 static bool
 domains_are_alike(const struct gantry_profile_conf *conf)
 {
 	return conf->mem.kind == conf->wire.kind && conf->mem.block_size == conf->wire.block_size;
 }
 
-/* One configuration of a key. 0, or what hwq says. */
+/* Makes one configuration of a key. Returns 0, or the error of lib/hwq. */
 static int
 image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *sig,
 	const struct gantry_profile_conf *conf, struct gantry_profile *p, int from_wire, int differ)
@@ -210,7 +220,10 @@ image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *
 	const struct hwq_crypto_attr crypto = {
 		.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
 		.encrypt_on_tx = wire,
-		/* The table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either order will do. */
+		/*
+		 * By the table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either order is
+		 * right.
+		 */
 		.signature_crypto_order =
 			wire != conf->crypto.sig_over_ciphertext
 				? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
@@ -225,13 +238,16 @@ image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *
 		HWQ_ACCESS_LOCAL_WRITE, sig, &crypto);
 }
 
-/* The configurations of both ways, which check what comes in. 0, or what hwq says. */
+/*
+ * Makes the configurations for both directions. Each checks the domain from which data come.
+ * Returns 0, or the error of lib/hwq.
+ */
 static int
 images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 	const struct domain_attr *mem, const struct domain_attr *wire, struct gantry_profile *p)
 {
 	const struct hwq_dev_caps *caps = hwq_dev_caps(g->dev);
-	/* libmlx5 would pass a CRC on whatever its seed. */
+	/* libmlx5 would pass a CRC on without a look at its seed. */
 	const bool no_copy =
 		domains_are_alike(conf) && !is_dif(conf->mem.kind) && !conf->copy_is_set;
 	struct mlx5dv_sig_block_attr attr = {
@@ -253,28 +269,30 @@ images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return ret;
 }
 
-/* 0; or -EINVAL, and the log says why. */
+/* Returns 0; or -EINVAL, and logs why. */
 static int
 check_alike(const struct gantry_profile_conf *conf)
 {
 	if (conf->copy_is_set && !domains_are_alike(conf)) {
 		LOG(ERR,
-			"gantry_profile_conf::copy: both domains have one kind and block size then");
+			"gantry_profile_conf::copy needs the same kind and block_size in both domains");
 		return -EINVAL;
 	}
-	/* Equal tags would be passed on, and be wrong from the second block on. */
+	/* Equal tags would be passed on, which is wrong from the second block on. */
 	if (is_dif(conf->mem.kind) && is_dif(conf->wire.kind) &&
 		conf->mem.block_size == conf->wire.block_size && !conf->copy_is_set &&
 		((conf->mem.flags ^ conf->wire.flags) & GANTRY_SIG_REF_REMAP) != 0) {
 		LOG(ERR,
-			"gantry_profile_conf: of T10-DIF over blocks of one size, both domains have "
-			"GANTRY_SIG_REF_REMAP, or none; or say with `copy` what is passed on");
+			"gantry_profile_conf: both domains have T10-DIF and the same block_size: set "
+			"GANTRY_SIG_REF_REMAP in both or in none, or set `copy`");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* Takes what is encrypted. 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
+/*
+ * Takes the encryption from the configuration. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why.
+ */
 static int
 crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	struct gantry_profile *p)
@@ -293,7 +311,8 @@ crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	if (c->domain == GANTRY_ENCRYPTED_NONE) {
 		if (c->unit_size == 0 && !c->sig_over_ciphertext)
 			return 0;
-		LOG(ERR, "gantry_profile_conf::crypto: without a domain the others are 0");
+		LOG(ERR,
+			"gantry_profile_conf::crypto: without a domain, its other fields must be 0");
 		return -EINVAL;
 	}
 	if (g->info.crypto == 0) {
@@ -310,8 +329,8 @@ crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	}
 	if (c->sig_over_ciphertext && (d->sig_len == 0 || other->sig_len != 0)) {
 		LOG(ERR,
-			"gantry_profile_conf::crypto.sig_over_ciphertext: the encrypted domain has a "
-			"signature then, and the other one has none");
+			"gantry_profile_conf::crypto.sig_over_ciphertext: give the encrypted domain a "
+			"signature, and the other domain none");
 		return -EINVAL;
 	}
 	p->crypt_unit = c->unit_size;
@@ -320,7 +339,7 @@ crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return 0;
 }
 
-/* 0; or -EINVAL or -EOPNOTSUPP, and the log says why. */
+/* Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
 static int
 profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	struct gantry_profile *p)
@@ -341,7 +360,7 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	if ((conf->check & ~GANTRY_SIG_ALL) != 0 || (conf->copy & ~GANTRY_SIG_ALL) != 0 ||
 		(conf->copy != 0 && !conf->copy_is_set)) {
 		LOG(ERR,
-			"gantry_profile_conf: check is 0x%x, copy is 0x%x: at most 0x%x, and copy only "
+			"gantry_profile_conf: check is 0x%x, copy is 0x%x: use at most 0x%x, and copy only "
 			"with copy_is_set",
 			conf->check, conf->copy, GANTRY_SIG_ALL);
 		return -EINVAL;
@@ -360,7 +379,7 @@ profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 		return ret;
 	ret = images_make(g, conf, &mem, &wire, p);
 	if (ret != 0)
-		LOG(ERR, "%s cannot have this profile: %s", g->info.device, strerror(-ret));
+		LOG(ERR, "%s refuses this profile: %s", g->info.device, strerror(-ret));
 	return ret;
 }
 

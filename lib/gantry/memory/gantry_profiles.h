@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which signatures profiles can ask for. */
+/* The signatures that profiles can ask for. */
 #ifndef GANTRY_PROFILES_H
 #define GANTRY_PROFILES_H
 
@@ -7,7 +7,7 @@
 
 struct hwq_dev_caps;
 
-/* Bits of enum gantry_sig_kind: what the device can have, for gantry_info. */
+/* Bits of enum gantry_sig_kind: the kinds that the device has, for gantry_info. */
 uint32_t gantry_profile_kinds(const struct hwq_dev_caps *caps);
 
 #endif
