@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection in error: the status of its descriptors, and what becomes of it. */
+/* A connection in error: the status of its descriptors, and its repair. */
 #include "gantry_trace.h" /* before all others */
 
 #include "gantry_recover.h"
@@ -23,8 +23,8 @@
 
 #define DUMP_TEXT_LEN 512
 /*
- * How often a repair that failed is tried again. The first pause is a part of a second, and each one
- * is twice as long as that before: 1, 2, 4, ... 128 ms.
+ * How often a repair that failed is tried again. Each pause is twice as long as the pause before:
+ * 1, 2, 4, ... 128 ms.
  */
 #define REPAIR_TRIES           8
 #define REPAIR_PAUSES_A_SECOND 1000
@@ -51,39 +51,45 @@ status_of_syndrome(uint8_t syndrome)
 	}
 }
 
-/* What becomes of the descriptors that a connection in error has not completed. */
+/* What happens to the descriptors that a connection in error has not completed. */
 struct verdict {
-	enum gantry_status first;  /* of the one that owns the oldest WQE */
-	enum gantry_status others; /* of those behind it */
-	bool replay_first;         /* instead of the status, if it may run again */
+	enum gantry_status first;  /* of the descriptor that owns the oldest WQE */
+	enum gantry_status others; /* of the descriptors behind it */
+	/* if the descriptor may run again, it is replayed and gets no status */
+	bool replay_first;
 	bool replay_others;
 };
 
-/* The QP or its CQ failed by an event, and no descriptor did. */
+/* An event said that the QP or its CQ failed, and no WQE failed. */
 static const struct verdict of_event = {GANTRY_QP_EVENT, GANTRY_QP_EVENT, true, true};
-/* Nothing came, not even when the QP was told to flush: one more replay may wait as long. */
+/*
+ * No CQE came, not even when the QP was told to flush. A replay might wait as long, so there is
+ * none.
+ */
 static const struct verdict of_silence = {GANTRY_TIMED_OUT, GANTRY_TIMED_OUT, false, false};
 static const struct verdict of_lost_device = {GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, false, false};
 
-/* The verdict of the first error CQE of a connection. */
+/* The verdict for the first error CQE of a connection. */
 static struct verdict
 verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syndrome)
 {
 	enum gantry_status status = status_of_syndrome(syndrome);
 
 	if (status == GANTRY_FLUSHED) {
-		/* No WQE failed before it: the QP did, by itself or because it was stuck. */
+		/*
+		 * A flush without an earlier error CQE: the QP failed by itself, or it was stuck.
+		 */
 		if (c->state != GANTRY_CONN_FAILING)
 			return of_event;
 		status = GANTRY_TIMED_OUT;
 	} else if (c == &q->conn[GANTRY_CONN_OWN] || c == &q->conn[GANTRY_CONN_TXN_OWN]) {
-		/* Both ends are here: what RDMA calls remote is local memory. */
+		/* Both ends are on this host: what RDMA calls remote is local memory. */
 		status = GANTRY_LOCAL_ERROR;
 	}
 	return (struct verdict){status, GANTRY_FLUSHED, false, true};
 }
 
-/* A step of a repair: others see the new state. */
+/* Changes the state of a connection, and shows the change to other threads. */
 static void
 become(struct gantry_queue *q, struct gantry_conn *c, enum gantry_conn_state state)
 {
@@ -121,8 +127,9 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 }
 
 /*
- * Others can read of the failure of connection c. failed: the completion of the descriptor that failed by it, or NULL.
- * index: of its WQE, or of the oldest one outstanding. cqe: the CQE that says why, or NULL.
+ * Notes the failure of connection c for telemetry. failed: the completion of the failed descriptor,
+ * or NULL. index: of the failed WQE, or of the oldest outstanding one. cqe: the CQE with the
+ * reason, or NULL.
  */
 static __rte_cold void
 note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_comp *failed,
@@ -192,9 +199,9 @@ slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_
 }
 
 /*
- * Where the WQEs of slots go on at WQEBB `index` of a connection or behind: UMRs for the DC initiator are of no
- * slot. *first: the WQE at index is the one that failed; if that is such a UMR, the descriptor that waits for it
- * fails.
+ * Skips UMRs for the DC initiator, which no slot owns. Returns where the WQEs of slots go on, from
+ * WQEBB `index` of connection c on. *first: the WQE at `index` is the one that failed. If that is
+ * such a UMR, the descriptor that waits for it fails, and *first becomes false.
  */
 static uint64_t
 pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index,
@@ -215,11 +222,13 @@ pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index
 }
 
 /*
- * Decides about every descriptor whose last WQE on the connection is `index` or later. The first of
- * them owns the WQE that failed, if one did; the device flushes the others. What may run again is
- * held for a replay. Called with the first error CQE, so the CQEs of flushed WQEs need not search
- * for their slots; cqe is that, or NULL. What uses a key of a UMR that will not run is not held: the
- * key leads elsewhere.
+ * Decides about every descriptor whose last WQE on connection c is at `index` or later. The first
+ * of them owns the WQE that failed, if a WQE failed; the device flushes the WQEs of the others.
+ * Descriptors that may run again are held for a replay. A descriptor is not held if it uses a key
+ * whose UMR will not run: the key has another layout then.
+ *
+ * Called with the first error CQE (cqe, or NULL if there is none). So later CQEs of flushed WQEs
+ * need not look for slots.
  */
 static void
 fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const struct verdict *v,
@@ -245,7 +254,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 
 		if (gantry_where_conn(w) != c - q->conn || gantry_where_index(w) < index)
 			continue;
-		/* Behind the slot's last WQE; the next slot's begin there. */
+		/* Behind the slot's last WQE, where the next slot's WQEs begin. */
 		next = gantry_where_index(w);
 		next += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, next));
 		if (!own || !(first ? v->replay_first : v->replay_others) ||
@@ -258,7 +267,9 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 			if (first && cqe != NULL && v->first == GANTRY_LOCAL_ERROR)
 				note_side(&s->comp[slot], c, begin, cqe->syndrome);
 			if (seq == s->issue) {
-				/* It is being split: post no more. It is done when its last WQE is.
+				/*
+				 * The descriptor is issued in part: post no more of it. It is done
+				 * when its last posted WQE is.
 				 */
 				s->splitting = false;
 				s->issue++;
@@ -271,14 +282,17 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 		note_failure(q, c, failed, v->first, begin, cqe);
 }
 
-/* No repair is left to try: what the connection carries is refused from now on. The others go on. */
+/*
+ * Gives up a connection that cannot be repaired: from now on its descriptors are refused. Other
+ * connections go on.
+ */
 static void
 give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 {
 	char name[16];
 
 	LOG(CRIT,
-		"%s cannot be set up again: %s. What goes there completes with \"%s\": destroy the "
+		"%s cannot be set up again: %s. Its descriptors complete with \"%s\": destroy the "
 		"queue.",
 		conn_name(q, c, name, sizeof(name)), strerror(-ret),
 		gantry_status_name(GANTRY_DEVICE_LOST));
@@ -288,7 +302,7 @@ give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 		gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
 }
 
-/* The repair is tried again later. False: it was tried often enough. */
+/* Plans the next try of a repair. False: it was tried REPAIR_TRIES times. */
 static bool
 pause_repair(struct gantry_conn *c)
 {
@@ -300,11 +314,11 @@ pause_repair(struct gantry_conn *c)
 	return true;
 }
 
-/* What a connection that the queue sets up again is made of, and where it is connected to. */
+/* How the queue sets up a connection again. */
 struct mending {
 	const struct hwq_qp_conf *conf;
-	struct hwq_addr *to; /* itself; NULL: nowhere, a DC initiator */
-	uint8_t state;       /* enum gantry_conn_state: when it works */
+	struct hwq_addr *to; /* its own address; NULL: a DC initiator, which is not connected */
+	uint8_t state;       /* enum gantry_conn_state of the repaired connection */
 };
 
 static struct mending
@@ -317,7 +331,7 @@ mending_of(struct gantry_queue *q, const struct gantry_conn *c)
 	return (struct mending){&q->dci.conf, NULL, GANTRY_CONN_READY};
 }
 
-/* Resets the QP, or makes it and its CQ anew. */
+/* Resets the QP, or creates it and its CQ anew. */
 static int
 repair_reset(struct gantry_queue *q, struct gantry_conn *c, const struct mending *m)
 {
@@ -334,7 +348,7 @@ repair_reset(struct gantry_queue *q, struct gantry_conn *c, const struct mending
 	return 0;
 }
 
-/* Sets up again what is broken. If that is refused: later again. */
+/* Sets a broken connection up again. If the device refuses, plans another try. */
 static void
 repair(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -350,7 +364,9 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 			give_repair_up(q, c, ret);
 		return;
 	}
-	/* What is told of the QP from now on is of its new life. */
+	/*
+	 * Earlier events are about the time before the reset. Later ones are about the repaired QP.
+	 */
 	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
 		memory_order_relaxed);
 	become(q, c, m.state);
@@ -362,14 +378,14 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_replay_post(q, c);
 }
 
-/* All CQEs of a connection in error have come: no stale CQE can follow. */
+/* All CQEs of a connection in error have come, so none can arrive after the repair. */
 static void
 drained(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
 	if (c->txns != NULL) {
-		/* Those that waited for their response, and have no WQE that could fail. */
+		/* Transactions that wait for their response, and have no outstanding WQE. */
 		gantry_txn_fail(c, c->posted, GANTRY_FLUSHED, GANTRY_FLUSHED, NULL);
 		gantry_txn_advance(q, c);
 	}
@@ -388,7 +404,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		conn_name(q, c, name, sizeof(name)));
 }
 
-/* From READY or FAILING: the connection takes no new WQE. */
+/* From state READY or FAILING: the connection takes no new WQE. */
 static void
 begin_draining(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -404,7 +420,7 @@ gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
-	LOG_RATED(&q->lines.down, WARNING, "%s is stuck: its work is given up",
+	LOG_RATED(&q->lines.down, WARNING, "%s is stuck: the device is told to flush its work",
 		conn_name(q, c, name, sizeof(name)));
 	if (hwq_qp_fail(c->qp) != 0) {
 		gantry_recover_silent(q, c);
@@ -434,7 +450,7 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 		drained(q, c);
 }
 
-/* All WQEs of the connection count as done: none of them will make a CQE. */
+/* Counts all WQEs of the connection as done: none of them will make a CQE. */
 static void
 forget_outstanding(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -454,7 +470,7 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 		c->silent = true;
 		c->repair_tries = 0;
 		c->repair_tsc = 0;
-		/* In DRAINING, its first error CQE has decided already. */
+		/* In DRAINING, the first error CQE has decided about all descriptors. */
 		if (c->state != GANTRY_CONN_DRAINING) {
 			begin_draining(q, c);
 			fail_from(q, c, c->done, events != 0 ? &of_event : &of_silence, NULL);
@@ -463,18 +479,24 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 	if (rte_get_tsc_cycles() < c->repair_tsc)
 		return;
 	if (c->recv != NULL) {
-		/* In error, it takes no message. So each one whose sender is told that it arrived has its CQE here. */
+		/*
+		 * A QP in error takes no message. So when this call returns, the CQE of each
+		 * message that the sender believes delivered has come.
+		 */
 		ret = hwq_qp_fail(c->qp);
 		gantry_recv_ring_take(c->recv);
 	}
-	/* A QP that is reset moves nothing and makes no CQE; not before may descriptors complete. */
+	/*
+	 * Descriptors may complete only after the reset: from then on the QP moves no data and
+	 * makes no CQE.
+	 */
 	if (ret == 0)
 		ret = hwq_qp_reset(c->qp);
 	if (ret != 0) {
 		if (pause_repair(c))
 			return;
 		LOG(CRIT,
-			"%s cannot be reset: %s. The device may still work on what completes now.",
+			"%s cannot be reset: %s. The device may still carry out work that completes now.",
 			conn_name(q, c, name, sizeof(name)), strerror(-ret));
 	}
 	c->renew = (events & GANTRY_CONN_EVENT_CQ) != 0;
@@ -484,7 +506,7 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 	drained(q, c);
 }
 
-/* The device is lost, and the connection with it. */
+/* Ends a connection of a lost device. */
 static void
 conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -503,7 +525,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	case GANTRY_CONN_OPEN:
 	case GANTRY_CONN_DOWN:
 	case GANTRY_CONN_TARGET:
-		/* There may be receives. */
+		/* A target may have receives. */
 		break;
 	default:
 		return;
@@ -540,7 +562,7 @@ gantry_recover_lose(struct gantry_queue *q)
 	if (q->dci.ready)
 		conn_lose(q, &q->conn[GANTRY_CONN_DCI]);
 	conn_lose(q, &q->conn[GANTRY_CONN_TXN_OWN]);
-	/* Other connections that no peer names are the control thread's. */
+	/* Connections that no peer names belong to the control thread. */
 	for (i = 0; i < q->max_peers; i++)
 		if (q->peer[i].conn != GANTRY_CONN_NONE)
 			conn_lose(q, &q->conn[q->peer[i].conn]);
@@ -550,7 +572,7 @@ __rte_cold bool
 gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING) {
-		/* What was stuck has completed after all, so there is nothing to flush. */
+		/* The WQEs have completed before the flush, so there will be no flushed CQE. */
 		begin_draining(q, c);
 		drained(q, c);
 	} else if (c->state == GANTRY_CONN_BROKEN && rte_get_tsc_cycles() >= c->repair_tsc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery: what an error CQE means for descriptors and for its connection. */
+/* Recovery: what an error CQE means for descriptors and for their connection. */
 #ifndef GANTRY_RECOVER_H
 #define GANTRY_RECOVER_H
 
@@ -9,27 +9,29 @@
 void gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct hwq_cqe *cqe);
 
 /*
- * Connection c, in state READY, has WQEs outstanding and moves nothing: the device is told to flush them.
- * The connection is then GANTRY_CONN_FAILING, or gantry_recover_silent() was called. Owner thread; cold.
+ * Called if connection c, in state READY, has outstanding WQEs of which none completes. Tells the
+ * device to flush them. Afterwards the state is GANTRY_CONN_FAILING, or gantry_recover_silent() was
+ * called. Owner thread; cold.
  */
 void gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * No CQE of connection c will come any more, though WQEs are outstanding: because its CQ failed, or it
- * is stuck. Resets the QP and completes what was posted. If the device refuses the reset, c->silent is set:
- * call again. Owner thread; cold.
+ * Called if WQEs of connection c are outstanding and no CQE will come any more, because its CQ
+ * failed or it is stuck. Resets the QP, and completes the descriptors. If the device refuses the
+ * reset, c->silent is set: call again. Owner thread; cold.
  */
 void gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * The device is lost. Every descriptor that is not done completes with GANTRY_DEVICE_LOST, and no connection
- * of the queue can be used any more. Owner thread; cold.
+ * Called if the device is lost. Every descriptor that is not done completes with
+ * GANTRY_DEVICE_LOST, and no connection of the queue can be used any more. Owner thread; cold.
  */
 void gantry_recover_lose(struct gantry_queue *q);
 
 /*
- * Goes on with a connection that has no WQE outstanding: tries again to set it up if it is broken and
- * it is time for that, or if it was stuck. True: it is broken, call again. Owner thread; cold.
+ * Goes on with a connection that has no outstanding WQE. If it is broken and its pause is over,
+ * tries to set it up again. If it was stuck, begins with the repair. True: it is broken, call
+ * again. Owner thread; cold.
  */
 bool gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c);
 

@@ -7,7 +7,7 @@
 #include "gantry_doorbell.h"
 #include "gantry_finish.h"
 
-/* Operations of the own connection whose WQEs may run twice: same sources, same bytes. */
+/* Operations of the own connection that may run twice: the same sources give the same bytes. */
 static const bool repeatable[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COPY] = true,
 	[GANTRY_OP_COPY_SG] = true,
@@ -58,7 +58,10 @@ gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t
 	return true;
 }
 
-/* The first slot from seq on that is held, or the end of what is issued, in part too. */
+/*
+ * The first held slot from seq on, or the end of the issued slots, including one that is issued in
+ * part.
+ */
 static uint64_t
 next_held(const struct gantry_stream *s, uint64_t seq)
 {
@@ -67,7 +70,7 @@ next_held(const struct gantry_stream *s, uint64_t seq)
 	return seq;
 }
 
-/* Posts the WQEs of one held slot, which end at WQEBB `end` of what is saved. */
+/* Posts the WQEs of one held slot: WQEBBs `at` to `end` of the saved ones. Returns end. */
 static uint32_t
 post_until(struct gantry_queue *q, struct gantry_conn *c, uint32_t at, uint32_t end)
 {
@@ -75,7 +78,9 @@ post_until(struct gantry_queue *q, struct gantry_conn *c, uint32_t at, uint32_t 
 
 	for (; at != end; at += n_bb) {
 		n_bb = hwq_sq_put_saved(c->sq, saved_at(q, at));
-		/* They came out of this ring, which is empty and begins at index 0. */
+		/*
+		 * There is room: the WQEs are from this ring, which is empty and begins at index 0.
+		 */
 		RTE_VERIFY(n_bb != 0);
 		c->posted += n_bb;
 		gantry_note_posted(q, GANTRY_CONN_OWN, n_bb);
@@ -117,7 +122,7 @@ gantry_replay_drop(struct gantry_queue *q, struct gantry_conn *c, enum gantry_st
 		s->comp[seq & s->mask].status = status;
 		s->where[seq & s->mask] = GANTRY_WHERE_NOWHERE;
 		if (seq == s->issue) {
-			/* It was being split. */
+			/* The slot was issued in part. */
 			s->splitting = false;
 			s->issue++;
 			break;

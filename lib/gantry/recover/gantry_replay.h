@@ -1,43 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replay: work of the own connection that the device flushed, and that may run twice, is posted
- * again after the repair. While nothing fails, nothing is stored for it: the WQEs are still in the
- * send queue's ring when the first error CQE comes.
+ * Replay: after the repair of the own connection, WQEs that the device flushed and that may run
+ * twice are posted again. Nothing is stored for it as long as nothing fails: when the first error
+ * CQE comes, the WQEs are still in the send queue's ring.
  *
- *   gantry_replay_save()     first error CQE, for each slot behind the one that failed: the slot is
+ *   gantry_replay_save()     first error CQE, for each slot behind the failed one: the slot is
  *                            held, and its WQEs are copied out of the ring
- *   gantry_replay_post()     the QP works again: they are posted
+ *   gantry_replay_post()     the QP works again: the copies are posted
  *   gantry_replay_drop()     the QP is lost: held slots get a status
  *
- * gantry_queue::saved has the WQEs of all held slots, one behind the other, in the order of slots.
- * `where` of a held slot is GANTRY_WHERE_HELD and the own connection; its index is the WQEBB of
- * `saved` behind the slot's last one.
+ * gantry_queue::saved has the WQEs of all held slots, in the order of slots. `where` of a held slot
+ * has GANTRY_WHERE_HELD and the own connection. Its index is the WQEBB of `saved` behind the slot's
+ * last WQE.
  */
 #ifndef GANTRY_REPLAY_H
 #define GANTRY_REPLAY_H
 
 #include "gantry_queue.h"
 
-/* A slot that is held is never done: gantry_poll() reads an index that is beyond all others. */
+/*
+ * In `where`, this bit makes an index that is greater than all others, so a held slot is never
+ * done.
+ */
 #define GANTRY_WHERE_HELD (UINT64_C(1) << (GANTRY_WHERE_SHIFT - 1))
 
 /*
- * Holds a slot whose WQEs are in [from, end) of the own connection c, with NOPs at the ring's end.
+ * Holds a slot whose WQEs, with NOPs at the ring's end, are in [from, end) of the own connection c.
  * False: it was replayed too often, or its operation must not run twice.
  */
 bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t slot,
 	uint64_t from, uint64_t end);
 
-/* True: a UMR is among the WQEs in [from, end), so that some key is not laid out if they do not run. */
+/*
+ * True: a UMR is among the WQEs in [from, end). If they do not run, some key does not get its
+ * layout.
+ */
 bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
 
 /*
- * Posts what was saved, and rings the doorbell. No slot is held afterwards. The send queue is empty
- * at the call.
+ * Posts all saved WQEs, and rings the doorbell. The send queue is empty before. No slot is held
+ * afterwards.
  */
 void gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Settles every held slot with `status`. None of its WQEs runs any more. */
+/* Gives `status` to every held slot. None of their WQEs runs any more. */
 void gantry_replay_drop(struct gantry_queue *q, struct gantry_conn *c, enum gantry_status status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds connections that are stuck: by events of the device, or because nothing moves for too long. */
+/* Finds stuck connections: by events of the device, or because no WQE completes for too long. */
 #include "gantry_watch.h"
 
 #include <errno.h>
@@ -15,17 +15,17 @@
 #include "gantry_txn_run.h"
 
 /*
- * A call counts no more than this part of the deadline. So a process that stood still, or an owner
- * that did not poll, leaves the device time to go on.
+ * One call counts at most 1/LEAST_CALLS of the deadline. So after the process was stopped, or the
+ * owner did not poll for long, the device still has time to go on.
  */
 #define LEAST_CALLS 4
-/* Pause before a send queue that stands still is resumed again: a part of a second. */
+/* The pause before the next try to resume a drained send queue is 1/RESUMES_A_SECOND seconds. */
 #define RESUMES_A_SECOND 1000
 
 /*
- * A send queue that stands still goes on. If that is refused: later again, until the deadline. A DC initiator
- * cannot: Linux knows no way from SQD to RTS for it (modify_dci_qp_is_ok() of its mlx5_ib). It is told to flush
- * instead, and counts as failed by the event.
+ * Resumes a send queue that stands still. If the device refuses, tries later again, until the
+ * deadline. A DC initiator cannot be resumed: Linux allows no change from SQD to RTS for it
+ * (modify_dci_qp_is_ok() in mlx5_ib). So it is told to flush, and counts as failed by the event.
  */
 static void
 resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
@@ -41,14 +41,17 @@ resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 		c->repair_tsc = now + rte_get_tsc_hz() / RESUMES_A_SECOND;
 		return;
 	}
-	/* -EINVAL: it does not stand still; it was reset since then. */
+	/* -EINVAL: the QP does not stand still, because it was reset meanwhile. */
 	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_relaxed);
 	if (ret == 0)
 		LOG_RATED(&q->lines.repaired, NOTICE, "%s: the send queue of QP 0x%06x goes on",
 			q->g->info.device, c->qp->qpn);
 }
 
-/* Nothing moved for the deadline. The first time the QP is told to flush, the second time reset. */
+/*
+ * No WQE has completed for the deadline. The first time the QP is told to flush, the second time it
+ * is reset.
+ */
 static void
 give_up(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -62,7 +65,7 @@ give_up(struct gantry_queue *q, struct gantry_conn *c)
 static void
 watch(struct gantry_queue *q, struct gantry_conn *c, uint64_t now, uint64_t elapsed)
 {
-	/* Pairs with the release in note(). */
+	/* Pairs with the release in handle_queue() of gantry_event.c. */
 	uint32_t events = atomic_load_explicit(&c->events, memory_order_acquire);
 
 	if (c->silent || (events & GANTRY_CONN_EVENT_CQ) != 0) {
@@ -76,7 +79,10 @@ watch(struct gantry_queue *q, struct gantry_conn *c, uint64_t now, uint64_t elap
 		c->still_tsc = 0;
 		return;
 	}
-	/* WQEs have been outstanding since the last call: `done` would have moved with the last. */
+	/*
+	 * WQEs have been outstanding since the last call: if the last of them had completed, `done`
+	 * would differ.
+	 */
 	c->still_tsc += elapsed;
 	if (c->still_tsc >= q->deadline_tsc)
 		give_up(q, c);
@@ -91,9 +97,9 @@ gantry_watch(struct gantry_queue *q)
 	uint32_t i;
 
 	q->watch_tsc = now;
-	/* Pairs with the release in handle(). */
+	/* Pairs with the release in handle() of gantry_event.c. */
 	if (atomic_load_explicit(&q->g->device_lost, memory_order_acquire)) {
-		/* A peer may have been connected since the last time. */
+		/* A peer may have been connected after the device was lost. */
 		if (!q->device_lost || q->outstanding != 0)
 			gantry_recover_lose(q);
 		return;
