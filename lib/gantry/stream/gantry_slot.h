@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every way to issue a descriptor needs: its first 8 bytes as one word, and the completion record of its slot. */
+/*
+ * What all ways to issue a descriptor use: its first 8 bytes as one word, and the completion of its
+ * slot.
+ */
 #ifndef GANTRY_SLOT_H
 #define GANTRY_SLOT_H
 
@@ -23,7 +26,7 @@ gantry_desc_head(const struct gantry_desc *d)
 	return head;
 }
 
-/* The head of a descriptor with this op and peer, and nothing else set. */
+/* The head of a descriptor that has this op and peer, and no other of these fields. */
 static inline uint64_t
 gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 {
@@ -39,7 +42,7 @@ gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 	return head;
 }
 
-/* The bits of a head that these flags are. */
+/* The bits of these flags in a head. */
 static inline uint64_t
 gantry_desc_head_flags(uint16_t flags)
 {
@@ -53,7 +56,10 @@ gantry_desc_head_flags(uint16_t flags)
 	return head;
 }
 
-/* Prepares the completion of a descriptor that succeeds, by four stores: a compiler that sees only fields makes more. */
+/*
+ * Prepares the completion of a descriptor that succeeds. It writes words: for single fields a
+ * compiler makes more than four stores.
+ */
 static __rte_always_inline void
 gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)
 {

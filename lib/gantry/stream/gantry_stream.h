@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stream: a window of descriptors in flight, which are handed out in the order in which they were
- * accepted. A queue has one; an unordered queue has one for each connection.
+ * A stream: the descriptors in flight of a queue. Completions are handed out in the order in which
+ * descriptors were accepted. An unordered queue has a stream for each connection.
  *
- * Each descriptor in flight has a slot in a stream's ring. Sequence numbers run free in 64 bits:
+ * Each descriptor in flight has a slot in the stream's ring. Sequence numbers run free in 64 bits:
  *
  *       tail                issue                 head
  *        |  issued or settled |  waiting: pend[]   |
@@ -32,14 +32,14 @@
 #include "gantry_work.h"
 
 /*
- * Where the last WQE of a slot is: the connection in the high bits, and below it the value of
- * gantry_conn::posted before that WQE. A slot is done when `done` of the connection is greater, so
- * a CQE writes to no slot; and one comparison tells of slots behind each other whether they are on
- * one connection and done.
+ * `where` of a slot tells where its last WQE is: the connection in the high bits, and below them
+ * the value of gantry_conn::posted before that WQE. A slot is done when the connection's `done` is
+ * greater than this value. So a CQE need not write to slots, and one comparison tells whether a
+ * slot is on a given connection and done.
  */
 #define GANTRY_WHERE_SHIFT   52
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE, whose `done` is 1 */
-/* Of a slot that waits, `where` is the descriptor's number, and this bit if it was cancelled. */
+/* In `where` of a slot that waits: the descriptor's number, and this bit if it was cancelled. */
 #define GANTRY_WHERE_CANCELLED (UINT64_C(1) << 63)
 
 #define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
@@ -65,7 +65,7 @@ gantry_where_index(uint64_t where)
 	return where & ((UINT64_C(1) << GANTRY_WHERE_SHIFT) - 1);
 }
 
-/* `where` of a slot whose last WQE is the one that was written to connection c last. */
+/* `where` of a slot whose last WQE is the last one that was written to connection c. */
 static inline uint64_t
 gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 {
@@ -73,21 +73,23 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 }
 
 /*
- * Slots behind each other that a run filled: they are plain, and their WQEs are neighbours on one
- * connection. So counting tells which of them are done. Only the latest row is known; a failure ends it. Of
- * all other slots, `where` tells.
+ * A row: neighbouring slots that a run has filled. They are plain, and their WQEs are neighbours on
+ * one connection. So their number and `done` of the connection tell how many are done. Only the
+ * latest row is known, and a failure ends it. All other slots are judged by `where`.
  */
 struct gantry_row {
-	/* Sequence numbers of its first slot, and behind its last one. */
+	/* Sequence numbers of the first slot, and behind the last one. */
 	uint64_t begin;
 	uint64_t end;
 	uint64_t lead;            /* `where` of each slot, minus its sequence number */
-	struct gantry_conn *conn; /* at first the own one */
+	struct gantry_conn *conn; /* at first the own connection */
 };
 
 struct gantry_stream {
-	/* What a burst touches first: one cache line. Written by the owner, but for `comp`. */
-	/* The completion as it will be handed out. Its `zero` is the engine's: gantry_finish.h. */
+	/* The first cache line: what a burst touches first. The owner writes all but `comp`. */
+	/*
+	 * The completions to hand out. Until then, their `zero` is the engine's (gantry_finish.h).
+	 */
 	struct gantry_comp *comp;
 	/* Also the counters `submitted` and `completed`. */
 	gantry_counter head;
@@ -97,20 +99,21 @@ struct gantry_stream {
 
 	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
 	uint32_t mask;
-	bool splitting;  /* the owner's: the descriptor of slot `issue` is issued in part */
-	bool old_split;  /* if splitting: it was when the version began to drain: gantry_drain.h */
-	bool busy;       /* of an unordered queue: it is in gantry_unordered::busy */
-	bool is_short;   /* the owner's: `pend` could not grow since the last poll */
-	uint64_t *where; /* see gantry_where() */
+	bool splitting; /* the owner's: the descriptor of slot `issue` is issued in part */
+	/* if splitting: already when the version began to drain (gantry_drain.h) */
+	bool old_split;
+	bool busy;                /* of an unordered queue: in the list gantry_unordered::busy */
+	bool is_short;            /* the owner's: `pend` could not grow since the last poll */
+	uint64_t *where;          /* see gantry_where() */
 	struct gantry_desc *pend; /* copies of the descriptors that wait: gantry_stream_pend() */
-	uint32_t pend_mask;       /* `pend` has one element more: a power of two */
+	uint32_t pend_mask;       /* the elements of `pend` minus 1; they are a power of two */
 	uint32_t n_cancelled;     /* the owner's: slots that wait and are cancelled */
 	uint64_t split_number;    /* if splitting: the descriptor's number */
 
 	/* The owner's. */
 	TAILQ_ENTRY(gantry_stream) next_busy;
-	struct gantry_work split; /* if splitting: what is still to be posted */
-	bool told_short;          /* the log has it that `pend` could not grow */
+	struct gantry_work split; /* if splitting: the WQEs that are still to be posted */
+	bool told_short;          /* the log says already that `pend` could not grow */
 };
 
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
@@ -123,14 +126,14 @@ gantry_stream_waits(const struct gantry_stream *s)
 	return s->issue != gantry_counter_get(&s->head);
 }
 
-/* The copy of descriptor `seq`, which waits. */
+/* The copy of the waiting descriptor `seq`. */
 static inline struct gantry_desc *
 gantry_stream_pend(const struct gantry_stream *s, uint64_t seq)
 {
 	return &s->pend[seq & s->pend_mask];
 }
 
-/* The number of the first descriptor that waits, or that is issued in part. */
+/* The number of the first descriptor that waits or is issued in part. */
 static inline uint64_t
 gantry_stream_number(const struct gantry_stream *s)
 {
@@ -139,7 +142,7 @@ gantry_stream_number(const struct gantry_stream *s)
 	return s->where[s->issue & s->mask] & ~GANTRY_WHERE_CANCELLED;
 }
 
-/* Descriptors of the stream that were accepted and not handed out. */
+/* Descriptors of the stream that were accepted and whose completions are not handed out. */
 static inline uint32_t
 gantry_stream_in_flight(const struct gantry_stream *s)
 {
@@ -152,7 +155,7 @@ gantry_row_has(const struct gantry_row *row, uint64_t seq)
 	return row->begin <= seq && seq < row->end;
 }
 
-/* An empty row of slots of connection c, from seq on. */
+/* Makes the row empty; slots of connection c, from seq on, may be added. */
 static inline void
 gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t lead)
 {
@@ -160,8 +163,8 @@ gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, ui
 }
 
 /*
- * The n slots from seq on, whose WQEs come next on connection c, make the row longer, or a new
- * one. where: gantry_where() of the first one.
+ * Adds the n slots from seq on, whose WQEs come next on connection c. If they do not continue the
+ * row, they begin a new one. where: of the first of these slots.
  */
 static __rte_always_inline void
 gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t where,
@@ -174,7 +177,10 @@ gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uin
 	row->end = seq + n;
 }
 
-/* How many slots are done from slot seq of the row on; less than 0: there are such in front of it. */
+/*
+ * How many slots of the row are done, from slot seq on. Less than 0: slots of the row before seq
+ * are not done.
+ */
 static inline int64_t
 gantry_row_done(const struct gantry_row *row, uint64_t seq)
 {
@@ -183,7 +189,7 @@ gantry_row_done(const struct gantry_row *row, uint64_t seq)
 	return done < left ? done : left;
 }
 
-/* Slots of the row are not plain any more. */
+/* The row ends, because its slots are not plain any more. */
 static inline void
 gantry_row_end(struct gantry_row *row)
 {
@@ -191,12 +197,11 @@ gantry_row_end(struct gantry_row *row)
 }
 
 /*
- * Memory for `depth` slots, a power of two, of which `n_pend`, a power of two, may wait, in the
- * caller's *s, which is zeroed. 0 or -ENOMEM; in both cases gantry_stream_fini() frees what there
- * is.
+ * Allocates memory for `depth` slots, of which `n_pend` may wait. Both are powers of two. The
+ * caller has zeroed *s. Returns 0 or -ENOMEM; in both cases gantry_stream_fini() frees the memory.
  */
 int gantry_stream_init(struct gantry_stream *s, uint32_t depth, uint32_t n_pend, int socket);
-/* All slots may wait from now on. 0; or -ENOMEM, and all is as before. */
+/* From now on all slots may wait. Returns 0; or -ENOMEM, and nothing has changed. */
 int gantry_stream_let_all_wait(struct gantry_stream *s, int socket);
 void gantry_stream_fini(struct gantry_stream *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work: a checked descriptor, on its way into WQEs. */
+/* Work: a checked descriptor on its way into WQEs. */
 #ifndef GANTRY_WORK_H
 #define GANTRY_WORK_H
 
@@ -24,15 +24,15 @@ enum gantry_work_kind {
 	GANTRY_WORK_SG,
 	GANTRY_WORK_FILL,
 
-	/* A bit beside one of the kinds above: it goes to a DC peer, which each WQE names. */
+	/* A bit beside one of the kinds above: the work goes to a DC peer, which each WQE names. */
 	GANTRY_WORK_DC = 1 << 7,
 };
 
-/* The layout that one side of the work has. That side's addresses are offsets in the key. */
+/* Which side of the work has a layout. The addresses of this side are offsets in the key. */
 enum gantry_work_layout {
 	GANTRY_WORK_NO_LAYOUT = 0,
-	GANTRY_WORK_SRC_LAYOUT, /* src_key is to be the key's number */
-	GANTRY_WORK_DST_LAYOUT, /* dst_key */
+	GANTRY_WORK_SRC_LAYOUT, /* src_key will be the key's number */
+	GANTRY_WORK_DST_LAYOUT, /* dst_key will be the key's number */
 };
 
 /* A checked descriptor: addresses with keys, and the connection that carries it. */
@@ -40,9 +40,15 @@ struct gantry_work {
 	uint64_t src;
 	uint64_t dst;
 	uint64_t len; /* bytes that no WQE carries yet */
-	/* Operands of an atomic; arg[0] is the pattern of a fill. Of lists: gantry_sg_piece(). */
+	/*
+	 * The operands of an atomic, or the pattern of a fill (arg[0]), or the lists of a COPY_SG
+	 * (gantry_sg_piece()).
+	 */
 	uint64_t arg[2];
-	/* What the slot keeps for gantry_finish(): its completion's `result` until then. */
+	/*
+	 * A value for gantry_finish(). The slot keeps it as the `result` of its completion until
+	 * then.
+	 */
 	uint64_t kept;
 	uint32_t src_key;
 	uint32_t dst_key;
@@ -52,16 +58,16 @@ struct gantry_work {
 	bool done;       /* every WQE is written */
 	bool solicited;  /* GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */
-	uint8_t flags;   /* HWQ_WQE_*: of each WQE */
-	uint8_t copy;    /* of fills and pieces of lists: the kind of their WQEs */
+	uint8_t flags;   /* HWQ_WQE_* of each WQE */
+	uint8_t copy;    /* the kind of the WQEs of fills and lists */
 	bool no_inline;  /* the CPU cannot read src */
-	uint16_t key;    /* if there is a layout: number in gantry_keys */
-	uint16_t peer;   /* of GANTRY_WORK_DC: number in gantry_queue::peer */
+	uint16_t key;    /* if there is a layout: its number in gantry_keys */
+	uint16_t peer;   /* if it goes to a DC peer: its number in gantry_queue::peer */
 	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */
-	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do, see gantry_finish.h */
+	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do (gantry_finish.h) */
 };
 
-/* The work goes to a DC peer. */
+/* Sends the work to a DC peer. */
 static inline void
 gantry_work_set_dc(struct gantry_work *w, uint16_t peer)
 {
@@ -69,7 +75,6 @@ gantry_work_set_dc(struct gantry_work *w, uint16_t peer)
 	w->peer = peer;
 }
 
-/* True: every WQE of the work is written. */
 static inline bool
 gantry_work_is_done(const struct gantry_work *w)
 {
@@ -77,12 +82,13 @@ gantry_work_is_done(const struct gantry_work *w)
 }
 
 /*
- * Makes *w a copy on the own connection, whose src and dst are addresses in these regions. mmo: DMA MMO
- * copies between host memory, else RDMA.
+ * Makes *w a copy on the own connection from src to dst, regions of the addresses in *w. mmo: DMA
+ * MMO copies between host memory; false: RDMA does.
  *
- * A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), where device memory is not. So RDMA copies that. It also
- * copies memory on demand: of the WQEs of an RC queue, the kernel (mlx5_ib, odp.c) serves the page faults of sends,
- * RDMA and atomics. Such memory is then on the remote side, because it is always open to that; other memory may not be.
+ * DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), and does not reach device memory. So RDMA
+ * copies to and from device memory. RDMA also copies memory on demand: for an RC queue, the kernel
+ * (mlx5_ib, odp.c) handles the page faults of sends, RDMA and atomics only. Both kinds of memory
+ * are then on the remote side. They always have remote rights, and other memory may have none.
  */
 static inline void
 gantry_work_copy_between(struct gantry_work *w, const struct gantry_region *src,
