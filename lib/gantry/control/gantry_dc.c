@@ -26,8 +26,8 @@ is_same(const char *what, uint32_t asked, uint32_t has)
 	if (asked == 0 || asked == has)
 		return true;
 	LOG(ERR,
-		"gantry_peer_conf::%s of a DC peer is %u, and %u of the queue's first one: they share "
-		"an initiator, so give it the same or 0",
+		"gantry_peer_conf::%s is %u, but %u for the queue's first DC peer: DC peers share "
+		"an initiator, so use the same value or 0",
 		what, asked, has);
 	return false;
 }
@@ -40,9 +40,9 @@ is_same_given(const char *what, uint32_t bit, uint32_t mask, uint32_t asked, uin
 	if ((mask & bit) == 0 || ((first_mask & bit) != 0 && asked == has))
 		return true;
 	LOG(ERR,
-		"gantry_peer_conf::%s of a DC peer is %u, and the queue's first one has %s: they "
-		"share an initiator, so give it the same or none",
-		what, asked, (first_mask & bit) != 0 ? "another" : "none");
+		"gantry_peer_conf::%s is %u, but the queue's first DC peer has %s value: DC peers "
+		"share an initiator, so use the same value or none",
+		what, asked, (first_mask & bit) != 0 ? "another" : "no");
 	return false;
 }
 

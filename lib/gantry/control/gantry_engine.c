@@ -198,12 +198,13 @@ gantry_create(const struct gantry_conf *conf, struct gantry **out)
 		return ret;
 	if (conf->path.port == GANTRY_PORTS_IN_TURN &&
 		(conf->path.mask & GANTRY_PATH_GID_INDEX) != 0) {
-		LOG(ERR, "gantry_conf::path: GANTRY_PORTS_IN_TURN goes without gid_index, which "
-			 "is of one port");
+		LOG(ERR, "gantry_conf::path: GANTRY_PORTS_IN_TURN excludes gid_index, which "
+			 "belongs to one port");
 		return -EINVAL;
 	}
 	if (conf->ibv_ctx != NULL ? conf->device != NULL : conf->pd != NULL) {
-		LOG(ERR, "gantry_conf: ibv_ctx goes without device, and pd only with ibv_ctx");
+		LOG(ERR,
+			"gantry_conf: set ibv_ctx or device but not both, and pd only with ibv_ctx");
 		return -EINVAL;
 	}
 	g = gantry_alloc("gantry", sizeof(*g), GANTRY_ALLOC_ANY_SOCKET);

@@ -38,8 +38,8 @@ is_worker_lcore(unsigned int lcore_id)
 		lcore_id != rte_get_main_lcore())
 		return true;
 	LOG(ERR,
-		"lcore %u takes no worker: use an lcore that EAL has (-l or --lcores), and not the "
-		"main one, which is %u",
+		"lcore %u takes no worker: use an lcore of EAL (-l or --lcores) other than the main "
+		"lcore, which is %u",
 		lcore_id, rte_get_main_lcore());
 	return false;
 }

@@ -220,8 +220,8 @@ check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	}
 	if (conf->transport != GANTRY_TRANSPORT_RC) {
 		LOG(ERR,
-			"gantry_peer_conf::txn: transactions go by RC, and not by DC: libmlx5 configures "
-			"signatures for no other");
+			"gantry_peer_conf::txn: transactions need GANTRY_TRANSPORT_RC: libmlx5 configures "
+			"signatures for RC only");
 		return -EOPNOTSUPP;
 	}
 	if (q->txns.n == 0) {
@@ -496,7 +496,7 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 		return no_peer(q, peer);
 	to.transport = q->peer_more[peer].transport;
 	if (to.transport == GANTRY_TRANSPORT_DC_TARGET) {
-		LOG(ERR, "peer %u is a DC target: others connect to it", peer);
+		LOG(ERR, "peer %u is a DC target: DC peers of other queues connect to it", peer);
 		return -EINVAL;
 	}
 	ret = gantry_addr_unpack(addr, &to);
