@@ -25,12 +25,12 @@
  *
  * ## Promises
  * - Every accepted descriptor completes exactly once, with a status. On one queue, completions come
- *   in the order of submission; on an unordered one (gantry_queue_conf::unordered), those of each
- *   connection do.
+ *   in the order of submission; on an unordered queue (gantry_queue_conf::unordered), this holds
+ *   for each connection.
  * - A call that finds a queue or ring full accepts fewer descriptors and returns how many. The
  *   caller keeps the others.
  * - A descriptor that breaks a rule of gantry_desc.h never reaches the hardware. It completes with
- *   the status that names the rule, and others are not affected.
+ *   the status that names the rule, and other descriptors are not affected.
  * - An operation longer than one WQE can carry is split into several WQEs, and completes once.
  *
  * ## Errors
@@ -39,16 +39,18 @@
  * - The queue sets its connection to itself up again at once. Copies behind the failed one are
  *   carried out again (gantry_queue_conf::replays). A copy that was carried out again too often
  *   completes with GANTRY_FLUSHED: submit it again if it is still wanted. A GATHER or SCATTER also
- *   completes so, if the WQE that was to prepare its layout was not carried out.
- * - If the device refuses to set that connection up, the queue tries for a quarter of a second, and
- *   copies wait. Then the connection is lost: copies complete with GANTRY_DEVICE_LOST. Peers go on.
- * - The queue also sets the DC initiator up again, which serves all its DC peers. Descriptors that
- *   it had complete with GANTRY_FLUSHED, and may have been carried out. Later descriptors are
- *   carried out, to the peer that failed too.
+ *   completes with GANTRY_FLUSHED if the WQE that prepares its layout was not carried out.
+ * - If the device refuses to set this connection up again, the queue tries for a quarter of a
+ *   second, and copies wait. Then the connection is lost: copies complete with GANTRY_DEVICE_LOST.
+ *   Peers go on.
+ * - The queue also sets up again the DC initiator, which serves all its DC peers. Descriptors that
+ *   the initiator had complete with GANTRY_FLUSHED, and may have been carried out. Later
+ *   descriptors are carried out, also those to the peer that failed.
  * - A connection to an RC peer stays down. Descriptors that it had complete with GANTRY_FLUSHED,
- *   and may have been carried out; later ones complete with GANTRY_BAD_PEER. Find out what the peer
- *   has carried out, then close the connection at both ends and open it again.
- * - Other connections go on. A NOP and a copy by the CPU need no connection, and never fail so.
+ *   and may have been carried out. Later descriptors complete with GANTRY_BAD_PEER. Find out what
+ *   the peer has carried out, then close the connection at both ends and open it again.
+ * - Other connections go on. A NOP and a copy by the CPU need no connection, and do not fail with
+ *   one.
  *
  * Some failures belong to no operation. A thread of the engine reads the device's events; deadlines
  * find failures without an event. gantry_poll() acts on both, so every descriptor comes back while
@@ -57,12 +59,12 @@
  *   with GANTRY_QP_EVENT after too many replays. A peer's descriptors complete with
  *   GANTRY_QP_EVENT, and its connection stays down. The DC initiator is set up again.
  * - A connection is stuck (gantry_queue_conf::deadline_ms): the engine stops it. Its oldest
- *   descriptor completes with GANTRY_TIMED_OUT; all its descriptors do if the device does not tell
- *   which of them are left. Then the connection is set up again, or is down, as after a failure.
- *   This may take another deadline.
- * - The device fails: all that was not done completes with GANTRY_DEVICE_LOST, and so does what is
- *   submitted later, copies by the CPU too. gantry_info::device_lost is set. The device may write
- *   to the memory of a queue's descriptors until the queue is destroyed.
+ *   descriptor completes with GANTRY_TIMED_OUT. If the device does not tell which descriptors are
+ *   left, all of them do. Then the connection is set up again, or is down, as after a failure. This
+ *   may take another deadline.
+ * - The device fails: all descriptors that are not done complete with GANTRY_DEVICE_LOST, and so do
+ *   all later descriptors, also copies by the CPU. gantry_info::device_lost is set. The device may
+ *   write to the memory of a queue's descriptors until the queue is destroyed.
  * - A port loses its link: gantry_info::ports_down. Peers behind it are not reached and time out.
  *
  * ## Threads
@@ -70,15 +72,15 @@
  *   gantry_cancel(), gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline
  *   mode, the gantry_peer_ calls of a queue. A worker's lcore owns the worker's queue while it
  *   runs, and the control thread while it is stopped.
- * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The
- *   control thread makes the calls of the device for them, and waits for a turn of the lcore where
- *   descriptors begin or cease to find the peer.
+ * - Peers of a worker's queue are the control thread's, whether the worker runs or not. The control
+ *   thread makes the calls of the device for them, and waits for a turn of the lcore when
+ *   descriptors may begin to name the peer, or must stop.
  * - Control thread: one thread of an engine for all other calls. It may create, register and
  *   destroy while the owners of other queues work. Several engines may have different control
  *   threads.
- * - Rings: one thread enqueues descriptors to a worker, and one receives, or several of each if it
- *   was created so (gantry_worker_conf::producers). One thread dequeues completions, and one those
- *   of receives.
+ * - Rings: one thread enqueues descriptors to a worker, and one thread enqueues receives. Several
+ *   threads may do so if gantry_worker_conf::producers says it. One thread dequeues completions,
+ *   and one thread dequeues completions of receives.
  * - The engine has a thread of its own, which sleeps until the device has an event. It calls
  *   nothing of the application, and blocks all signals.
  * - Any thread: gantry_info_get(), gantry_mem_remote_addr(), gantry_mem_remote_key(),
@@ -95,15 +97,15 @@
  * child makes none. A program that calls daemon(3) initialises EAL and creates its engine after
  * that.
  *
- * The parent, its workers and what is in flight go on. Registered memory needs one of these:
+ * The parent, its workers and descriptors in flight go on. Registered memory needs one of these:
  * - The kernel copies pinned pages for the child (Linux 5.12; ibv_is_fork_initialized(3) says
  *   IBV_FORK_UNNEEDED). The child has a copy.
  * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends
  *   by SIGSEGV if it touches one. DPDK's mlx4 plug-in (librte_net_mlx4) makes that call when it is
  *   loaded, on any kernel. DPDK's mlx5 plug-ins make it where the kernel does not copy.
- *   gantry_before_eal() spares a process what the call costs.
+ *   gantry_before_eal() saves a process the cost of the call.
  *
- * Without both, the parent and the device see different pages after a fork.
+ * Without either, the parent and the device see different pages after a fork.
  *
  * ## Values
  * Functions that return int return 0 or a negative errno. Objects come through an out-pointer,

@@ -15,8 +15,8 @@
  *   `mask`, with a bit for each such field: the field counts if its bit is set. A field that is not
  *   0 without its bit is refused with -EINVAL.
  *
- * What is marked GANTRY_EXPERIMENTAL is outside that promise: it may change or go with any release.
- * doc/abi.md has the rules for whoever changes the library.
+ * Functions marked GANTRY_EXPERIMENTAL are outside this promise: any release may change or remove
+ * them. doc/abi.md has the rules for whoever changes the library.
  */
 #ifndef GANTRY_API_H
 #define GANTRY_API_H
@@ -41,9 +41,9 @@ extern "C" {
 	__attribute__((deprecated("it is experimental: define GANTRY_ALLOW_EXPERIMENTAL")))
 #endif
 
-#define GANTRY_VERSION_MAJOR 0 /**< grows when something that worked ceases to */
-#define GANTRY_VERSION_MINOR 1 /**< grows with what is new */
-#define GANTRY_VERSION_PATCH 0 /**< grows with what is mended */
+#define GANTRY_VERSION_MAJOR 0 /**< grows if programs that worked may fail */
+#define GANTRY_VERSION_MINOR 1 /**< grows with new features */
+#define GANTRY_VERSION_PATCH 0 /**< grows with corrections */
 
 /** A version as one number; a later version is greater. */
 #define GANTRY_VERSION_NUM(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))

@@ -11,7 +11,7 @@
  *     struct gantry_txn           the DEK, and the tweak of the first data unit
  *     gantry_submit(GANTRY_OP_TXN)
  *          |
- *     gantry_dek_retire()         refuses new transactions, and ends the DEK behind the last
+ *     gantry_dek_retire()         refuses new transactions, and ends the DEK after the last one
  *     gantry_logout()
  *
  * The engine passes the bytes of a DEK to the device, erases its copies, and keeps none: nothing
@@ -35,7 +35,7 @@ extern "C" {
 
 struct gantry;
 
-/* What the device has: bits of gantry_info::crypto. 0: it does not encrypt. */
+/* What the device can do: bits of gantry_info::crypto. 0: it does not encrypt. */
 #define GANTRY_CRYPTO_XTS     (1u << 0) /**< AES-XTS */
 #define GANTRY_CRYPTO_WRAPPED (1u << 1) /**< DEKs come wrapped, after a login; else in plaintext */
 /**
@@ -131,17 +131,15 @@ struct gantry_dek_conf {
  * @param conf
  *   The DEK, read during the call.
  * @param id
- *   Its number; written on success only. No other DEK of the engine has had it among the last 4
- *   million.
+ *   Its number; written on success only. None of the engine's last 4 million DEKs had this number.
  * @return
  *   0 on success. Otherwise a line of the log says more:
  * @retval -EOPNOTSUPP
  *   The device does not encrypt.
  * @retval -EINVAL
- *   len is none of those above, `wrapped` is not what the device takes, or reserved bytes are not
- *   0.
+ *   len is not possible, `wrapped` is not what the device takes, or reserved bytes are not 0.
  * @retval -EPERM
- *   The DEK is wrapped, and nobody has logged in: gantry_login().
+ *   The DEK is wrapped, and nobody has logged in: call gantry_login().
  * @retval -ENOSPC
  *   There are GANTRY_MAX_DEKS: retire one.
  * @retval -ENOMEM
@@ -161,15 +159,15 @@ GANTRY_API int gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *co
  * It waits for no receive, and for no descriptor of another operation.
  *
  * The owner of a queue with transactions in the hardware must poll it meanwhile. An owner that
- * makes this call itself polls until they have completed, or calls gantry_rest() when the hardware
- * has done them. A queue without any need not be polled.
+ * makes this call itself first polls until its transactions have completed, or calls gantry_rest()
+ * when the hardware has done them. A queue without transactions need not be polled.
  *
  * @param g
  *   The engine.
  * @param id
  *   From gantry_dek_add().
  * @param timeout_ms
- *   Milliseconds that the call waits at most; 0: it looks once.
+ *   The most milliseconds that the call waits; 0: it looks once.
  * @return
  *   0: the DEK is destroyed. Otherwise:
  * @retval -EINVAL

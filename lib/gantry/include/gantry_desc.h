@@ -43,12 +43,12 @@
  * memory must be registered: each block in one region; with all its rounds, if blocks * rounds is
  * more than 52.
  *
- * A local address is judged by the registered region that covers its bytes, one at the peer by the
- * remote key. 0 is an address like any other: the first byte of device memory is 0 for a peer
- * (gantry_mem_remote_addr()). Only a list or a WQE cannot be at 0.
+ * The registered region that covers its bytes decides about a local address, and the remote key
+ * about an address at the peer. 0 is an address like any other: the first byte of device memory is
+ * 0 for a peer (gantry_mem_remote_addr()). Only a list, a WQE or a transaction cannot be at 0.
  *
  * Fields that an operation does not use must be zero; the engine refuses other values with
- * GANTRY_BAD_FIELD. Later versions may so give them a meaning. Where len is 0, the message has no
+ * GANTRY_BAD_FIELD. So later versions can give them a meaning. If len is 0, the message has no
  * data: src, dst and remote_key are not used. "message": gantry_info::max_msg_len.
  */
 #ifndef GANTRY_DESC_H
@@ -68,11 +68,11 @@ extern "C" {
  * The operation. 0 is none: a descriptor of zeros is refused.
  *
  * ## Order
- * Copies are unordered against each other and against RDMA placement, whatever carries them:
- * dependence needs the fence. A fence (GANTRY_DESC_FENCE) orders its descriptor behind everything
- * before it. It orders nothing behind the descriptor: one that depends on a fenced descriptor
- * carries a fence too. The same is true of every operation. Completions alone come in the order of
- * submission.
+ * Copies run in any order, among each other and with other operations, whatever carries them. A
+ * descriptor that depends on earlier ones needs a fence (GANTRY_DESC_FENCE). The fence orders its
+ * descriptor behind all earlier descriptors. It does not order later descriptors: one that depends
+ * on a fenced descriptor needs a fence too. This holds for every operation. Only completions come
+ * in the order of submission.
  */
 enum gantry_op {
 	/**
@@ -93,9 +93,9 @@ enum gantry_op {
 	 * Copies the bytes of a list of buffers to another list. src and dst point at arrays of
 	 * struct gantry_sge, aligned to 8 bytes, which stay as they are until completion. arg[0] is
 	 * the number of sources, plus the number of destinations << 32; each is 1 to
-	 * GANTRY_SGE_MAX. The lengths of each list add up to len; a length may be 0, and its
-	 * address is not used then. No source may overlap a destination. If destinations overlap,
-	 * their common bytes are undefined.
+	 * GANTRY_SGE_MAX. The lengths of each list add up to len. A length may be 0; then its
+	 * address is not used. No source may overlap a destination. If destinations overlap, their
+	 * common bytes are undefined.
 	 */
 	GANTRY_OP_COPY_SG,
 	/** Writes arg[0] again and again: byte i of dst is byte i % 8 of arg[0] in memory. */
@@ -107,8 +107,8 @@ enum gantry_op {
 	 */
 	GANTRY_OP_SCATTER,
 	/**
-	 * WRITE, then takes the peer's oldest receive, which completes with imm when all bytes are
-	 * in place. A peer without a receive makes it wait.
+	 * A WRITE that also takes the peer's oldest receive. The receive completes with imm when
+	 * all bytes are in place. While the peer has no receive, the descriptor waits.
 	 */
 	GANTRY_OP_WRITE_IMM = 9,
 	/**
@@ -130,11 +130,11 @@ enum gantry_op {
 	/**
 	 * Posts the WQE at src, in memory of the CPU that stays as it is until completion. The
 	 * control segment's opcode, opmod, DS, fence and solicited bits are the caller's; len is 16
-	 * times DS. The engine sets the WQE's index, its QPN, and whether it makes a CQE. peer:
-	 * a connection, or GANTRY_PEER_OWN. Nothing else is checked: a wrong WQE fails in the
-	 * hardware, and one that names wrong memory moves it. To a DC peer, the engine also writes
-	 * the peer's address to units 1 to 3 of a SEND, RDMA or atomic; such a WQE with less than
-	 * four units is refused with GANTRY_BAD_LENGTH.
+	 * times DS. The engine sets the WQE's index, its QPN, and whether it makes a CQE. peer: a
+	 * connection, or GANTRY_PEER_OWN. Nothing else is checked: a wrong WQE fails in the
+	 * hardware, and a WQE that names wrong memory reads or writes it. To a DC peer, the engine
+	 * also writes the peer's address to units 1 to 3 of a SEND, RDMA or atomic; such a WQE with
+	 * less than four units is refused with GANTRY_BAD_LENGTH.
 	 */
 	GANTRY_OP_RAW,
 	/**
@@ -151,40 +151,40 @@ enum gantry_op {
 #define GANTRY_PEER_OWN UINT16_C(0xffff)
 
 /**
- * Starts only when everything that was submitted before it on this queue is done and its bytes are
- * in place. Unlike IBV_SEND_FENCE of ibv_wr_post(3), it counts for all connections of the queue.
- * What is submitted after it may run before it or at the same time.
+ * The descriptor starts only when all earlier descriptors of this queue are done and their bytes
+ * are in place. Unlike IBV_SEND_FENCE of ibv_wr_post(3), the fence counts for all connections of
+ * the queue. Later descriptors may run before the fenced one or at the same time.
  */
 #define GANTRY_DESC_FENCE (1u << 0)
 
 /**
  * The peer's completion of the receive raises an event there, if the peer asked for events of
- * solicited messages only. WRITE_IMM, SEND, SEND_IMM, SEND_INV.
+ * solicited messages only. For WRITE_IMM, SEND, SEND_IMM and SEND_INV.
  */
 #define GANTRY_DESC_SOLICITED (1u << 1)
 
 /*
- * Who carries a COPY, COPY_SG or FILL; at most one of them. Without one, the queue's policy decides
- * (gantry_policy_set()). What gantry_info::carriers does not have is refused with
+ * The carrier of a COPY, COPY_SG or FILL; at most one of these flags. Without a flag, the queue's
+ * policy decides (gantry_policy_set()). A carrier that gantry_info::carriers lacks is refused with
  * GANTRY_BAD_CARRIER.
  *
- * Device memory (gantry_mem_alloc_dm()) is always copied by RDMA. The policy is not asked. BY_RDMA
- * is possible also where gantry_info::carriers does not have it; BY_CPU and BY_MMO are refused with
- * GANTRY_BAD_CARRIER. The same is true of memory that only gantry_mem_register_any() covers. A
- * COPY_SG is such a copy if one of its buffers is such memory; where gantry_info::carriers does not
- * have RDMA, MMO copies what goes from other host memory to other host memory.
+ * RDMA always copies device memory (gantry_mem_alloc_dm()), whatever the policy says. BY_RDMA is
+ * possible there even if gantry_info::carriers lacks RDMA; BY_CPU and BY_MMO are refused with
+ * GANTRY_BAD_CARRIER. The same holds for memory that only gantry_mem_register_any() covers, and for
+ * a COPY_SG with a buffer in memory of either kind. If gantry_info::carriers lacks RDMA, MMO copies
+ * between the other buffers of this COPY_SG.
  *
  * The CPU copies on the thread that calls gantry_submit() or gantry_poll(), at most 64 KiB in a
- * call: a longer copy, and what is behind it, waits for the next gantry_poll(). It copies
- * registered memory only, in its turn, behind its fence, and completes in order like any other. It
- * needs no connection: it goes on when that for copies is lost. When the device has failed, it
- * completes with GANTRY_DEVICE_LOST.
+ * call: a longer copy, and all descriptors behind it, wait for the next gantry_poll(). A copy by
+ * the CPU needs registered memory, waits for its turn and its fence, and completes in order, as
+ * other copies do. It needs no connection, so it goes on when the connection for copies is lost.
+ * When the device has failed, it completes with GANTRY_DEVICE_LOST.
  */
 #define GANTRY_DESC_BY_CPU  (1u << 2) /**< the CPU, by memcpy(3) */
 #define GANTRY_DESC_BY_MMO  (1u << 3) /**< DMA MMO */
 #define GANTRY_DESC_BY_RDMA (1u << 4) /**< RDMA write of the queue's connection to itself */
 
-/** Entries of each list of a GANTRY_OP_COPY_SG, at most. */
+/** The most entries of each list of a GANTRY_OP_COPY_SG. */
 #define GANTRY_SGE_MAX 256
 
 /** One buffer of a list. */
@@ -193,7 +193,7 @@ struct gantry_sge {
 	uint64_t len;  /**< bytes */
 };
 
-/** One operation. The head of this file says what unused fields must be. */
+/** One operation. Fields that it does not use must be zero: see the head of this file. */
 struct gantry_desc {
 	uint8_t op;          /**< enum gantry_op */
 	uint8_t zero;        /**< unused */
@@ -223,20 +223,23 @@ enum gantry_status {
 	 * gantry_queue_conf::transactions is 0. */
 	GANTRY_BAD_OP,
 	GANTRY_BAD_FIELD, /**< a field that this operation does not use is not zero */
-	/** More than one GANTRY_DESC_BY_, or one that is not possible here: see there. */
+	/**
+	 * More than one GANTRY_DESC_BY_ flag, or a carrier that is not possible
+	 * (GANTRY_DESC_BY_CPU).
+	 */
 	GANTRY_BAD_CARRIER,
-	/** There is no such layout, or its WQE is too long for the connection's send queue. */
+	/** There is no such layout, or the send queue is too short for the WQE that prepares it. */
 	GANTRY_BAD_LAYOUT,
 	/** There is no such profile. */
 	GANTRY_BAD_PROFILE,
-	/** Of a transaction that encrypts: there is no such DEK, or it is retired. */
+	/** For a transaction that encrypts: there is no such DEK, or it is retired. */
 	GANTRY_BAD_DEK,
 	/**
-	 * len is not one that the operation takes: the table above; or address + len overflows. Of
-	 * RAW: len is not 16 times DS, or the send queue holds less than two such WQEs. Of COPY_SG:
-	 * a list has no entry, too many, or not len bytes. Of TXN: buffers, signatures or parts
-	 * have not the bytes, or not whole blocks or data units, that the profile and len ask for;
-	 * or there are too many.
+	 * The operation does not take this len (the table above), or address + len overflows. RAW:
+	 * len is not 16 times DS, or the send queue holds less than two such WQEs. COPY_SG: a list
+	 * has no entry, too many entries, or not len bytes. TXN: there are too many buffers or
+	 * parts; or buffers, signatures or parts do not have the number of bytes, whole blocks or
+	 * whole data units that the profile and len require.
 	 */
 	GANTRY_BAD_LENGTH,
 	/**
@@ -246,23 +249,23 @@ enum gantry_status {
 	GANTRY_BAD_ADDRESS,
 	GANTRY_OVERLAP, /**< source and destination of a copy overlap */
 	/**
-	 * Local memory that is not in one registered region; or a part of a local transaction whose
-	 * region was registered without the right for it.
+	 * Local memory is not in one registered region; or a part of a local transaction is in a
+	 * region that was registered without the right for it.
 	 */
 	GANTRY_NOT_REGISTERED,
 	/**
-	 * The queue's first FILL, or its first descriptor with a layout, found no memory for what
-	 * it needs. The log says why.
+	 * There was no memory for objects that the queue's first FILL, or its first descriptor with
+	 * a layout, creates. The log says why.
 	 */
 	GANTRY_NO_RESOURCES,
 	GANTRY_READ_ONLY, /**< the destination is registered with GANTRY_MEM_READ_ONLY */
 	/**
-	 * No such connection on this queue, or it is not connected or down; or transactions alone
-	 * go there, or none do.
+	 * The queue has no such connection, or the connection is not connected or is down; or it
+	 * carries transactions only, or all operations but transactions.
 	 */
 	GANTRY_BAD_PEER,
 	/**
-	 * Of a transaction: a signature was wrong. gantry_txn::error says which; the bad response
+	 * A signature of a transaction was wrong. gantry_txn::error says which; the bad response
 	 * was sent.
 	 */
 	GANTRY_SIG_ERROR,
@@ -271,8 +274,8 @@ enum gantry_status {
 	 * then: gantry.h, Errors, says what to do.
 	 */
 	/**
-	 * Local protection, length or operation error: see syndrome, which is 0 if a layout failed,
-	 * and if memory of a COPY_SG was unregistered when some of its bytes had been copied.
+	 * Local protection, length or operation error: see syndrome. It is 0 if a layout failed, or
+	 * if memory of a COPY_SG was unregistered after some of its bytes had been copied.
 	 */
 	GANTRY_LOCAL_ERROR,
 	GANTRY_REMOTE_ACCESS, /**< the peer does not allow it: key, bounds or access rights */
@@ -281,12 +284,12 @@ enum gantry_status {
 	GANTRY_CANCELLED,     /**< gantry_cancel() took it back before the hardware saw it */
 	/* Perhaps not carried out, or only in part, because something else failed. */
 	GANTRY_FLUSHED,   /**< an earlier operation on the connection failed: gantry.h, Errors */
-	GANTRY_TIMED_OUT, /**< not done by gantry_queue_conf::deadline_ms; it was given up */
+	GANTRY_TIMED_OUT, /**< not done within gantry_queue_conf::deadline_ms */
 	/** the connection failed by an event of the device, not by an operation */
 	GANTRY_QP_EVENT,
 	/**
-	 * The device has failed, or refuses to set up the connection for copies, or the DC
-	 * initiator: destroy the queue.
+	 * The device has failed; or it refuses to set up again the connection for copies, or the DC
+	 * initiator. Destroy the queue.
 	 */
 	GANTRY_DEVICE_LOST,
 };
@@ -323,9 +326,9 @@ static_assert(sizeof(struct gantry_comp) == 32, "two completions share a cache l
 /**
  * A receive: memory for one SEND of a peer, or a place for the immediate data of one WRITE_IMM.
  *
- * Its rules are those of descriptors: BAD_FIELD, zero is not 0, or len is 0 and addr is not;
- * BAD_LENGTH, len is more than gantry_info::max_msg_len, or addr + len overflows; NOT_REGISTERED;
- * READ_ONLY; BAD_PEER, the connection is down.
+ * A receive is refused like a descriptor. GANTRY_BAD_FIELD: zero is not 0, or len is 0 and addr is
+ * not. GANTRY_BAD_LENGTH: len is more than gantry_info::max_msg_len, or addr + len overflows.
+ * GANTRY_NOT_REGISTERED, GANTRY_READ_ONLY: of the memory. GANTRY_BAD_PEER: the connection is down.
  */
 struct gantry_recv {
 	uint64_t cookie; /**< any value; the completion has it again */
@@ -335,7 +338,7 @@ struct gantry_recv {
 };
 
 /**
- * The completion of a receive. GANTRY_LOCAL_ERROR: for example, the message was longer than len.
+ * The completion of a receive. GANTRY_LOCAL_ERROR: for example, the message is longer than len.
  * GANTRY_FLUSHED: the connection failed or was closed; bytes at addr may be written.
  */
 struct gantry_recv_comp {

@@ -28,9 +28,10 @@ enum gantry_copy_path {
 };
 
 /**
- * How connections reach other queues, and what they do when nobody answers. The default of a peer
- * is the engine's setting, that of an engine is named here. The meaning is that of
- * ibv_modify_qp(3). A setting that is not possible is refused with -EINVAL, and the log names it.
+ * How connections reach other queues, and what they do when a peer does not answer. A peer's
+ * default is the setting of its engine. The defaults of an engine are named below. ibv_modify_qp(3)
+ * explains the settings. A setting that is not possible is refused with -EINVAL, and the log names
+ * it.
  */
 struct gantry_path {
 	uint32_t mask; /**< GANTRY_PATH_*: which fields below count although they may be 0 */
@@ -40,7 +41,7 @@ struct gantry_path {
 	 */
 	uint16_t gid_index;
 	/**
-	 * Bytes, 256 to 4096, a power of two; 0: the port's. The smaller one of both ends counts
+	 * Bytes, 256 to 4096, a power of two; 0: the port's. The smaller MTU of both ends counts
 	 */
 	uint16_t mtu;
 	uint8_t port; /**< port of the device, or GANTRY_PORTS_IN_TURN; 0: its first active one */
@@ -51,7 +52,7 @@ struct gantry_path {
 	 * never; at most 31. Default: 14, which is 67 ms
 	 */
 	uint8_t timeout;
-	/** GANTRY_PATH_RETRIES: how often it is sent again, at most 7. Default: 7 */
+	/** GANTRY_PATH_RETRIES: how often a request is sent again, at most 7. Default: 7 */
 	uint8_t retries;
 	/**
 	 * GANTRY_PATH_RNR_RETRIES: how often a message is sent again when the other end has no
@@ -75,8 +76,7 @@ struct gantry_path {
 
 /**
  * gantry_conf::path.port: each queue that is created takes the next active port, and its peers have
- * the port of their queue. The ports must reach the same peers. A gid_index cannot be given with
- * it.
+ * the port of their queue. The ports must reach the same peers. It excludes a gid_index.
  */
 #define GANTRY_PORTS_IN_TURN 255
 
@@ -90,13 +90,13 @@ struct gantry_conf {
 	const char *device;
 	enum gantry_copy_path copy_path; /**< how copies are carried */
 	/**
-	 * Where copies go by DMA MMO, a policy or GANTRY_DESC_BY_RDMA may send them by RDMA. This
-	 * setting opens all registered memory to remote writes: gantry_mem_register()
+	 * Lets a policy or GANTRY_DESC_BY_RDMA send copies by RDMA that usually go by DMA MMO. This
+	 * opens all registered memory to remote writes: gantry_mem_register()
 	 */
 	bool rdma_copies;
 	/** The policy of queues without one of their own, read during the call. NULL: no rules */
 	const struct gantry_policy *policy;
-	struct gantry_path path; /**< of all connections, those of queues to themselves too */
+	struct gantry_path path; /**< of all connections, also of those of queues to themselves */
 	/**
 	 * A device that the caller has opened, by ibv_open_device(3) or mlx5dv_open_device(3) with
 	 * DEVX; `device` must be NULL then. The caller closes it, after gantry_destroy(). The
@@ -159,7 +159,7 @@ struct gantry_info {
  * @retval -ENODEV
  *   There is no device of that name, or no mlx5 device.
  * @retval -EOPNOTSUPP
- *   The device, or every device, has no DMA MMO, which copy_path asks for: use GANTRY_COPY_AUTO. Or
+ *   copy_path asks for DMA MMO, and the device, or every device, has none: use GANTRY_COPY_AUTO. Or
  *   a rule of the policy names a carrier that is not in gantry_info::carriers.
  * @retval -EINVAL
  *   rte_eal_init() was not called; copy_path is no enum value; the path or the policy is not
@@ -179,7 +179,7 @@ GANTRY_API int gantry_create(const struct gantry_conf *conf, struct gantry **g);
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   The engine still has memory, queues or workers: end those first.
+ *   The engine still has memory, queues or workers: unregister or destroy them first.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
@@ -200,16 +200,16 @@ GANTRY_API void gantry_info_get(const struct gantry *g, struct gantry_info *info
 /* ------------------------------------------------------------------ before EAL */
 
 /**
- * Spares a process what DPDK's mlx4 plug-in costs. Any thread, before rte_eal_init(), which loads
+ * Saves a process the cost of DPDK's mlx4 plug-in. Any thread, before rte_eal_init(), which loads
  * that plug-in.
  *
  * The plug-in calls ibv_fork_init(3). After that call, libibverbs before rdma-core 51 reads all of
- * /proc/self/smaps whenever a region, queue pair or CQ is made or ends: 4 ms of CPU time at 1,000
- * regions, and more with each mapping of the process. A kernel that copies pinned pages at a fork
- * does not need ibv_fork_init(3). On such a kernel this function registers a byte for a moment, and
- * libibverbs refuses ibv_fork_init(3) from then on. On other kernels it does nothing.
+ * /proc/self/smaps whenever a region, queue pair or CQ is created or destroyed: 4 ms of CPU time at
+ * 1,000 regions, and more with each mapping of the process. A kernel that copies pinned pages at a
+ * fork does not need ibv_fork_init(3). On such a kernel this function registers a byte for a
+ * moment, and libibverbs refuses ibv_fork_init(3) from then on. On other kernels it does nothing.
  *
- * A program that ignores the result goes on as without this call.
+ * A program may ignore the result: it then runs as without this call.
  *
  * @return
  *   0 on success, otherwise:

@@ -43,7 +43,7 @@ struct gantry_layout_conf {
  * Prepares a layout for gantry_desc::layout, for all queues of the engine. Control thread; workers
  * may run.
  *
- * Blocks may overlap. What a scatter writes to common bytes of blocks is undefined.
+ * Blocks may overlap. The bytes that a scatter writes where they overlap are undefined.
  *
  * @param g
  *   The engine.
@@ -58,7 +58,8 @@ struct gantry_layout_conf {
  *   bytes are not 0.
  * @retval -E2BIG
  *   The layout is longer than the device takes. Possible are at most 52 blocks in all rounds
- *   together; or rounds of at most 51 blocks, of which len + skip is at most 65535 each.
+ *   together; or any number of rounds of at most 51 blocks, each with a len + skip of at most
+ *   65535.
  * @retval -EOPNOTSUPP
  *   The device has no layouts: gantry_info::layouts.
  * @retval -ENOSPC

@@ -30,8 +30,8 @@ struct gantry_mem;
 #define GANTRY_MEM_READ_ONLY (1u << 3)
 /**
  * The device's writes may arrive in another order (IBV_ACCESS_RELAXED_ORDERING of ibv_reg_mr(3)),
- * which is faster on some machines. Use it for data whose arrival a completion tells. Never use it
- * for memory that a program polls, nor for signatures.
+ * which is faster on some machines. Use it for data whose arrival a completion announces. Never use
+ * it for memory that a program polls, nor for signatures.
  */
 #define GANTRY_MEM_RELAXED (1u << 4)
 
@@ -39,15 +39,14 @@ struct gantry_mem;
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. Control
  * thread; workers may run.
  *
- * Descriptors may name the memory when the call has returned. It stays the caller's, who keeps it
- * mapped until gantry_mem_unregister().
+ * Descriptors may name the memory when the call has returned. The caller keeps it mapped until
+ * gantry_mem_unregister() has returned 0.
  *
- * The caller also keeps the length of a file behind the memory. If the file is made shorter, the
- * device still has the pages, and what it writes there is lost; a copy by the CPU ends the process
- * by SIGBUS.
+ * If the memory maps a file, do not make the file shorter meanwhile: the device keeps the pages,
+ * and what it writes to them is lost; a copy by the CPU ends the process by SIGBUS.
  *
- * One registration for many buffers costs less than one for each, to make, to look up and to end:
- * register a pool as a whole. See also gantry_before_eal().
+ * One registration of many buffers costs less than a registration of each buffer: to create, to
+ * look up and to end. So register a pool as a whole. See also gantry_before_eal().
  *
  * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote
  * writes: any peer that knows the remote key can write there, also without GANTRY_MEM_REMOTE_WRITE.
@@ -93,8 +92,8 @@ GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, uns
 /**
  * Registers the memory of a mempool as gantry_mem_register() does. Control thread.
  *
- * Chunks that touch each other get one key. What is registered already is left as it is. Call again
- * when the pool has grown: *mem is the same registration, and covers the new chunks. End the
+ * Chunks that touch each other get one key. Memory that is registered already stays as it is. Call
+ * again when the pool has grown: *mem is the same registration, and covers the new chunks. End the
  * registration before the pool is freed. If the memory of a pool has several keys,
  * gantry_mem_remote_key() returns one of them.
  *
@@ -120,18 +119,19 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * Registers all memory of EAL, and follows it as it grows and shrinks. Control thread; workers may
  * run.
  *
- * That is memory of rte_malloc(), of mempools, and of heaps of external memory. Memory without a
- * gap gets one key. What is registered already is left as it is. To let peers reach a part of this
- * memory, register that part before this call. Call again to retry failures, and to cover memory
- * whose own registration has ended.
+ * EAL's memory is that of rte_malloc(), of mempools, and of heaps of external memory. Memory
+ * without a gap gets one key. Memory that is registered already stays as it is. To let peers reach
+ * a part of this memory, register that part before this call. Call again to retry failures, and to
+ * cover memory whose own registration has ended.
  *
- * EAL changes its memory on any thread. That thread waits until the device has registered what is
- * new, together with what touches it: where that is too slow, give EAL enough memory at its start
- * (-m). If it fails, the log says why, and descriptors that name the new memory complete with
- * GANTRY_NOT_REGISTERED.
+ * EAL changes its memory on any thread. That thread waits until the device has registered the new
+ * memory, together with the memory beside it. If that is too slow, give EAL enough memory at its
+ * start (-m). If the device refuses, the log says why, and descriptors that name the new memory
+ * complete with GANTRY_NOT_REGISTERED.
  *
- * When EAL gives memory back, queues may have WQEs that name it. The device keeps the pages until
- * these are done: until the next change, the next such call, or gantry_mem_unregister().
+ * When EAL gives memory back, queues may have WQEs that name it. The device then keeps the pages.
+ * It gives them up when these WQEs are done, with the next change of EAL's memory, the next call of
+ * this function, or gantry_mem_unregister().
  *
  * @param g
  *   The engine.
@@ -152,15 +152,15 @@ GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
 /**
  * Lets COPY, COPY_SG and FILL name all memory of the process. Control thread; workers may run.
  *
- * The device reaches what no other registration covers in one piece by one key for everything, on
- * demand (implicit ODP, ibv_reg_mr(3)). Nothing is pinned, and memory may be mapped and unmapped at
- * any time. If the device finds a page that is not mapped, or not to be written, the descriptor
- * completes with GANTRY_LOCAL_ERROR, and some of its bytes may have moved; other descriptors are
- * not affected.
+ * The call makes one key for all memory, on demand (implicit ODP, ibv_reg_mr(3)). The device uses
+ * it for memory that no other registration covers in one piece. Nothing is pinned, and memory may
+ * be mapped and unmapped at any time. If a page is not mapped, or must not be written, the
+ * descriptor completes with GANTRY_LOCAL_ERROR, and some of its bytes may have moved; other
+ * descriptors are not affected.
  *
  * Such copies are slower: register memory that is used often. RDMA carries them, and neither the
  * CPU nor MMO (gantry_desc.h, GANTRY_DESC_BY_CPU). So every peer that knows the key can read and
- * write all memory of the process. gantry_mem_remote_key() alone tells the key. Operations other
+ * write all memory of the process. Only gantry_mem_remote_key() tells the key. Operations other
  * than these three complete with GANTRY_NOT_REGISTERED as before.
  *
  * @param g
@@ -211,7 +211,7 @@ GANTRY_API int gantry_mem_register_any(struct gantry *g, struct gantry_mem **mem
  * @retval -EOPNOTSUPP
  *   The device has no such memory.
  * @retval -ENOMEM
- *   Not so much is free, or len is more than gantry_info::max_dm_len.
+ *   The device has less memory free, or len is more than gantry_info::max_dm_len.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
@@ -228,20 +228,20 @@ GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int fl
  * waits until every WQE that could name it has completed. Peers lose their access when it returns
  * 0.
  *
- * The owner of a queue that is waited for must poll it meanwhile. An owner that makes this call
- * itself polls first, or calls gantry_rest(). A queue without descriptors in flight is not waited
- * for, unless it sets a failed connection up again. Posted receives count as descriptors in flight
- * do, and may wait for ever: close their peers first.
+ * The call waits for each queue that has descriptors in flight or posted receives, or that sets a
+ * failed connection up again. The owner of such a queue must poll it meanwhile. An owner that makes
+ * this call itself polls first, or calls gantry_rest(). Posted receives may wait for ever: close
+ * their peers first.
  *
- * libibverbs takes a refusal by EIO for a success, of this and of all that is destroyed, if
- * RDMAV_ALLOW_DISASSOC_DESTROY (ibv_open_device(3)) or MLX4_DEVICE_FATAL_CLEANUP is in the
- * environment. DPDK's mlx4 plug-in sets the latter. To hear of EIO too, call unsetenv(3) for it
+ * If RDMAV_ALLOW_DISASSOC_DESTROY (ibv_open_device(3)) or MLX4_DEVICE_FATAL_CLEANUP is in the
+ * environment, libibverbs turns EIO into success, in this and in every call that destroys an
+ * object. DPDK's mlx4 plug-in sets the latter variable. To get EIO too, call unsetenv(3) for it
  * between rte_eal_init() and the first gantry_create().
  *
  * @param mem
  *   The registration.
  * @param timeout_ms
- *   Milliseconds that the call waits at most; 0: it looks once.
+ *   The most milliseconds that the call waits; 0: it looks once.
  * @return
  *   0: mem is freed. Otherwise call again:
  * @retval -ETIMEDOUT
@@ -256,7 +256,7 @@ GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int fl
 GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms);
 
 /**
- * Tells the key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread.
+ * Returns the key that a peer puts in gantry_desc::remote_key to reach this memory. Any thread.
  *
  * @param mem
  *   The registration.
@@ -266,7 +266,7 @@ GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 
 /**
- * Tells the address by which a peer's descriptors name a byte of this memory. Any thread.
+ * Returns the address by which a peer's descriptors name a byte of this memory. Any thread.
  *
  * @param mem
  *   The registration.

@@ -58,16 +58,16 @@ struct gantry_peer_conf {
 	/**
 	 * GANTRY_PEER_MAX_INLINE: bytes of the longest WRITE, WRITE_IMM or SEND whose data the CPU
 	 * copies into the WQE, so that the device need not read it from memory. Default: 28, which
-	 * fit one WQEBB; to DC peers 44, which fit the two that their WQEs have anyway. More than
-	 * the default makes the send queue longer. With transactions, of the longest response, 44
-	 * by default
+	 * fit into one WQEBB; to DC peers 44, which fit into the two WQEBBs of their shortest WQE.
+	 * More than the default makes the send queue longer. On a connection for transactions:
+	 * bytes of the longest response that is copied so; 44 by default
 	 */
 	uint16_t max_inline;
 	/**
 	 * Receives posted at once, at most 16384; 0: none, and gantry_recv_post() refuses the peer.
 	 */
 	uint16_t recv_depth;
-	struct gantry_path path; /**< what is not given: as the engine has it */
+	struct gantry_path path; /**< settings that are not given are the engine's */
 	uint64_t reserved[4];    /**< 0 */
 };
 
@@ -82,7 +82,7 @@ struct gantry_addr {
 };
 
 /**
- * Opens one end of a connection on a queue. Owner thread; of a worker's queue, the control thread,
+ * Opens one end of a connection on a queue. Owner thread; for a worker's queue the control thread,
  * also while the worker runs.
  *
  * Send *addr to the other end, and give the address of the other end to gantry_peer_connect(). The
@@ -100,8 +100,8 @@ struct gantry_addr {
  * @param peer
  *   The connection's number for gantry_desc::peer; written on success only.
  * @param addr
- *   The address of this end; written on success only. Of a DC peer it is all zeros, since nobody
- *   connects to it, and may be NULL.
+ *   The address of this end; written on success only. For a DC peer the address is all zeros,
+ *   because nobody connects to it, and the pointer may be NULL.
  * @return
  *   0 on success. Otherwise a line of the log says more:
  * @retval -EINVAL
@@ -125,7 +125,8 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer
 /**
  * Connects an open end to the other end. Threads: as gantry_peer_open().
  *
- * Operations may use the connection when both ends have made this call. A DC target makes none.
+ * Operations may use the connection when both ends have made this call. For a DC target there is no
+ * such call.
  *
  * @param q
  *   The queue.
@@ -171,8 +172,8 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
  *   There is no such peer.
  * @retval -EBUSY
  *   Descriptors to it are in flight: poll, then call again. In a queue in order, a descriptor that
- *   was refused with GANTRY_BAD_PEER does not count, although its completion may wait for those
- *   before it.
+ *   was refused with GANTRY_BAD_PEER does not count, although its completion may wait for earlier
+ *   completions.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
@@ -184,7 +185,7 @@ GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
 /* ------------------------------------------------------------------ receives */
 
 /**
- * Posts receives for messages of a peer, which take them in order; or of a DC target, for messages
+ * Posts receives for messages of a peer, which take them in order; or, at a DC target, for messages
  * of all its initiators. Owner thread.
  *
  * The call is possible as soon as gantry_peer_open() has returned. Post before the peer sends. The
@@ -201,8 +202,8 @@ GANTRY_API int gantry_peer_close(struct gantry_queue *q, uint16_t peer);
  * @param n
  *   How many; any number.
  * @return
- *   How many were accepted: the first ones of the array. If fewer than n, recv_depth are posted:
- *   take completions, then post the rest.
+ *   How many were accepted: the first ones of the array. If fewer than n, recv_depth receives are
+ *   posted: take completions, then post the rest.
  * @retval -EINVAL
  *   There is no such peer, or its recv_depth is 0.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Policies: who carries copies, by their length and by how many are in flight.
+ * Policies: rules that choose the carrier of a copy by its length and by the descriptors in flight.
  */
 #ifndef GANTRY_POLICIES_H
 #define GANTRY_POLICIES_H
@@ -33,15 +33,18 @@ enum gantry_carrier {
 struct gantry_policy_rule {
 	uint64_t max_len; /**< bytes; UINT64_MAX: any */
 	/**
-	 * Descriptors of the queue that are in flight when the copy is handed to its carrier:
-	 * itself, those before it, and those behind it that came by the same call. Of an unordered
-	 * queue, only those of its connection to itself. UINT32_MAX: any
+	 * Descriptors of the queue that are in flight when the copy is handed to its carrier: the
+	 * copy, earlier ones, and later ones of the same call. In an unordered queue, only
+	 * descriptors of its connection to itself count. UINT32_MAX: any
 	 */
 	uint32_t max_in_flight;
 	enum gantry_carrier carrier; /**< who carries the copy */
 };
 
-/** Who carries copies: the first rule that fits says it. Where none fits: GANTRY_CARRIER_USUAL. */
+/**
+ * Who carries copies: the carrier of the first rule that fits, or GANTRY_CARRIER_USUAL if none
+ * fits.
+ */
 struct gantry_policy {
 	uint32_t n; /**< rules; 0: GANTRY_CARRIER_USUAL for all */
 	struct gantry_policy_rule
@@ -51,7 +54,7 @@ struct gantry_policy {
 
 /**
  * Sets the policy of a queue for copies that are handed to their carriers from now on. Owner
- * thread; of a worker's queue, the control thread, also while the worker runs.
+ * thread; for a worker's queue the control thread, also while the worker runs.
  *
  * `testgantry --measure-policy FILE` measures a policy on the machine at hand. A copy with a
  * GANTRY_DESC_BY_ flag ignores the policy. So does a copy of device memory, which RDMA carries.
@@ -86,8 +89,8 @@ GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_po
  * Reads a policy from text. Any thread. Experimental.
  *
  * Each line is a rule, `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers are decimal, or
- * `any`. CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines are skipped, and so is what
- * follows a `#`. The rest of a line has at most 255 characters.
+ * `any`. CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines are skipped, and so is the rest of
+ * a line from a `#` on. A line has at most 255 characters before its `#`.
  *
  * @param text
  *   The text, with a 0 at its end.

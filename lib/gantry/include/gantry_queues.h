@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Queues: a thread of its own submits descriptors and polls (inline mode).
+ * Queues: a thread of the application submits descriptors and polls (inline mode).
  */
 #ifndef GANTRY_QUEUES_H
 #define GANTRY_QUEUES_H
@@ -33,8 +33,9 @@ struct gantry_queue_conf {
 	 */
 	uint32_t transactions;
 	/**
-	 * How often a copy is carried out again at most, after a failed copy before it stopped the
-	 * queue's connection to itself; at most 100. 0: 3 times. GANTRY_NO_REPLAYS: never
+	 * How often a copy is carried out again at most. This is needed when an earlier copy has
+	 * failed and stopped the queue's connection to itself. At most 100. 0: 3 times.
+	 * GANTRY_NO_REPLAYS: never
 	 */
 	uint32_t replays;
 	/**
@@ -44,7 +45,7 @@ struct gantry_queue_conf {
 	 */
 	uint32_t layout_keys;
 	/**
-	 * Completions come as operations finish: a slow peer delays its own completions alone.
+	 * Completions come as operations finish: a slow peer delays only its own completions.
 	 *
 	 * Each connection has a depth and an order of its own. The depth is the queue's, or
 	 * gantry_peer_conf::depth as the next power of two. All DC peers count as one connection. A
@@ -66,15 +67,15 @@ struct gantry_queue_conf {
 	 */
 	uint32_t deadline_ms;
 	/**
-	 * GANTRY_PREPARE_*: what the queue has from its creation on. The first descriptor that
-	 * needs anything else of these makes it, in the call of the owner: that call registers
-	 * memory or creates keys, by one system call or more
+	 * GANTRY_PREPARE_*: objects that are created together with the queue. Other such objects
+	 * are created for the first descriptor that needs them, in the owner's call: that call
+	 * registers memory or creates keys, by one system call or more
 	 */
 	uint32_t prepare;
 	/**
-	 * GANTRY_QUEUE_NUMA_NODE: of the queue's memory and of the worker's rings. Default: the
-	 * device's node; if the system does not tell it, that of the worker's lcore; any node if
-	 * that one has no memory left
+	 * GANTRY_QUEUE_NUMA_NODE: the node of the queue's memory and of the worker's rings.
+	 * Default: the device's node; if the system does not tell it, the node of the worker's
+	 * lcore; any node if this one has no memory left
 	 */
 	int numa_node;
 	/** Read during the call: as gantry_policy_set(). NULL: the engine's, gantry_conf::policy */
@@ -120,7 +121,7 @@ struct gantry_queue_conf {
 GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_conf *conf,
 	struct gantry_queue **q);
 
-/** What a queue has. It does not change while the queue lives. */
+/** The properties of a queue. They do not change while the queue exists. */
 struct gantry_queue_info {
 	uint32_t depth;     /**< descriptors in flight at most */
 	uint32_t max_wqes;  /**< WQEs (of 64 bytes) that its connection to itself holds at once */
@@ -173,9 +174,10 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  *   How many; any number.
  * @return
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
- *   then submit the rest. An unordered queue is full for a descriptor if its connection has as many
- *   in flight as it may have; or if more than an eighth of that number wait in software, and there
- *   is no memory for more of them. Descriptors of other connections can be submitted.
+ *   then submit the rest. In an unordered queue, each connection may be full: if it has as many
+ *   descriptors in flight as it may have; or if more than an eighth of that number wait in
+ *   software, and there is no memory for more. Descriptors of other connections can then be
+ *   submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);
@@ -199,10 +201,11 @@ GANTRY_API unsigned int gantry_poll(struct gantry_queue *q, struct gantry_comp *
 	unsigned int n);
 
 /**
- * gantry_poll() without records, for an owner that counts. Owner thread.
+ * As gantry_poll(), but counts completions instead of writing them. Owner thread.
  *
- * It hands out the completions of descriptors that succeeded, up to the first one that failed. Of
- * an unordered queue it hands out none, because a count does not tell whose completions they are.
+ * It hands out the completions of descriptors that succeeded, up to the first descriptor that
+ * failed. For an unordered queue it hands out none, because a count does not say which descriptors
+ * have completed.
  *
  * @param q
  *   The queue.
@@ -220,27 +223,27 @@ GANTRY_API unsigned int gantry_poll_good(struct gantry_queue *q, unsigned int n,
  * Cancels the descriptors with a cookie that wait in software. Owner thread.
  *
  * No part of such a descriptor was handed to the hardware. It completes with GANTRY_CANCELLED, in
- * its order; nothing of it was or will be carried out. A descriptor waits while the hardware queue
- * is full, while its fence waits, while a copy waits for a repair, or behind another one that
- * waits.
+ * its order, and is not carried out. A descriptor waits while the hardware queue is full, while its
+ * fence waits, while a copy waits for a repair, or behind another waiting descriptor.
  *
  * @param q
  *   The queue.
  * @param cookie
  *   gantry_desc::cookie.
  * @return
- *   How many this call has cancelled. 0: none with this cookie waits. Those that the hardware has
- *   complete as without this call.
+ *   How many descriptors this call has cancelled. 0: no waiting descriptor has this cookie.
+ *   Descriptors that the hardware has complete as without this call.
  */
 GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 
 /**
- * Ends what can be ended now, for an owner that will make no call for long. Owner thread.
+ * Takes note of what the hardware has done, so that other calls do not wait for this queue. For an
+ * owner that will make no call for a long time. Owner thread.
  *
- * The call takes note of what the hardware has done, and hands nothing out. If all WQEs of the
- * queue are done by then and no receives are posted, the queue keeps no gantry_mem_unregister()
- * waiting. If all its transactions are done, it keeps no gantry_dek_retire() waiting. The next
- * gantry_submit() or gantry_poll() goes on as usual.
+ * The call hands out no completions. If all WQEs of the queue are done and no receives are posted,
+ * gantry_mem_unregister() does not wait for this queue. If all its transactions are done,
+ * gantry_dek_retire() does not wait for it. The next gantry_submit() or gantry_poll() goes on as
+ * usual.
  *
  * @param q
  *   The queue.
@@ -248,8 +251,8 @@ GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 GANTRY_API void gantry_rest(struct gantry_queue *q);
 
 /**
- * Tells how many descriptors were accepted whose completions gantry_poll() has not returned. Owner
- * thread.
+ * Returns the number of descriptors that were accepted and whose completions gantry_poll() has not
+ * returned. Owner thread.
  *
  * @param q
  *   The queue.

@@ -43,7 +43,7 @@ struct gantry_stats {
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< layouts that were given to the hardware */
 	uint64_t txn_opened;    /**< transactions that were handed to the hardware */
-	uint64_t txn_done;      /**< those of them that have ended, whatever their status */
+	uint64_t txn_done;      /**< transactions of these that have ended, with any status */
 	/** How often a wrong signature stopped a connection's send queue */
 	uint64_t txn_stops;
 	uint64_t txn_cancelled; /**< good responses that were cancelled */
@@ -70,8 +70,8 @@ GANTRY_API void gantry_stats_get(const struct gantry_queue *q, struct gantry_sta
 struct gantry_latency {
 	uint64_t count; /**< samples */
 	/**
-	 * Nanoseconds that half of the samples did not exceed; up to an eighth more. 0: there is
-	 * none
+	 * Nanoseconds that half of the samples did not exceed; it may be too large by an eighth. 0:
+	 * no samples
 	 */
 	uint64_t p50_ns;
 	uint64_t p99_ns;      /**< the same of 99 % */
@@ -82,10 +82,10 @@ struct gantry_latency {
 /**
  * Begins or ends to measure latencies on a queue. Control thread; the owner may work.
  *
- * One descriptor at a time is watched, whatever its status: from the beginning of the call of
- * gantry_submit() that accepted it to the beginning of the call of gantry_poll() that handed its
- * completion out; of a worker, between the turns that did both. Of an unordered queue, descriptors
- * of its connection to itself alone are watched.
+ * One descriptor at a time is measured, whatever its status. Its time begins with the
+ * gantry_submit() that accepts it, and ends at the beginning of the gantry_poll() that hands its
+ * completion out; in a worker, it is the time between the turns that do so. In an unordered queue,
+ * only descriptors of its connection to itself are measured.
  *
  * Measuring costs each such call or turn about 90 instructions and a look at the clock. While it is
  * off, it costs nothing. Switching it on forgets earlier samples, in the owner's next call.
@@ -114,13 +114,13 @@ GANTRY_API int gantry_latency_set(struct gantry_queue *q, bool on);
 GANTRY_API void gantry_latency_get(const struct gantry_queue *q, unsigned int op,
 	struct gantry_latency *latency);
 
-/** What an lcore has done with its time in workers, since the process began. */
+/** How an lcore has used its time in workers, since the process began. */
 struct gantry_lcore_load {
 	uint64_t cycles; /**< of rte_get_tsc_cycles(), while at least one worker ran there */
 	/**
-	 * Of those cycles: turns that moved descriptors or completions. The others are turns
-	 * without work, and rest. The share of busy cycles between two calls is the load in that
-	 * time.
+	 * The part of `cycles` in turns that moved descriptors or completions. In the rest of
+	 * `cycles`, turns had no work, or the lcore rested. The share of busy cycles between two
+	 * calls is the load in that time.
 	 */
 	uint64_t busy_cycles;
 	uint64_t sleeps;      /**< how often it has slept or monitored: enum gantry_idle */

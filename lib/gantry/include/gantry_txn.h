@@ -57,8 +57,8 @@
  * gathers the buffers of a WRITE, and scatters to those of a READ. DEKs: gantry_crypto.h.
  *
  * ## What arrives
- * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a
- * READ arrive here. The response alone tells what they are worth.
+ * The bytes of a WRITE with a wrong signature do arrive at the peer; those of a READ arrive here.
+ * Only the response says whether they are right.
  */
 #ifndef GANTRY_TXN_H
 #define GANTRY_TXN_H
@@ -93,8 +93,8 @@ enum gantry_sig_kind {
  * every block is checked.
  */
 /**
- * The reference tag grows by 1 with each block. Two domains of T10-DIF over blocks of one size both
- * have this flag, or none, unless gantry_profile_conf::copy_is_set.
+ * The reference tag grows by 1 with each block. If both domains have T10-DIF over blocks of one
+ * size, both or none of them must have this flag, unless gantry_profile_conf::copy_is_set.
  */
 #define GANTRY_SIG_REF_REMAP (1u << 0)
 /** A block whose application tag is 0xffff is not checked. */
@@ -103,7 +103,7 @@ enum gantry_sig_kind {
 #define GANTRY_SIG_APP_REF_ESCAPE (1u << 2)
 
 /* Parts of a signature, as bits. */
-#define GANTRY_SIG_GUARD   (1u << 0) /**< the guard; a CRC is a guard alone */
+#define GANTRY_SIG_GUARD   (1u << 0) /**< the guard; a CRC has only a guard */
 #define GANTRY_SIG_APP_TAG (1u << 1) /**< the application tag of T10-DIF */
 #define GANTRY_SIG_REF_TAG (1u << 2) /**< the reference tag of T10-DIF */
 /** All three. */
@@ -135,15 +135,15 @@ struct gantry_crypto {
 	/** bytes of a data unit: 512, 520, 4048, 4096 or 4160. Without encryption: 0 */
 	uint32_t unit_size;
 	/**
-	 * Of an encrypted domain with a signature. False: the signature is over the plaintext, and
+	 * For an encrypted domain with a signature. False: the signature is over the plaintext, and
 	 * is encrypted with its block. True: the signature is over the ciphertext, and stands
-	 * behind it; then the other domain has none
+	 * behind it; then the other domain must have none
 	 */
 	bool sig_over_ciphertext;
 };
 
 /**
- * What many transactions have in common. At least one of the domains has a signature, or is
+ * The settings that many transactions share. At least one of the domains has a signature, or is
  * encrypted.
  */
 struct gantry_profile_conf {
@@ -153,14 +153,15 @@ struct gantry_profile_conf {
 	/** GANTRY_SIG_GUARD, _APP_TAG, _REF_TAG: what is checked of what comes in. 0: nothing */
 	uint8_t check;
 	/**
-	 * If copy_is_set: the parts that the device passes on as they came, right or wrong. Both
-	 * domains have one kind and block size then.
+	 * If copy_is_set: the parts that the device passes on as they came, right or wrong. Then
+	 * both domains must have the same kind and block size.
 	 *
-	 * Otherwise, in domains of one kind and block size, the device passes on the parts that are
-	 * the same in both: the guard if the seeds of struct gantry_txn are alike, and each tag
-	 * that it gives both domains alike. Tags also pass between the two kinds of T10-DIF, over
-	 * blocks of one size (mlx5dv_wr_set_mkey_sig_block(3), copy_mask): the guard alone differs
-	 * there. Check the tags, or what comes in reaches the other domain
+	 * Otherwise, if both domains have the same kind and block size, the device passes on the
+	 * parts for which struct gantry_txn has equal values in both domains: the guard if the
+	 * seeds are equal, and each tag that is equal. Between the two kinds of T10-DIF over blocks
+	 * of one size, only tags are passed on, because the guards differ
+	 * (mlx5dv_wr_set_mkey_sig_block(3), copy_mask). Tags that are passed on reach the other
+	 * domain as they came, so check them
 	 */
 	uint8_t copy;
 	bool copy_is_set;     /**< `copy` counts */
@@ -222,7 +223,7 @@ GANTRY_API int gantry_profile_destroy(struct gantry *g, uint16_t id);
 
 /** How the connection to a peer carries transactions. */
 enum gantry_txn_mode {
-	GANTRY_TXN_NONE = 0, /**< not at all: it carries all other operations */
+	GANTRY_TXN_NONE = 0, /**< no transactions: it carries all other operations */
 	/**
 	 * Response and transfers are posted together, as above (MLX5DV_QP_CREATE_SIG_PIPELINING of
 	 * mlx5dv_create_qp(3)). gantry_conf::ibv_ctx must be NULL: the engine needs the device's
@@ -250,8 +251,8 @@ struct gantry_txn_part {
 };
 
 /**
- * What the signatures of one domain begin with. Unused where the domain has none; tags are
- * T10-DIF's.
+ * The first values of the signatures of one domain. Not used if the domain has none. The tags are
+ * those of T10-DIF.
  */
 struct gantry_txn_tags {
 	uint32_t ref_tag; /**< of the first block */
@@ -260,26 +261,26 @@ struct gantry_txn_tags {
 	uint8_t zero;     /**< 0 */
 };
 
-/** With which key and from which number on the device encrypts. */
+/** The DEK with which the device encrypts, and the first tweak. */
 struct gantry_txn_crypto {
 	uint32_t dek;  /**< from gantry_dek_add() */
 	uint32_t zero; /**< 0 */
-	/** of the first data unit, little endian; that of each further one is 1 more */
+	/** of the first data unit, little endian; it grows by 1 with each data unit */
 	uint8_t tweak[16];
 };
 
 /** A message to the peer, which takes one of its receives. */
 struct gantry_txn_response {
 	/**
-	 * Memory of the CPU, which it copies into the WQE, registered or not, if len is at most
-	 * gantry_peer_conf::max_inline; otherwise registered memory
+	 * If len is at most gantry_peer_conf::max_inline, any memory of the CPU, which copies it
+	 * into the WQE; otherwise registered memory
 	 */
 	uint64_t addr;
 	uint32_t len;  /**< bytes; 0: no response */
 	uint32_t zero; /**< 0 */
 };
 
-/** gantry_sig_error::block: it is not known, because the device lost a completion. */
+/** gantry_sig_error::block is not known, because the device lost a completion. */
 #define GANTRY_SIG_BLOCK_UNKNOWN UINT32_MAX
 
 /** The signature that was wrong. */
@@ -289,9 +290,9 @@ struct gantry_sig_error {
 	bool on_wire;  /**< found in the wire's domain; else in memory's */
 	uint16_t zero; /**< 0 */
 	/**
-	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: of a transaction with
-	 * several parts, the completion of the part with this block was lost, or that of the part
-	 * before it
+	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: the transaction has
+	 * several parts, and the completion of the part with this block, or of the part before it,
+	 * was lost
 	 */
 	uint32_t block;
 	uint64_t expected; /**< what the device computed, or what struct gantry_txn says */
@@ -308,17 +309,17 @@ struct gantry_txn {
 	uint8_t op;
 	uint8_t zero[3]; /**< 0 */
 	uint8_t n_data;  /**< 1 to GANTRY_TXN_MAX_DATA */
-	/** 1 to GANTRY_TXN_MAX_PARTS; if it encrypts 1; of a check that moves nothing 0 */
+	/** 1 to GANTRY_TXN_MAX_PARTS; with encryption 1; for a check that moves nothing 0 */
 	uint8_t n_parts;
 	/**
-	 * Buffers, one after the other. If memory has signatures and pi.len is 0, these lie behind
-	 * their blocks here. Lengths are from 1 on; together they are the data, and these
-	 * signatures
+	 * Buffers, one after the other. If memory has signatures and pi.len is 0, the buffers also
+	 * have the signatures, each behind its block. Each length is at least 1. Together they are
+	 * the bytes of the data and of these signatures
 	 */
 	const struct gantry_sge *data;
 	/**
-	 * The signatures of memory, one after the other; n_data is 1 then. len 0: they are between
-	 * the blocks
+	 * The signatures of memory, one after the other; then n_data must be 1. len 0: the
+	 * signatures are between the blocks
 	 */
 	struct gantry_sge pi;
 	const struct gantry_txn_part *part; /**< transfers, one after the other */

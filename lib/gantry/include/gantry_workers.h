@@ -34,15 +34,17 @@ enum gantry_producers {
 /**
  * What a worker's lcore does when there is nothing to do.
  *
- * By default it polls, because DPDK gives each lcore a CPU, and nothing starts sooner. Where lcores
- * share CPUs with other threads, GANTRY_IDLE_SLEEP is faster: an lcore that polls takes CPU time
- * from the threads that it waits for, such as the application's and those of the emulated adapter.
+ * By default it polls, because DPDK gives each lcore a CPU, and polling finds work soonest. If
+ * lcores share CPUs with other threads, GANTRY_IDLE_SLEEP is faster: an lcore that polls takes CPU
+ * time from the threads that it waits for, such as the application's and those of the emulated
+ * adapter.
  */
 enum gantry_idle {
 	/**
 	 * It polls. After 256 rounds without work it yields. If another lcore or the main one may
-	 * run on one of its CPUs (--lcores of EAL), it sleeps for some ten microseconds after 16
-	 * rounds, and while it has workers its thread has time slices of 0.1 ms and no timer slack.
+	 * run on one of its CPUs (--lcores of EAL), it does not yield, but sleeps for tens of
+	 * microseconds after 16 rounds. While it has workers, its thread then has time slices of
+	 * 0.1 ms and no timer slack.
 	 */
 	GANTRY_IDLE_SPIN = 0,
 	/**
@@ -66,7 +68,10 @@ struct gantry_worker_conf {
 	struct gantry_queue_conf queue; /**< of the worker's queue */
 	uint32_t ring_size; /**< elements of each ring, a power of two, at most 1048576; 0: 1024 */
 	uint16_t burst;     /**< descriptors that the worker takes at a time, at most 256; 0: 32 */
-	/** Elements of each ring of receives, a power of two, at most 1048576; 0: it has none. */
+	/**
+	 * Elements of each ring of receives, a power of two, at most 1048576; 0: no rings of
+	 * receives.
+	 */
 	uint32_t recv_ring_size;
 	enum gantry_producers producers; /**< of descriptors, and of receives */
 	enum gantry_idle idle;           /**< what its lcore does without work */
@@ -124,8 +129,8 @@ GANTRY_API int gantry_worker_create(struct gantry *g, unsigned int lcore_id,
 GANTRY_API int gantry_worker_destroy(struct gantry_worker *w);
 
 /**
- * Tells the worker's queue, for gantry_stats_get() and the gantry_peer_ calls at any time. Control
- * thread.
+ * Returns the worker's queue, for gantry_stats_get() and the gantry_peer_ calls at any time.
+ * Control thread.
  *
  * @param w
  *   The worker.
@@ -155,10 +160,10 @@ GANTRY_API int gantry_worker_start(struct gantry_worker *w);
 /**
  * Stops a worker, and waits until its descriptors in flight have completed. Control thread.
  *
- * Their completions are in the ring then, and so are those of receives that have completed, as far
- * as the ring has room. Descriptors that the worker had not taken stay in its ring: they run after
- * the next start, or gantry_reclaim_burst() returns them. Other workers go on. The lcore is free
- * when its last worker has stopped.
+ * Afterwards their completions are in the ring. The ring of receives has completions, too, as far
+ * as it has room. Descriptors that the worker had not taken stay in its ring: they run after the
+ * next start, or gantry_reclaim_burst() returns them. Other workers go on. The lcore is free when
+ * its last worker has stopped.
  *
  * @param w
  *   The worker.
@@ -181,8 +186,8 @@ GANTRY_API int gantry_worker_stop(struct gantry_worker *w);
  * @retval -EALREADY
  *   All of them run.
  * @retval -errno
- *   gantry_worker_start() of one of them failed. This call has started none then; workers that ran
- *   before still run.
+ *   gantry_worker_start() of one of them failed. Then this call has started no worker; workers that
+ *   ran before still run.
  */
 GANTRY_API int gantry_start(struct gantry *g);
 
@@ -258,9 +263,9 @@ GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gan
  * Copies receives to the worker's ring of receives (gantry_worker_conf::recv_ring_size). The worker
  * may be stopped. Threads: as gantry_worker_conf::producers says.
  *
- * The lcore posts them in their order, as gantry_recv_post() does. A receive for which the peer has
- * no room, because recv_depth are posted, waits in the ring, and so do those behind it. So keep at
- * most recv_depth of each peer in work.
+ * The lcore posts them in their order, as gantry_recv_post() does. While recv_depth receives of a
+ * peer are posted, the next one waits in the ring, and so do all receives behind it. So keep at
+ * most recv_depth receives of each peer enqueued or posted.
  *
  * @param w
  *   The worker.
@@ -281,9 +286,10 @@ GANTRY_API unsigned int gantry_recv_enqueue_burst(struct gantry_worker *w, uint1
  * Takes completions of receives from the worker's ring. One consumer thread for each worker; the
  * worker may be stopped.
  *
- * They are those of gantry_recv_poll(). A receive of a peer that is not open, or whose recv_depth
- * is 0, completes with GANTRY_BAD_PEER as soon as the lcore finds it, behind those of a peer that
- * is being closed. Completions for which the ring has no room wait.
+ * These completions are those of gantry_recv_poll(). A receive of a peer that is not open, or whose
+ * recv_depth is 0, completes with GANTRY_BAD_PEER as soon as the lcore finds it. If the peer is
+ * being closed, earlier receives of the peer complete first. Completions for which the ring has no
+ * room wait.
  *
  * Posted receives stay posted while the worker is stopped. gantry_recv_poll() on its queue takes
  * their completions then, behind those in the ring. gantry_worker_destroy() refuses while receives
