@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address records: magic, version, transport, the address of a queue pair or DC target, checksum. */
+/*
+ * Address records: magic, version, transport, the address of a queue pair or DC target, checksum.
+ */
 #include "gantry_addr.h"
 
 #include <errno.h>
@@ -28,7 +30,10 @@ static_assert(offsetof(struct record, crc) == 60, "no padding");
 
 static const char magic[6] = {'g', 'a', 'n', 't', 'r', 'y'};
 
-/* CRC-32C. Byte by byte, so that hosts of either byte order agree. It finds every flipped bit. */
+/*
+ * CRC-32C, which finds every single flipped bit. By bytes, so that hosts of either byte order
+ * agree.
+ */
 static rte_be32_t
 crc_of(const struct record *r)
 {

@@ -10,7 +10,7 @@
 /* How a queue pair or a DC target is reached. */
 struct gantry_dest {
 	enum gantry_transport transport; /* RC or DC */
-	struct hwq_addr hwq;             /* qpn is the QPN, or the number of the DC target */
+	struct hwq_addr hwq;             /* qpn: the QPN, or the number of the DC target */
 	uint64_t dc_key;                 /* of a DC target; else 0 */
 };
 
@@ -18,8 +18,9 @@ struct gantry_dest {
 void gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr);
 
 /*
- * Reads a record. 0; -EINVAL it is not as gantry_addr_pack() wrote it; -EPROTONOSUPPORT it is of
- * another version, or transport than dest->transport. The rest of *dest is written on success only.
+ * Reads a record. Returns 0; -EINVAL: it is not as gantry_addr_pack() wrote it; -EPROTONOSUPPORT:
+ * it has another version, or another transport than dest->transport. The other fields of *dest are
+ * written on success only.
  */
 int gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest);
 

@@ -9,11 +9,11 @@
 #include "gantry_alloc.h"
 #include "gantry_target.h"
 
-/* A CQ without completions, for who looks at a connection whose own CQ could not be made anew. */
+/* A CQ without completions, for code that polls a connection whose CQ could not be created anew. */
 static struct mlx5_cqe64 no_cqe;
 static struct hwq_cq no_cq = {.next = (const uint8_t *)&no_cqe, .lap = MLX5_CQE_OWNER_MASK};
 
-/* Events of its QP and CQs are of this connection. */
+/* Makes c the user of its QP and CQs, so that their events find it. */
 static void
 name_owner(struct gantry_conn *c)
 {
@@ -24,8 +24,8 @@ name_owner(struct gantry_conn *c)
 }
 
 /*
- * 0; or a negative errno: what is left is not NULL. Waits until no event that was taken names the
- * connection.
+ * Destroys the objects of c; verbs wait until all their events are acknowledged. Returns 0; or a
+ * negative errno: objects that still exist are not NULL.
  */
 static int
 destroy(struct gantry_conn *c)
@@ -57,7 +57,7 @@ destroy(struct gantry_conn *c)
 	return 0;
 }
 
-/* gantry_conn_open(), whose events are of nobody yet. */
+/* As gantry_conn_open(), but events of the objects do not name a connection yet. */
 static int
 create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)
@@ -86,7 +86,7 @@ create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_con
 		.max_len = max_len,
 		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
 		.n_bb = hwq_sq_n_bb(&qp->sq),
-		/* Four CQEs a lap: a full ring gets room again by quarters. */
+		/* Four CQEs for each round of the ring: a full ring gets room by quarters. */
 		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
 		.state = GANTRY_CONN_OPEN,
 		.qp = qp,
@@ -114,7 +114,7 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct 
 int
 gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf)
 {
-	/* A ring in which nothing is posted, for who looks meanwhile. */
+	/* A ring without WQEs, for code that looks at the connection while it has no QP. */
 	static struct hwq_sq none = {.full = 1};
 	struct gantry_conn anew = {0};
 	int ret;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection: a QP, a CQ that serves no other QP, and how much of its send queue is in use.
+ * A connection: a QP, a CQ that serves no other QP, and how much of the send queue is in use.
  *
- * A CQ must hold one CQE for every WQE of its QPs, because an error flushes them all. A CQ shared
- * by a queue's connections would need that room for peers that may never be opened.
+ * A CQ must have room for a CQE of every WQE of its QPs, because an error flushes all WQEs. A CQ
+ * shared by all connections of a queue would need this room even for peers that are never opened.
  */
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H
@@ -24,30 +24,31 @@
 
 /* Index of a connection in gantry_queue::conn. */
 enum {
-	GANTRY_CONN_NONE = 0, /* no hardware; all its work counts as done. Refused ones and NOPs */
-	GANTRY_CONN_OWN = 1,  /* the queue connected to itself: copies */
-	GANTRY_CONN_DCI = 2,  /* the DC initiator */
+	/* no hardware: refused descriptors and NOPs, which are done at once */
+	GANTRY_CONN_NONE = 0,
+	GANTRY_CONN_OWN = 1,     /* the queue connected to itself: copies */
+	GANTRY_CONN_DCI = 2,     /* the DC initiator */
 	GANTRY_CONN_TXN_OWN = 3, /* the queue connected to itself: local transactions */
 	GANTRY_CONN_PEER = 4,    /* the first peer */
 };
 
 enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
-	GANTRY_CONN_OPEN,     /* has a QP; the other end's address is not known yet */
+	GANTRY_CONN_OPEN,     /* has a QP; the address of the other end is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
 	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
-	GANTRY_CONN_FAILING,  /* was stuck and told to fail; CQEs of flushed WQEs are to come */
+	GANTRY_CONN_FAILING,  /* was stuck; the QP is in error, and its WQEs are being flushed */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
-	GANTRY_CONN_BROKEN,   /* failed, no WQE outstanding: to be set up again */
-	GANTRY_CONN_DOWN,     /* failed, no WQE outstanding: can only be closed */
-	GANTRY_CONN_CLOSING,  /* the device refused a part of closing it: close it again */
+	GANTRY_CONN_BROKEN,   /* failed; no WQE is outstanding; to be set up again */
+	GANTRY_CONN_DOWN,     /* failed; no WQE is outstanding; can only be closed */
+	GANTRY_CONN_CLOSING,  /* the device refused a part of the closing: close it again */
 	GANTRY_CONN_TXN,      /* as READY, but takes transactions only */
 };
 
-/* What the device's events said of a connection: gantry_event.h. */
+/* What events of the device said about a connection (gantry_event.h). */
 enum {
 	GANTRY_CONN_EVENT_QP = 1 << 0,      /* its QP is in error */
-	GANTRY_CONN_EVENT_CQ = 1 << 1,      /* its CQ is useless: no CQE comes any more */
+	GANTRY_CONN_EVENT_CQ = 1 << 1,      /* its CQ has failed: no CQE comes any more */
 	GANTRY_CONN_EVENT_DRAINED = 1 << 2, /* its send queue stands still until it is resumed */
 };
 
@@ -57,45 +58,48 @@ struct gantry_target;
 struct gantry_txn_line;
 
 /*
- * `done` and `posted` count WQEBBs, those of NOPs at the ring's end too. They never start again at
- * 0, also when the QP is reset.
+ * `done` and `posted` count WQEBBs, also those of NOPs at the ring's end. They grow for ever, and a
+ * reset of the QP does not set them back.
  */
 struct gantry_conn {
 	/* What a WQE and its CQE touch: one cache line. */
-	alignas(RTE_CACHE_LINE_SIZE)
-		uint64_t done; /* WQEBBs whose CQE has come, or that a later CQE accounts for */
-	uint64_t posted;       /* WQEBBs written to the send queue */
+
+	/* WQEBBs whose CQE has come, or for which a later CQE accounts. */
+	alignas(RTE_CACHE_LINE_SIZE) uint64_t done;
+	uint64_t posted; /* WQEBBs written to the send queue */
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
-	uint64_t max_len;     /* bytes that one WQE moves */
-	uint32_t max_inline;  /* messages of so many bytes at most are copied into the WQE */
+	uint64_t max_len;     /* the most bytes that one WQE moves */
+	uint32_t max_inline;  /* messages of at most so many bytes are copied into the WQE */
 	uint8_t state;        /* enum gantry_conn_state; gantry_shown_set() */
-	bool half_connected;  /* if open: a connect has failed, and the QP is to be reset */
-	uint8_t repair_tries; /* if broken: how often setting it up again has failed */
-	struct gantry_stream *stream; /* the descriptors that it carries are in this one */
+	bool half_connected;  /* if open: a connect has failed, so the QP must be reset first */
+	uint8_t repair_tries; /* if broken: how often a repair has failed */
+	struct gantry_stream *stream; /* has the descriptors of this connection */
 
-	/* What else the owner needs while it works. */
-	struct gantry_conn_place place; /* in sets; of RC peers alone */
-	struct gantry_recv_ring *recv;  /* NULL: it takes no receives */
-	struct gantry_txn_line *txns;   /* NULL: it takes no transactions */
+	/* Other fields that the owner needs while it works. */
+	struct gantry_conn_place place; /* in sets; for RC peers only */
+	struct gantry_recv_ring *recv;  /* NULL: the connection takes no receives */
+	struct gantry_txn_line *txns;   /* NULL: the connection takes no transactions */
 	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */
-	uint32_t n_bb;                  /* WQEBBs of its send queue, also while there is no QP */
-	/* Others set bits, the owner clears them. */
+	uint32_t n_bb;                  /* WQEBBs of the send queue, also while there is no QP */
+	/* Other threads set bits, the owner clears them. */
 	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */
 
-	/* For gantry_watch.c and gantry_recover.c: the owner's. */
-	alignas(RTE_CACHE_LINE_SIZE)
-		uint64_t watched; /* 1 + `done` when it was looked at; 0: never */
-	uint64_t still_tsc;       /* time that was seen since then, in which `done` did not move */
-	uint64_t repair_tsc;      /* if broken: when it is tried again */
-	bool silent;              /* draining, and no CQE will come: to be reset */
-	bool renew;               /* if broken: QP and CQ are to be made anew */
+	/* The owner's, for gantry_watch.c and gantry_recover.c. */
 
-	/* The control thread's, and the owner's while it repairs. */
-	struct hwq_qp *qp;            /* NULL: it is destroyed, to be closed or made anew */
-	struct hwq_cq *recv_cq;       /* of receives alone; NULL: it takes none */
-	struct gantry_target *target; /* of a DC target; it has no QP and no CQ then */
+	/* 1 + `done` at the last look of gantry_watch(); 0: it never looked. */
+	alignas(RTE_CACHE_LINE_SIZE) uint64_t watched;
+	uint64_t still_tsc;  /* time for which gantry_watch() has seen `done` stand still */
+	uint64_t repair_tsc; /* if broken: when the repair is tried again */
+	bool silent;         /* draining, and no CQE will come: the QP must be reset */
+	bool renew;          /* if broken: QP and CQ must be created anew */
+
+	/* The control thread's; the owner's while it repairs the connection. */
+	/* NULL: it is destroyed, and the connection is to be closed or repaired */
+	struct hwq_qp *qp;
+	struct hwq_cq *recv_cq;       /* of receives only; NULL: no receives */
+	struct gantry_target *target; /* of a DC target, which has no QP and no CQ */
 };
 
 static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
@@ -103,7 +107,7 @@ static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
 static_assert(offsetof(struct gantry_conn, watched) == 2 * RTE_CACHE_LINE_SIZE,
 	"its second line is what else the owner needs while it works");
 
-/* True: it works. */
+/* True: the connection takes WQEs, or transactions. */
 static inline bool
 gantry_conn_works(const struct gantry_conn *c)
 {
@@ -111,8 +115,8 @@ gantry_conn_works(const struct gantry_conn *c)
 }
 
 /*
- * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring and asks for a CQE.
- * n_bb includes a NOP at the ring's end that goes before it.
+ * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring, so it asks for a
+ * CQE. n_bb includes a NOP in front of it at the ring's end.
  */
 static inline bool
 gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
@@ -120,7 +124,7 @@ gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
 	return (c->posted & c->signal_mask) + n_bb > c->signal_mask;
 }
 
-/* Where WQEBB `index`, which is posted and not done, is in the ring: hwq's 16-bit index. */
+/* The 16-bit index in lib/hwq of WQEBB `index`, which is posted and not done. */
 static inline uint16_t
 gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 {
@@ -128,34 +132,37 @@ gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 }
 
 /*
- * Creates the QP as conf says, its CQ, and one for receives if conf->rq_wr is not 0; the connection is
- * then GANTRY_CONN_OPEN. conf->max_inline is the longest message that is copied into its WQE; max_len:
- * bytes that one WQE moves. 0; or a negative errno: *c is as it was, or GANTRY_CONN_CLOSING if the
- * device refused to take a CQ back.
+ * Creates the QP as conf says and its CQ, and a CQ for receives if conf->rq_wr is not 0. The state
+ * is then GANTRY_CONN_OPEN. conf->max_inline: the longest message that is copied into its WQE.
+ * max_len: the most bytes that one WQE moves. Returns 0; or a negative errno: *c has not changed,
+ * or its state is GANTRY_CONN_CLOSING if the device refused to destroy a CQ.
  */
 int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf, uint64_t max_len);
 
 /*
- * Connects an open connection. 0: the caller makes it GANTRY_CONN_READY. A negative errno: it can be
- * connected again.
+ * Connects an open connection. Returns 0: the caller sets GANTRY_CONN_READY; or a negative errno:
+ * call again.
  */
 int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
 
 /*
- * Destroys QP and CQ and makes new ones, as gantry_conn_open() does, in the same *c: `done` and
- * `posted` go on. No WQE is outstanding. 0: the QP is to be connected; or a negative errno: call again, or
- * close it.
+ * Destroys QP and CQ, and creates new ones in the same *c, as gantry_conn_open() does. `done` and
+ * `posted` go on. No WQE is outstanding. Returns 0: the caller connects the QP; or a negative
+ * errno: call again, or close the connection.
  */
 int gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf);
 
-/* True, after gantry_conn_close(): the device writes to no receive of the connection any more. */
+/*
+ * True, after a gantry_conn_close() that failed: the device no longer writes to receives of the
+ * connection.
+ */
 bool gantry_conn_is_silent(const struct gantry_conn *c);
 
 /*
- * Destroys QP and CQs, or the DC target. 0: *c is zeroed, which is GANTRY_CONN_CLOSED. A negative errno of the device:
- * *c is GANTRY_CONN_CLOSING and holds what is left; call again.
+ * Destroys QP and CQs, or the DC target. Returns 0: *c is zeroed, which is GANTRY_CONN_CLOSED; or
+ * the device's error: *c is GANTRY_CONN_CLOSING and has the other objects; call again.
  */
 int gantry_conn_close(struct gantry_conn *c);
 

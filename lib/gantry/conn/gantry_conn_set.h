@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set of connections, by index: bits, and a word of bits that says which words are not empty. All
- * calls take the same time, however many connections a queue has.
+ * A set of connections, by index: words of bits, and a word whose bits say which words are not
+ * empty. The time of a call does not depend on the number of connections.
  */
 #ifndef GANTRY_CONN_SET_H
 #define GANTRY_CONN_SET_H
@@ -12,7 +12,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-/* Indices are less than this. */
+/* All indices are less. */
 #define GANTRY_CONN_SET_MAX (64 * 64)
 
 struct gantry_conn_set {
@@ -26,7 +26,7 @@ gantry_conn_set_is_empty(const struct gantry_conn_set *s)
 	return s->any == 0;
 }
 
-/* Adds those that `bits` has: bit n stands for word * 64 + n. One is there at least. */
+/* Adds the indices of `bits`, of which at least one is set: bit n is index word * 64 + n. */
 static inline void
 gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
 {
@@ -34,7 +34,7 @@ gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits
 	s->any |= RTE_BIT64(word);
 }
 
-/* Where an index is in each set: for who adds it often. */
+/* The position of an index in every set, for callers that add it often. */
 struct gantry_conn_place {
 	uint64_t bit; /* in word[word] */
 	uint64_t any; /* in `any` */
@@ -62,7 +62,7 @@ gantry_conn_set_add(struct gantry_conn_set *s, uint32_t i)
 	gantry_conn_set_add_some(s, i / 64, RTE_BIT64(i % 64));
 }
 
-/* Removes those that `bits` has. */
+/* Removes the indices of `bits`: bit n is index word * 64 + n. */
 static inline void
 gantry_conn_set_remove_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
 {
@@ -78,8 +78,8 @@ gantry_conn_set_remove(struct gantry_conn_set *s, uint32_t i)
 }
 
 /*
- * Moves the lowest 64 indices that are not all missing into another set. Returns them: bit n stands for *first + n;
- * 0: the set is empty.
+ * Moves the indices of the lowest word that is not empty to another set. Returns them: bit n is
+ * index *first + n; 0: the set is empty.
  */
 static inline uint64_t
 gantry_conn_set_move(struct gantry_conn_set *s, struct gantry_conn_set *to, uint32_t *first)
@@ -98,7 +98,7 @@ gantry_conn_set_move(struct gantry_conn_set *s, struct gantry_conn_set *to, uint
 	return bits;
 }
 
-/* The lowest index of the set that is `from` or more; GANTRY_CONN_SET_MAX: there is none. */
+/* The lowest index in the set that is at least `from`; GANTRY_CONN_SET_MAX: there is none. */
 static inline uint32_t
 gantry_conn_set_next(const struct gantry_conn_set *s, uint32_t from)
 {

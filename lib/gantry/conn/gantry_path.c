@@ -17,7 +17,7 @@
 #define MIN_MTU 256
 #define MAX_MTU 4096
 
-/* Fields that count if the mask has their bit, and the most that each may be. */
+/* Fields that count if the mask has their bit, and the greatest value of each. */
 static const struct {
 	uint32_t bit;
 	const char *name, *bit_name;
@@ -45,7 +45,7 @@ value_of(const struct gantry_path *path, size_t i)
 	return masked[i].len == sizeof(uint16_t) ? *(const uint16_t *)at : *at;
 }
 
-/* 0; or -EINVAL, and the log names the field. */
+/* Returns 0; or -EINVAL, and logs the name of the field. */
 static int
 check_masked(const struct gantry_path *path)
 {
@@ -78,7 +78,7 @@ gantry_path_check(const struct gantry_path *path)
 	return check_masked(path);
 }
 
-/* enum ibv_mtu: 256 bytes are IBV_MTU_256, twice as many the next one. */
+/* The enum ibv_mtu: 256 bytes are IBV_MTU_256, twice as many bytes the next value. */
 static uint8_t
 mtu_code(uint16_t bytes)
 {
@@ -120,7 +120,7 @@ struct hwq_path
 gantry_path_to_hwq(const struct gantry_path *path)
 {
 	return (struct hwq_path){
-		/* Of the traffic class, 0 is the default. */
+		/* A traffic class of 0 is the default. */
 		.mask = path->mask & ~GANTRY_PATH_TRAFFIC_CLASS,
 		.port = path->port,
 		.gid_index = path->gid_index,

@@ -12,7 +12,7 @@
 #include "gantry_alloc.h"
 #include "gantry_log.h"
 
-/* Entries of the SRQ, one of which is never filled. */
+/* Entries of the SRQ, one of which is never used. */
 static uint32_t
 n_entries(const struct gantry_target *t)
 {
@@ -55,7 +55,7 @@ gantry_target_create(struct hwq_domain *domain, const struct hwq_path *path, uin
 		return -ENOMEM;
 	ret = create(t, domain, path, depth, socket);
 	if (ret != 0)
-		LOG(ERR, "cannot make a DC target: %s%s", strerror(-ret),
+		LOG(ERR, "cannot create a DC target: %s%s", strerror(-ret),
 			ret == -EOPNOTSUPP ? ": without DC, use GANTRY_TRANSPORT_RC" : "");
 	if (ret == 0 || gantry_target_destroy(t) != 0)
 		*out = t;
@@ -102,7 +102,7 @@ gantry_target_ring(struct gantry_target *t)
 	hwq_srq_ring(t->srq);
 }
 
-/* The receive of the entry is no longer posted. Returns its cookie. */
+/* The receive of this entry is no longer posted. Returns its cookie. */
 static uint64_t
 release(struct gantry_target *t, struct gantry_target_entry *e)
 {
