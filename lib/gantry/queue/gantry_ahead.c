@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fetches cache lines for a burst. */
+/* Prefetches cache lines for a burst. */
 #include "gantry_ahead.h"
 
 #include <rte_common.h>
 
-/* A burst of fewer is not worth two loops. */
+/* For a smaller burst, two loops cost more than they save. */
 #define LEAST 4
 
-/* Where a plain descriptor has registered memory here. */
+/* True: src is registered memory of this process, if the descriptor is plain. */
 static inline bool
 has_src(const struct gantry_desc *d)
 {
@@ -20,7 +20,7 @@ has_dst(const struct gantry_desc *d)
 	return d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_READ;
 }
 
-/* True: the regions of the last hits do not have its memory. */
+/* True: the regions of the last hits do not have the descriptor's memory. */
 static bool
 misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 {
@@ -29,8 +29,8 @@ misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 }
 
 /*
- * First their places in the table of hints, then what is there. Of a burst of one region, neither its first nor its last
- * descriptor misses.
+ * Prefetches first the places in the table of hints, then the regions. If the whole burst is in one
+ * region, neither its first nor its last descriptor misses.
  */
 void
 gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking ahead: cache lines that a burst is about to touch are fetched together, before its descriptors are issued one
- * by one. A fetch changes nothing, so a descriptor may be looked at that will be refused.
+ * Looking ahead: the cache lines that a burst will touch are prefetched together, before its
+ * descriptors are issued one by one. A prefetch changes nothing, so a descriptor that will be
+ * refused does no harm.
  */
 #ifndef GANTRY_AHEAD_H
 #define GANTRY_AHEAD_H
@@ -11,17 +12,17 @@
 #include "gantry_desc.h"
 #include "gantry_queue.h"
 
-/* Descriptors that are looked at in advance: the lines of so many fit in a CPU's first cache. */
+/* The most descriptors to look at: their cache lines fit into a CPU's first-level cache. */
 #define GANTRY_AHEAD_MAX 64
 
 /*
- * Fetches the regions of the first of n descriptors, if the last hits do not have their memory. Out of
+ * Prefetches the regions of the first n descriptors, unless the last hits have their memory. Out of
  * line, because only large tables need it.
  */
 void gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc,
 	uint32_t n);
 
-/* Fetches the regions of a burst where they are so many that a CPU's caches do not hold them. */
+/* Prefetches the regions of a burst if the table of regions is larger than a CPU's caches. */
 static __rte_always_inline void
 gantry_ahead_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {

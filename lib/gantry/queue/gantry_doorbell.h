@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* WQEs that were written are accounted for, and announced to the device. */
+/* Accounts for written WQEs, and tells the device about them. */
 #ifndef GANTRY_DOORBELL_H
 #define GANTRY_DOORBELL_H
 
@@ -8,8 +8,8 @@
 #include "gantry_queue.h"
 
 /*
- * Accounts for n WQEBBs that were written to a connection: its doorbell is to be rung before the
- * call of the owner ends.
+ * Accounts for n WQEBBs that were written to a connection. Its doorbell is rung before the owner's
+ * call ends.
  */
 static inline void
 gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
@@ -19,7 +19,10 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 		gantry_conn_set_add(&q->unrung, conn);
 }
 
-/* The same for n WQEBBs that are announced at once, before anything can fail. own: conn is the own one. */
+/*
+ * As gantry_note_posted(), for WQEBBs whose doorbell the caller rings at once. own: conn is
+ * GANTRY_CONN_OWN.
+ */
 static inline void
 gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n, const bool own)
 {
@@ -30,7 +33,10 @@ gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n, const bool o
 	gantry_counter_add(&q->stats.doorbells, 1);
 }
 
-/* Counts n doorbells, of n_bb WQEBBs. wqes: the connections' counter in gantry_queue_stats. */
+/*
+ * Counts n doorbells, of n_bb WQEBBs. wqes: the counter of this kind of connection in
+ * gantry_queue_stats.
+ */
 static inline void
 gantry_note_doorbells(struct gantry_queue *q, gantry_counter *wqes, uint64_t n, uint64_t n_bb)
 {
@@ -39,8 +45,8 @@ gantry_note_doorbells(struct gantry_queue *q, gantry_counter *wqes, uint64_t n, 
 }
 
 /*
- * Rings the doorbell of a connection. Its last WQE makes a CQE, which accounts for all before it. Returns the WQEBBs,
- * for gantry_note_doorbells().
+ * Rings the doorbell of a connection. The last WQE makes a CQE, which accounts for all WQEs before
+ * it. Returns the WQEBBs, for gantry_note_doorbells().
  */
 static inline uint32_t
 gantry_announce(struct gantry_conn *c)
@@ -51,7 +57,7 @@ gantry_announce(struct gantry_conn *c)
 	return n_bb;
 }
 
-/* Both for one connection. */
+/* Rings the doorbell of a connection, and counts it. */
 static inline void
 gantry_ring(struct gantry_queue *q, struct gantry_conn *c, gantry_counter *wqes)
 {

@@ -7,8 +7,8 @@
 #include "gantry_recv_ring.h"
 
 /*
- * Calls f for each stream that may have a descriptor issued in part. True: f was true for one; the
- * others are called too.
+ * Calls f for every stream that may have a descriptor issued in part. True: f returned true for one
+ * or more of them.
  */
 static bool
 any_stream(struct gantry_queue *q, bool (*f)(struct gantry_stream *s))
@@ -45,7 +45,7 @@ mark_receives(struct gantry_queue *q)
 		gantry_recv_ring_mark(ring);
 }
 
-/* True: the receives that were posted then have completed, handed out or not. */
+/* True: all receives that were posted at the mark have completed, handed out or not. */
 static bool
 marked_receives_are_done(struct gantry_queue *q)
 {
@@ -59,7 +59,7 @@ marked_receives_are_done(struct gantry_queue *q)
 	return true;
 }
 
-/* Notes what the connections have posted so far. Where nothing is outstanding, nothing can wait. */
+/* Notes how far each connection has posted. Connections without outstanding WQEs need no mark. */
 static void
 mark(struct gantry_queue *q, uint64_t version)
 {
@@ -82,7 +82,10 @@ marks_are_reached(struct gantry_queue *q)
 
 	if (q->conn[GANTRY_CONN_OWN].done < q->conn[GANTRY_CONN_OWN].mark)
 		return false;
-	/* One that has become active since had nothing outstanding then: an older mark, or 0. */
+	/*
+	 * A connection that has become active since then had no outstanding WQE at the mark: it has
+	 * an older mark, or 0.
+	 */
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
 		if (q->conn[i].done < q->conn[i].mark)
@@ -90,7 +93,7 @@ marks_are_reached(struct gantry_queue *q)
 	return marked_receives_are_done(q);
 }
 
-/* True: what the own connection flushed may be posted again. */
+/* True: flushed WQEs of the own connection may be posted again. */
 static bool
 own_is_in_repair(const struct gantry_queue *q)
 {
@@ -99,7 +102,7 @@ own_is_in_repair(const struct gantry_queue *q)
 	return state == GANTRY_CONN_DRAINING || state == GANTRY_CONN_BROKEN;
 }
 
-/* True: nothing that was posted before the version drains is outstanding. */
+/* True: no WQE that was posted before the draining version is outstanding. */
 static bool
 is_drained(struct gantry_queue *q)
 {
@@ -107,11 +110,11 @@ is_drained(struct gantry_queue *q)
 
 	if (!gantry_drain_is_needed(q))
 		return true;
-	/* The rest of the split descriptor has the old keys, and so has what will be replayed. */
+	/* The rest of the split descriptor has old keys, and so have WQEs that will be replayed. */
 	if (own_is_in_repair(q) || (d->split && any_stream(q, is_old_split)))
 		return false;
 	if (d->split || d->replays != gantry_counter_get(&q->rare.replays)) {
-		/* All of it is posted. One that is split now has new keys. */
+		/* All these WQEs are posted now. A descriptor that is split now has new keys. */
 		mark(q, d->version);
 		d->split = false;
 	}
@@ -123,7 +126,10 @@ static void
 set_drained(struct gantry_queue *q, uint64_t version)
 {
 	q->drain.version = 0;
-	/* Pairs with the acquire in gantry_region_passed(): what the queue has read of older versions may be freed. */
+	/*
+	 * Pairs with the acquire in gantry_region_passed(): objects that the queue has read under
+	 * older versions may be freed.
+	 */
 	atomic_store_explicit(&q->view.drained, version, memory_order_release);
 }
 
@@ -143,6 +149,6 @@ gantry_drain_update(struct gantry_queue *q)
 		else
 			set_drained(q, v->version);
 	}
-	/* 0: the next call looks closer again. */
+	/* 0: gantry_enter() calls this function again. */
 	v->expect = gantry_latency_look(q) || v->fenced || d->version != 0 ? 0 : v->version;
 }

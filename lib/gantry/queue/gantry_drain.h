@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draining: how a queue finds out that everything which it posted under an old version of the table
- * of regions has completed, so that a removed region's key can end.
+ * Draining: how a queue finds out that all WQEs which it posted under an old version of the table
+ * of regions have completed, so that the key of a removed region can be destroyed.
  *
  *   version n+1 is published      the owner's next call: gantry_enter()
  *                                   nothing outstanding: drained = n+1
@@ -9,18 +9,19 @@
  *                                 its later calls: gantry_enter()
  *                                   all marks are reached: drained = n+1
  *
- * One version drains at a time. If the table changes meanwhile, the newest version is the next one.
- * While no version drains, a call pays nothing: the look for a new version finds both.
+ * One version drains at a time. If the table changes meanwhile, the newest version is the next to
+ * drain. While no version drains, calls have no cost: the comparison that finds a new version also
+ * finds a draining one.
  */
 #ifndef GANTRY_DRAIN_H
 #define GANTRY_DRAIN_H
 
 #include "gantry_queue.h"
 
-/* What gantry_enter() does when the table has changed, or while a version drains. */
+/* Called by gantry_enter() if the table has changed, or while a version drains. */
 void gantry_drain_update(struct gantry_queue *q);
 
-/* gantry_drain_is_needed() while no descriptor is issued in part. */
+/* As gantry_drain_is_needed(), while no descriptor is issued in part. */
 static inline bool
 gantry_drain_is_needed_unsplit(const struct gantry_queue *q)
 {
@@ -28,8 +29,8 @@ gantry_drain_is_needed_unsplit(const struct gantry_queue *q)
 }
 
 /*
- * True: keys are in WQEs that are posted and not done, or are kept for WQEs of a split descriptor, or
- * are in receives.
+ * True: keys of regions are in outstanding WQEs or posted receives, or are kept for WQEs of a split
+ * descriptor.
  */
 static inline bool
 gantry_drain_is_needed(const struct gantry_queue *q)
@@ -45,7 +46,7 @@ gantry_drain_is_needed(const struct gantry_queue *q)
 	return false;
 }
 
-/* Every call of the owner that looks up regions or posts WQEs begins with it ... */
+/* Begins a call of the owner that looks up regions or posts WQEs. */
 static inline void
 gantry_enter(struct gantry_queue *q)
 {
@@ -53,14 +54,14 @@ gantry_enter(struct gantry_queue *q)
 		gantry_drain_update(q);
 }
 
-/* ... and ends with it. */
+/* Ends a call that gantry_enter() has begun. */
 static inline void
 gantry_leave(struct gantry_queue *q)
 {
 	gantry_region_leave(&q->view, gantry_drain_is_needed(q));
 }
 
-/* The same while no descriptor is issued in part. */
+/* As gantry_leave(), while no descriptor is issued in part. */
 static inline void
 gantry_leave_unsplit(struct gantry_queue *q)
 {

@@ -23,9 +23,9 @@ struct gantry_latencies {
 
 	/* The owner's. */
 	bool sampling;
-	uint8_t op;      /* of the descriptor that is watched, if it was accepted */
-	uint64_t seq;    /* its number in the stream: it is or will be accepted */
-	uint64_t began;  /* when the call began that accepted it */
+	uint8_t op;      /* of the descriptor that is measured, once it is accepted */
+	uint64_t seq;    /* its sequence number in the stream */
+	uint64_t began;  /* when the call that accepts it began */
 	uint64_t looked; /* when the last call began */
 	struct gantry_histogram of[GANTRY_OP_MAX]; /* in cycles of the time stamp counter */
 };
@@ -40,7 +40,7 @@ clear(struct gantry_latencies *l)
 	for (i = 0; i < GANTRY_OP_MAX; i++)
 		gantry_histogram_clear(&l->of[i]);
 	l->sampling = false;
-	/* Unless it was switched off meanwhile. */
+	/* Unless measuring was switched off meanwhile. */
 	atomic_compare_exchange_strong_explicit(&l->state, &anew, LATENCY_ON, memory_order_relaxed,
 		memory_order_relaxed);
 }
@@ -65,7 +65,7 @@ sample(struct gantry_latencies *l, const struct gantry_stream *s)
 		l->sampling = false;
 	}
 	if (!l->sampling || head == l->seq) {
-		/* The next one that is accepted; perhaps the call that begins now accepts it. */
+		/* Measures the next descriptor, which this call may accept. */
 		l->sampling = true;
 		l->seq = head;
 		l->began = now;
@@ -95,7 +95,7 @@ gantry_latency_look(struct gantry_queue *q)
 	return true;
 }
 
-/* ------------------------------------------------------------------ others */
+/* ------------------------------------------------------------------ other threads */
 
 int
 gantry_latency_switch(struct gantry_queue *q, bool on)
@@ -114,7 +114,10 @@ gantry_latency_switch(struct gantry_queue *q, bool on)
 		atomic_store_explicit(&q->latencies, l, memory_order_release);
 	}
 	atomic_store_explicit(&l->state, on ? LATENCY_ANEW : LATENCY_OFF, memory_order_relaxed);
-	/* A new version of the table of regions, in which nothing has changed: each owner's next call looks closer. */
+	/*
+	 * A new version of the table of regions, with the same regions: so the next call of each
+	 * owner calls gantry_latency_look().
+	 */
 	pthread_mutex_lock(&dir->lock);
 	version = gantry_region_replace(dir, &(struct gantry_region_change){0});
 	pthread_mutex_unlock(&dir->lock);

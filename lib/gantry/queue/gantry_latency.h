@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Latencies of a queue's descriptors, by samples: one descriptor at a time is watched.
+ * Latencies of a queue's descriptors, by samples: one descriptor at a time is measured.
  *
- *   a call begins ---- descriptor accepted ---- ... ---- a call begins ---- its completion handed out
+ *   a call begins ---- descriptor accepted ---- ... ---- a call begins ---- completion handed out
  *   began                                                looked
  *   |<------------------------ latency ----------------->|
  *
- * A call of the owner that has to look closer (gantry_drain_update()) calls gantry_latency_look(). While latencies
- * are measured, each call has to. While they are not, none does because of them, and so they cost nothing.
+ * gantry_drain_update() calls gantry_latency_look(). While latencies are measured, every call of
+ * the owner does so (gantry_region_view::expect is 0). While they are not measured, they cost
+ * nothing.
  */
 #ifndef GANTRY_LATENCY_H
 #define GANTRY_LATENCY_H
@@ -17,19 +18,19 @@
 struct gantry_queue;
 struct gantry_latency;
 
-/* Notes what the samples tell. True: call it again in the next call. Owner thread. */
+/* Takes samples, if latencies are measured. True: call it again in the next call. Owner thread. */
 bool gantry_latency_look(struct gantry_queue *q);
 
 /*
- * Switches measuring on or off; on: all numbers begin anew. Any thread, with the lock of gantry_seen.h. 0 or -ENOMEM:
- * nothing has changed.
+ * Switches measuring on or off. On: earlier samples are forgotten. Any thread, with the lock of
+ * gantry_seen.h. Returns 0; or -ENOMEM, and nothing has changed.
  */
 int gantry_latency_switch(struct gantry_queue *q, bool on);
 
-/* True: it is switched on. Any thread. */
+/* True: latencies are measured. Any thread. */
 bool gantry_latency_is_on(const struct gantry_queue *q);
 
-/* Frees what it needed. Control thread. */
+/* Frees the histograms. Control thread. */
 void gantry_latency_fini(struct gantry_queue *q);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Short names for those who look at the engine from outside: letters, digits and underscores only, as
- * telemetry asks of its keys. Any thread.
+ * Short names for telemetry: letters, digits and underscores only, as it requires of keys. Any
+ * thread.
  */
 #ifndef GANTRY_NAMES_H
 #define GANTRY_NAMES_H
 
-/* enum gantry_op, without GANTRY_OP_: "copy". "none" of 0 and "unknown" of other numbers. */
+/* enum gantry_op, without GANTRY_OP_: "copy". 0 is "none", other numbers are "unknown". */
 const char *gantry_name_op(unsigned int op);
 /* enum gantry_status, without GANTRY_: "not_registered". */
 const char *gantry_name_status(unsigned int status);

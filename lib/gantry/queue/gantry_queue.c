@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a queue tells of itself, and the streams of its connections. */
+/* What a queue tells about itself, and the streams of its connections. */
 #include "gantry_queue.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "gantry_alloc.h"
 
-/* So many descriptors may wait in the stream of a peer before it takes memory for more. */
+/* The least descriptors that may wait in a peer's stream before it allocates memory for more. */
 #define MIN_PEND 16u
 
 void

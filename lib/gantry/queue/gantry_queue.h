@@ -10,10 +10,10 @@
  *     |- gantry_conn[4..]  connections to peers, and DC targets
  *     `- gantry_peer[]     what gantry_desc::peer names: a connection
  *
- * A connection that is in no set and that no peer names is the control thread's, which opens and
- * closes it there while the owner works: gantry_peer.c.
+ * A connection that is in no set and that no peer names belongs to the control thread, which opens
+ * and closes it while the owner works (gantry_peer.c).
  *
- * A stream and its slots: gantry_stream.h.
+ * gantry_stream.h explains streams and slots.
  */
 #ifndef GANTRY_QUEUE_H
 #define GANTRY_QUEUE_H
@@ -44,14 +44,14 @@
 
 #define GANTRY_MAX_DEPTH 16384
 
-/* What each burst counts: one cache line. */
+/* The counters of every burst: one cache line. */
 struct gantry_queue_stats {
 	gantry_counter bytes;
 	gantry_counter doorbells;
 	gantry_counter own_wqes; /* WQEBBs of the own connection */
 	gantry_counter peer_wqes;
 	gantry_counter cqes;
-	gantry_counter own_others; /* of own_wqes those that are not plain copies of one WQE */
+	gantry_counter own_others; /* the part of own_wqes that are not plain copies of one WQE */
 	gantry_counter recv_posted;
 	gantry_counter recv_done;
 };
@@ -66,22 +66,24 @@ struct gantry_queue_lines {
 struct gantry_queue_rare_stats {
 	gantry_counter recoveries;
 	gantry_counter replays;
-	/* By carrier, without the plain copies that own_others tells. */
+	/* By carrier; without plain copies, which are own_wqes - own_others. */
 	gantry_counter copies[GANTRY_CARRIER_MAX];
-	gantry_counter by_status[GANTRY_STATUS_MAX]; /* all but GANTRY_OK: those are the others */
+	/* all but GANTRY_OK, which is the rest of the completions */
+	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
 /*
- * An unordered queue has a stream for each connection. Descriptors are numbered over all streams in
- * the order in which they are accepted.
+ * An unordered queue has a stream for each connection. Its descriptors are numbered over all
+ * streams, in the order in which they are accepted.
  */
 struct gantry_unordered {
 	gantry_counter submitted;
 	gantry_counter completed;
-	uint64_t next; /* number of the next descriptor */
+	uint64_t next; /* the number of the next descriptor */
 	/*
-	 * Number of the earliest fenced descriptor that is the first of its stream to wait; UINT64_MAX:
-	 * there is none. What has a greater number waits for it, or the fence would wait for ever.
+	 * Of the fenced descriptors that are the first to wait in their streams, the lowest number;
+	 * UINT64_MAX: there is none. Descriptors with greater numbers wait for it: otherwise the
+	 * fence might wait for ever.
 	 */
 	uint64_t fence;
 	TAILQ_HEAD(gantry_busy, gantry_stream) busy; /* streams with descriptors in flight */
@@ -90,40 +92,46 @@ struct gantry_unordered {
 enum gantry_peer_use {
 	GANTRY_PEER_FREE = 0,
 	GANTRY_PEER_OPEN,
-	GANTRY_PEER_CLOSING, /* the device refused a part of closing it */
+	GANTRY_PEER_CLOSING, /* the device refused a part of the closing */
 };
 
 struct gantry_dc_peer;
 
 /* What gantry_desc::peer names. */
 struct gantry_peer {
-	/* The owner's: index in gantry_queue::conn; GANTRY_CONN_NONE: it takes no descriptors, or to_dci. */
+	/*
+	 * The owner's: index in gantry_queue::conn. GANTRY_CONN_NONE: the peer takes no
+	 * descriptors, or it is a connected DC peer (to_dci).
+	 */
 	uint16_t conn;
-	bool to_dci; /* the owner's: a DC peer that is connected; gantry_shown_set() */
+	bool to_dci; /* the owner's: a connected DC peer; gantry_shown_set() */
 	uint8_t use; /* the control thread's: enum gantry_peer_use */
 };
 
-/* What a peer has besides, in an array of its own, so that the numbers above lie close together. */
+/*
+ * Other fields of a peer. They have an array of their own, so that the fields above lie close
+ * together.
+ */
 struct gantry_peer_more {
-	struct gantry_dc_peer *dc; /* of a DC peer that is connected; the owner reads it */
+	struct gantry_dc_peer *dc; /* of a connected DC peer; the owner reads it */
 	uint8_t transport;         /* the control thread's: enum gantry_transport */
-	uint8_t traffic_class;     /* the control thread's: of a DC peer its own, or 0 */
+	uint8_t traffic_class;     /* the control thread's: of a DC peer, or 0 */
 };
 
 /* The DC initiator. */
 struct gantry_dci {
-	bool ready; /* the owner's, which sets it once: the initiator is there */
-	/* The control thread's, constant from then on. */
+	bool ready; /* the owner's, which sets it once: the initiator exists */
+	/* The control thread's; constant from then on. */
 	uint8_t mtu;                   /* enum ibv_mtu */
-	struct gantry_peer_conf first; /* of the peer that made it; in path, what it chose */
+	struct gantry_peer_conf first; /* settings of the first DC peer; its path is complete */
 	struct hwq_qp_conf conf;
 };
 
-/* While a version of the table of regions drains: gantry_drain.h. */
+/* The version of the table of regions that drains (gantry_drain.h). */
 struct gantry_drain {
-	uint64_t version; /* 0: none drains */
-	uint64_t replays; /* gantry_queue_rare_stats::replays then */
-	bool split;       /* a descriptor was issued in part then */
+	uint64_t version; /* 0: no version drains */
+	uint64_t replays; /* gantry_queue_rare_stats::replays at the mark */
+	bool split;       /* at the mark, a descriptor was issued in part */
 };
 
 struct gantry_queue {
@@ -131,72 +139,78 @@ struct gantry_queue {
 	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* gantry_queue_note_usual() */
 	/* Constant from creation on. */
 	bool unordered;  /* each connection has a stream of its own */
-	bool mmo;        /* its connection to itself can carry out DMA MMO */
-	uint8_t replays; /* how often a descriptor is posted again */
+	bool mmo;        /* the own connection can carry out DMA MMO */
+	uint8_t replays; /* how often a descriptor may be posted again */
 	/*
-	 * WQEBBs of all connections that are posted and not done; and 1 for each connection that is
-	 * broken, failing or stopped, and for each open transaction, so that gantry_poll() looks after it,
-	 * and a fenced descriptor waits for it.
+	 * WQEBBs of all connections that are posted and not done; and 1 more for each connection
+	 * that is broken, failing or stopped, and for each open transaction. So gantry_poll() looks
+	 * at these, too, and a fenced descriptor waits for them.
 	 */
 	uint32_t outstanding;
-	uint32_t empty_polls;     /* calls of gantry_poll() that found nothing */
+	uint32_t empty_polls;     /* calls of gantry_poll() that found no completion */
 	uint32_t max_peers;       /* constant */
-	struct gantry_peer *peer; /* max_peers of them */
-	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* those with receives */
-	uint64_t cpu_left; /* bytes that the CPU may copy: gantry_cpu.h */
+	struct gantry_peer *peer; /* max_peers elements */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* rings that have receives */
+	uint64_t cpu_left; /* bytes that the CPU may still copy: gantry_cpu.h */
 	bool device_lost;  /* the device has failed, and every connection with it */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_region_view view;
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_queue_stats stats;
-	alignas(RTE_CACHE_LINE_SIZE) struct gantry_stream
-		stream; /* of all connections; if unordered, of the own one */
+	/* of all connections; in an unordered queue, of the own connection */
+	alignas(RTE_CACHE_LINE_SIZE) struct gantry_stream stream;
 
-	/* The rest of the owner's. */
-	struct gantry_conn_set unrung; /* peers' connections with WQEs after their last doorbell */
-	struct gantry_conn_set
-		active; /* those with WQEs that are rung and not done, and some idle ones */
+	/* Other fields of the owner. */
+	struct gantry_conn_set unrung; /* peers' connections with WQEs since their last doorbell */
+	/* connections with outstanding WQEs whose doorbell is rung, and some idle connections */
+	struct gantry_conn_set active;
 	struct gantry_queue_rare_stats rare;
 	struct gantry_choice choice;       /* who carries copies */
 	struct gantry_unordered any_order; /* if unordered */
 	struct gantry_drain drain;
-	struct gantry_peer_more *peer_more; /* max_peers of them */
+	struct gantry_peer_more *peer_more; /* max_peers elements */
 	struct gantry_cells cells;          /* from the first peer on */
 	struct gantry_keys keys;            /* from the first layout on */
 	struct gantry_fill fill;            /* from the first fill on */
 	void *saved;       /* as large as the own connection's ring: gantry_replay.h */
 	uint32_t saved_bb; /* WQEBBs in `saved` */
 	struct gantry_queue_lines lines;
-	uint64_t watch_tsc;    /* when gantry_watch() was called last */
-	uint64_t deadline_tsc; /* constant: a connection that moves nothing for so long is stuck */
+	uint64_t watch_tsc; /* when gantry_watch() was called last */
+	/* constant: a connection of which nothing completes for so long is stuck */
+	uint64_t deadline_tsc;
 	struct gantry_txns txns;
 
 	/* The control thread's. */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry *g;
 	struct hwq_domain *domain;
-	struct hwq_channel *channel; /* events of its CQs; NULL: its owner never sleeps */
+	struct hwq_channel *channel; /* events of the queue's CQs; NULL: the owner never sleeps */
 	struct hwq_qp_conf own_conf; /* of the own connection */
-	struct hwq_addr own_addr;    /* of the own connection: it is connected to this address */
+	/* of the own connection, and the address to which it is connected */
+	struct hwq_addr own_addr;
 	struct gantry_dci dci;
-	int socket;              /* NUMA node of its memory */
-	uint32_t sq_wr;          /* WQEs that the own connection's send queue holds */
-	struct gantry_path path; /* what its connections have whose settings are 0; constant */
-	uint16_t *free_peer;     /* numbers of peers that are not in use: a stack */
+	int socket;              /* NUMA node of the queue's memory */
+	uint32_t sq_wr;          /* WQEs of the own connection's send queue */
+	struct gantry_path path; /* constant; for connections whose own settings are 0 */
+	uint16_t *free_peer;     /* a stack: the numbers of free peers */
 	uint32_t n_free_peers;
-	uint32_t id; /* its number in the process; constant */
-	/* Written under the lock of gantry_seen.h, by which others may look; so are gantry_peer::use and n_free_peers. */
-	bool seen; /* others may look at it */
-	_Atomic(struct gantry_latencies *)
-		latencies;  /* from the first request on: gantry_latency.h */
-	unsigned int lcore; /* of its worker, which alone destroys it; LCORE_ID_ANY: none */
-	struct gantry_worker *worker; /* whose queue it is; NULL: inline mode */
+	uint32_t id; /* number of the queue in the process; constant */
+	/*
+	 * Written under the lock of gantry_seen.h, as are gantry_peer::use and n_free_peers, so
+	 * that telemetry can read.
+	 */
+	bool seen; /* telemetry may read the queue */
+	/* from the first request on: gantry_latency.h */
+	_Atomic(struct gantry_latencies *) latencies;
+	/* of the worker that has the queue and destroys it; LCORE_ID_ANY: none */
+	unsigned int lcore;
+	struct gantry_worker *worker; /* that has the queue; NULL: inline mode */
 	TAILQ_ENTRY(gantry_queue) next;
 
-	/* Written by the owner: GANTRY_CONN_PEER + max_peers of them. */
+	/* The owner's: GANTRY_CONN_PEER + max_peers elements. */
 	struct gantry_conn conn[];
 };
 
 /*
- * The first six lines are what a burst of copies touches: flags, the last regions, which have a second line for look-ups, the
- * counters, and two lines of the stream.
+ * A burst of copies touches the first six lines: flags, the last regions and a second line for
+ * look-ups, the counters, and two lines of the stream.
  */
 #define GANTRY_QUEUE_LINE(field) (offsetof(struct gantry_queue, field) / RTE_CACHE_LINE_SIZE)
 static_assert(GANTRY_QUEUE_LINE(usual) == 0 && GANTRY_QUEUE_LINE(device_lost) == 0,
@@ -213,8 +227,8 @@ static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 
 /*
- * Notes if the queue is as most are: in order, and its own connection works and carries all copies, by DMA MMO. To be
- * called when one of these changes.
+ * Notes whether the queue is as most queues are: in order, with a working own connection that
+ * carries all copies by DMA MMO. Called when one of these conditions changes.
  */
 static inline void
 gantry_queue_note_usual(struct gantry_queue *q)
@@ -223,7 +237,7 @@ gantry_queue_note_usual(struct gantry_queue *q)
 		   q->choice.all == GANTRY_CARRIER_MMO;
 }
 
-/* A stream of an unordered queue has descriptors in flight, and had none. */
+/* Called when a stream of an unordered queue gets its first descriptor in flight. */
 static inline void
 gantry_queue_note_busy(struct gantry_queue *q, struct gantry_stream *s)
 {
@@ -232,8 +246,8 @@ gantry_queue_note_busy(struct gantry_queue *q, struct gantry_stream *s)
 }
 
 /*
- * The connection of a peer that is the peer's alone; without such a peer, and of DC peers, GANTRY_CONN_NONE,
- * which is never ready.
+ * The connection that only this peer uses. GANTRY_CONN_NONE, which is never ready: there is no such
+ * peer, or it is a DC peer.
  */
 static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
@@ -241,7 +255,7 @@ gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
-/* The connection that carries what goes to a peer; without such a peer, GANTRY_CONN_NONE. */
+/* The connection that carries descriptors to a peer. GANTRY_CONN_NONE: there is no such peer. */
 static inline uint32_t
 gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 {
@@ -253,8 +267,9 @@ gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * True: the queue itself sets the connection up again after a failure, so descriptors wait meanwhile. If that
- * is given up, or the device is lost, its state is GANTRY_CONN_DOWN.
+ * True: after a failure, the queue itself sets this connection up again, and descriptors wait
+ * meanwhile. If the repair is given up, or the device is lost, the connection's state is
+ * GANTRY_CONN_DOWN.
  */
 static inline bool
 gantry_queue_repairs(uint32_t conn)
@@ -263,11 +278,11 @@ gantry_queue_repairs(uint32_t conn)
 }
 
 /*
- * The stream of a new connection to a peer: the queue's, or if it is unordered a new one with `depth`
- * slots, which is rounded up to a power of two; 0: as many as the queue's own. 0 or -ENOMEM.
+ * The stream for a new connection to a peer: the queue's; or, in an unordered queue, a new one of
+ * `depth` slots, rounded up to a power of two (0: as many as the queue has). Returns 0 or -ENOMEM.
  */
 int gantry_queue_stream_for(struct gantry_queue *q, uint32_t depth, struct gantry_stream **s);
-/* Ends the use of it. Nothing of it is in flight. NULL: nothing happens. */
+/* Gives a stream back, which has nothing in flight. NULL: nothing happens. */
 void gantry_queue_stream_put(struct gantry_queue *q, struct gantry_stream *s);
 
 #endif

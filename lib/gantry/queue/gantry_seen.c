@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of engines, and the lock over all that others may look at. */
+/* The list of engines, and the lock for all that telemetry may read. */
 #include "gantry_seen.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "gantry_queue.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Under the lock, as are the lists of queues. Numbers ascend in each list. */
+/* Under the lock, as are the lists of queues. Each list is sorted by number. */
 static TAILQ_HEAD(, gantry) engines = TAILQ_HEAD_INITIALIZER(engines);
 static uint32_t n_engines, n_queues;
 

@@ -19,8 +19,10 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	const gantry_counter *submitted = q->unordered ? &q->any_order.submitted : &q->stream.head;
 
 	memset(stats, 0, sizeof(*stats));
-	/* completed first, so that it never exceeds submitted: gantry.h promises this. Pairs with
-	 * the release in hand_out(). */
+	/*
+	 * `completed` is read first, so that it never exceeds `submitted`, as gantry.h promises.
+	 * Pairs with the releases in gantry_complete.h and gantry_complete.c.
+	 */
 	stats->completed = atomic_load_explicit(completed, memory_order_acquire);
 	stats->submitted = gantry_counter_get(submitted);
 	stats->bytes = gantry_counter_get(&q->stats.bytes);
@@ -30,17 +32,20 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	stats->wqes = own + gantry_counter_get(&q->stats.peer_wqes);
 	for (i = 0; i < GANTRY_CARRIER_MAX; i++)
 		stats->copies[i] = gantry_counter_get(&q->rare.copies[i]);
-	/* WQEs are counted here when their doorbell is rung, and the others when they are written. */
+	/*
+	 * own_wqes is counted when the doorbell is rung, own_others when a WQE is written, so
+	 * own_others may be ahead.
+	 */
 	stats->copies[q->choice.usual] += own > others ? own - others : 0;
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
-	/* As with `completed`: never more than recv_posted. */
+	/* Read in this order so that recv_done never exceeds recv_posted. */
 	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
 	stats->recv_posted = gantry_counter_get(&q->stats.recv_posted);
 	stats->recoveries = gantry_counter_get(&q->rare.recoveries);
 	stats->replays = gantry_counter_get(&q->rare.replays);
 	stats->layout_hits = gantry_counter_get(&q->keys.hits);
 	stats->layout_misses = gantry_counter_get(&q->keys.misses);
-	/* As with `completed`: never more than txn_opened. */
+	/* Read in this order so that txn_done never exceeds txn_opened. */
 	stats->txn_done = gantry_counter_get(&q->txns.counts.done);
 	stats->txn_opened = gantry_counter_get(&q->txns.counts.opened);
 	stats->txn_stops = gantry_counter_get(&q->txns.counts.stops);
@@ -49,7 +54,7 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 		stats->by_status[i] = gantry_counter_get(&q->rare.by_status[i]);
 		others += stats->by_status[i];
 	}
-	/* Failures are counted before `completed`, so meanwhile there may be more of them. */
+	/* Failures are counted before `completed`, so their sum may be ahead of it. */
 	stats->by_status[GANTRY_OK] = stats->completed - RTE_MIN(others, stats->completed);
 }
 
