@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry without assertions and prints the costs of the emulated adapter: 64-byte operations,
-# copies against memcpy(3), idle queues, an idle adapter, and instructions per operation (by valgrind).
-# hwq: the costs of posting and polling, by stock libmlx5 and by lib/hwq. engine: what the owner of a queue
-# executes for each operation, by stage. testgantry: the time to move a file, against cp(1) and cmp(1) of the same file;
-# GANTRY_BENCH_MB (default 1024) is its size, and it lies in TMPDIR (default /tmp).
+# Builds Gantry without assertions (release, -O3) and prints what it costs, beside its neighbours in the same run.
 #
-# misses: of the engine's cases, instructions and cache lines of 64 bytes that were not in a first-level cache of 32 KiB (D1) or
-# in a last one of 1 MiB (LL), per operation, by callgrind's model; the adapter runs between the bursts and uses the caches, too.
+# table: one table of each operation: instructions and cache misses (callgrind), nanoseconds, memory of a connection, the main job;
+# beside libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1). It takes about 15 minutes. "table:PART" prints a part:
+# engine, hwq, dma, transactions, device, memory or programs.
+#
+# ops, copies, idle: the emulated adapter: 64-byte operations, copies against memcpy(3), idle queues.
+# wait: an idle adapter, and how soon it answers.
+#
+# engine: what the owner of a queue executes for each operation, by stage.
+#
+# testgantry: the time to move a file, against cp(1) and cmp(1) of the same file, also beside busy loops; GANTRY_BENCH_MB
+# (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
 # signatures: what a signature transaction costs its poster, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
 # by stock libmlx5, by lib/hwq's batches and by its images.
@@ -34,7 +39,7 @@
 #
 # crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, against OpenSSL.
 #
-# usage: usertools/bench.sh [ops|copies|crypto|idle|wait|pause|instructions|hwq|signatures|engine|misses|transactions|regions|testgantry|plots|dmadev|pipelining]...
+# usage: usertools/bench.sh [table|ops|copies|crypto|idle|wait|pause|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -46,28 +51,11 @@ say "building in build-bench/"
 # Debug information changes no instruction, and tells callgrind which file each one was written in.
 build build-bench -Dbuildtype=release -Ddebug=true
 bench=$top/build-bench/test/bench/bench_softhca
-bench_hwq=$top/build-bench/test/bench/bench_hwq
 bench_signature=$top/build-bench/test/bench/bench_signature
 bench_idle=$top/build-bench/test/bench/bench_idle
 bench_gantry=$top/build-bench/test/bench/bench_gantry
 bench_txn=$top/build-bench/test/bench/bench_txn
 bench_dma=$top/build-bench/test/bench/bench_dma
-
-# The instructions of softhca_pump() and its callees, divided by its operations: 64 bursts of 32.
-instructions() {
-	local op out count
-	command -v valgrind >/dev/null || need valgrind
-	out=$(mktemp)
-	printf 'instructions per 64-byte operation in the device, at bursts of 32 (callgrind)\n'
-	for op in memcpy write read inline send nop; do
-		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
-			--toggle-collect=softhca_pump "$bench" count "$op" >/dev/null 2>&1 ||
-			die "callgrind failed on $op"
-		count=$(awk '/^(summary|totals):/ {n = $2} END {print n}' "$out")
-		printf '  %-8s %6d\n' "$op" $((count / (64 * 32)))
-	done
-	rm -f "$out"
-}
 
 # What an idle adapter costs, and how soon it answers. Other work on the machine spoils both, so its load
 # is printed too.
@@ -83,29 +71,6 @@ pause() {
 	for how in own shared; do
 		"$top/build-bench/test/bench/bench_pause" "$how" 2>/dev/null || die "bench_pause $how failed"
 	done
-}
-
-# One run for each burst size measures both libraries. Reads the inclusive cost of each function.
-hwq() {
-	local out counts burst
-	command -v valgrind >/dev/null || need valgrind
-	out=$(mktemp)
-	counts=$(mktemp)
-	for burst in 0 1 32; do
-		SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
-			--toggle-collect='measured_*' "$bench_hwq" count "$burst" \
-			>"$out.ops" 2>/dev/null || die "callgrind failed at bursts of $burst"
-		callgrind_annotate --inclusive=yes --threshold=100 "$out" |
-			awk -v burst="$burst" 'NR == FNR {ops[$1] = $2; next}
-				match($0, /measured_[a-z0-9_]+/) {
-					name = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
-					if (name in ops && n + 0 > best[name] + 0) best[name] = n
-				}
-				END {for (name in best) print name, burst, best[name] / ops[name]}' \
-				"$out.ops" - >>"$counts"
-	done
-	"$bench_hwq" "$counts"
-	rm -f "$out" "$out.ops" "$counts"
 }
 
 # The beginnings of a transaction are measured too: a stage is the difference of two.
@@ -142,20 +107,18 @@ signatures() {
 	rm -f "$out" "$out.ops"
 }
 
-# What one case of bench_gantry executes for one operation at a burst size. Appends its stages to file $4.
-engine_count() {
-	local out ops count
+# Prints the stages of one case of bench_gantry, per operation at a burst size.
+engine_case() {
+	local out ops
 	out=$(mktemp)
 	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
 		--toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
 		die "callgrind failed on $1 at bursts of $2"
-	count=$(awk '/^(summary|totals):/ {n = $2} END {print n}' "$out")
-	awk -v n="$count" -v ops="$ops" 'BEGIN {printf "%8.1f", n / ops}'
-	printf '  %-40s %5s%s\n' "$3" "$2" "$(engine_stages "$out" "$ops")" >>"$4"
+	printf '  %-44s %5s%s\n' "$3" "$2" "$(engine_stages "$out" "$ops")"
 	rm -f "$out"
 }
 
-# The same by stages, which are the files that the instructions were written in. out: of callgrind.
+# Stages are the files that the instructions were written in. $1: of callgrind.
 engine_stages() {
 	callgrind_annotate --auto=no --threshold=100 "$1" |
 		awk -v ops="$2" 'match($0, /[a-z0-9_]+\.[ch]:/) {
@@ -173,45 +136,20 @@ engine_stages() {
 }
 
 engine() {
-	local name what stages
-	command -v valgrind >/dev/null || need valgrind
-	"$bench_gantry" 2>/dev/null
-	stages=$(mktemp)
-	printf 'instructions per 64-byte operation on the thread that owns the queue (callgrind)\n'
-	printf '  %-40s %8s %8s\n' '' 'burst 32' 'burst 1'
-	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
-		printf '  %-40s %s %s\n' "$what" "$(engine_count "$name" 32 "$what" "$stages")" \
-			"$(engine_count "$name" 1 "$what" "$stages")"
-	done
-	printf 'by the files that they were written in\n'
-	printf '  %-40s %5s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' burst rings regions submit WQEs \
-		doorbell CQEs 'hand out' others
-	cat "$stages"
-	rm -f "$stages"
-}
-
-# miss_count CASE BURST: instructions, D1 and LL misses per operation.
-miss_count() {
-	local out ops
-	out=$(mktemp)
-	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 \
-		--callgrind-out-file="$out" --toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
-		die "callgrind failed on $1 at bursts of $2"
-	# Counts at the end of a line that are 0 are not written.
-	awk -v ops="${ops##* }" '/^events:/ {for (i = 2; i <= NF; i++) at[$i] = i}
-		/^(summary|totals):/ {for (name in at) n[name] = $at[name]}
-		END {printf "%8.1f %6.2f %6.2f", n["Ir"] / ops, (n["D1mr"] + n["D1mw"]) / ops, (n["DLmr"] + n["DLmw"]) / ops}' "$out"
-	rm -f "$out"
-}
-
-misses() {
 	local name what
 	command -v valgrind >/dev/null || need valgrind
-	printf 'per 64-byte operation on the thread that owns the queue: instructions, D1 misses, LL misses (callgrind)\n'
-	printf '  %-40s %22s   %22s\n' '' 'burst 32' 'burst 1'
+	printf 'instructions per 64-byte operation on the thread that owns the queue, by the files that they were written in\n'
+	printf '  %-44s %5s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' burst rings regions submit WQEs doorbell CQEs 'hand out' others
 	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
-		printf '  %-40s %s   %s\n' "$what" "$(miss_count "$name" 32)" "$(miss_count "$name" 1)"
+		engine_case "$name" 32 "$what"
+		engine_case "$name" 1 "$what"
 	done
+}
+
+# table [PART]: one of its parts, or all.
+table() {
+	command -v valgrind >/dev/null || need valgrind
+	"$top/test/bench/table.py" "$top/build-bench" "$@"
 }
 
 # Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
@@ -451,13 +389,14 @@ pipelining() {
 	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- ops copies crypto idle wait pause instructions hwq signatures engine misses transactions regions testgantry plots dmadev pipelining
+[ $# -gt 0 ] || set -- table ops copies crypto idle wait pause signatures engine transactions regions testgantry plots dmadev pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	crypto) "$top/build-bench/test/bench/bench_crypto" ;;
 	wait) waiting ;;
-	pause | instructions | hwq | signatures | engine | misses | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
-	*) die "unknown '$what': ops, copies, crypto, idle, wait, pause, instructions, hwq, signatures, engine, misses, transactions, regions, testgantry, plots, dmadev or pipelining" ;;
+	table:*) table "${what#table:}" ;;
+	table | pause | signatures | engine | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
+	*) die "unknown '$what': usertools/bench.sh --help lists all" ;;
 	esac
 done

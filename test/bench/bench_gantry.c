@@ -9,13 +9,15 @@
  * application's end of a worker's ring alone. The program prints figures only: nothing passes or
  * fails by time.
  *
- * usage: bench_gantry                    nanoseconds per operation, each case at bursts of 1 and 32
- *        bench_gantry time BURST CASE... nanoseconds of these cases
- *        bench_gantry ratios             many regions and peers against one of them
- *        bench_gantry list               the names of the cases
- *        bench_gantry count BURST CASE...   cases for callgrind: each measured_CASE() and what it calls are
- *                                        N_ROUNDS bursts; prints how many operations those are
+ * usage: bench_gantry list                the names of the cases, and what they are
+ *        bench_gantry time BURST CASE...  nanoseconds per operation: median of RUNS
+ *        bench_gantry ratio MANY ONE      a case against another, in turn: nanoseconds of both, and the median of their ratios
+ *        bench_gantry count BURST CASE... cases for callgrind: each measured_CASE() and what it calls are
+ *                                         N_ROUNDS bursts; prints how many operations those are
+ *        bench_gantry memory DEPTH        bytes of EAL's heap and of malloc(3) that a connection takes, by the kind of
+ *                                         its queue
  */
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
+#include <rte_malloc.h>
 
 #include "bench_median.h"
 #include "gantry_engine.h"
@@ -673,29 +676,6 @@ nanoseconds(struct bench *b, const struct bench_case *c, unsigned int burst)
 	return bench_median(ns, RUNS);
 }
 
-static void
-print_table(void)
-{
-	struct bench b;
-	unsigned int i;
-
-	printf("nanoseconds per 64-byte operation, median of %d runs\n", RUNS);
-	printf("  %-40s %10s %10s\n", "", "burst 32", "burst 1");
-	for (i = 0; i < RTE_DIM(cases); i++) {
-		double ns[2];
-		unsigned int k;
-
-		for (k = 0; k < 2; k++) {
-			unsigned int burst = k == 0 ? 32 : 1;
-
-			open_case_with_pages(&b, &cases[i], burst);
-			ns[k] = nanoseconds(&b, &cases[i], burst);
-			close_case(&b);
-		}
-		printf("  %-40s %10.1f %10.1f\n", cases[i].what, ns[0], ns[1]);
-	}
-}
-
 static const struct bench_case *
 case_named(const char *name)
 {
@@ -753,49 +733,88 @@ print_ratio(const char *many, const char *one)
 	}
 	for (k = 0; k < 2; k++)
 		close_case(&b[k]);
-	printf("  %-44s %8.1f %8.1f %6.1f\n", c[0]->what, bench_median(ns[0], RUNS),
-		bench_median(ns[1], RUNS), bench_median(ratio, RUNS));
+	printf("%.1f %.1f %.2f\n", bench_median(ns[0], RUNS), bench_median(ns[1], RUNS),
+		bench_median(ratio, RUNS));
 }
 
-static void
-print_ratios(void)
+static size_t
+c_heap(void)
 {
-	printf("nanoseconds per 64-byte operation at bursts of 32, of one region or peer beside it, and their ratio: "
-	       "medians of %d runs in turn\n",
-		RUNS);
-	print_ratio("regions1000", "copy");
-	print_ratio("regions", "copy");
-	print_ratio("mixed", "inline");
-	print_ratio("peers", "write");
+	struct mallinfo2 all = mallinfo2();
+
+	return all.uordblks + all.hblkhd;
+}
+
+static size_t
+eal_heap(void)
+{
+	struct rte_malloc_socket_stats stats;
+	size_t all = 0;
+	int socket;
+
+	for (socket = 0; socket < RTE_MAX_NUMA_NODES; socket++)
+		if (rte_malloc_get_socket_stats(socket, &stats) == 0)
+			all += stats.heap_allocsz_bytes;
+	return all;
+}
+
+/* The mean of N_PEERS pairs of connections behind a first pair, which allocates what all share. */
+static void
+print_memory(bool unordered, unsigned int depth)
+{
+	const struct gantry_queue_conf conf = {.depth = depth,
+		.max_peers = N_PEERS + 1,
+		.unordered = unordered};
+	struct gantry_queue *q, *target;
+	struct gantry *g;
+	uint16_t peer, other;
+	size_t eal, c;
+	unsigned int i;
+
+	CHECK_EQ(gantry_create(&(struct gantry_conf){0}, &g), 0);
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	CHECK_EQ(gantry_queue_create(g, &conf, &target), 0);
+	env_connect(q, &peer, target, &other);
+	eal = eal_heap();
+	c = c_heap();
+	for (i = 0; i < N_PEERS; i++)
+		env_connect(q, &peer, target, &other);
+	printf("%s %zu %zu\n", unordered ? "unordered" : "ordered",
+		(eal_heap() - eal) / (2 * (size_t)N_PEERS), (c_heap() - c) / (2 * (size_t)N_PEERS));
+	CHECK_EQ(gantry_queue_destroy(q), 0);
+	CHECK_EQ(gantry_queue_destroy(target), 0);
+	CHECK_EQ(gantry_destroy(g), 0);
 }
 
 int
 main(int argc, char **argv)
 {
-	unsigned int i, burst = argc > 3 ? (unsigned int)atoi(argv[2]) : 0;
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned int i, number = argc > 2 ? (unsigned int)atoi(argv[2]) : 0;
 
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 2 && strcmp(argv[1], "list") == 0) {
+	if (argc == 2 && strcmp(what, "list") == 0) {
 		for (i = 0; i < RTE_DIM(cases); i++)
 			printf("%s\t%s\n", cases[i].name, cases[i].what);
 		return 0;
 	}
 	env_init(1);
-	if (argc == 1)
-		print_table();
-	else if (argc == 2 && strcmp(argv[1], "ratios") == 0)
-		print_ratios();
-	else if (argc < 4 || (strcmp(argv[1], "count") != 0 && strcmp(argv[1], "time") != 0) ||
-		 burst < 1 || burst > BURST_MAX)
-		die("usage: bench_gantry [list | ratios | time BURST CASE... | count BURST CASE...]");
-	for (i = 3; i < (unsigned int)argc; i++)
-		if (strcmp(argv[1], "time") == 0)
-			print_time(burst, argv[i]);
-		else
-			count(burst, argv[i]);
-	if (argc > 3 && strcmp(argv[1], "count") == 0)
-		printf("%u\n", N_ROUNDS * burst);
+	if (argc == 4 && strcmp(what, "ratio") == 0) {
+		print_ratio(argv[2], argv[3]);
+	} else if (argc == 3 && strcmp(what, "memory") == 0 && number != 0) {
+		print_memory(false, number);
+		print_memory(true, number);
+	} else if (argc > 3 && strcmp(what, "time") == 0 && number >= 1 && number <= BURST_MAX) {
+		for (i = 3; i < (unsigned int)argc; i++)
+			print_time(number, argv[i]);
+	} else if (argc > 3 && strcmp(what, "count") == 0 && number >= 1 && number <= BURST_MAX) {
+		for (i = 3; i < (unsigned int)argc; i++)
+			count(number, argv[i]);
+		printf("%u\n", N_ROUNDS * number);
+	} else {
+		die("usage: bench_gantry list | time BURST CASE... | ratio MANY ONE | count BURST CASE... | memory DEPTH");
+	}
 	rte_eal_cleanup();
 	return 0;
 }

@@ -12,8 +12,7 @@
  * A burst of 1 is measured twice: as a number of the running program, and, as "burst 0", as a constant of the
  * code, where a compiler leaves out what one operation does not need.
  *
- * usage: bench_hwq [COUNTS]     nanoseconds, as a table; COUNTS: a file of instructions to go with
- *                               them, lines of "FUNCTION BURST INSTRUCTIONS" for one operation
+ * usage: bench_hwq time BURST   prints "FUNCTION NANOSECONDS" for one operation: medians of RUNS
  *        bench_hwq count BURST  each measured function, for callgrind; prints "FUNCTION OPERATIONS"
  */
 #include <stdio.h>
@@ -190,19 +189,24 @@ burst_post(struct bench *b, const struct op *op, unsigned int n, enum operation 
 {
 	struct hwq_sq *sq = &b->twin.qp->sq;
 	struct hwq_burst burst;
+	unsigned int got;
 
-	if (hwq_burst_start(&burst, sq, n) != n)
-		return false;
-	for (unsigned int i = 0; i < n; i++) {
-		if (what == WRITE)
-			hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
-				op[i].len, HWQ_WQE_SIGNALED);
-		else if (what != MEMCPY ||
-			 !hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
-				 op[i].len, HWQ_WQE_SIGNALED))
+	/* At the ring's end a burst is shorter. */
+	for (; n != 0; op += got, n -= got) {
+		got = hwq_burst_start(&burst, sq, n);
+		if (got == 0)
 			return false;
+		for (unsigned int i = 0; i < got; i++) {
+			if (what == WRITE)
+				hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey,
+					op[i].src, op[i].len, HWQ_WQE_SIGNALED);
+			else if (what != MEMCPY ||
+				 !hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey,
+					 op[i].src, op[i].len, HWQ_WQE_SIGNALED))
+				return false;
+		}
+		hwq_burst_end(&burst);
 	}
-	hwq_burst_end(&burst);
 	hwq_sq_ring(sq);
 	return true;
 }
@@ -316,10 +320,10 @@ struct function {
 		.name = #x, .call = x                                                              \
 	}
 
-/* One way to post, and the polling that belongs to it. by: NULL: only the polling is of interest. */
+/* One way to post, and the polling that belongs to it. */
 struct way {
-	const char *operation, *by;
 	struct function *post, *poll, *empty;
+	bool only_poll; /* another way has the figures of posting */
 };
 
 static struct function stock_cqe = FUNCTION(measured_stock_cqe);
@@ -340,16 +344,16 @@ static struct function burst_write = FUNCTION(measured_burst_write);
 static struct function burst_memcpy = FUNCTION(measured_burst_memcpy);
 
 static const struct way ways[] = {
-	{"write", NULL, &stock_write, &stock_ex_cqe, &stock_ex_empty},
-	{"write", "libmlx5", &stock_write, &stock_cqe, &stock_empty},
-	{"write", "hwq", &hwq_write, &hwq_cqe, &hwq_empty},
-	{"write", "hwq burst", &burst_write, &hwq_cqe, &hwq_empty},
-	{"memcpy", "libmlx5", &stock_memcpy, &stock_cqe, &stock_empty},
-	{"memcpy", "hwq", &hwq_memcpy, &hwq_cqe, &hwq_empty},
-	{"memcpy", "hwq burst", &burst_memcpy, &hwq_cqe, &hwq_empty},
-	{"UMR list", "libmlx5", &stock_umr, &stock_cqe, &stock_empty},
-	{"UMR list", "hwq", &hwq_umr, &hwq_long_cqe, &hwq_empty},
-	{"UMR list", "hwq image", &hwq_image, &hwq_long_cqe, &hwq_empty},
+	{&stock_write, &stock_ex_cqe, &stock_ex_empty, true},
+	{&stock_write, &stock_cqe, &stock_empty, false},
+	{&hwq_write, &hwq_cqe, &hwq_empty, false},
+	{&burst_write, &hwq_cqe, &hwq_empty, false},
+	{&stock_memcpy, &stock_cqe, &stock_empty, false},
+	{&hwq_memcpy, &hwq_cqe, &hwq_empty, false},
+	{&burst_memcpy, &hwq_cqe, &hwq_empty, false},
+	{&stock_umr, &stock_cqe, &stock_empty, false},
+	{&hwq_umr, &hwq_long_cqe, &hwq_empty, false},
+	{&hwq_image, &hwq_long_cqe, &hwq_empty, false},
 };
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -465,83 +469,37 @@ run_way(struct bench *b, const struct way *w, unsigned int burst, unsigned int r
 	w->empty->ns[r] = run(b, w->empty, burst);
 }
 
-/* ---- the table */
+/* ---- what is printed */
 
-/*
- * Prints the instructions per operation that the file of counts has. Without a file, prints
- * nothing.
- */
-static void
-print_count(const char *path, const char *name, unsigned int burst)
-{
-	char line[128], found[64];
-	unsigned int at;
-	double n;
-	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+static struct function *const polls[] = {&stock_cqe, &stock_ex_cqe, &hwq_cqe, &hwq_long_cqe,
+	&stock_empty, &stock_ex_empty, &hwq_empty};
 
-	if (path != NULL && f == NULL)
-		EMU_DIE("%s: %s", path, strerror(errno));
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "%63s %u %lf", found, &at, &n) == 3 && at == burst &&
-			strcmp(found, name) == 0) {
-			printf(" %12.1f", n);
-			fclose(f);
-			return;
-		}
-	}
-	printf(" %12s", "-");
-	if (f != NULL)
-		fclose(f);
-}
+#define N_POLLS (sizeof(polls) / sizeof(polls[0]))
 
 static void
-print_row(const char *counts, const char *what, const char *by, struct function *f,
-	unsigned int burst)
+print_times(struct bench *b, unsigned int burst)
 {
-	printf("  %-12s %-14s %5s", what, by, burst == 0 ? "1 (c)" : burst == 1 ? "1" : "32");
-	print_count(counts, f->name, burst);
-	printf(" %8.1f\n", bench_median(f->ns, RUNS));
-}
-
-static void
-table(struct bench *b, const char *counts)
-{
-	static const unsigned int bursts[] = {0, 1, BURST_MAX};
-
-	printf("%u-byte operations, per operation (ns: median of %u; (c): a constant of the code)\n",
-		OP_LEN, RUNS);
-	printf("  %-12s %-14s %5s %12s %8s\n", "", "", "burst", "instructions", "ns");
-	for (unsigned int k = 0; k < sizeof(bursts) / sizeof(bursts[0]); k++) {
-		for (unsigned int r = 0; r < RUNS; r++)
-			for (unsigned int i = 0; i < N_WAYS; i++)
-				run_way(b, &ways[i], bursts[k], r);
+	for (unsigned int r = 0; r < RUNS; r++)
 		for (unsigned int i = 0; i < N_WAYS; i++)
-			if (ways[i].by != NULL)
-				print_row(counts, ways[i].operation, ways[i].by, ways[i].post,
-					bursts[k]);
-		print_row(counts, "CQE", "libmlx5", &stock_cqe, bursts[k]);
-		print_row(counts, "CQE", "libmlx5 cq_ex", &stock_ex_cqe, bursts[k]);
-		print_row(counts, "CQE", "hwq", &hwq_cqe, bursts[k]);
-		print_row(counts, "CQE of a UMR", "hwq", &hwq_long_cqe, bursts[k]);
-		print_row(counts, "empty poll", "libmlx5", &stock_empty, bursts[k]);
-		print_row(counts, "empty poll", "libmlx5 cq_ex", &stock_ex_empty, bursts[k]);
-		print_row(counts, "empty poll", "hwq", &hwq_empty, bursts[k]);
-	}
+			run_way(b, &ways[i], burst, r);
+	for (unsigned int i = 0; i < N_WAYS; i++)
+		if (!ways[i].only_poll)
+			printf("%s %.1f\n", ways[i].post->name,
+				bench_median(ways[i].post->ns, RUNS));
+	for (unsigned int i = 0; i < N_POLLS; i++)
+		printf("%s %.1f\n", polls[i]->name, bench_median(polls[i]->ns, RUNS));
 }
 
 static void
 count(struct bench *b, unsigned int burst)
 {
-	struct function *polls[] = {&stock_cqe, &stock_ex_cqe, &hwq_cqe, &hwq_long_cqe,
-		&stock_empty, &stock_ex_empty, &hwq_empty};
-
 	for (unsigned int i = 0; i < N_WAYS; i++) {
 		run_way(b, &ways[i], burst, 0);
-		if (ways[i].by == NULL)
+		if (ways[i].only_poll)
 			continue;
 		printf("%s %llu\n", ways[i].post->name, (unsigned long long)ways[i].post->n_ops);
 	}
-	for (unsigned int i = 0; i < sizeof(polls) / sizeof(polls[0]); i++)
+	for (unsigned int i = 0; i < N_POLLS; i++)
 		printf("%s %llu\n", polls[i]->name, (unsigned long long)polls[i]->n_ops);
 }
 
@@ -551,11 +509,13 @@ main(int argc, char **argv)
 	static struct bench b;
 
 	emu_setting(argv, "SOFTHCA_THREADS", "0");
+	if (argc != 3 || (strcmp(argv[1], "time") != 0 && strcmp(argv[1], "count") != 0))
+		EMU_DIE("usage: bench_hwq time|count BURST");
 	bench_open(&b);
-	if (argc == 3 && strcmp(argv[1], "count") == 0)
-		count(&b, (unsigned int)strtoul(argv[2], NULL, 0));
+	if (strcmp(argv[1], "time") == 0)
+		print_times(&b, (unsigned int)strtoul(argv[2], NULL, 0));
 	else
-		table(&b, argc > 1 ? argv[1] : NULL);
+		count(&b, (unsigned int)strtoul(argv[2], NULL, 0));
 	bench_close(&b);
 	return 0;
 }
