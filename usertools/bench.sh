@@ -46,7 +46,7 @@ set -euo pipefail
 
 help_if_asked "$@"
 
-need "${build_packages[@]}"
+need "${build_packages[@]}" valgrind
 say "building in build-bench/"
 # Debug information changes no instruction, and tells callgrind which file each one was written in.
 build build-bench -Dbuildtype=release -Ddebug=true
@@ -76,7 +76,6 @@ pause() {
 # The beginnings of a transaction are measured too: a stage is the difference of two.
 signatures() {
 	local out burst
-	command -v valgrind >/dev/null || need valgrind
 	out=$(mktemp)
 	printf 'instructions per signature transaction on the thread that posts it (callgrind)\n'
 	printf '  %-10s %5s %9s %9s %9s %9s %9s %11s\n' '' burst configure transfer response completion all 'of libmlx5'
@@ -111,7 +110,7 @@ signatures() {
 engine_case() {
 	local out ops
 	out=$(mktemp)
-	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --callgrind-out-file="$out" \
+	ops=$(SOFTHCA_THREADS=0 valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file="$out" \
 		--toggle-collect='measured_*' "$bench_gantry" count "$2" "$1" 2>/dev/null) ||
 		die "callgrind failed on $1 at bursts of $2"
 	printf '  %-44s %5s%s\n' "$3" "$2" "$(engine_stages "$out" "$ops")"
@@ -137,7 +136,6 @@ engine_stages() {
 
 engine() {
 	local name what
-	command -v valgrind >/dev/null || need valgrind
 	printf 'instructions per 64-byte operation on the thread that owns the queue, by the files that they were written in\n'
 	printf '  %-44s %5s %8s %8s %8s %8s %8s %8s %8s %8s\n' '' burst rings regions submit WQEs doorbell CQEs 'hand out' others
 	"$bench_gantry" list | while IFS=$'\t' read -r name what; do
@@ -148,7 +146,6 @@ engine() {
 
 # table [PART]: one of its parts, or all.
 table() {
-	command -v valgrind >/dev/null || need valgrind
 	"$top/test/bench/table.py" "$top/build-bench" "$@"
 }
 
@@ -202,7 +199,6 @@ txn_row() {
 
 transactions() {
 	local out block burst stock theirs
-	command -v valgrind >/dev/null || need valgrind
 	out=$(mktemp)
 	printf 'instructions per transaction on the thread that owns the queue, 16 open at once (callgrind)\n'
 	printf '  %-14s %5s %5s %10s %10s %10s %10s %10s %10s %10s %8s %11s\n' '' block burst check key transfer response doorbell \
@@ -314,7 +310,6 @@ dma_count() {
 dmadev() {
 	local out=${GANTRY_BENCH_OUT:-$top/build-bench/dmadev} log=$top/build-bench/dmadev.log row series length
 	python3 -c 'import matplotlib' 2>/dev/null || need python3-matplotlib
-	command -v valgrind >/dev/null || need valgrind
 	mkdir -p "$out"
 	SOFTHCA_THREADS=0 "$bench_dma" times 2>"$log" >"$log.csv" || {
 		tail -n 5 "$log" >&2

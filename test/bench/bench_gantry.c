@@ -12,8 +12,8 @@
  * usage: bench_gantry list                the names of the cases, and what they are
  *        bench_gantry time BURST CASE...  nanoseconds per operation: median of RUNS
  *        bench_gantry ratio MANY ONE      a case against another, in turn: nanoseconds of both, and the median of their ratios
- *        bench_gantry count BURST CASE... cases for callgrind: each measured_CASE() and what it calls are
- *                                         N_ROUNDS bursts; prints how many operations those are
+ *        bench_gantry count BURST CASE... cases for callgrind --instr-atstart=no: each measured_CASE() and what it
+ *                                         calls are N_ROUNDS bursts; prints how many operations those are
  *        bench_gantry memory DEPTH        bytes of EAL's heap and of malloc(3) that a connection takes, by the kind of
  *                                         its queue
  */
@@ -26,6 +26,13 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_STOP_INSTRUMENTATION
+#endif
 
 #include "bench_median.h"
 #include "gantry_engine.h"
@@ -695,8 +702,10 @@ count(unsigned int burst, const char *name)
 	struct bench b;
 
 	open_case(&b, c, burst);
+	CALLGRIND_START_INSTRUMENTATION;
 	rounds(&b, c, burst, N_WARM, false);
 	rounds(&b, c, burst, N_ROUNDS, true);
+	CALLGRIND_STOP_INSTRUMENTATION;
 	close_case(&b);
 }
 

@@ -64,15 +64,23 @@ def by_function(path, events):
     return costs
 
 
-def callgrind(program, args, caches, collect='measured_*', **settings):
-    """Returns what the program prints, the cost of each measured function, and their sum."""
+def callgrind(program, args, caches, collect='measured_*', at_start=True, **settings):
+    """Returns what the program prints, the cost of each measured function, and their sum.
+
+    at_start: the program does not tell callgrind when to begin. If it does, the rest of it runs faster.
+    """
+    options = MODEL if caches else []
     with tempfile.NamedTemporaryFile() as out:
         run = subprocess.run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={out.name}',
-                              f'--toggle-collect={collect}'] + (MODEL if caches else []) + [program] + args,
+                              f'--toggle-collect={collect}', f'--instr-atstart={"yes" if at_start else "no"}', *options, program,
+                              *args],
                              env=dict(os.environ, SOFTHCA_THREADS='0', **settings), capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f'{program} {" ".join(args)} failed under valgrind:\n{run.stderr[-2000:]}')
-        return run.stdout, by_function(out.name, EVENTS if caches else EVENTS[:1]), total(out.name)
+        costs = by_function(out.name, EVENTS if caches else EVENTS[:1])
+        if not costs and not at_start:
+            sys.exit(f'{program} was compiled without valgrind/callgrind.h: install valgrind, and build anew')
+        return run.stdout, costs, total(out.name)
 
 
 def by_line(run):
@@ -88,7 +96,7 @@ def measure(folder, caches=False, neighbours=False):
     folder: of the benchmarks. neighbours: libmlx5 and dma_skeleton are counted, too.
     """
     for burst in (32, 1):
-        printed, costs, _ = callgrind(f'{folder}/bench_gantry', ['count', str(burst)] + ENGINE, caches)
+        printed, costs, _ = callgrind(f'{folder}/bench_gantry', ['count', str(burst)] + ENGINE, caches, at_start=False)
         for case in ENGINE:
             yield f'engine {case} {burst}', costs[f'measured_{case}'] / int(printed.split()[-1])
     # Burst 0: bursts of 1, where the 1 is a constant of the code.

@@ -13,8 +13,8 @@
 #define DMA_MLX5_ARG_MODE     "mode"
 #define DMA_MLX5_ARGS_HELP                                                                         \
 	DMA_MLX5_ARG_DEVICE                                                                        \
-		"=<name as ibv_devices(1) lists it, or PCI address> " DMA_MLX5_ARG_MAX_DESC        \
-		"=<2..16384> " DMA_MLX5_ARG_MODE "=<auto|mmo|rdma>"
+	"=<name as ibv_devices(1) lists it, or PCI address> " DMA_MLX5_ARG_MAX_DESC                \
+	"=<2..16384> " DMA_MLX5_ARG_MODE "=<auto|mmo|rdma>"
 
 struct dma_mlx5_args {
 	char device[64];   /* "": the first one */

@@ -9,8 +9,9 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
+#include <rte_malloc.h>
 
-#include "dma_mlx5_vchan.h"
+#include "dma_mlx5_log.h"
 
 /* Completions that are taken at a time, where each of them is looked at. */
 #define N_COMPS 32
@@ -140,6 +141,28 @@ copy_list(struct gantry_sge *to, const struct rte_dma_sge *from, uint16_t n)
 	return len;
 }
 
+/*
+ * Allocates the lists of copies, the first time that one is written. 0; or -ENOMEM, until the channel
+ * is started again: EAL writes a line of its own for each refusal, so it is asked once.
+ */
+static __rte_cold int
+make_lists(struct dma_mlx5_vchan *v)
+{
+	const size_t len = v->depth * sizeof(*v->lists);
+
+	if (v->no_lists)
+		return -ENOMEM;
+	v->lists = rte_malloc_socket("dma_mlx5_lists", len, RTE_CACHE_LINE_SIZE, v->socket);
+	if (v->lists != NULL)
+		return 0;
+	v->no_lists = true;
+	DMA_MLX5_LOG(ERR,
+		"EAL has no %zu bytes for lists of copies: until it has them and the device is "
+		"started again, rte_dma_copy_sg() returns -ENOMEM",
+		len);
+	return -ENOMEM;
+}
+
 static int
 copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 	const struct rte_dma_sge *dst, uint16_t nb_src, uint16_t nb_dst, uint64_t flags)
@@ -153,9 +176,11 @@ copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 		return -EINVAL;
 	if (unlikely(d == v->end))
 		return -ENOSPC;
-	ret = dma_mlx5_vchan_need_lists(v);
-	if (unlikely(ret != 0))
-		return ret;
+	if (unlikely(v->lists == NULL)) {
+		ret = make_lists(v);
+		if (ret != 0)
+			return ret;
+	}
 	lists = &v->lists[v->next_id & (v->depth - 1)];
 	set_op(d, GANTRY_OP_COPY_SG, flags);
 	d->src = (uintptr_t)lists->src;

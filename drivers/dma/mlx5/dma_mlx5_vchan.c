@@ -77,25 +77,6 @@ fail:
 	return ret;
 }
 
-/* EAL writes a line of its own where memory is short, so it is asked once. */
-__rte_cold int
-dma_mlx5_vchan_make_lists(struct dma_mlx5_vchan *v)
-{
-	const size_t len = v->depth * sizeof(*v->lists);
-
-	if (v->no_lists)
-		return -ENOMEM;
-	v->lists = rte_malloc_socket("dma_mlx5_lists", len, RTE_CACHE_LINE_SIZE, v->socket);
-	if (v->lists != NULL)
-		return 0;
-	v->no_lists = true;
-	DMA_MLX5_LOG(ERR,
-		"EAL has no %zu bytes for lists of copies: until it has them and the device is "
-		"started again, rte_dma_copy_sg() returns -ENOMEM",
-		len);
-	return -ENOMEM;
-}
-
 int
 dma_mlx5_vchan_destroy(struct dma_mlx5_vchan **v)
 {

@@ -3,12 +3,7 @@
 #ifndef DMA_MLX5_VCHAN_H
 #define DMA_MLX5_VCHAN_H
 
-#include <rte_branch_prediction.h>
-
 #include "dma_mlx5.h"
-
-/* For dma_mlx5_vchan_need_lists(). */
-int dma_mlx5_vchan_make_lists(struct dma_mlx5_vchan *v);
 
 /*
  * Makes a virtual channel with room for nb_desc operations, or a few more. 0 or a negative errno.
@@ -19,16 +14,6 @@ int dma_mlx5_vchan_create(struct dma_mlx5 *d, uint16_t nb_desc, struct dma_mlx5_
  * Frees *v and sets it to NULL; it may be NULL. 0, or a negative errno: the channel is still there.
  */
 int dma_mlx5_vchan_destroy(struct dma_mlx5_vchan **v);
-
-/*
- * Lists of copies may be written: memory for them is allocated the first time. Data thread. 0; or
- * -ENOMEM, until the channel is started again.
- */
-static inline int
-dma_mlx5_vchan_need_lists(struct dma_mlx5_vchan *v)
-{
-	return likely(v->lists != NULL) ? 0 : dma_mlx5_vchan_make_lists(v);
-}
 
 /* Operations may be enqueued. Their ids begin with 0. */
 void dma_mlx5_vchan_start(struct dma_mlx5_vchan *v);
