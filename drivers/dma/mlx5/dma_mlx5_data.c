@@ -142,8 +142,8 @@ copy_list(struct gantry_sge *to, const struct rte_dma_sge *from, uint16_t n)
 }
 
 /*
- * Allocates the lists of copies, the first time that one is written. 0; or -ENOMEM, until the channel
- * is started again: EAL writes a line of its own for each refusal, so it is asked once.
+ * Allocates the lists of copies, the first time that one is written. 0; or -ENOMEM, until the
+ * channel is started again: EAL writes a line of its own for each refusal, so it is asked once.
  */
 static __rte_cold int
 make_lists(struct dma_mlx5_vchan *v)
