@@ -282,12 +282,12 @@ equal_keys(struct probe_answer *a)
 
 const struct probe probe_encryption[] = {
 	{"xts-orders",
-		"A key takes each order of encryption and signatures that libmlx5 posts, and keeps "
-		"it.",
+		"A key accepts each order of encryption and signatures that libmlx5 posts, and "
+		"applies it.",
 		"A program that uses an order outside the manual page's table may get other bytes; Gantry uses those of the table.",
 		NULL,
-		"a card's answer to what its manual does not list may be to do something else, "
-		"which bytes alone do not tell."},
+		"for an order that its manual does not list, a card may do something else, and the "
+		"bytes alone do not show this."},
 	{"xts-tweak-address",
 		"The tweak of a data unit is the initial tweak plus the unit's number, counted "
 		"from the key's address 0.",
@@ -305,18 +305,19 @@ const struct probe probe_encryption[] = {
 		"A message whose last data unit is short is encrypted otherwise than software does it, or fails.",
 		last_unit},
 	{"xts-one-unit",
-		"Where a device encrypts one data unit of a key, a message of more than that unit is "
-		"refused.",
+		"If a device encrypts one data unit of a key, a message that is longer than this "
+		"unit is refused.",
 		"A program that ignores the capability may get wrong ciphertext instead of an error; Gantry refuses such a transaction.",
 		NULL, "libmlx5 posts no such key."},
 	{"xts-dek-late", "A DEK is looked up when data pass, not when the key is configured.",
 		"A program may see a key of a DEK that is gone work on, or fail earlier; Gantry ends a DEK when no transaction uses it.",
 		dek_late},
-	{"xts-keytag", "A DEK without a keytag takes any keytag.",
+	{"xts-keytag", "A DEK without a keytag accepts any keytag.",
 		"A program must give a DEK the keytag that its keys compare; Gantry does so where has_keytag is set.",
 		keytag},
 	{"xts-signature-only",
-		"A key made to encrypt that is configured with signatures alone moves nothing.",
+		"A key that is made for encryption, and configured only with signatures, moves no "
+		"data.",
 		"Data may pass such a key without encryption; a program must configure encryption each time, as Gantry does.",
 		signature_only},
 	{"xts-equal-keys", "A DEK whose two AES keys are equal is refused.",

@@ -291,21 +291,22 @@ umr_refused(struct probe_answer *a)
 
 const struct probe probe_keys[] = {
 	{"rereg-rights",
-		"A region that is re-registered with another right to read, to write or to do "
-		"atomics keeps its key. With other rights it gets a new one.",
+		"A region keeps its key if it is re-registered with a changed right to read, to "
+		"write or to do atomics. If other rights change, the region gets a new key.",
 		"Gantry re-registers no memory; a program that calls ibv_rereg_mr(3) must read the keys anew.",
 		rereg_rights},
 	{"rereg-pd", "A region that is re-registered to another PD keeps its key.",
 		"Gantry re-registers no memory; a program that moves a region to another PD must read the keys anew.",
 		rereg_pd},
 	{"rereg-range",
-		"A region that moves keeps its key if it has no more pages than the next power of "
-		"two, four at least. Else it gets a new one.",
+		"A region that moves keeps its key if its pages fit into the key's room: four "
+		"pages, or its old number of pages rounded up to a power of two. Otherwise it gets "
+		"a new key.",
 		"Gantry re-registers no memory; a program that moves a region to another range must read the keys anew.",
 		rereg_range},
 	{"mr-key-again",
-		"A region gets the key of the one that was deregistered last, of those with room for as "
-		"many pages.",
+		"A region gets the key of the last deregistered region that had room for as many "
+		"pages.",
 		"Gantry removes memory when no descriptor uses it; a program that keeps a key of deregistered memory reaches other memory by it, or none.",
 		key_again},
 	{"invalidation-no-wait",
@@ -331,8 +332,8 @@ const struct probe probe_keys[] = {
 		"A descriptor that a peer's key refuses ends with another status than GANTRY_REMOTE_ACCESS.",
 		rights_of_key},
 	{"inner-key-write",
-		"A key inside an indirect key needs the right to be written when data are written "
-		"through it.",
+		"Data can be written through an indirect key only if each key inside it allows "
+		"local writes.",
 		"Gantry refuses to write memory that is registered as read-only by itself; a program that relies on inner keys for this is not protected, or is refused more.",
 		inner_key_write},
 	{"inner-key-remote", "A key inside an indirect key needs no remote right.",
@@ -349,10 +350,12 @@ const struct probe probe_keys[] = {
 		"Gantry binds no memory windows; a program must end a window before it removes the region.",
 		dereg_under_window},
 	{"dereg-after-work",
-		"A region ends after the work that rang before the call, but for what waits, and what is far behind.",
+		"A region ends after the work whose doorbell rang before the call, except work "
+		"that waits, and work far back in a queue.",
 		"A program that removes memory before the last work on it has completed may see a protection error.",
 		NULL, "a card has run that work by then."},
-	{"umr-refused", "A UMR that is refused for its key completes with IBV_WC_MW_BIND_ERR.",
+	{"umr-refused",
+		"A UMR that is refused because of its key completes with IBV_WC_MW_BIND_ERR.",
 		"Gantry gives GANTRY_LOCAL_ERROR for any such failure; a program that looks for IBV_WC_MW_BIND_ERR finds another status.",
 		umr_refused},
 	{NULL},

@@ -110,13 +110,13 @@ const struct probe probe_receives[] = {
 		"Gantry's engine arms no limit; a program that arms one late waits for an event that does not come.",
 		srq_limit_at_once},
 	{"short-receive-uc",
-		"A receive that is too short for a UC message fails with a length error, and its "
-		"queue pair with it.",
+		"A receive that is too short for a UC message fails with a length error, and so "
+		"does its queue pair.",
 		"Gantry's engine uses no UC; a program's queue pair fails where it went on here, or the other way round.",
 		short_receive_uc},
 	{"short-receive-ud",
-		"A receive that is too short for a UD message fails with a length error, and its "
-		"queue pair with it.",
+		"A receive that is too short for a UD message fails with a length error, and so "
+		"does its queue pair.",
 		"Gantry's engine uses no UD; a program's queue pair fails where it went on here, or the other way round.",
 		short_receive_ud},
 	{NULL},

@@ -372,8 +372,8 @@ const struct probe probe_signatures[] = {
 		"Gantry tells by this order which transaction has a wrong signature; it may report GANTRY_OK for it, so no transactions should run on this device.",
 		sig_err_first},
 	{"sig-err-cq",
-		"A SIG_ERR completion of the requester goes to its CQ of sends, one of the responder to its "
-		"CQ of receives.",
+		"A requester's SIG_ERR completion goes to its send CQ, a responder's to its "
+		"receive CQ.",
 		"Gantry looks for wrong signatures in the CQ of sends: of a connection that takes receives it would miss those in the other CQ.",
 		sig_err_cq},
 	{"sig-err-offset",
@@ -395,16 +395,16 @@ const struct probe probe_signatures[] = {
 		"Gantry's transactions move whole blocks with their signatures; a program that leaves the last signature out fails.",
 		sig_wire_last},
 	{"sig-tag-runs",
-		"The reference tag of T10-DIF is that of the first block that passes the key, "
-		"wherever in the key it lies, and goes on from there.",
+		"The reference tag of T10-DIF belongs to the first block that passes the key, at "
+		"any place in the key, and continues from there.",
 		"Gantry configures a key for each transaction and begins at its address 0; a program that goes on in a key meets other reference tags.",
 		sig_tag_runs},
-	{"sig-tag-retried", "A request that is tried again does not take the reference tag on.",
+	{"sig-tag-retried", "A retried request does not advance the reference tag.",
 		"A transaction whose packets are sent again may report a wrong reference tag, or write one.",
 		sig_tag_retried},
 	{"sig-tag-no-psv",
-		"A configuration that brings no new signature attributes lets the reference tags "
-		"go on.",
+		"A configuration without new signature attributes does not reset the reference "
+		"tags.",
 		"Gantry sets the tag anew for each transaction; a program that configures without signature attributes meets another tag.",
 		sig_tag_no_psv},
 	{"sig-tag-bsf", "The reference tag in the BSF is not read.",
