@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told of a failed check: the vendor syndrome of a completion, and a log line. */
+/* Reports a failed check: by the vendor syndrome of a completion, and by a log line. */
 #ifndef SOFTHCA_FAILURE_H
 #define SOFTHCA_FAILURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begins a visit of a lane, and provides what the rules of keys call. */
+/* Begins a visit of a lane, and has the functions that keys call in it. */
 #include "run_init.h"
 
 #include <stddef.h>

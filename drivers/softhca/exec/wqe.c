@@ -81,10 +81,10 @@ wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor 
 	uint16_t posted)
 {
 	if (why == VEN_WQE_INDEX)
-		violation("QP 0x%x: the WQE at WQEBB 0x%x says index 0x%x", qp->number, qp->sq_ci,
+		violation("QP 0x%x: the WQE at WQEBB 0x%x has index 0x%x", qp->number, qp->sq_ci,
 			wqe_index(wqe));
 	else if (why == VEN_WQE_QPN)
-		violation("QP 0x%x: WQE 0x%x says QP 0x%x", qp->number, qp->sq_ci, wqe_qpn(wqe));
+		violation("QP 0x%x: WQE 0x%x names QP 0x%x", qp->number, qp->sq_ci, wqe_qpn(wqe));
 	else if (why == VEN_WQE_DS)
 		violation("QP 0x%x: WQE 0x%x has DS %u, with %u WQEBBs posted", qp->number,
 			qp->sq_ci, wqe->ds, posted);

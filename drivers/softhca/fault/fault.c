@@ -297,7 +297,7 @@ file_read(void)
 	}
 	for (unsigned int i = 0; i < n; i++)
 		if (add_fault(&read[i]) != 0)
-			softhca_log("%s: more than %d faults are armed: some are not", file.path,
+			softhca_log("%s: only %d faults can be armed: some are not", file.path,
 				FAULTS_MAX);
 }
 
@@ -379,7 +379,7 @@ static void __attribute__((constructor)) find_file_once(void)
 	pthread_once(&once, find_file);
 }
 
-/* ---- what the rest of the adapter asks */
+/* ---- for the other folders of the adapter */
 
 int
 fault_file_check(char err[FAULT_FILE_ERR_LEN])

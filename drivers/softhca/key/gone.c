@@ -88,8 +88,8 @@ say_once(uintptr_t at, const char *what)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		softhca_log("the memory at %#llx is registered, and the program has %s: what the "
-			    "adapter writes there is lost, and it reads zeros",
+		softhca_log("the memory at %#llx is registered, and the program has %s: the "
+			    "adapter's writes there are lost, and its reads give zeros",
 			(unsigned long long)at, what);
 }
 

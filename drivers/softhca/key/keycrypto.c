@@ -79,7 +79,7 @@ crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool
 	       decode_order(bsf[BSF_ORDER], sig, c);
 }
 
-/* ---- what is asked for */
+/* ---- checks */
 
 /*
  * True for a message that needs a second data unit, on an adapter that encrypts one. There libmlx5

@@ -38,7 +38,7 @@ load(void)
 	loaded.ctx = loaded.OSSL_LIB_CTX_new();
 	is_loaded = loaded.ctx != NULL;
 	if (!is_loaded)
-		softhca_log("encryption needs OpenSSL, which has no memory");
+		softhca_log("encryption needs OpenSSL, which is out of memory");
 }
 
 const struct libcrypto *

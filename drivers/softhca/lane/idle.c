@@ -2,8 +2,8 @@
 /*
  * A device thread without work spins, then yields or naps, then sleeps.
  *
- * It sleeps until it is woken if nothing is outstanding, no time is waited for, and all UAR pages
- * are watched (watch.c). No doorbell is lost. The thread
+ * It sleeps until it is woken if no work is outstanding, no work waits for a time, and all UAR
+ * pages are watched (watch.c). No doorbell is lost. The thread
  *
  *   1. counts itself as asleep,
  *   2. closes the pages: from then on, a store to a page waits and wakes the adapter,
@@ -72,7 +72,7 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
-/* True if there is no work, and whoever leaves new work wakes a sleeping thread. */
+/* True if there is no work, and a thread that adds work wakes the sleeping threads. */
 static bool
 lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 {

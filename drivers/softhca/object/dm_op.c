@@ -28,7 +28,7 @@
 
 _Static_assert(DM_N_WAYS == DM_TEST_AND_SET + 2, "memory, and each operation");
 
-/* ---------------------------------------------------------------- which byte */
+/* ---------------------------------------------------------------- the byte of an address */
 
 static bool
 find_mapping(uintptr_t at, struct mapping_line *line)

@@ -7,14 +7,14 @@
  *       ports/<p>/                        lid, state, ...; gids, gid_attrs, pkeys, (hw_)counters
  *     net/<interface>                     a link to the machine's own: the setting `netdev`
  *     infiniband_verbs/uverbs<N>/         dev, ibdev, abi_version; device, subsystem
- *   sys/class/infiniband/mlx5_<i>         links to these, as are
+ *   sys/class/infiniband/mlx5_<i>         links to the above, and so are
  *   sys/bus/pci/devices/<BDF>             sys/class/infiniband_verbs/uverbs<N>,
  *                                         sys/bus/pci/drivers/mlx5_core/<BDF>,
  *                                         sys/dev/char/231:<minor>
  *   dev/infiniband/uverbs<N>
  *
- * What the machine has beside them is there by a link to its own name: such a link stands for the
- * machine's file (path.c).
+ * The machine's own entries in these directories are symbolic links to their own names: path.c
+ * takes such a link for the machine's file.
  *
  * Sources: the kernel's Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-bus-pci, and
  * the values' formats in drivers/infiniband/core/sysfs.c, hw/mlx5/main.c and

@@ -266,7 +266,7 @@ ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 		return true;
 	if (is_cancelled(qp, r->word, now))
 		return false;
-	violation("QP 0x%x: the doorbell's bytes are not those of WQE 0x%x", qp->number, r->idx);
+	violation("QP 0x%x: the doorbell differs from WQE 0x%x", qp->number, r->idx);
 	qp_distrust(qp, r->idx, VEN_DOORBELL);
 	return false;
 }
@@ -381,8 +381,8 @@ no_record_take(struct softhca_uar *uar)
 		return 0;
 	r = ring_decode(atomic_exchange_explicit(bell, 0, memory_order_acq_rel), false);
 	if (r.qpn != qp->number) {
-		violation("doorbell at 0x%x of UAR page 0x%x names QP 0x%x, not QP 0x%x without a "
-			  "doorbell record",
+		violation("doorbell at 0x%x of UAR page 0x%x names QP 0x%x, and only QP 0x%x may "
+			  "ring there",
 			UAR_NO_RECORD, uar->page_id, r.qpn, qp->number);
 		return 1;
 	}

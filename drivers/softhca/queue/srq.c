@@ -103,7 +103,7 @@ srq_has_work(struct softhca_srq *srq)
 	uint16_t posted = srq_posted(srq);
 
 	if (!srq->failed && posted > srq->n)
-		srq_fail(srq, "the record counts more than it holds:", posted);
+		srq_fail(srq, "the doorbell record counts too many WQEs:", posted);
 	return posted != 0 && !srq->failed;
 }
 
@@ -154,7 +154,7 @@ srq_take(struct softhca_srq *srq)
 	if (next < srq->n)
 		srq->head = (uint16_t)next;
 	else
-		srq_fail(srq, "a WQE says that the next one is", next);
+		srq_fail(srq, "a WQE has a wrong index of the next WQE:", next);
 	srq_check_limit(srq);
 	return index;
 }

@@ -96,8 +96,8 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 	uar_unlock(uar);
 	if (err == -EBUSY)
 		softhca_log(
-			"UAR page 0x%x has a queue without a doorbell record: each needs a page of "
-			"its own (mlx5dv_devx_alloc_uar(3))",
+			"UAR page 0x%x already has a queue without a doorbell record: each such "
+			"queue needs a page of its own (mlx5dv_devx_alloc_uar(3))",
 			uar->page_id);
 	return err;
 }

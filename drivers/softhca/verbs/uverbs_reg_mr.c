@@ -34,7 +34,7 @@ lose_memory(struct dmabuf_user *user)
 	empty.addr = 0;
 	empty.len = 0;
 	if (softhca_mkey_modify(mr->mkey, &empty) != 0)
-		softhca_log("no memory: key 0x%x still reaches device memory that was freed",
+		softhca_log("out of memory: key 0x%x still reaches device memory that was freed",
 			softhca_mkey_key(mr->mkey));
 }
 

@@ -39,7 +39,7 @@ enum timing_fence {
 
 /* The WQE at the head of a queue. */
 struct timing_op {
-	uint16_t head;   /* its WQEBB */
+	uint16_t head;   /* index of its first WQEBB */
 	uint16_t posted; /* WQEBBs from the head to the doorbell record */
 	bool local;      /* the WQE stays inside the adapter: no bytes on the port, no round trip */
 	bool is_read;    /* an RDMA read or an atomic */

@@ -39,7 +39,7 @@ struct sig_txn {
 struct key_sig {
 	struct sig_domain mem, wire; /* signatures of blocks */
 	uint8_t check_mask, copy_mask;
-	/* not 0: signatures of a transaction, with so many bytes of data in this key */
+	/* bytes of a transaction's data in this key; 0: no signature of a transaction */
 	uint32_t txn_len;
 	struct sig_txn mem_txn, wire_txn;
 };
