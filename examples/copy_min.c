@@ -5,7 +5,7 @@
  *
  *     gantry_create, gantry_mem_register, gantry_queue_create
  *         gantry_submit     one descriptor
- *         gantry_poll       until its completion is there
+ *         gantry_poll       until its completion has come
  *     gantry_queue_destroy, gantry_mem_unregister, gantry_destroy
  *
  * usage: copy_min [EAL OPTIONS]      without huge pages: copy_min --no-huge -m 64
@@ -23,7 +23,7 @@
 
 static char memory[2][PAGE_LEN] __attribute__((aligned(PAGE_LEN)));
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -45,7 +45,7 @@ copy_page(struct gantry_queue *q)
 	struct gantry_comp comp;
 
 	memset(memory[0], 0x5a, PAGE_LEN);
-	/* A queue that is full accepts nothing: poll, then submit again. This one is empty. */
+	/* A full queue accepts nothing: poll, then submit again. This queue is empty. */
 	while (gantry_submit(q, &desc, 1) != 1)
 		;
 	while (gantry_poll(q, &comp, 1) != 1)
@@ -72,8 +72,8 @@ main(int argc, char **argv)
 	int rc, result;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
@@ -84,7 +84,9 @@ main(int argc, char **argv)
 			"copy_min: without huge pages, start it so: copy_min --no-huge -m 64\n");
 		return failed("rte_eal_init()", -rte_errno);
 	}
-	/* The defaults: the first mlx5 device, which is softhca's where the machine has none. */
+	/*
+	 * Defaults: the first mlx5 device, which is softhca's emulated one if the machine has none.
+	 */
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)
 		return failed("gantry_create()", rc);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A program of DPDK that knows nothing of Gantry: it copies pages by the first DMA device that EAL
- * has, which is the driver's if EAL is told so.
+ * A DPDK program that does not use Gantry directly: it copies pages by EAL's first DMA device. With
+ * the arguments below, this is a device of Gantry's driver.
  *
  *     rte_dma_configure, rte_dma_vchan_setup, rte_dma_start
  *         rte_dma_copy               until the channel is full
  *         rte_dma_submit             one doorbell for all of them
- *         rte_dma_completed_status   as many as are done
+ *         rte_dma_completed_status   those that are done
  *     rte_dma_stop, rte_dma_close
  *
  * usage: dmadev_copy EAL OPTIONS      without huge pages:
@@ -24,12 +24,12 @@
 #include <rte_malloc.h>
 
 #define DEV      0 /**< the first device */
-#define VCHAN    0 /**< its only channel */
+#define VCHAN    0 /**< the device's only channel */
 #define N_PAGES  256u
 #define PAGE_LEN 4096u
-#define DEPTH    64 /**< descriptors of the channel: fewer than there are pages */
+#define DEPTH    64 /**< descriptors of the channel: fewer than the pages */
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -65,7 +65,7 @@ start_device(void)
 }
 
 /**
- * Hands pages to the device from `next` on, until its channel is full. @return how many; or -errno.
+ * Enqueues pages, from page `next` on, until the channel is full. @return how many; or -errno.
  */
 static int
 enqueue(const char *src, const char *dst, unsigned int next)
@@ -76,12 +76,12 @@ enqueue(const char *src, const char *dst, unsigned int next)
 	while (next + n < N_PAGES && rc >= 0) {
 		uint64_t at = (uint64_t)(next + n) * PAGE_LEN;
 
-		/* Returns the descriptor's number, which grows by 1 with each. */
+		/* Returns the operation's id, which is one more than the previous id. */
 		rc = rte_dma_copy(DEV, VCHAN, (uintptr_t)src + at, (uintptr_t)dst + at, PAGE_LEN,
 			0);
 		n += rc >= 0;
 	}
-	/* -ENOSPC: completions make room. */
+	/* -ENOSPC: the channel is full until operations complete. */
 	if (rc < 0 && rc != -ENOSPC)
 		return rc;
 	rc = n != 0 ? rte_dma_submit(DEV, VCHAN) : 0;

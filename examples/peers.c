@@ -10,8 +10,8 @@
  *                                                  gantry_recv_post
  *     gantry_submit, gantry_poll                   gantry_recv_poll
  *
- * Both are in this process here. Between processes or machines, send the addresses, the remote key
- * and the address of the memory by any means, for example a socket.
+ * Here both queues are in one process. Between processes or machines, send the addresses, the
+ * remote key and the memory's address by any means, for example a socket.
  *
  * usage: peers [EAL OPTIONS]      without huge pages: peers --no-huge -m 64
  */
@@ -25,18 +25,18 @@
 
 #include "gantry.h"
 
-/** Memory of the queue that begins. */
+/** Memory of the queue that submits. */
 static struct {
 	char text[64], read_back[64], message[64];
 } mine;
 
-/** Memory of the queue that answers: its peer may write, read and count there. */
+/** Memory of the other queue: its peer may write it, read it, and count in it. */
 static struct {
 	uint64_t counter;
 	char text[64], inbox[64];
 } theirs;
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -74,7 +74,7 @@ run(struct gantry_queue *q[2], const struct gantry_desc *desc, unsigned int n,
 	unsigned int submitted = 0, done = 0, i;
 
 	while (done < n) {
-		/* A queue that is full takes the rest when completions have made room. */
+		/* A full queue accepts the rest when completions have made room. */
 		submitted += gantry_submit(q[0], desc + submitted, n - submitted);
 		done += gantry_poll(q[0], comp + done, n - done);
 	}
@@ -115,7 +115,7 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 		},
 		{
 			.op = GANTRY_OP_READ,
-			/* It reads what the write has written: the fence makes it wait. */
+			/* This read must see the bytes of the write: the fence makes it wait. */
 			.flags = GANTRY_DESC_FENCE,
 			.peer = peer[0],
 			.cookie = 1,
@@ -135,7 +135,7 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 		},
 		{
 			.op = GANTRY_OP_SEND_IMM,
-			/* When the message arrives, everything before it is in place. */
+			/* When the message arrives, all earlier writes have arrived. */
 			.flags = GANTRY_DESC_FENCE,
 			.peer = peer[0],
 			.cookie = 3,
@@ -181,8 +181,8 @@ main(int argc, char **argv)
 	int rc, i;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

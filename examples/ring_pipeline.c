@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Two workers, each on an lcore of its own, as stages of a pipeline. The main lcore feeds them.
+ * Two workers, each on its own lcore, are the stages of a pipeline. The main lcore feeds them.
  *
  *     main lcore         enqueue  first stage  dequeue  main lcore   enqueue  second stage dequeue
  *     block of input  -> [ring] -> lcore 1  -> [ring] -> its number -> [ring] -> lcore 2 -> [ring]
  *                                  input to middle                     middle to output
  *
- * A completion of the first stage says that the block is in place: the second stage may read it.
+ * A completion of the first stage means that the block is written: the second stage may read it.
  *
  * usage: ring_pipeline EAL OPTIONS      three lcores, which may share a CPU; without huge pages:
  *        ring_pipeline --no-huge -m 64 --lcores '(0-2)@0'
@@ -28,10 +28,10 @@
 #define BLOCK_LEN 4096
 #define BURST     32
 
-/** Input, middle, output. */
+/** The input, the middle and the output. */
 static char memory[N_STAGES + 1][N_BLOCKS][BLOCK_LEN] __attribute__((aligned(BLOCK_LEN)));
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -40,7 +40,7 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** Block number `block` of a stage. */
+/** The descriptor of block number `block` in a stage. */
 static struct gantry_desc
 stage_desc(unsigned int stage, uint64_t block)
 {
@@ -77,7 +77,7 @@ take(struct gantry_worker *w, uint64_t *block, unsigned int n)
 	return n;
 }
 
-/** The main lcore's loop: it ends when all blocks have left the last stage. */
+/** The main lcore's loop. It ends when all blocks have left the last stage. */
 static int
 feed(struct gantry_worker *w[N_STAGES])
 {
@@ -92,7 +92,9 @@ feed(struct gantry_worker *w[N_STAGES])
 			desc[i] = stage_desc(0, fed + i);
 		fed += gantry_enqueue_burst(w[0], desc, n);
 
-		/* `between`: blocks that the second ring has not accepted yet. */
+		/*
+		 * `between`: blocks of the first stage that the second ring has not accepted yet.
+		 */
 		taken = take(w[0], block + between, BURST - between);
 		if (taken < 0)
 			return -1;
@@ -114,7 +116,7 @@ feed(struct gantry_worker *w[N_STAGES])
 int
 main(int argc, char **argv)
 {
-	/* A worker without work sleeps, so that the example is quick on a machine with few CPUs. */
+	/* A worker without work sleeps, so the example is fast even on a machine with few CPUs. */
 	const struct gantry_worker_conf conf = {.idle = GANTRY_IDLE_SLEEP};
 	struct gantry *g;
 	struct gantry_mem *mem;
@@ -123,8 +125,8 @@ main(int argc, char **argv)
 	int rc, i;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A block target that protects what it stores with T10-DIF, and an initiator that uses it.
+ * A block target that protects its blocks with T10-DIF, and an initiator that uses the target.
  *
  *     initiator                              target
  *     SEND  request: WRITE 8 blocks    -->   GANTRY_OP_TXN: RDMA READ of the blocks, the device
@@ -10,11 +10,11 @@
  *     SEND  request: READ 8 blocks     -->   GANTRY_OP_TXN: RDMA WRITE of the blocks, the device
  *                                                           checks the signatures
  *           response                   <--                  and sends the good response
- *     ... a bit of the disk flips, and the next READ is answered by the bad response.
+ *     ... a bit of the disk flips, and the next READ gets the bad response.
  *
  * Transfer and good response are posted together. When a signature is wrong, the device stops the
- * send queue in front of the response, and the engine sends the bad one instead. Both ends are in
- * this process here.
+ * send queue before the response, and the engine sends the bad response instead. Here both ends are
+ * in one process.
  *
  * usage: sig_target [EAL OPTIONS]      without huge pages: sig_target --no-huge -m 64
  */
@@ -30,15 +30,15 @@
 #include "gantry.h"
 
 #define BLOCK_LEN  512
-#define STORED_LEN (BLOCK_LEN + 8) /* with its signature */
+#define STORED_LEN (BLOCK_LEN + 8) /* a block with its signature */
 #define N_BLOCKS   8
 
-/** What the initiator sends: which blocks, and where they are or are to be in its memory. */
+/** The initiator's request: which blocks, and their address in its memory. */
 struct request {
 	uint64_t addr;
 	uint32_t remote_key;
 	uint32_t lba; /* number of the first block */
-	uint32_t n;   /* blocks */
+	uint32_t n;   /* number of blocks */
 	bool write;
 };
 
@@ -58,13 +58,13 @@ static struct target {
 	struct request request;
 	char good[8], bad[8];
 	uint8_t disk[N_BLOCKS * STORED_LEN];
-	/* What a transaction points to stays as it is until it completes. */
+	/* A transaction, and the objects that it points to, must not change until it completes. */
 	struct gantry_txn txn;
 	struct gantry_sge blocks;
 	struct gantry_txn_part part;
 } target;
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static void
 check(const char *call, int rc)
 {
@@ -88,7 +88,8 @@ check_status(uint8_t status)
 /* ------------------------------------------------------------------ the target */
 
 /**
- * Blocks have a T10-DIF signature on the disk, and none on the wire. The device checks all of it.
+ * Blocks have a T10-DIF signature on the disk, and none on the wire. The device checks all parts of
+ * a signature.
  */
 static void
 target_init(struct target *t, struct gantry *g)
@@ -143,11 +144,11 @@ target_answer(struct target *t)
 		.n_data = 1,
 		.part = &t->part,
 		.n_parts = 1,
-		.mem = {.ref_tag = r->lba}, /* by T10: the low bits of the block's number */
+		.mem = {.ref_tag = r->lba}, /* T10: the low bits of the block's number */
 		.good = {(uintptr_t)t->good, sizeof(t->good), 0},
 		.bad = {(uintptr_t)t->bad, sizeof(t->bad), 0},
 	};
-	/* The queue has room: it has one transaction at a time. */
+	/* The queue has room, because there is only one transaction at a time. */
 	if (gantry_submit(t->q, &desc, 1) != 1)
 		check("gantry_submit()", -ENOBUFS);
 }
@@ -206,7 +207,7 @@ initiator_ask(struct initiator *i, bool write)
 			check_status(comp.status);
 		target_turn(&target);
 		got += gantry_recv_poll(i->q, &received, 1);
-		/* The target hears of the response's end, too. */
+		/* The target's SEND must complete too. */
 	} while (got == 0 || gantry_in_flight(i->q) != 0 || gantry_in_flight(target.q) != 0);
 	check_status(received.status);
 	printf("initiator: %s of %u blocks: the response is \"%s\"\n", write ? "WRITE" : "READ",
@@ -215,8 +216,8 @@ initiator_ask(struct initiator *i, bool write)
 }
 
 /**
- * Writes blocks, reads them back, and reads them once more when the disk has gone bad. True: as it
- * should be.
+ * Writes blocks and reads them back. Then corrupts the disk, and reads them again. True: all
+ * responses were as expected.
  */
 static bool
 initiator_run(struct initiator *i)
@@ -262,8 +263,8 @@ main(int argc, char **argv)
 	bool good;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	if (gantry_before_eal() < 0)
 		printf("sig_target: gantry_before_eal() does nothing here\n");

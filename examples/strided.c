@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A matrix is transposed by the adapter: a descriptor for each column, and one layout for all of
- * them.
+ * The adapter transposes a matrix: one descriptor for each column, and one layout for all columns.
  *
  *     gantry_layout_create   a column: one block of 8 bytes in each row
  *     GANTRY_OP_GATHER       a column of the matrix, to a row of the transposed matrix
  *     GANTRY_OP_SCATTER      a row of the transposed matrix, to a column of a third matrix
  *
- * The adapter reads a column through a memory key that a UMR WQE has given this layout.
+ * The adapter reads a column through a memory key, which a UMR WQE has given this layout.
  *
  * usage: strided [EAL OPTIONS]      without huge pages: strided --no-huge -m 64
  */
@@ -28,7 +27,7 @@ static struct {
 	double matrix[N][N], transposed[N][N], again[N][N];
 } memory;
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -37,7 +36,10 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** Submits n descriptors and polls until all of them are done. A full queue gets the rest later. */
+/**
+ * Submits n descriptors, and polls until all are done. What a full queue does not accept is
+ * submitted later.
+ */
 static int
 run(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {
@@ -71,7 +73,7 @@ transpose(struct gantry_queue *q, uint16_t column)
 	for (i = 0; i < N * N; i++)
 		memory.matrix[i / N][i % N] = i + 1;
 	for (i = 0; i < N; i++) {
-		/* The layout begins at element i of row 0. */
+		/* The layout starts at element i of row 0. */
 		gather[i] = (struct gantry_desc){
 			.op = GANTRY_OP_GATHER,
 			.layout = column,
@@ -89,7 +91,7 @@ transpose(struct gantry_queue *q, uint16_t column)
 			.len = sizeof(memory.transposed[i]),
 		};
 	}
-	/* All gathers have completed before the first scatter reads: no fence is needed. */
+	/* run() returns after the gathers have completed, so the scatters need no fence. */
 	if (run(q, gather, N) != 0 || run(q, scatter, N) != 0)
 		return 1;
 	for (i = 0; i < N; i++)
@@ -113,8 +115,8 @@ int
 main(int argc, char **argv)
 {
 	/*
-	 * Each round is one row: 8 bytes of it, then the bytes up to the same place in the next
-	 * row.
+	 * A round is one row: 8 bytes are taken, then the bytes up to the same column of the next
+	 * row are skipped.
 	 */
 	const struct gantry_block element = {
 		.len = sizeof(double),
@@ -128,8 +130,8 @@ main(int argc, char **argv)
 	int rc, result;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A program with verbs objects of its own posts by lib/hwq: ibv_wr_post(3)'s calls under the name
- * hwq_wr_*(), inline.
+ * A program posts to its own verbs objects by lib/hwq. The calls hwq_wr_*() are inline, and
+ * otherwise like those of ibv_wr_post(3).
  *
  *     ibv_open_device, ibv_alloc_pd, ibv_reg_mr, ibv_create_cq, ibv_create_qp, ibv_modify_qp
- *     hwq_obj_cq, hwq_obj_qp, hwq_obj_qp_sync       from here on the data path is hwq's
- *         hwq_wr_start, builders and setters, hwq_wr_complete       one doorbell for all of them
+ *     hwq_obj_cq, hwq_obj_qp, hwq_obj_qp_sync       hwq has the data path from here on
+ *         hwq_wr_start, builders and setters, hwq_wr_complete       one doorbell for all
  *         hwq_wr_poll                                               wr_ids of good completions
  *     hwq_obj_qp_release, hwq_obj_cq_release, ibv_destroy_qp, ...
  *
@@ -41,7 +41,7 @@ struct objects {
 	struct hwq_qp *qp;
 };
 
-/** Says which call failed. @return 1, for main(). */
+/** Reports which call failed. @return 1, for main(). */
 static int
 failed(const char *call, int error)
 {
@@ -50,8 +50,8 @@ failed(const char *call, int error)
 }
 
 /**
- * Opens the first device, and makes a queue pair with memory. @return 0, or 1 after a line that
- * says what failed.
+ * Opens the first device, and makes a queue pair with memory. @return 0, or 1 with the error
+ * printed.
  */
 static int
 objects_create(struct objects *o)
@@ -75,7 +75,7 @@ objects_create(struct objects *o)
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (o->mr == NULL)
 		return failed("ibv_reg_mr", errno);
-	/* An entry for each WQEBB of the send ring: an error flushes them all. */
+	/* One entry for each WQEBB of the send ring, because an error flushes all WQEs. */
 	o->ibcq = ibv_create_cq(o->ctx, 256, NULL, NULL, 0);
 	if (o->ibcq == NULL)
 		return failed("ibv_create_cq", errno);
@@ -132,7 +132,7 @@ connect_to_itself(struct objects *o)
 			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/** Takes the objects over, while they are new. @return 0, or a negative errno. */
+/** Takes over the objects, which are new. @return 0, or a negative errno. */
 static int
 take_over(struct objects *o)
 {
@@ -145,14 +145,14 @@ take_over(struct objects *o)
 	ret = hwq_obj_qp(&obj, &o->qp);
 	if (ret != 0)
 		return ret;
-	/* The state came by ibv_modify_qp(3). */
+	/* hwq must be told of the state that ibv_modify_qp(3) has set. */
 	ret = hwq_obj_qp_sync(o->qp);
 	return ret == IBV_QPS_RTS ? 0 : ret < 0 ? ret : -EINVAL;
 }
 
 /**
- * Posts the pieces in one batch. Only the last one asks for a completion. @return 0, or a negative
- * errno: none is posted.
+ * Posts the pieces in one batch. Only the last one is signalled. @return 0, or a negative errno:
+ * nothing is posted.
  */
 static int
 post(struct objects *o)
@@ -182,7 +182,10 @@ copy_page(struct objects *o)
 	if (ret != 0)
 		return failed("hwq_wr_complete", -ret);
 	while (hwq_wr_poll(&o->qp->sq, &wr_id, 1) == 0)
-		/* A CQE of another kind is of a WQE that failed. A good one may just have come. */
+		/*
+		 * hwq_wr_poll() returned none: the next CQE may be of a failed WQE. Or a good one
+		 * has just come.
+		 */
 		if (hwq_cq_peek(o->cq, &cqe) && cqe.syndrome != HWQ_SYNDROME_NONE) {
 			fprintf(stderr, "wr_post: request %" PRIu64 " failed, syndrome 0x%02x\n",
 				hwq_sq_wr_id(&o->qp->sq, cqe.wqe_counter), cqe.syndrome);
@@ -196,7 +199,7 @@ copy_page(struct objects *o)
 	return 0;
 }
 
-/** Ends what there is. */
+/** Destroys the objects that exist. */
 static void
 objects_destroy(struct objects *o)
 {

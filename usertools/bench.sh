@@ -14,30 +14,30 @@
 # testgantry: the time to move a file, against cp(1) and cmp(1) of the same file, also beside busy loops; GANTRY_BENCH_MB
 # (default 1024) is its size, and it lies in TMPDIR (default /tmp).
 #
-# signatures: what a signature transaction costs its poster, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
+# signatures: instructions of the thread that posts a signature transaction, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
 # by stock libmlx5, by lib/hwq's batches and by its images.
 #
-# transactions: what the owner of a queue executes for one transaction of the engine, by stage, and what libmlx5's calls
-# for the same execute.
+# transactions: instructions of the queue's owner for one transaction of the engine, by stage, and those of libmlx5's calls
+# for the same transaction.
 #
-# regions: what a registration, a copy from a region at random and a removal take at 100, 1,000, 10,000 and 100,000
-# regions, the adapter's part included. They take 400 MB of memory. Then the same at 100 and 1,000 regions in a process in which
+# regions: the time of a registration, of a copy from a random region, and of a removal, with 100, 1,000, 10,000 and 100,000
+# regions, the adapter's part included. They take 400 MB of memory. Then the same with 100 and 1,000 regions in a process in which
 # DPDK's mlx4 plug-in has called ibv_fork_init(3).
 #
-# plots: throughput against queue depth, burst, copy length, regions, peers and lcores, beside memcpy(3) and DPDK's
+# plots: throughput against queue depth, burst, copy length, regions, peers and lcores, with memcpy(3) and DPDK's
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
 # build-bench/throughput).
 #
-# pipelining: transactions with signature pipelining against those that wait, on the adapter's timing model and a virtual
+# pipelining: transactions with signature pipelining compared with transactions that wait, on the adapter's timing model and a virtual
 # clock: pipelining.csv and pictures, in GANTRY_BENCH_OUT (default build-bench/pipelining). It takes some minutes.
 #
-# dmadev: copies by the dmadev driver, by length, beside dma_skeleton and memcpy(3), pumped in the submitting thread: dmadev.csv
-# with its instructions (callgrind), and a picture, in GANTRY_BENCH_OUT (default build-bench/dmadev).
+# dmadev: copies by the dmadev driver, by length, with dma_skeleton and memcpy(3); the submitting thread pumps the adapter:
+# dmadev.csv with instructions (callgrind), and a picture, in GANTRY_BENCH_OUT (default build-bench/dmadev).
 #
-# pause: what one copy of 64 bytes takes after a pause of 200 us, by a worker that spins, beside dma_skeleton in the same run:
-# where each lcore has a CPU of its own, and where both may run on the same two CPUs.
+# pause: the time of one copy of 64 bytes after a pause of 200 us, by a worker that spins, with dma_skeleton in the same run:
+# first each lcore has its own CPU, then both lcores may run on the same two CPUs.
 #
-# crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, against OpenSSL.
+# crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, compared with OpenSSL.
 #
 # usage: usertools/bench.sh [table|ops|copies|crypto|idle|wait|pause|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
@@ -48,7 +48,7 @@ help_if_asked "$@"
 
 need "${build_packages[@]}" valgrind
 say "building in build-bench/"
-# Debug information changes no instruction, and tells callgrind which file each one was written in.
+# Debug information changes no instruction; from it callgrind knows the source file of each instruction.
 build build-bench -Dbuildtype=release -Ddebug=true
 bench=$top/build-bench/test/bench/bench_softhca
 bench_signature=$top/build-bench/test/bench/bench_signature
@@ -64,7 +64,7 @@ waiting() {
 	"$bench_idle"
 }
 
-# Other work on the machine spoils it, too; both sides meet it.
+# Other work on the machine spoils these figures too, but of both sides.
 pause() {
 	local how
 	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
@@ -156,7 +156,7 @@ txn_run() {
 		die "callgrind failed on transactions of $1 bytes at bursts of $2: $3"
 }
 
-# What libmlx5 executes, by stage: a stage is the difference of two.
+# Instructions of libmlx5, by stage: a stage is the difference of two measurements.
 txn_stock() {
 	txn_run "$1" "$2" stock
 	callgrind_annotate --inclusive=yes --threshold=100 "$out" |
@@ -171,7 +171,7 @@ txn_stock() {
 			}' "$out.ops" -
 }
 
-# What the engine executes in a case, by stage: the functions that the instructions were written in.
+# Instructions of the engine in a case, by stage: a stage is a set of functions.
 txn_engine() {
 	txn_run "$1" "$2" "$3"
 	"$top/test/bench/stages.py" "$bench_txn" "$out" bench='measured_*' check='gantry_txn_check*,gantry_txn_look_*' \
@@ -215,7 +215,7 @@ transactions() {
 	rm -f "$out" "$out.ops"
 }
 
-# Its messages are not of interest, unless it fails.
+# Its messages are printed only if it fails.
 regions() {
 	local log=$top/build-bench/regions.log
 	{
@@ -228,26 +228,26 @@ regions() {
 	}
 }
 
-# seconds COMMAND...: what it took, to a millisecond. Its output is kept in $scratch/log.
+# seconds COMMAND...: prints the run time, to a millisecond. The command's output goes to $scratch/log.
 seconds() {
 	local start=${EPOCHREALTIME/./}
 	"$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; die "failed: $*"; }
 	awk -v us=$((${EPOCHREALTIME/./} - start)) 'BEGIN {printf "%.3f", us / 1e6}'
 }
 
-# Reads numbers, one a line: least, median and most.
+# Reads numbers, one a line; prints the least, the median and the largest.
 spread() {
 	sort -n | awk '{v[NR] = $1} END {printf "%s %s %s\n", v[1], v[int((NR + 1) / 2)], v[NR]}'
 }
 
-# With the lcores that two CPUs allow, and testgantry's own defaults.
+# With as many lcores as two CPUs allow, and testgantry's defaults.
 move_file() {
 	seconds "$top/build-bench/app/testgantry/testgantry" --lcores=0@0,1@$((1 % $(nproc))) --no-huge --no-shconf \
 		--no-telemetry -m 64 -- --out "$scratch/out" "$scratch/in"
 	rm -rf "$scratch/out"
 }
 
-# cp, cmp and testgantry take turns, so whatever else happens on the machine meets all of them.
+# cp, cmp and testgantry take turns, so other work on the machine affects all three.
 compare_files() {
 	local runs=$1 i cp cmp moved
 	printf '  %12s %12s %12s %22s\n' cp cmp testgantry 'testgantry/(cp + cmp)'
@@ -280,7 +280,7 @@ testgantry() {
 		(while :; do :; done) &
 		busy+=($!)
 	done
-	printf 'the same beside two busy loops\n'
+	printf 'the same with two busy loops running\n'
 	compare_files 20
 	kill "${busy[@]}"
 	rm -rf "$scratch"
@@ -336,7 +336,7 @@ dmadev() {
 	printf 'dmadev: %s/dmadev.csv, and a picture\n' "$out"
 }
 
-# The table of doc/transactions.md: of the first round trip. Each cell: pipelined, waiting.
+# The table of doc/transactions.md, for the first round trip. Each cell: pipelined, waiting.
 pipelining_table() {
 	awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
 		NR == 2 {trip = $1}

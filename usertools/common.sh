@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-3-Clause
-# What the scripts of this folder share: messages, packages, builds, EAL's arguments. It is sourced, not run.
+# Functions that the scripts of this folder share: messages, packages, builds, EAL's arguments. Source it, do not run it.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A long run of the adapter's fuzzers: malformed control calls, malformed netlink requests, and malformed work on
-# queues of every type, one seed after the other; plain, and under ASan and UBSan. The control calls also run with a device thread
+# queues of every type, one seed after the other; without sanitizers, and under ASan and UBSan. The control calls also run with a device thread
 # under TSan. Stops at the first seed that fails, and prints how to repeat it.
 #
 # usage: usertools/fuzz.sh [SECONDS [FIRST SEED]]     default: 600, a seed by the clock
@@ -22,8 +22,8 @@ build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# try DIR THREADS FUZZER AMOUNT: one seed. Addresses are part of what is tried: without randomisation, and without threads,
-# a seed repeats its run.
+# try DIR THREADS FUZZER AMOUNT: one seed. Fuzzers use addresses too, so a seed repeats its run only without address
+# randomisation and without threads.
 try() {
 	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/$3 $4 $seed"
 

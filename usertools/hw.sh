@@ -1,37 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs Gantry on a real mlx5 device, for ten minutes at most, and writes a report: what the device has, whether Gantry works
-# on it, how fast it is, and where it differs from the emulated adapter. What the device lacks is skipped by name.
+# Runs Gantry on a real mlx5 device, for at most ten minutes, and writes a report: the device's capabilities, whether Gantry works
+# on it, how fast it is, and where it differs from the emulated adapter. Stages that need a missing capability are skipped, and
+# the report names it.
 #
 # usage: usertools/hw.sh [--rehearse] [--short] [--out DIR] [--built DIR] [DEVICE]     default: the first mlx5 device
-#   --rehearse   runs on the emulated adapter where the machine has no mlx5 device; without it, hw.sh fails there.
+#   --rehearse   runs on the emulated adapter if the machine has no mlx5 device; without this option, hw.sh fails then.
 #                Settings of the adapter (SOFTHCA_...) stay as they are
-#   --short      the same stages with little work each: a minute
+#   --short      the same stages with less work: about one minute
 #   --out DIR    folder of the report; default: hw-report
-#   --built DIR  a build directory whose programs are used as they are; by default, build/ is built
+#   --built DIR  a build directory whose programs are used as they are; by default, hw.sh builds in build/
 #
 # The stages, in this order:
-#   capabilities   what the device has, and what Gantry needs of it
-#   twins          the same work by libmlx5 and by lib/hwq, on queues of each: equal bytes, completions and effects
+#   capabilities   the device's capabilities, and those that Gantry needs
+#   twins          the same work by libmlx5 and by lib/hwq, each on its own queues: bytes, completions and effects are equal
 #   faults         wrong keys and bounds, missing receives, queues that fail or stop, CQs that overrun: each status is right
 #   model          random work and faults, compared with a model of the engine
 #   main job       testgantry in every mode; by DMA MMO and by RDMA; with signatures, under SQD, and encrypted
-#   probes         what the emulated adapter assumes about cards, asked one by one
+#   probes         the emulated adapter's assumptions about cards, tested one by one
 #   benchmarks     copies and writes by length: ns and operations a second
 #
-# report.txt is to read, report.json to send back. Both hold no GUID, address, host name, user name, serial number and path of
-# the machine. A stage that failed shows the end of its output there. Nothing else is left behind. A signal stops hw.sh, which
-# then writes no report.
+# Read report.txt, and send report.json back. They contain no GUID, address, host name, user name, serial number or path of
+# the machine. They show the end of the output of each failed stage. hw.sh leaves no other file. After a signal it stops, and
+# writes no report.
 #
-# Exit code: 0 each stage was done or skipped, whatever the probes answered; 1 a stage failed, or there is no device;
-# 3 the device lacks what Gantry needs, as the report says; 129, 130, 143 a signal.
+# Exit code: 0: each stage succeeded or was skipped, whatever the probes found; 1: a stage failed, or there is no device;
+# 3: the device lacks a capability that Gantry needs (the report says which); 129, 130, 143: a signal.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
-# Seconds: of all stages, of one stage.
+# Limits in seconds: of all stages, of one stage.
 all_seconds=590
 stage_seconds=120
-# What is done.
+# The amount of work.
 want_mb=20
 model_seconds=60
 twin_cases=2000
@@ -70,7 +71,7 @@ fi
 built=$(cd "$built" && pwd)
 [ -x "$built/test/hw/hw_caps" ] || die "$built has no test/hw/hw_caps: build it there with ISA-L (package libisal-dev)"
 
-# Whatever a stage leaves, even when it is killed, is in this folder. It is removed.
+# All files of the stages are in this folder, which is removed at the end, even if a stage was killed.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-hw.XXXXXX")
 export TMPDIR=$scratch RUNTIME_DIRECTORY=$scratch XDG_RUNTIME_DIR=$scratch
 stopped() {
@@ -91,8 +92,8 @@ stop_at=$((SECONDS + all_seconds))
 runs=0 failed=0
 : >"$scratch/stages"
 
-# run COMMAND...: runs it in a process group of its own, as long as a stage may last. Its output goes to $log, its messages to
-# $log.err.
+# run COMMAND...: runs a command in its own process group, at most as long as a stage may last. Its output goes to $log, its
+# messages to $log.err.
 run() {
 	local limit=$((stop_at - SECONDS)) code=0
 	[ "$limit" -le "$stage_seconds" ] || limit=$stage_seconds
@@ -104,7 +105,7 @@ run() {
 	return "$code"
 }
 
-# note NAME RESULT WHY SECONDS [LOG]: a line of the report. It is read by hw_report.py.
+# note NAME RESULT WHY SECONDS [LOG]: writes a line of the report, for hw_report.py.
 note() {
 	printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "${5:-}" >>"$scratch/stages"
 }
@@ -151,7 +152,7 @@ stage() {
 	fi
 }
 
-# ---- capabilities: which device, may it be asked, and does Gantry run there? hw_caps says what to do if not.
+# ---- capabilities: which device is it, may this user open it, and can Gantry run on it? If not, hw_caps says what to do.
 say capabilities
 caps=("$built/test/hw/hw_caps" "${rehearse[@]}")
 code=0
@@ -168,7 +169,7 @@ note capabilities "done" "" 0
 run "${caps[@]}" "${device[@]}" || true
 device=(--device "$(sed -n 's/^\([^ ,]*\), part .*/\1/p' "$log")")
 
-# ---- twins. Those of layouts lay out keys for signatures, too.
+# ---- twins. The twins of layouts also lay out keys for signatures.
 twin() {
 	stage "twins, $1" "opens rc atomics $2" "$built/test/$3" "${device[@]}" "$twin_cases" 1
 }
@@ -206,7 +207,7 @@ if "${gantry[0]}" --help | grep -q '^ *dma[:,]'; then
 	job "$engine" --mode dma
 fi
 
-# Blocks and kinds that the device has.
+# Block sizes and kinds of signatures that the device has.
 sig=(--mode sig --chunk 32K)
 has signatures 4096 && sig+=(--block 4096) || sig+=(--block 512)
 has signatures 'T10-DIF CRC' && sig+=(--guard crc) || sig+=(--guard crc32c)
@@ -218,7 +219,7 @@ stage "main job, --mode sig, wrong signatures under SQD" "$engine keys signature
 stage "main job, --mode sig --encrypt data" "$engine keys signatures encryption plain-deks" "${gantry[@]}" "${plain[@]}" \
 	--encrypt data --corrupt 1 "${files[0]}"
 
-# ---- probes. Each has a limit of its own; those that wait for retries take long.
+# ---- probes. Each has its own time limit; probes that wait for retries take long.
 stage_seconds=300
 stage probes "" "$built/test/hw/hw_probe" "${rehearse[@]}" "${device[@]}" --json
 cp "$log" "$scratch/probes.json"

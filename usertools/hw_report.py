@@ -5,8 +5,7 @@
 usage: hw_report.py caps CAPS.JSON        prints a line for each capability: identity, yes or no, name, value; by tabs
        hw_report.py write SCRATCH OUT     SCRATCH has hw.sh's results: stages, caps.json, probes.json, bench.csv
 
-No text leaves the machine with an address, a GUID, a name or a path of it: clean() takes them out of all that a program has
-printed.
+The report contains no address, GUID, name or path of the machine: clean() removes them from the output of programs.
 """
 import csv
 import getpass
@@ -19,7 +18,7 @@ import subprocess
 import sys
 
 LINES_OF_A_FAILURE = 30
-# What a stage has to do with, for those who read the report only.
+# What a stage is about, for readers of the report.
 ANSWERS = ('as assumed', 'otherwise', 'cannot be asked here')
 COLUMNS = ('axis', 'series', 'length', 'depth', 'burst', 'peers')
 
@@ -36,7 +35,7 @@ PATTERNS = [
     (r'(?<![\w:])[0-9a-fA-F]{0,4}::([0-9a-fA-F]{1,4}:?)*', 'ADDRESS'),
     (r'\b\d{1,3}(\.\d{1,3}){3}\b', 'ADDRESS'),
     (r'\b(0x)?[0-9a-fA-F]{12,}\b', 'NUMBER'),
-    # What is called a serial number.
+    # Whatever is labelled as a serial number.
     (r'(?i)\b(serial( (number|no\.?))?|s/n)(\s*(is|[:=])\s*|\s+)[\w-]+', 'SERIAL'),
 ]
 
@@ -63,7 +62,7 @@ def names_of_machine():
     for folder in ('/sys/class/net', '/sys/class/infiniband', '/sys/class/infiniband_verbs'):
         if os.path.isdir(folder):
             names.update(os.listdir(folder))
-    # Words of any text: 'root' is no secret, and 'lo' is part of none.
+    # Words that occur in any text: 'root' is no secret, and neither is 'lo'.
     return {name for name in names if len(name) > 1} - {'lo', 'root', 'localhost', 'None'}
 
 
@@ -71,7 +70,7 @@ NAMES = sorted(names_of_machine(), key=len, reverse=True)
 
 
 def clean(text):
-    """The text without what tells of the machine."""
+    """The text without words that identify the machine."""
     for name in NAMES:
         text = re.sub(r'(?<![A-Za-z0-9])' + re.escape(name) + r'(?![A-Za-z0-9])', 'NAME', text)
     text = re.sub(r'\bmlx[45]_\w+', 'DEVICE', text)
@@ -81,7 +80,7 @@ def clean(text):
 
 
 def load(path, otherwise):
-    """A program's JSON. Of a program that was stopped, what it has written of its list."""
+    """A program's JSON. If the program was stopped: the complete elements of its list."""
     text = read_line(path)
     for end in ('', ']}'):
         try:
@@ -115,7 +114,7 @@ def read_bench(scratch):
     try:
         with open(os.path.join(scratch, 'bench.csv'), encoding='utf-8') as file:
             for row in csv.DictReader(file):
-                # memcpy(3) is what copies are compared with. DPDK's dma_skeleton says nothing of the device.
+                # memcpy(3) stays, for comparison. DPDK's dma_skeleton says nothing about the device.
                 if row['series'] == 'dma_skeleton' or (row['series'] == 'memcpy' and row['peers'] != '0'):
                     continue
                 rows.append({k: int(v) if v.isdigit() else v for k, v in row.items() if k in COLUMNS} |
@@ -126,7 +125,7 @@ def read_bench(scratch):
 
 
 def versions():
-    """Of the kernel and of libraries. A kernel's name may have words of its owner: only the numbers are taken."""
+    """Versions of the kernel and of libraries. A kernel's name may contain words of its owner, so only numbers are used."""
     found = {'kernel': re.match(r'[\d.]*', os.uname().release)[0]}
     for library in ('libibverbs', 'libdpdk'):
         try:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry and runs its plain suites several times while other processes keep CPUs busy: no test may
-# depend on a quiet machine. With "stops", each test is also stopped at random for up to 0.3 s. Prints each run's result,
+# Builds Gantry, and runs its plain suites several times while other processes keep CPUs busy: no test may
+# depend on an idle machine. With "stops", each test is also stopped at random times for up to 0.3 s. Prints each run's result,
 # and names the tests that failed in it; their output is kept in build-test/loaded-RUN.txt.
 # The exit code is 0 if no test failed in any run.
 #
-# usage: usertools/loaded.sh [RUNS [BUSY [stops]]]     default: 10 runs beside 2 busy processes
+# usage: usertools/loaded.sh [RUNS [BUSY [stops]]]     default: 10 runs with 2 busy processes
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws mutants of the sources, runs the tests on each, and says which test noticed it.
+"""Draws mutants of the sources, runs the tests on each mutant, and prints which test detected it.
 
 Called by mutate.sh, which explains it. A mutant is one small change in one line: an operator, a
 constant, a condition, or a statement left out. The sources are changed in a copy of the tree; the
@@ -21,14 +21,14 @@ import tempfile
 import time
 
 AREAS = ("lib/gantry", "lib/hwq", "drivers/softhca")
-# Statements that only tell a person something: no test reads their words.
+# Statements that only print messages: no test checks their words.
 LOGS = re.compile(r"^\s*(LOG|RTE_LOG|softhca_log|hwq_log\w*|violation|printf|fprintf|say|warn)\s*\(")
-# Lines that no program can behave differently for.
+# Lines whose change has no effect on any program.
 PASSED_OVER = re.compile(r"static_assert|__builtin_expect|__builtin_prefetch|__attribute__|\blikely\b"
     r"|\bunlikely\b|^\s*#\s*(if|ifdef|ifndef|else|elif|endif|include|error|undef|pragma)|^\s*extern\b|"
     r"SPDX")
 EQUIVALENT = "test/mutants-equivalent.txt"
-# What only a sanitizer can notice is tried under it when the plain tests did not: (build, lines, options).
+# Lines whose mutants are also tried under a sanitizer if the plain tests detect nothing: (build, lines, options).
 BUILDS = (
     ("plain", re.compile(""), ()),
     ("asan", re.compile(r"free|fini|destroy|close|munmap|_put\b|release|unuse|_len\b|size"),
@@ -46,7 +46,7 @@ def mask(text):
         flags=re.S)
 
 
-# What replaces an operator: the neighbour with which it is most easily mixed up.
+# The replacement of each operator: the one with which it is most easily confused.
 OPERATORS = (
     (r"(?<![=!<>+\-*/%&|^])==(?!=)", ("!=",)),
     (r"!=", ("==",)),
@@ -138,7 +138,7 @@ def candidates(root, files):
 
 
 def draw(root, seed, count, areas):
-    """Mutants in the order in which they are tried: more of them than asked for, as some do not compile."""
+    """Mutants in the order in which they are tried. More than asked for, because some do not compile."""
     files = subprocess.run(["git", "-C", root, "ls-files", *areas], check=True, text=True,
         stdout=subprocess.PIPE).stdout.split()
     files = [f for f in files if f.endswith((".c", ".h")) and not os.path.islink(os.path.join(root, f))]
@@ -154,23 +154,23 @@ def draw(root, seed, count, areas):
 
 
 class Tests:
-    """The tests of one build directory: how to run them, how long they take, who noticed what."""
+    """The tests of one build directory: their commands, their run times, and which changes each has detected."""
 
     def __init__(self, build, jobs):
         self.build = build
         self.jobs = jobs
-        # ThreadSanitizer needs the address-space layout that older kernels randomise less.
+        # ThreadSanitizer fails if the kernel randomises addresses too much.
         self.before = ["setarch", "-R"] if os.path.basename(build) == "tsan" else []
         listed = subprocess.run(["meson", "introspect", "--tests", build], check=True, text=True,
             stdout=subprocess.PIPE).stdout
-        # check_* judge how the sources are written, not what they do.
+        # check_* test the text of the sources, not their effect.
         self.tests = {t["name"]: t for t in json.loads(listed)
             if "bench" not in t["suite"] and not t["name"].startswith("check_")}
         self.seconds = {}
         self.kills = collections.Counter()
 
     def order(self, file):
-        """Those that noticed changes of this file first, then of its folder, then the quick ones."""
+        """First tests that detected changes of this file, then of its folder, then the fastest tests."""
         folder = os.path.dirname(file)
         def weight(name):
             seconds = self.seconds.get(name, 1.0) + 0.2
@@ -196,7 +196,7 @@ class Tests:
         job["process"].wait()
 
     def run(self, names, stop_at_first):
-        """(name, how) of each test that failed; of the first alone where that is asked for."""
+        """(name, how) of each failed test, or only of the first one."""
         waiting, running, failed = list(names), [], []
         while waiting or running:
             while waiting and len(running) < self.jobs:
@@ -265,12 +265,12 @@ def prepare(tree, build, options, jobs):
 
 
 def first_failure(mutant, tree, tests):
-    """The (name, how) of the first test that fails with the mutant; None: none does; False: it cannot be built."""
+    """(name, how) of the first test that fails with the mutant. None: no test fails. False: it does not compile."""
     path = os.path.join(tree, mutant["file"])
     with open(path, encoding="utf-8") as source:
         text = source.read()
     lines = text.split("\n")
-    # Where the file changed since the drawing, the nearest line that still reads so.
+    # If the file has changed since the mutant was drawn: the nearest line with the same text.
     at = [i for i, line in enumerate(lines) if line == mutant["old"]]
     if not at:
         return False
@@ -288,7 +288,7 @@ def first_failure(mutant, tree, tests):
 
 
 def try_mutant(mutant, tree, builds, known):
-    """How it ended: (outcome, detail). `builds` gives the tests of a build, by its name."""
+    """The result of a mutant: (outcome, detail). `builds` has the tests of each build."""
     reason = known.get((mutant["file"], mutant["old"].strip(), mutant["new"].strip()))
     if reason is not None:
         return "equivalent", reason
@@ -332,7 +332,7 @@ def report(results):
 
 
 def copy_tree(root, tree):
-    """Brings the copy up to date; files that did not change keep their time, and are not built again."""
+    """Updates the copy. Unchanged files keep their time, so they are not compiled again."""
     listed = subprocess.run(["git", "-C", root, "ls-files"], check=True, text=True,
         stdout=subprocess.PIPE).stdout.split("\n")
     for file in filter(None, listed):

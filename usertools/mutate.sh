@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Asks whether the tests would notice a mistake: draws small changes of the sources by a seed (mutants),
-# builds each, runs the tests until the first one fails, and prints which test noticed which mutant.
+# Checks that the tests detect mistakes: draws small changes of the sources (mutants) by a seed, builds each,
+# runs the tests until one fails, and prints which test detected which mutant.
 #
 # usage: usertools/mutate.sh [--seed N] [--count N] [--area FOLDER]... [--survivors] [--list]
 #   --seed N        which mutants are drawn; default 1
 #   --count N       how many are judged; default 150
 #   --area FOLDER   lib/gantry, lib/hwq or drivers/softhca; default all three
-#   --survivors     judges again those that survived, after tests were added
+#   --survivors     after tests were added: judges the mutants again that no test detected
 #   --list          prints the mutants that would be drawn, and runs nothing
 #
-# The sources are changed in a copy under build-mutate/. Results are kept there as they come: the command
-# can be stopped and called again. To draw afresh after a change of the sources, remove the folder's
+# The sources are changed in a copy under build-mutate/. Each result is kept there at once, so the command
+# can be stopped and started again. To draw new mutants after a change of the sources, remove the folder's
 # mutants-*.json and results-*.jsonl.
-# Lines about locks and memory that survive the plain tests are tried under sanitizers too.
-# A mutant that no program can tell from the original is listed, with its reason, in
-# test/mutants-equivalent.txt; it is printed and does not count. Statements that only log are not drawn.
-# Exit 0 if at least 95 of 100 were noticed. It takes about two hours for 150 on two cores.
+# Mutants of lines about locks and memory that the plain tests do not detect are also tried under sanitizers.
+# Mutants without any effect are listed in test/mutants-equivalent.txt, each with its reason. They are printed and
+# not counted. Statements that only log are not drawn.
+# Exit code 0 if at least 95 % were detected. 150 mutants take about two hours on two cores.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Open MPI, as Debian ships it, on the emulated adapter: one process sends to itself through UCX, over one
-# transport after the other. Each byte is compared, in 67 sizes from 1 byte to 4 MiB: messages that wait for
-# their receive and receives that wait for their message, several in flight, strided ones, put, get, and
+# transport after the other. Each byte is compared, in 67 sizes from 1 byte to 4 MiB: messages before
+# their receive and receives before their message, several messages in flight, strided messages, put, get, and
 # atomics. Installs Open MPI (about 60 MB).
 #
 # usage: usertools/openmpi.sh [TRANSPORT...]     default: rc_x dc_x ud_x
 #   rc_v, ud_v         by libibverbs: RC, UD
 #   rc_x, dc_x, ud_x   UCX writes the queues of the adapter itself: RC, DC, UD
 #
-# The exit code is 0 if every transport carried all data rightly, and UCX says that it used no other one.
+# The exit code is 0 if all data were right with every transport, and if UCX reports that it used only this transport.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 help_if_asked "$@"
 
-# What UCX calls the transport of each short name.
+# UCX's name of each transport.
 declare -A transport=([rc_v]=rc_verbs [rc_x]=rc_mlx5 [dc_x]=dc_mlx5 [ud_v]=ud_verbs [ud_x]=ud_mlx5)
 
 [ $# -gt 0 ] || set -- rc_x dc_x ud_x
@@ -35,7 +35,7 @@ mpicc -O2 -Wall -Wextra -Werror -o "$program" "$top/test/conformance/mpi_self.c"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# fail WHAT: what went wrong with one transport. The program's output comes first, without UCX's remarks.
+# fail WHAT: reports an error of one transport. The program's output comes first, without UCX's remarks.
 failed=0
 fail() {
 	failed=1
@@ -43,7 +43,7 @@ fail() {
 	printf 'error: %s\n' "$1" >&2
 }
 
-# Without other ways to reach oneself: Open MPI sends by UCX only, and UCX by this transport only. UCX 1.13 has mlx5
+# Without shared memory and loopback: Open MPI sends only by UCX, and UCX only by this transport. UCX 1.13 has mlx5
 # transports on a ConnectX-7, and does not know the BlueField-3.
 run() {
 	SOFTHCA_PART_ID=4129 UCX_TLS=$1 UCX_NET_DEVICES=mlx5_0:1 UCX_LOG_LEVEL=info SOFTHCA_FORCE=1 OMPI_ALLOW_RUN_AS_ROOT=1 \

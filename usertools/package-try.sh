@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes Debian packages of this source tree (package.sh), installs them in a bare Debian system that mmdebstrap makes in a
-# temporary folder, and uses them there: the programs, the driver that EAL finds by itself, a program that is built against them.
-# The system is gone at the end. It takes the network.
+# temporary folder, and uses them there: the programs; the driver, which EAL finds; and a program that is built against them.
+# The system is removed at the end. It needs the network.
 #
-# usage: usertools/package-try.sh [FOLDER]     FOLDER has the packages already: they are not made again
+# usage: usertools/package-try.sh [FOLDER]     FOLDER: use the packages in it, and make none
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -28,7 +28,7 @@ cat >"$scratch/gantry/use" <<'END'
 set -eu
 cd /gantry
 eal="--no-huge -m 64 --no-shconf --no-pci --no-telemetry"
-echo "== programs without what development takes"
+echo "== programs, without the development packages"
 apt-get -q install -y --no-install-recommends ./gantry-tools_*.deb ./libgantry[0-9]*.deb ./libhwq[0-9]*.deb ./libsofthca[0-9]*.deb \
 	./librte-dma-mlx5-*.deb ./softhca_*.deb ibverbs-utils >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
 testgantry --lcores=0@0,1@0 $eal -- --mode copy --out out /usr/bin/testgantry
@@ -36,7 +36,7 @@ cmp out/testgantry /usr/bin/testgantry
 softhca --like connectx-7 ibv_devinfo | grep -w 4129
 gantry-top --help >/dev/null
 hwq-decode --help >/dev/null
-echo "== programs of one's own"
+echo "== a program that uses the library"
 apt-get -q install -y --no-install-recommends ./*.deb gcc g++ libc6-dev make pkg-config libsystemd-dev >apt.log 2>&1 || { tail -n 30 apt.log; exit 1; }
 cp -r /usr/share/doc/gantry/examples/embed .
 for compiler in gcc g++; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes Debian packages of this source tree, and has lintian judge them. It builds in a copy of the tree, as dpkg-buildpackage
+# Makes Debian packages of this source tree, and checks them by lintian. It builds in a copy of the tree, as dpkg-buildpackage
 # does. packaging/debian has the rules; the packages' names follow the SONAMEs and DPDK's ABI.
 #
 # usage: usertools/package.sh [FOLDER]     default: build-packages
@@ -13,12 +13,12 @@ need "${build_packages[@]}" "${package_packages[@]}"
 out=${1:-$top/build-packages}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-# Always at one place, because ccache knows files by their paths.
+# Always in the same folder, because ccache compares paths.
 scratch=$out/work
 rm -rf "$scratch"
 mkdir -p "$scratch/gantry"
 source=$scratch/gantry
-# Not what builds have left in the tree.
+# Without the outputs of builds.
 tar -C "$top" --exclude='./build*' --exclude=./.git --exclude=__pycache__ -c . | tar -C "$source" -x
 
 # quietly WHAT COMMAND...: prints the end of its output if it fails.

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the CSV of bench_throughput or bench_dma, one SVG for each axis: throughput, and the ratio to memcpy(3). Of the CSV of
-bench_pipelining: one for each round trip, by depth; and one by the share of wrong signatures. Of the CSV of a sweep of testgantry
---load: CSV's name with -throughput.svg and -latency.svg, by what has most values; a line for each of the other values.
+"""Draws the CSV of bench_throughput or bench_dma, one SVG for each axis: throughput, and the ratio to memcpy(3). For the CSV of
+bench_pipelining: one SVG for each round trip, by depth, and one by the share of wrong signatures. For the CSV of a sweep of
+testgantry --load: CSV-throughput.svg and CSV-latency.svg. The x axis is the setting with most values; each combination of the
+other settings is a line.
 
 usage: plot.py CSV FOLDER
 """
@@ -21,7 +22,7 @@ LABELS = {
     "lcores": "worker lcores",
 }
 COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
-# The settings of a load: what they are at an axis, and in a title.
+# The settings of a load: label of an axis, and text of a title.
 LOAD_LABELS = {
     "size_bytes": ("bytes of each operation", "{} bytes"),
     "rate_per_s": ("operations a second that are due", "{} a second"),
@@ -34,7 +35,7 @@ LOAD_LABELS = {
     "layouts": ("places of the layout, used in turn", "layouts {}"),
 }
 PERCENTILE = re.compile(r"p([0-9.]+)_us")
-# The columns that are drawn, by the one that only this kind of CSV has: names, and numbers.
+# The columns to draw: names, and numbers. The key is a column that only this kind of CSV has.
 KINDS = {
     "axis": (("axis", "series"), ("x", "length", "ns", "ns_least", "to_memcpy")),
     "round_trip_ns": (("op", "mode"), ("round_trip_ns", "qps", "bad_percent", "depth", "response_median_us", "per_second")),
@@ -43,13 +44,13 @@ KINDS = {
 TEXTS = ("device", "load", "options")
 NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"), "mode": ("pipelined", "waiting"),
     "via": ("ring", "inline")}
-POSITIVE = ("ns", "ns_least", "per_second", "size_bytes", "ops_per_s")  # they are divided by, or their logarithm is drawn
+POSITIVE = ("ns", "ns_least", "per_second", "size_bytes", "ops_per_s")  # used as divisors, or drawn on a logarithmic axis
 
-matplotlib = plt = None  # load() imports them: it takes seconds, and what is wrong with the input is said before
+matplotlib = plt = None  # imported by load(): that takes seconds, so errors of the input are reported before
 
 
 class Unusable(Exception):
-    """What is wrong, and what to do about it."""
+    """What is wrong, and what to do."""
 
 
 def load():
@@ -62,7 +63,7 @@ def load():
         import matplotlib.pyplot as plt
     except ImportError as e:
         raise Unusable(f"matplotlib is needed ({e}): install Debian's python3-matplotlib, and run this by /usr/bin/python3") from None
-    # The same picture has the same bytes.
+    # Equal pictures have equal bytes.
     matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
 
 
@@ -84,7 +85,7 @@ def value_of(name, text, where):
 
 
 def read(path):
-    """The kind of the CSV, and its rows: of each, the columns that are drawn."""
+    """The kind of the CSV, and its rows; a row has the columns to draw."""
     try:
         with open(path, newline="", encoding="ascii") as file:
             lines = csv.DictReader(file, strict=True)
@@ -136,7 +137,7 @@ def draw(axis, series, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
     for name, rows in series.items():
         x = [row["x"] for row in rows]
-        # Bytes or thousands of operations in a nanosecond's worth of time: GB/s, Mops/s.
+        # Bytes, or thousands of operations, in a nanosecond: GB/s, Mops/s.
         work = [row["length"] if by_length else 1e3 for row in rows]
         left.plot(x, [w / row["ns_least"] for w, row in zip(work, rows)], marker=".", color=COLOURS[name],
             label=name)
@@ -159,7 +160,7 @@ def draw(axis, series, path):
 
 
 def plain_numbers(plot, x):
-    """The numbers of x below, and 1, 2, 5, 10, ... at the left, which is logarithmic."""
+    """Labels: the values of x at the x axis; 1, 2, 5, 10, ... at the y axis, which is logarithmic."""
     plot.set_xticks(x, [f"{value:g}" for value in x])
     plot.set_xticks([], minor=True)
     plot.set_yscale("log", subs=[])
@@ -221,7 +222,7 @@ def draw_pipelining(rows, folder):
 
 
 def short(name, number):
-    """Of bytes, 1024 is 1K, as --size has it; of a rate, 1000 is 1k."""
+    """Short form of a number. Bytes: 1024 is 1K, as for --size. Rates: 1000 is 1k."""
     units = {"size_bytes": ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")), "rate_per_s": ((1e6, "M"), (1e3, "k"))}
     for unit, sign in units.get(name, ()):
         if number >= unit and number * 100 % unit == 0:
@@ -230,7 +231,7 @@ def short(name, number):
 
 
 def load_axes(rows, path):
-    """The setting that is drawn from left to right, and the columns that tell the lines apart."""
+    """The setting on the x axis, and the columns that differ between lines."""
     values = {name: sorted({row[name] for row in rows}) for name in ("device", "load", "via", "options", *LOAD_LABELS)}
     swept = [name for name in LOAD_LABELS if len(values[name]) > 1]
     if not swept:
@@ -252,7 +253,7 @@ def load_lines(rows, x, apart):
 
 def load_title(what, rows, x, apart, values):
     fixed = [form.format(short(name, values[name][0])) for name, (_, form) in LOAD_LABELS.items()
-        if name != x and name not in apart and values[name][0] > 0]  # 0: the load does not use it
+        if name != x and name not in apart and values[name][0] > 0]  # 0: the load does not use this setting
     fixed += [text for text in values["options"] if text and "options" not in apart]
     first = [values[name][0] for name in ("load", "device") if name not in apart]
     return f"{what}: {' on '.join(first)}{', via ' + values['via'][0] if 'via' not in apart else ''}\n{', '.join(fixed)}"
@@ -280,7 +281,7 @@ def draw_load(rows, stem, path):
     """Throughput and latency of a sweep of testgantry --load."""
     x, apart, values = load_axes(rows, path)
     if x == "rate_per_s":
-        rows = [row for row in rows if row[x] > 0] or rows  # 0 is a closed loop, which has no place on this axis
+        rows = [row for row in rows if row[x] > 0] or rows  # 0 means a closed loop, which cannot be on this axis
     ticks = sorted({row[x] for row in rows})
     lines = load_lines(rows, x, apart)
     load()

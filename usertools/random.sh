@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A long run of the engine's random test: a seed draws descriptors, faults and what else happens, and a model
-# says the effect of each. It runs on adapters with DMA MMO, with the shortest MMO limit, and without MMO; in
-# one thread, where a seed replays exactly, and with a hundredth of the descriptors in several; plain, then
-# under ASan and UBSan with a tenth of that.
+# A long run of the engine's random test: a seed draws descriptors, faults and other events, and a model knows the
+# effect of each. It runs on adapters with DMA MMO, with the shortest MMO limit, and without MMO. It runs in one
+# thread, where a seed repeats exactly, and in several threads with a hundredth of the descriptors; first without
+# sanitizers, then under ASan and UBSan with a tenth of the descriptors.
 #
-# With --empty most descriptors are messages without data, the adapter moves bytes in an order by the seed, and each
-# message that succeeded must have met a receive that did: N of them in one thread, then a tenth of that in several.
+# With --empty, most descriptors are messages without data, and the seed decides the order in which the adapter moves bytes.
+# Each message that succeeded must have a receive that succeeded. DESCRIPTORS run in one thread, then a tenth in several.
 #
 # usage: usertools/random.sh [DESCRIPTORS [SEED]]     default: 1000000, a seed by the clock
 #        usertools/random.sh --empty [DESCRIPTORS [SEED]]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs Gantry's suites `fast` and `emu` with the libraries of another rdma-core, and that rdma-core's own
-# tests on the emulated adapter. It builds Gantry, but no rdma-core: build that first, by its README.md
-# (./build.sh there, or cmake and ninja). Before anything runs, it checks that each program loads
+# tests on the emulated adapter. It builds Gantry, but not rdma-core: build rdma-core first, by its README.md
+# (./build.sh, or cmake and ninja). Before anything runs, it checks that each program loads
 # libibverbs and libmlx5 from BUILD, and not those of the system.
 #
 # usage: usertools/rdma-core.sh BUILD [--suites] [--tests] [--table FILE] [MODULE...]
@@ -12,8 +12,8 @@
 #   --table FILE   writes the results of rdma-core's tests to FILE, as a page
 #   MODULE...      only these of rdma-core's tests: test_cq, test_qp, ...
 #
-# The exit code is 0 if all tests of the suites passed, each of rdma-core's tests that is "ok" with version
-# 44 (test/conformance/rdma-core-44-must.txt) is "ok" or not there, and no test failed but of steering.
+# The exit code is 0 if all tests of the suites passed, if each of rdma-core's tests that is "ok" with version
+# 44 (test/conformance/rdma-core-44-must.txt) is "ok" or missing, and if only tests of steering failed.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -57,8 +57,8 @@ dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
 
-# Some tests run ibv_devinfo. Where rdma-core is not built for use in place, libibverbs looks for libmlx5 in
-# folders of the system.
+# Some tests run ibv_devinfo. If rdma-core is not built for use in its build directory, libibverbs looks for libmlx5
+# in folders of the system.
 theirs=(PATH="$rdma/bin:$PATH" LD_LIBRARY_PATH="$rdma/lib" IBV_DRIVERS="$rdma/lib/libmlx5")
 
 # programs: the programs of the suites, each once.
@@ -75,7 +75,7 @@ libraries() {
 	env "${theirs[@]}" ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(ibverbs|mlx5)\./ {print $3}'
 }
 
-# Ends the script if a program of the suites would load a library that is not BUILD's.
+# Ends the script if a program of the suites would load a library from elsewhere than BUILD.
 check_libraries() {
 	local program path n=0
 	while read -r program; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
-# queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then blocks of some of
-# them are stored with signatures in memory that stands for a disk, corrupted there and fetched: every corruption must be
-# detected. In the last run, which is always on the emulated adapter, the blocks are stored encrypted.
+# queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then it stores blocks of some
+# files with signatures in memory that acts as a disk, corrupts some, and fetches them: every corruption must be
+# detected. In the last run, which is always on the emulated adapter, the stored blocks are encrypted.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 # GANTRY_BUILD names the build directory, below the repository; default: build
@@ -45,7 +45,7 @@ bytes=$(du -bclL -- "${files[@]}" | tail -n 1 | cut -f 1)
 	die "found only $bytes bytes of files under /usr; name more: $0 FILE..."
 
 read -ra eal <<<"$(eal_args "$workers" 512)"
-# What EAL finds on this machine is not of interest, but its warnings are.
+# Prints EAL's warnings, but not what it detects on this machine.
 eal+=(--log-level=lib.eal:warning --no-telemetry)
 for mode in "${modes[@]}"; do
 	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A soak: random descriptors on four queues, two of them on lcores of their own, while the adapter fails and
-# memory, peers and layouts come and go. A model judges every completion and every byte. Prints a line every
-# ten seconds, with what the process has open and mapped. At the end the counts of descriptors submitted and
-# completed must be equal, and descriptors of files, mappings and memory no more than after the first minute;
-# else it ends with 1.
+# memory, peers and layouts are created and destroyed. A model checks every completion and every byte. Prints a line every
+# ten seconds, with the numbers of the process's file descriptors and mappings. At the end, as many descriptors must have
+# completed as were submitted, and file descriptors, mappings and memory must not have grown since the first minute;
+# otherwise the exit code is 1.
 #
-# With --transactions it is random transactions instead: blocks with signatures, some of them damaged, from a target to
-# an initiator. No good response for bad data, no bad response for good data, each transaction completes once; else it
-# ends with 1. The judge is the memory of both and the test's own signatures. Prints a line every ten seconds. N is a
-# number, such as 1000000.
+# With --transactions it runs random transactions instead: blocks with signatures, some of them damaged, from a target to
+# an initiator. Bad data must get no good response, good data no bad response, and each transaction must complete once;
+# otherwise the exit code is 1. The test compares the memory of both with signatures that it computes. Prints a line every
+# ten seconds. N is the number of transactions, such as 1000000.
 #
 # usage: usertools/soak.sh [--seconds N] [--seed N]     default: 3600, a seed by the clock
 #        usertools/soak.sh --transactions N [--seed N]

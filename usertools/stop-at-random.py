@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a program, and stops it and its children again and again for a random time of up to 0.3 s.
+"""Runs a program, and stops it and its children repeatedly, each time for up to 0.3 s, at random.
 
-So does a virtual machine whose CPUs are wanted elsewhere: a test that gives itself few milliseconds fails.
+This is like a virtual machine that loses its CPUs for a while: a test with a time limit of few milliseconds fails.
 test_idle runs as it is, because it counts how often its threads wake up. Exits as the program does.
 
 usage: stop-at-random.py PROGRAM [ARG]...
@@ -15,7 +15,7 @@ import sys
 import time
 
 RUNS_S = 0.06                 # on average, between two stops
-STOPS_S = (0.005, 0.05, 0.3)  # each as likely
+STOPS_S = (0.005, 0.05, 0.3)  # with equal probability
 
 
 def stop(group):

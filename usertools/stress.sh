@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A long run of the adapter's load test: 4 threads and 64 queue pairs, with every byte checked. Then the
-# adapter is opened and closed many times, without a leak. Plain, then under TSan with a tenth of the
-# operations.
+# adapter is opened and closed many times, without a leak. First without sanitizers,
+# then under TSan with a tenth of the operations.
 #
 # usage: usertools/stress.sh [OPERATIONS [CYCLES [SEED]]]     default: 20000000 10000, a seed by the clock
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry with warnings as errors and runs its tests: plain, under ASan and UBSan, and under TSan;
-# then the main job of run.sh. Ends with the skipped tests, the failed ones and what they printed last; the
+# then the main job of run.sh. At the end it prints the skipped tests, and the failed tests with the end of their output. The
 # last line counts the results of all suites. Exits with 0 only if nothing failed. While the tests of a suite
 # run, the next suite is built, at the lowest priority.
 #
@@ -14,21 +14,21 @@ help_if_asked "$@"
 need "${build_packages[@]}" "${test_packages[@]}"
 
 passed=0 failed=0 skipped=0
-# What is said of skipped and failed tests at the end.
+# Lines about skipped and failed tests, for the end.
 remarks=
 
-# Of each suite: what it is called, and Meson's options. Line numbers are all that the plain suite needs of debug
-# information, and gcc is a third faster without the rest.
+# For each suite: its title, and Meson's options. The plain suite needs only line numbers as debug information; without the
+# rest, gcc is a third faster.
 declare -A what=([plain]="tests" [asan]="tests under ASan and UBSan" [tsan]="tests under TSan")
 declare -A options=([plain]="-Dc_args=-g1"
 	[asan]="-Db_sanitize=address,undefined -Db_lundef=false"
 	[tsan]="-Db_sanitize=thread -Db_lundef=false")
 
-# The process that builds the next suite. It leads a process group, so that a signal ends its compilers, too.
+# The process that builds the next suite. It leads a process group, so a signal also ends its compilers.
 building=
 trap '[ -z "$building" ] || kill -- "-$building" 2>/dev/null || true' EXIT
 
-# build_beside SUITE: begins to build a suite. It takes the CPU time that the tests leave.
+# build_beside SUITE: starts building a suite, with the CPU time that the tests do not use.
 build_beside() {
 	say "${what[$1]}: building in build-test/$1"
 	set -m

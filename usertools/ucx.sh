@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs UCX of another version on the emulated adapter: its unit tests of the transports rc_mlx5, dc_mlx5 and ud_mlx5, and
-# its ucx_perftest with itself. It builds Gantry, but no UCX: build that first, by its README.md, with
+# its ucx_perftest with itself. It builds Gantry, but not UCX: build UCX first, by its README.md, with
 # contrib/configure-devel --with-verbs --with-mlx5 (unit tests are in test/gtest) and make.
 #
 # usage: usertools/ucx.sh BUILD [--tests] [--perf] [SUITE...]
@@ -10,9 +10,9 @@
 #   --perf     only ucx_perftest: test/conformance/test_ucx.py, its upper layer over each transport
 #   SUITE...   only these suites of unit tests: rc_mlx5/uct_amo_cswap_test, ud_mlx5/test_ud, ...
 #
-# A suite that aborts or takes more than ten minutes ends there, and the next one runs. The suites of performance
-# (test_uct_perf, test_uct_loopback) are left out: they take longer than all others, and compare no data.
-# At the end stand the counts of each transport. The exit code is 0 if no test failed other than those that doc/softhca-programs.md lists.
+# If a suite aborts or takes more than ten minutes, the next one runs. The suites of performance (test_uct_perf,
+# test_uct_loopback) are left out: they take longer than all others together, and compare no data. At the end the script
+# prints the counts of each transport. The exit code is 0 if only tests failed that doc/softhca-programs.md lists.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -50,7 +50,7 @@ gtest() {
 
 declare -A ok=() skipped=() bad=()
 
-# run_suite NAME: prints its counts, and the tests that failed or did not end. Counts those that are not listed.
+# run_suite NAME: prints the suite's counts, and the tests that failed or did not end. Counts those that the page does not list.
 run_suite() {
 	local rc=0 failed name transport=${1%%/*} n_ok n_skipped
 	gtest --gtest_filter="$1.*" >"$log" 2>&1 </dev/null || rc=$?

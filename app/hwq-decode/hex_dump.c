@@ -166,8 +166,8 @@ static bool
 wrong_digits(const struct row *r, const char *line, const char *p)
 {
 	fprintf(stderr,
-		"hwq-decode: line %u, column %zu: not a pair of hex digits: give bytes in pairs, "
-		"comments after '#', or a dump of xxd, hexdump -C or od -A x -t x1\n",
+		"hwq-decode: line %u, column %zu: not a pair of hex digits: give bytes as pairs, "
+		"comments after '#', or a dump by xxd, hexdump -C or od -A x -t x1\n",
 		r->number, (size_t)(p - line) + 1);
 	return false;
 }
@@ -309,7 +309,7 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 		if (r->star) {
 			if (first || before->len == 0 || !before->has_offset)
 				*why = misfit(r,
-					"a '*' stands for lines like the one before it, which must have an offset",
+					"a '*' repeats the previous line, which must have an offset",
 					0);
 			star = r;
 			if (why->row != NULL)
@@ -318,13 +318,14 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 		}
 		if (r->has_offset && !parse_offset(r->offset, base, &offset)) {
 			*why = misfit(r,
-				"its offset has other digits than those of the lines before", due);
+				"its offset has more or fewer digits than those of earlier lines",
+				due);
 			return true;
 		}
 		if (star != NULL) {
 			if (!r->has_offset || offset <= due || (offset - due) % before->len != 0) {
 				*why = misfit(r,
-					"the offset behind a '*' must be that of a whole number of lines",
+					"the offset after a '*' must be a whole number of lines further",
 					due);
 				return true;
 			}
@@ -335,10 +336,11 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 			if (r->len == 0 && offset < due && due - offset < before->group_len) {
 				out->len -= due - offset; /* the last group was padded */
 			} else if (offset > due) {
-				*why = misfit(r, "lines are missing before it", due);
+				*why = misfit(r, "lines before it are missing", due);
 				return true;
 			} else if (offset != 0) { /* 0: another dump begins */
-				*why = misfit(r, "it is not where the line before it ends", due);
+				*why = misfit(r, "its offset is not where the previous line ends",
+					due);
 				return true;
 			}
 		}
@@ -349,7 +351,7 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 		before = r;
 	}
 	if (star != NULL)
-		*why = misfit(star, "behind a '*' comes a line with the next offset", due);
+		*why = misfit(star, "after a '*' a line with the next offset must come", due);
 	return true;
 }
 
@@ -395,8 +397,8 @@ join_all(const struct dump *d, struct bytes *b)
 		}
 		if (good && why.row == NULL && !same_bytes(&one, b)) {
 			fprintf(stderr,
-				"hwq-decode: what '*' stands for depends on the base of the "
-				"offsets, and more than one fits: dump again without '*': od -v, "
+				"hwq-decode: the lines that '*' repeats depend on the base of the "
+				"offsets, and more than one base fits: dump again without '*': od -v, "
 				"hexdump -v\n");
 			good = false;
 		}
@@ -431,7 +433,7 @@ hex_dump_read(FILE *f, enum group_order order, struct bytes *b)
 	if (good)
 		good = join_all(&d, b);
 	if (good && b->len == 0) {
-		fprintf(stderr, "hwq-decode: no bytes: give a hex dump, as '00 01 02'\n");
+		fprintf(stderr, "hwq-decode: no bytes: give a hex dump, such as '00 01 02'\n");
 		good = false;
 	}
 	free(d.bytes.at);

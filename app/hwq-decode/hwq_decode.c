@@ -22,22 +22,22 @@ static const char help[] =
 	"  xxd, xxd -p           not xxd -e\n"
 	"  hexdump -C, hexdump\n"
 	"  od -t x1, x2, x4, x8  with any -A. od and hexdump print groups of several bytes as\n"
-	"                        numbers of a little-endian machine: for od --endian=big, and of\n"
-	"                        such a machine, add --endian big; for od -A n, --endian little\n"
-	"  pairs of hex digits in the order of memory, with or without blanks between them, behind\n"
-	"                        nothing, or behind an offset or a name that ends with a colon\n"
+	"                        numbers of a little-endian machine: for od --endian=big, and for dumps\n"
+	"                        of a big-endian machine, add --endian big; for od -A n, --endian little\n"
+	"  pairs of hex digits in the order of memory, with or without blanks between them;\n"
+	"                        an offset, or a name and a colon, may come first\n"
 	"Without a colon, a line begins with an offset if its first group has 4 to 8 digits and the\n"
-	"second one has another number of digits. Behind such a line, each line begins with one.\n"
-	"A '*' stands for lines like the one before. '0x' is ignored, and a comment from '#' to the\n"
+	"second group has another number of digits. After such a line, each line must begin with one.\n"
+	"A '*' repeats the previous line. '0x' is ignored, and so is a comment from '#' to the\n"
 	"end of a line. A WQE has the length of its control segment, rounded up to 64 bytes. A CQE\n"
 	"has 64 bytes.\n"
 	"\n"
-	"  -e, --endian ORDER  the order of bytes in groups of several: big, as in memory; or little\n"
+	"  -e, --endian ORDER  the order of bytes in a group: big, as in memory; or little\n"
 	"  -t, --transport T  the transport of the queue pair, which a WQE does not contain: rc\n"
 	"                     (for uc, too; the default), ud, xrc, dc, raw\n"
 	"  -h, --help         prints this text\n"
 	"\n"
-	"Exit status: 0 if all was printed; 1 if the input is not such a dump; 2 for wrong usage.\n"
+	"Exit status: 0: everything was printed; 1: the input is not such a dump; 2: wrong usage.\n"
 	"\n"
 	"  echo '00000000 00012301 00000008 00000000' | hwq-decode wqe\n";
 
@@ -74,7 +74,7 @@ print_wqes(const struct bytes *b, enum hwq_transport transport, char *text)
 
 		if (left < HWQ_DS_LEN) {
 			fprintf(stderr,
-				"hwq-decode: only %zu bytes from byte %zu on: a WQE starts with 16\n",
+				"hwq-decode: only %zu bytes from byte %zu on: the control segment of a WQE has 16\n",
 				left, at);
 			return 1;
 		}
@@ -82,8 +82,8 @@ print_wqes(const struct bytes *b, enum hwq_transport transport, char *text)
 		len = ds == 0 ? HWQ_BB_LEN : (size_t)hwq_ds_to_bb((unsigned int)ds) * HWQ_BB_LEN;
 		if (ds * HWQ_DS_LEN > left) {
 			fprintf(stderr,
-				"hwq-decode: the WQE at byte %zu has %zu bytes, of which %zu are "
-				"given: dump all of it\n",
+				"hwq-decode: the WQE at byte %zu has %zu bytes, and %zu are "
+				"given: dump the whole WQE\n",
 				at, ds * HWQ_DS_LEN, left);
 			return 1;
 		}
@@ -101,7 +101,7 @@ print_cqes(const struct bytes *b, char *text)
 
 	if (b->len % sizeof(struct mlx5_cqe64) != 0) {
 		fprintf(stderr,
-			"hwq-decode: %zu bytes: a CQE has 64. Give the second half of 128-byte CQEs\n",
+			"hwq-decode: %zu bytes: a CQE has 64. Of a 128-byte CQE, give the second half\n",
 			b->len);
 		return 1;
 	}
@@ -165,7 +165,7 @@ main(int argc, char **argv)
 		transport = transports[i].transport;
 	}
 	if (argc - optind < 1 || argc - optind > 2)
-		return wrong_usage("say what it is, wqe or cqe, and at most one file", "");
+		return wrong_usage("give wqe or cqe, and at most one file", "");
 	if (strcmp(argv[optind], "wqe") != 0 && strcmp(argv[optind], "cqe") != 0)
 		return wrong_usage("neither wqe nor cqe: ", argv[optind]);
 	return decode(argv[optind], argv[optind + 1], transport, order);

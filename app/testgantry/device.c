@@ -27,11 +27,10 @@ device_open(const struct options *o, struct gantry_conf conf, struct gantry **en
 			"--device: there is no %s: give a name that ibv_devices lists, or a PCI address",
 			device);
 	else if (rc == -ENODEV)
-		error_print("there is no mlx5 device: ibv_devices lists what there is");
+		error_print("there is no mlx5 device: ibv_devices lists the devices");
 	else if (rc == -EOPNOTSUPP && conf.policy != NULL && conf.policy->n != 0)
-		error_print(
-			"--policy: %s cannot follow %s: the log lines above say why; testgantry "
-			"--measure-policy FILE measures one that it can",
+		error_print("--policy: %s cannot use %s: the log lines above say why; testgantry "
+			    "--measure-policy FILE measures a policy for this device",
 			device, quote_name(o->policy));
 	else if (rc == -EOPNOTSUPP)
 		error_print("--copy-path: %s lacks what %s needs: use --copy-path auto", device,

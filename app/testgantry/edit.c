@@ -167,13 +167,14 @@ edit_line(struct edit *e)
 		return NULL;
 	}
 	if (at != 0)
-		error_print("a line is longer than the %zu bytes that the terminal's line editing "
-			    "takes; nothing was done: name long paths on the command line, or in a "
-			    "script",
+		error_print(
+			"a line is longer than %zu bytes, the most that line editing on a terminal "
+			"accepts; nothing was done: give long paths on the command line, or in a "
+			"script",
 			at);
 	else if (byte != 0)
-		error_print("a line has the byte 0x%02x, and the terminal's line editing takes "
-			    "ASCII alone; nothing was done: name such paths on the command line, "
+		error_print("a line has the byte 0x%02x, and line editing on a terminal accepts "
+			    "only ASCII; nothing was done: give such paths on the command line, "
 			    "or in a script",
 			byte);
 	if (at != 0 || byte != 0)

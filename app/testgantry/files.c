@@ -70,7 +70,7 @@ name_below(const char *input, bool parents, char *name)
 	if (whole_path(input, name) == 0)
 		return 0;
 	error_print("%s: has '..', which --parents cannot keep below the output folder; give the "
-		    "path without it",
+		    "path without '..'",
 		quote_name(input));
 	return -1;
 }
@@ -360,8 +360,8 @@ check_target(const struct file *f, struct file **sorted, size_t n)
 	if (stat(f->output, &st) != 0)
 		return 0;
 	if (!S_ISREG(st.st_mode)) {
-		error_print("%s is in the way: %s would get that name, and it is %s",
-			quote_name(f->output), quote_name(f->input),
+		error_print("%s cannot be the output of %s: it is %s", quote_name(f->output),
+			quote_name(f->input),
 			S_ISDIR(st.st_mode) ? "a folder" : kind_name(st.st_mode));
 		return -1;
 	}

@@ -48,7 +48,7 @@ say_engine(const struct flow *f)
 	else if (f->opt->mode == MODE_READ)
 		printf("RDMA read from a peer\n");
 	else if (f->opt->policy[0] != '\0')
-		printf("copies go as %s says\n", quote_name(f->opt->policy));
+		printf("copies go as the policy %s says\n", quote_name(f->opt->policy));
 	else if (info.copy_path == GANTRY_COPY_MMO)
 		printf("copies go by DMA MMO, up to %" PRIu64 " bytes a WQE\n", info.max_copy_len);
 	else if (f->opt->copy_path == GANTRY_COPY_AUTO)

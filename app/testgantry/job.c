@@ -21,7 +21,7 @@ void
 job_say_stopping(void)
 {
 	progress_end();
-	printf("stopping; a second signal ends it at once\n");
+	printf("stopping; a second signal ends the program at once\n");
 	fflush(stdout);
 }
 
@@ -87,7 +87,7 @@ job_plan(struct app *app)
 	}
 	if (app->n_inputs == 0) {
 		error_print(
-			"no files to move: name some after the options; testgantry -h explains");
+			"no files to move: give some after the options; testgantry -h explains");
 		return -1;
 	}
 	if (files_plan(&app->set, app->inputs, app->n_inputs, out, app->opt.parents,
@@ -95,7 +95,7 @@ job_plan(struct app *app)
 		return -1;
 	if (app->set.n > 0)
 		return 0;
-	error_print("no files to move: there are no regular files in what was named%s",
+	error_print("no files to move: the inputs contain no regular files%s",
 		app->set.n_unreadable != 0 ? " that can be read" : "");
 	return -1;
 }
@@ -172,7 +172,7 @@ job_end(struct app *app, bool done, const char *reason)
 	if (done)
 		say_done(app, &p, seconds);
 	else
-		error_print("%s: %zu of %zu files were verified and stay; what was unfinished is "
+		error_print("%s: %zu of %zu files were verified and stay; unfinished outputs are "
 			    "removed",
 			reason, p.files_verified, p.files_total);
 	fflush(stdout);

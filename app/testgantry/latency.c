@@ -54,7 +54,7 @@ copy_once(struct wake *w, struct gantry_worker *worker, uint8_t seed, uint64_t *
 
 	memset(w->buf, seed, LEN);
 	if (gantry_enqueue_burst(worker, &desc, 1) != 1) {
-		error_print("the worker's ring is full though nothing is in it");
+		error_print("the worker's ring is full although no descriptor is in it");
 		return -1;
 	}
 	while (gantry_dequeue_burst(worker, &comp, 1) == 0) {
@@ -122,7 +122,7 @@ measure(struct wake *w, enum gantry_idle idle)
 	if (rc == 0)
 		print_row(w, options_idle_name(idle));
 	else if (rc == JOB_STOPPED)
-		job_say_stopped("not all was measured");
+		job_say_stopped("the measurement is not complete");
 	/* After an error, descriptors in the rings are abandoned; gantry_destroy() reports them. */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }
@@ -134,7 +134,7 @@ set_up(struct wake *w)
 	int rc;
 
 	if (rte_lcore_count() < 2) {
-		error_print("too few lcores: EAL has 1, and a main and a worker lcore are needed: "
+		error_print("too few lcores: EAL has 1, but a main and a worker lcore are needed: "
 			    "give %s before '--'",
 			lcores_option(2));
 		return -1;
@@ -159,8 +159,8 @@ measure_all(struct wake *w)
 {
 	int rc = 0;
 
-	printf("From handing over one copy of %u bytes to its completion, after %u us without "
-	       "work;\n%u copies each. What a row has more than spin is the time of waking.\n"
+	printf("Time from submitting one copy of %u bytes to its completion, after %u us without "
+	       "work;\n%u copies for each row. The difference to spin is the time of waking.\n"
 	       "  idle        median          99%%      longest\n",
 		LEN, PAUSE_US, w->opt->wake_up);
 	fflush(stdout);

@@ -61,13 +61,13 @@ lcores_workers(unsigned int asked, unsigned int *n)
 	unsigned int have = rte_lcore_count() - 1; /* not the main lcore, which serves the user */
 
 	if (have == 0) {
-		error_print("too few lcores: EAL has 1, and a main and at least one worker lcore "
+		error_print("too few lcores: EAL has 1, but a main and at least one worker lcore "
 			    "are needed: give %s before '--'",
 			lcores_option(2));
 		return -1;
 	}
 	if (asked > have) {
-		error_print("too few lcores: --nb-cores %u, and EAL has %u beside the main lcore: "
+		error_print("too few lcores: --nb-cores %u, but EAL has %u without the main lcore: "
 			    "give %s before '--', or a lower --nb-cores",
 			asked, have, lcores_option(asked + 1));
 		return -1;

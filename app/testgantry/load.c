@@ -462,8 +462,8 @@ run_points(struct sweep *s)
 	if (rc == 0)
 		load_report_end(s->opt, s->verified);
 	if (rc == JOB_STOPPED)
-		job_say_stopped("the figures are those of %" PRIu64 " of %" PRIu64
-				" measurements, the last one of a part of its time",
+		job_say_stopped("the table has %" PRIu64 " of %" PRIu64
+				" measurements; the last one was stopped early",
 			i, n);
 	return rc;
 }
@@ -477,7 +477,7 @@ check_carrier(const struct sweep *s)
 	gantry_info_get(s->engine, &info);
 	if (s->opt->load.by == GANTRY_CARRIER_USUAL || (info.carriers & 1u << s->opt->load.by) != 0)
 		return 0;
-	error_print("--by: %s does not carry copies so: name another carrier%s", info.device,
+	error_print("--by: %s has no such carrier of copies: give another one%s", info.device,
 		s->opt->load.by == GANTRY_CARRIER_RDMA ? ", or add --copy-path rdma" : "");
 	return -1;
 }

@@ -70,16 +70,16 @@ check_point(const struct options *o, const struct load_point *p)
 	const uint64_t size = p->value[AXIS_SIZE], sge = p->value[AXIS_SGE];
 
 	if (load_mix_has(&o->load.mix, load_op_has_pieces) && size < sge) {
-		error_print("--size: %" PRIu64 " bytes cannot be --sge %" PRIu64
-			    " pieces: give more bytes, or less pieces",
+		error_print("--size: %" PRIu64 " bytes cannot be divided into --sge %" PRIu64
+			    " pieces: give more bytes, or fewer pieces",
 			size, sge);
 		return -1;
 	}
 	if (!load_mix_has(&o->load.mix, load_op_is_txn))
 		return 0;
 	if (size % o->block_size != 0) {
-		error_print("--size: a txn has whole blocks, and %" PRIu64
-			    " bytes are none: give a multiple of --block %u",
+		error_print("--size: a txn has whole blocks, but %" PRIu64
+			    " bytes are not: give a multiple of --block %u",
 			size, o->block_size);
 		return -1;
 	}
@@ -133,7 +133,7 @@ load_check(const struct options *o)
 		return -1;
 	}
 	if (load_mix_has(&o->load.mix, load_op_is_txn) && o->guard == GANTRY_SIG_NONE) {
-		error_print("--guard: a txn checks signatures: give another one than none");
+		error_print("--guard: a txn checks signatures: give a kind other than none");
 		return -1;
 	}
 	if (load_mix_has(&o->load.mix, load_op_is_txn) &&

@@ -17,17 +17,18 @@
 
 const struct load_op load_ops[LOAD_OPS] = {
 	{"copy", GANTRY_OP_COPY, FROM_SOURCE, TO_DESTINATION, false,
-		"a copy in this process's memory"},
+		"a copy within this process's memory"},
 	{"fill", GANTRY_OP_FILL, FROM_PATTERN, TO_DESTINATION, false,
-		"memory is filled with 8 bytes"},
-	{"sg", GANTRY_OP_COPY_SG, FROM_LIST, TO_LIST, false, "a copy from --sge pieces to as many"},
+		"fills memory with a pattern of 8 bytes"},
+	{"sg", GANTRY_OP_COPY_SG, FROM_LIST, TO_LIST, false,
+		"a copy from --sge pieces to --sge pieces"},
 	{"gather", GANTRY_OP_GATHER, FROM_LAYOUT, TO_DESTINATION, false,
-		"a copy of --sge pieces, a layout, to one piece"},
+		"a copy from a layout of --sge pieces to one piece"},
 	{"scatter", GANTRY_OP_SCATTER, FROM_SOURCE, TO_LAYOUT, false,
-		"a copy of one piece to a layout"},
+		"a copy from one piece to a layout of --sge pieces"},
 	{"write", GANTRY_OP_WRITE, FROM_SOURCE, TO_PEER, false, "an RDMA write to a peer"},
 	{"write-imm", GANTRY_OP_WRITE_IMM, FROM_SOURCE, TO_PEER, true,
-		"the same, which takes a receive of the peer"},
+		"an RDMA write that consumes a receive of the peer"},
 	{"read", GANTRY_OP_READ, FROM_PEER, TO_DESTINATION, false, "an RDMA read from a peer"},
 	{"send", GANTRY_OP_SEND, FROM_SOURCE, TO_RECEIVE, true, "a message to a receive of a peer"},
 	{"atomic", GANTRY_OP_FETCH_ADD, FROM_NOTHING, TO_COUNTER, false,
@@ -44,7 +45,7 @@ static const struct {
 	const char *name, *what;
 	const char *rows[2];
 } groups[] = {
-	{"layouts", "gather and scatter, as many of each", {"gather", "scatter"}},
+	{"layouts", "gather and scatter, in equal numbers", {"gather", "scatter"}},
 };
 
 #define GROUP_ROWS 2
@@ -156,7 +157,7 @@ add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
 		if (strlen(load_ops[i].name) != len || memcmp(load_ops[i].name, name, len) != 0)
 			continue;
 		if (mix->weight[i] != 0)
-			return "an operation stands there twice";
+			return "an operation is given twice";
 		mix->weight[i] = weight;
 		return NULL;
 	}
@@ -175,7 +176,7 @@ add(struct load_mix *mix, const char *text, size_t len)
 	if (equals != NULL) {
 		weight = equals[1] >= '0' && equals[1] <= '9' ? strtoul(equals + 1, &end, 10) : 0;
 		if (weight == 0 || weight > WEIGHT_MAX || end != text + len)
-			return "behind = stands a weight from 1 to 1000";
+			return "after = give a weight from 1 to 1000";
 	}
 	for (size_t g = 0; g < RTE_DIM(groups); g++) {
 		if (strlen(groups[g].name) != name_len ||

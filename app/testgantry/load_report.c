@@ -154,7 +154,7 @@ load_report_point(const struct load_result *r)
 		print_row(r, "all", all, load_result_bytes(r));
 	}
 	if (r->unsent != 0)
-		printf("%" PRIu64 " more were due, and not handed over when the time was over\n",
+		printf("%" PRIu64 " more were due, but not submitted when the time was over\n",
 			r->unsent);
 	free(all);
 	fflush(stdout);

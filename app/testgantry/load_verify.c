@@ -116,7 +116,7 @@ compare_rest(const struct batch *b, const uint8_t *slot, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (slot[i] != LOAD_POISON)
-			return refuse(b, "it has changed bytes beside its own");
+			return refuse(b, "it has changed bytes that are not its own");
 	return 0;
 }
 
@@ -127,8 +127,8 @@ compare_counter(const struct load_lane *l, const struct batch *b, uint32_t k)
 
 	if (now == b->value[k] + 1 && b->result[k] == b->value[k])
 		return 0;
-	error_print("%s: the counter is %" PRIu64 ", and its result %" PRIu64
-		    ": these should be %" PRIu64 " and %" PRIu64,
+	error_print("%s: the counter is %" PRIu64 ", and the result %" PRIu64
+		    ": they should be %" PRIu64 " and %" PRIu64,
 		b->op->name, now, b->result[k], b->value[k] + 1, b->value[k]);
 	return -1;
 }
@@ -155,7 +155,7 @@ take_received(const struct load_lane *l, struct batch *b, uint32_t i)
 			return r;
 		break;
 	}
-	refuse(b, "the peer's receive does not have what was sent");
+	refuse(b, "the peer's receive does not have the bytes that were sent");
 	return NULL;
 }
 
@@ -171,7 +171,7 @@ compare_received(const struct load_lane *l, struct batch *b, uint32_t i)
 	if (b->op->to != TO_RECEIVE)
 		return 0;
 	if (r->len != l->shared->point.value[AXIS_SIZE])
-		return refuse(b, "the peer has received another length");
+		return refuse(b, "the peer's receive has a wrong length");
 	slot = in->base + r->cookie * in->slot_len;
 	if (compare_bytes(l, b, i, slot) != 0)
 		return -1;
@@ -267,7 +267,7 @@ carry_out(struct load_lane *l, struct batch *b)
 		if (got < b->n)
 			end_ns = now_ns() + PATIENCE_NS;
 		else if (b->n_received < n_receives && now_ns() > end_ns)
-			return refuse(b, "it has completed, and the peer has not received it");
+			return refuse(b, "it has completed, but the peer has not received it");
 	}
 	return 0;
 }

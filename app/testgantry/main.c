@@ -266,7 +266,7 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
 	fprintf(stderr,
 		"  without huge pages:      add --no-huge -m 512 before '--'\n"
-		"  beside a DPDK program:   add --file-prefix NAME\n"
+		"  with another DPDK program running:  add --file-prefix NAME\n"
 		"  lcores on these CPUs:    %s\n"
 		"  EAL's own options:       testgantry -h --\n",
 		lcores_option(RTE_MAX(n_lcores, 2u)));
@@ -398,12 +398,11 @@ prepare(struct app *app, const struct args *args)
 		return -1;
 	}
 	if (app->opt.cmdline_file[0] != '\0' && !app->opt.interactive) {
-		error_print(
-			"--cmdline-file: its lines are the prompt's, and there is none: add -i");
+		error_print("--cmdline-file: its lines are for the prompt: add -i");
 		return -1;
 	}
 	if (app->opt.wake_up != 0 && app->opt.measure_policy[0] != '\0') {
-		error_print("--wake-up and --measure-policy measure different things: give one of "
+		error_print("--wake-up and --measure-policy exclude each other: give one of "
 			    "them at a time");
 		return -1;
 	}

@@ -315,9 +315,9 @@ print_level(const struct bench *b, size_t level)
 static void
 print_result(const struct bench *b, const char *rules)
 {
-	printf("\nNanoseconds for one copy of so many bytes, by each carrier of %s, when so many are in\n"
-	       "flight. * the carrier that the policy names. The CPU's time is not weighed: while a device\n"
-	       "copies, the CPU is free for other work. An emulated adapter copies by CPUs of its own, so\n"
+	printf("\nNanoseconds for one copy by each carrier of %s. Rows: bytes of the copy, and copies in\n"
+	       "flight. * marks the carrier in the policy. The CPU's time is not counted: while a device\n"
+	       "copies, the CPU is free for other work. An emulated adapter copies on CPUs, so\n"
 	       "its figures say nothing about hardware.\n",
 		b->info.device);
 	for (size_t level = 0; level < N_LEVELS; level++)
@@ -380,7 +380,7 @@ measure_run(const struct options *o)
 		return -1;
 	rc = bench_open(&b, o);
 	if (rc == 0) {
-		printf("measuring who carries copies soonest on %s ...\n", b.info.device);
+		printf("measuring which carrier copies fastest on %s ...\n", b.info.device);
 		fflush(stdout);
 		rc = measure_all(&b);
 	}
@@ -396,7 +396,7 @@ measure_run(const struct options *o)
 		}
 	}
 	if (rc == 0)
-		printf("\nIt is in %s: testgantry --policy, or gantry_policy_parse(), reads it.\n",
+		printf("\nThe policy is in %s: testgantry --policy, or gantry_policy_parse(), reads it.\n",
 			quote_name(o->measure_policy));
 	bench_close(&b);
 	if (rc == JOB_STOPPED)

@@ -108,7 +108,7 @@ static const struct setting {
 		CHUNK_MAX},
 	{"depth", FORM_NUMBER, FIELD(depth), USE_ALL, "chunks in flight", 1, DEPTH_MAX,
 		LIST(AXIS_DEPTH)},
-	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES | USE_LOAD, "descriptors at a time", 1,
+	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES | USE_LOAD, "descriptors in one call", 1,
 		BURST_MAX, LIST(AXIS_BURST)},
 	{"ring-size", FORM_POWER, FIELD(ring_size), USE_FILES | USE_LOAD,
 		"a power of two from 2 on, or 0, the engine's default", .max = RING_MAX,
@@ -122,7 +122,7 @@ static const struct setting {
 	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES | USE_LOAD, "worker lcores, 0 for all",
 		0, UINT16_MAX, .empty = "(all)", LIST(AXIS_CORES)},
 	{"stats-period", FORM_NUMBER, FIELD(stats_period), USE_FILES,
-		"seconds, 0 for a table at the end alone", 0, 86400},
+		"seconds, 0 for one table at the end", 0, 86400},
 	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
 	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
 		.choices = switch_names, .flag = true},
@@ -134,39 +134,38 @@ static const struct setting {
 	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names},
 	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names},
 	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, "percent of the blocks", 0, 100},
-	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG | USE_LOAD, "what is drawn differs by it", 0,
+	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG | USE_LOAD, "the seed of the random choices", 0,
 		UINT32_MAX},
 	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, "copies, 0 for none", 0, WAKE_MAX},
 	{"load", FORM_MIX, FIELD(load.mix), USE_LOAD},
 	{"via", FORM_CHOICE, FIELD(load.via), USE_LOAD, .choices = via_names},
 	{"size", FORM_BYTES, FIELD(load.size), USE_LOAD, "K, M or G may follow it", 1, CHUNK_MAX,
 		LIST(AXIS_SIZE)},
-	{"peers", FORM_NUMBER, FIELD(load.peers), USE_LOAD, "connections of a lcore", 1, PEERS_MAX,
-		LIST(AXIS_PEERS)},
-	{"regions", FORM_NUMBER, FIELD(load.regions), USE_LOAD, "registered regions of a lcore", 1,
-		REGIONS_MAX, LIST(AXIS_REGIONS)},
+	{"peers", FORM_NUMBER, FIELD(load.peers), USE_LOAD, "connections of each lcore", 1,
+		PEERS_MAX, LIST(AXIS_PEERS)},
+	{"regions", FORM_NUMBER, FIELD(load.regions), USE_LOAD, "registered regions of each lcore",
+		1, REGIONS_MAX, LIST(AXIS_REGIONS)},
 	{"sge", FORM_NUMBER, FIELD(load.sge), USE_LOAD, "pieces of an operation", 1, GANTRY_SGE_MAX,
 		LIST(AXIS_SGE)},
-	{"layouts", FORM_NUMBER, FIELD(load.layouts), USE_LOAD, "places that a layout lies in", 1,
-		LAYOUTS_MAX, LIST(AXIS_LAYOUTS)},
+	{"layouts", FORM_NUMBER, FIELD(load.layouts), USE_LOAD, "places that layouts use in turn",
+		1, LAYOUTS_MAX, LIST(AXIS_LAYOUTS)},
 	{"order", FORM_CHOICE, FIELD(load.order), USE_LOAD, .choices = order_names, .told = true},
 	{"fence", FORM_NUMBER, FIELD(load.fence), USE_LOAD,
-		"operations from one with a fence to the next, 0 for none", 0, FENCE_MAX,
-		.told = true},
+		"every N-th operation has a fence, 0 for none", 0, FENCE_MAX, .told = true},
 	{"by", FORM_CHOICE, FIELD(load.by), USE_LOAD, .choices = by_names, .told = true},
-	{"patterns", FORM_NUMBER, FIELD(load.patterns), USE_LOAD, "patterns of fills, in turn", 1,
-		LAYOUTS_MAX, .told = true},
+	{"patterns", FORM_NUMBER, FIELD(load.patterns), USE_LOAD, "patterns that fills use in turn",
+		1, LAYOUTS_MAX, .told = true},
 	{"transport", FORM_CHOICE, FIELD(load.transport), USE_LOAD, .choices = transport_names,
 		.told = true},
 	{"max-inline", FORM_NUMBER, FIELD(load.max_inline), USE_LOAD,
-		"bytes of a message that are copied into its WQE, 0 for the engine's default", 0,
-		INLINE_MAX, .told = true},
+		"bytes of a message that the CPU copies into its WQE, 0 for the engine's default",
+		0, INLINE_MAX, .told = true},
 	{"unordered", FORM_CHOICE, FIELD(load.unordered), USE_LOAD, .choices = switch_names,
 		.told = true},
 	{"mixed-regions", FORM_CHOICE, FIELD(load.mixed_regions), USE_LOAD, .choices = switch_names,
 		.told = true},
-	{"rate", FORM_NUMBER, FIELD(load.rate), USE_LOAD,
-		"operations a second, 0 for as many as fit", 0, RATE_MAX, LIST(AXIS_RATE)},
+	{"rate", FORM_NUMBER, FIELD(load.rate), USE_LOAD, "operations a second, 0 for no limit", 0,
+		RATE_MAX, LIST(AXIS_RATE)},
 	{"percentiles", FORM_PERCENTS, FIELD(load.percents), USE_LOAD},
 	{"csv", FORM_TEXT, FIELD(load.csv), USE_LOAD, "a file to write"},
 	{"json", FORM_TEXT, FIELD(load.json), USE_LOAD, "a file to write"},
@@ -236,7 +235,7 @@ refuse_number(const struct setting *s, const char *value)
 	error_print("--%s: %s is refused: give a number%s from %" PRIu64 " to %" PRIu64 "%s %s%s",
 		s->name, quote_value(value), bytes ? " of bytes" : "", s->min, s->max,
 		bytes ? ";" : ":", s->what,
-		s->list != 0 ? "; with --load also a list of them, 16,64,256, or a range that "
+		s->list != 0 ? "; with --load also a list, 16,64,256, or a range that "
 			       "doubles, 16-256"
 			     : "");
 	return -1;
@@ -384,7 +383,7 @@ refuse_list(const struct setting *s, struct options *o)
 {
 	if (s->list == 0 || o->load.list[s->list - 1].n <= 1)
 		return 0;
-	error_print("--%s: a list is for --load alone: give one number", s->name);
+	error_print("--%s: only --load takes a list: give one number", s->name);
 	return -1;
 }
 
@@ -520,8 +519,9 @@ report_refused(int opt, const char *arg)
 		error_print("%s: this option takes no value; testgantry -h explains",
 			quote_name(arg));
 	else if (is_ambiguous(arg))
-		error_print("%s: several options begin so: write more of it; testgantry -h lists "
-			    "them",
+		error_print(
+			"%s: several options begin like this: write more of it; testgantry -h lists "
+			"them",
 			quote_name(arg));
 	else
 		error_print("unknown option %s: EAL's options go before '--', the app's after "
@@ -555,7 +555,7 @@ check_use(struct options *o, uint64_t given)
 		if ((given & UINT64_C(1) << i) == 0)
 			continue;
 		if (settings[i].use == USE_LOAD && !load) {
-			error_print("--%s: without --load nothing uses it: leave it out, or add "
+			error_print("--%s: it has an effect only with --load: leave it out, or add "
 				    "--load; --load help explains",
 				settings[i].name);
 			return -1;
@@ -651,73 +651,73 @@ options_help(FILE *f)
 		"       testgantry [EAL OPTIONS --] -i [OPTIONS] [FILE...]\n"
 		"       testgantry [EAL OPTIONS --] --load OP[=WEIGHT],... [OPTIONS]: --load help explains\n"
 		"\n"
-		"Moves files through the engine into a folder. Reads every output and its input back, and\n"
-		"compares them, by threads of its own; each worker lcore drives one hardware queue. Of a\n"
-		"folder, all regular files below it are moved.\n"
+		"Moves files through the engine into a folder. Then it reads every output and its input back, and\n"
+		"compares them. Each worker lcore drives one hardware queue; other threads read and write\n"
+		"files. If FILE is a folder, all regular files below it are moved.\n"
 		"\n"
-		"  --out DIR            folder of the outputs; made if it is missing\n"
-		"  --parents            keep the whole path of each input below DIR: see Names\n"
-		"  --skip-unreadable    leave out files and folders that cannot be read; they are named and\n"
-		"                       counted. Without it, nothing is moved if there is one\n"
+		"  --out DIR            folder of the outputs; it is created if it does not exist\n"
+		"  --parents            keep the whole path of each input below DIR; see Names\n"
+		"  --skip-unreadable    leave out files and folders that cannot be read; they are printed and\n"
+		"                       counted. Without this option, such a file stops the job before it starts\n"
 		"  --mode MODE          copy: copies from source to destination buffers (default)\n"
-		"                       write, read: RDMA to or from the memory of a peer: worker i's is\n"
-		"                       worker i+1, the last one's is the first, which may be itself\n"
-		"                       sig: moves no files: see Signatures\n"
-		"  --copy-path PATH     the way of copies: mmo (the device's DMA engine), rdma (loopback\n"
-		"                       RDMA), or auto (default): mmo where the device has it\n"
-		"  --policy FILE        rules about who carries copies: CPU, mmo or rdma\n"
-		"  --measure-policy FILE  move no files: measure such rules on this machine, write them\n"
+		"                       write, read: RDMA to or from the memory of a peer. The peer of worker i is\n"
+		"                       worker i+1; that of the last worker is the first one\n"
+		"                       sig: moves no files; see Signatures\n"
+		"  --copy-path PATH     how copies are made: mmo (the device's DMA engine), rdma (loopback\n"
+		"                       RDMA), or auto (default): mmo if the device has it\n"
+		"  --policy FILE        rules that choose the carrier of each copy: CPU, mmo or rdma\n"
+		"  --measure-policy FILE  move no files: measure such rules on this machine, and write them\n"
 		"  --device NAME        verbs device (mlx5_0), or its PCI address (0000:03:00.0); default: the\n"
 		"                       first mlx5 device\n"
 		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64
 		"K; suffixes K, M, G\n"
 		"  --depth N            chunks in flight for each worker, default %u. A worker "
 		"takes\n"
-		"                       2 x depth x chunk bytes of memory, however long files "
-		"are.\n"
-		"  --burst N            descriptors handed to a worker, and taken by it, at a "
-		"time, 1 to %u,\n"
-		"                       default %u\n"
+		"                       2 x depth x chunk bytes of memory, for files of any "
+		"length.\n"
+		"  --burst N            descriptors that one call enqueues, and that a worker takes at a "
+		"time,\n"
+		"                       1 to %u, default %u\n"
 		"  --ring-size N        elements of each ring of a worker, a power of two; default: the engine's\n"
-		"  --idle MODE          what a worker does without work: sleep (default) waits for an\n"
-		"                       interrupt or a descriptor; spin polls, which is for an lcore that\n"
-		"                       has a CPU to itself; monitor lets the CPU wait for a write to\n"
-		"                       memory, where it can\n"
+		"  --idle MODE          what a worker does when it has no work: sleep (default) waits for an\n"
+		"                       interrupt or a descriptor; spin polls, for an lcore that has a CPU\n"
+		"                       to itself; monitor makes the CPU wait for a write to memory, if it\n"
+		"                       has such an instruction\n"
 		"  --nb-cores N         use only N worker lcores; default: all that EAL has\n"
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
-		"  --wake-up N          move no files: copy 64 bytes N times, each time after a pause, and\n"
-		"                       print for each MODE of --idle how long it took\n"
-		"  -i, --interactive    a prompt: start, stop, help, ...; --cmdline-file FILE has its first lines\n"
-		"  -h, --help           this page\n",
+		"  --wake-up N          move no files: copy 64 bytes N times, each after a pause, and print\n"
+		"                       the latency for each MODE of --idle\n"
+		"  -i, --interactive    a prompt (start, stop, help, ...); --cmdline-file FILE: lines to run first\n"
+		"  -h, --help           print this text\n",
 		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
 	fprintf(f,
 		"\n"
-		"Names: as with cp, FILE becomes DIR/FILE's last part, and a folder becomes\n"
-		"  DIR/FOLDER's last part/... Two inputs that would become the same output are refused:\n"
-		"  use --parents. An output is written under a temporary name and renamed when it has\n"
-		"  been verified; a file of that name is replaced only then. Symbolic links that are\n"
-		"  named are followed; those found in folders are skipped and counted, as are devices,\n"
-		"  sockets and pipes. Holes of sparse files are kept.\n"
+		"Names: as with cp, a/b/FILE becomes DIR/FILE, and the files of a/b/FOLDER become\n"
+		"  DIR/FOLDER/... Two inputs that would become the same output are refused:\n"
+		"  use --parents. An output is written under a temporary name, and renamed when it has\n"
+		"  been verified; only then a file of that name is replaced. Symbolic links that are\n"
+		"  inputs are followed. Symbolic links in folders are skipped and counted, and so are\n"
+		"  devices, sockets and pipes. Holes of sparse files are kept.\n"
 		"\n"
 		"Signatures: testgantry --mode sig [OPTIONS] FILE...: the first worker lcore stores blocks of files\n"
-		"  on a disk in memory of the second, and fetches them. The device generates, checks and converts\n"
-		"  signatures: --guard KIND on the disk, --wire KIND on the wire: none, crc, csum (both T10-DIF),\n"
-		"  crc32, crc32c, crc64; default crc, none. --encrypt data|all: the disk's data, or signatures too.\n"
-		"  --corrupt PERCENT (1) of the blocks must be refused, no other; prints latencies with pipelining\n"
-		"  and without. --block 512|4096 (default), --seed N, --chunk bytes of a transaction, --depth of them\n"
+		"  on a disk in memory of the second one, and fetches them. The device generates, checks and converts\n"
+		"  signatures. --guard KIND: on the disk, default crc; --wire KIND: on the wire, default none. KIND:\n"
+		"  none, crc, csum (both T10-DIF), crc32, crc32c, crc64. --encrypt data|all: encrypt the disk's data,\n"
+		"  or data and signatures. --corrupt PERCENT of the blocks, default 1: exactly these must be refused.\n"
+		"  --block 512|4096 (default), --seed N, --chunk: bytes of a transaction, --depth: transactions in\n"
+		"  flight. Prints latencies with and without pipelining.\n"
 		"\n"
-		"Exit status: 0 every byte of every file that was not skipped is equal, every answer right; 1 not\n"
-		"  so; 129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM. Verified outputs stay, unfinished ones are\n"
-		"  removed. A second signal ends it at once, whatever the device does. With -i: 1 if a line was\n"
-		"  refused, or a job failed or was stopped.\n"
+		"Exit status: 0: every byte of every file that was not skipped is equal, and every response is\n"
+		"  right; 1: not so; 129, 130, 143: stopped by SIGHUP, SIGINT, SIGTERM. Then verified outputs stay,\n"
+		"  unfinished ones are removed. A second signal ends testgantry at once, even if the device hangs.\n"
+		"  With -i: 1 if a line was refused, or if a job failed or was stopped.\n"
 		"\n"
-		"EAL OPTIONS stand before '--'; without '--', every argument is testgantry's. A main and\n"
-		"  at least one worker lcore are needed, for --mode sig two. Without -l or --lcores, each CPU is\n"
-		"  an lcore; if these are too few, testgantry adds more by --lcores. If no huge pages are\n"
+		"EAL OPTIONS come before '--'; without '--', all arguments are testgantry's. A main and\n"
+		"  at least one worker lcore are needed; --mode sig needs two. Without -l or --lcores, each CPU is\n"
+		"  an lcore; if there are too few, testgantry adds more by --lcores. If no huge pages are\n"
 		"  free, or no hugetlbfs is mounted, it adds --no-huge -m 512. It adds --no-pci unless -a, -b\n"
-		"  or --no-pci is given, because it reaches the device through verbs. All options of EAL:\n"
-		"  testgantry -h --\n"
-		"  --telemetry, EAL's default, lets usertools/gantry-top show what the engine does.\n"
+		"  or --no-pci is given, because it reaches the device through verbs. EAL's options: testgantry -h --\n"
+		"  usertools/gantry-top shows the engine's state by --telemetry, EAL's default.\n"
 		"\n"
 		"examples:\n"
 		"  testgantry --out /tmp/out /usr/bin\n"
@@ -736,53 +736,53 @@ options_load_help(FILE *f)
 	fprintf(f,
 		"usage: testgantry [EAL OPTIONS --] --load OP[=WEIGHT],... [OPTIONS]\n"
 		"\n"
-		"Measures operations of the engine without files: as many as fit, or a certain number. Each worker\n"
-		"lcore has a queue, and memory of its own; the peer of worker i is worker i+1, that of the last\n"
-		"one the first, which may be itself.\n"
+		"Measures operations of the engine without files, as fast as possible or at a given rate. Each\n"
+		"worker lcore has its own queue and memory. The peer of worker i is worker i+1; that of the last\n"
+		"worker is the first one.\n"
 		"\n"
 		"OP:\n");
 	load_ops_print(f);
 	fprintf(f,
 		"\n"
-		"  --load OP=WEIGHT,...  a mix: of copy=3,write=1, three of four are copies. Any order,\n"
-		"                       drawn by --seed N (default %u), but exact numbers\n"
+		"  --load OP=WEIGHT,...  a mix: with copy=3,write=1, three of four are copies. The order\n"
+		"                       is random, by --seed N (default %u), the numbers are exact\n"
 		"  --size BYTES         of each operation, default %" PRIu64 "; suffixes K, M, G\n"
-		"  --depth N            operations in flight for each worker at most, default %u\n"
-		"  --burst N            operations that are handed over at a time, default %u\n"
+		"  --depth N            most operations in flight for each worker, default %u\n"
+		"  --burst N            operations that one call submits, default %u\n"
 		"  --nb-cores N         worker lcores; default: all that EAL has\n"
 		"  --peers N            connections of each worker, used in turn, default %u\n"
 		"  --regions N          registered regions of each worker, used in random order, default %u\n"
 		"  --sge N              pieces of sg, gather and scatter, default %u; of layouts at most 51\n"
-		"  --layouts N          places that the layout of gather and scatter lies in, in turn, default %u:\n"
-		"                       the hardware has 16 of them ready\n"
-		"  --patterns N         of fill, in turn, default %u: a queue keeps 32 of them, 4 of\n"
-		"                       those longer than 4 KiB\n"
-		"  --order ORDER        of a mix: random (default), or even: each operation is spread evenly, as\n"
-		"                       copy, write, copy, write\n"
-		"  --fence N            each N-th operation waits for all before it; default 0, none\n"
-		"  --by CARRIER         of copy, fill and sg: cpu, mmo, rdma; policy (default): --policy decides\n"
-		"  --transport rc|dc    of connections, default rc; dc: all share one initiator\n"
-		"  --max-inline BYTES   of a write or message that the CPU copies into the WQE at most; default:\n"
-		"                       the engine's\n"
-		"  --unordered off|on   completions keep the order of each connection alone; default off\n"
-		"  --mixed-regions off|on  regions of 1 to 8 times the least length; default off\n"
-		"  --block BYTES, --guard KIND  of txn: blocks of 512 or 4096 (default) bytes of data, and their\n"
+		"  --layouts N          places that gather and scatter use their layout for, in turn, default %u:\n"
+		"                       a queue keeps 16 of them ready\n"
+		"  --patterns N         patterns that fill uses in turn, default %u: a queue keeps 32 patterns,\n"
+		"                       4 of them for fills of more than 4 KiB\n"
+		"  --order ORDER        order of a mix: random (default); or even: each operation is evenly spread,\n"
+		"                       as in copy, write, copy, write\n"
+		"  --fence N            every N-th operation waits for all earlier ones; default 0: none does\n"
+		"  --by CARRIER         carrier of copy, fill and sg: cpu, mmo, rdma; policy (default): --policy\n"
+		"  --transport rc|dc    transport of connections, default rc; dc: all share one initiator\n"
+		"  --max-inline BYTES   most bytes of a write or message that the CPU copies into the WQE;\n"
+		"                       default: the engine's\n"
+		"  --unordered off|on   on: completions keep only the order within each connection; default off\n"
+		"  --mixed-regions off|on  on: the longest region is 8 times the shortest; default off\n"
+		"  --block BYTES, --guard KIND  for txn: blocks of 512 or 4096 (default) bytes of data, and their\n"
 		"                       signatures: crc (default), csum (both T10-DIF), crc32, crc32c, crc64\n"
-		"  --duration SEC       how long, default 2; --total-ops N: how many, of all workers together.\n"
-		"                       With both, whichever is reached first\n"
-		"  --rate N             an open loop: N operations a second, of all workers together, are due at even\n"
-		"                       times, and latencies begin there, however late an operation is handed\n"
-		"                       over. Default: a closed loop; when one is done, the next one is handed over\n"
-		"  --percentiles P,...  of latencies, default 50,99,99.9\n"
+		"  --duration SEC       time of a measurement, default 2; --total-ops N: operations of all workers.\n"
+		"                       With both, the first that is reached ends it\n"
+		"  --rate N             an open loop: N operations a second, all workers together, are due at equal\n"
+		"                       intervals. A latency begins when the operation is due, even if it is\n"
+		"                       submitted later. Default: a closed loop: a completion allows the next one\n"
+		"  --percentiles P,...  percentiles of latencies to print, default 50,99,99.9\n"
 		"  --via WAY            ring (default): the main lcore enqueues to the workers; inline: each\n"
-		"                       worker lcore submits to its queue itself\n"
-		"  --csv FILE, --json FILE  the same figures and more for other programs; usertools/plot.py draws\n"
-		"                       the CSV of a sweep\n"
-		"  --verify off|on      on (default): at last each operation is carried out once more in each\n"
-		"                       place of the memory, and every byte is compared\n"
+		"                       worker lcore submits to its own queue\n"
+		"  --csv FILE, --json FILE  the figures for other programs; usertools/plot.py draws the CSV of\n"
+		"                       a sweep\n"
+		"  --verify off|on      on (default): at the end each operation runs once more in each place\n"
+		"                       of the memory, and every byte is compared\n"
 		"  --ring-size, --idle, --copy-path, --policy, --device: testgantry -h explains\n"
 		"\n"
-		"Of size, rate, depth, burst, nb-cores, peers, regions, sge and layouts a list may be given, as\n"
+		"For size, rate, depth, burst, nb-cores, peers, regions, sge and layouts you may give a list, as\n"
 		"64,1K,64K, or a range that doubles, as 64-64K: each combination is measured.\n"
 		"\n"
 		"examples:\n"

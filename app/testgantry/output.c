@@ -236,7 +236,8 @@ output_read(const struct file *f, void *buffer, size_t len, uint64_t offset)
 		return -1;
 	}
 	if ((size_t)n < len) {
-		error_print("%s became shorter while it was read: run again when nobody writes it",
+		error_print(
+			"%s became shorter while it was read: run again when no program writes it",
 			quote_name(f->input));
 		return -1;
 	}

@@ -40,7 +40,7 @@ policy_read(const char *path, struct gantry_policy *policy)
 	if (error != 0)
 		return refuse(path, strerror(error));
 	if (memchr(text, '\0', n) != NULL)
-		return refuse(path, "it is no text: it has bytes that are 0");
+		return refuse(path, "it is no text: it has zero bytes");
 	if (n == sizeof(text)) {
 		snprintf(why, sizeof(why), "it is longer than the %zu bytes that a policy can have",
 			sizeof(text) - 1);

@@ -170,13 +170,13 @@ static const struct command {
 	{{"wait", NULL}, do_wait, "wait until the job has ended"},
 	{{"show stats", NULL}, do_show_stats, "counters per lcore, of this job or the last one"},
 	{{"show config", NULL}, do_show_config, "all settings"},
-	{{"show files", NULL}, do_show_files, "the inputs and the output each becomes"},
-	{{"clear stats", NULL}, do_clear_stats, "count from 0 again"},
+	{{"show files", NULL}, do_show_files, "each input, and its output"},
+	{{"clear stats", NULL}, do_clear_stats, "set the counters to 0"},
 	{{"clear files", NULL}, do_clear_files, "forget the inputs"},
 	{{"add", "PATH"}, do_add, "add a file or folder to the inputs"},
 	{{"set", "NAME VALUE"}, do_set,
 		"change a setting that show config lists; VALUE as after\n"
-		"                     --NAME, of parents: on or off; testgantry -h explains"},
+		"                     --NAME, or parents on, parents off; testgantry -h explains"},
 	{{"help", NULL}, do_help, "this list"},
 	{{"quit", NULL}, do_quit, "stop the job and leave"},
 };
@@ -196,7 +196,7 @@ do_help(struct prompt *p, const char *value)
 		printf("%-20s %s\n", what, commands[i].help);
 	}
 	printf("A value or path goes to the end of its line. A line that begins with # is a "
-	       "comment.\nOn a terminal: Tab completes, ? lists what fits, the arrows go back to "
+	       "comment.\nOn a terminal: Tab completes, ? lists what fits, the arrows show "
 	       "earlier lines.\n");
 }
 
@@ -232,10 +232,10 @@ run_line(struct prompt *p, const char *line)
 	if (value == NULL)
 		refuse(p, "there is no command %s; help lists them", quote_value(line));
 	else if (c->line.takes == NULL && value[0] != '\0')
-		refuse(p, "'%s' takes nothing behind it, but there is %s; nothing was done",
-			c->line.words, quote_value(value));
+		refuse(p, "'%s' takes no argument, but has %s; nothing was done", c->line.words,
+			quote_value(value));
 	else if (c->line.takes != NULL && value[0] == '\0')
-		refuse(p, "'%s' needs %s behind it", c->line.words, c->line.takes);
+		refuse(p, "'%s' needs %s after it", c->line.words, c->line.takes);
 	else
 		c->run(p, value);
 }

@@ -209,7 +209,7 @@ check_crypto(const struct sig_ends *e)
 	}
 	if ((info.crypto & GANTRY_CRYPTO_WRAPPED) != 0) {
 		error_print(
-			"--encrypt: %s takes wrapped keys, and testgantry has none: use a device "
+			"--encrypt: %s takes wrapped keys, but testgantry has none: use a device "
 			"that takes keys in plaintext; the emulated one does so with "
 			"SOFTHCA_CRYPTO=plaintext in the environment",
 			info.device);
@@ -217,9 +217,8 @@ check_crypto(const struct sig_ends *e)
 	}
 	if ((info.crypto & GANTRY_CRYPTO_SINGLE) != 0 &&
 		e->opt->chunk_len / e->opt->block_size * e->disk_len > unit_len(e)) {
-		error_print(
-			"--encrypt: a transaction of %s has one data unit, and nothing behind it "
-			"on the disk: use --chunk %u, and with --encrypt data --guard none",
+		error_print("--encrypt: with %s a transaction has one data unit, without signature "
+			    "on the disk: use --chunk %u, and with --encrypt data --guard none",
 			info.device, e->opt->block_size);
 		return -1;
 	}
@@ -313,7 +312,7 @@ drain(struct sig_ends *e)
 	while (in_flight(i) + in_flight(t) != 0) {
 		if (now_ns() > end_ns) {
 			error_print("%u sends of the initiator and %u transactions of the target "
-				    "have not completed in %u s: they are abandoned",
+				    "did not complete in %u s: they are abandoned",
 				in_flight(i), in_flight(t), SIG_CLOSE_S);
 			return -1;
 		}

@@ -79,14 +79,14 @@ check_encrypt(const struct options *o)
 	if (o->encrypt == ENCRYPT_DATA && o->guard != GANTRY_SIG_NONE &&
 		o->wire != GANTRY_SIG_NONE) {
 		error_print(
-			"--encrypt data: if the disk has signatures, which are over the ciphertext, the "
-			"wire has none: use --wire none, --guard none or --encrypt all");
+			"--encrypt data: signatures on the disk are of the ciphertext, so the wire "
+			"cannot have signatures too: use --wire none, --guard none or --encrypt all");
 		return -1;
 	}
 	if (o->encrypt == ENCRYPT_ALL && o->block_size + sig_len(o->guard) != 520) {
 		error_print(
-			"--encrypt all: a block with its signature is a data unit, which cannot have %u "
-			"bytes, but 520: use --block 512 and --guard crc64, crc or csum",
+			"--encrypt all: a block with its signature is one data unit, whose length cannot be %u "
+			"bytes, but can be 520: use --block 512 and --guard crc64, crc or csum",
 			o->block_size + sig_len(o->guard));
 		return -1;
 	}
@@ -113,7 +113,7 @@ sig_check(const struct options *o)
 	if (o->guard == GANTRY_SIG_NONE && o->wire == GANTRY_SIG_NONE &&
 		o->encrypt == ENCRYPT_NONE) {
 		error_print(
-			"--guard none, --wire none: nothing would be checked: give one of them a "
+			"--guard none, --wire none: the device would check nothing: give one of them a "
 			"kind of signature, or add --encrypt data");
 		return -1;
 	}

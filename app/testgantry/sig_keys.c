@@ -31,7 +31,7 @@ add(struct sig_ends *e, struct sig_key *key)
 	key->there = rc == 0;
 	if (rc == 0)
 		return 0;
-	error_print("the device takes no data encryption key: %s; the log lines above say more",
+	error_print("the device refused a data encryption key: %s; the log lines above say more",
 		strerror(-rc));
 	return -1;
 }
@@ -51,10 +51,9 @@ retire(struct sig_ends *e, struct sig_key *key, uint64_t end_ns)
 		return 0;
 	}
 	if (rc != -ETIMEDOUT)
-		error_print("the device does not destroy a data encryption key: %s", strerror(-rc));
+		error_print("the device did not destroy a data encryption key: %s", strerror(-rc));
 	else if (ends_go_on(e))
-		error_print(
-			"a queue does not give up a data encryption key, which stays in the device");
+		error_print("a queue still uses a data encryption key, which stays in the device");
 	return -1;
 }
 

@@ -56,7 +56,7 @@ end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 
 	if (gantry_recv_post(end->q, peer, &recv, 1) == 1)
 		return 0;
-	error_print("lcore %u: a connection takes no receives", end->lcore_id);
+	error_print("lcore %u: a connection does not accept a receive", end->lcore_id);
 	return -1;
 }
 
@@ -121,7 +121,8 @@ take_response(struct sig_ends *e)
 	response = &i->response[comp.cookie];
 	if (response->number >= e->phase->n_requests || i->begin_ns[response->number] == 0 ||
 		result_answered(&e->phase->result[response->number])) {
-		error_print("a response to request %u came that was not due", response->number);
+		error_print("a response to request %u came that was not expected",
+			response->number);
 		return -1;
 	}
 	result = &e->phase->result[response->number];

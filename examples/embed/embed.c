@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A poll-mode loop that has the engine beside its other work. It is built out of Gantry's tree,
- * against an installed Gantry: the Makefile asks pkg-config. It is C and C++.
+ * A poll-mode loop that uses the engine besides its other work. It is built outside Gantry's tree,
+ * against an installed Gantry: its Makefile asks pkg-config. The file is both C and C++.
  *
  *     each turn:   packet -> free slot of the log?  gantry_submit   the adapter copies it there
  *                  gantry_poll   packets whose copies are done are released
@@ -28,7 +28,7 @@
 static char packet[N_BUFFERS][PACKET_LEN];
 static char log_memory[N_PACKETS][PACKET_LEN];
 
-/** Says which call failed. The lines of the log above it name the remedy. */
+/** Reports which call failed. The log lines above it say what to do. */
 static int
 failed(const char *call, int rc)
 {
@@ -37,14 +37,14 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** Stands for the reception of packet number n. */
+/** Stands for receiving packet number n. */
 static void
 receive(unsigned int n)
 {
 	memset(packet[n % N_BUFFERS], n % 251, PACKET_LEN);
 }
 
-/** Hands packet number n to the engine. @return 1 if the queue accepted it, else 0. */
+/** Submits the copy of packet number n. @return 1 if the queue accepted it, else 0. */
 static unsigned int
 log_packet(struct gantry_queue *q, unsigned int n)
 {
@@ -86,7 +86,7 @@ loop(struct gantry_queue *q)
 	while (released < N_PACKETS) {
 		turns++;
 		/*
-		 * A buffer is free when the copy of its last packet is done: copies end in order.
+		 * A buffer is free when its last packet's copy is done. Copies complete in order.
 		 */
 		for (i = 0; i < BURST && received < N_PACKETS && received - released < N_BUFFERS;
 			i++)
@@ -110,7 +110,7 @@ loop(struct gantry_queue *q)
 int
 main(int argc, char **argv)
 {
-	/* No more copies are in flight than there are buffers. */
+	/* At most N_BUFFERS copies are in flight. */
 	const struct gantry_queue_conf conf = {.depth = N_BUFFERS};
 	struct gantry *g;
 	struct gantry_mem *packet_mem, *log_mem;
@@ -118,8 +118,8 @@ main(int argc, char **argv)
 	int rc;
 
 	/*
-	 * Cheaper registrations, beside DPDK's mlx4 plug-in. Without it the program goes on as
-	 * well.
+	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
+	 * go on.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

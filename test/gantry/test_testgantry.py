@@ -485,10 +485,10 @@ class CopyPaths(Case):
         self.check_refused(result, "--policy: cannot use " + self.path("none"), "No such file", "--measure-policy")
         result = move("--out", self.out, "--policy", self.policy("1 2 mmo"), self.source,
             env={"SOFTHCA_MAX_MEMCPY": "0"})
-        self.check_refused(result, "--policy: the mlx5 device cannot follow", "--measure-policy")
+        self.check_refused(result, "--policy: the mlx5 device cannot use", "--measure-policy")
 
     def test_a_file_that_is_no_policy_is_refused_by_what_it_is(self):
-        for path, words in ((program, "it is no text: it has bytes that are 0"), (self.dir, "Is a directory"),
+        for path, words in ((program, "it is no text: it has zero bytes"), (self.dir, "Is a directory"),
             (self.policy("# \n" * 6000), "it is longer than the 16383 bytes that a policy can have"),
             (self.policy("x" * 16384), "it is longer than the 16383 bytes that a policy can have")):
             with self.subTest(words=words):
@@ -535,12 +535,12 @@ class Measured(Case):
         older = self.make("older", 100)
         before = sha256(older)
         for path in older, self.path("new"):
-            result = self.stopped_after("measuring who", "--measure-policy", path)
+            result = self.stopped_after("measuring which", "--measure-policy", path)
             self.assertIn("stopped by Interrupt: no policy was written", result.out)
         self.assertEqual(sha256(older), before)
         self.assertFalse(os.path.exists(self.path("new")))
         result = self.stopped_after("longest", "--wake-up", 1000000)
-        self.assertIn("stopped by Interrupt: not all was measured", result.out)
+        self.assertIn("stopped by Interrupt: the measurement is not complete", result.out)
 
     def test_a_measurement_that_fails_leaves_no_file_and_an_older_one_as_it_was(self):
         path, older = self.path("measured"), self.path("older")
@@ -656,7 +656,7 @@ class Signatures(SignatureCase):
         args = ["--mode", "sig", "--block", 512, "--chunk", 512, "--depth", 2, self.path("in")]
         result = self.stopped_after("verified", *args, workers=2, env=self.faults("late ms=4000 op=100"))
         self.assertRegex(result.out, progress)
-        self.assertIn("stopping; a second signal ends it at once", result.out)
+        self.assertIn("stopping; a second signal ends the program at once", result.out)
         self.assertIn("stopped by Interrupt: 0.0 of 0.1 MB were stored, fetched and compared", result.out)
         self.assertNotIn("was detected", result.out)
         self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
@@ -685,7 +685,7 @@ class Signatures(SignatureCase):
         self.check_refused(self.sig(4096, "2M"), "--chunk", "at most 1048576 bytes")
         self.check_refused(self.sig(512, 512, "--depth", 2000), "--depth", "1024")
         self.check_refused(self.sig(512, 512, "--corrupt", 101), "--corrupt", "0 to 100")
-        self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard none, --wire none: nothing would be checked", "--encrypt data")
+        self.check_refused(self.sig(512, 512, "--guard", "none"), "--guard none, --wire none: the device would check nothing", "--encrypt data")
         self.check_refused(self.sig(512, 512, "--wire", "md5"), "--wire", "none, crc, csum, crc32, crc32c, crc64")
         self.check_refused(self.sig(512, 512, "--out", self.out), "leave out --out")
         self.check_refused(self.sig(512, 512, workers=1), "--mode sig needs 3")
@@ -764,7 +764,7 @@ class Encryption(SignatureCase):
     def test_what_cannot_work_is_refused_with_the_remedy(self):
         self.check_refused(self.sig(512, 512, "--encrypt", "signed"), "--encrypt", "none, data, all")
         self.check_refused(self.sig(512, 512, "--encrypt", "data", "--wire", "crc"), "--wire none, --guard none")
-        self.check_refused(self.sig(4096, 4096, "--encrypt", "all"), "cannot have 4104 bytes", "--block 512")
+        self.check_refused(self.sig(4096, 4096, "--encrypt", "all"), "cannot be 4104 bytes", "--block 512")
         self.check_refused(self.sig(512, 512, "--encrypt", "all"), "--guard crc64, or --corrupt 0")
         self.check_refused(self.sig(512, 512, "--encrypt", "data"), "does not encrypt", "SOFTHCA_CRYPTO=plaintext")
         wrapped = {"SOFTHCA_CRYPTO": "wrapped", "SOFTHCA_CRYPTO_KEK": "00" * 16, "SOFTHCA_CRYPTO_CREDENTIAL": "00" * 40}
@@ -796,10 +796,10 @@ class Encryption(SignatureCase):
         # On a busy machine the device may stand still sooner, and the engine may give up sooner than the signal comes.
         for still in (3, 5, 7, 3, 5, 7):
             result = self.close_a_device_that_hangs(still)
-            if "have not completed" in result.out:
+            if "did not complete" in result.out:
                 break
         self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
-        self.assertRegex(result.out, r"\d+ sends of the initiator and \d+ transactions of the target have not completed in 5 s")
+        self.assertRegex(result.out, r"\d+ sends of the initiator and \d+ transactions of the target did not complete in 5 s")
 
     def test_closing_does_not_wait_for_a_queue_that_cannot_be_destroyed(self):
         begin = time.monotonic()
@@ -940,7 +940,7 @@ class Refusals(Case):
         self.assertEqual(result.code, 0, result.out)
         self.assertRegex(result.out, "2 files, .* no alarm was false; skipped 3 files or folders that cannot be read\n")
         self.check_refused(self.move_without_rights("--out", self.out, "--skip-unreadable", self.path("in/b")),
-            "no regular files in what was named that can be read")
+            "the inputs contain no regular files that can be read")
 
     def test_an_input_that_is_not_there_is_never_skipped(self):
         self.check_refused(move("--out", self.out, "--skip-unreadable", self.source, self.path("nothing"), self.path("in/file/x")),
@@ -980,7 +980,7 @@ class Refusals(Case):
             result = run([*eal(), "--out", "out/names", os.fsdecode(b"names/" + name)], cwd=self.dir)
             one = subprocess.run(["ls", "--quoting-style=shell-escape", "-d", "names/" + os.fsdecode(name)], cwd=self.dir,
                 env={"LC_ALL": "C.UTF-8"}, capture_output=True, check=True).stdout.decode()[:-1]
-            self.check_refused(result, one + " would get that name")
+            self.check_refused(result, "cannot be the output of " + one)
             self.assertTrue(all(c == "\n" or (c.isprintable() and c.isascii()) or c in "ü€𝄞" for c in result.out), repr(result.out))
         result = run([*eal(), "-i", "--out", self.out, self.path("names")], stdin=subprocess.DEVNULL)
         self.assertNotIn("\x1b", result.out)
@@ -1024,7 +1024,7 @@ class Refusals(Case):
     def test_a_folder_with_the_name_of_an_output(self):
         os.makedirs(self.path("out/file"))
         self.check_refused(move("--out", self.out, self.source), self.path("out/file"),
-            "in the way")
+            "cannot be the output of")
 
     def test_a_file_with_the_name_of_an_output_folder(self):
         self.make("out/in", 3)
@@ -1058,7 +1058,7 @@ class Refusals(Case):
             ("--mode", "move"): ("--mode: 'move'", "copy, write, read"),
             ("--copy-path", "dma"): ("auto, mmo, rdma",),
             ("--device", ""): ("--device", "empty"),
-            ("--m", "x"): ("--m: several options begin so",),
+            ("--m", "x"): ("--m: several options begin like this",),
             ("--mode=a\nb",): ("--mode: 'a'$'\\n''b' is none of",),
             ("--out", "x" * 4096): ("--out: the value has 4096 bytes, and at most 4095", "give a folder"),
         }.items():
@@ -1651,10 +1651,10 @@ class LoadRefused(LoadCase):
         for op in "copy", "fill", "read", "gather":
             self.check_found(op, "short", 150, f"{op}: byte 511 of 512 is 0xff")
         for op in "copy", "write":
-            self.check_found(op, "long", 150, f"{op}: it has changed bytes beside its own")
+            self.check_found(op, "long", 150, f"{op}: it has changed bytes that are not its own")
         for op in "copy", "send":
             self.check_found(op, "wrong", 150, f"{op}: byte 0 of 512 is ")
-        self.check_found("send", "short", 150, "send: the peer has received another length")
+        self.check_found("send", "short", 150, "send: the peer's receive has a wrong length")
 
     def test_what_was_measured_is_checked_as_far_as_can_be_known(self):
         self.check_found("copy", "status", 50, ": copy failed: ")
@@ -1662,46 +1662,46 @@ class LoadRefused(LoadCase):
         result = self.load("--load", "write", "--unordered", "on", "--peers", 3, "--total-ops", 100, env=lying("order", 50))
         self.assertIn("completions came in a wrong order", result.out)
         self.check_found("atomic", "skip", 50, "the peer's counters add up to 99 after 100 times atomic")
-        self.check_found("atomic", "skip", 150, "atomic: the counter is 1, and its result 0: these should be 2 and 1")
-        self.check_found("cas", "skip", 150, "cas: the counter is 0, and its result 0: these should be 1 and 0")
+        self.check_found("atomic", "skip", 150, "atomic: the counter is 1, and the result 0: they should be 2 and 1")
+        self.check_found("cas", "skip", 150, "cas: the counter is 0, and the result 0: they should be 1 and 0")
         self.check_found("send", "skip", 50, "100 messages were sent, and the peer has received 99")
-        self.check_found("write-imm", "skip", 150, "it has completed, and the peer has not received it")
+        self.check_found("write-imm", "skip", 150, "it has completed, but the peer has not received it")
 
     def test_what_cannot_work_is_refused_with_the_remedy(self):
         for args, words in {
             ("--load", "move"): "--load: 'move' is refused: it names no operation: give one or more of copy, fill, sg, gather,",
             ("--load", "copy,"): "--load: 'copy,' is refused: it names no operation",
-            ("--load", "copy=0"): "behind = stands a weight from 1 to 1000",
-            ("--load", "copy=1001"): "behind = stands a weight",
-            ("--load", "copy=1x"): "behind = stands a weight",
-            ("--load", "copy,write,copy"): "an operation stands there twice",
-            ("--load", "layouts,gather"): "an operation stands there twice",
-            ("--load", "sg", "--size", "8,3"): "--size: 3 bytes cannot be --sge 4 pieces",
+            ("--load", "copy=0"): "after = give a weight from 1 to 1000",
+            ("--load", "copy=1001"): "after = give a weight",
+            ("--load", "copy=1x"): "after = give a weight",
+            ("--load", "copy,write,copy"): "an operation is given twice",
+            ("--load", "layouts,gather"): "an operation is given twice",
+            ("--load", "sg", "--size", "8,3"): "--size: 3 bytes cannot be divided into --sge 4 pieces",
             ("--load", "gather", "--sge", "60"): "cannot prepare a layout of --sge 60 pieces",
-            ("--load", "txn"): "--size: a txn has whole blocks, and 64 bytes are none: give a multiple of --block 4096",
+            ("--load", "txn"): "--size: a txn has whole blocks, but 64 bytes are not: give a multiple of --block 4096",
             ("--load", "txn", "--size", "2M"): "--size: a txn has at most 1048576 bytes",
             ("--load", "txn", "--size", "4K", "--guard", "none"): "--guard: a txn checks signatures",
             ("--load", "txn", "--size", "4K", "--transport", "dc"): "--transport dc: a txn needs a connection of its own: use rc, or leave txn out",
             ("--load", "write", "--by", "mmo"): "--by: no operation of this --load uses it: leave it out, or add copy, fill or sg",
-            ("--load", "copy", "--by", "rdma"): "--by: mlx5_0 does not carry copies so: name another carrier, or add --copy-path rdma",
+            ("--load", "copy", "--by", "rdma"): "--by: mlx5_0 has no such carrier of copies: give another one, or add --copy-path rdma",
             ("--load", "copy", "--by", "dma"): "--by: 'dma' is none of policy, cpu, mmo, rdma: give one of them",
             ("--load", "copy", "--patterns", "2"): "--patterns: no operation of this --load uses it: leave it out, or add fill",
-            ("--load", "fill", "--patterns", "0"): "--patterns: '0' is refused: give a number from 1 to 65536: patterns of fills, in turn",
+            ("--load", "fill", "--patterns", "0"): "--patterns: '0' is refused: give a number from 1 to 65536: patterns that fills use in turn",
             ("--load", "copy", "--transport", "dc"): "--transport: no operation of this --load uses it: leave it out, or add an operation that",
             ("--load", "write", "--transport", "ud"): "--transport: 'ud' is none of rc, dc: give one of them",
             ("--load", "read", "--max-inline", "64"): "--max-inline: no operation of this --load uses it: leave it out, or add write, write-imm,",
             ("--load", "write", "--max-inline", "513"): "--max-inline: '513' is refused: give a number from 0 to 512: bytes of a message",
-            ("--load", "copy", "--fence", "65537"): "--fence: '65537' is refused: give a number from 0 to 65536: operations from one",
+            ("--load", "copy", "--fence", "65537"): "--fence: '65537' is refused: give a number from 0 to 65536: every N-th operation has a fence",
             ("--load", "copy", "--order", "odd"): "--order: 'odd' is none of random, even: give one of them",
             ("--load", "copy", "--unordered", "yes"): "--unordered: 'yes' is none of off, on: give one of them",
             ("--load", "copy", "--mixed-regions", "1"): "--mixed-regions: '1' is none of off, on: give one of them",
-            ("--fence", "1", "/etc"): "--fence: without --load nothing uses it",
+            ("--fence", "1", "/etc"): "--fence: it has an effect only with --load",
             ("--load", "copy", "--corrupt", "1"): "--corrupt: --load does not use it",
             ("--load", "copy", "--size", "1-1M", "--depth", "1-1024", "--burst", "1-256", "--regions", "1-64"): "measurements: at most 10000",
             ("--load", "copy", "--size", "0"): "--size: '0' is refused: give a number of bytes from 1 to",
             ("--load", "copy", "--size", "64,x"): "--size: '64,x' is refused: give a number",
             ("--load", "copy", "--size", "64-32"): "--size: '64-32' is refused: give a number",
-            ("--load", "copy", "--size", "-64"): "a list of them, 16,64,256, or a range that doubles, 16-256",
+            ("--load", "copy", "--size", "-64"): "a list, 16,64,256, or a range that doubles, 16-256",
             ("--load", "copy", "--size", "1,,2"): "--size: '1,,2' is refused",
             ("--load", "copy", "--depth", "16385"): "--depth: '16385' is refused: give a number from 1 to 16384",
             ("--load", "copy", "--via", "usb"): "--via: 'usb' is none of ring, inline",
@@ -1718,15 +1718,15 @@ class LoadRefused(LoadCase):
             ("--load", "copy", "--out", "x"): "--out: --load does not use it",
             ("--load", "copy", "-i"): "--load moves no files: leave out -i and the files",
             ("--load", "copy", "/etc"): "--load moves no files: leave out -i and the files",
-            ("--size", "64", "/etc"): "--size: without --load nothing uses it",
-            ("--depth", "1,2", "/etc"): "--depth: a list is for --load alone",
+            ("--size", "64", "/etc"): "--size: it has an effect only with --load",
+            ("--depth", "1,2", "/etc"): "--depth: only --load takes a list",
             ("--load", "copy", "--nb-cores", "3"): "too few lcores: --nb-cores 3",
             ("--load", "copy", "--size", "1G", "--depth", "16384"): "lower --size, --depth, --peers or --regions",
         }.items():
             with self.subTest(args=args):
                 self.check_refused(self.load(*args), words)
         result = self.script_line("set depth 1,2")
-        self.assertIn("--depth: a list is for --load alone", result.out)
+        self.assertIn("--depth: only --load takes a list", result.out)
 
     def script_line(self, line):
         with tempfile.TemporaryFile() as stdin:
@@ -1840,7 +1840,7 @@ class Prompt(PromptCase):
         self.check_refused(result, "there is no command 'jump'", "testgantry> quit")
         self.check_refused(self.script("quit", args=("--cmdline-file", self.path("none"))),
             f"--cmdline-file: cannot read {self.path('none')}: No such file or directory")
-        self.check_refused(move("--cmdline-file", file, "--out", self.out, self.source), "--cmdline-file", "there is none: add -i")
+        self.check_refused(move("--cmdline-file", file, "--out", self.out, self.source), "--cmdline-file", "its lines are for the prompt: add -i")
 
     def test_a_script_sets_starts_waits_and_shows(self):
         result = self.script("set mode write", f"set out {self.out}", f"add {self.source}",
@@ -2010,8 +2010,8 @@ class Lines(PromptCase):
             f"add {self.path('in')}\r": "control character 0x0d",
             f"add {self.path('in')}\0": "control character 0x00",
             "add\x1b[A x": "control character 0x1b",
-            "start now": "'start' takes nothing behind it, but there is 'now'",
-            "clear stats files": "'clear stats' takes nothing",
+            "start now": "'start' takes no argument, but has 'now'",
+            "clear stats files": "'clear stats' takes no argument",
             "show": "there is no command 'show'",
             "showfiles": "there is no command 'showfiles'",
             "add": "'add' needs PATH",
@@ -2044,8 +2044,8 @@ class Lines(PromptCase):
 
     def test_a_line_that_the_terminals_editing_does_not_take_is_refused(self):
         result = self.on_terminal("add " + "x" * 5000, "add a\u00fcb", "show files", "quit")
-        self.assertRegex(result.out, r"a line is longer than the \d{3} bytes that the terminal's line editing takes; nothing was done: name long paths")
-        self.assertIn("a line has the byte 0xbc, and the terminal's line editing takes ASCII alone; nothing was done: name such", result.out)
+        self.assertRegex(result.out, r"a line is longer than \d{3} bytes, the most that line editing on a terminal accepts; nothing was done: give long paths")
+        self.assertIn("a line has the byte 0xbc, and line editing on a terminal accepts only ASCII; nothing was done: give such", result.out)
         self.assertIn("10 files", result.out)
         self.assertEqual(result.code, 1)
 

@@ -14,7 +14,7 @@ def bits(text):
 
 
 def place(offset, width):
-    """From the lowest bit of its word to the highest bit of the struct. Longer fields begin with a word."""
+    """Converts a position that counts from the lowest bit of a word. Fields longer than a word begin with a word."""
     if width > 32 or offset % 32 + width > 32:
         return offset
     return offset // 32 * 32 + 32 - offset % 32 - width

@@ -21,7 +21,7 @@ def arguments():
                'a tree or a file of usertools/layouts cannot be used.')
     p.add_argument('trees', metavar='TREE[=REVISION]', nargs='+', help='the top directory of a source tree, or a bare git '
                    'repository, of ' + ', '.join(trees.ORDER) + '. What it is, is found out')
-    p.add_argument('--table', action='store_true', help='print the whole table as Markdown, as doc/layouts.md has it')
+    p.add_argument('--table', action='store_true', help='print the whole table as Markdown, for doc/layouts.md')
     p.add_argument('--top', default=os.path.join(HERE, '..', '..'), help=argparse.SUPPRESS)
     p.add_argument('--pairs', default=os.path.join(HERE, 'pairs.txt'), help=argparse.SUPPRESS)
     p.add_argument('--resolved', default=os.path.join(HERE, 'resolved.txt'), help=argparse.SUPPRESS)
@@ -29,7 +29,7 @@ def arguments():
 
 
 def place(layout, field):
-    """Where a field is, or None: NAME; NAME[FIRST:N], some bits of one; A+B, several in a row."""
+    """The place of a field, or None. NAME; NAME[FIRST:N]: some of its bits; A+B: adjacent fields."""
     some = re.fullmatch(r'(.*)\[(\d+):(\d+)\]', field)
     if some is not None:
         whole = layout.get(some[1])
@@ -41,7 +41,7 @@ def place(layout, field):
 
 
 def found(tree, item):
-    """What the tree says of an item, or None."""
+    """The value or place of an item in the tree, or None."""
     if item.structs is None:
         return next((v for v in map(tree.constant, item.fields) if v is not None), None)
     for struct in item.structs:

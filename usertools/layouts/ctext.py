@@ -22,7 +22,7 @@ class Unreadable(Exception):
 
 
 def strip(text):
-    """Takes comments away, and the branches of #if that are not for us: the first branch stays, unless it is
+    """Removes comments, and all branches of an #if but one: the first one, unless it is
     for cache lines of 128 bytes. Returns the text without directives, and the #defines."""
     text = re.sub(r'/\*.*?\*/|//[^\n]*', ' ', text, flags=re.S).replace('\\\n', ' ')
     kept, defines, branches = [], [], []
@@ -46,7 +46,7 @@ def strip(text):
 
 
 def evaluate(text, known):
-    """The value of a constant expression, or None where it is not one."""
+    """The value of a constant expression; None if the text is none."""
     text = re.sub(r'\bBIT(?:_ULL|32|64)?\s*\(|\bRTE_BIT(?:32|64)\s*\(|\bBITUL\s*\(', '(1 << (', text)
     text = text + ')' * (text.count('(') - text.count(')'))
     text = re.sub(r'\((?:u?int\d+_t|__u\d+|unsigned int|int)\)', '', text)
@@ -77,7 +77,7 @@ def value_of(node, known):
 
 
 def block(text, start):
-    """The index behind the brace that closes the one at start."""
+    """The index after the brace that closes the brace at start."""
     depth = 0
     for i in range(start, len(text)):
         depth += {'{': 1, '}': -1}.get(text[i], 0)
@@ -87,7 +87,7 @@ def block(text, start):
 
 
 def parts(text, separator):
-    """Splits at separators outside of braces and parentheses."""
+    """Splits at separators that are outside braces and parentheses."""
     depth, at = 0, 0
     for i, c in enumerate(text):
         depth += {'{': 1, '(': 1, '[': 1, '}': -1, ')': -1, ']': -1}.get(c, 0)
@@ -141,12 +141,12 @@ class Header:
                 self.constants.setdefault(name.strip(), value)
 
     def layout(self, name):
-        """The fields of a struct, or None: it is not there."""
+        """The fields of a struct; None: there is no such struct."""
         if name not in self.layouts:
             if name not in self.bodies:
                 return None
             kind, body, packed = self.bodies[name]
-            self.layouts[name] = None  # a struct inside itself is not one
+            self.layouts[name] = None  # ends the recursion if a struct contains itself
             self.layouts[name] = self.lay_out(kind, body, packed, re.fullmatch(r'(mlx5_ifc|uct_ib_mlx5)_\w+_bits', name))[0]
         return self.layouts[name]
 

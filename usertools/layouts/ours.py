@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this project says of the same fields: softhca's enums of offsets and its tables of capabilities, and the
-structs and assertions of lib/hwq. pairs.txt names the files, and what each field is called elsewhere."""
+"""This project's layouts of the same fields: softhca's enums of offsets and tables of capabilities, and the structs
+and assertions of lib/hwq. pairs.txt lists the files, and the names of the fields in other projects."""
 import os
 import re
 
@@ -12,11 +12,11 @@ BASES = {'drivers/softhca/devx/': ['drivers/softhca/devx/devx.h', 'drivers/softh
 
 
 class Mistake(Exception):
-    """pairs.txt and the project's files do not fit together."""
+    """pairs.txt does not match the project's files."""
 
 
 class Item:
-    """One fact of ours: a place (offset, width or None if the code does not say it), or a number."""
+    """One fact of this project: a number, or a place (offset, width). The width is None if the code does not say it."""
 
     def __init__(self, group, name, value, structs, fields):
         self.group, self.name, self.value, self.structs, self.fields = group, name, value, structs, fields
@@ -53,7 +53,7 @@ class Ours:
         return self.headers[path]
 
     def note_uses(self, text):
-        """By which widths the code reads and writes the fields of firmware structures and of segments."""
+        """Notes the widths with which the code accesses fields of firmware structures and of segments."""
         for m in re.finditer(r'\bbits_(?:get|set)\(\s*[^,;]+?,\s*([^,;]+?),\s*(\d+)\b', text):
             self.bit_uses.setdefault(re.findall(r'\w+', m[1])[-1], set()).add(int(m[2]))
         for m in re.finditer(r'\bbits_get64\(\s*[^,;]+?,\s*([^,;)]+)', text):
@@ -64,7 +64,7 @@ class Ours:
             self.byte_uses.setdefault(m[1], set()).add(8)
 
     def width(self, path, name, uses):
-        """The width that the code or the comment beside the name says; None: neither, or several."""
+        """The width of a field, from the comment beside its name or from its uses; None: unknown, or several."""
         said = re.search(rf'^[^\n/]*\b{name}\b\s*[=,][^\n]*?/\*[^*]*?\b(\d+) bits?\b', self.text(path), flags=re.M)
         used = uses.get(name, set())
         if said is not None:

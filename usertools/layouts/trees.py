@@ -6,7 +6,7 @@ import subprocess
 import adb
 import ctext
 
-# The file that tells what a tree is, its name, and the headers to read in their order.
+# A file by which a tree is recognized, the tree's name, and the headers to read, in order.
 KINDS = (
     ('include/linux/mlx5/mlx5_ifc.h', 'Linux', ['include/linux/mlx5/' + h for h in (
         'mlx5_ifc_fpga.h', 'mlx5_ifc.h', 'device.h', 'qp.h', 'cq.h', 'doorbell.h')]

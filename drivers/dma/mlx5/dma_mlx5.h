@@ -8,20 +8,22 @@
  *   rte_dma_start(), ...  engine, queues, memory           dma_mlx5_ops.c, _vchan.c, _mem.c
  *   --vdev dma_mlx5_0     probe, arguments                 dma_mlx5_vdev.c, dma_mlx5_args.c
  *
- * Each virtual channel is a queue of the engine. Its operations have numbers, which are the low 16
- * bits of how many were enqueued since the start:
+ * Each virtual channel is a queue of the engine. An operation's id is the low 16 bits of the number
+ * of operations enqueued before it since the start:
  *
  *        next_done            next_id - staged           next_id
  *           | in the queue, or held |  staged[]            |
  *      -----+-----------------------+----------------------+----->
  *         next to hand out      next to submit          next to enqueue
  *
- * An operation is held if it has completed, but only rte_dma_vchan_status() knows.
+ * An operation is "held" if rte_dma_vchan_status() has taken its completion, and
+ * rte_dma_completed() has not returned it yet.
  *
- * Threads: the functions of the data path, and rte_dma_vchan_status(), are the application's data
- * thread. The others are the control thread of gantry.h; while the data thread works, it may call
- * rte_dma_stats_get(), rte_dma_stats_reset(), rte_dma_info_get(), rte_dma_dump(), rte_dev_dma_map()
- * and rte_dev_dma_unmap(). Counters are read by any thread.
+ * Threads: the application's data thread calls the functions of the data path, and
+ * rte_dma_vchan_status(). The control thread of gantry.h calls all others. While the data thread
+ * works, the control thread may call rte_dma_stats_get(), rte_dma_stats_reset(),
+ * rte_dma_info_get(), rte_dma_dump(), rte_dev_dma_map() and rte_dev_dma_unmap(). Any thread reads
+ * counters.
  */
 #ifndef DMA_MLX5_H
 #define DMA_MLX5_H
@@ -40,8 +42,8 @@
 #define DMA_MLX5_MAX_DESC   16384 /* gantry_queue_conf::depth */
 
 /*
- * A counter that the data thread writes and any thread reads. Who sees a completion counted sees
- * that it was submitted: release and acquire are a pair.
+ * A counter that the data thread writes and any thread reads. Release and acquire make sure that a
+ * reader who sees an operation completed also sees it submitted.
  */
 typedef _Atomic uint64_t dma_mlx5_counter;
 
@@ -59,43 +61,42 @@ dma_mlx5_count_get(const dma_mlx5_counter *c)
 	return atomic_load_explicit(c, memory_order_acquire);
 }
 
-/* What rte_dma_stats_get() tells: operations. */
+/* Counts of operations for rte_dma_stats_get(). */
 struct dma_mlx5_counts {
 	dma_mlx5_counter submitted, completed, errors;
 };
 
-/* The lists of a scatter-gather copy, as the engine reads them until it has completed. */
+/* The lists of a scatter-gather copy. The engine reads them until the copy has completed. */
 struct dma_mlx5_lists {
 	struct gantry_sge src[DMA_MLX5_MAX_SGES], dst[DMA_MLX5_MAX_SGES];
 };
 
 struct dma_mlx5_vchan {
-	/* The data thread's. */
-	struct gantry_desc *next; /* in staged[]: where the next operation goes */
-	struct gantry_desc
-		*end;     /* where there is no room any more; `next` while the device is stopped */
-	uint16_t next_id; /* of the next operation */
-	uint16_t next_done; /* the id of the next one to hand out */
-	bool has_args;      /* of some in staged[], arg is not 0 */
-	bool no_lists;      /* since the last start there was no memory for `lists` */
+	/* Written by the data thread. */
+	struct gantry_desc *next; /* in staged[]: place of the next operation */
+	struct gantry_desc *end;  /* end of the free places; `next` while the device is stopped */
+	uint16_t next_id;         /* id of the next operation */
+	uint16_t next_done;       /* id of the next operation to hand out */
+	bool has_args;            /* arg is not 0 in some element of staged[] */
+	bool no_lists;            /* since the last start there was no memory for `lists` */
 	uint32_t n_held;
 	struct gantry_queue *q;
-	/* `depth` of them. What copies do not set is 0 from `next` on. */
+	/* `depth` descriptors. From `next` on, the fields that copies do not set are 0. */
 	struct gantry_desc *staged;
-	/* `depth` of them; an operation has the one of its id. NULL: none has been needed yet. */
+	/* `depth` elements; an operation uses the one of its id. NULL: no list was copied yet. */
 	struct dma_mlx5_lists *lists;
-	struct dma_mlx5_counts counts; /* since it was set up */
+	struct dma_mlx5_counts counts; /* since the channel was set up */
 
-	/* Constant from its creation on. */
+	/* Constant after the channel's creation. */
 	uint32_t depth; /* a power of two */
-	uint16_t *held; /* `depth` of them: enum rte_dma_status_code of the held ones, by id */
+	uint16_t *held; /* `depth` elements: enum rte_dma_status_code of held operations, by id */
 	int socket;     /* of its memory */
 
-	/* The control thread's: counts at the last rte_dma_stats_reset(). */
+	/* Written by the control thread: the counts at the last rte_dma_stats_reset(). */
 	struct dma_mlx5_counts base;
 };
 
-/* Memory that rte_dev_dma_map() named. */
+/* Memory that rte_dev_dma_map() has registered. */
 struct dma_mlx5_map {
 	LIST_ENTRY(dma_mlx5_map) next;
 	void *addr;
@@ -104,14 +105,18 @@ struct dma_mlx5_map {
 };
 
 struct dma_mlx5 {
-	/* First: the data path's functions get the address of the device. NULL: not set up. */
+	/*
+	 * The first field: the functions of the data path get the address of this struct. NULL: not
+	 * set up.
+	 */
 	struct dma_mlx5_vchan *vchan[DMA_MLX5_MAX_VCHANS];
 	struct gantry *g;
 	struct gantry_info info;
 	struct rte_dma_dev *dev;
 	uint16_t max_desc;
-	struct gantry_mem *any; /* all other memory, on demand; NULL: the device cannot */
-	struct gantry_mem *eal; /* from the first start on */
+	/* all other memory, on demand; NULL: the device does not support that */
+	struct gantry_mem *any;
+	struct gantry_mem *eal; /* registered at the first start */
 	LIST_HEAD(, dma_mlx5_map) maps;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the arguments of a device. */
+/* Parses the arguments of a device. */
 #include "dma_mlx5_args.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static const struct {
 	{DMA_MLX5_ARG_MODE, parse_mode},
 };
 
-/* value is NULL where there is no '='. */
+/* value is NULL if there is no '='. */
 static int
 parse_pair(const char *key, const char *value, struct dma_mlx5_args *args)
 {
@@ -107,7 +107,8 @@ dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args)
 		return -EINVAL;
 	}
 	/*
-	 * rte_kvargs_process() of newer DPDK refuses a key without a value, and tells nobody which.
+	 * Not by rte_kvargs_process(): newer DPDK refuses a key without a value, but does not
+	 * report the key.
 	 */
 	for (i = 0; i < pairs->count && ret == 0; i++)
 		ret = parse_pair(pairs->pairs[i].key, pairs->pairs[i].value, args);

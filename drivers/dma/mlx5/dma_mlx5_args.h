@@ -7,7 +7,7 @@
 
 #include <gantry.h>
 
-/* They are also what the driver tells dpdk-pmdinfo.py. */
+/* dpdk-pmdinfo.py shows these too. */
 #define DMA_MLX5_ARG_DEVICE   "device"
 #define DMA_MLX5_ARG_MAX_DESC "max_desc"
 #define DMA_MLX5_ARG_MODE     "mode"
@@ -17,12 +17,12 @@
 	"=<2..16384> " DMA_MLX5_ARG_MODE "=<auto|mmo|rdma>"
 
 struct dma_mlx5_args {
-	char device[64];   /* "": the first one */
-	uint16_t max_desc; /* the greatest nb_desc of a virtual channel */
+	char device[64];   /* "": the first device */
+	uint16_t max_desc; /* largest nb_desc of a virtual channel */
 	enum gantry_copy_path mode;
 };
 
-/* Reads the text behind the device's name. 0; -EINVAL: the log names what is wrong. */
+/* Parses the text after the device's name. 0; -EINVAL: the log says what is wrong. */
 int dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args);
 
 #endif

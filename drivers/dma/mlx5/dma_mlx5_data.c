@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data path. An operation becomes a descriptor here, and its status a status of dmadev. */
+/*
+ * The data path: makes descriptors of operations, and converts their statuses to those of dmadev.
+ */
 #include "dma_mlx5_data.h"
 
 #include <assert.h>
@@ -13,7 +15,7 @@
 
 #include "dma_mlx5_log.h"
 
-/* Completions that are taken at a time, where each of them is looked at. */
+/* Completions that are taken at a time when each one must be looked at. */
 #define N_COMPS 32
 
 static_assert(RTE_DMA_OP_FLAG_FENCE == GANTRY_DESC_FENCE, "flags are passed on");
@@ -29,7 +31,7 @@ vchan_of(const void *dev_private, uint16_t vchan)
 	return d->vchan[vchan];
 }
 
-/* The n operations that are staged have gone, or are forgotten. */
+/* Empties the stage: its n operations are submitted, or dropped. */
 static inline void
 unstage(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -48,13 +50,13 @@ submit(struct dma_mlx5_vchan *v)
 {
 	uint16_t n = v->next - v->staged;
 
-	/* The queue has room for as many as can be staged. */
+	/* The queue has room for all operations that can be staged. */
 	(void)gantry_submit(v->q, v->staged, n);
 	unstage(v, n);
 	dma_mlx5_count(&v->counts.submitted, n);
 }
 
-/* The operation at v->next is complete. Returns its id. */
+/* The operation at v->next is complete: moves on. Returns its id. */
 static inline int
 enqueued(struct dma_mlx5_vchan *v, uint64_t flags)
 {
@@ -64,7 +66,9 @@ enqueued(struct dma_mlx5_vchan *v, uint64_t flags)
 	return v->next_id++;
 }
 
-/* What a descriptor begins with, by one store: the engine reads it by one load. */
+/*
+ * Writes the first bytes of a descriptor by one store, because the engine reads them by one load.
+ */
 static __rte_always_inline void
 set_op(struct gantry_desc *d, enum gantry_op op, uint64_t flags)
 {
@@ -127,7 +131,7 @@ fill(void *dev_private, uint16_t vchan, uint64_t pattern, rte_iova_t dst, uint32
 	return enqueued(v, flags);
 }
 
-/* Copies a list. Returns how many bytes it has. */
+/* Copies a list. Returns its length in bytes. */
 static inline uint64_t
 copy_list(struct gantry_sge *to, const struct rte_dma_sge *from, uint16_t n)
 {
@@ -186,7 +190,7 @@ copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 	d->src = (uintptr_t)lists->src;
 	d->dst = (uintptr_t)lists->dst;
 	d->len = copy_list(lists->src, src, nb_src);
-	/* If it has another number of bytes, the operation fails. */
+	/* If the lists have different lengths, the operation fails. */
 	copy_list(lists->dst, dst, nb_dst);
 	d->arg[0] = nb_src | (uint64_t)nb_dst << 32;
 	v->has_args = true;
@@ -238,7 +242,7 @@ status_of(const struct gantry_comp *comp)
 	case GANTRY_OVERLAP:
 		return RTE_DMA_STATUS_INVALID_ADDR;
 	case GANTRY_NOT_REGISTERED:
-	/* also of a copy by RDMA to the queue itself: both ends are local memory */
+	/* also for a copy by RDMA to the queue itself: both ends are local memory */
 	case GANTRY_LOCAL_ERROR:
 		return wrong_address(comp->result);
 	case GANTRY_FLUSHED:
@@ -248,7 +252,7 @@ status_of(const struct gantry_comp *comp)
 	}
 }
 
-/* The n oldest operations are handed out. */
+/* Hands out the n oldest operations. */
 static inline void
 handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -257,14 +261,14 @@ handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 	dma_mlx5_count(&v->counts.completed, n);
 }
 
-/* The status of the held operation that is the i-th to be handed out. */
+/* The status of a held operation, the i-th to be handed out. */
 static inline enum rte_dma_status_code
 held(const struct dma_mlx5_vchan *v, uint32_t i)
 {
 	return v->held[(v->next_done + i) & (v->depth - 1)];
 }
 
-/* How many held operations come next that succeeded, n at most. They are not held any more. */
+/* Takes held operations that succeeded and come next, at most n. Returns how many. */
 static __rte_noinline uint16_t
 take_held(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -285,7 +289,7 @@ completed(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *l
 
 	if (unlikely(v->n_held != 0)) {
 		n = take_held(v, nb_cpls);
-		/* Operations that are held stand in front of all others. */
+		/* Held operations come before all others. */
 		*has_error = n < nb_cpls && v->n_held != 0;
 	}
 	if (likely(v->n_held == 0))
@@ -295,7 +299,7 @@ completed(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *l
 	return n;
 }
 
-/* Hands out operations with their statuses, max at most. */
+/* Hands out at most max operations with their statuses. */
 static uint16_t
 take_statuses(struct dma_mlx5_vchan *v, uint16_t max, enum rte_dma_status_code *status)
 {

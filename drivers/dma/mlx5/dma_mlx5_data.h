@@ -8,16 +8,10 @@
 /* Sets the functions of the data path. */
 void dma_mlx5_data_init(struct rte_dma_fp_object *fp, struct dma_mlx5 *d);
 
-/*
- * Takes what has completed, and holds it for rte_dma_completed(). True: nothing is in the queue any
- * more.
- */
+/* Takes completions, and holds them for rte_dma_completed(). True: the queue is empty. */
 bool dma_mlx5_data_settle(struct dma_mlx5_vchan *v);
 
-/*
- * Takes what has completed, and forgets it; and what is staged, which will never be carried out.
- * True: nothing is left.
- */
+/* Drops staged operations, and takes completions without keeping them. True: the queue is empty. */
 bool dma_mlx5_data_drop(struct dma_mlx5_vchan *v);
 
 #endif

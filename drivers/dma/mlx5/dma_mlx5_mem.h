@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory that operations may name. Control thread. */
+/* The memory that operations may use. Control thread. */
 #ifndef DMA_MLX5_MEM_H
 #define DMA_MLX5_MEM_H
 
 #include "dma_mlx5.h"
 
-/*
- * Makes all memory known that the device can reach on demand. If it can reach none, that is none.
- */
+/* Registers all memory on demand. Does nothing if the device does not support that. */
 void dma_mlx5_mem_begin(struct dma_mlx5 *d);
 
 /*
- * Registers EAL's memory, and follows it as it changes. Again: what has failed since. 0 or a
+ * Registers EAL's memory, and follows its changes. Later calls retry failed registrations. 0 or a
  * negative errno.
  */
 int dma_mlx5_mem_start(struct dma_mlx5 *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Configures, starts, stops and closes a device, and tells of it. */
+/* Configures, starts, stops and closes a device, and reports its state. */
 #include "dma_mlx5_ops.h"
 
 #include <errno.h>
@@ -109,9 +109,9 @@ close_dev(struct rte_dma_dev *dev)
 	return ret;
 }
 
-/* ------------------------------------------------------------------ what is told */
+/* ------------------------------------------------------------------ reports */
 
-/* Virtual channel i, if a call for `vchan` means it and it is set up; else NULL. */
+/* Virtual channel i, if it is set up and a call for `vchan` means it; else NULL. */
 static struct dma_mlx5_vchan *
 meant(const struct dma_mlx5 *d, uint16_t vchan, unsigned int i)
 {
@@ -178,12 +178,14 @@ vchan_status(const struct rte_dma_dev *dev, uint16_t vchan, enum rte_dma_vchan_s
 	if (d->vchan[vchan] == NULL)
 		return -EINVAL;
 	is_idle = dma_mlx5_data_settle(d->vchan[vchan]);
-	/* Asked last: the device may have failed meanwhile, and left nothing in the queue. */
+	/*
+	 * Asked last: the device may have failed meanwhile, and the queue may therefore be empty.
+	 */
 	gantry_info_get(d->g, &info);
 	*status = !is_idle           ? RTE_DMA_VCHAN_ACTIVE
 		  : info.device_lost ? RTE_DMA_VCHAN_HALTED_ERROR
 				     : RTE_DMA_VCHAN_IDLE;
-	/* Who asks waits, perhaps on the CPU that the thread of an emulated adapter needs. */
+	/* The caller waits, perhaps on the CPU that an emulated adapter's thread needs. */
 	if (*status == RTE_DMA_VCHAN_ACTIVE)
 		sched_yield();
 	return 0;

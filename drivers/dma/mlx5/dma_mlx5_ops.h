@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control thread asks of a device. */
+/* The operations of a device for the control thread. */
 #ifndef DMA_MLX5_OPS_H
 #define DMA_MLX5_OPS_H
 

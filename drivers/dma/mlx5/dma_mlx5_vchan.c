@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes, starts, stops and frees virtual channels. */
+/* Creates, starts, stops and frees virtual channels. */
 #include "dma_mlx5_vchan.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include "dma_mlx5_log.h"
 
 /*
- * How often an operation is carried out again because one before it has failed in the hardware,
- * where a wrong address may be found: gantry_queue_conf::replays.
+ * How often an operation is repeated because an earlier one failed in the hardware, which may find
+ * a wrong address only then: gantry_queue_conf::replays.
  */
 #define REPLAYS 100
 
-/* How long stopping sleeps while the device works. */
+/* How long each sleep takes while a stop waits for the device. */
 #define STOP_POLL_US 20
 
 static void
@@ -107,7 +107,10 @@ dma_mlx5_vchan_start(struct dma_mlx5_vchan *v)
 void
 dma_mlx5_vchan_stop(struct dma_mlx5_vchan *v)
 {
-	/* It ends: the engine gives up what is stuck, gantry_queue_conf::deadline_ms. */
+	/*
+	 * This loop ends: the engine gives up stuck descriptors after
+	 * gantry_queue_conf::deadline_ms.
+	 */
 	while (!dma_mlx5_data_drop(v))
 		rte_delay_us_sleep(STOP_POLL_US);
 	v->next_id = 0;

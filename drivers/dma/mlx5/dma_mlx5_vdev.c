@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and removes devices: the driver of virtual devices whose names begin with dma_mlx5. */
+/* Makes and removes devices: a driver of virtual devices whose names begin with dma_mlx5. */
 #include <errno.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ create(struct rte_vdev_device *vdev, const char *name, const struct dma_mlx5_arg
 	gantry_info_get(g, &info);
 	dev = rte_dma_pmd_allocate(name, info.numa_node, sizeof(*d));
 	if (dev == NULL) {
-		/* The library has said why. */
+		/* The engine has logged why. */
 		(void)gantry_destroy(g);
 		return -ENOMEM;
 	}
@@ -111,11 +111,11 @@ remove_dev(struct rte_vdev_device *vdev)
 		return 0;
 	if (d->dev->data->dev_started)
 		ret = rte_dma_stop(d->dev->data->dev_id);
-	/* It closes the device. */
+	/* rte_dma_pmd_release() closes the device. */
 	return ret == 0 ? rte_dma_pmd_release(rte_vdev_device_name(vdev)) : ret;
 }
 
-/* 0 or -1 with rte_errno, as rte_dev_dma_map() has it. */
+/* Returns 0, or -1 with rte_errno, as rte_dev_dma_map() does. */
 static int
 with_errno(int ret)
 {

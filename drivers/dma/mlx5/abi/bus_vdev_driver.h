@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the bus of virtual devices of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver have in
- * common: as rte_dmadev_pmd.h beside this file. The names and the order of the fields are those of
+ * The interface between the bus of virtual devices of DPDK 22.11 to 25.11 (ABI 23 to 26) and a
+ * driver, for the reason that rte_dmadev_pmd.h in this folder gives. The names and the order of the fields are those of
  * drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of these versions.
  */
 #ifndef BUS_VDEV_DRIVER_H
@@ -29,7 +29,7 @@ struct rte_device {
 	RTE_TAILQ_ENTRY(rte_device) next;
 	const char *name;
 	const char *bus_info;
-	const struct rte_driver *driver; /* NULL: none has probed it */
+	const struct rte_driver *driver; /* NULL: no driver has probed the device */
 	const struct rte_bus *bus;
 	int numa_node; /* -1: unknown */
 	struct rte_devargs *devargs;
@@ -46,13 +46,15 @@ struct rte_vdev_driver {
 	struct rte_driver driver;
 	int (*probe)(struct rte_vdev_device *dev);
 	int (*remove)(struct rte_vdev_device *dev);
-	/* With rte_errno set, if they fail. */
+	/* Return 0, or -1 with rte_errno. */
 	int (*dma_map)(struct rte_vdev_device *dev, void *addr, uint64_t iova, size_t len);
 	int (*dma_unmap)(struct rte_vdev_device *dev, void *addr, uint64_t iova, size_t len);
 	uint32_t drv_flags;
 };
 
-/* EAL chooses virtual addresses for IOVA; the bus refuses the driver's devices where it cannot. */
+/*
+ * EAL must choose virtual addresses as IOVA; otherwise the bus does not probe the driver's devices.
+ */
 #define RTE_VDEV_DRV_NEED_IOVA_AS_VA 0x0001
 
 void rte_vdev_register(struct rte_vdev_driver *driver);
@@ -79,7 +81,7 @@ rte_vdev_device_args(const struct rte_vdev_device *dev)
 #define RTE_PMD_REGISTER_KMOD_DEP(nm, text)     VDEV_EXPORT(__##nm##_kmod_dep_export, text)
 #endif
 
-/* Registers drv, which serves devices whose names begin with nm, when the library is loaded. */
+/* When the library is loaded, registers drv for devices whose names begin with nm. */
 #define RTE_PMD_REGISTER_VDEV(nm, drv)                                                             \
 	RTE_INIT(vdrvinitfn_##drv)                                                                 \
 	{                                                                                          \

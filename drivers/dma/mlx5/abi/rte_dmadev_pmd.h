@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the dmadev library of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver have in common, for
+ * The interface between the dmadev library of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver, for
  * distributions that ship DPDK without its driver headers (enable_driver_sdk=false). The names and
  * the order of the fields are those of lib/dmadev/rte_dmadev_pmd.h of these versions.
  * test/dma/test_dma_abi.c compares it with the installed library, and with the installed header if
@@ -20,8 +20,8 @@
 struct rte_dma_dev;
 
 /*
- * Each returns 0 or a negative errno. Its last argument, if it ends with _sz, is the size of the
- * structure before it.
+ * Each returns 0 or a negative errno. A last argument whose name ends with _sz is the size of the
+ * struct before it.
  */
 struct rte_dma_dev_ops {
 	int (*dev_info_get)(const struct rte_dma_dev *dev, struct rte_dma_info *info,
@@ -51,12 +51,12 @@ struct rte_dma_dev_ops {
 #endif
 };
 
-/* Of one device, shared by processes. */
+/* A device's data that all processes share. */
 struct rte_dma_dev_data {
 	char dev_name[RTE_DEV_NAME_MAX_LEN];
 	int16_t dev_id;
 	int16_t numa_node; /* -1: unknown */
-	void *dev_private; /* rte_dma_pmd_allocate() made it */
+	void *dev_private; /* allocated by rte_dma_pmd_allocate() */
 	struct rte_dma_conf dev_conf;
 	__extension__ uint8_t dev_started:1;
 	uint64_t reserved[2];
@@ -65,13 +65,10 @@ struct rte_dma_dev_data {
 enum rte_dma_dev_state {
 	RTE_DMA_DEV_UNUSED = 0,
 	RTE_DMA_DEV_REGISTERED, /* the driver is not ready yet */
-	RTE_DMA_DEV_READY,      /* the driver sets it */
+	RTE_DMA_DEV_READY,      /* set by the driver */
 };
 
-/*
- * Of one device, in this process. The driver sets device, the functions of fp_obj, dev_ops and
- * state.
- */
+/* A device in this process. The driver sets device, dev_ops, state, and the functions of fp_obj. */
 struct rte_dma_dev {
 	struct rte_device *device;
 	struct rte_dma_dev_data *data;
@@ -82,11 +79,11 @@ struct rte_dma_dev {
 } __rte_cache_aligned;
 
 /*
- * A new device with private_data_size bytes of zeros at data->dev_private; NULL: the log says why.
+ * Makes a device with private_data_size zeroed bytes at data->dev_private. NULL: the log says why.
  */
 struct rte_dma_dev *rte_dma_pmd_allocate(const char *name, int numa_node, size_t private_data_size);
 
-/* Closes a device that is ready, and forgets it. 0 or a negative errno. */
+/* Closes a device that is ready, and frees it. 0 or a negative errno. */
 int rte_dma_pmd_release(const char *name);
 
 #endif
