@@ -23,15 +23,15 @@
 #define CHECK_STOPS 0
 #endif
 
-/* The exit code of a test that cannot run here. It prints the reason last. */
+/* Exit code of a test that cannot run here. Its last line of output is the reason. */
 #define CHECK_SKIP 77
 
 /* One count for the whole program: the linker merges the copies of all its files. */
 __attribute__((weak)) unsigned int check_failures;
 
 /*
- * A test that waits for something gives up after so long without it. A machine is never so slow; the runner waits longer
- * (test_timeout in test/meson.build).
+ * How long a test waits for an event before it gives up. No machine is that slow. The runner waits
+ * longer (test_timeout in test/meson.build).
  */
 #ifndef CHECK_PATIENCE_MS
 #define CHECK_PATIENCE_MS 120000
@@ -62,7 +62,7 @@ __attribute__((weak)) unsigned int check_failures;
 		}                                                                                  \
 	} while (0)
 
-/* _exit() instead of exit(): other threads may still use what exit() takes down. */
+/* _exit() instead of exit(): other threads may still use what exit() destroys. */
 #define CHECK_END()                                                                                \
 	do {                                                                                       \
 		if (CHECK_STOPS) {                                                                 \
@@ -119,8 +119,7 @@ check_hex(FILE *f, const char *name, const uint8_t *p, size_t len)
 }
 
 /*
- * Compares bytes. Where they differ, prints both and counts a failure. Returns true if they are
- * equal.
+ * Compares bytes. If they differ, prints both and counts a failure. Returns true if they are equal.
  */
 static inline bool
 check_bytes(const void *got, const void *want, size_t len, const char *what)
@@ -144,10 +143,13 @@ check_bytes(const void *got, const void *want, size_t len, const char *what)
 		fflush(stdout);                                                                    \
 	} while (0)
 
-/* What cases needed and the device lacks, in words. Empty: no case was skipped. */
+/* Features that the device lacks and cases needed, as text. Empty: no case was skipped. */
 __attribute__((weak)) char check_lacking[256];
 
-/* In a case, which then returns: true, and the case counts as skipped, if the device lacks what it needs. */
+/*
+ * For a case, which must then return. True if the device lacks a feature that the case needs: the
+ * case counts as skipped.
+ */
 static inline bool
 check_lacks(bool has, const char *what)
 {
@@ -189,7 +191,10 @@ check_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	return ran > 0 && check_failures == 0 ? 0 : 1;
 }
 
-/* How many descriptors this process has, with a constant number beside: to be compared with an earlier count. */
+/*
+ * Number of the process's open file descriptors plus a constant, for comparison with an earlier
+ * count.
+ */
 static inline unsigned int
 check_count_fds(void)
 {

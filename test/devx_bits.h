@@ -26,7 +26,7 @@ devx_get(const uint8_t *buf, unsigned int bit, unsigned int width)
 	return value;
 }
 
-/* QUERY_QP of a QP, by its number: the command's 16 bytes, of which the others are 0. */
+/* QUERY_QP of a QP, by its number. The other bytes of the 16-byte command are 0. */
 static inline void
 devx_put_query_qp(uint8_t in[16], uint32_t qpn)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loaded in front of a test program (ld.so(8), LD_PRELOAD), it hides the folder of DPDK's drivers from EAL, which
- * loads all of them otherwise. The engine uses none but those that this library is linked to. A sanitizer takes long to
- * load them, and one of them has libibverbs read all mappings of the process at each registration (ibv_fork_init(3)),
- * which are many with a sanitizer, and which valgrind reads slowly. All other tests run with the drivers.
+ * Hides the folder of DPDK's drivers from EAL, which otherwise loads all of them. It is loaded into
+ * a test program by LD_PRELOAD (ld.so(8)). The engine needs only the drivers that this library is
+ * linked to. With a sanitizer, loading all drivers takes long. Also, one of them makes libibverbs
+ * read all mappings of the process at each registration (ibv_fork_init(3)); a sanitizer makes many
+ * mappings, and valgrind reads them slowly. All other tests run with the drivers.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,7 +13,10 @@
 
 #include <rte_build_config.h>
 
-/* EAL is built for large files. The build hides what does not say that others see it. */
+/*
+ * EAL is built with large-file support, so this is the 64-bit name. The build hides functions by
+ * default, so the attribute makes this one visible.
+ */
 __attribute__((visibility("default"))) int
 stat64(const char *path, struct stat64 *st)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Taking a QP of any type from RESET to RTS: the attributes that each type needs for each transition, by the tables of
- * ibv_modify_qp(3) and mlx5dv_create_qp(3).
+ * Takes a QP of any type from RESET to RTS: the attributes that each type needs for each
+ * transition, from the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3).
  */
 #ifndef QP_READY_H
 #define QP_READY_H
@@ -35,7 +35,7 @@ qp_type(enum kind kind)
 	return types[kind];
 }
 
-/* The kind of a type. IBV_QPT_DRIVER is taken for a DCI. */
+/* The kind of a QP type. IBV_QPT_DRIVER counts as a DCI. */
 static inline enum kind
 qp_kind(enum ibv_qp_type type)
 {
@@ -46,7 +46,7 @@ qp_kind(enum ibv_qp_type type)
 	return kind;
 }
 
-/* The attributes that are needed besides the state. */
+/* The attributes that are needed in addition to the state. */
 static inline int
 qp_need(enum kind kind, enum ibv_qp_state to)
 {
@@ -72,8 +72,8 @@ qp_need(enum kind kind, enum ibv_qp_state to)
 }
 
 /*
- * Takes the QP to the state `first`, and on to `last`: INIT, RTR or RTS. A DCT stops in RTR. attr has what is needed.
- * Returns 0, or what ibv_modify_qp() returned at last.
+ * Takes the QP to the state `first`, and then on to `last`: INIT, RTR or RTS. A DCT stays in RTR.
+ * attr has the needed attributes. Returns 0, or the result of the last ibv_modify_qp().
  */
 static inline int
 qp_take(struct ibv_qp *qp, enum kind kind, struct ibv_qp_attr attr, enum ibv_qp_state first,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * uverbs calls without libibverbs, which checks many arguments itself: with these, the adapter must
- * refuse them. Attributes are added one by one. Values of up to 8 bytes are stored in the attribute
- * itself (uapi rdma_user_ioctl_cmds.h).
+ * Makes uverbs calls without libibverbs. libibverbs checks many arguments itself; here the adapter
+ * must refuse them. Attributes are added one by one. Values of up to 8 bytes are stored in the
+ * attribute itself (uapi rdma_user_ioctl_cmds.h).
  */
 #ifndef RAW_IOCTL_H
 #define RAW_IOCTL_H
@@ -53,7 +53,7 @@ raw_u32(struct raw_ioctl *c, uint16_t id, uint32_t v)
 	raw_attr(c, id, 4, v);
 }
 
-/* Adds a handle: of an object, or the place for the handle of a new one. */
+/* Adds a handle: of an object, or the place for a new object's handle. */
 static inline struct ib_uverbs_attr *
 raw_handle(struct raw_ioctl *c, uint16_t id, uint32_t handle)
 {

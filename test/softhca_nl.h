@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A netlink client of its own: sends one request, and reads answers and their attributes. It uses the
- * kernel's headers only, uapi linux/netlink.h and rdma/rdma_netlink.h.
+ * A netlink client: sends one request, and reads answers and their attributes. It uses only the
+ * kernel's headers, uapi linux/netlink.h and rdma/rdma_netlink.h.
  */
 #ifndef SOFTHCA_NL_H
 #define SOFTHCA_NL_H
@@ -21,7 +21,7 @@ struct nl_request {
 	size_t len;
 };
 
-/* One datagram of an answer, and where reading is. */
+/* One datagram of an answer, and the position of reading. */
 struct nl_answer {
 	_Alignas(8) uint8_t bytes[NL_ROOM];
 	size_t len, at;
@@ -75,7 +75,7 @@ nl_send(int fd, const struct nl_request *r)
 	CHECK_EQ(send(fd, r->bytes, r->len, 0), r->len);
 }
 
-/* The next datagram. False: none is there. */
+/* Reads the next datagram. False: there is none. */
 static inline bool
 nl_recv(int fd, struct nl_answer *a)
 {
@@ -102,7 +102,7 @@ nl_next(struct nl_answer *a)
 	return header;
 }
 
-/* An attribute of that type in [p, p + len), or NULL. Checks the lengths of all. */
+/* The attribute of this type in [p, p + len), or NULL. Checks the lengths of all attributes. */
 static inline const struct nlattr *
 nl_find(const void *from, size_t len, unsigned int type)
 {
@@ -149,7 +149,7 @@ nl_text(const struct nlattr *attr)
 	return text;
 }
 
-/* Sends a request for one thing, and reads its answer, which is one message. */
+/* Sends a request whose answer is one message, and reads the answer. */
 static inline const struct nlmsghdr *
 nl_ask(int fd, const struct nl_request *r, struct nl_answer *a)
 {
@@ -163,7 +163,9 @@ nl_ask(int fd, const struct nl_request *r, struct nl_answer *a)
 	return got;
 }
 
-/* As nl_ask(), for a request that is answered by an error: its errno, 0 for an acknowledgement. */
+/*
+ * As nl_ask(), for a request whose answer is an error. Returns its errno; 0 for an acknowledgement.
+ */
 static inline int
 nl_error(int fd, const struct nl_request *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A crypto officer's secrets, of the settings crypto_kek and crypto_credential: wrapping keys (RFC 3394) by OpenSSL, called
- * directly, and logging in.
+ * Wrapped keys: a crypto officer's secrets for the settings crypto_kek and crypto_credential,
+ * wrapping of keys (RFC 3394) by OpenSSL, and login.
  */
 #ifndef SOFTHCA_WRAP_H
 #define SOFTHCA_WRAP_H
@@ -23,7 +23,7 @@ wrap_is_on(void)
 	return crypto != NULL && strcmp(crypto, "wrapped") == 0;
 }
 
-/* Returns how many bytes the setting has. */
+/* Returns the number of bytes of the setting. */
 static inline size_t
 wrap_setting(const char *name, uint8_t *out)
 {
@@ -65,7 +65,7 @@ wrap_login_attr(void)
 	return attr;
 }
 
-/* Logs in, where keys come wrapped. */
+/* Logs in, if the adapter takes wrapped keys. */
 static inline void
 wrap_login(struct ibv_context *ctx)
 {
@@ -77,7 +77,7 @@ wrap_login(struct ibv_context *ctx)
 	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), 0);
 }
 
-/* Lays out a DEK's `len` bytes, as the adapter takes them. */
+/* Lays out the `len` bytes of a DEK as the adapter expects them. */
 static inline void
 wrap_dek(struct mlx5dv_dek_init_attr *attr, const uint8_t *key, size_t len)
 {

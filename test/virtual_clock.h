@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A virtual CLOCK_MONOTONIC. It stands still until the test moves it, so the test can say to the
- * nanosecond when something must happen, even on a busy machine. Include it once in a program: all
- * libraries of the process use the program's clock_gettime() instead of libc's. The adapter must be
- * pumped (SOFTHCA_THREADS=0). While clock_ns is 0, the clock is the machine's: a program that defines CLOCK_START
- * as 0 begins so, and may have threads until it stops the clock.
+ * A virtual CLOCK_MONOTONIC. Only the test moves it, so the test can expect events at exact
+ * nanoseconds, even on a busy machine. Include it once in a program: all libraries of the process
+ * use the program's clock_gettime() instead of libc's. The adapter must be pumped
+ * (SOFTHCA_THREADS=0). While clock_ns is 0, the program has the machine's clock. A program that
+ * defines CLOCK_START as 0 starts this way, and may have threads until it stops the clock.
  */
 #ifndef VIRTUAL_CLOCK_H
 #define VIRTUAL_CLOCK_H
@@ -30,7 +30,7 @@ clock_gettime(clockid_t clock, struct timespec *ts)
 	return 0;
 }
 
-/* The clock that was the machine's stands still from now on. */
+/* Replaces the machine's clock by the virtual one, which starts at the present time. */
 static inline void
 clock_stop(void)
 {

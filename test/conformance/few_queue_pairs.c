@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into dpdk-test: a crypto device says that it has one queue pair. dpdk-test makes all that there are, each of 4096
- * operations, before every case. DPDK's crypto_mlx5 has 128, and a key for each operation: half a million keys for
- * each case.
+ * Preloaded into dpdk-test: makes a crypto device report one queue pair. Before every case,
+ * dpdk-test creates all queue pairs of a device, each for 4096 operations. DPDK's crypto_mlx5
+ * reports 128, and creates a key for each operation: half a million keys for each case.
  */
 #include <dlfcn.h>
 #include <stdint.h>
 
 #include <rte_cryptodev.h>
 
-/* In place of DPDK's. */
+/* Replaces DPDK's function. */
 __attribute__((visibility("default"))) void
 rte_cryptodev_info_get(uint8_t dev_id, struct rte_cryptodev_info *info)
 {

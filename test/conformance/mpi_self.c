@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI program of one process that sends to itself, puts into its own window and gets from it, and compares
- * every byte, with guard bytes on both sides. usertools/openmpi.sh builds and runs it.
+ * An MPI program of one process that sends to itself, puts into its own window and gets from it,
+ * and compares every byte, with guard bytes on both sides. usertools/openmpi.sh builds and runs it.
  */
 #include <mpi.h>
 
@@ -53,7 +53,7 @@ fill(uint8_t *p, size_t len, unsigned int seed)
 		p[i] = pattern(seed, i);
 }
 
-/* Prepares the place of a message. */
+/* Clears the buffer before a message. */
 static void
 clear(struct buffer *b, size_t len)
 {
@@ -99,7 +99,7 @@ expect_status(MPI_Status *status, size_t len, int tag, const char *what)
 		report(what, len, "the receive's status is wrong");
 }
 
-/* The receive waits for the message. */
+/* The receive is posted before the message. */
 static void
 test_expected(struct buffer *src, struct buffer *dst, size_t len, unsigned int seed)
 {
@@ -115,7 +115,7 @@ test_expected(struct buffer *src, struct buffer *dst, size_t len, unsigned int s
 	expect_message(dst, len, seed, "an expected message");
 }
 
-/* The message waits for the receive. */
+/* The message is sent before the receive. */
 static void
 test_unexpected(struct buffer *src, struct buffer *dst, size_t len, unsigned int seed)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares the declarations of drivers/dma/mlx5/abi with the DPDK that is installed. Where DPDK's own driver headers are
- * installed, the test also runs with them, and both must give the same layouts.
+ * Checks the declarations of drivers/dma/mlx5/abi against the installed DPDK. If DPDK's own driver
+ * headers are installed, the test also runs with them, and both must give the same layouts.
  *
- * A driver registers a device whose every function writes its name down. The program makes each call that DPDK offers
- * to applications, and sees that the right function was called, with the right arguments.
+ * A driver registers a device, each of whose functions stores its own name. The program makes each
+ * call that DPDK offers to applications, and checks that the right function was called with the
+ * right arguments.
  */
 #include <string.h>
 
@@ -358,7 +359,7 @@ RTE_PMD_REGISTER_VDEV(recorder, driver);
 
 /* ------------------------------------------------------------------ the calls */
 
-/* The call returns `want`, and comes to this function of the driver. */
+/* Checks that the call returns `want`, and that DPDK called this function of the driver. */
 #define CALLS(call, want, function)                                                                \
 	do {                                                                                       \
 		called = "none";                                                                   \
@@ -479,10 +480,10 @@ main(void)
 	CHECK(rte_dma_is_valid(id));
 	CHECK_EQ(rte_dma_next_dev(0), 0);
 	RUN("own declarations have the layouts of DPDK's", layouts());
-	RUN("control calls come to the functions of the same meaning", control_calls(id));
-	RUN("so do those of pairs of devices", pair_calls(id));
-	RUN("so do those of the data path", data_calls(id));
-	RUN("and those that map memory", memory_calls());
+	RUN("each control call reaches the driver's function for it", control_calls(id));
+	RUN("each call for pairs of devices reaches the driver's function for it", pair_calls(id));
+	RUN("each call of the data path reaches the driver's function for it", data_calls(id));
+	RUN("each call that maps memory reaches the driver's function for it", memory_calls());
 	CALLS(rte_dma_stop(id), 0, dev_stop);
 	CHECK_EQ(the_dev->data->dev_started, 0);
 	CALLS(rte_dma_close(id), 0, dev_close);

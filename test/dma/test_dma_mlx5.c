@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dmadev driver on the emulated adapter, by DPDK's calls alone. Bytes are judged by memcpy(3) of the test's own. */
+/*
+ * The dmadev driver on the emulated adapter, used by DPDK's calls only. The expected bytes come
+ * from the test's own memcpy(3).
+ */
 #include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -27,7 +30,7 @@
 #define BUF_LEN  65536
 #define PAGE_LEN ((size_t)4096)
 
-static uint8_t *src, *dst; /* of EAL's heap, BUF_LEN each */
+static uint8_t *src, *dst; /* BUF_LEN bytes each, in EAL's heap */
 static bool has_odp;       /* the adapter has memory on demand */
 static bool has_mmo;       /* the adapter has DMA MMO */
 static char *log_text;
@@ -44,7 +47,7 @@ log_begin(void)
 	rte_openlog_stream(f);
 }
 
-/* Since log_begin() the log has got these words, or none are asked for. */
+/* Checks that the log contains these words, and was begun by log_begin(). NULL: checks no words. */
 static void
 log_end(const char *words)
 {
@@ -141,7 +144,7 @@ collect(int16_t id, uint16_t vchan, enum rte_dma_status_code *status, unsigned i
 	CHECK_EQ(rte_dma_completed_status(id, vchan, 1, &last, status + n), 0);
 }
 
-/* Waits until the device has nothing to do. */
+/* Waits until the device is idle. */
 static void
 settle(int16_t id, uint16_t vchan)
 {
@@ -155,7 +158,7 @@ settle(int16_t id, uint16_t vchan)
 	CHECK_EQ(status, RTE_DMA_VCHAN_IDLE);
 }
 
-/* The number behind these words in the device's dump. */
+/* The number after these words in the device's dump. */
 static uint64_t
 dumped(int16_t id, const char *words)
 {
@@ -184,7 +187,7 @@ fresh_bytes(uint64_t seed)
 	memset(dst, ENV_UNTOUCHED, BUF_LEN);
 }
 
-/* ------------------------------------------------------------------ what it says of itself */
+/* ------------------------------------------------------------------ what the device reports */
 
 static void
 it_says_what_it_can(void)
@@ -198,14 +201,14 @@ it_says_what_it_can(void)
 	CHECK_EQ(info.dev_capa, RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
 					RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG |
 					RTE_DMA_CAPA_OPS_FILL | (has_odp ? RTE_DMA_CAPA_SVA : 0));
-	/* What doc/dmadev.md says. */
+	/* As doc/dmadev.md says. */
 	CHECK_EQ(info.max_vchans, 16);
 	CHECK_EQ(info.max_sges, 32);
 	CHECK_EQ(info.min_desc, 2);
 	CHECK_EQ(info.max_desc, 100);
 	CHECK(strcmp(info.dev_name, NAME) == 0);
 	CHECK_EQ(rte_dma_configure(id, &one), 0);
-	/* Nothing is set up yet. */
+	/* No channel is set up yet. */
 	CHECK_EQ(rte_dma_start(id), -EINVAL);
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), -EINVAL);
 	conf.nb_desc = 1;
@@ -213,7 +216,7 @@ it_says_what_it_can(void)
 	conf.nb_desc = 100;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
 	unplug(NAME);
-	/* Without that argument: what the adapter can, up to the engine's limit. */
+	/* Without this argument: the adapter's maximum, up to the engine's limit. */
 	id = plug(NAME, NULL);
 	CHECK_EQ(rte_dma_info_get(id, &info), 0);
 	CHECK_EQ(info.max_desc, 16384);
@@ -317,7 +320,7 @@ a_secondary_process_has_no_device_and_one_line(void)
 
 /* ------------------------------------------------------------------ operations */
 
-/* A burst of random copies on each of several channels, again and again. */
+/* Random bursts of copies on each of several channels. */
 static void
 copies_move_the_right_bytes_on_each_channel(void)
 {
@@ -427,7 +430,7 @@ ids_go_on_from_0_after_65535(void)
 	end(id);
 }
 
-/* The bytes of a list in one piece. */
+/* The bytes of a list, joined. */
 static uint32_t
 gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
 {
@@ -441,7 +444,7 @@ gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
 	return len;
 }
 
-/* Random lengths, 0 among them, that add up to len; each in a part of its own. */
+/* Draws lengths, 0 included, that add up to len; each piece lies in its own part of memory. */
 static void
 draw_list(struct rte_dma_sge *list, unsigned int n, uint8_t *base, uint32_t len, uint64_t *seed)
 {
@@ -486,7 +489,7 @@ lists_of_every_length_are_copied(void)
 			memcpy(kept, to, m * sizeof(*to));
 			gather(a, from, n);
 			CHECK(rte_dma_copy_sg(id, 0, from, to, n, m, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
-			/* The lists are the caller's again. */
+			/* The call has returned, so the caller may change the lists. */
 			memset(from, 0xff, n * sizeof(*from));
 			memset(to, 0xff, m * sizeof(*to));
 			collect(id, 0, status, 1);
@@ -524,7 +527,7 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 	fresh_bytes(4);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* The halves change places. */
+		/* Swaps the halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -538,8 +541,8 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 }
 
 /*
- * The first copy is late, so the others wait behind it. The second one fails, so they are carried out again: their lists
- * are read once more.
+ * The first copy is delayed, so the others wait. The second copy fails, so the others are repeated,
+ * and the engine reads their lists once more.
  */
 static void
 copies_that_wait_keep_their_lists_submit_after_submit(void)
@@ -562,7 +565,7 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 			i);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* The halves change places. */
+		/* Swaps the halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -577,7 +580,7 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 	end(id);
 }
 
-/* A copy, a copy of lists or a fill of LEN bytes, and how many WQEs it took. */
+/* Makes a copy, a copy of lists or a fill of LEN bytes. Returns how many WQEs it took. */
 static uint64_t
 wqes_of(int16_t id, unsigned int op, uint64_t flags)
 {
@@ -618,7 +621,7 @@ the_flag_llc_has_no_effect(void)
 	unsigned int op;
 
 	for (op = 0; op < 3; op++) {
-		/* The first one prepares what all need. */
+		/* The first operation prepares buffers, which are not counted. */
 		wqes_of(id, op, 0);
 		CHECK_EQ(wqes_of(id, op, RTE_DMA_OP_FLAG_LLC), wqes_of(id, op, 0));
 	}
@@ -645,7 +648,7 @@ fills_repeat_their_pattern(void)
 		for (k = 0; k < len[i]; k++)
 			CHECK_EQ(dst[1 + k], pattern[k % 8]);
 		CHECK(dst[0] == ENV_UNTOUCHED && dst[1 + len[i]] == ENV_UNTOUCHED);
-		/* Nothing of the fill is left for the copy behind it. */
+		/* The copy must not inherit fields of the fill. */
 		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64,
 			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 		collect(id, 0, status, 1);
@@ -654,7 +657,7 @@ fills_repeat_their_pattern(void)
 	end(id);
 }
 
-/* Each copies what the one before it has copied. */
+/* Each copy's source is the previous copy's destination. */
 static void
 a_fenced_copy_sees_what_was_before_it(void)
 {
@@ -686,7 +689,7 @@ a_full_channel_says_so_and_recovers(void)
 	uint16_t room = rte_dma_burst_capacity(id, 0), i;
 	enum rte_dma_status_code status[17];
 
-	/* Made a power of two. */
+	/* The depth is rounded up to a power of two. */
 	CHECK_EQ(room, 8);
 	for (i = 0; i < room; i++) {
 		CHECK_EQ(rte_dma_burst_capacity(id, 0), room - i);
@@ -704,8 +707,8 @@ a_full_channel_says_so_and_recovers(void)
 }
 
 /*
- * Takes the access to [at, at + len) away. It is not unmapped: any thread, also one of a sanitizer or of the adapter, could
- * get memory there by mmap(2).
+ * Makes [at, at + len) inaccessible. Not by munmap(2): another thread (of a sanitizer or the
+ * adapter) could then get this memory by mmap(2).
  */
 static void
 forbid(void *at, size_t len)
@@ -713,7 +716,10 @@ forbid(void *at, size_t len)
 	CHECK(mmap(at, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
 }
 
-/* Of 16 copies, number 3 names address 0, 5 memory that nobody may read, 9 no bytes, 15 bytes onto themselves. */
+/*
+ * Of 16 copies, number 3 names address 0, number 5 memory that cannot be read, number 9 has no
+ * bytes, and number 15 copies bytes onto themselves.
+ */
 static void
 enqueue_with_errors(int16_t id)
 {
@@ -742,7 +748,7 @@ static const enum rte_dma_status_code with_errors[16] = {
 	[15] = RTE_DMA_STATUS_INVALID_ADDR,
 };
 
-/* The others were carried out. */
+/* The other copies were done. */
 static void
 check_bytes_with_errors(void)
 {
@@ -773,11 +779,11 @@ an_error_is_told_by_its_status_and_harms_no_other(void)
 	end(id);
 }
 
-/* held: rte_dma_vchan_status() has seen the completions first. */
+/* held: rte_dma_vchan_status() has taken the completions before. */
 static void
 completed_stops_in_front_of_an_error(bool held)
 {
-	static const uint16_t good[] = {3, 1, 3, 5}; /* in front of each error */
+	static const uint16_t good[] = {3, 1, 3, 5}; /* good completions before each error */
 	enum rte_dma_status_code status;
 	int16_t id = begin(1, 32);
 	unsigned int i, n, k;
@@ -798,7 +804,7 @@ completed_stops_in_front_of_an_error(bool held)
 		} while (!error);
 		CHECK_EQ(n, good[i]);
 		next += n;
-		/* It stays so. */
+		/* Further calls return the same. */
 		for (k = 0; k < 3; k++)
 			CHECK(rte_dma_completed(id, 0, 7, &last, &error) == 0 && error &&
 				last == (uint16_t)(next - 1));
@@ -820,7 +826,7 @@ completed_stops_in_front_of_each_error(void)
 	completed_stops_in_front_of_an_error(true);
 }
 
-/* nb_cpls of 1 or 3: all that are asked for are good, and the next one has failed. */
+/* nb_cpls is 1 or 3: these completions are good, and the next one has failed. */
 static void
 completed_does_not_speak_of_an_error_behind_what_was_asked_for(void)
 {
@@ -859,7 +865,7 @@ each_channel_counts_its_own_operations(void)
 	unsigned int i;
 
 	enqueue_with_errors(id);
-	/* These completions are held. */
+	/* The completions are held from here on. */
 	settle(id, 0);
 	collect(id, 0, status, 16);
 	for (i = 0; i < 5; i++)
@@ -886,7 +892,7 @@ each_channel_counts_its_own_operations(void)
 	end(id);
 }
 
-/* Its operations fail; those of a device on the other adapter go on. */
+/* Operations of the lost adapter fail; those of a device on the other adapter go on. */
 static void
 a_channel_of_a_lost_adapter_has_halted(void)
 {
@@ -906,7 +912,7 @@ a_channel_of_a_lost_adapter_has_halted(void)
 	while (state == RTE_DMA_VCHAN_ACTIVE)
 		CHECK_EQ(rte_dma_vchan_status(lost, 0, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
-	/* The other channel had nothing to do. */
+	/* The other channel was idle. */
 	CHECK_EQ(rte_dma_vchan_status(lost, 1, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
 	collect(lost, 0, status, 8);
@@ -1045,7 +1051,7 @@ stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
 					 (uintptr_t)dst + i * LEN, LEN,
 					 i == N - 1 ? RTE_DMA_OP_FLAG_SUBMIT : 0),
 				i);
-		/* Staged only. */
+		/* These operations are only staged. */
 		CHECK_EQ(rte_dma_fill(id, 1, round, (uintptr_t)dst + N * LEN, LEN, 0), N);
 		CHECK_EQ(rte_dma_stop(id), 0);
 		CHECK(memcmp(src, dst, N * LEN) == 0);
@@ -1060,7 +1066,7 @@ stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
 	CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst, LEN, RTE_DMA_OP_FLAG_SUBMIT),
 		0);
 	collect(id, 1, status, 1);
-	/* Other channels than before. */
+	/* New channels. */
 	CHECK_EQ(rte_dma_stop(id), 0);
 	begin_with(id, 1, 16);
 	CHECK_EQ(rte_dma_burst_capacity(id, 0), 16);
@@ -1082,7 +1088,7 @@ a_device_that_works_can_be_unplugged_and_plugged_again(void)
 				      64, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 		unplug(NAME);
 		CHECK(memcmp(src, dst, 100 * 64) == 0);
-		/* One that the application has closed. */
+		/* A device that the application has closed. */
 		CHECK_EQ(rte_dma_close(other), 0);
 		unplug("dma_mlx5_other");
 	}
@@ -1101,7 +1107,7 @@ copy_status(int16_t id, const void *from, void *to)
 	return status[0];
 }
 
-/* What becomes of a copy from memory, or to memory, that was registered by nobody. */
+/* The status of a copy from memory, or to memory, that was never registered. */
 static enum rte_dma_status_code
 unannounced_src(void)
 {
@@ -1125,7 +1131,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	env_fill(page, PAGE_LEN, 40);
 	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
-	/* Any IOVA: operations name virtual addresses. */
+	/* Any IOVA works: operations name virtual addresses. */
 	CHECK_EQ(rte_dev_dma_map(dev, page, 0x1000, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK(memcmp(page, dst, PAGE_LEN) == 0);
@@ -1133,7 +1139,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
-	/* EAL's own is the device's already; what is still mapped ends with the device. */
+	/* EAL's memory is registered already. Maps that are left end with the device. */
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, src, dst), RTE_DMA_STATUS_SUCCESSFUL);
@@ -1143,7 +1149,10 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	env_unmap(page, 2 * PAGE_LEN);
 }
 
-/* Copies of any length and alignment between memory of malloc(3), of mmap(2) behind the start, and EAL's. */
+/*
+ * Copies of any length and alignment between EAL's memory and memory that malloc(3) and mmap(2)
+ * gave after the start.
+ */
 static void
 memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 {
@@ -1196,7 +1205,10 @@ memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 	env_unmap(mapped, 2 * BUF_LEN);
 }
 
-/* Of 24 copies, every fourth one names memory that is gone, may not be written, or goes on into such memory. */
+/*
+ * Of 24 copies, every fourth one names memory that is unmapped or read-only, or that continues into
+ * such memory.
+ */
 static void
 memory_that_is_gone_fails_alone(void)
 {
@@ -1211,7 +1223,7 @@ memory_that_is_gone_fails_alone(void)
 
 	CHECK(good != NULL);
 	for (round = 0; round < 6; round++) {
-		/* Page 0 is there, 1 is gone, 2 may only be read. */
+		/* Page 0 is mapped, page 1 is not, page 2 is read-only. */
 		uint8_t *bad[] = {page + PAGE_LEN, page + PAGE_LEN - LEN / 2, page + 2 * PAGE_LEN};
 
 		forbid(page + PAGE_LEN, PAGE_LEN);
@@ -1219,7 +1231,7 @@ memory_that_is_gone_fails_alone(void)
 		fresh_bytes(60 + round);
 		memset(good, ENV_UNTOUCHED, N * LEN);
 		for (i = 0; i < N; i++) {
-			/* The other copies go to EAL's memory, and to that of malloc(3). */
+			/* The other copies go to EAL's memory, and to memory of malloc(3). */
 			uint8_t *to = i % 4 == 3 ? bad[(i / 4 + round) % 3]
 				      : i % 2    ? good + i * LEN
 						 : dst + i * LEN;
@@ -1238,7 +1250,7 @@ memory_that_is_gone_fails_alone(void)
 			CHECK_EQ(env_is_moved(src + i * LEN, to, LEN),
 				status[i] == RTE_DMA_STATUS_SUCCESSFUL);
 		}
-		/* It comes back. */
+		/* Maps the page again. */
 		CHECK(mmap(page + PAGE_LEN, 2 * PAGE_LEN, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page + PAGE_LEN);
 		CHECK_EQ(copy_status(id, src, page + PAGE_LEN), unannounced_dst());
@@ -1290,9 +1302,12 @@ others_may_look_while_it_works(void)
 	end(id);
 }
 
-/* ------------------------------------------------------------------ several, again, and what is told besides */
+/*
+ * ------------------------------------------------------------------ several devices, restarts,
+ * reports
+ */
 
-/* Copies of 64 bytes; each has its own. Returns how many bytes all have. */
+/* Stages copies of 64 bytes, each between its own bytes. Returns the bytes of all. */
 static uint32_t
 stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 {
@@ -1304,7 +1319,7 @@ stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 	return n * 64;
 }
 
-/* More copies in a row fail in the adapter than those behind them are carried out again for. */
+/* More consecutive copies fail in the adapter than the engine repeats later copies for. */
 static void
 what_was_not_attempted_is_an_error_too(void)
 {
@@ -1334,7 +1349,10 @@ what_was_not_attempted_is_an_error_too(void)
 	end(id);
 }
 
-/* Each field of the dump, of two channels. The operations of the second one are stopped before they are collected. */
+/*
+ * Checks each field of the dump, for two channels. The second channel is stopped before its
+ * operations are collected.
+ */
 static void
 the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops(void)
 {
@@ -1366,7 +1384,7 @@ the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops(void)
 	CHECK_EQ(rte_dma_stop(id), 0);
 	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
 	CHECK(stats.submitted == 21 && stats.completed == 21 && stats.errors == 5);
-	/* Other channels begin with 0. */
+	/* New channels begin with 0. */
 	CHECK_EQ(rte_dma_configure(id, &conf), 0);
 	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
 	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
@@ -1395,7 +1413,7 @@ each_of_several_channels_must_be_set_up(void)
 	end(id);
 }
 
-/* What is in the queue of each channel is waited for, and what is only staged is forgotten. */
+/* Stopping waits for the queue of each channel, and drops staged operations. */
 static void
 stopping_stops_every_channel(void)
 {
@@ -1425,7 +1443,10 @@ stopping_stops_every_channel(void)
 	end(id);
 }
 
-/* A list or a fill has no more room in a full channel than a copy, whether it is staged, in the queue or held. */
+/*
+ * A list or a fill also needs room in the channel. The channel is full of staged, queued or held
+ * operations.
+ */
 static void
 a_full_channel_takes_nothing_of_any_kind(void)
 {
@@ -1451,7 +1472,10 @@ a_full_channel_takes_nothing_of_any_kind(void)
 	end(id);
 }
 
-/* The adapter has moved them, as far as one can see. ThreadSanitizer must not take the look for a race. */
+/*
+ * True if the adapter seems to have moved the bytes. ThreadSanitizer must not report this read as a
+ * race.
+ */
 __attribute__((no_sanitize("thread"))) static bool
 are_written(unsigned int len)
 {
@@ -1463,7 +1487,7 @@ are_written(unsigned int len)
 	return i == len;
 }
 
-/* Of what is held, and of what completes behind it, no more is handed out than was asked for. */
+/* Held operations come first, then later ones; a call never returns more than it asks for. */
 static void
 what_is_held_and_what_comes_behind_it_is_handed_out_in_order(void)
 {
@@ -1612,7 +1636,10 @@ without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 	end(id);
 }
 
-/* What a device has is given back: by its end, by other channels, and where plugging fails. */
+/*
+ * A device's resources are freed when it is removed, when it gets new channels, and when plugging
+ * fails.
+ */
 static void
 again_and_again_it_takes_no_more_memory_and_files(void)
 {
@@ -1638,7 +1665,7 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 		if (round == 1)
 			CHECK(eal_memory() - at_work + 1024 < 2048);
 		end(id);
-		/* Someone else has the name. */
+		/* The name is taken. */
 		CHECK(rte_dma_pmd_allocate(NAME, 0, 64) != NULL);
 		log_begin();
 		CHECK(rte_vdev_init(NAME, NULL) < 0);
@@ -1653,7 +1680,10 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 	CHECK_EQ(eal_memory(), memory);
 }
 
-/* Two maps of one length. The first one cannot end while an operation that may name it has not been handed out. */
+/*
+ * Two maps of equal length. The first cannot end while an operation that may use it has not been
+ * handed out.
+ */
 static void
 each_of_several_maps_ends_alone_and_not_before_its_operations(void)
 {
@@ -1687,7 +1717,7 @@ each_of_several_maps_ends_alone_and_not_before_its_operations(void)
 	env_unmap(page, 3 * PAGE_LEN);
 }
 
-/* A list reads what the copy before it writes; a fill overwrites it. */
+/* A list reads the bytes that the previous copy writes; a fill overwrites them. */
 static void
 fences_of_lists_and_fills_wait_too(void)
 {

@@ -6,8 +6,9 @@
  *       sends packets                 -->  FROM_GUEST copies them out of the front end's memory
  *       compares, in order            <--  TO_GUEST copies them back into it
  *
- * Vhost itself tells no driver of the front end's memory: what it maps by VFIO is for devices of VFIO. So where the devices
- * have no memory on demand (SVA), the program registers the memory, and maps it to both devices.
+ * Vhost does not tell a driver about the front end's memory; it maps memory only for VFIO devices.
+ * So if the devices have no memory on demand (SVA), the program registers the memory, and maps it
+ * to both devices.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +32,7 @@
 #define MIN_LEN   60
 #define MAX_LEN   1514
 #define BURST     32
-#define WINDOW    128 /* packets that are on their way at most */
+#define WINDOW    128 /* most packets in flight */
 #define N_DESC    1024
 #define PAGE_LEN  4096
 #define FRONT_END "front end" /* argv[0] of the child */
@@ -87,7 +88,7 @@ receive_packets(uint16_t port, unsigned int first)
 	return n;
 }
 
-/* args: of the port, above all the path of the socket. */
+/* args: arguments of the port, among them the path of the socket. */
 static int
 front_end(char *args)
 {
@@ -123,9 +124,12 @@ front_end(char *args)
 
 /* ------------------------------------------------------------------ the back end */
 
-/* Vhost's thread says which guest there is; the loop calls vhost for it, and runs the adapter. */
+/*
+ * Vhost's thread sets which guest there is. The loop calls vhost for this guest, and runs the
+ * adapter.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int guest = -1; /* under the lock */
+static int guest = -1; /* protected by the lock */
 
 static char socket_path[64];
 static struct rte_mempool *copies;
@@ -146,7 +150,7 @@ find_device(const char *name)
 	return found;
 }
 
-/* Makes the front end's memory known to both devices, or ends that. */
+/* Maps the front end's memory to both devices, or unmaps it. */
 static void
 know_memory(int vid, bool known)
 {
@@ -197,7 +201,10 @@ guest_is_gone(int vid)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Takes packets of the guest, and gives them back to it. There is room: less are on their way than the guest has receives. */
+/*
+ * Takes packets of the guest, and sends them back. There is room, because fewer packets are in
+ * flight than the guest has receives.
+ */
 static void
 echo(void)
 {
@@ -250,7 +257,7 @@ open_dma(const char *name)
 	return id;
 }
 
-/* Each packet was copied by the devices once in each direction. */
+/* Checks that the devices copied each packet once in each direction. */
 static void
 check_copies(void)
 {
@@ -265,7 +272,7 @@ check_copies(void)
 	}
 }
 
-/* A guest with such queues comes, and goes. */
+/* Serves a guest with such queues, from its start to its end. */
 static void
 serve(const char *queue)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CQEs of real cards: what lib/hwq reads in them, and how it prints them (hwq-decode prints the same).
+ * CQEs of real cards: the record that lib/hwq makes of them, and its text (hwq-decode prints the
+ * same).
  *
- * The bytes were typed in from public reports, where a driver or a program had dumped them: the issue
- * (#) of the repository, or the mailing list, is named beside them. Words that are not named are 0. What
- * failed, which operation it was and its syndromes are as the reports name them.
+ * The bytes come from public reports, in which a driver or a program dumped them; each row names
+ * the issue (#) or the mailing list. Words without a value are 0. Operation, error and syndromes
+ * are those that the reports name.
  */
 #include "check.h"
 
@@ -15,7 +16,7 @@ struct dump {
 	const char *source;
 	uint32_t word9;      /* user index */
 	uint32_t words13[3]; /* 13, 14 and 15, counted from 0: the last 12 bytes */
-	const char *text;    /* behind "CQE qpn ... WQE ... " */
+	const char *text;    /* text after "CQE qpn ... WQE ... " */
 };
 
 #define ACCESS  ": remote access error (syndrome 0x13 vendor 0x88 hw 0x00)"
@@ -88,7 +89,9 @@ static const struct dump dumps[] = {
 static uint8_t buf[2 * 64] __attribute__((aligned(64)));
 static __be32 dbrec[2];
 
-/* Reads the entry at the start of buf as a queue of two entries does, in the lap that its owner bit says. */
+/*
+ * Reads the entry at the start of buf, as from a queue of two entries, in the lap of its owner bit.
+ */
 static bool
 peek(struct hwq_cqe *rec)
 {
@@ -142,8 +145,8 @@ case_dumps(void)
 }
 
 /*
- * A receive queue that splits headers from data (netdev list): CQEs whose other words are not 0. A
- * reader must not take an error's length or immediate from them.
+ * A receive queue that splits headers from data (netdev list). Here other words of the CQEs are not
+ * 0. They must not be read as length or immediate of an error.
  */
 static void
 case_whole(void)

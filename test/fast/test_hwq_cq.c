@@ -2,9 +2,9 @@
 /*
  * CQs over plain memory: owner bit, consumer index, decoding of CQEs; and WQEs and CQEs as text.
  *
- * The CQEs are written here byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode <<
- * 24 | QPN at 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36. The
- * cases say the fields of receives and of signature errors.
+ * The test writes the CQEs byte by byte: opcode << 4 | owner at 63, wqe_counter at 60, opcode << 24
+ * | QPN at 56, syndrome at 55, vendor syndrome at 54, byte count at 44, immediate at 36. The fields
+ * of receives and of signature errors are in their cases.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ start(uint32_t ci)
 
 	memset(buf, 0, sizeof(buf));
 	for (i = 0; i < N_CQE; i++)
-		buf[i * 64 + 63] = 0xf0; /* libmlx5 presets the opcode to invalid */
+		buf[i * 64 + 63] = 0xf0; /* libmlx5's initial opcode: invalid */
 	memset(&cq, 0, sizeof(cq));
 	hwq_cq_init(&cq, buf, N_CQE, dbrec);
 	hwq_cq_seek(&cq, ci);
@@ -250,7 +250,7 @@ decode_signature_error(void)
 		memcpy(e + 24, "\x55\x66\x77\x88\xdd\xee\xff\x00", 8);
 		e[32] = (uint8_t)(kinds[i].syndrome >> 8);
 		e[33] = (uint8_t)kinds[i].syndrome;
-		/* Both have three bits; those above are reserved, and may be set. */
+		/* Both fields have three bits. The bits above are reserved, and may be set. */
 		e[34] = 0xf8 | i % 2;
 		e[35] = 0xf8 | i / 2 % 2;
 		memcpy(e + 36, "\x00\xab\xcd\x05", 4);
@@ -277,8 +277,8 @@ decode_signature_error(void)
 }
 
 /*
- * A receive's CQE names its entry. A device that takes packets out of order may use entries in another
- * order than they were posted in (libmlx5, handle_responder(), since rdma-core 55).
+ * A receive's CQE names its entry. A device that takes packets out of order may use entries in
+ * another order than they were posted in (libmlx5, handle_responder(), since rdma-core 55).
  */
 static void
 receives_by_their_index(void)
@@ -309,7 +309,9 @@ receives_by_their_index(void)
 	}
 }
 
-/* Entry n is written, and consumed; nobody has told the device yet. Then its record becomes n + 1, or stays n. */
+/*
+ * Writes and consumes entry n, and does not publish. Then changes its record to n + 1, or leaves n.
+ */
 static void
 consume(uint32_t n, uint8_t opcode)
 {
@@ -369,7 +371,7 @@ who_says_so_tells_the_device_what_was_consumed(void)
 	hwq_srq_ring(&srq);
 	CHECK_EQ(be32toh(dbrec[0]), n++, "the doorbell of an SRQ knows no CQ");
 
-	/* Those who poll publish also what was consumed before, if they find nothing. */
+	/* Polling publishes earlier consumed entries even if it finds none. */
 	CHECK_EQ(hwq_cq_poll(&cq, &rec, 1), 0, "completions");
 	CHECK_EQ(be32toh(dbrec[0]), n, "polling the CQ");
 	consume(n++, 0);
@@ -425,7 +427,7 @@ as_text(void)
 	expect_text(text,
 		"CQE qpn 0x000042 WQE 0x0003 REQ_ERR of MMO (0x2f): local protection error");
 
-	/* Random bytes are dumped without an access outside of them. */
+	/* Random bytes are dumped; no byte outside is read. */
 	for (i = 0; i < 20000; i++) {
 		uint8_t *junk = malloc(64);
 
@@ -441,7 +443,7 @@ as_text(void)
 	}
 }
 
-/* The byte that is watched tells of the next completion alone, in each lap. */
+/* In each lap, the watched byte reports only the next completion. */
 static void
 watched(void)
 {
@@ -464,14 +466,14 @@ int
 main(void)
 {
 	RUN("entries are taken once, in order, over many laps", laps());
-	RUN("the watched byte tells of the next completion", watched());
+	RUN("the watched byte reports the next completion", watched());
 	RUN("the consumer index wraps at 24 and at 32 bits", index_wraps());
 	RUN("only good completions of WQEs are taken by their counter", good_ones());
 	RUN("good and error CQEs become records", decode());
 	RUN("receives of every kind become records", decode_receive());
 	RUN("signature errors become records", decode_signature_error());
 	RUN("a receive has the wr_id of the entry that its CQE names", receives_by_their_index());
-	RUN("who says so tells the device what was consumed, and no other",
+	RUN("only calls that publish tell the device what was consumed",
 		who_says_so_tells_the_device_what_was_consumed());
 	RUN("WQEs and CQEs become text", as_text());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests that dropping one QP's completions keeps those of other QPs on the CQ. The entries are made
- * by hand.
+ * Dropping one QP's completions must keep those of other QPs on the CQ. The test writes the
+ * entries.
  */
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 	CHECK(!hwq_cq_peek(&cq, &rec), "%s: one entry too many", what);
 }
 
-/* The other QPNs each differ from the dropped one in one of the 24 bits. */
+/* Each other QPN differs from the dropped one in one of the 24 bits. */
 static void
 all_bits_of_the_number(void)
 {

@@ -26,7 +26,7 @@ put(size_t at, unsigned int len, uint64_t value)
 	}
 }
 
-/* Control segment: WQE 0x1234 of QP 0xabc. */
+/* Writes the control segment of WQE 0x1234 of QP 0xabc. */
 static void
 begin(uint8_t opcode, unsigned int ds, uint32_t imm)
 {
@@ -57,8 +57,8 @@ set_psv(void)
 }
 
 /*
- * The UMR's control and mkey context segments: flags, units of layout and BSF, mask; access rights,
- * QPN and variant, flags, start, length.
+ * Writes the UMR's control and mkey context segments: flags, units of layout and BSF, mask; access
+ * rights, QPN and variant, flags, start, length.
  */
 static void
 umr_head(unsigned int ds, unsigned int layout, unsigned int bsf, uint64_t mask)
@@ -85,8 +85,8 @@ list_and_dif(void)
 	put(148, 4, 0x2200);
 	put(152, 8, 0x9000);
 	/*
-	 * The BSF is the 64 bytes from 192 on: T10-DIF over blocks of 520 bytes in memory, CRC64
-	 * over 4048 on the wire.
+	 * The BSF is bytes 192 to 255: T10-DIF over blocks of 520 bytes in memory, CRC64 over 4048
+	 * on the wire.
 	 */
 	put(192, 4, 0x80cf0602);
 	put(200, 4, 0x52000b0b);
@@ -154,7 +154,7 @@ pattern_and_encryption(void)
 	CHECK(strstr(text, "5ec7e7") == NULL, "the text says that there is a key tag");
 }
 
-/* The text of a good SEND's receive in entry 0 of the QP, without the line about the completion. */
+/* The text for the receive of a good SEND, in entry 0 of the QP, without the completion's line. */
 static const char *
 receive_of(const struct hwq_qp *qp)
 {
@@ -170,7 +170,7 @@ receive_of(const struct hwq_qp *qp)
 	"  receive into addr 0x0000000000001000 len 100 lkey 0x00000011\n"                         \
 	"  receive into addr 0x0000000000002000 len 200 lkey 0x00000022\n"
 
-/* Entry 0 holds as many pieces as an entry can. What follows in memory is of the next entry. */
+/* Entry 0 is full of pieces. The bytes after it belong to the next entry. */
 static void
 full_entries(void)
 {
@@ -199,7 +199,7 @@ full_entries(void)
 	CHECK(strcmp(receive_of(&qp), TWO_PIECES) == 0, "the text is:\n%s", text);
 }
 
-/* For any bytes, and any number of them, nothing behind them is read. */
+/* Any bytes of any number: no byte after them is read. */
 static void
 any_bytes(void)
 {
@@ -219,7 +219,7 @@ any_bytes(void)
 			copy[3] = opcodes[rand() % 4];
 			copy[7] = (uint8_t)rand();
 		}
-		/* The copy ends where readable memory ends. */
+		/* The copy ends at the end of readable memory. */
 		CHECK(hwq_dump_wqe(copy, len, text, sizeof(text)) > 0, "no text");
 		free(copy);
 	}
@@ -232,6 +232,6 @@ main(void)
 	RUN("a list with a T10-DIF signature", list_and_dif());
 	RUN("a pattern with equal signatures in both domains, encrypted", pattern_and_encryption());
 	RUN("an entry full of pieces ends where the next entry begins", full_entries());
-	RUN("any bytes are dumped as text, and nothing behind them is read", any_bytes());
+	RUN("any bytes are dumped as text, and no byte after them is read", any_bytes());
 	return check_failures == 0 ? 0 : 1;
 }

@@ -59,8 +59,7 @@ model_put(struct model *m, unsigned int bb, bool fill)
 }
 
 /*
- * Returns true if there is room for bb WQEBBs in one piece, and takes them and the fill before
- * them.
+ * Takes contiguous room of bb WQEBBs, with the fill before it. Returns true if there is such room.
  */
 static bool
 model_take(struct model *m, unsigned int bb)
@@ -76,7 +75,7 @@ model_take(struct model *m, unsigned int bb)
 	return true;
 }
 
-/* Completes all WQEs up to the i-th in flight, which is not a fill. Returns its index. */
+/* Completes all WQEs up to the i-th in flight, which must not be a fill. Returns its index. */
 static uint16_t
 model_complete(struct model *m, unsigned int i)
 {
@@ -123,7 +122,7 @@ take_both(struct model *m, unsigned int bb)
 	if (m->pi - bb != old_pi)
 		check_fill(old_pi, (unsigned int)(m->pi - bb - old_pi));
 	/*
-	 * hwq_sq_complete() reads the DS of the control segment, so it is written as by a builder.
+	 * hwq_sq_complete() reads DS in the control segment, so a control segment is written here.
 	 */
 	memset(at, 0x11, bb * 64);
 	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds =
@@ -304,7 +303,7 @@ fill_is_no_blueflame(void)
 	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "free");
 }
 
-/* A write is posted and announced; one: by the burst's end. */
+/* Posts a write and announces it; one: by the end of the burst. */
 static void
 post_and_ring(unsigned int index, uint32_t max_ds, bool one)
 {
@@ -324,7 +323,10 @@ post_and_ring(unsigned int index, uint32_t max_ds, bool one)
 	hwq_cq_publish(&cq);
 }
 
-/* The end of a burst of one WQE leaves what posting it and hwq_sq_ring() leave, by BlueFlame or not. */
+/*
+ * The end of a burst of one WQE must have the same effect as posting the WQE and hwq_sq_ring(),
+ * with and without BlueFlame.
+ */
 static void
 a_burst_of_one_is_announced_as_any(void)
 {
@@ -358,7 +360,7 @@ a_burst_of_one_is_announced_as_any(void)
 #define N_QUEUES   4
 #define N_POSTINGS 5
 
-/* Three queues with one register, and one between them with its own. */
+/* Three queues share a register; a queue between them has its own. */
 static struct {
 	uint8_t ring[N_QUEUES][16 * 64] __attribute__((aligned(64)));
 	uint8_t reg[2][1024] __attribute__((aligned(64)));
@@ -367,7 +369,7 @@ static struct {
 	struct hwq_sq sq[N_QUEUES];
 } rig, other;
 
-/* What pends on a queue. */
+/* Posts one of several kinds of pending work. */
 static void
 post_some(struct hwq_sq *to, unsigned int what)
 {
@@ -385,7 +387,10 @@ post_some(struct hwq_sq *to, unsigned int what)
 		hwq_wqe_inline(to, MLX5_OPCODE_SEND, 0, 0, data, 40, 0, 0); /* four DS */
 }
 
-/* Posts what the digits of `what` say, and rings: by bells, or one queue after the other. Returns the WQEBBs. */
+/*
+ * Posts the work that the digits of `what` name, and rings: by bells, or one queue after the other.
+ * Returns the WQEBBs.
+ */
 static uint32_t
 ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
 {
@@ -419,7 +424,7 @@ ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
 	return n_bb;
 }
 
-/* Bells leave what hwq_sq_ring() of each queue leaves. */
+/* Bells must have the same effect as hwq_sq_ring() of each queue. */
 static void
 bells_ring_as_one_by_one(void)
 {
@@ -467,8 +472,8 @@ build(unsigned int kind)
 }
 
 /*
- * At every pair of positions of a ring: a WQE that was built at the one and is posted again at the
- * other has the bytes of one that is built there. A fill goes before it where it must.
+ * For every pair of positions in a ring: a WQE that was built at the first and is posted again at
+ * the second has the bytes of a WQE that is built at the second. A fill precedes it if needed.
  */
 static void
 saved_is_as_built(void)
@@ -491,7 +496,7 @@ saved_is_as_built(void)
 				pi = sq.pi;
 				memcpy(want, ring, sizeof(want));
 
-				/* Another queue, with scratch memory of its own. */
+				/* Another queue, with its own scratch memory. */
 				start(16, (uint16_t)from);
 				hwq_sq_set_memcpy(&sq, 0x1a00, 0x1b00, 1 << 20);
 				sq.qpn_shifted = 0x1919 << 8;
@@ -508,7 +513,7 @@ saved_is_as_built(void)
 				CHECK_EQ(hwq_sq_put_saved(&sq, image), (unsigned int)n, "WQEBBs");
 				CHECK_EQ(sq.pi, pi, "index");
 				CHECK_EQ(hwq_sq_bb_at(&sq, sq.last), (uint32_t)n, "WQEBBs again");
-				/* Behind the last segment, a builder writes nothing. */
+				/* A builder does not write after the last segment. */
 				n = (ring[(sq.last % 16) * 64 + 7] & 63) * 16;
 				check_bytes(hwq_sq_at(&sq, sq.last), want + (sq.last % 16) * 64,
 					(size_t)n, "a WQE that is posted again");
@@ -544,7 +549,7 @@ saved_finds_no_room(void)
 	}
 }
 
-/* Of three WQEs only the last one, and it frees all. */
+/* Only the last of three WQEs is signalled, and its CQE frees all. */
 static void
 the_last_completes_all(void)
 {
@@ -567,15 +572,16 @@ main(int argc, char **argv)
 
 	printf("seed %llu\n", (unsigned long long)seed);
 	RUN("random reserve, commit, complete agree with a model", random_against_model(seed));
-	RUN("full comes where it must, at every position and size", full_at_every_position());
-	RUN("a drained ring takes one more WQE of half its size", drained_ring_always_takes_one());
-	RUN("32768 WQEBBs are distinguished from none", largest_ring());
+	RUN("the ring is full exactly when it must be, at every position and size",
+		full_at_every_position());
+	RUN("an empty ring takes one more WQE of half its size", drained_ring_always_takes_one());
+	RUN("a ring with 32768 used WQEBBs is not taken for an empty one", largest_ring());
 	RUN("doorbell record, doorbell and BlueFlame", doorbell());
 	RUN("a fill and its WQE go out by doorbell", fill_is_no_blueflame());
-	RUN("a burst of one is announced as any", a_burst_of_one_is_announced_as_any());
-	RUN("bells of several queues leave what one doorbell after the other leaves",
+	RUN("a burst of one WQE is announced like any burst", a_burst_of_one_is_announced_as_any());
+	RUN("bells of several queues have the effect of separate doorbells",
 		bells_ring_as_one_by_one());
-	RUN("a saved WQE that is posted again has the bytes of one that is built there",
+	RUN("a saved WQE, posted again, has the bytes of a new WQE at that place",
 		saved_is_as_built());
 	RUN("the last WQE completes all, and no other does", the_last_completes_all());
 	RUN("a saved WQE without room is not posted", saved_finds_no_room());

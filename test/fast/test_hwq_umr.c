@@ -56,7 +56,7 @@ start(void)
 	start_at(START);
 }
 
-/* Writes bytes into an expected WQE. The text is hexadecimal, with spaces between. */
+/* Writes bytes into an expected WQE. The text is hexadecimal, with spaces. */
 static void
 put(uint8_t *want, const char *hex)
 {
@@ -91,7 +91,7 @@ golden_list(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.wr.fm_cache, 0x20, "the fence that it leaves");
-	/* The doorbell writes eight bytes and no more: a UMR never goes by BlueFlame. */
+	/* The doorbell writes exactly eight bytes: a UMR never goes by BlueFlame. */
 	memset(want + 8, 0, sizeof(want) - 8);
 	check_bytes(reg, want, sizeof(want), "the doorbell register");
 }
@@ -111,7 +111,7 @@ golden_pattern(void)
 	hwq_mkey_set_tag(&mkey, 0);
 	hwq_wr_mr_list(&wr, &mkey, 0, 0, NULL);
 	hwq_wr_mr_list(&wr, &mkey, 0, 8, many);
-	/* The small fence: this UMR waits for the one before it. */
+	/* The small fence: this UMR waits for the previous one. */
 	hwq_wr_mr_interleaved(&wr, &mkey, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1,
 		strides);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a pattern");
@@ -119,7 +119,7 @@ golden_pattern(void)
 	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
 }
 
-/* The builders of one WQE: the bytes are those above, for a key whose variant is 0. */
+/* The builders of one WQE write the bytes above, for a key whose variant is 0. */
 static void
 golden_single_wqes(void)
 {
@@ -138,7 +138,7 @@ golden_single_wqes(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.last, START, "where it starts");
-	/* The doorbell writes eight bytes and no more: a UMR never goes by BlueFlame. */
+	/* The doorbell writes exactly eight bytes: a UMR never goes by BlueFlame. */
 	hwq_sq_ring(&sq);
 	memcpy(bell, want, sizeof(bell));
 	memset(want, 0, sizeof(want));
@@ -158,7 +158,7 @@ golden_single_wqes(void)
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1, strides, 0),
 		3, "a pattern");
 	check_wqe(0, want, sizeof(want), "a pattern");
-	/* Who uses the key says that it waits for the UMR: one bit of the control segment. */
+	/* The WQE that uses the key has one bit in its control segment: it waits for the UMR. */
 	CHECK_EQ(hwq_wqe_rdma_read(&sq, 1, 2, 0xabcd00, 0, 4, HWQ_WQE_AFTER_UMR), 1, "a read");
 	CHECK_EQ(((uint8_t *)hwq_sq_at(&sq, 3))[11], 0x20, "its fence");
 }
@@ -175,14 +175,14 @@ single_wqes_that_are_not_possible(void)
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 9, many, 0), -ENOMEM, "nine entries");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 9, strides, 0), -ENOMEM, "nine entries");
 	CHECK_EQ(sq.pi, START, "nothing was written");
-	/* Three WQEBBs each, and five times in sixteen. */
+	/* UMRs of three WQEBBs fit five times into sixteen. */
 	for (pi = 0; pi < 5; pi++)
 		CHECK(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0) == 3, "room for list %u", pi);
 	pi = sq.pi;
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), 0, "full");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), 0, "full");
 	CHECK_EQ(sq.pi, pi, "nothing was written");
-	/* A ring of four WQEBBs does not hold two of three. */
+	/* A ring of four WQEBBs cannot hold two UMRs of three. */
 	hwq_sq_init(&sq, ring, 4, QPN, dbrec, &bf, &cq);
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), -EINVAL, "a short ring");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), -EINVAL, "a short ring");
@@ -343,8 +343,8 @@ images(void)
 /* ------------------------------------------------------------------ the ring */
 
 /*
- * At every place of the ring, a UMR is in one piece, or behind a fill where it would cross the end,
- * or refused.
+ * At every place of the ring, a UMR is contiguous, or follows a fill if it would cross the end, or
+ * is refused.
  */
 static void
 every_place(void)
@@ -391,6 +391,6 @@ main(void)
 	RUN("windows have the bytes of their format", golden_windows());
 	RUN("invalid requests are refused with libmlx5's errors", errors());
 	RUN("an image has the bytes that the builder writes", images());
-	RUN("a UMR is in one piece, wherever the ring ends", every_place());
+	RUN("a UMR is contiguous, wherever the ring ends", every_place());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

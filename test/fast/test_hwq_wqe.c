@@ -24,7 +24,10 @@ static uint8_t ring[N_BB * 64] __attribute__((aligned(64)));
 static __be32 dbrec[2];
 static struct hwq_sq sq;
 
-/* A ring at index 65530, filled with old bytes: a byte that a builder does not write is seen. */
+/*
+ * A ring at index 65530, filled with old bytes: so the test sees bytes that a builder does not
+ * write.
+ */
 static void
 start(void)
 {
@@ -39,7 +42,7 @@ start(void)
 /* 65530 modulo 16 is 10: the sixth WQEBB from the end. */
 #define AT (ring + 10 * 64)
 
-/* Compares the WQE, and checks that the bytes behind it are not written. */
+/* Compares the WQE, and checks that the bytes after it are not written. */
 static void
 expect(const uint8_t *want, size_t len, const char *what)
 {
@@ -254,8 +257,9 @@ raw(void)
 }
 
 /*
- * Units 1 to 3 of what goes to a target are its address: of SEND, RDMA and atomics, those with masks too (UCX's DC transport
- * posts them so). What stays on this side has none. Opcodes are those of mlx5dv.h.
+ * A WQE to a DC target has an address in units 1 to 3: SEND, RDMA and atomics, also atomics with
+ * masks (UCX's DC transport posts these). Local operations have none. Opcodes are those of
+ * mlx5dv.h.
  */
 static void
 raw_to_a_target(void)
@@ -282,7 +286,7 @@ raw_to_a_target(void)
 		start();
 		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), 2, "WQEBBs");
 		expect(want, sizeof(want), has_av ? "with an address" : "without an address");
-		/* The address alone fits into four units. */
+		/* Four units have room for the address only. */
 		wqe[7] = 3;
 		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), has_av ? -EINVAL : 1, "three units");
 		wqe[7] = 4;
@@ -399,7 +403,10 @@ longest_memcpy(void)
 	}
 }
 
-/* hwq_wqe_one(), whose bytes are compared with libmlx5's elsewhere, tells what hwq_burst_one() has to write. */
+/*
+ * hwq_burst_one() must write what hwq_wqe_one() writes. Other tests compare hwq_wqe_one() with
+ * libmlx5.
+ */
 static void
 one_of_a_burst(void)
 {
@@ -446,7 +453,7 @@ loops(void)
 
 	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		start();
-		sq.sig_bits = 0x08; /* every WQE asks for a CQE */
+		sq.sig_bits = 0x08; /* every WQE is signalled */
 		CHECK_EQ(hwq_burst_start(&b, &sq, 7), 6, "WQEBBs before the end of the ring");
 		like = like_of(&b, kinds[k].opcode);
 		for (i = 0; i < 7; i++) {
@@ -492,21 +499,22 @@ loops(void)
 int
 main(void)
 {
-	RUN("a NOP is a control segment alone", nop());
+	RUN("a NOP is only a control segment", nop());
 	RUN("memcpy has MMO, source and destination segments, and encodes 2 GiB as 0",
 		memcpy_mmo());
 	RUN("RDMA has one data segment, and none if the length is 0", rdma_one());
 	RUN("a list leaves out its empty segments", send_list());
 	RUN("inline data is counted, copied and padded with 0", write_inline());
 	RUN("an atomic names its operands and where the old value goes", atomics());
-	RUN("immediate data and keys to invalidate stand in the control segment", immediate_data());
+	RUN("immediate data and keys to invalidate are in the control segment", immediate_data());
 	RUN("a raw WQE gets the queue's index and number, and no other change", raw());
-	RUN("a raw WQE to a target gets its address, if it goes there", raw_to_a_target());
+	RUN("a raw WQE to a target gets its address, unless the operation is local",
+		raw_to_a_target());
 	RUN("no family of builders writes flags that the control segment does not have",
 		flags_stay_in_their_byte());
 	RUN("all families of builders take a memcpy of up to 2 GiB, and encode 2 GiB as 0",
 		longest_memcpy());
 	RUN("a burst's SENDs, writes and reads are those of a single WQE", one_of_a_burst());
-	RUN("WQEs of a loop have what they share, and an index each", loops());
+	RUN("WQEs of a loop share their bytes, and each has its own index", loops());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

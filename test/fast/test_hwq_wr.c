@@ -57,7 +57,7 @@ check_untouched(const char *what)
 	CHECK(be32toh(dbrec[1]) == START && word == 0, "%s: a doorbell was written", what);
 }
 
-/* Checks that the batch fails with `want`, and that the ring then takes a whole batch. */
+/* Checks that the batch fails with `want`, and that the ring then has room for a whole batch. */
 static void
 check_refused(int want, const char *what)
 {
@@ -131,7 +131,7 @@ start_as(enum hwq_transport transport)
 	hwq_wr_start_as(&wr, &sq, transport);
 }
 
-/* Each work request has one error, and is valid otherwise. */
+/* Each work request has exactly one error. */
 static void
 setters_go_with_their_types(void)
 {
@@ -359,7 +359,7 @@ one_wqe_goes_by_blueflame(void)
 	check_bytes(reg + 256, ring + 11 * 64, 64, "BlueFlame of the next batch");
 }
 
-/* The device would not see a WQE that pends in front of the one in the register. */
+/* The device would not see a WQE that is pending before the one in the register. */
 static void
 two_pending_wqes_go_by_doorbell(void)
 {
@@ -438,8 +438,8 @@ good_completions_only(void)
 /* ------------------------------------------------------------------ order of the stores */
 
 /*
- * The pages of the send doorbell record and of the doorbell register refuse the first store. The
- * handler notes what the device could read at that moment.
+ * The first store to the send doorbell record, and to the doorbell register, causes a page fault.
+ * The handler stores what the device could read at that moment.
  */
 static uint8_t *trap_dbrec, *trap_reg;
 static volatile uint32_t ci_at_dbrec, ci_at_reg, pi_at_reg;
@@ -464,8 +464,8 @@ on_store(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * A ring whose doorbell record and register are on pages that trap, and three completions not
- * published.
+ * A ring whose doorbell record and register are on pages that cause faults, and three completions
+ * that are not published.
  */
 static void
 start_trapped(void)
@@ -520,19 +520,19 @@ doorbell_comes_last(void)
 int
 main(void)
 {
-	RUN("the first error sticks, and nothing is posted", errors_stick());
+	RUN("the first error stays, and nothing is posted", errors_stick());
 	RUN("setters and builders are refused on QPs of other types",
 		setters_go_with_their_types());
 	RUN("frames are checked as libmlx5 checks them", frames_are_checked());
-	RUN("a batch that does not fit is refused whole", full_ring_refuses_the_batch());
+	RUN("a batch that does not fit is refused as a whole", full_ring_refuses_the_batch());
 	RUN("an aborted batch leaves no trace", abort_leaves_no_trace());
-	RUN("the WQE behind LOCAL_INV has a fence", fence_of_local_inv());
+	RUN("the WQE after a LOCAL_INV has a fence", fence_of_local_inv());
 	RUN("each WQE has its wr_id, past fills and the wrap of the index",
 		wr_ids_go_with_their_wqes());
-	RUN("a poll returns the wr_ids of good completions up to the first other CQE",
+	RUN("a poll returns the wr_ids of good completions, up to the first CQE of another kind",
 		good_completions_only());
 	RUN("a batch of one WQE is posted by BlueFlame", one_wqe_goes_by_blueflame());
-	RUN("two WQEs that the device does not know of are posted by a doorbell of 8 bytes",
+	RUN("two pending WQEs are posted by a doorbell of 8 bytes",
 		two_pending_wqes_go_by_doorbell());
 	RUN("the CQ's index is written first, then the doorbell record, then the doorbell",
 		doorbell_comes_last());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the adapter's fuzzers share: random numbers from a seed, mutations, and guarded memory that
- * shows when something was written or read outside of it.
+ * detects reads and writes outside it.
  *
  *   PROT_NONE page | slack, must not change | the memory, up to its last byte | PROT_NONE page
  *
@@ -24,14 +24,11 @@ void fuzz_die(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 
 /*
- * Starts the program again without address randomisation, if it has it: addresses are part of what is tried. Called
- * first of all. Where the system does not permit that, addresses stay random.
+ * If addresses are randomised, starts the program again without that: addresses are part of the
+ * fuzzing. Call it first. If the system does not permit it, addresses stay random.
  */
 void fuzz_fix_addresses(char **argv);
-/*
- * Sets the seed, which all random numbers depend on. A program that hangs is ended after so many
- * seconds.
- */
+/* Sets the seed of all random numbers. If the program hangs, it is ended after so many seconds. */
 void fuzz_begin(uint64_t seed, unsigned int seconds);
 
 uint64_t rnd(uint64_t n);

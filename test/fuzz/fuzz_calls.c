@@ -10,7 +10,7 @@
 #include "qp_ready.h"
 #include "raw_ioctl.h"
 
-/* The objects that the calls for one type of object need. Any of them may be NULL. */
+/* The objects that calls about one type of object need. Any of them may be NULL. */
 struct stock {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -59,7 +59,10 @@ use_memory(const struct stock *s)
 	/* The memory is not freed: a malformed call may have left it registered. */
 }
 
-/* Calls of newer libraries. The uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18 has their numbers. */
+/*
+ * Calls of newer libraries. The uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18 has their
+ * numbers.
+ */
 static void
 use_newer(const struct stock *s)
 {
@@ -282,7 +285,7 @@ use_qp(const struct stock *s, struct ibv_qp *qp, enum kind kind)
 			.port_num = 1,
 			.grh = {.hop_limit = 1, .dgid = s->gid}}};
 
-	/* On after a call that failed, too. */
+	/* Goes on after a failed call, too. */
 	for (; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kind, attr.qp_state));
 	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);

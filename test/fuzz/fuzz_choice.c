@@ -5,7 +5,7 @@
  */
 #include "fuzz_wqe.h"
 
-/* If set, what is drawn is mostly valid, so that the work request is executed. */
+/* If set, most drawn values are valid, so that the work request runs. */
 static bool tame;
 
 void
@@ -118,7 +118,7 @@ wqe_some_data(const struct fuzz_world *w, uint8_t seg[16])
 	uint32_t key = wqe_some_key(w), len = wqe_some_len();
 	uint64_t va = wqe_some_va(w, key);
 
-	/* A message begins with a data unit, and has a multiple of 16 bytes. */
+	/* A message must begin with a data unit, and its length must be a multiple of 16 bytes. */
 	for (unsigned int i = N_INDIRECT - N_CRYPTO; i < N_INDIRECT; i++)
 		if (key == softhca_mkey_key(w->indirect[i]) && !one_in(8)) {
 			va = 0;

@@ -115,7 +115,7 @@ modify(struct mlx5dv_devx_obj *qp, uint32_t opcode, uint32_t qpn, uint8_t *in)
 	mlx5dv_devx_obj_modify(qp, in, MODIFY_LEN, out, sizeof(out));
 }
 
-/* From RESET to RTS, connected to itself. */
+/* Takes the QP from RESET to RTS, connected to itself. */
 static void
 connect_qp(struct mlx5dv_devx_obj *qp, uint32_t qpn)
 {

@@ -52,8 +52,8 @@ struct call {
 };
 
 /*
- * All libraries of the process use it instead of libc's: the adapter's numbers are the same in each run. (Weak: check_rooms
- * takes it for no function of ours.)
+ * All libraries of the process use it instead of libc's, so the adapter's numbers are the same in
+ * each run. (Weak: so check_rooms does not count it as a function of this project.)
  */
 __attribute__((weak, visibility("default"))) ssize_t
 getrandom(void *p, size_t len, unsigned int flags)
@@ -86,10 +86,10 @@ wild_pointer(void)
 	case 0:
 		return 0;
 	case 1:
-		/* the page in front: cannot be accessed */
+		/* in the page before the arena, which cannot be accessed */
 		return (uintptr_t)arena - FUZZ_PAGE + rnd(FUZZ_PAGE);
 	case 2:
-		/* runs into the page behind, which cannot be accessed */
+		/* crosses into the page after the arena, which cannot be accessed */
 		return (uintptr_t)arena + ARENA_LEN - rnd(64);
 	case 3:
 		return UINT64_C(0x8000000000000000) + rnd(1 << 20);
@@ -98,7 +98,7 @@ wild_pointer(void)
 	}
 }
 
-/* Replaces pointers to memory in use: damage there would be this program's own fault. */
+/* Replaces pointers to memory in use, because damage there would be this program's own fault. */
 static void
 tame_pointers(uint8_t *p, size_t len)
 {
@@ -193,8 +193,8 @@ mutate_frame(struct ib_uverbs_attr *a)
 }
 
 /*
- * Gives an attribute its bytes, or room for its answer, in a box of its own. A value stored in the
- * attribute itself is copied, changed or not.
+ * Gives an attribute its bytes, or room for its answer, in its own box. A value in the attribute
+ * itself is copied, changed or not.
  */
 static void
 fill_attr(const struct call *c, const struct ib_uverbs_attr *from, struct ib_uverbs_attr *to,
@@ -319,7 +319,7 @@ malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 		softhca_pump();
 }
 
-/* Stands in front of libc's: libibverbs calls this one. */
+/* Replaces libc's function: libibverbs calls this one. */
 __attribute__((visibility("default"))) int
 ioctl(int fd, unsigned long request, ...)
 {
@@ -333,8 +333,8 @@ ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	is_template = fuzzing && request == RDMA_VERBS_IOCTL && hdr->num_attrs <= MAX_ATTRS / 2;
 	/*
-	 * GET_CONTEXT succeeds once only: a malformed call that succeeds would take the template's
-	 * place.
+	 * GET_CONTEXT succeeds only once: a malformed call that succeeds would replace the
+	 * template's.
 	 */
 	opens = is_template && hdr->object_id == UVERBS_OBJECT_DEVICE &&
 		hdr->method_id == UVERBS_METHOD_GET_CONTEXT;

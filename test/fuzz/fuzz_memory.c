@@ -34,7 +34,7 @@ fuzz_die(const char *file, int line, const char *fmt, ...)
 void
 fuzz_fix_addresses(char **argv)
 {
-	int now = personality(0xffffffff); /* asks */
+	int now = personality(0xffffffff); /* reads the present setting */
 
 	if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0 ||
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)

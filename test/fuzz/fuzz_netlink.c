@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Malformed RDMA netlink requests: random ones, and good ones with random bytes changed. Every answer must
- * be well-formed, and every one must end.
+ * Malformed RDMA netlink requests: random ones, and good ones with random bytes changed. Every
+ * answer must be well-formed and complete.
  *
  * usage: fuzz_netlink REQUESTS SEED
  */
@@ -9,7 +9,7 @@
 
 #include "softhca_nl.h"
 
-#define N_REGIONS 300 /* more than one datagram tells */
+#define N_REGIONS 300 /* more than one datagram holds */
 
 static uint64_t seed;
 
@@ -19,7 +19,7 @@ below(uint64_t n)
 	return check_random(&seed) % n;
 }
 
-/* Objects of each kind, so that there is something to tell. */
+/* Objects of each kind, so that answers have contents. */
 static void
 make_objects(void)
 {
@@ -44,7 +44,7 @@ make_objects(void)
 		CHECK(ibv_reg_mr(pd, buf, sizeof(buf), 0) != NULL);
 }
 
-/* One request, which may be good. */
+/* Writes one request, which may be good. */
 static void
 add_request(struct nl_request *all)
 {
@@ -93,7 +93,7 @@ main(int argc, char **argv)
 	seed = strtoull(argv[2], NULL, 0);
 	make_objects();
 	fd = nl_open();
-	/* With little room a dump stops in its middle. */
+	/* With a small buffer, a dump stops in the middle. */
 	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
 	for (unsigned long i = 0; i < requests; i++) {
 		struct nl_request all = {.len = 0};

@@ -5,7 +5,7 @@
  * memory:
  *
  *  - queues, records, doorbell pages and regions end at pages that cannot be accessed;
- *  - memory that the adapter may only read, and the slack in front of all memory, must not change;
+ * - memory that the adapter may only read, and the slack before all memory, must not change;
  *  - memory that the adapter may not read holds a secret, which must not appear in memory or in
  *    frames.
  *
@@ -76,7 +76,7 @@ lie_about_posts(struct fuzz_queue *q)
 	return (uint32_t)rnd_word();
 }
 
-/* Posts as much as this program believes to be free. Now and then it posts more, by mistake. */
+/* Posts as much as this program believes to be free; sometimes more, by mistake. */
 static void
 post_sends(unsigned int queue)
 {
@@ -85,7 +85,7 @@ post_sends(unsigned int queue)
 	uint32_t hw_bb;
 
 	world_state(q, &hw_bb);
-	/* The device may read what is posted now as a part of an earlier WQE that waits. */
+	/* The device may read the posted bytes as a part of an earlier WQE that waits. */
 	if (q->pi != (uint16_t)hw_bb)
 		memset(q->must_fail, 0, sizeof(q->must_fail));
 	for (unsigned int n = 1 + (unsigned int)rnd(4); n != 0; n--) {
@@ -143,7 +143,7 @@ post_srq(struct fuzz_srq *s)
 	atomic_store(&s->db[0], htobe32(one_in(500) ? (uint32_t)rnd_word() : s->pi));
 }
 
-/* Writes bytes to a doorbell page that no driver writes. */
+/* Writes bytes to a doorbell page that no driver would write. */
 static void
 ring_nonsense(void)
 {
@@ -182,8 +182,8 @@ check_good(const struct mlx5_cqe64 *cqe)
 }
 
 /*
- * A title of compressed completions, of which n entries are left to read: returns how many are left with
- * its last one.
+ * Skips compressed completions after their title, of which n entries are left to read. Returns how
+ * many are left after its last one.
  */
 static uint32_t
 skip_compressed(const struct fuzz_cq *c, const struct mlx5_cqe64 *title, uint32_t n)
@@ -277,7 +277,7 @@ run_adapter(void)
 }
 
 /*
- * Now and then resets a queue that is in error or waits. In an empty queue, the WQEs become secret
+ * Sometimes resets a queue that is in error or waits. In an empty queue, the WQEs become secret
  * again.
  */
 static void

@@ -5,7 +5,7 @@
 #include "fuzz_wqe.h"
 
 #define STRIDED_OP 0x400 /* opcode of a repeat block */
-#define LAYOUT_AT  8     /* 16-byte units in front of the layout */
+#define LAYOUT_AT  8     /* 16-byte units before the layout */
 
 #define ACCESS_ALL                                                                                 \
 	(MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC |                                               \
@@ -67,7 +67,8 @@ end(struct fuzz_wqe *q, struct umr *u, uint32_t qpn, uint32_t key)
 		u->units += 4 * (1 + (unsigned int)rnd(one_in(2) ? 4 : 16000));
 	u->ctrl->klm_octowords = htobe16((uint16_t)u->units);
 	if (u->units > FUZZ_UNITS)
-		wqe_claims(q, UINT16_MAX); /* more than the key has room for: it must fail */
+		/* more than the key has room for, so the WQE must fail */
+		wqe_claims(q, UINT16_MAX);
 	if (u->units != 0)
 		wqe_claims(q, LAYOUT_AT + u->units + be16toh(u->ctrl->bsf_octowords));
 	u->ctrl->mkey_mask = htobe64(u->mask);
@@ -182,7 +183,7 @@ put_bsf(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned 
 		u->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
 }
 
-/* size: 2, or 3 behind a signature's BSF. */
+/* size: 2; or 3 after a signature's BSF. */
 static void
 put_crypto(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned int size)
 {

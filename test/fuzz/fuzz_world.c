@@ -52,7 +52,7 @@ make_memory(struct fuzz_world *w)
 	const uint32_t all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 
-	/* One region ends at the last byte of its memory, one before it. */
+	/* One region ends at the last byte of its memory, another one earlier. */
 	make_region(&w->rw[0], FUZZ_RW_LEN, 0, FUZZ_PDN, all);
 	make_region(&w->rw[1], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all);
 	make_region(&w->rw[2], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all | IBV_ACCESS_ON_DEMAND);
@@ -201,7 +201,7 @@ make_queue(struct fuzz_world *w, unsigned int queue)
 	struct fuzz_queue *q = &w->queue[queue];
 
 	*q = (struct fuzz_queue){.type = types[queue], .rq_stride = 16};
-	/* Two queues have a doorbell page of their own. */
+	/* Two queues have their own doorbell page. */
 	q->uar = queue == Q_RC_A ? 1 : queue == Q_RC_B ? 2 : 0;
 	q->sq_bb = sends(q->type) ? 16u << (queue % 3) : 0;
 	q->rq_n = has_rq(queue) ? 4 : 0;

@@ -11,7 +11,7 @@
 void
 wqe_claims(struct fuzz_wqe *q, unsigned int units)
 {
-	/* Once one length is false, the device may take the following segments for other ones. */
+	/* After one wrong length, the device may read later segments differently. */
 	if (!q->lied && units > q->claimed_ds)
 		q->claimed_ds = units;
 }
@@ -39,7 +39,7 @@ put_data(const struct fuzz_world *w, struct fuzz_wqe *q)
 	wqe_some_data(w, wqe_more(q, 1));
 }
 
-/* Adds inline data. Sometimes its length says more than there is room for. */
+/* Adds inline data. Sometimes its length is larger than the room. */
 static void
 put_inline(const struct fuzz_world *w, struct fuzz_wqe *q)
 {
@@ -260,8 +260,8 @@ some_opcode(unsigned int queue)
 }
 
 /*
- * The control segment says more than was posted: the device reads the ring's next bytes as part of
- * it.
+ * DS in the control segment is larger than the posted WQE, so the device reads the next bytes of
+ * the ring as part of it.
  */
 static void
 post_short(struct fuzz_wqe *q)

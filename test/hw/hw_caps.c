@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints what a device has, under names that a reader knows, and what Gantry does with each. What a
- * capability word cannot tell is tried: a queue pair, or a key, is made and ended. Nothing is sent.
+ * Prints a device's capabilities, under names that a reader knows, and which part of Gantry needs
+ * each. If no capability bit exists, it tries: it creates a queue pair or a key, and destroys it.
+ * It sends nothing.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -37,7 +38,7 @@ static const char help[] =
 
 #define VALUE_MAX 160
 
-/* What is asked: a device that is open, and one owner's domain. */
+/* The device, opened, and a domain on it. */
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
 
@@ -61,9 +62,9 @@ there(char *value, const char *format, ...)
 	return true;
 }
 
-/* ---- what the device says */
+/* ---- what the device reports */
 
-/* It did: see open_device(). */
+/* True: open_device() has opened it. */
 static bool
 opens(char *value)
 {
@@ -175,7 +176,7 @@ has_plain_deks(char *value)
 	return has_encryption(unused) && dev->caps.crypto_wrapped == 0;
 }
 
-/* ---- what is tried */
+/* ---- what is found out by trying */
 
 static bool
 makes_qp(char *value, const struct hwq_qp_conf *conf)
@@ -230,7 +231,7 @@ makes_key(char *value)
 
 static const struct row {
 	const char *id, *name, *use;
-	bool needed; /* without it, nothing of Gantry runs */
+	bool needed; /* without it, no part of Gantry works */
 	bool (*ask)(char *value);
 } rows[] = {
 	{"opens", "Access to the device", "everything", true, opens},
@@ -275,7 +276,7 @@ print_row(const struct row *r, bool has, const char *value, bool json, bool firs
 }
 
 /*
- * Whether a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h).
+ * True if a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h).
  */
 static bool
 asks_for_mmo(void)
@@ -287,8 +288,8 @@ asks_for_mmo(void)
 }
 
 /*
- * Prints the device's features as settings of the emulated adapter (doc/softhca-reference.md): the
- * card profile of this device.
+ * Prints the device's capabilities as settings of the emulated adapter
+ * (doc/softhca-reference.md): the card profile of this device.
  */
 static void
 print_card_profile(void)
@@ -335,14 +336,14 @@ print_all(bool json)
 	return all;
 }
 
-/* hwq logs why a step is refused: the row says that it was. */
+/* hwq logs why a step is refused; the row of the table shows that already. */
 static void
 no_log(const char *text)
 {
 	(void)text;
 }
 
-/* dev stays NULL if it does not open: then it has nothing of all that. */
+/* If the device does not open, dev stays NULL, and every capability is missing. */
 static void
 open_device(const char *name)
 {
@@ -388,7 +389,7 @@ main(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		default:
-			return 2; /* getopt_long() has said what is wrong */
+			return 2; /* getopt_long() has printed the error */
 		}
 	}
 	if (optind != argc) {

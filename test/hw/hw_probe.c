@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks a device what softhca assumes about cards, one probe after the other, and prints the answers. */
+/*
+ * Tests the assumptions of softhca on a device, one probe after the other, and prints the answers.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ wrong(const char *what, const char *argument)
 	return 2;
 }
 
-/* Returns -1, or the exit code of a call that ends here. */
+/* Returns -1 to go on, or the exit code. */
 static int
 read_options(int argc, char **argv, struct options *o)
 {
@@ -69,7 +71,7 @@ read_options(int argc, char **argv, struct options *o)
 			fputs(help, stdout);
 			return 0;
 		default:
-			return 2; /* getopt_long() has said what is wrong */
+			return 2; /* getopt_long() has printed the error */
 		}
 	}
 	return optind == argc ? -1 : wrong("unexpected argument: ", argv[optind]);
@@ -103,7 +105,7 @@ run_probe(const struct probe *probe, struct job *job)
 		probe_cannot(&job->answer, "%s", why);
 }
 
-/* Asks the probes that were chosen, one after the other. */
+/* Runs the chosen probes, one after the other. */
 static void
 ask_all(const struct options *o, struct job *job)
 {

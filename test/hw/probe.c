@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of a probe's answer. */
+/* Fills in a probe's answer. */
 #include "probe.h"
 
 #include <stdarg.h>

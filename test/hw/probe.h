@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: each assumption about cards, as a row with the experiment that asks a device about it.
+ * Probes: each row has an assumption about cards, and the experiment that tests it on a device.
  *
  * doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", lists the same identities
- * in the same sentences; check_probes.py compares. A probe runs in a process of its own, which
- * opens the device. It uses one PD of its own, QPs of one port that are connected to each other,
- * and no command that an unprivileged user may not send. Whatever it leaves ends with its process.
+ * in the same sentences; check_probes.py compares. A probe runs in its own process, which opens the
+ * device. It uses one new PD, QPs of one port that are connected to each other, and only commands
+ * that an unprivileged user may send. All its objects end with its process.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 enum probe_result {
-	PROBE_CANNOT, /* it cannot be asked here */
+	PROBE_CANNOT, /* this device cannot be asked */
 	PROBE_AS_ASSUMED,
 	PROBE_OTHERWISE
 };
@@ -22,12 +22,12 @@ enum probe_result {
 
 struct probe_answer {
 	enum probe_result result;
-	char seen[PROBE_SEEN_MAX]; /* what was seen, or why it cannot be asked */
+	char seen[PROBE_SEEN_MAX]; /* what was observed, or why the device cannot be asked */
 };
 
 /*
- * One assumption. `matters` says what in Gantry or in a user's program depends on it, where a
- * device does otherwise. ask NULL: it is not asked, for the reason in not_asked.
+ * One assumption. `matters`: what in Gantry or in a user's program depends on it, if a device
+ * differs. ask NULL: no probe, for the reason in not_asked.
  */
 struct probe {
 	const char *id, *assumed, *matters;
@@ -40,7 +40,7 @@ extern const struct probe probe_keys[], probe_connections[], probe_receives[], p
 	probe_signatures[], probe_encryption[], probe_raw[], probe_device_memory[], probe_wqs[],
 	probe_vendors[], probe_control[];
 
-/* Answers with what was seen. */
+/* Answers with the observation. */
 void probe_saw(struct probe_answer *answer, bool as_assumed, const char *seen, ...)
 	__attribute__((format(printf, 3, 4)));
 

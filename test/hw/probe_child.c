@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a step in a child process, with a limit of time. */
+/* Runs a step in a child process, with a time limit. */
 #include "probe_child.h"
 
 #include <signal.h>
@@ -28,7 +28,7 @@ probe_share(size_t len)
 	exit(1);
 }
 
-/* The last line that the child wrote to stderr: a failed check says there what failed. */
+/* The last line that the child wrote to stderr, which says which check failed. */
 static void
 last_line(FILE *said, char *why, size_t why_len)
 {
@@ -48,7 +48,7 @@ last_line(FILE *said, char *why, size_t why_len)
 	snprintf(why, why_len, "a step failed: %s", line != NULL ? line + 1 : text);
 }
 
-/* Waits for the child. Returns its status, or -1 if its time ended: then it is killed. */
+/* Waits for the child. Returns its status, or -1 if its time was over and it was killed. */
 static int
 reap(pid_t pid)
 {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step runs in a process of its own, for a limited time: whatever it leaves, and however it ends, is gone with it. */
+/*
+ * Runs a step in its own process, for a limited time. All objects of the step end with the process,
+ * even if it crashes.
+ */
 #ifndef PROBE_CHILD_H
 #define PROBE_CHILD_H
 
 #include <stddef.h>
 
-/* Seconds that a step may take. */
+/* Time limit of a step, seconds. */
 #define PROBE_LIMIT (softhca_active() ? 4 * CHECK_PATIENCE_MS / 1000 : 30)
 
 /*
- * Runs step(shared) in a child. *shared is `len` bytes that the child writes and the caller reads; the caller
- * has made them with probe_share(). Returns 0 if the step returned. Otherwise *why, of why_len bytes, says why not.
+ * Runs step(shared) in a child. *shared: `len` bytes from probe_share(), which the child writes and
+ * the caller reads. Returns 0 if the step returned. Otherwise *why, of why_len bytes, says why it
+ * did not.
  */
 int probe_child(void (*step)(void *shared), void *shared, char *why, size_t why_len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of connections: DC, XRC, and the event of a connection's first message. */
+/* Assumptions about connections: DC, XRC, and the event of a connection's first message. */
 #include "probe_work.h"
 
 /* ---- DC and XRC */
@@ -30,7 +30,7 @@ dct_no_event(struct probe_answer *a)
 	pair_publish_to(e.from, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The variant of the key is wrong. */
+	/* The key has a wrong variant. */
 	ibv_wr_rdma_write(qpx, e.b.mr->rkey ^ 1, (uintptr_t)e.b.buf);
 	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), e.to.ah, e.to.qpn, NODE_DC);
 	ibv_wr_set_sge(qpx, e.a.mr->lkey, (uintptr_t)e.a.buf, PROBE_LEN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of firmware commands. */
+/* Assumptions about firmware commands. */
 #include "probe.h"
 
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of completion queues: overrun, arming, moderation, timestamps. */
+/* Assumptions about completion queues: overrun, arming, moderation, timestamps. */
 #include "probe_work.h"
 
 /* ---- overrun */
 
-#define SMALL_CQ 15 /* CQEs; a power of two holds one more */
+#define SMALL_CQ 15 /* CQEs; the power of two has one more */
 #define TOO_MANY 40
 
 static void
@@ -85,7 +85,7 @@ complete_unseen(struct pair *p)
 	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 
 	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
-	/* Nothing was in the slot before: libmlx5 marks it as invalid. */
+	/* The slot was never written: libmlx5 has marked it as invalid. */
 	while (__atomic_load_n(op_own, __ATOMIC_ACQUIRE) >> 4 == MLX5_CQE_INVALID) {
 		CHECK(pair_now_ms() < end);
 		pair_run();
@@ -107,7 +107,7 @@ event_comes(struct pair *p, unsigned int ms)
 	return true;
 }
 
-/* Returns false, with the answer, if the device does not moderate. */
+/* Returns false, with the answer, if the device has no moderation. */
 static bool
 moderate(struct probe_answer *a, struct pair *p, uint16_t count, uint16_t period_us)
 {
@@ -184,7 +184,10 @@ us_since(const struct timespec *from)
 			  (now.tv_nsec - from->tv_nsec) / 1000);
 }
 
-/* Arms the CQ. Returns the microseconds from the post of a write to its event, and takes both; or 0 if there is none. */
+/*
+ * Arms the CQ and posts a write. Returns the microseconds from the post to its event; 0: no event.
+ * Takes CQE and event.
+ */
 static uint64_t
 time_of_event(struct pair *p)
 {
@@ -202,7 +205,7 @@ time_of_event(struct pair *p)
 	return us;
 }
 
-/* After a long pause the event comes at once: the least time of some tries. */
+/* After a long pause, the event must come at once. Uses the least time of several tries. */
 static void
 moderation_first(struct probe_answer *a)
 {
@@ -222,7 +225,7 @@ moderation_first(struct probe_answer *a)
 		(unsigned long long)least, PERIOD_US);
 }
 
-/* From the post of a write to the second of two events that follow each other, a period passes at least. */
+/* From the post of a write to the second of two consecutive events, at least one period passes. */
 static void
 second_event_waits(struct probe_answer *a, uint16_t count)
 {
@@ -277,7 +280,7 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A write's timestamp, which was taken between these two times, in ns. */
+/* A write's timestamp, and the times before and after it, in ns. */
 struct stamp {
 	uint64_t ticks, after, before;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the device to ask, and looks whether it can be asked. */
+/* Finds the device, and checks that probes can run on it. */
 #include "probe_device.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "probe_child.h"
 #include "softhca.h"
 
-/* The device of d->name, or the first one of mlx5. */
+/* The device d->name, or the first mlx5 device. */
 static struct ibv_device *
 find_device(struct ibv_device **devices, const struct probe_device *d)
 {
@@ -21,7 +21,7 @@ find_device(struct ibv_device **devices, const struct probe_device *d)
 	return NULL;
 }
 
-/* In a child: the adapter is emulated in the process that looks for it. */
+/* Runs in a child, because the adapter is emulated in the process that looks for it. */
 static void
 look_at_device(void *shared)
 {

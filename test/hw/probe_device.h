@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device that is asked. */
+/* The device that the probes use. */
 #ifndef PROBE_DEVICE_H
 #define PROBE_DEVICE_H
 
@@ -17,9 +17,9 @@ struct probe_device {
 };
 
 /*
- * Fills *d, which is memory of probe_share(), with what the device of that name says; NULL stands for the first one of mlx5.
- * Returns false, and says on stderr what to do, if there is no such device, if its port is not active, or
- * if it is the emulated one and `rehearse` is not set.
+ * Fills *d, memory of probe_share(), with facts of the device of that name; NULL: the first mlx5
+ * device. Returns false, and prints to stderr what to do, if there is no such device, if its port
+ * is not active, or if it is the emulated one and `rehearse` is not set.
  */
 bool probe_device_choose(struct probe_device *d, const char *name, bool rehearse);
 

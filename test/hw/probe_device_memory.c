@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of device memory and of the operations on it. */
+/* Assumptions about device memory and operations on it. */
 #include "probe_work.h"
 
 #define DM_BYTES 4096
@@ -10,7 +10,7 @@ dm_alloc(struct ibv_context *ctx)
 	return ibv_alloc_dm(ctx, &(struct ibv_alloc_dm_attr){.length = DM_BYTES});
 }
 
-/* Memory is allocated, filled and freed: whoever allocates it next may find what was in it. */
+/* Allocates, fills and frees memory. The next owner may find its old contents. */
 static void
 dm_zeroed(struct probe_answer *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of keys: re-registration, rights, keys inside keys, invalidation. */
+/* Assumptions about keys: re-registration, rights, keys inside keys, invalidation. */
 #include "probe_work.h"
 
 /* ---- re-registration */
@@ -10,8 +10,9 @@
 #define PLAIN  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
 /*
- * Registers RANGE bytes with `from`, and again by `flags`: with the rights `to`, in another PD, or for `len` bytes elsewhere.
- * Does the region keep its keys? Returns false, with the answer, if the device does not re-register.
+ * Registers RANGE bytes with the rights `from`, and re-registers them by `flags`: with the rights
+ * `to`, in another PD, or for `len` bytes elsewhere. Answers whether the region keeps its keys.
+ * Returns false, with the answer, if the device cannot re-register.
  */
 static bool
 rereg(struct probe_answer *a, int flags, int from, int to, size_t len, bool *kept)
@@ -98,7 +99,7 @@ rereg_range(struct probe_answer *a)
 
 /* ---- rights */
 
-/* A SEND that asks to invalidate the key of a region, which may not be invalidated. */
+/* Sends a SEND that invalidates the key of a region, which is not allowed. */
 static void
 send_refused_invalidate(struct pair *p)
 {
@@ -135,7 +136,7 @@ send_inv_receiver(struct probe_answer *a)
 	probe_saw_status(a, pair_wait(&p.server).status, IBV_WC_REM_INV_REQ_ERR);
 }
 
-/* A write that the QP or the key of the server does not allow. */
+/* Posts a write that the QP or the key of the server does not allow. */
 static void
 refused_write(struct probe_answer *a, const struct pair_opts *opts, enum ibv_wc_status assumed)
 {
@@ -172,7 +173,7 @@ indirect_key(struct ibv_pd *pd)
 	return mkey;
 }
 
-/* The end lays the key over a region of its memory. The key's addresses begin with 0. */
+/* Lays the end's key over a region of its memory. The key's addresses begin with 0. */
 static enum ibv_wc_status
 lay_key(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct ibv_mr *mr)
 {
@@ -187,8 +188,8 @@ lay_key(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct ibv_mr *mr)
 }
 
 /*
- * Writes of the client through a key over the server's memory: first over a region with all rights, which must
- * succeed, then over one with these rights.
+ * The client writes through a key over the server's memory: first the region has all rights, and
+ * the write must succeed; then the region has these rights.
  */
 static enum ibv_wc_status
 write_through_key(int access)
@@ -222,7 +223,10 @@ inner_key_remote(struct probe_answer *a)
 	probe_saw_status(a, write_through_key(IBV_ACCESS_LOCAL_WRITE), IBV_WC_SUCCESS);
 }
 
-/* The client writes through `rkey`. The region below it is deregistered, and the client writes again. */
+/*
+ * The client writes through `rkey`. Then the region below it is deregistered, and the client writes
+ * again.
+ */
 static void
 dereg_and_write(struct probe_answer *a, struct pair *p, uint32_t rkey, uint64_t to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one list of all probes. */
+/* The list of all probes. */
 #include "probe_list.h"
 
 #include <stdio.h>

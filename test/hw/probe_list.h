@@ -7,7 +7,7 @@
 
 #include "probe.h"
 
-/* The subjects, as doc/softhca-assumptions.md has them. The last one has no title. */
+/* The subjects of doc/softhca-assumptions.md. The last one has no title. */
 struct probe_group {
 	const char *title;
 	const struct probe *probes;
@@ -15,10 +15,10 @@ struct probe_group {
 
 extern const struct probe_group probe_groups[];
 
-/* Prints every subject, identity and sentence, why some are not asked, and what depends on each. */
+/* Prints each subject, identity and sentence, why some have no probe, and what depends on each. */
 void probe_list_print(void);
 
-/* Is there a probe of that identity? */
+/* True if there is a probe of that identity. */
 bool probe_list_has(const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of raw packets. */
+/* Assumptions about raw packets. */
 #include "probe.h"
 
 #include <stddef.h>

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of receive queues: their record, an SRQ's limit, receives that are too short. */
+/*
+ * Assumptions about receive queues: their doorbell record, an SRQ's limit, receives that are too
+ * short.
+ */
 #include "probe_work.h"
 
 #define BEYOND 1000 /* more receives than the queue of a pair holds */
 
-/* The record of the server's receive queue counts too many; a message wants a receive. */
+/*
+ * The doorbell record of the server's receive queue has too large a count, and a message needs a
+ * receive.
+ */
 static void
 overrun_record(struct pair *p)
 {
@@ -74,7 +80,7 @@ short_receive(struct probe_answer *a, enum kind kind, uint32_t recv_len)
 		probe_saw(a, false, "no completion of the receive");
 		return;
 	}
-	/* The completion may be there before the state is. */
+	/* The completion may come before the state changes. */
 	for (uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 		pair_state(at) != IBV_QPS_ERR && pair_now_ms() < end;)
 		usleep(1000);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of keys with block signatures. ISA-L computes the expected guards. */
+/* Assumptions about keys with block signatures. ISA-L computes the expected guards. */
 #include "probe_work.h"
 #include "softhca_signature.h"
 
 #define BLOCK  512
 #define BLOCKS 4
-#define TAG    0x1000 /* of the first block, in T10-DIF */
+#define TAG    0x1000 /* T10-DIF: reference tag of the first block */
 
 /* Two QPs, and a key with signatures over the memory of one end. */
 struct signed_pair {
@@ -23,7 +23,7 @@ unit(const struct signed_pair *s)
 	return BLOCK + signature_len(s->sig.kind);
 }
 
-/* Lays the key over its owner's memory. sig NULL: signatures stay as they are. */
+/* Lays the key over its owner's memory. sig NULL: signatures do not change. */
 static void
 configure(struct signed_pair *s, const struct mlx5dv_sig_block_attr *sig)
 {
@@ -33,7 +33,7 @@ configure(struct signed_pair *s, const struct mlx5dv_sig_block_attr *sig)
 	CHECK_EQ(pair_wait(s->owner).status, IBV_WC_SUCCESS);
 }
 
-/* The key has signatures on the wire, or in memory. With `server`, it is the server's. */
+/* Opens a key with signatures on the wire or in memory. With `server`, the key is the server's. */
 static void
 open_signed(struct signed_pair *s, enum signature_kind kind, bool wire, bool server,
 	const struct pair_opts *opts)
@@ -76,7 +76,7 @@ write_from_key(struct signed_pair *s, uint64_t at, uint32_t len)
 
 /* ---- errors */
 
-/* Opcodes of CQEs: mlx5dv.h has no name for the second one before rdma-core 39. */
+/* Opcodes of CQEs. rdma-core before 39 has no name for the second one in mlx5dv.h. */
 #define CQE_OF_REQUEST 0
 #define CQE_OF_SIG_ERR 12
 
@@ -88,7 +88,7 @@ cqe_opcode(const struct pair_end *e, uint32_t index)
 	return __atomic_load_n(e->cqes + (size_t)slot * e->cqe_len + 63, __ATOMIC_ACQUIRE) >> 4;
 }
 
-/* Signatures in the client's memory, of which that of block `wrong` is wrong. */
+/* Opens a key over the client's memory, in which the signature of block `wrong` is wrong. */
 static void
 open_wrong(struct signed_pair *s, uint32_t wrong, const struct pair_opts *opts)
 {
@@ -97,7 +97,7 @@ open_wrong(struct signed_pair *s, uint32_t wrong, const struct pair_opts *opts)
 	s->p.client.buf[wrong * unit(s) + BLOCK] ^= 1;
 }
 
-/* Waits for that CQE of the client. Returns its opcode, or MLX5_CQE_INVALID if none came. */
+/* Waits for the client's CQE of this kind. Returns its opcode, or MLX5_CQE_INVALID if none came. */
 static uint8_t
 wait_opcode(struct signed_pair *s, uint32_t index)
 {
@@ -177,7 +177,10 @@ sig_err_responder(struct probe_answer *a)
 		"the next work request %s, state %d", came ? "completes" : "waits", state);
 }
 
-/* The key's error is known once its completion is polled: from which CQ of its owner? 's', 'r', or '-' for none. */
+/*
+ * Which CQ's polling makes the key's error known: 's' for the send CQ, 'r' for the receive CQ, '-'
+ * for none.
+ */
 static char
 cq_of_error(struct signed_pair *s)
 {
@@ -216,7 +219,7 @@ sig_err_cq(struct probe_answer *a)
 
 /* ---- lengths */
 
-/* Sends `len` bytes from a key with signatures on the wire, and compares what arrives. */
+/* Sends `len` bytes from a key with signatures on the wire, and compares the bytes that arrive. */
 static void
 sends_wire(struct probe_answer *a, uint32_t less)
 {
@@ -227,7 +230,7 @@ sends_wire(struct probe_answer *a, uint32_t less)
 
 	open_signed(&s, CRC32C, true, false, NULL);
 	len = BLOCKS * unit(&s) - less;
-	memset(want, 0x22, sizeof(want)); /* what signature_paint() leaves there */
+	memset(want, 0x22, sizeof(want)); /* the byte that signature_paint() leaves there */
 	signature_lay(&s.sig, s.data, BLOCK, BLOCKS, want);
 	memset(want + len, 0x22, less);
 	memcpy(s.p.client.buf, s.data, sizeof(s.data));
@@ -254,7 +257,7 @@ sig_wire_last(struct probe_answer *a)
 
 /* ---- reference tags */
 
-/* The reference tag of the block that arrived first. */
+/* The reference tag of the first block that arrived. */
 static uint32_t
 tag_there(const struct signed_pair *s)
 {
@@ -272,7 +275,7 @@ saw_tags(struct probe_answer *a, uint32_t first, uint32_t second)
 		(int)(second - TAG));
 }
 
-/* Block 2 passes first, then block 0. */
+/* Block 2 is sent first, then block 0. */
 static void
 sig_tag_runs(struct probe_answer *a)
 {
@@ -300,7 +303,7 @@ sig_tag_no_psv(struct probe_answer *a)
 	saw_tags(a, first, tag_there(&s));
 }
 
-/* A SEND of one block is tried again until it meets a receive. Then a write shows the next tag. */
+/* A SEND of one block is retried until there is a receive. Then a write shows the next tag. */
 static void
 sig_tag_retried(struct probe_answer *a)
 {
@@ -329,7 +332,7 @@ sig_tag_retried(struct probe_answer *a)
 
 /* ---- CRCs */
 
-/* One block from a key with that CRC on the wire. */
+/* Sends one block from a key with that CRC on the wire. */
 static void
 crc(struct probe_answer *a, enum signature_kind kind)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of vendor syndromes: those that no report of a card shows. */
+/* Assumptions about vendor syndromes that no report of a card shows. */
 #include "probe_work.h"
 
 #define OPCODE_UNKNOWN 0x3f
@@ -13,7 +13,9 @@ saw_vendor(struct probe_answer *a, const struct ibv_wc *wc, enum ibv_wc_status s
 		ibv_wc_status_str(wc->status));
 }
 
-/* The client sends PROBE_LEN bytes to a receive of `room` bytes. Returns the receive's completion. */
+/*
+ * The client sends PROBE_LEN bytes to a receive of `room` bytes. Returns the receive's completion.
+ */
 static struct ibv_wc
 receive(struct pair *p, uint32_t room, enum ibv_wr_opcode opcode)
 {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the probes post and wait for, beyond softhca_pair.h and softhca_node.h. */
+/* Work that probes post and wait for, in addition to softhca_pair.h and softhca_node.h. */
 #ifndef PROBE_WORK_H
 #define PROBE_WORK_H
 
 #include "probe.h"
 #include "softhca_node.h"
 
-/* Milliseconds to wait for what must come, and to see that nothing comes. A busy machine makes the emulated adapter slow. */
+/*
+ * Milliseconds to wait for an event that must come, or to be sure that none comes. On a busy
+ * machine the emulated adapter is slow.
+ */
 #define PROBE_PATIENCE_MS (softhca_active() ? CHECK_PATIENCE_MS : 5000)
 #define PROBE_NOTHING_MS  100
 
-/* Retries that end soon: the timeout is 4.096 us * 2^8. */
+/* Few and short retries: the timeout is 4.096 us * 2^8. */
 #define PROBE_SHORT_RETRIES .timeout = 8, .retry_cnt = 1
 
 #define PROBE_LEN 64 /* bytes of a message */
@@ -39,14 +42,14 @@ probe_write(struct pair *p, uint32_t rkey, uint64_t to)
 	return pair_wait(&p->client).status;
 }
 
-/* The name of an asynchronous event, or what to say of none. */
+/* The name of an asynchronous event, or a text for none. */
 static inline const char *
 probe_event_text(int event)
 {
 	return event < 0 ? "no event" : ibv_event_type_str((enum ibv_event_type)event);
 }
 
-/* Waits up to ms for that event, and takes those that come before it. */
+/* Waits up to ms for that event, and takes earlier events. */
 static inline bool
 probe_event_comes(struct ibv_context *ctx, int event, unsigned int ms)
 {
@@ -60,21 +63,21 @@ probe_event_comes(struct ibv_context *ctx, int event, unsigned int ms)
 	return type == event;
 }
 
-/* Answers by a status: is it the one that is assumed? */
+/* Answers by a status: whether it is the assumed one. */
 static inline void
 probe_saw_status(struct probe_answer *a, enum ibv_wc_status got, enum ibv_wc_status assumed)
 {
 	probe_saw(a, got == assumed, "%s", ibv_wc_status_str(got));
 }
 
-/* Two ends. The first sends to the second. */
+/* Two ends; the first one sends to the second one. */
 struct ends {
 	struct node a, b;
 	struct ibv_qp *from, *at;
 	struct node_to to;
 };
 
-/* Both QPs are ready, but for the receiver's state, which is `state`. */
+/* Both QPs are in RTS, but the receiver is in `state`. */
 static inline void
 ends_open(struct ends *e, enum kind kind, enum ibv_qp_state state, int n_recv_cqe)
 {

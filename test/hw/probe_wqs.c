@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is assumed of work queues: their states. */
+/* Assumptions about states of work queues. */
 #include "probe_work.h"
 
 static int
