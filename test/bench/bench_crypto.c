@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the emulated adapter encrypts, against OpenSSL on the same data, in the same run: messages of 64 KiB through a
- * key with data units of 4 KiB. One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. On both
- * sides each unit has a tweak of its own. It prints figures only: nothing passes or fails by time.
+ * Speed of encryption by the emulated adapter, compared with OpenSSL on the same data in the same
+ * run: messages of 64 KiB through a key with data units of 4 KiB. One thread posts with lib/hwq,
+ * runs the adapter with softhca_pump(), and polls. On both sides each unit has its own tweak. It
+ * only prints figures; no time makes it fail.
  *
  * usage: bench_crypto
  */
@@ -29,12 +30,12 @@ struct bench {
 	struct hwq_dev *dev;
 	struct twin twin;
 	struct hwq_mr mr;
-	uint8_t *mem; /* what the key lies over, then the peer's side */
+	uint8_t *mem; /* the key's memory, then the peer's */
 	struct hwq_dek_pool *deks;
 	struct hwq_dek *dek;
 	struct hwq_mkey_pool *keys;
 	struct hwq_mkey *key;
-	EVP_CIPHER_CTX *openssl[2]; /* by `encrypt` */
+	EVP_CIPHER_CTX *openssl[2]; /* index: `encrypt` */
 };
 
 static void
@@ -121,7 +122,10 @@ keys_close(struct bench *b)
 
 /* ---- both walk over the same memory */
 
-/* Out through the key, by RDMA writes: encrypted. In, by RDMA reads: decrypted. Returns ns. */
+/*
+ * Moves data through the key. Out, by RDMA writes: encrypts. In, by RDMA reads: decrypts. Returns
+ * ns.
+ */
 static double
 by_device(struct bench *b, bool encrypt)
 {
@@ -162,7 +166,7 @@ by_openssl(struct bench *b, bool encrypt)
 	return (double)(emu_now_ns() - start);
 }
 
-/* The adapter's ciphertext is OpenSSL's, and both come back. */
+/* The adapter's ciphertext must equal OpenSSL's, and both must decrypt to the plaintext. */
 static void
 check(struct bench *b)
 {
@@ -187,7 +191,7 @@ compare(struct bench *b, bool key_256, bool encrypt)
 	double ratio[PAIRS], device[PAIRS], openssl[PAIRS];
 
 	for (unsigned int i = 0; i < PAIRS; i++) {
-		/* Each pair of runs starts with the other one. */
+		/* The pairs of runs alternate which side is first. */
 		if (i % 2 == 0)
 			device[i] = by_device(b, encrypt);
 		openssl[i] = by_openssl(b, encrypt);

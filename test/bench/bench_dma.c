@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program executes for one 64-byte copy by a DMA device of DPDK: from rte_dma_copy() to rte_dma_completed().
+ * Instructions of a program for one 64-byte copy by a DMA device of DPDK, from rte_dma_copy() to
+ * rte_dma_completed().
  *
- * Every round enqueues a burst and submits it; then the device works, which is not measured; then one call takes all
- * completions.
+ * Every round enqueues a burst and submits it; then the device works, which is not measured; then
+ * one call takes all completions.
  *
  * SOFTHCA_THREADS must be 0.
  *
  * usage: bench_dma times
- *            prints CSV: the time of copies by length, by the emulated adapter and by dma_skeleton, beside memcpy(3)
+ *            prints CSV: the time of copies by length, by the emulated adapter, dma_skeleton and
+ *            memcpy(3)
  *        bench_dma count mlx5|skeleton BURST [BYTES]
- *            for callgrind: measured_enqueue(), measured_completed() and what they call carry out bursts of copies of BYTES
+ *            for callgrind: measured_enqueue(), measured_completed() and their callees make bursts of copies of BYTES
  *            (64); prints how many
  */
 #include <stdio.h>
@@ -37,8 +39,9 @@
 #define N_PAGES   64u
 #define PAGE_LEN  4096u
 #define RING      512
-#define N_ROUNDS  256 /* that are measured, and a quarter of it before them; fewer of long copies */
-#define COUNT_LEN ((uint64_t)256 << 20) /* bytes of the rounds, about */
+/* measured rounds; before them a quarter of this number runs. Fewer for long copies */
+#define N_ROUNDS  256
+#define COUNT_LEN ((uint64_t)256 << 20) /* bytes of all rounds, approximately */
 
 static uint64_t from[BURST_MAX], to[BURST_MAX];
 static uint32_t length = LEN_MIN;
@@ -131,7 +134,7 @@ draw_addresses(void)
 	}
 }
 
-/* Returns when the device has nothing to do: dma_skeleton, which has a thread, or the emulated adapter. */
+/* Returns when the device is idle: dma_skeleton, which has a thread, or the emulated adapter. */
 static void
 run_device(int16_t id)
 {
@@ -175,10 +178,10 @@ count(const char *name, unsigned int burst)
 
 /* ---- times */
 
-#define WALK_LEN  ((size_t)16 << 20) /* sources, and as much of destinations */
+#define WALK_LEN  ((size_t)16 << 20) /* bytes of sources; destinations have the same */
 #define N_TIMES   31
-#define TIME_LEN  ((uint64_t)8 << 20) /* bytes of one measurement, at least */
-#define TIME_OPS  2048                /* copies of one measurement, at most */
+#define TIME_LEN  ((uint64_t)8 << 20) /* least bytes of one measurement */
+#define TIME_OPS  2048                /* most copies of one measurement */
 #define IN_FLIGHT 32u
 
 enum by {
@@ -224,7 +227,7 @@ copy(enum by by, int16_t id, uint32_t len)
 			"the device is full");
 }
 
-/* Rings for IN_FLIGHT copies, and waits for them. */
+/* Rings for IN_FLIGHT copies, and waits until they are done. */
 static void
 finish(enum by by, int16_t id)
 {
@@ -241,7 +244,7 @@ finish(enum by by, int16_t id)
 	}
 }
 
-/* n copies, IN_FLIGHT at a time. Returns ns for each. */
+/* Makes n copies, IN_FLIGHT at a time. Returns the ns of one. */
 static double
 time_copies(enum by by, int16_t id, uint32_t len, unsigned int n)
 {
@@ -256,7 +259,7 @@ time_copies(enum by by, int16_t id, uint32_t len, unsigned int n)
 	return (now_ns() - start) / n;
 }
 
-/* All three in turn, so that what else the machine does meets all of them. */
+/* All three take turns, so other work of the machine affects all of them. */
 static void
 time_length(const int16_t id[N_BY], uint32_t len)
 {

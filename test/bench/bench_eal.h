@@ -8,14 +8,14 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
-/* mib: EAL's memory; lcores: as EAL's option --lcores has them. False: EAL's lines say why. */
+/* mib: EAL's memory; lcores: in the form of EAL's option --lcores. False: EAL has printed why. */
 static inline bool
 bench_start_eal(const char *program, const char *mib, const char *lcores)
 {
 	const char *args[] = {program, "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
 		"-m", mib, "--lcores", lcores, NULL};
 
-	/* EAL changes the order of the pointers, and no text. */
+	/* EAL changes the order of the pointers, but not the strings. */
 	return rte_eal_init(RTE_DIM(args) - 1, (char **)(uintptr_t)args) >= 0;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the engine executes for one 64-byte operation, on the thread that owns the queue.
+ * Instructions of the engine for one 64-byte operation, on the thread that owns the queue.
  *
- * Every round submits a burst and hands out the burst of the round before; then the adapter runs, which
- * is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its ring of
- * completions; the application's ends of the rings are not measured. Inline: gantry_submit() and
- * gantry_poll(). Idle: an operation is a turn of a worker, as its lcore gives it. Enqueue: the
- * application's end of a worker's ring alone. The program prints figures only: nothing passes or
- * fails by time.
+ * Every round submits a burst and hands out the burst of the previous round; then the adapter runs,
+ * which is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its
+ * ring of completions; the application's ends of the rings are not measured. Inline:
+ * gantry_submit() and gantry_poll(). Idle: an operation is a turn of a worker on its lcore.
+ * Enqueue: only the application's end of a worker's ring. The program only prints figures; no time
+ * makes it fail.
  *
  * usage: bench_gantry list                the names of the cases, and what they are
  *        bench_gantry time BURST CASE...  nanoseconds per operation: median of RUNS
@@ -44,42 +44,43 @@
 
 #define OP_LEN    64
 #define BURST_MAX 32
-#define N_WARM    64  /* rounds before the measured ones: every path has run, every page is there */
-#define N_ROUNDS  256 /* measured */
+/* rounds before the measured ones, so that all code has run and all pages are mapped */
+#define N_WARM    64
+#define N_ROUNDS  256 /* measured rounds */
 #define N_PEERS   64
 #define N_QUEUES  64
-#define N_IDLE    64 /* workers; a burst is the turns of so many */
+#define N_IDLE    64 /* workers; a burst is this many turns */
 #define PAGE_LEN  ((size_t)4096)
-#define N_PAGES   64u     /* of sources and of destinations, in one region */
-#define N_REGIONS 100000u /* at most; half of them are sources */
+#define N_PAGES   64u     /* pages of sources, and of destinations, in one region */
+#define N_REGIONS 100000u /* most regions; half of them are sources */
 #define RUNS      15
 
-/* Regions of mixed lengths: of sources and of destinations each, this many bytes at most. */
+/* Most bytes of regions of mixed lengths, for sources and for destinations. */
 #define MIXED_LEN       ((size_t)256 << 20)
 #define MIXED_LEAST_LOG 8u
 #define MIXED_MOST_LOG  20u
 
 #define N_SGE_MAX 4
 #define N_LAYOUTS 8
-#define N_BLOCKS  4 /* of a layout, with gaps as long as they are */
+#define N_BLOCKS  4 /* blocks of a layout; the gaps between them are as long */
 #define BLOCK_LEN (OP_LEN / N_BLOCKS)
 
 struct bench {
 	struct gantry *g;
 	struct gantry_mem *mem;
-	size_t len; /* of the region that both are in */
+	size_t len; /* length of the region that contains both */
 	uint8_t *src, *dst;
 	struct gantry_region *regions;
 	struct gantry_queue *target; /* the other end of the connections to peers */
 	struct gantry_worker *w;
 	struct gantry_queue *q;
-	struct gantry_queue *one;             /* what q is at first */
-	struct gantry_queue *queue[N_QUEUES]; /* in turn; q is the one of the last turn */
+	struct gantry_queue *one;             /* the first q */
+	struct gantry_queue *queue[N_QUEUES]; /* used in turn; q is that of the last turn */
 	struct gantry_worker *idle[N_IDLE];
-	struct gantry_worker *filled; /* its ring; it is stopped */
+	struct gantry_worker *filled; /* the worker of this ring, which is stopped */
 	unsigned int turn;
 	uint16_t peer[N_PEERS];
-	uint16_t other; /* the target's end of the last one */
+	uint16_t other; /* the target's end of the last connection */
 	uint16_t layout[N_LAYOUTS];
 	uint64_t seed;
 	struct gantry_sge sge[BURST_MAX][2][N_SGE_MAX];
@@ -115,7 +116,7 @@ turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_submit(b->q, b->desc, burst) == burst;
 }
 
-/* Both ends: the target's queue takes what arrived, and posts receives for the burst. */
+/* Both ends: the target's queue takes received messages, and posts receives for the burst. */
 static inline bool
 turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -124,7 +125,7 @@ turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)
 	       turn(b, burst, done);
 }
 
-/* The same ring to ring: nothing is executed here. */
+/* The same ring to ring: the application's ends of the rings are not measured. */
 static inline bool
 turn_of_worker(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -134,7 +135,7 @@ turn_of_worker(struct bench *b, unsigned int burst, unsigned int *done)
 	return true;
 }
 
-/* An lcore gives a turn to each of its workers, which have nothing to do. */
+/* An lcore gives a turn to each of its idle workers. */
 static inline bool
 turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -150,7 +151,7 @@ turn_of_producer(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_enqueue_burst(b->filled, b->desc, burst) == burst;
 }
 
-/* Turns that callgrind counts: one function for each case, so that one run tells them apart. */
+/* Turns that callgrind counts: each case has its own function, so one run can measure all. */
 #define MEASURED(x, turn)                                                                          \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst, unsigned int *done)                                            \
@@ -207,23 +208,24 @@ struct bench_case {
 	const char *name, *what;
 	bool (*measured)(struct bench *b, unsigned int burst, unsigned int *done);
 	bool ring;
-	enum gantry_op op, other; /* other: every second one; 0: as op */
-	unsigned int n_peers;     /* operations go to them in turn */
-	uint16_t max_inline;      /* of the connections to them; 0: the default */
-	bool dc;                  /* they are DC peers */
-	bool both;                /* its receives are measured, too */
-	bool unordered;           /* the queue */
-	bool moves;               /* what has a layout lies somewhere else each time */
-	uint8_t n_sge;            /* of each list */
-	uint8_t n_layouts;        /* operations have them in turn */
-	uint8_t n_patterns;       /* of fills, in turn */
-	uint8_t every;            /* so many-th operation has the flags; 0: each */
+	enum gantry_op op, other; /* other: the operation of every second descriptor; 0: op */
+	unsigned int n_peers;     /* peers that operations go to in turn */
+	uint16_t max_inline;      /* max_inline of these connections; 0: the default */
+	bool dc;                  /* the peers are DC peers */
+	bool both;                /* the peer's receives are measured too */
+	bool unordered;           /* the queue is unordered */
+	bool moves;               /* each layout has a different base address */
+	uint8_t n_sge;            /* entries of each list */
+	uint8_t n_layouts;        /* layouts that operations use in turn */
+	uint8_t n_patterns;       /* patterns that fills use in turn */
+	uint8_t every;            /* every such operation has the flags; 0: each */
 	bool queues;              /* bursts go to N_QUEUES in turn */
-	bool idle;                /* N_IDLE workers have nothing to do */
-	bool enqueues;            /* to the ring of a worker that has such producers */
+	bool idle;                /* N_IDLE workers are idle */
+	bool enqueues;            /* enqueues to a worker's ring with this kind of producers */
 	enum gantry_producers producers;
-	unsigned int n_regions; /* at random: sources in half of them, destinations in the others */
-	bool mixed;             /* they have 256 bytes to 1 MiB; else a page */
+	/* regions used at random: half are sources, half are destinations */
+	unsigned int n_regions;
+	bool mixed; /* regions have 256 bytes to 1 MiB; otherwise one page */
 	uint16_t flags;
 	uint32_t len; /* 0: OP_LEN */
 };
@@ -305,7 +307,7 @@ static const struct bench_case cases[] = {
 		.enqueues = true, .producers = GANTRY_PRODUCERS_MP},
 };
 
-/* Somewhere in one of the regions of mixed lengths. */
+/* A random address in a random region of mixed lengths. */
 static uint64_t
 mixed_address(struct bench *b, const struct bench_case *c, bool src)
 {
@@ -330,7 +332,7 @@ address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 	       check_random(&b->seed) % (PAGE_LEN / step) * step;
 }
 
-/* The fields of an operation of one of the rarer kinds, i-th of its burst. */
+/* Sets the fields of a rarer operation, the i-th of its burst. */
 static void
 draw_more(struct bench *b, const struct bench_case *c, unsigned int i, unsigned int next)
 {
@@ -405,7 +407,7 @@ draw(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned i
 	}
 }
 
-/* Takes what is in the worker's ring of completions, and checks it. */
+/* Takes completions from the worker's ring, and checks them. */
 static unsigned int
 take(struct bench *b)
 {
@@ -424,7 +426,10 @@ run_device(void)
 		;
 }
 
-/* One turn of a case, which submits `burst` operations. Adds to *done how many it handed out. Returns its cycles. */
+/*
+ * One turn of a case, which submits `burst` operations. Adds the number of completions to *done.
+ * Returns its cycles.
+ */
 static uint64_t
 take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool counted,
 	unsigned int *done)
@@ -470,12 +475,12 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 	uint64_t cycles = 0;
 
 	for (i = 0; i <= n; i++) {
-		/* The last round hands out only. */
+		/* The last round submits nothing. */
 		draw(b, c, i < n ? burst : 0, &next);
 		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
 			die("the ring is full");
 		cycles += take_turn(b, c, i < n ? burst : 0, counted, &done);
-		/* Some of the burst wait for others of it to be done. */
+		/* Some operations of the burst wait for others. */
 		while (gantry_stream_waits(&b->q->stream))
 			cycles += take_turn(b, c, 0, counted, &done);
 		if (done < i * burst)
@@ -488,7 +493,7 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 
 /* ---- setting up */
 
-/* Gives a region its place at *at, or a little behind it, and moves *at to its end. */
+/* Places a region at *at or a little later, and moves *at to its end. */
 static void
 place_region(struct bench *b, const struct bench_case *c, struct gantry_region *r, uint64_t *at)
 {
@@ -497,7 +502,10 @@ place_region(struct bench *b, const struct bench_case *c, struct gantry_region *
 	r->addr = *at;
 	r->len = PAGE_LEN;
 	if (c->mixed) {
-		/* Each power of two is as likely as the others. A longer region begins at a page. */
+		/*
+		 * Each power of two is equally likely. A region longer than a page begins at a
+		 * page.
+		 */
 		least = UINT64_C(1)
 			<< (MIXED_LEAST_LOG +
 				   check_random(&b->seed) % (MIXED_MOST_LOG - MIXED_LEAST_LOG));
@@ -507,7 +515,7 @@ place_region(struct bench *b, const struct bench_case *c, struct gantry_region *
 	*at = r->addr + r->len;
 }
 
-/* Regions with the key of the region that they lie in, in place of it. */
+/* Replaces each region by smaller ones with the same key. */
 static void
 split_regions(struct bench *b, const struct bench_case *c)
 {
@@ -576,7 +584,7 @@ make_layouts(struct bench *b, unsigned int n)
 	}
 }
 
-/* Workers of lcores that have `burst` each. */
+/* Creates workers on lcores that have `burst` workers each. */
 static void
 open_idle(struct bench *b, unsigned int burst)
 {
@@ -595,7 +603,7 @@ static void
 open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
 	const struct gantry_conf conf = {0};
-	/* As many keys for layouts as no burst uses. */
+	/* More keys for layouts than a burst uses. */
 	const struct gantry_queue_conf queue = {.depth = 512,
 		.unordered = c->unordered,
 		.layout_keys = 2 * BURST_MAX};
@@ -628,12 +636,12 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	make_layouts(b, c->n_layouts);
 	if (c->n_regions > 1)
 		split_regions(b, c);
-	/* This thread is the worker's lcore from here on. */
+	/* From here on, this thread acts as the worker's lcore. */
 	if (b->w != NULL)
 		gantry_worker_begin(b->w);
 }
 
-/* The program ends, or forgets the engine: nothing here is measured. */
+/* Closes a case. Not measured, so the engine may be left open at the program's end. */
 static void
 close_case(struct bench *b)
 {
@@ -661,7 +669,7 @@ close_case(struct bench *b)
 	}
 }
 
-/* For times: else the adapter would meet pages that are not there, and the kernel would spoil the caches. */
+/* For measuring times: writes all pages first, otherwise page faults would spoil the caches. */
 static void
 open_case_with_pages(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
@@ -720,7 +728,9 @@ print_time(unsigned int burst, const char *name)
 	close_case(&b);
 }
 
-/* Many of something against one of it. They take turns, so whatever else happens on the machine meets both. */
+/*
+ * Many of a kind compared with one. The two take turns, so other work of the machine affects both.
+ */
 static void
 print_ratio(const char *many, const char *one)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What posting and polling an operation costs, by stock libmlx5 and by lib/hwq.
+ * The cost of posting and polling an operation, by stock libmlx5 and by lib/hwq.
  *
  * Both post equal 64-byte operations to queues of equal size, in bursts of 1 and 32 with a doorbell
  * for each burst. Then the adapter runs, which is not measured. Then both poll. libmlx5 gets a
- * thread domain and a CQ of one thread, so that it takes no lock; it is polled by ibv_poll_cq(3) and by
- * ibv_start_poll(3). The measured time includes the caller's loop, which reads addresses, keys, length,
- * wr_id and flags of each operation from memory. The program prints figures only: nothing passes or
- * fails by time.
+ * thread domain and a CQ of one thread, so that it takes no lock; it is polled by ibv_poll_cq(3)
+ * and by ibv_start_poll(3). The measured time includes the caller's loop, which reads addresses,
+ * keys, length, wr_id and flags of each operation from memory. The program only prints figures; no
+ * time makes it fail.
  *
- * A burst of 1 is measured twice: as a number of the running program, and, as "burst 0", as a constant of the
- * code, where a compiler leaves out what one operation does not need.
+ * A burst of 1 is measured twice: with the 1 known at run time, and, as "burst 0", with the 1 as a
+ * constant, so that the compiler can leave code out.
  *
  * usage: bench_hwq time BURST   prints "FUNCTION NANOSECONDS" for one operation: medians of RUNS
  *        bench_hwq count BURST  each measured function, for callgrind; prints "FUNCTION OPERATIONS"
@@ -36,7 +36,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* One operation, as a caller might store it. */
+/* One operation, in the form in which a caller might store it. */
 struct op {
 	uint64_t src, dst, wr_id;
 	uint32_t lkey, rkey, len;
@@ -115,7 +115,9 @@ stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	return true;
 }
 
-/* The same by the calls that hand out one completion at a time, and what the caller asks of it. */
+/*
+ * The same by the calls that return one completion at a time, and the values that the caller reads.
+ */
 static ALWAYS_INLINE bool
 stock_ex_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -243,7 +245,7 @@ hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	return true;
 }
 
-/* hwq_cqe_burst() under another name, so that WQEs of several WQEBBs are counted apart. */
+/* hwq_cqe_burst() under another name, so that WQEs of several WQEBBs are counted separately. */
 static ALWAYS_INLINE bool
 hwq_long_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -259,9 +261,7 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_poll(&b->twin.qp->sq, wr_id, n) == 0;
 }
 
-/*
- * The caller's loop: N_OPS operations in bursts. Burst 0: bursts of 1, where the 1 is a constant of the code.
- */
+/* The caller's loop: N_OPS operations in bursts. Burst 0: bursts of 1, with the 1 as a constant. */
 #define MEASURED(x)                                                                                \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst)                                                                \
@@ -358,7 +358,7 @@ static const struct way ways[] = {
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* For each operation, a key of each library, and the four pieces of memory that it leads to. */
+/* Opens a key of each library for each operation, and the four pieces of memory of its layout. */
 static void
 bench_open_keys(struct bench *b)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an idle adapter costs, and how soon it answers.
+ * The cost of an idle adapter, and its response time.
  *
- * Cost: processes that have the adapter open, with one connected queue pair each, wait. Counted are the
- * wake-ups of all of their threads and the CPU time that these threads took.
+ * Cost: several processes open the adapter, connect one queue pair each, and wait. The wake-ups and
+ * the CPU time of all their threads are counted.
  *
  * Latency: a thread waits until the adapter is idle, posts one 64-byte write and polls its
- * completion queue. The time counts from before the post to the completion. This thread polls, so a second
- * CPU must be free.
+ * completion queue. The time counts from before the post to the completion. This thread polls, so a
+ * second CPU must be free.
  *
- * usage: bench_idle [latency|cost]...    default: both
- *        bench_idle wait                 opens the adapter, prints a line, waits for the end of stdin
+ * usage: bench_idle [latency|cost]...    default: both bench_idle wait                 opens the
+ *        adapter, prints a line, waits for the end of stdin
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -117,7 +117,9 @@ struct use {
 	uint64_t wakes, cpu_ns, threads;
 };
 
-/* A number that follows the name in a file of proc(5); an empty name means the file's first number. */
+/*
+ * A number that follows the name in a file of proc(5); an empty name means the file's first number.
+ */
 static uint64_t
 number_in(const char *path, const char *name)
 {
@@ -174,7 +176,8 @@ waiter_start(struct waiter *w)
 	if (w->pid == 0) {
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
-		if (freopen("/dev/null", "w", stderr) == NULL) /* each would log that it emulates */
+		/* otherwise each would log that it emulates */
+		if (freopen("/dev/null", "w", stderr) == NULL)
 			_exit(127);
 		execl("/proc/self/exe", "bench_idle", "wait", NULL);
 		_exit(127);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The middle of what was measured several times. */
+/* The median of several measurements. */
 #ifndef BENCH_MEDIAN_H
 #define BENCH_MEDIAN_H
 
@@ -13,7 +13,7 @@ bench_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of n values, which are sorted then: the least comes first. */
+/* The median of n values. Sorts them in ascending order. */
 static inline double
 bench_median(double *v, unsigned int n)
 {

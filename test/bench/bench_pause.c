@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long one copy of 64 bytes takes after a pause: by a worker whose lcore polls (GANTRY_IDLE_SPIN), and by
- * DPDK's dma_skeleton, whose thread sleeps when it is idle. The main thread sleeps for the pause, then it
- * enqueues the copy and polls for its completion. The time counts from before it enqueues.
+ * The time of one copy of 64 bytes after a pause: by a worker whose lcore polls (GANTRY_IDLE_SPIN),
+ * and by DPDK's dma_skeleton, whose thread sleeps when it is idle. The main thread sleeps for the
+ * pause, then it enqueues the copy and polls for its completion. The time counts from before it
+ * enqueues.
  *
- * The two take turns, a round each, so whatever else happens on the machine meets both. Prints the medians of all
- * copies, where the slowest hundredth begins, and the ratios of both and of the rounds' medians. Nothing passes or fails by time.
+ * The two take turns, one round each, so other work of the machine affects both. Prints the medians
+ * of all copies, the 99th percentiles, and the ratios of both and of the rounds' medians. No time
+ * makes it fail.
  *
  * usage: bench_pause own      each lcore has a CPU of its own
  *        bench_pause shared   both lcores may run on the same two CPUs
@@ -30,7 +32,7 @@
 #include "gantry.h"
 
 #define ROUNDS   21
-#define COPIES   50 /* of a round and a side */
+#define COPIES   50 /* copies of a round on one side */
 #define PAUSE_NS 200000
 #define LEN      64u
 #define MEM_LEN  ((size_t)4096)
@@ -77,7 +79,7 @@ copy_by_skeleton(void)
 	must(!error, "dma_skeleton failed");
 }
 
-/* Microseconds of each copy of a round. */
+/* us[i]: microseconds of copy i of a round. */
 static void
 run(void (*copy)(void), double us[COPIES])
 {
@@ -93,7 +95,7 @@ run(void (*copy)(void), double us[COPIES])
 	}
 }
 
-/* Of all copies of a side. */
+/* Times of all copies of one side. */
 struct times {
 	double median, p99, most;
 };
@@ -103,7 +105,7 @@ print_side(const char *name, double us[ROUNDS * COPIES])
 {
 	struct times t = {.median = bench_median(us, ROUNDS * COPIES)};
 
-	/* They are sorted now. */
+	/* us[] is sorted now. */
 	t.p99 = us[ROUNDS * COPIES * 99 / 100];
 	t.most = us[ROUNDS * COPIES - 1];
 	printf("  %-14s median %8.1f us, 99 %% below %8.1f us, most %8.1f us\n", name, t.median,

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What signature pipelining gains: transactions of GANTRY_TXN_PIPELINED against GANTRY_TXN_WAIT, on the emulated
- * adapter's timing model and a virtual clock. The figures are those of the model: they are the same on each machine
- * and in each run.
+ * The gain of signature pipelining: transactions with GANTRY_TXN_PIPELINED compared with
+ * GANTRY_TXN_WAIT, on the emulated adapter's timing model and a virtual clock. The figures come
+ * from the model, so they are the same on each machine and in each run.
  *
  *     a doorbell rings -> host delay -> the send queue: 100 ns each -> round trip -> CQE, polled at once
  *
- * The host delay stands for all that passes between a CQE and the adapter's first look at what the host posts for it:
- * poll, check, post, doorbell. A stop takes an event and two commands besides (EVENT_NS, COMMAND_NS), which this
- * program charges. The port has no limit of bandwidth.
+ * The host delay is the time from a CQE until the adapter sees the work that the host posts in
+ * response: poll, check, post, doorbell. A stop also takes an event and two commands (EVENT_NS,
+ * COMMAND_NS), which this program adds. The port has no limit of bandwidth.
  *
- * A transaction moves one block of 512 bytes with T10-DIF: WRITE checks memory, READ checks the wire. `depth`
- * transactions are open at once, on the queue pairs in turn. Each response is judged.
+ * A transaction moves one block of 512 bytes with T10-DIF: WRITE checks memory, READ checks the
+ * wire. `depth` transactions are open at once, on the queue pairs in turn. Each response is judged.
  *
- * usage: bench_pipelining ROUND_TRIP_NS HOST_NS    prints CSV
- *        bench_pipelining check                    a few points, and what must be true of them
+ * usage: bench_pipelining ROUND_TRIP_NS HOST_NS    prints CSV bench_pipelining
+ *        check                    a few points, and checks of their figures
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -34,9 +34,9 @@
 #include "virtual_clock.h"
 
 #define STEP_NS    100
-#define LATENCY_NS 100   /* of each work request */
-#define EVENT_NS   10000 /* from a stop until the owner of the queue knows of it */
-#define COMMAND_NS 10000 /* of QUERY_QP and of the change to RTS, which the owner waits for */
+#define LATENCY_NS 100   /* time of each work request */
+#define EVENT_NS   10000 /* from a stop until the queue's owner has the event */
+#define COMMAND_NS 10000 /* time of QUERY_QP, and of the change to RTS; the owner waits for both */
 
 #define BLOCK_LEN  512
 #define SIGNED_LEN (BLOCK_LEN + 8)
@@ -45,30 +45,30 @@
 #define N_MAX      2000 /* transactions of a point */
 #define APP_TAG    0x4754
 
-/* Where one measurement is made. */
+/* Parameters of one measurement. */
 struct point {
 	enum gantry_txn_mode mode;
 	enum gantry_op op;
 	uint32_t depth, qps;
-	uint32_t bad_ppm; /* of a million transactions so many have a wrong signature */
+	uint32_t bad_ppm; /* transactions with a wrong signature, in a million */
 	uint32_t n;       /* transactions */
 };
 
-/* What came of it: medians and 99th percentiles in ns. */
+/* Results: medians and 99th percentiles in ns. */
 struct figures {
-	uint64_t response[2]; /* from submission to the arrival at the peer */
+	uint64_t response[2]; /* from submission to the arrival of the response at the peer */
 	uint64_t done[2];     /* from submission to completion */
 	double response_mean, per_second;
 	uint64_t stops;
 };
 
 struct response {
-	uint32_t number; /* of the transaction */
+	uint32_t number; /* number of the transaction */
 	uint32_t good;
 	uint64_t pad;
 };
 
-/* A transaction with all that it points to. */
+/* A transaction, with the objects that it points to. */
 struct slot {
 	struct gantry_txn txn;
 	struct gantry_sge data;
@@ -76,7 +76,7 @@ struct slot {
 	struct response good, bad;
 };
 
-/* Registered memory of an end: a right block, a wrong one, and room for a block of each slot. */
+/* Registered memory of an end: a right block, a wrong block, and room for a block of each slot. */
 struct end {
 	struct gantry_queue *q;
 	uint8_t *mem;
@@ -93,8 +93,9 @@ static struct {
 	uint32_t free_slot[DEPTH_MAX], n_free;
 	struct response *received; /* in the initiator's memory */
 	uint64_t stop_due
-		[UINT8_MAX]; /* by connection: when its owner knows of the stop; 0: it runs */
-	/* Of the point that runs, by the transaction's number. */
+		/* by connection: when its owner will have the stop event; 0: not stopped */
+		[UINT8_MAX];
+	/* For the running point, by the transaction's number. */
 	struct point p;
 	uint32_t n_submitted, n_answered, n_done;
 	uint64_t seed;
@@ -102,9 +103,9 @@ static struct {
 	uint64_t begin[N_MAX], response[N_MAX], done[N_MAX];
 } b;
 
-#define ROOM       (2 * SIGNED_LEN)               /* from here on: the slots' blocks */
-#define RECEIVED   (ROOM + DEPTH_MAX * BLOCK_LEN) /* from here on: responses */
-#define N_RECEIVES (2 * DEPTH_MAX)                /* of each queue pair */
+#define ROOM       (2 * SIGNED_LEN)               /* offset of the slots' blocks */
+#define RECEIVED   (ROOM + DEPTH_MAX * BLOCK_LEN) /* offset of the responses */
+#define N_RECEIVES (2 * DEPTH_MAX)                /* for each queue pair */
 
 /* ------------------------------------------------------------------ time */
 
@@ -115,7 +116,10 @@ settle(void)
 		;
 }
 
-/* The responses that have arrived. The model lets them arrive when their SEND completes: half a round trip late. */
+/*
+ * Takes the responses that have arrived. In the model a response arrives when its SEND completes,
+ * which is half a round trip late.
+ */
 static void
 take_responses(void)
 {
@@ -136,7 +140,7 @@ take_responses(void)
 	}
 }
 
-/* The adapter and the initiator go on, while the target does something else. */
+/* Lets time pass for the adapter and the initiator, while the target does something else. */
 static void
 pass(uint64_t ns)
 {
@@ -149,7 +153,7 @@ pass(uint64_t ns)
 	}
 }
 
-/* ------------------------------------------------------------------ what a stop takes */
+/* ------------------------------------------------------------------ the time of a stop */
 
 bool __real_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 bool __wrap_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
@@ -185,7 +189,7 @@ __wrap_hwq_qp_resume(struct hwq_qp *qp)
 	return __real_hwq_qp_resume(qp);
 }
 
-/* The events of queues that have stopped come by another thread, which does not run on the virtual clock. */
+/* Stop events come from another thread, which does not use the virtual clock. */
 static void
 note_stops(void)
 {
@@ -308,7 +312,10 @@ disconnect_ends(void)
 	env_queue_done(b.initiator.q);
 }
 
-/* The device makes the signature of a block, and copies of both lie in both memories. */
+/*
+ * The device generates the signature of a block. Right and wrong blocks are copied to both
+ * memories.
+ */
 static void
 make_blocks(void)
 {
@@ -378,7 +385,7 @@ by_value(const void *a, const void *c)
 	return (x > y) - (x < y);
 }
 
-/* Median and 99th percentile of the times from submission on; of those behind the first ones. */
+/* Median and 99th percentile of the times from submission on, without the first transactions. */
 static double
 percentiles(const uint64_t *end, uint32_t first, uint64_t out[2])
 {
@@ -414,7 +421,7 @@ measure(struct point p)
 	while (b.n_done < p.n || b.n_answered < p.n) {
 		while (b.n_free != 0 && b.n_submitted < p.n)
 			submit();
-		settle(); /* the adapter sees the doorbells */
+		settle(); /* lets the adapter see the doorbells */
 		pass(STEP_NS);
 		take_completions();
 		note_stops();
@@ -440,7 +447,7 @@ print_point(uint64_t host_ns, struct point p)
 		f.done[0] / 1e3, f.done[1] / 1e3, f.per_second, f.stops);
 }
 
-/* Depths of powers of two; both modes, operations and numbers of queue pairs. */
+/* Depths are powers of two; with both modes, both operations, and all numbers of queue pairs. */
 static void
 print_points(uint64_t host_ns, uint32_t depth, const uint32_t *ppm, uint32_t n_ppm)
 {
@@ -459,7 +466,10 @@ print_points(uint64_t host_ns, uint32_t depth, const uint32_t *ppm, uint32_t n_p
 								     .n = N_MAX});
 }
 
-/* The adapter reads its settings when the program begins: so the program begins anew once they are set. */
+/*
+ * The adapter reads its settings at the start of a program, so the program sets them and starts
+ * again.
+ */
 static void
 set_times(char **argv, uint64_t round_trip, uint64_t host)
 {
@@ -492,7 +502,7 @@ close_engine(void)
 	return env_done(b.g, mem, RTE_DIM(mem));
 }
 
-/* ------------------------------------------------------------------ what must be true */
+/* ------------------------------------------------------------------ checks */
 
 #define CHECK_ROUND_TRIP 20000
 #define CHECK_HOST       5000
@@ -517,25 +527,25 @@ check(char **argv)
 	open_engine();
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_WRITE, 1, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_WRITE, 1, 1);
-	/* Doorbell, UMR, SET_PSV, write and SEND, half a round trip. */
+	/* Doorbell, UMR, SET_PSV, write and SEND, and half a round trip. */
 	CHECK(pipelined.response[0] >= host + 4 * LATENCY_NS + trip / 2);
 	CHECK(pipelined.response[0] <= host + 4 * LATENCY_NS + trip / 2 + 1000);
-	/* Waiting takes the transfer's round trip and the host's delay besides. */
+	/* Waiting also takes the transfer's round trip and the host's delay. */
 	CHECK(waiting.response[0] >= pipelined.response[0] + host + trip);
 	CHECK(waiting.response[0] <= pipelined.response[0] + host + trip + 1000);
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 1, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_READ, 1, 1);
-	/* The fenced response waits for the read's round trip, too. */
+	/* The fenced response also waits for the read's round trip. */
 	CHECK(pipelined.response[0] >= host + 4 * LATENCY_NS + trip * 3 / 2);
 	CHECK(waiting.response[0] >= pipelined.response[0] + host);
 	CHECK(waiting.response[0] <= pipelined.response[0] + host + 1000);
-	/* Many reads overlap as writes do, because they have no fences, pipelined or not. */
+	/* Many reads overlap like writes, because they have no fences, pipelined or not. */
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_READ, DEPTH_MAX, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_READ, DEPTH_MAX, 1);
 	CHECK(waiting.per_second >=
 		0.99 * quick(GANTRY_TXN_WAIT, GANTRY_OP_WRITE, DEPTH_MAX, 1).per_second);
 	CHECK(pipelined.per_second >= 0.8 * waiting.per_second);
-	/* Each stop takes its event and its commands. */
+	/* Each stop takes the time of its event and commands. */
 	pipelined = measure((struct point){.mode = GANTRY_TXN_PIPELINED,
 		.op = GANTRY_OP_WRITE,
 		.depth = 1,

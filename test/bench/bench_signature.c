@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a signature transaction costs its poster, by stock libmlx5 and by lib/hwq: a key is configured for T10-DIF in
- * memory and on the wire (UMR and two SET_PSVs), a block is written to a peer through it, and a fenced SEND follows.
- * The profile stays; key, reference tag and addresses are others each time. Then the completion is taken and the key
- * asked for wrong signatures.
+ * The cost of a signature transaction for its poster, by stock libmlx5 and by lib/hwq: a key is
+ * configured for T10-DIF in memory and on the wire (UMR and two SET_PSVs), a block is written to a
+ * peer through it, and a fenced SEND follows. The profile stays the same; key, reference tag and
+ * addresses change each time. Then the completion is taken, and the key is checked for wrong
+ * signatures.
  *
- * Each library posts the beginning of a transaction too, so that the difference is the cost of a stage:
+ * Each library also posts only the first part of a transaction, so the difference is the cost of a
+ * stage:
  *
  *     configure     UMR and SET_PSVs
- *     transfer      those and the RDMA write
- *     all           those and the SEND
- *     done          polling, and the question to the key
+ *     transfer      the same and the RDMA write
+ *     all           the same and the SEND
+ *     done          polling, and the check of the key
  *
- * by: stock (libmlx5), wr (hwq_wr_mkey.h, batches), image (hwq_sig_image.h and hwq_wqe.h). The program is run by
- * callgrind; it measures no time.
+ * by: stock (libmlx5), wr (hwq_wr_mkey.h, batches), image (hwq_sig_image.h and hwq_wqe.h). Run it
+ * under callgrind; it measures no time.
  *
  * usage: bench_signature BURST    transactions for each doorbell; prints "FUNCTION TRANSACTIONS"
  */
@@ -169,7 +171,10 @@ bench_close(struct bench *b)
 		.name = "measured_" #x, .post = measured_##x, .done = measured_##y                 \
 	}
 
-/* Each way, the last of which for each library is complete: its completions are of interest. */
+/*
+ * The ways of posting. The last one of each library posts whole transactions, and its completions
+ * are measured.
+ */
 static const struct way {
 	const char *name;
 	bool (*post)(struct bench *b, unsigned int burst);

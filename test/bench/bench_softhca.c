@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the emulated adapter costs: small operations, copies against memcpy, and idle queues.
+ * The cost of the emulated adapter: small operations, copies compared with memcpy, and idle queues.
  *
- * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. It prints figures
- * only: nothing passes or fails by time.
+ * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. It only prints
+ * figures; no time makes it fail.
  *
  * usage: bench_softhca [ops|copies|idle]...    default: all
  *        bench_softhca count OPERATION         64 bursts, for a counter of instructions
@@ -112,7 +112,7 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 		EMU_DIE("posting: %s", ret == 0 ? "the ring is full" : strerror(-ret));
 }
 
-/* What a send moves to. */
+/* Posts receives for the sends. */
 static void
 post_receives(struct bench *b)
 {
@@ -143,7 +143,7 @@ reap_receives(struct bench *b)
 	return got;
 }
 
-/* Takes n completions of send WQEs, and with OP_SEND those of the receives between them. */
+/* Takes n completions of send WQEs; with OP_SEND also the completions of receives between them. */
 static void
 reap(struct bench *b, enum op op, unsigned int n)
 {
@@ -170,7 +170,7 @@ struct cost {
 	double device, all; /* ns per operation */
 };
 
-/* every: each operation asks for a completion. Otherwise only the last of a burst does. */
+/* every: each operation is signalled. Otherwise only the last of a burst is. */
 static struct cost
 run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 {
@@ -226,7 +226,7 @@ bench_ops(void)
 	bench_close(&b);
 }
 
-/* ---- copies against memcpy: both walk over the same memory */
+/* ---- copies compared with memcpy: both use the same memory */
 
 static double
 copy_by_device(struct bench *b, enum op op)
@@ -265,7 +265,7 @@ bench_copies_by(struct bench *b, enum op op)
 	double ratio[PAIRS], device[PAIRS], plain[PAIRS];
 
 	for (unsigned int i = 0; i < PAIRS; i++) {
-		/* Each pair of runs starts with the other copier. */
+		/* The pairs of runs alternate which copier is first. */
 		if (i % 2 == 0)
 			device[i] = copy_by_device(b, op);
 		plain[i] = copy_by_memcpy(b);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Throughput against queue depth, burst, copy length, regions, peers and lcores: of the engine on the
+ * Throughput by queue depth, burst, copy length, regions, peers and lcores: of the engine on the
  * emulated adapter, of memcpy(3), and of DPDK's dma_skeleton, whose device is a thread that copies.
  *
- * At each point the three take turns, 15 times or as --rounds says, so whatever else happens on the machine meets all of
- * them. They copy between the same addresses. Prints CSV: medians of the rounds, and the median of each
- * round's ratio to memcpy. Nothing passes or fails by time.
+ * At each point the three take turns, 15 times or as --rounds says, so other work of the machine
+ * affects all of them. They copy between the same addresses. Prints CSV: medians of the rounds, and
+ * the median of each round's ratio to memcpy. No time makes it fail.
  *
  * usage: bench_throughput [--device NAME] [--rounds N] [AXIS]...
  *        N: 1 to 15. Default: the first mlx5 device, 15, depth burst length regions peers lcores
@@ -38,27 +38,28 @@
 #define PEERS_MAX   64
 #define REGIONS_MAX 1024
 #define N_ADDRS     8192
-#define YIELD_POLLS 64 /* that found nothing */
+#define YIELD_POLLS 64 /* polls without a completion before yielding */
 #define PAGE_LEN    ((uint64_t)4096)
-#define LEAST_SET                                                                                  \
-	(512u << 10) /* bytes of sources and destinations together, where copies are short */
-#define MOST_SET (32u << 20)
+/* bytes of sources and destinations together, if copies are short */
+#define LEAST_SET   (512u << 10)
+#define MOST_SET    (32u << 20)
 
-/* Where one measurement is made. */
+/* Parameters of one measurement. */
 struct point {
 	const char *axis;
 	uint64_t x;
 	uint64_t len;
-	uint32_t depth;   /* operations in flight, at most */
-	uint32_t burst;   /* handed over at a time */
-	uint32_t regions; /* registered, in which the addresses lie at random */
-	uint32_t peers;   /* 0: copies; else writes to so many in turn */
-	uint32_t lcores;  /* 0: the main lcore drives the queue; else it feeds so many workers */
+	uint32_t depth;   /* most operations in flight */
+	uint32_t burst;   /* operations of one call */
+	uint32_t regions; /* registered regions, with the addresses at random in them */
+	uint32_t peers;   /* 0: copies; else writes to this many peers in turn */
+	/* 0: the main lcore drives the queue; else the number of workers that it feeds */
+	uint32_t lcores;
 };
 
 static const struct point usual = {.len = 64, .depth = 256, .burst = 32, .regions = 1};
 
-static const char *device; /* NULL: the first one */
+static const char *device; /* NULL: the first device */
 static unsigned int n_rounds = ROUNDS_MAX;
 
 /* Operations of the running sample, and the addresses that they use. */
@@ -92,7 +93,7 @@ draw(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* Bytes of each region: sources are in one half of all memory, destinations in the other. */
+/* Bytes of each region. Sources are in one half of the memory, destinations in the other. */
 static uint64_t
 region_len(const struct point *p)
 {
@@ -114,7 +115,7 @@ draw_addresses(const struct point *p)
 	}
 }
 
-/* Whoever is waited for may need this CPU. */
+/* The thread that completes the work may need this CPU. */
 static void
 yield_if_idle(unsigned int found, unsigned int *idle)
 {
@@ -246,7 +247,7 @@ run_skeleton(const struct point *p, uint64_t end)
 	return sum;
 }
 
-/* Its thread runs while the device is started, and would disturb the others. */
+/* dma_skeleton's thread runs while the device is started, and would disturb the others. */
 static void
 start_skeleton(const struct point *p)
 {
@@ -330,7 +331,7 @@ close_engine(const struct point *p)
 	must(gantry_destroy(eng.g) == 0, "the engine does not end");
 }
 
-/* Where the main lcore drives the queue, there are no workers. */
+/* Without lcores in the point, the main lcore drives the queue, and there are no workers. */
 static void
 start_workers(const struct point *p)
 {
@@ -352,7 +353,7 @@ check(const struct gantry_comp *comp, unsigned int n)
 		must(comp[i].status == GANTRY_OK, "an operation failed");
 }
 
-/* The next burst's addresses and peers. */
+/* Chooses the addresses and peers of the next burst. */
 static void
 fill(const struct point *p, uint64_t n)
 {
@@ -435,12 +436,12 @@ static const struct series {
 	const char *name;
 	void (*open)(const struct point *p);
 	void (*start)(const struct point *p);
-	/* Operations until the time stamp counter is `end`; all have completed. */
+	/* Runs operations until the time stamp counter is `end`; all must have completed. */
 	uint64_t (*run)(const struct point *p, uint64_t end);
 	void (*stop)(const struct point *p);
 	void (*close)(const struct point *p);
 } series[] = {
-	/* The first one is what the others are compared with. */
+	/* The first row is the base of the ratios. */
 	{.name = "memcpy", .run = run_memcpy},
 	{"dma_skeleton", open_skeleton, start_skeleton, run_skeleton, stop_skeleton,
 		close_skeleton},
@@ -586,7 +587,7 @@ read_options(int argc, char **argv)
 	return i;
 }
 
-/* Axes begin at argv[first]; none: all. */
+/* True if the axis is among the arguments from argv[first] on, or if there are none. */
 static bool
 is_asked(const char *name, int first, int argc, char **argv)
 {
@@ -619,7 +620,8 @@ main(int argc, char **argv)
 	arena.mem = mmap(NULL, MOST_SET, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	must(arena.mem != MAP_FAILED, "no memory");
-	memset(arena.mem, 1, MOST_SET); /* unwritten pages may all be one page of zeros */
+	/* write them: untouched pages may all be one page of zeros */
+	memset(arena.mem, 1, MOST_SET);
 	printf("axis,x,series,length,depth,burst,regions,peers,lcores,ns,ns_least,ns_most,mops,gbytes_per_s,"
 	       "to_memcpy\n");
 	for (unsigned int i = 0; i < RTE_DIM(axes); i++)

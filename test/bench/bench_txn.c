@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the owner of a queue executes for one transaction by the engine, and what libmlx5's calls for the same execute:
- * a block with its T10-DIF goes to a peer, memory's and the wire's signatures are checked, and a response follows. The
- * profile stays; key, reference tag and buffers are others each time.
+ * Instructions of a queue's owner for one transaction by the engine, and of libmlx5's calls for the
+ * same work: a block with its T10-DIF goes to a peer, the signatures in memory and on the wire are
+ * checked, and a response follows. The profile stays the same; key, reference tag and buffers
+ * change each time.
  *
- * DEPTH transactions are open at once: they are submitted in bursts, then the adapter runs, which is not measured, and
- * their completions are taken in bursts. Cases:
+ * DEPTH transactions are open at once: they are submitted in bursts, then the adapter runs, which
+ * is not measured, and their completions are taken in bursts. Cases:
  *
  *     engine    gantry_submit() and gantry_poll()
- *     two       the same with a block and a transfer more
- *     crypto    a block without signatures, which is encrypted on its way
- *     stock     libmlx5: stages, as bench_signature.c has them
+ *     two       the same with one more block and one more transfer
+ *     crypto    a block without signatures, which the device encrypts
+ *     stock     libmlx5: the stages of bench_signature.c
  *
- * The program is run by callgrind; it measures no time.
+ * Run it under callgrind; it measures no time.
  *
  * usage: bench_txn BLOCK BURST CASE...   BLOCK: 512 or 4096 bytes; prints "FUNCTION TRANSACTIONS"
  */
@@ -21,10 +22,11 @@
 #include "gantry_env.h"
 #include "stock_sig.h"
 
-#define DEPTH    16
-#define N_WARM   8  /* rounds before the measured ones: every path has run, every page is there */
-#define N_ROUNDS 16 /* measured */
-#define MOST     (2 * (4096 + STOCK_SIG_LEN)) /* bytes of a transaction on the wire */
+#define DEPTH 16
+/* rounds before the measured ones, so that all code has run and all pages are mapped */
+#define N_WARM   8
+#define N_ROUNDS 16                           /* measured rounds */
+#define MOST     (2 * (4096 + STOCK_SIG_LEN)) /* most bytes of a transaction on the wire */
 #define AREA_LEN (2 * DEPTH * MOST + 4096)
 #define RECEIVES 1024
 
@@ -53,7 +55,7 @@ struct bench {
 #define STOCK(end)       stock_sig_post(&b->stock, &b->stock.ops[i], burst, STOCK_SIG_##end)
 #define STOCK_DONE       stock_sig_done(&b->stock, &b->stock.ops[i], burst)
 
-/* One for each case, so that one run tells them apart. What warms up is not counted. */
+/* Each case has its own function, so one run can measure all. The first rounds are not counted. */
 MEASURED(engine_submit, SUBMIT)
 MEASURED(engine_poll, POLL)
 MEASURED(two_submit, SUBMIT)
@@ -93,7 +95,7 @@ static const struct bench_case cases[] = {
 	{CASE(stock, stock_all, stock_done), .stock = true},
 };
 
-/* Posts the receives that answers take, as many as there is room for. */
+/* Posts receives for the responses, as many as there is room for. */
 static void
 receive(struct bench *b)
 {
@@ -107,7 +109,7 @@ receive(struct bench *b)
 		;
 }
 
-/* Each transaction has buffers of its own; tags change from round to round. */
+/* Each transaction has its own buffers; tags change from round to round. */
 static void
 draw(struct bench *b, const struct bench_case *c, unsigned int round)
 {
@@ -236,7 +238,7 @@ main(int argc, char **argv)
 	if (burst == 0 || burst > STOCK_SIG_BURST || DEPTH % burst != 0 ||
 		(b.block_len != 512 && b.block_len != 4096))
 		EMU_DIE("usage: bench_txn 512|4096 BURST engine|two|crypto|stock...");
-	/* Both, if it has to start again. */
+	/* If the program starts again, set both. */
 	if (getenv("SOFTHCA_CRYPTO") == NULL)
 		setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "SOFTHCA_CRYPTO", "plaintext");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signature transactions by stock libmlx5, which the benchmarks measure beside ours: a key is configured for T10-DIF in
- * memory and on the wire (UMR and two SET_PSVs), a block is written to a peer through it, and a fenced SEND follows.
- * The profile stays; key, reference tag and addresses are others each time. Then the completion is taken and the key
- * asked for wrong signatures.
+ * Signature transactions by stock libmlx5, for comparison in the benchmarks: a key is configured
+ * for T10-DIF in memory and on the wire (UMR and two SET_PSVs), a block is written to a peer
+ * through it, and a fenced SEND follows. The profile stays the same; key, reference tag and
+ * addresses change each time. Then the completion is taken, and the key is checked for wrong
+ * signatures.
  */
 #ifndef STOCK_SIG_H
 #define STOCK_SIG_H
@@ -16,7 +17,7 @@
 #include "hwq_mkey.h"
 
 #define STOCK_SIG_BLOCK    512 /* bytes of the shortest block */
-#define STOCK_SIG_LEN      8   /* of a T10-DIF */
+#define STOCK_SIG_LEN      8   /* bytes of a T10-DIF */
 #define STOCK_SIG_RESPONSE 16
 #define STOCK_SIG_ACCESS   IBV_ACCESS_LOCAL_WRITE
 #define STOCK_SIG_OPS      128
@@ -25,8 +26,9 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * A function that carries out n operations in bursts: callgrind counts those whose names begin with measured_. `how` is
- * true if that of operation i and the others of its burst succeeded. Equal functions stay apart.
+ * Defines a function that runs n operations in bursts. callgrind counts functions whose names begin
+ * with measured_. `how` is an expression: true if operation i and the rest of its burst succeeded.
+ * Functions with equal code are not merged.
  */
 #define STOCK_SIG_BURSTS(name, n, how)                                                             \
 	static __attribute__((noinline, noclone, no_icf)) bool name(struct bench *b,               \
@@ -38,18 +40,18 @@
 		return true;                                                                       \
 	}
 
-/* One transaction, as a caller might store it. */
+/* One transaction, in the form in which a caller might store it. */
 struct stock_sig_op {
 	uint64_t block, remote, wr_id;
 	uint32_t ref_tag;
 	struct mlx5dv_mkey *stock_mkey;
-	struct hwq_mkey *hwq_mkey; /* for the caller's own use */
+	struct hwq_mkey *hwq_mkey; /* for use by the caller */
 };
 
 struct stock_sig {
 	struct hwq_dev *dev;
 	struct stock_alone alone;
-	struct twin server; /* where the messages go: a QP with receives */
+	struct twin server; /* the peer: a QP with receives */
 	struct hwq_mr mr;
 	uint8_t *mem; /* the blocks, the peer's blocks, the response */
 	size_t mem_len;
@@ -62,7 +64,7 @@ struct stock_sig {
 	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
 };
 
-/* How far a transaction is posted. */
+/* How much of a transaction is posted. */
 enum stock_sig_end {
 	STOCK_SIG_CONFIGURE,
 	STOCK_SIG_TRANSFER,
@@ -105,7 +107,7 @@ stock_sig_post(struct stock_sig *b, struct stock_sig_op *op, unsigned int n, enu
 	return ibv_wr_complete(ex) == 0;
 }
 
-/* Takes the completions of n transactions, and asks their keys. */
+/* Takes the completions of n transactions, and checks their keys. */
 static ALWAYS_INLINE bool
 stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
 {
@@ -126,7 +128,7 @@ stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
 
 /* ---- opening and closing */
 
-/* As libmlx5 counts: four units of layout and four of BSF, less 4 bytes. */
+/* libmlx5 counts four units of layout and four of BSF, minus 4 bytes. */
 static const struct hwq_qp_conf stock_sig_qp = {.sq_wr = 4 * STOCK_SIG_OPS,
 	.max_sge = 1,
 	.max_inline = 124,
@@ -149,7 +151,7 @@ stock_sig_receive(struct stock_sig *b, struct twin *s)
 	hwq_rq_ring(rq);
 }
 
-/* A QP where messages go. */
+/* Creates the QP that receives the messages. */
 static inline void
 stock_sig_server(struct stock_sig *b, struct twin *s)
 {
@@ -176,7 +178,10 @@ stock_sig_open_qp(struct stock_sig *b)
 		EMU_DIE("connecting");
 }
 
-/* Opens the device, and prepares n transactions of one block: `size`, which has data_len bytes. */
+/*
+ * Opens the device, and prepares n transactions of one block with the size `size`, which has
+ * data_len bytes.
+ */
 static inline void
 stock_sig_open(struct stock_sig *b, unsigned int n, enum mlx5dv_block_size size, uint32_t data_len)
 {
@@ -186,7 +191,10 @@ stock_sig_open(struct stock_sig *b, unsigned int n, enum mlx5dv_block_size size,
 			.max_entries = 4};
 	uint64_t block_len = data_len + STOCK_SIG_LEN;
 
-	/* The blocks are zeros, whose guard is 0. Tags are not checked: what they are changes no instruction. */
+	/*
+	 * The blocks are zeros, whose guard is 0. Tags are not checked, because their values change
+	 * no instruction.
+	 */
 	b->dif = (struct mlx5dv_sig_t10dif){.bg_type = MLX5DV_SIG_T10DIF_CRC,
 		.flags = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP};
 	b->domain = (struct mlx5dv_sig_block_domain){.sig_type = MLX5DV_SIG_TYPE_T10DIF,

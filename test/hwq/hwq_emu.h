@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the hwq tests on the emulated adapter share: its settings, stock QPs and hwq QPs (twins). */
+/* Helpers of the hwq tests on the emulated adapter: settings, stock QPs, and hwq QPs (twins). */
 #ifndef HWQ_EMU_H
 #define HWQ_EMU_H
 
@@ -30,7 +30,7 @@
 		exit(EXIT_FAILURE);                                                                \
 	} while (0)
 
-#define EMU_QKEY 0x1234567u /* of UD QPs */
+#define EMU_QKEY 0x1234567u /* qkey of UD QPs */
 
 /*
  * Settings are read when the libraries load. If this one is not set, sets it and starts the program
@@ -87,7 +87,7 @@ emu_count_log(const char *text)
 	emu_log_lines++;
 }
 
-/* Runs the adapter until it says that it is idle. Works with device threads, too. */
+/* Runs the adapter until it reports that it is idle. Works with device threads, too. */
 static inline void
 emu_pump(void)
 {
@@ -117,7 +117,7 @@ struct stock {
 	struct ibv_qp_ex *ex;
 	struct mlx5dv_qp_ex *dv;
 	struct ibv_cq *cq;
-	/* view: the place of its ring, which tests read, and clear where it is free */
+	/* the place of its ring, which tests read, and which they clear where it is free */
 	struct mlx5dv_qp view;
 	uint64_t at; /* WQEBB of the next WQE, counted by the test */
 	uint32_t max_inline;
@@ -146,7 +146,10 @@ stock_type(enum hwq_qp_type type)
 	return types[type];
 }
 
-/* Takes the QP to the state `first`, and on to `last`. A type that has a peer is connected to a QP of the same port. */
+/*
+ * Takes the QP to the state `first`, then on to `last`. A type with a peer is connected to a QP of
+ * the same port.
+ */
 static inline void
 stock_take(const struct hwq_dev *dev, struct ibv_qp *qp, enum kind kind, uint32_t qpn,
 	enum ibv_qp_state first, enum ibv_qp_state last)
@@ -175,14 +178,14 @@ stock_take(const struct hwq_dev *dev, struct ibv_qp *qp, enum kind kind, uint32_
 		EMU_DIE("stock modify, after state %d: %s", qp->state, strerror(ret));
 }
 
-/* From RESET to INIT. */
+/* RESET to INIT. */
 static inline void
 stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 {
 	stock_take(dev, qp, qp_kind(qp->qp_type), 0, IBV_QPS_INIT, IBV_QPS_INIT);
 }
 
-/* From INIT to RTS. */
+/* INIT to RTS. */
 static inline void
 stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 {
@@ -190,8 +193,8 @@ stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 }
 
 /*
- * Creates, in RESET, the QP that hwq_qp_create() makes of conf, for ibv_wr_*(). Returns NULL and
- * sets errno if that fails.
+ * Creates the QP that hwq_qp_create() would make of conf, in RESET, for ibv_wr_*(). Returns NULL
+ * with errno if that fails.
  */
 static inline struct ibv_qp *
 stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
@@ -243,7 +246,10 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 
 #define STOCK_N_CQE 4096
 
-/* Creates the QP as stock_create_qp() does, on the CQ, and takes it to INIT. stock_destroy() destroys both. */
+/*
+ * Creates the QP as stock_create_qp() does, on the CQ, and takes it to INIT. stock_destroy()
+ * destroys both.
+ */
 static inline void
 stock_create_on(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
 	struct stock *s)
@@ -275,7 +281,10 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 	stock_create_on(dev, conf, ibv_create_cq(dev->ctx, STOCK_N_CQE, NULL, NULL, 0), s);
 }
 
-/* What libmlx5 takes no locks for: a QP and a CQ of one thread, in a PD of its own. stock_destroy_alone() ends all. */
+/*
+ * Verbs objects for which libmlx5 takes no locks: a QP and a CQ of one thread, in their own PD.
+ * stock_destroy_alone() destroys them.
+ */
 struct stock_alone {
 	struct stock stock;
 	struct ibv_cq_ex *cq; /* stock.cq */
@@ -334,14 +343,14 @@ struct twin {
 	struct hwq_qp *qp;
 };
 
-/* Returns true if the send queue is unchanged, but for what hwq_wr.h stores about the free room. */
+/* True if the send queue is unchanged, except for what hwq_wr.h stores about free room. */
 static inline bool
 twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 {
 	struct hwq_sq now = *sq;
 
 	now.wr.limit = before->wr.limit;
-	/* While that is stale, the next batch writes it anew. */
+	/* These fields are stale now, and the next batch writes them again. */
 	if (sq->wr.moved)
 		now.wr.at = before->wr.at;
 	now.wr.moved = before->wr.moved;
@@ -385,7 +394,7 @@ twin_connect_self(struct twin *t)
 		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
 }
 
-/* Takes the QP to RTS. A type that has a peer is connected to itself. */
+/* Takes the QP to RTS. A type with a peer is connected to itself. */
 static inline void
 twin_ready(struct twin *t, enum hwq_qp_type type)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs in which each verbs call and each allocation under lib/hwq fails once, in turn. The
+ * For programs in which each verbs call and each allocation of lib/hwq fails once, in turn. The
  * linker wraps the calls (ld(1), --wrap): FAILING_CALL() defines the wrapper of one call. A test
  * sets calls to 0 and fail_at to the number of the call that is to fail.
  *
- * This header wraps the calls of CQs and QPs. The program wraps all others that it needs.
+ * This header wraps the calls for CQs and QPs. The program wraps other calls itself.
  */
 #ifndef HWQ_FAILING_H
 #define HWQ_FAILING_H
@@ -65,7 +65,7 @@ FAILING_CALL(hwq_verbs_cq_create, 1,
 	(ctx, n_cqe, channel, user, cq))
 FAILING_CALL(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
 FAILING_CALL(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
-/* If not NULL: changes what libmlx5 tells of a new QP, as another version of it might. */
+/* If not NULL: changes what libmlx5 reports about a new QP, as another version might report it. */
 static void (*change_cap)(struct ibv_qp_cap *cap);
 static void (*change_view)(struct mlx5dv_qp *view);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flaws that only some versions of libmlx5 have. They are measured, not looked up by the version. */
+/*
+ * Flaws of some versions of libmlx5. The program measures them, and does not look at the version.
+ */
 #ifndef HWQ_FLAWS_H
 #define HWQ_FLAWS_H
 
@@ -11,8 +13,8 @@
 		offsetof(struct mlx5_wqe_mkey_context_seg, len))
 
 /*
- * Returns the length that libmlx5 gives a key whose layout is a list of pieces of together len
- * bytes, where it adds them up in 32 bits, with a sign, as the versions before 61 of rdma-core do.
+ * The length that libmlx5 gives a key whose list has len bytes, if it adds the pieces up as signed
+ * 32-bit numbers, as the versions before 61 of rdma-core do.
  */
 static inline uint64_t
 flaw_list_len(uint64_t len)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The firmware commands of the program. It defines ioctl(2), so that libmlx5's calls to the adapter pass here: it records
- * the DEVX commands that make or query objects, and can refuse any of them with any errno or status. hwq is linked
- * statically, with its calloc(3) and one of its verbs calls wrapped (ld(1), --wrap), so that these can fail, too. A program
- * has one copy of this.
+ * Records the firmware commands of the program. It defines ioctl(2), which libmlx5 calls: so it
+ * sees the DEVX commands that make or query objects, and can refuse any of them with any errno or
+ * status. hwq is linked statically, and its calloc(3) and one of its verbs calls are wrapped
+ * (ld(1), --wrap), so these can fail too. Include it once in a program.
  */
 #ifndef HWQ_TRACE_H
 #define HWQ_TRACE_H
@@ -30,7 +30,10 @@ static struct {
 	uint16_t len[CMDS_MAX];
 	uint8_t query[CMD_MAX]; /* the last query */
 	uint16_t query_len;
-	/* the next query: refused with this errno, with EREMOTEIO by `status`; or its answer has this byte at this place */
+	/*
+	 * the next query: refused with this errno, or with EREMOTEIO and `status`; or its answer
+	 * gets this byte at this place
+	 */
 	int query_errno;
 	unsigned int spoil_at; /* 0: nowhere */
 	uint8_t spoil;
@@ -91,7 +94,7 @@ pass(int fd, unsigned long request, void *arg)
 	return next(fd, request, arg);
 }
 
-/* A query. */
+/* Handles a query. */
 static int
 query(int fd, unsigned long request, struct ib_uverbs_ioctl_hdr *hdr)
 {

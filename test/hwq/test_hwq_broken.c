@@ -157,7 +157,7 @@ wrong_index(void)
 	}
 }
 
-/* A common error: an index that is masked to the ring is right on its first lap only. */
+/* A common error: an index that is masked to the ring is right only on the first lap. */
 static void
 masked_index(void)
 {
@@ -190,8 +190,8 @@ wrong_qpn(void)
 	hwq_sq_ring(&t.qp->sq);
 	expect_caught();
 	/*
-	 * The broken WQE stands behind a good one. A doorbell with the wrong QPN completes nothing,
-	 * as on silicon. A doorbell with the right QPN makes the device read the broken WQE.
+	 * The broken WQE follows a good one. A doorbell with the wrong QPN completes nothing, as on
+	 * silicon. A doorbell with the right QPN makes the device read the broken WQE.
 	 */
 	start();
 	CHECK_EQ(hwq_wqe_nop(&t.qp->sq, 0), 1, "WQEBBs");
@@ -323,7 +323,7 @@ forgotten_record(void)
 	CHECK(softhca_violations() > violations, "no violation was counted");
 }
 
-/* More WQEs than the ring holds: WQEs that the device has not fetched are overwritten. */
+/* More WQEs than the ring holds: they overwrite WQEs that the device has not read. */
 static void
 overfull_ring(void)
 {
@@ -379,7 +379,7 @@ unpublished_index(struct twin *own)
 	CHECK(saw_event(IBV_EVENT_CQ_ERR), "no IBV_EVENT_CQ_ERR");
 }
 
-/* A consumer that is wrong about the lap sees old entries, or no entry. */
+/* A consumer with a wrong lap sees old entries, or no entry. */
 static void
 stale_owner(struct twin *own)
 {
@@ -387,7 +387,7 @@ stale_owner(struct twin *own)
 	struct hwq_cqe rec = {0};
 	uint32_t i, n = own->cq->n_cqe;
 
-	/* One lap and one entry more: entry 0 is new, entry 1 is from the lap before. */
+	/* One lap and one entry: entry 0 is new, entry 1 is from the previous lap. */
 	for (i = 0; i < n + 1; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
@@ -416,7 +416,7 @@ with_own_queue(void (*body)(struct twin *own))
 	static const struct hwq_qp_conf conf = {.sq_wr = 8};
 	struct twin own;
 
-	/* This queue has its page alone: the other queue is destroyed first. */
+	/* Destroy the other queue first, so that no other queue uses this page. */
 	twin_create(dev, &conf, &own);
 	twin_connect_self(&own);
 	body(&own);
@@ -448,7 +448,7 @@ main(int argc, char **argv)
 	RUN("BlueFlame bytes that differ from the ring are caught", wrong_blueflame());
 	RUN("doorbell bytes that differ from the ring are caught", wrong_doorbell_bytes());
 	RUN("a forgotten doorbell leaves the work undone", forgotten_doorbell());
-	RUN("a doorbell of the burst's first WQE leaves the rest undone", early_doorbell());
+	RUN("a doorbell for the burst's first WQE leaves the later WQEs undone", early_doorbell());
 	RUN("a forgotten doorbell record leaves the work undone, and is caught",
 		forgotten_record());
 	RUN("a ring filled beyond its end is caught", overfull_ring());

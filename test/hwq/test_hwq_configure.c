@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Configurations of keys that the twin tests cannot compare: errors that libmlx5 does not notice,
- * rings that are nearly full, sizes of rings, images that are refused, QPs that cannot configure keys, and completions that
- * belong to no key.
+ * rings that are nearly full, sizes of rings, images that are refused, QPs that cannot configure
+ * keys, and completions that belong to no key.
  */
 #include "hwq_emu.h"
 
@@ -157,7 +157,7 @@ broken_requests(void)
 		CHECK(hwq_wr_complete(&wr) == -EINVAL, "request %u was not refused", i);
 		CHECK(twin_same_sq(&r.t.qp->sq, &before), "request %u changed the queue", i);
 	}
-	/* The key still works. */
+	/* Afterwards the key works. */
 	begin(&r, &wr);
 	hwq_wr_mkey_configure(&wr, r.key, 1, &nothing);
 	hwq_wr_set_mkey_sig_block(&wr, &both);
@@ -181,7 +181,10 @@ post_longest(struct err_qp *r, struct hwq_wr *wr)
 	return hwq_wr_complete(wr);
 }
 
-/* The ring, and the longest layout, are those that libmlx5 makes where it counts the head of a UMR. */
+/*
+ * The ring, and the longest layout, have the sizes that libmlx5 makes if it counts the head of a
+ * UMR.
+ */
 static void
 sizes_as_stock(const struct err_qp *r, const struct hwq_qp_conf *conf)
 {
@@ -193,7 +196,7 @@ sizes_as_stock(const struct err_qp *r, const struct hwq_qp_conf *conf)
 	stock_destroy(&s);
 }
 
-/* An empty ring takes it at every place. */
+/* An empty ring has room for the longest work request at every place. */
 static void
 longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 {
@@ -216,7 +219,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
 		drain(&r);
 	}
-	/* The ring also holds sq_wr of them, one of which may be a fill. */
+	/* The ring also holds sq_wr of them; one may be a fill. */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
 	drain(&r);
@@ -236,7 +239,7 @@ ring_sizes(void)
 	}
 }
 
-/* Behind the head of a UMR, 812 bytes of inline data are the most that DS counts. */
+/* After the head of a UMR, DS can count at most 812 bytes of inline data. */
 static void
 too_long(void)
 {
@@ -254,7 +257,10 @@ too_long(void)
 	conf.max_inline = 0;
 	conf.max_sge = 52;
 	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "52 pieces of memory");
-	/* DS counts 1008 bytes: a control segment of 16, an Ethernet segment of 32, 800 of header, 10 pieces. */
+	/*
+	 * DS counts 1008 bytes: a control segment of 16, an Ethernet segment of 32, 800 of header,
+	 * 10 pieces.
+	 */
 	conf = (struct hwq_qp_conf){.type = HWQ_QP_RAW_PACKET,
 		.sq_wr = 4,
 		.max_sge = 11,
@@ -268,8 +274,7 @@ too_long(void)
 }
 
 /*
- * A full ring is noticed at each step of a configuration, and then nothing of the batch is left in
- * it.
+ * A full ring is detected at each step of a configuration; then no part of the batch is left in it.
  */
 static void
 full_ring(void)
@@ -333,7 +338,10 @@ image_create(struct hwq_sig_image *image, const struct mlx5dv_sig_block_attr *at
 	CHECK_EQ(hwq_sig_image_init(image, hwq_dev_caps(dev), 0, attr), 0, "an image");
 }
 
-/* At every place and fill of the ring, an image is posted whole, or nothing of it is, not even a fill. */
+/*
+ * At every place and fill level of the ring, an image is posted as a whole, or nothing is posted,
+ * not even a fill.
+ */
 static void
 images_and_full_rings(void)
 {
@@ -376,7 +384,7 @@ images_and_full_rings(void)
 	err_qp_close(&r);
 }
 
-/* Keys that no image is for, and rings that are too short. Nothing is posted. */
+/* Keys that do not match the image, and rings that are too short. Nothing is posted. */
 static void
 images_refused(void)
 {
@@ -410,8 +418,8 @@ images_refused(void)
 	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
 	half = hwq_sq_n_bb(&r.t.qp->sq) / 2;
 	/*
-	 * Three WQEBBs of head and BSF, two SET_PSVs. An empty ring has room for half of it at every place, which lies in
-	 * one piece.
+	 * Three WQEBBs of head and BSF, and two SET_PSVs. An empty ring has contiguous room for
+	 * half of its WQEBBs at every place.
 	 */
 	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 4)), -EINVAL, "a ring that is too short");
 	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 5)), half, "a ring that is not");
@@ -420,7 +428,10 @@ images_refused(void)
 	err_qp_close(&r);
 }
 
-/* What the device does not say that it has is refused, one capability at a time. */
+/*
+ * Images that need a capability that the device does not report are refused, one capability at a
+ * time.
+ */
 static void
 images_of_devices(void)
 {
@@ -461,8 +472,8 @@ post_crypto(struct err_qp *r, struct hwq_mkey *key, const struct hwq_crypto_imag
 }
 
 /*
- * Images of encryption that are refused, and what is left of the queue and the key then: nothing is changed. The key's
- * crypto context is the test's own: in ERR, the device does not look at it.
+ * Images of encryption that are refused must change neither the queue nor the key. The test sets
+ * the key's crypto context itself: in ERR, the device does not read it.
  */
 static void
 crypto_images_refused(void)
@@ -528,7 +539,7 @@ crypto_images_refused(void)
 	err_qp_close(&r);
 }
 
-/* Attributes that no image is made of. */
+/* Attributes of which no image can be made. */
 static void
 crypto_images_of_devices(void)
 {
@@ -637,7 +648,10 @@ qp_types(void)
 	CHECK_EQ(hwq_domain_destroy(d), 0, "destroying the domain");
 }
 
-/* A description holds lengths of up to 4 GiB - 1, whatever a libmlx5 that adds up in 32 bits refuses. */
+/*
+ * A BSF can hold lengths of up to 4 GiB - 1, even if a libmlx5 that adds up in 32 bits refuses
+ * them.
+ */
 static void
 long_lists(void)
 {

@@ -9,7 +9,7 @@
 static struct hwq_dev *dev;
 static uint64_t rnd = 5;
 
-/* Where libmlx5 reads next, and the entries that it has read so far. */
+/* Where libmlx5 reads next, and how many entries it has read. */
 struct place {
 	struct mlx5dv_cq view;
 	uint32_t ci;
@@ -117,7 +117,7 @@ draw(struct reader *r, uint8_t opcode, uint8_t cqe[64])
 	/* An error CQE never has syndrome 0. */
 	if (cqe[55] == 0)
 		cqe[55] = 1;
-	/* libmlx5 would post an SRQ's entry again: vendor syndrome 0x93 is a page fault. */
+	/* Vendor syndrome 0x93 is a page fault: libmlx5 would post an SRQ's entry again. */
 	if (cqe[54] == 0x93)
 		cqe[54] = 0;
 }
@@ -197,7 +197,7 @@ work_and_receives(void)
 
 /* ------------------------------------------------------------------ signature errors */
 
-/* T10-DIF, CRC32 or CRC64 in memory, and another one of them on the wire. */
+/* One of T10-DIF, CRC32 and CRC64 in memory, and another one on the wire. */
 struct signer {
 	struct stock s;
 	struct mlx5dv_mkey *mkey;
@@ -229,7 +229,7 @@ signer_configure(struct signer *g, const struct mlx5dv_sig_block_domain *mem,
 	if (ibv_wr_complete(g->s.ex) != 0)
 		EMU_DIE("configuring a key");
 	emu_pump();
-	/* It does not matter whether the work succeeds: libmlx5 now knows the key's signatures. */
+	/* The work need not succeed: libmlx5 knows the key's signatures now. */
 	while (ibv_poll_cq(g->s.cq, 1, &wc) == 1)
 		g->place.ci++;
 	if (hwq_mr_deregister(&mr) != 0)

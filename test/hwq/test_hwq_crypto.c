@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of keys that encrypt, configured by hwq's setters (hwq_wr_mkey.h) and by its images
- * (hwq_crypto_image.h): what passes them is what OpenSSL, called directly, unit by unit, computes.
- * Signatures are computed here, bit by bit.
+ * (hwq_crypto_image.h). Data that are moved through such a key must equal those that OpenSSL
+ * computes for each unit. The test computes signatures itself, bit by bit.
  *
- * Bytes pass a key in four ways: out of it and into it, as the local key of a work request and as
- * the remote one.
+ * Bytes move through a key in four ways: out of the key and into the key, as the local key of a
+ * work request and as the remote key.
  *
- * With SOFTHCA_CRYPTO=wrapped the program logs in, and its DEKs come wrapped. With plaintext_single
+ * With SOFTHCA_CRYPTO=wrapped the program logs in, and its DEKs are wrapped. With plaintext_single
  * a key has one data unit.
  */
 #include <openssl/evp.h>
@@ -24,7 +24,7 @@
 #define MAX_LEN 16640 /* four units of 4160 bytes */
 #define FAR     (128u * 1024)
 #define MEM_LEN (256u * 1024)
-#define BLOCK   512u /* of signatures */
+#define BLOCK   512u /* bytes of a block with a signature */
 #define ACCESS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
 static struct hwq_dev *dev;
@@ -32,7 +32,7 @@ static struct twin twin;
 static struct hwq_mr mr;
 static struct hwq_mkey_pool *pools[2]; /* by whether the keys can sign */
 static struct hwq_mkey *mkeys[2];
-static uint8_t *mem; /* what a key lies over; from FAR on, the other side */
+static uint8_t *mem; /* memory of the keys; from FAR on, the other side */
 static uint64_t rnd = 12;
 
 static unsigned int
@@ -65,7 +65,7 @@ static const struct {
 struct secret {
 	bool key_256;
 	uint8_t key[64];
-	uint8_t tweak[16]; /* of the first unit, little endian */
+	uint8_t tweak[16]; /* tweak of the first unit, little endian */
 };
 
 static void
@@ -76,7 +76,10 @@ secret_draw(struct secret *s, bool key_256)
 	s->key_256 = key_256;
 	for (size_t i = 0; i < sizeof(s->key); i++)
 		s->key[i] = (uint8_t)check_random(&rnd);
-	/* 0; one that carries into the high half at the second unit; one that wraps there; any. */
+	/*
+	 * 0; a tweak that carries into the high half at the second unit; one that wraps there; or
+	 * any.
+	 */
 	for (size_t i = 0; i < sizeof(s->tweak); i++)
 		s->tweak[i] = kind == 0   ? 0
 			      : kind == 1 ? (uint8_t)(i < 8 ? 0xff : i)
@@ -84,7 +87,7 @@ secret_draw(struct secret *s, bool key_256)
 					  : (uint8_t)check_random(&rnd);
 }
 
-/* Ciphers units, of which the first is the one of number `first`. */
+/* Encrypts or decrypts units; the first unit has number `first`. */
 static void
 cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
 	uint8_t *out, uint32_t len)
@@ -112,7 +115,7 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 enum sig_kind {
 	NONE,
 	DIF,   /* T10-DIF, guard by CRC */
-	CRC32C /* begins with all ones */
+	CRC32C /* starts with all ones */
 };
 
 #define APP_TAG 0xabcdu
@@ -150,7 +153,7 @@ crc_32c(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* The check values that are published of both. */
+/* The published check values of both. */
 static void
 signatures_are_right(void)
 {
@@ -158,7 +161,7 @@ signatures_are_right(void)
 	CHECK_EQ(crc_32c((const uint8_t *)"123456789", 9), 0xe3069283, "CRC-32C");
 }
 
-/* Writes blocks, each with its signature behind it. Returns how many bytes that is. */
+/* Writes blocks, each followed by its signature. Returns the number of bytes. */
 static uint32_t
 sign(enum sig_kind kind, const uint8_t *data, uint32_t len, uint8_t *out)
 {
@@ -215,13 +218,13 @@ dek_of(const struct secret *s, const char *keytag)
 
 /* ------------------------------------------------------------------ keys */
 
-/* How a key is configured. */
+/* The configuration of a key. */
 struct plan {
 	uint32_t len;    /* bytes of memory */
-	uint32_t rounds; /* 0: a list; else the rounds of a pattern */
+	uint32_t rounds; /* 0: a list; else the number of rounds of a pattern */
 	bool by_image;
 	bool with_sig;                           /* the key can sign */
-	const struct mlx5dv_sig_block_attr *sig; /* NULL: it does not */
+	const struct mlx5dv_sig_block_attr *sig; /* NULL: no signatures */
 	struct hwq_crypto_attr crypto;
 };
 
@@ -255,7 +258,7 @@ layout(const struct plan *p, struct hwq_sge sge[3], struct mlx5dv_mr_interleaved
 	data[1] = (struct mlx5dv_mr_interleaved){(uintptr_t)mem + PIECE_AT(1), 9, 3, mr.lkey};
 }
 
-/* The byte of memory where byte `at` of the key lies. */
+/* The address of byte `at` of the key. */
 static uint8_t *
 place(const struct plan *p, uint32_t at)
 {
@@ -405,7 +408,7 @@ move(const struct plan *p, enum way way, uint32_t off, uint32_t len)
 	return wait_one();
 }
 
-/* Fills memory, and puts what is to pass the key on its side. */
+/* Fills memory, and writes the data on the side that they come from. */
 static void
 prepare(const struct plan *p, enum way way, const uint8_t *bytes, uint32_t len)
 {
@@ -417,7 +420,10 @@ prepare(const struct plan *p, enum way way, const uint8_t *bytes, uint32_t len)
 		*place(p, i) = bytes[i];
 }
 
-/* On the side where the bytes went are these, from `off` on in the key, and nothing beside them. */
+/*
+ * Checks that the side where the bytes went has these, from `off` on in the key, and that no byte
+ * outside changed.
+ */
 static void
 arrived(const struct plan *p, enum way way, uint32_t off, const uint8_t *bytes, uint32_t len,
 	const char *what)
@@ -433,7 +439,10 @@ arrived(const struct plan *p, enum way way, uint32_t off, const uint8_t *bytes, 
 		p->by_image ? "by image" : "by setters", p->rounds != 0 ? "pattern" : "list");
 }
 
-/* Configures the key for each way, and passes it. wire_alone: local lengths are not asked for. */
+/*
+ * Configures the key for each way, and moves data through it. wire_alone: lengths for local keys
+ * are not tested.
+ */
 static void
 pass(struct plan *p, const uint8_t *memory, const uint8_t *wire, uint32_t wire_len, bool wire_alone,
 	const char *what)
@@ -482,7 +491,7 @@ all_units(void)
 	}
 }
 
-/* Messages inside one key: the tweak counts from the key's beginning. */
+/* Messages inside a key: the tweak counts from the key's beginning. */
 static void
 later_units(void)
 {
@@ -542,7 +551,7 @@ lengths(void)
 		p.crypto = crypto_of(&s, &dek, is_out(way), rows[i / WAYS].unit);
 		configure(&p);
 		prepare(&p, way, data, len);
-		/* What goes out is encrypted, and what comes in, too. */
+		/* Data are encrypted both out of the key and into it. */
 		if (rows[i / WAYS].good)
 			cipher(&s, true, 0, unit, data, secret, len);
 		CHECK_EQ(move(&p, way, 0, len), rows[i / WAYS].good ? IBV_WC_SUCCESS : refusal(way),
@@ -554,7 +563,7 @@ lengths(void)
 
 /* ------------------------------------------------------------------ DEKs that do not fit */
 
-/* Nothing passes the key, in no way. */
+/* No data pass through the key, in any way. */
 static void
 nothing_passes(const struct plan *p, const char *what)
 {
@@ -589,13 +598,13 @@ wrong_deks(bool by_image)
 	dek = dek_of(&s, NULL);
 	tagged = dek_of(&s, "the tag!");
 	p.crypto = crypto_of(&s, &dek, true, 0);
-	/* Destroyed while the key names it; then configured with it all the same. */
+	/* The DEK is destroyed while the key names it; then the key is configured with it again. */
 	configure(&p);
 	CHECK_EQ(hwq_dek_fini(&dek), 0, "the end of a DEK");
 	nothing_passes(&p, "a destroyed DEK");
 	configure(&p);
 	nothing_passes(&p, "a DEK that is gone");
-	/* Another keytag. */
+	/* A DEK with another keytag. */
 	p.crypto.dek = tagged.id;
 	memcpy(p.crypto.keytag, "the tag?", 8);
 	configure(&p);
@@ -608,13 +617,13 @@ wrong_deks(bool by_image)
 	nothing_passes(&p, "a DEK of another PD");
 	CHECK_EQ(hwq_dek_fini(&other), 0, "the end of a DEK");
 	CHECK_EQ(hwq_dev_close(other_dev), 0, "closing the other PD");
-	/* The key still works. */
+	/* Afterwards the key works. */
 	memcpy(p.crypto.keytag, "the tag!", 8);
 	one_unit_passes(&p, &s, &tagged);
 	CHECK_EQ(hwq_dek_fini(&tagged), 0, "the end of a DEK");
 }
 
-/* A key that was made to encrypt, and is only laid out. */
+/* A key for encryption that has a layout, but no encryption configured. */
 static void
 not_configured(void)
 {
@@ -651,7 +660,7 @@ struct row {
 	char name;
 	enum sig_kind mem, wire;
 	bool mem_encrypted;   /* else the wire is */
-	bool over_ciphertext; /* the signature is over the ciphertext, and is not encrypted */
+	bool over_ciphertext; /* the signature is of the ciphertext, and is not encrypted */
 	bool tx, before;
 };
 
@@ -723,13 +732,13 @@ pass_row(const struct row *row, bool key_256)
 		row->before ? MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
 			    : MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_AFTER_CRYPTO_ON_TX;
 	/*
-	 * Local lengths of keys with signatures are assumptions of the adapter:
+	 * Lengths of local keys with signatures are assumptions of the adapter:
 	 * doc/softhca-assumptions.md.
 	 */
 	pass(&p, memory, wire, wire_len, true, what);
 	CHECK_EQ(hwq_mkey_check(mkeys[1], &err), 0, "the check");
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_NO_ERR, what);
-	/* A wrong byte on the side with a signature is told of. */
+	/* A wrong byte on the side with a signature must be reported. */
 	p.by_image = draw(2);
 	configure(&p);
 	memory[100] ^= row->mem != NONE;
@@ -750,7 +759,7 @@ all_rows(void)
 		const struct row *row = &rows[i / 4];
 
 		/*
-		 * A device of single units counts the signatures that stand in memory beside them.
+		 * A device for single units counts signatures that follow their blocks in memory.
 		 */
 		if (is_single() && row->mem != NONE &&
 			(!row->mem_encrypted || row->over_ciphertext))
@@ -817,14 +826,15 @@ main(int argc, char **argv)
 		0, "memory");
 	log_in(&login);
 	keys_open();
-	RUN("the signatures that are expected are right", signatures_are_right());
-	RUN("all units, keys, directions and keytags pass, in all ways", all_units());
+	RUN("the expected signatures are right", signatures_are_right());
+	RUN("data are encrypted right with all units, keys, directions and keytags, in all ways",
+		all_units());
 	RUN("a message inside a key has the tweak of its place", later_units());
-	RUN("a message has as many bytes as the manual page allows", lengths());
+	RUN("messages have exactly the lengths that the manual page allows", lengths());
 	RUN("a DEK that does not fit encrypts nothing, by setters", wrong_deks(false));
 	RUN("a DEK that does not fit encrypts nothing, by images", wrong_deks(true));
-	RUN("a key without its crypto setter passes nothing", not_configured());
-	RUN("every row of the manual page's table passes", all_rows());
+	RUN("no data pass a key without its crypto setter", not_configured());
+	RUN("data are right for every row of the manual page's table", all_rows());
 	keys_close();
 	if (wrap_is_on())
 		CHECK_EQ(hwq_login_fini(&login), 0, "logging out");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC targets of hwq: reached by their number and key, set up as their path says, refused and ended as
- * hwq_dct.h says; and address handles of a queue pair's path.
+ * DC targets of hwq: they are reached by number and key, have the settings of their path, and are
+ * refused and destroyed as hwq_dct.h says. Also address handles for a queue pair's path.
  */
 #include "hwq_dct.h"
 #include "hwq_emu.h"
@@ -16,7 +16,7 @@ static struct hwq_dev *dev;
 static uint8_t src[LEN] __attribute__((aligned(4096))), dst[LEN] __attribute__((aligned(4096)));
 static struct hwq_mr src_mr, dst_mr;
 
-/* A DCI, and what targets need. */
+/* A DCI, and the objects that targets need. */
 struct ends {
 	struct twin dci;
 	struct hwq_cq *cq;
@@ -97,7 +97,7 @@ post(struct ends *e, bool send, const struct hwq_dct *dct, uint64_t key)
 	return rec.syndrome;
 }
 
-/* Two targets with keys of their own, one DCI. */
+/* Two targets with different keys, one DCI. */
 static void
 targets_are_reached_by_number_and_key(void)
 {
@@ -125,7 +125,10 @@ targets_are_reached_by_number_and_key(void)
 	CHECK_EQ(ids[1], 6, "second entry");
 	CHECK_EQ(rec[0].byte_cnt, 64, "length");
 	check_bytes(dst + LEN / 2, src, 64, "message");
-	/* No answer to a wrong key: retries end (ibv_poll_cq(3), IBV_WC_RETRY_EXC_ERR). */
+	/*
+	 * A request with a wrong key gets no answer, so retries end (ibv_poll_cq(3),
+	 * IBV_WC_RETRY_EXC_ERR).
+	 */
 	CHECK_EQ(post(&e, false, b, KEY), MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, "wrong key");
 	CHECK_EQ(hwq_qp_reset(e.dci.qp), 0, "reset");
 	CHECK_EQ(hwq_qp_ready(e.dci.qp), 0, "ready");
@@ -135,7 +138,10 @@ targets_are_reached_by_number_and_key(void)
 	ends_close(&e);
 }
 
-/* A message that nobody took from the CQ is dropped with its target, and its entry is free again. */
+/*
+ * A completion that was not taken from the CQ is dropped with its target, and its SRQ entry becomes
+ * free.
+ */
 static void
 a_targets_completions_end_with_it(void)
 {
@@ -164,7 +170,7 @@ a_targets_completions_end_with_it(void)
 	ends_close(&e);
 }
 
-/* The values of hwq_path.h, as ibv_query_qp(3) and libmlx5's own address handle have them. */
+/* The values of hwq_path.h must be those of ibv_query_qp(3) and of libmlx5's address handle. */
 static void
 a_path_is_the_targets_and_the_handles(void)
 {
@@ -210,7 +216,10 @@ a_path_is_the_targets_and_the_handles(void)
 	ends_close(&e);
 }
 
-/* What the device has of a target: as the path says, or as hwq_path.h says of a path of zeros. */
+/*
+ * The device's attributes of a target: from the path, or the defaults of hwq_path.h for a path of
+ * zeros.
+ */
 static void
 a_target_has_what_its_path_says(void)
 {
@@ -271,7 +280,10 @@ what_is_not_possible_is_refused(void)
 		CHECK_EQ(softhca_faults_left(), 0, "faults");
 	}
 	CHECK(dct == NULL, "an out-pointer was written");
-	/* Several that cannot be set up, and that the device keeps: all are gone before their SRQ. */
+	/*
+	 * Several targets cannot be set up, and the device refuses to destroy them: all are
+	 * destroyed before their SRQ.
+	 */
 	for (nth = 0; nth < 3; nth++) {
 		CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0, "fault");
 		CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=9"), 0, "fault");
@@ -304,9 +316,10 @@ main(int argc, char **argv)
 		EMU_DIE("registering");
 	RUN("targets are reached by number and key", targets_are_reached_by_number_and_key());
 	RUN("a target's completions end with it", a_targets_completions_end_with_it());
-	RUN("a path is the target's and the handle's", a_path_is_the_targets_and_the_handles());
-	RUN("a target has what its path says", a_target_has_what_its_path_says());
-	RUN("what is not possible is refused", what_is_not_possible_is_refused());
+	RUN("target and address handle have the settings of a path",
+		a_path_is_the_targets_and_the_handles());
+	RUN("a target has the settings of its path", a_target_has_what_its_path_says());
+	RUN("impossible targets are refused", what_is_not_possible_is_refused());
 	CHECK_EQ(hwq_mr_deregister(&src_mr), 0, "memory");
 	CHECK_EQ(hwq_mr_deregister(&dst_mr), 0, "memory");
 	CHECK_EQ(hwq_dev_close(dev), 0, "device");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys and logins: their firmware commands are libmlx5's, byte for byte, and so are the errors; nothing is
- * left when a command or an allocation fails; and no byte of a key or a credential stays in the program's memory.
+ * Data encryption keys and logins. Their firmware commands and their errors are libmlx5's, byte for
+ * byte. No object is left when a command or an allocation fails. No byte of a key or a credential
+ * stays in the program's memory.
  *
- * With SOFTHCA_CRYPTO=wrapped the keys come wrapped, by OpenSSL, called directly, and the program logs in for them.
+ * With SOFTHCA_CRYPTO=wrapped the test wraps the keys by OpenSSL, and logs in.
  */
 #include <ucontext.h>
 
@@ -72,7 +73,7 @@ draw_dek(uint64_t *rnd, struct hwq_dek_conf *conf)
 	wrap_key(key, key_len(conf), (uint8_t *)conf->key);
 }
 
-/* The login of the settings. *credential is the caller's storage. */
+/* The login for these settings. *credential is the caller's storage. */
 static struct mlx5dv_crypto_login_attr_ex
 login_attr(struct mlx5dv_crypto_login_attr *credential)
 {
@@ -118,7 +119,7 @@ stock_dek(const struct hwq_dek_conf *conf, struct mlx5dv_crypto_login_obj *login
 	return mlx5dv_dek_create(dev->ctx, &attr);
 }
 
-/* Both ask the device for their DEK's state. `set` says what becomes of the query. */
+/* Both query their DEK. `set` makes the query fail. */
 static void
 same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq_dek_conf *conf,
 	int query_errno, unsigned int spoil_at, uint8_t spoil)
@@ -201,7 +202,10 @@ same_dek_commands(void)
 		CHECK_EQ(mlx5dv_crypto_login_destroy(login), 0, "libmlx5's logout");
 }
 
-/* What libmlx5 refuses, hwq refuses with the same errno; what the device says, too. */
+/*
+ * libmlx5 and hwq refuse the same attributes with the same errno, and return the same errors of the
+ * device.
+ */
 static void
 same_dek_refusals(void)
 {
@@ -243,7 +247,7 @@ same_dek_refusals(void)
 		CHECK_EQ(hwq_dek_init(dev, &good, &dek), -EINVAL, "without a login");
 }
 
-/* As many as caps.max_dek says. */
+/* As many DEKs as caps.max_dek. */
 static void
 most_deks(void)
 {
@@ -273,7 +277,7 @@ most_deks(void)
 
 /* ------------------------------------------------------------------ logins */
 
-/* Both log in so, one after the other. */
+/* Both log in with these attributes, one after the other. */
 static void
 same_login(const struct mlx5dv_crypto_login_attr_ex *attr)
 {
@@ -382,7 +386,7 @@ login_states(void)
 	CHECK_EQ(hwq_login_fini(&login), 0, "a second try");
 }
 
-/* A DEK needs the login when it is made and when it is queried, and else no more. */
+/* Creating and querying a DEK needs the login; nothing else does. */
 static void
 deks_outlive_logins(void)
 {
@@ -403,7 +407,7 @@ deks_outlive_logins(void)
 	CHECK_EQ(hwq_dek_query(&dek, &attr), 0, "with another login");
 	log_out(&login);
 	CHECK_EQ(hwq_dek_fini(&dek), 0, "the end");
-	/* The caller's own login does as well. */
+	/* The caller's own login is enough. */
 	wrap_login(dev->ctx);
 	CHECK_EQ(hwq_dek_init(dev, &conf, &dek), 0, "a DEK with libmlx5's login");
 	if (wrap_is_on())
@@ -506,11 +510,12 @@ every_refusal(void)
 	log_out(&login);
 }
 
-/* ------------------------------------------------------------------ what is left in memory */
+/* ------------------------------------------------------------------ search of the memory */
 
 /*
- * A secret, which the program never has in the clear but while hwq takes it: here each byte is mixed with MASK. Looked for are
- * any PIECE bytes of it at a place that is a multiple of PIECE, as they are and as hexadecimal digits.
+ * A secret. Except while hwq uses it, the program has it only masked: each byte is mixed with MASK.
+ * The search looks for any PIECE bytes of it, at a place that is a multiple of PIECE, as bytes and
+ * as hexadecimal digits.
  */
 #define MASK  0x5c
 #define PIECE 8
@@ -526,7 +531,10 @@ hex_digit(uint8_t half)
 	return (uint8_t)(half < 10 ? '0' + half : 'a' + half - 10);
 }
 
-/* Whether the bytes at `at` are a piece of the secret, or begin one in hexadecimal digits. */
+/*
+ * True if the bytes at `at` are a piece of the secret, or the beginning of one in hexadecimal
+ * digits.
+ */
 static bool
 is_piece(const uint8_t *at, const uint8_t *masked)
 {
@@ -543,7 +551,7 @@ is_piece(const uint8_t *at, const uint8_t *masked)
 	return i == PIECE;
 }
 
-/* Pieces of the secret in these bytes, behind which there are PIECE more that may be read. */
+/* Number of pieces of the secret in these bytes; PIECE more bytes after them can be read. */
 static unsigned int
 count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 {
@@ -564,7 +572,7 @@ count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 	return n;
 }
 
-/* ASan's own memory has terabytes. */
+/* ASan's own memory is terabytes long. */
 #ifdef __SANITIZE_ADDRESS__
 #define CAN_SEARCH false
 #else
@@ -573,7 +581,7 @@ count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 
 #define CHUNK 65536
 
-/* Pieces of the secret in all memory of the program. */
+/* Number of pieces of the secret in all memory of the program. */
 static unsigned int
 search(const struct secret *s)
 {
@@ -593,7 +601,7 @@ search(const struct secret *s)
 		for (; from < to; from += CHUNK) {
 			size_t len = to - from < CHUNK ? to - from : CHUNK;
 
-			/* This buffer is memory of the program, too. */
+			/* This buffer is memory of the program too. */
 			explicit_bzero(bytes, sizeof(bytes));
 			got = pread(fileno(mem), bytes, len + 2 * PIECE, (off_t)from);
 			if (got < 0)
@@ -615,7 +623,7 @@ secret_draw(struct secret *s, uint32_t len, uint64_t *rnd)
 		s->masked[i] = (uint8_t)check_random(rnd);
 }
 
-/* Writes the secret in the clear, which the caller erases. */
+/* Writes the secret in the clear; the caller erases it. */
 static void
 secret_write(const struct secret *s, void *out)
 {
@@ -624,8 +632,8 @@ secret_write(const struct secret *s, void *out)
 }
 
 /*
- * hwq's calls run on a stack of their own. What they leave there stays, so that the search finds it: the search and
- * what OpenSSL leaves of wrapping are on the program's stack, which is erased.
+ * hwq's calls run on a separate stack. What they leave there stays, so the search finds it. The
+ * search itself, and OpenSSL's wrapping, use the program's stack, which is erased.
  */
 static struct {
 	ucontext_t back, apart;
@@ -692,7 +700,7 @@ secret_take(struct secret *s, const void *bytes, uint32_t len)
 		s->masked[i] = ((const uint8_t *)bytes)[i] ^ MASK;
 }
 
-/* Makes a DEK of the secret. *wrapped: what its key is on the way to the device. */
+/* Makes a DEK of the secret. *wrapped: the form in which its key goes to the device. */
 static int
 dek_of_secret(const struct secret *s, struct secret *wrapped)
 {
@@ -714,7 +722,7 @@ dek_of_secret(const struct secret *s, struct secret *wrapped)
 	return calls.ret;
 }
 
-/* The search finds what is there, and only that. */
+/* The search must find exactly the secrets that are there. */
 static void
 search_finds(const struct secret *key)
 {
@@ -728,7 +736,9 @@ search_finds(const struct secret *key)
 	free(control);
 }
 
-/* Its frame, with a copy of the credential, is below that of the caller, who erases it. */
+/*
+ * Its frame, with a copy of the credential, is below the caller's frame, and the caller erases it.
+ */
 __attribute__((noinline)) static void
 credential_write(struct secret *credential)
 {
@@ -749,7 +759,7 @@ no_credential_is_left(void)
 	CHECK_EQ(search(&credential), 0, "pieces of the credential");
 }
 
-/* The adapter, which is in this process, must keep the key itself while the DEK is there. */
+/* The adapter is in this process, and must keep the key while the DEK exists. */
 static void
 nothing_is_left(void)
 {
@@ -758,7 +768,7 @@ nothing_is_left(void)
 
 	if (!has_crypto() || !CAN_SEARCH)
 		return;
-	/* It would record the key. */
+	/* Without the trace, which would record the key. */
 	memset(&trace, 0, sizeof(trace));
 	secret_draw(&key, KEY_LEN, &rnd);
 	search_finds(&key);
@@ -769,7 +779,7 @@ nothing_is_left(void)
 	CHECK(search(&key) != 0, "the adapter has no key");
 	CHECK_EQ(hwq_dek_fini(&calls.dek), 0, "the end");
 	CHECK_EQ(search(&key), 0, "pieces of the key");
-	/* What is refused, and logged, is erased, too. */
+	/* Refused and logged keys are erased too. */
 	trace_start();
 	trace.refuse_at = 1, trace.refuse_errno = ENOMEM;
 	CHECK_EQ(dek_of_secret(&key, &wrapped), -ENOMEM, "a DEK that is refused");
@@ -784,23 +794,27 @@ main(int argc, char **argv)
 {
 	(void)argc;
 	setenv("SOFTHCA_THREADS", "0", 1);
-	/* Else the first call of each function saves the vector registers on the stack, and a key with them (ld.so(8)). */
+	/*
+	 * Otherwise the first call of each function saves the vector registers, and a key in them,
+	 * on the stack (ld.so(8)).
+	 */
 	emu_setting(argv, "LD_BIND_NOW", "1");
 	dev = emu_open();
 	hwq_log_set(keep_log);
 	CHECK_EQ(hwq_domain_create(dev, &domain), 0, "domain");
-	/* The first: the others leave credentials on the stack. */
+	/* First, because the other cases leave credentials on the stack. */
 	RUN("no byte of a key or credential is left in memory", nothing_is_left());
 	RUN("a DEK is made and queried by libmlx5's commands", same_dek_commands());
-	RUN("a DEK that is refused is the error that libmlx5 makes of it", same_dek_refusals());
-	RUN("there are as many DEKs as the device says", most_deks());
-	RUN("a login is made by libmlx5's command, and refused as libmlx5's", same_logins());
-	RUN("a login has the state that the device tells", login_states());
+	RUN("a refused DEK gives the error that libmlx5 gives", same_dek_refusals());
+	RUN("there are as many DEKs as the device reports", most_deks());
+	RUN("a login is made by libmlx5's command, and refused with libmlx5's error",
+		same_logins());
+	RUN("a login has the state that the device reports", login_states());
 	RUN("a DEK outlives the login", deks_outlive_logins());
 	RUN("a device stays open while it has DEKs or a login", device_stays_open());
 	RUN("DEKs of a pool are given out by number, as often as they are needed",
 		deks_have_users());
-	RUN("a pool that is refused leaves nothing behind", every_refusal());
+	RUN("a refused pool leaves no object", every_refusal());
 	CHECK(emu_log_lines > 0, "no log line");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");

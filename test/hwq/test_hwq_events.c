@@ -63,7 +63,7 @@ post_nop(struct hwq_qp *qp)
 	hwq_sq_ring(&qp->sq);
 }
 
-/* Consumes all completions that are there. Returns their number. */
+/* Consumes all completions. Returns their number. */
 static unsigned int
 take(struct hwq_cq *cq, struct hwq_qp *qp)
 {
@@ -234,7 +234,7 @@ stock_one_event(struct stock_channel *s)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* The adapter is not pumped, so that the arming words can be read. */
+/* The adapter is not pumped, so the test can read the arming words. */
 static void
 the_words_of_libmlx5(void)
 {
@@ -281,7 +281,7 @@ struct sender {
 };
 
 /*
- * A slow sender: one message after the other, after pauses of all lengths. One message at a time is
+ * A slow sender: one message after the other, after pauses of all lengths. At most one message is
  * unread.
  */
 static _Atomic unsigned int n_seen;
@@ -316,7 +316,7 @@ send_slowly(void *arg)
 
 /*
  * poll_again: arm, poll again, sleep, as hwq_event.h says. Otherwise: poll, arm, sleep; then the
- * consumer index in the arming makes an event of a completion that came in between.
+ * consumer index in the arming makes an event for a completion that came in between.
  */
 static void
 nothing_is_lost(bool poll_again)
@@ -356,8 +356,8 @@ nothing_is_lost(bool poll_again)
 			continue;
 		if (!poll_again) {
 			/*
-			 * In every second round the message comes before the arming: it is seen,
-			 * and not consumed.
+			 * In every second round the message comes before the arming, and is seen
+			 * but not consumed.
 			 */
 			while (naps % 2 == 0 && !hwq_cq_peek(r.cq[0], &rec))
 				sched_yield();
@@ -377,8 +377,8 @@ nothing_is_lost(bool poll_again)
 	pthread_join(thread, NULL);
 	printf("  %u messages, %u sleeps\n", N_NAPS, naps);
 	/*
-	 * Each event is about a message behind the index of its arming. If no poll came before the
-	 * arming, a second event may be about the last message.
+	 * Each event is for a message after the index of its arming. Without a poll before the
+	 * arming, a second event may be for the last message.
 	 */
 	CHECK(naps > 0 && naps <= (poll_again ? 2 : 1) * N_NAPS, "%u sleeps", naps);
 	if (hwq_qp_destroy(s.qp) != 0 || hwq_cq_destroy(s.cq) != 0 ||
@@ -398,7 +398,7 @@ expect_no_async(const char *when)
 	CHECK_EQ(hwq_async_get(dev, &event), -EAGAIN, when);
 }
 
-/* The next event is this one, of this object. It is acknowledged. */
+/* Checks that the next event is this one, for this object, and acknowledges it. */
 static void
 expect_async(enum hwq_async_what what, struct hwq_qp *qp, struct hwq_cq *cq, unsigned int port,
 	const char *name)
@@ -453,7 +453,7 @@ async_events(void)
 	arm_fault("qp_fatal");
 	post_nop(r.qp[1]);
 	expect_async(HWQ_ASYNC_QP_FAILED, r.qp[1], NULL, 0, "local work queue catastrophic error");
-	/* Receives of its own it has none, and no SRQ. */
+	/* It has no receive queue and no SRQ. */
 	expect_no_async("one event");
 	arm_fault("port_down");
 	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 1, "port error");
@@ -474,7 +474,10 @@ async_events(void)
 	channel_pair_destroy(&r);
 }
 
-/* A peer's request that is refused fails the queue that refused it: by a key's rights, or because it is no possible one. */
+/*
+ * A refused request of a peer fails the queue that refused it: because of a key's rights, or
+ * because the request is not possible.
+ */
 static void
 refused_requests(void)
 {
@@ -511,7 +514,7 @@ refused_requests(void)
 	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
 }
 
-/* Opens the device anew, with these ports down (bits). Returns the port that it uses. */
+/* Opens the device again, with these ports down (bits). Returns the port that it uses. */
 static unsigned int
 port_when_down(unsigned int down)
 {
@@ -572,7 +575,7 @@ ports_in_turn(void)
 	softhca_faults_clear();
 }
 
-/* A queue pair is on the port of its path, with that port's address. */
+/* A queue pair uses the port of its path, with that port's address. */
 static void
 port_of_a_path(void)
 {
@@ -619,8 +622,9 @@ main(int argc, char **argv)
 	if (pumped) {
 		RUN("a device uses its first port that is active", first_active_port());
 		RUN("a queue pair is on the port of its path", port_of_a_path());
-		RUN("ports take turns, those that are active", ports_in_turn());
-		RUN("an arming is one event, none without", one_event_for_each_arming());
+		RUN("active ports take turns", ports_in_turn());
+		RUN("each arming makes one event, and without arming there is none",
+			one_event_for_each_arming());
 		RUN("solicited events only, if asked for", solicited_only());
 		RUN("arming writes the words that libmlx5 writes", the_words_of_libmlx5());
 		RUN("asynchronous events name what failed", async_events());

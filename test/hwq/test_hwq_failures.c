@@ -18,10 +18,7 @@ static bool no_td;
 
 static const void *memory[MEMORY_MAX];
 
-/*
- * Replaces `from` by `to` in the list of allocated memory. NULL stands for a free place of the
- * list.
- */
+/* Replaces `from` by `to` in the list of allocated memory. NULL is a free place of the list. */
 static bool
 note(const void *from, const void *to)
 {
@@ -80,7 +77,7 @@ __wrap_free(void *p)
 FAILING_CALL(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx),
 	(device, ctx))
 
-/* libmlx5 does not know how long a memcpy may be, as before it had that field. */
+/* libmlx5 does not report the longest memcpy, like versions before that field. */
 static bool no_memcpy_len;
 
 int __real_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr);
@@ -95,7 +92,7 @@ __wrap_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr)
 	return ret;
 }
 
-/* The device reports limits that are beyond those of hwq. */
+/* The device reports limits larger than those of hwq. */
 static bool large_limits;
 
 int __real_hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
@@ -164,7 +161,7 @@ FAILING_CALL(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *
 int __real_hwq_verbs_close(struct ibv_context *ctx);
 int __wrap_hwq_verbs_close(struct ibv_context *ctx);
 
-/* The context is closed whatever this returns, as with close(2). */
+/* The context is closed even if this returns an error, as with close(2). */
 int
 __wrap_hwq_verbs_close(struct ibv_context *ctx)
 {
@@ -190,7 +187,7 @@ __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
 
 /* ------------------------------------------------------------------ the life of a queue */
 
-#define N_OTHERS 5 /* types beside RC */
+#define N_OTHERS 5 /* types other than RC */
 
 /* A device with a region, device memory, an address handle, and a QP of each type. */
 struct all_types {
@@ -200,7 +197,7 @@ struct all_types {
 	struct hwq_mr dm_mr;
 	struct hwq_ah ah;
 	struct twin t;
-	struct hwq_cq *cq; /* CQs of the other types */
+	struct hwq_cq *cq; /* CQs of the types other than RC */
 	struct hwq_qp *others[N_OTHERS];
 	uint8_t mem[256];
 };
@@ -253,7 +250,7 @@ all_types_up(struct all_types *r)
 			&r->mr);
 	if (ret == 0)
 		ret = hwq_dm_alloc(r->dev, DM_LEN, &r->dm);
-	/* meson.build: memory of this adapter is full of 0x5a before. */
+	/* meson.build sets: this adapter's memory is initially full of 0x5a. */
 	if (ret == 0)
 		check_bytes(r->dm.addr, zeros, DM_LEN, "new device memory");
 	if (ret == 0)
@@ -275,7 +272,7 @@ all_types_up(struct all_types *r)
 	return ret != 0 ? ret : others_up(r);
 }
 
-/* Destroys what exists. A step that is refused is tried a second time. */
+/* Destroys what exists. A refused step is tried a second time. */
 static int
 all_types_down(struct all_types *r)
 {
@@ -338,7 +335,7 @@ every_step_of_the_way_down(void)
 		ret = all_types_down(&r);
 		if (step == 1)
 			n_steps = calls - 1; /* one step was called twice */
-		/* The last step is ibv_close_device(3), after which nothing can be tried again. */
+		/* The last step is ibv_close_device(3), which cannot be repeated. */
 		CHECK_EQ(ret, step < n_steps ? REFUSAL : 0, "what destroy says");
 		CHECK_EQ(live, 0, "objects left");
 	}
@@ -346,8 +343,8 @@ every_step_of_the_way_down(void)
 }
 
 /*
- * Without a thread domain there is no register of its own: doorbells have eight bytes, at a place
- * that other queues may use.
+ * Without a thread domain there is no own register: doorbells have eight bytes, at a place that
+ * other queues may use.
  */
 static void
 without_thread_domains(void)
@@ -377,8 +374,8 @@ without_thread_domains(void)
 }
 
 /*
- * Ring indices are 16 bits, a data segment's length is 31 bits, and a QP context has one byte for RDMA
- * reads in flight: larger limits of the device are of no use.
+ * Ring indices have 16 bits, a data segment's length has 31 bits, and a QP context has one byte for
+ * RDMA reads in flight: larger limits of the device are useless.
  */
 static void
 limits_beyond_those_of_hwq(void)
@@ -412,7 +409,7 @@ libmlx5_without_memcpy(void)
 
 /* ------------------------------------------------------------------ sizes that libmlx5 chose */
 
-static struct mlx5dv_qp shown; /* what hwq saw last */
+static struct mlx5dv_qp shown; /* what mlx5dv_init_obj() returned last */
 static uint32_t times_sq = 1, times_rq = 1, less_sq, less_rq, sq_stride, rq_stride;
 static int32_t more_inline;
 
@@ -466,8 +463,9 @@ expect_size(struct hwq_domain *domain, int want, const char *what)
 }
 
 /*
- * 16 WQEs of 256 bytes are 64 WQEBBs: the head of a UMR is 192 bytes (struct mlx5_wqe_ctrl_seg, 48 bytes
- * of UMR control, 64 of key context, 64 of layout), and 64 are for inline data and its length of 4.
+ * 16 WQEs of 256 bytes are 64 WQEBBs: the head of a UMR is 192 bytes (struct mlx5_wqe_ctrl_seg, 48
+ * bytes of UMR control, 64 of key context, 64 of layout), and 64 are for inline data and its length
+ * of 4.
  */
 static void
 sizes_that_libmlx5_chose(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of keys: the firmware commands that create them are libmlx5's, byte for byte; nothing is left when a
- * command or an allocation fails; and a pool gives out each key once.
+ * Pools of keys. The firmware commands that create keys are libmlx5's, byte for byte. No object is
+ * left when a command or an allocation fails. A pool gives out each key once.
  */
 #include "hwq_mkey.h"
 #include "hwq_trace.h"
@@ -67,7 +67,10 @@ same_commands_of(unsigned int flags, uint16_t entries)
 	CHECK_EQ(our_pool(1, flags, entries, &pool), -ret, "a pool of one");
 	if (ret != 0)
 		return;
-	/* One more key is created and destroyed, to see whether the adapter allows UPDATE_VARIANT. */
+	/*
+	 * One more key is created and destroyed, to find out whether the adapter allows
+	 * UPDATE_VARIANT.
+	 */
 	skip = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(trace.n_made, n_theirs + skip, "commands");
 	CHECK_EQ(trace.n_destroyed, skip, "destructions");
@@ -90,7 +93,7 @@ same_commands(void)
 			same_commands_of(flags, entries[i]);
 }
 
-/* The errno of a refused command is the one that libmlx5 makes of it. */
+/* A refused command gives the errno that libmlx5 gives. */
 static void
 same_errnos(void)
 {
@@ -201,7 +204,7 @@ every_refusal_of(unsigned int flags)
 	CHECK_EQ(our_pool(N_KEYS, flags, 4, &pool), 0, "without a refusal");
 	n = trace.n_made;
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "destroy");
-	/* One more key is created, to see whether the adapter allows UPDATE_VARIANT. */
+	/* One more key is created, to find out whether the adapter allows UPDATE_VARIANT. */
 	tries = flags & HWQ_MKEY_UPDATE_VARIANT ? 1 : 0;
 	CHECK_EQ(n, (flags & HWQ_MKEY_SIG ? 3 : 1) * N_KEYS + tries, "commands");
 	for (i = 1; i <= n; i++) {
@@ -270,12 +273,12 @@ main(int argc, char **argv)
 	hwq_log_set(emu_count_log);
 	CHECK_EQ(hwq_domain_create(dev, &domain), 0, "domain");
 	RUN("a key is made by libmlx5's commands", same_commands());
-	RUN("a refused command is the error that libmlx5 makes of it", same_errnos());
-	RUN("a pool gives each key once, and takes it back once", each_key_once());
-	RUN("a caller's own key is for layouts", adopted());
+	RUN("a refused command gives the error that libmlx5 gives", same_errnos());
+	RUN("a pool gives out each key once, and takes it back once", each_key_once());
+	RUN("a caller's own key can be laid out", adopted());
 	RUN("keys with impossible attributes are refused", bad_configurations());
-	RUN("a refused command leaves nothing behind", every_refusal());
-	RUN("an allocation that fails leaves nothing behind", every_allocation());
+	RUN("a refused command leaves no object", every_refusal());
+	RUN("a failed allocation leaves no object", every_allocation());
 	CHECK(emu_log_lines > 0, "no log line");
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "domain");
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own verbs objects, driven by hwq: QPs created in three ways, with and without a
- * doorbell register of their own; CQs, SRQs, work queues, device memory, PDs and address handles.
- * Also tested: objects that hwq cannot take over.
+ * A caller's own verbs objects, driven by hwq: QPs created in three ways, with their own doorbell
+ * register and without; CQs, SRQs, work queues, device memory, PDs and address handles. Also
+ * tested: objects that hwq cannot take over.
  */
 #include "hwq_ah.h"
 #include "hwq_own.h"
@@ -10,7 +10,7 @@
 
 #define HALF 16384
 
-/* only its context and port are used: the objects here are created by verbs */
+/* only its context and port are used, because the objects here are created by verbs */
 static struct hwq_dev *dev;
 static struct ibv_context *ctx;
 static uint8_t mem[2 * HALF] __attribute__((aligned(4096)));
@@ -69,7 +69,7 @@ connect_self(struct taken *t)
 	CHECK_EQ(hwq_obj_qp_sync(t->qp), IBV_QPS_RTS, "state");
 }
 
-/* Writes and messages of random lengths, over many laps. Every fourth is signalled. */
+/* Writes and messages of random lengths, over many laps. Every fourth one is signalled. */
 static void
 work(struct taken *t, unsigned int n, bool sig_all)
 {
@@ -138,7 +138,7 @@ queue_pairs(void)
 			struct hwq_wr wr;
 			struct taken t, a, b;
 
-			/* A register that other queues may write, too. */
+			/* Other queues may write to this register too. */
 			take(&t, how, dev->pd, NULL, sig_all);
 			CHECK(t.qp->sq.bf->toggle == 0 && t.qp->sq.bf->max_ds == 0,
 				"a shared register alternates");
@@ -171,7 +171,10 @@ queue_pairs(void)
 	}
 }
 
-/* MLX5_SHUT_UP_BF set to anything but "0": what pends alone is announced by its first 8 bytes, and by nothing else. */
+/*
+ * MLX5_SHUT_UP_BF set to anything but "0": a single pending WQE is announced only by its first 8
+ * bytes.
+ */
 static void
 shut_up_bf(void)
 {
@@ -302,8 +305,8 @@ shared_receive_queue(void)
 }
 
 /*
- * The emulated adapter delivers nothing to work queues, so their bytes and record are compared with
- * libmlx5's.
+ * The emulated adapter delivers nothing to work queues, so their bytes and doorbell record are
+ * compared with libmlx5's.
  */
 static void
 work_queue(void)
@@ -518,7 +521,7 @@ refusals(void)
 		EMU_DIE("CQs");
 	hwq_log_set(count_line);
 	CHECK_EQ(hwq_obj_cq(ibv_cq_ex_to_cq(cq_ex), &none), -EOPNOTSUPP, "CQEs of 128 bytes");
-	/* A completion of libmlx5 on its own CQ. */
+	/* libmlx5 takes a completion from its own CQ. */
 	used = two_way_qp(BY_CREATE_QP, dev->pd, polled, NULL, IBV_QPT_RC, false);
 	stock_to_init(dev, used);
 	CHECK_EQ(ibv_post_recv(used, &recv, &bad), 0, "posting");
@@ -551,7 +554,7 @@ refusals(void)
 		EMU_DIE("destroying");
 }
 
-/* The last logged line must name the call to use instead. */
+/* The last log line must name the call to use instead. */
 static char last_line[256];
 
 static void
@@ -604,7 +607,7 @@ ours_are_not_taken(void)
 	twin_destroy(&t);
 }
 
-/* The refused call does nothing: the objects go on working. */
+/* The refused call has no effect: the objects keep working. */
 static void
 whose_they_are(void)
 {
@@ -634,7 +637,7 @@ whose_they_are(void)
 
 /* ------------------------------------------------------------------ room in CQs */
 
-/* A QP to take over, and the entries that each of its queues needs, as libmlx5 shows them. */
+/* A QP to take over, and how many CQ entries each of its queues needs, from libmlx5's sizes. */
 struct newcomer {
 	struct hwq_obj_qp obj;
 	uint32_t send, recv;
@@ -656,8 +659,8 @@ newcomer_create(struct newcomer *new, struct ibv_cq *ibcq, struct ibv_srq *ibsrq
 }
 
 /*
- * Takes the QP over while its CQs have so many free entries; other queues are said to need the rest.
- * The caller releases the QP.
+ * Takes the QP over while its CQs have so many free entries; the other entries are reserved. The
+ * caller releases the QP.
  */
 static struct hwq_qp *
 take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int ret)
@@ -685,7 +688,7 @@ take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int
 	return qp;
 }
 
-/* The QP fits exactly, and does not fit with one entry less. Nothing stays reserved. */
+/* The QP fits exactly, and does not fit with one entry less. No reservation stays. */
 static void
 fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)
 {
@@ -705,7 +708,7 @@ fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)
 			"CQEs reserved after the release");
 }
 
-/* A second QP of the SRQ needs no entries for it in the CQ of the first. */
+/* A second QP with the same SRQ and CQ needs no entries for the SRQ. */
 static void
 shares_the_entries(struct newcomer *first, struct newcomer *second, struct hwq_cq *other_cq,
 	uint32_t n_srq)
@@ -776,18 +779,18 @@ main(int argc, char **argv)
 	mr = ibv_reg_mr(dev->pd, mem, sizeof(mem), access_all);
 	if (mr == NULL)
 		EMU_DIE("registering");
-	RUN("queue pairs made in every way, with and without a register of their own",
+	RUN("queue pairs made in every way, with their own register and without, work",
 		queue_pairs());
 	RUN("MLX5_SHUT_UP_BF keeps WQEs out of a caller's own register", shut_up_bf());
 	RUN("the caller moves a QP through its states", states());
 	RUN("messages arrive in a caller's shared receive queue", shared_receive_queue());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)
-		RUN("a work queue has libmlx5's bytes and record", work_queue());
+		RUN("a work queue has libmlx5's bytes and doorbell record", work_queue());
 	RUN("device memory is at its address", device_memory());
 	RUN("a PD has the number that the device knows", protection_domain());
 	RUN("datagrams go to the address of an address handle", datagrams());
 	RUN("objects that hwq cannot take over are refused", refusals());
-	RUN("a CQ has an entry for all that a QP's queues and its SRQ complete at once",
+	RUN("a CQ must have an entry for each CQE that a QP's queues and its SRQ may have at once",
 		room_in_cqs());
 	RUN("a call on an object of the other owner is refused, and changes nothing",
 		whose_they_are());

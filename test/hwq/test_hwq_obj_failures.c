@@ -3,8 +3,8 @@
  * Channels, shared receive queues, and a caller's own objects: each verbs call and each allocation
  * under their create paths fails once, in turn. The caller gets that error, no object is left, no
  * count of CQ entries or users changes, and an object that could not be destroyed can be destroyed
- * later. Also tested: what the device says about objects that hwq does not drive. The linker wraps
- * the calls (ld(1), --wrap), so this program links hwq statically.
+ * later. Also tested: objects that hwq does not support, as the device reports them. The linker
+ * wraps the calls (ld(1), --wrap), so this program links hwq statically.
  */
 #include "hwq_cancel.h"
 #include "hwq_event.h"
@@ -25,7 +25,7 @@ FAILING_CALL(hwq_verbs_srq_create, 1,
 	(ctx, attr, srq))
 FAILING_CALL(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
 
-/* Changes the description that libmlx5 gives of an SRQ. NULL: no change. */
+/* Changes the description of an SRQ that libmlx5 returns. NULL: no change. */
 static void (*change_srq)(struct mlx5dv_srq *view);
 
 int __real_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
@@ -80,7 +80,7 @@ __wrap_calloc(size_t n, size_t size)
 	return fails_by(-ENOMEM) ? NULL : __real_calloc(n, size);
 }
 
-/* ------------------------------------------------------------------ hwq's own */
+/* ------------------------------------------------------------------ objects of hwq */
 
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
@@ -117,7 +117,7 @@ channel_and_srq_up(struct channel_and_srq *r)
 	return ret;
 }
 
-/* Destroys what exists. A step that is refused is tried a second time. */
+/* Destroys what exists. A refused step is tried a second time. */
 static int
 channel_and_srq_down(struct channel_and_srq *r)
 {
@@ -184,7 +184,7 @@ every_step_of_the_way_down(void)
 	CHECK(n_steps >= 6, "%u calls", n_steps);
 }
 
-/* ------------------------------------------------------------------ a caller's own */
+/* ------------------------------------------------------------------ a caller's own objects */
 
 struct own {
 	struct ibv_cq *cq, *wq_cq;
@@ -338,7 +338,7 @@ what_the_device_says(void)
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* A SEND waits in a queue that is stopped. */
+/* A SEND waits in a stopped queue. */
 static void
 every_step_of_cancelling(void)
 {
@@ -402,7 +402,7 @@ room_for_a_link(struct mlx5dv_srq *view)
 	view->stride = 16;
 }
 
-/* The link of an entry names the next by 16 bits, and is 16 bytes long (infiniband/mlx5dv.h). */
+/* The link of an entry names the next one by 16 bits, and has 16 bytes (infiniband/mlx5dv.h). */
 static void
 shapes_of_srqs(void)
 {
@@ -448,15 +448,15 @@ main(int argc, char **argv)
 	if (hwq_domain_create(dev, &domain) != 0)
 		EMU_DIE("a domain");
 	hwq_log_set(emu_count_log);
-	RUN("a create call that fails leaves nothing behind", every_step_of_the_way_up());
-	RUN("a destroy call that fails can be tried again", every_step_of_the_way_down());
+	RUN("a failed create call leaves no object", every_step_of_the_way_up());
+	RUN("a failed destroy call can be repeated", every_step_of_the_way_down());
 	if (dev->port.link_layer == IBV_LINK_LAYER_ETHERNET)
-		RUN("taking over a caller's object and failing leaves nothing behind",
+		RUN("a failed take-over of a caller's object leaves no object",
 			every_step_of_taking_over());
-	RUN("objects that hwq does not drive are refused, by what the device says of them",
+	RUN("objects that hwq does not support are refused, as the device reports them",
 		what_the_device_says());
-	RUN("an SRQ with a layout that hwq does not drive is refused", shapes_of_srqs());
-	RUN("a cancel that is refused leaves the ring as it is", every_step_of_cancelling());
+	RUN("an SRQ with a layout that hwq does not support is refused", shapes_of_srqs());
+	RUN("a refused cancel does not change the ring", every_step_of_cancelling());
 	hwq_log_set(NULL);
 	if (hwq_domain_destroy(domain) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own QPs of the types whose receiver is another object, driven by hwq: messages of
+ * A caller's own QPs, driven by hwq, of types whose receiver is another kind of object: messages of
  * XRC_SEND and DCI arrive at an SRQ of stock verbs, frames of RAW_PACKET are in the capture file,
  * and memcpy copies.
  */
@@ -11,7 +11,7 @@
 #include "hwq_wr.h"
 
 #define HALF       16384u
-#define N_MESSAGES 200u /* some laps of the ring */
+#define N_MESSAGES 200u /* several laps of the ring */
 #define MAX_LEN    400u
 #define MAX_INLINE 64u
 #define DC_KEY     0x1122334455667788ull
@@ -56,7 +56,7 @@ make(struct taken *t, enum how how, enum ibv_qp_type type, bool may_memcpy)
 	CHECK_EQ(hwq_obj_cq(t->ibcq, &t->cq), 0, "taking a CQ");
 }
 
-/* Also takes the QP to RTS, connected to the QP of that number if its type has a peer. */
+/* Takes a QP over, and takes it to RTS; a type with a peer is connected to the QP `peer`. */
 static void
 take(struct taken *t, struct hwq_obj_qp obj, uint32_t peer)
 {
@@ -202,7 +202,7 @@ arrived(struct receiver *r, uint64_t wr_id, const uint8_t *want, uint32_t len)
 	check_bytes(mem + HALF, want, len, "what was received");
 }
 
-/* Its receives have room in its CQ, as long as it is taken over. */
+/* Its receives have reserved room in its CQ while hwq has it. */
 static void
 xrc_srq(void)
 {
@@ -214,7 +214,7 @@ xrc_srq(void)
 	receiver_open(&r, true);
 	xrc_target(&r);
 	CHECK_EQ(hwq_obj_cq(r.cq, &cq), 0, "CQ");
-	/* The CQ has room for four of them. */
+	/* The CQ has room for four such SRQs. */
 	for (i = 0; i < 9; i++) {
 		CHECK_EQ(hwq_obj_srq(r.srq, cq, &srq), 0, "SRQ");
 		CHECK(srq->xrc_cq == cq && srq->srqn == r.srqn, "SRQ 0x%06x", srq->srqn);
@@ -338,7 +338,7 @@ frames(const char *path)
 
 			hwq_wr_start_raw(&wr, &t.qp->sq);
 			wr.wr_id = i;
-			/* The frames are none of IP: the device has no checksum to write. */
+			/* These are no IP frames, so the device writes no checksum. */
 			wr.wr_flags = HWQ_WQE_SIGNALED | (i % 4 == 1 ? HWQ_WQE_IP_CSUM : 0);
 			hwq_wr_send(&wr);
 			set_data(&wr, i, at, len);
@@ -388,7 +388,7 @@ copies(void)
 		CHECK_EQ(mem[HALF + len], 0, "the byte behind");
 	}
 	taken_release(&t);
-	/* Without mmo in its description, the QP has no memcpy. */
+	/* Without mmo in its configuration, the QP has no memcpy. */
 	make(&t, BY_MLX5DV_CREATE_QP, IBV_QPT_RC, true);
 	take(&t, (struct hwq_obj_qp){0}, t.ibqp->qp_num);
 	hwq_wr_start(&wr, &t.qp->sq);
@@ -408,7 +408,7 @@ keep_line(const char *text)
 	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
-/* The port's abilities are the caller's to say: hwq_obj_qp.ip_csum. */
+/* The caller says whether the port computes checksums: hwq_obj_qp.ip_csum. */
 static void
 checksums_unless_told(void)
 {
@@ -425,7 +425,7 @@ checksums_unless_told(void)
 	taken_release(&t);
 }
 
-/* libmlx5's own builder knows how much of a frame must be inline, and this QP has no builders. */
+/* Only libmlx5's builder shows how much of a frame must be inline, and this QP has no builders. */
 static void
 raw_without_builders(void)
 {
@@ -481,7 +481,7 @@ main(int argc, char **argv)
 	RUN("messages of an XRC_SEND QP arrive at the SRQ", xrc());
 	RUN("messages of a DCI arrive at the DCT's SRQ", dc());
 	RUN("frames of a RAW_PACKET QP are in the capture file", frames(path));
-	RUN("a memcpy copies its bytes and no others", copies());
+	RUN("a memcpy copies its bytes, and no other bytes", copies());
 	RUN("checksums are refused unless the port computes them", checksums_unless_told());
 	RUN("a RAW_PACKET QP without libmlx5's builders is refused", raw_without_builders());
 	RUN("a DCT is refused", dc_target_is_refused());

@@ -189,7 +189,7 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Four owner threads with a domain each. Two domains share a page, but no register. */
+/* Four owner threads, each with its own domain. Two domains share a page, but no register. */
 static void
 threads(void)
 {
@@ -240,7 +240,9 @@ blueflame_by_mode(void)
 	CHECK((reg->max_ds != 0) == bf, "BlueFlame: up to %u DS", reg->max_ds);
 	CHECK(dev->no_bf == (shut_up != NULL), "MLX5_SHUT_UP_BF");
 	if (lanes == NULL || strcmp(lanes, "0") != 0)
-		/* A device thread takes the content at once: the test cannot read it. */
+		/*
+		 * With a device thread, the content is taken at once, and the test cannot read it.
+		 */
 		goto out;
 	CHECK_EQ(hwq_wqe_inline(&t.qp->sq, MLX5_OPCODE_RDMA_WRITE, 1, 2, "data", 0,
 			 HWQ_WQE_SIGNALED, 0),
@@ -269,7 +271,7 @@ peek_wait(const struct hwq_cq *cq, struct hwq_cqe *rec)
 	return true;
 }
 
-/* The CQ is as large as hwq_qp_cqe_needed() says, and the device must never overrun it. */
+/* The CQ has the size of hwq_qp_cqe_needed(), and must never overrun. */
 static void
 full_and_flushed(void)
 {
@@ -327,7 +329,7 @@ bad_work(struct hwq_sq *sq, const struct memory *m)
 		(uintptr_t)m->at, 64, 0);
 }
 
-/* One good WQE, one bad one, a fill and more behind it: checks how each completes, in order. */
+/* One good WQE, one bad one, a fill and later WQEs: each completes as it must, in order. */
 static void
 error_and_flush(void)
 {
@@ -369,9 +371,7 @@ error_and_flush(void)
 	hwq_dump_sq_wqe(sq, rec.wqe_counter, text, sizeof(text));
 	CHECK(strstr(text, has_mmo ? "MMO" : "RDMA_WRITE") != NULL, "%s", text);
 	CHECK_EQ(hwq_sq_complete(sq, rec.wqe_counter), 1, "freed");
-	/*
-	 * The fill is flushed like any other WQE: it gets a CQE, although it did not ask for one.
-	 */
+	/* The fill is flushed like any other WQE: it makes a CQE, although it is unsignalled. */
 	for (i = 0; i < 3; i++) {
 		static const uint32_t freed[] = {2, 3, 1};
 
@@ -382,7 +382,7 @@ error_and_flush(void)
 	CHECK_EQ(hwq_sq_used_bb(sq), 0, "used");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_ERR, "state");
 	CHECK_EQ(hwq_cq_poll(t.cq, &rec, 1), 0, "more completions than WQEs");
-	/* After a reset the QP works as a new one, MMO included. */
+	/* After a reset the QP works like a new one, with MMO. */
 	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_INIT, "state");
 	twin_connect_self(&t);
@@ -432,9 +432,7 @@ stale_completions(void)
 			hwq_sq_ring(&b->sq);
 		}
 		CHECK_EQ(hwq_wqe_nop(&b->sq, HWQ_WQE_SIGNALED), 1, "never announced");
-		/*
-		 * Waits until the device has completed all of them: the last one's entry is there.
-		 */
+		/* Waits until the device has completed all: the last entry is written. */
 		for (deadline = emu_now_ns() + CHECK_PATIENCE_NS;
 			!hwq_cq_is_ours(cq, cq->ci + 14) && emu_now_ns() < deadline;) {
 			emu_pump();
@@ -615,7 +613,7 @@ refused_queues(void)
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "destroy");
 }
 
-/* The largest queues that ibv_query_device(3) promises are made, and none larger. */
+/* Queues as large as ibv_query_device(3) promises can be created, larger ones cannot. */
 static void
 largest_queues(void)
 {
@@ -723,20 +721,21 @@ main(int argc, char **argv)
 	printf("seed %llu\n", (unsigned long long)seed);
 	dev = emu_open();
 	has_mmo = hwq_dev_caps(dev)->max_memcpy_len != 0;
-	RUN("BlueFlame is used where it is there and wanted", blueflame_by_mode());
-	RUN("a QP on itself moves every byte, over many laps", laps_on_itself());
-	RUN("a CQ of the stated size is never overrun, with a full or a flushed queue",
+	RUN("BlueFlame is used if the adapter has it and the environment allows it",
+		blueflame_by_mode());
+	RUN("a QP that is connected to itself moves every byte, over many laps", laps_on_itself());
+	RUN("a CQ of the computed size never overruns, with a full or a flushed queue",
 		full_and_flushed());
 	RUN("failed and flushed work completes in order, and a reset repairs the QP",
 		error_and_flush());
 	RUN("a QP that is reset or destroyed takes its own completions from the CQ",
 		stale_completions());
-	RUN("SENDs are received", send_and_receive());
-	RUN("threads with a domain each do not disturb one another", threads());
+	RUN("every SEND is received", send_and_receive());
+	RUN("threads with their own domains do not disturb each other", threads());
 	hwq_log_set(count_log);
 	RUN("impossible queues are refused, each with a reason", refused_queues());
 	hwq_log_set(quiet);
-	RUN("the largest queues that the device promises are made", largest_queues());
+	RUN("the largest queues that the device promises can be created", largest_queues());
 	RUN("impossible addresses are refused", refused_addresses());
 	RUN("impossible memory is refused", refused_memory());
 	RUN("devices open by name, more than once", devices());

@@ -27,8 +27,8 @@ below(uint32_t n)
 }
 
 /*
- * Draws one list for both libraries: up to max pieces. A piece of length 0 is drawn only where it
- * means no data.
+ * Draws one list for both libraries: up to max pieces. Pieces of length 0 are drawn only if they
+ * mean no data.
  */
 static unsigned int
 draw_list(struct hwq_sge *sge, struct ibv_sge *stock, unsigned int max, bool empty_ones)
@@ -208,7 +208,9 @@ messages_into_lists(void)
 		}
 		CHECK_EQ(hwq_rq_free(rq), 32, "free entries");
 	}
-	/* The first receive fails: its memory is too small. All receives behind it are flushed. */
+	/*
+	 * The first receive fails, because its memory is too small. All later receives are flushed.
+	 */
 	for (i = 0; i < 32; i++) {
 		const struct hwq_sge sge = {(uintptr_t)mem[1], 8, mrs[1].lkey};
 
@@ -251,7 +253,7 @@ messages_into_lists(void)
 	twin_destroy(&b);
 }
 
-/* Receive and send CQEs on one CQ: a poll for one kind stops where the other kind begins. */
+/* Receive and send CQEs on one CQ: a poll for one kind stops at the other kind. */
 static void
 two_directions_on_one_cq(void)
 {
@@ -286,10 +288,7 @@ two_directions_on_one_cq(void)
 	twin_destroy(&t);
 }
 
-/*
- * Receives of two QPs take turns on one CQ: a poll for one QP stops where the other's entries
- * begin.
- */
+/* Receives of two QPs alternate on one CQ: a poll for one QP stops at an entry of the other. */
 static void
 two_queues_on_one_cq(void)
 {
@@ -335,7 +334,7 @@ two_queues_on_one_cq(void)
 }
 
 /*
- * A CQ for sends and one for receives, each as large as it must be: neither has the other's
+ * One CQ for sends and one for receives, each of the least size: neither gets the other's
  * completions, both are full in a flush, and a reset and the QP's end empty both.
  */
 static void
@@ -452,7 +451,7 @@ same_srq_bytes(const struct hwq_srq *srq, const struct stock_srq *s)
 	CHECK_EQ(be32toh(*srq->dbrec), be32toh(*s->view.dbrec), "the record");
 }
 
-/* A sender for each receiving QP of both SRQs. */
+/* Each receiving QP of both SRQs has a sender. */
 #define N_QP 3
 
 struct srq_twins {
@@ -502,7 +501,7 @@ srq_twins_create(const struct hwq_srq_conf *conf, struct srq_twins *t)
 		twin_connect(t->to_hwq[i], t->qp[i]);
 		stock_peers(t->to_stock[i], t->stock_qp[i]);
 	}
-	/* The SRQ's entries are counted once, for all of its QPs. */
+	/* The SRQ's entries are counted once for all of its QPs. */
 	CHECK_EQ(t->cq->reserved, N_QP * hwq_sq_n_bb(&t->qp[0]->sq) + hwq_srq_size(t->srq),
 		"CQEs reserved");
 }
@@ -656,7 +655,7 @@ srq_limit(void)
 	hwq_srq_ring(t.srq);
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, 6), 0, "arming");
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq) + 1), -EINVAL, "beyond it");
-	/* The stock twin has no limit. Its messages are empty, so its receives need no memory. */
+	/* The stock twin has no limit. Messages are empty, so its receives need no memory. */
 	for (i = 0; i < 4; i++) {
 		CHECK(!saw_limit_event(), "an event after %u of 8", i);
 		send_to_both(&t, 0, 0);
@@ -666,7 +665,7 @@ srq_limit(void)
 	CHECK(saw_limit_event(), "no event when 5 are left");
 	send_to_both(&t, 0, 0);
 	CHECK(!saw_limit_event(), "a second event without a new arming");
-	/* The largest limit is what the queue holds. It has fewer entries now, so the event comes. */
+	/* The largest limit is the number of entries. Fewer are posted now, so the event comes. */
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq)), 0, "as many as it holds");
 	CHECK(saw_limit_event(), "no event when 4 are left");
 	srq_twins_destroy(&t);
@@ -827,7 +826,7 @@ xrc(void)
 		CHECK_EQ(be32toh(rec[0].imm_inval), i, "immediate");
 		CHECK_EQ(rec[0].qpn, recv->qp_num, "the QP that received");
 	}
-	/* Completions that nobody has taken end with the last SRQ of their CQ, not before. */
+	/* Completions that were not taken are dropped with the last SRQ of their CQ, not before. */
 	conf.cq = cq[1];
 	CHECK_EQ(hwq_srq_create(dev, &conf, &second), 0, "a second SRQ on a CQ");
 	for (i = 0; i < 2; i++) {
@@ -844,7 +843,7 @@ xrc(void)
 		EMU_DIE("destroying XRC QPs");
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(hwq_srq_destroy(srq[i]), 0, "destroying");
-		/* The device knows that the entries of what was dropped are free. */
+		/* The consumer index tells the device that the dropped entries are free. */
 		CHECK_EQ(be32toh(cq[i]->dbrec[HWQ_CQ_DBR_CI]), 101 - i, "consumer index");
 		CHECK_EQ(hwq_cq_poll(cq[i], rec, 32), i, "completions that are left");
 	}
@@ -912,9 +911,9 @@ main(int argc, char **argv)
 	RUN("receive queues: equal posts write libmlx5's bytes", receive_queue_bytes());
 	RUN("messages of every kind complete with their wr_ids, also failed and flushed ones",
 		messages_into_lists());
-	RUN("a poll for receives stops where sends begin", two_directions_on_one_cq());
-	RUN("a poll for receives stops where those of another queue begin", two_queues_on_one_cq());
-	RUN("receives on a CQ of their own, a flush that fills both CQs, and a reset",
+	RUN("a poll for receives stops at a completion of a send", two_directions_on_one_cq());
+	RUN("a poll for receives stops at a receive of another queue", two_queues_on_one_cq());
+	RUN("receives have their own CQ; a flush fills both CQs, and a reset empties both",
 		receives_on_a_cq_of_their_own());
 	RUN("shared receive queues: libmlx5's bytes, links and completions, lap after lap",
 		srq_twin());

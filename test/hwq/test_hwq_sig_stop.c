@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signature pipelining by hwq's own calls, from SQD back to RTS, as mlx5dv_qp_cancel_posted_send_wrs(3) tells it:
- * poll everything, check the keys of all open transactions, cancel the responses of those that failed, resume.
- * A transaction is a transfer through a key that checks T10-DIF, and a fenced SEND with a good response. The judges are
- * the responses that arrive, and a CRC of this test.
+ * Signature pipelining by hwq's own calls, from SQD back to RTS, in the steps of
+ * mlx5dv_qp_cancel_posted_send_wrs(3): poll everything, check the keys of all open transactions,
+ * cancel the responses of failed transactions, resume. A transaction is a transfer through a key
+ * that checks T10-DIF, and a fenced SEND with a good response. The test judges by the responses
+ * that arrive, and by its own CRC.
  *
  * usage: test_hwq_sig_stop [ROUNDS [SEED]]
  */
@@ -21,12 +22,12 @@
 #define MAX_BLOCKS 3
 #define BLOCK      512u
 #define UNIT       520u
-#define ROOM       2048 /* of a transaction's data, at each end */
+#define ROOM       2048 /* bytes for a transaction's data, at each end */
 #define GOOD       1
 #define BAD        2
-#define BAD_WR_ID  100 /* and the transaction's number: its bad response */
-#define N_RECVS    64  /* a power of two, and not fewer than the receive queue has */
-#define OTHER      200 /* configurations and transfers */
+#define BAD_WR_ID  100 /* wr_id of a bad response, plus the transaction's number */
+#define N_RECVS    64  /* a power of two, and at least as many as the receive queue has */
+#define OTHER      200 /* wr_id of configurations and transfers */
 
 enum part {
 	NOTHING,
@@ -39,7 +40,11 @@ enum part {
 
 struct txn {
 	struct hwq_mkey *key;
-	bool is_read; /* RDMA read: the peer's data have signatures, on the wire; else the own memory's have */
+	/*
+	 * RDMA read: the peer's data have signatures, on the wire. Otherwise those of the own
+	 * memory have
+	 */
+	bool is_read;
 	uint32_t n_blocks, ref;
 	enum part wrong;
 	uint32_t wrong_block;
@@ -55,9 +60,9 @@ static struct hwq_dev *dev;
 static struct twin t;
 static struct hwq_mkey_pool *pool;
 static struct hwq_mr mr;
-/* What the device reaches. */
+/* Registered memory. */
 static struct {
-	uint8_t mem[2][N_TXNS][ROOM]; /* [0] with signatures, [1] data alone */
+	uint8_t mem[2][N_TXNS][ROOM]; /* [0] with signatures, [1] only data */
 	struct response received[N_RECVS];
 } area __attribute__((aligned(4096)));
 static struct txn txns[N_TXNS];
@@ -95,7 +100,9 @@ put(uint8_t *to, uint64_t value, unsigned int len)
 	}
 }
 
-/* Writes the blocks with their signatures, one of which is wrong, and the data alone. */
+/*
+ * Writes the blocks with their signatures, one of which is wrong, and the data without signatures.
+ */
 static void
 draw_txn(unsigned int i)
 {
@@ -125,7 +132,10 @@ draw_txn(unsigned int i)
 			sig[1] ^= (uint8_t)bit;
 		else
 			sig[x->wrong == APP ? 3 : 7] ^= (uint8_t)bit;
-		/* Expected is what stands in the block, actual is what is right: mlx5dv_mkey_check(3). */
+		/*
+		 * expected is the value in the block, actual is the right value:
+		 * mlx5dv_mkey_check(3).
+		 */
 		x->actual = x->wrong == APP   ? 0x1234
 			    : x->wrong == REF ? x->ref + b
 					      : crc16(block, BLOCK);
@@ -182,8 +192,8 @@ put_transfer(struct hwq_wr *wr, unsigned int i)
 }
 
 /*
- * The next n transactions, with one doorbell. Each transfer has its response behind it, or all responses come
- * last: then several transfers may fail in one stop.
+ * Posts the next n transactions, with one doorbell. Either each response follows its transfer, or
+ * all responses come last: then several transfers may fail in one stop.
  */
 static void
 post_txns(unsigned int n)
@@ -219,9 +229,9 @@ post_receives(void)
 	hwq_rq_ring(rq);
 }
 
-/* ------------------------------------------------------------------ what comes back */
+/* ------------------------------------------------------------------ responses */
 
-/* The first wrong response for a transaction is told here, and the second one of any. */
+/* Reports the first wrong response for a transaction, and a second response for any. */
 static void
 arrived(const struct response *r)
 {
@@ -248,7 +258,7 @@ note(const struct hwq_cqe *rec)
 	txns[i].told_memory = rec->sig.memory;
 }
 
-/* Takes completions until there are none: step 1. */
+/* Step 1: takes completions until there are none. */
 static void
 poll_all(void)
 {
@@ -272,7 +282,7 @@ poll_all(void)
 
 /* ------------------------------------------------------------------ a stop */
 
-/* What the key tells is what this test made wrong. */
+/* Checks that the key reports the error that this test made. */
 static void
 check_error(unsigned int i, const struct mlx5dv_mkey_err *err)
 {
@@ -290,7 +300,7 @@ check_error(unsigned int i, const struct mlx5dv_mkey_err *err)
 	CHECK_EQ(x->told_memory, !x->is_read, "the domain");
 }
 
-/* Steps 2 and 3, and the bad responses. Returns how many failed. */
+/* Steps 2 and 3, and the bad responses. Returns how many transactions failed. */
 static unsigned int
 check_keys(void)
 {
@@ -332,7 +342,7 @@ handle_stop(void)
 	if (n > n_bad_in_stop)
 		n_bad_in_stop = n;
 	if (below(2) != 0)
-		post_txns(below(3)); /* work that is posted meanwhile waits */
+		post_txns(below(3)); /* work that is posted during the stop waits */
 	emu_pump();
 	CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
 }

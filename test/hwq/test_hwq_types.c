@@ -54,7 +54,7 @@ draw_conf(struct hwq_qp_conf *conf)
 	conf->send_ops = (check_random(&rnd) & legal[conf->type]) | IBV_QP_EX_WITH_SEND;
 	conf->qkey = EMU_QKEY;
 	switch (draw(12)) {
-	case 0: /* one bit, known or not: flush is an unknown one */
+	case 0: /* one bit, known or unknown: flush is an unknown one */
 		conf->send_ops |= 1ull << draw(64);
 		break;
 	case 1:
@@ -131,7 +131,7 @@ same_refusals(struct ibv_cq *stock_cq)
 	}
 }
 
-/* Refused by hwq, though libmlx5 accepts it or sets no errno: doc/hwq.md. */
+/* Refused by hwq, although libmlx5 accepts it or sets no errno: doc/hwq.md. */
 static void
 own_refusals(void)
 {
@@ -237,7 +237,7 @@ lives(void)
 		one_life(type);
 }
 
-/* ----------------------------------------------------------------- what a connection is made of */
+/* ----------------------------------------------------------------- connections */
 
 /* Compares ibv_query_qp(3) of a connected QP with the address. */
 static void
@@ -274,7 +274,7 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 static void
 connections(void)
 {
-	/* mtu: what the path says, 0: nothing. to_mtu, to_reads: what the peer's address says. */
+	/* mtu: in the path; 0: none. to_mtu, to_reads: in the peer's address. */
 	static const struct {
 		uint8_t mtu, to_mtu, to_reads, used, reads;
 	} ends[] = {
@@ -305,7 +305,7 @@ connections(void)
 		CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
 		CHECK_EQ(hwq_qp_destroy(b), 0, "destroy");
 	}
-	/* A path of more than the port carries, as if it carried less. */
+	/* The path has a larger MTU than the port, which acts as if it had a smaller one. */
 	dev->port.active_mtu = IBV_MTU_1024;
 	conf.path.mtu = IBV_MTU_2048;
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &a), -EINVAL, "MTU 2048 on a port of 1024");
@@ -331,7 +331,7 @@ suits_with_cqes(const struct hwq_dev_caps *caps)
 	return caps->max_cqe != 0;
 }
 
-/* hwq_dev_open_if(): each device that opens is asked; out-pointers are written on success only. */
+/* hwq_dev_open_if() asks about each device that opens. Out-pointers are written on success only. */
 static void
 devices_that_suit(void)
 {

@@ -105,7 +105,7 @@ twin_draw_work(struct twin_pair *p, struct twin_work *w,
 
 /* ------------------------------------------------------------------ comparing */
 
-/* Copies the next WQE of the stock ring into one piece. Returns its DS. */
+/* Copies the next WQE of the stock ring to contiguous memory. Returns its DS. */
 static unsigned int
 stock_read(struct stock *s, uint8_t *wqe)
 {
@@ -134,7 +134,7 @@ check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 	memset(wqe + 4, 0, 3);
 }
 
-/* Between the WQE before and this one, there can only be a fill up to the ring's end. */
+/* Between the previous WQE and this one there may only be a fill up to the ring's end. */
 static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 {
@@ -190,7 +190,7 @@ compare_one(struct twin_pair *p, const struct twin_work *w, unsigned int nth, ui
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	uint64_t at = p->stock.at;
 	unsigned int ds = stock_read(&p->stock, theirs), before = check_failures;
-	/* Behind the first WQE, those of one piece have one WQEBB each. */
+	/* After the first WQE, those of a contiguous work request have one WQEBB each. */
 	unsigned int behind = nth == 0 && p->in_one_piece ? w->n_wqes - 1 : 0;
 	uint16_t place = place_of(sq, *from, (ds + 3) / 4 + behind);
 
@@ -234,7 +234,7 @@ twin_prepare(struct twin_pair *p, unsigned int max_wqes)
 
 	for (i = 0; i < max_wqes * HWQ_WQE_MAX_BB && i < n; i++)
 		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
-	/* Also the room behind the fill. */
+	/* Also the room after the fill. */
 	for (i = 0; i < (max_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
@@ -250,7 +250,7 @@ twin_patience(uint64_t *end)
 	return now < *end;
 }
 
-/* Takes what has completed of libmlx5's work. */
+/* Takes the completions of libmlx5's work. */
 static void
 drain_stock(struct twin_pair *p, unsigned int want_status)
 {
@@ -368,8 +368,8 @@ say_refused(const struct twin_pair *p, const struct twin_work *w, unsigned int n
 }
 
 /*
- * Posts a batch through the critical region of each. Both refuse the whole batch with the same
- * errno, or both take it.
+ * Posts a batch through the critical region of each library. Both refuse the whole batch with the
+ * same errno, or both accept it.
  */
 static void
 region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
@@ -401,8 +401,7 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 }
 
 /*
- * Posts one work request on each, hwq's by the builder's direct(). Returns false if there is no such
- * builder.
+ * Posts one work request on each; hwq's by the builder's direct(). False: there is no such builder.
  */
 static bool
 direct_both(struct twin_pair *p, const struct twin_work *w)
@@ -436,7 +435,10 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 	return true;
 }
 
-/* Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave, so such work does not go both ways. */
+/*
+ * Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave, so such work is posted only by
+ * hwq_wr.h.
+ */
 static bool
 goes_direct(const struct twin_pair *p)
 {
@@ -468,10 +470,7 @@ batch(struct twin_pair *p, twin_post_fn *post)
 	twin_totals.batches++;
 }
 
-/*
- * Fills a list with the pairs that have a builder whose cases are not complete. Returns their
- * number.
- */
+/* Fills a list with the pairs that have a builder with missing cases. Returns their number. */
 static unsigned int
 unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
 {
@@ -502,7 +501,8 @@ twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 /* ------------------------------------------------------------------ opening and closing */
 
 /*
- * Skips the first laps, by NOPs of sixteen WQEBBs, until the 16-bit index of the WQEs soon wraps.
+ * Skips the first laps, by NOPs of sixteen WQEBBs, up to the place where the 16-bit index of WQEs
+ * soon wraps.
  */
 static void
 skip_first_laps(struct twin_pair *p)
@@ -527,7 +527,7 @@ skip_first_laps(struct twin_pair *p)
 	}
 }
 
-/* Tries to have such a QP. On a device, some do not exist, or are not for this user. */
+/* Tries to create such a QP. Some do not exist on a device, or are not allowed for this user. */
 static bool
 exists(struct twin_pair *p)
 {

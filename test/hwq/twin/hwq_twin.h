@@ -3,23 +3,25 @@
  * Twins: one work request is posted through stock libmlx5 and through hwq. Both must write equal
  * bytes to the send queue, or return the same error.
  *
- * A program lists the builders and what they draw. The harness draws, posts, compares and counts.
- * The program posts hwq's half itself, by hwq_twin_post.h.
+ * A program lists builders, and functions that draw their arguments. The harness draws, posts,
+ * compares and counts. The program posts hwq's half itself, by hwq_twin_post.h.
  *
  *     twin_begin(argc, argv, 20000);                  device, memory, seed: [--device NAME] [CASES [SEED]]
  *     twin_wild(pairs, n, post);                      until each builder of each type had CASES
  *     return twin_end(pairs, n);                      prints what was drawn; fails if a legal
  *                                                     combination was never drawn
  *
- * Each WQE is read from its ring by its start and DS. Where libmlx5 wraps it around the ring's end,
- * it is joined. The NOPs that fill the end of hwq's ring are skipped, and checked apart. wqe_index,
- * QPN and the memcpy's opaque key and address differ: they are checked against their own queue,
- * then blanked. A builder does this for other such fields (names). All other bytes up to DS must be
- * equal. libmlx5 does not write some bytes, such as imm of SET_PSV, and aborted work leaves others there: so its ring
- * is cleared beforehand, as far as the work can reach. hwq's is filled with 0xa5, because hwq writes each byte.
+ * Each WQE is read from its ring by its start and DS. If libmlx5 wraps it around the ring's end,
+ * its parts are joined. The NOPs that fill the end of hwq's ring are skipped, and checked
+ * separately. wqe_index, QPN and the memcpy's opaque key and address differ: they are checked
+ * against their own queue, then blanked. A builder does this for further such fields (names). All
+ * other bytes up to DS must be equal. libmlx5 does not write some bytes, such as imm of SET_PSV,
+ * and aborted work leaves old bytes there. So libmlx5's ring is cleared before, as far as the work
+ * can reach. hwq's ring is filled with 0xa5, because hwq writes each byte.
  *
- * With --device the device of that name is used, which may be a real one: it runs by itself, a pair that it cannot have is
- * left out by name, and few cases need not draw everything. Otherwise the emulated adapter is pumped.
+ * With --device the program uses the device of that name, which may be a real one. It runs by
+ * itself; pairs that it cannot have are left out, with a message; and few cases need not draw
+ * everything. Otherwise the emulated adapter is pumped.
  *
  * "Wild": both QPs are in ERR, so that work with any address, key and length can be posted, and is
  * flushed.
@@ -35,9 +37,9 @@
 #define TWIN_MEM_LEN (256u * 1024)
 #define TWIN_RAW_LEN 1024 /* length of the longest WQE */
 #define TWIN_SETTERS 32   /* most setters of one builder */
-#define TWIN_BODY    8192 /* bytes of what a builder draws */
+#define TWIN_BODY    8192 /* most bytes that a builder draws */
 #define TWIN_TYPES   6    /* enum hwq_qp_type */
-/* number of the IBV_SEND_* that a work request may have: see twin_flag_bits */
+/* number of the IBV_SEND_* flags that a work request may have: see twin_flag_bits */
 #define TWIN_FLAGS 5
 #define TWIN_ALL   (1u << TWIN_FLAGS)
 
@@ -55,22 +57,23 @@ struct twin_work {
 	const struct twin_builder *builder;
 	unsigned int setter;   /* index into builder->setters */
 	unsigned int flags;    /* IBV_SEND_* */
-	unsigned int max_wqes; /* the most WQEs that it can become: 1 unless draw sets it */
+	unsigned int max_wqes; /* most WQEs that it can become: 1 unless draw sets it */
 	unsigned int
-		n_wqes; /* those that it became, one after the other: 1 unless hwq's poster sets it */
+		/* WQEs that it became, one after the other: 1 unless hwq's poster sets it */
+		n_wqes;
 	_Alignas(64) uint8_t body[TWIN_BODY]; /* drawn by the builder */
 };
 
-/* What the builder drew: struct x *x = TWIN_OWN(w, struct x). */
+/* The arguments that the builder drew: struct x *x = TWIN_OWN(w, struct x). */
 #define TWIN_OWN(w, type)                                                                          \
 	({                                                                                         \
 		static_assert(sizeof(type) <= TWIN_BODY, "too large for a work request");          \
 		(type *)(uintptr_t)(w)->body;                                                      \
 	})
 
-/* Builders that the harness has (hwq_twin_ops.c). */
+/* Builders of the harness (hwq_twin_ops.c). */
 enum twin_common {
-	TWIN_OF_PROGRAM, /* none of the builders below: twin_hwq_own() posts it */
+	TWIN_OF_PROGRAM, /* none of these: twin_hwq_own() posts it */
 	TWIN_NOP,
 	TWIN_RAW_WQE,
 	TWIN_MEMCPY,
@@ -79,22 +82,26 @@ enum twin_common {
 
 struct twin_builder {
 	const char *name;
-	unsigned int types; /* 1u << HWQ_QP_* for each type that has it */
+	unsigned int types; /* 1u << HWQ_QP_* for each type that has the builder */
 	uint64_t send_ops;  /* IBV_QP_EX_WITH_* that a QP must be created with */
 	/* MLX5DV_QP_EX_WITH_* that a QP must be created with; for memcpy, conf.mmo */
 	uint64_t mlx5_ops;
 	const char *const
-		*setters;   /* names of the setters, or of sets of them, up to NULL; "-": none */
-	unsigned int flags; /* IBV_SEND_* that are legal with it */
+		/* names of the setters, or of sets of setters, ending with NULL; "-": none */
+		*setters;
+	unsigned int flags; /* IBV_SEND_* flags that are legal with it */
 	enum twin_common common;
-	unsigned int code; /* for the program */
-	/* Draws the builder's values, for w->setter and w->flags. Some are refused now and then. */
+	unsigned int code; /* for use by the program */
+	/*
+	 * Draws the builder's arguments, for w->setter and w->flags. Sometimes they are to be
+	 * refused.
+	 */
 	void (*draw)(struct twin_pair *p, struct twin_work *w);
 	/* Calls libmlx5's builder and setters. complete returns the result. */
 	void (*stock)(struct twin_pair *p, const struct twin_work *w);
 	/*
-	 * Posts by hwq_wqe.h or hwq_burst.h; NULL if they have no such builder. Returns what the
-	 * builder returns, or TWIN_HAS_NOT for a code that they do not have.
+	 * Posts by hwq_wqe.h or hwq_burst.h; NULL if they have no such builder. Returns the
+	 * builder's result, or TWIN_HAS_NOT for a code without a builder.
 	 */
 	int (*direct)(struct twin_pair *p, const struct twin_work *w);
 	/*
@@ -110,27 +117,31 @@ struct twin_pair {
 	const char *name;
 	struct hwq_qp_conf conf;
 	const struct twin_builder *const
-		*builders;      /* up to NULL; those that conf does not allow are not drawn */
+		/* ending with NULL; builders that conf does not allow are not drawn */
+		*builders;
 	unsigned int batch_max; /* most work requests of a batch; 0: 4 */
-	bool all_direct;        /* none of its work goes by batches of hwq */
+	bool all_direct;        /* no work of the pair is posted in batches of hwq */
 	void *own;              /* the program's objects for the pair */
 
 	struct stock stock;
 	struct twin twin;
 	bool wild;
-	bool absent; /* the device, or this user, cannot have such QPs */
-	const void *
-		last; /* wr_id of libmlx5's last work request, until it has completed; NULL: it has */
-	/* HWQ_WQE_AFTER_UMR: libmlx5 sets the small fence in what follows, and work that goes direct must too. */
+	bool absent;      /* the device, or this user, cannot have such QPs */
+	const void *last; /* wr_id of libmlx5's last work request; NULL: it has completed */
+	/*
+	 * HWQ_WQE_AFTER_UMR: libmlx5 sets the small fence in the next WQE, so work without a batch
+	 * must set it too.
+	 */
 	unsigned int left;
-	bool in_one_piece; /* said by twin_builder::direct: a fill comes before all of its WQEs, or none */
-	uint32_t stock_opaque_lkey; /* known from the first memcpy; the PD keeps it for ever */
+	/* set by twin_builder::direct: a fill may come only before the first of its WQEs */
+	bool in_one_piece;
+	uint32_t stock_opaque_lkey; /* known from the first memcpy; the PD keeps it */
 	uint64_t stock_opaque_addr;
 };
 
 struct twin_totals {
 	unsigned long cases, refused, split, fills, batches, aborted, small_fences, direct;
-	/* Batches that hwq posted, and those in whose code the transport was a constant. */
+	/* Batches that hwq posted, and those whose code had the transport as a constant. */
 	unsigned long posted, folded;
 };
 
@@ -146,14 +157,14 @@ extern struct hwq_dev *twin_dev;
 extern struct hwq_mr twin_mr; /* the region of twin_mem, with all access rights */
 extern uint8_t *twin_mem;     /* TWIN_MEM_LEN */
 extern struct twin_totals twin_totals;
-extern unsigned long twin_cases; /* the least number of cases of each builder and type */
+extern unsigned long twin_cases; /* least number of cases of each builder and type */
 
 /* Opens the device and sets the variables above. Arguments: [--device NAME] [CASES [SEED]]. */
 void twin_begin(int argc, char **argv, unsigned long cases);
 /* Creates both QPs of each pair, and takes them to RTS, or to ERR past the ring's first laps. */
 void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
 void twin_close(struct twin_pair *pairs, unsigned int n);
-/* Posts drawn work to open pairs, until each builder had its cases or a check failed. */
+/* Posts drawn work to open pairs, until each builder has had its cases or a check failed. */
 void twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
 /* Calls twin_open(), twin_run() and twin_close(), all wild. */
 void twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
@@ -170,7 +181,7 @@ uint64_t twin_random(void);
 bool twin_one_in(unsigned int n);
 /* The hwq flags for IBV_SEND_* flags. */
 unsigned int twin_hwq_flags(unsigned int flags);
-/* Those of work that goes direct: with the fence that libmlx5 sets by itself. */
+/* The flags for work without a batch: with the fence that libmlx5 sets by itself. */
 unsigned int twin_direct_flags(const struct twin_pair *p, const struct twin_work *w);
 /* The big-endian word at p. */
 uint32_t twin_get32(const uint8_t *p);
@@ -181,16 +192,21 @@ uint64_t twin_get64(const uint8_t *p);
 /* Draws a work request of any builder that fits the pair. may() limits the builders; NULL: all. */
 void twin_draw_work(struct twin_pair *p, struct twin_work *w,
 	bool (*may)(const struct twin_pair *p, const struct twin_builder *builder));
-/* Clears libmlx5's ring, and fills hwq's with 0xa5, ahead for so many WQEs of the longest kind. */
+/*
+ * Clears libmlx5's ring, and fills hwq's with 0xa5, as far as max_wqes WQEs of the longest kind
+ * reach.
+ */
 void twin_prepare(struct twin_pair *p, unsigned int max_wqes);
-/* Compares the WQEs of w in both rings, at their next place. Moves *from behind hwq's WQEs. */
+/*
+ * Compares the WQEs of w in both rings, at their next place. Moves *from to the end of hwq's WQEs.
+ */
 bool twin_compare(struct twin_pair *p, const struct twin_work *w, uint16_t *from);
 void twin_count(const struct twin_pair *p, const struct twin_work *w);
 /* Calls libmlx5's start and builders of a batch, without complete. */
 void twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n);
 /*
- * Lets time pass, in a loop that waits until *end, a time in ns that is 0 at first. Returns false when that has come:
- * nobody waits for so long.
+ * Lets time pass, in a loop that waits until *end, a time in ns, 0 at first. Returns false when
+ * that time has come; no machine is so slow.
  */
 bool twin_patience(uint64_t *end);
 /* Takes every completion of both. Each must have that status, an enum ibv_wc_status. */
@@ -199,12 +215,12 @@ void twin_drain(struct twin_pair *p, unsigned int status);
 void twin_stock_restart(struct twin_pair *p);
 void twin_hwq_restart(struct twin_pair *p);
 /*
- * Returns the enum ibv_wc_status that libmlx5 makes of a CQE's syndrome (mlx5_handle_error_cqe()),
- * or -1 if the syndrome is above 0x16.
+ * The enum ibv_wc_status for a CQE's syndrome in libmlx5 (mlx5_handle_error_cqe()), or -1 if the
+ * syndrome is above 0x16.
  */
 int twin_status(uint8_t syndrome);
 
-/* ---- data: what the setters of RDMA, SEND and atomics take (hwq_twin_data.c) */
+/* ---- data: the arguments of data setters for RDMA, SEND and atomics (hwq_twin_data.c) */
 
 enum twin_setter {
 	TWIN_SGE,
@@ -250,7 +266,7 @@ enum twin_code {
 	TWIN_FETCH_ADD,
 };
 
-/* The arguments of their builders. */
+/* The arguments of builders. */
 struct twin_args {
 	uint32_t rkey, imm; /* imm: or the key to invalidate */
 	uint64_t raddr, operand[2];
@@ -258,7 +274,7 @@ struct twin_args {
 
 /* Any values if the pair is wild. Else inside the second half of twin_mem. */
 void twin_draw_args(const struct twin_pair *p, struct twin_args *a);
-/* Calls the builder only: setters follow. */
+/* Calls only the builder; setters follow. */
 void twin_stock_op(struct twin_pair *p, enum twin_code code, const struct twin_args *a);
 
 /* Builders without setters, for every type that has them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What hwq_twin.c and hwq_twin_count.c share: the counts of drawn combinations. */
+/* The counts of drawn combinations, for hwq_twin.c and hwq_twin_count.c. */
 #ifndef HWQ_TWIN_COUNT_H
 #define HWQ_TWIN_COUNT_H
 

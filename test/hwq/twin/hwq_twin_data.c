@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data setters of the twins: drawn once, called in both libraries. */
+/* Data setters of the twins: arguments are drawn once, and used in both libraries. */
 #include "hwq_twin.h"
 
 #define INLINE_DATA 4096
@@ -36,7 +36,7 @@ twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge)
 static void
 draw_inline(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d)
 {
-	/* DS ends at 63: libmlx5 would build a WQE of DS 64, which hwq refuses (doc/hwq.md). */
+	/* DS ends at 63. libmlx5 would build a WQE of DS 64, which hwq refuses (doc/hwq.md). */
 	uint32_t max = p->twin.qp->sq.max_inline;
 	unsigned int i;
 	size_t left;

@@ -130,7 +130,7 @@ point_domain(struct domain *d)
 		d->d.sig.dif = &d->dif;
 }
 
-/* Makes both domains equal, but for a detail now and then. */
+/* Makes both domains equal; sometimes a detail differs. */
 static void
 draw_like(struct domain *wire, const struct domain *mem)
 {

@@ -33,7 +33,7 @@ struct dek {
 	uint32_t their_id; /* 0: not known yet */
 };
 
-/* hwq's key is in a pool of its own, in the pair's domain. Its variant may be changed. */
+/* hwq's key is in its own pool, in the pair's domain. Its variant may be changed. */
 void key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries);
 void key_destroy(struct key *k);
 void dek_create(struct twin_pair *p, struct dek *d);
@@ -57,12 +57,12 @@ struct sig {
  */
 void draw_sig(struct sig *s, bool invalid);
 
-/* Points the domain at its own T10-DIF or CRC: after it was copied. */
+/* Points the domain at its own T10-DIF or CRC, after it was copied. */
 void point_domain(struct domain *d);
 
 /*
- * ---- signature errors: written into a CQ that no queue uses, so that libmlx5 alone reads it; hwq
- * decodes the same bytes. Only the key's number differs.
+ * ---- signature errors: the CQE is written into a CQ that no queue uses, so only libmlx5 reads it;
+ * hwq decodes the same bytes. Only the key's number differs.
  */
 
 struct sig_cq {
@@ -73,12 +73,12 @@ struct sig_cq {
 
 void sig_cq_open(struct sig_cq *s);
 void sig_cq_close(struct sig_cq *s);
-/* Draws any values, and mostly a known syndrome, type and domain. */
+/* Draws any values; mostly syndrome, type and domain are known ones. */
 void sig_draw_cqe(uint8_t cqe[64]);
 /* Reports the error to both libraries. */
 void sig_tell(struct sig_cq *s, const uint8_t cqe[64], const struct key *k,
 	const struct hwq_domain *domain);
-/* Checks that both report the same about their keys. Returns true if there is an error. */
+/* Checks that both libraries report the same about their keys. True: there is an error. */
 bool sig_check_both(const struct key *k);
 
 #endif

@@ -60,7 +60,7 @@ draw_nothing(struct twin_pair *p, struct twin_work *w)
 	(void)p, (void)w;
 }
 
-/* libmlx5 has no builder for NOP: posts a raw WQE of that opcode. */
+/* libmlx5 has no builder for NOP, so this posts a raw WQE with that opcode. */
 static void
 stock_nop(struct twin_pair *p, const struct twin_work *w)
 {
@@ -97,10 +97,7 @@ struct raw {
 	uint8_t wqe[TWIN_RAW_LEN];
 };
 
-/*
- * Draws a control segment of a WQE whose length is all that matters to a QP in ERR, and any bytes
- * behind it.
- */
+/* Draws a control segment and any bytes after it. In ERR, only the length of the WQE matters. */
 static void
 draw_raw(struct twin_pair *p, struct twin_work *w)
 {
@@ -143,7 +140,7 @@ stock_raw(struct twin_pair *p, const struct twin_work *w)
 	mlx5dv_wr_raw_wqe(p->stock.dv, twin_raw_for(w, p->stock.qp->qp_num, wqe));
 }
 
-/* The builder sets the QPN, and asks for a CQE as its flags say, not as the WQE says. */
+/* The builder sets the QPN, and signals the WQE as its flags say, not as the WQE says. */
 static int
 direct_raw(struct twin_pair *p, const struct twin_work *w)
 {
@@ -217,7 +214,7 @@ direct_memcpy(struct twin_pair *p, const struct twin_work *w)
 	return 1;
 }
 
-/* The opaque buffer: libmlx5's is known from its first memcpy, hwq's is the queue's. */
+/* The opaque buffer. libmlx5's is known from its first memcpy; hwq's is in the queue. */
 static void
 names_memcpy(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)

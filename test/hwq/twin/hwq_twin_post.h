@@ -2,7 +2,7 @@
 /*
  * How twins post through hwq, as a user's program does: a batch is one function from start to
  * complete, with the handle on its stack and all of hwq_wr.h inlined. The type of QP is a constant,
- * so that the code that the compiler makes for each start is tested.
+ * so the test covers the code that the compiler makes for each start function.
  *
  * A program that includes this defines twin_hwq_own(), for its own builders and setters. It posts
  * by a function that calls twin_batch() for each of its types:
@@ -45,8 +45,8 @@ twin_hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w, enum
 }
 
 /*
- * Posts a batch of n work requests. Returns what complete returns, or 0 if the batch is aborted.
- * type is a constant: the pair's type, or another one with the same start.
+ * Posts a batch of n work requests. Returns the result of complete, or 0 if the batch is aborted.
+ * type is a constant: the pair's type, or a type with the same start function.
  */
 static HWQ_INLINE int
 twin_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort,

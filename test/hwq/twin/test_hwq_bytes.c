@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RC and UC QPs: work posted through stock libmlx5 and through hwq writes equal bytes to the send
- * queue, or returns the same error (hwq_twin.h). If it is executed, it also moves equal bytes.
+ * queue, or returns the same error (hwq_twin.h). Executed work also moves equal bytes.
  *
  * Both libraries write batches by their critical region. hwq also has builders for whole WQEs
  * (hwq_wqe.h, hwq_burst.h): half of the work goes through these, if the queue has no LOCAL_INV.
@@ -23,7 +23,7 @@
 #define RC (1u << HWQ_QP_RC)
 #define UC (1u << HWQ_QP_UC)
 
-/* What a builder and its data setter are given. */
+/* Arguments of a builder and its data setter. */
 struct own {
 	struct twin_args args;
 	struct twin_data data;
@@ -39,7 +39,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	if (w->builder->code != TWIN_CMP_SWP && w->builder->code != TWIN_FETCH_ADD)
 		return;
 	if (p->wild) {
-		/* The length that hwq_wqe.h's builders have. */
+		/* The builders of hwq_wqe.h take 32-bit lengths. */
 		if (w->setter == TWIN_SGE && twin_draw(2) == 0)
 			o->data.sge[0].length = 8;
 		return;
@@ -72,7 +72,7 @@ twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type
 	twin_hwq_data(wr, w->setter, &o->data);
 }
 
-/* A UC QP has the start of RC. */
+/* A UC QP has the start function of RC. */
 static int
 post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 {
@@ -81,7 +81,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 /* ------------------------------------------------------------------ by hwq_wqe.h */
 
-/* Posts a burst of this one work request. */
+/* Posts this one work request as a burst. */
 static int
 direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
 {
@@ -128,7 +128,7 @@ direct_data(struct hwq_sq *sq, const struct own *o, uint8_t opcode, unsigned int
 	}
 }
 
-/* Of lists there is no such builder, and the old value of an atomic is 8 bytes long. */
+/* There is no such builder for lists, and the old value of an atomic has 8 bytes. */
 static int
 direct_atomic(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags,
 	bool compare)
@@ -154,7 +154,7 @@ imm_opcode(enum twin_code code)
 				       : MLX5_OPCODE_RDMA_WRITE_IMM;
 }
 
-/* Of lists there is no such builder. */
+/* There is no such builder for lists. */
 static int
 direct_imm(struct hwq_sq *sq, const struct own *o, enum twin_code code, unsigned int setter,
 	unsigned int flags)
@@ -225,7 +225,7 @@ static const struct twin_builder *const rc_builders[] = {&twin_nop, &twin_raw_wq
 static const struct twin_builder *const uc_builders[] = {&twin_nop, &twin_raw_wqe, &twin_local_inv,
 	&send, &send_imm, &send_inv, &rdma_write, &rdma_write_imm, NULL};
 
-#define N_RUN 4 /* work requests of a batch that runs; receives of a queue */
+#define N_RUN 4 /* work requests of an executed batch, and receives of a queue */
 
 /* Each pair has a type that the builders name, so only legal work is drawn. */
 static struct twin_pair pairs[] = {
@@ -282,7 +282,7 @@ static struct twin_pair pairs[] = {
 
 #define N_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
 
-/* ------------------------------------------------------------------ work that runs */
+/* ------------------------------------------------------------------ executed work */
 
 static uint8_t *before, *after_stock;
 static unsigned long moved, n_sends;
@@ -318,9 +318,9 @@ message_len(const struct twin_work *w)
 }
 
 /*
- * The fence orders a batch, but not all of it. A memcpy does not wait for the bytes of a write or a SEND
- * (mlx5dv_wr_post(3)), so memcpys go to the last quarter of the memory. The pieces of one request move in
- * any order, so those that a read goes to lie apart.
+ * The fence orders only a part of the batch. A memcpy does not wait for the bytes of a write or a
+ * SEND (mlx5dv_wr_post(3)), so memcpys go to the last quarter of the memory. The pieces of one
+ * request move in any order, so the pieces of a read must not overlap.
  */
 static void
 keep_apart(struct twin_work *w)
@@ -336,7 +336,9 @@ keep_apart(struct twin_work *w)
 		o->data.sge[i].addr = mem + i * 4096u + twin_draw(2048);
 }
 
-/* Draws work that runs. Writes and SENDs go to the third quarter of the memory, and must fit it. */
+/*
+ * Draws work to execute. Writes and SENDs go to the third quarter of the memory, and must fit it.
+ */
 static void
 draw_that_runs(struct twin_pair *p, struct twin_work *w, bool region)
 {
@@ -364,7 +366,7 @@ post_receives(struct twin_pair *p, unsigned int n)
 	hwq_rq_ring(&p->twin.qp->rq);
 }
 
-/* What libmlx5's batch completed, as far as it was taken. */
+/* Completions of libmlx5's batch that were taken. */
 static struct {
 	struct ibv_wc wc[2 * N_RUN + 1];
 	int n;
@@ -392,7 +394,7 @@ wait_for_stock(struct twin_pair *p, const struct twin_work *last, int n_recv)
 			theirs.wc[i].status);
 }
 
-/* Checks that both complete the signalled wr_ids in order, and equally many receives. */
+/* Checks that both complete the signalled wr_ids in order, and the same number of receives. */
 static void
 drain_wr_ids(struct twin_pair *p)
 {

@@ -5,11 +5,12 @@
  * every order, and any attributes, also invalid ones.
  *
  * The mkey index, the PSV index and the DEK id differ: they are checked against the key and the
- * DEK, then blanked. libmlx5 does not tell the numbers of its PSVs and DEKs: they are read from
- * their first WQE, and must stay.
+ * DEK, then blanked. libmlx5 does not report the numbers of its PSVs and DEKs. They are read from
+ * their first WQE, and must not change.
  *
- * Keys that sign or encrypt are also configured by images (hwq_sig_image.h, hwq_crypto_image.h): two pairs post all by
- * themselves, by an image where the configuration has one, else by a batch of one. So both ways alternate on one key.
+ * Keys that sign or encrypt are also configured by images (hwq_sig_image.h, hwq_crypto_image.h).
+ * Two pairs post all work without the harness's batches: by an image if there is one for the
+ * configuration, else by a batch of one. So both ways alternate on one key.
  *
  * SOFTHCA_CRYPTO says what engine the adapter has: for one data unit per key, or for several.
  *
@@ -27,7 +28,7 @@
 #define N_DEKS      4
 #define MAX_STEPS   4
 #define MAX_ORDERS  24
-#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, the most that fit a WQE */
+#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, which is the maximum of a WQE */
 
 struct keys {
 	struct key key[KEY_KINDS][N_KEYS];
@@ -36,8 +37,11 @@ struct keys {
 static const uint16_t key_entries[N_KEYS] = {4, 16, 52};
 static struct dek deks[N_DEKS];
 static struct sig_cq sig_cq;
-static bool adds_in_32_bits; /* libmlx5, the pieces of a list */
-/* Kinds of keys from KEY_PLAIN on: on a device without AES-XTS and plaintext DEKs, those that do not encrypt. */
+static bool adds_in_32_bits; /* libmlx5 adds up the pieces of a list in 32 bits */
+/*
+ * Kinds of keys from KEY_PLAIN on. A device without AES-XTS and plaintext DEKs has only those that
+ * do not encrypt.
+ */
 static unsigned int n_kinds = KEY_KINDS;
 
 /* ------------------------------------------------------------------ work, as drawn */
@@ -95,11 +99,14 @@ static struct {
 	unsigned long images[2], refused_images[2]; /* of lists, of patterns */
 	/* By domain, kind of signature (T10-DIF's two guards, three CRCs) and block size. */
 	unsigned long by_image[2][5][5], first, again, after_errors;
-	/* By order on the wire, data unit, and signatures: none possible, none, of the wire, of memory, of both. */
+	/*
+	 * By order on the wire, data unit, and signatures: not possible, none, of the wire, of
+	 * memory, of both.
+	 */
 	unsigned long crypto[2][4][5][5]; /* by batches, by images */
 	unsigned long crypto_refused[2];  /* images of KEY_CRYPT, of KEY_BOTH */
 	unsigned long beyond_64_bits[2];  /* patterns by images of crypto, of sig */
-	unsigned long wrong[4];           /* standard, order, data unit, comp_mask */
+	unsigned long wrong[4];           /* of standard, order, data unit, comp_mask */
 } drawn;
 
 /* Draws the setters of the set in a random order. Stores the number of that order. */
@@ -130,7 +137,7 @@ draw_steps(struct own *o, unsigned int set)
 	o->num_setters = (uint8_t)o->n_steps;
 }
 
-/* Now and then more entries than the key or the WQE has room for. */
+/* Sometimes more entries than the key or the WQE has room for. */
 static uint16_t
 draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 {
@@ -139,14 +146,14 @@ draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 
 	if (twin_one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
-	/* Mostly the BSFs fit, too. */
+	/* Mostly the BSFs fit too. */
 	if (room > bsf + head && !twin_one_in(8))
 		room -= bsf + head;
 	max = room < max ? room : max;
 	return (uint16_t)(twin_one_in(4) ? max : twin_draw(max + 1));
 }
 
-/* The length decides whether a key can be signed or encrypted. Mostly it can. */
+/* The length decides whether a key can sign or encrypt. Mostly it can. */
 static uint32_t
 draw_len(const struct own *o, unsigned int n)
 {
@@ -158,8 +165,8 @@ draw_len(const struct own *o, unsigned int n)
 }
 
 /*
- * A libmlx5 that takes a list of 2 GiB and more for another length accepts keys that hwq refuses, and
- * the other way round: it is asked for shorter lists only.
+ * A libmlx5 that computes a wrong length for lists of 2 GiB and more accepts other keys than hwq.
+ * It gets only shorter lists.
  */
 static void
 shorten_list(struct own *o)
@@ -170,7 +177,7 @@ shorten_list(struct own *o)
 		o->sge[i].length &= (1u << 31) / MAX_ENTRIES - 1;
 }
 
-/* A pattern of 2^64 bytes, or of one round of 8 GiB less or more. */
+/* A pattern of 2^64 bytes, or 8 GiB less or more. */
 static void
 draw_long_pattern(struct own *o)
 {
@@ -182,7 +189,10 @@ draw_long_pattern(struct own *o)
 		o->data[i].bytes_count = 1u << 31;
 }
 
-/* libmlx5 counts the bytes of a pattern in 64 bits, and may accept what is far longer than a key can be. */
+/*
+ * libmlx5 counts the bytes of a pattern in 64 bits, and may accept a pattern that is much longer
+ * than a key can be.
+ */
 static bool
 is_beyond_64_bits(const struct own *o)
 {
@@ -249,7 +259,7 @@ draw_one_unit(struct own *o)
 		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !twin_one_in(3) : 0;
 }
 
-/* Draws one setter too many, one setter twice, or one that the key is not created for. */
+/* Draws one setter too many, a setter twice, or a setter that the key was not created for. */
 static void
 spoil_steps(struct own *o)
 {
@@ -282,7 +292,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	unsigned int which = (unsigned int)twin_draw(N_KEYS), i;
 
 	memset(o, 0, sizeof(*o));
-	/* A UMR and two SET_PSVs. Their number is known when the work is posted. */
+	/* A UMR and two SET_PSVs. The actual number is known when the work is posted. */
 	w->max_wqes = 3;
 	o->kind = w->builder->code;
 	o->key = &keys->key[o->kind][which];
@@ -385,8 +395,8 @@ hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 }
 
 /*
- * Notes the WQEs that follow the UMR: a SET_PSV for each new signature. Signatures that are kept
- * get one, too, after an error was read.
+ * Notes the WQEs that follow the UMR: a SET_PSV for each new signature. Unchanged signatures also
+ * get one after an error was read.
  */
 static void
 expect_psvs(struct twin_work *w, struct own *o, enum hwq_bsf_state before, bool untold)
@@ -436,11 +446,14 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 enum image_kind {
 	NO_IMAGE,
 	SIG_IMAGE,
-	CRYPTO_IMAGE, /* and signatures, if the key has them */
-	RESET_IMAGE   /* encryption, and no signatures any more */
+	CRYPTO_IMAGE, /* with signatures, if the key has them */
+	RESET_IMAGE   /* encryption; signatures are turned off */
 };
 
-/* Which image says the same: all setters of its kind, and nothing that no image has. */
+/*
+ * The kind of image for the same configuration: it needs all setters of this kind, and nothing that
+ * images do not have.
+ */
 static enum image_kind
 image_kind(const struct own *o)
 {
@@ -460,13 +473,13 @@ image_kind(const struct own *o)
 	if (o->kind == KEY_CRYPT)
 		return seen == 1u << CRYPTO ? CRYPTO_IMAGE : NO_IMAGE;
 	if (seen == (1u << SIG | 1u << CRYPTO))
-		/* For an image, no domain at all is a reset; for the setter, it is an error. */
+		/* An image without any domain resets signatures; the setter returns an error. */
 		return o->sig.attr.mem != NULL || o->sig.attr.wire != NULL ? CRYPTO_IMAGE
 									   : NO_IMAGE;
 	return seen == 1u << CRYPTO && reset ? RESET_IMAGE : NO_IMAGE;
 }
 
-/* Moves tags and seed out of the attributes, whose own are then others. Invalid seeds stay there. */
+/* Moves tags and seed out of the attributes, and puts different ones there. Invalid seeds stay. */
 static struct hwq_sig_tags
 take_tags(struct domain *d)
 {
@@ -486,7 +499,7 @@ take_tags(struct domain *d)
 	return tags;
 }
 
-/* Of a device that has all signatures: libmlx5's setter does not ask the device. */
+/* The capabilities of a device with all signatures: libmlx5's setter does not ask the device. */
 static struct hwq_dev_caps
 all_caps(void)
 {
@@ -497,7 +510,7 @@ all_caps(void)
 		.crypto_engines = twin_dev->caps.crypto_engines};
 }
 
-/* What an image is made and posted with. */
+/* Arguments for making and posting an image. */
 struct image_args {
 	struct domain mem, wire;
 	struct hwq_sig_tags mem_tags, wire_tags;
@@ -603,7 +616,7 @@ count_image(const struct own *o, const struct hwq_mkey_sig *before)
 	drawn.after_errors += before->err_count > 1 && before->err_count_updated;
 }
 
-/* What an image does not change if it is refused. */
+/* State of a key that a refused image must not change. */
 struct key_state {
 	struct hwq_mkey_sig sig;
 	struct hwq_mkey_crypto crypto;
@@ -625,8 +638,9 @@ key_state(const struct hwq_mkey *mkey)
 }
 
 /*
- * An image changes the key if it is posted. libmlx5 changes its key before it refuses, so then a batch follows
- * that does as libmlx5 does. Of two reasons, the two may see another one first.
+ * An image changes the key only if it is posted. libmlx5 changes its key before it refuses; then a
+ * batch that does the same follows here. If there are two reasons to refuse, the libraries may
+ * report different ones.
  */
 static int
 direct(struct twin_pair *p, const struct twin_work *w)
@@ -670,7 +684,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 	}
 	after = key_state(mkey);
 	CHECK(memcmp(&after, &before, sizeof(before)) == 0, "a refused image changed the key");
-	/* The fence comes by the flags: hwq_wr.h did not see all of the WQEs before. */
+	/* The flags carry the fence, because hwq_wr.h has not seen all earlier WQEs. */
 	p->twin.qp->sq.wr.fm_cache = 0;
 	hwq_wr_start(&wr, &p->twin.qp->sq);
 	wr.wr_flags = twin_direct_flags(p, w);
@@ -693,8 +707,8 @@ direct(struct twin_pair *p, const struct twin_work *w)
 /* ------------------------------------------------------------------ comparing it */
 
 /*
- * The 24 bits at p must be our object's number in our WQE, and always one number in libmlx5's.
- * Blanks them.
+ * The 24 bits at p must be the number of this object in hwq's WQE, and always the same number in
+ * libmlx5's. Blanks them.
  */
 static void
 rename24(uint8_t *theirs, uint8_t *ours, uint32_t *their_number, uint32_t our_number,
@@ -728,7 +742,7 @@ names_sig_bsf(struct own *o, uint8_t *theirs, uint8_t *ours)
 			"PSV of memory");
 }
 
-/* A key keeps its DEK where no crypto setter is called: finds the DEK that libmlx5's bytes name. */
+/* A key keeps its DEK if no crypto setter is called. Finds the DEK that libmlx5's bytes name. */
 static void
 names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 {
@@ -748,7 +762,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 	/* The layout and the BSFs, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
 	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
 	unsigned int units = twin_get32(ours + 20) & 0xffff, sigs = 0;
-	/* The selector of a data unit's size as a number from 0 on. */
+	/* The selector of a data unit's size, as a number from 0. */
 	static const uint8_t unit_of[8] = {[1] = 0, [2] = 1, [3] = 2, [4] = 3, [6] = 4};
 
 	CHECK(twin_get32(theirs + 12) >> 8 == o->key->theirs->lkey >> 8, "libmlx5's key 0x%x",
@@ -757,7 +771,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 		twin_get32(ours + 12));
 	memset(theirs + 12, 0, 3);
 	memset(ours + 12, 0, 3);
-	/* If these differ, the bytes differ: nothing to blank then. */
+	/* If these differ, the bytes differ anyway: nothing is blanked. */
 	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
 		return;
 	if (o->kind != KEY_CRYPT) {
@@ -814,7 +828,7 @@ static const struct twin_builder by_image[] = {CONFIGURE(KEY_SIGN, "configure si
 						       .direct = direct),
 	CONFIGURE(KEY_CRYPT, "configure crypt by image", .direct = direct),
 	CONFIGURE(KEY_BOTH, "configure both by image", .direct = direct)};
-/* Behind a NOP no fence is left. */
+/* After a NOP there is no fence left. */
 static const struct twin_builder *images[] = {&by_image[0], &by_image[1], &by_image[2], &twin_nop,
 	NULL};
 
@@ -914,10 +928,7 @@ renew(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries)
 	drawn.fresh++;
 }
 
-/*
- * Reports signature errors, several of them. They are read, or not, before the key is configured
- * again.
- */
+/* Reports several signature errors. They may be read before the key is configured again. */
 static void
 tell(struct twin_pair *p, struct key *k)
 {
@@ -935,7 +946,7 @@ tell(struct twin_pair *p, struct key *k)
 }
 
 /*
- * Between the rounds: creates new keys, and reports signature errors, so that both have an error
+ * Between rounds: creates new keys, and reports signature errors, so that both keys have an error
  * count.
  */
 static void
@@ -970,7 +981,7 @@ run(void)
 	twin_cases = cases;
 }
 
-/* Every order with every data unit and signature was posted, but for those that libmlx5 refuses. */
+/* Every order was posted with every data unit and signature, except those that libmlx5 refuses. */
 static void
 check_crypto(void)
 {

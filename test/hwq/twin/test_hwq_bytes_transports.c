@@ -65,8 +65,8 @@ static const char *const dc_memory_setters[] = {"sge dc_addr", "sge_list dc_addr
 	"dc_stream sge_list", NULL};
 
 /*
- * What w->setter stands for: the data setter, whether the address comes first, and whether there is
- * a stream.
+ * Meaning of w->setter: the data setter, whether the address comes first, and whether there is a
+ * stream.
  */
 struct chosen {
 	enum twin_setter data;
@@ -214,7 +214,7 @@ dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const struct own *o
 		a->operand[0], flags);
 }
 
-/* Of lists and streams there is no such builder. */
+/* There is no such builder for lists and streams. */
 static int
 direct(struct twin_pair *p, const struct twin_work *w)
 {
@@ -246,9 +246,9 @@ enum frame_code {
 };
 
 /*
- * Where the first bytes of a frame must be inline, both libraries read them: so the data are real
- * memory, of about that length. One piece of exactly that length is not drawn: libmlx5 44 sends it
- * twice (doc/hwq.md).
+ * If the first bytes of a frame must be inline, both libraries read them, so the data are real
+ * memory of about that length. A piece of exactly that length is not drawn, because libmlx5 44
+ * sends it twice (doc/hwq.md).
  */
 static void
 draw_header_data(struct twin_pair *p, struct twin_work *w)
@@ -283,7 +283,7 @@ stock_frame(struct twin_pair *p, const struct twin_work *w)
 	twin_stock_data(p, w->setter, &TWIN_OWN(w, const struct own)->data);
 }
 
-/* The 16-byte units of a TSO WQE in front of its data, and where they end in libmlx5's ring. */
+/* The 16-byte units before the data of a TSO WQE, and where they end in libmlx5's ring. */
 static unsigned int
 tso_head_ds(unsigned int hdr_len)
 {
@@ -297,8 +297,8 @@ ring_len(const struct twin_pair *p)
 }
 
 /*
- * Headers that end exactly at the ring's end are not drawn: libmlx5 44 then writes data behind the
- * ring. Its batches have one work request, so that its start is known.
+ * Headers that end exactly at the ring's end are not drawn, because libmlx5 44 then writes data
+ * beyond the ring. Its batches have one work request, so that its start is known.
  */
 static void
 draw_tso(struct twin_pair *p, struct twin_work *w)
@@ -345,8 +345,8 @@ hwq_frame(struct hwq_wr *wr, const struct twin_work *w)
 static unsigned long mended;
 
 /*
- * Where headers cross the end of its ring, libmlx5 44 leaves 32 bytes between them and the data,
- * which DS does not count (doc/hwq.md).
+ * If headers cross the end of its ring, libmlx5 44 leaves 32 bytes between them and the data, which
+ * DS does not count (doc/hwq.md).
  */
 static void
 names_tso(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
@@ -534,7 +534,7 @@ static struct twin_pair pairs[] = {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Compares libmlx5's own address handle with hwq_ah_create() of the same attributes. */
+/* libmlx5's own address handle must equal hwq_ah_create() with the same attributes. */
 static void
 addresses_are_the_same(void)
 {
@@ -543,7 +543,7 @@ addresses_are_the_same(void)
 		.mtu = IBV_MTU_1024,
 		.has_gid = twin_dev->port.has_gid,
 		.lid = htobe16(twin_dev->port.lid)};
-	struct ibv_ah_attr attr = {/* hwq has a GRH where there must be one. */
+	struct ibv_ah_attr attr = {/* hwq uses a GRH only if it is needed. */
 		.is_global = twin_dev->port.link_layer == IBV_LINK_LAYER_ETHERNET,
 		.port_num = twin_dev->port.port,
 		.dlid = twin_dev->port.lid,
@@ -558,7 +558,10 @@ addresses_are_the_same(void)
 		EMU_DIE("a stock address handle: %s", strerror(errno));
 	CHECK_EQ(hwq_ah_from_verbs(ah, &by_verbs), 0, "from a verbs handle");
 	CHECK_EQ(hwq_ah_create(twin_dev, &remote, &by_hwq), 0, "from a peer's address");
-	/* On Ethernet, without a flow label, libmlx5 draws a random UDP source port of 0xc000 or above. */
+	/*
+	 * On Ethernet, without a flow label, libmlx5 draws a random UDP source port of 0xc000 or
+	 * above.
+	 */
 	CHECK(twin_dev->port.link_layer != IBV_LINK_LAYER_ETHERNET ||
 			be16toh(by_hwq.av.rlid) >= 0xc000,
 		"UDP source port 0x%x", be16toh(by_hwq.av.rlid));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys changed by work requests: windows bound and unbound, lists, patterns. Posted through stock
- * libmlx5 and through hwq, they are equal bytes, or the same error (hwq_twin.h).
+ * libmlx5 and through hwq, they give equal bytes, or the same error (hwq_twin.h).
  *
- * Layouts are also posted by the builders of one WQE (hwq_wqe_umr.h). libmlx5 sets the small fence in what
- * follows a UMR; those builders are told to.
+ * Layouts are also posted by the builders of one WQE (hwq_wqe_umr.h). libmlx5 sets the small fence
+ * in the WQE after a UMR; those builders set it by a flag.
  *
- * Keys are twins, too: libmlx5's are created by mlx5dv_create_mkey(3), hwq's come from a pool, with
- * as many entries. A UMR names its key in imm, which is checked against the key and blanked.
+ * Keys are twins too: libmlx5's are created by mlx5dv_create_mkey(3), hwq's come from a pool, with
+ * the same number of entries. A UMR names its key in imm, which is checked against the key and
+ * blanked.
  *
  * usage: test_hwq_bytes_umr [CASES [SEED]]
  */
@@ -26,7 +27,7 @@
 
 /* ------------------------------------------------------------------ keys */
 
-/* Which key of hwq a layout is for. Counted as the setter. */
+/* The key of hwq that a layout is for. It is counted as the setter. */
 enum key_kind {
 	KEY_PLAIN,
 	KEY_TAGGED,
@@ -136,7 +137,7 @@ our_key(const struct twin_work *w)
 	}
 }
 
-static bool adds_in_32_bits; /* libmlx5, the pieces of a list */
+static bool adds_in_32_bits; /* libmlx5 adds up the pieces of a list in 32 bits */
 
 static struct mlx5dv_mkey *
 their_key(const struct twin_work *w)
@@ -253,8 +254,8 @@ hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 }
 
 /*
- * Posts the layout by hwq_wqe_umr.h, which does without HWQ_WQE_INLINE, knows no variant but 0, and looks
- * at the ring where libmlx5 looks at max_inline_data.
+ * Posts the layout by hwq_wqe_umr.h. It needs no HWQ_WQE_INLINE, allows only variant 0, and
+ * compares with the ring instead of max_inline_data.
  */
 static int
 direct_layout(struct twin_pair *p, const struct twin_work *w)
@@ -277,7 +278,7 @@ direct_layout(struct twin_pair *p, const struct twin_work *w)
 		twin_direct_flags(p, w));
 }
 
-/* Puts the length that is right in the place of libmlx5's, where that is wrong in the known way. */
+/* Replaces libmlx5's length by the right one, if it is wrong in the known way. */
 static void
 mend_length(const struct layout *l, uint8_t *theirs)
 {
@@ -387,7 +388,7 @@ hwq_window(struct hwq_wr *wr, const struct twin_work *w)
 	hwq_wr_bind_mw(wr, &x.mw, x.rkey, &x.info);
 }
 
-/* A window of type 2 is bound to the QP that its key context names. */
+/* The key context of a window of type 2 names the QP that it is bound to. */
 static void
 names_window(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)
@@ -430,7 +431,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 		return twin_batch(p, w, n, abort, HWQ_QP_XRC_SEND);
 	case HWQ_QP_DCI:
 		return twin_batch(p, w, n, abort, HWQ_QP_DCI);
-	default: /* a UC QP has the start of RC */
+	default: /* a UC QP has the start function of RC */
 		return twin_batch(p, w, n, abort, HWQ_QP_RC);
 	}
 }

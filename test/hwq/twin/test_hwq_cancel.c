@@ -85,7 +85,7 @@ hwq_post(struct hwq_qp *qp, const struct request *r)
 
 /* ------------------------------------------------------------------ the first lap */
 
-/* Compares the bytes up to DS, but for QPN and address: the two have different destinations. */
+/* Compares the bytes up to DS, without QPN and address, because the destinations differ. */
 static void
 same_wqes(const struct stock *s, const struct hwq_sq *sq)
 {
@@ -187,7 +187,7 @@ static struct {
 	unsigned int cancelled, again, stopped_again;
 } seen;
 
-/* Cancels some requests, some of them again, and some of those posted behind them. */
+/* Cancels some requests, some of them again, and some of those that were posted later. */
 static void
 cancel_and_again(struct stock *s, struct twin *t, struct request *r, unsigned int n,
 	unsigned int more)
@@ -252,7 +252,7 @@ like_libmlx5(void)
 	CHECK(seen.cancelled > 100 && seen.again > 100, "too few");
 }
 
-/* Opcode and modifier become a NOP's, also those of a memcpy, which has a modifier. */
+/* Opcode and modifier become those of a NOP, also for a memcpy, which has a modifier. */
 static void
 a_memcpy_like_libmlx5(void)
 {
@@ -419,7 +419,7 @@ from_the_device_on(void)
 		}
 		CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
 	}
-	/* Until the device has seen that the queue is stopped, it may still execute requests. */
+	/* Until the device has seen the stop, it may still execute requests. */
 	emu_pump();
 	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 10, "how many");
 	/* In ERR, a cancelled request is flushed like any other. */
@@ -501,7 +501,10 @@ post_by_index(struct hwq_sq *sq, struct request *r, uint16_t *index, unsigned in
 	return ret > 0;
 }
 
-/* Cancels some of n requests, of which the device has executed the first n_run. Returns how many there were. */
+/*
+ * Cancels some of n requests; the device has executed the first n_run. Returns how many were
+ * cancelled.
+ */
 static unsigned int
 cancel_some(struct hwq_qp *qp, struct request *r, const uint16_t *index, unsigned int n,
 	unsigned int n_run)
@@ -557,7 +560,7 @@ by_index(void)
 		while (n < max && post_by_index(sq, r, index, n))
 			n++;
 		hwq_sq_ring(sq);
-		/* Else the device takes the doorbell when its WQE is cancelled already. */
+		/* Otherwise the device sees the doorbell when its WQE is cancelled already. */
 		if (round % 2 == 0)
 			emu_pump();
 		total += cancel_some(t.qp, r, index, n, n_run);
@@ -593,7 +596,7 @@ main(int argc, char **argv)
 
 	(void)argc;
 	/*
-	 * libmlx5 finds the next WQE by a table that it fills in only where WQEs start. Random
+	 * libmlx5 finds the next WQE by a table, which it fills in only where WQEs start. Random
 	 * bytes of malloc(3) between them could match, so malloc is told to fill its memory
 	 * (mallopt(3)).
 	 */
@@ -607,14 +610,14 @@ main(int argc, char **argv)
 		    &mr) != 0)
 		EMU_DIE("registering");
 	RUN("on the first lap, cancelling does what libmlx5 does", like_libmlx5());
-	RUN("a memcpy that is cancelled is a NOP without a modifier, as libmlx5's is",
+	RUN("a cancelled memcpy is a NOP without a modifier, as with libmlx5",
 		a_memcpy_like_libmlx5());
 	RUN("on later laps and past fills, cancelling does what the manual page says",
 		by_the_manual());
 	RUN("requests that the device has run are not pending", from_the_device_on());
 	RUN("a request that has the index of a cancelled one is not cancelled",
 		one_index_three_requests());
-	RUN("WQEs are cancelled by index; those that the device has begun are left", by_index());
+	RUN("WQEs are cancelled by index, except those that the device has begun", by_index());
 	if (hwq_mr_deregister(&mr) != 0 || hwq_dev_close(dev) != 0)
 		EMU_DIE("closing");
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

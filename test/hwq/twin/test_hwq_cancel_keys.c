@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cancelling configurations of keys, compared with libmlx5's mlx5dv_qp_cancel_posted_send_wrs():
- * how many WQEs each kind counts (a key that signs takes up to three under one wr_id), the rings'
- * contents, the completions, and that the keys do not change.
+ * how many WQEs each kind counts (a key that signs has up to three with one wr_id), the rings'
+ * contents and the completions. The keys must not change.
  *
  * usage: test_hwq_cancel_keys [ROUNDS [SEED]]
  */
@@ -161,7 +161,7 @@ cancel_both(uint64_t wr_id)
 }
 
 /*
- * Compares the control segments of both rings, but for QPN and the key in imm. There are no fills
+ * Compares the control segments of both rings, without QPN and the key in imm. There are no fills
  * yet.
  */
 static void
@@ -184,7 +184,10 @@ same_controls(void)
 	}
 }
 
-/* Takes completions of both: all good, and of the same work requests. @return their number. */
+/*
+ * Takes completions of both: all must be good, and for the same work requests. @return their
+ * number.
+ */
 static unsigned int
 same_completions(void)
 {
@@ -209,7 +212,7 @@ same_completions(void)
 	return n;
 }
 
-/* Work requests in a stopped queue. All of one wr_id are cancelled, twice. */
+/* Work requests in a stopped queue. All work requests with one wr_id are cancelled, twice. */
 static void
 random_work(void)
 {
@@ -254,8 +257,8 @@ static const int n_wqes[KINDS] = {[LIST] = 1,
 	[WRITE] = 1};
 
 /*
- * Compares the status of an RDMA write that uses the key as local key. `good`: the key has a layout
- * by now.
+ * Compares the status of an RDMA write with the key as local key. `good`: the key has a layout by
+ * now.
  */
 static void
 same_use(bool good)
@@ -311,7 +314,10 @@ one_of_each_kind(void)
 			stop_both();
 			stock_post(&r);
 			hwq_post(&r);
-			/* The adapter compares WQEs with their doorbells: before they change. */
+			/*
+			 * The adapter compares WQEs with their doorbells, so let it do that before
+			 * they change.
+			 */
 			emu_pump();
 			CHECK_EQ(cancel_both(6), 0, "another wr_id");
 			CHECK_EQ(cancel_both(5), n_wqes[kind], "WQEs");
@@ -360,7 +366,7 @@ main(int argc, char **argv)
 			.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_LOCAL_INV,
 			.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | MLX5DV_QP_EX_WITH_MR_LIST |
 				    MLX5DV_QP_EX_WITH_MR_INTERLEAVED}};
-	RUN("each kind counts as many WQEs as libmlx5's", one_of_each_kind());
-	RUN("mixed kinds count as many WQEs as libmlx5's", any_mixture());
+	RUN("each kind counts as many WQEs as with libmlx5", one_of_each_kind());
+	RUN("mixed kinds count as many WQEs as with libmlx5", any_mixture());
 	return twin_end(NULL, 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of work requests: SENDs, RDMA writes, invalidations, raw WQEs and frames, posted
- * through stock libmlx5 and through hwq, must arrive alike. Each poster has a receiver of its own,
- * by stock verbs. The receivers' completions, and every byte of the memory they received into or
- * that was written to, must be equal. Frames are compared in the emulated adapter's capture file.
+ * through stock libmlx5 and through hwq, must arrive alike. Each poster has its own receiver, by
+ * stock verbs. The receivers' completions must be equal, and so must every byte of the memory for
+ * receives and writes. Frames are compared in the emulated adapter's capture file.
  *
  * usage: test_hwq_effects [--device NAME] [CASES [SEED]]
  */
@@ -14,7 +14,7 @@
 #include "hwq_wr_umr.h"
 
 #define DC_KEY  0x1122334455667788ull
-#define AREA    8192u /* of each poster: first half for receives, second half for writes */
+#define AREA    8192u /* for each poster: first half for receives, second half for writes */
 #define GRH     40u
 #define MAX_LEN 400u /* of one piece of data: two pieces fit a datagram's MTU */
 #define STOCK   0
@@ -206,7 +206,7 @@ hwq_address(struct hwq_wr *wr, unsigned int to, enum hwq_qp_type type)
 }
 
 /*
- * Takes one completion of what was posted. Returns its status, an enum ibv_wc_status, or -1 if none
+ * Takes one completion of the posted work. Returns its status, an enum ibv_wc_status, or -1 if none
  * came.
  */
 static int
@@ -339,8 +339,8 @@ take_arrival(struct receiver *r, struct ibv_wc *wc, bool comes)
 }
 
 /*
- * Compares both receivers' completions, all but the sender, and their memory. Without a completion to come, an unreliable
- * write's bytes may come later than the poster's completion.
+ * Compares both receivers' completions, without the sender, and their memory. If no completion
+ * comes, an unreliable write's bytes may arrive later than the poster's completion.
  */
 static unsigned int
 compare_arrivals(bool comes)
@@ -503,7 +503,7 @@ own_window(unsigned int k)
 		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
 }
 
-/* The receiver writes through the poster's window: checks the status. */
+/* The receiver writes through the poster's window, and the status is checked. */
 static void
 write_back(const uint32_t *rkey, int want, const char *what)
 {
@@ -703,7 +703,7 @@ frame_by_hwq(const struct frame *f)
 }
 
 /*
- * libmlx5 44 writes wrong TSO requests if their headers reach the ring's end (doc/hwq.md): NOPs
+ * libmlx5 44 writes wrong TSO requests if their headers reach the ring's end (doc/hwq.md), so NOPs
  * move it past the end.
  */
 static void
@@ -804,13 +804,13 @@ main(int argc, char **argv)
 	}
 	twin_begin(argc, argv, 4000);
 	open_shared();
-	RUN("messages of RC arrive alike", messages(HWQ_QP_RC));
-	RUN("messages of UC arrive alike", messages(HWQ_QP_UC));
-	RUN("messages of UD arrive alike", messages(HWQ_QP_UD));
-	RUN("messages of XRC arrive alike", messages(HWQ_QP_XRC_SEND));
-	RUN("messages of DC arrive alike", messages(HWQ_QP_DCI));
-	RUN("a SEND that invalidates takes the receiver's window away", send_inv());
-	RUN("LOCAL_INV takes the poster's own window away", local_inv());
+	RUN("messages of RC arrive in the same way", messages(HWQ_QP_RC));
+	RUN("messages of UC arrive in the same way", messages(HWQ_QP_UC));
+	RUN("messages of UD arrive in the same way", messages(HWQ_QP_UD));
+	RUN("messages of XRC arrive in the same way", messages(HWQ_QP_XRC_SEND));
+	RUN("messages of DC arrive in the same way", messages(HWQ_QP_DCI));
+	RUN("a SEND with invalidate ends the receiver's window", send_inv());
+	RUN("LOCAL_INV ends the poster's own window", local_inv());
 	RUN("a raw WQE is executed as it is", raw_wqe());
 	if (twin_device == NULL)
 		RUN("frames and TSO segments are equal", frames_in_the_capture_file(path));

@@ -3,7 +3,7 @@
  * The effect of signing keys, configured through stock libmlx5 and through hwq. One script of
  * configurations, transfers and damage runs on both, one after the other. It must move equal bytes,
  * end the work requests with equal status, and find the same signature errors. Some transfers are
- * posted while the configuration in front of them is on its way: with SOFTHCA_REORDER only their fence
+ * posted before the configuration before them has completed: with SOFTHCA_REORDER, only their fence
  * makes them wait.
  *
  * usage: test_hwq_mkey_effect [SCRIPTS [SEED]]
@@ -175,7 +175,7 @@ draw_script(struct script *s)
 			s->acts[i].kind == CONFIGURE && is_move(&s->acts[i + 1]) && twin_one_in(2);
 }
 
-/* The key lies over MAX_PIECES pieces, or over blocks and, apart from them, their signatures. */
+/* The key lies over MAX_PIECES pieces; or over blocks, and separately their signatures. */
 static unsigned int
 layout(const struct script *s, struct ibv_sge *sge, struct mlx5dv_mr_interleaved *data)
 {
@@ -282,7 +282,7 @@ hwq_post(const struct script *s, const struct act *a)
 	return -hwq_wr_complete(&wr);
 }
 
-/* The first completion gives the result. The others are flushed, or there are none. */
+/* The first completion is the result. Others are flushed, or there are none. */
 static void
 stock_wait(struct outcome *o)
 {
@@ -454,7 +454,7 @@ hwq_encrypt(const struct hwq_crypto_attr *attr, struct outcome *o)
 	hwq_wait(o);
 }
 
-/* Equal bytes pass both keys, and they are not the bytes in memory. */
+/* Equal bytes pass through both keys, and they differ from the bytes in memory. */
 static void
 encrypted_alike(uint8_t *seen_by_peer)
 {

@@ -3,7 +3,8 @@
  * The effect of lists, patterns and windows, posted through stock libmlx5 and through hwq. One
  * script of layouts, bindings, invalidations and transfers runs on both, one after the other. It
  * must move equal bytes, and end the work requests with equal status. Many work requests are posted
- * while the layout in front of them is on its way: with SOFTHCA_REORDER only their fence makes them wait.
+ * before the layout before them has completed: with SOFTHCA_REORDER, only their fence makes them
+ * wait.
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */
@@ -87,7 +88,7 @@ draw_pieces(struct act *a)
 	a->repeat = 1 + (uint32_t)twin_draw(20);
 	for (unsigned int i = 0; i < a->n; i++) {
 		uint64_t addr = base + i * 4096u + twin_draw(2048);
-		/* Now and then a piece whose region does not exist. */
+		/* Sometimes a piece whose region does not exist. */
 		uint32_t lkey = twin_one_in(60) ? 0x77777700 : twin_mr.lkey;
 
 		a->sge[i] = (struct ibv_sge){addr, 1 + (uint32_t)twin_draw(2048), lkey};
@@ -96,7 +97,7 @@ draw_pieces(struct act *a)
 	}
 }
 
-/* Not BIND: the window has its next key when that has completed. */
+/* Not BIND: the window has its next key only when that has completed. */
 static bool
 changes_a_key(enum act_kind kind)
 {
@@ -124,11 +125,11 @@ draw_act(struct act *a, bool first)
 	a->len = twin_one_in(10) ? 0 : 1 + (uint32_t)twin_draw(16384);
 }
 
-/* ------------------------------------------------------------------ one side and the other */
+/* ------------------------------------------------------------------ both sides */
 
-static uint64_t window_base; /* where a transfer begins that is at offset 0 of the window */
+static uint64_t window_base; /* address of offset 0 of the window */
 
-/* The window's next key. Its variant counts from one start value in both. */
+/* The window's next key. Its variant counts from the same start in both libraries. */
 static uint32_t
 next_rkey(const struct ibv_mw *mw, uint8_t tag)
 {
@@ -262,7 +263,7 @@ hwq_post(const struct act *a)
 	return -hwq_wr_complete(&wr);
 }
 
-/* ------------------------------------------------------------------ what became of it */
+/* ------------------------------------------------------------------ results */
 
 /* A QP that fails makes an event. */
 static void
@@ -328,7 +329,7 @@ hwq_acts(const struct act *a, unsigned int n, struct outcome *o)
 		twin_hwq_restart(&pair);
 }
 
-/* Runs the script by one of the two, up to each act that is not joined to the next. */
+/* Runs the script in one of the libraries, up to each act that is not joined to the next. */
 static void
 run_acts(const struct act *a, unsigned int n, struct outcome *o,
 	void (*run)(const struct act *a, unsigned int n, struct outcome *o))
@@ -430,7 +431,7 @@ main(int argc, char **argv)
 		hwq_mkey_pool_create(pair.twin.domain, &conf, &pool) != 0)
 		EMU_DIE("keys");
 	hwq_key = hwq_mkey_get(pool);
-	RUN("lists, patterns and windows do what libmlx5's do", run_scripts());
+	RUN("lists, patterns and windows have the effect of libmlx5's", run_scripts());
 	hwq_mkey_put(hwq_key);
 	CHECK_EQ(hwq_mkey_pool_destroy(pool), 0, "pool");
 	CHECK_EQ(mlx5dv_destroy_mkey(stock_key), 0, "key");
