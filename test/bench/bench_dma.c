@@ -12,8 +12,8 @@
  *            prints CSV: the time of copies by length, by the emulated adapter, dma_skeleton and
  *            memcpy(3)
  *        bench_dma count mlx5|skeleton BURST [BYTES]
- *            for callgrind: measured_enqueue(), measured_completed() and their callees make bursts of copies of BYTES
- *            (64); prints how many
+ *            for callgrind: measured_enqueue(), measured_completed() and their callees make
+ *            bursts of copies of BYTES (64); prints how many
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,11 +11,13 @@
  *
  * usage: bench_gantry list                the names of the cases, and what they are
  *        bench_gantry time BURST CASE...  nanoseconds per operation: median of RUNS
- *        bench_gantry ratio MANY ONE      a case against another, in turn: nanoseconds of both, and the median of their ratios
- *        bench_gantry count BURST CASE... cases for callgrind --instr-atstart=no: each measured_CASE() and what it
- *                                         calls are N_ROUNDS bursts; prints how many operations those are
- *        bench_gantry memory DEPTH        bytes of EAL's heap and of malloc(3) that a connection takes, by the kind of
- *                                         its queue
+ *        bench_gantry ratio MANY ONE      two cases in turn: nanoseconds of both, and the median of
+ *                                         their ratios
+ *        bench_gantry count BURST CASE... cases for callgrind --instr-atstart=no: each
+ *                                         measured_CASE() and its callees are N_ROUNDS bursts;
+ *                                         prints how many operations those are
+ *        bench_gantry memory DEPTH        bytes of EAL's heap and of malloc(3) that a connection
+ *                                         takes, by the kind of its queue
  */
 #include <malloc.h>
 #include <stdalign.h>
@@ -777,7 +779,7 @@ eal_heap(void)
 	return all;
 }
 
-/* The mean of N_PEERS pairs of connections behind a first pair, which allocates what all share. */
+/* The mean of N_PEERS pairs of connections. A pair before them allocates what all share. */
 static void
 print_memory(bool unordered, unsigned int depth)
 {

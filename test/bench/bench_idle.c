@@ -9,8 +9,8 @@
  * completion queue. The time counts from before the post to the completion. This thread polls, so a
  * second CPU must be free.
  *
- * usage: bench_idle [latency|cost]...    default: both bench_idle wait                 opens the
- *        adapter, prints a line, waits for the end of stdin
+ * usage: bench_idle [latency|cost]...    default: both
+ *        bench_idle wait      opens the adapter, prints a line, waits for the end of stdin
  */
 #include <dirent.h>
 #include <fcntl.h>

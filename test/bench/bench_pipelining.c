@@ -13,8 +13,8 @@
  * A transaction moves one block of 512 bytes with T10-DIF: WRITE checks memory, READ checks the
  * wire. `depth` transactions are open at once, on the queue pairs in turn. Each response is judged.
  *
- * usage: bench_pipelining ROUND_TRIP_NS HOST_NS    prints CSV bench_pipelining
- *        check                    a few points, and checks of their figures
+ * usage: bench_pipelining ROUND_TRIP_NS HOST_NS    prints CSV
+ *        bench_pipelining check                    a few points, and checks of their figures
  */
 #include <inttypes.h>
 #include <sched.h>

@@ -41,8 +41,8 @@
 #define YIELD_POLLS 64 /* polls without a completion before yielding */
 #define PAGE_LEN    ((uint64_t)4096)
 /* bytes of sources and destinations together, if copies are short */
-#define LEAST_SET   (512u << 10)
-#define MOST_SET    (32u << 20)
+#define LEAST_SET (512u << 10)
+#define MOST_SET  (32u << 20)
 
 /* Parameters of one measurement. */
 struct point {
