@@ -153,6 +153,7 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 	/* Each target has a key of its own, that nobody guesses. */
 	CHECK(memcmp(a.bytes + 40, b.bytes + 40, 8) != 0);
 	CHECK(memcmp(a.bytes + 48, "\0\0\0\0\0\0\0\0\0\0\0\0", 12) == 0);
+	memset(&bad, 0xff, sizeof(bad));
 	CHECK_EQ(gantry_peer_open(q, &dc, &peer, &bad), 0);
 	for (bit = 0; bit < sizeof(bad); bit++)
 		CHECK_EQ(bad.bytes[bit], 0);
