@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells a process that created an engine from its children by fork(2). */
+/* Distinguishes the process that created an engine from its children by fork(2). */
 #ifndef GANTRY_PROCESS_H
 #define GANTRY_PROCESS_H
 

@@ -96,7 +96,8 @@ struct gantry_conn {
 	bool renew;          /* if broken: QP and CQ must be created anew */
 
 	/* The control thread's; the owner's while it repairs the connection. */
-	/* NULL: it is destroyed, and the connection is to be closed or repaired */
+
+	/* NULL: the QP is destroyed, and the connection will be closed or repaired */
 	struct hwq_qp *qp;
 	struct hwq_cq *recv_cq;       /* of receives only; NULL: no receives */
 	struct gantry_target *target; /* of a DC target, which has no QP and no CQ */

@@ -14,8 +14,8 @@
 int gantry_path_check(const struct gantry_path *path);
 
 /*
- * The path with the settings of `other` where it gives none. A GID index does not pass to another
- * port. first: the port that `other` means by 0.
+ * A path with the settings of `path`, and those of `other` where `path` gives none. A GID index
+ * does not pass to another port. first: the port that `other` means by 0.
  */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
 	const struct gantry_path *other, uint8_t first);

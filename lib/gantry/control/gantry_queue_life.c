@@ -35,7 +35,7 @@
 #define DEFAULT_PEERS       64
 #define DEFAULT_DEADLINE_MS 10000
 #define DEFAULT_KEYS        16
-/* The least WQEs of a send queue. A copy that is split into WQEs then keeps the device busy. */
+/* The smallest send queue, in WQEs: large enough that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
 /* Lines of each kind that failures of one queue write. */
 #define LINES_A_SECOND 4

@@ -125,8 +125,8 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer
 /**
  * Connects an open end to the other end. Threads: as gantry_peer_open().
  *
- * Operations may use the connection when both ends have made this call. For a DC target there is no
- * such call.
+ * Operations may use the connection when both ends have made this call. A DC target itself is not
+ * connected.
  *
  * @param q
  *   The queue.

@@ -252,7 +252,7 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 	const uint64_t max_len = RTE_MIN(own->max_len, GANTRY_FILL_LONG);
 	const uint64_t src_key = hwq_key_word(fill->mr.lkey);
 	const struct gantry_region *dst = view->dst;
-	/* Of the last fill. have is 0 before the first one, and no fill has a length of 0. */
+	/* Of the last fill. Before the first fill, `have` is 0, and every fill is longer. */
 	uint64_t pattern = 0, have = 0, src = 0;
 	struct gantry_fill_buffer *b = NULL;
 	const struct gantry_desc *d, *end;

@@ -90,7 +90,7 @@ struct gantry_keys {
 	uint32_t n; /* how many keys the queue has when they are created */
 
 	gantry_counter hits;   /* descriptors that found a key with their layout */
-	gantry_counter misses; /* UMRs */
+	gantry_counter misses; /* UMRs that were posted */
 	/* The descriptor to a DC peer whose UMR failed: its number plus 1; 0: none. */
 	uint64_t failed;
 	uint8_t failed_status;  /* enum gantry_status */

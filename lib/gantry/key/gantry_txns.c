@@ -153,8 +153,8 @@ uint32_t
 gantry_txns_sq_wr(const struct gantry_txns *all, uint32_t depth)
 {
 	/*
-	 * 8 WQEBBs are a transaction of one buffer and one part, with signatures in both domains
-	 * and a response.
+	 * A transaction of one buffer and one part, with signatures in both domains and a response,
+	 * takes 8 WQEBBs.
 	 */
 	uint32_t n = depth != 0 ? depth : 8 * all->n;
 

@@ -34,9 +34,9 @@ struct hwq_dev;
 struct hwq_domain;
 
 /*
- * The least WQEBBs of a send queue, so that an empty one has room for the longest transaction. That
- * has 41: 7 of its UMR, 2 SET_PSVs, 16 transfers and 16 of its response. With encryption it has one
- * transfer, and 8 for its UMR.
+ * The smallest send queue, in WQEBBs: an empty one has room for the longest transaction. That has
+ * 41 WQEBBs: 7 of its UMR, 2 SET_PSVs, 16 transfers and 16 of its response. With encryption it has
+ * one transfer, and 8 for its UMR.
  */
 #define GANTRY_TXN_LEAST_BB UINT32_C(128)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The DEKs of an engine: how they begin and end with it. gantry_crypto.h has the calls to add and
- * retire them.
+ * Creates and destroys the table of an engine's DEKs, together with the engine. gantry_crypto.h has
+ * the calls that add and retire DEKs.
  */
 #ifndef GANTRY_DEKS_H
 #define GANTRY_DEKS_H

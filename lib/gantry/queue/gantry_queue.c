@@ -9,7 +9,7 @@
 
 #include "gantry_alloc.h"
 
-/* The least descriptors that may wait in a peer's stream before it allocates memory for more. */
+/* So many descriptors may always wait in a peer's stream, before it allocates memory for more. */
 #define MIN_PEND 16u
 
 void

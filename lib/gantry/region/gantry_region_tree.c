@@ -130,8 +130,8 @@ node_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t hei
 }
 
 /*
- * Makes no node of no entries, one node of up to `most` entries, and two nodes of more entries.
- * Returns how many.
+ * Makes the nodes for all entries: none if there are no entries, one for up to `most` entries, and
+ * else two. Returns how many.
  */
 static uint32_t
 nodes_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t height, uint32_t most,

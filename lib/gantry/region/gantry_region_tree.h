@@ -71,7 +71,10 @@ struct gantry_region_node {
 	const void *entry[GANTRY_REGION_FAN]; /* a node; in a leaf, a struct gantry_region */
 };
 
-/* Where an edit takes new nodes from, and where it puts the nodes that only the old tree has. */
+/*
+ * An edit takes new nodes from `spare`. It puts the nodes that only the old tree has into
+ * `retired`.
+ */
 struct gantry_region_edit {
 	struct gantry_region_node *spare;
 	struct gantry_region_node *retired;
