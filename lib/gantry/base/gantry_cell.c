@@ -7,7 +7,7 @@
 
 #include "gantry_alloc.h"
 
-static_assert(GANTRY_CELLS <= 256, "a byte numbers each");
+static_assert(GANTRY_CELLS <= 256, "a cell's number is a byte");
 
 #define CELLS_LEN (GANTRY_CELLS * sizeof(uint64_t))
 

@@ -25,8 +25,8 @@ struct record {
 	rte_be32_t crc; /* of all bytes before it */
 };
 
-static_assert(sizeof(struct record) == sizeof(struct gantry_addr), "plain bytes, all of them");
-static_assert(offsetof(struct record, crc) == 60, "no padding");
+static_assert(sizeof(struct record) == sizeof(struct gantry_addr), "a record fills a gantry_addr");
+static_assert(offsetof(struct record, crc) == 60, "a record has no padding");
 
 static const char magic[6] = {'g', 'a', 'n', 't', 'r', 'y'};
 

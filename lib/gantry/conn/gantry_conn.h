@@ -104,9 +104,9 @@ struct gantry_conn {
 };
 
 static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
-	"the first line of a connection is what a WQE and its CQE touch");
+	"the first line of a connection has the fields that a WQE and its CQE touch");
 static_assert(offsetof(struct gantry_conn, watched) == 2 * RTE_CACHE_LINE_SIZE,
-	"its second line is what else the owner needs while it works");
+	"its second line has the other fields that the owner needs while it works");
 
 /* True: the connection takes WQEs, or transactions. */
 static inline bool

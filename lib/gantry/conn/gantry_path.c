@@ -114,7 +114,7 @@ static_assert(GANTRY_PATH_GID_INDEX == HWQ_PATH_GID_INDEX &&
 		      GANTRY_PATH_RETRIES == HWQ_PATH_RETRIES &&
 		      GANTRY_PATH_RNR_RETRIES == HWQ_PATH_RNR_RETRIES &&
 		      GANTRY_PATH_MIN_RNR_TIMER == HWQ_PATH_MIN_RNR_TIMER,
-	"one mask serves both");
+	"gantry_path and hwq_path have the same mask");
 
 struct hwq_path
 gantry_path_to_hwq(const struct gantry_path *path)

@@ -60,7 +60,8 @@ struct gantry_deks {
 
 /* An id has the place on the shelf in its low bits, and the low bits of the serial number above. */
 #define GANTRY_DEK_PLACE_BITS 10
-static_assert(GANTRY_MAX_DEKS < 1 << GANTRY_DEK_PLACE_BITS, "a place fits");
+static_assert(GANTRY_MAX_DEKS < 1 << GANTRY_DEK_PLACE_BITS,
+	"a place has at most GANTRY_DEK_PLACE_BITS");
 
 static inline uint16_t
 gantry_dek_place(uint32_t id)

@@ -210,7 +210,8 @@ struct gantry_desc {
 } __attribute__((aligned(64)));
 
 static_assert(sizeof(struct gantry_desc) == 64, "a descriptor is one cache line");
-static_assert(offsetof(struct gantry_desc, remote_key) == 40, "the picture above");
+static_assert(offsetof(struct gantry_desc, remote_key) == 40,
+	"fields are at the offsets that the head of this file shows");
 
 /** The result of a descriptor. */
 enum gantry_status {

@@ -18,7 +18,7 @@
 #define PLACE_SHIFT 58
 
 static_assert(GANTRY_FILL_PLACES == 1 << (64 - PLACE_SHIFT), "each hash has a place");
-static_assert(GANTRY_FILL_BUFFERS <= UINT8_MAX, "a place names each buffer");
+static_assert(GANTRY_FILL_BUFFERS <= UINT8_MAX, "the number of a buffer fits into a place");
 
 int
 gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket)

@@ -63,7 +63,7 @@ struct gantry_key {
 	bool to; /* peers and WQEs may write to the key's memory */
 };
 
-static_assert(GANTRY_MAX_KEYS <= UINT8_MAX + 1, "gantry_key::older");
+static_assert(GANTRY_MAX_KEYS <= UINT8_MAX + 1, "a key's number fits into gantry_key::older");
 
 /* The layout of the descriptor at hand, between gantry_keys_prepare() and gantry_keys_post(). */
 struct gantry_key_plan {

@@ -192,7 +192,8 @@ no_tags(enum gantry_sig_kind kind)
 	struct gantry_txn_tags tags;
 	uint64_t word;
 
-	static_assert(sizeof(tags) == sizeof(word), "a check reads it as a word");
+	static_assert(sizeof(tags) == sizeof(word),
+		"gantry_txn_tags_word() reads tags as one word");
 	memset(&tags, UINT8_MAX, sizeof(tags));
 	if (kind != GANTRY_SIG_NONE)
 		tags.seed_ones = false;

@@ -222,7 +222,7 @@ static_assert(GANTRY_QUEUE_LINE(stats.bytes) == 3 && GANTRY_QUEUE_LINE(stats.rec
 static_assert(GANTRY_QUEUE_LINE(stream.comp) == 4 && GANTRY_QUEUE_LINE(stream.row) == 4 &&
 		      GANTRY_QUEUE_LINE(stream.mask) == 5 &&
 		      GANTRY_QUEUE_LINE(stream.n_cancelled) == 5,
-	"lines 4 and 5: the stream, but for a descriptor that is split");
+	"lines 4 and 5: the stream, without its split descriptor");
 static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 

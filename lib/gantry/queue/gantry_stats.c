@@ -7,7 +7,7 @@
 
 static_assert(GANTRY_CARRIER_MAX <= GANTRY_STATS_CARRIERS &&
 		      GANTRY_STATUS_MAX <= GANTRY_STATS_STATUSES,
-	"the lengths of gantry_stats' arrays stay");
+	"the arrays of gantry_stats have room for every carrier and status");
 
 void
 gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)

@@ -14,7 +14,8 @@
 
 #include "gantry_desc.h"
 
-static_assert(offsetof(struct gantry_desc, cookie) == 8, "the head is all before the cookie");
+static_assert(offsetof(struct gantry_desc, cookie) == 8,
+	"the head is the 8 bytes before the cookie");
 
 /* op, zero, flags, peer and layout as one word. */
 static inline uint64_t
@@ -37,7 +38,7 @@ gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 	uint64_t head;
 
 	static_assert(sizeof(d) == sizeof(head) && offsetof(struct gantry_desc, peer) == 4,
-		"as in struct gantry_desc, without its alignment");
+		"the struct has the layout of gantry_desc");
 	memcpy(&head, &d, sizeof(head));
 	return head;
 }
@@ -72,7 +73,7 @@ gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8
 					      offsetof(struct gantry_comp, status) &&
 			      offsetof(struct gantry_comp, op) ==
 				      offsetof(struct gantry_comp, status) + 1,
-		"as in struct gantry_comp");
+		"the word has the layout of gantry_comp");
 	comp->cookie = d->cookie;
 	memcpy((uint8_t *)comp + offsetof(struct gantry_comp, status), &word, sizeof(word));
 	comp->len = len;

@@ -45,7 +45,7 @@
 #define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
 #define GANTRY_MAX_PEERS (GANTRY_MAX_CONNS - GANTRY_CONN_PEER)
 
-static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for each");
+static_assert(GANTRY_MAX_CONNS <= GANTRY_CONN_SET_MAX, "a set has room for every connection");
 
 static inline uint64_t
 gantry_where(uint32_t conn, uint64_t index)
@@ -117,7 +117,7 @@ struct gantry_stream {
 };
 
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
-	"the first line of a stream is what each burst touches");
+	"the first line of a stream has the fields that each burst touches");
 
 /* True: a descriptor of the stream is not issued, or issued in part. */
 static inline bool

@@ -79,7 +79,7 @@ struct gantry_worker {
 static_assert(offsetof(struct gantry_worker, next_in_loop) % RTE_CACHE_LINE_SIZE == 0 &&
 		      offsetof(struct gantry_worker, next_to_stop) ==
 			      offsetof(struct gantry_worker, next_in_loop) + RTE_CACHE_LINE_SIZE,
-	"who writes a group of fields writes to no other's line, and the lcore's is one line");
+	"no group of fields shares a line with another, and the lcore's group has one line");
 
 /*
  * HTS producers publish their elements by an atomic store of 8 bytes (rte_ring_peek_zc.h), of which
