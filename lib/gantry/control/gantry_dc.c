@@ -120,7 +120,7 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	};
 	ret = dci_create(q, c);
 	if (ret != 0) {
-		LOG(ERR, "cannot make a DC initiator: %s%s", strerror(-ret),
+		LOG(ERR, "cannot create a DC initiator: %s%s", strerror(-ret),
 			ret == -EOPNOTSUPP ? ": without DC, use GANTRY_TRANSPORT_RC" : "");
 		gantry_queue_stream_put(q, s);
 		return ret;

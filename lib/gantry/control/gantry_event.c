@@ -129,8 +129,8 @@ thread_main(void *arg)
 		if (ret != 0 ||
 			(fds[1].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) > POLLIN) {
 			LOG(ERR,
-				"%s: no more events can be read: %s. Stuck queues are found by their "
-				"deadline only.",
+				"%s: cannot read more events: %s. From now on only deadlines find "
+				"failures.",
 				g->info.device, strerror(-ret));
 			fds[1].fd = -1;
 		}

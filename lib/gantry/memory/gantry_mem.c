@@ -335,8 +335,9 @@ gantry_mem_register(struct gantry *g, void *addr, size_t len, unsigned int flags
 	int ret;
 
 	if (addr == NULL || len == 0 || (uintptr_t)addr + len < (uintptr_t)addr) {
-		LOG(ERR, "%zu bytes at %p cannot be registered: give memory of 1 byte or more", len,
-			addr);
+		LOG(ERR,
+			"%zu bytes at %p cannot be registered: give 1 byte or more of mapped memory",
+			len, addr);
 		return -EINVAL;
 	}
 	ret = gantry_mem_open(g, flags, &m);

@@ -97,7 +97,7 @@ watch(struct gantry_loop *l, struct gantry_worker *w)
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = w};
 
 	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, gantry_sleep_fd(w->q), &event) != 0)
-		LOG(WARNING, "lcore %u cannot wait for a channel: %s", w->lcore_id,
+		LOG(WARNING, "lcore %u cannot wait for the events of a queue: %s", w->lcore_id,
 			strerror(errno));
 }
 
