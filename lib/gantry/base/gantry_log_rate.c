@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the lines of a second, and the lines that were left out. */
+/* Counts the lines of a second, and the lines that are left out. */
 #include "gantry_log_rate.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-/* More than a call of the control thread writes if it fails. */
+/* More lines than one failing call of the control thread writes. */
 #define OTHERS_A_SECOND 32
 
 void

@@ -4,7 +4,8 @@
  *
  *     LOG_RATED(&q->lines.repaired, NOTICE, "%s is set up again", name);
  *
- * When a second is over in which lines were left out, a line tells their number.
+ * Further lines of a second are left out and counted. The next line after that second tells their
+ * number.
  */
 #ifndef GANTRY_LOG_RATE_H
 #define GANTRY_LOG_RATE_H
@@ -16,8 +17,8 @@
 
 /* The limit of one kind of lines. One thread uses it. */
 struct gantry_log_rate {
-	const char *about; /* constant: what the lines tell of */
-	uint32_t max;      /* constant: lines that are written in a second */
+	const char *about; /* constant: the subject of the lines */
+	uint32_t max;      /* constant: the most lines in a second */
 	uint32_t n;        /* lines that were written in this second */
 	uint64_t end_tsc;  /* of this second */
 	uint64_t n_left_out;
@@ -26,15 +27,15 @@ struct gantry_log_rate {
 /* True: a line may be written. False: it is left out. */
 bool gantry_log_rate_take(struct gantry_log_rate *r);
 
-/* The end of a line: it tells if the next lines are left out. */
+/* The end of a line, which says whether further lines of this second are left out. */
 const char *gantry_log_rate_note(const struct gantry_log_rate *r);
 
-/* No further line follows. Tells how many lines were left out and not told of. */
+/* Called when no further line will follow. Logs how many lines were left out, if any. */
 void gantry_log_rate_end(struct gantry_log_rate *r);
 
 /*
  * The limit of the calling thread for lines about all other failures: memory and calls that EAL or
- * the device refuses. What was left out is told with the next such line.
+ * the device refuses.
  */
 struct gantry_log_rate *gantry_log_rate_others(void);
 

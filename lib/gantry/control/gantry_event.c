@@ -19,7 +19,7 @@
 #include "gantry_engine.h"
 #include "gantry_log.h"
 
-/* What is logged of QPs and CQs in a second. */
+/* The most lines about QPs and CQs in a second. */
 #define LINES_A_SECOND 4
 
 /*

@@ -37,7 +37,7 @@
 #define DEFAULT_KEYS        16
 /* The smallest send queue, in WQEs: large enough that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
-/* Lines of each kind that failures of one queue write. */
+/* The most lines of each kind that failures of one queue write in a second. */
 #define LINES_A_SECOND 4
 
 /*

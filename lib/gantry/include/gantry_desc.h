@@ -298,10 +298,10 @@ enum gantry_status {
 #define GANTRY_STATUS_MAX (GANTRY_DEVICE_LOST + 1) /**< above every status of these headers */
 
 /**
- * Whose memory a descriptor failed by, in gantry_comp::result. It is known of GANTRY_READ_ONLY; of
- * GANTRY_NOT_REGISTERED, except where the descriptor has a layout; and of GANTRY_LOCAL_ERROR, where
- * the opcode of the failed WQE and the syndrome tell it. That a memcpy WQE of DMA MMO failed does
- * not tell it. Nor is it known of RAW and TXN.
+ * The side whose memory made a descriptor fail: gantry_comp::result of the failure. It is known for
+ * GANTRY_READ_ONLY; for GANTRY_NOT_REGISTERED, unless the descriptor has a layout; and for
+ * GANTRY_LOCAL_ERROR, if the opcode of the failed WQE and the syndrome tell it. It is not known for
+ * a memcpy WQE of DMA MMO, for RAW and for TXN.
  */
 enum gantry_side {
 	GANTRY_SIDE_UNKNOWN = 0,
@@ -318,7 +318,9 @@ struct gantry_comp {
 	uint8_t vendor_syndrome; /**< of the error CQE, else 0 */
 	uint32_t zero;           /**< 0 */
 	uint64_t len;            /**< of the descriptor */
-	/** Of atomics that succeeded: the old value. Of failures: enum gantry_side. Else 0 */
+	/**
+	 * Of an atomic that succeeded: the old value. Of a failure: enum gantry_side. Otherwise 0
+	 */
 	uint64_t result;
 };
 

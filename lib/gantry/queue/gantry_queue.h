@@ -56,7 +56,7 @@ struct gantry_queue_stats {
 	gantry_counter recv_done;
 };
 
-/* Limits of the lines that failures of its descriptors write. The owner's. */
+/* Limits for lines of the log about failures of the queue's descriptors. The owner's. */
 struct gantry_queue_lines {
 	struct gantry_log_rate failed;   /* failed WQEs */
 	struct gantry_log_rate repaired; /* connections that work again */

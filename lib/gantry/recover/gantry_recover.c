@@ -152,8 +152,8 @@ note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct g
 }
 
 /*
- * Whose memory the WQE at index, which is of the descriptor, failed by. The connection is the
- * queue's own if the syndrome is a remote one: its remote end is local memory.
+ * The side whose memory made the WQE at `index` fail. op: of its descriptor. A remote syndrome
+ * comes here for the own connection only, and its remote end is local memory.
  */
 static enum gantry_side
 side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrome)
@@ -162,7 +162,7 @@ side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrom
 
 	if (op == GANTRY_OP_RAW || (!remote && syndrome != HWQ_SYNDROME_LOCAL_PROT))
 		return GANTRY_SIDE_UNKNOWN;
-	/* Its source is the engine's. */
+	/* The source of a fill is memory of the engine. */
 	if (op == GANTRY_OP_FILL)
 		return GANTRY_SIDE_DST;
 	switch (hwq_sq_opcode_at(c->sq, gantry_conn_ring_index(c, index))) {
@@ -182,12 +182,12 @@ side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrom
 static void
 note_side(struct gantry_comp *comp, const struct gantry_conn *c, uint64_t index, uint8_t syndrome)
 {
-	/* The result of an atomic is where its cell is. */
+	/* The result of an atomic is still the address of its cell. */
 	if ((comp->zero & GANTRY_FINISH_ATOMIC) == 0)
 		comp->result = side_of(c, index, comp->op, syndrome);
 }
 
-/* Writes the status of a descriptor that failed. cqe: the CQE that says why, or NULL. */
+/* Writes the status of a failed descriptor. cqe: the CQE with the reason, or NULL. */
 static void
 slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_cqe *cqe)
 {
