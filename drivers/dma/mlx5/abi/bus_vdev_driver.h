@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interface between the bus of virtual devices of DPDK 22.11 to 25.11 (ABI 23 to 26) and a
- * driver, for the reason that rte_dmadev_pmd.h in this folder gives. The names and the order of the fields are those of
- * drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of these versions.
+ * driver, for the reason that rte_dmadev_pmd.h in this folder gives. The names and the order of the
+ * fields are those of drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of these
+ * versions.
  */
 #ifndef BUS_VDEV_DRIVER_H
 #define BUS_VDEV_DRIVER_H
