@@ -56,11 +56,13 @@ def by_function(path, events):
     text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', f'--show={",".join(events)}', path],
                           capture_output=True, text=True, check=True).stdout
     costs = {}
-    for columns, name in re.findall(r'^((?: *(?:[\d,]+(?: \( *[\d.]+%\))?|\.))+) +\S*?:(measured_\w+)', text, re.M):
-        counts = [int(count.replace(',', '')) if count != '.' else 0
-                  for count in re.findall(r'([\d,]+|\.) *(?:\([^)]*\))?', columns)]
-        cost = Cost.of(zip(events, counts))
-        costs[name] = max(costs.get(name, cost), cost)
+    for line in text.splitlines():
+        name = re.search(r':(measured_\w+)', line)
+        # A count has its share in brackets, unless it is 0.
+        counts = re.findall(r'([\d,]+|\.)(?: \([^)]*\))?', line)[:len(events)]
+        if name and len(counts) == len(events):
+            cost = Cost.of((event, int(count.replace(',', '').replace('.', '0'))) for event, count in zip(events, counts))
+            costs[name[1]] = max(costs.get(name[1], cost), cost)
     return costs
 
 

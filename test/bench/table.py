@@ -134,7 +134,8 @@ class Table:
                       'dma_skeleton', None, theirs, times)
 
     def testgantry(self, *args):
-        lcores = f'--lcores=0@0,1@{1 % os.cpu_count()}'
+        """With the lcores that two CPUs allow, and testgantry's own defaults otherwise."""
+        lcores = f'--lcores=0@0,1@{1 % os.cpu_count()}' + (',2@0' if 'sig' in args else '')
         return run(f'{self.folder}/app/testgantry/testgantry', lcores, '--no-huge', '--no-shconf', '--no-telemetry', '-m', '64',
                    '--', *args)
 
