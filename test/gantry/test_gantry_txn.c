@@ -603,6 +603,48 @@ the_right_response_follows_by_pipelining(void)
 	the_right_response_follows(GANTRY_TXN_PIPELINED);
 }
 
+/* They are submitted together, and have the same lengths. Expected bytes are those of txn/reference.h. */
+static void
+neighbours_may_differ_in_operation_and_profile(void)
+{
+	enum {
+		WRITE,
+		READ,
+		WRITE_UNCHECKED,
+		N
+	};
+
+	struct gantry_desc desc[N];
+	struct gantry_comp comp[N];
+	static struct burst b;
+	uint16_t unchecked;
+	struct pair p;
+	uint32_t i;
+
+	CHECK_EQ(profile(dif, none, 0, -1, &unchecked), 0);
+	pair_open(&p, GANTRY_TXN_PIPELINED, N);
+	burst_make(&b, N, 1 << WRITE_UNCHECKED);
+	b.t[READ].op = GANTRY_OP_READ;
+	b.t[WRITE_UNCHECKED].profile = unchecked;
+	memset(there, ENV_UNTOUCHED, N * SPACE);
+	memset(here + READ * SPACE, ENV_UNTOUCHED, SPACE);
+	memcpy(there + READ * SPACE, plain, PLAIN);
+	pair_receive(&p, REPLIES, N);
+	for (i = 0; i < N; i++)
+		desc[i] = txn_desc(&b.t[i], p.peer);
+	env_do(p.q, desc, comp, N);
+	for (i = 0; i < N; i++) {
+		CHECK_EQ(comp[i].cookie, desc[i].cookie);
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	}
+	CHECK(memcmp(there + WRITE * SPACE, plain, PLAIN) == 0);
+	CHECK(memcmp(here + READ * SPACE, want, DIF) == 0);
+	CHECK(memcmp(there + READ * SPACE, plain, PLAIN) == 0);
+	burst_expect(&p, &b, N, 0);
+	pair_close(&p);
+	CHECK_EQ(gantry_profile_destroy(g, unchecked), 0);
+}
+
 /* More than are open at once, in a queue of few. */
 static void
 others_wait_for_room(void)
@@ -1550,6 +1592,8 @@ main(int argc, char **argv)
 		{"the right response follows, by waiting", the_right_response_follows_by_waiting},
 		{"the right response follows, by pipelining",
 			the_right_response_follows_by_pipelining},
+		{"neighbours may differ in operation and profile",
+			neighbours_may_differ_in_operation_and_profile},
 		{"others wait for room", others_wait_for_room},
 		{"each rule has its status", each_rule_has_its_status},
 		{"each of several buffers and parts follows the rules",
