@@ -115,8 +115,9 @@ hwq_fm_ce_se_word(uint32_t flags)
 static HWQ_INLINE void
 hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
+	/* They have no bit in common. A sum lets the compiler add the constants of a burst. */
 	__be64 word = htobe64(
-		index_qpn | (uint64_t)opmod << 56 | (uint64_t)opcode << HWQ_OPCODE_SHIFT | ds);
+		index_qpn + ((uint64_t)opmod << 56 | (uint64_t)opcode << HWQ_OPCODE_SHIFT | ds));
 
 	memcpy(at, &word, sizeof(word));
 }
