@@ -358,7 +358,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	gantry_row_note(&s->row, c, seq, where, 1);
 	c->posted++;
 	s->issue = seq + 1;
-	gantry_note_rung(q, conn, 1, gantry_run_is_copy(kind));
+	gantry_note_rung(q, c, 1, gantry_run_is_copy(kind));
 	/* Each call of the owner rings all that it has written. */
 	RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
 	hwq_burst_end_and_ring_one(&run.burst, gantry_run_ds(m, kind));

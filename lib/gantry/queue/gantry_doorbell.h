@@ -20,15 +20,15 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 }
 
 /*
- * As gantry_note_posted(), for WQEBBs whose doorbell the caller rings at once. own: conn is
- * GANTRY_CONN_OWN.
+ * As gantry_note_posted(), for n WQEBBs whose doorbell the caller rings at once. c: the own
+ * connection (own) or that of an RC peer.
  */
 static inline void
-gantry_note_rung(struct gantry_queue *q, uint32_t conn, uint32_t n, const bool own)
+gantry_note_rung(struct gantry_queue *q, const struct gantry_conn *c, uint32_t n, const bool own)
 {
 	q->outstanding += n;
 	if (!own)
-		gantry_conn_set_add(&q->active, conn);
+		gantry_conn_set_add_at(&q->active, &c->place);
 	gantry_counter_add(own ? &q->stats.own_wqes : &q->stats.peer_wqes, n);
 	gantry_counter_add(&q->stats.doorbells, 1);
 }
