@@ -174,9 +174,10 @@ txn_stock() {
 # Instructions of the engine in a case, by stage: a stage is a set of functions.
 txn_engine() {
 	txn_run "$1" "$2" "$3"
-	"$top/test/bench/stages.py" "$bench_txn" "$out" bench='measured_*' check='gantry_txn_check*,gantry_txn_look_*' \
-		key='hwq_burst_sig_*' transfer=gantry_txn_put_moves response='hwq_burst_send*' \
-		doorbell='gantry_ring,gantry_note_posted,gantry_conn_set_*' completion='gantry_take_*,gantry_hand_out*,gantry_poll*' |
+	"$top/test/bench/stages.py" "$bench_txn" "$out" bench='measured_*' \
+		check='takes,run_begin,gantry_txn_desc_is_good,gantry_txn_plain_profile,gantry_txn_check,look_further' \
+		key='hwq_burst_sig_*' transfer='hwq_burst_rdma_with,put_moves' response='hwq_burst_send*' \
+		doorbell='gantry_ring,hwq_sq_signal_and_ring,gantry_note_*,gantry_conn_set_*' completion='gantry_take_*,gantry_hand_out*,gantry_poll*' |
 		awk 'NR == FNR {ops = $2; next}
 			{cost[$1] = $2 / ops}
 			END {

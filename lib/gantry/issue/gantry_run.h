@@ -452,7 +452,7 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	if (head == gantry_desc_head_of(GANTRY_OP_NOP, 0))
 		return gantry_run_nops(s, desc, n);
 	if (head == gantry_desc_head_of(GANTRY_OP_TXN, desc->peer))
-		return alone ? 0 : gantry_txn_run(q, s, desc, n);
+		return alone ? gantry_txn_run_one(q, s, desc) : gantry_txn_run(q, s, desc, n);
 	return 0;
 }
 

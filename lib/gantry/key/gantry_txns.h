@@ -64,13 +64,16 @@ struct gantry_txn_open {
 	struct hwq_mkey_pool *pool[2];
 	struct hwq_mkey *key[2];
 	struct hwq_mkey *mkey; /* the key of the last transaction */
-	uint8_t unfit;         /* why mkey cannot be used as it is: GANTRY_TXN_KEY_*; 0: it can */
 
-	/* Valid while the transaction is open. */
+	/* Valid while the transaction is open. Its begin writes these 8 bytes at once. */
 	uint8_t state;  /* enum gantry_txn_state */
 	uint8_t status; /* enum gantry_status; valid from GANTRY_TXN_TO_ANSWER on */
 	uint8_t syndrome, vendor_syndrome;
+	/* The transfer with the wrong signature; unless is_sure is set, this one or a later one. */
+	uint16_t wrong_move;
+	bool is_sure;
 	bool has_answer; /* its good response is posted */
+	uint8_t unfit;   /* why mkey cannot be used as it is: GANTRY_TXN_KEY_*; 0: it can */
 	struct gantry_txn *txn;
 	struct gantry_conn *c;
 	uint64_t seq;     /* of its slot in c->stream */
@@ -78,11 +81,8 @@ struct gantry_txn_open {
 	uint64_t version; /* of the table of regions, for its keys */
 	/* gantry_conn::posted before its first transfer; a transfer has one WQEBB */
 	uint64_t first_move;
-	/* the transfer with the wrong signature; unless is_sure is set, this one or a later one */
-	uint32_t wrong_move;
-	bool is_sure;
 	struct gantry_profile_domain mem, wire;
-	struct gantry_txn_reply good, bad;
+	struct gantry_txn_reply good, bad; /* good: until it is posted */
 };
 
 /* gantry_txn_open::unfit */
@@ -122,12 +122,14 @@ struct gantry_txn_counts {
 	gantry_counter cancelled; /* good responses that were cancelled */
 };
 
-/* A bit of gantry_txn_cached::mark: the profile encrypts. */
-#define GANTRY_TXN_CACHED_CRYPTO (UINT32_C(1) << 31)
-
 /* A copy of a profile. */
 struct gantry_txn_cached {
-	uint32_t mark;   /* the profile's id, plus 1, and GANTRY_TXN_CACHED_CRYPTO; 0: no copy */
+	uint32_t mark; /* the profile's id, plus 1; 0: no copy */
+	/*
+	 * The bytes of a transaction's data, and their length in memory and on the wire. 0: not
+	 * computed.
+	 */
+	uint32_t len, mem_len, wire_len;
 	uint64_t serial; /* its cell has this serial number as long as the profile exists */
 	const struct gantry_shelf_cell *cell;
 	struct gantry_profile p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks what is not usual in a transaction: several buffers and transfers, local ones, responses in registered memory. */
+/* Checks transactions, all of whose rules are here. */
 #include "gantry_txn_check.h"
 
 #include "gantry_engine.h"
@@ -7,9 +7,9 @@
 
 /* ------------------------------------------------------------------ memory here */
 
-__rte_cold const struct gantry_region *
-gantry_txn_look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to,
-	enum gantry_status *why)
+/* look_up() for memory that is not in the region of the last hit. */
+static __rte_noinline const struct gantry_region *
+look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
 	const struct gantry_region *r;
 
@@ -21,24 +21,46 @@ gantry_txn_look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, boo
 	return r != NULL && r->read_only && to ? NULL : r;
 }
 
+/* The region; or NULL, and *why the device cannot use it. to: the device writes there. */
+static inline const struct gantry_region *
+look_up(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
+{
+	const struct gantry_region *r = q->view.dst;
+
+	/* The last hits are not read-only. */
+	return likely(gantry_region_hit(r, addr, len)) ? r : look_further(q, addr, len, to, why);
+}
+
+static enum gantry_status
+check_buffer(struct gantry_queue *q, const struct gantry_sge *e, bool read, struct hwq_sge *sge)
+{
+	enum gantry_status why;
+	const struct gantry_region *r = look_up(q, e->addr, e->len, read, &why);
+
+	if (r == NULL)
+		return why;
+	*sge = (struct hwq_sge){.addr = e->addr - r->bias, .len = e->len, .lkey = r->lkey};
+	return GANTRY_OK;
+}
+
 /* Buffers one after the other, which have `len` bytes together. */
 static enum gantry_status
 check_list(struct gantry_queue *q, const struct gantry_txn *t, struct gantry_txn_plan *plan,
 	uint64_t len)
 {
-	const struct gantry_sge *e = t->data;
+	const struct gantry_sge *e = t->data, *end = e + t->n_data;
+	struct hwq_sge *sge = plan->sge;
 	enum gantry_status status;
-	uint32_t i;
 
 	plan->n_sge = t->n_data;
-	for (i = 0; i < plan->n_sge; i++) {
-		if (e[i].len > len)
+	do {
+		if (e->len > len)
 			return GANTRY_BAD_LENGTH;
-		status = gantry_txn_check_buffer(q, &e[i], plan->read, &plan->sge[i]);
+		status = check_buffer(q, e, plan->read, sge++);
 		if (status != GANTRY_OK)
 			return status;
-		len -= e[i].len;
-	}
+		len -= e->len;
+	} while (++e != end);
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
@@ -52,7 +74,7 @@ check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const s
 
 	if (e->len != (uint64_t)plan->rounds * piece)
 		return GANTRY_BAD_LENGTH;
-	r = gantry_txn_look_up(q, e->addr, e->len, plan->read, &why);
+	r = look_up(q, e->addr, e->len, plan->read, &why);
 	if (r == NULL)
 		return why;
 	*to = (struct mlx5dv_mr_interleaved){.addr = e->addr - r->bias,
@@ -81,23 +103,27 @@ check_pattern(struct gantry_queue *q, const struct gantry_txn *t, uint32_t block
 	return status;
 }
 
-enum gantry_status
-gantry_txn_check_buffers(struct gantry_queue *q, const struct gantry_txn *t, uint32_t blocks,
+/* data_len: bytes without signatures. */
+static enum gantry_status
+check_data(struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
 {
-	if (t->n_data == 0 || t->n_data > GANTRY_TXN_MAX_DATA)
+	const struct gantry_profile_domain *mem = &plan->profile->mem;
+	const uint32_t blocks = data_len / mem->block_size;
+
+	if (data_len % mem->block_size != 0 || t->n_data == 0 || t->n_data > GANTRY_TXN_MAX_DATA)
 		return GANTRY_BAD_LENGTH;
 	if (!gantry_txn_is_aligned(t->data))
 		return GANTRY_BAD_ADDRESS;
 	if ((t->pi.len | t->pi.addr) != 0)
 		return check_pattern(q, t, blocks, plan);
-	return check_list(q, t, plan, blocks * (uint64_t)plan->profile->mem.unit);
+	return check_list(q, t, plan, blocks * (uint64_t)mem->unit);
 }
 
 /* ------------------------------------------------------------------ transfers */
 
 /* The remote key of a part that is memory of this process. */
-static enum gantry_status
+static __rte_noinline enum gantry_status
 check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read,
 	struct gantry_txn_move *move)
 {
@@ -106,7 +132,7 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 
 	if (part->remote_key != 0)
 		return GANTRY_BAD_FIELD;
-	r = gantry_txn_look_up(q, part->addr, part->len, !read, &why);
+	r = look_up(q, part->addr, part->len, !read, &why);
 	if (r == NULL)
 		return why;
 	if (!gantry_mem_is_open(r, read ? GANTRY_MEM_REMOTE_READ : GANTRY_MEM_REMOTE_WRITE))
@@ -145,15 +171,20 @@ check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read
 	return local ? check_local_part(q, part, read, move) : GANTRY_OK;
 }
 
-enum gantry_status
-gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool local, uint64_t len,
+/* data_len: bytes without signatures. */
+static enum gantry_status
+check_transfers(struct gantry_queue *q, const struct gantry_txn *t, bool local, uint32_t data_len,
 	struct gantry_txn_plan *plan)
 {
 	const struct gantry_profile *p = plan->profile;
 	const struct gantry_txn_part *part = t->part;
+	uint64_t len = data_len / p->wire.block_size * (uint64_t)p->wire.unit;
 	struct gantry_txn_move *move = plan->move;
-	uint32_t i, offset = 0;
+	const struct gantry_txn_part *end = part + t->n_parts;
+	uint32_t offset = 0;
 
+	if (data_len % p->wire.block_size != 0)
+		return GANTRY_BAD_LENGTH;
 	if (t->n_parts == 0)
 		return local ? take_scratch(q, (uint32_t)len, plan) : GANTRY_BAD_LENGTH;
 	if (t->n_parts > GANTRY_TXN_MAX_PARTS)
@@ -162,7 +193,7 @@ gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool 
 		return GANTRY_BAD_ADDRESS;
 	plan->n_moves = t->n_parts;
 	/* Each has whole blocks of both domains. */
-	for (i = 0; i < plan->n_moves; i++, part++, move++) {
+	for (; part != end; part++, move++) {
 		enum gantry_status status;
 
 		if (part->len - 1 >= len || part->len % p->wire.unit != 0)
@@ -182,20 +213,24 @@ gantry_txn_check_parts(struct gantry_queue *q, const struct gantry_txn *t, bool 
 
 /* ------------------------------------------------------------------ responses, connections, profiles */
 
-enum gantry_status
-gantry_txn_check_other_reply(struct gantry_queue *q, const struct gantry_conn *c,
-	struct gantry_txn_reply *to)
+static enum gantry_status
+check_reply(struct gantry_queue *q, const struct gantry_conn *c,
+	const struct gantry_txn_response *from, struct gantry_txn_reply *to)
 {
 	const struct gantry_region *r;
 	enum gantry_status why;
 
+	*to = (struct gantry_txn_reply){.addr = from->addr, .len = from->len};
 	if (to->len == 0)
 		return to->addr == 0 ? GANTRY_OK : GANTRY_BAD_FIELD;
 	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
 		return GANTRY_BAD_FIELD;
+	/* The CPU copies it into its WQE. */
+	if (to->len <= c->max_inline)
+		return GANTRY_OK;
 	if (to->len > c->max_len)
 		return GANTRY_BAD_LENGTH;
-	r = gantry_txn_look_up(q, to->addr, to->len, false, &why);
+	r = look_up(q, to->addr, to->len, false, &why);
 	if (r == NULL)
 		return why;
 	to->addr -= r->bias;
@@ -203,8 +238,9 @@ gantry_txn_check_other_reply(struct gantry_queue *q, const struct gantry_conn *c
 	return GANTRY_OK;
 }
 
-__rte_cold enum gantry_status
-gantry_txn_check_conn(const struct gantry_queue *q, const struct gantry_conn *c)
+/* A connection that does not work now, or GANTRY_CONN_NONE. GANTRY_OK: it will work again. */
+static __rte_cold enum gantry_status
+check_idle_conn(const struct gantry_queue *q, const struct gantry_conn *c)
 {
 	uint32_t conn = c - q->conn;
 
@@ -215,31 +251,28 @@ gantry_txn_check_conn(const struct gantry_queue *q, const struct gantry_conn *c)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-const struct gantry_profile *
-gantry_txn_copy_profile(struct gantry_queue *q, uint32_t mark)
+struct gantry_txn_cached *
+gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 {
-	const uint32_t id = (mark & ~GANTRY_TXN_CACHED_CRYPTO) - 1;
 	struct gantry_txn_cached *c = &q->txns.cache[(size_t)id % GANTRY_TXN_PROFILES];
 	const struct gantry_shelf *shelf = &q->g->profiles;
 
-	/* It is here, but does not encrypt, or does. */
-	if (c->mark == (mark ^ GANTRY_TXN_CACHED_CRYPTO) &&
-		gantry_shelf_cell_serial(c->cell) == c->serial)
-		return NULL;
 	c->mark = 0;
+	c->len = 0;
 	c->serial = gantry_shelf_serial(shelf, id);
 	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
 	/* A serial number names one profile for ever. */
 	c->cell = gantry_shelf_cell(shelf, id);
-	c->mark = (id + 1) | (gantry_profile_encrypts(&c->p) ? GANTRY_TXN_CACHED_CRYPTO : 0);
-	return c->mark == mark ? &c->p : NULL;
+	c->mark = id + 1;
+	return c;
 }
 
-/* ------------------------------------------------------------------ encryption */
+/* ------------------------------------------------------------------ configurations of keys */
 
-enum gantry_status
-gantry_txn_check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
+/* The rules of encryption, for a plan whose image fits. */
+static enum gantry_status
+check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
 {
 	const struct gantry_profile *p = plan->profile;
@@ -265,4 +298,63 @@ gantry_txn_check_crypto(const struct gantry_queue *q, const struct gantry_txn *t
 	memcpy(plan->crypto.initial_tweak, t->crypto.tweak, sizeof(plan->crypto.initial_tweak));
 	memcpy(plan->crypto.keytag, dek.keytag, sizeof(plan->crypto.keytag));
 	return GANTRY_OK;
+}
+
+/* Chooses the image of the profile. */
+static enum gantry_status
+check_image(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
+	struct gantry_txn_plan *plan)
+{
+	const bool differ = t->mem.seed_ones != t->wire.seed_ones;
+	const struct gantry_profile *p = plan->profile;
+
+	if (!gantry_profile_encrypts(p)) {
+		plan->image = &p->image[plan->read][differ];
+		return GANTRY_OK;
+	}
+	plan->crypto_image = &p->crypto_image[plan->read][differ];
+	return check_crypto(q, t, data_len, plan);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+/* Fields of the transaction itself. Its parts and `pi` are checked where they are used. */
+static bool
+fields_are_possible(const struct gantry_txn *t, const struct gantry_profile *p)
+{
+	return (t->op == GANTRY_OP_READ || t->op == GANTRY_OP_WRITE) &&
+	       (t->zero[0] | t->zero[1] | t->zero[2]) == 0 && gantry_txn_forbidden(t, p) == 0;
+}
+
+enum gantry_status
+gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_desc *d,
+	struct gantry_txn_plan *plan, struct gantry_txn_open *to)
+{
+	struct gantry_txn *t = (struct gantry_txn *)d->src;
+	const struct gantry_txn_cached *cached;
+	enum gantry_status status;
+
+	if (d->len > GANTRY_TXN_MAX_LEN)
+		return GANTRY_BAD_LENGTH;
+	if (!gantry_txn_is_aligned(t))
+		return GANTRY_BAD_ADDRESS;
+	status = c->state == GANTRY_CONN_TXN ? GANTRY_OK : check_idle_conn(q, c);
+	if (status == GANTRY_OK)
+		status = check_reply(q, c, &t->good, &to->good);
+	if (status == GANTRY_OK)
+		status = check_reply(q, c, &t->bad, &to->bad);
+	if (status != GANTRY_OK)
+		return status;
+	cached = gantry_txn_profile(q, t->profile);
+	if (cached == NULL)
+		return GANTRY_BAD_PROFILE;
+	plan->profile = &cached->p;
+	if (!fields_are_possible(t, plan->profile))
+		return GANTRY_BAD_FIELD;
+	to->txn = t;
+	plan->read = t->op == GANTRY_OP_READ;
+	status = check_image(q, t, d->len, plan);
+	if (status == GANTRY_OK)
+		status = check_transfers(q, t, d->peer == GANTRY_PEER_OWN, d->len, plan);
+	return status != GANTRY_OK ? status : check_data(q, t, d->len, plan);
 }

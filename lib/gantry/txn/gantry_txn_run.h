@@ -29,6 +29,12 @@ bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const str
 uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);
 
+/*
+ * The same for one that comes alone in a call of the owner. Its doorbell is rung, too. False: it is for gantry_txn_run().
+ */
+bool gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s,
+	const struct gantry_desc *d);
+
 /* A CQE of connection c tells of a wrong signature. No WQE completes by it. */
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);

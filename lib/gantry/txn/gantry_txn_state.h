@@ -24,7 +24,7 @@
 
 #include <hwq_mkey_check.h>
 
-#include "gantry_txns.h"
+#include "gantry_queue.h"
 
 enum gantry_txn_state {
 	GANTRY_TXN_FREE = 0,
@@ -32,6 +32,47 @@ enum gantry_txn_state {
 	GANTRY_TXN_TO_ANSWER,
 	GANTRY_TXN_ANSWERED,
 };
+
+/* `where` of the slots of open transactions on this connection: they are never done. */
+static inline uint64_t
+gantry_txn_where(uint32_t conn)
+{
+	/* Above what any connection has posted, and below GANTRY_WHERE_HELD of gantry_replay.h. */
+	return gantry_where(conn, UINT64_C(1) << (GANTRY_WHERE_SHIFT - 2));
+}
+
+/*
+ * The first free transaction, t, begins in slot `issue`: its WQEs are written to connection c. What it has of its
+ * descriptor and of its WQEs is set. where: gantry_txn_where().
+ */
+static __rte_always_inline void
+gantry_txn_begin(struct gantry_queue *q, struct gantry_stream *s, struct gantry_conn *c,
+	uint64_t where, struct gantry_txn_open *t, const struct gantry_profile *profile,
+	bool has_answer)
+{
+	t->state = GANTRY_TXN_POSTED;
+	t->status = GANTRY_OK;
+	t->syndrome = t->vendor_syndrome = 0;
+	t->wrong_move = 0;
+	t->is_sure = true;
+	t->has_answer = has_answer;
+	t->c = c;
+	t->seq = s->issue;
+	t->version = q->view.version;
+	t->mem = profile->mem;
+	t->wire = profile->wire;
+	s->where[s->issue & s->mask] = where;
+	SLIST_FIRST(&q->txns.free) = SLIST_NEXT(t, next_free);
+	TAILQ_INSERT_TAIL(&c->txns->open, t, next);
+}
+
+/* Counts n transactions that began. */
+static inline void
+gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
+{
+	q->outstanding += n;
+	gantry_counter_add(&q->txns.counts.opened, n);
+}
 
 /* gantry_txn_check_key() for a key that has a wrong signature to tell of. Returns true. */
 bool gantry_txn_take_error(struct gantry_txn_open *t);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plain transactions, which are the most common ones: one buffer in memory that a plain copy could use, one transfer, no
+ * encryption, and two responses that are copied into their WQEs. They are checked and posted in one loop. All others, and
+ * what is to be refused, are left to gantry_txn_check() and gantry_txn_post().
+ */
+#ifndef GANTRY_TXN_PLAIN_H
+#define GANTRY_TXN_PLAIN_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "gantry_slot.h"
+#include "gantry_txn_check.h"
+
+/* Profile, op, and the numbers of buffers and parts, as one word. */
+static __rte_always_inline uint64_t
+gantry_txn_head(const struct gantry_txn *txn)
+{
+	uint64_t head;
+
+	static_assert(offsetof(struct gantry_txn, data) == sizeof(head), "all before it");
+	memcpy(&head, txn, sizeof(head));
+	return head;
+}
+
+/* True: behind its head, d has nothing but a transaction. gantry_xlate() and gantry_txn_check() judge all others. */
+static __rte_always_inline bool
+gantry_txn_desc_is_good(const struct gantry_desc *d)
+{
+	uint64_t key_imm;
+
+	memcpy(&key_imm, &d->remote_key, sizeof(key_imm));
+	return likely((key_imm | d->dst | d->arg[0] | d->arg[1]) == 0) && likely(d->len != 0) &&
+	       likely(gantry_txn_is_aligned((const void *)d->src));
+}
+
+/* The profile of d's transaction, if it may be plain; else NULL. d is good. */
+static __rte_always_inline struct gantry_txn_cached *
+gantry_txn_plain_profile(struct gantry_queue *q, const struct gantry_desc *d)
+{
+	const struct gantry_txn *txn = (const struct gantry_txn *)d->src;
+	struct gantry_txn_cached *profile;
+
+	if (unlikely(txn->n_data != 1 || txn->n_parts != 1))
+		return NULL;
+	profile = gantry_txn_profile(q, txn->profile);
+	if (unlikely(profile == NULL || gantry_profile_encrypts(&profile->p)))
+		return NULL;
+	return profile;
+}
+
+/*
+ * Opens the plain transactions that desc begins with, by connection `conn`, or none (GANTRY_CONN_NONE). profile:
+ * gantry_txn_plain_profile() of the first one. Returns how many; 0: the first one is not plain, or has to wait.
+ */
+uint32_t gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	struct gantry_txn_cached *profile, const struct gantry_desc *desc, uint32_t n);
+
+/* The same for one that comes alone in a call of the owner, and is answered at once. Its doorbell is rung, too. */
+bool gantry_txn_post_plain_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
+	struct gantry_txn_cached *profile, const struct gantry_desc *d);
+
+#endif
