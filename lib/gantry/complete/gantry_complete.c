@@ -98,29 +98,48 @@ gantry_take_all_cqes(struct gantry_queue *q)
 		take_peers_cqes(q);
 }
 
-uint32_t
-gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq,
-	struct gantry_comp *out, uint32_t n)
+/* gantry_take_run(). all: a constant; nothing is outstanding, so each slot is done. */
+static __rte_always_inline uint32_t
+take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
+	struct gantry_comp *out, uint32_t n, const bool all)
 {
 	uint32_t slot = seq & s->mask;
-	const uint64_t *where = &s->where[slot];
 	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
-	uint64_t bytes = 0;
+	const uint64_t *where = &s->where[slot];
+	/* The connection of the last slot: gantry_where() of its index 0, and its `done`. At first there is none. */
+	uint64_t base = 0, done = 0, bytes = 0, left;
 
 	/* A slot that is issued in part is slot `issue`, so it is not among these. */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	for (comp = first, end = first + n; comp != end; comp++, where++, out++) {
-		if (gantry_where_index(*where) >= q->conn[gantry_where_conn(*where)].done)
-			break;
+		if (!all && unlikely(*where - base >= done)) {
+			base = gantry_where(gantry_where_conn(*where), 0);
+			done = q->conn[gantry_where_conn(*where)].done;
+			if (*where - base >= done)
+				break;
+		}
 		*out = *comp;
-		if (likely(gantry_comp_is_plain(comp)))
+		left = gantry_comp_left(comp);
+		if (likely(left == 0)) {
 			bytes += comp->len;
-		else
-			gantry_finish(q, s, slot + (comp - first), out);
+		} else if (likely(gantry_left_is_atomic(left))) {
+			gantry_finish_atomic(q, out);
+			bytes += comp->len;
+		} else {
+			gantry_finish(q, out);
+		}
 	}
 	gantry_counter_add(&q->stats.bytes, bytes);
 	return comp - first;
+}
+
+uint32_t
+gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq,
+	struct gantry_comp *out, uint32_t n)
+{
+	return q->outstanding == 0 ? take_run(q, s, seq, out, n, true)
+				   : take_run(q, s, seq, out, n, false);
 }
 
 uint32_t
@@ -198,7 +217,7 @@ count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *f
 		*failed = true;
 		return 0;
 	}
-	gantry_finish(q, s, slot, &comp);
+	gantry_finish(q, &comp);
 	return 1;
 }
 

@@ -4,15 +4,6 @@
 
 #include "gantry_engine.h"
 
-static void
-finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
-{
-	const uint64_t *cell = (const uint64_t *)(uintptr_t)comp->result;
-
-	comp->result = comp->status == GANTRY_OK ? *cell : 0;
-	gantry_cell_put(&q->cells, cell);
-}
-
 /* True: it broke a rule, so the hardware has not seen it, and nothing else tells of it. */
 static bool
 is_refused(enum gantry_status status)
@@ -36,13 +27,14 @@ note_refusal(const struct gantry_queue *q, const struct gantry_comp *comp)
 }
 
 __rte_cold void
-gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
-	struct gantry_comp *comp)
+gantry_finish(struct gantry_queue *q, struct gantry_comp *comp)
 {
-	RTE_SET_USED(s);
-	RTE_SET_USED(slot);
-	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0)
-		finish_atomic(q, comp);
+	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0) {
+		gantry_finish_atomic(q, comp);
+		/* The cell of a failed atomic has what an earlier atomic left there. */
+		if (comp->status != GANTRY_OK)
+			comp->result = 0;
+	}
 	/* GANTRY_NOT_REGISTERED would say that nothing was moved. */
 	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
 		comp->status = GANTRY_LOCAL_ERROR;

@@ -22,9 +22,9 @@
 /* It uses a key that the UMR of an earlier slot lays out, which may not have run: gantry_recover.c. */
 #define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 
-/* True: the completion succeeded, and nothing is left to do. One comparison of status and zero. */
-static inline bool
-gantry_comp_is_plain(const struct gantry_comp *comp)
+/* Status and `zero`, as one word: 0 if the completion succeeded and nothing is left to do. */
+static inline uint64_t
+gantry_comp_left(const struct gantry_comp *comp)
 {
 	const struct gantry_comp mask = {.status = UINT8_MAX, .zero = UINT32_MAX};
 	uint64_t word, bits;
@@ -34,7 +34,25 @@ gantry_comp_is_plain(const struct gantry_comp *comp)
 	static_assert(GANTRY_OK == 0, "plain is zero");
 	memcpy(&word, (const uint8_t *)comp + 8, sizeof(word));
 	memcpy(&bits, (const uint8_t *)&mask + 8, sizeof(bits));
-	return (word & bits) == 0;
+	return word & bits;
+}
+
+/* True: left is gantry_comp_left() of an atomic that succeeded. */
+static inline bool
+gantry_left_is_atomic(uint64_t left)
+{
+	return left == gantry_comp_left(&(const struct gantry_comp){.zero = GANTRY_FINISH_ATOMIC});
+}
+
+/* Finishes the completion of such an atomic: fetches the old value, and gives its cell back. Owner thread. */
+static inline void
+gantry_finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
+{
+	const uint64_t *cell = (const uint64_t *)(uintptr_t)comp->result;
+
+	comp->zero = 0;
+	comp->result = *cell;
+	gantry_cell_put(&q->cells, cell);
 }
 
 /* True: gantry_finish() will make it, or leave it, a success. */
@@ -48,7 +66,6 @@ gantry_comp_is_good(const struct gantry_comp *comp)
  * Finishes the completion of a slot that is done and not plain: it is in *comp, ready for the user
  * afterwards. Gives back what the slot holds, and counts the status. Owner thread; cold.
  */
-void gantry_finish(struct gantry_queue *q, struct gantry_stream *s, uint32_t slot,
-	struct gantry_comp *comp);
+void gantry_finish(struct gantry_queue *q, struct gantry_comp *comp);
 
 #endif
