@@ -78,7 +78,7 @@ struct gantry_conn {
 	struct gantry_stream *stream; /* has the descriptors of this connection */
 
 	/* Other fields that the owner needs while it works. */
-	struct gantry_conn_place place; /* in sets; for RC peers only */
+	struct gantry_conn_place place; /* in sets; for RC peers and the DC initiator */
 	struct gantry_recv_ring *recv;  /* NULL: the connection takes no receives */
 	struct gantry_txn_line *txns;   /* NULL: the connection takes no transactions */
 	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */

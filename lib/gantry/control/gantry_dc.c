@@ -126,6 +126,7 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 		return ret;
 	}
 	c->stream = s;
+	c->place = gantry_conn_place_of(GANTRY_CONN_DCI);
 	return 0;
 }
 

@@ -45,17 +45,25 @@ static const uint8_t opcodes[GANTRY_OP_MAX] = {
 
 static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "one bit serves both");
 
+#define NO_PEER (UINT32_C(1) << 16) /* of no descriptor */
+
 /* A descriptor, and where it goes. */
 struct each {
 	struct gantry_queue *q;
 	struct gantry_stream *s;
 	const struct gantry_desc *d;
-	uint64_t seq;                   /* of its slot */
-	uint64_t idle;                  /* flags that change nothing for it, as in a head */
-	struct gantry_conn *c;          /* that carries it */
-	uint32_t conn;                  /* its number */
-	const struct hwq_dc_dest *dest; /* of a DC peer; else NULL */
-	bool mmo;                       /* DMA MMO carries copies */
+	uint64_t seq;             /* of its slot */
+	struct gantry_comp *comp; /* its slot */
+	uint64_t *where;
+	uint64_t idle;         /* flags that change nothing for it, as in a head */
+	uint32_t peer;         /* whose connection is below; NO_PEER: none yet, or in_turn */
+	uint32_t conn;         /* number of the connection */
+	struct gantry_conn *c; /* it carries what goes to the peer */
+	uint64_t posted;       /* of it when it was looked up */
+	const struct hwq_dc_dest *dest; /* of a DC peer */
+	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; else 0 */
+	bool dc;         /* a constant: all peers are DC peers; else none is */
+	bool in_turn;    /* a constant: one descriptor's peer is rarely that of the last one */
 	bool in_rows; /* a constant: what has one WQEBB and is plain is in rows: gantry_stream.h */
 };
 
@@ -75,29 +83,28 @@ fields_are_free(const struct gantry_desc *d, const enum gantry_op op, uint64_t i
 }
 
 /*
- * Accounts for the descriptor's slot, and for its WQE of n_bb WQEBBs, with a fill in front of it. in_row: the slot is
- * plain, and its WQE has one WQEBB.
+ * Accounts for the descriptor's slot, and for its WQE of n_bb WQEBBs on connection c, whose number is conn. in_row: the
+ * slot is plain, and its WQE has one WQEBB.
  */
 static __rte_always_inline void
-account(const struct each *e, const enum gantry_op op, uint64_t len, const uint32_t n_bb,
-	const uint32_t fill, const bool in_row)
+account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum gantry_op op,
+	uint64_t len, uint32_t n_bb, const bool in_row)
 {
 	struct gantry_stream *s = e->s;
-	struct gantry_conn *c = e->c;
-	uint32_t slot = e->seq & s->mask;
-	uint64_t posted = c->posted, where = gantry_where(e->conn, posted + fill);
+	uint64_t posted = c->posted, where = gantry_where(conn, posted);
 
-	gantry_slot_prepare(&s->comp[slot], e->d, op, len);
-	s->where[slot] = where;
-	c->posted = posted + fill + n_bb;
+	gantry_slot_prepare(e->comp, e->d, op, len);
+	*e->where = where;
+	c->posted = posted + n_bb;
 	/* The last WQE of a quarter of the ring: gantry_conn_signals(). One WQEBB ends it, or does not reach its end. */
 	if (unlikely(in_row ? (c->posted & c->signal_mask) == 0
-			    : (posted & c->signal_mask) + fill + n_bb > c->signal_mask))
+			    : (posted ^ c->posted) > c->signal_mask))
 		hwq_sq_signal_last(c->sq);
-	e->q->outstanding += fill + n_bb;
-	if (e->dest != NULL)
-		gantry_stream_pend(s, e->seq)->peer = e->d->peer; /* for gantry_peer_close() */
-	else if (op != GANTRY_OP_COPY)
+	if (e->dc)
+		gantry_stream_pend(s, e->seq)->peer = e->peer; /* for gantry_peer_close() */
+	if (op == GANTRY_OP_COPY || e->in_turn)
+		e->q->outstanding += n_bb;
+	if (op != GANTRY_OP_COPY && e->in_turn)
 		gantry_conn_set_add_at(&e->q->unrung, &c->place);
 	if (!in_row || !e->in_rows)
 		return;
@@ -107,14 +114,11 @@ account(const struct each *e, const enum gantry_op op, uint64_t len, const uint3
 		gantry_row_note(&s->row, c, e->seq, where, 1);
 }
 
-/* The same after a builder of hwq_wqe.h, which returned n_bb. pi: the queue's index before. False: there was no room. */
+/* False: n_bb WQEBBs have no room, or not in front of the ring's end, which gantry_work_next() knows how to fill. */
 static __rte_always_inline bool
-account_long(const struct each *e, const enum gantry_op op, uint64_t len, int n_bb, uint16_t pi)
+has_room(const struct hwq_sq *sq, uint32_t n_bb)
 {
-	if (unlikely(n_bb <= 0))
-		return false;
-	account(e, op, len, n_bb, (uint16_t)(e->c->sq->pi - pi) - n_bb, false);
-	return true;
+	return likely(hwq_sq_tail_bb(sq, sq->pi) >= n_bb) && likely(hwq_sq_free_bb(sq) >= n_bb);
 }
 
 /*
@@ -125,33 +129,52 @@ static __rte_always_inline bool
 issue_copy(const struct each *e)
 {
 	const uint64_t len = e->d->len, from = e->d->src, to = e->d->dst;
+	struct gantry_conn *own = &e->q->conn[GANTRY_CONN_OWN];
 	struct gantry_region_view *v = &e->q->view;
-	const struct gantry_conn *c = e->c;
 	struct hwq_burst b;
-	uint64_t idle = e->idle | (e->mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0);
 
-	if (!fields_are_free(e->d, GANTRY_OP_COPY, idle) || unlikely(len - 1 >= c->max_len) ||
+	if (!fields_are_free(e->d, GANTRY_OP_COPY, e->idle | e->by_mmo) ||
+		unlikely(len - 1 >= own->max_len) ||
 		unlikely(!gantry_region_find_plain(v, &v->src, from, len)) ||
 		unlikely(!gantry_region_find_plain(v, &v->dst, to, len)) ||
 		unlikely(gantry_plain_overlap(from, to, len)) ||
-		unlikely(hwq_burst_start(&b, c->sq, 1) == 0))
+		unlikely(hwq_burst_start(&b, own->sq, 1) == 0))
 		return false;
 	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
 	b.signals = 0;
-	if (e->mmo)
+	if (e->by_mmo != 0)
 		hwq_burst_memcpy_with(&b, v->dst->key_word, to, v->src->key_word, from, len, 0);
 	else
 		hwq_burst_rdma_with(&b, MLX5_OPCODE_RDMA_WRITE, v->dst->rkey, to, v->src->key_word,
 			from, len, 0);
 	hwq_burst_end_counted(&b, 1);
-	account(e, GANTRY_OP_COPY, len, 1, 0, true);
+	account(e, own, GANTRY_CONN_OWN, GANTRY_OP_COPY, len, 1, true);
+	return true;
+}
+
+/* A message that goes to a DC peer, or whose data the CPU copies into the WQE: in_wqe. r: of its memory. */
+static __rte_always_inline bool
+issue_long(const struct each *e, const enum gantry_op op, const bool in_wqe,
+	const struct gantry_region *r, uint64_t local, uint64_t remote, uint64_t len,
+	uint32_t flags, __be32 imm)
+{
+	struct hwq_sq *sq = e->c->sq;
+	const uint8_t opcode = opcodes[op];
+	int n_bb;
+
+	if (!has_room(sq, gantry_work_message_bb(e->dc, in_wqe, opcode, len)))
+		return false;
+	n_bb = gantry_work_put_message(sq, e->dest, in_wqe, opcode, e->d->remote_key, remote,
+		r->lkey, local, len, flags, imm);
+	if (unlikely(n_bb <= 0))
+		return false;
+	account(e, e->c, e->conn, op, len, n_bb, false);
 	return true;
 }
 
 static __rte_always_inline bool
 issue_message(const struct each *e, const enum gantry_op op)
 {
-	const uint8_t opcode = opcodes[op];
 	const bool from = op != GANTRY_OP_READ;
 	const struct gantry_desc *d = e->d;
 	const uint64_t len = d->len, local = from ? d->src : d->dst,
@@ -159,11 +182,8 @@ issue_message(const struct each *e, const enum gantry_op op)
 	struct gantry_region_view *v = &e->q->view;
 	const struct gantry_region **hit = from ? &v->src : &v->dst;
 	const struct gantry_conn *c = e->c;
-	struct hwq_sq *sq = c->sq;
-	uint16_t pi;
 	unsigned int flags;
 	struct hwq_burst b;
-	bool in_wqe;
 	__be32 imm;
 
 	if (!fields_are_free(d, op, e->idle) || unlikely(len - 1 >= c->max_len) ||
@@ -175,23 +195,20 @@ issue_message(const struct each *e, const enum gantry_op op)
 		__builtin_unreachable();
 	flags = d->flags & uses[op].flags;
 	imm = uses[op].imm != 0 ? htobe32(d->imm) : 0;
-	in_wqe = from && len <= c->max_inline;
-	if (e->dest != NULL || unlikely(in_wqe)) {
-		pi = sq->pi;
-		return account_long(e, op, len,
-			gantry_work_put_message(sq, e->dest, in_wqe, opcode, d->remote_key, remote,
-				(*hit)->lkey, local, len, flags, imm),
-			pi);
-	}
-	if (unlikely(hwq_burst_start(&b, sq, 1) == 0))
+	if (e->dc && likely(!from || len > c->max_inline))
+		return issue_long(e, op, false, *hit, local, remote, len, flags, imm);
+	if (e->dc || (from && unlikely(len <= c->max_inline)))
+		return issue_long(e, op, true, *hit, local, remote, len, flags, imm);
+	if (unlikely(hwq_burst_start(&b, c->sq, 1) == 0))
 		return false;
 	b.signals = 0;
-	hwq_burst_one(&b, opcode, d->remote_key, remote, (*hit)->key_word, local, len, flags, imm);
+	hwq_burst_one(&b, opcodes[op], d->remote_key, remote, (*hit)->key_word, local, len, flags,
+		imm);
 	/* Of peers in turn, the connection's next WQE comes some bursts later: fetch its line, or one behind the ring. */
 	if (!e->in_rows)
 		rte_prefetch0(b.at);
 	hwq_burst_end_counted(&b, 1);
-	account(e, op, len, 1, 0, true);
+	account(e, e->c, e->conn, op, len, 1, true);
 	return true;
 }
 
@@ -202,27 +219,21 @@ issue_atomic(const struct each *e, const enum gantry_op op)
 	const struct gantry_desc *d = e->d;
 	struct gantry_queue *q = e->q;
 	struct hwq_sq *sq = e->c->sq;
-	struct gantry_comp *comp;
-	uint16_t pi = sq->pi;
 	uint64_t *cell;
-	int n_bb;
 
 	if (!fields_are_free(d, op, e->idle) ||
 		unlikely(d->len != sizeof(uint64_t) || d->dst % sizeof(uint64_t) != 0 ||
-			 !gantry_plain_remote(d->dst) || !q->g->info.atomics))
+			 !gantry_plain_remote(d->dst) || !q->g->info.atomics) ||
+		!has_room(sq, gantry_work_atomic_bb(e->dc)))
 		return false;
 	cell = gantry_cell_get(&q->cells);
 	if (unlikely(cell == NULL))
 		return false;
-	n_bb = gantry_work_put_atomic(sq, e->dest, op == GANTRY_OP_COMPARE_SWAP, d->remote_key,
-		d->dst, q->cells.mr.lkey, (uintptr_t)cell, d->arg);
-	if (!account_long(e, op, sizeof(uint64_t), n_bb, pi)) {
-		gantry_cell_put(&q->cells, cell);
-		return false;
-	}
-	comp = &e->s->comp[e->seq & e->s->mask];
-	comp->result = (uintptr_t)cell;
-	comp->zero = GANTRY_FINISH_ATOMIC;
+	gantry_work_put_atomic(sq, e->dest, op == GANTRY_OP_COMPARE_SWAP, d->remote_key, d->dst,
+		q->cells.mr.lkey, (uintptr_t)cell, d->arg);
+	account(e, e->c, e->conn, op, sizeof(uint64_t), gantry_work_atomic_bb(e->dc), false);
+	e->comp->result = (uintptr_t)cell;
+	e->comp->zero = GANTRY_FINISH_ATOMIC;
 	return true;
 }
 
@@ -251,12 +262,20 @@ issue_to_peer(const struct each *e, uint8_t op)
 	}
 }
 
-/*
- * True: the connection takes the descriptor now. unordered: a constant; the queue is, so the stream is that of the
- * connection, and has room for it in which nothing waits.
- */
-static __rte_always_inline bool
-takes_conn(struct each *e, uint32_t conn, const bool unordered)
+/* What was written to the connection is to be announced. */
+static __rte_always_inline void
+leave_conn(const struct each *e)
+{
+	uint32_t n_bb = e->c->posted - e->posted;
+
+	if (e->in_turn || n_bb == 0)
+		return;
+	e->q->outstanding += n_bb;
+	gantry_conn_set_add_at(&e->q->unrung, &e->c->place);
+}
+
+static __rte_always_inline void
+enter_conn(struct each *e, uint32_t conn)
 {
 	struct gantry_conn *c = &e->q->conn[conn];
 
@@ -264,39 +283,61 @@ takes_conn(struct each *e, uint32_t conn, const bool unordered)
 	__asm__("" : "+r"(c));
 	e->c = c;
 	e->conn = conn;
-	if (unlikely(c->state != GANTRY_CONN_READY))
-		return false;
-	if (!unordered)
-		return likely(c->stream == e->s);
-	e->s = c->stream;
-	e->seq = e->s->issue;
-	return likely(!gantry_stream_waits(e->s) && gantry_stream_in_flight(e->s) <= e->s->mask);
+	e->posted = c->posted;
 }
 
-/* Finds the DC peer. False: it is none. */
+/* Looks up the descriptor's peer. False: it is no DC peer, or its connection takes no descriptors of the stream. */
 static __rte_always_inline bool
-find_dest(struct each *e)
+turn_to_peer(struct each *e, const bool unordered)
 {
 	const struct gantry_queue *q = e->q;
 	uint16_t peer = e->d->peer;
 
-	if (likely(e->dest != NULL) && peer == e->d[-1].peer)
+	e->peer = peer;
+	if (e->dc) {
+		if (unlikely(gantry_queue_conn_to(q, peer) != GANTRY_CONN_DCI))
+			return false;
+		e->dest = &q->peer_more[peer].dc->dest;
 		return true;
-	if (unlikely(gantry_queue_conn_to(q, peer) != GANTRY_CONN_DCI))
-		return false;
-	e->dest = &q->peer_more[peer].dc->dest;
-	return true;
+	}
+	leave_conn(e);
+	enter_conn(e, gantry_queue_peer_conn(q, peer));
+	return likely(e->c->state == GANTRY_CONN_READY) &&
+	       (unordered || likely(e->c->stream == e->s));
 }
 
-/* Issues a descriptor. op: a constant, its operation if the loop is for one alone; else 0. */
+/* The next descriptor is the stream's. */
+static __rte_always_inline void
+enter_stream(struct each *e, struct gantry_stream *s)
+{
+	e->s = s;
+	e->seq = s->issue;
+	e->comp = &s->comp[e->seq & s->mask];
+	e->where = &s->where[e->seq & s->mask];
+}
+
+/* Of an unordered queue: the stream has a slot for its next descriptor, and in front of it none waits. */
+static __rte_always_inline bool
+takes_stream(struct each *e, struct gantry_stream *s)
+{
+	enter_stream(e, s);
+	return likely(!gantry_stream_waits(s) && gantry_stream_in_flight(s) <= s->mask);
+}
+
+/* Issues a descriptor. op: a constant, its operation if the loop is for one alone; else 0. unordered: the queue is. */
 static __rte_always_inline bool
 issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 {
 	const uint8_t is = e->d->op;
 
-	if (op == 0 && is == GANTRY_OP_COPY)
-		return takes_conn(e, GANTRY_CONN_OWN, unordered) && issue_copy(e);
-	if (!takes_conn(e, gantry_queue_peer_conn(e->q, e->d->peer), unordered))
+	if (op == 0 && !e->dc && is == GANTRY_OP_COPY)
+		return (!unordered || takes_stream(e, e->q->conn[GANTRY_CONN_OWN].stream)) &&
+		       issue_copy(e);
+	if ((e->in_turn || e->d->peer != e->peer) && !turn_to_peer(e, unordered))
+		return false;
+	if (e->dc != (e->dest != NULL))
+		__builtin_unreachable();
+	if (unordered && !takes_stream(e, e->c->stream))
 		return false;
 	/* A comparison costs less than a jump by a table. */
 	if (op != 0 || is == GANTRY_OP_WRITE)
@@ -307,17 +348,27 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 /* Descriptors of one stream, with this operation alone, or 0 for any. Returns how many it has issued. */
 static __rte_always_inline uint32_t
 in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
-	uint32_t n, bool mmo, const enum gantry_op op)
+	uint32_t n, bool mmo, const enum gantry_op op, const bool dc)
 {
-	struct each e =
-		{.q = q, .s = s, .d = desc, .seq = s->issue, .mmo = mmo, .in_rows = op == 0};
-	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (e.seq & s->mask));
+	struct each e = {.q = q,
+		.d = desc,
+		.peer = NO_PEER,
+		.by_mmo = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0,
+		.dc = dc,
+		.in_turn = op != 0,
+		.in_rows = op == 0};
+	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (s->issue & s->mask));
 
-	if (op == 0)
+	enter_stream(&e, s);
+	enter_conn(&e, dc ? GANTRY_CONN_DCI : GANTRY_CONN_NONE);
+	if (dc && unlikely(e.c->state != GANTRY_CONN_READY || e.c->stream != s))
+		return 0;
+	if (op == 0 && !dc)
 		e.idle = gantry_desc_head_flags(GANTRY_DESC_FENCE);
-	for (; e.d != end && issue_one(&e, op, false); e.d++, e.seq++)
+	for (; e.d != end && issue_one(&e, op, false); e.d++, e.seq++, e.comp++, e.where++)
 		e.idle = 0;
 	s->issue = e.seq;
+	leave_conn(&e);
 	return e.d - desc;
 }
 
@@ -325,45 +376,26 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 static __rte_noinline uint32_t
 writes(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	return in_order(q, s, desc, n, false, GANTRY_OP_WRITE);
+	return in_order(q, s, desc, n, false, GANTRY_OP_WRITE, false);
 }
 
 static __rte_noinline uint32_t
 reads(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	return in_order(q, s, desc, n, false, GANTRY_OP_READ);
+	return in_order(q, s, desc, n, false, GANTRY_OP_READ, false);
 }
 
 static __rte_noinline uint32_t
 any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
 	bool mmo)
 {
-	return in_order(q, s, desc, n, mmo, 0);
+	return in_order(q, s, desc, n, mmo, 0, false);
 }
 
 static __rte_noinline uint32_t
 to_dc(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
-	struct each e = {
-		.q = q,
-		.s = s,
-		.d = desc,
-		.seq = s->issue,
-		.conn = GANTRY_CONN_DCI,
-		.c = &q->conn[GANTRY_CONN_DCI],
-	};
-	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (e.seq & s->mask));
-
-	if (unlikely(e.c->state != GANTRY_CONN_READY || e.c->stream != s))
-		return 0;
-	for (; e.d != end && find_dest(&e); e.d++, e.seq++)
-		if (e.d->op == GANTRY_OP_WRITE ? !issue_message(&e, GANTRY_OP_WRITE)
-					       : !issue_to_peer(&e, e.d->op))
-			break;
-	if (e.d != desc)
-		gantry_conn_set_add(&q->unrung, GANTRY_CONN_DCI);
-	s->issue = e.seq;
-	return e.d - desc;
+	return in_order(q, s, desc, n, false, 0, true);
 }
 
 uint32_t
@@ -375,7 +407,7 @@ gantry_each(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	if (op != GANTRY_OP_COPY && gantry_queue_conn_to(q, desc[0].peer) == GANTRY_CONN_DCI)
 		return to_dc(q, s, desc, n);
 	/* One operation to peers in turn is what is sent most often of all that comes here. */
-	if (n != 1 && desc[0].flags == 0 && desc[1].op == op) {
+	if (n != 1 && desc[0].flags == 0 && desc[1].op == op && desc[1].peer != desc[0].peer) {
 		if (op == GANTRY_OP_WRITE)
 			return writes(q, s, desc, n);
 		if (op == GANTRY_OP_READ)
@@ -387,9 +419,15 @@ gantry_each(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 uint32_t
 gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n, bool mmo)
 {
-	struct each e = {.q = q, .d = desc, .mmo = mmo, .in_rows = true};
+	struct each e = {.q = q,
+		.d = desc,
+		.peer = NO_PEER,
+		.by_mmo = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0,
+		.in_turn = true,
+		.in_rows = true};
 	const struct gantry_desc *end = desc + n;
 
+	enter_conn(&e, GANTRY_CONN_NONE);
 	for (; e.d != end && issue_one(&e, 0, true); e.d++) {
 		struct gantry_stream *s = e.s;
 

@@ -442,9 +442,13 @@ gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 	const uint64_t fence = alone ? 0 : gantry_desc_head_flags(GANTRY_DESC_FENCE);
 	uint64_t head = gantry_desc_head(desc) & ~fence;
 
-	if (likely((head & ~idle) == gantry_desc_head_of(GANTRY_OP_COPY, 0)))
-		return alone ? gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, false)
-			     : gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
+	if (likely((head & ~idle) == gantry_desc_head_of(GANTRY_OP_COPY, 0))) {
+		if (alone)
+			return gantry_run_post_one(q, s, GANTRY_CONN_OWN, desc, copy, false);
+		if (n != 1 && unlikely(head != (gantry_desc_head(&desc[1]) & ~fence)))
+			return 0;
+		return gantry_run_post(q, s, GANTRY_CONN_OWN, desc, n, copy);
+	}
 	if (head == gantry_desc_head_of(GANTRY_OP_WRITE, desc->peer))
 		return gantry_run_to_peer(q, s, desc, head, n, GANTRY_RUN_WRITE, alone);
 	if (head == gantry_desc_head_of(GANTRY_OP_READ, desc->peer))

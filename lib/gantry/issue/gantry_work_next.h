@@ -82,7 +82,23 @@ gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool 
 		      : hwq_wqe_dc_one(sq, dest, opcode, rkey, raddr, lkey, addr, len, flags, imm);
 }
 
-/* The same for an atomic, whose old value goes to addr. arg: gantry_desc::arg. */
+/* Its WQEBBs. dc: it goes to a DC peer. */
+static __rte_always_inline unsigned int
+gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
+{
+	unsigned int head = dc ? hwq_wqe_dc_head_ds(opcode) : hwq_wqe_head_ds(opcode);
+
+	return hwq_ds_to_bb(head + (in_wqe ? hwq_inline_ds(len) : 1));
+}
+
+/* WQEBBs of an atomic. */
+static __rte_always_inline unsigned int
+gantry_work_atomic_bb(bool dc)
+{
+	return dc ? 2 : 1;
+}
+
+/* gantry_work_put_message() for an atomic, whose old value goes to addr. arg: gantry_desc::arg. */
 static __rte_always_inline int
 gantry_work_put_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool swap, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, const uint64_t arg[2])
