@@ -57,7 +57,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverb
 # The tests also need nm, clang-format 14, and other people's programs.
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
-	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils ucx-utils dpdk-dev valgrind)
+	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils ucx-utils dpdk-dev dpdk-doc valgrind)
 
 # For Debian packages.
 package_packages=(debhelper dpkg-dev help2man lintian)

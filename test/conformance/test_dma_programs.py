@@ -74,7 +74,7 @@ class Programs(DmaCase):
         rates = re.findall(r'Buffer Size: (\d+) B.*\n(?:Average )?Bandwidth: [\d.]+ Gbps, MOps: ([\d.]+)', out)
         self.assertEqual([int(size) for size, _ in rates], list(SIZES) * len(cases), out)
         self.assertTrue(all(float(rate) > 0 for _, rate in rates), out)
-        print(f'{len(rates)} measurements')
+        print(f'counted: dpdk-test-dma-perf: {len(rates)} measurements')
 
     def build_example(self):
         prefix = self.output('pkg-config', '--variable=prefix', 'libdpdk').strip()
@@ -117,6 +117,7 @@ class Programs(DmaCase):
         for port in (0, 1):
             write_pcap(os.path.join(self.tmp, f'in{port}.pcap'), packets[port])
         ports = [f'net_pcap{port},rx_pcap={self.tmp}/in{port}.pcap,tx_pcap={self.tmp}/out{port}.pcap' for port in (0, 1)]
+        n_packets = 0
         for lcores in (TWO_LCORES, '--lcores=0@0,1@0,2@0'):
             for mode in ('auto', 'rdma'):
                 out = self.forward(program, f'dma_mlx5_0,mode={mode}', f'dma_mlx5_1,mode={mode}', *ports, lcores=lcores)
@@ -127,7 +128,8 @@ class Programs(DmaCase):
                     self.assertTrue(sent == packets[port], f'port {port}: packets differ')
                 copies = re.findall(r'Total completed ops: (\d+)\n\t Total failed ops: (\d+)\n', out)[-2:]
                 self.assertEqual(copies, [(str(N_PACKETS), '0')] * 2, out)
-                print(f'{lcores}, mode={mode}: {2 * N_PACKETS} packets')
+                n_packets += 2 * N_PACKETS
+        print(f'counted: examples/dma: {n_packets} packets')
 
 
 if __name__ == '__main__':

@@ -107,6 +107,9 @@ class Dmadev(DmaCase):
             last = re.findall(r'Ops submitted: (\d+)\tOps completed: (\d+)\tErrors: (\d+)\n', text)[-1:]
             operations, errors = OPERATIONS[name]
             self.assertEqual(last, [(str(operations), str(operations), str(errors))], f'{device}, {name}')
+        succeeded = [end for _, end in ends].count('succeeded') if ends else len(texts)
+        n_operations = sum(OPERATIONS[name][0] for name in texts)
+        print(f'counted: dmadev_autotest: {device}: {succeeded} of {N_ENDS or len(CASES)} cases, {n_operations} operations')
 
     def autotest(self, *memory):
         result = self.run_dpdk('dpdk-test', '-d', os.path.basename(NO_SKELETON), *EAL, *memory, '--vdev', 'dma_mlx5_0',

@@ -50,8 +50,9 @@ FOREIGN_TESTS = {
     'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple',
 }
 FOREIGN_SETTINGS = {'name'}  # `name = value` stands for each setting
-# Meson's own options, and one of DPDK's build.
-FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'default_library', 'enable_driver_sdk'}
+# Meson's own options, and those of DPDK's build.
+FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'default_library',
+                 'enable_driver_sdk', 'enable_drivers', 'enable_apps', 'platform'}
 FOREIGN_OPTIONS = {
     # EAL's.
     'lcores', 'no-huge', 'no-shconf', 'no-pci', 'in-memory', 'iova-mode', 'vdev', 'file-prefix', 'no-telemetry', 'trace',
