@@ -154,6 +154,22 @@ pattern_and_encryption(void)
 	CHECK(strstr(text, "5ec7e7") == NULL, "the text says that there is a key tag");
 }
 
+/* A buffer of any length has the beginning of the text, and the length of the whole text is told. */
+static void
+text_is_cut(const struct hwq_cqe *cqe, const struct hwq_qp *qp)
+{
+	size_t len = hwq_dump_completion(cqe, qp, text, sizeof(text)), n;
+	char cut[sizeof(text)];
+
+	CHECK_EQ(len, strlen(text), "length");
+	for (n = 1; n <= len + 1; n++) {
+		memset(cut, 'x', sizeof(cut));
+		CHECK_EQ(hwq_dump_completion(cqe, qp, cut, n), len, "length of a text that is cut");
+		CHECK(memcmp(cut, text, n - 1) == 0 && cut[n - 1] == '\0' && cut[n] == 'x',
+			"cut to %zu bytes", n);
+	}
+}
+
 /* The text for the receive of a good SEND, in entry 0 of the QP, without the completion's line. */
 static const char *
 receive_of(const struct hwq_qp *qp)
@@ -161,6 +177,7 @@ receive_of(const struct hwq_qp *qp)
 	const struct hwq_cqe cqe = {.opcode = MLX5_CQE_RESP_SEND, .qpn = 0xabc};
 	const char *line_end;
 
+	text_is_cut(&cqe, qp);
 	hwq_dump_completion(&cqe, qp, text, sizeof(text));
 	line_end = strchr(text, '\n');
 	return line_end == NULL ? text : line_end + 1;
