@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys by the firmware command CREATE_MKEY. Fields are set by their bit offset in the structures of the
- * programming manual (create_mkey_in, mkc, klm), not by the adapter's own tables.
+ * Keys by the firmware command CREATE_MKEY. Fields are set by their bit offset in the structures of
+ * the programming manual (create_mkey_in, mkc, klm), not by the adapter's own tables.
  */
 #ifndef SOFTHCA_DEVX_KEY_H
 #define SOFTHCA_DEVX_KEY_H
@@ -25,7 +25,7 @@ struct key_part {
 	uint32_t key, len;
 };
 
-/* A command, to be changed and sent. */
+/* A command that the caller may change before it is sent. */
 struct key_command {
 	uint8_t bytes[KEY_IN + 16 * KEY_PARTS];
 	size_t len;

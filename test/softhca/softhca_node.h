@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One end with all that a QP of any type needs, and QPs of every type. */
+/* One end with everything that a QP of any type needs, and QPs of every type. */
 #ifndef SOFTHCA_NODE_H
 #define SOFTHCA_NODE_H
 
@@ -12,7 +12,7 @@
 #define NODE_QKEY 0x1234567u
 #define NODE_DC   0x1122334455667788ull
 
-/* The type that receives what that type sends. */
+/* The type of QP that receives messages from a QP of this type. */
 static inline enum kind
 node_partner(enum kind send)
 {
@@ -191,8 +191,8 @@ node_may(struct node *n, enum kind kind)
 }
 
 /*
- * A valid value for every attribute. The peer's address is that of the port itself: its GID of RoCE v2,
- * or on InfiniBand its LID and its GID.
+ * A valid value for every attribute. The peer's address is that of the port itself: its GID of RoCE
+ * v2, or on InfiniBand its LID and its GID.
  */
 static inline struct ibv_qp_attr
 node_attr(struct node *n, uint32_t dest)
@@ -356,8 +356,8 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 }
 
 /*
- * Writes 64 bytes at the start of the memory of `from` to offset `at` of the memory of `to`, on that
- * stream of a DCI. With bad_key, the local key names nothing.
+ * Writes 64 bytes at the start of the memory of `from` to offset `at` of the memory of `to`, on
+ * that stream of a DCI. With bad_key, the local key names nothing.
  */
 static inline enum ibv_wc_status
 node_stream_write(struct node *from, struct ibv_qp *dci, const struct node_to *dest,

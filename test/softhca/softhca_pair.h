@@ -38,19 +38,19 @@ struct pair_end {
 	struct ibv_pd *td_pd;
 	struct ibv_mr *mr;
 	uint8_t *buf;
-	/* The place of libmlx5's queues, for pair_publish() and pair_observe() only. */
+	/* The addresses of libmlx5's queues, only for pair_publish() and pair_observe(). */
 	uint32_t *dbrec;
 	uint8_t *cqes;
 	uint32_t n_cqe, cqe_len, polled;
 };
 
 struct pair_opts {
-	int cqe, access;                   /* for 0: 256 CQEs; PAIR_ALL */
+	int cqe, access;                   /* 0 means 256 CQEs, and PAIR_ALL */
 	unsigned int qp_access;            /* PAIR_NONE: no remote access; 0: all */
-	uint32_t max_send_wr, max_recv_wr; /* for 0: 64 */
-	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO stands for 0; for 0: 7 and 1 */
-	uint8_t timeout, retry_cnt;        /* for 0: 14 and 7 */
-	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO stands for 0; for 0: 16 */
+	uint32_t max_send_wr, max_recv_wr; /* 0 means 64 */
+	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO means 0; 0 means 7 and 1 */
+	uint8_t timeout, retry_cnt;        /* 0 means 14 and 7 */
+	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO means 0; 0 means 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
 	bool keys;         /* the QPs can configure keys and bind windows */
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
@@ -64,7 +64,10 @@ struct pair_opts {
 #define PAIR_ZERO 0xff
 #define PAIR_NONE 0x80000000u
 
-/* For what must come: on a busy machine, a thread of the adapter may wait seconds for a CPU. */
+/*
+ * The limit for things that must happen: on a busy machine, a thread of the adapter may wait
+ * seconds for a CPU.
+ */
 #define PAIR_PATIENCE_MS CHECK_PATIENCE_MS
 
 struct pair {
@@ -88,7 +91,10 @@ void __tsan_release(void *addr);
 #define PAIR_ACQUIRE(p) ((void)(p))
 #endif
 
-/* Before every post: tells TSan that the adapter may see what the program wrote so far. */
+/*
+ * Before every post: tells TSan that the adapter may read everything that the program has written
+ * so far.
+ */
 static inline void
 pair_publish(struct pair_end *e)
 {
@@ -181,12 +187,15 @@ pair_on_demand(void)
 }
 
 /*
- * The device that pair_open() opens, of any maker, in a program that lets its user choose. Else NULL:
- * pair_open() then opens an emulated adapter by its number.
+ * In a program whose user chooses the device, of any maker, the name of that device. Otherwise
+ * NULL: pair_open() then opens an emulated adapter by its number.
  */
 __attribute__((weak)) const char *pair_device_name;
 
-/* Opens the device of that name. A user without privilege may not have DEVX: then the context has none. */
+/*
+ * Opens the device of that name. A user without privilege may not have DEVX: then the context has
+ * none.
+ */
 static inline struct ibv_context *
 pair_open_name(struct ibv_device **list, const char *name)
 {
@@ -458,7 +467,10 @@ pair_fini(struct pair *p)
 
 #define PAIR_QKEY 7
 
-/* A UD QP in RTS. It completes to the client's CQ and the server's. srq: where its receives come from; NULL: its own queue. */
+/*
+ * A UD QP in RTS. It completes to the client's CQ and the server's. It takes its receives from
+ * `srq`, or from its own queue if that is NULL.
+ */
 static inline struct ibv_qp *
 pair_datagram_qp(const struct pair *p, struct ibv_srq *srq)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests as libmlx5 writes them, changed in one place, and executed.
+ * Work requests as libmlx5 writes them, changed in one place and then executed.
  *
  * The scribe is a QP in SQD: libmlx5 writes WQEs to its send queue, and the adapter does not
  * execute them. A WQE is copied from there, and posted on another QP by mlx5dv_wr_raw_wqe
@@ -17,7 +17,7 @@ struct scribe_wqe {
 	uint8_t bytes[1024];
 };
 
-/* Makes the pair's server the scribe. As a responder it still serves the client. */
+/* Makes the pair's server the scribe. It still answers the client's requests. */
 static inline void
 scribe_init(struct pair *p)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A QP and a CQ that firmware commands create in the program's memory, and all that they need.
+ * A QP and a CQ that firmware commands create in the program's memory, and the objects that they
+ * need.
  *
  * Fields are set by their bit offset in the structures of the programming manual, not by the
- * adapter's own tables. The bits dbr_umem_valid, cq_umem_valid and wq_umem_valid are not set: mlx5_ib
- * sets them itself (devx_set_umem_valid() of the kernel).
+ * adapter's own tables. The bits dbr_umem_valid, cq_umem_valid and wq_umem_valid are not set:
+ * mlx5_ib sets them itself (devx_set_umem_valid() of the kernel).
  */
 #ifndef SOFTHCA_DEVX_SIDE_H
 #define SOFTHCA_DEVX_SIDE_H
@@ -23,7 +24,7 @@
 #define RQ_N   16
 #define RQ_LEN (RQ_N * 16)
 
-/* All that one QP needs. */
+/* One QP, and the objects that it needs. */
 struct side {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -156,7 +157,7 @@ side_modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR), 0);
 }
 
-/* What QUERY_QP answers. The QP's context begins at bit 0xc0. */
+/* Asks by QUERY_QP. In the answer the QP's context begins at bit 0xc0. */
 static inline void
 side_query(struct mlx5dv_devx_obj *qp, uint32_t qpn, uint8_t out[MOD_IN])
 {
@@ -167,7 +168,7 @@ side_query(struct mlx5dv_devx_obj *qp, uint32_t qpn, uint8_t out[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_query(qp, in, HDR, out, MOD_IN), 0);
 }
 
-/* Takes the QP from RESET to RTS, as one that UCX has: with an address, and all rights. */
+/* Takes the QP from RESET to RTS, as UCX does: with an address, and all rights. */
 static inline void
 side_connect(struct side *s, uint32_t qpn)
 {
@@ -225,7 +226,7 @@ write_send(struct side *s, uint32_t imm)
 	memset(wqe, 0, 64);
 	devx_put(wqe, 0, 32, (uint32_t)s->sq_pi << 8 | 0x0b);
 	devx_put(wqe, 32, 32, s->qpn << 8 | 2);
-	wqe[11] = 8; /* asks for a completion */
+	wqe[11] = 8; /* signalled */
 	devx_put(wqe, 96, 32, imm);
 	devx_put(wqe, 128, 32, 64);
 	devx_put(wqe, 160, 32, s->mr->lkey);
@@ -235,7 +236,7 @@ write_send(struct side *s, uint32_t imm)
 	return word;
 }
 
-/* Posts it, and rings. */
+/* Posts the SEND, and rings the doorbell. */
 static inline void
 post_send(struct side *s, uint32_t imm)
 {

@@ -5,7 +5,7 @@
  * on.
  *
  *   refuses(call, arg, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0, edits, n):
- *        libmlx5's own call succeeds. With each edit it fails with that errno, and leaves nothing.
+ *        libmlx5's own call succeeds. With each edit it fails with that errno, and creates nothing.
  *
  * Expected values: the kernel's drivers/infiniband/core/uverbs_*.c and hw/mlx5/{qp,cq,srq}.c.
  */
@@ -57,16 +57,19 @@ struct edit_call {
 	struct ib_uverbs_attr attrs[EDIT_ATTRS];
 };
 
-/* The edit and the calls that it applies to. write_cmd counts if the method is INVOKE_WRITE. */
+/* The edit, and the calls that it applies to. write_cmd is used if the method is INVOKE_WRITE. */
 static struct {
 	const struct edit *edit;
 	uint16_t object, method;
 	uint64_t write_cmd;
 	unsigned int done;
-	/* Without an edit: the attribute whose value is noted, for handles that no header gives. */
+	/*
+	 * Without an edit: the attribute whose value is stored here, for handles that no header
+	 * returns.
+	 */
 	uint16_t spy;
 	uint64_t spied;
-	/* Without an edit: called with a copy of each call. The changed copy is passed on. */
+	/* Without an edit: called with a copy of each call. The (changed) copy is passed on. */
 	void (*look)(int fd, struct edit_call *call);
 } editor;
 
@@ -80,7 +83,7 @@ edit_pass(int fd, unsigned long request, void *arg)
 	return real(fd, request, arg);
 }
 
-/* Passes a copy on, and brings the answer back: handles and descriptors, and what was written. */
+/* Passes a copy on, and copies the answer back: handles, descriptors, and written bytes. */
 static int
 edit_pass_copy(int fd, struct ib_uverbs_ioctl_hdr *hdr, struct edit_call *c)
 {
@@ -116,8 +119,8 @@ edit_is_of(struct edit_call *c)
 }
 
 /*
- * Changes bytes of an attribute. Up to 8 bytes are stored in the attribute; longer ones are copied
- * first, because the caller owns them.
+ * Changes bytes of an attribute. Up to 8 bytes are stored in the attribute; longer data belong to
+ * the caller, so they are copied first.
  */
 static void
 edit_bytes(struct ib_uverbs_attr *attr, const struct edit *e, uint8_t copy[512])
@@ -200,7 +203,7 @@ ioctl(int fd, unsigned long request, ...)
 	return edit_pass(fd, request, &c);
 }
 
-/* `call` returns 0 or the errno, and undoes what it did. */
+/* `call` returns 0 or the errno, and undoes its effect. */
 static inline void
 refuses(int (*call)(void *), void *arg, uint16_t object, uint16_t method, uint64_t write_cmd,
 	const struct edit *edits, size_t n)

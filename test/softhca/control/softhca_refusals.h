@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tests of refused calls share: a node, and memory that a refused call may not write. Each
+ * Helpers for tests of refused calls: a node, and memory that a refused call may not write. Each
  * call is libmlx5's own call with one field changed to a value that libibverbs and libmlx5 never
- * send. It must be refused with the kernel's errno, and leave nothing behind: all objects that it
+ * send. It must be refused with the kernel's errno, and must leave no object: all objects that it
  * named can be destroyed at the end.
  */
 #ifndef SOFTHCA_REFUSALS_H
@@ -28,7 +28,7 @@
 	refuses(call, w, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, cmd, edits, N(edits))
 #define EXTENDED(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
 
-/* The objects that calls work on, and memory that a refused call may not write. */
+/* The objects that calls use, and memory that a refused call may not write. */
 struct world {
 	struct node n;
 	enum kind kind;

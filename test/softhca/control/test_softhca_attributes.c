@@ -3,8 +3,8 @@
  * The attributes of every call. A program of libibverbs and libmlx5 creates, queries and destroys
  * objects of every kind. Before each call reaches the adapter, copies of it are sent, each with one
  * error in an attribute: too short, too long, missing, twice, or of a wrong kind. Each copy must be
- * refused, and so is the call on a descriptor without a context. Then the call itself succeeds, with
- * inputs that are as short as possible.
+ * refused, and so must the call on a descriptor without a context. Then the call itself succeeds,
+ * with inputs that are as short as possible.
  *
  * Expected values: the errors of the kernel's uverbs_ioctl.c; the lengths of the types that its
  * uverbs_std_types_*.c and mlx5_ib declare, and of the structures of the ABI.
@@ -270,7 +270,7 @@ try_len(const struct edit_call *good, unsigned int at, uint16_t len, int err, co
 	expect(&c, err, &c.attrs[at], what);
 }
 
-/* One byte more than the call understands, and it is not zero. */
+/* One byte longer than the call understands, and that byte is not zero. */
 static void
 try_longer(const struct edit_call *good, unsigned int at, uint16_t max)
 {
@@ -376,8 +376,8 @@ try_command(struct edit_call *c)
 
 	for (size_t i = 0; i < N(commands); i++) {
 		/*
-		 * libibverbs first tries commands without input and output, to see whether they
-		 * exist.
+		 * libibverbs first tries commands without input and output, to find out whether
+		 * they exist.
 		 */
 		if (commands[i].number != number->data || command_seen[i] || in == NULL ||
 			(out == NULL && commands[i].out != 0))
@@ -398,7 +398,7 @@ shorten(struct ib_uverbs_attr *attr, const struct row *row)
 	const uint8_t *bytes =
 		attr->len <= 8 ? (uint8_t *)&attr->data : (uint8_t *)(uintptr_t)attr->data;
 
-	/* Inputs of up to 8 bytes are stored in the attribute. Longer ones are elsewhere. */
+	/* Inputs of up to 8 bytes are stored in the attribute; longer ones are elsewhere. */
 	if (row->kind != IN_ || row->max == ANY || (attr->len <= 8) != (row->min <= 8))
 		return;
 	for (unsigned int i = row->min; i < attr->len; i++)
@@ -408,9 +408,9 @@ shorten(struct ib_uverbs_attr *attr, const struct row *row)
 		attr->len = row->min;
 }
 
-static int not_open; /* a descriptor of the adapter, of which nobody has made a context */
+static int not_open; /* a descriptor of the adapter without a context */
 
-/* Without a context there are no calls but GET_CONTEXT. */
+/* Without a context, only GET_CONTEXT is allowed. */
 static void
 try_early(const struct edit_call *c)
 {
@@ -425,7 +425,7 @@ try_early(const struct edit_call *c)
 	expect(c, EINVAL, &c->attrs[0], "early");
 }
 
-/* Tries each attribute and each command with the first call that has it. */
+/* Runs these tests on each attribute and each command, with the first call that has it. */
 static void
 look(int fd, struct edit_call *c)
 {
@@ -486,7 +486,7 @@ ask_adapter(struct node *n)
 	mlx5dv_devx_free_uar(page);
 }
 
-/* Makes the query by hand: libibverbs queries a region only when it imports one. */
+/* Makes the query itself, because libibverbs queries a region only when it imports one. */
 static void
 ask_region(struct ibv_mr *mr)
 {
@@ -598,7 +598,7 @@ use_commands(void)
 	side_fini(&s);
 }
 
-/* Allocates pages by hand: libmlx5 keeps its own. */
+/* Allocates pages itself, because libmlx5 keeps its own. */
 static void
 use_uar(struct node *n)
 {
@@ -636,7 +636,7 @@ case_all(void)
 	use_commands();
 	editor.look = NULL;
 	CHECK_EQ(close(not_open), 0);
-	/* Attributes that the libraries never send cannot be tried. They send all others. */
+	/* Attributes that the libraries never send cannot be tested. All others were seen. */
 	for (size_t i = 0; i < N(rows); i++)
 		if (!row_seen[i] && !rows[i].optional)
 			fprintf(stderr, "never seen: object 0x%x, method 0x%x, attribute 0x%x\n",

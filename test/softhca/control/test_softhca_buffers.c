@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the memory of queues may come from, by stock libmlx5: the caller's allocators
+ * Sources of the memory of queues, with stock libmlx5: the caller's allocators
  * (ibv_alloc_parent_domain(3)), huge pages and contiguous pages (libmlx5's *_ALLOC_TYPE), and
  * regions of huge pages. Messages on a QP that is connected to itself show that the queues work
  * there.
@@ -20,7 +20,7 @@ enum answer {
 	GIVE_NONE
 };
 
-/* MLX5DV_RES_TYPE_QP, ... without the driver's number in their upper bits. */
+/* MLX5DV_RES_TYPE_QP, ... without the driver's number in the upper bits. */
 #define N_TYPES 6
 #define TYPE(t) ((uint32_t)(MLX5DV_RES_TYPE_##t))
 
@@ -237,7 +237,7 @@ case_use_default(void)
 		struct arena a = {0};
 		struct loop l;
 
-		/* All memory comes from libmlx5, but for one kind (0: for none). */
+		/* All memory comes from libmlx5, except one kind (0: none). */
 		for (uint32_t t = 0; t < N_TYPES; t++)
 			a.answer[t] = keep != 0 && t == keep ? GIVE : USE_DEFAULT;
 		loop_open(&l, &a);

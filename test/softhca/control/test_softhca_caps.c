@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that the adapter reports about itself. Each expected answer is built here field by
- * field, and compared whole: no other bit may be set.
+ * Everything that the adapter reports about itself. The test builds each expected answer field by
+ * field, and compares the whole answer: no other bit may be set.
  *
- * Expected values: the limits of doc/softhca-reference.md. Their places: the structures of the
+ * Expected values: the limits of doc/softhca-reference.md. Their positions: the structures of the
  * kernel's ABI, and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
  */
 #include <net/if.h>
@@ -123,7 +123,7 @@ case_general_page(void)
 		{0x469, 1, crypto},                      /* crypto */
 		{0x480, 1, sig},                         /* sig_block_4048 */
 		{0x4c0, 32, 1000}, {0x4e0, 32, 1000000}, /* MHz, kHz */
-		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},        /* CQE compression, and its most */
+		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},        /* CQE compression, and its maximum */
 		{0x748, 1, mmo && !is_set("SOFTHCA_MMO_QP", "0")}, /* dma_mmo_qp */
 	};
 	struct ibv_context *ctx = pair_open(0);
@@ -138,10 +138,13 @@ case_other_pages(void)
 	/* From the first bit: send, receive, write, read, atomic, srq_receive. */
 	static const struct field odp[] = {{0x80, 6, 0x3f}, {0xa0, 6, 0x38}, {0xc0, 6, 0x31},
 		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f},
-		/* The same of faults that memory answers, and a bit that says so: "ODPv2". */
+		/*
+		 * The same for faults in memory that the firmware answers, and the bit for it:
+		 * "ODPv2".
+		 */
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
-	/* Also: old values come in the host's order of bytes, and that the adapter can do so. */
+	/* Also: old values come in the host's byte order, and the adapter supports that. */
 	static const struct field atomic[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
 		{0xb0, 16, 8}, {0xd0, 16, 8}};
 	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
@@ -152,7 +155,7 @@ case_other_pages(void)
 		{0x20, 8, 15}, {0x30, 8, 1}, {0x200, 32, 3}
 #endif
 	};
-	/* DEKs; then what is there with wrapped ones alone: one KEK and one credential. */
+	/* DEKs. The other fields exist only with wrapped DEKs: one KEK and one credential. */
 	static const struct field deks[] = {{0x2b, 5, 12}, {0x0, 1, 1}, {0x18, 8, 4}, {0x50, 8, 1},
 		{0x58, 8, 1}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 14}};
@@ -182,9 +185,9 @@ case_other_pages(void)
 }
 
 /*
- * HCA_CAP_2 says whether a function may let others use its keys:
+ * HCA_CAP_2 says whether a function may let other functions use its keys:
  * cross_vhca_object_to_object_supported and allowed_object_for_other_vhca_access (Linux,
- * mlx5_ifc.h). The bits are 0 here. So are the commands refused: ALLOW_OTHER_VHCA_ACCESS, and
+ * mlx5_ifc.h). The bits are 0 here. The commands are refused too: ALLOW_OTHER_VHCA_ACCESS, and
  * CREATE_GENERAL_OBJECT of an alias of a key.
  */
 static void
@@ -252,8 +255,8 @@ device(void)
 		.max_qp = 16384,
 		.max_qp_wr = 32768,
 		/*
-		 * Of cards in public reports: 0x25321c36 on Ethernet, 0x21361c36 on InfiniBand. Not
-		 * here: alternate paths, flow steering, checksums of UD packets.
+		 * Cards in public reports have 0x25321c36 on Ethernet, 0x21361c36 on InfiniBand.
+		 * Missing here: alternate paths, flow steering, checksums of UD packets.
 		 */
 		.device_cap_flags =
 			is_ethernet() ? 0x25321c36 & ~(IBV_DEVICE_AUTO_PATH_MIG |
@@ -404,7 +407,7 @@ case_port(void)
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
 	/*
-	 * An answer that was written is marked, beside the caller's own flags
+	 * A written answer is marked, in addition to the caller's own flags
 	 * (rdma_user_ioctl_cmds.h).
 	 */
 	CHECK_EQ(c.attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
@@ -412,7 +415,7 @@ case_port(void)
 	c.attrs[1].flags = 0;
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_VALID_OUTPUT);
-	/* A number of more than 8 bits names no port. */
+	/* A number of more than 8 bits is no port. */
 	c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	raw_u64(&c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 0x101);
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
@@ -458,7 +461,7 @@ case_context(void)
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	if (is_set("SOFTHCA_SIG_PIPELINING", "0"))
 		want.comp_mask &= ~MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS;
-	want.dump_fill_mkey = got.dump_fill_mkey; /* any key that no region has */
+	want.dump_fill_mkey = got.dump_fill_mkey; /* a key that no region has */
 	CHECK(got.dump_fill_mkey != 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_CONTEXT"));
 	CHECK_EQ(vectors, 8);
@@ -496,7 +499,7 @@ case_gid_table(void)
 					    : i % 2 == 0   ? IBV_GID_TYPE_ROCE_V1
 							   : IBV_GID_TYPE_ROCE_V2);
 	}
-	/* The table has room for exactly all entries. */
+	/* The table has room for exactly these entries. */
 	CHECK_EQ(ibv_query_gid_table(ctx, table, n, 0), n);
 	CHECK(ibv_query_gid_table(ctx, table, n - 1, 0) < 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, n, table, 0), ENODATA);

@@ -29,7 +29,8 @@ struct field {
 	uint32_t value;
 	enum status status; /* the answer to the command with this value in the field */
 	unsigned int
-		named; /* the field that the refusal names; 0: this one; above 0xffff: a syndrome */
+		/* the field that the refusal names; 0: this field; above 0xffff: a syndrome */
+		named;
 };
 
 /*
@@ -57,8 +58,8 @@ pdn_of(struct ibv_pd *pd)
 /* ---- creations */
 
 /*
- * Makes the command as it is, then with each field invalid, then too short by every number of
- * bytes.
+ * Makes the valid command, then one with each field invalid, then commands of every length that is
+ * too short.
  */
 static void
 creation(struct node *n, const uint8_t *good, size_t len, const struct field *wrong, size_t n_wrong)
@@ -98,19 +99,22 @@ case_mkey(void)
 		{0x80 + 0x06, 2, 1, BAD_PARAM}, /* a key of another function */
 		{0x80 + 0x06, 2, 2, BAD_PARAM},
 		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* free, and not for UMR */
-		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* physical addresses */
+		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* pages: they must be given at the start */
 		{0x80 + 0x16, 2, 1, BAD_PARAM, 0x81}, /* pages: they are there from the start */
 		{0x80 + 0x16, 2, 3, BAD_PARAM, 0x90}, /* UMR does not lay out parts of one size */
 		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* for one QP only */
 		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
 		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
 		{0x80 + 0x61, 1, 1, BAD_PARAM, 0x80 + 0x100}, /* BSFs without room for them */
-		/* no room for a layout, and too much: as cards refuse no room (linux-rdma list) */
+		/*
+		 * no room for a layout, and too much. Cards refuse no room with this syndrome
+		 * (linux-rdma list)
+		 */
 		{0x80 + 0x1a0, 32, 0, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
-		{0x300, 32, 5, BAD_PARAM},       /* a longer layout than there is room for */
+		{0x300, 32, 5, BAD_PARAM},       /* a layout longer than the room for it */
 	};
 	static const struct field bsf[] = {
 		{0x80 + 0x100, 32, 3, BAD_PARAM}, {0x80 + 0x100, 32, 5, BAD_PARAM},
@@ -177,7 +181,7 @@ case_av_map(void)
 	devx_put(in, 0x30, 16, 0x3a);
 	devx_put(in, 0xe0, 32, qpn);
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
-	/* By libmlx5. A second mapping of the same handle is a hint that is ignored. */
+	/* By libmlx5. A second mapping of the same handle is an ignored hint. */
 	CHECK_EQ(ibv_query_gid(n.ctx, 1, 0, &attr.grh.dgid), 0);
 	ah = ibv_create_ah(n.pd, &attr);
 	CHECK(ah != NULL);
@@ -193,9 +197,9 @@ case_av_map(void)
 	node_close(&n);
 }
 
-/* ---- on a queue pair of the verbs */
+/* ---- on a queue pair of verbs */
 
-static uint32_t syndrome; /* of the last command */
+static uint32_t syndrome; /* syndrome of the last command */
 
 static uint8_t
 command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f, size_t n)
@@ -339,7 +343,7 @@ query_uar(struct ibv_context *ctx, uint32_t page, uint32_t *known_as)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* A page is known only while the program has it. */
+/* A page is known only while the program holds it. */
 static void
 case_uar(void)
 {

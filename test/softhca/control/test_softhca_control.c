@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The emulated adapter's control half, through stock libibverbs and libmlx5: what discovery finds,
- * which objects are busy, which calls are refused with which errno, and that nothing is left
+ * which objects are busy, and which calls are refused with which errno. No object may be left
  * behind.
  */
 #include <arpa/inet.h>
@@ -90,7 +90,7 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values that doc/softhca-reference.md promises. Vendor and part are those of a BlueField-3. */
+/* The values of doc/softhca-reference.md. Vendor and part are those of a BlueField-3. */
 static void
 case_device_values(void)
 {
@@ -196,7 +196,9 @@ case_busy(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A PD by each kind of object beside regions and QPs; a CQ and a domain by an XRC SRQ. */
+/*
+ * A PD is used by each kind of object other than regions and QPs; a CQ and a domain by an XRC SRQ.
+ */
 static void
 case_busy_domains(void)
 {
@@ -269,7 +271,8 @@ expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, b
 }
 
 /*
- * The kernel changes some rights in place, and fills a key with as many pages as it has room for.
+ * The kernel changes some rights in place. It fills a key with as many pages as the key has room
+ * for.
  */
 static void
 case_rereg_key(void)
@@ -298,7 +301,7 @@ case_rereg_key(void)
 	expect_rereg(mr, MOVE, buf + page / 2, 4 * page, 0, false); /* they touch five */
 	expect_rereg(mr, MOVE, buf, 8 * page, 0, true);
 	expect_rereg(mr, MOVE, buf, page, 0, true);
-	expect_rereg(mr, MOVE, buf, 8 * page, 0, true); /* its room stays */
+	expect_rereg(mr, MOVE, buf, 8 * page, 0, true); /* its room does not change */
 	expect_rereg(mr, MOVE, buf, 9 * page, 0, false);
 	expect_rereg(mr, MOVE | RIGHTS, buf, MANY * page, WRITE | IBV_ACCESS_REMOTE_READ, true);
 	expect_rereg(mr, MOVE | RIGHTS, buf, page, WRITE | IBV_ACCESS_REMOTE_ATOMIC, true);
@@ -329,7 +332,7 @@ case_mr(void)
 	CHECK(mr != NULL && mr->lkey == mr->rkey);
 	key = mr->lkey;
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
-	CHECK_EQ(mr->lkey, key); /* the key does not change, because peers know it */
+	CHECK_EQ(mr->lkey, key); /* the key must not change, because peers know it */
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	CHECK_EQ(mr->lkey, key);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
@@ -351,7 +354,7 @@ case_mr(void)
 	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
 	errno = 0;
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_ZERO_BASED) == NULL && errno == EOPNOTSUPP);
-	/* A page of the adapter: the kernel pins no memory of a device. */
+	/* A page of the adapter: the kernel does not pin memory of a device. */
 	uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
 	CHECK(uar != NULL);
 	errno = 0;
@@ -569,7 +572,7 @@ case_import(void)
 	CHECK(seen != NULL);
 	ibv_unimport_pd(seen);
 	CHECK_EQ(ibv_close_device(imported), 0);
-	CHECK_EQ(ibv_dealloc_pd(pd), 0); /* the first one still lives */
+	CHECK_EQ(ibv_dealloc_pd(pd), 0); /* the first context still lives */
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
@@ -617,7 +620,7 @@ cycle(bool destroy)
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	} else {
-		close(channel->fd); /* the library leaves it open: not a leak of the adapter */
+		close(channel->fd); /* the library leaves it open; this is no leak of the adapter */
 	}
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -649,7 +652,7 @@ void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 /*
- * Objects that were never destroyed leak in libmlx5 and in this program: those leaks are not
+ * Objects that were never destroyed leak in libmlx5 and in this program. These leaks are not
  * counted.
  */
 static void
@@ -689,7 +692,7 @@ next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* The calls that exist: each attribute's id and its length, or that it is a handle or a file. */
+/* The calls that exist: each attribute's id, and its length, or that it is a handle or a file. */
 enum {
 	HANDLE = 0xffff,
 	NEW = 0xfffe,
@@ -729,8 +732,8 @@ static const struct shape {
 #define RANDOM_AREA (1 << 16)
 
 /*
- * A page without access follows: a call that succeeds with a range that ends behind the area would
- * write to others' memory.
+ * A page without access follows the area: if a call with a range beyond the area succeeded, it
+ * would write to other memory.
  */
 static uint8_t *random_area;
 
@@ -743,7 +746,7 @@ random_area_map(void)
 	CHECK_EQ(mprotect(random_area + RANDOM_AREA, 4096, PROT_NONE), 0);
 }
 
-/* Words that are likely to have a meaning: counts, handles, commands, pointers; and random ones. */
+/* Words that probably have a meaning: counts, handles, commands, pointers; and random ones. */
 static uint64_t
 likely_word(uint64_t *seed)
 {
@@ -785,7 +788,7 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 		if (len <= 8 && next_random(seed) % 2 == 0)
 			attr->data = likely_word(seed);
 	}
-	switch (next_random(seed) % 40) { /* now and then, one of these changes */
+	switch (next_random(seed) % 40) { /* sometimes one of these changes */
 	case 0:
 		attr->data = likely_word(seed);
 		break;
@@ -801,8 +804,8 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 }
 
 /*
- * Random calls that are nearly valid, with contents that are nearly valid. Nothing may crash, and
- * each errno is one of the ABI. Objects that are created by chance end with the context.
+ * Random calls that are nearly valid, with nearly valid contents. Nothing may crash, and each errno
+ * must be one of the ABI. Objects that are created by chance end with the context.
  */
 static void
 case_random_calls(void)
@@ -880,7 +883,7 @@ child_uses_inherited(struct ibv_context *ctx)
 	errno = 0;
 	if (ibv_alloc_pd(ctx) != NULL || errno != EIO)
 		_exit(1);
-	/* Queries of the device are answered, of ports are not. */
+	/* Queries of the device are answered, queries of ports are not. */
 	if (ibv_query_device(ctx, &attr.orig_attr) != 0 || attr.orig_attr.max_qp != 16384 ||
 		ibv_query_device_ex(ctx, NULL, &attr) != 0 || ibv_query_port(ctx, 1, &port) != EIO)
 		_exit(2);
@@ -899,7 +902,7 @@ case_fork(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 
 	CHECK_EQ(in_child(child_uses_inherited, ctx), 0);
-/* ThreadSanitizer allows no new thread in a child, and the adapter would start one */
+/* ThreadSanitizer allows no new thread in a child, but the adapter would start one */
 #ifndef __SANITIZE_THREAD__
 	CHECK_EQ(in_child(child_opens_its_own, ctx), 0);
 #endif

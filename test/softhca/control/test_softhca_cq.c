@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's CQs beyond polling, through stock libibverbs and libmlx5: resizing with
- * work under way, moderated events, and clocks.
+ * The emulated adapter's CQs beyond polling, through stock libibverbs and libmlx5: resizing while
+ * work runs, moderated events, and clocks.
  */
 #include "softhca_pair.h"
 
@@ -27,7 +27,7 @@ complete(struct pair *p, uint64_t first, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		post_send(p, first + i);
-	/* Resizing waits for all doorbells that were rung; events need a moment. */
+	/* Resizing waits for all doorbells that were rung; events take a moment. */
 	for (unsigned int i = 0; i < 10; i++)
 		pair_run();
 }
@@ -53,7 +53,7 @@ static void
 resize_keeps_all(struct pair *p)
 {
 	static const int sizes[] = {100, 9, 1000, 7, 30, 4000, 15};
-	uint64_t id = 65500; /* a number of this program's own count */
+	uint64_t id = 65500; /* a number that this program counts */
 
 	for (unsigned int round = 0; round < 200; round++) {
 		unsigned int before = round % 7, after = round % 4;
@@ -118,9 +118,9 @@ case_resize_refused(void)
 /* ---- compressed completions */
 
 /*
- * Reads the CQ of an end as Linux's mlx5 driver does (mlx5e_decompress_cqes_start()): a title, whose
- * byte count is the number of completions, and mini CQEs, eight in each entry. Each completion is
- * returned as an entry of its own.
+ * Reads the CQ of an end as Linux's mlx5 driver does (mlx5e_decompress_cqes_start()): a title,
+ * whose byte count is the number of completions, and mini CQEs, eight in each entry. Each
+ * completion is returned as a separate entry.
  */
 struct reader {
 	struct pair_end *e;
@@ -129,7 +129,7 @@ struct reader {
 };
 
 struct mini {
-	uint16_t wqe_counter; /* of a request; else 0, the half of a hash */
+	uint16_t wqe_counter; /* of a request; else 0, which is half of a hash */
 	uint8_t wqe_opcode, zero;
 	uint32_t byte_cnt;
 };
@@ -154,7 +154,7 @@ is_there(const struct reader *r)
 	       (op_own & MLX5_CQE_OWNER_MASK) == ((r->ci & r->e->n_cqe) != 0);
 }
 
-/* The program marks what it has read: the adapter writes no owner bit into most of these entries. */
+/* Marks the entries that were read: the adapter writes no owner bit into most of them. */
 static void
 consume(struct reader *r, uint32_t n)
 {
@@ -224,7 +224,7 @@ struct burst {
 	struct ibv_send_wr wr[80];
 };
 
-/* n messages of 1, 2, 3 ... bytes. Only the last is signalled. */
+/* n messages of 1, 2, 3 ... bytes. Only the last one is signalled. */
 static void
 make_burst(const struct pair *p, unsigned int n, enum ibv_wr_opcode op, struct burst *b)
 {
@@ -264,8 +264,8 @@ send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
 }
 
 /*
- * Bursts, until the CQ has been filled several times over. The adapter compresses each burst. The QPs hold
- * all of them: libmlx5 sees no completion.
+ * Sends bursts until the CQ has been filled several times. The adapter compresses each burst. The
+ * QPs hold all work requests, because libmlx5 sees no completion.
  */
 static void
 zip_receives(uint8_t format, bool padded)
@@ -297,7 +297,10 @@ zip_receives(uint8_t format, bool padded)
 			CHECK_EQ(be16toh(got[i].wqe_counter), (uint16_t)(first + i));
 			CHECK_EQ(be32toh(got[i].sop_drop_qpn) & 0xffffff, p.server.qp->qp_num);
 		}
-		/* One doorbell is one burst: a title for each 64, and nothing for a single one. */
+		/*
+		 * One doorbell is one burst: one title for each 64 completions, and none for a
+		 * single one.
+		 */
 		CHECK_EQ(r.titles + r.singles, (n + 63) / 64);
 		CHECK_EQ(r.singles, n % 64 == 1);
 		first = (uint16_t)(first + n);
@@ -314,7 +317,10 @@ case_zip(void)
 	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX, false);
 }
 
-/* What a mini CQE cannot hold is not compressed: other immediates and opcodes, events, errors. Requests are. */
+/*
+ * Completions that a mini CQE cannot describe are not compressed: different immediates and opcodes,
+ * events, errors. Requests are compressed.
+ */
 static void
 case_zip_not(void)
 {
@@ -336,7 +342,7 @@ case_zip_not(void)
 		CHECK_EQ(be32toh(got[i].imm_inval_pkey), i);
 	}
 	read_cqes(&c, got, 1);
-	/* Two opcodes, all else equal. */
+	/* Two opcodes; all else is equal. */
 	for (unsigned int i = 0; i < 4; i++)
 		pair_post_recv(&p.server, i, 0, 4096);
 	r.singles = 0;
@@ -377,7 +383,10 @@ case_zip_not(void)
 			i < 4 ? MLX5_OPCODE_RDMA_WRITE : MLX5_OPCODE_RDMA_READ);
 		CHECK_EQ(be32toh(got[i].byte_cnt), i < 4 ? 0 : 5);
 	}
-	/* A receive that is too short: the completions before it are there, its own, and flushed ones. */
+	/*
+	 * A receive that is too short: the earlier completions, its own completion, and flushed
+	 * ones are there.
+	 */
 	for (unsigned int i = 0; i < 6; i++)
 		pair_post_recv(&p.server, i, 0, 2);
 	r.titles = r.singles = 0;
@@ -391,11 +400,13 @@ case_zip_not(void)
 	pair_fini(&p);
 }
 
-/* Datagrams of one burst, of RoCE v1 and of v2: each title has those of one kind of packet. */
+/* Datagrams of one burst, of RoCE v1 and v2: a title has only one kind of packet. */
 static void
 case_zip_datagrams(void)
 {
-	/* The types of packets: MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux, include/linux/mlx5/cq.h. */
+	/*
+	 * The types of packets: MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux, include/linux/mlx5/cq.h.
+	 */
 	static const struct {
 		uint8_t gid, packet;
 	} kinds[] = {{0, 0}, {3, 0xa}};
@@ -448,8 +459,8 @@ post_srq_recvs(const struct pair *p, struct ibv_srq *srq, unsigned int n)
 }
 
 /*
- * The program counts the receives on from the title's. libmlx5 gives an SRQ of 3 receives 4 WQEs, and uses
- * them in turn: behind WQE 3 comes WQE 0, with a title of its own.
+ * The program counts receives from the title's on. libmlx5 gives an SRQ of 3 receives 4 WQEs, and
+ * uses them in turn: after WQE 3 comes WQE 0, with its own title.
  */
 static void
 case_zip_shared(void)
@@ -470,7 +481,7 @@ case_zip_shared(void)
 	from = pair_datagram_qp(&p, NULL);
 	to = pair_datagram_qp(&p, srq);
 	ah = pair_own_ah(&p, 0);
-	/* WQEs 0, 1, 2: libmlx5 reads completions that are not compressed, and takes the WQEs back. */
+	/* WQEs 0, 1, 2: libmlx5 reads completions that are not compressed, and frees the WQEs. */
 	post_srq_recvs(&p, srq, 3);
 	make_burst(&p, 1, IBV_WR_SEND, &b);
 	pair_make_datagram(&b.wr[0], ah, to);
@@ -499,7 +510,8 @@ case_zip_shared(void)
 }
 
 /*
- * Checks the first half of an entry of 128 bytes: zeros if padding was asked for, else unchanged.
+ * Checks the first half of an entry of 128 bytes: zeros if padding was asked for, otherwise
+ * unchanged.
  */
 static void
 check_half(bool padded)
@@ -572,16 +584,17 @@ case_moderate_count(void)
 	complete(&p, 3, 1);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 0, 4);
-	/*
-	 * The count starts anew with each arming, and includes completions that are already there.
-	 */
+	/* The count starts again with each arming, and includes earlier completions. */
 	complete(&p, 4, 2);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK(!has_event(&p, 20));
 	complete(&p, 6, 2);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 4, 4);
-	/* Without moderation, each completion makes an event. A delayed event comes at once. */
+	/*
+	 * Without moderation, each completion makes an event. An event that was delayed comes at
+	 * once.
+	 */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(&p, 8, 1);
 	CHECK(!has_event(&p, 20));
@@ -619,7 +632,7 @@ case_moderate_period(void)
 	post_send(&p, 1);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 1, 1);
-	/* The next event comes a period after this one at the earliest. */
+	/* The next event comes at least one period after this one. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	post_send(&p, 2);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
@@ -641,7 +654,7 @@ raw_clock(struct ibv_context *ctx)
 	return (uint64_t)values.raw_clock.tv_nsec;
 }
 
-/* Waits for a later time: it comes with the adapter's next turn. */
+/* Waits for a later time, which comes with the adapter's next turn. */
 static uint64_t
 later_clock(struct ibv_context *ctx, uint64_t last)
 {
@@ -676,7 +689,7 @@ case_clock(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* libmlx5 converts one clock to the other by the page that it mapped (mlx5dv_get_clock_info(3)). */
+/* libmlx5 converts one clock to the other by its mapped page (mlx5dv_get_clock_info(3)). */
 static void
 case_timestamps(void)
 {
@@ -701,8 +714,8 @@ case_timestamps(void)
 	CHECK(ibv_wc_read_completion_ts(cq) >= before[0] &&
 		ibv_wc_read_completion_ts(cq) <= after[0]);
 	/*
-	 * The clock page was read when the context was opened. The two clocks drift apart only a
-	 * little.
+	 * The clock page was read when the context was opened. The two clocks differ only a little
+	 * since.
 	 */
 	CHECK(ibv_wc_read_completion_wallclock_ns(cq) + 10000000 >= before[1] &&
 		ibv_wc_read_completion_wallclock_ns(cq) <= after[1] + 10000000);

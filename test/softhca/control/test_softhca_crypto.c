@@ -133,7 +133,7 @@ case_off(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* There is no crypto login, and so no wrapped DEK. */
+/* There is no crypto login, so there is no wrapped DEK. */
 static void
 case_no_login(void)
 {
@@ -161,7 +161,7 @@ login_state(struct ibv_context *ctx)
 	return state;
 }
 
-/* Flips a bit of the wrapped credential, or names a credential or a KEK that is not there. */
+/* Flips a bit of the wrapped credential, or names a credential or a KEK that does not exist. */
 static void
 case_wrong_login(void)
 {
@@ -174,7 +174,7 @@ case_wrong_login(void)
 		attr.credential[17] ^= i == 0;
 		attr.credential_id = i == 1;
 		attr.import_kek_id = i == 2 ? 0xffffff : 0;
-		if (i == 3) { /* wrapped as it should be, and another one */
+		if (i == 3) { /* correctly wrapped, but a different one */
 			wrap_setting("SOFTHCA_CRYPTO_CREDENTIAL", credential);
 			credential[WRAP_CREDENTIAL - 1] ^= 1;
 			wrap_key(credential, WRAP_CREDENTIAL, (uint8_t *)attr.credential);
@@ -199,7 +199,7 @@ case_login(void)
 	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), 0);
 	CHECK_EQ(login_state(ctx), MLX5DV_CRYPTO_LOGIN_STATE_VALID);
 	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), EEXIST);
-	CHECK(mlx5dv_crypto_login_create(ctx, &ex) == NULL); /* one for each context */
+	CHECK(mlx5dv_crypto_login_create(ctx, &ex) == NULL); /* a context has one login */
 	CHECK_EQ(errno, EBUSY);
 	CHECK_EQ(login_state(other), MLX5DV_CRYPTO_LOGIN_STATE_NO_LOGIN);
 	login = mlx5dv_crypto_login_create(other, &ex);
@@ -215,7 +215,7 @@ case_login(void)
 	CHECK_EQ(ibv_close_device(other), 0);
 }
 
-/* A wrapped DEK with one bit changed, of another size, or with a tag that it does not have. */
+/* A wrapped DEK with one bit changed, of another size, or with a tag although it has none. */
 static void
 case_wrong_wrapping(void)
 {
@@ -233,7 +233,7 @@ case_wrong_wrapping(void)
 		attr.key[39] ^= i == 0;
 		attr.key_size = i == 1 ? MLX5DV_CRYPTO_KEY_SIZE_256 : MLX5DV_CRYPTO_KEY_SIZE_128;
 		attr.has_keytag = i == 2;
-		if (i == 3) /* in plaintext */
+		if (i == 3) /* a DEK in plaintext */
 			attr.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN;
 		CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
 		CHECK_EQ(errno, EINVAL);
@@ -243,7 +243,7 @@ case_wrong_wrapping(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Who has not logged in makes, replaces and queries no wrapped DEK, by whatever commands. */
+/* Without a login, no command creates, replaces or queries a wrapped DEK. */
 static void
 case_logged_out(void)
 {
@@ -322,7 +322,7 @@ case_deks(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* As many DEKs can be created as the adapter says, and no more. */
+/* Exactly as many DEKs can be created as the adapter reports. */
 static void
 case_limit(void)
 {
@@ -384,18 +384,18 @@ case_refusals(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* By commands only: replaces a DEK's key. No command tells a key's bytes. */
+/* By commands only: replaces a DEK's key. No command returns a key's bytes. */
 static void
 case_mkeys(void)
 {
 	static const struct {
-		uint32_t crypto, bsf, units; /* in the command */
-		unsigned int named;          /* the field that a refusal names; 0: it is taken */
+		uint32_t crypto, bsf, units; /* values in the command */
+		unsigned int named;          /* the field that a refusal names; 0: it is accepted */
 	} keys[] = {
 		{0, 0, 0, 0},
 		{0, 1, 4, 0},
 		{1, 1, 4, 0},
-		{1, 1, 8, 0},            /* a signature's BSF too */
+		{1, 1, 8, 0},            /* with a signature's BSF too */
 		{1, 0, 0, 0x80 + 0x1e3}, /* encryption without a BSF */
 		{2, 1, 4, 0x80 + 0x1e3}, /* other encryption */
 		{3, 1, 4, 0x80 + 0x1e3},
@@ -464,19 +464,19 @@ case_modify(void)
 	memset(in + KEY / 8, 0x77, 32);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		/* Another part than the key; and one of the upper 32. */
+		/* Selects another part than the key; or one of the upper 32 bits. */
 		devx_put(in, SELECT, 32, i == 0 ? 2 : 1);
 		devx_put(in, SELECT - 32, 32, i);
 		CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
 		CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
 		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + SELECT);
 	}
-	/* Of another type of objects. */
+	/* An object of another type. */
 	command(in, MODIFY, id);
 	devx_put(in, SELECT, 32, 1);
 	devx_put(in, OBJ_TYPE, 16, DEK + 1);
 	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0 && errno == EINVAL);
-	/* The kernel checks that the command names the object that it is made on. */
+	/* The kernel checks that the command names the object of the call. */
 	command(in, QUERY, id + 1);
 	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
 	command(in, QUERY, id);
@@ -488,7 +488,7 @@ case_modify(void)
 	devx_put(in, PURPOSE, 4, 3);
 	devx_put(in, PD, 24, pdn_of(pd));
 	memcpy(in + OPAQUE / 8, "opaque!", 8);
-	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK")); /* ready, and without its key */
+	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK")); /* ready; the key is not returned */
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
@@ -506,8 +506,8 @@ crypto_attr(struct mlx5dv_dek *dek)
 }
 
 /*
- * Lays the key over 512 bytes, with the crypto setter if asked. Returns what ibv_wr_complete()
- * returns.
+ * Lays the key over 512 bytes, with the crypto setter if asked. Returns the result of
+ * ibv_wr_complete().
  */
 static int
 configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_crypto_attr *crypto,
@@ -527,10 +527,7 @@ configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_cryp
 	return ibv_wr_complete(e->qpx);
 }
 
-/*
- * A key for encryption that has no crypto attributes yet moves nothing
- * (mlx5dv_wr_mkey_configure(3)).
- */
+/* A key for encryption without crypto attributes moves no data (mlx5dv_wr_mkey_configure(3)). */
 static void
 case_untold(void)
 {

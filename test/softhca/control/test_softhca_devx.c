@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Firmware commands on the emulated adapter, through stock libmlx5: user memory, CQs and QPs whose
- * memory the program lays out itself, and which fields the firmware refuses.
+ * memory the program lays out itself, and fields that the firmware refuses.
  *
  * Fields are set by their bit offset in the structures of the programming manual, not by the
  * adapter's own tables.
@@ -27,7 +27,8 @@ struct wrong {
 	uint32_t value;
 	enum status status;
 	unsigned int
-		named; /* the field that the refusal names; 0: this one; above 0xffff: a syndrome */
+		/* the field that the refusal names; 0: this field; above 0xffff: a syndrome */
+		named;
 };
 
 /*
@@ -75,7 +76,7 @@ case_refused(void)
 		{0x80 + 0xb8, 8, 200, BAD_RES},        /* the EQ does not exist */
 		/* the doorbell record is not aligned */
 		{0x80 + 0x1e0, 32, 4, BAD_PARAM, 0x80 + 0x20},
-		/* the doorbell record is behind the end of the memory */
+		/* the doorbell record is beyond the end of the memory */
 		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20},
 		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM, 0x80 + 0x20},
 		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0},
@@ -86,7 +87,7 @@ case_refused(void)
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
 		{0xc0 + 0x08, 8, 3, BAD_PARAM},  /* an XRC QP */
-		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* no service */
+		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* no such service */
 		{0xc0 + 0x3e3, 5, 1, BAD_PARAM}, /* streams of an RC QP */
 		{0xc0 + 0x403, 5, 1, BAD_PARAM},
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
@@ -98,7 +99,7 @@ case_refused(void)
 		{0xc0 + 0x4e8, 24, 0, BAD_RES},
 		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM, 0xc0 + 0x720},
 		{0xc0 + 0x565, 3, 2, BAD_PARAM},             /* no such type of receive queue */
-		{0xc0 + 0x565, 3, 1, BAD_RES, 0xc0 + 0x568}, /* a shared one that does not exist */
+		{0xc0 + 0x565, 3, 1, BAD_RES, 0xc0 + 0x568}, /* an SRQ that does not exist */
 		{0xc0 + 0x720, 32, 0, BAD_RES},
 		{0x840, 32, 0, BAD_RES},
 	};
@@ -113,7 +114,7 @@ case_refused(void)
 	/* The adapter writes completions: their memory must be writable. */
 	expect_refused(&s, s.cq_in, CQ_IN,
 		&(struct wrong){0x2c0, 32, s.read_only->umem_id, BAD_RES});
-	/* Every length that is too short: no byte behind the command may be read. */
+	/* Every length that is too short: no byte after the command may be read. */
 	for (size_t len = HDR; len < CQ_IN; len++) {
 		CHECK(create(&s, s.cq_in, len, out) == NULL && out[0] == BAD_INP_LEN);
 		CHECK(create(&s, s.qp_in, len, out) == NULL && out[0] == BAD_INP_LEN);
@@ -127,7 +128,7 @@ case_refused(void)
 	side_fini(&s);
 }
 
-/* Each combination of command and field has its line once, however often it is refused. */
+/* Each combination of command and field is logged once, however often it is refused. */
 static void
 case_told_once(void)
 {
@@ -177,7 +178,7 @@ case_opcodes(void)
 
 	side_init(&s);
 	for (uint32_t opcode = 0, i = 0; opcode < 0xa80; opcode++) {
-		/* These ask for a number and nothing else. */
+		/* These commands only return a number. */
 		bool plain =
 			opcode == 0x771 || opcode == 0x800 || opcode == 0x816 || opcode == 0x939;
 		bool known = opcode == 0x200 || opcode == 0x400 || opcode == 0x500 ||
@@ -260,7 +261,7 @@ case_no_answer(void)
 	side_fini(&s);
 }
 
-/* A command is refused on a method for other commands, and on an object of another kind. */
+/* A command is refused by a method for other commands, and for an object of another kind. */
 static void
 case_other_method(void)
 {
@@ -347,7 +348,7 @@ case_umem(void)
 
 /* ---------------------------------------------------------------- states and traffic */
 
-static const struct wrong *spoil; /* in the command of modify(); NULL: nothing is changed */
+static const struct wrong *spoil; /* changed field in the command of modify(); NULL: none */
 
 static enum status
 modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
@@ -422,7 +423,10 @@ expect_state(struct side *s, uint32_t state)
 	CHECK_EQ(devx_get(out, 0xc0, 4), state);
 }
 
-/* In RTS: each field that was given, the objects that the QP names, and no other bit. */
+/*
+ * In RTS the query returns each field that was set, the objects that the QP names, and no other
+ * bit.
+ */
 static void
 expect_context(struct side *s, bool ethernet)
 {
@@ -432,7 +436,7 @@ expect_context(struct side *s, bool ethernet)
 	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
 	devx_put(want, 0xc0, 4, 3);
 	devx_put(want, 0xc0 + 0x28, 24, s->pdn);
-	devx_put(want, 0xc0 + 0x49, 4, 4); /* the queues, as they were made */
+	devx_put(want, 0xc0 + 0x49, 4, 4); /* the queues, as they were created */
 	devx_put(want, 0xc0 + 0x51, 4, 4);
 	devx_put(want, 0xc0 + 0x88, 24, 0xabcde);
 	devx_put(want, 0xc0 + 0x40, 3, IBV_MTU_1024);
@@ -498,7 +502,7 @@ step(struct side *s, uint16_t opcode)
 	return opcode == 0x502 ? to_init(s, 1) : opcode == 0x503 ? to_rtr(s, s->qpn, 1) : to_rts(s);
 }
 
-/* Each field of a transition that has a range gets a value beyond it. The QP stays in its state. */
+/* Each field of a transition that has a range gets a value outside it. The QP keeps its state. */
 static void
 case_ranges(void)
 {
@@ -516,9 +520,9 @@ case_ranges(void)
 		{0x503, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
 		{0x503, {0xc0 + 0x40, 3, 0, BAD_PARAM}},              /* MTU */
 		{0x503, {0xc0 + 0x40, 3, 6, BAD_PARAM}},              /* MTU */
-		{0x503, {0xc0 + 0x488, 3, 5, BAD_PARAM}}, /* 32 reads and atomics to answer */
+		{0x503, {0xc0 + 0x488, 3, 5, BAD_PARAM}}, /* 32 reads and atomics as responder */
 		{0x504, {0x80, 32, 1, BAD_PARAM}},        /* an optional field */
-		{0x504, {0xc0 + 0x388, 3, 5, BAD_PARAM}}, /* 32 of its own */
+		{0x504, {0xc0 + 0x388, 3, 5, BAD_PARAM}}, /* 32 as requester */
 	};
 	uint8_t in[MOD_IN] = {0}, out[MOD_IN];
 	struct side s;
@@ -535,7 +539,7 @@ case_ranges(void)
 		}
 		CHECK_EQ(step(&s, opcode), OK);
 	}
-	/* Too short a command, and a query with another QP's number. */
+	/* A command that is too short, and a query with another QP's number. */
 	devx_put(in, 0, 16, 0x502);
 	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
@@ -597,7 +601,7 @@ case_traffic(void)
 
 /* ---------------------------------------------------------------- limits and link layers */
 
-/* The adapter has smaller limits than the program has memory for (doc/softhca-reference.md). */
+/* The adapter's limits are smaller than the program's memory (doc/softhca-reference.md). */
 static void
 case_limits(void)
 {
@@ -617,10 +621,7 @@ case_limits(void)
 
 #define MKEY_IN 272
 
-/*
- * One object more than the adapter has. Statuses and syndromes are those that cards were seen to
- * give.
- */
+/* One object more than the adapter has. Cards were seen to return these statuses and syndromes. */
 static void
 case_too_many(void)
 {
@@ -692,7 +693,8 @@ case_strides(void)
 }
 
 /*
- * A QP without a receive queue needs no memory for it: there is only the 1 KiB of the send queue.
+ * A QP without a receive queue needs no memory for it: the memory has only the 1 KiB of the send
+ * queue.
  */
 static void
 case_no_receive_queue(void)
@@ -712,7 +714,7 @@ case_no_receive_queue(void)
 	side_fini(&s);
 }
 
-/* Without a send queue, the send doorbell record counts nothing. */
+/* Without a send queue, the send doorbell record has no effect. */
 static void
 case_no_send_queue(void)
 {
@@ -739,7 +741,7 @@ case_no_send_queue(void)
 	devx_put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
 	__atomic_store_n((uint64_t *)a.uar->reg_addr, word, __ATOMIC_RELEASE);
 	/*
-	 * It is not executed, and in ERR it is not flushed. Receives work, and are flushed in ERR.
+	 * The WQE does not run, and is not flushed in ERR. Receives work, and are flushed in ERR.
 	 */
 	post_recv(&a, 1);
 	post_recv(&a, 2);
@@ -776,12 +778,12 @@ case_infiniband(void)
 	side_fini(&s);
 }
 
-/* Objects that are never destroyed leak in libmlx5: those leaks are not counted. */
+/* Objects that are never destroyed leak in libmlx5. These leaks are not counted. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 /*
- * The program closes the context without destroying its objects. The next program finds nothing of
+ * The program closes the context without destroying its objects. The next context finds none of
  * them.
  */
 static void

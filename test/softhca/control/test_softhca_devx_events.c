@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Channels of DEVX: events that a program subscribes to (mlx5dv_devx_subscribe_devx_event(3)), with their
- * data, with a cookie alone, and by an eventfd; and answers of commands (mlx5dv_devx_obj_query_async(3)).
+ * DEVX channels: events that a program subscribes to (mlx5dv_devx_subscribe_devx_event(3)), with
+ * their data, only with a cookie, and by an eventfd; and answers of commands
+ * (mlx5dv_devx_obj_query_async(3)).
  *
  * Expected numbers are those of the kernel's mlx5_ifc.h (MLX5_EVENT_TYPE_*) and device.h (struct
  * mlx5_eqe), and of the objects' own commands.
@@ -14,7 +15,7 @@
 #include "softhca_devx_side.h"
 
 #define COOKIE 0x1122334455667788ull
-#define EQE    8 /* behind the cookie */
+#define EQE    8 /* after the cookie */
 
 enum {
 	COMP = 0x00,
@@ -41,7 +42,7 @@ channel(struct ibv_context *ctx, bool omit_data)
 	return c;
 }
 
-/* The next record; len < 0: none comes. */
+/* The next record; len < 0: there is none. */
 static struct record
 next(struct mlx5dv_devx_event_channel *c, unsigned int ms)
 {
@@ -98,7 +99,7 @@ expect_eqe(const struct record *r, uint8_t type, unsigned int at, uint32_t value
 	CHECK(check_bytes(r->bytes, want, sizeof(want), "the entry"));
 }
 
-/* One event arrives at the eventfd. */
+/* Waits for one event at the eventfd. */
 static void
 await_count(int fd)
 {
@@ -123,7 +124,10 @@ open_sides(struct side *a, struct side *b)
 
 /* ---------------------------------------------------------------- completions and errors */
 
-/* Arms the CQ for the next completion, as libmlx5 does: the record's second word, then the doorbell. */
+/*
+ * Arms the CQ for the next completion, as libmlx5 does: first the record's second word, then the
+ * doorbell.
+ */
 static void
 arm(struct side *s, uint32_t sn)
 {
@@ -163,7 +167,7 @@ case_completions(void)
 		expect_none(without);
 	}
 	mlx5dv_devx_destroy_event_channel(with);
-	/* The other channel goes on. */
+	/* The other channel works on. */
 	arm(&b, 3);
 	post_send(&a, 1);
 	CHECK_EQ(get(without).len, 8);
@@ -172,7 +176,7 @@ case_completions(void)
 	side_fini(&b);
 }
 
-/* The QP fails when a lane next visits it: behind its CQ's error. */
+/* The QP fails when a lane next visits it, after its CQ's error. */
 static void
 await_error(struct side *s)
 {
@@ -188,7 +192,10 @@ await_error(struct side *s)
 	}
 }
 
-/* More completions than the CQ holds: by data, by cookie and by eventfd. The QPs fail with the CQ. */
+/*
+ * More completions than the CQ holds: reported with data, by cookie and by eventfd. The QPs fail
+ * with the CQ.
+ */
 static void
 case_errors(void)
 {
@@ -218,7 +225,7 @@ case_errors(void)
 	await_count(fd);
 	CHECK_EQ(close(fd), 0);
 	await_error(&b);
-	/* Several types in one call; the QP's error was before it, so nothing is told. */
+	/* Several types in one call. The QP's error came earlier, so there is no event. */
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(with, b.qp, sizeof(of_qp), (uint16_t *)of_qp,
 			 COOKIE),
 		0);
@@ -229,7 +236,7 @@ case_errors(void)
 	side_fini(&b);
 }
 
-/* The QP with that CQ hears of its failure itself. */
+/* The QP of that CQ reports its own failure. */
 static void
 case_queue_pair(void)
 {
@@ -274,7 +281,10 @@ case_port(void)
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(without, fd, NULL, PORT), 0);
 	for (unsigned int port = 1; port <= 2; port++) {
 		for (unsigned int up = 0; up < 2; up++) {
-			/* The port comes up when all have heard that it is down, however slow the machine is. */
+			/*
+			 * The port comes up when all channels have heard that it is down, however
+			 * slow the machine is.
+			 */
 			snprintf(line, sizeof(line), "port_%s port=%u", up ? "up" : "down", port);
 			CHECK_EQ(softhca_fault(line), 0);
 			r = get(with);
@@ -339,7 +349,10 @@ case_refused(void)
 	side_init(&s);
 	CHECK(mlx5dv_devx_create_event_channel(s.ctx, 2) == NULL && errno == EINVAL);
 	c = channel(s.ctx, false);
-	/* Events of no object, of an object without an object, of an odd number of bytes, too many. */
+	/*
+	 * Events for no object, for an object of another kind, of an odd number of bytes, and too
+	 * many.
+	 */
 	for (uint16_t type = 0; type < 0x40; type++) {
 		/* is_legacy_obj_event_num() of mlx5_ib */
 		bool known = type <= 0x05 || type == 0x07 || (type >= 0x10 && type <= 0x14) ||
@@ -353,7 +366,7 @@ case_refused(void)
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 3, types, 0), EINVAL);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 32, types, 0), 0);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 34, types, 0), EINVAL);
-	/* A descriptor that is no eventfd, and none. */
+	/* A descriptor that is no eventfd, and a number that is no descriptor. */
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, fds[1], s.cq, COMP), EINVAL);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, 12345, s.cq, COMP), EBADF);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, event, s.cq, COMP), 0);
@@ -377,7 +390,7 @@ case_answers(void)
 	CHECK(comp != NULL);
 	devx_put_query_qp(in, s.qpn);
 	CHECK_EQ(mlx5dv_devx_obj_query(s.qp, in, HDR, want, sizeof(want)), 0);
-	/* Two answers wait; a shorter one is cut, a longer one ends in zeros. */
+	/* Two answers wait. A shorter buffer cuts the answer, a longer one ends with zeros. */
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, sizeof(want), 100, comp), 0);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, HDR, 101, comp), 0);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, 4096, 102, comp), 0);
@@ -393,7 +406,7 @@ case_answers(void)
 	CHECK_EQ(memcmp(hdr->out_data, want, sizeof(want)), 0);
 	for (size_t i = sizeof(want); i < 4096; i++)
 		CHECK_EQ(hdr->out_data[i], 0);
-	/* A command that is no query, one on another number: no answer comes. */
+	/* A command that is no query, and one with another number: no answer comes. */
 	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, HDR, 1, comp), EINVAL);
 	devx_put(in, 0, 16, 0x507);
@@ -404,7 +417,7 @@ case_answers(void)
 	side_fini(&s);
 }
 
-/* An answer that finds no room is refused, and nothing is lost of those that wait. */
+/* A query whose answer has no room is refused, and no waiting answer is lost. */
 static void
 case_many_answers(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Objects by firmware commands that are little more than a number, as DPDK makes them when it starts:
+ * Objects of firmware commands that are only a number, as DPDK makes them when it starts:
  * protection and transport domains, TISes, counters. Fields are set by their bit offset in the
  * structures of the programming manual.
  */
@@ -45,7 +45,7 @@ make(struct ibv_context *ctx, uint16_t opcode, uint8_t *in, size_t len)
 	return made;
 }
 
-/* A command that is its header alone, with one field. */
+/* A command that is only a header, with one field. */
 static struct made
 make_plain(struct ibv_context *ctx, uint16_t opcode, unsigned int bit, unsigned int width,
 	uint32_t value)
@@ -74,7 +74,7 @@ expect_refusal(struct made made, enum status status, uint32_t bit)
 	CHECK_EQ(made.syndrome, 0x10000 + bit);
 }
 
-/* A TIS names a transport domain, which lives as long as it. */
+/* A TIS names a transport domain, which is busy as long as the TIS exists. */
 static void
 case_tis(void)
 {
@@ -108,7 +108,7 @@ case_tis(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Sets of counters of queues are numbered in 8 bits, and none of them is set 0. */
+/* Sets of queue counters have numbers of 8 bits. Set 0 is never given out. */
 static void
 case_queue_counters(void)
 {
@@ -132,7 +132,7 @@ case_queue_counters(void)
 		0);
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_Q_COUNTER"));
 	CHECK(mlx5dv_devx_obj_query(sets[0].obj, in, sizeof(in), out, sizeof(out)) != 0);
-	/* A number that is given back is given again. */
+	/* A freed number is given out again. */
 	id = devx_get(sets[7].out, 0x58, 8);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(sets[7].obj), 0);
 	sets[7] = make_plain(ctx, 0x771, 0, 0, 0);
@@ -165,7 +165,7 @@ case_pd(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A context that is closed ends what is left, whatever uses what. */
+/* Closing a context destroys its objects, in whatever way they use each other. */
 static void
 case_left(void)
 {

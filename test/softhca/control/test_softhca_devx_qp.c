@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs by firmware commands, as other programs write them: without a receive queue, without any
- * queue, of other services than RC, with memory that the adapter only reads; and queue pairs of verbs
- * that commands take from RESET to RTS (mlx5dv_devx_qp_modify(3)), as SPDK connects its own.
+ * Queue pairs by firmware commands, in the forms that other programs use: without a receive queue,
+ * without any queue, of services other than RC, with memory that the adapter only reads. Also queue
+ * pairs of verbs that commands take from RESET to RTS (mlx5dv_devx_qp_modify(3)), as SPDK does.
  *
- * Fields are set by their bit offset in the structures of the programming manual. Expected values come
- * from the other route: what a command has set, ibv_query_qp(3) tells.
+ * Fields are set by their bit offset in the structures of the programming manual. Expected values
+ * come from the other interface: ibv_query_qp(3) must return what a command has set.
  */
 #include "softhca_devx_side.h"
 
@@ -28,7 +28,7 @@ enum {
 
 /* ---------------------------------------------------------------- creation */
 
-/* A QP made by s->qp_in with some fields changed; *out: the answer. */
+/* A QP created by s->qp_in with some fields changed; *out: the answer. */
 static struct mlx5dv_devx_obj *
 create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t out[HDR])
 {
@@ -41,8 +41,8 @@ create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t
 }
 
 /*
- * Which numbers a QP needs depends on the queues that it has: DPDK's compress driver gives no receive
- * CQ, and its queues of another kind give neither CQ nor UAR page nor memory.
+ * The numbers that a QP needs depend on its queues: DPDK's compress driver gives no receive CQ; its
+ * queues of another kind give neither CQ nor UAR page nor memory.
  */
 static void
 case_parts(void)
@@ -77,10 +77,10 @@ case_parts(void)
 		CHECK_EQ(devx_get(qpc, QPC + 0x565, 3), good[i].receive ? 0 : 3);
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	}
-	/* A number that is given must be one. */
+	/* A number that is given must be valid. */
 	CHECK(create_with(&s, wrong, 2, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
-	/* The queue that there is needs its CQ. */
+	/* An existing queue needs its CQ. */
 	CHECK(create_with(&s, &no_send[1], 1, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
 	CHECK(create_with(&s, &no_receive[1], 1, out) == NULL);
@@ -88,7 +88,10 @@ case_parts(void)
 	side_fini(&s);
 }
 
-/* The adapter reads queues and doorbell records: UCX registers their memory without any access. */
+/*
+ * The adapter only reads queues and doorbell records: UCX registers their memory without any
+ * access.
+ */
 static void
 case_read_only_memory(void)
 {
@@ -124,7 +127,7 @@ modify_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint16_t opcode, uint8_t i
 	return (enum status)out[0];
 }
 
-/* UC, UD and DCI go through the states with what each needs of the context. */
+/* UC, UD and DCI go through the states, each with the attributes of the context that it needs. */
 static void
 case_services(void)
 {
@@ -153,7 +156,7 @@ case_services(void)
 		CHECK_EQ(modify_obj(obj, qpn, 0x502, init), OK);
 		devx_put(rtr, QPC + 0x40, 3, IBV_MTU_2048);
 		devx_put(rtr, QPC + 0xa8, 24, s.qpn);
-		/* The rights of a responder, which a DCI is not: UCX names one of them. */
+		/* Rights are for a responder, and a DCI is none; still UCX names one of them. */
 		devx_put(rtr, OPT, 32, kinds[k].service == 5 ? OPT_RAE : 0);
 		devx_put(rtr, QPC + 0x492, 1, 1);
 		CHECK_EQ(modify_obj(obj, qpn, 0x503, rtr), OK);
@@ -192,7 +195,7 @@ case_mmo(void)
 	}
 	CHECK(obj != NULL);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* The extension must be there. */
+	/* Without the extension the command is refused. */
 	CHECK(create(&s, in, QP_IN, out) == NULL);
 	CHECK_EQ(out[0], 0x50);
 	side_fini(&s);
@@ -206,7 +209,7 @@ enum {
 	SEND_REC_AT = DB_AT + 68
 };
 
-/* Puts a QP without a record for its send queue in the place of s->qp, and connects it to itself. */
+/* Replaces s->qp by a QP without a record for its send queue, and connects it to itself. */
 static void
 side_init_no_record(struct side *s)
 {
@@ -218,7 +221,7 @@ side_init_no_record(struct side *s)
 	s->qp = create_with(s, mode, 1, out);
 	CHECK(s->qp != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	s->qpn = devx_get(out, 0x48, 24);
-	store_be32(s, SEND_REC_AT, 0x7777); /* means nothing */
+	store_be32(s, SEND_REC_AT, 0x7777); /* no meaning */
 	side_connect(s, s->qpn);
 }
 
@@ -229,8 +232,9 @@ ring_no_record(struct side *s, uint64_t word)
 	uint8_t out[MOD_IN];
 
 	/*
-	 * The adapter takes the doorbell through another mapping of the page. So TSan does not see that
-	 * the doorbell comes after the WQE, and there is no record to tell it. A query's lock tells it.
+	 * The adapter reads the doorbell through another mapping of the page. So TSan does not see
+	 * that the doorbell comes after the WQE; there is no record either. The lock of a query
+	 * shows TSan the order.
 	 */
 	side_query(s->qp, s->qpn, out);
 #endif
@@ -263,7 +267,7 @@ expect_transfer(struct side *s, uint32_t imm)
 	CHECK_EQ(receives, 1);
 }
 
-/* Fills the queue with NOPs until the producer index is 65530: one doorbell and one CQE each time. */
+/* Posts NOPs until the producer index is 65530: one doorbell and one CQE each time. */
 static void
 skip_to_65530(struct side *s)
 {
@@ -284,7 +288,7 @@ skip_to_65530(struct side *s)
 	}
 }
 
-/* Both forms of the doorbell; pumped, which makes it quick, over the end of the index. */
+/* Both forms of the doorbell, past the wrap of the index. Pumped, which makes it fast. */
 static void
 case_no_record(void)
 {
@@ -310,7 +314,7 @@ case_no_record(void)
 		expect_transfer(&s, 0x1000 + i);
 		CHECK(check_bytes(s.mem + DATA_AT + to, s.mem + DATA_AT + from, 64, "sent bytes"));
 	}
-	/* What no doorbell of its own has told does not run; then one doorbell tells of two. */
+	/* A WQE without a doorbell does not run; then one doorbell announces two. */
 	post_recv(&s, 40);
 	post_recv(&s, 41);
 	word = write_send(&s, 0x2000);
@@ -331,7 +335,7 @@ case_no_record(void)
 	side_fini(&s);
 }
 
-/* In RESET its index begins at 0 again. */
+/* In RESET its index is 0 again. */
 static void
 case_no_record_reset(void)
 {
@@ -366,7 +370,7 @@ wait_for_error(struct side *s)
 	} while (devx_get(out, QPC, 4) != 6);
 }
 
-/* A doorbell that tells of more than the queue holds; then one whose bytes are not its WQE's. */
+/* A doorbell for more than the queue holds; then one whose bytes are not those of its WQE. */
 static void
 case_no_record_wrong(void)
 {
@@ -379,7 +383,7 @@ case_no_record_wrong(void)
 	side_fini(&s);
 	side_init_no_record(&s);
 	post_recv(&s, 0);
-	ring_no_record(&s, write_send(&s, 1) ^ htobe64(UINT64_C(1) << 32)); /* another opcode */
+	ring_no_record(&s, write_send(&s, 1) ^ htobe64(UINT64_C(1) << 32)); /* a different opcode */
 	CHECK_EQ(poll_one(&s)[63] >> 4, 13); /* an error of the requester */
 	wait_for_error(&s);
 	side_fini(&s);
@@ -397,7 +401,7 @@ case_no_record_refused(void)
 	struct side s;
 
 	side_init(&s);
-	/* Without a receive queue either, it needs no memory of records. */
+	/* Without a receive queue too, it needs no memory for records. */
 	obj = create_with(&s, bare, 4, out);
 	CHECK(obj != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	/* The page has one already; the doorbell of the device's own processor is not emulated. */
@@ -439,8 +443,8 @@ query_qp(struct ibv_qp *qp)
 }
 
 /*
- * As SPDK connects a QP with itself: the port is the one that ibv_query_qp() tells of a QP in RESET, the
- * path has no addresses but the force-loopback bit, and INIT2RTR names no port.
+ * Connects a QP to itself as SPDK does: the port is the one that ibv_query_qp() returns for a QP in
+ * RESET, the path has no address but the force-loopback bit, and INIT2RTR names no port.
  */
 static void
 connect_as_spdk(struct ibv_qp *qp, uint32_t dest)
@@ -506,7 +510,7 @@ case_verbs_qp(void)
 	wc = pair_wait(&p.client);
 	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 	CHECK(check_bytes(p.client.buf + 4096, p.client.buf, 1000, "the written bytes"));
-	/* Commands end it, and in RESET it is as it was made. */
+	/* A command takes it back to RESET, where it is as it was created. */
 	CHECK_EQ(modify_qp(p.client.qp, 0x507, in), OK);
 	CHECK_EQ(query_qp(p.client.qp).qp_state, IBV_QPS_ERR);
 	CHECK_EQ(modify_qp(p.client.qp, 0x50a, in), OK);
@@ -541,7 +545,7 @@ case_options(void)
 	CHECK_EQ(modify_qp(p.client.qp, 0x504, in), OK);
 	CHECK_EQ(query_qp(p.client.qp).qp_access_flags, IBV_ACCESS_REMOTE_READ);
 	CHECK_EQ(query_qp(p.client.qp).min_rnr_timer, 9);
-	/* A mixture: verbs take a QP on from where a command has taken it. */
+	/* Mixed: verbs continue where a command has taken a QP. */
 	CHECK_EQ(modify_qp(p.server.qp, 0x502, init), OK);
 	CHECK_EQ(pair_modify(&p.server, IBV_QPS_ERR), 0);
 	CHECK_EQ(query_qp(p.server.qp).qp_state, IBV_QPS_ERR);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queries by firmware commands: of what verbs tell too (the function, its ports), of link aggregation, of
- * flow counters.
- * Expected values come from ibv_query_device(), ibv_query_port() and ibv_query_gid(). Fields are set by
- * their bit offset in the structures of the programming manual.
+ * Queries by firmware commands: of facts that verbs also report (the function, its ports), of link
+ * aggregation, of flow counters. Expected values come from ibv_query_device(), ibv_query_port() and
+ * ibv_query_gid(). Fields are set by their bit offset in the structures of the programming manual.
  */
 #include "devx_bits.h"
 #include "softhca_pair.h"
@@ -46,7 +45,7 @@ put_guid(uint8_t *buf, unsigned int bit, uint64_t be)
 	memcpy(buf + bit / 8, &be, 8);
 }
 
-/* The GUID of a port is the lower half of its first GID, and the MAC address is in it (EUI-64). */
+/* A port's GUID is the lower half of its first GID, which contains the MAC address (EUI-64). */
 static union ibv_gid
 first_gid(struct ibv_context *ctx, uint8_t port)
 {
@@ -107,7 +106,7 @@ expect_port(struct ibv_context *ctx, uint32_t asked, uint8_t port)
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_HCA_VPORT_CONTEXT"));
 }
 
-/* Ports of InfiniBand. On Ethernet there is nothing that the command could tell. */
+/* Ports of InfiniBand. On Ethernet the command has no answer. */
 static void
 case_ports(void)
 {
@@ -176,7 +175,9 @@ counter_query(struct mlx5dv_devx_obj *counter, uint32_t id, unsigned int bit, un
 	return mlx5dv_devx_obj_query(counter, in, sizeof(in), out, HDR + 16) == 0 ? 0 : errno;
 }
 
-/* No rule counts into a flow counter: packets and octets are 0. Bulks and dumps are not emulated. */
+/*
+ * No rule counts into a flow counter: packets and octets are 0. Bulks and dumps are not emulated.
+ */
 static void
 case_counters(void)
 {
@@ -218,8 +219,8 @@ case_counters(void)
 	}
 	CHECK_EQ(mlx5dv_devx_obj_destroy(counter[0]), 0);
 	CHECK_EQ(counter_query(counter[1], id[1], 0, 0, 0, out), 0);
-	CHECK_EQ(ibv_close_device(ctx), 0); /* the other one ends with its context */
-	free(counter[1]);                   /* libmlx5 keeps its own part of it */
+	CHECK_EQ(ibv_close_device(ctx), 0); /* the other counter ends with its context */
+	free(counter[1]);                   /* libmlx5 keeps its part of the counter */
 }
 
 static const struct check_case cases[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues and DC targets by firmware commands (CREATE_RMP, CREATE_XRQ, CREATE_DCT), as UCX
- * makes them: in the program's memory, as a list or as a ring of WQEs.
+ * Shared receive queues and DC targets by firmware commands (CREATE_RMP, CREATE_XRQ, CREATE_DCT),
+ * as UCX makes them: in the program's memory, as a list or as a ring of WQEs.
  *
- * Fields are set by their bit offset in the structures of the programming manual (rmpc, xrqc, wq, dctc).
+ * Fields are set by their bit offset in the structures of the programming manual (rmpc, xrqc, wq,
+ * dctc).
  */
 #include <fcntl.h>
 
@@ -25,7 +26,7 @@ enum status {
 	BAD_INP_LEN = 0x50
 };
 
-/* How a queue is made. */
+/* How a queue is created. */
 struct how {
 	const char *name;
 	bool xrq, cyclic, bare, own_cq;
@@ -45,7 +46,7 @@ log_stride(const struct how *h)
 	return h->bare ? 4 : 5;
 }
 
-/* The command; its length. */
+/* Writes the command. Returns its length. */
 static size_t
 fill_srq(const struct side *s, const struct how *h, uint8_t in[XRQ_IN])
 {
@@ -84,8 +85,8 @@ make_srq(struct side *s, const struct how *h, uint32_t *number)
 }
 
 /*
- * WQE i of 64 bytes at slot i of the data's second half. In a list each WQE names the next; a ring's WQEs
- * may hold anything there.
+ * Writes WQE i, of 64 bytes, at slot i of the data's second half. In a list each WQE names the next
+ * one; a ring's WQEs may have any bytes there.
  */
 static void
 write_wqes(struct side *s, const struct how *h)
@@ -106,7 +107,7 @@ write_wqes(struct side *s, const struct how *h)
 	}
 }
 
-/* Replaces the side's QP with one that takes its receives from that queue. */
+/* Replaces the side's QP by one that receives from that queue. */
 static void
 use_srq(struct side *s, uint32_t number)
 {
@@ -115,13 +116,13 @@ use_srq(struct side *s, uint32_t number)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
 	devx_put(s->qp_in, 0xc0 + 0x565, 3, 1);
 	devx_put(s->qp_in, 0xc0 + 0x568, 24, number);
-	devx_put(s->qp_in, 0x820, 32, QP_AT + RQ_LEN); /* the send queue's place stays */
+	devx_put(s->qp_in, 0x820, 32, QP_AT + RQ_LEN); /* the send queue stays where it was */
 	s->qp = create(s, s->qp_in, QP_IN, out);
 	CHECK(s->qp != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	s->qpn = devx_get(out, 0x48, 24);
 }
 
-/* Two sides that are connected; b receives from a queue of its own. */
+/* Two connected sides; b receives from its own queue. */
 static struct mlx5dv_devx_obj *
 open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number)
 {
@@ -137,7 +138,7 @@ open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number
 	return srq;
 }
 
-/* side_fini() destroys a QP: b gets one without that queue. */
+/* side_fini() destroys a QP, so b gets one without that queue. */
 static void
 close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
 {
@@ -152,7 +153,7 @@ close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
 	side_fini(b);
 }
 
-/* More messages than any queue holds: each has its own bytes, and arrives in its slot. */
+/* More messages than any queue holds. Each has its own bytes, and arrives in its slot. */
 static void
 expect_messages(struct side *a, struct side *b, const struct how *h)
 {
@@ -169,7 +170,7 @@ expect_messages(struct side *a, struct side *b, const struct how *h)
 		cqe = poll_one(b);
 		CHECK_EQ(cqe[63] >> 4, 3);
 		CHECK_EQ(devx_get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
-		/* The queue that completes names itself: the QP, or an XRQ with its own CQ. */
+		/* The completing queue names itself: the QP, or an XRQ with its own CQ. */
 		CHECK_EQ(devx_get(cqe, 33 * 8, 24), h->own_cq ? 0x777 : 0xabcde);
 		CHECK_EQ(devx_get(cqe, 60 * 8, 16), h->cyclic ? i : i % SRQ_N);
 		CHECK(check_bytes(b->mem + DATA_AT + 2048 + i % SRQ_N * DATA_LEN, from, DATA_LEN,
@@ -189,7 +190,7 @@ case_messages(void)
 
 		srq = open_sides(&a, &b, &hows[i], &number);
 		expect_messages(&a, &b, &hows[i]);
-		/* The QP's query names the queue; the QP keeps it. */
+		/* The QP's query names the queue, and the queue stays busy. */
 		side_query(b.qp, b.qpn, out);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x565, 3), 1);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x568, 24), number);
@@ -238,8 +239,8 @@ set_limit(struct mlx5dv_devx_obj *srq, const struct how *h, uint32_t number, uin
 }
 
 /*
- * The limit is told once when fewer receives are left. In ERR a QP with a shared queue tells that it has
- * used its last WQE: UCX waits for that.
+ * The limit event comes once, when fewer receives are left. In ERR, a QP with a shared queue
+ * reports that it has used its last WQE; UCX waits for that.
  */
 static void
 case_events(void)
@@ -279,7 +280,7 @@ case_events(void)
 	}
 }
 
-/* A query tells what the command asked for. */
+/* A query returns what the command set. */
 static void
 case_queries(void)
 {
@@ -310,7 +311,7 @@ case_queries(void)
 		devx_put(want, wq + 0x10c, 4, log_stride(h));
 		devx_put(want, wq + 0x11b, 5, 4);
 		CHECK(check_bytes(out, want, sizeof(out), h->name));
-		/* The commands of the other kind, and another number, are not passed on. */
+		/* Commands of the other kind, and another number, are not passed on. */
 		devx_put(in, 0, 16, h->xrq ? 0x90f : 0x719);
 		CHECK(mlx5dv_devx_obj_query(srq, in, HDR, out, sizeof(out)) != 0);
 		CHECK_EQ(errno, EINVAL);
@@ -352,14 +353,14 @@ expect_dct(struct side *s, struct mlx5dv_devx_obj *dct, const uint8_t *made, uin
 	devx_put(in, 0x48, 24, number);
 	CHECK_EQ(mlx5dv_devx_obj_query(dct, in, HDR, out, sizeof(out)), 0);
 	memcpy(want + HDR, made + HDR, 64);
-	devx_put(want, 0x80 + 0x148, 8, 1); /* the port that the command left to the adapter */
+	devx_put(want, 0x80 + 0x148, 8, 1); /* the port that the command left open */
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_DCT"));
 	(void)s;
 }
 
 #define KEY_VIOLATION 0x1d /* MLX5_EVENT_TYPE_DCT_KEY_VIOLATION of the kernel's device.h */
 
-/* A request with a wrong key counts once, with its retries, and makes one event. */
+/* A request with a wrong key counts once, retries included, and makes one event. */
 static void
 wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to *to,
 	struct mlx5dv_devx_obj *dct, uint8_t made[DCT_IN])
@@ -384,7 +385,7 @@ wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to 
 	mlx5dv_devx_destroy_event_channel(c);
 }
 
-/* A DCI of verbs sends to the target, writes and reads. The key must be right. */
+/* A DCI of verbs sends to the target, writes and reads. Its key must be right. */
 static void
 case_dct(void)
 {
@@ -436,7 +437,7 @@ struct wrong {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status;
-	unsigned int named; /* the field that the refusal names; 0: this one */
+	unsigned int named; /* the field that the refusal names; 0: this field */
 };
 
 static void

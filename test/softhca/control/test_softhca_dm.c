@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's own memory, through stock libibverbs and libmlx5: who owns it, what
- * regions over it allow, and when it is free again. Arguments that libmlx5 checks itself are tested
- * by raw calls.
+ * The emulated adapter's own memory, through stock libibverbs and libmlx5: its owners, the rights
+ * of regions over it, and when it becomes free. Arguments that libmlx5 checks itself are tested by
+ * raw calls.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -163,7 +163,7 @@ case_limits(void)
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, max + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, UINT64_MAX, 0, MEMIC), ENOMEM);
-	/* Numbers of pages that would be 1, or all, in 32 bits. */
+	/* Numbers of pages that would be 1, or all pages, if cut to 32 bits. */
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, 0, 0, MEMIC), EINVAL);
@@ -193,7 +193,7 @@ case_types(void)
 		CHECK_EQ(raw_alloc(ctx, 64, 0, type), EOPNOTSUPP);
 		CHECK(mlx5dv_alloc_dm(ctx, &attr, &dv) == NULL);
 	}
-	/* Increment is 0, test-and-set is 1; other operations have no public number. */
+	/* Increment is 0, test-and-set is 1. Other operations have no public number. */
 	for (size_t i = 0; i < sizeof(no_op); i++) {
 		errno = 0;
 		CHECK(mlx5dv_dm_map_op_addr(dm, no_op[i]) == NULL);
@@ -203,7 +203,7 @@ case_types(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* One allocation for each page: filling a whole page does not change another's. */
+/* One allocation for each page. Filling a whole page must not change another one. */
 static void
 case_exclusive(void)
 {
@@ -224,13 +224,13 @@ case_exclusive(void)
 			CHECK_EQ(got[b], i + 1);
 		CHECK_EQ(address_of(dm[i])[PAGE - 1], i + 1);
 	}
-	/* The adapter has no page left, in any context. */
+	/* No page of the adapter is left, in any context. */
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[3]), 0);
 	CHECK_EQ(raw_alloc(other, PAGE + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, PAGE, 0, MEMIC), 0);
-	/* Two free pages that are not neighbours have no room for an allocation of two pages. */
+	/* Two free pages that are not adjacent have no room for an allocation of two pages. */
 	CHECK_EQ(ibv_free_dm(dm[5]), 0);
 	CHECK_EQ(raw_alloc(ctx, 2 * PAGE, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[4]), 0);
@@ -287,7 +287,7 @@ case_zero_based(void)
 	CHECK_EQ(ibv_memcpy_from_dm(p.client.buf + 8192, dm, 256, 32), 0);
 	CHECK_EQ(memcmp(p.client.buf + 8192, p.client.buf, 32), 0);
 	CHECK_EQ(memcmp(address_of(dm) + 288, p.client.buf + 288, 32), 0);
-	/* The program reads what the adapter added in the memory. */
+	/* The program reads the result of the adapter's addition. */
 	CHECK_EQ(ibv_memcpy_to_dm(dm, 8, &(uint64_t){40}, 8), 0);
 	CHECK_EQ(request(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, mr->rkey, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_memcpy_from_dm(&word, dm, 8, 8), 0);
@@ -303,7 +303,7 @@ case_zero_based(void)
 	CHECK_EQ(request_once(IBV_WR_RDMA_READ, 8, DM_ALL, 0, false), IBV_WC_SUCCESS);
 }
 
-/* The other QP's receive writes there, by its local key. */
+/* A receive of the other QP writes there, by the local key. */
 static void
 case_local(void)
 {
@@ -356,8 +356,8 @@ case_bounds(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	/*
-	 * A region of 512 bytes: its last byte, and the first byte behind it, which is still in the
-	 * device memory.
+	 * A region of 512 bytes: its last byte, and the first byte after it, which is still device
+	 * memory.
 	 */
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 504, false), IBV_WC_SUCCESS);
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 505, false), IBV_WC_REM_ACCESS_ERR);
@@ -411,7 +411,10 @@ case_busy(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* An import is one memory with the original. While it is mapped, nobody else gets the memory. */
+/*
+ * An import is the same memory as the original. While it is mapped, no other context gets this
+ * memory.
+ */
 static void
 case_import(void)
 {
@@ -430,9 +433,7 @@ case_import(void)
 	CHECK_EQ(got, word);
 	CHECK(ibv_memcpy_from_dm(&got, imported, 5000, 4) != 0);
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	/*
-	 * The two mapped pages are at the front, so all others can be allocated, but not all pages.
-	 */
+	/* The two mapped pages are the first ones, so all later pages can be allocated. */
 	CHECK_EQ(raw_alloc(ctx, max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, max - 2 * PAGE, 0, MEMIC), 0);
 	CHECK_EQ(ibv_memcpy_from_dm(&got, imported, 4996, 4), 0);
@@ -458,7 +459,7 @@ case_abandoned(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A context that a child inherited is one file for both processes, and so is its memory. */
+/* A context that a child inherited is the same file in both processes, and so is its memory. */
 static void
 case_fork(void)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which context has which page of device memory. It tests that part of the adapter alone: the
- * number of pages, and that a page that the program mapped from this context's file is not given
- * out again.
+ * Which context has which page of device memory. Tests only this part of the adapter: the number of
+ * pages, and that a page that the program still maps is not given out again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 static const struct softhca_config cfg = {.max_dm = DM_LEN, .dm_zeroed = 1};
 static struct softhca_dev dev = {.cfg = &cfg};
 
-/* A context with what this part uses: its file, and the file's device and inode. */
+/* A context with the fields that this part uses: its file, and the file's device and inode. */
 static void
 context_open(struct softhca_ctx *ctx, int *fd)
 {
@@ -57,7 +56,7 @@ case_counts(void)
 	context_close(&ctx, fd);
 }
 
-/* Inode numbers belong to a file system: an equal number on another file system is another file. */
+/* Inode numbers belong to a file system: the same number on another file system is another file. */
 static void
 case_mapped(void)
 {
@@ -73,7 +72,7 @@ case_mapped(void)
 	CHECK_EQ(dm_take(&ctx, DM_PAGES - 4), 4, "those behind");
 	dm_give(&ctx, 0, 3);
 	dm_give(&ctx, 4, DM_PAGES - 4);
-	/* The number was on this file system. Now it is on another. */
+	/* Now the number is on another file system. */
 	ctx.st_dev ^= 1;
 	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0,
 		"all pages, with a mapping of another file system's file");
@@ -88,7 +87,7 @@ case_mapped(void)
 	context_close(&ctx, fd);
 }
 
-/* A context takes and frees its own pages. Its end frees those that it still has. */
+/* A context takes and frees pages. Its end frees the pages that it still has. */
 static void
 case_owners(void)
 {
@@ -118,8 +117,8 @@ case_owners(void)
 int
 main(void)
 {
-	RUN("all pages can be taken, and neither none nor more", case_counts());
-	RUN("the end of a context frees its own pages and no others", case_owners());
+	RUN("all pages can be taken, but not 0 pages and not more than all", case_counts());
+	RUN("the end of a context frees its own pages, and no other page", case_owners());
 	RUN("a mapping of this context's file keeps its pages in use", case_mapped());
 	return check_failures != 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors of the adapter's own memory (DMABUF), and regions over them. ibv_reg_dmabuf_mr(3) of stock
- * libibverbs registers; the calls that newer versions of it make are made here, with the numbers of the
- * uapi header rdma/ib_user_ioctl_cmds.h (rdma-core 65).
+ * Descriptors of the adapter's own memory (DMABUF), and regions over them. ibv_reg_dmabuf_mr(3) of
+ * stock libibverbs registers. The test itself makes the calls of newer versions, with the numbers
+ * of the uapi header rdma/ib_user_ioctl_cmds.h (rdma-core 65).
  *
  * Expected results: ibv_dm_export_dmabuf_fd(3), ibv_reg_dmabuf_mr(3), and the kernel's
  * uverbs_std_types_dmabuf.c and uverbs_std_types_mr.c.
@@ -23,7 +23,9 @@
 #define REG_MR        5       /* of UVERBS_OBJECT_MR */
 #define DM_OFFSET     8 << 20 /* (MLX5_IB_MMAP_DEVICE_MEM << 8) pages */
 
-/* Makes the descriptor of what the program maps at that offset. Returns 0 or the errno. */
+/*
+ * Makes the descriptor of the memory that the program maps at that offset. Returns 0 or the errno.
+ */
 static int
 export_at(struct ibv_context *ctx, uint64_t offset, int *fd)
 {
@@ -106,7 +108,7 @@ reconnect(struct pair *p)
 
 /* ---- descriptors */
 
-/* A UAR page that ends when it is freed: libmlx5 keeps its own. Returns the handle. */
+/* A UAR page that ends when it is freed, because libmlx5 keeps its own. Returns the handle. */
 static uint32_t
 uar_alloc(struct ibv_context *ctx, uint64_t *offset)
 {
@@ -160,7 +162,10 @@ case_descriptor(void)
 		CHECK(write(fd[i], "x", 1) < 0);
 		CHECK_EQ(close(fd[i]), 0);
 	}
-	/* Not the first page of an object; no object; of another context; an object that has ended. */
+	/*
+	 * Not the first page of an object; no object; an object of another context; an object that
+	 * has ended.
+	 */
 	CHECK_EQ(export_at(ctx, (DM_OFFSET) + PAGE, &fd[0]), EINVAL);
 	CHECK_EQ(export_at(ctx, (DM_OFFSET) + 3 * PAGE, &fd[0]), EINVAL);
 	CHECK_EQ(export_at(ctx, 0, &fd[0]), EINVAL);
@@ -178,7 +183,7 @@ case_descriptor(void)
 
 /* ---- regions */
 
-/* REREG_MR with new rights, which libibverbs refuses itself. Returns the errno. */
+/* Changes the rights by REREG_MR, which libibverbs would refuse itself. Returns the errno. */
 static int
 raw_rereg(struct ibv_mr *mr, uint32_t access)
 {
@@ -194,7 +199,10 @@ raw_rereg(struct ibv_mr *mr, uint32_t access)
 	return raw_run(mr->context->cmd_fd, &c);
 }
 
-/* Data move through a region by its iova; its first byte is the descriptor's at the offset. */
+/*
+ * Data move through a region by its iova. The region's first byte is the descriptor's byte at the
+ * offset.
+ */
 static void
 case_region(void)
 {
@@ -212,7 +220,7 @@ case_region(void)
 	fd = export_first(p.ctx);
 	mr = ibv_reg_dmabuf_mr(p.pd, offset, len, iova, fd, PAIR_ALL);
 	CHECK(mr != NULL);
-	CHECK_EQ(close(fd), 0); /* the region holds what it needs */
+	CHECK_EQ(close(fd), 0); /* the region keeps the memory alive */
 	for (unsigned int i = 0; i < len; i++)
 		p.client.buf[i] = (uint8_t)(i * 11 + i / 256);
 	sge = client_bytes(&p, 0, len);
@@ -231,7 +239,7 @@ case_region(void)
 	CHECK_EQ(request(&p, IBV_WR_RDMA_WRITE, &sge, p.server.mr->rkey, (uintptr_t)p.server.buf),
 		IBV_WC_SUCCESS);
 	CHECK_EQ(memcmp(p.server.buf, &word, 8), 0);
-	/* Its last bytes, and those behind it, which are the descriptor's too. */
+	/* Its last bytes, and the bytes after it, which also belong to the descriptor. */
 	expect_status(&p, IBV_WR_RDMA_READ, mr, iova + len - 8, IBV_WC_SUCCESS);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, iova + len - 7, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(raw_rereg(mr, 0), EINVAL);
@@ -240,7 +248,7 @@ case_region(void)
 	pair_fini(&p);
 }
 
-/* Another context, of another adapter if there is one, reaches the memory by the descriptor. */
+/* Another context, of another adapter if there is one, uses the memory by the descriptor. */
 static void
 case_other_context(void)
 {
@@ -262,9 +270,9 @@ case_other_context(void)
 	CHECK_EQ(memcmp(got, p.client.buf + 8192, 8), 0);
 	CHECK_EQ(ibv_dereg_mr(mr[0]), 0);
 	expect_status(&p, IBV_WR_RDMA_READ, mr[1], 24, IBV_WC_SUCCESS);
-	/* The memory is freed, whoever uses it: then its users have none. */
+	/* The memory can be freed while it is used; its users then have no memory. */
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	dm = make_dm(ctx, PAGE); /* the same page, of somebody else */
+	dm = make_dm(ctx, PAGE); /* the same page, with another owner */
 	expect_status(&p, IBV_WR_RDMA_WRITE, mr[1], 24, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(ibv_memcpy_from_dm(got, dm, 24, 8), 0);
 	CHECK_EQ(memcmp(got, (uint8_t[8]){0}, 8), 0);
@@ -282,7 +290,7 @@ case_other_context(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A context that is closed takes its memory with it. The next open notices the close. */
+/* Closing a context frees its memory. The next open notices the close. */
 static void
 case_closed(void)
 {
@@ -297,11 +305,11 @@ case_closed(void)
 	mr = ibv_reg_dmabuf_mr(p.pd, 0, PAGE, 0, fd, PAIR_ALL);
 	CHECK(mr != NULL);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, 0, IBV_WC_SUCCESS);
-	/* An export forgets descriptors that are closed, but not those that a region uses. */
+	/* An export forgets closed descriptors, but not those that a region uses. */
 	CHECK_EQ(close(fd), 0);
 	fd = export_first(ctx);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	free(dm); /* libmlx5 keeps its own part of it, and the mapping */
+	free(dm); /* libmlx5 keeps its part of it, and the mapping */
 	CHECK_EQ(ibv_close_device(pair_open(0)), 0);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, 0, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -331,7 +339,7 @@ case_refused(void)
 		{PAGE, 1, 0, fd, 0, EINVAL},
 		{(uint64_t)-1, 2, (uint64_t)-1, fd, 0, EINVAL},
 		{0, 0, 0, fd, 0, EINVAL},
-		{0, 64, 64, fd, 0, EINVAL}, /* another place in its page */
+		{0, 64, 64, fd, 0, EINVAL}, /* a different offset in its page */
 		{0, 64, 0, fd, IBV_ACCESS_REMOTE_WRITE, EINVAL},
 		{0, 64, 0, fd, IBV_ACCESS_REMOTE_ATOMIC, EINVAL},
 		{0, 64, 0, fd, PAIR_ALL | IBV_ACCESS_MW_BIND, EINVAL},
@@ -456,7 +464,10 @@ case_newer(void)
 
 /* ---- fork */
 
-/* In a child, the descriptor stands for memory of the parent's adapter, which the child's cannot reach. */
+/*
+ * In a child, the descriptor is memory of the parent's adapter, which the child's adapter cannot
+ * reach.
+ */
 static void
 case_fork(void)
 {

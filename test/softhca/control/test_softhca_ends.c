@@ -2,9 +2,9 @@
 /*
  * Contexts that are closed while they have objects: the adapter destroys all of these objects.
  *
- * The adapter has a limit of as many objects of each kind as one context here creates. So the next
- * round can create its objects only if those of the round before were destroyed. An object that
- * another one names must be destroyed after that one.
+ * A context here creates as many objects of each kind as the adapter allows. So the next round can
+ * create its objects only if those of the previous round were destroyed. An object that another one
+ * names must be destroyed after that one.
  */
 #include <fcntl.h>
 
@@ -22,7 +22,7 @@ static char memory[PAGE + 1];
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* Evaluates the call, which finds as many objects of the kind as the settings allow. */
+/* Makes the call, which must fail because the settings allow no more objects of the kind. */
 #define expect_limit(call)                                                                         \
 	do {                                                                                       \
 		errno = 0;                                                                         \
@@ -142,8 +142,8 @@ leave_devx(void)
 }
 
 /*
- * Opens the adapter once more. It destroys what a closed context left, and logs what it cannot
- * destroy.
+ * Opens the adapter once more. The open destroys what a closed context left, and logs what it
+ * cannot destroy.
  */
 static void
 open_silently(void)

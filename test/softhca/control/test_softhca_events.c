@@ -3,8 +3,9 @@
  * Completion channels and async events of the emulated adapter, with traffic between two RC QPs of
  * this process: which events are read, which stay unread, and which end with their object.
  *
- * ibv_destroy_cq() and ibv_destroy_qp() wait until as many events are acknowledged as the kernel
- * says were read (ibv_ack_cq_events(3)). A wrong count hangs, so an alarm is set.
+ * ibv_destroy_cq() and ibv_destroy_qp() wait until the program has acknowledged as many events as
+ * the kernel reports to have been read (ibv_ack_cq_events(3)). A wrong count hangs, so an alarm is
+ * set.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -131,7 +132,7 @@ send_one(struct pair *p)
 	poll_one(p->recv_cq);
 }
 
-/* config/tsan.supp names these two functions, and no others. */
+/* config/tsan.supp names exactly these two functions. */
 static void
 acknowledge(struct ibv_cq *cq, unsigned int n)
 {
@@ -190,7 +191,7 @@ case_unread(void)
 	}
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	acknowledge(p.recv_cq, 1);
-	close_pair(&p); /* hangs if unread events count */
+	close_pair(&p); /* would hang if unread events counted */
 }
 
 static void
@@ -235,7 +236,7 @@ case_moved(void)
 	close_pair(&p);
 }
 
-/* Until the event of it is there. */
+/* Waits until the event has come. */
 static void
 drain(struct ibv_qp *qp)
 {
@@ -311,7 +312,7 @@ case_async_unread(void)
 	struct pair p;
 
 	open_pair(&p);
-	/* Two events that are not the QP's stay, in their order. */
+	/* Two events of other objects stay, in their order. */
 	CHECK_EQ(softhca_fault("port_down"), 0);
 	CHECK_EQ(softhca_fault("port_up"), 0);
 	while (softhca_pump() != 0)
@@ -330,7 +331,7 @@ case_async_unread(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
-/* A file that the program's standard error goes to. */
+/* Redirects the program's standard error to a file. */
 static int
 log_begin(int *saved)
 {
@@ -341,7 +342,7 @@ log_begin(int *saved)
 	return log;
 }
 
-/* Gives the standard error back, and tells whether it got this text. */
+/* Restores the standard error. True if the file has this text. */
 static bool
 log_end(int log, int saved, const char *text)
 {
@@ -355,7 +356,7 @@ log_end(int log, int saved, const char *text)
 	return strstr(got, text) != NULL;
 }
 
-/* What fits is kept in its order. What does not is lost, and the log says so. */
+/* Events that fit are kept in order. Other events are lost, and the log says so. */
 static void
 case_async_too_many(void)
 {

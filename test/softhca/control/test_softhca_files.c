@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of libc that the adapter answers, each under every name that it has: for the adapter's
- * character device, and for all other files, which must not notice anything.
+ * The libc calls that the adapter answers, under every name of each call: for the adapter's
+ * character device, and for other files, for which nothing may change.
  *
- * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are those of
- * the kernel's uverbs_main.c.
+ * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are
+ * those of the kernel's uverbs_main.c.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -231,7 +231,7 @@ case_stat(void)
 
 /* ---- descriptors of the adapter */
 
-/* What readlink(2), realpath(3) and each form of stat(2) say of a descriptor. */
+/* Results of readlink(2), realpath(3) and each form of stat(2) for a descriptor. */
 static void
 expect_shown(int fd, const char *name, const struct stat *want)
 {
@@ -279,8 +279,8 @@ expect_shown(int fd, const char *name, const struct stat *want)
 }
 
 /*
- * /proc/<pid>/fdinfo of a descriptor, read by each form of open(2) and by fopen(3). Linux, fs/proc/fd.c: four lines, and no
- * more for a file whose driver prints none.
+ * /proc/<pid>/fdinfo of a descriptor, read by each form of open(2) and by fopen(3). Linux,
+ * fs/proc/fd.c: four lines, and no more if the driver prints none.
  */
 static void
 expect_info(int fd, int flags, const char *mounted_as, const struct stat *st)
@@ -316,7 +316,7 @@ expect_info(int fd, int flags, const char *mounted_as, const struct stat *st)
 	CHECK_EQ(close(folder), 0);
 }
 
-/* Descriptors of this process whose link begins so. */
+/* Number of descriptors of this process whose link begins with this text. */
 static unsigned int
 count_links(const char *with)
 {
@@ -336,8 +336,8 @@ count_links(const char *with)
 }
 
 /*
- * The names are those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and mlx5_ib (devx.c). Its
- * anonymous files share one inode, with that of an eventfd.
+ * The names are those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and
+ * mlx5_ib (devx.c). Its anonymous files share one inode, also with an eventfd.
  */
 static void
 case_own_files(void)
@@ -368,7 +368,7 @@ case_own_files(void)
 	expect_info(channel->fd, O_CLOEXEC | O_NONBLOCK, path, &st);
 	CHECK_EQ(fstat(ctx->cmd_fd, &own), 0);
 	expect_info(ctx->cmd_fd, O_RDWR | O_CLOEXEC | 0100000, "/dev", &own); /* O_LARGEFILE */
-	/* All that the program finds in /proc/self/fd: the adapter's own ends, too. */
+	/* Everything that the program finds in /proc/self/fd, also the adapter's own ends. */
 	CHECK_EQ(count_links("socket:["), 0);
 	CHECK_EQ(count_links("/memfd:"), 0);
 	CHECK(count_links(event) >= 2, "both are there");
@@ -381,7 +381,7 @@ case_own_files(void)
 		_exit(check_failures != 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0, "in a child");
-	/* Files of others. */
+	/* Files that are not the adapter's. */
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);
@@ -396,7 +396,7 @@ case_own_files(void)
 	mlx5dv_devx_destroy_event_channel(events);
 	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	/* All of them are gone when the program lists its descriptors. */
+	/* None of them is left when the program lists its descriptors. */
 	CHECK_EQ(count_links(event), before);
 	CHECK_EQ(count_links("anon_inode:[devx"), 0);
 }
@@ -405,7 +405,7 @@ case_own_files(void)
 
 typedef void *(*mmap_fn)(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
-/* The device has no contiguous pages. Other mappings go to the kernel. */
+/* The device has no contiguous pages. Other mappings are passed to the kernel. */
 static void
 case_mmap(void)
 {
@@ -476,7 +476,7 @@ case_socket(void)
 		CHECK_EQ(close(fd), 0);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK(fd >= 0 && close(fd) == 0);
-	/* 20 is that protocol's number there, and one of no meaning for IPv4. */
+	/* For IPv4, 20 has no meaning; for netlink it is this protocol. */
 	fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	CHECK(fd >= 0 || errno == EPERM || errno == EAFNOSUPPORT);
 	if (fd >= 0)
@@ -485,7 +485,9 @@ case_socket(void)
 
 /* ---- failures */
 
-/* A context whose file cannot be as long as it must be (setrlimit(2)), or that has no descriptor. */
+/*
+ * A context whose file cannot be long enough (setrlimit(2)), or for which there is no descriptor.
+ */
 static void
 case_open_fails(void)
 {
@@ -514,7 +516,9 @@ case_open_fails(void)
 	CHECK(fd >= 0 && close(fd) == 0);
 }
 
-/* The channel's number cannot be answered: the program has no descriptor of it. */
+/*
+ * The answer with the channel's number cannot be written, so the program has no descriptor of it.
+ */
 static void
 case_channel_fails(void)
 {
@@ -524,7 +528,7 @@ case_channel_fails(void)
 	unsigned int before;
 
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	ctx = pair_open(0); /* what the one before left is gone */
+	ctx = pair_open(0); /* the objects of the previous context are gone */
 	before = check_count_fds();
 	raw_attr(&c, UVERBS_ATTR_CORE_IN, 8, 0);
 	raw_attr(&c, UVERBS_ATTR_CORE_OUT, 4, 16);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks that mlx5dv_init_obj(3) describes the emulated adapter's objects correctly: each field is
- * compared with what the program asked for, with another call, or with what happens at that
- * address.
+ * compared with the program's request, with another call, or with the effect at that address.
  */
 #include <sys/mman.h>
 
@@ -30,7 +29,7 @@ be32_at(const void *p)
 	return be32toh(v);
 }
 
-/* The adapter's number of a protection domain, by mlx5's own method. */
+/* The adapter's number of a protection domain, from a method of mlx5. */
 static uint32_t
 query_pdn(struct ibv_pd *pd)
 {
@@ -44,8 +43,8 @@ query_pdn(struct ibv_pd *pd)
 }
 
 /*
- * A doorbell stays in its register while nobody runs the adapter. It is the first 8 bytes of the
- * WQE. The register is also in the page that the mmap offset names.
+ * A doorbell stays in its register until the adapter runs. It is the first 8 bytes of the WQE. The
+ * register is also in the page of the mmap offset.
  */
 static void
 check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
@@ -185,8 +184,8 @@ case_srq(void)
 }
 
 /*
- * Each posted entry is where the description says: a list of segments of 16 bytes (length, key,
- * address) that ends with an end marker. The record counts the entries.
+ * Each posted entry is at the described address: a list of segments of 16 bytes (length, key,
+ * address), with an end marker. The record counts the entries.
  */
 static void
 case_wq(void)
@@ -230,7 +229,7 @@ case_wq(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Bytes that are copied there, or that the adapter writes, are at the described address. */
+/* Bytes that the program copies there, or that the adapter writes, are at the described address. */
 static void
 case_dm(void)
 {
@@ -278,7 +277,7 @@ case_dm(void)
 	pair_fini(&p);
 }
 
-/* What a UD WQE carries of an address: its GID, and the MAC of that GID. */
+/* The address in a UD WQE: its GID, and the MAC of that GID. */
 static void
 case_ah(void)
 {

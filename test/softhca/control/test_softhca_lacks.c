@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an adapter answers that lacks features of a card: no capability tells of them, and calls that need them are refused.
- * Expected values: libmlx5 and the kernel's mlx5_ib (EOPNOTSUPP without DC; EINVAL for a context with DEVX, and
- * EPROTONOSUPPORT for its methods).
+ * An adapter without some features of cards: no capability reports them, and calls that need them
+ * are refused. Expected values: libmlx5 and the kernel's mlx5_ib (EOPNOTSUPP without DC; EINVAL for
+ * a context with DEVX, and EPROTONOSUPPORT for its methods).
  */
 #include "check.h"
 #include "softhca_pair.h"
@@ -62,7 +62,10 @@ case_signatures(void)
 	CHECK_EQ(key != NULL, has);
 	if (key != NULL)
 		CHECK_EQ(mlx5dv_destroy_mkey(key), 0);
-	/* libmlx5 refuses such keys itself: the adapter is asked by a command, too (CREATE_PSV, mlx5_ifc.h). */
+	/*
+	 * libmlx5 refuses such keys itself, so the adapter is also asked by a command (CREATE_PSV,
+	 * mlx5_ifc.h).
+	 */
 	CHECK_EQ(mlx5dv_init_obj(&(struct mlx5dv_obj){.pd = {pd, &number}}, MLX5DV_OBJ_PD), 0);
 	psv[8] = 0x10 | (number.pdn >> 24 & 0xf);
 	psv[9] = number.pdn >> 16;
@@ -75,7 +78,7 @@ case_signatures(void)
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	else
 		CHECK_EQ(errno, is_off("SOFTHCA_DEVX") ? EPROTONOSUPPORT : EREMOTEIO);
-	/* Other indirect keys need DEVX alone. */
+	/* Other indirect keys only need DEVX. */
 	attr.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
 	key = mlx5dv_create_mkey(&attr);
 	CHECK_EQ(key != NULL, !is_off("SOFTHCA_DEVX"));
@@ -117,7 +120,7 @@ case_queue_pairs(void)
 {
 	start();
 	expect_qp(create_qp(IBV_QPT_DRIVER, MLX5DV_QP_INIT_ATTR_MASK_DC, 0), !is_off("SOFTHCA_DC"));
-	/* With DEVX, libmlx5 asks for the stop when the queue pair comes up. */
+	/* With DEVX, libmlx5 asks for the stop when the queue pair goes to RTS. */
 	expect_qp(create_qp(IBV_QPT_RC, MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
 			  MLX5DV_QP_CREATE_SIG_PIPELINING),
 		!is_off("SOFTHCA_SIG_PIPELINING"));
@@ -126,8 +129,8 @@ case_queue_pairs(void)
 }
 
 /*
- * Without it no capability tells of it, and such regions are refused. Where the kernel gives none, it is
- * off, too.
+ * Without memory on demand no capability reports it, and such regions are refused. It is also off
+ * if the kernel does not allow it.
  */
 static void
 case_on_demand(void)
@@ -151,7 +154,7 @@ case_on_demand(void)
 	end();
 }
 
-/* A setting of 8192 bytes is two pages, whoever asks; 0 is none. */
+/* A setting of 8192 bytes gives two pages, to all contexts together; 0 gives none. */
 static void
 case_device_memory(void)
 {

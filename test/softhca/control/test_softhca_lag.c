@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Link aggregation: the capabilities of a bond, the port of each queue pair, transport interfaces of
- * senders (TIS). Without the setting `lag` there is no bond.
+ * Link aggregation: the capabilities of a bond, the port of each queue pair, transport interfaces
+ * of senders (TIS). Without the setting `lag` there is no bond.
  *
- * Expected values: mlx5dv_query_qp_lag_port(3), mlx5dv_modify_qp_lag_port(3), which unmodified libmlx5
- * carries out; mlx5_ib's get_tx_affinity_rr(), by which the queue pairs of a context take turns. Fields
- * are set by their bit offset in mlx5_ifc.h of Linux.
+ * Expected values: mlx5dv_query_qp_lag_port(3) and mlx5dv_modify_qp_lag_port(3) of stock libmlx5;
+ * mlx5_ib's get_tx_affinity_rr(), by which the queue pairs of a context take turns. Fields are set
+ * by their bit offset in mlx5_ifc.h of Linux.
  */
 #include <errno.h>
 
@@ -43,7 +43,7 @@ case_adapter(void)
 	CHECK_EQ((dv.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS) != 0, bonded());
 	CHECK(!bonded() || dv.num_lag_ports == 2);
 	CHECK_EQ(ibv_query_device(ctx, &attr), 0);
-	CHECK_EQ(attr.phys_port_cnt, 1); /* what verbs see */
+	CHECK_EQ(attr.phys_port_cnt, 1); /* the number that verbs report */
 	devx_put(in, 0, 16, 0x842);
 	if (bonded()) {
 		devx_put(want, 0x40 + 0x1d, 3, 1); /* lag_state */
@@ -80,7 +80,7 @@ port_of(struct ibv_qp *qp)
 	return port;
 }
 
-/* A send through the client, and its receive. */
+/* Sends a message through the client, and receives it. */
 static void
 send_one(struct pair *p)
 {
@@ -110,7 +110,7 @@ to_init(struct ibv_qp *qp)
 	CHECK_EQ(qp_take(qp, qp_kind(qp->qp_type), attr, IBV_QPS_INIT, IBV_QPS_INIT), 0);
 }
 
-/* Queue pairs take turns; a program moves one to the other port, and its messages arrive as before. */
+/* Queue pairs take turns. A program moves one to the other port, and its messages still arrive. */
 static void
 case_rc(void)
 {
@@ -135,10 +135,10 @@ case_rc(void)
 	CHECK(mlx5dv_modify_qp_lag_port(p.client.qp, 3) != 0); /* the bond has two ports */
 	expect_port(p.client.qp, 3 - first);
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
-	expect_port(p.client.qp, 0); /* the choice ends with the state */
+	expect_port(p.client.qp, 0); /* the choice ends with this state */
 	pair_connect(&p, &p.client, p.server.qp->qp_num);
-	expect_port(p.client.qp, first); /* its turn again: the third of this context */
-	/* From INIT to INIT is no turn. */
+	expect_port(p.client.qp, first); /* the third turn of this context */
+	/* INIT to INIT takes no turn. */
 	CHECK_EQ(pair_modify(&p.server, IBV_QPS_RESET), 0);
 	to_init(p.server.qp);
 	expect_port(p.server.qp, 3 - first);
@@ -147,7 +147,7 @@ case_rc(void)
 	pair_fini(&p);
 }
 
-/* What queue pairs of other types need. */
+/* Objects for queue pairs of other types. */
 struct others {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -169,7 +169,7 @@ make_qp(struct others *o, enum ibv_qp_type type, bool dci)
 	return dci ? mlx5dv_create_qp(o->ctx, &attr, &dv) : ibv_create_qp_ex(o->ctx, &attr);
 }
 
-/* Each type that libmlx5 asks about has a port from INIT on, and they take turns. */
+/* Each type for which libmlx5 supports it has a port from INIT on, and they take turns. */
 static void
 case_types(void)
 {
@@ -197,7 +197,7 @@ case_types(void)
 		} else {
 			CHECK(port == 0 || port_of(qp) == 3 - port, "type %d", types[i].type);
 			port = port_of(qp);
-			/* Only a raw one is moved before RTS. */
+			/* Only a raw one can be moved before RTS. */
 			CHECK_EQ(mlx5dv_modify_qp_lag_port(qp, 3 - port),
 				types[i].type == IBV_QPT_RAW_PACKET ? 0 : EOPNOTSUPP);
 			expect_port(qp, types[i].type == IBV_QPT_RAW_PACKET ? 3 - port : port);
@@ -209,7 +209,7 @@ case_types(void)
 	CHECK_EQ(ibv_close_device(o.ctx), 0);
 }
 
-/* The first queue pairs of two contexts are not on one port. */
+/* The first queue pairs of two contexts use different ports. */
 static void
 case_contexts(void)
 {
@@ -250,7 +250,7 @@ transit(struct ibv_qp *qp, uint16_t opcode, uint32_t opt_mask, uint8_t port)
 	return devx_get(out, 0x20, 32);
 }
 
-/* RTS2RTS that changes the UDP source port. The context has a port of the bond, too. */
+/* Changes the UDP source port by RTS2RTS. The context also has a port of the bond. */
 static int
 transit_sport(struct ibv_qp *qp, uint8_t port)
 {
@@ -275,7 +275,10 @@ queried_port(struct ibv_qp *qp)
 	return devx_get(out, 0xc0 + 0x04, 4);
 }
 
-/* As UCX connects: RST2INIT and INIT2RTR name the port, the latter by a bit of the optional mask. */
+/*
+ * Connects as UCX does: RST2INIT and INIT2RTR name the port, INIT2RTR by a bit of the optional
+ * mask.
+ */
 static void
 case_transitions(void)
 {
@@ -293,23 +296,23 @@ case_transitions(void)
 	CHECK_EQ(transit(qp, 0x503, lag, is ? 3 : 1), is ? wrong_port : wrong_mask);
 	CHECK_EQ(transit(qp, 0x503, is ? lag : 0, 1), 0);
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
-	CHECK_EQ(transit(qp, 0x504, 0, 2), 0); /* RTR2RTS takes none */
+	CHECK_EQ(transit(qp, 0x504, 0, 2), 0); /* RTR2RTS takes no port */
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
 	CHECK_EQ(transit(qp, 0x505, lag, is ? 3 : 1), is ? wrong_port : wrong_mask);
 	CHECK_EQ(transit(qp, 0x505, lag | 1 << 1, 2), wrong_mask);
-	CHECK_EQ(transit(qp, 0x505, 0, 2), 0x10860); /* nothing to change */
-	CHECK_EQ(transit_sport(qp, 2), 0);           /* another field alone */
+	CHECK_EQ(transit(qp, 0x505, 0, 2), 0x10860); /* no field to change */
+	CHECK_EQ(transit_sport(qp, 2), 0);           /* only another field */
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
 	if (is) {
 		CHECK_EQ(transit(qp, 0x505, lag, 2), 0);
 		CHECK_EQ(queried_port(qp), 2);
-		CHECK_EQ(transit(qp, 0x505, lag, 0), 0); /* the adapter may choose */
+		CHECK_EQ(transit(qp, 0x505, lag, 0), 0); /* the adapter chooses */
 		CHECK_EQ(queried_port(qp), 0);
 		CHECK_EQ(transit(qp, 0x505, lag, 1), 0);
 	}
 	CHECK_EQ(transit(qp, 0x50a, 0, 2), 0);
 	CHECK_EQ(queried_port(qp), 0);
-	/* A transition that does not name a port leaves it. */
+	/* A transition without a port does not change it. */
 	CHECK_EQ(transit(qp, 0x502, 0, is ? 1 : 0), 0);
 	CHECK_EQ(transit(qp, 0x503, 0, 2), 0);
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
@@ -413,7 +416,10 @@ case_tis(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A queue pair that has no TIS takes no command on one, whatever number the command has. */
+/*
+ * For a queue pair without a TIS, every command on a TIS is refused, whatever number the command
+ * has.
+ */
 static void
 case_no_tis(void)
 {

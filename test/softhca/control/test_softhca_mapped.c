@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which memory is mapped, with which rights. Two ways lead to the answer: PROCMAP_QUERY, which newer
- * kernels have, and the lines of /proc/self/maps. Both are asked about the same memory.
+ * Which memory is mapped, with which rights. There are two ways to find out: PROCMAP_QUERY of newer
+ * kernels, and the lines of /proc/self/maps. The test asks both about the same memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 static bool kernel_is_old;
 
-/* Of raw.c, which this program does without. */
+/* Functions of raw.c, which this program does not link. */
 int
 raw_open(const char *path, int flags, mode_t mode)
 {
@@ -84,7 +84,10 @@ case_rights(void)
 	close(fd);
 }
 
-/* The adapter's own pages cannot be registered. The name of a file says nothing, however long it is. */
+/*
+ * The adapter's own pages cannot be registered. A file's name does not matter, even a very long
+ * one.
+ */
 static void
 case_adapter(void)
 {

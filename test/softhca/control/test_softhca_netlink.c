@@ -2,8 +2,9 @@
 /*
  * RDMA netlink: sockets, answers, errors.
  *
- * Expected values: netlink(7), and the verbs' own answers about the same adapter. Types of attributes:
- * uapi rdma/rdma_netlink.h. What an answer must have: the kernel's drivers/infiniband/core/nldev.c.
+ * Expected values: netlink(7), and the answers of verbs about the same adapter. Types of
+ * attributes: uapi rdma/rdma_netlink.h. What an answer must have: the kernel's
+ * drivers/infiniband/core/nldev.c.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -125,7 +126,7 @@ expect_port(const struct nlmsghdr *got, struct ibv_context *ctx, int i, uint32_t
 	CHECK_EQ(nl_number(nl_attr(got, PORT), 4), port);
 	CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_PORT_STATE), 1), attr.state);
 	CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_PORT_PHYS_STATE), 1), attr.phys_state);
-	/* The kernel tells the numbers of a subnet on InfiniBand only. */
+	/* The kernel reports the numbers of a subnet only on InfiniBand. */
 	if (attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
 		CHECK(nl_attr(got, RDMA_NLDEV_ATTR_LID) == NULL);
 		CHECK(nl_attr(got, RDMA_NLDEV_ATTR_CAP_FLAGS) == NULL);
@@ -179,7 +180,7 @@ case_ports(void)
 	close(fd);
 }
 
-/* As libibverbs takes the device number apart: huge_encode_dev() of the kernel. */
+/* libibverbs splits the device number in this way: huge_encode_dev() of the kernel. */
 static void
 case_chardevs(void)
 {
@@ -245,7 +246,7 @@ case_libibverbs(void)
 static void
 case_commands(void)
 {
-	/* The kernel has these. */
+	/* The kernel has these commands. */
 	static const uint16_t missing[] = {RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK,
 		RDMA_NLDEV_CMD_DELLINK, RDMA_NLDEV_CMD_SYS_SET, RDMA_NLDEV_CMD_STAT_SET,
 		RDMA_NLDEV_CMD_STAT_DEL, RDMA_NLDEV_CMD_RES_QP_GET_RAW};
@@ -272,7 +273,7 @@ case_commands(void)
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	header->nlmsg_type = RDMA_NL_GET_TYPE(1, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
-	/* What has no dump, and what has no dump without an adapter. */
+	/* Commands without a dump, and commands whose dump needs no adapter. */
 	nl_begin(&r, RDMA_NLDEV_CMD_SYS_GET, NLM_F_DUMP, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP, 4);
@@ -304,8 +305,8 @@ case_malformed(void)
 		{0, INDEX, 4, false},
 		{7, INDEX, 4, false}, /* too short for its type */
 		{9, INDEX, 4, false}, /* beyond the message */
-		{12, INDEX, 8, true}, /* longer than its type: only the first bytes count */
-		{8, INDEX, 5, false}, /* a byte behind the last attribute */
+		{12, INDEX, 8, true}, /* longer than its type: only the first bytes are used */
+		{8, INDEX, 5, false}, /* one byte after the last attribute */
 		{65535, 0, 4, false},
 		{8, INDEX | NLA_F_NESTED, 4, true},
 	};
@@ -328,7 +329,7 @@ case_malformed(void)
 		else
 			CHECK_EQ(nl_error(fd, &r), EINVAL);
 	}
-	/* No adapter; one that is not there; text without an end. */
+	/* No adapter; one that does not exist; text without an end. */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_add_u32(&r, INDEX, n_devices);
@@ -355,7 +356,7 @@ case_malformed(void)
 	close(fd);
 }
 
-/* Several requests in one datagram; acknowledgements; what an error repeats. */
+/* Several requests in one datagram; acknowledgements; the bytes that an error repeats. */
 static void
 case_acknowledgements(void)
 {
@@ -381,7 +382,7 @@ case_acknowledgements(void)
 		CHECK_EQ(*(const int *)((const uint8_t *)got + NLMSG_HDRLEN), 0);
 	}
 	CHECK(!nl_recv(fd, &a));
-	/* The end of a dump is its acknowledgement. */
+	/* The end of a dump is also its acknowledgement. */
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_ACK | NLM_F_DUMP, 8);
 	expect_done(nl_ask(fd, &r, &a), 8, -EINVAL);
 	CHECK(!nl_recv(fd, &a));
@@ -407,7 +408,7 @@ port_of(int fd)
 {
 	union {
 		struct sockaddr_nl nl;
-		struct sockaddr_storage any; /* a longer one than is needed */
+		struct sockaddr_storage any; /* a longer address than needed */
 	} addr = {.nl = {.nl_groups = 5}};
 	socklen_t len = sizeof(addr);
 
@@ -449,7 +450,7 @@ case_addresses(void)
 	nl_begin(&r, RDMA_NLDEV_CMD_SYS_GET, 0, 1);
 	CHECK_EQ(nl_ask(own, &r, &a)->nlmsg_pid, 4000000000u);
 	close(own);
-	/* Only the kernel is there to talk to. A send without bind() chooses the port. */
+	/* Only the kernel can be addressed. A send without bind() chooses the port. */
 	own = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
 	CHECK_EQ(sendto(own, r.bytes, r.len, 0, (struct sockaddr *)&nl, sizeof(nl)), -1);
 	CHECK_EQ(errno, ECONNREFUSED);
@@ -466,7 +467,7 @@ case_addresses(void)
 	CHECK_EQ(errno, ESOCKTNOSUPPORT);
 }
 
-/* As libnl and libmnl read: with the sender's address, and the length before the message. */
+/* Reading as libnl and libmnl do: with the sender's address, and asking for the length first. */
 static void
 case_receiving(void)
 {
@@ -584,7 +585,7 @@ wait_for_data(void *arg)
 	return NULL;
 }
 
-/* Their calls do what libc's do; a thread that waits in one can be cancelled. */
+/* Their calls work like libc's; a thread that waits in one can be cancelled. */
 static void
 case_other_sockets(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of newer kernels, which the libraries of newer rdma-core versions make: the speed of a port, DMA
- * handles, the registration of memory by a method, receive queues out of order. Object, method and
+ * Calls of newer kernels, which the libraries of newer rdma-core versions make: the speed of a
+ * port, DMA handles, registering memory by a method, receives out of order. Object, method and
  * attribute numbers are those of the uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18.
  */
 #include <sched.h>
@@ -30,7 +30,7 @@ port_speed(struct node *n, uint64_t port, uint64_t *speed)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* In 100 Mbit/s, as width and speed of ibv_query_port(3) say it: 4 lanes (2), NDR (128). */
+/* In 100 Mbit/s, from width and speed of ibv_query_port(3): 4 lanes (2), NDR (128). */
 static void
 case_port_speed(void)
 {
@@ -84,7 +84,7 @@ dmah_free(struct node *n, uint32_t handle)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* A CPU that this process may run on, or one that it may not. */
+/* A CPU on which this process may run, or one on which it may not. */
 static int64_t
 some_cpu(bool allowed)
 {
@@ -110,9 +110,9 @@ case_dmah(void)
 		{{cpu, 3, 1}, 0},
 		{{NONE, 2, NONE}, 0},
 		{{cpu, NONE, 0}, EINVAL},     /* no processing hints */
-		{{cpu, 4, 0}, EINVAL},        /* more than two bits of them */
-		{{cpu, 0, NONE}, EINVAL},     /* a CPU, and no kind of memory */
-		{{NONE, 0, 0}, EINVAL},       /* a kind of memory, and no CPU */
+		{{cpu, 4, 0}, EINVAL},        /* processing hints of more than two bits */
+		{{cpu, 0, NONE}, EINVAL},     /* a CPU, but no kind of memory */
+		{{NONE, 0, 0}, EINVAL},       /* a kind of memory, but no CPU */
 		{{cpu, 0, 2}, EOPNOTSUPP},    /* an unknown kind of memory */
 		{{cpu, 0, 0xfe}, EOPNOTSUPP}, /* the same */
 		{{0xffff, 0, 0}, EINVAL},     /* a CPU that does not exist */
@@ -179,7 +179,7 @@ dereg(struct node *n, uint32_t handle)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* Data go through a region that the method made, by its iova, with a DMA handle or without. */
+/* Data move through a region that the method made, by its iova, with a DMA handle or without. */
 static void
 write_through(struct node *n, uint64_t iova, uint32_t rkey)
 {
@@ -213,14 +213,17 @@ case_reg_mr(void)
 		int err;
 	} wrong[] = {
 		{{at, at, 0, rw, NONE, NONE, false}, EINVAL},
-		{{at, at + 8, 64, rw, NONE, NONE, false}, EINVAL}, /* another place in its page */
+		/* a different offset in its page */
+		{{at, at + 8, 64, rw, NONE, NONE, false}, EINVAL},
 		{{at, at, 64, IBV_ACCESS_REMOTE_WRITE, NONE, NONE, false}, EINVAL},
 		{{at, at, 64, 1u << 19, NONE, NONE, false}, EINVAL}, /* an unknown right */
 		{{4096, 4096, 64, rw, NONE, NONE, false}, EFAULT},
 		{{at, at, 64, rw, 0xfff, NONE, false}, ENOENT},
 		{{at, at, 64, rw, NONE, NONE, true}, EINVAL},
-		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, true}, EINVAL},  /* no DMABUF */
-		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, false}, EINVAL}, /* an address too */
+		/* a file that is no DMABUF */
+		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, true}, EINVAL},
+		/* a DMABUF and an address */
+		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, false}, EINVAL},
 	};
 	const uint64_t iova = (UINT64_C(1) << 40) + page;
 	struct reg good = {at, iova, 64, rw, NONE, NONE, false};
@@ -315,7 +318,7 @@ var_raw(struct node *n, uint32_t flags, uint32_t *page)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* Each has a page of its own, full of zeros, until it is freed. */
+/* Each program has its own page, full of zeros, until it is freed. */
 static void
 case_var(void)
 {
@@ -357,7 +360,7 @@ case_var(void)
 	node_close(&n);
 }
 
-/* A call that fails keeps no page, not even the last one. */
+/* A failed call keeps no page, not even the last one. */
 static void
 case_var_pages_end(void)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every libc call that takes a path, on the adapter's files in /sys and /dev/infiniband, however the path
- * is written; and on the machine's files, which must not notice anything. Built twice: as it is, and with
- * _FORTIFY_SOURCE, which makes the compiler call __open_2(), __readlink_chk() and the like.
+ * Every libc call with a path, on the adapter's files in /sys and /dev/infiniband, for many ways to
+ * write the path; and on the machine's files, for which nothing may change. Built twice: without
+ * and with _FORTIFY_SOURCE, which makes the compiler call __open_2(), __readlink_chk() and similar
+ * functions.
  *
  * Expected values: the manual pages of the calls; the values' formats as in the kernel's
- * drivers/infiniband/core/sysfs.c; the machine's files as system calls show them that this program makes
- * itself.
+ * drivers/infiniband/core/sysfs.c; the machine's files as system calls show them that this program
+ * makes itself.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -33,7 +34,7 @@
 #define FUNCTION "/sys/devices/pcica00:00/ca00:00:01.0"
 #define FW_VER   "32.47.1088\n"
 
-/* The compiler does not know these, so fortified calls check them when they run. */
+/* The compiler does not know their values, so fortified calls check them at run time. */
 static volatile int rdonly = O_RDONLY;
 static volatile size_t whole = PATH_MAX;
 
@@ -55,7 +56,7 @@ static const struct spelling {
 	{"/tmp", "//sys//class/./infiniband/mlx5_0//fw_ver"},
 	{"/tmp", "/sys/class/net/../infiniband/mlx5_0/fw_ver"},
 	{"/tmp", "/tmp/../sys/class/infiniband/mlx5_0/fw_ver"},
-	/* ".." goes up from where the link leads. */
+	/* ".." goes up from the target of the link. */
 	{"/tmp", IBDEV "/../../vendor/../infiniband/mlx5_0/fw_ver"},
 	{"/tmp", IBDEV "/device/infiniband/mlx5_0/fw_ver"},
 	{"/tmp", IBDEV "/device/../../pcica00:00/ca00:00:01.0/infiniband/mlx5_0/fw_ver"},
@@ -91,7 +92,7 @@ case_spellings(void)
 	for (size_t s = 0; s < N(spellings); s++) {
 		const struct spelling *at = &spellings[s];
 
-		/* This path goes through a file: not so. */
+		/* This path goes through a file, which is not allowed. */
 		bool wrong = strstr(at->path, "vendor/..") != NULL;
 
 		CHECK_EQ(chdir(at->cwd), 0, at->cwd);
@@ -128,7 +129,9 @@ reader_of(size_t i)
 	return readers[i];
 }
 
-/* glibc does not free a stream that freopen(3) could not open: for the leak check it stays known. */
+/*
+ * glibc does not free a stream that freopen(3) could not open. The leak check must still find it.
+ */
 static FILE *lost[100];
 static unsigned int n_lost;
 
@@ -178,7 +181,7 @@ read_by(size_t i, const char *path, char *buf, size_t len)
 	return n;
 }
 
-/* Below a directory's descriptor, of the tree and of the machine. */
+/* Relative to a directory's descriptor, of the adapter's tree and of the machine. */
 static void
 case_openat(void)
 {
@@ -245,7 +248,7 @@ case_read_only(void)
 	CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 }
 
-/* What is not emulated, and entries of tables that are empty. */
+/* Files that are not emulated, and empty entries of tables. */
 static void
 case_refused(void)
 {
@@ -322,7 +325,8 @@ typedef int (*fxstatat_fn)(int version, int dir, const char *path, struct stat *
 
 static const struct stat_call {
 	const char *name;
-	bool version, at, link; /* of its arguments; link: it does not follow links */
+	/* version: has a version argument; at: a directory; link: does not follow links */
+	bool version, at, link;
 } stat_calls[] = {{"stat", false, false, false}, {"stat64", false, false, false},
 	{"lstat", false, false, true}, {"lstat64", false, false, true},
 	{"fstatat", false, true, false}, {"fstatat64", false, true, false},
@@ -375,7 +379,9 @@ case_stat(void)
 		CHECK_EQ(errno, ENOENT, c->name);
 		CHECK_EQ(stat_by(c, IBDEV "/fw_ver/x", &st), -1, c->name);
 		CHECK_EQ(errno, ENOTDIR, c->name);
-		/* The machine's own, also in the directories in which the adapter's files are. */
+		/*
+		 * The machine's own files, also in the directories that have the adapter's files.
+		 */
 		for (unsigned int n = 0; n < 4; n++) {
 			static const char *const names[] = {"/sys/kernel", "/sys/class/net",
 				"/sys/devices/system", "/sys/class/../class/net"};
@@ -388,7 +394,7 @@ case_stat(void)
 	}
 }
 
-/* libibverbs knows a device by this time: it must not change while the process looks and opens. */
+/* libibverbs has seen the device, so it must not change while the process looks and opens. */
 static void
 case_time(void)
 {
@@ -454,7 +460,7 @@ case_readlink(void)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* A descriptor of the tree, as /proc names it. */
+/* A descriptor of the tree, by its name in /proc. */
 static void
 case_proc(void)
 {
@@ -478,7 +484,7 @@ static const struct {
 } real_names[] = {
 	{"/", IBDEV, FUNCTION "/infiniband/mlx5_0", 0},
 	{"/", IBDEV "/device", FUNCTION, 0},
-	/* As UCX finds the PCI function. */
+	/* The way in which UCX finds the PCI function. */
 	{"/", IBDEV "/../..", FUNCTION, 0},
 	{"/", IBDEV "/device/driver", "/sys/bus/pci/drivers/mlx5_core", 0},
 	{"/", IBDEV "/device/subsystem", "/sys/bus/pci", 0},
@@ -580,7 +586,10 @@ case_access(void)
 	}
 }
 
-/* ls(1) asks for these. A file of /sys has no such attribute; ENOENT would be the file's absence. */
+/*
+ * ls(1) asks for these. A file of /sys has no such attribute; ENOENT would mean that the file does
+ * not exist.
+ */
 static void
 case_attributes(void)
 {
@@ -702,7 +711,10 @@ case_lists(void)
 	CHECK_EQ(errno, ENOTDIR);
 }
 
-/* Every name that the kernel has in these directories is still there, and means the same file. */
+/*
+ * Every name that the kernel has in these directories is still there, and still means the same
+ * file.
+ */
 static void
 case_neighbours(void)
 {
@@ -803,7 +815,7 @@ case_ftw(void)
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters"), "%s", walked.name[0]);
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters/out_of_buffer"));
 		CHECK_EQ(wrong_base, 0);
-		/* Names begin as the program wrote the path. */
+		/* Names begin with the path as the program wrote it. */
 		walked.n = 0;
 		CHECK_EQ(chdir(IBDEV "/ports"), 0);
 		if (i < 2)
@@ -828,7 +840,7 @@ static const struct fts_calls {
 } fts_forms[] = {{"fts_open", "fts_read", "fts_children", "fts_close"},
 	{"fts64_open", "fts64_read", "fts64_children", "fts64_close"}};
 
-/* What an entry's names must be, wherever the walk is; and a file is opened by its access path. */
+/* Checks the names of an entry, wherever the walk is. A file is opened by its access path. */
 static void
 check_entry(const FTSENT *entry)
 {
@@ -844,7 +856,10 @@ check_entry(const FTSENT *entry)
 			entry->fts_accpath);
 }
 
-/* With `children`, asks in each directory for what is in it. Returns how many entries fts_children(3) gave. */
+/*
+ * With `children`, asks in each directory for its entries. Returns how many entries fts_children(3)
+ * returned.
+ */
 static unsigned int
 walk_fts(const struct fts_calls *calls, char *const *roots, int options, bool children)
 {
@@ -864,7 +879,7 @@ walk_fts(const struct fts_calls *calls, char *const *roots, int options, bool ch
 		for (FTSENT *child = ((fts_children_fn)libc(calls->children))(fts, 0);
 			child != NULL; child = child->fts_link)
 			n++;
-		/* With FTS_NOCHDIR libc leaves a slash behind the name. */
+		/* With FTS_NOCHDIR libc leaves a slash after the name. */
 		CHECK(strncmp(entry->fts_path, walked.name[walked.n - 1], entry->fts_pathlen) == 0,
 			"%s", entry->fts_path);
 	}
@@ -917,7 +932,10 @@ count_gids(const char *path, const struct stat *st, int type, struct FTW *walk)
 	return 0;
 }
 
-/* libc lists the directories itself: the GID tables are there although the program has not looked for them. */
+/*
+ * libc lists the directories itself, so the GID tables must exist before the program looks for
+ * them.
+ */
 static void
 case_gids_of_a_walk(void)
 {
@@ -949,7 +967,7 @@ case_gids_of_a_walk(void)
 
 /* ---- children */
 
-/* A child of fork() sees the same tree, and then one of its own: the names stay. */
+/* A child of fork() first sees the same tree, and later its own, under the same names. */
 static void
 case_fork(void)
 {
@@ -972,9 +990,9 @@ case_fork(void)
 		CHECK_EQ(read_by(0, "../../vendor", got, sizeof(got)), strlen("0x15b3\n"));
 		CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 #ifdef __SANITIZE_ADDRESS__
-		_exit(0); /* what the parent's adapter holds is lost to the child */
+		_exit(0); /* the child loses what the parent's adapter holds */
 #else
-		exit(0); /* its destructors run: they must not remove the parent's tree */
+		exit(0); /* runs its destructors, which must not remove the parent's tree */
 #endif
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
@@ -985,7 +1003,7 @@ case_fork(void)
 }
 
 static const struct check_case cases[] = {
-	/* Before another case has looked for the GID tables. */
+	/* First, before another case looks for the GID tables. */
 	{"a walk of libc finds the GID tables", case_gids_of_a_walk},
 	{"a file is found however its path is written", case_spellings},
 	{"files are found below a directory's descriptor", case_openat},

@@ -21,7 +21,7 @@ make_cq(void *arg)
 #define IN(field, value, err)                                                                      \
 	SET_IN(UVERBS_ATTR_UHW_IN, struct mlx5_ib_create_cq, field, value, err)
 
-/* The switch of compression, and the format in the byte behind it. */
+/* The switch for compression, and the format in the next byte. */
 #define WITH_FORMAT(format)                                                                        \
 	{                                                                                          \
 		SET, UVERBS_ATTR_UHW_IN, offsetof(struct mlx5_ib_create_cq, cqe_comp_en), 2,       \
@@ -49,10 +49,10 @@ case_cq(void)
 			IN(db_addr, w.ro, EFAULT),
 			IN(cqe_size, 32, EINVAL),
 			IN(cqe_size, 256, EINVAL),
-			IN(cqe_comp_en, 1, EINVAL), /* and no format of mini CQEs */
+			IN(cqe_comp_en, 1, EINVAL), /* compression, without a format of mini CQEs */
 			IN(cqe_comp_en, 2, EINVAL),
 			WITH_FORMAT(3), /* two formats */
-			WITH_FORMAT(8), /* an unknown one */
+			WITH_FORMAT(8), /* an unknown format */
 			IN(flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | 0x100, EOPNOTSUPP),
 			/* The adapter writes both halves of entries of 128 bytes only. */
 			IN(flags,

@@ -155,7 +155,7 @@ case_qp_flags(void)
 	world_close(&w);
 }
 
-/* The answer cannot be written: the QP is destroyed, and the objects that it named are free. */
+/* The answer cannot be written, so the QP is destroyed, and the objects that it named are free. */
 static void
 case_answers(void)
 {
@@ -173,7 +173,7 @@ case_answers(void)
 #undef IN
 #undef CAP
 
-/* ---- their states */
+/* ---- states */
 
 static int
 to_init(void *arg)
@@ -190,7 +190,7 @@ to_init(void *arg)
 	return err;
 }
 
-/* From RESET to RESET only. */
+/* RESET to RESET only. */
 static int
 to_reset(void *arg)
 {
@@ -201,7 +201,7 @@ to_reset(void *arg)
 	return err;
 }
 
-/* From INIT to RTR. A DCT uses the longer command, whose answer has its number. */
+/* INIT to RTR. A DCT uses the longer command, whose answer has its number. */
 static int
 to_rtr(void *arg)
 {
@@ -211,7 +211,7 @@ to_rtr(void *arg)
 	const struct edit *edit = editor.edit;
 	int err;
 
-	editor.edit = NULL; /* a DCT uses this command for INIT, too */
+	editor.edit = NULL; /* a DCT uses this command for INIT too */
 	node_ready(&w->n, qp, w->kind, 0, IBV_QPS_INIT);
 	editor.edit = edit;
 	attr.ah_attr.is_global = is_ethernet();
@@ -298,7 +298,7 @@ case_modify(void)
 #undef IN
 #undef EX
 
-/* In RTS a QP tells each attribute that it was given (ibv_query_qp(3)). */
+/* In RTS a query returns each attribute that was set (ibv_query_qp(3)). */
 static void
 case_query(void)
 {

@@ -131,8 +131,8 @@ open_xrcd(void *arg)
 }
 
 /*
- * Inode numbers belong to a file system: the root directories of two file systems often have the
- * same number.
+ * Inode numbers belong to a file system: root directories of two file systems often have the same
+ * number.
  */
 static void
 same_number(struct world *w)
@@ -151,7 +151,9 @@ same_number(struct world *w)
 	close(sys);
 }
 
-/* The domain needs a descriptor of its own. Without one there is no domain, and the next call makes it. */
+/*
+ * The domain needs a descriptor. Without a free one no domain is made, and the next call makes it.
+ */
 static void
 no_descriptor(struct world *w)
 {

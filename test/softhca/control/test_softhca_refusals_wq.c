@@ -75,7 +75,7 @@ case_wq(void)
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, attr_mask, 9, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 	};
-	/* From RDY, from where each state of the ABI may follow. */
+	/* From RDY every state of the ABI may follow. */
 	const struct edit ready[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 0x10000,
@@ -137,7 +137,7 @@ make_ah(void *arg)
 	return 0;
 }
 
-/* Each GID of the adapter has the address 02:53:48:00:00:01, in its IPv4 form too. */
+/* Each GID of the adapter has the address 02:53:48:00:00:01, also in IPv4 form. */
 static void
 own_addresses(struct world *w)
 {
@@ -157,7 +157,10 @@ own_addresses(struct world *w)
 	}
 }
 
-/* The Ethernet address of a GID must be known: that of a link-local one is, and the adapter's own are. */
+/*
+ * The Ethernet address of a GID must be known: it is for link-local addresses, and for the
+ * adapter's own GIDs.
+ */
 static void
 case_address_handles(void)
 {
@@ -184,14 +187,14 @@ case_address_handles(void)
 		{OUT, UVERBS_ATTR_CORE_OUT, .value = 16, .err = EFAULT},
 	};
 
-	if (is_ethernet()) { /* libmlx5 asks the kernel for addresses on Ethernet only */
+	if (is_ethernet()) { /* libmlx5 asks the kernel for addresses only on Ethernet */
 		WRITE(make_ah, &w, IB_USER_VERBS_CMD_CREATE_AH, edits);
 		own_addresses(&w);
 	}
 	world_close(&w);
 }
 
-/* libmlx5 keeps the pages that it gets, so this call is made by hand. */
+/* libmlx5 keeps the pages that it gets, so the test makes this call itself. */
 static int
 make_uar(void *arg)
 {

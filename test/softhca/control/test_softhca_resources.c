@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What RDMA netlink tells of the objects of this process, of a child, and of a parent.
+ * The objects of this process, of a child and of a parent, as RDMA netlink reports them.
  *
- * Expected values: what verbs said when they made the objects. Types of attributes: uapi
- * rdma/rdma_netlink.h. Which of them each kind has: the kernel's drivers/infiniband/core/nldev.c.
+ * Expected values: those that verbs returned when they created the objects. Types of attributes:
+ * uapi rdma/rdma_netlink.h. Attributes of each kind: the kernel's drivers/infiniband/core/nldev.c.
  */
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -28,7 +28,7 @@ nested(const struct nlattr *attr, size_t *len)
 	return (const uint8_t *)attr + NLA_HDRLEN;
 }
 
-/* How many of the kind an adapter has: a line of `rdma res`. */
+/* How many objects of this kind an adapter has: a line of `rdma res`. */
 static uint64_t
 summary(int fd, uint32_t dev, const char *name)
 {
@@ -59,7 +59,7 @@ summary(int fd, uint32_t dev, const char *name)
 	return 0;
 }
 
-/* One kind of resource: its command, the attributes around all and around one, its id. */
+/* One kind of resource: its command, the attributes around the list and around an entry, its id. */
 struct shown_kind {
 	uint16_t command, table, entry, id;
 };
@@ -79,7 +79,7 @@ static const struct shown_kind srqs = {RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_AT
 static const struct shown_kind cm_ids = {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID,
 	RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, RDMA_NLDEV_ATTR_RES_CM_IDN};
 
-/* All of a kind, as a list of entries. */
+/* All objects of a kind, as a list of entries. */
 struct shown {
 	uint8_t bytes[65536 * 8];
 	size_t len;
@@ -100,7 +100,7 @@ request_dump(int fd, const struct shown_kind *kind, uint32_t dev, uint32_t port)
 	nl_send(fd, &r);
 }
 
-/* One message of a dump. True: it was the last. */
+/* Reads one message of a dump. True: it was the last one. */
 static bool
 take_message(const struct shown_kind *kind, const struct nlmsghdr *got)
 {
@@ -151,7 +151,7 @@ show(int fd, const struct shown_kind *kind, uint32_t port)
 	return shown.n;
 }
 
-/* The attribute of entry i of what show() read; NULL: it has none. */
+/* An attribute of entry i of show(); NULL: the entry has none. */
 static const struct nlattr *
 of_entry(unsigned int i, unsigned int type)
 {
@@ -210,7 +210,7 @@ case_summary(void)
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 		CHECK_EQ(summary(fd, 0, "qp"), 0);
 	}
-	CHECK_EQ(summary(fd, 1, "pd"), 0); /* of the other adapter */
+	CHECK_EQ(summary(fd, 1, "pd"), 0); /* the other adapter */
 	CHECK_EQ(summary(fd, 1, "ctx"), 0);
 	node_close(&n);
 	for (size_t i = 0; i < 4; i++)
@@ -270,7 +270,7 @@ case_objects(void)
 	CHECK_EQ(nl_number(of_entry(0, RDMA_NLDEV_ATTR_RES_MRLEN), 8), NODE_BUF);
 	CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_PDN), pd);
 	CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_PID), own);
-	/* The kernel tells keys to who has CAP_NET_ADMIN. */
+	/* The kernel reports keys only to threads with CAP_NET_ADMIN. */
 	CHECK_EQ(of_entry(0, RDMA_NLDEV_ATTR_RES_RKEY) != NULL, set_net_admin(false));
 	if (of_entry(0, RDMA_NLDEV_ATTR_RES_RKEY) != NULL) {
 		CHECK_EQ(u32_of(0, RDMA_NLDEV_ATTR_RES_RKEY), n.mr->rkey);
@@ -288,7 +288,7 @@ case_objects(void)
 	close(fd);
 }
 
-/* The QPs of an SRQ: ranges of numbers. */
+/* The QPs of an SRQ, as ranges of numbers. */
 static void
 case_srqs(void)
 {
@@ -303,7 +303,7 @@ case_srqs(void)
 		of_srq[i] = node_srq_qp(&n, n.srq);
 	between = node_qp(&n, K_RC);
 	of_srq[3] = node_srq_qp(&n, n.srq);
-	CHECK_EQ(of_srq[3]->qp_num, of_srq[0]->qp_num + 4); /* numbers follow on each other */
+	CHECK_EQ(of_srq[3]->qp_num, of_srq[0]->qp_num + 4); /* the numbers are consecutive */
 	(void)show(fd, &cqs, 0);
 	recv_cq = u32_of(1, RDMA_NLDEV_ATTR_RES_CQN);
 	CHECK_EQ(show(fd, &srqs, 0), 2);
@@ -347,7 +347,7 @@ state_of(int fd, const struct ibv_qp *qp)
 		1);
 }
 
-/* A QP's numbers, when verbs change them and when the device puts the QP into error. */
+/* A QP's numbers, after verbs change them and after the device puts the QP into error. */
 static void
 case_queue_pairs(void)
 {
@@ -397,13 +397,13 @@ case_queue_pairs(void)
 	CHECK_EQ(node_move(rc, IBV_QPS_RESET), 0);
 	CHECK_EQ(state_of(fd, rc), IBV_QPS_RESET);
 	node_ready(&a, ud, K_UD, 0, IBV_QPS_RTS);
-	/* A new QP has nothing of one that was before. */
+	/* A new QP has no attributes of an earlier one. */
 	CHECK_EQ(ibv_destroy_qp(ud), 0);
 	ud = node_qp(&a, K_UD);
 	(void)show(fd, &qps, 0);
 	CHECK(of_entry(entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num), PORT) == NULL);
 	CHECK_EQ(ibv_destroy_qp(ud), 0);
-	ud = node_qp(&a, K_XRC_RECV); /* of no PD */
+	ud = node_qp(&a, K_XRC_RECV); /* has no PD */
 	(void)show(fd, &qps, 0);
 	i = entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num);
 	CHECK(of_entry(i, RDMA_NLDEV_ATTR_RES_PDN) == NULL);
@@ -438,14 +438,14 @@ case_one_of_a_kind(void)
 		CHECK_EQ(got->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, kinds[i]->command));
 		CHECK_EQ(nl_number(nl_attr(got, kinds[i]->id), 4), id);
 		CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_RES_PID), 4), getpid());
-		nl_add_u32(&r, PORT, 1); /* these have no port */
+		nl_add_u32(&r, PORT, 1); /* these kinds have no port */
 		CHECK_EQ(nl_error(fd, &r), EINVAL);
 		nl_begin(&r, kinds[i]->command, 0, 1);
 		nl_add_u32(&r, INDEX, 0);
 		nl_add_u32(&r, kinds[i]->id, id + 1);
 		CHECK_EQ(nl_error(fd, &r), ENOENT);
 	}
-	/* A QP is asked for by its port and its number. */
+	/* A request for a QP names its port and its number. */
 	nl_begin(&r, RDMA_NLDEV_CMD_RES_QP_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);
 	nl_add_u32(&r, RDMA_NLDEV_ATTR_RES_LQPN, qp->qp_num);
@@ -462,7 +462,7 @@ case_one_of_a_kind(void)
 	close(fd);
 }
 
-/* More regions than one datagram tells, and more than a socket has room for. */
+/* More regions than fit one datagram, and more than a socket has room for. */
 static void
 case_many(void)
 {
@@ -644,7 +644,7 @@ case_counters(void)
 		write_to(&a, qp, &b);
 	CHECK_EQ(counted(fd, "rx_write_requests"), before + 3);
 	CHECK(compare_with_files(fd) > 10);
-	/* What is bound to objects: nothing. */
+	/* No counter is bound to objects. */
 	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
@@ -670,7 +670,7 @@ case_counters(void)
 
 /* ---- other processes */
 
-/* Runs this program again, to print what it sees. */
+/* Starts this program again, to print what it sees. */
 static unsigned int
 seen_by_child(const char *kind)
 {
@@ -703,7 +703,7 @@ case_child_program(void)
 	node_close(&n);
 }
 
-/* Waits for a child that must end well. */
+/* Waits for a child, which must succeed. */
 static void
 expect_end(pid_t child)
 {
@@ -714,7 +714,7 @@ expect_end(pid_t child)
 	CHECK_EQ(status, 0);
 }
 
-/* A child by fork(2) sees its parent's, until it opens an adapter: then it sees its own. */
+/* After fork(2), a child sees its parent's adapter until it opens one; then it sees its own. */
 static void
 case_forked_child(void)
 {
@@ -747,7 +747,7 @@ case_forked_child(void)
 	close(fd);
 }
 
-/* Its file is still there while its child uses the tree. */
+/* Its file must stay while its child uses the tree. */
 static void
 case_killed_parent(void)
 {

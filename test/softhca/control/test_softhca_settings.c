@@ -167,7 +167,7 @@ case_limits(void)
 		if (row->min > (row->or_zero ? 1 : 0)) {
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
 			expect_refused(row, text);
-			/* Half of the least value is a power of two, too. */
+			/* Half of the least value is also a power of two. */
 			if (row->min > 1) {
 				snprintf(text, sizeof(text), "%llu",
 					(unsigned long long)row->min / 2);
@@ -223,7 +223,7 @@ case_words(void)
 	expect_refused(&crypto, "plaintext_");
 }
 
-/* DMA MMO is documented for BlueField-2 and later alone; who asks for it gets it on every part. */
+/* DMA MMO is documented only for BlueField-2 and later. A setting enables it on every part. */
 static void
 case_memcpy_of_the_part(void)
 {
@@ -285,7 +285,7 @@ case_path(void)
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
 }
 
-/* The address is that of port 1 of mlx5_0, and those of the other ports follow it. */
+/* The address is for port 1 of mlx5_0; the other ports get the following addresses. */
 static void
 case_gid_ipv4(void)
 {
@@ -307,7 +307,7 @@ case_gid_ipv4(void)
 		expect_refused(&row, refused[i]);
 }
 
-/* Secrets are as long as they must be, and no error prints them. */
+/* Secrets must have the right length, and no error prints them. */
 static void
 case_secrets(void)
 {
@@ -340,7 +340,7 @@ case_secrets(void)
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "wrapped"), -EINVAL);
 	CHECK(strstr(err, "crypto = wrapped needs crypto_kek and crypto_credential") != NULL, "%s",
 		err);
-	/* Either of the two alone is not enough. */
+	/* One of the two is not enough. */
 	for (unsigned int i = 0; i < 2; i++) {
 		memset(text, 'b', secrets[i].lens[0]);
 		text[secrets[i].lens[0]] = '\0';
@@ -351,7 +351,7 @@ case_secrets(void)
 	}
 }
 
-/* Whole pages, up to those of the adapter. */
+/* Whole pages, up to the adapter's maximum. */
 static void
 case_device_memory(void)
 {
@@ -373,7 +373,7 @@ case_device_memory(void)
 
 /* ---- card profiles */
 
-/* Loads the card profile `text` from a file. config: the file of settings, or NULL. */
+/* Writes the card profile to a file, and names it; config: the file of settings, or NULL. */
 static int
 load_like(struct softhca_config *cfg, const char *text, const char *config)
 {
@@ -428,7 +428,7 @@ case_cards(void)
 	CHECK(strcmp(err, "like = \"./connectx-7\": No such file or directory") == 0, "%s", err);
 }
 
-/* The list of doc/softhca-reference.md, and all settings that it leaves out. */
+/* The settings that doc/softhca-reference.md lists, and all others. */
 static void
 of_a_card_or_not(void)
 {
@@ -459,7 +459,9 @@ case_card_profile(void)
 {
 	struct softhca_config cfg;
 
-	/* The file of settings and the variables win, wherever they name the card profile. */
+	/*
+	 * The file of settings and the variables have precedence, wherever they name the profile.
+	 */
 	CHECK_EQ(load_like(&cfg, "# a card\npart_id = 4129\nmax_sge = 4\nodp = 0\n",
 			 "max_sge = 7\n"),
 		0);
@@ -473,29 +475,29 @@ case_card_profile(void)
 	CHECK_EQ(cfg.part_id, 41692);
 	CHECK_EQ(cfg.fw_major, 24);
 	CHECK_EQ(cfg.dc, 0);
-	/* A wrong line is named. */
+	/* The error names the wrong line. */
 	CHECK_EQ(load_like(&cfg, "part_id = 4129\nmax_qps = 4\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":2: unknown setting \"max_qps\"; known are: part_id ") != NULL, "%s",
 		err);
 	CHECK_EQ(load_like(&cfg, "\n\ndc = 2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":3: dc = \"2\" is not allowed; it takes 0 or 1") != NULL, "%s", err);
-	/* A setting that is not of a card could write files, or name another profile. */
+	/* Settings that are not those of a card could write files, or name another profile. */
 	CHECK_EQ(load_like(&cfg, "capture = /tmp/x\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: capture is no setting of a card") != NULL, "%s", err);
 	CHECK_EQ(load_like(&cfg, "like = bluefield-2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: like is no setting of a card") != NULL, "%s", err);
 	of_a_card_or_not();
-	/* Its own crypto = wrapped goes with the user's keys, and without them not at all. */
+	/* crypto = wrapped of a profile needs the user's keys, and has no effect without them. */
 	CHECK_EQ(load_like(&cfg, "crypto = wrapped\n", NULL), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
 	CHECK(strcmp(err, "crypto = wrapped without crypto_kek") == 0, "%s", err);
 }
 
-/* Reports: as usertools/hw.sh and hw_probe write them, in any order, with more than is known. */
+/* Reports as usertools/hw.sh and hw_probe write them, in any order, and with unknown fields. */
 static void
 case_report(void)
 {
-	/* The form of hw.sh itself. */
+	/* The form that hw.sh writes. */
 	static const char probes[] =
 		"{\"device\": {\"part\": 4129, \"fw\": \"28.43.1014\", \"emulated\": false},\n"
 		"\"card_profile\": {\"max_sge\": 8},\n"
@@ -565,7 +567,7 @@ case_wrong_reports(void)
 	CHECK(strstr(err, ": line 1: a string does not end") != NULL, "%s", err);
 }
 
-/* The interfaces of this machine: `lo` is in each network namespace. */
+/* The interfaces of this machine: every network namespace has `lo`. */
 static void
 case_netdev(void)
 {
@@ -581,7 +583,7 @@ case_netdev(void)
 	CHECK(strcmp(cfg.netdev, "lo") == 0);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		expect_refused(&row, refused[i]);
-	/* One name for each port, and no more. */
+	/* Exactly one name for each port. */
 	CHECK_EQ(setenv("SOFTHCA_DEVICES", "2", 1), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo"), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo,lo"), -EINVAL);
@@ -596,7 +598,7 @@ case_netdev(void)
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), -EINVAL);
 	CHECK(strstr(err, "needs link_layer = ethernet") != NULL, "%s", err);
 	CHECK_EQ(unsetenv("SOFTHCA_LINK_LAYER"), 0);
-	/* Equal settings are equal bytes, whatever stood there before: trees compare them. */
+	/* Equal settings are equal bytes, whatever was there before, because trees compare them. */
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), 0);
 	CHECK_EQ(setenv("SOFTHCA_NETDEV", "lo", 1), 0);
 	CHECK_EQ(load_file(&again, "devices = 2\nnetdev = lo,lo\ndevices = 1\n"), 0);
@@ -623,7 +625,7 @@ case_unknown(void)
 	/* A name longer than every setting's is unknown. */
 	memset(name + 8, 'A', 100);
 	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
-	/* The message does not exceed the caller's buffer. */
+	/* The message must fit the caller's buffer. */
 	memset(err, 0x5a, sizeof(err));
 	CHECK_EQ(setenv("SOFTHCA_NONE", "1", 1), 0);
 	CHECK_EQ(settings_load(&cfg, err, 60), -EINVAL);
@@ -634,7 +636,7 @@ case_unknown(void)
 
 /* ---- files */
 
-/* Verbs see a bond as one Ethernet port. */
+/* Verbs report a bond as one Ethernet port. */
 static void
 case_bond(void)
 {
@@ -673,7 +675,7 @@ case_files(void)
 	CHECK_EQ(cfg.ports, 2);
 	CHECK_EQ(cfg.link_layer, 1);
 	CHECK_EQ(cfg.max_cq, 16384);
-	/* The environment comes before the file. */
+	/* The environment has precedence over the file. */
 	CHECK_EQ(setenv("SOFTHCA_MAX_QP", "78", 1), 0);
 	CHECK_EQ(load_file(&cfg, "max_qp = 77\nmax_cq = 79\n"), 0);
 	CHECK_EQ(unsetenv("SOFTHCA_MAX_QP"), 0);

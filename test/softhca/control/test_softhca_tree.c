@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trees of this process and of others, which stand for /sys and /dev/infiniband: when others can see
- * a tree, which trees are removed, and what is in one. It tests the tree's code alone, in a temporary
- * directory.
+ * Directory trees that stand for /sys and /dev/infiniband, of this process and of others: when
+ * other processes can see a tree, which trees are removed, and what a tree contains. Tests the code
+ * of trees alone, in a temporary directory.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -146,7 +146,7 @@ make_tree(const char *name, bool lock, bool locked, unsigned int age)
 	CHECK_EQ(mkdir(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s/%s/class", where, name);
 	CHECK_EQ(mkdir(path, 0755), 0);
-	/* The link leads out of the tree. Removing the tree must not follow it. */
+	/* The link points to a directory outside the tree. Removing the tree must not follow it. */
 	snprintf(path, sizeof(path), "%s/%s/class/link", where, name);
 	CHECK_EQ(symlink("../../other", path), 0);
 	snprintf(path, sizeof(path), "%s/%s/lock", where, name);
@@ -213,7 +213,7 @@ case_sweep(void)
 	CHECK_EQ(mkdir(where, 0755), 0);
 }
 
-/* Numbers of other devices stay theirs. Their entries are links. */
+/* Entries of other devices, which are links, keep their numbers. */
 static void
 case_other_devices(void)
 {
@@ -250,7 +250,7 @@ case_other_devices(void)
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/uverbs4/ibdev", tree_path());
 	CHECK_EQ(access(path, R_OK), 0);
 	tree_remove();
-	/* A device with the name of an mlx5 device, where the bus says nothing about it. */
+	/* A device with the name of an mlx5 device, for which the bus has no entry. */
 	snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs3/ibdev", root);
 	f = fopen(path, "w");
 	CHECK(f != NULL);
@@ -522,7 +522,10 @@ case_function(void)
 	dev.index = 0;
 }
 
-/* Which CPUs are near: bitmaps and lists as %*pb and %*pbl of the kernel's lib/vsprintf.c print them. */
+/*
+ * Which CPUs are near: bitmaps and lists as %*pb and %*pbl of the kernel's lib/vsprintf.c print
+ * them.
+ */
 static void
 case_cpus(void)
 {
@@ -605,7 +608,7 @@ case_gids(void)
 
 	create();
 	snprintf(path, sizeof(path), "%s/%s/gids/0", tree_path(), port);
-	CHECK(stat(path, &st) != 0); /* they are made when somebody looks */
+	CHECK(stat(path, &st) != 0); /* the entries are made when the directory is first read */
 	tree_need("/sys/class/infiniband/mlx5_0/ports/1/gids");
 	expect_file(port, "gids/0", "fe80:0000:0000:0000:0000:0000:0000:0100");
 	expect_file(port, "gids/1", "fe80:0000:0000:0000:0000:0000:0000:0101");
@@ -621,7 +624,9 @@ case_gids(void)
 	tree_remove();
 }
 
-/* Of the directories in which programs look for devices, all that the machine has is there. */
+/*
+ * The directories in which programs look for devices also contain everything that the machine has.
+ */
 static void
 case_merged(void)
 {
@@ -638,7 +643,7 @@ case_merged(void)
 	tree_need("/sys/classes");
 	tree_need("/sys/class/net");
 	snprintf(text, sizeof(text), "%s/sys/class/net", tree_path());
-	CHECK(access(text, F_OK) != 0); /* the links are made when somebody looks */
+	CHECK(access(text, F_OK) != 0); /* the links are made when the directory is first read */
 	for (size_t i = 0; i < N(dirs); i++)
 		tree_need(dirs[i]);
 	snprintf(text, sizeof(text), "%s/class/net", root);
@@ -654,7 +659,10 @@ case_merged(void)
 
 /* ---- a child's tree */
 
-/* A process that was told of a tree uses it, while it has equal settings and opens no device. */
+/*
+ * A process that inherits the name of a tree uses the tree as long as its settings are the same and
+ * it opens no device.
+ */
 static void
 case_inherited(void)
 {
@@ -722,7 +730,10 @@ case_inherited(void)
 
 /* ---- descriptors */
 
-/* Only the lock of a tree in use stays open, also if a tree cannot be created. */
+/*
+ * A tree leaves one descriptor open, its lock, while it is in use. If a tree cannot be created,
+ * none is left open.
+ */
 static void
 case_descriptors(void)
 {

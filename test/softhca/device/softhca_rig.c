@@ -98,7 +98,7 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 	e->n_cqe = o->n_cqe != 0 ? o->n_cqe : 256;
 	e->cqe_len = o->cqe_len != 0 ? o->cqe_len : 64;
 	e->cq_buf = rig_alloc((size_t)e->n_cqe * e->cqe_len);
-	/* As libmlx5 does: an opcode that is not a CQE's, until the device writes an entry. */
+	/* As libmlx5 does: until the device writes an entry, its opcode is one that no CQE has. */
 	for (uint32_t i = 0; i < e->n_cqe; i++)
 		e->cq_buf[i * e->cqe_len + e->cqe_len - 1] = MLX5_CQE_INVALID << 4;
 	e->cq_db = rig_alloc(64);

@@ -32,7 +32,7 @@ struct rig_end {
 	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx, pdn;
 	uint32_t cqe_len;
 	uint16_t sq_pi, rq_pi;
-	unsigned int bf; /* which of the two buffers is next */
+	unsigned int bf; /* which of the two BlueFlame buffers is used next */
 	struct rig_event cq_event, qp_event;
 	uint8_t *buf; /* RIG_BUF bytes, registered */
 	struct softhca_mkey *mkey;
@@ -44,7 +44,7 @@ struct rig_opts {
 	bool ignore_overrun, compress, shared_uar, no_connect;
 	uint64_t max_memcpy;
 	uint32_t pdn_b;            /* the PD of end b; 0: RIG_PDN */
-	enum softhca_qp_type type; /* 0: RC; the caller connects the others */
+	enum softhca_qp_type type; /* 0: RC; all other types are connected by the caller */
 };
 
 struct rig {
@@ -57,7 +57,7 @@ void rig_init(struct rig *r, const struct rig_opts *opts);
 void rig_fini(struct rig *r);
 /* From RESET to RTS, with these attributes. */
 void rig_take(struct rig_end *e, enum kind kind, struct softhca_qp_attr attr);
-/* The same, connected to another end, with that rnr_retry and RNR timer. */
+/* The same, connected to another end, with these values of rnr_retry and the RNR timer. */
 void rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer);
 int rig_modify(struct rig_end *e, uint32_t state);
 
@@ -112,7 +112,7 @@ rig_err(const struct mlx5_cqe64 *cqe)
 }
 
 unsigned long rig_violations(void);
-/* The check that failed last, as the log would name it: enum wire_vendor. */
+/* The check that failed last: enum wire_vendor. The log names this check. */
 extern unsigned int rig_check;
 
 #endif

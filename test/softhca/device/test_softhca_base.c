@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The adapter's base parts, each alone, without an adapter: the numbers of objects, how long turns
- * are waited for, when replaced keys are freed, and sets of pages.
+ * The basic parts of the adapter, each tested alone, without an adapter: numbers of objects,
+ * waiting for turns, freeing of replaced keys, sets of pages.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ put(struct table *t)
 	return number;
 }
 
-/* A number that was freed comes back after 65536 others. */
+/* A freed number is used again only after 65536 other numbers. */
 static void
 case_numbers_come_back_late(void)
 {
@@ -76,7 +76,7 @@ case_numbers_come_back_late(void)
 	table_destroy(t);
 }
 
-/* Numbers in use are skipped. Numbers wrap: none is above the highest or below the lowest. */
+/* Numbers in use are skipped. Numbers wrap: no number is above the highest or below the lowest. */
 static void
 case_numbers_wrap(void)
 {
@@ -90,7 +90,7 @@ case_numbers_wrap(void)
 	CHECK_EQ(n[2], TABLE_FIRST);
 	CHECK_EQ(n[3], TABLE_FIRST + 1);
 	table_remove(t, LAST);
-	/* After a lap: the number that is free, and none that is in use. */
+	/* After one lap: the free number is given out, and no number in use is. */
 	for (uint32_t i = 4; i < 65536; i++)
 		table_remove(t, put(t));
 	CHECK_EQ(put(t), LAST);
@@ -119,7 +119,10 @@ case_numbers_start_anywhere(void)
 	CHECK(differ != 0);
 }
 
-/* With more than half of 65536 numbers in use, twice as many pass before one comes back. */
+/*
+ * With more than half of 65536 numbers in use, twice as many numbers are given out before a freed
+ * one is used again.
+ */
 static void
 case_window_grows(void)
 {
@@ -141,7 +144,10 @@ case_window_grows(void)
 	free(seen);
 }
 
-/* With half of the numbers in use, the window does not grow. A full window gives no number. */
+/*
+ * With half of the numbers in use, the window does not grow. If all its numbers are in use, none is
+ * given out.
+ */
 static void
 case_window_stays(void)
 {
@@ -185,7 +191,10 @@ case_ranges(void)
 		table_remove(t, first + i);
 	CHECK_EQ(t->used, 17);
 	table_destroy(t);
-	/* A range does not cross the highest number, and does not have the lowest numbers. */
+	/*
+	 * A range does not continue at the lowest number after the highest one, and does not
+	 * contain the lowest numbers.
+	 */
 	t = table_create(LAST - 2);
 	CHECK_EQ(table_put_range(t, &object, 64, &first), 0);
 	CHECK_EQ(first, TABLE_FIRST);
@@ -262,7 +271,7 @@ quiesce_main(void *arg)
 	return NULL;
 }
 
-/* Quiescence waits for a turn on any adapter. */
+/* quiesce() waits for turns of every adapter. */
 static void
 case_quiesce_waits(void)
 {
@@ -277,7 +286,7 @@ case_quiesce_waits(void)
 		while (!atomic_load(&in_turn))
 			sched_yield();
 		CHECK_EQ(pthread_create(&quiesce, NULL, quiesce_main, NULL), 0);
-		/* Gives it time to return too early. */
+		/* Time in which it could return too early. */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		CHECK(!atomic_load(&waited));
 		atomic_store(&leave, true);
@@ -289,7 +298,7 @@ case_quiesce_waits(void)
 	lanes_destroy(1);
 }
 
-/* As many threads as there are slots (beside those of device threads) get one each. */
+/* As many threads as there are slots (other than the slots of device threads) get one each. */
 static void
 case_claims(void)
 {
@@ -378,8 +387,8 @@ keys_end(void)
 }
 
 /*
- * Keys are freed in batches of 64: each batch when the next is complete, even during a long turn of
- * the lane itself.
+ * Keys are freed in batches of 64. A batch is freed when the next one is complete, even during a
+ * long turn of the lane that freed the keys.
  */
 static void
 case_keys_are_freed(void)
@@ -399,7 +408,9 @@ case_keys_are_freed(void)
 	keys_end();
 }
 
-/* A turn that ran when a batch became complete may use its keys until the turn ends. */
+/*
+ * A turn that ran when a batch became complete may use the keys of that batch until the turn ends.
+ */
 static void
 case_keys_wait_for_turns(void)
 {
@@ -422,7 +433,9 @@ case_keys_wait_for_turns(void)
 	}
 }
 
-/* A turn that starts later cannot see the keys, nor can one that ended and started again. */
+/*
+ * A turn that starts later cannot use the keys. A turn that ended and started again cannot either.
+ */
 static void
 case_keys_do_not_wait_for_later_turns(void)
 {
@@ -500,7 +513,7 @@ case_numbers(void)
 
 /* ---- log lines */
 
-/* What `run` writes to the standard error output, as a string. */
+/* What `run` writes to standard error, as a string. */
 static size_t
 logged_by(void (*run)(void), char *text, size_t len)
 {
@@ -533,7 +546,7 @@ log_long(void)
 	softhca_log("%s", long_text);
 }
 
-/* A line is at most 1023 bytes long, with its end. */
+/* A line is at most 1023 bytes long, including the newline. */
 static void
 case_log(void)
 {
@@ -579,7 +592,7 @@ lines_of(void (*run)(void))
 	return n;
 }
 
-/* All are counted; the first 64 are logged, then the 128th, the 256th, and so on. */
+/* All violations are counted; the first 64 are logged, then number 128, 256, and so on. */
 static void
 case_violations(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors that the fuzzers found in the emulated adapter, one case each. */
+/* Errors in the emulated adapter that the fuzzers found, one case each. */
 #include <stdlib.h>
 #include <unistd.h>
 

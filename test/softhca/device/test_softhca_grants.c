@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each work request of a burst is judged by itself. The adapter remembers the regions that it found last:
- * a region that one work request used well is refused to the next one, where that one may not use it.
+ * Each work request of a burst is checked separately. The adapter remembers the regions that it
+ * looked up last. If one work request may use such a region and the next one may not, the next one
+ * is refused.
  *
- * A burst is two work requests, which one turn runs. The first is good, and the second has one error.
+ * A burst is two work requests that run in one turn. The first is good, and the second has one
+ * error.
  */
 #include "check.h"
 #include "devices.h"
@@ -16,7 +18,7 @@
 struct burst {
 	struct rig r;
 	struct softhca_mkey *mkey;
-	uint32_t key; /* of a part of b's buffer, or of a's, with few rights */
+	uint32_t key; /* of a part of one end's buffer, with few rights */
 };
 
 static uint32_t
@@ -155,7 +157,10 @@ case_requester(void)
 		rdma(read, b->buf, b->key, a->buf, t.key), LOCAL, "a read into what may be read");
 }
 
-/* Two messages of a burst into two receives: one that names b's memory well, one that does not. */
+/*
+ * Two messages of a burst into two receives: one receive names b's memory correctly, the other does
+ * not.
+ */
 static void
 expect_receive(struct burst *t, const void *at, uint32_t key, uint32_t len, uint8_t syndrome,
 	const char *what)
@@ -224,7 +229,7 @@ case_memcpy(void)
 		"an opaque buffer that may be read");
 }
 
-/* Two queues of one page, which one visit serves, belong to two PDs. */
+/* Two queues of one page, which are served in one visit, belong to two PDs. */
 static void
 case_two_pds(void)
 {
@@ -285,11 +290,12 @@ case_changed(void)
 int
 main(void)
 {
-	RUN("what a message was granted, the next one is judged for", case_responder());
-	RUN("what a work request was granted, the next one is judged for", case_requester());
-	RUN("what a receive was granted, the next one is judged for", case_receive());
-	RUN("what a memcpy was granted, the next one is judged for", case_memcpy());
-	RUN("a region of one PD is not for the queue of another", case_two_pds());
+	RUN("rights that one message had are checked again for the next one", case_responder());
+	RUN("rights that one work request had are checked again for the next one",
+		case_requester());
+	RUN("rights that one receive had are checked again for the next one", case_receive());
+	RUN("rights that one memcpy had are checked again for the next one", case_memcpy());
+	RUN("a queue cannot use a region of another PD", case_two_pds());
 	RUN("a region that was changed is looked up again", case_changed());
 	return check_failures != 0;
 }

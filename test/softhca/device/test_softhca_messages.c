@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hand-made messages to a responder, from a sender that is not a QP of this process: a responder
- * needs only the message, and no requester.
+ * needs a message, but not its requester.
  */
 #include "check.h"
 #include "devices.h"
@@ -111,7 +111,10 @@ case_atomics(void)
 	end();
 }
 
-/* Without a receive, the sender gets the responder's timer. Later the message arrives once. */
+/*
+ * Without a receive, the message is refused with the responder's RNR timer. When it is sent again,
+ * it arrives once.
+ */
 static void
 case_send(void)
 {
@@ -165,7 +168,9 @@ case_nobody(void)
 	end();
 }
 
-/* The responder fails and sends an event. It is not locked afterwards: its program can reset it. */
+/*
+ * The responder fails and sends an event. Afterwards no lock is held: the program can reset the QP.
+ */
 static void
 case_refused(void)
 {
@@ -186,7 +191,7 @@ case_refused(void)
 	end();
 }
 
-/* A fault delays a message: it gives the time, and acts once. Then the message arrives. */
+/* A fault delays a message, once, by the time that it gives. Then the message arrives. */
 static void
 case_later(void)
 {
@@ -212,8 +217,8 @@ case_later(void)
 }
 
 /*
- * A long copy is made without a CQ held, and so is whatever waits for memory on demand: others
- * complete to the CQ meanwhile.
+ * A long copy, or one that waits for memory on demand, runs without holding the CQ: meanwhile,
+ * others can complete to the CQ.
  */
 static void
 case_long_copies(void)
@@ -259,7 +264,7 @@ case_nobody_is_named(void)
 	end();
 }
 
-/* An XRC message names an SRQ by 24 bits, of the domain that its QP is of. */
+/* An XRC message names an SRQ by 24 bits, in the domain of its QP. */
 static void
 case_xrc(void)
 {
@@ -301,7 +306,7 @@ case_xrc(void)
 	}
 }
 
-/* A write with immediate takes a receive of the SRQ, as the first message as well. */
+/* A write with immediate takes a receive of the SRQ, even as the first message. */
 static void
 case_write_imm_to_srq(void)
 {
@@ -337,7 +342,10 @@ case_write_imm_to_srq(void)
 	end();
 }
 
-/* A request that failed leaves no conversion behind: the next one would convert into freed memory. */
+/*
+ * A request that failed leaves no conversion active: the next request would write its converted
+ * data to freed memory.
+ */
 static void
 case_end_of_use(void)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How control calls create and destroy the objects of the data half: without memory for them, while
- * a lane may use them, and at the limits of their sizes. Also tested: the state tables of QPs, bit
- * by bit.
+ * a lane may use them, and at the limits of their sizes. Also the state tables of QPs, bit by bit.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +34,7 @@ device(void)
 	return softhca_devices(&n);
 }
 
-/* ---- memory: the n-th allocation from now on fails */
+/* memory: the n-th allocation from now on fails */
 
 static atomic_uint fail_at;
 static atomic_int live; /* allocations that are not freed yet */
@@ -331,7 +330,7 @@ numbers_in_use(void)
 	       l->srqs.used;
 }
 
-/* The next number of each table lies where the table has no memory yet. */
+/* The next number of each table is in a part of the table that has no memory yet. */
 static void
 use_no_leaf(void)
 {
@@ -342,7 +341,10 @@ use_no_leaf(void)
 		tables[i]->next += 2 * TABLE_LEAF;
 }
 
-/* Each allocation of a call fails once. Returns the call's result with memory for all of them. */
+/*
+ * Repeats a call so that each of its allocations fails once. Returns the result of the last try, in
+ * which none fails.
+ */
 static int
 try_without(const struct object_kind *k, void **out)
 {
@@ -399,7 +401,7 @@ case_memory(void)
 	}
 }
 
-/* A region whose change fails does not change. */
+/* If changing a region fails, the region stays as it was. */
 static void
 case_modify_without_memory(void)
 {
@@ -432,7 +434,10 @@ expect_listed(const void *list, unsigned int n, const void *queue, bool is_there
 	CHECK_EQ(times, is_there, "times that the page names a queue");
 }
 
-/* In any order of ending, those that stay are named once, and those that went are not. */
+/*
+ * In whatever order queues are destroyed, the page lists each remaining queue once, and no
+ * destroyed one.
+ */
 static void
 case_lists(void)
 {
@@ -449,7 +454,7 @@ case_lists(void)
 		for (unsigned int i = 0; i < N; i++)
 			CHECK_EQ(make_cq(&cqs[i]) | make_rc(&qps[i]), 0);
 		CHECK_EQ(end_cq(cqs[first]) | end_qp(qps[first]), 0);
-		CHECK_EQ(uar->n_cqs, N); /* with the rig's own */
+		CHECK_EQ(uar->n_cqs, N); /* including the rig's own CQs */
 		CHECK_EQ(uar->n_qps, N);
 		expect_listed(uar->cqs, uar->n_cqs, r.a.cq, true);
 		expect_listed(uar->qps, uar->n_qps, r.a.qp, true);
@@ -542,7 +547,10 @@ case_configure_without_memory(void)
 	}
 }
 
-/* What one work request needs while it runs is free before the next one, of the same visit. */
+/*
+ * Memory that a work request needs while it runs is freed before the next work request of the same
+ * visit.
+ */
 static void
 case_request_memory(void)
 {
@@ -570,7 +578,7 @@ case_request_memory(void)
 	}
 	CHECK_EQ(most - before, 1, "allocations at a time");
 	CHECK_EQ(live, before);
-	/* Without that memory, the frame's own cannot be read. */
+	/* Without that memory, the frame's data cannot be read. */
 	{
 		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
 
@@ -608,7 +616,10 @@ call_main(void *arg)
 	return NULL;
 }
 
-/* Checks that the call does not return while `held` is held. It has 10 ms to return too early. */
+/*
+ * Checks that the call does not return while `held` is held. It has 10 ms in which it could return
+ * too early.
+ */
 static void
 expect_wait(struct call *c, void (*release)(void *), void *held)
 {
@@ -1094,7 +1105,7 @@ move(struct softhca_qp *qp, unsigned int from, unsigned int to, unsigned int cur
 }
 
 /*
- * Tries a transition with each attribute that it does not need, and without each one that it needs.
+ * Tries a transition with one attribute more than it needs, and with one less, for each attribute.
  */
 static void
 check_way(struct softhca_qp *qp, unsigned int type, const struct way *w, bool exists)
@@ -1138,7 +1149,7 @@ case_states(void)
 
 /* ---- attributes */
 
-/* Each attribute has a value of its own, and is what was set. */
+/* Each attribute gets its own value, and a query returns that value. */
 static void
 case_attributes(void)
 {
@@ -1168,7 +1179,7 @@ case_attributes(void)
 	static const uint32_t masks[][2] = {{IBV_QPS_INIT, PKEY | PORT | ACCESS},
 		{IBV_QPS_INIT, INIT2INIT}, {IBV_QPS_RTR, PATH | ANSWERS}, {IBV_QPS_RTS, ASKS},
 		{IBV_QPS_RTS, RTS2RTS}};
-	/* In RESET a QP is on port 1: mlx5_ib makes it there. */
+	/* In RESET a QP is on port 1: mlx5_ib creates it there. */
 	struct softhca_qp_attr got, zero = {.port = 1};
 	struct softhca_qp *qp;
 	uint32_t bb;
@@ -1187,7 +1198,7 @@ case_attributes(void)
 	CHECK_EQ(got.sq_draining, 0);
 	got.state = got.cur_state = 0;
 	check_bytes(&got, &set, sizeof(set), "the attributes");
-	/* RESET forgets all of them, and whatever was under way. */
+	/* RESET clears all of them, and everything that was in progress. */
 	qp->sq_ci = qp->announced = qp->rq_ci = 5;
 	qp->rang = qp->bad_bf = qp->mute = qp->delayed = qp->draining = qp->established = true;
 	qp->wait = WAIT_TIME;
@@ -1222,7 +1233,7 @@ case_streams_after_reset(void)
 
 /* ---- device threads */
 
-/* What /proc says of a thread: the number behind a word, in hexadecimal. */
+/* The hexadecimal number after a word in the status of a thread in /proc. */
 static unsigned long long
 status_of(const char *task, const char *word)
 {
@@ -1255,7 +1266,10 @@ is_device_thread(const char *task)
 	return strcmp(name, "softhca\n") == 0;
 }
 
-/* A thread that leaves its CPU may run on the others alone for a moment. */
+/*
+ * Waits until the thread may run on these CPUs: for a moment, a thread that leaves its CPU may run
+ * only on the others.
+ */
 static bool
 may_run_on(const char *task, unsigned long long cpus)
 {
@@ -1291,8 +1305,8 @@ check_threads(unsigned long long cpus)
 }
 
 /*
- * They run where the process may, wherever their maker is pinned; signals are for the program's
- * own.
+ * They run on all CPUs of the process, even if the thread that creates them is pinned. They block
+ * signals, which the program's own threads get.
  */
 static void
 case_threads(void)
@@ -1310,7 +1324,7 @@ case_threads(void)
 			CPU_SET(cpu, &one);
 	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
 	rig_init(&r, &(struct rig_opts){.threads = 2, .no_connect = true});
-	/* A thread's first steps are its affinity. */
+	/* A thread sets its affinity when it starts. */
 	for (unsigned int i = 0; i < CHECK_PATIENCE_MS && check_failures == 0; i++) {
 		struct softhca_lanes *l = device()->lanes;
 
@@ -1335,7 +1349,7 @@ run_pump(void *o)
 		;
 }
 
-/* A lane that completes work waits for who holds the CQ. */
+/* A lane that completes work waits for the thread that holds the CQ. */
 static void
 case_lane_waits(void)
 {
@@ -1404,12 +1418,14 @@ case_busy(void)
 int
 main(void)
 {
-	RUN("an object without memory is not created, and leaves nothing behind", case_memory());
-	RUN("a region without memory for a change does not change", case_modify_without_memory());
-	RUN("a page names its queues in any order of ending", case_lists());
+	RUN("without memory an object is not created, and nothing is left allocated",
+		case_memory());
+	RUN("if there is no memory to change a region, it does not change",
+		case_modify_without_memory());
+	RUN("a page lists its queues, in whatever order they are destroyed", case_lists());
 	RUN("keys that a work request replaced are freed", case_configure());
-	RUN("a work request without memory for a key fails", case_configure_without_memory());
-	RUN("a work request's memory ends with it", case_request_memory());
+	RUN("a work request that gets no memory for a key fails", case_configure_without_memory());
+	RUN("memory of a work request is freed when it ends", case_request_memory());
 	RUN("an object that a turn may use is freed after the turn", case_turns());
 	RUN("calls wait for the thread that holds the object", case_locks());
 	RUN("creating and destroying queues wait for their page", case_page_lock());
@@ -1418,7 +1434,7 @@ main(void)
 	RUN("a queue pair's attributes are what was set, until RESET", case_attributes());
 	RUN("a DCI after RESET has no stream in error", case_streams_after_reset());
 	RUN("device threads run anywhere and take no signals", case_threads());
-	RUN("a lane waits for who holds a CQ", case_lane_waits());
+	RUN("a lane waits for the thread that holds a CQ", case_lane_waits());
 	RUN("an object that others use is not destroyed", case_busy());
 	return check_failures != 0;
 }

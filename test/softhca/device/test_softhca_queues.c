@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's queues, driven by hand: every operation, strict checks of WQEs and
+ * The emulated adapter's queues with hand-made WQEs: every operation, strict checks of WQEs and
  * doorbells, BlueFlame, CQs, errors and flushes.
  */
 #include <pthread.h>
@@ -134,13 +134,13 @@ case_memcpy(void)
 
 /* ---- strict checks of WQEs and doorbells */
 
-/* What a program and the device do in turn. */
+/* What a program and the device do alternately. */
 enum step {
 	END,
 	PUT,          /* a NOP that completes into the SQ */
 	PUT_QUIET,    /* a NOP that does not complete */
 	PUT_EMPTY,    /* a WQE of DS 0 */
-	BREAK,        /* the control segment of the last WQE, as the row says */
+	BREAK,        /* the control segment of the last WQE is changed as the row says */
 	RECORD,       /* the doorbell record counts all WQEs */
 	BELL,         /* the doorbell announces the last WQE, */
 	BELL_BEFORE,  /* or the one before it, */
@@ -152,13 +152,13 @@ enum step {
 	FATAL,        /* there was an event: the QP has failed */
 	NONE,         /* there is no completion */
 	LAST_IS_NEXT, /* the device has not passed the last WQE */
-	VIOLATION,    /* one was counted; without this step none may be */
+	VIOLATION,    /* a violation was counted; without this step there must be none */
 };
 
 struct steps {
 	const char *sentence;
 	struct rig_opts opts;
-	uint8_t byte, flip; /* what is broken */
+	uint8_t byte, flip; /* the byte that is changed, and its changed bits */
 	enum step step[24]; /* ends with END */
 };
 
@@ -249,18 +249,21 @@ static const struct steps doorbells[] = {
 			PUT, RECORD, BELL, PUT, RECORD, RUN_ALL, DONE, NONE}},
 	{"a lenient device runs it", {.lenient = 1},
 		.step = {PUT, RECORD, BELL, PUT, RECORD, RUN_ALL, DONE, DONE}},
-	/* The second doorbell's WQE has run already. A change of the QP makes the device look at the queue. */
+	/*
+	 * The WQE of the second doorbell has already run. Modifying the QP makes the device look at
+	 * the queue.
+	 */
 	{"a late doorbell announces no later WQE",
 		.step = {PUT, RECORD, BELL, RUN_ALL, DONE, BELL, RUN_ALL, PUT_EMPTY, RECORD, CHANGE,
 			RUN_ALL, NONE}},
 	{"a doorbell ahead of its record is reported",
 		.step = {PUT, BELL, RUN_ALL, VIOLATION, NONE, RECORD, BELL, RUN_ALL, DONE}},
-	/* A doorbell has the first 8 bytes of its WQE. */
+	/* A doorbell contains the first 8 bytes of its WQE. */
 	{"a doorbell that differs from its WQE is caught",
 		.step = {PUT, RECORD, BELL_BROKEN, RUN_ALL, VIOLATION, FAILED}},
 	{"posting more than the queue holds is fatal", {.sq_bb = 4},
 		.step = {PUT, PUT, PUT, PUT, PUT, RECORD, BELL, RUN_ALL, VIOLATION, FATAL, NONE}},
-	/* Each stays for its own turn. What is broken is its index. */
+	/* Each of them waits for its own turn. The broken field is its index. */
 	{"a NOP that completes, is broken or is not announced is not passed", .byte = 2, .flip = 1,
 		.step = {PUT, PUT_QUIET, RECORD, BELL_BEFORE, RUN_ALL, DONE, LAST_IS_NEXT, PUT, PUT,
 			RECORD, BELL, RUN_ALL, DONE, DONE, PUT, PUT_QUIET, RECORD, BELL, BREAK,
@@ -315,7 +318,7 @@ case_unknown_opcode(void)
 	unknown_opcode(0xff);
 }
 
-/* A DS that is too small: the next WQE is not where the device looks. */
+/* If DS is too small, the next WQE is not where the device looks for it. */
 static void
 case_short_ds(void)
 {
@@ -338,8 +341,9 @@ case_short_ds(void)
 }
 
 /*
- * DPDK's crypto_mlx5 fills a queue with WQEs that complete and NOPs behind them, and uses both again when it sees the
- * completion. One turn of the adapter runs 256 WQEs, and ends here before such a NOP.
+ * DPDK's crypto_mlx5 fills a queue with WQEs that complete, each followed by NOPs, and reuses the
+ * WQE and its NOPs when it sees the completion. One turn of the adapter runs 256 WQEs, and ends
+ * here before such a NOP.
  */
 static void
 case_nops_reused(void)
@@ -379,7 +383,10 @@ case_nops_reused(void)
 	rig_fini(&r);
 }
 
-/* UCX leaves the old counter in the record of a DCI that it resets. A card reads it when the next doorbell rings. */
+/*
+ * When UCX resets a DCI, the doorbell record keeps the old counter. A card reads it when the next
+ * doorbell rings.
+ */
 static void
 case_old_record(bool shared)
 {
@@ -412,7 +419,7 @@ case_old_record(bool shared)
 	rig_fini(&r);
 }
 
-/* ---- BlueFlame: valid copies never fail, broken ones always do */
+/* BlueFlame: valid copies are never violations, broken ones always are */
 
 static struct rig_wqe
 inline_send(unsigned int seed, uint32_t len)
@@ -433,8 +440,8 @@ receives(struct rig *r, unsigned int n)
 }
 
 /*
- * Mixed sizes and doorbells. Some copies are taken late, some are overwritten before they are
- * taken.
+ * Different sizes, and some doorbells. Some copies are read late, some are overwritten before they
+ * are read.
  */
 static void
 case_blueflame_good(void)
@@ -514,8 +521,8 @@ case_blueflame_broken(void)
 }
 
 /*
- * The tail of a copy arrives after the device took its head. Then the other buffer is used, then
- * this one again.
+ * The tail of a copy arrives after the device took its head. Then the other buffer is used, and
+ * then the first one again.
  */
 static void
 case_blueflame_late(void)
@@ -555,8 +562,8 @@ case_blueflame_late(void)
 }
 
 /*
- * Mixed sizes: words that a late copy leaves behind the end of the next copy are not taken for a
- * later copy.
+ * Different sizes: if a late copy leaves words after the end of the next copy, they are not taken
+ * for a part of a later copy.
  */
 static void
 case_blueflame_late_sizes(void)
@@ -682,7 +689,10 @@ case_cq_overrun(void)
 	rig_fini(&r);
 }
 
-/* Completes both while the CQ is held. True: they share a title, whose format is 3. */
+/*
+ * Completes both while the CQ is held. Returns true if they are compressed under one title CQE,
+ * whose format is 3.
+ */
 static bool
 are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *second)
 {
@@ -698,7 +708,7 @@ are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *sec
 	return title != NULL && (title->op_own >> 2 & 3) == 3;
 }
 
-/* A mini CQE has the length of a receive, and no field that tells where it came from. */
+/* A mini CQE contains the length of a receive, but no field about its sender. */
 static void
 case_compressed(void)
 {
@@ -759,7 +769,9 @@ case_arming(void)
 	post_nops(&r.a, 3);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 1, "events of one arming");
-	/* The CQ is armed at an index that completions have passed: the event comes at once. */
+	/*
+	 * The CQ is armed at an index to which completions already exist: the event comes at once.
+	 */
 	rig_arm(&r.a, false);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 2, "events for what was missed");
@@ -781,7 +793,7 @@ case_arming(void)
 	rig_fini(&r);
 }
 
-/* An arm doorbell tells only that some CQ of the page was armed. The other CQs were not. */
+/* An arm doorbell says only that a CQ of the page was armed. The other CQs stay unarmed. */
 static void
 case_arming_one_of_two(void)
 {
@@ -843,7 +855,7 @@ case_flush(void)
 	expect_error(cqe, &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 	CHECK(cqe != NULL && be16toh(cqe->wqe_counter) == 3, "a NO_FLUSH WQE completed");
 	CHECK(rig_poll(&r.a) == NULL, "too many completions");
-	/* Work posted later is flushed on both sides, too. */
+	/* Work posted later is also flushed, on both sides. */
 	rig_post(&r.a, &nop);
 	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
@@ -852,7 +864,7 @@ case_flush(void)
 	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
-	/* A NO_FLUSH WQE that fails by itself does complete. */
+	/* A NO_FLUSH WQE that itself fails does complete. */
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RESET), 0, "to RESET");
 	r.a.sq_pi = r.a.rq_pi = 0;
 	atomic_store(&r.a.qp_db[0], 0);
@@ -929,8 +941,8 @@ case_no_peer(void)
 	rig_fini(&r);
 
 	/*
-	 * A peer that becomes ready in time is served. A QP that is connected to another one is not
-	 * a peer.
+	 * A peer that becomes ready in time is reached. A QP that is connected to a different QP
+	 * does not count as the peer.
 	 */
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 7, 1);
@@ -1010,7 +1022,7 @@ case_shared_page(void)
 	unsigned long before = rig_violations();
 
 	rig_init(&r, &o);
-	/* New queues are looked at without a doorbell. Not from here on. */
+	/* New queues are looked at without a doorbell. After this run they are not. */
 	rig_run(&r);
 	/* The second doorbell overwrites the first. Both queues run. */
 	rig_post(&r.a, &w);
@@ -1076,7 +1088,7 @@ case_memcpy_limits(void)
 	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 
-/* The device may write to the opaque memory, so its key is checked, too. */
+/* The device may write to the opaque memory, so the key of that memory is checked too. */
 static void
 case_memcpy_opaque(void)
 {
@@ -1109,8 +1121,8 @@ case_zero_is_2_gib(void)
 }
 
 /*
- * The address and the memory must both be aligned. They can differ if the region has an iova of its
- * own.
+ * Both the address and the memory must be aligned. Their alignment can differ if the region's iova
+ * is not its address.
  */
 static void
 atomic_alignment(uint64_t shift, uint64_t offset)
@@ -1150,7 +1162,7 @@ case_atomic_alignment(void)
 	atomic_alignment(4, 4);
 }
 
-/* Device threads instead of the pump: no work is lost while they back off and sleep. */
+/* With device threads instead of pumping, no work is lost while the threads back off and sleep. */
 static void
 case_threads(void)
 {
@@ -1189,7 +1201,10 @@ register_on_demand(void *arg)
 	return NULL;
 }
 
-/* Called in a turn, as by a lane that is about to run a UMR: the key's lock must be free. */
+/*
+ * Called during a turn, in the place of a lane that is about to run a UMR: the key's lock must be
+ * free.
+ */
 static void
 case_on_demand_waits_unlocked(void)
 {
@@ -1218,11 +1233,11 @@ case_on_demand_waits_unlocked(void)
 int
 main(void)
 {
-	RUN("a SEND with immediate lands in a receive", case_send_recv());
-	RUN("RDMA write and read move the bytes and no others", case_write_read());
+	RUN("a SEND with immediate arrives in a receive", case_send_recv());
+	RUN("RDMA write and read move exactly the bytes that they name", case_write_read());
 	RUN("a DMA MMO memcpy copies", case_memcpy());
-	RUN("memcpy's limits hold", case_memcpy_limits());
-	RUN("memcpy's opaque memory needs a key", case_memcpy_opaque());
+	RUN("memcpy keeps its limits", case_memcpy_limits());
+	RUN("memcpy's opaque memory needs a valid key", case_memcpy_opaque());
 	RUN("a data segment of length 0 is 2 GiB", case_zero_is_2_gib());
 	RUN("the null key reads as zeros and ignores writes", case_null_key());
 	RUN("SEND with invalidate invalidates a key that allows it", case_invalidate());
@@ -1231,27 +1246,29 @@ main(void)
 	RUN("a DS that is too small is caught", case_short_ds());
 	for (unsigned int i = 0; i < sizeof(doorbells) / sizeof(doorbells[0]); i++)
 		RUN(doorbells[i].sentence, run_steps(&doorbells[i]));
-	RUN("NOPs behind a WQE that completes are over with its completion", case_nops_reused());
+	RUN("after a WQE has completed, the NOPs that follow it can be reused", case_nops_reused());
 	RUN("a doorbell record from before a reset posts nothing", case_old_record(false));
-	RUN("nor when another queue of the page rings", case_old_record(true));
-	RUN("valid BlueFlame copies are no violation", case_blueflame_good());
+	RUN("an old doorbell record posts nothing when another queue of the page rings",
+		case_old_record(true));
+	RUN("valid BlueFlame copies are no violations", case_blueflame_good());
 	RUN("a broken BlueFlame copy is caught, in each word", case_blueflame_broken());
 	RUN("a BlueFlame copy that arrives late is no violation", case_blueflame_late());
 	RUN("late BlueFlame copies of any size are no violation", case_blueflame_late_sizes());
 	RUN("queues and CQs of 128 bytes wrap for many laps", case_laps());
-	RUN("CQ overrun: an event and a failed QP, or old entries are overwritten where asked",
+	RUN("a CQ that is overrun fails its QP, or overwrites old entries if that was asked for",
 		case_cq_overrun());
 	RUN("completions that differ in more than a mini CQE are not compressed",
 		case_compressed());
-	RUN("an armed CQ fires once, also for what it missed", case_arming());
+	RUN("an armed CQ sends one event, also for completions before the arming", case_arming());
 	RUN("arming one CQ of a page arms no other", case_arming_one_of_two());
 	RUN("an arm word of 0 arms a new CQ", case_first_arm());
 	RUN("an error flushes both queues, later posts too", case_flush());
-	RUN("without a receive, an RNR error comes at once, after retries, or never", case_rnr());
-	RUN("an absent or unready peer is retried, then given up", case_no_peer());
-	RUN("queues that share a page all run on any doorbell", case_shared_page());
-	RUN("an atomic's address and its memory are aligned", case_atomic_alignment());
-	RUN("registering on demand waits for lanes without the key's lock",
+	RUN("without a receive, an RNR error comes at once, after retries, or not at all",
+		case_rnr());
+	RUN("requests to an absent or unready peer are retried, then fail", case_no_peer());
+	RUN("a doorbell makes all queues of its page run", case_shared_page());
+	RUN("an atomic's address and memory must be aligned", case_atomic_alignment());
+	RUN("registering on demand does not hold the key's lock while it waits for lanes",
 		case_on_demand_waits_unlocked());
 	RUN("device threads lose no doorbell", case_threads());
 	return check_failures != 0;

@@ -2,7 +2,7 @@
 /*
  * Hand-made WQEs on a raw packet QP: the rules of the Ethernet segment, which headers get checksums
  * and which do not, which frames can be cut, and which operations are refused. Frames are checked
- * as they leave, by RFC 791, 1071, 8200 and 9293.
+ * when they leave, against RFC 791, 1071, 8200 and 9293.
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@
 #define MAX_FRAME 9216
 #define MIN_FRAME 60
 #define IP_AT     14
-#define TCP_AT    34 /* behind an IPv4 header without options */
+#define TCP_AT    34 /* after an IPv4 header without options */
 #define TCP6_AT   54
 #define TCP_HDR   54 /* Ethernet, IPv4, TCP */
 
@@ -77,7 +77,7 @@ rig_open(struct rig *r)
 	rig_open_at(r, 0);
 }
 
-/* A WQE with that inline header. Its length follows from the header. */
+/* A WQE with that inline header. Its size depends on the header. */
 static struct rig_wqe
 eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_t len)
 {
@@ -93,7 +93,8 @@ eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_
 }
 
 /*
- * Checks its one completion, and that nothing leaves after an error. Returns the check that failed.
+ * Checks the one completion, and that no frame leaves after an error. Returns the check that
+ * failed.
  */
 static unsigned int
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
@@ -118,7 +119,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	return rig_check;
 }
 
-/* On a new QP, with len bytes of memory behind the header. */
+/* On a new QP, with `len` bytes of memory after the header. */
 static void
 expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 {
@@ -171,8 +172,8 @@ ipv6_header(uint8_t h[TCP_HDR + 20], unsigned int payload)
 /* ---- the inline header */
 
 /*
- * The inline header must be inside its WQE: 2 bytes at the end of the segment, and 16 in each unit
- * behind.
+ * The inline header must end inside its WQE: the first segment holds 2 bytes of it, and each
+ * further unit 16.
  */
 static void
 case_header_end(void)
@@ -277,7 +278,7 @@ case_tso_lengths(void)
 	}
 }
 
-/* ---- memory behind the header */
+/* ---- memory after the header */
 
 /* Keys are checked as for any other message. The null key gives zeros. */
 static void
@@ -409,14 +410,14 @@ case_no_checksums(void)
 	h[IP_AT] = 0x4f;
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 16, 0, "a short frame");
 	check_bytes(left.last, h, TCP_HDR, "an IP header that is cut off");
-	/* VLAN tags up to the end, and no type behind them. */
+	/* VLAN tags up to the end, and no EtherType after them. */
 	for (unsigned int i = 0; i < TCP_HDR; i += 2)
 		set16(h + i, ETH_P_8021Q);
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 0, 0, "tags");
 	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
 }
 
-/* A TCP or UDP header that is not all there has no checksum. */
+/* A TCP or UDP header that is cut off gets no checksum. */
 static void
 case_short_headers(void)
 {
@@ -440,7 +441,7 @@ case_short_headers(void)
 	}
 }
 
-/* IEEE 802.1ad: a frame may have two tags, of which the outer one has another type. */
+/* IEEE 802.1ad: a frame may have two tags, of which the outer one has a different type. */
 static void
 case_two_tags(void)
 {
@@ -458,7 +459,7 @@ case_two_tags(void)
 	CHECK(l4_is_right(left.last, false, 66), "the TCP checksum");
 }
 
-/* Only the checksums of the flags are written. IPv6 has no header checksum. */
+/* Only those checksums are written whose flags are set. IPv6 has no header checksum. */
 static void
 case_flags(void)
 {
@@ -497,7 +498,10 @@ case_ip_lengths(void)
 		CHECK(l4_is_right(left.last, false, lens[i].l4), "a frame whose IP says %u bytes",
 			lens[i].total);
 	}
-	/* The header's field for the checksum lies behind the packet: nothing is written there. */
+	/*
+	 * The header's field for the checksum is after the end of the packet: nothing is written
+	 * there.
+	 */
 	for (unsigned int total = 20; total < 40; total++) {
 		ipv4_header(h, IPPROTO_TCP, total);
 		send_frame(h, TCP_HDR, L3 | L4);
@@ -609,13 +613,13 @@ main(void)
 	RUN("the longest header is sent whole", case_header_longest());
 	RUN("a frame has an Ethernet header, and is not longer than the port allows",
 		case_frame_lengths());
-	RUN("frames that are cut have limits, too", case_tso_lengths());
-	RUN("keys are checked for the memory behind a header", case_memory());
+	RUN("frames that are cut have limits too", case_tso_lengths());
+	RUN("the keys of the memory after a header are checked", case_memory());
 	RUN("only frames with a TCP header can be cut", case_tso_headers());
-	RUN("a frame without checksums does not change", case_no_checksums());
-	RUN("a TCP or UDP header in part has no checksum", case_short_headers());
-	RUN("a frame with two tags has checksums", case_two_tags());
-	RUN("checksums are written where they are asked for", case_flags());
+	RUN("a frame that has no checksums does not change", case_no_checksums());
+	RUN("a TCP or UDP header that is cut off gets no checksum", case_short_headers());
+	RUN("a frame with two tags gets checksums", case_two_tags());
+	RUN("only the checksums that are asked for are written", case_flags());
 	RUN("a TCP checksum covers the length of the IP header, if that is possible",
 		case_ip_lengths());
 	RUN("fragments and other protocols get only the IP checksum", case_only_ip());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data half alone: a doorbell that is stored in the last moment before the adapter protects its page
- * is taken. The test replaces the function that protects pages by one that stores a doorbell first.
+ * The data half alone: a doorbell that is stored just before the adapter protects its page is not
+ * lost. The test replaces the function that protects pages with one that first stores a doorbell.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,10 @@ __wrap_mappings_close(struct softhca_lanes *lanes)
 	bool all;
 
 	if (atomic_load(&rings_left) != 0) {
-		/* Of the device's mapping, which is never protected: as a program's store to an open page. */
+		/*
+		 * By the device's mapping, which is never protected: as when a program stores to a
+		 * page that is not yet protected.
+		 */
 		atomic_store(bell(device), 1);
 		atomic_fetch_sub(&rings_left, 1);
 	}
@@ -103,8 +106,7 @@ main(void)
 	CHECK_EQ(softhca_lanes_init(&dev), 0);
 	CHECK_EQ(softhca_uar_create(&dev, device, 1, SOFTHCA_UAR_BF, &uar), 0);
 	softhca_watch_uar(uar, program);
-	RUN("a doorbell in the last moment before its page is protected is taken",
-		case_last_moment());
+	RUN("a doorbell just before its page is protected is not lost", case_last_moment());
 	softhca_unwatch(device);
 	CHECK_EQ(softhca_uar_destroy(uar), 0);
 	softhca_lanes_fini(&dev);

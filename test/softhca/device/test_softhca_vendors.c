@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each check that a request can fail: its name for the log (enum wire_vendor), and the vendor syndrome
- * of the completion. There is one request for each check of a QP, with one error.
+ * Each check that can fail a request: its name in the log (enum wire_vendor), and the vendor
+ * syndrome of the completion. For each check of a QP there is one request with one error.
  *
- * Vendor syndromes with a source below were seen in completions of real cards. The others follow from
- * the table of libdpcp (NVIDIA; src/dpcp/err_cqe.cpp).
+ * Vendor syndromes with a source below were seen in completions of real cards. The others follow
+ * from the table of libdpcp (NVIDIA; src/dpcp/err_cqe.cpp).
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ enum vendor {
 	RECEIVE_KEY = 0x32,   /* openucx/ucx PR 7801 */
 	WRITE_ACCESS = 0x33,  /* READ without LOCAL_WRITE, ConnectX-6, 100 times */
 	READ_KEY = 0x52,      /* openucx/ucx 6414, spdk/spdk 961; ConnectX-6, 100 times */
-	READ_ACCESS = 0x53,   /* behind a region's end: spdk/spdk 500, 507 */
+	READ_ACCESS = 0x53,   /* beyond a region's end: spdk/spdk 500, 507 */
 	BAD_WQE = 0x68,       /* openucx/ucx 1151, 3618 */
 	RETRIES = 0x81,       /* openucx/ucx 6000, 7416 */
 	RNR = 0x87,           /* ConnectX-6, 100 times */
@@ -30,7 +30,7 @@ enum vendor {
 	NAK_INVALID = 0x8a,   /* openucx/ucx 1770, 4176 */
 	MOVED = 0xf5,         /* the first WQE after modify to ERR, ConnectX-6, each time */
 	FLUSHED = 0xf9,       /* NVIDIA/nccl 1353, 1405, 1698; openucx/ucx 3851 */
-	/* Of libdpcp's table alone. */
+	/* Only in libdpcp's table. */
 	RECEIVE_LENGTH = 0x2c,
 	WRITE_LENGTH = 0x34,
 	TOO_LONG = 0x69,
@@ -137,7 +137,7 @@ case_doorbell(void)
 	rig_sq_at(&r.a, idx)[24] ^= 1;
 	end(SYN_QP_OP, VEN_BLUEFLAME, BAD_WQE, "a BlueFlame copy that differs");
 
-	/* The doorbell of several WQEs is that of the last one: those before it run. */
+	/* If one doorbell announces several WQEs, it contains the last one: those before it run. */
 	w = rig_wqe(MLX5_OPCODE_NOP, 0);
 	begin(NULL);
 	for (unsigned int i = 0; i < 3; i++)
@@ -225,7 +225,7 @@ enum wrong {
 static const struct {
 	unsigned int check;
 	uint8_t reads,
-		writes; /* the vendor syndrome where local memory is read, and where it is written */
+		writes; /* the vendor syndrome if local memory is read, and if it is written */
 } key_errors[N_WRONG] = {
 	[INDEX] = {VEN_KEY_INDEX, READ_KEY, RECEIVE_KEY},
 	[VARIANT] = {VEN_KEY_VARIANT, READ_KEY, RECEIVE_KEY},
@@ -388,7 +388,7 @@ case_receives(void)
 	end(SYN_REM_OP, VEN_PEER_RECEIVE, NAK_OPERATION, "a receive's key at the peer");
 }
 
-/* The vendor syndrome of the next completion of an end, which says that its WQE was flushed. */
+/* The vendor syndrome of an end's next completion, whose WQE must have been flushed. */
 static uint8_t
 flushed(struct rig_end *e, uint8_t opcode)
 {
@@ -420,7 +420,7 @@ case_flushed(void)
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the second WQE");
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the third WQE");
 	rig_fini(&r);
-	/* Behind an error no command is needed, and none of before RESET counts. */
+	/* After an error, no command is needed. What was before RESET does not count. */
 	begin(NULL);
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "to ERR");
 	rig_run(&r);
@@ -458,7 +458,7 @@ case_invalidate(void)
 	end(SYN_REM_OP, VEN_KEY_ACCESS, NAK_OPERATION, "a SEND with invalidate");
 }
 
-/* Without a link, the retries end with the vendor syndrome of a missing peer. */
+/* Without a link, the retries end with the same vendor syndrome as for a missing peer. */
 static void
 case_no_link(void)
 {
@@ -481,7 +481,7 @@ case_no_link(void)
 	rig_fini(&r);
 }
 
-/* All bytes of a CQE are written: those without a meaning for this completion become 0. */
+/* All bytes of a CQE are written: bytes that have no meaning for this completion become 0. */
 static void
 case_whole(void)
 {
@@ -496,7 +496,7 @@ case_whole(void)
 	begin(NULL);
 	memset(r.a.cq_buf + 64, 0xa5, 63);
 	memset(r.a.cq_buf + 128, 0xa5, 63);
-	/* Behind an atomic, whose CQE counts 8 bytes. */
+	/* After an atomic, whose CQE counts 8 bytes. */
 	rig_raddr(&add, rig_va(r.b.buf), r.b.key);
 	rig_atomic(&add, 1, 0);
 	rig_sge(&add, rig_va(r.a.buf), r.a.key, 8);
@@ -521,9 +521,9 @@ case_whole(void)
 int
 main(void)
 {
-	RUN("each error of a control segment has its vendor syndrome", case_control());
+	RUN("each error of a control segment has its own vendor syndrome", case_control());
 	RUN("a doorbell that differs from its WQE has its vendor syndrome", case_doorbell());
-	RUN("each error of a data segment has its vendor syndrome", case_segments());
+	RUN("each error of a data segment has its own vendor syndrome", case_segments());
 	RUN("a copy that the DMA engine refuses has its vendor syndrome", case_copies());
 	RUN("each refusal of a key has its vendor syndrome, at both ends", case_keys());
 	RUN("a key that is free has its vendor syndrome", case_free_key());
@@ -532,7 +532,7 @@ main(void)
 	RUN("flushed work has one of two vendor syndromes", case_flushed());
 	RUN("a key that may not be invalidated has its vendor syndrome, at both ends",
 		case_invalidate());
-	RUN("without a link, a request fails as without a peer", case_no_link());
+	RUN("without a link, a request fails as if it had no peer", case_no_link());
 	RUN("all bytes of a CQE are written", case_whole());
 	return check_failures != 0;
 }

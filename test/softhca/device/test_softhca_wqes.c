@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made WQEs with one error each, which no library writes, and sizes that no queue has. Each is
- * refused, and moves no byte.
+ * Hand-made WQEs that no library writes, with one error each, and queues of sizes that are not
+ * allowed. Each is refused, and no byte moves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
 	if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR)
 		CHECK_EQ(rig_check, VEN_LENGTH, what);
-	/* The byte count of a good read or atomic, as ibv_poll_cq(3) gives it. */
+	/* The byte count of a successful read or atomic, as ibv_poll_cq(3) returns it. */
 	if (syndrome == 0 &&
 		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))
 		CHECK_EQ(be32toh(cqe->byte_cnt), 8, "bytes of an atomic");
@@ -58,7 +58,7 @@ expect_alone(const struct rig_wqe *w, uint8_t syndrome, const char *what)
 
 /* ---- inline data */
 
-/* Inline data must end within their WQE: what follows belongs to another WQE. */
+/* Inline data must end within their WQE: the bytes after it belong to another WQE. */
 static void
 case_inline_end(void)
 {
@@ -70,7 +70,7 @@ case_inline_end(void)
 		rig_init(&r, NULL);
 		rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 		rig_inline(&w, data,
-			sizeof(data)); /* one unit of 16 bytes, 4 of which say the length */
+			sizeof(data)); /* one unit of 16 bytes, of which 4 are the length */
 		set_be32(w.bytes + 16, len | INLINE);
 		expect(&r, &w, len == 12 ? 0 : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "inline data");
 		CHECK_EQ(rig_poll(&r.b) != NULL, len == 12, "received");
@@ -85,7 +85,7 @@ case_inline_end(void)
 	}
 }
 
-/* The answer of a read or an atomic is not written into the WQE. */
+/* The result of a read or an atomic is not written into the WQE. */
 static void
 case_inline_answer(void)
 {
@@ -114,8 +114,7 @@ case_inline_answer(void)
 /* ---- lengths */
 
 /*
- * An atomic returns 8 bytes. A shorter data segment would be overrun, and a longer one is an error,
- * too.
+ * An atomic returns 8 bytes. A shorter data segment would be overrun; a longer one is an error too.
  */
 static void
 case_atomic_length(void)
@@ -164,8 +163,8 @@ case_message_length(void)
 }
 
 /*
- * A receive's list ends at its end marker, which has length 0 and key 0x100. Otherwise a length of
- * 0 means 2 GiB, and that key names nothing.
+ * A receive's list ends at its end marker, which has length 0 and key 0x100. In any other data
+ * segment length 0 means 2 GiB, and key 0x100 names nothing.
  */
 static void
 case_receive_end(void)
@@ -312,8 +311,8 @@ case_opcodes(void)
 }
 
 /*
- * ---- a peer that never answers: timeout of ibv_modify_qp(3); 0 has no limit (InfiniBand,
- * 9.7.6.1.3)
+ * ---- a peer that never answers: `timeout` of ibv_modify_qp(3), of which 0 has no limit
+ * (InfiniBand, 9.7.6.1.3)
  */
 
 static void
@@ -364,7 +363,7 @@ case_tso_on_rc(void)
 
 /* ---- queues */
 
-/* In ERR, a WQE that is longer than the record counts is flushed once, and nothing behind it is. */
+/* In ERR, a WQE that is longer than the record counts is flushed once, and nothing after it is. */
 static void
 case_flush_end(void)
 {
@@ -421,7 +420,7 @@ expect_no_srq(struct rig *r, uint32_t n_wqe, uint32_t log_stride)
 		softhca_srq_destroy(srq);
 }
 
-/* Padding fills the first half of entries of 128 bytes. Entries of 64 bytes have none. */
+/* In entries of 128 bytes, padding fills the first half. Entries of 64 bytes have no padding. */
 static void
 expect_padded_resize(struct rig *r)
 {
@@ -469,8 +468,8 @@ case_sizes(void)
 int
 main(void)
 {
-	RUN("inline data end with their WQE", case_inline_end());
-	RUN("answers are not written into the WQE", case_inline_answer());
+	RUN("inline data end within their WQE", case_inline_end());
+	RUN("results are not written into the WQE", case_inline_answer());
 	RUN("an atomic returns 8 bytes", case_atomic_length());
 	RUN("a message is 2 GiB at most", case_message_length());
 	RUN("a receive's list ends at its end marker only", case_receive_end());
@@ -478,9 +477,9 @@ main(void)
 	RUN("operations inside the adapter have no address segment, on DCI and XRC",
 		case_no_address());
 	RUN("no opcode above 63 is run", case_opcodes());
-	RUN("with timeout 0, an absent peer is waited for", case_no_timeout());
-	RUN("raw packets are not for RC", case_tso_on_rc());
-	RUN("a flush ends where the record ends", case_flush_end());
-	RUN("sizes that no queue has are refused", case_sizes());
+	RUN("with timeout 0, an absent peer is waited for without limit", case_no_timeout());
+	RUN("an RC queue pair cannot send raw packets", case_tso_on_rc());
+	RUN("a flush ends at the last WQE that the record counts", case_flush_end());
+	RUN("sizes that queues cannot have are refused", case_sizes());
 	return check_failures != 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cipher call of the emulated adapter against NIST's XTS vectors, whose files python3-cryptography-vectors has.
- * Those of whole bytes are used. Their data units are shorter than a key's smallest.
+ * Compares the cipher function of the emulated adapter with NIST's XTS vectors, whose files are in
+ * python3-cryptography-vectors. Vectors of whole bytes are used. Their data units are shorter than
+ * the smallest that a key can have.
  *
  *     test_softhca_xts FOLDER     with XTSGenAES128.rsp and XTSGenAES256.rsp
  */
@@ -44,7 +45,7 @@ check_vector(const struct vector *v)
 	CHECK_EQ(xts_create(v->key, v->key_len, &xts), 0);
 	CHECK(xts_cipher(xts, v->encrypt, v->tweak, 512, in, out, v->pt_len));
 	CHECK(memcmp(out, want, v->pt_len) == 0);
-	/* In place, and with the context of the call before. */
+	/* In place, and with the context of the previous call. */
 	memcpy(same, in, v->pt_len);
 	CHECK(xts_cipher(xts, v->encrypt, v->tweak, 512, same, same, v->pt_len));
 	CHECK(memcmp(same, want, v->pt_len) == 0);
@@ -87,7 +88,7 @@ check_file(const char *folder, const char *name, size_t key_len)
 			v.ct_len = hex(value, v.ct);
 		else
 			continue;
-		/* The last line of a vector is the one that is to be computed. */
+		/* The last line of a vector is the result to be computed. */
 		if (strncmp(line, v.encrypt ? "CT " : "PT ", 3) != 0 || v.bits % 8 != 0)
 			continue;
 		CHECK_EQ(v.key_len, key_len);

@@ -75,7 +75,10 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	static char path[] = "/tmp/softhca-faults.XXXXXX";
 	int rc;
 
-	/* The variable is read when the library loads: sets it and starts the program again. */
+	/*
+	 * The library reads the variable when it loads, so the program sets it and starts itself
+	 * again.
+	 */
 	if (getenv("SOFTHCA_FAULTS") == NULL) {
 		int fd = mkstemp(path);
 

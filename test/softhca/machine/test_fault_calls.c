@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control calls that are refused on demand, as stock libibverbs and libmlx5 see it: each fails once
- * with the errno that was asked for, and then works. The faults are armed from code, and by the
- * control file.
+ * Control calls that fail on demand, seen through stock libibverbs and libmlx5: each fails once
+ * with the errno that the fault gives, and then works. Faults are armed by calls and by the control
+ * file.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -299,7 +299,10 @@ query_hca_cap(void)
 	return mlx5dv_devx_general_cmd(t.ctx, in, sizeof(in), out, sizeof(out)) == 0 ? 0 : errno;
 }
 
-/* In this order, each call has the objects that it needs. Calls that destroy them come last. */
+/*
+ * In this order, the objects that a call needs exist when it runs. Calls that destroy them come
+ * last.
+ */
 static const struct {
 	const char *line;
 	int error;
@@ -461,7 +464,7 @@ case_dead(void)
 	softhca_faults_clear();
 }
 
-/* ---- the names that are left. The calls need not succeed: what counts is who refuses them. */
+/* ---- the names that are left. The calls need not succeed: the test checks who refuses them. */
 
 static struct ibv_mr *mr;
 static struct ibv_qp *qp;
@@ -542,7 +545,7 @@ query_eqn(void)
 	return mlx5dv_devx_query_eqn(t.ctx, 0, &eqn) == 0 ? 0 : errno;
 }
 
-/* By hand: libmlx5 keeps pages, and hides what their end returns. */
+/* By a raw command: libmlx5 keeps pages for reuse, and hides the result of freeing one. */
 static int
 free_uar_by_hand(void)
 {
@@ -570,8 +573,8 @@ free_uar_by_hand(void)
 }
 
 /*
- * A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which is of no such
- * object.
+ * A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which does not fit
+ * such an object.
  */
 static int
 devx_query(void)

@@ -8,7 +8,7 @@
 
 static struct pair p;
 
-/* Posts receives 101, 102, ... of the server, each into 64 bytes of its own. */
+/* Posts receives 101, 102, ... of the server, each into its own 64 bytes. */
 static void
 begin(unsigned int receives)
 {
@@ -66,8 +66,9 @@ case_syndromes(void)
 }
 
 /*
- * Waits for the completion of receive id, where that of one receive before it was lost. Before version
- * 55 of rdma-core, libmlx5 counts a QP's receives by their completions: it gives the one before as wr_id.
+ * Waits for the completion of receive id, after the completion of one earlier receive was lost.
+ * Before version 55 of rdma-core, libmlx5 counts a QP's receives by their completions, so it
+ * returns the previous receive's wr_id.
  */
 static void
 expect_behind_lost(uint64_t id, enum ibv_wc_status status)
@@ -95,7 +96,10 @@ case_drop(void)
 	end();
 }
 
-/* Behind a receive whose completion was lost, a write fails the QP: the receives that are left complete, flushed. */
+/*
+ * After a receive whose completion was lost, a write fails the QP: the remaining receives complete
+ * as flushed.
+ */
 static void
 case_drop_and_failure(void)
 {
@@ -125,8 +129,8 @@ case_drop_and_failure(void)
 }
 
 /*
- * The receive's completion is to be lost. But the message's own memory is missing, so nothing
- * arrives, and no completion is lost: the sender's receive is flushed, and completes.
+ * A fault is armed that loses a receive's completion. But the memory of the message is missing, so
+ * nothing arrives and no completion is lost: the receive is flushed, and its completion arrives.
  */
 static void
 case_drop_of_nothing(void)
@@ -166,7 +170,7 @@ case_late(void)
 	faults_expect(&p.server, 103, IBV_WC_SUCCESS);
 	for (uint64_t id = 1; id <= 3; id++)
 		faults_expect(&p.client, id, IBV_WC_SUCCESS);
-	/* A message counts once, however often it is tried. */
+	/* A message counts once, however often it is retried. */
 	pair_post_recv(&p.server, 104, 0, 64);
 	fault("recv_late ms=20 times=2");
 	faults_post(&p, 4, IBV_WR_SEND);
@@ -200,7 +204,7 @@ case_drop_of_refused(void)
 	end();
 }
 
-/* The next message is another one: it meets the next fault. */
+/* The next message is a new one, so the next fault applies to it. */
 static void
 case_late_and_reset(void)
 {
@@ -245,9 +249,9 @@ case_counting(void)
 }
 
 /*
- * Posts a write, and behind it a request that has no receive, by one doorbell. Returns when that
- * request was tried: the visit that completed the write went on to it, and a query waits for the
- * end of the visit.
+ * Posts a write and then a request that has no receive, by one doorbell. Returns when that request
+ * was tried: the visit that completed the write went on to it, and a query waits for the end of the
+ * visit.
  */
 static void
 begin_to_wait(enum ibv_wr_opcode opcode)
@@ -273,7 +277,7 @@ begin_to_wait(enum ibv_wr_opcode opcode)
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
-/* A sender that waits for a receive meets the fault once, when there is a receive. */
+/* If a sender waits for a receive, the fault applies once, when there is a receive. */
 static void
 case_waiting(void)
 {
@@ -362,7 +366,7 @@ case_ud(void)
 	fault("recv_complete syndrome=1");
 	ud_send(3);
 	faults_expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
-	faults_expect(&p.client, 3, IBV_WC_SUCCESS); /* it does not learn of it */
+	faults_expect(&p.client, 3, IBV_WC_SUCCESS); /* the sender does not learn of the fault */
 	CHECK_EQ(ibv_destroy_ah(ud.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(ud.qp), 0);
 	CHECK_EQ(ibv_destroy_srq(ud.srq), 0);

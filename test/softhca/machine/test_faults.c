@@ -94,7 +94,7 @@ case_syndromes(void)
 	}
 }
 
-/* Of a QP without streams, this syndrome ends it as any other does. */
+/* On a QP without streams, this syndrome moves the QP to error, as any other does. */
 static void
 case_flushed_behind_nobody(void)
 {
@@ -136,16 +136,17 @@ case_other_qp(void)
 }
 
 /*
- * Two adapters, and a fault of one: operations on the other neither meet it nor count. Without
- * `device` it is that of mlx5_0.
+ * Two adapters, and a fault of one: the fault does not apply to operations on the other adapter,
+ * and does not count them. Without `device` it is a fault of mlx5_0.
  */
 static void
 case_other_adapter(void)
 {
 	static const struct {
 		const char *line;
-		enum ibv_wc_status status; /* of what it hits; IBV_WC_SUCCESS: perhaps late */
-		int event;                 /* of the adapter that is hit; 0: none */
+		/* of the operation that the fault hits; IBV_WC_SUCCESS: perhaps late */
+		enum ibv_wc_status status;
+		int event; /* of the adapter that is hit; 0: none */
 	} kinds[] = {
 		{"complete syndrome=0x13", IBV_WC_REM_ACCESS_ERR, 0},
 		{"late ms=1", IBV_WC_SUCCESS, 0},
@@ -234,8 +235,8 @@ state_of(struct pair *pair, uint8_t port)
 }
 
 /*
- * Four ports of two adapters, one of which is down; then two, of which one comes up. Peers are on
- * ports 1.
+ * Four ports of two adapters, one of which is down; then two are down, of which one comes up. Peers
+ * are on ports 1.
  */
 static void
 case_other_port(void)
@@ -278,7 +279,7 @@ case_other_port(void)
 		pair_fini(&two[d]);
 }
 
-/* Each port comes up by its own time. One that has none stays down. */
+/* Each port comes up after its own time. A port without a time stays down. */
 static void
 case_each_up_in_time(void)
 {
@@ -311,7 +312,7 @@ case_each_up_in_time(void)
 		pair_fini(&two[d]);
 }
 
-/* One operation meets one fault, the first of the list. */
+/* Only one fault applies to an operation: the first one in the list. */
 static void
 case_first_of_two(void)
 {
@@ -404,7 +405,7 @@ case_cq_overrun(void)
 	struct ibv_qp *other;
 
 	begin();
-	/* A second queue pair of that CQ, for receives alone. */
+	/* A second queue pair of that CQ, only for receives. */
 	other = ibv_create_qp(p.pd, &(struct ibv_qp_init_attr){.send_cq = p.server.cq,
 					    .recv_cq = p.client.cq,
 					    .qp_type = IBV_QPT_UD,
@@ -569,7 +570,7 @@ case_refused(void)
 		if (pd != NULL)
 			CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	}
-	/* Work requests are no calls: they do not count for this one. */
+	/* This fault counts calls, and work requests are not calls. */
 	fault("refuse call=alloc_pd errno=13");
 	fault("drop op=1000");
 	pd = ibv_alloc_pd(p.ctx);
@@ -672,7 +673,10 @@ case_clear(void)
 	CHECK_EQ(port_state(), IBV_PORT_DOWN);
 	softhca_faults_clear();
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
-	/* A thread may have told of the port's end before. It comes back without an event. */
+	/*
+	 * A thread may already have reported that the port went down. It comes up again without an
+	 * event.
+	 */
 	if (pair_is_pumped())
 		CHECK_EQ(pair_async(&p, 0), -1);
 	while (pair_async(&p, 20) == IBV_EVENT_PORT_ERR)
@@ -706,7 +710,7 @@ case_ranges(void)
 		{"drop", "op", 1, 0xffffffffffffffff},
 		{"drop op=9", "times", 1, 0xffffffffffffffff},
 		{"drop op=9", "qp", 1, 0xffffff},
-		{"drop op=9", "device", 0, 1}, /* of the two of this process */
+		{"drop op=9", "device", 0, 1}, /* more than the two devices of this process */
 		{"port_down op=9", "port", 1, 2},
 		{"port_down op=9", "ms", 1, 3600000},
 		{"refuse op=9 call=reg_mr", "errno", 1, 133},
@@ -717,8 +721,8 @@ case_ranges(void)
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		const unsigned long long min = ranges[i].min, max = ranges[i].max;
 		/*
-		 * Where min is 0 or max is the largest number, its neighbour is none, and is left
-		 * out.
+		 * Where min is 0 or max is the largest number, it has no neighbour, which is then
+		 * left out.
 		 */
 		const unsigned long long values[] = {min, max, min == 0 ? 1 : min - 1,
 			max + 1 == 0 ? 1 : max + 1};
@@ -776,7 +780,10 @@ enum {
 };
 static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
 	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
-/* From the grammar in doc/softhca-reference.md: what a fault may have, and what it must have. */
+/*
+ * From the grammar in doc/softhca-reference.md: the parts that a fault may have, and those that it
+ * must have.
+ */
 static const struct {
 	const char *name;
 	unsigned int may, must;
@@ -796,7 +803,7 @@ static const struct {
 	{"refuse", CALL | ERRNO | OP | TIMES | DEVICE, CALL | ERRNO},
 };
 
-/* Each kind of fault has its own parts. What it does not have is refused. */
+/* Each kind of fault has its own parts. Other parts are refused. */
 static void
 case_parts(void)
 {
@@ -813,7 +820,7 @@ case_parts(void)
 			if (softhca_fault(line) != ((kinds[k].may & bit) != 0 ? 0 : -EINVAL))
 				CHECK(!"a part of a fault");
 			softhca_faults_clear();
-			/* Without one that it must have. */
+			/* Without one of the parts that it must have. */
 			end = line + sprintf(line, "%s op=9", kinds[k].name);
 			for (unsigned int i = 1; i < 10; i++)
 				if ((kinds[k].must & ~bit & 1u << i) != 0)
@@ -836,7 +843,7 @@ case_parts_are_named(void)
 		(void)softhca_fault(line);
 		capture_end();
 		for (unsigned int part = 0; part < 10; part++) {
-			/* " op=9": its name, and behind it '='. */
+			/* " op=9": the part's name, before '='. */
 			const int len = (int)strcspn(parts[part], "=");
 			char bare[16], in_brackets[20];
 
@@ -918,8 +925,8 @@ case_file_counts_anew(void)
 }
 
 /*
- * Faults of softhca_fault() stay while those of the file come and go. A file that is removed lists
- * none.
+ * Faults of softhca_fault() stay while those of the file come and go. A file that is removed
+ * contains no faults.
  */
 static void
 case_file_alone(void)
@@ -970,7 +977,7 @@ case_log(void)
 	write_one(1);
 	expect(1, IBV_WC_SUCCESS);
 	capture_end();
-	CHECK(strstr(captured, "strikes") == NULL); /* it counted the first operation only */
+	CHECK(strstr(captured, "strikes") == NULL); /* it counted only the first operation */
 	capture_begin();
 	write_one(2);
 	expect(2, IBV_WC_REM_ACCESS_ERR);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An idle adapter sleeps, and wakes for all that it has to notice. It is idle when none of its threads has
- * run for a while: proc(5) counts how often each thread gave up its CPU.
+ * An idle adapter sleeps, and wakes up for everything that it has to notice. It counts as asleep
+ * when none of its threads has run for a while: proc(5) shows how often each thread gave up its
+ * CPU.
  */
 #include <dirent.h>
 #include <linux/filter.h>
@@ -38,7 +39,10 @@ struct naps {
 	unsigned int threads, runnable;
 };
 
-/* The status of a thread of this process. False: the thread is none of the adapter's, or has ended. */
+/*
+ * The status of a thread of this process. Returns false if the thread is not one of the adapter's,
+ * or has ended.
+ */
 static bool
 read_status(const char *task, char *text, size_t len)
 {
@@ -56,7 +60,7 @@ read_status(const char *task, char *text, size_t len)
 	return strncmp(text, "Name:\tsofthca", 13) == 0;
 }
 
-/* What stands behind a name in the status. */
+/* The text after a name in the status. */
 static const char *
 field(const char *status, const char *name)
 {
@@ -118,7 +122,7 @@ let_sleep(void)
 	CHECK(falls_asleep(40));
 }
 
-/* ---- one queue pair of hwq, which writes doorbells itself */
+/* ---- one queue pair of hwq, whose code writes doorbells itself */
 
 static struct hwq_dev *dev;
 static struct twin twin;
@@ -151,7 +155,7 @@ case_doorbell(void)
 {
 	for (unsigned int i = 0; i < 10; i++) {
 		let_sleep();
-		/* The doorbell and BlueFlame registers take turns. */
+		/* The doorbell and BlueFlame registers are used alternately. */
 		for (unsigned int n = 0; n <= i % 3; n++)
 			CHECK(runs_nop(&twin));
 	}
@@ -168,7 +172,9 @@ get_cpus(const char *status, char cpus[CPUS_LEN])
 	snprintf(cpus, CPUS_LEN, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-/* The thread that doorbells wake changes its CPU. It may then run on all CPUs of the process again. */
+/*
+ * The thread that doorbells wake changes its CPU. It may then run on all CPUs of the process again.
+ */
 static void
 case_cpus(void)
 {
@@ -199,7 +205,10 @@ case_cpus(void)
 	CHECK(n != 0);
 }
 
-/* Doorbells race with going to sleep: pauses around the time after which the adapter sleeps. */
+/*
+ * Doorbells at the moment when the adapter goes to sleep: the pauses between them are about as long
+ * as the time after which it sleeps.
+ */
 static void
 case_race(void)
 {
@@ -225,7 +234,7 @@ twin_offset(void)
 	return dv.uar_mmap_offset;
 }
 
-/* The twin's doorbell page once more. */
+/* Maps the twin's doorbell page once more. */
 static uint8_t *
 map_again(void)
 {
@@ -235,7 +244,7 @@ map_again(void)
 	return page;
 }
 
-/* Rings by another mapping of the twin's page. */
+/* Writes a doorbell by another mapping of the twin's page. */
 static bool
 runs_nop_by(uint8_t *page)
 {
@@ -260,7 +269,7 @@ case_two_mappings(void)
 	}
 	CHECK_EQ(munmap(second, PAGE), 0);
 	CHECK(runs_nop(&twin));
-	/* Nothing tells the adapter that the mapping is gone. */
+	/* The adapter does not learn that the mapping was removed. */
 	let_sleep();
 	CHECK(runs_nop(&twin));
 }
@@ -272,7 +281,10 @@ case_unmapped_asleep(void)
 
 	let_sleep();
 	CHECK_EQ(munmap(second, PAGE), 0);
-	/* Other memory at the address of a closed page stays the program's. */
+	/*
+	 * If the program maps other memory at the address of a closed page, the adapter does not
+	 * touch it.
+	 */
 	other = mmap(second, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		-1, 0);
 	CHECK(other == second);
@@ -303,8 +315,8 @@ case_moved(void)
 }
 
 /*
- * The adapter cannot notice the use of a page that is mapped by no call of libc. While there is one, its
- * threads sleep for short times only.
+ * The adapter does not notice when a page is used that the program mapped without libc. While such
+ * a page exists, its threads sleep only for short times.
  */
 static void
 case_unseen_mapping(void)
@@ -350,7 +362,7 @@ case_import(void)
 	let_sleep();
 	CHECK(runs_nop(&twin));
 	let_sleep();
-	/* Arming rings on a page of the import's own. */
+	/* Arming writes a doorbell on a page that belongs to the import. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 	let_sleep();
 	fd = (struct pollfd){.fd = channel->fd, .events = POLLIN};
@@ -361,7 +373,7 @@ case_import(void)
 	CHECK(runs_nop(&twin));
 }
 
-/* A page that is created later is closed with the others. */
+/* A page that is created later is closed together with the others. */
 static void
 case_many_pages(void)
 {
@@ -432,7 +444,7 @@ page_of(const struct twin *t)
 #define PUMPED_LEN (1u << 20)
 #define PUMPED_WRS 400
 
-/* Posts n writes to `to` that take long together, and rings once. */
+/* Posts n writes to `to`, which take long together, with one doorbell. */
 static void
 start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, uint32_t len)
 {
@@ -442,7 +454,7 @@ start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, 
 	hwq_sq_ring(&t->qp->sq);
 }
 
-/* Without softhca_pump(), other than emu_wait(). */
+/* Unlike emu_wait(), does not call softhca_pump(). */
 static void
 expect_end(struct twin *t)
 {
@@ -457,7 +469,10 @@ expect_end(struct twin *t)
 	hwq_sq_complete(&t->qp->sq, cqe.wqe_counter);
 }
 
-/* True if a store to a closed page went on while the adapter ran long work of another page. */
+/*
+ * Returns true if a store to a closed page finished while the adapter ran long work of another
+ * page.
+ */
 static bool
 store_overtakes(struct twin *t)
 {
@@ -477,8 +492,8 @@ store_overtakes(struct twin *t)
 }
 
 /*
- * Calls of the work of two queues on two pages: t, and the twin. Where there is no BlueFlame, libmlx5 puts all queues on
- * one page: then it calls nothing.
+ * Calls of the work of two queues on two pages: t, and the twin. Without BlueFlame, libmlx5 puts
+ * all queues on one page: then this does nothing.
  */
 static void
 with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
@@ -512,7 +527,10 @@ with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 	CHECK_EQ(munmap(mem, 3 * LONG_LEN), 0);
 }
 
-/* A thread of the program may lose its CPU for as long as the work takes: a few tries. */
+/*
+ * A thread of the program may lose its CPU for as long as the work takes, so this tries several
+ * times.
+ */
 static void
 run_busy(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 {
@@ -548,14 +566,17 @@ struct holder {
 	const volatile uint8_t *to;
 };
 
-/* A look at memory that the adapter writes, as at that of a real one: ThreadSanitizer must not take it for a race. */
+/*
+ * Reads memory that the adapter writes, as a program does with a real adapter: ThreadSanitizer must
+ * not report this as a race.
+ */
 __attribute__((no_sanitize("thread"))) static bool
 is_written(const struct holder *h)
 {
 	return *h->to != 0;
 }
 
-/* Holds the thread as soon as it has written there, until the adapter's threads are asleep. */
+/* Holds the thread when it has written there, until the adapter's threads are asleep. */
 static void *
 hold_until_asleep(void *arg)
 {
@@ -570,9 +591,10 @@ hold_until_asleep(void *arg)
 }
 
 /*
- * While the adapter's thread works for the twin, this one runs a part of t's work, which is more than a visit to a page
- * takes. It is held meanwhile: the adapter's thread finds nothing to do, and goes to sleep. It has to do the rest. True: this
- * thread ran the first part, and was held there.
+ * While the adapter's thread works for the twin, this thread runs a part of t's work, which is more
+ * than fits in one visit. This thread is then held, until the adapter's thread finds nothing to do
+ * and goes to sleep. The adapter's thread must do the rest of the work. Returns true if this thread
+ * ran the first part and was held.
  */
 static bool
 pump_a_part(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
@@ -596,7 +618,7 @@ pump_a_part(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 	return pumped;
 }
 
-/* A busy machine may give the work to the adapter's thread: a few tries. */
+/* A busy machine may give the work to the adapter's thread, so this tries several times. */
 static void
 run_rest(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 {
@@ -614,11 +636,11 @@ case_rest(void)
 	with_long_work(run_rest);
 }
 
-/* ---- what else an idle adapter notices */
+/* ---- other things that an idle adapter notices */
 
 static struct pair p;
 
-/* The clock is not older than the call, although nobody has run the adapter. */
+/* The clock is as new as the call, although nobody has run the adapter since. */
 static void
 case_clock(void)
 {
@@ -636,7 +658,7 @@ case_clock(void)
 	}
 }
 
-/* TSan knows this function by its name: config/tsan.supp. */
+/* config/tsan.supp names this function. */
 static void __attribute__((noinline)) take_event(struct ibv_comp_channel *channel)
 {
 	struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
@@ -654,7 +676,7 @@ case_arming(void)
 	pair_init(&p, NULL);
 	faults_post(&p, 1, IBV_WR_RDMA_WRITE);
 	let_sleep();
-	/* A completion that is there already is told at once. */
+	/* If a completion is already there, the event comes at once. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	take_event(p.client.channel);
 	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
@@ -741,7 +763,7 @@ case_fault_file(void)
 	let_sleep();
 	CHECK_EQ(unlink(fault_file), 0);
 	let_sleep();
-	faults_write("port_down\n"); /* made anew */
+	faults_write("port_down\n"); /* created again */
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	faults_write("");
 	softhca_faults_clear();
@@ -790,7 +812,7 @@ case_fork(void)
 
 #define REFUSED "IDLE_TEST_REFUSED"
 
-/* userfaultfd(2) fails from now on, as in a container. */
+/* userfaultfd(2) fails from here on, as in a container. */
 static void
 refuse_traps(void)
 {
@@ -806,7 +828,7 @@ refuse_traps(void)
 	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/* Where the kernel refuses, the adapter works as well, and prints no more than ever. */
+/* If the kernel refuses, the adapter works all the same, and prints nothing more than usual. */
 static void
 case_refused(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The setting `reorder`: work requests that depend on each other without a fence end wrong, and with the
- * fence that the manual pages name they end right. What the pages order stays ordered.
+ * The setting `reorder`: work requests that depend on each other have wrong results without a
+ * fence, and right results with the fence that the manual pages name. Where the pages promise an
+ * order without a fence, it is kept.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -110,9 +111,9 @@ open_pair(int access)
 	posted = polled = 0;
 }
 
-/* ---- what is unordered without a fence */
+/* ---- operations that are not ordered without a fence */
 
-/* One round of two work requests; true: the second has seen what the first did. */
+/* One round of two work requests. Returns true if the second one used the result of the first. */
 typedef bool round_fn(unsigned int second_flags, uint8_t byte);
 
 static bool
@@ -253,7 +254,10 @@ put_layout(uint32_t at)
 	put_layout_by(&p.client, at);
 }
 
-/* libmlx5 sets a fence in what follows a UMR. A WQE of the scribe follows none, and has `fence`. */
+/*
+ * libmlx5 sets a fence in the WQE after a UMR. A WQE of the scribe does not follow a UMR: its fence
+ * is `fence`.
+ */
 static struct scribe_wqe
 scribed(uint8_t opcode, uint16_t from, uint8_t fence)
 {
@@ -291,7 +295,7 @@ put_scribed(const struct scribe_wqe *w)
 	mlx5dv_wr_raw_wqe(p.client.dvx, w->bytes);
 }
 
-/* How often a write behind a UMR used the key as it was before. */
+/* How often a write after a UMR used the old layout of the key. */
 static unsigned int
 early(const struct scribe_wqe *write)
 {
@@ -312,7 +316,7 @@ early(const struct scribe_wqe *write)
 		put_scribed(write);
 		end();
 		wait_all();
-		/* Wholly the one layout or wholly the other. */
+		/* All bytes by one layout, or all bytes by the other. */
 		CHECK(is_all(&p.server, C, LEN, 1) || is_all(&p.server, C, LEN, 2));
 		n += is_all(&p.server, C, LEN, 1);
 	}
@@ -343,7 +347,7 @@ case_layout(void)
 	close_pair_with_key();
 }
 
-/* The last one of two layouts stays, also without a fence between them. */
+/* After two UMRs the key has the second layout, even without a fence between them. */
 static void
 case_layouts_keep_order(void)
 {
@@ -370,7 +374,9 @@ case_layouts_keep_order(void)
 
 /* ---- writes */
 
-/* Two writes to the same place: how often the first one's bytes were there at the end. */
+/*
+ * Two writes to the same place: counts how often the bytes of the first write are there at the end.
+ */
 static unsigned int
 overtaken(void)
 {
@@ -405,7 +411,10 @@ case_relaxed_writes(void)
 	pair_fini(&p);
 }
 
-/* What a write moves may be read before an earlier write has brought it: only a completion tells. */
+/*
+ * A write may read its source before an earlier write has written there: only a completion shows
+ * that the bytes have arrived.
+ */
 static void
 case_write_of_what_was_written(void)
 {
@@ -434,7 +443,7 @@ case_write_of_what_was_written(void)
 	pair_fini(&p);
 }
 
-/* With the strong ordering fence it is read when those bytes are there. */
+/* With the strong ordering fence, the source is read after those bytes have arrived. */
 static void
 case_strong_ordering_after_write(void)
 {
@@ -463,8 +472,8 @@ case_strong_ordering_after_write(void)
 }
 
 /*
- * The receive of a SEND completes after the bytes of the write in front of it are there: where both go to
- * one place, those of the SEND stay.
+ * The receive of a SEND completes after the bytes of the write before it have arrived. If both
+ * write to the same place, the bytes of the SEND stay.
  */
 static void
 case_send_after_write(void)
@@ -490,7 +499,7 @@ case_send_after_write(void)
 	pair_fini(&p);
 }
 
-/* A read behind a write reads what was written; an atomic behind a write changes it. */
+/* A read after a write reads the written bytes; an atomic after a write changes them. */
 static void
 case_read_after_write(void)
 {
@@ -518,7 +527,7 @@ case_read_after_write(void)
 
 /* ---- errors */
 
-/* What is in front of a failed WQE has moved all its bytes; what is behind it has moved none. */
+/* WQEs before a failed WQE have moved all their bytes; WQEs after it have moved none. */
 static void
 case_errors(void)
 {
@@ -528,7 +537,7 @@ case_errors(void)
 
 		open_pair(0);
 		memset(p.client.buf + A, 5, LEN);
-		/* Each round meets other chances. */
+		/* Each round starts at another point of the random sequence. */
 		for (unsigned int n = 0; n < i; n++) {
 			begin();
 			put_memcpy(0, A, RESULT);
@@ -563,10 +572,11 @@ case_errors(void)
 #define N_BATCH   4
 #define BATCH_LEN (PAIR_BUF / N_BATCH) /* of each: pages of the server's memory */
 
-/* The server's memory is read-only, and whoever writes to one of its pages first comes here. */
+/* The server's memory is read-only, so the first write to each of its pages calls a handler. */
 static struct {
-	uint64_t first;        /* number of the batch's first CQE */
-	unsigned int n, early; /* pages written to; those after the completion that tells of them */
+	uint64_t first; /* number of the batch's first CQE */
+	/* pages written to; pages written to after the completion of their write */
+	unsigned int n, early;
 } trap;
 
 static bool
@@ -594,7 +604,10 @@ on_write(int sig, siginfo_t *info, void *context)
 	CHECK_EQ(mprotect(p.server.buf + off / PAGE * PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
 }
 
-/* The batch's work request i: from the client's memory to the server's, by one opcode or another. */
+/*
+ * The batch's work request i: from the client's memory to the server's, with one of several
+ * opcodes.
+ */
 static void
 put_any(unsigned int kind, unsigned int i)
 {
@@ -620,7 +633,7 @@ case_completions(void)
 	struct sigaction trapping = {.sa_sigaction = on_write, .sa_flags = SA_SIGINFO}, before;
 
 	if (!pair_is_pumped())
-		return; /* the memory of the CQ is another thread's */
+		return; /* another thread uses the memory of the CQ */
 	open_pair(0);
 	CHECK_EQ(sigaction(SIGSEGV, &trapping, &before), 0);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -642,7 +655,7 @@ case_completions(void)
 
 /* ---- the seed */
 
-/* Posts copies that overwrite each other, runs the adapter, and tells what came of it. */
+/* Posts copies that overwrite each other, runs the adapter, and returns the resulting bytes. */
 static uint64_t
 outcome(void)
 {
@@ -690,7 +703,7 @@ case_seed(void)
 	uint64_t first;
 
 	if (!pair_is_pumped())
-		return; /* the moments at which a thread looks differ */
+		return; /* the moments at which a thread looks at the memory differ */
 	first = outcome_of("1");
 	CHECK_EQ(outcome_of("1"), first);
 	CHECK(outcome_of("2") != first);

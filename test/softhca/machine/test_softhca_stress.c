@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The adapter under load: 4 threads and 64 QPs that share doorbell pages, with every byte checked.
- * Then it is opened and closed many times, which must leave nothing behind.
+ * Then it is opened and closed many times: nothing may stay open or allocated.
  *
  * usage: test_softhca_stress [OPERATIONS [CYCLES [SEED]]]     usertools/stress.sh has the long form
  */
@@ -15,7 +15,7 @@
 #include "hwq_srq.h"
 
 #define N_THREADS 4
-#define QPS_EACH  16 /* QPs of one domain: they share its doorbell register */
+#define QPS_EACH  16 /* QPs of one domain: they share the domain's doorbell register */
 #define SLOTS     8  /* operations in one burst of one queue */
 #define SLOT_LEN  2048
 
@@ -67,7 +67,7 @@ fill(uint8_t *p, uint32_t len, uint64_t *seed)
 	}
 }
 
-/* Posts one operation that moves src to dst, by one of the ways. */
+/* Posts one operation that moves src to dst, in one of the possible ways. */
 static void
 post(struct worker *w, struct queue *q, unsigned int slot, unsigned int flags)
 {
@@ -245,7 +245,7 @@ case_load(uint64_t ops, uint64_t seed)
 /* ---- one SRQ for all threads */
 
 #define MESSAGES 2000 /* of one thread */
-#define IN_TURN  4    /* that a thread sends before it waits */
+#define IN_TURN  4    /* messages that a thread sends before it waits */
 
 /* Queue pairs of all threads receive from it. Nothing is posted while they run. */
 static struct hwq_srq *shared;
@@ -440,8 +440,8 @@ case_cycles(uint64_t cycles)
 	/* The allocator may split a few mappings. */
 	CHECK(after.mappings <= before.mappings + 8, "mappings leak");
 	/*
-	 * Tables of numbers grow by large blocks, in few cycles; a thread may free a block one cycle
-	 * late. A leak of one object in each cycle makes the heap larger than ever in each cycle.
+	 * Tables of numbers grow by large blocks in few cycles, and a thread may free a block one
+	 * cycle late. If each cycle leaks an object, the heap reaches a new maximum in each cycle.
 	 */
 	CHECK(grew <= cycles / 10, "memory leaks");
 #endif
@@ -462,6 +462,6 @@ main(int argc, char **argv)
 	RUN("4 threads, 64 queue pairs: every byte arrives", case_load(ops, seed));
 	RUN("4 threads receive from one SRQ: each entry is used once", case_shared());
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
-	RUN("opening and closing leaves nothing behind", case_cycles(cycles));
+	RUN("after opening and closing, nothing is left open or allocated", case_cycles(cycles));
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UAR pages a turn looks at. A page that had no doorbell for long rests. An idle adapter
- * serves such a page at once, a busy one soon, and none is forgotten. The adapter is pumped, so
- * that turns can be counted, with a virtual clock.
+ * Which UAR pages a turn looks at. A page that had no doorbell for a long time rests. An idle
+ * adapter serves a resting page at once and a busy adapter serves it soon; no page is forgotten.
+ * The adapter is pumped, so that turns can be counted, with a virtual clock.
  */
 #include "hwq_emu.h"
 #include "virtual_clock.h"
@@ -76,7 +76,7 @@ case_all_at_once(void)
 		CHECK(done(&resting[i]), "a NOP of each page");
 }
 
-/* A turn takes a microsecond here, so that a turn may look at one resting page. */
+/* Each turn takes a microsecond here, so each turn may look at one resting page. */
 static void
 case_busy_adapter(void)
 {
@@ -100,7 +100,8 @@ case_busy_adapter(void)
 }
 
 /*
- * A control call that concerns a resting page is served in the next turn, even of a busy adapter.
+ * If a control call concerns a resting page, the next turn serves the page, even if the adapter is
+ * busy.
  */
 static void
 case_attention(void)

@@ -33,7 +33,7 @@ or_zero(unsigned int v)
 
 /* ---- waiting for a receive (RNR) */
 
-/* The receiver's timer counts. The sender has another one, of 491.52 ms or 655.36 ms. */
+/* The receiver's timer counts. The sender's own timer, 491.52 ms or 655.36 ms, does not. */
 static void
 rnr_init(unsigned int retries, unsigned int timer)
 {
@@ -45,7 +45,7 @@ rnr_init(unsigned int retries, unsigned int timer)
 	pair_connect(&p, &p.server, p.client.qp->qp_num);
 }
 
-/* The last refusal ends the work request: it comes this many delays after the first one. */
+/* The last refusal ends the work request: it comes `retries` delays after the first refusal. */
 static void
 rnr_expect_end(unsigned int retries, uint64_t delay)
 {
@@ -106,7 +106,7 @@ case_rnr_counts_anew(void)
 	pair_fini(&p);
 }
 
-/* RESET ends a wait, and with it what was noted of the SEND. */
+/* RESET ends a wait, and everything that was noted about the SEND. */
 static void
 case_rnr_reset(void)
 {
@@ -123,7 +123,7 @@ case_rnr_reset(void)
 	post_send(&p.client, 2);
 	rnr_expect_end(3, 10240000);
 	pair_fini(&p);
-	/* Its completion was to be lost; that of the next one is not. */
+	/* A fault was to lose its completion. The completion of the next one is not lost. */
 	rnr_init(3, 20);
 	CHECK_EQ(softhca_fault("drop"), 0);
 	post_send(&p.client, 1);
@@ -256,7 +256,9 @@ moderated_event_waits(uint16_t period_us)
 	/* Armed again, with a completion that is already there: the last event is long ago. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK_EQ(take_events(), 1);
-	/* Within the period: the event waits until it has passed since the last one. */
+	/*
+	 * Within the period: the event waits until a whole period has passed since the last event.
+	 */
 	CHECK_EQ(clock_expect_one(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	clock_pass(period_us * MS / 1000 - MS);
@@ -276,10 +278,7 @@ case_moderate_period(void)
 	moderated_event_waits(4095);
 }
 
-/*
- * A new count or period is no reason for an event of a CQ whose event has been sent, or that is not
- * armed.
- */
+/* A new count or period makes no event if the CQ is not armed, or has already sent its event. */
 static void
 case_moderate_unarmed(void)
 {
@@ -382,7 +381,9 @@ async_event(void)
 	return (int)event.event_type;
 }
 
-/* SQD lets the work request that has begun end. A late one has begun, and ends at its time. */
+/*
+ * In SQD, a work request that has begun still ends. A delayed one has begun, and ends at its time.
+ */
 static void
 case_late_in_sqd(void)
 {
@@ -397,7 +398,7 @@ case_late_in_sqd(void)
 		post_send(&p.client, i);
 	}
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
-	/* Changing an attribute in SQD is no end of the draining. */
+	/* Changing an attribute in SQD does not end the draining. */
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
 	CHECK_EQ(async_event(), -1);

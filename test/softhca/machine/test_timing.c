@@ -12,13 +12,13 @@
 #define ROUND_TRIP UINT64_C(20000000)
 #define BYTE       UINT64_C(100) /* 80 Mbit/s are 10 bytes a microsecond */
 
-/* What 10 bytes take that have left their queue. */
+/* The time from when 10 bytes leave their queue until they complete. */
 #define TRIP (10 * BYTE + ROUND_TRIP)
 
 static struct pair p;
 static uint64_t doorbell; /* the setting, in ns; 0 by default */
 
-/* When the adapter looks at what is posted now. */
+/* The time at which the adapter first looks at work that is posted now. */
 static uint64_t
 ready(void)
 {
@@ -51,7 +51,10 @@ expect_at(struct pair_end *e, uint64_t at)
 	CHECK_EQ(clock_expect_at(e, at).status, IBV_WC_SUCCESS);
 }
 
-/* Of n posted at once, the i-th completes after i latencies, its bytes' time and one round trip. */
+/*
+ * If n operations are posted at once, the i-th completes after i latencies, the time of its bytes,
+ * and one round trip.
+ */
 static void
 case_burst(void)
 {
@@ -136,7 +139,7 @@ case_doorbells(void)
 	pair_fini(&p);
 }
 
-/* Each of many doorbells counts from its own time, though the first operation has not ended. */
+/* Each of many doorbells counts from its own time, even before the first operation has ended. */
 static void
 case_many_doorbells(void)
 {
@@ -153,7 +156,7 @@ case_many_doorbells(void)
 	pair_fini(&p);
 }
 
-/* What waits in SQD leaves its queue after the change to RTS. */
+/* Work that waits in SQD leaves its queue after the change to RTS. */
 static void
 case_sqd(void)
 {
@@ -320,8 +323,8 @@ post_ops(const struct op *ops, unsigned int n)
 }
 
 /*
- * A SEND behind a read or an atomic, and a write behind the SEND. With IBV_SEND_FENCE the SEND begins when
- * the answer is there, and the write begins after the SEND.
+ * A read or an atomic, then a SEND, then a write. With IBV_SEND_FENCE the SEND begins when the
+ * answer has arrived, and the write begins after the SEND.
  */
 static void
 case_fence(void)
@@ -358,7 +361,7 @@ case_fence(void)
 	}
 }
 
-/* It waits for the last of several reads. What is posted later is behind it as well. */
+/* It waits for the last of several reads. Work that is posted later comes after it too. */
 static void
 case_fence_of_reads(void)
 {
@@ -396,12 +399,14 @@ post_nop(unsigned int fence)
 	clock_settle();
 }
 
-/* A NOP has no round trip: without a wait it completes at once when its predecessor has. */
+/*
+ * A NOP has no round trip: if it need not wait, it completes at the same time as its predecessor.
+ */
 static void
 case_fence_modes(void)
 {
 	static const bool waits[8][2] = {
-		/* for a read, for a write */
+		/* must wait for a read, for a write */
 		{false, false}, /* none */
 		{false, false}, /* small: for local operations */
 		{true, false},  /* fence */
@@ -431,7 +436,7 @@ case_fence_modes(void)
 	}
 }
 
-/* Strong ordering waits for the last end of all operations before it, not for the end of the last one. */
+/* Strong ordering waits until all operations before it have ended, not only the last of them. */
 static void
 case_fence_of_all(void)
 {
@@ -449,7 +454,7 @@ case_fence_of_all(void)
 	pair_fini(&p);
 }
 
-/* A read that a fault delays, or that waits for its peer, ends later: so does the wait. */
+/* A read that a fault delays, or that waits for its peer, ends later, and so does the wait. */
 static void
 case_fence_late(void)
 {
@@ -469,7 +474,7 @@ case_fence_late(void)
 	}
 }
 
-/* RESET ends all waits. The port keeps the time that it gave to the read. */
+/* RESET ends all waits. The port stays busy for the time that it gave to the read. */
 static void
 case_fence_reset(void)
 {

@@ -16,7 +16,7 @@ struct area {
 	struct ibv_mr *mr;
 };
 
-/* Maps new memory at the address. Nothing else may be there by now. */
+/* Maps new memory at the address. Nothing else may be mapped there. */
 static inline void
 area_map(struct area *a, unsigned int first, unsigned int n, int prot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends on a raw packet QP what test_softhca_raw.py reads from the capture file: frames of one SEND
- * each, and TSO requests that the adapter cuts into frames. Payload bytes count up from 0.
+ * Sends frames on a raw packet QP, which test_softhca_raw.py reads from the capture file: frames of
+ * one SEND each, and TSO requests that the adapter cuts into frames. Payload bytes count up from 0.
  *
  *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
  *   raw_sender rdma       connects reliable queue pairs instead, twice, and sends no frame
@@ -104,7 +104,7 @@ expect_closed(const char *path)
 	}
 }
 
-/* From now on no file of this process grows beyond that, and writing more is an error. */
+/* From here on no file of this process can grow beyond `len` bytes: writing more is an error. */
 static void
 limit_files(rlim_t len)
 {

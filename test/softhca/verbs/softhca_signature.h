@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The block signatures of mlx5dv_wr_set_mkey_sig_block(3): their expected bytes, their description
- * for libmlx5, and a key that can have them. ISA-L computes the guards, but for CRC64. For the byte
+ * for libmlx5, and a key that can have them. ISA-L computes all guards except CRC64. For the byte
  * order of a CRC see doc/softhca-assumptions.md.
  */
 #ifndef SOFTHCA_SIGNATURE_H
@@ -200,7 +200,7 @@ signature_paint(struct pair *p, uint8_t *data, uint32_t len)
 	memset(p->server.buf, 0x22, PAIR_BUF);
 }
 
-/* Checks these bytes, and that none behind them was written since signature_paint(). */
+/* Checks these bytes, and that no byte after them was written since signature_paint(). */
 static inline void
 signature_expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
 {

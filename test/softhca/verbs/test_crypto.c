@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS through stock libmlx5: what passes a key that encrypts (mlx5dv_wr_set_mkey_crypto(3)), alone and with
- * block signatures. OpenSSL, called directly, unit by unit, computes what is expected; ISA-L computes the guards.
+ * AES-XTS through stock libmlx5: data that pass a key that encrypts (mlx5dv_wr_set_mkey_crypto(3)),
+ * without and with block signatures. The test computes the expected bytes with OpenSSL, unit by
+ * unit; ISA-L computes the guards.
  *
- * With SOFTHCA_CRYPTO=wrapped the program logs in, and wraps its DEKs. With plaintext_single a key has one data unit, and the tweak stands in the WQE in another order.
+ * With SOFTHCA_CRYPTO=wrapped the program logs in, and wraps its DEKs. With plaintext_single a key
+ * has one data unit, and the bytes of the tweak have another order in the WQE.
  */
 #include "devx_bits.h"
 #include "softhca_signature.h"
@@ -47,7 +49,7 @@ tweak_bytes(const struct secret *s, uint64_t unit, uint8_t out[16])
 	}
 }
 
-/* Unit `first` and those behind it. */
+/* Data unit `first` and the units after it. */
 static void
 cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
 	uint8_t *out, uint32_t len)
@@ -66,7 +68,7 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 	}
 }
 
-/* What stands on one side of a key. */
+/* The form of the data on one side of a key. */
 struct side {
 	bool encrypted;
 	enum signature_kind kind;
@@ -81,7 +83,10 @@ static const struct signature signatures[] = {[NONE] = {.kind = NONE},
 
 #define BLOCK 512
 
-/* `data` bytes as they stand on a side, in units of `unit` bytes. Returns how many bytes that is. */
+/*
+ * Writes `data` bytes in the form of that side, in units of `unit` bytes. Returns how many bytes
+ * that makes.
+ */
 static uint32_t
 lay(const struct secret *s, const struct side *side, uint32_t unit, const uint8_t *bytes,
 	uint32_t data, uint8_t *out)
@@ -191,8 +196,8 @@ crypto_of(const struct rig *r, bool tx, enum mlx5dv_block_size unit)
 }
 
 /*
- * Lays a key over `len` bytes of the memory of its end, in two pieces that split a data unit. crypto or sig NULL: they
- * are not told. Returns what the completion says.
+ * Lays a key over `len` bytes of the memory of its end, in two pieces that split a data unit. If
+ * crypto or sig is NULL, it is not set. Returns the status of the completion.
  */
 static enum ibv_wc_status
 configure_key(struct pair_end *e, struct mlx5dv_mkey *mkey, uint32_t len,
@@ -208,7 +213,7 @@ configure_key(struct pair_end *e, struct mlx5dv_mkey *mkey, uint32_t len,
 	mlx5dv_wr_mkey_configure(e->dvx, mkey, 2 + (crypto != NULL) + (sig != NULL), &conf);
 	mlx5dv_wr_set_mkey_access_flags(e->dvx,
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
-	/* One piece alone takes another way through the adapter. */
+	/* A single piece takes another path through the adapter. */
 	mlx5dv_wr_set_mkey_layout_list(e->dvx, len % 32 == 0 ? 1 : 2,
 		len % 32 == 0 ? &(struct ibv_sge){(uintptr_t)e->buf, len, e->mr->lkey} : v);
 	if (sig != NULL)
@@ -264,9 +269,7 @@ move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 	return pair_wait(e).status;
 }
 
-/*
- * Passes the configured key in all four ways. memory and wire: what stands on its two sides.
- */
+/* Passes the configured key in all four ways. memory and wire are the bytes on its two sides. */
 static void
 pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *wire,
 	uint32_t wire_len, bool (*again)(struct rig *r, const void *arg), const void *arg)
@@ -396,7 +399,7 @@ case_lengths(void)
 			cipher(&r.secret, true, 0, lens[i].unit, r.data, secret, 1040);
 			memcpy(is_out(way) ? r.p.client.buf : r.p.server.buf, r.data, 1040);
 			if (lens[i].good) {
-				/* What comes in is encrypted as what goes out is. */
+				/* Incoming data are encrypted in the same way as outgoing data. */
 				cipher(&r.secret, true, 0, lens[i].unit, r.data, secret,
 					lens[i].len);
 				CHECK_EQ(move(&r, way, 0, lens[i].len), IBV_WC_SUCCESS);
@@ -640,7 +643,7 @@ case_both_ends(void)
 	}
 }
 
-/* A datagram, behind whose header the ciphertext stands. */
+/* A datagram: the ciphertext follows its header. */
 static void
 case_datagram(void)
 {
@@ -678,7 +681,7 @@ case_datagram(void)
 	rig_fini(&r);
 }
 
-/* Two queues, each on a doorbell page of its own, encrypt with one DEK at once. */
+/* Two queues, each on its own doorbell page, encrypt with one DEK at once. */
 static void
 case_two_queues(void)
 {
@@ -753,7 +756,9 @@ static const struct row {
 	{'J', {true, CRC32, true}, {false, NONE}, false, BEFORE},
 };
 
-/* The size of units in which a side is encrypted: with 8 bytes of signature it is 520, or 8 blocks. */
+/*
+ * The size of units in which a side is encrypted: with 8 bytes of signature it is 520, or 8 blocks.
+ */
 static unsigned int
 unit_for(const struct row *row, bool large)
 {
@@ -800,7 +805,7 @@ pass_row(const struct row *row, bool large)
 		.crypto = crypto_of(&r, row->tx, units[unit].size),
 		.sig = domains_of(&d, row)};
 	if (row->memory.kind == NONE && row->wire.kind == NONE)
-		plan.sig = NULL; /* libmlx5 then writes that there are none */
+		plan.sig = NULL; /* libmlx5 then writes that there are no signatures */
 	plan.crypto.signature_crypto_order = row->order;
 	pass(&r, memory, memory_len, wire, wire_len, again, &plan);
 	CHECK_EQ(signature_key_error(r.mkey).err_type, MLX5DV_MKEY_NO_ERR);
@@ -822,8 +827,9 @@ case_signatures(void)
 }
 
 /*
- * The wire has a signature, which the message leaves out: one data unit alone passes. So do the two keys of rdma-core's
- * test_mlx5_crypto_signature_mkey; the second one's order and signature are no row of the manual page's table.
+ * The wire has a signature, and the message ends before it: a single data unit passes. The two keys
+ * of rdma-core's test_mlx5_crypto_signature_mkey work the same way; the order and signature of the
+ * second one are not in the manual page's table.
  */
 static void
 case_left_out(void)
@@ -853,7 +859,7 @@ case_left_out(void)
 	}
 }
 
-/* A byte of the ciphertext is wrong: the decrypted block's signature tells. */
+/* A byte of the ciphertext is wrong: the decrypted block's signature reports it. */
 static void
 case_wrong_signature(void)
 {
@@ -881,7 +887,7 @@ case_wrong_signature(void)
 
 /* ---------------------------------------------------------------- DEKs */
 
-/* A key names a DEK that it may not use: no data pass, in no way. */
+/* A key names a DEK that it may not use: no data pass in any way. */
 static void
 refuse_dek(void (*spoil)(struct rig *r, struct mlx5dv_crypto_attr *attr))
 {
@@ -941,7 +947,10 @@ one_unit_passes(struct rig *r)
 	signature_expect(r->p.server.buf, secret, 512, 0x22);
 }
 
-/* The DEK is destroyed while the key names it; another one takes its place when the key is told. */
+/*
+ * The DEK is destroyed while the key names it; another one replaces it when the key is configured
+ * again.
+ */
 static void
 case_destroyed_dek(void)
 {
@@ -966,7 +975,7 @@ case_destroyed_dek(void)
 	rig_fini(&r);
 }
 
-/* The right tag; and a tag that a DEK without one does not look at. */
+/* The right tag; and a tag for a DEK that has none, which is ignored. */
 static void
 case_keytag(void)
 {
@@ -989,7 +998,7 @@ case_keytag(void)
 
 /* ---------------------------------------------------------------- keys that move nothing */
 
-/* Signatures alone do not do for a key that is made to encrypt. */
+/* A key that is created to encrypt cannot have only signatures. */
 static void
 case_signature_alone(void)
 {
@@ -1004,7 +1013,7 @@ case_signature_alone(void)
 	rig_fini(&r);
 }
 
-/* A key that encrypts lies inside another key. */
+/* A key that encrypts is a part of another key. */
 static void
 case_inside_key(void)
 {
@@ -1044,8 +1053,9 @@ case_inside_key(void)
 /* ---------------------------------------------------------------- wrong configurations */
 
 /*
- * Configures the key by the first WQE of its queue, and posts that WQE once more with one byte of its BSF changed, which is
- * the last 64 bytes; or for another key, unless that is NULL. libmlx5 itself writes none of these.
+ * Configures the key by the first WQE of its queue, and posts that WQE once more with one byte of
+ * its BSF (the last 64 bytes) changed, or for another key if that is not NULL. libmlx5 itself
+ * writes no such WQE.
  */
 static enum ibv_wc_status
 post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t value,
@@ -1062,7 +1072,8 @@ post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t 
 	memcpy(wqe, dv.sq.buf, len);
 	CHECK_EQ(wqe[len - 64], (plan->sig != NULL ? 3 : 2) << 6 | 1); /* a BSF of encryption */
 	wqe[11] |=
-		MLX5_WQE_CTRL_CQ_UPDATE; /* SET_PSVs follow the UMR of a signature, and the last one completes */
+		/* SET_PSVs follow the UMR of a signature, and the last one completes */
+		MLX5_WQE_CTRL_CQ_UPDATE;
 	wqe[len - 64 + byte] = value;
 	if (other != NULL)
 		memcpy(wqe + 12, &(uint32_t){htobe32(other->lkey)}, 4);
@@ -1117,8 +1128,9 @@ case_bsf(void)
 }
 
 /*
- * A key of 4096 bytes has data units of 512: libmlx5 writes none such where the device encrypts one. The first unit passes
- * then, and no byte of a longer message or of a later unit. Elsewhere each of these messages passes.
+ * A key of 4096 bytes has data units of 512: libmlx5 does not allow this if the device encrypts
+ * single units. The first unit passes then, and no byte of a longer message or of a later unit.
+ * Elsewhere each of these messages passes.
  */
 static void
 one_unit(enum way way, uint32_t off, uint32_t len, bool passes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC32C of whole transactions, as SPDK's accel module asks for it: keys by CREATE_MKEY, whose UMR has a
- * BSF of 32 bytes without a block size (lib/mlx5 of SPDK: mlx5_priv.h, struct mlx5_sig_bsf_seg). ISA-L
- * computes the expected CRCs.
+ * CRC32C of whole transactions, as SPDK's accel module asks for it: keys by CREATE_MKEY, whose UMR
+ * has a BSF of 32 bytes without a block size (lib/mlx5 of SPDK: mlx5_priv.h, struct
+ * mlx5_sig_bsf_seg). ISA-L computes the expected CRCs.
  */
 #include <isa-l.h>
 
@@ -51,7 +51,7 @@ struct sig_key {
 	uint32_t key;
 };
 
-/* As SPDK makes its keys: free, with room for 128 parts and a BSF, and with all rights. */
+/* A key as SPDK creates it: free, with room for 128 parts and a BSF, and with all rights. */
 static struct sig_key
 sig_key_make(void)
 {
@@ -114,8 +114,8 @@ struct bsf {
 };
 
 /*
- * The UMR of SPDK: it frees the key, and sets its length, its layout and its BSF. The key has had BSFs
- * enabled since its creation.
+ * The UMR of SPDK: it frees the key, and sets its length, its layout and its BSF. The key has had
+ * BSFs enabled since its creation.
  */
 static enum ibv_wc_status
 configure(const struct sig_key *k, uint64_t len, const struct ibv_sge *sge, unsigned int n,
@@ -226,7 +226,7 @@ open_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 		keys[i] = sig_key_make();
 }
 
-/* One key over `len` bytes of the server's memory at `at`, with a CRC behind them on the wire. */
+/* One key over `len` bytes of the server's memory at `at`, followed by a CRC on the wire. */
 static void
 open_crc(struct psv *psv, struct sig_key *k, uint32_t at, uint32_t len, uint32_t flags)
 {
@@ -250,7 +250,7 @@ close_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 
 /* ---------------------------------------------------------------- out of memory */
 
-/* One request: the data from several pieces, and the CRC behind them. */
+/* One request: the data from several pieces, followed by the CRC. */
 static void
 case_one(void)
 {
@@ -279,7 +279,10 @@ case_one(void)
 		CHECK(check_bytes(p.client.buf, data, len, "the data"));
 		CHECK_EQ(p.client.buf[len], 0x11);
 		CHECK_EQ(crc_read(p.client.buf + CRC_AT), crc_expected(data, len, seed));
-		/* The check value of CRC-32C, of the nine digits (RFC 3720, appendix B.4, has others). */
+		/*
+		 * The check value of CRC-32C, of the nine digits (RFC 3720, appendix B.4, has more
+		 * values).
+		 */
 		if (i == 0)
 			CHECK_EQ(crc_read(p.client.buf + CRC_AT), 0xe3069283);
 	}
@@ -287,8 +290,8 @@ case_one(void)
 }
 
 /*
- * Several requests of one transaction: a key each. The last one brings the CRC, or a request of its own
- * reads it behind the data.
+ * Several requests of one transaction, each with its own key. The last one transfers the CRC, or a
+ * separate request reads the CRC after the data.
  */
 static void
 case_several(void)
@@ -319,7 +322,7 @@ case_several(void)
 				IBV_WC_SUCCESS);
 			len += lens[i];
 		}
-		/* Behind the data, also a part of the CRC can be read. */
+		/* A part of the CRC after the data can be read too. */
 		for (unsigned int part = 0; alone && part < 2; part++)
 			CHECK_EQ(move(IBV_WR_RDMA_READ, k[2].key, lens[2] + 2 * part,
 					 CRC_AT + 2 * part, 2, 0),
@@ -327,12 +330,12 @@ case_several(void)
 		CHECK(check_bytes(p.client.buf, data, len, "the data"));
 		CHECK_EQ(crc_read(p.client.buf + CRC_AT), crc_expected(data, len, UINT32_MAX));
 	}
-	/* A key that is not the last has no CRC behind its data. */
+	/* A key that is not the last has no CRC after its data. */
 	CHECK_EQ(move(IBV_WR_RDMA_READ, k[0].key, 0, 0, lens[0], 4), IBV_WC_REM_ACCESS_ERR);
 	close_pair(&psv, k, 3);
 }
 
-/* Without the first key, the transaction goes on from the state that SET_PSV gave. */
+/* Without the first key, the transaction continues from the state that SET_PSV set. */
 static void
 case_set_psv(void)
 {
@@ -373,7 +376,7 @@ case_retry(void)
 
 /* ---------------------------------------------------------------- into memory, and checks */
 
-/* On the wire the CRC follows the data; memory gets the data alone. A wrong CRC is told. */
+/* On the wire the CRC follows the data; memory gets the data alone. A wrong CRC is reported. */
 static void
 case_strip(void)
 {
@@ -399,7 +402,10 @@ case_strip(void)
 	close_pair(&psv, &k, 1);
 }
 
-/* In the memory domain the CRC lies behind the data in memory: it is written, and later checked. */
+/*
+ * In the memory domain the CRC is stored in memory after the data: it is written, and later
+ * checked.
+ */
 static void
 case_memory(void)
 {
@@ -458,7 +464,7 @@ case_blocks(void)
 	close_pair(&psv, &k, 1);
 }
 
-/* Fields that contradict each other, or ask for what the adapter does not do. */
+/* Fields that contradict each other, or ask for something that the adapter does not support. */
 static void
 case_refused(void)
 {
@@ -510,7 +516,7 @@ case_refused(void)
 	}
 }
 
-/* The PSV must be of the key's PD, and what is asked for must lie within data and CRC. */
+/* The PSV must be of the key's PD, and a request must lie within the data and the CRC. */
 static void
 case_bounds(void)
 {

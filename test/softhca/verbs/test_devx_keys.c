@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that the firmware command CREATE_MKEY makes whole: with rights, and with a layout over other keys
- * or over user memory. What a key must do is what a memory region with the same rights does.
+ * Keys that the firmware command CREATE_MKEY creates ready for use: with rights, and with a layout
+ * over other keys or over user memory. A key must behave as a memory region with the same rights.
  */
 #include "softhca_devx_key.h"
 #include "softhca_scribe.h"
@@ -28,7 +28,9 @@ reconnect(void)
 	pair_connect(&p, &p.server, p.client.qp->qp_num);
 }
 
-/* One operation of the client: from its buffer, or into it; the remote end is [va, va+len) of rkey. */
+/*
+ * One operation of the client: from its buffer, or into it; the remote end is [va, va+len) of rkey.
+ */
 static enum ibv_wc_status
 run(enum ibv_wr_opcode op, uint32_t lkey, uint64_t at, uint32_t rkey, uint64_t va, uint32_t len)
 {
@@ -62,7 +64,7 @@ run_remote(enum ibv_wr_opcode op, uint32_t rkey, uint64_t va, uint32_t len)
 
 /* ---------------------------------------------------------------- rights */
 
-/* Each set of rights of a key, and of a region with the same rights where verbs allow it. */
+/* Each set of rights of a key, and of a region with the same rights if verbs allow these. */
 static void
 case_rights(void)
 {
@@ -93,7 +95,10 @@ case_rights(void)
 			if (mr != NULL)
 				CHECK_EQ(run_remote(ops[i].op, mr->rkey, va, 8), want);
 		}
-		/* As a local key: data arrive where local writes are allowed, and leave always. */
+		/*
+		 * As a local key: data can always leave, and can arrive if local writes are
+		 * allowed.
+		 */
 		CHECK_EQ(run(IBV_WR_RDMA_READ, key, va, p.client.mr->rkey, (uintptr_t)p.client.buf,
 				 8),
 			(access & IBV_ACCESS_LOCAL_WRITE) != 0 ? IBV_WC_SUCCESS
@@ -129,7 +134,7 @@ case_free(void)
 
 /* ---------------------------------------------------------------- layouts */
 
-/* Where byte i of the key lies: the parts one after the other. */
+/* The address of byte i of the key, whose parts follow each other. */
 static uint8_t *
 place(const struct key_part *parts, uint32_t i)
 {
@@ -257,7 +262,9 @@ case_pages(void)
 	/* The key keeps its memory. */
 	CHECK(mlx5dv_devx_umem_dereg(umem) != 0 && errno == EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* A key that may only be read can lie over memory that may only be read, and no other. */
+	/*
+	 * A key that may only be read can lie over memory that may only be read; other keys cannot.
+	 */
 	devx_put(c.bytes, 0x320, 32, read_only->umem_id);
 	CHECK(key_try(p.ctx, &c, &key) == NULL);
 	CHECK_EQ(c.status, 5);
@@ -272,7 +279,7 @@ case_pages(void)
 	pair_fini(&p);
 }
 
-/* What a key over user memory cannot have or be, and layouts that the command does not hold. */
+/* Fields that a key over user memory cannot have, and layouts that are longer than the command. */
 static void
 case_refused(void)
 {
@@ -288,7 +295,7 @@ case_refused(void)
 		{MKC + 0x61, 1, 1, 3, MKC + 0x61},  /* with a BSF */
 		{MKC + 0xe0, 32, 0, 3, MKC + 0xc0}, /* of length 0 */
 		{MKC + 0xe0, 32, 8193, 3, 0x320},   /* longer than the memory */
-		{0x360, 32, 16384, 3, 0x320},       /* behind its end */
+		{0x360, 32, 16384, 3, 0x320},       /* beyond its end */
 		{0x340, 32, 0xffffffff, 3, 0x320}, {0x320, 32, 0x777777, 5, 0x320}, /* no memory */
 	};
 	struct mlx5dv_devx_umem *umem;
@@ -310,7 +317,7 @@ case_refused(void)
 		CHECK_EQ(c.status, wrong[i].status);
 		CHECK_EQ(c.syndrome, 0x10000 + wrong[i].named);
 	}
-	/* The command says that it has more of the layout than it has. */
+	/* The command gives a longer layout than it contains. */
 	c = key_command(p.pd, KEY_KLM, PAIR_ALL, 0, 64);
 	key_lay_out(&c, &part, 1, 0);
 	c.len -= 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A completion in error has the vendor syndrome that cards gave, and a line on stderr names the
- * check that failed, once for each check. test_softhca_vendors.c has all checks, by WQEs made by
- * hand, and without the line.
+ * A completion in error has the vendor syndrome that real cards return, and a line on stderr names
+ * the check that failed, once for each check. test_softhca_vendors.c tests all checks with
+ * hand-made WQEs, but not the line.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #define LEN  64
 #define LATE .timeout = 8, .retry_cnt = 1 /* retries end soon: 4.096 us * 2^8 */
 
-/* One failure: the client's work request, with these fields in place of the right ones. */
+/* One failure: the client's work request, with these fields in place of the correct ones. */
 struct failure {
 	const char *check; /* what the line says */
 	uint8_t vendor;    /* sources: doc/softhca-reference.md, "Vendor syndromes" */
@@ -47,7 +47,7 @@ static const struct failure failures[] = {
 		UMR},
 };
 
-/* The key that shall be laid out is of another PD. */
+/* The key to be configured is of another PD. */
 static void
 post_umr(struct pair *p)
 {

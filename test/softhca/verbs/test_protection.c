@@ -216,7 +216,10 @@ reg_pages(const struct pair *p, unsigned int n)
 	return mr;
 }
 
-/* By the time a card sees the command it has run what rang before: UCX deregisters memory that its last sends use. */
+/*
+ * When a card sees the command, it has already run the work of earlier doorbells: UCX deregisters
+ * memory that its last sends use.
+ */
 static void
 case_rung_before(void)
 {
@@ -239,7 +242,10 @@ case_rung_before(void)
 	pair_fini(&p);
 }
 
-/* A deregistered key: its number names nothing, although the memory still exists, and is registered elsewhere. */
+/*
+ * A deregistered key: its number names nothing, although the memory still exists and is registered
+ * with another key.
+ */
 static void
 case_deregistered(void)
 {
@@ -260,7 +266,10 @@ case_deregistered(void)
 	pair_fini(&p);
 }
 
-/* As in mlx5_ib: regions of up to 4 pages, of 5 to 8, of 9 to 16, ... have their keys from different stacks. */
+/*
+ * As in mlx5_ib: regions of up to 4 pages, of 5 to 8, of 9 to 16, ... have their keys from
+ * different stacks.
+ */
 static void
 case_key_again(void)
 {
@@ -292,7 +301,10 @@ case_key_again(void)
 	pair_fini(&p);
 }
 
-/* Nothing of the region before is left in a key that is given out again: neither its memory, nor its PD and rights. */
+/*
+ * When a key is given out again, nothing of the earlier region is left in it: neither its memory,
+ * nor its PD and rights.
+ */
 static void
 case_key_anew(void)
 {
@@ -318,7 +330,7 @@ case_key_anew(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(p.server.buf[63], 0x11);
 	CHECK_EQ(p.server.buf[64], 0x22);
-	/* The rights of the region before. */
+	/* The rights of the earlier region. */
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	mr = ibv_reg_mr(p.pd, p.server.buf, 4096, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -600,8 +612,8 @@ rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 }
 
 /*
- * As mlx5_ib sets it: a requester's depth is the log2 of it, so that 0 is one; a responder's depth of
- * 0 takes the rights to read and to do atomics away, and leaves the right to write.
+ * As mlx5_ib sets it: a requester's depth is the log2 of it, so that 0 is one; a responder's depth
+ * of 0 removes the rights to read and to do atomics, and keeps the right to write.
  */
 static void
 case_rd_atomic_depth(void)
@@ -624,8 +636,9 @@ access_of(struct ibv_qp *qp)
 }
 
 /*
- * Rights and depth depend on each other. A modify that is refused changes neither, also not for a later one that sets the
- * other of them: the server may be written and, in the second case, be read.
+ * Rights and depth depend on each other. A modify that is refused changes neither of them, and has
+ * no effect when a later modify sets the other one: the server may be written and, in the second
+ * case, read.
  */
 static void
 refused_modify(bool of_depth)

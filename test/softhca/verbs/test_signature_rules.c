@@ -204,7 +204,7 @@ case_sizes(void)
 
 /*
  * CRC-64/NVME of 4096 bytes: the test vectors of the NVM Command Set Specification 1.0d, section
- * 5.2.1.3.5, with the seed that is all ones.
+ * 5.2.1.3.5, with a seed of all ones.
  */
 static void
 case_crc64(void)
@@ -236,7 +236,7 @@ case_crc64(void)
 		memcpy(&crc, k.p.server.buf + 4096, sizeof(crc));
 		CHECK_EQ(le64toh(crc), vectors[i].crc);
 		CHECK_EQ(signature_guard(&side, k.p.client.buf, 4096), vectors[i].crc);
-		/* Its highest byte is wrong: both numbers are told whole. */
+		/* Its highest byte is wrong: both numbers are reported in full. */
 		k.p.server.buf[4096 + 7] ^= 0x80;
 		CHECK_EQ(move(&k, READ, 0, 4096 + 8), IBV_WC_SUCCESS);
 		err = signature_key_error(k.mkey);
@@ -339,7 +339,7 @@ case_copy_mask(void)
 	for (uint8_t bit = 1; bit != 0; bit = (uint8_t)(bit << 1))
 		copied(crc64, crc64, given, bit, bit);
 	copied(crc32c, crc32c, given, 0, 0);
-	/* Without a given copy mask, the parts that both domains have alike are copied. */
+	/* Without a given copy mask, the parts that are equal in both domains are copied. */
 	copied(dif, dif, 0, 0, 0xff);
 	copied(crc32, crc32, 0, 0, 0xf0);
 	copied(crc64, crc64, 0, 0, 0xff);
@@ -592,7 +592,7 @@ pass(bool local, bool out, uint32_t off, uint32_t len, bool good)
 
 /*
  * Requests of the key's owner and of a peer count the bytes on the wire: whole blocks with their
- * signatures, of which the last may be left out.
+ * signatures, of which the last signature may be left out.
  */
 static void
 case_lengths(void)
@@ -775,7 +775,6 @@ case_length(void)
 	}
 }
 
-/* SET_PSV, the work request that sets a PSV. */
 static void
 set_psv(bool other_pd, bool absent, enum ibv_wc_status status)
 {
@@ -827,7 +826,7 @@ refused_bsf(size_t at, uint8_t value)
 	signed_key_fini(&k);
 }
 
-/* A BSF without a signature on either side: data pass unchanged, and atomics are refused. */
+/* A BSF without a signature on either side: data pass unchanged, but atomics are refused. */
 static void
 case_neither(void)
 {

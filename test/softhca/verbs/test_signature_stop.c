@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a queue of SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`: anywhere between the
- * work request with that signature and the next fenced one (mlx5dv_qp_cancel_posted_send_wrs(3)).
+ * Where a queue of SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`:
+ * anywhere between the work request with that signature and the next fenced one
+ * (mlx5dv_qp_cancel_posted_send_wrs(3)).
  */
 #define CLOCK_START 0
 #include "softhca_signature.h"
@@ -10,7 +11,7 @@
 #define BLOCK   512
 #define UNIT    516
 #define WRITES  8
-#define OF_SEND WRITES /* wr_id of the fenced SEND behind them */
+#define OF_SEND WRITES /* wr_id of the fenced SEND after the writes */
 #define RECV_AT 60000
 
 /* A client whose keys lie over its memory, block by block with a CRC32 behind each. */
@@ -19,7 +20,7 @@ struct many {
 	struct mlx5dv_mkey *mkey[WRITES];
 	struct signature_domain domain;
 	uint8_t data[WRITES * BLOCK];
-	unsigned int landed; /* writes that the server has */
+	unsigned int landed; /* writes that have arrived at the server */
 };
 
 static const struct signature crc32 = {.kind = CRC32, .ones = true};
@@ -61,8 +62,8 @@ write_configure(struct many *m, unsigned int i)
 }
 
 /*
- * One doorbell for all keys, an RDMA write through each of them, and the SEND. The signatures of the blocks in
- * `bad` are wrong. Only the SEND makes a completion.
+ * One doorbell for all keys, an RDMA write through each of them, and the SEND. The signatures of
+ * the blocks in `bad` are wrong. Only the SEND makes a completion.
  */
 static void
 post(struct many *m, unsigned int bad)
@@ -93,7 +94,7 @@ post(struct many *m, unsigned int bad)
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 }
 
-/* How many writes have landed; they land in their order. */
+/* How many writes have arrived; they arrive in order. */
 static unsigned int
 landed(const struct many *m)
 {
@@ -118,8 +119,9 @@ state(struct many *m)
 }
 
 /*
- * The queue has stopped: no SEND has run; at least one more wrong signature was met, and each that was met is told
- * by its key, once. Returns where the queue stopped, as writes behind the first wrong one of this stop.
+ * The queue has stopped: no SEND has run; at least one more wrong signature was found, and each one
+ * that was found is reported by its key, once. Returns where the queue stopped, as the number of
+ * writes after the first wrong one of this stop.
  */
 static unsigned int
 check_stop(struct many *m, unsigned int bad)
@@ -127,7 +129,10 @@ check_stop(struct many *m, unsigned int bad)
 	unsigned int first = m->landed, n;
 	struct ibv_wc wc;
 
-	/* The query is ordered behind all that the adapter did for the queue; TSan knows nothing of the event. */
+	/*
+	 * The query comes after everything that the adapter did for the queue; TSan does not know
+	 * about the event.
+	 */
 	CHECK_EQ(state(m), IBV_QPS_SQD);
 	n = landed(m);
 	CHECK_EQ(ibv_poll_cq(m->p.client.cq, 1, &wc),
@@ -145,7 +150,10 @@ check_stop(struct many *m, unsigned int bad)
 	return n - first - 1;
 }
 
-/* Resumes the queue at each stop, until the SEND has arrived. `where` counts the places. Returns the stops. */
+/*
+ * Resumes the queue at each stop, until the SEND has arrived. Counts in `where` how often it
+ * stopped at each place. Returns the number of stops.
+ */
 static unsigned int
 run_all(struct many *m, unsigned int bad, unsigned int *where)
 {
@@ -164,7 +172,7 @@ run_all(struct many *m, unsigned int bad, unsigned int *where)
 	return stops;
 }
 
-/* The first block is wrong: every place behind it is met, and none behind the fence. */
+/* The first block is wrong: the queue stops at every place after it, and never after the fence. */
 static void
 case_places(void)
 {
@@ -181,7 +189,7 @@ case_places(void)
 	end(&m);
 }
 
-/* All mixtures of wrong blocks: several in one stop, and several stops. */
+/* All combinations of wrong blocks: several in one stop, and several stops. */
 static void
 case_several(void)
 {
@@ -200,7 +208,10 @@ case_several(void)
 	end(&m);
 }
 
-/* Nothing is posted behind the wrong block: the queue stops there. It stops before what is posted later. */
+/*
+ * Nothing is posted after the wrong block: the queue stops there, and does not run what is posted
+ * later.
+ */
 static void
 case_end(void)
 {
@@ -218,13 +229,13 @@ case_end(void)
 }
 
 /*
- * The second write waits, by a fault, while the queue is stopping. Then the program stops the queue itself, or resets
- * it: one event tells of the stop, or none, and later work runs to its end.
+ * The second write waits, by a fault, while the queue is stopping. Then the program stops the queue
+ * itself, or resets it: there is one event for the stop, or none, and later work runs to its end.
  */
 static void
 other_end(struct many *m, bool reset)
 {
-	/* Behind 16 WQEs that configure keys, and the write with the wrong block. */
+	/* After 16 WQEs that configure keys, and the write with the wrong block. */
 	CHECK_EQ(softhca_fault("late op=18 ms=2"), 0);
 	/* So it waits until this has been seen, however slow the machine is. */
 	clock_stop();

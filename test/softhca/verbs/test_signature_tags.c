@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reference tags of T10-DIF through stock libmlx5: the first block that passes a key after its configuration
- * has the tag that was configured (mlx5dv_wr_set_mkey_sig_block(3)), and each block that follows it the next
- * one, wherever in the key it lies. ISA-L computes the guards.
+ * Reference tags of T10-DIF through stock libmlx5: the first block that passes a key after its
+ * configuration has the tag that was configured (mlx5dv_wr_set_mkey_sig_block(3)), and each
+ * following block has the next tag, wherever in the key it lies. ISA-L computes the guards.
  */
 #include "softhca_signature.h"
 
@@ -41,7 +41,9 @@ end(struct signed_key *k)
 	pair_fini(&k->p);
 }
 
-/* Blocks first to first+n-1, with signatures whose tags begin with the `passed`-th tag of the key. */
+/*
+ * Blocks first to first+n-1, with signatures whose tags begin with the `passed`-th tag of the key.
+ */
 static void
 lay(const struct signed_key *k, uint32_t first, uint32_t n, uint32_t passed, uint8_t *out)
 {
@@ -78,7 +80,10 @@ struct part {
 	uint32_t first, n;
 };
 
-/* A read or a write of the client, between its key and the server's memory. unit: bytes of a block on the wire. */
+/*
+ * A read or a write of the client, between its key and the server's memory. unit: bytes of a block
+ * on the wire.
+ */
 static void
 move(struct signed_key *k, bool read, const struct part *parts, size_t n, uint32_t unit)
 {
@@ -106,8 +111,8 @@ same(const uint8_t *got, const uint8_t *want, uint32_t len)
 }
 
 /*
- * A request moves its parts, behind `passed` blocks since the configuration. Where signatures come in, they
- * are right for these tags, and the key reports none.
+ * A request moves its parts after `passed` blocks have moved since the configuration. Incoming
+ * signatures have the tags that this position needs, and the key reports no error.
  */
 static uint32_t
 move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts, size_t n,
@@ -151,8 +156,8 @@ move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts,
 }
 
 /*
- * Several requests through one key: in order; from its middle on; the same blocks again; two parts in one
- * request. A new configuration begins again. The tags go from ffffffff to 0.
+ * Several requests through one key: in order; from its middle on; the same blocks again; two parts
+ * in one request. A new configuration begins again. The tags go from ffffffff to 0.
  */
 static void
 case_requests(void)
@@ -187,7 +192,7 @@ case_requests(void)
 	}
 }
 
-/* A peer's requests to the key count like the key's own. */
+/* A peer's requests to the key count as the owner's do. */
 static void
 case_remote(void)
 {
@@ -296,9 +301,10 @@ case_two_sizes(void)
 }
 
 /*
- * A wrong tag is told with both tags: what the block has is the expected one (mlx5dv_mkey_check(3)). The key
- * counts on. libmlx5 then sets the PSVs again with the next configuration, even of the layout alone, and the
- * tags begin again. Without an error they go on behind such a configuration.
+ * A wrong tag is reported with both tags: the "expected" one is that of the block
+ * (mlx5dv_mkey_check(3)). The key goes on counting. libmlx5 then sets the PSVs again with the next
+ * configuration, even of the layout alone, and the tags begin again. Without an error the tags
+ * continue after such a configuration.
  */
 static void
 case_after_error(void)

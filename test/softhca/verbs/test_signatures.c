@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures through stock libmlx5: what an RDMA write sends from a signed key, and what an
- * RDMA read writes into one. ISA-L computes the guards; tags and positions are those of
+ * Block signatures through stock libmlx5: the bytes that an RDMA write sends from a signed key, and
+ * that an RDMA read writes into one. ISA-L computes the guards; tags and positions are those of
  * mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see doc/softhca-assumptions.md.
  */
 #include <sys/mman.h>
@@ -261,8 +261,8 @@ errors(const struct damage *d)
 		CHECK_EQ(err.err.sig.expected_value, (REF + 1) ^ 0x40000000);
 	}
 	/*
-	 * An error is reported once. Only after a new configuration of the key is one reported
-	 * again.
+	 * An error is reported once. The next one is reported only after a new configuration of the
+	 * key.
 	 */
 	if (d->error != MLX5DV_MKEY_NO_ERR)
 		CHECK_EQ(move(&k, false, 0, DATA), IBV_WC_SUCCESS);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What /sys counts of the ports of the process that owns the adapter, and of its child.
+ * The counters in /sys of the ports of the process that owns the adapter, and of its child.
  *
- * Expected values: a message has ceil(length / MTU) packets; sizes of headers are those of the InfiniBand
- * architecture (volume 1, chapter 9.2) and of RoCE v2 (its annex A17). Names and units: the kernel's
- * Documentation/ABI/stable/sysfs-class-infiniband, and "IBTA" PortCountersExtended: octets divided by 4.
+ * Expected values: a message has ceil(length / MTU) packets; sizes of headers are those of the
+ * InfiniBand architecture (volume 1, chapter 9.2) and of RoCE v2 (its annex A17). Names and units:
+ * the kernel's Documentation/ABI/stable/sysfs-class-infiniband, and "IBTA" PortCountersExtended:
+ * octets divided by 4.
  */
 #include <sys/wait.h>
 
@@ -78,7 +79,10 @@ grown(const char *name)
 	return 0;
 }
 
-/* A thread of the adapter counts when it ends its visit: a moment after the completion. */
+/*
+ * A thread of the adapter updates the counters when it ends its visit, a moment after the
+ * completion.
+ */
 static void
 expect(const char *name, uint64_t n)
 {
@@ -89,7 +93,7 @@ expect(const char *name, uint64_t n)
 	CHECK_EQ(grown(name), n, name);
 }
 
-/* All that is not named did not change. */
+/* Counters that are not named have not changed. */
 static void
 expect_only(const char *const *changed, size_t n)
 {
@@ -132,7 +136,7 @@ post(struct pair_end *from, const struct pair_end *to, enum ibv_wr_opcode opcode
 	CHECK_EQ(ibv_post_send(from->qp, &wr, &bad), 0);
 }
 
-/* Of the packets of this pair: bytes in front of and behind what BTH is followed by. */
+/* In packets of this pair: the number of bytes before the end of BTH, and after the payload. */
 static uint32_t
 packet_headers(const struct pair *p)
 {
@@ -280,7 +284,7 @@ case_receive_errors(void)
 	const struct pair_opts no_retry = {.rnr_retry = 1, .min_rnr_timer = 1};
 	struct pair p;
 
-	/* Longer than its receive: the sender hears of an invalid request. */
+	/* Longer than its receive: the sender is told that its request was invalid. */
 	pair_init(&p, NULL);
 	pair_post_recv(&p.server, 1, 0, 100);
 	pair_post_recv(&p.server, 2, 0, 100);
@@ -311,7 +315,7 @@ case_receive_errors(void)
 	pair_fini(&p);
 }
 
-/* An unreliable message without a receive is lost there, and its sender hears nothing. */
+/* An unreliable message without a receive is lost there, and its sender does not learn of it. */
 static void
 case_unreliable(void)
 {
@@ -384,7 +388,7 @@ case_link(void)
 	pair_fini(&p);
 }
 
-/* It goes down once, however often it is told to; and no other port does. */
+/* It goes down once, however often it is told to, and no other port goes down. */
 static void
 case_links(void)
 {
@@ -428,7 +432,7 @@ sum_at(unsigned int adapter, unsigned int port)
 	return sum;
 }
 
-/* Data of one adapter are counted on its port alone. */
+/* Data of one adapter are counted only on its port. */
 static void
 case_whose_data(void)
 {
@@ -504,7 +508,7 @@ connect_at(struct pair *p, struct pair_end *e, unsigned int port, struct pair *p
 
 #define MAX_COUNTS 5
 
-/* A request between two ports, and what each of them counts of it. */
+/* A request between two ports, and how it changes the counters of each. */
 static const struct {
 	enum ibv_wr_opcode opcode;
 	uint32_t len, recv_len; /* recv_len: of two receives that are posted; 0: none is */
@@ -551,7 +555,10 @@ is_here(struct place place)
 	return on_adapter == place.adapter && on_port == place.port;
 }
 
-/* Of the port that is looked at: notes what the request changes, or checks how it has grown since. */
+/*
+ * For the port that the test looks at: notes the counters that the request changes, or checks how
+ * they have grown since.
+ */
 static void
 look(unsigned int request, struct place from, struct place to, bool check)
 {

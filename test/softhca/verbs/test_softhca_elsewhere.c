@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines on stderr about peers that are in no adapter of this process: when there is one, and that
- * there is only one. Each case runs in a process of its own.
+ * The lines on stderr about peers that are in no adapter of this process: when such a line is
+ * written, and that it is written only once. Each case runs in its own process.
  */
 #include <arpa/inet.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #define N(a)      (sizeof(a) / sizeof((a)[0]))
 #define ELSEWHERE "no adapter of this process has"
 #define DESTROYED "which this process has destroyed"
-#define NOBODY    0x000041u /* no adapter gives out this number: numbers begin at random ones */
+#define NOBODY    0x000041u /* no adapter gives out this number: the first numbers are random */
 
 static bool
 is_ethernet(void)
@@ -38,7 +38,10 @@ lines_with(const char *words, const char *text)
 	return lines;
 }
 
-/* Runs a case in a child, which writes so many lines about peers that are elsewhere, and about destroyed ones. */
+/*
+ * Runs a case in a child, and checks the number of lines about peers that are elsewhere, and about
+ * destroyed peers.
+ */
 static void
 expect_lines(void (*run)(struct node *n), unsigned int elsewhere, unsigned int destroyed)
 {
@@ -111,7 +114,7 @@ connect_xrc(struct node *n)
 	connect_to(n, K_XRC_SEND, NOBODY);
 }
 
-/* The number of a queue pair that was here. */
+/* The number of a queue pair that this process has destroyed. */
 static uint32_t
 destroyed(struct node *n, enum kind kind)
 {
@@ -131,7 +134,7 @@ connect_to_destroyed(struct node *n)
 	connect_to(n, K_UC, destroyed(&other, K_UC));
 }
 
-/* The number after the last one is free, and nobody has had it. */
+/* The number after the last one is free, and was never used. */
 static void
 connect_to_the_next(struct node *n)
 {
@@ -140,7 +143,7 @@ connect_to_the_next(struct node *n)
 	node_ready(n, qp, K_RC, qp->qp_num + 1, IBV_QPS_RTS);
 }
 
-/* The number is here, the address is not. */
+/* The number is that of a queue pair of this process; the address is not. */
 static void
 connect_to_address(struct node *n)
 {
@@ -222,7 +225,10 @@ handle_of_ipv4(struct node *n)
 	CHECK_EQ(errno, ENETUNREACH);
 }
 
-/* On InfiniBand libmlx5 makes them without a call; the kernel has the call. */
+/*
+ * On InfiniBand libmlx5 creates address handles without a call to the kernel, but the kernel has
+ * such a call.
+ */
 static void
 make_for_lid(struct node *n, uint16_t lid)
 {
@@ -268,7 +274,7 @@ case_address_handles(void)
 
 /* ---- messages */
 
-/* As ibv_ud_pingpong(1) does towards another process, whose adapter has the same addresses. */
+/* As ibv_ud_pingpong(1) sends to another process, whose adapter has the same addresses. */
 static void
 send_ud(struct node *n, struct node_to *to, uint32_t qpn)
 {

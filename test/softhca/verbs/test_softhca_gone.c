@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the program unmaps while it is registered, or whose file it makes shorter. A card has the pages pinned, so requests go on
- * (ibv_reg_mr(3), mlock(2)). Each case runs in a process of its own, whose end is checked.
+ * Memory that the program unmaps while it is registered, or whose file it makes shorter. The pages
+ * of a real card are pinned, so requests continue to work (ibv_reg_mr(3), mlock(2)). Each case runs
+ * in its own process, whose exit status is checked.
  */
 #include <endian.h>
 #include <signal.h>
@@ -16,7 +17,10 @@
 #define LEN    (3 * PAGE)
 #define REASON "is registered, and the program has"
 
-/* Three pages in the server's process, far below where the kernel places mappings of others. */
+/*
+ * Three pages in the server's process, far below the addresses at which the kernel places other
+ * mappings.
+ */
 struct region {
 	uint8_t *at;
 	struct ibv_mr *mr;
@@ -105,7 +109,7 @@ receive(struct pair *p, const struct region *r)
 	CHECK_EQ(pair_wait(&p->server).status, IBV_WC_SUCCESS);
 }
 
-/* A shared mapping of a file of three pages in the place of the region's, registered anew. */
+/* A shared mapping of a file of three pages in place of the region's memory, registered again. */
 static struct ibv_mr *
 replace_by_file(struct pair *p, const struct region *r, int *file)
 {
@@ -121,8 +125,8 @@ replace_by_file(struct pair *p, const struct region *r, int *file)
 }
 
 /*
- * The adapter takes SIGBUS once more for operations on device memory: the later handler passes on to the
- * earlier one. Where such operations are not possible, there is one handler.
+ * The adapter has a second SIGBUS handler for operations on device memory, which passes signals on
+ * to the first one. If such operations are not possible, there is only the first one.
  */
 static void
 add_operation(struct pair *p)
@@ -163,7 +167,7 @@ write_and_read_file(struct pair *p, const struct region *r)
 	CHECK_EQ(lseek(file, 0, SEEK_END), 2 * PAGE);
 }
 
-/* The program's own access behind the end of its file. */
+/* The program itself accesses memory beyond the end of its file. */
 static void
 touch_file(struct pair *p, const struct region *r)
 {
@@ -174,7 +178,10 @@ touch_file(struct pair *p, const struct region *r)
 	((volatile uint8_t *)r->at)[PAGE] = 1;
 }
 
-/* The program itself touches what it has unmapped: that is its own error, as without the adapter. */
+/*
+ * The program itself accesses memory that it has unmapped: this is an error of the program, as it
+ * is without the adapter.
+ */
 static void
 touch(struct pair *p, const struct region *r)
 {
@@ -197,7 +204,10 @@ send_signal(struct pair *p, const struct region *r)
 	CHECK_EQ(raise(SIGSEGV), 0);
 }
 
-/* The adapter writes a completion where the CQ's memory was. That is in no region. Returns if a page is there then. */
+/*
+ * The adapter writes a completion to the address of the CQ's memory, which is unmapped and in no
+ * region. Returns only if that address has a page afterwards.
+ */
 static void
 lose_cq(struct pair *p, const struct region *r)
 {
@@ -219,7 +229,7 @@ lose_cq(struct pair *p, const struct region *r)
 		pair_run();
 }
 
-/* A handler that the program had before it used the adapter. */
+/* A handler that the program installed before it used the adapter. */
 static void
 leave(int sig)
 {
@@ -234,9 +244,12 @@ leave_with_address(int sig, siginfo_t *info, void *context)
 			: 36);
 }
 
-static unsigned int adapter; /* the one that the children use */
+static unsigned int adapter; /* the adapter that the children use */
 
-/* Runs a case in a child with that handler. Returns the child's end, and how many lines it wrote. */
+/*
+ * Runs a case in a child with that handler. Returns the child's exit status, and how many lines it
+ * wrote.
+ */
 static int
 end_of(void (*run)(struct pair *p, const struct region *r), const struct sigaction *handler,
 	unsigned int *lines)

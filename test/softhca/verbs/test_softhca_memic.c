@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on device memory by a load or a store of the program: mlx5dv_dm_map_op_addr(3), through stock libmlx5.
+ * Operations on device memory by a load or a store of the program: mlx5dv_dm_map_op_addr(3),
+ * through stock libmlx5.
  *
- * Numbers of operations and what they do: rdma-core's tests/test_mlx5_dm_ops.py; the order of bytes: the README of
- * nvidia-net/device-memory-operations. What an instruction does to registers and flags, the processor says: each runs on
- * plain memory too.
+ * Numbers of operations and what they do: rdma-core's tests/test_mlx5_dm_ops.py; the order of
+ * bytes: the README of nvidia-net/device-memory-operations. To find what an instruction does to
+ * registers and flags, each also runs on plain memory.
  */
 #include <cpuid.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ rig_fini(const struct rig *r, size_t len)
 	CHECK_EQ(ibv_close_device(r->ctx), 0);
 }
 
-/* ---------------------------------------------------------------- what the adapter says */
+/* ---------------------------------------------------------------- what the adapter reports */
 
 static void
 case_capability(void)
@@ -85,7 +86,7 @@ is_host_order(void)
 	return part != NULL && strtoul(part, NULL, 0) == CX8;
 }
 
-/* The number that the card sees in `size` bytes. */
+/* The number that the card reads from `size` bytes. */
 static uint64_t
 number_at(const uint8_t *at, unsigned int size)
 {
@@ -125,7 +126,10 @@ store(uint8_t *at, unsigned int size, const uint8_t *bytes)
 		*(volatile uint64_t *)(void *)at = v.u64;
 }
 
-/* Adds b to a, in the last bytes of a word between others, and returns the sum. */
+/*
+ * Adds b to a, in the last bytes of a word that has other words before and after it, and returns
+ * the sum.
+ */
 static uint64_t
 add(const struct rig *r, size_t at, unsigned int size, uint64_t a, uint64_t b)
 {
@@ -159,7 +163,7 @@ case_increments(void)
 				(0x123456789abcdef0 + 0x0f0e0d0c0b0a0907) & max);
 		}
 	}
-	/* Of the second page, too. */
+	/* Operations on the second page are tested too. */
 	memset(r.memory, 0, 2 * PAGE);
 	*(volatile uint8_t *)(r.increment + PAGE + 5) = 9;
 	CHECK_EQ(r.memory[PAGE + 5], 9);
@@ -174,8 +178,8 @@ struct registers {
 };
 
 /*
- * Runs one instruction. Its address is rdi, or is computed from rdi and rcx (4). The stack pointer moves, as functions
- * keep data below it.
+ * Runs one instruction. Its address is rdi, or is computed from rdi and rcx (4). The stack pointer
+ * is moved, because functions keep data below it.
  */
 #define FORM(name, text)                                                                           \
 	static void name(const void *at, struct registers *r)                                      \
@@ -283,7 +287,7 @@ case_loads(void)
 	rig_fini(&r, 64);
 }
 
-/* What a store adds to 0 is what it stores. */
+/* A store to a word that is 0 leaves there the number that it adds. */
 static void
 case_stores(void)
 {
@@ -318,7 +322,10 @@ case_stores(void)
 static struct rig shared;
 static uint64_t guarded; /* by the byte at 64, by test-and-set */
 
-/* TSan does not see that a load is an operation which orders what follows, so it sees none of these. */
+/*
+ * TSan does not know that such a load is an operation that orders the later accesses, so it does
+ * not check this function.
+ */
 static void
 add_one(uint64_t one)
 {
@@ -368,7 +375,10 @@ case_threads(void)
 	rig_fini(&shared, 128);
 }
 
-/* A child of fork() shares device memory. Mappings move. A system call finds no memory. */
+/*
+ * A child of fork() shares device memory. Mappings move. A system call cannot use the addresses of
+ * operations.
+ */
 static void
 case_mappings(void)
 {
@@ -396,7 +406,7 @@ case_mappings(void)
 	errno = 0;
 	CHECK_EQ(write(fd, moved, 1), -1);
 	CHECK_EQ(errno, EFAULT);
-	/* Each call maps the memory once more. */
+	/* Each call makes one more mapping of the memory. */
 	r.increment = mlx5dv_dm_map_op_addr(r.dm, INCREMENT);
 	CHECK(r.increment != NULL && r.increment != moved);
 	*(volatile uint8_t *)(r.increment + PAGE) = 3;
@@ -406,7 +416,7 @@ case_mappings(void)
 	rig_fini(&r, 2 * PAGE);
 }
 
-/* The memory is not another's before the last mapping is gone, as in mlx5_ib's dm.c. */
+/* The memory is not given out again before its last mapping is removed, as in mlx5_ib's dm.c. */
 static void
 case_lifetime(void)
 {
@@ -465,7 +475,10 @@ read_and_write(const struct rig *r)
 	__asm__ volatile("incb (%0)" : : "r"(r->increment) : "memory", "cc");
 }
 
-/* A file of the program that is shorter than its mapping, where the adapter's would have increments. */
+/*
+ * A file of the program that is shorter than its mapping, at the offset at which the adapter's
+ * mapping has increments.
+ */
 static void
 touch_own_file(const struct rig *r)
 {
@@ -477,7 +490,7 @@ touch_own_file(const struct rig *r)
 	*(volatile uint8_t *)at = 1;
 }
 
-static struct rlimit files; /* what the test began with */
+static struct rlimit files; /* the limits at the start of the test */
 
 static void
 add_without_descriptor(const struct rig *r)
@@ -505,7 +518,10 @@ leave(int sig)
 	_exit(sig == SIGBUS ? 33 : 34);
 }
 
-/* Runs it in a child, with a handler that the program has before, and expects this line, or none. */
+/*
+ * Runs the function in a child whose program has installed a handler, and expects this line, or no
+ * line.
+ */
 static void
 expect_bus_error(void (*run)(const struct rig *r), const char *reason)
 {
@@ -552,7 +568,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		/* First: it forks before the adapter is opened here. */
+		/* This case is the first one: it forks before this process opens the adapter. */
 		{"other accesses end in the program's own handler, with a line that says why",
 			case_refusals},
 		{"the capability page names the operations and their sizes", case_capability},

@@ -18,7 +18,10 @@ enum op {
 	OP_MEMCPY
 };
 
-/* The memory of a request: near is the client's, far is the server's or memcpy's target. */
+/*
+ * The memory of a request: near is in the client's memory, far is in the server's, or is memcpy's
+ * target.
+ */
 struct spot {
 	uint32_t key;
 	uint64_t va;
@@ -194,8 +197,8 @@ case_moves(void)
 /* ---- memory that is missing or read-only */
 
 /*
- * Checks that the request fails because of its memory, not of its key: the vendor syndrome is that of
- * a page that the IOMMU refused to a ConnectX-6 (linux-rdma list).
+ * Checks that the request fails because of its memory, not of its key: the vendor syndrome is that
+ * of a page that the IOMMU refused to a ConnectX-6 (linux-rdma list).
  */
 static void
 expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
@@ -206,7 +209,7 @@ expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
 	 * fault.
 	 */
 	CHECK(wc->vendor_err != MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT);
-	/* The initiator of a remote request hears only that access was refused. */
+	/* The initiator of a remote request learns only that access was refused. */
 	CHECK_EQ(wc->vendor_err, status == IBV_WC_REM_ACCESS_ERR ? 0x88
 				 : status == IBV_WC_REM_OP_ERR   ? 0x89
 								 : 0x56);
@@ -223,8 +226,8 @@ expect_state(struct pair_end *e, enum ibv_qp_state state)
 }
 
 /*
- * The memory has the protection `prot`, but for one page in the middle of the request if `hole`.
- * prot 0: it is unmapped.
+ * The memory has the protection `prot`, or is unmapped if that is 0. With `hole`, one page in the
+ * middle of the request is unmapped.
  */
 static void
 fails(enum op op, bool near_is_odp, int prot, bool hole)
@@ -250,7 +253,7 @@ fails(enum op op, bool near_is_odp, int prot, bool hole)
 	expect_state(&p.server, status == IBV_WC_REM_ACCESS_ERR ? IBV_QPS_ERR : IBV_QPS_RTS);
 	CHECK_EQ(pair_async(&p, status == IBV_WC_REM_ACCESS_ERR ? PAIR_PATIENCE_MS : 1),
 		status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : -1);
-	/* No byte behind the page has moved. */
+	/* No byte after the page has moved. */
 	for (uint32_t i = hole ? PAGE : 0; i < PAIR_BUF && prot != PROT_READ; i++)
 		CHECK(p.client.buf[i] == 0x44 && (op == OP_FETCH_ADD || p.server.buf[i] == 0x44));
 	area_fini(&a);
@@ -279,8 +282,8 @@ case_read_only(void)
 	fails(OP_FETCH_ADD, true, PROT_READ, false);
 	fails(OP_FETCH_ADD, false, PROT_READ, false);
 	/*
-	 * The value differs, so the operation would write nothing, but it needs write access
-	 * nevertheless.
+	 * The value differs, so the operation would write nothing, but it needs write access all
+	 * the same.
 	 */
 	fails(OP_COMPARE_SWAP, false, PROT_READ, false);
 	fails(OP_MEMCPY, false, PROT_READ, false);
@@ -307,7 +310,7 @@ case_read_only_is_read(void)
 	pair_fini(&p);
 }
 
-/* Pages behind the end of a file: an access of the program gets SIGBUS. */
+/* Pages beyond the end of a file, where an access of the program gets SIGBUS. */
 static void
 case_behind_a_files_end(void)
 {
@@ -472,7 +475,10 @@ add_fives(void *arg)
 	return NULL;
 }
 
-/* The adapter is opened twice, and each context has a key to one word. Whoever waits pumps. */
+/*
+ * The adapter is opened twice, and each context has a key to one word. A thread that waits pumps
+ * the adapter.
+ */
 static void
 case_atomics_of_two_keys(void)
 {
@@ -515,7 +521,7 @@ come_and_go(void *arg)
 	return NULL;
 }
 
-/* The program unmaps the memory at the moment when it is used. */
+/* The program unmaps the memory at the moment when it is in use. */
 static void
 case_race(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Control calls on memory on demand, by stock libibverbs and libmlx5: capabilities, registering,
- * re-registering, and advice with the errors of ibv_advise_mr(3). mincore(2) says whether pages
- * were brought in.
+ * re-registering, and advice with the errors of ibv_advise_mr(3). mincore(2) shows whether pages
+ * are in memory.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -80,7 +80,7 @@ case_registering(void)
 	area_init(&a, o.pd, PAIR_ALL);
 	/* Without the flag, the memory must exist. */
 	CHECK(ibv_reg_mr(o.pd, a.at, PAGE, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
-	/* The other rules are those of every region. */
+	/* The other rules are the same as for every region. */
 	CHECK(ibv_reg_mr(o.pd, a.at, PAGE, ON_DEMAND | IBV_ACCESS_REMOTE_WRITE) == NULL &&
 		errno == EINVAL);
 	CHECK(ibv_reg_mr(o.pd, a.at, 0, ON_DEMAND) == NULL && errno == EINVAL);
@@ -250,7 +250,7 @@ case_advice_on_keys(void)
 	struct ibv_sge two[2];
 
 	CHECK(other != NULL && list != NULL && mw != NULL && plain != NULL && fixed != NULL);
-	/* An address behind the region is outside the key, whether it is mapped or not. */
+	/* An address after the region is outside the key, whether it is mapped or not. */
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf, PAGE + 1), EFAULT);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf + PAGE, 1), EFAULT);
 	for (uint32_t flags = 0; flags <= FLUSH; flags += FLUSH) {
@@ -277,7 +277,7 @@ case_advice_on_keys(void)
 	close_it(&o);
 }
 
-/* ---- where the needed system calls are forbidden */
+/* ---- in a sandbox that forbids the needed system calls */
 
 static void
 forbid(unsigned int call)
@@ -305,7 +305,7 @@ in_sandbox(unsigned int call)
 	mr = ibv_reg_mr(p.pd, p.client.buf, PAGE, PAIR_ALL | ON_DEMAND);
 	CHECK(mr != NULL);
 	forbid(call);
-	/* Device threads started outside of the sandbox. */
+	/* Device threads were started outside the sandbox. */
 	CHECK_EQ(write_from(&p, mr, p.client.buf) != IBV_WC_SUCCESS, pair_is_pumped());
 	CHECK_EQ(ibv_query_device_ex(p.ctx, NULL, &attr), 0);
 	CHECK_EQ(attr.odp_caps.general_caps, 0);

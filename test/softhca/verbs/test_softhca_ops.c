@@ -414,9 +414,9 @@ case_sqd(void)
 }
 
 /*
- * Posts a write, and behind it SENDs that have no receive, by one doorbell. Returns when the first
- * SEND was tried: the visit that completed the write went on to it, and a query waits for the end
- * of the visit.
+ * Posts a write and then SENDs that have no receive, by one doorbell. Returns when the first SEND
+ * was tried: the visit that completed the write went on to it, and a query waits for the end of the
+ * visit.
  */
 static void
 begin_to_wait(struct pair *p)
@@ -472,7 +472,7 @@ case_rnr(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* test_softhca_waits checks how many retries, and how far apart. */
+	/* test_softhca_waits checks how many retries there are, and how far apart. */
 	pair_init(&p, &(struct pair_opts){.rnr_retry = 3, .min_rnr_timer = 20});
 	send_one(&p, 8, 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
@@ -504,7 +504,7 @@ case_no_peer(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* The peer is destroyed while our work is under way. */
+	/* The peer is destroyed while the client's work is in progress. */
 	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
 	send_one(&p, 8, 0);
 	pair_run();
@@ -581,7 +581,9 @@ case_arming(void)
 			CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 		}
 	}
-	/* A failed completion makes the event of solicited ones, too: ibv_req_notify_cq(3). */
+	/*
+	 * A failed completion also makes the event of solicited completions: ibv_req_notify_cq(3).
+	 */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 1), 0);
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	pair_post_recv(&p.server, 1, 0, 4);
@@ -610,7 +612,7 @@ case_arming_looks_back(void)
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 0), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* A solicited completion, and an unsolicited one behind it. */
+	/* A solicited completion, followed by an unsolicited one. */
 	send_one(&p, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	for (unsigned int i = 0; i < 2; i++)
@@ -618,7 +620,7 @@ case_arming_looks_back(void)
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* Once it was read, it makes no event any more. The one behind it is not solicited. */
+	/* After it was read, it makes no event any more. The one after it is not solicited. */
 	for (unsigned int i = 0; i < 2; i++)
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
@@ -738,7 +740,7 @@ case_two_adapters(void)
 }
 
 /*
- * Threads post on queues of their own, with UARs of their own or shared, while other queues are
+ * Threads post on their own queues, with their own UARs or a shared one, while other queues are
  * created and destroyed.
  */
 struct soak {

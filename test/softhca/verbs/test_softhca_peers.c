@@ -10,7 +10,7 @@ static const enum kind listeners[] = {K_RC, K_UC, K_UD, K_XRC_RECV, K_DCT};
 
 #define N_LISTENERS (sizeof(listeners) / sizeof(listeners[0]))
 
-/* Posts a receive wherever a QP of that type could take one. */
+/* Posts a receive in every place from which a QP of that type could take one. */
 static void
 listen_on(struct node *n, struct ibv_qp *qp, enum kind kind)
 {
@@ -19,7 +19,10 @@ listen_on(struct node *n, struct ibv_qp *qp, enum kind kind)
 		node_recv(n, qp, NULL, 9);
 }
 
-/* Sends a message to a listener that is connected to `back`. Checks whether it arrives. */
+/*
+ * Sends a message to a listener that is connected to `back`. Checks that it arrives, or does not,
+ * as expected.
+ */
 static void
 message(enum kind send, enum kind recv, bool connected, bool arrives)
 {
@@ -110,7 +113,7 @@ case_dc_address(void)
 	dc_address(offsetof(struct mlx5_wqe_av, rgid) + 15, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* A DCI sends to a QP that is not a DCT. Those have no DC key, and key 0 must not match either. */
+/* A DCI sends to a QP that is not a DCT. Such a QP has no DC key, so not even key 0 may match. */
 static void
 case_dc_key(void)
 {
@@ -146,8 +149,8 @@ case_dc_key(void)
 /* ---- UD */
 
 /*
- * The address has the index of the sender's GID. An index behind the last GID names none, so there
- * is no header (libmlx5's mlx5_wqe_av: bits 27:20 of grh_gid_fl).
+ * The address has the index of the sender's GID. An index after the last GID names no GID, so the
+ * packet has no header (libmlx5's mlx5_wqe_av: bits 27:20 of grh_gid_fl).
  */
 static void
 case_ud_gid_index(void)
@@ -186,7 +189,7 @@ case_ud_gid_index(void)
 
 /* ---- XRC */
 
-/* An SRQ that is not an XRC SRQ, though of the same program, is not found by XRC. */
+/* An XRC message does not reach an SRQ of the same program that is not an XRC SRQ. */
 static void
 case_xrc_basic(void)
 {

@@ -181,7 +181,7 @@ case_overposted(void)
 
 /* ---- a full completion queue */
 
-/* The scheduler visits a connected QP. It does not visit a DCT or an XRC target. */
+/* The scheduler visits connected QPs, but not DCTs and XRC targets. */
 static void
 cq_overrun(enum kind send)
 {
@@ -199,7 +199,7 @@ cq_overrun(enum kind send)
 	 * last one.
 	 */
 	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
-	if (send == K_XRC_SEND) /* the target meets the failed CQ at the next request */
+	if (send == K_XRC_SEND) /* an XRC target or a DCT meets the failed CQ at the next request */
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
 	for (int i = 0; i < 2; i++) {
 		int type = node_event(&l.b, &event, CHECK_PATIENCE_MS);
@@ -211,7 +211,7 @@ cq_overrun(enum kind send)
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	if (send != K_XRC_SEND)
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
-	/* A DCT in error is destroyed as any other. */
+	/* A DCT in error is destroyed like any other. */
 	link_close(&l);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of every type of QP: each transition with each attribute is accepted or refused as by
- * the kernel; what a query reports after each; and what becomes of work in SQD and in ERR.
+ * The states of every type of QP: each transition with each attribute is accepted or refused as the
+ * kernel does it; what a query reports afterwards; and what happens to work in SQD and in ERR.
  *
  * The rules are the kernel's: qp_state_table in drivers/infiniband/core/verbs.c, and for DC
  * modify_dci_qp_is_ok() and mlx5_ib_modify_dct() in drivers/infiniband/hw/mlx5/qp.c.
@@ -156,8 +156,8 @@ qp_in(struct node *n, struct ibv_qp *qp, enum kind k, int state)
 }
 
 /*
- * Tries the needed attributes without one of them, and with one more. Checks the result against the
- * rule.
+ * Tries the transition with the needed attributes, with one less and with one more. Checks the
+ * results against the rule.
  */
 static struct ibv_qp *
 try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
@@ -212,7 +212,7 @@ case_transitions(void)
 				qp = try_transition(&n, qp, k, from, to);
 			/*
 			 * Without a state in the mask, the state does not change, if the rule
-			 * allows a transition to itself.
+			 * allows a transition from the state to itself.
 			 */
 			CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){0}, 0),
 				rule_of(k, from, from).valid ? 0 : EINVAL);
@@ -305,7 +305,7 @@ granted(unsigned int asked, int set)
 	return set & IBV_QP_MAX_DEST_RD_ATOMIC ? asked : asked & IBV_ACCESS_REMOTE_WRITE;
 }
 
-/* Checks what a query says after a modify, for the attributes of the mask. */
+/* Checks what a query returns after a modify, for the attributes of the mask. */
 static void
 expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 {
@@ -511,7 +511,7 @@ static const enum kind senders[] = {K_RC, K_UC, K_UD, K_XRC_SEND, K_DCI};
 
 #define N_SENDERS (sizeof(senders) / sizeof(senders[0]))
 
-/* An error of its own, flushed work, RESET, RTS: new messages arrive, and no old ones. */
+/* After an error, flushed work, RESET and RTS, new messages arrive, and no old ones. */
 static void
 case_restart(void)
 {
@@ -587,8 +587,8 @@ case_sqd(void)
 			CHECK_EQ(node_wait(d.n.rcq).status, IBV_WC_SUCCESS);
 		}
 		/*
-		 * No event comes if the program did not ask for it. From SQD to ERR, the work is
-		 * flushed.
+		 * No event comes if the program did not ask for it. When the QP goes from SQD to
+		 * ERR, its work is flushed.
 		 */
 		CHECK_EQ(node_move(d.from, IBV_QPS_SQD), 0);
 		CHECK_EQ(node_event(&d.n, &event, 5), -1);

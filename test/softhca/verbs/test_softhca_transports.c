@@ -12,8 +12,8 @@
 #define SL  7 /* service level */
 
 /*
- * On Ethernet a receive's service level says which headers the packet had: bit 3 UDP, bits 2:0 as
- * MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux's include/linux/mlx5/cq.h.
+ * On Ethernet the service level in a receive's CQE gives the headers of the packet: bit 3 UDP, bits
+ * 2:0 as MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux's include/linux/mlx5/cq.h.
  */
 enum packet_type {
 	PACKET_GRH = 0,
@@ -195,7 +195,7 @@ case_ud_ipv4(void)
 	ud_close(&u);
 }
 
-/* An address of which one byte differs from the port's: in the Ethernet address or in the GID. */
+/* A copy of the address with one wrong byte, in its Ethernet address or in its GID. */
 static void
 ud_misses(struct ud *u, unsigned int at)
 {
@@ -509,7 +509,7 @@ case_srq_events(void)
 	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_LIMIT_REACHED);
 	/*
 	 * In ERR the QP takes no more receives from the SRQ: it sends the last-WQE event, and
-	 * flushes none.
+	 * flushes no receives.
 	 */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
 	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_QP_LAST_WQE_REACHED);
@@ -524,10 +524,10 @@ case_srq_events(void)
 	node_close(&b);
 }
 
-/* How the queue pair of an SRQ goes into error, beside a move to ERR. */
+/* How the queue pair of an SRQ goes into error, other than by a modify to ERR. */
 enum last_wqe {
 	LAST_OWN,     /* its own work request fails */
-	LAST_FATAL,   /* it fails fatally */
+	LAST_FATAL,   /* the adapter reports a fatal error for it */
 	LAST_REFUSED, /* it refuses what its peer asks */
 	LAST_SELF,    /* it is connected to itself, and refuses what it asks */
 	LAST_SHORT,   /* a message does not fit its receive */
@@ -535,7 +535,10 @@ enum last_wqe {
 	LAST_N
 };
 
-/* It tells once that it takes no more receives of the SRQ. Its peer, which has no SRQ, does not. */
+/*
+ * Its event, that it takes no more receives from the SRQ, comes once. Its peer, which has no SRQ,
+ * gets no such event.
+ */
 static void
 last_wqe(enum last_wqe how)
 {
@@ -850,7 +853,7 @@ case_dc(void)
 	node_close(&b);
 }
 
-/* The initiator fails and starts anew. The target has not failed and sends no event. */
+/* The initiator fails and is restarted. The target has not failed and sends no event. */
 static void
 dc_refused(struct node *a, struct ibv_qp *dci, struct node *b)
 {
@@ -978,7 +981,7 @@ case_infiniband(void)
 	CHECK_EQ(wc.byte_len, GRH + 8);
 	CHECK_EQ(u.b.buf[GRH], 66);
 	CHECK_EQ(ibv_destroy_ah(u.ah), 0);
-	/* A global address has a header on InfiniBand too. */
+	/* A global address also has a header on InfiniBand. */
 	ah = address(&u.b, 0);
 	ah.dlid = port.lid;
 	u.ah = ibv_create_ah(u.a.pd, &ah);

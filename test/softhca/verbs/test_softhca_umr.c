@@ -314,7 +314,7 @@ case_outside(void)
 	struct keys k;
 
 	outside((struct change[]){END}, IBV_WC_SUCCESS);
-	/* The data segment may name more than the layout, and not less. */
+	/* The data segment may name more bytes than the layout has, but not fewer. */
 	outside((struct change[]){{KLM(0, byte_count), 4, 4096, false}, END}, IBV_WC_SUCCESS);
 	outside((struct change[]){{KLM(0, byte_count), 4, LAYOUT_LEN - 1, false}, END},
 		IBV_WC_LOC_LEN_ERR);
@@ -670,7 +670,7 @@ case_window_uses(void)
 
 /* ---- other keys in a layout */
 
-/* ibv_alloc_null_mr(3): reads as zeros, ignores writes; also as a part of a key. */
+/* ibv_alloc_null_mr(3): reads as zeros and ignores writes, also as a part of another key. */
 static void
 case_null_part(void)
 {
@@ -712,7 +712,7 @@ case_null_part(void)
 
 #define VENDOR_PIECES 0x37 /* doc/softhca-reference.md: memory that is written, resources */
 
-/* A message of 2^20 pieces, and one of more pieces: doc/softhca-reference.md. */
+/* A message may have 2^20 pieces, and no more: doc/softhca-reference.md. */
 static void
 pieces(uint32_t n, enum ibv_wc_status status)
 {
@@ -741,7 +741,7 @@ pieces(uint32_t n, enum ibv_wc_status status)
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The source is in this region, too, behind the part that is written. */
+	/* The source is in this region, too, after the part that is written. */
 	ibv_wr_rdma_read(e->qpx, mr->rkey, (uintptr_t)far);
 	ibv_wr_set_sge(e->qpx, k.mkey->lkey, 0, n);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);

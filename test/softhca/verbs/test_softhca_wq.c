@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work queues of the emulated adapter, through stock libibverbs and libmlx5: what their states do
- * to receives, which calls are refused, and which objects are busy. Arguments that libmlx5 checks
- * itself are tested by raw calls.
+ * Work queues of the emulated adapter, through stock libibverbs and libmlx5: how their states
+ * affect receives, which calls are refused, and which objects are busy. Arguments that libmlx5
+ * checks itself are tested by raw calls.
  */
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -108,7 +108,7 @@ case_flush(void)
 	wq_close(&q);
 }
 
-/* If the record counts more than the queue holds, it counts nothing: such WQEs do not exist. */
+/* A record that counts more than the queue holds counts nothing, because such WQEs do not exist. */
 static void
 case_too_many(void)
 {
