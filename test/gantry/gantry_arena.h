@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arena of most tests of the engine: an engine, memory to move bytes from and to, and memory that fails.
+ * The arena of most tests of the engine: an engine, memory to move bytes from and to, and memory
+ * that fails.
  *
- * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Included last: src, dst and g are parameters
- * in headers of the engine.
+ * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Include it last:
+ * headers of the engine have parameters named src, dst and g.
  */
 #ifndef GANTRY_ARENA_H
 #define GANTRY_ARENA_H
@@ -16,26 +17,32 @@ extern struct gantry *g;
 /* ARENA_LEN bytes each. Peers may read and write them; atomics may be done on dst. */
 extern uint8_t *src, *dst;
 extern struct gantry_mem *src_mem, *dst_mem;
-/* Of arena_break(). */
+/* Made by arena_break(). */
 extern uint8_t *broken;
 extern struct gantry_mem *broken_mem;
-/* The length of a piece: 4096, or the length that one WQE copies if that is less. A test may set it. */
+/*
+ * The length of a piece: 4096, or the length that one WQE copies if that is less. A test may set
+ * it.
+ */
 extern uint64_t piece;
 
-/* After env_init(). conf may be NULL. src has the bytes of seed 1. */
+/* Call it after env_init(). conf may be NULL. src gets the bytes of seed 1. */
 void arena_create(const struct gantry_conf *conf);
-/* Makes broken: memory whose key the device does not know any more. */
+/* Sets `broken`: memory whose key the device does not know any more. */
 void arena_break(void);
-/* Runs the cases (env_run()), ends the memory and the engine, and returns the exit code (env_done()). */
+/*
+ * Runs the cases (env_run()), ends the memory and the engine, and returns the exit code
+ * (env_done()).
+ */
 int arena_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
 struct gantry_desc arena_copy(uint32_t i);
 struct gantry_desc arena_write(uint32_t i, uint16_t peer);
 /* A copy from broken to piece i of dst. */
 struct gantry_desc arena_failing_copy(uint32_t i);
-/* src has the bytes of that seed, and each byte of dst is ENV_UNTOUCHED. */
+/* Gives src the bytes of that seed, and sets each byte of dst to ENV_UNTOUCHED. */
 void arena_reset(uint64_t seed);
-/* Piece i: as env_is_moved(). */
+/* env_is_moved() for piece i. */
 bool arena_is_moved(uint32_t i);
 
 #endif

@@ -22,10 +22,10 @@
 #include "gantry_mem.h"
 
 #define GUARD_LEN 4096
-/* 64 MiB, and what memory grows by. */
+/* 64 MiB; memory also grows in such steps. */
 #define N_HUGE_PAGES 64
 
-/* EAL's memory is ordinary pages, or huge ones where the variant says so: TEST_EAL. */
+/* Use ordinary pages for EAL's memory, or huge pages if the variable TEST_EAL asks for them. */
 static char *
 memory_option(void)
 {
@@ -55,7 +55,7 @@ env_refuse_fork_init(void)
 	CHECK(ibv_fork_init() != 0);
 }
 
-/* EAL's telemetry, if it is given, and the name below which its files are. */
+/* telemetry and prefix are arguments of EAL. */
 static void
 init(unsigned int n_workers, char *telemetry, char *prefix)
 {
@@ -102,12 +102,15 @@ env_init_with_telemetry(unsigned int n_workers, const char *prefix)
 {
 	char name[64];
 
-	/* Others may run at the same time. */
+	/* Other programs may run at the same time. */
 	if (prefix == NULL)
 		snprintf(name, sizeof(name), "gantry-test-%d", (int)getpid());
 	else
 		snprintf(name, sizeof(name), "%s", prefix);
-	/* Before EAL starts: what EAL does at the exit comes first then, and leaves the folder empty. */
+	/*
+	 * Registered before EAL starts, so that it runs after EAL's own exit handlers, which empty
+	 * the folder.
+	 */
 	atexit(remove_runtime_dir);
 	init(n_workers, "--telemetry", name);
 }
@@ -200,7 +203,7 @@ env_wait_ring(const struct rte_ring *r)
 {
 	uint64_t end = env_patience();
 
-	/* rte_ring_count() reads as if nobody wrote. */
+	/* rte_ring_count() reads the ring as if no other thread wrote to it. */
 	while (__atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) ==
 		__atomic_load_n(&r->cons.tail, __ATOMIC_RELAXED)) {
 		CHECK(rte_get_timer_cycles() < end, "nothing came into the ring");
@@ -260,7 +263,7 @@ env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **me
 	return p;
 }
 
-/* What the log said last. */
+/* The latest message in the log. */
 static char said[4096];
 
 static ssize_t
@@ -383,7 +386,7 @@ env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n)
 struct gantry_queue *
 env_queue(struct gantry *g, uint32_t depth)
 {
-	/* A virtual CPU may stand still for seconds, and no case of such a queue is about deadlines. */
+	/* A virtual CPU may stop for seconds, and no case with such a queue tests deadlines. */
 	const struct gantry_queue_conf conf = {.depth = depth, .deadline_ms = 60000};
 	struct gantry_queue *q;
 
@@ -435,11 +438,11 @@ env_do_one(struct gantry_queue *q, struct gantry_desc desc)
 	CHECK_EQ(comp.op, desc.op);
 	CHECK_EQ(comp.len, desc.len);
 	CHECK_EQ(comp.zero, 0);
-	/* Failed memory has a side. */
+	/* These statuses tell in `result` whose memory failed. */
 	if (comp.status != GANTRY_NOT_REGISTERED && comp.status != GANTRY_READ_ONLY &&
 		comp.status != GANTRY_LOCAL_ERROR)
 		CHECK_EQ(comp.result, 0);
-	/* Syndromes are of error CQEs, and these statuses alone come from one. */
+	/* Only error CQEs have syndromes, and only these statuses come from error CQEs. */
 	if (comp.status < GANTRY_LOCAL_ERROR || comp.status > GANTRY_UNREACHABLE)
 		CHECK_EQ(comp.syndrome | comp.vendor_syndrome, 0);
 	return comp.status;

@@ -19,19 +19,23 @@
  */
 void env_init(unsigned int n_workers);
 /*
- * The same, and EAL answers on its telemetry socket, in rte_eal_get_runtime_dir(). prefix: EAL's --file-prefix; NULL: one
- * of this process.
+ * The same, but EAL also answers on its telemetry socket, in rte_eal_get_runtime_dir(). prefix is
+ * EAL's --file-prefix, or NULL for one that only this process uses.
  */
 void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
 /*
- * Before env_init(): gantry_before_eal(), which must succeed. Without it DPDK's mlx4 plug-in calls ibv_fork_init(3); then
- * libibverbs before rdma-core 51 reads /proc/self/smaps at each registration and each removal, which takes
- * milliseconds and grows with the mappings, and children of fork(2) do not have the memory.
+ * Calls gantry_before_eal(), which must succeed. Call it before env_init(). Without it, DPDK's mlx4
+ * plug-in calls ibv_fork_init(3); then libibverbs before rdma-core 51 reads /proc/self/smaps at
+ * each registration and each removal, which takes milliseconds and grows with the mappings, and
+ * children of fork(2) do not have the memory.
  */
 void env_refuse_fork_init(void);
-/* Lets the calling thread run on any CPU: EAL has bound the thread that made it to one. */
+/*
+ * Lets the calling thread run on any CPU: EAL has bound the thread that called rte_eal_init() to
+ * one CPU.
+ */
 void env_unbind(void);
-/* What not every device has. */
+/* What only some devices have. */
 enum env_need {
 	ENV_MMO,
 	ENV_MMO_OF_2_GIB,
@@ -40,23 +44,29 @@ enum env_need {
 	ENV_DEVICE_MEMORY,
 	ENV_SIGNATURES
 };
-/* In a case: true if the device lacks it. The case then returns, and the program ends with CHECK_SKIP. */
+/*
+ * For one case: returns true if the device lacks it. The case then returns, and the program ends
+ * with CHECK_SKIP.
+ */
 bool env_lacks(const struct gantry *g, enum env_need need);
-/* For all cases of a program: exits with CHECK_SKIP if the device lacks it. */
+/* For all cases of a program: exits at once with CHECK_SKIP if the device lacks it. */
 void env_need(const struct gantry *g, enum env_need need);
 /* Runs the cases whose name contains argv[1], or all. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
-/* Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code: 0, or CHECK_SKIP. */
+/*
+ * Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code: 0, or
+ * CHECK_SKIP.
+ */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
-/* When a test that waits for something gives up (rte_get_timer_cycles()). */
+/* The time at which a test that waits for something gives up (rte_get_timer_cycles()). */
 uint64_t env_patience(void);
 /* The CPU time of this thread. */
 uint64_t env_cpu_ns(void);
 /*
- * Of the mapping that has the byte at `at`: the line of /proc/self/smaps that begins with that field, with its colon
- * (proc_pid_smaps(5)).
+ * For the mapping that contains `at`, copies the line of /proc/self/smaps that begins with `field`,
+ * which includes the colon (proc_pid_smaps(5)).
  */
 void env_smaps(const void *at, const char *field, char *line, size_t len);
 
@@ -64,15 +74,19 @@ void env_smaps(const void *at, const char *field, char *line, size_t len);
 void *env_map(size_t len);
 void env_unmap(void *p, size_t len);
 
-/* What a peer may do with memory that it reads and writes. */
+/* The flags of memory that peers may read and write. */
 #define ENV_REMOTE (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ)
 /* Memory of env_map(), registered with these GANTRY_MEM_* flags. */
 uint8_t *env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **mem);
-/* A registration of [p, p + len) fails with -err, and the log has these words. */
+/*
+ * Checks that a registration of [p, p + len) fails with -err, and that the log then contains these
+ * words.
+ */
 void env_refused(struct gantry *g, void *p, size_t len, int err, const char *words);
 /*
- * Takes the key away from the device. The engine does not know, so operations that use the memory
- * fail in hardware. Before gantry_mem_unregister(), env_mend() gives it a key to release.
+ * Deregisters the key. The engine does not know this, so operations that use the memory fail in
+ * hardware. Call env_mend() before gantry_mem_unregister(): it gives the memory a key that can be
+ * released.
  */
 void env_break(struct gantry_mem *mem);
 void env_mend(struct gantry_mem *mem);
@@ -86,16 +100,22 @@ bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
 /* Each byte of a destination before a copy. */
 #define ENV_UNTOUCHED 0x11
-/* True: dst has the bytes of src; false: each of its bytes is ENV_UNTOUCHED. Anything else fails. */
+/*
+ * Returns true if dst has the bytes of src, or false if all its bytes are ENV_UNTOUCHED. If neither
+ * is so, the check fails.
+ */
 bool env_is_moved(const void *src, const void *dst, size_t len);
 
-/* True: the adapter has no thread. It does nothing but in env_pump(), and what calls that. */
+/*
+ * True if the adapter has no thread. It then works only in env_pump() and in functions that call
+ * env_pump().
+ */
 bool env_is_pumped(void);
-/* If the adapter has no thread, runs it for one turn. */
+/* Runs the adapter for one turn, if it has no thread. */
 void env_pump(void);
 /*
- * Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. If nothing has completed,
- * yields the CPU: other threads may need it.
+ * Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. If nothing has
+ * completed, yields the CPU: other threads may need it.
  */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
 /* Calls gantry_dequeue_burst(), and yields in the same way. */
@@ -103,7 +123,7 @@ unsigned int env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsi
 /* Submits all n descriptors and collects all completions, in order. */
 void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n);
-/* Submits one descriptor alone and returns its status. */
+/* Submits one descriptor and returns its status. */
 enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
 /* Creates a queue. env_queue_done() destroys it when nothing is in flight. */
 struct gantry_queue *env_queue(struct gantry *g, uint32_t depth);

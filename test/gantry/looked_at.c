@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for gantry-top to look at: a worker that copies, a queue with two peers, a failure and a transaction. It
- * prints "ready", and ends when its standard input does.
+ * A program for tests of gantry-top: it has a worker that copies, a queue with two peers, a failure
+ * and a transaction. It prints "ready", and ends when its standard input ends.
  *
  * usage: looked_at PREFIX
  */

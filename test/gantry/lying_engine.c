@@ -2,7 +2,8 @@
 /**
  * @file
  * Makes the engine report a wrong result for one descriptor: number LIE_AT of those enqueued or
- * dequeued, or of the transactions submitted. It is preloaded into testgantry, which must notice the error.
+ * dequeued, or of the transactions submitted. It is preloaded into testgantry, which must notice
+ * the error.
  *
  *   LIE=skip    it is not executed, and completes with success
  *   LIE=short   its last byte is not moved
@@ -19,19 +20,22 @@
  *   LIE=hole    the file system says that there are no data before byte LIE_AT
  *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
  *
- * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each DEK that is added, retired,
- * or used by a transaction that reads: "add ID KEY", "retire ID", "stored ID TWEAK BYTES", the last one when it has
- * completed with success. When the engine is gone, the program's memory is searched for each key: "left ID COUNT". All but
- * numbers of DEKs is hexadecimal.
+ * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each
+ * DEK that is added, retired, or used by a transaction that reads: "add ID KEY", "retire ID",
+ * "stored ID TWEAK BYTES", the last one when it has completed with success. When the engine is
+ * gone, the program's memory is searched for each key: "left ID COUNT". All but numbers of DEKs is
+ * hexadecimal.
  *
- * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each connection and each descriptor
- * that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT MAX_INLINE", "desc OP FLAGS ARG0"; and for each completion
- * that is dequeued: "done COOKIE". A connection has a second line, "end QUEUE" with the queue's number in the process, and so has
- * a descriptor with a layout: "base ADDRESS".
+ * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each
+ * connection and each descriptor that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT
+ * MAX_INLINE", "desc OP FLAGS ARG0"; and for each completion that is dequeued: "done COOKIE". A
+ * connection has a second line, "end QUEUE" with the queue's number in the process, and so has a
+ * descriptor with a layout: "base ADDRESS".
  *
- * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker DEPTH RING BURST IDLE"; and
- * one when the engine is gone: "most HANDED OUT OPEN SUM", the most descriptors that one call handed over, that were with the
- * workers at a time, and that were transactions in flight; and how many were handed over.
+ * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker
+ * DEPTH RING BURST IDLE"; and one when the engine is gone: "most HANDED OUT OPEN SUM", the most
+ * descriptors that one call handed over, that were with the workers at a time, and that were
+ * transactions in flight; and how many were handed over.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -84,7 +88,7 @@ read_environment(void)
 
 /* ------------------------------------------------------------------ what is noted */
 
-/* A line with one or two rows of bytes, or none. */
+/* Writes a line with one or two byte strings, or none. */
 static void
 note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b, uint64_t b_len)
 {
@@ -104,12 +108,14 @@ note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b
 	pthread_mutex_unlock(&stored_lock);
 }
 
-/* ------------------------------------------------------------------ keys that are left */
+/*
+ * ------------------------------------------------------------------ keys that are still in memory
+ */
 
 /* Keys that were added, changed by MASK: the search must not find them here. */
 #define MASK     0xa5
 #define MAX_KEYS 16
-#define PIECE    16 /* bytes that are looked for: the beginning of each of a DEK's two AES keys */
+#define PIECE    16 /* bytes to search for: the beginning of each of a DEK's two AES keys */
 
 static struct {
 	uint32_t id;
@@ -146,11 +152,14 @@ count(const uint8_t *bytes, size_t len, const uint8_t masked[PIECE])
 	return found;
 }
 
-/* Looks for the keys in all that the program may write, but for the terabytes of ASan's shadow. */
+/*
+ * Searches all writable memory of the program for the keys, except ASan's shadow, which has
+ * terabytes.
+ */
 static void
 search(uint8_t left[MAX_KEYS])
 {
-	static uint8_t bytes[(1 << 20) + PIECE - 1]; /* a key may lie across two of these */
+	static uint8_t bytes[(1 << 20) + PIECE - 1]; /* a key may cross the end of such a block */
 	const size_t step = sizeof(bytes) - (PIECE - 1);
 	FILE *maps = fopen("/proc/self/maps", "re");
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -170,7 +179,7 @@ search(uint8_t left[MAX_KEYS])
 			for (unsigned int i = 0; got > 0 && i < n_added; i++)
 				left[i] += count(bytes, got, added[i].masked[0]) +
 					   count(bytes, got, added[i].masked[1]);
-			memset(bytes, 0, sizeof(bytes)); /* it is searched, too */
+			memset(bytes, 0, sizeof(bytes)); /* this buffer is searched too */
 		}
 	}
 	fclose(maps);
@@ -308,7 +317,10 @@ twist(struct gantry_desc *d)
 		d->src++;
 }
 
-/* Weak: a preloaded function goes before libc's all the same, and nobody takes it for the one that everybody means. */
+/*
+ * Weak: a preloaded function still overrides the one in libc, and tools do not take it for the
+ * definition of this standard function.
+ */
 GANTRY_API __attribute__((weak)) off_t
 lseek(int fd, off_t offset, int whence)
 {
@@ -396,7 +408,7 @@ twist_transaction(const struct gantry_desc *d)
 		((struct gantry_txn_part *)(uintptr_t)txn->part)->addr++;
 }
 
-/* Several threads submit, but only one of them transactions. */
+/* Several threads submit descriptors, but only one of them submits transactions. */
 GANTRY_API unsigned int
 gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 {

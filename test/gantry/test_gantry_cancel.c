@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gantry_cancel(): what waits in software is taken back, what the hardware has is not. The adapter
- * runs only inside env_poll(), so each case knows what waits.
+ * gantry_cancel(): descriptors that wait in software are taken back, those in hardware are not. The
+ * adapter runs only inside env_poll(), so each case knows which descriptors wait.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ check_comp(const struct gantry_comp *comp, const struct gantry_desc *d, enum gan
 	CHECK_EQ(comp->result, 0);
 }
 
-/* Descriptor 4 is fenced, so it and all behind it wait until the first poll. */
+/* Descriptor 4 is fenced, so it and all after it wait until the first poll. */
 static void
 those_that_wait_are_cancelled_by_their_cookie(void)
 {
@@ -70,7 +70,7 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 	env_queue_done(q);
 }
 
-/* Among them are descriptors that would be refused: what is cancelled is not looked at. */
+/* Among them are descriptors that would be refused: cancelled descriptors are not checked. */
 static void
 all_that_wait_may_be_cancelled_whatever_they_are(void)
 {
@@ -79,7 +79,7 @@ all_that_wait_may_be_cancelled_whatever_they_are(void)
 	struct gantry_comp comp[8];
 	uint32_t round, i;
 
-	/* More rounds than slots: what a slot held in the last lap does not matter. */
+	/* More rounds than slots: the former content of a slot does not matter. */
 	for (round = 0; round < 5; round++) {
 		arena_reset(round);
 		for (i = 0; i < 7; i++)
@@ -128,7 +128,7 @@ what_the_hardware_has_is_not_cancelled(void)
 	env_queue_done(q);
 }
 
-/* A fenced one no longer holds back what is behind it. */
+/* A fenced descriptor that was cancelled no longer delays those after it. */
 static void
 a_cancelled_fence_holds_nothing_back(void)
 {
@@ -150,7 +150,7 @@ a_cancelled_fence_holds_nothing_back(void)
 	env_queue_done(q);
 }
 
-/* Copies behind a failed one are the hardware's; those submitted during the repair wait. */
+/* Copies after a failed one are in hardware; those submitted during the repair wait. */
 static void
 copies_that_wait_for_a_repair_are_cancelled(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transactions that encrypt: DEKs, profiles, what is refused, and bytes. OpenSSL, called directly for each data unit,
- * computes what is expected (txn/txn_xts.h); signatures come from txn/reference.h.
+ * Transactions that encrypt: DEKs, profiles, refusals, and bytes. OpenSSL, called directly for each
+ * data unit, computes the expected bytes (txn/txn_xts.h); signatures come from txn/reference.h.
  *
- * With SOFTHCA_CRYPTO=wrapped, DEKs come wrapped, after a login. With plaintext_single, a transaction has one data unit.
- * Without crypto, everything is refused.
+ * With SOFTHCA_CRYPTO=wrapped, DEKs are wrapped, and need a login. With plaintext_single, a
+ * transaction has one data unit. Without crypto, everything is refused.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -31,7 +31,7 @@
 #include "txn/txn_xts.h"
 
 #define AREA_LEN (UINT64_C(1) << 20)
-#define MAX_LEN  (UINT32_C(256) << 10) /* data of one transaction here */
+#define MAX_LEN  (UINT32_C(256) << 10) /* most data of one transaction in this test */
 
 static struct gantry *g;
 static struct gantry_info info;
@@ -122,7 +122,7 @@ an_engine_has_so_many_deks(void)
 		id[i] = dek_of(&x);
 	CHECK_EQ(dek_add(&x, NULL, &one), -ENOSPC);
 	CHECK_EQ(one, 0);
-	/* What was refused is not left in the device. */
+	/* A refused DEK is not left in the device. */
 	TAILQ_FOREACH(h, &g->deks.held, next)
 		n_held++;
 	CHECK_EQ(n_held, GANTRY_MAX_DEKS);
@@ -195,9 +195,9 @@ a_device_without_encryption_refuses_both(void)
 struct kind {
 	struct gantry_profile_conf conf;
 	struct xts xts;
-	uint32_t len;    /* bytes of data */
+	uint32_t len;    /* length of the data */
 	uint32_t n_data; /* buffers */
-	bool pi;         /* signatures of memory in a buffer of their own */
+	bool pi;         /* signatures in memory have their own buffer */
 	struct gantry_txn_tags mem, wire;
 };
 
@@ -253,7 +253,7 @@ lay(const struct kind *k, enum gantry_encrypted domain, const uint8_t *data, uin
 /* A domain's bytes in pieces. */
 struct place {
 	uint32_t n;
-	bool apart; /* each piece has a gap before and behind it */
+	bool apart; /* each piece has a gap before and after it */
 	struct gantry_sge piece[64 * 16];
 };
 
@@ -362,7 +362,7 @@ way_close(struct way *w)
 	env_queue_done(w->q);
 }
 
-/* The response that has arrived says so. */
+/* Checks that this response has arrived. */
 static void
 way_expect(struct way *w, const char *text)
 {
@@ -444,7 +444,7 @@ run_do(struct run *r, struct way *w, uint8_t op)
 	return env_do_one(w->q, d);
 }
 
-/* The data go to the wire, and come back. */
+/* Sends the data to the wire and back. */
 static void
 run_both_ways(struct run *r, struct way *w)
 {
@@ -490,7 +490,10 @@ is_single(void)
 
 static const uint32_t units[] = {512, 520, 4048, 4096, 4160};
 
-/* All data units, both lengths of keys, both domains, one unit and several, in one piece and in several. */
+/*
+ * All data units, both lengths of keys, both domains, one unit and several, in one piece and in
+ * several.
+ */
 static void
 copies_encrypt_and_decrypt(void)
 {
@@ -514,7 +517,7 @@ copies_encrypt_and_decrypt(void)
 	way_close(&w);
 }
 
-/* The longest one there is here, and the most buffers. */
+/* The longest transactions of this test, with the most buffers. */
 static void
 long_ones_gather_and_scatter(void)
 {
@@ -556,8 +559,8 @@ tweaks_carry(void)
 }
 
 /*
- * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), from A to J: the signatures of memory and wire, the domain that
- * is encrypted, and whether the signature is over the ciphertext.
+ * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), from A to J: the signatures of memory and
+ * wire, the domain that is encrypted, and whether the signature is over the ciphertext.
  */
 static const struct row {
 	bool mem, wire, tx, over;
@@ -574,7 +577,7 @@ static const struct row {
 	{true, false, false, true},   /* J */
 };
 
-/* One row. other: the two domains have signatures of two kinds. */
+/* One row. With `other`, the two domains have different kinds of signatures. */
 static struct kind
 kind_of(const struct row *row, uint32_t i, bool other)
 {
@@ -586,7 +589,10 @@ kind_of(const struct row *row, uint32_t i, bool other)
 	const enum gantry_sig_kind inside = row->tx ? b : a;
 	const uint32_t sig =
 		inside == GANTRY_SIG_T10DIF_CRC || inside == GANTRY_SIG_T10DIF_CSUM ? 8 : 4;
-	/* Units of 520 bytes have one block of T10-DIF. 65 and 129 are the fewest blocks of 520 and of 516 in units of 512. */
+	/*
+	 * Units of 520 bytes have one block of T10-DIF. 65 and 129 are the fewest blocks of 520 and
+	 * of 516 in units of 512.
+	 */
 	const uint32_t unit = covered && sig == 8 && (i & 4) ? 520 : 512;
 	const uint32_t blocks = !covered || unit == 520 ? 1 + i * 5 : sig == 8 ? 64 : 128;
 	struct kind k = {.xts = xts_of(i, i & 1 ? 64 : 32), .len = blocks * 512, .n_data = 1};
@@ -625,7 +631,7 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 			struct kind k = kind_of(&rows[r], i, i & 8);
 
 			if (is_single() && (rows[r].mem || rows[r].wire))
-				continue; /* test_crypto has what such an engine can */
+				continue; /* test_crypto tests what such an engine can do */
 			if (is_single())
 				k.len = 512;
 			pass(&k, &w);
@@ -640,7 +646,10 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 	way_close(&w);
 }
 
-/* GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is more memory than such a data unit. */
+/*
+ * GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is more memory than such a data
+ * unit.
+ */
 static void
 memory_of_one_data_unit_counts_with_its_signatures(void)
 {
@@ -688,9 +697,12 @@ each_order_of_signature_and_encryption_by_pipelining(void)
 	each_order_of_signature_and_encryption(GANTRY_TXN_PIPELINED);
 }
 
-/* ------------------------------------------------------------------ what is wrong */
+/* ------------------------------------------------------------------ errors in the data */
 
-/* A bit of the data that come in is wrong: each block of its data unit is, but the first one counts. */
+/*
+ * One bit of the incoming data is wrong: so each block of its data unit is wrong, and the first one
+ * is reported.
+ */
 static void
 wrong_bytes_are_found(enum gantry_txn_mode mode)
 {
@@ -732,7 +744,7 @@ wrong_bytes_are_found(enum gantry_txn_mode mode)
 			way_expect(&w, "bad");
 			way_receive(&w);
 		}
-		/* The connection goes on, and the key is fit for the next one. */
+		/* The connection continues to work, and the next transaction can use the key. */
 		bytes[block * ref_unit(&sig) + 9] ^= 0x10;
 		if (reads)
 			memcpy(there + 3, r.wire_bytes, r.wire_len);
@@ -765,7 +777,7 @@ wrong_bytes_are_found_by_pipelining(void)
 	wrong_bytes_are_found(GANTRY_TXN_PIPELINED);
 }
 
-/* A check that moves nothing, of memory that is encrypted with its signatures. */
+/* Checks memory that is encrypted together with its signatures, without moving data. */
 static void
 a_check_decrypts(void)
 {
@@ -866,7 +878,7 @@ each_rule_has_its_status(void)
 	part[0].len = part[1].len = 256;
 	REFUSED(o.r.t.n_parts = 2; o.r.t.part = part, BAD_LENGTH);
 	o.r.t = good;
-	/* No whole data unit. */
+	/* Not a whole data unit. */
 	o.k.len = 511;
 	o.r.data[0].len = o.r.part.len = 511;
 	CHECK_EQ(one_do(&o, &w), GANTRY_BAD_LENGTH);
@@ -876,7 +888,7 @@ each_rule_has_its_status(void)
 	o.k.len = 512;
 	o.r.data[0].len = o.r.part.len = 512;
 	CHECK_EQ(one_do(&o, &w), GANTRY_OK);
-	/* A profile that does not encrypt takes no notice of `crypto`. */
+	/* A profile that does not encrypt ignores `crypto`. */
 	CHECK_EQ(gantry_profile_create(g, &plain, &id), 0);
 	o.r.t.profile = id;
 	o.r.t.crypto.dek = 99;
@@ -892,7 +904,7 @@ each_rule_has_its_status(void)
 #undef REFUSED
 }
 
-/* Transactions with and without encryption take turns on a queue that has one open at a time. */
+/* Transactions with and without encryption alternate on a queue that has one open at a time. */
 static void
 keys_of_both_kinds_take_turns(void)
 {
@@ -930,7 +942,7 @@ keys_of_both_kinds_take_turns(void)
 	way_close(&w);
 }
 
-/* What owners read of a DEK, which has this id or had it. */
+/* The entry that owners of queues read for the DEK that has this id, or had it. */
 static const struct gantry_shelf_cell *
 cell_of(uint32_t dek)
 {
@@ -958,7 +970,7 @@ a_dek_that_the_device_has_not_fails_its_transactions(void)
 	way_close(&w);
 }
 
-/* What the device refuses is as it was, and may be tried again. */
+/* If the device refuses a command, nothing changes, and the call can be repeated. */
 static void
 a_refused_command_changes_nothing(void)
 {
@@ -985,7 +997,10 @@ a_refused_command_changes_nothing(void)
 	way_close(&w);
 }
 
-/* Turns that the adapter has in the engine's call of hwq_qp_reset(), before the QP is reset. */
+/*
+ * Number of turns that the adapter has inside the engine's call of hwq_qp_reset(), before the QP is
+ * reset.
+ */
 static unsigned int turns_before_reset;
 
 int __real_hwq_qp_reset(struct hwq_qp *qp);
@@ -1000,8 +1015,8 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 }
 
 /*
- * As in test_gantry_txn: a CQE that tells of a wrong signature is lost, and the device tells of no other one of that key. So the
- * key that encrypts is made anew.
+ * As in test_gantry_txn: a CQE that reports a wrong signature is lost, and the device reports no
+ * other error of that key. So the key that encrypts is created again.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1027,7 +1042,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	place_put(&r.mem, r.mem_bytes);
 	w.q->deadline_tsc = 4;
 	d.src = (uintptr_t)&r.t;
-	/* The QP cannot be told to flush, so it is reset. */
+	/* The QP cannot be moved to error, so it is reset. */
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
 	turns_before_reset = 10;
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
@@ -1047,7 +1062,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	way_close(&w);
 }
 
-/* The device compares keytags. */
+/* The device compares the keytags. */
 static void
 a_keytag_must_be_the_deks(void)
 {
@@ -1067,7 +1082,7 @@ a_keytag_must_be_the_deks(void)
 	CHECK_EQ(gantry_dek_retire(g, id, 0), 0);
 	for (i = 0; i < g->deks.shelf.n_words; i++)
 		CHECK_EQ(cell_of(id)->word[i], 0);
-	/* In plaintext, the DEK gets the keytag that the configuration has. */
+	/* A plaintext DEK gets the keytag of its configuration. */
 	if (xts_is_wrapped()) {
 		conf.key = key;
 		conf.len = xts_import(&o.k.xts, tag, key);
@@ -1081,7 +1096,7 @@ a_keytag_must_be_the_deks(void)
 	way_close(&w);
 }
 
-/* Who is not logged in adds no DEK; what was added goes on. */
+/* Without a login no DEK can be added; existing DEKs continue to work. */
 static void
 a_wrapped_dek_needs_a_login(void)
 {
@@ -1135,7 +1150,10 @@ a_wrapped_dek_needs_a_login(void)
 	way_close(&w);
 }
 
-/* gantry.h, fork(2): the calls of this header. They change nothing: the DEK is the parent's, as before. */
+/*
+ * gantry.h, fork(2): the calls of this header. They change nothing: the DEK still belongs to the
+ * parent.
+ */
 static void
 a_child_is_refused(void)
 {
@@ -1162,7 +1180,7 @@ a_child_is_refused(void)
 	way_close(&w);
 }
 
-/* Who gives the engine an open device may have logged in before. */
+/* A program that gives the engine an open device may have logged in before. */
 static void
 a_login_of_the_devices_owner_counts(void)
 {
@@ -1200,7 +1218,10 @@ a_login_of_the_devices_owner_counts(void)
 
 /* ------------------------------------------------------------------ retiring */
 
-/* A local transaction with a DEK of its own is in the hardware. Its descriptor is *d. */
+/*
+ * Submits a local transaction with its own DEK, which is then in hardware. Returns its descriptor
+ * in *d.
+ */
 static void
 submit_local(struct one *o, struct way *w, struct gantry_desc *d)
 {
@@ -1229,7 +1250,7 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	behind = env_queue(g, 8);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 20), -ETIMEDOUT);
-	/* The next one is refused, and completes in its order. */
+	/* The next transaction is refused, and completes in its order. */
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
 	env_collect(w.q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -1246,7 +1267,10 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	env_queue_done(before);
 }
 
-/* Receives name no DEK. They may wait for ever, whatever the owner of their queue calls before. */
+/*
+ * Receives name no DEK. Even if they wait for ever, they do not delay the removal, whatever the
+ * queue's owner called before.
+ */
 static void
 a_retired_dek_waits_for_no_receive(void)
 {
@@ -1280,7 +1304,7 @@ a_retired_dek_waits_for_no_receive(void)
 	way_close(&w);
 }
 
-/* A copy that the hardware has names no DEK either. */
+/* A copy in hardware names no DEK either. */
 static void
 a_retired_dek_waits_for_no_copy(void)
 {
@@ -1301,7 +1325,7 @@ a_retired_dek_waits_for_no_copy(void)
 	way_close(&w);
 }
 
-/* What the hardware has done holds the DEK until the owner takes note of it. */
+/* Work that the hardware has finished keeps the DEK in use until the queue's owner learns of it. */
 static void
 an_owner_that_rests_lets_the_dek_go(void)
 {
@@ -1326,7 +1350,10 @@ an_owner_that_rests_lets_the_dek_go(void)
 	way_close(&w);
 }
 
-/* A queue that is never without transactions lets a DEK go when those of before have completed. */
+/*
+ * Even if a queue always has transactions, a DEK is released when the transactions from before its
+ * retirement have completed.
+ */
 static void
 a_retired_dek_waits_for_no_later_transaction(void)
 {
@@ -1348,7 +1375,7 @@ a_retired_dek_waits_for_no_later_transaction(void)
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
 	CHECK_EQ(gantry_poll(w.q, &comp, 1), 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
-	/* The device has not been asked to do the later one. */
+	/* The later transaction has not been given to the device. */
 	CHECK_EQ(gantry_poll(w.q, &comp, 1), 0);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), 0);
 	env_collect(w.q, &comp, 1);
@@ -1358,7 +1385,7 @@ a_retired_dek_waits_for_no_later_transaction(void)
 	way_close(&w);
 }
 
-/* Two workers encrypt, each with the DEKs that there are, while DEKs come and go. */
+/* Two workers encrypt, each with the existing DEKs, while DEKs are added and retired. */
 #define N_WORKERS 2
 #define N_LIVE    4
 #define ROUNDS    60
@@ -1402,7 +1429,7 @@ deks_come_and_go_while_lcores_run(void)
 		const uint32_t gone = round % N_LIVE;
 		const struct xts next = xts_of(round, 64);
 
-		/* Each worker gets sixteen, of all DEKs. */
+		/* Each worker gets sixteen transactions, with all DEKs. */
 		for (i = 0; i < N_WORKERS; i++)
 			for (k = 0; k < 16; k++) {
 				struct crew *c = &crew[i];
@@ -1427,7 +1454,7 @@ deks_come_and_go_while_lcores_run(void)
 				memset(there + at, ENV_UNTOUCHED, len);
 				CHECK_EQ(gantry_enqueue_burst(c->worker, &d, 1), 1);
 			}
-		/* One goes, one comes, while they are carried out. */
+		/* One DEK is retired and one is added while they run. */
 		CHECK_EQ(gantry_dek_retire(g, live[gone], CHECK_PATIENCE_MS), 0);
 		dek = dek_of(&next);
 		for (i = 0; i < N_WORKERS; i++)
@@ -1469,12 +1496,12 @@ deks_come_and_go_while_lcores_run(void)
 
 /* ------------------------------------------------------------------ secrets */
 
-/* The test keeps the key so, not to find its own copy. */
+/* The test stores the key changed by this mask, so that it does not find its own copy. */
 #define MASK 0xa5
 
-#define PIECE 16 /* bytes that are looked for at once */
+#define PIECE 16 /* bytes to search for at once */
 
-/* True: these bytes are here, or their hexadecimal digits. */
+/* True if these bytes, or their hexadecimal digits, are at this address. */
 static bool
 is_here(const uint8_t *at, size_t n, const uint8_t *masked, bool digits)
 {
@@ -1494,7 +1521,7 @@ is_here(const uint8_t *at, size_t n, const uint8_t *masked, bool digits)
 	return true;
 }
 
-/* Of those that begin in the first `most` of n bytes. */
+/* Counts matches that begin in the first `most` of n bytes. */
 static unsigned int
 count(const uint8_t *bytes, size_t n, size_t most, const uint8_t *masked, bool digits)
 {
@@ -1509,7 +1536,10 @@ count(const uint8_t *bytes, size_t n, size_t most, const uint8_t *masked, bool d
 	return found;
 }
 
-/* A sanitizer's shadow: under ASan terabytes in one piece; under TSan, on x86-64, all from 1 to 52 TiB. */
+/*
+ * A sanitizer's shadow: under ASan terabytes in one piece; under TSan, on x86-64, all from 1 to 52
+ * TiB.
+ */
 static bool
 is_shadow(unsigned long from, unsigned long to)
 {
@@ -1520,7 +1550,7 @@ is_shadow(unsigned long from, unsigned long to)
 	return to - from > 1ul << 36;
 }
 
-/* How often all that the process may write has the beginnings of both AES keys. */
+/* Counts how often the beginnings of the two AES keys are in the writable memory of the process. */
 static unsigned int
 search(const uint8_t masked[64], bool digits)
 {
@@ -1537,7 +1567,7 @@ search(const uint8_t masked[64], bool digits)
 	CHECK(maps != NULL && mem != NULL);
 	while (fgets(line, sizeof(line), maps) != NULL) {
 		CHECK_EQ(sscanf(line, "%lx-%lx %4s", &from, &to, mode), 3);
-		/* Not in what was read a moment ago, nor in what a sanitizer notes about memory. */
+		/* Skips the buffer of this search, and a sanitizer's shadow memory. */
 		if (mode[1] != 'w' || from == (uintptr_t)bytes || is_shadow(from, to))
 			continue;
 		for (; from < to; from += AT_ONCE) {
@@ -1566,8 +1596,9 @@ unmask(const uint8_t masked[64], struct xts *x)
 }
 
 /*
- * While a DEK is there, the device alone has its bytes, as often as if lib/hwq had made it. So nothing of the engine, no log, no
- * trace and no answer of telemetry can have them. Then nobody has them.
+ * While a DEK exists, only the device has its bytes, as often as if lib/hwq had created it. So
+ * neither the engine nor its log, traces and telemetry answers contain them. Afterwards nobody has
+ * them.
  */
 static void
 no_key_is_kept_or_told(void)
@@ -1592,7 +1623,7 @@ no_key_is_kept_or_told(void)
 	rte_log_set_level_pattern("lib.gantry*", RTE_LOG_DEBUG);
 	way_open(&w, GANTRY_TXN_NONE);
 	one_open(&o, &w);
-	/* Another key than any other case has. */
+	/* A key that no other case uses. */
 	env_fill(masked, sizeof(masked), 0x5ec9e7);
 	CHECK_EQ(search(masked, false), 0);
 
@@ -1614,7 +1645,7 @@ no_key_is_kept_or_told(void)
 	o.r.t.crypto.dek = id;
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(run_do(&o.r, &w, i == 0 ? GANTRY_OP_WRITE : GANTRY_OP_READ), GANTRY_OK);
-	/* A failure dumps its work request. */
+	/* A failure writes its work request to the log. */
 	o.r.t.good = (struct gantry_txn_response){0};
 	o.r.part.addr = (uintptr_t)there + 3;
 	CHECK_EQ(softhca_fault("complete op=1 syndrome=0x04"), 0);
@@ -1711,7 +1742,7 @@ main(int argc, char **argv)
 		}
 		env_run(cases, RTE_DIM(cases), argc, argv);
 	}
-	/* A DEK and the login that are left end with the engine. */
+	/* Destroying the engine also removes the last DEK and the login. */
 	if (info.crypto != 0) {
 		const struct xts x = xts_of(1, 32);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC peers: every operation through the one initiator of a queue, what becomes of its other peers when one
- * fails, targets and their receives, settings, refusals, and many peers.
+ * DC peers: every operation through the one initiator of a queue, the effect on other peers when
+ * one fails, targets and their receives, settings, refusals, and many peers.
  */
 #include <endian.h>
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 static const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
 
-/* A target of a queue that takes n receives. */
+/* Opens a target of a queue, with room for n receives. */
 static uint16_t
 target(struct gantry_queue *q, uint16_t n, struct gantry_addr *addr)
 {
@@ -51,7 +51,7 @@ target(struct gantry_queue *q, uint16_t n, struct gantry_addr *addr)
 	return peer;
 }
 
-/* A DC peer of a queue, connected to a target. */
+/* Opens a DC peer of a queue and connects it to a target. */
 static uint16_t
 peer_to(struct gantry_queue *q, const struct gantry_addr *addr)
 {
@@ -80,7 +80,7 @@ op_to(enum gantry_op op, uint16_t peer, const void *from, void *to, uint64_t len
 	return d;
 }
 
-/* Writes 64 bytes at i * 64 of src to the same place of dst. */
+/* A descriptor that writes 64 bytes at offset i * 64 of src to the same offset of dst. */
 static struct gantry_desc
 good_write(uint32_t i, uint16_t peer)
 {
@@ -150,7 +150,7 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 	target(q, 0, &a);
 	target(q, 0, &b);
 	CHECK_EQ(a.bytes[7], 1);
-	/* Each target has a key of its own, that nobody guesses. */
+	/* Each target has its own key, which cannot be guessed. */
 	CHECK(memcmp(a.bytes + 40, b.bytes + 40, 8) != 0);
 	CHECK(memcmp(a.bytes + 48, "\0\0\0\0\0\0\0\0\0\0\0\0", 12) == 0);
 	memset(&bad, 0xff, sizeof(bad));
@@ -175,7 +175,9 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 
 /* ------------------------------------------------------------------ operations */
 
-/* WRITE and READ of lengths around those that are copied into the WQE, over many laps of the ring. */
+/*
+ * WRITE and READ of lengths around those that are copied into the WQE, over many laps of the ring.
+ */
 static void
 data_go_both_ways(void)
 {
@@ -203,7 +205,7 @@ data_go_both_ways(void)
 	env_queue_done(b);
 }
 
-/* A short message needs no registered memory: the last WQE names none. */
+/* A short message needs no registered memory: the last WQE names no memory. */
 static void
 short_messages_travel_in_the_wqe(void)
 {
@@ -225,7 +227,7 @@ short_messages_travel_in_the_wqe(void)
 	memset(dst, 0, 200);
 	CHECK_EQ(env_do_one(r, op_to(GANTRY_OP_WRITE, peer, src, dst, 200)), GANTRY_OK);
 	CHECK(env_is_filled(dst, 200, 3));
-	/* Five units, the length and 200 bytes, in units of 16 bytes. */
+	/* Five units, and the length with 200 bytes of data, in units of 16 bytes. */
 	CHECK_EQ(dci(r)->done, 5);
 	env_queue_done(q);
 	env_queue_done(r);
@@ -329,7 +331,7 @@ atomics_return_the_old_value(void)
 	env_queue_done(q);
 }
 
-/* Two pieces of memory, by stock libmlx5's functions. Where the address goes, there is nonsense. */
+/* Two pieces of memory, by stock libmlx5's functions. The place of the address has wrong bytes. */
 static void
 a_raw_wqe_gets_the_peers_address(void)
 {
@@ -357,7 +359,7 @@ a_raw_wqe_gets_the_peers_address(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 500, 50) == 0);
 	CHECK_EQ(dst[150], 0);
-	/* One without an address, and one that has no room for it. */
+	/* A WQE without an address, and one that has no room for it. */
 	mlx5dv_set_ctrl_seg((void *)wqe, 0, MLX5_OPCODE_NOP, 0, 0, 0, 1, 0, 0);
 	d.len = 16;
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
@@ -398,8 +400,9 @@ a_long_operation_is_split(void)
 /* ------------------------------------------------------------------ order */
 
 /*
- * A chain: each step copies what the step before brought, by copies, writes and reads in turn. Without the
- * fences, an adapter that reorders (SOFTHCA_REORDER) reads what is not there yet.
+ * A chain: each step copies the result of the previous step, alternately by a copy, a write and a
+ * read. Without the fences, an adapter that reorders (SOFTHCA_REORDER) reads bytes that have not
+ * arrived yet.
  */
 static void
 a_fence_orders_the_initiator_and_copies(void)
@@ -469,7 +472,10 @@ what_waits_is_cancelled(void)
 	env_queue_done(q);
 }
 
-/* One stream for all DC peers: they wait for each other, and nobody else waits for them. */
+/*
+ * One stream for all DC peers: they wait for each other, but other descriptors do not wait for
+ * them.
+ */
 static void
 an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 {
@@ -500,7 +506,7 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	desc[2] = WITH(env_copy(src + 3 * 64, dst + 3 * 64, 64), cookie, 3);
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	env_collect(q, comp, 2);
-	/* If this thread waited for a CPU so long, they come in any order of the streams. */
+	/* If this thread waited for a CPU that long, the streams may complete in any order. */
 	if (rte_get_timer_cycles() < late)
 		CHECK(comp[0].cookie + comp[1].cookie == 5);
 	env_collect(q, comp + 2, 2);
@@ -554,7 +560,7 @@ a_layout_is_gathered_and_scattered(void)
 	env_fill(src, ARENA_LEN, 4);
 	for (k = 0; k < 2; k++) {
 		id = layout(k == 1);
-		/* Three bases, so three layouts of the key; copies go between. */
+		/* Three bases, so three layouts of the key; copies are between them. */
 		memset(dst, 0, ARENA_LEN);
 		for (i = 0; i < 24; i++) {
 			desc[i] = op_to(GANTRY_OP_WRITE, to, src + i % 3 * 8, dst + i * 8192, 8000);
@@ -574,7 +580,7 @@ a_layout_is_gathered_and_scattered(void)
 		}
 		CHECK_EQ(env_stats(a).layout_misses, 3 + k * 4);
 		CHECK_EQ(env_stats(a).layout_hits, 15 + k * 16);
-		/* Back, to the pieces of dst; and as a message. */
+		/* Back, to the pieces of dst, and also as a message. */
 		memset(dst, 0, 20000);
 		desc[0] = op_to(GANTRY_OP_READ, to, src, dst, 8000);
 		desc[0].layout = id;
@@ -599,7 +605,10 @@ a_layout_is_gathered_and_scattered(void)
 	env_queue_done(b);
 }
 
-/* The own connection lays out the key. What fails there is told to whom it concerns. */
+/*
+ * The queue's connection to itself configures the key. If that fails, the descriptor that needs the
+ * key fails.
+ */
 static void
 a_layout_that_fails_is_its_descriptors_failure(void)
 {
@@ -620,7 +629,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 		target(q, 0, &addr);
 		to = peer_to(q, &addr);
 		memset(dst, 0x11, ARENA_LEN);
-		copies = k / 2; /* in front: the UMR is the second WQE of the own connection */
+		copies = k / 2; /* before it: the UMR is the second WQE of the own connection */
 		snprintf(line, sizeof(line), "complete syndrome=4 op=%u qp=%u", copies + 1,
 			q->conn[GANTRY_CONN_OWN].qp->qpn);
 		arm(line);
@@ -642,7 +651,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 		CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
 		env_queue_done(q);
 	}
-	/* A copy that fails takes the UMR behind it along: it is posted again. */
+	/* When a copy fails, the UMR after it is flushed and posted again. */
 	q = env_queue(g, 64);
 	target(q, 0, &addr);
 	to = peer_to(q, &addr);
@@ -656,7 +665,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
-	/* One that takes its time is waited for. */
+	/* A slow UMR is waited for. */
 	snprintf(line, sizeof(line), "late ms=50 qp=%u", q->conn[GANTRY_CONN_OWN].qp->qpn);
 	arm(line);
 	desc[1] = op_to(GANTRY_OP_WRITE, to, src + 8, dst + 8192, 8000);
@@ -671,8 +680,8 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 /* ------------------------------------------------------------------ failures */
 
 /*
- * Writes go to three peers in turn. The failed one has its status, those before it are done, those behind
- * it are flushed; then all peers work, the failed one too.
+ * Writes go to three peers alternately. The failed write has its status, earlier ones are done,
+ * later ones are flushed; then all peers work, including the failed one.
  */
 static void
 one_peers_failure_flushes_the_others_and_all_go_on(void)
@@ -738,7 +747,10 @@ a_target_that_is_gone_is_not_reached(void)
 	env_queue_done(t);
 }
 
-/* Nobody can resume it, and without a deadline nothing else would end what it has. */
+/*
+ * A stopped initiator cannot be resumed, and without a deadline nothing else would end its
+ * descriptors.
+ */
 static void
 an_initiator_that_is_drained_is_set_up_again(void)
 {
@@ -759,7 +771,7 @@ an_initiator_that_is_drained_is_set_up_again(void)
 		desc[i] = good_write(i, peer);
 	snprintf(line, sizeof(line), "sq_drained qp=%u op=2", dci(q)->qp->qpn);
 	arm(line);
-	/* The first try to flush it is refused, after that to resume it. */
+	/* The first call to flush it is refused; then the first call to set it up again. */
 	arm("refuse call=modify_qp errno=12 op=2");
 	submit_all(q, desc, comp, 3);
 	CHECK(comp[0].status == GANTRY_OK && is_moved(0));
@@ -771,7 +783,7 @@ an_initiator_that_is_drained_is_set_up_again(void)
 	env_queue_done(q);
 }
 
-/* While the initiator is broken, what is in front of its descriptors goes on, and they wait. */
+/* While the initiator is broken, its descriptors wait, and descriptors before them continue. */
 static void
 a_repair_that_is_refused_is_tried_again(void)
 {
@@ -840,7 +852,10 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	desc[3] = WITH(env_copy(src + 192, dst + 192, 64), cookie, 3);
 	start = rte_get_timer_cycles();
 	submit_all(q, desc, comp, 4);
-	/* As the own connection, it was tried again for a quarter of a second, or longer on a slow machine. */
+	/*
+	 * As with the own connection, it was retried for a quarter of a second, or longer on a slow
+	 * machine.
+	 */
 	CHECK((rte_get_timer_cycles() - start) * 4 >= rte_get_timer_hz());
 	softhca_faults_clear();
 	CHECK_EQ(comp[0].status, GANTRY_REMOTE_ACCESS);
@@ -853,7 +868,7 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	env_queue_done(q);
 }
 
-/* The own connection lays out the keys of the initiator, which goes on without them. */
+/* The own connection configures the initiator's keys. Without them, the initiator still works. */
 static void
 when_the_own_connection_is_lost_layouts_are_too(void)
 {
@@ -886,7 +901,7 @@ when_the_own_connection_is_lost_layouts_are_too(void)
 
 /* ------------------------------------------------------------------ events and deadlines */
 
-/* A DCI is never in SQD: ibv_modify_qp(3) has no way out of it for one. */
+/* A DCI is never in SQD: ibv_modify_qp(3) has no transition for a DCI out of SQD. */
 static void
 events_of_the_initiator_end_in_a_repair(void)
 {
@@ -907,7 +922,7 @@ events_of_the_initiator_end_in_a_repair(void)
 		for (i = 0; i < 5; i++)
 			desc[i] = good_write(i, peer[i % 2]);
 		arm(faults[f]);
-		/* The overrun CQ is made anew, which fails twice. */
+		/* The overrun CQ is created again, which fails twice. */
 		if (f == 1)
 			arm("refuse call=create_cq errno=12 times=2");
 		submit_all(q, desc, comp, 5);
@@ -944,7 +959,10 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	desc[0] = WITH(env_copy(src + 64, dst + 64, 64), cookie, 1);
 	desc[1] = WITH(good_write(2, peer), flags, GANTRY_DESC_FENCE);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
-	/* The deadline passes for it alone, twice: a short one could pass for what waits for a CPU. */
+	/*
+	 * Its deadline passes, twice, and no other one does. With a short deadline, operations that
+	 * only wait for a CPU could time out.
+	 */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(dci(q)->state, i == 0 ? GANTRY_CONN_READY : GANTRY_CONN_FAILING);
 		dci(q)->watched = dci(q)->done + 1;
@@ -961,7 +979,7 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	env_queue_done(q);
 }
 
-/* Of an engine of its own, because nothing works on its device any more. */
+/* This uses its own engine, because nothing works on the device afterwards. */
 static void
 everything_comes_back_when_the_device_is_lost(void)
 {
@@ -1023,7 +1041,10 @@ many_initiators_share_a_target(void)
 		struct gantry_desc d;
 		struct gantry_comp c;
 
-		/* Slots of dst are used again in any order, so only the immediate data are looked at. */
+		/*
+		 * Slots of dst are used again in any order, so only the immediate data are looked
+		 * at.
+		 */
 		if (posted < N * EACH)
 			posted += gantry_recv_post(t, at, &r, 1);
 		if (sent < N * EACH) {
@@ -1092,7 +1113,7 @@ a_target_gives_its_receives_back(void)
 	env_queue_done(t);
 }
 
-/* A message that has arrived has its receive, also if nobody has polled before the target is closed. */
+/* A message that has arrived has its receive, even if the target is closed before a poll. */
 static void
 a_closed_target_gives_messages_that_have_arrived(void)
 {
@@ -1132,7 +1153,7 @@ a_closed_target_gives_messages_that_have_arrived(void)
 	env_queue_done(t);
 }
 
-/* A removal waits for receives that were posted before it, and not for those posted since. */
+/* A removal waits for receives that were posted before it, but not for later ones. */
 static void
 a_removal_waits_for_receives_posted_before(void)
 {
@@ -1191,7 +1212,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	struct gantry_addr small, big, none;
 	uint16_t a, b, peer = 77;
 
-	/* Nobody connects to a DC peer, so it has no address. */
+	/* A DC peer cannot be connected to, so it has no address. */
 	memset(&none, 0xff, sizeof(none));
 	CHECK_EQ(gantry_peer_open(q, &first, &a, &none), 0);
 	for (b = 0; b < sizeof(none); b++)
@@ -1203,7 +1224,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	CHECK_EQ(attr.retry_cnt, 3);
 	CHECK_EQ(attr.rnr_retry, 2);
 	CHECK_EQ(hwq_sq_n_bb(dci(q)->sq), 64);
-	/* The same, or nothing, or another traffic class. */
+	/* The same conf, none, and another traffic class. */
 	CHECK_EQ(gantry_peer_open(q, &conf, &b, NULL), 0);
 	CHECK_EQ(gantry_peer_close(q, b), 0);
 	conf.path.traffic_class = 0x40;
@@ -1229,7 +1250,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	REFUSED(path.rnr_retries, 5);
 	REFUSED(transport, 3);
 #undef REFUSED
-	/* Targets have settings of their own; both ends have one MTU. */
+	/* Targets have their own settings; both ends must have the same MTU. */
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &big), 0);
 	at.path.mtu = 512;
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &small), 0);
@@ -1275,7 +1296,10 @@ a_device_without_dc_is_told(void)
 	}
 	arm("refuse call=create_srq errno=12");
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &addr), -ENOMEM);
-	/* What was made in part goes back with the next try, if the device takes it. */
+	/*
+	 * Objects that were created before the failure are destroyed at the next try, if the device
+	 * allows it.
+	 */
 	arm("refuse call=create_qp errno=12");
 	arm("refuse call=destroy_cq errno=16");
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &addr), -ENOMEM);
@@ -1304,7 +1328,9 @@ a_device_without_dc_is_told(void)
 
 /* ------------------------------------------------------------------ many */
 
-/* What the process has mapped to hold data, VmData of proc(5), and what EAL's heap has given out. */
+/*
+ * The data that the process has mapped (VmData of proc(5)), and the allocated bytes of EAL's heap.
+ */
 static uint64_t
 data_bytes(void)
 {
@@ -1323,7 +1349,7 @@ data_bytes(void)
 	return (uint64_t)kib * 1024 + heap.heap_allocsz_bytes;
 }
 
-/* 64 peers on one initiator: the targets are of four queues of two engines. */
+/* 64 peers on one initiator: the targets belong to four queues of two engines. */
 static void
 an_initiator_reaches_many_targets(void)
 {
@@ -1359,7 +1385,7 @@ an_initiator_reaches_many_targets(void)
 	submit_all(q, desc, comp, RTE_DIM(desc));
 	for (i = 0; i < RTE_DIM(desc); i++)
 		CHECK(comp[i].status == GANTRY_OK && is_moved(i));
-	/* One that was given the key of the other engine's memory fails alone. */
+	/* Only a descriptor with the key of the other engine's memory fails. */
 	CHECK_EQ(env_do_one(q, WITH(good_write(0, peer[1]), remote_key, key[0])),
 		GANTRY_REMOTE_ACCESS);
 	CHECK(carries(q, peer[0]));
@@ -1381,7 +1407,7 @@ an_initiator_reaches_many_targets(void)
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* A peer is busy while a descriptor to it is in flight, whatever the others of the initiator do. */
+/* A peer is busy while a descriptor to it is in flight, whatever the initiator's other peers do. */
 static void
 one_peer_is_closed_while_others_run(void)
 {
@@ -1413,7 +1439,7 @@ one_peer_is_closed_while_others_run(void)
 		CHECK_EQ(gantry_peer_close(q, a), 0);
 		CHECK(carries(q, b));
 		CHECK_EQ(env_do_one(q, good_write(0, a)), GANTRY_BAD_PEER);
-		/* What names a peer that is not connected is no other peer's. */
+		/* A descriptor to a peer that is not connected does not count for another peer. */
 		CHECK_EQ(gantry_peer_open(q, &dc, &a, NULL), 0);
 		arm("late ms=50");
 		desc[0] = env_copy(src, dst, 64);
@@ -1427,7 +1453,7 @@ one_peer_is_closed_while_others_run(void)
 	}
 }
 
-/* Not only what is on its way keeps a peer: its completion is not handed out as long as nobody polls. */
+/* A peer is busy not only while an operation runs, but until its completion is polled. */
 static void
 each_operation_keeps_its_own_peer_alone(void)
 {
@@ -1466,7 +1492,7 @@ each_operation_keeps_its_own_peer_alone(void)
 				.peer = busy,
 				.src = (uintptr_t)nop,
 				.len = sizeof(nop)},
-			/* Last: it fails, since the target has no such key. */
+			/* This is the last one because it fails: the target has no such key. */
 			message(GANTRY_OP_SEND_INV, busy, 64, 0xffffff00),
 		};
 
@@ -1499,7 +1525,7 @@ each_operation_keeps_its_own_peer_alone(void)
 	env_queue_done(t);
 }
 
-/* Writes through a worker to one DC peer, until told to stop. */
+/* Writes through a worker to one DC peer, until it must stop. */
 struct load {
 	struct gantry_worker *w;
 	uint16_t peer;

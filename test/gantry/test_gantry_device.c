@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes wrong on a device without an emulated fault: wrong keys and bounds, a receive that is
- * missing, a peer that is gone, a queue pair that is told to fail or to stop, and a CQ that
- * overruns. Each descriptor comes back once, with the status of gantry_desc.h; what was refused
- * moved no byte; and the engine goes on.
+ * Failures that need no emulated fault: wrong keys and bounds, a missing receive, a missing peer, a
+ * queue pair that is moved to error or stopped, and a CQ that overruns. Each descriptor comes back
+ * once, with the status of gantry_desc.h; refused descriptors have moved no byte; and the engine
+ * continues to work.
  *
  * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's
  * internal functions, and by ibv_modify_qp(3).
@@ -31,7 +31,7 @@
 
 /* ------------------------------------------------------------------ keys and bounds */
 
-/* The connection of a wrong descriptor fails, and no other. */
+/* Only the connection of the wrong descriptor fails. */
 static void refused_there(struct gantry_desc (*spoil)(struct gantry_desc d))
 {
 	struct gantry_queue *q = env_queue(g, 64);
@@ -187,12 +187,15 @@ a_peer_that_is_gone_is_not_reached(void)
 	env_queue_done(q);
 }
 
-/* ------------------------------------------------------------------ the queue's connection to itself */
+/*
+ * ------------------------------------------------------------------ the queue's connection to
+ * itself
+ */
 
 /*
- * Submits copies, and does something to the queue's own connection while they run. Each comes back
- * once, in order: those that were flushed are done again. Then the queue works. Returns how often
- * its connection was set up again.
+ * Submits copies, and does something to the queue's own connection while they run. Checks that each
+ * comes back once, in order: flushed copies are executed again. Then checks that the queue works.
+ * Returns how often its connection was set up again.
  */
 static uint64_t
 disturb(void (*what)(struct gantry_conn *own))
@@ -250,15 +253,15 @@ stop(struct gantry_conn *own)
 static void
 a_send_queue_that_is_told_to_stop_goes_on(void)
 {
-	/* It only stands still: nothing is set up again. */
+	/* The queue only pauses: nothing is set up again. */
 	CHECK_EQ(disturb(stop), 0);
 	if (!stops)
 		printf("(not seen: this kernel stops no queue of its users) ");
 }
 
 /*
- * Tells the device that none of the CQ's completions was taken: it is full. Then nothing completes
- * any more.
+ * Tells the device that no completion of the CQ was consumed, so that the CQ is full and nothing
+ * completes any more.
  */
 static void
 overrun(struct gantry_conn *own)
@@ -273,15 +276,19 @@ static void
 a_cq_that_overruns_is_made_anew(void)
 {
 	/*
-	 * A device may know from earlier that the CQ has room, and look again when that is used up.
+	 * A device may have read earlier that the CQ has room, and read it again only when that
+	 * room is used up.
 	 */
 	if (disturb(overrun) == 0)
 		printf("(not seen: no CQ overran) ");
 }
 
-/* ------------------------------------------------------------------ what a device may lack */
+/*
+ * ------------------------------------------------------------------ features that a device may
+ * lack
+ */
 
-/* True: the emulated adapter was told to have nothing of it (doc/softhca-reference.md). */
+/* True if the setting turns the feature of the emulated adapter off (doc/softhca-reference.md). */
 static bool
 is_off(const char *setting)
 {
@@ -291,7 +298,7 @@ is_off(const char *setting)
 }
 
 /*
- * The calls of a feature, by what gantry_info says of it. What was refused has written no
+ * Calls of a feature, with the results that gantry_info promises. A refused call has written no
  * out-pointer.
  */
 static void
@@ -327,7 +334,7 @@ check_transactions(bool has)
 		CHECK_EQ(id, 77);
 }
 
-/* Memory of the device, all zero, whatever was there; and memory on demand. */
+/* Device memory, which must be all zero at first; and memory on demand. */
 static void
 check_memory(bool has_dm, bool has_any)
 {
@@ -365,14 +372,14 @@ check_dc(bool has)
 			has ? 0 : -EOPNOTSUPP);
 		CHECK_EQ(peer, has ? i : 77);
 	}
-	/* By RC a queue has peers all the same. */
+	/* A queue can still have RC peers. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	env_queue_done(q);
 }
 
 /*
- * gantry_info says what the device has, and what it lacks is refused by -EOPNOTSUPP, with the
- * remedy in the log.
+ * gantry_info shows the features of the device. Calls for missing features fail with -EOPNOTSUPP,
+ * and the log says what to do.
  */
 static void
 what_the_device_lacks_is_refused(void)
@@ -394,7 +401,7 @@ what_the_device_lacks_is_refused(void)
 	check_memory(info.max_dm_len != 0, info.any_memory);
 	check_dc(hwq_dev_caps(g->dev)->dc);
 	CHECK(!is_off("SOFTHCA_DC") || !hwq_dev_caps(g->dev)->dc);
-	/* Descriptors of a layout, and of a transaction, name what is not there. */
+	/* Descriptors with a layout or a transaction name an id that does not exist. */
 	q = env_queue(g, 4);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_GATHER, .len = 8, .layout = 1}),
 		GANTRY_BAD_LAYOUT);
@@ -406,7 +413,7 @@ what_the_device_lacks_is_refused(void)
 	env_queue_done(q);
 }
 
-/* gantry_path::traffic_class: InfiniBand has none. */
+/* gantry_path::traffic_class does not exist on InfiniBand. */
 static void
 a_traffic_class_is_of_ethernet(void)
 {

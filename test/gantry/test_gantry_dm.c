@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory: every operation that can name memory names it, as a source and as a destination. The
- * bytes are looked at through the CPU's mapping of it, which the stock libraries make.
+ * Device memory: every operation that can name memory names it, as a source and as a destination.
+ * The test reads the bytes through the CPU's mapping, which the stock libraries create.
  */
 #include <string.h>
 
@@ -39,7 +39,9 @@ last_opcode(const struct gantry_queue *q)
 	return sq->buf[(sq->last & sq->mask) * 64 + 3];
 }
 
-/* A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)): it may not reach device memory. */
+/*
+ * A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)): it may not be able to reach device memory.
+ */
 static void
 check_copied_by_rdma(const struct gantry_queue *q)
 {
@@ -52,11 +54,11 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_mem *local_mem;
-	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* no peer may write it */
+	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* peers may not write it */
 	unsigned int i;
 
 	reset();
-	/* More than once: a region that was found last time is found in another way. */
+	/* More than once: the second look-up of a region takes another path. */
 	for (i = 0; i < 3; i++) {
 		memset(dm, 0, LEN);
 		memset(local, 0, 4096);
@@ -148,7 +150,7 @@ fills_and_lists_reach_it(void)
 	env_queue_done(q);
 }
 
-/* A list into device memory, whose first bytes go from host to host, where no peer may write. */
+/* A list into device memory, whose first bytes go to host memory that peers may not write. */
 static struct gantry_desc
 list_into_it(struct gantry_sge *sge, uint8_t *local)
 {
@@ -178,7 +180,7 @@ each_kind(struct gantry_desc *d, struct gantry_sge *sge, uint8_t *local)
 		.len = 100,
 		.arg = {UINT64_C(0x0101010101010101)}};
 	d[3] = list_into_it(sge, local);
-	/* A list out of it, of which the last buffer alone is device memory. */
+	/* A list out of device memory, in which only the last buffer is device memory. */
 	sge[3] = (struct gantry_sge){(uintptr_t)host, 300};
 	sge[4] = (struct gantry_sge){(uintptr_t)dm + 1000, 100};
 	sge[5] = (struct gantry_sge){(uintptr_t)local + 2000, 400};
@@ -208,7 +210,7 @@ rdma_alone_carries_it(void)
 	struct gantry_desc d[N_COPIES];
 	struct gantry_sge sge[6];
 	struct gantry_mem *local_mem;
-	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* no peer may write it */
+	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* peers may not write it */
 	unsigned int i, k;
 
 	for (k = 0; k < RTE_DIM(refused); k++) {
@@ -218,7 +220,7 @@ rdma_alone_carries_it(void)
 		CHECK(dm[0] == 0 && dm[600] == 0 && dm[2000] == 0);
 		CHECK(local[0] == 0 && local[1000] == 0 && local[2000] == 0);
 	}
-	/* Also where gantry_info::carriers is without RDMA. */
+	/* This works even if gantry_info::carriers does not contain RDMA. */
 	each_kind(d, sge, local);
 	for (i = 0; i < N_COPIES; i++)
 		CHECK_EQ(env_do_one(q, WITH(d[i], flags, GANTRY_DESC_BY_RDMA)), GANTRY_OK);
@@ -229,7 +231,9 @@ rdma_alone_carries_it(void)
 	env_queue_done(q);
 }
 
-/* Rules name the CPU for all copies: it carries those of host memory, and none of device memory. */
+/*
+ * Rules name the CPU for all copies: it carries copies of host memory, but none of device memory.
+ */
 static void
 rules_are_passed_over(void)
 {
@@ -249,7 +253,7 @@ rules_are_passed_over(void)
 		each_kind(d, sge, local);
 		for (i = 0; i < N_COPIES; i++)
 			d[N_COPIES + i] = env_copy(host + i * 100, host + LEN + i * 100, 100);
-		/* Device memory before and behind host memory. */
+		/* Device memory before and after host memory. */
 		for (i = 1; i < N_COPIES; i += 2)
 			RTE_SWAP(d[i], d[N_COPIES + i]);
 		env_do(q, d, comp, 2 * N_COPIES);
@@ -257,7 +261,7 @@ rules_are_passed_over(void)
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		check_each_kind(local);
 		CHECK(memcmp(host, host + LEN, N_COPIES * 100) == 0);
-		/* Neighbours. */
+		/* Neighbouring pieces. */
 		for (i = 0; i < N_COPIES; i++)
 			d[i] = env_copy(host + i, dm + 3000 + i * 8, 8);
 		env_do(q, d, comp, N_COPIES);
@@ -313,13 +317,16 @@ layouts_lie_over_it_and_beside_it(void)
 
 /* ------------------------------------------------------------------ with peers */
 
-/* True: the WQE that the peer's send queue has last has its data in it. The CPU reads this memory slowly. */
+/*
+ * True if the last WQE in the peer's send queue has its data inline. The CPU reads device memory
+ * slowly, so the engine should not do this with device memory.
+ */
 static bool
 last_is_inline(const struct gantry_queue *q, uint16_t peer)
 {
 	const struct hwq_sq *sq = q->conn[gantry_queue_peer_conn(q, peer)].sq;
 
-	/* Behind the remote address: the top bit of mlx5_wqe_inl_data_seg. */
+	/* After the remote address: the top bit of mlx5_wqe_inl_data_seg. */
 	return (((const uint8_t *)hwq_sq_at(sq, sq->last))[32] & 0x80) != 0;
 }
 
@@ -356,7 +363,7 @@ peers_write_and_read_it(void)
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 		CHECK(!last_is_inline(q, a));
 		CHECK(memcmp(host + LEN, host, lens[i]) == 0);
-		/* Several in one call, behind one from other memory. */
+		/* Several in one call, after one from other memory. */
 		for (k = 0; k < RTE_DIM(many); k++)
 			many[k] = WITH(WITH(d, src, k == 0 ? (uintptr_t)host : (uintptr_t)dm), dst,
 				d.dst + k * 1000);

@@ -2,9 +2,9 @@
 /*
  * EAL's memory, which grows and shrinks.
  *
- * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by which
- * the engine gives EAL its callback, and tells it of pages of its own. Where EAL has huge pages, the variant `huge` lets EAL
- * itself grow and shrink.
+ * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by
+ * which the engine registers its callback with EAL, and calls the callback for its own pages. In
+ * the variant `huge`, with huge pages, EAL itself grows and shrinks.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,7 +28,7 @@
 
 static struct gantry *g;
 static bool pumped;
-static uint8_t *buffer; /* of buffer_mem, not EAL's */
+static uint8_t *buffer; /* of buffer_mem, which is not EAL's memory */
 static struct gantry_mem *buffer_mem;
 
 /* ------------------------------------------------------------------ the program as EAL */
@@ -37,7 +37,7 @@ static rte_mem_event_callback_t callback;
 static void *callback_arg;
 static unsigned int n_grown, n_shrunk;
 
-/* What EAL calls. */
+/* The callback that EAL calls. */
 static void
 count_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 {
@@ -84,7 +84,7 @@ register_eal(void)
 	return mem;
 }
 
-/* Pieces that the device has of an area. */
+/* The number of keys for an area. */
 static unsigned int
 count_pieces(const struct gantry_mem *mem, const uint8_t *area)
 {
@@ -96,7 +96,7 @@ count_pieces(const struct gantry_mem *mem, const uint8_t *area)
 	return n;
 }
 
-/* The status of a copy of these pages. If it is GANTRY_OK, every byte has come. */
+/* The status of a copy of these pages. If it is GANTRY_OK, every byte must have arrived. */
 static enum gantry_status
 copy_pages(struct gantry_queue *q, uint8_t *area, unsigned int page, unsigned int n)
 {
@@ -133,7 +133,7 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* The gap is closed. */
+	/* The gap is registered now. */
 	again = register_eal();
 	CHECK(again == mem);
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
@@ -146,7 +146,7 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK(callback == NULL);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* With the one flag that there is. */
+	/* With the only flag that is allowed. */
 	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &mem), 0);
 	CHECK_EQ(mem->flags, GANTRY_MEM_RELAXED);
 	CHECK_EQ(gantry_mem_register_eal(g, 0, &again), -EINVAL);
@@ -156,7 +156,7 @@ all_that_eal_allocates_can_be_named(void)
 	env_queue_done(q);
 }
 
-/* A heap of the caller's own memory is EAL's; memory of which EAL only knows is not. */
+/* A heap of the caller's own memory belongs to EAL; memory that EAL only knows does not. */
 static void
 heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
 {
@@ -174,7 +174,7 @@ heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
 
 	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
 	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 64 * PAGE, NULL, 64, PAGE), 0);
-	/* EAL tells of it, but with --no-huge. */
+	/* EAL reports it, but not with --no-huge. */
 	CHECK(register_eal() == mem);
 	block = rte_malloc_socket(NULL, 4 * PAGE, PAGE, rte_malloc_heap_get_socket("outside"));
 	CHECK(block >= heap && block < heap + 64 * PAGE);
@@ -202,7 +202,10 @@ a_registration_that_fails_can_be_repeated(void)
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_OK);
 	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 
-	/* The second area cannot be registered, and the first cannot end: gantry_destroy() ends it. */
+	/*
+	 * The second area cannot be registered, and the first cannot be deregistered:
+	 * gantry_destroy() does it.
+	 */
 	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
 	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 16 * PAGE, NULL, 16, PAGE), 0);
 	CHECK_EQ(mprotect(heap + 15 * PAGE, PAGE, PROT_READ), 0);
@@ -234,7 +237,10 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(copy_pages(q, area, 1, 2), GANTRY_OK);
 	CHECK_EQ(copy_pages(q, area, 0, 2), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_NOT_REGISTERED);
-	/* Behind, in front, apart, between. In one edit: what was there can be named at any time. */
+	/*
+	 * After, before, apart and between. Each in one edit: memory that was already there can be
+	 * named at any time.
+	 */
 	version = g->regions.version;
 	tell(RTE_MEM_EVENT_ALLOC, area, 3, 1);
 	CHECK_EQ(g->regions.version, version + 1);
@@ -249,9 +255,9 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(g->regions.version, version + 1);
 	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
 	CHECK_EQ(count_pieces(mem, area), 1);
-	/* As telemetry tells it. */
+	/* Telemetry shows this length. */
 	CHECK_EQ(g->mem_len, mem_len + 6 * PAGE);
-	/* What another registration has is left to it. */
+	/* Memory that another registration has stays with that registration. */
 	CHECK_EQ(gantry_mem_register(g, area + 7 * PAGE, PAGE, 0, &part), 0);
 	tell(RTE_MEM_EVENT_ALLOC, area, 6, 3);
 	CHECK_EQ(copy_pages(q, area, 0, 7), GANTRY_OK);
@@ -315,8 +321,8 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 }
 
 /*
- * The queue's owner is the thread that frees: nobody polls meanwhile. The key that WQEs name lives until
- * they have completed.
+ * The queue's owner is the thread that frees: so nobody polls during the call. The key that WQEs
+ * name exists until they have completed.
  */
 static void
 a_queue_with_work_does_not_hold_eal_up(void)
@@ -336,7 +342,7 @@ a_queue_with_work_does_not_hold_eal_up(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
 	tell(RTE_MEM_EVENT_FREE, area, 6, 2);
-	/* The last piece, and those before it, which the WQE may name. */
+	/* The last piece, and earlier ones that the WQE may name. */
 	CHECK(count_pieces(mem, area) > 1);
 	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -350,7 +356,7 @@ a_queue_with_work_does_not_hold_eal_up(void)
 	env_unmap(area, N_PAGES * PAGE);
 }
 
-/* A refusal takes nothing from the pages beside those that it is about. */
+/* If the device refuses some pages, the pages beside them stay registered. */
 static void
 growth_that_fails_leaves_what_was_there(void)
 {
@@ -363,13 +369,13 @@ growth_that_fails_leaves_what_was_there(void)
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 1);
 	CHECK_EQ(copy_pages(q, area, 0, 4), GANTRY_OK);
 	CHECK_EQ(copy_pages(q, area, 4, 1), GANTRY_NOT_REGISTERED);
-	/* What goes is not registered, whatever becomes of the rest. */
+	/* Removed pages are not registered any more, even if the rest cannot be registered. */
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
 	tell(RTE_MEM_EVENT_FREE, area, 1, 1);
 	CHECK_EQ(copy_pages(q, area, 0, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 1, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_OK);
-	/* A key that the device does not end is ended later. */
+	/* A key that the device does not release is released later. */
 	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16"), 0);
 	tell(RTE_MEM_EVENT_FREE, area, 2, 2);
 	CHECK_EQ(count_pieces(mem, area), 1);
@@ -460,7 +466,9 @@ eal_itself_grows_and_shrinks(void)
 		for (i = 0; i < RTE_DIM(block); i++) {
 			block[i] = rte_malloc(NULL, len, PAGE);
 			CHECK(block[i] != NULL);
-			/* All its pages at once, with bytes of the first and the last. */
+			/*
+			 * Copies from all its pages at once, with bytes of the first and the last.
+			 */
 			CHECK_EQ(copy_pages(q, block[i], 0, 1), GANTRY_OK);
 			CHECK_EQ(env_do_one(q, env_copy(block[i], block[0], i == 0 ? 0 : len)),
 				i == 0 ? GANTRY_BAD_LENGTH : GANTRY_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engines: several in one process, on the caller's own context and protection domain, what they
- * tell of themselves, and ends that the device refuses.
+ * Engines: several in one process, on the caller's own context and protection domain, their
+ * gantry_info, and devices that refuse to be closed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -80,14 +80,14 @@ engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 	}
 	for (i = 0; i < RTE_DIM(name); i++)
 		check_it_copies(g[i], i);
-	/* One ends, the others stay. */
+	/* One is destroyed, the others stay. */
 	CHECK_EQ(gantry_destroy(g[1]), 0);
 	check_it_copies(g[2], 7);
 	CHECK_EQ(gantry_destroy(g[0]), 0);
 	check_it_copies(g[3], 8);
 	CHECK_EQ(gantry_destroy(g[2]), 0);
 	CHECK_EQ(gantry_destroy(g[3]), 0);
-	/* Without a name it is the first one that opens. */
+	/* Without a name, the first device that can be opened is used. */
 	CHECK_EQ(softhca_fault("refuse call=alloc_pd errno=12"), 0);
 	CHECK_EQ(gantry_create(NULL, &g[0]), 0);
 	CHECK_EQ(softhca_faults_left(), 0);
@@ -136,7 +136,7 @@ an_engine_works_on_the_callers_context_and_protection_domain(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
 
-	/* Both are still the caller's, and usable. */
+	/* Both still belong to the caller, and work. */
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	mr = ibv_reg_mr(pd, src, LEN, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -156,7 +156,7 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 
 	CHECK_EQ(gantry_create(&conf, &g), 0);
 	check_it_copies(g, 3);
-	/* The events of the context are the caller's, and nobody else takes them. */
+	/* The events of the context belong to the caller, and the engine does not take them. */
 	CHECK_EQ(softhca_fault("port_down port=1"), 0);
 	CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
 	CHECK_EQ(event.event_type, IBV_EVENT_PORT_ERR);
@@ -172,7 +172,7 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Whose context it is decides who hears of the device's events: gantry_conf::ibv_ctx. */
+/* The owner of the context gets the events of the device: gantry_conf::ibv_ctx. */
 static void
 transactions_are_pipelined_only_where_the_engine_hears_events(void)
 {
@@ -227,8 +227,11 @@ contexts_that_do_not_fit_are_refused(void)
 	CHECK_EQ(ibv_close_device(b), 0);
 }
 
-/* Compared with what ibv_query_device(3) says, and with what a QP of libmlx5 gets. */
-/* What is out of range is -EINVAL. The greatest values are not, though there may be no memory for them here. */
+/* Compared with the values of ibv_query_device(3), and with those of a QP of libmlx5. */
+/*
+ * Values out of range give -EINVAL. The greatest values do not, even if there is no memory for them
+ * here.
+ */
 static void
 check_greatest(struct gantry *g)
 {
@@ -284,7 +287,7 @@ limits_are_told(void)
 	CHECK_EQ(info.max_reads, attr.max_qp_init_rd_atom);
 	CHECK_EQ(ibv_query_port(ctx, 1, &port), 0);
 	CHECK_EQ(info.max_msg_len, RTE_MIN(port.max_msg_sz, 1u << 30));
-	/* What a queue has without a configuration. */
+	/* The configuration of a queue that is created without one. */
 	CHECK_EQ(gantry_queue_create(g, NULL, &q), 0);
 	gantry_queue_info_get(q, &queue);
 	CHECK_EQ(queue.depth, 512);
@@ -305,10 +308,10 @@ limits_are_told(void)
 	CHECK_EQ(queue.max_peers, info.max_peers);
 	CHECK_EQ(queue.lcore, LCORE_ID_ANY);
 	CHECK_EQ(queue.numa_node, info.numa_node);
-	/* The engine cannot end yet, and goes on hearing events. */
+	/* The engine cannot be destroyed yet, and still receives events. */
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
 	CHECK(g->event.running);
-	/* So it is of peers. They get what a queue pair of the device may have. */
+	/* The same for peers, whose limits are those of a queue pair of the device. */
 	peer_conf.depth = info.max_depth;
 	CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);
 	peer_conf.transport = GANTRY_TRANSPORT_DC;
@@ -338,7 +341,7 @@ limits_are_told(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The port that libmlx5 says of a connection's QP. */
+/* The port of a connection's QP, by libmlx5. */
 static unsigned int
 port_of(const struct gantry_queue *q, unsigned int conn)
 {
@@ -349,7 +352,7 @@ port_of(const struct gantry_queue *q, unsigned int conn)
 	return attr.port_num;
 }
 
-/* A DC target has its queue's port, and so has the initiator. */
+/* A DC target has its queue's port, and the initiator too. */
 static void
 check_dc_port(struct gantry_queue *q, unsigned int port)
 {
@@ -410,13 +413,13 @@ queues_take_the_active_ports_in_turn(void)
 	for (i = 0; i < RTE_DIM(q); i++)
 		env_queue_done(q[i]);
 
-	/* A port that is down is left out. */
+	/* A port that is down is not used. */
 	CHECK_EQ(softhca_fault("port_down port=1"), 0);
 	for (i = 0; i < RTE_DIM(q); i++) {
 		q[i] = env_queue(g, 16);
 		check_port(q[i], 2);
 	}
-	/* Without a port, it is the first active one: of an engine's queues, and of its peers. */
+	/* Without a port, an engine's queues and peers use the first active port. */
 	CHECK_EQ(gantry_create(NULL, &other), 0);
 	one = env_queue(other, 16);
 	CHECK_EQ(port_of(one, GANTRY_CONN_OWN), 2);
@@ -430,7 +433,7 @@ queues_take_the_active_ports_in_turn(void)
 	CHECK_EQ(gantry_destroy(g), 0);
 }
 
-/* An index of the port's GID table that is not RoCEv2, hence not the best one. */
+/* An index of the port's GID table whose GID is not RoCEv2, and so not the best one. */
 static uint32_t
 poor_gid(struct ibv_context *ctx, uint32_t port)
 {
@@ -444,7 +447,10 @@ poor_gid(struct ibv_context *ctx, uint32_t port)
 	return 0;
 }
 
-/* A connection's QP has that port, and a GID of that index; UINT32_MAX: a RoCEv2 one. */
+/*
+ * Checks that a connection's QP has that port, and the GID with that index, or any RoCEv2 GID for
+ * UINT32_MAX.
+ */
 static void
 check_gid(const struct gantry_queue *q, uint16_t peer, unsigned int port, uint32_t index)
 {
@@ -472,7 +478,7 @@ a_gid_index_is_that_of_one_port(void)
 	static const uint8_t engine_port[] = {2, 1, 0};
 	struct {
 		uint8_t port;
-		int gid_index; /* -1: none is given */
+		int gid_index; /* -1: not given */
 	} peers[] = {{0, -1}, {1, -1}, {2, -1}, {1, poor[0]}, {2, poor[1]}};
 	unsigned int i, k, port, at;
 	struct gantry_addr a, b;
@@ -512,7 +518,10 @@ a_gid_index_is_that_of_one_port(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The engine's thread tells of a change a little later. Before it, the ports are as they were. */
+/*
+ * Waits for the engine's thread, which reports a change a little later. Until then, the ports must
+ * be as before.
+ */
 static void
 wait_for_ports(const struct gantry *g, uint32_t before, uint32_t after)
 {
@@ -575,7 +584,7 @@ an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 	check_it_copies(g, 4);
 	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13"), 0);
 	CHECK_EQ(gantry_destroy(g), -EACCES);
-	/* It is whole. */
+	/* The engine works. */
 	check_it_copies(g, 5);
 	CHECK_EQ(gantry_destroy(g), 0);
 }
@@ -593,7 +602,7 @@ open_files(void)
 	return n;
 }
 
-/* A policy is looked at when the device is open. The device then refuses to be closed. */
+/* A policy is checked after the device was opened. The device then refuses to be closed. */
 static void
 a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 {
@@ -620,7 +629,7 @@ a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 	CHECK_EQ(open_files(), without);
 }
 
-/* It opens a device, for a moment. */
+/* It opens a device for a short time. */
 static void
 nothing_stays_open_of_what_spares_the_fork_init(void)
 {
@@ -632,7 +641,7 @@ nothing_stays_open_of_what_spares_the_fork_init(void)
 	CHECK_EQ(open_files(), n);
 }
 
-/* Expected: what the settings say of the adapters. */
+/* Expected values come from the settings of the adapters. */
 static void
 the_first_device_that_can_carry_copies_is_opened(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that fail in hardware: which descriptor gets which status, which are flushed, and
- * which run afterwards. The tests break keys without telling the engine, so that it cannot refuse
- * the work.
+ * Operations that fail in hardware: the status of each descriptor, which descriptors are flushed,
+ * and which run afterwards. The tests deregister keys without the engine, so that it does not
+ * refuse the work.
  */
 #include <errno.h>
 #include <string.h>
@@ -199,7 +199,10 @@ every_syndrome_has_its_status_and_is_reported(void)
 
 	for (i = 0; i < RTE_DIM(rows); i++) {
 		for (to_peer = 0; to_peer < 2; to_peer++) {
-			/* Flushed, and nothing failed before it: a copy is carried out again. */
+			/*
+			 * The copy was flushed although nothing failed before it: it is executed
+			 * again.
+			 */
 			bool flushed = rows[i].syndrome == 0x05;
 			uint8_t of_own = flushed ? GANTRY_OK : GANTRY_LOCAL_ERROR;
 			uint8_t vendor = 0x80 + i;
@@ -223,8 +226,8 @@ every_syndrome_has_its_status_and_is_reported(void)
 }
 
 /*
- * What is told of a receive that failed, on a connection and on a DC target. Syndromes of ibv_poll_cq(3)'s receive side;
- * the vendor's are numbers that the test chooses.
+ * Details of a receive that failed, on a connection and on a DC target. The syndromes are those of
+ * receives in ibv_poll_cq(3); the vendor syndromes are chosen by the test.
  */
 static void
 a_failed_receive_tells_its_syndromes(void)
@@ -291,8 +294,8 @@ a_failed_receive_tells_its_syndromes(void)
 }
 
 /*
- * Returns how many lines of the log contain these words. Reads by a stream of its own, because the
- * engine's thread may write a line meanwhile.
+ * Returns how many lines of the log contain these words. Uses its own stream, because the engine's
+ * thread may write a line meanwhile.
  */
 static unsigned int
 count_lines(FILE *log, const char *words)
@@ -310,7 +313,9 @@ count_lines(FILE *log, const char *words)
 	return n;
 }
 
-/* A file that stays open until the program ends: the engine's thread may be about to write to it. */
+/*
+ * A file that stays open until the program ends: the engine's thread may be about to write to it.
+ */
 static FILE *
 open_log(void)
 {
@@ -365,7 +370,7 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	CHECK_EQ(rte_openlog_stream(log), 0);
 	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 1);
-	/* The current second of the limiter does not end before the test says so. */
+	/* The limiter's current second does not end until the test ends it. */
 	CHECK(q->lines.failed.end_tsc != 0 &&
 		q->lines.failed.end_tsc <= rte_get_tsc_cycles() + rte_get_tsc_hz());
 	q->lines.failed.end_tsc = UINT64_MAX;
@@ -462,8 +467,8 @@ a_split_copy_behind_a_failure_runs(void)
 }
 
 /*
- * Failures at random places, many times. Every status is known beforehand: a copy is carried out
- * again at most three times, so those behind the fourth failure are flushed.
+ * Failures at random places, many times. Every status is known in advance: a copy is executed again
+ * at most three times, so copies after the fourth failure are flushed.
  */
 static void
 failures_anywhere_are_survived(void)
@@ -565,7 +570,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	uint32_t round;
 
 	env_connect(q, &pa, q, &pb);
-	CHECK_EQ(pa, 0); /* as the peer field of descriptors that use no peer */
+	CHECK_EQ(pa, 0); /* the same number is in descriptors that use no peer */
 	for (round = 0; round < 2; round++) {
 		desc[0] = arena_copy(0);
 		desc[1] = arena_write(1, pb);
@@ -574,7 +579,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 			desc[1].remote_key = gantry_mem_remote_key(src_mem);
 		}
 		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy until the next poll */
-		desc[2] = arena_copy(2);           /* waits behind it */
+		desc[2] = arena_copy(2);           /* waits after it */
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		CHECK_EQ(gantry_peer_close(q, pb), -EBUSY);
 		env_collect(q, comp, 3);
@@ -583,7 +588,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	desc[1] = arena_copy(1);
 	desc[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
-	/* No descriptor that waits uses the peer. */
+	/* No waiting descriptor uses the peer. */
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_collect(q, comp, 3);
@@ -610,7 +615,7 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		{GANTRY_OP_WRITE, (uintptr_t)dst - 1, 2, gantry_mem_remote_key(dst_mem)},
 		{GANTRY_OP_READ, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
 		{GANTRY_OP_READ, (uintptr_t)dst, piece, 0},
-		/* By loopback, all memory is open to writes: gantry_mem_register(). */
+		/* If copies use loopback, all memory may be written: gantry_mem_register(). */
 		{GANTRY_OP_WRITE, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
 	};
 	uint32_t k, i, n = RTE_DIM(bad) - (mmo ? 0 : 1);
@@ -626,8 +631,8 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		env_connect(a, &pa, b, &pb);
 		arena_reset(k);
 		/*
-		 * Even descriptors are copies, on another connection: the failure does not touch
-		 * them.
+		 * Descriptors with even numbers are copies, which use another connection: the
+		 * failure does not affect them.
 		 */
 		for (i = 0; i < 12; i++)
 			desc[i] = i % 2 == 0 ? arena_copy(i) : arena_write(i, pa);
@@ -657,7 +662,7 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
 		CHECK_EQ(env_do_one(a, arena_copy(0)), GANTRY_OK);
 		CHECK_EQ(env_stats(a).recoveries, 0);
-		/* It was connected: only another one can be. */
+		/* It was connected: only a new peer can be. */
 		CHECK_EQ(gantry_peer_open(b, NULL, &other, &addr), 0);
 		CHECK_EQ(gantry_peer_connect(a, pa, &addr), -EISCONN);
 
@@ -736,7 +741,7 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 
-	/* Now the ring is full of earlier WQEs when the long write starts. */
+	/* This time the ring is full of earlier WQEs when the long write starts. */
 	env_connect(q, &pa, q, &pb);
 	g->max_msg_len = max_msg_len;
 	for (i = 0; i < 66; i++)

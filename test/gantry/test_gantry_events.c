@@ -30,7 +30,7 @@
 
 #include "gantry_arena.h"
 
-#define LONG     (UINT64_C(1) << 18) /* bytes of a long copy */
+#define LONG     (UINT64_C(1) << 18) /* length of a long copy */
 #define N_PIECES 16
 #define SHORT_MS 20
 
@@ -61,7 +61,10 @@ pump(void)
 		;
 }
 
-/* Submits n descriptors at once and collects their completions, with their cookies in order. */
+/*
+ * Submits n descriptors at once and collects their completions, which must have cookies 0, 1, ...
+ * in order.
+ */
 static void
 submit_all(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	uint32_t n)
@@ -98,7 +101,7 @@ check_copies_work(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ copies */
 
-/* Whatever the event stops, copies are carried out again, and none is told from the others. */
+/* Whatever the event stops, copies are executed again, and all copies complete alike. */
 static void
 events_do_not_fail_copies(void)
 {
@@ -176,7 +179,7 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 			desc[i] = arena_copy(i);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 6; i++) {
-			/* By CQEs it is known which were done; without a CQ, of none. */
+			/* CQEs show which were done. Without a CQ this is not known of any. */
 			CHECK_EQ(comp[i].status, f == 0 && i < 2 ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(comp[i].syndrome, 0);
 			CHECK_EQ(arena_is_moved(i), i < 2);
@@ -186,7 +189,7 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 	}
 }
 
-/* A device that kills the QP each time is not asked for ever. */
+/* If the device stops the QP each time, the engine gives up after some tries. */
 static void
 copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
 {
@@ -237,7 +240,7 @@ a_repair_after_an_event_is_tried_again(void)
 		}
 	}
 	check_copies_work(q);
-	/* A queue that stands still is resumed again. */
+	/* A queue that was stopped is resumed again. */
 	arm("sq_drained op=2");
 	arm("refuse call=modify_qp errno=4 times=3");
 	submit_all(q, desc, comp, N_PIECES);
@@ -247,7 +250,7 @@ a_repair_after_an_event_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* An owner that takes no records looks at events, too. */
+/* An owner that only counts completions also checks for events. */
 static void
 who_only_counts_hears_of_events(void)
 {
@@ -277,7 +280,7 @@ who_only_counts_hears_of_events(void)
 	env_queue_done(q);
 }
 
-/* The rules of lengths are those of the ring that was there, and will be. */
+/* Rules about lengths are those of the ring that existed before and will exist again. */
 static void
 descriptors_wait_while_there_is_no_qp(void)
 {
@@ -320,7 +323,7 @@ descriptors_wait_while_there_is_no_qp(void)
 	env_queue_done(q);
 }
 
-/* A part of it cannot be made, and the device refuses to take the others back. */
+/* One object of the queue cannot be created, and the device refuses to destroy the others. */
 static void
 a_queue_that_could_not_be_made_leaves_nothing(void)
 {
@@ -342,14 +345,14 @@ a_queue_that_could_not_be_made_leaves_nothing(void)
 			snprintf(line, sizeof(line), "refuse call=%s errno=16 times=2", ends[k]);
 			arm(line);
 			CHECK_EQ(gantry_queue_create(engine, &conf, &q), -ENOMEM);
-			/* What one call could not end, a later one does. */
+			/* Objects that one call could not destroy are destroyed by a later call. */
 			for (tries = 0; (ret = gantry_destroy(engine)) != 0; tries++)
 				CHECK(ret == -EBUSY && tries < 2);
 			refused += tries;
 			softhca_faults_clear();
 		}
 	}
-	/* Each kind of end was refused there. */
+	/* Each kind of destruction was refused. */
 	CHECK(refused >= 4);
 }
 
@@ -371,7 +374,7 @@ an_event_of_a_peer_is_told(void)
 		for (i = 0; i < 5; i++)
 			desc[i] = arena_write(i, pa);
 		desc[5] = arena_copy(5);
-		desc[5].flags = GANTRY_DESC_FENCE; /* waits for what becomes of the writes */
+		desc[5].flags = GANTRY_DESC_FENCE; /* waits until the writes have ended */
 		arm(faults[f]);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 5; i++) {
@@ -385,7 +388,7 @@ an_event_of_a_peer_is_told(void)
 		CHECK_EQ(gantry_peer_close(q, pa), 0);
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 	}
-	/* A send queue that stands still loses nothing. */
+	/* A stopped send queue loses nothing. */
 	env_connect(q, &pa, q, &pb);
 	arena_reset(9);
 	for (i = 0; i < 6; i++)
@@ -397,7 +400,10 @@ an_event_of_a_peer_is_told(void)
 	env_queue_done(q);
 }
 
-/* Receives of peer pa, and messages for the first half of them, which have arrived. Nobody takes completions. */
+/*
+ * Receives of peer pa, and messages for the first half of them, which have arrived. No completion
+ * is taken.
+ */
 static void
 deliver_half(struct gantry_queue *q, uint16_t pa, uint16_t pb, struct gantry_recv *recv, uint32_t n)
 {
@@ -438,7 +444,10 @@ check_half(struct gantry_queue *q, uint16_t pa, uint32_t n, enum gantry_status o
 	CHECK_EQ(gantry_recv_poll(q, &comp, 1), 0);
 }
 
-/* The send queue's CQ fails, so the QP is reset without a CQE. What has arrived until then stays so. */
+/*
+ * The send queue's CQ fails, so the QP is reset without a CQE. Messages that have arrived by then
+ * stay delivered.
+ */
 static void
 what_a_peer_has_sent_arrives_whatever_fails_behind_it(void)
 {
@@ -490,7 +499,7 @@ ports_without_a_link_are_told(void)
 
 /* ------------------------------------------------------------------ the device is lost */
 
-/* Another engine on the device, with the same memory: it is lost at the end of the case. */
+/* Another engine on the device, with the same memory: its device is lost at the end of the case. */
 struct lost_engine {
 	struct gantry *g;
 	struct gantry_mem *src_mem, *dst_mem;
@@ -526,11 +535,17 @@ copy_by_cpu(uint64_t len)
 	return d;
 }
 
-/* The device has failed: what is submitted now is refused, and all can be destroyed. */
+/*
+ * The device has failed: checks that new descriptors are refused, and that everything can be
+ * destroyed.
+ */
 static void
 lost_engine_destroy(struct lost_engine *e)
 {
-	/* Memory that no descriptor before named as its destination: the failed device may still write to those. */
+	/*
+	 * Memory that was not the destination of an earlier descriptor: the failed device may still
+	 * write to such memory.
+	 */
 	uint8_t *last = (uint8_t *)src + LONG - 64, before[64];
 	struct gantry_desc by_cpu = copy_by_cpu(64);
 	uint8_t *page = env_map(4096);
@@ -552,7 +567,7 @@ lost_engine_destroy(struct lost_engine *e)
 	CHECK(info.device_lost);
 	CHECK_EQ(gantry_mem_register(e->g, page, 4096, 0, &mem), -EIO);
 	env_unmap(page, 4096);
-	/* /gantry/errors tells it. */
+	/* /gantry/errors shows this failure. */
 	for (i = 0; gantry_failures_get(&e->g->failures, i, &f); i++)
 		n_lost += f.status == GANTRY_DEVICE_LOST;
 	CHECK(n_lost >= 1);
@@ -580,7 +595,7 @@ everything_comes_back_when_the_device_is_lost(void)
 			desc[i] = arena_copy(i);
 		for (; i < 5; i++)
 			desc[i] = write_of(&e, i);
-		desc[5] = env_copy(src, dst, len); /* posted in part, where it is split */
+		desc[5] = env_copy(src, dst, len); /* posted in part, if it is split */
 		desc[6] = write_of(&e, 6);
 		desc[6].flags = GANTRY_DESC_FENCE;
 		desc[7] = (struct gantry_desc){.op = GANTRY_OP_NOP};
@@ -594,7 +609,7 @@ everything_comes_back_when_the_device_is_lost(void)
 			if (i < 5 && comp[i].status == GANTRY_OK)
 				CHECK(arena_is_moved(i));
 		}
-		/* The fault strikes before operation `at` of all. */
+		/* The fault acts before operation number `at`. */
 		CHECK_EQ(comp[6].status, GANTRY_DEVICE_LOST);
 		CHECK_EQ(comp[7].status, GANTRY_OK);
 		lost_engine_destroy(&e);
@@ -626,7 +641,7 @@ what_a_peer_has_sent_arrives_although_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* The queue whose device is lost while a peer is connected. */
+/* The queue whose device is lost while a peer is being connected. */
 static struct gantry_queue *lost_in_connect;
 
 int __real_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
@@ -642,7 +657,7 @@ __wrap_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 	return __real_hwq_qp_connect(qp, remote);
 }
 
-/* Those of a peer that is not connected yet end too, and it takes no more of them. */
+/* Receives of a peer that is not connected yet end too, and it accepts no more receives. */
 static void
 receives_of_every_peer_end_when_the_device_is_lost(void)
 {
@@ -687,7 +702,7 @@ receives_of_every_peer_end_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* The own connection is broken, and is not yet tried again, when the device is lost. */
+/* The own connection is broken, and its repair is not tried again before the device is lost. */
 static void
 what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 {
@@ -718,8 +733,8 @@ what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 }
 
 /*
- * Nothing orders a copy by the CPU behind what a failed device may still write: neither one behind its fence,
- * nor the rest of a long one.
+ * A failed device may still write to memory, and a copy by the CPU cannot wait for that. So neither
+ * a copy after a fence nor the rest of a long copy is done.
  */
 static void
 the_cpu_copies_nothing_when_the_device_is_lost(void)
@@ -749,7 +764,7 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	arm("device_fatal");
 	while (!e.g->device_lost)
 		env_pump();
-	/* The next poll that hands nothing out looks at events. */
+	/* The next poll that returns nothing checks for events. */
 	e.q->empty_polls = UINT32_MAX;
 	env_collect(e.q, comp, 1);
 	CHECK_EQ(comp[0].status, GANTRY_DEVICE_LOST);
@@ -757,7 +772,7 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* Its turns look at nothing but its ring, and at the device each time that as many polls would. */
+/* Its turns check only its ring, and the device as rarely as polls do. */
 static void
 a_worker_without_work_notices_that_the_device_is_lost(void)
 {
@@ -807,7 +822,7 @@ a_lost_completion_ends_by_its_deadline(void)
 		start = rte_get_tsc_cycles();
 		submit_all(q, desc, comp, 3);
 		CHECK(rte_get_tsc_cycles() - start >= SHORT_MS * rte_get_tsc_hz() / 1000);
-		/* Nobody knows that the two were carried out. */
+		/* It is not known that the two were executed. */
 		CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
 		CHECK_EQ(comp[1].status, GANTRY_TIMED_OUT);
 		CHECK_EQ(comp[1].syndrome, 0);
@@ -834,7 +849,9 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	desc[2] = arena_copy(2);
 	desc[2].flags = GANTRY_DESC_FENCE;
 	arm("drop op=1");
-	/* The connections share a doorbell page; the peer's QP is the first to run if it is alone. */
+	/*
+	 * The connections share a doorbell page; the peer's QP is the first to run if it is alone.
+	 */
 	CHECK_EQ(gantry_submit(q, desc, 1), 1);
 	pump();
 	CHECK_EQ(softhca_faults_left(), 0);
@@ -852,7 +869,7 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	env_queue_done(q);
 }
 
-/* The WQE at the head waits for a minute, and flushes when it is told to. */
+/* The WQE at the head waits for a minute, and is flushed when the QP is moved to error. */
 static void
 what_is_stuck_fails_alone(void)
 {
@@ -890,7 +907,7 @@ what_is_stuck_fails_alone(void)
 	env_queue_done(q);
 }
 
-/* What is told to flush, or to be reset, refuses. */
+/* The call to flush, or to reset, is refused. */
 static void
 a_stuck_connection_whose_end_is_refused_ends(void)
 {
@@ -926,7 +943,10 @@ a_stuck_connection_whose_end_is_refused_ends(void)
 	}
 }
 
-/* The engine is about to tell a QP to fail, or to reset it; calls of the former are refused until none is left. */
+/*
+ * The engine is about to move a QP to error, or to reset it. Calls of the first kind are refused
+ * until it resets.
+ */
 enum step {
 	STEP_NONE,
 	STEP_FAIL,
@@ -959,7 +979,7 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 	return __real_hwq_qp_reset(qp);
 }
 
-/* The sender is told that it has arrived, and the receive says so, too; or neither. */
+/* Either the sender and the receive both report that the message has arrived, or neither does. */
 static void
 a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 {
@@ -993,7 +1013,9 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 		CHECK_EQ(gantry_submit(from, &d, 1), 1);
 		pump_before = step;
 		refuse_fails = 1;
-		/* The device works when the engine calls it, and then for the others. */
+		/*
+		 * The device works while the engine calls it, and then for the other descriptors.
+		 */
 		while (gantry_poll(q, &comp, 1) == 0)
 			;
 		pump_before = STEP_NONE;
@@ -1010,7 +1032,7 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 	}
 }
 
-/* Time in which the queue has nothing to do does not count, however long it is. */
+/* Time in which the queue has no work does not count, however long it is. */
 static void
 a_queue_that_rests_is_not_stuck(void)
 {
@@ -1019,7 +1041,7 @@ a_queue_that_rests_is_not_stuck(void)
 	uint32_t round, i;
 
 	for (round = 0; round < 10; round++) {
-		/* Looked at with a WQE outstanding, then done. */
+		/* It is checked once with a WQE outstanding, which then completes. */
 		struct gantry_desc d = arena_copy(round);
 
 		CHECK_EQ(gantry_submit(q, &d, 1), 1);
@@ -1028,7 +1050,7 @@ a_queue_that_rests_is_not_stuck(void)
 		env_collect(q, &comp, 1);
 		CHECK_EQ(comp.status, GANTRY_OK);
 		usleep(SHORT_MS * 1000);
-		/* It is polled while it rests, or not. */
+		/* In some rounds it is polled while it rests. */
 		for (i = 0; round % 5 == 0 && i < 10 * GANTRY_WATCH_POLLS; i++)
 			CHECK_EQ(gantry_poll(q, &comp, 1), 0);
 	}
@@ -1037,8 +1059,9 @@ a_queue_that_rests_is_not_stuck(void)
 }
 
 /*
- * Each WQE waits for half of the deadline: the connections are slow, and go on. gantry_watch() counts a quarter of the
- * deadline for a call that comes late, and its first call notes what is outstanding.
+ * Each WQE waits for half of the deadline: the connections are slow, but not stuck. A late call of
+ * gantry_watch() counts as a quarter of the deadline, and its first call only notes the outstanding
+ * WQEs.
  */
 static void
 a_connection_that_goes_on_slowly_is_not_stuck(void)
@@ -1067,7 +1090,7 @@ a_connection_that_goes_on_slowly_is_not_stuck(void)
 	env_queue_done(q);
 }
 
-/* The process stood still for long: the device gets time before it is judged. */
+/* After the process stood still for long, the device gets time before its work counts as stuck. */
 static void
 a_process_that_stood_still_gives_the_device_time(void)
 {
@@ -1095,7 +1118,7 @@ a_process_that_stood_still_gives_the_device_time(void)
 	env_queue_done(q);
 }
 
-/* The CQE comes while the QP is told to flush: nothing is left to flush. */
+/* The CQE comes while the QP is moved to error: nothing is left to flush. */
 static void
 what_completes_after_all_is_done(void)
 {
@@ -1131,7 +1154,7 @@ what_completes_after_all_is_done(void)
 	env_queue_done(q);
 }
 
-/* A long write is posted in part when its connection is told to flush. */
+/* A long write is posted in part when its connection is flushed. */
 static void
 a_split_write_waits_for_the_flush(void)
 {
@@ -1171,7 +1194,7 @@ without_a_deadline_nothing_is_given_up(void)
 	env_queue_done(q);
 }
 
-/* One look is at all of them: gantry_conn::watched is 0 until then. */
+/* One check covers all of them: gantry_conn::watched is 0 until then. */
 static void
 every_peer_that_is_stuck_is_watched(void)
 {
@@ -1201,7 +1224,7 @@ every_peer_that_is_stuck_is_watched(void)
 	env_queue_done(q);
 }
 
-/* What the kernel says of the thread: proc_pid_status(5). Its name is cut to 15 bytes. */
+/* The kernel's status of the thread: proc_pid_status(5). Its name is cut to 15 bytes. */
 static void
 the_thread_of_events_blocks_all_signals(void)
 {
@@ -1223,7 +1246,10 @@ the_thread_of_events_blocks_all_signals(void)
 			is_ours |= strncmp(line, "Name:\tgantry-event", 18) == 0;
 			if (!is_ours || sscanf(line, "SigBlk: %" SCNx64, &blocked) != 1)
 				continue;
-			/* Bit n is signal n + 1. SIGKILL and SIGSTOP cannot be blocked, and 32 and 33 are libc's. */
+			/*
+			 * Bit n is signal n + 1. SIGKILL and SIGSTOP cannot be blocked, and 32 and
+			 * 33 are libc's.
+			 */
 			CHECK_EQ(blocked | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1) |
 					 UINT64_C(3) << 31,
 				UINT64_MAX);
@@ -1263,7 +1289,7 @@ workers_stop_whatever_the_device_does(void)
 		struct gantry_worker *w;
 		struct lost_engine e;
 
-		/* Without a deadline, what the events alone can do. */
+		/* Without a deadline, only events can end descriptors. */
 		conf.queue.deadline_ms = lossless ? GANTRY_NO_DEADLINE : 500;
 		conf.idle = f % 2 == 0 ? GANTRY_IDLE_SPIN : GANTRY_IDLE_SLEEP;
 		lost_engine_create(&e, 0);
@@ -1293,8 +1319,8 @@ workers_stop_whatever_the_device_does(void)
 }
 
 /*
- * Two workers share an lcore and have nothing in flight but receives. Nothing wakes a sleeping lcore when the device
- * fails, and they end all the same.
+ * Two workers share an lcore and have only receives in flight. Nothing wakes a sleeping lcore when
+ * the device fails, but the receives still end.
  */
 static void
 receives_of_workers_end_when_the_device_is_lost(void)
@@ -1417,7 +1443,10 @@ main(int argc, char **argv)
 	env_init(1);
 	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	/* Those in which the device is lost last: the engine of the others learns of it, too. */
+	/*
+	 * Cases that lose the device come last, because the engine of the other cases also learns
+	 * of it.
+	 */
 	for (i = 0; i < 7; i++)
 		all[n++] = cases[i];
 	all[n++] = cases[RTE_DIM(cases) - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fork(2): what a child may do with its parent's engine, and what the parent notices of it. */
+/* fork(2): what a child may do with its parent's engine, and how a fork affects the parent. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,12 +31,12 @@ status_of(pid_t child)
 /* ------------------------------------------------------------------ what a child may call */
 
 /*
- * TSan stops watching this process's locks and atomics when a child shares its memory, and then calls
- * each hand-over to the device's threads a race.
+ * TSan stops watching this process's locks and atomics when a child shares its memory, and then
+ * reports each hand-over to the device's threads as a race.
  */
 #ifndef __SANITIZE_THREAD__
 
-/* What the parent has. */
+/* The objects of the parent. */
 struct objects {
 	struct gantry_queue *q;
 	struct gantry_worker *running, *stopped;
@@ -60,7 +60,7 @@ mem_of_pool(uint8_t *m, struct rte_mempool **pool)
 	return mem;
 }
 
-/* The number of the first call that is not refused; 0: all are. */
+/* The number of the first call that is not refused, or 0. */
 static int
 child_calls(void *arg)
 {
@@ -100,7 +100,10 @@ child_calls(void *arg)
 	return 0;
 }
 
-/* The child has this memory, not a copy: after ibv_fork_init(3) pages of the heap may be missing in a copy. */
+/*
+ * The child has this memory, not a copy: after ibv_fork_init(3) pages of the heap may be missing in
+ * a copy.
+ */
 static int
 run_sharing(int (*child)(void *), void *arg)
 {
@@ -128,7 +131,7 @@ calls_of_a_child_are_refused_and_change_nothing(void)
 	status = run_sharing(child_calls, &o);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", status);
 
-	/* All is as it was. */
+	/* Nothing has changed. */
 	CHECK_EQ(gantry_peer_connect(o.q, o.peer, &o.addr), 0);
 	d.op = GANTRY_OP_WRITE;
 	d.peer = o.peer;
@@ -158,7 +161,9 @@ calls_of_a_child_are_refused_and_change_nothing(void)
 
 /* ------------------------------------------------------------------ memory */
 
-/* True: a child does not have this page, because of ibv_fork_init(3). proc_pid_smaps(5), VmFlags. */
+/*
+ * True if a child does not get this page, because of ibv_fork_init(3). proc_pid_smaps(5), VmFlags.
+ */
 static bool
 is_withheld(const void *at)
 {
@@ -168,7 +173,10 @@ is_withheld(const void *at)
 	return strstr(line, " dc ") != NULL;
 }
 
-/* A child has a copy of registered memory, or does not have it. The device moves the parent's bytes. */
+/*
+ * A child has either a copy of registered memory or nothing there. The device moves the parent's
+ * bytes.
+ */
 static void
 a_child_writes_to_memory_of_its_own(void)
 {
@@ -187,7 +195,10 @@ a_child_writes_to_memory_of_its_own(void)
 			memset(src, 0, PIECE);
 			_exit(0);
 		}
-		/* The copy comes once after the child has ended, and once beside it. */
+		/*
+		 * In the first round the copy is done after the child has ended, in the second one
+		 * while it runs.
+		 */
 		status = i == 0 ? status_of(child) : 0;
 		CHECK_EQ(env_do_one(q, env_copy(src, dst, PIECE)), GANTRY_OK);
 		CHECK(env_is_filled(dst, PIECE, 2 + i));
@@ -206,7 +217,7 @@ a_child_writes_to_memory_of_its_own(void)
 #define BURST      32
 #define N_BLOCKS   512
 
-/* Blocks of the heap with free places between them, which small allocations of the engine get. */
+/* Blocks of the heap with free places between them, for small allocations of the engine. */
 static uint8_t *heap[N_BLOCKS];
 
 static void
@@ -233,7 +244,7 @@ heap_end(void)
 		free(heap[i]);
 }
 
-/* True: the heap has its bytes. A child that lacks a page of it ends by SIGSEGV. */
+/* Returns true if the heap has its bytes. A child that lacks a page of the heap ends by SIGSEGV. */
 static bool
 heap_is_whole(void)
 {
@@ -245,7 +256,7 @@ heap_is_whole(void)
 	return true;
 }
 
-/* Children end by _exit(2), and by a program that they become. */
+/* Children end by _exit(2), or execute another program. */
 static pid_t
 start_child(unsigned int i)
 {
@@ -308,7 +319,10 @@ static const struct check_case cases[] = {
 	{"workers go on while children come and go", workers_go_on_while_children_come_and_go},
 };
 
-/* All cases twice: in a process that refuses ibv_fork_init(3), and in one where DPDK's plug-in has called it. */
+/*
+ * All cases twice: in a process that refuses ibv_fork_init(3), and in one where DPDK's plug-in has
+ * called it.
+ */
 int
 main(int argc, char **argv)
 {

@@ -220,7 +220,10 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
-/* By every distance around the length, where the regions are the last hits and where they are not. */
+/*
+ * With every distance around the length, both when the regions were looked up last and when they
+ * were not.
+ */
 static void
 copies_that_overlap_are_refused(void)
 {
@@ -363,8 +366,8 @@ one_doorbell_and_one_cqe_for_a_burst(void)
 }
 
 /*
- * Random bursts, with descriptors that fail, and with those that need more than to be counted. Which fail is known
- * before, so the counts are, too.
+ * Random bursts, with descriptors that fail, and with some that need more than counting. It is
+ * known in advance which ones fail, and so what the counts are.
  */
 static void
 good_completions_are_counted_up_to_a_failure(void)

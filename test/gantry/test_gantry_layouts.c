@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layouts, compared with loops of the CPU: random lists and patterns, to and from own memory and a
- * peer's; keys that are kept, given up, and too few; refusals; recovery.
+ * peer's; keys that are kept, keys that are given to another layout, and too few keys; refusals;
+ * recovery.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define ARENA_LEN (UINT64_C(1) << 18)
 #define N_REGIONS 4
 #define PART      (ARENA_LEN / N_REGIONS)
-#define BLOCKS    52 /* gantry.h: what the device takes */
+#define BLOCKS    52 /* the most that the device takes: gantry.h */
 
 static struct gantry *g;
 /* src and dst are registered in N_REGIONS regions each. model is what dst should be. */
@@ -60,7 +61,7 @@ destroy(const struct shape *s)
 	CHECK_EQ(gantry_layout_destroy(g, s->id), 0);
 }
 
-/* Where byte `at` of the layout is, from the base, by gantry.h's words. */
+/* The offset of byte `at` of the layout from the base, as gantry.h defines it. */
 static uint64_t
 place(const struct shape *s, uint64_t at)
 {
@@ -73,8 +74,8 @@ place(const struct shape *s, uint64_t at)
 }
 
 /*
- * A list whose blocks lie in several regions, or a pattern within one region. Blocks do not overlap,
- * and lie in [0, ARENA_LEN / 2).
+ * A list whose blocks lie in several regions, or a pattern within one region. Blocks do not
+ * overlap, and lie in [0, ARENA_LEN / 2).
  */
 static void
 draw(uint64_t *seed, struct shape *s)
@@ -179,7 +180,7 @@ random_layouts_move_what_loops_of_the_cpu_move(void)
 		struct shape s[N_DRAWN];
 
 		reset(round);
-		/* In every other round, most of them are split, at the own connection. */
+		/* In every other round, most of them are split on the own connection. */
 		g->max_msg_len = round % 2 == 0 ? max_msg_len : 1000;
 		for (i = 0; i < N_DRAWN; i++)
 			draw(&seed, &s[i]);
@@ -263,10 +264,10 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 		CHECK_EQ(env_do_one(q, gather(&s, src, dst + 1000 * i, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 1);
 	CHECK_EQ(env_stats(q).layout_hits, 9);
-	/* Another base. */
+	/* With another base. */
 	CHECK_EQ(env_do_one(q, gather(&s, src + 1, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 2);
-	/* Another layout with the same number, and the same one under another number. */
+	/* Another layout gets the same number, and the same layout gets another number. */
 	destroy(&s);
 	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 30)), GANTRY_BAD_LAYOUT);
 	t.block[1].offset = 200;
@@ -279,13 +280,13 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 	CHECK(s.id != t.id);
 	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 30)), GANTRY_OK);
 	CHECK(memcmp(dst + 10, src + 100, 20) == 0);
-	/* Read-only memory can be gathered; the key that has the layout then cannot be written. */
+	/* Read-only memory can be gathered; a key with such a layout cannot be written. */
 	CHECK_EQ(gantry_mem_register(g, page, 4096, GANTRY_MEM_READ_ONLY, &more), 0);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, scatter(&s, src, page, 30)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, gather(&s, src, page, 30)), GANTRY_READ_ONLY);
 	CHECK_EQ(gantry_mem_unregister(more, CHECK_PATIENCE_MS), 0);
-	/* Memory below a layout that ends, and comes back with another key. */
+	/* Memory below a layout is removed, and registered again with another key. */
 	CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &more), 0);
 	env_fill(page, 4096, 77);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);
@@ -328,7 +329,7 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 		desc[i].cookie = i;
 		model_gather(l, 0, 1024 * i, 150);
 	}
-	/* A call that submits takes no CQE. So no key is free again before it returns. */
+	/* A call that submits takes no CQE, so no key becomes free before it returns. */
 	CHECK_EQ(gantry_submit(q, desc, RTE_DIM(desc)), RTE_DIM(desc));
 	CHECK_EQ(env_stats(q).layout_misses, 2);
 	env_collect(q, comp, RTE_DIM(desc));
@@ -375,7 +376,9 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 	env_queue_done(q);
 }
 
-/* A list of what was used, the latest last, says which descriptor finds its key. */
+/*
+ * The test keeps a list of used layouts, the latest last, to know which descriptors find their key.
+ */
 static void
 keys_are_found_and_given_up_as_a_list_says(void)
 {
@@ -403,7 +406,7 @@ keys_are_found_and_given_up_as_a_list_says(void)
 			hits++;
 		else
 			misses++;
-		/* It leaves its place, or the first one does. */
+		/* It leaves its place in the list, or the first one leaves the list. */
 		if (i == n && n == RTE_DIM(used))
 			i = 0;
 		if (i == n)
@@ -467,7 +470,7 @@ a_layout_may_lie_at_0(void)
 	env_queue_done(q);
 }
 
-/* So many rounds are a pattern, whose blocks have at most 65535 bytes with what they skip. */
+/* With so many rounds it is a pattern, whose blocks have at most 65535 bytes, including the gap. */
 static void
 a_pattern_has_the_longest_stride(void)
 {
@@ -526,7 +529,7 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	CHECK_EQ(env_do_one(q, WITH(good, len, 0)), GANTRY_BAD_LENGTH);
 	CHECK_EQ(env_do_one(q, WITH(good, src, 0)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(good, dst, 0)), GANTRY_NOT_REGISTERED);
-	/* The last block of the last round ends 9960 bytes behind the base. */
+	/* The last block of the last round ends 9960 bytes after the base. */
 	CHECK_EQ(env_do_one(q, WITH(good, src, (uintptr_t)src + PART - 9959)),
 		GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(good, dst, (uintptr_t)dst + PART - 1999)),
@@ -546,7 +549,7 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	over.src = 0;
 	CHECK_EQ(env_do_one(q, WITH(over, peer, peer)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_stats(q).wqes, 0);
-	/* In the gaps between the blocks, nothing overlaps. */
+	/* Memory in the gaps between the blocks does not overlap. */
 	over = gather(&s, dst, dst + 4910, 40);
 	CHECK_EQ(env_do_one(q, over), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(over, dst, over.src + 9960)), GANTRY_OK);
@@ -558,7 +561,10 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	env_queue_done(q);
 }
 
-/* One is in the hardware when its layout ends, and one waits: a call that submits takes no CQE, so its fence holds. */
+/*
+ * When the layout is destroyed, one descriptor is in hardware, and one waits: its fence holds,
+ * because a call that submits takes no CQE.
+ */
 static void
 what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
 {
@@ -585,7 +591,7 @@ what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
 	env_queue_done(q);
 }
 
-/* The first block of a layout is all right, and another one is not. */
+/* The first block of a layout is correct, another one is not. */
 static void
 every_block_of_a_layout_is_judged(void)
 {
@@ -609,7 +615,10 @@ every_block_of_a_layout_is_judged(void)
 	env_unmap(pages, 2 * 4096);
 }
 
-/* The key of a peer's layout is laid out in the peer's send queue, which holds that of few blocks only. */
+/*
+ * The UMR of a peer's layout goes to the peer's send queue, which has room only for layouts of a
+ * few blocks.
+ */
 static void
 a_layout_that_is_too_long_for_a_peer_is_refused(void)
 {
@@ -648,7 +657,7 @@ a_layout_that_is_too_long_for_a_peer_is_refused(void)
 	env_queue_done(q);
 }
 
-/* True: a byte of the layout at `base` is one of [at, at + len). */
+/* True if [at, at + len) contains a byte of the layout at `base`. */
 static bool
 is_met(const struct shape *s, uint64_t base, uint64_t at, uint64_t len)
 {
@@ -661,8 +670,8 @@ is_met(const struct shape *s, uint64_t base, uint64_t at, uint64_t len)
 }
 
 /*
- * Pieces of up to 12 bytes at the beginning of a layout, and at its end. The engine takes up to BLOCKS blocks with all
- * their rounds as a list, more as a pattern.
+ * Pieces of up to 12 bytes at the beginning of a layout, and at its end. The engine takes up to
+ * BLOCKS blocks with all their rounds as a list, more as a pattern.
  */
 static void
 a_piece_overlaps_if_it_has_a_byte_of_the_layout(void)
@@ -737,14 +746,14 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	b[0] = (struct gantry_block){0, 65536, 0};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
-	/* The same of another block. */
+	/* The same with another block. */
 	b[0] = (struct gantry_block){0, 10, 10};
 	b[2] = (struct gantry_block){0, 10, 65526};
 	conf.n = 3;
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	conf.n = 1;
 	CHECK_EQ(id, 7);
-	/* What just fits: the longest block, and as many blocks as a pattern may have. */
+	/* The largest that fit: the longest block, and as many blocks as a pattern may have. */
 	b[0] = (struct gantry_block){0, UINT64_C(1) << 30, 0};
 	b[2] = (struct gantry_block){200, 10, 20};
 	conf.rounds = 1;
@@ -772,9 +781,9 @@ layouts_that_the_device_cannot_have_are_refused(void)
 /* ------------------------------------------------------------------ recovery */
 
 /*
- * Whichever operation fails: each descriptor comes back once, those that are OK moved the right bytes
- * and the others none. One key, which had another layout before, shows whether a descriptor uses a key
- * whose UMR has not run.
+ * Whichever operation fails, each descriptor comes back once; those with GANTRY_OK have moved the
+ * right bytes, and the others none. There is one key, which had another layout before: this shows
+ * whether a descriptor uses it before its UMR has run.
  */
 static void
 whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
@@ -818,14 +827,14 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 		}
 		CHECK(memcmp(dst, model, ARENA_LEN) == 0, "operation %u failed", op);
 		softhca_faults_clear();
-		/* What comes afterwards finds no key that was not laid out. */
+		/* Later descriptors find no key whose UMR has not run. */
 		CHECK_EQ(env_do_one(q, gather(&t, src, dst, 300)), GANTRY_OK);
 		CHECK(memcmp(dst, src + 2000, 100) == 0 && memcmp(dst + 100, src + 3000, 200) == 0);
 		CHECK_EQ(env_do_one(q, gather(&s, src, dst, 300)), GANTRY_OK);
 		CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 1000, 200) == 0);
 		env_queue_done(q);
 	}
-	/* Most were carried out again. */
+	/* Most were executed again. */
 	CHECK(n_ok > 8 * RTE_DIM(desc) && n_flushed != 0, "%u ok, %u flushed", n_ok, n_flushed);
 	destroy(&old);
 	destroy(&s);
@@ -833,8 +842,8 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 }
 
 /*
- * A gather was flushed and is posted again: its key is in use until it is done, so a descriptor with
- * another layout waits.
+ * A gather was flushed and is posted again: its key is in use until it is done, so a descriptor
+ * with another layout waits.
  */
 static void
 a_key_of_replayed_work_is_not_given_to_another_layout(void)
@@ -876,8 +885,8 @@ a_key_of_replayed_work_is_not_given_to_another_layout(void)
 }
 
 /*
- * A gather waits until the queue's connection to itself is set up again. Meanwhile a message to a peer needs a
- * key with another layout. The peer posts no receive before the gather is done.
+ * A gather waits until the queue's connection to itself is set up again. Meanwhile a message to a
+ * peer needs the key with another layout. The peer posts its receive only after the gather is done.
  */
 static void
 a_key_of_work_that_waits_for_a_repair_is_not_given_to_a_peer(void)

@@ -73,7 +73,7 @@ cut(uint64_t *seed, struct gantry_sge *e, uint32_t n, uint64_t len)
 	}
 }
 
-/* Places entries of a source anywhere, each in one region; also empty ones, which need none. */
+/* Places entries of a source anywhere, each in one region. Empty entries need no region. */
 static void
 place_src(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 {
@@ -86,7 +86,7 @@ place_src(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 					      check_random(seed) % (PART - e[i].len + 1);
 }
 
-/* Places entries of a destination one behind the other, with gaps, because they must not overlap. */
+/* Places entries of a destination one after the other, with gaps, because they must not overlap. */
 static void
 place_dst(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 {
@@ -100,7 +100,7 @@ place_dst(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 	}
 }
 
-/* What the copy does, byte by byte, to the model. */
+/* Applies the copy to the model, byte by byte. */
 static void
 model_copy(const struct gantry_sge *from, const struct gantry_sge *to, uint64_t len)
 {
@@ -139,7 +139,7 @@ random_lists_copy_what_loops_of_the_cpu_copy(void)
 			place_src(&seed, from[i], n);
 			place_dst(&seed, to[i], m);
 			desc[i] = copy_sg(from[i], n, to[i], m, len);
-			/* They write to the same memory, one after the other. */
+			/* All write to the same memory, so one waits for the other. */
 			desc[i].flags = round % 2 == 0 ? GANTRY_DESC_FENCE : 0;
 			desc[i].cookie = i;
 			model_copy(from[i], to[i], len);
@@ -228,8 +228,8 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 }
 
 /*
- * The memory of a later entry goes when earlier ones are copied. The status must not be one that says that
- * nothing was moved.
+ * The memory of a later entry is removed after earlier entries were copied. The status must not be
+ * one that means that nothing was moved.
  */
 static void
 a_list_whose_memory_goes_half_way_fails(void)
@@ -262,7 +262,7 @@ a_list_whose_memory_goes_half_way_fails(void)
 		CHECK_EQ(env_stats(q).by_status[GANTRY_LOCAL_ERROR], 1);
 		CHECK_EQ(env_stats(q).recoveries, 0);
 		CHECK_EQ(gantry_mem_unregister(mem_b, CHECK_PATIENCE_MS), 0);
-		/* Now from the beginning: nothing is moved. */
+		/* This time from the beginning: nothing is moved. */
 		memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
 		CHECK_EQ(dst[0], ENV_UNTOUCHED);
@@ -273,7 +273,7 @@ a_list_whose_memory_goes_half_way_fails(void)
 
 /* ------------------------------------------------------------------ fills */
 
-/* The header's words: byte i of dst is byte i % 8 of the pattern in memory. */
+/* As the header says: byte i of dst is byte i % 8 of the pattern in memory. */
 static void
 model_fill(uint64_t at, uint64_t len, uint64_t pattern)
 {
@@ -308,7 +308,7 @@ fills_of_every_length_and_place(void)
 	env_queue_done(q);
 }
 
-/* WQEs of a length that is no multiple of eight: each goes on where the pattern was. */
+/* WQEs whose length is not a multiple of eight: each continues the pattern. */
 static void
 fills_keep_their_pattern_across_wqes(void)
 {
@@ -326,7 +326,7 @@ fills_keep_their_pattern_across_wqes(void)
 	env_queue_done(q);
 }
 
-/* Each of them writes to a place of its own, so their order does not count. */
+/* Each of them writes to its own place, so their order does not matter. */
 static void
 more_patterns_than_buffers_wait_and_none_is_lost(void)
 {
@@ -353,7 +353,7 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* As many short patterns as there are buffers; and as many long ones, behind them. */
+/* As many short patterns as there are buffers; and then as many long ones. */
 static void
 as_many_patterns_as_buffers_do_not_wait(void)
 {
@@ -389,7 +389,10 @@ as_many_patterns_as_buffers_do_not_wait(void)
 	env_queue_done(q);
 }
 
-/* Long patterns take the buffers of short ones, and the other way round. Each has a place of its own. */
+/*
+ * Long patterns take the buffers of short ones, and the other way round. Each fill has its own
+ * destination.
+ */
 static void
 buffers_join_and_part_while_others_are_read(void)
 {
@@ -511,7 +514,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	env_unmap(broken, 4096);
 }
 
-/* They are in the hardware again when more patterns come than there are buffers. */
+/* They are in hardware for the second time when more patterns are needed than there are buffers. */
 static void
 fills_that_are_carried_out_again_keep_their_pattern(void)
 {
@@ -533,7 +536,7 @@ fills_that_are_carried_out_again_keep_their_pattern(void)
 		model_fill(10000 * i, len, desc[i].arg[0]);
 	}
 	CHECK_EQ(gantry_submit(q, desc, 5), 5);
-	/* An adapter without a thread has not begun with them again then. */
+	/* An adapter without a thread has not yet started them again at this time. */
 	while (env_stats(q).replays == 0) {
 		CHECK_EQ(env_poll(q, comp, 0), 0);
 		CHECK(rte_get_timer_cycles() < end);
@@ -549,7 +552,10 @@ fills_that_are_carried_out_again_keep_their_pattern(void)
 	env_unmap(broken, 4096);
 }
 
-/* The device registers no memory and makes no keys any more when the first descriptor needs them. */
+/*
+ * With gantry_queue_conf::prepare, the first descriptor needs no new memory and keys: the device
+ * refuses them by then.
+ */
 static void
 what_is_prepared_is_there_from_the_beginning(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many regions of the device at once: each is registered, named at random by copies, and removed. Prints what a
- * call takes at 100 of them, at 1,000 and so on.
+ * Many regions of the device at once: each is registered, named at random by copies, and removed.
+ * Prints the time of a call with 100 regions, 1,000 and so on.
  *
  * usage: test_gantry_many_regions [100 | 1000 | 10000 | 100000 | 1000000]	each takes 4 KiB
  */
@@ -28,13 +28,15 @@
 #endif
 
 /*
- * What a call takes: nanoseconds of CPU time of the calling thread. Without a thread of the adapter
- * (SOFTHCA_THREADS=0), its part of a copy is in it, and no waiting for it.
+ * The time of a call, in nanoseconds of CPU time of the calling thread. If the adapter has no
+ * thread (SOFTHCA_THREADS=0), this includes the adapter's part of a copy, and there is no waiting.
  */
 struct cost {
 	double mean;
-	/* Of the batches' means, while half of the step's regions are alive. Other load of the machine lengthens
-	 * a batch, and never shortens one. */
+	/*
+	 * The least mean of a batch, while half of the step's regions exist. Other load of the
+	 * machine can lengthen a batch, but never shorten it.
+	 */
 	double least;
 };
 
@@ -50,7 +52,7 @@ static uint8_t *m, *dst;
 static uint32_t n_max;
 static uint64_t seed = 1, n_ok, n_refused;
 
-/* n of `all` calls have taken ns. */
+/* Adds n of `all` calls, which have taken ns. */
 static void
 cost_add(struct cost *c, uint64_t ns, uint32_t n, uint32_t all, bool half_alive)
 {
@@ -67,7 +69,10 @@ region_at(uint32_t i)
 	return m + (size_t)i * STRIDE;
 }
 
-/* Copies from regions below `to` at random. Those below `alive` are registered, and the others are not. */
+/*
+ * Copies from regions below `to` at random. Those below `alive` are registered, and the others are
+ * not.
+ */
 static uint64_t
 copy_at_random(uint32_t to, uint32_t alive)
 {
@@ -97,8 +102,8 @@ copy_at_random(uint32_t to, uint32_t alive)
 }
 
 /*
- * A search visits one node of each level. The root has 2 entries or more, and each other node a quarter of
- * GANTRY_REGION_FAN: so the height is a logarithm.
+ * A search visits one node of each level. The root has 2 entries or more, and each other node a
+ * quarter of GANTRY_REGION_FAN: so the height is a logarithm.
  */
 static void
 check_tree(uint32_t alive)
@@ -109,7 +114,7 @@ check_tree(uint32_t alive)
 
 	for (i = 0; i < root->height; i++)
 		least *= GANTRY_REGION_FAN / 4;
-	/* The copies' destination, too. */
+	/* Including the copies' destination. */
 	CHECK_EQ(g->n_regions, alive + 1);
 	CHECK(least <= alive + 1, "%u regions, height %u", alive, root->height);
 }
@@ -163,8 +168,9 @@ print(const struct step *s, const struct step *end)
 }
 
 /*
- * A cost that is linear in what is alive would grow by n_max / 100. A part of that is left to caches that are too
- * small, and to other load, which the fastest batch among many hardly meets. The 10 batches of 1,000 are too few.
+ * A cost that is linear in the number of regions would grow by n_max / 100. A part of that is
+ * allowed, for caches that are too small and for other load, which hardly affects the fastest of
+ * many batches. The 10 batches of 1,000 regions are too few for this.
  */
 static void
 check_cost(const struct cost *few, const struct cost *many, double part)
@@ -219,7 +225,10 @@ main(int argc, char **argv)
 			argv[0], MAX);
 		return 2;
 	}
-	/* Else each registration takes milliseconds more: the second argument asks for that. */
+	/*
+	 * Without this, each registration takes milliseconds longer: the second argument asks for
+	 * that.
+	 */
 	if (argc < 3)
 		env_refuse_fork_init();
 	env_init(0);

@@ -92,7 +92,7 @@ check_file(const struct mapping *m, uint64_t seed)
 	CHECK_EQ(munmap(file, m->kind->len), 0);
 }
 
-/* ------------------------------------------------------------------ what is done with them */
+/* ------------------------------------------------------------------ operations on mappings */
 
 /* A queue, and a connection of it to itself. */
 struct rig {
@@ -150,7 +150,10 @@ check_as_source(struct rig *r, const struct mapping *m, struct gantry_mem *mem, 
 	}
 }
 
-/* Writes all of m, each time other bytes; the program and, if it is shared, the file have them. */
+/*
+ * Writes all of m, with different bytes each time; afterwards the program has them, and the file
+ * too if the mapping is shared.
+ */
 static void
 check_as_destination(struct rig *r, const struct mapping *m, struct gantry_mem *mem)
 {
@@ -241,8 +244,9 @@ what_is_mapped_without_the_right_to_write_is_a_source_alone(void)
 }
 
 /*
- * A file that ends before its mapping does: the kernel finds no page there. And what it does not pin, though
- * it may be written: a shared mapping of a file on a disk (Linux 6.5), which `refuse` stands for.
+ * A file that ends before its mapping does: the kernel finds no page there. And memory that the
+ * kernel does not pin although it is writable: a shared mapping of a file on a disk (Linux 6.5),
+ * for which the fault `refuse` stands here.
  */
 static void
 a_mapping_that_the_kernel_does_not_pin_is_refused_by_name(void)
@@ -281,7 +285,9 @@ transparent_kib(const void *at)
 	return kib;
 }
 
-/* One huge page, where the kernel gives one. The program then protects a page of it, which splits it. */
+/*
+ * One huge page, if the kernel gives one. The program then protects a page of it, which splits it.
+ */
 static void
 memory_that_asks_for_transparent_huge_pages_is_as_any_other(void)
 {
@@ -308,7 +314,7 @@ memory_that_asks_for_transparent_huge_pages_is_as_any_other(void)
 	rig_fini(&r);
 }
 
-/* Only where huge pages are free: env_init() skips this program else. */
+/* This needs free huge pages: env_init() skips the program if there are none. */
 static void
 huge_pages_are_a_source_and_a_destination(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinds of memory, what each may be used for, and why a registration fails. */
+/* Kinds of memory, what each may be used for, and reasons of failed registrations. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,10 @@ memory_that_is_only_read_is_a_source_and_no_destination(void)
 			 &mem),
 		0);
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
-	/* Also when the last descriptor has found the region, as a destination or as a source. */
+	/*
+	 * The same if the previous descriptor has looked up the region, as a destination or as a
+	 * source.
+	 */
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
@@ -54,7 +57,7 @@ memory_that_is_only_read_is_a_source_and_no_destination(void)
 	d.remote_key = gantry_mem_remote_key(mem);
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(env_is_filled(dst + 4096, 4096, 5));
-	/* A read's local destination is one too. */
+	/* The local side of a READ is also a destination. */
 	d = env_copy(src, m, 8);
 	d.op = GANTRY_OP_READ;
 	d.peer = a;
@@ -85,7 +88,10 @@ memory_with_relaxed_order_moves_the_same_bytes(void)
 	env_unmap(m, 4096);
 }
 
-/* True: the first 8 bytes of memory may be the target of that operation of a peer. If they may not, they stay. */
+/*
+ * True if the first 8 bytes of memory may be the target of that operation of a peer. If not, checks
+ * that they have not changed.
+ */
 static bool
 peer_may(struct gantry_queue *q, enum gantry_op op, const struct gantry_mem *mem, uint64_t *at)
 {
@@ -117,7 +123,10 @@ peer_may(struct gantry_queue *q, enum gantry_op op, const struct gantry_mem *mem
 	return false;
 }
 
-/* May peers write, read, and do atomics there, as the header says of the kind of memory and its flags? */
+/*
+ * Checks that peers may write, read and do atomics there exactly if the header allows it for this
+ * kind of memory and its flags.
+ */
 static void
 check_rights(const struct gantry_mem *mem, void *at, bool writes, bool reads, bool atomics)
 {
@@ -178,8 +187,8 @@ peers_may_do_what_memory_was_registered_for(void)
 }
 
 /*
- * Writes twice to one place, many times. How often the first write came last: only memory with relaxed
- * order allows it (SOFTHCA_REORDER).
+ * Writes twice to the same place, many times. Returns how often the first write came last, which is
+ * possible only in memory with relaxed order (SOFTHCA_REORDER).
  */
 static unsigned int
 count_overtaken(struct gantry_queue *q, uint16_t peer, unsigned int flags)
@@ -224,14 +233,17 @@ writes_may_overtake_each_other_in_memory_with_relaxed_order_alone(void)
 
 /* ------------------------------------------------------------------ failures */
 
-/* Two pages at m. */
+/* Checks a registration of two pages at m, which must fail. */
 static void
 check_refusal(uint8_t *m, int err, const char *words)
 {
 	env_refused(g, m, 8192, err, words);
 }
 
-/* Makes those capabilities effective that the process may have. Not 0: CAP_IPC_LOCK is one of them. */
+/*
+ * Makes those of these capabilities effective that the process is permitted. Returns non-zero if
+ * CAP_IPC_LOCK is among them.
+ */
 static uint32_t
 set_effective(uint32_t caps)
 {
@@ -244,7 +256,7 @@ set_effective(uint32_t caps)
 	return data[0].effective & 1u << CAP_IPC_LOCK;
 }
 
-/* `refuse` makes the emulated kernel say what a real one says. */
+/* The fault `refuse` makes the emulated kernel return the errors of a real one. */
 static void
 a_registration_that_fails_says_why(void)
 {
@@ -252,7 +264,10 @@ a_registration_that_fails_says_why(void)
 	uint8_t *m = env_map(8192);
 	struct gantry_mem *mem;
 
-	/* A hole, whatever the kernel or another library makes of it: with ibv_fork_init(3), ENOMEM. */
+	/*
+	 * A hole is reported as such, even if the kernel or another library returns a different
+	 * error: with ibv_fork_init(3), ENOMEM.
+	 */
 	munmap(m + 4096, 4096);
 	check_refusal(m, EFAULT, "is not mapped");
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
@@ -271,7 +286,7 @@ a_registration_that_fails_says_why(void)
 	set_effective(UINT32_MAX & ~(1u << CAP_IPC_LOCK));
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
 	check_refusal(m, EPERM, "ulimit -l");
-	/* The limit does not hold for a process with CAP_IPC_LOCK. */
+	/* The limit does not apply to a process with CAP_IPC_LOCK. */
 	if (set_effective(UINT32_MAX) == 0)
 		CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){was.rlim_max, was.rlim_max}),
 			0);
@@ -309,7 +324,7 @@ a_registration_that_fails_writes_no_pointer(void)
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EIO);
 	CHECK_EQ(gantry_mem_register_eal(g, 0, &mem), -EIO);
 	CHECK_EQ(softhca_faults_left(), 0);
-	/* What is registered already stays so. */
+	/* Memory that is already registered stays registered. */
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &pool), 0);
 	CHECK(rte_mempool_populate_iova(mp, (char *)m + 4096, RTE_BAD_IOVA, 4096, NULL, NULL) > 0);
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=5"), 0);
@@ -384,7 +399,7 @@ a_pool_that_grows_is_registered_again(void)
 	CHECK_EQ(gantry_mem_unregister(inside, 0), 0);
 	o = copy_objects(q, mp);
 	CHECK(o.ok > 0 && o.refused > 0, "%u %u", o.ok, o.refused);
-	/* The second page is the pool's now; the rest is left as it was. */
+	/* The second page belongs to the pool now; the rest stays as it was. */
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &again), 0);
 	CHECK(again == mem);
 	i = rte_mempool_populate_iova(mp, (char *)more, RTE_BAD_IOVA, 64 * 4096, NULL, NULL);
@@ -402,7 +417,7 @@ a_pool_that_grows_is_registered_again(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.ok, 0);
-	/* All of it at once. */
+	/* All pieces at once. */
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), 0);
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.refused, 0);
@@ -415,7 +430,7 @@ a_pool_that_grows_is_registered_again(void)
 	env_unmap(more, 64 * 4096);
 }
 
-/* The old registration has not ended yet. Its end takes nothing from the new one. */
+/* The old registration has not ended yet. When it ends, the new one stays complete. */
 static void
 a_pool_that_is_being_unregistered_is_registered_anew(void)
 {
@@ -472,7 +487,7 @@ a_pool_that_is_being_unregistered_is_registered_anew(void)
 
 /* ------------------------------------------------------------------ all memory, on demand */
 
-/* A layout that lies in such memory, and one whose bytes go there. */
+/* A layout in such memory, and one whose bytes go to such memory, are refused. */
 static void
 check_layout_is_refused(struct gantry_queue *q, uint8_t *heap)
 {
@@ -494,7 +509,7 @@ check_layout_is_refused(struct gantry_queue *q, uint8_t *heap)
 
 static const struct gantry_policy by_cpu = {1, {{UINT64_MAX, UINT32_MAX, GANTRY_CARRIER_CPU}}};
 
-/* A descriptor of memory that no region covers has this status. */
+/* A descriptor with memory that no region covers must have this status. */
 static void
 expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum gantry_status copies)
 {
@@ -520,7 +535,7 @@ expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum g
 	d.arg[0] = 7;
 	CHECK_EQ(env_do_one(q, d), copies);
 	CHECK_EQ(env_stats(q).copies[GANTRY_CARRIER_RDMA], by_rdma + (copies == GANTRY_OK ? 5 : 0));
-	/* Neither the CPU nor MMO copies it, and no peer gets it. */
+	/* Neither the CPU nor MMO copies such memory, and peers cannot use it. */
 	d = env_copy(heap, dst, 3000);
 	CHECK_EQ(env_do_one(q, WITH(d, flags, GANTRY_DESC_BY_CPU)),
 		copies == GANTRY_OK ? GANTRY_BAD_CARRIER : GANTRY_NOT_REGISTERED);
@@ -538,7 +553,7 @@ expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum g
 		.len = 3000};
 	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
 	check_layout_is_refused(q, heap);
-	/* Who carries copies of such memory is no question: neither to a rule, nor to a flag. */
+	/* Neither rules nor flags choose the carrier of copies of such memory. */
 	CHECK_EQ(gantry_policy_set(q, &by_cpu), 0);
 	by_rdma = env_stats(q).copies[GANTRY_CARRIER_RDMA];
 	d = env_copy(heap, dst, 3000);
@@ -576,7 +591,7 @@ all_memory_is_reached_on_demand_by_copies_alone(void)
 	}
 	CHECK_EQ(gantry_mem_register_any(g, &again), -EEXIST);
 	expect_unregistered(q, a, heap, GANTRY_OK);
-	/* It ends when what is in flight is done. */
+	/* The registration ends when descriptors in flight are done. */
 	env_fill(heap, 16384, 3);
 	for (i = 0; i < RTE_DIM(many); i++)
 		many[i] = env_copy(heap + i, dst + i * 4096, 4096);
@@ -600,8 +615,8 @@ all_memory_is_reached_on_demand_by_copies_alone(void)
 }
 
 /*
- * A page that cannot be accessed, and one that is read-only. Two descriptors fail at a time, and those before, between and
- * behind them do not.
+ * A page that cannot be accessed, and one that is read-only. Two descriptors fail in each round;
+ * those before, between and after them do not.
  */
 static void
 pages_that_cannot_be_used_fail_their_descriptors_alone(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests when the engine frees its own memory: tables of regions, queues, workers. */
+/* Tests that the engine frees its own memory: tables of regions, queues, workers. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -25,7 +25,8 @@ static uint8_t *memory;
 /* The linker leads the library's calls here. */
 static atomic_int held; /* blocks and rings that are not freed */
 static atomic_uint
-	until_refusal; /* so many allocations, this one included, and one fails; 0: none */
+	/* this many allocations, including the current one, and one fails; 0: none fails */
+	until_refusal;
 
 static bool
 is_refused(void)
@@ -101,7 +102,7 @@ WRAP(void, gantry_free_ring, struct rte_ring *ring)
 	__real_gantry_free_ring(ring);
 }
 
-/* ------------------------------------------------------------------ what is left behind */
+/* ------------------------------------------------------------------ leaks */
 
 /*
  * Returns the number of blocks in EAL's heap. Under sanitizers the engine's blocks are libc's, and
@@ -145,7 +146,10 @@ what_is_created_and_destroyed_leaves_no_block_behind(void)
 	CHECK_EQ(blocks(), before);
 }
 
-/* A queue's and a worker's latencies, which are measured to the end, or were. */
+/*
+ * Latencies of a queue and of a worker, which are still measured at the end, or were measured
+ * before.
+ */
 static void
 latencies_leave_no_block_behind(void)
 {
@@ -166,12 +170,12 @@ latencies_leave_no_block_behind(void)
 		CHECK_EQ(gantry_latency_set(gantry_worker_queue(w), i == 0), 0);
 		CHECK_EQ(gantry_worker_destroy(w), 0);
 	}
-	/* With the engine goes what it keeps for later. */
+	/* Memory that the engine keeps for later is freed with the engine. */
 	CHECK_EQ(gantry_destroy(other), 0);
 	CHECK_EQ(atomic_load(&held), before);
 }
 
-/* Collects n completions of receives, which a peer that is closed has left. */
+/* Collects n completions of receives of a closed peer. */
 static void
 collect_flushed(struct gantry_queue *q, unsigned int n)
 {
@@ -185,7 +189,7 @@ collect_flushed(struct gantry_queue *q, unsigned int n)
 	}
 }
 
-/* Peers of both kinds come and go, with receives that are posted and without. */
+/* Opens and closes peers of both kinds, with posted receives and without. */
 static void
 open_and_close_peers(struct gantry_queue *q)
 {
@@ -215,7 +219,7 @@ open_and_close_peers(struct gantry_queue *q)
 	collect_flushed(q, has_dc ? 4 : 2);
 }
 
-/* Peers are opened and closed again, and the connection for copies is made anew. */
+/* Peers are opened and closed again, and the connection for copies is set up again. */
 static void
 what_comes_and_goes_leaves_no_block_behind(void)
 {
@@ -258,9 +262,9 @@ what_comes_and_goes_leaves_no_block_behind(void)
 	rte_mempool_free(pool);
 }
 
-/* ------------------------------------------------------------------ what fails in the middle */
+/* ------------------------------------------------------------------ failures in the middle */
 
-/* True: the device lacks what one of the objects below needs. */
+/* True if the device lacks a feature that one of the objects below needs. */
 static bool
 lacks_an_object(void)
 {
@@ -271,7 +275,7 @@ lacks_an_object(void)
 	       env_lacks(g, ENV_DEVICE_MEMORY) || check_lacks(info.any_memory, "memory on demand");
 }
 
-/* One of each object. NULL, or 0: it was not made. */
+/* One object of each kind. NULL, or 0, means that it was not created. */
 struct world {
 	struct gantry *g;
 	struct gantry_mem *mem, *dm, *any;
@@ -325,7 +329,9 @@ make_peers(struct gantry_queue *q)
 	return ret == 0 ? connect_dc(q) : ret;
 }
 
-/* Makes one after the other, until one cannot be made. 0, or the error of that call. */
+/*
+ * Creates one after the other, until one cannot be created. Returns 0, or the error of that call.
+ */
 static int
 make_all(struct world *o)
 {
@@ -397,7 +403,10 @@ end_all(struct world *o)
 		AGAIN(gantry_destroy(o->g));
 }
 
-/* What is in use before. Everything was made once, so what the process keeps for ever is there. */
+/*
+ * The use of memory and descriptors before. Everything was created once already, so it includes
+ * what the process keeps for ever.
+ */
 struct usage {
 	int held;
 	unsigned int in_eal, fds;
@@ -418,11 +427,11 @@ check_usage(const struct usage *u, const char *after)
 {
 	CHECK_EQ(atomic_load(&held), u->held, after);
 	CHECK_EQ(blocks(), u->in_eal, after);
-	/* After a run that made no engine there is one less. */
+	/* After a run that created no engine there is one descriptor less. */
 	CHECK(check_count_fds() <= u->fds, "%s: %u", after, check_count_fds());
 }
 
-/* Each allocation fails once. refused: calls of the device that are refused once in the same run. */
+/* Each allocation fails once. refused: device calls that also fail once in each run. */
 static void
 fail_each_allocation(const char *const *refused, unsigned int n_refused)
 {
@@ -463,7 +472,7 @@ whatever_finds_no_memory_leaves_nothing_behind(void)
 	fail_each_allocation(NULL, 0);
 }
 
-/* What was made before is to be ended, and the device refuses that at first. */
+/* Objects that were already created must be destroyed, and the device refuses this at first. */
 static void
 whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)
 {
@@ -473,7 +482,7 @@ whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)
 	fail_each_allocation(ends, RTE_DIM(ends));
 }
 
-/* Each call of the device that makes or ends something fails once. */
+/* Each device call that creates or destroys something fails once. */
 static void
 whatever_the_device_refuses_leaves_nothing_behind(void)
 {
@@ -532,8 +541,8 @@ collect_good(struct gantry_queue *q, uint64_t first, unsigned int n)
 }
 
 /*
- * Behind a fence all of them wait. Memory for more than a few is taken when so many wait, and may
- * not be there then.
+ * After a fence, all of them wait. Memory for more than a few waiting descriptors is allocated only
+ * when so many wait, and this may fail.
  */
 static void
 without_memory_for_what_waits_an_unordered_queue_is_full(void)
@@ -567,7 +576,7 @@ without_memory_for_what_waits_an_unordered_queue_is_full(void)
 	atomic_store(&until_refusal, 1);
 	CHECK_EQ(gantry_submit(q, desc, WAIT_ALL), 1 + WAIT_FEW);
 	CHECK_EQ(atomic_load(&until_refusal), 0);
-	/* It stays full until it is polled, though there is memory. */
+	/* It stays full until it is polled, even though there is memory again. */
 	CHECK_EQ(gantry_submit(q, desc + 1 + WAIT_FEW, 1), 0);
 	CHECK_EQ(gantry_in_flight(q), 1 + WAIT_FEW);
 	CHECK_EQ(gantry_cancel(q, 1), 1);
@@ -584,7 +593,7 @@ without_memory_for_what_waits_an_unordered_queue_is_full(void)
 	collect_good(q, 1 + WAIT_FEW, WAIT_ALL - 1 - WAIT_FEW);
 
 	/*
-	 * With memory all are accepted, also in two calls: those that wait are moved to the new
+	 * With memory all are accepted, also in two calls: waiting descriptors move to the new
 	 * block.
 	 */
 	for (i = 0; i < 2; i++) {

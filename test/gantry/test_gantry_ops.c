@@ -26,7 +26,7 @@
 
 /* ------------------------------------------------------------------ rules */
 
-/* Bits of `uses`: which fields an operation has by the table of gantry_desc.h. */
+/* Bits of `uses`: the fields that an operation has, by the table of gantry_desc.h. */
 enum {
 	SRC = 1,
 	DST = 2,
@@ -58,7 +58,7 @@ static const struct {
 
 static uint8_t raw_nop[1024]; /* DS 4 */
 
-/* A correct descriptor of row i, all of whose fields that may be 0 are 0. */
+/* A correct descriptor of row i, in which every field that may be 0 is 0. */
 static struct gantry_desc
 good(unsigned int i, uint16_t peer)
 {
@@ -86,8 +86,8 @@ expect_refused(struct gantry_queue *q, struct gantry_desc d, enum gantry_status 
 }
 
 /*
- * Each field that an operation does not use, and each flag. The peer is not connected: a correct
- * descriptor is refused for that reason alone.
+ * Tests each unused field of each operation, and each flag. The peer is not connected, so a correct
+ * descriptor is refused only for that reason.
  */
 static void
 unused_fields_must_be_zero(void)
@@ -171,7 +171,7 @@ wrong_lengths_and_addresses_are_refused(void)
 			expect_refused(q, WITH(d, dst, d.dst + 4), GANTRY_BAD_ADDRESS);
 		}
 	}
-	/* What a port carries in one message is far more than the arena. */
+	/* The longest message of a port is much longer than the arena. */
 	for (i = GANTRY_OP_SEND; i <= GANTRY_OP_SEND_INV; i++) {
 		struct gantry_desc d = {.op = i, .peer = peer, .src = (uintptr_t)src};
 
@@ -179,7 +179,7 @@ wrong_lengths_and_addresses_are_refused(void)
 		d.len = 101;
 		expect_refused(q, d, GANTRY_BAD_LENGTH);
 	}
-	/* Of raw WQEs, len is what the control segment says. */
+	/* In raw WQEs, len is the size in the control segment. */
 	{
 		struct gantry_desc d = good(RTE_DIM(ops) - 1, peer);
 
@@ -194,18 +194,21 @@ wrong_lengths_and_addresses_are_refused(void)
 
 /* ------------------------------------------------------------------ short messages */
 
-/* True: the WQE that the peer's send queue has last names no data in memory. */
+/* True if the last WQE in the peer's send queue names no data in memory. */
 static bool
 last_is_inline(const struct gantry_queue *q, uint16_t peer)
 {
 	const struct hwq_sq *sq = q->conn[GANTRY_CONN_PEER + peer].sq;
 	const uint8_t *wqe = hwq_sq_at(sq, sq->last);
 
-	/* The top bit of the segment behind the remote address, as mlx5_wqe_inl_data_seg has it. */
+	/* The top bit of the segment after the remote address: see mlx5_wqe_inl_data_seg. */
 	return (wqe[32] & 0x80) != 0;
 }
 
-/* By default, by a longer limit, and by none. Around the limit both ways move the same bytes. */
+/*
+ * With the default limit, a longer one, and none. Lengths just below and above the limit move the
+ * same bytes.
+ */
 static void
 short_messages_travel_in_the_wqe(void)
 {
@@ -272,7 +275,7 @@ connect_with(struct gantry_queue *a, uint16_t *pa, uint16_t depth_a, struct gant
 	CHECK_EQ(gantry_peer_connect(b, *pb, &addr_a), 0);
 }
 
-/* Collects n completions of receives, and no more are there. */
+/* Collects n completions of receives, and checks that there are no more. */
 static void
 recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int n)
 {
@@ -287,7 +290,10 @@ recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int
 	CHECK_EQ(gantry_recv_poll(q, &more, 1), 0);
 }
 
-/* So that a peer's number differs from what a field has that nobody writes. */
+/*
+ * Opens a peer that gets number 0, so that other peers' numbers differ from a field that was not
+ * written.
+ */
 static void
 take_number_0(struct gantry_queue *q)
 {
@@ -319,7 +325,7 @@ message(enum gantry_op op, uint16_t peer, uint64_t len, uint32_t imm)
 	return d;
 }
 
-/* Each operation that takes a receive, with and without data, in the WQE and in memory. */
+/* Each operation that takes a receive, with and without data, inline and in memory. */
 static void
 messages_arrive_with_their_data(void)
 {
@@ -391,7 +397,7 @@ receives_are_posted_before_their_peer_is_connected(void)
 	env_queue_done(q);
 }
 
-/* Only its last message has the immediate data: one receive for all of it. */
+/* Only its last message has the immediate data, so it uses one receive in total. */
 static void
 a_split_write_takes_one_receive(void)
 {
@@ -417,7 +423,7 @@ a_split_write_takes_one_receive(void)
 	env_queue_done(b);
 }
 
-/* A QP beside the engine, and a key of 100 bytes of dst that peers may invalidate. */
+/* A QP that is not the engine's, and a key over 100 bytes of dst that peers may invalidate. */
 struct keys {
 	struct hwq_domain *domain;
 	struct hwq_cq *cq;
@@ -466,7 +472,7 @@ keys_close(struct keys *k)
 	CHECK_EQ(hwq_domain_destroy(k->domain), 0);
 }
 
-/* The peer's key works until then, and no longer. */
+/* The peer's key works until it is invalidated, and not afterwards. */
 static void
 a_send_invalidates_a_key(void)
 {
@@ -505,7 +511,7 @@ a_send_invalidates_a_key(void)
 	keys_close(&k);
 }
 
-/* Refused receives complete in their place among the others, and take no message. */
+/* Refused receives complete in order with the others, and get no message. */
 static void
 wrong_receives_are_refused_in_their_place(void)
 {
@@ -559,7 +565,10 @@ wrong_receives_are_refused_in_their_place(void)
 	env_queue_done(b);
 }
 
-/* Random bursts of messages to two peers, which post and poll at random. None is lost or doubled. */
+/*
+ * Random bursts of messages to two peers, which post and poll at random. None is lost or received
+ * twice.
+ */
 static void
 receives_complete_once_and_in_order(void)
 {
@@ -590,7 +599,7 @@ receives_complete_once_and_in_order(void)
 		n = gantry_recv_post(b, from[i], recv, n);
 		posted[i] += n;
 		CHECK(posted[i] - got[i] <= DEPTH);
-		/* A message without a receive makes the device try again, so none is sent. */
+		/* The device would retry a message without a receive, so none is sent. */
 		for (n = check_random(&seed) % 16; n > 0 && sent[i] < posted[i] && sent[i] < N;
 			n--) {
 			struct gantry_desc d =
@@ -620,7 +629,7 @@ receives_complete_once_and_in_order(void)
 		CHECK_EQ(gantry_peer_close(b, from[i]), 0);
 		CHECK_EQ(gantry_peer_close(a, to[i]), 0);
 	}
-	/* What was posted and not used. */
+	/* Receives that were posted but not used. */
 	for (n = posted[0] + posted[1] - got[0] - got[1]; n > 0; n--) {
 		struct gantry_recv_comp comp;
 
@@ -674,7 +683,7 @@ one_call_collects_receives_of_all_peers(void)
 }
 
 /*
- * A message that is longer than its receive: that receive fails, those behind it are flushed, the
+ * A message that is longer than its receive: that receive fails, later ones are flushed, and the
  * connection is down at both ends. Receives that are posted then are refused.
  */
 static void
@@ -735,8 +744,8 @@ a_failed_connection_gives_its_receives_back(void)
 }
 
 /*
- * Of the receives of a closed connection, those that a message has taken complete with it, also if
- * nobody has polled before; the others are flushed. The number's next connection has its own.
+ * When a connection is closed, receives that got a message complete with it, even if nobody has
+ * polled before; the others are flushed. The next connection with this number has its own receives.
  */
 static void
 a_closed_connection_gives_its_receives_back(void)
@@ -793,7 +802,7 @@ a_closed_connection_gives_its_receives_back(void)
 	env_queue_done(b);
 }
 
-/* Memory that a receive names is removed when the receive has come back, and not before. */
+/* The removal of memory that a receive names ends only after the receive has come back. */
 static void
 a_receive_keeps_its_memory(void)
 {
@@ -813,7 +822,7 @@ a_receive_keeps_its_memory(void)
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
-	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1); /* refused: the memory is gone */
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1); /* refused: the memory was removed */
 	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 10, 0)), GANTRY_OK);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
@@ -832,7 +841,10 @@ a_receive_keeps_its_memory(void)
 	env_queue_done(b);
 }
 
-/* Of two peers' receives, each in turn is the last one that a removal waits for. */
+/*
+ * A removal waits for receives of two peers. Each peer's receive is the last one in one of two
+ * rounds.
+ */
 static void
 a_removal_waits_for_receives_of_all_peers(void)
 {
@@ -870,7 +882,7 @@ a_removal_waits_for_receives_of_all_peers(void)
 	env_queue_done(b);
 }
 
-/* True: the peer's program hears of an event within ms milliseconds, and has taken it. */
+/* True if an event reaches the peer's program within ms milliseconds. The event is consumed. */
 static bool
 event_comes(struct gantry_queue *q, int ms)
 {
@@ -887,7 +899,7 @@ event_comes(struct gantry_queue *q, int ms)
 	return false;
 }
 
-/* As connect_with() without settings; from a DC peer to a target. */
+/* Like connect_with() without settings, but from a DC peer to a target. */
 static void
 connect_dc(struct gantry_queue *a, uint16_t *to, struct gantry_queue *b, uint16_t *from,
 	uint16_t recv_depth)
@@ -919,7 +931,7 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 		CHECK_EQ(gantry_layout_create(g, &plain, &layout), 0);
 	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &b), 0);
 	for (i = 0; i < RTE_DIM(kinds); i++) {
-		/* In the WQE; in memory; a write of two WQEs; and data with a layout. */
+		/* Inline; in memory; a write of two WQEs; and data with a layout. */
 		for (k = 0; k < (layout != 0 ? 4 : 3); k++) {
 			struct gantry_recv r = recv_at(7, dst + 200000, 4096);
 			struct gantry_desc d;
@@ -1029,7 +1041,9 @@ atomics_return_the_old_value(void)
 	env_queue_done(other);
 }
 
-/* More than there are cells for results, and copies between them. Each result comes once. */
+/*
+ * More atomics than there are cells for results, with copies between them. Each result comes once.
+ */
 static void
 many_atomics_in_flight_keep_their_results(void)
 {
@@ -1065,7 +1079,10 @@ many_atomics_in_flight_keep_their_results(void)
 	env_queue_done(q);
 }
 
-/* A send queue holds a part of them: the others are tried again and again before they find room. */
+/*
+ * The send queue has room for only some of them: the others are tried again and again until there
+ * is room.
+ */
 static void
 atomics_that_wait_for_room_lose_no_cell(void)
 {
@@ -1100,7 +1117,7 @@ atomics_that_wait_for_room_lose_no_cell(void)
 	env_queue_done(q);
 }
 
-/* The memory does not allow atomics: one fails, those behind it are flushed, no cell is lost. */
+/* The memory does not allow atomics: one fails, those after it are flushed, no cell is lost. */
 static void
 failed_atomics_have_no_result(void)
 {
@@ -1113,7 +1130,7 @@ failed_atomics_have_no_result(void)
 	memset(src, 0xff, 64);
 	for (round = 0; round < 3; round++) {
 		env_connect(q, &peer, q, &back);
-		/* Results that the cells hold when they are used again. */
+		/* Results that are in the cells when the cells are used again. */
 		*(uint64_t *)dst = 1000;
 		for (i = 0; i < 300; i++)
 			desc[i] = atomic(GANTRY_OP_FETCH_ADD, peer, dst, 1, 0);
@@ -1156,8 +1173,8 @@ a_device_without_atomics_refuses_them(void)
 /* ------------------------------------------------------------------ raw WQEs */
 
 /*
- * Writes a WQE to buf by stock libmlx5's functions: an RDMA write of n pieces of 100 bytes of src to
- * the start of dst. Its index and QPN are wrong, and it asks for a CQE or not, at random.
+ * Writes a WQE to buf by stock libmlx5's functions: an RDMA write of n pieces of 100 bytes of src
+ * to the start of dst. Its index and QPN are wrong, and it asks for a CQE or not, at random.
  */
 static struct gantry_desc
 raw_write(uint8_t *buf, uint16_t peer, unsigned int n, uint64_t *seed)
@@ -1195,7 +1212,7 @@ a_raw_wqe_does_what_it_says(void)
 	for (i = 0; i < 200; i++) {
 		n = 1 + check_random(&seed) % 28;
 		memset(dst, 0, 100 * n + 1);
-		/* At any alignment. */
+		/* With different alignments. */
 		CHECK_EQ(env_do_one(q, raw_write(buf + i % 2, to[i % 3], n, &seed)), GANTRY_OK);
 		for (k = 0; k < n; k++)
 			CHECK(memcmp(dst + 100 * k, src + 200 * k, 100) == 0);
@@ -1210,8 +1227,7 @@ static void
 raw_wqes_of_every_length_keep_order(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
-	static uint8_t bufs[128]
-			   [1024]; /* more than are in flight, and those that are not accepted */
+	static uint8_t bufs[128][1024]; /* enough for all in flight and all not accepted */
 	static struct gantry_desc desc[64];
 	static struct gantry_comp comp[64];
 	uint64_t seed = 9, put = 0, got = 0;
@@ -1247,10 +1263,13 @@ raw_wqes_of_every_length_keep_order(void)
 	env_queue_done(q);
 }
 
-/* Bits of fm_ce_se in a control segment, as mlx5dv.h has them; those that ask for a CQE are the engine's. */
+/*
+ * Bits of fm_ce_se in a control segment, as mlx5dv.h defines them; the engine sets those that ask
+ * for a CQE.
+ */
 #define CQE_BITS 0x0c
 
-/* And gantry_stats::wqes: what fills up the end of the ring counts. */
+/* Also tests gantry_stats::wqes, which counts WQEs that fill up the end of the ring. */
 static void
 a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 {
@@ -1275,12 +1294,12 @@ a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 		k = ((const uint8_t *)hwq_sq_at(sq, sq->last))[11];
 		CHECK_EQ(k & ~CQE_BITS, set);
 	}
-	/* The last one did not fit behind the others, and went to the beginning of the ring. */
+	/* The last one did not fit after the others, and is at the beginning of the ring. */
 	CHECK_EQ(env_stats(q).wqes, n_bb + 3);
 	env_queue_done(q);
 }
 
-/* A send queue takes WQEs that it has room for twice. */
+/* A send queue accepts only WQEs for which it would have room twice. */
 static void
 a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
 {
@@ -1309,7 +1328,7 @@ a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
 	env_queue_done(q);
 }
 
-/* A raw WQE that fails is its descriptor's failure. */
+/* If a raw WQE fails, only its descriptor fails. */
 static void
 a_wrong_raw_wqe_fails_alone(void)
 {

@@ -32,7 +32,7 @@
 #define UNDER_SANITIZER false
 #endif
 
-/* True: a write through the peer arrives. */
+/* Returns true if a write through the peer arrives. */
 static bool
 carries(struct gantry_queue *q, uint16_t peer)
 {
@@ -61,7 +61,7 @@ crc32c(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* As a writer with other ideas would: the checksum is right. */
+/* A record with one byte changed and a correct checksum, as another program might write it. */
 static struct gantry_addr
 with_byte(struct gantry_addr addr, unsigned int at, uint8_t value)
 {
@@ -96,7 +96,7 @@ an_address_with_any_flipped_bit_is_refused(void)
 	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
 	bad = with_byte(b, 7, b.bytes[7] + 1);
 	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
-	/* The address itself is all right, and the end too. */
+	/* The unchanged address works, and so does the peer. */
 	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
 	CHECK(carries(q, pa));
@@ -127,7 +127,7 @@ check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu
 	(GANTRY_PATH_TRAFFIC_CLASS | GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES |                   \
 		GANTRY_PATH_RNR_RETRIES | GANTRY_PATH_MIN_RNR_TIMER)
 
-/* The defaults are those of gantry_engines.h; the device is asked, by ibv_query_qp(3), what it has got. */
+/* The defaults are those of gantry_engines.h; ibv_query_qp(3) shows what the device has. */
 static void
 settings_are_the_peers_or_the_engines_or_the_default(void)
 {
@@ -171,7 +171,7 @@ settings_are_the_peers_or_the_engines_or_the_default(void)
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 		CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
 		check_attributes(qp_of(q, pa), &rows[row], mtu[row]);
-		/* The queue's connection to itself has the engine's. */
+		/* The queue's connection to itself has the engine's settings. */
 		check_attributes(q->conn[GANTRY_CONN_OWN].qp, &rows[row & 2], mtu[row & 2]);
 		env_queue_done(q);
 	}
@@ -199,7 +199,7 @@ both_ends_of_a_connection_have_one_mtu(void)
 	env_queue_done(q);
 }
 
-/* True: the log has the words. It is emptied. */
+/* Returns true if the log contains the words, and empties the log. */
 static bool
 log_has(FILE *log, const char *words)
 {
@@ -215,7 +215,10 @@ log_has(FILE *log, const char *words)
 	return found;
 }
 
-/* A path that another device may have: an engine's is looked up for its queues. */
+/*
+ * True if the path may exist on another device only: the path of an engine is looked up when it
+ * creates queues.
+ */
 static bool
 is_of_device(const struct gantry_path *path)
 {
@@ -242,7 +245,7 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 		{{.path = {.mask = GANTRY_PATH_RNR_RETRIES, .rnr_retries = 8}}, "rnr_retries is 8"},
 		{{.path = {.mask = GANTRY_PATH_MIN_RNR_TIMER, .min_rnr_timer = 32}},
 			"min_rnr_timer is 32"},
-		/* A field whose bit is not set, for each bit; bits that nobody knows; reserved bytes. */
+		/* A field whose bit is not set, for each bit; unknown bits; reserved bytes. */
 		{{.path = {.gid_index = 1}}, "mask lacks GANTRY_PATH_GID_INDEX"},
 		{{.path = {.traffic_class = 1}}, "mask lacks GANTRY_PATH_TRAFFIC_CLASS"},
 		{{.path = {.timeout = 1}}, "mask lacks GANTRY_PATH_TIMEOUT"},
@@ -297,7 +300,7 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	rte_openlog_stream(NULL);
 	fclose(log);
-	/* None of them took a number. */
+	/* None of the refused calls has used up a number. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	CHECK_EQ(peer, 0);
 	CHECK_EQ(gantry_peer_open(q, &least, &peer, &addr), 0);
@@ -306,7 +309,9 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), -EINVAL);
 }
 
-/* ------------------------------------------------------------------ what the device refuses */
+/*
+ * ------------------------------------------------------------------ calls that the device refuses
+ */
 
 static void
 a_refused_connect_can_be_tried_again(void)
@@ -358,7 +363,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_BAD_PEER);
-		/* It has its number still. */
+		/* It still has its number. */
 		CHECK_EQ(gantry_peer_open(q, NULL, &next, &b), 0);
 		CHECK(next != pa && next != pb);
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
@@ -366,7 +371,10 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_peer_close(q, pa), -EINVAL);
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 		CHECK_EQ(gantry_peer_close(q, next), 0);
-		/* All of it, when the queue ends: the refused call is that of either connection. */
+		/*
+		 * The same when the whole queue is destroyed: the refused call may be that of
+		 * either connection.
+		 */
 		env_connect(q, &pa, q, &pb);
 		CHECK_EQ(softhca_fault(line), 0);
 		CHECK_EQ(gantry_queue_destroy(q), -EBUSY);
@@ -374,7 +382,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_queue_destroy(q), 0);
 		q = env_queue(g, 4);
 	}
-	/* After a refused connect, another end will do. */
+	/* After a refused connect, the peer may be connected to another end. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &next, &c), 0);
@@ -386,7 +394,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 	CHECK_EQ(gantry_peer_close(q, next), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
-	/* An open that fails, and then cannot give its CQ back. */
+	/* An open that fails, after which its CQ cannot be destroyed. */
 	CHECK_EQ(softhca_fault("refuse call=create_qp errno=12"), 0);
 	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), -ENOMEM);
@@ -398,7 +406,10 @@ a_refused_close_says_so_and_can_be_called_again(void)
 	env_queue_done(q);
 }
 
-/* The QP is made and cannot be set up, nor destroyed. It must not hold its CQs for ever. */
+/*
+ * The QP is created, but can neither be set up nor destroyed. It must not keep its CQs busy for
+ * ever.
+ */
 static void
 an_open_that_leaves_its_qp_can_be_tried_again(void)
 {
@@ -420,7 +431,7 @@ an_open_that_leaves_its_qp_can_be_tried_again(void)
 		CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
 		CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=2"), 0);
 		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), -ENOMEM);
-		/* It was tried when the CQ was to be destroyed, too. */
+		/* The QP was also tried when the CQ was to be destroyed. */
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), 0);
 		CHECK_EQ(gantry_peer_close(q, peer), 0);
@@ -430,7 +441,7 @@ an_open_that_leaves_its_qp_can_be_tried_again(void)
 
 /* ------------------------------------------------------------------ sizes and numbers */
 
-/* Bytes of all private mappings, heap included: VmData of proc(5). */
+/* Bytes of all private mappings, including the heap: VmData of proc(5). */
 static uint64_t
 data_bytes(void)
 {
@@ -447,7 +458,10 @@ data_bytes(void)
 	return (uint64_t)kib * 1024;
 }
 
-/* Peers of 64 operations each: 64 of them take at most 4 MB, with all that lies beneath them. */
+/*
+ * Peers of 64 operations each: 64 of them take at most 4 MB, including the memory of the libraries
+ * below.
+ */
 static void
 a_peer_takes_memory_for_what_it_was_asked_for(void)
 {
@@ -471,7 +485,7 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 	printf("64 peers of depth 64: %u KiB\n", (unsigned int)((data_bytes() - before) / 1024));
 	if (!UNDER_SANITIZER)
 		CHECK(data_bytes() - before <= 4000000);
-	/* 64 operations, and more than fit. */
+	/* 64 operations, which is more than fit. */
 	for (i = 0; i < 64; i++)
 		desc[i] = arena_write(i, peer[5]);
 	for (i = 0; i < 4; i++)
@@ -482,7 +496,7 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 	env_queue_done(q);
 }
 
-/* Numbers up to the limit, in any order, and the words of 64 that the engine keeps of them. */
+/* Numbers up to the limit, in any order. The engine keeps them in words of 64 bits. */
 static void
 a_queue_has_as_many_peers_as_it_was_asked_for(void)
 {
@@ -523,11 +537,11 @@ a_queue_has_as_many_peers_as_it_was_asked_for(void)
 	env_queue_done(q);
 }
 
-/* ------------------------------------------------------------------ beside work */
+/* ------------------------------------------------------------------ during other work */
 
 #define N_COPIES 64
 
-/* Copies through a worker, one thread for both ends of its rings, until told to stop. */
+/* Copies through a worker, one thread for both ends of its rings, until it must stop. */
 struct load {
 	struct gantry_worker *w;
 	uint8_t *from, *to;
@@ -585,17 +599,17 @@ end_peer(struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * Peers of a worker's queue and of another queue come and go while workers run: every copy of the
- * one worker and every write of the other arrives, in order. The time of the first and the last
- * calls is printed.
+ * Peers of a worker's queue and of another queue are opened and closed while workers run: every
+ * copy of the one worker and every write of the other arrives, in order. The time of the first and
+ * the last calls is printed.
  */
 static void
 peers_come_and_go_while_workers_run(void)
 {
 	const struct gantry_peer_conf small = {.depth = 8};
-	/* As many peers as there are at a time. */
+	/* As many peers as exist at the same time. */
 	const struct gantry_worker_conf conf = {.queue = {.max_peers = 2}};
-	/* More of them by hand: GANTRY_TEST_PEERS=1000. */
+	/* For more of them, set GANTRY_TEST_PEERS=1000 by hand. */
 	const char *more = getenv("GANTRY_TEST_PEERS");
 	unsigned int n = more != NULL ? atoi(more) : 30;
 	struct gantry_queue *other = env_queue(g, 8), *q;
@@ -631,7 +645,7 @@ peers_come_and_go_while_workers_run(void)
 		end_peer(q, pa);
 		end_peer(of_copies, pb);
 		part[i >= n / 2] += rte_get_timer_cycles() - begin;
-		/* Nobody finds it any more. */
+		/* The peer does not exist any more. */
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
 	}
 	atomic_store(&load.stop, true);
@@ -648,7 +662,9 @@ peers_come_and_go_while_workers_run(void)
 	env_queue_done(other);
 }
 
-/* Descriptors that wait in a running worker's queue hold its peer, those in its ring do not. */
+/*
+ * Descriptors that wait in a running worker's queue keep its peer busy, those in its ring do not.
+ */
 static void
 a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 {
@@ -674,7 +690,7 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	while (softhca_faults_left() != 0 || env_stats(q).submitted != 2)
 		sched_yield();
 	ret = gantry_peer_close(q, pa);
-	/* If this thread waited for a CPU so long, both are done. */
+	/* If this thread waited for a CPU that long, both are done. */
 	CHECK(ret == -EBUSY || (ret == 0 && rte_get_timer_cycles() >= late), "%d", ret);
 	for (got = 0; got < 2;)
 		got += gantry_dequeue_burst(w, comp + got, 2 - got);
@@ -691,7 +707,10 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	env_queue_done(other);
 }
 
-/* In a queue in order it waits for the copy, although the hardware never had it. The number is free for another peer. */
+/*
+ * In an ordered queue the refused descriptor waits for the copy, although it was never in hardware.
+ * The peer's number can be used for another peer.
+ */
 static void
 a_peer_is_closed_before_what_it_refused_is_handed_out(void)
 {
@@ -720,10 +739,10 @@ a_peer_is_closed_before_what_it_refused_is_handed_out(void)
 
 /* ------------------------------------------------------------------ several peers in one call */
 
-#define N_TURN  5  /* peers that descriptors go to in turn */
+#define N_TURN  5  /* peers to which descriptors go alternately */
 #define N_MIXED 40 /* descriptors of one call */
 
-/* Peers of q with rings of `depth` operations; the other ends are of `back`. */
+/* Opens peers of q with rings of `depth` operations, whose other ends belong to `back`. */
 static void
 open_turn(struct gantry_queue *q, struct gantry_queue *back, uint32_t depth, uint16_t peer[N_TURN])
 {
@@ -740,7 +759,10 @@ open_turn(struct gantry_queue *q, struct gantry_queue *back, uint32_t depth, uin
 	}
 }
 
-/* Submits n descriptors in one call. Their completions come in order, with these statuses; what is not GANTRY_OK moved nothing. */
+/*
+ * Submits n descriptors in one call. Their completions come in order, with these statuses.
+ * Descriptors whose status is not GANTRY_OK have moved nothing.
+ */
 static void
 do_in_one_call(struct gantry_queue *q, const struct gantry_desc *d, unsigned int n,
 	const enum gantry_status *status)
@@ -775,7 +797,7 @@ operations_go_to_peers_in_turn(void)
 	open_turn(q, back, 16, peer);
 	for (i = 0; i < N_MIXED; i++) {
 		d[i] = arena_write(i, peer[i % N_TURN]);
-		/* Neighbours to one peer, reads, data that go into the WQE, copies. */
+		/* Neighbours to the same peer, reads, inline data, copies. */
 		if (i % 7 == 3)
 			d[i].peer = d[i - 1].peer;
 		if (i >= 16 && i % 3 == 0) {
@@ -815,7 +837,10 @@ operations_to_peers_in_turn_wait_for_room(void)
 	env_queue_done(back);
 }
 
-/* What goes to the others in the same call is not affected, nor what went to that peer before. */
+/*
+ * Descriptors to the other peers in the same call are not affected, and neither are earlier ones to
+ * that peer.
+ */
 static void
 one_of_the_peers_in_turn_fails(void)
 {
@@ -835,7 +860,7 @@ one_of_the_peers_in_turn_fails(void)
 	d[bad].remote_key = 0;
 	status[bad] = GANTRY_REMOTE_ACCESS;
 	do_in_one_call(q, d, N_MIXED, status);
-	/* The peer is down, and in the next call only what goes to it is refused. */
+	/* The peer is down, and in the next call only descriptors to it are refused. */
 	for (i = 2; i < N_MIXED; i += N_TURN)
 		status[i] = GANTRY_BAD_PEER;
 	do_in_one_call(q, d, N_MIXED, status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who carries copies: flags and policies, judged by the bytes, by the opcode of the WQE that the send
- * queue has, and by the memory of copies that need no device at all.
+ * Carriers of copies: flags and policies. The test checks the bytes, the opcode of the WQE in the
+ * send queue, and memory that only copies without the device can use.
  */
 #define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
 
@@ -19,9 +19,9 @@
 #include "gantry_sleep.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
-/* What the CPU copies in one call of the owner, as gantry_desc.h promises. */
+/* The most that the CPU copies in one call of the owner, as gantry_desc.h promises. */
 #define CALL_LEN (64 * 1024)
-/* Opcodes as a control segment has them: mlx5dv.h of rdma-core. */
+/* Opcodes of a control segment: mlx5dv.h of rdma-core. */
 #define OPCODE_RDMA_WRITE 0x08
 #define OPCODE_MMO        0x2f
 
@@ -56,7 +56,7 @@ lists(const struct gantry_sge *from, const struct gantry_sge *to, uint64_t len)
 	return d;
 }
 
-/* The opcode of the WQE that the queue's connection to itself was given last. */
+/* The opcode of the last WQE of the queue's connection to itself. */
 static uint8_t
 last_opcode(const struct gantry_queue *q)
 {
@@ -65,7 +65,7 @@ last_opcode(const struct gantry_queue *q)
 	return sq->buf[(sq->last & sq->mask) * 64 + 3];
 }
 
-/* How many copies the queue has given to a carrier. */
+/* The number of copies that the queue has given to a carrier. */
 static uint64_t
 copies(const struct gantry_queue *q, enum gantry_carrier carrier)
 {
@@ -84,7 +84,10 @@ queue_with(struct gantry *engine, uint32_t depth, const struct gantry_policy *po
 
 /* ------------------------------------------------------------------ flags */
 
-/* Does d, whose bytes must come from src; then the opcode of the last WQE is `opcode`, or none is there. */
+/*
+ * Executes d, whose bytes must come from src. Then checks that the opcode of the last WQE is
+ * `opcode`, or that there is no WQE.
+ */
 static void
 expect_carried(struct gantry_queue *q, struct gantry_desc d, enum gantry_carrier carrier,
 	uint8_t opcode)
@@ -131,7 +134,7 @@ each_flag_has_its_carrier_move_the_bytes(void)
 				{(uintptr_t)dst + 100, lens[l] + 2}};
 
 			len = lens[l];
-			/* The longest are for the CPU, which has to stop between. */
+			/* Only the CPU gets the longest ones, which it copies in several calls. */
 			if (rows[r].opcode != 0 && len > CALL_LEN / 4)
 				continue;
 			env_fill(src, ARENA_LEN, l);
@@ -180,7 +183,7 @@ flags_that_nobody_can_follow_are_refused(void)
 	}
 	if (!has_mmo)
 		CHECK_EQ(env_do_one(q, by(d, GANTRY_DESC_BY_MMO)), GANTRY_BAD_CARRIER);
-	/* Who carries other operations is not a question. */
+	/* Other operations have no choice of carrier. */
 	w.op = GANTRY_OP_WRITE;
 	CHECK_EQ(env_do_one(q, by(w, GANTRY_DESC_BY_CPU)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(q, by(nop, GANTRY_DESC_BY_CPU)), GANTRY_BAD_FIELD);
@@ -191,7 +194,7 @@ flags_that_nobody_can_follow_are_refused(void)
 		CHECK_EQ(copies(q, i), 0);
 	env_queue_done(q);
 
-	/* An engine that was not told to copy by RDMA beside MMO. */
+	/* An engine whose configuration does not allow RDMA in addition to MMO. */
 	CHECK_EQ(gantry_create(&conf, &plain), 0);
 	m = env_mem(plain, 4096, 0, &plain_mem);
 	plain_q = env_queue(plain, 16);
@@ -220,7 +223,7 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 	memset(unknown, 7, 4096);
 	memset(ro, 9, 4096);
 	memset(dst, 0, 64);
-	/* Behind the arena lies a page that nobody may touch. */
+	/* After the arena there is a page without access. */
 	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)src + ARENA_LEN - 63)),
 		GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(d, dst, (uintptr_t)dst + ARENA_LEN - 63)),
@@ -237,7 +240,7 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 	CHECK_EQ(unknown[0], 7);
 	CHECK_EQ(ro[0], 9);
 	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0);
-	/* Read-only memory can be read. */
+	/* Read-only memory can be a source. */
 	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)ro)), GANTRY_OK);
 	CHECK_EQ(dst[63], 9);
 	CHECK_EQ(gantry_mem_unregister(ro_mem, CHECK_PATIENCE_MS), 0);
@@ -250,8 +253,8 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 /* ------------------------------------------------------------------ order */
 
 /*
- * A chain of copies, each of the last one's bytes, by carriers in turn. Without its fences it fails on a
- * device that reorders.
+ * A chain of copies, each of the bytes that the previous one has written, with alternating
+ * carriers. Without its fences it fails on a device that reorders.
  */
 static void
 a_fence_orders_copies_of_different_carriers(void)
@@ -308,7 +311,7 @@ a_fence_waits_for_the_last_piece_of_a_long_copy_by_the_cpu(void)
 	env_queue_done(q);
 }
 
-/* How many bytes at dst are those of src. */
+/* The number of bytes at dst that are the same as in src. */
 static uint64_t
 copied(void)
 {
@@ -436,7 +439,10 @@ a_long_copy_by_the_cpu_keeps_its_memory_registered(void)
 	env_queue_done(q);
 }
 
-/* Lists are read again for each piece, so the rest of theirs is refused instead. */
+/*
+ * Lists are looked up again for each piece, so the rest of a list is refused if its memory is
+ * removed.
+ */
 static void
 lists_whose_memory_goes_end_by_their_status(void)
 {
@@ -520,7 +526,7 @@ the_cpu_copies_on_when_the_connection_is_lost(void)
 	env_queue_done(q);
 }
 
-/* The slots of copies by the CPU had WQEs of a peer before. */
+/* The slots of copies by the CPU were used for WQEs to a peer before. */
 static void
 copies_by_the_cpu_keep_no_peer_busy(void)
 {
@@ -536,7 +542,7 @@ copies_by_the_cpu_keep_no_peer_busy(void)
 	d.remote_key = gantry_mem_remote_key(mem[1]);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
-	/* The first by its flag, the second by a rule, in a run. */
+	/* The first one by its flag, the second one by a rule, one directly after the other. */
 	CHECK_EQ(gantry_policy_set(q, &all_by_cpu), 0);
 	d = by(env_copy(src, dst, 64), GANTRY_DESC_BY_CPU);
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
@@ -572,7 +578,10 @@ a_peers_fence_waits_for_a_long_copy_by_the_cpu(void)
 	env_do(q, desc, comp, 2);
 	CHECK(memcmp(dst, src, 400000) == 0);
 	CHECK(memcmp(dst + 500000, src + 399000, 1000) == 0);
-	/* Without a fence, the peer's is posted before the CPU is done: it may not read what the CPU writes. */
+	/*
+	 * Without a fence, the peer's descriptor is posted before the CPU is done, so it must not
+	 * read bytes that the CPU writes.
+	 */
 	desc[1].src = (uintptr_t)src;
 	desc[1].flags = 0;
 	posted = q->conn[GANTRY_CONN_PEER + near].posted;
@@ -590,7 +599,7 @@ static const struct gantry_policy three_rules = {3,
 	{{4096, 1, GANTRY_CARRIER_CPU}, {256, UINT32_MAX, GANTRY_CARRIER_CPU},
 		{UINT64_MAX, 4, GANTRY_CARRIER_RDMA}}};
 
-/* Copies `len` bytes n times in one call, and checks how many of them each carrier has. */
+/* Copies `len` bytes n times in one call, and checks how many of them each carrier gets. */
 static void
 expect_shared(struct gantry_queue *q, unsigned int n, uint64_t len, unsigned int cpu,
 	unsigned int rdma)
@@ -641,10 +650,10 @@ the_first_rule_that_fits_says_who_copies(void)
 		expect_shared(q, 4, 257, 0, 4);
 		expect_shared(q, 5, 257, 0, 0);
 	}
-	/* Flags are stronger than rules. */
+	/* Flags override rules. */
 	CHECK_EQ(env_do_one(q, by(env_copy(src, dst, 64), GANTRY_DESC_BY_RDMA)), GANTRY_OK);
 	CHECK_EQ(last_opcode(q), OPCODE_RDMA_WRITE);
-	/* Rules are for lists and fills too. */
+	/* Rules also apply to lists and fills. */
 	expect_carried(q, fill_of(dst, 64, 1), GANTRY_CARRIER_CPU, 0);
 	CHECK_EQ(gantry_policy_set(q, NULL), 0);
 	gantry_policy_get(q, &got);
@@ -653,7 +662,7 @@ the_first_rule_that_fits_says_who_copies(void)
 	env_queue_done(q);
 }
 
-/* A first rule that says what would be done anyway hides none behind it. */
+/* A first rule that names the usual carrier does not hide the rules after it. */
 static void
 a_rule_counts_behind_one_for_the_usual_carrier(void)
 {
@@ -682,7 +691,7 @@ descriptors_in_flight_count_for_rules(void)
 	struct gantry_desc d[2] = {env_copy(src, dst, 1000), env_copy(src, dst + 1000, 1000)};
 	struct gantry_comp comp[2];
 
-	/* One that nobody has polled is in flight. */
+	/* A copy that has not been polled counts as in flight. */
 	CHECK_EQ(gantry_submit(q, &d[0], 1), 1);
 	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0 + 1);
 	CHECK_EQ(gantry_submit(q, &d[1], 1), 1);
@@ -694,7 +703,10 @@ descriptors_in_flight_count_for_rules(void)
 	env_queue_done(q);
 }
 
-/* A policy is for what is handed to its carrier from now on: also for a copy that waits, here behind its fence. */
+/*
+ * A policy applies to every copy that gets its carrier from now on, even to one that already waits,
+ * here for its fence.
+ */
 static void
 a_policy_is_for_copies_that_wait_too(void)
 {
@@ -717,8 +729,9 @@ a_policy_is_for_copies_that_wait_too(void)
 }
 
 /*
- * gantry_policy_rule::max_in_flight counts what came by the same call, and writes to a peer that nobody has polled; of
- * an unordered queue those are another connection's.
+ * gantry_policy_rule::max_in_flight also counts descriptors of the same call, and writes to a peer
+ * that have not been polled. In an unordered queue it does not count such writes, which belong to
+ * another connection.
  */
 static void
 of_an_unordered_queue_only_copies_count_for_rules(void)
@@ -778,7 +791,7 @@ a_policy_may_name_what_the_engine_has(void)
 	env_queue_done(q);
 	CHECK_EQ(gantry_queue_create(g, &(struct gantry_queue_conf){.policy = &odd}, &q), -EINVAL);
 
-	/* An engine hands its policy to its queues. */
+	/* An engine passes its policy on to its queues. */
 	CHECK_EQ(gantry_create(&conf, &other), 0);
 	gantry_info_get(other, &info);
 	CHECK_EQ(info.carriers, has_mmo ? 0x7 : 0xb);
@@ -787,7 +800,7 @@ a_policy_may_name_what_the_engine_has(void)
 	CHECK(got.n == 3 && got.rule[1].carrier == GANTRY_CARRIER_CPU);
 	CHECK_EQ(gantry_policy_set(q, &rdma), has_mmo ? -EOPNOTSUPP : 0);
 	env_queue_done(q);
-	/* A policy without rules is one, too. */
+	/* A policy without rules is a policy too. */
 	q = queue_with(other, 16, &(const struct gantry_policy){0});
 	gantry_policy_get(q, &got);
 	CHECK_EQ(got.n, 0);
@@ -892,7 +905,9 @@ text_that_is_no_policy_is_refused(void)
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	memset(line, ' ', sizeof(line) - 7);
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
-	/* One byte too long, without and with a comment, as the last line and before another one. */
+	/*
+	 * One byte too long, without and with a comment, as the last line and before another line.
+	 */
 	strcpy(line + 256 - 7, "1 2 cpu");
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	strcat(line, "# few\n1 2 cpu\n");
@@ -954,7 +969,7 @@ main(int argc, char **argv)
 	gantry_info_get(g, &info);
 	has_mmo = info.copy_path == GANTRY_COPY_MMO;
 	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
-	/* Where copies may go by RDMA, every region takes remote writes. */
+	/* If copies may use RDMA, every region accepts remote writes. */
 	src = env_mem(g, ARENA_LEN, 0, &mem[0]);
 	dst = env_mem(g, ARENA_LEN, 0, &mem[1]);
 	env_run(cases, RTE_DIM(cases), argc, argv);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random descriptors on several queues, while memory, peers and layouts come and go and the adapter fails,
- * compared with a model that knows the headers only. Each descriptor comes back exactly once, in its
- * order, with a status that the model allows, and every byte of memory is right.
+ * Random descriptors on several queues, while memory, peers and layouts come and go and the adapter
+ * fails. The results are compared with a model that is written only from the headers. Each
+ * descriptor comes back exactly once, in its order, with a status that the model allows, and every
+ * byte of memory is right.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
  *        test_gantry_random --empty DESCRIPTORS [SEED]
  *        test_gantry_random --soak SECONDS [SEED]
  *        test_gantry_random --device NAME SECONDS [SEED]
  *
- * With SOFTHCA_THREADS=0 all of it is one thread, and a seed replays exactly: the test runs itself twice,
- * and both runs must be the same. Else two of the queues are inline and two belong to workers on lcores
- * of their own. With --empty most descriptors are messages without data: each one that succeeded must have met a receive
- * that did. A soak goes on for a time, and what the process has must not grow. With --device it does the same on the
- * device of that name, which may be a real one: fault.c causes faults without the adapter's help.
+ * With SOFTHCA_THREADS=0 everything runs in one thread, and a seed replays exactly: the test runs
+ * itself twice, and both runs must be the same. Otherwise two of the queues are inline, and two
+ * belong to workers on their own lcores. With --empty most descriptors are messages without data:
+ * for each one that succeeded there must be a receive that succeeded. A soak continues for a time,
+ * and the memory, descriptors and threads of the process must not grow. With --device it does the
+ * same on the device with that name, which may be a real one: fault.c then causes failures without
+ * the adapter's faults.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +32,9 @@
 #include "gantry_log.h"
 #include "random/random.h"
 
-/* Descriptors of a run that is played twice. */
+/* Number of descriptors of a run that is played twice. */
 #define REPLAYED "15000"
-/* Statuses that a short run may not meet. */
+/* Statuses that may not occur in a short run. */
 #define RARE                                                                                       \
 	(MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_TIMED_OUT) |                            \
 		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST) |                    \
@@ -57,7 +60,7 @@ side_open(unsigned int i)
 	};
 	struct side *s = &run.side[i];
 	const struct gantry_worker_conf conf = {
-		/* More failures than are ever in flight behind each other. */
+		/* More failures than can ever be in flight after each other. */
 		.queue = {.depth = i < 2 ? 128 : 16,
 			.unordered = i == 1 || (run.pumped && i == 3),
 			.layout_keys = i < 2 ? 16 : 3,
@@ -99,7 +102,7 @@ life_open(void)
 	}
 	world_open();
 	keys_open();
-	/* Each queue to itself, and in pairs. */
+	/* Each queue is connected to itself, and the queues in pairs. */
 	run.n_links = 0;
 	for (i = 0; i < run.n_sides; i++)
 		link_init(&run.link[run.n_links++], &run.side[i], &run.side[i]);
@@ -169,7 +172,7 @@ turn(bool draws)
 	world_retry();
 }
 
-/* Until everything has come back. */
+/* Takes completions until everything has come back. */
 static void
 drain(void)
 {
@@ -189,8 +192,9 @@ drain(void)
 }
 
 /*
- * Descriptors in flight all the time, then none. In a pumped run, what depends on time or on threads
- * (events, deadlines) happens only while nothing is drawn: so what is drawn depends on the seed alone.
+ * Descriptors are in flight all the time, then none. In a pumped run, effects of time or threads
+ * (events, deadlines) occur only while nothing is drawn, so the drawn descriptors depend only on
+ * the seed.
  */
 static void
 play_round(void)
@@ -214,7 +218,7 @@ play_round(void)
 	}
 	drain();
 	dc_judge();
-	/* While calls may be refused, then again. */
+	/* Once while calls may be refused, and once again later. */
 	world_mend();
 	softhca_faults_clear();
 	world_mend();
@@ -229,7 +233,7 @@ play_round(void)
 	}
 }
 
-/* The device fails while it has work. All of it comes back, and everything can be ended. */
+/* The device fails while it has work. All of it comes back, and everything can be destroyed. */
 static void
 lose_device(void)
 {
@@ -255,12 +259,12 @@ seconds(void)
 	return rte_get_timer_cycles() / rte_get_timer_hz();
 }
 
-/* Descriptors of all lives. */
+/* Number of descriptors of all lives. */
 static uint64_t n_made;
-/* A life begins no round when it has lasted for so many seconds. */
+/* A life that has lasted this many seconds begins no further round. */
 static uint64_t life_seconds = UINT64_MAX;
 
-/* A life of at most that many rounds. Returns what identifies it. */
+/* Plays a life of at most that many rounds. Returns a digest that identifies it. */
 static uint64_t
 play_life(unsigned int rounds, uint64_t goal)
 {
@@ -287,7 +291,7 @@ play_life(unsigned int rounds, uint64_t goal)
 	return digest;
 }
 
-/* Lives, until that many descriptors have come back. */
+/* Plays lives, until that many descriptors have come back. */
 static uint64_t
 play(uint64_t goal)
 {
@@ -329,7 +333,7 @@ check_variety(void)
 
 /* ------------------------------------------------------------------ a soak */
 
-/* What the process has, between two lives. */
+/* The resources of the process, between two lives. */
 struct having {
 	unsigned int fds, mappings;
 	uint64_t rss_kib;
@@ -366,8 +370,8 @@ print_having(const char *when, struct having h)
 }
 
 /*
- * Lives for that many seconds. Counts and bytes are judged in every round; what the process has must be
- * after the last life what it was after the first ones.
+ * Plays lives for that many seconds. Counts and bytes are checked in every round. After the last
+ * life, the resources of the process must be the same as after the first lives.
  */
 static void
 soak(uint64_t length)
@@ -390,7 +394,9 @@ soak(uint64_t length)
 	} while (seconds() - begin < length || warmed.fds == 0);
 	print_having("end", end);
 	CHECK_EQ(end.fds, warmed.fds);
-	/* The allocators of libc and EAL keep some of what was freed; sanitizers keep much of it. */
+	/*
+	 * The allocators of libc and EAL keep some of the freed memory; sanitizers keep much of it.
+	 */
 #ifndef GANTRY_ALLOC_LIBC
 	CHECK(end.mappings <= warmed.mappings + 16);
 	CHECK(end.rss_kib <= warmed.rss_kib + warmed.rss_kib / 4 + 4096);
@@ -416,7 +422,7 @@ digest_of(const char *seed, const char *goal, char *out, size_t len)
 	while (fgets(out, len, f) != NULL)
 		;
 	status = pclose(f);
-	/* The device lacks what the run needs: it has said so. */
+	/* The device lacks a feature that the run needs, as the run has printed. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIP) {
 		printf("\n%s", out);
 		exit(CHECK_SKIP);
@@ -436,7 +442,7 @@ a_pumped_run_replays_exactly(void)
 	CHECK(strcmp(digest[0], digest[1]) == 0, "%s%s", digest[0], digest[1]);
 }
 
-/* The numbers for the suite. usertools/random.sh runs more. */
+/* The default numbers, for the suite. usertools/random.sh runs more. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL_PUMPED 20000
 #else

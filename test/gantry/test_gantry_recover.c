@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery of the queue's connection to itself: what is carried out again and how often, repairs
- * that are refused, and what peers do meanwhile.
+ * Recovery of the queue's connection to itself: which descriptors are executed again and how often,
+ * repairs that are refused, and peers meanwhile.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,12 +63,12 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 			CHECK_EQ(comp[i].zero, 0);
 			CHECK_EQ(arena_is_moved(i), !flushed && !fails);
 		}
-		/* Those behind the first failure, those behind the second, ... */
+		/* Those after the first failure, those after the second, ... */
 		for (i = 0; i < rows[row].n; i++)
 			n_replays += N_PIECES - 1 - 2 * i;
 		CHECK_EQ(env_stats(q).replays, n_replays);
 		CHECK_EQ(env_stats(q).recoveries, n_failed);
-		/* The next ones begin to count anew. */
+		/* The next copies are counted from 0 again. */
 		desc[0] = arena_failing_copy(0);
 		desc[1] = arena_copy(1);
 		CHECK_EQ(gantry_submit(q, desc, 2), 2);
@@ -90,7 +90,7 @@ more_than_a_hundred_replays_are_refused(void)
 	env_queue_done(q);
 }
 
-/* The ring is at another place each time, so what is saved goes around its end. */
+/* Each round begins at another index of the ring, so the saved WQEs cross its end. */
 static void
 what_is_carried_out_again_may_go_around_the_rings_end(void)
 {
@@ -102,7 +102,7 @@ what_is_carried_out_again_may_go_around_the_rings_end(void)
 	desc[0] = arena_failing_copy(0);
 	for (round = 0; round < n_bb; round += 3) {
 		arena_reset(round);
-		/* The repair of the last round began the ring anew. */
+		/* The repair of the previous round started the ring at its beginning. */
 		for (i = 0; i < round; i++)
 			CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
 		arena_reset(round + 1);
@@ -118,7 +118,7 @@ what_is_carried_out_again_may_go_around_the_rings_end(void)
 	env_queue_done(q);
 }
 
-/* A fenced copy reads what a copy writes that has to be carried out again. */
+/* A fenced copy reads the bytes of a copy that must be executed again. */
 static void
 a_fenced_copy_waits_for_what_is_carried_out_again(void)
 {
@@ -177,7 +177,7 @@ a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* A copy waits for the repair meanwhile. A slow machine only makes it longer. */
+/* A copy waits for the repair meanwhile. A slow machine only makes the time longer. */
 static void
 a_repair_is_tried_for_a_quarter_of_a_second(void)
 {
@@ -231,7 +231,7 @@ when_the_own_connection_is_lost_peers_go_on(void)
 	}
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	CHECK_EQ(env_stats(q).replays, 0);
-	/* It stays lost; peers, a peer opened now, and rules are as before. */
+	/* The connection stays lost; peers, a peer that is opened now, and rules still work. */
 	for (i = 6; i < 10; i++) {
 		CHECK_EQ(env_do_one(q, arena_copy(i)), GANTRY_DEVICE_LOST);
 		CHECK_EQ(env_do_one(q, arena_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
@@ -276,7 +276,7 @@ while_the_own_connection_is_broken_peers_go_on(void)
 	CHECK_EQ(env_do_one(q, arena_write(1, pa)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_COPY}), GANTRY_BAD_LENGTH);
-	/* What is in front of a copy goes on, what is behind it waits for it. */
+	/* Descriptors before a copy continue, those after it wait for it. */
 	desc[0] = arena_write(2, pb);
 	desc[1] = arena_copy(3);
 	desc[2] = arena_write(4, pb);
@@ -296,7 +296,7 @@ while_the_own_connection_is_broken_peers_go_on(void)
 	env_queue_done(q);
 }
 
-/* A fenced write reads what a copy writes that waits for the repair. */
+/* A fenced write reads the bytes of a copy that waits for the repair. */
 static void
 a_fence_waits_for_a_repair(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives of workers: rings of receives and of their completions. The main lcore sends from a queue of its
- * own. Lcores that sleep do not poll by time, so that a lost wake-up is not made good.
+ * Receives of workers: rings of receives and of their completions. The main lcore sends from its
+ * own queue. Sleeping lcores do not poll by time, because that would hide a lost wake-up.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ take(struct gantry_recv_comp *comp, uint32_t n)
 	}
 }
 
-/* What is posted is flushed when its peer is closed. */
+/* Ends a case: posted receives are flushed when their peer is closed. */
 static void
 end_with(uint32_t flushed)
 {
@@ -90,7 +90,7 @@ end_with(uint32_t flushed)
 	env_queue_done(sender);
 }
 
-/* Receive n writes to place n of dst. */
+/* Receive number n, whose memory is place n of dst. */
 static struct gantry_recv
 recv_of(uint64_t n)
 {
@@ -99,7 +99,7 @@ recv_of(uint64_t n)
 		.len = PIECE};
 }
 
-/* Message n has 1 to PIECE bytes of src. */
+/* Message number n, which has 1 to PIECE bytes of src. */
 static struct gantry_desc
 send_of(uint64_t n, uint32_t k)
 {
@@ -116,7 +116,7 @@ send_one(uint64_t n, uint32_t k)
 	CHECK_EQ(env_do_one(sender, send_of(n, k)), GANTRY_OK);
 }
 
-/* Message n has taken receive n of connection k. */
+/* Checks that message n has used receive n of connection k. */
 static void
 check_recv(const struct gantry_recv_comp *comp, uint64_t n, uint32_t k)
 {
@@ -130,7 +130,9 @@ check_recv(const struct gantry_recv_comp *comp, uint64_t n, uint32_t k)
 
 /* ------------------------------------------------------------------ cases */
 
-/* Random bursts of receives and messages on two connections, with pauses in which the lcore rests. */
+/*
+ * Random bursts of receives and messages on two connections, with pauses in which the lcore rests.
+ */
 static void
 exchange(enum gantry_idle idle)
 {
@@ -141,7 +143,9 @@ exchange(enum gantry_idle idle)
 	begin(idle, 16, 8);
 	while (got[0] + got[1] < GOAL) {
 		k = check_random(&seed) % 2;
-		/* Numbers of the connections are half of the places apart. */
+		/*
+		 * Numbers of the second connection begin at 128, so it uses the other half of dst.
+		 */
 		for (n = check_random(&seed) % 9; n != 0 && put[k] - got[k] < 8; n--) {
 			struct gantry_recv r = recv_of(put[k] + 128 * k);
 
@@ -176,7 +180,9 @@ receives_complete_once_and_in_order(void)
 	exchange(GANTRY_IDLE_SLEEP);
 }
 
-/* The rings hold 8 each; 64 receives are posted. What the ring has no room for waits. */
+/*
+ * The rings hold 8 each; 64 receives are posted. Completions for which the ring has no room wait.
+ */
 static void
 full_rings_push_back_and_lose_nothing(void)
 {
@@ -208,7 +214,7 @@ full_rings_push_back_and_lose_nothing(void)
 	}
 }
 
-/* Messages have come that the ring has no room for. Only the application can change that. */
+/* Messages have arrived for which the ring has no room. Only the application can make room. */
 static void
 a_full_ring_lets_the_lcore_sleep(void)
 {
@@ -292,7 +298,9 @@ wrong_receives_complete_with_their_status(void)
 	end_with(0);
 }
 
-/* What is posted stays posted, what is in the ring stays there, and a message that comes is kept. */
+/*
+ * Posted receives stay posted, receives in the ring stay there, and a message that arrives is kept.
+ */
 static void
 stopping_keeps_receives(void)
 {
@@ -316,7 +324,7 @@ stopping_keeps_receives(void)
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	send_one(0, 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 8), 0);
-	/* Two come back, and two are posted by the next start. */
+	/* Two come back, and the next start posts the other two. */
 	CHECK_EQ(gantry_recv_reclaim_burst(w, peer, back, 2), 2);
 	for (n = 0; n < 2; n++) {
 		CHECK_EQ(peer[n], from[0]);
@@ -329,7 +337,7 @@ stopping_keeps_receives(void)
 		send_one(n, 0);
 	take(comp, 3);
 	CHECK_EQ(gantry_worker_stop(w), 0);
-	/* The control thread owns the queue now. */
+	/* The control thread is the owner of the queue now. */
 	send_one(6, 0);
 	CHECK_EQ(gantry_recv_poll(gantry_worker_queue(w), comp, 8), 1);
 	check_recv(&comp[0], 6, 0);
@@ -362,7 +370,10 @@ hold_main(void *arg)
 	return (void *)(intptr_t)gantry_worker_call(w, hold, arg);
 }
 
-/* Of several peers, and more messages than the lcore moves at a time: all of it is there when the worker has stopped. */
+/*
+ * Several peers, and more messages than the lcore moves at a time: when the worker has stopped, all
+ * completions can be taken.
+ */
 static void
 a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 {
@@ -387,13 +398,13 @@ a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 		sched_yield();
 	for (n = 0; n < N; n++)
 		send_one(n, 0);
-	/* The messages have come: their senders know. */
+	/* The messages have arrived: their senders have completions. */
 	CHECK_EQ(gantry_worker_stop(w), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, N + 1), N);
 	for (n = 0; n < N; n++)
 		check_recv(&comp[n], n, 0);
-	/* What the worker has not taken comes back with its peer. */
+	/* Completions that the worker has not taken come back with their peer. */
 	for (n = 0; n < N; n++)
 		CHECK_EQ(gantry_recv_enqueue_burst(w, from[n % 3 == 1], &r[n], 1), 1);
 	for (n = 0; n < N; n += k) {
@@ -414,13 +425,13 @@ enqueue_later(void *arg)
 {
 	while ((atomic_load(&w->ask) & GANTRY_ASK_STOP) == 0)
 		sched_yield();
-	/* The turn that the lcore had begun before that ends meanwhile. */
+	/* In this time, a turn that the lcore has already begun ends. */
 	usleep(100000);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], arg, 1), 1);
 	return NULL;
 }
 
-/* A copy takes its time, so the worker is still stopping when the receive comes. */
+/* A slow copy keeps the worker stopping while the receive arrives. */
 static void
 a_stopping_worker_takes_no_receives(void)
 {
@@ -448,8 +459,8 @@ a_stopping_worker_takes_no_receives(void)
 }
 
 /*
- * Receives of a DC target, which an lcore that sleeps posts and hands back. A target takes them in any
- * order; here one message is under way at a time.
+ * Receives of a DC target, which a sleeping lcore posts and hands back. A target uses receives in
+ * any order, so here only one message is in flight at a time.
  */
 static void
 a_dc_target_wakes_the_lcore(void)
@@ -498,7 +509,7 @@ a_dc_target_wakes_the_lcore(void)
 	env_queue_done(sender);
 }
 
-/* The other two kinds of rings, and calls that are longer than what is copied at a time. */
+/* The other two kinds of rings, and calls with more receives than are copied at a time. */
 static void
 receives_of_several_producers(void)
 {
@@ -528,7 +539,10 @@ receives_of_several_producers(void)
 	}
 }
 
-/* Both rings of receives: what was not posted, and completions that nobody has taken. */
+/*
+ * Both rings of receives: one with receives that were not posted, the other with completions that
+ * were not taken.
+ */
 static void
 a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 {
@@ -551,8 +565,8 @@ a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 }
 
 /*
- * gantry_worker_conf::producers is of descriptors and of receives. What rte_ring.h says of the rings, because a race of
- * two producers is seen by chance alone.
+ * gantry_worker_conf::producers applies to descriptors and to receives. The test asks rte_ring.h
+ * for the kind of the rings, because a race of two producers is seen only by chance.
  */
 static void
 both_rings_are_for_as_many_producers_as_was_said(void)
@@ -581,8 +595,8 @@ both_rings_are_for_as_many_producers_as_was_said(void)
 }
 
 /*
- * The device refuses to close the peer at first: what comes for it meanwhile is behind what was posted,
- * also if it is more than recv_depth.
+ * The device refuses to close the peer at first: receives that come for it meanwhile stay after
+ * those that were posted, even if they are more than recv_depth.
  */
 static void
 receives_for_a_peer_that_is_closed_keep_their_order(void)
@@ -606,7 +620,7 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 		while (i < POSTED && env_stats(gantry_worker_queue(w)).recv_posted != i + 1)
 			sched_yield();
 	}
-	/* Nothing of them comes before the device is silent. */
+	/* None of them comes back before the device has stopped. */
 	usleep(10000);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
 	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), 0);
@@ -616,7 +630,7 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 		CHECK_EQ(comp[i].peer, from[0]);
 		CHECK_EQ(comp[i].status, i < POSTED ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
 	}
-	/* Then nothing is before the next one. */
+	/* Now nothing comes before the next one. */
 	recv = recv_of(N);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
 	take(comp, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the interface promises of all its structs and refusals (gantry_api.h): each refusal has one line of the log that
- * names the rule; reserved bytes must be 0, and are written as 0; a mask has known bits, and a bit for each field.
+ * Promises of the interface about all its structs and refusals (gantry_api.h): each refusal writes
+ * one line to the log, which names the rule; reserved bytes must be 0, and are written as 0; a mask
+ * has known bits, and a bit for each field.
  */
 #include <stdio.h>
 
@@ -297,7 +298,7 @@ static const struct {
 
 /* ------------------------------------------------------------------ the log */
 
-/* What was logged since the last call, in `text`. Returns the number of lines. */
+/* Copies the text that was logged since the last call. Returns its number of lines. */
 static unsigned int
 logged(char *text, size_t size)
 {
@@ -333,7 +334,9 @@ each_refusal_has_one_line_that_names_the_rule(void)
 	}
 }
 
-/* ------------------------------------------------------------------ what the library fills */
+/*
+ * ------------------------------------------------------------------ structs that the library fills
+ */
 
 static void
 check_zero(const void *bytes, size_t len)
@@ -366,7 +369,7 @@ reserved_bytes_are_written_as_zeros(void)
 	CHECK_CLEAN(struct gantry_policy, policy, gantry_policy_get(q, &policy));
 }
 
-/* What has no name yet is no status and no carrier that was counted. */
+/* Elements that have no name yet count no status and no carrier. */
 static void
 statistics_have_room_for_what_comes(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree of regions, and the hints in front of it, against a plain array: random additions and removals,
- * look-ups of every kind, what an edit costs, and that old trees stay as they were.
+ * The tree of regions, and the hints in front of it, against a plain array: random additions and
+ * removals, look-ups of every kind, the cost of an edit, and old trees, which must not change.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -122,7 +122,7 @@ toggle_two(uint32_t a, uint32_t b, uint64_t len)
 	CHECK_EQ(atomic_load(&dir.version), version + 1);
 }
 
-/* A look-up by a reader, in a call of its own. */
+/* A look-up by a reader, in its own call. */
 static const struct gantry_region *
 reader_find(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
@@ -185,7 +185,10 @@ the_tree_is_what_an_array_would_be(void)
 	gantry_region_dir_fini(&dir);
 }
 
-/* Regions of 64 bytes to 512 GiB, one behind the other with a gap of a byte; every third one goes again. */
+/*
+ * Regions of 64 bytes to 512 GiB, one after the other with a gap of one byte; every third one is
+ * removed.
+ */
 static void
 hints_find_regions_of_every_length(void)
 {
@@ -230,8 +233,8 @@ hints_find_regions_of_every_length(void)
 }
 
 /*
- * 3000 pages need a table of 8192 places: from 512 on, four times twice the size. Their table is half full
- * at most when all is copied; and no edit copies more than 64 places.
+ * 3000 pages need a table of 8192 places: it begins with 512 and doubles four times. When
+ * everything is copied, the table is at most half full; and no edit copies more than 64 places.
  */
 static void
 the_table_of_hints_grows_by_small_steps(void)
@@ -249,7 +252,7 @@ the_table_of_hints_grows_by_small_steps(void)
 		CHECK(h->next == NULL || h->copied <= copied + 64);
 		copied = h->next == NULL ? 0 : h->copied;
 		n_tables += atomic_load(&h->table) != t;
-		/* A reader of now needs no tree for any of them. */
+		/* A present reader finds each of them without the tree. */
 		if (i % 100 == 0) {
 			uint32_t k;
 
@@ -301,8 +304,8 @@ a_region_ends_at_its_last_byte(void)
 }
 
 /*
- * An edit replaces the nodes of one path, and at each of its levels one neighbour at most. The
- * height is the logarithm: of 3000 regions in nodes of at least 8, at most 4 levels.
+ * An edit replaces the nodes of one path, and at most one neighbour at each level. The height is a
+ * logarithm: 3000 regions in nodes of at least 8 need at most 4 levels.
  */
 static void
 an_edit_costs_the_logarithm_of_the_regions(void)
@@ -326,7 +329,7 @@ an_edit_costs_the_logarithm_of_the_regions(void)
 	gantry_region_dir_fini(&dir);
 }
 
-/* Nodes that a reader may read are kept; all others are used again. */
+/* Nodes that a reader may still read are kept; all others are used again. */
 static void
 retired_nodes_wait_for_readers_inside_a_call_only(void)
 {
@@ -354,7 +357,7 @@ retired_nodes_wait_for_readers_inside_a_call_only(void)
 	toggle(0, 1);
 	CHECK_EQ(dir.n_retired, 0);
 	CHECK(dir.edit.n_spare <= 100);
-	/* A reader that rests for good holds nothing. */
+	/* A reader that makes no more calls keeps no nodes. */
 	for (i = 0; i < 10000; i++)
 		toggle(i % 20, 1);
 	CHECK(dir.n_retired < 200);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is registered and removed while queues use it: whom a removal waits for, for how
- * long, and what becomes of descriptors that name it.
+ * Memory that is registered and removed while queues use it: what a removal waits for, for how
+ * long, and what happens to descriptors that name the memory.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ mem_of(void *p, size_t len)
 	return mem;
 }
 
-/* ------------------------------------------------------------------ whom it waits for */
+/* ------------------------------------------------------------------ what a removal waits for */
 
 static void
 a_removal_waits_for_wqes_that_name_the_region(void)
@@ -43,14 +43,14 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 	struct gantry_desc d = env_copy(m, dst, 100);
 	struct gantry_comp comp;
 
-	/* It has looked the region up, and makes no call any more. */
+	/* This queue has looked the region up, and makes no further call. */
 	CHECK_EQ(env_do_one(resting, d), GANTRY_OK);
 	if (!pumped)
 		CHECK_EQ(softhca_fault("late ms=50"), 0);
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_mem_unregister(mem, 1), -ETIMEDOUT);
-	/* The region has left the table at once, also for queues that are not waited for. */
+	/* The region is removed from the table at once, also for queues that are not waited for. */
 	CHECK_EQ(env_do_one(resting, d), GANTRY_NOT_REGISTERED);
 	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -61,7 +61,10 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 	env_unmap(m, 4096);
 }
 
-/* What waits in software behind a fence is looked up when it is issued. */
+/*
+ * The memory of a descriptor that waits for a fence in software is looked up when the descriptor is
+ * issued.
+ */
 static void
 a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 {
@@ -75,7 +78,10 @@ a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 	if (!pumped)
 		CHECK_EQ(softhca_fault("late ms=50"), 0);
 	CHECK_EQ(gantry_submit(q, d, 2), 2);
-	/* No WQE names it, but the queue does not say which regions its WQEs name. */
+	/*
+	 * No WQE names the region, but the engine does not know which regions the WQEs of a queue
+	 * name.
+	 */
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
 	env_collect(q, comp, 2);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
@@ -86,7 +92,8 @@ a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 }
 
 /*
- * A copy of 1024 WQEs and more is issued in part, as its region goes. The rest has the old key.
+ * A copy of 1024 WQEs and more is issued in part when its region is removed. The rest uses the old
+ * key.
  */
 static void
 a_split_copy_keeps_its_region_to_its_end(void)
@@ -124,8 +131,9 @@ a_split_copy_keeps_its_region_to_its_end(void)
 }
 
 /*
- * A copy that names the region was flushed by another's failure. It is posted again with the old key: behind what the
- * removal has found, and later still if the device refuses to set the connection up at first.
+ * A copy that names the region was flushed by another copy's failure. It is posted again with the
+ * old key: after the WQEs that the removal has found, and even later if the device at first refuses
+ * to set the connection up.
  */
 static void
 a_removal_waits_for_copies_that_are_carried_out_again(void)
@@ -151,12 +159,14 @@ a_removal_waits_for_copies_that_are_carried_out_again(void)
 		CHECK_EQ(gantry_submit(q, d, 2), 2);
 		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
 			CHECK_EQ(env_poll(q, NULL, 0), 0);
-			/* It looks again before the device goes on, if the test runs the device. */
+			/*
+			 * If the test runs the device, this poll comes before the device continues.
+			 */
 			CHECK_EQ(gantry_poll(q, NULL, 0), 0);
 			CHECK(rte_get_timer_cycles() < end);
 		}
 		CHECK_EQ(softhca_faults_left(), 0);
-		/* The device has done both, and needs no more time. */
+		/* The device has done both. */
 		CHECK_EQ(gantry_poll(q, comp, 2), 2);
 		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 		CHECK_EQ(comp[1].status, GANTRY_OK);
@@ -177,7 +187,10 @@ send_to(uint16_t peer, const uint8_t *from)
 		.cookie = peer};
 }
 
-/* A SEND waits for its receive. That to one peer names the region, and that to the other is posted later. */
+/*
+ * SENDs wait for their receives. The one to the first peer names the region, and the one to the
+ * other peer is posted later.
+ */
 static void
 a_removal_waits_for_every_peer_and_for_nothing_later(void)
 {
@@ -234,7 +247,7 @@ a_removal_waits_for_every_peer_and_for_nothing_later(void)
 	env_unmap(m, 4096);
 }
 
-/* The owner does not poll: the completion waits in the hardware's queue. */
+/* The owner does not poll: the completion stays in the CQ. */
 static void
 an_owner_that_rests_holds_nothing_that_is_done(void)
 {
@@ -261,8 +274,9 @@ an_owner_that_rests_holds_nothing_that_is_done(void)
 }
 
 /*
- * Its last call left the queue in a repair that the device refuses. Copies that wait for their replay would name
- * the old key, so the removal waits until the owner calls again, or destroys the queue.
+ * The owner's last call left the queue in a repair that the device refuses. Copies that wait to be
+ * executed again would use the old key, so the removal waits until the owner makes another call, or
+ * destroys the queue.
  */
 static void
 destroying_a_queue_implies_the_rest(void)
@@ -276,7 +290,7 @@ destroying_a_queue_implies_the_rest(void)
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 64)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(gantry_in_flight(q), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
-	/* The device may work for a queue whose end it refuses. */
+	/* The device may still work for a queue that it refuses to destroy. */
 	CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0);
 	CHECK_EQ(gantry_queue_destroy(q), -EBUSY);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
@@ -286,7 +300,7 @@ destroying_a_queue_implies_the_rest(void)
 	env_unmap(m, 4096);
 }
 
-/* A queue that always has WQEs outstanding lets a region go all the same. */
+/* A region can be removed even if a queue always has WQEs outstanding. */
 static void
 a_removal_does_not_wait_for_what_is_posted_later(void)
 {
@@ -307,7 +321,7 @@ a_removal_does_not_wait_for_what_is_posted_later(void)
 		CHECK(in_flight > 0);
 		if (pumped)
 			softhca_pump();
-		/* One stays in flight, or more. */
+		/* One or more stay in flight. */
 		if (in_flight > 1)
 			env_collect(q, comp, in_flight > 32 ? in_flight - 16 : 1);
 		if (gantry_in_flight(q) == 0)
@@ -340,7 +354,10 @@ a_removal_that_the_device_refuses_can_be_repeated(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(env_is_filled(m, 64, 9));
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
-	/* The range is free for another registration, of which the first one's end takes nothing. */
+	/*
+	 * The range can be registered again, and the end of the first registration does not affect
+	 * the new one.
+	 */
 	again = mem_of(m, 4096);
 	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=5"), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -EIO);
@@ -362,7 +379,7 @@ struct owner {
 	uint64_t n_done;
 };
 
-/* Copies without a pause, each with the right bytes, until told to stop. */
+/* Copies without a pause, each with the right bytes, until it must stop. */
 static void *
 owner_main(void *arg)
 {
@@ -383,7 +400,7 @@ owner_main(void *arg)
 	return NULL;
 }
 
-/* Removals that drain together. */
+/* Removals that are in progress together. */
 #define BATCH 80
 #ifdef GANTRY_ALLOC_LIBC
 #define N_REMOVALS 800 /* more take half a minute under sanitizers */
@@ -391,7 +408,7 @@ owner_main(void *arg)
 #define N_REMOVALS 10000
 #endif
 
-/* Registers and removes n regions at m, a page each with a page between them. */
+/* Registers and removes n regions at m, of one page each, with a page between them. */
 static void
 come_and_go(uint8_t *m, unsigned int n)
 {
@@ -429,10 +446,10 @@ removals_disturb_nobody_and_leave_nothing(void)
 		if (i == BATCH)
 			before = mallinfo2().uordblks;
 	}
-	/* An owner that lost its CPU inside a call holds nodes until it goes on. */
+	/* An owner that lost its CPU inside a call keeps nodes in use until it continues. */
 	for (i = 0; mallinfo2().uordblks >= before + 200000 && i < 20; i++)
 		come_and_go(m, BATCH);
-	/* Also nodes that are spare. A node for each removal would be more. */
+	/* This includes spare nodes. One leaked node for each removal would be more. */
 	CHECK(mallinfo2().uordblks < before + 200000);
 	atomic_store(&o.stop, true);
 	pthread_join(owner, NULL);
@@ -443,7 +460,10 @@ removals_disturb_nobody_and_leave_nothing(void)
 	env_unmap(m, 2 * BATCH * 4096);
 }
 
-/* An owner that copies from memory which comes and goes: never an error of the device. */
+/*
+ * An owner that copies from memory that is registered and removed: this never causes an error of
+ * the device.
+ */
 static void
 memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 {
@@ -484,7 +504,7 @@ memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 
 /* ------------------------------------------------------------------ workers */
 
-/* What other threads do when a worker's turn has looked at the table of regions. */
+/* What other threads do after a worker's turn has read the table of regions. */
 static void (*behind_the_look)(void);
 
 void __real_gantry_drain_update(struct gantry_queue *q);
@@ -533,7 +553,8 @@ register_late(void)
 static enum gantry_status
 turn_with(void (*others_do)(void))
 {
-	struct gantry_mem *other = mem_of(late.m + 4096, 4096); /* so that the turn looks */
+	/* so that the turn reads the table */
+	struct gantry_mem *other = mem_of(late.m + 4096, 4096);
 	struct gantry_comp comp;
 
 	behind_the_look = others_do;
@@ -546,7 +567,7 @@ turn_with(void (*others_do)(void))
 	return comp.status;
 }
 
-/* The worker is stopped, so that this thread makes its turns. */
+/* The worker is stopped, so that this thread runs its turns. */
 static void
 a_worker_knows_what_happened_before_a_descriptor_was_enqueued(void)
 {
@@ -595,7 +616,7 @@ int
 main(int argc, char **argv)
 {
 	pumped = env_is_pumped();
-	/* Each of the many registrations would take a millisecond more. */
+	/* Without this, each of the many registrations would take a millisecond longer. */
 	env_refuse_fork_init();
 	env_init(1);
 	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */

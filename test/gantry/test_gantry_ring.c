@@ -81,7 +81,7 @@ feed_put(struct feed *f, unsigned int n)
 		memset(place(f, f->put + i), UNTOUCHED, PLACE_LEN);
 	}
 	n = gantry_enqueue_burst(f->w, desc, n);
-	/* The caller may reuse its memory after the call. */
+	/* The caller may reuse the memory after the call. */
 	memset(desc, 0xff, sizeof(desc));
 	f->put += n;
 	return n;
@@ -208,7 +208,8 @@ full_rings_push_back_and_lose_nothing(void)
 	CHECK_EQ(feed_put(&f, 1), 0);
 	CHECK_EQ(gantry_start(g), 0);
 	/*
-	 * Nobody takes completions: the rings hold 64 completions and 64 descriptors, and no more.
+	 * No completions are taken: the rings have room for 64 completions and 64 descriptors, and
+	 * no more.
 	 */
 	while (f.put < 128) {
 		feed_put(&f, 100);
@@ -217,7 +218,7 @@ full_rings_push_back_and_lose_nothing(void)
 	rte_delay_ms(20);
 	CHECK_EQ(feed_put(&f, 100), 0);
 	CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, 64);
-	/* Room for one completion is room for one descriptor. */
+	/* Room for one completion also makes room for one descriptor. */
 	CHECK_EQ(feed_take(&f, 1), 1);
 	while ((n = feed_put(&f, 100)) == 0)
 		CHECK(rte_get_timer_cycles() < end);

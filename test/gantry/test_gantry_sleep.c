@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lcores that rest when there is nothing to do: they sleep, or their CPU waits for a write to memory.
- * They poll by time too, which would hide a lost wake-up: here they do not, so that a lost one is
- * never made good, and the case ends by its limit. The CPU's wait is played by this program, as
+ * Lcores that rest when they have nothing to do: they sleep, or their CPU waits for a write to
+ * memory. Usually they also poll by time, which would hide a lost wake-up. Here they do not, so
+ * after a lost wake-up the case fails at its time limit. This program emulates the CPU's wait as
  * rte_power_intrinsics.h describes it.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() */
@@ -82,7 +82,7 @@ wait_until_asleep(unsigned int lcore, uint64_t more_than)
 	}
 }
 
-/* A copy, and every third time a write to the peer, whose connection has a CQ of its own. */
+/* A copy, and every third time a write to the peer, whose connection has its own CQ. */
 static struct gantry_desc
 work(uint64_t cookie, uint16_t peer)
 {
@@ -100,14 +100,14 @@ work(uint64_t cookie, uint16_t peer)
 /* ------------------------------------------------------------------ a CPU that waits for writes */
 
 /*
- * The linker leads the library's calls here. One lcore waits at a time. It notices a write only by
- * another value, which is less than a CPU does.
+ * The linker leads the library's calls here. One lcore waits at a time. It notices a write only if
+ * the value changes; a real CPU notices more.
  */
 static struct {
 	bool possible;
-	_Atomic(const volatile void *) addr; /* that is watched; NULL: none */
+	_Atomic(const volatile void *) addr; /* the address that is watched; NULL: none */
 	atomic_bool woken;
-	atomic_uint waits;  /* that began */
+	atomic_uint waits;  /* number of waits that began */
 	atomic_uint states; /* bit 0: it has watched a CQE; bit 1: the bell */
 } cpu = {.possible = true};
 
@@ -159,7 +159,7 @@ __wrap_rte_power_monitor_wakeup(unsigned int lcore_id)
 	return 0;
 }
 
-/* The condition of the next CQE, asked as the CPU does. */
+/* The condition of the next CQE, evaluated as the CPU does. */
 static bool
 may_wait(const struct hwq_cq *cq, const struct gantry_bell *bell)
 {
@@ -215,8 +215,8 @@ a_cpu_that_cannot_wait_for_writes_is_refused(void)
 /* ------------------------------------------------------------------ cases */
 
 /*
- * Pauses of all lengths, so that descriptors come before, while and after the lcore falls asleep. Two
- * workers share an lcore, so that it waits for up to four CQs.
+ * Pauses of all lengths, so that descriptors arrive before, during and after the moment when the
+ * lcore falls asleep. Two workers share an lcore, so that it waits for up to four CQs.
  */
 static void
 storm(enum gantry_idle idle)
@@ -300,7 +300,7 @@ a_late_completion_wakes_the_lcore(void)
 	CHECK_EQ(atomic_load(&cpu.states), 3);
 }
 
-/* A full ring of completions: taking one is room for a descriptor that waits. */
+/* The ring of completions is full: taking one makes room for a waiting descriptor. */
 static void
 room_for_completions_wakes_the_lcore(void)
 {
@@ -353,7 +353,10 @@ a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
 	env_queue_done(far);
 }
 
-/* An lcore sleeps exactly while all its workers sleep, and whoever keeps it awake comes and goes. */
+/*
+ * An lcore sleeps exactly while all its workers sleep, and workers that keep it awake are started
+ * and stopped.
+ */
 static void
 one_worker_that_spins_keeps_the_lcore_awake(void)
 {
@@ -369,7 +372,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 			CHECK_EQ(gantry_worker_start(sleeps[k]), 0);
 		wait_until_asleep(1, slept);
 		CHECK_EQ(gantry_worker_start(spins), 0);
-		/* When it has worked, it is in the loop. */
+		/* After it has executed a copy, it is in the lcore's loop. */
 		d = env_copy(src, dst, 64);
 		d.cookie = spun;
 		CHECK_EQ(gantry_enqueue_burst(spins, &d, 1), 1);
@@ -383,7 +386,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 			usleep(1000);
 		}
 		CHECK_EQ(gantry_loop_sleeps(1), slept);
-		/* One that sleeps goes, and the other stays. */
+		/* A sleeping worker is stopped, and the other one stays. */
 		CHECK_EQ(gantry_worker_stop(sleeps[round % 2]), 0);
 		CHECK_EQ(gantry_loop_sleeps(1), slept);
 		CHECK_EQ(gantry_worker_stop(spins), 0);
@@ -396,9 +399,9 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 	CHECK_EQ(gantry_worker_destroy(spins), 0);
 }
 
-/* ------------------------------------------------------------------ several sleepers */
+/* ------------------------------------------------------------------ several workers that sleep */
 
-/* The device refuses a repair so often; then it lets the connection be set up again. */
+/* The device refuses a repair this many times; then the connection can be set up again. */
 #define REFUSALS 5
 
 /* Enqueues a descriptor, whose completion has this status. */
@@ -415,9 +418,9 @@ expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
 }
 
 /*
- * Three workers share an lcore, in any order: one has nothing in flight, one waits for a peer that posts no
- * receive, and a connection of the third is to be repaired. No event tells when: without the repair the lcore
- * would sleep for an hour.
+ * Three workers share an lcore, in any order: one has nothing in flight, one waits for a peer that
+ * posts no receive, and the third has a connection that must be repaired. There is no event for
+ * that: if the engine did not limit its sleep, the lcore would sleep for an hour.
  */
 static void
 repair_beside_others(unsigned int first, unsigned int conn)
@@ -485,7 +488,7 @@ repair_beside_others(unsigned int first, unsigned int conn)
 		gantry_worker_queue(repairs)->conn[conn].qp->qpn);
 	CHECK_EQ(softhca_fault(line), 0);
 	expect(repairs, d, GANTRY_LOCAL_ERROR);
-	/* It waits for the repair. */
+	/* The descriptor waits for the repair. */
 	expect(repairs, d, then);
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK_EQ(env_stats(gantry_worker_queue(repairs)).recoveries, 1);
@@ -503,8 +506,8 @@ repair_beside_others(unsigned int first, unsigned int conn)
 }
 
 /*
- * Two workers share an lcore, and wait for two peers each. The peers post their receives one after the other, and each
- * one's completion wakes the lcore.
+ * Two workers share an lcore, and wait for two peers each. The peers post their receives one after
+ * the other, and each one's completion wakes the lcore.
  */
 static void
 wait_for_each(enum gantry_idle idle)
@@ -542,7 +545,7 @@ wait_for_each(enum gantry_idle idle)
 			const struct gantry_queue *q = gantry_worker_queue(w[i % N / 2]);
 			uint64_t cqes = env_stats(q).cqes;
 
-			/* Meanwhile it rests, or polls. */
+			/* In this time it rests, or polls. */
 			usleep(3000);
 			CHECK_EQ(gantry_recv_post(far, back[i % N], &recv, 1), 1);
 			while (gantry_recv_poll(far, &recv_comp, 1) == 0)
@@ -600,7 +603,10 @@ a_repair_for_local_transactions_keeps_the_lcore_awake(void)
 		repair_beside_others(first, GANTRY_CONN_TXN_OWN);
 }
 
-/* ------------------------------------------------------------------ the last looks */
+/*
+ * ------------------------------------------------------------------ the last checks before
+ * sleeping
+ */
 
 /* Waits until the device has written a CQE of the connection, which nobody takes. */
 static void
@@ -614,7 +620,7 @@ wait_for_cqe(const struct gantry_conn *c)
 	}
 }
 
-/* A completion that came before the CQ was armed makes no event: ibv_req_notify_cq(3). */
+/* A completion that came before the CQ was armed raises no event: ibv_req_notify_cq(3). */
 static void
 nobody_sleeps_on_a_completion_that_is_there(void)
 {
@@ -643,7 +649,7 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 	env_queue_done(q);
 }
 
-/* An owner with receives alone sleeps until one of any peer completes. */
+/* An owner that has only receives in flight sleeps until a receive of any peer completes. */
 static void
 the_receives_of_every_peer_wake_their_owner(void)
 {
@@ -672,15 +678,15 @@ the_receives_of_every_peer_wake_their_owner(void)
 }
 
 /*
- * In each round the lcore looks at `looked` and then at `looking`. When it has looked at `looking`, so
- * many rounds after the last work, a descriptor comes for `looked`. The linker gives us each call of
- * gantry_worker_turn().
+ * In each round the lcore runs a turn of `looked` and then of `looking`. When it has run `looking`,
+ * a given number of rounds after the last work, a descriptor comes for `looked`. The linker
+ * redirects calls of gantry_worker_turn() to a function of this test.
  */
 #define NOT_YET (UINT32_MAX / 2)
 
 static struct {
-	atomic_uint after;  /* 0: none comes */
-	unsigned int turns; /* since then; NOT_YET: that work is not done */
+	atomic_uint after;  /* 0: no descriptor comes */
+	unsigned int turns; /* since the last work; NOT_YET: that work is not done */
 	struct gantry_worker *looked, *looking;
 } late;
 
@@ -707,8 +713,8 @@ __wrap_gantry_worker_turn(struct gantry_worker *w, bool stop)
 }
 
 /*
- * Before and in the last turn before the lcore says that it is asleep, and in the turn after that,
- * which is the last one before it sleeps.
+ * A descriptor comes before or in the last turn before the lcore announces that it sleeps, or in
+ * the turn after that, which is the last one before it sleeps.
  */
 static void
 come_behind_the_last_look(enum gantry_idle idle)
@@ -719,7 +725,7 @@ come_behind_the_last_look(enum gantry_idle idle)
 
 	late.looking = worker_on(1, idle);
 	late.looked = worker_on(1, idle);
-	/* The lcore looks first at the worker that joined last. */
+	/* The lcore begins with the worker that was started last. */
 	CHECK_EQ(gantry_worker_start(late.looking), 0);
 	wait_until_asleep(1, slept);
 	CHECK_EQ(gantry_worker_start(late.looked), 0);
@@ -750,7 +756,10 @@ what_comes_behind_the_last_look_is_seen(void)
 
 /* ------------------------------------------------------------------ the bell */
 
-/* True: the lcore, which rests in that way, was woken since the last such call. It rests again. */
+/*
+ * True if the lcore, which rests in this way, was woken since the last such call. Afterwards it
+ * rests again.
+ */
 static bool
 was_woken(struct gantry_worker *w, unsigned int how)
 {
@@ -766,8 +775,8 @@ was_woken(struct gantry_worker *w, unsigned int how)
 }
 
 /*
- * Whatever gives an lcore something to do wakes it at once. The worker does not run, so that nothing else wakes it:
- * this case rests in the lcore's place.
+ * Everything that gives an lcore work wakes it at once. The worker does not run, so that nothing
+ * else wakes it: the case itself rests in place of the lcore.
  */
 static void
 each_call_for_a_worker_wakes_its_lcore(void)
@@ -795,7 +804,10 @@ each_call_for_a_worker_wakes_its_lcore(void)
 			.idle = rows[i].idle};
 
 		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
-		/* One of each is done, and its completion waits: there is no peer 9. */
+		/*
+		 * One descriptor and one receive are done, and their completions wait: peer 9 does
+		 * not exist.
+		 */
 		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
 		CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &recv, 1), 1);
 		CHECK_EQ(gantry_worker_start(w), 0);
@@ -838,7 +850,10 @@ open_files(void)
 	return n;
 }
 
-/* Each pair has a bell, an epoll file and a channel. What the adapter opens for itself when it likes is less than one a pair. */
+/*
+ * Each pair has a bell, an epoll file and a channel. The adapter may open files for itself at any
+ * time, but fewer than one for each pair.
+ */
 static void
 workers_that_sleep_leave_no_open_files(void)
 {
@@ -867,7 +882,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A figure, not a limit: from enqueueing one copy to its completion, after a pause. */
+/* Prints a time, without a limit: from enqueueing one copy to its completion, after a pause. */
 static void
 the_latency_is_printed(void)
 {
@@ -897,7 +912,10 @@ the_latency_is_printed(void)
 	}
 }
 
-/* Its only descriptor has failed and is handed out, and the device refuses the repair for a while. */
+/*
+ * The worker's only descriptor has failed and its completion was taken, and the device refuses the
+ * repair for a while.
+ */
 static void
 a_repair_goes_on_though_nothing_is_in_flight(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the counters: CQEs, WQEs and doorbells, and what a reader in another thread may see. */
+/* Tests of the counters: CQEs, WQEs and doorbells, and the values that another thread may read. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -231,7 +231,7 @@ percentiles_are_those_of_the_sorted_numbers_or_an_eighth_more(void)
 	CHECK_EQ(gantry_histogram_percentile(&h, 100), 0);
 }
 
-/* How long a latency is at least. */
+/* The shortest latency here. */
 #define PAUSE_NS 1000000
 
 static uint64_t
@@ -240,7 +240,10 @@ ns_since(uint64_t tsc)
 	return (rte_rdtsc() - tsc) * 1000000000.0 / rte_get_tsc_hz();
 }
 
-/* Completes one descriptor, and no sooner than after pause_ns. Returns how long it took, seen from outside. */
+/*
+ * Executes one descriptor, and takes its completion at the earliest after pause_ns. Returns how
+ * long this took, measured here.
+ */
 static uint64_t
 do_slowly(struct gantry_queue *q, const struct gantry_desc *d, uint64_t pause_ns)
 {
@@ -263,7 +266,7 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	struct gantry_queue *q = env_queue(g, 64);
 	const struct gantry_desc copy = env_copy(src, dst, 64), nop = {.op = GANTRY_OP_NOP},
 				 refused = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)dst};
-	/* An operation without samples, and numbers of none. */
+	/* An operation without samples, and numbers that are no operations. */
 	static const unsigned int none[] = {GANTRY_OP_WRITE, 0, GANTRY_OP_MAX, 255, UINT32_MAX};
 	struct gantry_latency l;
 	uint64_t longest = 0;
@@ -286,7 +289,7 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	gantry_latency_get(q, GANTRY_OP_NOP, &l);
 	CHECK_EQ(l.count, 1);
 	CHECK(l.max_ns < longest);
-	/* Whatever its status. */
+	/* The status does not matter. */
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(env_do_one(q, refused), GANTRY_BAD_LENGTH);
 	gantry_poll(q, NULL, 0);
@@ -315,12 +318,15 @@ only_one_descriptor_is_watched_at_a_time(void)
 	for (i = 0; i < 48; i++)
 		desc[i] = env_copy(src + 64 * i, dst + 64 * i, 64);
 	CHECK_EQ(gantry_submit(q, desc, 16), 16);
-	/* The first of the first call stays the one that is watched: its time has this pause. */
+	/*
+	 * The first descriptor of the first call is still the one that is measured: its time
+	 * includes this pause.
+	 */
 	for (began = rte_rdtsc(); ns_since(began) < PAUSE_NS;)
 		;
 	CHECK_EQ(gantry_submit(q, desc + 16, 32), 32);
 	env_collect(q, comp, 48);
-	/* The first of these calls sees its end; no later one may count it again. */
+	/* The first of these calls notes its end; no later call may count it again. */
 	for (i = 0; i < 3; i++)
 		gantry_poll(q, NULL, 0);
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
@@ -352,7 +358,10 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 	CHECK_EQ(l.count, 0);
 	gantry_latency_get(q, GANTRY_OP_FILL, &l);
 	CHECK_EQ(l.count, 1);
-	/* On again: all begins anew, and what was submitted before does not count. */
+	/*
+	 * Switched on again, everything starts from zero, and descriptors that were submitted
+	 * before do not count.
+	 */
 	CHECK_EQ(gantry_latency_set(q, true), 0);
 	do_slowly(q, &copy, 0);
 	do_slowly(q, &copy, 0);

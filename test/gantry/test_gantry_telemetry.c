@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of telemetry's commands over the real socket, as dpdk-telemetry.py uses it. */
+/* Telemetry's commands, tested over the real socket, as dpdk-telemetry.py uses it. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +24,10 @@
 
 /* ------------------------------------------------------------------ the socket */
 
-/* A connection, as telemetry's guide in DPDK's documentation describes it: the first message is its greeting. */
+/*
+ * A connection, as telemetry's guide in DPDK's documentation describes it: the first message is its
+ * greeting.
+ */
 static int
 tel_open(void)
 {
@@ -67,7 +70,7 @@ tel_ask(const char *command, uint32_t number)
 	return answer;
 }
 
-/* The number behind the first such key in JSON text. */
+/* The number after the first such key in JSON text. */
 static uint64_t
 value_of(const char *json, const char *key)
 {
@@ -91,7 +94,7 @@ has(const char *json, const char *text)
 	return false;
 }
 
-/* What is many of a kind is a dictionary by number. */
+/* Lists of objects are dictionaries, whose keys are the numbers of the objects. */
 static bool
 has_key(const char *json, uint64_t key)
 {
@@ -254,7 +257,7 @@ memory_is_told_with_its_rights_in_pages(void)
 	answer = tel_ask("/gantry/memory,%u", engine);
 	CHECK_EQ(value_of(answer, "regions"), N + 2);
 	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN + N * 4096);
-	/* One is that of the sum. */
+	/* One of them belongs to the sum. */
 	i = count_of(answer, "\"bytes\":") - 1;
 	CHECK(i < N);
 	next = value_of(answer, "next");
@@ -301,7 +304,7 @@ peers_are_told_with_their_state(void)
 	env_queue_done(q);
 }
 
-/* The WQE's own words: opcodes by the names of infiniband/mlx5dv.h. */
+/* The words of the WQE, and opcodes with the names of infiniband/mlx5dv.h. */
 static void
 a_failure_of_the_hardware_is_told_with_its_wqe(void)
 {
@@ -335,7 +338,7 @@ a_failure_of_the_hardware_is_told_with_its_wqe(void)
 	env_queue_done(q);
 }
 
-/* The first of three that are in the hardware is done, the second fails, and the third is flushed. */
+/* The first of three in hardware is done, the second fails, and the third is flushed. */
 static void
 the_wqe_that_failed_is_told_and_no_other_one(void)
 {
@@ -393,14 +396,14 @@ a_peers_failure_names_the_peer(void)
 	CHECK_EQ(value_of(answer, "peer"), b);
 	CHECK(has(answer, "\"status\":\"remote_access\""));
 	CHECK(has(answer, "\"op\":\"write\""));
-	/* The other end is told by an event, if ever. */
+	/* The other end learns of it by an event, or not at all. */
 	CHECK(count_of(tel_ask("/gantry/peers,%u", number_of(q)), "\"state\":\"down\"") >= 1);
 	CHECK_EQ(gantry_peer_close(q, a), 0);
 	CHECK_EQ(gantry_peer_close(q, b), 0);
 	env_queue_done(q);
 }
 
-/* Each status of gantry_desc.h that refuses a descriptor, but GANTRY_NO_RESOURCES. */
+/* Each status of gantry_desc.h that refuses a descriptor, except GANTRY_NO_RESOURCES. */
 static void
 every_refusal_is_told(void)
 {
@@ -471,7 +474,9 @@ the_same_refusal_again_only_counts(void)
 	CHECK_EQ(value_of(answer, "failures"), before + 1);
 	CHECK_EQ(value_of(answer, "times"), 100);
 	CHECK(has(answer, "\"status\":\"not_registered\""));
-	/* Others take turns: the oldest are forgotten, and the rest comes in parts. */
+	/*
+	 * Two failures alternate: the oldest are forgotten, and the rest comes in several answers.
+	 */
 	for (i = 0; i < 100; i++) {
 		CHECK_EQ(env_do_one(q, WITH(d, len, 0)), GANTRY_BAD_LENGTH);
 		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
@@ -492,7 +497,7 @@ the_same_refusal_again_only_counts(void)
 	env_queue_done(q);
 }
 
-/* The time is that of the last one of several that are alike, and is told in UTC. */
+/* For several equal failures, the time is that of the last one, in UTC. */
 static void
 a_failure_is_told_with_the_time_of_the_last_one(void)
 {
@@ -520,7 +525,7 @@ a_failure_is_told_with_the_time_of_the_last_one(void)
 	env_queue_done(q);
 }
 
-/* Two failures of which one number differs: operation, queue, connection or syndrome. */
+/* Two failures that differ in one number: operation, queue, connection or syndrome. */
 static void
 different_failures_are_told_apart(void)
 {
@@ -547,7 +552,7 @@ different_failures_are_told_apart(void)
 		n += 3;
 		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + n);
 	}
-	/* Of one operation, status and queue. */
+	/* The same operation, status and queue. */
 	d = env_copy(src, dst, 64);
 	for (i = 0; i < 4; i++) {
 		snprintf(line, sizeof(line), "complete syndrome=%u vendor=%u", 2 + i / 2 * 2,
@@ -579,7 +584,7 @@ has_field(const char *json, const char *key, const char *value)
 	return has(json, text);
 }
 
-/* Each has a value of its own, which the case writes where the queue counts. */
+/* Each has its own value, which the case writes to the queue's counter. */
 static void
 each_counter_is_told_by_its_name(void)
 {
@@ -716,7 +721,7 @@ each_field_of_a_queue_and_its_worker_is_told(void)
 		for (n = 0; n < 3; n++)
 			CHECK_EQ(gantry_recv_post(q, peer, &recv, 1), 1);
 		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
-		/* One of them is done. */
+		/* One of them completes. */
 		atomic_fetch_add(&q->stats.recv_done, 1);
 		answer = tel_ask("/gantry/queue,%u", number_of(q));
 		atomic_fetch_sub(&q->stats.recv_done, 1);
@@ -811,7 +816,7 @@ each_field_of_a_peer_is_told(void)
 		CHECK(has_field(answer, "transport", "dc_target"));
 		CHECK(has_field(answer, "state", "target"));
 		CHECK_EQ(value_of(answer, "recv_depth"), 16);
-		/* The initiator fails, and no peer of its own. */
+		/* The failure belongs to the connection of the initiator, not to a peer. */
 		CHECK_EQ(softhca_fault("complete syndrome=4 vendor=165"), 0);
 		CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_WRITE,
 					       .peer = dc,
@@ -830,7 +835,7 @@ each_field_of_a_peer_is_told(void)
 	env_queue_done(q);
 }
 
-/* An answer has 64 peers at most, and says where the list goes on. */
+/* An answer has 64 peers at most, and says with which peer the list continues. */
 static void
 many_peers_are_told_in_parts(void)
 {
@@ -922,7 +927,7 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 	busy = value_of(answer, "busy_cycles");
 	CHECK(busy > 0);
 	CHECK(busy <= cycles);
-	/* Without work, only idle time passes, also while nobody is there to note it. */
+	/* Without work, only idle time passes, also while no turn measures it. */
 	do {
 		gantry_lcore_load_get(1, &load);
 		idle = load.cycles - load.busy_cycles;
@@ -1009,7 +1014,10 @@ ask_often(void *arg)
 	return NULL;
 }
 
-/* Sanitizers judge it: queues, peers and memory come and go, and descriptors fail, while others look. */
+/*
+ * For sanitizers: queues, peers and memory come and go, and descriptors fail, while other threads
+ * read telemetry.
+ */
 static void
 others_look_while_everything_comes_and_goes(void)
 {

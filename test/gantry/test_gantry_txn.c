@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transactions: profiles, what is refused, and what becomes of a transaction on each way out.
- * Signatures that are expected come from txn/reference.h.
+ * Transactions: profiles, refusals, and each way in which a transaction can end. Expected
+ * signatures come from txn/reference.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,13 +76,13 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	d = dif;
 	d.block_size = 4096;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_GUARD, &id), -EINVAL);
-	/* What is passed on as it came is of one kind. */
+	/* Signatures can be passed on unchanged only between domains of the same kind. */
 	d = dif;
 	d.kind = GANTRY_SIG_T10DIF_CSUM;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_ALL, &id), -EINVAL);
 	/*
-	 * Over blocks of one size, the reference tags of both domains grow, or of none: but where
-	 * `copy` says what passes.
+	 * If both domains have blocks of the same size, their reference tags must both count, or
+	 * neither, unless `copy` says what passes.
 	 */
 	d.flags = 0;
 	CHECK_EQ(profile(dif, d, 0, -1, &id), -EINVAL);
@@ -102,7 +102,7 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 static void
 an_engine_has_so_many_profiles(void)
 {
-	const uint32_t n = GANTRY_MAX_PROFILES - 3; /* beside those of main() */
+	const uint32_t n = GANTRY_MAX_PROFILES - 3; /* besides those of main() */
 	uint16_t id[GANTRY_MAX_PROFILES], one = 0;
 	uint32_t i;
 
@@ -123,7 +123,7 @@ an_engine_has_so_many_profiles(void)
 }
 
 /*
- * What ibv_devinfo(1) of the adapter says is what the engine says (doc/softhca-reference.md: Block
+ * The engine reports the same features as ibv_devinfo(1) (doc/softhca-reference.md: Block
  * signatures).
  */
 static void
@@ -138,13 +138,16 @@ the_engine_tells_what_the_device_has(void)
 	CHECK_EQ(info.sig_block_sizes, 0x1f);
 }
 
-/* ------------------------------------------------------------------ signatures, and memory with them */
+/*
+ * ------------------------------------------------------------------ signatures, and memory with
+ * them
+ */
 
 #define BLOCKS   8
 #define AREA_LEN (UINT64_C(1) << 20)
 
 #define APP   0x1234
-#define REF   0xfffffffe /* it wraps */
+#define REF   0xfffffffe /* it wraps around */
 #define UNIT  520
 #define PLAIN (BLOCKS * 512)
 #define DIF   (BLOCKS * UNIT)
@@ -155,18 +158,18 @@ static const struct ref_sig ref = {.kind = REF_DIF_CRC,
 	.ref = REF,
 	.count = true};
 
-/* BLOCKS blocks of 512 bytes of `data`, each with its signature. */
+/* Writes BLOCKS blocks of 512 bytes of `data`, each followed by its signature. */
 static void
 interleave(const uint8_t *data, uint8_t *to)
 {
 	ref_lay(&ref, data, BLOCKS, to);
 }
 
-/* Here, and at the peer. */
+/* Memory of the target, and of the peer. */
 static uint8_t *here, *there;
 static struct gantry_mem *here_mem, *there_mem;
 static uint8_t want[DIF], plain[PLAIN];
-/* Profiles: of what memory and the wire have. */
+/* Profiles, named by what they do with signatures. */
 static uint16_t checks, generates, passes;
 
 static const struct gantry_txn_tags tags = {.ref_tag = REF, .app_tag = APP};
@@ -191,7 +194,7 @@ txn_desc(struct gantry_txn *t, uint16_t peer)
 		.cookie = (uintptr_t)t};
 }
 
-/* Submits one transaction alone and returns its status. */
+/* Submits one transaction and returns its status. */
 static enum gantry_status
 txn_do(struct gantry_queue *q, struct gantry_txn *t, uint16_t peer)
 {
@@ -275,12 +278,12 @@ signatures_are_generated_and_stripped_here(void)
 	env_fill(random_bytes, sizeof(random_bytes), 16);
 	memcpy(here, plain, PLAIN);
 	memset(there, ENV_UNTOUCHED, AREA_LEN);
-	/* The third part lies over the first one: it is written last. */
+	/* The third part overlaps the first one: it is written last. */
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
 	CHECK(memcmp(there + 100000, want + 2 * UNIT, 5 * UNIT) == 0);
 	CHECK(memcmp(there + 7, want + 7 * UNIT, UNIT) == 0);
 	CHECK(memcmp(there + 7 + UNIT, want + 7 + UNIT, UNIT - 7) == 0);
-	/* And back: the wire's signatures are checked, and left out. */
+	/* And back: the wire's signatures are checked and removed. */
 	interleave(plain, there);
 	t.n_parts = 1;
 	t.part = (const struct gantry_txn_part[]){{(uintptr_t)there, DIF}};
@@ -293,7 +296,7 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.on_wire, true);
 	CHECK_EQ(t.error.block, 3);
-	/* As many parts as there may be, the last of which is wrong. */
+	/* The largest number of parts, of which the last is wrong. */
 	ref_lay(&ref, random_bytes, GANTRY_TXN_MAX_PARTS, there);
 	for (i = 0; i < GANTRY_TXN_MAX_PARTS; i++)
 		parts[i] = (struct gantry_txn_part){(uintptr_t)there + i * UNIT, UNIT};
@@ -308,7 +311,7 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.part, GANTRY_SIG_REF_TAG);
 	CHECK_EQ(t.error.block, GANTRY_TXN_MAX_PARTS - 1);
-	/* The signatures of a part that was right have more bytes than a block has. */
+	/* The signatures of a correct part have more bytes than a block. */
 	for (i = 0; i < LONG; i += BLOCKS)
 		ref_lay(&ref, plain, BLOCKS, there + i * UNIT);
 	parts[0] = (struct gantry_txn_part){(uintptr_t)there, (LONG - BLOCKS) * UNIT};
@@ -356,7 +359,7 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 	CHECK(memcmp(here, plain, PLAIN) == 0);
 	for (i = 0; i < BLOCKS; i++)
 		CHECK(memcmp(here + 50000 + i * 8, want + i * UNIT + 512, 8) == 0);
-	/* Pieces that end anywhere. */
+	/* Pieces that end at any byte. */
 	t.pi = (struct gantry_sge){0};
 	t.n_data = GANTRY_TXN_MAX_DATA;
 	for (i = 0; i < GANTRY_TXN_MAX_DATA; i++) {
@@ -371,8 +374,8 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 }
 
 /*
- * Memory has the other guard, and tags that nobody checks. What both domains are given alike passes
- * on as it came: mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed anew.
+ * Memory has the other guard, and its tags are not checked. Tags that are equal in both domains
+ * pass unchanged: mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed again.
  */
 static void
 tags_pass_between_the_kinds_of_t10_dif(void)
@@ -387,7 +390,10 @@ tags_pass_between_the_kinds_of_t10_dif(void)
 	struct gantry_queue *q = txn_queue(2);
 	uint32_t row;
 
-	/* Row 0: the tags are alike. Rows 1 and 2: a tag differs, and is the wire's then. */
+	/*
+	 * Row 0: the tags are equal. Rows 1 and 2: one tag differs, and the result has that of the
+	 * wire.
+	 */
 	for (row = 0; row < 3; row++) {
 		struct gantry_txn t = {.op = GANTRY_OP_WRITE,
 			.n_data = 1,
@@ -422,7 +428,10 @@ tags_pass_between_the_kinds_of_t10_dif(void)
 
 /* ------------------------------------------------------------------ to peers */
 
-/* Two queues that are connected for transactions. The target answers to receives of the other. */
+/*
+ * Two queues that are connected for transactions. The target's responses go to receives of the
+ * other queue.
+ */
 struct pair {
 	struct gantry_queue *q, *other;
 	uint16_t peer, back;
@@ -458,7 +467,7 @@ pair_close(struct pair *p)
 	env_queue_done(p->other);
 }
 
-/* n receives of REPLY_LEN bytes each, in `there` from `at` on. */
+/* Posts n receives of REPLY_LEN bytes each, in `there` from `at` on. */
 static void
 pair_receive(struct pair *p, uint64_t at, uint32_t n)
 {
@@ -473,7 +482,7 @@ pair_receive(struct pair *p, uint64_t at, uint32_t n)
 	}
 }
 
-/* What each transaction of a burst is. */
+/* The transactions of a burst. */
 struct burst {
 	struct gantry_txn t[64];
 	struct gantry_sge data[64];
@@ -484,7 +493,7 @@ struct burst {
 #define SPACE   (16 * 1024)
 #define REPLIES (AREA_LEN - 64 * 1024)
 
-/* n WRITEs that check memory, of which those in `wrong` have a wrong block. */
+/* Makes n WRITEs that check memory. Those whose bit is set in `wrong` have a wrong block. */
 static void
 burst_make(struct burst *b, uint32_t n, uint64_t wrong)
 {
@@ -541,7 +550,10 @@ burst_run(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 	}
 }
 
-/* The responses of a burst, in any order: one of each, and the right one. */
+/*
+ * Checks the responses of a burst, which come in any order: the correct one for each transaction,
+ * once.
+ */
 static void
 burst_expect(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 {
@@ -603,7 +615,7 @@ the_right_response_follows_by_pipelining(void)
 	the_right_response_follows(GANTRY_TXN_PIPELINED);
 }
 
-/* They are submitted together, and have the same lengths. Expected bytes are those of txn/reference.h. */
+/* The transactions are submitted together and have equal lengths. txn/reference.h has the bytes. */
 static void
 neighbours_may_differ_in_operation_and_profile(void)
 {
@@ -645,7 +657,7 @@ neighbours_may_differ_in_operation_and_profile(void)
 	CHECK_EQ(gantry_profile_destroy(g, unchecked), 0);
 }
 
-/* More than are open at once, in a queue of few. */
+/* More transactions than can be open at once, in a small queue. */
 static void
 others_wait_for_room(void)
 {
@@ -675,7 +687,7 @@ refused_with(struct pair *p, const struct gantry_txn *t, uint64_t len)
 	return status;
 }
 
-/* One field is wrong in each. */
+/* One field is wrong in each descriptor. */
 static void
 each_rule_has_its_status(void)
 {
@@ -749,7 +761,7 @@ each_rule_has_its_status(void)
 	good.good = good.bad = (struct gantry_txn_response){0};
 	CHECK_EQ(env_do_one(p.q, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(without, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_OP);
-	/* Nothing else goes there, and no transaction elsewhere. */
+	/* Such a peer accepts only transactions, and other peers accept none. */
 	d = env_copy(here, there, 64);
 	d.op = GANTRY_OP_WRITE;
 	d.peer = p.peer;
@@ -759,9 +771,7 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
-/*
- * gantry_peer_conf::max_inline bytes, or 44, are copied out of memory that nobody has registered.
- */
+/* gantry_peer_conf::max_inline bytes, or 44, can be copied from memory that is not registered. */
 static void
 a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 {
@@ -840,7 +850,7 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	BUFFERS(BAD_LENGTH, {from, 100}, {from, 0}, {from, DIF - 100});
 	BUFFERS(NOT_REGISTERED, {from, 100}, {8, DIF - 100});
 	BUFFERS(BAD_LENGTH, {UINT64_MAX - 8, DIF});
-	/* Beside signatures in a buffer of their own, the data are one buffer. */
+	/* If signatures have their own buffer, the data must be in one buffer. */
 	t.pi = (struct gantry_sge){from + PLAIN, DIF - PLAIN};
 	BUFFERS(BAD_LENGTH, {from, PLAIN}, {from, 512});
 	BUFFERS(BAD_LENGTH, {from, 512}, {from + 512, PLAIN - 512});
@@ -856,7 +866,7 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	PARTS(BAD_FIELD, {to, 512, key, 0}, {to, PLAIN - 512, key, 1});
 	PARTS(BAD_LENGTH, {to, 512, key, 0}, {UINT64_MAX - 8, PLAIN - 512, key, 0});
 	PARTS(BAD_LENGTH, {UINT64_MAX - 8, PLAIN, key, 0});
-	/* The wire has them, memory has not. */
+	/* The wire has signatures, memory has none. */
 	t.profile = generates;
 	t.wire = t.mem;
 	t.mem = (struct gantry_txn_tags){0};
@@ -895,7 +905,7 @@ memory_that_is_only_read_takes_no_data(void)
 	env_unmap(page, 8192);
 }
 
-/* Of two parts, the first may be written and read. */
+/* There are two parts; the first one may be written and read. */
 static void
 each_local_part_needs_the_right_of_its_region(void)
 {
@@ -920,9 +930,7 @@ each_local_part_needs_the_right_of_its_region(void)
 	gantry_info_get(g, &info);
 	for (i = 0; i < RTE_DIM(flags); i++) {
 		bool read_only = (flags[i] & GANTRY_MEM_READ_ONLY) != 0;
-		/*
-		 * Where copies go by RDMA, every region is open to writes: gantry_mem_register().
-		 */
+		/* If copies use RDMA, every region may be written: gantry_mem_register(). */
 		bool may_write = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0 ||
 				 (info.carriers & RTE_BIT32(GANTRY_CARRIER_RDMA)) != 0;
 		bool may_read = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0;
@@ -952,7 +960,7 @@ each_local_part_needs_the_right_of_its_region(void)
 	env_unmap(page, 8192);
 }
 
-/* The id of a profile that was destroyed is the next one's: the queue forgets its copy. */
+/* The next profile gets the id of a destroyed one: the queue must not use its old copy. */
 static void
 a_profile_is_used_until_it_is_destroyed(void)
 {
@@ -977,8 +985,8 @@ a_profile_is_used_until_it_is_destroyed(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
 	CHECK_EQ(gantry_profile_destroy(g, next), 0);
 	/*
-	 * One is in the hardware then, and the other waits for its key: a call that submits takes
-	 * no CQE.
+	 * Now one is in hardware, and the other one waits for its key: a call that submits takes no
+	 * CQE.
 	 */
 	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &t.profile), 0);
 	CHECK_EQ(gantry_submit(q, (struct gantry_desc[]){d, d}, 2), 2);
@@ -989,7 +997,7 @@ a_profile_is_used_until_it_is_destroyed(void)
 	env_queue_done(q);
 }
 
-/* No signature is checked, so any bytes will do. */
+/* No signature is checked, so the bytes do not matter. */
 static void
 the_longest_transaction_has_a_mebibyte(void)
 {
@@ -1037,7 +1045,7 @@ connections_and_queues_are_refused(void)
 
 /* ------------------------------------------------------------------ failures */
 
-/* Whatever happens, each transaction completes once, and nothing is left. */
+/* Checks that each transaction completes once, whatever happens, and that nothing is left over. */
 static void
 collect_any(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong, uint32_t may)
 {
@@ -1065,7 +1073,7 @@ collect_any(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong, uint32_
 	CHECK_EQ(env_stats(p->q).txn_opened, env_stats(p->q).txn_done);
 }
 
-/* No good response arrived for wrong data, and no bad one for right data. */
+/* Checks that no good response arrived for wrong data, and no bad one for correct data. */
 static void
 drain_responses(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 {
@@ -1090,7 +1098,7 @@ arm(const char *line)
 	CHECK_EQ(softhca_fault(line), 0);
 }
 
-/* The key of one part is wrong: the connection is down then. */
+/* The key of one part is wrong, which takes the connection down. */
 static void
 a_failed_transfer_ends_the_connection(void)
 {
@@ -1108,7 +1116,10 @@ a_failed_transfer_ends_the_connection(void)
 			b.part[at].remote_key = 0x12345600;
 			pair_receive(&p, REPLIES, 6);
 			collect_any(&p, &b, 6, 0x12, may);
-			/* Of one that is wrong too, the signature tells more. */
+			/*
+			 * If its signature is wrong too, the status is that of the signature, which
+			 * says more.
+			 */
 			CHECK_EQ(env_stats(p.q).by_status[GANTRY_REMOTE_ACCESS],
 				(0x12 >> at & 1) == 0);
 			CHECK_EQ(txn_do(p.q, &b.t[0], p.peer), GANTRY_BAD_PEER);
@@ -1117,7 +1128,7 @@ a_failed_transfer_ends_the_connection(void)
 		}
 }
 
-/* The one that failed has the syndromes of its CQE, and those behind it have none. */
+/* The one that failed has the syndromes of its CQE, and those after it have none. */
 static void
 the_transaction_that_failed_tells_its_syndromes(void)
 {
@@ -1171,8 +1182,8 @@ whatever_happens_each_completes_once(void)
 			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
 				pair_open(&p, mode, 3);
 				/*
-				 * An event that lies loses nothing, so that one waits however slow
-				 * the machine is.
+				 * A false event loses nothing, so the transaction is waited for,
+				 * however slow the machine is.
 				 */
 				if (strcmp(faults[f], "sq_drained") != 0)
 					p.q->deadline_tsc = rte_get_tsc_hz() / 20;
@@ -1222,7 +1233,10 @@ parted_make(struct parted *o, uint32_t wrong, uint32_t remote_key)
 
 #define NO_PART PARTS
 
-/* Which block of a connection of this mode is told, when the completion of part `lost` is lost. */
+/*
+ * The block that is reported on a connection of this mode, if the completion of part `lost` is
+ * lost.
+ */
 static uint32_t
 block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 {
@@ -1241,7 +1255,7 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 	if (lost == PARTS - 1)
 		p.q->deadline_tsc = rte_get_tsc_hz() / 20;
 	parted_make(&o, wrong, mode == GANTRY_TXN_NONE ? 0 : gantry_mem_remote_key(there_mem));
-	/* Behind UMR and SET_PSV. */
+	/* After the UMR and SET_PSV. */
 	snprintf(line, sizeof(line), "drop op=%u qp=%u", 3 + lost, p.q->conn[conn].qp->qpn);
 	if (lost != NO_PART)
 		arm(line);
@@ -1258,9 +1272,9 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 }
 
 /*
- * The device tells of a wrong signature between two completions: that of the part before, and that
- * of the part itself. Where one of them is missing, two parts are possible, except that no part is
- * behind the last one.
+ * The device reports a wrong signature between two completions: that of the previous part, and that
+ * of the part itself. If one of them is missing, two parts are possible, except that no part
+ * follows the last one.
  */
 static void
 a_block_is_right_or_unknown_when_a_completion_is_lost(void)
@@ -1276,15 +1290,15 @@ a_block_is_right_or_unknown_when_a_completion_is_lost(void)
 					unknown ? GANTRY_SIG_BLOCK_UNKNOWN : 2 * wrong + 1;
 
 				/*
-				 * That of the last one ends by a deadline: the device must have
-				 * done its work by then.
+				 * If the last completion is missing, a deadline ends the
+				 * transaction: by then the device must have done its work.
 				 */
 				if (lost != PARTS - 1 || env_is_pumped())
 					CHECK_EQ(block_told(mode, wrong, lost), want_block);
 			}
 }
 
-/* The connection for local ones is set up again, and its keys still tell of what is wrong. */
+/* The connection for local ones is set up again, and its keys still report wrong signatures. */
 static void
 local_transactions_go_on_after_a_failure(void)
 {
@@ -1318,7 +1332,7 @@ local_transactions_go_on_after_a_failure(void)
 	}
 }
 
-/* The calls of a stop are refused: it is tried again, and in the end the connection is given up. */
+/* Calls to end a stop are refused: they are repeated, and in the end the connection is given up. */
 static void
 a_refused_stop_is_tried_again(void)
 {
@@ -1343,7 +1357,7 @@ a_refused_stop_is_tried_again(void)
 			drain_responses(&p, &b, 8, 0x14);
 			pair_close(&p);
 		}
-	/* How often one step was refused says nothing of the next step, nor of the next stop. */
+	/* Refusals of one step do not count for the next step, or for the next stop. */
 	pair_open(&p, GANTRY_TXN_PIPELINED, 4);
 	for (i = 0; i < 2; i++) {
 		burst_make(&b, 8, 0x10);
@@ -1358,9 +1372,9 @@ a_refused_stop_is_tried_again(void)
 }
 
 /*
- * A stop cancels all good responses that must not go out. A device stops in front of the first one,
- * so here the engine has found the second one wrong by then, as it has when a call of that stop was
- * refused.
+ * A stop cancels all good responses that must not be sent. The device stops before the first one.
+ * Here the engine has by then also found the second one wrong, as it does if a call of the first
+ * stop was refused.
  */
 static void
 each_cancelled_response_counts(void)
@@ -1388,7 +1402,9 @@ each_cancelled_response_counts(void)
 	}
 	second = TAILQ_NEXT(TAILQ_FIRST(&line->open), next);
 	CHECK(second->txn == &b.t[1] && second->state == GANTRY_TXN_POSTED && second->has_answer);
-	/* No event tells when the call may be tried again: a sleeping lcore wakes for it. */
+	/*
+	 * There is no event when the call should be repeated: a sleeping lcore must wake by time.
+	 */
 	CHECK_EQ(gantry_sleep_limit(p.q), 1);
 	second->state = GANTRY_TXN_TO_ANSWER;
 	second->status = GANTRY_SIG_ERROR;
@@ -1401,7 +1417,10 @@ each_cancelled_response_counts(void)
 	pair_close(&p);
 }
 
-/* Turns that the adapter has in the engine's call of hwq_qp_reset(), before the QP is reset. */
+/*
+ * Number of turns that the adapter has inside the engine's call of hwq_qp_reset(), before the QP is
+ * reset.
+ */
 static unsigned int turns_before_reset;
 
 int __real_hwq_qp_reset(struct hwq_qp *qp);
@@ -1416,9 +1435,9 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 }
 
 /*
- * The CQE that tells of a wrong signature comes right before the QP is reset, and is lost with it.
- * The device tells of no other one of that key, since the engine does not acknowledge it: the next
- * transaction has a key of its own.
+ * The CQE that reports a wrong signature comes just before the QP is reset, and is lost with it.
+ * The device reports no other error of that key, because the engine does not acknowledge the first
+ * one: so the next transaction gets a new key.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1439,7 +1458,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	q->deadline_tsc = 4;
 	interleave(plain, here);
 	here[99] ^= 1;
-	/* The QP cannot be told to flush, so it is reset. */
+	/* The QP cannot be moved to error, so it is reset. */
 	arm("refuse call=modify_qp errno=12");
 	turns_before_reset = 10;
 	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
@@ -1494,7 +1513,9 @@ a_lost_device_ends_them(void)
 	}
 }
 
-/* ------------------------------------------------------------------ what is open, and what waits */
+/*
+ * ------------------------------------------------------------------ open and waiting transactions
+ */
 
 static void
 what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer(void)
@@ -1517,12 +1538,12 @@ what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer(void)
 	CHECK_EQ(gantry_queue_destroy(p.q), -EBUSY);
 	CHECK_EQ(gantry_mem_unregister(here_mem, 0), -ETIMEDOUT);
 	env_collect(p.q, comp, 6);
-	/* The memory was given up, so what had not begun found none. */
+	/* The memory was removed, so transactions that had not begun were refused. */
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(comp[i].status, i < 3    ? GANTRY_OK
 					 : i == 4 ? GANTRY_CANCELLED
 						  : GANTRY_NOT_REGISTERED);
-	/* Receives that are posted would keep it. */
+	/* Posted receives would keep it registered. */
 	pair_close(&p);
 	CHECK_EQ(gantry_mem_unregister(here_mem, 0), 0);
 	CHECK_EQ(gantry_mem_register(g, here, AREA_LEN, ENV_REMOTE, &here_mem), 0);
@@ -1623,7 +1644,7 @@ main(int argc, char **argv)
 		{"what waits can be cancelled, and what is open keeps the peer",
 			what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer},
 		{"other queues carry them, too", other_queues_carry_them_too},
-		/* The last one: all engines of the device hear of it. */
+		/* This case is last, because all engines of the device get this event. */
 		{"a lost device ends them", a_lost_device_ends_them},
 	};
 

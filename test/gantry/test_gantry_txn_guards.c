@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Guards and tags through transactions: every kind of signature with every block size is generated, checked, stripped,
- * passed on and converted, in both directions, with signatures between the blocks and in a buffer of their own; and
- * each single bit that is wrong is found if it is checked, and only then. The right bytes are the test's own
- * (txn/reference.h).
+ * Guards and tags through transactions: every kind of signature with every block size is generated,
+ * checked, removed, passed on and converted, in both directions, with signatures between the blocks
+ * and in their own buffer; and each single wrong bit is found if it is checked, and only then. The
+ * test computes the right bytes itself (txn/reference.h).
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ struct job {
 	struct model model;
 	uint64_t data_len;
 	uint8_t *local,
-		*remote; /* AREA_LEN bytes each; signatures of their own are in the second half */
+		*remote; /* AREA_LEN bytes each; separate signatures are in the second half */
 	uint8_t in[AREA_LEN], out[AREA_LEN];
 };
 
@@ -35,11 +35,11 @@ static struct gantry *g;
 static struct gantry_queue *q;
 static struct gantry_mem *mem;
 static uint16_t peer_a, peer_b; /* a: for transactions */
-static uint16_t peer;           /* of the jobs */
+static uint16_t peer;           /* the peer of the jobs */
 static struct job jobs[N_JOBS];
 static unsigned int n_jobs;
 
-/* Does something with the job when it has completed. */
+/* Checks a job that has completed. */
 typedef void judge_fn(struct job *j, enum gantry_status status);
 
 /* ------------------------------------------------------------------ jobs */
@@ -56,7 +56,10 @@ pi_of(struct job *j)
 	return j->local + AREA_LEN / 2;
 }
 
-/* The bytes of memory's domain: from one buffer, or from that of the data and that of the signatures. */
+/*
+ * The bytes of memory's domain: from one buffer, or from a buffer of data and a buffer of
+ * signatures.
+ */
 static void
 gather(struct job *j, uint8_t *to)
 {
@@ -91,7 +94,7 @@ scatter(struct job *j, const uint8_t *from)
 	}
 }
 
-/* The tags that a domain may have. */
+/* Some tags for a domain. */
 static struct gantry_txn_tags
 tags(const struct gantry_sig_domain *d, uint32_t ref, uint16_t app, bool ones)
 {
@@ -102,7 +105,7 @@ tags(const struct gantry_sig_domain *d, uint32_t ref, uint16_t app, bool ones)
 	return (struct gantry_txn_tags){.ref_tag = ref, .app_tag = app, .seed_ones = ones};
 }
 
-/* A job over `n` steps of the profile; its bytes come in right, and are in `in`. */
+/* A job of `n` steps of the profile. Its incoming bytes are correct; `in` has a copy of them. */
 static struct job *
 job_begin(const struct gantry_profile_conf *conf, uint16_t profile, enum gantry_op op, uint32_t n,
 	bool own_pi, unsigned int parts)
@@ -140,7 +143,7 @@ job_begin(const struct gantry_profile_conf *conf, uint16_t profile, enum gantry_
 	return j;
 }
 
-/* Tags of the two domains that differ. */
+/* Gives the two domains different tags. */
 static void
 job_retag(struct job *j, const struct gantry_profile_conf *conf)
 {
@@ -155,7 +158,7 @@ job_retag(struct job *j, const struct gantry_profile_conf *conf)
 	model_lay(model_in(&j->model), plain, j->data_len, j->in);
 }
 
-/* Carries all jobs out, and judges each. */
+/* Executes all jobs, and checks each. */
 static void
 jobs_run(judge_fn *judge)
 {
@@ -196,7 +199,7 @@ show(const struct job *j)
 		j->txn.n_parts, j->txn.pi.len != 0 ? ", signatures apart" : "");
 }
 
-/* Status, details and bytes are the model's. */
+/* Checks that status, details and bytes are those of the model. */
 static void
 judge(struct job *j, enum gantry_status status)
 {
@@ -237,7 +240,7 @@ judge(struct job *j, enum gantry_status status)
 
 /* ------------------------------------------------------------------ profiles */
 
-/* The device can have such signatures. */
+/* True if the device can have such signatures. */
 static bool
 has(enum gantry_sig_kind kind)
 {
@@ -267,7 +270,7 @@ profile(const struct gantry_profile_conf *conf)
 
 /* ------------------------------------------------------------------ all kinds, all sizes */
 
-/* Both directions, one part and several, signatures between the blocks and apart. */
+/* Both directions, one part and several, signatures between the blocks and in their own buffer. */
 static void
 pass(const struct gantry_profile_conf *conf)
 {
@@ -317,7 +320,7 @@ every_kind_and_size_goes_through_to_a_peer(void)
 	all_kinds();
 }
 
-/* Blocks of one domain are not those of the other. */
+/* The two domains have blocks of different sizes. */
 static void
 block_sizes_differ_between_the_domains(void)
 {
@@ -339,7 +342,7 @@ block_sizes_differ_between_the_domains(void)
 
 /* ------------------------------------------------------------------ single bits */
 
-/* The part of a signature that a wrong bit of a unit spoils. */
+/* The part of a signature that is wrong if this bit of a unit is wrong. */
 static unsigned int
 part_of(enum gantry_sig_kind kind, uint32_t block, uint32_t byte)
 {
@@ -360,7 +363,7 @@ flip(const struct gantry_profile_conf *conf, uint16_t id, bool reads, uint32_t b
 	struct gantry_sig_error error;
 
 	j->in[unit + bit / 8] ^= 1u << bit % 8;
-	/* What the model will ask for is what the standards promise. */
+	/* Checks that the model expects what the standards promise. */
 	error = model_run(&j->model, j->in, j->data_len, j->out);
 	CHECK_EQ(error.part, part_of(in->kind, in->block_size, bit / 8) & conf->check);
 	CHECK_EQ(error.block, error.part != 0);
@@ -369,7 +372,10 @@ flip(const struct gantry_profile_conf *conf, uint16_t id, bool reads, uint32_t b
 		jobs_run(judge);
 }
 
-/* One bit in `stride` of a block's data, and all of its signature. */
+/*
+ * Flips one bit after the other: every `stride`-th bit of a block's data, and all bits of its
+ * signature.
+ */
 static void
 flip_all(struct gantry_profile_conf *conf, bool reads, uint32_t stride)
 {
@@ -387,7 +393,7 @@ flip_all(struct gantry_profile_conf *conf, bool reads, uint32_t stride)
 	CHECK_EQ(gantry_profile_destroy(g, id), 0);
 }
 
-/* Sanitizers run the same code for every bit. */
+/* With sanitizers fewer bits are enough: all run the same code. */
 #ifdef GANTRY_ALLOC_LIBC
 #define STRIDE 97
 #else
@@ -426,7 +432,10 @@ what_is_not_checked_is_not_found(void)
 			}
 }
 
-/* Both domains have signatures: what is wrong is found where it comes in, and what is passed on is passed on wrong. */
+/*
+ * Both domains have signatures: an error is found in the domain from which it comes, and wrong
+ * bytes that are passed on stay wrong.
+ */
 static void
 wrong_bits_are_passed_on_as_the_copy_mask_says(void)
 {
@@ -545,7 +554,7 @@ escape_values_are_as_the_flags_say(void)
 	escape(GANTRY_SIG_APP_REF_ESCAPE, 0x7fff, UINT32_MAX, true);
 }
 
-/* In several parts, over both connections: the first wrong block of the transaction is named. */
+/* With several parts, on both connections: the first wrong block of the transaction is named. */
 static void
 the_first_wrong_block_is_named(void)
 {
@@ -567,7 +576,7 @@ the_first_wrong_block_is_named(void)
 						reads ? GANTRY_OP_READ : GANTRY_OP_WRITE, 4, false,
 						4);
 
-					/* Of two wrong blocks, the earlier one. */
+					/* If two blocks are wrong, the earlier one is named. */
 					j->in[first * 520 + 519] ^= 1;
 					j->in[second * 520 + (first == second ? 518 : 100)] ^= 1;
 				}
@@ -576,7 +585,10 @@ the_first_wrong_block_is_named(void)
 		}
 }
 
-/* Without REF_REMAP all blocks have one reference tag. Between like domains, both count or none does. */
+/*
+ * Without REF_REMAP all blocks have one reference tag. Between equal domains, either both count or
+ * neither does.
+ */
 static void
 a_reference_tag_counts_only_if_the_profile_says_so(void)
 {

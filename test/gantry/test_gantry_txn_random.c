@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random transactions between a target and an initiator: WRITE and READ, one part or several, all kinds of signatures,
- * with encryption or without, some with damaged bytes, over connections that answer with pipelining and without, while the adapter is late, stops
- * send queues, refuses calls, fails connections and is lost as a whole, while what waits is cancelled, memory and DEKs
- * go, and lcores sleep.
+ * Random transactions between a target and an initiator: WRITE and READ, one part or several, all
+ * kinds of signatures, with encryption or without, some with damaged bytes, over connections that
+ * answer with pipelining and without, while the adapter is late, stops send queues, refuses calls,
+ * fails connections and is lost as a whole, while waiting transactions are cancelled, memory and
+ * DEKs are removed, and lcores sleep.
  *
- * The judge is the initiator's and the target's memory, the responses that arrive, the test's own signatures
- * (txn/reference.h), and OpenSSL (txn/txn_xts.h): no good response for bad data, no bad response for good data, each transaction completes once, and
- * says what was wrong. When a response arrives, all bytes that it tells of are in place.
+ * The test checks the memory of initiator and target and the responses, with its own signatures
+ * (txn/reference.h) and OpenSSL (txn/txn_xts.h): there is no good response for bad data and no bad
+ * response for good data, and each transaction completes once and reports the error. When a
+ * response arrives, all bytes of its transaction are in place.
  *
  * usage: test_gantry_txn_random [--transactions N] [SEED]
  */
@@ -26,15 +28,18 @@
 
 struct play play;
 
-/* ------------------------------------------------------------------ in between */
+/*
+ * ------------------------------------------------------------------ a wrapped function of the
+ * engine
+ */
 
 struct gantry_conn;
 bool __real_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 bool __wrap_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Called in the engine's place: between its look at the CQ and its look for the event that the queue stands still, the
- * adapter may write both.
+ * Called instead of the engine's function: the adapter may write a CQE and the event that the queue
+ * has stopped, after the engine has read the CQ and before it reads the event.
  */
 bool
 __wrap_gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
@@ -59,7 +64,7 @@ link_post(struct link *l, uint64_t i)
 static void
 link_open(struct link *l)
 {
-	/* Retries end soon: nothing is lost but by faults. */
+	/* Retries end soon: only faults lose messages. */
 	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
 		.timeout = play.pumped ? 4 : 8,
 		.retries = 2};
@@ -114,7 +119,7 @@ link_in_flight(const struct link *l)
 	return false;
 }
 
-/* Nothing is in flight. What was sent has been heard, or never will be. */
+/* Nothing is in flight. Responses that were sent have arrived, or never will. */
 static void
 link_close(struct link *l)
 {
@@ -154,7 +159,7 @@ life_open(void)
 	CHECK_EQ(gantry_create(NULL, &play.home), 0);
 	gantry_info_get(play.g, &info);
 	play.kinds = info.sig_kinds;
-	/* Where a key has one data unit, or DEKs come wrapped, test_gantry_crypto alone encrypts. */
+	/* If a key has one data unit, or DEKs are wrapped, only test_gantry_crypto encrypts. */
 	play.crypto = info.crypto == GANTRY_CRYPTO_XTS;
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	if (works) {
@@ -216,7 +221,7 @@ arm(const char *format, ...)
 	play.faults++;
 }
 
-/* Faults that fail no transaction. */
+/* Faults after which no transaction fails. */
 static void
 arm_soft(unsigned int op)
 {
@@ -230,7 +235,8 @@ arm_soft(unsigned int op)
 	case 2: /* a stop without a wrong signature */
 		arm("sq_drained op=%u", op);
 		break;
-	default: /* a stopped queue cannot go on at once; after 9 refusals in a row it is given up */
+	/* a stopped queue cannot continue at once; after 9 refusals in a row it is given up */
+	default:
 		if (play.refusals++ < 8)
 			arm("refuse call=modify_qp errno=16 op=1");
 	}
@@ -307,7 +313,7 @@ draw(unsigned int n)
 	}
 }
 
-/* What no part of is in the hardware. */
+/* Cancels a transaction of which no part is in hardware. */
 static void
 cancel(void)
 {
@@ -323,7 +329,7 @@ cancel(void)
 	play.cancelled += n;
 }
 
-/* Opens what has failed, once nothing of it is in flight. */
+/* Opens failed connections again, when nothing is in flight on them. */
 static void
 heal(bool all)
 {
@@ -353,7 +359,7 @@ slots_busy(void)
 	return false;
 }
 
-/* Until every completion is there, and every response that must come. */
+/* Takes completions and responses until every completion and every expected response has come. */
 static void
 drain(void)
 {
@@ -373,7 +379,7 @@ drain(void)
 	}
 }
 
-/* Each connection carries a good transaction, as if nothing had happened. */
+/* Checks that each connection executes a good transaction, as if nothing had happened. */
 static void
 probe(void)
 {
@@ -426,7 +432,10 @@ play_round(void)
 	CHECK_EQ(softhca_violations(), 0);
 }
 
-/* The device is lost while it has work. All of it comes back, and what is submitted later. */
+/*
+ * The device is lost while it has work. All transactions come back, including those that are
+ * submitted later.
+ */
 static void
 lose_device(void)
 {
@@ -487,8 +496,9 @@ print_counts(void)
 }
 
 /*
- * Each kind came in both ways, and was right and wrong; so was what came encrypted, and what was encrypted; and all else has
- * happened that a run can have.
+ * True if each kind of signature came in by both operations, correct and wrong, and the same for
+ * data that came encrypted or were encrypted; and if everything else has happened that can happen
+ * in a run.
  */
 static bool
 is_varied(void)
@@ -511,7 +521,7 @@ is_varied(void)
 	       play.losses != 0 && (play.pumped || gantry_loop_sleeps(1) != 0);
 }
 
-/* For the suite. */
+/* The default, for the suite. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 800
 #else
@@ -533,7 +543,10 @@ main(int argc, char **argv)
 		play.pumped ? "pumped" : "threads");
 	fflush(stdout);
 	env_init(play.pumped ? 0 : 1);
-	/* What happens beside other threads depends on them: the suite's run goes on until it has seen all. */
+	/*
+	 * What happens depends on other threads too: the suite's run continues until everything has
+	 * happened.
+	 */
 	while (play.settled < goal || (argc == 1 && !is_varied() && play.settled < 20 * goal)) {
 		play_life(goal);
 		if (told && rte_get_timer_cycles() - shown >= 10 * rte_get_timer_hz()) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Unordered queues: completions come as operations finish, those of one connection in their order.
- * A peer is held up by stopping its send queue, until the test resumes it.
+ * Unordered queues: completions come when operations finish, and in order on each connection. To
+ * delay a peer, the test stops its send queue and resumes it later.
  */
 #include <errno.h>
 #include <string.h>
@@ -85,7 +85,7 @@ submit(const struct gantry_desc *desc, uint16_t n)
 	CHECK_EQ(gantry_submit(q, desc, n), n);
 }
 
-/* Nothing completes, however often the queue is polled. */
+/* Checks that nothing completes, however often the queue is polled. */
 static void
 nothing_comes(void)
 {
@@ -96,7 +96,7 @@ nothing_comes(void)
 		CHECK_EQ(env_poll(q, &comp, 1), 0);
 }
 
-/* The next completions, in any order, are these, with status GANTRY_OK. */
+/* Checks that the next completions, in any order, are these, with status GANTRY_OK. */
 static void
 these_come(const uint32_t *cookie, uint32_t n)
 {
@@ -167,7 +167,7 @@ each_connection_completes_in_its_order(void)
 				if (k == 1)
 					desc.op = 99; /* refused on the own connection */
 				if (k == 2)
-					desc.imm = 1; /* refused on any */
+					desc.imm = 1; /* refused on every connection */
 				where = k == 1 ? 0 : where;
 				desc.cookie = (uint64_t)where << 32 | made[where]++;
 			}
@@ -239,7 +239,7 @@ a_count_hands_nothing_out(void)
 	CHECK_EQ(gantry_in_flight(q), 4);
 	CHECK_EQ(env_stats(q).completed, 0);
 	THESE_COME(0, 1, 2, 3);
-	/* Nor does it tell whose failure it is. */
+	/* It does not take failures either. */
 	submit(&bad, 1);
 	do {
 		env_pump();
@@ -253,7 +253,7 @@ a_count_hands_nothing_out(void)
 
 /* ------------------------------------------------------------------ fences */
 
-/* The fenced copy reads what the write of a slow peer writes. */
+/* The fenced copy reads the bytes that a write to a slow peer writes. */
 static void
 a_fence_waits_for_every_connection(void)
 {
@@ -264,7 +264,9 @@ a_fence_waits_for_every_connection(void)
 	desc[2].cookie = 2;
 	hold(pa);
 	submit(desc, 3);
-	/* What is submitted behind the fence waits until it starts, here on another connection. */
+	/*
+	 * Descriptors after the fence wait until the fenced one starts, here on another connection.
+	 */
 	submit(desc + 3, 2);
 	THESE_COME(1);
 	nothing_comes();
@@ -276,19 +278,19 @@ a_fence_waits_for_every_connection(void)
 }
 
 /*
- * Fences on two connections, and before each a descriptor that waits: what is submitted before a
- * fence and waits on another connection is done before it starts.
+ * Fences on two connections, each after a descriptor that waits: descriptors that were submitted
+ * before a fence, and wait on another connection, are done before the fenced one starts.
  */
 static void
 fences_of_several_connections_start_in_their_order(void)
 {
 	struct gantry_desc desc[6] = {
 		arena_write(0, 0),         /* held up */
-		fenced(arena_copy(1)),     /* waits for 0 */
-		arena_write(2, 2),         /* waits for the fence 1 */
-		fenced(arena_write(3, 0)), /* reads what 2 has written */
-		fenced(arena_copy(4)),     /* reads what 3 has written */
-		fenced(arena_write(5, 2)), /* reads what 4 has written */
+		fenced(arena_copy(1)),     /* waits for descriptor 0 */
+		arena_write(2, 2),         /* waits for the fence of descriptor 1 */
+		fenced(arena_write(3, 0)), /* reads the bytes of 2 */
+		fenced(arena_copy(4)),     /* reads the bytes of 3 */
+		fenced(arena_write(5, 2)), /* reads the bytes of 4 */
 	};
 	struct gantry_comp comp[6];
 	uint32_t i;
@@ -311,8 +313,8 @@ fences_of_several_connections_start_in_their_order(void)
 }
 
 /*
- * New work comes all the time, and is held up as soon as it is issued, until there is more: so a fence that
- * lets it pass finds something outstanding for ever.
+ * New work comes all the time, and each piece is delayed until there is more: if a fence let new
+ * work pass, it would find something outstanding for ever.
  */
 static void
 a_fence_is_not_put_off_for_ever(void)
@@ -374,7 +376,7 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	end();
 }
 
-/* gantry_peer_conf::depth, as a power of two; 0: the queue's. The peer's send queue stands still. */
+/* gantry_peer_conf::depth, as a power of two; 0: the queue's. The peer's send queue is stopped. */
 static void
 each_connection_has_a_depth_of_its_own(void)
 {
@@ -428,7 +430,7 @@ a_peer_is_busy_until_its_completions_are_handed_out(void)
 	end();
 }
 
-/* It waits behind a fence when the peer is opened that it names. */
+/* The descriptor waits for a fence when the peer that it names is opened. */
 static void
 a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 {
@@ -466,7 +468,7 @@ descriptors_of_all_connections_are_cancelled(void)
 		desc[i].cookie = 7;
 	submit(desc, 5);
 	CHECK_EQ(gantry_cancel(q, 7), 4);
-	/* The fence is gone: new work runs. */
+	/* The fence is gone: new descriptors run. */
 	desc[1] = arena_write(5, pb);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
@@ -512,7 +514,7 @@ end_worker(struct gantry_worker *w)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
-/* As let_go(), while the lcore polls the queue. */
+/* Like let_go(), while the lcore polls the queue. */
 static void
 let_go_beside_worker(uint16_t peer)
 {
@@ -526,7 +528,9 @@ let_go_beside_worker(uint16_t peer)
 	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 }
 
-/* Takes n completions. Those whose cookie is below `middle` come in order, and the others, too. */
+/*
+ * Takes n completions. Those whose cookie is below `middle` must come in order, and the others too.
+ */
 static void
 take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t next[2])
 {
@@ -544,7 +548,7 @@ take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t n
 	}
 }
 
-/* Writes to a peer that stands still, four times as many as it may have in flight, and copies. */
+/* Writes to a stopped peer, four times as many as it may have in flight, and copies. */
 static void
 a_full_peer_does_not_stop_a_worker(void)
 {
@@ -565,7 +569,9 @@ a_full_peer_does_not_stop_a_worker(void)
 		take_two_orders(w, 1, HELD, next);
 	}
 	CHECK_EQ(next[0], 0);
-	/* A fenced copy reads what the last write to the slow peer writes; one more is behind it. */
+	/*
+	 * A fenced copy reads the bytes of the last write to the slow peer; one more copy follows.
+	 */
 	d[0] = fenced(env_copy(dst + (HELD - 1) * piece, dst + 2 * HELD * piece, piece));
 	d[0].cookie = 1000;
 	d[1] = arena_copy(2 * HELD + 1);
@@ -586,7 +592,7 @@ a_full_peer_does_not_stop_a_worker(void)
 	end_worker(w);
 }
 
-/* The worker is stopped, and this thread makes its turns. */
+/* Runs turns of a stopped worker in this thread. */
 static void
 turns(struct gantry_worker *w, unsigned int n)
 {
@@ -596,7 +602,7 @@ turns(struct gantry_worker *w, unsigned int n)
 	}
 }
 
-/* A connection is full, and a descriptor for it has a fence: what is behind it waits for both. */
+/* A connection is full, and a descriptor for it has a fence: descriptors after it wait for both. */
 static void
 a_fence_to_a_full_peer_holds_the_worker_back(void)
 {
@@ -634,7 +640,9 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 	end_worker(w);
 }
 
-/* What was taken is carried out before the worker stops, and the rest stays in the ring. */
+/*
+ * Descriptors that the worker has taken are executed before it stops; the rest stays in the ring.
+ */
 static void
 a_stopping_worker_finishes_what_it_deferred(void)
 {
@@ -738,7 +746,10 @@ main(int argc, char **argv)
 	}
 	env_init(1);
 	arena_create(NULL);
-	/* Nobody hears that a send queue stands still: hold() does not mean a failure. */
+	/*
+	 * The engine must not learn that a send queue has stopped: with hold(), this is not a
+	 * failure.
+	 */
 	gantry_event_stop(g);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	piece = 64;

@@ -60,7 +60,7 @@ struct feed {
 	uint64_t put, got;
 };
 
-/* Tops the worker up to 128 copies, and checks what comes back. */
+/* Tops the worker up to 128 copies, and checks the copies that come back. */
 static void
 feed_turn(struct feed *f)
 {
@@ -126,7 +126,7 @@ workers_start_and_stop_one_by_one(void)
 	CHECK_EQ(gantry_worker_start(a.w), 0);
 	CHECK_EQ(gantry_worker_start(a.w), -EALREADY);
 	feed_until(&a, 100);
-	/* The other one does not run: its descriptors wait. */
+	/* The other worker does not run: its descriptors wait. */
 	feed_turn(&b);
 	CHECK_EQ(b.got, 0);
 	CHECK_EQ(gantry_start(g), 0);
@@ -135,7 +135,7 @@ workers_start_and_stop_one_by_one(void)
 	feed_until(&b, 100);
 	CHECK_EQ(gantry_worker_stop(a.w), 0);
 	CHECK_EQ(gantry_worker_stop(a.w), -EALREADY);
-	/* The lcore is free, and the other worker goes on. */
+	/* The lcore is free, and the other worker continues. */
 	CHECK_EQ(rte_eal_get_lcore_state(1), WAIT);
 	feed_until(&b, 200);
 	CHECK_EQ(gantry_worker_destroy(b.w), -EBUSY);
@@ -169,7 +169,7 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 	b = worker_of(g, 2);
 	atomic_store(&stop, false);
 	CHECK_EQ(rte_eal_remote_launch(spin, &stop, 2), 0);
-	/* None is started if one cannot be, and a runs on. */
+	/* If one cannot be started, none is started, and `a` still runs. */
 	CHECK_EQ(gantry_worker_start(b), -EBUSY);
 	CHECK_EQ(gantry_start(g), -EBUSY);
 	feed_until(&a, 200);
@@ -182,7 +182,9 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 	CHECK_EQ(gantry_worker_destroy(b), 0);
 }
 
-/* Created in this order: one that runs, two that could run, one whose lcore is taken, and one more. */
+/*
+ * Created in this order: one that runs, two that could run, one whose lcore is taken, and one more.
+ */
 static void
 all_are_started_or_none_is(void)
 {
@@ -243,7 +245,7 @@ workers_of_two_engines_share_an_lcore(void)
 			CHECK_EQ(gantry_worker_start(feed[i].w), 0);
 		}
 	}
-	/* The workers of one engine go on without the other's. */
+	/* The workers of one engine continue without those of the other. */
 	CHECK_EQ(gantry_stop(other), 0);
 	feed_until(&feed[0], feed[0].got + 100);
 	CHECK_EQ(gantry_stop(g), 0);
@@ -259,7 +261,7 @@ workers_of_two_engines_share_an_lcore(void)
 
 /*
  * The shortest call of the first and of the last quarter are compared: other load of the machine
- * lengthens calls, and never shortens one.
+ * can lengthen calls, but never shorten them.
  */
 static void
 a_thousand_workers_come_and_go_while_others_run(void)
@@ -270,7 +272,7 @@ a_thousand_workers_come_and_go_while_others_run(void)
 
 	CHECK_EQ(gantry_start(g), 0);
 	for (i = 0; i < CYCLES; i++) {
-		/* Beside a, beside b, and alone on an lcore. */
+		/* On a's lcore, on b's lcore, and alone on an lcore. */
 		struct feed f = {.put = 0};
 		uint64_t start = env_cpu_ns(), took;
 
@@ -293,7 +295,10 @@ a_thousand_workers_come_and_go_while_others_run(void)
 	feed_done(&b);
 }
 
-/* The device refuses twice to destroy a QP or a CQ of its queue. Nothing of the worker is lost by that. */
+/*
+ * The device refuses twice to destroy a QP or a CQ of its queue. Nothing of the worker is lost by
+ * that.
+ */
 static void
 a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 {
@@ -316,12 +321,12 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 		CHECK_EQ(gantry_destroy(g), -EBUSY);
 		CHECK_EQ(gantry_worker_destroy(f.w), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
-		/* It is still the worker of its lcore. */
+		/* It still belongs to its lcore. */
 		gantry_queue_info_get(gantry_worker_queue(f.w), &info);
 		CHECK_EQ(info.lcore, 1);
 		CHECK_EQ(gantry_worker_destroy(f.w), 0);
 	}
-	/* The lcore is as good as before. */
+	/* The lcore can be used as before. */
 	f = (struct feed){.w = worker_of(g, 1)};
 	CHECK_EQ(gantry_worker_start(f.w), 0);
 	feed_until(&f, 100);
@@ -330,7 +335,7 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 
 /* ------------------------------------------------------------------ bursts */
 
-/* The worker is stopped, so that this thread makes its turns. */
+/* The worker is stopped, so that this thread runs its turns. */
 static void
 a_worker_takes_a_burst_at_a_time(void)
 {
@@ -360,7 +365,7 @@ a_worker_takes_a_burst_at_a_time(void)
 
 /* ------------------------------------------------------------------ full rings */
 
-/* Enqueues n copies from *put on, of which `want` are accepted. */
+/* Enqueues n copies from *put on, of which `want` must be accepted. */
 static void
 enqueue_some(struct gantry_worker *w, uint64_t *put, unsigned int n, unsigned int want)
 {
@@ -387,7 +392,7 @@ reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned in
 	}
 }
 
-/* The worker is stopped. The rings go round their ends. */
+/* The worker is stopped. The rings wrap around. */
 static void
 a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 {
@@ -435,7 +440,7 @@ a_ring_has_1024_elements_by_default(void)
 
 /* ------------------------------------------------------------------ turns without work */
 
-/* Makes turns until so many copies have been handed out; it may not be quiet before. */
+/* Runs turns until this many copies have completed; until then the worker must not be quiet. */
 static void
 turns_until(struct gantry_worker *w, uint64_t completed)
 {
@@ -451,8 +456,8 @@ turns_until(struct gantry_worker *w, uint64_t completed)
 }
 
 /*
- * Most turns of a quiet worker look at nothing but the ring, so there must be nothing else to do. The
- * worker is stopped, as above.
+ * Most turns of a quiet worker check only the ring, so a worker may be quiet only if it has nothing
+ * else to do. The worker is stopped, as above.
  */
 static void
 a_worker_with_something_to_do_is_not_quiet(void)
@@ -469,7 +474,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 			turns_until(f.w, 16);
 		CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
 	}
-	/* The last four wait for room of their completions. */
+	/* The last four wait for room for their completions. */
 	for (i = 0; i < 200; i++) {
 		CHECK(!gantry_worker_turn(f.w, false));
 		CHECK(!f.w->quiet);
@@ -486,7 +491,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 	CHECK(f.w->quiet);
 	for (i = 0; i < 200; i++)
 		CHECK(!gantry_worker_turn(f.w, false));
-	/* The first turn takes what comes. */
+	/* The first turn takes new work. */
 	f.put++;
 	CHECK_EQ(gantry_enqueue_burst(f.w, &(struct gantry_desc){.op = GANTRY_OP_NOP}, 1), 1);
 	CHECK(gantry_worker_turn(f.w, false));
@@ -496,7 +501,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 	CHECK_EQ(gantry_worker_destroy(f.w), 0);
 }
 
-/* ------------------------------------------------------------------ who shares a CPU */
+/* ------------------------------------------------------------------ lcores that share a CPU */
 
 /* Lcores 1 to N_LCORES are on one CPU, and the main lcore is on another one if there is one. */
 static void
@@ -526,7 +531,7 @@ struct scheduling {
 	int slack; /* of timers; not part of it */
 };
 
-/* As the kernel tells of the calling thread. */
+/* The scheduling of the calling thread, as the kernel reports it. */
 static int
 tell_scheduling(void *arg)
 {
@@ -553,7 +558,7 @@ tell_and_publish(void *arg)
 	return 0;
 }
 
-/* Linux before 6.12 has no slices that a thread chooses, and says 0. */
+/* Before Linux 6.12 threads cannot choose their slice, and the kernel reports 0. */
 static void
 an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers(void)
 {
@@ -561,7 +566,7 @@ an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers(void)
 	struct told_scheduling after = {0};
 	struct gantry_worker *w = worker_of(g, 1);
 
-	/* The main lcore's has never been changed. */
+	/* The main lcore's scheduling must never change. */
 	tell_scheduling(&before);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	CHECK_EQ(gantry_worker_call(w, tell_scheduling, &now), 0);
@@ -624,7 +629,7 @@ the_load_of_each_lcore_is_its_own(void)
 		CHECK(now.cycles - before[i].cycles >= now.busy_cycles - before[i].busy_cycles);
 		CHECK_EQ(load_of(1 + i).cycles, now.cycles);
 	}
-	/* The main lcore never runs one. */
+	/* The main lcore never runs a worker. */
 	check_no_load(rte_get_main_lcore());
 	check_no_load(RTE_MAX_LCORE);
 	check_no_load(UINT32_MAX);
@@ -652,7 +657,7 @@ produce(void *arg)
 	const struct producer *p = arg;
 	uint64_t put = 0, seed = p->number;
 
-	/* Beside the other producers, not only between them. */
+	/* So that producers run at the same time, on several CPUs. */
 	env_unbind();
 	while (put < GOAL) {
 		struct gantry_desc desc[64];
@@ -674,7 +679,10 @@ produce(void *arg)
 
 static const enum gantry_producers several[] = {GANTRY_PRODUCERS_MP_HTS, GANTRY_PRODUCERS_MP};
 
-/* Each producer's descriptors come back once and in its order. All are copies: an unordered queue keeps their order, too. */
+/*
+ * Each producer's descriptors come back once and in its order. All are copies, so an unordered
+ * queue keeps their order too.
+ */
 static void
 feed_one_worker(const struct gantry_worker_conf *conf)
 {
@@ -727,7 +735,10 @@ several_producers_feed_one_worker(void)
 	CHECK_EQ(gantry_worker_create(g, 1, &conf, &none), -EINVAL);
 }
 
-/* Receives of a peer that is not there: they come back at once. The producer is the number of the peer. */
+/*
+ * Posts receives for a peer that does not exist: they come back at once. The number of the producer
+ * is used as that of the peer.
+ */
 static void *
 produce_receives(void *arg)
 {
@@ -790,7 +801,7 @@ several_producers_post_receives(void)
 
 /* ------------------------------------------------------------------ NUMA */
 
-/* What the log says while a worker is created on an engine whose device is on the node. */
+/* The log of the creation of a worker, on an engine whose device is on this node. */
 static void
 log_of_worker(int node, char *text, size_t len)
 {
@@ -822,7 +833,7 @@ an_lcore_on_another_node_than_the_device_is_warned_of(void)
 	CHECK(strstr(text, "NUMA node") != NULL);
 	log_of_worker(here, text, sizeof(text));
 	CHECK(strstr(text, "NUMA node") == NULL);
-	/* Nobody knows where the device is. */
+	/* The node of the device is unknown. */
 	log_of_worker(-1, text, sizeof(text));
 	CHECK(strstr(text, "NUMA node") == NULL);
 }

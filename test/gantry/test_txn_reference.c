@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The signatures that judge transactions (txn/reference.h), held against published values and another library:
- * the check values of the CRC catalogue (the guard of "123456789"), the test cases of SBC-3 (table of CRC test cases),
- * RFC 3720 (B.4), RFC 1071 (3), the NVM command set specification (64-bit guards), Linux's crypto/testmgr.h, and ISA-L.
+ * Compares the signatures with which tests check transactions (txn/reference.h) with published
+ * values and another library: the check values of the CRC catalogue (the guard of "123456789"), the
+ * test cases of SBC-3 (table of CRC test cases), RFC 3720 (B.4), RFC 1071 (3), the NVM command set
+ * specification (64-bit guards), Linux's crypto/testmgr.h, and ISA-L.
  */
 #include <string.h>
 
@@ -13,7 +14,10 @@
 
 static const uint8_t digits[] = "123456789";
 
-/* What the standards write out of: bytes that repeat, or that count up or down from the first. */
+/*
+ * The inputs of the standards' examples: bytes that repeat, or that count up or down from the
+ * first.
+ */
 static const uint8_t *
 bytes(uint8_t first, int step, size_t len)
 {
@@ -84,7 +88,9 @@ case_checksum(void)
 
 	expect(REF_DIF_CSUM, words, sizeof(words), 0x220d);
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, false, words, sizeof(words)), 0x220d);
-	/* Ones' complement has two zeros. A sum that begins with ffff never ends with the other one. */
+	/*
+	 * Ones' complement has two zeros. A sum that begins with ffff never ends as the other zero.
+	 */
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, false, bytes(0, 0, 32), 32), 0xffff);
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, true, bytes(0, 0, 32), 32), 0);
 }
@@ -116,7 +122,7 @@ case_isal(void)
 	}
 }
 
-/* Where the bytes of a signature lie, in two blocks: written by hand. */
+/* The bytes of the signatures of two blocks, written by hand. */
 static void
 case_bytes(void)
 {
@@ -139,7 +145,10 @@ case_bytes(void)
 	check_bytes(out + 9 + 4 + 9, crc32c, 4, "a CRC");
 }
 
-/* Each bit of a signature's byte counts if the mask has that byte; an escape hides all of the block. */
+/*
+ * Each bit of a signature's byte counts if the mask has that byte; with an escape, nothing of the
+ * block is checked.
+ */
 static void
 case_checks(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC peers and targets, which come and go.
+ * DC peers and targets, which are opened and closed.
  *
- * Each queue has a target, and two DC peers: one reaches its own target, one that of the next queue. So two
- * initiators send to each target. Receives of a target complete in any order, so which message a receive
- * got is found out when a round is over: each receive that has data needs a message, and each message that
- * was sent for sure needs a receive.
+ * Each queue has a target and two DC peers: one reaches the queue's own target, the other one that
+ * of the next queue. So two initiators send to each target. Receives of a target complete in any
+ * order, so messages and receives are matched when a round is over: each receive that has data
+ * needs a message, and each message that was certainly sent needs a receive.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 #include "random.h"
 
-/* Messages of one round. */
+/* Largest number of messages of one round. */
 #define LOG        512
 #define POSTED_MAX (LOG - 2 * RECV_DEPTH)
 
-/* What a receive got. */
+/* A receive that got a message. */
 struct arrival {
 	uint8_t op;
 	uint32_t imm;
@@ -30,19 +30,19 @@ struct target {
 	uint16_t peer;
 	struct gantry_addr addr;
 	bool open;
-	bool hurt;     /* it will be closed and opened, or is being so */
-	bool may_fail; /* a message was drawn that it refuses */
+	bool hurt;     /* it will be closed and opened again, or is being closed */
+	bool may_fail; /* a message was drawn that the target refuses */
 	uint8_t *memory;
 	struct receive recv[RECV_SLOTS];
 	uint64_t posted, came;
 	unsigned int n_round; /* posted in this round */
-	uint64_t credits;     /* receives that no message is drawn for */
+	uint64_t credits;     /* receives for which no message is drawn yet */
 	struct message sent[LOG];
 	struct arrival arrived[LOG];
 	unsigned int n_sent, n_arrived;
 };
 
-/* Retries end soon: nothing is lost but by faults, and by a target that is closed. */
+/* Retries end soon: only faults, and targets that are closed, lose messages. */
 static struct gantry_path
 path(void)
 {
@@ -69,7 +69,7 @@ target_open(struct target *t)
 	t->credits = t->n_sent = t->n_arrived = t->n_round = 0;
 }
 
-/* Its peers do not reach it any more, under no address. */
+/* Its peers do not reach it any more, by any address. */
 static void
 hurt(struct target *t)
 {
@@ -81,7 +81,7 @@ hurt(struct target *t)
 			run.dc_link[i].hurt = true;
 }
 
-/* True: a descriptor in flight has its number, which no descriptor can name. */
+/* True if a descriptor in flight names the target's number, which is not allowed. */
 static bool
 is_named(const struct target *t)
 {
@@ -94,7 +94,7 @@ is_named(const struct target *t)
 	return false;
 }
 
-/* Initiators may be sending. What is posted comes back. */
+/* Initiators may still be sending. Posted receives come back. */
 static void
 target_close(struct target *t)
 {
@@ -334,7 +334,10 @@ dc_sent(struct end *e, const struct record *r, bool sure)
 
 /* ------------------------------------------------------------------ pairs */
 
-/* One of a side of pairs: that of the other side that it has, or -1. */
+/*
+ * Pairs of arrivals and messages. For each element of one side, the number of its partner on the
+ * other side, or -1.
+ */
 struct pairs {
 	const struct target *t;
 	int of_message[LOG], of_arrival[LOG];
@@ -352,7 +355,7 @@ may_be_pair(const struct target *t, unsigned int message, unsigned int arrival)
 	       (m->op == GANTRY_OP_WRITE_IMM || model_bytes_are(a->bytes, m->bytes, m->len, &at));
 }
 
-/* Finds a message for an arrival; who has it already finds another one. */
+/* Finds a message for an arrival. If another arrival has that message, it must find another one. */
 static bool
 pair_arrival(struct pairs *p, unsigned int arrival)
 {
@@ -388,8 +391,8 @@ pair_message(struct pairs *p, unsigned int message)
 }
 
 /*
- * If all arrivals can be paired, and all sure messages can, then both can at the same time (Mendelsohn and
- * Dulmage).
+ * If all arrivals can be paired, and all messages that were certainly sent can be paired, then both
+ * can be paired at the same time (Mendelsohn and Dulmage).
  */
 static void
 judge_pairs(const struct target *t)
@@ -412,7 +415,7 @@ judge_pairs(const struct target *t)
 	/* While a target is closed, messages may still arrive, and their receives are flushed. */
 	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));
-		/* What reaches a target while it is closed, is lost with its CQ. */
+		/* Messages that reach a target while it is being closed are lost with its CQ. */
 		if (t->sent[i].sure && !t->hurt && !pair_message(&p, i))
 			side_fail(t->side, NULL,
 				"target %u: a message was sent, and did not arrive: op %u len %llu "
@@ -424,8 +427,8 @@ judge_pairs(const struct target *t)
 }
 
 /*
- * All completions of receives that the device has written. A worker hands them over when it is stopped, as
- * far as its ring has room.
+ * Takes all completions of receives that the device has written. A worker that is stopped hands
+ * them over as far as its ring has room.
  */
 static void
 take_all(struct side *s)
@@ -496,13 +499,13 @@ dc_allowed(const struct side *s, const struct record *r)
 		a |= MODEL_BIT(GANTRY_OK);
 	if (r->end->link->hurt || run.hazards.recv)
 		a |= MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_REMOTE_ERROR);
-	/* A target whose end was refused is there, and has no receives. */
+	/* A target that could not be destroyed still exists, and has no receives. */
 	if (r->end->link->hurt && run.hazards.refuse)
 		a |= MODEL_BIT(GANTRY_TIMED_OUT);
-	/* One before it stopped the initiator. */
+	/* An earlier descriptor stopped the initiator. */
 	if (i < s->dc_failed)
 		a |= MODEL_BIT(GANTRY_FLUSHED);
-	/* The queue's connection to itself lays the layout out. */
+	/* The queue's connection to itself configures the layout's key. */
 	if (r->desc.layout != 0)
 		a |= run.hazards.own;
 	return a;

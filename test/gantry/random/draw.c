@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws descriptors: good ones of every kind, and good ones with a field or two changed. */
+/*
+ * Draws descriptors: correct ones of every kind, and correct ones with one or two fields changed.
+ */
 #include <infiniband/mlx5dv.h>
 
 #include "random.h"
@@ -17,7 +19,7 @@ pick_len(struct side *s)
 	return 1 + pick(s, pick(s, 32) == 0 ? 12000 : 256);
 }
 
-/* An address of len bytes in one of the regions; `to`: in one that is usually written. */
+/* An address of len bytes in one of the regions; with `to`, in a region that is usually written. */
 static uint64_t
 pick_addr(struct side *s, uint64_t len, bool to)
 {
@@ -33,7 +35,7 @@ pick_addr(struct side *s, uint64_t len, bool to)
 	return r->addr + pick(s, r->len - len + 1);
 }
 
-/* An address that peers may reach, under the descriptor's remote_key. */
+/* An address that peers may access with the descriptor's remote_key. */
 static uint64_t
 pick_remote(struct side *s, struct gantry_desc *d, uint64_t len)
 {
@@ -92,7 +94,10 @@ draw_fill(struct side *s, struct record *r)
 	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
 }
 
-/* A list of n parts that add up to len, some bytes apart; some end in device memory. */
+/*
+ * A list of n parts that add up to len, with some bytes between them; some lists end in device
+ * memory.
+ */
 static void
 draw_list(struct side *s, struct gantry_sge *sge, unsigned int n, uint64_t len, bool to)
 {
@@ -126,7 +131,7 @@ draw_sg(struct side *s, struct record *r)
 	d->arg[0] = (uint64_t)n_dst << 32 | n_src;
 }
 
-/* Few bases, so that the same layout is used at the same place again. */
+/* There are few bases, so that the same layout is often used again at the same address. */
 static void
 draw_layout(struct side *s, struct record *r)
 {
@@ -167,7 +172,7 @@ draw_atomic(struct side *s, struct record *r)
 		memset(d->arg, 0, sizeof(d->arg[0]));
 }
 
-/* A message for a receive that is posted; without one, a NOP. */
+/* A message, if a receive is posted for it. Otherwise a NOP. */
 static void
 draw_message(struct side *s, struct record *r)
 {
@@ -206,7 +211,7 @@ draw_raw(struct side *s, struct record *r)
 	r->desc.peer = pick(s, 2) ? GANTRY_PEER_OWN : pick_end(s)->peer;
 }
 
-/* Half of the copies name a carrier, which the engine has. */
+/* Half of the copies name a carrier that the engine has. */
 static void
 draw_carrier(struct side *s, struct gantry_desc *d)
 {
@@ -259,7 +264,7 @@ draw_good(struct side *s, struct record *r)
 	draw_carrier(s, &r->desc);
 }
 
-/* A number that is often at a border of something. */
+/* A number that is often at a limit. */
 static uint64_t
 odd_number(struct side *s, uint64_t old)
 {
@@ -284,7 +289,7 @@ odd_addr(struct side *s, uint64_t old)
 	switch (pick(s, 4)) {
 	case 0:
 		return odd_number(s, old);
-	case 1: /* near the beginning of a region */
+	case 1: /* anywhere in the arena, and after it */
 		return s->model.region[pick(s, MODEL_REGIONS)].addr - 20 + pick(s, 40);
 	case 2: /* anywhere in the arena, and behind it */
 		return (uintptr_t)s->model.mem + pick(s, s->model.len + 4096);
@@ -294,8 +299,8 @@ odd_addr(struct side *s, uint64_t old)
 }
 
 /*
- * Changes one field. What `src` and `dst` point at must stay what it is where the engine reads it, so
- * lists and WQEs stay theirs, and nothing else becomes one.
+ * Changes one field. If the engine reads the memory at `src` and `dst`, that memory must stay
+ * valid: so lists and WQEs keep their addresses, and no other address becomes one of a list or WQE.
  */
 static void
 change_field(struct side *s, struct gantry_desc *d)
@@ -335,7 +340,7 @@ change_field(struct side *s, struct gantry_desc *d)
 		break;
 	case 10:
 		d->imm = odd_number(s, d->imm);
-		/* Not by chance another key, which may be in use. */
+		/* Must not become another valid key by chance, which may be in use. */
 		if (d->op == GANTRY_OP_SEND_INV)
 			d->imm |= 0xff;
 		break;

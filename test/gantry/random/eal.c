@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of EAL that grows and shrinks: a few pages of each arena. The program calls as EAL what the engine
- * has registered for EAL's changes, because EAL itself writes into its memory.
+ * EAL memory that grows and shrinks: a few pages of each arena. Because EAL itself would write to
+ * its memory, the program plays EAL, and calls the callback that the engine registered for changes
+ * of EAL's memory.
  */
 #include <rte_memory.h>
 
@@ -9,7 +10,7 @@
 
 #define PAGE UINT64_C(4096)
 
-/* ------------------------------------------------------------------ the program as EAL */
+/* ------------------------------------------------------------------ the program plays EAL */
 
 static rte_mem_event_callback_t callback;
 static void *callback_arg;
@@ -35,7 +36,7 @@ tell(const struct side *s, unsigned int page, bool comes)
 	replay_call_waits(true);
 	callback(comes ? RTE_MEM_EVENT_ALLOC : RTE_MEM_EVENT_FREE, addr, PAGE, callback_arg);
 	replay_call_waits(false);
-	/* EAL is not told if that was refused. */
+	/* If that was refused, the engine gets no events of EAL. */
 	run.hazards.eal |= run.hazards.refuse;
 }
 
@@ -103,7 +104,7 @@ eal_pick(struct side *s, uint64_t len, uint64_t *addr)
 	return true;
 }
 
-/* True: the range has a byte of these pages. */
+/* True if the range has a byte of these pages. */
 static bool
 has_page(const struct side *s, struct model_range r)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults of the adapter (doc/softhca-reference.md), and what gantry.h says of them. Several are
- * armed at a time, and each may hit any queue. On a device that is not asked to fail (--device),
- * the test causes what it can by itself: of the queues that its own thread drives, it tells queue
- * pairs to fail and lets CQs overrun. Wrong keys and bounds are drawn in any case.
+ * Faults of the adapter (doc/softhca-reference.md), and their effects by gantry.h. Several faults
+ * are armed at a time, and each may hit any queue. On a device without emulated faults (--device),
+ * the test causes failures itself: it moves queue pairs to error and makes CQs overrun, in queues
+ * that its own thread drives. Wrong keys and bounds are drawn in both cases.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 
 #define BIT MODEL_BIT
 
-/* The status of a descriptor to a peer that ends with a syndrome of mlx5dv.h. */
+/* The status of a descriptor to a peer, for a syndrome of mlx5dv.h. */
 static uint32_t
 peer_status(uint32_t syndrome)
 {
 	switch (syndrome) {
-	case 0x05: /* flushed, behind nobody */
+	case 0x05: /* flushed, although nothing failed before it */
 		return BIT(GANTRY_QP_EVENT);
 	case 0x10: /* bad response, invalid request, operation error, aborted: of the peer */
 	case 0x12:
@@ -90,7 +90,7 @@ fail_receive(unsigned int op)
 	arm("recv_complete op=%u syndrome=0x%02x", 1 + op % 20, syndrome);
 }
 
-/* A call that the repair of a connection, or the test, makes. */
+/* Refuses a call that the repair of a connection makes, or the test itself. */
 static void
 refuse_call(unsigned int op)
 {
@@ -103,7 +103,7 @@ refuse_call(unsigned int op)
 		chance(2) ? ENOMEM : EBUSY, 1 + op % 4, 1 + (unsigned int)chance(2));
 }
 
-/* Whoever is stuck is given up at the deadline. */
+/* A stuck descriptor ends at its deadline. */
 static void
 stick(const char *fault, unsigned int op)
 {
@@ -115,12 +115,12 @@ static void
 lose_receive(unsigned int op)
 {
 	run.hazards.lost = true;
-	/* The test does not know that the receive is used up, and a later message waits for it. */
+	/* The test does not learn that the receive is used up, and a later message waits for it. */
 	allow(0, BIT(GANTRY_TIMED_OUT));
 	arm("recv_drop op=%u", 1 + op % 20);
 }
 
-/* ------------------------------------------------------------------ without the adapter's help */
+/* ------------------------------------------------------------------ without emulated faults */
 
 static void
 fail_own(struct side *s)
@@ -134,7 +134,7 @@ fail_own(struct side *s)
 	CHECK_EQ(hwq_qp_fail(own->qp), 0);
 }
 
-/* The device is told that no completion of the CQ was taken. Then it is full. */
+/* Tells the device that no completion of the CQ was consumed, so that the CQ is full. */
 static void
 overrun_own(struct side *s)
 {
@@ -165,7 +165,7 @@ fail_peer(struct side *s)
 	CHECK_EQ(hwq_qp_fail(c->qp), 0);
 }
 
-/* The first sides are inline ones, which the calling thread drives. */
+/* The first sides have inline queues, which the calling thread drives. */
 static void
 cause_one(void)
 {
@@ -211,7 +211,7 @@ fault_arm(bool plain)
 	case 5:
 		stick("drop", op);
 		break;
-	case 6: /* shorter than any deadline */
+	case 6: /* shorter than every deadline */
 		arm("late ms=%u op=%u", 1 + (unsigned int)chance(3), op);
 		break;
 	case 7:
@@ -249,7 +249,10 @@ void
 fault_lose_device(void)
 {
 	run.hazards.fatal = true;
-	/* Before the event is heard: what a first FILL or layout needs cannot be made. */
+	/*
+	 * Until the engine has received the event, objects for a first FILL or layout cannot be
+	 * created.
+	 */
 	allow(BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES),
 		BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES));
 	arm("device_fatal op=%u", 1 + (unsigned int)chance(200));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that peers may invalidate, for SEND_INV: of the test's own, made by lib/hwq in the engine's protection
- * domain. Each serves once. When a round is over, those that are used are laid out again.
+ * Keys that peers may invalidate, for SEND_INV. The test creates them with lib/hwq in the engine's
+ * protection domain. Each is used once; after a round, used keys are configured again.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -22,10 +22,11 @@ static struct {
 	struct hwq_mkey_pool *pool;
 	struct hwq_mkey *key[MODEL_KEYS];
 	struct model_keys state;
-	bool drawn[MODEL_KEYS]; /* by a descriptor that has not come back, or may have used it */
+	/* drawn for a descriptor that has not come back, or that may have used the key */
+	bool drawn[MODEL_KEYS];
 } keys;
 
-/* A UMR lays the key out. */
+/* Configures the key with a UMR. */
 static void
 lay_out(unsigned int i)
 {
@@ -96,7 +97,7 @@ keys_mend(void)
 			lay_out(i);
 }
 
-/* The number of a key, or MODEL_KEYS. */
+/* The index of a key, or MODEL_KEYS if there is none. */
 static unsigned int
 find(uint32_t rkey)
 {
@@ -133,7 +134,10 @@ keys_use(const struct record *r, bool ran)
 
 	if (i == MODEL_KEYS || !r->is_message || r->is_refused_there)
 		return;
-	/* After a failure it is not known: keys.drawn keeps it from being drawn again. */
+	/*
+	 * After a failure the state of the key is unknown: keys.drawn stays set, so it is not drawn
+	 * again.
+	 */
 	if (!ran)
 		keys.drawn[i] = false;
 	else if (r->status == GANTRY_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that come and go. */
+/* Connections, which are opened and closed. */
 #include <errno.h>
 
 #include "random.h"
@@ -54,7 +54,7 @@ end_tell(struct end *e)
 void
 link_open(struct link *l)
 {
-	/* Retries end soon: nothing is lost but by faults. */
+	/* Retries end soon: only faults lose messages. */
 	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
 		.timeout = run.pumped ? 4 : 8,
 		.retries = 2};
@@ -106,7 +106,7 @@ end_in_flight(const struct end *e, bool sure)
 	for (i = s->settled; i < s->made; i++) {
 		const struct record *r = &s->record[i % HISTORY];
 
-		/* Of one that the model has not followed, the message is not known yet. */
+		/* If the model has not yet processed a descriptor, its message is not known. */
 		if (r->end != e || (sure && r->done))
 			continue;
 		if (!sure || (i < s->put && s->w == NULL && r->refusals == 0 && !r->cancelled))
@@ -115,7 +115,7 @@ end_in_flight(const struct end *e, bool sure)
 	return false;
 }
 
-/* All receives have come back, and each message that was sent for sure has met its receive. */
+/* All receives have come back, and each message that was sent for sure has got its receive. */
 static void
 judge_end(struct end *e)
 {
@@ -174,7 +174,7 @@ link_close(struct link *l)
 	for (i = 0; i < 2; i++)
 		if (!end_close(&l->end[i]))
 			return;
-	/* Receives of both ends come back now, and what they had to say has been heard. */
+	/* Receives of both ends come back now, and all their completions have been taken. */
 	for (i = 0; i < 2; i++)
 		side_take_until(l->end[i].side, &l->end[i].came, &l->end[i].posted);
 	for (i = 0; i < 2; i++)
@@ -200,7 +200,7 @@ link_change(struct link *l)
 {
 	unsigned int i;
 
-	/* A number that is nobody's must not become the new connection's. */
+	/* If descriptors name a number that is not in use, the new connection must not get it. */
 	if (side_names_no_end(l->end[0].side) || side_names_no_end(l->end[1].side))
 		return;
 	for (i = 0; i < 2; i++) {

@@ -10,8 +10,8 @@
  *   model_judge()      the memory must be so
  *
  * A descriptor that failed may have written some of its bytes. So a byte of the model is a set of
- * values, and each later descriptor that reads it passes the set on. model_judge() compares the memory
- * with the sets, and each byte has one value again.
+ * values, and each later descriptor that reads it passes the set on. model_judge() compares the
+ * memory with the sets, and each byte has one value again.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -22,16 +22,16 @@
 #include <gantry.h>
 
 #define MODEL_REGIONS 4
-#define MODEL_DEVICE  3 /* the region of device memory */
+#define MODEL_DEVICE  3 /* the region in device memory */
 #define MODEL_LAYOUTS 3
 #define MODEL_PEERS   8
-/* Pages of EAL, each of which may be there: where some touch each other, they are one region. */
+/* Pages of EAL, each of which may exist. Pages that touch each other are one region. */
 #define MODEL_EAL_PAGES 3
 #define MODEL_BLOCKS    4
 #define MODEL_KEYS      16
-/* Pieces of one side of a descriptor: lists have fewer. */
+/* Most pieces of one side of a descriptor; lists have fewer. */
 #define MODEL_PIECES 512
-/* Bytes of the longest descriptor that is drawn. */
+/* Length of the longest descriptor that is drawn. */
 #define MODEL_LEN_MAX 262144
 
 #define MODEL_BIT(status) (UINT32_C(1) << (status))
@@ -65,7 +65,7 @@ struct model_layout {
 /* Keys that a SEND_INV may name. */
 struct model_keys {
 	uint32_t rkey[MODEL_KEYS];
-	bool valid[MODEL_KEYS]; /* none has invalidated it */
+	bool valid[MODEL_KEYS]; /* not invalidated yet */
 };
 
 struct model_peer {
@@ -74,15 +74,17 @@ struct model_peer {
 };
 
 /*
- * One queue, and the arena: the only memory that its descriptors write. Device memory has a place in it,
- * behind the memory of the host, and its addresses are those of this place. Whoever submits a descriptor
- * puts the true ones into it: so they need not be the same in every run.
+ * One queue and its arena, the only memory that its descriptors write. Device memory has a place in
+ * the arena, after host memory, and descriptors use addresses of this place. They are replaced by
+ * the true addresses when the descriptor is submitted, because true addresses may differ from run
+ * to run.
  */
 struct model {
 	uint8_t *mem;
-	uint64_t host_len;     /* bytes of mem */
-	const uint8_t *device; /* where device memory is mapped; NULL: there is none */
-	uint64_t len;          /* of the arena */
+	uint64_t host_len; /* bytes of mem */
+	/* the address at which device memory is mapped; NULL: there is none */
+	const uint8_t *device;
+	uint64_t len; /* of the arena */
 	struct model_byte *byte;
 	struct model_region region[MODEL_REGIONS];
 	struct model_peer peer[MODEL_PEERS];
@@ -94,55 +96,64 @@ struct model {
 	const struct model_keys *keys;
 };
 
-/* What the rules say of a descriptor. */
+/* The result of the rules for a descriptor. */
 struct model_verdict {
 	uint32_t broken; /* statuses of rules that it breaks */
-	uint32_t maybe; /* statuses of rules of which the headers leave it open if it breaks them */
-	bool named;     /* it is known which bytes it names, whatever else is wrong */
+	uint32_t maybe;  /* statuses of rules that it may break: the headers do not say */
+	bool named;      /* it is known which bytes it names, even if other fields are wrong */
 };
 
-/* The statuses that a descriptor may be refused with. broken == 0: it may be carried out. */
+/* The statuses that a descriptor may be refused with. If broken is 0, it may be executed. */
 struct model_verdict model_refusals(const struct model *m, const struct gantry_desc *d);
 
-/* True: the operation names a peer. */
+/* True if the operation names a peer. */
 bool model_is_to_peer(const struct gantry_desc *d);
-/* True: it takes a receive of the peer. */
+/* True if the operation uses a receive of the peer. */
 bool model_takes_receive(uint8_t op);
-/* True: the peer will not refuse the memory or key that a correct descriptor names there. */
+/* True if the peer will accept the memory or key that a correct descriptor names there. */
 bool model_remote_ok(const struct model *m, const struct gantry_desc *d);
-/* 0: the range is in one registered region, which may be written if that is asked. Else the status. */
+/*
+ * 0 if the range is in one registered region, which may be written if `write` is set. Otherwise the
+ * status.
+ */
 uint32_t model_local(const struct model *m, uint64_t addr, uint64_t len, bool write);
-/* The region that peers reach, or reached last, by this key; or NULL. */
+/* The region that peers reach by this key, or that they last reached by it; or NULL. */
 const struct model_region *model_remote(const struct model *m, uint32_t key);
 
 /*
- * The layout that has this id, or had it last, or NULL. Descriptors in flight may still use one that is
- * not there any more.
+ * The layout that has this id, or had it last, or NULL. Descriptors in flight may still use a
+ * layout that was destroyed.
  */
 const struct model_layout *model_layout_find(const struct model *m, uint16_t id);
-/* The memory that a correct descriptor reads (to: writes), piece by piece. How many; 0: none. */
+/*
+ * The memory that a correct descriptor reads (or writes, with `to`), piece by piece. Returns the
+ * number of pieces.
+ */
 unsigned int model_pieces(const struct model *m, const struct gantry_desc *d, bool to,
 	struct model_range *piece);
-/* The span of these pieces: from the first byte to the last one. len 0: none. */
+/* The span of these pieces: from the first byte to the last one; len is 0 if there are none. */
 struct model_range model_span(const struct model *m, const struct gantry_desc *d, bool to);
 
-/* All bytes of the arena that are there are what the memory is now. */
+/* Sets all bytes of the arena that exist to the present values of memory. */
 void model_adopt(struct model *m);
-/* There is device memory, which is mapped there, and is all zero. */
+/* Device memory now exists, is mapped at this address, and is all zero. */
 void model_new_device(struct model *m, const uint8_t *at);
-/* The byte of the arena as the memory is now. */
+/* The present value of a byte of the arena. */
 uint8_t model_now(const struct model *m, uint64_t at);
 /* The bytes that a correct descriptor moves. bytes has room for len. */
 void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
 /*
- * The descriptor is done (sure), or has perhaps been carried out in part. result is that of an atomic
- * that is done. False: the result cannot be.
+ * The descriptor was executed (sure), or perhaps only in part. result is the result of an atomic
+ * that was executed. Returns false if this result is impossible.
  */
 bool model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t result);
-/* Whether memory is as the bytes say. On failure, *at is the first byte that is not. */
+/*
+ * True if each byte of memory has one of the values of the model. If not, *at is the first wrong
+ * byte.
+ */
 bool model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len,
 	uint64_t *at);
-/* Compares the arena with the model, and adopts it. *at as above. */
+/* Compares the arena with the model, which then gets the values of the arena. *at as above. */
 bool model_judge(struct model *m, uint64_t *at);
 
 #endif

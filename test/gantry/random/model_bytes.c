@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What descriptors do to memory, byte by byte. A byte is the set of values that it may have. */
+/*
+ * The effects of descriptors on memory, byte by byte. A byte is the set of values that it may have.
+ */
 #include <assert.h>
 #include <string.h>
 
@@ -22,7 +24,9 @@ may_be(struct model_byte b, uint8_t value)
 	return b.n == 0;
 }
 
-/* One of the two. Sets of more than three values become any value. */
+/*
+ * The byte has a value of one of the two sets. A set of more than three values becomes "any value".
+ */
 static struct model_byte
 either(struct model_byte a, struct model_byte b)
 {
@@ -107,7 +111,7 @@ model_read(const struct model *m, const struct gantry_desc *d, struct model_byte
 	}
 }
 
-/* What an atomic leaves, if its word was old. */
+/* The word after an atomic, if it was `old` before. */
 static uint64_t
 after_atomic(const struct gantry_desc *d, uint64_t old)
 {

@@ -47,14 +47,14 @@ layout_pieces(const struct model_layout *l, uint64_t base, uint64_t len, struct 
 	return k;
 }
 
-/* True: the layout of the descriptor is on this side. */
+/* True if this side of the descriptor is the layout. */
 static bool
 is_layout_side(const struct gantry_desc *d, bool to)
 {
 	return d->layout != 0 && to == (d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ);
 }
 
-/* From an address of a peer to that in the arena. */
+/* The difference between a peer's address and the address in the arena. */
 static uint64_t
 remote_offset(const struct model *m, uint32_t key)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of gantry_desc.h. Where a descriptor breaks several, it may get the status of each. */
+/*
+ * The rules of gantry_desc.h. If a descriptor breaks several, it may get the status of any of them.
+ */
 #include <endian.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 
 #include "model.h"
 
-/* Columns of the table of gantry_desc.h, and what the text says beside it. */
+/* Columns of the table of gantry_desc.h, and rules of the text beside it. */
 enum {
 	SRC = 1 << 0,
 	DST = 1 << 1,
@@ -20,19 +22,19 @@ enum {
 	LOCAL_SRC = SRC | 1 << 8,
 	LOCAL_DST = DST | 1 << 9,
 	EMPTY = 1 << 10,   /* len may be 0 */
-	MESSAGE = 1 << 11, /* it takes a receive: it may be solicited */
+	MESSAGE = 1 << 11, /* uses a receive: may be solicited */
 	LAYOUT = 1 << 12,  /* one local side may be a layout */
 	COPIES = 1 << 13,  /* a copy: its sides must not overlap */
-	CARRIED = 1 << 14, /* a flag may say who carries it */
+	CARRIED = 1 << 14, /* a flag may name the carrier */
 	REMOTE = LEN | PEER | KEY,
 	SENDS = LOCAL_SRC | LEN | PEER | EMPTY | MESSAGE | LAYOUT,
 	ATOMICS = DST | REMOTE | ARG0,
 };
 
-/* Blocks of a layout, in all rounds, each of which may be in a region of its own. */
+/* Most blocks of a layout, in all rounds together, if each may be in its own region. */
 #define LIST_MAX 52
 
-/* Without these, it is known which bytes a descriptor names. */
+/* If a descriptor breaks none of these rules, it is known which bytes it names. */
 #define SHAPE                                                                                      \
 	(MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LENGTH) |                              \
 		MODEL_BIT(GANTRY_BAD_ADDRESS) | MODEL_BIT(GANTRY_BAD_LAYOUT))
@@ -52,7 +54,7 @@ static const uint32_t uses[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COMPARE_SWAP] = ATOMICS | ARG1,
 	[GANTRY_OP_FETCH_ADD] = ATOMICS,
 	[GANTRY_OP_RAW] = SRC | LEN | PEER,
-	[GANTRY_OP_TXN] = SRC | LEN | PEER, /* refused: the queues have no transactions */
+	[GANTRY_OP_TXN] = SRC | LEN | PEER, /* refused: these queues have no transactions */
 };
 
 bool
@@ -164,7 +166,7 @@ list_names_device(const struct model *m, uint64_t list, uint32_t n)
 	return false;
 }
 
-/* True: a copy of device memory. */
+/* True for a copy of device memory. */
 static bool
 names_device(const struct model *m, const struct gantry_desc *d)
 {
@@ -174,7 +176,7 @@ names_device(const struct model *m, const struct gantry_desc *d)
 	return is_device(m, d->src, d->len) || is_device(m, d->dst, d->len);
 }
 
-/* The flags that name what copies host memory. */
+/* The flags of carriers that can copy host memory. */
 static uint32_t
 host_carriers(const struct model *m)
 {
@@ -189,7 +191,7 @@ host_carriers(const struct model *m)
 	return possible;
 }
 
-/* At most one carrier, and one that is possible. */
+/* A descriptor names at most one carrier, which must be possible. */
 static void
 check_carrier(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -210,7 +212,7 @@ check_fields(const struct gantry_desc *d, uint32_t use, struct model_verdict *v)
 
 	if ((use & EMPTY) != 0 && d->len == 0) {
 		use &= ~(SRC | DST | KEY);
-		/* The header does not say if an empty message may have a layout. */
+		/* The header does not say whether an empty message may have a layout. */
 		if (d->layout != 0)
 			v->maybe |= MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LAYOUT);
 	}
@@ -236,7 +238,7 @@ check_len(const struct model *m, const struct gantry_desc *d, uint32_t use, stru
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 }
 
-/* check_list() does those of lists. */
+/* check_list() checks addresses of lists. */
 static void
 check_addr(const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -257,7 +259,7 @@ overlap(const struct model_range *a, unsigned int n_a, const struct model_range 
 	return false;
 }
 
-/* The sides of a copy must not meet. */
+/* The sides of a copy must not overlap. */
 static void
 check_overlap(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -271,7 +273,7 @@ check_overlap(const struct model *m, const struct gantry_desc *d, struct model_v
 	}
 	if (d->layout == 0)
 		return;
-	/* Blocks beyond len: the header leaves it open if they count. */
+	/* The header does not say whether blocks beyond len count. */
 	whole.len = model_layout_find(m, d->layout)->len;
 	if (d->op == GANTRY_OP_GATHER)
 		n_src = model_pieces(m, &whole, false, src);
@@ -308,7 +310,10 @@ check_list(const struct model *m, const struct gantry_desc *d, bool to, struct m
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 }
 
-/* The side that is a layout: all of it must be registered, each block at once, in long ones with all rounds. */
+/*
+ * The side that is a layout. All of it must be registered: each block in one region, and in long
+ * layouts each block with all its rounds.
+ */
 static void
 check_layout(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -334,7 +339,7 @@ check_layout(const struct model *m, const struct gantry_desc *d, struct model_ve
 	}
 }
 
-/* The memory of this process that it names. */
+/* The memory of this process that the descriptor names. */
 static void
 check_memory(const struct model *m, const struct gantry_desc *d, uint32_t use,
 	struct model_verdict *v)

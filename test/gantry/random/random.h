@@ -21,8 +21,8 @@
  *
  * A round ends when everything has come back. Then memory and counters are compared with the model.
  *
- * The model follows in the order of submission. The engine may run descriptors in any order, so one is
- * fenced if it conflicts with another one in flight.
+ * The model follows in the order of submission. The engine may run descriptors in any order, so one
+ * is fenced if it conflicts with another one in flight.
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -32,27 +32,29 @@
 #include "gantry_env.h"
 #include "model.h"
 
-#define WINDOW     256  /* descriptors of one queue in flight */
-#define HISTORY    2048 /* descriptors that are kept, to tell of them */
-#define RECV_LEN   192  /* bytes of each receive */
+#define WINDOW     256  /* most descriptors of one queue in flight */
+#define HISTORY    2048 /* latest descriptors that are kept, for messages */
+#define RECV_LEN   192  /* length of each receive */
 #define RECV_SLOTS 64
 #define RECV_DEPTH 24
 #define SIDE_ENDS  6
-#define DEVICE_LEN (16384 - 512) /* of device memory, in pages of its own */
+#define DEVICE_LEN (16384 - 512) /* length of device memory, which has its own pages */
 
 struct side;
 
-/* One descriptor from when it is drawn until the model has followed it. */
+/* One descriptor, from when it is drawn until the model has processed it. */
 struct record {
 	struct gantry_desc desc;
 	struct gantry_sge sge[16]; /* lists: 8 sources, 8 destinations */
-	struct gantry_sge put[16]; /* the same as they are submitted */
+	struct gantry_sge put[16]; /* the same lists with true addresses, as they are submitted */
 	uint32_t raw[16];          /* a WQE */
-	uint32_t refusals;         /* statuses of rules that it broke at some time of its flight */
-	bool may_run;              /* at some time of its flight it broke none */
-	bool is_refused_there;     /* the peer will refuse it */
-	bool is_lost_there; /* the memory that it reaches there has gone since it was drawn */
-	bool is_message;    /* it takes a receive */
+	/* statuses of rules that it broke at some time while it was in flight */
+	uint32_t refusals;
+	bool may_run;          /* at some time while it was in flight it broke no rule */
+	bool is_refused_there; /* the peer will refuse it */
+	/* the memory that it reaches at the peer was removed after it was drawn */
+	bool is_lost_there;
+	bool is_message; /* it uses a receive */
 	bool cancelled, done;
 	uint8_t status;
 	uint64_t result;
@@ -75,7 +77,7 @@ struct receive {
 	uint64_t cookie;
 	uint32_t refusals;
 	uint8_t *at;
-	bool out; /* of a target: it has not come back */
+	bool out; /* of a target: has not come back */
 };
 
 struct target;
@@ -85,10 +87,10 @@ struct end {
 	struct side *side;
 	struct link *link;
 	struct end *other;
-	struct target *target; /* of a DC peer: whom it reaches */
+	struct target *target; /* of a DC peer: the target that it reaches */
 	uint16_t peer;
 	bool open, connected;
-	bool failed; /* a descriptor of it failed in the hardware */
+	bool failed; /* one of its descriptors failed in hardware */
 	/* Receives: posted to the engine, completed, and compared with their messages. */
 	uint64_t posted, came, matched;
 	struct receive recv[RECV_SLOTS];
@@ -98,14 +100,15 @@ struct end {
 	uint64_t n_arrived, n_taken;
 	/* What this end has sent. */
 	uint64_t
-		credits; /* receives at the other end that no message is drawn for: *end_credits() */
+		/* receives at the other end that no message is drawn for: *end_credits() */
+		credits;
 	uint64_t n_sent, n_heard;
 	struct message sent[2 * WINDOW];
 };
 
 struct link {
 	struct end end[2];
-	bool hurt; /* something failed on it, or will */
+	bool hurt; /* something failed on it, or will fail */
 };
 
 /* One queue and its model. */
@@ -122,12 +125,15 @@ struct side {
 	bool going[MODEL_REGIONS]; /* the region is being unregistered */
 	struct end *end[SIDE_ENDS];
 	unsigned int n_ends;
-	/* Numbers of descriptors: drawn, submitted, completed, and followed by the model. */
+	/* Numbers of descriptors: drawn, submitted, completed, and processed by the model. */
 	uint64_t made, put, got, settled;
 	struct record record[HISTORY];
 	uint64_t by_status[GANTRY_STATUS_MAX], bytes;
 	uint64_t recv_posted, recv_done, recv_refused;
-	/* A DC descriptor failed when so many had been submitted: those behind it may be flushed. */
+	/*
+	 * The number of descriptors that were submitted when a DC descriptor failed: descriptors
+	 * after it may be flushed.
+	 */
 	uint64_t dc_failed;
 	uint64_t digest;
 };
@@ -135,17 +141,20 @@ struct side {
 /* Statuses that faults of this round allow. */
 struct hazards {
 	uint32_t own, peer;
-	uint32_t dc; /* for DC peers alone */
+	uint32_t dc; /* only for DC peers */
 	bool stops;  /* a queue's connection to itself may stop, and is set up again */
 	bool recv;   /* receives may fail */
 	bool lost;   /* completions of receives may be lost */
-	bool late;   /* messages may arrive when their descriptor has come back */
+	bool late;   /* messages may arrive after their descriptor has come back */
 	bool refuse; /* calls may be refused */
 	bool fatal;  /* the device fails */
-	bool eal;    /* memory of EAL is perhaps not registered */
+	bool eal;    /* EAL's memory may not be registered */
 };
 
-/* Memory that peers reach, memory that comes and goes, memory that is only read, and device memory. */
+/*
+ * Memory that peers reach, memory that is registered and removed, memory that is only read, and
+ * device memory.
+ */
 enum {
 	HOME,
 	GUEST,
@@ -169,7 +178,7 @@ struct random_run {
 	unsigned int n_sides;
 	struct link link[2 * MAX_SIDES];
 	unsigned int n_links;
-	struct target *target;              /* one of each side */
+	struct target *target;              /* one for each side */
 	struct link dc_link[2 * MAX_SIDES]; /* their first ends are the DC peers */
 	struct model_layout layout[MODEL_LAYOUTS];
 	struct model_range recv_range; /* memory of all receives */
@@ -184,12 +193,12 @@ struct random_run {
 
 extern struct random_run run;
 
-/* A random number below n, for decisions about the whole run. */
+/* A random number below n, for decisions that concern the whole run. */
 uint64_t chance(uint64_t n);
 
 /* ------------------------------------------------------------------ draw.c */
 
-/* Draws a descriptor for s. Fills all of *r but cookie, fence and verdict. */
+/* Draws a descriptor for s. Fills *r except for cookie, fence and verdict. */
 void draw(struct side *s, struct record *r);
 
 /* ------------------------------------------------------------------ side.c */
@@ -198,19 +207,22 @@ void draw(struct side *s, struct record *r);
 __attribute__((cold, noreturn, format(printf, 3, 4))) void side_fail(const struct side *s,
 	const struct record *r, const char *format, ...);
 
-/* Draws n descriptors, as far as the window has room. */
+/* Draws up to n descriptors, if the window has room. */
 void side_draw(struct side *s, unsigned int n);
-/* Submits what is drawn, as far as the queue has room. */
+/* Submits the drawn descriptors, if the queue has room. */
 void side_put(struct side *s);
 /* Takes completions, at most n, and judges them. */
 void side_take(struct side *s, unsigned int n);
-/* Something that descriptors name has changed: those in flight may be judged by either. */
+/*
+ * Call it when something that descriptors name has changed: both the old and the new state are
+ * allowed for descriptors in flight.
+ */
 void side_changed(struct side *s);
-/* Cancels one of those in flight. */
+/* Cancels one of the descriptors in flight. */
 void side_cancel(struct side *s);
-/* Everything has come back: the counters must be as in the model. */
+/* After everything has come back, checks that the counters are as in the model. */
 void side_judge_counters(struct side *s);
-/* And so must the memory, which the device no longer writes. */
+/* Checks the same for the memory, which the device no longer writes. */
 void side_judge_bytes(struct side *s);
 
 /* ------------------------------------------------------------------ link.c */
@@ -218,134 +230,150 @@ void side_judge_bytes(struct side *s);
 void link_init(struct link *l, struct side *a, struct side *b);
 /* Opens and connects it. A call that is refused is tried again later. */
 void link_open(struct link *l);
-/* Closes it. What is not possible yet is done by another call. */
+/* Closes it. What is not possible yet is done by a later call. */
 void link_close(struct link *l);
-/* Closes and opens it, if nothing is in flight there; else the engine must refuse. */
+/* Closes and opens it. If something is in flight to it, the engine must refuse. */
 void link_change(struct link *l);
 /* The end of that side with that number, or NULL. */
 struct end *side_end(struct side *s, uint16_t peer);
-/* True: the call was carried out. Only where faults refuse calls may it not be. */
+/* True if the call succeeded. It may fail only if faults refuse calls. */
 bool carried_out(int ret, const char *call);
-/* What is known of the end's number has changed. */
+/* Call it when the knowledge about the end's number has changed. */
 void end_tell(struct end *e);
-/* True: a descriptor in flight names a peer that is not open. */
+/* True if a descriptor in flight names a peer that is not open. */
 bool side_names_no_end(const struct side *s);
-/* The side has descriptors in flight to this end; sure: the engine cannot think otherwise. */
+/*
+ * True if the side has descriptors in flight to this end; with `sure`, only if the engine must know
+ * this too.
+ */
 bool end_in_flight(const struct end *e, bool sure);
-/* Closes one end. False: try again later. */
+/* Closes one end. Returns false if it must be tried again later. */
 bool end_close(struct end *e);
 
 /* ------------------------------------------------------------------ recv.c */
 
 /* Posts receives. */
 void end_post(struct end *e);
-/* Posts one receive of a side. False: there is no room for it yet. */
+/* Posts one receive of a side. Returns false if there is no room for it yet. */
 bool side_post(struct side *s, uint16_t peer, const struct gantry_recv *recv);
-/* A receive for that place: mostly a good one; some break a rule. */
+/* Draws a receive for that place. Most are correct, some break a rule. */
 void draw_receive(struct side *s, uint8_t *at, struct gantry_recv *recv, struct receive *r);
 /* Takes and judges completions of receives. */
 void side_take_receives(struct side *s);
-/* What the receives belong to is closed, so all of them come back. A worker that is stopped gives back those
- * in its ring. */
+/*
+ * Takes all receives of a closed connection or target, which come back now. Receives in the ring
+ * of a stopped worker are taken back.
+ */
 void side_take_until(struct side *s, const uint64_t *came, const uint64_t *posted);
-/* The model followed a descriptor that takes a receive: it was, or was perhaps, or not carried out. */
+/*
+ * Call it when the model has processed a descriptor that uses a receive, which was, perhaps was, or
+ * was not executed.
+ */
 void end_sent(struct end *e, const struct record *r, bool ran, bool sure);
 /* A message as the model sends it. */
 void message_of(struct side *s, const struct record *r, bool sure, struct message *m);
-/* How many receives there are for messages of this end. */
+/* Counts the receives that are left for messages of this end. */
 uint64_t *end_credits(struct end *e);
 
 /* ------------------------------------------------------------------ dc.c */
 
-/* Around the life of an engine. */
+/* Called at the beginning and the end of an engine's life. */
 void dc_init(void);
-/* Opens what is not open. A call that is refused is tried again later. */
+/* Opens all that is not open. A call that is refused is tried again later. */
 void dc_open(void);
-/* Closes all, or what is hurt. What is not possible yet is done by another call. */
+/* Closes everything, or only what is hurt. What is not possible yet is done by a later call. */
 void dc_close(bool all);
 void dc_free(void);
-/* True: nothing is hurt. */
+/* True if nothing is hurt. */
 bool dc_is_whole(void);
 /* Posts receives for the side's target. */
 void dc_post(struct side *s);
-/* A DC peer or a target comes or goes. */
+/* Opens or closes a DC peer or a target. */
 void dc_change(void);
-/* Judges a completion if it is of a target's receive. */
+/* Checks a completion, if it is that of a target's receive. */
 bool dc_judge_receive(struct side *s, const struct gantry_recv_comp *c);
-/* A receive in a worker's ring was taken back. False: it is of no target. */
+/*
+ * Call it when a receive in a worker's ring was taken back. Returns false if it belongs to no
+ * target.
+ */
 bool dc_take_back(struct side *s, uint64_t cookie);
 void dc_sent(struct end *e, const struct record *r, bool sure);
 uint64_t *dc_credits(struct target *t);
-/* True: that number of the side is a target's. */
+/* True if that number of the side is the number of a target. */
 bool dc_is_open(const struct side *s, uint16_t peer);
 /* The statuses that a descriptor to a DC peer may have, besides refusals. */
 uint32_t dc_allowed(const struct side *s, const struct record *r);
-/* A descriptor will be, or was, refused by the target, or failed. */
+/* Call it when the target refuses a descriptor or will refuse it, or when a descriptor failed. */
 void dc_will_fail(struct end *e, const struct record *r);
 void dc_failed(struct side *s);
-/* Everything has come back: messages and receives must be pairs. */
+/* After everything has come back, checks that messages and receives are pairs. */
 void dc_judge(void);
 
 /* ------------------------------------------------------------------ eal.c */
 
-/* Where pages of EAL are in an arena: behind memory of none. */
+/* The offset of EAL's pages in an arena: after memory that is in no region. */
 #define EAL_AT (UINT64_C(244) << 10)
 
-/* Around the life of an engine, when arenas are there. */
+/* Called at the beginning and the end of an engine's life, while arenas exist. */
 void eal_open(void);
 void eal_close(void);
-/* A page comes or goes. */
+/* A page is added or removed. */
 void eal_change(struct side *s);
-/* The pages that are there are registered again, as the engine may have been refused that. */
+/* Registers the existing pages again, because the device may have refused this to the engine. */
 void eal_mend(void);
-/* An address in these pages, of which some may not be there. False: len is too long. */
+/*
+ * Picks an address in these pages, some of which may not exist. Returns false if len is too long.
+ */
 bool eal_pick(struct side *s, uint64_t len, uint64_t *addr);
-/* True: it names such memory, and calls were refused: perhaps it is not registered. */
+/*
+ * True if the descriptor names EAL's memory and calls were refused, so that this memory may not be
+ * registered.
+ */
 bool eal_is_unsure(const struct side *s, const struct record *r);
 
 /* ------------------------------------------------------------------ keys.c */
 
-/* Around the life of an engine, when sides and memory are there. */
+/* Called at the beginning and the end of an engine's life, while sides and memory exist. */
 void keys_open(void);
 void keys_close(void);
-/* All keys are valid again. Nothing is in flight, and no fault is armed. */
+/* Makes all keys valid again, when nothing is in flight and no fault is armed. */
 void keys_mend(void);
-/* A key that no descriptor in flight names: mostly valid. 0: there is none. */
+/* A key, mostly a valid one, that no descriptor in flight names. 0 if there is none. */
 uint32_t keys_pick(struct side *s);
-/* A SEND_INV was drawn; it was, or was perhaps, or not carried out. */
+/* Call keys_draw() when a SEND_INV was drawn. It then was, perhaps was, or was not executed. */
 void keys_draw(const struct record *r);
 void keys_use(const struct record *r, bool ran);
 
 /* ------------------------------------------------------------------ fault.c */
 
-/* Arms a fault. plain: one whose effect depends on neither time nor events. */
+/* Arms a fault. With `plain`, a fault whose effect depends neither on time nor on events. */
 void fault_arm(bool plain);
-/* The device will fail: the round is the last one of its life. */
+/* Makes the device fail: this round is the last one of the engine's life. */
 void fault_lose_device(void);
-/* A deadline has passed without a fault: a thread of the adapter waited for a CPU so long. */
+/* A deadline has passed without a fault, because a thread of the adapter waited long for a CPU. */
 void fault_deadline_passed(void);
-/* The round is over, and what its faults did is mended. */
+/* Clears the faults of a round that is over, and repairs their effects. */
 void fault_clear(void);
 
 /* ------------------------------------------------------------------ replay.c */
 
-/* Around the life of an engine. */
+/* Called at the beginning and the end of an engine's life. */
 void replay_begin(void);
 void replay_end(void);
-/* A turn of a pumped run: time goes by, and the engine knows of all events. */
+/* A turn of a pumped run: time passes, and the engine has received all events. */
 void replay_turn(void);
-/* Around a call that waits for a time. */
+/* Called before and after a call that waits for a time. */
 void replay_call_waits(bool waits);
 
 /* ------------------------------------------------------------------ world.c */
 
 void world_open(void);
 void world_close(void);
-/* Something comes or goes. */
+/* Registers, removes, opens or closes something. */
 void world_change(void);
-/* Goes on with what could not be done before. */
+/* Continues what could not be done before. */
 void world_retry(void);
-/* All that was lost is there again, for the next round. */
+/* Restores everything that was lost, for the next round. */
 void world_mend(void);
 
 #endif

@@ -95,7 +95,7 @@ judge_message(struct end *e, uint64_t i, const struct message *m)
 	run.messages++;
 }
 
-/* Messages and receives meet in their order. */
+/* Matches messages and receives, in their order. */
 static void
 match(struct end *e)
 {
@@ -141,7 +141,7 @@ end_sent(struct end *e, const struct record *r, bool ran, bool sure)
 	match(e->other);
 }
 
-/* The end whose receive this is. Its number may be another one's by now. */
+/* The end whose receive this is. Meanwhile its number may belong to another end. */
 static struct end *
 end_of(struct side *s, const struct gantry_recv_comp *c)
 {
@@ -193,7 +193,10 @@ judge_receive(struct side *s, const struct gantry_recv_comp *c)
 	match(e);
 }
 
-/* Behind those in a worker's ring, its queue has some; they can be had while it is stopped. */
+/*
+ * Besides those in a worker's ring, there are some in its queue, which can be taken while the
+ * worker is stopped.
+ */
 static unsigned int
 take(struct side *s, struct gantry_recv_comp *comp, unsigned int n)
 {
@@ -221,7 +224,7 @@ side_take_receives(struct side *s)
 
 /* ------------------------------------------------------------------ the end */
 
-/* A receive of a closed end. Those in the ring are behind all others of their end. */
+/* A receive of a closed end. Receives in the ring come after all others of their end. */
 static void
 take_back(struct side *s, uint64_t cookie)
 {

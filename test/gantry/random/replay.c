@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What makes a pumped run the same each time, however busy the machine is: the adapter's time, which goes by
- * turns; the engine's deadlines and pauses, which count calls; and its thread of events, which is waited for.
+ * Makes a pumped run the same each time, however busy the machine is: the adapter's clock counts
+ * turns, the engine's deadlines and pauses count calls, and the run waits for the engine's thread
+ * of events.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,20 +18,23 @@
 #include "random.h"
 
 /*
- * A deadline takes five looks, each after 64 polls that find nothing; an unordered queue counts those of all
- * its streams. The adapter is never so late.
+ * A deadline passes after five checks, each after 64 polls that find nothing; an unordered queue
+ * counts the polls of all its streams. The adapter is never so late.
  */
 #define TURN_NS 500000
-/* In a call that waits, each look at the clock takes that long. */
+/* In a call that waits, each reading of the clock advances it by this much. */
 #define LOOK_NS 100000
 
-/* Since the run began. */
+/* Time since the run began. */
 static uint64_t now_ns;
 static bool call_waits;
 /* The stat file of the engine's thread of events. */
 static int stat_fd = -1;
 
-/* The adapter reads CLOCK_MONOTONIC, and so do calls of the engine that wait. Its queues read the CPU's counter. */
+/*
+ * The adapter reads CLOCK_MONOTONIC, and so do calls of the engine that wait. Its queues read the
+ * CPU's counter.
+ */
 __attribute__((visibility("default"))) int
 clock_gettime(clockid_t id, struct timespec *ts)
 {
@@ -87,7 +91,7 @@ replay_end(void)
 		close(stat_fd);
 }
 
-/* The thread sleeps, and no event waits for it. */
+/* True if the thread sleeps and no event is pending. */
 static bool
 events_are_read(void)
 {
@@ -106,7 +110,10 @@ replay_call_waits(bool waits)
 	call_waits = waits;
 }
 
-/* The time between two looks of a queue always counts as a quarter of its deadline, and pauses are over. */
+/*
+ * The time between two checks of a queue always counts as a quarter of its deadline, and pauses are
+ * over at once.
+ */
 static void
 skip_time(struct gantry_queue *q)
 {

@@ -7,7 +7,7 @@
 
 #include "random.h"
 
-/* Statuses with which nothing of the descriptor was carried out. */
+/* Statuses of descriptors of which nothing was executed. */
 #define NOT_RUN                                                                                    \
 	(MODEL_BIT(GANTRY_BAD_OP) | MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_CARRIER) |  \
 		MODEL_BIT(GANTRY_BAD_LAYOUT) | MODEL_BIT(GANTRY_BAD_LENGTH) |                      \
@@ -15,7 +15,7 @@
 		MODEL_BIT(GANTRY_NOT_REGISTERED) | MODEL_BIT(GANTRY_NO_RESOURCES) |                \
 		MODEL_BIT(GANTRY_READ_ONLY) | MODEL_BIT(GANTRY_BAD_PEER) |                         \
 		MODEL_BIT(GANTRY_CANCELLED))
-/* What may befall a descriptor to a peer because of another one. */
+/* Statuses that a descriptor to a peer may have because of another descriptor. */
 #define BEHIND                                                                                     \
 	(MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_QP_EVENT) |     \
 		MODEL_BIT(GANTRY_UNREACHABLE))
@@ -76,7 +76,7 @@ print_record(const struct side *s, uint64_t i)
 		r->is_refused_there ? ", refused there" : "", r->cancelled ? ", cancelled" : "");
 }
 
-/* The latest operations that may have written a byte of the arena. */
+/* Prints the latest operations that may have written a byte of the arena. */
 static void
 print_writers(const struct side *s, uint64_t at)
 {
@@ -132,7 +132,7 @@ judge_by_rules(struct side *s, struct record *r)
 	return v;
 }
 
-/* True: one in flight uses this memory in another way, or it is not known. */
+/* True if a descriptor in flight uses this memory in a conflicting way, or if this is not known. */
 static bool
 conflicts(struct side *s, const struct record *r)
 {
@@ -147,7 +147,10 @@ conflicts(struct side *s, const struct record *r)
 	return false;
 }
 
-/* True: it names memory that other queues have registered, which this model does not know. */
+/*
+ * True if it names memory that other queues have registered, because this model does not know that
+ * memory.
+ */
 static bool
 names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 {
@@ -160,7 +163,7 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 		if (i < run.n_sides)
 			other = (struct model_range){(uintptr_t)run.side[i].model.mem,
 				run.side[i].model.len};
-		/* A layout may begin below it. */
+		/* A layout may begin at a lower address. */
 		other.addr -= 4096;
 		other.len += 4096;
 		if (i != s->n && (meet(src, other) || meet(dst, other)))
@@ -169,7 +172,10 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 	return false;
 }
 
-/* Bytes beside device memory whose addresses are true, if those in it are: nobody else has them. */
+/*
+ * So many bytes before and after device memory are translated to true addresses like those inside:
+ * no other memory is there.
+ */
 #define BESIDE 256
 
 static bool
@@ -180,7 +186,10 @@ is_device(const struct model *m, uint64_t addr)
 	return addr - (r->addr - BESIDE) < r->len + 2 * BESIDE;
 }
 
-/* True: a layout lies in part beside device memory, where the true addresses may be of other memory. */
+/*
+ * True if a part of a layout lies outside device memory, where the true addresses may belong to
+ * other memory.
+ */
 static bool
 juts_out(const struct model *m, const struct gantry_desc *d)
 {
@@ -192,7 +201,10 @@ juts_out(const struct model *m, const struct gantry_desc *d)
 	       base - r->addr > r->len - 4096;
 }
 
-/* What the model cannot follow: the bytes are undefined, or it would wait for ever. */
+/*
+ * True for a descriptor that the model cannot follow: its bytes would be undefined, or it would
+ * wait for ever.
+ */
 static bool
 is_beyond_the_model(struct side *s, const struct record *r)
 {
@@ -204,15 +216,15 @@ is_beyond_the_model(struct side *s, const struct record *r)
 		(r->desc.op == GANTRY_OP_WRITE || r->desc.op == GANTRY_OP_READ ||
 			r->desc.op == GANTRY_OP_WRITE_IMM))
 		return true;
-	/* Some are enough: each ends a connection, or stops the DC initiator. */
+	/* A few are enough, since each ends a connection or stops the DC initiator. */
 	return (r->is_refused_there ||
 		       (r->end != NULL && r->end->target != NULL && r->end->link->hurt)) &&
 	       check_random(&s->rng) % 16 != 0;
 }
 
 /*
- * What is known of a new descriptor. It is also noted of one that breaks a rule: the memory that it lacks
- * may come while it is in flight.
+ * Notes the memory that a new descriptor uses, even if it breaks a rule: missing memory may be
+ * registered while it is in flight.
  */
 static void
 note(struct side *s, struct record *r)
@@ -233,12 +245,12 @@ note(struct side *s, struct record *r)
 		!model_remote_ok(&s->model, &r->desc) ||
 		(takes && r->desc.op != GANTRY_OP_WRITE_IMM && r->desc.len > RECV_LEN);
 	r->read = model_span(&s->model, &r->desc, false);
-	/* Nothing is written where the peer refuses it. */
+	/* If the peer refuses it, nothing is written there. */
 	if (!r->is_refused_there)
 		r->wrote = model_span(&s->model, &r->desc, true);
 }
 
-/* The peer will refuse it: that ends an RC connection. */
+/* The peer will refuse the descriptor, which ends an RC connection. */
 static void
 will_fail(const struct record *r)
 {
@@ -275,7 +287,7 @@ side_draw(struct side *s, unsigned int n)
 		draw_one(s);
 }
 
-/* The true address of one that may be of device memory. */
+/* The true address of an address that may be in device memory. */
 static uint64_t
 true_addr(const struct model *m, uint64_t addr)
 {
@@ -355,7 +367,7 @@ side_cancel(struct side *s)
 	run.cancelled++;
 }
 
-/* ------------------------------------------------------------------ judging */
+/* ------------------------------------------------------------------ checking */
 
 /* The statuses that a descriptor may complete with now. */
 static uint32_t
@@ -365,7 +377,7 @@ allowed(const struct side *s, const struct record *r)
 
 	if (r->cancelled)
 		return MODEL_BIT(GANTRY_CANCELLED);
-	/* Its connection may be down, and that is not known here yet. */
+	/* Its connection may be down, which is not known here yet. */
 	if (r->end != NULL &&
 		(r->end->link->hurt || (run.hazards.peer != 0 && r->end->target == NULL)))
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
@@ -377,15 +389,15 @@ allowed(const struct side *s, const struct record *r)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)
 		return a | MODEL_BIT(GANTRY_OK);
-	/* Its memory may have gone when a part was copied. */
+	/* Its memory may have been removed when a part was already copied. */
 	if (r->desc.op == GANTRY_OP_COPY_SG && (a & MODEL_BIT(GANTRY_NOT_REGISTERED)) != 0)
 		a |= MODEL_BIT(GANTRY_LOCAL_ERROR);
 	if (r->end == NULL) {
 		a |= MODEL_BIT(GANTRY_OK) | run.hazards.own;
-		/* It is not carried out again: what it did is not known. */
+		/* It is not executed again, because its effect is not known. */
 		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
 			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
-		/* The one before it may have given its layout to the hardware. */
+		/* The descriptor before it may have configured its layout in hardware. */
 		if (run.hazards.stops && r->desc.layout != 0)
 			a |= MODEL_BIT(GANTRY_FLUSHED);
 		return a;
@@ -412,7 +424,7 @@ next_of(struct side *s, const struct end *e)
 	return i;
 }
 
-/* The model follows what has come back, in the order of submission. */
+/* The model processes descriptors that have come back, in the order of submission. */
 static void
 settle(struct side *s)
 {
@@ -508,8 +520,8 @@ judge(struct side *s, const struct gantry_comp *c)
 }
 
 /*
- * A thread of the adapter may wait for a CPU so long that a deadline passes. Whoever is judged from now on may
- * be told of it.
+ * A thread of the adapter may wait for a CPU so long that a deadline passes. Descriptors that are
+ * checked after that may have timed out.
  */
 static void
 look_at_deadlines(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What descriptors name, besides their connections: memory and layouts, which come and go. */
+/* Memory and layouts that descriptors name, which come and go. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -7,7 +7,10 @@
 #include "gantry_engine.h"
 #include "random.h"
 
-/* The arena of a queue: its regions, and memory of none. Behind it is the place of device memory. */
+/*
+ * The arena of a queue: its regions, and memory that is in no region. After it is the place of
+ * device memory.
+ */
 #define HOME_LEN      (UINT64_C(192) << 10)
 #define GUEST_LEN     (UINT64_C(32) << 10)
 #define READ_ONLY_LEN (UINT64_C(16) << 10)
@@ -24,8 +27,9 @@ static const struct model_layout shapes[MODEL_LAYOUTS] = {
 /* ------------------------------------------------------------------ memory */
 
 /*
- * Memory between gaps, at the same place in every run: changed addresses then hit or miss the same things.
- * It is where sanitizers let programs have memory, and below where programs are loaded.
+ * Memory between gaps, at the same place in every run: so changed addresses hit or miss the same
+ * things. The addresses are such that sanitizers allow them, and below those at which programs are
+ * loaded.
  */
 static void *
 map(unsigned int i, uint64_t len)
@@ -38,7 +42,7 @@ map(unsigned int i, uint64_t len)
 	return p;
 }
 
-/* Registers a region, which is there when the call has returned. */
+/* Registers a region. It exists when the call has returned. */
 static int
 come(struct side *s, unsigned int i, unsigned int flags)
 {
@@ -56,7 +60,10 @@ come(struct side *s, unsigned int i, unsigned int flags)
 	return 0;
 }
 
-/* From the first call on it is not there. Nothing can use it any more when `going` is false. */
+/*
+ * Removes a region. From the first call on, descriptors do not find it. When `going` is false,
+ * nothing can use it any more.
+ */
 static void
 go(struct side *s, unsigned int i)
 {
@@ -85,7 +92,10 @@ guest_come(struct side *s)
 	run.refused_calls += ret != 0;
 }
 
-/* Device memory, at any address. Nothing is in flight: it could name the address by chance. */
+/*
+ * Allocates device memory, at any address. Nothing may be in flight, because a descriptor could
+ * name that address by chance.
+ */
 static void
 device_come(struct side *s)
 {
@@ -172,7 +182,7 @@ layout_come(unsigned int i)
 	all_changed();
 }
 
-/* True: a descriptor in flight names a layout. */
+/* True if a descriptor in flight names a layout. */
 static bool
 layouts_in_flight(void)
 {
@@ -186,7 +196,9 @@ layouts_in_flight(void)
 	return false;
 }
 
-/* A new one may get the id of an old one: which of the two would be meant, could not be told. */
+/*
+ * A new one may get the id of an old one: it would be unclear which of the two a descriptor means.
+ */
 static void
 layout_change(unsigned int i)
 {
@@ -203,7 +215,7 @@ layout_change(unsigned int i)
 
 /* ------------------------------------------------------------------ carriers */
 
-/* Other rules about who carries copies, any of those that are possible. */
+/* Sets other rules about the carriers of copies, with any carriers that are possible. */
 static void
 policy_change(struct side *s)
 {
@@ -319,7 +331,7 @@ world_retry(void)
 	}
 }
 
-/* True: device memory is going, and receives that are posted keep it from that. */
+/* True if device memory is being freed, and posted receives delay that. */
 static bool
 device_goes(void)
 {
@@ -332,9 +344,9 @@ device_goes(void)
 }
 
 /*
- * Whether a connection is closed and opened again. Behind a receive whose completion is lost, messages and
- * receives are no pairs. And with threads, an event or a late completion may still be on its way to a
- * connection that looks well.
+ * Whether a connection is closed and opened again. After a receive whose completion is lost,
+ * messages and receives do not match. With threads, an event or a late completion may still be on
+ * its way to a connection that seems to work.
  */
 static bool
 needs_mending(const struct link *l)

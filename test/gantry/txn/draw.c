@@ -46,7 +46,7 @@ draw_profile(struct profile *p)
 		b = pair[1];
 	}
 	switch (chance(play.crypto ? 5 : 4)) {
-	case 4: /* it encrypts, without signatures */
+	case 4: /* a profile that encrypts, without signatures */
 		break;
 	case 0:
 		c.mem = draw_domain(a);
@@ -57,7 +57,7 @@ draw_profile(struct profile *p)
 	case 2:
 		c.mem = draw_domain(a);
 		c.wire = draw_domain(b);
-		/* Between like domains the tags count in both or in none. */
+		/* Between equal domains, the tags count in both or in neither. */
 		if (a == b && is_dif(c.mem.kind) && is_dif(c.wire.kind) &&
 			((c.mem.flags ^ c.wire.flags) & GANTRY_SIG_REF_REMAP) != 0)
 			c.wire.flags ^= GANTRY_SIG_REF_REMAP;
@@ -86,7 +86,10 @@ draw_profiles(void)
 			draw_profile(&play.profile[i]);
 }
 
-/* A profile ends while transactions name it: those that the hardware has not yet are refused. */
+/*
+ * A profile is destroyed while transactions name it: those that are not yet in hardware are
+ * refused.
+ */
 void
 draw_change_profile(void)
 {
@@ -102,7 +105,7 @@ draw_change_profile(void)
 	p->id = 0;
 }
 
-/* ------------------------------------------------------------------ where bytes lie */
+/* ------------------------------------------------------------------ addresses */
 
 static void
 side_clear(struct side *s)
@@ -111,7 +114,7 @@ side_clear(struct side *s)
 	s->used = chance(MAX_GAP);
 }
 
-/* The next extent, behind the one before it. */
+/* The next extent, after the previous one. */
 static uint32_t
 side_place(struct side *s, uint32_t len)
 {
@@ -137,7 +140,7 @@ side_extent(struct side *s, uint32_t at, uint32_t len)
 	s->n++;
 }
 
-/* `total` bytes in pieces of any length. Returns how many. */
+/* Cuts `total` bytes into pieces of any length. Returns the number of pieces. */
 static unsigned int
 draw_data(struct slot *s, uint32_t total)
 {
@@ -155,7 +158,7 @@ draw_data(struct slot *s, uint32_t total)
 	return i;
 }
 
-/* Signatures of memory in a buffer of their own, before or behind the data. */
+/* Puts signatures in memory into their own buffer, before or after the data. */
 static void
 draw_pi(struct slot *s, uint32_t data)
 {
@@ -176,7 +179,10 @@ draw_pi(struct slot *s, uint32_t data)
 	}
 }
 
-/* Transfers, each of whole blocks of both domains; of what encrypts one. Returns how many. */
+/*
+ * Draws transfers, each of whole blocks of both domains. A transaction that encrypts has one.
+ * Returns the number of transfers.
+ */
 static unsigned int
 draw_parts(struct slot *s, uint32_t data, uint32_t step)
 {
@@ -198,7 +204,7 @@ draw_parts(struct slot *s, uint32_t data, uint32_t step)
 	return i;
 }
 
-/* bytes: NULL for the side that they go to. */
+/* bytes is NULL for the side to which the data go. */
 static void
 side_put(struct side *s, const uint8_t *bytes)
 {
@@ -215,7 +221,7 @@ side_end(struct side *s)
 
 /* ------------------------------------------------------------------ tags, bytes, damage */
 
-/* `like`: of the other domain, which is often tagged alike. */
+/* `like` are the tags of the other domain: often both are equal. */
 static struct gantry_txn_tags
 draw_tags(const struct gantry_sig_domain *d, const struct gantry_txn_tags *like)
 {
@@ -233,7 +239,7 @@ draw_tags(const struct gantry_sig_domain *d, const struct gantry_txn_tags *like)
 	return t;
 }
 
-/* One of the signatures that come in, or its block. */
+/* One of the incoming signatures, or its block. */
 static uint8_t *
 any_unit(struct slot *s)
 {
@@ -242,7 +248,7 @@ any_unit(struct slot *s)
 	return s->came + chance(s->data_len / in->block) * ref_unit(in);
 }
 
-/* Damage of any kind. Whether it must be found is the model's to say. */
+/* Damages the incoming bytes in some way. The model decides whether this must be found. */
 static void
 draw_damage(struct slot *s)
 {
@@ -251,7 +257,7 @@ draw_damage(struct slot *s)
 	uint8_t *unit = any_unit(s), *sig = unit + in->block;
 
 	switch (chance(in->kind == REF_NONE ? 2 : 7)) {
-	case 0: /* a bit */
+	case 0: /* one bit */
 		s->came[chance(len)] ^= 1u << chance(8);
 		break;
 	case 1: /* a burst of up to 16 bits */
@@ -259,10 +265,10 @@ draw_damage(struct slot *s)
 		for (bits = 1 + chance(1 << 16); bits != 0; bits >>= 1, at++)
 			s->came[at / 8] ^= (bits & 1) << at % 8;
 		break;
-	case 2: /* a bit of a signature */
+	case 2: /* one bit of a signature */
 		sig[chance(ref_len(in->kind))] ^= 1u << chance(8);
 		break;
-	case 3: /* a signature of something else */
+	case 3: /* a correct signature of different bytes */
 		env_fill(sig, ref_len(in->kind), chance(1000));
 		break;
 	case 4: /* two blocks are wrong */
@@ -274,7 +280,7 @@ draw_damage(struct slot *s)
 			chance(2) ? ref_len(in->kind) / 4 : ref_len(in->kind) / 4 * 3);
 		unit[chance(in->block)] ^= 1u << chance(8);
 		break;
-	default: /* the last bit of all */
+	default: /* the very last bit */
 		s->came[len - 1] ^= 1;
 	}
 }
@@ -355,7 +361,7 @@ draw_mistake(struct slot *s, struct gantry_desc *d)
 		s->txn.zero[chance(3)] = 1;
 		s->must = GANTRY_BAD_FIELD;
 		break;
-	case 5: /* a tag of a domain that has none */
+	case 5: /* a tag of a domain that has no tags */
 		if (s->model.mem.kind != REF_NONE && s->model.wire.kind != REF_NONE)
 			s->txn.wire.zero = 1;
 		else
@@ -398,7 +404,7 @@ draw_txn(struct slot *s, const struct profile *p, struct gantry_desc *d, bool fo
 		draw_pi(s, data);
 	else
 		s->txn.n_data = draw_data(s, model_len(&s->model.mem, data));
-	/* A check alone has nowhere to write to. */
+	/* A transaction that only checks has no destination. */
 	if (s->link == NULL && !s->model.reads && s->model.mem.kind != REF_NONE && chance(4) == 0)
 		s->txn.part = NULL;
 	else
@@ -415,7 +421,7 @@ draw_txn(struct slot *s, const struct profile *p, struct gantry_desc *d, bool fo
 		draw_mistake(s, d);
 }
 
-/* A copy: transactions must not stop it, nor it them. */
+/* A copy: it must not delay transactions, and they must not delay it. */
 static void
 draw_copy(struct slot *s, struct gantry_desc *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Judges what comes back, by bytes of memory and the model alone. */
+/* Checks completions and responses, only with the bytes in memory and the model. */
 #include "play.h"
 
 void
@@ -55,7 +55,7 @@ goes_to(struct slot *s)
 	return !s->is_copy && s->model.reads ? &s->local : &s->remote;
 }
 
-/* All bytes have arrived, and no other byte has changed. */
+/* Checks that all bytes have arrived, and that no other byte has changed. */
 static void
 judge_arrived(struct slot *s)
 {
@@ -65,7 +65,10 @@ judge_arrived(struct slot *s)
 	side_judge(s, &s->remote, "remote");
 }
 
-/* Any of the bytes have arrived. They are not read: of a lost device, more may arrive. */
+/*
+ * Some of the bytes may have arrived. They are not checked, because a lost device may still write
+ * more. All other bytes must be unchanged.
+ */
 static void
 judge_others(struct slot *s)
 {
@@ -96,7 +99,7 @@ find(uint64_t number)
 	return NULL;
 }
 
-/* At this moment the initiator may use what the response tells of. */
+/* When a response arrives, the initiator may use the bytes of its transaction. */
 static void
 judge_response(struct slot *s, const struct message *m, uint32_t len)
 {
@@ -183,19 +186,22 @@ judge_details(struct slot *s)
 	s->txn.error = s->before.error;
 }
 
-/* Statuses of a connection that failed, by whatever fault. */
+/* Statuses on a connection that failed because of any fault. */
 #define FAILED                                                                                     \
 	(1u << GANTRY_LOCAL_ERROR | 1u << GANTRY_REMOTE_ACCESS | 1u << GANTRY_REMOTE_ERROR |       \
 		1u << GANTRY_UNREACHABLE | 1u << GANTRY_FLUSHED | 1u << GANTRY_QP_EVENT |          \
 		1u << GANTRY_TIMED_OUT | 1u << GANTRY_BAD_PEER)
 
-/* Of the device that is lost: then, for instance, a new key cannot be made. */
+/* Statuses when the device is lost: then, for instance, no new key can be created. */
 #define LOST (1u << GANTRY_DEVICE_LOST | 1u << GANTRY_NO_RESOURCES)
 
-/* It refuses all calls before the engine hears of its loss. Where that takes long, a stopped connection is given up first. */
+/*
+ * A lost device refuses all calls even before the engine learns of the loss. If that takes long, a
+ * stopped connection is given up first.
+ */
 #define GIVEN_UP (1u << GANTRY_TIMED_OUT | 1u << GANTRY_FLUSHED)
 
-/* The device refused too often to set a connection of the queue to itself up again. */
+/* True if the device refused too often to set up a connection of the queue to itself again. */
 static bool
 is_own_lost(const struct slot *s)
 {
@@ -219,7 +225,7 @@ judge_status(struct slot *s)
 			!(play.hard && s->status == GANTRY_BAD_PEER) &&
 			!(play.fatal && (LOST & bit) != 0) && !is_own_lost(s))
 			slot_fail(s, "its status must be %s", gantry_status_name(s->must));
-		/* Nothing was moved. */
+		/* Nothing has moved. */
 		side_judge(s, &s->local, "local");
 		side_judge(s, &s->remote, "remote");
 	} else if (s->status == GANTRY_OK) {
@@ -229,7 +235,7 @@ judge_status(struct slot *s)
 		judge_arrived(s);
 	} else if (s->status == GANTRY_SIG_ERROR) {
 		judge_details(s);
-		/* The bytes arrive, unless the connection failed besides. */
+		/* The bytes arrive, unless the connection has failed too. */
 		if (play.hard)
 			judge_others(s);
 		else
@@ -281,18 +287,18 @@ judge_completion(const struct gantry_comp *comp)
 	judge_release(s);
 }
 
-/* How many responses are to come. -1: the connection failed, nobody knows. */
+/* The number of responses that must come; -1 if it is unknown because the connection failed. */
 static int
 responses(const struct slot *s)
 {
-	/* No longer is it known what the device does: another one does not get its memory. */
+	/* The device may still do anything, so no other transaction gets this memory. */
 	if (play.fatal && s->status == GANTRY_DEVICE_LOST)
 		return -1;
 	if (s->link == NULL || s->must != 0 || s->cancelled || (s->may & 1u << s->status) != 0)
 		return 0;
 	if (s->status == GANTRY_OK)
 		return s->txn.good.len != 0;
-	/* The connection may have failed behind the transaction, before the response was there. */
+	/* The connection may have failed after the transaction, before the response arrived. */
 	if (s->status == GANTRY_SIG_ERROR && (!play.hard || s->txn.bad.len == 0))
 		return s->txn.bad.len != 0;
 	return -1;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory that transactions use. The target's comes and goes while they run. */
+/*
+ * The memory that transactions use. The target's memory is registered and removed while they run.
+ */
 #include <errno.h>
 
 #include <rte_common.h>
@@ -20,7 +22,7 @@ is_there(const struct region *r)
 	return r->mem != NULL && !r->going;
 }
 
-/* The engine finds the remote bytes of what has no peer. */
+/* If a transaction has no peer, the engine looks up its remote bytes too. */
 static bool
 uses(const struct slot *s, unsigned int i)
 {
@@ -53,7 +55,10 @@ come(unsigned int i)
 		play.slot[k].absent &= !uses(&play.slot[k], i);
 }
 
-/* From the first call on nothing finds it. When it is gone, nothing uses it any more. */
+/*
+ * Removes a region. From the first call on no look-up finds it; when the removal is done, nothing
+ * uses it any more.
+ */
 static void
 go(unsigned int i, unsigned int timeout_ms)
 {
@@ -76,7 +81,7 @@ begin_to_go(unsigned int i)
 		if (play.slot[k].busy && uses(&play.slot[k], i))
 			play.slot[k].may |= 1u << GANTRY_NOT_REGISTERED;
 	go(i, 0);
-	/* Transactions that were open kept it. */
+	/* Open transactions kept it in use. */
 	play.kept += play.region[i].going;
 }
 

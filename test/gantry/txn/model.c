@@ -24,7 +24,10 @@ domain(const struct gantry_sig_domain *d, const struct gantry_sig_domain *other,
 
 	return (struct ref_sig){
 		.kind = kinds[d->kind],
-		/* Bytes without signatures have the other side's blocks; without any, data units. */
+		/*
+		 * A domain without signatures has the blocks of the other domain. If neither has
+		 * signatures, the blocks are data units.
+		 */
 		.block = d->kind != GANTRY_SIG_NONE       ? d->block_size
 			 : other->kind != GANTRY_SIG_NONE ? other->block_size
 							  : unit,
@@ -63,7 +66,7 @@ same_parts(const struct ref_sig *a, const struct ref_sig *b)
 	       (a->ref == b->ref && a->count == b->count ? GANTRY_SIG_REF_TAG : 0);
 }
 
-/* Whether bytes of signatures may pass from one domain to the other at all. */
+/* True if bytes of signatures can pass from one domain to the other. */
 static bool
 same_structure(const struct ref_sig *a, const struct ref_sig *b)
 {
@@ -87,7 +90,7 @@ model_init(struct model *m, const struct gantry_profile_conf *conf, const struct
 
 /* ------------------------------------------------------------------ bytes */
 
-/* The least of both that each divides. 0: none. */
+/* The least common multiple; 0 if there is none. */
 static uint32_t
 common(uint32_t a, uint32_t b)
 {
@@ -141,7 +144,9 @@ copy_data(const struct ref_sig *sig, const uint8_t *units, uint64_t len, uint8_t
 	}
 }
 
-/* Bytes of signatures that are passed on as they came. Both sides have the same structure. */
+/*
+ * Copies the bytes of signatures that are passed on unchanged. Both sides have the same structure.
+ */
 static void
 copy_signatures(const struct model *m, const uint8_t *in, uint64_t data, uint8_t *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a transaction must do to bytes, by gantry_txn.h and test/gantry/txn/reference.h. It knows nothing of the engine
- * or the adapter.
+ * The effect of a transaction on bytes, by gantry_txn.h and test/gantry/txn/reference.h. This model
+ * shares no code with the engine or the adapter.
  */
 #ifndef TXN_MODEL_H
 #define TXN_MODEL_H
@@ -21,7 +21,7 @@ struct model {
 void model_init(struct model *m, const struct gantry_profile_conf *conf,
 	const struct gantry_txn *txn);
 
-/* The domain that bytes come from, and the other one. */
+/* The domain from which the bytes come, and the other one. */
 static inline const struct ref_sig *
 model_in(const struct model *m)
 {
@@ -34,16 +34,22 @@ model_out(const struct model *m)
 	return m->reads ? &m->mem : &m->wire;
 }
 
-/* Bytes of data that all transactions of a profile are multiples of: whole blocks, and whole data units. */
+/*
+ * The data of every transaction of a profile are a multiple of this many bytes: whole blocks, and
+ * whole data units.
+ */
 uint32_t model_step(const struct gantry_profile_conf *conf);
 
 /* Bytes that `data` bytes of data take in a domain, with signatures. */
 uint64_t model_len(const struct ref_sig *sig, uint64_t data);
 
-/* Writes data with signatures, as they come in if all is right. */
+/* Writes data with signatures, as they come in when nothing is wrong. */
 void model_lay(const struct ref_sig *sig, const uint8_t *data, uint64_t len, uint8_t *out);
 
-/* Passes the bytes that come in on to `out`. Returns what is wrong with them; part 0: nothing. */
+/*
+ * Passes the bytes that come in on to `out`. Returns the first error; if there is none, its part is
+ * 0.
+ */
 struct gantry_sig_error model_run(const struct model *m, const uint8_t *in, uint64_t data,
 	uint8_t *out);
 

@@ -6,8 +6,9 @@
  *     slot: local bytes         <-------------------->     slot: remote bytes
  *                                good or bad response      link: messages
  *
- * The two queues have engines of their own. A slot is one transaction from its drawing until its completion and its response have come. Both its sides lie in
- * memory of their own: bytes that come in, bytes that must arrive, and bytes between them that nobody may touch.
+ * The two queues have engines of their own. A slot is one transaction from its drawing until its
+ * completion and its response have come. Both its sides lie in memory of their own: bytes that come
+ * in, bytes that must arrive, and bytes between them that nobody may touch.
  */
 #ifndef TXN_PLAY_H
 #define TXN_PLAY_H
@@ -21,7 +22,7 @@
 #define N_REGIONS   5 /* N_SLOTS is a multiple of one less */
 #define N_PROFILES  32
 #define N_DEKS      6
-#define MAX_DATA    33280 /* bytes: 65 blocks of 512, 64 of 520 */
+#define MAX_DATA    33280 /* bytes of data: 65 blocks of 512, or 64 of 520 */
 #define MAX_LIN     (MAX_DATA + MAX_DATA / 512 * REF_MAX_LEN)
 #define MAX_PIECES  16
 #define MAX_EXTENTS (2 * MAX_DATA / 512)
@@ -33,7 +34,7 @@
 
 /* A response. The rest of its bytes depends on the number. */
 struct message {
-	uint64_t number; /* of the transaction */
+	uint64_t number; /* the number of its transaction */
 	uint64_t good;   /* 1 or 0 */
 	uint8_t more[MESSAGE_LEN - 16];
 };
@@ -42,9 +43,12 @@ struct message {
 struct side {
 	uint8_t *area; /* AREA_LEN bytes, registered */
 	uint8_t image
-		[AREA_LEN]; /* what the area must be; of a side that bytes go to, before they come */
-	uint32_t used;      /* bytes of the area */
-	uint32_t n;         /* extents, in the order of the domain's bytes */
+		/*
+		 * the content that the area must have; for the destination, before the bytes arrive
+		 */
+		[AREA_LEN];
+	uint32_t used; /* bytes of the area */
+	uint32_t n;    /* extents, in the order of the domain's bytes */
 	struct {
 		uint32_t at, len;
 	} extent[MAX_EXTENTS];
@@ -54,9 +58,9 @@ struct side {
 struct link {
 	uint16_t target, initiator; /* peers */
 	enum gantry_txn_mode mode;
-	uint32_t max_inline; /* bytes of a response that is not registered */
+	uint32_t max_inline; /* the longest response that needs no registered memory */
 	bool closing;        /* its receives come back */
-	bool hurt;           /* it failed: it takes nothing before it has been opened anew */
+	bool hurt;           /* it failed: it accepts nothing until it has been opened again */
 	struct message *message;
 	unsigned int n_posted; /* receives whose completion has not come */
 	uint64_t last;         /* the last cookie that completed */
@@ -65,9 +69,10 @@ struct link {
 struct slot {
 	bool busy, completed;
 	bool cancelled;
-	bool absent;       /* memory that it uses has not been registered since it was drawn */
-	bool is_copy;      /* a COPY: local bytes go to the remote ones */
-	struct link *link; /* NULL: of the target alone */
+	/* memory that it uses was not registered at some time since it was drawn */
+	bool absent;
+	bool is_copy;      /* a COPY: its local bytes go to its remote bytes */
+	struct link *link; /* NULL: the target's connection to itself */
 	uint64_t number;   /* its cookie */
 	struct gantry_txn txn, before;
 	struct gantry_sge data[MAX_PIECES];
@@ -75,11 +80,11 @@ struct slot {
 	struct message good, bad; /* if they are not registered */
 	struct model model;
 	bool encrypts;
-	struct gantry_crypto crypto; /* of its profile */
+	struct gantry_crypto crypto; /* from its profile */
 	struct xts xts;
-	struct gantry_sig_error error; /* that must be found */
-	uint32_t may;                  /* bits of statuses that refuse it, perhaps */
-	uint8_t must;                  /* the status that refuses it; 0: none */
+	struct gantry_sig_error error; /* the error that must be found */
+	uint32_t may;                  /* bits of statuses with which it may be refused */
+	uint8_t must;                  /* the status with which it must be refused; 0: none */
 	uint64_t data_len;
 	uint8_t came[MAX_LIN], arrives[MAX_LIN];
 	struct side local, remote;
@@ -87,7 +92,10 @@ struct slot {
 	uint8_t status;
 };
 
-/* Memory of some slots, registered in the target's engine: local bytes; the last one is the remote bytes of all. */
+/*
+ * Memory of some slots, registered in the target's engine: their local bytes. The last region has
+ * the remote bytes of all slots.
+ */
 struct region {
 	struct gantry_mem *mem; /* NULL: not registered */
 	bool going;             /* it is being unregistered */
@@ -101,7 +109,7 @@ struct profile {
 struct dek {
 	struct xts xts;
 	uint32_t id; /* 0: there is none */
-	bool going;  /* it is retired, and open transactions keep it */
+	bool going;  /* it is being retired, and open transactions delay that */
 };
 
 struct play {
@@ -111,10 +119,10 @@ struct play {
 	bool crypto;             /* some transactions encrypt */
 	struct gantry *g, *home; /* the target's and the initiator's */
 	struct gantry_queue *target, *initiator;
-	struct gantry_worker *worker; /* of the target; NULL: it is inline */
+	struct gantry_worker *worker; /* of the target; NULL: its queue is inline */
 	bool unordered;
 	struct region region[N_REGIONS];
-	struct gantry_mem *remote, *inbox; /* of the initiator's engine */
+	struct gantry_mem *remote, *inbox; /* in the initiator's engine */
 	struct link link[N_LINKS];
 	struct slot slot[N_SLOTS];
 	struct profile profile[N_PROFILES];
@@ -123,15 +131,18 @@ struct play {
 	/* Drawn and not accepted yet. */
 	struct gantry_desc wait[N_SLOTS];
 	unsigned int n_wait;
-	uint64_t last; /* cookie that completed: of a queue in order, or of no link */
+	uint64_t last; /* the last cookie that completed, in an ordered queue or without a link */
 	uint64_t made, settled;
-	unsigned int refusals; /* that were armed in this round */
+	unsigned int refusals; /* number of refusals that were armed in this round */
 	bool hard;             /* connections may fail */
 	bool fatal;            /* the device may be lost */
-	bool lost;             /* it is */
-	bool own_hurt; /* a round of this life was hard: the target's connection to itself may be lost since */
-	bool own_lost; /* one of the target to itself has failed for good */
-	/* What happened. */
+	bool lost;             /* the device is lost */
+	/*
+	 * a round of this life was hard: the target's connection to itself may have been lost since
+	 */
+	bool own_hurt;
+	bool own_lost; /* a connection of the target to itself has failed for good */
+	/* Statistics. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,
 		faults, heals, kept, cancelled, losses, deks, deks_kept;
 	uint64_t met[2][2][GANTRY_SIG_KIND_MAX]; /* by op and verdict and the kind that came in */
@@ -149,25 +160,34 @@ chance(uint64_t n)
 __attribute__((noreturn, format(printf, 2, 3))) void slot_fail(const struct slot *s,
 	const char *format, ...);
 
-/* draw.c: a transaction, its buffers, what comes in and what must arrive. force_right: nothing is wrong. */
+/*
+ * draw.c: a transaction, its buffers, the bytes that come in and those that must arrive. With
+ * force_right, nothing is wrong.
+ */
 void draw_profiles(void);
 void draw_change_profile(void);
 bool draw_slot(struct link *link, bool force_right);
 
-/* secret.c: DEKs, and what is encrypted. */
+/* secret.c: DEKs and encryption. */
 void secret_open(void);
 void secret_close(void);
-/* One is retired, perhaps, while transactions name it, and another one comes. */
+/* May retire a DEK, while transactions name it, and add another one. */
 void secret_change(void);
-/* All are there again. Nothing is in flight. */
+/* Adds all DEKs again, while nothing is in flight. */
 void secret_mend(void);
-/* What a profile with these signatures encrypts; it may be nothing. Without signatures, it is something. */
+/*
+ * Draws the encryption of a profile with these signatures. It may be none; a profile without
+ * signatures always encrypts.
+ */
 struct gantry_crypto secret_crypto(const struct gantry_profile_conf *conf);
-/* A DEK and a tweak for a slot, whose profile encrypts. */
+/* Draws a DEK and a tweak for a slot whose profile encrypts. */
 void secret_draw(struct slot *s, const struct gantry_crypto *crypto);
-/* The `data` bytes of data that come in, as they lie in the domain that they come from: s->came. */
+/* Writes the incoming data to s->came, in the form of the domain from which they come. */
 void secret_lay(struct slot *s, uint8_t *data);
-/* True: what comes in is encrypted; else what is passed on. Of a slot that encrypts. */
+/*
+ * For a slot that encrypts: true if the incoming bytes are encrypted, false if those that it passes
+ * on are.
+ */
 bool secret_comes_encrypted(const struct slot *s);
 /* model_run() from s->came to s->arrives, with encryption. */
 struct gantry_sig_error secret_run(struct slot *s);
@@ -175,14 +195,14 @@ struct gantry_sig_error secret_run(struct slot *s);
 /* memory.c: the memory of slots and messages. */
 void memory_open(void);
 void memory_close(void);
-/* Some of it goes, perhaps, while transactions use it, or comes back. */
+/* May remove some memory, while transactions use it, or register it again. */
 void memory_change(void);
-/* All of it is there again. Nothing is in flight. */
+/* Registers all of it again, while nothing is in flight. */
 void memory_mend(void);
-/* A slot that was just drawn. */
+/* Called for a slot that was just drawn. */
 void memory_note_absent(struct slot *s);
 
-/* Lays bytes of the domain into the image. */
+/* Copies the bytes of the domain into the image. */
 static inline void
 side_overlay(struct side *s, const uint8_t *bytes)
 {
@@ -194,11 +214,11 @@ side_overlay(struct side *s, const uint8_t *bytes)
 	}
 }
 
-/* judge.c: what comes back. */
+/* judge.c: completions and responses. */
 void judge_completion(const struct gantry_comp *comp);
 void judge_message(struct link *l, const struct gantry_recv_comp *comp);
 void judge_release(struct slot *s);
-/* The slots of a link that is closed: no response comes any more. */
+/* Call it when a link is closed: no response comes for its slots any more. */
 void judge_link_closed(struct link *l);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Block signatures by their definitions: see reference.h. */
+/* Block signatures written from their definitions: see reference.h. */
 #include "reference.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 /* A CRC as the catalogue describes it: https://reveng.sourceforge.io/crc-catalogue/ */
 struct crc {
 	unsigned int width;
-	uint64_t polynomial; /* of a reflected one, with its bits in reverse */
+	uint64_t polynomial; /* for a reflected CRC, with its bits in reverse order */
 	bool reflected;      /* the least significant bit of each byte comes first */
 	bool inverted;       /* at the end */
 };
@@ -23,7 +23,7 @@ static const struct crc crcs[REF_KINDS] = {
 	[REF_CRC64] = {64, 0x9a6c9329ac4bc9b5ull, true, true}, /* CRC-64/NVME */
 };
 
-/* The register after eight bits of 0, when the byte that leaves it is all that it has. */
+/* The register after eight zero bits, if only its highest byte, which leaves it, was not 0. */
 static uint64_t
 divide(const struct crc *c, uint64_t leaves)
 {
@@ -194,7 +194,7 @@ escapes(const struct ref_sig *sig, const uint8_t *found)
 	return sig->app_escape || (sig->app_ref_escape && get_be(found + 4, 4) == UINT32_MAX);
 }
 
-/* The error of one block, whose right signature is known. */
+/* The error of one block, if its correct signature is known. */
 static struct ref_error
 compare(const struct ref_sig *sig, uint8_t mask, const uint8_t *found, const uint8_t *right)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DEKs that come and go, and the bytes of transactions that encrypt. */
+/* DEKs, which are added and retired, and the bytes of transactions that encrypt. */
 #include <errno.h>
 #include <rte_common.h>
 
@@ -80,7 +80,7 @@ secret_open(void)
 	secret_mend();
 }
 
-/* Those that are left end with the engine. */
+/* DEKs that are left are removed when the engine is destroyed. */
 void
 secret_close(void)
 {
@@ -101,7 +101,7 @@ secret_crypto(const struct gantry_profile_conf *conf)
 	unsigned int tries = 0;
 
 	do {
-		/* Units and blocks may have no multiple in common that is short enough. */
+		/* Units and blocks may have no common multiple that is short enough. */
 		if (++tries > 20)
 			return conf->crypto;
 		c.crypto.domain = chance(2) ? GANTRY_ENCRYPTED_MEM : GANTRY_ENCRYPTED_WIRE;
@@ -164,7 +164,10 @@ secret_run(struct slot *s)
 {
 	static uint8_t in[MAX_LIN];
 	const bool comes = secret_comes_encrypted(s);
-	/* A signature over the ciphertext is checked before the data are decrypted, and made when they are encrypted. */
+	/*
+	 * A signature over the ciphertext is checked before the data are decrypted, and computed
+	 * after they are encrypted.
+	 */
 	const bool first = comes != s->crypto.sig_over_ciphertext;
 	struct gantry_sig_error error;
 

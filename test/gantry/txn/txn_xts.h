@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS by OpenSSL, called directly for each data unit: what transactions that encrypt must do. It shares nothing with
- * the adapter or lib/gantry.
+ * AES-XTS by OpenSSL, called directly for each data unit: the expected result of transactions that
+ * encrypt. Shares no code with the adapter or lib/gantry.
  */
 #ifndef TXN_XTS_H
 #define TXN_XTS_H
@@ -23,11 +23,11 @@ void xts_pass(const struct xts *x, bool encrypt, uint32_t unit, const uint8_t *i
 	uint64_t len);
 
 /*
- * A DEK as the adapter takes it, for gantry_dek_conf::key: wrapped if the environment says `SOFTHCA_CRYPTO=wrapped`.
- * keytag: 8 bytes, or NULL. Returns its length.
+ * Writes a DEK in the form of gantry_dek_conf::key: wrapped if the environment says
+ * `SOFTHCA_CRYPTO=wrapped`. keytag: 8 bytes, or NULL. Returns its length.
  */
 uint32_t xts_import(const struct xts *x, const uint8_t *keytag, uint8_t out[XTS_MAX_KEY + 16]);
-/* True: DEKs come wrapped. */
+/* True if DEKs are wrapped. */
 bool xts_is_wrapped(void);
 /* The credential of a login, wrapped. Returns its length. */
 uint32_t xts_credential(uint8_t out[48]);
