@@ -4,7 +4,7 @@
  * GANTRY_TXN_WAIT, on the emulated adapter's timing model and a virtual clock. The figures come
  * from the model, so they are the same on each machine and in each run.
  *
- *     a doorbell rings -> host delay -> the send queue: 100 ns each -> round trip -> CQE, polled at once
+ *     doorbell -> host delay -> send queue: 100 ns each -> round trip -> CQE, polled at once
  *
  * The host delay is the time from a CQE until the adapter sees the work that the host posts in
  * response: poll, check, post, doorbell. A stop also takes an event and two commands (EVENT_NS,

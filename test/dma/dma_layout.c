@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layouts as one set of declarations gives them: DMA_LAYOUT is the name of the array, dma_layout_own or dma_layout_dpdk. */
+/*
+ * The layouts by one set of declarations. DMA_LAYOUT is the name of the array: dma_layout_own or
+ * dma_layout_dpdk.
+ */
 #include <bus_vdev_driver.h>
 #include <rte_dmadev_pmd.h>
 #include <rte_version.h>
@@ -20,7 +23,10 @@
 #value, value, 0                                                                   \
 	}
 
-/* A list's links lie before all fields; their names are no driver's business, and 26.11 has no such list. */
+/*
+ * Not compared are the links of a list, which are before all fields: drivers do not use them, and
+ * 26.11 does not have them.
+ */
 const struct dma_layout DMA_LAYOUT[] = {
 	WHOLE(rte_driver),
 	FIELD(rte_driver, name),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes and offsets of the structures that DPDK and a driver share. dma_layout.c is compiled once for each set of
- * declarations that there is: Gantry's own, and DPDK's.
+ * Sizes and offsets of the structures that DPDK and a driver share. dma_layout.c is compiled once
+ * for each set of declarations: Gantry's own, and DPDK's if it is installed.
  */
 #ifndef DMA_LAYOUT_H
 #define DMA_LAYOUT_H
@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 struct dma_layout {
-	const char *name; /* of a structure or a field; NULL: no more follow */
+	const char *name; /* of a structure or a field; NULL ends the array */
 	size_t offset;    /* of a field */
 	size_t size;
 };
 
-/* The program has those that the build could make. */
+/* The program contains only arrays that the build could compile; the others are NULL. */
 extern const struct dma_layout dma_layout_own[] __attribute__((weak));
 extern const struct dma_layout dma_layout_dpdk[] __attribute__((weak));
 

@@ -32,7 +32,7 @@ static struct rte_device *the_vdev;
 
 #define NOTE() (called = __func__)
 
-/* Devices of 25.11 share memory with those of another process. */
+/* Since 25.11, devices can share memory with those of another process. */
 #define HAS_PAIRS (RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0))
 
 /* ------------------------------------------------------------------ the driver */

@@ -59,7 +59,7 @@ log_end(const char *words)
 	free(log_text);
 }
 
-/* How often the log has these words. */
+/* Counts how often the log has these words. */
 static unsigned int
 count_logged(const char *words)
 {
@@ -173,7 +173,10 @@ dumped(int16_t id, const char *words)
 	return strtoull(at + strlen(words), NULL, 10);
 }
 
-/* What becomes of a copy that the adapter ends with syndrome 0x04: of RDMA, the source was refused. */
+/*
+ * The status of a copy that the adapter ends with syndrome 0x04. If it was carried by RDMA, the
+ * source was refused.
+ */
 static enum rte_dma_status_code
 refused_copy(void)
 {
@@ -970,7 +973,7 @@ a_copy_that_fails_in_the_device_is_the_only_one(void)
 	end(id);
 }
 
-/* The sum of the numbers behind these words. */
+/* The sum of the numbers that follow these words in the log. */
 static unsigned int
 sum_logged(const char *words)
 {
@@ -984,7 +987,7 @@ sum_logged(const char *words)
 	return sum;
 }
 
-/* Of each kind of lines four a second are written, and one that counts the others. */
+/* Of each kind, at most four lines a second are written, and one line that counts the others. */
 static void
 a_flood_of_failures_makes_few_lines_which_count_the_others(void)
 {
@@ -1005,7 +1008,10 @@ a_flood_of_failures_makes_few_lines_which_count_the_others(void)
 	id = begin(1, 16);
 	CHECK_EQ(softhca_fault("complete syndrome=0x4 times=500"), 0);
 	for (i = 0; i < N; i++) {
-		/* The second half fails by itself: memory on demand is not there, or memory is not known. */
+		/*
+		 * The second half fails without a fault: its memory on demand does not exist, or
+		 * its memory is not registered.
+		 */
 		CHECK(rte_dma_copy(id, 0, (uintptr_t)src,
 			      i < N / 2 ? (uintptr_t)dst : (uintptr_t)forbidden, 64,
 			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
@@ -1547,7 +1553,7 @@ eal_memory(void)
 	return stats.heap_allocsz_bytes;
 }
 
-/* A copy of one list of two buffers. */
+/* Enqueues a copy from one list of two buffers to another. */
 static int
 copy_two(int16_t id, uint64_t flags)
 {
@@ -1557,7 +1563,7 @@ copy_two(int16_t id, uint64_t flags)
 	return rte_dma_copy_sg(id, 0, from, &to, 2, 1, flags);
 }
 
-/* 32 entries of 16 bytes for each of both lists of an operation. */
+/* 32 entries of 16 bytes for each of the two lists of an operation. */
 #define LISTS_LEN (2 * 32 * 16)
 
 static void
@@ -1592,7 +1598,7 @@ memory_for_lists_is_taken_by_the_first_copy_of_a_list(void)
 	end(id);
 }
 
-/* EAL has no memory for lists. All other operations go on, and no operation is lost. */
+/* EAL has no memory for lists. All other operations continue, and no operation is lost. */
 static void
 without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 {
@@ -1626,7 +1632,7 @@ without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 		CHECK_EQ(status[i], RTE_DMA_STATUS_SUCCESSFUL);
 	while (n != 0)
 		rte_free(taken[--n]);
-	/* It is asked for again after the next start. */
+	/* The memory is requested again after the next start. */
 	CHECK_EQ(copy_two(id, 0), -ENOMEM);
 	CHECK_EQ(rte_dma_stop(id), 0);
 	CHECK_EQ(rte_dma_start(id), 0);
@@ -1663,7 +1669,9 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
 		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
 		begin_with(id, 3, 64);
-		/* EAL leaves no piece of a few bytes free, so a block may have some more. */
+		/*
+		 * EAL leaves no free piece of only a few bytes, so a block may be slightly longer.
+		 */
 		if (round == 1)
 			CHECK(eal_memory() - at_work + 1024 < 2048);
 		end(id);
@@ -1749,61 +1757,65 @@ fences_of_lists_and_fills_wait_too(void)
 }
 
 static const struct check_case cases[] = {
-	{"it says what it can", it_says_what_it_can},
-	{"wrong arguments are refused by name", wrong_arguments_are_refused_by_name},
+	{"it reports its capabilities", it_says_what_it_can},
+	{"wrong arguments are refused, and the message names them",
+		wrong_arguments_are_refused_by_name},
 	{"a device is named by its PCI address", a_device_is_named_by_its_pci_address},
-	{"a secondary process has no device, and one line",
+	{"a secondary process has no device, and writes one line",
 		a_secondary_process_has_no_device_and_one_line},
 	{"copies move the right bytes on each channel",
 		copies_move_the_right_bytes_on_each_channel},
-	{"nothing moves before it is submitted, and then by one doorbell",
+	{"nothing moves before submit, which rings one doorbell",
 		nothing_moves_before_it_is_submitted_and_then_by_one_doorbell},
 	{"ids go on from 0 after 65535", ids_go_on_from_0_after_65535},
 	{"lists of every length are copied", lists_of_every_length_are_copied},
-	{"each copy of a burst has lists of its own", each_copy_of_a_burst_has_lists_of_its_own},
+	{"each copy of a burst has its own lists", each_copy_of_a_burst_has_lists_of_its_own},
 	{"copies that wait keep their lists, submit after submit",
 		copies_that_wait_keep_their_lists_submit_after_submit},
 	{"the flag LLC has no effect", the_flag_llc_has_no_effect},
 	{"fills repeat their pattern", fills_repeat_their_pattern},
-	{"a fenced copy sees what was before it", a_fenced_copy_sees_what_was_before_it},
-	{"a full channel says so, and recovers", a_full_channel_says_so_and_recovers},
-	{"an error is told by its status and harms no other",
+	{"a fenced copy sees the results of earlier operations",
+		a_fenced_copy_sees_what_was_before_it},
+	{"a full channel returns an error, and recovers", a_full_channel_says_so_and_recovers},
+	{"an error has its status, and does not affect other operations",
 		an_error_is_told_by_its_status_and_harms_no_other},
-	{"completed stops in front of each error", completed_stops_in_front_of_each_error},
-	{"completed does not speak of an error behind what was asked for",
+	{"completed stops before each error", completed_stops_in_front_of_each_error},
+	{"completed reports no error after the last operation that was asked for",
 		completed_does_not_speak_of_an_error_behind_what_was_asked_for},
 	{"each channel counts its own operations", each_channel_counts_its_own_operations},
 	{"a channel of a lost adapter has halted", a_channel_of_a_lost_adapter_has_halted},
-	{"a copy that fails in the device is the only one",
+	{"only the copy that fails in the device has an error",
 		a_copy_that_fails_in_the_device_is_the_only_one},
-	{"a flood of failures makes few lines, which count the others",
+	{"many failures write few lines, which count the others",
 		a_flood_of_failures_makes_few_lines_which_count_the_others},
-	{"stopping waits for what was submitted, and forgets the rest",
+	{"stopping waits for submitted operations, and drops the others",
 		stopping_waits_for_what_was_submitted_and_forgets_the_rest},
-	{"a device that works can be unplugged, and plugged again",
+	{"a working device can be unplugged, and plugged again",
 		a_device_that_works_can_be_unplugged_and_plugged_again},
-	{"memory is the device's from map to unmap", memory_is_the_device_s_from_map_to_unmap},
-	{"memory that nobody announced is copied, if the adapter can",
+	{"the device can use memory from map to unmap", memory_is_the_device_s_from_map_to_unmap},
+	{"memory that was not mapped is copied, if the adapter can do this",
 		memory_that_nobody_announced_is_copied_if_the_adapter_can},
-	{"memory that is gone fails alone", memory_that_is_gone_fails_alone},
-	{"others may look while it works", others_may_look_while_it_works},
-	{"what was not attempted is an error, too", what_was_not_attempted_is_an_error_too},
-	{"the dump tells of each channel, and errors are counted when it stops",
+	{"only the operation whose memory was removed fails", memory_that_is_gone_fails_alone},
+	{"other threads may read its state while it works", others_may_look_while_it_works},
+	{"an operation that was not attempted is an error too",
+		what_was_not_attempted_is_an_error_too},
+	{"the dump shows each channel, and errors are counted when it stops",
 		the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops},
 	{"each of several channels must be set up", each_of_several_channels_must_be_set_up},
 	{"stopping stops every channel", stopping_stops_every_channel},
-	{"a full channel takes nothing of any kind", a_full_channel_takes_nothing_of_any_kind},
-	{"what is held, and what comes behind it, is handed out in order",
+	{"a full channel accepts no operation of any kind",
+		a_full_channel_takes_nothing_of_any_kind},
+	{"an operation that is held back, and those after it, complete in order",
 		what_is_held_and_what_comes_behind_it_is_handed_out_in_order},
-	{"again and again it takes no more memory and files",
+	{"repeated use needs no more memory and files",
 		again_and_again_it_takes_no_more_memory_and_files},
-	{"memory for lists is taken by the first copy of a list",
+	{"the first copy of a list allocates the memory for lists",
 		memory_for_lists_is_taken_by_the_first_copy_of_a_list},
 	{"without memory for lists a copy of a list is refused",
 		without_memory_for_lists_a_copy_of_a_list_is_refused},
-	{"each of several maps ends alone, and not before its operations",
+	{"each of several maps ends by itself, after its operations",
 		each_of_several_maps_ends_alone_and_not_before_its_operations},
-	{"fences of lists and fills wait, too", fences_of_lists_and_fills_wait_too},
+	{"fences of lists and fills wait too", fences_of_lists_and_fills_wait_too},
 };
 
 int

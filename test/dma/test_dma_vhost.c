@@ -134,7 +134,7 @@ static int guest = -1; /* protected by the lock */
 static char socket_path[64];
 static struct rte_mempool *copies;
 static int16_t dma[N_QUEUES];
-static bool has_sva; /* the devices reach all memory of the process */
+static bool has_sva; /* the devices can use all memory of the process */
 
 static struct rte_device *
 find_device(const char *name)

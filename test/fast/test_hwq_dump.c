@@ -154,7 +154,10 @@ pattern_and_encryption(void)
 	CHECK(strstr(text, "5ec7e7") == NULL, "the text says that there is a key tag");
 }
 
-/* A buffer of any length has the beginning of the text, and the length of the whole text is told. */
+/*
+ * A buffer of any length gets the beginning of the text, and the length of the whole text is
+ * returned.
+ */
 static void
 text_is_cut(const struct hwq_cqe *cqe, const struct hwq_qp *qp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PCI addresses as names of devices: they are compared with links as sysfs has them. */
+/* PCI addresses as names of devices: they are compared with links in the form of sysfs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-/* A device whose folder in sysfs has this link. */
+/* Checks whether a device whose folder in sysfs has this link is the one that `text` names. */
 static bool
 is_linked(const char *target, const char *text)
 {

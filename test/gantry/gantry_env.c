@@ -438,7 +438,7 @@ env_do_one(struct gantry_queue *q, struct gantry_desc desc)
 	CHECK_EQ(comp.op, desc.op);
 	CHECK_EQ(comp.len, desc.len);
 	CHECK_EQ(comp.zero, 0);
-	/* These statuses tell in `result` whose memory failed. */
+	/* With these statuses, `result` says whose memory failed. */
 	if (comp.status != GANTRY_NOT_REGISTERED && comp.status != GANTRY_READ_ONLY &&
 		comp.status != GANTRY_LOCAL_ERROR)
 		CHECK_EQ(comp.result, 0);

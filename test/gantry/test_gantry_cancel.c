@@ -179,13 +179,13 @@ copies_that_wait_for_a_repair_are_cancelled(void)
 }
 
 static const struct check_case cases[] = {
-	{"descriptors that wait are cancelled by their cookie",
+	{"waiting descriptors are cancelled by their cookie",
 		those_that_wait_are_cancelled_by_their_cookie},
-	{"all that wait may be cancelled, whatever they are",
+	{"all waiting descriptors can be cancelled, of every kind",
 		all_that_wait_may_be_cancelled_whatever_they_are},
-	{"what the hardware has is not cancelled", what_the_hardware_has_is_not_cancelled},
-	{"a cancelled fence holds nothing back", a_cancelled_fence_holds_nothing_back},
-	{"copies that wait for a repair are cancelled",
+	{"descriptors in hardware are not cancelled", what_the_hardware_has_is_not_cancelled},
+	{"a cancelled fence delays no descriptor", a_cancelled_fence_holds_nothing_back},
+	{"copies that wait for a repair can be cancelled",
 		copies_that_wait_for_a_repair_are_cancelled},
 };
 

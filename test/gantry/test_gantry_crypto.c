@@ -1233,7 +1233,9 @@ submit_local(struct one *o, struct way *w, struct gantry_desc *d)
 	CHECK_EQ(gantry_submit(w->q, d, 1), 1);
 }
 
-/* A DEK stays in the device until the last transaction with it has completed, in whichever queue. */
+/*
+ * A DEK stays in the device until the last transaction with it has completed, in whichever queue.
+ */
 static void
 a_retired_dek_serves_what_is_in_the_hardware(void)
 {
@@ -1667,50 +1669,52 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case without[] = {
-		{"a device without encryption refuses both",
+		{"a device without encryption refuses DEKs and profiles",
 			a_device_without_encryption_refuses_both},
 	};
 	static const struct check_case cases[] = {
 		{"a DEK is refused for each field that is wrong",
 			a_dek_is_refused_for_each_field_that_is_wrong},
-		{"an engine has so many DEKs", an_engine_has_so_many_deks},
+		{"an engine has a limited number of DEKs", an_engine_has_so_many_deks},
 		{"a profile is refused for each field that is wrong",
 			a_profile_is_refused_for_each_field_that_is_wrong},
 		{"copies encrypt and decrypt", copies_encrypt_and_decrypt},
-		{"long ones gather and scatter", long_ones_gather_and_scatter},
-		{"tweaks carry", tweaks_carry},
+		{"long transactions gather and scatter", long_ones_gather_and_scatter},
+		{"the tweak is one number of 128 bits", tweaks_carry},
 		{"memory of one data unit counts with its signatures",
 			memory_of_one_data_unit_counts_with_its_signatures},
-		{"each order of signature and encryption, here",
+		{"each order of signature and encryption, in local transactions",
 			each_order_of_signature_and_encryption_here},
-		{"each order of signature and encryption, by waiting",
+		{"each order of signature and encryption, to a peer by waiting",
 			each_order_of_signature_and_encryption_by_waiting},
-		{"each order of signature and encryption, by pipelining",
+		{"each order of signature and encryption, to a peer by pipelining",
 			each_order_of_signature_and_encryption_by_pipelining},
-		{"wrong bytes are found, here", wrong_bytes_are_found_here},
-		{"wrong bytes are found, by waiting", wrong_bytes_are_found_by_waiting},
-		{"wrong bytes are found, by pipelining", wrong_bytes_are_found_by_pipelining},
+		{"wrong bytes are found, in local transactions", wrong_bytes_are_found_here},
+		{"wrong bytes are found, to a peer by waiting", wrong_bytes_are_found_by_waiting},
+		{"wrong bytes are found, to a peer by pipelining",
+			wrong_bytes_are_found_by_pipelining},
 		{"a check decrypts", a_check_decrypts},
 		{"each rule has its status", each_rule_has_its_status},
-		{"keys of both kinds take turns", keys_of_both_kinds_take_turns},
-		{"a DEK that the device has not fails its transactions",
+		{"keys with and without encryption alternate", keys_of_both_kinds_take_turns},
+		{"transactions whose DEK the device does not have fail",
 			a_dek_that_the_device_has_not_fails_its_transactions},
 		{"a refused command changes nothing", a_refused_command_changes_nothing},
-		{"a key is made anew when an error of it may be lost",
+		{"a key is created again if an error of it may be lost",
 			a_key_is_made_anew_when_an_error_of_it_may_be_lost},
 		{"a keytag must be the DEK's", a_keytag_must_be_the_deks},
 		{"a wrapped DEK needs a login", a_wrapped_dek_needs_a_login},
 		{"a child is refused", a_child_is_refused},
-		{"a login of the device's owner counts", a_login_of_the_devices_owner_counts},
-		{"a retired DEK serves what is in the hardware",
+		{"a login by the owner of the device counts", a_login_of_the_devices_owner_counts},
+		{"a retired DEK is still used by transactions in hardware",
 			a_retired_dek_serves_what_is_in_the_hardware},
 		{"a retired DEK waits for no receive", a_retired_dek_waits_for_no_receive},
 		{"a retired DEK waits for no copy", a_retired_dek_waits_for_no_copy},
-		{"an owner that rests lets the DEK go", an_owner_that_rests_lets_the_dek_go},
+		{"an owner that makes no calls does not keep a DEK",
+			an_owner_that_rests_lets_the_dek_go},
 		{"a retired DEK waits for no later transaction",
 			a_retired_dek_waits_for_no_later_transaction},
 		{"DEKs come and go while lcores run", deks_come_and_go_while_lcores_run},
-		{"no key is kept or told", no_key_is_kept_or_told},
+		{"no key is kept or shown", no_key_is_kept_or_told},
 	};
 	const char *mode = getenv("SOFTHCA_CRYPTO");
 	uint8_t credential[48];

@@ -433,20 +433,20 @@ a_traffic_class_is_of_ethernet(void)
 }
 
 static const struct check_case cases[] = {
-	{"what the device lacks is refused", what_the_device_lacks_is_refused},
-	{"a traffic class is of Ethernet", a_traffic_class_is_of_ethernet},
-	{"a wrong key of a peer is refused there", a_wrong_key_of_a_peer_is_refused_there},
-	{"bytes beyond a peer's region are refused there",
+	{"features that the device lacks are refused", what_the_device_lacks_is_refused},
+	{"only Ethernet has traffic classes", a_traffic_class_is_of_ethernet},
+	{"a wrong key is refused by the peer", a_wrong_key_of_a_peer_is_refused_there},
+	{"bytes beyond a peer's region are refused by the peer",
 		bytes_beyond_a_peers_region_are_refused_there},
-	{"a wrong key of its own stops a queue once", a_wrong_key_of_its_own_stops_a_queue_once},
+	{"a wrong local key stops a queue once", a_wrong_key_of_its_own_stops_a_queue_once},
 	{"a message waits for its receive", a_message_waits_for_its_receive},
 	{"a message without a receive ends when its retries end",
 		a_message_without_a_receive_ends_when_its_retries_end},
-	{"a peer that is gone is not reached", a_peer_that_is_gone_is_not_reached},
-	{"a queue pair that is told to fail is set up again",
+	{"a closed peer is not reached", a_peer_that_is_gone_is_not_reached},
+	{"a queue pair that is moved to error is set up again",
 		a_queue_pair_that_is_told_to_fail_is_set_up_again},
-	{"a send queue that is told to stop goes on", a_send_queue_that_is_told_to_stop_goes_on},
-	{"a CQ that overruns is made anew", a_cq_that_overruns_is_made_anew},
+	{"a stopped send queue is resumed", a_send_queue_that_is_told_to_stop_goes_on},
+	{"a CQ that overruns is created again", a_cq_that_overruns_is_made_anew},
 };
 
 int

@@ -489,14 +489,14 @@ eal_itself_grows_and_shrinks(void)
 
 static const struct check_case cases[] = {
 	{"all that EAL allocates can be named", all_that_eal_allocates_can_be_named},
-	{"heaps of external memory are EAL's, and other external memory is not",
+	{"heaps of external memory belong to EAL, other external memory does not",
 		heaps_of_external_memory_are_eals_and_other_external_memory_is_not},
 	{"a registration that fails can be repeated", a_registration_that_fails_can_be_repeated},
-	{"what grows together is one region", what_grows_together_is_one_region},
-	{"what shrinks is refused, and the rest is not",
-		what_shrinks_is_refused_and_the_rest_is_not},
-	{"a queue with work does not hold EAL up", a_queue_with_work_does_not_hold_eal_up},
-	{"growth that fails leaves what was there", growth_that_fails_leaves_what_was_there},
+	{"memory that grows together is one region", what_grows_together_is_one_region},
+	{"removed memory is refused, the rest is not", what_shrinks_is_refused_and_the_rest_is_not},
+	{"a queue with work does not delay EAL", a_queue_with_work_does_not_hold_eal_up},
+	{"growth that fails does not change existing memory",
+		growth_that_fails_leaves_what_was_there},
 	{"memory that stays can be named at any time", memory_that_stays_can_be_named_at_any_time},
 	{"EAL itself grows and shrinks", eal_itself_grows_and_shrinks},
 };

@@ -104,7 +104,10 @@ check_side(struct gantry_queue *q, struct gantry_desc d, enum gantry_status stat
 	CHECK_EQ(comp.result, side);
 }
 
-/* Refused in software, in the first half; in hardware, by a key that the device does not know. */
+/*
+ * In the first half memory is refused in software; in the second half in hardware, because the
+ * device does not know the key.
+ */
 static void
 a_failure_names_the_side_whose_memory_was_refused(void)
 {
@@ -160,7 +163,7 @@ a_failure_names_the_side_whose_memory_was_refused(void)
 	d.src = (uintptr_t)dst;
 	d.dst = (uintptr_t)broken;
 	check_side(q, d, GANTRY_LOCAL_ERROR, GANTRY_SIDE_DST);
-	/* Nobody knows what else failed. */
+	/* The failure may have another cause. */
 	CHECK_EQ(softhca_fault("complete syndrome=0x2"), 0);
 	check_side(q, arena_copy(0), GANTRY_LOCAL_ERROR, GANTRY_SIDE_UNKNOWN);
 	CHECK_EQ(gantry_mem_unregister(constant_mem, 1000), 0);
@@ -384,7 +387,7 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 5);
 	CHECK_EQ(count_lines(log, "gantry: lines about failed WQEs that were left out: 6"), 1);
-	/* The end of the queue tells of the others. */
+	/* When the queue is destroyed, a line counts the others. */
 	CHECK_EQ(count_lines(log, "repaired connections"), 0);
 	env_queue_done(q);
 	CHECK_EQ(count_lines(log, "gantry: lines about repaired connections that were left "
@@ -838,11 +841,11 @@ a_peer_that_is_gone_is_unreachable(void)
 static const struct check_case cases[] = {
 	{"a failed copy is distinguished from those before and after it",
 		a_failed_copy_is_told_from_those_before_and_after},
-	{"a destination that is refused is a local error, by any path",
+	{"a refused destination is a local error, by every carrier",
 		a_destination_that_is_refused_is_a_local_error_by_any_path},
 	{"every syndrome has its status, and is reported",
 		every_syndrome_has_its_status_and_is_reported},
-	{"a failed receive tells its syndromes", a_failed_receive_tells_its_syndromes},
+	{"a failed receive reports its syndromes", a_failed_receive_tells_its_syndromes},
 	{"a failure names the side whose memory was refused",
 		a_failure_names_the_side_whose_memory_was_refused},
 	{"the log names the connection and decodes the WQE",
@@ -852,15 +855,15 @@ static const struct check_case cases[] = {
 	{"descriptors that still waited run after a failure",
 		what_was_still_waiting_runs_after_a_failure},
 	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
-	{"a split copy behind a failure runs", a_split_copy_behind_a_failure_runs},
-	{"failures anywhere are survived", failures_anywhere_are_survived},
-	{"a queue that cannot be repaired gives everything back",
+	{"a split copy after a failure runs", a_split_copy_behind_a_failure_runs},
+	{"failures at any place are repaired", failures_anywhere_are_survived},
+	{"if a queue cannot be repaired, every descriptor comes back",
 		a_queue_that_cannot_be_repaired_gives_everything_back},
 	{"a long copy that has not begun learns that the device is lost",
 		a_long_copy_that_has_not_begun_learns_that_the_device_is_lost},
 	{"a peer is busy while descriptors to it wait",
 		a_peer_is_busy_while_descriptors_to_it_wait},
-	{"an operation that the peer refuses fails, and those behind it are flushed",
+	{"an operation that the peer refuses fails, and those after it are flushed",
 		what_the_peer_refuses_fails_alone_and_flushes_the_rest},
 	{"a split write that fails in its middle completes once",
 		a_split_write_that_fails_in_its_middle_completes_once},
@@ -868,7 +871,7 @@ static const struct check_case cases[] = {
 		a_long_write_that_waits_for_a_failing_peer_is_refused},
 	{"a long operation that has not begun is refused, or runs later",
 		a_long_operation_that_has_not_begun_is_refused_or_runs_later},
-	{"operations to a peer that is gone are unreachable", a_peer_that_is_gone_is_unreachable},
+	{"operations to a closed peer end as unreachable", a_peer_that_is_gone_is_unreachable},
 };
 
 int

@@ -601,13 +601,12 @@ what_is_prepared_is_there_from_the_beginning(void)
 }
 
 static const struct check_case cases[] = {
-	{"what is prepared is there from the beginning",
-		what_is_prepared_is_there_from_the_beginning},
-	{"random lists copy what loops of the CPU copy",
+	{"prepared objects exist from the beginning", what_is_prepared_is_there_from_the_beginning},
+	{"random lists copy the same as loops of the CPU",
 		random_lists_copy_what_loops_of_the_cpu_copy},
 	{"the longest lists of single bytes are copied",
 		the_longest_lists_of_single_bytes_are_copied},
-	{"a list whose memory goes half-way fails", a_list_whose_memory_goes_half_way_fails},
+	{"a list whose memory is removed half-way fails", a_list_whose_memory_goes_half_way_fails},
 	{"each bad list gets its own status and no WQE",
 		each_bad_list_gets_its_own_status_and_no_wqe},
 	{"fills of every length and place", fills_of_every_length_and_place},
@@ -617,12 +616,12 @@ static const struct check_case cases[] = {
 	{"as many patterns as buffers do not wait", as_many_patterns_as_buffers_do_not_wait},
 	{"buffers join and part while others are read",
 		buffers_join_and_part_while_others_are_read},
-	{"read-only memory is no destination", read_only_memory_is_no_destination},
+	{"read-only memory cannot be a destination", read_only_memory_is_no_destination},
 	{"each bad fill gets its own status and no WQE",
 		each_bad_fill_gets_its_own_status_and_no_wqe},
-	{"fills and lists behind a failed copy are carried out again",
+	{"fills and lists after a failed copy are executed again",
 		fills_and_lists_behind_a_failed_copy_are_carried_out_again},
-	{"fills that are carried out again keep their pattern",
+	{"fills that are executed again keep their pattern",
 		fills_that_are_carried_out_again_keep_their_pattern},
 };
 

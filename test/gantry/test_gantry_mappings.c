@@ -330,11 +330,11 @@ huge_pages_are_a_source_and_a_destination(void)
 static const struct check_case cases[] = {
 	{"every mapping is a source and a destination",
 		every_mapping_is_a_source_and_a_destination},
-	{"what is mapped without the right to write is a source alone",
+	{"memory that is mapped read-only is only a source",
 		what_is_mapped_without_the_right_to_write_is_a_source_alone},
-	{"a mapping that the kernel does not pin is refused by name",
+	{"a mapping that the kernel does not pin is refused with the reason",
 		a_mapping_that_the_kernel_does_not_pin_is_refused_by_name},
-	{"memory that asks for transparent huge pages is as any other",
+	{"memory with transparent huge pages works like any other",
 		memory_that_asks_for_transparent_huge_pages_is_as_any_other},
 };
 static const struct check_case huge_cases[] = {

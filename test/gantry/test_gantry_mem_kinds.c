@@ -676,23 +676,23 @@ pages_that_cannot_be_used_fail_their_descriptors_alone(void)
 }
 
 static const struct check_case cases[] = {
-	{"memory that is only read is a source and no destination",
+	{"read-only memory is a source and no destination",
 		memory_that_is_only_read_is_a_source_and_no_destination},
 	{"memory with relaxed order moves the same bytes",
 		memory_with_relaxed_order_moves_the_same_bytes},
-	{"peers may do what memory was registered for",
+	{"peers may do what the flags of the memory allow",
 		peers_may_do_what_memory_was_registered_for},
-	{"writes may overtake each other in memory with relaxed order alone",
+	{"writes may overtake each other only in memory with relaxed order",
 		writes_may_overtake_each_other_in_memory_with_relaxed_order_alone},
 	{"a registration that fails says why", a_registration_that_fails_says_why},
 	{"a registration that fails writes no pointer",
 		a_registration_that_fails_writes_no_pointer},
 	{"a pool that grows is registered again", a_pool_that_grows_is_registered_again},
-	{"a pool that is being unregistered is registered anew",
+	{"a pool that is being unregistered can be registered again",
 		a_pool_that_is_being_unregistered_is_registered_anew},
-	{"all memory is reached on demand, by copies alone",
+	{"all memory can be used on demand, but only by copies",
 		all_memory_is_reached_on_demand_by_copies_alone},
-	{"pages that cannot be used fail their descriptors alone",
+	{"only descriptors whose pages cannot be used fail",
 		pages_that_cannot_be_used_fail_their_descriptors_alone},
 };
 

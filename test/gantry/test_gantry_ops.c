@@ -641,7 +641,10 @@ receives_complete_once_and_in_order(void)
 	env_queue_done(b);
 }
 
-/* One call collects what is done of all peers, as long as it has room. The next call collects the rest. */
+/*
+ * One call collects completed receives of all peers, as far as it has room. The next call collects
+ * the rest.
+ */
 static void
 one_call_collects_receives_of_all_peers(void)
 {
@@ -1349,13 +1352,13 @@ a_wrong_raw_wqe_fails_alone(void)
 static const struct check_case cases[] = {
 	{"fields that an operation does not use must be zero", unused_fields_must_be_zero},
 	{"wrong lengths and addresses are refused", wrong_lengths_and_addresses_are_refused},
-	{"short messages travel in the WQE", short_messages_travel_in_the_wqe},
+	{"short messages are inline", short_messages_travel_in_the_wqe},
 	{"messages arrive with their data", messages_arrive_with_their_data},
 	{"receives are posted before their peer is connected",
 		receives_are_posted_before_their_peer_is_connected},
 	{"a split write takes one receive", a_split_write_takes_one_receive},
 	{"a send invalidates a key", a_send_invalidates_a_key},
-	{"wrong receives are refused in their place", wrong_receives_are_refused_in_their_place},
+	{"wrong receives are refused in order", wrong_receives_are_refused_in_their_place},
 	{"receives complete once and in order", receives_complete_once_and_in_order},
 	{"one call collects receives of all peers", one_call_collects_receives_of_all_peers},
 	{"a failed connection gives its receives back",
@@ -1370,16 +1373,16 @@ static const struct check_case cases[] = {
 	{"a removal waits for receives of all peers", a_removal_waits_for_receives_of_all_peers},
 	{"atomics return the old value", atomics_return_the_old_value},
 	{"many atomics in flight keep their results", many_atomics_in_flight_keep_their_results},
-	{"atomics that wait for room lose no cell", atomics_that_wait_for_room_lose_no_cell},
+	{"atomics that wait for room lose no result cell", atomics_that_wait_for_room_lose_no_cell},
 	{"failed atomics have no result", failed_atomics_have_no_result},
 	{"a device without atomics refuses them", a_device_without_atomics_refuses_them},
-	{"a raw WQE does what it says", a_raw_wqe_does_what_it_says},
+	{"a raw WQE is executed", a_raw_wqe_does_what_it_says},
 	{"raw WQEs of every length keep order", raw_wqes_of_every_length_keep_order},
-	{"a raw WQE keeps its bits, and what fills the ring counts",
+	{"a raw WQE keeps its bits, and WQEs that fill the ring are counted",
 		a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts},
 	{"a raw WQE that is too long for a peer is refused",
 		a_raw_wqe_that_is_too_long_for_a_peer_is_refused},
-	{"a wrong raw WQE fails alone", a_wrong_raw_wqe_fails_alone},
+	{"only the wrong raw WQE fails", a_wrong_raw_wqe_fails_alone},
 };
 
 int

@@ -332,20 +332,20 @@ a_fence_waits_for_a_repair(void)
 }
 
 static const struct check_case cases[] = {
-	{"a copy is carried out again as often as it is set",
+	{"a copy is executed again as often as the setting allows",
 		a_copy_is_carried_out_again_as_often_as_it_is_set},
 	{"more than a hundred replays are refused", more_than_a_hundred_replays_are_refused},
-	{"what is carried out again may go around the ring's end",
+	{"copies that are executed again may cross the end of the ring",
 		what_is_carried_out_again_may_go_around_the_rings_end},
-	{"a fenced copy waits for what is carried out again",
+	{"a fenced copy waits for copies that are executed again",
 		a_fenced_copy_waits_for_what_is_carried_out_again},
 	{"a repair that is refused or interrupted is tried again",
 		a_repair_that_is_refused_or_interrupted_is_tried_again},
 	{"a repair is tried for a quarter of a second",
 		a_repair_is_tried_for_a_quarter_of_a_second},
-	{"when the own connection is lost, peers go on",
+	{"when the own connection is lost, peers continue to work",
 		when_the_own_connection_is_lost_peers_go_on},
-	{"while the own connection is broken, peers go on",
+	{"while the own connection is broken, peers continue to work",
 		while_the_own_connection_is_broken_peers_go_on},
 	{"a fence waits for a repair", a_fence_waits_for_a_repair},
 };

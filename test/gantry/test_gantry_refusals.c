@@ -391,10 +391,10 @@ versions_are_those_of_the_headers(void)
 }
 
 static const struct check_case cases[] = {
-	{"each refusal has one line that names the rule",
+	{"each refusal logs one line, which names the rule",
 		each_refusal_has_one_line_that_names_the_rule},
 	{"reserved bytes are written as zeros", reserved_bytes_are_written_as_zeros},
-	{"statistics have room for what comes", statistics_have_room_for_what_comes},
+	{"statistics have room for future elements", statistics_have_room_for_what_comes},
 	{"versions are those of the headers", versions_are_those_of_the_headers},
 };
 

@@ -369,12 +369,13 @@ retired_nodes_wait_for_readers_inside_a_call_only(void)
 }
 
 static const struct check_case cases[] = {
-	{"the tree is what an array would be", the_tree_is_what_an_array_would_be},
+	{"the tree has the same regions as an array", the_tree_is_what_an_array_would_be},
 	{"hints find regions of every length", hints_find_regions_of_every_length},
 	{"the table of hints grows by small steps", the_table_of_hints_grows_by_small_steps},
 	{"a region ends at its last byte", a_region_ends_at_its_last_byte},
-	{"an edit costs the logarithm of the regions", an_edit_costs_the_logarithm_of_the_regions},
-	{"retired nodes wait for readers inside a call only",
+	{"the cost of an edit is the logarithm of the number of regions",
+		an_edit_costs_the_logarithm_of_the_regions},
+	{"retired nodes wait only for readers inside a call",
 		retired_nodes_wait_for_readers_inside_a_call_only},
 };
 

@@ -392,12 +392,12 @@ memory_is_registered_while_workers_run(void)
 }
 
 static const struct check_case cases[] = {
-	{"each worker hands back everything, once and in order",
+	{"each worker completes every descriptor, once and in order",
 		each_worker_hands_back_everything_once_and_in_order},
-	{"full rings push back and lose nothing", full_rings_push_back_and_lose_nothing},
-	{"stopping finishes what is in flight and keeps the rest",
+	{"full rings accept no more, and lose nothing", full_rings_push_back_and_lose_nothing},
+	{"stopping finishes descriptors in flight and keeps the rest",
 		stopping_finishes_what_is_in_flight_and_keeps_the_rest},
-	{"the rules of workers are kept", the_rules_of_workers_are_kept},
+	{"wrong calls of workers are refused", the_rules_of_workers_are_kept},
 	{"workers reach each other", workers_reach_each_other},
 	{"memory is registered while workers run", memory_is_registered_while_workers_run},
 };

@@ -382,19 +382,20 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 }
 
 static const struct check_case cases[] = {
-	{"every CQE is counted, also several in one poll",
+	{"every CQE is counted, even several in one poll",
 		every_cqe_is_counted_also_several_in_one_poll},
 	{"each connection has one doorbell for a burst",
 		each_connection_has_one_doorbell_for_a_burst},
-	{"another thread reads while the owner works", another_thread_reads_while_the_owner_works},
+	{"another thread can read while the owner works",
+		another_thread_reads_while_the_owner_works},
 	{"a bucket has the numbers between its neighbours",
 		a_bucket_has_the_numbers_between_its_neighbours},
-	{"percentiles are those of the sorted numbers, or an eighth more",
+	{"percentiles are those of the sorted numbers, or at most an eighth more",
 		percentiles_are_those_of_the_sorted_numbers_or_an_eighth_more},
 	{"a latency is the time between submitting and polling",
 		a_latency_is_the_time_between_submitting_and_polling},
-	{"only one descriptor is watched at a time", only_one_descriptor_is_watched_at_a_time},
-	{"switched off, nothing is measured, and no call looks closer",
+	{"only one descriptor is measured at a time", only_one_descriptor_is_watched_at_a_time},
+	{"if measuring is off, no call measures anything",
 		switched_off_nothing_is_measured_and_no_call_looks_closer},
 #ifdef EFLAGS_TRAP
 	{"completed never exceeds submitted, wherever the reader is interrupted",

@@ -704,31 +704,30 @@ failures_stay_with_their_connection(void)
 }
 
 static const struct check_case cases[] = {
-	{"a slow peer holds nobody back", a_slow_peer_holds_nobody_back},
+	{"a slow peer delays no other connection", a_slow_peer_holds_nobody_back},
 	{"each connection completes in its order", each_connection_completes_in_its_order},
-	{"polls take from each connection in turn", polls_take_from_each_connection_in_turn},
-	{"a count hands nothing out", a_count_hands_nothing_out},
+	{"polls take from each connection alternately", polls_take_from_each_connection_in_turn},
+	{"counting takes no completions", a_count_hands_nothing_out},
 	{"a fence waits for every connection", a_fence_waits_for_every_connection},
 	{"fences of several connections start in their order",
 		fences_of_several_connections_start_in_their_order},
-	{"a fence is not put off for ever", a_fence_is_not_put_off_for_ever},
-	{"a full connection accepts no more, and others do",
+	{"a fence is not delayed for ever", a_fence_is_not_put_off_for_ever},
+	{"a full connection accepts no more, but others do",
 		a_full_connection_accepts_no_more_and_others_do},
-	{"each connection has a depth of its own", each_connection_has_a_depth_of_its_own},
+	{"each connection has its own depth", each_connection_has_a_depth_of_its_own},
 	{"a peer is busy until its completions are handed out",
 		a_peer_is_busy_until_its_completions_are_handed_out},
-	{"a peer that was not open is refused, though it is open later",
+	{"a peer that was not open is refused, even if it is open later",
 		a_peer_that_was_not_open_is_refused_though_it_is_open_later},
 	{"descriptors of all connections are cancelled",
 		descriptors_of_all_connections_are_cancelled},
-	{"failures stay with their connection", failures_stay_with_their_connection},
+	{"failures affect only their connection", failures_stay_with_their_connection},
 };
 
 /* With a thread that runs the adapter. */
 static const struct check_case worker_cases[] = {
 	{"a full peer does not stop a worker", a_full_peer_does_not_stop_a_worker},
-	{"a fence to a full peer holds the worker back",
-		a_fence_to_a_full_peer_holds_the_worker_back},
+	{"a fence to a full peer delays the worker", a_fence_to_a_full_peer_holds_the_worker_back},
 	{"a stopping worker finishes what it deferred",
 		a_stopping_worker_finishes_what_it_deferred},
 };

@@ -846,9 +846,9 @@ static const struct check_case cases[] = {
 	{"workers of two engines share an lcore", workers_of_two_engines_share_an_lcore},
 	{"a thousand workers come and go while others run",
 		a_thousand_workers_come_and_go_while_others_run},
-	{"a worker whose end is refused can be destroyed again",
+	{"if destroying a worker is refused, it can be repeated",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
-	{"a worker takes a burst at a time", a_worker_takes_a_burst_at_a_time},
+	{"a worker takes one burst at a time", a_worker_takes_a_burst_at_a_time},
 	{"a full ring takes whole descriptors, and no more than it has room for",
 		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
 	{"a ring has 1024 elements by default", a_ring_has_1024_elements_by_default},
@@ -859,7 +859,7 @@ static const struct check_case cases[] = {
 	{"the load of each lcore is its own", the_load_of_each_lcore_is_its_own},
 	{"several producers feed one worker", several_producers_feed_one_worker},
 	{"several producers post receives", several_producers_post_receives},
-	{"an lcore on another node than the device is warned of",
+	{"an lcore on another node than the device causes a warning",
 		an_lcore_on_another_node_than_the_device_is_warned_of},
 };
 

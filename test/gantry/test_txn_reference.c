@@ -192,9 +192,9 @@ main(int argc, char **argv)
 		{"CRC-32C has the values of RFC 3720", case_crc32c},
 		{"the 64-bit guard has the values of the NVM command set", case_crc64},
 		{"the checksum has the value of RFC 1071", case_checksum},
-		{"ISA-L computes the same of blocks of every size", case_isal},
+		{"ISA-L computes the same for blocks of every size", case_isal},
 		{"a signature's bytes lie where the standards put them", case_bytes},
-		{"a mask says which bytes are checked, an escape that none is", case_checks},
+		{"a mask says which bytes are checked; with an escape none is", case_checks},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -26,7 +26,7 @@ COLUMNS = 100
 NARROW = (
     "app", "drivers", "examples", "lib/gantry/base", "lib/gantry/control", "lib/gantry/count", "lib/gantry/engine", "lib/gantry/include",
     "lib/gantry/key", "lib/gantry/memory", "lib/gantry/observe", "lib/gantry/recover", "lib/gantry/region", "lib/gantry/stream",
-    "lib/gantry/worker", "lib/hwq",
+    "lib/gantry/worker", "lib/hwq", "test",
 )
 
 

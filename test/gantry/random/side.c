@@ -460,7 +460,7 @@ note_failure(struct side *s, struct record *r)
 	side_changed(s);
 }
 
-/* Atomics have old values; memory that was refused has a side. */
+/* True if `result` is possible: an atomic returns an old value, and refused memory has a side. */
 static bool
 result_is_possible(const struct gantry_desc *d, const struct gantry_comp *c)
 {

@@ -271,7 +271,7 @@ judge_completion(const struct gantry_comp *comp)
 	s->status = comp->status;
 	CHECK_EQ(comp->op, s->is_copy ? GANTRY_OP_COPY : GANTRY_OP_TXN);
 	CHECK_EQ(comp->zero, 0);
-	/* A copy that failed may tell the side. */
+	/* The completion of a failed copy may say which side failed. */
 	if (!s->is_copy || comp->status == GANTRY_OK)
 		CHECK_EQ(comp->result, 0);
 	judge_order(s);

@@ -6,10 +6,10 @@
  * A program lists builders, and functions that draw their arguments. The harness draws, posts,
  * compares and counts. The program posts hwq's half itself, by hwq_twin_post.h.
  *
- *     twin_begin(argc, argv, 20000);                  device, memory, seed: [--device NAME] [CASES [SEED]]
- *     twin_wild(pairs, n, post);                      until each builder of each type had CASES
- *     return twin_end(pairs, n);                      prints what was drawn; fails if a legal
- *                                                     combination was never drawn
+ *     twin_begin(argc, argv, 20000);    device, memory, seed: [--device NAME] [CASES [SEED]]
+ *     twin_wild(pairs, n, post);        until each builder of each type had CASES
+ *     return twin_end(pairs, n);        prints the combinations that were drawn; fails if a legal
+ *                                       one was never drawn
  *
  * Each WQE is read from its ring by its start and DS. If libmlx5 wraps it around the ring's end,
  * its parts are joined. The NOPs that fill the end of hwq's ring are skipped, and checked

@@ -355,13 +355,14 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"queues and their records lie where the caller's allocator says", case_allocators},
+		{"queues and their records are in memory of the caller's allocator",
+			case_allocators},
 		{"memory that the caller's allocator does not provide comes from libmlx5",
 			case_use_default},
 		{"a queue without memory is not created", case_none},
 		{"queues can be in huge pages if there are any, and never in contiguous pages",
 			case_huge_queues},
-		{"regions of huge pages", case_huge_regions},
+		{"regions can be in huge pages", case_huge_regions},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

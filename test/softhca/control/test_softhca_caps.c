@@ -531,9 +531,9 @@ case_event_queues(void)
 static const struct check_case cases[] = {
 	{"the general capabilities are these, and no others", case_general_page},
 	{"the other pages of capabilities are these, and no others", case_other_pages},
-	{"no key is offered to other functions, and none can be", case_other_functions},
-	{"QUERY_DEVICE answers each field", case_device},
-	{"EX_QUERY_DEVICE answers each field, up to the asked length", case_device_ex},
+	{"keys are not offered to other functions, and cannot be", case_other_functions},
+	{"QUERY_DEVICE returns each field", case_device},
+	{"EX_QUERY_DEVICE returns each field, up to the given length", case_device_ex},
 	{"a port's answer has each field", case_port},
 	{"a context's answer has each field", case_context},
 	{"each GID has its bytes, its number and its type", case_gid_table},

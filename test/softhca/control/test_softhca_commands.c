@@ -433,7 +433,7 @@ main(int argc, char **argv)
 			case_init2init},
 		{"RTS2RTS changes its fields, in RTS", case_rts2rts},
 		{"a stream leaves the error state by its own bit and number", case_streams},
-		{"a doorbell page that the program does not have is not known", case_uar},
+		{"a doorbell page that the program does not have is refused", case_uar},
 	};
 	static const struct check_case no_mmo_cases[] = {
 		{"without the DMA engine, no queue pair can use it", case_no_mmo},

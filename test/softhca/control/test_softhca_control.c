@@ -919,18 +919,18 @@ static const struct check_case cases[] = {
 	{"objects that others name are busy", case_busy},
 	{"domains that objects name are busy", case_busy_domains},
 	{"regions are pinned, re-registered and refused as the kernel does", case_mr},
-	{"a re-registered region keeps its key where the kernel lets it", case_rereg_key},
+	{"a re-registered region keeps its key if the kernel allows it", case_rereg_key},
 	{"sizes are checked and rounded as the kernel does", case_sizes},
 	{"calls that are not emulated are refused", case_refused},
 	{"bad calls get the kernel's errors and never a crash", case_bad_calls},
 	{"the descriptor is a character device", case_character_device},
 	{"an imported descriptor is the same context", case_import},
 	{"reading an empty channel blocks or returns EAGAIN", case_channels},
-	{"opening and closing leaves nothing behind", case_cycles},
-	{"closing without destroying leaves nothing behind in the adapter", case_abandoned},
-	{"threads open and close at once", case_parallel},
+	{"after opening and closing, nothing is left", case_cycles},
+	{"after closing without destroying, nothing is left in the adapter", case_abandoned},
+	{"threads open and close at the same time", case_parallel},
 	{"random calls never crash", case_random_calls},
-	{"a child of fork has an adapter of its own, not the parent's", case_fork},
+	{"a child of fork has its own adapter, not the parent's", case_fork},
 };
 
 int

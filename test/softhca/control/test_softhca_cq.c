@@ -725,12 +725,12 @@ case_timestamps(void)
 
 static const struct check_case cases[] = {
 	{"a CQ's size changes and no completion is lost", case_resize},
-	{"a CQ's size changes with entries of 128 bytes, too", case_resize_128},
+	{"a CQ's size also changes with entries of 128 bytes", case_resize_128},
 	{"an invalid size is refused and changes nothing", case_resize_refused},
 	{"both halves of padded entries are written", case_padding},
 	{"bursts of completions are compressed", case_zip},
-	{"only what mini CQEs can hold is compressed", case_zip_not},
-	{"datagrams are compressed with those of the same kind of packet only", case_zip_datagrams},
+	{"only completions that fit into mini CQEs are compressed", case_zip_not},
+	{"datagrams are compressed only with those of the same kind of packet", case_zip_datagrams},
 	{"receives of a shared queue are compressed as far as their WQEs follow each other",
 		case_zip_shared},
 	{"a moderated event comes with the last completion of the count", case_moderate_count},

@@ -593,7 +593,7 @@ main(int argc, char **argv)
 		{"a DEK with a wrong field is refused", case_refusals},
 		{"a DEK's key can be replaced, and never read", case_modify},
 		{"a key has room for the BSFs that it takes", case_mkeys},
-		{"a key for encryption moves nothing before it is told how", case_untold},
+		{"a key for encryption moves nothing before it is configured", case_untold},
 		{"the engine decides whether a key may have several data units", case_units},
 	};
 
@@ -602,7 +602,7 @@ main(int argc, char **argv)
 		{"a login with a wrong credential is refused", case_wrong_login},
 		{"a context logs in once, and out", case_login},
 		{"a DEK that is not wrapped with the KEK is refused", case_wrong_wrapping},
-		{"a wrapped DEK takes a login", case_logged_out},
+		{"a wrapped DEK needs a login", case_logged_out},
 		{"a key has room for the BSFs that it takes", case_mkeys},
 	};
 

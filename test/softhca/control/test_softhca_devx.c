@@ -807,26 +807,26 @@ case_abandoned(void)
 }
 
 static const struct check_case cases[] = {
-	{"a line tells of each refused command once", case_told_once},
+	{"each refused command is logged once", case_told_once},
 	{"user memory is checked as the kernel does", case_umem},
-	{"the kernel passes on the commands that it knows, and no others", case_opcodes},
-	{"a command does not end an object of the verbs", case_not_by_command},
-	{"an answer that cannot be written undoes what was made", case_no_answer},
-	{"a command that asks is not one that changes", case_other_method},
-	{"a CQ has the entries that it was asked for", case_cqs},
-	{"a command with one wrong field is refused and says which", case_refused},
-	{"a transition with a field beyond its range does not happen", case_ranges},
+	{"the kernel passes on only commands that it knows", case_opcodes},
+	{"a command does not destroy an object of the verbs", case_not_by_command},
+	{"if an answer cannot be written, the object is destroyed", case_no_answer},
+	{"a command that queries is not one that changes", case_other_method},
+	{"a CQ has as many entries as were asked for", case_cqs},
+	{"a command with one wrong field is refused, and the log names the field", case_refused},
+	{"a transition with a field out of range does not happen", case_ranges},
 	{"commands move a queue pair through its states, in their order", case_states},
 	{"entries of a receive queue have a valid size", case_strides},
 	{"a queue pair can have no receive queue", case_no_receive_queue},
 	{"without a send queue, a send record counts nothing", case_no_send_queue},
-	{"messages go between queues that the program laid out", case_traffic},
-	{"an abandoned context leaves nothing behind", case_abandoned},
+	{"messages go between queues in the program's own memory", case_traffic},
+	{"nothing is left of a context that is closed with its objects", case_abandoned},
 };
 
 static const struct check_case limit_cases[] = {
 	{"no queue is longer than the adapter's limits", case_limits},
-	{"one object more than the adapter has is refused as by a card", case_too_many},
+	{"one object more than the adapter has is refused with a card's error", case_too_many},
 	{"another function's capabilities are refused", case_other_function},
 };
 static const struct check_case infiniband_cases[] = {

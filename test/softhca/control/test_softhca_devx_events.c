@@ -447,14 +447,14 @@ case_many_answers(void)
 }
 
 static const struct check_case cases[] = {
-	{"a program hears of completions", case_completions},
-	{"a program hears of a CQ's error, in three ways", case_errors},
-	{"a program hears of a queue pair's error", case_queue_pair},
-	{"a program hears of both ports, in three ways", case_port},
+	{"a program gets events of completions", case_completions},
+	{"a program gets the event of a CQ's error, in three ways", case_errors},
+	{"a program gets the event of a queue pair's error", case_queue_pair},
+	{"a program gets events of both ports, in three ways", case_port},
 	{"a subscription ends with its object", case_ends},
-	{"a subscription that cannot be is refused", case_refused},
+	{"an impossible subscription is refused", case_refused},
 	{"the answer of a query arrives in a channel", case_answers},
-	{"a channel has room for so many answers", case_many_answers},
+	{"a channel has room for a limited number of answers", case_many_answers},
 };
 
 int

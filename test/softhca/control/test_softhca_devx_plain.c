@@ -182,10 +182,10 @@ case_left(void)
 }
 
 static const struct check_case cases[] = {
-	{"a TIS holds its transport domain", case_tis},
-	{"sets of counters of queues", case_queue_counters},
-	{"a protection domain", case_pd},
-	{"a closed context ends them", case_left},
+	{"a TIS keeps its transport domain in use", case_tis},
+	{"queue counters are created, queried and destroyed", case_queue_counters},
+	{"a protection domain is created and destroyed", case_pd},
+	{"closing a context destroys such objects", case_left},
 };
 
 int

@@ -581,11 +581,11 @@ static const struct check_case cases[] = {
 	{"DMA MMO can be allowed at creation", case_mmo},
 	{"a send queue without a doorbell record is run by its doorbells", case_no_record},
 	{"a send queue without a doorbell record begins at 0 after RESET", case_no_record_reset},
-	{"a doorbell that overruns a send queue without a record ends it", case_no_record_wrong},
+	{"a doorbell that overruns a send queue without a record fails it", case_no_record_wrong},
 	{"a page has one send queue without a doorbell record", case_no_record_refused},
 	{"commands connect a queue pair of verbs", case_verbs_qp},
 	{"optional fields are set one by one", case_options},
-	{"each right has a bit of its own", case_rights},
+	{"each right has its own bit", case_rights},
 };
 
 int

@@ -224,10 +224,10 @@ case_counters(void)
 }
 
 static const struct check_case cases[] = {
-	{"a command tells of the function what verbs tell", case_nic},
-	{"a command tells of a port what verbs tell", case_ports},
+	{"commands and verbs report the same about the function", case_nic},
+	{"commands and verbs report the same about a port", case_ports},
 	{"other queries are answered", case_others},
-	{"a flow counter is made, counts nothing, and ends", case_counters},
+	{"a flow counter is created, counts nothing, and is destroyed", case_counters},
 };
 
 int

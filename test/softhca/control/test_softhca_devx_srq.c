@@ -498,8 +498,8 @@ case_refused(void)
 
 static const struct check_case cases[] = {
 	{"messages arrive in a shared receive queue of a command", case_messages},
-	{"a shared receive queue and its queue pairs tell their events", case_events},
-	{"a query tells how a shared receive queue was made", case_queries},
+	{"a shared receive queue and its queue pairs send their events", case_events},
+	{"a query returns the settings of a shared receive queue", case_queries},
 	{"a DC target of a command receives", case_dct},
 	{"a command with one wrong field is refused", case_refused},
 };

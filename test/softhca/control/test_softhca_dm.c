@@ -497,10 +497,10 @@ case_fork(void)
 static const struct check_case cases[] = {
 	{"lengths and alignments are limited as the queries say", case_limits},
 	{"there is no steering memory, and no address for operations", case_types},
-	{"no two allocations share a page, and there are so many pages", case_exclusive},
+	{"allocations share no page, and the number of pages is limited", case_exclusive},
 	{"memory is zeroed for each owner", case_zeroed},
 	{"a region's first byte has address 0, wherever the region begins", case_zero_based},
-	{"receives write there by the local key", case_local},
+	{"receives write to device memory by the local key", case_local},
 	{"no access goes beyond a region, and no region beyond the memory", case_bounds},
 	{"access flags and PD are checked, and impossible flags are refused", case_access},
 	{"memory with a region over it is busy", case_busy},

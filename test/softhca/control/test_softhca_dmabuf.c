@@ -505,13 +505,13 @@ case_fork(void)
 }
 
 static const struct check_case cases[] = {
-	{"a descriptor of the adapter's memory", case_descriptor},
+	{"a descriptor names the adapter's memory", case_descriptor},
 	{"data move through a region over it", case_region},
 	{"another context uses the memory until it is freed", case_other_context},
-	{"a closed context takes its memory with it", case_closed},
-	{"regions that are refused", case_refused},
-	{"calls of newer libraries", case_newer},
-	{"a child of fork()", case_fork},
+	{"closing a context frees its memory", case_closed},
+	{"wrong regions are refused", case_refused},
+	{"calls of newer libraries work", case_newer},
+	{"a child of fork() uses the memory", case_fork},
 };
 
 int

@@ -388,14 +388,14 @@ case_async_too_many(void)
 }
 
 static const struct check_case cases[] = {
-	{"events that nobody reads are lost at last, and a line says so", case_async_too_many},
+	{"events that are not read are lost in the end, and a line says so", case_async_too_many},
 	{"an armed CQ sends one event", case_one_event_per_arm},
 	{"destroying a CQ drops its unread events, and does not wait for them", case_unread},
 	{"unread events of other CQs stay", case_others_stay},
 	{"a channel's descriptor may get another number", case_moved},
 	{"an async event names its QP", case_async_read},
 	{"a hundred unread async events come in their order", case_async_many},
-	{"destroying a QP drops its unread async events, and no others", case_async_unread},
+	{"destroying a QP drops only its own unread async events", case_async_unread},
 };
 
 int

@@ -557,9 +557,9 @@ main(int argc, char **argv)
 		{"the adapter's descriptors look like those of a card", case_own_files},
 		{"the device gives no contiguous pages", case_mmap},
 		{"ioctl(2) goes to the adapter or to the kernel", case_ioctl},
-		{"sockets of other protocols are the kernel's", case_socket},
+		{"sockets of other protocols go to the kernel", case_socket},
 		{"an open that fails leaves no descriptor", case_open_fails},
-		{"a channel that cannot be made leaves no descriptor", case_channel_fails},
+		{"a channel that cannot be created leaves no descriptor", case_channel_fails},
 	};
 	int failed;
 

@@ -212,11 +212,11 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"signatures are there, or their keys are refused", case_signatures},
-		{"DC and queues that stop are there, or are refused", case_queue_pairs},
+		{"signatures exist, or their keys are refused", case_signatures},
+		{"DC and queues that stop exist, or are refused", case_queue_pairs},
 		{"device memory is as long as the setting says", case_device_memory},
-		{"DEVX is there, or is refused", case_devx},
-		{"memory on demand is there, or is refused", case_on_demand},
+		{"DEVX exists, or is refused", case_devx},
+		{"memory on demand exists, or is refused", case_on_demand},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

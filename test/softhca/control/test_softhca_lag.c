@@ -438,12 +438,12 @@ case_no_tis(void)
 }
 
 static const struct check_case cases[] = {
-	{"what the adapter tells of its bond", case_adapter},
-	{"RC queue pairs have a port, and change it", case_rc},
+	{"the adapter reports its bond", case_adapter},
+	{"RC queue pairs have a port, which can be changed", case_rc},
 	{"each type of queue pair has a port", case_types},
-	{"contexts take turns", case_contexts},
+	{"contexts use the ports alternately", case_contexts},
 	{"transitions by command name a port", case_transitions},
-	{"a TIS by command", case_tis},
+	{"a command creates, changes and queries a TIS", case_tis},
 	{"only a raw queue pair has a TIS", case_no_tis},
 };
 

@@ -642,8 +642,8 @@ case_other_sockets(void)
 
 static const struct check_case cases[] = {
 	{"libibverbs finds the adapters by netlink", case_libibverbs},
-	{"adapters are what verbs say", case_devices},
-	{"ports are what verbs say", case_ports},
+	{"adapters are shown as verbs show them", case_devices},
+	{"ports are shown as verbs show them", case_ports},
 	{"the character device has its number", case_chardevs},
 	{"rdma system is answered", case_system},
 	{"what is not emulated is refused", case_commands},
@@ -653,7 +653,7 @@ static const struct check_case cases[] = {
 	{"answers are read as libraries read them", case_receiving},
 	{"a socket has netlink's options", case_options},
 	{"a socket lives as long as a descriptor of it", case_lifetime},
-	{"other sockets are the kernel's", case_other_sockets},
+	{"other sockets go to the kernel", case_other_sockets},
 };
 
 int

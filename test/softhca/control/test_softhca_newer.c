@@ -386,7 +386,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"a port tells its speed", case_port_speed},
+		{"a port reports its speed", case_port_speed},
 		{"DMA handles are checked as the kernel does", case_dmah},
 		{"a region is registered by a method, with a DMA handle or without", case_reg_mr},
 		{"a receive queue may be out of order", case_out_of_order},

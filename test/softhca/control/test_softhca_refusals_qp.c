@@ -371,12 +371,12 @@ static const struct check_case cases[] = {
 	{"a queue pair's buffers are aligned, mapped and writable to their last byte",
 		case_qp_buffers},
 	{"a queue pair is no larger than the device allows", case_qp_sizes},
-	{"a queue pair names what its type needs, and nothing else", case_qp_names},
+	{"a queue pair must name the objects that its type needs, and no others", case_qp_names},
 	{"a queue pair with an unknown flag, or with a flag of another type, is refused",
 		case_qp_flags},
 	{"if the answer cannot be written, the object is destroyed", case_answers},
 	{"an attribute out of its range leaves a queue pair in its state", case_modify},
-	{"a QP tells each attribute that it was given", case_query},
+	{"a query returns each attribute that was set", case_query},
 };
 
 int

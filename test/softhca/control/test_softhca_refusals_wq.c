@@ -240,8 +240,7 @@ case_windows_and_pages(void)
 }
 
 static const struct check_case cases[] = {
-	{"an address handle is of a port, a GID and an address that there are",
-		case_address_handles},
+	{"an address handle needs a port, a GID and an address that exist", case_address_handles},
 	{"windows need a protection domain, and pages a known type", case_windows_and_pages},
 	{"calls on work queues are checked", case_wq},
 };

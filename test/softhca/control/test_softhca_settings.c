@@ -708,24 +708,25 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"each number has its default, its least and its largest value", case_limits},
-		{"link layers and encryption are set by words", case_words},
+		{"link layers and encryption are set by names", case_words},
 		{"only BlueField has DMA MMO, unless it is asked for", case_memcpy_of_the_part},
 		{"a firmware version is three numbers", case_version},
 		{"a path has up to 255 bytes", case_path},
 		{"the address of the first port is set, and the others follow it", case_gid_ipv4},
 		{"secrets are hexadecimal digits, and are not printed", case_secrets},
-		{"network interfaces are the machine's, and not more than ports", case_netdev},
+		{"network interfaces exist on the machine, and are not more than the ports",
+			case_netdev},
 		{"an unknown setting is an error that names the known ones", case_unknown},
 		{"a file has a setting on each line, and its errors have the line's number",
 			case_files},
 		{"a bond is one Ethernet port", case_bond},
 		{"device memory is whole pages", case_device_memory},
 		{"each card of the project is found by its name", case_cards},
-		{"a card profile comes before other settings, and has those of a card alone",
+		{"a card profile comes before other settings, and has only settings of a card",
 			case_card_profile},
-		{"a report is taken as far as there are settings, and the rest is named",
+		{"a report is used as far as there are settings, and the rest is named",
 			case_report},
-		{"a report that is wrong is refused with the line", case_wrong_reports},
+		{"a wrong report is refused, with its line", case_wrong_reports},
 	};
 
 	/* Variables of the test's environment. */

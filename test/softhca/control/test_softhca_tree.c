@@ -260,7 +260,10 @@ case_other_devices(void)
 	CHECK(strcmp(name, "mlx5_7") == 0);
 }
 
-/* Whether other vendors' devices are there, wherever they stand among mlx5 devices. Directories have any order. */
+/*
+ * Other vendors' devices are noticed at every place among mlx5 devices, because directories have
+ * any order.
+ */
 static void
 case_vendors(void)
 {
@@ -277,7 +280,7 @@ case_vendors(void)
 	}
 	CHECK_EQ(sysfs_next_uverbs(root), 0);
 	CHECK(!sysfs_has_others());
-	/* Number `other` is of another vendor; at last none is. */
+	/* Device number `other` belongs to another vendor; in the last round none does. */
 	for (unsigned int other = 0; other <= N_DEVICES; other++) {
 		for (unsigned int i = 0; i < N_DEVICES; i++) {
 			FILE *f;
@@ -780,20 +783,20 @@ case_line(void)
 
 static const struct check_case cases[] = {
 	{"a tree can be seen only when its lock is held", case_locked_before_seen},
-	{"a start removes the trees of dead processes, and no others", case_sweep},
+	{"a start removes only the trees of dead processes", case_sweep},
 	{"other vendors' devices keep their numbers", case_other_devices},
 	{"other vendors' devices are noticed among mlx5 devices", case_vendors},
-	{"a tree that cannot be made is taken down", case_failure},
+	{"a tree that cannot be completed is removed", case_failure},
 	{"trees are in the directory of TMPDIR", case_where},
 	{"SYSFS_PATH is the machine's own sysfs, and the parent's SYSFS_PATH that of its child",
 		case_real_root},
-	{"a line of sysfs is read without its end", case_line},
+	{"a line of sysfs is read without its newline", case_line},
 	{"an mlx5 device is known by its bus", case_modalias},
 	{"a PCI function has the kernel's files", case_function},
 	{"all CPUs are near an adapter", case_cpus},
 	{"an RDMA device has the kernel's files", case_contents},
-	{"GID tables have the kernel's files, made when somebody looks", case_gids},
-	{"the machine's devices are beside the adapter", case_merged},
+	{"GID tables have the kernel's files, made when they are first read", case_gids},
+	{"the machine's devices are shown beside the adapter", case_merged},
 	{"a child uses its parent's tree until it opens a device", case_inherited},
 	{"only the lock's descriptor stays open", case_descriptors},
 };

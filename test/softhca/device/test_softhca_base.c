@@ -612,22 +612,24 @@ case_violations(void)
 }
 
 static const struct check_case cases[] = {
-	{"a number comes back after 65536 others", case_numbers_come_back_late},
+	{"a number is used again after 65536 others", case_numbers_come_back_late},
 	{"numbers wrap, and those in use are skipped", case_numbers_wrap},
-	{"each table starts at a number of its own", case_numbers_start_anywhere},
-	{"with many numbers in use, more pass before one comes back", case_window_grows},
+	{"each table starts at its own number", case_numbers_start_anywhere},
+	{"with many numbers in use, more are given out before one is used again",
+		case_window_grows},
 	{"with half of the numbers in use, the window does not grow", case_window_stays},
 	{"a range of numbers is free and aligned", case_ranges},
 	{"an object is replaced by number", case_replace},
-	{"quiescence waits for the turns of all adapters", case_quiesce_waits},
-	{"each turn has a slot of its own", case_claims},
+	{"quiesce() waits for the turns of all adapters", case_quiesce_waits},
+	{"each turn has its own slot", case_claims},
 	{"replaced keys are freed in batches", case_keys_are_freed},
 	{"replaced keys wait for the turns that may see them", case_keys_wait_for_turns},
 	{"replaced keys do not wait for later turns", case_keys_do_not_wait_for_later_turns},
 	{"a changed set of pages keeps order and marks", case_page_sets},
-	{"a number is decimal, or hexadecimal behind 0x, and nothing else", case_numbers},
-	{"a log line is whole, and cut where it is too long", case_log},
-	{"violations are counted, and the first and few of the others logged", case_violations},
+	{"a number is decimal, or hexadecimal after 0x, and nothing else", case_numbers},
+	{"a log line is complete, or cut if it is too long", case_log},
+	{"violations are counted; the first ones and few of the others are logged",
+		case_violations},
 };
 
 int

@@ -360,13 +360,13 @@ case_end_of_use(void)
 
 static const struct check_case cases[] = {
 	{"the end of a request ends its conversions", case_end_of_use},
-	{"long copies are made without a CQ held", case_long_copies},
-	{"a message for nobody says so", case_nobody_is_named},
+	{"long copies do not hold a CQ", case_long_copies},
+	{"a message without a receiver is reported", case_nobody_is_named},
 	{"an XRC message names an SRQ of the domain", case_xrc},
 	{"a write with immediate takes a receive of an SRQ", case_write_imm_to_srq},
-	{"a sender outside of the process writes and reads", case_write_and_read},
-	{"atomics answer with the old value", case_atomics},
-	{"a message waits for a receive, and uses up one", case_send},
+	{"a sender outside the process writes and reads", case_write_and_read},
+	{"atomics return the old value", case_atomics},
+	{"a message waits for a receive, and uses one", case_send},
 	{"a message without a receiver is refused", case_nobody},
 	{"a responder that refuses fails, and can be reset", case_refused},
 	{"a delayed message gives the time of its arrival", case_later},

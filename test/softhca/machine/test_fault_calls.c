@@ -711,7 +711,7 @@ static const struct check_case cases[] = {
 	{"calls are refused by the control file", case_from_file},
 	{"the third PSV is refused, whatever is created in between", case_psv},
 	{"a firmware command of another opcode is not refused", case_other_opcode},
-	{"each other name stands for its call", case_other_names},
+	{"each other name means its call", case_other_names},
 	{"a dead adapter's objects can be destroyed", case_dead},
 	{"a call reads the control file while another thread uses the faults", case_contended},
 	{"a child of fork() can use the faults, whoever used them in its parent", case_forked},

@@ -376,14 +376,14 @@ case_ud(void)
 static const struct check_case cases[] = {
 	{"a receive fails with any syndrome", case_syndromes},
 	{"a receive's completion is lost, its message is not", case_drop},
-	{"behind a lost completion, the receives that are left are flushed", case_drop_and_failure},
+	{"after a lost completion, the remaining receives are flushed", case_drop_and_failure},
 	{"a message that cannot arrive does not use up the fault", case_drop_of_nothing},
-	{"a message that arrives late delays those behind it", case_late},
-	{"a failure is not lost", case_drop_of_refused},
+	{"a message that arrives late delays those after it", case_late},
+	{"the completion of a failed receive is not lost", case_drop_of_refused},
 	{"RESET ends the delay of a message", case_late_and_reset},
 	{"operations without a receive, or on another QP, are not counted", case_counting},
-	{"a message that waits meets the fault when there is a receive", case_waiting},
-	{"receives meet the faults of the control file, in its order", case_file},
+	{"a fault acts on a waiting message when there is a receive", case_waiting},
+	{"faults of the control file act on receives, in the order of the file", case_file},
 	{"faults act on unreliable messages, and on receives of an SRQ", case_ud},
 };
 

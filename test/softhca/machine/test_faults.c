@@ -880,8 +880,9 @@ case_file(void)
 }
 
 /*
- * A file that is written again in its place keeps its inode, and may keep its length and the second of its last change. The pause
- * is longer than a tick of the kernel, by which it tells times of changes apart.
+ * A file that is overwritten in place keeps its inode, and may keep its length and the second of
+ * its last change. The pause is longer than a tick of the kernel, the resolution of its times of
+ * change.
  */
 static void
 case_file_in_its_place(void)
@@ -1006,27 +1007,27 @@ case_log(void)
 }
 
 static const struct check_case cases[] = {
-	{"a line tells of each fault that strikes, where one asks for it", case_log},
-	{"a completion with any syndrome at any operation", case_syndromes},
-	{"an operation that is flushed behind nobody", case_flushed_behind_nobody},
+	{"if asked for, each fault that acts is logged", case_log},
+	{"any operation can complete with any syndrome", case_syndromes},
+	{"an operation can be flushed although none before it failed", case_flushed_behind_nobody},
 	{"an operation that is made to fail moves nothing", case_failed_does_not_run},
-	{"a fault of one queue pair spares the others", case_other_qp},
-	{"a fault of one adapter spares the others", case_other_adapter},
-	{"one adapter dies, and the others work on", case_one_dies},
-	{"a fault of one port spares the others", case_other_port},
-	{"each port comes up by its own time", case_each_up_in_time},
-	{"a fault of one queue pair counts its operations alone, and strikes several in a row",
+	{"a fault of one queue pair does not affect the others", case_other_qp},
+	{"a fault of one adapter does not affect the others", case_other_adapter},
+	{"one adapter dies, and the others continue to work", case_one_dies},
+	{"a fault of one port does not affect the others", case_other_port},
+	{"each port comes up after its own time", case_each_up_in_time},
+	{"a fault of one queue pair counts only its operations, and can act on several in a row",
 		case_times_of_one_qp},
-	{"an operation meets the first of two faults", case_first_of_two},
+	{"the first of two faults acts on an operation", case_first_of_two},
 	{"work whose completion is dropped is executed", case_drop},
-	{"a late completion delays those behind it", case_late},
+	{"a late completion delays those after it", case_late},
 	{"a queue pair fails fatally", case_qp_fatal},
 	{"a completion queue overruns", case_cq_overrun},
 	{"a send queue stops (SQD), and can be restarted", case_sq_drained},
 	{"a port goes down and up", case_port},
 	{"a UMR needs no link", case_port_down_umr},
-	{"a port that is down for a moment costs retries only", case_port_blinks},
-	{"the device dies, and can be taken down", case_device_fatal},
+	{"a port that is down for a moment only causes retries", case_port_blinks},
+	{"the device dies, and its objects can be destroyed", case_device_fatal},
 	{"control calls are refused with any errno", case_refused},
 	{"a malformed line is named in an error", case_malformed},
 	{"clearing the faults brings ports and the device back", case_clear},

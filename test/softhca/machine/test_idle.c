@@ -897,22 +897,23 @@ static const struct check_case cases[] = {
 	{"a page that is mapped twice wakes it by both mappings", case_two_mappings},
 	{"a closed page can be unmapped, and its address used again", case_unmapped_asleep},
 	{"a doorbell page that was moved wakes it", case_moved},
-	{"while a page is not watched it sleeps for short times only", case_unseen_mapping},
+	{"while a page is not watched, the adapter sleeps only for short times",
+		case_unseen_mapping},
 	{"pages of an imported context wake it", case_import},
 	{"each of many pages wakes it", case_many_pages},
-	{"threads that ring at once wake it", case_threads},
+	{"threads that ring at the same time wake it", case_threads},
 	{"a doorbell does not wait for work of another page", case_busy},
-	{"what softhca_pump() leaves is done by the adapter's thread", case_rest},
+	{"the adapter's thread does the work that softhca_pump() leaves", case_rest},
 	{"reading the clock wakes it", case_clock},
 	{"arming a CQ wakes it", case_arming},
-	{"receives are noticed where work waits for them", case_receives},
-	{"times that pass are noticed", case_timers},
+	{"receives are noticed if work waits for them", case_receives},
+	{"the end of a waiting time is noticed", case_timers},
 	{"a fault of the port wakes it", case_port},
 	{"a change of the file of faults wakes it", case_fault_file},
 #ifndef __SANITIZE_THREAD__ /* TSan does not allow threads in the child of a process with threads */
 	{"parent and child of fork(2) sleep and wake", case_fork},
 #endif
-	{"without traps the adapter works, without a warning", case_refused},
+	{"without userfaultfd the adapter works, and prints no warning", case_refused},
 };
 
 int

@@ -459,8 +459,8 @@ case_clocks(void)
 }
 
 static const struct check_case cases[] = {
-	{"a refused SEND is tried rnr_retry times more", case_rnr_retries},
-	{"tries of a SEND are the receiver's min_rnr_timer apart", case_rnr_timers},
+	{"a refused SEND is retried rnr_retry times", case_rnr_retries},
+	{"retries of a SEND follow each other after the receiver's min_rnr_timer", case_rnr_timers},
 	{"each SEND has all its retries", case_rnr_counts_anew},
 	{"RESET ends a wait", case_rnr_reset},
 	{"rnr_retry 7 retries for ever", case_rnr_for_ever},
@@ -469,10 +469,10 @@ static const struct check_case cases[] = {
 	{"a moderated event comes a period after the last event", case_moderate_period},
 	{"a moderated event comes by count or by period", case_moderate_both},
 	{"moderation alone sends no event", case_moderate_unarmed},
-	{"a late completion comes when the fault says", case_late},
-	{"a late completion comes when the fault says in SQD too", case_late_in_sqd},
-	{"a late receive comes when the fault says", case_late_receive},
-	{"a port that is down for a moment is up again when the fault says", case_port_blinks},
+	{"a late completion comes at the time of the fault", case_late},
+	{"a late completion comes at the time of the fault in SQD too", case_late_in_sqd},
+	{"a late receive comes at the time of the fault", case_late_receive},
+	{"a port that is down for a moment is up again at the time of the fault", case_port_blinks},
 	{"the adapter's clock is the system's, to the nanosecond", case_clocks},
 };
 

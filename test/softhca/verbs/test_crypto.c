@@ -1172,13 +1172,13 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"all units, keys, directions and orders pass, in all ways", case_units},
-		{"a message has as many bytes as the manual page allows", case_lengths},
+		{"a message has a length that the manual page allows", case_lengths},
 		{"a message begins with a data unit", case_inside_unit},
-		{"a receive decrypts what comes, and nothing behind it", case_receive},
+		{"a receive decrypts the message, and nothing after it", case_receive},
 		{"memory is encrypted in place", case_in_place},
 		{"the two sides of a key may overlap", case_overlap},
-		{"a list of keys that encrypt, and of plain memory", case_lists},
-		{"what one key encrypts another one decrypts", case_both_ends},
+		{"a list may have keys that encrypt, and plain memory", case_lists},
+		{"data that one key encrypts are decrypted by another", case_both_ends},
 		{"a datagram is encrypted", case_datagram},
 		{"two queues encrypt with one DEK at once", case_two_queues},
 		{"every row of the manual page's table passes, in all ways", case_signatures},
@@ -1188,10 +1188,11 @@ main(int argc, char **argv)
 		{"a destroyed DEK encrypts nothing, and the key can have another one",
 			case_destroyed_dek},
 		{"the tag of a DEK is compared, if it has one", case_keytag},
-		{"a key made to encrypt does not pass with signatures alone", case_signature_alone},
-		{"a key that encrypts does not lie inside another key", case_inside_key},
+		{"a key that was created to encrypt cannot have only signatures",
+			case_signature_alone},
+		{"a key that encrypts cannot be a part of another key", case_inside_key},
 		{"a wrong description of encryption is refused", case_bsf},
-		{"a device that encrypts one data unit of a key passes no more", case_one_unit},
+		{"a device that encrypts one data unit of a key moves no more", case_one_unit},
 		{"a message that begins with a later unit has its tweak",
 			case_offset}, /* the last: not with one unit */
 	};

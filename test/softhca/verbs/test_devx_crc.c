@@ -555,12 +555,12 @@ case_bounds(void)
 static const struct check_case cases[] = {
 	{"a CRC follows the data of a request", case_one},
 	{"a CRC follows the data of several requests", case_several},
-	{"a transaction goes on from a PSV's state", case_set_psv},
-	{"a SEND that is tried again counts once", case_retry},
+	{"a transaction continues from a PSV's state", case_set_psv},
+	{"a retried SEND counts once", case_retry},
 	{"a CRC on the wire is checked and removed", case_strip},
 	{"a CRC in memory is written and checked", case_memory},
 	{"a short BSF has CRCs of blocks", case_blocks},
-	{"a BSF that contradicts itself is refused", case_refused},
+	{"a BSF whose fields contradict each other is refused", case_refused},
 	{"a request beyond the data and the CRC is refused", case_bounds},
 };
 

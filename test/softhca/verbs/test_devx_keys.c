@@ -380,7 +380,7 @@ static const struct check_case cases[] = {
 	{"a list of parts is the layout of a key", case_klms},
 	{"parts of one size are the layout of a key", case_ksms},
 	{"a key names user memory", case_pages},
-	{"a key that cannot be is refused", case_refused},
+	{"an impossible key is refused", case_refused},
 	{"a work request configures the keys that are made for it", case_not_for_umr},
 };
 

@@ -873,20 +873,20 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"blocks of every size that the manual page lists", case_sizes},
+		{"every block size of the manual page works", case_sizes},
 		{"CRC64 is that of the NVMe specification", case_crc64},
 		{"each bit of the check mask is one byte", case_check_mask},
 		{"each bit of the copy mask is one byte", case_copy_mask},
-		{"of two errors the first is reported", case_first_error},
+		{"if there are two errors, the first is reported", case_first_error},
 		{"incoming data are checked", case_incoming},
 		{"a queue with SIG_PIPELINING stops at an error of its own work", case_stops},
 		{"a signed key can be one segment of several", case_segments},
 		{"a block whose data arrive in part is not written", case_short},
-		{"requests count the bytes on the wire", case_lengths},
+		{"lengths of requests count the bytes on the wire", case_lengths},
 		{"offsets are whole blocks, and do not overflow", case_offsets},
 		{"a signed key cannot be a part of another key", case_inside},
-		{"a key's length is a bound", case_length},
-		{"PSVs must exist, and be of the PD", case_psvs},
+		{"the length of a key is a bound", case_length},
+		{"PSVs must exist, and belong to the PD", case_psvs},
 		{"a BSF may sign neither side", case_neither},
 		{"unknown BSFs are refused", case_bsfs},
 	};

@@ -274,7 +274,7 @@ case_other_ends(void)
 }
 
 static const struct check_case cases[] = {
-	{"the queue stops at every place up to the fence, and not behind it", case_places},
+	{"the queue stops at every place up to the fence, and not after it", case_places},
 	{"several signatures may be wrong in one stop", case_several},
 	{"the queue stops where its work ends", case_end},
 	{"the program stops or resets a queue that is stopping", case_other_ends},

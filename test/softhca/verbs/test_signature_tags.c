@@ -331,9 +331,9 @@ case_after_error(void)
 }
 
 static const struct check_case cases[] = {
-	{"tags go on from request to request, wherever the blocks lie", case_requests},
+	{"tags continue from request to request, wherever the blocks lie", case_requests},
 	{"a peer's requests count", case_remote},
-	{"a SEND that is tried again counts once", case_retry},
+	{"a retried SEND counts once", case_retry},
 	{"without REF_REMAP all blocks have one tag", case_one_tag},
 	{"each domain counts its own blocks", case_two_sizes},
 	{"after an error the tags begin again with the next configuration", case_after_error},

@@ -434,7 +434,7 @@ main(int argc, char **argv)
 		{"escapes leave a block unchecked", case_escape},
 		{"requests that are not whole blocks of the key are refused", case_refused},
 		{"after a reset, the key has no signature", case_reset},
-		{"a signature over memory that is gone fails the request", case_without_memory},
+		{"a signature over memory that is unmapped fails the request", case_without_memory},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -670,13 +670,13 @@ static const struct check_case cases[] = {
 	{"data and packets of each operation are counted", case_carried},
 	{"refused requests are counted at both ends", case_access_errors},
 	{"receives that are short or missing are counted", case_receive_errors},
-	{"a lost unreliable message is counted at its end alone", case_unreliable},
+	{"a lost unreliable message is counted only where it is lost", case_unreliable},
 	{"frames are counted", case_frames},
-	{"requests that nobody answers are counted", case_nobody_answers},
+	{"requests without an answer are counted", case_nobody_answers},
 	{"a link that goes down is counted", case_link},
 	{"a link that is down does not go down again, and no other link does", case_links},
 	{"each port counts its own data", case_whose_data},
-	{"the requester's port and the responder's port count each their own", case_each_end},
+	{"the requester's port and the responder's port each count their own", case_each_end},
 	{"a child of fork reads its parent's counters until it opens a device", case_child},
 };
 

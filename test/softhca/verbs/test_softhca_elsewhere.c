@@ -355,10 +355,10 @@ case_messages(void)
 }
 
 static const struct check_case cases[] = {
-	{"a connection to a queue pair of no adapter here, or of a destroyed one, is said once",
+	{"a connection to a queue pair of another process, or to a destroyed one, is logged once",
 		case_connections},
-	{"an address handle for no adapter here is said once", case_address_handles},
-	{"a message for a queue pair of no adapter here, or of a destroyed one, is said once",
+	{"an address handle for another process is logged once", case_address_handles},
+	{"a message for a queue pair of another process, or for a destroyed one, is logged once",
 		case_messages},
 };
 

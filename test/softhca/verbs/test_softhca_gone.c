@@ -359,11 +359,11 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"requests go on over memory that was unmapped", case_requests},
-		{"requests go on behind the end of a file that was made shorter", case_files},
+		{"requests continue over memory that was unmapped", case_requests},
+		{"requests continue beyond the end of a file that was made shorter", case_files},
 		{"a receive whose memory was unmapped completes", case_receives},
-		{"the program's own faults end it, or go to its own handler", case_own_faults},
-		{"a queue whose own memory was unmapped ends the program, or its handler hears of it",
+		{"the program's own faults end it, or go to its handler", case_own_faults},
+		{"a queue whose memory was unmapped ends the program, or its handler is called",
 			case_queue},
 	};
 

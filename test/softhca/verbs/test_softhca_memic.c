@@ -573,12 +573,12 @@ main(int argc, char **argv)
 			case_refusals},
 		{"the capability page names the operations and their sizes", case_capability},
 		{"an increment adds the stored number, and changes no other byte", case_increments},
-		{"a load finds what the processor would find, and leaves what the setting says",
+		{"a load returns what the processor would read, and leaves the value of the setting",
 			case_loads},
 		{"a store of every kind adds what it stores", case_stores},
 		{"threads lose no increment, and test-and-set is a lock", case_threads},
-		{"operations work in a child, and where the mapping was moved to", case_mappings},
-		{"memory is not given to others while an operation is mapped", case_lifetime},
+		{"operations work in a child, and after the mapping was moved", case_mappings},
+		{"memory is not given out again while an operation is mapped", case_lifetime},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -559,14 +559,14 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"memory that comes after its registration is served, by every operation",
+		{"memory that is mapped after its registration can be used by every operation",
 			case_comes_later},
 		{"a message goes from memory on demand to memory on demand", case_send_and_receive},
-		{"pages that move are found at their new place", case_moves},
-		{"memory that is gone fails the request that reaches it", case_gone},
+		{"pages that move are found", case_moves},
+		{"a request that reaches unmapped memory fails", case_gone},
 		{"memory that may only be read is not written", case_read_only},
 		{"memory that may only be read is read", case_read_only_is_read},
-		{"a page behind the end of its file fails the request", case_behind_a_files_end},
+		{"a page beyond the end of its file fails the request", case_behind_a_files_end},
 		{"a message without memory fails at the end whose memory is missing",
 			case_messages},
 		{"a key over keys on demand finds the current memory", case_indirect},

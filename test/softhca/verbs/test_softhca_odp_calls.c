@@ -345,10 +345,10 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		{"each transport says what it can on demand", case_capabilities},
-		{"memory on demand need not be there to be registered", case_registering},
-		{"a region becomes one on demand, and back", case_registering_again},
-		{"advice brings pages in", case_advice},
+		{"each transport reports its features on demand", case_capabilities},
+		{"memory on demand need not exist to be registered", case_registering},
+		{"a region is changed to one on demand, and back", case_registering_again},
+		{"advice brings pages into memory", case_advice},
 		{"advice on memory that is missing fails for callers that wait",
 			case_advice_on_memory},
 		{"advice on a key that is not on demand is refused", case_advice_on_keys},

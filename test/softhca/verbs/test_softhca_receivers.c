@@ -279,7 +279,7 @@ main(int argc, char **argv)
 		{"a connection in RTR sends one event for its first message", case_established},
 		{"a record that counts more receives than the queue holds fails the QP",
 			case_overposted},
-		{"a full CQ fails its QPs, also those that only receive", case_cq_overrun},
+		{"a full CQ fails its QPs, even those that only receive", case_cq_overrun},
 		{"a raw packet queue pair needs CAP_NET_RAW", case_net_raw},
 	};
 

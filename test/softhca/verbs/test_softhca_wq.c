@@ -470,7 +470,7 @@ static const struct check_case cases[] = {
 	{"only the allowed transitions succeed", case_states},
 	{"an overrun CQ fails its work queues", case_cq_overrun},
 	{"objects that a work queue or a table names are busy", case_busy},
-	{"tables have the length that they say, and name only work queues", case_tables},
+	{"tables have the length that was given, and name only work queues", case_tables},
 	{"the adapter reports its limits", case_caps},
 	{"arguments that are invalid or not emulated are refused", case_refused},
 	{"closing a context destroys its work queues", case_abandoned},
