@@ -91,7 +91,7 @@ if [ ${#tests[@]} -eq 0 ]; then
 	mapfile -t tests < <(
 		names fast .
 		[ -n "$short" ] || names emu .
-		[ -z "$short" ] || names emu '^(dma_|example|testgantry_|gantry_(ops_mmo|errors_mmo|random_mmo|eal|telemetry|trace|workers))'
+		[ -z "$short" ] || names emu '^(dma_|example_|testgantry_(names|prompt)|gantry_(ops|eal|telemetry|trace)(_mmo)?$)'
 		names conformance '^(dmadev|dma_programs)$'
 	)
 fi

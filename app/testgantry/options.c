@@ -667,8 +667,7 @@ options_help(FILE *f)
 		"                       RDMA), or auto (default): mmo if the device has it\n"
 		"  --policy FILE        rules that choose the carrier of each copy: CPU, mmo or rdma\n"
 		"  --measure-policy FILE  move no files: measure such rules on this machine, and write them\n"
-		"  --device NAME        verbs device (mlx5_0), or its PCI address (0000:03:00.0); default: the\n"
-		"                       first mlx5 device\n"
+		"  --device NAME        verbs device, or its PCI address (03:00.0); default: the first mlx5 device\n"
 		"  --chunk BYTES        bytes that one descriptor moves, default %" PRIu64
 		"K; suffixes K, M, G\n"
 		"  --depth N            chunks in flight for each worker, default %u. A worker "
