@@ -253,6 +253,59 @@ messages_into_lists(void)
 	twin_destroy(&b);
 }
 
+/* hwq_rq_take() gives receives that succeeded, and leaves one that failed to hwq_rq_poll(). */
+static void
+good_receives_alone(void)
+{
+	static const struct hwq_recv_done sent[] = {
+		{.byte_cnt = 7, .opcode = MLX5_CQE_RESP_SEND},
+		{.byte_cnt = 64, .opcode = MLX5_CQE_RESP_SEND_IMM},
+		{.byte_cnt = 0, .opcode = MLX5_CQE_RESP_WR_IMM},
+		{.byte_cnt = 65, .opcode = MLX5_CQE_RESP_ERR}, /* longer than its memory */
+	};
+	static const uint8_t opcodes[] = {MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM,
+		MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_SEND};
+	struct hwq_qp_conf conf = {.sq_wr = 8, .rq_wr = 4};
+	const struct hwq_sge sge = {(uintptr_t)mem[1], 64, mrs[1].lkey};
+	struct hwq_recv_done done;
+	struct hwq_cqe rec[4];
+	uint64_t ids[4];
+	struct twin a, b;
+	struct hwq_rq *rq;
+	unsigned int i;
+
+	twin_create(dev, &conf, &a);
+	twin_create(dev, &conf, &b);
+	twin_connect(a.qp, b.qp);
+	rq = &b.qp->rq;
+	CHECK(!hwq_rq_take(rq, &done), "nothing has come");
+	for (i = 0; i < 4; i++) {
+		CHECK_EQ(hwq_rq_post_list(rq, i, &sge, 1), 0, "posting");
+		CHECK_EQ(hwq_wqe_one(&a.qp->sq, opcodes[i], 0, 0, mrs[0].lkey, (uintptr_t)mem[0],
+				 sent[i].byte_cnt, 0,
+				 opcodes[i] == MLX5_OPCODE_SEND ? 0 : htobe32(i)),
+			1, "WQEBBs");
+	}
+	hwq_rq_ring(rq);
+	hwq_sq_ring(&a.qp->sq);
+	emu_pump();
+	for (i = 0; i < 3; i++) {
+		CHECK(hwq_rq_take(rq, &done), "receive %u", i);
+		CHECK_EQ(done.opcode, sent[i].opcode, "kind");
+		CHECK_EQ(done.byte_cnt, sent[i].byte_cnt, "bytes");
+		if (i != 0)
+			CHECK_EQ(be32toh(done.imm_inval), i, "immediate");
+		CHECK_EQ(hwq_rq_free(rq), i + 1, "free entries");
+	}
+	CHECK(!hwq_rq_take(rq, &done), "a receive that failed");
+	CHECK_EQ(hwq_rq_poll(rq, rec, ids, 4), 1, "the receive that failed");
+	CHECK_EQ(ids[0], 3, "wr_id");
+	CHECK_EQ(rec[0].syndrome, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR, "syndrome");
+	CHECK(!hwq_rq_take(rq, &done), "nothing is left");
+	twin_destroy(&a);
+	twin_destroy(&b);
+}
+
 /* Receive and send CQEs on one CQ: a poll for one kind stops at the other kind. */
 static void
 two_directions_on_one_cq(void)

@@ -115,6 +115,14 @@ gantry_conn_works(const struct gantry_conn *c)
 	return c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_TXN;
 }
 
+/* True: it takes receives, if it has a receive queue. */
+static inline bool
+gantry_conn_receives(const struct gantry_conn *c)
+{
+	return c->state == GANTRY_CONN_OPEN || gantry_conn_works(c) ||
+	       c->state == GANTRY_CONN_TARGET;
+}
+
 /*
  * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring, so it asks for a
  * CQE. n_bb includes a NOP in front of it at the ring's end.

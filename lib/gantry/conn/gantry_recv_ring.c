@@ -58,30 +58,12 @@ gantry_recv_ring_cq(const struct gantry_recv_ring *ring)
 	return ring->conn != NULL ? ring->conn->recv_cq : NULL;
 }
 
-/* The completion of a receive, in the next free slot of those that wait, or of a target's that are done. */
-static struct gantry_recv_comp *
-slot_begin(struct gantry_recv_ring *ring, uint64_t seq, uint64_t cookie)
-{
-	struct gantry_recv_comp *comp = gantry_recv_slot(ring, seq);
-
-	*comp = (struct gantry_recv_comp){.cookie = cookie, .peer = ring->peer};
-	return comp;
-}
-
 void
-gantry_recv_ring_post(struct gantry_recv_ring *ring, uint64_t cookie, const struct hwq_sge *sge,
-	unsigned int n)
+gantry_recv_ring_post_to_target(struct gantry_recv_ring *ring, uint64_t cookie,
+	const struct hwq_sge *sge)
 {
-	struct gantry_target *target = target_of(ring);
-
-	if (target != NULL) {
-		ring->head++;
-		gantry_target_post(target, cookie, sge, n);
-		return;
-	}
-	/* The receive queue has an entry for each slot. */
-	RTE_VERIFY(hwq_rq_post_list(&ring->conn->qp->rq, 0, sge, n) == 0);
-	slot_begin(ring, ring->head++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
+	ring->head++;
+	gantry_target_post(ring->conn->target, cookie, sge);
 }
 
 void
@@ -90,7 +72,7 @@ gantry_recv_ring_refuse(struct gantry_recv_ring *ring, uint64_t cookie, enum gan
 	uint64_t seq = target_of(ring) != NULL ? ring->taken++ : ring->head;
 
 	ring->head++;
-	slot_begin(ring, seq, cookie)->status = status;
+	gantry_recv_slot_begin(ring, seq, cookie)->status = status;
 }
 
 void
@@ -113,37 +95,36 @@ next_in_hardware(struct gantry_recv_ring *ring)
 	return ring->taken != ring->head;
 }
 
-/* What the peer did, by the opcode of the receive's CQE. */
-static uint8_t
-op_of(uint8_t opcode)
+/* A receive succeeded: the fields of its CQE. */
+static inline void
+settle_good(struct gantry_recv_comp *comp, uint8_t opcode, uint32_t byte_cnt, __be32 imm)
 {
-	switch (opcode) {
-	case MLX5_CQE_RESP_WR_IMM:
-		return GANTRY_OP_WRITE_IMM;
-	case MLX5_CQE_RESP_SEND:
-		return GANTRY_OP_SEND;
-	case MLX5_CQE_RESP_SEND_IMM:
-		return GANTRY_OP_SEND_IMM;
-	default:
-		return GANTRY_OP_SEND_INV;
-	}
+	static_assert(GANTRY_OP_SEND - GANTRY_OP_WRITE_IMM ==
+				      MLX5_CQE_RESP_SEND - MLX5_CQE_RESP_WR_IMM &&
+			      GANTRY_OP_SEND_IMM - GANTRY_OP_WRITE_IMM ==
+				      MLX5_CQE_RESP_SEND_IMM - MLX5_CQE_RESP_WR_IMM &&
+			      GANTRY_OP_SEND_INV - GANTRY_OP_WRITE_IMM ==
+				      MLX5_CQE_RESP_SEND_INV - MLX5_CQE_RESP_WR_IMM,
+		"operations and opcodes have one order");
+	comp->zero = 0;
+	/* What the peer did. */
+	comp->op = GANTRY_OP_WRITE_IMM + (opcode - MLX5_CQE_RESP_WR_IMM);
+	comp->len = byte_cnt;
+	if (comp->op != GANTRY_OP_SEND)
+		comp->imm = be32toh(imm);
 }
 
 static void
 settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
 {
-	comp->zero = 0;
-	if (unlikely(cqe->syndrome != 0)) {
-		comp->status = cqe->syndrome == HWQ_SYNDROME_WR_FLUSH ? GANTRY_FLUSHED
-								      : GANTRY_LOCAL_ERROR;
-		comp->syndrome = cqe->syndrome;
-		comp->vendor_syndrome = cqe->vendor_err;
+	if (likely(cqe->syndrome == 0)) {
+		settle_good(comp, cqe->opcode, cqe->byte_cnt, cqe->imm_inval);
 		return;
 	}
-	comp->op = op_of(cqe->opcode);
-	comp->len = cqe->byte_cnt;
-	if (comp->op != GANTRY_OP_SEND)
-		comp->imm = be32toh(cqe->imm_inval);
+	comp->zero = 0;
+	comp->status = cqe->syndrome == HWQ_SYNDROME_WR_FLUSH ? GANTRY_FLUSHED : GANTRY_LOCAL_ERROR;
+	comp->syndrome = cqe->syndrome;
+	comp->vendor_syndrome = cqe->vendor_err;
 }
 
 /*
@@ -175,16 +156,33 @@ take_of_target(struct gantry_recv_ring *ring)
 	do {
 		n = gantry_target_poll(ring->conn->target, cqe, cookie, TAKE_BURST);
 		for (i = 0; i < n; i++)
-			settle(slot_begin(ring, ring->taken++, cookie[i]), &cqe[i]);
+			settle(gantry_recv_slot_begin(ring, ring->taken++, cookie[i]), &cqe[i]);
 	} while (n == TAKE_BURST);
+}
+
+/*
+ * Takes a receive that failed, or one that has come since the last look. False: there is none. The device learns of
+ * all that was taken.
+ */
+static __rte_noinline bool
+take_failed(struct gantry_recv_ring *ring)
+{
+	struct hwq_cqe cqe;
+	uint64_t wr_id;
+
+	if (hwq_rq_poll(&ring->conn->qp->rq, &cqe, &wr_id, 1) == 0)
+		return false;
+	RTE_VERIFY(next_in_hardware(ring));
+	settle(gantry_recv_slot(ring, ring->taken++), &cqe);
+	if (cqe.syndrome != 0)
+		note_failure(ring, &cqe);
+	return true;
 }
 
 void
 gantry_recv_ring_take(struct gantry_recv_ring *ring)
 {
-	struct hwq_cqe cqe[TAKE_BURST];
-	uint64_t wr_id[TAKE_BURST];
-	unsigned int i, n;
+	struct hwq_recv_done done;
 
 	if (target_of(ring) != NULL) {
 		take_of_target(ring);
@@ -193,15 +191,13 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 	if (!next_in_hardware(ring) || ring->conn == NULL)
 		return;
 	do {
-		n = hwq_rq_poll(&ring->conn->qp->rq, cqe, wr_id, TAKE_BURST);
-		for (i = 0; i < n; i++) {
-			/* Entries of the receive queue complete in the order of their slots. */
+		/* Entries of the receive queue complete in the order of their slots. */
+		while (hwq_rq_take(&ring->conn->qp->rq, &done)) {
 			RTE_VERIFY(next_in_hardware(ring));
-			settle(gantry_recv_slot(ring, ring->taken++), &cqe[i]);
-			if (unlikely(cqe[i].syndrome != 0))
-				note_failure(ring, &cqe[i]);
+			settle_good(gantry_recv_slot(ring, ring->taken++), done.opcode,
+				done.byte_cnt, done.imm_inval);
 		}
-	} while (n == TAKE_BURST);
+	} while (take_failed(ring));
 	next_in_hardware(ring);
 }
 
@@ -215,7 +211,7 @@ leave_target(struct gantry_recv_ring *ring)
 	uint32_t at = 0;
 
 	while (gantry_target_take_back(ring->conn->target, &at, &cookie))
-		slot_begin(ring, seq++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
+		gantry_recv_slot_begin(ring, seq++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
 }
 
 void

@@ -17,6 +17,8 @@
 
 #include <sys/queue.h>
 
+#include <rte_debug.h>
+
 #include "gantry_conn.h"
 #include "gantry_desc.h"
 
@@ -58,9 +60,34 @@ struct hwq_cq *gantry_recv_ring_cq(const struct gantry_recv_ring *ring);
 /* Settles the receives whose CQEs are there, and moves `taken`. Owner thread. */
 void gantry_recv_ring_take(struct gantry_recv_ring *ring);
 
-/* Posts a receive of the memory sge[0..n), n is 0 or 1; or settles one. The ring has a slot for it. */
-void gantry_recv_ring_post(struct gantry_recv_ring *ring, uint64_t cookie,
-	const struct hwq_sge *sge, unsigned int n);
+/* The completion of a receive, in the next free slot of those that wait, or of a target's that are done. */
+static inline struct gantry_recv_comp *
+gantry_recv_slot_begin(struct gantry_recv_ring *ring, uint64_t seq, uint64_t cookie)
+{
+	struct gantry_recv_comp *comp = gantry_recv_slot(ring, seq);
+
+	*comp = (struct gantry_recv_comp){.cookie = cookie, .peer = ring->peer};
+	return comp;
+}
+
+/* gantry_recv_ring_post() where the connection is a DC target. */
+void gantry_recv_ring_post_to_target(struct gantry_recv_ring *ring, uint64_t cookie,
+	const struct hwq_sge *sge);
+
+/* Posts a receive of the memory *sge, whose length may be 0. The ring has a slot for it. */
+static inline void
+gantry_recv_ring_post(struct gantry_recv_ring *ring, uint64_t cookie, const struct hwq_sge *sge)
+{
+	if (ring->conn->target != NULL) {
+		gantry_recv_ring_post_to_target(ring, cookie, sge);
+		return;
+	}
+	/* The receive queue has an entry for each slot. */
+	RTE_VERIFY(hwq_rq_post_list(&ring->conn->qp->rq, 0, sge, 1) == 0);
+	gantry_recv_slot_begin(ring, ring->head++, cookie)->zero = GANTRY_RECV_IN_HARDWARE;
+}
+
+/* Settles one that is not posted. The ring has a slot for it. */
 void gantry_recv_ring_refuse(struct gantry_recv_ring *ring, uint64_t cookie,
 	enum gantry_status status);
 

@@ -87,12 +87,11 @@ gantry_target_destroy(struct gantry_target *t)
 }
 
 void
-gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge,
-	unsigned int n)
+gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge)
 {
 	uint32_t index = t->srq->head;
 
-	RTE_VERIFY(hwq_srq_post_list(t->srq, index, sge, n) == 0);
+	RTE_VERIFY(hwq_srq_post_list(t->srq, index, sge, sge->len != 0) == 0);
 	t->entry[index] = (struct gantry_target_entry){.cookie = cookie, .posted = true};
 }
 

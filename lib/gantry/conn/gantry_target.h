@@ -46,9 +46,8 @@ int gantry_target_create(struct hwq_domain *domain, const struct hwq_path *path,
  */
 int gantry_target_destroy(struct gantry_target *t);
 
-/* Posts a receive with the memory sge[0..n); n is 0 or 1. The caller knows that there is room. */
-void gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge,
-	unsigned int n);
+/* Posts a receive with the memory *sge, whose length may be 0. The caller knows that there is room. */
+void gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge);
 
 /* Tells the device about all posted receives. */
 void gantry_target_ring(struct gantry_target *t);

@@ -14,46 +14,30 @@
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Checks a receive against the rules of gantry_desc.h. GANTRY_TO_HARDWARE: it is correct, and *sge is
- * its memory.
+ * Checks a receive against the rules of gantry_desc.h. open: the connection takes receives. GANTRY_TO_HARDWARE: it is
+ * correct, and *sge is its memory.
  */
-static enum gantry_status
-check(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_recv *r,
+static __rte_always_inline enum gantry_status
+check(struct gantry_queue *q, const struct gantry_recv *r, uint64_t max_len, bool open,
 	struct hwq_sge *sge)
 {
-	const struct gantry_region *region = NULL;
+	const struct gantry_region *region;
 
-	if (r->zero != 0 || (r->len == 0 && r->addr != 0))
+	if (unlikely(r->zero != 0 || (r->len == 0 && r->addr != 0)))
 		return GANTRY_BAD_FIELD;
-	if (r->len > q->g->max_msg_len || r->addr + r->len < r->addr)
+	if (unlikely(r->len > max_len || r->addr + r->len < r->addr))
 		return GANTRY_BAD_LENGTH;
+	*sge = (struct hwq_sge){.len = r->len};
 	if (r->len != 0) {
-		region = gantry_xlate_find_dst(q, r->addr, r->len);
-		if (region == NULL)
+		region = gantry_region_find(&q->view, &q->view.dst, r->addr, r->len);
+		if (unlikely(region == NULL))
 			return GANTRY_NOT_REGISTERED;
-		if (region->read_only)
+		if (unlikely(region->read_only))
 			return GANTRY_READ_ONLY;
+		sge->addr = r->addr - region->bias;
+		sge->lkey = region->lkey;
 	}
-	if (c->state != GANTRY_CONN_OPEN && !gantry_conn_works(c) && c->state != GANTRY_CONN_TARGET)
-		return GANTRY_BAD_PEER;
-	*sge = (struct hwq_sge){.addr = r->addr - (region != NULL ? region->bias : 0),
-		.len = r->len,
-		.lkey = region != NULL ? region->lkey : 0};
-	return GANTRY_TO_HARDWARE;
-}
-
-/* Posts or settles one receive, for which the ring has a slot. */
-static void
-post_one(struct gantry_queue *q, const struct gantry_conn *c, struct gantry_recv_ring *ring,
-	const struct gantry_recv *r)
-{
-	struct hwq_sge sge;
-	enum gantry_status status = check(q, c, r, &sge);
-
-	if (status == GANTRY_TO_HARDWARE)
-		gantry_recv_ring_post(ring, r->cookie, &sge, r->len != 0);
-	else
-		gantry_recv_ring_refuse(ring, r->cookie, status);
+	return likely(open) ? (enum gantry_status)GANTRY_TO_HARDWARE : GANTRY_BAD_PEER;
 }
 
 int
@@ -62,14 +46,24 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 {
 	struct gantry_conn *c = &q->conn[gantry_queue_peer_conn(q, peer)];
 	struct gantry_recv_ring *ring = c->recv;
+	struct hwq_sge sge;
 	unsigned int i;
+	bool open;
 
 	if (ring == NULL)
 		return -EINVAL;
 	gantry_enter(q);
+	/* Where a version drains, gantry_enter() takes receives, and a failed one ends the connection. */
+	open = gantry_conn_receives(c);
 	n = RTE_MIN(n, ring->depth - (ring->head - ring->tail));
-	for (i = 0; i < n; i++)
-		post_one(q, c, ring, &recv[i]);
+	for (i = 0; i < n; i++) {
+		enum gantry_status status = check(q, &recv[i], q->g->max_msg_len, open, &sge);
+
+		if (unlikely(status != GANTRY_TO_HARDWARE))
+			gantry_recv_ring_refuse(ring, recv[i].cookie, status);
+		else
+			gantry_recv_ring_post(ring, recv[i].cookie, &sge);
+	}
 	gantry_recv_ring_tell(ring);
 	gantry_counter_add(&q->stats.recv_posted, n);
 	if (n != 0 && !ring->listed) {

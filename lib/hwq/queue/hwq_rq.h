@@ -11,6 +11,7 @@
  *     hwq_rq_ring(rq)                         once a burst: the device sees all new entries
  *          ... a peer sends ...
  *     n = hwq_rq_poll(rq, rec, wr_id, N)      completed receives, good and failed, oldest first
+ *     hwq_rq_take(rq, &done)                  or one that succeeded, without wr_id and rare fields
  *
  * The ring and the wr_ids belong to the queue pair (hwq_qp.h) or the receive work queue (hwq_obj.h)
  * that the ring is part of. The caller owns the memory that an entry names; the device may write it
@@ -204,6 +205,38 @@ hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 		return false;
 	hwq_fence_owner_before_cqe();
 	return ((e->sop_drop_qpn ^ qpn_be) & qpn_mask) == 0;
+}
+
+/** A receive that succeeded: the fields of its CQE that do not depend on the transport. */
+struct hwq_recv_done {
+	uint32_t byte_cnt; /**< bytes that arrived */
+	__be32 imm_inval;  /**< immediate data, or the key that was invalidated; else undefined */
+	uint8_t opcode;    /**< MLX5_CQE_RESP_WR_IMM, _SEND, _SEND_IMM or _SEND_INV */
+};
+
+/**
+ * Takes the oldest completed receive of the queue if it succeeded, decodes few fields of its CQE,
+ * and frees its entry. The device learns of it from hwq_cq_publish(): call it once a burst.
+ * @param rq The receive queue.
+ * @param done Written if the result is true.
+ * @return False: there is no completion yet, or the next CQE is of another kind. hwq_rq_poll()
+ *   takes a receive that failed.
+ */
+static inline bool
+hwq_rq_take(struct hwq_rq *rq, struct hwq_recv_done *done)
+{
+	struct hwq_cq *cq = rq->cq;
+	const struct mlx5_cqe64 *e = (const struct mlx5_cqe64 *)cq->next;
+
+	if (!hwq_cq_next_is_recv(cq, rq->qpn_be, rq->qpn_mask) ||
+		__builtin_expect(e->op_own >> 4 == MLX5_CQE_RESP_ERR, 0))
+		return false;
+	done->byte_cnt = be32toh(e->byte_cnt);
+	done->imm_inval = e->imm_inval_pkey;
+	done->opcode = e->op_own >> 4;
+	hwq_cq_advance(cq);
+	rq->ci++;
+	return true;
 }
 
 /**
