@@ -124,7 +124,7 @@ engine_stages() {
 				file = substr($0, RSTART, RLENGTH); n = $1; gsub(",", "", n)
 				stage = file ~ /^gantry_(ring_end|worker|defer)/ ? 1 : \
 					file ~ /^gantry_(region|drain)/ ? 2 : \
-					file ~ /^gantry_(run|issue|submit|xlate|policy|cpu|own_run|fill|lists|key_cache)/ ? 3 : \
+					file ~ /^gantry_(run|issue|submit|xlate|policy|cpu|burst|each|rule|layout_run|fill|lists|key_cache)/ ? 3 : \
 					file ~ /^(gantry_work|hwq_burst|hwq_seg|hwq_wqe|byteswap)/ ? 4 : \
 					file ~ /^(gantry_doorbell|hwq_db)/ ? 5 : \
 					file ~ /^hwq_[cs]q/ ? 6 : \

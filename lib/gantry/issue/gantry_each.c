@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of one WQE each, by two tables: the fields that an operation uses, and its opcode. */
+/* Operations of one WQE each, by their rules and opcodes. */
 #include "gantry_each.h"
 
 #include <rte_prefetch.h>
@@ -9,43 +9,11 @@
 #include "gantry_engine.h"
 #include "gantry_finish.h"
 #include "gantry_plain.h"
+#include "gantry_rule.h"
 #include "gantry_slot.h"
 #include "gantry_work_next.h"
 
-#define ANY64 UINT64_MAX
-#define ANY32 UINT32_MAX
-#define PEER  UINT16_MAX
-
-#define REMOTE  .peer = PEER, .src = ANY64, .dst = ANY64, .remote_key = ANY32
-#define MESSAGE .peer = PEER, .flags = GANTRY_DESC_SOLICITED, .src = ANY64
-#define CHANGE  .peer = PEER, .dst = ANY64, .remote_key = ANY32
-
-/* Bits that are 0 here must be 0 in a descriptor. Its cookie and len are not looked at here. */
-static const struct gantry_desc uses[GANTRY_OP_MAX] = {
-	[GANTRY_OP_COPY] = {.src = ANY64, .dst = ANY64},
-	[GANTRY_OP_WRITE] = {REMOTE},
-	[GANTRY_OP_READ] = {REMOTE},
-	[GANTRY_OP_WRITE_IMM] = {REMOTE, .flags = GANTRY_DESC_SOLICITED, .imm = ANY32},
-	[GANTRY_OP_SEND] = {MESSAGE},
-	[GANTRY_OP_SEND_IMM] = {MESSAGE, .imm = ANY32},
-	[GANTRY_OP_SEND_INV] = {MESSAGE, .imm = ANY32},
-	[GANTRY_OP_COMPARE_SWAP] = {CHANGE, .arg = {ANY64, ANY64}},
-	[GANTRY_OP_FETCH_ADD] = {CHANGE, .arg = {ANY64}},
-};
-
-/* Of messages: READ alone takes data from the peer, all others bring them there. */
-static const uint8_t opcodes[GANTRY_OP_MAX] = {
-	[GANTRY_OP_WRITE] = MLX5_OPCODE_RDMA_WRITE,
-	[GANTRY_OP_READ] = MLX5_OPCODE_RDMA_READ,
-	[GANTRY_OP_WRITE_IMM] = MLX5_OPCODE_RDMA_WRITE_IMM,
-	[GANTRY_OP_SEND] = MLX5_OPCODE_SEND,
-	[GANTRY_OP_SEND_IMM] = MLX5_OPCODE_SEND_IMM,
-	[GANTRY_OP_SEND_INV] = MLX5_OPCODE_SEND_INVAL,
-};
-
 static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "one bit serves both");
-
-#define NO_PEER (UINT32_C(1) << 16) /* of no descriptor */
 
 /* A descriptor, and where it goes. */
 struct each {
@@ -56,7 +24,7 @@ struct each {
 	struct gantry_comp *comp; /* its slot */
 	uint64_t *where;
 	uint64_t idle;         /* flags that change nothing for it, as in a head */
-	uint32_t peer;         /* whose connection is below; NO_PEER: none yet, or in_turn */
+	uint32_t peer;         /* whose connection is below; UINT32_MAX: none yet, or in_turn */
 	uint32_t conn;         /* number of the connection */
 	struct gantry_conn *c; /* it carries what goes to the peer */
 	uint64_t posted;       /* of it when it was looked up */
@@ -67,19 +35,11 @@ struct each {
 	bool in_rows; /* a constant: what has one WQEBB and is plain is in rows: gantry_stream.h */
 };
 
-/* True: no field is set that the operation does not use. op: a constant, here and below, so that its rows are, too. */
-static __rte_always_inline bool
-fields_are_free(const struct gantry_desc *d, const enum gantry_op op, uint64_t idle)
+/* What the operation uses where it is issued here. op: a constant, here and below, so that its row is, too. */
+static __rte_always_inline uint32_t
+uses(const enum gantry_op op)
 {
-	const struct gantry_desc *u = &uses[op];
-	uint64_t key_imm, used;
-
-	memcpy(&key_imm, &d->remote_key, sizeof(key_imm));
-	memcpy(&used, &u->remote_key, sizeof(used));
-	return likely((gantry_desc_head(d) & ~(gantry_desc_head(u) | idle)) ==
-		       gantry_desc_head_of(op, 0)) &&
-	       likely(((key_imm & ~used) | (d->src & ~u->src) | (d->dst & ~u->dst) |
-			      (d->arg[0] & ~u->arg[0]) | (d->arg[1] & ~u->arg[1])) == 0);
+	return gantry_rules[op].uses & ~(RULE_SRC_LAYOUT | RULE_DST_LAYOUT);
 }
 
 /*
@@ -133,7 +93,7 @@ issue_copy(const struct each *e)
 	struct gantry_region_view *v = &e->q->view;
 	struct hwq_burst b;
 
-	if (!fields_are_free(e->d, GANTRY_OP_COPY, e->idle | e->by_mmo) ||
+	if (!gantry_rule_is_kept(e->d, uses(GANTRY_OP_COPY), e->idle | e->by_mmo) ||
 		unlikely(len - 1 >= own->max_len) ||
 		unlikely(!gantry_region_find_plain(v, &v->src, from, len)) ||
 		unlikely(!gantry_region_find_plain(v, &v->dst, to, len)) ||
@@ -159,7 +119,7 @@ issue_long(const struct each *e, const enum gantry_op op, const bool in_wqe,
 	uint32_t flags, __be32 imm)
 {
 	struct hwq_sq *sq = e->c->sq;
-	const uint8_t opcode = opcodes[op];
+	const uint8_t opcode = gantry_work_opcodes[gantry_rules[op].kind];
 	int n_bb;
 
 	if (!has_room(sq, gantry_work_message_bb(e->dc, in_wqe, opcode, len)))
@@ -186,15 +146,15 @@ issue_message(const struct each *e, const enum gantry_op op)
 	struct hwq_burst b;
 	__be32 imm;
 
-	if (!fields_are_free(d, op, e->idle) || unlikely(len - 1 >= c->max_len) ||
+	if (!gantry_rule_is_kept(d, uses(op), e->idle) || unlikely(len - 1 >= c->max_len) ||
 		unlikely(!gantry_plain_remote(remote)) ||
 		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
 	/* max_len is 2 GiB at most. Builders look for messages without data. */
 	if ((uint32_t)len == 0)
 		__builtin_unreachable();
-	flags = d->flags & uses[op].flags;
-	imm = uses[op].imm != 0 ? htobe32(d->imm) : 0;
+	flags = (uses(op) & RULE_SOLICITS) != 0 ? d->flags & GANTRY_DESC_SOLICITED : 0;
+	imm = (uses(op) & RULE_IMM) != 0 ? htobe32(d->imm) : 0;
 	if (e->dc && likely(!from || len > c->max_inline))
 		return issue_long(e, op, false, *hit, local, remote, len, flags, imm);
 	if (e->dc || (from && unlikely(len <= c->max_inline)))
@@ -202,8 +162,8 @@ issue_message(const struct each *e, const enum gantry_op op)
 	if (unlikely(hwq_burst_start(&b, c->sq, 1) == 0))
 		return false;
 	b.signals = 0;
-	hwq_burst_one(&b, opcodes[op], d->remote_key, remote, (*hit)->key_word, local, len, flags,
-		imm);
+	hwq_burst_one(&b, gantry_work_opcodes[gantry_rules[op].kind], d->remote_key, remote,
+		(*hit)->key_word, local, len, flags, imm);
 	/* Of peers in turn, the connection's next WQE comes some bursts later: fetch its line, or one behind the ring. */
 	if (!e->in_rows)
 		rte_prefetch0(b.at);
@@ -218,20 +178,21 @@ issue_atomic(const struct each *e, const enum gantry_op op)
 {
 	const struct gantry_desc *d = e->d;
 	struct gantry_queue *q = e->q;
+	const uint32_t n_bb = e->dc ? 2 : 1;
 	struct hwq_sq *sq = e->c->sq;
 	uint64_t *cell;
 
-	if (!fields_are_free(d, op, e->idle) ||
+	if (!gantry_rule_is_kept(d, uses(op), e->idle) ||
 		unlikely(d->len != sizeof(uint64_t) || d->dst % sizeof(uint64_t) != 0 ||
 			 !gantry_plain_remote(d->dst) || !q->g->info.atomics) ||
-		!has_room(sq, gantry_work_atomic_bb(e->dc)))
+		!has_room(sq, n_bb))
 		return false;
 	cell = gantry_cell_get(&q->cells);
 	if (unlikely(cell == NULL))
 		return false;
 	gantry_work_put_atomic(sq, e->dest, op == GANTRY_OP_COMPARE_SWAP, d->remote_key, d->dst,
 		q->cells.mr.lkey, (uintptr_t)cell, d->arg);
-	account(e, e->c, e->conn, op, sizeof(uint64_t), gantry_work_atomic_bb(e->dc), false);
+	account(e, e->c, e->conn, op, sizeof(uint64_t), n_bb, false);
 	e->comp->result = (uintptr_t)cell;
 	e->comp->zero = GANTRY_FINISH_ATOMIC;
 	return true;
@@ -306,21 +267,14 @@ turn_to_peer(struct each *e, const bool unordered)
 	       (unordered || likely(e->c->stream == e->s));
 }
 
-/* The next descriptor is the stream's. */
-static __rte_always_inline void
+/* The next descriptor is the stream's. False: of an unordered queue, it has no slot for it, or others wait in it. */
+static __rte_always_inline bool
 enter_stream(struct each *e, struct gantry_stream *s)
 {
 	e->s = s;
 	e->seq = s->issue;
 	e->comp = &s->comp[e->seq & s->mask];
 	e->where = &s->where[e->seq & s->mask];
-}
-
-/* Of an unordered queue: the stream has a slot for its next descriptor, and in front of it none waits. */
-static __rte_always_inline bool
-takes_stream(struct each *e, struct gantry_stream *s)
-{
-	enter_stream(e, s);
 	return likely(!gantry_stream_waits(s) && gantry_stream_in_flight(s) <= s->mask);
 }
 
@@ -331,13 +285,14 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 	const uint8_t is = e->d->op;
 
 	if (op == 0 && !e->dc && is == GANTRY_OP_COPY)
-		return (!unordered || takes_stream(e, e->q->conn[GANTRY_CONN_OWN].stream)) &&
+		return (!unordered || enter_stream(e, e->q->conn[GANTRY_CONN_OWN].stream)) &&
 		       issue_copy(e);
-	if ((e->in_turn || e->d->peer != e->peer) && !turn_to_peer(e, unordered))
+	if ((op != 0 && is != op) ||
+		((e->in_turn || e->d->peer != e->peer) && !turn_to_peer(e, unordered)))
 		return false;
 	if (e->dc != (e->dest != NULL))
 		__builtin_unreachable();
-	if (unordered && !takes_stream(e, e->c->stream))
+	if (unordered && !enter_stream(e, e->c->stream))
 		return false;
 	/* A comparison costs less than a jump by a table. */
 	if (op != 0 || is == GANTRY_OP_WRITE)
@@ -352,7 +307,7 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 {
 	struct each e = {.q = q,
 		.d = desc,
-		.peer = NO_PEER,
+		.peer = UINT32_MAX,
 		.by_mmo = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0,
 		.dc = dc,
 		.in_turn = op != 0,
@@ -421,7 +376,7 @@ gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, ui
 {
 	struct each e = {.q = q,
 		.d = desc,
-		.peer = NO_PEER,
+		.peer = UINT32_MAX,
 		.by_mmo = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0,
 		.in_turn = true,
 		.in_rows = true};

@@ -20,6 +20,7 @@
 
 #include <hwq_burst.h>
 
+#include "gantry_burst.h"
 #include "gantry_doorbell.h"
 #include "gantry_plain.h"
 #include "gantry_queue.h"
@@ -266,24 +267,15 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 {
 	struct gantry_conn *c = &q->conn[conn];
 	struct gantry_run run = gantry_run_of(q, desc, false);
-	uint64_t where = gantry_where(conn, c->posted), *at;
 	const struct gantry_desc *d, *end;
 	struct hwq_burst_like like;
 	struct gantry_comp *comp;
-	uint32_t slot, room, i;
 
 	gantry_run_limit(&run, c, kind);
-	room = hwq_burst_start(&run.burst, c->sq, n);
-	if (unlikely(room == 0))
+	n = gantry_burst_begin(&run.burst, s, c, n);
+	if (unlikely(n == 0))
 		return 0;
-	slot = s->issue & s->mask;
-	comp = &s->comp[slot];
-	at = &s->where[slot];
-	/* The ends of both rings are one away at least. */
-	if (n != 1) {
-		n = RTE_MIN(room, s->mask + 1 - slot);
-		n = RTE_MIN(n, c->signal_mask + 1 - (c->posted & c->signal_mask));
-	}
+	comp = &s->comp[s->issue & s->mask];
 	like = gantry_run_like(&run, kind);
 	/* No count beside the pointers: the loop has no register left for it. */
 	d = desc;
@@ -302,17 +294,8 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	n = d - desc;
 	if (unlikely(n == 0))
 		return 0;
-#pragma GCC unroll 4
-	for (i = 0; i < n; i++)
-		at[i] = where + i;
-	hwq_burst_end_counted(&run.burst, n);
-	gantry_row_note(&s->row, c, s->issue, where, n);
-	c->posted += n;
+	gantry_burst_end(&run.burst, s, c, conn, n, true);
 	gantry_note_posted(q, conn, n);
-	s->issue += n;
-	/* The last WQE of a quarter of the ring: gantry_conn_signals(). */
-	if (unlikely((c->posted & c->signal_mask) == 0))
-		hwq_sq_signal_last(c->sq);
 	return n;
 }
 

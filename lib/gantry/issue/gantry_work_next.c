@@ -101,23 +101,6 @@ was_put(struct gantry_conn *c, uint16_t pi, int n)
 	return true;
 }
 
-static uint8_t
-opcode_of(enum gantry_work_kind kind)
-{
-	switch (kind) {
-	case GANTRY_WORK_WRITE_IMM:
-		return MLX5_OPCODE_RDMA_WRITE_IMM;
-	case GANTRY_WORK_SEND:
-		return MLX5_OPCODE_SEND;
-	case GANTRY_WORK_SEND_IMM:
-		return MLX5_OPCODE_SEND_IMM;
-	case GANTRY_WORK_SEND_INV:
-		return MLX5_OPCODE_SEND_INVAL;
-	default:
-		return MLX5_OPCODE_RDMA_WRITE;
-	}
-}
-
 /*
  * WRITE, WRITE_IMM or a SEND. Of a WRITE_IMM that is longer than a message, the last message alone
  * has the immediate data: the peer places messages of one connection in their order. dest: a DC peer;
@@ -129,7 +112,7 @@ message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, ui
 {
 	uint64_t len = message_len(q, w);
 	bool last = len == w->len;
-	uint8_t opcode = opcode_of(last ? kind : GANTRY_WORK_WRITE);
+	uint8_t opcode = gantry_work_opcodes[last ? kind : GANTRY_WORK_WRITE];
 	unsigned int flags = w->flags | (w->solicited && last ? HWQ_WQE_SOLICITED : 0);
 	bool in_wqe = len <= c->max_inline && w->layout == GANTRY_WORK_NO_LAYOUT && !w->no_inline;
 	__be32 imm = last ? htobe32(w->imm) : 0;

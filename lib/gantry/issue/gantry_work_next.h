@@ -64,6 +64,16 @@ gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind
 	return likely(n > 0);
 }
 
+/* Of messages, by enum gantry_work_kind. */
+static const uint8_t gantry_work_opcodes[] = {
+	[GANTRY_WORK_WRITE] = MLX5_OPCODE_RDMA_WRITE,
+	[GANTRY_WORK_READ] = MLX5_OPCODE_RDMA_READ,
+	[GANTRY_WORK_WRITE_IMM] = MLX5_OPCODE_RDMA_WRITE_IMM,
+	[GANTRY_WORK_SEND] = MLX5_OPCODE_SEND,
+	[GANTRY_WORK_SEND_IMM] = MLX5_OPCODE_SEND_IMM,
+	[GANTRY_WORK_SEND_INV] = MLX5_OPCODE_SEND_INVAL,
+};
+
 /*
  * Writes a SEND, an RDMA write or an RDMA read without a CQE. dest: a DC peer; NULL: the connection is the peer's own.
  * in_wqe: the data are copied into the WQE. Returns its WQEBBs; 0: the send queue is full and nothing was written.
@@ -86,16 +96,8 @@ gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool 
 static __rte_always_inline unsigned int
 gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
 {
-	unsigned int head = dc ? hwq_wqe_dc_head_ds(opcode) : hwq_wqe_head_ds(opcode);
-
-	return hwq_ds_to_bb(head + (in_wqe ? hwq_inline_ds(len) : 1));
-}
-
-/* WQEBBs of an atomic. */
-static __rte_always_inline unsigned int
-gantry_work_atomic_bb(bool dc)
-{
-	return dc ? 2 : 1;
+	return hwq_ds_to_bb((dc ? hwq_wqe_dc_head_ds(opcode) : hwq_wqe_head_ds(opcode)) +
+			    (in_wqe ? hwq_inline_ds(len) : 1));
 }
 
 /* gantry_work_put_message() for an atomic, whose old value goes to addr. arg: gantry_desc::arg. */

@@ -1,113 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of descriptors, one row for each operation, and the keys of the memory they name. */
+/* Descriptors are judged by their rules, and their memory gets its keys. */
 #include "gantry_xlate.h"
 
 #include "gantry_engine.h"
 #include "gantry_finish.h"
+#include "gantry_rule.h"
 #include "gantry_sg.h"
 #include "gantry_work_next.h"
 
-/* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
-enum {
-	IS_OP = 1 << 0, /* the row is of an operation */
-	USES_SRC = 1 << 1,
-	USES_DST = 1 << 2,
-	USES_LEN = 1 << 3,
-	USES_PEER = 1 << 4,
-	USES_KEY = 1 << 5,
-	USES_IMM = 1 << 6,
-	USES_ARG0 = 1 << 7,
-	USES_ARG1 = 1 << 8,
-	LOCAL_SRC = 1 << 9,     /* src must be registered here; without it, src is at the peer */
-	LOCAL_DST = 1 << 10,    /* dst must be registered here; without it, dst is at the peer */
-	SOLICITS = 1 << 11,     /* GANTRY_DESC_SOLICITED is possible */
-	MAY_BE_EMPTY = 1 << 12, /* len may be 0; src, dst and remote_key are not used then */
-	ONE_MESSAGE = 1 << 13,  /* cannot be split */
-	ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
-	RAW = 1 << 15,          /* src is a WQE */
-	LISTS = 1 << 16,        /* src and dst are lists */
-	SRC_LAYOUT = 1 << 17,   /* src may be a layout */
-	DST_LAYOUT = 1 << 18,   /* dst may be a layout */
-	NEEDS_LAYOUT = 1 << 19, /* ... and must be one */
-	CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, says who carries it */
-	TXN = 1 << 21,          /* src is a transaction */
-
-	/* What several rows have. */
-	COPIES = IS_OP | USES_SRC | USES_DST | USES_LEN,
-	REMOTE = COPIES | USES_PEER | USES_KEY,
-	SENDS = IS_OP | USES_SRC | USES_LEN | USES_PEER | LOCAL_SRC | SOLICITS | MAY_BE_EMPTY |
-		ONE_MESSAGE | SRC_LAYOUT,
-	ATOMICS = IS_OP | USES_DST | USES_LEN | USES_PEER | USES_KEY | USES_ARG0 | ATOMIC,
-};
-
-/* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
-static const struct op_rule {
-	uint32_t uses;
-	uint8_t kind; /* enum gantry_work_kind; of COPY, the carrier decides */
-} rules[GANTRY_OP_MAX] = {
-	[GANTRY_OP_NOP] = {IS_OP},
-	[GANTRY_OP_COPY] = {COPIES | LOCAL_SRC | LOCAL_DST | CARRIED},
-	[GANTRY_OP_COPY_SG] = {COPIES | USES_ARG0 | LISTS | CARRIED, GANTRY_WORK_SG},
-	[GANTRY_OP_FILL] = {IS_OP | USES_DST | USES_LEN | USES_ARG0 | LOCAL_DST | CARRIED,
-		GANTRY_WORK_FILL},
-	[GANTRY_OP_GATHER] = {COPIES | LOCAL_SRC | LOCAL_DST | SRC_LAYOUT | NEEDS_LAYOUT,
-		GANTRY_WORK_READ},
-	[GANTRY_OP_SCATTER] = {COPIES | LOCAL_SRC | LOCAL_DST | DST_LAYOUT | NEEDS_LAYOUT,
-		GANTRY_WORK_WRITE},
-	[GANTRY_OP_WRITE] = {REMOTE | LOCAL_SRC | SRC_LAYOUT, GANTRY_WORK_WRITE},
-	[GANTRY_OP_READ] = {REMOTE | LOCAL_DST | DST_LAYOUT, GANTRY_WORK_READ},
-	[GANTRY_OP_WRITE_IMM] = {REMOTE | LOCAL_SRC | USES_IMM | SOLICITS | MAY_BE_EMPTY |
-					 SRC_LAYOUT,
-		GANTRY_WORK_WRITE_IMM},
-	[GANTRY_OP_SEND] = {SENDS, GANTRY_WORK_SEND},
-	[GANTRY_OP_SEND_IMM] = {SENDS | USES_IMM, GANTRY_WORK_SEND_IMM},
-	[GANTRY_OP_SEND_INV] = {SENDS | USES_IMM, GANTRY_WORK_SEND_INV},
-	[GANTRY_OP_COMPARE_SWAP] = {ATOMICS | USES_ARG1, GANTRY_WORK_COMPARE_SWAP},
-	[GANTRY_OP_FETCH_ADD] = {ATOMICS, GANTRY_WORK_FETCH_ADD},
-	[GANTRY_OP_RAW] = {IS_OP | USES_SRC | USES_LEN | USES_PEER | ONE_MESSAGE | RAW,
-		GANTRY_WORK_RAW},
-	[GANTRY_OP_TXN] = {IS_OP | USES_SRC | USES_LEN | USES_PEER | TXN},
-};
-
 /* NULL: there is no such operation. */
-static const struct op_rule *
+static const struct gantry_rule *
 find_rule(uint8_t op)
 {
-	return op >= GANTRY_OP_MAX || rules[op].uses == 0 ? NULL : &rules[op];
+	return op >= GANTRY_OP_MAX || gantry_rules[op].uses == 0 ? NULL : &gantry_rules[op];
 }
 
 bool
 gantry_xlate_is_to_peer(const struct gantry_desc *d)
 {
-	const struct op_rule *rule = find_rule(d->op);
+	const struct gantry_rule *rule = find_rule(d->op);
 
-	if (rule == NULL || (rule->uses & USES_PEER) == 0)
+	if (rule == NULL || (rule->uses & RULE_PEER) == 0)
 		return false;
-	return (rule->uses & (RAW | TXN)) == 0 || d->peer != GANTRY_PEER_OWN;
-}
-
-/* A field is zero, or the operation uses it. */
-static bool
-is_free(uint64_t field, uint32_t uses, uint32_t use)
-{
-	return field == 0 || (uses & use) != 0;
+	return (rule->uses & (RULE_RAW | RULE_TXN)) == 0 || d->peer != GANTRY_PEER_OWN;
 }
 
 /* Fields that no operation of today uses, or not this one, must be zero: gantry_desc.h. */
 static bool
 unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 {
-	uint32_t flags = GANTRY_DESC_FENCE | ((uses & SOLICITS) != 0 ? GANTRY_DESC_SOLICITED : 0) |
-			 ((uses & CARRIED) != 0 ? GANTRY_DESC_BY_ANY : 0);
+	uint16_t flags = GANTRY_DESC_FENCE | ((uses & RULE_CARRIED) != 0 ? GANTRY_DESC_BY_ANY : 0);
 
-	if ((uses & MAY_BE_EMPTY) != 0 && d->len == 0)
-		uses &= ~(USES_SRC | USES_DST | USES_KEY | SRC_LAYOUT);
-	return d->zero == 0 && is_free(d->layout, uses, SRC_LAYOUT | DST_LAYOUT) &&
-	       (d->flags & ~flags) == 0 && is_free(d->peer, uses, USES_PEER) &&
-	       is_free(d->src, uses, USES_SRC) && is_free(d->dst, uses, USES_DST) &&
-	       is_free(d->len, uses, USES_LEN) && is_free(d->remote_key, uses, USES_KEY) &&
-	       is_free(d->imm, uses, USES_IMM) && is_free(d->arg[0], uses, USES_ARG0) &&
-	       is_free(d->arg[1], uses, USES_ARG1);
+	if ((uses & RULE_MAY_BE_EMPTY) != 0 && d->len == 0)
+		uses &= ~(RULE_SRC | RULE_DST | RULE_KEY | RULE_SRC_LAYOUT);
+	return gantry_rule_is_kept(d, uses, gantry_desc_head_flags(flags));
 }
 
 static bool
@@ -127,10 +53,10 @@ static bool
 len_is_possible(const struct gantry_desc *d, uint32_t uses)
 {
 	if (d->len == 0)
-		return (uses & MAY_BE_EMPTY) != 0;
-	if ((uses & ATOMIC) != 0 && d->len != sizeof(uint64_t))
+		return (uses & RULE_MAY_BE_EMPTY) != 0;
+	if ((uses & RULE_ATOMIC) != 0 && d->len != sizeof(uint64_t))
 		return false;
-	if ((uses & RAW) != 0 && !gantry_work_raw_len_is_possible(d->len))
+	if ((uses & RULE_RAW) != 0 && !gantry_work_raw_len_is_possible(d->len))
 		return false;
 	return !overflows(d->src, d->len) && !overflows(d->dst, d->len);
 }
@@ -139,33 +65,27 @@ len_is_possible(const struct gantry_desc *d, uint32_t uses)
 static bool
 addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 {
-	return ((uses & ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0) &&
-	       ((uses & RAW) == 0 || d->src != 0);
-}
-
-const struct gantry_region *
-gantry_xlate_find_dst(struct gantry_queue *q, uint64_t addr, uint64_t len)
-{
-	return gantry_region_find(&q->view, &q->view.dst, addr, len);
+	return ((uses & RULE_ATOMIC) == 0 || d->dst % sizeof(uint64_t) == 0) &&
+	       ((uses & RULE_RAW) == 0 || d->src != 0);
 }
 
 /* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
-check(const struct gantry_desc *d, const struct op_rule *rule)
+check(const struct gantry_desc *d, const struct gantry_rule *rule)
 {
 	if (rule == NULL)
 		return GANTRY_BAD_OP;
 	if (!unused_fields_are_zero(d, rule->uses))
 		return GANTRY_BAD_FIELD;
-	if ((rule->uses & USES_LEN) == 0)
+	if ((rule->uses & RULE_LEN) == 0)
 		return GANTRY_OK;
 	if (!len_is_possible(d, rule->uses))
 		return GANTRY_BAD_LENGTH;
 	if (!addresses_are_possible(d, rule->uses))
 		return GANTRY_BAD_ADDRESS;
-	if ((rule->uses & NEEDS_LAYOUT) != 0)
+	if ((rule->uses & RULE_NEEDS_LAYOUT) != 0)
 		return d->layout == 0 ? GANTRY_BAD_LAYOUT : GANTRY_OK;
-	if ((rule->uses & LOCAL_SRC) != 0 && (rule->uses & LOCAL_DST) != 0 && overlap(d))
+	if ((rule->uses & RULE_LOCAL_SRC) != 0 && (rule->uses & RULE_LOCAL_DST) != 0 && overlap(d))
 		return GANTRY_OVERLAP;
 	return GANTRY_OK;
 }
@@ -182,7 +102,7 @@ check_not_ready(const struct gantry_queue *q, uint32_t conn)
 /* Checks what the connection has to say. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
-	const struct op_rule *rule)
+	const struct gantry_rule *rule)
 {
 	const struct gantry_conn *c = &q->conn[conn];
 	enum gantry_status status = GANTRY_OK;
@@ -191,9 +111,9 @@ check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 		status = check_not_ready(q, conn);
 	if (status != GANTRY_OK)
 		return status;
-	if ((rule->uses & RAW) != 0
+	if ((rule->uses & RULE_RAW) != 0
 			? !gantry_work_raw_is_possible(q, conn, (const void *)d->src, d->len)
-			: (rule->uses & ONE_MESSAGE) != 0 && d->len > c->max_len)
+			: (rule->uses & RULE_ONE_MESSAGE) != 0 && d->len > c->max_len)
 		return GANTRY_BAD_LENGTH;
 	return GANTRY_OK;
 }
@@ -202,7 +122,7 @@ check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 static uint32_t
 find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 {
-	if ((uses & USES_PEER) == 0 || ((uses & RAW) != 0 && d->peer == GANTRY_PEER_OWN))
+	if ((uses & RULE_PEER) == 0 || ((uses & RULE_RAW) != 0 && d->peer == GANTRY_PEER_OWN))
 		return GANTRY_CONN_OWN;
 	return gantry_queue_conn_to(q, d->peer);
 }
@@ -227,7 +147,7 @@ find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_
 
 /* The work of a COPY, COPY_SG or FILL. dst and src are NULL where the operation has none or a list. */
 static enum gantry_status
-copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
 {
 	bool by_rdma = (src != NULL && gantry_region_is_rdma_s(src)) ||
@@ -236,7 +156,7 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_r
 	enum gantry_carrier carrier;
 	bool mmo;
 
-	if ((rule->uses & LISTS) != 0)
+	if ((rule->uses & RULE_LISTS) != 0)
 		status = gantry_sg_check(q, d, &by_rdma);
 	if (status != GANTRY_OK)
 		return status;
@@ -283,25 +203,25 @@ find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	const struct gantry_region **out)
 {
 	*out = NULL;
-	if ((uses & (LOCAL_SRC | LOCAL_DST)) != (LOCAL_SRC | LOCAL_DST))
+	if ((uses & (RULE_LOCAL_SRC | RULE_LOCAL_DST)) != (RULE_LOCAL_SRC | RULE_LOCAL_DST))
 		return GANTRY_OK;
-	*out = (uses & SRC_LAYOUT) != 0
+	*out = (uses & RULE_SRC_LAYOUT) != 0
 		       ? gantry_region_find(&q->view, &q->view.dst, d->dst, d->len)
 		       : gantry_region_find(&q->view, &q->view.src, d->src, d->len);
 	if (*out == NULL)
 		return GANTRY_NOT_REGISTERED;
-	return (uses & SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
+	return (uses & RULE_SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
 }
 
 /* GANTRY_OK, or the status that refuses the layout. */
 static enum gantry_status
 check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d, uint32_t uses)
 {
-	bool from = (uses & SRC_LAYOUT) != 0;
+	bool from = (uses & RULE_SRC_LAYOUT) != 0;
 	enum gantry_status status = gantry_keys_prepare(&q->keys, conn, !from, d->layout,
 		from ? d->src : d->dst, d->len);
 
-	if (status == GANTRY_OK && (uses & NEEDS_LAYOUT) != 0)
+	if (status == GANTRY_OK && (uses & RULE_NEEDS_LAYOUT) != 0)
 		status = gantry_keys_check_overlap(&q->keys, from ? d->dst : d->src, d->len);
 	return status;
 }
@@ -321,10 +241,10 @@ check_dc_layout(struct gantry_queue *q)
  * mlx5dv_wr_post(3) promises for such keys: a gather reads from the key, a scatter writes to it.
  */
 static enum gantry_status
-layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct op_rule *rule,
+layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
 	struct gantry_work *w)
 {
-	bool from = (rule->uses & SRC_LAYOUT) != 0;
+	bool from = (rule->uses & RULE_SRC_LAYOUT) != 0;
 	uint32_t conn = find_conn(q, d, rule->uses);
 	enum gantry_status status = check_layout(q, conn, d, rule->uses);
 	const struct gantry_region *plain;
@@ -391,14 +311,14 @@ enum gantry_status
 gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_work *w)
 {
 	const struct gantry_region *src = NULL, *dst = NULL, *any;
-	const struct op_rule *rule = find_rule(d->op);
+	const struct gantry_rule *rule = find_rule(d->op);
 	enum gantry_status status = check(d, rule);
 	uint32_t conn;
 
-	if (status != GANTRY_OK || rule->uses == IS_OP)
+	if (status != GANTRY_OK || rule->uses == RULE_IS_OP)
 		return d->op == GANTRY_OP_TXN && q->txns.n == 0 ? GANTRY_BAD_OP : status;
-	if ((rule->uses & (ATOMIC | TXN)) != 0) {
-		if ((rule->uses & TXN) != 0)
+	if ((rule->uses & (RULE_ATOMIC | RULE_TXN)) != 0) {
+		if ((rule->uses & RULE_TXN) != 0)
 			return GANTRY_TO_TXN;
 		if (!q->g->info.atomics)
 			return GANTRY_BAD_OP;
@@ -406,14 +326,14 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
 	/* What no region covers, copies may name if there is a region of all memory. */
-	any = (rule->uses & CARRIED) != 0 ? q->view.any : NULL;
-	if ((rule->uses & LOCAL_SRC) != 0 && d->len != 0) {
+	any = (rule->uses & RULE_CARRIED) != 0 ? q->view.any : NULL;
+	if ((rule->uses & RULE_LOCAL_SRC) != 0 && d->len != 0) {
 		src = gantry_region_find(&q->view, &q->view.src, d->src, d->len);
 		src = src != NULL ? src : any;
 		if (src == NULL)
 			return GANTRY_NOT_REGISTERED;
 	}
-	if ((rule->uses & LOCAL_DST) != 0) {
+	if ((rule->uses & RULE_LOCAL_DST) != 0) {
 		dst = gantry_region_find(&q->view, &q->view.dst, d->dst, d->len);
 		dst = dst != NULL ? dst : any;
 		if (dst == NULL)
@@ -421,7 +341,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 		if (dst->read_only)
 			return GANTRY_READ_ONLY;
 	}
-	if ((rule->uses & CARRIED) != 0)
+	if ((rule->uses & RULE_CARRIED) != 0)
 		return copy_work(q, d, rule, src, dst, w);
 	conn = find_conn(q, d, rule->uses);
 	status = check_conn(q, conn, d, rule);

@@ -10,10 +10,6 @@
 
 #include "gantry_queue.h"
 
-/* The region that covers [addr, addr + len), to be written; or NULL. len is not 0. */
-const struct gantry_region *gantry_xlate_find_dst(struct gantry_queue *q, uint64_t addr,
-	uint64_t len);
-
 /* True: the operation goes to the peer that the descriptor names. */
 bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 

@@ -8,8 +8,8 @@
 
 #include "gantry_alloc.h"
 #include "gantry_conn.h"
+#include "gantry_burst.h"
 #include "gantry_log_rate.h"
-#include "gantry_own_run.h"
 #include "gantry_region.h"
 #include "gantry_slot.h"
 #include "gantry_stream.h"
@@ -260,7 +260,7 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 	struct gantry_comp *comp = &s->comp[s->issue & s->mask];
 	struct hwq_burst burst;
 
-	end = desc + gantry_own_begin(&burst, s, own, n);
+	end = desc + gantry_burst_begin(&burst, s, own, n);
 	like = mmo ? hwq_burst_like_memcpy(&burst)
 		   : hwq_burst_like_rdma(&burst, MLX5_OPCODE_RDMA_WRITE);
 	for (d = desc; d != end; d++, comp++) {
@@ -297,7 +297,7 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 	if (n == 0)
 		return 0;
 	b->used_to = own->posted + n;
-	gantry_own_end(&burst, s, own, n, true);
+	gantry_burst_end(&burst, s, own, GANTRY_CONN_OWN, n, true);
 	return n;
 }
 

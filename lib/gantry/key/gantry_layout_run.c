@@ -4,7 +4,7 @@
 
 #include "gantry_conn.h"
 #include "gantry_key_cache.h"
-#include "gantry_own_run.h"
+#include "gantry_burst.h"
 #include "gantry_region.h"
 #include "gantry_slot.h"
 #include "gantry_stream.h"
@@ -107,7 +107,7 @@ run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc 
 	const struct gantry_desc *d, *end;
 	struct hwq_burst burst;
 
-	end = desc + gantry_own_begin(&burst, s, own, n);
+	end = desc + gantry_burst_begin(&burst, s, own, n);
 	for (d = desc; d != end; d++, comp++) {
 		const uint64_t base = gather ? d->src : d->dst, addr = gather ? d->dst : d->src;
 
@@ -138,7 +138,7 @@ run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc 
 		first->zero = 0;
 	gantry_keys_used(keys, key, own->posted + n);
 	gantry_counter_add(&keys->hits, n - owns);
-	gantry_own_end(&burst, s, own, n, any_flags == 0);
+	gantry_burst_end(&burst, s, own, GANTRY_CONN_OWN, n, any_flags == 0);
 	return n;
 }
 
