@@ -86,22 +86,25 @@ hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
 	hwq_mmio_write64(reg, raw);
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 typedef uint64_t hwq_16_bytes __attribute__((vector_size(16), may_alias));
+
+/* Sixteen bytes of a WQE, which were loaded, to the register. */
+static inline void
+hwq_bf_put_16(uint8_t *reg, hwq_16_bytes raw)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	*(volatile hwq_16_bytes *)reg = raw;
+#else
+	hwq_mmio_write64(reg, raw[0]);
+	hwq_mmio_write64(reg + 8, raw[1]);
+#endif
+}
 
 static inline void
 hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
 {
-	*(volatile hwq_16_bytes *)reg = *(const hwq_16_bytes *)wqe;
+	hwq_bf_put_16(reg, *(const hwq_16_bytes *)wqe);
 }
-#else
-static inline void
-hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
-{
-	hwq_bf_copy_8(reg, wqe);
-	hwq_bf_copy_8(reg + 8, wqe + 8);
-}
-#endif
 
 /*
  * Copies one WQEBB in order, at least eight bytes at a time; memcpy() promises neither. The loop is
@@ -266,6 +269,17 @@ hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 	b->n_easy = bf->max_ds >= HWQ_DS_PER_BB ? HWQ_DS_PER_BB - 1 : 0;
 }
 
+/* MLX5_WQE_CTRL_CQ_UPDATE where a control segment has it. */
+static inline hwq_16_bytes
+hwq_signal_bits(void)
+{
+	hwq_16_bytes bits = {0, 0};
+
+	hwq_put_pair((uint8_t *)&bits + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(MLX5_WQE_CTRL_CQ_UPDATE),
+		0);
+	return bits;
+}
+
 /**
  * Rings the doorbell of one queue, and makes its last WQE signalled, as hwq_sq_signal_and_ring().
  * @param b The doorbells.
@@ -276,17 +290,26 @@ static inline uint32_t
 hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
 {
 	struct mlx5_wqe_ctrl_seg *last = (struct mlx5_wqe_ctrl_seg *)hwq_sq_at(sq, sq->last);
-	const uint8_t *wqe = (const uint8_t *)last;
+	uint8_t *wqe = (uint8_t *)last;
 	unsigned int ds = wqe[7]; /* DS is byte 7, as in hwq_sq_end_of() */
+	hwq_16_bytes ctrl;
 	uint32_t n_bb = 1;
 
 	if (__builtin_expect(sq->bf != b->bf, 0))
 		hwq_bells_turn_to(b, sq->bf);
-	last->fm_ce_se |= MLX5_WQE_CTRL_CQ_UPDATE;
+	/*
+	 * The control segment is loaded and stored whole. Behind a store of one byte of it, the load
+	 * for BlueFlame would wait until that store has reached the cache.
+	 */
+	ctrl = *(hwq_16_bytes *)wqe | hwq_signal_bits();
+	*(hwq_16_bytes *)wqe = ctrl;
 	/* The common case: one WQE of one WQEBB. */
 	if (__builtin_expect(sq->last == sq->rung && ds - 2 < b->n_easy, 1)) {
 		hwq_sq_record(sq, sq->pi);
-		hwq_bf_copy_bb(b->reg, wqe);
+		hwq_bf_put_16(b->reg, ctrl);
+		hwq_bf_copy_16(b->reg + 16, wqe + 16);
+		hwq_bf_copy_16(b->reg + 32, wqe + 32);
+		hwq_bf_copy_16(b->reg + 48, wqe + 48);
 	} else {
 		bool only_one = hwq_sq_is_only_one(sq, last, ds);
 
