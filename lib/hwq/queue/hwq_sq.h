@@ -57,15 +57,16 @@ struct hwq_sq {
 	uint16_t rung;        /**< pi at the last doorbell */
 	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
 	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE is signalled, else 0 */
-	uint32_t max_inline;  /**< bytes of inline data of one WQE */
+	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
 	struct hwq_bf *bf;    /**< the doorbell register */
 	__be32 *dbrec;        /**< doorbell record; the queue writes word HWQ_SND_DBR only */
 	struct hwq_cq *cq;    /**< the CQ of the queue's WQEs */
-	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
-	uint8_t max_sge;      /**< most data segments of one WQE */
 
 	/** For hwq_wr.h only; each function that moves pi sets wr.moved. */
 	struct hwq_sq_wr wr;
+
+	uint32_t max_inline; /**< bytes of inline data of one WQE */
+	uint8_t max_sge;     /**< most data segments of one WQE */
 
 	/** For memcpy WQEs: the device's scratch memory. */
 	union {
@@ -81,7 +82,8 @@ struct hwq_sq {
 	uint64_t easy_memcpy_len;
 };
 
-static_assert(offsetof(struct hwq_sq, wr) == 64, "a plain ring's state is 64 bytes");
+static_assert(offsetof(struct hwq_sq, wr) + offsetof(struct hwq_sq_wr, at) == 64,
+	"what a plain ring touches, wr.moved too, is one cache line");
 static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 bytes");
 
 /**
