@@ -19,9 +19,11 @@ from dma_driver import ABI, LOAD, SMALL_PAGES, DmaCase
 PATIENCE_S = 400
 TWO_LCORES = '--lcores=0@0,1@0'
 
-# dpdk-test-dma-perf knows lists since 24.03, and then names a worker's device otherwise.
+# dpdk-test-dma-perf knows lists since 24.03, and then names a worker's device otherwise. What concerns all cases has stood
+# in each case before it got a section of its own.
 LISTS = [(1, 1), (4, 1), (1, 4), (4, 4)] if ABI >= 25 else [(1, 1)]
 WORKER = 'lcore_dma0=lcore=1,dev=%s,dir=mem2mem' if ABI >= 25 else 'lcore_dma=lcore1@%s'
+HAS_GLOBAL = ABI >= 26
 SIZES = (64, 4096)
 PERF_CASE = '''[case%d]
 type=DMA_MEM_COPY
@@ -60,12 +62,14 @@ class Programs(DmaCase):
         """The program compares the bytes of each buffer, and goes on where they differ."""
         cases = [(device, *lists) for device in ('dma_mlx5_0', 'dma_mlx5_1') for lists in LISTS]
         config = os.path.join(self.tmp, 'perf.ini')
+        vdevs = '--vdev dma_mlx5_0 --vdev dma_mlx5_1,mode=rdma'
+        of_all = f'eal_args={" ".join([*LOAD, *SMALL_PAGES, TWO_LCORES])} {vdevs}\ncache_flush=0\ntest_seconds=1\n'
         with open(config, 'w', encoding='ascii') as file:
-            vdevs = '--vdev dma_mlx5_0 --vdev dma_mlx5_1,mode=rdma'
-            file.write(f'[GLOBAL]\neal_args={" ".join([*LOAD, *SMALL_PAGES, TWO_LCORES])} {vdevs}\n'
-                       'cache_flush=0\ntest_seconds=1\n')
+            if HAS_GLOBAL:
+                file.write('[GLOBAL]\n' + of_all)
             for i, (device, n_src, n_dst) in enumerate(cases, 1):
                 file.write(PERF_CASE % (i, *SIZES, SIZES[1] // SIZES[0]) + WORKER % device + '\n')
+                file.write('' if HAS_GLOBAL else of_all)
                 if (n_src, n_dst) != (1, 1):
                     file.write(f'dma_src_sge={n_src}\ndma_dst_sge={n_dst}\n')
         out = self.output('dpdk-test-dma-perf', '--config', config, '--result', os.path.join(self.tmp, 'perf.csv'),
