@@ -14,6 +14,7 @@
 #include <softhca.h>
 
 #include "gantry_engine.h"
+#include "gantry_log_rate.h"
 #include "gantry_queue.h"
 
 #include "gantry_arena.h"
@@ -322,10 +323,10 @@ count_lines(FILE *log, const char *words)
 static FILE *
 open_log(void)
 {
-	static FILE *logs[2];
+	static FILE *logs[3];
 	static unsigned int n;
 
-	CHECK(n < 2);
+	CHECK(n < 3);
 	logs[n] = tmpfile();
 	return logs[n++];
 }
@@ -394,6 +395,31 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 				  "out: 7"),
 		1);
 	CHECK_EQ(count_lines(log, "lines about"), 2);
+	rte_openlog_stream(NULL);
+}
+
+/* Each opening writes a line of lib/hwq, which has a limit of 32, and a line of the engine, which has none. */
+static void
+no_more_than_32_refused_calls_a_second_are_logged(void)
+{
+	const struct gantry_conf conf = {.device = "nothing"};
+	FILE *log = open_log();
+	struct gantry *other;
+	uint32_t i;
+
+	CHECK(log != NULL);
+	CHECK_EQ(rte_openlog_stream(log), 0);
+	/* The limiter's current second does not end until the test ends it. */
+	gantry_log_rate_others()->n = 0;
+	gantry_log_rate_others()->end_tsc = UINT64_MAX;
+	for (i = 0; i < 50; i++)
+		CHECK_EQ(gantry_create(&conf, &other), -ENODEV);
+	CHECK_EQ(count_lines(log, "hwq: no mlx5 device named nothing"), 32);
+	CHECK_EQ(count_lines(log, "no more this second"), 1);
+	gantry_log_rate_others()->end_tsc = 0;
+	CHECK_EQ(gantry_create(&conf, &other), -ENODEV);
+	CHECK_EQ(count_lines(log, "hwq: no mlx5 device named nothing"), 33);
+	CHECK_EQ(count_lines(log, "gantry: lines about other failures that were left out: 18"), 1);
 	rte_openlog_stream(NULL);
 }
 
@@ -852,6 +878,8 @@ static const struct check_case cases[] = {
 		the_log_names_the_connection_and_decodes_the_wqe},
 	{"no more than four failed WQEs a second are logged",
 		no_more_than_four_failed_wqes_a_second_are_logged},
+	{"no more than 32 refused calls a second are logged",
+		no_more_than_32_refused_calls_a_second_are_logged},
 	{"descriptors that still waited run after a failure",
 		what_was_still_waiting_runs_after_a_failure},
 	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
