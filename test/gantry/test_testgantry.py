@@ -501,6 +501,15 @@ class CopyPaths(Case):
         self.check_moved(result, self.source, self.path("out/in"))
         self.assertIn("device mlx5_1", result.out)
 
+    def test_a_device_can_be_named_by_its_pci_address(self):
+        # The adapters are in the first domain from ca00 on that the machine does not use.
+        domain = next(n for n in range(0xca00, 0x10000) if not os.path.exists(f"/sys/devices/pci{n:04x}:00"))
+        result = move("--out", self.out, "--device", f"{domain:04x}:00:02.0", self.source, env={"SOFTHCA_DEVICES": "2"})
+        self.check_moved(result, self.source, self.path("out/in"))
+        self.assertIn("device mlx5_1", result.out)
+        result = move("--out", self.out, "--device", "03:00.0", self.source)
+        self.check_refused(result, "no mlx5 device has the PCI address 03:00.0", "--device: there is no 03:00.0")
+
     def test_a_device_that_is_not_there_is_named_in_the_error(self):
         result = move("--out", self.out, "--device", "mlx5_9", self.source)
         self.check_refused(result, "--device: there is no mlx5_9", "ibv_devices")
