@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gantry_poll(), and its rare parts: errors, several connections, unordered queues, completions that are not plain. */
+/*
+ * gantry_poll(), and its rare parts: errors, several connections, unordered queues, completions
+ * that are not plain.
+ */
 #include "gantry_complete.h"
 
 #include "gantry_drain.h"
@@ -15,7 +18,7 @@ gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
-	/* Before the recovery, which may make the CQ anew. */
+	/* Before the recovery, which may create the CQ anew. */
 	hwq_cq_advance(c->cq);
 	hwq_cq_publish(c->cq);
 	gantry_counter_add(&q->stats.cqes, 1);
@@ -36,7 +39,10 @@ gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-/* Goes on with a connection that does not work, or that carries transactions. Its CQEs have been taken. */
+/*
+ * Goes on with a connection that does not work, or that carries transactions. Its CQEs have been
+ * taken.
+ */
 static __rte_noinline void
 go_on(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -54,7 +60,7 @@ go_on(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-/* True: the connection works, and nothing of it is outstanding any more. */
+/* True: the connection works, and no WQE of it is outstanding any more. */
 static __rte_always_inline bool
 take_peer_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -74,7 +80,7 @@ take_peers_cqes(struct gantry_queue *q)
 		uint32_t word = rte_bsf64(words);
 		struct gantry_conn *conn = &q->conn[word * 64];
 
-		/* Else the compiler adds its parts anew for each bit. */
+		/* Without this, the compiler computes the address anew for each bit. */
 		__asm__("" : "+r"(conn));
 		all = q->active.word[word];
 		busy = 0;
@@ -98,7 +104,7 @@ gantry_take_all_cqes(struct gantry_queue *q)
 		take_peers_cqes(q);
 }
 
-/* gantry_take_run(). all: a constant; nothing is outstanding, so each slot is done. */
+/* As gantry_take_run(). all: a constant: no WQE is outstanding, so every slot is done. */
 static __rte_always_inline uint32_t
 take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	struct gantry_comp *out, uint32_t n, const bool all)
@@ -106,10 +112,13 @@ take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	uint32_t slot = seq & s->mask;
 	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
 	const uint64_t *where = &s->where[slot];
-	/* The connection of the last slot: gantry_where() of its index 0, and its `done`. At first there is none. */
+	/*
+	 * Of the last slot's connection: gantry_where() of index 0, and `done`. At first no slot
+	 * matches.
+	 */
 	uint64_t base = 0, done = 0, bytes = 0, left;
 
-	/* A slot that is issued in part is slot `issue`, so it is not among these. */
+	/* A slot that is issued in part is slot `issue`, which is not among these. */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	for (comp = first, end = first + n; comp != end; comp++, where++, out++) {
@@ -186,9 +195,9 @@ gantry_poll(struct gantry_queue *q, struct gantry_comp *comp, unsigned int n)
 	return done;
 }
 
-/* ------------------------------------------------------------------ without records */
+/* ------------------------------------------------------------------ counting */
 
-/* gantry_take_row() without records. */
+/* As gantry_take_row(), but counts completions only. */
 static __rte_always_inline uint32_t
 count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, uint32_t n)
 {
@@ -203,7 +212,10 @@ count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, u
 	return n;
 }
 
-/* 1: slot `seq`, which is in no row, is done and has succeeded. 0: it has not, and *failed says if it is done. */
+/*
+ * Returns 1: slot `seq`, which is in no row, has succeeded; 0: it is not done, or has failed, and
+ * then *failed is set.
+ */
 static __rte_noinline uint32_t
 count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *failed)
 {

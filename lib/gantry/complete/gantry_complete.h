@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completing: CQEs are taken, and completions are handed out in the order of submission. What every poll
- * does is inline here; what is rare is in gantry_complete.c.
+ * Completing: takes CQEs, and hands out completions in the order of submission. The code of every
+ * poll is inline here; rare code is in gantry_complete.c.
  */
 #ifndef GANTRY_COMPLETE_H
 #define GANTRY_COMPLETE_H
@@ -15,28 +15,31 @@
 
 /* ------------------------------------------------------------------ the rare parts */
 
-/* Takes a CQE that is not a good one of a WQE. Returns false if there is none. */
+/* Takes a CQE that is not the success of a WQE. False: there is no CQE. */
 bool gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c);
 
-/* No WQE of a connection other than the own one is outstanding any more. */
+/* Called when no WQE of a connection other than the own one is outstanding any more. */
 void gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Takes every CQE of all connections that have WQEs outstanding, or are to be set up again. */
+/* Takes all CQEs of all connections that have outstanding WQEs, or must be set up again. */
 void gantry_take_all_cqes(struct gantry_queue *q);
 
-/* gantry_take_row() for slots that are in no row. */
+/* As gantry_take_row(), for slots that are in no row. */
 uint32_t gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq,
 	struct gantry_comp *out, uint32_t n);
 
 /*
- * gantry_hand_out() for an unordered queue: from each stream once. The first of the next call is the stream
- * behind the last of this one, so none is left out for ever.
+ * As gantry_hand_out(), for an unordered queue. Visits each stream once. The next call begins with
+ * the stream behind the last one of this call, so each stream gets its turn.
  */
 uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n);
 
 /* ------------------------------------------------------------------ CQEs */
 
-/* The WQE that ends at `counter` is done, and all before it. True: nothing of the connection is outstanding any more. */
+/*
+ * The WQE that ends at `counter`, and all WQEs before it, are done. True: no WQE of the connection
+ * is outstanding any more.
+ */
 static __rte_always_inline bool
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
 {
@@ -55,8 +58,9 @@ gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter
 }
 
 /*
- * Takes good CQEs of a connection that has WQEs outstanding. False: the next CQE is of another kind. The device learns
- * of them here, and so before it learns of WQEs that need the room: the engine's doorbells publish no consumer index.
+ * Takes good CQEs of a connection that has outstanding WQEs. False: the next CQE is of another
+ * kind. Publishes the CQ's consumer index, because the doorbells of the engine do not: so the
+ * device learns about the free CQEs before it gets WQEs that need them.
  */
 static __rte_always_inline bool
 gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
@@ -75,7 +79,7 @@ gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
 	return true;
 }
 
-/* Takes every CQE of such a connection. */
+/* Takes all CQEs of a connection that has outstanding WQEs. */
 static __rte_always_inline void
 gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -85,8 +89,8 @@ gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 }
 
 /*
- * Takes the CQEs of connections that have WQEs outstanding. Mostly that is one, the one that the latest row
- * is on: then all that is outstanding is there, and none waits to be set up again.
+ * Takes the CQEs of connections that have outstanding WQEs. Usually this is one connection, that of
+ * the latest row: it has all outstanding WQEs, and no connection waits to be set up again.
  */
 static __rte_always_inline void
 gantry_take_outstanding(struct gantry_queue *q)
@@ -100,7 +104,10 @@ gantry_take_outstanding(struct gantry_queue *q)
 		return;
 	}
 	gantry_take_cqes(q, c);
-	/* One that works stays in `active`, idle or not: it is likely to be the next one, too. */
+	/*
+	 * A connection that works stays in `active`, also when it is idle, because it is likely to
+	 * be used next.
+	 */
 	if (unlikely(c->state != GANTRY_CONN_READY) && c != &q->conn[GANTRY_CONN_OWN] &&
 		c->done == c->posted)
 		gantry_note_idle(q, c);
@@ -108,7 +115,7 @@ gantry_take_outstanding(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ completions */
 
-/* Copies n completions, 1 at least. Returns the sum of their bytes. */
+/* Copies n completions, at least 1. Returns the sum of their bytes. */
 static __rte_always_inline uint64_t
 gantry_copy_comps(struct gantry_comp *out, const struct gantry_comp *comp, uint32_t n)
 {
@@ -122,7 +129,7 @@ gantry_copy_comps(struct gantry_comp *out, const struct gantry_comp *comp, uint3
 	return bytes;
 }
 
-/* The same sum alone. */
+/* The sum of the bytes of n completions, at least 1. */
 static __rte_always_inline uint64_t
 gantry_count_comps(const struct gantry_comp *comp, uint32_t n)
 {
@@ -138,8 +145,8 @@ gantry_count_comps(const struct gantry_comp *comp, uint32_t n)
 }
 
 /*
- * Hands out completions from slot `seq` on, which is in the stream's row, up to the first that is not done.
- * Returns how many, n at most, which is not 0.
+ * Hands out completions from slot `seq` on, which is in the stream's row, up to the first slot that
+ * is not done. Returns how many, at most n. n is not 0.
  */
 static __rte_always_inline uint32_t
 gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
@@ -150,7 +157,7 @@ gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t 
 
 	if (done <= 0)
 		return 0;
-	/* The end of the slots' ring is one away at least. */
+	/* The end of the ring of slots is at least one slot away. */
 	if (n != 1) {
 		n = RTE_MIN(n, s->mask + 1 - slot);
 		n = RTE_MIN(n, done);
@@ -185,13 +192,17 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 			gantry_watch(q);
 		return 0;
 	}
-	/* Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
-	 * not less. */
+	/*
+	 * Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
+	 * not less.
+	 */
 	atomic_store_explicit(&s->tail, seq, memory_order_release);
 	return n - left;
 }
 
-/* True: nothing is behind the stream's latest row. Only then is gantry_poll_row() worth a try. */
+/*
+ * True: nothing is behind the stream's latest row. Otherwise gantry_poll_row() is not worth a try.
+ */
 static inline bool
 gantry_row_is_last(const struct gantry_stream *s)
 {
@@ -199,10 +210,11 @@ gantry_row_is_last(const struct gantry_stream *s)
 }
 
 /*
- * gantry_poll(), between gantry_enter() and gantry_leave_unsplit(), for a queue in order in which the latest row is all
- * that is in flight, on a connection that works. gantry_row_is_last() was true. It calls no function, so a compiler has
- * few registers to save. copy: a constant; false: completions are counted, and not copied to `out`. Returns how many
- * there are, n at most; or a negative number: gantry_poll_inside() is to look.
+ * gantry_poll(), between gantry_enter() and gantry_leave_unsplit(), for a queue in order if all
+ * descriptors in flight are in the latest row, on a connection that works. gantry_row_is_last() was
+ * true. It calls no function, so the compiler has few registers to save. copy: a constant; false:
+ * completions are counted, not copied to `out`. Returns how many, at most n; less than 0: the
+ * caller calls gantry_poll_inside().
  */
 static __rte_always_inline int
 gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, const bool copy)
@@ -228,7 +240,10 @@ gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, con
 	if (done < n)
 		n = done;
 	slot = seq & s->mask;
-	/* The row may go round the end of the slots' ring. If n is 0, n - 1 is more than any ring has. */
+	/*
+	 * The row may wrap around the end of the ring of slots. If n is 0, n - 1 is more than any
+	 * ring has.
+	 */
 	if (unlikely(n - 1 > s->mask - slot))
 		return -1;
 	comp = &s->comp[slot];
