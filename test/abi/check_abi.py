@@ -3,7 +3,7 @@
 """Compares libgantry's binary interface with test/abi/gantry.abi: functions with their versions and
 prototypes, the layout of every struct, the values of enums and macros.
 
-usage: check_abi.py SOURCE BUILD            fails if the interface is another one than the file says
+usage: check_abi.py SOURCE BUILD            fails if the interface differs from the file
        check_abi.py SOURCE BUILD --update   writes the file; after a release it refuses what breaks programs
 
 doc/abi.md says what may change.
@@ -108,8 +108,8 @@ def bytes_of(line):
 
 
 def is_growth(head, old, new):
-    """May these fields or values take the place of the old ones? An enum may have more values. Reserved bytes of a
-    struct may get names; what lies between fields may not, because callers leave anything there."""
+    """True if these fields or values may replace the old ones. An enum may have more values. Reserved bytes of a
+    struct may get names; gaps between fields may not, because callers may leave any bytes there."""
     if head.startswith('enum'):
         return new[:len(old)] == old
     if any(line not in new for line in old if not is_reserved(line)):
@@ -119,11 +119,11 @@ def is_growth(head, old, new):
 
 
 def breaks(old, new):
-    """Yields what a program that was built with the old interface would stumble over."""
+    """Yields the changes that would break a program built with the old interface."""
     old, new = blocks(old), blocks(new)
     for head, lines in old.items():
         if head not in new:
-            # EXPERIMENTAL functions are outside the promise.
+            # The promise does not include EXPERIMENTAL functions.
             if ' EXPERIMENTAL: ' not in head:
                 yield f'gone or changed: {head}'
         elif not is_growth(head, lines, new[head]):

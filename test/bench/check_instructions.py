@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts instructions per operation, and fails where one has grown by more than 3 %.
+"""Counts instructions per operation, and fails if one has grown by more than 3 %.
 
-counts.py has what is counted. instructions.txt has the counts of one compiler with one set of libraries. With others the
+counts.py measures the counts. instructions.txt has the counts of one compiler with one set of libraries. With others the
 counts are not comparable: the test is skipped.
 
 usage: check_instructions.py BENCH_FOLDER BUILD            compares
-       check_instructions.py BENCH_FOLDER BUILD --update   writes instructions.txt anew
+       check_instructions.py BENCH_FOLDER BUILD --update   writes instructions.txt again
 BUILD: the compiler, the libraries and the options of the build, in words
 """
 import os

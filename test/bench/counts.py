@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the benchmarks execute for one operation, as callgrind counts it.
+"""Counts, with callgrind, what the benchmarks execute for one operation.
 
 They run pumped, on one thread, so that instructions repeat to the digit. Cache misses are those of callgrind's model: a
 first-level cache of 32 KiB (D1), a last one of 1 MiB (LL), lines of 64 bytes. The adapter runs between two bursts and uses the
-caches, too; its own instructions and misses are not counted.
+caches too; its own instructions and misses are not counted.
 """
 import collections
 import os
@@ -24,7 +24,7 @@ EVENTS = ['Ir', 'D1mr', 'D1mw', 'DLmr', 'DLmw']
 
 
 class Cost(collections.namedtuple('Cost', 'instructions d1 ll')):
-    """Instructions and misses. Without the model of caches, misses are 0."""
+    """Instructions and misses. Without a model of caches, misses are 0."""
 
     def __truediv__(self, n):
         return Cost(*(value / n for value in self))
@@ -52,7 +52,7 @@ def total(path):
 
 
 def by_function(path, events):
-    """Returns what each measured function and its callees cost."""
+    """Returns the cost of each measured function, with its callees."""
     text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', f'--show={",".join(events)}', path],
                           capture_output=True, text=True, check=True).stdout
     costs = {}

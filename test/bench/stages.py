@@ -3,7 +3,7 @@
 """Sums the instructions that callgrind counted in a program by stages of the work.
 
 An instruction belongs to the first stage that names one of the functions it was written in: the innermost inline
-function, or one of those around it (DWARF, by addr2line). What no stage names is "others".
+function, or one of those around it (DWARF, by addr2line). Instructions that no stage names are "others".
 
 usage: stages.py PROGRAM CALLGRIND_OUT STAGE=FUNCTION[,FUNCTION...] ...   prints "STAGE INSTRUCTIONS" lines
 CALLGRIND_OUT: written with --dump-instr=yes. FUNCTION may be a pattern of fnmatch.
@@ -34,7 +34,7 @@ def counted(path):
                     address = int(cost[1], 16)
                 elif cost[1] != '*':
                     address += int(cost[1])
-                # The line behind calls= is what the callee took.
+                # The line after calls= has the cost of the callee.
                 if not is_call:
                     counts[current][address] += int(cost[2])
                 is_call = False

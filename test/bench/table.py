@@ -3,7 +3,7 @@
 """Prints what each operation costs, in one table, beside libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1) of the same run.
 
 A row: instructions and cache misses per operation (counts.py), nanoseconds, and the same of its neighbour. "times" is the time
-divided by the neighbour's, of runs in turn; where both were not timed, instructions divided by the neighbour's.
+divided by the neighbour's, of alternating runs; if not both were timed, instructions divided by the neighbour's.
 
 usage: table.py BUILD_FOLDER [PART]...    parts: engine hwq dma transactions device memory programs; default: all
 """
@@ -25,10 +25,10 @@ FILE_LEN = 256 << 20  # bytes, of the main job
 DEPTH = 512           # of a connection whose memory is asked for
 BURSTS = (32, 1)
 
-# Many of something, and the one that it is timed beside.
+# Pairs of many objects and one object, which are timed together.
 RATIOS = {'regions1000': 'copy', 'regions': 'copy', 'mixed': 'inline', 'peers': 'write', 'queues': 'inline'}
 
-# What libmlx5 does for the same: it posts, and ibv_poll_cq(3) takes the CQE.
+# The functions of libmlx5 for the same work: it posts, and ibv_poll_cq(3) takes the CQE.
 STOCK = {'inline': 'memcpy', 'copy_mmo': 'memcpy', 'inline_write': 'write'}
 
 HWQ = [('write', 'hwq_write', 'stock_write'), ('write, hwq_burst.h', 'burst_write', 'stock_write'),
@@ -134,13 +134,13 @@ class Table:
                       'dma_skeleton', None, theirs, times)
 
     def testgantry(self, *args):
-        """With the lcores that two CPUs allow, and testgantry's own defaults otherwise."""
+        """With the lcores that two CPUs allow, and the defaults of testgantry for everything else."""
         lcores = f'--lcores=0@0,1@{1 % os.cpu_count()}' + (',2@0' if 'sig' in args else '')
         return run(f'{self.folder}/app/testgantry/testgantry', lcores, '--no-huge', '--no-shconf', '--no-telemetry', '-m', '64',
                    '--', *args)
 
     def main_job(self):
-        """cp, cmp and testgantry take turns, so that other work of the machine meets all of them."""
+        """cp, cmp and testgantry alternate, so that other work of the machine affects all of them."""
         def seconds(work, *args):
             start = time.monotonic()
             work(*args)

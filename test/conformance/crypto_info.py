@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file that rdma-core's test_mlx5_crypto reads, and the settings of the adapter that fit it.
 
-python3-cryptography wraps the keys and encrypts: the adapter has no part in what is expected.
+python3-cryptography wraps the keys and encrypts: the expected values do not come from the adapter.
 """
 import json
 import struct

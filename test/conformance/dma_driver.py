@@ -14,13 +14,13 @@ DRIVER = sys.argv.pop(1)
 with open(DRIVER, 'rb') as driver:
     DRIVER_BYTES = driver.read()
 ABI = int(re.search(rb'librte_eal\.so\.(\d+)', DRIVER_BYTES)[1])
-# EAL refuses a path that all may write to, so the driver is loaded by its bare name.
+# EAL refuses a path that everybody may write to, so the driver is loaded by its name alone.
 LOAD = ['--no-pci', '--no-telemetry', '-d', os.path.basename(DRIVER)]
 SMALL_PAGES = ['--no-huge', '--no-shconf', '-m', '256']
 
 
 def folders(*paths):
-    """LD_LIBRARY_PATH, by which the libraries `paths` are found, too."""
+    """LD_LIBRARY_PATH, with the folders of the libraries `paths` added."""
     own = [os.path.dirname(os.path.abspath(path)) for path in (DRIVER, *paths)]
     return ':'.join(own + list(filter(None, [os.environ.get('LD_LIBRARY_PATH')])))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Distribution programs, unmodified, find the emulated adapter where a real machine has it.
+"""Unmodified programs of the distribution find the emulated adapter where a real machine has its adapter.
 
 Expected values: the manual pages of ibstat(8) and ibstatus(8), and what the kernel shows in /sys
 (Documentation/ABI/stable/sysfs-class-infiniband). A program that is not installed is skipped.
@@ -23,7 +23,7 @@ FUNCTION = f'/sys/devices/pcica00:00/{BDF}'
 
 
 class Tools(Case):
-    """What everybody types."""
+    """Common commands."""
 
     def test_ls(self):
         self.assertEqual(self.output('ls', '/sys/class/infiniband'), 'mlx5_0\n')
@@ -53,7 +53,7 @@ class Tools(Case):
         self.assertIn('PCI_SLOT_NAME=ca00:00:01.0\n', self.output('cat', IBDEV + '/device/uevent'))
 
     def gids(self, **settings):
-        """The IPv4 GIDs of each port of two adapters, as sysfs and the line at the start say them."""
+        """The IPv4 GIDs of each port of two adapters, as sysfs and the line at the start show them."""
         result = self.run_on('bash', '-c', 'cat /sys/class/infiniband/mlx5_{0,1}/ports/{1,2}/gids/3; ibv_devices',
                              SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2', **settings)
         said = re.findall(r'GID ([\d.]+)\)$', result.stderr, re.M)
@@ -134,7 +134,7 @@ class Tools(Case):
                                    '/sys/class/infiniband/mlx5_1/device/net:', others[0], ''])
 
     def in_namespace(self, script):
-        """Runs a shell in a network namespace of its own, where it may make interfaces."""
+        """Runs a shell in its own network namespace, where it may create interfaces."""
         return subprocess.run(['unshare', '-rn', 'sh', '-c', script], env=clean_env(TMPDIR=self.tmp),
                               capture_output=True, text=True, timeout=400, check=False)
 
@@ -228,7 +228,7 @@ class Diagnostics(Case):
 
 class Children(Case):
     def test_a_child_sees_its_parents_tree(self):
-        # The parent looks first; its child's tree then has the same files, and goes with the parent.
+        # The parent looks first. Then the tree of its child has the same files, and is removed with the parent.
         script = (f'[ -r {IBDEV}/fw_ver ] && stat -L -c %i:%y {IBDEV} && stat -L -c %i:%y {IBDEV}; '
                   f'sh -c "cat {IBDEV}/fw_ver"; true')
         lines = self.shell(script).splitlines()

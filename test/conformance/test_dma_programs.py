@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's programs that copy by DMA devices, on the dmadev driver: dpdk-test-dma-perf and examples/dma.
+"""DPDK's programs that copy with DMA devices, on the dmadev driver: dpdk-test-dma-perf and examples/dma.
 
 usage: test_dma_programs.py LAUNCHER DRIVER
 """
@@ -35,7 +35,7 @@ src_numa_node=0
 dst_numa_node=0
 '''
 
-N_PACKETS = 2000  # no more than the ring of examples/dma takes
+N_PACKETS = 2000  # no more than the ring of examples/dma has room for
 PCAP_HEADER = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
 
 
@@ -59,7 +59,7 @@ def read_pcap(path):
 
 class Programs(DmaCase):
     def test_dpdk_test_dma_perf_copies_right_bytes(self):
-        """The program compares the bytes of each buffer, and goes on where they differ."""
+        """The program compares the bytes of each buffer, and continues if they differ."""
         cases = [(device, *lists) for device in ('dma_mlx5_0', 'dma_mlx5_1') for lists in LISTS]
         config = os.path.join(self.tmp, 'perf.ini')
         vdevs = '--vdev dma_mlx5_0 --vdev dma_mlx5_1,mode=rdma'

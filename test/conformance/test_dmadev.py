@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DPDK's own test of DMA devices on the dmadev driver, and programs that load the driver by -d.
 
-dpdk-test 22.11 and 23.11 print "Test OK" although a copy or an error case has failed: their runner takes only negative
-results for failures, and these cases return 1. So the lines of the device are judged: each case must have run, and the
+dpdk-test 22.11 and 23.11 print "Test OK" although a copy or an error case has failed: their runner counts only negative
+results as failures, and these cases return 1. So the test checks the lines of the device: each case must have run, and the
 counts must be those of a run that did all of it (app/test/test_dmadev.c of DPDK 22.11 to 26.11).
 
 usage: test_dmadev.py LAUNCHER DRIVER NO_SKELETON
@@ -35,7 +35,7 @@ OPERATIONS = {'copy': (COPIES, 0), 'sg_copy': (MAX_SGES * MAX_SGES, 0), 'stop_st
 # The cases of each version: of 22.11, 23.11, and all later ones.
 CASES = {23: ['copy', 'burst_capacity', 'error_handling', 'fill'],
          24: ['copy', 'stop_start', 'burst_capacity', 'error_handling', 'fill']}.get(ABI, list(OPERATIONS))
-# From 24.11 on, cases of the interface come first on each device, and the end of each case is told.
+# From 24.11 on, cases of the interface come first on each device, and the end of each case is printed.
 N_SECTIONS = 2 if ABI >= 25 else 1
 N_ENDS = {23: 0, 24: 0, 25: 13 + 7}.get(ABI, 14 + 9)
 SECTION = r'### Test dmadev (?:infrastructure using|instance) \d+ \[%s\]\n(.*?)(?=###|Test OK|Test Failed|\Z)'
@@ -52,7 +52,7 @@ print(ctypes.CDLL('librte_dmadev.so.{ABI}').rte_dma_count_avail(), 'DMA devices'
 assert eal.rte_eal_cleanup() == 0
 '''
 
-# The same, and what the process then has.
+# The same, and then the process prints its drivers and devices.
 STARTER = rf'''
 import ctypes, os, sys, time
 eal = ctypes.CDLL('librte_eal.so.{ABI}')
@@ -83,7 +83,7 @@ class Dmadev(DmaCase):
     FOLDERS = folders(NO_SKELETON)
 
     def need_huge_pages(self, n=256):
-        """Other tests may take some at the same time."""
+        """Other tests may use some at the same time."""
         free = 0
         if os.path.exists(FREE_PAGES):
             with open(FREE_PAGES, encoding='ascii') as f:
@@ -178,7 +178,7 @@ class Dmadev(DmaCase):
         self.assertIn("dma_mlx5_0 is the primary process's alone", lines[0])
 
     def test_the_first_adapter_that_can_is_taken(self):
-        """Of three adapters the first two have no DMA MMO; or all of them."""
+        """Three adapters, of which the first two have no DMA MMO, or none has it."""
         def load(*devices, **settings):
             vdevs = [word for device in devices for word in ('--vdev', device)]
             result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, *vdevs, SOFTHCA_DEVICES='3', **settings)

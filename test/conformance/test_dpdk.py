@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's mlx5 drivers, as Debian ships them, find the emulated adapter and go as far as it can serve them.
+"""DPDK's mlx5 drivers, as Debian ships them, find the emulated adapter, and get as far as its features allow.
 
-Each driver takes some part ids only (its table of PCI ids), and asks for capabilities before it uses them.
+Each driver accepts only some part ids (its table of PCI ids), and asks for capabilities before it uses them.
 The messages are the drivers' own (drivers/compress/mlx5, drivers/crypto/mlx5, drivers/net/mlx5 of DPDK 22.11).
 
 usage: test_dpdk.py LAUNCHER FEW_QUEUE_PAIRS
@@ -77,7 +77,7 @@ class Probe(Case):
         return path
 
     def failed_operations(self, op, length, key_length, *argv, spoilt=0):
-        """Of 512 operations on one data unit each, how many did not give what OpenSSL gives."""
+        """Runs 512 operations on one data unit each. Returns how many results differ from OpenSSL's."""
         vector = self.write_vector(length, key_length, spoilt)
         # The driver of 22.11 writes tweaks in the order of bytes that cards with one unit a message want.
         out = self.dpdk('dpdk-test-crypto-perf', 'crypto', '--', '--silent', '--devtype', 'mlx5_pci', '--ptest', 'verify',
@@ -98,7 +98,7 @@ class Probe(Case):
 
     def test_crypto_runs_with_a_full_ring(self):
         """
-        The program enqueues until the ring is full. The driver takes the place of a WQE and of the NOP behind it as soon as
+        The program enqueues until the ring is full. The driver reuses the place of a WQE and of the NOP after it as soon as
         it sees the completion of the WQE.
         """
         out = self.dpdk('dpdk-test-crypto-perf', 'crypto', '--', '--silent', '--devtype', 'mlx5_pci', '--ptest', 'throughput',
@@ -113,7 +113,7 @@ class Probe(Case):
     def test_crypto_autotest(self):
         """
         Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public. The driver
-        itself takes no data units of the others' lengths; it says so, and the test calls that a failure.
+        itself does not support the lengths of data units of the other cases; it says so, and the test counts this as a failure.
         """
         out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, status=None,
                         LD_PRELOAD=FEW_QUEUE_PAIRS, SOFTHCA_CRYPTO='plaintext_single', DPDK_TEST='cryptodev_mlx5_autotest')

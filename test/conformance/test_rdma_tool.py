@@ -16,7 +16,7 @@ TIMEOUT = 400
 
 
 def run(launcher, *words, fails=False, **settings):
-    """The output of `rdma WORDS`. Another result than wanted, or a line on stderr, ends the test."""
+    """The output of `rdma WORDS`. The test fails on a wrong exit status, or a line on stderr."""
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
     env.update(SOFTHCA_FORCE='1', **settings)
     done = subprocess.run([launcher, 'rdma', *words], env=env, capture_output=True, text=True,
@@ -89,7 +89,7 @@ for words in (['res'], ['res', 'show', 'qp'], ['res', 'show', 'cq'], ['res', 'sh
 
 
 def resources(launcher):
-    """A child of a program sees what the program holds."""
+    """A child of a program sees the objects of the program."""
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
     env.update(SOFTHCA_FORCE='1')
     done = subprocess.run([launcher, sys.executable, '-c', HOLDER], env=env, capture_output=True,

@@ -4,8 +4,8 @@
 
 What ucx_perftest 1.13 checks (src/tools/perf/lib/uct_tests.cc and ucp_tests.cc): it has no option to compare
 data. am_lat waits until the number of a message has arrived in its first byte; put_lat, ucp_put_lat and
-add_lat wait until it stands in the last byte of the memory that they wrote or added to. A wrong byte lets
-them wait for ever. The other tests only need that each operation completes without an error, and that each
+add_lat wait until it is in the last byte of the memory that they wrote or added to. After a wrong byte
+they wait for ever. The other tests only need that each operation completes without an error, and that each
 message is received.
 
 usage: test_ucx.py LAUNCHER
@@ -47,7 +47,7 @@ cswap_4 -t ucp_cswap -s 4
 cswap_8 -t ucp_cswap -s 8
 """
 
-# UCX's lower layer: one operation of one transport. UD has messages alone.
+# UCX's lower layer: one operation of one transport. UD has only messages.
 UCT_MESSAGES = """
 am_short -t am_lat -D short -s 16
 am_bcopy -t am_lat -D bcopy -s 1024

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Installed headers are C++, too: each is compiled as the first and only one of a file, by C++ 11, 14, 17 and 20, from a
-folder that holds what is installed and nothing else. And C++ calls the libraries' functions by their names in C.
+"""Installed headers can be used in C++: each is compiled as the only header of a file, as C++ 11, 14, 17 and 20, from a
+folder that contains only installed files. In C++, the libraries' functions must have their C names.
 
 usage: test_cxx_headers.py SOURCE BUILD
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 STANDARDS = ('c++11', 'c++14', 'c++17', 'c++20')
-# All that a program of others may ask for. A function that has the name of a struct (as stat(2) has) is no shadow here.
+# All warnings that another program may enable. A function that has the name of a struct (as stat(2) has) is no shadow here.
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow=local', '-Wpointer-arith', '-Werror', '-fsyntax-only']
 SKIPPED = 77
 
@@ -41,14 +41,14 @@ def others(build):
 
 
 def compiled(options, text, output=None):
-    """Returns what the compiler says."""
+    """Returns the messages of the compiler."""
     run = subprocess.run(['g++', '-x', 'c++', *options, '-', *(['-c', '-o', output] if output else [])], input=text,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return run.stdout if run.returncode != 0 else ''
 
 
 def check_headers(paths, options):
-    """Yields what is wrong with each header alone."""
+    """Yields the errors of each header when it is compiled alone."""
     jobs = [(path, standard) for path in paths for standard in STANDARDS]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         said = pool.map(lambda job: compiled(STRICT + ['-std=' + job[1]] + options, f'#include <{job[0]}>\n'), jobs)
@@ -87,7 +87,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix='test-cxx-headers.') as folder:
         paths = install(build, folder)
-        # As pkg-config has it: each library's folder.
+        # As in pkg-config: the folder of each library.
         options = [f'-I{folder}/{name}' for name in ('hwq', 'gantry', '')] + others(build)
         faults = list(check_headers(paths, options))
         for library in ('hwq', 'gantry'):

@@ -215,7 +215,7 @@ def inputs():
         text = f'{wqe.hex()[:n]} {wqe.hex()[n:n + m]} {wqe.hex()[n + m:]}'
         check(f'no offset: {n} digits before {m}', run(['wqe'], text).stdout == want)
     check('no offset: 3 digits', 'line 1, column 3: not a pair' in run(['wqe'], f'000 {wqe.hex()}').stderr)
-    # A group of 8 digits is data in the first line, and an offset behind a line with one.
+    # A group of 8 digits is data in the first line, and an offset after a line with an offset.
     text = f'000000 {wqe[:16].hex(" ", 4)}\n00000010 {wqe[16:].hex(" ", 4)}\n'
     check('an offset as long as its groups', run(['-e', 'big', 'wqe'], text).stdout == want)
     for name in 'rc', 'uc':
@@ -269,7 +269,7 @@ ROW = ctrl(0, 1).hex(' ')
 
 def programs():
     """What xxd, hexdump and od print of some bytes decodes as these bytes do."""
-    # Text behind the bytes has what else means something: offsets, comments, digits, blanks, the ends of texts.
+    # The text after the bytes contains characters with a meaning elsewhere: offsets, comments, digits, blanks, ends of texts.
     text = b':#|> 0xabcdef 00 11 22:|>#*      '
     wqe = ctrl(0x0a, 3) + struct.pack('>I', 0x80000000 | 28) + text[:28]
     queue = wqe + bytes(16) + wqe + bytes(16) + ctrl(0, 1) + bytes(48) + 3 * bytes(64) + wqe + bytes(16) + 2 * bytes(64)
@@ -296,7 +296,7 @@ def programs():
     words = ' '.join(f'{word:08x}' for word in struct.unpack('<4I', ctrl(0, 1)))
     for dump in (f'0000000 {words}\n0000020\n', f'00000000  {ROW}  |................|\n', f'000000 {ROW}\n'):
         check('one line', run(['wqe'], dump).returncode == 0, run(['wqe'], dump).stderr)
-    # od fills up the last group: the dump of 50 bytes is that of 52, but for the last offset.
+    # od fills up the last group: the dump of 50 bytes is that of 52, except for the last offset.
     with tempfile.NamedTemporaryFile() as f:
         f.write(ctrl(0x0a, 3) + bytes(34))
         f.flush()

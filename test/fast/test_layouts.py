@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests check-layouts.sh on headers that are written here, with fields of no device: each construct that it reads, an
-agreement, and disagreements of each kind, which it must find. At the end it reads this project's own tables.
+"""Tests check-layouts.sh on headers that are written here, with invented fields: each construct that it reads, an
+agreement, and each kind of disagreement, which it must find. At the end it reads this project's own tables.
 
 usage: test_layouts.py FOLDER     the folder usertools/layouts
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs gantry-top on a program with engines, as a user does, and where there is nothing to look at.
+"""Runs gantry-top on a program with engines, as a user does, and without such a program.
 
 usage: test_gantry_top.py GANTRY_TOP LOOKED_AT [unittest's arguments]
 """
@@ -19,20 +19,20 @@ import unittest
 
 TIMEOUT = 400  # seconds; no machine is so slow
 DPDK_TELEMETRY = "/usr/bin/dpdk-telemetry.py"  # Debian's package dpdk
-# Runs a command as root without the right to pass over the permissions of files.
+# Runs a command as root, but without the right to ignore file permissions.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 top, looked_at = "", ""
 
 
 class Case(unittest.TestCase):
     def setUp(self):
-        # EAL of a test keeps its files here, whoever runs it: rte_eal_get_runtime_dir().
+        # EAL of a test keeps its files here, for every user: rte_eal_get_runtime_dir().
         self.dir = tempfile.mkdtemp(prefix="test-gantry-top.")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.env = {**os.environ, "RUNTIME_DIRECTORY": self.dir, "SOFTHCA_FORCE": "1"}
 
     def start(self, prefix, reap=True):
-        """A program with an engine, two queues and two peers. One write has failed. reap: it must end well."""
+        """A program with an engine, two queues and two peers. One write has failed. With reap, it must end without an error."""
         process = subprocess.Popen([looked_at, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=self.env, text=True)
         self.addCleanup(self.end if reap else self.close, process)
@@ -54,7 +54,7 @@ class Case(unittest.TestCase):
         process.stdout.close()
 
     def look_until(self, there):
-        """A page of which `there` is true. On a busy machine, the program may stand still for a while."""
+        """Waits for a page for which `there` is true. On a busy machine, the program may stop for a while."""
         for _ in range(100):
             code, out, err = self.run_top("--once", "-s", "0.2")
             self.assertEqual((code, err), (0, ""))
@@ -84,7 +84,7 @@ def rows(text, heading):
 class Shown(Case):
     def test_a_running_program(self):
         process = self.start("seen")
-        # Each copy has a doorbell of its own. Operations and doorbells are read one after the other, so copies may be between.
+        # Each copy has its own doorbell. Operations and doorbells are read one after the other, so copies may be between.
         out = self.look_until(lambda page: rows(page, "QUEUE")[0]["OPS/BELL"] == "1.0")
         self.assertIn(f"looked_at, process {process.pid}", out)
         engine, = rows(out, "ENGINE")
@@ -150,7 +150,7 @@ class Shown(Case):
 
 
 class Told(Case):
-    """What a program tells, field by field; it is played here. Two engines: the second one's adapter is lost."""
+    """The answers of a program, field by field, which this class plays. It has two engines; the second one's adapter is lost."""
     PARTS = {  # lists that come in parts
         "/gantry/engines": {"engines": {"0": {"device": "mlx5_4", "copies_by": "mmo", "queues": 2, "failures": 3, "device_lost": 0,
             "ports_down": "0x2"}}, "next": 1},
@@ -176,7 +176,7 @@ class Told(Case):
 
     @staticmethod
     def counters(n, opened):
-        """What rises by n: a doorbell for four operations of 64 bytes, one of 100 fails, one of 50 is a transaction."""
+        """Raises the counters n times: a doorbell for four operations of 64 bytes, one of 100 fails, one of 50 is a transaction."""
         return {"completed": 400 * n, "bytes": 25600 * n, "doorbells": 100 * n, "by_status": {"ok": 396 * n, "overlap": 3 * n, "bad_key": n},
             "txn_opened": opened and 8 * n + 5, "txn_done": 8 * n, "txn_stops": 2 * n, "txn_cancelled": 77}
 
@@ -219,7 +219,7 @@ class Told(Case):
         return float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
 
     def test_a_program_of_many_with_one_prefix(self):
-        """EAL numbers their sockets if they run with --in-memory: the second one's has :1 behind it."""
+        """EAL numbers their sockets if they run with --in-memory: the second socket has :1 at its end."""
         for prefix, args in ("rte", ("-i", "1")), ("other", ("-f", "other", "-i", "1")):
             self.assertIn(f"process {os.getpid()};", self.page(f"dpdk/{prefix}/dpdk_telemetry.v2:1", args))
 
@@ -244,7 +244,7 @@ class Told(Case):
             ["1", "5", "16000", "4000", "77"])
         self.assertEqual(rows(out, "LATENCY OF QUEUE"), [{"LATENCY OF QUEUE": "0", "OPERATION": "copy", "SAMPLES": "17", "MEDIAN": "9999 ns",
             "99 %": "12.3 us", "MAX": "98.8 ms"}])
-        # All rates are of one time.
+        # All rates are from the same time.
         ops = self.number(queues[0]["OPS/s"])
         for text, share in ((queues[0]["BYTES/s"], 64), (queues[0]["FAILED/s"], 0.01), (queues[1]["OPS/s"], 2),
             (lcore["SLEEPS/s"], 1), (row["DONE/s"], 0.04), (row["STOPS/s"], 0.01)):
@@ -284,7 +284,7 @@ class Ended(Case):
         self.assertIn(f"gantry-top: The program has ended: looked_at, process {process.pid}.", text.decode(errors="replace"))
 
     def serve(self, path, n_answers, unread):
-        """A program that ends after some answers. unread: it has not read the next command then, but it is sent."""
+        """A program that ends after some answers. With unread, the next command was sent, but not read."""
         answers = {b"/": ["/gantry/engines"], b"/gantry/engines": {"engines": {}}, b"/gantry/lcores": {"lcores": {}}}
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(path)

@@ -51,7 +51,7 @@ class Traced(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
     def trace(self, program, *args, pattern="gantry.*", faults="", expect=0):
-        """The events of a program. args: behind the options of EAL."""
+        """The events of a program. args: the arguments after those of EAL."""
         traces, path = os.path.join(self.dir, "traces"), os.path.join(self.dir, "faults")
         with open(path, "w", encoding="ascii") as f:
             f.write(faults)
@@ -87,7 +87,7 @@ class Traced(unittest.TestCase):
         queue = next(values["queue"] for name, values in events if name == "gantry.queue.create")
         self.assertEqual([values["queue"] for name, values in events if name == "gantry.worker.start"], [queue])
         self.assertEqual({values["lcore"] for name, values in events if name == "gantry.worker.start"}, {1})
-        # The end of its queue closes a peer.
+        # Destroying its queue closes a peer.
         self.assertGreater(names.count("gantry.peer.open"), 0)
         self.assertEqual(names.count("gantry.peer.connect"), names.count("gantry.peer.open"))
         self.assertNotIn("gantry.conn.failure", names)

@@ -32,8 +32,8 @@ TIMEOUT = 400  # seconds for one run; no machine is so slow
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
 LONG, SLOWLY = 32 << 20, ("--chunk", "1")  # a file that takes a minute: 33 million descriptors
-# Runs a command as root without the right to pass over the permissions of files. Another user might not reach
-# the program itself, which may lie in root's home.
+# Runs a command as root, but without the right to ignore file permissions. Another user might not reach
+# the program itself, which may be in root's home.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 FORCED = {"SOFTHCA_FORCE": "1"}  # on the emulated adapter, even if the machine has a real device
 
@@ -133,7 +133,7 @@ class Case(unittest.TestCase):
             while True:
                 try:
                     begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
-                except OSError:  # no data behind it
+                except OSError:  # no data after it
                     return found
                 at = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
                 found.append((begin, at))
@@ -163,7 +163,7 @@ class Case(unittest.TestCase):
                 process.kill()
 
     def stopped_after(self, text, *args, workers=1, env=None, times=1):
-        """Runs it, and sends SIGINT when it has printed this so many times."""
+        """Runs it, and sends SIGINT when it has printed this text so many times."""
         with self.running(*args, workers=workers, env=env) as process:
             out = b""
             while out.count(text.encode()) < times:
@@ -238,7 +238,7 @@ class Moves(Case):
                 self.check_moved(result, source, self.path("out/in"))
 
     def workers_of(self, *args, workers=1, env=None):
-        """The line of each worker, and the most descriptors that were handed over at a time, and that it had."""
+        """The line of each worker, the most descriptors that one call handed over, and the most that the worker had."""
         noted, source = self.path("noted"), self.make("in/a", 100 * CHUNK)
         shutil.rmtree(self.out, ignore_errors=True)
         result = move("--out", self.out, *args, os.path.dirname(source), workers=workers,
@@ -249,7 +249,7 @@ class Moves(Case):
         return lines, [int(n) for n in last.split()[1:]]
 
     def test_workers_are_made_as_the_options_say(self):
-        """Depths are made powers of two; 0 elements: the engine's choice; of the ways to wait, 0 is spin, 1 sleep."""
+        """Depths are rounded up to powers of two; 0 elements mean the engine's choice; idle 0 is spin, 1 is sleep."""
         self.assertEqual(self.workers_of(workers=2)[0], ["worker 32 0 8 1"] * 2)
         for depth, ring, burst in (5, 64, 3), (64, 2, 256), (2, 1024, 1):
             with self.subTest(depth=depth, ring=ring, burst=burst):
@@ -277,7 +277,7 @@ class Moves(Case):
                         [(i, (i + 1) % workers) for i in range(workers)])
 
     def test_a_worker_has_as_many_chunks_as_depth_says_and_no_more(self):
-        """The third chunk is late, so that all that may be with the worker comes."""
+        """The third chunk is late, so that the worker gets as many as it may have."""
         for depth in 3, 20:
             with self.subTest(depth=depth):
                 _, (_, out, *_) = self.workers_of("--depth", depth, "--burst", 1, env=self.faults("late ms=1000 op=3"))
@@ -529,7 +529,7 @@ class Measured(Case):
                 rules = [line.split() for line in file if not line.startswith("#")]
             self.assertEqual(rules[-1][:2], ["any", "any"])
             self.assertLessEqual({rule[2] for rule in rules}, carriers)
-            # The carrier with the mark in the last line of the tables is the last rule's.
+            # The carrier that is marked in the last line of the tables is that of the last rule.
             last = re.findall(r"^ +262144 (.*)$", result.out, re.M)[-1].split()
             names = re.findall(r"^ *64 in flight +(.*)$", result.out, re.M)[0].split()
             self.assertEqual(set(names), carriers)
@@ -567,7 +567,7 @@ class Measured(Case):
 
 
 def draw(seed, block):
-    """The first random number of a block, as SplitMix64 makes it: four numbers are a block's."""
+    """The first random number of a block, by SplitMix64: each block has four numbers."""
     ones = (1 << 64) - 1
     x = (seed + (4 * block + 1) * 0x9e3779b97f4a7c15) & ones
     x = ((x ^ x >> 30) * 0xbf58476d1ce4e5b9) & ones
@@ -605,7 +605,7 @@ class SignatureCase(Case):
             refused[place] = len({b // (chunk // block) for b in bad})
             text += f"; on the {place}: {kind}, {len(bad)} corrupted"
         self.assertIn(text, result.out)
-        # Blocks with signatures on the wire are stored with corruptions, and then without.
+        # Blocks with signatures on the wire are stored first with corruptions, and then without.
         n_stores, all_refused = n if wire == "none" else 2 * n, sum(refused.values())
         rows = self.rows(result)
         for name, count in {"stored, good response": n_stores - refused["wire"], "stored, bad response": refused["wire"],
@@ -660,7 +660,7 @@ class Signatures(SignatureCase):
         self.assertNotIn("stored and fetched", result.out)
 
     def test_a_long_run_shows_how_far_it_is_and_a_signal_has_it_say_so(self):
-        """Request 100 is answered so late that a line a second is printed meanwhile."""
+        """Request 100 is answered so late that meanwhile a line is printed each second."""
         progress = r"(?m)^stored and fetched 0\.0 of 0\.1 MB, \d+\.\d+ GB/s; verified 0 of 4 files$"
         args = ["--mode", "sig", "--block", 512, "--chunk", 512, "--depth", 2, self.path("in")]
         result = self.stopped_after("verified", *args, workers=2, env=self.faults("late ms=4000 op=100"))
@@ -708,7 +708,7 @@ class Encryption(SignatureCase):
     ON = {"SOFTHCA_CRYPTO": "plaintext"}
 
     def blocks(self, block):
-        """The blocks of the files, in no order."""
+        """The blocks of the files, in any order."""
         found = []
         for name in os.listdir(self.path("in")):
             with open(self.path("in/" + name), "rb") as file:
@@ -717,7 +717,7 @@ class Encryption(SignatureCase):
         return sorted(found)
 
     def decrypted(self, stored, block, unit):
-        """Decrypts what was stored. {key: {number of a block: its data}}, the keys, those that are retired, and how often
+        """Decrypts what was stored. {key: {number of a block: its data}}, the keys, the retired keys, and how often
         each is found in the program's memory at the end."""
         added, retired, left, found = {}, set(), {}, {}
         with open(stored, encoding="ascii") as lines:
@@ -765,7 +765,7 @@ class Encryption(SignatureCase):
                 result = self.sig(512, 2048, "--corrupt", 0, "--encrypt", "data", env={**lying(lie, 0), **self.ON})
                 self.check_refused(result, "wrong bytes")
                 n = str(-(-len(self.blocks(512)) // 4))
-                # What is stored is wrong; what is fetched is right.
+                # Stored blocks are wrong; fetched blocks are right.
                 rows = self.rows(result)
                 self.assertEqual(rows["good response, wrong bytes"], [n, n])
                 self.assertEqual(rows["fetched, good response"], [n, n])
@@ -802,7 +802,7 @@ class Encryption(SignatureCase):
         return Result(process.returncode, out.decode())
 
     def test_closing_waits_a_few_seconds_for_what_a_device_does_not_complete(self):
-        # On a busy machine the device may stand still sooner, and the engine may give up sooner than the signal comes.
+        # On a busy machine the device may stop earlier, and the engine may give up before the signal comes.
         for still in (3, 5, 7, 3, 5, 7):
             result = self.close_a_device_that_hangs(still)
             if "did not complete" in result.out:
@@ -904,7 +904,7 @@ class Refusals(Case):
         self.assertFalse(os.path.exists(self.out))
 
     def move_without_rights(self, *args):
-        """Permissions of files hold for it, also if root runs the test."""
+        """File permissions apply to it, even if root runs the test."""
         return move(*args, under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
 
     def make_open_out(self):
@@ -976,7 +976,7 @@ class Refusals(Case):
             shutil.rmtree(self.out)
 
     def test_names_are_printed_as_ls_prints_them(self):
-        """A terminal obeys none of their bytes, and a shell takes them as they are printed."""
+        """No byte of them controls a terminal, and a shell reads them as they are printed."""
         names = [b"a\nb", b"\n", b"\x1b[31mred\x1b[m", b"tab\tand\rreturn", b"\a\b\v\f\x01\x7f", "ü €".encode(), b"caf\xe9", b"a b",
             b"csi\xc2\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", "𝄞\n".encode(), b"$x", b"a=b", b"!", b"plain-1.5,+@%:_"]
         for name in names:
@@ -1127,7 +1127,7 @@ class Refusals(Case):
 
 
 class Lies(Case):
-    """The app finds out an engine that reports wrong results."""
+    """The app detects an engine that reports wrong results."""
 
     def check_lie_caught(self, lie, *words, mode="copy"):
         source = self.make("in/file", 40 * CHUNK + 5)
@@ -1167,7 +1167,7 @@ class Lies(Case):
         self.assertLessEqual(float(row[2]), int(row[0]) / 0.5e6 + 0.00005, "Mops/s")
 
     def test_an_older_output_stays_until_the_new_one_is_verified(self):
-        """Of two files, the chunk that is not moved is one of the second."""
+        """There are two files; the chunk that is not moved belongs to the second one."""
         self.make("in/a", 10)
         self.make("in/file", 40 * CHUNK)
         older = [self.make(f"out/in/{name}", size) for name, size in (("a", 5), ("file", 77))]
@@ -1212,7 +1212,7 @@ class Failures(Case):
         small, big = self.make("a-small", 5000), self.make("big", 4 << 20)
         result = move("--out", self.out, small, big)
         self.check_refused(result, "No space left", "choose another --out")
-        # The small file is there only if it was verified before the disk was full.
+        # The small file exists only if it was verified before the disk was full.
         whole = {"a-small": sha256(small)} if "1 of 2 files" in result.out else {}
         self.assertEqual(tree(self.out), whole)
 
@@ -1252,7 +1252,7 @@ class Failures(Case):
         source = self.make("file", 40 * CHUNK)
         with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
             wait_for(self.leftovers, process)
-            # All chunks are on their way at some time, and then there is a second like that.
+            # In the end all chunks are in flight, and this lasts for more than a second.
             wait_for(lambda: self.cpu_seconds_in_a_second(process) < 0.5, process)
 
     @staticmethod
@@ -1333,7 +1333,7 @@ class LoadCase(Case):
         return self.rows(result), result
 
 
-# Operations of a load, what else they need, and how they are called in the table.
+# Operations of a load, the options that they need, and their names in the table.
 LOAD_OPS = {"copy": [], "fill": [], "sg": ["--sge", 5], "gather": ["--layouts", 20], "scatter": ["--layouts", 3], "write": [], "write-imm": [],
     "read": [], "send": [], "atomic": [], "cas": [], "txn": ["--block", 512]}
 
@@ -1377,7 +1377,7 @@ class Load(LoadCase):
         self.assertEqual(rows[0]["ops"], 100, result.out)
 
     def test_depth_and_burst_are_what_was_asked_for(self):
-        """The third operation is late, so that all that may be with the worker comes."""
+        """The third operation is late, so that the worker gets as many as it may have."""
         for depth, burst in (20, 5), (4, 64):
             noted = self.path("noted")
             self.measured("--load", "copy", "--depth", depth, "--burst", burst, "--total-ops", 200, "--verify", "off",
@@ -1387,7 +1387,7 @@ class Load(LoadCase):
             self.assertEqual((handed, out, all_of_them), (min(burst, depth), depth, 200))
 
     def test_workers_are_made_as_the_options_say(self):
-        """Depths are made powers of two; 0 elements: the engine's choice; of the ways to wait, 0 is spin, 1 sleep."""
+        """Depths are rounded up to powers of two; 0 elements mean the engine's choice; idle 0 is spin, 1 is sleep."""
         noted = self.path("noted")
         for args, line in ((), "worker 32 0 8 1"), (("--idle", "spin", "--ring-size", 64, "--burst", 3, "--depth", 5), "worker 8 64 3 0"):
             self.measured("--load", "copy", *args, "--total-ops", 100, "--verify", "off", workers=2, env={**lying("none", 0), "WORKERS": noted})
@@ -1401,7 +1401,7 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows], [2000], result.out)
 
     def noted(self, *args, env=None):
-        """What a load of 64 operations by ring asks of the engine, and what it is told: {what: [[number, ...], ...]}."""
+        """The calls of a load of 64 operations by ring, and the completions that it gets: {what: [[number, ...], ...]}."""
         noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "end": [], "desc": [], "base": [], "done": []}
         _, result = self.measured("--load", *args, "--total-ops", 64, "--verify", "off", env={**lying("none", 0), "NOTED": noted,
             **(env or {})})
@@ -1438,7 +1438,7 @@ class Load(LoadCase):
                     bases = self.noted(op, "--layouts", places, "--depth", 16)[0]["base"]
                     self.assertEqual(len(bases), 64)
                     self.assertEqual(len({base for base, in bases[:places]}), places)
-                    # All places of the memory come, and then all of them again.
+                    # All places of the memory are used, and then all of them again.
                     period = next(n for n in range(places, 65) if bases[n:] == bases[:-n])
                     self.assertEqual(bases[:period], (bases[:places] * period)[:period])
 
@@ -1464,8 +1464,8 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows], [300, 300, 600], result.out)
 
     def test_a_connection_that_is_late_holds_back_its_own_alone_in_an_unordered_queue(self):
-        """Of 64 writes, 16 go over each of 4 connections. The tenth that the adapter begins is late by 3 s, and so are all behind it
-        on its connection. In which order the adapter looks at connections is its own, so the tenth is one of several."""
+        """Of 64 writes, 16 go over each of 4 connections. The tenth that the adapter begins is late by 3 s, and so are all after it
+        on its connection. The order in which the adapter serves connections is not known, so the tenth is one of several."""
         for unordered in "off", "on":
             found, _ = self.noted("write", "--peers", 4, "--depth", 32, "--burst", 1, "--unordered", unordered,
                 env=self.faults("late ms=3000 op=10"))
@@ -1474,7 +1474,7 @@ class Load(LoadCase):
                 self.assertEqual(order, list(range(64)))
             else:
                 late = list(itertools.takewhile(lambda cookie: cookie % 4 == order[-1] % 4, reversed(order)))[::-1]
-                # At most nine were begun before it.
+                # At most nine began before it.
                 self.assertGreaterEqual(len(late), 16 - 9)
                 self.assertEqual(late, list(range(late[0], 64, 4)))
                 for connection in range(4):
@@ -1492,7 +1492,7 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows if row["op"] == "all"], [3000] * 4, result.out)
 
     def test_it_lasts_as_long_as_was_asked_for(self):
-        """Never shorter. How much longer, the machine decides."""
+        """Never shorter. It may be longer on a slow machine."""
         begin = time.monotonic()
         rows, result = self.measured("--load", "copy", "--duration", 1, "--verify", "off")
         self.assertGreater(time.monotonic() - begin, 1)
@@ -1500,7 +1500,7 @@ class Load(LoadCase):
         self.assertIn("nothing was verified", result.out)
 
     def files(self):
-        """The CSV and the JSON of a load, which say the same: [{name: value}, ...], numbers as numbers."""
+        """The CSV and the JSON of a load, which have the same values: [{name: value}, ...], numbers as numbers."""
         with open(self.path("a.csv"), newline="", encoding="ascii") as file:
             lines = list(csv.DictReader(file, strict=True))
         with open(self.path("a.json"), encoding="ascii") as file:
@@ -1564,8 +1564,8 @@ class Load(LoadCase):
 
     def test_latencies_of_an_open_loop_begin_when_an_operation_is_due(self):
         """
-        A thousand operations, one each millisecond. Number 10 and those behind it complete a second late, so number k is late by 1010 - k
-        milliseconds at least, although few are in flight at a time. In a closed loop, these few are late alone.
+        A thousand operations, one each millisecond. Number 10 and those after it complete a second late, so number k is late by 1010 - k
+        milliseconds at least, although few are in flight at a time. In a closed loop, only these few are late.
         """
         self.measured("--load", "copy", "--rate", 1000, "--total-ops", 1000, "--depth", 4, "--percentiles", "20,45,60", "--verify", "off",
             "--csv", self.path("a.csv"), "--json", self.path("a.json"), env=self.faults("late ms=1000 op=10"))
@@ -1576,7 +1576,7 @@ class Load(LoadCase):
         self.assertGreater(point["max_us"], 990e3)
 
     def test_a_percentile_is_a_latency_that_so_many_do_not_exceed(self):
-        """Of two hundred, one at a time, ten are late by 100 ms: the 191st of all in their order is the first of them."""
+        """Ten of two hundred, one at a time, are late by 100 ms: of all latencies in order, number 191 is the first of these."""
         lines = "".join(f"late ms=100 op={n}\n" for n in range(10, 101, 10))
         self.measured("--load", "copy", "--total-ops", 200, "--depth", 1, "--percentiles", "95.5,99,100", "--verify", "off",
             "--csv", self.path("a.csv"), "--json", self.path("a.json"), env=self.faults(lines))
@@ -1586,7 +1586,7 @@ class Load(LoadCase):
         self.assertGreaterEqual(point["mean_us"], 5e3)
 
     def test_the_longest_latency_is_that_of_all_workers(self):
-        """Of one operation the first worker has it, and the others have none. Of two, each of the first two workers has one, and one is later."""
+        """With one operation, only the first worker has one. With two, each of the first two workers has one, and one is later."""
         for via in "ring", "inline":
             for ops, lines in (1, "late ms=100 op=1"), (2, "late ms=100 op=1\nlate ms=300 op=1 times=2"):
                 with self.subTest(via=via, ops=ops):
@@ -1641,7 +1641,7 @@ class Load(LoadCase):
 
 
 class LoadRefused(LoadCase):
-    """What is wrong is told."""
+    """Errors are reported."""
 
     def check_found(self, op, lie, at, words):
         with self.subTest(op=op, lie=lie, at=at):
@@ -1808,7 +1808,7 @@ class PromptCase(Case):
                 line = lines.pop(0)
                 os.write(fd, (line if isinstance(line, bytes) else line.encode()) + b"\r")
         with contextlib.suppress(OSError):
-            while select.select([fd], [], [], 0)[0]:  # what it printed at last
+            while select.select([fd], [], [], 0)[0]:  # its last output
                 screen += os.read(fd, 4096)
         return screen.decode(errors="replace")
 
@@ -1868,7 +1868,7 @@ class Prompt(PromptCase):
         result = self.script(*lines, "quit", args=[self.source])
         for mode in "copy", "write", "read":
             self.check_moved(result, self.source, self.path(f"{mode}/in"))
-        # Each table is of its own job.
+        # Each table belongs to its own job.
         n_bytes = sum(os.path.getsize(os.path.join(self.source, name)) for name in os.listdir(self.source))
         self.assertEqual(re.findall(r"(?m)^ *total +\d+ +(\d+) ", result.out), [str(n_bytes)] * 3)
 
@@ -1958,7 +1958,7 @@ class Prompt(PromptCase):
 
 
 class Lines(PromptCase):
-    """Which lines the prompt understands. A job moves few files, or none."""
+    """The lines that the prompt understands. A job moves few files, or none."""
 
     def test_wrong_commands_are_reported_and_change_nothing(self):
         result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
@@ -2060,7 +2060,7 @@ class Lines(PromptCase):
         self.assertEqual(result.code, 1)
 
     def test_keys_edit_a_line(self):
-        """Left, the beginning and the end of the line, the line before, all that is right of the cursor."""
+        """Left, the beginning and the end of the line, the previous line, everything right of the cursor."""
         result = self.on_terminal(b"set burst 7\x1b[D3", b"st\x01set dep\x05", b"set depth 5\x01\x05", b"\x1b[A\x7f9", b"set chunk 4K 9\x1b[D\x1b[D\x0b",
             "show config", "quit")
         for setting in r"burst +37", r"depth +9", r"chunk +4096":

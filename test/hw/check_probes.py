@@ -5,8 +5,8 @@
 Without --rehearse nothing is asked: doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", must have the groups, identities,
 sentences and reasons of `hw_probe --list`. Each identity of the first must stand in a comment "Assumed: identity." of
 drivers/softhca, each of the second in a comment "Confirmed: identity.".
-With --rehearse the probes ask the emulated adapter. Each must read "as assumed", but for those that are not
-asked, and for those of encryption where the adapter has none.
+With --rehearse the probes ask the emulated adapter. Each must read "as assumed", except those that are not
+asked, and those of encryption if the adapter has none.
 
 usage: check_probes.py SOURCE_DIR HW_PROBE [--rehearse]
 """
@@ -23,7 +23,7 @@ NOT_ASKED = ' Not asked: '
 
 
 def probes_of_table(hw_probe):
-    """identity -> (group, sentence, reason or ''). Below each stands a sentence: what depends on it."""
+    """identity -> (group, sentence, reason or ''). Below each is a sentence that says what depends on it."""
     out = subprocess.run([hw_probe, '--list'], check=True, capture_output=True, text=True).stdout
     probes, group = {}, None
     lines = iter(out.splitlines())

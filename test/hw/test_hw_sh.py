@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests usertools/hw.sh on the emulated adapter: its stages and its report, what the report does not tell, that it stops
-cleanly, and that it does not emulate unless it is asked to.
+"""Tests usertools/hw.sh on the emulated adapter: its stages and its report, that the report does not identify the
+machine, that it stops cleanly, and that it does not emulate unless it is asked to.
 
 usage: test_hw_sh.py HW_SH BUILD_DIR
 """
@@ -24,7 +24,7 @@ JOBS = ['main job, --mode ' + name for name in ('copy', 'copy --copy-path mmo', 
                                                'sig', 'sig, wrong signatures under SQD', 'sig --encrypt data')]
 STAGES = ['capabilities', *TWINS, 'faults', 'model', *JOBS, 'probes', 'benchmarks']
 ENCRYPTION = (JOBS[-1],)
-# What a program may print of a machine, one a line.
+# What a program may print about a machine, one item a line.
 SECRETS = ['0002:c903:00a1:b2c3', 'fe80::202:c9ff:fe03:a1b2', '::ffff:c0a8:102', '192.168.17.4', '0x0002c90300a1b2c3',
            '0002c90300a1b2c3', 'b8:59:9f:01:02:03', '0000:3b:00.1', '4c4c4544-0033-4a10-8052-c4c04f4b4d32', '/home/someone/file',
            '~/notes', '../lib/secret/place.c', 'serial number MT2231X01234', 'S/N: MT1234', 'someone@example.org', 'mlx5_0',
@@ -82,7 +82,7 @@ class HwSh(unittest.TestCase):
         return built
 
     def test_report(self):
-        """The whole of it, on an adapter that does not encrypt. A slow machine has all the time that it needs."""
+        """The whole report, on an adapter that does not encrypt. A slow machine gets all the time that it needs."""
         hw_sh = self.changed({'\nall_seconds=590\n': '\nall_seconds=100000\n', '\nstage_seconds=120\n': '\nstage_seconds=100000\n',
                               '\nstage_seconds=300\n': '\n'})
         run = self.run_it('--rehearse', '--short', hw_sh=hw_sh)
@@ -105,7 +105,7 @@ class HwSh(unittest.TestCase):
             self.assertAlmostEqual(row['ops_per_s'] * row['ns'] / 1e9, 1, delta=0.1)
 
     def test_failed_stage(self):
-        """A failed stage is in the report, without what tells of the machine."""
+        """A failed stage is in the report, without text that identifies the machine."""
         user = getpass.getuser()
         lines = SECRETS + (['user ' + user] if user != 'root' else []) + ['"a \\quoted\\ line"', 'status 12 is not 0x2a']
         built = self.fake_build(testgantry='cat <<\'END\'\n' + '\n'.join(lines) + '\nEND\nexit 9',
@@ -119,7 +119,7 @@ class HwSh(unittest.TestCase):
             self.assertEqual(results[job], 'skipped' if job in ENCRYPTION else 'failed')
         self.assertEqual(results['probes'], 'failed')
         self.assertEqual(results['faults'], 'skipped')
-        # It ended in the middle of its list. What it has said counts, and its last message is in the report.
+        # It ended in the middle of its list. The answers that it has given count, and its last message is in the report.
         self.assertEqual([answer['seen'] for answer in report['probes']['answers']], ['at PATH on DEVICE'])
         self.assertEqual(report['stages'][STAGES.index('probes')]['output'][-1], 'why')
         self.assertIn('These stages failed: main job, --mode copy;', report['verdict'])
@@ -131,7 +131,7 @@ class HwSh(unittest.TestCase):
                     self.assertNotIn(word, json.dumps(report))
 
     def test_difference(self):
-        """A probe that answers otherwise is told with what depends on it."""
+        """A probe that answers otherwise is reported, with what depends on it."""
         answer = ('{"id": "x-y", "answer": "otherwise", "seen": "state 4 at ../test/hw/probe.c:5", "assumed": "It is so.", '
                   '"matters": "All of it."}')
         built = self.fake_build(testgantry='exit 0', hw_probe=f"echo '{{\"device\": {{}}, \"answers\": [{answer}]}}'")
@@ -142,7 +142,7 @@ class HwSh(unittest.TestCase):
         self.assertIn('  x-y\n    assumed: It is so.\n    seen: state 4 at PATH\n    what depends on it: All of it.\n', text)
 
     def test_lacking_device(self):
-        """On a device without what Gantry needs, all but the probes is skipped."""
+        """On a device without what Gantry needs, everything except the probes is skipped."""
         caps = ('{"device": {"part": 4117, "fw": "14.32.1010", "emulated": false}, "capabilities": [{"id": "opens", "name": '
                 '"Access", "has": false, "value": "", "use": "everything", "needed": true}]}')
         built = self.fake_build(hw_caps=f"case $* in *--json*) echo '{caps}' ;; *) echo 'mlx5_7, part 4117' ;; esac; exit 3",
@@ -153,7 +153,7 @@ class HwSh(unittest.TestCase):
         self.assertIn('Gantry does not run on this device. It lacks: Access.', self.report()[1])
 
     def test_signal(self):
-        """A signal ends the stage and what it started, and leaves nothing."""
+        """A signal ends the stage and the programs that it started, and leaves no files."""
         pid_file = os.path.join(self.folder, 'pid')
         built = self.fake_build(testgantry=f'[ "$1" = --help ] || {{ echo $$ >{pid_file}; touch $TMPDIR/rest; sleep 600; }}')
         run = self.start('--rehearse', '--short', '--built', built)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Installs Gantry, and uses what is installed: its programs, and programs that are built against it.
+"""Installs Gantry, and uses the installed files: its programs, and programs that are built against it.
 
-Two trees: one in a prefix of its own, which .pc files and -rpath name; and one as DESTDIR leaves it, for /usr/local, which
-pkg-config reads as a sysroot and programs find by LD_LIBRARY_PATH. Nothing but that is set. Each program is built by gcc and as C++ by
+Two trees: one in its own prefix, which .pc files and -rpath name; and one as DESTDIR leaves it, for /usr/local, which
+pkg-config reads as a sysroot and programs find by LD_LIBRARY_PATH. Nothing else is set. Each program is built by gcc and as C++ by
 g++, with shared libraries and with Gantry and DPDK inside.
 
 usage: test_install.py MESON BUILD PREFIX LIBDIR [TEST]...
@@ -28,7 +28,7 @@ EAL = ['--no-huge', '-m', '64', '--no-shconf', '--no-pci', '--no-telemetry']
 
 
 def clean_env(**more):
-    """An environment in which nothing but `more` leads to a library of Gantry."""
+    """An environment in which only `more` leads to a library of Gantry."""
     left_out = ('SOFTHCA_', 'PKG_CONFIG_', 'LD_PRELOAD')
     env = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
     env.update(SOFTHCA_GID_IPV4='198.51.100.11', **more)
@@ -36,7 +36,7 @@ def clean_env(**more):
 
 
 def run(*argv, status=0, **settings):
-    """Returns what a program printed, both streams."""
+    """Returns the output of a program, of both streams."""
     done = subprocess.run(argv, env=clean_env(**settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors='replace', timeout=600, check=False)
     if done.returncode != status:
@@ -172,7 +172,7 @@ class Install(unittest.TestCase):
         soname = self.soname(os.path.join(self.staged.libdir, name.replace('X', 'mlx5')))
         self.assertEqual(soname, self.soname(os.path.join(libdir, name.replace('X', 'skeleton'))).replace('skeleton', 'mlx5'))
 
-    # ---- programs of one's own
+    # ---- programs of users
 
     def make(self, tree, name, compiler, static, packages, source):
         """Builds a program as its user does. Returns (its path, what it was loaded with)."""
@@ -216,7 +216,7 @@ class Install(unittest.TestCase):
                 future.result()
 
     def test_gantry_brings_hwq_to_those_who_link_statically(self):
-        # Also where DPDK has no mlx5 drivers, and names neither libibverbs nor libmlx5.
+        # This also holds if DPDK has no mlx5 drivers, and names neither libibverbs nor libmlx5.
         self.assertEqual(self.own.pkg_config('--print-requires-private', 'gantry'), ['hwq'])
 
     def check_copied(self, said):
@@ -224,7 +224,7 @@ class Install(unittest.TestCase):
         self.assertRegex(said, r'(?m)^dmadev_copy: copied 256 pages in \d+ turns, verified$')
 
     def example(self, name):
-        """An example as it is installed."""
+        """An installed example."""
         return os.path.join(self.own.prefix, 'share/doc/gantry/examples', name + '.c')
 
     def test_hwq_without_DPDK(self):
@@ -235,7 +235,7 @@ class Install(unittest.TestCase):
 
     def test_a_program_of_DPDK_loads_the_driver_by_d(self):
         program, _ = self.make(self.own, 'dmadev_copy', 'gcc', False, ['libdpdk'], self.example('dmadev_copy'))
-        # By its bare name, because EAL refuses paths below folders that everybody may write to.
+        # By its name alone, because EAL refuses paths below folders that everybody may write to.
         said = run(self.own.bin('softhca'), program, *EAL, '-d', 'librte_dma_mlx5.so', '--vdev', 'dma_mlx5_0',
                    LD_LIBRARY_PATH=before('LD_LIBRARY_PATH', self.own.libdir))
         self.check_copied(said)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages of what this build installs, by the lists of packaging/debian: together they hold all of it, their names are those
+"""Debian packages of the files that this build installs, by the lists of packaging/debian: together they contain all files, their names are those
 of their libraries, and their programs run from a folder into which dpkg-deb unpacks them.
 
-usertools/package.sh makes the packages from a build of their own; usertools/package-try.sh uses those in a bare system.
+usertools/package.sh makes the packages from a separate build; usertools/package-try.sh uses those in a bare system.
 
 usage: test_packages.py MESON BUILD PREFIX LISTS
 """
@@ -49,7 +49,7 @@ class Packages(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.tmp)
         run(MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', os.path.join(cls.tmp, 'stage'))
         cls.stage = os.path.join(cls.tmp, 'all')
-        # The packages' prefix: what is installed finds its parts wherever it lies.
+        # The packages' prefix: installed programs find their files in every prefix.
         os.makedirs(cls.stage)
         os.rename(os.path.join(cls.tmp, 'stage') + PREFIX, os.path.join(cls.stage, 'usr'))
         with open(os.path.join(LISTS, 'control'), encoding='utf-8') as f:

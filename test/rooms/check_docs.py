@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that what the pages of the documentation name exists in the tree, and that their figures are the counted ones.
+"""Checks that files, tests and names in the pages of the documentation exist in the tree, and that figures are the counted ones.
 
 Pages are README.md, CHANGELOG.md, examples/README.md, doc/*.md and lib/*/*/README.md. Each fault is printed with file, line, and what to do:
 - links: the file is there, and the heading; of sources and scripts: the page doc/NAME.md that they name;
@@ -11,7 +11,7 @@ Pages are README.md, CHANGELOG.md, examples/README.md, doc/*.md and lib/*/*/READ
 - options of the project's programs, in command lines and alone;
 - functions, macros and types of the project;
 - figures with a mark: 86<!-- engine copy 32 --> is the count "engine copy 32" of test/bench/instructions.txt, rounded; a mark
-  with several counts and " + " is their sum. Readers do not see marks. With --update the marked figures are written anew.
+  with several counts and " + " is their sum. Readers do not see marks. With --update the marked figures are written again.
 
 usage: check_docs.py SOURCE_DIR BUILD_DIR
        check_docs.py SOURCE_DIR --update
@@ -31,7 +31,7 @@ MESON_OPTIONS = 'meson_options.txt'
 GENERATED = ('doc/softhca-rdma-core.md', 'doc/softhca-rdma-core-50.md', 'doc/softhca-rdma-core-65.md')
 TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'packaging', 'test', 'usertools')
 
-# ---- what pages name that is not the project's, by whose it is
+# ---- names in pages that do not belong to the project, by owner
 
 FOREIGN_FILES = {
     # Headers and sources of Linux, rdma-core, DPDK, SPDK, UCX, mstflint.
@@ -40,7 +40,7 @@ FOREIGN_FILES = {
     'tests/test_mlx5_dm_ops.py', 'test_mlx5_dc.py',
     # Programs and libraries of Debian's packages.
     'dpdk-telemetry.py', 'dpdk-hugepages.py', 'dpdk-pmdinfo.py', 'usertools/dpdk-pmdinfo.py', 'libcrypto.so.3',
-    # What the build or a program writes.
+    # Files that the build or a program writes.
     'librte_dma_mlx5.so', 'librte_dma_mlx5.pc', 'libdpdk.pc', 'gantry.pc', 'hwq.pc', 'softhca.pc', 'report.json', 'report.txt',
     'hw-report/report.json', 'hw-report/report.txt', 'my_hwq.c',
 }
@@ -98,7 +98,7 @@ class Tree:
         self.more_tests = set()
         for path in glob.glob(os.path.join(source, 'test/conformance/*.txt')) + [os.path.join(source, p) for p in GENERATED]:
             self.more_tests.update(re.findall(r'test_\w+', read(source, path)))
-        # A variable of a script may begin as a test does.
+        # A variable of a script may begin like a test.
         for path in glob.glob(os.path.join(source, 'usertools/*.sh')):
             self.more_tests.update(re.findall(r'^(test_\w+)=', read(source, path), re.M))
         self.tests, self.programs, self.built = set(), set(), set()
@@ -131,7 +131,7 @@ class Tree:
                 paths = 'test/**/*.c'
             elif paths is None and program.endswith(('.py', '.sh')) and any(f.endswith('/' + program) for f in self.files):
                 paths = next(f for f in self.files if f.endswith('/' + program))
-                # A script may hand its arguments to a program or to another script.
+                # A script may pass its arguments to a program or to another script.
                 paths = paths if paths.startswith('test/') else 'usertools/*'
             found = glob.glob(os.path.join(self.source, paths), recursive=True) if paths else []
             self.own[program] = '\n'.join(read(self.source, path) for path in found if os.path.isfile(path))
@@ -147,14 +147,14 @@ class Tree:
 
 
 def code_of(text):
-    """Yields (line number, is a block, code) of a page: of blocks each line, elsewhere each `span`."""
+    """Yields (line number, is a block, code) of a page: each line of a block, and elsewhere each `span`."""
     fenced, block = False, None
     for number, line in enumerate(text.split('\n'), 1):
         if line.lstrip().startswith('```'):
             fenced = not fenced
             continue
         if fenced or re.match(r'( {4}|\t)', line):
-            # Lines that end in a backslash go on in the next one.
+            # A line that ends in a backslash continues in the next one.
             block = (block[0], block[1] + ' ' + line.strip()) if block else (number, line.strip())
             if block[1].endswith('\\'):
                 block = (block[0], block[1][:-1])
@@ -191,7 +191,7 @@ FILE = re.compile(r'(?<![\w/.$<>{}~-])((?:[\w.*-]+/)*[\w*-][\w.*-]*\.(?:c|h|py|s
 def files(tree, page, text):
     for number, block, code in code_of(text):
         for path in FILE.findall(code):
-            # Capitals stand for a name: verbs/uverbs_NAME.c, X.c.
+            # Capitals mean any name: verbs/uverbs_NAME.c, X.c.
             if path in FOREIGN_FILES or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
                 continue
             if not tree.has_file(os.path.normpath(path)):

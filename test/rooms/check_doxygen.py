@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that everything in the installed headers is documented: doxygen says nothing about them. Each
+"""Checks that everything in the installed headers is documented: doxygen has no warning about them. Each
 parameter, return value, member, enum value and macro counts.
 
 usage: check_doxygen.py SOURCE
@@ -17,7 +17,7 @@ FOLDERS = ['lib/gantry/include', 'lib/hwq']
 
 
 def warnings(source, folders):
-    """What doxygen says of the headers of these folders."""
+    """The warnings of doxygen about the headers of these folders."""
     with open(os.path.join(source, 'doc/Doxyfile'), encoding='utf-8') as f:
         text = f.read()
     with tempfile.TemporaryDirectory(prefix='check-doxygen.') as folder:

@@ -22,7 +22,7 @@ from project_files import c_files
 
 VERSION = "14"
 COLUMNS = 100
-# Folders, or single files, whose comments are narrow enough. A folder stands for all that is below it. Add one as soon as it is.
+# Folders, or single files, whose comments are narrow enough. A folder includes everything below it. Add each folder that has become narrow.
 NARROW = (
     "app", "drivers", "examples", "lib/gantry/base", "lib/gantry/control", "lib/gantry/count", "lib/gantry/engine", "lib/gantry/include",
     "lib/gantry/key", "lib/gantry/memory", "lib/gantry/observe", "lib/gantry/recover", "lib/gantry/region", "lib/gantry/stream",
@@ -41,7 +41,7 @@ def find():
 
 
 def comment_lines(text):
-    """Yields (line number, line) of each line that has a comment, or a part of one."""
+    """Yields (line number, line) of each line that has a comment or a part of a comment."""
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
         begins = re.search(r"/\*|//", line) is not None
@@ -53,7 +53,7 @@ def comment_lines(text):
 
 
 def prose_lines(text):
-    """Yields (line number, line without link targets) of a page; not of tables and code."""
+    """Yields (line number, line without link targets) of a page, except tables and code."""
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):

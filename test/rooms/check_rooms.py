@@ -30,7 +30,7 @@ class Rooms:
 
     def __init__(self, path):
         self.may = collections.OrderedDict()  # folder -> patterns of folders
-        self.calls = {}  # folder -> patterns of folders whose functions it may call besides
+        self.calls = {}  # folder -> patterns of further folders whose functions it may call
         self.public = {}  # pattern of folders -> names of headers
         self.inside = {}  # folder -> patterns of folders whose private headers it may include
         self.exceptions = {}  # (file, folder) -> [kind, reason, is it needed]
@@ -64,14 +64,14 @@ class Rooms:
         return True
 
     def of(self, path):
-        """The room of a file: the longest listed folder that holds it."""
+        """The room of a file: the longest listed folder that contains it."""
         folder = os.path.dirname(path)
         while folder and folder not in self.may:
             folder = os.path.dirname(folder)
         return folder or None
 
     def allows(self, user, used, call):
-        """May the file `user` use the room `used`? Notes an exception that allows it as needed."""
+        """True if the file `user` may use the room `used`. An exception that allows it is noted as needed."""
         room = self.of(user)
         may = self.may[room] + (self.calls.get(room, []) if call else [])
         if room == used or any(fnmatch.fnmatchcase(used, p) for p in may):
@@ -90,7 +90,7 @@ class Rooms:
                     self.public[folders] = re.findall(r"'(?:\w+/)*(\w+\.h)'", text.read())
 
     def shows(self, user, header):
-        """May the file `user` include that header of another room?"""
+        """True if the file `user` may include that header of another room."""
         room, used = self.of(user), self.of(header)
         for pattern, names in self.public.items():
             if fnmatch.fnmatchcase(used, pattern) and not fnmatch.fnmatchcase(room, pattern):
@@ -100,7 +100,7 @@ class Rooms:
 
 
 def circles(graph):
-    """The sets of nodes that reach each other (Tarjan), smallest first."""
+    """Sets of nodes that can reach each other (Tarjan), smallest first."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -169,8 +169,8 @@ def symbols(source, build, files):
             wanted[objects[output]].add(name)
         elif kind not in "wvWVu":  # a weak symbol is defined by every file that needs it
             defined[name].add(objects[output])
-    # The adapter's library exports its API, which programs may use, and answers names of libc: who calls
-    # these means libc. The adapter's own files would pass through its shim, so they may not.
+    # The adapter's library exports its API, which programs may use, and defines names of libc: a program that calls
+    # these means libc. Files of the adapter may not call them, because their calls would go through its shim.
     with open(os.path.join(source, "drivers/softhca/softhca.map"), encoding="utf-8") as text:
         exported = set(re.findall(r"(\w+);", text.read()))
     uses = {}
@@ -179,7 +179,7 @@ def symbols(source, build, files):
             names -= exported
         for name in sorted(names):
             where = defined.get(name, set())
-            if path.startswith("drivers/"):  # a test may define it too, in the place of ours
+            if path.startswith("drivers/"):  # a test may define it too, in place of ours
                 where = {w for w in where if w.startswith("drivers/")}
             if len(where) == 1 and path not in where:
                 uses.setdefault((path, next(iter(where))), name)

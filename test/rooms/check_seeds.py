@@ -15,17 +15,17 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 from project_files import c_files
 
 COMMANDS = ("bench.sh", "fuzz.sh", "random.sh", "soak.sh", "stop-at-random.py", "stress.sh", "twin.sh")
-# Fuzzers define getrandom(2): that is no use of it.
+# Fuzzers define getrandom(2), which does not count as a use.
 SYSTEM = re.compile(r"\b((getrandom|getentropy|arc4random|rte_rand(_max)?|RAND_bytes)\((?!void)|AT_RANDOM\b)|/dev/u?random")
 # A statement of C with a seed, or a number from the command line, and a clock or the number of a process.
 SEED = re.compile(r"seed|\brnd\b|\brng\b|random|strtou?ll?\(argv")
 CLOCK = re.compile(r"now(_ns)?\(|\btime\(|\bclock\w*\(|rdtsc|timer_cycles\(|get[pt]id\(")
-# Python's numbers without a seed, and the shell's.
+# Random numbers of Python without a seed, and those of the shell.
 SCRIPT = re.compile(r"(?<!self\.)random\.(?!Random\(\w|seed\(\w)\w+\(|urandom|\bsecrets\.|uuid[14]\(|\$\{?RANDOM|\bshuf\b|seed=.*\bdate\b")
 
 
 def places(path, text):
-    """Where the file draws from the clock or the system: pairs of a line number and the text there."""
+    """The places where the file draws from the clock or the system: pairs of a line number and the text there."""
     if not path.endswith((".c", ".h")):
         return [(text.count("\n", 0, found.start()) + 1, found.group()) for found in SCRIPT.finditer(text)]
     # Comments become spaces, lines stay.

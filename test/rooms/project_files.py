@@ -4,7 +4,7 @@ import os
 
 
 def c_files(source):
-    """Every C file of the project, as a path below `source`. Links are other names of a file: left out."""
+    """Every C file of the project, as a path below `source`. Without links, which are other names of a file."""
     for top in ("app", "drivers", "examples", "lib", "test"):
         for folder, _, names in os.walk(os.path.join(source, top)):
             for name in sorted(names):

@@ -19,7 +19,7 @@ LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
 # The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca-reference.md. The
-# rest is as on a BlueField-3, or 0 where a feature is not emulated.
+# other values are those of a BlueField-3, or 0 if a feature is not emulated.
 DEVINFO = """\
 hca_id: mlx5_0
 transport: InfiniBand (0)
@@ -261,7 +261,7 @@ class Launcher(Case):
 
     def test_one_line_says_that_it_is_emulated(self):
         result = self.run_on('ibv_devices')
-        # An rdma-core that was built and not installed misses its folder of configuration.
+        # An rdma-core that is built but not installed has no configuration folder.
         lines = [line for line in result.stderr.splitlines()
                  if "couldn't open config directory" not in line]
         self.assertEqual(len(lines), 1, lines)
@@ -322,7 +322,7 @@ class CardProfile(Case):
         info, said = self.info('--like', path)
         self.assertEqual((info['vendor_part_id'], info['max_sge']), ('4119', '11'))
         self.assertIn('report.json also has what no setting can express: wings\n', said)
-        # A shell looks for no device, and its child has another working directory.
+        # A shell does not look for devices, and its child has another working directory.
         result = subprocess.run([os.path.abspath(LAUNCHER), '--like', 'report.json', 'sh', '-c', 'cd / && ibv_devinfo'], cwd=self.tmp,
                                 capture_output=True, text=True, check=True)
         self.assertIn('4119', result.stdout)
@@ -499,7 +499,7 @@ class Trees(Case):
 
     def test_trees_of_dead_processes_are_removed_and_others_stay(self):
         env = clean_env(TMPDIR=self.tmp)
-        # It looks at the tree, and stays.
+        # This program looks at the tree, and keeps running.
         waits = [LAUNCHER, 'tail', '-f', '/sys/class/infiniband/mlx5_0/node_type']
         with subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as killed, \
                 subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as living:

@@ -61,10 +61,10 @@ class Raw(unittest.TestCase):
         self.assertNotIn(said, self.stderr)
 
     def frames(self, since=0):
-        """The frames as raw bytes, read by the file format: scapy would compute fields anew."""
+        """The frames as raw bytes, read by the file format, because scapy would compute fields again."""
         with open(self.path, 'rb') as f:
             data = f.read()
-        # The length limit of frames, 262144, is the one that tcpdump writes.
+        # The length limit of frames, 262144, is that of tcpdump.
         self.assertEqual(struct.unpack('<IHHIIII', data[:24]), (0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
         at, frames = 24, []
         while at < len(data):
@@ -78,7 +78,7 @@ class Raw(unittest.TestCase):
         return frames
 
     def check_sums(self, frame):
-        """scapy computes deleted checksums anew: they must be equal to those in the frame."""
+        """scapy computes deleted checksums again: they must be equal to those in the frame."""
         packet = Ether(frame)
         ip = packet[IP] if IP in packet else packet[IPv6]
         fresh = ip.copy()
@@ -140,7 +140,7 @@ class Raw(unittest.TestCase):
                        / TCP(**TCP_HDR), 3, 1448)
 
     def test_tso_refused(self):
-        """TSO is refused for UDP, for a header with bytes behind TCP, and for MSS 0."""
+        """TSO is refused for UDP, for a header with bytes after TCP, and for MSS 0."""
         udp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / UDP()
         tcp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / TCP(**TCP_HDR)
         for header, mss in ((bytes(udp), 100), (bytes(tcp) + b'xxxx', 100), (bytes(tcp), 0)):
@@ -175,7 +175,7 @@ class Raw(unittest.TestCase):
                 self.check_sums(self.check_send(header, 101, 1))
 
     def test_send_short_packet(self):
-        """The IP header counts too few bytes for TCP or UDP: behind the packet nothing changes."""
+        """The IP header counts too few bytes for TCP or UDP: after the packet nothing changes."""
         v4 = dict(src='198.51.100.1', dst='198.51.100.2')
         v6 = dict(src='2001:db8::1', dst='2001:db8::2')
         for ip, l4 in ((IP(len=20 + 19, **v4), TCP(chksum=0x5555)),
@@ -216,7 +216,7 @@ class Raw(unittest.TestCase):
         self.assertEqual(self.stderr.count('cannot be written'), 1)
 
     def test_file_that_is_cut_short(self):
-        """The second record has no room: from then on nothing is written."""
+        """The second record has no room: after that nothing is written."""
         header = bytes(Ether(**MACS, type=0x88b5))
         size = 24 + 16 + len(header) + 100
         self.assertEqual(self.run_sender('send', header, 100, count=4,
