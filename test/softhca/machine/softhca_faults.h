@@ -68,11 +68,13 @@ faults_expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
 	CHECK_EQ(wc.status, status);
 }
 
-/* check_main() with a control file. */
+#define FAULTS_FOLDER "/tmp/"
+
+/* check_main() with a control file, whose name counts from the directory that the program starts in. */
 static inline int
 faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 {
-	static char path[] = "/tmp/softhca-faults.XXXXXX";
+	static char path[256] = FAULTS_FOLDER "softhca-faults.XXXXXX";
 	int rc;
 
 	/*
@@ -84,11 +86,16 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 
 		CHECK(fd >= 0);
 		close(fd);
-		setenv("SOFTHCA_FAULTS", path, 1);
+		setenv("SOFTHCA_FAULTS", path + strlen(FAULTS_FOLDER), 1);
+		CHECK_EQ(chdir(FAULTS_FOLDER), 0);
 		execv("/proc/self/exe", argv);
 		CHECK(!"execv");
 	}
-	fault_file = getenv("SOFTHCA_FAULTS");
+	CHECK_EQ(chdir("/"), 0);
+	snprintf(path, sizeof(path), FAULTS_FOLDER "%s", getenv("SOFTHCA_FAULTS"));
+	fault_file = path;
+	/* A case may start the program once more, from here. */
+	setenv("SOFTHCA_FAULTS", path, 1);
 	rc = check_main(cases, n, argc, argv);
 	unlink(fault_file);
 	return rc;
