@@ -1149,7 +1149,8 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, src, dst), RTE_DMA_STATUS_SUCCESSFUL);
-	CHECK_EQ(rte_dev_dma_map(dev, page, 0, 2 * PAGE_LEN), 0);
+	CHECK_EQ(rte_dev_dma_map(dev, page, 0, PAGE_LEN), 0);
+	CHECK_EQ(rte_dev_dma_map(dev, page + PAGE_LEN, 0, PAGE_LEN), 0);
 	end(id);
 	CHECK_EQ(rte_extmem_unregister(page, 2 * PAGE_LEN), 0);
 	env_unmap(page, 2 * PAGE_LEN);
