@@ -347,6 +347,44 @@ many_laps_keep_order(void)
 	env_queue_done(q);
 }
 
+/*
+ * A queue that is never without work tells the device which CQEs it has taken: otherwise its CQ would
+ * overrun. Each poll finds one copy done and the next one posted, over many laps of the CQ.
+ */
+static void
+a_queue_that_is_never_idle_goes_on(void)
+{
+	enum {
+		N = 3000
+	};
+	struct gantry_queue *q = env_queue(g, 8);
+	struct gantry_desc d = env_copy(src, dst, 64);
+	struct gantry_comp comp;
+	bool failed;
+	uint32_t i;
+
+	if (!env_is_pumped()) {
+		env_queue_done(q);
+		return;
+	}
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	for (i = 0; i < N; i++) {
+		env_pump();
+		CHECK_EQ(gantry_submit(q, &d, 1), 1);
+		if (i < N / 2) {
+			CHECK_EQ(gantry_poll(q, &comp, 1), 1);
+			CHECK_EQ(comp.status, GANTRY_OK);
+		} else {
+			CHECK_EQ(gantry_poll_good(q, 1, &failed), 1);
+			CHECK(!failed);
+		}
+		CHECK_EQ(gantry_in_flight(q), 1);
+	}
+	env_collect(q, &comp, 1);
+	CHECK_EQ(env_stats(q).recoveries, 0);
+	env_queue_done(q);
+}
+
 static void
 one_doorbell_and_one_cqe_for_a_burst(void)
 {
@@ -726,6 +764,7 @@ static const struct check_case cases[] = {
 	{"a full queue accepts fewer and loses nothing",
 		a_full_queue_accepts_fewer_and_loses_nothing},
 	{"many laps keep order", many_laps_keep_order},
+	{"a queue that is never idle goes on", a_queue_that_is_never_idle_goes_on},
 	{"one doorbell and one CQE for a burst", one_doorbell_and_one_cqe_for_a_burst},
 	{"good completions are counted, up to one that failed",
 		good_completions_are_counted_up_to_a_failure},
