@@ -188,9 +188,45 @@ case_devx(void)
 	many_rounds(leave_devx);
 }
 
+/* The only PD is free when the device's descriptor and the async file's are closed, in either order. */
+static void
+case_files(void)
+{
+	for (int async_stays = 0; async_stays < 2; async_stays++) {
+		struct ibv_context *ctx = pair_open(0), *other;
+		int stays = dup(async_stays ? ctx->async_fd : ctx->cmd_fd);
+		struct ibv_pd *pd;
+
+		CHECK(stays >= 0);
+		CHECK(ibv_alloc_pd(ctx) != NULL);
+		CHECK_EQ(ibv_close_device(ctx), 0);
+		other = pair_open(0);
+		expect_limit(ibv_alloc_pd(other));
+		CHECK_EQ(ibv_close_device(other), 0);
+		CHECK_EQ(close(stays), 0);
+		other = pair_open(0);
+		pd = ibv_alloc_pd(other);
+		CHECK(pd != NULL);
+		CHECK_EQ(ibv_dealloc_pd(pd), 0);
+		CHECK_EQ(ibv_close_device(other), 0);
+	}
+}
+
+static void
+case_files_without_leaks(void)
+{
+	if (__lsan_disable != NULL)
+		__lsan_disable();
+	case_files();
+	if (__lsan_enable != NULL)
+		__lsan_enable();
+}
+
 static const struct check_case cases[] = {
 	{"objects of verbs are destroyed with their context", case_verbs},
 	{"objects of firmware commands are destroyed with their context", case_devx},
+	{"a context is closed when neither its device nor its async file is open",
+		case_files_without_leaks},
 };
 
 int
