@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks transactions, all of whose rules are here. */
+/* Checks transactions by all their rules. */
 #include "gantry_txn_check.h"
 
 #include "gantry_engine.h"
 #include "gantry_mem.h"
 
-/* ------------------------------------------------------------------ memory here */
+/* ------------------------------------------------------------------ memory */
 
 /* look_up() for memory that is not in the region of the last hit. */
 static __rte_noinline const struct gantry_region *
@@ -21,13 +21,16 @@ look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum 
 	return r != NULL && r->read_only && to ? NULL : r;
 }
 
-/* The region; or NULL, and *why the device cannot use it. to: the device writes there. */
+/*
+ * The region of the memory; or NULL, and *why the device cannot use it. to: the device will write
+ * to it.
+ */
 static inline const struct gantry_region *
 look_up(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
 	const struct gantry_region *r = q->view.dst;
 
-	/* The last hits are not read-only. */
+	/* The last hits are never read-only. */
 	return likely(gantry_region_hit(r, addr, len)) ? r : look_further(q, addr, len, to, why);
 }
 
@@ -43,7 +46,7 @@ check_buffer(struct gantry_queue *q, const struct gantry_sge *e, bool read, stru
 	return GANTRY_OK;
 }
 
-/* Buffers one after the other, which have `len` bytes together. */
+/* Checks buffers that follow each other and have `len` bytes together. */
 static enum gantry_status
 check_list(struct gantry_queue *q, const struct gantry_txn *t, struct gantry_txn_plan *plan,
 	uint64_t len)
@@ -64,7 +67,7 @@ check_list(struct gantry_queue *q, const struct gantry_txn *t, struct gantry_txn
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-/* One buffer of a pattern: a piece of it in each round. */
+/* Checks one buffer of a pattern. Each round has a piece of it. */
 static enum gantry_status
 check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const struct gantry_sge *e,
 	uint32_t piece, struct mlx5dv_mr_interleaved *to)
@@ -83,7 +86,7 @@ check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const s
 	return GANTRY_OK;
 }
 
-/* Data in one buffer, and their signatures in another: a piece of both for each block. */
+/* Checks data in one buffer with signatures in another. Each block has a piece of both. */
 static enum gantry_status
 check_pattern(struct gantry_queue *q, const struct gantry_txn *t, uint32_t blocks,
 	struct gantry_txn_plan *plan)
@@ -122,7 +125,7 @@ check_data(struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len
 
 /* ------------------------------------------------------------------ transfers */
 
-/* The remote key of a part that is memory of this process. */
+/* Finds the remote key of a part that is memory of this process. */
 static __rte_noinline enum gantry_status
 check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read,
 	struct gantry_txn_move *move)
@@ -142,7 +145,7 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 	return GANTRY_OK;
 }
 
-/* A check that moves nothing: the data go where nobody reads them. */
+/* For a check that moves nothing: the data go to scratch memory, which nobody reads. */
 static enum gantry_status
 take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan *plan)
 {
@@ -157,7 +160,7 @@ take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan 
 	return GANTRY_OK;
 }
 
-/* One transfer, of which move->offset and move->len are known. */
+/* Checks one transfer. move->offset and move->len are set. */
 static enum gantry_status
 check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read, bool local,
 	struct gantry_txn_move *move)
@@ -192,7 +195,7 @@ check_transfers(struct gantry_queue *q, const struct gantry_txn *t, bool local, 
 	if (!gantry_txn_is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
 	plan->n_moves = t->n_parts;
-	/* Each has whole blocks of both domains. */
+	/* Each transfer has whole blocks of both domains. */
 	for (; part != end; part++, move++) {
 		enum gantry_status status;
 
@@ -211,7 +214,7 @@ check_transfers(struct gantry_queue *q, const struct gantry_txn *t, bool local, 
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-/* ------------------------------------------------------------------ responses, connections, profiles */
+/* ------------------------------------------------------------------ replies, peers, profiles */
 
 static enum gantry_status
 check_reply(struct gantry_queue *q, const struct gantry_conn *c,
@@ -225,7 +228,7 @@ check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 		return to->addr == 0 ? GANTRY_OK : GANTRY_BAD_FIELD;
 	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
 		return GANTRY_BAD_FIELD;
-	/* The CPU copies it into its WQE. */
+	/* The CPU copies the response into its WQE. */
 	if (to->len <= c->max_inline)
 		return GANTRY_OK;
 	if (to->len > c->max_len)
@@ -238,7 +241,10 @@ check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 	return GANTRY_OK;
 }
 
-/* A connection that does not work now, or GANTRY_CONN_NONE. GANTRY_OK: it will work again. */
+/*
+ * Checks a connection that does not work now, or is GANTRY_CONN_NONE. GANTRY_OK: it will work
+ * again.
+ */
 static __rte_cold enum gantry_status
 check_idle_conn(const struct gantry_queue *q, const struct gantry_conn *c)
 {
@@ -262,7 +268,7 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 	c->serial = gantry_shelf_serial(shelf, id);
 	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
-	/* A serial number names one profile for ever. */
+	/* A serial number never names another profile. */
 	c->cell = gantry_shelf_cell(shelf, id);
 	c->mark = id + 1;
 	return c;
@@ -270,7 +276,7 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 
 /* ------------------------------------------------------------------ configurations of keys */
 
-/* The rules of encryption, for a plan whose image fits. */
+/* Checks the encryption. The image of the plan is set. */
 static enum gantry_status
 check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
@@ -282,8 +288,8 @@ check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t 
 	if (t->crypto.zero != 0)
 		return GANTRY_BAD_FIELD;
 	/*
-	 * The manual pages do not tell whether data units are counted from the key's first byte on, or from that of the
-	 * message. With one part, both are the same.
+	 * The manual pages do not say whether data units are counted from the first byte of the key
+	 * or of the message. With one part, both are the same.
 	 */
 	if (t->n_parts > 1 || blocks * (uint64_t)p->crypt_len % p->crypt_unit != 0 ||
 		data_len / p->mem.block_size * (uint64_t)p->mem.unit >
@@ -294,7 +300,7 @@ check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t 
 	plan->crypto.dek = dek.number;
 	static_assert(sizeof(plan->crypto.initial_tweak) == sizeof(t->crypto.tweak) &&
 			      sizeof(plan->crypto.keytag) == sizeof(dek.keytag),
-		"copied as they are");
+		"the tweak and the keytag have the same size in both structs");
 	memcpy(plan->crypto.initial_tweak, t->crypto.tweak, sizeof(plan->crypto.initial_tweak));
 	memcpy(plan->crypto.keytag, dek.keytag, sizeof(plan->crypto.keytag));
 	return GANTRY_OK;
@@ -316,9 +322,11 @@ check_image(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t d
 	return check_crypto(q, t, data_len, plan);
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------ the whole transaction */
 
-/* Fields of the transaction itself. Its parts and `pi` are checked where they are used. */
+/*
+ * Checks the fields of the transaction itself. Its parts and `pi` are checked where they are used.
+ */
 static bool
 fields_are_possible(const struct gantry_txn *t, const struct gantry_profile *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules of transactions: is what a descriptor names right, and what does the hardware need to know of it. Nothing is
- * written to the hardware. gantry_txn_plain.c asks the same of the most common transactions in a shorter way.
+ * The rules of transactions: checks a descriptor's transaction, and finds what the hardware needs
+ * to know about it. Nothing is written to the hardware. gantry_txn_plain.c is a shorter way for the
+ * most common transactions.
  */
 #ifndef GANTRY_TXN_CHECK_H
 #define GANTRY_TXN_CHECK_H
@@ -23,19 +24,19 @@
 /* One transfer. */
 struct gantry_txn_move {
 	uint64_t addr;   /* remote */
-	uint32_t offset; /* of its first byte in the key: bytes on the wire */
+	uint32_t offset; /* of its first byte in the key, in bytes on the wire */
 	uint32_t len;    /* bytes on the wire */
 	uint32_t rkey;
 };
 
-/* What is to be posted of a transaction that was checked, besides what its gantry_txn_open has. */
+/* What to post of a checked transaction, besides the fields of its gantry_txn_open. */
 struct gantry_txn_plan {
 	const struct gantry_profile *profile;
-	const struct hwq_sig_image *image;           /* the one of the profile that fits */
-	const struct hwq_crypto_image *crypto_image; /* that of one that encrypts */
+	const struct hwq_sig_image *image;           /* of the profile, for this transaction */
+	const struct hwq_crypto_image *crypto_image; /* the same, if it encrypts */
 	struct hwq_crypto_start crypto;              /* if it encrypts */
 	uint32_t n_sge;                              /* 0: the layout is a pattern */
-	uint32_t rounds; /* of the pattern: data and signature of a block */
+	uint32_t rounds; /* of the pattern, which has data and signature of a block */
 	uint32_t n_moves;
 	bool read; /* data come from the wire */
 	struct hwq_sge sge[GANTRY_TXN_MAX_DATA];
@@ -83,9 +84,9 @@ gantry_txn_profile(struct gantry_queue *q, uint16_t id)
 }
 
 /*
- * Checks a descriptor whose fields are those of a transaction, and which connection c is to carry, or none
- * (GANTRY_CONN_NONE). GANTRY_OK: *plan is what to post to it, now or when it works again, and the free *to has txn, good
- * and bad; else the status that refuses it.
+ * Checks a descriptor whose fields are those of a transaction. c: the connection that carries it,
+ * or that of GANTRY_CONN_NONE. Returns GANTRY_OK: *plan is to be posted, now or when c works again,
+ * and the free *to has txn, good and bad; or the status that refuses the descriptor.
  */
 enum gantry_status gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c,
 	const struct gantry_desc *d, struct gantry_txn_plan *plan, struct gantry_txn_open *to);

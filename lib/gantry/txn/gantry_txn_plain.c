@@ -9,14 +9,17 @@
 struct run {
 	struct gantry_queue *q;
 	struct gantry_conn *c;
-	const struct gantry_txn_cached *profile; /* its lengths are those of each transaction */
-	const struct hwq_sig_image *image;       /* for equal seeds; that for others is behind it */
-	uint64_t head;                           /* gantry_txn_head() */
-	uint64_t where;                          /* of their slots */
-	uint8_t opcode;                          /* of the transfers */
+	const struct gantry_txn_cached *profile; /* with the lengths of each transaction */
+	const struct hwq_sig_image *image; /* for equal seeds; the next element is for others */
+	uint64_t head;                     /* gantry_txn_head() */
+	uint64_t where;                    /* of their slots */
+	uint8_t opcode;                    /* of the transfers */
 };
 
-/* Computes what `len` bytes of data take. False: they are too many, or not whole blocks. */
+/*
+ * Computes the length of `len` bytes of data in both domains. False: they are too many, or not
+ * whole blocks.
+ */
 static __rte_noinline bool
 measure(struct gantry_txn_cached *profile, uint64_t len)
 {
@@ -30,7 +33,7 @@ measure(struct gantry_txn_cached *profile, uint64_t len)
 	return true;
 }
 
-/* Begins a run of transactions like that of d. False: it is not plain. */
+/* Begins a run of transactions like that of d. False: this transaction is not plain. */
 static __rte_always_inline bool
 run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_txn_cached *profile,
 	const struct gantry_desc *d)
@@ -39,7 +42,7 @@ run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_
 	const bool read = txn->op == GANTRY_OP_READ;
 	struct gantry_conn *c = &q->conn[conn];
 
-	/* Else the compiler computes it anew wherever it is used. */
+	/* Without this, the compiler computes the address anew at each use. */
 	__asm__("" : "+r"(c));
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS ||
 		     (!read && txn->op != GANTRY_OP_WRITE) ||
@@ -56,7 +59,7 @@ run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_
 	return true;
 }
 
-/* True: the transaction of d is plain, and one of the run. */
+/* True: the transaction of d is plain, and belongs to the run. */
 static __rte_always_inline bool
 takes(const struct run *run, const struct gantry_desc *d)
 {
@@ -102,7 +105,7 @@ put(const struct run *run, struct hwq_burst *b, const struct gantry_txn *txn, st
 static __rte_always_inline void
 copy_reply(struct gantry_txn_reply *to, const struct gantry_txn_response *from)
 {
-	/* With gantry_txn_response::zero, which is 0, as the key. */
+	/* The key becomes gantry_txn_response::zero, which is 0. */
 	static_assert(sizeof(*to) == sizeof(*from) &&
 			      offsetof(struct gantry_txn_reply, addr) ==
 				      offsetof(struct gantry_txn_response, addr) &&
@@ -113,8 +116,8 @@ copy_reply(struct gantry_txn_reply *to, const struct gantry_txn_response *from)
 }
 
 /*
- * Posts the transactions of a run. n: at most so many. answers: a constant; the good responses are posted with the
- * transfers. Returns how many; *used: their WQEBBs.
+ * Posts the transactions of a run, at most n. answers: a constant; the good responses are posted
+ * together with the transfers. Returns how many; *used: their WQEBBs.
  */
 static __rte_always_inline uint32_t
 post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
@@ -129,7 +132,7 @@ post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *d
 	struct hwq_burst b;
 
 	full = posted + hwq_burst_start(&b, c->sq, c->n_bb);
-	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
+	/* No QP of the engine has sq_sig_all. This tells the compiler. */
 	b.signals = 0;
 	b.fill = 0;
 	do {
@@ -168,7 +171,7 @@ post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *d
 	return n;
 }
 
-/* In a function of its own, the loop has all registers. */
+/* A function of its own, so that the loop has all registers. */
 static __rte_noinline uint32_t
 post_without_answers(const struct run *run, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, uint32_t *used)
@@ -186,7 +189,7 @@ gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, uint32_t 
 	if (!run_begin(&run, q, conn, profile, desc))
 		return 0;
 	if (likely(gantry_txn_answers_at_once(run.c->txns, 1, run.opcode == MLX5_OPCODE_RDMA_READ)))
-		/* Of reads, the first alone is answered at once. */
+		/* Of reads, only the first has its response posted with it. */
 		n = post(&run, s, desc, run.opcode == MLX5_OPCODE_RDMA_READ ? 1 : n, true, &used);
 	else
 		n = post_without_answers(&run, s, desc, n, &used);

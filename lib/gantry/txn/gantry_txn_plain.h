@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plain transactions, which are the most common ones: one buffer in memory that a plain copy could use, one transfer, no
- * encryption, and two responses that are copied into their WQEs. They are checked and posted in one loop. All others, and
- * what is to be refused, are left to gantry_txn_check() and gantry_txn_post().
+ * Plain transactions, which are the most common ones: one buffer in memory that a plain copy could
+ * use, one transfer, no encryption, and two responses that are copied into their WQEs. They are
+ * checked and posted in one loop. All other transactions, also wrong ones, are left to
+ * gantry_txn_check() and gantry_txn_post().
  */
 #ifndef GANTRY_TXN_PLAIN_H
 #define GANTRY_TXN_PLAIN_H
@@ -22,12 +23,16 @@ gantry_txn_head(const struct gantry_txn *txn)
 {
 	uint64_t head;
 
-	static_assert(offsetof(struct gantry_txn, data) == sizeof(head), "all before it");
+	static_assert(offsetof(struct gantry_txn, data) == sizeof(head),
+		"the head is the 8 bytes before `data`");
 	memcpy(&head, txn, sizeof(head));
 	return head;
 }
 
-/* True: behind its head, d has nothing but a transaction. gantry_xlate() and gantry_txn_check() judge all others. */
+/*
+ * True: behind the head of d, only the fields of a transaction are set. gantry_xlate() and
+ * gantry_txn_check() decide about all other descriptors.
+ */
 static __rte_always_inline bool
 gantry_txn_desc_is_good(const struct gantry_desc *d)
 {
@@ -38,7 +43,10 @@ gantry_txn_desc_is_good(const struct gantry_desc *d)
 	       likely(gantry_txn_is_aligned((const void *)d->src));
 }
 
-/* The profile of d's transaction, if it may be plain; else NULL. d is good. */
+/*
+ * The profile of d's transaction; NULL: the transaction is not plain. gantry_txn_desc_is_good() was
+ * true.
+ */
 static __rte_always_inline struct gantry_txn_cached *
 gantry_txn_plain_profile(struct gantry_queue *q, const struct gantry_desc *d)
 {
@@ -54,13 +62,17 @@ gantry_txn_plain_profile(struct gantry_queue *q, const struct gantry_desc *d)
 }
 
 /*
- * Opens the plain transactions that desc begins with, by connection `conn`, or none (GANTRY_CONN_NONE). profile:
- * gantry_txn_plain_profile() of the first one. Returns how many; 0: the first one is not plain, or has to wait.
+ * Opens plain transactions from the beginning of desc, on connection `conn`, which may be
+ * GANTRY_CONN_NONE. profile: gantry_txn_plain_profile() of the first one. Returns how many; 0: the
+ * first one is not plain, or has to wait.
  */
 uint32_t gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	struct gantry_txn_cached *profile, const struct gantry_desc *desc, uint32_t n);
 
-/* The same for one that comes alone in a call of the owner, and is answered at once. Its doorbell is rung, too. */
+/*
+ * As gantry_txn_post_plain(), for a transaction that is alone in a call of the owner and whose good
+ * response is posted at once. Its doorbell is rung, too.
+ */
 bool gantry_txn_post_plain_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	struct gantry_txn_cached *profile, const struct gantry_desc *d);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the WQEs of any transaction, and of responses by themselves. */
+/* Writes the WQEs of any transaction, and of separate responses. */
 #include "gantry_txn_post.h"
 
 /* ------------------------------------------------------------------ bursts */
 
-/* Room for n_bb WQEBBs, in one piece. False: there is none. */
+/* Reserves n_bb WQEBBs in one piece. False: there is no room. */
 static __rte_always_inline bool
 begin(struct hwq_burst *b, struct gantry_conn *c, uint32_t n_bb)
 {
 	if (!hwq_burst_reserve(b, c->sq, n_bb))
 		return false;
-	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
+	/* No QP of the engine has sq_sig_all. This tells the compiler. */
 	b->signals = 0;
 	return true;
 }
 
-/* Commits the burst of n_bb WQEBBs, of which its last WQE has last_bb. */
+/* Commits the burst of n_bb WQEBBs, of which the last WQE has last_bb. */
 static __rte_always_inline void
 commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 	struct hwq_burst *b, uint32_t n_bb, uint32_t last_bb)
@@ -26,7 +26,7 @@ commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 	hwq_burst_end_at(b, n_bb, last_bb);
 	c->posted += n;
 	t->last = c->posted - last_bb;
-	/* What was posted since the last doorbell has added the connection to the set. */
+	/* If WQEs are pending, an earlier call has added the connection to the set. */
 	if (unlikely(is_first))
 		gantry_note_posted(q, c - q->conn, n);
 	else
@@ -35,7 +35,9 @@ commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 
 /* ------------------------------------------------------------------ WQEs */
 
-/* The key's configuration, of n_sge buffers, or of a pattern (0). encrypts: a constant, here and below. */
+/*
+ * Writes the configuration of the key. encrypts: a constant, here and below.
+ */
 static __rte_always_inline void
 put_key(struct hwq_burst *b, const struct gantry_txn_plan *plan, const struct gantry_txn_open *t,
 	const bool encrypts)
@@ -66,12 +68,15 @@ key_bb(const struct gantry_txn_plan *plan, const bool encrypts)
 			: hwq_sig_image_n_bb(plan->image, units);
 }
 
-/* n transfers. answers: the good response follows. */
+/* Writes n transfers. answers: the good response follows. */
 static __rte_always_inline void
 put_moves(struct hwq_burst *b, const struct hwq_mkey *mkey, const struct gantry_txn_plan *plan,
 	uint32_t n, bool answers)
 {
-	/* CQEs of several transfers tell in which one a signature was wrong: gantry_txn_note_wrong(). */
+	/*
+	 * If there are several transfers, their CQEs tell in which one a signature was wrong:
+	 * gantry_txn_note_wrong().
+	 */
 	unsigned int flags = n > 1 || !answers ? HWQ_WQE_SIGNALED : 0;
 	unsigned int after = HWQ_WQE_AFTER_UMR;
 	uint8_t opcode = plan->read ? MLX5_OPCODE_RDMA_READ : MLX5_OPCODE_RDMA_WRITE;
@@ -91,7 +96,10 @@ reply_bb(const struct gantry_conn *c, const struct gantry_txn_reply *r)
 	return r->len <= c->max_inline ? hwq_burst_send_inline_bb(r->len) : 1;
 }
 
-/* The response, which is the last WQE. HWQ_WQE_FENCE holds it until the transfers before it have ended. */
+/*
+ * Writes the response, the last WQE. HWQ_WQE_FENCE holds it until the transfers before it have
+ * ended.
+ */
 static __rte_always_inline void
 put_reply(struct hwq_burst *b, const struct gantry_conn *c, const struct gantry_txn_reply *r,
 	unsigned int flags)
@@ -103,7 +111,7 @@ put_reply(struct hwq_burst *b, const struct gantry_conn *c, const struct gantry_
 		hwq_burst_send(b, r->lkey, r->addr, r->len, flags);
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------ the whole transaction */
 
 static __rte_always_inline bool
 post(struct gantry_queue *q, struct gantry_conn *c, const struct gantry_txn_plan *plan,
@@ -145,7 +153,7 @@ bool
 gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply)
 {
-	/* If its transfers have ended, a fence would only wait for reads of others, which were posted since. */
+	/* If its transfers have ended, a fence would only wait for reads of later transactions. */
 	unsigned int flags = t->c->done > t->last ? 0 : HWQ_WQE_FENCE;
 	uint32_t n_bb = reply_bb(t->c, reply);
 	struct hwq_burst b;

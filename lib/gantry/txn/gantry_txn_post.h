@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The WQEs of transactions. All of a transaction's WQEs are posted in one go, or none:
+ * The WQEs of transactions. Either all WQEs of a transaction are posted, or none:
  *
  *     UMR, SET_PSV, SET_PSV    the key: layout of memory, encryption, signatures of both domains
  *     RDMA write or read ...   the transfers; the first one waits for the UMR
- *     SEND, fenced             the good response, on a GANTRY_TXN_PIPELINED connection; of a read, while
- *                              at most one other transaction is open there
+ *     SEND, fenced             the good response, on a GANTRY_TXN_PIPELINED connection; for a read,
+ *                              while at most one other transaction is open there
  *
- * The last one makes a CQE. gantry_txn_plain.c writes the same for the most common transactions.
+ * The last WQE makes a CQE. gantry_txn_plain.c writes the same for the most common transactions.
  */
 #ifndef GANTRY_TXN_POST_H
 #define GANTRY_TXN_POST_H
@@ -23,9 +23,9 @@ static_assert(offsetof(struct gantry_txn_tags, ref_tag) == offsetof(struct hwq_s
 		      offsetof(struct gantry_txn_tags, zero) ==
 			      offsetof(struct hwq_sig_tags, zero) &&
 		      sizeof(struct gantry_txn_tags) == sizeof(struct hwq_sig_tags),
-	"gantry_txn_sig_tags() takes them as they are");
+	"gantry_txn_tags and hwq_sig_tags have the same layout");
 
-/* What the device begins the signatures of a domain with. */
+/* The first values of a domain's signatures, as lib/hwq takes them. */
 static inline const struct hwq_sig_tags *
 gantry_txn_sig_tags(const struct gantry_txn_tags *tags)
 {
@@ -33,8 +33,9 @@ gantry_txn_sig_tags(const struct gantry_txn_tags *tags)
 }
 
 /*
- * True: the good response is posted with the transfers. Its fence holds all that is behind a read until the data are
- * here. With more than one other transaction open, it is faster to wait for the CQE: doc/transactions.md.
+ * True: the good response is posted together with the transfers. Its fence holds all WQEs behind a
+ * read until the data have arrived. So while more than one other transaction is open, it is faster
+ * to post the response after the CQE (doc/transactions.md).
  */
 static inline bool
 gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len, bool read)
@@ -44,15 +45,18 @@ gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len
 	return !read || TAILQ_FIRST(&line->open) == TAILQ_LAST(&line->open, gantry_txn_list);
 }
 
-/* Posts the transaction that was checked, as t, to connection c. False: no room, and nothing was written. */
+/*
+ * Posts a checked transaction to connection c, as t. False: there is no room, and nothing was
+ * written.
+ */
 bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
 
-/* The same for one that encrypts. */
+/* As gantry_txn_post(), for a transaction that encrypts. */
 bool gantry_txn_post_crypto(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
 
-/* Posts a response of t to its connection. False: no room, and nothing was written. */
+/* Posts a response of t to its connection. False: there is no room, and nothing was written. */
 bool gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply);
 

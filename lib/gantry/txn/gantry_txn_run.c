@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens transactions, and goes on with those that are open. */
+/* Opens transactions, and continues open ones. */
 #include "gantry_txn_run.h"
 
 #include <rte_branch_prediction.h>
@@ -14,10 +14,13 @@
 #include "gantry_txn_state.h"
 #include "gantry_txn_stop.h"
 
-/* What open_txn() returns for one that has to wait. It is never the status of a completion. */
+/*
+ * The result of open_txn() for a transaction that has to wait. It is never the status of a
+ * completion.
+ */
 #define WAITS (GANTRY_STATUS_MAX + 1)
 
-/* The connection that carries a transaction of stream s; GANTRY_CONN_NONE: none does. */
+/* The connection that carries a transaction of stream s; GANTRY_CONN_NONE: there is none. */
 static inline uint32_t
 conn_of(const struct gantry_queue *q, const struct gantry_stream *s, const struct gantry_desc *d)
 {
@@ -25,13 +28,13 @@ conn_of(const struct gantry_queue *q, const struct gantry_stream *s, const struc
 						   : gantry_queue_peer_conn(q, d->peer);
 	const struct gantry_conn *c = &q->conn[conn];
 
-	/* A peer that was opened after the descriptor had been accepted has another stream. */
+	/* If the peer was opened after the descriptor was accepted, it has another stream. */
 	return c->txns != NULL && c->stream == s ? conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
 /*
- * Opens the transaction of slot `issue`, by connection `conn`. GANTRY_OK; WAITS: nothing of it is posted; else the
- * status that refuses it.
+ * Opens the transaction of slot `issue` on connection `conn`. Returns GANTRY_OK; WAITS: no WQE of
+ * it is posted; or the status that refuses it.
  */
 static __rte_always_inline unsigned int
 open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -43,9 +46,9 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	enum gantry_status status;
 	bool encrypts;
 
-	/* Else the compiler computes it anew wherever it is used. */
+	/* Without this, the compiler computes the address anew at each use. */
 	__asm__("" : "+r"(c));
-	/* Without a free transaction it would be checked in vain. */
+	/* Without a free transaction, a check would be in vain. */
 	if (unlikely(t == NULL))
 		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
 	status = gantry_txn_check(q, c, d, &plan, t);
@@ -113,7 +116,7 @@ gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 bool
 gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
-	/* A local transaction is not plain. */
+	/* A local transaction is never plain. */
 	uint32_t conn = gantry_queue_peer_conn(q, d->peer);
 	struct gantry_txn_cached *profile;
 
@@ -150,7 +153,7 @@ gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 	gantry_txn_advance(q, c);
 	if (hwq_sq_pending_bb(c->sq) == 0)
 		return;
-	/* Responses. */
+	/* Responses were posted. */
 	gantry_ring(q, c, &q->stats.peer_wqes);
 	gantry_conn_set_remove(&q->unrung, conn);
 	gantry_conn_set_add(&q->active, conn);

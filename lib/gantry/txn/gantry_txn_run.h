@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transactions as the rest of a queue sees them. */
+/* Transactions, as the other folders use them. */
 #ifndef GANTRY_TXN_RUN_H
 #define GANTRY_TXN_RUN_H
 
@@ -17,29 +17,33 @@ struct gantry_stream;
 struct hwq_cqe;
 
 /*
- * Issues the transaction of slot `issue`, whose completion record is prepared, or settles it with the status that refuses
- * it. False: it has to wait, and nothing of it is posted. Owner thread.
+ * Issues the transaction of slot `issue`, whose completion is prepared; or settles it with the
+ * status that refuses it. False: it has to wait, and no WQE of it is posted. Owner thread.
  */
 bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
 /*
- * The same for neighbours that name a transaction of the first one's peer, and nothing else. Returns
- * how many did not have to wait.
+ * As gantry_txn_issue(), for neighbours that are transactions to the same peer. Returns how many
+ * did not have to wait.
  */
 uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);
 
 /*
- * The same for one that comes alone in a call of the owner. Its doorbell is rung, too. False: it is for gantry_txn_run().
+ * As gantry_txn_run(), for a transaction that is alone in a call of the owner. Its doorbell is
+ * rung, too. False: the caller calls gantry_txn_run().
  */
 bool gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *d);
 
-/* A CQE of connection c tells of a wrong signature. No WQE completes by it. */
+/* Notes the wrong signature of which a CQE of connection c tells. This CQE completes no WQE. */
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);
 
-/* True: the connection's send queue stands still, and gantry_txn_resume() is to be called before gantry_txn_go_on(). */
+/*
+ * True: the connection's send queue stands still, and gantry_txn_resume() must be called before
+ * gantry_txn_go_on().
+ */
 static inline bool
 gantry_txn_is_stopped(const struct gantry_conn *c)
 {
@@ -47,15 +51,15 @@ gantry_txn_is_stopped(const struct gantry_conn *c)
 }
 
 /*
- * Goes on with the stop of a connection, whose CQEs have been taken. False: the device refused too often to let its send
- * queue run, so the caller fails the connection. Owner thread.
+ * Continues the stop of a connection, whose CQEs have been taken. False: the device refused a step
+ * too often, so the caller fails the connection. Owner thread.
  */
 bool gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Goes on with the transactions of a connection, whose CQEs have been taken. Owner thread. */
+/* Continues the transactions of a connection, whose CQEs have been taken. Owner thread. */
 void gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c);
 
-/* True: gantry_txn_go_on() is to be called, though no WQE of the connection is outstanding. */
+/* True: gantry_txn_go_on() must be called, although no WQE of the connection is outstanding. */
 bool gantry_txn_is_busy(const struct gantry_conn *c);
 
 #endif

@@ -24,7 +24,7 @@ part_of(enum mlx5dv_mkey_err_type type)
 	}
 }
 
-/* The number of the block in its domain, at this offset of the transfer that has it. */
+/* The number of a block in its domain. offset: in the transfer that has the block. */
 static uint32_t
 block_of(const struct gantry_txn_open *t, const struct gantry_profile_domain *d, uint64_t offset)
 {
@@ -37,7 +37,8 @@ block_of(const struct gantry_txn_open *t, const struct gantry_profile_domain *d,
 }
 
 /*
- * What the caller is told. hwq_mkey_check() calls "expected" what the signature's field had, and "actual" what was computed.
+ * Writes gantry_txn::error. hwq_mkey_check() calls the value in the signature's field "expected",
+ * and the computed value "actual".
  */
 static void
 note_error(struct gantry_txn_open *t, const struct mlx5dv_mkey_err *err)
@@ -67,7 +68,7 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 		if (t->mkey->lkey >> 8 != key >> 8 || t->txn->n_parts <= 1)
 			continue;
 		t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
-		/* No later one is left. */
+		/* This is the last transfer. */
 		t->is_sure = t->wrong_move == t->txn->n_parts - 1u;
 		c->txns->wrong = t;
 		c->txns->next_ci = c->cq->ci;
@@ -92,14 +93,14 @@ gantry_txn_look_behind(struct gantry_conn *c)
 
 /* ------------------------------------------------------------------ steps */
 
-/* Its signatures were right: the good response follows, if there is one that is not posted. */
+/* All signatures were right: the good response follows, unless it is posted or there is none. */
 static inline void
 accept(struct gantry_txn_open *t)
 {
 	t->state = t->has_answer || t->good.len == 0 ? GANTRY_TXN_ANSWERED : GANTRY_TXN_TO_ANSWER;
 }
 
-/* One was wrong: the bad response follows, if there is one. */
+/* A signature was wrong: the bad response follows, if there is one. */
 static void
 reject(struct gantry_txn_open *t)
 {
@@ -113,7 +114,7 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 	struct mlx5dv_mkey_err err;
 
 	if (hwq_mkey_check(t->mkey, &err) != 0) {
-		/* An error of a kind that nobody knows is one, too. */
+		/* An unknown kind of error is an error, too. */
 		err = (struct mlx5dv_mkey_err){.err_type = MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD};
 		t->mkey->sig->err_exists = false;
 	}
@@ -122,7 +123,10 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 	return true;
 }
 
-/* Completes a transaction whose WQEs are all done: the one place where it ends. Its record says GANTRY_OK. */
+/*
+ * Completes a transaction whose WQEs are all done. Every transaction ends here. Its completion says
+ * GANTRY_OK so far.
+ */
 static inline void
 settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 {
@@ -136,10 +140,13 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 		s->comp[slot].vendor_syndrome = t->vendor_syndrome;
 		if (c->txns->wrong == t)
 			c->txns->wrong = NULL;
-		/* Its configuration may not have run, and with it the count of errors that the device has to know. */
+		/*
+		 * The key's configuration may not have run, and with it the count of errors that
+		 * the device needs.
+		 */
 		t->mkey->sig->err_count_updated = true;
 	}
-	/* CQEs are dropped when a QP is reset that still has some to make. */
+	/* If a QP is reset before it has made all its CQEs, these are lost. */
 	t->unfit |= c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;
@@ -169,7 +176,10 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 	for (t = TAILQ_FIRST(&c->txns->open); t != NULL; t = next) {
 		next = TAILQ_NEXT(t, next);
 		if (likely(t->state == GANTRY_TXN_POSTED)) {
-			/* WQEs end in their order. So those behind it are not done either, or can wait for it. */
+			/*
+			 * WQEs end in order. So later transactions are not done either, or can wait
+			 * for this one.
+			 */
 			if (t->last >= done)
 				break;
 			if (!gantry_txn_check_key(t))
@@ -184,7 +194,7 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 
 /* ------------------------------------------------------------------ the connection failed */
 
-/* True: its WQEs ended before the one at index, and nothing else is to come. */
+/* True: the WQEs of t ended before `index`, and no response is to come. */
 static bool
 has_ended(struct gantry_txn_open *t, uint64_t index)
 {
@@ -195,7 +205,10 @@ has_ended(struct gantry_txn_open *t, uint64_t index)
 	return t->state == GANTRY_TXN_ANSWERED;
 }
 
-/* It ends with the connection: no response follows. A wrong signature that is known stays its status. */
+/*
+ * Ends a transaction together with its connection: no response follows. A known wrong signature
+ * stays its status.
+ */
 static void
 end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hwq_cqe *cqe)
 {
@@ -210,7 +223,7 @@ end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hw
 	t->vendor_syndrome = cqe->vendor_err;
 	if (status == GANTRY_LOCAL_ERROR && (t->unfit & GANTRY_TXN_KEY_ENCRYPTS) != 0)
 		LOG_RATED(gantry_log_rate_others(), WARNING,
-			"it was a transaction that encrypts: perhaps the device has lost its DEK, or the DEK "
+			"the failed transaction encrypts: perhaps the device has lost its DEK, or the DEK "
 			"has another keytag than gantry_dek_conf::keytag");
 }
 
@@ -223,8 +236,9 @@ gantry_txn_fail(struct gantry_conn *c, uint64_t index, enum gantry_status first,
 
 	gantry_txn_look_behind(c);
 	/*
-	 * Their WQEs are in the order of the list, but for responses that were posted later. So the one that
-	 * owns the WQE at index is that with the lowest last WQE from index on.
+	 * WQEs are in the order of the list, except for responses that were posted later. So the
+	 * WQE at `index` belongs to the transaction with the lowest last WQE that is at `index` or
+	 * behind it.
 	 */
 	TAILQ_FOREACH(t, &c->txns->open, next)
 		if (t->last >= index && (owner == NULL || t->last < owner->last))

@@ -2,20 +2,25 @@
 /*
  * The states of an open transaction.
  *
- *              its last WQE is done             the queue stopped         room, and     its connection
- *              key good        key wrong        key wrong                 it runs       failed
- *   ---------  --------------  ---------------  ------------------------  ------------  ----------------
- *   POSTED     OK: posted:     SIG_ERROR: bad   SIG_ERROR: good response  -             SIG_ERROR if the
- *              settle; else    response         is cancelled; bad                       key is wrong,
- *              good response                    response                                else its status
- *   TO_ANSWER  -               -                -                         the response  SIG_ERROR stays,
- *                                                                         is posted:    else its status
- *                                                                         ANSWERED
- *   ANSWERED   settle          -                -                         -             the same
+ *   state      event                                       then
+ *   ---------  ------------------------------------------  ---------------------------------------
+ *   POSTED     its last WQE is done, and its key is good   status OK; if the good response is
+ *                                                          posted it settles, else good response
+ *              its last WQE is done, and its key is wrong  status SIG_ERROR; bad response
+ *              the send queue stopped, and its key is      status SIG_ERROR; the good response is
+ *              wrong                                       cancelled; bad response
+ *              its connection failed                       status SIG_ERROR if its key is wrong,
+ *                                                          else the status of the failure
+ *   TO_ANSWER  the send queue runs, and has room           the response is posted; ANSWERED
+ *              its connection failed                       status SIG_ERROR stays, any other
+ *                                                          becomes the status of the failure
+ *   ANSWERED   its last WQE is done                        it settles
+ *              its connection failed                       as in TO_ANSWER
  *
- * "posted": the good response is posted with the transfers, or there is none.
- * "good response", "bad response": TO_ANSWER if there is such a response, else ANSWERED. From then on `status` is what
- * the transaction completes with, unless its connection fails. A transaction settles when its last WQE is done.
+ * "good response", "bad response": the next state is TO_ANSWER if there is such a response, else
+ * ANSWERED. A good response counts as posted if it was posted with the transfers, or if there is
+ * none. From state TO_ANSWER on, `status` is that of the completion, unless the connection fails. A
+ * transaction settles when its last WQE is done.
  */
 #ifndef GANTRY_TXN_STATE_H
 #define GANTRY_TXN_STATE_H
@@ -33,17 +38,20 @@ enum gantry_txn_state {
 	GANTRY_TXN_ANSWERED,
 };
 
-/* `where` of the slots of open transactions on this connection: they are never done. */
+/* `where` of the slots of open transactions on this connection. Such a slot is never done. */
 static inline uint64_t
 gantry_txn_where(uint32_t conn)
 {
-	/* Above what any connection has posted, and below GANTRY_WHERE_HELD of gantry_replay.h. */
+	/*
+	 * An index greater than all that a connection ever posts, and less than GANTRY_WHERE_HELD
+	 * of gantry_replay.h.
+	 */
 	return gantry_where(conn, UINT64_C(1) << (GANTRY_WHERE_SHIFT - 2));
 }
 
 /*
- * The first free transaction, t, begins in slot `issue`: its WQEs are written to connection c. What it has of its
- * descriptor and of its WQEs is set. where: gantry_txn_where().
+ * Begins t, the first free transaction, in slot `issue`. Its WQEs are written to connection c. The
+ * caller has set its fields about the descriptor and the WQEs. where: gantry_txn_where().
  */
 static __rte_always_inline void
 gantry_txn_begin(struct gantry_queue *q, struct gantry_stream *s, struct gantry_conn *c,
@@ -66,7 +74,7 @@ gantry_txn_begin(struct gantry_queue *q, struct gantry_stream *s, struct gantry_
 	TAILQ_INSERT_TAIL(&c->txns->open, t, next);
 }
 
-/* Counts n transactions that began. */
+/* Counts n transactions that have begun. */
 static inline void
 gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
 {
@@ -74,12 +82,12 @@ gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
 	gantry_counter_add(&q->txns.counts.opened, n);
 }
 
-/* gantry_txn_check_key() for a key that has a wrong signature to tell of. Returns true. */
+/* The rest of gantry_txn_check_key(), for a key with a wrong signature. Returns true. */
 bool gantry_txn_take_error(struct gantry_txn_open *t);
 
 /*
- * Asks the transaction's key for a wrong signature. True: there was one; gantry_txn::error has it, and the transaction
- * goes on to its bad response. In state POSTED only.
+ * Asks the transaction's key for a wrong signature. True: there was one. It is in
+ * gantry_txn::error, and the bad response follows. In state POSTED only.
  */
 static inline bool
 gantry_txn_check_key(struct gantry_txn_open *t)
@@ -88,25 +96,27 @@ gantry_txn_check_key(struct gantry_txn_open *t)
 }
 
 /*
- * A CQE told of a wrong signature of this key, of which no earlier one was told. Its place among the CQEs says in which
- * transfer: it comes between the CQE of the one before and that of this one.
+ * Notes that a CQE tells of the first wrong signature of this key. The CQE comes between those of
+ * the transfer with the wrong signature and of the transfer before it, so its place tells which
+ * transfer this is.
  */
 void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
 /*
- * Looks at the CQE behind that one. If it is of another transfer, a CQE was lost. To be called when CQEs were taken,
- * before anything is posted: from then on the device may write another CQE there.
+ * Looks at the next CQE. If it is of another transfer, a CQE was lost. Called after CQEs were
+ * taken, and before anything is posted: then the device may write another CQE there.
  */
 void gantry_txn_look_behind(struct gantry_conn *c);
 
-/* Moves each open transaction of a connection as far as it can go. Owner thread. */
+/* Moves each open transaction of a connection as far as possible. Owner thread. */
 void gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c);
 
 struct hwq_cqe;
 
 /*
- * The connection failed: WQEs from `index` on did not run, or not to their end. first: the status of the transaction
- * that owns the WQE at index; others: of those behind it. cqe: the error CQE that says why, or NULL. Returns the
- * completion record of the first one, or NULL.
+ * The connection failed: WQEs from `index` on did not run, or not to their end. first: the status
+ * of the transaction that owns the WQE at `index`. others: the status of the transactions behind
+ * it. cqe: the error CQE with the reason, or NULL. Returns the completion of the first one, or
+ * NULL.
  */
 const struct gantry_comp *gantry_txn_fail(struct gantry_conn *c, uint64_t index,
 	enum gantry_status first, enum gantry_status others, const struct hwq_cqe *cqe);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks what failed while a send queue stands still, cancels good responses, and lets it go on. */
+/*
+ * Handles a send queue that stands still: checks the keys, cancels good responses, and lets the
+ * send queue go on.
+ */
 #include "gantry_trace.h" /* before all others */
 
 #include "gantry_txn_stop.h"
@@ -16,12 +19,17 @@
 #include "gantry_queue.h"
 #include "gantry_txn_state.h"
 
-/* How often a step is tried again. The first pause is a part of a second, and each one is twice as long as that before:
- * 1, 2, 4, ... 128 ms. */
+/*
+ * How often a step is tried again. Each pause is twice as long as the pause before: 1, 2, 4, ...
+ * 128 ms.
+ */
 #define TRIES           8
 #define PAUSES_A_SECOND 1000
 
-/* While it is not RUNS, the connection counts once in gantry_queue::outstanding: gantry_poll() looks after it. */
+/*
+ * A connection that is not in RUNS adds 1 to gantry_queue::outstanding, so that gantry_poll() looks
+ * at it.
+ */
 static void
 become(struct gantry_queue *q, struct gantry_txn_line *line, enum gantry_txn_stop stop)
 {
@@ -47,7 +55,10 @@ gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
 
 	if ((events & GANTRY_CONN_EVENT_DRAINED) == 0 || c->state != GANTRY_CONN_TXN)
 		return false;
-	/* Pairs with the release in handle_queue(): CQEs from before the event are seen from here on. */
+	/*
+	 * Pairs with the release in handle_queue() of gantry_event.c: from here on, CQEs from
+	 * before the event are visible.
+	 */
 	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_acquire);
 	become(q, line, GANTRY_TXN_STOPPED);
 	line->tries = 0;
@@ -57,7 +68,7 @@ gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
 	return true;
 }
 
-/* The step is tried again later. False: it was tried often enough. */
+/* Plans the next try of the step. False: it was tried TRIES times. */
 static bool
 pause(const struct gantry_queue *q, struct gantry_txn_line *line, const char *step, int ret)
 {
@@ -73,14 +84,17 @@ pause(const struct gantry_queue *q, struct gantry_txn_line *line, const char *st
 	return true;
 }
 
-/* Good responses of transactions with a wrong signature, which are to be cancelled. */
+/* The good responses that must be cancelled, of transactions with a wrong signature. */
 struct wrong {
 	uint32_t n;
 	uint16_t index[GANTRY_MAX_TXNS];
 	bool cancelled[GANTRY_MAX_TXNS];
 };
 
-/* Step 2, for each open transaction. One that was found wrong before counts too, while its response is in the ring. */
+/*
+ * Step 2, for each open transaction. Also finds a transaction that is known to be wrong and whose
+ * good response is still in the ring.
+ */
 static void
 find_wrong(struct gantry_conn *c, struct wrong *w)
 {
@@ -96,7 +110,7 @@ find_wrong(struct gantry_conn *c, struct wrong *w)
 	}
 }
 
-/* Step 3. 0, or what the device said: nothing was cancelled. */
+/* Step 3. Returns 0; or the device's error, and nothing was cancelled. */
 static int
 cancel_wrong(struct gantry_queue *q, struct gantry_conn *c)
 {
