@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receives of a connection: from CQEs to completions in their order, and its end. */
+/*
+ * The receives of a connection: from CQEs to completions in their order, and the end of their ring.
+ */
 #include "gantry_recv_ring.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 #include "gantry_log.h"
 #include "gantry_target.h"
 
-/* CQEs that are taken at a time. */
+/* The most CQEs that are taken at a time. */
 #define TAKE_BURST 16
 
 int
@@ -41,7 +43,7 @@ gantry_recv_ring_free(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ posting */
 
-/* NULL: the ring is of no DC target, or its connection is left. */
+/* NULL: the ring is not that of a DC target, or has no connection any more. */
 static struct gantry_target *
 target_of(const struct gantry_recv_ring *ring)
 {
@@ -86,7 +88,7 @@ gantry_recv_ring_tell(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ completions */
 
-/* True: the slot `taken` waits for a CQE. Passes by those that are settled. */
+/* Skips settled slots. True: the slot `taken` waits for a CQE. */
 static bool
 next_in_hardware(struct gantry_recv_ring *ring)
 {
@@ -128,8 +130,8 @@ settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
 }
 
 /*
- * A receive failed or was flushed, so the QP is in error. If nothing is outstanding, no error CQE of
- * a send will tell.
+ * A receive failed or was flushed, so the QP is in error. If no WQE is outstanding, no error CQE of
+ * a send will say so.
  */
 static __rte_cold void
 note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
@@ -145,7 +147,10 @@ note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 		ring->peer, hwq_syndrome_str(cqe->syndrome), cqe->syndrome, cqe->vendor_err);
 }
 
-/* A failed receive of a target ends the connection to one initiator, of which nothing is known here. */
+/*
+ * If a receive of a target fails, the connection to one initiator has ended. This end has no state
+ * of that connection.
+ */
 static void
 take_of_target(struct gantry_recv_ring *ring)
 {
@@ -203,7 +208,10 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ the end */
 
-/* What a target still has becomes slots that wait, like those of a queue pair. */
+/*
+ * Gives slots to the receives that are still posted to a target, so that they wait like those of a
+ * QP.
+ */
 static void
 leave_target(struct gantry_recv_ring *ring)
 {

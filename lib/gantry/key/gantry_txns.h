@@ -65,7 +65,9 @@ struct gantry_txn_open {
 	struct hwq_mkey *key[2];
 	struct hwq_mkey *mkey; /* the key of the last transaction */
 
-	/* Valid while the transaction is open. Its begin writes these 8 bytes at once. */
+	/*
+	 * Valid while the transaction is open. gantry_txn_begin() writes the first 8 bytes at once.
+	 */
 	uint8_t state;  /* enum gantry_txn_state */
 	uint8_t status; /* enum gantry_status; valid from GANTRY_TXN_TO_ANSWER on */
 	uint8_t syndrome, vendor_syndrome;
@@ -82,7 +84,7 @@ struct gantry_txn_open {
 	/* gantry_conn::posted before its first transfer; a transfer has one WQEBB */
 	uint64_t first_move;
 	struct gantry_profile_domain mem, wire;
-	struct gantry_txn_reply good, bad; /* good: until it is posted */
+	struct gantry_txn_reply good, bad; /* good: valid until it is posted */
 };
 
 /* gantry_txn_open::unfit */
@@ -126,7 +128,7 @@ struct gantry_txn_counts {
 struct gantry_txn_cached {
 	uint32_t mark; /* the profile's id, plus 1; 0: no copy */
 	/*
-	 * The bytes of a transaction's data, and their length in memory and on the wire. 0: not
+	 * The last length of data, and the length of these data in memory and on the wire. 0: not
 	 * computed.
 	 */
 	uint32_t len, mem_len, wire_len;

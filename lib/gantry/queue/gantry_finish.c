@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finishes completions that are not plain: failures, and those that hold something. */
+/*
+ * Finishes completions that are not plain: failures, and completions of slots that hold something.
+ */
 #include "gantry_finish.h"
 
 #include "gantry_engine.h"
 
-/* True: it broke a rule, so the hardware has not seen it, and nothing else tells of it. */
+/*
+ * True: the descriptor broke a rule, so the hardware has not seen it, and only its status tells of
+ * it.
+ */
 static bool
 is_refused(enum gantry_status status)
 {
-	static_assert(GANTRY_BAD_PEER + 1 == GANTRY_SIG_ERROR, "refusals are those between");
+	static_assert(GANTRY_BAD_PEER + 1 == GANTRY_SIG_ERROR,
+		"the statuses of refusals are those between");
 	return status > GANTRY_OK && status <= GANTRY_BAD_PEER;
 }
 

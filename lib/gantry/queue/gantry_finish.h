@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is left to do when a completion is handed out, beyond copying it.
+ * What to do when a completion is handed out, besides copying it.
  *
- * Until then, gantry_comp::zero is the engine's own word about the slot:
+ * Until then, gantry_comp::zero is a word of the engine about the slot:
  *   GANTRY_FINISH_*          what gantry_finish() has to do
  *   GANTRY_REPLAYS_MASK      how often the slot's WQEs were posted again
- * A completion with status GANTRY_OK and a word of 0 is plain; it needs no call.
+ * A completion with status GANTRY_OK and a word of 0 is plain: gantry_finish() has nothing to do.
  */
 #ifndef GANTRY_FINISH_H
 #define GANTRY_FINISH_H
@@ -15,14 +15,22 @@
 #include "gantry_queue.h"
 
 #define GANTRY_REPLAYS_MASK UINT32_C(0xff)
-/* The result of an atomic is in the cell that `result` names: fetch it, and give the cell back. */
+/* `result` is the address of the cell with an atomic's result: read it, and give the cell back. */
 #define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
-/* Memory of a later part of a COPY_SG was no longer registered: that part was not carried out. */
+/*
+ * Memory of a later part of a COPY_SG was no longer registered, so this part was not carried out.
+ */
 #define GANTRY_FINISH_MEMORY_GONE (UINT32_C(1) << 9)
-/* It uses a key that the UMR of an earlier slot lays out, which may not have run: gantry_recover.c. */
+/*
+ * The slot uses a key whose UMR belongs to an earlier slot, and may not have run
+ * (gantry_recover.c).
+ */
 #define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 
-/* Status and `zero`, as one word: 0 if the completion succeeded and nothing is left to do. */
+/*
+ * Status and `zero` as one word. 0: the completion succeeded, and gantry_finish() has nothing to
+ * do.
+ */
 static inline uint64_t
 gantry_comp_left(const struct gantry_comp *comp)
 {
@@ -31,7 +39,7 @@ gantry_comp_left(const struct gantry_comp *comp)
 
 	static_assert(offsetof(struct gantry_comp, status) == 8, "status and zero are in one word");
 	static_assert(offsetof(struct gantry_comp, zero) == 12, "status and zero are in one word");
-	static_assert(GANTRY_OK == 0, "plain is zero");
+	static_assert(GANTRY_OK == 0, "a plain completion is 0 in both");
 	memcpy(&word, (const uint8_t *)comp + 8, sizeof(word));
 	memcpy(&bits, (const uint8_t *)&mask + 8, sizeof(bits));
 	return word & bits;
@@ -44,7 +52,10 @@ gantry_left_is_atomic(uint64_t left)
 	return left == gantry_comp_left(&(const struct gantry_comp){.zero = GANTRY_FINISH_ATOMIC});
 }
 
-/* Finishes the completion of such an atomic: fetches the old value, and gives its cell back. Owner thread. */
+/*
+ * Finishes the completion of an atomic that succeeded: reads the old value, and gives its cell
+ * back. Owner thread.
+ */
 static inline void
 gantry_finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 {
@@ -55,7 +66,7 @@ gantry_finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 	gantry_cell_put(&q->cells, cell);
 }
 
-/* True: gantry_finish() will make it, or leave it, a success. */
+/* True: after gantry_finish(), the completion is a success. */
 static inline bool
 gantry_comp_is_good(const struct gantry_comp *comp)
 {
@@ -63,8 +74,8 @@ gantry_comp_is_good(const struct gantry_comp *comp)
 }
 
 /*
- * Finishes the completion of a slot that is done and not plain: it is in *comp, ready for the user
- * afterwards. Gives back what the slot holds, and counts the status. Owner thread; cold.
+ * Finishes the completion in *comp, of a slot that is done and not plain, so that it can be handed
+ * out. Gives back what the slot holds, and counts the status. Owner thread; cold.
  */
 void gantry_finish(struct gantry_queue *q, struct gantry_comp *comp);
 
