@@ -24,7 +24,10 @@ carry_copy(struct gantry_queue *q, struct gantry_work *w)
 	spend(q, len);
 }
 
-/* Each piece but the last is a multiple of the pattern, so each begins with its first byte. */
+/*
+ * All pieces but the last are multiples of the pattern, so each begins with the pattern's first
+ * byte.
+ */
 static void
 carry_fill(struct gantry_queue *q, struct gantry_work *w)
 {

@@ -30,9 +30,10 @@ struct each {
 	uint64_t posted;       /* of it when it was looked up */
 	const struct hwq_dc_dest *dest; /* of a DC peer */
 	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; else 0 */
-	bool dc;         /* a constant: all peers are DC peers; else none is */
-	bool in_turn;    /* a constant: one descriptor's peer is rarely that of the last one */
-	bool in_rows; /* a constant: what has one WQEBB and is plain is in rows: gantry_stream.h */
+	bool dc;         /* a constant: all peers are DC peers; false: none is */
+	bool in_turn;    /* a constant: neighbours rarely have the same peer */
+	/* A constant: plain descriptors of one WQEBB are added to rows (gantry_stream.h). */
+	bool in_rows;
 };
 
 /* What the operation uses where it is issued here. op: a constant, here and below, so that its row is, too. */
@@ -43,8 +44,8 @@ uses(const enum gantry_op op)
 }
 
 /*
- * Accounts for the descriptor's slot, and for its WQE of n_bb WQEBBs on connection c, whose number is conn. in_row: the
- * slot is plain, and its WQE has one WQEBB.
+ * Accounts for the slot of the descriptor, and for its WQE of n_bb WQEBBs on connection c, whose
+ * number is conn. in_row: the slot is plain, and its WQE has one WQEBB.
  */
 static __rte_always_inline void
 account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum gantry_op op,
@@ -56,7 +57,10 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 	gantry_slot_prepare(e->comp, e->d, op, len);
 	*e->where = where;
 	c->posted = posted + n_bb;
-	/* The last WQE of a quarter of the ring: gantry_conn_signals(). One WQEBB ends it, or does not reach its end. */
+	/*
+	 * A CQE is due with the last WQE of a quarter of the ring (gantry_conn_signals()). A single
+	 * WQEBB cannot pass the end of the quarter.
+	 */
 	if (unlikely(in_row ? (c->posted & c->signal_mask) == 0
 			    : (posted ^ c->posted) > c->signal_mask))
 		hwq_sq_signal_last(c->sq);
@@ -74,7 +78,10 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 		gantry_row_note(&s->row, c, e->seq, where, 1);
 }
 
-/* False: n_bb WQEBBs have no room, or not in front of the ring's end, which gantry_work_next() knows how to fill. */
+/*
+ * True: there is room for n_bb WQEBBs in front of the ring's end. If they would pass the end,
+ * gantry_work_next() fills the rest of the ring.
+ */
 static __rte_always_inline bool
 has_room(const struct hwq_sq *sq, uint32_t n_bb)
 {
@@ -82,7 +89,7 @@ has_room(const struct hwq_sq *sq, uint32_t n_bb)
 }
 
 /*
- * The functions that follow issue a descriptor. False: it takes another way, or there is no room.
+ * Each of the functions below issues a descriptor. False: it needs other code, or there is no room.
  */
 
 static __rte_always_inline bool
@@ -100,7 +107,7 @@ issue_copy(const struct each *e)
 		unlikely(gantry_plain_overlap(from, to, len)) ||
 		unlikely(hwq_burst_start(&b, own->sq, 1) == 0))
 		return false;
-	/* No queue pair of the engine has sq_sig_all. The compiler learns it here. */
+	/* No QP of the engine has sq_sig_all. This tells the compiler. */
 	b.signals = 0;
 	if (e->by_mmo != 0)
 		hwq_burst_memcpy_with(&b, v->dst->key_word, to, v->src->key_word, from, len, 0);
@@ -112,7 +119,10 @@ issue_copy(const struct each *e)
 	return true;
 }
 
-/* A message that goes to a DC peer, or whose data the CPU copies into the WQE: in_wqe. r: of its memory. */
+/*
+ * Issues a message to a DC peer, or one whose data the CPU copies into the WQE (in_wqe). r: the
+ * region of its memory.
+ */
 static __rte_always_inline bool
 issue_long(const struct each *e, const enum gantry_op op, const bool in_wqe,
 	const struct gantry_region *r, uint64_t local, uint64_t remote, uint64_t len,
@@ -150,7 +160,7 @@ issue_message(const struct each *e, const enum gantry_op op)
 		unlikely(!gantry_plain_remote(remote)) ||
 		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
-	/* max_len is 2 GiB at most. Builders look for messages without data. */
+	/* max_len is at most 2 GiB. Without this, builders would handle messages without data. */
 	if ((uint32_t)len == 0)
 		__builtin_unreachable();
 	flags = (uses(op) & RULE_SOLICITS) != 0 ? d->flags & GANTRY_DESC_SOLICITED : 0;
@@ -172,7 +182,10 @@ issue_message(const struct each *e, const enum gantry_op op)
 	return true;
 }
 
-/* The old value goes to a cell, and the slot's `result` names it: gantry_finish.h. */
+/*
+ * The device writes the old value to a cell, and the slot's `result` names the cell
+ * (gantry_finish.h).
+ */
 static __rte_always_inline bool
 issue_atomic(const struct each *e, const enum gantry_op op)
 {
@@ -223,7 +236,7 @@ issue_to_peer(const struct each *e, uint8_t op)
 	}
 }
 
-/* What was written to the connection is to be announced. */
+/* Ends the work on a connection: its WQEs wait for the doorbell. */
 static __rte_always_inline void
 leave_conn(const struct each *e)
 {
@@ -240,14 +253,17 @@ enter_conn(struct each *e, uint32_t conn)
 {
 	struct gantry_conn *c = &e->q->conn[conn];
 
-	/* Else the compiler computes it anew wherever it is used. */
+	/* Without this, the compiler computes the address anew at each use. */
 	__asm__("" : "+r"(c));
 	e->c = c;
 	e->conn = conn;
 	e->posted = c->posted;
 }
 
-/* Looks up the descriptor's peer. False: it is no DC peer, or its connection takes no descriptors of the stream. */
+/*
+ * Looks up the descriptor's peer. False: with `dc`, it is no DC peer; otherwise its connection
+ * takes no descriptors of the stream.
+ */
 static __rte_always_inline bool
 turn_to_peer(struct each *e, const bool unordered)
 {
@@ -278,7 +294,10 @@ enter_stream(struct each *e, struct gantry_stream *s)
 	return likely(!gantry_stream_waits(s) && gantry_stream_in_flight(s) <= s->mask);
 }
 
-/* Issues a descriptor. op: a constant, its operation if the loop is for one alone; else 0. unordered: the queue is. */
+/*
+ * Issues a descriptor. op: a constant: the operation, if the loop is for one operation only;
+ * otherwise 0. unordered: a constant: the queue is unordered.
+ */
 static __rte_always_inline bool
 issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 {
@@ -300,7 +319,7 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 	return issue_to_peer(e, is);
 }
 
-/* Descriptors of one stream, with this operation alone, or 0 for any. Returns how many it has issued. */
+/* Issues descriptors of one stream. op: the only operation, or 0 for any. Returns how many. */
 static __rte_always_inline uint32_t
 in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, bool mmo, const enum gantry_op op, const bool dc)
@@ -327,7 +346,7 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 	return e.d - desc;
 }
 
-/* In a function of its own, each loop has all registers. */
+/* A function for each loop, so that each has all registers. */
 static __rte_noinline uint32_t
 writes(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
@@ -361,7 +380,7 @@ gantry_each(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 
 	if (op != GANTRY_OP_COPY && gantry_queue_conn_to(q, desc[0].peer) == GANTRY_CONN_DCI)
 		return to_dc(q, s, desc, n);
-	/* One operation to peers in turn is what is sent most often of all that comes here. */
+	/* Most bursts that come here have one operation, to peers in turn. */
 	if (n != 1 && desc[0].flags == 0 && desc[1].op == op && desc[1].peer != desc[0].peer) {
 		if (op == GANTRY_OP_WRITE)
 			return writes(q, s, desc, n);

@@ -17,7 +17,9 @@
 
 /* ------------------------------------------------------------------ doorbells */
 
-/* Rings for connections conn[n], for each bit n of bits. Out of line, so that the registers are its own. */
+/*
+ * Rings the doorbell of conn[n] for each bit n of bits. Out of line, so that it has all registers.
+ */
 static __rte_noinline void
 ring_several(struct gantry_queue *q, const struct gantry_conn *conn, uint64_t bits)
 {
@@ -57,7 +59,7 @@ ring_all(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ slots */
 
-/* Completes a descriptor without hardware: it is handed out when all before it are. */
+/* Completes a descriptor without hardware. Its completion is handed out after all earlier ones. */
 static void
 slot_settle(struct gantry_stream *s, uint32_t slot, enum gantry_status status)
 {
@@ -68,8 +70,8 @@ slot_settle(struct gantry_stream *s, uint32_t slot, enum gantry_status status)
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Posts WQEs of the work of slot `issue`, until all are posted or there is no room. Returns how many
- * WQEBBs it posted.
+ * Posts WQEs of the work of slot `issue`, until all are posted or there is no room. Returns how
+ * many WQEBBs it posted.
  */
 static uint64_t
 push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
@@ -97,8 +99,8 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 }
 
 /*
- * The rest of the work of slot `issue` waits. number: that of a descriptor that waited; else
- * note_waiting() sets it.
+ * Keeps the rest of the work of slot `issue` for later. number: of a descriptor that has waited;
+ * for a new one, note_waiting() sets it.
  */
 static void
 split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t number)
@@ -110,7 +112,7 @@ split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t numbe
 }
 
 /*
- * The CPU carries out work of slot `issue`, as much as it may in this call. True: nothing of it is left.
+ * The CPU carries out work of slot `issue`, as much as it may in this call. True: the work is done.
  */
 static bool
 carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
@@ -123,7 +125,7 @@ carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work
 	return gantry_work_is_done(w);
 }
 
-/* Posts more of the split descriptor. True: nothing is left to post. */
+/* Posts more of the split descriptor. True: all is posted. */
 static bool
 split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
@@ -140,10 +142,10 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 		return !s->splitting;
 	}
 	if (unlikely(state != GANTRY_CONN_READY)) {
-		/* All that is posted of it is done: else it had been settled or held. */
+		/* All posted WQEs are done: otherwise the descriptor would be settled or held. */
 		if (gantry_queue_repairs(w->conn) && state != GANTRY_CONN_DOWN)
 			return false;
-		/* Here not all is done: the first CQE, or its absence, decides. */
+		/* Some posted WQEs are not done: the first CQE, or its absence, decides. */
 		if (state == GANTRY_CONN_FAILING)
 			return false;
 		slot_settle(s, s->issue & s->mask,
@@ -159,11 +161,14 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 
 /* ------------------------------------------------------------------ issuing */
 
-/* True: a descriptor of another stream waits that was accepted before that of slot `issue` of s. */
+/*
+ * True: another stream has a waiting descriptor that was accepted before the one in slot `issue` of
+ * s.
+ */
 static bool
 others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s)
 {
-	/* While it is submitted, all that wait are in front. */
+	/* While a descriptor is submitted, all waiting descriptors are earlier. */
 	bool is_new = s->issue >= gantry_counter_get(&s->head);
 	uint64_t number = is_new ? UINT64_MAX : gantry_stream_number(s);
 	const struct gantry_stream *o;
@@ -175,8 +180,8 @@ others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s
 }
 
 /*
- * A fenced descriptor waits until no WQE is outstanding: doc/engine.md says why. In front of it in
- * its own stream, none waits.
+ * A fenced descriptor waits until no WQE is outstanding (doc/engine.md says why). In its own
+ * stream, no earlier descriptor waits.
  */
 static bool
 fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
@@ -185,8 +190,8 @@ fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
 }
 
 /*
- * Issues or settles the descriptor of slot `issue`. False: it has to wait. Nothing of it is posted
- * then, unless it is being split.
+ * Issues or settles the descriptor of slot `issue`. False: it has to wait, and no WQE of it is
+ * posted, unless it is being split.
  */
 static __rte_noinline bool
 issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
@@ -215,10 +220,10 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 			return false;
 		}
 	} else if (unlikely(q->conn[w.conn].stream != s)) {
-		/* The peer was opened after the descriptor had been accepted. */
+		/* The peer was opened after the descriptor was accepted. */
 		slot_settle(s, slot, GANTRY_BAD_PEER);
 	} else {
-		/* What the queue sets up again may be under repair. */
+		/* A connection that the queue sets up again may be under repair. */
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		if (w.carrier != GANTRY_CARRIER_USUAL)
@@ -232,7 +237,10 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 	return true;
 }
 
-/* Issues what desc begins with that needs keys beside those of its regions: plain fills, lists, gathers, scatters. */
+/*
+ * Issues plain descriptors that need keys other than those of regions: fills, lists, gathers,
+ * scatters.
+ */
 static uint32_t
 issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, enum gantry_carrier carrier)
@@ -256,7 +264,10 @@ issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gant
 	return n;
 }
 
-/* Issues what gantry_run() does not. carrier: of the burst. Returns how many; 0: the first one needs gantry_xlate(). */
+/*
+ * Issues descriptors that gantry_run() does not. carrier: of the burst. Returns how many; 0: the
+ * first descriptor needs gantry_xlate().
+ */
 static __rte_noinline uint32_t
 issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, enum gantry_carrier carrier)
@@ -276,7 +287,7 @@ issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 
 /*
  * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many.
- * Takes no CQE, so every connection keeps its state meanwhile.
+ * Takes no CQE, so no connection changes its state meanwhile.
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -302,7 +313,10 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 	return i;
 }
 
-/* Rules ask how many are in flight: all that the stream has, and the n that are issued now. */
+/*
+ * Rules of a policy ask how many descriptors are in flight: those of the stream, and the n that are
+ * issued now.
+ */
 static void
 count_in_flight(struct gantry_queue *q, const struct gantry_stream *s, uint32_t n)
 {
@@ -310,8 +324,8 @@ count_in_flight(struct gantry_queue *q, const struct gantry_stream *s, uint32_t 
 }
 
 /*
- * issue_burst() for a queue whose own connection does not work: copies wait until it is set up again,
- * or are refused because it is lost. What is in front of a waiting copy goes on.
+ * issue_burst() for a queue whose own connection does not work. Copies wait until it is set up
+ * again, or are refused because it is lost. Descriptors in front of a waiting copy go on.
  */
 static __rte_noinline uint32_t
 issue_without_own(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -339,14 +353,17 @@ issue_by_rdma(struct gantry_queue *q, struct gantry_stream *s, const struct gant
 	return issue_burst(q, s, desc, n, GANTRY_CARRIER_RDMA);
 }
 
-/* Plain copies of one WQE that the own connection was given. */
+/* How many plain copies of one WQE the own connection has got. */
 static uint64_t
 n_plain(const struct gantry_queue *q)
 {
 	return q->conn[GANTRY_CONN_OWN].posted - gantry_counter_get(&q->stats.own_others);
 }
 
-/* issue_by_rdma() where that is not usual: plain copies by the usual carrier alone are not counted. */
+/*
+ * issue_by_rdma() if RDMA is not the usual carrier: counts its plain copies. Those of the usual
+ * carrier need no count (gantry_stats_get()).
+ */
 static uint32_t
 issue_by_unusual_rdma(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n)
@@ -372,7 +389,7 @@ issue_by(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 					  : issue_by_unusual_rdma(q, s, desc, n);
 }
 
-/* Who carries d, if it is a plain copy. */
+/* The carrier of d, if it is a plain copy. */
 static enum gantry_carrier
 carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
 {
@@ -380,7 +397,10 @@ carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
 				       : q->choice.usual;
 }
 
-/* issue_burst() for a queue with rules about carriers: neighbours of one carrier are a burst. */
+/*
+ * issue_burst() for a queue with rules about carriers. Neighbours with the same carrier are a
+ * burst.
+ */
 static __rte_noinline uint32_t
 issue_by_rules(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n)
@@ -413,7 +433,7 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 	return issue_by_rules(q, s, desc, n);
 }
 
-/* True: the descriptor of slot `issue`, which waits, was cancelled; it is settled. */
+/* True: the waiting descriptor of slot `issue` was cancelled; now it is settled. */
 static __rte_noinline bool
 settle_cancelled(struct gantry_stream *s)
 {
@@ -429,7 +449,7 @@ settle_cancelled(struct gantry_stream *s)
 	return true;
 }
 
-/* How many of n descriptors that wait in the slots from `slot` on have a number up to `limit`. */
+/* How many of n waiting descriptors, in the slots from `slot` on, have a number up to `limit`. */
 static uint32_t
 count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t limit)
 {
@@ -441,8 +461,8 @@ count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t l
 }
 
 /*
- * Issues the descriptors of a stream that wait, until one has to wait longer. In an unordered queue,
- * only those with a number up to `limit`.
+ * Issues waiting descriptors of a stream, until one has to wait longer. In an unordered queue, only
+ * those with a number up to `limit`.
  */
 static void
 issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
@@ -470,7 +490,10 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 	}
 }
 
-/* n descriptors wait from slot `seq` on, the next one to accept. number: of the first one. */
+/*
+ * Notes that n descriptors wait, in the slots from `seq` on, the next slot to accept. number: of
+ * the first one.
+ */
 static void
 note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *desc, uint32_t n,
 	uint64_t number)
@@ -479,7 +502,7 @@ note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *de
 
 	for (i = 0; i < n; i++) {
 		*gantry_stream_pend(s, seq + i) = desc[i];
-		/* Of one that is issued in part, `where` tells of its last WQE. */
+		/* If the descriptor is issued in part, `where` tells of its last WQE. */
 		if (s->splitting && seq + i == s->issue)
 			s->split_number = number + i;
 		else
@@ -495,7 +518,7 @@ stream_of(struct gantry_queue *q, const struct gantry_desc *d)
 	return q->conn[gantry_xlate_conn(q, d)].stream;
 }
 
-/* The number of the fenced descriptor that is the first of the stream to wait, or UINT64_MAX. */
+/* The number of the fenced descriptor that is the first to wait in the stream, or UINT64_MAX. */
 static uint64_t
 first_fence(const struct gantry_stream *s)
 {
@@ -532,9 +555,9 @@ issue_waiting_unordered(struct gantry_queue *q)
 }
 
 /*
- * How many of the next n descriptors, of which some may be issued, the stream can accept. Without
- * memory for all that would wait, it is full until the next poll: else a later descriptor could get
- * in front of one that was not accepted.
+ * How many of the next n descriptors the stream can accept; some of them may be issued already. If
+ * there is no memory for all that would wait, the stream is full until the next poll: otherwise a
+ * later descriptor might overtake one that was not accepted.
  */
 static __rte_noinline uint32_t
 make_room_to_wait(const struct gantry_queue *q, struct gantry_stream *s, uint32_t n)
@@ -546,16 +569,16 @@ make_room_to_wait(const struct gantry_queue *q, struct gantry_stream *s, uint32_
 	s->is_short = true;
 	if (!s->told_short)
 		LOG(WARNING,
-			"queue %u has no memory for more than %u descriptors of a connection that "
-			"wait in software: more are accepted when those are issued",
+			"queue %u has memory for no more than %u descriptors of a connection that "
+			"wait in software: it accepts more when these are issued",
 			q->id, s->pend_mask + 1);
 	s->told_short = true;
 	return s->issue + s->pend_mask + 1 - head;
 }
 
 /*
- * Accepts n descriptors of one stream, which has slots for them. Returns how many; fewer: it is
- * full.
+ * Accepts n descriptors of one stream, which has slots for them. Returns how many; fewer than n:
+ * the stream is full.
  */
 static uint32_t
 accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -565,7 +588,7 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 	uint64_t head = gantry_counter_get(&s->head);
 	uint32_t i = 0;
 
-	/* What is behind others of its stream waits, and what is behind a fence that waits. */
+	/* A descriptor waits if earlier descriptors of its stream wait, or if a fence waits. */
 	if (s->issue == head && u->fence == UINT64_MAX)
 		i = issue(q, s, desc, n);
 	if (unlikely(head + n - s->issue > (uint64_t)s->pend_mask + 1))
@@ -579,7 +602,9 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 	return n;
 }
 
-/* Accepts and issues those that desc begins with and that need not wait. Returns how many. */
+/*
+ * Accepts and issues descriptors from the beginning of desc that need not wait. Returns how many.
+ */
 static uint32_t
 submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
@@ -595,7 +620,7 @@ submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 	return i;
 }
 
-/* gantry_submit() for an unordered queue: neighbours of one stream are accepted together. */
+/* gantry_submit() for an unordered queue. Neighbours of one stream are accepted together. */
 static uint32_t
 submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
@@ -618,7 +643,7 @@ submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_
 	return i;
 }
 
-/* ------------------------------------------------------------------ what others call */
+/* ------------------------------------------------------------------ the calls */
 
 void
 gantry_issue_waiting(struct gantry_queue *q)
@@ -632,8 +657,8 @@ gantry_issue_waiting(struct gantry_queue *q)
 }
 
 /*
- * gantry_submit() for a queue in order. plain_mmo: nothing waits in the queue, and the own connection works and
- * carries all copies, by DMA MMO. The compiler makes a copy for plain_mmo.
+ * gantry_submit() for a queue in order. plain_mmo: no descriptor waits, and the own connection
+ * works and carries all copies by DMA MMO. The compiler makes a copy for a constant plain_mmo.
  */
 static __rte_always_inline uint32_t
 submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all short ways to issue a descriptor ask of addresses. */
+/* Checks of addresses that all short paths of issuing use. */
 #ifndef GANTRY_PLAIN_H
 #define GANTRY_PLAIN_H
 
@@ -9,9 +9,9 @@
 #include <rte_common.h>
 
 /*
- * True: [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half the address
- * space. Written so that the compiler needs few instructions: the difference of the addresses is
- * between -(len - 1) and len - 1.
+ * True: [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half of the address
+ * space. They have one if the difference of the addresses is between -(len - 1) and len - 1, which
+ * needs few instructions.
  */
 static __rte_always_inline bool
 gantry_plain_overlap(uint64_t src, uint64_t dst, uint64_t len)
@@ -19,7 +19,10 @@ gantry_plain_overlap(uint64_t src, uint64_t dst, uint64_t len)
 	return src + (len - 1) - dst <= 2 * (len - 1);
 }
 
-/* True: memory at the peer does not begin in the upper half, so its end is no matter. */
+/*
+ * True: memory at the peer begins in the lower half of the address space, so that its end cannot
+ * overflow.
+ */
 static __rte_always_inline bool
 gantry_plain_remote(uint64_t addr)
 {

@@ -74,7 +74,10 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 	return n;
 }
 
-/* The ring of a peer that is being closed, or is closed, with receives that are not handed out; or NULL. */
+/*
+ * The ring of a peer that is being closed, or is closed, and still has receives that are not handed
+ * out; or NULL.
+ */
 static struct gantry_recv_ring *
 find_left(const struct gantry_queue *q, uint16_t peer)
 {
@@ -102,7 +105,7 @@ gantry_recv_refuse(struct gantry_queue *q, uint16_t peer, uint64_t cookie)
 
 /* ------------------------------------------------------------------ polling */
 
-/* Hands out the completions of one ring that are there. Returns how many, at most n. */
+/* Hands out the completions of one ring. Returns how many, at most n. */
 static unsigned int
 hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_recv_comp *out,
 	unsigned int n)
@@ -116,7 +119,10 @@ hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_re
 	return n;
 }
 
-/* A ring whose turn is over goes to the end of the list; without receives it leaves it. */
+/*
+ * Ends the turn of a ring: it goes to the end of the list, or leaves the list if it has no
+ * receives.
+ */
 static void
 turn_over(struct gantry_queue *q, struct gantry_recv_ring *ring)
 {
@@ -137,7 +143,7 @@ gantry_recv_poll(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned
 	unsigned int got = 0;
 	bool end = last == NULL;
 
-	/* Where a version of the table of regions drains, it may be receives that it waits for. */
+	/* If a version of the table of regions drains, it may wait for receives. */
 	gantry_enter(q);
 	while (!end && got != n) {
 		ring = TAILQ_FIRST(&q->recv_rings);

@@ -3,13 +3,13 @@
  * Runs: neighbours of one plain kind are issued together.
  *
  * A descriptor is plain if it is a COPY, WRITE, READ or NOP without flags and layout, and one WQE
- * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer. The first of them may be
- * fenced, if it need not wait.
+ * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer. The first
+ * of them may be fenced, if it need not wait.
  *
  * What holds for the whole run is found out once: the connection, its free WQEBBs, the ends of the
- * rings of WQEs and of slots, where the next CQE is due. Each descriptor then costs few comparisons.
- * What has no neighbour that is alike is left to gantry_each(), and what is not plain to gantry_xlate(), which knows
- * every rule.
+ * rings of WQEs and of slots, and where the next CQE is due. Each descriptor then costs few
+ * comparisons. A descriptor without a neighbour that is alike is left to gantry_each(), and one
+ * that is not plain to gantry_xlate(), which knows every rule.
  */
 #ifndef GANTRY_RUN_H
 #define GANTRY_RUN_H
@@ -33,27 +33,37 @@ static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_ke
 /* What carries the operations of a run; a constant of each copy of gantry_run_post(). */
 enum gantry_run_kind {
 	GANTRY_RUN_MEMCPY,   /* COPY by DMA MMO */
-	GANTRY_RUN_LOOPBACK, /* COPY by RDMA write to the queue itself */
+	GANTRY_RUN_LOOPBACK, /* COPY by RDMA write over the own connection */
 	GANTRY_RUN_WRITE,
 	GANTRY_RUN_WRITE_INLINE, /* the CPU copies the data into the WQE */
 	GANTRY_RUN_READ,
 };
 
-/* What a descriptor of a run moves: read once, because stores to WQEs could change it for all that a compiler knows. */
+/*
+ * What a descriptor of a run moves. It is read once: for the compiler, stores to WQEs might change
+ * the descriptor.
+ */
 struct gantry_run_move {
 	uint64_t src, dst, len;
 };
 
-/* A run that is being issued: on the stack of gantry_run_post(), and mostly in registers. */
+/* A run that is being issued. It is on the stack of gantry_run_post(), and mostly in registers. */
 struct gantry_run {
 	struct gantry_queue *q;
-	uint64_t head; /* of each of its descriptors, but for a fence of the first */
-	/* Plain lengths are min_len + 1 to min_len + n_len: shorter data are copied into the WQE, longer ones take several. */
+	uint64_t head; /* of each of its descriptors, without a fence of the first one */
+	/*
+	 * Plain lengths are min_len + 1 to min_len + n_len. Shorter data are copied into the WQE,
+	 * longer data take several WQEs.
+	 */
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
-	/* Their key words. Copies by DMA MMO read them in the regions, because the loop has no register left for them. */
+	/*
+	 * The key words of the regions. Copies by DMA MMO read them in the regions instead, because
+	 * the loop has no register left for them.
+	 */
 	uint64_t src_key, dst_key;
-	bool near; /* a constant: regions that neither the last hit nor the first hint names are not plain */
+	/* A constant. True: only regions that the last hit or the first hint name are plain. */
+	bool near;
 	bool alone; /* a constant: the run has one descriptor */
 	struct hwq_burst burst;
 };
@@ -84,7 +94,7 @@ gantry_run_has_dst(enum gantry_run_kind kind)
 	return gantry_run_is_copy(kind) || kind == GANTRY_RUN_READ;
 }
 
-/* What a connection takes as plain. */
+/* Sets the lengths that are plain on a connection. */
 static __rte_always_inline void
 gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	const enum gantry_run_kind kind)
@@ -94,11 +104,11 @@ gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	run->min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
 	if (kind == GANTRY_RUN_WRITE_INLINE)
 		max_len = RTE_MIN(c->max_inline, HWQ_BURST_INLINE_MAX);
-	/* A WQE's own data are always less than what it can move. */
+	/* Inline data of a WQE are always shorter than what the WQE can move. */
 	run->n_len = max_len - run->min_len;
 }
 
-/* A run of operations like d. Its regions are the last hits at first. alone: it is d alone. */
+/* A run of operations like d. At first its regions are the last hits. alone: the run is d alone. */
 static __rte_always_inline struct gantry_run
 gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool alone)
 {
@@ -116,8 +126,10 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 }
 
 /*
- * gantry_region_plain_hit() after a look-up, if the region of the last hit is another one. r, key: the run's source or destination. last:
- * the last hit of that side, which gantry_run_keep_hits() keeps if the run has several descriptors.
+ * Makes *r the region for plain copies that covers [addr, addr + len), and *key its key word, by a
+ * look-up if necessary. r, key: the source or destination of the run. last: the last hit of this
+ * side; if the run has several descriptors, gantry_run_keep_hits() sets it. False: there is no such
+ * region.
  */
 static __rte_always_inline bool
 gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
@@ -139,7 +151,7 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 	return true;
 }
 
-/* The next run begins with the regions of this one. */
+/* The regions of this run become the last hits, with which the next run begins. */
 static __rte_always_inline void
 gantry_run_keep_hits(const struct gantry_run *run, const enum gantry_run_kind kind)
 {
@@ -161,7 +173,7 @@ gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len)
 	return gantry_run_find(run, &run->dst, &run->dst_key, &run->q->view.dst, addr, len);
 }
 
-/* remote_key, unless the operation uses it, and imm. */
+/* The fields that must be 0 here: imm, and remote_key unless the operation uses it. */
 static __rte_always_inline uint64_t
 gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 {
@@ -173,7 +185,7 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 	return both;
 }
 
-/* True: the descriptor, which moves m and whose head is the run's, is plain. */
+/* True: the descriptor is plain. It moves m, and its head is that of the run. */
 static __rte_always_inline bool
 gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind)
@@ -209,7 +221,10 @@ gantry_run_like(const struct gantry_run *run, const enum gantry_run_kind kind)
 	}
 }
 
-/* An RDMA write or read. like: NULL, or that of the run, which has no flags. flags: enum hwq_wqe_flags. */
+/*
+ * Writes an RDMA write or read. like: that of a run, which has no flags; or NULL. flags: enum
+ * hwq_wqe_flags.
+ */
 static __rte_always_inline void
 gantry_run_put_rdma(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 	uint64_t local_key, uint64_t addr, uint32_t len, struct hwq_burst_like *like,
@@ -221,7 +236,7 @@ gantry_run_put_rdma(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 		hwq_burst_rdma_with(b, opcode, rkey, raddr, local_key, addr, len, flags);
 }
 
-/* Writes its WQE. like, flags: as gantry_run_put_rdma(). */
+/* Writes the WQE of a descriptor. like, flags: as gantry_run_put_rdma(). */
 static __rte_always_inline void
 gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind,
@@ -258,8 +273,8 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 }
 
 /*
- * Issues plain operations from desc on, which go to connection `conn`, until one is not alike, not
- * plain or has no room, or the end of a ring comes. Returns how many.
+ * Issues plain operations from desc on, which go to connection `conn`. It stops at a descriptor
+ * that is not alike, is not plain or has no room, and at the end of a ring. Returns how many.
  */
 static __rte_always_inline uint32_t
 gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -309,9 +324,9 @@ gantry_run_ds(const struct gantry_run_move m, const enum gantry_run_kind kind)
 }
 
 /*
- * gantry_run_post() for one descriptor that comes alone in a call of the owner: so its WQE asks for a CQE, and the
- * doorbell is rung at once. near: see struct gantry_run; so no function is called. Returns 1; or 0: it is not plain, or
- * there is no room.
+ * gantry_run_post() for a descriptor that is alone in a call of the owner. So its WQE asks for a
+ * CQE, and the doorbell is rung at once. near: as in struct gantry_run; true: no function is
+ * called. Returns 1; 0: the descriptor is not plain, or there is no room.
  */
 static __rte_always_inline uint32_t
 gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -326,13 +341,16 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 
 	run.near = near;
 	gantry_run_limit(&run, c, kind);
-	/* It is judged before the rings are looked at, and so leaves more registers free. */
+	/*
+	 * The descriptor is checked before the rings are looked at, which leaves more registers
+	 * free.
+	 */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
 	where = gantry_where(conn, c->posted);
 	slot = seq & s->mask;
-	/* Read again, so that nothing is kept of them until here. */
+	/* Read again, so that no register keeps them until here. */
 	run.src_key = run.src->key_word;
 	run.dst_key = run.dst->key_word;
 	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
@@ -342,7 +360,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	c->posted++;
 	s->issue = seq + 1;
 	gantry_note_rung(q, c, 1, gantry_run_is_copy(kind));
-	/* Each call of the owner rings all that it has written. */
+	/* Each call of the owner rings the doorbells for all WQEs that it has written. */
 	RTE_ASSERT(hwq_sq_pending_bb(c->sq) == 0);
 	hwq_burst_end_and_ring_one(&run.burst, gantry_run_ds(m, kind));
 	return 1;
@@ -369,7 +387,7 @@ gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_
 	return i;
 }
 
-/* Those whose data the CPU copies into the WQE. */
+/* Writes whose data the CPU copies into the WQE. */
 static __rte_noinline uint32_t
 gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n)
@@ -377,7 +395,7 @@ gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn
 	return gantry_run_post(q, s, conn, desc, n, GANTRY_RUN_WRITE_INLINE);
 }
 
-/* One of them that comes alone. */
+/* One such write that is alone in a call. */
 static __rte_noinline uint32_t
 gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *d)
@@ -385,7 +403,10 @@ gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t 
 	return gantry_run_post_one(q, s, conn, d, GANTRY_RUN_WRITE_INLINE, false);
 }
 
-/* Those to a peer, with this head. Its connection takes them if it works, and if they are of the stream's. */
+/*
+ * Operations to a peer, with this head. Its connection takes them if it works, and if the
+ * descriptors are of its stream.
+ */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint64_t head, uint32_t n, const enum gantry_run_kind kind, const bool alone)
@@ -408,19 +429,19 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 }
 
 /*
- * Issues the plain operations that desc begins with. The own connection takes copies: the caller has
- * seen that it works, and that a fence of the first one need not wait. Returns how many; 0: the first one is not plain,
- * or there is no room for it.
+ * Issues plain operations from the beginning of desc. The caller knows that the own connection
+ * works, and that a fence of the first descriptor need not wait. Returns how many; 0: the first
+ * descriptor is not plain, or there is no room for it.
  *
- * alone: n is 1, without a fence, and all that the owner's call posts. Its doorbell is rung, too. 0: call again
- * without it.
+ * alone: n is 1, the descriptor has no fence, and the owner's call posts nothing else. Its doorbell
+ * is rung, too. 0: call again without `alone`.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, const bool mmo, const bool alone)
 {
 	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
-	/* Where MMO carries all copies, asking for it changes nothing. */
+	/* If MMO carries all copies, the flag that asks for MMO changes nothing. */
 	const uint64_t idle = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0;
 	const uint64_t fence = alone ? 0 : gantry_desc_head_flags(GANTRY_DESC_FENCE);
 	uint64_t head = gantry_desc_head(desc) & ~fence;

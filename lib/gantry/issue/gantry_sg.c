@@ -14,7 +14,7 @@ lookup(struct gantry_queue *q, uint64_t addr, uint64_t len)
 	return r != NULL ? r : q->view.any;
 }
 
-/* The same; also NULL if it must not be written. */
+/* As lookup(); also NULL if `to` is set and the region is read-only. */
 static const struct gantry_region *
 find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 {
@@ -23,7 +23,7 @@ find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 	return r != NULL && to && r->read_only ? NULL : r;
 }
 
-/* Looks up the regions of the n entries at e. Sets *by_rdma if only RDMA copies one of them. */
+/* Looks up the regions of the n entries at e. Sets *by_rdma if only RDMA can copy one of them. */
 static enum gantry_status
 check_regions(struct gantry_queue *q, const struct gantry_sge *e, uint32_t n, bool to,
 	bool *by_rdma)
@@ -67,7 +67,10 @@ gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d)
 		       &by_rdma) == GANTRY_OK;
 }
 
-/* True: MMO copies between host memory. RDMA may write there only where it is a carrier of the engine. */
+/*
+ * True: MMO copies between host memory. RDMA may write to host memory only if it is a carrier of
+ * the engine.
+ */
 static bool
 host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)
 {
@@ -75,7 +78,7 @@ host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)
 	       (q->g->info.carriers & 1u << GANTRY_CARRIER_RDMA) == 0;
 }
 
-/* Steps over entries without bytes left. The entry that has bytes. */
+/* Steps over entries of which all bytes are done. Returns the first other entry. */
 static const struct gantry_sge *
 current(uint64_t *at, uint64_t *done)
 {

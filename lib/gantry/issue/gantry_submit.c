@@ -14,8 +14,8 @@ submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 }
 
 /*
- * gantry_submit() for one plain copy in a usual queue. It calls no function, so a compiler has few registers to save.
- * False: it is for submit().
+ * gantry_submit() for one plain copy in a usual queue. It calls no function, so the compiler has
+ * few registers to save. False: the caller calls submit().
  */
 static __rte_always_inline bool
 submit_copy(struct gantry_queue *q, const struct gantry_desc *desc)
@@ -45,14 +45,14 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned i
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* How many descriptors of a stream that wait and have this cookie are cancelled by this call. */
+/* Cancels the waiting descriptors of a stream that have this cookie. Returns how many. */
 static uint32_t
 cancel_in(struct gantry_stream *s, uint64_t cookie)
 {
 	uint64_t head = gantry_counter_get(&s->head), seq;
 	uint32_t n = 0;
 
-	/* One that is issued in part is no longer software's alone. */
+	/* The hardware has a part of a descriptor that is issued in part. */
 	for (seq = s->issue + s->splitting; seq != head; seq++) {
 		uint64_t *where = &s->where[seq & s->mask];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Submitting: how descriptors enter a queue. One plain descriptor that comes alone is issued inline, in the caller;
- * all else by gantry_issue.c.
+ * Submitting: how descriptors enter a queue. A single plain descriptor is issued inline, in the
+ * caller; all other descriptors by gantry_issue.c.
  */
 #ifndef GANTRY_SUBMIT_H
 #define GANTRY_SUBMIT_H
@@ -9,14 +9,16 @@
 #include "gantry_issue.h"
 #include "gantry_run.h"
 
-/* True: gantry_submit_by_mmo() is for the queue. */
+/* True: gantry_submit_by_mmo() is possible for the queue. */
 static __rte_always_inline bool
 gantry_submit_is_usual(const struct gantry_queue *q)
 {
 	return likely(q->usual && !gantry_stream_waits(&q->stream));
 }
 
-/* gantry_submit_inside() for one descriptor, of a queue that gantry_submit_by_mmo() is for. */
+/*
+ * gantry_submit_inside() for one descriptor, if gantry_submit_by_mmo() is possible for the queue.
+ */
 static __rte_always_inline uint32_t
 gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 {

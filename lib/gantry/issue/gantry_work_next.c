@@ -13,7 +13,10 @@
 #include "gantry_queue.h"
 #include "gantry_sg.h"
 
-/* Bytes of the next RDMA or SEND. If copies go by MMO, the own connection's limit is theirs. */
+/*
+ * Bytes of the next RDMA or SEND. If copies go by MMO, the max_len of the own connection is the
+ * limit of MMO.
+ */
 static uint64_t
 message_len(const struct gantry_queue *q, const struct gantry_work *w)
 {
@@ -22,7 +25,7 @@ message_len(const struct gantry_queue *q, const struct gantry_work *w)
 	return RTE_MIN(w->len, own_by_mmo ? q->g->max_msg_len : q->conn[w->conn].max_len);
 }
 
-/* A WQE carries the next len bytes. */
+/* The next len bytes are carried by a WQE. */
 static inline void
 advance(struct gantry_work *w, uint64_t len)
 {
@@ -32,7 +35,7 @@ advance(struct gantry_work *w, uint64_t len)
 	w->done = w->len == 0;
 }
 
-/* Writes WQEs that move as many bytes as one WQE can: a long operation is several of them. */
+/* Writes a WQE that moves as many bytes as one WQE can. A long operation has several of them. */
 static bool
 next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
 {
@@ -51,7 +54,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	struct gantry_work piece;
 
 	if (!gantry_sg_piece(q, w, c->max_len, &piece)) {
-		/* The first piece was checked by gantry_xlate(), so this is a later one. */
+		/* gantry_xlate() has checked the first piece, so this is a later one. */
 		w->finish |= GANTRY_FINISH_MEMORY_GONE;
 		w->done = true;
 		return false;
@@ -63,7 +66,7 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	return true;
 }
 
-/* A fill: as much as one buffer has. src is where in the pattern the next piece begins. */
+/* A fill: as many bytes as one buffer has. src: where in the pattern the next piece begins. */
 static bool
 next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
@@ -86,13 +89,14 @@ next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 }
 
 /*
- * The last step of each builder call below, which made a WQE without a CQE. n: what the builder
- * returned. True: it wrote a WQE, and that makes a CQE if it is the last of a quarter of the ring.
+ * The last step after each call of a builder below, which made a WQE without a CQE. n: the
+ * builder's result. True: it wrote a WQE, which makes a CQE if it is the last of a quarter of the
+ * ring.
  */
 static bool
 was_put(struct gantry_conn *c, uint16_t pi, int n)
 {
-	/* The checks of gantry_xlate.c left no other reason than a full ring. */
+	/* gantry_xlate.c has checked all reasons to fail but a full ring. */
 	RTE_ASSERT(n >= 0);
 	if (unlikely(n <= 0))
 		return false;
@@ -102,9 +106,9 @@ was_put(struct gantry_conn *c, uint16_t pi, int n)
 }
 
 /*
- * WRITE, WRITE_IMM or a SEND. Of a WRITE_IMM that is longer than a message, the last message alone
- * has the immediate data: the peer places messages of one connection in their order. dest: a DC peer;
- * NULL: the connection is the peer's own.
+ * A WRITE, WRITE_IMM or SEND. If a WRITE_IMM is longer than a message, only its last message has
+ * the immediate data: the peer places messages of one connection in order. dest: a DC peer; NULL:
+ * the peer has a connection of its own.
  */
 static __rte_always_inline bool
 message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
@@ -132,7 +136,10 @@ next_message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *
 	return message(q, c, w, w->kind, NULL);
 }
 
-/* The old value goes to a cell of the queue, where gantry_finish() takes it. dest: as of message(). */
+/*
+ * The device writes the old value to a cell of the queue, where gantry_finish() takes it. dest: as
+ * in message().
+ */
 static __rte_always_inline bool
 atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
 	const struct hwq_dc_dest *dest)
@@ -230,7 +237,10 @@ put_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	}
 }
 
-/* A WQE to a DC peer. The slot notes which one, because its connection does not tell: gantry_peer.c. */
+/*
+ * Writes a WQE to a DC peer, and notes the peer in the slot, because the connection does not tell
+ * it (gantry_peer.c).
+ */
 static __rte_noinline bool
 next_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
@@ -252,13 +262,13 @@ gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16
 		w->src_key = number;
 	else
 		w->dst_key = number;
-	/* The WQEs behind the UMR wait for it. Behind one that is done nobody has to. */
+	/* WQEs behind the UMR wait for it, unless it is done. */
 	w->flags = gantry_keys_is_fresh(&q->keys, key) ? HWQ_WQE_AFTER_UMR : 0;
 }
 
 /*
- * The own connection lays out a key for the DC initiator. Nothing but the CQE orders the two send queues, so
- * the descriptor waits, and finds the key when it is tried again.
+ * Lets the own connection post a UMR for a key of the DC initiator. Only the UMR's CQE orders the
+ * two send queues. So the descriptor waits, and finds the key at the next try.
  */
 static void
 lay_out_for_dc(struct gantry_queue *q)
@@ -291,7 +301,7 @@ next_dc_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry
 	return true;
 }
 
-/* Work with a layout: the key first, then the WQEs that name it. */
+/* Work with a layout: first the key, then the WQEs that name it. */
 static bool
 next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {

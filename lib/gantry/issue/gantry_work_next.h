@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The WQEs that work becomes.
+ * The WQEs of work.
  *
  *   gantry_xlate()       makes the work
  *   gantry_work_next()   writes its next WQE, and moves the work forward by what that WQE does
  *   ... until gantry_work_is_done()
  *
- * Whoever posts knows only these two calls: splitting, and work of several different WQEs, are
- * steps of the same kind.
+ * Callers need only these calls: each WQE of a split operation, or of work with different WQEs, is
+ * one such step.
  */
 #ifndef GANTRY_WORK_NEXT_H
 #define GANTRY_WORK_NEXT_H
@@ -26,15 +26,14 @@
 struct gantry_queue;
 
 /*
- * Writes the next WQE of the work to the connection that carries it. c->posted is as it was before:
- * the caller moves it by what the send queue's producer index moved, with the NOP at the ring's end.
- * Owner thread.
- * True: one WQE is written and *w is moved forward. False: there is no room for it now, and *w is as
- * it was.
+ * Writes the next WQE of the work to the connection that carries it. It does not change c->posted:
+ * the caller adds the advance of the send queue's producer index, which includes a NOP at the
+ * ring's end. Owner thread. True: one WQE is written, and *w has moved forward. False: there is no
+ * room for it now, and *w has not changed.
  */
 bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
 
-/* The WQEs of work with a layout name this key from now on. */
+/* From now on, the WQEs of work with a layout name this key. */
 void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key);
 
 /* False: no raw WQE is len bytes long. */
@@ -44,8 +43,8 @@ bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, co
 	uint64_t len);
 
 /*
- * Writes one WQE of one WQEBB for the first len bytes of the work, of a constant `kind`. Moves
- * neither *w nor c->posted. False: the send queue is full and nothing was written.
+ * Writes one WQE of one WQEBB for the first len bytes of the work. kind: a constant. Does not
+ * change *w or c->posted. False: the send queue is full, and nothing was written.
  */
 static __rte_always_inline bool
 gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind, uint32_t len)
@@ -75,8 +74,9 @@ static const uint8_t gantry_work_opcodes[] = {
 };
 
 /*
- * Writes a SEND, an RDMA write or an RDMA read without a CQE. dest: a DC peer; NULL: the connection is the peer's own.
- * in_wqe: the data are copied into the WQE. Returns its WQEBBs; 0: the send queue is full and nothing was written.
+ * Writes a SEND, an RDMA write or an RDMA read that makes no CQE. dest: a DC peer; NULL: the peer
+ * has a connection of its own. in_wqe: the data are copied into the WQE. Returns its WQEBBs; 0: the
+ * send queue is full, and nothing was written.
  */
 static __rte_always_inline int
 gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool in_wqe,
@@ -92,7 +92,7 @@ gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool 
 		      : hwq_wqe_dc_one(sq, dest, opcode, rkey, raddr, lkey, addr, len, flags, imm);
 }
 
-/* Its WQEBBs. dc: it goes to a DC peer. */
+/* WQEBBs of a message. dc: it goes to a DC peer. */
 static __rte_always_inline unsigned int
 gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
 {
@@ -100,7 +100,9 @@ gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
 			    (in_wqe ? hwq_inline_ds(len) : 1));
 }
 
-/* gantry_work_put_message() for an atomic, whose old value goes to addr. arg: gantry_desc::arg. */
+/*
+ * As gantry_work_put_message(), for an atomic, whose old value goes to addr. arg: gantry_desc::arg.
+ */
 static __rte_always_inline int
 gantry_work_put_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool swap, uint32_t rkey,
 	uint64_t raddr, uint32_t lkey, uint64_t addr, const uint64_t arg[2])

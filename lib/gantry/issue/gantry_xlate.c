@@ -25,7 +25,7 @@ gantry_xlate_is_to_peer(const struct gantry_desc *d)
 	return (rule->uses & (RULE_RAW | RULE_TXN)) == 0 || d->peer != GANTRY_PEER_OWN;
 }
 
-/* Fields that no operation of today uses, or not this one, must be zero: gantry_desc.h. */
+/* Fields that no operation uses, or not this one, must be zero (gantry_desc.h). */
 static bool
 unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 {
@@ -61,7 +61,10 @@ len_is_possible(const struct gantry_desc *d, uint32_t uses)
 	return !overflows(d->src, d->len) && !overflows(d->dst, d->len);
 }
 
-/* Regions and keys judge all other addresses. gantry_sg_check() does those of lists. */
+/*
+ * Regions and keys decide about all other addresses. gantry_sg_check() checks the addresses of
+ * lists.
+ */
 static bool
 addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 {
@@ -69,7 +72,7 @@ addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 	       ((uses & RULE_RAW) == 0 || d->src != 0);
 }
 
-/* Checks what can be checked without the queue. GANTRY_OK: nothing is wrong. */
+/* Checks all that needs no queue. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check(const struct gantry_desc *d, const struct gantry_rule *rule)
 {
@@ -90,7 +93,7 @@ check(const struct gantry_desc *d, const struct gantry_rule *rule)
 	return GANTRY_OK;
 }
 
-/* What is under repair makes the descriptor wait, so nothing is wrong then. */
+/* If the connection is under repair, the descriptor waits, so nothing is wrong. */
 static enum gantry_status
 check_not_ready(const struct gantry_queue *q, uint32_t conn)
 {
@@ -99,7 +102,7 @@ check_not_ready(const struct gantry_queue *q, uint32_t conn)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-/* Checks what the connection has to say. GANTRY_OK: nothing is wrong. */
+/* Checks the connection, and what depends on it. GANTRY_OK: nothing is wrong. */
 static enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 	const struct gantry_rule *rule)
@@ -128,8 +131,8 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 }
 
 /*
- * Who carries a copy. by_rdma: only RDMA copies the memory, whatever the rules say.
- * GANTRY_CARRIER_MAX: the flags ask for what is not possible.
+ * The carrier of a copy. by_rdma: only RDMA can copy the memory, whatever the rules say.
+ * GANTRY_CARRIER_MAX: the flags ask for a carrier that is not possible.
  */
 static enum gantry_carrier
 find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_rdma)
@@ -145,7 +148,9 @@ find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_
 	return carrier;
 }
 
-/* The work of a COPY, COPY_SG or FILL. dst and src are NULL where the operation has none or a list. */
+/*
+ * The work of a COPY, COPY_SG or FILL. src and dst are NULL if the operation has none, or a list.
+ */
 static enum gantry_status
 copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
 	const struct gantry_region *src, const struct gantry_region *dst, struct gantry_work *w)
@@ -168,7 +173,7 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
-		/* Of lists, arg[] is how much of their first entries is done. */
+		/* For lists, arg[] counts the bytes of the current entries that are done. */
 		.arg[0] = d->op == GANTRY_OP_FILL ? d->arg[0] : 0,
 		.conn = GANTRY_CONN_OWN,
 		.kind = rule->kind,
@@ -176,7 +181,7 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 	};
 	if (carrier == GANTRY_CARRIER_CPU) {
 		w->conn = GANTRY_CONN_NONE;
-		/* A device that failed may still write, so no fence could keep the order. */
+		/* A device that has failed may still write, so no fence could keep the order. */
 		return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_TO_HARDWARE;
 	}
 	status = check_conn(q, GANTRY_CONN_OWN, d, rule);
@@ -195,8 +200,9 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 }
 
 /*
- * The side of a descriptor with a layout that has none, if it is local. *out is NULL if it is remote.
- * GANTRY_OK, GANTRY_NOT_REGISTERED or GANTRY_READ_ONLY.
+ * For a descriptor with a layout: finds the region of the side without a layout, if this side is
+ * local. If it is remote, *out is NULL. Returns GANTRY_OK, GANTRY_NOT_REGISTERED or
+ * GANTRY_READ_ONLY.
  */
 static enum gantry_status
 find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses,
@@ -213,7 +219,7 @@ find_plain_side(struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 	return (uses & RULE_SRC_LAYOUT) != 0 && (*out)->read_only ? GANTRY_READ_ONLY : GANTRY_OK;
 }
 
-/* GANTRY_OK, or the status that refuses the layout. */
+/* Returns GANTRY_OK, or the status that refuses the layout. */
 static enum gantry_status
 check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d, uint32_t uses)
 {
@@ -226,7 +232,10 @@ check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 	return status;
 }
 
-/* The own connection lays out the keys of the DC initiator. GANTRY_OK, or why it does not. */
+/*
+ * The own connection posts the UMRs for keys of the DC initiator. Returns GANTRY_OK, or why it
+ * cannot.
+ */
 static enum gantry_status
 check_dc_layout(struct gantry_queue *q)
 {
@@ -237,8 +246,9 @@ check_dc_layout(struct gantry_queue *q)
 }
 
 /*
- * The work of a descriptor with a layout. On the own connection it goes by RDMA, because RDMA is what
- * mlx5dv_wr_post(3) promises for such keys: a gather reads from the key, a scatter writes to it.
+ * The work of a descriptor with a layout. On the own connection it goes by RDMA, because
+ * mlx5dv_wr_post(3) promises such keys for RDMA: a gather reads from the key, a scatter writes to
+ * it.
  */
 static enum gantry_status
 layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
@@ -287,7 +297,9 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct ga
 	return GANTRY_TO_HARDWARE;
 }
 
-/* True: the source of a descriptor without a layout, which was GANTRY_NOT_REGISTERED, is registered. */
+/*
+ * True: the source of d is registered. d has no layout, and was refused with GANTRY_NOT_REGISTERED.
+ */
 static bool
 has_source(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 {

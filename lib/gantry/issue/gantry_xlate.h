@@ -3,7 +3,7 @@
  * Translates a descriptor into work for the hardware, or into the status that refuses it. Writes
  * nothing to the hardware.
  *
- * Plain descriptors do not come here: gantry_run.h.
+ * Plain descriptors do not come here (gantry_run.h).
  */
 #ifndef GANTRY_XLATE_H
 #define GANTRY_XLATE_H
@@ -13,7 +13,7 @@
 /* True: the operation goes to the peer that the descriptor names. */
 bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 
-/* The connection that d goes to; the own one if it goes nowhere. */
+/* The connection to which d goes; the own connection if it goes to no peer. */
 static inline uint32_t
 gantry_xlate_conn(const struct gantry_queue *q, const struct gantry_desc *d)
 {
@@ -24,23 +24,22 @@ gantry_xlate_conn(const struct gantry_queue *q, const struct gantry_desc *d)
 }
 
 /*
- * Checks d. Returns GANTRY_TO_HARDWARE and the work in *w; or the status that d completes with, if
- * it needs no hardware, and *w is not written. Stores the regions it found as the queue's last
- * hits.
+ * Checks d. Returns GANTRY_TO_HARDWARE, and the work in *w; or the status with which d completes
+ * without hardware, and *w is not written. The regions that it finds become the queue's last hits.
  */
 enum gantry_status gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d,
 	struct gantry_work *w);
 
 /*
- * Whose memory d was refused for, by the status that gantry_xlate() returned. Memory that was
- * registered meanwhile counts.
+ * The side whose memory made gantry_xlate() refuse d with this status. It looks up the memory
+ * again, so memory that was registered meanwhile counts.
  */
 enum gantry_side gantry_xlate_side(struct gantry_queue *q, const struct gantry_desc *d,
 	enum gantry_status status);
 
-/* What gantry_xlate() returns for work. It is never the status of a completion. */
+/* Result of gantry_xlate(): *w is work. It is never the status of a completion. */
 #define GANTRY_TO_HARDWARE GANTRY_STATUS_MAX
-/* What it returns for a transaction, for gantry_txn_issue(). */
+/* Result of gantry_xlate(): d is a transaction, for gantry_txn_issue(). */
 #define GANTRY_TO_TXN (GANTRY_STATUS_MAX + 1)
 
 #endif
