@@ -398,7 +398,7 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	rte_openlog_stream(NULL);
 }
 
-/* Each call writes a line of lib/hwq, which has a limit, and a line of the engine without a limit. */
+/* Each call writes a line of lib/hwq, which has a limit, and one of the engine without a limit. */
 static void
 no_more_than_32_refused_calls_a_second_are_logged(void)
 {

@@ -348,8 +348,8 @@ many_laps_keep_order(void)
 }
 
 /*
- * A queue that is never without work tells the device which CQEs it has taken: otherwise its CQ would
- * overrun. Each poll finds one copy done and the next one posted, over many laps of the CQ.
+ * A queue that is never without work tells the device which CQEs it has taken: otherwise its CQ
+ * would overrun. Each poll finds one copy done and the next one posted, over many laps of the CQ.
  */
 static void
 a_queue_that_is_never_idle_goes_on(void)

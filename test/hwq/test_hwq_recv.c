@@ -964,6 +964,7 @@ main(int argc, char **argv)
 	RUN("receive queues: equal posts write libmlx5's bytes", receive_queue_bytes());
 	RUN("messages of every kind complete with their wr_ids, also failed and flushed ones",
 		messages_into_lists());
+	RUN("receives that succeeded are taken alone", good_receives_alone());
 	RUN("a poll for receives stops at a completion of a send", two_directions_on_one_cq());
 	RUN("a poll for receives stops at a receive of another queue", two_queues_on_one_cq());
 	RUN("receives have their own CQ; a flush fills both CQs, and a reset empties both",

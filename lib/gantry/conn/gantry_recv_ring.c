@@ -166,8 +166,8 @@ take_of_target(struct gantry_recv_ring *ring)
 }
 
 /*
- * Takes a receive that failed, or one that has come since the last look. False: there is none. The device learns of
- * all that was taken.
+ * Takes a receive that failed, or one whose CQE came after the last look. False: there is none.
+ * Tells the device which CQEs were taken.
  */
 static __rte_noinline bool
 take_failed(struct gantry_recv_ring *ring)

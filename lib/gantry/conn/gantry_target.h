@@ -46,7 +46,7 @@ int gantry_target_create(struct hwq_domain *domain, const struct hwq_path *path,
  */
 int gantry_target_destroy(struct gantry_target *t);
 
-/* Posts a receive with the memory *sge, whose length may be 0. The caller knows that there is room. */
+/* Posts a receive with the memory *sge, whose length may be 0. The caller knows of the room. */
 void gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge);
 
 /* Tells the device about all posted receives. */

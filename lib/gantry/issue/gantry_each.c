@@ -36,7 +36,10 @@ struct each {
 	bool in_rows;
 };
 
-/* What the operation uses where it is issued here. op: a constant, here and below, so that its row is, too. */
+/*
+ * The fields that an operation uses if it is issued here. op: a constant, here and below, so that
+ * its row is constant, too.
+ */
 static __rte_always_inline uint32_t
 uses(const enum gantry_op op)
 {
@@ -174,7 +177,10 @@ issue_message(const struct each *e, const enum gantry_op op)
 	b.signals = 0;
 	hwq_burst_one(&b, gantry_work_opcodes[gantry_rules[op].kind], d->remote_key, remote,
 		(*hit)->key_word, local, len, flags, imm);
-	/* Of peers in turn, the connection's next WQE comes some bursts later: fetch its line, or one behind the ring. */
+	/*
+	 * With peers in turn, the next WQE of this connection comes some bursts later, so fetch its
+	 * line now. At the end of the ring, this fetches a line behind the ring.
+	 */
 	if (!e->in_rows)
 		rte_prefetch0(b.at);
 	hwq_burst_end_counted(&b, 1);
@@ -283,7 +289,10 @@ turn_to_peer(struct each *e, const bool unordered)
 	       (unordered || likely(e->c->stream == e->s));
 }
 
-/* The next descriptor is the stream's. False: of an unordered queue, it has no slot for it, or others wait in it. */
+/*
+ * The next descriptor belongs to stream s. False, for an unordered queue: the stream has no free
+ * slot, or descriptors of it wait.
+ */
 static __rte_always_inline bool
 enter_stream(struct each *e, struct gantry_stream *s)
 {

@@ -14,8 +14,8 @@
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Checks a receive against the rules of gantry_desc.h. open: the connection takes receives. GANTRY_TO_HARDWARE: it is
- * correct, and *sge is its memory.
+ * Checks a receive by the rules of gantry_desc.h. open: the connection takes receives.
+ * GANTRY_TO_HARDWARE: the receive is correct, and *sge is its memory.
  */
 static __rte_always_inline enum gantry_status
 check(struct gantry_queue *q, const struct gantry_recv *r, uint64_t max_len, bool open,
@@ -53,7 +53,10 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 	if (ring == NULL)
 		return -EINVAL;
 	gantry_enter(q);
-	/* Where a version drains, gantry_enter() takes receives, and a failed one ends the connection. */
+	/*
+	 * While a version drains, gantry_enter() takes receives, and a failed one ends the
+	 * connection.
+	 */
 	open = gantry_conn_receives(c);
 	n = RTE_MIN(n, ring->depth - (ring->head - ring->tail));
 	for (i = 0; i < n; i++) {

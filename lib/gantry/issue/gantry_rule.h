@@ -6,7 +6,10 @@
 #include "gantry_slot.h"
 #include "gantry_work.h"
 
-/* Which fields of a descriptor an operation uses besides op, flags and cookie, and rules for them. */
+/*
+ * The fields of a descriptor that an operation uses, besides op, flags and cookie, and rules for
+ * them.
+ */
 enum {
 	RULE_IS_OP = 1 << 0, /* the row is of an operation */
 	RULE_SRC = 1 << 1,
@@ -77,8 +80,8 @@ static const struct gantry_rule {
 #define RULE_FIELD(uses, use, field) .field = ((uses) & (use)) != 0 ? (__typeof__(may.field))-1 : 0
 
 /*
- * True: no field is set that an operation does not use. uses: of its row. flags: that are possible beside
- * GANTRY_DESC_SOLICITED, as in a head.
+ * True: only fields that the operation uses are set. uses: from its row. flags: the flags that are
+ * possible besides GANTRY_DESC_SOLICITED, as in a head.
  */
 static __rte_always_inline bool
 gantry_rule_is_kept(const struct gantry_desc *d, uint32_t uses, uint64_t flags)

@@ -303,9 +303,9 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct ga
 static bool
 has_source(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 {
-	if ((uses & LISTS) != 0)
+	if ((uses & RULE_LISTS) != 0)
 		return gantry_sg_has_sources(q, d);
-	return (uses & LOCAL_SRC) == 0 ||
+	return (uses & RULE_LOCAL_SRC) == 0 ||
 	       gantry_region_find(&q->view, &q->view.src, d->src, d->len) != NULL;
 }
 
@@ -316,7 +316,7 @@ gantry_xlate_side(struct gantry_queue *q, const struct gantry_desc *d, enum gant
 		return GANTRY_SIDE_DST;
 	if (status != GANTRY_NOT_REGISTERED || d->layout != 0)
 		return GANTRY_SIDE_UNKNOWN;
-	return has_source(q, d, rules[d->op].uses) ? GANTRY_SIDE_DST : GANTRY_SIDE_SRC;
+	return has_source(q, d, gantry_rules[d->op].uses) ? GANTRY_SIDE_DST : GANTRY_SIDE_SRC;
 }
 
 enum gantry_status

@@ -11,8 +11,9 @@
 #include "gantry_stream.h"
 
 /*
- * Begins a burst of n WQEs on connection c for descriptors from slot `issue` of the stream on. Returns how many may be
- * written: no end of a ring is among them, and a CQE is due behind the last one at most.
+ * Begins a burst of n WQEs on connection c, for the descriptors from slot `issue` of the stream on.
+ * Returns how many WQEs may be written: up to the end of a ring, or up to the WQE that must be
+ * signalled.
  */
 static __rte_always_inline uint32_t
 gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const struct gantry_conn *c,
@@ -25,8 +26,8 @@ gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const str
 }
 
 /*
- * The n WQEs of the burst, 1 at least, are written, and so are the completions of their slots. conn: the number of the
- * connection. row: those are plain.
+ * Ends a burst of n WQEs, at least 1. The WQEs and the completions of their slots are written.
+ * conn: the number of the connection. row: the slots are plain.
  */
 static __rte_always_inline void
 gantry_burst_end(struct hwq_burst *b, struct gantry_stream *s, struct gantry_conn *c, uint32_t conn,

@@ -298,8 +298,8 @@ hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
 	if (__builtin_expect(sq->bf != b->bf, 0))
 		hwq_bells_turn_to(b, sq->bf);
 	/*
-	 * The control segment is loaded and stored whole. Behind a store of one byte of it, the load
-	 * for BlueFlame would wait until that store has reached the cache.
+	 * Loads and stores the control segment whole. After a store of one byte of it, the load for
+	 * BlueFlame would wait until that store has reached the cache.
 	 */
 	ctrl = *(hwq_16_bytes *)wqe | hwq_signal_bits();
 	*(hwq_16_bytes *)wqe = ctrl;

@@ -188,7 +188,7 @@ case_devx(void)
 	many_rounds(leave_devx);
 }
 
-/* The only PD is free when the device's descriptor and the async file's are closed, in either order. */
+/* The only PD is free once the descriptors of device and async file are closed, in any order. */
 static void
 case_files(void)
 {

@@ -70,7 +70,7 @@ faults_expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
 
 #define FAULTS_FOLDER "/tmp/"
 
-/* check_main() with a control file, whose name counts from the directory that the program starts in. */
+/* check_main() with a control file, whose name is relative to the program's first directory. */
 static inline int
 faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 {
