@@ -657,6 +657,65 @@ neighbours_may_differ_in_operation_and_profile(void)
 	CHECK_EQ(gantry_profile_destroy(g, unchecked), 0);
 }
 
+/* Counts the good responses of n transactions that arrive before the engine is polled. */
+static uint32_t
+count_responses_at_once(enum gantry_txn_mode mode, enum gantry_op op, uint32_t n)
+{
+	struct gantry_desc desc[4];
+	struct gantry_comp comp[4];
+	struct gantry_recv_comp recv;
+	static struct burst b;
+	uint32_t i, at_once, got;
+	struct pair p;
+
+	pair_open(&p, mode, 4);
+	burst_make(&b, n, 0);
+	pair_receive(&p, REPLIES, n);
+	for (i = 0; i < n; i++) {
+		b.t[i].op = op;
+		memcpy(there + i * SPACE, plain, PLAIN);
+		desc[i] = txn_desc(&b.t[i], p.peer);
+	}
+	CHECK_EQ(gantry_submit(p.q, desc, n), n);
+	for (i = 0; i < 100; i++)
+		env_pump();
+	for (at_once = 0; gantry_recv_poll(p.other, &recv, 1) != 0; at_once++)
+		CHECK_EQ(recv.status, GANTRY_OK);
+	env_collect(p.q, comp, n);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(comp[i].status, GANTRY_OK);
+	for (got = at_once; got < n; got += gantry_recv_poll(p.other, &recv, 1))
+		env_pump();
+	pair_close(&p);
+	return at_once;
+}
+
+/* Expected: the section Responses of gantry_txn.h. */
+static void
+a_pipelined_response_is_posted_with_its_transfers(void)
+{
+	static const struct {
+		enum gantry_txn_mode mode;
+		enum gantry_op op;
+		uint32_t n, at_once;
+	} rows[] = {
+		{GANTRY_TXN_WAIT, GANTRY_OP_WRITE, 1, 0},
+		{GANTRY_TXN_WAIT, GANTRY_OP_READ, 1, 0},
+		{GANTRY_TXN_PIPELINED, GANTRY_OP_WRITE, 4, 4},
+		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 1, 1},
+		/* While more than one other is open, a READ's response waits. */
+		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 2, 2},
+		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 4, 2},
+	};
+	uint32_t i;
+
+	if (!env_is_pumped())
+		return;
+	for (i = 0; i < RTE_DIM(rows); i++)
+		CHECK_EQ(count_responses_at_once(rows[i].mode, rows[i].op, rows[i].n),
+			rows[i].at_once);
+}
+
 /* More transactions than can be open at once, in a small queue. */
 static void
 others_wait_for_room(void)
@@ -1617,6 +1676,8 @@ main(int argc, char **argv)
 		{"neighbouring transactions may differ in operation and profile",
 			neighbours_may_differ_in_operation_and_profile},
 		{"more transactions wait for room", others_wait_for_room},
+		{"a pipelined response is posted with its transfers",
+			a_pipelined_response_is_posted_with_its_transfers},
 		{"each rule has its status", each_rule_has_its_status},
 		{"the rules apply to each of several buffers and parts",
 			each_of_several_buffers_and_parts_follows_the_rules},
