@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry without assertions (release, -O3) and prints what it costs, beside its neighbours in the same run.
+# Builds Gantry without assertions (release, -O3) and prints its costs, with those of similar programs in the same run.
 #
-# table: one table of each operation: instructions and cache misses (callgrind), nanoseconds, memory of a connection, the main job;
-# beside libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1). It takes about 15 minutes. "table:PART" prints a part:
+# table: one table of all operations: instructions and cache misses (callgrind), nanoseconds, memory of a connection, the main job;
+# compared with libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1). It takes about 15 minutes. "table:PART" prints a part:
 # engine, hwq, dma, transactions, device, memory or programs.
 #
-# ops, copies, idle: the emulated adapter: 64-byte operations, copies against memcpy(3), idle queues.
-# wait: an idle adapter, and how soon it answers.
+# ops, copies, idle: the emulated adapter: 64-byte operations, copies compared with memcpy(3), idle queues.
+# wait: the cost of an idle adapter, and the time until it answers.
 #
-# engine: what the owner of a queue executes for each operation, by stage.
+# engine: instructions of the owner of a queue for each operation, by stage.
 #
-# testgantry: the time to move a file, against cp(1) and cmp(1) of the same file, also beside busy loops; GANTRY_BENCH_MB
-# (default 1024) is its size, and it lies in TMPDIR (default /tmp).
+# testgantry: the time to move a file, compared with cp(1) and cmp(1) of the same file, also with busy loops at the same time.
+# GANTRY_BENCH_MB (default 1024) is the size of the file, which is in TMPDIR (default /tmp).
 #
 # signatures: instructions of the thread that posts a signature transaction, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
 # by stock libmlx5, by lib/hwq's batches and by its images.
@@ -57,8 +57,8 @@ bench_gantry=$top/build-bench/test/bench/bench_gantry
 bench_txn=$top/build-bench/test/bench/bench_txn
 bench_dma=$top/build-bench/test/bench/bench_dma
 
-# What an idle adapter costs, and how soon it answers. Other work on the machine spoils both, so its load
-# is printed too.
+# The cost of an idle adapter, and the time until it answers. Other work on the machine changes both, so its
+# load is printed too.
 waiting() {
 	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
 	"$bench_idle"
@@ -117,7 +117,7 @@ engine_case() {
 	rm -f "$out"
 }
 
-# Stages are the files that the instructions were written in. $1: of callgrind.
+# A stage is the source file of the instructions. $1: the output of callgrind.
 engine_stages() {
 	callgrind_annotate --auto=no --threshold=100 "$1" |
 		awk -v ops="$2" 'match($0, /[a-z0-9_]+\.[ch]:/) {
@@ -144,7 +144,7 @@ engine() {
 	done
 }
 
-# table [PART]: one of its parts, or all.
+# table [PART]: prints one of its parts, or all.
 table() {
 	"$top/test/bench/table.py" "$top/build-bench" "$@"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the engine's tests on card profiles: the emulated adapter has what a card has, and lacks what the card lacks.
+"""Runs the engine's tests on card profiles, with which the emulated adapter has only the features of a card.
 
 For each profile it runs the probes, and then the test programs of lib/gantry. These run with the settings that the suite gives
 them, except settings of a card. A test that needs what the card lacks prints the reason and is skipped (exit code 77).
@@ -33,7 +33,7 @@ def default_profiles():
 
 
 def programs(build, short):
-    """(name, command, settings) of each test of lib/gantry that has an adapter; of tests with equal settings, one."""
+    """(name, command, settings) of each test of lib/gantry that has an adapter; of tests with equal settings, only one."""
     listing = subprocess.run(['meson', 'introspect', '--tests', build], check=True, capture_output=True, text=True).stdout
     folder = os.path.join(os.path.abspath(build), 'test')
     found = {}

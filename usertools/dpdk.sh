@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Gantry against another DPDK, with warnings as errors, and tests it there: the suites `fast` and
-# `emu`, the dmadev driver below dpdk-test, dpdk-test-dma-perf and examples/dma, and vhost's asynchronous
-# data path. It builds no DPDK: build and install that first (doc/building.md). Before anything runs, it
-# checks that the programs load that DPDK, and not the one of the system.
+# `emu`, the dmadev driver with dpdk-test, dpdk-test-dma-perf and examples/dma, and vhost's asynchronous
+# data path. It does not build DPDK: build and install it first (doc/building.md). Before anything runs, it
+# checks that the programs load that DPDK, not the one of the system.
 #
 # usage: usertools/dpdk.sh DPDK [--short] [TEST...]
 #   DPDK       the prefix where DPDK is installed, or its build directory after `ninja install`
 #   --short    of the suite `emu`, only the tests of the driver, the examples, and a few of the engine
 #   TEST...    only these tests, by their names in `meson test --list`
 #
-# DPDK is one that was configured with -Ddefault_library=shared: its programs load drivers by -d. EAL refuses
+# DPDK must be configured with -Ddefault_library=shared, because its programs load drivers by -d. EAL refuses
 # drivers below a folder that everybody may write to, such as /tmp. The exit code is 0 if no test failed.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -31,14 +31,14 @@ for word in "$@"; do
 	esac
 done
 
-[ -d "$dpdk" ] || die "$dpdk is no directory"
+[ -d "$dpdk" ] || die "$dpdk is not a directory"
 dpdk=$(cd "$dpdk" && pwd -P)
 if [ -f "$dpdk/meson-info/intro-buildoptions.json" ]; then
 	prefix=$(/usr/bin/python3 -c '
 import json, sys
 print(*(option["value"] for option in json.load(open(sys.argv[1])) if option["name"] == "prefix"))' \
 		"$dpdk/meson-info/intro-buildoptions.json")
-	[ -d "$prefix" ] || die "$dpdk is to be installed in $prefix, which is not there: run ninja -C $dpdk install"
+	[ -d "$prefix" ] || die "$dpdk is not yet installed in $prefix: run ninja -C $dpdk install"
 	dpdk=$(cd "$prefix" && pwd -P)
 fi
 pc=$(find "$dpdk" -name libdpdk.pc -path '*/pkgconfig/*' -print -quit)
@@ -46,14 +46,14 @@ pc=$(find "$dpdk" -name libdpdk.pc -path '*/pkgconfig/*' -print -quit)
 export PKG_CONFIG_PATH=${pc%/*}
 version=$(pkg-config --modversion libdpdk)
 libdir=$(realpath "$(pkg-config --variable=libdir libdpdk)")
-[ -e "$libdir/librte_eal.so" ] || die "$libdir/librte_eal.so is not there: Gantry needs DPDK's shared libraries"
-[ -x "$dpdk/bin/dpdk-test" ] || die "$dpdk/bin/dpdk-test is not there: configure DPDK with -Dtests=true"
+[ -e "$libdir/librte_eal.so" ] || die "$libdir/librte_eal.so does not exist: Gantry needs DPDK's shared libraries"
+[ -x "$dpdk/bin/dpdk-test" ] || die "$dpdk/bin/dpdk-test does not exist: configure DPDK with -Dtests=true"
 [[ $(ldd "$dpdk/bin/dpdk-test") == *librte_eal* ]] ||
 	die "$dpdk/bin/dpdk-test is static and loads no drivers: configure DPDK with -Ddefault_library=shared"
 folder=$libdir
 while [ "$folder" != / ]; do
 	[ -z "$(find "$folder" -maxdepth 0 -perm -o+w)" ] ||
-		die "EAL loads no drivers below $folder, to which everybody may write: install DPDK elsewhere"
+		die "EAL loads no drivers below $folder, because everybody may write to it: install DPDK elsewhere"
 	folder=$(dirname "$folder")
 done
 
@@ -77,7 +77,7 @@ for target in json.load(sys.stdin):
 	[ ${#paths[@]} -gt 0 ] || die "no program in $dir loads a library of DPDK"
 	for path in "${paths[@]}"; do
 		[[ $(realpath "$path") == "$libdir"/* ]] ||
-			die "programs in $dir would load $path: was $dir made for another DPDK $version? Then remove it"
+			die "programs in $dir would load $path: $dir may be a build for another DPDK $version: remove it"
 	done
 	say "${#files[@]} programs and libraries load ${#paths[@]} libraries of $libdir, and none of another DPDK"
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the PCI function of a device: in sysfs, `device` in the device's folder is a link to the
- * folder of the function, whose name is the address. A subfunction has a folder of its own, whose
- * name is no address.
+ * folder of the function, whose name is the address. A subfunction has its own folder, whose
+ * name is not an address.
  */
 #include "hwq_pci.h"
 
