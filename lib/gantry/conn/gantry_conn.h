@@ -115,7 +115,7 @@ gantry_conn_works(const struct gantry_conn *c)
 	return c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_TXN;
 }
 
-/* True: it takes receives, if it has a receive queue. */
+/* True: the connection takes receives, if it has a receive queue. */
 static inline bool
 gantry_conn_receives(const struct gantry_conn *c)
 {

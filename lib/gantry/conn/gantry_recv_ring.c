@@ -97,7 +97,7 @@ next_in_hardware(struct gantry_recv_ring *ring)
 	return ring->taken != ring->head;
 }
 
-/* A receive succeeded: the fields of its CQE. */
+/* Settles a receive that succeeded, from the fields of its CQE. */
 static inline void
 settle_good(struct gantry_recv_comp *comp, uint8_t opcode, uint32_t byte_cnt, __be32 imm)
 {
@@ -107,7 +107,7 @@ settle_good(struct gantry_recv_comp *comp, uint8_t opcode, uint32_t byte_cnt, __
 				      MLX5_CQE_RESP_SEND_IMM - MLX5_CQE_RESP_WR_IMM &&
 			      GANTRY_OP_SEND_INV - GANTRY_OP_WRITE_IMM ==
 				      MLX5_CQE_RESP_SEND_INV - MLX5_CQE_RESP_WR_IMM,
-		"operations and opcodes have one order");
+		"opcodes of CQEs and operations have the same order");
 	comp->zero = 0;
 	/* What the peer did. */
 	comp->op = GANTRY_OP_WRITE_IMM + (opcode - MLX5_CQE_RESP_WR_IMM);

@@ -74,7 +74,7 @@ gantry_recv_slot_begin(struct gantry_recv_ring *ring, uint64_t seq, uint64_t coo
 	return comp;
 }
 
-/* gantry_recv_ring_post() for the connection of a DC target. */
+/* As gantry_recv_ring_post(), for the connection of a DC target. */
 void gantry_recv_ring_post_to_target(struct gantry_recv_ring *ring, uint64_t cookie,
 	const struct hwq_sge *sge);
 

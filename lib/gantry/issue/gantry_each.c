@@ -13,7 +13,7 @@
 #include "gantry_slot.h"
 #include "gantry_work_next.h"
 
-static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "one bit serves both");
+static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "the flag is passed on to the WQE");
 
 /* A descriptor, and where it goes. */
 struct each {
@@ -23,11 +23,11 @@ struct each {
 	uint64_t seq;             /* of its slot */
 	struct gantry_comp *comp; /* its slot */
 	uint64_t *where;
-	uint64_t idle;         /* flags that change nothing for it, as in a head */
-	uint32_t peer;         /* whose connection is below; UINT32_MAX: none yet, or in_turn */
-	uint32_t conn;         /* number of the connection */
-	struct gantry_conn *c; /* it carries what goes to the peer */
-	uint64_t posted;       /* of it when it was looked up */
+	uint64_t idle;                  /* flags that change nothing for it, as in a head */
+	uint32_t peer;                  /* last looked up; UINT32_MAX: none yet, or in_turn */
+	uint32_t conn;                  /* number of the peer's connection */
+	struct gantry_conn *c;          /* the peer's connection */
+	uint64_t posted;                /* `posted` of the connection at the look-up */
 	const struct hwq_dc_dest *dest; /* of a DC peer */
 	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; else 0 */
 	bool dc;         /* a constant: all peers are DC peers; false: none is */

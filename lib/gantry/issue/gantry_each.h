@@ -4,9 +4,8 @@
  * the queue.
  *
  * For neighbours that are alike gantry_run.h is faster, because it checks once what they have in
- * common. This code looks at each descriptor alone. Tables tell which fields its operation uses,
- * and its opcode. A descriptor that needs several WQEs, or breaks a rule, is left to
- * gantry_xlate().
+ * common. This code looks at each descriptor alone, by the row of its operation (gantry_rule.h). A
+ * descriptor that needs several WQEs, or breaks a rule, is left to gantry_xlate().
  */
 #ifndef GANTRY_EACH_H
 #define GANTRY_EACH_H

@@ -23,18 +23,18 @@ enum {
 	RULE_LOCAL_SRC = 1 << 9,  /* src must be registered here; without it, src is at the peer */
 	RULE_LOCAL_DST = 1 << 10, /* dst must be registered here; without it, dst is at the peer */
 	RULE_SOLICITS = 1 << 11,  /* GANTRY_DESC_SOLICITED is possible */
-	RULE_MAY_BE_EMPTY = 1 << 12, /* len may be 0; src, dst and remote_key are not used then */
+	RULE_MAY_BE_EMPTY = 1 << 12, /* len may be 0; then src, dst and remote_key are not used */
 	RULE_ONE_MESSAGE = 1 << 13,  /* cannot be split */
 	RULE_ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
 	RULE_RAW = 1 << 15,          /* src is a WQE */
 	RULE_LISTS = 1 << 16,        /* src and dst are lists */
 	RULE_SRC_LAYOUT = 1 << 17,   /* src may be a layout */
 	RULE_DST_LAYOUT = 1 << 18,   /* dst may be a layout */
-	RULE_NEEDS_LAYOUT = 1 << 19, /* ... and must be one */
-	RULE_CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, says who carries it */
+	RULE_NEEDS_LAYOUT = 1 << 19, /* the side that may be a layout must be one */
+	RULE_CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, chooses the carrier */
 	RULE_TXN = 1 << 21,          /* src is a transaction */
 
-	/* What several rows have. */
+	/* Common to several rows. */
 	RULE_COPIES = RULE_IS_OP | RULE_SRC | RULE_DST | RULE_LEN,
 	RULE_REMOTE = RULE_COPIES | RULE_PEER | RULE_KEY,
 	RULE_SENDS = RULE_IS_OP | RULE_SRC | RULE_LEN | RULE_PEER | RULE_LOCAL_SRC | RULE_SOLICITS |
@@ -46,7 +46,7 @@ enum {
 /* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
 static const struct gantry_rule {
 	uint32_t uses;
-	uint8_t kind; /* enum gantry_work_kind; of COPY, the carrier decides */
+	uint8_t kind; /* enum gantry_work_kind; for a COPY the carrier decides */
 } gantry_rules[GANTRY_OP_MAX] = {
 	[GANTRY_OP_NOP] = {RULE_IS_OP},
 	[GANTRY_OP_COPY] = {RULE_COPIES | RULE_LOCAL_SRC | RULE_LOCAL_DST | RULE_CARRIED},

@@ -63,7 +63,7 @@ gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind
 	return likely(n > 0);
 }
 
-/* Of messages, by enum gantry_work_kind. */
+/* The opcodes of messages. Index: enum gantry_work_kind. */
 static const uint8_t gantry_work_opcodes[] = {
 	[GANTRY_WORK_WRITE] = MLX5_OPCODE_RDMA_WRITE,
 	[GANTRY_WORK_READ] = MLX5_OPCODE_RDMA_READ,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors are judged by their rules, and their memory gets its keys. */
+/* Checks descriptors by their rules, and finds the keys of their memory. */
 #include "gantry_xlate.h"
 
 #include "gantry_engine.h"
@@ -337,7 +337,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	}
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
-	/* What no region covers, copies may name if there is a region of all memory. */
+	/* Copies may name memory without a region if there is a region of all memory. */
 	any = (rule->uses & RULE_CARRIED) != 0 ? q->view.any : NULL;
 	if ((rule->uses & RULE_LOCAL_SRC) != 0 && d->len != 0) {
 		src = gantry_region_find(&q->view, &q->view.src, d->src, d->len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bursts of WQEs of one WQEBB each, one for each slot: what begins and ends them. */
+/* Begins and ends bursts of WQEs with one WQEBB each, one WQE for each slot. */
 #ifndef GANTRY_BURST_H
 #define GANTRY_BURST_H
 
@@ -45,7 +45,7 @@ gantry_burst_end(struct hwq_burst *b, struct gantry_stream *s, struct gantry_con
 		gantry_row_note(&s->row, c, s->issue, where, n);
 	c->posted += n;
 	s->issue += n;
-	/* The last WQE of a quarter of the ring: gantry_conn_signals(). */
+	/* A CQE is due with the last WQE of a quarter of the ring (gantry_conn_signals()). */
 	if (unlikely((c->posted & c->signal_mask) == 0))
 		hwq_sq_signal_last(c->sq);
 }
