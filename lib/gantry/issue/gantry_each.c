@@ -294,13 +294,14 @@ turn_to_peer(struct each *e, const bool unordered)
  * slot, or descriptors of it wait.
  */
 static __rte_always_inline bool
-enter_stream(struct each *e, struct gantry_stream *s)
+enter_stream(struct each *e, struct gantry_stream *s, const bool unordered)
 {
 	e->s = s;
 	e->seq = s->issue;
 	e->comp = &s->comp[e->seq & s->mask];
 	e->where = &s->where[e->seq & s->mask];
-	return likely(!gantry_stream_waits(s) && gantry_stream_in_flight(s) <= s->mask);
+	return !unordered ||
+	       likely(!gantry_stream_waits(s) && gantry_stream_in_flight(s) <= s->mask);
 }
 
 /*
@@ -313,14 +314,14 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 	const uint8_t is = e->d->op;
 
 	if (op == 0 && !e->dc && is == GANTRY_OP_COPY)
-		return (!unordered || enter_stream(e, e->q->conn[GANTRY_CONN_OWN].stream)) &&
+		return (!unordered || enter_stream(e, e->q->conn[GANTRY_CONN_OWN].stream, true)) &&
 		       issue_copy(e);
 	if ((op != 0 && is != op) ||
 		((e->in_turn || e->d->peer != e->peer) && !turn_to_peer(e, unordered)))
 		return false;
 	if (e->dc != (e->dest != NULL))
 		__builtin_unreachable();
-	if (unordered && !enter_stream(e, e->c->stream))
+	if (unordered && !enter_stream(e, e->c->stream, true))
 		return false;
 	/* A comparison costs less than a jump by a table. */
 	if (op != 0 || is == GANTRY_OP_WRITE)
@@ -342,7 +343,7 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 		.in_rows = op == 0};
 	const struct gantry_desc *end = desc + RTE_MIN(n, s->mask + 1 - (s->issue & s->mask));
 
-	enter_stream(&e, s);
+	enter_stream(&e, s, false);
 	enter_conn(&e, dc ? GANTRY_CONN_DCI : GANTRY_CONN_NONE);
 	if (dc && unlikely(e.c->state != GANTRY_CONN_READY || e.c->stream != s))
 		return 0;
@@ -412,12 +413,10 @@ gantry_each_unordered(struct gantry_queue *q, const struct gantry_desc *desc, ui
 
 	enter_conn(&e, GANTRY_CONN_NONE);
 	for (; e.d != end && issue_one(&e, 0, true); e.d++) {
-		struct gantry_stream *s = e.s;
-
-		s->issue = e.seq + 1;
-		atomic_store_explicit(&s->head, e.seq + 1, memory_order_relaxed);
-		if (unlikely(!s->busy))
-			gantry_queue_note_busy(q, s);
+		e.s->issue = e.seq + 1;
+		atomic_store_explicit(&e.s->head, e.seq + 1, memory_order_relaxed);
+		if (unlikely(!e.s->busy))
+			gantry_queue_note_busy(q, e.s);
 	}
 	return e.d - desc;
 }
