@@ -86,9 +86,10 @@ hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
 	hwq_mmio_write64(reg, raw);
 }
 
+/** Sixteen bytes of a WQE, which a CPU with vectors loads and stores at once. */
 typedef uint64_t hwq_16_bytes __attribute__((vector_size(16), may_alias));
 
-/* Sixteen bytes of a WQE, which were loaded, to the register. */
+/* Writes sixteen bytes of a WQE, which were loaded before, to the register. */
 static inline void
 hwq_bf_put_16(uint8_t *reg, hwq_16_bytes raw)
 {
