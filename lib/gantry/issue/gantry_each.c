@@ -179,10 +179,10 @@ issue_message(const struct each *e, const enum gantry_op op)
 		(*hit)->key_word, local, len, flags, imm);
 	/*
 	 * With peers in turn, the next WQE of this connection comes some bursts later, so fetch its
-	 * line now. At the end of the ring, this fetches a line behind the ring.
+	 * line now. In the first cache, these lines of all rings would share one set.
 	 */
 	if (!e->in_rows)
-		rte_prefetch0(b.at);
+		rte_prefetch1(b.at);
 	hwq_burst_end_counted(&b, 1);
 	account(e, e->c, e->conn, op, len, 1, true);
 	return true;
