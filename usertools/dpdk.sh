@@ -107,7 +107,7 @@ read -r p f s <<<"$("$top/usertools/count-tests.py" --names "$log")"
 import json, re, sys
 for line in open(sys.argv[1], encoding="utf-8"):
     test = json.loads(line)
-    if test["name"] in ("dmadev", "dma_programs"):
+    if test["name"].split()[-1] in ("dmadev", "dma_programs"):
         print(*re.findall("^counted: .*", test.get("stdout", ""), re.M), sep="\n")' "$log"
 printf 'DPDK %s: %s passed, %s failed, %s skipped\n' "$version" "$p" "$f" "$s"
 exit $failed
