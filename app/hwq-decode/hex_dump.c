@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Reads hex dumps in two steps. First each line becomes an offset and bytes. Then the offsets show
- * which lines a '*' replaces, and whether lines are missing.
+ * Reads hex dumps in two steps. First each line is parsed into an offset and bytes. Then the
+ * offsets show which lines a '*' replaces, and whether lines are missing.
  *
- * Offsets of od and hexdump have 7 digits, octal, decimal or hexadecimal. Only the other offsets
- * show the base. So each base is tried until one fits all lines.
+ * od and hexdump write offsets of 7 digits, octal, decimal or hexadecimal. A single offset may not
+ * show which base it has. So each base is tried until one base fits all lines.
  */
 #include "hex_dump.h"
 
@@ -25,15 +25,16 @@ struct row {
 	bool star;           /* the line is a '*': lines equal to the previous one were left out */
 	bool has_offset;
 	char offset[OFFSET_MAX + 1]; /* digits of the offset */
-	size_t begin, len;           /* its bytes in dump.bytes */
-	size_t group_len;            /* bytes of its longest group */
+	/* its bytes in dump.bytes: index of the first byte, and number of bytes */
+	size_t begin, len;
+	size_t group_len; /* bytes of the row's longest group */
 };
 
 struct dump {
-	struct bytes bytes; /* of all rows, one after the other */
+	struct bytes bytes; /* bytes of all rows, one row after the other */
 	struct row *row;
 	size_t n_rows, room;
-	bool offsets; /* a line had an offset without a colon, so all lines have one */
+	bool offsets; /* the lines have offsets without a colon; then every line has one */
 	enum group_order order;
 };
 
@@ -118,8 +119,8 @@ ends_group(char c)
 }
 
 /*
- * Number of digits of the line's offset; 0: there is none. Without a colon, an offset is recognized
- * because its length differs from that of the next group.
+ * Returns the number of digits of the line's offset, or 0 if the line has none. Without a colon, an
+ * offset is recognized because its length differs from that of the next group.
  */
 static size_t
 offset_digits(const struct dump *d, const char *p)
@@ -148,8 +149,8 @@ is_text_of(const char *text, const uint8_t *bytes, size_t len)
 }
 
 /*
- * True for what xxd prints after the bytes: at least two blanks, and the bytes as text, which may
- * begin with blanks too.
+ * Returns true for the text that xxd prints after the bytes: at least two blanks, then the bytes as
+ * text. This text may begin with blanks too.
  */
 static bool
 is_text_behind(const char *blanks, const uint8_t *bytes, size_t len)
@@ -212,8 +213,8 @@ static const char *
 read_offset(struct dump *d, struct row *r, char *line)
 {
 	/*
-	 * Ignore colons in a comment, and in the text that hexdump -C and od's z print after the
-	 * bytes.
+	 * Ignore colons in the text that follows the bytes: a comment, or the characters that
+	 * hexdump -C and od's z print.
 	 */
 	const char *colon = line + strcspn(line, ":#|>");
 	const char *p = skip_blanks(line);
@@ -272,7 +273,7 @@ read_line(struct dump *d, char *line, unsigned int number)
 
 /* ------------------------------------------------------------------ all lines */
 
-/* True: the digits are a number of this base. */
+/* Returns true if the digits are a number of this base. */
 static bool
 parse_offset(const char *digits, int base, uint64_t *offset)
 {
@@ -282,9 +283,9 @@ parse_offset(const char *digits, int base, uint64_t *offset)
 	return *end == '\0';
 }
 
-/* Why the rows are no dump with offsets of one base. */
+/* The reason why the rows are not a dump whose offsets have one base. */
 struct misfit {
-	const struct row *row; /* NULL: they are such a dump */
+	const struct row *row; /* the row with the error; NULL: no error */
 	const char *rule;
 	uint64_t due;
 };
@@ -295,7 +296,7 @@ misfit(const struct row *r, const char *rule, uint64_t due)
 	return (struct misfit){r, rule, due};
 }
 
-/* Joins the bytes of all rows; their offsets have this base. False: there is no memory. */
+/* Joins the bytes of all rows, with offsets of this base. Returns false if there is no memory. */
 static bool
 join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 {
@@ -334,7 +335,7 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 					return false;
 		} else if (r->has_offset && !first && before->has_offset && offset != due) {
 			if (r->len == 0 && offset < due && due - offset < before->group_len) {
-				out->len -= due - offset; /* the last group was padded */
+				out->len -= due - offset; /* the dump padded the last group */
 			} else if (offset > due) {
 				*why = misfit(r, "lines before it are missing", due);
 				return true;
@@ -355,7 +356,7 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 	return true;
 }
 
-/* The bases that the dump's offsets may have, the usual base first. */
+/* The bases that the dump's offsets may have. The default base of the tools comes first. */
 static size_t
 bases_of(const struct dump *d, const int **bases)
 {
@@ -375,7 +376,10 @@ same_bytes(const struct bytes *a, const struct bytes *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->at, b->at, a->len) == 0);
 }
 
-/* Joins the rows by the base that fits. An error if two bases fit with different results. */
+/*
+ * Joins the rows, using the base that fits. If two bases fit with different results, this is an
+ * error.
+ */
 static bool
 join_all(const struct dump *d, struct bytes *b)
 {

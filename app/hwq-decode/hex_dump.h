@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Bytes from hex dumps as xxd, hexdump and od print them, or as people type them.
+ * Reads hex dumps in the formats of xxd, hexdump and od, or typed by hand.
  */
 #ifndef HWQ_DECODE_HEX_DUMP_H
 #define HWQ_DECODE_HEX_DUMP_H
@@ -13,18 +13,21 @@
 
 /** The order of bytes in a group of more than two digits. */
 enum group_order {
-	/** as in the format: groups of od and hexdump are numbers of a little-endian machine */
+	/** as in the format: od and hexdump print a group as a little-endian number */
 	GROUP_BY_FORMAT,
 	GROUP_AS_IN_MEMORY,
 	GROUP_LITTLE_ENDIAN,
 };
 
 struct bytes {
-	uint8_t *at; /**< freed by free() */
+	uint8_t *at; /**< allocated; the caller frees it by free() */
 	size_t len, room;
 };
 
-/** Reads a dump to its end. False: an error was printed, with the line and the rule. */
+/**
+ * Reads a dump to its end. Returns false, with the error printed: the line, and the rule that it
+ * breaks.
+ */
 bool hex_dump_read(FILE *f, enum group_order order, struct bytes *b);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command hwq-decode: prints a hex dump of WQEs or CQEs as text, by hwq_dump.h. */
+/*
+ * The command hwq-decode: prints a hex dump of WQEs or CQEs as text, with the functions of
+ * hwq_dump.h.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -61,8 +64,8 @@ wrong_usage(const char *what, const char *which)
 }
 
 /*
- * Prints each WQE, and skips to the next WQEBB in the ring. The last WQE may end with its last
- * segment.
+ * Prints each WQE, and continues at the next WQEBB of the ring. The last WQE may end with its last
+ * segment, before the end of its WQEBB.
  */
 static int
 print_wqes(const struct bytes *b, enum hwq_transport transport, char *text)

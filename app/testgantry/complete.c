@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Finds the candidates that complete a line.
+ * Finds the candidates that complete the last word of a line.
  */
 #include "complete.h"
 
@@ -16,8 +16,8 @@
 #define BLANKS " \t"
 
 /*
- * Adds a text if it begins with the typed characters and is not in the list yet. Frees the text
- * otherwise; NULL is allowed.
+ * Adds the text to the list if it begins with the typed characters and is not in the list yet.
+ * Otherwise frees the text. NULL is ignored.
  */
 static void
 add(struct candidates *found, const char *typed, char *text)
@@ -33,7 +33,7 @@ add(struct candidates *found, const char *typed, char *text)
 		free(text);
 }
 
-/* Adds files and folders whose path begins with the typed characters. */
+/* Adds files and folders whose paths begin with the typed characters. */
 static void
 add_paths(struct candidates *found, const char *typed)
 {
@@ -56,7 +56,7 @@ add_paths(struct candidates *found, const char *typed)
 			continue;
 		if (asprintf(&path, "%.*s%s/", folder_len, typed, e->d_name) < 0)
 			continue;
-		/* not a folder: opening such a path with its slash fails */
+		/* not a folder: opening the path with a slash at its end fails */
 		if (stat(path, &st) != 0)
 			path[strlen(path) - 1] = '\0';
 		add(found, typed, path);
@@ -65,7 +65,7 @@ add_paths(struct candidates *found, const char *typed)
 		closedir(dir);
 }
 
-/* Adds what may follow "set". */
+/* Adds the words that may follow "set". */
 static void
 add_settings(struct candidates *found, const char *typed)
 {
@@ -90,7 +90,7 @@ add_settings(struct candidates *found, const char *typed)
 		add_paths(found, value);
 }
 
-/* What follows all words of a command. */
+/* Adds the words that may follow all words of a command. */
 static void
 add_argument(struct candidates *found, const struct complete_command *c, const char *typed)
 {
@@ -104,7 +104,8 @@ add_argument(struct candidates *found, const struct complete_command *c, const c
 }
 
 /*
- * Adds the next word of the command if the line has all words before it; or the command's argument.
+ * If the line has all words of the command, adds candidates for its argument. If the line has fewer
+ * words, adds the next word of the command.
  */
 static void
 add_command(struct candidates *found, const struct complete_command *c, const char *line)
@@ -115,7 +116,7 @@ add_command(struct candidates *found, const struct complete_command *c, const ch
 	for (; *word != '\0'; word += len + (word[len] == ' ')) {
 		len = strcspn(word, " ");
 		typed = strcspn(line, BLANKS);
-		if (line[typed] == '\0') { /* this word is being typed */
+		if (line[typed] == '\0') { /* the line ends within this word */
 			found->typed = typed;
 			found->blank = true;
 			add(found, line, strndup(word, len));

@@ -9,20 +9,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define COMPLETE_MAX 128 /**< most candidates; further ones are left out */
+#define COMPLETE_MAX 128 /**< largest number of candidates; further candidates are left out */
 
-/** A command of the prompt's table. */
+/** A command in the prompt's table of commands. */
 struct complete_command {
 	const char *words; /**< separated by one blank */
-	const char *takes; /**< argument after the words, to the end of the line; NULL: none */
+	/** form of the argument, which extends to the end of the line; NULL: no argument */
+	const char *takes;
 };
 
-/** Candidates for the line's last word, each allocated. A folder ends with a slash. */
+/**
+ * Candidates for the line's last word; each text is allocated. The text of a folder ends with a
+ * slash.
+ */
 struct candidates {
 	size_t n;
 	char *text[COMPLETE_MAX];
 	size_t typed; /**< how many characters of the last word are typed */
-	/** a blank may follow. Not after values, which go to the end of their line */
+	/**
+	 * a blank may follow the completed word; false for values, which extend to the end of the
+	 * line
+	 */
 	bool blank;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens a device, or prints which option prevents it.
+ * Opens a device. On failure, prints which option caused it.
  */
 #include "device.h"
 

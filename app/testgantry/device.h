@@ -10,8 +10,8 @@
 #include "options.h"
 
 /**
- * Creates an engine on the device o->device. The other settings are those of conf. 0, or -1 with
- * the error printed.
+ * Creates an engine on the device o->device, with the settings of conf. Returns 0, or -1 with the
+ * error printed.
  */
 int device_open(const struct options *o, struct gantry_conf conf, struct gantry **engine);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Passes characters to an rdline, and detects characters that it drops.
+ * Passes characters to DPDK's rdline, and detects characters that rdline drops.
  */
 #define ALLOW_EXPERIMENTAL_API /* rdline_new() */
 #include "edit.h"
@@ -33,7 +33,7 @@ struct edit {
 	} seq;
 	/* length of the line when rdline dropped a character; 0: none was dropped */
 	size_t dropped_at;
-	unsigned char dropped_byte; /* the first byte that rdline does not take; 0: none */
+	unsigned char dropped_byte; /* the first byte that rdline does not accept; 0: none */
 };
 
 static int
@@ -54,9 +54,10 @@ take_line(struct rdline *rdl, const char *line, unsigned int size)
 }
 
 /*
- * The callback that rdline calls. State 0, Tab: returns RDLINE_RES_COMPLETE and the completion, or
- * 1 and the first of several candidates. Other states: returns the next candidate, or 0 after the
- * last. State -1 starts the list without completing.
+ * The completion callback, which rdline calls. State 0, Tab: returns RDLINE_RES_COMPLETE with the
+ * completion, or 1 with the first of several candidates. Other states: returns 1 with the next
+ * candidate, or 0 after the last candidate. State -1 starts the list of candidates without
+ * completing.
  */
 static int
 complete(struct rdline *rdl, const char *line, char *text, unsigned int size, int *state)
@@ -113,7 +114,7 @@ edit_redraw(struct edit *e)
 	rdline_redisplay(e->rdl);
 }
 
-/* True if the character belongs to a key's control sequence. */
+/* Returns true if the character belongs to a key's control sequence. */
 static bool
 is_of_sequence(struct edit *e, char c)
 {

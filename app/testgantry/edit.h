@@ -12,16 +12,16 @@
 
 struct edit;
 
-/** The effect of a character. */
+/** The effect of a typed character. */
 enum edit_result {
 	EDIT_MORE,
-	EDIT_LINE, /**< the line is complete: edit_line() */
+	EDIT_LINE, /**< the line is complete; edit_line() returns it */
 	EDIT_END,  /**< Ctrl-D in an empty line */
 };
 
 /**
- * Takes over the terminal of standard input. NULL: standard input is no terminal, so its lines are
- * not edited. n: number of commands.
+ * Takes over the terminal of standard input. Returns NULL if standard input is no terminal; then
+ * lines are not edited. n: number of commands.
  */
 struct edit *edit_open(const struct complete_command *commands, size_t n);
 
@@ -34,8 +34,8 @@ void edit_redraw(struct edit *e);
 enum edit_result edit_in(struct edit *e, char c);
 
 /**
- * Returns the line, valid until the next call. NULL, with the error printed: some typed characters
- * were dropped.
+ * Returns the line, valid until the next call. Returns NULL, with the error printed, if some typed
+ * characters were dropped.
  */
 const char *edit_line(struct edit *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up one worker with its buffers and its peer, and counts its chunks.
+ * Sets up a feed (a worker, its buffers and its peer), and counts its chunks.
  */
 #include "feed.h"
 
@@ -20,7 +20,7 @@
 
 #define CACHE_LINE 64
 #define GUARD      0x5a      /* the byte after a destination, which no copy may change */
-#define HUGE_PAGE  (2 << 20) /* shorter buffers do not use huge pages */
+#define HUGE_PAGE  (2 << 20) /* buffers shorter than a huge page use normal pages */
 #define PAGE       4096
 
 /* ------------------------------------------------------------------ buffers */
@@ -133,7 +133,7 @@ feed_connect(struct feed *feed, const struct feed *target)
 	return -1;
 }
 
-/* Empties the worker's rings, which is required before the worker is freed. */
+/* Empties the worker's rings. This is required before the worker is destroyed. */
 static void
 take_back(struct feed *feed)
 {
@@ -227,8 +227,8 @@ feed_destination(const struct feed *feed, uint64_t number)
 }
 
 /*
- * Makes the destination differ from the source in every page and at both ends. Otherwise the bytes
- * of an earlier, equal chunk could hide that this one was not copied.
+ * Makes the destination differ from the source in every page and at both ends. Otherwise the slot's
+ * bytes of an earlier, equal chunk could hide that this chunk was not copied.
  */
 static void
 poison(uint8_t *dst, const uint8_t *src, uint64_t len)
@@ -273,7 +273,10 @@ mark_ready(struct feed *feed, uint64_t first, uint32_t n)
 		feed->ready[slot_of(feed, i)] = true;
 }
 
-/* Chunks from `first` on that are ready: up to `end`, and up to the end of the array of slots. */
+/*
+ * Returns the number of consecutive ready chunks, starting with `first`. Counts up to `end`, and up
+ * to the end of the array of slots.
+ */
 static uint32_t
 count_ready(const struct feed *feed, uint64_t first, uint64_t end)
 {
@@ -305,7 +308,8 @@ feed_send(struct feed *feed)
 		clear_ready(feed, feed->sent, taken);
 		feed->sent += taken;
 		if (taken < n)
-			return; /* the ring is full: feed_send() hands over the rest later */
+			/* the ring is full: feed_send() enqueues the remaining descriptors later */
+			return;
 	}
 }
 
@@ -381,7 +385,10 @@ feed_collect(struct feed *feed, uint64_t *bytes)
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (accept_one(feed, &comp[i]) != 0) {
-			/* the remaining completions have also come back; they are not checked */
+			/*
+			 * the worker has also returned the remaining completions; they are not
+			 * checked
+			 */
 			feed->done += n - i - 1;
 			return -1;
 		}

@@ -9,7 +9,7 @@
  *     ... freed ........ taken ........ done ......... sent ........... filled ...
  *           | being written | moved       | with worker   | being read    | free, next to reserve
  *
- * Chunk i lies in slot i % depth of the buffers, and i is its descriptor's cookie. Completions come
+ * Chunk i uses slot i % depth of the buffers, and its descriptor has the cookie i. Completions come
  * in the order of submission, so the cookie of the next completion must be `done`. Reading and
  * writing may end in any order; a chunk that is finished before an earlier chunk is marked as
  * `ready`.
@@ -28,7 +28,7 @@
 #include "gantry.h"
 #include "options.h"
 
-/** A piece of a file: the bytes that one descriptor moves. */
+/** A part of a file: the bytes that one descriptor moves. */
 struct chunk {
 	struct file *file;
 	uint64_t offset;
@@ -47,15 +47,16 @@ struct feed {
 	struct gantry_worker *worker;
 	struct buffers src;
 	struct buffers dst;
-	const struct feed *target; /**< write, read: the feed whose buffers are the remote memory */
-	uint16_t peer;             /**< write, read: the connection */
+	/** in modes write and read: the feed whose buffers are the remote memory */
+	const struct feed *target;
+	uint16_t peer; /**< in modes write and read: the connection to the target */
 	enum mode mode;
 	uint32_t depth;
 	uint32_t burst;           /**< descriptors per call that enqueues to the worker */
 	size_t slot_len;          /**< bytes from one slot to the next */
-	struct chunk *chunk;      /**< [depth] */
+	struct chunk *chunk;      /**< [depth]: the chunk in each slot */
 	struct gantry_desc *desc; /**< [depth] */
-	/** [depth]: read but not sent yet; or written but not freed yet */
+	/** [depth]: the slot's chunk is read but not sent yet, or is written but not freed yet */
 	bool *ready;
 	uint64_t filled;
 	uint64_t sent;
@@ -74,48 +75,50 @@ int feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id,
  */
 int feed_connect(struct feed *feed, const struct feed *target);
 
-/** Frees the feed. The worker must be stopped. -1: a descriptor did not come back. */
+/**
+ * Frees the feed. The worker must be stopped. Returns 0, or -1 if a descriptor did not come back.
+ */
 int feed_destroy(struct feed *feed);
 
 /** Number of chunks that can be reserved now. */
 uint32_t feed_room(const struct feed *feed);
 
-/** Gives a chunk the next number. There must be room. */
+/** Gives a chunk the next number. The caller has checked that feed_room() is not 0. */
 void feed_reserve(struct feed *feed, const struct chunk *c);
 
 /** Returns a chunk, valid from feed_reserve() to feed_written(). Any thread. */
 const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 
-/** Returns where a reserved chunk's bytes are to be read into. Any thread. */
+/** Returns the address to which a reserved chunk's bytes are to be read. Any thread. */
 void *feed_source(const struct feed *feed, uint64_t number);
 
 /**
- * Makes a reserved chunk's descriptor; its bytes are at feed_source(). Any thread that has taken
- * the chunk.
+ * Makes a reserved chunk's descriptor; the chunk's bytes are at feed_source(). Any thread that
+ * works on the chunk.
  */
 void feed_prepare(struct feed *feed, uint64_t number);
 
 /** Marks n chunks as read and prepared. */
 void feed_read(struct feed *feed, uint64_t first, uint32_t n);
 
-/** Enqueues chunks that are read to the worker, in order, until its ring is full. */
+/** Enqueues prepared chunks to the worker, in order, until the worker's ring is full. */
 void feed_send(struct feed *feed);
 
 /**
  * Takes completions from the worker and checks them.
- * @param bytes the number of moved bytes is added to it.
- * @return how many completions; -1 if one is an error or out of order, or if bytes after a
- * destination changed.
+ * @param bytes The number of moved bytes is added to *bytes.
+ * @return the number of completions; -1 if a completion has an error or comes out of order, or if
+ * bytes after a destination changed.
  */
 int feed_collect(struct feed *feed, uint64_t *bytes);
 
-/** Takes up to max moved chunks to write them. Returns how many. */
+/** Takes up to max moved chunks, which the caller then writes. Returns the number of chunks. */
 uint32_t feed_take_moved(struct feed *feed, uint32_t max, uint64_t *first);
 
-/** Returns where a moved chunk's bytes arrived, valid until feed_written(). Any thread. */
+/** Returns the address of a moved chunk's bytes, valid until feed_written(). Any thread. */
 const void *feed_destination(const struct feed *feed, uint64_t number);
 
-/** Marks n taken chunks as written. */
+/** Marks n taken chunks as written to their outputs. */
 void feed_written(struct feed *feed, uint64_t first, uint32_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Walks the inputs, and plans a name for every output.
+ * Walks the inputs, and chooses the path of every output.
  */
 #include "files.h"
 
@@ -22,7 +22,9 @@
 
 /* ------------------------------------------------------------------ paths */
 
-/* The last part of a path. For "/", "." and "..", which are no names: "". */
+/*
+ * Writes the last part of a path to `part`. For "/", "." and "..", which have no name, writes "".
+ */
 static void
 last_part(const char *path, char *part)
 {
@@ -36,7 +38,10 @@ last_part(const char *path, char *part)
 	strcpy(part, base);
 }
 
-/* The whole path without a leading "/", without "." and without empty parts. -1 if it has "..". */
+/*
+ * Writes the whole path without a leading "/", without "." and without empty parts. Returns -1 if
+ * the path has "..".
+ */
 static int
 whole_path(const char *path, char *whole)
 {
@@ -55,7 +60,7 @@ whole_path(const char *path, char *whole)
 	return 0;
 }
 
-/* The path of an input's output, relative to the output folder. */
+/* Makes the path of an input's output, relative to the output folder. */
 static int
 name_below(const char *input, bool parents, char *name)
 {
@@ -75,7 +80,10 @@ name_below(const char *input, bool parents, char *name)
 	return -1;
 }
 
-/* The absolute path of `path` without symbolic links; its last parts need not exist yet. */
+/*
+ * Makes the absolute path of `path` without symbolic links. The last parts of the path need not
+ * exist.
+ */
 static int
 resolve(const char *path, char *resolved)
 {
@@ -151,7 +159,8 @@ no_memory:
 }
 
 /*
- * Reports a file or folder that cannot be read. The walk continues, so all such files are reported.
+ * Reports a file or folder that cannot be read. The walk continues, so all unreadable files are
+ * reported.
  */
 static void
 note_unreadable(struct file_set *set, const char *path, int error)
@@ -171,8 +180,8 @@ add_file(struct file_set *set, const char *input, const char *output, const stru
 }
 
 /*
- * One entry of a walk. top_len: length of the walked folder's path; below: the output of that
- * folder.
+ * Handles one entry of a walk. top_len: length of the walked folder's path; below: path of that
+ * folder's output.
  */
 static int
 add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *below)
@@ -200,7 +209,7 @@ add_entry(struct file_set *set, const FTSENT *e, size_t top_len, const char *bel
 	case FTS_NS:
 		note_unreadable(set, e->fts_path, e->fts_errno);
 		return 0;
-	default: /* a folder: fts returns it both before and after its entries */
+	default: /* a folder: fts(3) returns a folder both before and after the entries in it */
 		return 0;
 	}
 }
@@ -211,7 +220,7 @@ by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* below: the output of `folder`. */
+/* below: path of the output of `folder`. */
 static int
 add_folder(struct file_set *set, const char *folder, const char *below)
 {
@@ -222,7 +231,7 @@ add_folder(struct file_set *set, const char *folder, const char *below)
 	FTS *fts;
 	int rc = 0;
 
-	/* Remove slashes at the end: fts keeps them in some paths and not in others. */
+	/* Remove slashes at the end: fts(3) keeps such slashes in some paths and not in others. */
 	while (len > 1 && folder[len - 1] == '/')
 		len--;
 	memcpy(top, folder, len);
@@ -348,7 +357,7 @@ check_same_names(struct file **sorted, size_t n)
 	return 0;
 }
 
-/* Refuses an output whose path is an input, or exists and is no regular file. */
+/* Refuses an output whose path is an input's path, or whose path exists and is no regular file. */
 static int
 check_target(const struct file *f, struct file **sorted, size_t n)
 {
@@ -400,7 +409,8 @@ check_names(struct file_set *set)
 }
 
 /*
- * The output folder must be writable; if it does not exist, the nearest existing folder above it.
+ * Checks that the output folder is writable. If the folder does not exist, checks the nearest
+ * existing folder above it.
  */
 static int
 check_out(const char *out)
@@ -408,7 +418,7 @@ check_out(const char *out)
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (strlen(out) >= PATH_MAX - 32) { /* leave room for temporary names */
+	if (strlen(out) >= PATH_MAX - 32) { /* leave space for temporary names */
 		error_print(
 			"--out: the path has %zu bytes, and at most %d are possible, as temporary names need some: choose a shorter one",
 			strlen(out), PATH_MAX - 33);
@@ -433,8 +443,8 @@ fail:
 }
 
 /*
- * Reports unreadable inputs unless they are to be skipped. An input that does not exist is always
- * an error: its name is probably misspelt.
+ * Reports unreadable inputs, unless the caller wants to skip them. An input that does not exist is
+ * always an error, because its name is probably misspelt.
  */
 static int
 check_unreadable(const struct file_set *set)

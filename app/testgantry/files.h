@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The set of files to move; each has an input's path and an output's path.
+ * The set of files to move. Each file has the path of an input and the path of an output.
  */
 #ifndef TESTGANTRY_FILES_H
 #define TESTGANTRY_FILES_H
@@ -11,20 +11,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** One file to move, by the calls of output.h. */
+/** One file to move, with the functions of output.h. */
 struct file {
 	char *input;  /**< path of the input */
 	char *output; /**< final path of the output */
 	char *temp;   /**< path of the output while it is being written, else NULL */
-	dev_t dev;    /**< device of the input; dev and ino identify the file */
+	dev_t dev;    /**< device number (st_dev) of the input; dev and ino identify the file */
 	ino_t ino;
-	uint64_t size;      /**< bytes; read when planning, and again when opening */
+	/** bytes of the input; found when planning, and again when the input is opened */
+	uint64_t size;
 	uint64_t read;      /**< bytes of the input that are in chunks or in holes */
-	uint64_t data_end;  /**< end of the data being read; a hole begins there */
+	uint64_t data_end;  /**< end of the data that is being read; a hole begins at this offset */
 	uint64_t written;   /**< written bytes of the output, holes included */
 	uint64_t verifying; /**< bytes whose comparison has begun */
 	uint64_t verified;  /**< bytes compared and equal */
-	int in_fd;          /**< -1: not open */
+	int in_fd;          /**< file descriptor of the input; -1: not open */
 	int out_fd;
 	bool skipped; /**< the input could not be opened, so the file is skipped */
 };
@@ -33,23 +34,23 @@ struct file_set {
 	struct file *file;
 	size_t n;
 	size_t capacity;
-	uint64_t bytes;           /**< of all files, as counted when planning */
+	uint64_t bytes;           /**< bytes of all files, as counted when planning */
 	size_t n_skipped_links;   /**< symbolic links that were found in folders */
 	size_t n_skipped_special; /**< devices, sockets and pipes that were found in folders */
 	size_t n_unreadable;      /**< files and folders that cannot be read and are skipped */
-	size_t n_missing;         /**< of n_unreadable: inputs that do not exist */
-	bool skip_unreadable;     /**< skip what cannot be read */
+	size_t n_missing;         /**< inputs in n_unreadable that do not exist */
+	bool skip_unreadable;     /**< skip files and folders that cannot be read */
 	char **made;              /**< folders created for the outputs, outermost first */
 	size_t n_made;
 	size_t made_capacity;
 };
 
 /**
- * Finds the files, and plans their names; creates no file. Refuses unreadable inputs (each is
- * printed), two outputs with one name, an output that is an input, and an output folder inside an
- * input folder.
- * @param out the output folder; NULL: finds the files, but plans no names.
- * @param skip_unreadable unreadable files are printed and counted, but not refused.
+ * Finds the files and chooses the paths of their outputs; creates no file. These are errors:
+ * unreadable inputs (each is printed), two outputs with one path, an output that is an input, and
+ * an output folder inside an input folder.
+ * @param out the output folder; NULL: finds the files, but chooses no output paths.
+ * @param skip_unreadable true: unreadable files are printed and counted, but are no error.
  * @return 0, or -1 with the error printed and the set empty.
  */
 int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out,
@@ -58,12 +59,12 @@ int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const ch
 void files_free(struct file_set *set);
 
 /**
- * Prints the end of a sentence about the set, and a newline: how many files and folders were left
- * out, if any.
+ * Prints how many files and folders of the set were left out, if any. This ends a printed sentence
+ * about the set; a newline follows.
  */
 void files_end_line(const struct file_set *set);
 
-/** Prints one line a file. */
+/** Prints the files of the set, one line for each file. */
 void files_show(const struct file_set *set);
 
 #endif

@@ -29,8 +29,8 @@ struct flow {
 	struct feed *feeds;
 	size_t n_feeds;
 	struct mover *mover;
-	struct mover_progress progress; /* at the last call of flow_look() */
-	uint64_t next_stall_ns;         /* when to warn that no completion comes */
+	struct mover_progress progress; /* progress at the last call of flow_look() */
+	uint64_t next_stall_ns;         /* time at which to warn that no completion comes */
 };
 
 /* ------------------------------------------------------------------ set up */

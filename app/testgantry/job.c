@@ -166,7 +166,7 @@ job_end(struct app *app, bool done, const char *reason)
 	app->flow = NULL;
 	progress_end();
 	if (app->opt.interactive)
-		putchar('\n'); /* the prompt has used the terminal's line */
+		putchar('\n'); /* the prompt has written to the terminal's current line */
 	report_print(stdout, &app->report);
 	say_skipped(&app->set);
 	if (done)
@@ -207,7 +207,7 @@ show_progress(struct app *app)
 {
 	struct progress p;
 
-	if (app->opt.interactive) /* the prompt uses the terminal's line */
+	if (app->opt.interactive) /* the prompt has written to the terminal's current line */
 		return;
 	flow_progress(app->flow, &p);
 	progress_show(&p);

@@ -21,8 +21,8 @@ struct app {
 	struct options opt;
 	char **inputs; /**< paths of the inputs, each allocated */
 	int n_inputs;
-	struct file_set set;  /**< of the running or the last job */
-	struct flow *flow;    /**< of the running job; NULL: no job runs */
+	struct file_set set;  /**< files of the running job, or of the last job */
+	struct flow *flow;    /**< flow of the running job; NULL: no job runs */
 	struct report report; /**< of the running or the last job */
 	uint64_t start_ns;
 	uint64_t next_table_ns;
@@ -30,43 +30,49 @@ struct app {
 };
 
 /**
- * The first signal that asks the program to end, or 0. A signal handler writes it, on any thread.
+ * The first signal that asks the program to end, or 0. A signal handler writes the number, on any
+ * thread.
  */
 extern atomic_int stop_signal;
 
-/** Number of signals that have come. */
+/** Number of signals received. */
 extern atomic_int n_signals;
 
-/** Returned if a signal has stopped the job. */
+/** Returned by functions that a signal has stopped. */
 #define JOB_STOPPED 1
 
-/** Prints that a signal has come, before waiting for descriptors in flight. */
+/** Prints that a signal was received, before the program waits for descriptors in flight. */
 void job_say_stopping(void);
 
-/** Prints which signal stopped the job, and what was done before. Returns JOB_STOPPED. */
+/** Prints which signal stopped the job, and what the job had done before. Returns JOB_STOPPED. */
 int job_say_stopped(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Adds an input. 0, or -1 with the error printed. */
+/** Adds an input. Returns 0, or -1 with the error printed. */
 int job_add_input(struct app *app, const char *path);
 
 void job_clear_inputs(struct app *app);
 
-/** Plans the files, before anything is opened. 0, or -1 with the error printed. */
+/**
+ * Finds the files to move, before any file or device is opened. Returns 0, or -1 with the error
+ * printed.
+ */
 int job_plan(struct app *app);
 
-/** Opens the device and starts to move the planned files. 0, or -1 with the error printed. */
+/**
+ * Opens the device and starts to move the planned files. Returns 0, or -1 with the error printed.
+ */
 int job_start(struct app *app);
 
 /** Milliseconds between two calls of job_look(). */
 #define JOB_LOOK_MS 2
 
-/** Shows the job's progress. Ends the job, and prints its table, when it is done or has failed. */
+/** Shows the job's progress. If the job is done or has failed, ends it and prints its table. */
 void job_look(struct app *app);
 
 /** Calls job_look() until the job has ended or a signal has come. */
 void job_wait(struct app *app);
 
-/** Stops the job if one runs. reason: the printed cause. */
+/** Stops the job, if a job runs. reason: the cause, which is printed. */
 void job_stop(struct app *app, const char *reason);
 
 #endif

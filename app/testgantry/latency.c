@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Makes one copy after each pause, and measures the time from its submission to its completion.
+ * Measures the time from the submission to the completion of single copies, with a pause before
+ * each copy.
  */
 #include "latency.h"
 
@@ -27,7 +28,7 @@ struct wake {
 	const struct options *opt;
 	struct gantry *engine;
 	struct gantry_mem *mem;
-	uint8_t *buf; /* a source and a destination */
+	uint8_t *buf; /* buffer with the source and the destination */
 	uint64_t *ns; /* time of each copy */
 };
 
@@ -39,7 +40,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Makes one copy and checks its bytes. *ns: its time. 0 or -1. */
+/* Makes one copy and checks its bytes. Writes the copy's time to *ns. Returns 0 or -1. */
 static int
 copy_once(struct wake *w, struct gantry_worker *worker, uint8_t seed, uint64_t *ns)
 {
@@ -98,7 +99,7 @@ print_row(const struct wake *w, const char *name)
 	fflush(stdout);
 }
 
-/* Measures one way of waiting, with a new worker. 0, -1 or JOB_STOPPED. */
+/* Measures one idle mode, with a new worker. Returns 0, -1 or JOB_STOPPED. */
 static int
 measure(struct wake *w, enum gantry_idle idle)
 {
@@ -123,7 +124,10 @@ measure(struct wake *w, enum gantry_idle idle)
 		print_row(w, options_idle_name(idle));
 	else if (rc == JOB_STOPPED)
 		job_say_stopped("the measurement is not complete");
-	/* After an error, descriptors in the rings are abandoned; gantry_destroy() reports them. */
+	/*
+	 * After an error, descriptors that are still in the rings are abandoned; gantry_destroy()
+	 * reports them.
+	 */
 	return gantry_worker_destroy(worker) == 0 ? rc : -1;
 }
 

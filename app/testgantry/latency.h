@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures how long an idle worker takes for a copy, in each way of waiting (--idle).
+ * Measures how long an idle worker takes for a copy, in each idle mode (--idle).
  */
 #ifndef TESTGANTRY_LATENCY_H
 #define TESTGANTRY_LATENCY_H
@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures opt->wake_up copies in each way of waiting, and prints a table. Main lcore. 0, -1 with
- * the error printed, or JOB_STOPPED.
+ * Measures opt->wake_up copies in each idle mode, and prints a table. Main lcore. Returns 0,
+ * JOB_STOPPED, or -1 with the error printed.
  */
 int latency_run(const struct options *o);
 

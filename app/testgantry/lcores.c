@@ -28,7 +28,7 @@ lcores_cpus(void)
 	return &cpus;
 }
 
-/* The next CPU of the process; after the last one, the first. */
+/* Returns the next CPU of the process after `cpu`; after the last CPU, the first CPU. */
 static int
 next_cpu(int cpu)
 {
@@ -58,7 +58,8 @@ lcores_option(unsigned int n)
 int
 lcores_workers(unsigned int asked, unsigned int *n)
 {
-	unsigned int have = rte_lcore_count() - 1; /* not the main lcore, which serves the user */
+	/* all lcores but the main lcore, which serves the user */
+	unsigned int have = rte_lcore_count() - 1;
 
 	if (have == 0) {
 		error_print("too few lcores: EAL has 1, but a main and at least one worker lcore "

@@ -32,7 +32,7 @@
 #include "report.h"
 #include "sig_guard.h"
 
-#define DEFAULT_S 2 /* seconds of a measurement without --duration and --total-ops */
+#define DEFAULT_S 2 /* seconds of a measurement if neither --duration nor --total-ops is given */
 #define STALL_NS  (10 * NSEC_PER_S)
 
 /* One measurement. */
@@ -41,15 +41,15 @@ struct run {
 	struct load_lane *lanes;
 	uint32_t n_lanes;
 	/*
-	 * Lanes that run on lcores of their own. waiting: not yet at the start. running: not ended
-	 * yet. inside: their lcore may still access them.
+	 * Numbers of lanes that run on their own lcores. waiting: have not reached the start yet.
+	 * running: have not ended yet. inside: their lcores may still access them.
 	 */
 	atomic_uint waiting, running, inside;
 	_Atomic uint64_t start_tsc; /* 0: not started */
 	uint64_t next_look_ns, next_stall_ns;
-	/* when a completion was last seen, or nothing was in flight */
+	/* time when a completion was last seen, or when nothing was in flight */
 	uint64_t last_ns;
-	uint64_t last_got; /* completions at that time */
+	uint64_t last_got; /* number of completions at that time */
 };
 
 /* ------------------------------------------------------------------ set up */
@@ -114,7 +114,7 @@ close_lanes(struct run *r)
 static int
 create_layout(struct load_shared *s)
 {
-	const struct load_lane l = {.shared = s}; /* lane_piece() reads only this field */
+	const struct load_lane l = {.shared = s}; /* lane_piece() reads only this field of a lane */
 	const uint64_t n = s->point.value[AXIS_SGE], size = s->point.value[AXIS_SIZE];
 	struct gantry_block block[GANTRY_SGE_MAX];
 	const struct gantry_layout_conf conf = {.block = block, .n = n};
@@ -135,7 +135,10 @@ create_layout(struct load_shared *s)
 	return -1;
 }
 
-/* Creates the profile of transactions: signatures are checked, and are not sent to the peer. */
+/*
+ * Creates the profile of transactions: the device checks signatures, and does not send them to the
+ * peer.
+ */
 static int
 create_profile(struct load_shared *s)
 {
@@ -209,7 +212,7 @@ warn_of_stall(struct run *r, uint64_t now, uint64_t in_flight)
 }
 
 /*
- * While lanes run: shows their progress, passes a signal on to them, and warns if no completion
+ * While lanes run: shows their progress, makes them stop after a signal, and warns if no completion
  * comes.
  */
 static void
@@ -259,7 +262,7 @@ run_lane(void *arg)
 	return 0;
 }
 
-/* Runs the lanes with --via inline. 0, or -1 with the error printed. */
+/* Runs the lanes with --via inline. Returns 0, or -1 with the error printed. */
 static int
 run_on_lcores(struct run *r)
 {
@@ -297,7 +300,9 @@ run_on_lcores(struct run *r)
 	return rc;
 }
 
-/* Runs the lanes with --via ring. 0, or -1 with the error printed. */
+/*
+ * Runs the lanes with --via ring, on the calling thread. Returns 0, or -1 with the error printed.
+ */
 static int
 run_here(struct run *r)
 {
@@ -357,7 +362,7 @@ sum_up(const struct run *r, struct load_result *result)
 	result->seconds = (double)tsc / rte_get_tsc_hz();
 }
 
-/* 0, -1 with the error printed, or JOB_STOPPED. */
+/* Measures one point. Returns 0, JOB_STOPPED, or -1 with the error printed. */
 static int
 measure(struct run *r, struct load_result *result)
 {
@@ -394,10 +399,13 @@ struct sweep {
 	const struct options *opt;
 	struct gantry *engine;
 	struct load_files *files;
-	uint64_t verified; /* operations */
+	uint64_t verified; /* number of verified operations */
 };
 
-/* Measures and verifies, and reports the result. 0, -1 with the error printed, or JOB_STOPPED. */
+/*
+ * Measures one point, verifies its operations, and reports the result. Returns 0, JOB_STOPPED, or
+ * -1 with the error printed.
+ */
 static int
 find_out(struct run *r, struct load_result *result, struct sweep *s)
 {
@@ -416,7 +424,7 @@ find_out(struct run *r, struct load_result *result, struct sweep *s)
 	return rc;
 }
 
-/* 0, -1 with the error printed, or JOB_STOPPED. */
+/* Returns 0, JOB_STOPPED, or -1 with the error printed. */
 static int
 run_point(struct sweep *s, uint64_t number)
 {
@@ -448,7 +456,7 @@ run_point(struct sweep *s, uint64_t number)
 	return rc;
 }
 
-/* 0, -1 with the error printed, or JOB_STOPPED. */
+/* Returns 0, JOB_STOPPED, or -1 with the error printed. */
 static int
 run_points(struct sweep *s)
 {
@@ -468,7 +476,7 @@ run_points(struct sweep *s)
 	return rc;
 }
 
-/* Checks that the device has the carrier of --by. 0, or -1 with the error printed. */
+/* Checks that the device has the carrier of --by. Returns 0, or -1 with the error printed. */
 static int
 check_carrier(const struct sweep *s)
 {

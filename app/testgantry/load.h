@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A load: operations of the engine without files, measured.
+ * Measures a load: operations of the engine that use no files.
  */
 #ifndef TESTGANTRY_LOAD_H
 #define TESTGANTRY_LOAD_H
@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures each point of the sweep that the options ask for, and prints it. Main lcore. 0, -1 with
- * the error printed, or JOB_STOPPED.
+ * Measures each point of the sweep that the options define, and prints the results. Main lcore.
+ * Returns 0, JOB_STOPPED, or -1 with the error printed.
  */
 int load_run(const struct options *o);
 

@@ -63,7 +63,7 @@ load_cores(const struct options *o)
 	return most;
 }
 
-/* 0, or -1 with the error printed. */
+/* Checks the settings of one point. Returns 0, or -1 with the error printed. */
 static int
 check_point(const struct options *o, const struct load_point *p)
 {
@@ -91,8 +91,8 @@ check_point(const struct options *o, const struct load_point *p)
 }
 
 /*
- * Refuses settings that no operation of the mix uses: they would silently have no effect. 0, or -1
- * with the error printed.
+ * Refuses settings that no operation of the mix uses, because they would silently have no effect.
+ * Returns 0, or -1 with the error printed.
  */
 static int
 check_used(const struct options *o)

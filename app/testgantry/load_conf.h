@@ -12,7 +12,7 @@
 
 #include "load_op.h"
 
-/** Settings that may be given a list. In a sweep, the first setting changes slowest. */
+/** Settings that accept a list of values. In a sweep, the first setting changes slowest. */
 enum load_axis {
 	AXIS_CORES,
 	AXIS_PEERS,
@@ -26,7 +26,7 @@ enum load_axis {
 	LOAD_AXES,
 };
 
-#define LOAD_PERCENTS_MAX 8 /**< percentiles of a latency */
+#define LOAD_PERCENTS_MAX 8 /**< largest number of percentiles of a latency */
 
 /** The percentiles to print. */
 struct load_percents {
@@ -34,11 +34,11 @@ struct load_percents {
 	double value[LOAD_PERCENTS_MAX]; /**< each above 0 and at most 100 */
 };
 
-#define LOAD_LIST_MAX 64 /**< values of a list */
+#define LOAD_LIST_MAX 64 /**< largest number of values in a list */
 
 /** The values of a setting, one for each point. */
 struct load_list {
-	uint32_t n; /**< 0: no list; the value is in the option's field */
+	uint32_t n; /**< 0: no list; the option's field has the value */
 	uint64_t value[LOAD_LIST_MAX];
 };
 
@@ -51,7 +51,8 @@ enum load_via {
 /** The order of a mix's operations. */
 enum load_order {
 	LOAD_ORDER_RANDOM,
-	LOAD_ORDER_EVEN, /**< each operation is spread evenly: two with equal weights alternate */
+	/** each operation is spread evenly; two operations with equal weights alternate */
+	LOAD_ORDER_EVEN,
 };
 
 /** The settings that only --load has. */
@@ -62,7 +63,7 @@ struct load_conf {
 	uint32_t peers;
 	uint32_t regions;
 	uint32_t sge;     /**< number of pieces of sg, gather and scatter */
-	uint32_t layouts; /**< places that layouts are moved to, in turn */
+	uint32_t layouts; /**< number of places to which layouts are moved, in turn */
 	enum gantry_carrier
 		/** carrier of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
 		by;
@@ -70,14 +71,15 @@ struct load_conf {
 	enum load_order order;
 	bool unordered;                  /**< gantry_queue_conf.unordered */
 	enum gantry_transport transport; /**< transport of connections without transactions */
-	uint32_t max_inline; /**< bytes that the CPU copies into WQEs; 0: the engine's default */
-	uint32_t patterns;   /**< number of patterns that fills use in turn */
-	bool mixed_regions;  /**< regions of different lengths */
-	uint64_t total_ops;  /**< 0: --duration alone decides */
-	uint32_t duration;   /**< seconds; 0: not given */
-	uint64_t rate;       /**< operations a second, all lanes together; 0: without limit */
+	/** most bytes that the CPU copies into a WQE; 0: the engine's default */
+	uint32_t max_inline;
+	uint32_t patterns;  /**< number of patterns that fills use in turn */
+	bool mixed_regions; /**< regions of different lengths */
+	uint64_t total_ops; /**< number of operations; 0: --duration alone ends the measurement */
+	uint32_t duration;  /**< seconds; 0: not given */
+	uint64_t rate;      /**< operations a second, all lanes together; 0: without limit */
 	struct load_percents percents;
-	char csv[PATH_MAX], json[PATH_MAX]; /**< files to write; empty: none */
+	char csv[PATH_MAX], json[PATH_MAX]; /**< paths of the files to write; empty: no file */
 	bool verify;
 	struct load_list list[LOAD_AXES];
 };
@@ -93,25 +95,25 @@ struct options;
 uint32_t load_cores(const struct options *o);
 
 /**
- * Parses percentiles: "50,99,99.9". name: the option's name, for messages. 0, or -1 with the error
- * printed.
- * @param percents written on success only.
+ * Parses percentiles: "50,99,99.9". name: the option's name, for messages. Returns 0, or -1 with
+ * the error printed.
+ * @param percents Written on success only.
  */
 int load_percents_parse(const char *name, const char *text, struct load_percents *percents);
 
 /**
- * Checks that the operations can have each size, and all else that they need. 0, or -1 with the
- * error printed.
+ * Checks that the operations can have each size, and that all other settings suit them. Returns 0,
+ * or -1 with the error printed.
  */
 int load_check(const struct options *o);
 
-/** True if an operation of the mix uses this setting. */
+/** Returns true if an operation of the mix uses this setting. */
 bool load_uses(const struct options *o, enum load_axis axis);
 
-/** Number of measurements that the lists ask for. */
+/** Returns the number of measurements that the lists define. */
 uint64_t load_points(const struct options *o);
 
-/** The measurement with this number. */
+/** Writes the settings of measurement `number` to the point. */
 void load_point_get(const struct options *o, uint64_t number, struct load_point *p);
 
 #endif

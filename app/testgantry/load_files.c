@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Makes the fields of a measurement, and writes them.
+ * Makes the fields of a measurement, and writes them to the files.
  */
 #include "load_files.h"
 
@@ -22,7 +22,10 @@
 
 static_assert(40 + LOAD_OPS * (2 + LOAD_PERCENTS_MAX) <= FIELDS_MAX, "of each operation, too");
 
-/* A value in the form that both files have. Texts contain no character that needs an escape. */
+/*
+ * A value, as text that is valid in both files. The text contains no character that needs an
+ * escape.
+ */
 struct field {
 	char name[40];
 	char value[TEXT_LEN];
@@ -36,7 +39,7 @@ struct fields {
 
 struct out {
 	const char *option, *path;
-	FILE *file; /* NULL: this file was not asked for */
+	FILE *file; /* NULL: the user did not ask for this file */
 	bool begun;
 };
 
@@ -163,7 +166,7 @@ make_fields(struct fields *f, const char *device, const struct load_result *r)
 
 /* ------------------------------------------------------------------ files */
 
-/* A text may contain a comma, so texts are quoted. */
+/* A text may contain a comma, so texts are quoted in the CSV file. */
 static void
 write_csv(struct out *o, const struct fields *f)
 {

@@ -28,7 +28,7 @@ value_of(const struct load_lane *l, enum load_axis axis)
 	return l->shared->point.value[axis];
 }
 
-/* The key of descriptor i's memory at the peer. */
+/* Returns the key of the memory at the peer that descriptor i uses. */
 static uint32_t
 key_of(const struct load_lane *l, uint32_t i)
 {
@@ -38,8 +38,8 @@ key_of(const struct load_lane *l, uint32_t i)
 /* ------------------------------------------------------------------ drawing */
 
 /*
- * Gives each descriptor a place. All places are used once, in random order, before one is used
- * again; there are at least as many descriptors as places.
+ * Gives each descriptor a place. All places are used once, in random order, before a place is used
+ * again. There are at least as many descriptors as places.
  */
 static void
 deal_places(struct load_lane *l, uint64_t *random)
@@ -55,8 +55,8 @@ deal_places(struct load_lane *l, uint64_t *random)
 }
 
 /*
- * Spreads the operations of the mix evenly: the next one is the operation whose share is most
- * behind its weight.
+ * Spreads the operations of the mix evenly. The next operation is always the one whose share is
+ * furthest below its weight.
  */
 static void
 spread_ops(struct load_lane *l, const struct load_mix *mix)
@@ -76,7 +76,7 @@ spread_ops(struct load_lane *l, const struct load_mix *mix)
 	}
 }
 
-/* Repeats the mix until each descriptor has an operation, in random order or evenly spread. */
+/* Gives each descriptor an operation by repeating the mix, in random order or evenly spread. */
 static void
 deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 {
@@ -96,7 +96,7 @@ deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 		l->op[i] = l->op[i - mix->sum];
 }
 
-/* Moves the layout of each operation through --layouts places in turn. */
+/* Gives the operations with a layout --layouts different base addresses, in turn. */
 static void
 deal_bases(struct load_lane *l)
 {
@@ -174,12 +174,12 @@ fill_peer(struct load_lane *l, uint32_t i, const struct load_op *op, struct gant
 		d->imm = i;
 	if (op->to == TO_COUNTER) {
 		d->dst = (uintptr_t)lane_counter(l, i);
-		/* CMP_SWP compares with 0 and swaps in 0 */
+		/* GANTRY_OP_CMP_SWP compares with 0 and swaps in 0 */
 		d->arg[0] = op->op == GANTRY_OP_FETCH_ADD;
 	}
 }
 
-/* Flags for --fence and --by. */
+/* Returns the flags of descriptor i for --fence and --by. */
 static uint16_t
 flags_of(const struct load_lane *l, uint32_t i)
 {
@@ -229,7 +229,10 @@ fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 
 /* ------------------------------------------------------------------ the order of completions */
 
-/* The stream of a descriptor in an unordered queue. All DC peers count as one connection. */
+/*
+ * Returns the stream of a descriptor in an unordered queue. All DC peers together count as one
+ * connection.
+ */
 static uint32_t
 stream_of(const struct load_lane *l, uint32_t i)
 {
@@ -242,7 +245,7 @@ stream_of(const struct load_lane *l, uint32_t i)
 	return l->shared->opt->load.transport == GANTRY_TRANSPORT_DC ? 1 : 1 + i % l->conns.n;
 }
 
-/* 0, or -1 with the error printed. */
+/* Returns 0, or -1 with the error printed. */
 static int
 track_order(struct load_lane *l)
 {
@@ -258,8 +261,8 @@ track_order(struct load_lane *l)
 		return -1;
 	}
 	/*
-	 * Two passes from the last descriptor to the first: after the last descriptor of a stream
-	 * comes its first one again.
+	 * Go twice from the last descriptor to the first: after the last descriptor of a stream,
+	 * the first descriptor of the stream is submitted again.
 	 */
 	for (uint32_t i = 2 * l->n_desc; i-- > 0;) {
 		s = stream_of(l, i % l->n_desc);

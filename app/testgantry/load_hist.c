@@ -17,7 +17,7 @@ load_hist_merge(struct load_hist *h, const struct load_hist *other)
 	h->max = RTE_MAX(h->max, other->max);
 }
 
-/* The largest sample that falls into a bucket. */
+/* Returns the largest sample that belongs to a bucket. */
 static uint64_t
 bucket_end(uint32_t i)
 {
@@ -30,8 +30,8 @@ uint64_t
 load_hist_percentile(const struct load_hist *h, double percent)
 {
 	/*
-	 * The number, from 1, of the smallest sample that `percent` of all samples do not exceed.
-	 * The factor is there because 99.9 is not exact in binary.
+	 * The rank, counted from 1, of the smallest sample that `percent` of all samples do not
+	 * exceed. The last factor corrects rounding, because 99.9 is not exact in binary.
 	 */
 	double exact = h->n * percent / 100 * (1 - 1e-12);
 	uint64_t rank = (uint64_t)exact + 1, seen = 0;

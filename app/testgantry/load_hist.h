@@ -11,10 +11,10 @@
 
 #define HIST_LOG_SUB 5
 #define HIST_SUB     (1u << HIST_LOG_SUB) /**< buckets of a power of two */
-#define HIST_BITS    48 /**< longer samples count as the largest number of this many bits */
+#define HIST_BITS    48 /**< samples of more bits count as the largest number of HIST_BITS bits */
 #define HIST_BUCKETS ((HIST_BITS - HIST_LOG_SUB + 1) * HIST_SUB)
 
-/** Samples have any unit of time. All zeros: no samples. */
+/** The unit of time of the samples is the caller's. All zeros: no samples. */
 struct load_hist {
 	uint64_t n;
 	uint64_t max;
@@ -22,7 +22,7 @@ struct load_hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
-/* Each of the first 32 buckets holds one number. */
+/* Returns the bucket of a sample. Each of the first 32 buckets holds one value. */
 static inline uint32_t
 load_hist_bucket(uint64_t sample)
 {
@@ -50,8 +50,8 @@ load_hist_add(struct load_hist *h, uint64_t sample)
 void load_hist_merge(struct load_hist *h, const struct load_hist *other);
 
 /**
- * The value that `percent` of the samples do not exceed: the end of a bucket, at most the largest
- * sample. 0: there are no samples.
+ * Returns the value that `percent` of the samples do not exceed: the end of a bucket, at most the
+ * largest sample. Returns 0 if there are no samples.
  */
 uint64_t load_hist_percentile(const struct load_hist *h, double percent);
 

@@ -18,7 +18,7 @@
 /* seconds to wait for descriptors in flight: longer than the engine's deadline */
 #define CLOSE_S 15
 #define MOST_RECEIVES                                                                              \
-	32768 /* most receives of a lane, but each connection has at least LEAST_RECEIVES */
+	32768 /* most receives of a lane; a connection always has at least LEAST_RECEIVES */
 #define LEAST_RECEIVES 16
 #define RESPONSE_LEN   16
 
@@ -36,7 +36,7 @@ n_conns(const struct load_lane *l, bool (*is)(const struct load_op *op))
 	return mix_has(l, is) ? l->shared->point.value[AXIS_PEERS] : 0;
 }
 
-/* Receives of each connection that needs some. */
+/* Returns the number of receives for each connection that needs receives. */
 static uint32_t
 recv_depth(const struct load_lane *l)
 {
@@ -47,8 +47,8 @@ recv_depth(const struct load_lane *l)
 }
 
 /*
- * Receives of all connections from the previous lane: for messages, and for the responses of
- * transactions.
+ * Returns the number of receives for all connections from the previous lane: for messages, and for
+ * the responses of transactions.
  */
 static uint32_t
 n_receives(const struct load_lane *l)
@@ -97,8 +97,8 @@ create_queue(struct load_lane *l)
 }
 
 /*
- * Takes waiting receives back from a worker's ring, and takes the completions of the other
- * receives.
+ * Takes receives that the worker has not posted yet back from its ring, and takes the completions
+ * of the other receives.
  */
 static void
 take_back_receives(struct load_lane *l)
@@ -116,8 +116,8 @@ take_back_receives(struct load_lane *l)
 }
 
 /*
- * Empties the worker's rings, or the queue, which is required before they are freed. A worker's
- * descriptors have completed already.
+ * Empties the worker's rings, or the queue. This is required before they are destroyed. The
+ * descriptors of a worker have completed already.
  */
 static void
 take_back(struct load_lane *l)
@@ -158,7 +158,7 @@ lane_destroy_queue(struct load_lane *l)
 
 /* ------------------------------------------------------------------ connections */
 
-/* Opens and connects both ends of one connection. 0 or a negative errno. */
+/* Opens and connects both ends of one connection. Returns 0 or a negative errno. */
 static int
 connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mode, bool receives)
 {
@@ -194,8 +194,8 @@ connect_ends(struct load_lane *l, struct load_conns *c, enum gantry_txn_mode mod
 }
 
 /*
- * Creates n connections: for transactions (pipelined if the device can), or for all other
- * operations. 0, or -1 with the error printed.
+ * Creates n connections, either for transactions (pipelined if the device can) or for all other
+ * operations. Returns 0, or -1 with the error printed.
  */
 static int
 create_conns(struct load_lane *l, struct load_conns *c, uint32_t n, bool txns)

@@ -15,7 +15,7 @@
 typedef unsigned __int128 uint128_t;
 
 #define COMPS 64
-/* turns without work before yielding the CPU, which another thread may need */
+/* iterations without work before the thread yields the CPU, which another thread may need */
 #define IDLE_TURNS 256
 
 uint32_t
@@ -63,7 +63,7 @@ is_due(const struct load_lane *l, uint64_t now)
 	return l->due_tsc < now || (l->due_tsc == now && l->due_part == 0);
 }
 
-/* Moves the due time on by one step. */
+/* Advances the due time by one step. */
 static void
 next_due(struct load_lane *l)
 {
@@ -75,7 +75,10 @@ next_due(struct load_lane *l)
 	}
 }
 
-/* what: the failed operation; or, if status is GANTRY_OK, a sentence. */
+/*
+ * Records the first failure, and stops all lanes. what: the failed operation, or a sentence if
+ * status is GANTRY_OK.
+ */
 static void
 fail(struct load_lane *l, const char *what, uint8_t status, uint8_t syndrome,
 	uint8_t vendor_syndrome)
@@ -98,7 +101,7 @@ fail_op(struct load_lane *l, uint32_t at, const struct gantry_comp *c)
 		c->status, c->syndrome, c->vendor_syndrome);
 }
 
-/* Notes completions that come in the order of submission. */
+/* Records completions that come in the order of submission. */
 static void
 note_in_order(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
 {
@@ -114,7 +117,7 @@ note_in_order(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, u
 	l->got_at = at;
 }
 
-/* Notes completions that come in the order of each stream. */
+/* Records completions that come in the order of each stream. */
 static void
 note_in_streams(struct load_lane *l, const struct gantry_comp *comp, uint32_t n, uint64_t now)
 {
@@ -155,7 +158,7 @@ take(struct load_lane *l)
 	return n;
 }
 
-/* How many descriptors may still be submitted, without regard to the depth. */
+/* Returns how many descriptors may still be submitted, not considering the depth. */
 static uint64_t
 most_next(const struct load_lane *l)
 {
@@ -166,7 +169,7 @@ most_next(const struct load_lane *l)
 	return RTE_MIN(n, l->total - l->put);
 }
 
-/* Closed loop: gives the next burst its begin time, if the depth allows a whole burst. */
+/* Closed loop: sets the begin time of the next burst, if the depth allows a whole burst. */
 static void
 stage(struct load_lane *l, uint64_t now)
 {
@@ -180,8 +183,8 @@ stage(struct load_lane *l, uint64_t now)
 }
 
 /*
- * Open loop: gives due operations their begin time, at most a burst, and at most what the depth
- * allows.
+ * Open loop: sets the begin time of due operations, at most of one burst, and at most as many as
+ * the depth allows.
  */
 static void
 stage_due(struct load_lane *l, uint64_t now)
@@ -194,7 +197,10 @@ stage_due(struct load_lane *l, uint64_t now)
 	}
 }
 
-/* Number of operations, from the next one on, that are due at `now`. The next one is due. */
+/*
+ * Returns how many operations are due at `now`, counted from the next operation. The next operation
+ * is due.
+ */
 static uint64_t
 count_due(const struct load_lane *l, uint64_t now)
 {
@@ -205,7 +211,7 @@ count_due(const struct load_lane *l, uint64_t now)
 	return since / step + 1;
 }
 
-/* Ends the submission of new operations; staged ones are still submitted. */
+/* Ends the submission of new operations. Operations that are staged already are still submitted. */
 static void
 end(struct load_lane *l, uint64_t now)
 {
@@ -214,7 +220,7 @@ end(struct load_lane *l, uint64_t now)
 	l->total = l->put + l->staged;
 }
 
-/* Chooses what to submit next, unless staged descriptors are left. */
+/* Stages the descriptors to submit next, unless staged descriptors are left. */
 static void
 choose(struct load_lane *l, uint64_t now)
 {
@@ -254,7 +260,7 @@ give(struct load_lane *l, uint64_t now)
 	return n;
 }
 
-/* Posts receives for one peer. False: not all were accepted. */
+/* Posts receives for one peer. Returns false if not all were accepted. */
 static bool
 post(struct load_lane *l, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
 {
@@ -270,8 +276,8 @@ lane_post(struct load_lane *l, uint32_t k)
 }
 
 /*
- * Posts the receives of these completions again; consecutive receives of one peer in one call.
- * False: not all were accepted.
+ * Posts the receives of these completions again. Consecutive receives of one peer are posted by one
+ * call. Returns false if not all were accepted.
  */
 static bool
 post_again(struct load_lane *l, const struct gantry_recv_comp *comp, uint32_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The memory of a lane: places, regions, and the addresses of each operation's bytes.
+ * The memory of a lane: its places, its regions, and the addresses of each operation's bytes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #define CACHE_LINE 64
 #define PIECE_GAP  64          /* bytes between two pieces */
 #define LEAST_LEN  (512 << 10) /* least memory of a lane: more than the CPU's L2 cache */
-#define MANY       4096        /* places that are enough, even if they are short */
+#define MANY       4096        /* number of places that is enough, even if places are short */
 #define MIXED      8           /* the longest region is MIXED times the shortest */
 #define ALL_RIGHTS (GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
@@ -50,7 +50,7 @@ block_len(const struct load_lane *l)
 	return o->block_size + sig_len(o->guard);
 }
 
-/* *len: bytes of each slot that the operation uses. */
+/* Updates len[]: the bytes that the operation uses of each slot. */
 static void
 measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
 {
@@ -70,7 +70,7 @@ measure_op(const struct load_lane *l, const struct load_op *op, size_t *len)
 		len[SLOT_DESTINATION] = RTE_MAX(len[SLOT_DESTINATION], span);
 }
 
-/* Computes the slots of a place. Returns the least number of places. */
+/* Computes the slots of a place. Returns the smallest allowed number of places. */
 static uint32_t
 measure_places(struct load_lane *l)
 {
@@ -94,8 +94,8 @@ measure_places(struct load_lane *l)
 }
 
 /*
- * Divides at least n places among the regions: evenly, or 1 to MIXED equal parts for each region. n
- * is rounded up so that the parts are equal.
+ * Divides at least n places among the regions: evenly, or from 1 to MIXED equal parts for each
+ * region. Rounds n up so that the parts are equal.
  */
 static void
 divide_places(struct load_lane *l, uint32_t n, uint64_t *random)
@@ -209,7 +209,7 @@ fill(uint8_t *p, size_t len, uint64_t *random)
 		p[i] = lane_draw(random, LOAD_POISON);
 }
 
-/* Fills memory with blocks that have right signatures. */
+/* Fills memory with blocks that have correct signatures. */
 static void
 fill_blocks(const struct load_lane *l, uint8_t *p, uint64_t *random)
 {
@@ -236,7 +236,7 @@ fill_sources(struct load_lane *l, uint64_t *random)
 
 /* ------------------------------------------------------------------ set up */
 
-/* Maps memory; NULL: the error is printed. */
+/* Maps memory. Returns NULL, with the error printed, on failure. */
 static uint8_t *
 map(size_t len)
 {
@@ -310,7 +310,7 @@ memory_create_inbox(struct load_lane *l, uint32_t n, size_t len)
 }
 
 /*
- * If a region cannot be unregistered, the device may still write it: then its memory stays mapped.
+ * If a region cannot be unregistered, the device may still write to it. So its memory stays mapped.
  */
 static void
 unmap(uint8_t *base, size_t len, struct gantry_mem **mem, uint32_t n)

@@ -40,7 +40,7 @@ const struct load_op load_ops[LOAD_OPS] = {
 		"             data to a peer, and sends it a response of 16 bytes"},
 };
 
-/* A name for several rows, each of which gets the same part of the weight. */
+/* A name that stands for several rows of load_ops[]. Each row gets the same part of the weight. */
 static const struct {
 	const char *name, *what;
 	const char *rows[2];
@@ -149,7 +149,10 @@ reduce(struct load_mix *mix)
 	}
 }
 
-/* Adds the row of a name, which has len characters. Returns NULL, or the error. */
+/*
+ * Adds the row called `name`, which has len characters. Returns NULL on success, otherwise the
+ * error as text.
+ */
 static const char *
 add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
 {
@@ -164,7 +167,10 @@ add_row(struct load_mix *mix, const char *name, size_t len, uint32_t weight)
 	return "it names no operation";
 }
 
-/* Adds "OP" or "OP=WEIGHT", which has len characters. Returns NULL, or the error. */
+/*
+ * Adds "OP" or "OP=WEIGHT", which has len characters. Returns NULL on success, otherwise the error
+ * as text.
+ */
 static const char *
 add(struct load_mix *mix, const char *text, size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The table of a load: a row for each point of the sweep and each operation of the mix.
+ * Prints the table of a load: a row for each point of the sweep and each operation of the mix.
  */
 #include "load_report.h"
 
@@ -27,14 +27,14 @@ static const char *const axis_names[LOAD_AXES] = {
 	[AXIS_SIZE] = "size",
 };
 
-/* True if the setting has several values, which are a column of the table. */
+/* Returns true if the setting has several values, which are a column of the table. */
 static bool
 is_swept(const struct options *o, enum load_axis axis)
 {
 	return o->load.list[axis].n > 1;
 }
 
-/* Prints the settings with one value. */
+/* Prints the settings that have one value in all points. */
 static void
 print_fixed(const struct options *o)
 {

@@ -15,26 +15,28 @@ struct load_result {
 	const struct options *opt;
 	struct load_point point;
 	double seconds;
-	struct load_hist *hist; /**< [LOAD_OPS]: in cycles of the time stamp counter */
+	/** [LOAD_OPS]: latencies of each operation, in cycles of the time stamp counter */
+	struct load_hist *hist;
 	uint64_t doorbells, wqes, cqes;
-	uint64_t unsent;   /**< operations that were due but not submitted in time */
+	/** operations that were due but not submitted before the measurement ended */
+	uint64_t unsent;
 	uint64_t verified; /**< operations */
-	bool complete;     /**< neither a signal nor a failure ended it early */
+	bool complete;     /**< neither a signal nor a failure ended the measurement early */
 };
 
-/** *all: the latencies of all operations; it must be zeros. */
+/** Adds the latencies of all operations to *all, which the caller has zeroed. */
 void load_result_sum(const struct load_result *r, struct load_hist *all);
 
-/** Bytes that all operations have moved. */
+/** Returns the number of bytes that all operations have moved. */
 uint64_t load_result_bytes(const struct load_result *r);
 
-/** Prints what is measured, and the head of the table. */
+/** Prints what is measured, and the header of the table. */
 void load_report_begin(const struct options *o, const struct gantry *engine);
 
-/** Prints a measurement. */
+/** Prints the rows of one measurement. */
 void load_report_point(const struct load_result *result);
 
-/** Prints what was verified. Called if all points succeeded. */
+/** Prints how many operations were verified. Called if all points succeeded. */
 void load_report_end(const struct options *o, uint64_t verified);
 
 #endif

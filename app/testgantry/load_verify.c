@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Verifies one operation after the other. A batch has as many places as may be in flight.
+ * Verifies the operations of the mix one after the other. A batch has as many descriptors as may be
+ * in flight.
  */
 #include "load_verify.h"
 
@@ -16,7 +17,7 @@
 #include "report.h"
 
 #define MOST_MESSAGES 64 /* most messages in a batch that consume receives */
-/* wait for a message that has arrived, as its sender has completed */
+/* longest wait for a message that has arrived: its sender's completion is there */
 #define PATIENCE_NS (10 * NSEC_PER_S)
 
 /*
@@ -24,12 +25,12 @@
  */
 struct batch {
 	const struct load_op *op;
-	uint32_t most; /* most descriptors; the length of the arrays */
+	uint32_t most; /* largest number of descriptors; length of the arrays */
 	uint32_t n;
 	uint32_t *desc;  /* numbers of the descriptors */
-	uint64_t *value; /* values of the counters before */
+	uint64_t *value; /* values of the counters before the operation */
 	uint64_t *result;
-	struct gantry_recv_comp *received; /* completions of receives, in order; [most] */
+	struct gantry_recv_comp *received; /* [most]: completions of receives, in their order */
 	uint32_t n_received;
 };
 
@@ -85,8 +86,8 @@ prepare(const struct load_lane *l, struct batch *b, uint32_t k)
 }
 
 /*
- * Compares the bytes that descriptor i moves with the bytes at `at`, or at lane_to() if `at` is
- * NULL. Then poisons them again.
+ * Compares the bytes that descriptor i moved with the bytes at `at`, or at lane_to() if `at` is
+ * NULL. Then fills the compared destination with LOAD_POISON again.
  */
 static int
 compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint8_t *at)
@@ -110,7 +111,10 @@ compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint
 	return 0;
 }
 
-/* All bytes that should have changed are poisoned again, so any other byte means a wrong change. */
+/*
+ * The bytes that the operation changes contain LOAD_POISON again. So any other byte in the slot was
+ * changed wrongly.
+ */
 static int
 compare_rest(const struct batch *b, const uint8_t *slot, size_t len)
 {
@@ -136,8 +140,8 @@ compare_counter(const struct load_lane *l, const struct batch *b, uint32_t k)
 /* ------------------------------------------------------------------ what is received */
 
 /*
- * The receive that descriptor i consumed: the first one left of its connection. NULL with the error
- * printed.
+ * Returns the receive that descriptor i consumed: the first unused receive of its connection.
+ * Returns NULL, with the error printed, if there is none.
  */
 static const struct gantry_recv_comp *
 take_received(const struct load_lane *l, struct batch *b, uint32_t i)
@@ -150,7 +154,7 @@ take_received(const struct load_lane *l, struct batch *b, uint32_t i)
 
 		if (r->peer != c->far[i % c->n])
 			continue;
-		r->peer = UINT16_MAX; /* mark it as used: no peer has this number */
+		r->peer = UINT16_MAX; /* mark the receive as used: no peer has this number */
 		if (r->status == GANTRY_OK && r->op == op && r->imm == l->desc[i].imm)
 			return r;
 		break;
@@ -178,7 +182,7 @@ compare_received(const struct load_lane *l, struct batch *b, uint32_t i)
 	return compare_rest(b, slot, in->slot_len);
 }
 
-/* Posts the receives again that the batch consumed. */
+/* Posts the receives that the batch consumed again. */
 static int
 give_back_receives(struct load_lane *target, struct batch *b)
 {
@@ -210,8 +214,8 @@ compare(const struct load_lane *l, struct batch *b, uint32_t k)
 }
 
 /*
- * The descriptor of the batch with this cookie. In an ordered queue it must be the next one. b->n:
- * there is none.
+ * Returns the index in the batch of the descriptor with this cookie. In an ordered queue it must be
+ * the next descriptor. Returns b->n if there is no such descriptor.
  */
 static uint32_t
 find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t number)
@@ -245,7 +249,8 @@ take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 }
 
 /*
- * Submits the batch, and waits for its completions, and for those of the receives that it consumes.
+ * Submits the batch. Waits for its completions, and for the completions of the receives that it
+ * consumes.
  */
 static int
 carry_out(struct load_lane *l, struct batch *b)
@@ -263,7 +268,7 @@ carry_out(struct load_lane *l, struct batch *b)
 			return -1;
 		b->n_received += lane_poll_receives(l->target, b->received + b->n_received,
 			n_receives - b->n_received);
-		sched_yield(); /* the thread that completes them may need this CPU */
+		sched_yield(); /* the thread that runs the queue may need this CPU */
 		if (got < b->n)
 			end_ns = now_ns() + PATIENCE_NS;
 		else if (b->n_received < n_receives && now_ns() > end_ns)
@@ -322,7 +327,7 @@ verify_op(struct load_lane *l, struct batch *b, uint64_t *verified)
 	return rc == 0 && b->n != 0 ? verify_batch(l, b, verified) : rc;
 }
 
-/* Checks the counters after the measured operations. */
+/* Checks the counters that the measured operations have changed. */
 static int
 check_counters(const struct load_lane *l, const struct load_op *op)
 {

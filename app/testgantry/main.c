@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * testgantry moves files through the engine, and verifies every byte. `testgantry -h` explains.
+ * testgantry moves files through the engine, and verifies every byte. `testgantry -h` lists its
+ * options.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -63,7 +64,10 @@ check_eal_args(const struct args *eal)
 
 /* ------------------------------------------------------------------ EAL */
 
-/* True if EAL was given one of these options: "--name", "--name=value", "-n" or "-nvalue". */
+/*
+ * Returns true if the user gave EAL one of these options: "--name", "--name=value", "-n" or
+ * "-nvalue".
+ */
 static bool
 has_option(const struct args *eal, const char *const *names)
 {
@@ -115,7 +119,10 @@ have_free_huge_pages(void)
 	return have;
 }
 
-/* EAL needs a hugetlbfs for huge pages, unless its options say otherwise. */
+/*
+ * Returns true if a hugetlbfs is mounted. EAL needs one for huge pages, unless its options say
+ * otherwise.
+ */
 static bool
 have_hugetlbfs(void)
 {
@@ -131,7 +138,7 @@ have_hugetlbfs(void)
 	return have;
 }
 
-/* Number of lcores that the options need, the main lcore included. */
+/* Returns the number of lcores that the options need, including the main lcore. */
 static unsigned int
 lcores_needed(const struct options *o)
 {
@@ -145,8 +152,9 @@ lcores_needed(const struct options *o)
 }
 
 /*
- * Builds EAL's arguments: our additions, then the user's. An option that the user gave is not added
- * again, because newer DPDK refuses that. argv has room for eal->argc + 6 pointers.
+ * Builds EAL's arguments: options that testgantry adds, then the user's options. An option that the
+ * user gave is not added again, because newer versions of DPDK refuse an option that is given
+ * twice. argv has room for eal->argc + 6 pointers.
  */
 static int
 build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
@@ -188,13 +196,12 @@ build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 }
 
 /*
- * When EAL refuses an option, it prints all its options, about 100 lines, and the log line with the
- * reason is lost among them. So its output is held back, and printed only if EAL accepts its
- * options.
+ * If EAL refuses an option, it prints all its options, about 100 lines, which hide the log line
+ * with the reason. So EAL's output is held back, and printed only if EAL accepts its options.
  */
 static struct {
-	int fd;     /* file with the output */
-	int stdout; /* duplicate of the standard output */
+	int fd;     /* file that receives the output */
+	int stdout; /* duplicate of the standard output's descriptor */
 	bool usage;
 } held = {-1, -1, false};
 
@@ -223,7 +230,7 @@ hold_stdout(void)
 	held.stdout = held.fd < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (held.stdout < 0)
 		return;
-	atexit(release_stdout); /* after some outputs EAL ends the program itself */
+	atexit(release_stdout); /* for some options EAL prints and then ends the program itself */
 	dup2(held.fd, STDOUT_FILENO);
 }
 
@@ -260,7 +267,7 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 	}
 	argc = build_eal_args(eal, n_lcores, argv);
 	rc = init_eal(argc, argv);
-	free(argv); /* the strings must stay allocated */
+	free(argv); /* EAL keeps pointers to the strings, so they stay allocated */
 	if (rc >= 0)
 		return 0;
 	error_print("EAL did not start: %s; its lines above say why.", rte_strerror(rte_errno));
@@ -276,8 +283,9 @@ start_eal(const struct args *eal, unsigned int n_lcores)
 /* ------------------------------------------------------------------ signals */
 
 /*
- * The first signal ends the loops of the main lcore. The second ends the program when no unfinished
- * output is left, even if the device hangs. The third ends it at once.
+ * The first signal ends the loops of the main lcore. The second signal ends the program as soon as
+ * no unfinished output is left, even if the device hangs. The third signal ends the program at
+ * once.
  */
 static void
 on_signal(int number)
@@ -292,7 +300,7 @@ on_signal(int number)
 	}
 }
 
-/* SIGPIPE and SIGXFSZ are ignored, so the write fails with an errno, which is reported. */
+/* SIGPIPE and SIGXFSZ are ignored, so that a failed write returns an errno, which is reported. */
 static void
 catch_signals(void)
 {
@@ -307,7 +315,7 @@ catch_signals(void)
 
 /* ------------------------------------------------------------------ main */
 
-/* Moves the files. 0, -1 or JOB_STOPPED. */
+/* Moves the files. Returns 0, -1 or JOB_STOPPED. */
 static int
 do_job(struct app *app)
 {
@@ -325,7 +333,7 @@ do_job(struct app *app)
 	return app->failed ? -1 : 0;
 }
 
-/* Serves the prompt. 0, -1 or JOB_STOPPED. */
+/* Serves the prompt. Returns 0, -1 or JOB_STOPPED. */
 static int
 do_prompt(struct app *app)
 {
@@ -339,7 +347,7 @@ do_prompt(struct app *app)
 	return JOB_STOPPED;
 }
 
-/* A signal after the end of the requested work changes nothing. */
+/* A signal that comes after the requested work has ended does not change the exit status. */
 static int
 run_app(struct app *app)
 {
@@ -362,7 +370,7 @@ run_app(struct app *app)
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* True for "testgantry -h --": EAL prints its help, and ends the program. */
+/* Returns true for "testgantry -h --": EAL then prints its help, and ends the program. */
 static bool
 wants_eal_help(const struct args *eal)
 {
@@ -371,7 +379,7 @@ wants_eal_help(const struct args *eal)
 	return has_option(eal, help);
 }
 
-/* The option by which the program moves no files, or NULL. */
+/* Returns the option that makes the program measure instead of moving files, or NULL. */
 static const char *
 measures(const struct options *o)
 {
@@ -392,7 +400,9 @@ prepare(struct app *app, const struct args *args)
 	for (int i = 0; i < app->opt.n_inputs; i++)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
 			return -1;
-	/* Plan before EAL starts: so errors of the inputs come before EAL's many lines. */
+	/*
+	 * Plan before EAL starts, so that errors in the inputs are printed before EAL's many lines.
+	 */
 	if (measures(&app->opt) != NULL && (app->opt.interactive || app->opt.n_inputs != 0)) {
 		error_print("%s moves no files: leave out -i and the files", measures(&app->opt));
 		return -1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Measures which carrier copies fastest, by length and number in flight.
+ * Measures which carrier copies fastest, for each length and each number of copies in flight.
  *
- * A sample is a number of bursts of n copies by one carrier. One call submits n copies; the next
- * burst follows when all n have completed. The carriers take turns, sample by sample, so that other
- * load of the machine affects all of them. The result is the median of a carrier's samples.
+ * A sample is a number of bursts, in which one carrier makes n copies. One call submits the n
+ * copies of a burst; the next burst follows when all n copies have completed. The carriers take
+ * turns, one sample each, so that other load of the machine affects all carriers. The result is the
+ * median of a carrier's samples.
  */
 #define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
 
@@ -26,13 +27,13 @@
 #include "quote.h"
 #include "report.h"
 
-#define ARENA_LEN       (32u << 20) /* bytes of sources; destinations have the same */
+#define ARENA_LEN       (32u << 20) /* bytes of all sources; the destinations have as many bytes */
 #define ROUNDS          7           /* samples of each carrier */
 #define SAMPLE_NS       500000
 #define POLICY_TEXT_LEN 4096
 /*
- * Neighbouring lengths keep their carrier unless another carrier is faster by this factor: so noise
- * makes no rules.
+ * Neighbouring lengths keep the same carrier, unless another carrier is faster by this factor. So
+ * noise does not change the rules.
  */
 #define CLEARLY 1.05
 
@@ -54,9 +55,10 @@ static const struct {
 	[GANTRY_CARRIER_RDMA] = {"rdma", GANTRY_DESC_BY_RDMA},
 };
 
-/* The measurements of one length and number in flight. */
+/* The measurements of one length and one number in flight. */
 struct cell {
-	double ns[GANTRY_CARRIER_MAX]; /* of one copy; 0: the device has no such carrier */
+	/* time of one copy; 0: the device does not have the carrier */
+	double ns[GANTRY_CARRIER_MAX];
 	enum gantry_carrier best;
 };
 
@@ -66,7 +68,7 @@ struct bench {
 	struct gantry_info info;
 	struct gantry_mem *mem;
 	uint8_t *arena; /* ARENA_LEN of sources, then ARENA_LEN of destinations */
-	uint64_t at;    /* offset of the next copy */
+	uint64_t at;    /* offset of the next copy in the sources and in the destinations */
 	struct cell cell[N_LEVELS][N_LENS];
 };
 
@@ -87,7 +89,7 @@ bench_open(struct bench *b, const struct options *o)
 		error_print("no memory for %u MiB to copy", 2 * ARENA_LEN >> 20);
 		return -1;
 	}
-	/* Write the pages: untouched pages may all be one page of zeros. */
+	/* Write all pages: the kernel may map all untouched pages to a single page of zeros. */
 	memset(b->arena, 1, 2 * (size_t)ARENA_LEN);
 	if (device_open(o, conf, &b->engine) != 0)
 		return -1;
@@ -124,7 +126,7 @@ has(const struct bench *b, enum gantry_carrier carrier)
 
 /* ------------------------------------------------------------------ measuring */
 
-/* Makes n copies, and waits for all. 0, or -1 with the error printed. */
+/* Makes n copies, and waits until all have completed. Returns 0, or -1 with the error printed. */
 static int
 burst(struct bench *b, enum gantry_carrier carrier, uint64_t len, uint32_t n)
 {
@@ -165,7 +167,7 @@ sample(struct bench *b, enum gantry_carrier carrier, uint64_t len, uint32_t n)
 {
 	uint64_t start, now, copies = 0;
 
-	/* Do not count the first burst after another carrier's. */
+	/* Do not measure the first burst after a change of the carrier. */
 	if (burst(b, carrier, len, n) != 0)
 		return -1;
 	start = now_ns();
@@ -186,7 +188,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0, -1 with the error printed, or JOB_STOPPED. */
+/* Returns 0, JOB_STOPPED, or -1 with the error printed. */
 static int
 measure_cell(struct bench *b, struct cell *c, uint64_t len, uint32_t n)
 {
@@ -225,7 +227,7 @@ fastest(const struct cell *c)
 	return best;
 }
 
-/* Chooses the carriers for one number in flight. */
+/* For one number of copies in flight: chooses the best carrier for each length. */
 static void
 choose(struct cell *cell)
 {
@@ -280,7 +282,10 @@ add_rules(struct gantry_policy *p, const struct cell *cell, uint32_t max_in_flig
 	}
 }
 
-/* Writes rules for each number in flight, unless the next number has the same rules. */
+/*
+ * Writes rules for each number in flight. Leaves out a number if the next number has the same
+ * rules.
+ */
 static void
 make_policy(const struct bench *b, struct gantry_policy *p)
 {
@@ -325,7 +330,7 @@ print_result(const struct bench *b, const char *rules)
 	printf("\nThe policy:\n%s", rules);
 }
 
-/* -1: the error is printed. */
+/* Prints why the path is refused. Returns -1. */
 static int
 refuse_path(const char *path)
 {
@@ -336,8 +341,8 @@ refuse_path(const char *path)
 }
 
 /*
- * Opens the file before measuring, so a wrong path is reported at once. *made: the file is new and
- * empty. 0, or -1 with the error printed.
+ * Opens the file before measuring, so that a wrong path is reported at once. *made: true if the
+ * file is new and empty. Returns 0, or -1 with the error printed.
  */
 static int
 check_path(const char *path, bool *made)
@@ -353,7 +358,7 @@ check_path(const char *path, bool *made)
 	return 0;
 }
 
-/* Writes the policy over the old content. 0, or -1 with the error printed. */
+/* Writes the policy over the old content. Returns 0, or -1 with the error printed. */
 static int
 save(const char *path, const char *device, const char *rules)
 {

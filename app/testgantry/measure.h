@@ -10,7 +10,7 @@
 
 /**
  * Measures all carriers of the device on this thread, prints the results, and writes the policy to
- * o->measure_policy. 0, -1 with the error printed, or JOB_STOPPED.
+ * o->measure_policy. Returns 0, JOB_STOPPED, or -1 with the error printed.
  */
 int measure_run(const struct options *o);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Moves a file set: reads chunks into the feeds, writes completed chunks, verifies and publishes.
+ * Moves a file set: reads chunks into the feeds, writes completed chunks to the outputs, verifies
+ * the outputs and publishes them.
  *
- * Each thread takes a task under the lock, carries it out without the lock, and gives it back under
- * the lock. A task is a few chunks to read or to write, or a piece of a file to verify. Later steps
- * come first: completed chunks are written before new chunks are read. A thread verifies when there
- * is nothing to write or to read.
+ * Each thread takes a task under the lock, runs the task without the lock, and gives the task back
+ * under the lock. A task is a few chunks to read or to write, or a part of a file to verify. Later
+ * steps come first: completed chunks are written before new chunks are read. A thread verifies only
+ * if it can neither write nor read.
  *
- * Files are read in order, one after the other. At most OPEN_MAX_FILES files are open: the others
- * of them are read, but not yet written, verified and published.
+ * Files are read in order, one after the other. At most OPEN_MAX_FILES files are open. Of these
+ * files, at most one is being read; the earlier files are read completely, but not yet written,
+ * verified and published.
  *
  *     published ...| verifying ... | ... | reading ...| not opened yet
  *
@@ -28,12 +30,13 @@
 #include "output.h"
 #include "report.h"
 
-#define OPEN_MAX_FILES 64          /* files open at once; each has two file descriptors */
+/* files that are open at the same time; each has two file descriptors */
+#define OPEN_MAX_FILES 64
 #define TASK_LEN       (32u << 20) /* bytes that one task reads; a chunk may be longer */
 #define PIECE_LEN      (1u << 20)  /* bytes that one task verifies */
 #define MIN_THREADS    2
 #define MAX_THREADS    4
-#define NAP_MIN_US     20 /* nap of a thread that finds no task */
+#define NAP_MIN_US     20 /* shortest pause of a thread that finds no task */
 #define NAP_MAX_US     500
 
 struct mover {
@@ -47,13 +50,17 @@ struct mover {
 	pthread_mutex_t lock; /* protects the fields below, the set, and the feeds' counters */
 	bool stop;
 	bool failed;
-	char *error;         /* the first error; NULL if there was no memory for its text */
-	size_t next_feed;    /* the feed to look at first: feeds take turns */
-	size_t n_opened;     /* files of the set that have been opened, from the first */
-	size_t n_handed_out; /* files of the set all of whose pieces have a task, from the first */
-	size_t n_oldest;     /* files of the set that are published, from the first */
+	char *error; /* the first error; NULL if there was no memory for its text */
+	/* the feed from which a thread takes its next task; feeds are used in turn */
+	size_t next_feed;
+	/* number of files that have been opened, counted from the first file of the set */
+	size_t n_opened;
+	/* number of files whose parts all have a task, counted from the first file of the set */
+	size_t n_handed_out;
+	/* number of files that are published, counted from the first file of the set */
+	size_t n_oldest;
 	size_t n_published;
-	size_t n_skipped; /* of the published files: those that were skipped */
+	size_t n_skipped; /* number of published files that were skipped */
 	uint64_t bytes_moved;
 	uint64_t bytes_in_holes;
 	uint64_t last_completion_ns;
@@ -68,11 +75,11 @@ enum task_kind {
 
 struct task {
 	enum task_kind kind;
-	/* Read, write. */
+	/* For a task that reads or writes. */
 	struct feed *feed;
 	uint64_t first; /* number of the first chunk */
-	uint32_t n;     /* chunks */
-	/* Verify. */
+	uint32_t n;     /* number of chunks */
+	/* For a task that verifies. */
 	struct file *file;
 	uint64_t offset;
 	uint64_t len;
@@ -80,7 +87,10 @@ struct task {
 
 /* ------------------------------------------------------------------ taking a task */
 
-/* *file: the file to read from. NULL: all files are read, or too many are open. 0 or -1. */
+/*
+ * Finds the file to read from. *file is NULL if all files are read, or if too many files are open.
+ * Returns 0 or -1.
+ */
 static int
 file_to_read(struct mover *m, struct file **file)
 {
@@ -101,7 +111,7 @@ file_to_read(struct mover *m, struct file **file)
 	return 0;
 }
 
-/* Takes a burst of chunks to read, if the feed has room for it. 0 or -1. */
+/* Takes a burst of chunks to read, if the feed has room for it. Returns 0 or -1. */
 static int
 take_read(struct mover *m, struct feed *feed, struct task *t)
 {
@@ -129,13 +139,13 @@ take_read(struct mover *m, struct feed *feed, struct task *t)
 	return 0;
 }
 
-/* Takes completed chunks to write. 0 or -1. */
+/* Takes completed chunks to write. Returns 0 or -1. */
 static int
 take_write(struct mover *m, struct feed *feed, struct task *t)
 {
 	int n = feed_collect(feed, &m->bytes_moved);
 
-	if (n != 0) /* -1: some completions came, and one of them was wrong */
+	if (n != 0) /* n is -1: among the completions was one with an error */
 		m->last_completion_ns = now_ns();
 	if (n < 0)
 		return -1;
@@ -146,7 +156,7 @@ take_write(struct mover *m, struct feed *feed, struct task *t)
 	return 0;
 }
 
-/* Takes a piece to verify, of the oldest file that is written and has a piece without a task. */
+/* Takes a part to verify. It belongs to the oldest written file that has a part without a task. */
 static void
 take_verify(struct mover *m, struct task *t)
 {
@@ -166,7 +176,7 @@ take_verify(struct mover *m, struct task *t)
 		m->n_handed_out++;
 }
 
-/* Takes a task. 0, also if there is no task; or -1. */
+/* Takes a task. Returns 0 on success and if there is no task; -1 on an error. */
 static int
 take(struct mover *m, struct task *t)
 {
@@ -234,7 +244,7 @@ carry_out(const struct task *t)
 
 /* ------------------------------------------------------------------ giving a task back */
 
-/* A file's last piece may be verified before earlier ones. */
+/* A file's last part may be verified before an earlier part. */
 static int
 end_piece(struct mover *m, const struct task *t)
 {
@@ -279,7 +289,9 @@ has_ended(const struct mover *m)
 	return m->stop || m->failed || m->n_published == m->set->n;
 }
 
-/* Stops the mover with an error text, which is allocated or NULL. Call it under the lock. */
+/*
+ * Stops the mover with an error. The text is allocated, or NULL. The caller has locked the mover.
+ */
 static void
 fail(struct mover *m, char *error)
 {
@@ -303,7 +315,7 @@ run(void *arg)
 	error_keep(&error);
 	pthread_mutex_lock(&m->lock);
 	while (!has_ended(m)) {
-		/* Send chunks for which a worker's ring had no room before. */
+		/* Send chunks that did not fit into a worker's ring before. */
 		for (size_t i = 0; i < m->n_feeds; i++)
 			feed_send(&m->feeds[i]);
 		rc = take(m, &t);
@@ -329,7 +341,9 @@ run(void *arg)
 static void
 start_threads(struct mover *m)
 {
-	/* EAL binds the main lcore's thread to one CPU; new threads would inherit that. */
+	/*
+	 * EAL binds the main lcore's thread to one CPU, and new threads would inherit this CPU set.
+	 */
 	const cpu_set_t *cpus = lcores_cpus();
 	unsigned int n = RTE_MIN(RTE_MAX(CPU_COUNT(cpus), MIN_THREADS), MAX_THREADS);
 	sigset_t all, old;

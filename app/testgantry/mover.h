@@ -18,16 +18,16 @@ struct mover;
 
 enum mover_state {
 	MOVER_BUSY,
-	MOVER_DONE,   /**< every file is verified and has its name */
-	MOVER_FAILED, /**< mover_error() says why */
+	MOVER_DONE,   /**< every file is verified and has its final name */
+	MOVER_FAILED, /**< mover_error() returns the reason */
 };
 
 /** Progress of the mover. */
 struct mover_progress {
 	uint64_t bytes_moved;
-	uint64_t bytes_in_holes; /**< these bytes are not moved, but verified */
+	uint64_t bytes_in_holes; /**< bytes in holes; these are not moved, but verified */
 	size_t files_verified;
-	/** time of the last completion; at first: the start */
+	/** time of the last completion; before the first completion: time of the start */
 	uint64_t last_completion_ns;
 	uint64_t in_flight; /**< chunks that were read and have not completed yet */
 };
@@ -41,13 +41,13 @@ int mover_create(const struct options *o, struct file_set *set, struct feed *fee
 
 enum mover_state mover_look(struct mover *m, struct mover_progress *p);
 
-/** The error that stopped the mover. Call it after MOVER_FAILED. */
+/** Returns the error that stopped the mover. Call this after MOVER_FAILED. */
 const char *mover_error(const struct mover *m);
 
-/** Ends the threads; each finishes its task. */
+/** Ends the threads; each thread finishes its task first. */
 void mover_stop(struct mover *m);
 
-/** Frees the mover. Call it after mover_stop(). */
+/** Frees the mover. Call this after mover_stop(). */
 void mover_destroy(struct mover *m);
 
 #endif

@@ -18,11 +18,11 @@
 #include "report.h"
 
 #define CHUNK_MAX   (UINT64_C(1) << 30)
-#define DEPTH_MAX   16384 /* of a gantry queue */
+#define DEPTH_MAX   16384 /* largest depth of a gantry queue */
 #define RING_MAX    (1u << 20)
-#define BURST_MAX   256 /* of a gantry worker */
+#define BURST_MAX   256 /* largest burst of a gantry worker */
 #define WAKE_MAX    1000000
-#define PEERS_MAX   2000 /* a queue also has as many peers from the previous lcore */
+#define PEERS_MAX   2000 /* peers of a lane; its queue has as many more, from the previous lcore */
 #define REGIONS_MAX 1000000
 #define LAYOUTS_MAX 65536
 #define FENCE_MAX   65536
@@ -65,42 +65,43 @@ enum form {
 	FORM_TEXT,
 	FORM_FOLDER, /* a text without slashes at its end */
 	FORM_NUMBER,
-	FORM_POWER, /* a number: 0, or a power of two from 2 on */
-	FORM_BYTES, /* a number, after which K, M or G may stand */
+	FORM_POWER, /* a number: 0, or a power of two that is at least 2 */
+	FORM_BYTES, /* a number, optionally followed by K, M or G */
 	FORM_CHOICE,
-	FORM_SIZE, /* a choice that is stored as its number */
+	FORM_SIZE, /* one of several names; the field stores the number */
 	FORM_MIX,  /* a mix of operations */
 	FORM_PERCENTS,
 };
 
-/* Which modes use a setting: bits. */
+/* The modes that use a setting, as bits. */
 enum use {
-	USE_FILES = 1, /* all modes but sig */
+	USE_FILES = 1, /* all modes except sig */
 	USE_SIG = 2,   /* mode sig */
 	USE_LOAD = 4,  /* --load */
 	USE_ALL = USE_FILES | USE_SIG | USE_LOAD,
 };
 
 #define FIELD(f) offsetof(struct options, f), sizeof(((struct options *)0)->f)
-/* The setting takes a list with --load, and is this axis of a sweep. */
+/* With --load, the setting takes a list of values, and is this axis of a sweep. */
 #define LIST(axis) .list = 1 + (axis)
 
 static const struct setting {
 	const char *name;
 	enum form form;
-	size_t offset, size; /* the field in struct options */
+	size_t offset, size; /* position of the field in struct options */
 	enum use use;
 	/*
-	 * For a text: what to give. For a number: what it counts, and what 0 means if it is
-	 * allowed.
+	 * For a text: the kind of text that the user gives. For a number: what it counts, and the
+	 * meaning of 0 if 0 is allowed.
 	 */
 	const char *what;
 	uint64_t min, max;
 	const char *const *choices;
-	const char *empty; /* how the prompt shows 0 or an empty text; NULL: without change */
-	bool flag;         /* on the command line it has no value, and means "on" */
-	uint8_t list;      /* 1 + enum load_axis; 0: it takes no list */
-	bool told;         /* printed with a load's figures, unless it is the default */
+	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as the value itself */
+	bool flag;         /* the command-line option has no argument; it means "on" */
+	/* 1 + the enum load_axis on which a list of values is run; 0: the option takes no list */
+	uint8_t list;
+	bool told; /* printed with a load's figures, unless the value is the default */
 } settings[] = {
 	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG, .choices = mode_names},
 	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG, "a folder", .empty = "(not set)"},
@@ -126,7 +127,9 @@ static const struct setting {
 	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
 	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
 		.choices = switch_names, .flag = true},
-	/* The prompt does not have the following settings, because it only moves files. */
+	/*
+	 * The prompt does not have the settings from here on, because the prompt only moves files.
+	 */
 	{"cmdline-file", FORM_TEXT, FIELD(cmdline_file), USE_FILES, "a file to read"},
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
 	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names},
@@ -175,13 +178,13 @@ static const struct setting {
 };
 
 #define N_SETTINGS   (sizeof(settings) / sizeof(settings[0]))
-#define N_FOR_PROMPT 14 /* the first 14 of the table */
+#define N_FOR_PROMPT 14 /* number of settings, from the first of the table */
 
 /* ------------------------------------------------------------------ values */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a number begins with its low bytes");
 
-/* The value of a field that is a bool, an enum or a number. */
+/* Returns the value of a field that is a bool, an enum or a number. */
 static uint64_t
 get_number(const struct setting *s, const struct options *o)
 {
@@ -192,8 +195,8 @@ get_number(const struct setting *s, const struct options *o)
 }
 
 /*
- * Parses a number. After it one of units may stand: the first means 1024, each next one 1024 times
- * more.
+ * Parses a number, which may be followed by a letter of `units`. The first letter multiplies by
+ * 1024, and each next letter by 1024 times more.
  */
 static int
 parse_number(const char *value, const char *units, uint64_t *size)
@@ -241,7 +244,7 @@ refuse_number(const struct setting *s, const char *value)
 	return -1;
 }
 
-/* Adds the values of "NUMBER" or "NUMBER-NUMBER" to the list. Changes text. */
+/* Adds the values of "NUMBER" or "NUMBER-NUMBER" to the list. Modifies the text. */
 static int
 add_values(const struct setting *s, char *text, struct load_list *list)
 {
@@ -263,7 +266,7 @@ add_values(const struct setting *s, char *text, struct load_list *list)
 	return 0;
 }
 
-/* Parses a list of numbers and ranges. The field gets the first number. */
+/* Parses a list of numbers and ranges. The option's field gets the first number. */
 static int
 set_list(const struct setting *s, const char *value, struct options *o)
 {
@@ -377,7 +380,7 @@ show(FILE *f, const struct setting *s, const struct options *o)
 		fprintf(f, "%" PRIu64 "\n", number);
 }
 
-/* Refuses several values in modes other than --load. 0, or -1 with the error printed. */
+/* Refuses several values in modes other than --load. Returns 0, or -1 with the error printed. */
 static int
 refuse_list(const struct setting *s, struct options *o)
 {
@@ -410,7 +413,7 @@ options_default(struct options *o)
 	};
 }
 
-/* A setting of the prompt by its name; NULL: there is none. */
+/* Returns the prompt's setting with this name, or NULL if there is none. */
 static const struct setting *
 find_setting(const char *name)
 {
@@ -473,7 +476,7 @@ options_is_ours(const char *arg)
 
 /* ------------------------------------------------------------------ command line */
 
-#define OPT_SETTING 1000 /* + index in settings[] */
+#define OPT_SETTING 1000 /* plus the index in settings[] */
 
 static void
 fill_long_options(struct option *longs)
@@ -486,7 +489,10 @@ fill_long_options(struct option *longs)
 	longs[N_SETTINGS + 2] = (struct option){0};
 }
 
-/* True if getopt_long() has refused a value, as in "--interactive=yes". */
+/*
+ * Returns true if getopt_long() has refused an option because it takes no value, as in
+ * "--interactive=yes".
+ */
 static bool
 has_value_too_many(void)
 {
@@ -494,8 +500,8 @@ has_value_too_many(void)
 }
 
 /*
- * True if several options begin like arg. getopt_long() accepts the beginning of an option if only
- * one option begins so.
+ * Returns true if several options start with the characters of arg. getopt_long() accepts an
+ * abbreviation if only one option starts with it.
  */
 static bool
 is_ambiguous(const char *arg)
@@ -530,7 +536,7 @@ report_refused(int opt, const char *arg)
 	return -1;
 }
 
-/* The argument that getopt_long() has refused. */
+/* Returns the argument that getopt_long() has refused. */
 static const char *
 culprit(char **argv)
 {
@@ -543,7 +549,10 @@ culprit(char **argv)
 	return argv[optind - 1];
 }
 
-/* given: bit n is set if the command line has settings[n]. 0, or -1 with the error printed. */
+/*
+ * Checks that the mode uses the given settings. Bit n of `given` is set if the command line has
+ * settings[n]. Returns 0, or -1 with the error printed.
+ */
 static int
 check_use(struct options *o, uint64_t given)
 {
@@ -597,7 +606,7 @@ options_parse(struct options *o, int argc, char **argv)
 	}
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
-	optind = 1; /* restart: EAL calls getopt_long() after this */
+	optind = 1; /* restart getopt_long(), because EAL calls it after this function */
 	return o->help || o->load_help ? 0 : check_use(o, given);
 }
 
@@ -625,7 +634,7 @@ options_told(const struct options *o, char *text, size_t size)
 	options_default(&usual);
 	text[0] = '\0';
 	for (size_t i = 0; i < N_SETTINGS && len < size; i++) {
-		/* Texts are not printed: they may be longer than a number. */
+		/* Settings that are not marked as `told` are not printed. */
 		if (!settings[i].told)
 			continue;
 		number = get_number(&settings[i], o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Opens, writes, verifies and renames one output; removes it after a failure.
+ * Opens, writes, verifies and renames one output. After a failure, removes it.
  */
 #include "output.h"
 
@@ -22,11 +22,12 @@
 #include "report.h"
 
 /*
- * Not the output's name with a suffix: that name may already have 255 bytes, the most that a name
- * can have.
+ * The temporary name is not the output's name with a suffix, because the output's name may already
+ * have 255 bytes, the most that a name can have.
  */
-#define TEMP_NAME   ".testgantry-XXXXXX"
-#define COMPARE_LEN (128u << 10) /* bytes compared at a time: both buffers fit a CPU's L2 cache */
+#define TEMP_NAME ".testgantry-XXXXXX"
+/* bytes compared at a time: two buffers of this length fit into a CPU's L2 cache */
+#define COMPARE_LEN (128u << 10)
 
 atomic_bool outputs_unfinished;
 
@@ -60,7 +61,7 @@ make_folder(struct file_set *set, const char *path)
 		rmdir(path);
 		errno = ENOMEM;
 	} else if (errno == EEXIST) {
-		return 0; /* if it is no folder, opening a file in it fails with ENOTDIR */
+		return 0; /* if `path` is no folder, opening a file in it fails with ENOTDIR */
 	}
 	error_print("cannot make the folder %s: %s", quote_name(path), strerror(errno));
 	return -1;
@@ -103,7 +104,7 @@ write_remedy(int error)
 	}
 }
 
-/* Prints the error of errno. */
+/* Prints the error that errno has. */
 static void
 report_write_error(const struct file *f)
 {
@@ -195,7 +196,10 @@ output_pass_hole(struct file *f)
 	if (data < 0)
 		data = errno == ENXIO ? (off_t)f->size : (off_t)f->read;
 	hole = lseek(f->in_fd, data, SEEK_HOLE);
-	/* The file may have changed since it was opened: reading and verifying detect that. */
+	/*
+	 * The file may have changed since it was opened. Reading and verifying detect such a
+	 * change.
+	 */
 	f->data_end = hole > data ? RTE_MIN((uint64_t)hole, f->size) : f->size;
 	len = RTE_MIN((uint64_t)data, f->size) - f->read;
 	f->read += len;
@@ -204,8 +208,7 @@ output_pass_hole(struct file *f)
 }
 
 /*
- * Reads up to len bytes, less at the end of the file. Returns the number of bytes, or -1 with
- * errno.
+ * Reads len bytes, or fewer at the end of the file. Returns the number of bytes, or -1 with errno.
  */
 static ssize_t
 read_fully(int fd, void *buffer, size_t len, uint64_t offset)
@@ -267,7 +270,9 @@ output_write(const struct file *f, const void *buffer, size_t len, uint64_t offs
 
 /* ------------------------------------------------------------------ verify */
 
-/* offset: of the first of these bytes. At least one byte differs. */
+/*
+ * Prints the first byte that differs. offset: of the first byte of `in`. At least one byte differs.
+ */
 static int
 report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, uint64_t offset)
 {
@@ -281,7 +286,9 @@ report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, u
 	return -1;
 }
 
-/* len is one more than the bytes left if both files must end there. */
+/*
+ * If both files must end after the compared bytes, len is one more than the number of bytes left.
+ */
 static int
 compare(const struct file *f, uint64_t offset, size_t len)
 {
@@ -331,7 +338,10 @@ close_fd(int *fd)
 	*fd = -1;
 }
 
-/* The permission bits of the input that the umask allows, without set-user-ID and set-group-ID. */
+/*
+ * Returns the permission bits of the input that the umask allows, without set-user-ID and
+ * set-group-ID.
+ */
 static mode_t
 output_mode(const struct file *f)
 {
@@ -382,7 +392,8 @@ outputs_discard(struct file_set *set)
 		f->temp = NULL;
 	}
 	while (set->n_made > 0) {
-		rmdir(set->made[--set->n_made]); /* fails if the folder has a finished output */
+		/* fails if the folder contains a finished output */
+		rmdir(set->made[--set->n_made]);
 		free(set->made[set->n_made]);
 	}
 	outputs_unfinished = false;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Maps memory, and lets the kernel allocate its pages.
+ * Maps memory, and makes the kernel allocate all its pages.
  */
 #include "pages_map.h"
 
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
 
-#define HUGE_PAGE (2 << 20) /* shorter memory does not use huge pages */
+#define HUGE_PAGE (2 << 20) /* memory shorter than a huge page uses normal pages */
 
 uint8_t *
 pages_map(size_t len)
@@ -22,7 +22,10 @@ pages_map(size_t len)
 		return NULL;
 	if (len >= HUGE_PAGE)
 		madvise(base, len, MADV_HUGEPAGE);
-	/* An older kernel refuses this: then the first access to a page allocates it. */
+	/*
+	 * A kernel before 5.14 refuses this advice. Then the first access to each page allocates
+	 * the page.
+	 */
 	madvise(base, len, MADV_POPULATE_WRITE);
 	return base;
 }

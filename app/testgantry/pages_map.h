@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /**
- * Maps zeroed memory, in huge pages if possible. Freed by munmap(2). NULL: there is no memory.
+ * Maps zeroed memory, in huge pages if possible. The caller frees it by munmap(2). Returns NULL if
+ * there is no memory.
  */
 uint8_t *pages_map(size_t len);
 

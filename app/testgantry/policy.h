@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Policies: which carrier makes copies.
+ * Policies: rules that say which carrier makes a copy.
  */
 #ifndef TESTGANTRY_POLICY_H
 #define TESTGANTRY_POLICY_H
@@ -10,10 +10,10 @@
 
 #include "gantry.h"
 
-/** Reads a policy from a file. 0, or -1 with the error printed. */
+/** Reads a policy from a file. Returns 0, or -1 with the error printed. */
 int policy_read(const char *path, struct gantry_policy *policy);
 
-/** True if a rule of the policy names the carrier. */
+/** Returns true if a rule of the policy names the carrier. */
 bool policy_names(const struct gantry_policy *policy, enum gantry_carrier carrier);
 
 #endif

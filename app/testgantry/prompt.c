@@ -3,8 +3,9 @@
  * @file
  * The prompt's commands, and the loop that runs them and checks the job.
  *
- * A line is one command. It runs only if the whole line is valid. A path or a value goes to the end
- * of its line. On a terminal, DPDK's rdline edits the line; otherwise it is taken as it is.
+ * A line is one command. The command runs only if the whole line is valid. An argument (a path or a
+ * value) extends to the end of the line. On a terminal, DPDK's rdline edits the line; other input
+ * is used unchanged.
  *
  * DPDK's parser, cmdline_parse.h, is not used: its token for the rest of a line,
  * TOKEN_STRING_MULTI, cannot be completed by Tab, and its other tokens end at a blank, which a path
@@ -27,15 +28,16 @@
 
 struct prompt {
 	struct app *app;
-	int fd;                      /* where lines are read from */
-	struct edit *edit;           /* NULL: it is no terminal */
-	char line[LONGEST_LINE + 1]; /* the part of the next line that was read */
+	int fd;                      /* file descriptor from which lines are read */
+	struct edit *edit;           /* NULL: the input is no terminal */
+	char line[LONGEST_LINE + 1]; /* the bytes of the current line that were read so far */
 	size_t len;
-	bool too_long; /* the line is too long: its rest is dropped, and it is refused */
+	/* the line is too long: the remaining bytes are dropped, and the line is refused */
+	bool too_long;
 	bool quit;
 };
 
-/* Prints why a line is refused. The program's exit status shows it too. */
+/* Prints why a line is refused. The program's exit status then reports a failure. */
 #define refuse(p, ...)                                                                             \
 	do {                                                                                       \
 		error_print(__VA_ARGS__);                                                          \
@@ -44,7 +46,10 @@ struct prompt {
 
 /* ------------------------------------------------------------------ commands */
 
-/* True, with a message, while a job runs: the command must wait for the job's end. */
+/*
+ * Returns true, and prints a message, while a job runs. The user must wait for the job's end before
+ * this command.
+ */
 static bool
 refuse_during_job(struct prompt *p)
 {
@@ -142,7 +147,7 @@ do_add(struct prompt *p, const char *value)
 		p->app->failed = true;
 }
 
-/* value: a setting's name, blanks, and its value. */
+/* value: a setting's name, blanks, and the setting's value. */
 static void
 do_set(struct prompt *p, const char *value)
 {
@@ -202,7 +207,10 @@ do_help(struct prompt *p, const char *value)
 
 /* ------------------------------------------------------------------ a line */
 
-/* If the line begins with these words, returns the text after them and their blanks, else NULL. */
+/*
+ * If the line begins with these words, returns the text after the words and the blanks that follow.
+ * Otherwise returns NULL.
+ */
 static const char *
 after_words(const char *line, const char *words)
 {
@@ -240,7 +248,7 @@ run_line(struct prompt *p, const char *line)
 		c->run(p, value);
 }
 
-/* The line's first byte that is not allowed, or -1. */
+/* Returns the line's first byte that is not allowed, or -1. */
 static int
 control_character(const struct prompt *p)
 {
@@ -253,7 +261,7 @@ control_character(const struct prompt *p)
 	return -1;
 }
 
-/* The line is complete: runs or refuses it. */
+/* Runs or refuses the line, which is complete. */
 static void
 end_line(struct prompt *p)
 {
@@ -261,7 +269,7 @@ end_line(struct prompt *p)
 
 	p->line[p->len] = '\0';
 	if (!isatty(p->fd))
-		/* A terminal shows the typed line itself. */
+		/* On a terminal the user sees the typed line already. */
 		printf("%s\n", control < 0 ? p->line : quote_value(p->line));
 	if (p->too_long)
 		refuse(p, "a line is longer than %d bytes; nothing was done", LONGEST_LINE);
@@ -307,7 +315,7 @@ enum input {
 	INPUT_END,
 };
 
-/* Waits for one character or a signal; while a job runs, at most JOB_LOOK_MS. */
+/* Waits for one character or a signal. While a job runs, waits at most JOB_LOOK_MS. */
 static enum input
 take_char(const struct prompt *p, char *c)
 {
@@ -322,7 +330,7 @@ take_char(const struct prompt *p, char *c)
 	return n == 1 ? INPUT_CHAR : INPUT_END;
 }
 
-/* Takes a typed character. False: no more will come. */
+/* Handles a typed character. Returns false if the input has ended. */
 static bool
 take_typed(struct prompt *p, char c)
 {
@@ -369,7 +377,7 @@ serve(struct prompt *p)
 		if (input == INPUT_CHAR && p->edit != NULL && !take_typed(p, c))
 			input = INPUT_END;
 		if (input == INPUT_END) {
-			if (p->len > 0) /* the last line may lack its newline */
+			if (p->len > 0) /* the last line may have no newline at its end */
 				end_line(p);
 			return;
 		}
@@ -398,7 +406,11 @@ serve_file(struct prompt *p)
 	serve(p);
 	close(p->fd);
 	if (!p->quit && stop_signal == 0)
-		putchar('\n'); /* after the prompt for a line that the file does not have */
+		/*
+		 * ends the line with the prompt, which was shown although the file has no further
+		 * line
+		 */
+		putchar('\n');
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The prompt: commands from standard input, one a line.
+ * The prompt: reads commands from standard input, one command in a line.
  */
 #ifndef TESTGANTRY_PROMPT_H
 #define TESTGANTRY_PROMPT_H
@@ -9,8 +9,9 @@
 #include "job.h"
 
 /**
- * Runs commands until "quit", the end of the input, or a signal. A job may run meanwhile. "quit"
- * stops the job; at the end of the input it is completed. A refused line sets the app's `failed`.
+ * Runs commands until "quit", the end of the input, or a signal. Commands are read while a job
+ * runs. "quit" stops the job; at the end of the input, the job is completed. A refused line sets
+ * `failed` of the app.
  */
 void prompt_run(struct app *app);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Quotes names as ls --quoting-style=shell-escape does.
+ * Quotes names in the form of ls --quoting-style=shell-escape.
  */
 #include "quote.h"
 
@@ -12,13 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* most characters for one byte, with the closing quote */
+/* most characters that one byte needs, including the closing quote */
 #define LONGEST_PIECE 12
-#define TEXT_LEN      (5 * PATH_MAX + LONGEST_PIECE) /* on average a byte becomes at most 5 */
+/* on average, a byte needs at most 5 characters */
+#define TEXT_LEN (5 * PATH_MAX + LONGEST_PIECE)
 
 /*
- * The length of the character at `at` if it can be printed: ASCII, or UTF-8 other than control
- * characters. Else 0.
+ * Returns the length of the character at `at` if it is printable: ASCII or UTF-8, but no control
+ * character. Otherwise returns 0.
  */
 static size_t
 shown_len(const unsigned char *at)
@@ -57,11 +58,14 @@ is_plain(const char *name)
 	return name[0] != '\0' && name[0] != '#' && name[0] != '~';
 }
 
-/* Writes an unprintable byte with the escape of C and the shell. Returns the length. */
+/*
+ * Writes an unprintable byte as an escape that C and the shell know. Returns the length of the
+ * escape.
+ */
 static size_t
 escape(char *to, unsigned char byte)
 {
-	static const char letters[] = "abtnvfr"; /* the first is for '\a' */
+	static const char letters[] = "abtnvfr"; /* letters[0] stands for '\a' */
 
 	if (byte >= '\a' && byte <= '\r')
 		return (size_t)sprintf(to, "\\%c", letters[byte - '\a']);

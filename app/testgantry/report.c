@@ -71,15 +71,16 @@ error_print(const char *format, ...)
 /* ------------------------------------------------------------------ progress */
 
 static struct {
-	uint64_t next_ns; /* time of the next line */
+	uint64_t next_ns; /* time at which the next line is due */
 	uint64_t last_ns;
-	uint64_t last_done;    /* bytes or operations */
-	atomic_bool line_open; /* an error message of any thread ends the line first */
+	uint64_t last_done; /* bytes or operations at the last line */
+	/* if an error message is printed, by any thread, it ends this line first */
+	atomic_bool line_open;
 } shown;
 
 /*
- * True if it is time for a line; *rate: bytes or operations per nanosecond since the last line.
- * done: bytes or operations.
+ * Returns true if a progress line is due. *rate: bytes or operations per nanosecond since the last
+ * line. done: bytes or operations.
  */
 static bool
 progress_is_due(uint64_t done, double *rate)

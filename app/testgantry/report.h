@@ -16,12 +16,12 @@
 /** Prints "testgantry: ..." and a newline to stderr; ends a progress line first. */
 void error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** As error_print(), without the newline: the caller prints the rest of the line to stderr. */
+/** As error_print(), but without the newline. The caller prints the end of the line to stderr. */
 void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * From now on, this thread's first error is stored, not printed: its text is allocated in *text,
- * which must be NULL at first. Later errors of the thread are dropped.
+ * From now on, the calling thread's first error is stored instead of printed: its text is allocated
+ * in *text, which must be NULL at first. Later errors of the thread are dropped.
  */
 void error_keep(char **text);
 
@@ -35,7 +35,7 @@ struct progress {
 	const char *verb; /**< the action: "moved" */
 	uint64_t bytes_moved;
 	uint64_t bytes_total;
-	uint64_t bytes_in_holes; /**< not included in the other two */
+	uint64_t bytes_in_holes; /**< not included in the two other counts of bytes */
 	size_t files_verified;
 	size_t files_total;
 };
@@ -48,7 +48,7 @@ void progress_reset(void);
  */
 void progress_show(const struct progress *p);
 
-/** The same for a load: number of completed operations. */
+/** As progress_show(), for a load. ops: number of completed operations. */
 void progress_count(uint64_t ops);
 
 /** Ends the progress line on a terminal. */
@@ -59,21 +59,21 @@ struct report_row {
 	unsigned int lcore_id;
 	struct gantry_stats now;
 	struct gantry_stats base;
-	uint64_t sleeps; /**< the present gantry_lcore_load::sleeps */
+	uint64_t sleeps; /**< current value of gantry_lcore_load::sleeps */
 	uint64_t base_sleeps;
 };
 
 struct report {
 	struct report_row *rows;
 	size_t n_rows;
-	uint64_t base_ns; /**< start of the time that rates count */
-	uint64_t end_ns;  /**< end of that time */
+	uint64_t base_ns; /**< start of the period to which the rates apply */
+	uint64_t end_ns;  /**< end of the period to which the rates apply */
 };
 
-/** Makes a report of n zeroed rows. 0, or -1 with the error printed. */
+/** Makes a report of n zeroed rows. Returns 0, or -1 with the error printed. */
 int report_reset(struct report *r, size_t n_rows);
 
-/** Makes the present counters and time the new base. */
+/** Makes the current counters and the current time the new base. */
 void report_clear(struct report *r);
 
 void report_print(FILE *f, const struct report *r);

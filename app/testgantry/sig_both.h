@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The two ends of --mode sig, for sig_ends.c, which opens them, and sig_phase.c, which runs them.
+ * The two ends of --mode sig, for sig_ends.c (which opens and closes the ends) and sig_phase.c
+ * (which runs them).
  */
 #ifndef TESTGANTRY_SIG_BOTH_H
 #define TESTGANTRY_SIG_BOTH_H
@@ -18,25 +19,28 @@
 #include "report.h"
 #include "sig_keys.h"
 
-/** What the initiator sends. */
+/** The message that the initiator sends. */
 struct sig_request {
 	uint64_t addr; /**< address of the blocks in the initiator's memory */
 	uint32_t remote_key;
 	uint32_t number; /**< number of the request in its phase */
 	uint32_t block;  /**< number of the first block */
 	uint16_t n;      /**< number of blocks */
-	bool store;      /**< true: store; false: fetch */
+	bool store;      /**< true: store the blocks; false: fetch the blocks */
 };
 
-/** What the target answers. */
+/** The message that the target sends as its response. */
 struct sig_response {
 	uint32_t number; /**< number of the request */
 	bool good;
 };
 
-#define N_MODES 2 /* connections: one with pipelining, one without */
+#define N_MODES 2 /* number of connections: one with pipelining, one without */
 
-/* Seconds without a response. The engine gives up a stuck connection earlier, and logs why. */
+/*
+ * Seconds to wait for a response. The engine gives up a stuck connection earlier, and logs the
+ * reason.
+ */
 #define SIG_GIVE_UP_S 20
 #define SIG_CLOSE_S   5 /* seconds to wait for transactions in flight when closing */
 
@@ -49,7 +53,7 @@ struct memory {
 	struct gantry_mem *mem;
 };
 
-/* One end. While a phase runs, only the lcore of the end uses this struct; the main lcore waits. */
+/* One end. While a phase runs, only the end's lcore uses this struct; the main lcore waits. */
 struct end {
 	unsigned int lcore_id;
 	struct gantry_queue *q;
@@ -59,10 +63,10 @@ struct end {
 
 struct initiator {
 	struct end end;
-	/* SIG_ROUND_LEN bytes of data each, with the wire's signatures. */
+	/* each: SIG_ROUND_LEN bytes of data, with the signatures of the wire */
 	uint8_t *source[2], *fetched;
-	struct sig_request *request;   /* of each request of a phase */
-	struct sig_response *response; /* [N_MODES * depth]: of each receive */
+	struct sig_request *request;   /* requests of a phase */
+	struct sig_response *response; /* [N_MODES * depth]: memory of each receive */
 	uint64_t *begin_ns;            /* of each request of a phase */
 };
 
@@ -80,7 +84,7 @@ struct target {
 	uint8_t *disk;
 	struct sig_request *received; /* [N_MODES * depth]: of each receive */
 	struct slot *slot;            /* [depth] */
-	uint32_t *free_slot;          /* a stack of the slots that are not in use */
+	uint32_t *free_slot;          /* stack of the numbers of unused slots */
 	uint32_t n_free;
 };
 
@@ -90,30 +94,37 @@ struct sig_ends {
 	struct initiator initiator;
 	struct target target;
 	bool have[N_MODES];
-	uint32_t wire_len, disk_len; /* bytes of a block with its signature */
+	/* bytes of a block with its signature, on the wire and on the disk */
+	uint32_t wire_len, disk_len;
 	struct sig_key
-		key[2];   /* with --encrypt: the present DEK, and the next or the previous one */
-	bool present_key; /* index of the present one */
-	/* For the running phase. */
+		key[2];   /* with --encrypt: the present DEK, and the next or the previous DEK */
+	bool present_key; /* index of the present DEK */
+	/* Fields for the running phase. */
 	struct sig_phase *phase;
 	/*
-	 * Number of phases that the ends were given, and number of ends that have finished the
-	 * present phase; with release and acquire. EAL orders this as well, but ThreadSanitizer
-	 * does not see that.
+	 * begun: number of phases that the ends were given. ended: number of ends that have
+	 * finished the present phase. Both are accessed with release and acquire. EAL orders these
+	 * accesses too, but ThreadSanitizer does not see EAL's order.
 	 */
 	atomic_uint begun, ended;
-	/* wakes the main lcore when the phase is no longer busy, or an end has finished it */
+	/*
+	 * wakes the main lcore when the phase is no longer busy, or when an end has finished the
+	 * phase
+	 */
 	sem_t wake;
-	/* Written by the initiator's lcore or by both lcores; read by both. */
-	atomic_bool may_end; /* written by the main lcore: it waits for the end of the phase */
+	/* Written by the initiator's lcore or by both lcores; both lcores read these fields. */
+	atomic_bool may_end; /* written by the main lcore when it waits for the end of the phase */
 	atomic_bool all_answered;
 	atomic_bool failed;
 	atomic_uint
-		/* answered requests: written by the initiator's lcore, read by the main lcore */
+		/*
+		 * number of answered requests: written by the initiator's lcore, read by the main
+		 * lcore
+		 */
 		answered;
 };
 
-/* False: the phase must end early. */
+/* Returns false if the phase must end early. */
 static inline bool
 ends_go_on(const struct sig_ends *e)
 {
@@ -127,8 +138,8 @@ mode_index(enum gantry_txn_mode mode)
 }
 
 /*
- * Posts the receive with this number, which is its cookie, to a connection. -1: it was not
- * accepted; the error is printed.
+ * Posts the receive with this number, which is also its cookie, to a connection. Returns 0, or -1
+ * with the error printed if the receive was not accepted.
  */
 int end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 	uint64_t number);

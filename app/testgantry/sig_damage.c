@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Chooses which bits of a block change.
+ * Chooses which bits of a block are changed.
  */
 #include "sig_damage.h"
 
 #include <stddef.h>
 
-/* The n-th random number of a block: SplitMix64. */
+/* Returns the n-th random number of a block, computed by SplitMix64. */
 static uint64_t
 draw(const struct damage_plan *plan, uint32_t block, uint32_t n)
 {
@@ -25,10 +25,11 @@ damage_has(const struct damage_plan *plan, uint32_t block)
 }
 
 /*
- * One corruption in four lies in the signature, at the end. Bits are counted in the order of
- * T10-DIF's CRC, the highest bit of a byte first: data and guard are then one sequence of bits, and
- * the CRC detects each burst that is not longer than the CRC. CRCs of 32 and 64 bits take the
- * lowest bit first; for them, a burst of 16 bits is one of at most 24 bits, which they detect too.
+ * One corruption in four is in the signature, at the end of the block. Bits are counted in the
+ * order of T10-DIF's CRC, the highest bit of a byte first. In this order, data and guard are one
+ * sequence of bits, and the CRC detects each burst that is not longer than the CRC. CRCs of 32 and
+ * 64 bits process the lowest bit of a byte first. For such a CRC, a burst of 16 bits is a burst of
+ * at most 24 bits, which the CRC detects too.
  */
 static void
 corrupt(const struct damage_plan *plan, uint32_t block, uint8_t *at)
@@ -36,7 +37,8 @@ corrupt(const struct damage_plan *plan, uint32_t block, uint8_t *at)
 	uint32_t begin = draw(plan, block, 1) % 4 == 0 ? plan->len - plan->sig_len : 0;
 	uint32_t n_bits = 8 * (plan->len - begin) - plan->burst + 1;
 	uint32_t first = 8 * begin + draw(plan, block, 2) % n_bits;
-	uint32_t pattern = draw(plan, block, 3) % ((1u << plan->burst) - 1) + 1; /* not 0 */
+	/* the pattern is not 0 */
+	uint32_t pattern = draw(plan, block, 3) % ((1u << plan->burst) - 1) + 1;
 
 	for (uint32_t i = 0; i < plan->burst; i++)
 		if ((pattern & 1u << i) != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Corrupts blocks with signatures. A seed decides which blocks and which of their bits are
- * corrupted, so the judge knows what the device must detect.
+ * Corrupts blocks with signatures. A seed decides which blocks, and which of their bytes, are
+ * corrupted. So the judge knows which errors the device must detect.
  */
 #ifndef TESTGANTRY_SIG_DAMAGE_H
 #define TESTGANTRY_SIG_DAMAGE_H
@@ -17,18 +17,18 @@ struct damage_plan {
 	uint32_t len;     /**< bytes of a block with its signature */
 	uint32_t sig_len; /**< bytes of the signature */
 	/**
-	 * The changed bits lie in so many consecutive bits: 16, which each CRC of 16 bits or more
-	 * detects; or 1, which a checksum detects
+	 * All changed bits are within this number of consecutive bits: 16, which each CRC of 16
+	 * bits or more detects; or 1, which a checksum detects
 	 */
 	uint32_t burst;
 };
 
-/** True if the plan corrupts the block with this number. */
+/** Returns true if the plan corrupts the block with this number. */
 bool damage_has(const struct damage_plan *plan, uint32_t block);
 
 /**
  * Corrupts n blocks as planned, in their data, guards or tags. The first block has number `first`.
- * A second call restores them.
+ * A second call restores the blocks.
  */
 void damage_apply(const struct damage_plan *plan, uint32_t first, uint32_t n, uint8_t *blocks);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Sets up initiator and target, and closes them.
+ * Opens and closes the initiator and the target.
  */
 #include "sig_ends.h"
 
@@ -49,8 +49,8 @@ static void
 memory_destroy(struct memory *m)
 {
 	/*
-	 * If the memory cannot be unregistered, the device may still write it: then it stays
-	 * mapped.
+	 * If the memory cannot be unregistered, the device may still write to it. So the memory
+	 * stays mapped.
 	 */
 	if (m->mem != NULL && gantry_mem_unregister(m->mem, 1000) != 0)
 		return;
@@ -98,7 +98,7 @@ create_memory(struct sig_ends *e)
 
 /* ------------------------------------------------------------------ connections */
 
-/* Opens both ends of a connection for this mode. 0 or a negative errno. */
+/* Opens both ends of a connection for this mode. Returns 0 or a negative errno. */
 static int
 connect_mode(struct sig_ends *e, enum gantry_txn_mode mode)
 {
@@ -182,7 +182,7 @@ domain_of(const struct options *o, enum gantry_sig_kind kind)
 	};
 }
 
-/* Bytes of a block that are encrypted, as one data unit; 0: none. */
+/* Returns how many bytes of a block are encrypted as one data unit; 0: none. */
 static uint32_t
 unit_len(const struct sig_ends *e)
 {
@@ -191,7 +191,7 @@ unit_len(const struct sig_ends *e)
 						 : e->disk_len;
 }
 
-/* Checks that the device can encrypt as --encrypt says. */
+/* Checks that the device can encrypt what --encrypt asks for. */
 static int
 check_crypto(const struct sig_ends *e)
 {
@@ -302,7 +302,7 @@ poll_end(const struct end *end)
 		gantry_poll(end->q, &comp, 1);
 }
 
-/* Waits for transactions in flight after a phase that failed. */
+/* After a failed phase, waits for transactions in flight. */
 static int
 drain(struct sig_ends *e)
 {
@@ -322,7 +322,7 @@ drain(struct sig_ends *e)
 	return 0;
 }
 
-/* name: name of the end. */
+/* name: of the end, for messages. */
 static int
 close_end(struct end *end, const char *name)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * --mode sig: stores blocks of files, corrupts some, fetches all, and judges the responses.
+ * --mode sig: stores blocks of files, corrupts some blocks, fetches all blocks, and judges the
+ * responses.
  *
- * A round has as many blocks as fit SIG_ROUND_LEN. Each round does these steps, first with
+ * A round has as many blocks as fit into SIG_ROUND_LEN. Each round makes these steps, first with
  * pipelining, then without:
  *
  *     store corrupted blocks   if they have signatures on the wire: the device checks them
@@ -11,15 +12,15 @@
  *     corrupt some of them     on the disk
  *     fetch all blocks         the device checks the signatures, and generates those on the wire
  *
- * With --encrypt, the device encrypts what is stored and decrypts what is fetched. Each mode of
- * each round has a key of its own: sig_keys.h.
+ * With --encrypt, the device encrypts stored blocks and decrypts fetched blocks. Each mode of each
+ * round has its own key: see sig_keys.h.
  *
  * Plans say which blocks are corrupted. The judge compares each response with the plan. For a good
  * response it compares each block with the file's bytes, and with the signatures and the ciphertext
  * that the CPU computes.
  *
  * While the lcores store and fetch, the main lcore compares and judges the previous phase, and
- * reads the files of the next round, piece by piece.
+ * reads the files of the next round in small parts.
  */
 #include "sig_flow.h"
 
@@ -42,8 +43,8 @@
 #include "sig_round.h"
 #include "sig_table.h"
 
-#define LOOK_MS 1 /* between two checks of a phase's progress */
-/* Bytes of the next round that are read, or computed, between two checks. */
+#define LOOK_MS 1 /* milliseconds between two checks of a phase's progress */
+/* Bytes of the next round that the main lcore reads, or computes, between two checks. */
 #define PIECE_LEN (256u << 10)
 
 struct sig {
@@ -51,24 +52,27 @@ struct sig {
 	const struct file_set *set;
 	struct sig_ends *ends;
 	struct damage_plan plan[N_PLACES];
-	struct sig_result *result[2]; /* of each request, for the present and the previous phase */
+	/* results of each request, for the present and the previous phase */
+	struct sig_result *result[2];
 	struct sig_sum sum;
 	struct sig_reader reader;
 	struct sig_round rounds[2];
-	/* the present round, and the next one, which is being read */
+	/* the present round, and the next round, which is being read */
 	struct sig_round *round, *next;
 	size_t disk_len; /* bytes of each round's disk */
-	/* Progress. */
+	/* Fields for the progress. */
 	uint64_t bytes_done; /* bytes of files in rounds that have ended */
 	size_t files_done;
-	uint32_t phases_done; /* of the present round */
+	uint32_t phases_done; /* number of finished phases of the present round */
 	/*
 	 * The previous phase, which has ended but is not judged yet, and the plan of its
-	 * corruptions; NULL: none.
+	 * corruptions; last_plan is NULL if there is no such phase.
 	 */
 	struct sig_phase last;
 	const struct damage_plan *last_plan;
-	/* The time of the run, and the time that one CPU needs for one pass over the same bytes. */
+	/*
+	 * The time of the run, and the time that one CPU needs for each pass over the same bytes.
+	 */
 	uint64_t ns;
 	struct sig_passes passes;
 };
@@ -127,7 +131,7 @@ sig_check(const struct options *o)
 
 /* ------------------------------------------------------------------ received blocks */
 
-/* Where the blocks of a phase arrive, and the expected bytes. */
+/* Where the blocks of a phase arrive, and the expected blocks. */
 struct arrival {
 	uint8_t *blocks;
 	const uint8_t *expected;
@@ -143,8 +147,8 @@ arrival_of(const struct sig *s, bool store)
 }
 
 /*
- * Makes each block that will arrive differ from the expected bytes, so that old bytes cannot hide
- * an error.
+ * Makes each block that will arrive differ from the expected bytes, so that equal bytes from an
+ * earlier phase cannot hide an error.
  */
 static void
 poison(const struct sig *s, const struct sig_phase *p)
@@ -160,7 +164,10 @@ poison(const struct sig *s, const struct sig_phase *p)
 	}
 }
 
-/* The blocks of request i: returns the number of the first one in the phase. *n: how many. */
+/*
+ * The blocks of request i. Returns the number of the first block in the phase. *n: number of
+ * blocks.
+ */
 static uint32_t
 blocks_of(const struct sig *s, const struct sig_phase *p, uint32_t i, uint32_t *n)
 {
@@ -192,7 +199,7 @@ has_damage(const struct damage_plan *plan, uint32_t first, uint32_t n)
 	return false;
 }
 
-/* True if the target's completion agrees with the response, and names a corrupted block. */
+/* Returns true if the target's completion agrees with the response, and names a corrupted block. */
 static bool
 names_damage(const struct damage_plan *plan, const struct sig_phase *p, const struct sig_result *r,
 	uint32_t first, uint32_t n)
@@ -223,7 +230,7 @@ judge(const struct sig *s, struct tally *t, const struct sig_phase *p,
 		t->wrong++;
 }
 
-/* Judges all requests of a phase. 0, or -1 with the error printed. */
+/* Judges all requests of a phase. Returns 0, or -1 with the error printed. */
 static int
 judge_all(const struct sig *s, struct tally *t, const struct sig_phase *p,
 	const struct damage_plan *plan)
@@ -254,7 +261,10 @@ end_last(struct sig *s)
 
 /* ------------------------------------------------------------------ rounds */
 
-/* Phases of a round: store and fetch; with signatures on the wire, also store with corruptions. */
+/*
+ * Returns the number of phases in a round: store and fetch; with signatures on the wire, also one
+ * that stores corrupted blocks.
+ */
 static uint32_t
 phases_of_round(const struct sig *s)
 {
@@ -266,8 +276,8 @@ phases_of_round(const struct sig *s)
 }
 
 /*
- * Processed bytes of files; the present round counts by the share of its phases that are done.
- * share: done share of the present phase.
+ * Returns the processed bytes of files. The present round counts in proportion to its finished
+ * phases. share: finished share of the present phase.
  */
 static uint64_t
 bytes_done(const struct sig *s, double share)
@@ -289,8 +299,8 @@ show_progress(const struct sig *s, const struct sig_phase *p, uint32_t answered)
 }
 
 /*
- * True if a round is read, and its disk is computed. With encryption the disk differs in each mode,
- * so it is not computed here.
+ * Returns true if a round is read and its expected disk is computed. With encryption, the disk
+ * differs in each mode, so it is not computed here.
  */
 static bool
 is_ready(const struct sig *s, const struct sig_round *round)
@@ -299,7 +309,9 @@ is_ready(const struct sig *s, const struct sig_round *round)
 	       (s->opt->encrypt != ENCRYPT_NONE || round->n_expected == round->n_blocks);
 }
 
-/* Reads a piece of a round that is not ready, or computes a piece of its disk. */
+/*
+ * For a round that is not ready: reads more of its blocks, or computes more of its expected disk.
+ */
 static int
 do_piece(struct sig *s, struct sig_round *round)
 {
@@ -308,7 +320,7 @@ do_piece(struct sig *s, struct sig_round *round)
 	return round_expect(s->opt, round, NULL, PIECE_LEN / s->opt->block_size);
 }
 
-/* Reads and computes the rest of a round. */
+/* Reads and computes what remains of a round. */
 static int
 make_ready(struct sig *s, struct sig_round *round)
 {
@@ -330,7 +342,7 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 		rc = keys_renew(s->ends);
 	while (rc == 0 && ends_busy(s->ends, &answered)) {
 		show_progress(s, p, answered);
-		/* Before each piece: the target's lcore may need this CPU. */
+		/* Yield before each part of the work: the target's lcore may need this CPU. */
 		sched_yield();
 		if (s->last_plan != NULL && s->last.n_compared < s->last.n_requests)
 			compare_next(s, &s->last);
@@ -343,9 +355,9 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 }
 
 /*
- * Stores or fetches the blocks of the round; the plan has corrupted what the device reads. The
- * responses are judged in the next phase, or by end_last(). Until then the arrived and the expected
- * bytes must not change.
+ * Stores or fetches the blocks of the round. The blocks that the device reads are corrupted
+ * already, as planned. The responses are judged in the next phase, or by end_last(). Until then,
+ * the arrived and the expected bytes must not change.
  */
 static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
@@ -392,8 +404,8 @@ do_mode(struct sig *s, struct sig_phase *p)
 	}
 	if (rc == 0 && s->opt->wire != GANTRY_SIG_NONE) {
 		/*
-		 * Compare the fetched blocks with the source now, because the disk is stored to
-		 * again.
+		 * Compare the fetched blocks with the source now, because the next store writes the
+		 * disk again.
 		 */
 		rc = end_last(s);
 		damage_apply(&s->plan[WIRE], p->first_block, p->n_blocks, source);
@@ -406,8 +418,8 @@ do_mode(struct sig *s, struct sig_phase *p)
 	if (rc != 0 || do_phase(s, p, true, &nothing) != 0)
 		return -1;
 	/*
-	 * The disk is compared in the next phase. Both sides get the same corruptions, so equal
-	 * blocks stay equal.
+	 * The disk is compared in the next phase. The disk and the expected disk get the same
+	 * corruptions, so equal blocks stay equal.
 	 */
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
@@ -443,7 +455,8 @@ do_round(struct sig *s)
 }
 
 /*
- * Only the last round is not full, so the first block of each round is a multiple of a full round.
+ * Only the last round is not full. So the number of each round's first block is a multiple of the
+ * blocks in a full round.
  */
 static int
 do_rounds(struct sig *s)
@@ -473,7 +486,9 @@ do_rounds(struct sig *s)
 
 /* ------------------------------------------------------------------ the end */
 
-/* Prints the time of the run, and the least time that one CPU needs for the same bytes. */
+/*
+ * Prints the time of the run, and the shortest time in which one CPU could process the same bytes.
+ */
 static void
 print_time(const struct sig *s)
 {
@@ -487,7 +502,9 @@ print_time(const struct sig *s)
 		s->opt->encrypt != ENCRYPT_NONE ? ", without encryption" : "");
 }
 
-/* stopped: a signal stopped the run. 0, or -1 with the error printed. */
+/*
+ * Prints the results. stopped: a signal stopped the run. Returns 0, or -1 with the error printed.
+ */
 static int
 conclude(const struct sig *s, bool stopped)
 {
@@ -541,7 +558,7 @@ plan_of(const struct options *o, enum gantry_sig_kind kind, uint64_t seed)
 	};
 }
 
-/* Opens everything. 0, or -1 with the error printed. */
+/* Opens everything. Returns 0, or -1 with the error printed. */
 static int
 open_all(struct sig *s)
 {
@@ -577,7 +594,7 @@ free_all(struct sig *s)
 		free(s->result[i]);
 }
 
-/* 0, -1 or JOB_STOPPED. */
+/* Runs all rounds. Returns 0, -1 or JOB_STOPPED. */
 static int
 run(struct sig *s)
 {
@@ -611,7 +628,8 @@ sig_run(const struct options *o, const struct file_set *set)
 		.set = set,
 		.plan = {[DISK] = plan_of(o, o->guard, o->seed),
 			/*
-			 * The plan of the wire has a seed above 32 bits, which --seed cannot give.
+			 * The plan of the wire has a seed above 32 bits, a value that --seed cannot
+			 * give.
 			 */
 			[WIRE] = plan_of(o, o->wire, o->seed + (UINT64_C(1) << 32))},
 		.reader = {.opt = o, .set = set},

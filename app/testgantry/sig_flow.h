@@ -9,14 +9,15 @@
 #include "files.h"
 #include "options.h"
 
-/** Checks the settings that this mode limits. 0, or -1 with the error printed. */
+/** Checks settings that --mode sig restricts. Returns 0, or -1 with the error printed. */
 int sig_check(const struct options *o);
 
 /**
  * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main
  * lcore.
- * @return 0; -1: a corruption was missed, a right block was refused, or another error (it is
- *   printed); JOB_STOPPED: a signal stopped the run, and the results until then are printed.
+ * @return 0; JOB_STOPPED if a signal stopped the run (the results until then are printed); -1, with
+ *   the error printed, if a corruption was missed, a correct block was refused, or another error
+ *   occurred.
  */
 int sig_run(const struct options *o, const struct file_set *set);
 

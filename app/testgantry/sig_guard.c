@@ -11,7 +11,7 @@
 
 #include <rte_byteorder.h>
 
-/* CRC-64/NVME: ISA-L has it from version 2.31 on; Debian 12 has an older one. */
+/* CRC-64/NVME. ISA-L has this CRC since version 2.31; Debian 12 has an older version. */
 static uint64_t
 crc64(const uint8_t *p, uint32_t len)
 {
@@ -32,7 +32,7 @@ crc64(const uint8_t *p, uint32_t len)
 
 /*
  * The register starts with 0. At the end it is inverted, except for T10-DIF. ISA-L's CRC32 inverts
- * the register at both ends.
+ * the register at the start and at the end.
  */
 static uint64_t
 guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
@@ -49,7 +49,7 @@ guard_crc(enum gantry_sig_kind kind, const uint8_t *p, uint32_t len)
 	}
 }
 
-/* RFC 1071, for an even length. */
+/* The checksum of RFC 1071, for an even length. */
 static uint16_t
 guard_checksum(const uint8_t *p, uint32_t len)
 {
@@ -80,7 +80,7 @@ void
 sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t block,
 	uint8_t *out)
 {
-	uint64_t bytes; /* the first byte is the lowest */
+	uint64_t bytes; /* the first byte of the signature is the lowest byte */
 
 	if (kind == GANTRY_SIG_NONE)
 		return;

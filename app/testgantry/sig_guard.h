@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Signatures of blocks, computed by the CPU: those that the initiator sends, and those that the
- * judge expects from the device.
+ * Signatures of blocks that the CPU computes: the signatures that the initiator sends, and those
+ * that the judge expects from the device.
  */
 #ifndef TESTGANTRY_SIG_GUARD_H
 #define TESTGANTRY_SIG_GUARD_H
@@ -15,10 +15,10 @@
 #define SIG_MAX_LEN 8      /**< bytes of the longest signature */
 #define SIG_APP_TAG 0x4754 /**< application tag of all blocks */
 
-/** True if the signature has tags: T10-DIF. */
+/** Returns true if the signature has tags, as T10-DIF has. */
 bool sig_has_tags(enum gantry_sig_kind kind);
 
-/** Bytes of a signature; 0 for GANTRY_SIG_NONE. */
+/** Returns the bytes of a signature; 0 for GANTRY_SIG_NONE. */
 uint32_t sig_len(enum gantry_sig_kind kind);
 
 /**
@@ -28,7 +28,7 @@ uint32_t sig_len(enum gantry_sig_kind kind);
 void sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t block,
 	uint8_t *out);
 
-/** Computes the CRC of T10-DIF by ISA-L, to measure its time. */
+/** Computes the CRC of T10-DIF by ISA-L. Used to measure the time of this CRC. */
 uint16_t sig_compute_crc(const uint8_t *data, uint32_t len);
 
 #endif

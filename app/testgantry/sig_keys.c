@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Draws DEKs, adds and retires them.
+ * Generates DEKs, adds them to the engine and retires them.
  */
 #include "sig_keys.h"
 
@@ -14,7 +14,7 @@
 #include "report.h"
 #include "sig_both.h"
 
-#define RETIRE_MS 10 /* time between two checks whether the phase still runs */
+#define RETIRE_MS 10 /* milliseconds between two checks whether the phase still runs */
 
 static int
 add(struct sig_ends *e, struct sig_key *key)
@@ -22,7 +22,7 @@ add(struct sig_ends *e, struct sig_key *key)
 	const struct gantry_dek_conf conf = {.key = key->bytes, .len = sizeof(key->bytes)};
 	int rc;
 
-	/* getrandom(2) never returns less for so few bytes. */
+	/* getrandom(2) never returns fewer bytes for such a short buffer. */
 	if (getrandom(key->bytes, sizeof(key->bytes), 0) != sizeof(key->bytes)) {
 		error_print("the kernel gives no random bytes for a key: %s", strerror(errno));
 		return -1;
@@ -36,13 +36,13 @@ add(struct sig_ends *e, struct sig_key *key)
 	return -1;
 }
 
-/* Retires a DEK; waits at most until end_ns. */
+/* Retires a DEK. Waits until end_ns at most. */
 static int
 retire(struct sig_ends *e, struct sig_key *key, uint64_t end_ns)
 {
 	int rc;
 
-	/* Check the phase: if it has failed, nobody polls the queue. */
+	/* Check the phase: if it has failed, no thread polls the queue. */
 	do
 		rc = gantry_dek_retire(e->engine, key->id, RETIRE_MS);
 	while (rc == -ETIMEDOUT && ends_go_on(e) && now_ns() < end_ns);
@@ -80,7 +80,10 @@ keys_end(struct sig_ends *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < RTE_DIM(e->key); i++) {
-		/* A queue that could not be destroyed is not polled, so do not wait for it. */
+		/*
+		 * A queue that could not be destroyed is not polled, so do not wait for its
+		 * requests.
+		 */
 		if (e->key[i].there && retire(e, &e->key[i], 0) != 0)
 			rc = -1;
 		explicit_bzero(e->key[i].bytes, sizeof(e->key[i].bytes));

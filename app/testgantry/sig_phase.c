@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Runs a phase: initiator and target, each on its lcore.
+ * Runs a phase: initiator and target, each on its own lcore.
  */
 #include "sig_phase.h"
 
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ both ends */
 
-/* Fails the phase. */
+/* Marks the phase as failed. */
 static void
 fail(struct sig_ends *e)
 {
@@ -30,14 +30,14 @@ fail(struct sig_ends *e)
 	sem_post(&e->wake);
 }
 
-/* Acquire: what the main lcore wrote for this phase is visible from here on. */
+/* Acquire: the fields that the main lcore wrote for this phase are visible from here on. */
 static void
 take_phase(struct sig_ends *e)
 {
 	atomic_load_explicit(&e->begun, memory_order_acquire); /* pairs with ends_begin() */
 }
 
-/* Release: what this end wrote is visible to ends_end(). */
+/* Release: the fields that this end wrote are visible to ends_end(). */
 static void
 give_back_phase(struct sig_ends *e)
 {
@@ -61,8 +61,8 @@ end_post_receive(const struct end *end, uint16_t peer, void *array, size_t size,
 }
 
 /*
- * Takes a receive's completion. 1: there was one; 0: there was none; -1: it has an error or a wrong
- * length.
+ * Takes the completion of a receive. Returns 1 if there was a completion, 0 if there was none, -1
+ * if it has an error or a wrong length.
  */
 static int
 receive(const struct end *end, size_t size, struct gantry_recv_comp *comp)
@@ -106,7 +106,7 @@ ask(struct sig_ends *e, uint32_t number)
 	return gantry_submit(i->end.q, &desc, 1);
 }
 
-/* Returns as receive(). */
+/* Takes a response. Returns as receive(). */
 static int
 take_response(struct sig_ends *e)
 {
@@ -161,8 +161,8 @@ is_late(uint64_t since_ns, uint32_t missing)
 }
 
 /*
- * Keeps `depth` requests in flight until all are answered, and polls until ends_end(). Runs on the
- * initiator's lcore.
+ * Keeps `depth` requests in flight until all requests are answered, then polls until ends_end().
+ * Runs on the initiator's lcore.
  */
 static int
 initiator_run(void *arg)
@@ -226,7 +226,7 @@ crypto_of(const struct sig_key *key, uint32_t block)
 	return crypto;
 }
 
-/* Makes a transaction of a request. */
+/* Fills a slot with the transaction of a request. */
 static void
 fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 {
@@ -258,7 +258,7 @@ fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 	};
 }
 
-/* Takes a request, if there is one and a free slot. Returns as receive(). */
+/* Takes a request, if a request has come and a slot is free. Returns as receive(). */
 static int
 take_request(struct sig_ends *e)
 {
@@ -365,7 +365,7 @@ ends_nap(struct sig_ends *e, uint32_t us)
 	sem_clockwait(&e->wake, CLOCK_MONOTONIC, &end);
 }
 
-/* rte_eal_wait_lcore() spins, and could take the CPU from the lcores. So sleep on a semaphore. */
+/* rte_eal_wait_lcore() spins, and could take CPU time from the lcores. So sleep on a semaphore. */
 int
 ends_end(struct sig_ends *e)
 {

@@ -19,7 +19,7 @@
 #include "gantry.h"
 #include "sig_keys.h"
 
-/** Bytes of data of a full round. The longest transaction fits. */
+/** Bytes of data in a full round. The longest transaction is not longer. */
 #define SIG_ROUND_LEN (8u << 20)
 
 struct sig_ends;
@@ -28,48 +28,54 @@ struct sig_ends;
 struct sig_result {
 	atomic_bool answered; /**< written by the initiator's lcore, after `good` and `ns` */
 	bool good;            /**< the response is good */
-	uint64_t ns;          /**< from submitting the request to its response */
-	/* From the target's completion. */
+	uint64_t ns;          /**< time from submitting the request to its response */
+	/* Fields from the target's completion. */
 	uint8_t status; /**< enum gantry_status */
 	struct gantry_sig_error error;
-	/* Used by the main lcore. */
-	bool right; /**< the arrived bytes were the expected ones */
+	/* Fields for the main lcore. */
+	bool right; /**< the arrived bytes are the expected bytes */
 };
 
-/** Requests that run together; their blocks follow each other. */
+/**
+ * Requests that run together. The blocks of a request directly follow those of the previous
+ * request.
+ */
 struct sig_phase {
 	enum gantry_txn_mode mode;
 	bool store;
 	const struct sig_key *key; /**< key of the blocks on the disk; NULL: no encryption */
 	uint32_t n_blocks;
 	/**
-	 * The number of the first block, which is its reference tag: a multiple of the blocks of
-	 * SIG_ROUND_LEN
+	 * The number of the first block, which is also its reference tag: a multiple of the number
+	 * of blocks in SIG_ROUND_LEN
 	 */
 	uint32_t first_block;
 	uint8_t *source;           /**< the blocks in the initiator's memory */
-	struct sig_result *result; /**< of each request; the lcores write it */
+	struct sig_result *result; /**< [n_requests]: result of each request; the lcores write it */
 	uint32_t n_requests;       /**< written by ends_begin() */
-	/** used by the main lcore: requests whose blocks were compared */
+	/** used by the main lcore: number of requests whose blocks were compared */
 	uint32_t n_compared;
-	uint64_t ns; /**< until the last response; written by the initiator's lcore */
+	uint64_t ns; /**< time until the last response; written by the initiator's lcore */
 };
 
 /** Starts a phase on the two lcores. They poll their queues until ends_end(). */
 void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
 
 /**
- * True while requests of the phase are not answered. False: all are answered, or the phase ends
- * early. *answered: how many are.
+ * Returns true while the phase has unanswered requests. Returns false if all are answered, or if
+ * the phase ends early. *answered: number of answered requests.
  */
 bool ends_busy(const struct sig_ends *ends, uint32_t *answered);
 
 /**
- * Sleeps for `us`, or until the phase is no longer busy, or until a signal comes. May return early.
+ * Sleeps for `us` microseconds, or until the phase is no longer busy, or until a signal comes. May
+ * return early.
  */
 void ends_nap(struct sig_ends *ends, uint32_t us);
 
-/** True if a request has been answered. If the response is good, its blocks have arrived. */
+/**
+ * Returns true if a request has been answered. If the response is good, its blocks have arrived.
+ */
 static inline bool
 result_answered(const struct sig_result *r)
 {
@@ -78,7 +84,8 @@ result_answered(const struct sig_result *r)
 }
 
 /**
- * Waits until the phase has ended. -1: it ended early; unless a signal came, the error is printed.
+ * Waits until the phase has ended. Returns 0, or -1 if the phase ended early. The error is then
+ * printed, unless a signal came.
  */
 int ends_end(struct sig_ends *ends);
 

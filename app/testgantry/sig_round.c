@@ -18,7 +18,9 @@
 #include "sig_phase.h"
 #include "sig_xts.h"
 
-/* Reads the rest of the present file, or as much as there is room for. Returns bytes, or -1. */
+/*
+ * Reads the rest of the present file, but at most `room` bytes. Returns the number of bytes, or -1.
+ */
 static int64_t
 read_file(struct sig_reader *r, uint8_t *to, size_t room)
 {
@@ -45,8 +47,8 @@ read_file(struct sig_reader *r, uint8_t *to, size_t room)
 }
 
 /*
- * Gives the blocks the wire's signatures. From the last block to the first, because blocks move to
- * higher addresses.
+ * Appends the wire's signature to each block. Goes from the last block to the first, because blocks
+ * move to higher addresses.
  */
 static void
 sign_source(const struct options *o, const struct sig_round *round)
@@ -95,7 +97,7 @@ round_read(struct sig_reader *r, struct sig_round *round, size_t most)
 		if (len < 0)
 			return -1;
 		r->bytes += len;
-		/* A file's last block is filled up with zeros. */
+		/* The last block of a file is padded with zeros. */
 		end = RTE_ALIGN_CEIL(round->len + len, block_size);
 		memset(round->source + round->len + len, 0, end - round->len - len);
 		round->len = end;

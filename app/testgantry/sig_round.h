@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The blocks of a round of --mode sig: read from files, with the signatures and the ciphertext that
- * the CPU computes.
+ * The blocks of a round of --mode sig: read from files, together with the signatures and the
+ * ciphertext that the CPU computes.
  */
 #ifndef TESTGANTRY_SIG_ROUND_H
 #define TESTGANTRY_SIG_ROUND_H
@@ -19,7 +19,7 @@
 struct sig_reader {
 	const struct options *opt;
 	const struct file_set *set;
-	size_t file;       /**< the file of the next byte */
+	size_t file;       /**< index of the file that contains the next byte */
 	uint64_t offset;   /**< offset of the next byte */
 	uint64_t bytes;    /**< bytes read so far */
 	uint64_t n_blocks; /**< blocks read so far */
@@ -28,47 +28,48 @@ struct sig_reader {
 /** Blocks that are stored and fetched together. */
 struct sig_round {
 	uint8_t *
-		/** room for SIG_ROUND_LEN bytes of data, with the wire's signatures */
+		/** buffer for SIG_ROUND_LEN bytes of data, with the signatures of the wire */
 		source;
 	uint8_t *disk; /**< the blocks as they must be on the target's disk */
 	/**
-	 * Progress. len: bytes of data that are read, whole blocks. is_read: the round is complete.
-	 * n_expected: blocks that round_expect() has computed.
+	 * Progress. len: bytes of data that are read; always whole blocks. is_read: the round is
+	 * complete. n_expected: blocks that round_expect() has computed.
 	 */
 	size_t len;
 	bool is_read;
 	uint32_t n_expected;
-	/** Valid when the round is read. */
+	/** These fields are valid when the round is read. */
 	uint32_t n_blocks;
 	uint32_t first_block; /**< number of the first block */
-	uint64_t bytes;       /**< bytes of the files, up to the end of this round */
-	size_t files;         /**< files that end in this round or earlier */
+	/** bytes of the files, from the first file to the end of this round */
+	uint64_t bytes;
+	size_t files; /**< number of files that end in this round or in an earlier round */
 };
 
-/** The time that one CPU needs for one pass over some bytes, in ns. */
+/** The time, in ns, that one CPU needs for one pass over some bytes. */
 struct sig_passes {
 	uint64_t copy, crc, compare;
 };
 
-/** Prepares a round for reading from its beginning. */
+/** Prepares a round for reading, from its first block. */
 void round_reset(struct sig_round *round);
 
 /**
- * Reads more blocks of a round, about `most` bytes. Notes if the round is complete. If it then has
- * no blocks, all files are read. 0, or -1 with the error printed.
+ * Reads more blocks of a round, about `most` bytes. Sets is_read if the round is complete. If a
+ * complete round has no blocks, all files are read. Returns 0, or -1 with the error printed.
  */
 int round_read(struct sig_reader *r, struct sig_round *round, size_t most);
 
 /**
- * Computes the expected disk for the next `n` blocks, or for all remaining ones if fewer are left.
- * key: with --encrypt, else NULL. 0, or -1 with the error printed.
+ * Computes the expected disk for the next `n` blocks, or for all remaining blocks if there are
+ * fewer. key: with --encrypt; otherwise NULL. Returns 0, or -1 with the error printed.
  */
 int round_expect(const struct options *o, struct sig_round *round, const struct sig_key *key,
 	uint32_t n);
 
 /**
- * Measures passes over a round's blocks, and adds their times up: memcpy(3) to `to`;
- * sig_compute_crc() of each block, once for the disk and once for the wire, if they have
+ * Measures passes over a round's blocks, and adds the times to the struct: memcpy(3) to `to`;
+ * sig_compute_crc() of each block, once for the disk and once for the wire, if the disk or wire has
  * signatures; memcmp(3).
  */
 void round_measure(const struct options *o, const struct sig_round *round, uint8_t *to,

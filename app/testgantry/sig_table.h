@@ -34,11 +34,12 @@ enum place {
 	N_PLACES,
 };
 
-/** Transactions with corrupted blocks. */
+/** Counts of transactions with corrupted blocks. */
 struct found {
-	uint64_t corrupted; /**< number of such transactions */
-	uint64_t detected;  /**< those with a bad response whose error names such a block */
-	uint64_t missed;    /**< all others */
+	uint64_t corrupted; /**< number of transactions with a corrupted block */
+	/** transactions with a bad response whose error names a corrupted block */
+	uint64_t detected;
+	uint64_t missed; /**< all other transactions with a corrupted block */
 };
 
 /** Results of one mode. */
@@ -48,18 +49,18 @@ struct tally {
 	uint64_t ns;           /**< time of all phases */
 	uint64_t false_alarms; /**< bad responses to transactions without a corrupted block */
 	uint64_t wrong;        /**< good responses whose blocks or signatures are wrong */
-	uint64_t opened, done, stops, cancelled; /**< as in struct gantry_stats */
+	uint64_t opened, done, stops, cancelled; /**< as the counters of struct gantry_stats */
 };
 
 /** Results of the whole run. */
 struct sig_sum {
-	struct tally tally[GANTRY_TXN_WAIT + 1]; /**< by enum gantry_txn_mode */
+	struct tally tally[GANTRY_TXN_WAIT + 1]; /**< indexed by enum gantry_txn_mode */
 	uint64_t n_blocks;
-	uint64_t corrupted[N_PLACES]; /**< corrupted blocks */
+	uint64_t corrupted[N_PLACES]; /**< number of corrupted blocks */
 	uint64_t n_keys;              /**< DEKs that were used */
 };
 
-/** Adds a latency. 0, or -1 with the error printed. */
+/** Adds a latency. Returns 0, or -1 with the error printed. */
 int sum_add(struct samples *samples, uint64_t ns);
 
 /** Prints the table. Sorts the latencies. */

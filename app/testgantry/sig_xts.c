@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Encrypts data units by OpenSSL, one call for each.
+ * Encrypts data units by OpenSSL, with one call for each data unit.
  */
 #include "sig_xts.h"
 

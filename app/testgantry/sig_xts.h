@@ -11,8 +11,9 @@
 #define SIG_KEY_LEN 64 /**< bytes of both AES keys */
 
 /**
- * Encrypts n data units of len bytes in place; `stride` is the distance between their starts. The
- * tweak of the first unit is the number `first`; each next unit's tweak is 1 more.
+ * Encrypts n data units of len bytes in place; `stride` is the distance between the first bytes of
+ * two data units. The tweak of the first data unit is the number `first`; each next tweak is larger
+ * by 1.
  * @return 0, or -1 with the error printed.
  */
 int xts_encrypt(const uint8_t key[SIG_KEY_LEN], uint64_t first, uint8_t *units, uint32_t n,

@@ -23,7 +23,8 @@ terminal_begin(void)
 	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	now.c_cc[VMIN] = 1;
 	now.c_cc[VTIME] = 0;
-	changed = true; /* set first: a signal may end the program after the next line */
+	/* set first, because a signal may end the program right after the next line */
+	changed = true;
 	if (tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0)
 		return true;
 	changed = false;
