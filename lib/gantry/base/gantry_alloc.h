@@ -20,8 +20,8 @@ struct rte_ring;
 #define GANTRY_ALLOC_ANY_SOCKET (-1)
 
 /*
- * Allocates len bytes on the NUMA node `socket`. NULL: there is no memory, which a line of the log
- * says. name: for this line, and for dumps of EAL's heap.
+ * Allocates len bytes on the NUMA node `socket`. Returns NULL if there is no memory, which a line
+ * of the log says. name: for this line, and for dumps of EAL's heap.
  */
 void *gantry_alloc(const char *name, size_t len, int socket);
 
@@ -32,9 +32,9 @@ void *gantry_alloc_if_free(const char *name, size_t len, int socket);
 void gantry_free(void *block);
 
 /*
- * Allocates len zeroed bytes from libc's heap, in every build. NULL: there is no memory, which a
- * line of the log says. For blocks that EAL's memory callbacks may allocate or free, because EAL's
- * heap is locked there. Any thread.
+ * Allocates len zeroed bytes from libc's heap, in every build. Returns NULL if there is no memory,
+ * which a line of the log says. For blocks that EAL's memory callbacks may allocate or free,
+ * because EAL's heap is locked there. Any thread.
  */
 void *gantry_alloc_libc(size_t len);
 

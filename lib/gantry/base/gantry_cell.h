@@ -30,10 +30,13 @@ struct gantry_cells {
  */
 int gantry_cells_init(struct gantry_cells *cells, struct hwq_dev *dev, int socket);
 
-/* Ends the registration. Returns 0, or the negative errno of ibv_dereg_mr(3): call again. */
+/*
+ * Ends the registration. Returns 0 or the negative errno of ibv_dereg_mr(3). After an error, call
+ * this function again.
+ */
 int gantry_cells_fini(struct gantry_cells *cells);
 
-/* Takes a free cell. NULL: there is none. Owner thread. */
+/* Takes a free cell. Returns NULL if there is none. Owner thread. */
 static inline uint64_t *
 gantry_cell_get(struct gantry_cells *cells)
 {

@@ -24,7 +24,7 @@ struct gantry_log_rate {
 	uint64_t n_left_out;
 };
 
-/* True: a line may be written. False: it is left out. */
+/* Returns true if a line may be written. Returns false if it is left out. */
 bool gantry_log_rate_take(struct gantry_log_rate *r);
 
 /* The end of a line, which says whether further lines of this second are left out. */

@@ -18,7 +18,7 @@
 struct hwq_cq;
 struct rte_power_monitor_cond;
 
-/* True: this CPU can wait for a write. */
+/* Returns true if this CPU can wait for a write. */
 bool gantry_monitor_is_possible(void);
 
 /*

@@ -24,7 +24,10 @@ struct gantry_patience {
  */
 struct gantry_patience gantry_patience_begin(uint32_t timeout_ms);
 
-/* Leaves the CPU to other threads for a while. False: the time is over, and there was no pause. */
+/*
+ * Leaves the CPU to other threads for a while. Returns false if the time is over, and there was no
+ * pause.
+ */
 bool gantry_patience_pause(struct gantry_patience *p);
 
 #endif

@@ -52,8 +52,8 @@ void gantry_shelf_fini(struct gantry_shelf *shelf);
 int gantry_shelf_put(struct gantry_shelf *shelf, const void *thing, uint16_t *id);
 
 /*
- * Takes the thing off the shelf, and erases it. Returns 0; -EINVAL: there is no such thing. Control
- * thread.
+ * Takes the thing off the shelf, and erases it. Returns 0, or -EINVAL if there is no such thing.
+ * Control thread.
  */
 int gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id);
 
@@ -84,7 +84,10 @@ gantry_shelf_serial(const struct gantry_shelf *shelf, uint16_t id)
 	return cell == NULL ? 0 : gantry_shelf_cell_serial(cell);
 }
 
-/* Copies the thing with this serial number. False: it is no longer on the shelf. Any thread. */
+/*
+ * Copies the thing with this serial number. Returns false if it is no longer on the shelf. Any
+ * thread.
+ */
 bool gantry_shelf_read(const struct gantry_shelf *shelf, uint16_t id, uint64_t serial, void *thing);
 
 #endif

@@ -60,7 +60,7 @@ go_on(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-/* True: the connection works, and no WQE of it is outstanding any more. */
+/* Returns true if the connection works, and no WQE of it is outstanding any more. */
 static __rte_always_inline bool
 take_peer_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {

@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ the rare parts */
 
-/* Takes a CQE that is not the success of a WQE. False: there is no CQE. */
+/* Takes a CQE that is not the success of a WQE. Returns false if there is no CQE. */
 bool gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c);
 
 /* Called when no WQE of a connection other than the own one is outstanding any more. */
@@ -37,8 +37,8 @@ uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *o
 /* ------------------------------------------------------------------ CQEs */
 
 /*
- * The WQE that ends at `counter`, and all WQEs before it, are done. True: no WQE of the connection
- * is outstanding any more.
+ * The WQE that ends at `counter`, and all WQEs before it, are done. Returns true if no WQE of the
+ * connection is outstanding any more.
  */
 static __rte_always_inline bool
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
@@ -58,9 +58,9 @@ gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter
 }
 
 /*
- * Takes good CQEs of a connection that has outstanding WQEs. False: the next CQE is of another
- * kind. Publishes the CQ's consumer index, because the doorbells of the engine do not: so the
- * device learns about the free CQEs before it gets WQEs that need them.
+ * Takes good CQEs of a connection that has outstanding WQEs. Returns false if the next CQE is of
+ * another kind. Publishes the CQ's consumer index, because the doorbells of the engine do not: so
+ * the device learns about the free CQEs before it gets WQEs that need them.
  */
 static __rte_always_inline bool
 gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
@@ -201,7 +201,8 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 }
 
 /*
- * True: nothing is behind the stream's latest row. Otherwise gantry_poll_row() is not worth a try.
+ * Returns true if nothing is behind the stream's latest row. Otherwise gantry_poll_row() is not
+ * worth a try.
  */
 static inline bool
 gantry_row_is_last(const struct gantry_stream *s)

@@ -108,14 +108,14 @@ static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
 static_assert(offsetof(struct gantry_conn, watched) == 2 * RTE_CACHE_LINE_SIZE,
 	"its second line has the other fields that the owner needs while it works");
 
-/* True: the connection takes WQEs, or transactions. */
+/* Returns true if the connection takes WQEs, or transactions. */
 static inline bool
 gantry_conn_works(const struct gantry_conn *c)
 {
 	return c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_TXN;
 }
 
-/* True: the connection takes receives, if it has a receive queue. */
+/* Returns true if the connection takes receives, if it has a receive queue. */
 static inline bool
 gantry_conn_receives(const struct gantry_conn *c)
 {
@@ -124,8 +124,8 @@ gantry_conn_receives(const struct gantry_conn *c)
 }
 
 /*
- * True: the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring, so it asks for a
- * CQE. n_bb includes a NOP in front of it at the ring's end.
+ * Returns true if the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring, so it
+ * asks for a CQE. n_bb includes a NOP in front of it at the ring's end.
  */
 static inline bool
 gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)

@@ -43,7 +43,7 @@ gantry_recv_ring_free(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ posting */
 
-/* NULL: the ring is not that of a DC target, or has no connection any more. */
+/* Returns NULL if the ring is not that of a DC target, or has no connection any more. */
 static struct gantry_target *
 target_of(const struct gantry_recv_ring *ring)
 {
@@ -88,7 +88,7 @@ gantry_recv_ring_tell(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ completions */
 
-/* Skips settled slots. True: the slot `taken` waits for a CQE. */
+/* Skips settled slots. Returns true if the slot `taken` waits for a CQE. */
 static bool
 next_in_hardware(struct gantry_recv_ring *ring)
 {
@@ -166,8 +166,8 @@ take_of_target(struct gantry_recv_ring *ring)
 }
 
 /*
- * Takes a receive that failed, or one whose CQE came after the last look. False: there is none.
- * Tells the device which CQEs were taken.
+ * Takes a receive that failed, or one whose CQE came after the last look. Returns false if there is
+ * none. Tells the device which CQEs were taken.
  */
 static __rte_noinline bool
 take_failed(struct gantry_recv_ring *ring)

@@ -122,7 +122,8 @@ void gantry_recv_ring_flush(struct gantry_recv_ring *ring);
 /* Notes which receives are posted now, for gantry_drain.c. Owner thread. */
 void gantry_recv_ring_mark(struct gantry_recv_ring *ring);
 /*
- * True: all receives that were posted at the mark have completed, handed out or not. Owner thread.
+ * Returns true if all receives that were posted at the mark have completed, handed out or not.
+ * Owner thread.
  */
 bool gantry_recv_ring_mark_is_reached(const struct gantry_recv_ring *ring);
 

@@ -58,7 +58,7 @@ unsigned int gantry_target_poll(struct gantry_target *t, struct hwq_cqe *cqe, ui
 
 /*
  * Takes back a posted receive, to which the device no longer writes. *at is 0 in the first call,
- * and then as the last call left it. False: no receive is posted.
+ * and then as the last call left it. Returns false if no receive is posted.
  */
 bool gantry_target_take_back(struct gantry_target *t, uint32_t *at, uint64_t *cookie);
 

@@ -56,7 +56,10 @@ void gantry_failures_note(struct gantry_failures *f, const struct gantry_failure
 /* The number of failures; repetitions, which `times` counts, are left out. Any thread. */
 uint64_t gantry_failures_count(struct gantry_failures *f);
 
-/* Copies failure `number`. False: it has not happened yet, or is no longer kept. Any thread. */
+/*
+ * Copies failure `number`. Returns false if it has not happened yet, or is no longer kept. Any
+ * thread.
+ */
 bool gantry_failures_get(struct gantry_failures *f, uint64_t number, struct gantry_failure *e);
 
 #endif

@@ -60,7 +60,7 @@ uint64_t gantry_histogram_count(const struct gantry_histogram *h);
 
 /*
  * A number such that `percent` of all numbers are not greater. It may be too large by up to an
- * eighth, but is at most the greatest number. 0: the histogram is empty.
+ * eighth, but is at most the greatest number. Returns 0 if the histogram is empty.
  */
 uint64_t gantry_histogram_percentile(const struct gantry_histogram *h, unsigned int percent);
 

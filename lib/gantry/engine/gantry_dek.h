@@ -76,8 +76,8 @@ gantry_dek_id(uint64_t serial, uint16_t place)
 }
 
 /*
- * Copies what a transaction needs of the DEK. False: there is no DEK with this id, or it is
- * retired. Any thread.
+ * Copies what a transaction needs of the DEK. Returns false if there is no DEK with this id, or it
+ * is retired. Any thread.
  */
 static inline bool
 gantry_dek_find(const struct gantry_deks *deks, uint32_t id, struct gantry_dek *dek)

@@ -26,7 +26,7 @@ static const char *const names[GANTRY_CARRIER_MAX] = {
 
 /* ------------------------------------------------------------------ for queues */
 
-/* Returns 0; or -EINVAL, and logs why. */
+/* Returns 0, or logs why and returns -EINVAL. */
 static int
 check_numbers(const struct gantry_policy *policy)
 {
@@ -144,8 +144,8 @@ parse_line(const char *line, struct gantry_policy_rule *rule)
 }
 
 /*
- * Copies the line at *text without its comment, and moves *text behind the line. False: the line is
- * too long.
+ * Copies the line at *text without its comment, and moves *text behind the line. Returns false if
+ * the line is too long.
  */
 static bool
 next_line(const char **text, char *line)

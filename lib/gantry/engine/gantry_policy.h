@@ -21,7 +21,10 @@ struct gantry_choice {
 	struct gantry_policy policy; /* as it was set */
 };
 
-/* Checks a policy; NULL is possible, too. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
+/*
+ * Checks a policy; NULL is possible, too. Returns 0, or logs why and returns -EINVAL or
+ * -EOPNOTSUPP.
+ */
 int gantry_policy_check(const struct gantry_info *info, const struct gantry_policy *policy);
 
 /* Takes a checked policy, or NULL. Owner. */

@@ -82,8 +82,8 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 }
 
 /*
- * True: there is room for n_bb WQEBBs in front of the ring's end. If they would pass the end,
- * gantry_work_next() fills the rest of the ring.
+ * Returns true if there is room for n_bb WQEBBs in front of the ring's end. If they would pass the
+ * end, gantry_work_next() fills the rest of the ring.
  */
 static __rte_always_inline bool
 has_room(const struct hwq_sq *sq, uint32_t n_bb)
@@ -92,7 +92,8 @@ has_room(const struct hwq_sq *sq, uint32_t n_bb)
 }
 
 /*
- * Each of the functions below issues a descriptor. False: it needs other code, or there is no room.
+ * Each of the functions below issues a descriptor. Returns false if it needs other code, or there
+ * is no room.
  */
 
 static __rte_always_inline bool

@@ -112,7 +112,8 @@ split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t numbe
 }
 
 /*
- * The CPU carries out work of slot `issue`, as much as it may in this call. True: the work is done.
+ * The CPU carries out work of slot `issue`, as much as it may in this call. Returns true if the
+ * work is done.
  */
 static bool
 carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
@@ -125,7 +126,7 @@ carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work
 	return gantry_work_is_done(w);
 }
 
-/* Posts more of the split descriptor. True: all is posted. */
+/* Posts more of the split descriptor. Returns true if all is posted. */
 static bool
 split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
@@ -162,8 +163,8 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 /* ------------------------------------------------------------------ issuing */
 
 /*
- * True: another stream has a waiting descriptor that was accepted before the one in slot `issue` of
- * s.
+ * Returns true if another stream has a waiting descriptor that was accepted before the one in slot
+ * `issue` of s.
  */
 static bool
 others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s)
@@ -190,8 +191,8 @@ fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
 }
 
 /*
- * Issues or settles the descriptor of slot `issue`. False: it has to wait, and no WQE of it is
- * posted, unless it is being split.
+ * Issues or settles the descriptor of slot `issue`. Returns false if it has to wait, and no WQE of
+ * it is posted, unless it is being split.
  */
 static __rte_noinline bool
 issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
@@ -433,7 +434,7 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 	return issue_by_rules(q, s, desc, n);
 }
 
-/* True: the waiting descriptor of slot `issue` was cancelled; now it is settled. */
+/* Returns true if the waiting descriptor of slot `issue` was cancelled; now it is settled. */
 static __rte_noinline bool
 settle_cancelled(struct gantry_stream *s)
 {

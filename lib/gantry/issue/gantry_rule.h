@@ -80,8 +80,8 @@ static const struct gantry_rule {
 #define RULE_FIELD(uses, use, field) .field = ((uses) & (use)) != 0 ? (__typeof__(may.field))-1 : 0
 
 /*
- * True: only fields that the operation uses are set. uses: from its row. flags: the flags that are
- * possible besides GANTRY_DESC_SOLICITED, as in a head.
+ * Returns true if only fields that the operation uses are set. uses: from its row. flags: the flags
+ * that are possible besides GANTRY_DESC_SOLICITED, as in a head.
  */
 static __rte_always_inline bool
 gantry_rule_is_kept(const struct gantry_desc *d, uint32_t uses, uint64_t flags)

@@ -128,8 +128,8 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 /*
  * Makes *r the region for plain copies that covers [addr, addr + len), and *key its key word, by a
  * look-up if necessary. r, key: the source or destination of the run. last: the last hit of this
- * side; if the run has several descriptors, gantry_run_keep_hits() sets it. False: there is no such
- * region.
+ * side; if the run has several descriptors, gantry_run_keep_hits() sets it. Returns false if there
+ * is no such region.
  */
 static __rte_always_inline bool
 gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
@@ -185,7 +185,7 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 	return both;
 }
 
-/* True: the descriptor is plain. It moves m, and its head is that of the run. */
+/* Returns true if the descriptor is plain. It moves m, and its head is that of the run. */
 static __rte_always_inline bool
 gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind)

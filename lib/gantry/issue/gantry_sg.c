@@ -68,8 +68,8 @@ gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d)
 }
 
 /*
- * True: MMO copies between host memory. RDMA may write to host memory only if it is a carrier of
- * the engine.
+ * Returns true if MMO copies between host memory. RDMA may write to host memory only if it is a
+ * carrier of the engine.
  */
 static bool
 host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)

@@ -20,13 +20,13 @@
 enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
 	bool *by_rdma);
 
-/* True: all sources of a COPY_SG are registered. */
+/* Returns true if all sources of a COPY_SG are registered. */
 bool gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d);
 
 /*
- * Writes the next piece of w, with its keys, to *piece. w does not move. False: the memory of the
- * piece is no longer registered. If the CPU carries it, the piece has no keys. In w, src and dst
- * point to the current entries, and arg[] are the bytes of them that are done.
+ * Writes the next piece of w, with its keys, to *piece. w does not move. Returns false if the
+ * memory of the piece is no longer registered. If the CPU carries it, the piece has no keys. In w,
+ * src and dst point to the current entries, and arg[] are the bytes of them that are done.
  */
 bool gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	struct gantry_work *piece);

@@ -9,7 +9,7 @@
 #include "gantry_issue.h"
 #include "gantry_run.h"
 
-/* True: gantry_submit_by_mmo() is possible for the queue. */
+/* Returns true if gantry_submit_by_mmo() is possible for the queue. */
 static __rte_always_inline bool
 gantry_submit_is_usual(const struct gantry_queue *q)
 {

@@ -90,8 +90,8 @@ next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 
 /*
  * The last step after each call of a builder below, which made a WQE without a CQE. n: the
- * builder's result. True: it wrote a WQE, which makes a CQE if it is the last of a quarter of the
- * ring.
+ * builder's result. Returns true if it wrote a WQE, which makes a CQE if it is the last of a
+ * quarter of the ring.
  */
 static bool
 was_put(struct gantry_conn *c, uint16_t pi, int n)

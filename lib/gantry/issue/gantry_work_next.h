@@ -28,23 +28,26 @@ struct gantry_queue;
 /*
  * Writes the next WQE of the work to the connection that carries it. It does not change c->posted:
  * the caller adds the advance of the send queue's producer index, which includes a NOP at the
- * ring's end. Owner thread. True: one WQE is written, and *w has moved forward. False: there is no
- * room for it now, and *w has not changed.
+ * ring's end. Owner thread. Returns true if one WQE is written, and *w has moved forward. Returns
+ * false if there is no room for it now, and *w has not changed.
  */
 bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
 
 /* From now on, the WQEs of work with a layout name this key. */
 void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key);
 
-/* False: no raw WQE is len bytes long. */
+/* Returns false if no raw WQE is len bytes long. */
 bool gantry_work_raw_len_is_possible(uint64_t len);
-/* False: the WQE does not say that it is len bytes long, or it is too long for the send queue. */
+/*
+ * Returns false if the WQE does not say that it is len bytes long, or it is too long for the send
+ * queue.
+ */
 bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const void *wqe,
 	uint64_t len);
 
 /*
  * Writes one WQE of one WQEBB for the first len bytes of the work. kind: a constant. Does not
- * change *w or c->posted. False: the send queue is full, and nothing was written.
+ * change *w or c->posted. Returns false if the send queue is full, and nothing was written.
  */
 static __rte_always_inline bool
 gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind, uint32_t len)

@@ -8,7 +8,7 @@
 #include "gantry_sg.h"
 #include "gantry_work_next.h"
 
-/* NULL: there is no such operation. */
+/* Returns NULL if there is no such operation. */
 static const struct gantry_rule *
 find_rule(uint8_t op)
 {
@@ -42,7 +42,7 @@ overflows(uint64_t addr, uint64_t len)
 	return addr + len < addr;
 }
 
-/* True: source and destination have a byte in common. Neither range overflows. */
+/* Returns true if source and destination have a byte in common. Neither range overflows. */
 static bool
 overlap(const struct gantry_desc *d)
 {
@@ -298,7 +298,8 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct ga
 }
 
 /*
- * True: the source of d is registered. d has no layout, and was refused with GANTRY_NOT_REGISTERED.
+ * Returns true if the source of d is registered. d has no layout, and was refused with
+ * GANTRY_NOT_REGISTERED.
  */
 static bool
 has_source(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)

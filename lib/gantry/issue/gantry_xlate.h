@@ -10,7 +10,7 @@
 
 #include "gantry_queue.h"
 
-/* True: the operation goes to the peer that the descriptor names. */
+/* Returns true if the operation goes to the peer that the descriptor names. */
 bool gantry_xlate_is_to_peer(const struct gantry_desc *d);
 
 /* The connection to which d goes; the own connection if it goes to no peer. */

@@ -64,7 +64,7 @@ gantry_fill_fini(struct gantry_fill *fill)
 
 /* ------------------------------------------------------------------ which buffer */
 
-/* True: no outstanding WQE reads the buffer, and no WQE that may be posted again. */
+/* Returns true if no outstanding WQE reads the buffer, and no WQE that may be posted again. */
 static bool
 is_idle(const struct gantry_fill_buffer *b, const struct gantry_conn *own)
 {
@@ -115,7 +115,7 @@ set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
 	}
 }
 
-/* Takes the buffer that has been idle longest, as a short one. NULL: all are in use. */
+/* Takes the buffer that has been idle longest, as a short one. Returns NULL if all are in use. */
 static struct gantry_fill_buffer *
 take_short(struct gantry_fill *fill, const struct gantry_conn *own)
 {
@@ -144,8 +144,8 @@ group_used_to(const struct gantry_fill_buffer *b)
 }
 
 /*
- * Takes the group that has been idle longest, as one long buffer. NULL: each group has a buffer in
- * use.
+ * Takes the group that has been idle longest, as one long buffer. Returns NULL if each group has a
+ * buffer in use.
  */
 static struct gantry_fill_buffer *
 take_long(struct gantry_fill *fill, const struct gantry_conn *own)
@@ -175,7 +175,7 @@ memory_of(const struct gantry_fill *fill, const struct gantry_fill_buffer *b)
 
 /*
  * Takes a buffer for a pattern of which len bytes will be needed. old: the short buffer that has
- * the pattern now, or NULL. NULL: all buffers that could take the pattern are in use.
+ * the pattern now, or NULL. Returns NULL if all buffers that could take the pattern are in use.
  */
 static struct gantry_fill_buffer *
 take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len,

@@ -58,14 +58,17 @@ struct gantry_fill {
 /* Allocates and registers the buffers, unless they exist. Owner. Returns 0 or a negative errno. */
 int gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket);
 
-/* Ends the registration. Returns 0, or the negative errno of ibv_dereg_mr(3): call again. */
+/*
+ * Ends the registration. Returns 0 or the negative errno of ibv_dereg_mr(3). After an error, call
+ * this function again.
+ */
 int gantry_fill_fini(struct gantry_fill *fill);
 
 /* Below, `own` is the queue's connection to itself. */
 
 /*
  * Returns the address of a buffer for the next WQE. Its first len bytes, GANTRY_FILL_LONG at most,
- * are the pattern. 0: all buffers that could take the pattern are in use.
+ * are the pattern. Returns 0 if all buffers that could take the pattern are in use.
  */
 uint64_t gantry_fill_get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern,
 	uint64_t len);
@@ -75,8 +78,8 @@ void gantry_fill_used(struct gantry_fill *fill, const struct gantry_conn *own, u
 
 /*
  * Issues plain fills from the beginning of desc: without flags, of one WQE, to memory that plain
- * copies may use. Returns how many; each has one WQE, which the caller counts. 0: the first
- * descriptor is not a plain fill, or there is no room or no buffer.
+ * copies may use. Returns how many; each has one WQE, which the caller counts. Returns 0 if the
+ * first descriptor is not a plain fill, or there is no room or no buffer.
  *
  * The own connection works, and carries fills by DMA MMO (mmo) or by RDMA. s: its stream.
  */

@@ -258,7 +258,10 @@ gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to, uint16_t i
 	return status == GANTRY_OK && len > plan->layout.len ? GANTRY_BAD_LENGTH : status;
 }
 
-/* True: a round of the piece that begins at `at` has a byte in common with [addr, addr + len). */
+/*
+ * Returns true if a round of the piece that begins at `at` has a byte in common with [addr, addr +
+ * len).
+ */
 static bool
 piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at, uint64_t addr,
 	uint64_t len)
@@ -372,7 +375,7 @@ gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key)
 	return is_fresh(keys, &keys->key[key]);
 }
 
-/* True: a WQE that is not done names the key, or will name it, or may be posted again. */
+/* Returns true if a WQE that is not done names the key, or will name it, or may be posted again. */
 static bool
 is_in_use(const struct gantry_keys *keys, const struct gantry_key *k)
 {

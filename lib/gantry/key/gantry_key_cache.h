@@ -133,7 +133,7 @@ enum gantry_status gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t 
  */
 uint16_t gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status);
 
-/* True: the UMR of the key may not have run yet. */
+/* Returns true if the UMR of the key may not have run yet. */
 bool gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key);
 
 /* WQEBBs of the UMR for the prepared layout. */

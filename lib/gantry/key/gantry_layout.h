@@ -30,7 +30,10 @@ struct gantry_layout {
 	struct gantry_layout_piece piece[GANTRY_LAYOUT_PIECES];
 };
 
-/* True: [base, base + span) and [addr, addr + len) have a byte in common. Neither is empty. */
+/*
+ * Returns true if [base, base + span) and [addr, addr + len) have a byte in common. Neither is
+ * empty.
+ */
 static inline bool
 gantry_layout_meets(uint64_t base, uint64_t span, uint64_t addr, uint64_t len)
 {

@@ -27,7 +27,7 @@ place_of(const struct gantry_conn *own, const struct gantry_desc *d, uint64_t ba
 	return (struct place){gantry_desc_head(d), base, span, max_len};
 }
 
-/* True: d, which has the layout of p, is plain. *hit: the region of its other side. */
+/* Returns true if d, which has the layout of p, is plain. *hit: the region of its other side. */
 static __rte_always_inline bool
 takes(struct gantry_region_view *view, const struct gantry_region **hit, const struct place *p,
 	const struct gantry_desc *d, uint64_t addr)

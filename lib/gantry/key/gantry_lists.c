@@ -35,7 +35,7 @@ dst_list(const struct gantry_desc *d)
 
 /* ------------------------------------------------------------------ rules */
 
-/* True: both lists can be read. */
+/* Returns true if both lists can be read. */
 static bool
 addresses_are_possible(const struct gantry_desc *d)
 {
@@ -85,7 +85,7 @@ meets(const struct gantry_sge *e, struct hull h)
 	return e->len != 0 && e->addr <= h.last && h.first <= e->addr + (e->len - 1);
 }
 
-/* True: an entry of a has a byte in common with an entry of b. */
+/* Returns true if an entry of a has a byte in common with an entry of b. */
 static bool
 overlap(const struct list *a, const struct list *b)
 {
@@ -134,8 +134,8 @@ struct run {
 };
 
 /*
- * True: the list has len bytes, and each entry is in a region for plain copies and not empty. *hit:
- * the region of the last entry. *h: the list's hull.
+ * Returns true if the list has len bytes, and each entry is in a region for plain copies and not
+ * empty. *hit: the region of the last entry. *h: the list's hull.
  */
 static __rte_always_inline bool
 is_plain(struct gantry_region_view *view, const struct gantry_region **hit, struct list l,
@@ -156,7 +156,7 @@ is_plain(struct gantry_region_view *view, const struct gantry_region **hit, stru
 	return len == 0;
 }
 
-/* True: the descriptor's lists are plain, and do not overlap. */
+/* Returns true if the descriptor's lists are plain, and do not overlap. */
 static __rte_always_inline bool
 takes(struct run *run, const struct gantry_desc *d)
 {

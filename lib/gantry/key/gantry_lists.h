@@ -21,7 +21,7 @@ enum gantry_status gantry_lists_check(const struct gantry_desc *d);
 /*
  * Issues plain COPY_SGs from the beginning of desc: without flags and empty entries, no longer than
  * one WQE copies, between regions for plain copies. Returns how many; the caller counts their WQEs.
- * 0: the first descriptor is not plain, or there is no room.
+ * Returns 0 if the first descriptor is not plain, or there is no room.
  *
  * The own connection works, and carries copies by DMA MMO (mmo) or by RDMA. s: its stream.
  */

@@ -178,14 +178,14 @@ uint32_t gantry_txns_sq_wr(const struct gantry_txns *all, uint32_t depth);
 int gantry_txn_line_create(uint8_t mode, int socket, struct gantry_txn_line **line);
 
 /*
- * Gives a free transaction a key that can be used, with encryption or without. False: no key could
- * be created.
+ * Gives a free transaction a key that can be used, with encryption or without. Returns false if no
+ * key could be created.
  */
 bool gantry_txn_fit_key(struct gantry_txns *all, struct gantry_txn_open *t, bool encrypts);
 
 /*
- * True: an open transaction has keys from a version of the table of regions before this one. Owner
- * thread.
+ * Returns true if an open transaction has keys from a version of the table of regions before this
+ * one. Owner thread.
  */
 bool gantry_txns_are_older(const struct gantry_txns *all, uint64_t version);
 
@@ -196,9 +196,9 @@ bool gantry_txns_are_older(const struct gantry_txns *all, uint64_t version);
 void gantry_txns_note_passed(struct gantry_txns *all, uint64_t version);
 
 /*
- * True: the queue, to which view belongs, has no open transaction from a call that began before
- * `version` was published. Any thread; the caller has called gantry_region_barrier() after the
- * publication.
+ * Returns true if the queue, to which view belongs, has no open transaction from a call that began
+ * before `version` was published. Any thread; the caller has called gantry_region_barrier() after
+ * the publication.
  */
 bool gantry_txns_have_passed(const struct gantry_txns *all, const struct gantry_region_view *view,
 	uint64_t version);

@@ -190,8 +190,8 @@ hide(struct gantry *g, struct gantry_dek_held *h)
 }
 
 /*
- * True: no queue has an open transaction that it opened before `version`. The caller has called
- * gantry_region_barrier().
+ * Returns true if no queue has an open transaction that it opened before `version`. The caller has
+ * called gantry_region_barrier().
  */
 static bool
 has_passed(const struct gantry *g, uint64_t version)

@@ -19,7 +19,7 @@
 
 /* ------------------------------------------------------------------ rules */
 
-/* Returns 0; or -EINVAL, and logs why. *len: the bytes of one round. */
+/* Returns 0, or logs why and returns -EINVAL. *len: the bytes of one round. */
 static int
 check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 {
@@ -52,7 +52,7 @@ check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 	return 0;
 }
 
-/* True: a pattern of the device can describe the layout. */
+/* Returns true if a pattern of the device can describe the layout. */
 static bool
 is_pattern(const struct gantry_layout_conf *conf)
 {
@@ -99,7 +99,7 @@ take_list(const struct gantry_layout_conf *conf, uint32_t rounds, struct gantry_
 		}
 }
 
-/* Returns 0; or -EINVAL or -E2BIG, and logs why. */
+/* Returns 0, or logs why and returns -EINVAL or -E2BIG. */
 static int
 layout_take(const struct gantry_layout_conf *conf, struct gantry_layout *l)
 {

@@ -42,8 +42,8 @@ struct gantry_piece_change {
 };
 
 /*
- * True: peers have the right GANTRY_MEM_REMOTE_WRITE or GANTRY_MEM_REMOTE_READ to the region. Any
- * thread.
+ * Returns true if peers have the right GANTRY_MEM_REMOTE_WRITE or GANTRY_MEM_REMOTE_READ to the
+ * region. Any thread.
  */
 bool gantry_mem_is_open(const struct gantry_region *r, unsigned int right);
 /* Creates a registration without pieces. Returns 0 or a negative errno. Control thread. */
@@ -59,7 +59,7 @@ int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
  */
 int gantry_mem_add_by(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 	int (*add)(struct gantry_mem *mem, uint64_t addr, uint64_t len));
-/* Moves the registration to this list of the engine. NULL: to no list. Control thread. */
+/* Moves the registration to this list of the engine. Returns NULL if to no list. Control thread. */
 void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
 /*
  * Ends a registration that no caller has got. If a piece cannot end now, gantry_destroy() ends it.
@@ -83,11 +83,11 @@ int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
 int gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 	struct gantry_piece **out);
 /*
- * Ends a piece that was never in the table. NULL: nothing happens. If the device refuses, the piece
- * is ended together with the pieces that are no longer in the table.
+ * Ends a piece that was never in the table. Returns NULL if nothing happens. If the device refuses,
+ * the piece is ended together with the pieces that are no longer in the table.
  */
 void gantry_piece_drop(struct gantry_piece *p);
-/* Changes the table by one edit. Returns 0; or -ENOMEM, and nothing has changed. */
+/* Changes the table by one edit. Returns 0. If it returns -ENOMEM, nothing has changed. */
 int gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c);
 
 static inline struct gantry_piece *

@@ -83,7 +83,7 @@ grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 
 /* ------------------------------------------------------------------ shrinking */
 
-/* Makes a piece of [addr, end). NULL: the range is empty, or the device refuses it. */
+/* Makes a piece of [addr, end). Returns NULL if the range is empty, or the device refuses it. */
 static struct gantry_piece *
 make_rest(struct gantry_mem *mem, uint64_t addr, uint64_t end)
 {

@@ -126,7 +126,10 @@ attr_take(const struct gantry_sig_domain *from, enum mlx5dv_block_size size, str
 	to->domain.sig.crc = &to->crc;
 }
 
-/* Takes one domain from the configuration. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
+/*
+ * Takes one domain from the configuration. Returns 0, or logs why and returns -EINVAL or
+ * -EOPNOTSUPP.
+ */
 static int
 domain_take(const struct gantry *g, const char *name, const struct gantry_sig_domain *from,
 	struct gantry_profile_domain *to, struct domain_attr *attr)
@@ -204,7 +207,8 @@ no_tags(enum gantry_sig_kind kind)
 }
 
 /*
- * True: both domains have the same signature over the same blocks, so parts of it can be passed on.
+ * Returns true if both domains have the same signature over the same blocks, so parts of it can be
+ * passed on.
  */
 static bool
 domains_are_alike(const struct gantry_profile_conf *conf)
@@ -270,7 +274,7 @@ images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return ret;
 }
 
-/* Returns 0; or -EINVAL, and logs why. */
+/* Returns 0, or logs why and returns -EINVAL. */
 static int
 check_alike(const struct gantry_profile_conf *conf)
 {
@@ -292,7 +296,8 @@ check_alike(const struct gantry_profile_conf *conf)
 }
 
 /*
- * Takes the encryption from the configuration. Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why.
+ * Takes the encryption from the configuration. Returns 0, or logs why and returns -EINVAL or
+ * -EOPNOTSUPP.
  */
 static int
 crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
@@ -340,7 +345,7 @@ crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return 0;
 }
 
-/* Returns 0; or -EINVAL or -EOPNOTSUPP, and logs why. */
+/* Returns 0, or logs why and returns -EINVAL or -EOPNOTSUPP. */
 static int
 profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	struct gantry_profile *p)

@@ -52,9 +52,9 @@ struct request {
 /* ------------------------------------------------------------------ answers */
 
 /*
- * A dictionary to be added to another one. NULL: there is no memory, and the answer lacks this
- * part. Lists of dictionaries are dictionaries too, with numbers as keys, because DPDK 22.11 takes
- * no array of dictionaries inside a dictionary.
+ * A dictionary to be added to another one. Returns NULL if there is no memory, and the answer lacks
+ * this part. Lists of dictionaries are dictionaries too, with numbers as keys, because DPDK 22.11
+ * takes no array of dictionaries inside a dictionary.
  */
 static struct rte_tel_data *
 new_dict(void)

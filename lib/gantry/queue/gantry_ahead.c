@@ -20,7 +20,7 @@ has_dst(const struct gantry_desc *d)
 	return d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_READ;
 }
 
-/* True: the regions of the last hits do not have the descriptor's memory. */
+/* Returns true if the regions of the last hits do not have the descriptor's memory. */
 static bool
 misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 {

@@ -7,8 +7,8 @@
 #include "gantry_recv_ring.h"
 
 /*
- * Calls f for every stream that may have a descriptor issued in part. True: f returned true for one
- * or more of them.
+ * Calls f for every stream that may have a descriptor issued in part. Returns true if f returned
+ * true for one or more of them.
  */
 static bool
 any_stream(struct gantry_queue *q, bool (*f)(struct gantry_stream *s))
@@ -45,7 +45,7 @@ mark_receives(struct gantry_queue *q)
 		gantry_recv_ring_mark(ring);
 }
 
-/* True: all receives that were posted at the mark have completed, handed out or not. */
+/* Returns true if all receives that were posted at the mark have completed, handed out or not. */
 static bool
 marked_receives_are_done(struct gantry_queue *q)
 {
@@ -93,7 +93,7 @@ marks_are_reached(struct gantry_queue *q)
 	return marked_receives_are_done(q);
 }
 
-/* True: flushed WQEs of the own connection may be posted again. */
+/* Returns true if flushed WQEs of the own connection may be posted again. */
 static bool
 own_is_in_repair(const struct gantry_queue *q)
 {
@@ -102,7 +102,7 @@ own_is_in_repair(const struct gantry_queue *q)
 	return state == GANTRY_CONN_DRAINING || state == GANTRY_CONN_BROKEN;
 }
 
-/* True: no WQE that was posted before the draining version is outstanding. */
+/* Returns true if no WQE that was posted before the draining version is outstanding. */
 static bool
 is_drained(struct gantry_queue *q)
 {

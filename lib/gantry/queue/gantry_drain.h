@@ -29,8 +29,8 @@ gantry_drain_is_needed_unsplit(const struct gantry_queue *q)
 }
 
 /*
- * True: keys of regions are in outstanding WQEs or posted receives, or are kept for WQEs of a split
- * descriptor.
+ * Returns true if keys of regions are in outstanding WQEs or posted receives, or are kept for WQEs
+ * of a split descriptor.
  */
 static inline bool
 gantry_drain_is_needed(const struct gantry_queue *q)

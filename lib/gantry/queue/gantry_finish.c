@@ -7,8 +7,8 @@
 #include "gantry_engine.h"
 
 /*
- * True: the descriptor broke a rule, so the hardware has not seen it, and only its status tells of
- * it.
+ * Returns true if the descriptor broke a rule, so the hardware has not seen it, and only its status
+ * tells of it.
  */
 static bool
 is_refused(enum gantry_status status)

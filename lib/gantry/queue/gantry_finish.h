@@ -28,8 +28,8 @@
 #define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 
 /*
- * Status and `zero` as one word. 0: the completion succeeded, and gantry_finish() has nothing to
- * do.
+ * Status and `zero` as one word. Returns 0 if the completion succeeded, and gantry_finish() has
+ * nothing to do.
  */
 static inline uint64_t
 gantry_comp_left(const struct gantry_comp *comp)
@@ -45,7 +45,7 @@ gantry_comp_left(const struct gantry_comp *comp)
 	return word & bits;
 }
 
-/* True: left is gantry_comp_left() of an atomic that succeeded. */
+/* Returns true if left is gantry_comp_left() of an atomic that succeeded. */
 static inline bool
 gantry_left_is_atomic(uint64_t left)
 {

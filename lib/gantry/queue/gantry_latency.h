@@ -23,11 +23,11 @@ bool gantry_latency_look(struct gantry_queue *q);
 
 /*
  * Switches measuring on or off. On: earlier samples are forgotten. Any thread, with the lock of
- * gantry_seen.h. Returns 0; or -ENOMEM, and nothing has changed.
+ * gantry_seen.h. Returns 0. If it returns -ENOMEM, nothing has changed.
  */
 int gantry_latency_switch(struct gantry_queue *q, bool on);
 
-/* True: latencies are measured. Any thread. */
+/* Returns true if latencies are measured. Any thread. */
 bool gantry_latency_is_on(const struct gantry_queue *q);
 
 /* Frees the histograms. Control thread. */

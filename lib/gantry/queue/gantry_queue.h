@@ -255,7 +255,10 @@ gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 	return peer < q->max_peers ? q->peer[peer].conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
-/* The connection that carries descriptors to a peer. GANTRY_CONN_NONE: there is no such peer. */
+/*
+ * The connection that carries descriptors to a peer. Returns GANTRY_CONN_NONE if there is no such
+ * peer.
+ */
 static inline uint32_t
 gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 {
@@ -267,8 +270,8 @@ gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * True: after a failure, the queue itself sets this connection up again, and descriptors wait
- * meanwhile. If the repair is given up, or the device is lost, the connection's state is
+ * Returns true if after a failure, the queue itself sets this connection up again, and descriptors
+ * wait meanwhile. If the repair is given up, or the device is lost, the connection's state is
  * GANTRY_CONN_DOWN.
  */
 static inline bool

@@ -302,7 +302,7 @@ give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
 		gantry_replay_drop(q, c, GANTRY_DEVICE_LOST);
 }
 
-/* Plans the next try of a repair. False: it was tried REPAIR_TRIES times. */
+/* Plans the next try of a repair. Returns false if it was tried REPAIR_TRIES times. */
 static bool
 pause_repair(struct gantry_conn *c)
 {

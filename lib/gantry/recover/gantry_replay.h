@@ -26,14 +26,14 @@
 
 /*
  * Holds a slot whose WQEs, with NOPs at the ring's end, are in [from, end) of the own connection c.
- * False: it was replayed too often, or its operation must not run twice.
+ * Returns false if it was replayed too often, or its operation must not run twice.
  */
 bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t slot,
 	uint64_t from, uint64_t end);
 
 /*
- * True: a UMR is among the WQEs in [from, end). If they do not run, some key does not get its
- * layout.
+ * Returns true if a UMR is among the WQEs in [from, end). If they do not run, some key does not get
+ * its layout.
  */
 bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
 

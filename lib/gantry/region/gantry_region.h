@@ -152,7 +152,7 @@ const struct gantry_region *gantry_region_look_on(struct gantry_region_view *v, 
 	uint64_t len);
 
 /*
- * Begins a call of the owner. True: there is a new version, or another reason to call
+ * Begins a call of the owner. Returns true if there is a new version, or another reason to call
  * gantry_drain_update().
  */
 static inline bool
@@ -218,7 +218,7 @@ gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	return likely(gantry_region_covers(r, addr, len)) ? r : gantry_region_look_on(v, addr, len);
 }
 
-/* True: the table of hints and its regions are too large for the CPU's first caches. */
+/* Returns true if the table of hints and its regions are too large for the CPU's first caches. */
 static inline bool
 gantry_region_are_many(const struct gantry_region_view *v)
 {
@@ -247,8 +247,8 @@ gantry_region_fetch(const gantry_region_cell *cell)
 }
 
 /*
- * True: a plain copy may use the region for both sides, without a bias. Only such regions become
- * last hits.
+ * Returns true if a plain copy may use the region for both sides, without a bias. Only such regions
+ * become last hits.
  */
 static inline bool
 gantry_region_is_plain(const struct gantry_region *r)
@@ -267,7 +267,7 @@ gantry_region_set_plain(struct gantry_region *r)
 	r->key_word = hwq_key_word(r->lkey);
 }
 
-/* True: the region covers [addr, addr + len), and plain copies may use it. */
+/* Returns true if the region covers [addr, addr + len), and plain copies may use it. */
 static inline bool
 gantry_region_plain_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 {
@@ -278,8 +278,8 @@ gantry_region_plain_hit(const struct gantry_region *r, uint64_t addr, uint64_t l
 }
 
 /*
- * The rest of gantry_region_find_plain() for callers that have tried gantry_region_near(). NULL: no
- * region for plain copies covers the addresses.
+ * The rest of gantry_region_find_plain() for callers that have tried gantry_region_near(). Returns
+ * NULL if no region for plain copies covers the addresses.
  */
 static inline const struct gantry_region *
 gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
@@ -291,7 +291,7 @@ gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t
 
 /*
  * Makes *hit the region that covers [addr, addr + len), if plain copies may use it; *hit is tried
- * first. False: there is no such region.
+ * first. Returns false if there is no such region.
  */
 static inline bool
 gantry_region_find_plain(struct gantry_region_view *v, const struct gantry_region **hit,

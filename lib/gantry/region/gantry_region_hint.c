@@ -106,7 +106,7 @@ place_of(const struct gantry_region_table *t, uint64_t granule, const struct gan
 	return UINT64_MAX;
 }
 
-/* True: the place has r, and is the first place to look at for one of r's granules. */
+/* Returns true if the place has r, and is the first place to look at for one of r's granules. */
 static bool
 is_first_place(const struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
 {
@@ -156,7 +156,7 @@ table_remove(struct gantry_region_table *t, uint64_t granule, const struct gantr
 
 /* ------------------------------------------------------------------ growing */
 
-/* True: the granule's group is copied to `next`. */
+/* Returns true if the granule's group is copied to `next`. */
 static bool
 is_copied(const struct gantry_region_hints *h, uint64_t granule)
 {

@@ -119,7 +119,7 @@ struct gantry_stream {
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
 	"the first line of a stream has the fields that each burst touches");
 
-/* True: a descriptor of the stream is not issued, or issued in part. */
+/* Returns true if a descriptor of the stream is not issued, or issued in part. */
 static inline bool
 gantry_stream_waits(const struct gantry_stream *s)
 {
@@ -201,7 +201,7 @@ gantry_row_end(struct gantry_row *row)
  * caller has zeroed *s. Returns 0 or -ENOMEM; in both cases gantry_stream_fini() frees the memory.
  */
 int gantry_stream_init(struct gantry_stream *s, uint32_t depth, uint32_t n_pend, int socket);
-/* From now on all slots may wait. Returns 0; or -ENOMEM, and nothing has changed. */
+/* From now on all slots may wait. Returns 0. If it returns -ENOMEM, nothing has changed. */
 int gantry_stream_let_all_wait(struct gantry_stream *s, int socket);
 void gantry_stream_fini(struct gantry_stream *s);
 

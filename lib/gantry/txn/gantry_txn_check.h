@@ -69,10 +69,10 @@ gantry_txn_forbidden(const struct gantry_txn *t, const struct gantry_profile *p)
 	       (gantry_txn_tags_word(&t->wire) & p->no_wire_tags) | t->good.zero | t->bad.zero;
 }
 
-/* Copies the profile. NULL: there is none. */
+/* Copies the profile. Returns NULL if there is none. */
 struct gantry_txn_cached *gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id);
 
-/* The queue's copy of the profile. NULL: there is no such profile. */
+/* The queue's copy of the profile. Returns NULL if there is no such profile. */
 static inline struct gantry_txn_cached *
 gantry_txn_profile(struct gantry_queue *q, uint16_t id)
 {

@@ -17,8 +17,8 @@ struct run {
 };
 
 /*
- * Computes the length of `len` bytes of data in both domains. False: they are too many, or not
- * whole blocks.
+ * Computes the length of `len` bytes of data in both domains. Returns false if they are too many,
+ * or not whole blocks.
  */
 static __rte_noinline bool
 measure(struct gantry_txn_cached *profile, uint64_t len)
@@ -33,7 +33,7 @@ measure(struct gantry_txn_cached *profile, uint64_t len)
 	return true;
 }
 
-/* Begins a run of transactions like that of d. False: this transaction is not plain. */
+/* Begins a run of transactions like that of d. Returns false if this transaction is not plain. */
 static __rte_always_inline bool
 run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_txn_cached *profile,
 	const struct gantry_desc *d)
@@ -59,7 +59,7 @@ run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_
 	return true;
 }
 
-/* True: the transaction of d is plain, and belongs to the run. */
+/* Returns true if the transaction of d is plain, and belongs to the run. */
 static __rte_always_inline bool
 takes(const struct run *run, const struct gantry_desc *d)
 {

@@ -30,8 +30,8 @@ gantry_txn_head(const struct gantry_txn *txn)
 }
 
 /*
- * True: behind the head of d, only the fields of a transaction are set. gantry_xlate() and
- * gantry_txn_check() decide about all other descriptors.
+ * Returns true if behind the head of d, only the fields of a transaction are set. gantry_xlate()
+ * and gantry_txn_check() decide about all other descriptors.
  */
 static __rte_always_inline bool
 gantry_txn_desc_is_good(const struct gantry_desc *d)

@@ -4,7 +4,7 @@
 
 /* ------------------------------------------------------------------ bursts */
 
-/* Reserves n_bb WQEBBs in one piece. False: there is no room. */
+/* Reserves n_bb WQEBBs in one piece. Returns false if there is no room. */
 static __rte_always_inline bool
 begin(struct hwq_burst *b, struct gantry_conn *c, uint32_t n_bb)
 {

@@ -33,9 +33,9 @@ gantry_txn_sig_tags(const struct gantry_txn_tags *tags)
 }
 
 /*
- * True: the good response is posted together with the transfers. Its fence holds all WQEs behind a
- * read until the data have arrived. So while more than one other transaction is open, it is faster
- * to post the response after the CQE (doc/transactions.md).
+ * Returns true if the good response is posted together with the transfers. Its fence holds all WQEs
+ * behind a read until the data have arrived. So while more than one other transaction is open, it
+ * is faster to post the response after the CQE (doc/transactions.md).
  */
 static inline bool
 gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len, bool read)
@@ -46,8 +46,8 @@ gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len
 }
 
 /*
- * Posts a checked transaction to connection c, as t. False: there is no room, and nothing was
- * written.
+ * Posts a checked transaction to connection c, as t. Returns false if there is no room, and nothing
+ * was written.
  */
 bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
@@ -56,7 +56,10 @@ bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
 bool gantry_txn_post_crypto(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
 
-/* Posts a response of t to its connection. False: there is no room, and nothing was written. */
+/*
+ * Posts a response of t to its connection. Returns false if there is no room, and nothing was
+ * written.
+ */
 bool gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply);
 

@@ -68,7 +68,7 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	return GANTRY_OK;
 }
 
-/* Issues or settles a transaction. False: it has to wait. */
+/* Issues or settles a transaction. Returns false if it has to wait. */
 static __rte_always_inline bool
 issue(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn, const struct gantry_desc *d)
 {

@@ -18,7 +18,8 @@ struct hwq_cqe;
 
 /*
  * Issues the transaction of slot `issue`, whose completion is prepared; or settles it with the
- * status that refuses it. False: it has to wait, and no WQE of it is posted. Owner thread.
+ * status that refuses it. Returns false if it has to wait, and no WQE of it is posted. Owner
+ * thread.
  */
 bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
@@ -41,8 +42,8 @@ void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);
 
 /*
- * True: the connection's send queue stands still, and gantry_txn_resume() must be called before
- * gantry_txn_go_on().
+ * Returns true if the connection's send queue stands still, and gantry_txn_resume() must be called
+ * before gantry_txn_go_on().
  */
 static inline bool
 gantry_txn_is_stopped(const struct gantry_conn *c)
@@ -51,15 +52,18 @@ gantry_txn_is_stopped(const struct gantry_conn *c)
 }
 
 /*
- * Continues the stop of a connection, whose CQEs have been taken. False: the device refused a step
- * too often, so the caller fails the connection. Owner thread.
+ * Continues the stop of a connection, whose CQEs have been taken. Returns false if the device
+ * refused a step too often, so the caller fails the connection. Owner thread.
  */
 bool gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c);
 
 /* Continues the transactions of a connection, whose CQEs have been taken. Owner thread. */
 void gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c);
 
-/* True: gantry_txn_go_on() must be called, although no WQE of the connection is outstanding. */
+/*
+ * Returns true if gantry_txn_go_on() must be called, although no WQE of the connection is
+ * outstanding.
+ */
 bool gantry_txn_is_busy(const struct gantry_conn *c);
 
 #endif

@@ -194,7 +194,7 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 
 /* ------------------------------------------------------------------ the connection failed */
 
-/* True: the WQEs of t ended before `index`, and no response is to come. */
+/* Returns true if the WQEs of t ended before `index`, and no response is to come. */
 static bool
 has_ended(struct gantry_txn_open *t, uint64_t index)
 {

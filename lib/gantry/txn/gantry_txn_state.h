@@ -86,7 +86,7 @@ gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
 bool gantry_txn_take_error(struct gantry_txn_open *t);
 
 /*
- * Asks the transaction's key for a wrong signature. True: there was one. It is in
+ * Asks the transaction's key for a wrong signature. Returns true if there was one. It is in
  * gantry_txn::error, and the bad response follows. In state POSTED only.
  */
 static inline bool

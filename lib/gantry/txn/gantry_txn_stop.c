@@ -68,7 +68,7 @@ gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
 	return true;
 }
 
-/* Plans the next try of the step. False: it was tried TRIES times. */
+/* Plans the next try of the step. Returns false if it was tried TRIES times. */
 static bool
 pause(const struct gantry_queue *q, struct gantry_txn_line *line, const char *step, int ret)
 {

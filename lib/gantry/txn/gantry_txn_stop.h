@@ -26,11 +26,12 @@
  */
 void gantry_txn_stop_expect(struct gantry_queue *q, struct gantry_conn *c);
 
-/* True: the event has come, and the caller polls the CQ now (step 1). */
+/* Returns true if the event has come, and the caller polls the CQ now (step 1). */
 bool gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Does steps 2 to 4, as far as the device permits. False: it refused too often. Owner thread; cold.
+ * Does steps 2 to 4, as far as the device permits. Returns false if it refused too often. Owner
+ * thread; cold.
  */
 bool gantry_txn_stop_handle(struct gantry_queue *q, struct gantry_conn *c);
 

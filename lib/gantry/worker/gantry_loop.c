@@ -206,7 +206,7 @@ rest_limit(const struct gantry_loop *l)
 	return ms;
 }
 
-/* Asks for the events of all workers. False: a worker has something to do already. */
+/* Asks for the events of all workers. Returns false if a worker has something to do already. */
 static bool
 arm(struct gantry_loop *l)
 {
@@ -240,7 +240,7 @@ sleep_until_event(struct gantry_loop *l)
 	}
 }
 
-/* True: a worker has descriptors in flight. */
+/* Returns true if a worker has descriptors in flight. */
 static bool
 waits(const struct gantry_loop *l)
 {

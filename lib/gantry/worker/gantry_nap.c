@@ -26,7 +26,7 @@ struct scheduling {
 	uint64_t runtime, deadline, period; /* ns; with SCHED_OTHER, runtime is the slice */
 };
 
-/* Returns the earlier slice in ns. 0: the thread's slice cannot be changed. */
+/* Returns the earlier slice in ns. Returns 0 if the thread's slice cannot be changed. */
 static uint64_t
 set_slice(uint64_t ns)
 {

@@ -79,8 +79,8 @@ gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const struct hwq_cq **
 }
 
 /*
- * True: the device refused a step of the connection's repair. The step is tried again after a
- * pause.
+ * Returns true if the device refused a step of the connection's repair. The step is tried again
+ * after a pause.
  */
 static bool
 is_under_repair(const struct gantry_conn *c)
@@ -89,8 +89,8 @@ is_under_repair(const struct gantry_conn *c)
 }
 
 /*
- * True: a connection is stopped, and no CQE tells when it can go on. The removal of memory waits
- * for this connection, too (gantry_drain.h).
+ * Returns true if a connection is stopped, and no CQE tells when it can go on. The removal of
+ * memory waits for this connection, too (gantry_drain.h).
  */
 static bool
 is_stopped(const struct gantry_queue *q)

@@ -29,7 +29,8 @@ unsigned int gantry_sleep_cqs(const struct gantry_queue *q, bool recv, const str
 bool gantry_sleep_arm(struct gantry_queue *q, bool recv);
 
 /*
- * The most milliseconds that the owner may sleep, or GANTRY_SLEEP_FOR_EVER. 0: it must not sleep.
+ * The most milliseconds that the owner may sleep, or GANTRY_SLEEP_FOR_EVER. Returns 0 if it must
+ * not sleep.
  */
 int gantry_sleep_limit(const struct gantry_queue *q);
 

@@ -112,8 +112,8 @@ turn_stopping(struct gantry_worker *w)
 }
 
 /*
- * True: nothing is enqueued, deferred or in flight, and no WQE and no receive is outstanding. So
- * the removal of memory does not wait for the queue.
+ * Returns true if nothing is enqueued, deferred or in flight, and no WQE and no receive is
+ * outstanding. So the removal of memory does not wait for the queue.
  */
 static bool
 is_quiet(const struct gantry_worker *w, const struct gantry_queue *q)

@@ -122,7 +122,7 @@ int gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 /* Gives the queue back to the control thread. Nothing is in flight. From now on *w may be freed. */
 void gantry_worker_end(struct gantry_worker *w);
 
-/* False: the control thread owns the worker's queue. */
+/* Returns false if the control thread owns the worker's queue. */
 static inline bool
 gantry_worker_is_running(const struct gantry_worker *w)
 {

@@ -24,8 +24,8 @@ give(struct gantry_worker *w)
 }
 
 /*
- * Completes a receive whose peer does not exist or takes no receives. False: the receive has to
- * wait.
+ * Completes a receive whose peer does not exist or takes no receives. Returns false if the receive
+ * has to wait.
  */
 static bool
 refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
@@ -42,7 +42,7 @@ refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
 
 /*
  * Posts the first receives of r, as far as they have the same peer. Returns how many of the n are
- * posted or refused. 0: the first one has to wait.
+ * posted or refused. Returns 0 if the first one has to wait.
  */
 static uint32_t
 post_some(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
