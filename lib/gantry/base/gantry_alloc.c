@@ -17,7 +17,7 @@
 /* RING_F_EXACT_SZ: the ring takes n elements, not n - 1. */
 #define RING_FLAGS (RING_F_SC_DEQ | RING_F_EXACT_SZ)
 
-/* Returns the block. If it is NULL, a line of the log says what to do. */
+/* Returns the block. If the block is NULL, also writes a line of the log that says what to do. */
 static void *
 block_or_say(void *block, const char *name, size_t len, const char *from)
 {
@@ -58,8 +58,8 @@ lines(size_t len)
 	void *block;
 
 	/*
-	 * posix_memalign() and not aligned_alloc(), which wants a length in whole cache lines: a
-	 * sanitizer then sees the byte behind the block as free.
+	 * aligned_alloc() takes only a length in whole cache lines. With posix_memalign(), a
+	 * sanitizer sees the byte behind the block as free.
 	 */
 	if (posix_memalign(&block, RTE_CACHE_LINE_SIZE, len) != 0)
 		return NULL;
@@ -97,7 +97,7 @@ int
 gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out)
 {
-	/* rte_ring_init() rounds n up in this way for RING_F_EXACT_SZ. */
+	/* For RING_F_EXACT_SZ, rte_ring_init() rounds n up in the same way. */
 	ssize_t len = rte_ring_get_memsize_elem(elem_len, rte_align32pow2(n + 1));
 	struct rte_ring *ring;
 	int ret;

@@ -5,8 +5,9 @@
  * AddressSanitizer and LeakSanitizer do not see blocks in EAL's heap. Blocks that EAL's memory
  * callbacks allocate are always libc's.
  *
- * Control thread; or the owner of a queue, for objects that its first descriptors of a kind need.
- * Every block and ring begins on a cache line, is zeroed, and has one owner, who frees it.
+ * The control thread calls these functions. The owner of a queue calls them for objects that its
+ * first descriptors of a kind need. Every block and ring begins on a cache line, is zeroed, and has
+ * one owner, who frees it.
  */
 #ifndef GANTRY_ALLOC_H
 #define GANTRY_ALLOC_H
@@ -16,46 +17,48 @@
 
 struct rte_ring;
 
-/* The `socket` of memory that may be on any NUMA node. */
+/* A value of `socket`: the memory may be on any NUMA node. */
 #define GANTRY_ALLOC_ANY_SOCKET (-1)
 
 /*
  * Allocates len bytes on the NUMA node `socket`. Returns NULL if there is no memory, which a line
- * of the log says. name: for this line, and for dumps of EAL's heap.
+ * of the log says. name: the name of the block in this line, and in dumps of EAL's heap.
  */
 void *gantry_alloc(const char *name, size_t len, int socket);
 
-/* As gantry_alloc(), but without a line of the log: for a caller that can do without the memory. */
+/*
+ * As gantry_alloc(), but writes no line of the log. For callers that do not depend on the memory.
+ */
 void *gantry_alloc_if_free(const char *name, size_t len, int socket);
 
-/* Frees a block. NULL: nothing happens. */
+/* Frees a block. Does nothing if the block is NULL. */
 void gantry_free(void *block);
 
 /*
  * Allocates len zeroed bytes from libc's heap, in every build. Returns NULL if there is no memory,
- * which a line of the log says. For blocks that EAL's memory callbacks may allocate or free,
- * because EAL's heap is locked there. Any thread.
+ * which a line of the log says. For blocks that EAL's memory callbacks allocate or free: EAL's heap
+ * is locked while a callback runs. Any thread.
  */
 void *gantry_alloc_libc(size_t len);
 
 /*
- * As gantry_alloc_libc(), from the beginning of a cache line on. It writes all bytes, so it is not
- * for large blocks.
+ * As gantry_alloc_libc(), but the block begins on a cache line. The call writes all bytes, so it is
+ * not for large blocks.
  */
 void *gantry_alloc_libc_lines(size_t len);
 
 void gantry_free_libc(void *block);
 
 /*
- * As gantry_alloc() if the node *socket has memory. Otherwise the block is on any node, and *socket
- * becomes GANTRY_ALLOC_ANY_SOCKET.
+ * If the NUMA node *socket has memory, the call is as gantry_alloc(). Otherwise the block is on any
+ * node, and *socket becomes GANTRY_ALLOC_ANY_SOCKET.
  */
 void *gantry_alloc_near(const char *name, size_t len, int *socket);
 
 /*
- * Creates a ring for n elements of elem_len bytes, with one consumer thread. producers: as
- * rte_ring_create() takes them: RING_F_SP_ENQ (one), RING_F_MP_HTS_ENQ or 0 (several). Returns 0;
- * -EEXIST: another ring has the name; -EINVAL; or -ENOMEM.
+ * Creates a ring for n elements of elem_len bytes, with one consumer thread. producers: a flag of
+ * rte_ring_create(): RING_F_SP_ENQ for one producer thread, RING_F_MP_HTS_ENQ or 0 for several.
+ * Returns 0, -EINVAL, -ENOMEM, or -EEXIST if another ring has the name.
  */
 int gantry_alloc_ring(const char *name, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bell wakes an lcore that rests. No ring is lost:
+ * A bell wakes an lcore that rests. No wakeup is lost:
  *
  *   lcore                                   any other thread
  *     state = how it rests (exchange)         writes data for the lcore
@@ -20,8 +20,8 @@
 
 enum {
 	GANTRY_BELL_AWAKE = 0,
-	GANTRY_BELL_SLEEPS,   /* until `fd` can be read */
-	GANTRY_BELL_MONITORS, /* until memory is written to: rte_power_monitor() */
+	GANTRY_BELL_SLEEPS,   /* the lcore sleeps until `fd` can be read */
+	GANTRY_BELL_MONITORS, /* the lcore waits for a write to memory: rte_power_monitor() */
 };
 
 struct gantry_bell {
@@ -30,12 +30,12 @@ struct gantry_bell {
 	unsigned int lcore_id;
 };
 
-/* Wakes the lcore, which was in this state. */
+/* Wakes the lcore. state: the state in which the lcore rested. */
 void gantry_bell_wake(const struct gantry_bell *bell, unsigned int state);
 
 /*
- * Wakes the lcore if it rests. The caller has written the data for the lcore before. NULL: the
- * lcore never rests. Any thread.
+ * Wakes the lcore if it rests. The caller has written the data for the lcore before the call. If
+ * bell is NULL, the lcore never rests, and the call does nothing. Any thread.
  */
 static inline void
 gantry_bell_ring(struct gantry_bell *bell)

@@ -2,9 +2,9 @@
 /*
  * Cells: registered words of 8 bytes to which the device writes the results of atomics.
  *
- * An atomic takes a cell when its WQE is written, and gives it back when its completion is handed
- * out. Completions are handed out in order, so the result may have to stay for a while. If no cell
- * is free, the atomic waits, as it does for room in the send queue.
+ * An atomic takes a cell when its WQE is written, and gives the cell back when its completion is
+ * handed out. Completions are handed out in order, so the cell may have to keep the result for a
+ * while. If no cell is free, the atomic waits, as it waits when the send queue is full.
  */
 #ifndef GANTRY_CELL_H
 #define GANTRY_CELL_H
@@ -19,14 +19,14 @@
 
 struct gantry_cells {
 	uint64_t *cell; /* GANTRY_CELLS words; NULL: not allocated yet */
-	uint8_t *free;  /* behind the words: the numbers of the free cells */
+	uint8_t *free;  /* an array behind the words: the numbers of the free cells */
 	uint32_t n_free;
-	struct hwq_mr mr; /* of the words */
+	struct hwq_mr mr; /* registration of the words */
 };
 
 /*
  * Allocates and registers the cells, unless they exist. Control thread, while the owner uses no
- * atomics. Returns 0; -ENOMEM; or the negative errno of ibv_reg_mr(3).
+ * atomics. Returns 0, -ENOMEM, or the negative errno of ibv_reg_mr(3).
  */
 int gantry_cells_init(struct gantry_cells *cells, struct hwq_dev *dev, int socket);
 
@@ -36,7 +36,7 @@ int gantry_cells_init(struct gantry_cells *cells, struct hwq_dev *dev, int socke
  */
 int gantry_cells_fini(struct gantry_cells *cells);
 
-/* Takes a free cell. Returns NULL if there is none. Owner thread. */
+/* Takes a free cell. Returns NULL if no cell is free. Owner thread. */
 static inline uint64_t *
 gantry_cell_get(struct gantry_cells *cells)
 {

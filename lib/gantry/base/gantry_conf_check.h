@@ -13,17 +13,19 @@ bool gantry_is_clean(const char *name, const void *reserved, size_t len);
 #define GANTRY_IS_CLEAN(name, conf)                                                                \
 	gantry_is_clean(name, (conf)->reserved, sizeof((conf)->reserved))
 
-/* Returns true if the mask has known bits only. Otherwise a line of the log names the struct. */
+/*
+ * Returns true if the mask has only bits of `known`. Otherwise a line of the log names the struct.
+ */
 bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
 
 /*
- * Returns true if the field is 0, or the mask has the bit of the field (is_masked). Otherwise a
- * line of the log names field and bit.
+ * Returns true if the value is 0, or if is_masked is true: the caller's mask has the bit of this
+ * field. Otherwise a line of the log names the field and the bit.
  */
 bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
 	int64_t value);
 
-/* Returns true if the field is at most max. Otherwise a line of the log names the field. */
+/* Returns true if the value is at most max. Otherwise a line of the log names the field. */
 bool gantry_is_at_most(const char *name, const char *field, uint32_t value, uint32_t max);
 
 #endif

@@ -20,7 +20,10 @@
 #define rte_tel_data_add_dict_uint  rte_tel_data_add_dict_u64
 #endif
 
-/* The return type of a control thread's function. Nobody reads the value. */
+/*
+ * The return type of the function that a control thread of DPDK runs. No code reads the returned
+ * value.
+ */
 #if RTE_VERSION < RTE_VERSION_NUM(23, 11, 0, 0)
 #define GANTRY_CTRL_RESULT void *
 #define rte_thread_create_control(thread, name, main, arg)                                         \

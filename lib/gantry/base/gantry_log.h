@@ -5,11 +5,12 @@
 
 #include <rte_log.h>
 
-/* "lib.gantry" in EAL's --log-level. */
+/* The number of the log type "lib.gantry" (EAL's option --log-level). */
 extern int gantry_logtype;
 
 /*
- * level: ERR, WARNING, ... without RTE_LOG_. Not for the path of descriptors, which counts instead.
+ * Writes a line of the log. level: the end of a name RTE_LOG_*, for example ERR or WARNING. The
+ * path of descriptors writes no lines; it counts instead.
  */
 #define LOG(level, fmt, ...)                                                                       \
 	rte_log(RTE_LOG_##level, gantry_logtype, "gantry: " fmt "\n", ##__VA_ARGS__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the lines of a second, and the lines that are left out. */
+/* Counts the lines that are written in a second, and the lines that are left out. */
 #include "gantry_log_rate.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-/* More lines than one failing call of the control thread writes. */
+/* The limit in lines a second. A failing call of the control thread writes fewer lines. */
 #define OTHERS_A_SECOND 32
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lets the CPU of an lcore wait for a write to memory. */
-#define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() and what belongs to it */
+#define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() and its helpers */
 #include "gantry_monitor.h"
 
 #include <rte_cpuflags.h>
@@ -23,7 +23,7 @@ gantry_monitor_is_possible(void)
 	return cpu.power_monitor;
 }
 
-/* Returns 0: wait; -1: do not wait. */
+/* A condition of rte_power_monitor(). Returns 0 to wait, -1 not to wait. */
 static int
 ask_bell(const uint64_t *opaque)
 {

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* The first pauses are yields, later pauses sleep. */
+/* The first YIELD_TURNS pauses of a wait yield the CPU; each later pause sleeps for SLEEP_NS. */
 #define YIELD_TURNS 64
 #define SLEEP_NS    50000
 

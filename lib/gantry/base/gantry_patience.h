@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pauses of a call that waits for owners of queues, who may share the caller's CPU.
+ * The pauses of a call that waits for owners of queues. These threads may share the caller's CPU.
  *
  *     struct gantry_patience p = gantry_patience_begin(timeout_ms);
  *
@@ -15,18 +15,19 @@
 #include <stdint.h>
 
 struct gantry_patience {
-	uint64_t end_ns;    /* of CLOCK_MONOTONIC */
+	uint64_t end_ns;    /* end of the wait, by CLOCK_MONOTONIC */
 	unsigned int turns; /* pauses so far */
 };
 
 /*
- * Begins a wait of timeout_ms at most. 0: already the first gantry_patience_pause() returns false.
+ * Begins a wait of at most timeout_ms. If timeout_ms is 0, already the first
+ * gantry_patience_pause() returns false.
  */
 struct gantry_patience gantry_patience_begin(uint32_t timeout_ms);
 
 /*
- * Leaves the CPU to other threads for a while. Returns false if the time is over, and there was no
- * pause.
+ * Leaves the CPU to other threads for a while. If the time of the wait is over, makes no pause and
+ * returns false.
  */
 bool gantry_patience_pause(struct gantry_patience *p);
 

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * Returns 0 if `creator` is this process. Otherwise this process is a child, to which the device's
- * objects do not belong: logs it and returns -ECHILD.
+ * Returns 0 if `creator` is this process. Otherwise this process is a child, which cannot use the
+ * device's objects: writes a line of the log and returns -ECHILD.
  */
 int gantry_process_check(pid_t creator);
 

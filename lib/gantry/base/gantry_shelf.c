@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts things on a shelf, copies them, and takes them off. */
+/* Puts objects on a shelf, copies them, and removes them. */
 #include "gantry_shelf.h"
 
 #include <errno.h>
@@ -27,7 +27,10 @@ gantry_shelf_fini(struct gantry_shelf *shelf)
 	}
 }
 
-/* Finds a free id, and makes its cell. Returns 0, -ENOSPC or -ENOMEM. */
+/*
+ * Finds a free id, and allocates the cell of this id if there is none. Returns 0, -ENOSPC or
+ * -ENOMEM.
+ */
 static int
 cell_find(struct gantry_shelf *shelf, uint16_t *id)
 {
@@ -63,8 +66,8 @@ cell_write(struct gantry_shelf *shelf, uint16_t id, const uint8_t *thing)
 	uint32_t i;
 
 	/*
-	 * Pair with the acquires in gantry_shelf_read(). A reader of one of these words then reads
-	 * no serial number from before gantry_shelf_remove().
+	 * The stores pair with the acquires in gantry_shelf_read(): a reader that reads one of
+	 * these words does not afterwards read the serial number from before gantry_shelf_remove().
 	 */
 	for (i = 0; i < shelf->n_words; i++) {
 		memcpy(&word, thing + i * sizeof(word), sizeof(word));
@@ -98,8 +101,8 @@ gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id)
 	cell = atomic_load_explicit(&shelf->cell[id], memory_order_relaxed);
 	atomic_store_explicit(&cell->serial, 0, memory_order_relaxed);
 	/*
-	 * As in cell_write(): a reader of one of these zeros then reads no serial number from
-	 * before.
+	 * As in cell_write(): a reader that reads one of these zeros does not afterwards read the
+	 * earlier serial number.
 	 */
 	for (i = 0; i < shelf->n_words; i++)
 		atomic_store_explicit(&cell->word[i], 0, memory_order_release);

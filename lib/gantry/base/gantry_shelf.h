@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A shelf has things, for example layouts, that the control thread prepares and owners of queues
- * use by an id.
+ * A shelf holds objects of one type, for example layouts. The control thread puts an object on the
+ * shelf, and owners of queues read it by its id. In this file "thing" means such an object.
  *
  *   control thread                           any thread
  *     gantry_shelf_put()                       gantry_shelf_read()
@@ -10,9 +10,9 @@
  *     gantry_shelf_remove()
  *       sets the serial number and the words to 0
  *
- * A serial number is never used again for another thing. A cell is freed only at the end of the
- * shelf; until then it is used for later things. So any thread may read a cell at any time, and
- * needs neither a lock nor a reference.
+ * A serial number is used for one thing only. A cell is freed only with the shelf; until then later
+ * things use the cell. So any thread may read a cell at any time, and needs neither a lock nor a
+ * reference.
  */
 #ifndef GANTRY_SHELF_H
 #define GANTRY_SHELF_H
@@ -26,40 +26,47 @@
 #define GANTRY_SHELF_MAX 1023
 
 struct gantry_shelf_cell {
-	_Atomic uint64_t serial; /* counts all things of the shelf; 0: the cell is empty */
+	_Atomic uint64_t serial; /* serial number of the thing, counted over all things of the
+				  * shelf; 0: the cell is empty */
 	_Atomic uint64_t word[];
 };
 
 struct gantry_shelf {
-	/* Index: the id, from 1 on. NULL: no thing has had this id yet. */
+	/* The index is the id, from 1 on. An element is NULL if no thing has had this id yet. */
 	_Atomic(struct gantry_shelf_cell *) cell[GANTRY_SHELF_MAX + 1];
-	const char *name; /* of the cells' memory */
+	const char *name; /* name of the cells' memory (gantry_alloc()) */
 	uint32_t max;     /* the greatest id */
-	uint32_t n_words; /* of one thing */
+	uint32_t n_words; /* words of one thing */
 	uint64_t last_serial;
 };
 
 /*
- * Makes an empty shelf for things of `len` bytes, a multiple of 8, with ids up to max. Control
- * thread.
+ * Makes an empty shelf. Its things have `len` bytes, which is a multiple of 8, and ids up to max.
+ * Control thread.
  */
 void gantry_shelf_init(struct gantry_shelf *shelf, const char *name, uint32_t max, size_t len);
 
-/* Erases and frees the cells. No thread reads them any more. Control thread. */
+/*
+ * Erases and frees the cells. The caller makes sure that no thread reads them any more. Control
+ * thread.
+ */
 void gantry_shelf_fini(struct gantry_shelf *shelf);
 
-/* Puts a copy of a thing on the shelf. Returns 0, -ENOSPC or -ENOMEM. Control thread. */
+/*
+ * Puts a copy of a thing on the shelf. Returns 0, -ENOSPC if all ids are in use, or -ENOMEM.
+ * Control thread.
+ */
 int gantry_shelf_put(struct gantry_shelf *shelf, const void *thing, uint16_t *id);
 
 /*
- * Takes the thing off the shelf, and erases it. Returns 0, or -EINVAL if there is no such thing.
+ * Removes the thing from the shelf, and erases it. Returns 0, or -EINVAL if no thing has this id.
  * Control thread.
  */
 int gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id);
 
 /*
- * The cell of an id, which stays until the end of the shelf; NULL: no thing has had this id yet.
- * Any thread.
+ * Returns the cell of an id, or NULL if no thing has had this id yet. The cell stays until the end
+ * of the shelf. Any thread.
  */
 static inline const struct gantry_shelf_cell *
 gantry_shelf_cell(const struct gantry_shelf *shelf, uint16_t id)
@@ -68,14 +75,14 @@ gantry_shelf_cell(const struct gantry_shelf *shelf, uint16_t id)
 				: NULL;
 }
 
-/* The serial number of the thing in a cell; 0: the cell is empty. Any thread. */
+/* Returns the serial number of the thing in a cell, or 0 if the cell is empty. Any thread. */
 static inline uint64_t
 gantry_shelf_cell_serial(const struct gantry_shelf_cell *cell)
 {
 	return atomic_load_explicit(&cell->serial, memory_order_acquire);
 }
 
-/* The serial number of the thing with this id; 0: there is none. Any thread. */
+/* Returns the serial number of the thing with this id, or 0 if no thing has this id. Any thread. */
 static inline uint64_t
 gantry_shelf_serial(const struct gantry_shelf *shelf, uint16_t id)
 {
@@ -85,8 +92,8 @@ gantry_shelf_serial(const struct gantry_shelf *shelf, uint16_t id)
 }
 
 /*
- * Copies the thing with this serial number. Returns false if it is no longer on the shelf. Any
- * thread.
+ * Copies the thing with this serial number. Returns false if this thing is no longer on the shelf.
+ * Any thread.
  */
 bool gantry_shelf_read(const struct gantry_shelf *shelf, uint16_t id, uint64_t serial, void *thing);
 

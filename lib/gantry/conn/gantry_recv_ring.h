@@ -98,7 +98,7 @@ void gantry_recv_ring_refuse(struct gantry_recv_ring *ring, uint64_t cookie,
 /* Tells the device about all posted receives. */
 void gantry_recv_ring_tell(struct gantry_recv_ring *ring);
 
-/* Frees a ring without receives. NULL: nothing happens. */
+/* Frees a ring without receives. Does nothing if the ring is NULL. */
 void gantry_recv_ring_free(struct gantry_recv_ring *ring);
 
 /*

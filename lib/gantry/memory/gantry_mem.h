@@ -59,7 +59,10 @@ int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
  */
 int gantry_mem_add_by(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 	int (*add)(struct gantry_mem *mem, uint64_t addr, uint64_t len));
-/* Moves the registration to this list of the engine. Returns NULL if to no list. Control thread. */
+/*
+ * Moves the registration to this list of the engine. If the list is NULL, the registration is then
+ * in no list. Control thread.
+ */
 void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
 /*
  * Ends a registration that no caller has got. If a piece cannot end now, gantry_destroy() ends it.
@@ -83,8 +86,8 @@ int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
 int gantry_piece_make(struct gantry_mem *mem, uint64_t addr, uint64_t len,
 	struct gantry_piece **out);
 /*
- * Ends a piece that was never in the table. Returns NULL if nothing happens. If the device refuses,
- * the piece is ended together with the pieces that are no longer in the table.
+ * Ends a piece that was never in the table. Does nothing if p is NULL. If the device refuses, the
+ * piece is ended together with the pieces that are no longer in the table.
  */
 void gantry_piece_drop(struct gantry_piece *p);
 /* Changes the table by one edit. Returns 0. If it returns -ENOMEM, nothing has changed. */

@@ -4,10 +4,10 @@
 
 #include <rte_common.h>
 
-/* For a smaller burst, two loops cost more than they save. */
+/* The least burst for which two loops save time. */
 #define LEAST 4
 
-/* True: src is registered memory of this process, if the descriptor is plain. */
+/* Returns true if src of a plain descriptor is registered memory of this process. */
 static inline bool
 has_src(const struct gantry_desc *d)
 {
@@ -20,7 +20,7 @@ has_dst(const struct gantry_desc *d)
 	return d->op == GANTRY_OP_COPY || d->op == GANTRY_OP_READ;
 }
 
-/* Returns true if the regions of the last hits do not have the descriptor's memory. */
+/* Returns true if the regions of the last hits do not cover the descriptor's memory. */
 static bool
 misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 {
@@ -29,8 +29,8 @@ misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 }
 
 /*
- * Prefetches first the places in the table of hints, then the regions. If the whole burst is in one
- * region, neither its first nor its last descriptor misses.
+ * First prefetches the entries of the table of hints, then the regions. If the whole burst is in
+ * one region, neither its first nor its last descriptor misses, and nothing is prefetched.
  */
 void
 gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)

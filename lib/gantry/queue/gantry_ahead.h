@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looking ahead: the cache lines that a burst will touch are prefetched together, before its
- * descriptors are issued one by one. A prefetch changes nothing, so a descriptor that will be
- * refused does no harm.
+ * Prefetches together the cache lines that a burst will touch, before the descriptors of the burst
+ * are issued one by one. A prefetch changes no memory, so the descriptors need not be checked
+ * before.
  */
 #ifndef GANTRY_AHEAD_H
 #define GANTRY_AHEAD_H
@@ -12,12 +12,15 @@
 #include "gantry_desc.h"
 #include "gantry_queue.h"
 
-/* The most descriptors to look at: their cache lines fit into a CPU's first-level cache. */
+/*
+ * The most descriptors for which one call prefetches. Their cache lines fit into a CPU's
+ * first-level cache.
+ */
 #define GANTRY_AHEAD_MAX 64
 
 /*
- * Prefetches the regions of the first n descriptors, unless the last hits have their memory. Out of
- * line, because only large tables need it.
+ * Prefetches the regions of the first n descriptors, unless the regions of the last hits cover the
+ * descriptors' memory. Out of line, because only large tables need it.
  */
 void gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc,
 	uint32_t n);

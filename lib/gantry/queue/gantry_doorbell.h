@@ -21,7 +21,7 @@ gantry_note_posted(struct gantry_queue *q, uint32_t conn, uint32_t n)
 
 /*
  * As gantry_note_posted(), for n WQEBBs whose doorbell the caller rings at once. c: the own
- * connection (own) or that of an RC peer.
+ * connection if `own` is true, otherwise the connection of an RC peer.
  */
 static inline void
 gantry_note_rung(struct gantry_queue *q, const struct gantry_conn *c, uint32_t n, const bool own)
@@ -34,8 +34,8 @@ gantry_note_rung(struct gantry_queue *q, const struct gantry_conn *c, uint32_t n
 }
 
 /*
- * Counts n doorbells, of n_bb WQEBBs. wqes: the counter of this kind of connection in
- * gantry_queue_stats.
+ * Counts n doorbells, which announce n_bb WQEBBs together. wqes: the counter of this kind of
+ * connection in gantry_queue_stats.
  */
 static inline void
 gantry_note_doorbells(struct gantry_queue *q, gantry_counter *wqes, uint64_t n, uint64_t n_bb)
@@ -46,7 +46,7 @@ gantry_note_doorbells(struct gantry_queue *q, gantry_counter *wqes, uint64_t n, 
 
 /*
  * Rings the doorbell of a connection. The last WQE makes a CQE, which accounts for all WQEs before
- * it. Returns the WQEBBs, for gantry_note_doorbells().
+ * it. Returns the number of WQEBBs, for gantry_note_doorbells().
  */
 static inline uint32_t
 gantry_announce(struct gantry_conn *c)
@@ -57,7 +57,7 @@ gantry_announce(struct gantry_conn *c)
 	return n_bb;
 }
 
-/* Rings the doorbell of a connection, and counts it. */
+/* Rings the doorbell of a connection, and counts the doorbell. */
 static inline void
 gantry_ring(struct gantry_queue *q, struct gantry_conn *c, gantry_counter *wqes)
 {

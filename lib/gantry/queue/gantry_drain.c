@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The marks of a draining version, and when they are reached. */
+/* Sets the marks of a draining version, and finds out when they are reached. */
 #include "gantry_drain.h"
 
 #include "gantry_latency.h"
@@ -83,8 +83,8 @@ marks_are_reached(struct gantry_queue *q)
 	if (q->conn[GANTRY_CONN_OWN].done < q->conn[GANTRY_CONN_OWN].mark)
 		return false;
 	/*
-	 * A connection that has become active since then had no outstanding WQE at the mark: it has
-	 * an older mark, or 0.
+	 * A connection that became active after the mark had no outstanding WQE at the mark. Its
+	 * mark is an older one, or 0.
 	 */
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
@@ -110,11 +110,17 @@ is_drained(struct gantry_queue *q)
 
 	if (!gantry_drain_is_needed(q))
 		return true;
-	/* The rest of the split descriptor has old keys, and so have WQEs that will be replayed. */
+	/*
+	 * The part of the split descriptor that is not posted yet has old keys. WQEs that will be
+	 * replayed have old keys, too.
+	 */
 	if (own_is_in_repair(q) || (d->split && any_stream(q, is_old_split)))
 		return false;
 	if (d->split || d->replays != gantry_counter_get(&q->rare.replays)) {
-		/* All these WQEs are posted now. A descriptor that is split now has new keys. */
+		/*
+		 * Now all WQEs with old keys are posted. A descriptor that is split from now on has
+		 * new keys.
+		 */
 		mark(q, d->version);
 		d->split = false;
 	}
@@ -149,6 +155,6 @@ gantry_drain_update(struct gantry_queue *q)
 		else
 			set_drained(q, v->version);
 	}
-	/* 0: gantry_enter() calls this function again. */
+	/* If `expect` is 0, the next gantry_enter() calls this function again. */
 	v->expect = gantry_latency_look(q) || v->fenced || d->version != 0 ? 0 : v->version;
 }

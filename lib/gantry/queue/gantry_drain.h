@@ -21,7 +21,7 @@
 /* Called by gantry_enter() if the table has changed, or while a version drains. */
 void gantry_drain_update(struct gantry_queue *q);
 
-/* As gantry_drain_is_needed(), while no descriptor is issued in part. */
+/* As gantry_drain_is_needed(), for callers that know that no descriptor is issued in part. */
 static inline bool
 gantry_drain_is_needed_unsplit(const struct gantry_queue *q)
 {
@@ -54,14 +54,14 @@ gantry_enter(struct gantry_queue *q)
 		gantry_drain_update(q);
 }
 
-/* Ends a call that gantry_enter() has begun. */
+/* Ends a call of the owner that began with gantry_enter(). */
 static inline void
 gantry_leave(struct gantry_queue *q)
 {
 	gantry_region_leave(&q->view, gantry_drain_is_needed(q));
 }
 
-/* As gantry_leave(), while no descriptor is issued in part. */
+/* As gantry_leave(), for callers that know that no descriptor is issued in part. */
 static inline void
 gantry_leave_unsplit(struct gantry_queue *q)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finishes completions that are not plain: failures, and completions of slots that hold something.
+ * Finishes completions that are not plain: failures, and completions whose slots hold a cell or
+ * another object.
  */
 #include "gantry_finish.h"
 
 #include "gantry_engine.h"
 
 /*
- * Returns true if the descriptor broke a rule, so the hardware has not seen it, and only its status
- * tells of it.
+ * Returns true if the descriptor broke a rule. The hardware has not seen such a descriptor, so its
+ * status is the only report of the error.
  */
 static bool
 is_refused(enum gantry_status status)
@@ -37,11 +38,11 @@ gantry_finish(struct gantry_queue *q, struct gantry_comp *comp)
 {
 	if ((comp->zero & GANTRY_FINISH_ATOMIC) != 0) {
 		gantry_finish_atomic(q, comp);
-		/* The cell of a failed atomic has what an earlier atomic left there. */
+		/* The cell of a failed atomic holds the result of an earlier atomic. */
 		if (comp->status != GANTRY_OK)
 			comp->result = 0;
 	}
-	/* GANTRY_NOT_REGISTERED would say that nothing was moved. */
+	/* Not GANTRY_NOT_REGISTERED, which means that no byte was moved. */
 	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
 		comp->status = GANTRY_LOCAL_ERROR;
 	comp->zero = 0;

@@ -15,21 +15,22 @@
 #include "gantry_queue.h"
 
 #define GANTRY_REPLAYS_MASK UINT32_C(0xff)
-/* `result` is the address of the cell with an atomic's result: read it, and give the cell back. */
-#define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
 /*
- * Memory of a later part of a COPY_SG was no longer registered, so this part was not carried out.
+ * `result` is the address of the cell that has an atomic's result: gantry_finish() reads the
+ * result, and gives the cell back.
  */
+#define GANTRY_FINISH_ATOMIC (UINT32_C(1) << 8)
+/* The memory of a later part of a COPY_SG was no longer registered. This part was not copied. */
 #define GANTRY_FINISH_MEMORY_GONE (UINT32_C(1) << 9)
 /*
- * The slot uses a key whose UMR belongs to an earlier slot, and may not have run
+ * The slot uses a key whose UMR belongs to an earlier slot. This UMR may not have run
  * (gantry_recover.c).
  */
 #define GANTRY_FINISH_BORROWS (UINT32_C(1) << 10)
 
 /*
- * Status and `zero` as one word. Returns 0 if the completion succeeded, and gantry_finish() has
- * nothing to do.
+ * Returns status and `zero` as one word. The word is 0 if the completion succeeded and
+ * gantry_finish() has nothing to do.
  */
 static inline uint64_t
 gantry_comp_left(const struct gantry_comp *comp)
@@ -53,8 +54,8 @@ gantry_left_is_atomic(uint64_t left)
 }
 
 /*
- * Finishes the completion of an atomic that succeeded: reads the old value, and gives its cell
- * back. Owner thread.
+ * Finishes the completion of an atomic that succeeded: reads the old value from its cell, and gives
+ * the cell back. Owner thread.
  */
 static inline void
 gantry_finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
@@ -66,7 +67,7 @@ gantry_finish_atomic(struct gantry_queue *q, struct gantry_comp *comp)
 	gantry_cell_put(&q->cells, cell);
 }
 
-/* True: after gantry_finish(), the completion is a success. */
+/* Returns true if the completion, after gantry_finish(), is a success. */
 static inline bool
 gantry_comp_is_good(const struct gantry_comp *comp)
 {
@@ -74,8 +75,9 @@ gantry_comp_is_good(const struct gantry_comp *comp)
 }
 
 /*
- * Finishes the completion in *comp, of a slot that is done and not plain, so that it can be handed
- * out. Gives back what the slot holds, and counts the status. Owner thread; cold.
+ * Finishes the completion in *comp, so that it can be handed out. The slot of the completion is
+ * done and not plain. Gives back the objects that the slot holds, and counts the status. Owner
+ * thread; cold.
  */
 void gantry_finish(struct gantry_queue *q, struct gantry_comp *comp);
 

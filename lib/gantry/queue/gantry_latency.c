@@ -14,7 +14,7 @@
 
 enum {
 	LATENCY_OFF,
-	LATENCY_ANEW, /* on; the owner has to clear the histograms first */
+	LATENCY_ANEW, /* measuring is on; the owner has to clear the histograms first */
 	LATENCY_ON,
 };
 
@@ -23,11 +23,12 @@ struct gantry_latencies {
 
 	/* The owner's. */
 	bool sampling;
-	uint8_t op;      /* of the descriptor that is measured, once it is accepted */
+	uint8_t op;      /* operation of the descriptor that is measured, once it is accepted */
 	uint64_t seq;    /* its sequence number in the stream */
-	uint64_t began;  /* when the call that accepts it began */
-	uint64_t looked; /* when the last call began */
-	struct gantry_histogram of[GANTRY_OP_MAX]; /* in cycles of the time stamp counter */
+	uint64_t began;  /* time stamp at the beginning of the call that accepts the descriptor */
+	uint64_t looked; /* time stamp at the beginning of the owner's last call */
+	struct gantry_histogram of[GANTRY_OP_MAX]; /* latencies of each operation, in cycles of the
+						    * time stamp counter */
 };
 
 /* ------------------------------------------------------------------ the owner */
@@ -40,7 +41,7 @@ clear(struct gantry_latencies *l)
 	for (i = 0; i < GANTRY_OP_MAX; i++)
 		gantry_histogram_clear(&l->of[i]);
 	l->sampling = false;
-	/* Unless measuring was switched off meanwhile. */
+	/* If another thread has switched measuring off meanwhile, the state stays LATENCY_OFF. */
 	atomic_compare_exchange_strong_explicit(&l->state, &anew, LATENCY_ON, memory_order_relaxed,
 		memory_order_relaxed);
 }
@@ -115,8 +116,8 @@ gantry_latency_switch(struct gantry_queue *q, bool on)
 	}
 	atomic_store_explicit(&l->state, on ? LATENCY_ANEW : LATENCY_OFF, memory_order_relaxed);
 	/*
-	 * A new version of the table of regions, with the same regions: so the next call of each
-	 * owner calls gantry_latency_look().
+	 * Publishes a new version of the table of regions, with the same regions. So the next call
+	 * of each owner calls gantry_latency_look().
 	 */
 	pthread_mutex_lock(&dir->lock);
 	version = gantry_region_replace(dir, &(struct gantry_region_change){0});

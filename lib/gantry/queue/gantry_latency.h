@@ -18,12 +18,15 @@
 struct gantry_queue;
 struct gantry_latency;
 
-/* Takes samples, if latencies are measured. True: call it again in the next call. Owner thread. */
+/*
+ * Takes samples, if latencies are measured. Returns true if the owner's next call has to call this
+ * function again. Owner thread.
+ */
 bool gantry_latency_look(struct gantry_queue *q);
 
 /*
- * Switches measuring on or off. On: earlier samples are forgotten. Any thread, with the lock of
- * gantry_seen.h. Returns 0. If it returns -ENOMEM, nothing has changed.
+ * Switches measuring on or off. Switching it on discards the earlier samples. Any thread, with the
+ * lock of gantry_seen.h. Returns 0. If it returns -ENOMEM, nothing has changed.
  */
 int gantry_latency_switch(struct gantry_queue *q, bool on);
 

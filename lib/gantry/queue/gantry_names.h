@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Short names for telemetry: letters, digits and underscores only, as it requires of keys. Any
- * thread.
+ * Short names for telemetry. The names have only letters, digits and underscores, because telemetry
+ * permits no other characters in keys. Any thread.
  */
 #ifndef GANTRY_NAMES_H
 #define GANTRY_NAMES_H
 
-/* enum gantry_op, without GANTRY_OP_: "copy". 0 is "none", other numbers are "unknown". */
+/*
+ * The name of an enum gantry_op in small letters, without GANTRY_OP_: "copy". 0 is "none". A number
+ * that is no operation is "unknown".
+ */
 const char *gantry_name_op(unsigned int op);
-/* enum gantry_status, without GANTRY_: "not_registered". */
+/* The name of an enum gantry_status, without GANTRY_: "not_registered". */
 const char *gantry_name_status(unsigned int status);
-/* enum gantry_conn_state: "ready". */
+/* The name of an enum gantry_conn_state: "ready". */
 const char *gantry_name_conn_state(unsigned int state);
-/* enum gantry_transport: "rc". */
+/* The name of an enum gantry_transport: "rc". */
 const char *gantry_name_transport(unsigned int transport);
-/* enum gantry_carrier: "cpu". */
+/* The name of an enum gantry_carrier: "cpu". */
 const char *gantry_name_carrier(unsigned int carrier);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a queue tells about itself, and the streams of its connections. */
+/* Tells properties of a queue, and creates the streams of its connections. */
 #include "gantry_queue.h"
 
 #include <errno.h>
@@ -9,7 +9,9 @@
 
 #include "gantry_alloc.h"
 
-/* So many descriptors may always wait in a peer's stream, before it allocates memory for more. */
+/*
+ * The least number of descriptors that may wait in a peer's stream before it allocates more memory.
+ */
 #define MIN_PEND 16u
 
 void

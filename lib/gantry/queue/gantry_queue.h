@@ -44,14 +44,14 @@
 
 #define GANTRY_MAX_DEPTH 16384
 
-/* The counters of every burst: one cache line. */
+/* The counters that every burst changes: one cache line. */
 struct gantry_queue_stats {
 	gantry_counter bytes;
 	gantry_counter doorbells;
 	gantry_counter own_wqes; /* WQEBBs of the own connection */
 	gantry_counter peer_wqes;
 	gantry_counter cqes;
-	gantry_counter own_others; /* the part of own_wqes that are not plain copies of one WQE */
+	gantry_counter own_others; /* the part of own_wqes that is not plain copies of one WQE */
 	gantry_counter recv_posted;
 	gantry_counter recv_done;
 };
@@ -66,9 +66,15 @@ struct gantry_queue_lines {
 struct gantry_queue_rare_stats {
 	gantry_counter recoveries;
 	gantry_counter replays;
-	/* By carrier; without plain copies, which are own_wqes - own_others. */
+	/*
+	 * Copies by carrier. Plain copies are not counted here: their number is own_wqes -
+	 * own_others.
+	 */
 	gantry_counter copies[GANTRY_CARRIER_MAX];
-	/* all but GANTRY_OK, which is the rest of the completions */
+	/*
+	 * Completions by status. GANTRY_OK is not counted: its number is all completions minus
+	 * these.
+	 */
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
 
@@ -79,11 +85,11 @@ struct gantry_queue_rare_stats {
 struct gantry_unordered {
 	gantry_counter submitted;
 	gantry_counter completed;
-	uint64_t next; /* the number of the next descriptor */
+	uint64_t next; /* number of the next descriptor */
 	/*
-	 * Of the fenced descriptors that are the first to wait in their streams, the lowest number;
-	 * UINT64_MAX: there is none. Descriptors with greater numbers wait for it: otherwise the
-	 * fence might wait for ever.
+	 * The lowest number of a fenced descriptor that is the first to wait in its stream, or
+	 * UINT64_MAX if there is no such descriptor. Descriptors with greater numbers wait for this
+	 * fenced descriptor; otherwise it might wait for ever.
 	 */
 	uint64_t fence;
 	TAILQ_HEAD(gantry_busy, gantry_stream) busy; /* streams with descriptors in flight */
@@ -92,7 +98,7 @@ struct gantry_unordered {
 enum gantry_peer_use {
 	GANTRY_PEER_FREE = 0,
 	GANTRY_PEER_OPEN,
-	GANTRY_PEER_CLOSING, /* the device refused a part of the closing */
+	GANTRY_PEER_CLOSING, /* closing has begun, but the device refused a part of it */
 };
 
 struct gantry_dc_peer;
@@ -100,117 +106,128 @@ struct gantry_dc_peer;
 /* What gantry_desc::peer names. */
 struct gantry_peer {
 	/*
-	 * The owner's: index in gantry_queue::conn. GANTRY_CONN_NONE: the peer takes no
-	 * descriptors, or it is a connected DC peer (to_dci).
+	 * Used by the owner: index in gantry_queue::conn. GANTRY_CONN_NONE if the peer takes no
+	 * descriptors, or is a connected DC peer (to_dci).
 	 */
 	uint16_t conn;
-	bool to_dci; /* the owner's: a connected DC peer; gantry_shown_set() */
-	uint8_t use; /* the control thread's: enum gantry_peer_use */
+	bool to_dci; /* used by the owner, set by gantry_shown_set(): the peer is a connected DC
+		      * peer */
+	uint8_t use; /* used by the control thread: enum gantry_peer_use */
 };
 
 /*
- * Other fields of a peer. They have an array of their own, so that the fields above lie close
- * together.
+ * Fields of a peer that are used less often. They have an array of their own, so that the elements
+ * of struct gantry_peer lie close together.
  */
 struct gantry_peer_more {
-	struct gantry_dc_peer *dc; /* of a connected DC peer; the owner reads it */
-	uint8_t transport;         /* the control thread's: enum gantry_transport */
-	uint8_t traffic_class;     /* the control thread's: of a DC peer, or 0 */
+	struct gantry_dc_peer *dc; /* the peer, if it is a connected DC peer; read by the owner */
+	uint8_t transport;         /* used by the control thread: enum gantry_transport */
+	uint8_t traffic_class;     /* used by the control thread: traffic class of a DC peer;
+				    * otherwise 0 */
 };
 
 /* The DC initiator. */
 struct gantry_dci {
-	bool ready; /* the owner's, which sets it once: the initiator exists */
-	/* The control thread's; constant from then on. */
+	bool ready; /* set once, by the owner: the initiator exists */
+	/* Set by the control thread, and constant from then on. */
 	uint8_t mtu;                   /* enum ibv_mtu */
 	struct gantry_peer_conf first; /* settings of the first DC peer; its path is complete */
 	struct hwq_qp_conf conf;
 };
 
-/* The version of the table of regions that drains (gantry_drain.h). */
+/* The version of the table of regions that is draining (gantry_drain.h). */
 struct gantry_drain {
-	uint64_t version; /* 0: no version drains */
+	uint64_t version; /* the draining version; 0: no version drains */
 	uint64_t replays; /* gantry_queue_rare_stats::replays at the mark */
-	bool split;       /* at the mark, a descriptor was issued in part */
+	bool split;       /* at the mark, a descriptor had been issued in part */
 };
 
 struct gantry_queue {
-	/* What a burst of copies touches. Written by the owner. */
-	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* gantry_queue_note_usual() */
+	/* The fields that a burst of copies touches. The owner writes them. */
+	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* set by gantry_queue_note_usual() */
 	/* Constant from creation on. */
 	bool unordered;  /* each connection has a stream of its own */
 	bool mmo;        /* the own connection can carry out DMA MMO */
-	uint8_t replays; /* how often a descriptor may be posted again */
+	uint8_t replays; /* how often the engine may post a descriptor again */
 	/*
-	 * WQEBBs of all connections that are posted and not done; and 1 more for each connection
-	 * that is broken, failing or stopped, and for each open transaction. So gantry_poll() looks
-	 * at these, too, and a fenced descriptor waits for them.
+	 * The WQEBBs of all connections that are posted and not done. Each connection that is
+	 * broken, failing or stopped counts 1 more, and each open transaction counts 1 more. So
+	 * gantry_poll() also polls such connections, and a fenced descriptor waits for them.
 	 */
 	uint32_t outstanding;
 	uint32_t empty_polls;     /* calls of gantry_poll() that found no completion */
-	uint32_t max_peers;       /* constant */
-	struct gantry_peer *peer; /* max_peers elements */
-	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* rings that have receives */
+	uint32_t max_peers;       /* elements of `peer` and `peer_more`; constant */
+	struct gantry_peer *peer; /* an array of max_peers elements */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring)
+	recv_rings;        /* the rings that have
+								     * receives */
 	uint64_t cpu_left; /* bytes that the CPU may still copy: gantry_cpu.h */
-	bool device_lost;  /* the device has failed, and every connection with it */
+	bool device_lost;  /* the device has failed, and so has every connection */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_region_view view;
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_queue_stats stats;
-	/* of all connections; in an unordered queue, of the own connection */
+	/*
+	 * The stream of all connections. In an unordered queue, the stream of the own connection.
+	 */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_stream stream;
 
-	/* Other fields of the owner. */
-	struct gantry_conn_set unrung; /* peers' connections with WQEs since their last doorbell */
+	/* Fields of the owner that a burst of copies does not touch. */
+	struct gantry_conn_set unrung; /* connections to peers that have WQEs whose doorbell is not
+				        * rung yet */
 	/* connections with outstanding WQEs whose doorbell is rung, and some idle connections */
 	struct gantry_conn_set active;
 	struct gantry_queue_rare_stats rare;
-	struct gantry_choice choice;       /* who carries copies */
-	struct gantry_unordered any_order; /* if unordered */
+	struct gantry_choice choice;       /* the carrier of each copy */
+	struct gantry_unordered any_order; /* used if `unordered` */
 	struct gantry_drain drain;
-	struct gantry_peer_more *peer_more; /* max_peers elements */
-	struct gantry_cells cells;          /* from the first peer on */
-	struct gantry_keys keys;            /* from the first layout on */
-	struct gantry_fill fill;            /* from the first fill on */
-	void *saved;       /* as large as the own connection's ring: gantry_replay.h */
+	struct gantry_peer_more *peer_more; /* an array of max_peers elements */
+	struct gantry_cells cells;          /* allocated with the first peer */
+	struct gantry_keys keys;            /* created with the first layout */
+	struct gantry_fill fill;            /* allocated with the first fill */
+	void *saved;       /* copies of WQEs, as large as the own connection's ring:
+			    * gantry_replay.h */
 	uint32_t saved_bb; /* WQEBBs in `saved` */
 	struct gantry_queue_lines lines;
-	uint64_t watch_tsc; /* when gantry_watch() was called last */
-	/* constant: a connection of which nothing completes for so long is stuck */
+	uint64_t watch_tsc; /* time stamp of the last call of gantry_watch() */
+	/* Constant. A connection is stuck if none of its WQEs completes in this time. */
 	uint64_t deadline_tsc;
 	struct gantry_txns txns;
 
-	/* The control thread's. */
+	/* Fields of the control thread. */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry *g;
 	struct hwq_domain *domain;
 	struct hwq_channel *channel; /* events of the queue's CQs; NULL: the owner never sleeps */
-	struct hwq_qp_conf own_conf; /* of the own connection */
+	struct hwq_qp_conf own_conf; /* configuration of the own connection */
 	/* of the own connection, and the address to which it is connected */
 	struct hwq_addr own_addr;
 	struct gantry_dci dci;
 	int socket;              /* NUMA node of the queue's memory */
 	uint32_t sq_wr;          /* WQEs of the own connection's send queue */
-	struct gantry_path path; /* constant; for connections whose own settings are 0 */
+	struct gantry_path path; /* constant: path of connections whose own settings are 0 */
 	uint16_t *free_peer;     /* a stack: the numbers of free peers */
 	uint32_t n_free_peers;
 	uint32_t id; /* number of the queue in the process; constant */
 	/*
-	 * Written under the lock of gantry_seen.h, as are gantry_peer::use and n_free_peers, so
-	 * that telemetry can read.
+	 * These fields are written under the lock of gantry_seen.h, so that telemetry can read
+	 * them. The same holds for gantry_peer::use and n_free_peers.
 	 */
 	bool seen; /* telemetry may read the queue */
-	/* from the first request on: gantry_latency.h */
+	/* Allocated by the first request: gantry_latency.h. */
 	_Atomic(struct gantry_latencies *) latencies;
-	/* of the worker that has the queue and destroys it; LCORE_ID_ANY: none */
+	/*
+	 * The lcore of the worker that has the queue and destroys it; LCORE_ID_ANY: there is no
+	 * worker.
+	 */
 	unsigned int lcore;
-	struct gantry_worker *worker; /* that has the queue; NULL: inline mode */
+	struct gantry_worker *worker; /* the worker that has the queue; NULL: inline mode */
 	TAILQ_ENTRY(gantry_queue) next;
 
-	/* The owner's: GANTRY_CONN_PEER + max_peers elements. */
+	/* Used by the owner: GANTRY_CONN_PEER + max_peers elements. */
 	struct gantry_conn conn[];
 };
 
 /*
- * A burst of copies touches the first six lines: flags, the last regions and a second line for
- * look-ups, the counters, and two lines of the stream.
+ * A burst of copies touches the first six cache lines: one of flags, two of look-ups of regions,
+ * one of counters, and two of the stream.
  */
 #define GANTRY_QUEUE_LINE(field) (offsetof(struct gantry_queue, field) / RTE_CACHE_LINE_SIZE)
 static_assert(GANTRY_QUEUE_LINE(usual) == 0 && GANTRY_QUEUE_LINE(device_lost) == 0,
@@ -227,8 +244,8 @@ static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 
 /*
- * Notes whether the queue is as most queues are: in order, with a working own connection that
- * carries all copies by DMA MMO. Called when one of these conditions changes.
+ * Notes whether the queue is in order, and has a working own connection that carries all copies by
+ * DMA MMO. Most queues are so. Called when one of these conditions changes.
  */
 static inline void
 gantry_queue_note_usual(struct gantry_queue *q)
@@ -246,8 +263,8 @@ gantry_queue_note_busy(struct gantry_queue *q, struct gantry_stream *s)
 }
 
 /*
- * The connection that only this peer uses. GANTRY_CONN_NONE, which is never ready: there is no such
- * peer, or it is a DC peer.
+ * Returns the connection that only this peer uses. Returns GANTRY_CONN_NONE, which is never ready,
+ * if there is no such peer, or the peer is a DC peer.
  */
 static inline uint32_t
 gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
@@ -256,8 +273,8 @@ gantry_queue_peer_conn(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * The connection that carries descriptors to a peer. Returns GANTRY_CONN_NONE if there is no such
- * peer.
+ * Returns the connection that carries descriptors to a peer. Returns GANTRY_CONN_NONE if there is
+ * no such peer.
  */
 static inline uint32_t
 gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
@@ -270,8 +287,8 @@ gantry_queue_conn_to(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * Returns true if after a failure, the queue itself sets this connection up again, and descriptors
- * wait meanwhile. If the repair is given up, or the device is lost, the connection's state is
+ * Returns true if the queue itself sets this connection up again after a failure; descriptors wait
+ * meanwhile. If the repair is given up, or the device is lost, the connection's state is
  * GANTRY_CONN_DOWN.
  */
 static inline bool
@@ -281,11 +298,12 @@ gantry_queue_repairs(uint32_t conn)
 }
 
 /*
- * The stream for a new connection to a peer: the queue's; or, in an unordered queue, a new one of
- * `depth` slots, rounded up to a power of two (0: as many as the queue has). Returns 0 or -ENOMEM.
+ * Finds the stream for a new connection to a peer. In an ordered queue this is the queue's stream.
+ * In an unordered queue it is a new stream of `depth` slots, rounded up to a power of two; if depth
+ * is 0, of as many slots as the queue has. Returns 0 or -ENOMEM.
  */
 int gantry_queue_stream_for(struct gantry_queue *q, uint32_t depth, struct gantry_stream **s);
-/* Gives a stream back, which has nothing in flight. NULL: nothing happens. */
+/* Gives a stream back that has nothing in flight. Does nothing if the stream is NULL. */
 void gantry_queue_stream_put(struct gantry_queue *q, struct gantry_stream *s);
 
 #endif

@@ -8,7 +8,9 @@
 #include "gantry_queue.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Under the lock, as are the lists of queues. Each list is sorted by number. */
+/*
+ * These variables and the lists of queues are used under the lock. Each list is sorted by number.
+ */
 static TAILQ_HEAD(, gantry) engines = TAILQ_HEAD_INITIALIZER(engines);
 static uint32_t n_engines, n_queues;
 

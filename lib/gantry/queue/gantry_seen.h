@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What telemetry may read: the engines of the process, and their queues and peers.
+ * The objects that telemetry may read: the engines of the process, and their queues and peers.
  *
  *   control thread                              a thread of telemetry
  *     gantry_seen_add_engine(), _add_queue()      gantry_seen_lock()
@@ -23,23 +23,23 @@ void gantry_seen_lock(void);
 void gantry_seen_unlock(void);
 
 void gantry_seen_add_engine(struct gantry *g);
-/* May be called again. */
+/* Hides the engine from telemetry. A second call does nothing. */
 void gantry_seen_remove_engine(struct gantry *g);
 /* Adds the queue to gantry::queues. */
 void gantry_seen_add_queue(struct gantry_queue *q);
 /*
- * The queue stays in gantry::queues, but telemetry does not see it: its destruction has begun. May
- * be called again.
+ * Hides the queue from telemetry, because its destruction has begun. The queue stays in
+ * gantry::queues. A second call does nothing.
  */
 void gantry_seen_hide_queue(struct gantry_queue *q);
 /* Removes the queue from gantry::queues. */
 void gantry_seen_remove_queue(struct gantry_queue *q);
 
-/* The callers of the functions below have the lock. */
+/* The callers of the functions below hold the lock. */
 
-/* The engine with the smallest number that is at least `id`, or NULL. */
+/* Returns the engine with the smallest number that is at least `id`, or NULL. */
 struct gantry *gantry_seen_engine_from(uint32_t id);
-/* The queue of engine g with the smallest number that is at least `id`, or NULL. */
+/* Returns the queue of engine g with the smallest number that is at least `id`, or NULL. */
 struct gantry_queue *gantry_seen_queue_from(struct gantry *g, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads counters, names statuses, and tells the version. */
+/* Returns the counters of a queue, the names of statuses, and the version of the library. */
 #include "gantry_queue.h"
 
 #include <assert.h>
@@ -33,19 +33,19 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 	for (i = 0; i < GANTRY_CARRIER_MAX; i++)
 		stats->copies[i] = gantry_counter_get(&q->rare.copies[i]);
 	/*
-	 * own_wqes is counted when the doorbell is rung, own_others when a WQE is written, so
-	 * own_others may be ahead.
+	 * own_wqes is increased when the doorbell is rung, own_others when a WQE is written. So
+	 * own_others may be the greater one.
 	 */
 	stats->copies[q->choice.usual] += own > others ? own - others : 0;
 	stats->cqes = gantry_counter_get(&q->stats.cqes);
-	/* Read in this order so that recv_done never exceeds recv_posted. */
+	/* recv_done is read first, so that it never exceeds recv_posted. */
 	stats->recv_done = gantry_counter_get(&q->stats.recv_done);
 	stats->recv_posted = gantry_counter_get(&q->stats.recv_posted);
 	stats->recoveries = gantry_counter_get(&q->rare.recoveries);
 	stats->replays = gantry_counter_get(&q->rare.replays);
 	stats->layout_hits = gantry_counter_get(&q->keys.hits);
 	stats->layout_misses = gantry_counter_get(&q->keys.misses);
-	/* Read in this order so that txn_done never exceeds txn_opened. */
+	/* txn_done is read first, so that it never exceeds txn_opened. */
 	stats->txn_done = gantry_counter_get(&q->txns.counts.done);
 	stats->txn_opened = gantry_counter_get(&q->txns.counts.opened);
 	stats->txn_stops = gantry_counter_get(&q->txns.counts.stops);
@@ -54,7 +54,10 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 		stats->by_status[i] = gantry_counter_get(&q->rare.by_status[i]);
 		others += stats->by_status[i];
 	}
-	/* Failures are counted before `completed`, so their sum may be ahead of it. */
+	/*
+	 * A failure is counted before `completed` is increased, so the sum of failures may exceed
+	 * `completed`.
+	 */
 	stats->by_status[GANTRY_OK] = stats->completed - RTE_MIN(others, stats->completed);
 }
 

@@ -34,7 +34,7 @@ struct gantry_defer {
 
 /* Makes room for n descriptors of an unordered queue. Returns 0 or -ENOMEM. Control thread. */
 int gantry_defer_create(struct gantry_queue *q, uint32_t n, struct gantry_defer **d);
-/* Frees *d, whose lists are empty. NULL: nothing happens. Control thread. */
+/* Frees *d, whose lists are empty. Does nothing if d is NULL. Control thread. */
 void gantry_defer_free(struct gantry_defer *d);
 
 /*
