@@ -12,7 +12,7 @@
 
 #define QKEY_OWN 0x80000000u /* in a WQE's qkey: use the qkey of the sender's QP */
 
-/* An address vector never wraps: it ends within the WQE's first WQEBB. */
+/* The address vector ends within the WQE's first WQEBB, so it never wraps. */
 static const uint8_t *
 address_vector(const struct wqe *wqe)
 {

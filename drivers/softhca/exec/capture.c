@@ -59,8 +59,8 @@ capture_open(const char *path)
 }
 
 /*
- * The first frame of the process opens the file. A process that sends no frame leaves the file
- * alone.
+ * The first frame of the process opens the file. A process that sends no frame does not change the
+ * file.
  */
 static int
 capture_file(const char *path)
@@ -94,7 +94,7 @@ capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len
 		.nsec = (uint32_t)now.tv_nsec,
 		.len = (uint32_t)len,
 		.full_len = (uint32_t)len};
-	/* O_APPEND, and one call for each record: records of several lanes do not mix. */
+	/* O_APPEND and one call for each record: records that several lanes write do not mix. */
 	if (writev(fd, parts, 2) == (ssize_t)(sizeof(header) + len))
 		return;
 	softhca_log("the capture file %s is cut short: %s", cfg->capture, strerror(errno));

@@ -8,7 +8,10 @@
 
 struct softhca_config;
 
-/* Appends a frame without FCS to cfg->capture. An empty path: does nothing. Any lane. */
+/*
+ * Appends a frame without FCS to the file cfg->capture. Does nothing if this path is empty. Any
+ * lane may call it.
+ */
 void capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len);
 
 #endif

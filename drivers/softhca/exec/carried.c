@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of headers: IBTA volume 1, chapters 7.7, 8 and 9.2, and annex A17. */
+/* Bytes of each header: IBTA volume 1, chapters 7.7, 8 and 9.2, and annex A17. */
 enum {
 	BTH_AND_ICRC = 12 + 4,
 	LRH = 8,
@@ -15,8 +15,8 @@ enum {
 	UDP = 8,
 	DETH = 8, /* UD */
 	XRCETH = 4,
-	DCETH = 16, /* DC; its size is not public. Assumed: dc-header. */
-	RETH = 16,  /* of RDMA */
+	DCETH = 16, /* DC; the size of this header is not public. Assumed: dc-header. */
+	RETH = 16,  /* RDMA */
 	ATOMIC_ETH = 28,
 	IMM = 4, /* immediate data, or the key to invalidate */
 	AETH = 4,
@@ -35,7 +35,7 @@ is_ipv4(const uint8_t gid[16])
 	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }
 
-/* The headers of each packet. */
+/* Bytes of the headers that every packet of a connected QP has. */
 static uint32_t
 packet_headers(const struct softhca_qp *qp)
 {
@@ -73,7 +73,7 @@ request_header(enum softhca_qp_type type)
 	}
 }
 
-/* Bytes of headers of one kind of message, without those that every packet has. */
+/* Bytes of headers that each kind of message adds to those of every packet. */
 static const struct {
 	uint8_t request, answer;
 } headers[MESSAGE_N_KINDS] = {
@@ -116,7 +116,10 @@ carried_note_rare(struct run *run, const struct message *m, uint64_t len)
 		c->packets[m->op->kind] += (len - 1) >> c->log_mtu;
 }
 
-/* Sums up what was noted, in both directions. answered false: the responder sends nothing back. */
+/*
+ * Sums up the noted messages: `there` to the responder, `back` to the requester. If answered is
+ * false, the responder sends nothing back.
+ */
 static void
 sum(const struct carried *c, bool answered, struct traffic *there, struct traffic *back)
 {

@@ -16,20 +16,20 @@
 #include "move.h"
 #include "run.h"
 
-/* Adds what was noted to the counters and clears it. The responder is still held. */
+/* Adds the noted messages to the counters and clears the notes. The responder is still held. */
 void carried_flush(struct run *run);
 /*
- * As carried_note(), for the first message to the held responder and for messages of several
- * packets.
+ * As carried_note(), for the two rare cases: the first message to the held responder, and a message
+ * of several packets.
  */
 void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
 /* Counts a frame that a raw packet queue pair has sent. */
 void carried_frame(struct run *run, unsigned int len);
 
 /*
- * Notes a message that the responder has answered. The responder is still held: responder_release()
- * adds what was noted. len: bytes of payload; 0 for an atomic, whose operands are a header. One
- * comparison finds both rare cases.
+ * Notes a message that the responder has answered. The responder is still held; responder_release()
+ * adds the noted messages to the counters. len: bytes of payload; 0 for an atomic, because its
+ * operands are in a header. One comparison finds both cases of carried_note_rare().
  */
 static inline void
 carried_note(struct run *run, const struct message *m, uint64_t len)

@@ -7,7 +7,10 @@
 
 #include "wire.h"
 
-/* Sums big-endian 16-bit words. An odd last byte is the high half of a word. Sums may be added. */
+/*
+ * Sums big-endian 16-bit words. An odd last byte is the high half of a word. The caller may add
+ * several sums.
+ */
 static inline uint32_t
 checksum_add(const uint8_t *p, unsigned int len)
 {
@@ -18,7 +21,7 @@ checksum_add(const uint8_t *p, unsigned int len)
 	return len != 0 ? sum + ((uint32_t)*p << 8) : sum;
 }
 
-/* Folds a sum into a checksum. */
+/* Folds a sum to 16 bits and returns its complement, the checksum. */
 static inline uint32_t
 checksum_end(uint32_t sum)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DMA MMO memcpy: from one local key to another, without a peer (mlx5dv_wr_post(3), memcpy). */
+/*
+ * DMA MMO memcpy: copies from the memory of a local key to the memory of another local key, without
+ * a peer (mlx5dv_wr_post(3), memcpy).
+ */
 #include <string.h>
 
 #include "gather.h"
 #include "requester.h"
 
-/* The segments of a memcpy fill one WQEBB, so none of them wraps. */
+/* The segments of a memcpy fill exactly one WQEBB, so no segment wraps. */
 enum mmo_seg {
 	MMO_SEG_OPAQUE = 1 * WQE_SEG,
 	MMO_SEG_SRC = 2 * WQE_SEG,
@@ -16,7 +19,7 @@ _Static_assert(MMO_DS *WQE_SEG == WQEBB, "a memcpy is one WQEBB");
 _Static_assert(MMO_OPAQUE_LKEY == DATA_LKEY && MMO_OPAQUE_VA == DATA_VA,
 	"the opaque segment names its memory as a data segment does");
 
-/* Checks in this order: opcode modifier, size, the QP's permission, lengths. */
+/* Checks the opcode modifier, the size, the QP's permission and the lengths, in this order. */
 static inline unsigned int
 mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 {
@@ -33,7 +36,7 @@ mmo_check(struct run *run, const struct wqe *wqe, uint64_t len)
 	return SYN_OK;
 }
 
-/* The memory of a segment if it lies in the region that was found last; else NULL. */
+/* Returns the memory of a segment if it lies in the region that was found last; otherwise NULL. */
 static inline void *
 mmo_seen(const struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, enum run_seen seen)
 {
@@ -50,7 +53,10 @@ mmo_memory(struct run *run, const uint8_t *seg, uint32_t need, uint64_t len, enu
 		run->qp->pdn, need, get_be64(seg + DATA_VA), len, sg);
 }
 
-/* A memcpy by way of other regions, other kinds of keys, or a key that forbids it. */
+/*
+ * The slow path: a memcpy whose keys are not in the regions found last, are not plain regions, or
+ * forbid the access.
+ */
 static unsigned int __attribute__((noinline))
 mmo_any(struct run *run, const uint8_t *seg0, uint64_t len)
 {
@@ -76,7 +82,7 @@ exec_mmo(struct run *run, const struct wqe *wqe)
 
 	if (syn != SYN_OK)
 		return syn;
-	/* The device may write a result to the opaque memory, so the key must allow writes. */
+	/* The device may write a result to the opaque memory, so its key must allow writes. */
 	if (mmo_seen(run, seg0 + MMO_SEG_OPAQUE, ACC_LOCAL_WRITE, MMO_OPAQUE_LEN, SEEN_OPAQUE) ==
 		NULL)
 		return mmo_any(run, seg0, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NOP: does nothing. Programs fill the end of a send queue with NOPs. */
+/* NOP does nothing. Programs fill the end of a send queue with NOPs. */
 #include "opcode.h"
 
 unsigned int

@@ -2,9 +2,9 @@
 /*
  * Raw Ethernet frames: SEND, and TSO, which cuts a large TCP segment into frames.
  *
- * There is no wire: a frame goes to the capture file, or nowhere. The header of a TSO frame is the
- * WQE's inline header with the fields that differ from frame to frame: IP lengths and
- * identification, TCP sequence number and flags, and the checksums (Linux,
+ * There is no wire: a frame is written to the capture file, or dropped. The header of a TSO frame
+ * is the WQE's inline header with new values in the fields that differ from frame to frame: IP
+ * lengths and identification, TCP sequence number and flags, and the checksums (Linux,
  * Documentation/networking/segmentation-offloads).
  */
 #include "capture.h"
@@ -14,8 +14,8 @@
 #include "move.h"
 #include "requester.h"
 
-#define MAX_FRAME   9216 /* the port's limit: a jumbo frame, header included */
-#define MIN_FRAME   60   /* shorter frames are padded; the FCS is not counted */
+#define MAX_FRAME   9216 /* the port's limit for a frame with its header: a jumbo frame */
+#define MIN_FRAME   60   /* shorter frames are padded to this length; the FCS is not counted */
 #define MAX_TSO     262144
 #define MAX_HEADER  1024
 #define MIN_ETH_LEN 14
@@ -52,7 +52,7 @@ read_eth(const struct run *run, const struct wqe *wqe, struct eth *eth)
 	return true;
 }
 
-/* Copies len bytes of a list, starting at an offset. */
+/* Copies len bytes of a list, from offset off on. */
 static void
 copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 {
@@ -77,8 +77,8 @@ copy_part(uint8_t *dst, const struct sg *sg, uint64_t off, uint64_t len)
 }
 
 /*
- * Gathers the memory after the inline header. Other memory than plain memory is fetched into a
- * copy.
+ * Gathers the memory after the inline header. If this memory is on demand or encrypted, its bytes
+ * are fetched into a buffer.
  */
 static unsigned int
 gather_frame(struct run *run, const struct wqe *wqe, const struct eth *eth, struct sg *sg)
@@ -135,7 +135,8 @@ exec_raw_send(struct run *run, const struct wqe *wqe)
 /* ---- TSO */
 
 /*
- * Writes the header of frame n, which carries seg bytes: the inline header with corrected fields.
+ * Writes the header of frame n, which carries seg bytes of data: the inline header with the fields
+ * of this frame.
  */
 static void
 cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsigned int n,
@@ -158,8 +159,8 @@ cut_header(uint8_t *frame, const struct eth *eth, const struct layers *at, unsig
 }
 
 /*
- * True if the inline header is Ethernet, IP and TCP without further bytes: then frames can be cut.
- * Assumed: tso-header.
+ * True if the inline header consists only of Ethernet, IP and TCP headers. Only then can TSO cut
+ * frames. Assumed: tso-header.
  */
 static bool
 is_tso_header(const struct eth *eth, const struct layers *at)

@@ -4,8 +4,8 @@
  * memory window, and that invalidates a key or a window (mlx5dv_wr_mkey_configure(3),
  * mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
  *
- * A new key is built aside and published whole: other lanes see the old key or the new key, never a
- * mixture. InfiniBand, volume 1, chapter 10.6.6, says what may be done to a window.
+ * A new key is built in separate memory and published as a whole: other lanes see the old key or
+ * the new key, never a mixture. The rules for windows are in InfiniBand, volume 1, chapter 10.6.6.
  */
 #include <stdlib.h>
 
@@ -29,11 +29,11 @@ struct umr {
 	bool has_sig;
 	struct key_sig sig;
 	struct key_crypto crypto;
-	uint32_t qpn;    /* of the new key */
-	uint8_t variant; /* of the new key */
+	uint32_t qpn;    /* QPN of the new key */
+	uint8_t variant; /* variant of the new key */
 	uint8_t flags;
 	bool free;              /* the request revokes the key's rights */
-	const uint8_t *fetched; /* a layout outside of the WQE; else NULL */
+	const uint8_t *fetched; /* a layout that is not in the WQE; else NULL */
 };
 
 static const uint8_t *
@@ -47,8 +47,8 @@ umr_unit(const struct umr *u, uint32_t i)
 /* ---- reading the request */
 
 /*
- * True if the WQE has room for its layout. room: units of the WQE after the key's values. A layout
- * that is not inline is a data segment there.
+ * True if the WQE is long enough for its layout. room: units of the WQE after the key's values. If
+ * the layout is not inline, the WQE has a data segment there.
  */
 static bool
 layout_is_there(const struct umr *u, uint32_t room)
@@ -83,8 +83,8 @@ umr_decode(struct umr *u)
 }
 
 /*
- * Fetches a layout that is not inline. It is at the start of its data segment's memory; its length
- * is the number of units that the WQE gives.
+ * Fetches a layout that is not inline. The layout starts at the address in the WQE's data segment.
+ * The WQE gives its length in units.
  */
 static unsigned int
 umr_fetch(struct umr *u)
@@ -125,7 +125,7 @@ is_free(const struct key *key)
 	return atomic_load_explicit(&((struct key *)key)->freed, memory_order_relaxed);
 }
 
-/* The region must allow the window and cover it at the time of the request. */
+/* Checks that the region allows the window and covers it. Only the time of the request counts. */
 static unsigned int
 check_region(struct umr *u, const struct key *window)
 {
@@ -136,7 +136,7 @@ check_region(struct umr *u, const struct key *window)
 
 	if (mr == NULL)
 		return SYN_MW_BIND;
-	/* Only a region can have ACC_MW_BIND, so `mr` is one. */
+	/* Only the key of a region can have ACC_MW_BIND, so `mr` is a region. */
 	if ((mr->access & ACC_MW_BIND) == 0 ||
 		((window->access & writes) != 0 && (mr->access & ACC_LOCAL_WRITE) == 0))
 		return requester_refuse(u->run, VEN_KEY_ACCESS, SYN_MW_BIND);
@@ -147,8 +147,8 @@ check_region(struct umr *u, const struct key *window)
 }
 
 /*
- * The request must name a window of type 1 by its current key; every QP may then use the window. A
- * window of type 2 must be unbound; only this QP may then use it.
+ * Checks a bind request. It must name a window of type 1 by the window's current key; every QP may
+ * then use the window. A window of type 2 must be unbound; only this QP may then use it.
  */
 static unsigned int
 check_bind(struct umr *u, const struct key *now, const struct key *window)
@@ -168,9 +168,9 @@ check_bind(struct umr *u, const struct key *now, const struct key *window)
 }
 
 /*
- * The request must name the current key. Only the QP to which a window is bound may invalidate it.
- * libmlx5 unbinds a window of type 1 without UMR_CHECK_QPN. With that flag a request invalidates a
- * key, which is not allowed for a window of type 1.
+ * Checks a request that invalidates. It must name the current key, and only the QP to which a
+ * window is bound may invalidate the window. libmlx5 unbinds a window of type 1 by a request
+ * without UMR_CHECK_QPN. A request with this flag is refused for a window of type 1.
  */
 static unsigned int
 check_free(struct umr *u, const struct key *now)
@@ -194,7 +194,7 @@ bsf_is_enabled(const struct umr *u)
 	return (u->mask & UMR_MASK_BSF) != 0 && (u->mkc_flags & MKC_BSF_ENABLED) != 0;
 }
 
-/* True if the request has a BSF of encryption, alone or after the BSF of a signature. */
+/* True if the request has a BSF for encryption, alone or after a BSF for a signature. */
 static bool
 has_crypto(const struct umr *u)
 {
@@ -205,9 +205,9 @@ has_crypto(const struct umr *u)
 }
 
 /*
- * Takes the BSFs after the layout. BSFs must be enabled: by this request, or, if the request's mask
- * leaves this out, in the key, by an earlier request or at creation. A request that enables BSFs
- * must have one.
+ * Takes the BSFs after the layout. Returns false if BSFs are not enabled, or if a request that
+ * enables BSFs has none. If the request's mask includes the enable bit, the request decides;
+ * otherwise the key's current value decides.
  */
 static bool
 take_bsfs(struct umr *u, const struct key *now)
@@ -230,7 +230,7 @@ take_bsfs(struct umr *u, const struct key *now)
 		       now->mkey->dev->cfg->crypto == SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
 }
 
-/* Assumed: umr-refused. */
+/* A failed check completes the request with an error. Assumed: umr-refused. */
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {
@@ -267,7 +267,7 @@ take_list(struct umr *u, struct key *key)
 		struct key_entry *e = &key->entry[key->n_entries];
 
 		e->len = get_be32(klm + KLM_LEN);
-		if (e->len == 0) /* padding, or an empty entry */
+		if (e->len == 0) /* padding, or an entry of length 0 */
 			continue;
 		e->start = start;
 		e->va = get_be64(klm + KLM_VA);
@@ -309,7 +309,7 @@ static bool
 take_layout(struct umr *u, const struct key *now, struct key *key)
 {
 	if (u->units == 0) {
-		/* The new key keeps the old key's layout. */
+		/* The request has no layout, so the new key keeps the old layout. */
 		memcpy(key->entry, now->entry, now->n_entries * sizeof(now->entry[0]));
 		key->n_entries = now->n_entries;
 		return true;
@@ -359,8 +359,8 @@ take_values(struct umr *u, struct key *key)
 	if (u->mask & UMR_MASK_BSF)
 		key->bsf_on = bsf_is_enabled(u);
 	/*
-	 * A request that has BSFs or changes their enable bit replaces both signature and
-	 * encryption.
+	 * A request that has BSFs, or that changes the key's enable bit for BSFs, replaces the
+	 * signature and the encryption.
 	 */
 	if ((u->mask & UMR_MASK_BSF) != 0 || u->bsf_units != 0) {
 		key->sig_on = u->has_sig;
@@ -398,7 +398,9 @@ umr_build(struct umr *u, const struct key *now, struct key **out)
 	return syn;
 }
 
-/* Replaces the published key. False: the key was destroyed. The caller holds mkey->lock. */
+/*
+ * Replaces the published key. Returns false if the key was destroyed. The caller holds mkey->lock.
+ */
 static bool
 umr_publish(struct softhca_mkey *mkey, struct key *key)
 {
@@ -415,7 +417,7 @@ umr_publish(struct softhca_mkey *mkey, struct key *key)
 
 /*
  * As umr_publish(), for an adapter that reorders. Another queue may have published a key after this
- * one was built: the UMR that takes effect last wins.
+ * key was built. The UMR that takes effect last is the one that counts.
  */
 static void
 umr_publish_later(void *object, uint64_t unused)
@@ -429,7 +431,7 @@ umr_publish_later(void *object, uint64_t unused)
 	spin_unlock(&mkey->lock);
 }
 
-/* The caller holds mkey->lock. mkey->key is the published key. */
+/* Checks and executes the request. The caller holds mkey->lock. */
 static unsigned int
 umr_apply(struct umr *u, struct softhca_mkey *mkey)
 {
@@ -442,7 +444,7 @@ umr_apply(struct umr *u, struct softhca_mkey *mkey)
 		return syn;
 	if (order_delay(u->run, umr_publish_later, key, 0) || umr_publish(mkey, key))
 		return SYN_OK;
-	/* the key was destroyed meanwhile */
+	/* The key was destroyed meanwhile. */
 	return requester_refuse(u->run, VEN_KEY_INDEX, SYN_MW_BIND);
 }
 

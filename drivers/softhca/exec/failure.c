@@ -10,27 +10,27 @@
  */
 #include "failure.h"
 
-/* Bases, and offsets of reasons. */
+/* Bases, one for each kind of memory access, and offsets, one for each reason. */
 enum {
 	MEMORY_READ = 0x50,  /* memory that a send WQE reads */
 	MEMORY_WRITE = 0x30, /* memory that a receive, a read or an atomic writes */
-	OF_KEY = 2,          /* offset; seen: 52, 32 */
-	OF_ACCESS = 3,       /* offset of rights and bounds; seen: 53, 33 */
+	OF_KEY = 2,          /* offset for a wrong key; seen: 0x52, 0x32 */
+	OF_ACCESS = 3,       /* offset for missing rights and wrong bounds; seen: 0x53, 0x33 */
 	OF_CRYPTO = 5,
 	OF_RESOURCES = 7
 };
 
 /*
- * Values that nobody has seen on a card follow from the table. Assumed: vendor-short-receive,
- * vendor-invalidate, vendor-opcode, vendor-others.
+ * Values that nobody has seen on a card are derived from the table of libdpcp. Assumed:
+ * vendor-short-receive, vendor-invalidate, vendor-opcode, vendor-others.
  */
 enum {
-	VENDOR_RECEIVE_SHORT = 0x2c, /* receive buffer + length */
-	VENDOR_WRITE_SHORT = 0x34,   /* written memory + length */
+	VENDOR_RECEIVE_SHORT = 0x2c, /* receive buffer, length */
+	VENDOR_WRITE_SHORT = 0x34,   /* written memory, length */
 	VENDOR_PAGE = 0x56,          /* seen for receives whose pages the IOMMU refused */
 	VENDOR_PSV = 0x59,
 	VENDOR_SIGNATURE = 0x5a,
-	VENDOR_WQE = 0x68, /* seen for all malformed WQEs */
+	VENDOR_WQE = 0x68, /* seen for each kind of malformed WQE */
 	VENDOR_TOO_LONG = 0x69,
 	VENDOR_OPCODE = 0x71,
 	VENDOR_UMR = 0x78,           /* seen */
@@ -39,10 +39,10 @@ enum {
 	VENDOR_NAK_ACCESS = 0x88,    /* seen */
 	VENDOR_NAK_OPERATION = 0x89, /* seen */
 	VENDOR_NAK_INVALID = 0x8a,   /* seen */
-	VENDOR_INVALIDATE = 0xcb     /* invalidate + access */
+	VENDOR_INVALIDATE = 0xcb     /* invalidate, access */
 };
 
-/* The syndrome of local memory that a key does not allow. */
+/* The vendor syndrome for local memory whose key refuses the access. */
 static uint8_t
 of_memory(enum wire_vendor why, uint8_t base)
 {
@@ -96,7 +96,7 @@ vendor(const struct failure *f)
 	case SYN_RNR:
 		return VENDOR_RNR;
 	default:
-		return 0; /* no report of a card has another value */
+		return 0; /* no report of a card shows another value */
 	}
 }
 

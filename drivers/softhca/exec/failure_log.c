@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logs the check that a work request failed: a vendor syndrome alone stands for several checks. */
+/*
+ * Logs which check a work request failed. The vendor syndrome does not tell: several checks share
+ * one.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 

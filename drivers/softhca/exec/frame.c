@@ -45,7 +45,7 @@ frame_layers(const uint8_t *p, unsigned int len)
 	if (!find_ip(p, len, &at))
 		return (struct layers){0};
 	at.proto = p[at.l3 + (at.v6 ? 6 : 9)];
-	/* A fragment's checksum covers other frames too, or is in another frame. */
+	/* The checksum of a fragmented packet covers several frames, so it is not computed. */
 	if (!at.v6 && (get_be16(p + at.l3 + 6) & 0x3fff) != 0)
 		at.proto = 0;
 	if ((at.proto == PROTO_TCP && at.l4 + TCP_LEN <= len) ||
@@ -65,8 +65,8 @@ frame_put_l3_checksum(uint8_t *p, const struct layers *at)
 }
 
 /*
- * The bytes from the TCP or UDP header on, as the IP header counts them: the frame may have more.
- * If the IP header's length is impossible, the rest of the frame counts.
+ * The length of the TCP or UDP header and its data, as the IP header gives it: the frame may be
+ * longer. If the IP header's length is impossible, all remaining bytes of the frame count.
  */
 static unsigned int
 l4_len(const uint8_t *p, unsigned int len, const struct layers *at)
@@ -88,7 +88,7 @@ frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at)
 		return;
 	n = l4_len(p, len, at);
 	if (n < (at->proto == PROTO_TCP ? TCP_LEN : UDP_LEN))
-		return; /* the field is beyond the packet's end */
+		return; /* the checksum field is beyond the packet's end */
 	put_be16(p + field, 0);
 	sum = checksum_add(p + at->l3 + (at->v6 ? 8 : 12), at->v6 ? 32 : 8) + at->proto + n;
 	sum = checksum_end(sum + checksum_add(p + at->l4, n));

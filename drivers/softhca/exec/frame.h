@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IP and TCP or UDP headers of Ethernet frames. */
+/* The IP, TCP and UDP headers of Ethernet frames. */
 #ifndef SOFTHCA_FRAME_H
 #define SOFTHCA_FRAME_H
 
@@ -11,7 +11,10 @@ enum {
 	PROTO_UDP = 17
 };
 
-/* Offsets of a frame's headers. l3 == 0: no IP header; proto == 0: neither TCP nor UDP. */
+/*
+ * Offsets of a frame's headers. l3 is 0 if there is no IP header; proto is 0 if there is neither
+ * TCP nor UDP.
+ */
 struct layers {
 	unsigned int l3, l4, proto;
 	bool v6;
@@ -21,8 +24,8 @@ struct layers frame_layers(const uint8_t *p, unsigned int len);
 /* Writes the IPv4 header's checksum; does nothing if there is no IPv4 header. */
 void frame_put_l3_checksum(uint8_t *p, const struct layers *at);
 /*
- * Writes the checksum of TCP or UDP over the bytes that the IP header counts, of the frame's len
- * bytes. Does nothing if they are too few for a TCP or UDP header.
+ * Writes the checksum of TCP or UDP into a frame of len bytes. It covers the bytes that the IP
+ * header counts. Does nothing if these are too few for a TCP or UDP header.
  */
 void frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network header that a datagram's receive shows: a GRH, an IPv6 header or an IPv4 header, as
- * on the wire. Its length field counts the payload and the transport's headers and trailer.
+ * The network header that the receive of a datagram shows: a GRH, an IPv6 header or an IPv4 header.
+ * Its length field counts the payload, the transport's headers and the trailer, as on the wire.
  */
 #include "grh.h"
 
@@ -20,7 +20,9 @@ enum {
 	NEXT_UDP = 17
 };
 
-/* The network header of RoCE v2 over IPv4: the last 20 of the 40 bytes (IBTA annex A17.4.5.2). */
+/*
+ * The network header of RoCE v2 over IPv4 fills the last 20 of the 40 bytes (IBTA annex A17.4.5.2).
+ */
 static void
 write_ipv4(uint8_t *p, const struct message_path *path, uint32_t len)
 {

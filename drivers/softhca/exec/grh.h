@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network header in front of a datagram's payload in its receive. */
+/* The network header that a receive has before a datagram's payload. */
 #ifndef SOFTHCA_GRH_H
 #define SOFTHCA_GRH_H
 
@@ -9,7 +9,7 @@
 
 /* True if the packet is RoCE v2 over IPv4. */
 bool grh_is_ipv4(const struct message_path *path);
-/* Writes GRH_LEN bytes: zeros if the message has no global header. len: bytes of payload. */
+/* Writes GRH_LEN bytes; all are zero if the message has no global header. len: bytes of payload. */
 void grh_write(uint8_t *p, const struct message_path *path, uint64_t len, bool has_imm);
 
 #endif

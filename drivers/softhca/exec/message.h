@@ -35,7 +35,7 @@
 struct run;
 struct sg;
 
-/* The path between ports. Only for UD and DC, whose WQEs have an address vector. */
+/* The path between the ports. It is set only for UD and DC, whose WQEs have an address vector. */
 struct message_path {
 	uint8_t dgid[16], dmac[6];
 	uint16_t dlid;
@@ -51,52 +51,54 @@ struct message_path {
 struct message {
 	const struct opcode *op;
 
-	/* The sender. */
+	/* Fields about the sender. */
 	enum softhca_qp_type type;
 	uint32_t qpn;
 
-	/* The addressee. */
-	uint32_t dest_qpn;        /* the QP's number; DC: the DCT's */
-	uint32_t srqn;            /* XRC: the SRQ's number */
-	uint32_t qkey;            /* UD */
-	uint64_t dc_key;          /* DC */
-	struct message_path path; /* UD, DC */
+	/* Fields about the addressee. */
+	uint32_t dest_qpn;        /* number of the QP, or of the DCT for DC */
+	uint32_t srqn;            /* number of the SRQ, for XRC */
+	uint32_t qkey;            /* only for UD */
+	uint64_t dc_key;          /* only for DC */
+	struct message_path path; /* only for UD and DC */
 
-	/* The request. */
-	uint64_t va; /* of the responder's memory: writes, reads, atomics */
+	/* Fields of the request. */
+	uint64_t va; /* address in the responder's memory, for writes, reads and atomics */
 	uint32_t rkey;
 	uint32_t imm; /* immediate data, or the key to invalidate; host byte order */
 	bool solicited;
-	/* a fault has delayed the message: no further fault strikes it */
+	/* A fault has delayed this message. No other fault is applied to it. */
 	bool delayed;
-	bool again;                 /* the message was sent before, and got no answer */
+	bool again;                 /* the message was sent before and got no answer */
 	uint64_t swap_add, compare; /* operands of an atomic */
-	const struct sg *payload;   /* source; of a read: destination; of an atomic: NULL */
+	/* source of the data; for a read: destination; for an atomic: NULL */
+	const struct sg *payload;
 };
 
-/* Results of responder_ask() besides syndromes. */
+/* Results of responder_ask() that are not syndromes. */
 enum message_result {
 	MESSAGE_RNR = 0x100,     /* no receive is posted; answer.rnr_timer is set */
-	MESSAGE_NO_PEER = 0x101, /* no peer answers, or not yet */
+	MESSAGE_NO_PEER = 0x101, /* no peer answers, or the peer is not ready yet */
 	MESSAGE_LATER = 0x102    /* the message is delayed: send it again at answer.until */
 };
 
 struct answer {
-	enum wire_vendor vendor; /* if the result is not SYN_OK */
+	enum wire_vendor vendor; /* the failed check, if the result is not SYN_OK */
 	uint8_t rnr_timer;       /* the responder's min_rnr_timer, encoded as in ibv_modify_qp(3) */
-	uint64_t until;          /* device time */
-	uint64_t old;            /* atomics: the old value */
+	uint64_t until;          /* device time for MESSAGE_LATER */
+	uint64_t old;            /* old value, for an atomic */
 };
 
 /*
- * Has the responder execute a message. Returns SYN_OK, the syndrome with which the requester
- * completes (SYN_LOC_PROT if the memory of the payload is missing), or enum message_result. The
- * caller holds the requester's UAR; of receive sides, only that of run->responder may be held.
+ * Makes the responder execute a message. Returns SYN_OK, or enum message_result, or the syndrome
+ * with which the requester completes. The syndrome is SYN_LOC_PROT if the memory of the payload is
+ * missing. The caller holds the requester's UAR. It must not hold a receive side other than that of
+ * run->responder.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
 
 /*
- * Releases what the responder holds. Call before another part of this visit takes a receive side,
+ * Releases the locks that the responder holds. Call it before the visit takes another receive side,
  * and at the end of the visit.
  */
 void responder_release(struct run *run);

@@ -32,7 +32,9 @@ enum opcode_number {
 	OPC_MMO = 0x2f
 };
 
-/* The headers of an opcode's message, and the counter of its responder: carried.c. */
+/*
+ * The kind of an opcode's message. It selects the headers and the responder's counter: carried.c.
+ */
 enum message_kind {
 	MESSAGE_SEND,
 	MESSAGE_SEND_MORE, /* with immediate data, or with a key to invalidate */
@@ -48,7 +50,9 @@ struct message;
 struct run;
 struct wqe;
 
-/* Runs one WQE. Returns SYN_OK, the syndrome of its failure, or enum message_result. */
+/*
+ * Runs one WQE. Returns SYN_OK, or enum message_result, or the syndrome with which the WQE fails.
+ */
 typedef unsigned int exec_fn(struct run *run, const struct wqe *wqe);
 /* Answers one message at run->responder.qp. Returns as responder_ask(). */
 typedef unsigned int respond_fn(struct run *run, const struct message *m, struct answer *answer);
@@ -56,36 +60,42 @@ typedef unsigned int respond_fn(struct run *run, const struct message *m, struct
 exec_fn exec_nop, exec_send, exec_write, exec_read, exec_atomic, exec_tso, exec_mmo, exec_umr,
 	exec_set_psv;
 respond_fn respond_send, respond_write, respond_read, respond_compare_swap, respond_fetch_add;
-/* SEND and TSO of a raw packet QP, and SEND of UD: the functions above pass these WQEs on. */
+/*
+ * Called by the executors and responders above: for SEND and TSO of a raw packet QP, and for SEND
+ * of UD.
+ */
 exec_fn exec_raw_send;
 respond_fn respond_datagram;
 
 struct opcode {
 	exec_fn *exec;       /* NULL: the device lacks this opcode */
-	respond_fn *respond; /* NULL: no message reaches a responder */
+	respond_fn *respond; /* NULL: the opcode sends no message to a responder */
 	uint16_t qp_types;   /* QP_TYPE_BIT() of each QP type that may run it */
 	/*
-	 * 16-byte units before the data segments: control segment, remote address and operands,
-	 * without the address of a datagram. A WQE with fewer units is malformed.
+	 * The number of 16-byte units before the data segments: control segment, remote address and
+	 * operands, without the address of a datagram. A WQE with fewer units is malformed.
 	 */
 	uint8_t head_ds;
 	/*
-	 * The opcode stays inside the adapter. A WQE of another opcode may have an address after
-	 * the control segment, needs a link, and takes port time and a round trip in the timing
-	 * model.
+	 * True: the opcode stays inside the adapter. False: a WQE may have an address after the
+	 * control segment, needs a link, and takes port time and a round trip in the timing model.
 	 */
 	bool local;
-	uint8_t access;        /* to the WQE's data segments: ACC_LOCAL_WRITE, or 0 for reading */
-	uint8_t remote_access; /* to the responder's memory: one of ACC_REMOTE_*, or 0 */
-	uint8_t kind;          /* of a message to a responder: enum message_kind */
+	/* access to the memory of the WQE's data segments: ACC_LOCAL_WRITE, or 0 for reading */
+	uint8_t access;
+	uint8_t remote_access; /* access to the responder's memory: one of ACC_REMOTE_*, or 0 */
+	uint8_t kind;          /* enum message_kind of the message to the responder */
 	/*
-	 * opcode (enum wire_cqe_opcode) of the receive's completion at the responder; 0: no receive
-	 * is used
+	 * opcode (enum wire_cqe_opcode) of the receive's completion at the responder; 0: the
+	 * message uses no receive
 	 */
 	uint8_t recv;
 };
 
-/* Values of enum softhca_qp_type differ in their lowest four bits, as opcode_table.c asserts. */
+/*
+ * A bit for each QP type. The values of enum softhca_qp_type differ in their lowest four bits:
+ * opcode_table.c asserts this.
+ */
 #define QP_TYPE_BIT(type) ((uint16_t)(1u << ((type)&15)))
 
 static inline bool

@@ -7,38 +7,42 @@
 #include "chance.h"
 #include "key.h"
 
-#define WQES      32 /* held back at most; a power of two */
+#define WQES      32 /* maximum of WQEs that are held back; a power of two */
 #define PIECES    512
-#define MAX_CUTS  8         /* about as many pieces does one piece of memory become */
-#define CUT_LEN   64        /* pieces begin at multiples of this: a cache line */
+#define MAX_CUTS  8         /* about the number of pieces into which one piece of memory is cut */
+#define CUT_LEN   64        /* pieces begin at multiples of a cache line */
 #define VALUE_LEN 8         /* bytes of an atomic's result */
-#define EARLY_MAX (1 << 20) /* bytes of a write that are copied early, at most */
+#define EARLY_MAX (1 << 20) /* maximum of bytes of one write that are copied early */
 
-/* The kind of a WQE, as the rules of order see it. */
+/* The kind of a WQE for the rules of order. */
 enum kind {
-	KIND_OTHER = 0, /* its bytes, if it has any, move at once */
+	KIND_OTHER = 0, /* bytes of this WQE, if any, move at once */
 	KIND_MEMCPY = 1 << 0,
 	KIND_WRITE = 1 << 1,
 	KIND_WRITE_RELAXED = 1 << 2, /* to memory with IBV_ACCESS_RELAXED_ORDERING */
 	KIND_READ = 1 << 3,
 	KIND_ATOMIC = 1 << 4,
-	KIND_CONFIG = 1 << 5, /* a key or a PSV changes: no bytes, but an effect */
+	/* the WQE changes a key or a PSV: it has an effect instead of bytes */
+	KIND_CONFIG = 1 << 5,
 	KIND_WRITES = KIND_WRITE | KIND_WRITE_RELAXED,
 	KIND_LOCAL = KIND_MEMCPY | KIND_CONFIG,
 	KIND_ALL = KIND_LOCAL | KIND_WRITES | KIND_READ | KIND_ATOMIC
 };
 
-/* A WQE that has succeeded and is not completed. */
+/* A WQE that has succeeded but is not completed yet. */
 struct held {
 	enum kind kind;
-	unsigned int left; /* pieces not yet moved */
+	unsigned int left; /* pieces that have not moved yet */
 	bool completes;
 	uint16_t index;
 	uint32_t opcode, byte_cnt;
-	/* an atomic's result, which is the source of its piece; or the argument of `effect` */
+	/*
+	 * For an atomic: its result, which is the source of its piece. With `effect`: the argument
+	 * of `effect`.
+	 */
 	uint64_t value;
-	void *early;          /* an early copy of the bytes of a write; or NULL */
-	order_effect *effect; /* called in place of moving bytes; or NULL */
+	void *early;          /* early copy of the bytes of a write, or NULL */
+	order_effect *effect; /* called instead of moving bytes, or NULL */
 	void *object;
 };
 
@@ -51,7 +55,7 @@ struct piece {
 
 struct order {
 	uint64_t random;
-	/* WQEs held back, as free-running indices; `next` is the WQE that runs */
+	/* The WQEs held back, as free-running indices. `next` is the index of the running WQE. */
 	unsigned int first, next;
 	bool holds; /* the running WQE's bytes are held back */
 	unsigned int n;
@@ -158,7 +162,7 @@ complete(struct run *run, const struct held *held)
 	cq_push(run->qp->send_cq, &cqe);
 }
 
-/* Completes WQEs, oldest first, until one has pieces left to move. */
+/* Completes WQEs, oldest first, up to the first WQE that still has pieces to move. */
 static void
 complete_some(struct run *run, struct order *o)
 {
@@ -181,7 +185,7 @@ order_settle_all(struct run *run)
 		run_drop_cq(run);
 	move_kinds(o, KIND_ALL);
 	complete_some(run, o);
-	free(held_at(o, o->next)->early); /* left by a WQE that failed */
+	free(held_at(o, o->next)->early); /* allocated for a WQE that then failed */
 	*held_at(o, o->next) = (struct held){.kind = KIND_OTHER};
 	o->holds = false;
 }
@@ -210,11 +214,11 @@ kind_of(const struct wqe *wqe)
 }
 
 /*
- * The kinds that the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The small fence
- * waits for local operations of the same send queue (openucx/ucx, pull request 11399, about the
- * PRM). Linux's mlx5_ib sets both fences in a fenced request after a registration
- * (drivers/infiniband/hw/mlx5/wr.c), and libmlx5 sets both in each fenced request. So the strong
- * fence alone does not wait for local operations.
+ * The kinds of WQEs that the fence of a WQE waits for: ibv_post_send(3), mlx5dv_wr_post(3). The
+ * small fence waits for local operations of the same send queue (openucx/ucx, pull request 11399,
+ * about the PRM). The strong fence alone does not wait for local operations: Linux's mlx5_ib sets
+ * both fences in a fenced request after a registration (drivers/infiniband/hw/mlx5/wr.c), and
+ * libmlx5 sets both fences in each fenced request.
  */
 static unsigned int
 fence_waits_for(const struct wqe *wqe)
@@ -233,22 +237,22 @@ fence_waits_for(const struct wqe *wqe)
 	}
 }
 
-/* The kinds whose bytes must be in place before the WQE runs, by the order of messages. */
+/* The kinds of WQEs whose bytes must have moved before this WQE runs, by the order of messages. */
 static unsigned int
 must_be_done(const struct wqe *wqe, enum kind kind)
 {
 	if (kind == KIND_READ || kind == KIND_ATOMIC)
 		return KIND_WRITES | KIND_READ | KIND_ATOMIC;
-	/* What a write must wait for depends on its memory: order_write(). */
+	/* The memory of a write decides what the write waits for: order_write(). */
 	if (kind == KIND_WRITE)
 		return 0;
 	/*
-	 * A WQE that is checked against a key, or that changes a part of one, needs the current
+	 * A WQE that is checked against a key, or that changes part of a key, needs the current
 	 * key.
 	 */
 	if (kind == KIND_CONFIG)
 		return KIND_CONFIG;
-	/* Who sees the receive's completion also sees all writes before it. */
+	/* A program that sees the receive's completion must also see all earlier writes. */
 	return wqe->op->local ? 0 : KIND_WRITES;
 }
 
@@ -319,7 +323,7 @@ at(const void *p, uint64_t off)
 	return p == SINK ? SINK : (char *)(uintptr_t)p + off;
 }
 
-/* Adds [dst, dst+len) in pieces of `cut` bytes. They begin at multiples of CUT_LEN. */
+/* Adds the range [dst, dst+len) in pieces of `cut` bytes that begin at multiples of CUT_LEN. */
 static bool
 cut_range(struct order *o, struct held *held, void *dst, const void *src, uint64_t len,
 	uint64_t cut)
@@ -367,7 +371,7 @@ cut_lists(struct order *o, struct held *held, const struct sg *dst, const struct
 
 /*
  * Writes arrive in the order of posting. But the requester may read a write's source before an
- * earlier write has arrived. Returns the list to move from: `early`, or src.
+ * earlier write has arrived. Returns the list to copy from: the early copy, or src.
  */
 static const struct sg *
 order_write(struct order *o, struct held *held, const struct sg *dst, const struct sg *src,
@@ -405,14 +409,14 @@ order_move(struct run *run, const struct sg *dst, const struct sg *src)
 		run->use.spill != NULL)
 		return false;
 	if (held->kind == KIND_ATOMIC) {
-		/* The caller's result does not outlive the call. */
+		/* The caller's result is valid only during this call, so the value is copied. */
 		memcpy(&held->value, src->v[0].p, VALUE_LEN);
 		sg_set(&other, &held->value, VALUE_LEN);
 		src = &other;
 	}
 	n = o->n;
 	if (!cut_lists(o, held, dst, src)) {
-		o->n = n; /* too many pieces */
+		o->n = n; /* there were too many pieces */
 		held->left = 0;
 		return false;
 	}

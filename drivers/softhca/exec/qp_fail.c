@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves a QP to error from its receive side: after a peer's request, or after its CQ failed. */
+/*
+ * Moves a QP to error from its receive side: after a peer's request, or after the failure of its
+ * CQ.
+ */
 #include "qp_fail.h"
 
 #include "rq_complete.h"
@@ -17,9 +20,9 @@ qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 	rq_flush(run, qp);
 	if (!was_error)
 		qp_tell_last_wqe(qp);
+	/* The lane that holds the page flushes the send queue. */
 	if (qp->uar != NULL)
-		uar_call_attention(
-			qp->uar); /* the lane that holds the page flushes the send queue */
+		uar_call_attention(qp->uar);
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the executors of opcodes: makes a message of a WQE, and sends it. */
+/* For the executors of opcodes: makes the message of a WQE, and sends it. */
 #ifndef SOFTHCA_REQUESTER_H
 #define SOFTHCA_REQUESTER_H
 
@@ -8,10 +8,13 @@
 #include "move.h"
 #include "wqe.h"
 
-/* address.c: takes the address in the WQE, for transports whose WQEs have one. */
+/* address.c: reads the address in the WQE, for transports whose WQEs have an address. */
 void message_address(const struct run *run, const struct wqe *wqe, struct message *m);
 
-/* Makes a message of the WQE, without the responder's memory, operands and payload. */
+/*
+ * Makes the message of the WQE, but leaves out the responder's memory, the operands and the
+ * payload.
+ */
 static inline void
 message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 {
@@ -29,7 +32,7 @@ message_init(struct message *m, const struct run *run, const struct wqe *wqe)
 		message_address(run, wqe, m);
 }
 
-/* Takes the responder's memory from the WQE's remote address segment. */
+/* Takes the address and key of the responder's memory from the WQE's remote address segment. */
 static inline void
 message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 {
@@ -39,7 +42,7 @@ message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 	m->rkey = get_be32(raddr + RADDR_RKEY);
 }
 
-/* sq_wait.c: keeps what the send queue needs of an answer other than success. */
+/* sq_wait.c: stores what the send queue needs from an answer without success. */
 void requester_take_answer(struct run *run, unsigned int result, const struct answer *answer);
 
 /*
@@ -59,7 +62,10 @@ requester_ask(struct run *run, struct message *m, const struct sg *payload, stru
 	return result;
 }
 
-/* A field of the WQE forbids the operation: notes the check and returns the syndrome. */
+/*
+ * Called if a field of the WQE forbids the operation: notes the failed check and returns the
+ * syndrome.
+ */
 static inline unsigned int
 requester_refuse(struct run *run, enum wire_vendor why, enum wire_syndrome syndrome)
 {

@@ -19,7 +19,9 @@ apply_compare_swap(const struct message *m, uint64_t *target)
 {
 	uint64_t old = m->compare;
 
-	/* On failure `old` becomes the value that was found; on success it equals that value. */
+	/*
+	 * On failure `old` becomes the value in memory; on success `old` already equals that value.
+	 */
 	__atomic_compare_exchange_n(target, &old, m->swap_add, false, __ATOMIC_SEQ_CST,
 		__ATOMIC_SEQ_CST);
 	return old;
@@ -32,7 +34,10 @@ misaligned(struct run *run)
 	return responder_fail(run, SYN_REM_INV_REQ);
 }
 
-/* Finds the memory to change. iova and address may differ: both must be aligned. */
+/*
+ * Finds the memory to change. Its iova and its address may be aligned differently; both must be
+ * multiples of 8.
+ */
 static unsigned int
 atomic_target(struct run *run, const struct message *m, struct sg *target)
 {
@@ -53,8 +58,8 @@ atomic_target(struct run *run, const struct message *m, struct sg *target)
 }
 
 /*
- * Memory on demand can only be loaded and stored. The lock makes this atomic among the adapter's
- * own atomics, which is all that IBV_ATOMIC_HCA promises.
+ * Memory on demand has only loads and stores, no atomic operation. The lock makes the pair atomic
+ * for the adapter's own atomics. IBV_ATOMIC_HCA promises no more.
  */
 static bool
 apply_on_demand(struct run *run, const struct message *m, apply_fn *apply, void *target,

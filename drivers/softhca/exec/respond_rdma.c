@@ -6,14 +6,19 @@
 #include "responder_receive.h"
 #include "rq.h"
 
-/* A copy found no memory at one end. mine: the end that is the responder's. */
+/*
+ * A copy found no memory at one end, the requester's or the responder's. mine: the responder's end.
+ */
 static unsigned int __attribute__((cold, noinline))
 no_memory(struct run *run, const struct message *m, enum sg_end end, enum sg_end mine)
 {
 	return end == mine ? responder_refuse_memory(run, m) : SYN_LOC_PROT;
 }
 
-/* The receive must be there before data move, so that a retried message moves nothing twice. */
+/*
+ * The receive must be posted before data move, so that a retried message does not move its data
+ * twice.
+ */
 static bool
 receive_is_there(struct run *run)
 {

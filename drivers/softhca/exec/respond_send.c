@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c has UD. */
+/*
+ * The responder of SEND, SEND with immediate and SEND with invalidate. respond_ud.c is the
+ * responder of UD.
+ */
 #include "move.h"
 #include "responder_fail.h"
 #include "responder_memory.h"
 #include "responder_receive.h"
 
-/* Moves the message into its receive. Memory on demand may be missing at either end. */
+/*
+ * Moves the message into its receive. If one of them is memory on demand, its pages may be missing.
+ */
 static unsigned int
 receive_data(struct run *run, const struct sg *to, const struct sg *from)
 {
@@ -22,8 +27,8 @@ receive_data(struct run *run, const struct sg *to, const struct sg *from)
 }
 
 /*
- * A SEND with invalidate must name a key whose owner allowed its invalidation. What a card answers
- * otherwise is not public, so both syndromes are assumed. Assumed: send-inv-sender,
+ * A SEND with invalidate must name a key whose owner allowed its invalidation. The answer of a card
+ * to any other key is not public, so both syndromes are assumed. Assumed: send-inv-sender,
  * send-inv-receiver.
  */
 static unsigned int

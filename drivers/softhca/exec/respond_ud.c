@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The responder of UD: writes a network header and the payload into a receive. The sender does not
- * learn of a failure.
+ * The responder of UD: writes a network header and the payload into a receive. The sender gets no
+ * report of a failure.
  */
 #include "grh.h"
 #include "move.h"
@@ -10,14 +10,14 @@
 #include "rq_complete.h"
 
 /*
- * The packet's headers, in bits 27:24 of a completion's flags_rqpn on Ethernet (Linux,
+ * The type of the packet's headers, in bits 27:24 of a completion's flags_rqpn on Ethernet (Linux,
  * include/linux/mlx5/cq.h, MLX5_CQE_ROCE_L3_HEADER_TYPE_*; UCX, uct_ib_mlx5_cqe_roce_gid_len()).
  */
 enum packet_type {
 	PACKET_GRH = 0, /* RoCE v1 */
 	PACKET_IPV6 = 1,
 	PACKET_IPV4 = 2,
-	PACKET_UDP = 8 /* added to PACKET_IPV6 or PACKET_IPV4: RoCE v2 */
+	PACKET_UDP = 8 /* bit added to PACKET_IPV6 or PACKET_IPV4 for RoCE v2 */
 };
 
 #define GRH_PRESENT 1
@@ -31,8 +31,8 @@ packet_type(const struct message_path *path)
 }
 
 /*
- * The sender in the completion: 29:28 kind of header, 27:24 service level or packet type, 23:0 QP
- * number.
+ * The word of a completion that describes the sender: bits 29:28 kind of header, 27:24 service
+ * level or packet type, 23:0 QP number.
  */
 static uint32_t
 sender(const struct run *run, const struct message *m)
@@ -44,7 +44,10 @@ sender(const struct run *run, const struct message *m)
 	       (ethernet ? packet_type(path) : path->sl) << 24 | m->qpn;
 }
 
-/* Joins the header and the payload to one list. False: too many pieces. */
+/*
+ * Joins the header and the payload to one list. Returns false if the list would have too many
+ * pieces.
+ */
 static bool
 join(struct run *run, uint8_t *header, const struct sg *payload, struct sg *whole)
 {

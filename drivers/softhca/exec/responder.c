@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder: takes a message, finds its QP, and calls the function that answers. */
+/* The responder: takes a message, finds the message's QP, and calls the function that answers. */
 #include "message.h"
 #include "responder_find.h"
 #include "run.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fails the QP that the responder holds, and releases it.
+ * Fails the QP that the responder holds, and releases the QP.
  *
- * A DCT has one connection for each initiator. A refused request ends only its own connection
- * (rdma-core's test_mlx5_dc.py: after refused writes, the target still takes SENDs). Confirmed:
- * dct-no-event.
+ * A DCT has one connection for each initiator. A refused request ends only the connection of its
+ * initiator (rdma-core's test_mlx5_dc.py: after refused writes, the target still receives SENDs).
+ * Confirmed: dct-no-event.
  */
 #include "responder_fail.h"
 
@@ -28,7 +28,8 @@ responder_fail_receive(struct run *run, enum wire_syndrome syndrome)
 		.syndrome = syndrome,
 		.vendor = failure_vendor(&failure)};
 
-	run->responder.mute = false; /* a fault hides completions, but no failures */
+	/* a fault hides completions of success, but no completions of failure */
+	run->responder.mute = false;
 	rq_complete(run, qp, &failed);
 	if (qp->type != SOFTHCA_QP_DCT)
 		qp_fail_receive_side(run, qp);

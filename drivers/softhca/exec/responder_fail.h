@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the held QP of the responder fails. */
+/* How the QP that the responder holds fails. */
 #ifndef SOFTHCA_RESPONDER_FAIL_H
 #define SOFTHCA_RESPONDER_FAIL_H
 
 #include "run.h"
 
 /*
- * Moves the QP to error, with an event because no receive was used up, and releases it. A DCT is
- * only released: it goes on serving other initiators. Returns `nak`, the requester's syndrome.
+ * Moves the QP to error, sends an event, because no completion of a receive reports the error, and
+ * releases the QP. A DCT is only released: it continues to serve other initiators. Returns `nak`,
+ * the requester's syndrome.
  */
 unsigned int responder_fail(struct run *run, enum wire_syndrome nak);
 /*
- * Completes the receive that rq_peek() showed with a syndrome, fails its QP, and releases the QP. A
- * DCT is only released.
+ * Completes the receive that rq_peek() found with a syndrome, moves the QP to error, and releases
+ * the QP. A DCT does not fail: its receive completes, and it is released.
  */
 void responder_fail_receive(struct run *run, enum wire_syndrome syndrome);
 

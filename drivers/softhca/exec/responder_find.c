@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the QP of a message. Each transport names it in its own way:
+ * Finds the QP of a message. The transports identify the QP in different ways:
  *
  *   RC, UC    the QP that the sender is connected to
  *   XRC       the QP that the sender is connected to, and an SRQ of that QP's domain
@@ -18,8 +18,8 @@
 #define EVENT_COMM_EST 4 /* IBV_EVENT_COMM_EST */
 
 /*
- * The QP of this number, in this adapter or another one of the process: their numbers are far
- * apart.
+ * Finds the QP of a number in this adapter, then in the other adapters of the process. The adapters
+ * use separate ranges of numbers.
  */
 static struct softhca_qp *
 find_qp(struct softhca_lanes *here, uint32_t number)
@@ -65,9 +65,9 @@ may_receive(const struct softhca_qp *qp)
 }
 
 /*
- * A DCT counts requests with a wrong key in its context, and reports them by an event of DEVX,
- * which verbs lack (Linux, mlx5_ifc.h and mlx5/qpc.c). A retried request counts once. Assumed:
- * dct-wrong-key.
+ * Checks the access key of a DC message. A DCT counts requests with a wrong key in its context, and
+ * reports them by a DevX event; verbs have no such event (Linux, mlx5_ifc.h and mlx5/qpc.c). A
+ * retried request counts once. Assumed: dct-wrong-key.
  */
 static bool
 dct_accepts_key(struct softhca_qp *qp, const struct message *m)
@@ -104,8 +104,8 @@ accepts(struct softhca_qp *qp, const struct message *m)
 }
 
 /*
- * The CQ of the XRC SRQ has failed, so the QP fails. The sender retries without an answer. Assumed:
- * cq-full-xrc.
+ * The CQ of the XRC SRQ has failed, so the QP fails. The sender gets no answer and retries.
+ * Assumed: cq-full-xrc.
  */
 static unsigned int
 xrc_cq_failed(struct run *run)
@@ -115,7 +115,10 @@ xrc_cq_failed(struct run *run)
 	return MESSAGE_NO_PEER;
 }
 
-/* Assumed: xrc-no-srq. */
+/*
+ * Finds the SRQ of an XRC message. If it does not exist, the request is refused. Assumed:
+ * xrc-no-srq.
+ */
 static unsigned int
 find_xrc_srq(struct run *run, const struct message *m)
 {
@@ -123,7 +126,7 @@ find_xrc_srq(struct run *run, const struct message *m)
 	struct softhca_srq *srq =
 		m->srqn > 0xffffff ? NULL : table_get(&r->qp->dev->lanes->srqs, m->srqn);
 
-	/* An SRQ without a domain has domain number 0, which no QP has. */
+	/* An SRQ without a domain has domain number 0. No QP has this number. */
 	if (srq != NULL && srq->xrcdn == r->qp->xrcdn) {
 		r->from = srq;
 		return cq_has_failed(srq->cq) ? xrc_cq_failed(run) : SYN_OK;
@@ -133,8 +136,9 @@ find_xrc_srq(struct run *run, const struct message *m)
 }
 
 /*
- * Reports the first message on a connection whose QP is not yet in RTS (ibv_get_async_event(3)).
- * Assumed: comm-est-rc, comm-est-uc, comm-est-xrc, comm-est-once, comm-est-not-ud.
+ * Sends an event for the first message on a connection whose QP is not yet in RTS
+ * (ibv_get_async_event(3)). Assumed: comm-est-rc, comm-est-uc, comm-est-xrc, comm-est-once,
+ * comm-est-not-ud.
  */
 static void
 tell_established(struct softhca_qp *qp)

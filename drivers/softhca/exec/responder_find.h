@@ -7,8 +7,8 @@
 #include "run.h"
 
 /*
- * Holds the message's QP in run->responder. SYN_OK; MESSAGE_NO_PEER: the QP is absent or not ready;
- * or the requester's syndrome, if the QP refuses the message.
+ * Finds the message's QP and holds it in run->responder. Returns SYN_OK; MESSAGE_NO_PEER if the QP
+ * is absent or not ready; or the requester's syndrome if the QP refuses the message.
  */
 unsigned int responder_find(struct run *run, const struct message *m);
 

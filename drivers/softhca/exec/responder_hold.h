@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The locks of the responder: one receive side, then perhaps an SRQ. responder_release() releases
- * both.
+ * both locks.
  */
 #ifndef SOFTHCA_RESPONDER_HOLD_H
 #define SOFTHCA_RESPONDER_HOLD_H
 
 #include "run.h"
 
-/* Holds the receive side of qp, and releases any other. NULL: only releases. */
+/*
+ * Holds the receive side of qp, after it has released the previous receive side. If qp is NULL,
+ * only releases.
+ */
 void responder_hold(struct run *run, struct softhca_qp *qp);
 
-/* Holds run->responder.from. A held CQ is released first: an SRQ is locked before a CQ. */
+/*
+ * Holds the SRQ run->responder.from. A held CQ is released first: an SRQ must be locked before a
+ * CQ.
+ */
 static inline void
 responder_hold_srq(struct run *run)
 {

@@ -11,7 +11,7 @@ message_is_unreliable(const struct message *m)
 	return m->type == SOFTHCA_QP_UC || m->type == SOFTHCA_QP_UD;
 }
 
-/* Confirmed: rights-of-key. */
+/* A key that does not allow the access. Confirmed: rights-of-key. */
 unsigned int
 responder_refuse_memory(struct run *run, const struct message *m)
 {
@@ -24,7 +24,7 @@ responder_refuse_memory(struct run *run, const struct message *m)
 	return responder_fail(run, SYN_REM_ACCESS);
 }
 
-/* Confirmed: rights-of-qp. */
+/* A QP that does not accept this kind of request. Confirmed: rights-of-qp. */
 unsigned int
 responder_refuse_kind(struct run *run, const struct message *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder's memory of a message, and its checks. */
+/* The memory that a message accesses at the responder, and the checks of this access. */
 #ifndef SOFTHCA_RESPONDER_MEMORY_H
 #define SOFTHCA_RESPONDER_MEMORY_H
 
@@ -7,7 +7,7 @@
 #include "message.h"
 #include "run.h"
 
-/* The PD of the message's keys: that of the XRC SRQ, or of the QP. */
+/* The PD that the message's keys must have: the PD of the XRC SRQ, or of the QP. */
 static inline uint32_t
 responder_pdn(const struct run *run)
 {
@@ -17,16 +17,16 @@ responder_pdn(const struct run *run)
 }
 
 /*
- * Refuses a message: its key does not grant the access, or the QP accepts no requests of this kind.
- * The QP fails, unless the transport is unreliable or the QP is a DCT. Returns the requester's
- * syndrome.
+ * Refuses a message because its key does not grant the access (memory), or because the QP accepts
+ * no requests of its kind (kind). The QP fails, unless the transport is unreliable or the QP is a
+ * DCT. Returns the requester's syndrome.
  */
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);
 
 /*
- * The message's memory of len bytes, if it lies in the region that was found last. NULL: call
- * responder_gather().
+ * Returns the message's memory of len bytes if it lies in the region that was found last. If it
+ * returns NULL, call responder_gather().
  */
 static inline void *
 responder_seen(const struct run *run, const struct message *m, uint64_t len)
@@ -40,7 +40,10 @@ responder_seen(const struct run *run, const struct message *m, uint64_t len)
 		len);
 }
 
-/* Finds the message's memory of len bytes. SYN_OK, or the syndrome of a refusal. */
+/*
+ * Finds the message's memory of len bytes. Returns SYN_OK, or the syndrome with which the message
+ * is refused.
+ */
 static inline unsigned int
 responder_gather(struct run *run, const struct message *m, uint64_t len, struct sg *out)
 {

@@ -9,9 +9,9 @@
 #include "rq_complete.h"
 
 /*
- * Applies faults on demand to a receive, once for each message, however often the message is
- * retried. SYN_OK: the message may arrive; MESSAGE_LATER; or the syndrome with which the receive
- * fails.
+ * Applies faults on demand to a receive, at most once for each message, also if the message is
+ * retried. Returns SYN_OK if the message may arrive, MESSAGE_LATER, or the syndrome with which the
+ * receive fails.
  */
 static unsigned int
 strike(struct run *run, const struct message *m, struct answer *answer)
@@ -38,7 +38,10 @@ strike(struct run *run, const struct message *m, struct answer *answer)
 	}
 }
 
-/* Assumed: short-receive-uc, short-receive-ud. */
+/*
+ * A receive that is too short fails at the responder, too. Assumed: short-receive-uc,
+ * short-receive-ud.
+ */
 unsigned int
 responder_nak_receive(struct run *run, enum wire_syndrome syndrome, enum wire_syndrome nak)
 {

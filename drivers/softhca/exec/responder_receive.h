@@ -7,17 +7,23 @@
 #include "run.h"
 
 /*
- * Finds the receive for a message of len bytes, and applies faults on demand to it. SYN_OK, or as
- * responder_ask(). If the receive is unfit, its QP has failed.
+ * Finds the receive for a message of len bytes, and applies faults on demand to it. Returns SYN_OK,
+ * or a result of responder_ask(). If the receive is too short or its memory is not writable, the QP
+ * has failed.
  */
 unsigned int responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg *sg,
 	struct answer *answer);
-/* Completes the receive with len bytes, as the message's opcode says. */
+/*
+ * Completes the receive: len bytes have arrived. The message's opcode gives the kind of completion.
+ */
 void responder_complete(struct run *run, const struct message *m, uint64_t len);
-/* Fails the receive and its QP with a syndrome. Returns `nak`, the requester's syndrome. */
+/*
+ * Completes the receive with the error `syndrome` and fails its QP. Returns `nak`, the requester's
+ * syndrome.
+ */
 unsigned int responder_nak_receive(struct run *run, enum wire_syndrome syndrome,
 	enum wire_syndrome nak);
-/* Uses up a receive for a write whose len bytes have moved. */
+/* Completes a receive for a write with immediate data. Its len bytes have already moved. */
 unsigned int responder_end_write(struct run *run, const struct message *m, uint64_t len,
 	struct answer *answer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds receive WQEs, of the QP's own queue or of an SRQ, and gathers their memory. */
+/* Finds receive WQEs, in the QP's own queue or in an SRQ, and gathers their memory. */
 #include "rq.h"
 
 #include "gather.h"
@@ -14,7 +14,10 @@ rq_has_work(const struct softhca_qp *qp)
 	return qp->rq_n != 0 && rq_posted(qp) != 0;
 }
 
-/* Assumed: rq-record-fatal, rq-record-sender. */
+/*
+ * A doorbell record with a count that is too high fails the QP. Assumed: rq-record-fatal,
+ * rq-record-sender.
+ */
 bool
 rq_is_ready(struct run *run, struct softhca_qp *qp)
 {
@@ -27,7 +30,10 @@ rq_is_ready(struct run *run, struct softhca_qp *qp)
 	return false;
 }
 
-/* The owner of a receive: its data segments name keys of this adapter and PD. */
+/*
+ * The owner of a receive. The keys in the receive's data segments must belong to this adapter and
+ * PD.
+ */
 struct receive_owner {
 	struct softhca_lanes *lanes;
 	uint32_t pdn;
@@ -53,7 +59,7 @@ receive_gather_segments(struct run *run, const struct receive_owner *owner, cons
 	return sg->len < need ? SYN_LOC_LEN : SYN_OK;
 }
 
-/* Gathers data segments of a receive WQE, at most n, until they hold `need` bytes. */
+/* Gathers at most n data segments of a receive WQE, until they hold `need` bytes. */
 static enum wire_syndrome
 receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t *seg,
 	unsigned int n, uint64_t need, struct sg *sg)
@@ -63,7 +69,7 @@ receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t
 	void *p = NULL;
 
 	/*
-	 * Fast path: the first segment is long enough, and lies in the region that was found last.
+	 * Fast path: the first segment is long enough and lies in the region that was found last.
 	 */
 	if (__builtin_expect(need != 0 && len >= need, 1))
 		p = key_seen_memory(&run->responder.receive, get_be32(seg + DATA_LKEY), owner->pdn,

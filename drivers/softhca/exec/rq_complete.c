@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completes receive WQEs in order, of a QP's own queue and of an SRQ. */
+/* Completes receive WQEs in order: those of a QP's own queue and those of an SRQ. */
 #include "rq_complete.h"
 
 #include "counters.h"
 
-/* Adds the receive's completion, unless a fault hides it. */
+/* Adds the receive's completion to the CQ, unless a fault hides this completion. */
 static void
 receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
 {
@@ -15,7 +15,7 @@ receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
 	run->work++;
 }
 
-/* The SRQ is held. An SRQ of XRC has a CQ of its own. */
+/* Completes a receive of the SRQ that is held. An XRC SRQ has its own CQ. */
 static void
 srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 {
@@ -57,8 +57,11 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 
 	if (qp->rq_n == 0)
 		return;
-	run->responder.mute = false; /* the fault hid an earlier completion, only that one */
-	/* If the program has posted more WQEs than the queue has, the posted WQEs do not exist. */
+	/* the fault hid one earlier completion; it does not hide flushed completions */
+	run->responder.mute = false;
+	/*
+	 * If the doorbell record counts more WQEs than the queue can hold, no WQE counts as posted.
+	 */
 	for (uint16_t left = rq_posted(qp); left != 0 && left <= qp->rq_n; left--)
 		rq_complete(run, qp, &flushed);
 }

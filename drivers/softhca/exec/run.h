@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What requester and responder use during one visit of a lane to the queue pairs of a UAR page,
- * which the lane holds. A visit holds at most one receive side, one SRQ and one CQ; hca.h has the
- * order of locks.
+ * The state of one visit: a lane visits the queue pairs of a UAR page that it holds, and the
+ * requester and the responder use this state. A visit holds at most one receive side, one SRQ and
+ * one CQ; hca.h has the order of locks.
  */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
@@ -18,26 +18,28 @@
 
 /* The responder's state. Only the responder's files and run_init.c use it. */
 struct responder {
-	struct softhca_qp *qp;    /* its receive side is held, or NULL */
-	struct softhca_srq *from; /* the SRQ that receives come from; NULL: the QP's own queue */
-	struct softhca_srq *srq;  /* held, or NULL */
-	uint32_t client;          /* the only QP that sends to qp; 0: the sender varies */
-	bool mute;                /* a fault hides the receive's completion */
-	struct key_seen memory, receive; /* the regions found last: of messages, of receives */
+	struct softhca_qp *qp;    /* QP whose receive side is held, or NULL */
+	struct softhca_srq *from; /* SRQ that has the receives; NULL: the QP's own queue has them */
+	struct softhca_srq *srq;  /* SRQ that is held, or NULL */
+	/* number of the only QP that sends to qp; 0: there are several senders */
+	uint32_t client;
+	bool mute;                       /* a fault hides the receive's completion */
+	struct key_seen memory, receive; /* regions found last: of messages, and of receives */
 };
 
-/* What a QP has sent to the held responder, and what came back: carried.h. */
+/* The messages of one QP to the held responder, and the answers: carried.h. */
 struct carried {
-	const struct softhca_qp *from; /* NULL: nothing was sent yet */
-	uint64_t rare_len; /* shorter messages are one packet; 0: nothing was sent yet */
+	const struct softhca_qp *from; /* the QP that sends; NULL: no message was sent yet */
+	uint64_t rare_len; /* a shorter message is one packet; 0: no message was sent yet */
 	uint32_t log_mtu;
 	uint32_t packet_headers, request_header; /* bytes */
-	uint32_t n[MESSAGE_N_KINDS];             /* messages */
-	uint64_t len[MESSAGE_N_KINDS];           /* bytes of their payload */
-	uint64_t packets[MESSAGE_N_KINDS];       /* without the first packet of each message */
+	uint32_t n[MESSAGE_N_KINDS];             /* number of messages */
+	uint64_t len[MESSAGE_N_KINDS];           /* bytes of the messages' payload */
+	/* number of packets, without the first packet of each message */
+	uint64_t packets[MESSAGE_N_KINDS];
 };
 
-/* The regions that the requester found last, by access. */
+/* The regions that the requester found last: one for each kind of access. */
 enum run_seen {
 	SEEN_READ = 0,
 	SEEN_WRITE = ACC_LOCAL_WRITE,
@@ -46,22 +48,26 @@ enum run_seen {
 };
 
 struct run {
-	struct key_use use; /* of the WQE that runs, requester and responder */
+	/* use of keys by the WQE that runs, at the requester and at the responder */
+	struct key_use use;
 	struct softhca_lanes *lanes;
-	struct softhca_qp *qp; /* the requester */
+	struct softhca_qp *qp; /* QP of the requester */
 	struct key_seen seen[SEEN_N];
 	struct responder responder;
 	struct carried carried;
-	struct softhca_cq *cq; /* held, or NULL: a send CQ or a receive CQ */
-	uint64_t now;          /* device time; 0: not read yet */
-	unsigned int work;     /* WQEs executed or flushed */
-	uint32_t byte_cnt;     /* of the WQE that has run */
-	/* NOPs before this WQEBB may complete with the WQE before them: sq_step.c */
+	struct softhca_cq *cq; /* CQ that is held, a send CQ or a receive CQ; or NULL */
+	uint64_t now;          /* device time; 0: the clock was not read yet */
+	unsigned int work;     /* number of WQEs executed or flushed */
+	uint32_t byte_cnt;     /* byte count for the completion of the WQE that has run */
+	/* NOPs before this WQEBB may complete together with the WQE before them: sq_step.c */
 	uint16_t nops_end;
 	bool sig_drain; /* a signature was wrong: the send queue stops after this WQE */
 };
 
-/* A CQ is not held during longer copies, so that other lanes can complete to it. */
+/*
+ * A copy of at least this many bytes releases the CQ first, so that other lanes can add
+ * completions.
+ */
 #define RUN_LONG_COPY 32768
 
 static inline uint64_t
@@ -72,7 +78,10 @@ run_now(struct run *run)
 	return run->now;
 }
 
-/* WQEBBs from `from` on whose NOPs may complete with the WQE before them. */
+/*
+ * The number of WQEBBs from index `from` on in which NOPs may complete together with the WQE before
+ * them.
+ */
 static inline uint16_t
 run_nops_left(const struct run *run, uint16_t from)
 {
@@ -81,7 +90,7 @@ run_nops_left(const struct run *run, uint16_t from)
 	return left > 0 ? (uint16_t)left : 0;
 }
 
-/* Holds the CQ until the next call, and releases another one that was held. */
+/* Holds the CQ until the next call. Releases the CQ that was held before. */
 static inline void
 run_hold_cq(struct run *run, struct softhca_cq *cq)
 {

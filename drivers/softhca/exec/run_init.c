@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begins a visit of a lane, and has the functions that keys call in it. */
+/* Begins a visit of a lane, and has the functions by which keys call back into the visit. */
 #include "run_init.h"
 
 #include <stddef.h>
@@ -13,8 +13,8 @@ run_of(struct key_use *use)
 }
 
 /*
- * Sends the error to the CQ of the work that used the key: a card's choice of CQ is not public.
- * Confirmed: sig-err-first. Assumed: sig-err-cq, sig-err-responder.
+ * Sends the signature error to the CQ of the QP whose work used the key. The CQ that a card chooses
+ * is not public. Confirmed: sig-err-first. Assumed: sig-err-cq, sig-err-responder.
  */
 static void
 sig_error(struct key_use *use, const struct key_sig_error *error, bool tell)

@@ -5,7 +5,7 @@
 
 #include "run.h"
 
-/* Call when a lane begins to visit queues of this adapter. */
+/* Call this when a lane begins to visit queues of this adapter. */
 void run_init(struct run *run, struct softhca_lanes *lanes);
 
 #endif

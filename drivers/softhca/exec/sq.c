@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A visit to a send queue: how many of its WQEs may run, and what the QP's state requires.
+ * A visit to a send queue: decides how many of the queue's WQEs may run, and does what the QP's
+ * state requires.
  *
  * A WQE runs to its end or not at all, so no operation is ever outstanding: reads and atomics are
  * answered at once, and a fenced WQE always finds them done. The timing model gives each WQE the
- * time at which it runs, and there a fence counts (timing.h). The setting `reorder` makes a visit
- * hold bytes back (order.h); they move before the visit ends. Only the WQE at the head can wait:
- * for a receive (RNR), for its peer, or for a time. The lane then leaves the queue and comes again.
+ * time at which it runs; for this time a fence counts (timing.h). With the setting `reorder` a
+ * visit holds bytes back (order.h); they move before the visit ends. Only the WQE at the head can
+ * wait: for a receive (RNR), for its peer, or for a time. The lane then leaves the queue and visits
+ * it again later.
  */
 #include "sq.h"
 
@@ -31,8 +33,8 @@ sq_is_strict(const struct softhca_qp *qp)
 }
 
 /*
- * WQEBBs that may run: those that were announced; all posted ones on a shared page, and with
- * strict_doorbells = 0.
+ * The number of WQEBBs that may run: those that a doorbell announced. If several QPs share the
+ * page, or with strict_doorbells = 0, all posted WQEBBs may run.
  */
 static uint16_t
 sq_limit(struct softhca_qp *qp, uint16_t posted)
@@ -47,8 +49,8 @@ sq_limit(struct softhca_qp *qp, uint16_t posted)
 }
 
 /*
- * WQEs may have run that no doorbell had announced, or had announced in part. They count as
- * announced.
+ * If WQEs have run that no doorbell had announced, or of which a doorbell had announced only a
+ * part, they now count as announced.
  */
 static void
 sq_announce_ran(struct softhca_qp *qp, uint16_t start)
@@ -60,9 +62,9 @@ sq_announce_ran(struct softhca_qp *qp, uint16_t start)
 }
 
 /*
- * A doorbell was rung, and all announced WQEs have run, but more are posted. Either the next
- * doorbell is still to come, or a wrong index or DS made this one announce too little. In the
- * second case the next WQE is malformed: it is run now, and fails by its own check.
+ * A doorbell was rung, and all announced WQEs have run, but more WQEs are posted. Either another
+ * doorbell will follow, or the index or DS that was rung is wrong and announced too few WQEBBs. In
+ * the second case the next WQE is malformed: it is run now, and its own check fails it.
  */
 static void
 sq_check_rest(struct run *run, uint16_t posted)
@@ -96,7 +98,7 @@ sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 	enum step step = sq_steps_by(run, posted, limit, sq_step_watched);
 
 	if (step == STEP_NEXT && run->qp->stopping) {
-		/* All announced WQEs have run. */
+		/* All announced WQEs have run, so the queue stops at the latest here. */
 		sq_stop(run);
 		step = STEP_STOP;
 	}
@@ -104,7 +106,7 @@ sq_steps_watched(struct run *run, uint16_t posted, uint16_t limit)
 	return step;
 }
 
-/* Returns true if more WQEs can run at once. */
+/* Runs the WQEs that may run. Returns true if more WQEs can run at once. */
 static bool
 sq_run(struct run *run)
 {
@@ -120,7 +122,7 @@ sq_run(struct run *run)
 		return false;
 	}
 	limit = sq_limit(qp, posted);
-	/* An armed fault counts each operation, so NOPs then run one by one. */
+	/* An armed fault counts each operation. So NOPs must then run one by one. */
 	if (!fault_watches(WATCH_OPERATIONS))
 		run->nops_end = (uint16_t)(start + limit);
 	step = sq_is_watched(qp) ? sq_steps_watched(run, posted, limit)
@@ -131,8 +133,8 @@ sq_run(struct run *run)
 }
 
 /*
- * In SQD only the WQE that already waits is finished. Then an event is sent, if the program asked
- * for it.
+ * In SQD, only the WQE that already waits is finished. Then an event is sent if the program asked
+ * for an event.
  */
 static void
 sq_drain(struct run *run)
@@ -196,6 +198,8 @@ sq_visit(struct run *run)
 	sq_announce_ran(qp, start);
 	run_drop_cq(run);
 	responder_release(run);
-	/* Receives may still be posted to a QP in error, without a doorbell. */
+	/*
+	 * The program may still post receives to a QP in error, and it rings no doorbell for them.
+	 */
 	return more || qp->wait != WAIT_NONE || (qp_state(qp) == QP_ERR && qp->rq_n != 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions of a send queue, and its ends: in error, flushed, or stopped. */
+/* Completions of a send queue, and how the queue ends: in error, flushed, or stopped. */
 #include "sq_complete.h"
 
 #include "counters.h"
@@ -13,7 +13,7 @@
 #define EVENT_QP_FATAL   1 /* IBV_EVENT_QP_FATAL */
 #define EVENT_SQ_DRAINED 5 /* IBV_EVENT_SQ_DRAINED */
 
-/* The requester's hw_counters. */
+/* Counts an error in the hw_counters of the requester's port. */
 static void
 count_error(const struct softhca_qp *qp, enum wire_syndrome syn)
 {
@@ -65,7 +65,10 @@ sq_complete(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	cq_push(qp->send_cq, &cqe);
 }
 
-/* WQEs complete as flushed, signaled or not, unless their CE field forbids it. */
+/*
+ * Each WQE completes as flushed, also if it is unsignaled, unless its CE field forbids a
+ * completion.
+ */
 void
 sq_flush(struct run *run)
 {
@@ -95,7 +98,10 @@ sq_lock_state(struct run *run)
 	spin_lock(&run->qp->recv);
 }
 
-/* A reliable QP: both queues are flushed, after the completion that names the error. */
+/*
+ * Moves a reliable QP to error: both queues are flushed, after the completion that reports the
+ * error.
+ */
 static void
 enter_error(struct run *run)
 {
@@ -113,7 +119,7 @@ enter_error(struct run *run)
 	sq_flush(run);
 }
 
-/* Leaves RTS, unless the QP has gone into error meanwhile. */
+/* Moves the QP from RTS to another state, unless the QP has moved to error meanwhile. */
 static void
 leave_rts(struct run *run, enum qp_state to)
 {
@@ -143,11 +149,14 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	bool goes_on;
 
 	order_settle(run);
-	/* True if only a stream of a DCI has failed, now or earlier. */
+	/* True if only a stream of a DCI has failed, with this WQE or before. */
 	goes_on = syn == SYN_FLUSH ? qp->stream_errors != NULL && stream_is_failed(qp, wqe)
 				   : stream_fail(qp, wqe);
 	run->byte_cnt = 0;
-	/* After the completion the program may overwrite the WQE. */
+	/*
+	 * When the program sees the completion, it may overwrite the WQE. So the WQE is not read
+	 * after this.
+	 */
 	sq_complete(run, wqe, syn);
 	run->work++;
 	sq_advance(qp, wqe_bb(wqe) < posted ? wqe_bb(wqe) : posted);
@@ -157,7 +166,7 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 		enter_error(run);
 		return false;
 	}
-	/* An unreliable QP still receives, and the program may set it to RTS again. */
+	/* An unreliable QP still receives, and the program may move it back to RTS. */
 	leave_rts(run, QP_SQE);
 	sq_flush(run);
 	return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stops a send queue after a wrong signature, at a place that a seed chooses. */
+/* Stops a send queue after a wrong signature, before a WQE that a seed chooses. */
 #include "sq_sigstop.h"
 
 #include "chance.h"
 #include "sq_complete.h"
 #include "uar.h"
 
-#define PLACES 4 /* the queue stops at every fourth place, on average */
+#define PLACES 4 /* the queue stops before each WQE with a chance of 1 in 4 */
 
 void
 sigstop_begin(struct run *run)

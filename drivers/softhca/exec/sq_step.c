@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One WQE: checks it, calls its opcode's executor, and acts on the result. */
+/* One WQE: checks it, calls the executor of its opcode, and acts on the result. */
 #include "sq_step.h"
 
 #include "message.h"
@@ -11,7 +11,9 @@
 #include "sq_wait.h"
 #include "stream.h"
 
-/* WQEBBs of the NOPs from `first` on that complete with the WQE before them. */
+/*
+ * The number of WQEBBs of the NOPs from `first` on that complete together with the WQE before them.
+ */
 static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint16_t first)
 {
 	const struct softhca_qp *qp = run->qp;
@@ -29,9 +31,9 @@ static uint32_t __attribute__((noinline)) nops_from(const struct run *run, uint1
 }
 
 /*
- * NOPs without completion are consumed together with a completing WQE before them. A program that
- * sees that completion may reuse the place of the NOPs, as DPDK's crypto_mlx5 does: a card has
- * passed the NOPs by then, because it begins a WQE before the previous one has ended. Returns the
+ * NOPs without completion are consumed together with the completing WQE before them. A program that
+ * sees this completion may reuse the WQEBBs of the NOPs, as DPDK's crypto_mlx5 does: a card has
+ * passed the NOPs by then, because it begins a WQE before the previous WQE has ended. Returns the
  * WQEBBs of the WQE and the NOPs.
  */
 static inline __attribute__((always_inline)) uint32_t
@@ -51,7 +53,10 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 {
 	const bool completes = wqe_ce(wqe) >= CE_ALWAYS && !run->qp->mute;
 
-	/* Before the completion: a program that sees it may configure the keys and PSVs again. */
+	/*
+	 * This precedes the completion: a program that sees the completion may configure the keys
+	 * and PSVs again.
+	 */
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);
 	if (completes)
@@ -69,7 +74,10 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 	return STEP_NEXT;
 }
 
-/* True if the error is the responder's: an unreliable sender does not learn of it. */
+/*
+ * True if the result is an error of the responder. A sender on an unreliable transport is not told
+ * of this error.
+ */
 static bool
 is_of_responder(unsigned int result)
 {
@@ -102,14 +110,14 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	return sq_fail(run, wqe, (enum wire_syndrome)result) ? STEP_NEXT : STEP_STOP;
 }
 
-/* Handles a WQE that is malformed or depends on its stream. */
+/* Handles a WQE that is malformed, and a WQE whose result depends on its stream. */
 static unsigned int __attribute__((noinline))
 step_odd(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
 	enum wire_vendor why;
 
-	/* The head has passed this index, so no WQE began there. */
+	/* The head has passed the index that BlueFlame gave, so no WQE began at this index. */
 	if (qp->bad_bf && (int16_t)(qp->bad_bf_idx - qp->sq_ci) < 0)
 		qp->bad_bf = false;
 	why = wqe_check(qp, wqe, posted);
@@ -160,7 +168,7 @@ sq_step_reordered(struct run *run, uint16_t posted)
 {
 	const struct wqe wqe = wqe_fetch(run->qp);
 
-	/* Without memory for its notes, the adapter keeps the order. */
+	/* If memory for the notes is short, the adapter keeps the order. */
 	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
 }
 

@@ -7,27 +7,33 @@
 
 /* The result of a step for the WQE at the head. */
 enum step {
-	STEP_NEXT, /* the WQE is done: the next one may run */
-	STEP_WAIT, /* the WQE stays, and is tried again in a later visit */
-	STEP_STOP, /* the queue stops for this visit: an error, or SQD */
-	STEP_MORE  /* sq_steps() only: other queues come first */
+	STEP_NEXT, /* the WQE is done; the next WQE may run */
+	STEP_WAIT, /* the WQE stays at the head and is tried again in a later visit */
+	STEP_STOP, /* the queue stops for this visit because of an error or SQD */
+	STEP_MORE  /* only from sq_steps(): more WQEs may run, but other queues run first */
 };
 
 typedef enum step step_fn(struct run *run, uint16_t posted);
 
-#define VISIT_MAX 256 /* WQEs of one visit: the lane's other queues wait for as long */
+/* maximum of WQEs that run in one visit; the lane's other queues wait meanwhile */
+#define VISIT_MAX 256
 
-/* Runs the WQE at the head. posted: WQEBBs from the head to the doorbell record. */
+/*
+ * Runs the WQE at the head. posted: the number of WQEBBs from the head to the counter in the
+ * doorbell record.
+ */
 step_fn sq_step;
-/* As sq_step(), with the setting `reorder`: bytes and completion may come later. */
+/*
+ * As sq_step(), with the setting `reorder`: bytes may move, and the completion may be made, later.
+ */
 step_fn sq_step_reordered;
 /*
- * Runs the WQEs that begin in the first `limit` posted WQEBBs. STEP_NEXT: all have run; else the
- * result for the WQE at the head.
+ * Runs the WQEs that begin in the first `limit` posted WQEBBs. Returns STEP_NEXT if all of them
+ * have run, otherwise the result for the WQE at the head.
  */
 enum step sq_steps(struct run *run, uint16_t posted, uint16_t limit);
 
-/* As sq_steps(), with another function for each step. */
+/* As sq_steps(), with the function `one` for each step. */
 static inline __attribute__((always_inline)) enum step
 sq_steps_by(struct run *run, uint16_t posted, uint16_t limit, step_fn *one)
 {
@@ -40,7 +46,7 @@ sq_steps_by(struct run *run, uint16_t posted, uint16_t limit, step_fn *one)
 
 		if (n == VISIT_MAX)
 			return STEP_MORE;
-		/* A request of the peer may have moved the QP to error meanwhile. */
+		/* A peer's request may have moved the QP to error meanwhile. */
 		if (qp_state(qp) != QP_RTS)
 			return STEP_STOP;
 		step = one(run, posted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting of the WQE at the head: for a receive (RNR), for its peer, or until a time. */
+/* How the WQE at the head waits: for a receive (RNR), for its peer, or until a time. */
 #include "sq_wait.h"
 
 #include "counters.h"
@@ -21,8 +21,8 @@ requester_take_answer(struct run *run, unsigned int result, const struct answer 
 }
 
 /*
- * RNR NAK timer of the responder, in units of 10 us: the encoding of InfiniBand volume 1, "RNR NAK
- * timer field"; ibv_modify_qp(3), min_rnr_timer.
+ * The responder's RNR NAK timer in units of 10 us, indexed by its encoding: InfiniBand volume 1,
+ * "RNR NAK timer field"; ibv_modify_qp(3), min_rnr_timer.
  */
 static const uint32_t rnr_timer[32] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
 	192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
@@ -65,7 +65,7 @@ wait_for_receive(struct run *run)
 }
 
 /*
- * The limit of all transport retries against a peer that is absent or not ready:
+ * The longest time of all retries together to a peer that is absent or not ready:
  * doc/softhca-reference.md.
  */
 #define PEER_WAIT_MAX_NS UINT64_C(500000000)
@@ -73,7 +73,7 @@ wait_for_receive(struct run *run)
 static uint64_t
 peer_wait_ns(const struct softhca_qp *qp)
 {
-	/* 4.096 us * 2^timeout for each attempt (ibv_modify_qp(3), timeout). */
+	/* Each attempt lasts 4.096 us * 2^timeout (ibv_modify_qp(3), timeout). */
 	uint64_t ns =
 		(UINT64_C(4096) << (qp->attr.timeout & 31)) * (uint64_t)(qp->attr.retry_cnt + 1);
 
@@ -91,7 +91,7 @@ wait_for_peer(struct run *run)
 		qp->wait_until = run_now(run) + peer_wait_ns(qp);
 		return false;
 	}
-	/* Timeout 0 waits without end. */
+	/* With timeout 0 the WQE waits for ever. */
 	if (qp->attr.timeout == 0 || run_now(run) < qp->wait_until)
 		return false;
 	counters_add(qp->dev, qp->attr.port, COUNTER_ACK_TIMEOUTS);

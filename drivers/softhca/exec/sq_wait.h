@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting of the WQE at the head. The caller holds the UAR. */
+/* How the WQE at the head waits. The caller holds the UAR. */
 #ifndef SOFTHCA_SQ_WAIT_H
 #define SOFTHCA_SQ_WAIT_H
 
 #include "run.h"
 
-/* Counts a message that met no receive: an RNR NAK, which only a reliable sender gets. */
+/*
+ * Counts a message for which no receive was posted. If the sender is reliable, also counts an RNR
+ * NAK at the sender.
+ */
 void count_rnr(const struct run *run);
-/* Waits for a receive, or for the peer. True: the last attempt was made. */
+/* Waits for a receive, or for the peer. Returns true if no attempt is left. */
 bool wait_for_receive(struct run *run);
 bool wait_for_peer(struct run *run);
 

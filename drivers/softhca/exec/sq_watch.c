@@ -10,7 +10,7 @@
 #include "sq_wait.h"
 #include "timing.h"
 
-/* Applies a fault before the WQE at the head runs. STEP_NEXT: the WQE may run. */
+/* Applies a fault before the WQE at the head runs. Returns STEP_NEXT if the WQE may run. */
 static enum step
 strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 {
@@ -40,8 +40,8 @@ strike(struct run *run, const struct wqe *wqe, struct fault_hit hit)
 }
 
 /*
- * Bytes of the data segments from unit ds on. Of a malformed WQE the result does not matter: it
- * fails when it runs.
+ * The number of bytes of the data segments from unit ds on. For a malformed WQE the result does not
+ * matter, because the WQE fails when it runs.
  */
 static uint64_t
 data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
@@ -59,7 +59,10 @@ data_bytes(const struct run *run, const struct wqe *wqe, uint32_t ds)
 	return bytes;
 }
 
-/* Bytes of a raw packet's frames: TSO sends the inline header before each piece of the data. */
+/*
+ * The number of bytes of a raw packet's frames. TSO sends the inline header before each part of the
+ * data.
+ */
 static uint64_t
 frame_bytes(const struct run *run, const struct wqe *wqe)
 {
@@ -71,7 +74,7 @@ frame_bytes(const struct run *run, const struct wqe *wqe)
 	return data + (is_cut ? (data + mss - 1) / mss : 1) * header;
 }
 
-/* Bytes that the WQE moves over the port. */
+/* The number of bytes that the WQE moves over the port. */
 static uint64_t
 wire_bytes(const struct run *run, const struct wqe *wqe)
 {
@@ -82,7 +85,10 @@ wire_bytes(const struct run *run, const struct wqe *wqe)
 	return data_bytes(run, wqe, wqe_data_unit(wqe));
 }
 
-/* The small fence waits only for local operations, which have no round trip. */
+/*
+ * The small fence waits only for local operations, which have no round trip. So it does not count
+ * in the timing model.
+ */
 static enum timing_fence
 fence_in_time(const struct wqe *wqe)
 {
@@ -98,7 +104,10 @@ fence_in_time(const struct wqe *wqe)
 	}
 }
 
-/* When the WQE at the head may complete: by the timing model, but not before `earliest`. */
+/*
+ * The time at which the WQE at the head may complete: by the timing model, but not before
+ * `earliest`.
+ */
 static uint64_t
 due(struct run *run, const struct wqe *wqe, uint16_t posted, uint64_t earliest)
 {
@@ -115,7 +124,7 @@ due(struct run *run, const struct wqe *wqe, uint16_t posted, uint64_t earliest)
 	return timing_due(run->lanes, &run->qp->timing, &op, run_now(run));
 }
 
-/* Called when a WQE comes to the head. */
+/* Called once for each WQE, when it becomes the head. */
 static enum step
 first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 {
@@ -136,7 +145,10 @@ first_look(struct run *run, const struct wqe *wqe, uint16_t posted)
 	return STEP_WAIT;
 }
 
-/* False if the WQE needs a peer and the port is down: it is then retried until the retries end. */
+/*
+ * False if the WQE needs a peer and the port is down. The WQE is then retried until no attempt is
+ * left.
+ */
 static bool
 has_link(const struct softhca_qp *qp, const struct wqe *wqe)
 {
@@ -155,11 +167,11 @@ sq_step_in_some_order(struct run *run, uint16_t posted)
 		return sq_step_reordered(run, posted);
 	qp->wait = WAIT_TIME;
 	qp->wait_until = run_now(run);
-	run->work++; /* for softhca_pump(): the adapter is not idle */
+	run->work++; /* tells softhca_pump() that the adapter is not idle */
 	return STEP_WAIT;
 }
 
-/* Runs the WQE at the head, if it has a link. */
+/* Runs the WQE at the head, if its port is up. */
 static enum step
 sq_step_linked(struct run *run, const struct wqe *wqe, uint16_t posted)
 {

@@ -7,7 +7,7 @@
 
 /* True if the WQE's stream is in error. */
 bool stream_is_failed(const struct softhca_qp *qp, const struct wqe *wqe);
-/* Moves the WQE's stream to error. True: the QP continues with other streams. */
+/* Moves the WQE's stream to error. Returns true if the QP continues with its other streams. */
 bool stream_fail(struct softhca_qp *qp, const struct wqe *wqe);
 
 #endif

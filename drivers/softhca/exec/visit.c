@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Visits queue pairs: those of a UAR page, and those without a page whose CQ has failed. */
+/* Visits queue pairs: those of a UAR page, and those that have no page and whose CQ has failed. */
 #include "visit.h"
 
 #include "qp_fail.h"
@@ -9,8 +9,8 @@
 #include "uar.h"
 
 /*
- * True if the queue asks for a visit. A change of its state, or a failed CQ, makes all queues
- * visited.
+ * True if the queue asks for a visit. After a change of a QP's state or the failure of a CQ, all
+ * queues of the page are visited instead.
  */
 static inline bool
 qp_calls(const struct softhca_qp *qp)
@@ -37,7 +37,10 @@ qps_visit(struct softhca_uar *uar, bool all, bool *again)
 	return run.work;
 }
 
-/* QPs that send are visited with their page, and fail in sq_visit(). Assumed: cq-full-dct. */
+/*
+ * Fails a QP that does not send. QPs that send are visited with their page, and fail in sq_visit().
+ * Assumed: cq-full-dct.
+ */
 static void
 fail_with_its_cq(struct run *run, struct softhca_qp *qp)
 {

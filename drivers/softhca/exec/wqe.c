@@ -5,7 +5,7 @@
 #include "gather.h"
 #include "violation.h"
 
-/* Inline data lie in the ring of WQEBBs and may wrap. */
+/* Gathers inline data. They lie in the ring of WQEBBs and may wrap. */
 static bool
 gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 {
@@ -18,8 +18,8 @@ gather_inline(struct run *run, const uint8_t *data, uint32_t len, struct sg *sg)
 }
 
 /*
- * Returns the number of 16-byte units. 0: the data are too long for the WQE, or must not be inline
- * here.
+ * Gathers an inline segment. Returns its number of 16-byte units, or 0 if the data are too long for
+ * the WQE or must not be inline in this WQE.
  */
 static unsigned int
 gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint32_t len,
@@ -33,7 +33,10 @@ gather_inline_seg(struct run *run, const struct wqe *wqe, unsigned int ds, uint3
 	return gather_inline(run, wqe_seg(run, wqe, ds) + INLINE_DATA, len, sg) ? units : 0;
 }
 
-/* True if the only data segment from unit `first` on has inline data that do not wrap. */
+/*
+ * Gathers an inline segment. Returns false unless it is the only data segment from unit `first` on
+ * and does not wrap.
+ */
 static bool
 gather_inline_alone(const struct run *run, const struct wqe *wqe, unsigned int first, struct sg *sg)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A work request of a send queue: fetches it, checks it, and finds its memory. */
+/*
+ * A work request of a send queue: fetches and checks the WQE, and finds the memory of its data
+ * segments.
+ */
 #ifndef SOFTHCA_WQE_H
 #define SOFTHCA_WQE_H
 
@@ -9,11 +12,11 @@
 #include "sg.h"
 
 struct wqe {
-	const uint8_t *seg0;     /* the control segment */
-	const struct opcode *op; /* the row of its opcode */
+	const uint8_t *seg0;     /* control segment */
+	const struct opcode *op; /* row of the WQE's opcode */
 	uint64_t id; /* the first 8 bytes: opmod, index, opcode, QP number, length in units */
 	uint32_t ds;
-	uint32_t first; /* the first 16-byte unit after control segment and address */
+	uint32_t first; /* first 16-byte unit after the control segment and the address */
 };
 
 _Static_assert(DATA_INLINE == 1u << 31, "the sign of a length");
@@ -43,14 +46,14 @@ wqe_qpn(const struct wqe *wqe)
 	return wqe->id >> 8 & 0xffffff;
 }
 
-/* The WQEBBs of the WQE. A length of 0 counts as one WQEBB. */
+/* The number of WQEBBs of the WQE. A WQE of length 0 counts as one WQEBB. */
 static inline uint32_t
 wqe_bb(const struct wqe *wqe)
 {
 	return wqe->ds == 0 ? 1 : (wqe->ds + 3) / 4;
 }
 
-/* Immediate data or a key, in host byte order. */
+/* The immediate data or the key to invalidate, in host byte order. */
 static inline uint32_t
 wqe_imm(const struct wqe *wqe)
 {
@@ -63,7 +66,7 @@ wqe_ce(const struct wqe *wqe)
 	return wqe->seg0[CTRL_FM_CE_SE] >> 2 & 3;
 }
 
-/* A value that the PRM reserves counts as the strongest fence. */
+/* The fence of the WQE. A value that the PRM reserves counts as the strongest fence. */
 static inline enum wire_fence
 wqe_fence(const struct wqe *wqe)
 {
@@ -73,8 +76,8 @@ wqe_fence(const struct wqe *wqe)
 }
 
 /*
- * True if the WQE waits for round trips (IBV_SEND_FENCE). The small fence alone waits only for
- * local operations.
+ * True if the WQE waits for round trips (IBV_SEND_FENCE). The small fence waits only for local
+ * operations, so it does not count.
  */
 static inline bool
 wqe_is_fenced(const struct wqe *wqe)
@@ -88,7 +91,10 @@ wqe_solicited(const struct wqe *wqe)
 	return (wqe->seg0[CTRL_FM_CE_SE] & 2) != 0;
 }
 
-/* 16-byte units of the address after the control segment, if the opcode is not local. */
+/*
+ * The number of 16-byte units of the address after the control segment, for an opcode that is not
+ * local.
+ */
 static inline unsigned int
 wqe_address_units(enum softhca_qp_type type)
 {
@@ -143,8 +149,8 @@ wqe_is_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx)
 }
 
 /*
- * The checks that every WQE must pass; VEN_NONE: passed. posted: WQEBBs from the WQE to the
- * doorbell record.
+ * Makes the checks that every WQE must pass. Returns VEN_NONE if the WQE passed. posted: the number
+ * of WQEBBs from the WQE to the counter in the doorbell record.
  */
 static inline enum wire_vendor
 wqe_check_at(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t idx, uint16_t posted)
@@ -165,11 +171,11 @@ wqe_check(const struct softhca_qp *qp, const struct wqe *wqe, uint16_t posted)
 	return wqe_check_at(qp, wqe, qp->sq_ci, posted);
 }
 
-/* Logs what wqe_check() found. */
+/* Logs the failed check that wqe_check() returned. */
 void wqe_report(const struct softhca_qp *qp, const struct wqe *wqe, enum wire_vendor why,
 	uint16_t posted);
 
-/* A 16-byte unit of the WQE. Units may wrap to the start of the send queue. */
+/* Returns a 16-byte unit of the WQE. The units may wrap to the start of the send queue. */
 static inline const uint8_t *
 wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
 {
@@ -178,14 +184,16 @@ wqe_seg(const struct run *run, const struct wqe *wqe, unsigned int ds)
 	return run->qp->sq + (off & run->qp->sq_mask);
 }
 
-/* The unit at which data segments begin, if the opcode has any. */
+/* The index of the first unit of data segments, if the opcode has data segments. */
 static inline unsigned int
 wqe_data_unit(const struct wqe *wqe)
 {
 	return wqe->op->head_ds + wqe->first - 1;
 }
 
-/* 16-byte units of a raw packet's Ethernet segment. len: bytes of its inline header. */
+/*
+ * The number of 16-byte units of a raw packet's Ethernet segment. len: bytes of its inline header.
+ */
 static inline unsigned int
 wqe_eth_units(unsigned int len)
 {
@@ -193,13 +201,14 @@ wqe_eth_units(unsigned int len)
 }
 
 /*
- * Gathers the local memory of the data segments from unit `first` on, for the opcode's access,
- * inline data included. Errors: SYN_LOC_PROT, SYN_LOC_LEN, SYN_QP_OP, with run->use.vendor set.
+ * Gathers the local memory of the data segments from unit `first` on, also of inline data, with the
+ * access that the opcode needs. Returns SYN_OK, or sets run->use.vendor and returns SYN_LOC_PROT,
+ * SYN_LOC_LEN or SYN_QP_OP.
  */
 unsigned int wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first,
 	struct sg *sg);
 
-/* The length in a data segment: 0 means 2 GiB. */
+/* The length in a data segment. The encoded value 0 means 2 GiB. */
 static inline uint64_t
 wqe_data_len(const uint8_t *seg)
 {
@@ -208,7 +217,10 @@ wqe_data_len(const uint8_t *seg)
 	return len == 0 ? DATA_LEN_ZERO_IS : len;
 }
 
-/* As wqe_gather_at(), for all data segments. Fast path: one segment, in the region found last. */
+/*
+ * As wqe_gather_at(), for all data segments. Fast path: the WQE has one segment, which lies in the
+ * region that was found last.
+ */
 static inline unsigned int
 wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 {
@@ -219,13 +231,14 @@ wqe_gather(struct run *run, const struct wqe *wqe, struct sg *sg)
 	void *p;
 
 	/*
-	 * Without a data segment, the next WQE may begin there, and the program may be writing it.
+	 * If the WQE has no data segment, the next WQE may begin at this unit, and the program may
+	 * be writing that WQE.
 	 */
 	if (__builtin_expect(wqe->ds != first + 1, 0))
 		return wqe_gather_at(run, wqe, first, sg);
 	seg = wqe_seg(run, wqe, first);
 	len = (int32_t)get_be32(seg + DATA_LEN);
-	/* Inline data have a negative length here. */
+	/* A segment of inline data has a negative length here. */
 	if (__builtin_expect(len <= 0, 0))
 		return wqe_gather_at(run, wqe, first, sg);
 	p = key_seen_memory(&run->seen[need], get_be32(seg + DATA_LKEY), run->qp->pdn, need,

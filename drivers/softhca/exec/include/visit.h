@@ -10,14 +10,14 @@ struct softhca_uar;
 
 /*
  * Runs WQEs of the page's send queues, and flushes receive queues in error. The caller holds the
- * page. all: visits every queue; else only queues with posted WQEs, queues that were rung, and
- * queues that asked for another visit. Returns the number of WQEs executed or flushed. *again: a
- * queue asks for another visit.
+ * page. If all is true, visits every queue. Otherwise visits only queues with posted WQEs, queues
+ * whose doorbell was rung, and queues that asked for another visit. Returns the number of WQEs
+ * executed or flushed. Sets *again if a queue asks for another visit.
  */
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*
- * Moves QPs to error whose CQ has failed and that no page's visit covers (DCTs). Call inside a
- * turn. False: no CQ failed.
+ * Moves to error each QP whose CQ has failed, if the QP belongs to no UAR page (a DCT). Call it
+ * inside a turn. Returns false if no CQ failed.
  */
 bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
 
