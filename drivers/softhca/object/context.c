@@ -23,9 +23,9 @@
 
 /*
  * Writes the page by which libmlx5 converts timestamps to wall-clock time
- * (mlx5dv_get_clock_info(3)). The adapter's clock counts nanoseconds of CLOCK_MONOTONIC. Its rate
- * is constant, so one pair of readings is enough for the context's life. The best of a few pairs is
- * taken, because the thread may lose its CPU between the two readings of a pair.
+ * (mlx5dv_get_clock_info(3)). The adapter's clock counts nanoseconds of CLOCK_MONOTONIC at a
+ * constant rate, so one pair of readings is enough for the context's life. The thread may lose its
+ * CPU between the two readings, so the best of a few pairs is used.
  */
 static bool
 write_clock_info(int fd)
@@ -119,7 +119,7 @@ ctx_destroy(struct softhca_ctx *ctx)
 	free(ctx);
 }
 
-/* Device memory stays mapped: a child shares it with its parent, as on a card. */
+/* Device memory stays mapped: a child of fork() shares it with its parent, as on a card. */
 void
 ctx_abandon(struct softhca_ctx *ctx)
 {
@@ -133,7 +133,7 @@ ctx_abandon(struct softhca_ctx *ctx)
 	ctx->refs = 0;
 }
 
-/* Objects and event files stay allocated, because their locks may be held for ever in the child. */
+/* Objects and event files stay allocated: in the child, their locks may be held for ever. */
 void
 ctx_free_abandoned(struct softhca_ctx *ctx)
 {

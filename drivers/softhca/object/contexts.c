@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of open contexts: opens and finds contexts, and detects closed ones. */
+/* The list of open contexts: opens and finds contexts, and detects contexts that were closed. */
 #include "contexts.h"
 
 #include <errno.h>
@@ -15,20 +15,20 @@
 #include "hca.h"
 #include "raw.h"
 
-/* protects the list, and refs and seen of each context */
+/* protects the list, and the members refs and seen of each context */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct softhca_ctx *contexts;
 
-/* st_dev of all contexts. 0: no context has been opened yet. */
+/* st_dev of all contexts. It is 0 until a context has been opened. */
 static _Atomic(dev_t) memfd_dev;
 
 /* ---------------------------------------------------------------- closed contexts */
 
 /*
- * Removes closed contexts from the list, and returns them, linked by `next`. The library does not
- * see close(2). So a context counts as closed when no descriptor of this process is its character
- * device or one of its async event files. Called at the next open, and at a request for the objects
- * that the process holds. The caller holds list_lock.
+ * Removes closed contexts from the list, and returns them as a list linked by `next`. The library
+ * does not see close(2). So a context counts as closed when no descriptor of this process refers to
+ * the context's character device or to an async event file of the context. Called at the next open,
+ * and at a request for the objects that the process holds. The caller holds list_lock.
  */
 static struct softhca_ctx *
 unlink_closed(void)
@@ -38,7 +38,7 @@ unlink_closed(void)
 	int fd;
 
 	if (fds == NULL)
-		return NULL; /* no descriptor is free: a later open tries again */
+		return NULL; /* no file descriptor is free: a later open tries again */
 	for (ctx = contexts; ctx != NULL; ctx = ctx->next)
 		ctx->seen = ctx->refs != 0;
 	while ((fd = raw_next_fd(fds)) >= 0) {
@@ -79,7 +79,7 @@ free_closed(struct softhca_ctx *closed)
 
 /* ---------------------------------------------------------------- events of the adapter */
 
-/* A softhca_dev_event_fn. It runs inside a turn, so it only tries locks. */
+/* A softhca_dev_event_fn. It runs inside a turn, so it does not wait for locks. */
 static bool
 send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {
@@ -87,7 +87,10 @@ send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 
 	if (pthread_mutex_trylock(&list_lock) != 0)
 		return false;
-	/* Takes the locks of all contexts, or none, so that no context gets the event twice. */
+	/*
+	 * Takes the locks of all contexts or of none. So no context gets the event twice when the
+	 * caller tries again.
+	 */
 	for (end = contexts; end != NULL; end = end->next)
 		if (pthread_mutex_trylock(&end->lock) != 0)
 			break;
@@ -184,9 +187,10 @@ ctx_find_dev(dev_t st_dev, ino_t st_ino)
 	struct softhca_ctx *ctx;
 
 	/*
-	 * Programs query many files. Only a file of memfd_create(2)'s file system can be a context.
-	 * Files of other file systems are answered without the lock: ThreadSanitizer's symbolizer
-	 * also queries files, while it does not see locks.
+	 * This runs for every file that a program queries. Only a file in the file system of
+	 * memfd_create(2) can be a context. A file in another file system is answered without the
+	 * lock, because ThreadSanitizer's symbolizer queries files while ThreadSanitizer does not
+	 * see locks.
 	 */
 	if (atomic_load_explicit(&memfd_dev, memory_order_relaxed) != st_dev)
 		return NULL;

@@ -10,7 +10,10 @@
 
 #define EVENT_PORT_ACTIVE 9 /* IBV_EVENT_PORT_ACTIVE */
 
-/* The library does not see close(2). So closed completion channels are looked for here. */
+/*
+ * Removes the completion channels that the program has closed. The library does not see close(2),
+ * so it looks for them when a new channel is added.
+ */
 static void
 drop_closed(struct softhca_ctx *ctx)
 {

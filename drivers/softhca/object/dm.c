@@ -2,8 +2,8 @@
 /*
  * Allocates pages of device memory.
  *
- * A child of fork() shares inherited contexts with its parent, as on a card. So the owners of pages
- * are in memory that both processes share, and change by atomics.
+ * A child of fork() shares inherited contexts with its parent, as on a card. So the table of the
+ * pages' owners is in memory that both processes share, and it is changed by atomic operations.
  */
 #include "dm.h"
 
@@ -20,12 +20,12 @@ _Static_assert(CTX_DM_OFFSET + DM_LEN <= CTX_UAR_OFFSET, "below the UAR pages");
 
 struct dm_pool {
 	_Atomic uint64_t used;
-	_Atomic uint64_t owner[DM_PAGES]; /* inode of the context's memfd */
+	_Atomic uint64_t owner[DM_PAGES]; /* inode of the memfd of the context that owns the page */
 };
 
 /*
- * A pool for each adapter, created with the first context. Protected by the lock of the list of
- * contexts.
+ * The pools: one for each adapter, created with the adapter's first context. The lock of the list
+ * of contexts protects them.
  */
 static struct dm_pool *pools;
 
@@ -35,7 +35,10 @@ mask_of(uint32_t first, uint32_t n)
 	return (n == DM_PAGES ? UINT64_MAX : (UINT64_C(1) << n) - 1) << first;
 }
 
-/* The pages of device memory in a range of a context's memfd, as memory or for an operation. */
+/*
+ * Returns one bit for each page of device memory in a range of a context's memfd. A page counts
+ * both at its address as memory and at its addresses for operations.
+ */
 static uint64_t
 pages_in(uint64_t offset, uint64_t len)
 {
@@ -52,8 +55,8 @@ pages_in(uint64_t offset, uint64_t len)
 }
 
 /*
- * The pages that the program has mapped. If an object ends while its pages are mapped
- * (ibv_import_dm(3)), they are not allocated again until they are unmapped, as in the kernel.
+ * Returns the pages that the program has mapped. If an object ends while its pages are mapped
+ * (ibv_import_dm(3)), the pages are not allocated again until they are unmapped, as in the kernel.
  */
 static uint64_t
 mapped_pages(const struct softhca_ctx *ctx)
@@ -72,7 +75,7 @@ mapped_pages(const struct softhca_ctx *ctx)
 	return mapped;
 }
 
-/* Confirmed: dm-pages. Assumed: dm-zeroed. */
+/* Takes pages that are neither owned nor mapped. Confirmed: dm-pages. Assumed: dm-zeroed. */
 int
 dm_take(struct softhca_ctx *ctx, uint32_t n)
 {

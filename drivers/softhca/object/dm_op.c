@@ -2,10 +2,11 @@
 /*
  * The handler of SIGBUS for the addresses of operations.
  *
- * The kernel's list of mappings has all that it needs: the operation and the byte of an address,
- * and the adapter's mapping of that byte. So it takes no lock, and need not follow munmap(2),
- * mremap(2) and fork(2). The operations themselves are atomic instructions: other threads,
- * processes and RDMA atomics may use the same memory at the same time.
+ * The kernel's list of mappings tells the handler all that it needs: which operation an address
+ * has, which byte of device memory, and where the adapter has mapped this byte. So the handler
+ * takes no lock, and need not follow munmap(2), mremap(2) and fork(2). The operations themselves
+ * are atomic instructions: other threads, processes and RDMA atomics may use the same memory at the
+ * same time.
  */
 #include "dm_op.h"
 
@@ -48,7 +49,7 @@ find_mapping(uintptr_t at, struct mapping_line *line)
 	return found && line->of_adapter;
 }
 
-/* The adapter's own mapping of all device memory, in the same file. */
+/* Returns the address at which the adapter has mapped all device memory of the same file. */
 static uint8_t *
 find_memory(const struct mapping_line *op)
 {
@@ -76,13 +77,14 @@ config(void)
 	return softhca_devices(&n)[0].cfg;
 }
 
-/* Converts to and from the byte order in which the card calculates. */
+/* Converts between the host's byte order and the byte order in which the card adds. */
 static uint64_t
 reorder(uint64_t value, unsigned int size)
 {
 	enum {
 		CONNECTX_8 = 0x1023,
-		BLUEFIELD = 0xa2d0 /* and above; BlueField-3 has the order of ConnectX-7 */
+		/* and all greater numbers; BlueField-3 has the byte order of ConnectX-7 */
+		BLUEFIELD = 0xa2d0
 	};
 	const uint32_t part = config()->part_id;
 	const bool is_host_order = part >= CONNECTX_8 && part < BLUEFIELD;
@@ -90,7 +92,7 @@ reorder(uint64_t value, unsigned int size)
 	return is_host_order ? value : __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
-/* Adds the operand to some bytes of an aligned word. */
+/* Adds the operand to `size` bytes of an aligned 8-byte word. */
 static void
 increment(uint8_t *at, unsigned int size, uint64_t operand)
 {
@@ -122,7 +124,10 @@ refuse(uintptr_t at, const char *why)
 	return false;
 }
 
-/* Assumed: memic-load, memic-store, memic-test-and-set, memic-increment. */
+/*
+ * Executes the operation and the instruction. Assumed: memic-load, memic-store, memic-test-and-set,
+ * memic-increment.
+ */
 static bool
 run(uintptr_t at, enum dm_op op, uint8_t *memory, void *context)
 {
@@ -167,7 +172,10 @@ mend(const siginfo_t *info, void *context)
 
 /* ---------------------------------------------------------------- */
 
-/* Not under valgrind: a handler there does not see the registers of valgrind's processor. */
+/*
+ * Operations do not work under valgrind: a handler there does not see the registers of valgrind's
+ * simulated processor.
+ */
 uint32_t
 dm_ops(void)
 {

@@ -2,7 +2,8 @@
 /*
  * The list of descriptors that export the adapter's memory.
  *
- * Such a descriptor is a sealed memfd without bytes: only its size and its inode are used.
+ * Such a descriptor is a sealed memfd of which only the size and the inode are used. It has no
+ * data.
  */
 #include "dmabuf.h"
 
@@ -21,18 +22,22 @@
 
 struct dmabuf {
 	struct dmabuf *next;
-	const struct object *owner; /* NULL: the owner has ended */
-	uint8_t *at;                /* NULL: no region may use this memory */
+	const struct object *owner; /* object that has the memory; NULL if the object has ended */
+	/* adapter's address of the memory; NULL if no region may use it */
+	uint8_t *at;
 	size_t len;
 	dev_t st_dev;
 	ino_t st_ino;
 	struct dmabuf_user *users;
-	bool seen; /* used while closed descriptors are looked for: a descriptor was found */
+	bool seen; /* used by free_closed(): the program has a descriptor of this entry */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dmabuf *list;
-/* a descriptor was made; read without the lock, so that most programs do not need it */
+/*
+ * A descriptor was made. This is read without the lock, so that programs without such descriptors
+ * need no lock.
+ */
 static atomic_bool any;
 
 static struct dmabuf *
@@ -45,7 +50,10 @@ find_inode(const struct stat *st)
 	return buf;
 }
 
-/* The library does not see close(2). Frees entries that have neither a descriptor nor a user. */
+/*
+ * Frees entries that have neither a descriptor nor a user. The library does not see close(2), so it
+ * looks for descriptors here.
+ */
 static void
 free_closed(void)
 {
@@ -54,7 +62,7 @@ free_closed(void)
 	int fd;
 
 	if (fds == NULL)
-		return; /* no descriptor is free: a later call tries again */
+		return; /* no file descriptor is free: a later call tries again */
 	for (buf = list; buf != NULL; buf = buf->next)
 		buf->seen = buf->users != NULL;
 	while ((fd = raw_next_fd(fds)) >= 0) {
@@ -164,7 +172,7 @@ dmabuf_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The error for a descriptor that is another driver's DMABUF, or no DMABUF. */
+/* Returns the error for a descriptor that is a DMABUF of another driver, or no DMABUF. */
 static int
 find_foreign(int fd)
 {

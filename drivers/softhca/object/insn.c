@@ -12,12 +12,12 @@
 #include <ucontext.h>
 
 enum {
-	REX_W = 8, /* an operand of 8 bytes */
-	REX_R = 4, /* the upper bit of reg in ModRM */
+	REX_W = 8, /* the operand has 8 bytes */
+	REX_R = 4, /* upper bit of reg in ModRM */
 	REX_ANY = 0x40
 };
 
-/* The immediate, which follows ModRM and its displacement. */
+/* The immediate operand, which follows ModRM and the displacement. */
 enum immediate {
 	IMM_NONE,
 	IMM_BYTE,
@@ -25,10 +25,10 @@ enum immediate {
 };
 
 struct form {
-	uint32_t opcode;  /* all bytes of the opcode */
-	int8_t extension; /* reg of ModRM, if it is a part of the opcode; else -1 */
+	uint32_t opcode;  /* all bytes of the opcode, as a number */
+	int8_t extension; /* reg of ModRM, if it is part of the opcode; otherwise -1 */
 	enum insn_kind kind;
-	/* the memory operand is one byte; else it has the operand size */
+	/* the memory operand has one byte; otherwise it has the operand size */
 	bool is_byte;
 	bool swapped;
 	enum immediate immediate;
@@ -50,7 +50,10 @@ static const struct form forms[] = {
 	{0xf6, 0, INSN_TEST, true, false, IMM_BYTE},
 };
 
-/* The instruction's bytes, read one at a time: bytes after the instruction may not be mapped. */
+/*
+ * The instruction's bytes. They are read one at a time, because bytes after the instruction may not
+ * be mapped.
+ */
 struct bytes {
 	const uint8_t *at;
 	unsigned int n;
@@ -65,7 +68,7 @@ next(struct bytes *b)
 static greg_t *
 reg_of(ucontext_t *uc, unsigned int number)
 {
-	/* In the order of their numbers in the encoding. */
+	/* The registers in the order of their numbers in the encoding. */
 	static const uint8_t regs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
 		REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
 		REG_R15};
@@ -90,8 +93,8 @@ take_immediate(struct bytes *b, unsigned int size)
 }
 
 /*
- * Skips what follows ModRM: a scale-index-base byte and a displacement. The signal gives the
- * address.
+ * Skips the address that follows ModRM: a scale-index-base byte and a displacement. They are not
+ * needed, because the signal gives the address.
  */
 static void
 skip_address(struct bytes *b, uint8_t modrm)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks whether memory is mapped. The kernel pins memory that a program gives to a device, and
- * fails with EFAULT if it cannot.
+ * returns EFAULT if it cannot pin the memory.
  */
 #include "mapped.h"
 
@@ -13,7 +13,7 @@
 
 /*
  * True if the mapping's last byte can be read: the file may be shorter than its mapping. Also true
- * in a sandbox that forbids this system call.
+ * in a sandbox that forbids the system call for this test.
  */
 static bool
 is_in_file(const struct mapping_line *line, uint64_t end)

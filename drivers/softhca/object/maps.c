@@ -18,12 +18,13 @@
 
 #define ADAPTER_NAME "/memfd:" CTX_MEMFD_NAME " "
 
-/* As struct procmap_query of linux/fs.h, of Linux 6.11. */
+/* A copy of struct procmap_query in linux/fs.h of Linux 6.11. */
 struct map_query {
-	uint64_t size; /* of this struct */
+	uint64_t size; /* size of this struct */
 	uint64_t flags;
 	uint64_t at;
-	uint64_t from, to; /* the kernel's answer begins here, without the addresses of buffers */
+	/* first field of the kernel's answer; the answer has no addresses of buffers */
+	uint64_t from, to;
 	uint64_t rights;
 	uint64_t page_size;
 	uint64_t offset;
@@ -50,7 +51,10 @@ maps_open(struct maps *m)
 	return m->fd >= 0;
 }
 
-/* As close(2) and read(2), without cancellation points. */
+/*
+ * This file makes the system calls itself, because close(2) and read(2) of the C library have
+ * cancellation points.
+ */
 void
 maps_close(struct maps *m)
 {
@@ -70,7 +74,7 @@ fill(struct maps *m)
 	return n > 0;
 }
 
-/* The beginning of the next line, as a string. False: end of file. */
+/* Reads the beginning of the next line into a string. Returns false at the end of the file. */
 static bool
 next_line(struct maps *m, char text[MAPS_PREFIX])
 {
@@ -107,7 +111,7 @@ number(const char **text, unsigned int base)
 	return value;
 }
 
-/* FROM-TO rwxp OFFSET MAJOR:MINOR INODE      PATH */
+/* A line is: FROM-TO rwxp OFFSET MAJOR:MINOR INODE      PATH */
 bool
 maps_next(struct maps *m, struct mapping_line *line)
 {
@@ -156,8 +160,8 @@ maps_find(struct maps *m, uintptr_t at, struct mapping_line *line)
 		return true;
 	}
 	/*
-	 * ENOENT: no mapping. Other errors: the kernel is older, or the name is longer than the
-	 * buffer.
+	 * ENOENT: there is no mapping. All other errors: the kernel is older, or the name is longer
+	 * than the buffer. Then all lines are read instead.
 	 */
 	if (errno == ENOENT)
 		return false;

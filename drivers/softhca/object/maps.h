@@ -3,10 +3,10 @@
  * The mappings of this process, sorted by address, as the kernel lists them in /proc/self/maps
  * (proc(5)).
  *
- *   maps_open()  ->  maps_next() until it is false  ->  maps_close()
- *   maps_open()  ->  maps_find() of rising addresses  ->  maps_close()
+ *   maps_open()  ->  maps_next() until it returns false  ->  maps_close()
+ *   maps_open()  ->  maps_find() for rising addresses  ->  maps_close()
  *
- * Signal handlers may also call these.
+ * Signal handlers may also call these functions.
  */
 #ifndef SOFTHCA_MAPS_H
 #define SOFTHCA_MAPS_H
@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MAPS_PREFIX 128 /* bytes of a line that are read: all but the end of a long path */
+/* number of bytes of a line that are read: all except the end of a long path */
+#define MAPS_PREFIX 128
 
 struct maps {
 	int fd;
@@ -27,19 +28,19 @@ struct maps {
 struct mapping_line {
 	uintptr_t from, to;
 	bool can_read, can_write;
-	bool of_adapter; /* a mapping of a context's memfd */
-	uint64_t offset; /* in the file */
+	bool of_adapter; /* the mapping is a part of a context's memfd */
+	uint64_t offset; /* offset in the file */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* False: the error is in errno. */
+/* Returns false with errno set on failure. */
 bool maps_open(struct maps *m);
-/* False: there are no more mappings. */
+/* Returns false if there are no more mappings. */
 bool maps_next(struct maps *m, struct mapping_line *line);
 /*
- * The first mapping that ends above `at`. False: there is none. With PROCMAP_QUERY (Linux 6.11) the
- * cost does not depend on the number of mappings.
+ * Finds the first mapping that ends above `at`. Returns false if there is none. With PROCMAP_QUERY
+ * (Linux 6.11) the cost does not depend on the number of mappings.
  */
 bool maps_find(struct maps *m, uintptr_t at, struct mapping_line *line);
 void maps_close(struct maps *m);

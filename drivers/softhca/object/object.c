@@ -14,7 +14,8 @@
 static const struct object_class *const *table;
 static uint32_t table_len;
 
-static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf; protects the counts */
+/* protects the counts; no other lock is taken under it */
+static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t counts[SOFTHCA_MAX_DEVICES][OBJECT_N_CLASSES];
 
 void
@@ -39,7 +40,7 @@ count_of(const struct softhca_dev *dev, const struct object_class *cls)
 	for (uint32_t i = 0; i < table_len; i++)
 		if (table[i] == cls)
 			return &counts[dev->index][i];
-	abort(); /* the class has no row in classes.h */
+	abort(); /* classes.h lacks a row for the class */
 }
 
 static bool
@@ -68,7 +69,7 @@ count_down(const struct softhca_dev *dev, const struct object_class *cls)
 
 /* ---------------------------------------------------------------- handles */
 
-/* Handles are given out in turn, so that a released handle is not reused soon. */
+/* Handles are given out in rising order, so that a released handle is not reused soon. */
 static int
 take_handle(struct softhca_ctx *ctx, uint32_t *handle)
 {

@@ -19,16 +19,16 @@
 #define N_SLOTS 131072
 
 struct table {
-	_Atomic uint32_t n_used; /* slots from here on have never been used */
+	_Atomic uint32_t n_used; /* all slots from this number on have never been used */
 	_Atomic uint32_t n_taken;
 	_Atomic uint32_t next_id[RESOURCE_N_TYPES];
-	_Atomic uint32_t hint; /* the slot found last */
+	_Atomic uint32_t hint; /* number of the slot where the next search begins */
 	_Alignas(64) struct resource slots[N_SLOTS];
 };
 static_assert(sizeof(struct resource) == 72, "slots of one size in every process");
 
-static _Atomic(struct table *) own; /* of this process */
-/* The file of another process, for a process without its own. */
+static _Atomic(struct table *) own; /* table of this process, or NULL */
+/* The table of another process, for a process that has no table of its own. */
 static _Atomic(const struct table *) another;
 static char another_path[PATH_MAX];
 
@@ -59,7 +59,7 @@ resources_create(const char *path)
 	if (atomic_load_explicit(&own, memory_order_acquire) != NULL)
 		return;
 	made = map(path, true);
-	/* Another thread may have made it first. */
+	/* Another thread may have made the file first. */
 	if (made != NULL && !atomic_compare_exchange_strong(&own, &none, made))
 		munmap(made, sizeof(*made));
 }
@@ -75,7 +75,7 @@ resources_look_at(const char *path)
 		snprintf(another_path, sizeof(another_path), "%s", path);
 }
 
-/* Inherited objects are the parent's. */
+/* The inherited table has only the parent's objects. */
 void
 resources_fork_child(void)
 {
@@ -104,7 +104,10 @@ find_free(struct table *t)
 	return NULL;
 }
 
-/* The lowest free slot is taken, so that readers look at few slots. */
+/*
+ * Raises the number of used slots. The lowest free slot is taken first, so that readers look at few
+ * slots.
+ */
 static void
 note_used(struct table *t, const struct resource *r)
 {
@@ -161,7 +164,7 @@ resource_give(struct resource *r)
 	struct table *t = atomic_load_explicit(&own, memory_order_acquire);
 	uint32_t at;
 
-	/* In a child of fork(), a slot of the parent is kept. */
+	/* A slot of the parent stays taken in a child of fork(). */
 	if (r == NULL || t == NULL || r < t->slots || r >= t->slots + N_SLOTS)
 		return;
 	at = (uint32_t)(r - t->slots);
@@ -180,7 +183,7 @@ resource_id(const struct resource *r)
 
 /* ---------------------------------------------------------------- for readers */
 
-/* True if the process is alive: a killed process leaves its slots behind. */
+/* True if the process is alive. A killed process leaves its slots in the file. */
 static bool
 lives(uint32_t pid)
 {

@@ -51,8 +51,9 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	if (err != 0)
 		goto free_cq;
 	/*
-	 * The first arm word that a program writes may be 0, like a new record. So until then the
-	 * record holds a value that no program writes.
+	 * The first arm word that a program writes may be 0, and a new doorbell record holds 0. So
+	 * until a program writes, the device keeps another value in the record, which no program
+	 * writes.
 	 */
 	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
 	err = uar_attach_cq(cq->uar, cq);
@@ -92,8 +93,8 @@ static uint32_t
 cq_consumer(struct softhca_cq *cq)
 {
 	/*
-	 * Pairs with the program's store of the consumer index, which follows its reads of the
-	 * CQEs.
+	 * Pairs with the program's store of the consumer index. The program reads its CQEs before
+	 * this store.
 	 */
 	return be32toh(atomic_load_explicit(&cq->dbrec[DB_CQ_CI], memory_order_acquire)) &
 	       CQ_INDEX_MASK;
@@ -109,8 +110,9 @@ cq_is_full(struct softhca_cq *cq)
 }
 
 /*
- * An overrun CQ is unusable. An event reports this, and each of its QPs fails when a lane next
- * visits that QP (InfiniBand architecture, volume 1, "CQ overrun"). Confirmed: cq-full-qp.
+ * A CQ with an overrun is unusable. An event reports the overrun, and each QP of the CQ fails when
+ * a lane next visits this QP (InfiniBand architecture, volume 1, "CQ overrun"). Confirmed:
+ * cq-full-qp.
  */
 void
 cq_fail(struct softhca_cq *cq)

@@ -25,7 +25,7 @@ cq_notify(struct softhca_cq *cq)
 	softhca_event_cq_comp(cq->event);
 }
 
-/* Counts n more completions toward the armed event. True: the event must be sent. */
+/* Counts n more completions for the armed event. Returns true if the event must be sent. */
 static bool
 cq_event_is_due(struct softhca_cq *cq, uint32_t n)
 {
@@ -60,7 +60,10 @@ cq_unseen(const struct softhca_cq *cq, enum cq_arm arm, uint32_t ci)
 	return ahead <= cq->n ? ahead : 0;
 }
 
-/* Confirmed: armed-unseen. Assumed: moderation-unseen. */
+/*
+ * Takes the arming from the doorbell record. Completions that the program has not seen count at
+ * once. Confirmed: armed-unseen. Assumed: moderation-unseen.
+ */
 void
 cq_take_arm(struct softhca_cq *cq)
 {
@@ -74,7 +77,10 @@ cq_take_arm(struct softhca_cq *cq)
 		memory_order_acq_rel));
 	arm = word & CQ_ARM_SOLICITED ? ARM_SOLICITED : ARM_ANY;
 	spin_lock(&cq->lock);
-	/* Completions from the arming's index on count, because the program has not seen them. */
+	/*
+	 * The arm word has a consumer index. The program has not seen the completions from this
+	 * index on, so they count.
+	 */
 	cq->arm = arm;
 	cq->event_waiting = 0;
 	cq->event_due = 0;
@@ -90,7 +96,10 @@ softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us)
 	spin_lock(&cq->lock);
 	cq->event_count = count;
 	cq->event_period = (uint64_t)period_us * 1000;
-	/* A waiting event is sent at the next visit: the old count and period no longer apply. */
+	/*
+	 * A waiting event is sent at the next visit, because its count and period were set by the
+	 * old moderation.
+	 */
 	if (cq->event_waiting != 0)
 		cq->event_due = device_clock();
 	spin_unlock(&cq->lock);

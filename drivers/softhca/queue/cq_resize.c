@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives a completion queue in use another buffer (ibv_resize_cq(3)). */
+/* Replaces the buffer of a completion queue that is in use (ibv_resize_cq(3)). */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -16,8 +16,8 @@ cq_outstanding(struct softhca_cq *cq)
 }
 
 /*
- * Ends the old buffer with an entry that tells a reader to continue in the new buffer, at the next
- * index.
+ * Ends the old buffer with a special entry. It tells the program to continue in the new buffer, at
+ * the next index.
  */
 static void
 cq_write_resize(struct softhca_cq *cq)
@@ -31,7 +31,10 @@ cq_write_resize(struct softhca_cq *cq)
 	cq->solicited_end++;
 }
 
-/* Assumed: resize-after-work. */
+/*
+ * Takes effect between two visits of lanes: earlier completions stay in the old buffer. Assumed:
+ * resize-after-work.
+ */
 int
 softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len)
 {
@@ -42,11 +45,14 @@ softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe
 		n_cqe > CQ_MAX_ENTRIES || (cqe_len != 64 && cqe_len != 128))
 		return -EINVAL;
 	uar_lock(cq->uar);
-	/* An arming from before the resize has an index of the old buffer. */
+	/* An arm word that was written before the resize has an index of the old buffer. */
 	cq_take_arm(cq);
 	spin_lock(&cq->lock);
 	outstanding = cq_outstanding(cq);
-	/* The completions must fit into the new buffer, and this last entry into the old one. */
+	/*
+	 * The outstanding completions must fit into the new buffer, and the special entry must fit
+	 * into the old buffer.
+	 */
 	if (outstanding > n_cqe || outstanding >= cq->n)
 		err = -EINVAL;
 	if (err == 0) {

@@ -9,9 +9,9 @@
  *   entry 8 * i    mini CQEs 8 * i to 8 * i + 7, for i from 1 on
  *   other entries  unchanged: the program writes their owner bits
  *
- * The layout is the one that Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK
- * (mlx5_rx_poll_len() of the mlx5 driver) read. Completions wait while their CQ is held.
- * Completions of one burst are compressed; a single completion is written uncompressed.
+ * Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK (mlx5_rx_poll_len() of the mlx5
+ * driver) read this layout. Completions are held back while a lane holds their CQ. Two or more that
+ * were held back together are compressed; a single completion is written uncompressed.
  */
 #include "cq_zip.h"
 
@@ -20,10 +20,13 @@
 
 #include "cqe.h"
 
-#define MINI_LEN 8 /* bytes */
-#define MINIS    8 /* in an entry */
+#define MINI_LEN 8 /* bytes of one mini CQE */
+#define MINIS    8 /* number of mini CQEs in one entry */
 
-/* For the completion of a send WQE: the WQE's index and opcode. Else a hash or checksum: 0 here. */
+/*
+ * The fields of a mini CQE. The first 4 bytes are the index and opcode of a send WQE. For a receive
+ * they are a hash or checksum, which is 0 here.
+ */
 enum wire_mini_cqe {
 	MINI_WQE_COUNTER = 0, /* 16 bits */
 	MINI_WQE_OPCODE = 2,
@@ -31,7 +34,7 @@ enum wire_mini_cqe {
 };
 
 struct cq_zip {
-	struct cqe title; /* the first completion */
+	struct cqe title; /* first of the waiting completions */
 	uint32_t n;
 	struct mini {
 		uint32_t byte_cnt;
@@ -46,7 +49,7 @@ cq_zip_new(void)
 	return calloc(1, sizeof(struct cq_zip));
 }
 
-/* Opcodes of errors are greater than these. */
+/* The opcodes of completions with errors are greater than these opcodes. */
 static bool
 may_be_title(const struct cqe *cqe)
 {
@@ -55,8 +58,8 @@ may_be_title(const struct cqe *cqe)
 
 /*
  * True if the completion differs from the title only in the fields of a mini CQE. The program takes
- * all other fields from the title, and counts receives on from the title's index. A QP has one
- * uidx.
+ * all other fields from the title, and computes the indices of receives from the title's index. The
+ * uidx is always equal, because a QP has only one uidx.
  */
 static bool
 follows(const struct cq_zip *zip, const struct cqe *cqe)

@@ -5,11 +5,14 @@
 
 #include "cq.h"
 
-/* Allocates the list of waiting completions; free() frees it. NULL: no memory. */
+/*
+ * Allocates the list of waiting completions. Returns NULL if memory is short. free() frees the
+ * list.
+ */
 struct cq_zip *cq_zip_new(void);
 /*
- * Keeps a completion until cq_zip_flush(). False: the completion cannot be compressed. The waiting
- * completions are then written, and the caller writes this one.
+ * Keeps a completion until cq_zip_flush(). If the completion cannot be compressed, writes all
+ * waiting completions and returns false: the caller then writes this completion itself.
  */
 bool cq_zip_add(struct softhca_cq *cq, const struct cqe *cqe);
 

@@ -45,7 +45,8 @@ cqe_write(struct softhca_cq *cq, uint32_t index, const struct cqe *cqe, uint8_t 
 	put_be16(p + CQE_WQE_COUNTER, cqe->wqe_counter);
 	p[CQE_SIGNATURE] = 0;
 	/*
-	 * Last, with release order: a program that sees the owner bit change sees the whole entry.
+	 * The owner bit is stored last, with release order: a program that sees the bit change sees
+	 * the whole entry.
 	 */
 	__atomic_store_n(&p[CQE_OP_OWN], op_own, __ATOMIC_RELEASE);
 }

@@ -3,39 +3,43 @@
  * Takes doorbells and BlueFlame copies from a UAR page, and compares them with the send queue.
  *
  * A UAR page has two BlueFlame registers of two buffers each. A driver writes the first 8 bytes of
- * the last posted WQE to a buffer (a doorbell), or copies the whole WQE there (BlueFlame). Then it
- * uses the twin buffer. Here the page is memory. The device clears the first word when it takes a
- * doorbell: no WQE starts with 8 zero bytes, because its DS is not 0.
+ * the last posted WQE to a buffer (a doorbell), or copies the whole WQE to the buffer (BlueFlame).
+ * For its next ring the driver uses the twin, the other buffer of the register. Here the page is
+ * memory. The device clears the first word when it takes a ring: no WQE starts with 8 zero bytes,
+ * because its DS is not 0.
  *
- * Memory can lose doorbells: a second doorbell overwrites a first one that was not taken. So on a
- * page that several queues share, a doorbell makes each of them run up to its doorbell record. A
- * queue alone on its page runs exactly the announced WQEs: a later announcement covers an earlier
- * one.
+ * Memory can lose doorbells: a second doorbell overwrites a first doorbell that was not taken yet.
+ * So on a page that several queues share, a doorbell makes each of these queues run up to its
+ * doorbell record. A queue that is alone on its page runs exactly the announced WQEs: a later
+ * announcement includes an earlier one.
  *
- * Checking BlueFlame. The first word does not tell whether a ring was a doorbell or a BlueFlame
+ * Checking BlueFlame. The first word does not show whether a ring was a doorbell or a BlueFlame
  * copy. So the other words of a buffer hold a poison pattern, which the device restores when it
- * takes a ring. A poison word has not been written: the ring was a doorbell, or the copy is not
- * complete. A word that is not poison belongs
+ * takes a ring. A word that still is poison has not been written: the ring was a doorbell, or the
+ * copy is not complete. A word that is not poison belongs
  *
- *   (a) to the copy that the first word announced: it must equal the WQE in the send queue; or
- *   (b) to the copy taken before, whose writer was slow: it equals that WQE, which is in the
- *       buffer's shadow; or
- *   (c) to a copy that a later doorbell in the same buffer overwrote before the device took either:
- *       that copy is unknown.
+ *   (a) to the copy that the first word announced: the word must equal the WQE in the send queue;
+ *   or (b) to the copy that was taken before, whose writer was slow: the word equals that WQE,
+ *   which is
+ *       in the buffer's shadow; or
+ *   (c) to a copy whose first word was overwritten by a later doorbell in the same buffer, before
+ *   the
+ *       device took either ring: that copy is unknown.
  *
- * Only (a) can be a mismatch, so (c) must be excluded. Drivers alternate: between two rings of one
- * buffer comes a ring of its twin. `verified` means that the buffer was seen empty after its twin's
- * last ring was taken. If the buffer then rings, and its twin is empty after that ring is taken,
- * the buffer rang exactly once, and its words belong to (a) or (b). Otherwise its words are not
- * checked.
+ * Only a word of case (a) can be a mismatch, so case (c) must be excluded. Drivers alternate
+ * between the twins: between two rings of one buffer there is a ring of the other. `verified` means
+ * that the buffer was seen empty after the last ring of its twin was taken. If the buffer then
+ * rings, and its twin is empty after that ring is taken, the buffer rang exactly once, and its
+ * words belong to case (a) or (b). Otherwise its words are not checked.
  *
  * The writer may not have finished, so a wrong word is read again for a bounded time. If the buffer
- * or its twin rings again meanwhile, the check is dropped.
+ * or its twin rings again meanwhile, the check ends without a result.
  *
- * Queues without a doorbell record. They ring a word of their own (UAR_NO_RECORD). Only the
- * doorbell says how far such a queue is posted: to the end of the WQE whose first 8 bytes it holds
- * or, if its DS is 0, up to its index. If two such queues shared a page, one could overwrite the
- * other's doorbell, and no record would repeat it. So a page has at most one such queue.
+ * Queues without a doorbell record. Their doorbell is a separate word of the page (UAR_NO_RECORD).
+ * Only this doorbell tells how many WQEs are posted: up to the end of the WQE whose first 8 bytes
+ * the doorbell holds, or, if its DS is 0, up to its index. If two such queues shared a page, the
+ * doorbell of one queue could overwrite that of the other, and no record would repeat the lost
+ * doorbell. So a page has at most one such queue.
  */
 #include "doorbell.h"
 
@@ -49,7 +53,7 @@
 #define POISON       0x9d5cf1a3b7e84c62ull
 #define RECHECKS_MAX 2000
 
-/* Indices of the page's bells. The four buffers come first. */
+/* Indices in the array `bells` of the page. The four buffers have indices 0 to 3. */
 enum {
 	BELL_CQ = 4,
 	BELL_NO_RECORD = 5
@@ -78,8 +82,8 @@ doorbells_init(struct softhca_uar *uar)
 	uint32_t spacing = UAR_BF_SPACING, len = uar->bf_len;
 
 	/*
-	 * Without BlueFlame, or on an uncached page, drivers do not alternate: all rings are at the
-	 * first buffer.
+	 * Drivers do not alternate on an uncached page, and neither do they without BlueFlame: all
+	 * rings are in the first buffer.
 	 */
 	if (len != 0)
 		spacing = 2 * len;
@@ -103,7 +107,7 @@ doorbells_set_no_record(struct softhca_uar *uar, struct softhca_qp *qp)
 		qp != NULL ? UAR_NO_RECORD : UAR_CQ_DOORBELL, memory_order_relaxed);
 }
 
-/* Word i of the WQE at a WQEBB index, in the send queue, which is a ring. */
+/* Returns word i of the WQE at a WQEBB index. The send queue is a ring, so the WQE may wrap. */
 static uint64_t
 sq_word(const struct softhca_qp *qp, uint16_t idx, unsigned int i)
 {
@@ -125,13 +129,16 @@ word_fits(struct softhca_uar *uar, const struct bf_buf *buf, const struct softhc
 }
 
 struct ring {
-	uint64_t word; /* as written: the first 8 bytes of the WQE */
+	uint64_t word; /* the first 8 bytes of the WQE, as the program wrote them */
 	uint32_t qpn, ds;
 	uint16_t idx, end;
 	bool once; /* the buffer has rung exactly once since it was known to be empty */
 };
 
-/* Words of a copy of a WQE: whole WQEBBs. 0: the WQE is too long for the buffer. */
+/*
+ * The number of words in the BlueFlame copy of a WQE, which is in whole WQEBBs. Returns 0 if the
+ * WQE is too long for the buffer.
+ */
 static unsigned int
 bf_words(const struct softhca_uar *uar, uint32_t ds)
 {
@@ -148,8 +155,8 @@ rings_again(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_b
 }
 
 /*
- * True if a word of the copy is not poison, and differs from this WQE and the one before, and does
- * not change in time.
+ * True if a word of the copy is wrong: the word is not poison, equals neither this WQE nor the WQE
+ * copied before, and is still wrong after a bounded time.
  */
 static bool
 bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_buf *twin,
@@ -170,10 +177,12 @@ bf_differs(struct softhca_uar *uar, const struct bf_buf *buf, const struct bf_bu
 }
 
 /*
- * Restores the poison where the buffer was written, and remembers the WQE whose copy may still
- * arrive. The number of words that may have been written: those of this copy, or of the copy before
- * if its writer was slow; all words, if the buffer may have rung more than once. The search does
- * not end at a poison word: the first words of a late copy may have been cleared already.
+ * Restores the poison in the words of the buffer that were written, and remembers the WQE whose
+ * copy may still arrive.
+ *
+ * Words that may have been written: those of this copy, or, if the writer of the copy before was
+ * slow, those of that copy; all words, if the buffer may have rung more than once. The search does
+ * not end at a poison word, because the first words of a late copy may have been cleared before.
  */
 static void
 bf_clear(struct softhca_uar *uar, struct bf_buf *buf, const struct softhca_qp *qp,
@@ -198,14 +207,14 @@ uar_find_qp(struct softhca_uar *uar, uint32_t number)
 	for (unsigned int i = 0; i < uar->n_qps; i++)
 		if (uar->qps[i]->number == number)
 			return uar->qps[i];
-	if (uar->n_qps == 0) /* a doorbell of a destroyed queue */
+	if (uar->n_qps == 0) /* the doorbell of a queue that has been destroyed */
 		return NULL;
 	violation("doorbell on UAR page 0x%x names QP 0x%x, which has no queue there", uar->page_id,
 		number);
 	return NULL;
 }
 
-/* The doorbell of a WQE is wrong: the WQE fails when it comes to the head. */
+/* Notes that the doorbell of a WQE was wrong. The WQE fails when it becomes the head. */
 static void
 qp_distrust(struct softhca_qp *qp, uint16_t idx, enum wire_vendor why)
 {
@@ -231,13 +240,14 @@ ring_decode(uint64_t word, bool once)
 }
 
 /*
- * True if the WQE has become a NOP since its doorbell, and is otherwise unchanged. While the queue
- * was stopped, the program may have cancelled posted WQEs: mlx5dv_qp_cancel_posted_send_wrs(3).
+ * True if the WQE has become a NOP since its doorbell and is otherwise unchanged. A program may
+ * cancel posted WQEs while the queue is stopped: mlx5dv_qp_cancel_posted_send_wrs(3).
  */
 static bool
 is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 {
-	const uint32_t kept = 0x00ffff00; /* of opmod, index and opcode: only the index */
+	/* mask for opmod, index and opcode: keeps only the index */
+	const uint32_t kept = 0x00ffff00;
 	uint8_t was[8], is[8];
 
 	if (!qp->stood_still)
@@ -250,15 +260,15 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 }
 
 /*
- * Compares the ring's word with its WQE, which is posted and has not run. False: do not compare the
- * other words.
+ * Compares the word that rang with the first word of its WQE, which is posted and has not run.
+ * Returns false if the other words must not be compared.
  */
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 {
 	uint64_t now;
 
-	/* The queue is stopped, and the program may be cancelling this WQE. */
+	/* The queue is stopped, so the program may be cancelling this WQE now. */
 	if (qp_state(qp) == QP_SQD)
 		return false;
 	now = sq_word(qp, r->idx, 0);
@@ -271,7 +281,9 @@ ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)
 	return false;
 }
 
-/* Compares the ring and the BlueFlame copy with the WQE, which is posted and has not run. */
+/*
+ * Compares the word that rang and the BlueFlame copy with the WQE, which is posted and has not run.
+ */
 static void
 ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin,
 	struct softhca_qp *qp, const struct ring *r)
@@ -286,7 +298,7 @@ ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twi
 	}
 }
 
-/* Moves the announced index. True: the ring's WQE is posted and has not run. */
+/* Moves the announced index. Returns true if the WQE of the ring is posted and has not run. */
 static bool
 ring_announce(struct softhca_qp *qp, const struct ring *r)
 {
@@ -318,7 +330,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 	struct softhca_qp *qp = uar_find_qp(uar, r.qpn);
 	bool known = false;
 
-	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check reports what is wrong */
+	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check will report the wrong number */
 		uar->qps[0]->rang = true;
 	if (qp != NULL && qp == uar->no_record)
 		violation("QP 0x%x without a doorbell record was rung at 0x%x of its UAR page, not "
@@ -332,7 +344,7 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 		bf_clear(uar, buf, known ? qp : NULL, &r);
 }
 
-/* Takes a buffer's ring. The top of this file explains `verified`. */
+/* Takes a ring of a buffer. The comment at the top of this file explains `verified`. */
 static unsigned int
 buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 {
@@ -351,8 +363,8 @@ buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 }
 
 /*
- * Moves the send counter of a queue without a doorbell record. True: it has moved. If it is beyond
- * the queue's size, the next visit moves the QP to error.
+ * Moves the send counter of a queue without a doorbell record, and returns true if the counter has
+ * moved. If it is beyond the queue's size, the next visit moves the QP to error.
  */
 static bool
 no_record_announce(struct softhca_qp *qp, const struct ring *r)
@@ -364,7 +376,7 @@ no_record_announce(struct softhca_qp *qp, const struct ring *r)
 
 	qp->rang = true;
 	if (ahead <= posted || (ahead > qp->sq_bb && behind <= qp->sq_bb))
-		return false; /* a late doorbell */
+		return false; /* the doorbell arrived late */
 	atomic_store_explicit(qp->send_rec, htobe32(r->end), memory_order_relaxed);
 	qp->announced = r->end;
 	return ahead <= qp->sq_bb;

@@ -13,14 +13,14 @@
 #include "log.h"
 
 #define QPN_MULTICAST 0xffffffu
-#define LID_MULTICAST 0xc000 /* the lowest one */
+#define LID_MULTICAST 0xc000 /* lowest multicast LID */
 
-/* The advice at the end of the lines. */
+/* The advice at the end of each log line. */
 static const char advice[] =
 	"Each process has adapters of its own, which cannot reach other processes: open both ends in "
 	"one process";
 
-/* True for the first caller only. */
+/* Returns true only for the first caller. */
 static bool
 first(atomic_bool *said)
 {
@@ -31,7 +31,7 @@ first(atomic_bool *said)
 
 enum place {
 	PLACE_HERE,
-	PLACE_GONE, /* this process had it, and has destroyed it */
+	PLACE_GONE, /* this process had the peer and has destroyed it */
 	PLACE_ELSEWHERE
 };
 
@@ -66,7 +66,7 @@ port_has(const struct softhca_port *port, bool ethernet, const uint8_t dgid[16],
 	return false;
 }
 
-/* The address is a GID on Ethernet, else a LID. */
+/* True if a port of this process has the address: a GID on Ethernet, otherwise a LID. */
 static bool
 address_is_here(bool ethernet, const uint8_t dgid[16], uint16_t dlid)
 {
@@ -86,7 +86,10 @@ is_ethernet(const struct softhca_dev *dev)
 	return dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
 }
 
-/* Multicast LIDs; multicast GIDs of IPv6, and of IPv4 (RFC 4291 2.5.5.2 and 2.7, RFC 1112). */
+/*
+ * True for multicast LIDs, and for multicast GIDs of IPv6 and of IPv4 (RFC 4291 2.5.5.2 and 2.7,
+ * RFC 1112).
+ */
 static bool
 is_multicast(bool ethernet, const uint8_t gid[16], uint16_t dlid)
 {

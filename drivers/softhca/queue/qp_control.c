@@ -102,8 +102,8 @@ modify_values(struct softhca_qp_attr *to, const struct softhca_qp_attr *a, uint3
 }
 
 /*
- * Sets the attributes of a new QP. The kernel's mlx5_ib creates a QP on port 1, which
- * ibv_query_qp(3) reports in RESET.
+ * Sets the attributes of a new QP. As with the kernel's mlx5_ib, the new QP is on port 1, and
+ * ibv_query_qp(3) reports this port in RESET.
  */
 static void
 reset_attributes(struct softhca_qp *qp)
@@ -114,9 +114,9 @@ reset_attributes(struct softhca_qp *qp)
 }
 
 /*
- * A card reads the doorbell record when the queue is rung. The adapter also reads it at other
- * times, and must not take an old counter for new work: UCX leaves the old counter there when it
- * resets a DCI. So the adapter sets the record to 0.
+ * Sets the program's doorbell record to 0. A card reads the record only when the queue is rung. The
+ * adapter also reads it at other times, and an old counter must not count as posted WQEs: UCX
+ * leaves the old counter in the record when it resets a DCI.
  */
 static void
 reset_send_record(struct softhca_qp *qp)
@@ -125,7 +125,10 @@ reset_send_record(struct softhca_qp *qp)
 		atomic_store_explicit(qp->send_rec, 0, memory_order_relaxed);
 }
 
-/* Resets queues and attributes to their values at creation. Doorbells on the page are dropped. */
+/*
+ * Resets queues and attributes to their values at creation. Doorbells on the page are taken and
+ * dropped.
+ */
 static void
 reset_queues(struct softhca_qp *qp)
 {
@@ -152,7 +155,7 @@ reset_queues(struct softhca_qp *qp)
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
-/* notify: send an event when a send queue that goes to SQD is drained. */
+/* notify: send an event when a send queue that moves to SQD is drained. */
 static void
 enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 {
@@ -161,7 +164,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (to == QP_RESET)
 		reset_queues(qp);
 	if (to == QP_SQD && from == QP_RTS) {
-		qp->draining = true; /* until a lane has finished the WQE that has begun */
+		qp->draining = true; /* until a lane has finished the WQE that already waits */
 		qp->attr.en_sqd_notify = notify;
 	}
 	if (from == QP_SQD && to == QP_RTS) {
@@ -176,7 +179,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp_tell_last_wqe(qp);
 }
 
-/* Until qp_unlock(), no lane runs the QP's queues or delivers to the QP. */
+/* After this and until qp_unlock(), no lane runs the QP's queues or delivers messages to the QP. */
 static void
 qp_lock(struct softhca_qp *qp)
 {
@@ -193,7 +196,7 @@ qp_unlock(struct softhca_qp *qp)
 		uar_unlock(qp->uar);
 }
 
-/* Shows what a modify with the mask has changed. A new QP has no port. */
+/* Updates the values in rdma(8) that a modify with this mask has changed. A new QP has no port. */
 static void
 qp_show(struct softhca_qp *qp, uint32_t mask)
 {
@@ -210,14 +213,14 @@ qp_show(struct softhca_qp *qp, uint32_t mask)
 	qp_show_state(qp);
 }
 
-/* Publishes the DCT's number. In RTR messages can be sent to it. */
+/* Publishes the number of the DCT. From RTR on, messages can be sent to this number. */
 static int
 dct_publish(struct softhca_qp *qp)
 {
 	return qp->number != 0 ? 0 : table_put(&qp->dev->lanes->qps, qp, &qp->number);
 }
 
-/* Logs, once a process, that the capture has no RDMA. Called when a queue pair can send. */
+/* Logs once for each process that the capture has no RDMA. Called when a queue pair can send. */
 static void
 say_what_is_captured(const struct softhca_qp *qp)
 {
@@ -252,7 +255,7 @@ softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uin
 	connected = err == 0 && (mask & M_DEST_QPN) != 0;
 	ready = err == 0 && (mask & M_STATE) != 0 && attr->state == QP_RTS;
 	if (qp->uar != NULL)
-		uar_call_attention(qp->uar); /* so that lanes flush, drain, and resume */
+		uar_call_attention(qp->uar); /* makes lanes flush, drain or resume the queues */
 	qp_unlock(qp);
 	if (connected)
 		elsewhere_note_connection(qp, attr);
@@ -337,7 +340,10 @@ qp_free(struct softhca_qp *qp)
 	free(qp);
 }
 
-/* by 1: keeps the QP's CQs and SRQ from being destroyed; by -1: releases them. */
+/*
+ * Counts the QP as a user of its CQs and SRQ, which then cannot be destroyed (by: 1), or no longer
+ * (by: -1).
+ */
 static void
 qp_count_users(struct softhca_qp *qp, int by)
 {
@@ -375,7 +381,8 @@ softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *init,
 	if (err != 0)
 		goto free_qp;
 	/*
-	 * The number is set before: a lane that takes a doorbell of the page compares all numbers.
+	 * The QP's number is set before this: when a lane takes a doorbell of the page, it compares
+	 * the numbers of all QPs.
 	 */
 	err = qp->uar != NULL ? uar_attach_qp(qp->uar, qp) : 0;
 	if (err != 0)
@@ -400,7 +407,10 @@ softhca_qp_destroy(struct softhca_qp *qp)
 		table_remove(&qp->dev->lanes->qps, qp->number);
 	if (qp->uar != NULL)
 		uar_detach_qp(qp->uar, qp);
-	/* A peer's lane may have found the QP before, and may use its receive side. */
+	/*
+	 * The lane of a peer may have found the QP before it was unlisted, and may still use its
+	 * receive side.
+	 */
 	softhca_quiesce();
 	qp_count_users(qp, -1);
 	qp_free(qp);
@@ -413,13 +423,13 @@ softhca_qp_number(const struct softhca_qp *qp)
 	return qp->number;
 }
 
-/* The QP of all reserved numbers. It stays in RESET, so no message reaches it. */
+/* The table entry of all reserved numbers. This QP stays in RESET, so no message reaches it. */
 static struct softhca_qp reserved;
 
 bool
 softhca_qpn_exists(struct softhca_dev *dev, uint32_t number)
 {
-	/* Only the pointer is compared, so this needs no turn. */
+	/* Only the pointer is compared, so the caller needs no turn. */
 	const struct softhca_qp *qp =
 		number > 0xffffff ? NULL : table_get(&dev->lanes->qps, number);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state tables: the attributes that each transition of each type of queue pair needs, and those
- * that it allows.
+ * The state tables of queue pairs. For each type and each transition they have the attributes that
+ * are needed, and those that are allowed.
  *
- * Needed attributes come from the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3), allowed ones
- * from the InfiniBand architecture, volume 1, chapter 11.2.5.2, "Modify queue pair". This adapter
- * has neither alternate paths nor resizing.
+ * The needed attributes come from the tables of ibv_modify_qp(3) and mlx5dv_create_qp(3), the
+ * allowed attributes from the InfiniBand architecture, volume 1, chapter 11.2.5.2, "Modify queue
+ * pair". This adapter has neither alternate paths nor resizing.
  */
 #include "qp.h"
 #include "qp_mask.h"
@@ -16,7 +16,10 @@
 
 typedef const struct transition state_table[N_STATES][N_STATES];
 
-/* From all states to RESET, and from all states except RESET to ERR, without attributes. */
+/*
+ * The transitions without attributes: from all states to RESET, and from all states except RESET to
+ * ERR.
+ */
 #define ENDS                                                                                       \
 	[QP_RESET][QP_RESET] = {ALLOWED, 0}, [QP_INIT][QP_RESET] = {ALLOWED, 0},                   \
 	[QP_RTR][QP_RESET] = {ALLOWED, 0}, [QP_RTS][QP_RESET] = {ALLOWED, 0},                      \
@@ -31,7 +34,7 @@ typedef const struct transition state_table[N_STATES][N_STATES];
 #define REQUESTER_RTS  (ALLOWED | M_TIMEOUT | M_RETRY_CNT | M_RNR_RETRY | M_SQ_PSN | M_MAX_RD_ATOMIC)
 #define FIRMWARE       (SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR)
 
-/* RC has no SQE: a send error ends the connection. */
+/* RC has no state SQE: a send error ends the connection. */
 static state_table rc = {
 	ENDS,
 	[QP_RESET][QP_INIT] = {CONNECTED_INIT, 0},
@@ -109,7 +112,7 @@ static state_table xrc_recv = {
 	[QP_RTS][QP_RTS] = {ALLOWED, M_CUR_STATE | M_ACCESS | M_MIN_RNR_TIMER},
 };
 
-/* A DCI has no access flags, because it is no responder. Its address comes with each WQE. */
+/* A DCI is never a responder, so it has no access flags. Each WQE has its own address. */
 static state_table dci = {
 	ENDS,
 	[QP_RESET][QP_INIT] = {ALLOWED | M_PKEY_INDEX | M_PORT, 0},
@@ -119,7 +122,7 @@ static state_table dci = {
 	[QP_RTS][QP_RTS] = {ALLOWED, M_MIN_RNR_TIMER},
 };
 
-/* A DCT exists in the adapter from RTR on, until it is destroyed. */
+/* In the adapter a DCT exists only from RTR on, until it is destroyed. */
 static state_table dct = {
 	[QP_RESET][QP_INIT] = {CONNECTED_INIT, 0},
 	[QP_INIT][QP_RTR] = {ALLOWED | M_MIN_RNR_TIMER | M_AV | M_PATH_MTU, 0},

@@ -12,7 +12,7 @@ struct transition {
 };
 #define TRANSITION_ALLOWED (1u << 29) /* the transition exists, even if it needs no attribute */
 
-/* The transition in the table of the QP's type, or NULL. */
+/* Returns the transition in the table of the QP's type, or NULL if it does not exist. */
 const struct transition *qp_transition(enum softhca_qp_type type, unsigned int from,
 	unsigned int to);
 

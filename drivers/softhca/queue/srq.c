@@ -2,12 +2,11 @@
 /*
  * Shared receive queues: receive WQEs in a linked list, for several QPs.
  *
- * The list starts at index 0. Each WQE names the next one in its first segment. The doorbell record
- * counts the posted WQEs. Order and layout: libmlx5's mlx5_post_srq_recv().
+ * The list starts at index 0. The first segment of each WQE has the index of the next WQE. The
+ * doorbell record counts the posted WQEs. Order and layout: libmlx5's mlx5_post_srq_recv().
  *
- * In a cyclic queue, which a firmware command creates, WQEs follow each other in memory. A
- * completion has the number of its WQE, which wraps at 2^16 for every size of queue (UCX relies on
- * that).
+ * A firmware command can create a cyclic queue. Its WQEs follow each other in memory. A completion
+ * has the number of its WQE, which wraps at 2^16 for every size of queue (UCX relies on this).
  */
 #include "srq.h"
 
@@ -83,7 +82,10 @@ softhca_srq_number(const struct softhca_srq *srq)
 static uint16_t
 srq_posted(const struct softhca_srq *srq)
 {
-	/* Pairs with the program's store of the record, which follows its stores of the WQEs. */
+	/*
+	 * Pairs with the program's store of the doorbell record. The program stores its WQEs before
+	 * the record.
+	 */
 	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(srq->dbrec, memory_order_acquire));
 
 	return (uint16_t)(pi - srq->taken);
@@ -119,7 +121,7 @@ srq_head(struct softhca_srq *srq, unsigned int *n)
 }
 
 /*
- * Sends an event once when fewer WQEs than the limit are left. A new arming allows a new event
+ * Sends one event when fewer WQEs than the limit are posted. Another event needs a new arming
  * (ibv_modify_srq(3)).
  */
 static void
@@ -159,7 +161,10 @@ srq_take(struct softhca_srq *srq)
 	return index;
 }
 
-/* Assumed: srq-limit-at-once. */
+/*
+ * If fewer WQEs than the limit are posted already, the event is sent at once. Assumed:
+ * srq-limit-at-once.
+ */
 int
 softhca_srq_arm(struct softhca_srq *srq, uint32_t limit)
 {

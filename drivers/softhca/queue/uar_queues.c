@@ -36,7 +36,7 @@ softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 		free(uar);
 		return err;
 	}
-	lanes_wake(dev->lanes); /* the new page is not watched yet */
+	lanes_wake(dev->lanes); /* lanes do not watch the new page yet */
 	*out = uar;
 	return 0;
 }
@@ -103,8 +103,9 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 }
 
 /*
- * With two queues on a page, no WQEs count as announced, and doorbells may have overwritten each
- * other. So all posted WQEs of the remaining queue count as announced.
+ * Called when a queue has left the page. If the page had two queues, no WQEs counted as announced,
+ * and doorbells may have overwritten each other. So all posted WQEs of the remaining queue now
+ * count as announced.
  */
 static void
 uar_announce_rest(struct softhca_uar *uar)
@@ -190,7 +191,7 @@ uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
 void
 uars_call_attention(struct softhca_dev *dev)
 {
-	/* Inside a turn, so the set stays valid. */
+	/* The caller is inside a turn, so the set stays valid. */
 	struct page_set *set = atomic_load(&dev->lanes->uars);
 
 	for (unsigned int i = 0; set != NULL && i < set->n; i++)
@@ -203,7 +204,10 @@ uar_cq_timers(struct softhca_uar *uar)
 	uint64_t now = device_clock();
 	bool wait = false;
 
-	/* Cleared before the visit: a CQ that begins to wait during the visit is seen next time. */
+	/*
+	 * This is cleared before the visit, so that a CQ whose event begins to wait during the
+	 * visit is visited next time.
+	 */
 	atomic_exchange_explicit(&uar->timed, false, memory_order_acquire);
 	for (unsigned int i = 0; i < uar->n_cqs; i++)
 		wait |= cq_event_timer(uar->cqs[i], now);

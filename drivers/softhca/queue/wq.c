@@ -2,13 +2,13 @@
 /*
  * Work queues: receive queues that belong to no queue pair (ibv_create_wq(3)).
  *
- * Packets reach a work queue through a queue pair with an indirection table, and this adapter has
- * none. So receives wait until the queue moves to error, and are then flushed.
+ * Packets reach a work queue only through a queue pair with an indirection table, and this adapter
+ * has no indirection tables. So receives wait until the queue moves to error, and are then flushed.
  *
  *   RESET -> RDY -> ERR -> RESET, and RDY -> RESET
  *
- * A work queue has no UAR page of its own. Lanes visit it with the page of its CQ, whose lock
- * protects the work queue.
+ * A work queue has no UAR page. Lanes visit it together with the UAR page of its CQ, and the lock
+ * of this page protects the work queue.
  */
 #include "wq.h"
 
@@ -25,12 +25,12 @@
 #define EVENT_WQ_FATAL 19 /* IBV_EVENT_WQ_FATAL */
 
 struct softhca_wq {
-	struct softhca_wq *next; /* next one of the same UAR page */
+	struct softhca_wq *next; /* next WQ of the same UAR page */
 	struct softhca_wq_attr attr;
 	struct softhca_dev *dev;
 	enum softhca_wq_state state;
 	uint32_t number;
-	uint16_t ci; /* receives used up, as the record counts them */
+	uint16_t ci; /* number of receives used up, counted as in the doorbell record */
 };
 
 int
@@ -43,7 +43,10 @@ softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *attr,
 
 	if (wq == NULL)
 		return -ENOMEM;
-	/* Its number comes from the QP numbers, as in mlx5: no queue pair gets the same number. */
+	/*
+	 * The number is reserved among the QP numbers, as in mlx5: no queue pair gets the same
+	 * number.
+	 */
 	err = softhca_qpn_reserve(dev, 1, &wq->number);
 	if (err != 0) {
 		free(wq);
@@ -93,7 +96,7 @@ softhca_wq_state(struct softhca_wq *wq)
 	return state;
 }
 
-/* Confirmed: wq-states. */
+/* True if a WQ can move between these states. Confirmed: wq-states. */
 static bool
 may_go(enum softhca_wq_state from, enum softhca_wq_state to)
 {
@@ -128,7 +131,10 @@ softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhc
 static unsigned int
 wq_flush(struct softhca_wq *wq)
 {
-	/* Pairs with the program's store of the record, which follows its stores of the WQEs. */
+	/*
+	 * Pairs with the program's store of the doorbell record. The program stores its WQEs before
+	 * the record.
+	 */
 	uint16_t pi = (uint16_t)be32toh(atomic_load_explicit(wq->attr.dbrec, memory_order_acquire));
 	uint16_t posted = (uint16_t)(pi - wq->ci);
 	struct cqe flushed = {.opcode = CQE_RESP_ERR,
@@ -137,7 +143,9 @@ wq_flush(struct softhca_wq *wq)
 		.uidx = wq->attr.uidx,
 		.opcode_qpn = wq->number};
 
-	/* If the program has posted more WQEs than the queue has, the posted WQEs do not exist. */
+	/*
+	 * If the doorbell record counts more WQEs than the queue can hold, no WQE counts as posted.
+	 */
 	if (posted == 0 || posted > wq->attr.n_wqe)
 		return 0;
 	flushed.timestamp = device_clock();
@@ -160,7 +168,7 @@ wq_visit(struct softhca_wq *wq, unsigned int *work)
 	if (wq->state != SOFTHCA_WQ_ERR || fault_device_is_dead(wq->dev))
 		return false;
 	*work += wq_flush(wq);
-	/* Receives may still be posted, without a doorbell. */
+	/* The program may still post receives, and it rings no doorbell for them. */
 	return true;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of objects: one row for each class, in the order in which the objects of a closed
- * context are destroyed. If objects of a class name objects of another class, their class comes
- * first. ROW(x) stands for the struct object_class x_class, which the file of these objects
- * defines.
+ * The table of objects: one row for each class. The objects of a closed context are destroyed in
+ * the order of the rows. If objects of one class refer to objects of another class, the class that
+ * refers comes first. ROW(x) stands for the struct object_class x_class, which the file of these
+ * objects defines.
  *
- * The last rows have calls, and no objects.
+ * The last rows have calls, but no objects.
  */
 #ifndef SOFTHCA_CLASSES_H
 #define SOFTHCA_CLASSES_H

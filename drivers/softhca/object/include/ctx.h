@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A context: one open of the character device. The kernel's counterpart is ib_uverbs_file.
+ * A context: one open of the character device. The kernel's struct for it is ib_uverbs_file.
  *
  *   struct softhca_ctx
  *     +- a memfd: the program's descriptor refers to it, and the program maps it:
@@ -11,7 +11,7 @@
  *     +- objects, by handle
  *     +- event files
  *
- * ctx->lock protects the members after it: a context runs one uverbs call at a time.
+ * ctx->lock protects the members that follow it: a context runs one uverbs call at a time.
  */
 #ifndef SOFTHCA_CTX_H
 #define SOFTHCA_CTX_H
@@ -29,11 +29,14 @@
 #define CTX_CORE_CLOCK_OFFSET 0x500000 /* (MLX5_IB_MMAP_CORE_CLOCK << 8) pages of 4 KiB */
 #define CTX_CLOCK_INFO_OFFSET 0x700000 /* (MLX5_IB_MMAP_CLOCK_INFO << 8) pages of 4 KiB */
 #define CTX_DM_OFFSET         0x800000 /* (MLX5_IB_MMAP_DEVICE_MEM << 8) pages of 4 KiB */
-/* Page 0 of the UAR range is unused: number 0 means no page. */
+/* The first page of the UAR range is unused: number 0 means no page. */
 #define CTX_UAR_OFFSET (16 << 20)
 #define CTX_BAR_LEN    (CTX_MAX_UARS * CTX_PAGE)
 #define CTX_MEMFD_NAME "softhca"
-/* The type of a subscription to the event that a port has come up or gone down. */
+/*
+ * The type of a subscription to one event of a port: the port has become active (up) or has gone
+ * down.
+ */
 #define CTX_PORT_EVENT(port, up) (DEVX_EVENT_PORT | (uint32_t)(port) << 8 | (uint32_t)(up) << 16)
 
 struct dm_pool;
@@ -42,34 +45,38 @@ struct resource;
 
 struct softhca_ctx {
 	struct softhca_dev *dev;
-	dev_t st_dev; /* of the memfd: its inode identifies the descriptors of this context */
+	dev_t st_dev; /* of the memfd: st_dev and st_ino identify the descriptors of this context */
 	ino_t st_ino;
 
 	/* Protected by the lock of the list of contexts: contexts.c. */
 	struct softhca_ctx *next;
 	uint32_t refs;
-	/* used while closed contexts are looked for: a descriptor of this one was found */
+	/*
+	 * Used while closed contexts are looked for: the program has a descriptor of this context.
+	 */
 	bool seen;
 
 	pthread_mutex_t lock;
-	bool dead;              /* fork() left this context to the parent: calls get EIO */
+	bool dead;              /* fork() left this context to the parent: calls return EIO */
 	bool opened;            /* GET_CONTEXT has been called */
-	struct resource *shown; /* set after GET_CONTEXT; or NULL */
-	uint32_t tx_port;       /* of the bond, advanced by each QP: lag_next_port() */
-	uint8_t *bar;           /* the device's mapping of the UAR pages */
-	uint8_t *clock;         /* the device's mapping of the page with the running clock */
-	uint8_t *dm;            /* the device's mapping of device memory */
+	struct resource *shown; /* entry for rdma(8), set after GET_CONTEXT; or NULL */
+	/* port of the bond that the next QP gets, advanced by each QP: lag_next_port() */
+	uint32_t tx_port;
+	uint8_t *bar;   /* device's mapping of the UAR pages */
+	uint8_t *clock; /* device's mapping of the page with the running clock */
+	uint8_t *dm;    /* device's mapping of device memory */
 	struct dm_pool *dm_pool;
 	uint8_t uar_used[CTX_MAX_UARS / 8];
-	struct object **objects; /* by handle; no object has handle 0 */
+	struct object **objects; /* objects, indexed by handle; no object has handle 0 */
 	uint32_t n_objects, next_handle;
 	struct event_file **files;
 	uint32_t n_files;
-	struct event_source events; /* of the adapter: subscriptions to CTX_PORT_EVENT() */
+	/* subscriptions to events of the adapter's ports, CTX_PORT_EVENT() */
+	struct event_source events;
 };
 
 /*
- * Called after GET_CONTEXT: rdma(8) shows the context from now on. The caller holds the context's
+ * Called after GET_CONTEXT. From now on rdma(8) shows the context. The caller holds the context's
  * lock.
  */
 void ctx_show(struct softhca_ctx *ctx);

@@ -6,15 +6,18 @@
 #include "ctx.h"
 #include "event.h"
 
-/* Adds an event file. *fd is the program's end. -errno. */
+/* Adds an event file. *fd is the descriptor for the program. Returns 0 or -errno. */
 int ctx_add_file(struct softhca_ctx *ctx, enum event_kind kind, int *fd);
-/* The context's event file of this kind, by a descriptor of the program; or NULL. */
+/* Returns the context's event file of this kind whose descriptor the program gives, or NULL. */
 struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, enum event_kind kind);
-/* True if the inode is the program's end of an async event file of the context. */
+/*
+ * True if the inode is that of the descriptor for the program of an async event file of the
+ * context.
+ */
 bool ctx_has_async_file(const struct softhca_ctx *ctx, dev_t dev, ino_t ino);
 /*
- * Sends an event of the adapter or of a port to every async event file, and a port's event to its
- * subscribers.
+ * Sends an event of the adapter or of a port to every async event file. An event of a port is also
+ * sent to its subscribers.
  */
 void ctx_post_event(struct softhca_ctx *ctx, uint32_t type, uint32_t port);
 

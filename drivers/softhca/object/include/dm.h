@@ -8,8 +8,8 @@
  * range in the memfd of the context that owns it. In the memfds of other contexts that page is
  * unused.
  *
- * The range repeats beyond the end of the memfd, once for each operation (dm_op.h): what a program
- * maps there has no memory.
+ * The range repeats beyond the end of the memfd, once for each operation (dm_op.h). A mapping there
+ * has no memory behind it.
  */
 #ifndef SOFTHCA_DM_H
 #define SOFTHCA_DM_H
@@ -18,15 +18,16 @@
 
 #include "ctx.h"
 
-#define DM_PAGES         64 /* one bit of a word each */
+#define DM_PAGES         64 /* at most 64: one bit of a word for each page */
 #define DM_LEN           (DM_PAGES * CTX_PAGE)
-#define DM_LOG_UNIT      6  /* a length is a multiple of 64 bytes */
-#define DM_LOG_MAX_ALIGN 12 /* an allocation begins on a page */
-#define DM_N_WAYS        3  /* ways to map a page: as memory, or for one of two operations */
+#define DM_LOG_UNIT      6  /* the length of an allocation is a multiple of 64 bytes */
+#define DM_LOG_MAX_ALIGN 12 /* an allocation begins at the start of a page */
+/* number of ways to map a page: as memory, or for one of two operations */
+#define DM_N_WAYS 3
 
 /*
- * dm_number(): the number by which libmlx5 maps a page; way 0 is memory. dm_offset(): its place in
- * the memfd.
+ * dm_number() returns the number by which libmlx5 maps a page; way 0 is memory. dm_offset() returns
+ * the offset of that mapping in the memfd.
  */
 static inline uint16_t
 dm_number(uint32_t way, uint32_t page)
@@ -52,18 +53,24 @@ dm_pages(uint64_t len)
 
 /*
  * Takes n consecutive pages and fills them as the settings say. Returns the number of the first
- * page. -ENOMEM.
+ * page, or -ENOMEM.
  */
 int dm_take(struct softhca_ctx *ctx, uint32_t n);
 void dm_give(struct softhca_ctx *ctx, uint32_t first, uint32_t n);
-/* The adapter's address of a page. */
+/* Returns the adapter's address of a page. */
 void *dm_page(const struct softhca_ctx *ctx, uint32_t page);
 
-/* Maps the device memory of a new context. fd: its memfd. -1 with errno. */
+/*
+ * Maps the device memory of a new context. fd: the context's memfd. Returns 0, or -1 with errno
+ * set.
+ */
 int dm_attach(struct softhca_ctx *ctx, int fd);
-/* Unmaps it, and frees the context's pages, also those that children of fork() have taken. */
+/*
+ * Unmaps the device memory, and frees the context's pages, also those that children of fork() have
+ * taken.
+ */
 void dm_detach(struct softhca_ctx *ctx);
-/* In a child of fork(): new contexts do not share pages with the parent. */
+/* Call this in a child of fork(): new contexts do not share pages with the parent. */
 void dm_fork_child(void);
 
 #endif

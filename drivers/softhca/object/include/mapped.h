@@ -9,8 +9,8 @@
 #include "ctx.h"
 
 /*
- * True if [addr, addr+len) is mapped in this process, readable and, if `writable`, writable. The
- * adapter's own pages do not count: the kernel cannot pin pages of a device either.
+ * True if [addr, addr+len) is mapped in this process, is readable and, if `writable`, is writable.
+ * The adapter's own pages do not count as mapped: the kernel cannot pin pages of a device either.
  */
 bool memory_is_mapped(uint64_t addr, uint64_t len, bool writable);
 

@@ -28,31 +28,38 @@ struct object;
 struct uverbs_method;
 struct write_command;
 
-/* Records of an object's events that the program has read: the answer of DESTROY calls. */
+/* The number of an object's event records that the program has read. DESTROY calls return it. */
 struct object_events {
 	uint32_t comp_read, async_read;
 };
 
-/* Whole pages of the context's memfd: ctx.h. */
+/* A range of whole pages in the context's memfd: ctx.h. */
 struct object_range {
 	uint64_t offset, len;
 };
 
-/* A kind of object, with its calls. Some rows have calls and no objects: their size is 0. */
+/*
+ * A kind of object and the calls on it. Some rows have only calls and no objects: their size is 0.
+ */
 struct object_class {
 	const char *name; /* in log lines */
 	size_t size;      /* bytes of the object's struct */
-	/* The limit of these objects of an adapter. NULL: no limit. */
+	/* Returns the adapter's limit for the number of these objects. NULL: there is no limit. */
 	uint32_t (*limit)(const struct softhca_config *cfg);
 	/*
-	 * Ends the object, and calls object_unuse() for the objects that it names. -errno: the
-	 * object is unchanged. Sets *events if the class has events. NULL: nothing to end.
+	 * Ends the object, and calls object_unuse() for the objects that it refers to. Sets *events
+	 * if the class has events. Returns 0, or -errno with the object unchanged. NULL: no action
+	 * is needed.
 	 */
 	int (*end)(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
-	/* The object's pages that the program maps. NULL: it has none. */
+	/*
+	 * Returns the pages of the object that the program maps. NULL: objects of this class have
+	 * no pages.
+	 */
 	struct object_range (*range)(const struct object *obj);
-	enum resource_type resource; /* the kind in rdma(8); 0: not shown */
-	/* a firmware command creates the object, and the DEVX method DESTROY ends it */
+	/* kind of the object in rdma(8); 0: rdma(8) does not show it */
+	enum resource_type resource;
+	/* A firmware command creates the object, and the DEVX method DESTROY destroys it. */
 	bool by_devx;
 
 	const struct uverbs_method *methods; /* ioctl methods: call.h */
@@ -68,43 +75,46 @@ struct object_class {
 struct object {
 	const struct object_class *cls;
 	uint32_t handle;
-	uint32_t users;         /* objects that name this one */
-	struct resource *shown; /* NULL: rdma(8) does not show the object */
+	uint32_t users;         /* number of objects that refer to this object */
+	struct resource *shown; /* entry for rdma(8), or NULL */
 };
 
 /*
- * Sets the table of n classes, in the order in which the objects of a closed context are destroyed.
- * Called once, before the first call on a context.
+ * Sets the table of n classes. The objects of a closed context are destroyed in the order of this
+ * table. Called once, before the first call on a context.
  */
 void object_classes_set(const struct object_class *const *classes, uint32_t n);
 const struct object_class *const *object_classes(uint32_t *n);
 
 /*
- * Adds an object of the class, filled with zeros. The caller fills in the class's fields. -ENOMEM;
- * -ENOSPC: the adapter has reached its limit of these objects.
+ * Adds an object of the class, filled with zeros. The caller then sets the class's own fields.
+ * Returns 0, -ENOMEM, or -ENOSPC if the adapter has reached its limit of these objects.
  */
 int object_create(struct softhca_ctx *ctx, const struct object_class *cls, void *out);
-/* As object_create(), with `more` bytes of zeros after the class's struct. */
+/* As object_create(), with `more` additional bytes of zeros after the class's struct. */
 int object_create_longer(struct softhca_ctx *ctx, const struct object_class *cls, size_t more,
 	void *out);
-/* The object of this class with a handle, or NULL. cls == NULL: any class. */
+/*
+ * Returns the object of this class with this handle, or NULL. If cls is NULL, the object may have
+ * any class.
+ */
 void *object_find(struct softhca_ctx *ctx, const struct object_class *cls, uint32_t handle);
-/* Undoes object_create(), if the rest of a creation has failed. Does not call cls->end(). */
+/* Undoes object_create() when a later step of the creation has failed. Does not call cls->end(). */
 void object_forget(struct softhca_ctx *ctx, struct object *obj);
 /*
- * Ends an object and frees it. events: may be NULL. -EBUSY: other objects name it. Other errors
- * come from cls->end().
+ * Ends an object and frees it. events may be NULL. Returns 0, -EBUSY if another object refers to
+ * it, or an error of cls->end().
  */
 int object_destroy(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
-/* Ends all objects of a context, in the order of the table. Logs those that cannot end. */
+/* Ends all objects of a context, in the order of the table. Logs each object that cannot end. */
 void object_destroy_all(struct softhca_ctx *ctx);
 
-/* Call around fork(2). In the child, the parent's objects do not count. */
+/* Call these around fork(2). In the child, the parent's objects do not count for the limits. */
 void object_fork_prepare(void);
 void object_fork_parent(void);
 void object_fork_child(void);
 
-/* The object is complete: rdma(8) shows it from now on. */
+/* Called when the object is complete. From now on rdma(8) shows the object. */
 void object_show(struct object *obj);
 
 static inline void

@@ -7,8 +7,8 @@
  *             ^ that process, or a child of it, maps the file and reads it
  *
  * So a child sees its parent's objects, without help from the parent. A slot is taken, changed and
- * released without a lock, also between a parent and its child by fork(2), which share the file. A
- * reader may see a slot in which some numbers are new and others old.
+ * released without a lock, also if a parent and its child by fork(2) share the file. A reader may
+ * see a slot in which some numbers are new and some are old.
  */
 #ifndef SOFTHCA_RESOURCE_H
 #define SOFTHCA_RESOURCE_H
@@ -19,7 +19,7 @@
 
 #include "hca.h"
 
-/* The kernel's enum rdma_restrack_type has the same kinds, and also cm_ids and counters. */
+/* The kernel's enum rdma_restrack_type has the same kinds, and two more: cm_ids and counters. */
 enum resource_type {
 	RESOURCE_NONE,
 	RESOURCE_PD,
@@ -33,21 +33,22 @@ enum resource_type {
 
 #define RESOURCE_NO_ID UINT32_MAX
 
-/* One object: a line of `rdma res show`. Ids count from 0, for each type. */
+/* One object: a line of `rdma res show`. Each type has its own ids, which start at 0. */
 struct resource {
-	_Atomic uint32_t type; /* enum resource_type; RESOURCE_NONE: not shown yet, or free */
+	/* enum resource_type; RESOURCE_NONE: the slot is free or not shown yet */
+	_Atomic uint32_t type;
 	_Atomic uint32_t taken;
-	_Atomic uint32_t dev, pid, id; /* the adapter's index, the process */
-	_Atomic uint32_t users;        /* number of objects that name this one */
-	/* ids of the objects that this one names, or RESOURCE_NO_ID */
+	_Atomic uint32_t dev, pid, id; /* index of the adapter, process ID, id of the object */
+	_Atomic uint32_t users;        /* number of objects that refer to this object */
+	/* ids of the objects that this object refers to, or RESOURCE_NO_ID */
 	_Atomic uint32_t ctx, pd, cq, srq;
 	union {
-		_Atomic uint32_t kind; /* of a QP or an SRQ: its type, with the numbers of verbs */
-		_Atomic uint32_t key;  /* of an MR */
-		_Atomic uint32_t cqe;  /* of a CQ: its number of entries */
+		_Atomic uint32_t kind; /* for a QP or an SRQ: type, with the numbers of verbs */
+		_Atomic uint32_t key;  /* for an MR: key */
+		_Atomic uint32_t cqe;  /* for a CQ: number of entries */
 	};
 	union {
-		_Atomic uint64_t len; /* of an MR: bytes */
+		_Atomic uint64_t len; /* for an MR: bytes */
 		struct softhca_qp_shown qp;
 	};
 };
@@ -58,30 +59,37 @@ struct resource {
  */
 
 /*
- * Makes the file, for contexts that this process opens from now on. If that fails, other processes
- * see none of its objects.
+ * Makes the file, for contexts that this process opens from now on. If the file cannot be made,
+ * other processes do not see the objects of this process.
  */
 void resources_create(const char *path);
-/* Takes a slot for an object of the adapter. NULL: no slot is free, or there is no file. */
+/*
+ * Takes a slot for an object of the adapter. Returns NULL if no slot is free or there is no file.
+ */
 struct resource *resource_take(uint32_t dev, enum resource_type type);
-/* Shows the object; its other fields are set. r: may be NULL, here and below. */
+/*
+ * Shows the object, whose other fields are set. r may be NULL here and in the following functions.
+ */
 void resource_show(struct resource *r, enum resource_type type);
 void resource_give(struct resource *r);
-/* The object's id, or RESOURCE_NO_ID. */
+/* Returns the object's id, or RESOURCE_NO_ID. */
 uint32_t resource_id(const struct resource *r);
-/* In a child of fork(): it sees its parent's objects until it opens an adapter. */
+/*
+ * Call this in a child of fork(). The child sees its parent's objects until the child opens an
+ * adapter.
+ */
 void resources_fork_child(void);
 
 /* ---------------------------------------------------------------- for readers */
 
 /*
- * Maps the file of another process, unless this process has its own. If that file does not exist,
- * no objects are held. One thread at a time may call it.
+ * Maps the file of another process, unless this process has its own file. If that file does not
+ * exist, that process holds no objects. Only one thread at a time may call this function.
  */
 void resources_look_at(const char *path);
 /*
- * The next used slot, from *at on, with such an object of the adapter whose process is alive. *at
- * becomes the number after it. NULL: there is none.
+ * Returns the next used slot, from number *at on, with an object of this type and adapter whose
+ * process is alive. Sets *at to the number after it. Returns NULL if there is no such slot.
  */
 const struct resource *resource_next(uint32_t dev, enum resource_type type, uint32_t *at);
 

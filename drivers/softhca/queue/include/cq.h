@@ -12,7 +12,7 @@
 #include "spin.h"
 #include "wire.h"
 
-#define CQ_ARM_PARK 0xffffffffu /* bits 31:30 of an arm word are zero: no program writes this */
+#define CQ_ARM_PARK 0xffffffffu /* no program writes this: bits 31:30 of an arm word are zero */
 
 enum cq_arm {
 	ARM_NONE,
@@ -23,19 +23,21 @@ enum cq_arm {
 /* `lock` protects the producer side. */
 struct softhca_cq {
 	struct spin lock;
-	uint32_t pi, ci_seen;   /* free running; the record has 24 bits of the consumer index */
+	/* free-running; the doorbell record has the lower 24 bits of the consumer index */
+	uint32_t pi, ci_seen;
 	uint32_t solicited_end; /* pi after the last solicited or failed completion */
 	uint32_t n, log_n, mask, stride;
-	uint8_t *buf; /* the first 64-byte CQE; of an entry of 128 bytes, the second half */
+	uint8_t *buf; /* first 64-byte CQE; in an entry of 128 bytes the CQE is the second half */
 	_Atomic uint32_t *dbrec;
-	struct cq_zip *zip; /* completions that wait for compression; NULL: no compression */
+	/* completions that wait for compression; NULL if the CQ does not compress */
+	struct cq_zip *zip;
 	enum cq_arm arm;
 	bool ignore_overrun, pad;
 	atomic_bool failed;
 	/*
-	 * Moderation (cq_event.c): an event is sent with the event_count-th completion since the CQ
+	 * Moderation (cq_event.c). An event is sent with the event_count-th completion since the CQ
 	 * was armed, or event_period ns after the last event, which was sent at event_last.
-	 * event_due: the time at which a waiting event must be sent; 0: no event waits.
+	 * event_due is the time at which a waiting event must be sent; 0 if no event waits.
 	 */
 	uint32_t event_count, event_waiting;
 	uint64_t event_period, event_last, event_due;
@@ -43,7 +45,7 @@ struct softhca_cq {
 	struct softhca_dev *dev;
 	struct softhca_uar *uar;
 	uint32_t number;
-	atomic_uint users; /* QPs, SRQs and WQs that use this CQ */
+	atomic_uint users; /* number of QPs, SRQs and WQs that use this CQ */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct cqe_sig_err {
@@ -57,9 +59,9 @@ struct cqe {
 	enum wire_cqe_opcode opcode;
 	bool solicited;
 	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
-	uint32_t flags_rqpn, slid; /* if the transport names the sender */
+	uint32_t flags_rqpn, slid; /* the sender, if the transport gives it */
 	enum wire_syndrome syndrome;
-	uint8_t vendor; /* the vendor syndrome of an error */
+	uint8_t vendor; /* vendor syndrome of an error */
 	uint64_t timestamp;
 	const struct cqe_sig_err *sig_err; /* only for CQE_SIG_ERR */
 };
@@ -71,19 +73,19 @@ cq_has_failed(const struct softhca_cq *cq)
 }
 
 /*
- * Adds a completion. On overrun the CQ fails (ibv_create_cq(3)). The caller holds cq->lock, and
- * releases it by cq_unlock().
+ * Adds a completion. If the CQ is full, the CQ fails (ibv_create_cq(3)). The caller holds cq->lock,
+ * and releases it by cq_unlock().
  */
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /*
- * The CQ becomes unusable: an event reports this, and its QPs fail. The caller holds cq->lock and
- * is inside a turn.
+ * Makes the CQ unusable: an event reports this, and the QPs of the CQ fail. The caller holds
+ * cq->lock and is inside a turn.
  */
 void cq_fail(struct softhca_cq *cq);
 
 /* ---- compression: cq_zip.c */
 
-#define CQ_ZIP_MAX 64 /* completions under one title */
+#define CQ_ZIP_MAX 64 /* maximum of completions with one title */
 
 /* Writes the waiting completions. The caller holds cq->lock. */
 void cq_zip_flush(struct softhca_cq *cq);
@@ -99,14 +101,14 @@ cq_unlock(struct softhca_cq *cq)
 
 /* ---- events: cq_event.c */
 
-/* Called when the page's arm doorbell rang: takes a new arming from the record. */
+/* Called when the page's arm doorbell rang: takes a new arming from the doorbell record. */
 void cq_take_arm(struct softhca_cq *cq);
 /*
- * Called when a completion was added: sends the armed event, if it must be sent. The caller holds
+ * Called when a completion was added: sends the armed event if it is due. The caller holds
  * cq->lock.
  */
 void cq_event_push(struct softhca_cq *cq, bool solicited);
-/* Sends an event whose time has come. True: an event still waits. */
+/* Sends a waiting event if its time has come. Returns true if the event still waits. */
 bool cq_event_timer(struct softhca_cq *cq, uint64_t now);
 
 #endif

@@ -28,52 +28,53 @@ enum wait_kind {
 	WAIT_NONE,
 	WAIT_RNR,
 	WAIT_PEER,
-	WAIT_TIME /* a fault that delays, or the timing model */
+	WAIT_TIME /* wait for a time: a fault delays the WQE, or the timing model does */
 };
 
 struct softhca_qp {
 	/*
-	 * Send side: for the holder of uar->lock. The fields that a lane reads of an idle queue are
-	 * in the first cache line.
+	 * Send side, for the holder of uar->lock. The first cache line has the fields that a lane
+	 * reads of an idle queue.
 	 */
 	uint8_t *sq;
-	uint32_t sq_bb, sq_mask; /* WQEBBs, and bytes - 1 */
+	uint32_t sq_bb, sq_mask; /* number of WQEBBs; number of bytes minus 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
-	uint16_t announced;      /* the first WQEBB that no doorbell has announced */
-	/* Notes about the WQE at the head, in one word: sq_advance() clears them. */
-	bool mute;     /* a fault: the WQE runs, and its completion is lost */
+	uint16_t announced;      /* first WQEBB that no doorbell has announced */
+	/* Notes about the WQE at the head. They are in one word, which sq_advance() clears. */
+	bool mute;     /* a fault hides the completion: the WQE runs, and its completion is lost */
 	bool delayed;  /* a fault at the responder has delayed the WQE's message */
 	uint16_t wait; /* enum wait_kind */
 	/*
-	 * The doorbell or BlueFlame copy of WQE bad_bf_idx differs from the SQ. That WQE is at the
-	 * head or later.
+	 * The doorbell or BlueFlame copy of WQE bad_bf_idx differs from the send queue. This WQE is
+	 * at the head or after it.
 	 */
 	bool bad_bf;
 	uint16_t bad_bf_idx;
-	bool rang;  /* a doorbell named this QP in this turn */
-	bool again; /* the last visit asked for another one */
+	bool rang;  /* a doorbell of this turn had the number of this QP */
+	bool again; /* the last visit asked for another visit */
 	uint32_t number;
 	/*
-	 * The send counter, big endian: in the program's doorbell record or, of a QP without one,
-	 * own_send_rec, which the doorbells at UAR_NO_RECORD move.
+	 * The send counter, big endian. It is in the program's doorbell record. A QP without a
+	 * doorbell record has it in own_send_rec, which doorbells at UAR_NO_RECORD change.
 	 */
 	_Atomic uint32_t *send_rec;
 	enum wire_vendor bad_bf_why;
-	uint32_t wait_left; /* remaining retries; of RNR, 7 means no limit */
+	uint32_t wait_left; /* number of remaining retries; for RNR, 7 means no limit */
 	uint64_t wait_until;
 	_Atomic uint32_t *dbrec;
 	_Atomic uint32_t own_send_rec;
-	bool dbrec_is_fixed; /* the record is in read-only memory */
-	/* a command moved the QP to error, and no send WQE has been flushed since */
+	bool dbrec_is_fixed; /* the doorbell record is in read-only memory */
+	/* A command has moved the QP to error, and no send WQE has been flushed since. */
 	bool moved_to_error;
-	uint8_t rnr_timer; /* the responder's timer, from its last RNR NAK */
+	uint8_t rnr_timer; /* RNR timer of the responder, from its last RNR NAK */
 	struct softhca_cq *send_cq, *recv_cq;
 	struct softhca_uar *uar;
 	struct softhca_dev *dev;
 	uint32_t pdn, uidx;
 
 	/*
-	 * Receive side: `recv` protects it. A state change, except to error, also needs uar->lock.
+	 * Receive side, protected by `recv`. A change of state needs uar->lock, too, except for a
+	 * change to error.
 	 */
 	struct spin recv __attribute__((aligned(CACHE_LINE)));
 	atomic_uint state;
@@ -86,19 +87,21 @@ struct softhca_qp {
 	struct softhca_srq *srq;
 	uint32_t xrcdn;
 	uint64_t dc_key;
-	uint32_t dc_key_violations; /* of a DCT, under `recv`: requests with a wrong key */
-	bool mmo;                   /* at creation; attr.mmo is the present value */
-	/* DCI with streams, for the holder of uar->lock: one bit for each stream in error. */
+	/* for a DCT, under `recv`: number of requests with a wrong key */
+	uint32_t dc_key_violations;
+	bool mmo; /* value at creation; attr.mmo is the present value */
+	/* For a DCI with streams, for the holder of uar->lock: one bit for each stream in error. */
 	uint8_t *stream_errors;
 	uint32_t n_errored, max_errored;
 	bool draining;
-	bool stood_still; /* the QP was in SQD: WQEs may have been cancelled */
-	/* a signature was wrong: the queue stops soon. For the holder of uar->lock */
+	bool stood_still; /* the QP was in SQD, so WQEs may have been cancelled */
+	/* A signature was wrong, so the queue stops soon. For the holder of uar->lock. */
 	bool stopping;
-	uint64_t chance;  /* state of chance.h for the setting sig_stop; 0: nothing drawn yet */
+	/* state of chance.h for the setting sig_stop; 0: no number was drawn yet */
+	uint64_t chance;
 	bool established; /* under `recv`: the event of the first message in RTR has been sent */
 	void *event;
-	struct softhca_qp_shown *shown; /* under `recv`; or NULL */
+	struct softhca_qp_shown *shown; /* under `recv`; may be NULL */
 	struct timing_queue timing;     /* for the holder of uar->lock */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -125,7 +128,7 @@ qp_has_no_record(const struct softhca_qp *qp)
 	return qp->send_rec == &qp->own_send_rec;
 }
 
-/* The QP's port; port 1 before the program has named one. */
+/* Returns the QP's port, or port 1 if the program has not set a port yet. */
 static inline const struct softhca_port *
 qp_port(const struct softhca_qp *qp)
 {
@@ -142,7 +145,10 @@ qp_is_unreliable(const struct softhca_qp *qp)
 
 #define QP_EVENT_LAST_WQE_REACHED 16 /* IBV_EVENT_QP_LAST_WQE_REACHED */
 
-/* The QP has moved to error. If it has an SRQ, an event reports that the last WQE was reached. */
+/*
+ * Called when the QP has moved to error. If the QP has an SRQ, sends the event that its last WQE
+ * was reached.
+ */
 static inline void
 qp_tell_last_wqe(struct softhca_qp *qp)
 {

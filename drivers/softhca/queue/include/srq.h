@@ -10,29 +10,33 @@
 #include "hca.h"
 #include "spin.h"
 
-/* A shared receive queue. `lock` protects its WQEs and indices. */
+/* A shared receive queue. `lock` protects the queue's WQEs and indices. */
 struct softhca_srq {
 	struct spin lock;
-	uint16_t head;  /* index of the next WQE */
-	uint16_t taken; /* WQEs used up; free running, as the counter in the record */
+	uint16_t head; /* index of the next WQE */
+	/* number of WQEs used up; free-running, as the counter in the doorbell record */
+	uint16_t taken;
 	uint32_t n, log_stride, limit;
 	uint8_t *buf;
 	_Atomic uint32_t *dbrec;
 	bool cyclic, bare;
-	bool failed; /* its list of WQEs is broken, so it has no more receives */
+	bool failed; /* the list of WQEs is broken, so the SRQ gives no more receives */
 	uint32_t number, pdn, xrcdn, uidx;
-	struct softhca_cq *cq; /* of XRC and XRQ; else NULL */
+	struct softhca_cq *cq; /* for XRC and XRQ; otherwise NULL */
 	struct softhca_dev *dev;
 	void *event;
-	atomic_uint users; /* QPs */
+	atomic_uint users; /* number of QPs that use this SRQ */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* For all of these the caller holds srq->lock. */
+/* The caller of each of these functions holds srq->lock. */
 
 bool srq_has_work(struct softhca_srq *srq);
-/* The oldest WQE's data segments; *n is their number. NULL: no WQE is posted. */
+/*
+ * Returns the data segments of the oldest WQE and sets *n to their number. Returns NULL if no WQE
+ * is posted.
+ */
 const uint8_t *srq_head(struct softhca_srq *srq, unsigned int *n);
-/* Uses up the oldest WQE. Returns its index or, of a cyclic queue, its number modulo 2^16. */
+/* Uses up the oldest WQE. Returns its index, or, in a cyclic queue, its number modulo 2^16. */
 uint16_t srq_take(struct softhca_srq *srq);
 
 #endif

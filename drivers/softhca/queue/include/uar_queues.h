@@ -5,27 +5,28 @@
 
 #include "uar.h"
 
-/* Makes the next turn visit all queues of the adapter. Call inside a turn. */
+/* Makes the next turn visit all queues of the adapter. Call this inside a turn. */
 void uars_call_attention(struct softhca_dev *dev);
 
 /*
- * Takes all rings, and passes them to QPs and CQs. *arm: the CQ doorbell rang. Returns the number
- * of doorbells of QPs. The caller holds `lock`.
+ * Takes all rings, and passes them to QPs and CQs. Sets *arm if the CQ doorbell rang. Returns the
+ * number of doorbells of QPs. The caller holds `lock`.
  */
 unsigned int uar_take_doorbells(struct softhca_uar *uar, bool *arm);
 /*
- * Takes and drops all rings, so that a later queue does not get a doorbell of an earlier one. The
+ * Takes and drops all rings, so that a queue does not get a doorbell of an earlier queue. The
  * caller holds `lock`.
  */
 void uar_discard_doorbells(struct softhca_uar *uar);
 /*
- * Sends events of the page's CQs whose time has come. True: some still wait. The caller holds
- * `lock`.
+ * Sends the events of the page's CQs whose time has come. Returns true if an event still waits. The
+ * caller holds `lock`.
  */
 bool uar_cq_timers(struct softhca_uar *uar);
 
 /*
- * Attach and detach a queue of the page. When detach has returned, no lane runs the queue. -ENOMEM.
+ * Attach a queue to the page and detach it. After a detach has returned, no lane runs the queue. An
+ * attach returns 0 or -ENOMEM.
  */
 int uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp);
 void uar_detach_qp(struct softhca_uar *uar, struct softhca_qp *qp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work queues, as lanes see them. */
+/* Work queues: what lanes call. */
 #ifndef SOFTHCA_WQ_H
 #define SOFTHCA_WQ_H
 
@@ -8,8 +8,8 @@
 struct softhca_uar;
 
 /*
- * Flushes the page's WQs that are in error; *work counts the receives. The caller holds the page's
- * lock, and no CQ. True: a WQ asks for another visit.
+ * Flushes the page's WQs that are in error. *work counts the receives. Returns true if a WQ asks
+ * for another visit. The caller holds the page's lock, and no CQ.
  */
 bool uar_visit_wqs(struct softhca_uar *uar, unsigned int *work);
 
