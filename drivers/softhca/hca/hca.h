@@ -11,13 +11,13 @@
  *   event.c -> sockets that the program polls
  *
  * Threads and locks:
- *  - Control calls come from any thread of the program. The calls on one context run one at a time.
+ *  - Any thread of the program makes control calls. The calls on one context run one at a time.
  *  - The data half runs in lanes. A lane is a device thread, or a thread inside softhca_pump().
  *    A lane never waits for a control call. A control call that removes a key, a QP or a UAR
- *    unpublishes it first, and then waits in softhca_quiesce() (turns.h) until no lane sees it.
+ *    first unpublishes it, and then waits in softhca_quiesce() (turns.h) until no lane sees it.
  *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ,
- *    then event.c. At most one lock of each kind is held. The locks of keys, and of atomics on
- *    demand, are leaves: their holder takes no other lock and waits for no lane.
+ *    then event.c. At most one lock of each kind is held. While a thread holds the lock of a key,
+ *    or the lock for atomics on demand, it takes no other lock and does not wait for a lane.
  */
 #ifndef SOFTHCA_HCA_H
 #define SOFTHCA_HCA_H
@@ -30,8 +30,8 @@
 
 #define SOFTHCA_HIDDEN __attribute__((visibility("hidden")))
 
-struct softhca_dev; /* one adapter; lives as long as the process */
-struct softhca_ctx; /* one open character device */
+struct softhca_dev; /* an adapter; exists as long as the process */
+struct softhca_ctx; /* an open character device */
 struct softhca_uar;
 struct softhca_pd;
 struct softhca_mkey;
@@ -47,8 +47,9 @@ enum softhca_uar_type {
 };
 
 /*
- * Adds a UAR page, which lanes then visit. `page` is the device's own mapping of its 4 KiB.
- * -ENOMEM. Destroy: -EBUSY while a QP or CQ names the page; -ENOMEM.
+ * Adds a UAR page; from then on lanes visit the page. `page` is the device's own mapping of the
+ * page's 4 KiB. softhca_uar_create() returns 0 or -ENOMEM. softhca_uar_destroy() returns 0, -EBUSY
+ * while a QP or CQ uses the page, or -ENOMEM.
  */
 int softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 	enum softhca_uar_type type, struct softhca_uar **out);
@@ -57,13 +58,15 @@ int softhca_uar_destroy(struct softhca_uar *uar);
 /* ---------------------------------------------------------------- keys (mkey.c) */
 
 enum softhca_mkey_kind {
-	SOFTHCA_MKEY_MR,       /* plain memory */
-	SOFTHCA_MKEY_INDIRECT, /* a layout over other keys, set at creation or by work requests */
-	SOFTHCA_MKEY_WINDOW_1, /* a memory window of type 1 or 2: an indirect key over one region */
+	SOFTHCA_MKEY_MR, /* plain memory */
+	/* a layout over other keys, which the creation or a work request sets */
+	SOFTHCA_MKEY_INDIRECT,
+	/* a memory window of type 1 or 2; its layout is a part of one region */
+	SOFTHCA_MKEY_WINDOW_1,
 	SOFTHCA_MKEY_WINDOW_2
 };
 
-/* A part of an indirect key's layout: a range of another key. */
+/* A part of an indirect key's layout: a range of the memory of another key. */
 struct softhca_mkey_part {
 	uint64_t va;
 	uint32_t key, len;
@@ -73,41 +76,42 @@ struct softhca_mkey_part {
 struct softhca_mkey_attr {
 	uint32_t pdn;
 	uint32_t access;
-	uint64_t addr; /* of the memory in this process */
-	uint64_t iova; /* the address of its first byte in work requests */
+	uint64_t addr; /* address of the memory in this process */
+	uint64_t iova; /* address of the first byte in work requests */
 	uint64_t len;  /* bytes */
 	/*
-	 * Not 0: when the region ends, its key is kept for the next region with the same room. In
-	 * pages, a power of two. 0: the key ends with the region.
+	 * A size in pages, a power of two: when the region ends, its key is kept for the next
+	 * region with the same room. 0: the key is destroyed together with the region.
 	 */
 	uint64_t room;
-	bool rinval; /* a peer's SEND with invalidate may revoke the key's rights */
+	bool rinval; /* a peer may revoke the key's rights by a SEND with invalidate */
 	enum softhca_mkey_kind kind;
-	bool bsf;    /* an indirect key that can have a signature or encryption */
-	bool crypto; /* the key can be configured to encrypt the data that pass through it */
-	/* `variant` is the lowest byte of the key; else the adapter chooses that byte */
+	bool bsf;    /* the indirect key can have a signature or encryption */
+	bool crypto; /* a work request can make the key encrypt the data that pass through it */
+	/* True: `variant` is the lowest byte of the key. False: the adapter chooses that byte. */
 	bool has_variant;
 	uint8_t variant;
-	bool free;  /* an indirect key has no rights until a work request configures it */
-	bool fixed; /* no work request may configure it */
-	const struct softhca_mkey_part *parts; /* the layout of n_parts parts, read at creation */
+	bool free;  /* the indirect key has no rights until a work request configures it */
+	bool fixed; /* no work request may configure the key */
+	/* layout of n_parts parts, which is read only at creation */
+	const struct softhca_mkey_part *parts;
 	uint32_t n_parts;
-	uint32_t max_entries; /* 16-byte units of layout for which an indirect key has room */
+	uint32_t max_entries; /* maximum length of the indirect key's layout, in 16-byte units */
 };
 
 /*
- * The key of ibv_alloc_null_mr(3): reads give zeros, writes are dropped. It is in no table, and
- * valid in every PD.
+ * The key of ibv_alloc_null_mr(3): reads give zeros, writes are dropped. The key is in no table,
+ * and is valid in every PD.
  */
 #define SOFTHCA_DUMP_FILL_KEY 0x200u
 
 int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
 	struct softhca_mkey **out);
-/* Replaces the attributes: REREG_MR changes a region and keeps its key. */
+/* Replaces the attributes of a region, which keeps its key, for REREG_MR. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
 /*
- * After this, windows and indirect keys over this key reach no memory, until another region gets
- * the same key.
+ * Destroys the key. After this, windows and indirect keys over the key reach no memory, until
+ * another region gets the same key.
  */
 int softhca_mkey_destroy(struct softhca_mkey *mkey);
 uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
@@ -116,23 +120,25 @@ uint32_t softhca_mkey_key(const struct softhca_mkey *mkey);
 struct softhca_advice {
 	uint32_t key;
 	uint64_t va, len;
-	bool write, fault; /* write: for writing; fault: bring missing pages in */
-	bool flush;        /* the call reports errors */
+	bool write, fault; /* write: for writing; fault: load missing pages */
+	bool flush;        /* the call reports errors of the range */
 };
 
 /*
- * -ENOENT: the key does not exist, or is not on demand; -EINVAL: the key is no region; -EPERM: the
- * key belongs to another PD, or is read-only. With flush also -EFAULT: the range is not within the
- * region, or not mapped.
+ * Returns 0; -ENOENT if the key does not exist or is not on demand; -EINVAL if the key is not that
+ * of a region; or -EPERM if the key belongs to another PD or is read-only. With `flush` also
+ * returns -EFAULT if the range is not within the region or is not mapped.
  */
 int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct softhca_advice *a);
 /*
- * False if the setting `odp` is 0, or if a sandbox forbids the system calls that keys on demand
- * need.
+ * False if the setting `odp` is 0, or if a sandbox forbids the system calls that memory on demand
+ * needs.
  */
 bool softhca_odp_is_possible(const struct softhca_dev *dev);
 
-/* The running state of a signature. BSFs of keys in the same PD name it. */
+/*
+ * The running state of a signature. The BSFs of keys in the same PD refer to a PSV by its number.
+ */
 struct softhca_psv;
 int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);
 int softhca_psv_destroy(struct softhca_psv *psv);
@@ -145,68 +151,82 @@ uint32_t softhca_psv_number(const struct softhca_psv *psv);
 
 struct softhca_dek_attr {
 	uint32_t pdn;
-	bool key_256;                     /* two keys of 256 bits each, else of 128 bits each */
-	bool has_keytag;                  /* the key's bytes end in a keytag */
+	/* true: two AES keys of 256 bits each; false: of 128 bits each */
+	bool key_256;
+	bool has_keytag;                  /* a keytag is at the end of the key's bytes */
 	uint8_t key[SOFTHCA_DEK_KEY_LEN]; /* plaintext, in the layout of mlx5dv_dek_create(3) */
-	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN]; /* bytes of the program, not interpreted */
+	/* bytes that the program sets; the adapter does not interpret them */
+	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN];
 };
 
-/* Creates a DEK. -EINVAL: its two AES keys are equal. -EOPNOTSUPP: OpenSSL is missing. */
+/*
+ * Creates a DEK. Returns 0, -EINVAL if the DEK's two AES keys are equal, -EOPNOTSUPP if OpenSSL is
+ * missing, or -ENOMEM.
+ */
 struct softhca_dek;
 int softhca_dek_create(struct softhca_dev *dev, const struct softhca_dek_attr *attr,
 	struct softhca_dek **out);
-/* The attributes, without the key itself. */
+/* Returns the attributes without the bytes of the key. */
 void softhca_dek_query(const struct softhca_dek *dek, struct softhca_dek_attr *attr);
 /*
- * Replaces the key by one of the same size and, if the old key had a keytag, with a keytag. Errors
- * as of softhca_dek_create().
+ * Replaces the key by a key of the same size. The new key has a keytag if the old key had a keytag.
+ * Returns the errors of softhca_dek_create().
  */
 int softhca_dek_rekey(struct softhca_dek *dek, const uint8_t key[SOFTHCA_DEK_KEY_LEN]);
 int softhca_dek_destroy(struct softhca_dek *dek);
 uint32_t softhca_dek_number(const struct softhca_dek *dek);
 
-#define SOFTHCA_WRAP_MORE 8 /* bytes that wrapping adds */
+#define SOFTHCA_WRAP_MORE 8 /* number of bytes that wrapping adds */
 
 /*
- * Unwraps `len` bytes by AES key wrap (RFC 3394). The result is SOFTHCA_WRAP_MORE bytes shorter;
- * `out` must have room for `len`. kek_hex: as in the setting. -EINVAL: the bytes were not wrapped
- * with this KEK; -EOPNOTSUPP: OpenSSL is missing.
+ * Unwraps `len` bytes by AES key wrap (RFC 3394). The result is SOFTHCA_WRAP_MORE bytes shorter,
+ * but `out` must have room for `len` bytes. kek_hex: the KEK in hexadecimal digits, as in the
+ * setting. Returns 0, -EINVAL if the bytes were not wrapped with this KEK, or -EOPNOTSUPP if
+ * OpenSSL is missing.
  */
 int softhca_unwrap(const char *kek_hex, const uint8_t *in, size_t len, uint8_t *out);
 
 /* ---------------------------------------------------------------- completion queues (cq.c) */
 
 struct softhca_cq_attr {
-	void *buf;               /* in the program: n_cqe entries of cqe_len bytes */
-	_Atomic uint32_t *dbrec; /* [0] consumer index, [1] arm word; big endian */
-	uint32_t n_cqe;          /* a power of two */
-	uint32_t cqe_len;        /* 64 or 128 bytes */
+	void *buf;               /* in the program's memory: n_cqe entries of cqe_len bytes */
+	_Atomic uint32_t *dbrec; /* doorbell record: [0] consumer index, [1] arm word; big endian */
+	uint32_t n_cqe;          /* number of entries, a power of two */
+	uint32_t cqe_len;        /* bytes of an entry: 64 or 128 */
 	bool ignore_overrun;
-	bool pad;                              /* entries of 128 bytes: zeros fill the first 64 */
+	/* the first 64 bytes of an entry of 128 bytes are zeros */
+	bool pad;
 	bool compress;                         /* completions that differ little share an entry */
-	struct softhca_uar *uar;               /* where arm doorbells arrive */
+	struct softhca_uar *uar;               /* UAR page with the arm doorbell */
 	void *event;                           /* passed to softhca_event_cq_*() */
 	uint32_t event_count, event_period_us; /* only for query: softhca_cq_moderate() sets them */
 };
 
 int softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	struct softhca_cq **out);
-int softhca_cq_destroy(struct softhca_cq *cq); /* -EBUSY while a QP uses it */
+int softhca_cq_destroy(struct softhca_cq *cq); /* returns 0, or -EBUSY while a QP uses the CQ */
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
 /*
- * Gives the CQ another buffer. Call softhca_settle() first. The last entry of the old buffer tells
- * the program of the resize. -EINVAL: the size is wrong, the new buffer is too small for the
- * completions in the CQ, or there is no room for that last entry.
+ * Replaces the buffer of the CQ. Call softhca_settle() first. The last entry of the old buffer
+ * tells the program of the resize. Returns 0, or -EINVAL if the size is wrong, if the new buffer is
+ * too small for the completions in the CQ, or if the old buffer has no free entry for that last
+ * entry.
  */
 int softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len);
-/* An event is sent at the count-th completion, or after the period. 0 and 0: at each completion. */
+/*
+ * Sets the moderation: an event is sent at the count-th completion, or after the period. If both
+ * are 0, each completion sends an event.
+ */
 void softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us);
 void softhca_cq_query(struct softhca_cq *cq, struct softhca_cq_attr *attr, uint32_t *pi,
 	uint32_t *ci);
 
 /* ---------------------------------------------------------------- queue pairs (qp_control.c) */
 
-/* The numbers of verbs (enum ibv_qp_type). There DCI and DCT share one number. */
+/*
+ * The types, with the numbers of verbs (enum ibv_qp_type). Verbs have one number for both DCI and
+ * DCT.
+ */
 enum softhca_qp_type {
 	SOFTHCA_QP_RC = 2,
 	SOFTHCA_QP_UC = 3,
@@ -218,9 +238,9 @@ enum softhca_qp_type {
 	SOFTHCA_QP_DCT = 0x101
 };
 
-/* The state of a QP that queries show. The device keeps it up to date. */
+/* The state of a QP for queries by rdma(8). The device keeps it up to date. */
 struct softhca_qp_shown {
-	_Atomic uint32_t number, state, port; /* 0: it has no number or port yet */
+	_Atomic uint32_t number, state, port; /* number and port are 0 until the QP has them */
 	_Atomic uint32_t dest_qpn, rq_psn, sq_psn;
 };
 
@@ -228,52 +248,58 @@ struct softhca_qp_init {
 	enum softhca_qp_type type;
 	uint32_t pdn;
 	struct softhca_cq *send_cq, *recv_cq; /* not NULL if there is a UAR page */
-	struct softhca_srq *srq; /* NULL: the QP has a receive queue of its own, or none */
-	struct softhca_uar *uar; /* NULL: no send queue (XRC_RECV, DCT, or by firmware command) */
-	void *buf;               /* receive WQEs, then send WQEs */
-	void *sq_buf;            /* RAW: the send WQEs; else NULL: they are in buf */
-	_Atomic uint32_t *dbrec; /* [0] receive counter, [1] send counter; big endian */
-	bool no_send_record;     /* only doorbells tell the send counter: see doorbell.c */
-	bool dbrec_is_fixed;     /* dbrec is in read-only memory */
-	uint32_t sq_bb;          /* send WQEBBs of 64 bytes, a power of two, or 0 */
-	uint32_t rq_wqe;         /* receive WQEs, a power of two, or 0 */
-	uint32_t log_rq_stride;  /* log2 of the bytes of one receive WQE */
-	uint32_t uidx;           /* the name of this QP in CQEs */
+	struct softhca_srq *srq; /* NULL: the QP has its own receive queue, or no receive queue */
+	/* NULL: the QP has no send queue (XRC_RECV, DCT, or a QP made by a firmware command) */
+	struct softhca_uar *uar;
+	void *buf; /* receive WQEs, followed by send WQEs */
+	/* for RAW: the send WQEs; otherwise NULL, because they are in buf */
+	void *sq_buf;
+	/* doorbell record: [0] receive counter, [1] send counter; big endian */
+	_Atomic uint32_t *dbrec;
+	bool no_send_record;    /* only doorbells give the send counter: see doorbell.c */
+	bool dbrec_is_fixed;    /* dbrec is in read-only memory */
+	uint32_t sq_bb;         /* number of send WQEBBs of 64 bytes, a power of two, or 0 */
+	uint32_t rq_wqe;        /* number of receive WQEs, a power of two, or 0 */
+	uint32_t log_rq_stride; /* log2 of the bytes of a receive WQE */
+	uint32_t uidx;          /* number by which CQEs identify this QP */
 	bool sig_all;
-	bool mmo;        /* DMA MMO is allowed from the start; else a modify may allow it */
-	uint32_t xrcdn;  /* XRC_RECV: its XRC domain */
-	uint64_t dc_key; /* DCT: the key that a sender must give */
-	/* DCI: an error stops one stream, until 2^log_errored streams are in error */
+	bool mmo;        /* DMA MMO is allowed from the start; otherwise a modify may allow it */
+	uint32_t xrcdn;  /* for XRC_RECV: number of the XRC domain */
+	uint64_t dc_key; /* for a DCT: key that a sender must give */
+	/* For a DCI: an error stops only its stream, until 2^log_errored streams are in error. */
 	bool streams;
 	uint8_t log_errored;
 	void *event;                    /* passed to softhca_event_qp_async() */
-	struct softhca_qp_shown *shown; /* NULL: no query shows this QP */
+	struct softhca_qp_shown *shown; /* NULL: queries by rdma(8) do not show this QP */
 };
 
 /*
- * Mask bits that verbs lack: firmware commands set these attributes. RTS2RTS sets udp_sport in
- * state RTS; INIT2INIT sets mmo and drain_sigerr in state INIT.
+ * Mask bits for attributes that verbs do not have; firmware commands set them. RTS2RTS sets
+ * udp_sport in state RTS; INIT2INIT sets mmo and drain_sigerr in state INIT.
  */
-#define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* udp_sport is given */
-#define SOFTHCA_QP_MMO          (1u << 30) /* mmo is given */
-#define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* drain_sigerr is given */
+#define SOFTHCA_QP_UDP_SPORT    (1u << 28) /* the attributes have udp_sport */
+#define SOFTHCA_QP_MMO          (1u << 30) /* the attributes have mmo */
+#define SOFTHCA_QP_DRAIN_SIGERR (1u << 31) /* the attributes have drain_sigerr */
 
-/* Fields are named as in struct ib_uverbs_modify_qp, uapi ib_user_verbs.h. */
+/* The fields have the names of those in struct ib_uverbs_modify_qp, uapi ib_user_verbs.h. */
 struct softhca_qp_attr {
 	uint32_t state, cur_state, path_mtu;
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
 	uint16_t pkey_index;
 	uint8_t en_sqd_notify, sq_draining;
-	uint32_t dc_key_violations; /* query of a DCT: requests with a wrong DC key */
+	/* only from a query of a DCT: number of requests with a wrong DC key */
+	uint32_t dc_key_violations;
 	uint8_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port, timeout, retry_cnt,
 		rnr_retry;
 	uint8_t is_global, sgid_index, hop_limit, traffic_class, sl;
 	uint16_t dlid;
-	uint16_t udp_sport; /* RoCE v2 */
+	uint16_t udp_sport; /* only for RoCE v2 */
 	uint8_t dgid[16];
 	uint8_t dmac[6];
-	bool mmo; /* firmware QP context: DMA MMO is allowed (INIT2INIT) */
-	/* firmware QP context: the path leads back to this port, without addresses */
+	bool mmo; /* from the firmware's QP context: DMA MMO is allowed (INIT2INIT) */
+	/*
+	 * From the firmware's QP context: the path leads back to this port and needs no addresses.
+	 */
 	bool loopback;
 	bool drain_sigerr;
 };
@@ -282,33 +308,36 @@ int softhca_qp_create(struct softhca_dev *dev, const struct softhca_qp_init *ini
 	struct softhca_qp **out);
 /*
  * Sets the attributes of the mask: IBV_QP_* of ibv_modify_qp(3) (qp_mask.h) and the bits above.
- * Without IBV_QP_STATE the state is kept. -EINVAL: the state table lacks this transition, or does
- * not allow this mask for it, or a value is out of range.
+ * Without IBV_QP_STATE the state does not change. Returns 0, or -EINVAL if the state table lacks
+ * this transition or does not allow this mask for it, or if a value is out of range.
  */
 int softhca_qp_modify(struct softhca_qp *qp, const struct softhca_qp_attr *attr, uint32_t mask);
 /*
- * The mask that the transition from the present state to `state` needs. 0: there is no such
- * transition.
+ * Returns the mask that the transition from the present state to `state` needs, or 0 if there is no
+ * such transition.
  */
 uint32_t softhca_qp_needs(const struct softhca_qp *qp, uint32_t state);
 void softhca_qp_query(struct softhca_qp *qp, struct softhca_qp_attr *attr,
-	uint32_t *hw_sq_bb /* next WQEBB the device would run, 16 bits */);
+	uint32_t *hw_sq_bb /* next WQEBB that the device would run, 16 bits */);
 int softhca_qp_destroy(struct softhca_qp *qp);
 /*
- * Called when an address was made to which QPs may send. If no adapter of this process has the
- * address, a line on stderr says so once (elsewhere.c). dgid counts on Ethernet, dlid on
- * InfiniBand.
+ * Called when an address was set to which QPs may send. If no adapter of this process has the
+ * address, a line is logged once on stderr (elsewhere.c). On Ethernet the address is dgid, on
+ * InfiniBand dlid.
  */
 void softhca_note_address(const struct softhca_dev *dev, const uint8_t dgid[16], uint16_t dlid);
-uint32_t softhca_qp_number(const struct softhca_qp *qp); /* of a DCT: 0 until it is in RTR */
+uint32_t softhca_qp_number(const struct softhca_qp *qp); /* for a DCT: 0 until it is in RTR */
 /* True if a queue pair of the adapter has this number. */
 bool softhca_qpn_exists(struct softhca_dev *dev, uint32_t number);
-/* Reserves n consecutive QP numbers; the first is a multiple of n. -ENOSPC, -ENOMEM. */
+/*
+ * Reserves n consecutive QP numbers, of which the first is a multiple of n. Returns 0, -ENOSPC or
+ * -ENOMEM.
+ */
 int softhca_qpn_reserve(struct softhca_dev *dev, uint32_t n, uint32_t *first);
 void softhca_qpn_release(struct softhca_dev *dev, uint32_t n, uint32_t first);
 /*
- * Takes a stream of a DCI out of the error state (mlx5dv_dci_stream_id_reset(3)). -EINVAL: the
- * stream is in no error.
+ * Moves a stream of a DCI out of the error state (mlx5dv_dci_stream_id_reset(3)). Returns 0, or
+ * -EINVAL if the stream is not in error.
  */
 int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
 
@@ -316,33 +345,35 @@ int softhca_qp_reset_stream(struct softhca_qp *qp, uint16_t stream);
 
 struct softhca_srq_attr {
 	uint32_t pdn;
-	void *buf;               /* WQEs; index 0 is the first */
-	_Atomic uint32_t *dbrec; /* number of posted WQEs; big endian, 16 bits */
-	uint32_t n_wqe;          /* a power of two */
-	uint32_t log_stride;     /* log2 of the bytes of one WQE */
-	/* WQEs follow each other in memory; else each one names the next */
+	void *buf;               /* WQEs; the list starts at index 0 */
+	_Atomic uint32_t *dbrec; /* doorbell record: number of posted WQEs; big endian, 16 bits */
+	uint32_t n_wqe;          /* number of WQEs, a power of two */
+	uint32_t log_stride;     /* log2 of the bytes of a WQE */
+	/* True: WQEs follow each other in memory. False: each WQE has the index of the next WQE. */
 	bool cyclic;
-	bool bare;             /* cyclic: WQEs have no segment that names the next WQE */
-	struct softhca_cq *cq; /* for its completions (XRC, XRQ); NULL: the CQ of the QP */
-	uint32_t xrcdn;        /* XRC: its XRC domain */
-	uint32_t uidx;         /* with a CQ: the name of this SRQ in CQEs */
-	void *event;           /* passed to softhca_event_qp_async() */
+	/* for a cyclic queue: WQEs have no first segment with the index of the next WQE */
+	bool bare;
+	/* for the SRQ's completions (XRC, XRQ); NULL: they use the CQ of the QP */
+	struct softhca_cq *cq;
+	uint32_t xrcdn; /* for XRC: number of the XRC domain */
+	uint32_t uidx;  /* if the SRQ has a CQ: number by which CQEs identify this SRQ */
+	void *event;    /* passed to softhca_event_qp_async() */
 };
 
 int softhca_srq_create(struct softhca_dev *dev, const struct softhca_srq_attr *attr,
 	struct softhca_srq **out);
 /*
- * Arms the limit event (ibv_modify_srq(3)). limit 0: disarms it. -EINVAL: the limit exceeds the
- * queue's size.
+ * Arms the limit event (ibv_modify_srq(3)). A limit of 0 disarms it. Returns 0, or -EINVAL if the
+ * limit exceeds the queue's size.
  */
 int softhca_srq_arm(struct softhca_srq *srq, uint32_t limit);
-uint32_t softhca_srq_limit(struct softhca_srq *srq); /* 0: not armed */
-int softhca_srq_destroy(struct softhca_srq *srq);    /* -EBUSY while a QP uses it */
+uint32_t softhca_srq_limit(struct softhca_srq *srq); /* returns 0 if it is not armed */
+int softhca_srq_destroy(struct softhca_srq *srq);    /* returns 0, or -EBUSY while a QP uses it */
 uint32_t softhca_srq_number(const struct softhca_srq *srq);
 
 /* ---------------------------------------------------------------- work queues (wq.c) */
 
-/* The numbers of verbs (enum ibv_wq_state). */
+/* The states, with the numbers of verbs (enum ibv_wq_state). */
 enum softhca_wq_state {
 	SOFTHCA_WQ_RESET,
 	SOFTHCA_WQ_RDY,
@@ -350,10 +381,10 @@ enum softhca_wq_state {
 };
 
 struct softhca_wq_attr {
-	_Atomic uint32_t *dbrec; /* number of posted WQEs; big endian, 16 bits */
-	uint32_t n_wqe;          /* a power of two */
-	uint32_t uidx;           /* the name of this WQ in CQEs */
-	struct softhca_cq *cq;   /* for its completions */
+	_Atomic uint32_t *dbrec; /* doorbell record: number of posted WQEs; big endian, 16 bits */
+	uint32_t n_wqe;          /* number of WQEs, a power of two */
+	uint32_t uidx;           /* number by which CQEs identify this WQ */
+	struct softhca_cq *cq;   /* CQ for the completions of this WQ */
 	void *event;             /* passed to softhca_event_qp_async() */
 };
 
@@ -363,39 +394,43 @@ int softhca_wq_create(struct softhca_dev *dev, const struct softhca_wq_attr *att
 void softhca_wq_destroy(struct softhca_wq *wq);
 uint32_t softhca_wq_number(const struct softhca_wq *wq);
 enum softhca_wq_state softhca_wq_state(struct softhca_wq *wq);
-/* -EINVAL: the queue is not in state `from`, or `to` cannot follow `from`. */
+/*
+ * Returns 0, or -EINVAL if the queue is not in state `from`, or if the state `to` cannot follow it.
+ */
 int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum softhca_wq_state to);
 
 /* ---------------------------------------------------------------- lanes (threads.c) */
 
-/* starts the device threads, if the setting `threads` is not 0 */
+/* Starts the device threads, if the setting `threads` is not 0. */
 int softhca_lanes_init(struct softhca_dev *dev);
 void softhca_lanes_fini(struct softhca_dev *dev);
 /*
- * Runs all work whose doorbell rang before the call, as a card has done when it sees a command. Not
- * inside a turn.
+ * Runs all work whose doorbell rang before the call: a card has run this work when it sees a
+ * command. Do not call this inside a turn.
  */
 void softhca_settle(struct softhca_dev *dev);
 /*
- * As softhca_settle(), but visits each queue that rang only once: for use where queues may go on
- * ringing for long. Not inside a turn.
+ * As softhca_settle(), but visits each queue that rang only once. For use where programs may
+ * continue to ring for a long time. Do not call this inside a turn.
  */
 void softhca_catch_up(struct softhca_dev *dev);
 
 /* ---------------------------------------------------------------- sleeping (watch.c) */
 
 /*
- * Tells the adapter where the program has mapped a UAR page or a clock page: the use of such a page
- * wakes sleeping device threads. If one page of an adapter cannot be watched, its threads sleep
- * only briefly. Does nothing without device threads.
+ * Tells the adapter where the program has mapped a UAR page or a clock page. From then on, an
+ * access to such a page wakes sleeping device threads. If one page of an adapter cannot be watched,
+ * the adapter's threads sleep only for a short time. Does nothing without device threads.
  */
 void softhca_watch_uar(struct softhca_uar *uar, void *at);
 void softhca_watch_clock(struct softhca_dev *dev, void *page, void *at);
-/* Call before a UAR page or a clock page is freed: ends the watch of all its mappings. */
+/*
+ * Call this before a UAR page or a clock page is freed: ends the watch of all mappings of the page.
+ */
 void softhca_unwatch(const void *page);
-/* Call when the program has moved len bytes of its memory: mremap(2). */
+/* Call this when the program has moved len bytes of its memory by mremap(2). */
 void softhca_watch_moved(void *from, void *to, size_t len);
-/* Call around fork(2). In the child nothing is watched. */
+/* Call these around fork(2). In the child no page is watched. */
 void softhca_watch_fork_prepare(void);
 void softhca_watch_fork_parent(void);
 void softhca_watch_fork_child(void);
@@ -403,18 +438,22 @@ void softhca_watch_fork_child(void);
 /* ---------------------------------------------------------------- the clock page (clock_page.c) */
 
 /*
- * Writes the device's clock into the first 8 bytes of a page, until the page is removed. -ENOMEM.
+ * Makes the device write its clock into the first 8 bytes of a page, until the page is removed.
+ * Returns 0 or -ENOMEM.
  */
 int softhca_clock_add(struct softhca_dev *dev, void *page);
 int softhca_clock_remove(struct softhca_dev *dev, void *page);
 
 /* ---------------------------------------------------------------- events (event.c) */
 
-/* Async events have the numbers of verbs (IBV_EVENT_*). Called with QP or CQ locks held. */
+/*
+ * The types of async events are the numbers of verbs (IBV_EVENT_*). The callers may hold locks of
+ * QPs or CQs.
+ */
 void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
-/* A request had another key than the DCT. Only DEVX has this event. */
+/* A request had a different key from that of the DCT. Only DevX has this event. */
 void softhca_event_dct_key(void *event);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mask bits of ibv_modify_qp(3), IBV_QP_*. They are here because the adapter does not include
- * verbs.h.
+ * The mask bits of ibv_modify_qp(3), IBV_QP_*. They are defined here because the adapter does not
+ * include verbs.h.
  */
 #ifndef SOFTHCA_QP_MASK_H
 #define SOFTHCA_QP_MASK_H

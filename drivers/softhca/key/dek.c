@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys (mlx5dv_dek_create(3)). A command creates a DEK under a number. Keys that
- * encrypt find it by that number. Its bytes are erased when it is destroyed.
+ * Data encryption keys (mlx5dv_dek_create(3)). A command creates a DEK, which gets a number. Keys
+ * that encrypt find the DEK by this number. The bytes of the DEK are erased when it is destroyed.
  */
 #include "dek.h"
 
@@ -12,13 +12,13 @@
 
 #include "hca.h"
 
-/* A command creates it. BSFs of keys in the same PD name it. */
+/* A DEK. The BSFs of keys in the same PD refer to it by its number. */
 struct softhca_dek {
 	struct softhca_dev *dev;
 	uint32_t number, pdn;
 	bool key_256, has_keytag;
 	uint8_t opaque[SOFTHCA_DEK_OPAQUE_LEN];
-	_Atomic(struct dek_key *) key; /* the published one */
+	_Atomic(struct dek_key *) key; /* the published AES key */
 };
 
 /* ---- the key */
@@ -128,7 +128,7 @@ softhca_dek_number(const struct softhca_dek *dek)
 
 /* ---- the data path */
 
-/* Assumed: xts-keytag. */
+/* Finds the AES key for a BSF. Assumed: xts-keytag. */
 const struct dek_key *
 dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto, uint32_t pdn)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data encryption keys, as the data path finds them. */
+/* Data encryption keys: what the data path calls. */
 #ifndef SOFTHCA_DEK_H
 #define SOFTHCA_DEK_H
 
 #include "crypto.h"
 #include "lanes.h"
 
-/* The AES key of a DEK. It never changes: a command that replaces it publishes a new one. */
+/* The AES key of a DEK. It never changes: a command that replaces it publishes a new struct. */
 struct dek_key {
 	struct xts *xts;
 	bool has_keytag;
@@ -14,8 +14,8 @@ struct dek_key {
 };
 
 /*
- * Finds the key of the DEK that a BSF names, in a PD. NULL: the DEK does not exist, or has another
- * keytag. Call inside a turn: the result is valid until the turn ends.
+ * Finds the AES key of the DEK in a BSF, in a PD. Returns NULL if the DEK does not exist or has
+ * another keytag. Call this inside a turn: the result is valid until the turn ends.
  */
 const struct dek_key *dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto,
 	uint32_t pdn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The access rules of keys of every kind. */
+/* The access rules for all kinds of keys. */
 #include "gather.h"
 
 #include "keysig.h"
@@ -12,7 +12,10 @@ refuse(struct key_use *use, enum wire_vendor why)
 	return false;
 }
 
-/* Only the remote side may use a window; a window of type 2 serves one QP (InfiniBand, 10.6.7). */
+/*
+ * True if the access may use the window. Only an access with a remote right may use a window, and a
+ * window of type 2 belongs to one QP (InfiniBand, 10.6.7).
+ */
 static bool
 may_use_window(const struct key_use *use, const struct key *key, uint32_t need)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registered memory that the program has unmapped, or whose file it has truncated: an empty page
- * replaces it when a lane touches it.
+ * Registered memory that the program has unmapped, or whose file the program has truncated: when a
+ * lane accesses such memory, an empty page is mapped there.
  *
  * A card has the pages of a region pinned. It continues to use them when the program unmaps them,
- * and nobody sees what it writes. Programs with a cache of registrations rely on that: UCX
- * deregisters a region some time after munmap(2). Here a lane would fault. The handler of that
- * fault maps a page at the address.
+ * and nobody sees the data that it writes. Programs with a cache of registrations rely on this: UCX
+ * deregisters a region some time after munmap(2). Here the access of a lane would fault. The
+ * handler of this fault maps a page at the address.
  *
- * The handler passes on all other faults to the previous handler: faults of other threads, faults
+ * The handler passes all other faults to the previous handler: faults of other threads, faults
  * outside of regions, and faults of mapped pages that forbid the access. If a program installs its
- * own handler of SIGSEGV or SIGBUS later, it loses only these pages. The pages stay mapped: a later
- * mapping at a fixed address replaces them, and for other mappings the kernel chooses other
- * addresses.
+ * own handler of SIGSEGV or SIGBUS later, only these empty pages no longer work. The pages stay
+ * mapped: a later mapping at a fixed address replaces them, and for other mappings the kernel
+ * chooses other addresses.
  */
 #include "gone.h"
 
@@ -52,7 +52,10 @@ table_has(struct table *keys, uintptr_t at)
 	return false;
 }
 
-/* True if the address lies in a region of any adapter: a message may lead from one to another. */
+/*
+ * True if the address is in a region of any adapter: a message may move data from one adapter to
+ * another.
+ */
 static bool
 is_registered(uintptr_t at)
 {
@@ -69,8 +72,8 @@ is_registered(uintptr_t at)
 }
 
 /*
- * True if a page is mapped now. With MAP_FIXED_NOREPLACE, a page that another thread maps at the
- * same moment is kept.
+ * True if a page is mapped now. MAP_FIXED_NOREPLACE keeps a page that another thread maps at the
+ * same moment.
  */
 static bool
 put_page(uintptr_t at, int how)
@@ -111,7 +114,7 @@ mend_unmapped(const siginfo_t *info, void *context)
 	return info->si_code == SEGV_MAPERR && mend(info, MAP_FIXED_NOREPLACE, "unmapped it");
 }
 
-/* The mapping exists, but its file has no page there. */
+/* For SIGBUS: the mapping exists, but its file has no page at this offset. */
 static bool
 mend_shortened(const siginfo_t *info, void *context)
 {

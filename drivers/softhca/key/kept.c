@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys of deregistered regions, kept for later regions. mlx5_ib keeps a stack of them for each
- * power of two of pages (Linux, drivers/infiniband/hw/mlx5/mr.c: cache_ent_find_and_store(),
- * pop_mkey_locked()). Confirmed: mr-key-again.
+ * Keys of deregistered regions, which are kept for later regions. mlx5_ib keeps a stack of such
+ * keys for each power of two of pages (Linux, drivers/infiniband/hw/mlx5/mr.c:
+ * cache_ent_find_and_store(), pop_mkey_locked()). Confirmed: mr-key-again.
  */
 #include "kept.h"
 

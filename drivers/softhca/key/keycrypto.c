@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that encrypt: decodes their BSF, and ciphers the data that pass through them
+ * Keys that encrypt: decodes the BSF of a key, and ciphers the data that pass through the key
  * (mlx5dv_wr_set_mkey_crypto(3)).
  *
  * The tweak of a data unit is the key's initial tweak plus the number of the unit, counted from the
- * key's address 0. A message begins with a data unit, and may end inside one (NOTES of the manual
- * page). doc/softhca-assumptions.md has what is assumed.
+ * key's address 0. A message begins with a data unit, and may end inside a data unit (NOTES of the
+ * manual page). doc/softhca-assumptions.md lists the assumptions.
  */
 #include "keycrypto.h"
 
@@ -18,16 +18,16 @@
 /* ---- BSF */
 
 enum crypto_bsf {
-	BSF_SIZE_KIND = 0, /* 7:6 size, 3:0 kind */
+	BSF_SIZE_KIND = 0, /* bits 7:6 size, bits 3:0 kind */
 	BSF_ORDER = 1,
 	BSF_STANDARD = 3,
 	BSF_RAW_LEN = 4,
 	BSF_UNIT = 8, /* selector of the size of data units */
 	BSF_TWEAK = 16,
-	BSF_DEK = 32, /* 24 bits of 32 */
+	BSF_DEK = 32, /* DEK number, 24 of 32 bits */
 	BSF_KEYTAG = 40,
 	SIZE_LONG = 2, /* 64 bytes */
-	SIZE_BOTH = 3, /* 128 bytes, together with the signature's BSF */
+	SIZE_BOTH = 3, /* 128 bytes, together with the BSF for the signature */
 	ORDER_WIRE_SIGNATURE = 0,
 	ORDER_MEMORY_SIGNATURE = 1,
 	ORDER_RAW_WIRE = 2,
@@ -35,7 +35,10 @@ enum crypto_bsf {
 	STANDARD_AES_XTS = 0
 };
 
-/* The selectors of mlx5dv_wr_set_mkey_crypto(3). DPDK's crypto_mlx5 writes 5 for 1 MiB. */
+/*
+ * The sizes for the selectors of mlx5dv_wr_set_mkey_crypto(3). DPDK's crypto_mlx5 writes selector 5
+ * for 1 MiB.
+ */
 static uint32_t
 unit_of(uint8_t selector)
 {
@@ -45,9 +48,9 @@ unit_of(uint8_t selector)
 }
 
 /*
- * Decodes the order of signature and cipher. Allowed are the rows of the table in
- * mlx5dv_wr_set_mkey_crypto(3), and what libmlx5 allows besides: raw data with a signature on at
- * most one side (get_crypto_order()). Assumed: xts-orders.
+ * Decodes the order of signature and cipher. It allows the rows of the table in
+ * mlx5dv_wr_set_mkey_crypto(3), and one case more that libmlx5 allows: raw data with a signature on
+ * at most one side (get_crypto_order()). Assumed: xts-orders.
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
@@ -55,7 +58,7 @@ decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)
 	bool mem = sig != NULL && sig->mem.type != SIG_NONE;
 	bool wire = sig != NULL && sig->wire.type != SIG_NONE;
 
-	/* SIGNATURE_BEFORE_CRYPTO_ON_TX: the cipher is next to the wire. */
+	/* SIGNATURE_BEFORE_CRYPTO_ON_TX: the cipher is between the signatures and the wire. */
 	c->side = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_MEMORY ? CRYPTO_WIRE
 									     : CRYPTO_MEMORY;
 	c->encrypt_out = order == ORDER_WIRE_SIGNATURE || order == ORDER_RAW_WIRE;
@@ -82,8 +85,8 @@ crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool
 /* ---- checks */
 
 /*
- * True for a message that needs a second data unit, on an adapter that encrypts one. There libmlx5
- * posts no key that is longer than a unit. Assumed: xts-one-unit.
+ * True for a message that needs a second data unit, on an adapter that encrypts one data unit of a
+ * key. For such an adapter libmlx5 posts no key that is longer than a unit. Assumed: xts-one-unit.
  */
 static bool
 goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)
@@ -91,7 +94,7 @@ goes_on(const struct key_crypto *c, uint64_t off, uint64_t len)
 	return c->one_unit && (off >= c->unit || len > c->unit - off);
 }
 
-/* The conditions in the manual page's NOTES. */
+/* True if the length meets the conditions in the manual page's NOTES. */
 static bool
 fits(uint32_t unit, uint64_t len)
 {
@@ -105,7 +108,10 @@ refuse(struct key_use *use, enum wire_vendor why)
 	return false;
 }
 
-/* Assumed: xts-tweak-address, xts-dek-late. */
+/*
+ * Unit numbers count from the key's address 0, and the DEK is looked up only now. Assumed:
+ * xts-tweak-address, xts-dek-late.
+ */
 bool
 crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a,
 	uint64_t memory_off, uint64_t wire_off)
@@ -134,7 +140,7 @@ cipher(struct key_use *use, const struct sig_after *a, bool out, const uint8_t *
 	const struct key_crypto *c = &a->key->crypto;
 	uint8_t tweak[XTS_TWEAK_LEN];
 
-	if (!fits(c->unit, len)) /* fewer bytes came than fit */
+	if (!fits(c->unit, len)) /* fewer bytes have arrived, and they do not fit data units */
 		return refuse(use, VEN_CRYPTO_UNIT);
 	memcpy(tweak, c->tweak, sizeof(tweak));
 	xts_tweak_add(tweak, a->unit);
@@ -149,7 +155,7 @@ crypto_pass(struct key_use *use, const struct sig_after *a, enum crypto_side sid
 	return a->key->crypto.side != side || cipher(use, a, out, bytes, bytes, len);
 }
 
-/* A buffer for the wire's side. NULL: no memory. */
+/* Returns a buffer for the data on the wire's side, or NULL if memory is short. */
 static uint8_t *
 buffer(struct key_use *use, struct sig_after *a)
 {
@@ -160,7 +166,7 @@ buffer(struct key_use *use, struct sig_after *a)
 	return a->wire;
 }
 
-/* Ciphers outgoing data into `to`: memory that is equal to the key's, or does not overlap it. */
+/* Ciphers outgoing data into `to`, which is equal to the key's memory or does not overlap it. */
 static enum sg_end
 cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 {
@@ -178,7 +184,7 @@ cipher_out(struct key_use *use, struct sig_after *a, uint8_t *to)
 	return cipher(use, a, true, from, to, a->wire_len) ? SG_MOVED : SG_NO_SRC;
 }
 
-/* Ciphers `len` incoming bytes. `from` is the key's memory, or does not overlap it. */
+/* Ciphers `len` incoming bytes. `from` is equal to the key's memory or does not overlap it. */
 static enum sg_end
 cipher_in(struct key_use *use, struct sig_after *a, const uint8_t *from, uint64_t len)
 {
@@ -209,7 +215,7 @@ crypto_defer(struct key_use *use, struct sig_after *a, bool out, struct sg *sg)
 	return sg_push(use, sg, a, a->wire_len);
 }
 
-/* Removes `a` from the conversions that wait for their data. */
+/* Removes `a` from the list of conversions that wait for their data. */
 static void
 take_from_after(struct key_use *use, const struct sig_after *a)
 {
@@ -220,7 +226,10 @@ take_from_after(struct key_use *use, const struct sig_after *a)
 	*list = a->next;
 }
 
-/* True if the cipher may work directly between p and the key's memory. */
+/*
+ * True if the cipher can work directly between p and the key's memory, because they are equal or do
+ * not overlap.
+ */
 static bool
 is_apart(const struct sig_after *a, const uint8_t *p)
 {
@@ -230,7 +239,10 @@ is_apart(const struct sig_after *a, const uint8_t *p)
 				    other + a->wire_len <= memory);
 }
 
-/* Gives buffers to the pieces of a list that wait for the cipher, and ciphers outgoing ones. */
+/*
+ * Gives a buffer to each piece of the list that waits for the cipher, and ciphers the outgoing data
+ * into it.
+ */
 static bool
 give_buffers(struct key_use *use, const struct sg *list, bool out)
 {

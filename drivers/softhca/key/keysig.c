@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys with a signature, and keys that encrypt: data that pass through such a key are converted
- * between its memory domain and its wire domain.
+ * between the memory domain and the wire domain of the key.
  *
- * Addresses and lengths count bytes on the wire, in local requests and in requests of a peer. That
- * cards do so is assumed (doc/softhca-assumptions.md). A domain's PSV has the reference tag of its
- * next block, wherever that block lies in the key.
+ * Addresses and lengths count bytes on the wire, in local requests and in requests of a peer. This
+ * is an assumption about cards (doc/softhca-assumptions.md). A domain's PSV has the reference tag
+ * of the domain's next block, at any offset in the key.
  */
 #include "keysig.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- incoming data are converted when they have arrived */
 
-/* Finds the PSV of a domain. A domain with a signature must have one. */
+/* Finds the PSV of a domain. Returns false if the domain has a signature and no PSV. */
 static bool
 find_psv(struct softhca_lanes *lanes, const struct sig_domain *d, uint32_t pdn,
 	struct softhca_psv **psv)
@@ -36,7 +36,7 @@ find_psvs(struct softhca_lanes *lanes, struct sig_after *a)
 	       find_psv(lanes, &a->sig.wire, pdn, &a->wire_psv);
 }
 
-/* The reference tag of the next block. */
+/* Returns the reference tag of the next block. */
 static uint32_t
 next_ref(const struct key_use *use, const struct softhca_psv *psv)
 {
@@ -44,8 +44,8 @@ next_ref(const struct key_use *use, const struct softhca_psv *psv)
 }
 
 /*
- * `data` bytes have passed a domain: its next reference tag is that of the following block.
- * Assumed: sig-tag-runs.
+ * Notes that `data` bytes have passed a domain: the domain's next reference tag is that of the
+ * block after them. Assumed: sig-tag-runs.
  */
 static void
 pass(struct key_use *use, struct psv_passed *passed, const struct sig_domain *d,
@@ -68,8 +68,9 @@ pass_both(struct key_use *use, struct sig_after *a, uint64_t data)
 }
 
 /*
- * The memory domain's data in the program's memory. NULL: they need a buffer. The cipher always
- * works in a buffer, because a program must not see data that are not encrypted yet.
+ * Returns the memory domain's data, if they are one piece of the program's memory, or NULL if they
+ * need a buffer. With a cipher on this side they need a buffer, because a program must not see data
+ * that are not encrypted yet.
  */
 static uint8_t *
 bytes_in_place(const struct sig_after *a)
@@ -95,7 +96,7 @@ after_copy(struct key_use *use, struct sig_after *a, uint64_t wire)
 		return crypto_after(use, a, wire);
 	if (!crypto_pass(use, a, CRYPTO_WIRE, false, a->wire, wire))
 		return SG_NO_DST;
-	/* A block of which a part has arrived is left unchanged. */
+	/* If only a part of a block has arrived, nothing of this block is written to memory. */
 	sig_shrink(&a->sig.wire, wire, &data);
 	if (data == 0)
 		return SG_MOVED;
@@ -132,8 +133,8 @@ sig_after_move(struct key_use *use, uint64_t len)
 			end = after_copy(use, a, sig_arrived(a, len));
 	}
 	/*
-	 * Before the receive's completion: a program that sees it may configure the keys and PSVs
-	 * again.
+	 * This precedes the receive's completion: a program that sees the completion may configure
+	 * the keys and PSVs again.
 	 */
 	if (end == SG_MOVED)
 		psv_store(use);
@@ -167,8 +168,8 @@ sig_out(struct key_use *use, struct sig_after *a, struct sg *sg)
 
 /*
  * Computes the request's length in data, and its offset and length in memory. A request begins and
- * ends with blocks of both domains; the last signature on the wire may be left out. Confirmed:
- * sig-wire-length, sig-wire-last.
+ * ends with whole blocks of both domains; the last signature on the wire may be left out.
+ * Confirmed: sig-wire-length, sig-wire-last.
  */
 static bool
 sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_off)
@@ -176,7 +177,7 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	uint64_t first, whole;
 
 	a->wire_len = len;
-	/* The length is at most 2 GiB, as in a segment. The offset may be any number. */
+	/* The length is at most 2 GiB, as in a segment. The offset may have any value. */
 	return off <= UINT64_MAX / 2 && sig_shrink(&a->sig.wire, off, &first) &&
 	       sig_stretch(&a->sig.wire, first, &whole) && whole == off &&
 	       sig_shrink(&a->sig.wire, len, &a->data) &&
@@ -184,7 +185,10 @@ sig_measure(struct sig_after *a, uint64_t off, uint64_t len, uint64_t *memory_of
 	       sig_stretch(&a->sig.mem, a->data, &a->memory_len);
 }
 
-/* Assumed: xts-signature-only. */
+/*
+ * A key that is made for encryption and has only a signature moves no data. Assumed:
+ * xts-signature-only.
+ */
 bool
 sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key, uint32_t need,
 	uint64_t off, uint64_t len, struct sg *sg)

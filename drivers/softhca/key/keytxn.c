@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The signature of a transaction: a CRC over all its data. The CRC follows the last byte, in the
- * memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as SPDK writes it
- * for CRC32C).
+ * The signature of a transaction: a CRC over all data of the transaction. The CRC follows the last
+ * byte, in the memory domain or in the wire domain (a BSF of 32 bytes, without a block size, as
+ * SPDK writes it for CRC32C).
  *
  *   key 1  | data | first           the PSV keeps the CRC's register after each message,
  *   key 2  | data |                 in the upper half of its transient signature
  *   key 3  | data | CRC |  last
  *
- * A request may move only the data, and a later request the CRC, at the offset after the data. As
- * with blocks, lengths count bytes on the wire. The CRC has the byte order of signatures of blocks:
- * sig.c.
+ * A request may move only the data, and a later request the CRC, at the offset after the data.
+ * Lengths count bytes on the wire, as they do for blocks. The CRC has the same byte order as in
+ * signatures of blocks: sig.c.
  */
 #include "keytxn.h"
 
@@ -27,7 +27,7 @@ refuse(struct key_use *use, enum wire_vendor why)
 
 /* ---- the running CRC */
 
-/* The register before this request's data. */
+/* Returns the CRC's register before this request's data. */
 static uint32_t
 register_before(const struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
 	const struct softhca_psv *psv)
@@ -37,7 +37,7 @@ register_before(const struct key_use *use, const struct sig_after *a, const stru
 	return (uint32_t)(psv_transient(use, psv) >> 32);
 }
 
-/* Adds data to the CRC, and writes the CRC of the transaction so far. */
+/* Adds data to the running CRC, and writes the CRC over the data up to here. */
 static void
 run_crc(struct key_use *use, const struct sig_after *a, const struct sig_txn *t,
 	struct softhca_psv *psv, struct psv_passed *passed, const uint8_t *data, uint64_t len,
@@ -121,7 +121,8 @@ find_psvs(struct softhca_lanes *lanes, struct sig_after *a, uint32_t pdn)
 }
 
 /*
- * Splits [off, off+len) on the wire into data and CRC. In memory the CRC comes with the last data.
+ * Splits [off, off+len) on the wire into data and CRC. In memory, the request that moves the last
+ * data also moves the CRC.
  */
 static bool
 measure(struct sig_after *a, uint64_t off, uint64_t len)

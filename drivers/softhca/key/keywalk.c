@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an indirect key to memory: through its layout into other keys, through at most KEY_MAX_DEPTH
- * layouts.
+ * Finds the memory of an indirect key: its layout refers to other keys, which may be indirect, too.
+ * There are at most KEY_MAX_DEPTH layouts in a chain.
  *
- * A byte is reached only if every key on the way is valid, in the same PD, and covers the byte. It
- * is written only if every key on the way allows local writes. Only the outermost key needs the
- * remote right, because the program granted that right there. Assumed: inner-key-write,
- * inner-key-remote.
+ * A byte is accessible only if each key of the chain is valid, is in the same PD, and covers the
+ * byte. It is writable only if each key of the chain allows local writes. Only the outermost key
+ * needs the remote right, because the program granted the right for this key. Assumed:
+ * inner-key-write, inner-key-remote.
  */
 #include "keywalk.h"
 
-/* Appends a piece. A piece that continues the last one is merged with it. */
+/* Appends a piece. If the piece begins where the last piece ends, the two are merged. */
 static bool
 sg_append(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 {
@@ -31,7 +31,7 @@ struct walk {
 	struct softhca_lanes *lanes;
 	struct sg *sg;
 	uint32_t pdn;
-	uint32_t need; /* rights of inner keys: ACC_LOCAL_WRITE or 0 */
+	uint32_t need; /* rights that inner keys need: ACC_LOCAL_WRITE or 0 */
 };
 
 static bool walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
@@ -44,7 +44,7 @@ refuse(const struct walk *w, enum wire_vendor why)
 	return false;
 }
 
-/* Appends [va, va+len) of a key in a layout. */
+/* Appends the memory of [va, va+len) of a key that is in a layout. */
 static bool
 walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsigned int depth)
 {
@@ -75,7 +75,7 @@ walk_key(const struct walk *w, uint32_t number, uint64_t va, uint64_t len, unsig
 	return walk_layout(w, key, off, len, depth + 1);
 }
 
-/* Finds the entry with byte `off` of a round. Empty entries are skipped. */
+/* Finds the entry with byte `off` of a round. Entries of length 0 are skipped. */
 static uint32_t
 find_entry(const struct key *key, uint64_t off)
 {
@@ -92,7 +92,7 @@ find_entry(const struct key *key, uint64_t off)
 	return lo;
 }
 
-/* Appends at most len bytes of a round, from byte `off` on. *took: the number of bytes. */
+/* Appends at most len bytes of a round, from byte `off` on. Sets *took to the number of bytes. */
 static bool
 walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t off, uint64_t len,
 	uint64_t *took, unsigned int depth)
@@ -115,14 +115,18 @@ walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t
 	return true;
 }
 
-/* Appends [off, off+len). The key covers this range, but its layout may be shorter than the key. */
+/*
+ * Appends the memory of [off, off+len). The key covers this range, but its layout may be shorter
+ * than the key.
+ */
 static bool
 walk_layout(const struct walk *w, const struct key *key, uint64_t off, uint64_t len,
 	unsigned int depth)
 {
 	uint64_t round = 0, took = 0;
 
-	if (key->block_len != 0) { /* a list has only round 0: a later round is behind its end */
+	/* a list has only round 0: a later round is after its last entry */
+	if (key->block_len != 0) {
 		round = off / key->block_len;
 		off %= key->block_len;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the layout of an indirect key to memory. */
+/* Finds the memory of an indirect key's layout. */
 #ifndef SOFTHCA_KEYWALK_H
 #define SOFTHCA_KEYWALK_H
 
@@ -7,9 +7,9 @@
 #include "sg.h"
 
 /*
- * Appends the memory of [off, off+len) of a key's layout to the list. need: ACC_LOCAL_WRITE or 0;
- * it applies to the keys in the layout. The caller checks the key's own rights and signature.
- * False: use->vendor is the reason.
+ * Appends the memory of [off, off+len) of a key's layout to the list. need: ACC_LOCAL_WRITE or 0,
+ * for the keys in the layout. The caller has checked the rights and the signature of the key
+ * itself. Returns false on failure: use->vendor is the reason.
  */
 bool layout_gather(struct key_use *use, struct softhca_lanes *lanes, const struct key *key,
 	uint32_t need, uint64_t off, uint64_t len, struct sg *sg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OpenSSL's libcrypto, loaded when the first encryption key is made: a program that does not
- * encrypt does not have it in memory. Its functions are called through addresses of dlsym(3), so
- * that a program may use another OpenSSL.
+ * OpenSSL's libcrypto. It is loaded when the first encryption key is made, so a program that does
+ * not encrypt does not load it. Its functions are called through addresses from dlsym(3), so that a
+ * program may use another OpenSSL.
  */
 #ifndef SOFTHCA_LIBCRYPTO_H
 #define SOFTHCA_LIBCRYPTO_H
@@ -29,11 +29,14 @@ struct libcrypto {
 #define LIBCRYPTO_MEMBER(name) __typeof__(name) *name;
 	LIBCRYPTO_CALLS(LIBCRYPTO_MEMBER)
 #undef LIBCRYPTO_MEMBER
-	/* a context of our own: the program's configuration and its exit do not affect it */
+	/*
+	 * Softhca's own context: the program's configuration of OpenSSL and its cleanup at exit do
+	 * not affect it.
+	 */
 	OSSL_LIB_CTX *ctx;
 };
 
-/* NULL: libcrypto cannot be loaded, and a log line has said so. Any thread. */
+/* Returns NULL if libcrypto cannot be loaded; this was logged. Any thread may call it. */
 const struct libcrypto *libcrypto_load(void);
 
 #endif

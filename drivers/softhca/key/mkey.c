@@ -9,7 +9,7 @@
 #include "kept.h"
 #include "odp.h"
 
-/* Sets the layout with which an indirect key is created. An empty part is padding. */
+/* Sets the layout with which an indirect key is created. A part of length 0 is padding. */
 static void
 key_lay(struct key *key, const struct softhca_mkey_attr *attr)
 {
@@ -28,7 +28,7 @@ key_lay(struct key *key, const struct softhca_mkey_attr *attr)
 	}
 }
 
-/* The access bits of verbs, and those that the adapter adds. */
+/* Returns the access bits of verbs, together with bits that only the adapter has. */
 static uint32_t
 key_access(const struct softhca_mkey_attr *attr, const struct softhca_config *cfg)
 {
@@ -83,7 +83,10 @@ mkey_new(struct softhca_dev *dev, const struct softhca_mkey_attr *attr)
 	return mkey;
 }
 
-/* Gives the key its attributes and publishes it, under its number or under a new one. */
+/*
+ * Gives the key its attributes and publishes it. has_number: the key keeps its number; otherwise it
+ * gets a new number.
+ */
 static int
 mkey_begin(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr, bool has_number)
 {
@@ -134,9 +137,7 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 
 	if (key == NULL)
 		return -ENOMEM;
-	/*
-	 * Before the lock is taken: odp_begin() waits for lanes, and a lane may wait for the lock.
-	 */
+	/* This precedes the lock: odp_begin() waits for lanes, and a lane may wait for the lock. */
 	if ((attr->access & ACC_ON_DEMAND) != 0)
 		odp_begin(mkey->dev);
 	/* With the lock, a concurrent UMR runs wholly before or wholly after this change. */
@@ -149,7 +150,10 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 	return 0;
 }
 
-/* Assumed: dereg-under-key, dereg-under-window. */
+/*
+ * A key may be destroyed while an indirect key or a window refers to it. Assumed: dereg-under-key,
+ * dereg-under-window.
+ */
 int
 softhca_mkey_destroy(struct softhca_mkey *mkey)
 {
@@ -204,7 +208,7 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 	return key->pdn == pdn ? key : NULL;
 }
 
-/* Assumed: invalidation-no-wait. */
+/* Does not wait for a copy that has begun. Assumed: invalidation-no-wait. */
 bool
 key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn)
 {
@@ -215,7 +219,7 @@ key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint3
 
 	if (key == NULL)
 		return false;
-	/* With the lock, a concurrent UMR runs wholly before or wholly after this. */
+	/* With the lock, a concurrent UMR runs wholly before or wholly after this invalidation. */
 	mkey = key->mkey;
 	spin_lock(&mkey->lock);
 	key = key_find(lanes, number, pdn, &why);

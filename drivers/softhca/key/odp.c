@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On-demand paging: keys over memory that need not exist at registration, and whose pages may come
- * and go.
+ * On-demand paging: keys over memory that need not exist at registration. Its pages may be mapped
+ * and unmapped later.
  *
- * A card takes a page fault on a missing page; the kernel then brings the page in, or reports that
- * it does not exist. Here only process_vm_readv(2) and process_vm_writev(2) on this process access
- * such memory: they fault pages in like the program's own accesses, and fail where those would
- * raise SIGSEGV or SIGBUS. So the program cannot unmap a page between a check and an access. Data
- * pass through a buffer, so it is clear whether source or destination has failed.
+ * A card reports a page fault on a missing page; the kernel then loads the page, or reports that it
+ * does not exist. Here only process_vm_readv(2) and process_vm_writev(2) on this process access
+ * such memory. They load pages as the program's own accesses do, and fail where such an access
+ * would raise SIGSEGV or SIGBUS. So the program cannot unmap a page between a check and an access.
+ * Data pass through a buffer, so it is clear whether the source or the destination has failed.
  */
 #include "odp.h"
 
@@ -45,10 +45,10 @@ odp_write(void *to, const void *buf, size_t len)
 }
 
 /*
- * True if the page of an address exists and is writable. FUTEX_WAKE_OP (futex(2)) makes the kernel
- * add 0 to a word of the page, atomically, so no store of the program is lost. No thread waits on
- * `nobody`. A waiter on the program's word is woken only if the word is 2047, and futex waiters
- * must expect spurious wakes.
+ * True if the page of an address exists and is writable. The test is FUTEX_WAKE_OP (futex(2)): the
+ * kernel atomically adds 0 to a word of the page, so no store of the program is lost. No thread
+ * waits on `nobody`. A thread that waits on the word in the program's page is woken only if the
+ * word is 2047. This does no harm, because futex waiters must expect spurious wakes.
  */
 static bool
 odp_may_write(uint64_t addr)
@@ -86,7 +86,10 @@ struct cursor {
 	uint64_t off;
 };
 
-/* Copies len bytes between the buffer and the list. out: from the buffer to the list. */
+/*
+ * Copies len bytes between the buffer and the list. out: the direction is from the buffer to the
+ * list.
+ */
 static bool
 cursor_pass(struct cursor *c, uint8_t *buf, uint64_t len, bool out)
 {
@@ -134,7 +137,7 @@ odp_load(struct key_use *use, const void *p, uint64_t *value)
 bool
 odp_store(void *p, uint64_t old, uint64_t value)
 {
-	/* A store of the same value needs a writable page, too. */
+	/* A store of an equal value also needs a writable page. */
 	return value == old ? p == SINK || odp_may_write((uintptr_t)p)
 			    : odp_write(p, &value, sizeof(value));
 }
@@ -148,7 +151,7 @@ odp_begin(struct softhca_dev *dev)
 	softhca_quiesce();
 }
 
-/* Copies the key: the key itself may be freed once the turn has ended. */
+/* Copies the key to *out, because the key itself may be freed after the turn has ended. */
 static int
 advised_key(struct softhca_dev *dev, uint32_t number, uint32_t pdn, bool write, struct key *out)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves that are not plain copies: memory on demand, and memory whose bytes may move later. */
+/*
+ * Moves data in other ways than by a plain copy: memory on demand, and memory whose bytes may move
+ * later.
+ */
 #include "rare.h"
 
 #include "key.h"

@@ -4,14 +4,17 @@
 
 char key_sink[1];
 
-#define SG_LIMIT (1u << 20) /* pieces of one message, a power of two */
+#define SG_LIMIT (1u << 20) /* maximum of pieces of one message, a power of two */
 
 bool
 sg_grow(struct key_use *use, struct sg *sg)
 {
 	struct sg_piece *big;
 
-	/* The capacity is n rounded up to a power of two, so it is used up if n is one. */
+	/*
+	 * The capacity is n rounded up to a power of two. So there is a free piece unless n is a
+	 * power of two.
+	 */
 	if ((sg->n & (sg->n - 1)) != 0)
 		return true;
 	use->vendor = VEN_KEY_PIECES;

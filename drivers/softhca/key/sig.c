@@ -2,10 +2,10 @@
 /*
  * Block signatures: computes guards and tags, and converts data block by block.
  *
- * A block's signature follows its data. T10-DIF: guard, application tag, reference tag, big endian
- * (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. Only the byte order of CRC32C is public:
- * SPDK's accel module reads it as a little endian number. The same order is assumed for CRC32 and
- * CRC64.
+ * The signature of a block follows the block's data. T10-DIF: guard, application tag, reference
+ * tag, big endian (SBC-3). CRC32 and CRC32C: 4 bytes; CRC64: 8 bytes. Only the byte order of CRC32C
+ * is public: SPDK's accel module reads it as a little endian number. The same order is assumed for
+ * CRC32 and CRC64.
  */
 #include "sig.h"
 
@@ -18,12 +18,14 @@
 
 /* ---- guards */
 
-/* The polynomial of CRC64, reversed: the lowest bit of a byte comes first. */
+/*
+ * The polynomial of CRC64 with reversed bits, because the lowest bit of a byte is processed first.
+ */
 #define CRC64_POLYNOMIAL UINT64_C(0x9a6c9329ac4bc9b5)
-/* bytes that crc64_run() takes at a time */
+/* bytes that crc64_run() processes in one step */
 #define CRC64_STRIDE 16
 
-/* crc64_tables[k][b]: the register after byte b and k zero bytes, starting from 0. */
+/* crc64_tables[k][b]: the register after byte b and k zero bytes, from register 0. */
 static uint64_t crc64_tables[CRC64_STRIDE][256];
 
 static void
@@ -43,7 +45,9 @@ crc64_fill_tables(void)
 			t[k][b] = t[k - 1][b] >> 8 ^ t[0][t[k - 1][b] & 0xff];
 }
 
-/* What eight bytes contribute to the register if `behind` more bytes follow them. */
+/*
+ * Returns what eight bytes contribute to the register if `behind` more bytes follow in this step.
+ */
 static inline __attribute__((always_inline)) uint64_t
 crc64_step(int behind, uint64_t bytes)
 {
@@ -73,9 +77,9 @@ crc64_run(uint64_t value, const uint8_t *p, uint64_t len)
 }
 
 /*
- * The checksum of RFC 1071, over 16-bit words in network order. It is computed over 32-bit words of
- * the host's order: only the bytes of the result then need swapping. seed: both bytes are equal.
- * len: a multiple of 4, as all lengths of blocks are.
+ * The checksum of RFC 1071, over 16-bit words in network order. It is computed over 32-bit words in
+ * the host's order: then only the two bytes of the result must be swapped. seed: its two bytes are
+ * equal. len: a multiple of 4, as all lengths of blocks are.
  */
 static uint16_t
 guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
@@ -92,7 +96,7 @@ guard_checksum(const uint8_t *p, uint32_t len, uint16_t seed)
 	return ~be16toh((uint16_t)sum);
 }
 
-/* ISA-L takes the length of CRC32C as an int. */
+/* ISA-L's CRC32C has a length of type int, so longer data are split into pieces of this length. */
 #define CRC32C_PIECE (UINT64_C(1) << 30)
 
 static uint32_t
@@ -104,8 +108,9 @@ crc32c_run(uint32_t crc, const uint8_t *p, uint64_t len)
 }
 
 /*
- * Least significant bit first, with a reversed polynomial. The guard is the inverted register.
- * crc32_gzip_refl() inverts its argument and its result; crc32_iscsi() does not.
+ * The CRC processes the least significant bit first, with a reversed polynomial. The guard is the
+ * inverted register. crc32_gzip_refl() inverts its argument and its result; crc32_iscsi() inverts
+ * neither.
  */
 uint32_t
 sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
@@ -113,7 +118,7 @@ sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 	return type == SIG_CRC32C ? crc32c_run(crc, p, len) : ~crc32_gzip_refl(~crc, p, len);
 }
 
-/* Confirmed: sig-crc32c. Assumed: sig-crc32. */
+/* The guard is little endian. Confirmed: sig-crc32c. Assumed: sig-crc32. */
 void
 sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 {
@@ -123,9 +128,9 @@ sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 
 /*
  * CRC64_XP10 is assumed to be CRC-64/NVME (doc/softhca-assumptions.md): the polynomial
- * ad93d23594c93659, reversed. The guard is the inverted register. ISA-L has this polynomial since
- * version 2.31 (crc64_rocksoft_refl()); Debian 12 has 2.30, so the code is here. Assumed:
- * sig-crc64.
+ * ad93d23594c93659 with reversed bits. The guard is the inverted register. ISA-L has this
+ * polynomial since version 2.31 (crc64_rocksoft_refl()), but Debian 12 has version 2.30, so the
+ * code is here. Assumed: sig-crc64.
  */
 static uint64_t
 guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
@@ -136,22 +141,22 @@ guard_crc64(const uint8_t *p, uint32_t len, uint64_t crc)
 /* ---- BSF */
 
 enum bsf {
-	BSF_SIZE_SBS = 0, /* 7:6 size, 4 both domains have the same structure */
+	BSF_SIZE_SBS = 0, /* bits 7:6 size, bit 4 both domains have the same structure */
 	BSF_CHECK_MASK = 1,
-	BSF_WIRE = 2, /* if both domains have the same structure: copy mask; else block size */
+	BSF_WIRE = 2, /* copy mask if both domains have the same structure; otherwise block size */
 	BSF_MEM = 3,
 	BSF_RAW_LEN = 4,
 	BSF_WIRE_FORMAT_PSV = 8,
 	BSF_MEM_FORMAT_PSV = 12,
-	BSF_TXN_FLAGS = 16, /* 32 bits; the low ones are the length of a prologue */
+	BSF_TXN_FLAGS = 16, /* 32 bits; the low bits are the length of a prologue */
 	BSF_EPILOGUE = 20,
 	BSF_WIRE_TXN_PSV = 24,
 	BSF_MEM_TXN_PSV = 28,
 	BSF_WIRE_DIF = 32,
 	BSF_MEM_DIF = 48,
-	BSF_SHORT = 1, /* 32 bytes: without T10-DIF */
+	BSF_SHORT = 1, /* 32 bytes, without T10-DIF */
 	BSF_WITH_INLINE = 2,
-	BSF_AND_CRYPTO = 3, /* as BSF_WITH_INLINE; a BSF of encryption follows */
+	BSF_AND_CRYPTO = 3, /* as BSF_WITH_INLINE; a BSF for encryption follows */
 	TXN_MEM_LAST = 1 << 24,
 	TXN_MEM_FIRST = 1 << 25,
 	TXN_WIRE_LAST = 1 << 28,
@@ -162,10 +167,10 @@ enum bsf {
 	FORMAT_CRC32C = 0x40,
 	FORMAT_CRC64 = 0x50,
 	FORMAT_SEED_0 = 0x01,
-	DIF_VALID = 0, /* bit 15 of 16 */
+	DIF_VALID = 0, /* bit 15 of 16 bits */
 	DIF_APP_TAG = 2,
 	DIF_GUARD = 8,
-	DIF_SEED = 9, /* bit 3: all ones */
+	DIF_SEED = 9, /* bit 3: the seed is all ones */
 	DIF_FLAGS = 13,
 	DIF_GUARD_CRC = 1,
 	DIF_GUARD_CHECKSUM = 2,
@@ -182,7 +187,7 @@ block_of(uint8_t selector)
 	return selector < sizeof(blocks) / sizeof(blocks[0]) ? blocks[selector] : 0;
 }
 
-/* Assumed: sig-tag-bsf. */
+/* Decodes the T10-DIF part of a BSF. Its reference tag is not read. Assumed: sig-tag-bsf. */
 static bool
 decode_dif(const uint8_t *dif, struct sig_domain *d)
 {
@@ -216,7 +221,7 @@ decode_crc(uint8_t format, enum sig_type *type, bool *ones)
 	}
 }
 
-/* dif: the T10-DIF part of the BSF, or NULL if the BSF has none. */
+/* Decodes one domain. dif: the T10-DIF part of the BSF, or NULL if the BSF has no such part. */
 static bool
 decode_domain(const uint8_t *bsf, uint32_t format_psv, const uint8_t *dif, uint8_t selector,
 	struct sig_domain *d)
@@ -241,12 +246,14 @@ decode_txn(uint32_t format_psv, bool first, bool last, struct sig_txn *t, bool *
 	*t = (struct sig_txn){.psv = format_psv & 0xffffff, .first = first, .last = last};
 	if (format_psv == 0)
 		return;
-	/* A CRC of a transaction has SIG_CRC_LEN bytes. */
+	/* The CRC of a transaction always has SIG_CRC_LEN bytes. */
 	if (!decode_crc((uint8_t)(format_psv >> 24), &t->type, &t->ones) || t->type == SIG_CRC64)
 		*good = false;
 }
 
-/* Decodes the signatures of a transaction. Such a BSF has no signatures of blocks. */
+/*
+ * Decodes the signatures of a transaction. A BSF with such signatures has no signatures of blocks.
+ */
 static bool
 decode_whole(const uint8_t *bsf, struct key_sig *sig)
 {
@@ -347,7 +354,7 @@ sign(const struct sig_domain *d, const uint8_t *data, uint32_t ref, uint64_t n, 
 	sig_crc_write(sig_crc(d->type, d->ones ? UINT32_MAX : 0, data, d->block), sig);
 }
 
-/* True if the mask has a byte of the signature: the table in the manual page. */
+/* True if the mask includes the byte of the signature, by the table in the manual page. */
 static bool
 mask_has(const struct sig_domain *d, uint8_t mask, uint32_t byte)
 {
@@ -367,8 +374,8 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 }
 
 /*
- * The signature as in a SIG_ERR completion: T10-DIF and CRC64 as a whole, another CRC in the upper
- * half.
+ * Returns the signature as a SIG_ERR completion has it: T10-DIF and CRC64 fill the number, a CRC of
+ * 4 bytes is in its upper half.
  */
 static uint64_t
 as_number(const struct sig_domain *d, const uint8_t *sig)
@@ -389,14 +396,14 @@ as_number(const struct sig_domain *d, const uint8_t *sig)
 static bool
 escapes(const struct sig_domain *d, const uint8_t *sig)
 {
-	/* Only T10-DIF has escapes. */
+	/* Only T10-DIF has values that switch the check off. */
 	if (d->type != SIG_T10DIF || get_be16(sig + 2) != 0xffff)
 		return false;
 	return d->app_escape || (d->app_ref_escape && get_be32(sig + 4) == UINT32_MAX);
 }
 
 /*
- * Finds the first wrong field, in the order guard, application tag, reference tag:
+ * Finds the first wrong field. The order is guard, application tag, reference tag:
  * mlx5dv_mkey_check(3).
  */
 static void
@@ -437,8 +444,8 @@ sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC_LEN]
 /* ---- conversion */
 
 /*
- * Checks the signature of block i, whose data are at `data`. Does nothing if the signature was left
- * out. Assumed: sig-err-offset.
+ * Checks the signature of block i, whose data start at `data`. Does nothing if the signature was
+ * left out. Assumed: sig-err-offset.
  */
 static void
 check_block(const struct sig_side *in, uint8_t mask, uint64_t i, const uint8_t *data,
@@ -454,13 +461,13 @@ check_block(const struct sig_side *in, uint8_t mask, uint64_t i, const uint8_t *
 	check(d, mask, in->bytes + i * unit + d->block, right, i * unit, error);
 }
 
-/* Removes the signatures: `to` gets only the data. */
+/* Removes the signatures: only the data are written to `to`. */
 static void
 strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struct sig_error *error)
 {
 	const uint32_t block = in->domain->block, unit = block + sig_len(in->domain);
 
-	/* The copy is checked: it is in the cache, and no other thread writes it. */
+	/* The copy of the block is checked: it is in the cache, and no other thread writes it. */
 	for (uint64_t i = 0; i < data / block; i++) {
 		memcpy(to + i * block, in->bytes + i * unit, block);
 		check_block(in, mask, i, to + i * block, error);
@@ -468,8 +475,8 @@ strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struc
 }
 
 /*
- * Adds the signatures. The data may lie at the end of out->bytes: the place of writing never passes
- * the place of reading.
+ * Adds the signatures. The data may be at the end of out->bytes: a block is never written beyond
+ * the block that is read next.
  */
 static void
 insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
@@ -484,7 +491,7 @@ insert(const struct sig_side *out, const uint8_t *from, uint64_t data)
 	}
 }
 
-/* Replaces the signatures of blocks that have one size in both domains. */
+/* Replaces the signatures. The blocks have the same size in both domains. */
 static void
 replace(const struct sig_side *in, uint8_t mask, const struct sig_side *out, uint64_t data,
 	struct sig_error *error)
@@ -499,7 +506,7 @@ replace(const struct sig_side *in, uint8_t mask, const struct sig_side *out, uin
 	}
 }
 
-/* Both domains have the same structure: bytes in the copy mask keep their incoming value. */
+/* For domains with the same structure: the bytes in the copy mask keep their incoming value. */
 static void
 copy_masked(const struct sig_domain *d, uint8_t mask, const struct sig_side *in, uint8_t *to)
 {

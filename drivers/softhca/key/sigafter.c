@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers and errors of keys with signatures (of blocks, of transactions) and keys that encrypt. */
+/*
+ * Buffers and errors of three kinds of keys: with signatures of blocks, with signatures of
+ * transactions, and with encryption.
+ */
 #include "sigafter.h"
 
 bool
 sig_alloc(struct key_use *use, struct sig_after *a)
 {
-	/* With room for a last signature that the request has left out. */
+	/* The buffer includes room for a last signature that the request has left out. */
 	a->wire = key_use_alloc(use, a->wire_len + SIG_MAX_LEN);
 	if (a->bytes == NULL)
 		a->bytes = key_use_alloc(use, a->memory_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unwraps keys by the AES key wrap algorithm (RFC 3394), by OpenSSL. */
+/* Unwraps keys by the AES key wrap algorithm (RFC 3394), with OpenSSL. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ unwrap(const struct libcrypto *lib, EVP_CIPHER_CTX *ctx, const uint8_t *kek, siz
 	bool ok;
 
 	lib->EVP_CIPHER_CTX_set_flags(ctx, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW);
-	/* Without an initial value, OpenSSL uses that of RFC 3394. */
+	/* If no initial value is given, OpenSSL uses that of RFC 3394. */
 	ok = cipher != NULL && lib->EVP_CipherInit_ex(ctx, cipher, NULL, kek, NULL, 0) &&
 	     lib->EVP_CipherUpdate(ctx, out, &n, in, (int)len) &&
 	     (size_t)n == len - SOFTHCA_WRAP_MORE;

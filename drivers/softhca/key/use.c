@@ -27,7 +27,7 @@ void
 key_use_free(struct key_use *use)
 {
 	psv_store(use);
-	use->after = use->before = NULL; /* they were in that memory */
+	use->after = use->before = NULL; /* their memory was freed */
 	while (use->spill != NULL) {
 		struct spill *next = use->spill->next;
 

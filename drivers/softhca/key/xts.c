@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS by OpenSSL. A context of OpenSSL serves one thread at a time. So a key has one unused
- * context for each direction; a thread takes a copy of it, and leaves the copy for the next thread.
+ * AES-XTS by OpenSSL. Only one thread at a time may use a context of OpenSSL. So a key has one
+ * unused context for each direction. A thread takes a copy of this context, and leaves the copy for
+ * the next thread.
  */
 #include "xts.h"
 
@@ -42,7 +43,7 @@ prepare(const struct libcrypto *lib, const uint8_t *key, size_t len, bool encryp
 	cipher = lib->EVP_CIPHER_fetch(lib->ctx, len == 32 ? "AES-128-XTS" : "AES-256-XTS", NULL);
 	ok = cipher != NULL && lib->EVP_CipherInit_ex(ctx, cipher, NULL, key, NULL, encrypt);
 	lib->EVP_CIPHER_free(cipher);
-	/* The program's own calls of OpenSSL do not see our errors. */
+	/* The program must not see errors of these calls in its own error queue of OpenSSL. */
 	lib->ERR_pop_to_mark();
 	return cipher == NULL ? -ENOMEM : ok ? 0 : -EINVAL;
 }
@@ -80,7 +81,7 @@ give(struct xts *xts, struct direction *d, EVP_CIPHER_CTX *ctx)
 
 /* ---- keys */
 
-/* Assumed: xts-equal-keys. */
+/* Two equal AES keys are refused. Assumed: xts-equal-keys. */
 int
 xts_create(const uint8_t *key, size_t len, struct xts **out)
 {
@@ -119,7 +120,7 @@ xts_destroy(struct xts *xts)
 
 /* ---- data */
 
-/* Assumed: xts-tweak-wraps. */
+/* The tweak is one number of 128 bits, which wraps. Assumed: xts-tweak-wraps. */
 void
 xts_tweak_add(uint8_t tweak[XTS_TWEAK_LEN], uint64_t n)
 {
@@ -132,7 +133,10 @@ xts_tweak_add(uint8_t tweak[XTS_TWEAK_LEN], uint64_t n)
 	memcpy(tweak, half, sizeof(half));
 }
 
-/* Assumed: xts-stealing, xts-last-unit. */
+/*
+ * Each unit, also the last, ends with ciphertext stealing if it needs it. Assumed: xts-stealing,
+ * xts-last-unit.
+ */
 bool
 xts_cipher(struct xts *xts, bool encrypt, const uint8_t first[XTS_TWEAK_LEN], uint32_t unit,
 	const uint8_t *in, uint8_t *out, uint64_t len)

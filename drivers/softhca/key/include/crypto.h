@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encryption, as a key's BSF configures it (mlx5dv_wr_set_mkey_crypto(3)). */
+/* Encryption, as a BSF of a key configures it (mlx5dv_wr_set_mkey_crypto(3)). */
 #ifndef SOFTHCA_CRYPTO_H
 #define SOFTHCA_CRYPTO_H
 
@@ -13,8 +13,8 @@
 #define CRYPTO_KEYTAG_LEN 8
 
 /*
- * The place of the cipher between memory and wire. One side of it is plaintext, and the other side
- * is ciphertext.
+ * The cipher's place between memory and wire. The data on one side of the cipher are plaintext, and
+ * on the other side ciphertext.
  *
  *     memory | CRYPTO_MEMORY | signatures of memory, then those of the wire | CRYPTO_WIRE | wire
  */
@@ -26,20 +26,22 @@ enum crypto_side {
 
 struct key_crypto {
 	enum crypto_side side;
-	/* outgoing data are encrypted and incoming data decrypted; false: the reverse */
+	/* True: outgoing data are encrypted and incoming data are decrypted. False: the reverse. */
 	bool encrypt_out;
-	bool one_unit;    /* only the key's first data unit may be used */
-	uint32_t unit;    /* bytes */
-	uint32_t raw_len; /* the most bytes, without signatures, that the key may move */
+	bool one_unit;    /* only the first data unit of the key may be used */
+	uint32_t unit;    /* bytes of a data unit */
+	uint32_t raw_len; /* maximum of bytes, without signatures, that the key may move */
 	uint32_t dek;
-	uint8_t tweak[XTS_TWEAK_LEN]; /* of the key's first data unit: a little endian number */
+	/* tweak of the key's first data unit, a little endian number */
+	uint8_t tweak[XTS_TWEAK_LEN];
 	uint8_t keytag[CRYPTO_KEYTAG_LEN];
 };
 
 /*
- * Reads a BSF of encryption. sig: the decoded BSF of the signature before it, or NULL. one_unit:
- * the adapter encrypts one data unit of a key, and the tweak in the BSF is little endian; else
- * several units, and big endian. False: this adapter cannot do what the BSF asks for.
+ * Reads a BSF for encryption. sig: the decoded BSF for a signature that precedes it, or NULL. If
+ * one_unit is true, the adapter encrypts one data unit of a key, and the tweak in the BSF is little
+ * endian. Otherwise it encrypts several units, and the tweak is big endian. Returns false if this
+ * adapter cannot do what the BSF asks for.
  */
 bool crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool one_unit,
 	struct key_crypto *crypto);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a key, an address and a length to a list of memory. */
+/* Translates a key, an address and a length to a list of memory. */
 #ifndef SOFTHCA_GATHER_H
 #define SOFTHCA_GATHER_H
 
@@ -7,16 +7,16 @@
 #include "sg.h"
 
 /*
- * A cache of one plain region of an adapter, found earlier in this turn under a number and a PD.
- * Zeros: empty. Only control calls change plain regions, and they wait for the turn to end. So the
- * entry is right until the turn ends, and must be cleared then.
+ * A cache of one plain region of an adapter, which was found earlier in this turn by a number and a
+ * PD. A cache of zeros is empty. Only control calls change plain regions, and they wait for the
+ * turn to end. So the entry is right until the turn ends, and must be cleared then.
  */
 struct key_seen {
 	uint64_t name; /* key_name() */
 	const struct key *key;
 };
 
-/* A number and a PD as one value; never 0. */
+/* Combines a number and a PD to one value, which is never 0. */
 static inline uint64_t
 key_name(uint32_t number, uint32_t pdn)
 {
@@ -24,8 +24,8 @@ key_name(uint32_t number, uint32_t pdn)
 }
 
 /*
- * The memory of [va, va+len) of a key, if the key is the plain region in *seen. NULL: call
- * key_gather(). need: IBV_ACCESS_* bits, 0 for a local read.
+ * Returns the memory of [va, va+len) of a key, if the key is the plain region in *seen. If it
+ * returns NULL, call key_gather(). need: IBV_ACCESS_* bits, or 0 for a local read.
  */
 static inline void *
 key_seen_memory(const struct key_seen *seen, uint32_t number, uint32_t pdn, uint32_t need,
@@ -42,17 +42,17 @@ key_seen_memory(const struct key_seen *seen, uint32_t number, uint32_t pdn, uint
 }
 
 /*
- * As key_gather(), for every kind of key: checks each rule and reports the one that forbids the
- * access.
+ * As key_gather(), for every kind of key: checks each rule, and sets use->vendor to the rule that
+ * forbids the access.
  */
 bool key_gather_any(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes,
 	uint32_t number, uint32_t pdn, uint32_t need, uint64_t va, uint64_t len, struct sg *sg);
 
 /*
- * Appends the memory of [va, va+len) of a key to the list. A plain region is stored in *seen. need:
- * IBV_ACCESS_* bits; with a remote right, use->peer_qpn is the QP that answers the request.
- * SOFTHCA_DUMP_FILL_KEY gives SINK. False: use->vendor is the rule that forbids the access. The
- * pieces are valid while the WQE runs.
+ * Appends the memory of [va, va+len) of a key to the list. The pieces are valid while the WQE runs.
+ * A plain region is stored in *seen. need: IBV_ACCESS_* bits; with a remote right, use->peer_qpn is
+ * the QP that answers the request. For SOFTHCA_DUMP_FILL_KEY, appends SINK. Returns false if a rule
+ * forbids the access: use->vendor is the rule.
  */
 static inline bool
 key_gather(struct key_use *use, struct key_seen *seen, struct softhca_lanes *lanes, uint32_t number,

@@ -5,11 +5,14 @@
 
 #include "key.h"
 
-/* Keeps the key of a deregistered region of mkey->room pages. No lane may see the key any more. */
+/*
+ * Keeps the key of a deregistered region of mkey->room pages. The key is no longer visible to
+ * lanes.
+ */
 void kept_put(struct softhca_mkey *mkey);
-/* Takes the newest kept key with this room. NULL: there is none. */
+/* Takes the kept key with this room that was kept last, or returns NULL if there is none. */
 struct softhca_mkey *kept_take(struct softhca_lanes *lanes, uint64_t room);
-/* Frees all kept keys. Call after the lanes have ended. */
+/* Frees all kept keys. Call this after the lanes have ended. */
 void kept_fini(struct softhca_lanes *lanes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory keys, as lanes see them, and their lookup. */
+/* Memory keys: what lanes see of a key, and how they find it. */
 #ifndef SOFTHCA_KEY_H
 #define SOFTHCA_KEY_H
 
@@ -24,72 +24,76 @@ enum access {
 	ACC_RELAXED = 1 << 20,
 	ACC_REMOTE = ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC,
 	/*
-	 * Not bits of verbs. With the setting `reorder`, every key that is not on demand has
-	 * ACC_LATER.
+	 * Bits that are not in verbs. With the setting `reorder`, every key that is not on demand
+	 * has ACC_LATER.
 	 */
-	ACC_LATER = 1 << 30,         /* the key's bytes may move later than requested: use.h */
-	ACC_LATER_RELAXED = 1 << 29, /* and not in the order of messages: ACC_RELAXED */
+	ACC_LATER = 1 << 30, /* bytes of the key may move later than requested: use.h */
+	/* bytes may also move out of the order of messages: ACC_RELAXED */
+	ACC_LATER_RELAXED = 1 << 29,
 	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED,
 	/*
-	 * Only in lists of pieces, never in keys: some pieces wait for the cipher. See keycrypto.h.
+	 * This bit is only in lists of pieces, never in keys: some pieces of the list wait for the
+	 * cipher. See keycrypto.h.
 	 */
 	ACC_CIPHERED = 1 << 28
 };
 
 enum key_layout {
 	KEY_PLAIN, /* one piece of memory, at addr */
-	KEY_LIST,  /* entries one after the other; each is a range of another key */
-	KEY_REPEAT /* the entries, repeated; each round is one stride further */
+	KEY_LIST,  /* entries that follow each other; each is a range of another key */
+	KEY_REPEAT /* entries that are repeated; each round is one stride further */
 };
 
-/* A KLM: a range of another key, as a part of this key. */
+/* A KLM: a range of another key that is a part of this key. */
 struct key_entry {
-	uint64_t start; /* offset of the entry in the layout */
+	uint64_t start; /* offset of the entry in this key's layout */
 	uint64_t va;
 	uint32_t number, len, stride;
 };
 
 #define KEY_ANY_QP    0xffffffu
-#define KEY_MAX_DEPTH 4 /* indirect keys between a message and memory */
+#define KEY_MAX_DEPTH 4 /* maximum of indirect keys between a message and memory */
 
 /*
  * A published key never changes, except for `freed`. A work request that configures a key publishes
- * a new one in its place.
+ * a new struct in its place.
  */
 struct key {
-	uint64_t plain; /* key_plain_id() of a region that no work request can change; else 0 */
+	/* key_plain_id() of a region that no work request can change; otherwise 0 */
+	uint64_t plain;
 	uint32_t pdn, access;
 	uint64_t addr, iova, len;
 	uint8_t variant;
 	bool rinval;
-	atomic_bool freed; /* invalidated: the key exists and grants nothing */
+	atomic_bool freed; /* the key was invalidated: it exists, but grants no access */
 	enum softhca_mkey_kind kind;
 	enum key_layout layout;
 	uint32_t qpn; /* the only QP whose requests may use the key, or KEY_ANY_QP */
 	struct softhca_mkey *mkey;
-	struct key *next;   /* in a list of replaced keys: retire.c */
-	uint64_t block_len; /* KEY_REPEAT: bytes of one round */
+	struct key *next;   /* next key in a list of replaced keys: retire.c */
+	uint64_t block_len; /* for KEY_REPEAT: bytes of one round */
 	uint32_t n_entries, repeat;
-	bool bsf_on;               /* BSFs are enabled: a request may bring one */
-	bool sig_on, sig_expected; /* sig_expected: the number of the next error, modulo 2 */
+	bool bsf_on;               /* BSFs are enabled: a request may have a BSF */
+	bool sig_on, sig_expected; /* sig_expected: number of the next error, modulo 2 */
 	struct key_sig sig;
-	struct key_crypto crypto; /* CRYPTO_NONE: the key does not encrypt */
+	struct key_crypto crypto; /* the member `side` is CRYPTO_NONE if the key does not encrypt */
 	struct key_entry entry[];
 };
 
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
-	uint8_t variant; /* the variant at creation */
-	/* for kept.c: pages, a power of two; 0: the key ends with its region */
+	uint8_t variant; /* variant at creation */
+	/* For kept.c: number of pages, a power of two; 0: the key is destroyed with its region. */
 	uint64_t room;
-	struct softhca_mkey *next; /* kept.c */
-	struct spin lock;          /* held by whoever configures the key; a leaf */
-	bool bsf;                  /* the key has room for a signature or for encryption */
-	bool crypto;               /* data that pass through the key are encrypted */
-	bool fixed;                /* no work request may configure the key */
-	atomic_bool sig_told;      /* sig_expected at the time of the last reported error */
-	struct key *key;           /* the published key */
+	struct softhca_mkey *next; /* next kept key: kept.c */
+	/* held while a key is configured; no other lock is taken under it */
+	struct spin lock;
+	bool bsf;             /* the key can have a signature or encryption */
+	bool crypto;          /* data that pass through the key are encrypted */
+	bool fixed;           /* no work request may configure the key */
+	atomic_bool sig_told; /* value of sig_expected when the last error was reported */
+	struct key *key;      /* published key */
 };
 
 static inline uint64_t
@@ -98,14 +102,17 @@ key_plain_id(uint32_t pdn, uint8_t variant)
 	return (uint64_t)pdn << 32 | 1u << 8 | variant;
 }
 
-/* Computes the offset of [va, va+len) in the key. False: the range is not within the key. */
+/*
+ * Computes the offset of [va, va+len) in the key. Returns false if the range is not within the key.
+ */
 static inline bool
 key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 {
 	uint64_t rest;
 
 	/*
-	 * If va is below the key's start, the difference is huge: one comparison checks both ends.
+	 * If va is below the key's start, the difference is a huge number. So one comparison checks
+	 * both bounds.
 	 */
 	*off = va - key->iova;
 	if (__builtin_expect(__builtin_sub_overflow(key->len, *off, &rest), 0))
@@ -113,10 +120,10 @@ key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 	return len <= rest;
 }
 
-/* The entry of a kept key in the table of keys: kept.c. */
+/* The entry in the table of keys for a key that is kept but not in use: kept.c. */
 extern struct key key_kept;
 
-/* The key with an index, or NULL. Call inside a turn. */
+/* Returns the key with an index, or NULL. Call this inside a turn. */
 static inline struct key *
 key_get(struct softhca_lanes *lanes, uint32_t index)
 {
@@ -126,18 +133,19 @@ key_get(struct softhca_lanes *lanes, uint32_t index)
 }
 
 /*
- * Finds the key with a number (index and variant) in a PD. NULL: *why is the reason. Call inside a
- * turn.
+ * Finds the key with a number (index and variant) in a PD. If it returns NULL, *why is the reason.
+ * Call this inside a turn.
  */
 struct key *key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	enum wire_vendor *why);
 /*
- * Copies a key, with room for n entries and none in use. The copy is then changed and published.
- * NULL: no memory.
+ * Copies a key. The copy has room for n entries and no entries. The caller changes the copy and
+ * publishes it. Returns NULL if memory is short.
  */
 struct key *key_copy(const struct key *key, uint32_t n_entries);
 /*
- * Revokes the rights of a key, as a SEND with invalidate to QP `qpn` requests. Call inside a turn.
+ * Revokes the rights of a key, for a SEND with invalidate to QP `qpn`. Returns false if the key
+ * does not exist or must not be revoked. Call this inside a turn.
  */
 bool key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn);
 

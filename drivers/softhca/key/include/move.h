@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves a WQE's data between lists of memory, and converts data of keys with signatures. */
+/*
+ * Moves the data of a WQE between lists of memory, and converts data that pass through keys with
+ * signatures.
+ */
 #ifndef SOFTHCA_MOVE_H
 #define SOFTHCA_MOVE_H
 
 #include "rare.h"
 
-/* keycrypto.c: as sg_move(), for lists of any kind, also lists that wait for the cipher. */
+/* keycrypto.c: as sg_move(), for lists of all kinds, including lists that wait for the cipher. */
 enum sg_end crypto_move(struct key_use *use, const struct sg *dst, const struct sg *src);
 /*
- * keycrypto.c: replaces a list by a copy of its data in plain memory. False: the memory does not
- * exist, or no memory for the copy.
+ * keycrypto.c: replaces a list by a copy of its data in plain memory. Returns false if the list's
+ * memory does not exist, or if memory for the copy is short.
  */
 bool key_use_fetch(struct key_use *use, struct sg *sg);
-/* keysig.c: converts data that have arrived for keys with signatures. len: bytes moved. */
+/*
+ * keysig.c: converts data that have arrived and pass through keys with signatures. len: bytes that
+ * have arrived.
+ */
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);
 
-/* Moves the data of a work request, then converts them as their keys require. */
+/* Moves the data of a work request, then converts the data as their keys require. */
 static inline enum sg_end __attribute__((warn_unused_result))
 key_use_move(struct key_use *use, const struct sg *dst, const struct sg *src)
 {

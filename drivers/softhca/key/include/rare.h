@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves data between lists of any kind: plain memory, memory on demand, memory whose bytes may move
+ * Moves data between lists of plain memory, of memory on demand, and of memory whose bytes may move
  * later.
  */
 #ifndef SOFTHCA_RARE_H
@@ -8,9 +8,9 @@
 
 #include "odp.h"
 
-/* As sg_move(), if a list is not plain memory. */
+/* As sg_move(), for lists that are not all plain memory. */
 enum sg_end sg_move_rare(struct key_use *use, const struct sg *dst, const struct sg *src);
-/* Moves src->len bytes. */
+/* Moves src->len bytes from src to dst. */
 static inline enum sg_end
 sg_move(struct key_use *use, const struct sg *dst, const struct sg *src)
 {

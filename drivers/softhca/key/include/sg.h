@@ -14,7 +14,7 @@
 extern char key_sink[1];
 #define SINK ((void *)key_sink)
 
-#define SG_MAX 64 /* a power of two */
+#define SG_MAX 64 /* maximum of pieces without allocated memory, a power of two */
 
 struct sg_piece {
 	void *p;
@@ -25,12 +25,13 @@ struct sg {
 	uint64_t len;
 	unsigned int n;
 	/*
-	 * KEY_RARE bits of its keys, and ACC_CIPHERED; 0: plain memory. Only odp.c may access a
-	 * list with ACC_ON_DEMAND, only keycrypto.c one with ACC_CIPHERED.
+	 * KEY_RARE bits of the list's keys, and ACC_CIPHERED. 0: all pieces are plain memory. Only
+	 * odp.c may access a list with ACC_ON_DEMAND, and only keycrypto.c a list with
+	 * ACC_CIPHERED.
 	 */
 	uint32_t rare;
 	struct sg_piece v[SG_MAX];
-	struct sg_piece *big; /* all pieces, if n > SG_MAX; from key_use_alloc() */
+	struct sg_piece *big; /* all pieces, if n > SG_MAX; key_use_alloc() allocates them */
 };
 
 static inline const struct sg_piece *
@@ -57,7 +58,9 @@ sg_set(struct sg *sg, void *p, uint64_t len)
 	sg->len = len;
 }
 
-/* Makes room for one more piece. False: too many pieces, or no memory. */
+/*
+ * Makes room for one more piece. Returns false if there are too many pieces, or if memory is short.
+ */
 bool sg_grow(struct key_use *use, struct sg *sg);
 
 static inline bool
@@ -77,14 +80,17 @@ sg_push(struct key_use *use, struct sg *sg, void *p, uint64_t len)
 	return true;
 }
 
-/* The piece of a list with one piece that may be accessed at any time; else NULL. */
+/*
+ * Returns the only piece of a list if it is plain memory, which may be accessed at any time.
+ * Otherwise returns NULL.
+ */
 static inline uint8_t *
 sg_one_piece(const struct sg *sg)
 {
 	return sg->n == 1 && sg->rare == 0 && sg->v[0].p != SINK ? sg->v[0].p : NULL;
 }
 
-/* Source and destination may overlap in one buffer of the program. */
+/* Copies a piece. Source and destination may overlap, because both are memory of the program. */
 static inline void
 piece_copy(void *dst, const void *src, uint64_t len)
 {
@@ -98,7 +104,10 @@ piece_copy(void *dst, const void *src, uint64_t len)
 
 void sg_copy_pieces(const struct sg *dst, const struct sg *src);
 
-/* Copies src->len bytes from source pieces to destination pieces. dst->len >= src->len. */
+/*
+ * Copies src->len bytes from the source pieces to the destination pieces. dst->len must not be
+ * smaller than src->len.
+ */
 static inline void
 sg_copy(const struct sg *dst, const struct sg *src)
 {
