@@ -187,28 +187,43 @@ hwq_post(struct bench *b, const struct op *op, unsigned int n, enum operation wh
 /* ---- lib/hwq: bursts of constant flags, without wr_id */
 
 static ALWAYS_INLINE bool
+burst_put(struct bench *b, struct hwq_burst *burst, const struct op *op, unsigned int n,
+	enum operation what)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (what == WRITE)
+			hwq_burst_rdma_write(burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+				op[i].len, HWQ_WQE_SIGNALED);
+		else if (what != MEMCPY ||
+			 !hwq_burst_memcpy(burst, op[i].rkey, op[i].dst, op[i].lkey, op[i].src,
+				 op[i].len, HWQ_WQE_SIGNALED))
+			return false;
+	}
+	hwq_burst_end(burst);
+	return true;
+}
+
+/* At the ring's end: got WQEs are reserved, and the rest of n follows at the ring's beginning. */
+static __attribute__((noinline)) bool
+burst_put_parts(struct bench *b, struct hwq_burst *burst, const struct op *op, unsigned int n,
+	unsigned int got, enum operation what)
+{
+	if (got == 0 || !burst_put(b, burst, op, got, what))
+		return false;
+	return hwq_burst_start(burst, &b->twin.qp->sq, n - got) == n - got &&
+	       burst_put(b, burst, op + got, n - got, what);
+}
+
+static ALWAYS_INLINE bool
 burst_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
 	struct hwq_sq *sq = &b->twin.qp->sq;
 	struct hwq_burst burst;
-	unsigned int got;
+	unsigned int got = hwq_burst_start(&burst, sq, n);
 
-	/* At the ring's end a burst is shorter. */
-	for (; n != 0; op += got, n -= got) {
-		got = hwq_burst_start(&burst, sq, n);
-		if (got == 0)
-			return false;
-		for (unsigned int i = 0; i < got; i++) {
-			if (what == WRITE)
-				hwq_burst_rdma_write(&burst, op[i].rkey, op[i].dst, op[i].lkey,
-					op[i].src, op[i].len, HWQ_WQE_SIGNALED);
-			else if (what != MEMCPY ||
-				 !hwq_burst_memcpy(&burst, op[i].rkey, op[i].dst, op[i].lkey,
-					 op[i].src, op[i].len, HWQ_WQE_SIGNALED))
-				return false;
-		}
-		hwq_burst_end(&burst);
-	}
+	if (got == n ? !burst_put(b, &burst, op, n, what)
+		     : !burst_put_parts(b, &burst, op, n, got, what))
+		return false;
 	hwq_sq_ring(sq);
 	return true;
 }
