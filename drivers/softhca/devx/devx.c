@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The DEVX methods: they find a firmware command in the tables of the classes, execute it, and
- * answer.
+ * write its answer.
  *
  * If the firmware would refuse a command, the answer has a status and a syndrome, and the call
- * fails with EREMOTEIO. If mlx5_ib would not pass the command on, the call fails with EINVAL.
+ * fails with EREMOTEIO. If mlx5_ib would not pass the command to the firmware, the call fails with
+ * EINVAL.
  */
 #include "devx.h"
 
@@ -19,18 +20,18 @@
 #include "uverbs_uar.h"
 
 /*
- * Opcodes that mlx5_ib passes on as the creation of an object (devx_is_obj_create_cmd() of the
- * kernel). For an opcode that is not emulated, the firmware answers that it does not know the
- * command.
+ * The opcodes that mlx5_ib accepts as the creation of an object (devx_is_obj_create_cmd() of the
+ * kernel). If such an opcode is not emulated, the answer has the status of a firmware that does not
+ * know the command.
  */
 static const uint16_t create_opcodes[] = {0x200, 0x400, 0x500, 0x600, 0x700, 0x705, 0x710, 0x717,
 	0x771, 0x782, 0x800, 0x806, 0x80e, 0x816, 0x827, 0x829, 0x900, 0x904, 0x908, 0x90c, 0x912,
 	0x916, 0x930, 0x933, 0x936, 0x939, 0x93d, 0x940, 0xa00};
 
 /*
- * Opcodes that mlx5_ib passes on as commands without an object (devx_is_general_cmd() of the
- * kernel); it also passes on a range of numbers. For an opcode that is not emulated, the firmware
- * answers that it does not know the command.
+ * The opcodes that mlx5_ib accepts as commands without an object (devx_is_general_cmd() of the
+ * kernel); it also accepts a range of opcodes. If such an opcode is not emulated, the answer has
+ * the status of a firmware that does not know the command.
  */
 static const uint16_t general_opcodes[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 	0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};
@@ -68,7 +69,10 @@ answer(struct uverbs_call *call, const struct attr_value *in, uint16_t attr, uin
 
 /* ---------------------------------------------------------------- numbers for the program */
 
-/* One event queue for each completion vector, counted from 1. */
+/*
+ * Returns the number of the event queue of a completion vector. Each vector has one event queue,
+ * and the numbers start at 1.
+ */
 static int
 query_eqn(struct uverbs_call *call)
 {
@@ -80,7 +84,10 @@ query_eqn(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* A UAR page has the same number for the device and for the program. */
+/*
+ * Returns the number by which the device knows a UAR page. It equals the number by which the
+ * program knows the page.
+ */
 static int
 query_uar(struct uverbs_call *call)
 {
@@ -217,8 +224,8 @@ do_command(struct uverbs_call *call, enum devx_verb verb, struct object *obj,
 }
 
 /*
- * As query_obj(), but the answer is a record in a channel of the program. Here the record is there
- * when the call returns; on a card it comes later.
+ * As query_obj(), but the answer is a record in an event channel of the program. Here the record is
+ * in the channel when the call returns; on a card it arrives later.
  */
 static int
 query_obj_async(struct uverbs_call *call)
@@ -250,7 +257,7 @@ query_obj_async(struct uverbs_call *call)
 	return rc;
 }
 
-/* A command without an object. */
+/* Executes a command without an object. */
 static int
 general_cmd(struct uverbs_call *call)
 {
@@ -328,7 +335,7 @@ static const struct attr_spec async_attrs[] = {
 	{MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, ATTR_IN, ATTR_REQUIRED, 8, 8},
 };
 
-/* carrier: the attribute with the firmware command; 0: none. */
+/* carrier: the attribute that has the firmware command, or 0 if the method has no command. */
 #define METHOD(object, method, handler, attrs, carrier)                                            \
 	{                                                                                          \
 		MLX5_IB_OBJECT_##object, MLX5_IB_METHOD_##method, false, handler, attrs,           \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Address vectors that take their congestion control from a queue pair: mlx5dv_map_ah_to_qp(3).
- * There is no congestion here, so a mapping has no effect. Its command is checked like any other.
+ * There is no congestion here, so a mapping has no effect. The command is checked like all other
+ * commands.
  *
- * Bit offsets as libmlx5 sends them: a general object of type 0x3a.
+ * Bit offsets as in the commands of libmlx5: a general object of type 0x3a.
  */
 #include "caps.h"
 #include "devx.h"
@@ -12,7 +13,7 @@
 enum {
 	TYPE_AV_QP_MAPPING = 0x3a,
 	MAP_QPN = DEVX_OBJ_AT + 0x60,           /* 32 bits */
-	MAP_SOURCE_INDEX = DEVX_OBJ_AT + 0x164, /* 8 bits: of the port's GIDs */
+	MAP_SOURCE_INDEX = DEVX_OBJ_AT + 0x164, /* 8 bits: index in the port's GIDs */
 	MAP_END = DEVX_OBJ_AT + 0x200
 };
 
@@ -20,7 +21,7 @@ struct object_av_map {
 	struct object obj;
 };
 
-/* True if a port of the adapter has a GID with this index. */
+/* True if one of the adapter's ports has a GID with this index. */
 static bool
 gid_exists(const struct softhca_dev *dev, uint32_t index)
 {
@@ -32,7 +33,7 @@ gid_exists(const struct softhca_dev *dev, uint32_t index)
 	return false;
 }
 
-/* The mapping remains when the queue pair ends, so it does not keep the queue pair busy. */
+/* The queue pair can be destroyed while the mapping exists: it does not count as a user. */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flow counters of firmware commands. Rules of flow steering would count into them. There are no
- * such rules here, so a counter stays 0.
+ * Flow counters of firmware commands. On a card, rules of flow steering count packets in them.
+ * There are no such rules here, so a counter stays 0.
  *
  * Bit offsets as in rdma-core's tests (tests/mlx5_prm_structs.py, AllocFlowCounterIn,
  * QueryFlowCounterIn).
@@ -16,10 +16,10 @@
 
 enum {
 	IN_BULK_LOG_SIZE = 0x73, /* 5 bits */
-	IN_BULK = 0x78,          /* 8 bits: more than one counter */
+	IN_BULK = 0x78,          /* 8 bits: not 0 if more than one counter is requested */
 	OUT_ID = 0x40,           /* 32 bits */
-	QUERY_DUMP = 0xc1,       /* 1 bit: the answer goes to memory */
-	QUERY_N = 0xc2,          /* 30 bits: counters of a bulk */
+	QUERY_DUMP = 0xc1,       /* 1 bit: the answer is written to memory */
+	QUERY_N = 0xc2,          /* 30 bits: number of counters of a bulk */
 	QUERY_ID = 0xe0,         /* 32 bits */
 	QUERY_END = 0x100,
 	OUT_STATISTICS_END = 0x100 /* packets and octets, 64 bits each, after the header */

@@ -2,9 +2,9 @@
 /*
  * Completion queues of firmware commands, in memory that the program has registered.
  *
- * Bit offsets as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual"). The
- * queue's memory is always a umem of the program. mlx5_ib sets the bits for this in each command
- * (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * Bit offsets as in the commands of rdma-core's tests (NVIDIA "Ethernet Adapters Programming
+ * Manual"). The queue's memory is always a umem of the program. mlx5_ib sets the bits for this in
+ * each command (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include "devx_cq.h"
 
@@ -18,25 +18,28 @@
 #define CMD_CREATE_CQ 0x400
 #define CMD_QUERY_CQ  0x402
 
-/* A completion queue's context is at CQC_AT in every command. Offsets in the context: */
+/*
+ * A completion queue's context is at offset CQC_AT in every command. The names below are offsets in
+ * the context.
+ */
 enum {
 	CQC_AT = 0x80,
 	CQC_LEN = 0x200,
 	CQC_CQE_SZ = 0x08,      /* 3 bits: 0 is 64 bytes, 1 is 128, 2 is 128 with padding */
-	CQC_CC = 0x0b,          /* collapsed: the CQ has one entry */
-	CQC_OI = 0x0e,          /* ignore overrun */
+	CQC_CC = 0x0b,          /* 1 bit: the CQ has only one entry (collapsed) */
+	CQC_OI = 0x0e,          /* 1 bit: ignore overrun */
 	CQC_COMPRESSION = 0x11, /* 1 bit */
 	CQC_MINI_FORMAT = 0x12, /* 2 bits: 0 hash, 1 checksum, 3 checksum and stride index */
-	CQC_ZIP_LAYOUT = 0x1e,  /* 2 bits: 0 is what queue/cq_zip.c writes */
+	CQC_ZIP_LAYOUT = 0x1e,  /* 2 bits: 0 is the layout that queue/cq_zip.c writes */
 	CQC_DBR_UMEM_ID = 0x20, /* 32 bits */
 	CQC_LOG_SIZE = 0x63,    /* 5 bits */
 	CQC_UAR_PAGE = 0x68,    /* 24 bits */
-	CQC_PERIOD = 0x84,      /* 12 bits: moderation, us */
-	CQC_MAX_COUNT = 0x90,   /* 16 bits */
+	CQC_PERIOD = 0x84,      /* 12 bits: period of moderation in us */
+	CQC_MAX_COUNT = 0x90,   /* 16 bits: count of moderation */
 	CQC_EQN = 0xb8,         /* 8 bits */
 	CQC_CONSUMER = 0x148,   /* 24 bits */
 	CQC_PRODUCER = 0x168,   /* 24 bits */
-	CQC_DBR_ADDR = 0x1c0,   /* 64 bits; with a umem: the offset in it */
+	CQC_DBR_ADDR = 0x1c0,   /* 64 bits; with a umem: offset in the umem */
 	IN_CQ_UMEM_OFFSET = 0x280,
 	IN_CQ_UMEM_ID = 0x2c0,
 	IN_CQ_END = 0x880
@@ -110,7 +113,10 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 			&(struct umem_range){bits_get(cqc, CQC_DBR_UMEM_ID, 32),
 				bits_get64(cqc, CQC_DBR_ADDR), 8, 8, CQC_AT + CQC_DBR_UMEM_ID},
 			&dbr, &dbrec);
-	/* The program writes the record, and the adapter writes a mark into its second word. */
+	/*
+	 * The program writes the doorbell record, and the adapter writes a mark into the second
+	 * word of this record. So it must be writable.
+	 */
 	if (rc == 0 && !memory_is_mapped((uintptr_t)dbrec, 8, true))
 		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_DBR_UMEM_ID);
 	if (rc == 0)

@@ -5,7 +5,7 @@
 
 #include "uverbs_cq.h"
 
-/* The context's CQ with this number, made by a verb or by a command; or NULL. */
+/* Returns the context's CQ with this number, which a verb or a command has made, or NULL. */
 struct object_cq *devx_find_cq(struct softhca_ctx *ctx, uint32_t number);
 
 #endif

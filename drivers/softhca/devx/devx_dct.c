@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC targets of firmware commands. A DCT answers from its creation on.
+ * DC targets of firmware commands. A DCT accepts requests from its creation on.
  *
- * Bit offsets as UCX sends them (mlx5_ifc.h: dctc).
+ * Bit offsets as in the commands of UCX (mlx5_ifc.h: dctc).
  */
 #include <errno.h>
 
@@ -40,7 +40,10 @@ enum {
 	IN_END = DCTC_AT + 0x380
 };
 
-/* The numbers of verbs (enum ibv_qp_state, enum ibv_mtu, enum ibv_access_flags). */
+/*
+ * States, MTUs and rights, with the numbers of verbs (enum ibv_qp_state, enum ibv_mtu, enum
+ * ibv_access_flags).
+ */
 enum {
 	STATE_INIT = 1,
 	STATE_RTR = 2,
@@ -96,7 +99,7 @@ find_parts(struct softhca_ctx *ctx, const uint8_t *dctc, struct object_qp *qp)
 	return 0;
 }
 
-/* Moves the target to RTR, where it gets its number. */
+/* Moves the target to RTR. In this state the target gets its number. */
 static int
 activate(struct uverbs_call *call, const uint8_t *dctc, struct object_qp *qp, uint32_t port)
 {
@@ -174,7 +177,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 
 /* ---------------------------------------------------------------- query */
 
-/* A target is always active: state 0. */
+/* Answers a query. A target is always active: state 0. */
 static int
 query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys of firmware commands (mlx5dv_dek_create(3)). The bytes of a key come in
- * plaintext or, with the setting crypto = wrapped, wrapped with a KEK; then the context must have
- * logged in.
+ * Data encryption keys of firmware commands (mlx5dv_dek_create(3)). The bytes of a key are in
+ * plaintext. With the setting crypto = wrapped, they are wrapped with a KEK, and the context must
+ * have logged in.
  *
- * Bit offsets as libmlx5 44 sends them: a general object of type 0xc. The command that replaces a
- * key has the layout that the Linux driver mlx5_core sends.
+ * Bit offsets as in the commands of libmlx5 44: a general object of type 0xc. The command that
+ * replaces a key has the layout that the Linux driver mlx5_core sends.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 
 enum {
 	TYPE_DEK = 0x0c,
-	DEK_SELECT_LOW = DEVX_OBJ_AT + 0x20, /* 32 bits: what to modify; 1: the key */
+	DEK_SELECT_LOW = DEVX_OBJ_AT + 0x20, /* 32 bits: the fields to modify; 1 is the key */
 	DEK_STATE = DEVX_OBJ_AT + 0x40,      /* 8 bits */
-	DEK_KEY_SIZE = DEVX_OBJ_AT + 0x54,   /* 4 bits: 0 is 128, 1 is 256 */
+	DEK_KEY_SIZE = DEVX_OBJ_AT + 0x54,   /* 4 bits: 0 is 128 bits, 1 is 256 bits */
 	DEK_HAS_KEYTAG = DEVX_OBJ_AT + 0x58,
 	DEK_PURPOSE = DEVX_OBJ_AT + 0x5c, /* 4 bits */
 	DEK_PD = DEVX_OBJ_AT + 0x68,      /* 24 bits */
@@ -53,7 +53,7 @@ check_dek(const struct softhca_config *cfg, const uint8_t *in)
 	return 0;
 }
 
-/* Wrapped DEKs can only be created, replaced and queried by a context that has logged in. */
+/* Only a context that has logged in can create, replace and query wrapped DEKs. */
 static int
 check_allowed(struct softhca_ctx *ctx)
 {
@@ -62,7 +62,10 @@ check_allowed(struct softhca_ctx *ctx)
 	return 0;
 }
 
-/* Writes the key in plaintext, with its keytag if it has one. */
+/*
+ * Writes the key in plaintext, together with its keytag if it has one. Returns 0 or an error of
+ * softhca_unwrap().
+ */
 static int
 key_of(const struct softhca_config *cfg, const struct softhca_dek_attr *attr, const uint8_t *in,
 	uint8_t key[SOFTHCA_DEK_KEY_LEN])
@@ -76,7 +79,7 @@ key_of(const struct softhca_config *cfg, const struct softhca_dek_attr *attr, co
 	return 0;
 }
 
-/* Returns as devx_refuse.h says. */
+/* Translates an error to a refusal, as in devx_refuse.h. */
 static int
 refuse_key(int err)
 {
@@ -125,7 +128,7 @@ create_dek(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct obj
 	return 0;
 }
 
-/* A command on the object repeats its type and number. */
+/* Checks that a command on the object has the object's type and number. */
 static int
 check_named(const struct object_dek *dek, const uint8_t *in)
 {

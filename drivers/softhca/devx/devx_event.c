@@ -5,7 +5,7 @@
  *
  * A record is the subscription's cookie and, unless the channel omits data, the entry of the event
  * queue (struct mlx5_eqe of the kernel). In a channel without data, mlx5_ib keeps at most one
- * unread record of each subscription. Here each event makes a record.
+ * unread record for each subscription. Here each event makes a record.
  */
 #include <assert.h>
 #include <endian.h>
@@ -25,17 +25,18 @@
 #include "raw.h"
 #include "uverbs_qp.h"
 
-#define MAX_EVENTS 16 /* in one call: MAX_NUM_EVENTS of mlx5_ib */
+#define MAX_EVENTS 16 /* maximum of events in one call: MAX_NUM_EVENTS of mlx5_ib */
 
-/* Byte offsets in an entry of an event queue, which follows the cookie. */
+/* Byte offsets in a record: the cookie, then an entry of an event queue. */
 enum {
 	EQE = 8,
 	EQE_TYPE = EQE + 1,
 	EQE_SUBTYPE = EQE + 3,
 	EQE_CQ_ERR_CQN = EQE + 32,      /* 32 bits */
-	EQE_CQ_ERR_SYNDROME = EQE + 43, /* 1: overrun */
-	EQE_PORT = EQE + 40,            /* the upper half of the byte */
-	EQE_NUMBER = EQE + 56, /* 32 bits: of a QP, an SRQ, a DCT, or a CQ with completions */
+	EQE_CQ_ERR_SYNDROME = EQE + 43, /* 1 is overrun */
+	EQE_PORT = EQE + 40,            /* port, in the upper half of the byte */
+	/* 32 bits: number of a QP, an SRQ, a DCT, or a CQ with completions */
+	EQE_NUMBER = EQE + 56,
 	EQE_END = EQE + 64
 };
 
@@ -77,7 +78,7 @@ alloc_answers(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- events and their sources */
 
-/* True for the events, of objects or of the adapter, to which mlx5_ib lets programs subscribe. */
+/* True if mlx5_ib lets programs subscribe to this event of an object, or of the adapter. */
 static bool
 type_is_known(uint32_t type, bool of_object)
 {
@@ -92,7 +93,10 @@ type_is_known(uint32_t type, bool of_object)
 	return false;
 }
 
-/* The object's source of events, and its number. NULL: the object has no events. */
+/*
+ * Returns the object's source of events, and sets *number to the object's number. Returns NULL if
+ * the object has no events.
+ */
 static struct event_source *
 source_of(struct object *obj, uint32_t *number)
 {
@@ -139,7 +143,7 @@ write_event(struct event_subscription *s, uint32_t type, uint32_t number)
 
 /* ---------------------------------------------------------------- subscribing */
 
-/* Gives the subscription its own descriptor for the program's eventfd. */
+/* Duplicates the program's eventfd, so that the subscription has its own descriptor. */
 static int
 own_eventfd(struct event_subscription *s, int fd)
 {
@@ -151,7 +155,7 @@ own_eventfd(struct event_subscription *s, int fd)
 	return 0;
 }
 
-/* -EBADF: the descriptor does not exist; -EINVAL: it is no eventfd. */
+/* Returns 0, -EBADF if the descriptor does not exist, or -EINVAL if it is no eventfd. */
 static int
 check_eventfd(int fd)
 {
@@ -166,7 +170,7 @@ check_eventfd(int fd)
 	return strcmp(name, "anon_inode:[eventfd]") == 0 ? 0 : -EINVAL;
 }
 
-/* fd: the program's eventfd, or -1. */
+/* Adds a subscription. fd: the program's eventfd, or -1. */
 static int
 add(struct event_source *src, struct event_subscription s, int fd)
 {
@@ -179,7 +183,7 @@ add(struct event_source *src, struct event_subscription s, int fd)
 	return rc;
 }
 
-/* Subscribes to both changes of each port, one subscription for each. */
+/* Subscribes to both events of each port: active and down. Each of them is one subscription. */
 static int
 add_ports(struct softhca_ctx *ctx, struct event_subscription s, int fd)
 {
@@ -215,8 +219,8 @@ subscribe_to(struct uverbs_call *call, uint32_t type, const struct event_subscri
 }
 
 /*
- * Reads the receiver of the events: *fd is the program's eventfd, or -1; *s gets the channel's file
- * and the cookie.
+ * Reads from the call where the events are sent: *fd is the program's eventfd, or -1, and *s gets
+ * the channel's file and the cookie.
  */
 static int
 read_target(struct uverbs_call *call, struct event_subscription *s, int *fd)

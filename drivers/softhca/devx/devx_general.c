@@ -20,19 +20,20 @@ enum {
 };
 
 /*
- * Fields of the queries of a port. The adapter has one function: queries of other functions are
- * refused.
+ * Fields of the queries of a port. The adapter has only one PCI function: queries of other PCI
+ * functions are refused.
  */
 enum {
-	IN_PORT = 0x4c,        /* 4 bits; 0: port 1 */
-	IN_OTHER_VPORT = 0x40, /* in QUERY_HCA_CAP: of another function */
-	IN_VPORT = 0x50        /* 16 bits */
+	IN_PORT = 0x4c, /* 4 bits; 0: port 1 */
+	/* 1 bit, in QUERY_HCA_CAP: the query is about another PCI function */
+	IN_OTHER_VPORT = 0x40,
+	IN_VPORT = 0x50 /* 16 bits */
 };
 
-/* QUERY_NIC_VPORT_CONTEXT: the function as an Ethernet adapter. */
+/* Answer of QUERY_NIC_VPORT_CONTEXT: offsets of the Ethernet properties of the PCI function. */
 enum {
 	NIC_AT = 0x80,
-	NIC_INLINE_MODE = NIC_AT + 0x05, /* 3 bits: 0 is none, 1 the Ethernet header */
+	NIC_INLINE_MODE = NIC_AT + 0x05, /* 3 bits: 0 is no header, 1 is the Ethernet header */
 	NIC_ROCE = NIC_AT + 0x1f,
 	NIC_MTU = NIC_AT + 0x130, /* 16 bits */
 	NIC_SYSTEM_GUID = NIC_AT + 0x140,
@@ -42,7 +43,10 @@ enum {
 	NIC_END = NIC_AT + 0x800
 };
 
-/* QUERY_HCA_VPORT_CONTEXT: a port of InfiniBand. Values are those of PortInfo. */
+/*
+ * Answer of QUERY_HCA_VPORT_CONTEXT: offsets of the properties of an InfiniBand port. The values
+ * are those of PortInfo.
+ */
 enum {
 	HCA_AT = 0x80,
 	HCA_GRH = HCA_AT + 0x103,
@@ -67,15 +71,15 @@ enum {
 	STATE_END = 0x80
 };
 
-/* QUERY_LAG. Its port_select_mode is 0: each queue has a port. */
+/* Answer of QUERY_LAG. Its port_select_mode is 0: each queue has a port. */
 enum {
 	LAG_STATE = 0x5d,      /* 3 bits; 0: no bond */
-	LAG_TX_REMAP_2 = 0x74, /* 4 bits: the port by which packets of port 2 leave */
-	LAG_TX_REMAP_1 = 0x7c, /* the same for port 1 */
+	LAG_TX_REMAP_2 = 0x74, /* 4 bits: port by which packets of port 2 leave */
+	LAG_TX_REMAP_1 = 0x7c, /* 4 bits: port by which packets of port 1 leave */
 	LAG_END = 0x80
 };
 
-#define ETHERNET_MTU 9216 /* of a raw packet queue pair: doc/softhca-reference.md */
+#define ETHERNET_MTU 9216 /* MTU of a raw packet queue pair: doc/softhca-reference.md */
 #define PORT_ACTIVE  4    /* IBV_PORT_ACTIVE */
 
 static void
@@ -105,7 +109,7 @@ check_vport(const uint8_t *in)
 	return 0;
 }
 
-/* The state of the function as an Ethernet adapter: up or down. */
+/* Answers whether the PCI function is up or down as an Ethernet adapter. */
 static int
 query_vport_state(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -175,7 +179,7 @@ query_hca_vport(struct uverbs_call *call, struct object *obj, const uint8_t *in,
 	return 0;
 }
 
-/* Both ports of a bond are up. Without a bond, the answer is all zeros. */
+/* Answers QUERY_LAG. Both ports of a bond are up. Without a bond, the answer has only zeros. */
 static int
 query_lag(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {

@@ -2,10 +2,10 @@
 /*
  * Crypto logins (mlx5dv_crypto_login_create(3)). A program proves that it knows the credential of
  * the setting crypto_credential: it sends the credential wrapped with the KEK of the setting
- * crypto_kek. After that it may create wrapped DEKs. A context has at most one login. The settings
- * do not change, so a login is valid until it is destroyed.
+ * crypto_kek. After this the program may create wrapped DEKs. A context has at most one login. The
+ * settings do not change, so a login is valid until it is destroyed.
  *
- * Bit offsets as libmlx5 44 sends them: a general object of type 0x1f.
+ * Bit offsets as in the commands of libmlx5 44: a general object of type 0x1f.
  */
 #include "devx_login.h"
 
@@ -21,7 +21,7 @@ enum {
 	LOGIN_STATE = DEVX_OBJ_AT + 0x84,         /* 4 bits; 0: valid */
 	LOGIN_CREDENTIAL_ID = DEVX_OBJ_AT + 0x88, /* 24 bits; only credential 0 exists */
 	LOGIN_KEK_ID = DEVX_OBJ_AT + 0xa8,        /* 24 bits; only KEK 0 exists */
-	LOGIN_CREDENTIAL = DEVX_OBJ_AT + 0x200,   /* wrapped */
+	LOGIN_CREDENTIAL = DEVX_OBJ_AT + 0x200,   /* the wrapped credential */
 	LOGIN_END = DEVX_OBJ_AT + 0x800
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys of firmware commands: indirect keys, which get their layout by the command or later by work
- * requests; and keys over user memory.
+ * requests, and keys over user memory.
  *
- * Bit offsets as libmlx5 44 sends them (mlx5dv_create_mkey(3)), with the names of rdma-core's and
- * DPDK's headers. mlx5_ib lets a program name memory only by user memory, never by physical address
- * (devx_handle_mkey_create() of the kernel).
+ * Bit offsets as in the commands of libmlx5 44 (mlx5dv_create_mkey(3)), with the names in
+ * rdma-core's and DPDK's headers. mlx5_ib lets a program specify memory only as user memory, never
+ * by a physical address (devx_handle_mkey_create() of the kernel).
  */
 #include <stdlib.h>
 
@@ -16,36 +16,36 @@
 #define CMD_CREATE_MKEY 0x200
 
 enum {
-	IN_MKEY_INDEX = 0x48, /* 24 bits: the key's number; 0: the adapter chooses it */
+	IN_MKEY_INDEX = 0x48, /* 24 bits: number of the key; 0: the adapter chooses it */
 	IN_MKC = 0x80,
-	IN_MKEY_UNITS = 0x300, /* 32 bits: units of layout in this command */
+	IN_MKEY_UNITS = 0x300, /* 32 bits: number of units of the layout in this command */
 	IN_MKEY_UMEM_ID = 0x320,
 	IN_MKEY_UMEM_OFFSET = 0x340,
-	IN_MKEY_END = 0x880, /* the layout follows */
+	IN_MKEY_END = 0x880, /* the layout starts here */
 	MKC_FREE = IN_MKC + 0x01,
 	MKC_MODE_4_2 = IN_MKC + 0x03, /* 3 bits */
-	MKC_OTHER_PD = IN_MKC + 0x06, /* 2 bits: keys of another function */
+	MKC_OTHER_PD = IN_MKC + 0x06, /* 2 bits: the key belongs to another PCI function */
 	MKC_UMR_EN = IN_MKC + 0x10,
 	MKC_ATOMIC = IN_MKC + 0x11,
 	MKC_RW = IN_MKC + 0x12,
 	MKC_RR = IN_MKC + 0x13,
-	MKC_LW = IN_MKC + 0x14,       /* local reads are always allowed, as in verbs */
+	MKC_LW = IN_MKC + 0x14,       /* local write; local reads are always allowed, as in verbs */
 	MKC_MODE_1_0 = IN_MKC + 0x16, /* 2 bits */
 	MKC_QPN = IN_MKC + 0x20,      /* 24 bits */
 	MKC_VARIANT = IN_MKC + 0x38,  /* 8 bits */
-	MKC_LENGTH64 = IN_MKC + 0x60, /* the key covers all addresses */
+	MKC_LENGTH64 = IN_MKC + 0x60, /* 1 bit: the key covers all addresses */
 	MKC_BSF_EN = IN_MKC + 0x61,
 	MKC_EN_RINVAL = IN_MKC + 0x67,
 	MKC_PD = IN_MKC + 0x68,          /* 24 bits */
 	MKC_START = IN_MKC + 0x80,       /* 64 bits */
 	MKC_LEN = IN_MKC + 0xc0,         /* 64 bits */
-	MKC_BSF_UNITS = IN_MKC + 0x100,  /* 32 bits: BSFs, in units of 16 bytes */
-	MKC_UNITS = IN_MKC + 0x1a0,      /* 32 bits: layout, in units of 16 bytes */
+	MKC_BSF_UNITS = IN_MKC + 0x100,  /* 32 bits: length of the BSFs, in units of 16 bytes */
+	MKC_UNITS = IN_MKC + 0x1a0,      /* 32 bits: length of the layout, in units of 16 bytes */
 	MKC_LOG_ENTITY = IN_MKC + 0x1db, /* 5 bits */
 	MKC_CRYPTO = IN_MKC + 0x1e3      /* 2 bits: 1 is AES-XTS */
 };
 
-/* A unit of layout. Parts of equal size (KSM) have no length field. */
+/* One unit of a layout. In a KSM layout, whose parts have equal size, a unit has no length. */
 enum {
 	KLM_LEN = 0,     /* 32 bits */
 	KLM_KEY = 0x20,  /* 32 bits */
@@ -73,7 +73,7 @@ enum {
 
 /* ---------------------------------------------------------------- checks */
 
-/* A key with a BSF is for signatures, for encryption, or for both. */
+/* Checks the fields for a BSF. A key with a BSF is for signatures, for encryption, or for both. */
 static int
 check_bsf(const struct softhca_config *cfg, const uint8_t *in)
 {
@@ -89,7 +89,10 @@ check_bsf(const struct softhca_config *cfg, const uint8_t *in)
 	return 0;
 }
 
-/* Checks the layout of an indirect key: its room, and the part that the command brings. */
+/*
+ * Checks the layout of an indirect key: its maximum length, and the part of the layout that is in
+ * the command.
+ */
 static int
 check_layout(const uint8_t *in, size_t len)
 {
@@ -102,7 +105,10 @@ check_layout(const uint8_t *in, size_t len)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_MKEY_UNITS);
 	if (len < IN_MKEY_END / 8 + (size_t)units * UNIT_LEN)
 		return DEVX_REFUSE(DEVX_BAD_INP_LEN, 0);
-	/* A free key gets its layout by a work request, which cannot write a KSM layout. */
+	/*
+	 * A free key gets its layout by a work request, and a work request cannot write a KSM
+	 * layout.
+	 */
 	if (bits_get(in, MKC_FREE, 1) != 0 && bits_get(in, MKC_UMR_EN, 1) == 0)
 		return DEVX_REFUSE(DEVX_BAD_PARAM, MKC_UMR_EN);
 	if (ksm && bits_get(in, MKC_UMR_EN, 1) != 0)
@@ -110,7 +116,9 @@ check_layout(const uint8_t *in, size_t len)
 	return 0;
 }
 
-/* A key over user memory is a region: a work request cannot configure it. */
+/*
+ * Checks a key over user memory. It is the key of a region, so a work request cannot configure it.
+ */
 static int
 check_pages(const uint8_t *in)
 {
@@ -164,7 +172,10 @@ access_of(const uint8_t *in)
 	       (bits_get(in, MKC_ATOMIC, 1) ? ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* Reads the parts of the layout in the command. The caller frees them. NULL: no memory. */
+/*
+ * Reads the parts of the layout from the command. Returns an array that the caller frees, or NULL
+ * if memory is short.
+ */
 static struct softhca_mkey_part *
 read_parts(const uint8_t *in, uint32_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protection domains of firmware commands. Commands name them by number, as they name the
+ * Protection domains of firmware commands. Commands refer to them by number, as they do to the
  * protection domains of verbs.
  */
 #include "devx.h"

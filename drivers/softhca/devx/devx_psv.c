@@ -2,7 +2,7 @@
 /*
  * PSVs of firmware commands: the running state of signatures (mlx5dv_create_mkey(3)).
  *
- * Bit offsets as libmlx5 44 sends them.
+ * Bit offsets as in the commands of libmlx5 44.
  */
 #include <errno.h>
 
@@ -25,7 +25,8 @@ struct object_psv {
 };
 
 /*
- * A command can ask for four PSVs, but mlx5_ib allows one: devx_is_obj_create_cmd() of the kernel.
+ * Creates a PSV. A command can ask for four PSVs, but mlx5_ib allows only one:
+ * devx_is_obj_create_cmd() of the kernel.
  */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counter sets of queues, made by firmware commands. A queue pair cannot name a set
+ * Counter sets of queues, made by firmware commands. A queue pair cannot use such a set
  * (devx_qp_modify.c), so all counters stay 0.
  *
- * Bit offsets as DPDK sends them (mlx5_prm.h: alloc_q_counter_out, query_q_counter_out).
+ * Bit offsets as in the commands of DPDK (mlx5_prm.h: alloc_q_counter_out, query_q_counter_out).
  */
 #include <errno.h>
 
@@ -38,7 +38,9 @@ is_used(struct softhca_ctx *ctx, uint32_t id)
 	return false;
 }
 
-/* Set 0 belongs to the queue pairs that name no set. */
+/*
+ * Allocates a set. Its number is never 0: set 0 belongs to the queue pairs that use no other set.
+ */
 static int
 alloc(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -2,9 +2,9 @@
 /*
  * Queue pairs of firmware commands, in memory that the program has registered.
  *
- * Bit offsets as rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming Manual"). The
- * queues' memory is always a umem of the program. mlx5_ib sets the bits for this in the command
- * (devx_set_umem_valid() of the kernel), so they are not checked here.
+ * Bit offsets as in the commands of rdma-core's tests (NVIDIA "Ethernet Adapters Programming
+ * Manual"). The queues' memory is always a umem of the program. mlx5_ib sets the bits for this in
+ * the command (devx_set_umem_valid() of the kernel), so they are not checked here.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@
 #define CMD_CREATE_QP 0x500
 
 enum {
-	IN_QP_EXT = 0x40, /* 1 bit: the command has IN_QP_EXT_* */
+	IN_QP_EXT = 0x40, /* 1 bit: the command has the fields IN_QP_EXT_* */
 	IN_QP_OPT_MASK = 0x80,
 	IN_QP_UMEM_OFFSET = 0x800,
 	IN_QP_UMEM_ID = 0x840,
@@ -31,7 +31,8 @@ enum {
 
 struct object_devx_qp {
 	struct object_qp qp;
-	struct object_umem *buf, *dbr; /* NULL: no queues of its own; no doorbell record */
+	/* umems of the queues and of the doorbell record; NULL if the QP has none */
+	struct object_umem *buf, *dbr;
 };
 
 /* ---------------------------------------------------------------- the command's fields */
@@ -43,8 +44,8 @@ has_sq(const uint8_t *qpc)
 }
 
 /*
- * A DCI receives nothing. The command's receive queue is ignored: UCX names an SRQ or a queue of
- * its own.
+ * True if the QP has this type of receive queue. A DCI receives no messages, so the receive queue
+ * in its command is ignored: UCX gives an SRQ or a receive queue.
  */
 static bool
 has_rq_type(const uint8_t *qpc, enum devx_rq_type type)
@@ -64,7 +65,7 @@ has_srq(const uint8_t *qpc)
 	return has_rq_type(qpc, QPC_RQ_SRQ);
 }
 
-/* The QP type of a service. 0: commands cannot create QPs of this service. */
+/* Returns the QP type of a service, or 0 if commands cannot create QPs of this service. */
 static enum softhca_qp_type
 type_of(uint32_t service)
 {
@@ -76,7 +77,9 @@ type_of(uint32_t service)
 	return service < ARRAY_SIZE(types) ? types[service] : 0;
 }
 
-/* True if the send queue has no doorbell record: only its doorbells tell how far it is posted. */
+/*
+ * True if the send queue has no doorbell record: only its doorbells tell how many WQEs are posted.
+ */
 static bool
 has_no_record(const uint8_t *qpc)
 {
@@ -136,7 +139,10 @@ check(struct uverbs_call *call, const uint8_t *in, const struct softhca_qp_init 
  * ---------------------------------------------------------------- objects that the command names
  */
 
-/* Finds a CQ. needed: the queue exists, so it needs a CQ; else the number may be 0. */
+/*
+ * Finds a CQ. If needed is true, the queue exists and must have a CQ. Otherwise the CQ number may
+ * be 0.
+ */
 static int
 find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
 	struct object_cq **cq)
@@ -149,7 +155,10 @@ find_cq(struct softhca_ctx *ctx, const uint8_t *qpc, uint32_t bit, bool needed,
 	return 0;
 }
 
-/* A QP without queue memory or doorbells is not visited, so it needs no UAR page. */
+/*
+ * Finds the objects to which the context refers. A QP without queue memory and without doorbells is
+ * never visited, so it needs no UAR page.
+ */
 static int
 find_parts(struct softhca_ctx *ctx, const uint8_t *qpc, struct object_qp *qp)
 {
@@ -190,7 +199,7 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 			bits_get64(in, IN_QP_UMEM_OFFSET), len, 64, IN_QP_UMEM_ID, false},
 		&qp->buf, &init->buf);
 	if (rc != 0 || (init->no_send_record && init->rq_wqe == 0))
-		return rc; /* no queue uses a doorbell record */
+		return rc; /* no queue of this QP uses a doorbell record */
 	rc = umem_find(ctx,
 		&(struct umem_range){bits_get(qpc, QPC_DBR_UMEM_ID, 32),
 			bits_get64(qpc, QPC_DBR_ADDR), 8, 8, QPC_AT + QPC_DBR_UMEM_ID, false},
@@ -198,7 +207,7 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 	if (rc != 0)
 		return rc;
 	init->dbrec = dbrec;
-	/* A device only reads the record, so a program need not make it writable. */
+	/* The device only reads this doorbell record, so the program need not make it writable. */
 	init->dbrec_is_fixed = !qp->dbr->writable && !memory_is_mapped((uintptr_t)dbrec, 8, true);
 	return 0;
 }
@@ -206,8 +215,9 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *q
 /* ---------------------------------------------------------------- creation and end */
 
 /*
- * Finds the objects and the memory that the command names, and makes the queue pair. If it has only
- * one queue, the CQ of that queue is set for both queues; the other one never completes.
+ * Finds the objects and the memory to which the command refers, and makes the queue pair. If the QP
+ * has only one queue, the CQ of that queue is also set for the missing queue, which never completes
+ * a WQE.
  */
 static int
 make(struct softhca_ctx *ctx, const uint8_t *in, struct object_devx_qp *qp,

@@ -2,8 +2,8 @@
 /*
  * Firmware commands on queue pairs: transitions between states, and queries.
  *
- * Bit offsets as libmlx5 44 and rdma-core's tests send them (NVIDIA "Ethernet Adapters Programming
- * Manual").
+ * Bit offsets as in the commands of libmlx5 44 and of rdma-core's tests (NVIDIA "Ethernet Adapters
+ * Programming Manual").
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum {
 	CMD_INIT2INIT = 0x50e
 };
 
-/* The numbers of verbs (enum ibv_qp_state). */
+/* States, with the numbers of verbs (enum ibv_qp_state). */
 enum {
 	STATE_RESET,
 	STATE_INIT,
@@ -37,7 +37,7 @@ enum {
 	STATE_ERR
 };
 
-/* The numbers of verbs (enum ibv_mtu). */
+/* MTUs, with the numbers of verbs (enum ibv_mtu). */
 enum {
 	MTU_256 = 1,
 	MTU_4096 = 5
@@ -49,9 +49,9 @@ enum {
 	ACCESS_ATOMIC = 8
 };
 
-/* Fields of the transitions, without the context. */
+/* Fields of the transitions that are not in the queue pair's context. */
 enum {
-	IN_EXT = 0x40,             /* 1 bit: the command has IN_EXT_* */
+	IN_EXT = 0x40,             /* 1 bit: the command has the fields IN_EXT_* */
 	IN_OPT_MASK = 0x80,        /* 32 bits */
 	IN_OPT_MASK_95_64 = 0x840, /* 32 bits */
 	IN_OPT_MASK_63_32 = 0x860, /* 32 bits */
@@ -72,7 +72,10 @@ enum {
 	IN_QPC_END = QPC_AT + QPC_LEN
 };
 
-/* The attributes of a transition. They are collected until the whole command is checked. */
+/*
+ * The attributes that a transition changes. They are collected until the whole command has been
+ * checked.
+ */
 struct change {
 	struct softhca_qp_attr attr;
 	uint32_t mask;
@@ -85,8 +88,8 @@ apply(struct object_qp *qp, const struct change *c)
 }
 
 /*
- * Checks that the command has the object's number. mlx5_ib refuses a command on a queue pair
- * through an object that is no queue pair of the firmware (devx_is_valid_obj_id() of the kernel).
+ * Checks that the command has the object's number. mlx5_ib refuses a command on a queue pair if the
+ * object is a queue pair that the firmware does not know (devx_is_valid_obj_id() of the kernel).
  */
 static int
 check_number(const struct object_qp *qp, const uint8_t *in)
@@ -97,7 +100,7 @@ check_number(const struct object_qp *qp, const uint8_t *in)
 	return 0;
 }
 
-/* The present attributes, including the state. */
+/* Returns the present attributes, including the state. */
 static struct softhca_qp_attr
 now(struct object_qp *qp)
 {
@@ -108,7 +111,7 @@ now(struct object_qp *qp)
 	return attr;
 }
 
-/* Checks the number, and that the QP's state is `from`. */
+/* Checks the number in the command, and that the QP's state is `from`. */
 static int
 check(struct object_qp *qp, const uint8_t *in, uint32_t from)
 {
@@ -149,7 +152,7 @@ init2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 	return apply(qp, &c);
 }
 
-/* The bits of the optional mask that a transition accepts with bonded ports. */
+/* Returns the bits of the optional mask that a transition accepts for bonded ports. */
 static uint32_t
 lag_options(struct uverbs_call *call)
 {
@@ -164,7 +167,7 @@ check_lag_port(struct uverbs_call *call, const uint8_t *in)
 	return 0;
 }
 
-/* If the command has succeeded (rc is 0), sets the QP's port of the bond. */
+/* If the command has succeeded (rc is 0), sets the bond's port for the QP. Returns rc. */
 static int
 take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 {
@@ -173,7 +176,10 @@ take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 	return rc;
 }
 
-/* In RTS: changes the attributes in the masks, or takes a stream of a DCI out of error. */
+/*
+ * Without a change of the state RTS: changes the attributes in the masks, or moves a stream of a
+ * DCI out of error.
+ */
 static int
 rts2rts_path(struct object_qp *qp, const uint8_t *in)
 {
@@ -205,7 +211,7 @@ rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
 	if (opt != 0)
 		rc = check_lag_port(call, in);
-	/* A command may change only the port of the bond. */
+	/* If the command changes only the bond's port, this step is left out. */
 	if (rc == 0 && (opt == 0 || bits_get(in, IN_OPT_MASK_63_32, 32) != 0))
 		rc = rts2rts_path(qp, in);
 	return opt != 0 ? take_lag_port(qp, in, rc) : rc;
@@ -213,7 +219,7 @@ rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 
 /* ---------------------------------------------------------------- states */
 
-/* Bits of the optional mask, with their attribute or right. */
+/* The bits of the optional mask, and the attribute or right for each bit. */
 static const struct {
 	uint32_t opt, mask, access;
 } options[] = {
@@ -226,8 +232,8 @@ static const struct {
 };
 
 /*
- * A command has the whole context. The firmware takes what the transition needs, and what the
- * optional mask names, with one bit for each right.
+ * Takes attributes from the context, which is always complete. The firmware takes the attributes
+ * that the transition needs, and those in the optional mask, which has one bit for each right.
  */
 static int
 apply_context(struct object_qp *qp, const uint8_t *in, uint32_t allowed, struct change *c)
@@ -243,7 +249,7 @@ apply_context(struct object_qp *qp, const uint8_t *in, uint32_t allowed, struct 
 		rights |= options[i].access;
 	}
 	c->mask &= softhca_qp_needs(qp->qp, c->attr.state) | named;
-	/* A DCI is no responder, so it has no rights. */
+	/* A DCI is never a responder, so it has no rights. */
 	if (qp->type == SOFTHCA_QP_DCI)
 		c->mask &= ~(uint32_t)(M_ACCESS | M_AV);
 	else if ((c->mask & named & M_ACCESS) != 0)
@@ -285,7 +291,7 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	int rc = check(qp, in, STATE_RESET);
 
 	(void)out;
-	/* Queue pairs count only for their port: devx_counter.c. */
+	/* A queue pair counts only in the counters of its port: devx_counter.c. */
 	if (rc == 0 && bits_get(qpc, QPC_COUNTER_SET, 8) != 0)
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_COUNTER_SET);
 	if (rc == 0 && c.attr.port == 0)
@@ -300,7 +306,8 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 }
 
 /*
- * The limit of RDMA reads and atomics in flight. bit: offset of the field, which has a logarithm.
+ * Checks the limit of RDMA reads and atomics in flight. bit: the offset of the field, which has the
+ * logarithm of the limit.
  */
 static int
 check_depth(struct uverbs_call *call, uint32_t depth, uint32_t bit)
@@ -310,7 +317,7 @@ check_depth(struct uverbs_call *call, uint32_t depth, uint32_t bit)
 	return 0;
 }
 
-/* Checks the fields of a connection to one peer. A loopback path has no addresses. */
+/* Checks the fields of a connection to one peer. A loopback path needs no addresses. */
 static int
 check_connection(struct uverbs_call *call, const struct softhca_qp_attr *attr, uint32_t port)
 {
@@ -323,7 +330,7 @@ check_connection(struct uverbs_call *call, const struct softhca_qp_attr *attr, u
 	return check_depth(call, attr->max_dest_rd_atomic, QPC_LOG_RRA_MAX);
 }
 
-/* The port is that of RST2INIT: a command repeats it, or has 0. */
+/* Moves the QP to RTR. The port was set by RST2INIT: this command has the same port, or 0. */
 static int
 init2rtr(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -401,7 +408,7 @@ rtr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 				 OPT_RRE | OPT_RAE | OPT_RWE | OPT_RNR_TIMER | OPT_QKEY, &c);
 }
 
-/* UC and UD: the send queue runs again after an error. */
+/* Moves a UC or UD QP from SQE back to RTS: the send queue runs again after an error. */
 static int
 sqerr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *out)
 {
@@ -419,7 +426,7 @@ sqerr2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8
 	return rc != 0 ? rc : apply_context(qp, in, OPT_RWE | OPT_QKEY, &c);
 }
 
-/* Transitions from any state to ERR or RESET. */
+/* Moves the QP from any state to ERR or RESET. */
 static int
 end_in(struct object *obj, const uint8_t *in, uint32_t state)
 {
@@ -452,7 +459,7 @@ to_rst(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t 
 
 /* ---------------------------------------------------------------- query */
 
-/* The firmware's number of a state of verbs. SQD has two: draining and drained. */
+/* Returns the firmware's number of a state of verbs. SQD has two numbers: draining and drained. */
 static uint32_t
 firmware_state(const struct softhca_qp_attr *attr)
 {
@@ -479,7 +486,10 @@ log2_down(uint32_t n)
 	return n <= 1 ? 0 : 31 - __builtin_clz(n);
 }
 
-/* The service of a QP's packets. Both types of XRC have the same service; raw packets have none. */
+/*
+ * Returns the service of a QP's packets. Both types of XRC have the same service; raw packets have
+ * none.
+ */
 static uint32_t
 service_of(enum softhca_qp_type type)
 {
@@ -524,7 +534,7 @@ write_path(uint8_t *path, const struct softhca_qp_attr *attr)
 	memcpy(path + ADS_RMAC / 8, attr->dmac, sizeof(attr->dmac));
 }
 
-/* Writes the queues' fields, as at creation. */
+/* Writes the fields of the queues, with the values at creation. */
 static void
 write_queues(uint8_t *qpc, const struct object_qp *qp)
 {
@@ -580,7 +590,7 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return 0;
 }
 
-/* Commands on queue pairs of verbs: the same as on queue pairs of commands. */
+/* Both kinds of queue pairs, made by verbs and made by commands, have the same commands. */
 #define MODIFY(opcode, in_len, handler)                                                            \
 	{DEVX_MODIFIES, &qp_class, opcode, in_len, DEVX_HEADER, handler},                          \
 	{                                                                                          \

@@ -4,7 +4,7 @@
 #define SOFTHCA_DEVX_QPC_H
 
 enum devx_qpc {
-	QPC_AT = 0xc0, /* the context's offset, in every command that has one */
+	QPC_AT = 0xc0, /* offset of the context, in every command that has a context */
 	QPC_LEN = 0x740,
 	QPC_STATE = 0,       /* 4 bits */
 	QPC_LAG_PORT = 0x04, /* 4 bits: lag_tx_port_affinity */
@@ -21,14 +21,14 @@ enum devx_qpc {
 	QPC_SEND_DBR_MODE = 0x80,  /* 2 bits: enum devx_dbr_mode */
 	QPC_USER_INDEX = 0x88,     /* 24 bits */
 	QPC_REMOTE_QPN = 0xa8,     /* 24 bits */
-	QPC_PATH = 0xc0,           /* the primary path: enum devx_ads */
+	QPC_PATH = 0xc0,           /* primary path: enum devx_ads */
 	QPC_LOG_SRA_MAX = 0x388,   /* 3 bits */
 	QPC_RETRY_COUNT = 0x38d,   /* 3 bits */
 	QPC_RNR_RETRY = 0x390,     /* 3 bits */
 	QPC_NEXT_SEND_PSN = 0x3c8, /* 24 bits */
-	QPC_LOG_STREAMS = 0x3e3,   /* 5 bits: concurrent streams of a DCI */
+	QPC_LOG_STREAMS = 0x3e3,   /* 5 bits: number of concurrent streams of a DCI */
 	QPC_CQN_SND = 0x3e8,       /* 24 bits */
-	QPC_LOG_ERRORED = 0x403,   /* 5 bits: limit of streams in error */
+	QPC_LOG_ERRORED = 0x403,   /* 5 bits: limit for the number of streams in error */
 	QPC_LOG_RRA_MAX = 0x488,   /* 3 bits */
 	QPC_RRE = 0x490,
 	QPC_RWE = 0x491,
@@ -52,7 +52,7 @@ enum devx_service {
 	QPC_ST_DCI = 5
 };
 
-/* How the program tells the send counter to the device. */
+/* The way by which the program tells the device the send counter. */
 enum devx_dbr_mode {
 	QPC_DBR_RECORD = 0,  /* in the doorbell record */
 	QPC_DBR_NONE_EXT = 1 /* only by the doorbell */
@@ -64,7 +64,7 @@ enum devx_rq_type {
 	QPC_RQ_ZERO = 3 /* no receive queue */
 };
 
-/* An address path. */
+/* Bit offsets in an address path. */
 enum devx_ads {
 	ADS_LOOPBACK = 0x00,    /* 1 bit */
 	ADS_PKEY_INDEX = 0x10,  /* 16 bits */

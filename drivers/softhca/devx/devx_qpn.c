@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pair numbers that are reserved for the program: mlx5dv_reserved_qpn_alloc(3). While the
- * object lives, no queue pair gets such a number.
+ * object exists, no queue pair gets such a number.
  *
- * Bit offsets as libmlx5 44 sends them: a general object of type 0x2c.
+ * Bit offsets as in the commands of libmlx5 44: a general object of type 0x2c.
  */
 #include "caps.h"
 #include "devx.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refusals of firmware commands: translates errors of other folders, and logs refusals. */
+/* Refusals of firmware commands: translates errors of other folders to refusals, and logs them. */
 #include "devx_refuse.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "devx_qpc.h"
 #include "log.h"
 
-#define TOLD_MAX 64 /* a program that probes for features causes many refusals */
+#define TOLD_MAX 64 /* maximum of logged refusals; a program that probes for features causes many */
 
 int
 devx_refuse_errno(int err, uint32_t bit)
@@ -28,7 +28,7 @@ devx_refuse_errno(int err, uint32_t bit)
 	}
 }
 
-/* True if this refusal must be logged: it is new, and TOLD_MAX is not reached. */
+/* True if this refusal must be logged: it is new, and TOLD_MAX has not been reached. */
 static bool
 is_news(uint64_t what)
 {
@@ -69,25 +69,28 @@ status_text(uint32_t status)
 }
 
 /*
- * Answers that cards gave, from reports on the linux-rdma list and in forums, one report each.
- * CREATE_MKEY without room is from openucx/ucx #6264, CREATE_CQ from snabbco/snabb #995. A program
- * must not rely on them: they change with the firmware.
+ * Answers of cards, from reports on the linux-rdma list and in forums. For each answer there is one
+ * report. That of CREATE_MKEY with a maximum of 0 entries is openucx/ucx #6264, that of CREATE_CQ
+ * is snabbco/snabb #995. A program must not rely on these answers, because they change with the
+ * firmware.
  */
 static const struct {
 	uint32_t opcode;
 	int refusal;
 	uint32_t status, syndrome;
 } of_cards[] = {
-	/* QUERY_HCA_CAP of another function */
+	/* QUERY_HCA_CAP of another PCI function. */
 	{0x100, DEVX_REFUSE(DEVX_BAD_PARAM, 0x40), DEVX_BAD_PARAM, 0x3a3846},
-	/* CREATE_MKEY with room for no entry; more keys than the adapter has */
+	/*
+	 * CREATE_MKEY with a maximum of 0 entries; CREATE_MKEY when the adapter has no more keys.
+	 */
 	{0x200, DEVX_REFUSE(DEVX_BAD_PARAM, 0x80 + 0x1a0), DEVX_BAD_PARAM, 0x03bf6f},
 	{0x200, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_EXCEED_LIM, 0x59c8a4},
-	/* CREATE_CQ: more CQs than the adapter has */
+	/* CREATE_CQ when the adapter has no more CQs. */
 	{0x400, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_EXCEED_LIM, 0x62bbc6},
-	/* CREATE_QP: more queue pairs than the adapter has */
+	/* CREATE_QP when the adapter has no more queue pairs. */
 	{0x500, DEVX_REFUSE(DEVX_NO_RES, 0), DEVX_BAD_RES, 0x65b500},
-	/* RST2INIT with a port that the adapter does not have */
+	/* RST2INIT with a port that does not exist. */
 	{0x502, DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_PATH + ADS_PORT), DEVX_BAD_PARAM,
 		0x177405},
 };

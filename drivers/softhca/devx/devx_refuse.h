@@ -9,9 +9,9 @@
 enum devx_status {
 	DEVX_BAD_OP = 0x02,
 	DEVX_BAD_PARAM = 0x03,
-	DEVX_BAD_RES = 0x05, /* a number names no object, or an object of a wrong kind */
+	DEVX_BAD_RES = 0x05, /* no object has the number, or the object is of a wrong kind */
 	DEVX_BUSY = 0x06,
-	DEVX_EXCEED_LIM = 0x08, /* only if a report of a card has it: devx_answer() */
+	DEVX_EXCEED_LIM = 0x08, /* used only if a report shows it for a card: devx_answer() */
 	DEVX_NO_RES = 0x0f,
 	DEVX_BAD_QP_STATE = 0x10,
 	DEVX_BAD_INP_LEN = 0x50,
@@ -19,20 +19,26 @@ enum devx_status {
 };
 
 /*
- * The result of a handler of a firmware command: 0; -errno, for a refusal of the kernel; or
- * DEVX_REFUSE(), for a refusal of the firmware. In the last case the call fails with EREMOTEIO, and
- * the answer has a status and a syndrome: those of a card if they are known, else this status, and
- * DEVX_FIELD plus the bit offset of the wrong field. Assumed: refused-syndrome.
+ * The result of a handler of a firmware command: 0; -errno if the kernel refuses the command; or
+ * DEVX_REFUSE() if the firmware refuses it. In the last case the call fails with EREMOTEIO, and the
+ * answer has a status and a syndrome. These are a card's values if they are known. Otherwise they
+ * are this status, and DEVX_FIELD plus the bit offset of the wrong field. Assumed:
+ * refused-syndrome.
  */
 #define DEVX_FIELD                   0x10000
 #define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))
 #define DEVX_REFUSED_STATUS(refusal) ((uint32_t)(refusal) >> 20)
 
-/* The refusal for the -errno of a creation. bit: the wrong field. 0 stays 0. */
+/*
+ * Translates the -errno of a creation to a refusal. bit: the offset of the wrong field. 0 stays 0.
+ */
 int devx_refuse_errno(int err, uint32_t bit);
-/* The status and syndrome in the answer to a refused command. */
+/* Returns the status and syndrome in the answer to a refused command. */
 void devx_answer(uint32_t opcode, int refusal, uint32_t *status, uint32_t *syndrome);
-/* Logs a refused command and the reason. Each combination is logged once, and at most TOLD_MAX. */
+/*
+ * Logs a refused command and the reason. Each combination is logged once, and at most TOLD_MAX
+ * combinations are logged.
+ */
 void devx_tell_refusal(unsigned int device, uint32_t opcode, int refusal);
 
 #endif

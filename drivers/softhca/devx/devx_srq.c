@@ -23,38 +23,39 @@ enum {
 	CMD_QUERY_RMP = 0x90f
 };
 
-/* The context of an RMP in commands. */
+/* The context of an RMP: bit offsets. */
 enum {
 	RMP_IN_AT = 0x100,
 	RMP_STATE = 0x08, /* 4 bits; 1 is ready */
-	RMP_BARE = 0x20,  /* 1 bit: WQEs have no segment before the data segments */
+	/* 1 bit: WQEs begin with their data segments, without a segment before them */
+	RMP_BARE = 0x20,
 	RMP_WQ = 0x180,
 	RMP_LEN = 0x780,
 	RMP_MODIFY_MASK = 0x80, /* 64 bits; bit 0: the limit */
 	RMP_READY = 1
 };
 
-/* The context of an XRQ. */
+/* The context of an XRQ: bit offsets. */
 enum {
 	XRQ_AT = 0x80,
 	XRQ_STATE = 0x00,      /* 4 bits */
 	XRQ_TOPOLOGY = 0x14,   /* 4 bits; 0: without tags */
 	XRQ_OFFLOAD = 0x1c,    /* 4 bits */
 	XRQ_USER_INDEX = 0x28, /* 24 bits */
-	XRQ_CQN = 0x48,        /* 24 bits; 0: the CQ of the QP is used */
+	XRQ_CQN = 0x48,        /* 24 bits; 0: receives use the CQ of the QP */
 	XRQ_WQ = 0x400,
 	XRQ_LEN = 0xa00,
 	ARM_LIMIT = 0x70, /* 16 bits */
 	XRQ_GOOD = 0
 };
 
-/* A work queue. */
+/* The context of a work queue: bit offsets. */
 enum {
 	WQ_TYPE = 0x00,        /* 4 bits */
 	WQ_LIMIT = 0x30,       /* 16 bits */
 	WQ_PD = 0x48,          /* 24 bits */
 	WQ_DBR_ADDR = 0x80,    /* 64 bits */
-	WQ_LOG_STRIDE = 0x10c, /* 4 bits: of bytes */
+	WQ_LOG_STRIDE = 0x10c, /* 4 bits: log2 of bytes */
 	WQ_LOG_SIZE = 0x11b,   /* 5 bits */
 	WQ_DBR_UMEM_ID = 0x140,
 	WQ_UMEM_ID = 0x160,
@@ -63,12 +64,12 @@ enum {
 	WQ_CYCLIC = 1
 };
 
-#define MAX_LOG_STRIDE 9 /* 512 bytes, as in the capability max_rq_desc_sz */
+#define MAX_LOG_STRIDE 9 /* 512 bytes, the value of the capability max_rq_desc_sz */
 
 struct object_devx_srq {
 	struct object_srq srq;
 	struct object_umem *buf, *dbr;
-	struct softhca_srq_attr attr; /* at creation */
+	struct softhca_srq_attr attr; /* attributes at creation */
 	bool xrq;
 };
 
@@ -88,7 +89,7 @@ devx_find_srq(struct softhca_ctx *ctx, uint32_t number)
 
 /* ---------------------------------------------------------------- creation */
 
-/* at: the work queue's bit offset in the command. */
+/* Checks the context of the work queue. at: the bit offset of this context in the command. */
 static int
 check_wq(const struct softhca_config *cfg, const uint8_t *in, uint32_t at,
 	const struct softhca_srq_attr *attr)
@@ -128,8 +129,8 @@ find_memory(struct softhca_ctx *ctx, const uint8_t *in, uint32_t at, struct obje
 }
 
 /*
- * Makes the queue. at: bit offset of the work queue's context. The caller has set the other fields
- * of srq->attr.
+ * Makes the queue. at: the bit offset of the work queue's context. The caller has set the fields of
+ * srq->attr that this context does not have.
  */
 static int
 make(struct uverbs_call *call, const uint8_t *in, uint32_t at, struct object_devx_srq *srq)

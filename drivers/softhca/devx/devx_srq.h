@@ -6,8 +6,8 @@
 #include "uverbs_srq.h"
 
 /*
- * The context's SRQ with this number, made by a verb or by a command. NULL: it does not exist, or
- * is an SRQ of XRC.
+ * Returns the context's SRQ with this number, which a verb or a command has made. Returns NULL if
+ * it does not exist or is an XRC SRQ.
  */
 struct object_srq *devx_find_srq(struct softhca_ctx *ctx, uint32_t number);
 

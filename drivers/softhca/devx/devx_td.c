@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transport domains, and transport interfaces of senders (TIS), of firmware commands: DPDK's
- * drivers create them first. Send queues of firmware commands, which would name a TIS, are not
+ * drivers create them first. Send queues of firmware commands, which would use a TIS, are not
  * emulated. A raw QP of verbs has its own TIS, which commands on the QP change and query.
  *
- * Bit offsets as DPDK and libmlx5 send them (mlx5_prm.h and mlx5_ifc.h: create_tis_in,
+ * Bit offsets as in the commands of DPDK and libmlx5 (mlx5_prm.h and mlx5_ifc.h: create_tis_in,
  * modify_tis_in, tisc).
  */
 #include <errno.h>
@@ -22,9 +22,9 @@ enum {
 };
 
 enum {
-	TIS_IN_AT = 0x100, /* in CREATE_TIS and MODIFY_TIS */
+	TIS_IN_AT = 0x100, /* offset of the context in CREATE_TIS and MODIFY_TIS */
 	TIS_OUT_AT = 0x80,
-	TIS_STRICT = 0x00,    /* strict_lag_tx_port_affinity */
+	TIS_STRICT = 0x00,    /* 1 bit: strict_lag_tx_port_affinity */
 	TIS_LAG_PORT = 0x04,  /* 4 bits: lag_tx_port_affinity */
 	TIS_PRIO = 0x0c,      /* 4 bits */
 	TIS_TD = 0x128,       /* 24 bits */
@@ -32,7 +32,7 @@ enum {
 	TIS_LEN = 0x500
 };
 
-/* The changes of MODIFY_TIS: 64 bits; only the last three are used. */
+/* The mask of MODIFY_TIS has 64 bits, of which only the last three are used. */
 enum {
 	TIS_MASK = 0x80,
 	TIS_MASK_LOW = 0xa0,
@@ -42,7 +42,7 @@ enum {
 	CHANGES_ALL = CHANGES_PRIO | CHANGES_STRICT | CHANGES_LAG_PORT
 };
 
-/* A transport domain's handle is its number. */
+/* A transport domain. Its number is its handle. */
 struct object_td {
 	struct object obj;
 };
@@ -67,7 +67,7 @@ alloc_td(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct objec
 	return 0;
 }
 
-/* Takes the fields named in `changes` from a command's context. */
+/* Takes the fields that are in `changes` from a command's context. */
 static int
 take_context(const struct softhca_dev *dev, const uint8_t *in, uint32_t changes, struct tis *tis)
 {
@@ -159,7 +159,10 @@ modify_tis(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint
 
 /* ---------------------------------------------------------------- the TIS of a raw QP */
 
-/* The command must name the QP's own TIS: mlx5_ib refuses other TISes through this QP. */
+/*
+ * Checks that the command has the number of the QP's own TIS. mlx5_ib refuses a command on another
+ * TIS by this QP.
+ */
 static int
 check_qp_tis(const struct object_qp *qp, const uint8_t *in)
 {

@@ -37,7 +37,7 @@ check(struct uverbs_call *call, uint64_t addr, uint64_t len, uint32_t access)
 	if ((access & ~known) != 0 || ((access & IB_UVERBS_ACCESS_REMOTE_WRITE) != 0 &&
 					      (access & IB_UVERBS_ACCESS_LOCAL_WRITE) == 0))
 		return -EINVAL;
-	/* The program must allow page sizes of which one is 4 KiB or more. */
+	/* At least one of the page sizes that the program allows must be 4 KiB or more. */
 	if (call_has(call, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP) &&
 		call_in_u64(call, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP) < CTX_PAGE)
 		return -EINVAL;
@@ -64,7 +64,10 @@ reg(struct uverbs_call *call)
 	umem->len = len;
 	umem->writable = (access & IB_UVERBS_ACCESS_LOCAL_WRITE) != 0;
 	call_attr(call, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE)->data = umem->obj.handle;
-	/* Each context counts its numbers, as the firmware does for each user context. */
+	/*
+	 * Each context has its own numbers, as in the firmware, where each user context has its own
+	 * numbers.
+	 */
 	rc = call_out(call, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->obj.handle,
 		sizeof(umem->obj.handle));
 	if (rc != 0)

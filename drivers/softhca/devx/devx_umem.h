@@ -8,7 +8,7 @@
 
 #include "object.h"
 
-/* Commands name it by its handle. */
+/* A user memory. Commands refer to it by its handle. */
 struct object_umem {
 	struct object obj;
 	uint64_t addr, len;
@@ -19,12 +19,15 @@ struct object_umem {
 struct umem_range {
 	uint32_t id;
 	uint64_t offset, len;
-	uint32_t align; /* bytes, of the address */
-	uint32_t bit;   /* of the field with the id: for refusals */
+	uint32_t align; /* alignment of the address, in bytes */
+	uint32_t bit;   /* offset of the field with the id, for refusals */
 	bool written;   /* the adapter writes to the range, so it must be writable */
 };
 
-/* Finds the memory of a range, and its address in this process. Returns as devx_refuse.h says. */
+/*
+ * Finds the memory of a range, and its address in this process. Returns a value as in
+ * devx_refuse.h.
+ */
 int umem_find(struct softhca_ctx *ctx, const struct umem_range *range, struct object_umem **umem,
 	void **at);
 

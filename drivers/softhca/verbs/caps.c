@@ -31,7 +31,7 @@ enum {
 enum {
 	PORT_CAP_CM = 1 << 16,
 	PORT_CAP_IP_BASED_GIDS = 1 << 26,
-	PORT_CAP_OF_INFINIBAND = (int)0xa751ec48, /* of a BlueField-3, from a public report */
+	PORT_CAP_OF_INFINIBAND = (int)0xa751ec48, /* value of a BlueField-3, from a public report */
 	PORT_FLAG_GRH_REQUIRED = 1
 };
 enum {
@@ -40,7 +40,9 @@ enum {
 enum {
 	CORE_CLOCK_KHZ = 1000000
 };
-/* Bits of ibv_query_device_ex(3): the operations of each transport with memory on demand. */
+/*
+ * Bits of ibv_query_device_ex(3): the operations of each transport that may use memory on demand.
+ */
 enum {
 	ODP_SUPPORT = 1 << 0,
 	ODP_SUPPORT_IMPLICIT = 1 << 1,
@@ -52,7 +54,7 @@ enum {
 	ODP_SRQ_RECV = 1 << 5,
 	ODP_UD = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
 	ODP_UC = ODP_SEND | ODP_RECV | ODP_WRITE,
-	/* XRC and DC receive from SRQs. */
+	/* XRC and DC receive only from SRQs. */
 	ODP_XRC = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
 	ODP_RC = ODP_XRC | ODP_RECV
 };
@@ -67,7 +69,10 @@ log2_up(uint64_t n)
 	return log;
 }
 
-/* EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). Port 0: the node. */
+/*
+ * Returns the EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). Port 0 gives the
+ * GUID of the node.
+ */
 uint64_t
 caps_port_guid(const struct softhca_dev *dev, uint32_t port)
 {
@@ -117,7 +122,7 @@ caps_query_device(const struct softhca_dev *dev, struct ib_uverbs_query_device_r
 		.max_srq = cfg->max_srq,
 		.max_srq_wr = cfg->max_qp_wr - 1,
 		.max_srq_sge = cfg->max_sge +
-			       1, /* a WQE of an SRQ has one more segment in the same length */
+			       1, /* a WQE of an SRQ has an additional segment in the same length */
 		.max_pkeys = CAPS_MAX_PKEYS,
 		.local_ca_ack_delay = 16,
 		.phys_port_cnt = cfg->ports,
@@ -221,8 +226,8 @@ caps_query_port(const struct softhca_dev *dev, uint32_t port,
 }
 
 /*
- * InfiniBand: only entry 0. RoCE: the link-local address and an IPv4 address, each as RoCE v1 and
- * as v2, in the order in which the kernel fills the table.
+ * InfiniBand: only entry 0 exists. RoCE: the link-local address and an IPv4 address, each as RoCE
+ * v1 and as RoCE v2, in the order in which the kernel fills the table.
  */
 int
 caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
@@ -252,7 +257,10 @@ caps_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 void
 caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp)
 {
-	/* No static UARs (tot_bfregs 0): the library allocates each page that it needs. */
+	/*
+	 * There are no static UARs (tot_bfregs is 0): the library allocates each page that it
+	 * needs.
+	 */
 	*resp = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = 1U << log2_up(dev->cfg->max_qp),
 		.bf_reg_size = dev->cfg->bf_reg_size,
@@ -302,7 +310,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 	uint64_t max_memcpy = softhca_max_memcpy(dev);
 	bool ethernet = cfg->link_layer == SOFTHCA_LINK_ETHERNET;
 	bool mmo = max_memcpy != 0;
-	/* The field has 5 bits. 0 means 2 GiB. */
+	/* The field has 5 bits. Its value 0 means 2 GiB. */
 	uint32_t log_mmo = max_memcpy >> 31 != 0 || !mmo ? 0 : log2_up(max_memcpy);
 	const struct cap_field fields[] = {
 		{0x6b, 5, log_mmo},
@@ -312,7 +320,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0xdb, 5, log2_up(cfg->max_cq)},
 		{0xea, 6, log2_up(cfg->max_mr)},
 		/*
-		 * Signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho,
+		 * Capabilities of signatures: sig_crc64_xp10, sig_crc32c, sig_block_4048, sho,
 		 * sigerr_domain_and_sig_type.
 		 */
 		{0x147, 1, cfg->signatures},
@@ -322,7 +330,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x480, 1, cfg->signatures},
 		{0xfc, 4, CAPS_LOG_MAX_EQ},
 		{0x520, 32, 1}, /* num_of_uars_per_page, for uar_4k */
-		{0x108, 1, 1},  /* fixed_buffer_size: keys with parts of equal size */
+		{0x108, 1, 1},  /* fixed_buffer_size: keys whose parts have equal size */
 		{0x12a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_req_dc */
 		{0x13a, 6, log2_up(cfg->max_rd_atomic)}, /* log_max_ra_res_dc */
 		{0x323, 5, log2_up(cfg->max_pd)},        /* log_max_transport_domain */
@@ -333,7 +341,7 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x20, 1, 1},         /* hca_cap_2 */
 		{0x151, 1, ethernet}, /* rts2rts_qp_udp_sport */
 		/*
-		 * With a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
+		 * Capabilities of a bond: rts2rts_ and init2_lag_tx_port_affinity, lag_dct,
 		 * lag_tx_port_affinity, lag_master, num_lag_ports.
 		 */
 		{0x152, 1, cfg->lag},
@@ -376,7 +384,8 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 		{0x4e0, 32, CORE_CLOCK_KHZ},
 		{0x748, 1, mmo && cfg->mmo_qp != 0}, /* dma_mmo_qp */
 		/*
-		 * mini_cqe_resp_stride_index; cqe_compression of 128 and 64 bytes, and its limit.
+		 * mini_cqe_resp_stride_index; cqe_compression for entries of 128 and 64 bytes; the
+		 * maximum of completions with one title.
 		 */
 		{0x5bc, 1, 1},
 		{0x5be, 2, 3},
@@ -387,8 +396,8 @@ general_page(const struct softhca_dev *dev, uint8_t *page)
 }
 
 /*
- * The bits of crypto: AES-XTS for one data unit and for several; DEKs and logins among the general
- * objects.
+ * Sets the bits for encryption: AES-XTS for one data unit and for several data units, and DEKs and
+ * logins as general objects.
  */
 static void
 crypto_bits(const struct softhca_config *cfg, uint8_t *page)
@@ -402,8 +411,8 @@ crypto_bits(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * Wrapped DEKs are unwrapped by AES key wrap. There is one KEK and one credential; no command can
- * change them.
+ * Writes the page for encryption. Wrapped DEKs use AES key wrap. There is one KEK and one
+ * credential, and no command can change either.
  */
 static void
 crypto_page(const struct softhca_config *cfg, uint8_t *page)
@@ -416,9 +425,9 @@ crypto_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * Packets with GRH, IPv4 and IPv6; RoCE v1 and v2; the UDP port of v2, and the highest and lowest
- * source port of its packets; the number of GIDs of a port. A ConnectX-6 Dx answers the same
- * (saeedtx/mlx5ctl, README.md, devcap).
+ * Writes the page for RoCE: packets with GRH, IPv4 and IPv6; RoCE v1 and v2; the UDP port of RoCE
+ * v2, and the highest and lowest source port of its packets; the number of GIDs of a port. A
+ * ConnectX-6 Dx has the same values (saeedtx/mlx5ctl, README.md, devcap).
  */
 static void
 roce_page(const struct softhca_dev *dev, uint8_t *page)
@@ -430,9 +439,9 @@ roce_page(const struct softhca_dev *dev, uint8_t *page)
 }
 
 /*
- * Compare-and-swap and fetch-and-add of 8 bytes, and no PCI atomics. A requester gets old values in
- * the host's byte order (mode 1), which Linux sets if the card supports it (handle_hca_cap_atomic()
- * of mlx5_core).
+ * Writes the page for atomics: compare-and-swap and fetch-and-add of 8 bytes, and no PCI atomics. A
+ * requester gets old values in the host's byte order (mode 1). Linux sets this mode if the card
+ * supports it (handle_hca_cap_atomic() of mlx5_core).
  */
 static void
 atomic_page(uint8_t *page)
@@ -444,8 +453,8 @@ atomic_page(uint8_t *page)
 }
 
 /*
- * Device memory has units of 64 bytes, and alignments up to a page. rdma-core's
- * tests/test_mlx5_dm_ops.py shows where the sizes of operations are.
+ * Writes the page for device memory: units of 64 bytes, and alignments up to a page. rdma-core's
+ * tests/test_mlx5_dm_ops.py has the offsets of the operations' sizes.
  */
 static void
 memory_page(const struct softhca_config *cfg, uint8_t *page)
@@ -461,9 +470,10 @@ memory_page(const struct softhca_config *cfg, uint8_t *page)
 }
 
 /*
- * The bits of a transport, in this order: send, receive, write, read, atomic, srq_receive. They are
- * there twice: for faults that stop a QP, and for faults of memory only, which also serve QPs of
- * firmware commands (rdma-core, tests/mlx5_prm_structs.py, OdpCap). All QPs are served here.
+ * Writes the page for on-demand paging. A transport has the bits send, receive, write, read,
+ * atomic, srq_receive, in this order. The page has them twice: for page faults that stop a QP, and
+ * for page faults of memory alone, which QPs of firmware commands also support (rdma-core,
+ * tests/mlx5_prm_structs.py, OdpCap). Here all QPs support on-demand paging.
  */
 static void
 odp_page(uint8_t *page)
@@ -489,7 +499,10 @@ odp_page(uint8_t *page)
 	bits_set(page, MEM_PAGE_FAULT, 1, 1);
 }
 
-/* Also send_dbr_mode_no_dbr_ext, and the number of such queues (mstflint, hca_caps_2). */
+/*
+ * Writes the second general page: the number of reserved QPNs, send_dbr_mode_no_dbr_ext, and the
+ * maximum of queues in this mode (mstflint, hca_caps_2).
+ */
 static void
 general_2_page(const struct softhca_config *cfg, uint8_t *page)
 {

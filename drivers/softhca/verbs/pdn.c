@@ -10,11 +10,11 @@
 
 #define MAX_PDN (1 << 16)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* no other lock is taken under it */
 static uint8_t used[SOFTHCA_MAX_DEVICES][MAX_PDN / 8];
 static uint32_t next[SOFTHCA_MAX_DEVICES];
 
-/* Numbers are given out in turn, so that a released number is not reused soon. */
+/* Numbers are given out in rising order, so that a released number is not reused soon. */
 int
 pdn_take(struct softhca_dev *dev)
 {

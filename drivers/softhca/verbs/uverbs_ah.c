@@ -19,8 +19,8 @@ struct object_ah {
 };
 
 /*
- * Finds the Ethernet address of a GID: this is all that libmlx5 asks of the kernel. A link-local
- * GID contains the address. Other GIDs must belong to the adapter's own ports.
+ * Finds the Ethernet address of a GID; libmlx5 needs no more from the kernel. A link-local GID
+ * contains the address. All other GIDs must belong to the adapter's own ports.
  */
 static int
 resolve_dmac(struct softhca_dev *dev, const uint8_t dgid[16], uint8_t dmac[6])

@@ -13,12 +13,12 @@
 #include "caps.h"
 #include "mapped.h"
 
-#define CQ_MODERATE 1U /* of ib_uverbs_ex_modify_cq.attr_mask: IBV_CQ_ATTR_MODERATE */
+#define CQ_MODERATE 1U /* bit of ib_uverbs_ex_modify_cq.attr_mask: IBV_CQ_ATTR_MODERATE */
 #define PAD         MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD
 
 /*
- * The number of entries in the buffer, as the kernel computes it: the requested number plus 1,
- * rounded up to a power of two. libmlx5 requests one entry less than its buffer has.
+ * Returns the number of entries in the buffer, as the kernel computes it: the requested number plus
+ * 1, rounded up to a power of two. libmlx5 requests one entry less than its buffer has.
  */
 static uint64_t
 entries_of(uint32_t cqe)
@@ -32,7 +32,9 @@ entries_of(uint32_t cqe)
 
 /* ---------------------------------------------------------------- creation and end */
 
-/* The mini CQEs of receives have a hash or a checksum: one kind for each CQ. */
+/*
+ * True if the format is valid. The mini CQEs of a CQ's receives have either a hash or a checksum.
+ */
 static bool
 is_format(uint8_t format)
 {
@@ -207,10 +209,7 @@ resize(struct uverbs_call *call)
 	if (rc != 0)
 		return rc;
 	softhca_cq_query(cq->cq, &now, &pi, &ci);
-	/*
-	 * As in the kernel: if the number of entries does not change, the buffer does not change
-	 * either.
-	 */
+	/* As in the kernel, the buffer changes only if the number of entries changes. */
 	if (entries != now.n_cqe) {
 		softhca_settle(call->ctx->dev);
 		rc = softhca_cq_resize(cq->cq, (void *)(uintptr_t)mlx5->buf_addr, entries,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls about the adapter itself: contexts, capabilities, ports, GIDs, and event files. */
+/* Calls on the adapter itself: contexts, capabilities, ports, GIDs, and event files. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,11 +29,11 @@ get_context(struct uverbs_call *call)
 	if (call->ctx->opened)
 		return -EINVAL;
 	memcpy(&req, call_in(call, UVERBS_ATTR_UHW_IN), sizeof(req));
-	/* A library must allocate its UARs, as for DEVX: there are no static UARs. */
+	/* There are no static UARs, so the library must be able to allocate UARs. */
 	if ((req.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX) != 0 || req.comp_mask != 0 ||
 		(req.lib_caps & MLX5_LIB_CAP_DYN_UAR) == 0 || req.max_cqe_version < 1)
 		return -EINVAL;
-	/* The answer of mlx5_ib_devx_create() if the firmware has no user contexts. */
+	/* mlx5_ib_devx_create() returns this error if the firmware has no user contexts. */
 	if ((req.flags & MLX5_IB_ALLOC_UCTX_DEVX) != 0 && call->ctx->dev->cfg->devx == 0)
 		return -EINVAL;
 	caps_ucontext(call->ctx->dev, &resp);
@@ -107,7 +107,7 @@ query_port(struct uverbs_call *call)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
 }
 
-/* There is no switchdev and so no vport: the answer only says that the port exists. */
+/* Answers that the port exists. There is no switchdev, so there are no further values. */
 static int
 query_port_mlx5(struct uverbs_call *call)
 {
@@ -119,7 +119,7 @@ query_port_mlx5(struct uverbs_call *call)
 	return call_out(call, MLX5_IB_ATTR_QUERY_PORT, &resp, sizeof(resp));
 }
 
-/* A method of newer kernels (ibv_query_port_speed(3)). */
+/* Answers a method of newer kernels (ibv_query_port_speed(3)). */
 static int
 query_port_speed(struct uverbs_call *call)
 {
@@ -131,7 +131,7 @@ query_port_speed(struct uverbs_call *call)
 	return call_out(call, NEWER_ATTR_PORT_SPEED_RESP, &speed, sizeof(speed));
 }
 
-/* Finds a GID, with the network interface of its port. */
+/* Finds a GID, and the network interface of its port. */
 static int
 find_gid(const struct softhca_dev *dev, uint32_t port, uint32_t index,
 	struct ib_uverbs_gid_entry *entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Device memory for the program: ibv_alloc_dm(3), mlx5dv_alloc_dm(3), ibv_import_dm(3), and regions
- * over it. Rules: the kernel's uverbs_std_types_dm.c, uverbs_std_types_mr.c and
+ * over device memory. Rules: the kernel's uverbs_std_types_dm.c, uverbs_std_types_mr.c and
  * drivers/infiniband/hw/mlx5/dm.c.
  */
 #include <errno.h>
@@ -17,7 +17,9 @@
 #include "dm_op.h"
 #include "uverbs_mr.h"
 
-/* Without windows, and without on-demand paging. */
+/*
+ * The rights of a region over device memory. Memory windows and on-demand paging are not allowed.
+ */
 #define DM_ACCESS                                                                                  \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
@@ -25,14 +27,15 @@
 
 struct object_dm {
 	struct object obj;
-	uint64_t len; /* as requested; the object has all bytes of its pages */
+	uint64_t len; /* requested bytes; the object has all bytes of its pages */
 	uint32_t first_page;
-	pid_t owner; /* a child of fork() does not free its parent's pages */
+	/* process that allocated it; a child of fork() does not free its parent's pages */
+	pid_t owner;
 };
 
 /*
- * Answers the number of the first page and the offset in that page, by which libmlx5 maps the
- * memory.
+ * Returns the number of the first page, and the offset in this page, to the program. libmlx5 maps
+ * the memory by this number.
  */
 static int
 answer_place(struct uverbs_call *call, uint16_t index, uint16_t index_id, uint16_t offset_id)
@@ -46,7 +49,7 @@ answer_place(struct uverbs_call *call, uint16_t index, uint16_t index_id, uint16
 static int
 check_alloc(struct uverbs_call *call, uint64_t len)
 {
-	/* All other types are memory of a steering engine, which is not emulated. */
+	/* All other types are memory of a flow steering engine, which is not emulated. */
 	if (call_in_u64(call, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE) != MLX5_IB_UAPI_DM_TYPE_MEMIC ||
 		call->ctx->dev->cfg->max_dm == 0)
 		return -EOPNOTSUPP;
@@ -114,7 +117,7 @@ query_dm(struct uverbs_call *call)
 				 sizeof(dm->len));
 }
 
-/* Gives addresses of the same memory at which a load or a store is an operation. */
+/* Gives the program addresses at which a load or a store is an operation on this memory. */
 static int
 map_op_addr(struct uverbs_call *call)
 {
@@ -169,7 +172,7 @@ reg_dm_mr(struct uverbs_call *call)
 		rc = object_create(call->ctx, &mr_class, &mr);
 	if (rc != 0)
 		return rc;
-	/* Zero-based: the first byte has address 0 in work requests. */
+	/* The region is zero-based: its first byte has address 0 in work requests. */
 	mr->attr = (struct softhca_mkey_attr){.pdn = pd->pdn,
 		.access = access,
 		.addr = (uintptr_t)dm_page(call->ctx, dm->first_page) + offset,

@@ -12,8 +12,8 @@
 #include "newer_uapi.h"
 
 /*
- * The adapter's address of device memory. NULL for other memory, over which no region can lie: a
- * work request cannot write a doorbell here.
+ * Returns the adapter's address of device memory. Returns NULL for other memory, because no region
+ * can be over it: a work request cannot write a doorbell here.
  */
 static void *
 adapter_address(const struct softhca_ctx *ctx, const struct object_range *range)
@@ -23,7 +23,10 @@ adapter_address(const struct softhca_ctx *ctx, const struct object_range *range)
 	return ctx->dm + (range->offset - CTX_DM_OFFSET);
 }
 
-/* The call names the object by the offset at which the program maps its memory. */
+/*
+ * Exports the memory of an object. The call identifies the object by the offset at which the
+ * program maps its memory.
+ */
 static int export(struct uverbs_call *call)
 {
 	uint64_t offset = call_in_u64(call, NEWER_ATTR_DMABUF_PGOFF);

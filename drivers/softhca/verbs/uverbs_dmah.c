@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. They give hints to the PCIe bus about
- * the data of a region: the CPU that uses them, the kind of memory, and how they are processed (PCI
- * Express 6.2, TLP processing hints). There is no bus here, so a handle is checked and has no
- * effect.
+ * DMA handles: ibv_alloc_dmah(3), of rdma-core 60 and later. A handle gives the PCIe bus hints
+ * about the data of a region: the CPU that uses the data, the kind of memory, and how the data are
+ * processed (PCI Express 6.2, TLP processing hints). There is no bus here, so a handle is only
+ * checked and has no effect.
  */
 #include <errno.h>
 #include <sched.h>
@@ -11,13 +11,13 @@
 #include "call.h"
 #include "newer_uapi.h"
 
-#define PH_MASK 3 /* processing hints: two bits */
+#define PH_MASK 3 /* the processing hints have two bits */
 
 struct object_dmah {
 	struct object obj;
 };
 
-/* As in the kernel: the caller must be allowed to run on that CPU. */
+/* Checks that the caller may run on this CPU, as the kernel does. */
 static int
 check_cpu(uint32_t cpu)
 {
@@ -41,8 +41,8 @@ alloc(struct uverbs_call *call)
 	if (rc == 0 && (*ph & ~PH_MASK) != 0)
 		rc = -EINVAL;
 	/*
-	 * As in mlx5_ib: processing hints are required; CPU and kind of memory come together or not
-	 * at all.
+	 * As in mlx5_ib, processing hints are required. The CPU and the kind of memory must be
+	 * given both or not at all.
 	 */
 	if (rc == 0 && (!call_has(call, NEWER_ATTR_DMAH_PH) ||
 			       has_cpu != call_has(call, NEWER_ATTR_DMAH_MEM_TYPE)))

@@ -24,7 +24,10 @@
 
 /* ---------------------------------------------------------------- registration */
 
-/* As ib_check_mr_access() of the kernel: memory with remote write must have local write. */
+/*
+ * Checks the rights as ib_check_mr_access() of the kernel: a region with remote write must have
+ * local write.
+ */
 static int
 check_access(const struct softhca_dev *dev, uint32_t access)
 {
@@ -47,7 +50,10 @@ check_region(const struct softhca_dev *dev, const struct softhca_mkey_attr *attr
 	long page = sysconf(_SC_PAGESIZE);
 	uint64_t end;
 
-	/* Implicit ODP (ibv_reg_mr(3)): all memory of the process, at its own addresses. */
+	/*
+	 * Implicit ODP (ibv_reg_mr(3)): the region is all memory of the process, at the process's
+	 * addresses.
+	 */
 	if (odp && attr->addr == 0 && attr->len == UINT64_MAX)
 		return attr->iova == 0 ? 0 : -EINVAL;
 	if (attr->len == 0 || __builtin_add_overflow(attr->addr, attr->len, &end) ||
@@ -84,11 +90,11 @@ mr_show(struct object_mr *mr)
 /* ---------------------------------------------------------------- is the key kept? */
 
 #define PAGE_SHIFT 12
-#define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib keeps ready */
+#define MIN_ROOM   4 /* pages of the smallest key that mlx5_ib has in its cache */
 
 /*
- * The rights that mlx5_ib changes without a new key. Atomics belong to them since its commit
- * 2ca7e93bc963 (2024).
+ * The rights that mlx5_ib changes without a new key. The right to do atomics is one of them since
+ * its commit 2ca7e93bc963 (2024).
  */
 #define RIGHTS_IN_PLACE                                                                            \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
@@ -103,7 +109,10 @@ pages_of(const struct softhca_mkey_attr *attr)
 	return (end >> PAGE_SHIFT) - (attr->iova >> PAGE_SHIFT) + 1;
 }
 
-/* mlx5_ib takes keys from a cache, with a list for each power of two of pages. */
+/*
+ * Returns the room of the key. mlx5_ib takes keys from a cache that has a list for each power of
+ * two of pages.
+ */
 static uint64_t
 room_of(const struct softhca_mkey_attr *attr)
 {
@@ -115,9 +124,10 @@ room_of(const struct softhca_mkey_attr *attr)
 }
 
 /*
- * As mlx5_ib_rereg_user_mr() decides (Linux, drivers/infiniband/hw/mlx5/mr.c): it changes the key
- * if it can, and makes a new one otherwise. Memory on demand at a new address gets a new key.
- * Confirmed: rereg-rights, rereg-pd, rereg-range.
+ * True if the region keeps its key, as mlx5_ib_rereg_user_mr() decides (Linux,
+ * drivers/infiniband/hw/mlx5/mr.c): it changes the key if it can, and otherwise makes a new key.
+ * Memory on demand at a new address always gets a new key. Confirmed: rereg-rights, rereg-pd,
+ * rereg-range.
  */
 static bool
 keeps_key(const struct object_mr *mr, const struct softhca_mkey_attr *attr, bool moves)
@@ -271,7 +281,7 @@ query(struct uverbs_call *call)
 	return rc;
 }
 
-/* Errors as in ibv_advise_mr(3), and in mlx5_ib's get_prefetchable_mr(). */
+/* The errors are those of ibv_advise_mr(3) and of mlx5_ib's get_prefetchable_mr(). */
 static int
 advise(struct uverbs_call *call)
 {

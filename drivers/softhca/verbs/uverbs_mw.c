@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory windows: ibv_alloc_mw(3). They are allocated here, and bound by work requests. */
+/* Memory windows: ibv_alloc_mw(3). This file allocates windows; work requests bind them. */
 #include <errno.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -8,7 +8,7 @@
 #include "call.h"
 #include "uverbs_mr.h"
 
-/* A window's layout in 16-byte units: one entry, which libmlx5 pads to 64 bytes. */
+/* The length of a window's layout in 16-byte units: one entry, which libmlx5 pads to 64 bytes. */
 #define WINDOW_UNITS 4
 
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: creation and end. ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
+/* Creation and destruction of queue pairs: ibv_create_qp_ex(3), mlx5dv_create_qp(3). */
 #include "uverbs_qp.h"
 
 #include <errno.h>
@@ -18,16 +18,17 @@
 #include "uverbs_xrcd.h"
 
 /*
- * Flags that all types accept. Scattering into CQEs is only allowed by them, and is not done here.
+ * Flags that all types accept. The flags for scattering allow the device to scatter data into CQEs;
+ * this adapter does not.
  */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-/* Flags of the ABI. create_flags_of() has those that a type accepts. */
+/* The ABI's flags. create_flags_of() returns those that a type accepts. */
 #define CREATE_ATTR_FLAGS                                                                          \
 	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |          \
 		IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |  \
 		IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
-#define QPT_DRIVER 0xff /* IBV_QPT_DRIVER: flags name one of the vendor's types */
+#define QPT_DRIVER 0xff /* IBV_QPT_DRIVER: the flags select one of the vendor's types */
 #define WQEBB      64U
 
 /* ---------------------------------------------------------------- checks */
@@ -41,7 +42,7 @@ check_cap(const struct softhca_config *cfg, const struct ib_uverbs_qp_cap *cap)
 	return 0;
 }
 
-/* A queue's buffer, in the program's memory. */
+/* Checks the buffer of a queue, in the program's memory. */
 static int
 check_queue(uint64_t addr, uint64_t len)
 {
@@ -51,8 +52,8 @@ check_queue(uint64_t addr, uint64_t len)
 }
 
 /*
- * One buffer has receive WQEs and then send WQEs; a raw QP has two buffers. softhca_qp_create()
- * checks that the numbers of WQEs are powers of two.
+ * Checks the buffers. One buffer has receive WQEs followed by send WQEs; a raw QP has two buffers.
+ * softhca_qp_create() checks that the numbers of WQEs are powers of two.
  */
 static int
 check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
@@ -80,14 +81,14 @@ check_buffers(const struct softhca_config *cfg, enum softhca_qp_type type,
 	return rc;
 }
 
-/* True if the type sends: it then has a UAR page and queues of its own. */
+/* True if QPs of this type send: then they have a UAR page and their own queues. */
 static bool
 type_sends(enum softhca_qp_type type)
 {
 	return type != SOFTHCA_QP_XRC_RECV && type != SOFTHCA_QP_DCT;
 }
 
-/* The type in the flags of mlx5dv_create_qp(3) with IBV_QPT_DRIVER, or -errno. */
+/* Returns the type in the flags of mlx5dv_create_qp(3) for IBV_QPT_DRIVER, or -errno. */
 static int
 find_dc_type(uint32_t flags, uint32_t *known)
 {
@@ -103,7 +104,7 @@ find_dc_type(uint32_t flags, uint32_t *known)
 	}
 }
 
-/* The type that the call requests, or -errno. *known: the flags that this type accepts. */
+/* Returns the type that the call requests, or -errno. *known: the flags that this type accepts. */
 static int
 find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_t *known)
 {
@@ -133,8 +134,8 @@ find_type(struct uverbs_call *call, const struct mlx5_ib_create_qp *req, uint32_
 }
 
 /*
- * Checks that the call names the objects that a type needs, and no others: ibv_create_qp_ex(3),
- * mlx5dv_create_qp(3).
+ * Checks that the call has the objects that a type needs, and no other objects:
+ * ibv_create_qp_ex(3), mlx5dv_create_qp(3).
  */
 static int
 check_names(struct uverbs_call *call, enum softhca_qp_type type)
@@ -154,7 +155,7 @@ check_names(struct uverbs_call *call, enum softhca_qp_type type)
 	if (!rcq || (type == SOFTHCA_QP_DCT && srq == NULL) ||
 		(type == SOFTHCA_QP_RAW && srq != NULL))
 		return -EINVAL;
-	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* no type of QP takes an XRC SRQ */
+	return srq == NULL || srq->cq == NULL ? 0 : -EINVAL; /* no type of QP can use an XRC SRQ */
 }
 
 static int
@@ -168,7 +169,10 @@ check_streams(const struct mlx5_ib_create_qp *req)
 	return 0;
 }
 
-/* Blocking the loopback of multicast is accepted: there is no multicast. */
+/*
+ * Returns the creation flags that a type accepts. A program may block the loopback of multicast,
+ * because there is no multicast.
+ */
 static uint32_t
 create_flags_of(enum softhca_qp_type type)
 {
@@ -179,7 +183,7 @@ create_flags_of(enum softhca_qp_type type)
 	return flags;
 }
 
-/* Checks the whole call. Returns the type, or -errno. */
+/* Checks all parts of the call. Returns the type, or -errno. */
 static int
 check_create(struct uverbs_call *call, const struct mlx5_ib_create_qp *req)
 {
@@ -234,7 +238,7 @@ make(struct uverbs_call *call, struct object_qp *qp, const struct mlx5_ib_create
 	if (qp->type == SOFTHCA_QP_DCT)
 		init.dc_key = req->access_key;
 	if (qp->type == SOFTHCA_QP_XRC_SEND)
-		init.recv_cq = init.send_cq; /* the QP receives nothing */
+		init.recv_cq = init.send_cq; /* the QP receives no messages */
 	if (type_sends(qp->type)) {
 		init.uar = qp->uar->uar;
 		init.buf = (void *)(uintptr_t)req->buf_addr;
@@ -275,7 +279,7 @@ answer(struct uverbs_call *call, struct object_qp *qp)
 	return rc;
 }
 
-/* Shows the QP in rdma(8). In verbs, all types of a vendor have one number. */
+/* Shows the QP in rdma(8). In verbs, all types of a vendor have the same number. */
 static void
 show(struct object_qp *qp)
 {
@@ -296,13 +300,14 @@ keep_cap(struct object_qp *qp, const struct ib_uverbs_qp_cap *cap,
 	const struct mlx5_ib_create_qp *req)
 {
 	qp->max_send_wr = cap->max_send_wr;
-	qp->max_recv_wr = req->rq_wqe_count; /* libmlx5 takes this as the receive queue's size */
+	/* libmlx5 uses this value as the size of the receive queue */
+	qp->max_recv_wr = req->rq_wqe_count;
 	qp->max_send_sge = cap->max_send_sge;
 	qp->max_recv_sge = cap->max_recv_sge;
 	qp->max_inline = cap->max_inline_data;
 }
 
-/* Sets the objects that a QP names; NULL if the call does not name one. */
+/* Sets the objects to which a QP refers. A member is NULL if the call does not have this object. */
 static void
 take_names(struct uverbs_call *call, struct object_qp *qp)
 {
@@ -428,7 +433,10 @@ destroy(struct uverbs_call *call)
 
 /* ---------------------------------------------------------------- the table */
 
-/* Indirection tables are not in the list: a call that names one gets EPROTONOSUPPORT. */
+/*
+ * The attributes of CREATE_QP. An indirection table is not in the list: a call with a table gets
+ * EPROTONOSUPPORT.
+ */
 static const struct attr_spec create_attrs[] = {
 	{UVERBS_ATTR_CREATE_QP_HANDLE, ATTR_NEW_OBJ, ATTR_REQUIRED},
 	{UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, ATTR_OBJ, ATTR_OPTIONAL, .cls = &xrcd_class},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half checks the state table. */
+/*
+ * Modification and queries of queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half has the
+ * state tables and checks them.
+ */
 #include "uverbs_qp.h"
 
 #include <errno.h>
@@ -35,7 +38,9 @@ check_path(const struct softhca_dev *dev, const struct ib_uverbs_qp_dest *dest)
 	return 0;
 }
 
-/* Checks what depends on the adapter's tables. The data half checks states and value ranges. */
+/*
+ * Checks values that depend on the adapter's tables. The data half checks states and value ranges.
+ */
 static int
 check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *req)
 {
@@ -49,9 +54,9 @@ check_modify(const struct softhca_dev *dev, const struct ib_uverbs_modify_qp *re
 }
 
 /*
- * The rights that a QP grants, of those requested. With a responder depth of 0 it grants no remote
- * reads and atomics, as in mlx5_ib's set_qpc_atomic_flags(). A QP context has no local rights. A
- * DCT has no such depth.
+ * Returns the rights that a QP grants, out of the requested rights. With a responder depth of 0 the
+ * QP grants no remote reads and atomics, as in mlx5_ib's set_qpc_atomic_flags(). A QP context has
+ * no local rights. A DCT has no responder depth.
  */
 static uint32_t
 granted_access(const struct object_qp *qp)
@@ -62,8 +67,8 @@ granted_access(const struct object_qp *qp)
 }
 
 /*
- * The QP context has the log2 of a depth, so a depth of 0 counts as 1: with max_rd_atomic 0, one
- * read or atomic may be outstanding (mlx5_ib leaves log_sra_max 0).
+ * Returns the depth for the QP context, which has the log2 of a depth. So a depth of 0 counts as 1:
+ * with max_rd_atomic 0, one read or atomic may be outstanding (mlx5_ib leaves log_sra_max at 0).
  */
 static uint8_t
 depth(uint8_t asked)
@@ -71,7 +76,10 @@ depth(uint8_t asked)
 	return asked != 0 ? asked : 1;
 }
 
-/* Takes rights and depths as mlx5_ib does: each changes what the other grants. */
+/*
+ * Takes rights and depths as mlx5_ib does: new rights or a new depth change which rights are
+ * granted.
+ */
 static int
 modify_access(struct object_qp *qp, const struct ib_uverbs_modify_qp *req,
 	struct softhca_qp_attr *attr)
@@ -107,8 +115,8 @@ state_of(struct object_qp *qp)
 }
 
 /*
- * On its way to INIT a QP gets a port of the bond; in RESET it has none. A DCT needs none, because
- * it does not send.
+ * Gives a QP that moves to INIT a port of the bond; in RESET it has no port. A DCT needs no port,
+ * because it does not send.
  */
 static void
 take_lag_port(struct uverbs_call *call, struct object_qp *qp, uint32_t from, uint32_t to)
@@ -173,7 +181,8 @@ modify(struct uverbs_call *call)
 
 /*
  * Checks the request for a receive queue whose messages may complete in any order
- * (mlx5dv_create_qp(3), MLX5DV_QP_CREATE_OOO_DP). Here they complete in the order of sending.
+ * (mlx5dv_create_qp(3), MLX5DV_QP_CREATE_OOO_DP). In this adapter they complete in the order in
+ * which they were sent.
  */
 static int
 check_driver_part(struct uverbs_call *call, const struct object_qp *qp,
@@ -192,7 +201,9 @@ check_driver_part(struct uverbs_call *call, const struct object_qp *qp,
 	return 0;
 }
 
-/* As MODIFY_QP. A DCT gets its number in RTR. Rate limits are not emulated. */
+/*
+ * As MODIFY_QP, with more attributes. A DCT gets its number in RTR. Rate limits are not emulated.
+ */
 static int
 ex_modify(struct uverbs_call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory regions that a method registers, not a write() command: with a DMA handle, or over a
- * descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
+ * Memory regions that an ioctl method registers, not a write() command: with a DMA handle, or over
+ * a descriptor (DMABUF). ibv_reg_mr_ex(3), ibv_reg_dmabuf_mr(3).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -15,7 +15,10 @@
 #include "newer_uapi.h"
 #include "uverbs_mr.h"
 
-/* Without windows, and without on-demand paging (uverbs_std_types_mr.c of the kernel). */
+/*
+ * The rights of a region over a descriptor. Memory windows and on-demand paging are not allowed
+ * (uverbs_std_types_mr.c of the kernel).
+ */
 #define DMABUF_ACCESS                                                                              \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                            \
 		IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |                    \
@@ -23,7 +26,10 @@
 
 /* ---------------------------------------------------------------- over a descriptor */
 
-/* After this, the region has no bytes. Its key lives until the program destroys it. */
+/*
+ * Called when the memory has ended: from then on, the region has no bytes. Its key exists until the
+ * program destroys the region.
+ */
 static void
 lose_memory(struct dmabuf_user *user)
 {
@@ -38,7 +44,10 @@ lose_memory(struct dmabuf_user *user)
 			softhca_mkey_key(mr->mkey));
 }
 
-/* Pages of the region's addresses must begin where pages of the descriptor begin. */
+/*
+ * Checks the attributes. Pages of the region's addresses must begin where pages of the descriptor
+ * begin.
+ */
 static int
 check_dmabuf(const struct softhca_mkey_attr *attr, uint64_t offset)
 {
@@ -56,7 +65,7 @@ check_dmabuf(const struct softhca_mkey_attr *attr, uint64_t offset)
 	return 0;
 }
 
-/* As mr_make(). attr->addr comes from the descriptor. */
+/* As mr_make(), but attr->addr is found by the descriptor. */
 static int
 make_over_dmabuf(struct uverbs_call *call, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	int fd, uint64_t offset, struct object *dmah, struct object_mr **mr)
@@ -111,7 +120,7 @@ reg_dmabuf(struct uverbs_call *call)
 	struct object_mr *mr;
 	int rc;
 
-	/* There is no second path to the memory (data direct). */
+	/* Data direct, a second path to the memory, does not exist here. */
 	if (call_in_u32(call, NEWER_ATTR_REG_DMABUF_MR_FLAGS) != 0)
 		return -EINVAL;
 	rc = make_over_dmabuf(call, call_obj(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE), &attr,
@@ -123,7 +132,7 @@ reg_dmabuf(struct uverbs_call *call)
 				 UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY);
 }
 
-/* The method by which newer libraries register memory of both kinds. */
+/* Registers memory by address or by descriptor. Newer libraries use this method for both. */
 static int
 reg(struct uverbs_call *call)
 {
@@ -137,7 +146,7 @@ reg(struct uverbs_call *call)
 	struct object_mr *mr;
 	int rc;
 
-	/* As in mlx5_ib: a DMA handle excludes ODP. */
+	/* As in mlx5_ib, a region with a DMA handle cannot be on demand. */
 	if (dmah != NULL && (attr.access & IB_UVERBS_ACCESS_ON_DEMAND) != 0)
 		return -EOPNOTSUPP;
 	if (by_fd != call_has(call, NEWER_ATTR_REG_MR_FD_OFFSET) ||

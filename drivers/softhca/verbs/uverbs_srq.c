@@ -13,7 +13,7 @@
 #include "mapped.h"
 #include "uverbs_xrcd.h"
 
-#define MAX_SGE    31 /* entries in the largest WQE, of 512 bytes */
+#define MAX_SGE    31 /* entries in the largest WQE, which has 512 bytes */
 #define MASK_LIMIT 2u /* IBV_SRQ_LIMIT */
 
 /* ---------------------------------------------------------------- creation and end */
@@ -23,8 +23,8 @@ struct srq_size {
 };
 
 /*
- * As the kernel computes: one entry more than requested; both numbers are rounded up to powers of
- * two.
+ * Computes the size as the kernel does: one entry more than requested, and both numbers rounded up
+ * to powers of two.
  */
 static struct srq_size
 srq_size(uint32_t max_wr, uint32_t max_sge)
@@ -53,7 +53,7 @@ check_create(struct uverbs_call *call, const struct mlx5_ib_create_srq *req)
 	if (call_has(call, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE) != xrc ||
 		call_has(call, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) != xrc)
 		return -EINVAL;
-	/* libmlx5 requests as many entries as fit its WQE, which may be more than max_sge. */
+	/* libmlx5 requests as many entries as its WQE can hold, which may be more than max_sge. */
 	if (max_wr >= cfg->max_qp_wr || max_sge > MAX_SGE ||
 		srq_size(max_wr, max_sge).log_stride > srq_size(max_wr, cfg->max_sge).log_stride)
 		return -EINVAL;
@@ -205,7 +205,7 @@ modify(struct uverbs_call *call)
 
 	if (srq == NULL)
 		return -EINVAL;
-	/* The kernel's mlx5_ib does not resize SRQs either, and returns EINVAL. */
+	/* SRQs cannot be resized: mlx5_ib of the kernel also returns EINVAL. */
 	if ((req->attr_mask & ~MASK_LIMIT) != 0)
 		return -EINVAL;
 	return (req->attr_mask & MASK_LIMIT) != 0 ? softhca_srq_arm(srq->srq, req->srq_limit) : 0;

@@ -69,7 +69,10 @@ alloc(struct uverbs_call *call)
 	struct object_uar *uar;
 	int page, rc;
 
-	/* Without BlueFlame: the kernel's answer if write combining does not work. */
+	/*
+	 * The setting without BlueFlame: the kernel returns this error if write combining does not
+	 * work.
+	 */
 	if (type > MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC ||
 		(type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && ctx->dev->cfg->bf_reg_size == 0))
 		return -EOPNOTSUPP;
@@ -117,7 +120,7 @@ range(const struct object *obj)
 	return (struct object_range){CTX_UAR_OFFSET + (uint64_t)page * CTX_PAGE, CTX_PAGE};
 }
 
-/* Only existing pages are watched. */
+/* Pages that do not exist are not watched. */
 void
 uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Doorbell pages of virtio queues: mlx5dv_alloc_var(3). The adapter has no such queues. So the
- * program gets a page that it can map, and a doorbell there has no effect.
+ * program gets a page that it can map, and a doorbell in this page has no effect.
  */
 #include <errno.h>
 
@@ -41,8 +41,8 @@ alloc(struct uverbs_call *call)
 	int page, rc;
 
 	/*
-	 * The only flag requests pages of a PCI device whose accesses (TLPs) are emulated. It is
-	 * not supported.
+	 * The only flag requests pages of a PCI device whose accesses (TLPs) are emulated. This
+	 * adapter does not support such pages.
 	 */
 	if (call_in_u32(call, NEWER_ATTR_VAR_ALLOC_FLAGS) != 0)
 		return -EOPNOTSUPP;

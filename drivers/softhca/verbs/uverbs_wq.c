@@ -25,7 +25,7 @@
 	(IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_SCATTER_FCS |                     \
 		IB_UVERBS_WQ_FLAGS_DELAY_DROP | IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING)
 
-/* enum ibv_wq_attr_mask */
+/* The bits of enum ibv_wq_attr_mask. */
 enum {
 	ATTR_STATE = 1,
 	ATTR_CURR_STATE = 2,
@@ -41,7 +41,7 @@ struct object_wq {
 	struct event_source event;
 };
 
-/* Work queues by index. A queue may be at several indices. */
+/* An indirection table: work queues by index. A work queue may be at several indices. */
 struct object_wq_table {
 	struct object obj;
 	uint32_t n;
@@ -62,13 +62,13 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	const struct softhca_config *cfg = call->ctx->dev->cfg;
 	uint64_t flags = call_in_u64(call, UVERBS_ATTR_CREATE_WQ_FLAGS);
 
-	/* The kernel's answer without an Ethernet port. */
+	/* The kernel returns this error if there is no Ethernet port. */
 	if (cfg->link_layer != SOFTHCA_LINK_ETHERNET)
 		return -EOPNOTSUPP;
 	if (call_in_u64(call, UVERBS_ATTR_CREATE_WQ_TYPE) != IB_UVERBS_WQT_RQ ||
 		(flags & ~(uint64_t)WQ_FLAGS) != 0)
 		return -EINVAL;
-	/* Offloads, WQEs of several strides and WQEs with a signature are not emulated. */
+	/* Offloads, WQEs of several strides, and WQEs with a signature are not emulated. */
 	if (flags != 0 || req->comp_mask != 0 || req->flags != 0)
 		return -EOPNOTSUPP;
 	if (call_in_u32(call, UVERBS_ATTR_CREATE_WQ_MAX_WR) > cfg->max_qp_wr ||
@@ -84,7 +84,7 @@ check_wq(struct uverbs_call *call, const struct mlx5_ib_create_wq *req)
 	return 0;
 }
 
-/* The kernel, too, answers both sizes as requested. */
+/* Returns both sizes as requested to the program, as the kernel does. */
 static int
 answer_wq(struct uverbs_call *call, const struct object_wq *wq)
 {
@@ -219,7 +219,10 @@ answer_table(struct uverbs_call *call, const struct object_wq_table *table)
 	return rc != 0 ? rc : call_out(call, UVERBS_ATTR_UHW_OUT, &mlx5, sizeof(mlx5));
 }
 
-/* Adds all queues, or none: -EINVAL. */
+/*
+ * Adds the queues of all handles to the table, which then uses them. Returns 0, or -EINVAL if a
+ * handle is wrong; then the table uses no queue.
+ */
 static int
 fill_table(struct uverbs_call *call, struct object_wq_table *table, const uint32_t *handles)
 {

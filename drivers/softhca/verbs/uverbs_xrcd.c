@@ -15,14 +15,14 @@
 #include "raw.h"
 
 /*
- * Opens of the same file share a domain (ibv_open_xrcd(3)). The domain holds the file open, so that
- * no other file gets the same inode while the domain lives.
+ * A domain. All opens of one file use the same domain (ibv_open_xrcd(3)). The domain has the file
+ * open, so that no other file gets the same inode while the domain exists.
  */
 struct xrc_domain {
 	struct xrc_domain *next;
 	struct softhca_dev *dev;
 	uint32_t number, refs;
-	int file; /* -1: the domain is not shared; the inode is then 0, which no file has */
+	int file; /* -1: the domain has no file; its inode is then 0, which no file has */
 	dev_t st_dev;
 	ino_t st_ino;
 };
@@ -47,8 +47,8 @@ domain_find(const struct softhca_dev *dev, const struct stat *st)
 }
 
 /*
- * The caller holds domains_lock. fd: the program's descriptor of the file. st: NULL if there is
- * none.
+ * Makes a domain. The caller holds domains_lock. fd: the program's descriptor of the file, or -1.
+ * st: NULL if there is no file.
  */
 static int
 domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_domain **out)
@@ -78,7 +78,10 @@ domain_new(struct softhca_dev *dev, int fd, const struct stat *st, struct xrc_do
 	return 0;
 }
 
-/* Finds or makes the domain of a file. EAGAIN and EINVAL as in ibv_open_xrcd(3). */
+/*
+ * Finds or makes the domain of a file. Returns 0 or -errno; EAGAIN and EINVAL mean the same as in
+ * ibv_open_xrcd(3).
+ */
 static int
 domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain **out)
 {
@@ -100,7 +103,7 @@ domain_open(struct softhca_dev *dev, int fd, uint32_t oflags, struct xrc_domain 
 	return domain_new(dev, fd, &st, out);
 }
 
-/* The last put destroys the domain. */
+/* Releases one use of the domain. The last release destroys it. */
 static void
 domain_put(struct xrc_domain *domain)
 {

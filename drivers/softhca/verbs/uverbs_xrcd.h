@@ -10,7 +10,7 @@ struct object_xrcd {
 	struct xrc_domain *domain;
 };
 
-/* The number of the domain in QPs and SRQs. */
+/* Returns the number by which QPs and SRQs refer to the domain. */
 uint32_t xrcd_number(const struct object_xrcd *xrcd);
 
 #endif

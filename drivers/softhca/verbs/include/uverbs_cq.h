@@ -15,7 +15,7 @@ struct object_cq {
 	struct event_source event;
 };
 
-/* For object_class.end and .limit of classes whose struct begins with object_cq. */
+/* The members end and limit of each object_class whose struct begins with object_cq. */
 int cq_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t cq_limit(const struct softhca_config *cfg);
 

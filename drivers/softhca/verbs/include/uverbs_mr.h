@@ -8,30 +8,31 @@
 #include "object.h"
 #include "uverbs_pd.h"
 
-/* An MR, an MW, or an indirect key. */
+/* A memory region, a memory window, or an indirect key. */
 struct object_mr {
 	struct object obj;
 	struct object_pd *pd;
-	struct object *dm;   /* the device memory or DEVX user memory of the region; else NULL */
-	struct object *dmah; /* the DMA handle given at registration; else NULL */
-	struct dmabuf_user dmabuf; /* the use of the descriptor over which the region lies */
+	struct object *dm;   /* device memory or DEVX user memory that the region uses, or NULL */
+	struct object *dmah; /* DMA handle given at registration, or NULL */
+	struct dmabuf_user dmabuf; /* use of the descriptor over which the region was registered */
 	struct softhca_mkey *mkey;
 	struct softhca_mkey_attr
-		attr; /* room: the most pages that the region may have without a new key */
+		/* attributes; room: maximum of pages that the region may have with this key */
+		attr;
 };
 
 /*
- * Makes a region and its key. attr has no pdn yet; wrong attributes are refused. The caller answers
- * handle and key, and calls mr_show(). dmah: may be NULL.
+ * Makes a region and its key. The caller has not set attr->pdn. Wrong attributes are refused. The
+ * caller then returns the handle and the key to the program, and calls mr_show(). dmah may be NULL.
  */
 int mr_make(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out);
-/* As mr_make(), for a caller that has checked attr. */
+/* As mr_make(), but the caller has checked attr. */
 int mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out);
 /* Shows the region's key, length and PD in rdma(8). */
 void mr_show(struct object_mr *mr);
-/* For object_class.end and .limit of classes whose struct is object_mr. */
+/* The members end and limit of each object_class whose struct is object_mr. */
 int mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t mr_limit(const struct softhca_config *cfg);
 

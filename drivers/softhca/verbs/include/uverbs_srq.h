@@ -15,7 +15,7 @@ struct object_srq {
 	struct object obj;
 	struct softhca_srq *srq;
 	struct object_pd *pd;
-	struct object_cq *cq; /* only XRC SRQs have a CQ and a domain; else NULL */
+	struct object_cq *cq; /* CQ, and XRC domain, only of an XRC SRQ; otherwise NULL */
 	struct object_xrcd *xrcd;
 	struct event_source event;
 	uint32_t max_wr, max_sge;

@@ -8,17 +8,20 @@
 struct object_uar {
 	struct object obj;
 	struct softhca_uar *uar;
-	uint32_t page_id; /* index of the page in the UAR range of the context's memory */
+	uint32_t page_id; /* index of the page in the UAR range of the context's memfd */
 };
 
-/* The context's UAR with this page id, or NULL. */
+/* Returns the context's UAR with this page id, or NULL. */
 struct object_uar *uar_find_page(struct softhca_ctx *ctx, uint32_t page_id);
 
-/* Takes a free page of the UAR range, filled with zeros. Returns its id, or -ENOSPC. */
+/* Takes a free page of the UAR range and fills it with zeros. Returns the page's id, or -ENOSPC. */
 int uar_take_page(struct softhca_ctx *ctx);
 void uar_give_page(struct softhca_ctx *ctx, uint32_t page_id);
 
-/* Call when the program has mapped a part of the context's memory: pages in it are watched. */
+/*
+ * Call this when the program has mapped a range of the context's memfd: from then on the UAR pages
+ * and the clock page in this range are watched.
+ */
 void uverbs_mapped(struct softhca_ctx *ctx, void *at, size_t len, uint64_t offset);
 
 #endif
