@@ -19,9 +19,10 @@ gantry_counter_get(const gantry_counter *c)
 }
 
 /*
- * Owner thread. Nobody else writes, so a load and a store are enough, without a locked instruction.
- * x86 does both in one instruction, for which compilers make three out of C's atomics.
- * ThreadSanitizer gets C's atomics.
+ * Owner thread. Nobody else writes, so a load, an add and a store are enough; no locked instruction
+ * is needed. With C's atomics, compilers emit three instructions for this; on x86 one `add` to
+ * memory is enough. Under ThreadSanitizer C's atomics are used, because it does not see the
+ * assembler.
  */
 static inline void
 gantry_counter_add(gantry_counter *c, uint64_t n)
@@ -34,8 +35,8 @@ gantry_counter_add(gantry_counter *c, uint64_t n)
 }
 
 /*
- * Writes a byte that its owner reads as a plain byte, and other threads by gantry_shown_get(). So
- * the owner's reads cost nothing extra, and the compiler may keep their value.
+ * Writes a byte that its owner reads as a plain byte, and other threads read by gantry_shown_get().
+ * So the owner's reads cost nothing extra, and the compiler may keep the value in a register.
  */
 #define gantry_shown_set(p, value) __atomic_store_n((p), (value), __ATOMIC_RELAXED)
 #define gantry_shown_get(p)        __atomic_load_n((p), __ATOMIC_RELAXED)

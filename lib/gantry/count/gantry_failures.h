@@ -14,32 +14,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many failures are kept: a power of two. */
+/* The number of failures that the ring keeps: a power of two. */
 #define GANTRY_FAILURES_KEPT 32
 /* Bytes of the text of a WQE, with the 0 at its end. */
 #define GANTRY_FAILURE_TEXT_LEN 512
 
-/* gantry_failure::conn if a descriptor was refused before a connection was chosen. */
+/* The value of gantry_failure::conn if a descriptor was refused before a connection was chosen. */
 #define GANTRY_FAILURE_NO_CONN UINT32_MAX
 
 struct gantry_failure {
-	uint32_t queue;   /* gantry_queue::id */
+	uint32_t queue;   /* gantry_queue::id of the queue */
 	uint32_t conn;    /* index in gantry_queue::conn, or GANTRY_FAILURE_NO_CONN */
 	uint8_t status;   /* enum gantry_status */
 	uint8_t op;       /* enum gantry_op of the failed descriptor; 0: no descriptor failed */
-	uint8_t syndrome; /* of the CQE, else 0 */
-	uint8_t vendor_syndrome;           /* of the CQE, else 0 */
-	uint64_t cookie;                   /* of the descriptor, if op is not 0 */
-	char wqe[GANTRY_FAILURE_TEXT_LEN]; /* the decoded WQE, or "" */
+	uint8_t syndrome; /* syndrome of the CQE; 0 without a CQE */
+	uint8_t vendor_syndrome;           /* vendor syndrome of the CQE; 0 without a CQE */
+	uint64_t cookie;                   /* if op is not 0: cookie of the descriptor */
+	char wqe[GANTRY_FAILURE_TEXT_LEN]; /* text of the failed WQE, or "" */
 
 	/* Written by gantry_failures_note(). */
-	uint64_t times;   /* how often it came in a row */
-	uint64_t time_ns; /* the last time, by CLOCK_REALTIME */
+	uint64_t times;   /* how often the failure occurred in a row */
+	uint64_t time_ns; /* time of the last occurrence, by CLOCK_REALTIME */
 };
 
 struct gantry_failures {
 	pthread_mutex_t lock;
-	uint64_t n; /* number of the next failure; the first one is 0 */
+	uint64_t n; /* number of the next failure; the first failure has number 0 */
 	struct gantry_failure kept[GANTRY_FAILURES_KEPT];
 };
 
@@ -47,18 +47,20 @@ void gantry_failures_init(struct gantry_failures *f);
 void gantry_failures_fini(struct gantry_failures *f);
 
 /*
- * Notes a failure. If only its cookie or its WQE differ from the newest failure, it replaces that
- * one and adds 1 to `times`. So a program that repeats one mistake a million times leaves the other
- * failures in the ring. Any thread; cold.
+ * Notes a failure. A failure that differs from the newest failure only in its cookie or WQE
+ * replaces the newest failure, and adds 1 to `times`. So a program that repeats one mistake a
+ * million times does not push other failures out of the ring. Any thread; cold.
  */
 void gantry_failures_note(struct gantry_failures *f, const struct gantry_failure *e);
 
-/* The number of failures; repetitions, which `times` counts, are left out. Any thread. */
+/*
+ * Returns the number of failures. Repetitions, which `times` counts, are not included. Any thread.
+ */
 uint64_t gantry_failures_count(struct gantry_failures *f);
 
 /*
- * Copies failure `number`. Returns false if it has not happened yet, or is no longer kept. Any
- * thread.
+ * Copies the failure with this number. Returns false if there is no such failure yet, or the ring
+ * no longer keeps it. Any thread.
  */
 bool gantry_failures_get(struct gantry_failures *f, uint64_t number, struct gantry_failure *e);
 

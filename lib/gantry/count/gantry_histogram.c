@@ -17,7 +17,7 @@ uint64_t
 gantry_histogram_percentile(const struct gantry_histogram *h, unsigned int percent)
 {
 	uint64_t n = gantry_histogram_count(h), sum = 0, max = gantry_counter_get(&h->max), last;
-	/* n * percent / 100, rounded up, without an overflow. */
+	/* This is n * percent / 100, rounded up, without an overflow. */
 	uint64_t wanted = n / 100 * percent + (n % 100 * percent + 99) / 100;
 	uint32_t i;
 

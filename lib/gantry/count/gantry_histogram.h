@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A histogram of numbers. Each power of two is divided into 8 buckets, so the width of a bucket is
- * at most an eighth of its numbers. One thread adds, any thread reads.
+ * at most an eighth of its numbers. One thread adds numbers, and any thread reads.
  */
 #ifndef GANTRY_HISTOGRAM_H
 #define GANTRY_HISTOGRAM_H
@@ -17,7 +17,7 @@
  */
 #define GANTRY_HISTOGRAM_BUCKETS (GANTRY_HISTOGRAM_SUB * (65 - GANTRY_HISTOGRAM_LOG_SUB))
 
-/* Empty if all fields are 0. */
+/* A histogram whose fields are all 0 is empty. */
 struct gantry_histogram {
 	gantry_counter max;
 	gantry_counter bucket[GANTRY_HISTOGRAM_BUCKETS];
@@ -35,7 +35,7 @@ gantry_histogram_bucket(uint64_t value)
 	       GANTRY_HISTOGRAM_SUB;
 }
 
-/* The greatest number of a bucket. */
+/* Returns the greatest number that belongs to a bucket. */
 static inline uint64_t
 gantry_histogram_last(uint32_t bucket)
 {
@@ -55,16 +55,17 @@ gantry_histogram_add(struct gantry_histogram *h, uint64_t value)
 		atomic_store_explicit(&h->max, value, memory_order_relaxed);
 }
 
-/* How many numbers were added. */
+/* Returns how many numbers were added. */
 uint64_t gantry_histogram_count(const struct gantry_histogram *h);
 
 /*
- * A number such that `percent` of all numbers are not greater. It may be too large by up to an
- * eighth, but is at most the greatest number. Returns 0 if the histogram is empty.
+ * Returns a number such that `percent` of all added numbers are not greater. The result may be too
+ * large by up to an eighth, but is at most the greatest added number. Returns 0 if the histogram is
+ * empty.
  */
 uint64_t gantry_histogram_percentile(const struct gantry_histogram *h, unsigned int percent);
 
-/* Makes the histogram empty. The thread that adds. */
+/* Makes the histogram empty. Called by the thread that adds numbers. */
 void gantry_histogram_clear(struct gantry_histogram *h);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives the trace points their names: gantry.*. */
-#define ALLOW_EXPERIMENTAL_API /* as in gantry_trace.h */
+#define ALLOW_EXPERIMENTAL_API /* needed for trace points, see gantry_trace.h */
 #include <rte_trace_point_register.h>
 
 #include "gantry_trace.h"

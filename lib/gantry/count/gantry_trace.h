@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trace points of control events, for DPDK's trace library (EAL's option --trace=gantry.*). They
- * are at places where objects are created, changed and destroyed, and never on the path of
- * descriptors. A trace point that is not enabled costs a load and a comparison.
+ * trace how objects are created, changed and destroyed. The path of descriptors has none. A trace
+ * point that is not enabled costs a load and a comparison.
  */
 #ifndef GANTRY_TRACE_H
 #define GANTRY_TRACE_H
@@ -19,7 +19,8 @@
 #include <rte_trace_point.h>
 
 /*
- * engine, queue: their numbers in telemetry. ret: 0 or the negative errno that the call returned.
+ * In all trace points, `engine` and `queue` are numbers as in telemetry, and `ret` is 0 or the
+ * negative errno that the call returned.
  */
 
 RTE_TRACE_POINT(gantry_trace_engine_create,
@@ -64,9 +65,9 @@ RTE_TRACE_POINT(gantry_trace_peer_close,
 		rte_trace_point_emit_u16(peer); rte_trace_point_emit_int(ret);)
 
 /*
- * A connection has another state. conn: index in gantry_queue::conn; 1: the queue's connection to
- * itself, 2: the DC initiator, 3: local transactions, 4 and up: peers. state: enum
- * gantry_conn_state.
+ * The state of a connection has changed. conn is the index in gantry_queue::conn: 1 for the queue's
+ * connection to itself, 2 for the DC initiator, 3 for local transactions, 4 and more for peers.
+ * state: enum gantry_conn_state.
  */
 RTE_TRACE_POINT(gantry_trace_conn_state,
 		RTE_TRACE_POINT_ARGS(uint32_t queue, uint32_t conn, uint8_t state),

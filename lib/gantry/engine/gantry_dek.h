@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DEKs as the engine knows them: their numbers in the device, never their bytes.
+ * The DEKs (data encryption keys) of an engine. The engine has their numbers in the device, and
+ * never their bytes.
  *
  *   control thread                          owners of queues
  *     gantry_dek_add()                        gantry_dek_find()    each transaction that encrypts
@@ -28,22 +29,22 @@
 #include "gantry.h"
 #include "gantry_shelf.h"
 
-/* What a transaction needs of a DEK. */
+/* The properties of a DEK that a transaction needs. */
 struct gantry_dek {
-	uint32_t number; /* in the device */
+	uint32_t number; /* number of the DEK in the device */
 	uint32_t zero;
 	uint8_t keytag[8];
 };
 
 static_assert(sizeof(struct gantry_dek) % sizeof(uint64_t) == 0, "a DEK is whole words");
 
-/* A DEK that the device has. Control thread. */
+/* A DEK that exists in the device. Used by the control thread. */
 struct gantry_dek_held {
 	struct hwq_dek dek;
 	uint32_t id;
 	/*
-	 * The version of the table of regions from which on no transaction finds the DEK; 0: it is
-	 * on the shelf.
+	 * If the DEK is retired: the version of the table of regions from which on no transaction
+	 * finds it. 0 if the DEK is on the shelf.
 	 */
 	uint64_t retired;
 	TAILQ_ENTRY(gantry_dek_held) next;
@@ -51,14 +52,17 @@ struct gantry_dek_held {
 
 /* The DEKs of an engine. */
 struct gantry_deks {
-	struct gantry_shelf shelf; /* of struct gantry_dek; any thread reads */
-	/* Control thread. */
+	struct gantry_shelf shelf; /* the DEKs as struct gantry_dek; any thread reads */
+	/* Used by the control thread. */
 	TAILQ_HEAD(, gantry_dek_held) held;
-	bool logged_in; /* by gantry_login() */
+	bool logged_in; /* gantry_login() has succeeded */
 	struct hwq_login login;
 };
 
-/* An id has the place on the shelf in its low bits, and the low bits of the serial number above. */
+/*
+ * An id consists of the DEK's id on the shelf, in the low bits, and the low bits of the serial
+ * number above them.
+ */
 #define GANTRY_DEK_PLACE_BITS 10
 static_assert(GANTRY_MAX_DEKS < 1 << GANTRY_DEK_PLACE_BITS,
 	"a place has at most GANTRY_DEK_PLACE_BITS");
@@ -76,8 +80,8 @@ gantry_dek_id(uint64_t serial, uint16_t place)
 }
 
 /*
- * Copies what a transaction needs of the DEK. Returns false if there is no DEK with this id, or it
- * is retired. Any thread.
+ * Copies what a transaction needs of the DEK. Returns false if no DEK has this id, or the DEK is
+ * retired. Any thread.
  */
 static inline bool
 gantry_dek_find(const struct gantry_deks *deks, uint32_t id, struct gantry_dek *dek)

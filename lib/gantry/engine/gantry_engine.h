@@ -27,43 +27,45 @@ STAILQ_HEAD(gantry_mem_list, gantry_mem);
 /* The thread that reads the device's events (gantry_event.h). */
 struct gantry_event_thread {
 	bool running;
-	int stop_fd; /* readable: the thread has to end */
+	int stop_fd; /* if this descriptor is readable, the thread has to end */
 	rte_thread_t thread;
-	struct gantry_log_rate lines; /* about QPs and CQs */
+	struct gantry_log_rate lines; /* limit for lines about events of QPs and CQs */
 };
 
-/* Control thread, except for `regions` (gantry_region.h). */
+/* The control thread uses an engine. `regions` has rules of its own (gantry_region.h). */
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;
-	struct gantry_shelf layouts;  /* of struct gantry_layout; any thread reads */
-	struct gantry_shelf profiles; /* of struct gantry_profile; any thread reads */
+	struct gantry_shelf layouts;  /* objects of struct gantry_layout; any thread reads */
+	struct gantry_shelf profiles; /* objects of struct gantry_profile; any thread reads */
 	struct gantry_deks deks;
 	struct gantry_mem_list pools;    /* registrations of mempools */
 	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
 	struct gantry_mem *eal;          /* the registration of EAL's memory, or NULL */
-	/* Under the lock of `regions`. */
+	/* Used under the lock of `regions`. */
 	uint32_t n_mems;    /* registrations that have not ended */
 	uint32_t n_regions; /* regions in the table */
 	uint64_t mem_len;   /* bytes of all these regions */
-	pid_t pid;          /* the creator; a child of fork(2) cannot use the engine */
+	pid_t pid;          /* the process that created the engine; a child of fork(2) cannot use
+			     * it */
 	struct gantry_info info;
 	bool ports_in_turn;          /* each queue takes the next active port */
 	uint8_t last_port;           /* the port of the last queue */
-	struct gantry_policy policy; /* checked; for queues whose configuration has none */
-	struct gantry_path path;     /* checked; for connections whose own settings are 0 */
+	struct gantry_policy policy; /* checked; the policy of queues whose configuration has
+				      * none */
+	struct gantry_path path;     /* checked; the path of connections whose own settings are 0 */
 	uint64_t max_msg_len;        /* bytes that one WQE moves to or from a peer */
-	/* queues whose creation failed, and which the device then refused to destroy */
+	/* Queues whose creation failed, and whose objects the device then refused to destroy. */
 	TAILQ_HEAD(, gantry_queue) unmade;
 	uint32_t running; /* workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
-	atomic_bool device_lost;         /* no work is possible any more */
+	atomic_bool device_lost;         /* the device has failed and can be used no more */
 	_Atomic(uint32_t) ports_down;    /* bit n: port n + 1 has no link */
-	struct gantry_failures failures; /* owners of queues write */
+	struct gantry_failures failures; /* written by owners of queues */
 	/* Other threads may read the fields below under the lock of gantry_seen.h. */
 	TAILQ_HEAD(, gantry_queue) queues;
-	uint32_t id; /* its number in the process */
+	uint32_t id; /* number of the engine in the process */
 	bool seen;
 	TAILQ_ENTRY(gantry) next;
 	TAILQ_HEAD(, gantry_worker) workers;

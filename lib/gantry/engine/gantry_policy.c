@@ -24,7 +24,7 @@ static const char *const names[GANTRY_CARRIER_MAX] = {
 	[GANTRY_CARRIER_RDMA] = "rdma",
 };
 
-/* ------------------------------------------------------------------ for queues */
+/* ------------------------------------------------------------------ policies of queues */
 
 /* Returns 0, or logs why and returns -EINVAL. */
 static int
@@ -89,9 +89,9 @@ gantry_choice_set(struct gantry_choice *c, const struct gantry_policy *policy)
 			c->all = GANTRY_CARRIER_MAX;
 }
 
-/* ------------------------------------------------------------------ text */
+/* ------------------------------------------------------------------ policies as text */
 
-/* Reads a number from 1 to max, or `any`, which means max. Returns 0 or -EINVAL. */
+/* Reads a number from 1 to max, or the word `any`, which means max. Returns 0 or -EINVAL. */
 static int
 parse_number(const char *word, uint64_t max, uint64_t *number)
 {
@@ -123,8 +123,8 @@ parse_carrier(const char *word, enum gantry_carrier *carrier)
 }
 
 /*
- * Reads one line without its comment. Returns 1: *rule is written; 0: the line is empty; or
- * -EINVAL.
+ * Reads one line, from which the comment was removed. Returns 1 and writes *rule, or returns 0 if
+ * the line is empty, or -EINVAL.
  */
 static int
 parse_line(const char *line, struct gantry_policy_rule *rule)
@@ -144,8 +144,8 @@ parse_line(const char *line, struct gantry_policy_rule *rule)
 }
 
 /*
- * Copies the line at *text without its comment, and moves *text behind the line. Returns false if
- * the line is too long.
+ * Copies the line at *text to `line`, without its comment, and moves *text behind the line. Returns
+ * false if the line is too long.
  */
 static bool
 next_line(const char **text, char *line)
@@ -194,7 +194,7 @@ gantry_policy_parse(const char *text, struct gantry_policy *out)
 	return 0;
 }
 
-/* A number as text; max becomes `any`. buf: storage for the text. */
+/* Returns a number as text; the number max becomes `any`. buf: storage for the text. */
 static const char *
 number_text(char *buf, size_t size, uint64_t number, uint64_t max)
 {

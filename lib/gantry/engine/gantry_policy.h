@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The carrier of a copy: the policy of a queue, in the form that its owner uses. */
+/* Chooses the carrier of a copy: the policy of a queue, in the form that the queue's owner uses. */
 #ifndef GANTRY_POLICY_H
 #define GANTRY_POLICY_H
 
@@ -12,25 +12,23 @@
 
 struct gantry_choice {
 	/*
-	 * The enum gantry_carrier of all copies without flags; GANTRY_CARRIER_MAX: the rules
-	 * decide.
+	 * The enum gantry_carrier of all copies without flags. GANTRY_CARRIER_MAX: the rules of the
+	 * policy choose.
 	 */
 	uint8_t all;
 	uint8_t usual;      /* constant */
-	uint32_t in_flight; /* of the call that issues now; counted only if there are rules */
-	struct gantry_policy policy; /* as it was set */
+	uint32_t in_flight; /* descriptors in flight in the call that issues now; counted only if
+			     * there are rules */
+	struct gantry_policy policy; /* the policy that was set */
 };
 
-/*
- * Checks a policy; NULL is possible, too. Returns 0, or logs why and returns -EINVAL or
- * -EOPNOTSUPP.
- */
+/* Checks a policy, which may be NULL. Returns 0, or logs why and returns -EINVAL or -EOPNOTSUPP. */
 int gantry_policy_check(const struct gantry_info *info, const struct gantry_policy *policy);
 
-/* Takes a checked policy, or NULL. Owner. */
+/* Sets a checked policy, which may be NULL. Owner thread. */
 void gantry_choice_set(struct gantry_choice *c, const struct gantry_policy *policy);
 
-/* The carrier of a copy without flags. */
+/* Returns the carrier that the rules give to a copy of len bytes without flags. */
 static inline enum gantry_carrier
 gantry_choice_by_rules(const struct gantry_choice *c, uint64_t len)
 {
@@ -46,7 +44,10 @@ gantry_choice_by_rules(const struct gantry_choice *c, uint64_t len)
 	return carrier == GANTRY_CARRIER_USUAL ? c->usual : carrier;
 }
 
-/* The carrier that a descriptor asks for. GANTRY_CARRIER_MAX: it asks for more than one. */
+/*
+ * Returns the carrier that a descriptor asks for, or GANTRY_CARRIER_MAX if the descriptor asks for
+ * more than one.
+ */
 static inline enum gantry_carrier
 gantry_choice_of(const struct gantry_choice *c, const struct gantry_desc *d)
 {

@@ -197,7 +197,7 @@ struct gantry_queue {
 	struct hwq_domain *domain;
 	struct hwq_channel *channel; /* events of the queue's CQs; NULL: the owner never sleeps */
 	struct hwq_qp_conf own_conf; /* configuration of the own connection */
-	/* of the own connection, and the address to which it is connected */
+	/* Address of the own connection, which is connected to itself. */
 	struct hwq_addr own_addr;
 	struct gantry_dci dci;
 	int socket;              /* NUMA node of the queue's memory */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all ways to issue a descriptor use: its first 8 bytes as one word, and the completion of its
- * slot.
+ * Functions that every path of issuing a descriptor uses: the first 8 bytes of a descriptor as one
+ * word (the head), and the completion of its slot.
  */
 #ifndef GANTRY_SLOT_H
 #define GANTRY_SLOT_H
@@ -17,7 +17,7 @@
 static_assert(offsetof(struct gantry_desc, cookie) == 8,
 	"the head is the 8 bytes before the cookie");
 
-/* op, zero, flags, peer and layout as one word. */
+/* Returns op, zero, flags, peer and layout of a descriptor as one word. */
 static inline uint64_t
 gantry_desc_head(const struct gantry_desc *d)
 {
@@ -27,7 +27,7 @@ gantry_desc_head(const struct gantry_desc *d)
 	return head;
 }
 
-/* The head of a descriptor that has this op and peer, and no other of these fields. */
+/* Returns the head of a descriptor that has this op and peer; its flags and layout are 0. */
 static inline uint64_t
 gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 {
@@ -43,7 +43,7 @@ gantry_desc_head_of(enum gantry_op op, uint16_t peer)
 	return head;
 }
 
-/* The bits of these flags in a head. */
+/* Returns the bits that these flags have in a head. */
 static inline uint64_t
 gantry_desc_head_flags(uint16_t flags)
 {
@@ -58,8 +58,8 @@ gantry_desc_head_flags(uint16_t flags)
 }
 
 /*
- * Prepares the completion of a descriptor that succeeds. It writes words: for single fields a
- * compiler makes more than four stores.
+ * Prepares the completion of a descriptor that succeeds. The function writes words: if it wrote
+ * single fields, a compiler would make more than four stores.
  */
 static __rte_always_inline void
 gantry_slot_prepare(struct gantry_comp *comp, const struct gantry_desc *d, uint8_t op, uint64_t len)

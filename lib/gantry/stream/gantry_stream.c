@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of streams. */
+/* Allocates and frees the memory of streams. */
 #include "gantry_stream.h"
 
 #include <errno.h>

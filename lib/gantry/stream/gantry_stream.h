@@ -10,8 +10,8 @@
  *   -----+--------------------+--------------------+----->
  *      next to hand out     next to issue        next to accept
  *
- * Few descriptors wait, so the stream of a peer begins with an eighth of `pend`, and gets all of it
- * when more wait.
+ * Usually few descriptors wait. So the stream of a peer begins with an eighth of `pend`, and gets
+ * the whole array when more descriptors wait.
  */
 #ifndef GANTRY_STREAM_H
 #define GANTRY_STREAM_H
@@ -32,13 +32,13 @@
 #include "gantry_work.h"
 
 /*
- * `where` of a slot tells where its last WQE is: the connection in the high bits, and below them
- * the value of gantry_conn::posted before that WQE. A slot is done when the connection's `done` is
- * greater than this value. So a CQE need not write to slots, and one comparison tells whether a
- * slot is on a given connection and done.
+ * `where` of a slot tells the position of the slot's last WQE: the connection in the high bits, and
+ * below them the value of gantry_conn::posted before that WQE. A slot is done when the connection's
+ * `done` is greater than this value. So the engine writes to no slot when it takes a CQE, and one
+ * comparison tells whether a slot is on a given connection and done.
  */
 #define GANTRY_WHERE_SHIFT   52
-#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* on GANTRY_CONN_NONE, whose `done` is 1 */
+#define GANTRY_WHERE_NOWHERE UINT64_C(0) /* a position on GANTRY_CONN_NONE, whose `done` is 1 */
 /* In `where` of a slot that waits: the descriptor's number, and this bit if it was cancelled. */
 #define GANTRY_WHERE_CANCELLED (UINT64_C(1) << 63)
 
@@ -73,25 +73,29 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 }
 
 /*
- * A row: neighbouring slots that a run has filled. They are plain, and their WQEs are neighbours on
- * one connection. So their number and `done` of the connection tell how many are done. Only the
- * latest row is known, and a failure ends it. All other slots are judged by `where`.
+ * A row: neighbouring slots that a run of plain descriptors has filled. Their WQEs are neighbours
+ * on one connection. So the number of slots and `done` of the connection tell how many slots are
+ * done. Only the latest row is known, and a failure ends it. All other slots are judged by `where`.
  */
 struct gantry_row {
-	/* Sequence numbers of the first slot, and behind the last one. */
+	/* Sequence numbers of the first slot, and of the slot behind the last slot. */
 	uint64_t begin;
 	uint64_t end;
 	uint64_t lead;            /* `where` of each slot, minus its sequence number */
-	struct gantry_conn *conn; /* at first the own connection */
+	struct gantry_conn *conn; /* connection of the row; at first the own connection */
 };
 
 struct gantry_stream {
-	/* The first cache line: what a burst touches first. The owner writes all but `comp`. */
 	/*
-	 * The completions to hand out. Until then, their `zero` is the engine's (gantry_finish.h).
+	 * The first cache line: the fields that a burst touches first. The owner writes them,
+	 * except for `comp`.
+	 */
+	/*
+	 * The completion of each slot. Until a completion is handed out, its `zero` is used by the
+	 * engine (gantry_finish.h).
 	 */
 	struct gantry_comp *comp;
-	/* Also the counters `submitted` and `completed`. */
+	/* Sequence numbers; they are also the counters `submitted` and `completed`. */
 	gantry_counter head;
 	gantry_counter tail;
 	uint64_t issue;
@@ -99,21 +103,21 @@ struct gantry_stream {
 
 	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
 	uint32_t mask;
-	bool splitting; /* the owner's: the descriptor of slot `issue` is issued in part */
-	/* if splitting: already when the version began to drain (gantry_drain.h) */
+	bool splitting; /* used by the owner: the descriptor of slot `issue` is issued in part */
+	/* If splitting: it was so already when the version began to drain (gantry_drain.h). */
 	bool old_split;
-	bool busy;                /* of an unordered queue: in the list gantry_unordered::busy */
-	bool is_short;            /* the owner's: `pend` could not grow since the last poll */
-	uint64_t *where;          /* see gantry_where() */
+	bool busy;                /* the stream is in the list gantry_unordered::busy */
+	bool is_short;            /* used by the owner: `pend` could not grow since the last poll */
+	uint64_t *where;          /* position of each slot's last WQE: gantry_where() */
 	struct gantry_desc *pend; /* copies of the descriptors that wait: gantry_stream_pend() */
-	uint32_t pend_mask;       /* the elements of `pend` minus 1; they are a power of two */
-	uint32_t n_cancelled;     /* the owner's: slots that wait and are cancelled */
-	uint64_t split_number;    /* if splitting: the descriptor's number */
+	uint32_t pend_mask;       /* elements of `pend`, a power of two, minus 1 */
+	uint32_t n_cancelled;     /* used by the owner: slots that wait and are cancelled */
+	uint64_t split_number;    /* if splitting: the number of the descriptor */
 
-	/* The owner's. */
+	/* Used by the owner. */
 	TAILQ_ENTRY(gantry_stream) next_busy;
 	struct gantry_work split; /* if splitting: the WQEs that are still to be posted */
-	bool told_short;          /* the log says already that `pend` could not grow */
+	bool told_short;          /* a line of the log has said that `pend` could not grow */
 };
 
 static_assert(offsetof(struct gantry_stream, mask) == RTE_CACHE_LINE_SIZE,
@@ -126,14 +130,14 @@ gantry_stream_waits(const struct gantry_stream *s)
 	return s->issue != gantry_counter_get(&s->head);
 }
 
-/* The copy of the waiting descriptor `seq`. */
+/* Returns the copy of the waiting descriptor with sequence number `seq`. */
 static inline struct gantry_desc *
 gantry_stream_pend(const struct gantry_stream *s, uint64_t seq)
 {
 	return &s->pend[seq & s->pend_mask];
 }
 
-/* The number of the first descriptor that waits or is issued in part. */
+/* Returns the number of the first descriptor that waits or is issued in part. */
 static inline uint64_t
 gantry_stream_number(const struct gantry_stream *s)
 {
@@ -142,7 +146,9 @@ gantry_stream_number(const struct gantry_stream *s)
 	return s->where[s->issue & s->mask] & ~GANTRY_WHERE_CANCELLED;
 }
 
-/* Descriptors of the stream that were accepted and whose completions are not handed out. */
+/*
+ * Returns how many accepted descriptors of the stream have a completion that is not handed out yet.
+ */
 static inline uint32_t
 gantry_stream_in_flight(const struct gantry_stream *s)
 {
@@ -155,7 +161,7 @@ gantry_row_has(const struct gantry_row *row, uint64_t seq)
 	return row->begin <= seq && seq < row->end;
 }
 
-/* Makes the row empty; slots of connection c, from seq on, may be added. */
+/* Makes the row empty. Slots from seq on, whose WQEs are on connection c, may then be added. */
 static inline void
 gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t lead)
 {
@@ -163,8 +169,8 @@ gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, ui
 }
 
 /*
- * Adds the n slots from seq on, whose WQEs come next on connection c. If they do not continue the
- * row, they begin a new one. where: of the first of these slots.
+ * Adds the n slots from seq on, whose WQEs come next on connection c. If these slots do not
+ * continue the row, they begin a new row. where: `where` of the first of these slots.
  */
 static __rte_always_inline void
 gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t where,
@@ -178,8 +184,8 @@ gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uin
 }
 
 /*
- * How many slots of the row are done, from slot seq on. Less than 0: slots of the row before seq
- * are not done.
+ * Returns how many slots of the row are done, counted from slot seq on. The number is less than 0
+ * if slots of the row before seq are not done.
  */
 static inline int64_t
 gantry_row_done(const struct gantry_row *row, uint64_t seq)
@@ -189,7 +195,7 @@ gantry_row_done(const struct gantry_row *row, uint64_t seq)
 	return done < left ? done : left;
 }
 
-/* The row ends, because its slots are not plain any more. */
+/* Ends the row, because its slots are not plain any more. */
 static inline void
 gantry_row_end(struct gantry_row *row)
 {
@@ -201,7 +207,10 @@ gantry_row_end(struct gantry_row *row)
  * caller has zeroed *s. Returns 0 or -ENOMEM; in both cases gantry_stream_fini() frees the memory.
  */
 int gantry_stream_init(struct gantry_stream *s, uint32_t depth, uint32_t n_pend, int socket);
-/* From now on all slots may wait. Returns 0. If it returns -ENOMEM, nothing has changed. */
+/*
+ * Enlarges `pend`, so that all slots may wait. Returns 0. If it returns -ENOMEM, nothing has
+ * changed.
+ */
 int gantry_stream_let_all_wait(struct gantry_stream *s, int socket);
 void gantry_stream_fini(struct gantry_stream *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work: a checked descriptor on its way into WQEs. */
+/* Work: a checked descriptor that is being turned into WQEs. */
 #ifndef GANTRY_WORK_H
 #define GANTRY_WORK_H
 
@@ -24,15 +24,21 @@ enum gantry_work_kind {
 	GANTRY_WORK_SG,
 	GANTRY_WORK_FILL,
 
-	/* A bit beside one of the kinds above: the work goes to a DC peer, which each WQE names. */
+	/*
+	 * A bit that is set together with one of the kinds above: the work goes to a DC peer, whose
+	 * address is in each WQE.
+	 */
 	GANTRY_WORK_DC = 1 << 7,
 };
 
-/* Which side of the work has a layout. The addresses of this side are offsets in the key. */
+/*
+ * Tells whether the source or the destination has a layout. The addresses of this side are offsets
+ * in the key.
+ */
 enum gantry_work_layout {
 	GANTRY_WORK_NO_LAYOUT = 0,
-	GANTRY_WORK_SRC_LAYOUT, /* src_key will be the key's number */
-	GANTRY_WORK_DST_LAYOUT, /* dst_key will be the key's number */
+	GANTRY_WORK_SRC_LAYOUT, /* src_key will be the key of the layout */
+	GANTRY_WORK_DST_LAYOUT, /* dst_key will be the key of the layout */
 };
 
 /* A checked descriptor: addresses with keys, and the connection that carries it. */
@@ -41,33 +47,34 @@ struct gantry_work {
 	uint64_t dst;
 	uint64_t len; /* bytes that no WQE carries yet */
 	/*
-	 * The operands of an atomic, or the pattern of a fill (arg[0]), or the lists of a COPY_SG
+	 * For an atomic: its operands. For a fill: the pattern, in arg[0]. For a COPY_SG: its lists
 	 * (gantry_sg_piece()).
 	 */
 	uint64_t arg[2];
 	/*
-	 * A value for gantry_finish(). The slot keeps it as the `result` of its completion until
-	 * then.
+	 * A value for gantry_finish(). Until gantry_finish() is called, the slot keeps this value
+	 * as the `result` of its completion.
 	 */
 	uint64_t kept;
 	uint32_t src_key;
 	uint32_t dst_key;
-	uint16_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: the CPU carries it */
+	uint16_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: the CPU carries out the
+			  * work */
 	uint8_t kind;    /* enum gantry_work_kind */
-	uint8_t carrier; /* enum gantry_carrier: of a copy; else GANTRY_CARRIER_USUAL */
+	uint8_t carrier; /* enum gantry_carrier of a copy; otherwise GANTRY_CARRIER_USUAL */
 	bool done;       /* every WQE is written */
-	bool solicited;  /* GANTRY_DESC_SOLICITED */
+	bool solicited;  /* the descriptor has GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */
 	uint8_t flags;   /* HWQ_WQE_* of each WQE */
-	uint8_t copy;    /* the kind of the WQEs of fills and lists */
+	uint8_t copy;    /* for fills and lists: the kind of their WQEs */
 	bool no_inline;  /* the CPU cannot read src */
-	uint16_t key;    /* if there is a layout: its number in gantry_keys */
-	uint16_t peer;   /* if it goes to a DC peer: its number in gantry_queue::peer */
-	uint32_t imm;    /* immediate data, or the key to invalidate; in the CPU's byte order */
+	uint16_t key;    /* if there is a layout: index of its key in gantry_keys */
+	uint16_t peer;   /* if the work goes to a DC peer: index in gantry_queue::peer */
+	uint32_t imm;    /* immediate data, or the key to invalidate, in the CPU's byte order */
 	uint32_t finish; /* GANTRY_FINISH_*: what gantry_finish() has to do (gantry_finish.h) */
 };
 
-/* Sends the work to a DC peer. */
+/* Directs the work to a DC peer. */
 static inline void
 gantry_work_set_dc(struct gantry_work *w, uint16_t peer)
 {
@@ -82,13 +89,14 @@ gantry_work_is_done(const struct gantry_work *w)
 }
 
 /*
- * Makes *w a copy on the own connection from src to dst, regions of the addresses in *w. mmo: DMA
- * MMO copies between host memory; false: RDMA does.
+ * Makes *w a copy on the own connection. src and dst are the regions of the addresses in *w. If mmo
+ * is true, DMA MMO copies between host memory; otherwise RDMA does.
  *
  * DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), and does not reach device memory. So RDMA
  * copies to and from device memory. RDMA also copies memory on demand: for an RC queue, the kernel
- * (mlx5_ib, odp.c) handles the page faults of sends, RDMA and atomics only. Both kinds of memory
- * are then on the remote side. They always have remote rights, and other memory may have none.
+ * (mlx5_ib, odp.c) handles the page faults of sends, RDMA and atomics only. RDMA gets device memory
+ * and memory on demand as the remote side, because these two kinds always have remote rights. Other
+ * memory may have none.
  */
 static inline void
 gantry_work_copy_between(struct gantry_work *w, const struct gantry_region *src,
