@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gantry_poll(), and its rare parts: errors, several connections, unordered queues, completions
- * that are not plain.
+ * gantry_poll(), and its code for rare cases: errors, several connections, unordered queues,
+ * completions that are not plain.
  */
 #include "gantry_complete.h"
 
@@ -18,7 +18,7 @@ gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
-	/* Before the recovery, which may create the CQ anew. */
+	/* The CQ is published before the recovery, which may create the CQ again. */
 	hwq_cq_advance(c->cq);
 	hwq_cq_publish(c->cq);
 	gantry_counter_add(&q->stats.cqes, 1);
@@ -39,10 +39,7 @@ gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-/*
- * Goes on with a connection that does not work, or that carries transactions. Its CQEs have been
- * taken.
- */
+/* Continues the repair or the transactions of a connection whose CQEs have been taken. */
 static __rte_noinline void
 go_on(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -60,7 +57,10 @@ go_on(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_conn_set_add(&q->active, c - q->conn);
 }
 
-/* Returns true if the connection works, and no WQE of it is outstanding any more. */
+/*
+ * Takes the CQEs of a peer's connection. Returns true if the connection works, and none of its WQEs
+ * is outstanding any more.
+ */
 static __rte_always_inline bool
 take_peer_cqes(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -80,7 +80,7 @@ take_peers_cqes(struct gantry_queue *q)
 		uint32_t word = rte_bsf64(words);
 		struct gantry_conn *conn = &q->conn[word * 64];
 
-		/* Without this, the compiler computes the address anew for each bit. */
+		/* Without this statement, the compiler computes the address again for each bit. */
 		__asm__("" : "+r"(conn));
 		all = q->active.word[word];
 		busy = 0;
@@ -104,7 +104,9 @@ gantry_take_all_cqes(struct gantry_queue *q)
 		take_peers_cqes(q);
 }
 
-/* As gantry_take_run(). all: a constant: no WQE is outstanding, so every slot is done. */
+/*
+ * As gantry_take_run(). all: a constant; true if no WQE is outstanding, so that every slot is done.
+ */
 static __rte_always_inline uint32_t
 take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	struct gantry_comp *out, uint32_t n, const bool all)
@@ -113,12 +115,12 @@ take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
 	const uint64_t *where = &s->where[slot];
 	/*
-	 * Of the last slot's connection: gantry_where() of index 0, and `done`. At first no slot
-	 * matches.
+	 * base and done belong to the connection of the last slot: gantry_where() of index 0, and
+	 * its `done`. At first no slot matches.
 	 */
 	uint64_t base = 0, done = 0, bytes = 0, left;
 
-	/* A slot that is issued in part is slot `issue`, which is not among these. */
+	/* A slot that is issued in part has the number `issue`, so it is not among these slots. */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	for (comp = first, end = first + n; comp != end; comp++, where++, out++) {
@@ -213,8 +215,8 @@ count_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq, u
 }
 
 /*
- * Returns 1: slot `seq`, which is in no row, has succeeded; 0: it is not done, or has failed, and
- * then *failed is set.
+ * Counts slot `seq`, which is in no row. Returns 1 if the slot has succeeded, 0 if it is not done.
+ * If the slot has failed, sets *failed and returns 0.
  */
 static __rte_noinline uint32_t
 count_one(struct gantry_queue *q, struct gantry_stream *s, uint64_t seq, bool *failed)
@@ -263,7 +265,7 @@ poll_any_good(struct gantry_queue *q, unsigned int n, bool *failed)
 		if (++q->empty_polls % GANTRY_WATCH_POLLS == 0)
 			gantry_watch(q);
 	} else {
-		/* As in gantry_hand_out(). */
+		/* The release is needed as in gantry_hand_out(). */
 		atomic_store_explicit(&s->tail, seq, memory_order_release);
 	}
 	gantry_leave(q);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completing: takes CQEs, and hands out completions in the order of submission. The code of every
- * poll is inline here; rare code is in gantry_complete.c.
+ * Takes CQEs, and hands out completions in the order of submission. The code that every poll runs
+ * is inline here; code for rare cases is in gantry_complete.c.
  */
 #ifndef GANTRY_COMPLETE_H
 #define GANTRY_COMPLETE_H
@@ -13,15 +13,15 @@
 #include "gantry_queue.h"
 #include "gantry_watch.h"
 
-/* ------------------------------------------------------------------ the rare parts */
+/* ------------------------------------------------------------------ rare cases */
 
 /* Takes a CQE that is not the success of a WQE. Returns false if there is no CQE. */
 bool gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Called when no WQE of a connection other than the own one is outstanding any more. */
+/* Called when no WQE of connection c is outstanding any more. c is not the own connection. */
 void gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Takes all CQEs of all connections that have outstanding WQEs, or must be set up again. */
+/* Takes all CQEs of the connections that have outstanding WQEs or must be set up again. */
 void gantry_take_all_cqes(struct gantry_queue *q);
 
 /* As gantry_take_row(), for slots that are in no row. */
@@ -30,15 +30,15 @@ uint32_t gantry_take_run(struct gantry_queue *q, struct gantry_stream *s, uint64
 
 /*
  * As gantry_hand_out(), for an unordered queue. Visits each stream once. The next call begins with
- * the stream behind the last one of this call, so each stream gets its turn.
+ * the stream behind the last stream of this call, so that no stream always comes last.
  */
 uint32_t gantry_hand_out_unordered(struct gantry_queue *q, struct gantry_comp *out, uint32_t n);
 
 /* ------------------------------------------------------------------ CQEs */
 
 /*
- * The WQE that ends at `counter`, and all WQEs before it, are done. Returns true if no WQE of the
- * connection is outstanding any more.
+ * Notes that the WQE that ends at `counter`, and all WQEs before it, are done. Returns true if no
+ * WQE of the connection is outstanding any more.
  */
 static __rte_always_inline bool
 gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter)
@@ -59,8 +59,8 @@ gantry_note_done(struct gantry_queue *q, struct gantry_conn *c, uint16_t counter
 
 /*
  * Takes good CQEs of a connection that has outstanding WQEs. Returns false if the next CQE is of
- * another kind. Publishes the CQ's consumer index, because the doorbells of the engine do not: so
- * the device learns about the free CQEs before it gets WQEs that need them.
+ * another kind. Also publishes the CQ's consumer index, because the engine's doorbells do not. So
+ * the device knows the free CQEs before it gets WQEs that need them.
  */
 static __rte_always_inline bool
 gantry_take_good_cqes(struct gantry_queue *q, struct gantry_conn *c)
@@ -89,8 +89,9 @@ gantry_take_cqes(struct gantry_queue *q, struct gantry_conn *c)
 }
 
 /*
- * Takes the CQEs of connections that have outstanding WQEs. Usually this is one connection, that of
- * the latest row: it has all outstanding WQEs, and no connection waits to be set up again.
+ * Takes the CQEs of connections that have outstanding WQEs. Usually this is one connection: the
+ * connection of the latest row has all outstanding WQEs, and no connection waits to be set up
+ * again.
  */
 static __rte_always_inline void
 gantry_take_outstanding(struct gantry_queue *q)
@@ -115,7 +116,7 @@ gantry_take_outstanding(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ completions */
 
-/* Copies n completions, at least 1. Returns the sum of their bytes. */
+/* Copies n completions; n is at least 1. Returns the sum of their bytes. */
 static __rte_always_inline uint64_t
 gantry_copy_comps(struct gantry_comp *out, const struct gantry_comp *comp, uint32_t n)
 {
@@ -129,7 +130,7 @@ gantry_copy_comps(struct gantry_comp *out, const struct gantry_comp *comp, uint3
 	return bytes;
 }
 
-/* The sum of the bytes of n completions, at least 1. */
+/* Returns the sum of the bytes of n completions; n is at least 1. */
 static __rte_always_inline uint64_t
 gantry_count_comps(const struct gantry_comp *comp, uint32_t n)
 {
@@ -146,7 +147,7 @@ gantry_count_comps(const struct gantry_comp *comp, uint32_t n)
 
 /*
  * Hands out completions from slot `seq` on, which is in the stream's row, up to the first slot that
- * is not done. Returns how many, at most n. n is not 0.
+ * is not done. Returns how many were handed out, at most n. n is not 0.
  */
 static __rte_always_inline uint32_t
 gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
@@ -157,7 +158,7 @@ gantry_take_row(struct gantry_queue *q, const struct gantry_stream *s, uint64_t 
 
 	if (done <= 0)
 		return 0;
-	/* The end of the ring of slots is at least one slot away. */
+	/* For n == 1 this is not needed: the end of the ring of slots is at least one slot away. */
 	if (n != 1) {
 		n = RTE_MIN(n, s->mask + 1 - slot);
 		n = RTE_MIN(n, done);
@@ -193,16 +194,16 @@ gantry_hand_out(struct gantry_queue *q, struct gantry_stream *s, struct gantry_c
 		return 0;
 	}
 	/*
-	 * Pairs with the acquire in gantry_stats_get(): a reader of this tail reads a head that is
-	 * not less.
+	 * Pairs with the acquire in gantry_stats_get(): a thread that reads this tail then reads a
+	 * head that is not less.
 	 */
 	atomic_store_explicit(&s->tail, seq, memory_order_release);
 	return n - left;
 }
 
 /*
- * Returns true if nothing is behind the stream's latest row. Otherwise gantry_poll_row() is not
- * worth a try.
+ * Returns true if no slot is behind the stream's latest row. Otherwise a call of gantry_poll_row()
+ * would not help.
  */
 static inline bool
 gantry_row_is_last(const struct gantry_stream *s)
@@ -211,11 +212,12 @@ gantry_row_is_last(const struct gantry_stream *s)
 }
 
 /*
- * gantry_poll(), between gantry_enter() and gantry_leave_unsplit(), for a queue in order if all
- * descriptors in flight are in the latest row, on a connection that works. gantry_row_is_last() was
- * true. It calls no function, so the compiler has few registers to save. copy: a constant; false:
- * completions are counted, not copied to `out`. Returns how many, at most n; less than 0: the
- * caller calls gantry_poll_inside().
+ * A part of gantry_poll(), called between gantry_enter() and gantry_leave_unsplit(). It is for a
+ * queue in order whose descriptors in flight are all in the latest row, on a connection that works.
+ * gantry_row_is_last() was true. It calls no function, so the compiler has few registers to save.
+ * copy: a constant; if it is false, completions are counted and not copied to `out`. Returns how
+ * many completions were taken, at most n; if the result is less than 0, the caller calls
+ * gantry_poll_inside().
  */
 static __rte_always_inline int
 gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, const bool copy)
@@ -242,20 +244,20 @@ gantry_poll_row(struct gantry_queue *q, struct gantry_comp *out, uint32_t n, con
 		n = done;
 	slot = seq & s->mask;
 	/*
-	 * The row may wrap around the end of the ring of slots. If n is 0, n - 1 is more than any
-	 * ring has.
+	 * The row may wrap around the end of the ring of slots. If n is 0, n - 1 is greater than
+	 * any number of slots.
 	 */
 	if (unlikely(n - 1 > s->mask - slot))
 		return -1;
 	comp = &s->comp[slot];
 	bytes = copy ? gantry_copy_comps(out, comp, n) : gantry_count_comps(comp, n);
 	gantry_counter_add(&q->stats.bytes, bytes);
-	/* As in gantry_hand_out(). */
+	/* The release is needed as in gantry_hand_out(). */
 	atomic_store_explicit(&s->tail, seq + n, memory_order_release);
 	return n;
 }
 
-/* gantry_poll(), between gantry_enter() and gantry_leave(). */
+/* A part of gantry_poll(), called between gantry_enter() and gantry_leave(). */
 static __rte_always_inline uint32_t
 gantry_poll_inside(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 {

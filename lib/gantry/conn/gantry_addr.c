@@ -14,15 +14,15 @@
 
 #define VERSION 2
 
-/* The bytes of a gantry_addr. */
+/* The format of the bytes of a struct gantry_addr. */
 struct record {
 	char magic[6];
 	uint8_t version;
 	uint8_t transport; /* enum gantry_transport */
 	struct hwq_addr hwq;
-	rte_be64_t dc_key; /* of a DC target; else 0 */
+	rte_be64_t dc_key; /* DC key of a DC target; otherwise 0 */
 	uint8_t zero[12];
-	rte_be32_t crc; /* of all bytes before it */
+	rte_be32_t crc; /* checksum of all bytes before it */
 };
 
 static_assert(sizeof(struct record) == sizeof(struct gantry_addr), "a record fills a gantry_addr");
@@ -31,8 +31,8 @@ static_assert(offsetof(struct record, crc) == 60, "a record has no padding");
 static const char magic[6] = {'g', 'a', 'n', 't', 'r', 'y'};
 
 /*
- * CRC-32C, which finds every single flipped bit. By bytes, so that hosts of either byte order
- * agree.
+ * Computes CRC-32C, which finds every single flipped bit. It is computed byte by byte, so that
+ * hosts of either byte order get the same result.
  */
 static rte_be32_t
 crc_of(const struct record *r)

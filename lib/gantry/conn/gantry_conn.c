@@ -9,11 +9,14 @@
 #include "gantry_alloc.h"
 #include "gantry_target.h"
 
-/* A CQ without completions, for code that polls a connection whose CQ could not be created anew. */
+/*
+ * A CQ without completions. It takes the place of a connection's CQ that could not be created
+ * again, for code that polls the connection.
+ */
 static struct mlx5_cqe64 no_cqe;
 static struct hwq_cq no_cq = {.next = (const uint8_t *)&no_cqe, .lap = MLX5_CQE_OWNER_MASK};
 
-/* Makes c the user of its QP and CQs, so that their events find it. */
+/* Makes c the user pointer of its QP and CQs, so that an event of one of them finds c. */
 static void
 name_owner(struct gantry_conn *c)
 {
@@ -24,8 +27,8 @@ name_owner(struct gantry_conn *c)
 }
 
 /*
- * Destroys the objects of c; verbs wait until all their events are acknowledged. Returns 0; or a
- * negative errno: objects that still exist are not NULL.
+ * Destroys the objects of c. The verbs calls return when all events of an object are acknowledged.
+ * Returns 0, or a negative errno; the pointers to objects that still exist are then not NULL.
  */
 static int
 destroy(struct gantry_conn *c)
@@ -57,7 +60,7 @@ destroy(struct gantry_conn *c)
 	return 0;
 }
 
-/* As gantry_conn_open(), but events of the objects do not name a connection yet. */
+/* As gantry_conn_open(), but events of the objects do not find the connection yet. */
 static int
 create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)
@@ -86,7 +89,10 @@ create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_con
 		.max_len = max_len,
 		.max_inline = RTE_MIN(conf->max_inline, qp->sq.max_inline),
 		.n_bb = hwq_sq_n_bb(&qp->sq),
-		/* Four CQEs for each round of the ring: a full ring gets room by quarters. */
+		/*
+		 * There are four CQEs for each round of the ring, so the WQEBBs of a full ring
+		 * become free by quarters.
+		 */
 		.signal_mask = RTE_MAX(hwq_sq_n_bb(&qp->sq) / 4, 1u) - 1,
 		.state = GANTRY_CONN_OPEN,
 		.qp = qp,
@@ -114,7 +120,9 @@ gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain, const struct 
 int
 gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf)
 {
-	/* A ring without WQEs, for code that looks at the connection while it has no QP. */
+	/*
+	 * A ring without WQEs, for code that reads the send queue of a connection that has no QP.
+	 */
 	static struct hwq_sq none = {.full = 1};
 	struct gantry_conn anew = {0};
 	int ret;
@@ -143,7 +151,7 @@ gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote)
 {
 	int ret = 0;
 
-	/* A connect that failed may have left the QP in RTR. */
+	/* An earlier call that failed may have left the QP in state RTR. */
 	if (c->half_connected)
 		ret = hwq_qp_reset(c->qp);
 	c->half_connected = true;

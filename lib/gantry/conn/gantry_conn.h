@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection: a QP, a CQ that serves no other QP, and how much of the send queue is in use.
+ * A connection: a QP, a CQ that serves no other QP, and counts of the WQEBBs in use.
  *
- * A CQ must have room for a CQE of every WQE of its QPs, because an error flushes all WQEs. A CQ
- * shared by all connections of a queue would need this room even for peers that are never opened.
+ * A CQ must have an entry for a CQE of every WQE of its QPs, because an error flushes all WQEs. A
+ * CQ shared by all connections of a queue would need these entries even for peers that are never
+ * opened.
  */
 #ifndef GANTRY_CONN_H
 #define GANTRY_CONN_H
@@ -24,7 +25,7 @@
 
 /* Index of a connection in gantry_queue::conn. */
 enum {
-	/* no hardware: refused descriptors and NOPs, which are done at once */
+	/* No hardware: for refused descriptors and NOPs, which are done at once. */
 	GANTRY_CONN_NONE = 0,
 	GANTRY_CONN_OWN = 1,     /* the queue connected to itself: copies */
 	GANTRY_CONN_DCI = 2,     /* the DC initiator */
@@ -34,22 +35,24 @@ enum {
 
 enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
-	GANTRY_CONN_OPEN,     /* has a QP; the address of the other end is not known yet */
+	GANTRY_CONN_OPEN,     /* has a QP; the address of the remote end is not known yet */
 	GANTRY_CONN_READY,    /* takes WQEs */
 	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
-	GANTRY_CONN_FAILING,  /* was stuck; the QP is in error, and its WQEs are being flushed */
+	GANTRY_CONN_FAILING,  /* was stuck; the QP is in state ERR, and its WQEs are being
+			       * flushed */
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
-	GANTRY_CONN_BROKEN,   /* failed; no WQE is outstanding; to be set up again */
+	GANTRY_CONN_BROKEN,   /* failed; no WQE is outstanding; the queue will set it up again */
 	GANTRY_CONN_DOWN,     /* failed; no WQE is outstanding; can only be closed */
-	GANTRY_CONN_CLOSING,  /* the device refused a part of the closing: close it again */
-	GANTRY_CONN_TXN,      /* as READY, but takes transactions only */
+	GANTRY_CONN_CLOSING,  /* the device refused a part of the closing; close the connection
+			       * again */
+	GANTRY_CONN_TXN,      /* as GANTRY_CONN_READY, but takes transactions only */
 };
 
-/* What events of the device said about a connection (gantry_event.h). */
+/* Events of the device about a connection (gantry_event.h). */
 enum {
-	GANTRY_CONN_EVENT_QP = 1 << 0,      /* its QP is in error */
-	GANTRY_CONN_EVENT_CQ = 1 << 1,      /* its CQ has failed: no CQE comes any more */
-	GANTRY_CONN_EVENT_DRAINED = 1 << 2, /* its send queue stands still until it is resumed */
+	GANTRY_CONN_EVENT_QP = 1 << 0,      /* the QP is in error */
+	GANTRY_CONN_EVENT_CQ = 1 << 1,      /* the CQ has failed and makes no more CQEs */
+	GANTRY_CONN_EVENT_DRAINED = 1 << 2, /* the send queue stands still until it is resumed */
 };
 
 struct gantry_recv_ring;
@@ -58,11 +61,11 @@ struct gantry_target;
 struct gantry_txn_line;
 
 /*
- * `done` and `posted` count WQEBBs, also those of NOPs at the ring's end. They grow for ever, and a
- * reset of the QP does not set them back.
+ * `done` and `posted` count WQEBBs, also those of NOPs at the ring's end. Both only grow; a reset
+ * of the QP does not reset them.
  */
 struct gantry_conn {
-	/* What a WQE and its CQE touch: one cache line. */
+	/* The fields that a WQE and its CQE touch: one cache line. */
 
 	/* WQEBBs whose CQE has come, or for which a later CQE accounts. */
 	alignas(RTE_CACHE_LINE_SIZE) uint64_t done;
@@ -71,36 +74,41 @@ struct gantry_conn {
 	struct hwq_cq *cq;
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */
 	uint64_t max_len;     /* the most bytes that one WQE moves */
-	uint32_t max_inline;  /* messages of at most so many bytes are copied into the WQE */
-	uint8_t state;        /* enum gantry_conn_state; gantry_shown_set() */
-	bool half_connected;  /* if open: a connect has failed, so the QP must be reset first */
+	uint32_t max_inline;  /* longest message in bytes that is copied into its WQE */
+	uint8_t state;        /* enum gantry_conn_state, set by gantry_shown_set() */
+	bool half_connected;  /* if open: connecting has failed, so the QP must be reset first */
 	uint8_t repair_tries; /* if broken: how often a repair has failed */
-	struct gantry_stream *stream; /* has the descriptors of this connection */
+	struct gantry_stream *stream; /* the stream with the descriptors of this connection */
 
-	/* Other fields that the owner needs while it works. */
-	struct gantry_conn_place place; /* in sets; for RC peers and the DC initiator */
+	/* Further fields that the owner uses in normal operation. */
+	struct gantry_conn_place place; /* place in sets of connections; for RC peers and the DC
+					 * initiator */
 	struct gantry_recv_ring *recv;  /* NULL: the connection takes no receives */
 	struct gantry_txn_line *txns;   /* NULL: the connection takes no transactions */
 	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */
 	uint32_t n_bb;                  /* WQEBBs of the send queue, also while there is no QP */
-	/* Other threads set bits, the owner clears them. */
-	_Atomic(uint32_t) events; /* GANTRY_CONN_EVENT_* */
+	/* Other threads set bits, the owner clears bits. */
+	_Atomic(uint32_t) events; /* bits GANTRY_CONN_EVENT_* */
 
-	/* The owner's, for gantry_watch.c and gantry_recover.c. */
+	/* Used by the owner, in gantry_watch.c and gantry_recover.c. */
 
-	/* 1 + `done` at the last look of gantry_watch(); 0: it never looked. */
+	/*
+	 * 1 + `done` as gantry_watch() saw it last; 0: gantry_watch() has not seen the connection
+	 * yet.
+	 */
 	alignas(RTE_CACHE_LINE_SIZE) uint64_t watched;
-	uint64_t still_tsc;  /* time for which gantry_watch() has seen `done` stand still */
-	uint64_t repair_tsc; /* if broken: when the repair is tried again */
-	bool silent;         /* draining, and no CQE will come: the QP must be reset */
-	bool renew;          /* if broken: QP and CQ must be created anew */
+	uint64_t still_tsc;  /* time in which `done` has not changed, as gantry_watch() counts it */
+	uint64_t repair_tsc; /* if broken: time stamp of the next try to repair */
+	bool silent;         /* draining, and no CQE will come, so the QP must be reset */
+	bool renew;          /* if broken: QP and CQ must be created again */
 
-	/* The control thread's; the owner's while it repairs the connection. */
+	/* Used by the control thread, and by the owner while it repairs the connection. */
 
-	/* NULL: the QP is destroyed, and the connection will be closed or repaired */
+	/* NULL if the QP is destroyed, and the connection will be closed or repaired. */
 	struct hwq_qp *qp;
-	struct hwq_cq *recv_cq;       /* of receives only; NULL: no receives */
-	struct gantry_target *target; /* of a DC target, which has no QP and no CQ */
+	struct hwq_cq *recv_cq;       /* CQ of receives; NULL: the connection takes no receives */
+	struct gantry_target *target; /* the DC target, if the connection is one; it then has no QP
+				       * and no CQ */
 };
 
 static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,
@@ -115,7 +123,10 @@ gantry_conn_works(const struct gantry_conn *c)
 	return c->state == GANTRY_CONN_READY || c->state == GANTRY_CONN_TXN;
 }
 
-/* Returns true if the connection takes receives, if it has a receive queue. */
+/*
+ * Returns true if the state of the connection permits receives. Whether it has a receive queue is
+ * not checked.
+ */
 static inline bool
 gantry_conn_receives(const struct gantry_conn *c)
 {
@@ -124,8 +135,8 @@ gantry_conn_receives(const struct gantry_conn *c)
 }
 
 /*
- * Returns true if the next WQE, of n_bb WQEBBs, is the last one of a quarter of the ring, so it
- * asks for a CQE. n_bb includes a NOP in front of it at the ring's end.
+ * Returns true if the next WQE is the last one of a quarter of the ring, so that it asks for a CQE.
+ * n_bb: the WQEBBs of this WQE and of a NOP in front of it at the ring's end.
  */
 static inline bool
 gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
@@ -133,7 +144,7 @@ gantry_conn_signals(const struct gantry_conn *c, uint32_t n_bb)
 	return (c->posted & c->signal_mask) + n_bb > c->signal_mask;
 }
 
-/* The 16-bit index in lib/hwq of WQEBB `index`, which is posted and not done. */
+/* Returns the 16-bit index that lib/hwq has for WQEBB `index`, which is posted and not done. */
 static inline uint16_t
 gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 {
@@ -141,37 +152,39 @@ gantry_conn_ring_index(const struct gantry_conn *c, uint64_t index)
 }
 
 /*
- * Creates the QP as conf says and its CQ, and a CQ for receives if conf->rq_wr is not 0. The state
- * is then GANTRY_CONN_OPEN. conf->max_inline: the longest message that is copied into its WQE.
- * max_len: the most bytes that one WQE moves. Returns 0; or a negative errno: *c has not changed,
- * or its state is GANTRY_CONN_CLOSING if the device refused to destroy a CQ.
+ * Creates the QP as conf says, and its CQ; if conf->rq_wr is not 0, also a CQ for receives. The
+ * state is then GANTRY_CONN_OPEN. conf->max_inline: the longest message that is copied into its
+ * WQE. max_len: the most bytes that one WQE moves. Returns 0 or a negative errno. After an error *c
+ * has not changed, or its state is GANTRY_CONN_CLOSING because the device refused to destroy a CQ.
  */
 int gantry_conn_open(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf, uint64_t max_len);
 
 /*
- * Connects an open connection. Returns 0: the caller sets GANTRY_CONN_READY; or a negative errno:
- * call again.
+ * Connects an open connection. Returns 0 or a negative errno. After success the caller sets
+ * GANTRY_CONN_READY. After an error the caller may call this function again.
  */
 int gantry_conn_connect(struct gantry_conn *c, const struct hwq_addr *remote);
 
 /*
  * Destroys QP and CQ, and creates new ones in the same *c, as gantry_conn_open() does. `done` and
- * `posted` go on. No WQE is outstanding. Returns 0: the caller connects the QP; or a negative
- * errno: call again, or close the connection.
+ * `posted` keep their values. The caller makes sure that no WQE is outstanding. Returns 0 or a
+ * negative errno. After success the caller connects the QP. After an error the caller calls this
+ * function again, or closes the connection.
  */
 int gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain,
 	const struct hwq_qp_conf *conf);
 
 /*
- * True, after a gantry_conn_close() that failed: the device no longer writes to receives of the
- * connection.
+ * Called after a gantry_conn_close() that failed. Returns true if the device no longer writes to
+ * receives of the connection.
  */
 bool gantry_conn_is_silent(const struct gantry_conn *c);
 
 /*
- * Destroys QP and CQs, or the DC target. Returns 0: *c is zeroed, which is GANTRY_CONN_CLOSED; or
- * the device's error: *c is GANTRY_CONN_CLOSING and has the other objects; call again.
+ * Destroys QP and CQs, or the DC target. Returns 0, and *c is zeroed, which means
+ * GANTRY_CONN_CLOSED. Or returns the device's error; then the state is GANTRY_CONN_CLOSING, *c has
+ * the objects that still exist, and the caller calls this function again.
  */
 int gantry_conn_close(struct gantry_conn *c);
 

@@ -12,11 +12,11 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-/* All indices are less. */
+/* All indices are less than this number. */
 #define GANTRY_CONN_SET_MAX (64 * 64)
 
 struct gantry_conn_set {
-	uint64_t any; /* bit n: word n is not 0 */
+	uint64_t any; /* bit n is set if word[n] is not 0 */
 	uint64_t word[GANTRY_CONN_SET_MAX / 64];
 };
 
@@ -26,7 +26,9 @@ gantry_conn_set_is_empty(const struct gantry_conn_set *s)
 	return s->any == 0;
 }
 
-/* Adds the indices of `bits`, of which at least one is set: bit n is index word * 64 + n. */
+/*
+ * Adds the indices that are set in `bits`: bit n is index word * 64 + n. At least one bit is set.
+ */
 static inline void
 gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
 {
@@ -34,10 +36,10 @@ gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits
 	s->any |= RTE_BIT64(word);
 }
 
-/* The position of an index in every set, for callers that add it often. */
+/* The position of an index, which is the same in every set. For callers that add an index often. */
 struct gantry_conn_place {
-	uint64_t bit; /* in word[word] */
-	uint64_t any; /* in `any` */
+	uint64_t bit; /* the bit of the index in word[word] */
+	uint64_t any; /* the bit of this word in `any` */
 	uint32_t word;
 };
 
@@ -62,7 +64,7 @@ gantry_conn_set_add(struct gantry_conn_set *s, uint32_t i)
 	gantry_conn_set_add_some(s, i / 64, RTE_BIT64(i % 64));
 }
 
-/* Removes the indices of `bits`: bit n is index word * 64 + n. */
+/* Removes the indices that are set in `bits`: bit n is index word * 64 + n. */
 static inline void
 gantry_conn_set_remove_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits)
 {
@@ -78,8 +80,8 @@ gantry_conn_set_remove(struct gantry_conn_set *s, uint32_t i)
 }
 
 /*
- * Moves the indices of the lowest word that is not empty to another set. Returns them: bit n is
- * index *first + n; 0: the set is empty.
+ * Moves the indices of the lowest word that is not empty to another set. Returns these indices: bit
+ * n is index *first + n. Returns 0 if the set is empty.
  */
 static inline uint64_t
 gantry_conn_set_move(struct gantry_conn_set *s, struct gantry_conn_set *to, uint32_t *first)
@@ -98,7 +100,10 @@ gantry_conn_set_move(struct gantry_conn_set *s, struct gantry_conn_set *to, uint
 	return bits;
 }
 
-/* The lowest index in the set that is at least `from`; GANTRY_CONN_SET_MAX: there is none. */
+/*
+ * Returns the lowest index in the set that is at least `from`, or GANTRY_CONN_SET_MAX if there is
+ * none.
+ */
 static inline uint32_t
 gantry_conn_set_next(const struct gantry_conn_set *s, uint32_t from)
 {

@@ -17,7 +17,7 @@
 #define MIN_MTU 256
 #define MAX_MTU 4096
 
-/* Fields that count if the mask has their bit, and the greatest value of each. */
+/* The fields that are used only if the mask has their bit, and the greatest value of each field. */
 static const struct {
 	uint32_t bit;
 	const char *name, *bit_name;
@@ -45,7 +45,7 @@ value_of(const struct gantry_path *path, size_t i)
 	return masked[i].len == sizeof(uint16_t) ? *(const uint16_t *)at : *at;
 }
 
-/* Returns 0; or -EINVAL, and logs the name of the field. */
+/* Returns 0, or logs the name of the field and returns -EINVAL. */
 static int
 check_masked(const struct gantry_path *path)
 {
@@ -78,7 +78,10 @@ gantry_path_check(const struct gantry_path *path)
 	return check_masked(path);
 }
 
-/* The enum ibv_mtu: 256 bytes are IBV_MTU_256, twice as many bytes the next value. */
+/*
+ * Returns the enum ibv_mtu of an MTU in bytes: IBV_MTU_256 for 256. For twice as many bytes it is
+ * the next value.
+ */
 static uint8_t
 mtu_code(uint16_t bytes)
 {
@@ -93,7 +96,7 @@ gantry_path_merge(const struct gantry_path *path, const struct gantry_path *othe
 {
 	const uint8_t other_port = other->port != 0 ? other->port : first;
 	const bool same_port = path->port == 0 || path->port == other_port;
-	/* Each port has a GID table of its own. */
+	/* Each port has a GID table of its own, so the GID index of another port is not used. */
 	const uint32_t inherited = same_port ? UINT32_MAX : ~GANTRY_PATH_GID_INDEX;
 
 	return (struct gantry_path){
@@ -120,7 +123,7 @@ struct hwq_path
 gantry_path_to_hwq(const struct gantry_path *path)
 {
 	return (struct hwq_path){
-		/* A traffic class of 0 is the default. */
+		/* lib/hwq has no bit for the traffic class: 0 is the default. */
 		.mask = path->mask & ~GANTRY_PATH_TRAFFIC_CLASS,
 		.port = path->port,
 		.gid_index = path->gid_index,

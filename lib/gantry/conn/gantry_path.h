@@ -8,19 +8,20 @@
 #include "gantry.h"
 
 /*
- * Checks a path. Returns 0; or -EINVAL, and logs the name of the setting. It does not check that
- * the device has the port and the GID.
+ * Checks a path. Returns 0, or logs the name of the setting and returns -EINVAL. The function does
+ * not check whether the device has the port and the GID.
  */
 int gantry_path_check(const struct gantry_path *path);
 
 /*
- * A path with the settings of `path`, and those of `other` where `path` gives none. A GID index
- * does not pass to another port. first: the port that `other` means by 0.
+ * Returns a path with the settings of `path`. A setting that `path` does not give is taken from
+ * `other`. The GID index of `other` is not used for another port. first: the port that `other`
+ * means by 0.
  */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
 	const struct gantry_path *other, uint8_t first);
 
-/* The form of a checked path in lib/hwq. */
+/* Returns a checked path in the form of lib/hwq. */
 struct hwq_path gantry_path_to_hwq(const struct gantry_path *path);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The receives of a connection: from CQEs to completions in their order, and the end of their ring.
- */
+/* The receives of a connection: turns CQEs into completions in their order, and ends the ring. */
 #include "gantry_recv_ring.h"
 
 #include <errno.h>
@@ -109,7 +107,9 @@ settle_good(struct gantry_recv_comp *comp, uint8_t opcode, uint32_t byte_cnt, __
 				      MLX5_CQE_RESP_SEND_INV - MLX5_CQE_RESP_WR_IMM,
 		"opcodes of CQEs and operations have the same order");
 	comp->zero = 0;
-	/* What the peer did. */
+	/*
+	 * The operation of the peer: the receive opcodes follow each other as these operations do.
+	 */
 	comp->op = GANTRY_OP_WRITE_IMM + (opcode - MLX5_CQE_RESP_WR_IMM);
 	comp->len = byte_cnt;
 	if (comp->op != GANTRY_OP_SEND)
@@ -130,8 +130,8 @@ settle(struct gantry_recv_comp *comp, const struct hwq_cqe *cqe)
 }
 
 /*
- * A receive failed or was flushed, so the QP is in error. If no WQE is outstanding, no error CQE of
- * a send will say so.
+ * Called when a receive failed or was flushed, so the QP is in error. If no send is outstanding,
+ * there will be no error CQE of a send. So this function changes the connection's state.
  */
 static __rte_cold void
 note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
@@ -148,8 +148,8 @@ note_failure(const struct gantry_recv_ring *ring, const struct hwq_cqe *cqe)
 }
 
 /*
- * If a receive of a target fails, the connection to one initiator has ended. This end has no state
- * of that connection.
+ * Takes the completed receives of a DC target. If a receive fails, the connection to one initiator
+ * has ended. The target has no state of such a connection, so nothing else is done.
  */
 static void
 take_of_target(struct gantry_recv_ring *ring)
@@ -166,8 +166,8 @@ take_of_target(struct gantry_recv_ring *ring)
 }
 
 /*
- * Takes a receive that failed, or one whose CQE came after the last look. Returns false if there is
- * none. Tells the device which CQEs were taken.
+ * Takes a receive that failed, or a receive whose CQE arrived after the last poll. Returns false if
+ * there is no such receive. Tells the device which CQEs were taken.
  */
 static __rte_noinline bool
 take_failed(struct gantry_recv_ring *ring)
@@ -209,8 +209,8 @@ gantry_recv_ring_take(struct gantry_recv_ring *ring)
 /* ------------------------------------------------------------------ the end */
 
 /*
- * Gives slots to the receives that are still posted to a target, so that they wait like those of a
- * QP.
+ * Gives slots to the receives that are still posted to a target, so that they wait in the ring as
+ * receives of a QP do.
  */
 static void
 leave_target(struct gantry_recv_ring *ring)

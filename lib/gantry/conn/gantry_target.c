@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DC targets: their objects, and which receives are posted. */
+/* DC targets: creates their objects, and keeps the posted receives. */
 #include "gantry_target.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "gantry_alloc.h"
 #include "gantry_log.h"
 
-/* Entries of the SRQ, one of which is never used. */
+/* Returns the number of entries of the SRQ. One entry is never used. */
 static uint32_t
 n_entries(const struct gantry_target *t)
 {
@@ -101,7 +101,7 @@ gantry_target_ring(struct gantry_target *t)
 	hwq_srq_ring(t->srq);
 }
 
-/* The receive of this entry is no longer posted. Returns its cookie. */
+/* Notes that the receive of this entry is no longer posted. Returns its cookie. */
 static uint64_t
 release(struct gantry_target *t, struct gantry_target_entry *e)
 {
@@ -116,7 +116,7 @@ gantry_target_poll(struct gantry_target *t, struct hwq_cqe *cqe, uint64_t *cooki
 {
 	unsigned int i;
 
-	/* The wr_id of an entry is its index. */
+	/* hwq_srq_poll() writes the wr_id of each entry, which is the entry's index. */
 	n = hwq_srq_poll(t->srq, t->cq, cqe, cookie, n);
 	for (i = 0; i < n; i++)
 		cookie[i] = release(t, &t->entry[cookie[i]]);

@@ -2,8 +2,9 @@
 /*
  * A DC target: any number of initiators send to it, and their messages take its receives.
  *
- * It has a shared receive queue (SRQ). Messages of different initiators arrive at the same time, so
- * its entries complete in any order. gantry_target_poll() tells which entries have completed.
+ * A target has a shared receive queue (SRQ). Messages of different initiators arrive at the same
+ * time, so the entries of the SRQ complete in any order. gantry_target_poll() tells which entries
+ * have completed.
  *
  * The control thread creates and destroys targets; all other calls are the owner's.
  */
@@ -18,53 +19,57 @@
 
 /* The receive that is posted in an entry of the SRQ. */
 struct gantry_target_entry {
-	uint64_t cookie; /* of the receive */
+	uint64_t cookie; /* cookie of the receive */
 	bool posted;
-	bool old; /* it was posted before gantry_target_mark() */
+	bool old; /* the receive was posted before gantry_target_mark() */
 };
 
 struct gantry_target {
 	struct hwq_srq *srq;
-	struct hwq_cq *cq; /* of receives only */
+	struct hwq_cq *cq; /* CQ of receives only */
 	struct hwq_dct *dct;
-	uint64_t key; /* DC key: initiators without it get no answer */
+	uint64_t key; /* DC key: an initiator without this key gets no answer */
 	uint32_t n_old;
-	struct gantry_target_entry *entry; /* by index in the SRQ */
+	struct gantry_target_entry *entry; /* entries by their index in the SRQ */
 };
 
 /*
- * Creates a target for `depth` receives at once; 0: none. Returns 0; or a negative errno, which the
- * log names: then *out is NULL, or has objects that the device did not destroy, for
- * gantry_target_destroy().
+ * Creates a target for `depth` receives at once; `depth` may be 0. Returns 0 or a negative errno,
+ * which a line of the log explains. After an error *out is NULL, or has objects that the device did
+ * not destroy; the caller then calls gantry_target_destroy().
  */
 int gantry_target_create(struct hwq_domain *domain, const struct hwq_path *path, uint32_t depth,
 	int socket, struct gantry_target **out);
 
 /*
  * Destroys the target. When its DCT is destroyed, the device no longer writes to receives. Returns
- * 0; or the device's error: objects that still exist are not NULL, call again.
+ * 0 or the device's error. After an error, the pointers to objects that still exist are not NULL,
+ * and the caller calls this function again.
  */
 int gantry_target_destroy(struct gantry_target *t);
 
-/* Posts a receive with the memory *sge, whose length may be 0. The caller knows of the room. */
+/*
+ * Posts a receive with the memory *sge, whose length may be 0. The caller has checked that fewer
+ * than `depth` receives are posted.
+ */
 void gantry_target_post(struct gantry_target *t, uint64_t cookie, const struct hwq_sge *sge);
 
 /* Tells the device about all posted receives. */
 void gantry_target_ring(struct gantry_target *t);
 
-/* Takes completions, and the cookies of their receives. Returns how many, at most n. */
+/* Takes at most n completions, and the cookies of their receives. Returns how many were taken. */
 unsigned int gantry_target_poll(struct gantry_target *t, struct hwq_cqe *cqe, uint64_t *cookie,
 	unsigned int n);
 
 /*
- * Takes back a posted receive, to which the device no longer writes. *at is 0 in the first call,
- * and then as the last call left it. Returns false if no receive is posted.
+ * Takes back a posted receive, to which the device no longer writes. *at is 0 in the first call;
+ * each later call gets *at as the call before left it. Returns false if no receive is posted.
  */
 bool gantry_target_take_back(struct gantry_target *t, uint32_t *at, uint64_t *cookie);
 
 /*
- * Notes which receives are posted. gantry_target::n_old counts those of them that have not
- * completed.
+ * Notes which receives are posted. gantry_target::n_old is the number of these receives that have
+ * not completed yet.
  */
 void gantry_target_mark(struct gantry_target *t);
 

@@ -17,8 +17,8 @@ struct gantry_choice {
 	 */
 	uint8_t all;
 	uint8_t usual;      /* constant */
-	uint32_t in_flight; /* descriptors in flight in the call that issues now; counted only if
-			     * there are rules */
+	uint32_t in_flight; /* descriptors in flight; set by each call that issues, if there are
+			     * rules */
 	struct gantry_policy policy; /* the policy that was set */
 };
 

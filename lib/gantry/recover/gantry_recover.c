@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection in error: the status of its descriptors, and its repair. */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include "gantry_recover.h"
 
@@ -23,13 +23,13 @@
 
 #define DUMP_TEXT_LEN 512
 /*
- * How often a repair that failed is tried again. Each pause is twice as long as the pause before:
- * 1, 2, 4, ... 128 ms.
+ * A repair that failed is tried again REPAIR_TRIES times. Each pause is twice as long as the pause
+ * before: 1, 2, 4, ... 128 ms.
  */
 #define REPAIR_TRIES           8
 #define REPAIR_PAUSES_A_SECOND 1000
 
-/* The status that a syndrome means: the table in doc/engine.md; ibv_poll_cq(3). */
+/* Returns the status that a syndrome means. The table is in doc/engine.md, from ibv_poll_cq(3). */
 static enum gantry_status
 status_of_syndrome(uint8_t syndrome)
 {
@@ -53,23 +53,23 @@ status_of_syndrome(uint8_t syndrome)
 
 /* What happens to the descriptors that a connection in error has not completed. */
 struct verdict {
-	enum gantry_status first;  /* of the descriptor that owns the oldest WQE */
-	enum gantry_status others; /* of the descriptors behind it */
-	/* if the descriptor may run again, it is replayed and gets no status */
+	enum gantry_status first;  /* status of the descriptor that owns the oldest WQE */
+	enum gantry_status others; /* status of the descriptors behind it */
+	/* If set, a descriptor that may run twice is replayed and gets no status. */
 	bool replay_first;
 	bool replay_others;
 };
 
-/* An event said that the QP or its CQ failed, and no WQE failed. */
+/* For an event which says that the QP or its CQ failed. No WQE failed. */
 static const struct verdict of_event = {GANTRY_QP_EVENT, GANTRY_QP_EVENT, true, true};
 /*
- * No CQE came, not even when the QP was told to flush. A replay might wait as long, so there is
- * none.
+ * For a connection without CQEs, even after the QP was told to flush. Nothing is replayed, because
+ * a replay might wait as long.
  */
 static const struct verdict of_silence = {GANTRY_TIMED_OUT, GANTRY_TIMED_OUT, false, false};
 static const struct verdict of_lost_device = {GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, false, false};
 
-/* The verdict for the first error CQE of a connection. */
+/* Returns the verdict for the first error CQE of a connection. */
 static struct verdict
 verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t syndrome)
 {
@@ -77,13 +77,17 @@ verdict_of(const struct gantry_queue *q, const struct gantry_conn *c, uint8_t sy
 
 	if (status == GANTRY_FLUSHED) {
 		/*
-		 * A flush without an earlier error CQE: the QP failed by itself, or it was stuck.
+		 * A WQE was flushed, and there was no earlier error CQE. So the QP failed by
+		 * itself, or it was stuck.
 		 */
 		if (c->state != GANTRY_CONN_FAILING)
 			return of_event;
 		status = GANTRY_TIMED_OUT;
 	} else if (c == &q->conn[GANTRY_CONN_OWN] || c == &q->conn[GANTRY_CONN_TXN_OWN]) {
-		/* Both ends are on this host: what RDMA calls remote is local memory. */
+		/*
+		 * Both ends of these connections are on this host, so the remote memory of RDMA is
+		 * local memory.
+		 */
 		status = GANTRY_LOCAL_ERROR;
 	}
 	return (struct verdict){status, GANTRY_FLUSHED, false, true};
@@ -98,7 +102,7 @@ become(struct gantry_queue *q, struct gantry_conn *c, enum gantry_conn_state sta
 	gantry_trace_conn_state(q->id, c - q->conn, state);
 }
 
-/* The connection's name in the log. buf: storage for it. */
+/* Returns the connection's name for the log. buf: storage for the name. */
 static const char *
 conn_name(const struct gantry_queue *q, const struct gantry_conn *c, char *buf, size_t len)
 {
@@ -128,8 +132,8 @@ log_failed_wqe(struct gantry_queue *q, const struct gantry_conn *c, const struct
 
 /*
  * Notes the failure of connection c for telemetry. failed: the completion of the failed descriptor,
- * or NULL. index: of the failed WQE, or of the oldest outstanding one. cqe: the CQE with the
- * reason, or NULL.
+ * or NULL. index: the index of the failed WQE, or of the oldest outstanding WQE. cqe: the CQE with
+ * the reason, or NULL.
  */
 static __rte_cold void
 note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct gantry_comp *failed,
@@ -152,8 +156,9 @@ note_failure(struct gantry_queue *q, const struct gantry_conn *c, const struct g
 }
 
 /*
- * The side whose memory made the WQE at `index` fail. op: of its descriptor. A remote syndrome
- * comes here for the own connection only, and its remote end is local memory.
+ * Returns the side (source or destination) whose memory made the WQE at `index` fail. op: the
+ * operation of its descriptor. This function gets a remote syndrome only of the own connection,
+ * whose remote end is local memory.
  */
 static enum gantry_side
 side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrome)
@@ -162,7 +167,7 @@ side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrom
 
 	if (op == GANTRY_OP_RAW || (!remote && syndrome != HWQ_SYNDROME_LOCAL_PROT))
 		return GANTRY_SIDE_UNKNOWN;
-	/* The source of a fill is memory of the engine. */
+	/* The source of a fill is memory of the engine, so the destination has failed. */
 	if (op == GANTRY_OP_FILL)
 		return GANTRY_SIDE_DST;
 	switch (hwq_sq_opcode_at(c->sq, gantry_conn_ring_index(c, index))) {
@@ -182,7 +187,10 @@ side_of(const struct gantry_conn *c, uint64_t index, uint8_t op, uint8_t syndrom
 static void
 note_side(struct gantry_comp *comp, const struct gantry_conn *c, uint64_t index, uint8_t syndrome)
 {
-	/* The result of an atomic is still the address of its cell. */
+	/*
+	 * `result` of an atomic is needed until gantry_finish(): it is the address of the atomic's
+	 * cell.
+	 */
 	if ((comp->zero & GANTRY_FINISH_ATOMIC) == 0)
 		comp->result = side_of(c, index, comp->op, syndrome);
 }
@@ -199,9 +207,10 @@ slot_fail(struct gantry_comp *comp, enum gantry_status status, const struct hwq_
 }
 
 /*
- * Skips UMRs for the DC initiator, which no slot owns. Returns where the WQEs of slots go on, from
- * WQEBB `index` of connection c on. *first: the WQE at `index` is the one that failed. If that is
- * such a UMR, the descriptor that waits for it fails, and *first becomes false.
+ * Skips UMRs for the DC initiator, which belong to no slot, from WQEBB `index` of connection c on.
+ * Returns the index of the first WQE that belongs to a slot. *first is true if the WQE at `index`
+ * is the failed WQE. If this failed WQE is a skipped UMR, the descriptor that waits for the UMR
+ * fails, and *first becomes false.
  */
 static uint64_t
 pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index,
@@ -222,13 +231,13 @@ pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index
 }
 
 /*
- * Decides about every descriptor whose last WQE on connection c is at `index` or later. The first
- * of them owns the WQE that failed, if a WQE failed; the device flushes the WQEs of the others.
- * Descriptors that may run again are held for a replay. A descriptor is not held if it uses a key
- * whose UMR will not run: the key has another layout then.
+ * Decides about every descriptor whose last WQE on connection c is at `index` or later. If a WQE
+ * failed, the first of these descriptors owns it; the device flushes the WQEs of the other
+ * descriptors. Descriptors that may run again are held for a replay. But a descriptor that uses a
+ * key whose UMR will not run is not held, because the key does not have the right layout.
  *
- * Called with the first error CQE (cqe, or NULL if there is none). So later CQEs of flushed WQEs
- * need not look for slots.
+ * Called with the first error CQE, or with NULL if there is no CQE. So no slot is searched for
+ * later CQEs of flushed WQEs.
  */
 static void
 fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const struct verdict *v,
@@ -254,7 +263,10 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 
 		if (gantry_where_conn(w) != c - q->conn || gantry_where_index(w) < index)
 			continue;
-		/* Behind the slot's last WQE, where the next slot's WQEs begin. */
+		/*
+		 * `next` becomes the index behind the slot's last WQE, where the next slot's WQEs
+		 * begin.
+		 */
 		next = gantry_where_index(w);
 		next += hwq_sq_bb_at(c->sq, gantry_conn_ring_index(c, next));
 		if (!own || !(first ? v->replay_first : v->replay_others) ||
@@ -268,8 +280,8 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 				note_side(&s->comp[slot], c, begin, cqe->syndrome);
 			if (seq == s->issue) {
 				/*
-				 * The descriptor is issued in part: post no more of it. It is done
-				 * when its last posted WQE is.
+				 * The descriptor is issued in part, and its other WQEs are not
+				 * posted. It is done when its last posted WQE is done.
 				 */
 				s->splitting = false;
 				s->issue++;
@@ -284,7 +296,7 @@ fail_from(struct gantry_queue *q, struct gantry_conn *c, uint64_t index, const s
 
 /*
  * Gives up a connection that cannot be repaired: from now on its descriptors are refused. Other
- * connections go on.
+ * connections are not affected.
  */
 static void
 give_repair_up(struct gantry_queue *q, struct gantry_conn *c, int ret)
@@ -314,10 +326,11 @@ pause_repair(struct gantry_conn *c)
 	return true;
 }
 
-/* How the queue sets up a connection again. */
+/* The settings with which the queue sets up a connection again. */
 struct mending {
 	const struct hwq_qp_conf *conf;
-	struct hwq_addr *to; /* its own address; NULL: a DC initiator, which is not connected */
+	struct hwq_addr *to; /* address of the connection itself; NULL: a DC initiator, which is not
+			      * connected */
 	uint8_t state;       /* enum gantry_conn_state of the repaired connection */
 };
 
@@ -331,7 +344,7 @@ mending_of(struct gantry_queue *q, const struct gantry_conn *c)
 	return (struct mending){&q->dci.conf, NULL, GANTRY_CONN_READY};
 }
 
-/* Resets the QP, or creates it and its CQ anew. */
+/* Resets the QP, or creates QP and CQ again. */
 static int
 repair_reset(struct gantry_queue *q, struct gantry_conn *c, const struct mending *m)
 {
@@ -365,7 +378,8 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 		return;
 	}
 	/*
-	 * Earlier events are about the time before the reset. Later ones are about the repaired QP.
+	 * Events before this point belong to the time before the reset. Later events belong to the
+	 * repaired QP.
 	 */
 	atomic_fetch_and_explicit(&c->events, ~(GANTRY_CONN_EVENT_QP | GANTRY_CONN_EVENT_DRAINED),
 		memory_order_relaxed);
@@ -378,14 +392,19 @@ repair(struct gantry_queue *q, struct gantry_conn *c)
 		gantry_replay_post(q, c);
 }
 
-/* All CQEs of a connection in error have come, so none can arrive after the repair. */
+/*
+ * Called when all CQEs of a connection in error have arrived, so that none can arrive after the
+ * repair.
+ */
 static void
 drained(struct gantry_queue *q, struct gantry_conn *c)
 {
 	char name[16];
 
 	if (c->txns != NULL) {
-		/* Transactions that wait for their response, and have no outstanding WQE. */
+		/*
+		 * These are transactions that wait for their response and have no outstanding WQE.
+		 */
 		gantry_txn_fail(c, c->posted, GANTRY_FLUSHED, GANTRY_FLUSHED, NULL);
 		gantry_txn_advance(q, c);
 	}
@@ -404,7 +423,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 		conn_name(q, c, name, sizeof(name)));
 }
 
-/* From state READY or FAILING: the connection takes no new WQE. */
+/* Changes state READY or FAILING to DRAINING, so that the connection takes no new WQE. */
 static void
 begin_draining(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -450,7 +469,7 @@ gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct h
 		drained(q, c);
 }
 
-/* Counts all WQEs of the connection as done: none of them will make a CQE. */
+/* Counts all WQEs of the connection as done, because none of them will make a CQE. */
 static void
 forget_outstanding(struct gantry_queue *q, struct gantry_conn *c)
 {
@@ -470,7 +489,10 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 		c->silent = true;
 		c->repair_tries = 0;
 		c->repair_tsc = 0;
-		/* In DRAINING, the first error CQE has decided about all descriptors. */
+		/*
+		 * In state DRAINING, the status of all descriptors was decided at the first error
+		 * CQE.
+		 */
 		if (c->state != GANTRY_CONN_DRAINING) {
 			begin_draining(q, c);
 			fail_from(q, c, c->done, events != 0 ? &of_event : &of_silence, NULL);
@@ -480,8 +502,8 @@ gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c)
 		return;
 	if (c->recv != NULL) {
 		/*
-		 * A QP in error takes no message. So when this call returns, the CQE of each
-		 * message that the sender believes delivered has come.
+		 * A QP in error accepts no message. So when this call returns, there is a CQE for
+		 * each message that the sender believes delivered.
 		 */
 		ret = hwq_qp_fail(c->qp);
 		gantry_recv_ring_take(c->recv);
@@ -525,7 +547,7 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	case GANTRY_CONN_OPEN:
 	case GANTRY_CONN_DOWN:
 	case GANTRY_CONN_TARGET:
-		/* A target may have receives. */
+		/* These have no outstanding WQE, but a target may have receives. */
 		break;
 	default:
 		return;
@@ -562,7 +584,7 @@ gantry_recover_lose(struct gantry_queue *q)
 	if (q->dci.ready)
 		conn_lose(q, &q->conn[GANTRY_CONN_DCI]);
 	conn_lose(q, &q->conn[GANTRY_CONN_TXN_OWN]);
-	/* Connections that no peer names belong to the control thread. */
+	/* A connection that belongs to no peer belongs to the control thread. */
 	for (i = 0; i < q->max_peers; i++)
 		if (q->peer[i].conn != GANTRY_CONN_NONE)
 			conn_lose(q, &q->conn[q->peer[i].conn]);
@@ -572,7 +594,7 @@ __rte_cold bool
 gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c)
 {
 	if (c->state == GANTRY_CONN_FAILING) {
-		/* The WQEs have completed before the flush, so there will be no flushed CQE. */
+		/* All WQEs had completed before the flush, so the flush makes no CQE. */
 		begin_draining(q, c);
 		drained(q, c);
 	} else if (c->state == GANTRY_CONN_BROKEN && rte_get_tsc_cycles() >= c->repair_tsc) {

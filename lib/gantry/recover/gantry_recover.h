@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery: what an error CQE means for descriptors and for their connection. */
+/* Recovery: decides what an error CQE means for descriptors and for their connection. */
 #ifndef GANTRY_RECOVER_H
 #define GANTRY_RECOVER_H
 
@@ -9,16 +9,16 @@
 void gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct hwq_cqe *cqe);
 
 /*
- * Called if connection c, in state READY, has outstanding WQEs of which none completes. Tells the
- * device to flush them. Afterwards the state is GANTRY_CONN_FAILING, or gantry_recover_silent() was
- * called. Owner thread; cold.
+ * Called if connection c, in state READY, has outstanding WQEs and none of them completes. Tells
+ * the device to flush these WQEs. Afterwards the state is GANTRY_CONN_FAILING, or
+ * gantry_recover_silent() was called. Owner thread; cold.
  */
 void gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
  * Called if WQEs of connection c are outstanding and no CQE will come any more, because its CQ
  * failed or it is stuck. Resets the QP, and completes the descriptors. If the device refuses the
- * reset, c->silent is set: call again. Owner thread; cold.
+ * reset, c->silent is set, and the caller calls this function again. Owner thread; cold.
  */
 void gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c);
 
@@ -29,9 +29,9 @@ void gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c);
 void gantry_recover_lose(struct gantry_queue *q);
 
 /*
- * Goes on with a connection that has no outstanding WQE. If it is broken and its pause is over,
- * tries to set it up again. If it was stuck, begins with the repair. True: it is broken, call
- * again. Owner thread; cold.
+ * Continues with a connection that has no outstanding WQE. If the connection is broken and its
+ * pause is over, tries to set it up again. If it was stuck, begins the repair. Returns true if the
+ * connection is broken; the caller then calls this function again. Owner thread; cold.
  */
 bool gantry_recover_again(struct gantry_queue *q, struct gantry_conn *c);
 

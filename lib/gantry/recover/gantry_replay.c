@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posts flushed work of the own connection again. Cold: only after an error CQE. */
+/* Posts flushed WQEs of the own connection again. Cold: runs only after an error CQE. */
 #include "gantry_replay.h"
 
 #include <hwq_sq_save.h>
@@ -7,7 +7,7 @@
 #include "gantry_doorbell.h"
 #include "gantry_finish.h"
 
-/* Operations of the own connection that may run twice: the same sources give the same bytes. */
+/* Operations of the own connection that may run twice: a second run writes the same bytes. */
 static const bool repeatable[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COPY] = true,
 	[GANTRY_OP_COPY_SG] = true,
@@ -59,8 +59,8 @@ gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t
 }
 
 /*
- * The first held slot from seq on, or the end of the issued slots, including one that is issued in
- * part.
+ * Returns the first held slot from seq on, or the end of the issued slots. A slot that is issued in
+ * part counts as issued.
  */
 static uint64_t
 next_held(const struct gantry_stream *s, uint64_t seq)
@@ -70,7 +70,7 @@ next_held(const struct gantry_stream *s, uint64_t seq)
 	return seq;
 }
 
-/* Posts the WQEs of one held slot: WQEBBs `at` to `end` of the saved ones. Returns end. */
+/* Posts the WQEs of one held slot: the saved WQEBBs from `at` to `end`. Returns end. */
 static uint32_t
 post_until(struct gantry_queue *q, struct gantry_conn *c, uint32_t at, uint32_t end)
 {
@@ -79,7 +79,8 @@ post_until(struct gantry_queue *q, struct gantry_conn *c, uint32_t at, uint32_t 
 	for (; at != end; at += n_bb) {
 		n_bb = hwq_sq_put_saved(c->sq, saved_at(q, at));
 		/*
-		 * There is room: the WQEs are from this ring, which is empty and begins at index 0.
+		 * The ring has enough free WQEBBs: the WQEs are from this ring, which is empty and
+		 * begins at index 0.
 		 */
 		RTE_VERIFY(n_bb != 0);
 		c->posted += n_bb;

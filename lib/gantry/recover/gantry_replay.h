@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Replay: after the repair of the own connection, WQEs that the device flushed and that may run
- * twice are posted again. Nothing is stored for it as long as nothing fails: when the first error
+ * twice are posted again. Before a failure, nothing is stored for a replay: when the first error
  * CQE comes, the WQEs are still in the send queue's ring.
  *
  *   gantry_replay_save()     first error CQE, for each slot behind the failed one: the slot is
@@ -19,31 +19,31 @@
 #include "gantry_queue.h"
 
 /*
- * In `where`, this bit makes an index that is greater than all others, so a held slot is never
- * done.
+ * This bit in `where` makes the index greater than every index of a connection, so a held slot is
+ * never done.
  */
 #define GANTRY_WHERE_HELD (UINT64_C(1) << (GANTRY_WHERE_SHIFT - 1))
 
 /*
- * Holds a slot whose WQEs, with NOPs at the ring's end, are in [from, end) of the own connection c.
- * Returns false if it was replayed too often, or its operation must not run twice.
+ * Holds a slot. Its WQEs, and NOPs at the ring's end, are WQEBBs [from, end) of the own connection
+ * c. Returns false if the slot was replayed too often, or its operation must not run twice.
  */
 bool gantry_replay_save(struct gantry_queue *q, const struct gantry_conn *c, uint32_t slot,
 	uint64_t from, uint64_t end);
 
 /*
- * Returns true if a UMR is among the WQEs in [from, end). If they do not run, some key does not get
- * its layout.
+ * Returns true if a UMR is among the WQEs in [from, end). If the UMR does not run, a key does not
+ * get its layout.
  */
 bool gantry_replay_loses_key(const struct gantry_conn *c, uint64_t from, uint64_t end);
 
 /*
- * Posts all saved WQEs, and rings the doorbell. The send queue is empty before. No slot is held
- * afterwards.
+ * Posts all saved WQEs, and rings the doorbell. The caller makes sure that the send queue is empty.
+ * No slot is held afterwards.
  */
 void gantry_replay_post(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Gives `status` to every held slot. None of their WQEs runs any more. */
+/* Gives `status` to every held slot. The WQEs of these slots are not posted again. */
 void gantry_replay_drop(struct gantry_queue *q, struct gantry_conn *c, enum gantry_status status);
 
 #endif

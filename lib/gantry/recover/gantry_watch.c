@@ -16,16 +16,17 @@
 
 /*
  * One call counts at most 1/LEAST_CALLS of the deadline. So after the process was stopped, or the
- * owner did not poll for long, the device still has time to go on.
+ * owner did not poll for long, the device still gets time to complete WQEs.
  */
 #define LEAST_CALLS 4
 /* The pause before the next try to resume a drained send queue is 1/RESUMES_A_SECOND seconds. */
 #define RESUMES_A_SECOND 1000
 
 /*
- * Resumes a send queue that stands still. If the device refuses, tries later again, until the
- * deadline. A DC initiator cannot be resumed: Linux allows no change from SQD to RTS for it
- * (modify_dci_qp_is_ok() in mlx5_ib). So it is told to flush, and counts as failed by the event.
+ * Resumes a send queue that stands still. If the device refuses, the call is tried again after a
+ * pause, until the deadline. A DC initiator cannot be resumed: Linux allows no change from SQD to
+ * RTS for it (modify_dci_qp_is_ok() in mlx5_ib). So its QP is told to flush, and has then failed by
+ * an event.
  */
 static void
 resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
@@ -41,7 +42,7 @@ resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 		c->repair_tsc = now + rte_get_tsc_hz() / RESUMES_A_SECOND;
 		return;
 	}
-	/* -EINVAL: the QP does not stand still, because it was reset meanwhile. */
+	/* -EINVAL means that the QP does not stand still, because it was reset meanwhile. */
 	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_relaxed);
 	if (ret == 0)
 		LOG_RATED(&q->lines.repaired, NOTICE, "%s: the send queue of QP 0x%06x goes on",
@@ -49,8 +50,8 @@ resume(struct gantry_queue *q, struct gantry_conn *c, uint64_t now)
 }
 
 /*
- * No WQE has completed for the deadline. The first time the QP is told to flush, the second time it
- * is reset.
+ * Called when no WQE has completed until the deadline. The first call tells the QP to flush, the
+ * second call resets the QP.
  */
 static void
 give_up(struct gantry_queue *q, struct gantry_conn *c)
@@ -80,8 +81,8 @@ watch(struct gantry_queue *q, struct gantry_conn *c, uint64_t now, uint64_t elap
 		return;
 	}
 	/*
-	 * WQEs have been outstanding since the last call: if the last of them had completed, `done`
-	 * would differ.
+	 * `done` has not changed, so WQEs have been outstanding since the last call. If the last of
+	 * them had completed, `done` would differ.
 	 */
 	c->still_tsc += elapsed;
 	if (c->still_tsc >= q->deadline_tsc)
@@ -99,7 +100,10 @@ gantry_watch(struct gantry_queue *q)
 	q->watch_tsc = now;
 	/* Pairs with the release in handle() of gantry_event.c. */
 	if (atomic_load_explicit(&q->g->device_lost, memory_order_acquire)) {
-		/* A peer may have been connected after the device was lost. */
+		/*
+		 * A peer may have been connected after the loss was handled, so outstanding WQEs
+		 * are handled again.
+		 */
 		if (!q->device_lost || q->outstanding != 0)
 			gantry_recover_lose(q);
 		return;

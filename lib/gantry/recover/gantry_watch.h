@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Watches connections that get no CQEs: what events say about them, and their deadlines. A queue
+ * Watches connections that get no CQEs: reads their events, and checks their deadlines. A queue
  * whose polls find completions is never watched, and has no cost.
  */
 #ifndef GANTRY_WATCH_H
@@ -8,12 +8,11 @@
 
 #include "gantry_queue.h"
 
-/* gantry_watch() is called after so many polls without a completion. */
+/* The number of polls without a completion after which gantry_watch() is called. */
 #define GANTRY_WATCH_POLLS 64
 
 /*
- * Looks at each connection with outstanding WQEs. The caller has taken all CQEs. Owner thread;
- * cold.
+ * Checks each connection with outstanding WQEs. The caller has taken all CQEs. Owner thread; cold.
  */
 void gantry_watch(struct gantry_queue *q);
 
