@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The arena of most tests of the engine: an engine, memory to move bytes from and to, and memory
- * that fails.
+ * whose key the device does not know.
  *
  * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Include it last:
  * headers of the engine have parameters named src, dst and g.
@@ -17,22 +17,25 @@ extern struct gantry *g;
 /* ARENA_LEN bytes each. Peers may read and write them; atomics may be done on dst. */
 extern uint8_t *src, *dst;
 extern struct gantry_mem *src_mem, *dst_mem;
-/* Made by arena_break(). */
+/* Memory whose key the device does not know. NULL before arena_break(). */
 extern uint8_t *broken;
 extern struct gantry_mem *broken_mem;
 /*
- * The length of a piece: 4096, or the length that one WQE copies if that is less. A test may set
- * it.
+ * The length of a piece: the smaller of 4096 and the length that one WQE copies. A test may set
+ * another length.
  */
 extern uint64_t piece;
 
-/* Call it after env_init(). conf may be NULL. src gets the bytes of seed 1. */
+/*
+ * Creates the engine and its memory. Call it after env_init(). conf may be NULL. src gets the bytes
+ * of seed 1.
+ */
 void arena_create(const struct gantry_conf *conf);
-/* Sets `broken`: memory whose key the device does not know any more. */
+/* Sets `broken`: registers memory, then deregisters its key without the engine. */
 void arena_break(void);
 /*
- * Runs the cases (env_run()), ends the memory and the engine, and returns the exit code
- * (env_done()).
+ * Runs the cases (env_run()), unregisters the memory, destroys the engine, and returns the exit
+ * code (env_done()).
  */
 int arena_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
@@ -40,7 +43,7 @@ struct gantry_desc arena_copy(uint32_t i);
 struct gantry_desc arena_write(uint32_t i, uint16_t peer);
 /* A copy from broken to piece i of dst. */
 struct gantry_desc arena_failing_copy(uint32_t i);
-/* Gives src the bytes of that seed, and sets each byte of dst to ENV_UNTOUCHED. */
+/* Fills src with the bytes of this seed, and each byte of dst with ENV_UNTOUCHED. */
 void arena_reset(uint64_t seed);
 /* env_is_moved() for piece i. */
 bool arena_is_moved(uint32_t i);

@@ -22,7 +22,7 @@
 #include "gantry_mem.h"
 
 #define GUARD_LEN 4096
-/* 64 MiB; memory also grows in such steps. */
+/* MiB of huge pages. EAL's memory also grows in steps of 64 MiB. */
 #define N_HUGE_PAGES 64
 
 /* Use ordinary pages for EAL's memory, or huge pages if the variable TEST_EAL asks for them. */
@@ -55,7 +55,7 @@ env_refuse_fork_init(void)
 	CHECK(ibv_fork_init() != 0);
 }
 
-/* telemetry and prefix are arguments of EAL. */
+/* telemetry and prefix are command-line arguments for EAL. */
 static void
 init(unsigned int n_workers, char *telemetry, char *prefix)
 {
@@ -102,7 +102,10 @@ env_init_with_telemetry(unsigned int n_workers, const char *prefix)
 {
 	char name[64];
 
-	/* Other programs may run at the same time. */
+	/*
+	 * Without a prefix, the process gets a name of its own: other programs with EAL may run at
+	 * the same time.
+	 */
 	if (prefix == NULL)
 		snprintf(name, sizeof(name), "gantry-test-%d", (int)getpid());
 	else
@@ -146,7 +149,7 @@ env_lacks(const struct gantry *g, enum env_need need)
 	return check_lacks(features[need].has, features[need].name);
 }
 
-/* The exit code of a program whose cases have not failed. */
+/* The exit code of a program in which no case has failed. */
 static int
 exit_code(void)
 {
@@ -203,7 +206,10 @@ env_wait_ring(const struct rte_ring *r)
 {
 	uint64_t end = env_patience();
 
-	/* rte_ring_count() reads the ring as if no other thread wrote to it. */
+	/*
+	 * rte_ring_count() cannot be used: it reads the ring as if no other thread wrote to the
+	 * ring.
+	 */
 	while (__atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE) ==
 		__atomic_load_n(&r->cons.tail, __ATOMIC_RELAXED)) {
 		CHECK(rte_get_timer_cycles() < end, "nothing came into the ring");
@@ -386,7 +392,10 @@ env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n)
 struct gantry_queue *
 env_queue(struct gantry *g, uint32_t depth)
 {
-	/* A virtual CPU may stop for seconds, and no case with such a queue tests deadlines. */
+	/*
+	 * This queue has no deadline: a virtual CPU may stop for seconds, and no case that uses
+	 * this function tests deadlines.
+	 */
 	const struct gantry_queue_conf conf = {.depth = depth, .deadline_ms = 60000};
 	struct gantry_queue *q;
 
@@ -438,11 +447,11 @@ env_do_one(struct gantry_queue *q, struct gantry_desc desc)
 	CHECK_EQ(comp.op, desc.op);
 	CHECK_EQ(comp.len, desc.len);
 	CHECK_EQ(comp.zero, 0);
-	/* With these statuses, `result` says whose memory failed. */
+	/* For these statuses, `result` says whose memory failed. */
 	if (comp.status != GANTRY_NOT_REGISTERED && comp.status != GANTRY_READ_ONLY &&
 		comp.status != GANTRY_LOCAL_ERROR)
 		CHECK_EQ(comp.result, 0);
-	/* Only error CQEs have syndromes, and only these statuses come from error CQEs. */
+	/* Only error CQEs carry syndromes, and only these statuses come from error CQEs. */
 	if (comp.status < GANTRY_LOCAL_ERROR || comp.status > GANTRY_UNREACHABLE)
 		CHECK_EQ(comp.syndrome | comp.vendor_syndrome, 0);
 	return comp.status;

@@ -14,20 +14,20 @@
 #include "check.h"
 
 /*
- * Starts EAL with lcores 0 to n_workers on two CPUs, or on one CPU if there is only one. Exits with
- * 1 if EAL does not start.
+ * Starts EAL with lcores 0 to n_workers on two CPUs, or on one CPU if the process may use only one.
+ * Exits with 1 if EAL does not start.
  */
 void env_init(unsigned int n_workers);
 /*
- * The same, but EAL also answers on its telemetry socket, in rte_eal_get_runtime_dir(). prefix is
- * EAL's --file-prefix, or NULL for one that only this process uses.
+ * As env_init(), but EAL also answers on its telemetry socket, in rte_eal_get_runtime_dir(). prefix
+ * is EAL's --file-prefix, or NULL for a prefix that only this process uses.
  */
 void env_init_with_telemetry(unsigned int n_workers, const char *prefix);
 /*
  * Calls gantry_before_eal(), which must succeed. Call it before env_init(). Without it, DPDK's mlx4
  * plug-in calls ibv_fork_init(3); then libibverbs before rdma-core 51 reads /proc/self/smaps at
- * each registration and each removal, which takes milliseconds and grows with the mappings, and
- * children of fork(2) do not have the memory.
+ * each registration and each deregistration. This takes milliseconds, and longer with more
+ * mappings. Children of fork(2) then do not have the registered memory.
  */
 void env_refuse_fork_init(void);
 /*
@@ -35,7 +35,7 @@ void env_refuse_fork_init(void);
  * one CPU.
  */
 void env_unbind(void);
-/* What only some devices have. */
+/* Features that only some devices have. */
 enum env_need {
 	ENV_MMO,
 	ENV_MMO_OF_2_GIB,
@@ -45,28 +45,28 @@ enum env_need {
 	ENV_SIGNATURES
 };
 /*
- * For one case: returns true if the device lacks it. The case then returns, and the program ends
- * with CHECK_SKIP.
+ * For use in one case: returns true if the device lacks the feature. The case then returns, and the
+ * program ends with CHECK_SKIP.
  */
 bool env_lacks(const struct gantry *g, enum env_need need);
-/* For all cases of a program: exits at once with CHECK_SKIP if the device lacks it. */
+/* For use before the cases: ends the program with CHECK_SKIP if the device lacks the feature. */
 void env_need(const struct gantry *g, enum env_need need);
-/* Runs the cases whose name contains argv[1], or all. */
+/* Runs the cases whose name contains argv[1], or all cases if there is no argv[1]. */
 void env_run(const struct check_case *cases, unsigned int n, int argc, char **argv);
 
 /*
- * Ends the registrations, the engine and EAL; each call must succeed. Returns the exit code: 0, or
- * CHECK_SKIP.
+ * Unregisters the memory, destroys the engine and ends EAL; each call must succeed. Returns the
+ * exit code: 0, or CHECK_SKIP.
  */
 int env_done(struct gantry *g, struct gantry_mem *const *mem, unsigned int n);
 
-/* The time at which a test that waits for something gives up (rte_get_timer_cycles()). */
+/* The time, in cycles of rte_get_timer_cycles(), at which a test stops waiting and fails. */
 uint64_t env_patience(void);
-/* The CPU time of this thread. */
+/* The CPU time that the calling thread has used. */
 uint64_t env_cpu_ns(void);
 /*
- * For the mapping that contains `at`, copies the line of /proc/self/smaps that begins with `field`,
- * which includes the colon (proc_pid_smaps(5)).
+ * Copies a line of /proc/self/smaps to `line`: of the mapping that contains `at`, the line that
+ * begins with `field`. `field` includes the colon (proc_pid_smaps(5)).
  */
 void env_smaps(const void *at, const char *field, char *line, size_t len);
 
@@ -74,41 +74,41 @@ void env_smaps(const void *at, const char *field, char *line, size_t len);
 void *env_map(size_t len);
 void env_unmap(void *p, size_t len);
 
-/* The flags of memory that peers may read and write. */
+/* The flags for memory that peers may read and write. */
 #define ENV_REMOTE (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ)
 /* Memory of env_map(), registered with these GANTRY_MEM_* flags. */
 uint8_t *env_mem(struct gantry *g, size_t len, unsigned int flags, struct gantry_mem **mem);
 /*
- * Checks that a registration of [p, p + len) fails with -err, and that the log then contains these
- * words.
+ * Checks that a registration of [p, p + len) fails with -err, and that the log then contains the
+ * given words.
  */
 void env_refused(struct gantry *g, void *p, size_t len, int err, const char *words);
 /*
- * Deregisters the key. The engine does not know this, so operations that use the memory fail in
- * hardware. Call env_mend() before gantry_mem_unregister(): it gives the memory a key that can be
- * released.
+ * Deregisters the memory's key. The engine does not know this, so operations that use the memory
+ * fail in hardware. Call env_mend() before gantry_mem_unregister(): env_mend() gives the memory a
+ * key that the engine can deregister.
  */
 void env_break(struct gantry_mem *mem);
 void env_mend(struct gantry_mem *mem);
 
 /*
- * Writes bytes that depend on the seed and the offset, or compares them. The pattern does not
- * repeat, so misplaced bytes are seen.
+ * env_fill() writes bytes that depend on the seed and the offset; env_is_filled() compares memory
+ * with these bytes. The pattern does not repeat, so misplaced bytes are seen.
  */
 void env_fill(void *p, size_t len, uint64_t seed);
 bool env_is_filled(const void *p, size_t len, uint64_t seed);
 
-/* Each byte of a destination before a copy. */
+/* The value of each byte of a destination before a copy. */
 #define ENV_UNTOUCHED 0x11
 /*
- * Returns true if dst has the bytes of src, or false if all its bytes are ENV_UNTOUCHED. If neither
- * is so, the check fails.
+ * Returns true if dst has the bytes of src, or false if all its bytes are ENV_UNTOUCHED. In any
+ * other case the check fails.
  */
 bool env_is_moved(const void *src, const void *dst, size_t len);
 
 /*
- * True if the adapter has no thread. It then works only in env_pump() and in functions that call
- * env_pump().
+ * True if the adapter has no thread. Then the adapter runs only inside env_pump() and functions
+ * that call env_pump().
  */
 bool env_is_pumped(void);
 /* Runs the adapter for one turn, if it has no thread. */
@@ -118,14 +118,14 @@ void env_pump(void);
  * completed, yields the CPU: other threads may need it.
  */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
-/* Calls gantry_dequeue_burst(), and yields in the same way. */
+/* Calls gantry_dequeue_burst(). Yields the CPU if nothing has completed, as env_poll() does. */
 unsigned int env_dequeue(struct gantry_worker *w, struct gantry_comp *comp, unsigned int n);
-/* Submits all n descriptors and collects all completions, in order. */
+/* Submits n descriptors and collects n completions, which must come in order. */
 void env_do(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
 	unsigned int n);
 /* Submits one descriptor and returns its status. */
 enum gantry_status env_do_one(struct gantry_queue *q, struct gantry_desc desc);
-/* Creates a queue. env_queue_done() destroys it when nothing is in flight. */
+/* Creates a queue. env_queue_done() waits until nothing is in flight, then destroys the queue. */
 struct gantry_queue *env_queue(struct gantry *g, uint32_t depth);
 void env_queue_done(struct gantry_queue *q);
 
@@ -139,7 +139,7 @@ void env_connect(struct gantry_queue *a, uint16_t *pa, struct gantry_queue *b, u
 
 struct rte_ring;
 
-/* Waits until a running lcore has put something into a ring. */
+/* Waits until a running lcore has enqueued something to the ring. */
 void env_wait_ring(const struct rte_ring *r);
 
 static inline struct gantry_desc
@@ -160,7 +160,7 @@ env_changed(struct gantry_desc d, size_t offset, uint64_t value, size_t len)
 	return d;
 }
 
-/* The descriptor d with another value in a field. */
+/* A copy of the descriptor d in which `field` has another value. */
 #define WITH(d, field, value)                                                                      \
 	env_changed((d), offsetof(struct gantry_desc, field), (value),                             \
 		sizeof(((struct gantry_desc *)0)->field))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for tests of gantry-top: it has a worker that copies, a queue with two peers, a failure
- * and a transaction. It prints "ready", and ends when its standard input ends.
+ * A program whose state the tests of gantry-top display: a worker that copies, a queue with two
+ * peers, a failure and a transaction. The program prints "ready", and ends when its standard input
+ * ends.
  *
  * usage: looked_at PREFIX
  */
@@ -29,7 +30,7 @@ copy_until_the_end(struct gantry_worker *w, struct gantry_desc d)
 	}
 }
 
-/* Checks the signature of a block. A block of zeros has a guard of zeros. */
+/* Checks the signature of a block of zeros, whose guard is zero. */
 static void
 check_one_block(struct gantry *g, struct gantry_queue *q, const uint8_t *zeros)
 {

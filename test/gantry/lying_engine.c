@@ -23,19 +23,20 @@
  * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each
  * DEK that is added, retired, or used by a transaction that reads: "add ID KEY", "retire ID",
  * "stored ID TWEAK BYTES", the last one when it has completed with success. When the engine is
- * gone, the program's memory is searched for each key: "left ID COUNT". All but numbers of DEKs is
- * hexadecimal.
+ * destroyed, the program's memory is searched for each key; the file gets a line "left ID COUNT".
+ * All fields except the IDs of DEKs are hexadecimal.
  *
  * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each
  * connection and each descriptor that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT
  * MAX_INLINE", "desc OP FLAGS ARG0"; and for each completion that is dequeued: "done COOKIE". A
- * connection has a second line, "end QUEUE" with the queue's number in the process, and so has a
- * descriptor with a layout: "base ADDRESS".
+ * connection has a second line, "end QUEUE", with the queue's number in the process. A descriptor
+ * with a layout has a second line, "base ADDRESS".
  *
  * With WORKERS=FILE, whatever LIE is, the file gets a line for each worker that is created: "worker
- * DEPTH RING BURST IDLE"; and one when the engine is gone: "most HANDED OUT OPEN SUM", the most
- * descriptors that one call handed over, that were with the workers at a time, and that were
- * transactions in flight; and how many were handed over.
+ * DEPTH RING BURST IDLE"; and a line when the engine is destroyed: "most HANDED OUT OPEN SUM".
+ * HANDED is the largest number of descriptors enqueued by one call, OUT the largest number in
+ * flight, OPEN the largest number of transactions in flight, and SUM the number of all descriptors
+ * enqueued.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -65,9 +66,9 @@ typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, un
 
 static const char *lie = "";
 static uint64_t lie_at;
-static FILE *stored;  /* NULL: nothing is noted */
-static FILE *workers; /* NULL: nothing is noted */
-static FILE *noted;   /* NULL: nothing is noted */
+static FILE *stored;  /* for STORED; NULL: these lines are not wanted */
+static FILE *workers; /* for WORKERS; NULL: these lines are not wanted */
+static FILE *noted;   /* for NOTED; NULL: these lines are not wanted */
 static unsigned int most_handed, most_out, n_out, most_open, n_open, sum;
 static pthread_mutex_t stored_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -88,7 +89,7 @@ read_environment(void)
 
 /* ------------------------------------------------------------------ what is noted */
 
-/* Writes a line with one or two byte strings, or none. */
+/* Writes a line that ends with no, one or two byte strings. */
 static void
 note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b, uint64_t b_len)
 {
@@ -112,10 +113,11 @@ note(const char *what, uint32_t id, const void *a, uint64_t a_len, const void *b
  * ------------------------------------------------------------------ keys that are still in memory
  */
 
-/* Keys that were added, changed by MASK: the search must not find them here. */
+/* DEKs' keys are stored XORed with MASK, so that the search does not find this copy. */
 #define MASK     0xa5
 #define MAX_KEYS 16
-#define PIECE    16 /* bytes to search for: the beginning of each of a DEK's two AES keys */
+/* length of a search pattern: the first bytes of each of a DEK's two AES keys */
+#define PIECE 16
 
 static struct {
 	uint32_t id;
@@ -153,13 +155,14 @@ count(const uint8_t *bytes, size_t len, const uint8_t masked[PIECE])
 }
 
 /*
- * Searches all writable memory of the program for the keys, except ASan's shadow, which has
- * terabytes.
+ * Searches all writable memory of the program for the keys, except ASan's shadow memory, which is
+ * terabytes long.
  */
 static void
 search(uint8_t left[MAX_KEYS])
 {
-	static uint8_t bytes[(1 << 20) + PIECE - 1]; /* a key may cross the end of such a block */
+	/* one block and PIECE - 1 bytes: a key may cross the end of a block */
+	static uint8_t bytes[(1 << 20) + PIECE - 1];
 	const size_t step = sizeof(bytes) - (PIECE - 1);
 	FILE *maps = fopen("/proc/self/maps", "re");
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -179,7 +182,7 @@ search(uint8_t left[MAX_KEYS])
 			for (unsigned int i = 0; got > 0 && i < n_added; i++)
 				left[i] += count(bytes, got, added[i].masked[0]) +
 					   count(bytes, got, added[i].masked[1]);
-			memset(bytes, 0, sizeof(bytes)); /* this buffer is searched too */
+			memset(bytes, 0, sizeof(bytes)); /* the search also reads this buffer */
 		}
 	}
 	fclose(maps);
@@ -318,8 +321,8 @@ twist(struct gantry_desc *d)
 }
 
 /*
- * Weak: a preloaded function still overrides the one in libc, and tools do not take it for the
- * definition of this standard function.
+ * Weak: a preloaded function still overrides the function in libc, and tools do not take this
+ * function for the definition of the standard function.
  */
 GANTRY_API __attribute__((weak)) off_t
 lseek(int fd, off_t offset, int whence)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gantry_cancel(): descriptors that wait in software are taken back, those in hardware are not. The
- * adapter runs only inside env_poll(), so each case knows which descriptors wait.
+ * gantry_cancel(): descriptors that wait in software are cancelled, descriptors in hardware are
+ * not. The adapter runs only inside env_poll(), so each case knows which descriptors wait.
  */
 #include <string.h>
 
@@ -36,7 +36,9 @@ check_comp(const struct gantry_comp *comp, const struct gantry_desc *d, enum gan
 	CHECK_EQ(comp->result, 0);
 }
 
-/* Descriptor 4 is fenced, so it and all after it wait until the first poll. */
+/*
+ * Descriptor 4 is fenced, so descriptor 4 and all descriptors after it wait until the first poll.
+ */
 static void
 those_that_wait_are_cancelled_by_their_cookie(void)
 {
@@ -52,7 +54,10 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 			desc[i] = copy_of(i, i % 3);
 		desc[4].flags = GANTRY_DESC_FENCE;
 		CHECK_EQ(gantry_submit(q, desc, N), N);
-		/* Of 4 to 11, those with i % 3 == cookie; no descriptor has cookie 3. */
+		/*
+		 * Cancels those of the descriptors 4 to 11 for which i % 3 == cookie; no descriptor
+		 * has cookie 3.
+		 */
 		CHECK_EQ(gantry_cancel(q, cookie), cookie == 3 ? 0 : cookie == 0 ? 2 : 3);
 		CHECK_EQ(gantry_cancel(q, cookie), 0);
 		CHECK_EQ(gantry_in_flight(q), N);
@@ -70,7 +75,7 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 	env_queue_done(q);
 }
 
-/* Among them are descriptors that would be refused: cancelled descriptors are not checked. */
+/* Some of the cancelled descriptors would be refused: cancelled descriptors are not checked. */
 static void
 all_that_wait_may_be_cancelled_whatever_they_are(void)
 {
@@ -79,7 +84,10 @@ all_that_wait_may_be_cancelled_whatever_they_are(void)
 	struct gantry_comp comp[8];
 	uint32_t round, i;
 
-	/* More rounds than slots: the former content of a slot does not matter. */
+	/*
+	 * There are more rounds than slots, so slots are used again: the former content of a slot
+	 * has no effect.
+	 */
 	for (round = 0; round < 5; round++) {
 		arena_reset(round);
 		for (i = 0; i < 7; i++)
@@ -110,7 +118,10 @@ what_the_hardware_has_is_not_cancelled(void)
 
 	CHECK(room <= 127);
 	arena_reset(1);
-	/* The send queue has room for one WQE when the long copy begins; it is issued in part. */
+	/*
+	 * The send queue has one free entry when the long copy begins, so the copy is issued in
+	 * part.
+	 */
 	for (i = 0; i < room; i++)
 		desc[i] = copy_of(i, 1);
 	CHECK_EQ(gantry_submit(q, desc, room), room);
@@ -128,7 +139,7 @@ what_the_hardware_has_is_not_cancelled(void)
 	env_queue_done(q);
 }
 
-/* A fenced descriptor that was cancelled no longer delays those after it. */
+/* A fenced descriptor that was cancelled does not delay the descriptors after it. */
 static void
 a_cancelled_fence_holds_nothing_back(void)
 {
@@ -150,7 +161,7 @@ a_cancelled_fence_holds_nothing_back(void)
 	env_queue_done(q);
 }
 
-/* Copies after a failed one are in hardware; those submitted during the repair wait. */
+/* The copies after a failed copy are in hardware; copies submitted during the repair wait. */
 static void
 copies_that_wait_for_a_repair_are_cancelled(void)
 {
@@ -195,7 +206,7 @@ main(int argc, char **argv)
 	env_init(0);
 	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
-	/* So that a long copy is a few WQEs. */
+	/* Small, so that a long copy becomes a few WQEs. */
 	g->info.max_copy_len = 1024;
 	piece = 64;
 	arena_break();

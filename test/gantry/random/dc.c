@@ -2,10 +2,11 @@
 /*
  * DC peers and targets, which are opened and closed.
  *
- * Each queue has a target and two DC peers: one reaches the queue's own target, the other one that
- * of the next queue. So two initiators send to each target. Receives of a target complete in any
- * order, so messages and receives are matched when a round is over: each receive that has data
- * needs a message, and each message that was certainly sent needs a receive.
+ * Each queue has a target and two DC peers: the first DC peer reaches the queue's own target, the
+ * second DC peer reaches the target of the next queue. So two initiators send to each target.
+ * Receives of a target complete in any order, so messages and receives are matched at the end of a
+ * round: each receive that has data needs a message, and each message that was certainly sent needs
+ * a receive.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 
 #include "random.h"
 
-/* Largest number of messages of one round. */
+/* Largest number of messages that a target gets in one round. */
 #define LOG        512
 #define POSTED_MAX (LOG - 2 * RECV_DEPTH)
 
-/* A receive that got a message. */
+/* The contents of a receive that got a message. */
 struct arrival {
 	uint8_t op;
 	uint32_t imm;
@@ -30,19 +31,21 @@ struct target {
 	uint16_t peer;
 	struct gantry_addr addr;
 	bool open;
-	bool hurt;     /* it will be closed and opened again, or is being closed */
-	bool may_fail; /* a message was drawn that the target refuses */
+	bool hurt;     /* the target will be closed and opened again, or is being closed */
+	bool may_fail; /* a message was drawn that this target refuses */
 	uint8_t *memory;
 	struct receive recv[RECV_SLOTS];
 	uint64_t posted, came;
-	unsigned int n_round; /* posted in this round */
+	unsigned int n_round; /* receives posted in this round */
 	uint64_t credits;     /* receives for which no message is drawn yet */
 	struct message sent[LOG];
 	struct arrival arrived[LOG];
 	unsigned int n_sent, n_arrived;
 };
 
-/* Retries end soon: only faults, and targets that are closed, lose messages. */
+/*
+ * Short timeouts and few retries: messages are lost only by faults and by targets that are closed.
+ */
 static struct gantry_path
 path(void)
 {
@@ -69,7 +72,7 @@ target_open(struct target *t)
 	t->credits = t->n_sent = t->n_arrived = t->n_round = 0;
 }
 
-/* Its peers do not reach it any more, by any address. */
+/* The target's DC peers do not reach it any more, by any of its addresses. */
 static void
 hurt(struct target *t)
 {
@@ -81,7 +84,7 @@ hurt(struct target *t)
 			run.dc_link[i].hurt = true;
 }
 
-/* True if a descriptor in flight names the target's number, which is not allowed. */
+/* True if a descriptor in flight names the target's number. Such a descriptor breaks a rule. */
 static bool
 is_named(const struct target *t)
 {
@@ -94,7 +97,9 @@ is_named(const struct target *t)
 	return false;
 }
 
-/* Initiators may still be sending. Posted receives come back. */
+/*
+ * Closes a target. Initiators may still be sending to the target. Its posted receives are flushed.
+ */
 static void
 target_close(struct target *t)
 {
@@ -335,8 +340,8 @@ dc_sent(struct end *e, const struct record *r, bool sure)
 /* ------------------------------------------------------------------ pairs */
 
 /*
- * Pairs of arrivals and messages. For each element of one side, the number of its partner on the
- * other side, or -1.
+ * Pairs of arrivals and messages. Each arrival has the index of its message, and each message has
+ * the index of its arrival; -1 means "no partner".
  */
 struct pairs {
 	const struct target *t;
@@ -355,7 +360,10 @@ may_be_pair(const struct target *t, unsigned int message, unsigned int arrival)
 	       (m->op == GANTRY_OP_WRITE_IMM || model_bytes_are(a->bytes, m->bytes, m->len, &at));
 }
 
-/* Finds a message for an arrival. If another arrival has that message, it must find another one. */
+/*
+ * Finds a message for an arrival. If another arrival has that message, the function finds another
+ * message for that other arrival.
+ */
 static bool
 pair_arrival(struct pairs *p, unsigned int arrival)
 {
@@ -412,10 +420,16 @@ judge_pairs(const struct target *t)
 				t->peer, t->arrived[i].op, (unsigned long long)t->arrived[i].len,
 				t->arrived[i].imm);
 	}
-	/* While a target is closed, messages may still arrive, and their receives are flushed. */
+	/*
+	 * While a target is being closed, messages may still arrive, and their receives are
+	 * flushed.
+	 */
 	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));
-		/* Messages that reach a target while it is being closed are lost with its CQ. */
+		/*
+		 * Messages that reach a target while the target is being closed are lost when its
+		 * CQ is destroyed.
+		 */
 		if (t->sent[i].sure && !t->hurt && !pair_message(&p, i))
 			side_fail(t->side, NULL,
 				"target %u: a message was sent, and did not arrive: op %u len %llu "
@@ -427,8 +441,8 @@ judge_pairs(const struct target *t)
 }
 
 /*
- * Takes all completions of receives that the device has written. A worker that is stopped hands
- * them over as far as its ring has room.
+ * Takes all completions of receives that the device has written. A stopped worker moves as many of
+ * these completions to its ring as the ring has free entries.
  */
 static void
 take_all(struct side *s)
@@ -463,7 +477,10 @@ dc_judge(void)
 
 		if (!run.hazards.lost && !run.hazards.fatal)
 			judge_pairs(t);
-		/* Its receives may fail later, or their number is not known. */
+		/*
+		 * Receives of the target may fail later, or the number of its posted receives is
+		 * not known.
+		 */
 		if (run.hazards.lost || run.hazards.recv || run.hazards.late)
 			hurt(t);
 		t->may_fail = false;
@@ -499,13 +516,13 @@ dc_allowed(const struct side *s, const struct record *r)
 		a |= MODEL_BIT(GANTRY_OK);
 	if (r->end->link->hurt || run.hazards.recv)
 		a |= MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_REMOTE_ERROR);
-	/* A target that could not be destroyed still exists, and has no receives. */
+	/* A target that the device refused to destroy still exists, but has no receives. */
 	if (r->end->link->hurt && run.hazards.refuse)
 		a |= MODEL_BIT(GANTRY_TIMED_OUT);
 	/* An earlier descriptor stopped the initiator. */
 	if (i < s->dc_failed)
 		a |= MODEL_BIT(GANTRY_FLUSHED);
-	/* The queue's connection to itself configures the layout's key. */
+	/* The layout's key is configured through the queue's connection to itself. */
 	if (r->desc.layout != 0)
 		a |= run.hazards.own;
 	return a;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws descriptors: correct ones of every kind, and correct ones with one or two fields changed.
+ * Draws descriptors: correct descriptors of every kind, and correct descriptors in which one or two
+ * fields were changed.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -15,11 +16,14 @@ pick(struct side *s, uint64_t n)
 static uint64_t
 pick_len(struct side *s)
 {
-	/* Mostly short, sometimes long. */
+	/* A length: mostly short, sometimes long. */
 	return 1 + pick(s, pick(s, 32) == 0 ? 12000 : 256);
 }
 
-/* An address of len bytes in one of the regions; with `to`, in a region that is usually written. */
+/*
+ * Picks an address at which len bytes lie in one of the regions; with `to`, usually in a region
+ * that may be written.
+ */
 static uint64_t
 pick_addr(struct side *s, uint64_t len, bool to)
 {
@@ -90,13 +94,13 @@ draw_fill(struct side *s, struct record *r)
 {
 	r->desc.len = pick_len(s);
 	r->desc.dst = pick_addr(s, r->desc.len, true);
-	/* Few patterns repeat, most do not. */
+	/* Most patterns are new; few are used several times. */
 	r->desc.arg[0] = pick(s, 2) * check_random(&s->rng);
 }
 
 /*
- * A list of n parts that add up to len, with some bytes between them; some lists end in device
- * memory.
+ * Draws a list of n entries whose lengths add up to len, with some bytes between the entries; some
+ * lists end in device memory.
  */
 static void
 draw_list(struct side *s, struct gantry_sge *sge, unsigned int n, uint64_t len, bool to)
@@ -106,7 +110,7 @@ draw_list(struct side *s, struct gantry_sge *sge, unsigned int n, uint64_t len, 
 	unsigned int i, leap = 1 + pick(s, 12);
 
 	for (i = 0; i < n; i++) {
-		/* Destinations must not overlap each other. */
+		/* The entries of a destination must not overlap. */
 		if (i == leap && at < device->addr)
 			at = device->addr + pick(s, device->len - len - n * 16 + 1);
 		sge[i].addr = at;
@@ -131,7 +135,7 @@ draw_sg(struct side *s, struct record *r)
 	d->arg[0] = (uint64_t)n_dst << 32 | n_src;
 }
 
-/* There are few bases, so that the same layout is often used again at the same address. */
+/* There are few base addresses, so that the same layout is often used again at the same address. */
 static void
 draw_layout(struct side *s, struct record *r)
 {
@@ -172,7 +176,7 @@ draw_atomic(struct side *s, struct record *r)
 		memset(d->arg, 0, sizeof(d->arg[0]));
 }
 
-/* A message, if a receive is posted for it. Otherwise a NOP. */
+/* Draws a message if a receive is posted for it, else a NOP. */
 static void
 draw_message(struct side *s, struct record *r)
 {
@@ -198,7 +202,7 @@ draw_message(struct side *s, struct record *r)
 	d->dst = pick_remote(s, d, d->len);
 }
 
-/* A WQE that does nothing. */
+/* Draws a RAW descriptor whose WQE is a NOP. */
 static void
 draw_raw(struct side *s, struct record *r)
 {
@@ -211,7 +215,7 @@ draw_raw(struct side *s, struct record *r)
 	r->desc.peer = pick(s, 2) ? GANTRY_PEER_OWN : pick_end(s)->peer;
 }
 
-/* Half of the copies name a carrier that the engine has. */
+/* Half of the copies name a carrier. The engine has this carrier. */
 static void
 draw_carrier(struct side *s, struct gantry_desc *d)
 {
@@ -264,7 +268,7 @@ draw_good(struct side *s, struct record *r)
 	draw_carrier(s, &r->desc);
 }
 
-/* A number that is often at a limit. */
+/* Draws a number that is often at a limit. */
 static uint64_t
 odd_number(struct side *s, uint64_t old)
 {
@@ -299,8 +303,9 @@ odd_addr(struct side *s, uint64_t old)
 }
 
 /*
- * Changes one field. If the engine reads the memory at `src` and `dst`, that memory must stay
- * valid: so lists and WQEs keep their addresses, and no other address becomes one of a list or WQE.
+ * Changes one field. The engine reads the memory at the addresses of lists and WQEs, so this memory
+ * must stay valid: lists and WQEs keep their addresses, and no other address becomes the address of
+ * a list or a WQE.
  */
 static void
 change_field(struct side *s, struct gantry_desc *d)
@@ -340,7 +345,10 @@ change_field(struct side *s, struct gantry_desc *d)
 		break;
 	case 10:
 		d->imm = odd_number(s, d->imm);
-		/* Must not become another valid key by chance, which may be in use. */
+		/*
+		 * The new key must not be another valid key by chance, because another descriptor
+		 * may use that key.
+		 */
 		if (d->op == GANTRY_OP_SEND_INV)
 			d->imm |= 0xff;
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * EAL memory that grows and shrinks: a few pages of each arena. Because EAL itself would write to
- * its memory, the program plays EAL, and calls the callback that the engine registered for changes
+ * EAL memory that grows and shrinks: a few pages of each arena. EAL itself would write to its
+ * memory, so the program acts as EAL: it calls the callback that the engine registered for changes
  * of EAL's memory.
  */
 #include <rte_memory.h>
@@ -36,7 +36,10 @@ tell(const struct side *s, unsigned int page, bool comes)
 	replay_call_waits(true);
 	callback(comes ? RTE_MEM_EVENT_ALLOC : RTE_MEM_EVENT_FREE, addr, PAGE, callback_arg);
 	replay_call_waits(false);
-	/* If that was refused, the engine gets no events of EAL. */
+	/*
+	 * If the device refused calls, the engine's registration of EAL may have been refused too.
+	 * Then the engine gets no events of EAL.
+	 */
 	run.hazards.eal |= run.hazards.refuse;
 }
 
@@ -104,7 +107,7 @@ eal_pick(struct side *s, uint64_t len, uint64_t *addr)
 	return true;
 }
 
-/* True if the range has a byte of these pages. */
+/* True if the range contains a byte of EAL's pages. */
 static bool
 has_page(const struct side *s, struct model_range r)
 {

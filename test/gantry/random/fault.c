@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Faults of the adapter (doc/softhca-reference.md), and their effects by gantry.h. Several faults
- * are armed at a time, and each may hit any queue. On a device without emulated faults (--device),
- * the test causes failures itself: it moves queue pairs to error and makes CQs overrun, in queues
- * that its own thread drives. Wrong keys and bounds are drawn in both cases.
+ * are armed at a time, and each fault may act on any queue. On a device without emulated faults
+ * (--device), the test causes failures itself: it moves queue pairs to error and makes CQs overrun,
+ * in inline queues of the calling thread. Wrong keys and bounds are drawn in both cases.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,14 +15,15 @@
 
 #define BIT MODEL_BIT
 
-/* The status of a descriptor to a peer, for a syndrome of mlx5dv.h. */
+/* The status of a descriptor to a peer, for a syndrome MLX5_CQE_SYNDROME_* of mlx5dv.h. */
 static uint32_t
 peer_status(uint32_t syndrome)
 {
 	switch (syndrome) {
-	case 0x05: /* flushed, although nothing failed before it */
+	case 0x05: /* flushed, although no earlier WQE failed */
 		return BIT(GANTRY_QP_EVENT);
-	case 0x10: /* bad response, invalid request, operation error, aborted: of the peer */
+	/* errors that the peer reports: bad response, invalid request, operation error, aborted */
+	case 0x10:
 	case 0x12:
 	case 0x14:
 	case 0x22:
@@ -90,7 +91,7 @@ fail_receive(unsigned int op)
 	arm("recv_complete op=%u syndrome=0x%02x", 1 + op % 20, syndrome);
 }
 
-/* Refuses a call that the repair of a connection makes, or the test itself. */
+/* Refuses a call of the engine's repair of a connection, or a call of the test itself. */
 static void
 refuse_call(unsigned int op)
 {
@@ -115,7 +116,10 @@ static void
 lose_receive(unsigned int op)
 {
 	run.hazards.lost = true;
-	/* The test does not learn that the receive is used up, and a later message waits for it. */
+	/*
+	 * The test does not learn that the receive is used, and a later message waits for this
+	 * receive.
+	 */
 	allow(0, BIT(GANTRY_TIMED_OUT));
 	arm("recv_drop op=%u", 1 + op % 20);
 }
@@ -165,7 +169,10 @@ fail_peer(struct side *s)
 	CHECK_EQ(hwq_qp_fail(c->qp), 0);
 }
 
-/* The first sides have inline queues, which the calling thread drives. */
+/*
+ * Chooses a side with an inline queue, which the calling thread drives: the first sides have such
+ * queues.
+ */
 static void
 cause_one(void)
 {
@@ -195,7 +202,7 @@ fault_arm(bool plain)
 		cause_one();
 		return;
 	}
-	/* With threads, deadlines are long. */
+	/* With threads, deadlines are long, so a fault that ends by a deadline is rarely armed. */
 	if (kind == 5 && !run.pumped && chance(8) != 0)
 		kind = 6;
 	switch (kind) {
@@ -250,8 +257,8 @@ fault_lose_device(void)
 {
 	run.hazards.fatal = true;
 	/*
-	 * Until the engine has received the event, objects for a first FILL or layout cannot be
-	 * created.
+	 * Until the engine has received the event, objects that a first FILL or layout needs cannot
+	 * be created.
 	 */
 	allow(BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES),
 		BIT(GANTRY_DEVICE_LOST) | BIT(GANTRY_NO_RESOURCES));

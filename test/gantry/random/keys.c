@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keys that peers may invalidate, for SEND_INV. The test creates them with lib/hwq in the engine's
- * protection domain. Each is used once; after a round, used keys are configured again.
+ * protection domain. Each key is used once; after a round, used keys are configured again.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -97,7 +97,7 @@ keys_mend(void)
 			lay_out(i);
 }
 
-/* The index of a key, or MODEL_KEYS if there is none. */
+/* The index of a key, or MODEL_KEYS if the key is none of these keys. */
 static unsigned int
 find(uint32_t rkey)
 {
@@ -135,8 +135,8 @@ keys_use(const struct record *r, bool ran)
 	if (i == MODEL_KEYS || !r->is_message || r->is_refused_there)
 		return;
 	/*
-	 * After a failure the state of the key is unknown: keys.drawn stays set, so it is not drawn
-	 * again.
+	 * After a failure the state of the key is unknown: keys.drawn stays set, so the key is not
+	 * drawn again.
 	 */
 	if (!ran)
 		keys.drawn[i] = false;

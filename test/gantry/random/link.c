@@ -54,7 +54,7 @@ end_tell(struct end *e)
 void
 link_open(struct link *l)
 {
-	/* Retries end soon: only faults lose messages. */
+	/* Short timeouts and few retries: messages are lost only by faults. */
 	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
 		.timeout = run.pumped ? 4 : 8,
 		.retries = 2};
@@ -106,7 +106,7 @@ end_in_flight(const struct end *e, bool sure)
 	for (i = s->settled; i < s->made; i++) {
 		const struct record *r = &s->record[i % HISTORY];
 
-		/* If the model has not yet processed a descriptor, its message is not known. */
+		/* If the model has not yet processed the descriptor, its message is not known. */
 		if (r->end != e || (sure && r->done))
 			continue;
 		if (!sure || (i < s->put && s->w == NULL && r->refusals == 0 && !r->cancelled))
@@ -115,7 +115,10 @@ end_in_flight(const struct end *e, bool sure)
 	return false;
 }
 
-/* All receives have come back, and each message that was sent for sure has got its receive. */
+/*
+ * Checks that all receives have completed, and that each message that was certainly sent has its
+ * receive.
+ */
 static void
 judge_end(struct end *e)
 {
@@ -136,7 +139,7 @@ judge_end(struct end *e)
 bool
 end_close(struct end *e)
 {
-	/* Descriptors that are refused, because the connection is down, are not in flight to it. */
+	/* Descriptors that are refused because the connection is down are not in flight on it. */
 	bool may_be_down = e->link->hurt || run.hazards.peer != 0;
 	bool must = !may_be_down && end_in_flight(e, true);
 	int ret;
@@ -153,7 +156,7 @@ end_close(struct end *e)
 	if (ret == -EBUSY && end_in_flight(e, false))
 		return false;
 	if (!carried_out(ret, "gantry_peer_close")) {
-		/* "The peer takes no descriptors and keeps its number." */
+		/* gantry.h: "The peer takes no descriptors and keeps its number." */
 		e->connected = false;
 		e->link->hurt = true;
 		end_tell(e);
@@ -174,7 +177,10 @@ link_close(struct link *l)
 	for (i = 0; i < 2; i++)
 		if (!end_close(&l->end[i]))
 			return;
-	/* Receives of both ends come back now, and all their completions have been taken. */
+	/*
+	 * Takes the receives of both ends, which complete now. All completions of receives that the
+	 * device wrote have been taken.
+	 */
 	for (i = 0; i < 2; i++)
 		side_take_until(l->end[i].side, &l->end[i].came, &l->end[i].posted);
 	for (i = 0; i < 2; i++)

@@ -10,8 +10,8 @@
  *   model_judge()      the memory must be so
  *
  * A descriptor that failed may have written some of its bytes. So a byte of the model is a set of
- * values, and each later descriptor that reads it passes the set on. model_judge() compares the
- * memory with the sets, and each byte has one value again.
+ * values. A later descriptor that reads this byte copies the set. model_judge() compares the memory
+ * with the sets; after that, each byte of the model has one value.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -25,18 +25,18 @@
 #define MODEL_DEVICE  3 /* the region in device memory */
 #define MODEL_LAYOUTS 3
 #define MODEL_PEERS   8
-/* Pages of EAL, each of which may exist. Pages that touch each other are one region. */
+/* Pages of EAL. Each page may exist or not. Adjacent pages are one region. */
 #define MODEL_EAL_PAGES 3
 #define MODEL_BLOCKS    4
 #define MODEL_KEYS      16
-/* Most pieces of one side of a descriptor; lists have fewer. */
+/* The largest number of pieces of a layout that a descriptor names. Lists have fewer pieces. */
 #define MODEL_PIECES 512
 /* Length of the longest descriptor that is drawn. */
 #define MODEL_LEN_MAX 262144
 
 #define MODEL_BIT(status) (UINT32_C(1) << (status))
 
-/* The values that a byte may have; n = 0: any. */
+/* The values that a byte may have; n = 0: any value. */
 struct model_byte {
 	uint8_t n;
 	uint8_t value[3];
@@ -49,9 +49,9 @@ struct model_range {
 struct model_region {
 	uint64_t addr, len;
 	bool there, read_only;
-	bool remote; /* peers may read, write and do atomics, under remote_key */
+	bool remote; /* peers may read it, write it and do atomics on it, with remote_key */
 	uint32_t remote_key;
-	uint64_t remote_addr; /* of its first byte, for peers */
+	uint64_t remote_addr; /* the address by which peers name its first byte */
 };
 
 struct model_layout {
@@ -65,30 +65,30 @@ struct model_layout {
 /* Keys that a SEND_INV may name. */
 struct model_keys {
 	uint32_t rkey[MODEL_KEYS];
-	bool valid[MODEL_KEYS]; /* not invalidated yet */
+	bool valid[MODEL_KEYS]; /* the key has not been invalidated */
 };
 
 struct model_peer {
 	bool open, connected;
-	bool down; /* it is known to be down */
+	bool down; /* the model knows that the connection is down */
 };
 
 /*
- * One queue and its arena, the only memory that its descriptors write. Device memory has a place in
- * the arena, after host memory, and descriptors use addresses of this place. They are replaced by
- * the true addresses when the descriptor is submitted, because true addresses may differ from run
- * to run.
+ * One queue and its arena, the only memory that its descriptors write. Device memory has its
+ * offsets in the arena, after those of host memory, and descriptors are drawn with addresses in the
+ * arena. When a descriptor is submitted, these are replaced by the true addresses of device memory,
+ * which may differ from run to run.
  */
 struct model {
 	uint8_t *mem;
-	uint64_t host_len; /* bytes of mem */
+	uint64_t host_len; /* length of mem in bytes */
 	/* the address at which device memory is mapped; NULL: there is none */
 	const uint8_t *device;
-	uint64_t len; /* of the arena */
+	uint64_t len; /* length of the arena in bytes */
 	struct model_byte *byte;
 	struct model_region region[MODEL_REGIONS];
 	struct model_peer peer[MODEL_PEERS];
-	const struct model_layout *layout; /* MODEL_LAYOUTS of them */
+	const struct model_layout *layout; /* array of MODEL_LAYOUTS elements */
 	uint64_t max_msg_len;
 	uint32_t carriers; /* gantry_info::carriers */
 	uint64_t eal_addr;
@@ -96,64 +96,80 @@ struct model {
 	const struct model_keys *keys;
 };
 
-/* The result of the rules for a descriptor. */
+/* What the rules of gantry_desc.h say about a descriptor. */
 struct model_verdict {
-	uint32_t broken; /* statuses of rules that it breaks */
-	uint32_t maybe;  /* statuses of rules that it may break: the headers do not say */
-	bool named;      /* it is known which bytes it names, even if other fields are wrong */
+	uint32_t broken; /* statuses of the rules that the descriptor breaks */
+	/* statuses of rules that the descriptor may break: the headers do not say */
+	uint32_t maybe;
+	/* The memory that the descriptor names is known, even if other fields are wrong. */
+	bool named;
 };
 
-/* The statuses that a descriptor may be refused with. If broken is 0, it may be executed. */
+/*
+ * Returns the statuses with which a descriptor may be refused. If `broken` is 0, it may be
+ * executed.
+ */
 struct model_verdict model_refusals(const struct model *m, const struct gantry_desc *d);
 
 /* True if the operation names a peer. */
 bool model_is_to_peer(const struct gantry_desc *d);
 /* True if the operation uses a receive of the peer. */
 bool model_takes_receive(uint8_t op);
-/* True if the peer will accept the memory or key that a correct descriptor names there. */
+/* True if the peer accepts the memory or key that a correct descriptor names at the peer. */
 bool model_remote_ok(const struct model *m, const struct gantry_desc *d);
 /*
- * 0 if the range is in one registered region, which may be written if `write` is set. Otherwise the
- * status.
+ * Returns 0 if one registered region contains the range and, with `write`, may be written.
+ * Otherwise returns the status.
  */
 uint32_t model_local(const struct model *m, uint64_t addr, uint64_t len, bool write);
-/* The region that peers reach by this key, or that they last reached by it; or NULL. */
+/*
+ * Returns the region that peers reach by this key, or reached by it until it was removed; NULL if
+ * there is none.
+ */
 const struct model_region *model_remote(const struct model *m, uint32_t key);
 
 /*
- * The layout that has this id, or had it last, or NULL. Descriptors in flight may still use a
- * layout that was destroyed.
+ * Returns the layout that has this id or, if none has it, the last layout that had it; NULL if
+ * there was none. Descriptors in flight may still use a layout that was destroyed.
  */
 const struct model_layout *model_layout_find(const struct model *m, uint16_t id);
 /*
- * The memory that a correct descriptor reads (or writes, with `to`), piece by piece. Returns the
- * number of pieces.
+ * Returns the number of pieces of memory that a correct descriptor reads (or, with `to`, writes),
+ * and stores the pieces.
  */
 unsigned int model_pieces(const struct model *m, const struct gantry_desc *d, bool to,
 	struct model_range *piece);
-/* The span of these pieces: from the first byte to the last one; len is 0 if there are none. */
+/*
+ * The span of these pieces: from the first byte to the last one; len is 0 if there are no pieces.
+ */
 struct model_range model_span(const struct model *m, const struct gantry_desc *d, bool to);
 
-/* Sets all bytes of the arena that exist to the present values of memory. */
+/* Sets all bytes of the model that exist to the present values of memory. */
 void model_adopt(struct model *m);
-/* Device memory now exists, is mapped at this address, and is all zero. */
+/*
+ * Call it when device memory was allocated. It is mapped at this address, and all its bytes are
+ * zero.
+ */
 void model_new_device(struct model *m, const uint8_t *at);
 /* The present value of a byte of the arena. */
 uint8_t model_now(const struct model *m, uint64_t at);
-/* The bytes that a correct descriptor moves. bytes has room for len. */
+/* Stores the bytes that a correct descriptor moves. `bytes` has room for len bytes. */
 void model_read(const struct model *m, const struct gantry_desc *d, struct model_byte *bytes);
 /*
- * The descriptor was executed (sure), or perhaps only in part. result is the result of an atomic
- * that was executed. Returns false if this result is impossible.
+ * Call it when a descriptor was executed (sure), or perhaps executed or executed in part (!sure).
+ * result is the result of an atomic that was executed. Returns false if this result is impossible.
  */
 bool model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t result);
 /*
- * True if each byte of memory has one of the values of the model. If not, *at is the first wrong
- * byte.
+ * Returns true if each byte of memory has one of the values of the model. If not, *at is the offset
+ * of the first wrong byte.
  */
 bool model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len,
 	uint64_t *at);
-/* Compares the arena with the model, which then gets the values of the arena. *at as above. */
+/*
+ * Compares the arena with the model; then the model gets the values of the arena. Result and *at
+ * are as for model_bytes_are().
+ */
 bool model_judge(struct model *m, uint64_t *at);
 
 #endif

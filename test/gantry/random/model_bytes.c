@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effects of descriptors on memory, byte by byte. A byte is the set of values that it may have.
+ * The effects of descriptors on memory, byte by byte. A byte of the model is a set of possible
+ * values.
  */
 #include <assert.h>
 #include <string.h>
@@ -25,7 +26,7 @@ may_be(struct model_byte b, uint8_t value)
 }
 
 /*
- * The byte has a value of one of the two sets. A set of more than three values becomes "any value".
+ * Returns the union of two sets of values. A union with more than three values becomes "any value".
  */
 static struct model_byte
 either(struct model_byte a, struct model_byte b)
@@ -53,7 +54,7 @@ byte_at(const struct model *m, uint64_t addr, uint64_t len)
 	return &m->byte[at];
 }
 
-/* Memory of `len` bytes, whose place in the arena is `at`, has these values. */
+/* Sets the values of `len` bytes of memory at the offset `at` of the arena. */
 static void
 adopt(struct model *m, uint64_t at, const uint8_t *mem, uint64_t len)
 {
@@ -63,7 +64,7 @@ adopt(struct model *m, uint64_t at, const uint8_t *mem, uint64_t len)
 		m->byte[at + i] = byte_of(mem[i]);
 }
 
-/* The place of device memory in the arena. */
+/* The offset of device memory in the arena. */
 static uint64_t
 device_at(const struct model *m)
 {
@@ -111,7 +112,7 @@ model_read(const struct model *m, const struct gantry_desc *d, struct model_byte
 	}
 }
 
-/* The word after an atomic, if it was `old` before. */
+/* Returns the value of the word after an atomic, if its value was `old` before. */
 static uint64_t
 after_atomic(const struct gantry_desc *d, uint64_t old)
 {
@@ -120,7 +121,7 @@ after_atomic(const struct gantry_desc *d, uint64_t old)
 	return old == d->arg[0] ? d->arg[1] : old;
 }
 
-/* The old value, if it is known. */
+/* Returns true and the old value, if it is known. */
 static bool
 known_word(const struct model_byte *word, uint64_t *old)
 {
@@ -134,7 +135,7 @@ known_word(const struct model_byte *word, uint64_t *old)
 	return true;
 }
 
-/* bytes: the word before, and then the word after the atomic. */
+/* bytes: on entry the word before the atomic, on return the word after it. */
 static bool
 write_atomic(const struct gantry_desc *d, struct model_byte *bytes, bool sure, uint64_t result)
 {

@@ -47,14 +47,14 @@ layout_pieces(const struct model_layout *l, uint64_t base, uint64_t len, struct 
 	return k;
 }
 
-/* True if this side of the descriptor is the layout. */
+/* True if the layout describes this side (source or destination) of the descriptor. */
 static bool
 is_layout_side(const struct gantry_desc *d, bool to)
 {
 	return d->layout != 0 && to == (d->op == GANTRY_OP_SCATTER || d->op == GANTRY_OP_READ);
 }
 
-/* The difference between a peer's address and the address in the arena. */
+/* The difference between the address that peers use and the address in the arena. */
 static uint64_t
 remote_offset(const struct model *m, uint32_t key)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules of gantry_desc.h. If a descriptor breaks several, it may get the status of any of them.
+ * The rules of gantry_desc.h. If a descriptor breaks several rules, it may get the status of any of
+ * these rules.
  */
 #include <endian.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #include "model.h"
 
-/* Columns of the table of gantry_desc.h, and rules of the text beside it. */
+/* Columns of the table in gantry_desc.h, and rules in the text beside the table. */
 enum {
 	SRC = 1 << 0,
 	DST = 1 << 1,
@@ -22,19 +23,22 @@ enum {
 	LOCAL_SRC = SRC | 1 << 8,
 	LOCAL_DST = DST | 1 << 9,
 	EMPTY = 1 << 10,   /* len may be 0 */
-	MESSAGE = 1 << 11, /* uses a receive: may be solicited */
-	LAYOUT = 1 << 12,  /* one local side may be a layout */
-	COPIES = 1 << 13,  /* a copy: its sides must not overlap */
+	MESSAGE = 1 << 11, /* uses a receive, so it may be solicited */
+	LAYOUT = 1 << 12,  /* a layout may describe a local side */
+	COPIES = 1 << 13,  /* a copy: source and destination must not overlap */
 	CARRIED = 1 << 14, /* a flag may name the carrier */
 	REMOTE = LEN | PEER | KEY,
 	SENDS = LOCAL_SRC | LEN | PEER | EMPTY | MESSAGE | LAYOUT,
 	ATOMICS = DST | REMOTE | ARG0,
 };
 
-/* Most blocks of a layout, in all rounds together, if each may be in its own region. */
+/*
+ * The largest number of blocks of a layout, counted in all rounds, if each block may be in its own
+ * region.
+ */
 #define LIST_MAX 52
 
-/* If a descriptor breaks none of these rules, it is known which bytes it names. */
+/* If a descriptor breaks none of these rules, the memory that it names is known. */
 #define SHAPE                                                                                      \
 	(MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_LENGTH) |                              \
 		MODEL_BIT(GANTRY_BAD_ADDRESS) | MODEL_BIT(GANTRY_BAD_LAYOUT))
@@ -54,7 +58,7 @@ static const uint32_t uses[GANTRY_OP_MAX] = {
 	[GANTRY_OP_COMPARE_SWAP] = ATOMICS | ARG1,
 	[GANTRY_OP_FETCH_ADD] = ATOMICS,
 	[GANTRY_OP_RAW] = SRC | LEN | PEER,
-	[GANTRY_OP_TXN] = SRC | LEN | PEER, /* refused: these queues have no transactions */
+	[GANTRY_OP_TXN] = SRC | LEN | PEER, /* always refused: these queues have no transactions */
 };
 
 bool
@@ -78,7 +82,7 @@ covers(const struct model_region *r, uint64_t addr, uint64_t len)
 
 #define PAGE UINT64_C(4096)
 
-/* "Memory without a gap gets one key." */
+/* gantry.h: "Memory without a gap gets one key." */
 static bool
 covered_by_eal(const struct model *m, uint64_t addr, uint64_t len)
 {
@@ -176,7 +180,7 @@ names_device(const struct model *m, const struct gantry_desc *d)
 	return is_device(m, d->src, d->len) || is_device(m, d->dst, d->len);
 }
 
-/* The flags of carriers that can copy host memory. */
+/* Returns the flags of the carriers that can copy host memory. */
 static uint32_t
 host_carriers(const struct model *m)
 {
@@ -191,7 +195,7 @@ host_carriers(const struct model *m)
 	return possible;
 }
 
-/* A descriptor names at most one carrier, which must be possible. */
+/* Checks that a descriptor names at most one carrier, and that this carrier can copy its memory. */
 static void
 check_carrier(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -202,7 +206,7 @@ check_carrier(const struct model *m, const struct gantry_desc *d, struct model_v
 		v->broken |= MODEL_BIT(GANTRY_BAD_CARRIER);
 }
 
-/* Fields that the operation does not use must be zero. */
+/* Checks that fields that the operation does not use are zero. */
 static void
 check_fields(const struct gantry_desc *d, uint32_t use, struct model_verdict *v)
 {
@@ -238,7 +242,7 @@ check_len(const struct model *m, const struct gantry_desc *d, uint32_t use, stru
 		v->broken |= MODEL_BIT(GANTRY_BAD_LENGTH);
 }
 
-/* check_list() checks addresses of lists. */
+/* The addresses of a list's entries are checked by check_list(). */
 static void
 check_addr(const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -259,7 +263,7 @@ overlap(const struct model_range *a, unsigned int n_a, const struct model_range 
 	return false;
 }
 
-/* The sides of a copy must not overlap. */
+/* Checks that source and destination of a copy do not overlap. */
 static void
 check_overlap(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
 {
@@ -287,7 +291,7 @@ check_overlap(const struct model *m, const struct gantry_desc *d, struct model_v
 		v->maybe |= MODEL_BIT(GANTRY_OVERLAP);
 }
 
-/* One list of a COPY_SG. */
+/* Checks one of the two lists of a COPY_SG. */
 static void
 check_list(const struct model *m, const struct gantry_desc *d, bool to, struct model_verdict *v)
 {
@@ -311,8 +315,8 @@ check_list(const struct model *m, const struct gantry_desc *d, bool to, struct m
 }
 
 /*
- * The side that is a layout. All of it must be registered: each block in one region, and in long
- * layouts each block with all its rounds.
+ * Checks the side that a layout describes. All memory of the layout must be registered: each block
+ * in one region, and in long layouts each block with all its rounds in one region.
  */
 static void
 check_layout(const struct model *m, const struct gantry_desc *d, struct model_verdict *v)
@@ -339,7 +343,7 @@ check_layout(const struct model *m, const struct gantry_desc *d, struct model_ve
 	}
 }
 
-/* The memory of this process that the descriptor names. */
+/* Checks the memory of this process that the descriptor names. */
 static void
 check_memory(const struct model *m, const struct gantry_desc *d, uint32_t use,
 	struct model_verdict *v)
@@ -365,7 +369,7 @@ check_peer(const struct model *m, const struct gantry_desc *d, struct model_verd
 		v->broken |= MODEL_BIT(GANTRY_BAD_PEER);
 }
 
-/* "Of RAW: len is not 16 times DS". src is a WQE if it is not 0. */
+/* gantry_desc.h: "Of RAW: len is not 16 times DS". If src is not 0, it is the address of a WQE. */
 static void
 check_raw(const struct gantry_desc *d, struct model_verdict *v)
 {

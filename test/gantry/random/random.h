@@ -19,10 +19,11 @@
  *
  *   replay.c               time and events, where one thread does everything
  *
- * A round ends when everything has come back. Then memory and counters are compared with the model.
+ * A round ends when all descriptors and receives have completed. Then memory and counters are
+ * compared with the model.
  *
- * The model follows in the order of submission. The engine may run descriptors in any order, so one
- * is fenced if it conflicts with another one in flight.
+ * The model follows in the order of submission. The engine may run descriptors in any order, so a
+ * descriptor is fenced if it conflicts with a descriptor in flight.
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -32,38 +33,43 @@
 #include "gantry_env.h"
 #include "model.h"
 
-#define WINDOW     256  /* most descriptors of one queue in flight */
-#define HISTORY    2048 /* latest descriptors that are kept, for messages */
-#define RECV_LEN   192  /* length of each receive */
+#define WINDOW     256  /* largest number of descriptors in flight on one queue */
+#define HISTORY    2048 /* number of the latest descriptors that are kept */
+#define RECV_LEN   192  /* length of a receive */
 #define RECV_SLOTS 64
 #define RECV_DEPTH 24
 #define SIDE_ENDS  6
-#define DEVICE_LEN (16384 - 512) /* length of device memory, which has its own pages */
+#define DEVICE_LEN (16384 - 512) /* length of device memory, which is in pages of its own */
 
 struct side;
 
-/* One descriptor, from when it is drawn until the model has processed it. */
+/* A descriptor, from the time when it is drawn until the model has processed it. */
 struct record {
 	struct gantry_desc desc;
 	struct gantry_sge sge[16]; /* lists: 8 sources, 8 destinations */
 	struct gantry_sge put[16]; /* the same lists with true addresses, as they are submitted */
 	uint32_t raw[16];          /* a WQE */
-	/* statuses of rules that it broke at some time while it was in flight */
+	/* Statuses of rules that the descriptor broke at some time while it was in flight. */
 	uint32_t refusals;
-	bool may_run;          /* at some time while it was in flight it broke no rule */
-	bool is_refused_there; /* the peer will refuse it */
-	/* the memory that it reaches at the peer was removed after it was drawn */
+	/* the descriptor broke no rule at some time while it was in flight */
+	bool may_run;
+	bool is_refused_there; /* the peer will refuse the descriptor */
+	/*
+	 * The memory that the descriptor names at the peer was removed after the descriptor was
+	 * drawn.
+	 */
 	bool is_lost_there;
-	bool is_message; /* it uses a receive */
+	bool is_message; /* the descriptor uses a receive */
 	bool cancelled, done;
 	uint8_t status;
 	uint64_t result;
-	uint64_t put_tsc; /* when it was submitted */
+	uint64_t put_tsc; /* time when the descriptor was submitted */
 	struct model_range read, wrote;
-	struct end *end; /* NULL: the queue's connection to itself, or none */
+	/* NULL if the descriptor uses the queue's connection to itself, or no connection */
+	struct end *end;
 };
 
-/* A message that was sent, or perhaps sent. */
+/* A message that was sent, or was perhaps sent. */
 struct message {
 	bool sure;
 	uint8_t op;
@@ -77,7 +83,7 @@ struct receive {
 	uint64_t cookie;
 	uint32_t refusals;
 	uint8_t *at;
-	bool out; /* of a target: has not come back */
+	bool out; /* for a receive of a target: it has not completed */
 };
 
 struct target;
@@ -90,17 +96,19 @@ struct end {
 	struct target *target; /* of a DC peer: the target that it reaches */
 	uint16_t peer;
 	bool open, connected;
-	bool failed; /* one of its descriptors failed in hardware */
-	/* Receives: posted to the engine, completed, and compared with their messages. */
+	bool failed; /* a descriptor to this end's peer failed in hardware */
+	/*
+	 * Numbers of receives: posted to the engine, completed, and compared with their messages.
+	 */
 	uint64_t posted, came, matched;
 	struct receive recv[RECV_SLOTS];
 	struct gantry_recv_comp comp[RECV_SLOTS];
 	uint8_t *memory;
-	uint64_t arrived[RECV_SLOTS]; /* receives with a message, by number */
+	uint64_t arrived[RECV_SLOTS]; /* numbers of the receives that got a message */
 	uint64_t n_arrived, n_taken;
-	/* What this end has sent. */
+	/* Messages that this end has sent. */
 	uint64_t
-		/* receives at the other end that no message is drawn for: *end_credits() */
+		/* Receives of the other end for which no message is drawn yet: *end_credits(). */
 		credits;
 	uint64_t n_sent, n_heard;
 	struct message sent[2 * WINDOW];
@@ -108,21 +116,21 @@ struct end {
 
 struct link {
 	struct end end[2];
-	bool hurt; /* something failed on it, or will fail */
+	bool hurt; /* something on this connection failed, or will fail */
 };
 
 /* One queue and its model. */
 struct side {
 	const char *name;
-	struct gantry_worker *w; /* NULL: inline */
+	struct gantry_worker *w; /* NULL if the queue is inline */
 	bool stopped;
 	struct gantry_queue *q;
 	bool unordered;
-	uint32_t n; /* its number */
+	uint32_t n; /* index of this side */
 	uint64_t rng;
 	struct model model;
 	struct gantry_mem *mem[MODEL_REGIONS];
-	bool going[MODEL_REGIONS]; /* the region is being unregistered */
+	bool going[MODEL_REGIONS]; /* true while the region is being unregistered */
 	struct end *end[SIDE_ENDS];
 	unsigned int n_ends;
 	/* Numbers of descriptors: drawn, submitted, completed, and processed by the model. */
@@ -132,28 +140,28 @@ struct side {
 	uint64_t recv_posted, recv_done, recv_refused;
 	/*
 	 * The number of descriptors that were submitted when a DC descriptor failed: descriptors
-	 * after it may be flushed.
+	 * with higher numbers may be flushed.
 	 */
 	uint64_t dc_failed;
 	uint64_t digest;
 };
 
-/* Statuses that faults of this round allow. */
+/* Statuses and effects that the faults of this round allow. */
 struct hazards {
 	uint32_t own, peer;
-	uint32_t dc; /* only for DC peers */
-	bool stops;  /* a queue's connection to itself may stop, and is set up again */
+	uint32_t dc; /* statuses that are allowed only for descriptors to DC peers */
+	bool stops;  /* a queue's connection to itself may fail and be set up again */
 	bool recv;   /* receives may fail */
 	bool lost;   /* completions of receives may be lost */
-	bool late;   /* messages may arrive after their descriptor has come back */
+	bool late;   /* messages may arrive after their descriptor has completed */
 	bool refuse; /* calls may be refused */
-	bool fatal;  /* the device fails */
-	bool eal;    /* EAL's memory may not be registered */
+	bool fatal;  /* the device may fail */
+	bool eal;    /* EAL's memory may be unregistered */
 };
 
 /*
- * Memory that peers reach, memory that is registered and removed, memory that is only read, and
- * device memory.
+ * Indices of regions: memory that peers reach, memory that is registered and removed, memory that
+ * is only read, and device memory.
  */
 enum {
 	HOME,
@@ -164,31 +172,33 @@ enum {
 
 #define MAX_SIDES 4
 
-/* With threads, deadlines are long. */
+/* Deadlines are long where the adapter has threads, because a thread may wait for a CPU. */
 #define DEADLINE_MS        3000
 #define DEADLINE_PUMPED_MS 40
 
 struct random_run {
 	struct gantry *g;
-	const char *device; /* its name; NULL: the emulated adapter, which has faults */
+	/* name of the device; NULL for the emulated adapter, which has faults */
+	const char *device;
 	bool pumped;
-	bool empty; /* most descriptors are messages without data */
+	bool empty; /* most descriptors of this run are messages without data */
 	uint64_t seed, rng;
 	struct side side[MAX_SIDES];
 	unsigned int n_sides;
 	struct link link[2 * MAX_SIDES];
 	unsigned int n_links;
-	struct target *target;              /* one for each side */
-	struct link dc_link[2 * MAX_SIDES]; /* their first ends are the DC peers */
+	struct target *target;              /* array with one target for each side */
+	struct link dc_link[2 * MAX_SIDES]; /* links whose first ends are the DC peers */
 	struct model_layout layout[MODEL_LAYOUTS];
 	struct model_range recv_range; /* memory of all receives */
 	struct gantry_mem *recv_mem, *eal;
 	struct hazards hazards;
 	char armed[24][64]; /* the faults of this round */
 	unsigned int n_armed;
-	uint64_t by_op_ok[GANTRY_OP_MAX], by_status[GANTRY_STATUS_MAX]; /* of all lives */
+	/* counts of all lives of the engine */
+	uint64_t by_op_ok[GANTRY_OP_MAX], by_status[GANTRY_STATUS_MAX];
 	uint64_t messages, cancelled, refused_calls, faults, lives, rounds;
-	uint64_t late; /* descriptors that timed out in rounds without a fault */
+	uint64_t late; /* number of descriptors that timed out in rounds without a fault */
 };
 
 extern struct random_run run;
@@ -203,94 +213,100 @@ void draw(struct side *s, struct record *r);
 
 /* ------------------------------------------------------------------ side.c */
 
-/* Prints what went wrong, the seed, and the last operations of the queue, and ends the program. */
+/* Prints the failure, the seed and the last operations of the queue, then ends the program. */
 __attribute__((cold, noreturn, format(printf, 3, 4))) void side_fail(const struct side *s,
 	const struct record *r, const char *format, ...);
 
-/* Draws up to n descriptors, if the window has room. */
+/* Draws up to n descriptors, as far as the window has free entries. */
 void side_draw(struct side *s, unsigned int n);
-/* Submits the drawn descriptors, if the queue has room. */
+/* Submits the drawn descriptors, as far as the queue accepts them. */
 void side_put(struct side *s);
-/* Takes completions, at most n, and judges them. */
+/* Takes at most n completions and checks them. */
 void side_take(struct side *s, unsigned int n);
 /*
- * Call it when something that descriptors name has changed: both the old and the new state are
- * allowed for descriptors in flight.
+ * Call it when memory or a layout that descriptors name has changed: for descriptors in flight,
+ * both the old and the new state are allowed.
  */
 void side_changed(struct side *s);
 /* Cancels one of the descriptors in flight. */
 void side_cancel(struct side *s);
-/* After everything has come back, checks that the counters are as in the model. */
+/* Call it when nothing is in flight. Checks that the counters have the values of the model. */
 void side_judge_counters(struct side *s);
-/* Checks the same for the memory, which the device no longer writes. */
+/* Call it when nothing is in flight. Checks that the memory has the values of the model. */
 void side_judge_bytes(struct side *s);
 
 /* ------------------------------------------------------------------ link.c */
 
 void link_init(struct link *l, struct side *a, struct side *b);
-/* Opens and connects it. A call that is refused is tried again later. */
+/* Opens and connects the link. A call that is refused is made again later. */
 void link_open(struct link *l);
-/* Closes it. What is not possible yet is done by a later call. */
+/* Closes the link. A step that is not possible yet is done by a later call. */
 void link_close(struct link *l);
-/* Closes and opens it. If something is in flight to it, the engine must refuse. */
+/*
+ * Closes and opens the link. If descriptors are in flight on it, the engine must refuse to close
+ * it.
+ */
 void link_change(struct link *l);
-/* The end of that side with that number, or NULL. */
+/* Returns the end of side s that has this peer number, or NULL. */
 struct end *side_end(struct side *s, uint16_t peer);
-/* True if the call succeeded. It may fail only if faults refuse calls. */
+/* Returns true if the call succeeded. The call may fail only if faults refuse calls. */
 bool carried_out(int ret, const char *call);
-/* Call it when the knowledge about the end's number has changed. */
+/* Call it when the test's knowledge of the end's peer number has changed. */
 void end_tell(struct end *e);
 /* True if a descriptor in flight names a peer that is not open. */
 bool side_names_no_end(const struct side *s);
 /*
- * True if the side has descriptors in flight to this end; with `sure`, only if the engine must know
- * this too.
+ * True if the side has descriptors in flight to this end; with `sure`, only descriptors that the
+ * engine must know to be in flight.
  */
 bool end_in_flight(const struct end *e, bool sure);
-/* Closes one end. Returns false if it must be tried again later. */
+/* Closes one end. Returns false if the caller must try again later. */
 bool end_close(struct end *e);
 
 /* ------------------------------------------------------------------ recv.c */
 
 /* Posts receives. */
 void end_post(struct end *e);
-/* Posts one receive of a side. Returns false if there is no room for it yet. */
+/* Posts one receive of a side. Returns false if the receive queue or ring is full. */
 bool side_post(struct side *s, uint16_t peer, const struct gantry_recv *recv);
-/* Draws a receive for that place. Most are correct, some break a rule. */
+/* Draws a receive for the memory at `at`. Most receives are correct, some break a rule. */
 void draw_receive(struct side *s, uint8_t *at, struct gantry_recv *recv, struct receive *r);
-/* Takes and judges completions of receives. */
+/* Takes completions of receives and checks them. */
 void side_take_receives(struct side *s);
 /*
- * Takes all receives of a closed connection or target, which come back now. Receives in the ring
- * of a stopped worker are taken back.
+ * Takes all receives of a closed connection or target, which complete now. Receives in the ring of
+ * a stopped worker are taken back.
  */
 void side_take_until(struct side *s, const uint64_t *came, const uint64_t *posted);
 /*
- * Call it when the model has processed a descriptor that uses a receive, which was, perhaps was, or
- * was not executed.
+ * Call it when the model has processed a descriptor that uses a receive. The descriptor was,
+ * perhaps was, or was not executed.
  */
 void end_sent(struct end *e, const struct record *r, bool ran, bool sure);
-/* A message as the model sends it. */
+/* Stores the message that the descriptor sends according to the model. */
 void message_of(struct side *s, const struct record *r, bool sure, struct message *m);
-/* Counts the receives that are left for messages of this end. */
+/* Returns the counter of receives that are left for messages of this end. */
 uint64_t *end_credits(struct end *e);
 
 /* ------------------------------------------------------------------ dc.c */
 
 /* Called at the beginning and the end of an engine's life. */
 void dc_init(void);
-/* Opens all that is not open. A call that is refused is tried again later. */
+/* Opens all targets and DC peers that are not open. A call that is refused is made again later. */
 void dc_open(void);
-/* Closes everything, or only what is hurt. What is not possible yet is done by a later call. */
+/*
+ * Closes all targets and DC peers or, without `all`, those that are `hurt`. A step that is not
+ * possible yet is done by a later call.
+ */
 void dc_close(bool all);
 void dc_free(void);
-/* True if nothing is hurt. */
+/* True if no target and no DC peer is `hurt`. */
 bool dc_is_whole(void);
 /* Posts receives for the side's target. */
 void dc_post(struct side *s);
 /* Opens or closes a DC peer or a target. */
 void dc_change(void);
-/* Checks a completion, if it is that of a target's receive. */
+/* If the completion is that of a target's receive, checks it and returns true. */
 bool dc_judge_receive(struct side *s, const struct gantry_recv_comp *c);
 /*
  * Call it when a receive in a worker's ring was taken back. Returns false if it belongs to no
@@ -299,30 +315,33 @@ bool dc_judge_receive(struct side *s, const struct gantry_recv_comp *c);
 bool dc_take_back(struct side *s, uint64_t cookie);
 void dc_sent(struct end *e, const struct record *r, bool sure);
 uint64_t *dc_credits(struct target *t);
-/* True if that number of the side is the number of a target. */
+/* True if this peer number of the side is the number of a target. */
 bool dc_is_open(const struct side *s, uint16_t peer);
-/* The statuses that a descriptor to a DC peer may have, besides refusals. */
+/* The statuses that a descriptor to a DC peer may have, in addition to those of refusals. */
 uint32_t dc_allowed(const struct side *s, const struct record *r);
 /* Call it when the target refuses a descriptor or will refuse it, or when a descriptor failed. */
 void dc_will_fail(struct end *e, const struct record *r);
 void dc_failed(struct side *s);
-/* After everything has come back, checks that messages and receives are pairs. */
+/* Call it when nothing is in flight. Checks that messages and receives can be paired. */
 void dc_judge(void);
 
 /* ------------------------------------------------------------------ eal.c */
 
-/* The offset of EAL's pages in an arena: after memory that is in no region. */
+/* The offset of EAL's pages in an arena, which come after memory that is in no region. */
 #define EAL_AT (UINT64_C(244) << 10)
 
 /* Called at the beginning and the end of an engine's life, while arenas exist. */
 void eal_open(void);
 void eal_close(void);
-/* A page is added or removed. */
+/* Adds or removes a page of EAL. */
 void eal_change(struct side *s);
-/* Registers the existing pages again, because the device may have refused this to the engine. */
+/*
+ * Registers the existing pages of EAL again, because the device may have refused their
+ * registration.
+ */
 void eal_mend(void);
 /*
- * Picks an address in these pages, some of which may not exist. Returns false if len is too long.
+ * Picks an address in EAL's pages, some of which may not exist. Returns false if len is too long.
  */
 bool eal_pick(struct side *s, uint64_t len, uint64_t *addr);
 /*
@@ -338,9 +357,15 @@ void keys_open(void);
 void keys_close(void);
 /* Makes all keys valid again, when nothing is in flight and no fault is armed. */
 void keys_mend(void);
-/* A key, mostly a valid one, that no descriptor in flight names. 0 if there is none. */
+/*
+ * Returns a key that no descriptor in flight names, mostly a valid key. Returns 0 if there is no
+ * such key.
+ */
 uint32_t keys_pick(struct side *s);
-/* Call keys_draw() when a SEND_INV was drawn. It then was, perhaps was, or was not executed. */
+/*
+ * Call keys_draw() when a SEND_INV was drawn, and keys_use() when it was, perhaps was, or was not
+ * executed.
+ */
 void keys_draw(const struct record *r);
 void keys_use(const struct record *r, bool ran);
 
@@ -350,7 +375,10 @@ void keys_use(const struct record *r, bool ran);
 void fault_arm(bool plain);
 /* Makes the device fail: this round is the last one of the engine's life. */
 void fault_lose_device(void);
-/* A deadline has passed without a fault, because a thread of the adapter waited long for a CPU. */
+/*
+ * Call it when a deadline has passed without a fault, because a thread of the adapter waited long
+ * for a CPU.
+ */
 void fault_deadline_passed(void);
 /* Clears the faults of a round that is over, and repairs their effects. */
 void fault_clear(void);
@@ -360,9 +388,12 @@ void fault_clear(void);
 /* Called at the beginning and the end of an engine's life. */
 void replay_begin(void);
 void replay_end(void);
-/* A turn of a pumped run: time passes, and the engine has received all events. */
+/*
+ * Call it in each turn of a pumped run: advances the time, and waits until the engine has received
+ * all events.
+ */
 void replay_turn(void);
-/* Called before and after a call that waits for a time. */
+/* Call it before and after a call that waits for a time. */
 void replay_call_waits(bool waits);
 
 /* ------------------------------------------------------------------ world.c */
@@ -371,9 +402,9 @@ void world_open(void);
 void world_close(void);
 /* Registers, removes, opens or closes something. */
 void world_change(void);
-/* Continues what could not be done before. */
+/* Continues the steps that were not possible before. */
 void world_retry(void);
-/* Restores everything that was lost, for the next round. */
+/* Restores all memory and objects that were lost, for the next round. */
 void world_mend(void);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives of connections: by calls of the owner, or by the rings of a worker. */
+/*
+ * Receives of connections, posted by calls of the queue's owner or through the rings of a worker.
+ */
 #include <sched.h>
 
 #include <rte_cycles.h>
@@ -47,7 +49,7 @@ side_post(struct side *s, uint16_t peer, const struct gantry_recv *recv)
 	int n = s->w != NULL ? (int)gantry_recv_enqueue_burst(s->w, peer, recv, 1)
 			     : gantry_recv_post(s->q, peer, recv, 1);
 
-	/* A worker's ring may be full. */
+	/* A post to a worker may be refused, because its ring may be full. */
 	if (n != 1 && !(n == 0 && s->w != NULL))
 		side_fail(s, NULL, "gantry_recv_post() to %u: %d", peer, n);
 	s->recv_posted += n;
@@ -75,7 +77,7 @@ end_post(struct end *e)
 
 /* ------------------------------------------------------------------ judging */
 
-/* Receive i of e has the message m. */
+/* Stores that receive i of e got the message m. */
 static void
 judge_message(struct end *e, uint64_t i, const struct message *m)
 {
@@ -141,7 +143,10 @@ end_sent(struct end *e, const struct record *r, bool ran, bool sure)
 	match(e->other);
 }
 
-/* The end whose receive this is. Meanwhile its number may belong to another end. */
+/*
+ * Returns the end to which this receive was posted. Since then, the end's peer number may have been
+ * given to another end.
+ */
 static struct end *
 end_of(struct side *s, const struct gantry_recv_comp *c)
 {
@@ -194,8 +199,8 @@ judge_receive(struct side *s, const struct gantry_recv_comp *c)
 }
 
 /*
- * Besides those in a worker's ring, there are some in its queue, which can be taken while the
- * worker is stopped.
+ * Takes up to n completions of receives. A worker's completions come from its ring; while the
+ * worker is stopped, they also come from its queue.
  */
 static unsigned int
 take(struct side *s, struct gantry_recv_comp *comp, unsigned int n)
@@ -224,7 +229,10 @@ side_take_receives(struct side *s)
 
 /* ------------------------------------------------------------------ the end */
 
-/* A receive of a closed end. Receives in the ring come after all others of their end. */
+/*
+ * Checks a receive that was taken from a closed end. Receives in the ring were posted after all
+ * other receives of their end.
+ */
 static void
 take_back(struct side *s, uint64_t cookie)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a pumped run the same each time, however busy the machine is: the adapter's clock counts
- * turns, the engine's deadlines and pauses count calls, and the run waits for the engine's thread
- * of events.
+ * Makes a pumped run the same each time, however busy the machine is. The adapter's clock counts
+ * turns, the engine's deadlines and pauses count calls, and the run waits for the engine's event
+ * thread.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 /*
  * A deadline passes after five checks, each after 64 polls that find nothing; an unordered queue
- * counts the polls of all its streams. The adapter is never so late.
+ * counts the polls of all its streams. The adapter never takes that long.
  */
 #define TURN_NS 500000
 /* In a call that waits, each reading of the clock advances it by this much. */
@@ -28,11 +28,11 @@
 /* Time since the run began. */
 static uint64_t now_ns;
 static bool call_waits;
-/* The stat file of the engine's thread of events. */
+/* The stat file of the engine's event thread. */
 static int stat_fd = -1;
 
 /*
- * The adapter reads CLOCK_MONOTONIC, and so do calls of the engine that wait. Its queues read the
+ * The adapter and the engine's calls that wait read CLOCK_MONOTONIC. The engine's queues read the
  * CPU's counter.
  */
 __attribute__((visibility("default"))) int
@@ -111,8 +111,8 @@ replay_call_waits(bool waits)
 }
 
 /*
- * The time between two checks of a queue always counts as a quarter of its deadline, and pauses are
- * over at once.
+ * Changes a queue's clock so that the time between two checks always counts as a quarter of its
+ * deadline, and pauses end at once.
  */
 static void
 skip_time(struct gantry_queue *q)

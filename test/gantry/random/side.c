@@ -7,7 +7,7 @@
 
 #include "random.h"
 
-/* Statuses of descriptors of which nothing was executed. */
+/* Statuses of descriptors that were not executed, not even in part. */
 #define NOT_RUN                                                                                    \
 	(MODEL_BIT(GANTRY_BAD_OP) | MODEL_BIT(GANTRY_BAD_FIELD) | MODEL_BIT(GANTRY_BAD_CARRIER) |  \
 		MODEL_BIT(GANTRY_BAD_LAYOUT) | MODEL_BIT(GANTRY_BAD_LENGTH) |                      \
@@ -15,7 +15,7 @@
 		MODEL_BIT(GANTRY_NOT_REGISTERED) | MODEL_BIT(GANTRY_NO_RESOURCES) |                \
 		MODEL_BIT(GANTRY_READ_ONLY) | MODEL_BIT(GANTRY_BAD_PEER) |                         \
 		MODEL_BIT(GANTRY_CANCELLED))
-/* Statuses that a descriptor to a peer may have because of another descriptor. */
+/* Statuses that a descriptor to a peer may have because another descriptor failed. */
 #define BEHIND                                                                                     \
 	(MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_BAD_PEER) | MODEL_BIT(GANTRY_QP_EVENT) |     \
 		MODEL_BIT(GANTRY_UNREACHABLE))
@@ -26,7 +26,7 @@ record_of(struct side *s, uint64_t i)
 	return &s->record[i % HISTORY];
 }
 
-/* The numbers of descriptors as the caller sees them. */
+/* Returns the numbers of descriptors that the caller of the engine's functions can see. */
 static uint64_t
 cookie_of(uint64_t i)
 {
@@ -132,7 +132,10 @@ judge_by_rules(struct side *s, struct record *r)
 	return v;
 }
 
-/* True if a descriptor in flight uses this memory in a conflicting way, or if this is not known. */
+/*
+ * True if a descriptor in flight uses this memory in a conflicting way, or if the memory it uses is
+ * not known.
+ */
 static bool
 conflicts(struct side *s, const struct record *r)
 {
@@ -148,8 +151,8 @@ conflicts(struct side *s, const struct record *r)
 }
 
 /*
- * True if it names memory that other queues have registered, because this model does not know that
- * memory.
+ * True if the descriptor names memory that other queues have registered: the model of this queue
+ * does not know that memory.
  */
 static bool
 names_memory_of_others(const struct side *s, const struct gantry_desc *d)
@@ -163,7 +166,7 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 		if (i < run.n_sides)
 			other = (struct model_range){(uintptr_t)run.side[i].model.mem,
 				run.side[i].model.len};
-		/* A layout may begin at a lower address. */
+		/* A layout may have blocks below its base address. */
 		other.addr -= 4096;
 		other.len += 4096;
 		if (i != s->n && (meet(src, other) || meet(dst, other)))
@@ -173,8 +176,8 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 }
 
 /*
- * So many bytes before and after device memory are translated to true addresses like those inside:
- * no other memory is there.
+ * The number of bytes before and after device memory whose addresses are translated to true
+ * addresses as those of device memory are. No other memory is there.
  */
 #define BESIDE 256
 
@@ -202,8 +205,8 @@ juts_out(const struct model *m, const struct gantry_desc *d)
 }
 
 /*
- * True for a descriptor that the model cannot follow: its bytes would be undefined, or it would
- * wait for ever.
+ * True if the model cannot follow the descriptor: its bytes would be undefined, or it would wait
+ * for ever.
  */
 static bool
 is_beyond_the_model(struct side *s, const struct record *r)
@@ -216,15 +219,18 @@ is_beyond_the_model(struct side *s, const struct record *r)
 		(r->desc.op == GANTRY_OP_WRITE || r->desc.op == GANTRY_OP_READ ||
 			r->desc.op == GANTRY_OP_WRITE_IMM))
 		return true;
-	/* A few are enough, since each ends a connection or stops the DC initiator. */
+	/*
+	 * Few such descriptors are drawn, because each of them ends a connection or stops the DC
+	 * initiator.
+	 */
 	return (r->is_refused_there ||
 		       (r->end != NULL && r->end->target != NULL && r->end->link->hurt)) &&
 	       check_random(&s->rng) % 16 != 0;
 }
 
 /*
- * Notes the memory that a new descriptor uses, even if it breaks a rule: missing memory may be
- * registered while it is in flight.
+ * Notes the memory that a new descriptor uses, even if it breaks a rule: memory that is not
+ * registered now may be registered while the descriptor is in flight.
  */
 static void
 note(struct side *s, struct record *r)
@@ -245,12 +251,12 @@ note(struct side *s, struct record *r)
 		!model_remote_ok(&s->model, &r->desc) ||
 		(takes && r->desc.op != GANTRY_OP_WRITE_IMM && r->desc.len > RECV_LEN);
 	r->read = model_span(&s->model, &r->desc, false);
-	/* If the peer refuses it, nothing is written there. */
+	/* If the peer refuses the descriptor, nothing is written at the peer. */
 	if (!r->is_refused_there)
 		r->wrote = model_span(&s->model, &r->desc, true);
 }
 
-/* The peer will refuse the descriptor, which ends an RC connection. */
+/* Call it when the peer will refuse the descriptor, which ends an RC connection. */
 static void
 will_fail(const struct record *r)
 {
@@ -287,7 +293,7 @@ side_draw(struct side *s, unsigned int n)
 		draw_one(s);
 }
 
-/* The true address of an address that may be in device memory. */
+/* Returns the true address for an address that may be in device memory. */
 static uint64_t
 true_addr(const struct model *m, uint64_t addr)
 {
@@ -296,7 +302,7 @@ true_addr(const struct model *m, uint64_t addr)
 	return (uintptr_t)m->device + (addr - m->region[DEVICE].addr);
 }
 
-/* The descriptor as it is submitted. */
+/* Returns the descriptor in the form in which it is submitted: with true addresses. */
 static struct gantry_desc
 with_true_addrs(const struct model *m, struct record *r)
 {
@@ -377,7 +383,7 @@ allowed(const struct side *s, const struct record *r)
 
 	if (r->cancelled)
 		return MODEL_BIT(GANTRY_CANCELLED);
-	/* Its connection may be down, which is not known here yet. */
+	/* The connection may be down, which the model does not know yet. */
 	if (r->end != NULL &&
 		(r->end->link->hurt || (run.hazards.peer != 0 && r->end->target == NULL)))
 		a |= MODEL_BIT(GANTRY_BAD_PEER);
@@ -389,15 +395,15 @@ allowed(const struct side *s, const struct record *r)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)
 		return a | MODEL_BIT(GANTRY_OK);
-	/* Its memory may have been removed when a part was already copied. */
+	/* Memory may have been removed when a part of the list was already copied. */
 	if (r->desc.op == GANTRY_OP_COPY_SG && (a & MODEL_BIT(GANTRY_NOT_REGISTERED)) != 0)
 		a |= MODEL_BIT(GANTRY_LOCAL_ERROR);
 	if (r->end == NULL) {
 		a |= MODEL_BIT(GANTRY_OK) | run.hazards.own;
-		/* It is not executed again, because its effect is not known. */
+		/* A RAW WQE is not executed again, because the engine does not know its effect. */
 		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
 			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
-		/* The descriptor before it may have configured its layout in hardware. */
+		/* Only an earlier descriptor may have configured the layout's key in hardware. */
 		if (run.hazards.stops && r->desc.layout != 0)
 			a |= MODEL_BIT(GANTRY_FLUSHED);
 		return a;
@@ -460,7 +466,10 @@ note_failure(struct side *s, struct record *r)
 	side_changed(s);
 }
 
-/* True if `result` is possible: an atomic returns an old value, and refused memory has a side. */
+/*
+ * True if `result` is possible: for an atomic, the old value; for refused memory, the side (source
+ * or destination).
+ */
 static bool
 result_is_possible(const struct gantry_desc *d, const struct gantry_comp *c)
 {
@@ -589,7 +598,10 @@ side_judge_counters(struct side *s)
 		judge_counter(s, "recv_posted", stats.recv_posted, s->recv_posted);
 		judge_counter(s, "recv_done", stats.recv_done, s->recv_done);
 	}
-	/* Of a worker's, some are in a ring, and some were refused there. */
+	/*
+	 * Some receives of a worker are in a ring, and the queue does not count receives that were
+	 * refused.
+	 */
 	if (stats.recv_posted > s->recv_posted || stats.recv_done > stats.recv_posted ||
 		stats.recv_done + s->recv_refused < s->recv_done)
 		side_fail(s, NULL, "gantry_stats: %llu receives posted, %llu done",

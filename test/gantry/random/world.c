@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory and layouts that descriptors name, which come and go. */
+/* Memory and layouts that descriptors name: they are created and removed during the run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 #include "random.h"
 
 /*
- * The arena of a queue: its regions, and memory that is in no region. After it is the place of
- * device memory.
+ * The arena of a queue: its regions, then memory that is in no region, then the offsets of device
+ * memory.
  */
 #define HOME_LEN      (UINT64_C(192) << 10)
 #define GUEST_LEN     (UINT64_C(32) << 10)
@@ -27,9 +27,9 @@ static const struct model_layout shapes[MODEL_LAYOUTS] = {
 /* ------------------------------------------------------------------ memory */
 
 /*
- * Memory between gaps, at the same place in every run: so changed addresses hit or miss the same
- * things. The addresses are such that sanitizers allow them, and below those at which programs are
- * loaded.
+ * Maps memory between gaps, at the same address in every run: so addresses that the test changed
+ * hit the same memory in every run. The addresses are allowed by the sanitizers and lie below those
+ * at which programs are loaded.
  */
 static void *
 map(unsigned int i, uint64_t len)
@@ -61,8 +61,8 @@ come(struct side *s, unsigned int i, unsigned int flags)
 }
 
 /*
- * Removes a region. From the first call on, descriptors do not find it. When `going` is false,
- * nothing can use it any more.
+ * Removes a region. From the first call on, descriptors do not find the region. When `going` is
+ * false, nothing can use the region any more.
  */
 static void
 go(struct side *s, unsigned int i)
@@ -103,7 +103,7 @@ device_come(struct side *s)
 	void *at;
 	int ret;
 
-	/* A device may have none. */
+	/* The device may have no device memory. */
 	if (run.g->info.max_dm_len == 0)
 		return;
 	ret = gantry_mem_alloc_dm(run.g, r->len, GANTRY_MEM_REMOTE_ATOMIC, &s->mem[DEVICE], &at);
@@ -197,7 +197,8 @@ layouts_in_flight(void)
 }
 
 /*
- * A new one may get the id of an old one: it would be unclear which of the two a descriptor means.
+ * A new layout may get the id of a destroyed layout: if descriptors in flight named that id, their
+ * layout would be unclear.
  */
 static void
 layout_change(unsigned int i)
@@ -215,7 +216,9 @@ layout_change(unsigned int i)
 
 /* ------------------------------------------------------------------ carriers */
 
-/* Sets other rules about the carriers of copies, with any carriers that are possible. */
+/*
+ * Sets other rules about the carriers of copies. The rules name any carriers that the engine has.
+ */
 static void
 policy_change(struct side *s)
 {
@@ -277,7 +280,7 @@ world_change(void)
 	case 9:
 		dc_change();
 		break;
-	case 12: /* world_mend() brings it back */
+	case 12: /* world_mend() allocates or registers it again */
 		if (s->mem[DEVICE] != NULL && !s->going[DEVICE])
 			go(s, DEVICE);
 		break;
@@ -331,7 +334,7 @@ world_retry(void)
 	}
 }
 
-/* True if device memory is being freed, and posted receives delay that. */
+/* True if device memory is being freed, and posted receives delay this. */
 static bool
 device_goes(void)
 {
@@ -344,9 +347,9 @@ device_goes(void)
 }
 
 /*
- * Whether a connection is closed and opened again. After a receive whose completion is lost,
- * messages and receives do not match. With threads, an event or a late completion may still be on
- * its way to a connection that seems to work.
+ * Returns whether a connection must be closed and opened again. After a receive whose completion is
+ * lost, messages and receives do not match. With threads, an event or a late completion may still
+ * be on its way to a connection that seems to work.
  */
 static bool
 needs_mending(const struct link *l)
