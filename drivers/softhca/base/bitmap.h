@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of small numbers. Each number is one bit. The caller holds a lock. */
+/* Sets of small numbers: a bitmap with one bit for each number. The caller holds a lock. */
 #ifndef SOFTHCA_BITMAP_H
 #define SOFTHCA_BITMAP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads and writes fields of firmware structures. A field is named by the offset of its first bit
+ * Reads and writes fields of firmware structures. A field is given by the offset of its first bit
  * and its width. The bytes are big endian; bit 0 is the most significant bit of byte 0.
  */
 #ifndef SOFTHCA_BITS_H
@@ -8,9 +8,7 @@
 
 #include <stdint.h>
 
-/*
- * width: at most 32. The field must lie in one aligned 32-bit word, as every field used here does.
- */
+/* width: at most 32. The field must be inside one aligned 32-bit word. */
 static inline uint32_t
 bits_get(const uint8_t *buf, uint32_t bit, uint32_t width)
 {

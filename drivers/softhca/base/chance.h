@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pseudo-random numbers for settings that are seeds: the same seed gives the same run. */
+/*
+ * Pseudo-random numbers for settings that are seeds: runs with the same seed get the same numbers.
+ */
 #ifndef SOFTHCA_CHANCE_H
 #define SOFTHCA_CHANCE_H
 
 #include <stdint.h>
 
 /*
- * The initial state. It depends on the page, so that the queues of different pages draw different
- * numbers.
+ * Returns the initial state. It depends on the page, so that the queues of different pages get
+ * different numbers.
  */
 static inline uint64_t
 chance_first(uint32_t seed, uint32_t page)
@@ -19,7 +21,7 @@ chance_first(uint32_t seed, uint32_t page)
 
 /*
  * Returns a number below n (xorshift). The low bits of a product with an odd number are weak, so
- * they are not used.
+ * only the high bits are used.
  */
 static inline unsigned int
 chance_draw(uint64_t *chance, unsigned int n)

@@ -7,8 +7,8 @@
 #include <time.h>
 
 /*
- * Nanoseconds of CLOCK_MONOTONIC. CQEs have this time stamp: the adapter reports a core clock of 1
- * GHz. Confirmed: timestamp-clock.
+ * Returns the device time in nanoseconds of CLOCK_MONOTONIC. It is the timestamp of CQEs: the
+ * adapter reports a core clock of 1 GHz. Confirmed: timestamp-clock.
  */
 static inline uint64_t
 device_clock(void)

@@ -19,7 +19,10 @@ struct table {
 
 static struct table unshared;
 static _Atomic(struct table *) table = &unshared;
-/* Locks of the counters that carry() changes: lanes of several threads add to one port. */
+/*
+ * Locks of the counters that carry() changes. They are needed because lanes of several threads add
+ * to the counters of one port.
+ */
 static struct spin carrying[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 
 static struct port *
@@ -36,7 +39,9 @@ counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter)
 	atomic_fetch_add_explicit(&counters_of(dev, port)->value[counter], 1, memory_order_relaxed);
 }
 
-/* The caller holds the port's lock. Readers take no lock. */
+/*
+ * Adds n to a counter of octets or packets. The caller holds the port's lock. Readers take no lock.
+ */
 static void
 carry(struct port *to, enum counter counter, uint64_t n)
 {
@@ -99,7 +104,10 @@ counters_fork_child(void)
 	atomic_store_explicit(&table, &unshared, memory_order_release);
 }
 
-/* IBTA volume 1, PortCounters and PortCountersExtended; hw/mlx5/counters.c of the kernel. */
+/*
+ * The kernel's name of each counter: IBTA volume 1, PortCounters and PortCountersExtended;
+ * hw/mlx5/counters.c of the kernel.
+ */
 static const struct {
 	const char *name;
 	enum counter counter;
@@ -108,7 +116,7 @@ static const struct {
 	{"port_rcv_data", COUNTER_RCV_DATA},
 	{"port_xmit_packets", COUNTER_XMIT_PACKETS},
 	{"port_rcv_packets", COUNTER_RCV_PACKETS},
-	/* Every packet is unicast: multicast is not emulated. */
+	/* Every packet counts as unicast, because multicast is not emulated. */
 	{"unicast_xmit_packets", COUNTER_XMIT_PACKETS},
 	{"unicast_rcv_packets", COUNTER_RCV_PACKETS},
 	{"link_downed", COUNTER_LINK_DOWNED},
@@ -129,8 +137,8 @@ static const struct {
 };
 
 /*
- * The hw_counters of mlx5 for an Ethernet port: drivers/infiniband/hw/mlx5/counters.c of the
- * kernel.
+ * The names of mlx5's hw_counters for an Ethernet port: drivers/infiniband/hw/mlx5/counters.c of
+ * the kernel.
  */
 const char *const counters_hw_names[] = {"rx_write_requests", "rx_read_requests",
 	"rx_atomic_requests", "rx_dct_connect", "out_of_buffer", "out_of_sequence",

@@ -7,7 +7,7 @@
  *             ^ the process that opens the adapter maps the file and counts in it
  *             ^ that process and its children read the file
  *
- * So a child reads what its parent's adapters have carried, without help from the parent.
+ * So a child reads the counters of its parent's adapters, without help from the parent.
  */
 #ifndef SOFTHCA_COUNTERS_H
 #define SOFTHCA_COUNTERS_H
@@ -21,34 +21,40 @@
 #include "spin.h"
 
 enum counter {
-	/* Octets divided by 4, with all headers; packets. Changed by counters_carry() only. */
+	/*
+	 * Octets divided by 4, including all headers; and packets. Only counters_carry() changes
+	 * them.
+	 */
 	COUNTER_XMIT_DATA,
 	COUNTER_RCV_DATA,
 	COUNTER_XMIT_PACKETS,
 	COUNTER_RCV_PACKETS,
-	/* Requests that a responder has answered. Changed by counters_carry() only. */
+	/* Requests that a responder has answered. Only counters_carry() changes them. */
 	COUNTER_RX_WRITES,
 	COUNTER_RX_READS,
 	COUNTER_RX_ATOMICS,
-	/* Changed by counters_add() only. */
+	/* Only counters_add() changes the following counters. */
 	COUNTER_LINK_DOWNED,
-	COUNTER_OUT_OF_BUFFER,     /* messages for which no receive was posted */
-	COUNTER_RNR_NAKS,          /* requests that got an RNR NAK */
-	COUNTER_ACK_TIMEOUTS,      /* requests that got no answer */
-	COUNTER_RESP_LENGTH,       /* messages longer than their receive */
-	COUNTER_RESP_CQES,         /* completions in error of receives, flushed ones included */
+	COUNTER_OUT_OF_BUFFER, /* messages for which no receive was posted */
+	COUNTER_RNR_NAKS,      /* requests that got an RNR NAK */
+	COUNTER_ACK_TIMEOUTS,  /* requests that got no answer */
+	COUNTER_RESP_LENGTH,   /* messages longer than their receive */
+	/* completions of receives with an error, including flushed receives */
+	COUNTER_RESP_CQES,
 	COUNTER_RESP_FLUSHED_CQES, /* flushed completions of receives */
-	COUNTER_REQ_CQES,          /* completions in error of send queues */
+	COUNTER_REQ_CQES,          /* completions of send queues with an error */
 	COUNTER_REQ_FLUSHED_CQES,
-	COUNTER_REQ_INVALID, /* requests that the peer refused: invalid, or without access rights */
+	/* requests that the peer refused: malformed, or without access rights */
+	COUNTER_REQ_INVALID,
 	COUNTER_REQ_ACCESS,
-	COUNTER_RESP_ACCESS, /* requests refused for lack of access rights */
+	/* requests that the responder refused because access rights were missing */
+	COUNTER_RESP_ACCESS,
 	COUNTER_N
 };
 
 /* What a port has sent, or what it has received. */
 struct traffic {
-	uint64_t words; /* octets divided by 4, with all headers */
+	uint64_t words; /* octets divided by 4, including all headers */
 	uint64_t packets;
 };
 
@@ -57,24 +63,25 @@ struct requests {
 	uint64_t writes, reads, atomics;
 };
 
-/* Adds 1 to a counter of a port (1 or 2). Any thread. */
+/* Adds 1 to a counter of a port (1 or 2). Any thread may call it. */
 void counters_add(const struct softhca_dev *dev, uint32_t port, enum counter counter);
-/* Adds what a port has carried. answered: may be NULL. Any thread. */
+/* Adds traffic to the counters of a port. answered may be NULL. Any thread may call it. */
 void counters_carry(const struct softhca_dev *dev, uint32_t port, const struct traffic *sent,
 	const struct traffic *received, const struct requests *answered);
 
 /*
- * From now on this process counts in a new file of that name, from 0. If the file cannot be made,
- * only this process sees the counters.
+ * From now on this process counts in a new file with this name, and all counters start at 0. If the
+ * file cannot be made, only this process sees the counters.
  */
 void counters_share(const char *path);
-/* Call in a child of fork(): the file belongs to the parent. */
+/* Call this in a child of fork(): the file belongs to the parent. */
 void counters_fork_child(void);
-/* The names of a port's hw_counters. NULL ends the list. */
+/* The names of a port's hw_counters. The list ends with NULL. */
 extern const char *const counters_hw_names[];
 /*
- * Reads a counter of a port from a file. name: the kernel's name of the counter; two names may mean
- * the same counter. False: the file does not exist, or the counter of that name never changes.
+ * Reads a counter of a port from a file. name: the kernel's name of the counter; two names may
+ * refer to the same counter. Returns false if the file does not exist, or if no counter with this
+ * name ever changes.
  */
 bool counters_read(const char *path, uint32_t dev, uint32_t port, const char *name,
 	uint64_t *value);

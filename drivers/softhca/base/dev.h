@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One emulated adapter, as the control half and the data half see it. */
+/* One emulated adapter: the struct that the control half and the data half share. */
 #ifndef SOFTHCA_DEV_H
 #define SOFTHCA_DEV_H
 
@@ -10,9 +10,9 @@
 #include "config.h"
 
 struct softhca_dev;
-struct softhca_lanes; /* what the data half keeps for one adapter */
+struct softhca_lanes; /* state of the data half for one adapter */
 
-/* The addresses of a port. The control half fills them in; QPs that send to the port use them. */
+/* The addresses of a port. The control half sets them; QPs that send to the port use them. */
 struct softhca_port {
 	uint8_t gid[4][16];
 	uint8_t gid_is_v2[4]; /* RoCE v2: packets with this GID have an IP header */
@@ -22,17 +22,17 @@ struct softhca_port {
 };
 
 /*
- * Sends an event of the adapter, or of one of its ports, to every open context. Called inside a
- * turn, so it must not wait. False: a control call holds a lock that is needed, and no context got
- * the event.
+ * Sends an event of the adapter, or of one of its ports, to every open context. It is called inside
+ * a turn, so it must not wait. Returns false if a control call holds a lock that is needed: then no
+ * context got the event.
  */
 typedef bool softhca_dev_event_fn(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
 /*
  * The control half creates the adapters when the library is loaded, and calls softhca_lanes_init()
  * before the first object of an adapter is created. The lanes then run until the process ends.
- * A child of fork() has none of the parent's threads, and its locks may be held for ever. So
- * `lanes` is NULL again in the child, the next open calls softhca_lanes_init() again, and the
+ * A child of fork() has none of the parent's threads, and locks of the lanes may be held for ever.
+ * So in the child `lanes` is NULL again. The next open calls softhca_lanes_init() again, and the
  * parent's lanes are abandoned.
  */
 struct softhca_dev {
@@ -41,12 +41,12 @@ struct softhca_dev {
 	unsigned int index;                          /* mlx5_<index> */
 	unsigned int uverbs;                         /* /dev/infiniband/uverbs<uverbs> */
 	struct softhca_lanes *lanes;
-	/* the port at which the last context started: lag_next_port() */
+	/* Port at which the last context started: lag_next_port(). */
 	_Atomic uint32_t tx_port;
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };
 
-/* Bytes of one DMA MMO memcpy. 0: the adapter has no MMO. */
+/* Returns the maximum of bytes of one DMA MMO memcpy, or 0 if the adapter has no MMO. */
 static inline uint64_t
 softhca_max_memcpy(const struct softhca_dev *dev)
 {

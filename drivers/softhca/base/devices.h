@@ -6,13 +6,13 @@
 struct softhca_dev;
 
 /*
- * Makes an array of n adapters the list. Call once, before another thread uses an adapter. The
- * caller owns the array, which must live until the process ends.
+ * Sets the list to an array of n adapters. Call this once, before another thread uses an adapter.
+ * The caller owns the array, which must exist until the process ends.
  */
 void softhca_devices_set(struct softhca_dev *devs, unsigned int n);
 /*
- * Returns the array, and its length in *n. Length 0: this process has no emulated adapter. Any
- * thread.
+ * Returns the array, and sets *n to its length. If the length is 0, this process has no emulated
+ * adapter. Any thread may call it.
  */
 struct softhca_dev *softhca_devices(unsigned int *n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the data half keeps for one adapter. The comment of each member names the folder that uses
- * it.
+ * The state of the data half for one adapter. The comment of each member names the folder or file
+ * that uses the member.
  */
 #ifndef SOFTHCA_LANES_H
 #define SOFTHCA_LANES_H
@@ -18,37 +18,43 @@
 
 struct softhca_mkey;
 
-#define LANES_KEPT 64 /* one list for each power of two of pages */
+#define LANES_KEPT 64 /* number of lists: one for each power of two of pages */
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
 	struct table keys, psvs, deks; /* key/ */
 	struct softhca_mkey
-		*kept[LANES_KEPT]; /* key/kept.c: keys that are not in use, the newest first */
+		*kept[LANES_KEPT]; /* key/kept.c: keys that are not in use, newest first */
 	pthread_mutex_t kept_lock;
 	struct table qps, cqs, srqs;        /* queue/ */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
-	struct page_set *_Atomic uars;      /* queue/: struct softhca_uar; marked: it rang lately */
-	struct page_set *_Atomic clocks;    /* lane/: clock pages */
-	/* protects uars and clocks against concurrent changes */
+	/* queue/: struct softhca_uar; a mark means that the page rang lately */
+	struct page_set *_Atomic uars;
+	struct page_set *_Atomic clocks; /* lane/: clock pages */
+	/* Protects uars and clocks against concurrent changes. */
 	pthread_mutex_t sets_lock;
 	atomic_bool look; /* queue/: some UAR page needs attention */
-	/* queue/: a CQ has failed, so QPs without a UAR page may have to fail */
+	/* queue/: a CQ has failed, so QPs without a UAR page may have to fail. */
 	atomic_bool cq_failed;
-	atomic_bool odp;            /* key/: the adapter has or had keys on demand */
-	struct spin odp_lock;       /* key/: with odp, held by atomic operations; a leaf */
+	atomic_bool odp; /* key/: the adapter has keys on demand, or had such keys */
+	/* key/: held by atomic operations on memory on demand; no other lock is taken under it */
+	struct spin odp_lock;
 	_Atomic uint64_t port_free; /* fault/timing.c: device time at which the port is free */
 	atomic_uint asleep, wakes;  /* wake.h */
-	_Atomic int call_fd;        /* wake.h: an eventfd that lanes_wake() writes too; -1: none */
-	/* lane/: an epoll of call_fd and of accesses to closed pages; -1: none */
+	/* wake.h: an eventfd to which lanes_wake() also writes, or -1 */
+	_Atomic int call_fd;
+	/* lane/: an epoll for call_fd and for accesses to closed pages, or -1. */
 	_Atomic int sleep_fd;
-	atomic_uint n_watched; /* lane/: pages of uars and clocks whose use wakes a sleeper */
-	atomic_bool stop;      /* lane/ */
+	/* lane/: number of pages of uars and clocks whose use wakes a sleeping thread */
+	atomic_uint n_watched;
+	atomic_bool stop; /* lane/: device threads must end */
 	unsigned int n_threads;
 	pthread_t threads[SOFTHCA_MAX_THREADS];
 };
 
-/* NULL: the adapter has not been opened yet, or fork() abandoned its lanes. */
+/*
+ * Returns the lanes, or NULL if the adapter has not been opened yet or fork() abandoned its lanes.
+ */
 static inline struct softhca_lanes *
 dev_lanes(struct softhca_dev *dev)
 {

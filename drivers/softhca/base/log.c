@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line is one write(2), so lines of several processes do not mix. */
+/* A line is one write(2), so that lines of several processes do not mix. */
 void
 softhca_log(const char *fmt, ...)
 {

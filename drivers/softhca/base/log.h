@@ -4,8 +4,8 @@
 #define SOFTHCA_LOG_H
 
 /*
- * Writes one line, "softhca: ...", to stderr. Only for errors and changes of state, never for each
- * operation.
+ * Writes a line, "softhca: ...", to stderr. It is used only for errors and changes of state, never
+ * for each operation.
  */
 void softhca_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

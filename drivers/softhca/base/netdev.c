@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network interfaces that the ports are tied to. */
+/* The network interfaces to which the ports are tied. */
 #include "netdev.h"
 
 #include <errno.h>
@@ -120,8 +120,8 @@ netdev_name_in(const char *list, unsigned int n, char name[NETDEV_NAME_MAX])
 }
 
 /*
- * Names with a slash or a comma, "." and ".." need no check: the kernel allows none, so none is
- * found.
+ * Names with a slash or a comma, and the names "." and "..", need no check: the kernel allows no
+ * such names, so no such interface is found.
  */
 unsigned int
 netdev_count(const char *list)

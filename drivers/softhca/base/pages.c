@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Publishes changed copies of page sets. */
+/* Publishes changed copies of sets of pages. */
 #include "pages.h"
 
 #include <errno.h>

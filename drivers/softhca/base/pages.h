@@ -2,7 +2,7 @@
 /*
  * Sets of pages that lanes read without a lock. A published set never changes, except for its
  * marks. To add or remove a page, page_set_replace() publishes a changed copy, and frees the old
- * set when no turn can see it any more.
+ * set when no turn can see the old set any more.
  */
 #ifndef SOFTHCA_PAGES_H
 #define SOFTHCA_PAGES_H
@@ -14,7 +14,7 @@
 
 struct page_set {
 	unsigned int n;
-	/* a bit for each page, which users of the set read and write; 1 for a new page */
+	/* One bit for each page, which users of the set read and write. It is 1 for a new page. */
 	_Atomic uint64_t *marks;
 	void *v[];
 };
@@ -28,8 +28,9 @@ page_is_marked(const struct page_set *set, unsigned int i)
 void page_mark(struct page_set *set, unsigned int i, bool mark);
 
 /*
- * Publishes at *where a copy of the set, with the page `add` and without the page `drop` (each may
- * be NULL). `lock` serializes callers. Waits in softhca_quiesce(), so not inside a turn. -ENOMEM.
+ * Publishes at *where a copy of the set, with the page `add` and without the page `drop`. Each of
+ * the two may be NULL. `lock` serializes callers. Waits in softhca_quiesce(), so it must not be
+ * called inside a turn. Returns 0 or -ENOMEM.
  */
 int page_set_replace(struct page_set *_Atomic *where, pthread_mutex_t *lock, void *add, void *drop);
 

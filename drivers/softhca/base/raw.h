@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * System calls without libc's wrappers. The library overrides open(), stat(), readlink(),
- * opendir(), mmap(), socket calls and more for the program (process/shim*.c). Those overrides take
- * locks that a caller inside the library may hold, and lower folders must not depend on them. So
- * the library's own files call these functions.
+ * opendir(), mmap(), socket calls and more for the program (process/shim*.c). These overrides take
+ * locks that a caller inside the library may already hold, and a lower folder must not depend on
+ * the overrides of a higher folder. So the library's own files call these functions.
  */
 #ifndef SOFTHCA_RAW_H
 #define SOFTHCA_RAW_H
@@ -16,7 +16,10 @@
 #include <sys/types.h>
 #include <sys/vfs.h>
 
-/* Each behaves as the call of its name, but is no cancellation point. Errors are in errno. */
+/*
+ * Each function does the same as the call of this name, but is no cancellation point. On failure
+ * errno is set.
+ */
 int raw_open(const char *path, int flags, mode_t mode);
 int raw_openat(int dir, const char *path, int flags, mode_t mode);
 int raw_stat(const char *path, struct stat *st);
@@ -33,14 +36,17 @@ ssize_t raw_readlink(const char *path, char *buf, size_t len);
 ssize_t raw_readlinkat(int dir, const char *path, char *buf, size_t len);
 int raw_access(const char *path, int mode);
 int raw_statfs(const char *path, struct statfs *fs);
-/* As getcwd(3), into a buffer. False: the error is in errno. */
+/* As getcwd(3), into a buffer. Returns false with errno set on failure. */
 bool raw_getcwd(char *buf, size_t len);
-/* As opendir(3), and as fopen(3) for reading. The caller closes with closedir(3) or fclose(3). */
+/*
+ * As opendir(3), and as fopen(3) for reading. The caller closes the result by closedir(3) or
+ * fclose(3).
+ */
 DIR *raw_opendir(const char *path);
 /*
- * The open descriptors of this process. raw_next_fd() returns the next one, or -1 at the end. It
- * skips the descriptor that it reads the list with. raw_open_fds() returns NULL with errno. The
- * caller calls closedir(3).
+ * The open descriptors of this process. raw_open_fds() returns NULL with errno set on failure; the
+ * caller closes the result by closedir(3). raw_next_fd() returns the next descriptor, or -1 at the
+ * end. It leaves out the descriptor by which it reads the list.
  */
 DIR *raw_open_fds(void);
 int raw_next_fd(DIR *fds);

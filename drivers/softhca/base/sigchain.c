@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chains signal handlers: faults that are not the adapter's go to the previous handler. */
+/*
+ * Chains signal handlers: if a fault does not concern the adapter, the previous handler gets the
+ * signal.
+ */
 #include "sigchain.h"
 
 #include <errno.h>
@@ -8,8 +11,8 @@
 #define N_PLACES 2
 
 /*
- * The handlers taken for a signal. The newest is asked first; it passes the signal on to the older
- * one.
+ * The handlers that were set for a signal. The newest handler is called first and may pass the
+ * signal to the older handler.
  */
 static struct place {
 	sigchain_fn *mend;
@@ -28,8 +31,8 @@ pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 		return;
 	}
 	/*
-	 * With the default action, the faulting instruction or the repeated signal ends the
-	 * process.
+	 * After the default action is set, the faulting instruction, or the repeated signal, ends
+	 * the process.
 	 */
 	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)

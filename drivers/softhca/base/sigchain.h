@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles a fault's signal (SIGSEGV, SIGBUS) before the program's own handler. */
+/* Handles a fault's signal (SIGSEGV, SIGBUS) before the program's own handler does. */
 #ifndef SOFTHCA_SIGCHAIN_H
 #define SOFTHCA_SIGCHAIN_H
 
@@ -7,14 +7,15 @@
 #include <stdbool.h>
 
 /*
- * Called inside the signal handler: only what signal-safety(7) allows. True: the fault is repaired,
- * and the thread continues. False: the previous handler gets the signal.
+ * Called inside the signal handler, so it may do only what signal-safety(7) allows. Returns true if
+ * the fault is repaired: then the thread continues. If it returns false, the previous handler gets
+ * the signal.
  */
 typedef bool sigchain_fn(const siginfo_t *info, void *context);
 
 /*
- * From now on mend() gets the signal first. At most two handlers for each signal; a handler is
- * taken once. A handler that the program installs later replaces mend().
+ * From now on mend() gets the signal first. A signal can have at most two handlers, and setting a
+ * handler again has no effect. A handler that the program installs later replaces mend().
  */
 void sigchain_take(int sig, sigchain_fn *mend);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spin locks that are held briefly. A waiter yields the core after a while, because the holder may
- * need that core.
+ * Spin locks that are held only for a short time. A waiter yields the core after a while, because
+ * the holder may need that core.
  */
 #ifndef SOFTHCA_SPIN_H
 #define SOFTHCA_SPIN_H
@@ -17,7 +17,7 @@
 #define cpu_relax() atomic_signal_fence(memory_order_seq_cst)
 #endif
 
-/* Free when zero. */
+/* The lock is free when `held` is zero. */
 struct spin {
 	atomic_uint held;
 };

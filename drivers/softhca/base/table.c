@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables from 24-bit numbers to objects: allocation of numbers. */
+/* Tables that map 24-bit numbers to objects: allocation of numbers. */
 #include "table.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ table_init(struct table *t)
 	uint32_t seed = 0;
 
 	/*
-	 * Two processes are two adapters. Each starts at a random number. So if a program uses a
-	 * number of another process by mistake, that number names nothing here.
+	 * Each table starts at a random number. Two processes have two adapters. So if a program
+	 * uses a number of another process by mistake, no object of this process has that number.
 	 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint32_t)device_clock() * 2654435761u;
@@ -54,7 +54,10 @@ table_slot(struct table *t, uint32_t number)
 	return &leaf[number & (TABLE_LEAF - 1)];
 }
 
-/* A freed number is reused late, after the window has moved on. So a stale number is found out. */
+/*
+ * A freed number is reused only after the window has moved on. So the use of a stale number is
+ * detected.
+ */
 static int
 table_put_locked(struct table *t, void *obj, uint32_t *number)
 {
@@ -70,7 +73,7 @@ table_put_locked(struct table *t, void *obj, uint32_t *number)
 		if (atomic_load_explicit(slot, memory_order_relaxed) != NULL)
 			continue;
 		/*
-		 * The number is part of the object, so it is written before lanes can see the
+		 * The number is part of the object, so it must be written before lanes can see the
 		 * object.
 		 */
 		*number = n;
@@ -92,7 +95,7 @@ table_put(struct table *t, void *obj, uint32_t *number)
 	return err;
 }
 
-/* 1 if the n numbers from `first` on are free, 0 if one is not; -ENOMEM. */
+/* Returns 1 if all n numbers from `first` on are free, 0 if one of them is in use, or -ENOMEM. */
 static int
 range_is_free(struct table *t, uint32_t first, uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tables from 24-bit numbers to objects. Lanes look numbers up without a lock. Control calls put
- * and remove objects; each table has a lock for them.
+ * Tables that map 24-bit numbers to objects. Lanes look numbers up without a lock. Control calls
+ * put and remove objects under the table's lock.
  */
 #ifndef SOFTHCA_TABLE_H
 #define SOFTHCA_TABLE_H
@@ -15,33 +15,43 @@
 #define TABLE_LEAF_LOG 12
 #define TABLE_LEAF     (1u << TABLE_LEAF_LOG)
 #define TABLE_TOP      (1u << (24 - TABLE_LEAF_LOG))
-#define TABLE_FIRST    0x40u /* lower numbers are reserved: QP0, QP1, special keys */
+#define TABLE_FIRST    0x40u /* all smaller numbers are reserved: QP0, QP1, special keys */
 
 struct table {
 	_Atomic(void *) *_Atomic top[TABLE_TOP];
-	pthread_mutex_t lock; /* held by put and remove */
+	pthread_mutex_t lock; /* held while an object is put or removed */
 	uint32_t base, used;
-	_Atomic uint32_t next, window; /* written under the lock */
+	_Atomic uint32_t next, window; /* changed only under the lock */
 };
 
 void table_init(struct table *t);
 void table_fini(struct table *t);
-/* Publishes the object under a number that was not used lately. -ENOMEM. */
+/* Publishes the object under a number that was not used lately. Returns 0 or -ENOMEM. */
 int table_put(struct table *t, void *obj, uint32_t *number);
 /*
- * Publishes one object under n consecutive numbers; the first is a multiple of n. -ENOSPC, -ENOMEM.
+ * Publishes one object under n consecutive numbers; the first number is a multiple of n. Returns 0,
+ * -ENOSPC or -ENOMEM.
  */
 int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
-/* Replaces the object of a number in use. */
+/* Replaces the object of a number that is in use. */
 void table_set(struct table *t, uint32_t number, void *obj);
-/* A lane may still use the object after this: call softhca_quiesce() before the object is freed. */
+/*
+ * Removes the object. A lane may still use the object after this: call softhca_quiesce() before the
+ * object is freed.
+ */
 void table_remove(struct table *t, uint32_t number);
-/* True if the number has ever named an object, which may be gone. For lanes: takes no lock. */
+/*
+ * True if the number has ever been given to an object, which may have been removed. For lanes:
+ * takes no lock.
+ */
 bool table_has_given(struct table *t, uint32_t number);
-/* As table_set(), for lanes: takes no lock. False: the number no longer names `old`. */
+/*
+ * As table_set(), but for lanes: takes no lock. Returns false if the number no longer refers to
+ * `old`.
+ */
 bool table_replace(struct table *t, uint32_t number, void *old, void *obj);
 
-/* The object, or NULL. Call inside a turn, which keeps the object alive. */
+/* Returns the object, or NULL. Call this inside a turn: the object is valid until the turn ends. */
 static inline void *
 table_get(struct table *t, uint32_t number)
 {
@@ -53,7 +63,7 @@ table_get(struct table *t, uint32_t number)
 	return atomic_load_explicit(&leaf[number & (TABLE_LEAF - 1)], memory_order_acquire);
 }
 
-/* True if none of the TABLE_LEAF numbers around this one has ever named an object. */
+/* True if none of the TABLE_LEAF numbers around this number has ever been given to an object. */
 static inline bool
 table_leaf_is_absent(struct table *t, uint32_t number)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Turns and quiescence: an epoch for each lane, odd while its turn runs. */
+/*
+ * Turns, and waiting for their end. Each lane has an epoch, a counter that is odd while a turn of
+ * the lane runs.
+ */
 #include "turns.h"
 
 #include <sched.h>
@@ -10,11 +13,11 @@
 #include "lanes.h"
 
 /*
- * A signal handler reads this variable (key/gone.c). In another TLS model, the first access of a
- * thread may allocate memory.
+ * A signal handler reads this variable (key/gone.c). In another TLS model, a thread's first access
+ * may allocate memory.
  */
 static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
-static _Thread_local unsigned int hint; /* the slot that this thread used last */
+static _Thread_local unsigned int hint; /* index of the slot that this thread used last */
 
 struct lane_slot *
 turn_slot(void)
@@ -32,14 +35,14 @@ void
 turn_begin(struct lane_slot *slot)
 {
 	/*
-	 * A full barrier. A turn that softhca_quiesce() does not see cannot find what was
-	 * unpublished before softhca_quiesce().
+	 * This is a full barrier. If softhca_quiesce() does not see a turn, that turn cannot find
+	 * an object that was unpublished before softhca_quiesce().
 	 */
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_seq_cst);
 	current = slot;
 }
 
-/* A slot belongs to the thread that made its epoch odd. */
+/* Claims a slot. The slot belongs to the thread that made its epoch odd. */
 static bool
 slot_claim(struct lane_slot *slot)
 {
@@ -87,7 +90,7 @@ slot_wait(struct lane_slot *slot)
 	}
 }
 
-/* Slot i, counted over all adapters. NULL: the adapter has no lanes. */
+/* Returns slot i, counted over all adapters, or NULL if the adapter has no lanes. */
 static struct lane_slot *
 slot_of(unsigned int i)
 {

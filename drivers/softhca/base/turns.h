@@ -4,9 +4,9 @@
  *
  *   turn_claim() or turn_begin()  ->  look objects up, use them  ->  turn_end()
  *
- * A thread reads tables and page sets only inside a turn. An object that it finds stays valid until
- * the turn ends: to destroy an object, a thread removes it from its table, calls softhca_quiesce(),
- * and then frees it. A turn never waits for a control call.
+ * A thread reads tables and sets of pages only inside a turn. An object that it finds stays valid
+ * until the turn ends: to destroy an object, a thread removes it from its table, calls
+ * softhca_quiesce(), and then frees it. A turn never waits for a control call.
  */
 #ifndef SOFTHCA_TURNS_H
 #define SOFTHCA_TURNS_H
@@ -18,47 +18,48 @@
 #include "config.h"
 #include "spin.h"
 
-#define LANE_SLOTS (SOFTHCA_MAX_THREADS + 64) /* slots of device threads, then of other threads */
+/* slots of device threads, followed by those of other threads */
+#define LANE_SLOTS (SOFTHCA_MAX_THREADS + 64)
 
 struct softhca_lanes;
 
-/* Members other than epoch belong to the thread whose turn runs. */
+/* All members except epoch belong to the thread whose turn runs. */
 struct lane_slot {
 	atomic_uint epoch;               /* odd while a turn runs */
 	unsigned int busy_turns, cursor; /* lane.c */
-	uint64_t looked_at;              /* lane.c; device time */
+	uint64_t looked_at;              /* lane.c: device time */
 	bool short_slices;               /* idle.c: the thread's time slices are short */
 	uint64_t left_cpu;     /* idle.c: device time at which the thread yielded its CPU */
 	struct graves *graves; /* key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* Begins a turn of a device thread, in the thread's own slot. */
+/* Begins a turn of a device thread, in the slot of this thread. */
 void turn_begin(struct lane_slot *slot);
-/* Begins a turn of any other thread, in a free slot. */
+/* Begins a turn of a thread that is no device thread, in a free slot. */
 struct lane_slot *turn_claim(struct softhca_lanes *lanes);
 void turn_end(struct lane_slot *slot);
-/* The slot of the calling thread's turn. */
+/* Returns the slot of the calling thread's turn. */
 struct lane_slot *turn_slot(void);
 /*
- * True if this thread is in a turn; for signal handlers. Outside a turn it may also be true, for a
- * thread without a slot of its own: while another thread uses the slot that this thread used last.
+ * For signal handlers: true if this thread is in a turn. A thread that is no device thread may get
+ * true outside a turn, while another thread uses the slot that this thread used last.
  */
 bool turn_is_running(void);
 
 /*
- * Returns when every turn that ran at the time of the call has ended. After that no lane sees what
- * was unpublished before the call. Waits for turns of all adapters, because a connection may lead
- * from one adapter to another. Not inside a turn.
+ * Returns when every turn that ran at the time of the call has ended. After that, no lane sees an
+ * object that was unpublished before the call. It waits for turns of all adapters, because a
+ * connection may lead from one adapter to another. Do not call it inside a turn.
  */
 void softhca_quiesce(void);
 
-/* The turns that were running at one moment, on all adapters. */
+/* The turns of all adapters that were running at one moment. */
 struct turns_seen {
 	unsigned int n;
-	unsigned int epoch[SOFTHCA_MAX_DEVICES * LANE_SLOTS]; /* 0: no turn ran there */
+	unsigned int epoch[SOFTHCA_MAX_DEVICES * LANE_SLOTS]; /* 0: no turn ran in this slot */
 };
 
-/* `own` is the caller's slot; it is left out. */
+/* `own` is the caller's slot, which does not count. */
 void turns_note(struct turns_seen *seen, const struct lane_slot *own);
 bool turns_are_over(const struct turns_seen *seen);
 

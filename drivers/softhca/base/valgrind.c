@@ -7,7 +7,7 @@
 
 static bool found;
 
-/* A constructor, because the program may change its environment later. */
+/* This is a constructor, because the program may change its environment later. */
 static void __attribute__((constructor)) look(void)
 {
 	const char *preload = getenv("LD_PRELOAD");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the process runs under valgrind. */
+/* Tells whether the process runs under valgrind. */
 #ifndef SOFTHCA_VALGRIND_H
 #define SOFTHCA_VALGRIND_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts and logs breaches of the queue protocol. */
+/* Counts and logs violations of the queue protocol. */
 #include "violation.h"
 
 #include <stdarg.h>
@@ -26,8 +26,8 @@ violation(const char *fmt, ...)
 	va_list ap;
 
 	/*
-	 * A broken program may break a rule at every doorbell. After 64 lines, only breaches whose
-	 * count is a power of two are logged.
+	 * A faulty program may violate a rule at every doorbell. After 64 lines, a violation is
+	 * logged only if the number of violations is a power of two.
 	 */
 	if (n > 64 && (n & (n - 1)) != 0)
 		return;

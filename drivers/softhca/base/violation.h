@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Breaches of the queue protocol by the program. */
+/* Violations of the queue protocol by the program. */
 #ifndef SOFTHCA_VIOLATION_H
 #define SOFTHCA_VIOLATION_H
 
-/* Counts a breach for softhca_violations() and logs it. Any thread. */
+/* Logs a violation and counts it for softhca_violations(). Any thread may call it. */
 void violation(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -25,7 +25,10 @@ lanes_wake_sleepers(struct softhca_lanes *lanes)
 
 	atomic_fetch_add(&lanes->wakes, 1);
 	if (call_fd >= 0) {
-		/* write(2) fails when the counter is full: call_fd is then readable already. */
+		/*
+		 * write(2) fails if the counter is at its maximum: then call_fd is already
+		 * readable.
+		 */
 		ssize_t written = write(call_fd, &one, sizeof(one));
 
 		(void)written;

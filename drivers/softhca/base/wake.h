@@ -5,10 +5,10 @@
  *   sleeper: lanes_lie_down()  ->  look for work  ->  lanes_sleep()  ->  lanes_get_up()
  *   waker:   store the work    ->  lanes_wake()
  *
- * A sleeper counts itself in `asleep` before it looks for work; a waker stores its work before it
- * reads `asleep`. These four accesses are sequentially consistent, so at least one of the two
- * threads sees the other's store. If the waker comes after the sleeper's look and before its sleep,
- * `wakes` has changed, and the sleep ends at once.
+ * A sleeper increments `asleep` before it looks for work; a waker stores its work before it reads
+ * `asleep`. These four accesses are sequentially consistent, so at least one of the two threads
+ * sees the store of the other thread. If the waker stores its work after the sleeper has looked and
+ * before the sleeper sleeps, `wakes` has changed, and the sleep ends at once.
  */
 #ifndef SOFTHCA_WAKE_H
 #define SOFTHCA_WAKE_H
@@ -17,7 +17,7 @@
 
 #include "lanes.h"
 
-/* Returns the value for lanes_sleep(). */
+/* Begins to sleep. Returns the value for lanes_sleep(). */
 static inline unsigned int
 lanes_lie_down(struct softhca_lanes *lanes)
 {
@@ -34,17 +34,20 @@ lanes_get_up(struct softhca_lanes *lanes)
 }
 
 /*
- * Returns when lanes_wake() has been called since lanes_lie_down(); it may also return earlier. Not
- * inside a turn.
+ * Returns when lanes_wake() has been called since lanes_lie_down(). It may also return earlier. Do
+ * not call it inside a turn.
  */
 void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
 
-/* Also makes call_fd readable, for a thread that polls call_fd and does not call lanes_sleep(). */
+/*
+ * The slow path of lanes_wake(). Also makes call_fd readable, for a thread that polls call_fd
+ * instead of calling lanes_sleep().
+ */
 void lanes_wake_sleepers(struct softhca_lanes *lanes);
 
 /*
- * Wakes the sleeping device threads of the adapter. The caller's last store that they must see was
- * sequentially consistent. Does not block.
+ * Wakes the sleeping device threads of the adapter. The last store that they must see must have
+ * been sequentially consistent. This function does not block.
  */
 static inline void
 lanes_wake(struct softhca_lanes *lanes)

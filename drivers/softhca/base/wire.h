@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layout of what crosses the PCI bus: the byte offset of each field of WQEs, CQEs, doorbells
- * and doorbell records. Fields are big endian.
+ * The layout of all data that the program and the adapter exchange over the PCI bus: the byte
+ * offset of each field of WQEs, CQEs, doorbells and doorbell records. Fields are big endian.
  *
- * Sources: what public headers show of the programmer's reference (the kernel's
- * include/linux/mlx5/qp.h and cq.h, mlx5dv.h). The libraries that write these bytes have
- * definitions of their own: with a shared struct no test could find a wrong offset.
+ * Sources: the parts of the programmer's reference that are in public headers (the kernel's
+ * include/linux/mlx5/qp.h and cq.h, mlx5dv.h). The libraries that write these bytes have their own
+ * definitions: with a shared struct no test could find a wrong offset.
  */
 #ifndef SOFTHCA_WIRE_H
 #define SOFTHCA_WIRE_H
@@ -15,12 +15,12 @@
 #include <string.h>
 
 enum wire_size {
-	WQEBB = 64, /* a send WQE is a whole number of WQEBBs */
+	WQEBB = 64, /* a send WQE has a whole number of WQEBBs */
 	WQE_SEG = 16,
 	CQE64 = 64
 };
 
-/* Control segment, the first 16 bytes of a send WQE. */
+/* Control segment: the first 16 bytes of a send WQE. */
 enum wire_ctrl {
 	CTRL_OPMOD_IDX_OPCODE = 0, /* 31:24 opmod, 23:8 index, 7:0 opcode */
 	CTRL_QPN_DS = 4,           /* 31:8 QP number, 5:0 length in 16-byte units */
@@ -42,19 +42,20 @@ enum wire_fence {
 };
 
 enum wire_ce {
-	CE_ON_ERROR = 0, /* a completion on an error, and when flushed */
-	CE_NO_FLUSH = 1, /* a completion on the WQE's own error, none when flushed */
+	CE_ON_ERROR = 0, /* make a completion only for an error, or if the WQE is flushed */
+	/* make a completion only for the WQE's own error, not if the WQE is flushed */
+	CE_NO_FLUSH = 1,
 	CE_ALWAYS = 2,
 	CE_ALWAYS_EVENT = 3
 };
 
-/* The 16-byte segments after the control segment. */
+/* Fields of the 16-byte segments that follow the control segment. */
 enum wire_seg {
 	RADDR_VA = 0,
 	RADDR_RKEY = 8,
 	ATOMIC_SWAP_ADD = 0,
 	ATOMIC_COMPARE = 8,
-	DATA_LEN = 0, /* bit 31: inline data follow; 30:0 bytes, 0 means 2 GiB */
+	DATA_LEN = 0, /* bit 31: inline data follow; bits 30:0: bytes, 0 means 2 GiB */
 	DATA_LKEY = 4,
 	DATA_VA = 8,
 	INLINE_DATA = 4,
@@ -63,45 +64,47 @@ enum wire_seg {
 	AV_DC_KEY = 0,
 	AV_DEST_QPN = 8, /* 23:0 */
 	AV_SL = 12,
-	AV_LID = 14, /* InfiniBand: the destination LID; RoCE v2: the UDP source port */
+	AV_LID = 14, /* InfiniBand: destination LID; RoCE v2: UDP source port */
 	AV_MAC = 20,
 	AV_TCLASS = 26,
 	AV_HOP_LIMIT = 27,
-	AV_GRH = 28, /* 30 GRH on InfiniBand, 27:20 source GID index, 19:0 flow label */
+	AV_GRH = 28, /* bit 30: GRH (only InfiniBand), 27:20: source GID index, 19:0: flow label */
 	AV_GID = 32,
 	AV_UNITS = 3,
 	ETH_CS_FLAGS = 4,
 	ETH_MSS = 6,
 	ETH_INLINE_LEN = 12,
-	ETH_INLINE = 14, /* the first two bytes of the inline header; the other bytes follow them */
+	/* first two bytes of the inline header; the other bytes of the header follow them */
+	ETH_INLINE = 14,
 	ETH_INLINE_FIRST = 2,
 	ETH_L3_CSUM = 0x40,
 	ETH_L4_CSUM = 0x80,
 	XRC_UNITS = 1,
-	SRQ_NEXT_INDEX = 2, /* in a WQE of a shared receive queue; its data segments start at 16 */
+	/* in a WQE of a shared receive queue, whose data segments start at 16 */
+	SRQ_NEXT_INDEX = 2,
 	MMO_OPAQUE_LKEY = 4,
 	MMO_OPAQUE_VA = 8
 };
 
 #define DATA_INLINE      0x80000000u
 #define DATA_LEN_ZERO_IS 0x80000000u
-#define DATA_END_LKEY    0x100u /* with length 0: ends the list of a receive WQE */
+#define DATA_END_LKEY    0x100u /* with length 0: marks the end of a receive WQE's list */
 #define MMO_OPMOD_DMA    1
 #define MMO_DS           4
 #define MMO_OPAQUE_LEN   64
 #define RC_MAX_MESSAGE   0x80000000u
 
-/* CQE: the last 64 bytes of an entry. */
+/* Fields of a CQE, which is in the last 64 bytes of an entry. */
 enum wire_cqe {
 	CQE_UIDX = 32,
 	CQE_SLID = 22,
-	CQE_FLAGS_RQPN = 24, /* 23:0 the peer's QP number, if the transport has it */
+	CQE_FLAGS_RQPN = 24, /* 23:0 QP number of the peer, if the transport has it */
 	CQE_IMM_INVAL = 36,
 	CQE_BYTE_CNT = 44,
 	CQE_TIMESTAMP = 48,
-	CQE_VENDOR = 54, /* of an error CQE, in the timestamp's place */
+	CQE_VENDOR = 54, /* in an error CQE, where other CQEs have the timestamp */
 	CQE_SYNDROME = 55,
-	CQE_OPCODE_QPN = 56, /* 31:24 the WQE's opcode, 23:0 QP number */
+	CQE_OPCODE_QPN = 56, /* 31:24 opcode of the WQE, 23:0 QP number */
 	CQE_WQE_COUNTER = 60,
 	CQE_SIGNATURE = 62,
 	CQE_OP_OWN = 63 /* 7:4 opcode, 3:2 format, 1 solicited, 0 owner */
@@ -120,7 +123,7 @@ enum wire_cqe_opcode {
 };
 
 #define CQE_SOLICITED  2
-#define CQE_COMPRESSED 0xc /* the format of a title CQE: cq_zip.c */
+#define CQE_COMPRESSED 0xc /* format of a title CQE: cq_zip.c */
 
 enum wire_syndrome {
 	SYN_OK = 0,
@@ -137,8 +140,8 @@ enum wire_syndrome {
 };
 
 /*
- * The check that failed. exec/failure.c translates it to the vendor syndrome that a card reports. A
- * value from 1 to 255 is itself a vendor syndrome, which a fault on demand names.
+ * The failed check. exec/failure.c translates it to the vendor syndrome that a card reports. A
+ * value from 1 to 255 is already a vendor syndrome, which a fault on demand sets.
  */
 enum wire_vendor {
 	VEN_NONE = 0,
@@ -165,36 +168,39 @@ enum wire_vendor {
 	VEN_PEER_RECEIVE,
 	VEN_XRC_SRQ,
 	VEN_QP_TYPE,
-	VEN_KEY_DEPTH,  /* more than KEY_MAX_DEPTH indirect keys between the message and memory */
-	VEN_KEY_WINDOW, /* a window used as a local key, inside another key, or by another QP */
-	VEN_KEY_PIECES, /* more pieces of memory than one message may have */
-	VEN_UMR_KIND,   /* a work request cannot configure this kind of key so */
+	/* there are more than KEY_MAX_DEPTH indirect keys between the message and memory */
+	VEN_KEY_DEPTH,
+	VEN_KEY_WINDOW, /* a window is used as a local key, inside another key, or by another QP */
+	VEN_KEY_PIECES, /* the message would have too many pieces of memory */
+	VEN_UMR_KIND,   /* a work request cannot configure this kind of key in this way */
 	VEN_UMR_FIELDS, /* fields of the WQE are unknown or contradict each other */
-	VEN_UMR_ROOM,   /* a layout with more entries than the key has room for */
-	VEN_SIG_PSV,    /* a signature's PSV does not exist, or belongs to another PD */
-	VEN_SIG_BLOCK,  /* the data are not a whole number of the signature's blocks */
-	VEN_UMR_BOUND,  /* the window is bound already, or to another QP */
-	/* a key made for encryption is not configured for it, or lies inside another key */
+	VEN_UMR_ROOM,   /* the layout has more entries than the key can have */
+	VEN_SIG_PSV,    /* the PSV of a signature does not exist, or belongs to another PD */
+	VEN_SIG_BLOCK,  /* the data are not a whole number of blocks with signatures */
+	VEN_UMR_BOUND,  /* the window is already bound, or is bound to another QP */
+	/* A key made for encryption is not configured for encryption, or is inside another key. */
 	VEN_CRYPTO,
-	VEN_KEY_PAGE,    /* a key on demand: a page is not mapped, or is not writable */
-	VEN_DEK,         /* a DEK does not exist, belongs to another PD, or has another keytag */
-	VEN_CRYPTO_UNIT, /* offset or length of the data do not fit the data units of encryption */
+	VEN_KEY_PAGE, /* a page of memory on demand is not mapped, or is not writable */
+	VEN_DEK,      /* the DEK does not exist, belongs to another PD, or has another keytag */
+	/* the offset or length of the data is not allowed for the data units of encryption */
+	VEN_CRYPTO_UNIT,
 	VEN_END
 };
 
-/* The vendor syndromes that a card reports of flushed work: failure.c has the sources. */
+/* The vendor syndromes that a card reports for flushed WQEs: failure.c has the sources. */
 enum wire_vendor_flushed {
-	VENDOR_MOVED_TO_ERROR = 0xf5, /* the first send WQE after a command moved its QP to error */
+	VENDOR_MOVED_TO_ERROR = 0xf5, /* first send WQE after a command moved its QP to error */
 	VENDOR_FLUSHED = 0xf9
 };
 
 /*
- * A UMR WQE. The control segment's immediate is the key. The WQE then has the fields to change, the
- * new values, and the layout. Fields as in mlx5dv.h (mlx5_wqe_umr_ctrl_seg,
- * mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg, mlx5_wqe_umr_repeat_block_seg).
+ * Fields of a UMR WQE. The immediate of the control segment is the key. After the control segment
+ * the WQE has the mask of fields to change, the new values, and the layout. The fields are those of
+ * mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg,
+ * mlx5_wqe_umr_repeat_block_seg).
  */
 enum wire_umr {
-	UMR_CTRL_UNIT = 1, /* the first 16-byte unit of this segment */
+	UMR_CTRL_UNIT = 1, /* first 16-byte unit of this segment */
 	UMR_FLAGS = 0,
 	UMR_KLM_UNITS = 4,
 	UMR_OFFSET_OR_BSF_UNITS = 6,
@@ -225,7 +231,7 @@ enum wire_umr_mask {
 	UMR_MASK_FREE = 1 << 29
 };
 
-/* The mkey context segment: the key's new values. */
+/* Fields of the mkey context segment, which has the key's new values. */
 enum wire_mkc {
 	MKC_FREE = 0, /* bit 6 */
 	MKC_ACCESS = 2,
@@ -235,7 +241,10 @@ enum wire_mkc {
 	MKC_LEN = 24
 };
 
-/* BSFs follow the layout: one of a signature, one of encryption, or both in this order. */
+/*
+ * Fields of the BSFs, which follow the layout: a BSF for a signature, a BSF for encryption, or both
+ * in this order.
+ */
 enum wire_bsf {
 	BSF_KIND = 0, /* low 4 bits */
 	BSF_KIND_CRYPTO = 1,
@@ -243,10 +252,10 @@ enum wire_bsf {
 };
 
 #define MKC_FREE_BIT    0x40
-#define MKC_BSF_ENABLED 0x40000000u /* of the flags: the key has a signature */
-#define MKC_SIG_ERR     0x04000000u /* the number of acknowledged errors, modulo 2 */
+#define MKC_BSF_ENABLED 0x40000000u /* bit of the flags: the key has a signature */
+#define MKC_SIG_ERR     0x04000000u /* number of acknowledged errors, modulo 2 */
 
-/* SET_PSV. */
+/* Fields of SET_PSV. */
 enum wire_psv {
 	PSV_UNIT = 1,
 	PSV_INDEX = 0,
@@ -254,8 +263,8 @@ enum wire_psv {
 };
 
 /*
- * A SIG_ERR completion has these fields before the time stamp. The expected and the actual
- * signature are 64 bits each, in two halves: guard and application tag, then reference tag.
+ * Fields of a SIG_ERR completion, before the timestamp. The expected and the actual signature have
+ * 64 bits each, in two halves: guard and application tag, then reference tag.
  */
 enum wire_sig_err {
 	SIG_ERR_EXPECTED = 16,
@@ -275,7 +284,9 @@ enum wire_mkc_access {
 	MKC_ATOMIC = 1 << 6
 };
 
-/* One unit of a layout: a KLM, the head of a repeated list, or an entry of such a list. */
+/*
+ * Fields of one unit of a layout: a KLM, the head of a repeated list, or an entry of such a list.
+ */
 enum wire_klm {
 	KLM_LEN = 0,
 	KLM_KEY = 4,
@@ -290,10 +301,10 @@ enum wire_klm {
 
 #define REPEAT_OP_STRIDED 0x400u
 
-/* A doorbell record: two 32-bit words in the program's memory. */
+/* Fields of a doorbell record: two 32-bit words in the program's memory. */
 enum wire_dbrec {
-	DB_RECV = 0, /* QP: receive WQEs posted, 15:0 */
-	DB_SEND = 1, /* QP: WQEBBs posted, 15:0 */
+	DB_RECV = 0, /* QP: number of posted receive WQEs, 15:0 */
+	DB_SEND = 1, /* QP: number of posted WQEBBs, 15:0 */
 	DB_CQ_CI = 0,
 	DB_CQ_ARM = 1 /* 29:28 arm sequence, 24 solicited only, 23:0 consumer index */
 };
@@ -303,9 +314,8 @@ enum wire_dbrec {
 #define CQ_ARM_SOLICITED 0x01000000u
 
 /*
- * A UAR page. The CQ doorbell is at 0x20. The doorbell of send queues without a doorbell record is
- * at 0x600 (rdma-core, tests/mlx5_base.py). Two BlueFlame registers, of two buffers each, begin at
- * 0x800.
+ * Offsets in a UAR page: the CQ doorbell, the doorbell of send queues without a doorbell record
+ * (rdma-core, tests/mlx5_base.py), and two BlueFlame registers of two buffers each.
  */
 #define UAR_CQ_DOORBELL 0x20
 #define UAR_NO_RECORD   0x600

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls by which a handler reads attributes and writes answers. */
+/* The functions by which a handler reads attributes and writes answers. */
 #include "call.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ call_attr(struct uverbs_call *call, uint16_t id)
 	for (uint32_t i = 0; i < call->n_specs; i++)
 		if (call->specs[i].id == id)
 			return &call->values[i];
-	abort(); /* a handler must only ask for attributes in its method's list */
+	abort(); /* a handler may use only the attributes in its method's list */
 }
 
 bool

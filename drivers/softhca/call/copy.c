@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies by process_vm_readv(2) from the process to itself: a bad address is an error there, and
- * would crash a plain copy. In a sandbox that forbids this system call, the copy is a plain one.
+ * Copies by process_vm_readv(2) from the process to itself: with a bad address this system call
+ * fails, and a plain copy would crash. In a sandbox that forbids the system call, the copy is
+ * plain.
  */
 #include "copy.h"
 

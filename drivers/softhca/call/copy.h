@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies from and to memory at an address that a call brings. -EFAULT: the address is bad. All
- * accesses to such memory use these two functions, so a bad address does not crash the program.
+ * Copies from and to memory at an address in a call. The functions return 0, or -EFAULT if the
+ * address is bad. All accesses to such memory use these two functions, so a bad address does not
+ * crash the program.
  */
 #ifndef SOFTHCA_COPY_H
 #define SOFTHCA_COPY_H

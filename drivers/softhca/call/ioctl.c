@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ioctl: finds the method, checks each attribute, calls the handler, writes handles. */
+/* The ioctl: finds the method, checks each attribute, calls the handler, and writes new handles. */
 #include "ioctl.h"
 
 #include <errno.h>
@@ -25,7 +25,10 @@ all_zero(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* Copies an input into a buffer of at least spec->len bytes, with zeros after it. */
+/*
+ * Copies an input into a buffer of at least spec->len bytes and fills the rest of the buffer with
+ * zeros.
+ */
 static int
 take_input(const struct attr_spec *spec, const struct ib_uverbs_attr *attr, struct attr_value *v)
 {
@@ -166,7 +169,10 @@ find_method(const struct softhca_config *cfg, uint16_t object, uint16_t method)
 	return NULL;
 }
 
-/* The opcode of the firmware command in a call: its first 16 bits. 0: the call has no command. */
+/*
+ * Returns the opcode of the firmware command in a call, which is its first 16 bits, or 0 if the
+ * call has no command.
+ */
 static uint16_t
 firmware_opcode(struct uverbs_call *call, const struct uverbs_method *method)
 {
@@ -178,7 +184,7 @@ firmware_opcode(struct uverbs_call *call, const struct uverbs_method *method)
 	return (uint16_t)(in[0] << 8 | in[1]);
 }
 
-/* 0, or the -errno with which a fault on demand refuses this call. */
+/* Returns 0, or the -errno with which a fault on demand refuses this call. */
 static int
 refused(struct uverbs_call *call, const struct uverbs_method *method)
 {
@@ -193,8 +199,8 @@ refused(struct uverbs_call *call, const struct uverbs_method *method)
 }
 
 /*
- * Frees the copies of the inputs. A firmware command is erased first: it may contain a key or a
- * credential.
+ * Frees the copies of the inputs. A firmware command is erased before, because it may contain a key
+ * or a credential.
  */
 static void
 free_inputs(struct uverbs_call *call, const struct uverbs_method *method)

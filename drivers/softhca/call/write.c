@@ -21,7 +21,10 @@ find_command(uint64_t number)
 	return NULL;
 }
 
-/* EINVAL: the kernel knows no command of this number. EOPNOTSUPP: the command is not emulated. */
+/*
+ * Returns EINVAL if the kernel has no command with this number, or EOPNOTSUPP if the command is not
+ * emulated.
+ */
 static int
 unknown_command(uint64_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delivers completion and async events to the files that the program reads. */
+/* Delivers completion events and async events to the files that the program reads. */
 #include "event.h"
 
 #include <errno.h>
@@ -18,25 +18,29 @@
 #include "log.h"
 #include "raw.h"
 
-/* Room for unread records, about 750 bytes each. The kernel may grant less. */
+/*
+ * The size of the socket's buffer for unread records, which need about 750 bytes each. The kernel
+ * may grant less.
+ */
 #define SOCKET_BYTES (4 << 20)
 
 struct event_file {
-	/* also keeps writers out while event_source_fini() takes records out */
+	/* Also keeps other threads from writing while event_source_fini() takes records out. */
 	pthread_mutex_t lock;
 	_Atomic uint32_t refs;
-	int fd; /* the device's end */
+	int fd; /* device's end of the socket */
 	dev_t dev;
-	ino_t ino;      /* of the program's end */
-	ino_t own_ino;  /* of the device's end */
-	int program_fd; /* the last known number: the program may dup() or close it */
+	ino_t ino;     /* inode of the program's end */
+	ino_t own_ino; /* inode of the device's end */
+	/* last known descriptor of the program's end; the program may duplicate or close it */
+	int program_fd;
 	enum event_kind kind;
 	struct event_file *next;
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event_file
-	*all; /* event files of this process; in a child of fork(2), those of its parent */
+	*all; /* event files of this process; in a child of fork(2), those of the parent */
 
 union event_desc {
 	struct ib_uverbs_comp_event_desc comp;
@@ -154,7 +158,7 @@ event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 	return file->dev == dev && file->ino == ino;
 }
 
-/* The names that ib_uverbs and mlx5_ib give these files (UVERBS_TYPE_ALLOC_FD). */
+/* Returns the name that ib_uverbs or mlx5_ib gives such a file (UVERBS_TYPE_ALLOC_FD). */
 const char *
 event_file_name(dev_t dev, ino_t ino)
 {
@@ -186,7 +190,10 @@ event_files_fork_done(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* MSG_NOSIGNAL: no SIGPIPE for a program that has closed its end. 0 or -errno. */
+/*
+ * Writes bytes to the socket. MSG_NOSIGNAL: a program that has closed its end gets no SIGPIPE.
+ * Returns 0 or -errno.
+ */
 static int
 put_bytes(struct event_file *file, const void *bytes, size_t len)
 {
@@ -305,7 +312,7 @@ softhca_event_cq_comp(void *event)
 static void
 deliver_async(struct event_source *src, uint32_t type)
 {
-	/* Indexed by enum ibv_event_type. */
+	/* DEVX event types, indexed by enum ibv_event_type. */
 	static const uint8_t of_devx[] = {DEVX_EVENT_CQ_ERROR, DEVX_EVENT_WQ_CATAS,
 		DEVX_EVENT_WQ_INVALID, DEVX_EVENT_WQ_ACCESS, DEVX_EVENT_COMM_EST,
 		DEVX_EVENT_SQ_DRAINED, [14] = DEVX_EVENT_SRQ_CATAS, [15] = DEVX_EVENT_SRQ_LIMIT,
@@ -346,8 +353,8 @@ softhca_event_dct_key(void *event)
 }
 
 /*
- * Returns a duplicate of fd if fd is the program's end, else -1. The duplicate is made before the
- * check, because the program may replace fd after the check.
+ * Returns a duplicate of fd if fd is the program's end, otherwise -1. The duplicate is made before
+ * the check, because the program may replace fd after the check.
  */
 static int
 dup_if_end(const struct event_file *file, int fd)
@@ -364,7 +371,8 @@ dup_if_end(const struct event_file *file, int fd)
 }
 
 /*
- * Looks for the program's end at its last known number, then among all descriptors of the process.
+ * Looks for the program's end: first at its last known descriptor, then among all descriptors of
+ * the process.
  */
 static int
 dup_program_end(struct event_file *file)
@@ -388,9 +396,10 @@ dup_program_end(struct event_file *file)
 }
 
 /*
- * Takes all unread records out, drops those of the element, and puts the rest back in order.
- * Returns the number of dropped records. A thread that reads meanwhile gets a record before it is
- * taken out or after it is put back, so each record is read once or dropped once.
+ * Takes all unread records out of the socket, drops those of the element, and puts the other
+ * records back in order. Returns the number of dropped records. A thread that reads meanwhile gets
+ * a record before it is taken out or after it is put back, so each record is read once or dropped
+ * once.
  */
 static uint32_t
 drop_unread(struct event_file *file, uint64_t element)

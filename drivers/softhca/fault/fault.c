@@ -2,7 +2,7 @@
 /*
  * Faults on demand: the list of faults that softhca_fault() and the control file have armed.
  *
- * One lock guards the list. It is taken only while faults are armed or the control file is read,
+ * One lock protects the list. It is taken only while faults are armed or the control file is read,
  * and its holder never blocks.
  */
 #include <errno.h>
@@ -30,21 +30,21 @@
 _Atomic unsigned int fault_watch_bits;
 
 #define FAULTS_MAX   64
-#define FILE_LOOK_NS 10000000 /* ns between checks of the control file by lanes */
+#define FILE_LOOK_NS 10000000 /* ns between two checks of the control file by lanes */
 
-#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL; event numbers are those of verbs */
+#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL; types of events are the numbers of verbs */
 #define EVENT_PORT_ACTIVE  9
 #define EVENT_PORT_ERR     10
 
 struct device_faults {
 	bool down[SOFTHCA_MAX_PORTS];
-	/* device time at which the port comes up; 0: only by a fault */
+	/* Device time at which the port comes up; 0: only another fault brings it up. */
 	uint64_t up_at[SOFTHCA_MAX_PORTS];
 	_Atomic unsigned int down_bits;
 	atomic_bool dead;
 	struct {
 		uint32_t type, port;
-	} events[8]; /* not delivered yet */
+	} events[8]; /* events that are not delivered yet */
 	unsigned int n_events;
 };
 
@@ -58,7 +58,7 @@ static struct {
 	off_t size;
 	ino_t ino;
 	uint64_t looked_at;
-	int notify;   /* descriptor of fault_notify.h; -1: none */
+	int notify;   /* descriptor of fault_notify.h, or -1 */
 	bool changed; /* inotify has reported a change */
 } file = {.notify = -1};
 
@@ -76,7 +76,7 @@ is_of_receives(enum fault_kind kind)
 	return kind == FAULT_RECV_COMPLETE || kind == FAULT_RECV_DROP || kind == FAULT_RECV_LATE;
 }
 
-/* True if each WQE must be checked before it runs. */
+/* True if faults or settings must look at each WQE before it runs. */
 static bool
 watches_wqes(const struct softhca_config *cfg)
 {
@@ -133,7 +133,7 @@ port_set(struct device_faults *d, uint32_t port, bool down, uint64_t up_at)
 		atomic_fetch_and(&d->down_bits, ~(1u << (port - 1)));
 }
 
-/* Applies a fault of a whole adapter. */
+/* Applies a fault that concerns a whole adapter. */
 static void
 strike_device(const struct fault *f, unsigned int device)
 {
@@ -162,7 +162,10 @@ is_of_device(enum fault_kind kind)
 	return kind == FAULT_PORT_DOWN || kind == FAULT_PORT_UP || kind == FAULT_DEVICE_FATAL;
 }
 
-/* Logs a strike, with the setting log_faults. qpn 0: the fault strikes no queue pair. */
+/*
+ * Logs that a fault was applied, with the setting log_faults. If qpn is 0, the fault concerns no
+ * queue pair.
+ */
 static void
 say_strike(const struct softhca_dev *dev, const struct fault *f, uint32_t qpn)
 {
@@ -199,8 +202,8 @@ add_fault(const struct fault *f)
 }
 
 /*
- * Counts an operation that matches fault i. True: the fault strikes the operation. A fault that has
- * struck often enough leaves the list.
+ * Counts an operation that matches fault i. Returns true if the fault is applied to the operation.
+ * A fault that has been applied as often as its line says is removed from the list.
  */
 static bool
 fault_counts(unsigned int i)
@@ -228,7 +231,7 @@ drop_faults(bool of_file_only)
 	n_faults = kept;
 }
 
-/* Reads a line, as fault_parse(). The adapter and port that it names must exist. */
+/* Reads a line, as fault_parse(). Refuses a line whose adapter or port does not exist. */
 static int
 parse_line(struct fault_parser *p, const char *line)
 {
@@ -244,8 +247,8 @@ parse_line(struct fault_parser *p, const char *line)
 /* ---- the control file; lock held */
 
 /*
- * Reads the faults that the file lists into list[0..n). -errno: the file cannot be opened, or has a
- * bad line, which makes the whole file void; err says why.
+ * Reads the faults of the file into list[0..n). Returns 0, or -errno if the file cannot be opened
+ * or has a bad line. A bad line makes the whole file invalid. err is the reason.
  */
 static int
 file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_ERR_LEN])
@@ -280,7 +283,7 @@ file_parse(struct fault list[FAULTS_MAX], unsigned int *n, char err[FAULT_FILE_E
 	return rc < 0 ? rc : 0;
 }
 
-/* A file that was removed while the adapter runs counts as empty. */
+/* Reads the control file. A file that was removed while the adapter runs counts as empty. */
 static void
 file_read(void)
 {
@@ -317,7 +320,7 @@ file_look(void)
 	file.size = (off_t)st.stx_size;
 	file.ino = (ino_t)st.stx_ino;
 	file_read();
-	lanes_wake_all(); /* a fault of the file may have struck another adapter */
+	lanes_wake_all(); /* a fault of the file may concern another adapter */
 }
 
 static void
@@ -332,7 +335,7 @@ fork_done(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The watcher belongs to the parent. */
+/* In the child, the watched file's descriptor is closed, because it belongs to the parent. */
 static void
 fork_child(void)
 {
@@ -343,8 +346,8 @@ fork_child(void)
 }
 
 /*
- * Makes a path absolute, from the directory in which the program was started. NULL: no memory, or
- * no such directory.
+ * Makes a path absolute, from the directory in which the program was started. Returns NULL if
+ * memory is short or if this directory does not exist.
  */
 static const char *
 absolute(const char *path)
@@ -361,7 +364,7 @@ find_file(void)
 	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
 	/*
-	 * When another thread forks, a lane may hold the lock. In the child it would then stay
+	 * A lane may hold the lock when another thread forks. In the child the lock would then stay
 	 * locked.
 	 */
 	pthread_atfork(fork_prepare, fork_done, fork_child);
@@ -407,14 +410,14 @@ fault_init(const struct softhca_config *cfg)
 static void
 deliver_events(struct softhca_dev *dev, struct device_faults *d, softhca_dev_event_fn *deliver)
 {
-	/* The list of contexts may be locked. The next turn then tries again. */
+	/* If another thread holds the lock of the list of contexts, the next turn tries again. */
 	while (d->n_events != 0 && deliver(dev, d->events[0].type, d->events[0].port)) {
 		d->n_events--;
 		memmove(d->events, d->events + 1, d->n_events * sizeof(d->events[0]));
 	}
 }
 
-/* Brings up the ports that were down for a limited time, if that time is over. */
+/* Brings up each port that was down for a limited time, if that time is over. */
 static void
 raise_ports(struct device_faults *d, uint64_t now)
 {
@@ -467,7 +470,7 @@ fault_file_watch(void)
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL)
 		file.notify = notify_open(file.path);
-	file.changed = file.notify >= 0; /* the file may have changed before it was watched */
+	file.changed = file.notify >= 0; /* the file may have changed before the watch began */
 	fd = file.notify;
 	pthread_mutex_unlock(&lock);
 	return fd;
@@ -497,8 +500,8 @@ fault_look(struct softhca_dev *dev)
 	uint64_t now = device_clock();
 
 	/*
-	 * A control call waits while a lane reads the file, so the file's new faults apply to this
-	 * call.
+	 * A control call waits while a lane reads the file, so that new faults of the file apply to
+	 * this call.
 	 */
 	pthread_mutex_lock(&lock);
 	if (file.path != NULL) {
@@ -603,7 +606,7 @@ softhca_fault(const char *line)
 	rc = add_fault(&p.fault);
 	update_bits();
 	pthread_mutex_unlock(&lock);
-	lanes_wake_all(); /* lanes deliver the events of a port or an adapter */
+	lanes_wake_all(); /* lanes deliver the events of a port or of an adapter */
 	return rc;
 }
 

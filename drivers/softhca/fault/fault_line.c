@@ -17,19 +17,19 @@
 #include "number.h"
 
 /*
- * A control call is recognised by its ioctl method or its one or two write commands, and by its
- * opcode.
+ * How a control call is recognised: by its ioctl method, or by its one or two write commands, and
+ * by the opcode of its firmware command.
  */
 struct call_name {
 	const char *name;
-	int object, method; /* NO_METHOD: a write command */
+	int object, method; /* method is NO_METHOD for a write command */
 	int64_t write_cmd, write_cmd2;
 	uint16_t opcode; /* opcode of a firmware command; 0: any, or no command */
 	bool ends;       /* the call destroys an object */
 };
 
 #define NO_METHOD     (-1)
-#define METHOD_REG_MR 5 /* UVERBS_METHOD_REG_MR: newer than the headers of the build machine */
+#define METHOD_REG_MR 5 /* UVERBS_METHOD_REG_MR, which the headers of the build machine may lack */
 #define EX(cmd)       ((int64_t)IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##cmd)
 #define WRITE(name, cmd)                                                                           \
 	{                                                                                          \
@@ -122,7 +122,7 @@ enum fault_key {
 static const struct {
 	const char *name;
 	unsigned int may, must;
-	const char *form; /* the grammar of this kind, for error texts */
+	const char *form; /* grammar of this kind of fault, for error texts */
 } kinds[FAULT_N_KINDS] = {
 	[FAULT_COMPLETE] = {"complete", KEYS_OF_OP | KEY_SYNDROME | KEY_VENDOR, KEY_SYNDROME,
 		"complete syndrome=1..255 [vendor=0..255] " FORM_OF_OP},
@@ -236,7 +236,7 @@ take_text(struct fault *f, const char *line)
 	len = strlen(line);
 	while (len != 0 && strchr(" \t", line[len - 1]) != NULL)
 		len--;
-	memcpy(f->text, line, len); /* the other bytes are zeros */
+	memcpy(f->text, line, len); /* all other bytes are zeros */
 }
 
 int

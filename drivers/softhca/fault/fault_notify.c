@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Watches a file for writes, and its directory for a new file of its name. If the path is a
- * symbolic link, the link's target is watched.
+ * Watches a file for writes, and watches its directory for a new file with this name. If the path
+ * is a symbolic link, the target of the link is watched.
  */
 #include "fault_notify.h"
 
@@ -31,8 +31,8 @@
 static int dir_watch, file_watch;
 
 /*
- * True if inotify reports all changes in this directory. On network file systems, for example, it
- * does not (inotify(7)).
+ * True if inotify reports all changes in this directory. Network file systems, for example, have
+ * changes that it does not report (inotify(7)).
  */
 static bool
 tells_all(const char *dir)
@@ -49,7 +49,7 @@ tells_all(const char *dir)
 	return false;
 }
 
-/* Watches the file that has the name now. */
+/* Watches the file that has the name at present. */
 static void
 watch_file(int fd, const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: it computes when an operation may complete, so that two designs of a program
+ * The timing model: computes when an operation may complete, so that two designs of a program
  * compare as they would on a real network.
  *
  *      doorbell --> doorbell_ns                         overlapping
@@ -8,9 +8,9 @@
  *               --> [ the port: bytes / bandwidth ]      shared by all queues
  *               --> round trip                           overlapping
  *
- * A WQE runs and completes when its time is reached. A WQE that stays inside the adapter takes no
- * time of the port, and has no round trip. The latency of a fenced WQE begins when the round trips
- * that the fence waits for have ended. The WQEs behind it begin after it.
+ * A WQE runs and completes at the computed time. A WQE that stays inside the adapter takes no time
+ * of the port, and has no round trip. The latency of a fenced WQE begins when the round trips that
+ * the fence waits for have ended. The WQEs after a fenced WQE begin later than it.
  */
 #include "timing.h"
 
@@ -42,14 +42,17 @@ timing_reset(struct timing_queue *queue)
 	*queue = (struct timing_queue){.marks = queue->marks, .size = queue->size};
 }
 
-/* A doorbell announces at least one WQEBB, so the ring has room for all marks. */
+/*
+ * Returns mark i of the ring. Each doorbell announces at least one WQEBB, so the ring has a slot
+ * for each mark.
+ */
 static struct timing_mark *
 timing_mark(struct timing_queue *queue, uint32_t i)
 {
 	return &queue->marks[(queue->first + i) & (queue->size - 1)];
 }
 
-/* Returns when the adapter saw the doorbell that announced the WQE at the head. */
+/* Returns the time at which the adapter saw the doorbell that announced the WQE at the head. */
 static uint64_t
 timing_posted_at(struct timing_queue *queue, uint16_t head, uint16_t posted, uint64_t seen)
 {
@@ -66,8 +69,8 @@ timing_posted_at(struct timing_queue *queue, uint16_t head, uint16_t posted, uin
 }
 
 /*
- * Reserves the port for `ns`, from `at` on, or later when the port is free. Returns the end of that
- * time.
+ * Reserves the port for `ns`, from time `at` on, or later if the port is not free then. Returns the
+ * end of the reserved time.
  */
 static uint64_t
 timing_take_port(struct softhca_lanes *lanes, uint64_t at, uint64_t ns)
@@ -94,8 +97,8 @@ later(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns when the operation may leave the queue stage: after the operations before it, and after
- * those that its fence waits for.
+ * Returns the time at which the operation may leave the queue stage: after the earlier operations
+ * of the queue, and after the operations that its fence waits for.
  */
 static uint64_t
 timing_leave(struct timing_queue *queue, const struct timing_op *op, uint64_t at, uint64_t latency)
@@ -115,7 +118,7 @@ timing_travel(struct softhca_lanes *lanes, const struct timing_op *op, uint64_t 
 
 	if (op->local)
 		return at;
-	/* 1 Mbit/s is 1 bit/us, so a byte takes 8000 / (Mbit/s) ns. */
+	/* 1 Mbit/s is 1 bit/us, so a byte takes 8000 / (rate in Mbit/s) ns. */
 	if (cfg->bandwidth_mbps != 0)
 		at = timing_take_port(lanes, at, op->bytes * 8000 / cfg->bandwidth_mbps);
 	return at + cfg->round_trip_ns;

@@ -19,43 +19,49 @@ extern "C" {
 #define SOFTHCA_API __attribute__((visibility("default")))
 #endif
 
-/** True if this process sees the emulated adapter, and no real one. Any thread. */
+/**
+ * True if this process has the emulated adapter, and no real mlx5 device is visible. Any thread may
+ * call it.
+ */
 SOFTHCA_API bool softhca_active(void);
 
 /**
  * Runs the adapter for one turn on the calling thread: takes doorbells, and runs the WQEs of their
- * queues. While some pages ring often, a page that has not rung for long may have to wait for a
- * later turn: call until the result is 0. With SOFTHCA_THREADS=0 nothing else runs the adapter.
- * Legal beside device threads, and from any number of threads.
+ * queues. While some pages ring often, a page that has not rung for a long time may have to wait
+ * for a later turn: call this function until it returns 0. With SOFTHCA_THREADS=0 only this
+ * function runs the adapter. Any number of threads may call it, also if there are device threads.
  *
- * @return WQEs executed or flushed, and doorbells taken. 0: the adapter is idle.
+ * @return the number of WQEs executed or flushed, and of doorbells taken. 0: the adapter is idle.
  */
 SOFTHCA_API unsigned int softhca_pump(void);
 
 /**
- * Counts how often this process has broken the rules of queues: a WQE with a wrong index, QP number
- * or length, a BlueFlame copy that differs from the send queue, a doorbell ahead of its record.
- * Each breach is also logged (rate-limited). Any thread.
+ * Returns how often this process has violated the rules of queues: a WQE with a wrong index, QP
+ * number or length, a BlueFlame copy that differs from the send queue, a doorbell ahead of its
+ * doorbell record. Each violation is also logged (rate-limited). Any thread may call it.
  */
 SOFTHCA_API unsigned long softhca_violations(void);
 
 /**
- * Arms one fault. line: as in the control file (SOFTHCA_FAULTS); doc/softhca-reference.md lists the
- * faults.
+ * Arms one fault. line: a line as in the control file (SOFTHCA_FAULTS); doc/softhca-reference.md
+ * lists the faults.
  *
  *     softhca_fault("complete op=3 syndrome=0x13");   the third operation from now on fails
  *     softhca_fault("refuse call=create_qp errno=12");
  *
- * Operations are counted from this call on. Any thread.
- * @return 0; -EINVAL: the line is malformed, or names an adapter or port that this process does not
- *   have: the log says what is wrong; -ENOSPC: 64 faults are armed.
+ * Operations are counted from this call on. Any thread may call it.
+ * @return 0; -EINVAL if the line is malformed, or has an adapter or port that this process does not
+ *   have: the reason is logged; or -ENOSPC if 64 faults are already armed.
  */
 SOFTHCA_API int softhca_fault(const char *line);
 
-/** The number of armed faults that have not yet struck as often as they must. Any thread. */
+/**
+ * Returns the number of armed faults that still apply to further operations. Any thread may call
+ * it.
+ */
 SOFTHCA_API unsigned int softhca_faults_left(void);
 
-/** Disarms all faults, brings all ports up, and revives dead adapters. Any thread. */
+/** Disarms all faults, brings all ports up, and revives dead adapters. Any thread may call it. */
 SOFTHCA_API void softhca_faults_clear(void);
 
 #ifdef __cplusplus

@@ -5,9 +5,9 @@
 
 struct softhca_lanes;
 
-/* Writes device time to a clock page. page: the device's own mapping. */
+/* Writes device time to a clock page. page: the device's own mapping of the page. */
 void clock_tick(void *page);
-/* Writes device time to every clock page of the adapter. Inside a turn. */
+/* Writes device time to every clock page of the adapter. Call this inside a turn. */
 void clocks_tick(struct softhca_lanes *lanes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of the adapter: creation, CPUs and time slices. */
+/* The adapter's threads: creation, CPUs and time slices. */
 #include "device_thread.h"
 
 #include <sched.h>
@@ -26,8 +26,8 @@ static void __attribute__((constructor)) remember_affinity(void)
 }
 
 /*
- * Blocks signals, so that handlers run on the program's own threads. A fault's signal is not
- * blocked: it is for the thread that caused it.
+ * Creates a thread that blocks signals, so that handlers run on the program's own threads. The
+ * signals of faults are not blocked, because they go to the thread that caused the fault.
  */
 int
 device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
@@ -36,7 +36,10 @@ device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *
 	int err;
 
 	sigfillset(&all);
-	/* See key/gone.c. A fault ends the process if its signal is blocked. */
+	/*
+	 * These two signals must not be blocked: a fault with a blocked signal ends the process.
+	 * See key/gone.c.
+	 */
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -56,7 +59,7 @@ struct scheduling {
 	uint64_t flags;
 	int32_t nice;
 	uint32_t priority;
-	uint64_t runtime, deadline, period; /* ns; SCHED_OTHER: runtime is the time slice */
+	uint64_t runtime, deadline, period; /* ns; for SCHED_OTHER, runtime is the time slice */
 };
 
 bool
@@ -69,7 +72,7 @@ device_thread_take_short_slices(void)
 	s.runtime = SHORT_SLICE_NS;
 	if (syscall(SYS_sched_setattr, 0, &s, 0) != 0)
 		return false;
-	/* A kernel that does not know slices ignores the request. */
+	/* A kernel without time slices of different lengths ignores the request. */
 	return syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) == 0 && s.runtime == SHORT_SLICE_NS;
 }
 

@@ -8,15 +8,15 @@
  *   1. counts itself as asleep,
  *   2. closes the pages: from then on, a store to a page waits and wakes the adapter,
  *   3. looks for work in one more turn: at all pages, and at the flags of lanes_are_at_rest(),
- *   4. sleeps, if it found none.
+ *   4. sleeps, if it found no work.
  *
  * A doorbell that was stored before its page was closed is visible when closing returns, so step 3
  * finds it. A doorbell stored later is trapped: the page is opened, and the thread wakes and looks
- * again. Work that control calls, faults and other lanes leave is found in step 3, or else the
- * thread that left it finds this one counted as asleep and wakes it (wake.h).
+ * again. Control calls, faults and other lanes may also add work. Either step 3 finds this work, or
+ * the thread that adds it sees that this thread counts as asleep, and wakes it (wake.h).
  *
- * If that is not possible, the thread sleeps for a limited time, at most IDLE_SLEEP_MAX ns: a
- * doorbell then waits no longer than this.
+ * If sleeping until a wake is not possible, the thread sleeps for a limited time, at most
+ * IDLE_SLEEP_MAX ns: a doorbell then waits no longer than this time.
  */
 #include "idle.h"
 
@@ -42,12 +42,13 @@
 #define IDLE_SLEEP_MIN 20000
 #define IDLE_SLEEP_MAX 500000
 #define IDLE_MAX       (1u << 20)
-#define NAP_MIN        2000       /* ns; serve_on_shared_cpu() */
-#define NAP_MAX        50000      /* ns */
-#define YIELD_LONG     5000       /* ns: a yield as long as this gave the CPU to another thread */
-#define LEAVE_PAUSE    1000000    /* ns, at least, between two moves to another CPU */
-#define LOST_FOR       1000000000 /* ns after a long yield: lost_cpu() */
-#define IDLE_NAP       30000      /* ns */
+#define NAP_MIN        2000  /* ns: shortest nap of serve_on_shared_cpu() */
+#define NAP_MAX        50000 /* ns: longest nap of serve_on_shared_cpu() */
+/* ns: a yield that takes longer than this gave the CPU to another thread */
+#define YIELD_LONG     5000
+#define LEAVE_PAUSE    1000000    /* ns: minimum time between two moves to another CPU */
+#define LOST_FOR       1000000000 /* ns: time after a long yield in which lost_cpu() is true */
+#define IDLE_NAP       30000      /* ns: a nap instead of a yield */
 #define YIELDS_PER_NAP 4
 
 static bool
@@ -56,7 +57,7 @@ uar_is_at_rest(struct softhca_uar *uar)
 	return !uar_calls(uar) && !atomic_load(&uar->again) && !atomic_load(&uar->timed);
 }
 
-/* Call inside a turn. */
+/* True if no page has work and all pages are watched. Call this inside a turn. */
 static bool
 pages_are_at_rest(struct softhca_lanes *lanes)
 {
@@ -72,7 +73,7 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
-/* True if there is no work, and a thread that adds work wakes the sleeping threads. */
+/* True if there is no work, and each thread that adds work wakes the sleeping threads. */
 static bool
 lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
@@ -86,8 +87,9 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 }
 
 /*
- * The time, with a margin, that the program's thread needs until it has stored. It changes page
- * tables, as the opening of its page did, so it takes about as long.
+ * Returns the time, with a margin, that the program's thread needs until it has stored its
+ * doorbell. This thread changes page tables, as the opening of the page did, so it takes about the
+ * same time.
  */
 static long
 time_to_store(uint64_t opening_ns)
@@ -106,18 +108,19 @@ nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 }
 
 /*
- * The program's thread often runs on this CPU, because the scheduler woke the adapter where that
- * thread began to wait for its page. The program now stores its doorbell there, and then polls. A
- * thread on another CPU would see the doorbell later if that CPU sleeps: waking a CPU takes long,
- * most of all on a virtual machine. So the adapter naps until the store is there, and runs the WQE
- * here. It naps once more while the program takes the completion. Then each of the two threads gets
- * a CPU of its own.
+ * Serves a page on the CPU of the program's thread. That thread often runs on this CPU, because the
+ * scheduler woke the adapter where that thread began to wait for its page. The program now stores
+ * its doorbell in the page, and then polls. A thread on another CPU would see the doorbell later if
+ * that CPU sleeps: waking a CPU takes long, above all on a virtual machine. So the adapter naps
+ * until the doorbell is stored, and runs the WQE on this CPU. It naps once more while the program
+ * takes the completion. Then the adapter's thread moves, so that each of the two threads has its
+ * own CPU.
  *
- * A nap that finds nothing may have been too short: the adapter then took the CPU before the
- * program had stored. The scheduler does not let the adapter do so often, so the second nap is
- * longer.
+ * If there is no doorbell after a nap, the nap may have been too short: the adapter took the CPU
+ * before the program had stored. The scheduler does not often give the adapter the CPU so early, so
+ * the second nap is longer.
  *
- * False: the thread has moved to another CPU.
+ * Returns false if the thread has moved to another CPU.
  */
 static bool
 serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long nap_ns)
@@ -128,8 +131,9 @@ serve_on_shared_cpu(struct softhca_lanes *lanes, struct lane_slot *slot, long na
 }
 
 /*
- * Sleeps at the closed pages. The first thread of an adapter opens pages itself, because the
- * watcher would need longer to wake it. Returns as lane_idle() does.
+ * Sleeps until a closed page is used, or until the thread is woken. The first thread of an adapter
+ * opens pages itself, because the watcher would need longer to wake this thread. Returns the value
+ * for lane_idle().
  */
 static unsigned int
 sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
@@ -155,7 +159,10 @@ sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 	return 0;
 }
 
-/* Sleeps until woken. False: it could not sleep. *idle: the return value for lane_idle(). */
+/*
+ * Sleeps until the thread is woken. Sets *idle to the value that lane_idle() returns. Returns false
+ * if the thread could not sleep.
+ */
 static bool
 sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int *idle)
 {
@@ -183,10 +190,10 @@ sleep_until_called(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned
 }
 
 /*
- * Yields the CPU to a thread that waits for it: often the program's thread, which polls for what
- * this thread has done. The scheduler keeps both threads on this CPU, because both have just run
- * there; then each operation costs two context switches, some 16 us. So this thread moves to
- * another CPU. That CPU may be busy too: LEAVE_PAUSE limits the cost of moving.
+ * Yields the CPU to a thread that waits for it. Often this is the program's thread, which polls for
+ * a completion of this thread. The scheduler keeps both threads on this CPU, because both have just
+ * run there; then each operation costs two context switches, some 16 us. So this thread moves to
+ * another CPU. That CPU may also be busy, so LEAVE_PAUSE limits the cost of moving.
  */
 static void
 yield(struct lane_slot *slot)
@@ -202,10 +209,10 @@ yield(struct lane_slot *slot)
 }
 
 /*
- * True if a yield took long lately. The scheduler gives the CPU back at the end of the other
- * thread's slice, which it checks at ticks: up to 4 ms later. It runs a thread with short slices
- * sooner only when that thread wakes up. So such a thread naps instead of yielding, and its page
- * stays open.
+ * True if a yield took long lately. After a yield, the scheduler gives the CPU back at the end of
+ * the other thread's slice, which it checks only at ticks: up to 4 ms later. A thread with short
+ * slices gets the CPU earlier only when it wakes up. So such a thread naps instead of yielding, and
+ * its page stays open.
  */
 static bool
 lost_cpu(const struct lane_slot *slot)
@@ -214,7 +221,7 @@ lost_cpu(const struct lane_slot *slot)
 	       device_clock() - slot->left_cpu < LOST_FOR;
 }
 
-/* Naps or yields. Returns the number of yields that this counts as. */
+/* Naps or yields. Returns the number of yields for which the call counts. */
 static unsigned int
 let_others_run(struct lane_slot *slot)
 {

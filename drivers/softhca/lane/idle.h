@@ -7,8 +7,8 @@ struct lane_slot;
 struct softhca_lanes;
 
 /*
- * Waits a little, or sleeps until there is work. `idle`: the return value after the previous turn,
- * or 0 if that turn found work. Not inside a turn.
+ * Waits for a short time, or sleeps until there is work. `idle`: the value that the call after the
+ * previous turn returned, or 0 if that turn found work. Do not call it inside a turn.
  */
 unsigned int lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle);
 

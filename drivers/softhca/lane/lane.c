@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scheduler of lanes: which UAR pages a turn visits.
+ * The scheduler of lanes: decides which UAR pages a turn visits.
  *
- * A lane is a device thread or a caller of softhca_pump(). A turn goes through the UAR pages and
- * serves those that no other lane is serving. A doorbell stays in memory, so a lane that misses it
- * finds it in the next turn. That is why a lane may skip a locked page, back off or sleep.
+ * A lane is a device thread or a caller of softhca_pump(). A turn looks at the UAR pages and visits
+ * the queues of those that no other lane is serving. A doorbell stays in memory, so a lane that
+ * misses it finds it in the next turn. That is why a lane may leave out a locked page, back off or
+ * sleep.
  *
- * Pages that rang lately are warm: every turn looks at them. The other pages are resting:
+ * Pages that rang lately are warm: every turn looks at them. All other pages are resting:
  *
  *   - A turn in which no warm page rang looks at all resting pages. So an idle adapter serves a
  *     first doorbell at once.
- *   - While warm pages keep a lane busy, it looks at one resting page every REST_NS. That takes
- *     about a hundredth of its time, however many pages rest. With n resting pages, a first
- *     doorbell waits at most n * REST_NS and the rest of the current turn.
+ *   - While warm pages keep a lane busy, it looks at one resting page every REST_NS. This takes
+ *     about a hundredth of the lane's time, for any number of resting pages. With n resting pages,
+ *     a first doorbell waits at most n * REST_NS and the rest of the current turn.
  */
 #include "lane.h"
 
@@ -26,7 +27,7 @@
 #include "wake.h"
 #include "wq.h"
 
-/* all: also visits queues that do not need attention. */
+/* Visits the queues of a page. all: also visits queues that do not ask for a visit. */
 static unsigned int
 uar_visit_queues(struct softhca_uar *uar, bool all)
 {
@@ -38,7 +39,10 @@ uar_visit_queues(struct softhca_uar *uar, bool all)
 	if (atomic_load_explicit(&uar->timed, memory_order_relaxed))
 		again |= uar_cq_timers(uar);
 	if (again) {
-		/* This lane may be a caller of softhca_pump() that does not call again. */
+		/*
+		 * Other lanes are woken: this lane may be a caller of softhca_pump() that does not
+		 * call again.
+		 */
 		atomic_store(&uar->again, true);
 		lanes_wake(uar->dev->lanes);
 	} else {
@@ -61,8 +65,8 @@ uar_serve(struct softhca_uar *uar)
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/*
-		 * Cleared before the visit. So the next turn sees a call for attention that comes
-		 * during the visit.
+		 * This is cleared before the visit. So the next turn sees a call for attention that
+		 * is made during the visit.
 		 */
 		bool all = atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
 
@@ -84,13 +88,15 @@ uar_calls(struct softhca_uar *uar)
 	       atomic_load_explicit(&uar->attention, memory_order_relaxed);
 }
 
-#define QUIET_TURNS 1024 /* turns without a doorbell until a warm page rests */
-#define REST_NS     1000 /* see the top of this file */
-#define REST_TURNS  8    /* busy turns between looks at the clock */
-/* resting pages that an idle lane looks at before it looks at warm pages again */
+#define QUIET_TURNS 1024 /* number of turns without a doorbell after which a warm page rests */
+#define REST_NS     1000 /* ns between two looks at a resting page; see the top of this file */
+#define REST_TURNS  8    /* number of busy turns between two readings of the clock */
+/* The number of resting pages that an idle lane looks at before it looks at warm pages again. */
 #define REST_CHUNK 32
 
-/* A warm page did not ring in this turn. After QUIET_TURNS such turns it rests. */
+/*
+ * Called when a warm page did not ring in this turn. After QUIET_TURNS such turns the page rests.
+ */
 static void
 page_cools(struct page_set *set, unsigned int i)
 {
@@ -159,7 +165,7 @@ serve_all_resting(struct page_set *set, struct lane_slot *slot)
 	return work;
 }
 
-/* Looks at as many resting pages as are due since the last look. */
+/* Looks at resting pages. Their number depends on the time since the last look. */
 static unsigned int
 serve_due_resting(struct page_set *set, struct lane_slot *slot)
 {

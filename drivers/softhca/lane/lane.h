@@ -9,10 +9,16 @@ struct lane_slot;
 struct softhca_lanes;
 struct softhca_uar;
 
-/* Runs the turn that has begun in the slot, and ends it. Returns the amount of work done. */
+/*
+ * Runs the turn that has begun in the slot, and ends it. Returns the number of WQEs and doorbells
+ * handled.
+ */
 unsigned int lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot);
 
-/* True if the page has something to serve. Takes no lock, so looking at a silent page is cheap. */
+/*
+ * True if the page has a doorbell or asks for a visit. It takes no lock, so a look at a page that
+ * does not ring is cheap.
+ */
 bool uar_calls(struct softhca_uar *uar);
 
 #endif

@@ -15,7 +15,8 @@
 #include "uffd.h"
 #include "wake.h"
 
-#define OPEN_NS 1000000 /* a page stays open for this time, unless its doorbell is seen earlier */
+/* ns: a page stays open for this time, unless its doorbell is seen earlier */
+#define OPEN_NS 1000000
 
 struct entry {
 	struct mapping m;
@@ -57,7 +58,7 @@ forget(struct entry *e)
 	if (page_is_listed(m.page))
 		return;
 	atomic_fetch_sub(&m.lanes->n_watched, 1);
-	lanes_wake(m.lanes); /* nothing else wakes the adapter now */
+	lanes_wake(m.lanes); /* without the trap, no access would wake the adapter */
 }
 
 static bool
@@ -87,7 +88,10 @@ give_up(void)
 	uffd = -1;
 }
 
-/* A mapping that cannot be trapped is not listed; its adapter then does not rely on traps. */
+/*
+ * Adds a mapping. If it cannot be trapped, it is not listed: its adapter then does not rely on
+ * traps.
+ */
 static void
 add(const struct mapping *m)
 {
@@ -103,7 +107,7 @@ add(const struct mapping *m)
 	list[n_list++] = (struct entry){.m = *m, .open = true};
 	if (!known)
 		atomic_fetch_add(&m->lanes->n_watched, 1);
-	lanes_wake(m->lanes); /* it closes the page before it sleeps again */
+	lanes_wake(m->lanes); /* the adapter closes the page before it sleeps again */
 }
 
 /* ---- opening and closing; the caller holds the lock */
@@ -118,13 +122,14 @@ is_awaited(const struct entry *e, uint64_t now)
 
 /*
  * Removes the page from all page tables by punching a hole, and then fills the hole with a page
- * that has the clock. A use between these steps finds no page, so it is trapped as well.
+ * that has the clock. If a thread uses the page between these steps, it finds no page, so it is
+ * trapped as well.
  */
 static int
 close_clock(void *page)
 {
 	if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0) {
-		/* mlockall(2) may have locked the page. */
+		/* The page may be locked by mlockall(2). */
 		munlock(page, TRAP_PAGE);
 		if (madvise(page, TRAP_PAGE, MADV_REMOVE) != 0)
 			return -errno;
@@ -196,8 +201,8 @@ mappings_drop(const void *page)
 }
 
 /*
- * The kernel ends the traps of moved memory. If it merges the moved mapping with its new
- * neighbours, it ends their traps too. So all pages of the list are trapped again.
+ * The kernel ends the traps of moved memory. If the kernel merges the moved mapping with its new
+ * neighbours, the traps of the neighbours also end. So all pages of the list are trapped again.
  */
 void
 mappings_move(void *from, void *to, unsigned long len)
@@ -214,7 +219,7 @@ mappings_move(void *from, void *to, unsigned long len)
 			moved = true;
 		}
 	}
-	/* The first entry of the list is removed, and added again at the end. */
+	/* Removes the first entry of the list, and adds it again at the end. */
 	for (n = moved ? n_list : 0; n != 0; n--) {
 		const struct mapping m = list[0].m;
 
@@ -240,7 +245,7 @@ mappings_close(struct softhca_lanes *lanes)
 		int rc = e->m.lanes == lanes && e->open ? close_entry(e) : 0;
 
 		if (rc == -ENOENT) {
-			forget(e); /* the program has unmapped it */
+			forget(e); /* the program has unmapped the page */
 			continue;
 		}
 		if (rc != 0) {
@@ -266,7 +271,8 @@ mappings_open_all(void)
 		if (e != NULL)
 			open_entry(e);
 		else
-			uffd_untrap(uffd, at); /* the page is no longer listed; its waiters go on */
+			/* the page is no longer listed; the waiting threads continue */
+			uffd_untrap(uffd, at);
 	}
 	if (uffd >= 0 && failed)
 		give_up();
@@ -289,7 +295,7 @@ mappings_fork_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The descriptor is about the parent's memory. The parent's adapters are abandoned, too. */
+/* The descriptor belongs to the parent's memory. The parent's adapters are abandoned, too. */
 void
 mappings_fork_child(void)
 {

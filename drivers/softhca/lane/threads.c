@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The callers of lanes: device threads, started and ended here, and softhca_pump(). */
+/* The callers of lanes: device threads, which are started and ended here, and softhca_pump(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ lane_main(void *arg)
 
 	free(arg);
 	if (start.index == 0)
-		/* this thread opens pages: idle.c */
+		/* The first thread opens pages: idle.c. */
 		slot->short_slices = device_thread_take_short_slices();
 	while (!atomic_load_explicit(&start.lanes->stop, memory_order_relaxed)) {
 		turn_begin(slot);
@@ -134,7 +134,7 @@ softhca_pump(void)
 	return work;
 }
 
-#define SETTLE_TURNS 1024 /* limited, because other queues may go on ringing */
+#define SETTLE_TURNS 1024 /* the limit is needed because other queues may continue to ring */
 
 void
 softhca_settle(struct softhca_dev *dev)
@@ -145,9 +145,9 @@ softhca_settle(struct softhca_dev *dev)
 }
 
 /*
- * Two turns. The first may skip a page that another lane is serving, and that lane may have looked
- * at the page's doorbells before the last one rang. The second turn serves that doorbell, unless
- * another lane is serving it already.
+ * Two turns are needed. The first turn may leave out a page that another lane is serving, and that
+ * lane may have looked at the page's doorbells before the last doorbell rang. The second turn
+ * serves that doorbell, unless another lane is already serving it.
  */
 void
 softhca_catch_up(struct softhca_dev *dev)

@@ -13,7 +13,9 @@
 #include "raw.h"
 #include "valgrind.h"
 
-/* Newer than the headers of some build machines: linux/userfaultfd.h of 5.11 and 5.19. */
+/*
+ * These names are from linux/userfaultfd.h of Linux 5.11 and 5.19, which some build machines lack.
+ */
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -30,8 +32,8 @@ uffd_open(void)
 	int fd;
 
 	/*
-	 * valgrind runs one thread at a time: a thread that waits at a trap would keep the thread
-	 * that opens the page from running.
+	 * valgrind runs only one thread at a time: a thread that waits at a trap would keep the
+	 * thread that opens the page from running.
 	 */
 	if (in_valgrind())
 		return -1;
@@ -109,7 +111,10 @@ uffd_map(int fd, void *page)
 	struct uffdio_range range = range_of(page);
 	int rc = call(fd, UFFDIO_CONTINUE, &map);
 
-	/* Another thread's access was first, so the page exists: wake the waiters. */
+	/*
+	 * The page exists already, because another thread used it first: only the waiting threads
+	 * must be woken.
+	 */
 	return rc == -EEXIST ? call(fd, UFFDIO_WAKE, &range) : rc;
 }
 

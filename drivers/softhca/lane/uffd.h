@@ -3,7 +3,7 @@
  * Traps the use of a page of shared memory in one of its mappings, by userfaultfd(2).
  *
  * A thread that uses a trapped page waits in the kernel until the page is opened. Only uses by the
- * program's own instructions are trapped (UFFD_USER_MODE_ONLY); that needs no privilege.
+ * program's own instructions are trapped (UFFD_USER_MODE_ONLY). This needs no privilege.
  */
 #ifndef SOFTHCA_UFFD_H
 #define SOFTHCA_UFFD_H
@@ -13,29 +13,38 @@
 #define TRAP_PAGE 4096
 
 enum trap_kind {
-	TRAP_STORES, /* a store waits while the page is protected */
-	TRAP_LOADS   /* a use waits while the mapping's page table lacks the page */
+	TRAP_STORES, /* a store waits while the page is write-protected */
+	TRAP_LOADS   /* each use waits while the mapping's page table lacks the page */
 };
 
-/* A descriptor, or -1: the kernel, a sandbox or valgrind refuses, or Linux is older than 5.19. */
+/*
+ * Returns a descriptor. Returns -1 if the kernel or a sandbox refuses, under valgrind, or if Linux
+ * is older than 5.19.
+ */
 int uffd_open(void);
-/* Traps a page in a mapping of a memfd. 0, or -errno. The page is open until it is closed. */
+/*
+ * Traps a page in a mapping of a memfd. The page is open until it is closed. Returns 0 or -errno.
+ */
 int uffd_trap(int fd, void *page, enum trap_kind kind);
-/* Opens the page and ends its trap. The page may have been unmapped. */
+/* Opens the page and ends its trap. The program may have unmapped the page. */
 void uffd_untrap(int fd, void *page);
 
 /*
- * Protects a page of TRAP_STORES. When this returns, each earlier store is visible, and each later
- * store is trapped. 0; -ENOENT: the mapping is gone; another -errno.
+ * Protects a page of kind TRAP_STORES. When this returns, each earlier store is visible, and each
+ * later store is trapped. Returns 0, -ENOENT if the mapping does not exist any more, or another
+ * -errno.
  */
 int uffd_protect(int fd, void *page);
-/* Opens a page of TRAP_STORES or TRAP_LOADS: waiting threads go on. 0, or -errno as above. */
+/*
+ * Open a page of kind TRAP_STORES or TRAP_LOADS: waiting threads continue. Return the values of
+ * uffd_protect().
+ */
 int uffd_unprotect(int fd, void *page);
 int uffd_map(int fd, void *page);
 
 /*
- * The next page that a thread waits for. NULL: no thread waits now. *failed: faults cannot be read
- * any more.
+ * Returns the next page that a thread waits for, or NULL if no thread waits now. *failed: waiting
+ * threads can no longer be found.
  */
 void *uffd_next(int fd, bool *failed);
 

@@ -5,13 +5,14 @@
  * It waits for the use of a page that a sleeping adapter has closed (mappings.h), and for changes
  * of the file of faults. It starts when the first page is watched.
  *
- * The first thread of an adapter also waits for uses while it sleeps (idle.c). Each of these
- * threads has an epoll of its own, with EPOLLEXCLUSIVE: the kernel wakes the first waiting epoll in
- * the order in which they were added. The watcher is the last, so it runs only while those threads
- * are awake. They may have long work to do, for which the program must not wait.
+ * The first thread of an adapter also waits for such uses while it sleeps (idle.c). Each of these
+ * threads has its own epoll, with EPOLLEXCLUSIVE: the kernel wakes the first waiting epoll in the
+ * order in which the epolls were added. The watcher's epoll is the last, so the watcher runs only
+ * while the first threads are awake. They may have long work to do, and the program must not wait
+ * for the end of this work.
  *
  * If the kernel or a sandbox refuses what the watcher needs, it does not start, and device threads
- * sleep only briefly.
+ * sleep only for a short time.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -29,9 +30,9 @@
 #include "uffd.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool tried; /* start() has been tried; under start_lock */
+static bool tried; /* start() has been called once; protected by start_lock */
 
-static int uffd, watcher_fd = -1; /* under start_lock */
+static int uffd, watcher_fd = -1; /* protected by start_lock */
 
 static int
 epoll_add(int epoll, int fd, uint32_t events)
@@ -61,7 +62,7 @@ watcher_main(void *arg)
 	return NULL;
 }
 
-/* The caller holds start_lock. */
+/* Starts the watcher. The caller holds start_lock. */
 static void
 start(void)
 {
@@ -85,7 +86,7 @@ start(void)
 	mappings_begin(uffd);
 }
 
-/* Lets the adapter's first thread sleep at the pages. The caller holds start_lock. */
+/* Lets the adapter's first thread sleep until a page is used. The caller holds start_lock. */
 static void
 let_sleep(struct softhca_lanes *lanes)
 {
@@ -94,7 +95,9 @@ let_sleep(struct softhca_lanes *lanes)
 
 	if (sleep_fd < 0 || call_fd < 0 || epoll_add(sleep_fd, call_fd, EPOLLIN) != 0 ||
 		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
-		/* The thread sleeps as the other threads do, and the watcher wakes it. */
+		/*
+		 * The first thread then sleeps as all other threads do, and the watcher wakes it.
+		 */
 		if (sleep_fd >= 0)
 			close(sleep_fd);
 		if (call_fd >= 0)
@@ -103,12 +106,18 @@ let_sleep(struct softhca_lanes *lanes)
 	}
 	atomic_store(&lanes->call_fd, call_fd);
 	atomic_store(&lanes->sleep_fd, sleep_fd);
-	/* Makes the watcher the last again. EPOLL_CTL_ADD reports uses that came in between. */
+	/*
+	 * Makes the watcher's epoll the last again. EPOLL_CTL_ADD also reports uses from before
+	 * this call.
+	 */
 	if (epoll_ctl(watcher_fd, EPOLL_CTL_DEL, uffd, NULL) == 0)
 		(void)epoll_add(watcher_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE);
 }
 
-/* Without device threads no thread sleeps. */
+/*
+ * Adds a mapping to the watched mappings. Without device threads this is not needed, because no
+ * thread sleeps.
+ */
 static void
 watch(struct mapping m)
 {

@@ -5,7 +5,10 @@
 
 #include "ctx.h"
 
-/* Runs one call on a context that the caller holds. user: the argument of ioctl(2). 0 or -errno. */
+/*
+ * Runs one call on a context that the caller holds. user: the argument of ioctl(2). Returns 0 or
+ * -errno.
+ */
 int uverbs_ioctl(struct softhca_ctx *ctx, void *user);
 
 #endif

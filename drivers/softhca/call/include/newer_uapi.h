@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of the uverbs ABI that are newer than the headers of the build machine. Newer versions of
- * rdma-core use them. Source: the uapi headers rdma/ib_user_ioctl_cmds.h and mlx5-abi.h of Linux
+ * Numbers of the uverbs ABI that may be missing in the headers of the build machine. Newer versions
+ * of rdma-core use them. Source: the uapi headers rdma/ib_user_ioctl_cmds.h and mlx5-abi.h of Linux
  * 6.18. The kernel never changes such a number.
  */
 #ifndef SOFTHCA_NEWER_UAPI_H
@@ -22,11 +22,11 @@ enum newer_device {
 enum newer_dmah {
 	NEWER_METHOD_DMAH_ALLOC = 0,
 	NEWER_METHOD_DMAH_FREE = 1,
-	NEWER_ATTR_DMAH_HANDLE = 0, /* of both methods */
+	NEWER_ATTR_DMAH_HANDLE = 0, /* in both methods */
 	NEWER_ATTR_DMAH_CPU_ID = 1,
 	NEWER_ATTR_DMAH_MEM_TYPE = 2,
 	NEWER_ATTR_DMAH_PH = 3,
-	NEWER_DMAH_MEM_TYPES = 2 /* volatile, persistent */
+	NEWER_DMAH_MEM_TYPES = 2 /* number of kinds: volatile, persistent */
 };
 
 enum newer_dmabuf {
@@ -57,7 +57,7 @@ enum newer_reg_mr {
 /* An attribute of MLX5_IB_METHOD_VAR_OBJ_ALLOC: 32 bits. */
 #define NEWER_ATTR_VAR_ALLOC_FLAGS 0x1004U
 
-#define NEWER_QUERY_DEV_OOO_DP (1U << 4) /* of mlx5_ib_query_device_resp.flags */
-#define NEWER_MODIFY_QP_OOO_DP (1U << 0) /* of mlx5_ib_modify_qp.comp_mask */
+#define NEWER_QUERY_DEV_OOO_DP (1U << 4) /* bit of mlx5_ib_query_device_resp.flags */
+#define NEWER_MODIFY_QP_OOO_DP (1U << 0) /* bit of mlx5_ib_modify_qp.comp_mask */
 
 #endif
