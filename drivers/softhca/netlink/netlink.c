@@ -8,7 +8,7 @@
 #include "nl_message.h"
 #include "nldev.h"
 
-/* An error repeats the first bytes of its request, at most so many, if the datagram has room. */
+/* The maximum of bytes of a request that an error repeats, if the datagram has room. */
 #define REQUEST_MAX 1024
 
 static const struct nldev_command *const commands[RDMA_NLDEV_NUM_OPS] = {
@@ -91,7 +91,9 @@ send_done(struct netlink_peer *peer, const struct reply *dump)
 	return post(peer, &d);
 }
 
-/* Queues one datagram of the dump. False: there is no room, or the dump has ended. */
+/*
+ * Queues one datagram of the dump. Returns false if the socket is full, or if the dump has ended.
+ */
 static bool
 dump_step(struct netlink_peer *peer)
 {
@@ -145,9 +147,9 @@ dump_start(struct netlink_peer *peer, const struct nlmsghdr *request,
 /* ---------------------------------------------------------------- requests */
 
 /*
- * Answers a request. *dumped: true if the end of a dump serves as the acknowledgement. -EINVAL: the
- * command does not exist, or is malformed; -EOPNOTSUPP: the kernel has the command, and it is not
- * emulated.
+ * Answers a request. Sets *dumped to true if the end of a dump serves as the acknowledgement.
+ * Returns 0, -EINVAL if the command does not exist or is malformed, or -EOPNOTSUPP if the kernel
+ * has the command and it is not emulated.
  */
 static int
 answer(struct netlink_peer *peer, const struct nlmsghdr *request, bool *dumped)

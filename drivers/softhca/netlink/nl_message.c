@@ -9,7 +9,7 @@
 
 /* ---------------------------------------------------------------- building */
 
-/* Reserves len bytes, filled with zeros. NULL: no room. */
+/* Reserves len bytes, filled with zeros. Returns NULL if the datagram has no room. */
 static void *
 take(struct datagram *d, size_t len)
 {
@@ -126,7 +126,7 @@ enum kind {
 	STRING
 };
 
-/* The types of the attributes whose values are read from requests. */
+/* The types of those attributes that are read from requests. */
 static const uint8_t kinds[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = U32,
 	[RDMA_NLDEV_ATTR_PORT_INDEX] = U32,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Answers about counters: rdma-statistic(8). A request with STAT_RES is about counters of objects,
- * and there are none. Other requests are about a port's hw_counters.
+ * which this adapter does not have. All other requests are about a port's hw_counters.
  */
 #include <errno.h>
 
@@ -33,7 +33,10 @@ put_value(struct datagram *d, const char *name, uint64_t value)
 	nest_end(d, entry);
 }
 
-/* Writes the values of the process to which the file peer->counters belongs. */
+/*
+ * Writes the values of the counters. The file peer->counters decides whose counters: this process's
+ * or its parent's.
+ */
 static void
 put_values(struct datagram *d, const struct netlink_peer *peer, const struct softhca_dev *dev,
 	int64_t port)
@@ -51,7 +54,7 @@ put_values(struct datagram *d, const struct netlink_peer *peer, const struct sof
 	nest_end(d, table);
 }
 
-/* No counter can be switched off, so no entry says that it is on. */
+/* Answers without a status of each counter, because no counter can be switched on or off. */
 static int
 get_status(const struct netlink_peer *peer, const struct nldev_command *command,
 	const struct attributes *attrs, struct datagram *d)
@@ -80,7 +83,7 @@ const struct nldev_command nldev_stat_get_status = {get_status, NULL, NULL};
 
 /* ---------------------------------------------------------------- counters of objects */
 
-/* The mode by which queue pairs of a port get counters: none. */
+/* Writes the mode by which queue pairs of a port get counters: no mode is set. */
 static int
 put_mode(struct datagram *d, const struct attributes *attrs, const struct softhca_dev *dev,
 	int64_t port)

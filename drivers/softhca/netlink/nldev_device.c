@@ -15,13 +15,14 @@
 #include "nldev.h"
 
 enum {
-	NODE_IB_CA = 1,   /* enum rdma_node_type of the kernel; sysfs: "1: CA" */
-	UVERBS_ABI = 1,   /* of mlx5_ib: mlx5-abi.h, MLX5_IB_UVERBS_ABI_VERSION */
-	NETNS_SHARED = 1, /* all network namespaces see the adapters */
+	NODE_IB_CA = 1,   /* enum rdma_node_type of the kernel; in sysfs: "1: CA" */
+	UVERBS_ABI = 1,   /* ABI version of mlx5_ib: mlx5-abi.h, MLX5_IB_UVERBS_ABI_VERSION */
+	NETNS_SHARED = 1, /* the adapters are visible in all network namespaces */
 	COPY_ON_FORK =
-		1, /* the device uses the parent's memory: ibv_fork_init(3) has nothing to do */
-	UVERBS_MAJOR = 231,  /* of the kernel's character devices */
-	UVERBS_MINOR0 = 192, /* of uverbs0 */
+		/* the device uses the parent's memory, so ibv_fork_init(3) need not protect it */
+		1,
+	UVERBS_MAJOR = 231,  /* major number of the kernel's uverbs devices */
+	UVERBS_MINOR0 = 192, /* minor number of uverbs0 */
 };
 
 struct softhca_dev *
@@ -179,7 +180,8 @@ const struct nldev_command nldev_port_get = {port_get, port_dump};
 /* ---------------------------------------------------------------- character devices, the system */
 
 /*
- * The kernel's huge_encode_dev(): bits 19:8 are the major number, all other bits the minor number.
+ * Encodes a device number as the kernel's huge_encode_dev(): bits 19:8 are the major number, all
+ * other bits are the minor number.
  */
 static uint64_t
 encode_dev(uint32_t major, uint32_t minor)
@@ -188,8 +190,8 @@ encode_dev(uint32_t major, uint32_t minor)
 }
 
 /*
- * An adapter has only uverbs devices, neither umad nor issm. rdma_cm belongs to no adapter, and is
- * not emulated.
+ * Answers about character devices. An adapter has only uverbs devices, neither umad nor issm.
+ * rdma_cm belongs to no adapter, and is not emulated.
  */
 static int
 get_chardev(const struct netlink_peer *peer, const struct nldev_command *command,

@@ -9,16 +9,18 @@
 #include "nldev.h"
 #include "resource.h"
 
-/* One kind of resource. The kernel's corresponding table is fill_entries[] in nldev.c. */
+/* A kind of resource. The kernel's table for this is fill_entries[] in nldev.c. */
 struct nldev_resource {
-	enum resource_type type; /* RESOURCE_NONE: programs never hold this kind */
-	/* attributes: all of the kind, one of the kind, the id in a request */
+	enum resource_type type; /* RESOURCE_NONE: programs never hold resources of this kind */
+	/*
+	 * Attributes: of the list of resources, of one resource in it, and of the id in a request.
+	 */
 	uint16_t table, entry, id;
-	bool per_port; /* a request may name a port */
+	bool per_port; /* a request may have a port */
 	void (*put)(struct datagram *d, uint32_t dev, const struct resource *r);
 };
 
-/* The names in the summary, in the order of the kernel. */
+/* The names in the summary, in the order in which the kernel sends them. */
 static const struct {
 	enum resource_type type;
 	const char *name;
@@ -160,7 +162,10 @@ put_qp(struct datagram *d, uint32_t dev, const struct resource *r)
 	put_u8(d, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)resource_get(&r->qp.state));
 }
 
-/* Only the administrator sees keys: whoever knows a key can access the memory. */
+/*
+ * Writes a memory region. Only the administrator sees its key: a process that knows a key can
+ * access the memory.
+ */
 static void
 put_mr(struct datagram *d, uint32_t dev, const struct resource *r)
 {
@@ -183,7 +188,7 @@ put_ctx(struct datagram *d, uint32_t dev, const struct resource *r)
 
 /* ---------------------------------------------------------------- SRQs, and their QPs */
 
-/* Writes the range of QPs from `first` to `last`, whose numbers are consecutive. */
+/* Writes a range of QPs with consecutive numbers, from `first` to `last`. */
 static void
 put_range(struct datagram *d, uint32_t first, uint32_t last)
 {
@@ -198,7 +203,7 @@ put_range(struct datagram *d, uint32_t first, uint32_t last)
 	nest_end(d, entry);
 }
 
-/* The lowest number of a QP of the SRQ, from `from` on. 0: there is none. */
+/* Returns the lowest number of a QP that uses the SRQ, from `from` on, or 0 if there is none. */
 static uint32_t
 next_qp(uint32_t dev, uint32_t srq, uint32_t from)
 {
@@ -215,7 +220,7 @@ next_qp(uint32_t dev, uint32_t srq, uint32_t from)
 	return least;
 }
 
-/* Writes as many QPs as the datagram has room for. */
+/* Writes QPs until the datagram is full. */
 static void
 put_srq_qps(struct datagram *d, uint32_t dev, uint32_t srq)
 {
@@ -246,7 +251,7 @@ put_srq(struct datagram *d, uint32_t dev, const struct resource *r)
 
 /* ---------------------------------------------------------------- requests for a kind */
 
-/* The port in a request. 0: the request names no port. -EINVAL. */
+/* Returns the port in a request, 0 if the request has no port, or -EINVAL. */
 static int64_t
 port_of(const struct softhca_dev *dev, int64_t port)
 {
@@ -261,7 +266,7 @@ is_at_port(const struct nldev_resource *kind, const struct resource *r, int64_t 
 	return !kind->per_port || port == 0 || resource_get(&r->qp.port) == port;
 }
 
-/* Finds a QP by its number, any other object by its id. */
+/* Finds a QP by its number, or an object of any other kind by its id. */
 static const struct resource *
 find(const struct nldev_resource *kind, uint32_t dev, int64_t id)
 {
@@ -300,7 +305,7 @@ get(const struct netlink_peer *peer, const struct nldev_command *command,
 	return 0;
 }
 
-/* Writes one entry. False: the datagram has no room for it. */
+/* Writes one entry. Returns false if the datagram has no room for the entry. */
 static bool
 put_entry(struct datagram *d, const struct nldev_resource *kind, uint32_t dev,
 	const struct resource *r)

@@ -18,8 +18,8 @@
 /* ---- the folder of profiles */
 
 /*
- * Writes the path of the folder, relative to the library. way: "" in a build directory. False: the
- * library's path is unknown.
+ * Writes the path of the folder. `way` is its path relative to the library's folder; it is "" in a
+ * build directory. Returns false if the library's path is unknown.
  */
 static bool
 folder_from_lib(const char *way, char *path, size_t len)
@@ -45,12 +45,12 @@ open_folder(char *path, size_t len)
 		if (dir != NULL)
 			return dir;
 	}
-	/* The library is linked into the program statically. */
+	/* The library is linked statically into the program, so the installed folder is used. */
 	snprintf(path, len, "%s", SOFTHCA_DATADIR "/" FOLDER);
 	return raw_opendir(path);
 }
 
-/* Writes an error that lists the names of all profiles. */
+/* Writes an error text that lists the names of all profiles. */
 static void
 unknown_name(const char *name, DIR *dir, const char *folder, char *err, size_t err_len)
 {
@@ -108,7 +108,7 @@ card_profile_is_report(FILE *f)
 	return c == '{';
 }
 
-/* The name and the answer of a probe come as two values, in any order. */
+/* State while a report is read. The name and the answer of a probe are two values, in any order. */
 struct report {
 	card_profile_setting_fn fn;
 	const void *arg;
@@ -116,7 +116,7 @@ struct report {
 	char id[64], answer[32];
 };
 
-/* True if the path ends in these names. */
+/* True if the last names of the path are these names. */
 static bool
 ends_in(const char *path, const char *names)
 {
@@ -126,7 +126,10 @@ ends_in(const char *path, const char *names)
 	       (n == len || path[n - len - 1] == '.');
 }
 
-/* The name of a setting in the object `card_profile`, or NULL. */
+/*
+ * Returns the name of a setting in the object `card_profile`, or NULL if the path is not in this
+ * object.
+ */
 static const char *
 setting_of(const char *path)
 {
@@ -139,7 +142,7 @@ setting_of(const char *path)
 }
 
 /*
- * Takes a probe's answer, if it differs from softhca's and lib/gantry depends on it:
+ * Notes the answer of a probe if it differs from softhca's answer and if lib/gantry depends on it:
  * doc/softhca-reference.md.
  */
 static void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork(2). The parent continues as before. The child has no adapter threads, and locks of the data
- * half may stay locked for ever in it. So the child abandons the objects of the parent's adapters,
- * and its next open starts with an adapter without objects.
+ * fork(2). The parent continues as before. The child has no threads of the adapter, and locks of
+ * the data half may stay locked in the child for ever. So the child abandons the objects of the
+ * parent's adapters, and its next open starts with an adapter without objects.
  */
 #include "fork.h"
 
@@ -22,7 +22,7 @@
 #include "resource.h"
 #include "tree.h"
 
-/* After this no uverbs call runs, and all locks of the control half are held. */
+/* After this function, no uverbs call runs, and all locks of the control half are held. */
 static void
 prepare(void)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The adapters at fork(2). */
+/* The handling of fork(2) for the adapters. */
 #ifndef SOFTHCA_FORK_H
 #define SOFTHCA_FORK_H
 
-/* Registers the handlers (pthread_atfork(3)). Call once. 0, or an errno: no memory. */
+/*
+ * Registers the handlers (pthread_atfork(3)). Call this once. Returns 0, or an errno if memory is
+ * short.
+ */
 int fork_init(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generic netlink families that do not know the adapter. */
+/* Generic netlink families of the kernel, which do not see the adapter. */
 #include "genl.h"
 
 #include <errno.h>
@@ -14,9 +14,13 @@
 
 #include "log.h"
 
-#define LOOK_MAX 128 /* bytes of a request that are read: its header, and the family's name */
+/* maximum of bytes of a request that are read: its header and the family's name */
+#define LOOK_MAX 128
 
-/* False: the program has opened no socket of generic netlink. Its calls test only this flag. */
+/*
+ * True once the program has opened a socket of generic netlink. Before this, the program's calls
+ * only test this flag.
+ */
 static _Atomic bool look;
 
 void
@@ -56,8 +60,8 @@ copy(const struct iovec *iov, size_t n, char bytes[LOOK_MAX])
 }
 
 /*
- * The family whose number a request asks for: genetlink.h, CTRL_CMD_GETFAMILY. NULL: it is another
- * request.
+ * Returns the name of the family whose number a request asks for (genetlink.h, CTRL_CMD_GETFAMILY),
+ * or NULL if the request is of another kind.
  */
 static const char *
 asked_family(const char *bytes, size_t len)

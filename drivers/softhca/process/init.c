@@ -26,7 +26,7 @@ static struct softhca_config config;
 static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
 static unsigned int first_uverbs;
 static _Atomic bool active, announced;
-/* The names of what a report has and no setting can express; empty: none. */
+/* The names of the facts of a report that no setting can express; empty if there are none. */
 static char not_taken[1024];
 
 bool
@@ -57,8 +57,8 @@ softhca_device_by_uverbs(unsigned int uverbs)
 	if (uverbs < first_uverbs || uverbs - first_uverbs >= config.devices)
 		return NULL;
 	/*
-	 * Logged only by programs that look for devices: shells and other programs are preloaded,
-	 * too.
+	 * The line is logged only in programs that look for devices, because the library is also
+	 * preloaded into shells and other programs.
 	 */
 	if (!atomic_exchange(&announced, true))
 		announce();
@@ -119,7 +119,10 @@ static void __attribute__((constructor)) bring_up(void)
 			fill_port(&devices[i], port);
 	}
 	softhca_devices_set(devices, config.devices);
-	/* The file of faults may name adapters and ports. */
+	/*
+	 * This check follows the creation of the list, because the file of faults may refer to
+	 * adapters and ports.
+	 */
 	if (fault_file_check(fault_err) != 0) {
 		softhca_log("SOFTHCA_FAULTS: %s", fault_err);
 		softhca_devices_set(devices, 0);
@@ -135,7 +138,7 @@ static void __attribute__((constructor)) bring_up(void)
 	atomic_store_explicit(&active, true, memory_order_release);
 }
 
-/* Removes the files, and keeps the memory: threads of the program may still use the adapters. */
+/* Removes the files, but not the memory: threads of the program may still use the adapters. */
 static void __attribute__((destructor)) take_down(void)
 {
 	if (softhca_active())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads JSON value by value, without storing it. */
+/* Reads JSON one value after the other, and does not store the values. */
 #include "json.h"
 
 #include <errno.h>
@@ -40,8 +40,9 @@ next(struct json *j)
 }
 
 /*
- * Reads the characters of a string, in place. An escape other than that of a quotation mark or a
- * backslash becomes '?': no name or number of a report needs one.
+ * Reads the characters of a string, in place. Only the escapes of a quotation mark and of a
+ * backslash are decoded. Each other escape becomes '?': no name or number of a report has such an
+ * escape.
  */
 static int
 read_string(struct json *j, char **text)

@@ -28,9 +28,9 @@ static const char usage[] =
 	"documentation.\n";
 
 /*
- * Writes the path of the library to preload. The library is beside this program in a build
- * directory, and has a fixed relative path when both are installed. The configured path is the last
- * one tried.
+ * Writes the path of the library to preload. In a build directory the library is beside this
+ * program. If both are installed, the library has a fixed path relative to this program. The path
+ * configured at build time is tried last.
  */
 static int
 find_library(char *path, size_t len)
@@ -51,7 +51,7 @@ find_library(char *path, size_t len)
 	return access(path, R_OK);
 }
 
-/* Puts the library in front of LD_PRELOAD's libraries. */
+/* Puts the library before all other libraries in LD_PRELOAD. */
 static int
 preload(const char *library)
 {
@@ -68,7 +68,9 @@ preload(const char *library)
 	return rc;
 }
 
-/* Children may have another working directory, so a path becomes an absolute one. */
+/*
+ * Sets the card profile. Children may have another working directory, so a path is made absolute.
+ */
 static int
 set_card_profile(const char *card)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds libc's own function of a name, which this library overrides. */
+/* Finds the libc function whose name this library overrides. */
 #ifndef SOFTHCA_NEXT_H
 #define SOFTHCA_NEXT_H
 

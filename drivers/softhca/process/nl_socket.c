@@ -23,21 +23,23 @@
 #include "tree.h"
 
 #define N_SOCKETS   64
-#define REQUEST_MAX 65536 /* bytes of one send */
+#define REQUEST_MAX 65536 /* maximum of bytes of one send */
 #define N_GROUPS    32
-#define LOOK_EACH   1024 /* calls on other sockets, until closed sockets are looked for */
+/* number of calls on other sockets after which closed sockets are looked for */
+#define LOOK_EACH 1024
 
 struct nl_socket {
-	dev_t dev; /* of the socket's inode; 0 and 0: the entry is free */
+	dev_t dev; /* device and inode of the socket; 0 and 0: the entry is free */
 	ino_t ino;
-	int fd; /* the descriptor in the current call */
+	int fd; /* descriptor in the current call */
 	struct netlink_peer peer;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before the lock of the tree */
 static struct nl_socket sockets[N_SOCKETS];
-static uint32_t n_ports;  /* port numbers given out so far */
-static uint32_t n_others; /* calls on other sockets since the last RDMA netlink socket was opened */
+static uint32_t n_ports; /* number of ports given out so far */
+/* number of calls on other sockets since the last RDMA netlink socket was opened */
+static uint32_t n_others;
 static _Atomic bool exist;
 
 bool
@@ -58,8 +60,8 @@ find_inode(const struct stat *st)
 }
 
 /*
- * Finds the socket of a descriptor and takes the lock, which the caller releases. NULL: it is
- * another socket, and the lock is not held.
+ * Finds the socket of a descriptor and takes the lock, which the caller releases. Returns NULL
+ * without the lock if the descriptor is another socket.
  */
 static struct nl_socket *
 take(int fd)
@@ -88,7 +90,8 @@ give(void)
 }
 
 /*
- * The library does not see close(2). Frees the entries whose sockets have no descriptor any more.
+ * Frees the entries whose sockets have no descriptor any more. The library does not see close(2),
+ * so it looks for them here.
  */
 static void
 drop_closed(void)
@@ -114,8 +117,9 @@ drop_closed(void)
 }
 
 /*
- * Counts a call on another socket. If the program has closed all RDMA netlink sockets, as
- * libibverbs does after it has found the adapters, later calls need no lookup.
+ * Counts a call on another socket, and after LOOK_EACH calls looks for closed sockets. libibverbs
+ * closes its RDMA netlink socket after it has found the adapters. If the program has closed all
+ * such sockets, later calls need no lookup.
  */
 static void
 note_other(void)
@@ -173,8 +177,8 @@ port_is_taken(uint32_t port)
 }
 
 /*
- * The port number for a new socket. netlink(7): the first socket has the process id, other sockets
- * have numbers that are no process id.
+ * Returns the port number for a new socket. netlink(7): the first socket has the process id, and
+ * each later socket has a number that is no process id.
  */
 static uint32_t
 free_port(void)
@@ -188,7 +192,7 @@ free_port(void)
 
 /* ---------------------------------------------------------------- open */
 
-/* netlink_peer.queue: sends the datagram to the socket itself. */
+/* The function netlink_peer.queue: sends the datagram to the socket itself. */
 static bool
 queue(struct netlink_peer *peer, const void *datagram, size_t len)
 {
@@ -225,7 +229,8 @@ add(int fd)
 	if (raw_fstat(fd, &st) != 0)
 		return -errno;
 	pthread_mutex_lock(&lock);
-	s = find_inode(&st); /* the entry of a closed socket whose inode number is used again */
+	/* an entry of a closed socket, if the kernel has reused the inode number */
+	s = find_inode(&st);
 	if (s == NULL)
 		s = free_entry();
 	if (s == NULL) {
@@ -265,7 +270,7 @@ nl_socket_open(int type)
 
 /* ---------------------------------------------------------------- addresses */
 
-/* -EINVAL: the address is too short, or of another family. */
+/* Returns 0, or -EINVAL if the address is too short or of another address family. */
 static int
 take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
 {
@@ -275,7 +280,10 @@ take_address(const void *addr, socklen_t len, struct sockaddr_nl *nl)
 	return nl->nl_family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-/* A program may join groups. It gets no events, because adapters neither come nor go. */
+/*
+ * Binds the socket. A program may join groups, but it gets no events, because no adapter is added
+ * or removed.
+ */
 int
 nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -298,7 +306,7 @@ nl_socket_bind(int fd, const struct sockaddr *addr, socklen_t len)
 	return rc;
 }
 
-/* A program can only connect to the kernel. */
+/* Connects the socket. The only possible destination is the kernel. */
 int
 nl_socket_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -343,8 +351,8 @@ nl_socket_source(struct sockaddr *addr, socklen_t *len)
 }
 
 /*
- * The options of SOL_NETLINK. They change the form of errors, or are about events, which never
- * come.
+ * Sets an option of SOL_NETLINK. Such an option changes the form of errors, or is about events,
+ * which are never sent.
  */
 int
 nl_socket_set_option(int fd, int option, const void *value, socklen_t len)
@@ -378,7 +386,10 @@ nl_socket_set_option(int fd, int option, const void *value, socklen_t len)
 
 /* ---------------------------------------------------------------- send and receive */
 
-/* Joins the pieces to one buffer with the alignment of messages. NULL with errno. */
+/*
+ * Joins the pieces to one buffer, which is aligned for messages. Returns NULL with errno set on
+ * failure.
+ */
 static void *
 join(const struct iovec *iov, size_t n, size_t *len)
 {
@@ -403,7 +414,7 @@ join(const struct iovec *iov, size_t n, size_t *len)
 }
 
 /*
- * Selects the resources and counters in the tree's files: they belong to this process, or to its
+ * Selects the tree's files with resources and counters, which belong to this process or to its
  * parent.
  */
 static void

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shows the adapter's descriptors to the program as the kernel shows a card's. */
+/*
+ * Shows the descriptors of the adapter's files to the program as the kernel shows those of a card's
+ * files.
+ */
 #include "own_files.h"
 
 #include <errno.h>
@@ -43,7 +46,8 @@ own_device_show_x(const struct softhca_dev *dev, struct statx *stx)
 }
 
 /*
- * The kernel has one inode for all anonymous files; an eventfd has it. -1: no descriptor is free.
+ * Returns an eventfd, which has the kernel's inode for all anonymous files, or -1 if no file
+ * descriptor is free.
  */
 static int
 anonymous(void)
@@ -133,7 +137,7 @@ struct info {
 	int mnt_id;
 };
 
-/* Reads the lines that all files of fdinfo have. */
+/* Reads the lines that every file of fdinfo has. */
 static bool
 info_read(const char *path, struct info *info)
 {
@@ -147,7 +151,7 @@ info_read(const char *path, struct info *info)
 	return n == 3;
 }
 
-/* Reads them for an open descriptor, and closes it. */
+/* Reads these lines for an open descriptor, and closes the descriptor. */
 static bool
 info_take(int fd, struct info *info)
 {
@@ -162,7 +166,7 @@ info_take(int fd, struct info *info)
 	return done;
 }
 
-/* The absolute name of a file of fdinfo. False: the path is no such file. */
+/* Writes the absolute name of a file of fdinfo. Returns false if the path is no such file. */
 static bool
 info_name(int dir, const char *path, char name[PATH_MAX])
 {
@@ -186,7 +190,7 @@ info_name(int dir, const char *path, char name[PATH_MAX])
 
 /*
  * Writes the text that the kernel would show in /proc/<pid>/fdinfo for a file of the adapter.
- * False: the descriptor is no file of the adapter.
+ * Returns false if the descriptor is no file of the adapter.
  */
 static bool
 info_show(const char *name, char *text, size_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Translates the program's paths to the places of their files. */
+/* Translates the program's paths to the paths of the files. */
 #include "path.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "softhca.h"
 #include "tree.h"
 
-#define MAX_LINKS 40 /* as in the kernel: path_resolution(7) */
+#define MAX_LINKS 40 /* maximum of symbolic links, as in the kernel: path_resolution(7) */
 
 static bool
 begins(const char *name, const char *dir)
@@ -31,8 +31,8 @@ is_covered(const char *name)
 }
 
 /*
- * False if the name contains neither: it then cannot lead below /sys or /dev/infiniband, with any
- * "..".
+ * False if the path contains neither of these names. Then it cannot lead below /sys or
+ * /dev/infiniband, also if it has "..".
  */
 static bool
 may_be_covered(const char *path)
@@ -51,7 +51,7 @@ path_show(char *name)
 		memmove(name, inside, strlen(inside) + 1);
 }
 
-/* The name of a directory, without a slash at its end. */
+/* Writes the name of a directory, without a slash at its end. */
 static bool
 name_of_directory(int dir, char name[PATH_MAX])
 {
@@ -76,7 +76,10 @@ name_of_directory(int dir, char name[PATH_MAX])
 	return true;
 }
 
-/* Appends a path's parts to a name, without empty parts and ".". A slash at the end is kept. */
+/*
+ * Appends the parts of a path to a name, without empty parts and parts ".". A slash at the end
+ * stays. Sets *climbs if a part is "..".
+ */
 static bool
 append(char name[PATH_MAX], const char *path, bool *climbs)
 {
@@ -102,8 +105,8 @@ append(char name[PATH_MAX], const char *path, bool *climbs)
 /* ---------------------------------------------------------------- the place of a name's file */
 
 /*
- * Directories that the tree has only because of their subdirectories. The machine's own have more
- * entries.
+ * True for a directory that the tree has only because of its subdirectories. The machine's
+ * directory of this name has more entries.
  */
 static bool
 is_passage(const char *name)
@@ -120,7 +123,10 @@ is_passage(const char *name)
 	return false;
 }
 
-/* Directories in which the program sees only what the tree has, and nothing of the machine. */
+/*
+ * True for a directory in which the program sees only the entries of the tree, and none of the
+ * machine.
+ */
 static bool
 is_closed(const char *name)
 {
@@ -152,7 +158,7 @@ device_of(const char *name)
 	return *end == '\0' && n <= UINT32_MAX ? softhca_device_by_uverbs(n) : NULL;
 }
 
-/* Finds the file of a name without "..". */
+/* Finds the file for a name that has no "..". */
 static enum path_kind
 locate(const char *name, char real[PATH_MAX])
 {
@@ -192,8 +198,9 @@ is_directory(const char *name)
 }
 
 /*
- * Follows the symbolic links of a name: all of them if `follow`, else those before the last "..".
- * -errno: one of these parts does not exist, or cannot be read; `out` is the name up to it.
+ * Follows the symbolic links of a name: all links if `follow`, otherwise those before the last
+ * "..". Returns 0, or -errno if a part of the name does not exist or cannot be read. Then `out` is
+ * the name up to this part.
  */
 static int
 walk(const char *name, bool follow, char out[PATH_MAX])
@@ -282,15 +289,18 @@ find(int dir, const char *path, struct path_place *place)
 		memcpy(place->name, straight, strlen(straight) + 1);
 	}
 	if (!is_covered(place->name)) {
-		/* The path may pass through the tree, but the machine has the file at its end. */
+		/*
+		 * The path may pass through the tree, but the file at its end belongs to the
+		 * machine.
+		 */
 		memcpy(place->real, place->name, sizeof(place->real));
 		return climbs && rc == 0 ? PATH_MACHINE : PATH_OTHER;
 	}
 	place->dev = device_of(place->name);
 	place->kind = locate(place->name, place->real);
 	/*
-	 * A part of the path is wrong. The kernel will report the error, because nothing exists
-	 * above that part.
+	 * A part of the path is wrong. The path for the kernel gets "/..", so that the kernel
+	 * reports an error: no file exists above the wrong part.
 	 */
 	if (rc != 0 && place->kind != PATH_OTHER)
 		strncat(place->real, "/..", PATH_MAX - strlen(place->real) - 1);

@@ -16,7 +16,7 @@
 
 #define ENV_PREFIX      "SOFTHCA_"
 #define CONFIG_VARIABLE "SOFTHCA_CONFIG"
-/* Variables that are not settings: fault.c and tree.c read them. */
+/* Two variables that are not settings. fault.c and tree.c read them. */
 #define FAULTS_VARIABLE "SOFTHCA_FAULTS"
 #define TREE_VARIABLE   "SOFTHCA_TREE"
 #define LINE_LEN        512
@@ -41,26 +41,26 @@ struct setting {
 	const char *key;
 	enum setting_kind kind;
 	uint16_t offset;
-	uint16_t width; /* bytes of the field */
+	uint16_t width; /* bytes of the member */
 	uint64_t min, max, def;
-	bool or_zero; /* 0 is allowed, too: it switches the feature off */
+	bool or_zero; /* 0 is also allowed: it switches the feature off */
 	bool of_card; /* a card profile may have this setting */
 };
 
 /*
- * The default of max_memcpy: UCX (gga_mlx5.c) and DOCA's log say 2 MiB for BlueField. No other card
- * is known to have MMO.
+ * The default of max_memcpy depends on the part: UCX (gga_mlx5.c) and DOCA's log say 2 MiB for
+ * BlueField. No other card is known to have MMO.
  */
 #define OF_THE_PART     UINT64_MAX
-#define BLUEFIELD_2     0xa2d6 /* this part and later ones are BlueField */
+#define BLUEFIELD_2     0xa2d6 /* BlueField has this part number or a higher one */
 #define BLUEFIELD_3     0xa2dc
 #define MEMCPY_OF_CARDS (UINT64_C(2) << 20)
-#define MAX_DM          (256 << 10) /* DM_LEN of object/include/dm.h */
+#define MAX_DM          (256 << 10) /* the value of DM_LEN in object/include/dm.h */
 #define PAGE            4096
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
 
-/* doc/softhca-reference.md explains the settings. */
+/* The settings. doc/softhca-reference.md explains them. */
 static const struct setting settings[] = {
 	{"capture", KIND_PATH, FIELD(capture)},
 	{"part_id", KIND_NUMBER, FIELD(part_id), 0x1011, 0xffff, BLUEFIELD_3, .of_card = true},
@@ -97,7 +97,7 @@ static const struct setting settings[] = {
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15, .of_card = true},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30, .of_card = true},
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF, .of_card = true},
-	/* Numbers of digits: `min` or `max`. */
+	/* For these, the number of digits is `min` or `max`. */
 	{"crypto_kek", KIND_HEX, FIELD(crypto_kek), SOFTHCA_KEK_MAX, 2 * SOFTHCA_KEK_MAX},
 	{"crypto_credential", KIND_HEX, FIELD(crypto_credential), 2 * SOFTHCA_CREDENTIAL_LEN,
 		2 * SOFTHCA_CREDENTIAL_LEN},
@@ -118,12 +118,12 @@ static const struct setting settings[] = {
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-/* The destination of settings, and of the error text. */
+/* Where the settings are written, and where the error text is written. */
 struct reading {
 	struct softhca_config *cfg;
 	char *err;
 	size_t err_len;
-	bool of_card; /* allow only settings of a card */
+	bool of_card; /* only settings of a card are allowed */
 };
 
 static void
@@ -135,7 +135,7 @@ set_field(struct softhca_config *cfg, const struct setting *s, uint64_t value)
 		memcpy((char *)cfg + s->offset, &(uint32_t){value}, sizeof(uint32_t));
 }
 
-/* The allowed values of a setting, in words, for an error text. */
+/* Returns the allowed values of a setting in words, for an error text. */
 static const char *
 allowed(const struct setting *s, char *buf, size_t len)
 {
@@ -185,7 +185,7 @@ allowed(const struct setting *s, char *buf, size_t len)
 	return buf;
 }
 
-/* Writes the whole field, so that equal settings have equal bytes. */
+/* Writes all bytes of the member, so that equal settings have equal bytes. */
 static bool
 set_text(struct softhca_config *cfg, const struct setting *s, const char *text)
 {
@@ -311,7 +311,7 @@ apply(const struct reading *r, const char *where, const char *key, const char *t
 		}
 		if (parse_value(r->cfg, s, text))
 			return 0;
-		/* A secret is not printed. */
+		/* A secret value is not printed. */
 		snprintf(r->err, r->err_len, "%s: %s = \"%s\" is not allowed; it takes %s", where,
 			key, s->kind == KIND_HEX ? "..." : text, allowed(s, what, sizeof(what)));
 		return -EINVAL;
@@ -319,7 +319,7 @@ apply(const struct reading *r, const char *where, const char *key, const char *t
 	return unknown_key(r, where, key);
 }
 
-/* Removes blanks from both ends, in place. */
+/* Removes blanks from the start and the end of a text, in place. */
 static char *
 trim(char *text)
 {
@@ -391,7 +391,7 @@ load_file(const struct reading *r, const char *path)
 	return rc;
 }
 
-/* Reads all variables SOFTHCA_*, so that a misspelt name is an error. */
+/* Reads all variables SOFTHCA_*, so that a misspelt variable is an error. */
 static int
 load_environment(const struct reading *r)
 {
@@ -418,8 +418,9 @@ load_environment(const struct reading *r)
 }
 
 /*
- * Finds addresses of the ports: those of their own interfaces, or else of interfaces that are up,
- * as many as there are. 0: no address for this port.
+ * Finds addresses for the ports. They are the addresses of the ports' own interfaces, or, without
+ * such interfaces, those of interfaces that are up, as many as exist. 0: there is no address for
+ * this port.
  */
 static void
 find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n)
@@ -438,8 +439,8 @@ find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n
 
 /*
  * Sets the IPv4 addresses in the GIDs. UCX checks that the machine has a route to them, so they are
- * the machine's own, unless the setting says otherwise. If the machine has too few, 198.51.100.11
- * (RFC 5737) and the following addresses are used.
+ * addresses of the machine, unless the setting gives others. If the machine has too few addresses,
+ * 198.51.100.11 (RFC 5737) and the following addresses are used.
  */
 static void
 set_addresses(struct softhca_config *cfg)
@@ -461,7 +462,7 @@ set_addresses(struct softhca_config *cfg)
 	}
 }
 
-/* The next three functions check settings that depend on each other. */
+/* This function and the next two check settings that depend on each other. */
 static int
 check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -516,7 +517,7 @@ set_defaults(struct softhca_config *cfg)
 			set_field(cfg, &settings[i], settings[i].def);
 }
 
-/* Loads the user's settings: the file and the variables. */
+/* Loads the settings of the user: the file and the variables. */
 static int
 load_own(const struct reading *r)
 {
@@ -529,7 +530,7 @@ load_own(const struct reading *r)
 /* ---- card profiles */
 
 /*
- * Takes a value of a report. If no setting can express it, its name is noted, and reading
+ * Takes a value of a report. If no setting can express the value, its name is noted, and reading
  * continues.
  */
 static void
@@ -545,7 +546,10 @@ take_reported(const void *arg, const char *key, const char *text)
 	snprintf(r->err + used, r->err_len - used, "%s%s", used == 0 ? "" : ", ", key);
 }
 
-/* On success, r->err names what the report has and no setting can express. */
+/*
+ * Loads a card profile. On success, r->err has the names of the facts of a report that no setting
+ * can express.
+ */
 static int
 load_card_profile(const struct reading *r, const char *name)
 {
@@ -565,8 +569,8 @@ load_card_profile(const struct reading *r, const char *name)
 }
 
 /*
- * The card profile is read first, and the settings of the user win over it. note: names what a
- * report has and no setting can express.
+ * Loads all settings. The card profile is read first, and the settings of the user replace its
+ * values. note: names of the facts of a report that no setting can express.
  */
 static int
 load_all(const struct reading *r, char *note, size_t note_len)
@@ -589,7 +593,7 @@ load_all(const struct reading *r, char *note, size_t note_len)
 	}
 	wrapped = r->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
 	rc = load_own(r);
-	/* A report has no keys, so DEKs could not be unwrapped. */
+	/* A report has no key for unwrapping DEKs, so encryption is switched off. */
 	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {
 		r->cfg->crypto = SOFTHCA_CRYPTO_OFF;
 		take_reported(&profile, "crypto = wrapped without crypto_kek", NULL);

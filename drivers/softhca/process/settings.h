@@ -8,10 +8,11 @@
 #include "config.h"
 
 /*
- * Fills cfg from the defaults, the card profile (the setting `like`), the file that SOFTHCA_CONFIG
- * names, and the variables SOFTHCA_*. A later source wins. 0: err is empty, or names what a report
- * has and no setting can express. -EINVAL: a setting is wrong; err names it and says what is
- * allowed, and cfg is unchanged.
+ * Fills cfg from the defaults, the card profile (the setting `like`), the file in SOFTHCA_CONFIG,
+ * and the variables SOFTHCA_*. A later source replaces the values of an earlier source. Returns 0:
+ * then err is empty, or has the names of the facts of a report that no setting can express. Returns
+ * -EINVAL if a setting is wrong: then err has its name and the allowed values, and cfg is
+ * unchanged.
  */
 int settings_load(struct softhca_config *cfg, char *err, size_t err_len);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The libc calls on an open character device, for emulated devices: mmap, mremap and ioctl. Calls
- * with a path are in shim_paths.c, calls on sockets in shim_socket.c. Calls on other files go to
- * the kernel by a raw system call. This needs no dlsym(), so it works from the first instruction of
- * a process, and below the interceptors of sanitizers.
+ * with a path are in shim_paths.c, calls on sockets in shim_socket.c. Calls on all other files are
+ * passed to the kernel by a raw system call. This needs no dlsym(), so it works from the first
+ * instruction of a process, and below the interceptors of sanitizers.
  */
 #undef _FORTIFY_SOURCE
-#undef _FILE_OFFSET_BITS /* renames mmap to mmap64, and this file defines both */
+#undef _FILE_OFFSET_BITS /* it renames mmap to mmap64, and this file defines both functions */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -28,7 +28,10 @@
 
 /* ---------------------------------------------------------------- mmap */
 
-/* True for pages whose use the device must notice: the running clock and the UAR pages. */
+/*
+ * True for pages whose use the device must notice: the page with the running clock and the UAR
+ * pages.
+ */
 static bool
 is_noticed(size_t len, off_t offset)
 {
@@ -37,10 +40,11 @@ is_noticed(size_t len, off_t offset)
 }
 
 /*
- * libmlx5 asks for physically contiguous pages (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). The
- * answer is EINVAL, as from mlx5_ib, which no longer has them: the memfd would give the same pages
- * to all queues. A DMABUF of the adapter's memory cannot be mapped either, as in the kernel. All
- * other mappings are the kernel's, and the device is told of its own.
+ * Maps memory. libmlx5 asks for physically contiguous pages (mlx5-abi.h,
+ * MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). This fails with EINVAL, as in mlx5_ib, which no longer has
+ * such pages: the memfd would give the same pages to all queues. A DMABUF of the adapter's memory
+ * cannot be mapped, as in the kernel. The kernel makes all other mappings. If a mapping has pages
+ * of the device, the device is told of it.
  */
 static void *
 mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)

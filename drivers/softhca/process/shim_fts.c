@@ -2,14 +2,15 @@
 /*
  * fts(3) for /sys and /dev/infiniband, as on a machine with the adapter.
  *
- * libc walks through the tree's directories, because its own calls do not come through this
- * library. The entry that the program gets has /sys/... names. libc gets its own names back before
- * it continues:
+ * libc walks through the directories of the tree, because libc's own calls are not overridden by
+ * this library. The entry that the program gets has names that start with /sys/. Before libc
+ * continues, the entry gets libc's names back:
  *
  *   fts_path of an entry      /dev/shm/softhca-abcdefgh/sys/class/infiniband/mlx5_0/fw_ver
  *                             ^ for libc                ^ for the program
  */
-#undef _FILE_OFFSET_BITS /* renames fts_open to fts64_open, and this file defines both */
+/* it renames fts_open to fts64_open, and this file defines both functions */
+#undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -26,16 +27,16 @@
 _Static_assert(sizeof(FTSENT) == sizeof(FTSENT64) && sizeof(FTS) == sizeof(FTS64),
 	"on 64-bit machines both are the same");
 
-/* A walk with a path in the tree. */
+/* A walk that has a path in the tree. */
 struct walk {
 	const void *fts;
-	FTSENT *shown; /* the entry whose names are now the program's; NULL: none */
+	FTSENT *shown; /* entry that has the program's names now, or NULL */
 	size_t path_cut, accpath_cut;
 	struct walk *next;
 };
 
 static struct walk *walks;
-/* protects the list; one thread uses a walk */
+/* Protects the list. Only one thread uses a walk. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct walk *
@@ -125,7 +126,10 @@ free_paths(char **paths)
 	free(paths);
 }
 
-/* Copies the program's paths, and replaces those of the tree with their places. NULL: no memory. */
+/*
+ * Copies the program's paths, and replaces the paths in the tree by the paths of the files. Returns
+ * NULL if memory is short.
+ */
 static char **
 real_paths(char *const *paths, bool *moved)
 {

@@ -2,16 +2,17 @@
 /*
  * The libc calls with a path, for /sys and /dev/infiniband as on a machine with the adapter.
  *
- * Each call finds the place of the file (path.c), and then runs there. A call that libc makes by
- * one system call is made directly: this needs no dlsym(), so it works from the first instruction
- * of a process, and below the interceptors of sanitizers. All other calls are libc's own, found by
- * dlsym(). The fortified forms, which a program compiled with _FORTIFY_SOURCE calls, are here too.
+ * Each call finds the path of the file (path.c), and then uses this path. If libc makes a call by
+ * one system call, this file makes the system call directly: this needs no dlsym(), so it works
+ * from the first instruction of a process, and below the interceptors of sanitizers. All other
+ * calls are libc's own calls, found by dlsym(). The fortified functions, which a program compiled
+ * with _FORTIFY_SOURCE calls, are also here.
  *
- * libc's own calls do not come through this library: fopen() opens a file without this open(). So
+ * libc's own calls are not overridden by this library: fopen() opens a file without this open(). So
  * this file has every call with a path; shim_fts.c has those of fts(3).
  */
-#undef _FORTIFY_SOURCE   /* defines open() inline, and so does this file */
-#undef _FILE_OFFSET_BITS /* renames open to open64, and this file defines both */
+#undef _FORTIFY_SOURCE   /* it defines open() inline, and this file defines open(), too */
+#undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both functions */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ char *__realpath_chk(const char *path, char *resolved, size_t room);
 char *__getcwd_chk(char *buf, size_t len, size_t room);
 void __chk_fail(void) __attribute__((noreturn));
 
-/* The place of the file, as a path relative to the same directory. */
+/* Returns the path of the file, relative to the same directory. */
 static const char *
 real_path(int dir, const char *path, struct path_place *place)
 {
@@ -99,7 +100,10 @@ open_device(const struct path_place *place, int flags)
 	return fd < 0 ? fail(-fd) : fd;
 }
 
-/* Opens a file that is not the adapter's, but may describe its descriptors. */
+/*
+ * Opens a file that is not of the adapter. It may be a file of fdinfo about a descriptor of the
+ * adapter.
+ */
 static int
 open_other(int dir, const char *path, int flags, mode_t mode)
 {
@@ -173,8 +177,8 @@ OPEN_CHECKED(__openat_2, dir, (int dir, const char *path, int flags), 0)
 OPEN_CHECKED(__openat64_2, dir, (int dir, const char *path, int flags), O_LARGEFILE)
 
 /*
- * The library does not see close(2), so closed contexts still have descriptors. This removes them
- * before a program lists its descriptors.
+ * Destroys the contexts that the program has closed, before a program lists its descriptors. The
+ * library does not see close(2), so such contexts still have descriptors.
  */
 static void
 end_closed_before(const char *path)
@@ -203,7 +207,7 @@ opendir(const char *path)
 
 /* ---------------------------------------------------------------- streams */
 
-/* The flags of open(2) that correspond to the mode of fopen(3). */
+/* Returns the flags of open(2) for a mode of fopen(3). */
 static int
 mode_flags(const char *mode)
 {
@@ -211,8 +215,8 @@ mode_flags(const char *mode)
 }
 
 /*
- * Opens a stream by libc's own call, at the place of the path. If the open is refused, libc's call
- * gets a path that it cannot open: freopen() then closes the old stream.
+ * Opens a stream by libc's own call, with the path of the file. If the open is refused, libc's call
+ * gets a path that it cannot open, because freopen() must close the old stream.
  */
 #define STREAM(name, parameters, ...)                                                              \
 	SOFTHCA_API FILE *name parameters                                                          \
@@ -271,7 +275,7 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 			own_file_show(st);
 		return rc;
 	case PATH_DEVICE:
-		/* If the tree could not be made, the device exists nevertheless. */
+		/* The device exists, also if the tree could not be made. */
 		if (raw_fstatat(AT_FDCWD, place.real, st, flags) != 0) {
 			memset(st, 0, sizeof(*st));
 			st->st_nlink = 1;
@@ -284,8 +288,9 @@ stat_any(int dir, const char *path, struct stat *st, int flags)
 }
 
 /*
- * The names with __ are those of glibc before 2.33; gcc's thread sanitizer still calls __fxstat.
- * Their version argument is that of struct stat's layout: 64-bit machines have one layout.
+ * The names that start with __ are those of glibc before 2.33; gcc's thread sanitizer still calls
+ * __fxstat. Their argument for the version selects a layout of struct stat: 64-bit machines have
+ * only one layout.
  */
 #define STAT(name, parameters, ...)                                                                \
 	SOFTHCA_API int name parameters                                                            \
@@ -358,7 +363,7 @@ readlink_any(int dir, const char *path, char *buf, size_t len)
 		return n;
 	if (len == 0)
 		return fail(EINVAL);
-	/* The link may be one of /proc, to the working directory or an open file. */
+	/* The link may be a link of /proc to the working directory or to an open file. */
 	text[n] = '\0';
 	path_show(text);
 	own_link_show(dir, path, text);
@@ -397,7 +402,7 @@ __readlinkat_chk(int dir, const char *path, char *buf, size_t len, size_t room)
 	return readlink_any(dir, path, buf, len);
 }
 
-/* Changes a string of libc to the program's view. */
+/* Changes a string that libc returned to the name that the program sees. */
 static char *
 shown(char *name)
 {
@@ -406,7 +411,10 @@ shown(char *name)
 	return name;
 }
 
-/* The target of a link of /proc to a device of the adapter; else the path. */
+/*
+ * Returns the target of a link of /proc to a device of the adapter. For all other paths, returns
+ * the path.
+ */
 static const char *
 own_target(const char *path, char text[PATH_MAX])
 {
@@ -475,7 +483,7 @@ get_current_dir_name(void)
  * place
  */
 
-/* Defines a libc call with one path, relative to `dir`. */
+/* Defines a libc call that has one path, relative to `dir`. */
 #define CALL(type, name, dir, parameters, ...)                                                     \
 	SOFTHCA_API type name parameters                                                           \
 	{                                                                                          \
@@ -547,7 +555,10 @@ close_directory(void *dir)
 	(void)closedir(dir);
 }
 
-/* With GLOB_ALTDIRFUNC, glob(3) uses given functions for directories: here, those of this file. */
+/*
+ * With GLOB_ALTDIRFUNC, glob(3) uses given functions for directories. They are set to those of this
+ * file.
+ */
 static int
 directories_of_this_file(int flags, glob_t *result)
 {
@@ -577,7 +588,10 @@ glob64(const char *restrict pattern, int flags, glob_error *on_error, glob64_t *
 	return NEXT(glob64)(pattern, flags, on_error, result);
 }
 
-/* The program's function in this thread's walk inside the tree. It gets /sys/... names. */
+/*
+ * The program's function for the walk of this thread inside the tree. It gets names that start with
+ * /sys/.
+ */
 static __thread __nftw_func_t nftw_call;
 static __thread __ftw_func_t ftw_call;
 
@@ -601,7 +615,9 @@ ftw_visit(const char *path, const struct stat *st, int type)
 	return ftw_call(inside != NULL ? inside : path, st, type);
 }
 
-/* A walk that begins in the tree stays in the tree. */
+/*
+ * Defines a call that walks through directories. A walk that begins in the tree stays in the tree.
+ */
 #define WALK(name, visitor, visit, call, parameters, ...)                                          \
 	SOFTHCA_API int name parameters                                                            \
 	{                                                                                          \

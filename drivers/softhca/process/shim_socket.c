@@ -3,10 +3,10 @@
  * The libc calls on sockets, for RDMA netlink sockets (nl_socket.h). Requests of generic netlink
  * are also read (genl.h).
  *
- * Calls on other sockets go to the kernel by a raw system call, as in shim.c. A call is a
- * cancellation point (pthreads(7)) if libc's call is one.
+ * Calls on all other sockets are passed to the kernel by a raw system call, as in shim.c. A call is
+ * a cancellation point (pthreads(7)) if libc's call is a cancellation point.
  */
-#undef _FORTIFY_SOURCE /* defines recv() inline, and so does this file */
+#undef _FORTIFY_SOURCE /* it defines recv() inline, and this file defines recv(), too */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ ssize_t __recv_chk(int fd, void *buf, size_t len, size_t buf_len, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t buf_len, int flags,
 	struct sockaddr *addr, socklen_t *addr_len);
 
-/* A system call that may wait, so it is a cancellation point. */
+/* Makes a system call that may wait, so it is a cancellation point. */
 static long
 wait_in(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -54,8 +54,9 @@ result(ssize_t rc)
 /* ---------------------------------------------------------------- socket, addresses, options */
 
 /*
- * Our answers do not contain RDMA devices of other vendors. So if the machine has any, this socket
- * fails, and libibverbs reads sysfs, which has all devices.
+ * Opens a socket. The answers of softhca do not contain RDMA devices of other vendors. So if the
+ * machine has such devices, an RDMA netlink socket cannot be opened, and libibverbs reads sysfs,
+ * which has all devices.
  */
 SOFTHCA_API int
 socket(int domain, int type, int protocol)
@@ -175,7 +176,7 @@ recv(int fd, void *buf, size_t len, int flags)
 	return recvfrom(fd, buf, len, flags, NULL, NULL);
 }
 
-/* The forms of _FORTIFY_SOURCE: they abort if the buffer is shorter than the length. */
+/* The functions for _FORTIFY_SOURCE. They abort if the buffer is shorter than the length. */
 SOFTHCA_API ssize_t
 __recv_chk(int fd, void *buf, size_t len, size_t buf_len, int flags)
 {

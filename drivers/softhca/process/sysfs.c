@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RDMA devices in the machine's own sysfs. */
+/* Finds the RDMA devices in the machine's own sysfs. */
 #include "sysfs.h"
 
 #include <dirent.h>
@@ -27,7 +27,8 @@ sysfs_read_line(const char *path, char *buf, size_t len)
 }
 
 /*
- * Checks the PCI id (Mellanox, Connect-IB and later). A subfunction has the bus name of the driver.
+ * Checks the PCI id: vendor Mellanox, Connect-IB or a later device. A subfunction is recognised by
+ * the bus name of its driver.
  */
 bool
 sysfs_is_mlx5(const char *root, const char *ibdev)

@@ -24,30 +24,37 @@
 
 #define PREFIX "softhca-"
 /*
- * A tree with a hidden name (with a dot) is not complete. If such a tree has no lock and is younger
- * than this, a process is making it.
+ * The maximum age of an incomplete tree. A tree with a hidden name (with a dot) is incomplete. If
+ * it has no lock and is younger than this age, a process is making it.
  */
 #define STALE_SECONDS 60
-#define TREE_MAX      (PATH_MAX / 4) /* of a tree's path, so that names in it fit into PATH_MAX */
-/* Programs close and replace descriptors with low numbers. */
+/* maximum length of a tree's path, so that names in the tree fit into PATH_MAX */
+#define TREE_MAX (PATH_MAX / 4)
+/*
+ * The lock's descriptor has a high number, because programs close and replace descriptors with low
+ * numbers.
+ */
 #define LOCK_FD_MIN 200
 
-/* The characters of the eight letters after the prefix. */
+/* The characters for the eight letters at the end of a tree's name. */
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 /* A tree that this process uses or may use. */
 struct tree {
 	char path[TREE_MAX];
-	int lock_fd; /* -1: not used */
+	int lock_fd; /* descriptor of the lock file; -1: this process does not use the tree */
 };
 
 static struct tree own = {.lock_fd = -1}, inherited = {.lock_fd = -1};
-static _Atomic(const char *) current; /* the path of one of these two; NULL: not chosen yet */
+/* path of one of these two trees; NULL: no tree was chosen yet */
+static _Atomic(const char *) current;
 static _Atomic bool current_is_own;
-static _Atomic unsigned int made; /* for the current tree: what tree_need() has made */
+/* for the current tree: bits for the entries that tree_need() has made */
+static _Atomic unsigned int made;
 static bool failed;
 static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* protects the members above; the atomics are read without it */
+	/* protects the variables above; the atomics are read without it */
+	PTHREAD_MUTEX_INITIALIZER;
 
 static const struct softhca_config *settings;
 static char machine_root[PATH_MAX / 4];
@@ -63,7 +70,10 @@ safe_getenv(const char *name)
 	return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
 }
 
-/* Changes the variable in place: setenv(3) is not safe in programs with threads. */
+/*
+ * Changes the environment variable for the program's children. It is changed in place, because
+ * setenv(3) is not safe in programs with threads.
+ */
 static void
 tell_children(const char *path)
 {
@@ -121,8 +131,8 @@ is_lock_of(int fd, const char *tree)
 }
 
 /*
- * The program may have closed the lock's descriptor, and may have opened another file with its
- * number.
+ * Closes the lock file. The program may have closed its descriptor, and may have opened another
+ * file with the same number.
  */
 static void
 release(struct tree *tree)
@@ -165,7 +175,7 @@ remove_at(int parent, const char *name)
 static bool
 is_stale(int parent, const char *name)
 {
-	/* A folder without a lock whose name is not hidden was never a tree. */
+	/* A folder without a lock file whose name is not hidden was never a tree, and is kept. */
 	const bool may_be_begun = name[0] == '.';
 	char path[PATH_MAX];
 	struct stat st;
@@ -186,7 +196,7 @@ is_stale(int parent, const char *name)
 
 /*
  * True for names, hidden or not, of the form that choose_name() makes. Folders of other programs
- * have other names.
+ * have other forms of names.
  */
 static bool
 is_name_of_tree(const char *name)
@@ -276,8 +286,9 @@ has_equal_settings(const char *tree)
 }
 
 /*
- * libibverbs recognises a device by the time of its directory. A device found in the inherited tree
- * must be the same one in this process's own tree.
+ * Copies the times of the device directories. libibverbs recognises a device by the time of its
+ * directory. So a device that was found in the inherited tree must have the same time in this
+ * process's own tree.
  */
 static void
 copy_times(const char *from, const char *to)
@@ -299,8 +310,8 @@ copy_times(const char *from, const char *to)
 }
 
 /*
- * Gives the tree its visible name when it is complete and its lock is held: so a sweep never finds
- * it unlocked.
+ * Gives the tree its visible name when it is complete and its lock is held. So a process that
+ * removes dead trees never finds this tree unlocked.
  */
 static int
 fill_tree(const char *hidden)
@@ -322,7 +333,7 @@ fill_tree(const char *hidden)
 	return rc;
 }
 
-/* The caller holds the lock. */
+/* Makes the tree. The caller holds the lock. */
 static void
 make(void)
 {
@@ -357,7 +368,10 @@ make(void)
 
 /* ---------------------------------------------------------------- the parent's tree */
 
-/* The caller holds the lock. False: the parent has no tree, or its tree shows other adapters. */
+/*
+ * Takes the inherited tree. Returns false if the parent has no tree, or if its tree shows other
+ * adapters. The caller holds the lock.
+ */
 static bool
 use_inherited(void)
 {
@@ -400,7 +414,7 @@ tree_init(const struct softhca_config *cfg, const char *root, unsigned int first
 
 		memcpy(inherited.path, parent, colon - parent);
 		inherited.path[colon - parent] = '\0';
-		/* A parent that has not looked for devices has no tree. */
+		/* A parent that has not looked for devices has not made its tree. */
 		snprintf(path, sizeof(path), "%s/lock", inherited.path);
 		if (raw_access(path, F_OK) != 0)
 			inherited.path[0] = '\0';
@@ -442,7 +456,10 @@ tree_if_there(void)
 	return find(false);
 }
 
-/* The directories that tree_need() fills: `made` has a bit for each, and one for the GID tables. */
+/*
+ * The directories that tree_need() fills. `made` has a bit for each directory, and a bit for the
+ * GID tables.
+ */
 static const char *const merged[] = {"/sys/class", "/sys/devices", "/sys/bus/pci/devices",
 	"/sys/bus/pci/drivers"};
 #define N_MERGED (sizeof(merged) / sizeof(merged[0]))
@@ -509,7 +526,10 @@ inside(const char *path, const char *tree)
 	return len > 0 && strncmp(path, tree, len) == 0 && path[len] == '/' ? path + len : NULL;
 }
 
-/* The inherited tree counts even before it is used: the working directory may be in it. */
+/*
+ * Names in the inherited tree count even before this process uses that tree, because the working
+ * directory may be in it.
+ */
 const char *
 tree_inside(const char *path)
 {
@@ -551,7 +571,10 @@ tree_fork_parent(void)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-/* The child has the descriptor of its parent's tree, and so holds its lock. */
+/*
+ * The child has the descriptor of its parent's lock file, so the child also holds the lock of that
+ * tree.
+ */
 void
 tree_fork_child(void)
 {

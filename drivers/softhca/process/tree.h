@@ -7,13 +7,14 @@
  *     settings    the settings of the process that made the tree
  *     resources   the objects of that process: resource.h
  *     counters    the counters of that process's ports: counters.h
- *     sys/        what the program sees as /sys
- *     dev/        what the program sees as /dev, without the machine's own entries
+ *     sys/        the files that the program sees in /sys
+ *     dev/        the files that the program sees in /dev, without the machine's own entries
  *
- * A process makes its tree when it first looks at one of these paths, or opens a device.
- * SOFTHCA_TREE tells the tree's name to its children. A child with equal settings uses its parent's
- * tree until it opens a device; then it makes its own. The last process that uses a tree removes
- * it. If that process was killed, the next process that makes a tree removes the old one.
+ * A process makes its tree when it first uses a path in /sys or /dev/infiniband, or opens a device.
+ * The variable SOFTHCA_TREE gives the tree's name to its children. A child with equal settings uses
+ * its parent's tree until it opens a device; then it makes its own tree. The last process that uses
+ * a tree removes the tree. If that process was killed, the next process that makes a tree removes
+ * the old tree.
  */
 #ifndef SOFTHCA_TREE_H
 #define SOFTHCA_TREE_H
@@ -22,53 +23,58 @@
 
 #include "config.h"
 
-/* SOFTHCA_TREE: the tree, ':', the machine's own sysfs. It is no setting. */
+/*
+ * SOFTHCA_TREE has the path of the tree, ':', and the path of the machine's own sysfs. It is no
+ * setting.
+ */
 #define TREE_VARIABLE "SOFTHCA_TREE"
 
 /*
- * The machine's own sysfs, from the environment: the variable SYSFS_PATH, or /sys. If SYSFS_PATH is
- * set, tree_init() sets it to "/sys", and its old value is in SOFTHCA_TREE for the program's
+ * Finds the machine's own sysfs by the environment: the variable SYSFS_PATH, or /sys. If SYSFS_PATH
+ * is set, tree_init() sets it to "/sys", and its old value is in SOFTHCA_TREE for the program's
  * children.
  */
 const char *tree_find_root(void);
 /*
- * Call once, when the library is loaded: chooses the tree's name and puts it into the environment.
- * Makes no file. `cfg` must not change later. first_uverbs: N of the first
+ * Chooses the tree's name and puts it into the environment. Call this once, when the library is
+ * loaded. It makes no file. `cfg` must not change later. first_uverbs: N of the first
  * /dev/infiniband/uverbs<N>.
  */
 void tree_init(const struct softhca_config *cfg, const char *root, unsigned int first_uverbs);
-/* The root that tree_init() got. */
+/* Returns the argument `root` of tree_init(). */
 const char *tree_machine_root(void);
 /*
- * The tree of this process. The first call makes it. NULL: making it has failed, and the reason is
- * logged. Any thread.
+ * Returns the tree of this process, which the first call makes. Returns NULL if the tree could not
+ * be made, which is logged. Any thread may call it.
  */
 const char *tree_path(void);
-/* As tree_path(), but makes no tree. NULL: there is none. Any thread. */
+/* As tree_path(), but makes no tree. Returns NULL if there is no tree. Any thread may call it. */
 const char *tree_if_there(void);
 /*
- * Makes the missing files for a program that looks at this name: the files of GID tables or, in a
+ * Makes the missing files for a program that uses this name: the files of GID tables, or, in a
  * directory in which programs look for devices, links to the machine's entries.
  */
 void tree_need(const char *name);
 #define TREE_ALL_GIDS                                                                              \
-	"/gids" /* a name that stands for all GID tables: libc walks through directories itself */
+	"/gids" /* the name for all GID tables, because libc walks through directories itself */
 /*
- * Call when a device of this process is open: from now on the process uses its own tree. Any
- * thread.
+ * Call this when a device of this process is open: from now on the process uses its own tree. Any
+ * thread may call it.
  */
 void tree_make_own(void);
-/* True if this process made the tree, which then shows its objects and counters. */
+/*
+ * True if this process made the tree. Then the tree shows the objects and counters of this process.
+ */
 bool tree_is_own(void);
 /*
- * The part of the path after the name of a tree of this process, or NULL: "/sys/class" for
- * "<tree>/sys/class".
+ * Returns the part of the path after the name of a tree of this process: "/sys/class" for
+ * "<tree>/sys/class". Returns NULL if the path is not in such a tree.
  */
 const char *tree_inside(const char *path);
 /* Removes this process's trees, unless other processes use them. */
 void tree_remove(void);
 
-/* Call around fork(2). The child uses its parent's tree. */
+/* Call these around fork(2). The child uses its parent's tree. */
 void tree_fork_prepare(void);
 void tree_fork_parent(void);
 void tree_fork_child(void);

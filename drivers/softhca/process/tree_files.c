@@ -13,8 +13,8 @@
  *                                         sys/dev/char/231:<minor>
  *   dev/infiniband/uverbs<N>
  *
- * The machine's own entries in these directories are symbolic links to their own names: path.c
- * takes such a link for the machine's file.
+ * For each of the machine's own entries, such a directory has a symbolic link to the entry's own
+ * name. path.c takes such a link for the machine's file.
  *
  * Sources: the kernel's Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-bus-pci, and
  * the values' formats in drivers/infiniband/core/sysfs.c, hw/mlx5/main.c and
@@ -41,11 +41,14 @@
 #include "sysfs.h"
 
 #define PCI_VENDOR 0x15b3
-/* real machines have no devices in it; if this one has, the next domain is used */
+/*
+ * A PCI domain in which real machines have no devices. If this machine has one, the next domain is
+ * used.
+ */
 #define PCI_DOMAIN 0xca00
 #define BOARD_ID   "SOFTHCA0000000001"
 
-/* A tree that is being made. After an error, further calls do nothing. */
+/* The state while a tree is made. After an error, further calls have no effect. */
 struct making {
 	const char *tree, *root;
 	unsigned int domain, first_uverbs;
@@ -69,7 +72,7 @@ make_dirs(const char *tree, const char *path)
 	return 0;
 }
 
-/* The path of a file in an existing directory of the tree. */
+/* Writes the path of a file in an existing directory of the tree. */
 static bool
 place(struct making *m, char path[PATH_MAX], const char *fmt, va_list ap)
 {
@@ -105,7 +108,10 @@ static void __attribute__((format(printf, 2, 3))) put_dir(struct making *m, cons
 		m->rc = -errno;
 }
 
-/* Writes text unchanged. The kernel ends each value with a newline. */
+/*
+ * Writes a file with this text. The kernel ends each value with a newline, which the text must
+ * include.
+ */
 static void __attribute__((format(printf, 3, 4)))
 put_text(struct making *m, const char *text, const char *fmt, ...)
 {
@@ -126,7 +132,7 @@ put_text(struct making *m, const char *text, const char *fmt, ...)
 		close(fd);
 }
 
-/* Makes a symbolic link to `text`. */
+/* Makes a symbolic link whose target is `text`. */
 static void __attribute__((format(printf, 3, 4)))
 put_link(struct making *m, const char *text, const char *fmt, ...)
 {
@@ -142,8 +148,8 @@ put_link(struct making *m, const char *text, const char *fmt, ...)
 }
 
 /*
- * Makes a hard link to a file of the tree. Many files are equal, and a link is faster to make than
- * a file.
+ * Makes a hard link to a file of the tree. Many files are equal, and a hard link is made faster
+ * than a file.
  */
 static void __attribute__((format(printf, 3, 4)))
 put_hard_link(struct making *m, const char *file, const char *fmt, ...)
@@ -178,7 +184,9 @@ attr(struct making *m, const char *dir, const char *name, const char *fmt, ...)
 
 /* ---------------------------------------------------------------- the machine's own entries */
 
-/* Links each entry of the machine's directory into the tree's directory of the same name. */
+/*
+ * Makes a link to each entry of the machine's directory, in the tree's directory of the same name.
+ */
 static void
 link_machine(struct making *m, const char *dir, const char *machine)
 {
@@ -199,10 +207,10 @@ link_machine(struct making *m, const char *dir, const char *machine)
 			snprintf(from, sizeof(from), "%s/%s", machine, entry->d_name) >=
 				(int)sizeof(from))
 			continue;
-		/* Entries of the adapters are kept. */
+		/* The entries of the emulated adapters are not replaced. */
 		if (raw_fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
-		/* Another process that uses this tree may have made it. */
+		/* Another process that uses this tree may have made the link. */
 		if (m->rc == 0 && symlink(from, to) != 0 && errno != EEXIST)
 			m->rc = -errno;
 	}
@@ -227,7 +235,7 @@ visit_link(const char *root, const char *uverbs, const char *ibdev, void *arg)
 	return m->rc;
 }
 
-/* Links the other files of the machine's /dev/infiniband: rdma_cm, umad<N>. */
+/* Makes links to all other files of the machine's /dev/infiniband: rdma_cm, umad<N>. */
 static void
 link_other_files(struct making *m)
 {
@@ -251,8 +259,7 @@ link_other_files(struct making *m)
 
 struct cpus {
 	char list[512];
-	char mask[MAX_CPUS / 32 * 9 +
-		  1]; /* words of 32 bits, the highest first, in the format of %*pb */
+	char mask[MAX_CPUS / 32 * 9 + 1]; /* 32-bit words, highest first, in the format of %*pb */
 };
 
 static void
@@ -308,7 +315,7 @@ print_bdf(unsigned int domain, const struct softhca_dev *dev, char *buf, size_t 
 	snprintf(buf, len, "%04x:00:%02x.0", domain, dev->index + 1);
 }
 
-/* A PCI domain in which the machine has no device. */
+/* Returns a PCI domain in which the machine has no device. */
 static unsigned int
 free_domain(const char *root)
 {
@@ -370,7 +377,8 @@ put_pci(struct making *m, const struct softhca_dev *dev, const char *dir, const 
 	attr(m, dir, "current_link_width", "16");
 	attr(m, dir, "max_link_width", "16");
 	/*
-	 * No memory for the six base address registers and the ROM: their pages cannot be mapped.
+	 * The six base address registers and the ROM have no memory, because their pages cannot be
+	 * mapped.
 	 */
 	for (unsigned int i = 0; i < 7; i++)
 		at += sprintf(at, "0x%016x 0x%016x 0x%016x\n", 0, 0, 0);
@@ -382,7 +390,8 @@ put_pci(struct making *m, const struct softhca_dev *dev, const char *dir, const 
 /* ---------------------------------------------------------------- the RDMA device */
 
 /*
- * The counters, with the kernel's width of each: Documentation/ABI/stable/sysfs-class-infiniband.
+ * The counters, and the width that the kernel gives each of them:
+ * Documentation/ABI/stable/sysfs-class-infiniband.
  */
 static const char *const counters[] = {"symbol_error", "link_error_recovery", "link_downed",
 	"port_rcv_errors", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
@@ -469,8 +478,8 @@ put_uverbs(struct making *m, const struct softhca_dev *dev, const char *pci)
 }
 
 /*
- * The kernel has a directory here. The interface belongs to the machine, so this is a link to the
- * directory of the machine.
+ * Makes links to the network interfaces. The kernel has a directory for each. The interface belongs
+ * to the machine, so the tree has a link to the machine's directory.
  */
 static void
 put_netdevs(struct making *m, const struct softhca_dev *dev, const char *pci)
@@ -544,7 +553,10 @@ tree_files_merge(const char *tree, const char *root, const char *dir)
 
 /* ---------------------------------------------------------------- GID tables */
 
-/* The name of a GID's type, as in gid_type_str of the kernel's drivers/infiniband/core/cache.c. */
+/*
+ * Returns the name of a GID's type, as in gid_type_str of the kernel's
+ * drivers/infiniband/core/cache.c.
+ */
 static const char *
 gid_type(const struct ib_uverbs_gid_entry *entry)
 {

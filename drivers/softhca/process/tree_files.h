@@ -11,23 +11,24 @@
 
 #include "dev.h"
 
-#define TREE_MAJOR      231 /* of the kernel's uverbs devices; minors count from 192 */
+/* major number of the kernel's uverbs devices, whose minor numbers start at 192 */
+#define TREE_MAJOR      231
 #define TREE_MINOR_BASE 192
 
 /*
- * Fills the empty directory `tree`: <tree>/sys/... and <tree>/dev/infiniband/... get the adapters'
- * entries, and links to the machine's entries beside them, except mlx5 devices. root: the machine's
- * own sysfs. first_uverbs: N of the first adapter's /dev/infiniband/uverbs<N>. -errno.
+ * Fills the empty directory `tree`. <tree>/sys/... and <tree>/dev/infiniband/... get the adapters'
+ * entries, and links to all entries of the machine except mlx5 devices. root: the machine's own
+ * sysfs. first_uverbs: N of the first adapter's /dev/infiniband/uverbs<N>. Returns 0 or -errno.
  */
 int tree_files_make(const char *tree, const char *root, unsigned int first_uverbs);
 /*
- * Links the entries of a directory of the machine into the tree's directory of the same name, for a
- * program that lists it. dir: for example /sys/class. -errno.
+ * Makes links to the entries of a directory of the machine, in the tree's directory of the same
+ * name, for a program that lists this directory. dir: for example /sys/class. Returns 0 or -errno.
  */
 int tree_files_merge(const char *tree, const char *root, const char *dir);
 /*
  * Makes the many files of the GID tables. They are made late, because most programs never read
- * them. -errno.
+ * them. Returns 0 or -errno.
  */
 int tree_files_make_gids(const char *tree);
 #endif

@@ -31,7 +31,7 @@ say_once(atomic_bool *said, const char *what)
 		softhca_log("%s", what);
 }
 
-/* True for libibumad's files of an adapter (management datagrams). */
+/* True for the files of an adapter that libibumad uses (management datagrams). */
 static bool
 is_umad(const char *name)
 {
@@ -54,7 +54,7 @@ refuse_what_is_missing(const struct path_place *place)
 
 /* ---------------------------------------------------------------- current values */
 
-/* The adapter and the port in a name below class/infiniband, or NULL. */
+/* Returns the adapter in a name below class/infiniband, and the port, or NULL. */
 static const struct softhca_dev *
 port_of(const char *name, unsigned int *port, const char **attribute)
 {
@@ -70,7 +70,7 @@ port_of(const char *name, unsigned int *port, const char **attribute)
 	return &devs[index];
 }
 
-/* Prints a counter of the process that made the tree: this process or its parent. */
+/* Prints a counter of the process that made the tree, which is this process or its parent. */
 static bool
 print_counter(const struct softhca_dev *dev, unsigned int port, const char *name, char *text,
 	size_t len)
@@ -86,7 +86,8 @@ print_counter(const struct softhca_dev *dev, unsigned int port, const char *name
 }
 
 /*
- * Prints the value of a file that changes, in the kernel's format. False: the file does not change.
+ * Prints the value of a file that changes, in the kernel's format. Returns false if the file does
+ * not change.
  */
 static bool
 print_value(const char *name, char *text, size_t len)
@@ -130,8 +131,8 @@ tree_text(const char *text, char path[TREE_TEXT_PATH])
 }
 
 /*
- * Replaces the file with a copy that has the value at this moment. If the copy cannot be made, the
- * tree's file has the value of a new adapter.
+ * Replaces the file by a copy that has the present value. If the copy cannot be made, the program
+ * gets the tree's file, which has the value of a new adapter.
  */
 static void
 replace_by_value(struct path_place *place, int *fd)
@@ -160,8 +161,8 @@ open_for_writing(const struct path_place *place, int flags)
 }
 
 /*
- * The kernel's answer if an entry of a GID table is empty, or its network interface is gone:
- * print_ndev in drivers/infiniband/core/sysfs.c.
+ * True if the kernel would refuse to read this file: the entry of the GID table is empty, or its
+ * network interface does not exist any more (print_ndev in drivers/infiniband/core/sysfs.c).
  */
 static bool
 has_lost_netdev(const char *name)

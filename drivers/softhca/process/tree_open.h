@@ -6,9 +6,10 @@
 #include "path.h"
 
 /*
- * Does what open(2) with these flags does to a path of PATH_MACHINE or PATH_TREE. 0: open the file
- * at place->real, which this call may have changed; or -errno. *fd: a descriptor that place->real
- * refers to, which the caller closes after it has opened the file; -1: none.
+ * Does what open(2) with these flags does to a path of kind PATH_MACHINE or PATH_TREE. Returns 0 if
+ * the file at place->real, which this call may have changed, can be opened; otherwise -errno. Sets
+ * *fd to a descriptor to which place->real refers, or to -1. The caller closes this descriptor
+ * after it has opened the file.
  */
 int tree_open(struct path_place *place, int flags, int *fd);
 
@@ -16,7 +17,7 @@ int tree_open(struct path_place *place, int flags, int *fd);
 
 /*
  * Makes a descriptor of a file with this text. `path` opens the text until the caller closes the
- * descriptor. -1: it cannot be made.
+ * descriptor. Returns -1 if the file cannot be made.
  */
 int tree_text(const char *text, char path[TREE_TEXT_PATH]);
 
