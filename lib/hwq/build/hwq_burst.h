@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Bursts of WQEs: the room is checked once for the whole burst, and no wr_id is kept.
+ * Bursts of WQEs. The free WQEBBs of the ring are checked once for the whole burst, and wr_ids are
+ * not stored.
  *
  *     n = hwq_burst_start(&b, sq, n);          how many of n WQEs fit before the ring's end
  *     for (i = 0; i < n; i++)
@@ -9,8 +10,8 @@
  *     hwq_burst_end(&b);                       the queue counts the WQEs
  *     hwq_sq_ring(sq);                         the device sees them
  *
- * This is for a loop of requests of one kind. It is fastest to make once what the WQEs have in
- * common:
+ * This is for a loop of requests of one kind. The fastest loop prepares once the bytes that all its
+ * WQEs have in common:
  *
  *     like = hwq_burst_like_memcpy(&b);
  *     for (i = 0; i < n; i++)
@@ -24,7 +25,8 @@
  *     hwq_burst_send_inline(&b, ...);
  *     hwq_burst_end_at(&b, n_bb, 1);           1: WQEBBs of the last WQE
  *
- * The bytes are those of hwq_wqe.h. No other builder of the queue may run between start and end.
+ * The WQEs have the same bytes as those of hwq_wqe.h. Between start and end, no other builder may
+ * write to the queue.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -34,14 +36,14 @@
 #include "hwq_db.h"
 #include "hwq_wqe.h"
 
-/** A burst that is being written. Its fields are private; it lies on the caller's stack. */
+/** A burst that is being written, on the caller's stack. Its fields are private. */
 struct hwq_burst {
 	struct hwq_sq *sq; /**< the send queue */
-	uint8_t *at;       /**< where the next WQE starts */
-	/** index and QPN of the next WQE, as the first word of its control segment has them */
+	uint8_t *at;       /**< address at which the next WQE starts */
+	/** index and QPN of the next WQE, as in the first word of its control segment */
 	uint64_t index_qpn;
-	__be32 signals; /**< fm_ce_se of every WQE, as hwq_fm_ce_se_word() returns it */
-	uint32_t fill;  /**< WQEBBs of NOPs before the reserved ones */
+	__be32 signals; /**< fm_ce_se of every WQE, in the form of hwq_fm_ce_se_word() */
+	uint32_t fill;  /**< WQEBBs of NOPs before the reserved WQEBBs */
 };
 
 static HWQ_INLINE uint16_t
@@ -55,9 +57,9 @@ hwq_burst_pi(const struct hwq_burst *b)
  * @param b The caller's storage, on the stack; hwq_burst_end() ends its use.
  * @param sq The send queue.
  * @param n How many WQEs the caller wants to write.
- * @return How many WQEs may be written: n, or fewer if the ring's end or a full ring comes first. A
- *   burst does not wrap: if it ended at the ring's end, the next burst may have room. 0: the ring
- *   is full: poll, complete, try again.
+ * @return How many WQEs may be written: n, or fewer if the ring has fewer free WQEBBs, or fewer
+ *   before its end. A burst does not wrap: if it ended at the ring's end, the next burst may have
+ *   room. 0 means that the ring is full: poll, complete, try again.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
@@ -68,7 +70,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
 	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
-	/* One WQEBB before the ring's end is always there. */
+	/* The ring has at least one WQEBB before its end. */
 	if (n == 1)
 		return !hwq_sq_is_full(sq);
 	room = hwq_sq_room_bb(sq, sq->pi);
@@ -76,13 +78,13 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 }
 
 /**
- * Begins a burst of WQEs that have n_bb WQEBBs together and are contiguous: NOPs fill the ring's
- * end if needed. An empty ring of at least 2 * n_bb - 1 WQEBBs always has room.
+ * Begins a burst of contiguous WQEs that have n_bb WQEBBs together. NOPs fill the ring's end if
+ * needed. An empty ring of at least 2 * n_bb - 1 WQEBBs always has room.
  * @param b As hwq_burst_start().
  * @param sq The send queue.
  * @param n_bb WQEBBs of all WQEs.
- * @return True: the caller writes all WQEs, or none: without hwq_burst_end_at() the queue does not
- *   change. False: no room.
+ * @return True if the ring has room. The caller then writes all WQEs or none: without
+ *   hwq_burst_end_at() the queue does not change. False if the ring has no room.
  */
 static HWQ_INLINE bool
 hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
@@ -101,7 +103,7 @@ hwq_burst_reserve(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n_bb)
 	return true;
 }
 
-/* Moves on by n_bb WQEBBs. */
+/* Moves the start of the next WQE by n_bb WQEBBs. */
 static HWQ_INLINE void
 hwq_burst_skip(struct hwq_burst *b, unsigned int n_bb)
 {
@@ -201,9 +203,7 @@ hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr
 	hwq_put_data_with(hwq_at_ds(wqe, head), local_key, addr, len);
 }
 
-/**
- * The most bytes that hwq_burst_write_inline() takes: they fill one WQEBB.
- */
+/** The most bytes that hwq_burst_write_inline() accepts: with these, the WQE fills one WQEBB. */
 #define HWQ_BURST_INLINE_MAX (HWQ_BB_LEN - 2u * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN)
 
 /**
@@ -302,8 +302,8 @@ hwq_burst_memcpy_with(struct hwq_burst *b, uint64_t dst_key, uint64_t dst, uint6
  * @param src The first byte of the source.
  * @param len Bytes.
  * @param flags Enum hwq_wqe_flags.
- * @return True: the WQE is written. False: len is 0 or more than sq->max_memcpy_len; nothing is
- * written.
+ * @return True if the WQE was written. False if len is 0 or more than sq->max_memcpy_len; then
+ * nothing is written.
  */
 static HWQ_INLINE bool
 hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t src_lkey,
@@ -325,16 +325,16 @@ hwq_burst_memcpy(struct hwq_burst *b, uint32_t dst_lkey, uint64_t dst, uint32_t 
 typedef uint64_t hwq_ds __attribute__((vector_size(HWQ_DS_LEN)));
 
 /**
- * What the WQEs of a loop have in common. It is copied into each WQE, which then gets its index.
- * hwq_burst_end_counted() ends such a burst.
+ * The bytes that the WQEs of a loop have in common. They are copied into each WQE, which then gets
+ * its own index. hwq_burst_end_counted() ends such a burst.
  */
 struct hwq_burst_like {
 	hwq_ds ctrl;    /**< the control segment without its first 32 bits */
-	hwq_ds mmo;     /**< the segment after it, if the WQEs are memory copies */
+	hwq_ds mmo;     /**< for memory copies: the segment that follows the control segment */
 	uint32_t first; /**< the first 32 bits of the next WQE's control segment */
 };
 
-/* Makes what WQEs with this opcode have in common. */
+/* Prepares the common bytes of WQEs with this opcode. */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
@@ -383,13 +383,13 @@ hwq_burst_next_like(struct hwq_burst *b, struct hwq_burst_like *like)
 	memcpy(wqe, &like->ctrl, sizeof(like->ctrl));
 	memcpy(wqe, &first, sizeof(first));
 	b->at += HWQ_BB_LEN;
-	/* The next index. It cannot wrap: a burst ends at the ring's end. */
+	/* The next index. It cannot wrap, because a burst ends at the ring's end. */
 	like->first += 1 << 8;
 	return wqe;
 }
 
 /**
- * hwq_burst_rdma_with() without flags, for a loop.
+ * As hwq_burst_rdma_with() without flags, for a loop.
  * @param b The burst.
  * @param like What the WQEs have in common.
  * @param rkey The key of remote memory.
@@ -409,7 +409,7 @@ hwq_burst_rdma_like(struct hwq_burst *b, struct hwq_burst_like *like, uint32_t r
 }
 
 /**
- * hwq_burst_memcpy_with() without flags, for a loop.
+ * As hwq_burst_memcpy_with() without flags, for a loop.
  * @param b The burst.
  * @param like What the WQEs have in common.
  * @param dst_key hwq_key_word() of the destination's key.
@@ -443,7 +443,7 @@ hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
 /**
  * Commits the WQEs of a burst that hwq_burst_reserve() began, and the NOPs before them.
  * @param b The burst.
- * @param room The n_bb of hwq_burst_reserve(); all these WQEBBs are written.
+ * @param room The n_bb of hwq_burst_reserve(). The caller has written all these WQEBBs.
  * @param n_bb WQEBBs of the last WQE.
  */
 static HWQ_INLINE void
@@ -455,7 +455,8 @@ hwq_burst_end_at(struct hwq_burst *b, unsigned int room, unsigned int n_bb)
 }
 
 /**
- * Commits the burst's WQEs, as hwq_sq_commit() commits one. hwq_sq_ring() then tells the device.
+ * Commits the burst's WQEs, as hwq_sq_commit() commits one WQE. Then hwq_sq_ring() tells the device
+ * about them.
  * @param b The burst.
  */
 static HWQ_INLINE void
@@ -466,10 +467,10 @@ hwq_burst_end(struct hwq_burst *b)
 }
 
 /**
- * hwq_burst_end() for a caller who knows that the burst has n WQEs, at least 1, of one WQEBB each.
- * Loops with a struct hwq_burst_like end by this call.
+ * As hwq_burst_end(), for a caller who knows that the burst has n WQEs of one WQEBB each. Loops
+ * with a struct hwq_burst_like end by this call.
  * @param b The burst.
- * @param n How many.
+ * @param n Number of WQEs, at least 1.
  */
 static HWQ_INLINE void
 hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
@@ -478,10 +479,10 @@ hwq_burst_end_counted(struct hwq_burst *b, unsigned int n)
 }
 
 /**
- * hwq_burst_end() and hwq_sq_ring() in one, for a burst of one WQE. It is faster, because it does
- * not read again what it knows of the WQE. No earlier WQE may wait for its doorbell:
- * hwq_sq_pending_bb() was 0. This call does not publish the CQ's consumer index: the caller does
- * that when it polls.
+ * hwq_burst_end() and hwq_sq_ring() in one call, for a burst of one WQE. It is faster, because it
+ * need not read back the WQE's length and flags. No earlier WQE may wait for its doorbell:
+ * hwq_sq_pending_bb() was 0. This call does not publish the CQ's consumer index; the caller
+ * publishes it when it polls.
  * @param b The burst.
  * @param ds 16-byte units of the WQE, at least 2. The WQE is no UMR.
  */

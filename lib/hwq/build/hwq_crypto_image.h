@@ -2,8 +2,8 @@
 /**
  * @file
  * Prepared configurations of keys that encrypt, with or without signatures. (For keys that only
- * sign, see hwq_sig_image.h.) The image holds what stays the same; each posting adds memory, tweak,
- * DEK, keytag, tags and seeds.
+ * sign, see hwq_sig_image.h.) The image holds what is equal in all postings; each posting adds
+ * memory, tweak, DEK, keytag, tags and seeds.
  *
  *     struct hwq_crypto_attr crypto = {.encrypt_on_tx = true,
  *                                      .data_unit_size = MLX5DV_BLOCK_SIZE_4096};
@@ -17,7 +17,8 @@
  *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
  *
  * An image is for keys with HWQ_MKEY_CRYPTO, or for keys with HWQ_MKEY_CRYPTO and HWQ_MKEY_SIG. The
- * argument sig of hwq_crypto_image_init() says which, and what happens to the key's signatures:
+ * argument sig of hwq_crypto_image_init() decides for which of the two, and what happens to the
+ * key's signatures:
  *
  *     sig                        keys                            signatures
  *     NULL                       HWQ_MKEY_CRYPTO                 -
@@ -25,10 +26,10 @@
  *     mem, wire or both          HWQ_MKEY_CRYPTO, HWQ_MKEY_SIG   as hwq_wr_set_mkey_sig_block()
  *
  * The bytes are those of hwq_wr_mkey_configure() with access flags, a layout,
- * hwq_wr_set_mkey_sig_block() if the image signs, and hwq_wr_set_mkey_crypto(), in a batch of their
- * own. hwq_sig_image.h says what holds here too: about the key's attributes, wr_ids, the next WQE,
- * and threads. The builders return what builders of hwq_wqe.h return. After an error nothing is
- * written. Errors:
+ * hwq_wr_set_mkey_sig_block() if the image signs, and hwq_wr_set_mkey_crypto(), in a separate
+ * batch. What hwq_sig_image.h says about the key's attributes, wr_ids, the next WQE, and threads is
+ * true here too. The builders return the same values as the builders of hwq_wqe.h. After an error
+ * nothing is written. Errors:
  *   -EINVAL      the key was not created for what the image does; more bytes than
  *                hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit even
  *                when it is empty
@@ -36,8 +37,8 @@
  *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
  *                HWQ_MKEY_UPDATE_VARIANT
  *
- * The device checks the rest when it moves data: that the DEK exists, belongs to the key's
- * protection domain and has this keytag, and that the length of the message is possible
+ * The device checks the following when it moves data: the DEK exists, belongs to the key's
+ * protection domain and has this keytag; and the length of the message is possible
  * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  */
 #ifndef HWQ_CRYPTO_IMAGE_H
@@ -45,9 +46,12 @@
 
 #include "hwq_sig_image.h"
 
-/** What changes with each posting of a key's encryption. */
+/** The values for a key's encryption that each posting gives. */
 struct hwq_crypto_start {
-	/** tweak of the first data unit, little endian; each next unit's tweak is 1 more */
+	/**
+	 * tweak of the first data unit, little endian; the tweak of each next data unit is larger
+	 * by 1
+	 */
 	uint8_t initial_tweak[16];
 	uint8_t keytag[8]; /**< the keytag of a DEK with has_keytag; ignored for other DEKs */
 	uint32_t dek;      /**< hwq_dek.id */
@@ -56,13 +60,17 @@ struct hwq_crypto_start {
 /** A prepared configuration. Written by hwq_crypto_image_init(). */
 struct hwq_crypto_image {
 	struct hwq_wire_crypto_bsf bsf; /**< BSF of encryption, without tweak, DEK and keytag */
-	/** attributes that the key takes over, without tweak, DEK and keytag */
+	/** the attributes that the key stores, without tweak, DEK and keytag */
 	struct hwq_mkey_crypto crypto;
 	uint32_t max_len; /**< hwq_crypto_image_max_len() */
-	/** for keys of HWQ_MKEY_SIG: the WQE has a signature BSF too */
+	/** for keys with HWQ_MKEY_SIG: the WQE has a signature BSF too */
 	bool with_sig;
-	bool signs;               /**< SET_PSVs follow the UMR */
-	struct hwq_sig_image sig; /**< the other parts; its BSF is used only if with_sig */
+	bool signs; /**< SET_PSV WQEs follow the UMR */
+	/**
+	 * all parts of the WQE except the encryption BSF; the BSF in sig is used only if with_sig
+	 * is true
+	 */
+	struct hwq_sig_image sig;
 };
 
 /* ------------------------------------------------------------------ preparing */
@@ -91,24 +99,24 @@ hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_c
  * Prepares a configuration.
  *
  * @param image
- *   The caller's storage; it needs no end.
+ *   The caller's storage; it need not be freed.
  * @param caps
  *   hwq_dev_caps() of the keys' device.
  * @param access_flags
  *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  * @param sig
- *   See the table above. It, and what it points to, is read during the call. Tags and seeds in it
- *   must be valid, and have no effect.
+ *   See the table above. *sig and the memory that it points to are read during the call. Their tags
+ *   and seeds must be valid, but have no effect.
  * @param crypto
  *   Read during the call. Tweak, DEK and keytag in it have no effect.
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   A flag beyond HWQ_UMR_ACCESS_ALL, or attributes that the setters and hwq_wr_complete() refuse,
- *   among them signatures in both domains with an order that encrypts data alone.
+ *   A flag is not in HWQ_UMR_ACCESS_ALL. Or the setters and hwq_wr_complete() refuse the
+ *   attributes, for example signatures in both domains with an order that encrypts data alone.
  * @retval -EOPNOTSUPP
- *   The device has no AES-XTS, or not such signatures or blocks. After an error the image has no
- *   meaning.
+ *   The device has no AES-XTS, or does not support these signatures or blocks. After an error the
+ *   image must not be used.
  */
 static inline int
 hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps *caps,
@@ -146,8 +154,8 @@ hwq_crypto_image_init(struct hwq_crypto_image *image, const struct hwq_dev_caps 
 
 /**
  * @param image The image.
- * @return The most bytes that a key of the image may lie over: one data unit where the device
- *   encrypts one at a time, else 4 GiB - 1.
+ * @return The largest number of bytes that a key of the image may describe: one data unit if the
+ *   device encrypts one data unit at a time, otherwise 4 GiB - 1.
  */
 static inline uint32_t
 hwq_crypto_image_max_len(const struct hwq_crypto_image *image)
@@ -168,7 +176,10 @@ hwq_crypto_image_n_bb(const struct hwq_crypto_image *image, unsigned int units)
 	return hwq_sig_image_n_bb(&image->sig, units);
 }
 
-/* @return WQEBBs of the last WQE, of n_bb in all: a SET_PSV, or the UMR. */
+/*
+ * @return WQEBBs of the last WQE (a SET_PSV, or the UMR) of a configuration that has n_bb WQEBBs in
+ *   all.
+ */
 static HWQ_INLINE unsigned int
 hwq_crypto_image_last_bb(const struct hwq_crypto_image *image, unsigned int n_bb)
 {
@@ -181,7 +192,10 @@ hwq_crypto_image_bsf_ds(const struct hwq_crypto_image *image)
 	return image->with_sig ? 2 * HWQ_BSF_DS : HWQ_BSF_DS;
 }
 
-/* @return 0; or why there is no such configuration, of n_bb WQEBBs and len bytes. */
+/*
+ * @return 0 if a configuration of n_bb WQEBBs and len bytes is possible, otherwise a negative
+ *   error.
+ */
 static HWQ_INLINE int
 hwq_crypto_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey,
 	const struct hwq_crypto_image *image, unsigned int n, unsigned int units, unsigned int n_bb,
@@ -192,7 +206,7 @@ hwq_crypto_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey,
 	return hwq_image_check(sq, mkey, n, units, hwq_crypto_image_bsf_ds(image), n_bb);
 }
 
-/* The BSF of encryption, and what the key keeps of it. */
+/* Writes the encryption BSF, and stores the attributes in the key's struct. */
 static HWQ_INLINE void
 hwq_put_crypto_start(void *at, struct hwq_mkey_crypto *kept, const struct hwq_crypto_image *image,
 	const struct hwq_crypto_start *start)
@@ -210,8 +224,8 @@ hwq_put_crypto_start(void *at, struct hwq_mkey_crypto *kept, const struct hwq_cr
 }
 
 /*
- * The next WQEs, behind a layout of `padded` units that is written: the UMR's other parts, and
- * SET_PSVs.
+ * Completes the next WQEs, after a layout of `padded` units that is written already: the other
+ * parts of the UMR, and the SET_PSVs.
  */
 static HWQ_INLINE void
 hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
@@ -234,9 +248,9 @@ hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_cr
 }
 
 /**
- * The next WQEs of a burst, with the layout of a list. The burst has room for
- * hwq_crypto_image_n_bb() of them, and the caller has seen to all that hwq_wqe_crypto_list()
- * refuses.
+ * Writes a configuration into a burst, with a list as its layout. The burst must have room for
+ * hwq_crypto_image_n_bb() WQEBBs. Nothing is checked: the caller makes sure that
+ * hwq_wqe_crypto_list() would return no error.
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
@@ -260,7 +274,7 @@ hwq_burst_crypto_list(struct hwq_burst *b, struct hwq_mkey *mkey,
 }
 
 /**
- * The same with the layout of a pattern.
+ * hwq_burst_crypto_list() with a pattern as the layout.
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
@@ -320,7 +334,7 @@ hwq_wqe_crypto_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_c
 }
 
 /**
- * The same with a pattern as its layout (hwq_wqe_sig_pattern()).
+ * hwq_wqe_crypto_list() with a pattern as the layout (hwq_wqe_sig_pattern()).
  * @param sq The send queue.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.

@@ -2,7 +2,8 @@
 /**
  * @file
  * Prepared configurations of keys that sign: the UMR with its BSF, and the SET_PSV of each domain
- * with a signature. The image holds what stays the same; each posting adds memory, tags and seeds.
+ * with a signature. The image holds what is equal in all postings; each posting adds memory, tags
+ * and seeds.
  *
  *     struct hwq_sig_image image;                                  the caller's
  *     struct hwq_sig_tags tags = {.ref_tag = lba, .app_tag = 7};
@@ -13,27 +14,27 @@
  *     hwq_wqe_rdma_write(..., mkey->lkey, 0, len, flags | HWQ_WQE_AFTER_UMR);
  *
  * The bytes are those of hwq_wr_mkey_configure() with hwq_wr_set_mkey_access_flags(), a layout and
- * hwq_wr_set_mkey_sig_block(), in a batch of their own. No wr_id is kept. The next WQE waits for
+ * hwq_wr_set_mkey_sig_block(), in a separate batch. wr_ids are not stored. The next WQE waits for
  * the configuration only if its flags have HWQ_WQE_AFTER_UMR; libmlx5 always sets that bit in the
  * next WQE.
  *
  * The struct of the key stores the attributes, as hwq_wr_set_mkey_sig_block() does. So
- * hwq_mkey_check() works, and both ways of configuring may alternate on one key. Posting reads the
- * image only; after the call the image may change or end.
+ * hwq_mkey_check() works, and a key may be configured by images and by hwq_wr_mkey_configure() in
+ * turn. Posting only reads the image; after the call the image may be changed or freed.
  *
- * The builders return what builders of hwq_wqe.h return: > 0 is the WQEBBs of all WQEs; 0 is no
- * room for all of them. After 0 or an error nothing is written, and the key is as before. Errors:
+ * The builders return the same values as the builders of hwq_wqe.h: a number above 0 is the WQEBBs
+ * of all WQEs; 0 means that the ring has no room for all WQEs. After 0 or an error nothing is
+ * written, and the key is unchanged. Errors:
  *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1
  *                bytes; or the ring is so short that the WQEs may not fit even when it is empty
  *   -ENOMEM      more entries than the key or a WQE has room for
  *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
  *   HWQ_MKEY_UPDATE_VARIANT
  *
- * The QP need not be created with MLX5DV_QP_EX_WITH_MKEY_CONFIGURE; only the length of its ring
- * counts.
+ * The QP need not be created with MLX5DV_QP_EX_WITH_MKEY_CONFIGURE. Its ring must be long enough.
  *
- * Thread: any may call hwq_sig_image_init(). Only the owner of both the queue's domain and the
- * key's pool calls the builders. Several threads may post one image.
+ * Thread: any thread may call hwq_sig_image_init(). Only the thread that owns both the queue's
+ * domain and the key's pool calls the builders. Several threads may post one image.
  */
 #ifndef HWQ_SIG_IMAGE_H
 #define HWQ_SIG_IMAGE_H
@@ -42,7 +43,7 @@
 #include "hwq_burst.h"
 #include "hwq_wqe_umr.h"
 
-/** What changes with each posting of a domain's signature. */
+/** The values for a domain's signature that each posting gives. */
 struct hwq_sig_tags {
 	uint32_t ref_tag; /**< T10-DIF: the reference tag of the first block */
 	uint16_t app_tag; /**< T10-DIF: the application tag */
@@ -56,24 +57,25 @@ static_assert(offsetof(struct hwq_sig_tags, app_tag) == 4 &&
 
 /** A prepared configuration. Written by hwq_sig_image_init(). */
 struct hwq_sig_image {
-	struct hwq_wire_sig_bsf bsf; /**< without PSVs, tags and seeds */
+	struct hwq_wire_sig_bsf bsf; /**< signature BSF without PSVs, tags and seeds */
 	/**
-	 * Start of the UMR control segment, for a layout of four units. Posting adds the key's
-	 * errors that the program has read.
+	 * First bytes of the UMR control segment, for a layout of four units. Posting adds the
+	 * number of the key's errors that the program has read.
 	 */
-	__be64 umr[2], context[2];  /**< start of the key context, without the variant */
-	struct hwq_sig_block block; /**< attributes that the key takes over; tags and seeds are 0 */
-	uint8_t n_bb;               /**< WQEBBs of the WQEs, with a layout of four units */
+	__be64 umr[2], context[2]; /**< first bytes of the key context, without the variant */
+	/** the attributes that the key stores; their tags and seeds are 0 */
+	struct hwq_sig_block block;
+	uint8_t n_bb; /**< WQEBBs of the WQEs, with a layout of four units */
 	/**
-	 * T10-DIF: the bytes that are equal in both domains are copied unchanged. Posting clears
-	 * the bits in bsf.wire for which tags or seeds differ.
+	 * T10-DIF: bytes that are equal in both domains are copied unchanged. Posting clears the
+	 * bits of bsf.wire (a copy mask) whose tags or seeds differ.
 	 */
 	bool copies_alike;
 };
 
 /* ------------------------------------------------------------------ preparing */
 
-/* True if the device can sign blocks as the domain says. */
+/* @return true if the device can sign blocks as the domain requires. */
 static inline bool
 hwq_sig_domain_is_possible(const struct hwq_dev_caps *caps, const struct hwq_sig_domain *domain)
 {
@@ -104,7 +106,7 @@ hwq_sig_domain_clear_tags(struct hwq_sig_domain *domain)
 }
 
 /*
- * Takes the attributes without tags and seeds, and writes their BSF. @return as
+ * Stores the attributes without tags and seeds, and writes their BSF. @return as
  * hwq_sig_image_init().
  */
 static inline int
@@ -133,7 +135,7 @@ hwq_sig_image_take(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 	return 0;
 }
 
-/* Prepares the head of the UMR: its BSFs have bsf_ds units. */
+/* Prepares the first bytes of the UMR, whose BSFs have bsf_ds units. */
 static inline int
 hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned int bsf_ds)
 {
@@ -166,10 +168,11 @@ hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned 
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   A flag beyond HWQ_UMR_ACCESS_ALL, or attributes that hwq_wr_set_mkey_sig_block() and
- *   hwq_wr_complete() refuse.
+ *   A flag is not in HWQ_UMR_ACCESS_ALL, or hwq_wr_set_mkey_sig_block() and hwq_wr_complete()
+ *   refuse the attributes.
  * @retval -EOPNOTSUPP
- *   The device does not have such signatures or blocks. After an error the image has no meaning.
+ *   The device does not support these signatures or blocks. After an error the image must not be
+ *   used.
  */
 static inline int
 hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
@@ -185,9 +188,9 @@ hwq_sig_image_init(struct hwq_sig_image *image, const struct hwq_dev_caps *caps,
 /**
  * @param image The image.
  * @param units DS units of the layout.
- * @return WQEBBs of a configuration whose layout takes @p units 16-byte units: one for each entry,
- *   and one more for a pattern. They are contiguous, so NOPs may have to fill the ring's end: at
- *   most one WQEBB less than the configuration has.
+ * @return WQEBBs of a configuration whose layout has @p units 16-byte units: one unit for each
+ *   entry, and one more for a pattern. The WQEBBs are contiguous, so NOPs may have to fill the
+ *   ring's end. The NOPs have fewer WQEBBs than the configuration.
  */
 static HWQ_INLINE unsigned int
 hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
@@ -196,8 +199,8 @@ hwq_sig_image_n_bb(const struct hwq_sig_image *image, unsigned int units)
 }
 
 /*
- * Checks what every image needs of key and ring: the layout has n entries in units units, the BSFs
- * have bsf_ds units, and all WQEs together n_bb WQEBBs.
+ * Checks what an image of any kind requires of the key and the ring. The layout has n entries in
+ * `units` units, the BSFs have bsf_ds units, and all WQEs together have n_bb WQEBBs.
  */
 static HWQ_INLINE int
 hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
@@ -210,7 +213,7 @@ hwq_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned i
 	return 2 * n_bb - 1 > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
-/* @return 0; or why a configuration of n_bb WQEBBs is not possible. */
+/* @return 0 if a configuration of n_bb WQEBBs is possible, otherwise a negative error. */
 static HWQ_INLINE int
 hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int n,
 	unsigned int units, unsigned int n_bb)
@@ -220,7 +223,10 @@ hwq_sig_image_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsign
 	return hwq_image_check(sq, mkey, n, units, HWQ_BSF_DS, n_bb);
 }
 
-/* The tags, in the form in which they start a running signature of T10-DIF; bit 48 is seed_ones. */
+/*
+ * @return the tags in the form in which a running signature of T10-DIF starts with them; bit 48 is
+ *   seed_ones.
+ */
 static HWQ_INLINE uint64_t
 hwq_sig_word(const struct hwq_sig_tags *tags)
 {
@@ -235,8 +241,8 @@ hwq_sig_word(const struct hwq_sig_tags *tags)
 }
 
 /*
- * The UMR tells the device how many errors of the key the program has read. Only then does the
- * device report the next error.
+ * The UMR tells the device how many errors of the key the program has read. The device reports the
+ * next error only after that.
  */
 static HWQ_INLINE void
 hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
@@ -255,7 +261,7 @@ hwq_put_sig_errors(uint8_t *wqe, struct hwq_mkey_sig *sig)
 }
 
 /*
- * Writes the next WQE, the UMR, without layout and BSFs. @param word its flags, from
+ * Writes the UMR, which is the next WQE, without layout and BSFs. @param word The UMR's flags, from
  * hwq_fm_ce_se_word().
  * @return the WQE.
  */
@@ -287,8 +293,8 @@ hwq_burst_image_umr(struct hwq_burst *b, const struct hwq_mkey *mkey,
 }
 
 /*
- * Writes the UMR of a key that signs. It makes no CQE: the last SET_PSV does, because the key is
- * ready only then.
+ * Writes the UMR of a key that signs. The UMR makes no CQE. The last SET_PSV makes the CQE, because
+ * the key is ready only after it.
  */
 static HWQ_INLINE void
 hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_sig_image *image,
@@ -301,8 +307,8 @@ hwq_burst_sig_umr(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_s
 }
 
 /*
- * Sets a CRC to start with all ones; the image has it start with 0. @return the value that the
- * running signature starts with.
+ * Makes a CRC start with all ones; in the image it starts with 0. @return the start value of the
+ * running signature.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
@@ -316,8 +322,8 @@ hwq_put_sig_crc(struct hwq_sig_domain *domain, bool ones, __be32 *format_psv)
 }
 
 /*
- * Writes tags and seed of a T10-DIF to the BSF, and to the attributes that the key keeps. @param
- * word from hwq_sig_word(). @return the value that its running signature starts with.
+ * Writes tags and seed of a T10-DIF signature to the BSF, and to the attributes that the key
+ * stores. @param word From hwq_sig_word(). @return the start value of the running signature.
  */
 static HWQ_INLINE uint64_t
 hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_wire_bsf_dif *dif)
@@ -328,7 +334,9 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 
 	if (__builtin_expect(word >> 48 != 0, 0)) {
 		tags = word & ((UINT64_C(1) << 48) - 1);
-		/* Seed all ones: so are the guard's bits, above the tags. */
+		/*
+		 * With a seed of all ones, the guard's bits are ones too. They are above the tags.
+		 */
 		word = tags | UINT64_C(0xffff) << 48;
 		kept->bg = 0xffff;
 		dif->seed |= HWQ_DIF_SEED_ONES;
@@ -341,8 +349,8 @@ hwq_put_sig_dif_tags(struct mlx5dv_sig_t10dif *kept, uint64_t word, struct hwq_w
 }
 
 /*
- * Completes the BSF of a domain with a signature. Writes the next WQE, a SET_PSV, which waits for
- * the WQE before it.
+ * Completes the BSF for a domain with a signature. Writes the next WQE, a SET_PSV, which waits for
+ * the previous WQE.
  */
 static HWQ_INLINE void
 hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_t psv,
@@ -362,8 +370,8 @@ hwq_burst_sig_domain(struct hwq_burst *b, struct hwq_sig_domain *domain, uint32_
 }
 
 /*
- * The bytes of a T10-DIF that are copied unchanged. The image has those that are equal if tags and
- * seeds are equal. differ: the bits in which the hwq_sig_word() of both domains differ.
+ * @return which bytes of a T10-DIF are copied unchanged. `mask` has the bytes for equal tags and
+ * seeds. differ: the bits that differ between the hwq_sig_word() of the two domains.
  */
 static HWQ_INLINE uint8_t
 hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
@@ -377,7 +385,7 @@ hwq_sig_copy_mask(uint8_t mask, uint64_t differ)
 	return mask;
 }
 
-/* Completes the BSF, and writes the SET_PSVs. */
+/* Completes the BSF, and writes the SET_PSV of each domain with a signature. */
 static HWQ_INLINE void
 hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
 	const struct hwq_sig_image *image, const struct hwq_sig_tags *mem,
@@ -491,8 +499,8 @@ hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_
 
 /**
  * hwq_wqe_sig_list() with a pattern as the layout (mlx5dv_wr_set_mkey_layout_interleaved(3)):
- * `repeat` rounds of n entries. Blocks and signatures can so lie in two buffers: one round for each
- * block, with the entries {data, block size, 0} and {signatures, signature size, 0}.
+ * `repeat` rounds of n entries. With a pattern, blocks and signatures can be in two buffers: one
+ * round for each block, with the entries {data, block size, 0} and {signatures, signature size, 0}.
  * @param sq The send queue.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.

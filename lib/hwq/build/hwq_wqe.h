@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE: check, reserve, put segments (hwq_seg.h), commit.
+ * Functions that build one WQE: each checks, reserves WQEBBs, puts segments (hwq_seg.h), and
+ * commits the WQE.
  *
  * Every hwq_wqe_*() returns:
  *   > 0         the WQEBBs of the WQE; it is committed, and the next hwq_sq_ring() posts it
@@ -14,13 +15,13 @@
  * hwq_wqe_dc.h for DCIs.
  *
  * All builders are always-inline, so the compiler removes branches on constant flags and counts.
- * After a call that returned > 0, sq->last is the index at which the WQE starts; its CQE has this
- * index as wqe_counter.
+ * After a call that returned a number above 0, sq->last is the index at which the WQE starts; the
+ * WQE's CQE has this index as wqe_counter.
  *
- * The bytes are libmlx5's (ibv_wr_post(3), mlx5dv_wr_post(3)), except for unused bytes (imm of
- * operations without immediate data, padding of inline data): they are 0, and libmlx5 does not
- * write them. A data segment of length 0 is left out. As in libmlx5, lengths above caps.max_msg_len
- * are not checked: the device fails the WQE. doc/hwq.md lists all differences.
+ * The bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)), except for unused bytes (imm
+ * of operations without immediate data, padding of inline data): these bytes are 0 here, and
+ * libmlx5 does not write them. A data segment of length 0 is left out. As in libmlx5, lengths above
+ * caps.max_msg_len are not checked: the device fails the WQE. doc/hwq.md lists all differences.
  *
  * Arguments of all builders: rkey and raddr are the remote memory; lkey, addr and len (bytes) the
  * local memory, which the device uses until the WQE has completed; lists and inline data are read
@@ -59,19 +60,19 @@ hwq_put_ctrl(struct hwq_sq *sq, void *at, uint16_t pi, uint8_t opmod, uint8_t op
 }
 
 /*
- * Computes the byte count of a memcpy's data segments. @return false: len is 0, or more than
+ * Computes the byte count of a memcpy's data segments. @return false if len is 0, or more than
  * sq->max_memcpy_len.
  */
 static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 {
 	*byte_count = (uint32_t)len;
-	/* Length 0 wraps to the largest number, which is above easy_memcpy_len. */
+	/* len - 1 of a length of 0 is the largest number, which is not below easy_memcpy_len. */
 	if (__builtin_expect(len - 1 < sq->easy_memcpy_len, 1))
 		return true;
 	if (len == 0 || len > sq->max_memcpy_len)
 		return false;
-	/* 2 GiB, the largest length, is encoded as 0: its bit means "inline". */
+	/* 2 GiB, the largest length, is encoded as 0, because the bit for 2 GiB means "inline". */
 	*byte_count = (uint32_t)len & ~MLX5_INLINE_SEG;
 	return true;
 }
@@ -79,7 +80,8 @@ hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 /* ------------------------------------------------------------------ whole WQEs */
 
 /**
- * NOP of one WQEBB: it does nothing, and completes in order. Never -EINVAL or -ENOMEM.
+ * Writes a NOP of one WQEBB: it does nothing, and completes in order. Never returns -EINVAL or
+ * -ENOMEM.
  * @param sq The send queue.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
@@ -98,8 +100,8 @@ hwq_wqe_nop(struct hwq_sq *sq, unsigned int flags)
 
 /**
  * Copies len bytes by the device's DMA engine (mlx5dv_wr_memcpy(3)). One WQEBB: control segment,
- * DMA segment, two data segments. -EINVAL: len is 0 or more than sq->max_memcpy_len, or the QP was
- * not created with mmo.
+ * DMA segment, two data segments. Returns -EINVAL if len is 0 or more than sq->max_memcpy_len, or
+ * if the QP was created without mmo.
  * @param sq The send queue.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
@@ -127,7 +129,10 @@ hwq_wqe_memcpy(struct hwq_sq *sq, uint32_t dst_lkey, uint64_t dst, uint32_t src_
 	return 1;
 }
 
-/* DS units before the data: the control segment, and for RDMA the remote address. */
+/*
+ * @return DS units before the data: the control segment, and for RDMA also the remote address
+ *   segment.
+ */
 static HWQ_INLINE unsigned int
 hwq_wqe_head_ds(uint8_t opcode)
 {
@@ -180,7 +185,8 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
 
 /**
  * SEND, RDMA write or RDMA read of a list of pieces of memory (ibv_wr_set_sge_list(3)). Pieces of
- * length 0 write no segment, but count for the limit. -ENOMEM: n_sge is more than sq->max_sge.
+ * length 0 write no segment, but count for the limit. Returns -ENOMEM if n_sge is more than
+ * sq->max_sge.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
@@ -212,8 +218,8 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /**
- * SEND or RDMA write of bytes that are copied into the WQE (ibv_wr_set_inline_data(3)).
- * hwq_wqe_one() explains opcode and imm; an RDMA read is not possible. -ENOMEM: len is more than
+ * SEND or RDMA write of bytes that are copied into the WQE (ibv_wr_set_inline_data(3)). For opcode
+ * and imm see hwq_wqe_one(); an RDMA read is not possible. Returns -ENOMEM if len is more than
  * sq->max_inline.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
@@ -246,7 +252,8 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 
 /**
  * SEND or RDMA write of a list of buffers, which are copied into the WQE as one inline segment
- * (ibv_wr_set_inline_data_list(3)). -ENOMEM: their lengths together are more than sq->max_inline.
+ * (ibv_wr_set_inline_data_list(3)). Returns -ENOMEM if the sum of their lengths is more than
+ * sq->max_inline.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
@@ -266,7 +273,10 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 	void *wqe;
 
 	for (i = 0; i < n_buf; i++) {
-		/* Huge lengths would make the sum wrap back into range. */
+		/*
+		 * Compare in this form, because a sum with a very large length could overflow to a
+		 * small number.
+		 */
 		if (__builtin_expect(buf[i].len > sq->max_inline - len, 0))
 			return -ENOMEM;
 		len += buf[i].len;
@@ -338,9 +348,9 @@ hwq_wqe_atomic(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
 }
 
 /**
- * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if they equal compare,
- * they become swap. The old value goes to addr, in the byte order of the CPU. One WQEBB. Never
- * -EINVAL or -ENOMEM.
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at raddr: if the 8 bytes equal
+ * `compare`, they become `swap`. The old value is written to addr, in the byte order of the CPU.
+ * One WQEBB. Never returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -360,8 +370,8 @@ hwq_wqe_atomic_cmp_swp(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_
 }
 
 /**
- * Atomic addition to 8 bytes at raddr (ibv_wr_atomic_fetch_add(3)). The old value goes to addr, in
- * the byte order of the CPU. One WQEBB. Never -EINVAL or -ENOMEM.
+ * Atomic addition to 8 bytes at raddr (ibv_wr_atomic_fetch_add(3)). The old value is written to
+ * addr, in the byte order of the CPU. One WQEBB. Never returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -380,7 +390,7 @@ hwq_wqe_atomic_fetch_add(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint3
 
 /**
  * @param wqe The WQE.
- * @return DS of its control segment: its length in 16-byte units.
+ * @return The DS of the WQE's control segment: the WQE's length in 16-byte units.
  */
 static HWQ_INLINE unsigned int
 hwq_raw_ds(const void *wqe)
@@ -393,8 +403,8 @@ hwq_raw_ds(const void *wqe)
  * copy gets the queue's index and QPN, and is signalled if flags say so; HWQ_WQE_SIGNALED is the
  * only flag with an effect. All other bytes stay as the caller wrote them.
  * @param sq The send queue.
- * @param wqe The WQE, of any alignment; DS of its control segment is its length. -EINVAL: DS is 0,
- *   or the ring holds less than two WQEs of its length.
+ * @param wqe The WQE, of any alignment. The DS of its control segment gives its length. Returns
+ *   -EINVAL if DS is 0, or if the ring holds fewer than two WQEs of this length.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

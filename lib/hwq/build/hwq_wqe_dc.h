@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE of a DCI: each takes the DC target that the WQE goes to. hwq_wqe.h has their
- * results, their arguments and the thread rule.
+ * Functions that build one WQE of a DCI. Each takes the DC target that receives the WQE. Return
+ * values, arguments and the thread rule are those of hwq_wqe.h.
  *
  *     hwq_dct_addr --- the peer --- hwq_ah_create_on(dev, &path, &addr, &ah)
  *                                   hwq_dc_dest_set(&dest, &ah, be32toh(addr.qpn), key)
  *                                   hwq_wqe_dc_one(sq, &dest, MLX5_OPCODE_RDMA_WRITE, ...)
  *
- * The address vector takes three units of each WQE. A WQE with data has two WQEBBs or more. Two
- * have room for 44 bytes of inline data of an RDMA write, and for 60 bytes of a SEND.
+ * The address vector takes three units of each WQE. A WQE with data has two WQEBBs or more. In two
+ * WQEBBs there is room for 44 bytes of inline data of an RDMA write, or 60 bytes of a SEND.
  *
  * The bytes are those of libmlx5's builders followed by mlx5dv_wr_set_dc_addr(3).
  */
@@ -19,18 +19,18 @@
 #include "hwq_ah.h"
 #include "hwq_wqe.h"
 
-/** A DC target, in the form that WQEs have. It lies in the caller's storage, and needs no end. */
+/** A DC target, in the form that WQEs have, in the caller's storage. It need not be freed. */
 struct hwq_dc_dest {
-	/** address vector: the way to the target's port, its number and its key */
+	/** address vector: the path to the target's port, the target's number and its key */
 	struct mlx5_wqe_av av;
 };
 
 /**
- * Makes *dest name a DC target. Any thread may call it while no other thread uses *dest.
+ * Makes *dest describe a DC target. Any thread may call it while no other thread uses *dest.
  * @param dest The destination to write.
- * @param ah The way to its port; read during the call.
- * @param dctn Its number: qpn of hwq_dct_addr().
- * @param key Its DC key.
+ * @param ah The path to the target's port; read during the call.
+ * @param dctn The target's number: qpn of hwq_dct_addr().
+ * @param key The target's DC key.
  */
 static inline void
 hwq_dc_dest_set(struct hwq_dc_dest *dest, const struct hwq_ah *ah, uint32_t dctn, uint64_t key)
@@ -89,8 +89,8 @@ hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode
 }
 
 /**
- * SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a DC target. -ENOMEM: len is
- * more than sq->max_inline.
+ * SEND or RDMA write of bytes copied into the WQE: hwq_wqe_inline() to a DC target. Returns -ENOMEM
+ * if len is more than sq->max_inline.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param opcode MLX5_OPCODE_*.
@@ -221,8 +221,8 @@ hwq_dc_raw_is_possible(const void *wqe)
 
 /**
  * hwq_wqe_raw() to a DC target. If hwq_raw_has_av() is true, units 1 to 3 of the copy become the
- * address vector of dest; the caller's units 1 to 3 are ignored. -EINVAL: as hwq_wqe_raw(), or
- * hwq_dc_raw_is_possible() is false.
+ * address vector of dest; the caller's units 1 to 3 are ignored. Returns -EINVAL as hwq_wqe_raw(),
+ * or if hwq_dc_raw_is_possible() is false.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param wqe The WQE.

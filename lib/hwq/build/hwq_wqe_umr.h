@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of one WQE that lays a key out. Return values and thread rule are those of hwq_wqe.h.
+ * Functions that build one WQE, a UMR that gives a key its layout. Return values and thread rule
+ * are those of hwq_wqe.h.
  *
  *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key now means these pieces
  *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);   waits for the UMR
  *
- * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a batch of their own. But
- * the next WQE waits for the UMR only if its flags have HWQ_WQE_AFTER_UMR; libmlx5 always sets that
- * bit in the next WQE. Once one WQE has waited, later WQEs need not wait.
+ * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a separate batch, with one
+ * difference: the next WQE waits for the UMR only if its flags have HWQ_WQE_AFTER_UMR; libmlx5
+ * always sets that bit in the next WQE. Once one WQE has waited, later WQEs need not wait.
  *
- * The QP need not be created for these operations. Its ring must hold two such WQEs.
+ * The QP need not be created for these operations. Its ring must have room for two such WQEs.
  *
- * Beyond hwq_wqe.h's errors:
+ * Errors in addition to those of hwq_wqe.h:
  *   -EINVAL     access flags beyond HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
  *               other than 0; or the ring holds less than two such WQEs
  *   -ENOMEM     more entries than the key or a WQE has room for
@@ -26,7 +27,7 @@
 
 /**
  * @param units DS units of the layout.
- * @return WQEBBs of a UMR whose layout takes @p units 16-byte units: one for each entry, and one
+ * @return WQEBBs of a UMR whose layout has @p units 16-byte units: one unit for each entry, and one
  *   more for a pattern.
  */
 static HWQ_INLINE unsigned int
@@ -35,7 +36,7 @@ hwq_umr_n_bb(unsigned int units)
 	return hwq_ds_to_bb(HWQ_UMR_HEAD_DS + hwq_umr_pad(units));
 }
 
-/* @return 0; or why a UMR of this key is not possible. */
+/* @return 0 if a UMR of this key is possible, otherwise a negative error. */
 static HWQ_INLINE int
 hwq_wqe_umr_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
@@ -62,8 +63,8 @@ hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
 }
 
 /**
- * Lays the key out as a list: n pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
- * Writes a UMR. Errors: see the top of this file.
+ * Gives the key a list as its layout: n pieces of memory, one after the other
+ * (mlx5dv_wr_mr_list(3)). Writes a UMR. For errors see the top of this file.
  * @param sq The send queue.
  * @param mkey The key; it must stay until the WQE has completed.
  * @param access Who may use the key, out of HWQ_UMR_ACCESS_ALL.
@@ -90,13 +91,13 @@ hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int acc
 }
 
 /**
- * Lays the key out as a pattern: `repeat` rounds of n entries (mlx5dv_wr_mr_interleaved(3)). Writes
- * a UMR. Errors: see the top of this file.
+ * Gives the key a pattern as its layout: `repeat` rounds of n entries
+ * (mlx5dv_wr_mr_interleaved(3)). Writes a UMR. For errors see the top of this file.
  * @param sq The send queue.
  * @param mkey As hwq_wqe_mr_list().
  * @param access As hwq_wqe_mr_list().
  * @param repeat How many rounds.
- * @param n How many entries a round has.
+ * @param n Number of entries in a round.
  * @param data Read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.

@@ -40,12 +40,15 @@ read_caps(struct hwq_dev *dev)
 	caps->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	if (caps->max_qp_wr > HWQ_SQ_MAX_BB)
 		caps->max_qp_wr = HWQ_SQ_MAX_BB;
-	/* max_cqe of verbs is one less than the entries: libmlx5 adds an entry to each CQ. */
+	/*
+	 * max_cqe of verbs is one less than the number of entries, because libmlx5 adds an entry to
+	 * each CQ.
+	 */
 	caps->max_cqe = (uint32_t)attr.max_cqe + 1;
 	caps->max_sge = (uint32_t)attr.max_sge;
 	caps->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
 	caps->raw_ip_csum = (attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM) != 0;
-	/* On the wire each of these two limits has 8 bits. */
+	/* In a QP context, each of these two limits has 8 bits. */
 	caps->max_rd_atomic = attr.max_qp_init_rd_atom > 255 ? 255 : attr.max_qp_init_rd_atom;
 	caps->max_dest_rd_atomic = attr.max_qp_rd_atom > 255 ? 255 : attr.max_qp_rd_atom;
 	caps->sig_block_prot = sig.block_prot;
@@ -81,8 +84,8 @@ read_numa_node(const struct hwq_dev *dev)
 }
 
 /*
- * True if MLX5_SHUT_UP_BF is set to anything but "0", as libmlx5 reads it (its README of
- * environment variables).
+ * Returns true if MLX5_SHUT_UP_BF is set to any value but "0". This is libmlx5's rule (in its
+ * README of environment variables).
  */
 static bool
 bf_is_shut_up(void)
@@ -119,8 +122,8 @@ set_up(struct hwq_dev *dev)
 }
 
 /*
- * Opens a device if suits() returns true. -ENODEV: it is no mlx5 device. -EOPNOTSUPP: suits()
- * returned false.
+ * Opens a device if suits() returns true for its capabilities. Returns -ENODEV if it is no mlx5
+ * device, -EOPNOTSUPP if suits() returned false.
  */
 static int
 open_one(struct ibv_device *device, bool (*suits)(const struct hwq_dev_caps *caps),
@@ -166,8 +169,8 @@ is_called(struct ibv_device *device, const char *name)
 }
 
 /*
- * Opens the first device of the list that suits; with a name, only that device. The last refusal is
- * the error.
+ * Opens the first device of the list that suits() accepts; with a name, only that device. If no
+ * device can be opened, returns the error of the last device.
  */
 static int
 open_first(struct ibv_device **list, int n, const char *name,

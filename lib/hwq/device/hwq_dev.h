@@ -38,24 +38,29 @@ struct ibv_pd;
 
 /** Capabilities of a device. A limit of 0: the device does not have the feature. */
 struct hwq_dev_caps {
-	uint64_t max_memcpy_len; /**< bytes one memcpy WQE moves; 0: the device has no DMA MMO */
-	uint64_t max_dm_len;     /**< bytes of device memory (hwq_dm.h); 0: it has none */
-	uint32_t max_msg_len;    /**< bytes one RDMA or SEND work request moves */
-	uint32_t max_qp_wr;      /**< WQEBBs of a send queue, work requests of a receive queue */
-	uint32_t max_cqe;        /**< entries of a CQ */
-	uint32_t max_sge;        /**< data segments of one work request */
+	/** bytes that one memcpy WQE can move; 0: the device has no DMA MMO */
+	uint64_t max_memcpy_len;
+	uint64_t max_dm_len;  /**< bytes of device memory (hwq_dm.h); 0: the device has none */
+	uint32_t max_msg_len; /**< bytes that one RDMA or SEND work request can move */
+	/** limit for the WQEBBs of a send queue, and for the work requests of a receive queue */
+	uint32_t max_qp_wr;
+	uint32_t max_cqe; /**< entries of a CQ */
+	uint32_t max_sge; /**< data segments of one work request */
 	/** RDMA reads and atomics that a QP may have in flight as requester */
 	uint32_t max_rd_atomic;
 	/** RDMA reads and atomics that a QP serves at once as responder */
 	uint32_t max_dest_rd_atomic;
 	/**
-	 * firmware commands (DEVX); without them there are no indirect keys, signatures,
-	 * encryption, MMO
+	 * the device accepts firmware commands (DEVX); without them there are no indirect keys,
+	 * signatures, encryption, MMO
 	 */
 	bool devx;
-	/** The device has DC. Also true without devx, because then the device cannot be asked. */
+	/**
+	 * The device has DC. Also true without devx, because then the device's capabilities cannot
+	 * be read.
+	 */
 	bool dc;
-	/** RDMA on RC queues may use all memory of the process, on demand: hwq_mr.h */
+	/** RDMA on RC queues may use all memory of the process, on demand: see hwq_mr.h */
 	bool any_memory;
 	bool atomics;            /**< compare and swap, fetch and add of 8 bytes */
 	bool raw_ip_csum;        /**< the device computes checksums of raw packets on Ethernet */
@@ -63,49 +68,50 @@ struct hwq_dev_caps {
 	uint32_t sig_block_size; /**< enum mlx5dv_block_size_caps */
 	uint16_t sig_t10dif_bg;  /**< enum mlx5dv_sig_t10dif_bg_caps */
 	uint16_t sig_crc_type;   /**< enum mlx5dv_sig_crc_type_caps */
-	uint8_t n_ports;         /**< its ports are 1 to n_ports */
+	uint8_t n_ports;         /**< number of ports; they are numbered from 1 */
 	uint8_t crypto_engines;  /**< enum mlx5dv_crypto_engines_caps; 0: no encryption */
 	/**
-	 * enum mlx5dv_crypto_wrapped_import_method_caps. If a bit is set, the device takes DEKs of
-	 * its engine wrapped, after a login (hwq_login.h); otherwise in plaintext, without a login.
+	 * enum mlx5dv_crypto_wrapped_import_method_caps. If the bit of an engine is set, the device
+	 * accepts DEKs of this engine only wrapped, after a login (hwq_login.h). Otherwise it
+	 * accepts DEKs in plaintext, without a login.
 	 */
 	uint8_t crypto_wrapped;
 	/**
-	 * Self-tests of encryption that failed, as a code of the device's vendor; the engine may
-	 * then not work. 0: none failed.
+	 * Failed self-tests of encryption, as a code of the device's vendor; 0: no test failed.
+	 * After a failed test the encryption engine may not work.
 	 */
 	uint16_t crypto_failed_selftests;
 	uint32_t crypto_flags; /**< enum mlx5dv_crypto_caps_flags */
-	uint32_t max_dek;      /**< DEKs of the device; 0: none */
+	uint32_t max_dek;      /**< number of DEKs that the device can have; 0: none */
 };
 
 /** A port, and its address. */
 struct hwq_dev_port {
 	uint8_t port;       /**< port number, from 1 */
 	uint8_t link_layer; /**< IBV_LINK_LAYER_* */
-	uint8_t gid_index;  /**< index of gid; valid if has_gid */
+	uint8_t gid_index;  /**< index of gid in the port's GID table; valid if has_gid is true */
 	uint8_t active_mtu; /**< enum ibv_mtu */
-	uint16_t lid;       /**< InfiniBand only */
-	bool has_gid;       /**< always true on Ethernet */
+	uint16_t lid;       /**< LID of the port; InfiniBand only */
+	bool has_gid;       /**< gid is valid; always true on Ethernet */
 	uint8_t gid[16];    /**< a RoCEv2 GID if the port has one */
 };
 
 struct hwq_left;
 
-/** An opened device. Written by hwq. */
+/** An opened device. Only hwq writes this struct. */
 struct hwq_dev {
 	struct ibv_context *ctx;  /**< the verbs device */
 	struct ibv_pd *pd;        /**< the protection domain of all keys and queues */
-	struct hwq_dev_caps caps; /**< hwq_dev_caps() */
-	struct hwq_dev_port port; /**< the port of QPs whose path names no port (hwq_path.h) */
-	int numa_node;            /**< hwq_dev_numa_node() */
-	bool no_bf;               /**< MLX5_SHUT_UP_BF is set: no BlueFlame */
+	struct hwq_dev_caps caps; /**< the capabilities that hwq_dev_caps() returns */
+	struct hwq_dev_port port; /**< the port for QPs whose path names no port (hwq_path.h) */
+	int numa_node;            /**< the node that hwq_dev_numa_node() returns */
+	bool no_bf;               /**< MLX5_SHUT_UP_BF is set: do not use BlueFlame */
 	bool own_ctx;             /**< hwq opened ctx: hwq_dev_close() closes it */
 	bool own_pd;              /**< hwq allocated pd: hwq_dev_close() frees it */
-	struct hwq_count refs;    /**< how many objects of the device exist */
+	struct hwq_count refs;    /**< number of existing objects of the device */
 	/**
-	 * Number of acknowledged events of CQs, QPs and SRQs. The thread that destroys such an
-	 * object reads it.
+	 * Number of acknowledged events of CQs, QPs and SRQs. The thread that destroys a CQ, QP or
+	 * SRQ reads it.
 	 */
 	struct hwq_count n_acked;
 	/** Parts of QPs whose creation failed: they are destroyed later (hwq_left.h). */
@@ -114,8 +120,8 @@ struct hwq_dev {
 
 /**
  * Opens a device (mlx5dv_open_device(3)), with DEVX if possible, and allocates its protection
- * domain. It uses the first active port, or port 1 if no port is active. The caller closes the
- * device by hwq_dev_close().
+ * domain. Its default port is the first active port, or port 1 if no port is active. The caller
+ * closes the device by hwq_dev_close().
  *
  * @param name
  *   Verbs device name ("mlx5_0"), or the address of its PCI function ("0000:03:00.0"; "03:00.0" in
@@ -125,7 +131,7 @@ struct hwq_dev {
  * @return
  *   0 on success, otherwise:
  * @retval -ENODEV
- *   There is no such device, or no mlx5 device at all: the log says how to get one.
+ *   There is no such device, or no mlx5 device at all. The log says how to get one.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
@@ -134,8 +140,8 @@ struct hwq_dev {
 HWQ_API int hwq_dev_open(const char *name, struct hwq_dev **dev);
 
 /**
- * Opens a device as hwq_dev_open() does, but only one that the caller's function accepts. It is for
- * callers that need a feature that some devices lack.
+ * Opens a device as hwq_dev_open() does, but only a device that the caller's function accepts. It
+ * is for callers that need a feature that some devices lack.
  *
  * @param name
  *   As for hwq_dev_open().
@@ -216,7 +222,7 @@ hwq_dev_caps(const struct hwq_dev *dev)
 /**
  * Returns the NUMA node of the device. Any thread.
  * @param dev The device.
- * @return The node; -1: the system does not know it.
+ * @return The node; -1 if the system does not know the node.
  */
 static inline int
 hwq_dev_numa_node(const struct hwq_dev *dev)
@@ -231,7 +237,7 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
  *   The device.
  * @param after The port that the last call returned; 0 at first.
  * @param port Written on success only. The search starts at after + 1, and wraps from the last port
- *   to port 1. If no port is active: dev->port.
+ *   to port 1. If no port is active, *port is dev->port.
  * @return
  *   0 on success, otherwise:
  * @retval -errno
@@ -240,7 +246,7 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 HWQ_API int hwq_dev_next_port(struct hwq_dev *dev, uint8_t after, uint8_t *port);
 
 /**
- * Sets the function that takes log lines. Call it before the first device is opened.
+ * Sets the function that receives log lines. Call it before the first device is opened.
  *
  * @param line
  *   Called once for each line, from the thread that logs; text has no newline and is valid during

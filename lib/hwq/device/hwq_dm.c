@@ -12,8 +12,9 @@
 #define LOG_ALIGN 6
 
 /*
- * Clears the memory: a card may return what its last owner wrote, because neither Linux (mlx5/dm.c)
- * nor libmlx5 clears it. The memory is behind PCI, so whole words are written.
+ * Clears the memory, because the card may return bytes that the previous user of the memory wrote:
+ * neither Linux (mlx5/dm.c) nor libmlx5 clears it. The memory is behind PCI, so whole words are
+ * written.
  */
 static void
 clear(void *buf, size_t len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Device memory: memory on the card itself (ibv_alloc_dm(3)). Work requests name it like other
- * memory.
+ * Device memory: memory on the card itself (ibv_alloc_dm(3)). Work requests address it by a key,
+ * like other memory.
  *
  *     hwq_dm_alloc(dev, len, &dm)
  *     hwq_mr_register_dm(&dm, access, &mr)
@@ -11,9 +11,9 @@
  *     hwq_dm_free(&dm)
  *
  * hwq_wqe_memcpy() cannot copy device memory: mlx5dv_wr_memcpy() copies between PCI addresses
- * (mlx5dv_wr_post(3)), and device memory has none. Use RDMA.
+ * (mlx5dv_wr_post(3)), and device memory has no PCI address. Use RDMA.
  *
- * Threads: as hwq_dev.h says.
+ * Threads: the rules of hwq_dev.h.
  */
 #ifndef HWQ_DM_H
 #define HWQ_DM_H
@@ -22,13 +22,13 @@
 
 struct ibv_dm;
 
-/** Device memory, in the caller's storage. Written by the calls of this file only. */
+/** Device memory, in the caller's storage. Only the functions of this file write this struct. */
 struct hwq_dm {
-	/** Address for the CPU. Access is slow, and must be aligned, by 4 or 8 bytes. */
+	/** Address for the CPU. Access is slow, and must be aligned and of 4 or 8 bytes. */
 	void *addr;
 	size_t len;          /**< bytes */
 	struct hwq_dev *dev; /**< the device */
-	struct ibv_dm *dm;   /**< the verbs object; NULL: there is none */
+	struct ibv_dm *dm;   /**< the verbs object; NULL: no memory is allocated */
 };
 
 /**
@@ -45,7 +45,7 @@ struct hwq_dm {
  * @retval -EINVAL
  *   len is 0.
  * @retval -EOPNOTSUPP
- *   The device has no such memory.
+ *   The device has no device memory.
  * @retval -ENOMEM
  *   Not enough device memory is free, or len is more than hwq_dev_caps::max_dm_len.
  * @retval -errno
@@ -54,14 +54,14 @@ struct hwq_dm {
 HWQ_API int hwq_dm_alloc(struct hwq_dev *dev, size_t len, struct hwq_dm *dm);
 
 /**
- * Frees device memory. Its registrations must have ended. Does nothing if dm->dm is NULL.
+ * Frees device memory. Deregister it first. Does nothing if dm->dm is NULL.
  *
  * @param dm
  *   The device memory.
  * @return
  *   0 on success. After an error the memory still exists: call again.
  * @retval -EBUSY
- *   A registration is left.
+ *   The memory is still registered.
  * @retval -errno
  *   The error of ibv_free_dm(3).
  */
@@ -76,7 +76,7 @@ HWQ_API int hwq_dm_free(struct hwq_dm *dm);
  * @param access
  *   As for hwq_mr_register().
  * @param mr
- *   Written on success only; mr->addr is dm->addr. hwq_mr_deregister() ends it.
+ *   Written on success only; mr->addr is dm->addr. hwq_mr_deregister() ends the registration.
  * @return
  *   0 on success, otherwise:
  * @retval -errno The error of ibv_reg_dm_mr(3); the log has its text.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes libibverbs refuse ibv_fork_init(3), if the kernel makes that call needless. */
+/* Makes libibverbs refuse ibv_fork_init(3), if the kernel makes that call unnecessary. */
 #include "hwq_fork.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <infiniband/verbs.h>
 
 /*
- * Registers one byte. From then on libibverbs refuses ibv_fork_init(3) (rdma-core,
- * libibverbs/memory.c).
+ * Registers one byte of memory. After a registration, libibverbs refuses ibv_fork_init(3)
+ * (rdma-core, libibverbs/memory.c).
  */
 static int
 register_byte(struct ibv_context *ctx)

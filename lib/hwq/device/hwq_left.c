@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of QPs that could not be destroyed: see hwq_left.h. */
+/* Stores parts of QPs that could not be destroyed: see hwq_left.h. */
 #include "hwq_left.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "hwq_verbs.h"
 
 /*
- * One such part. Any thread adds to the list of a device, or takes the whole list. Either qp or buf
- * is not NULL.
+ * A part of a QP that could not be destroyed. Any thread adds a part to the list of the device, or
+ * removes the whole list. At least one of qp and buf is not NULL.
  */
 struct hwq_left {
 	struct hwq_left *next;
@@ -30,7 +30,7 @@ put(struct hwq_dev *dev, struct hwq_left *l)
 		;
 }
 
-/* False: the device refuses to destroy the part. */
+/* Returns false if the device refuses to destroy the part. */
 static bool
 destroy(struct hwq_left *l)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the log lines of lib/hwq go. */
+/* Writes the log lines of lib/hwq. */
 #include "hwq_log.h"
 
 #include <stdarg.h>

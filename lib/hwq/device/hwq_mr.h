@@ -7,7 +7,8 @@
  *       ... mr.lkey, mr.rkey in work requests of any queue of the device ...
  *     hwq_mr_deregister(&mr)                        after these work requests
  *
- * Threads: as hwq_dev.h says. Any number of threads may read a struct hwq_mr that is registered.
+ * Threads: the rules of hwq_dev.h. Any number of threads may read a struct hwq_mr that is
+ * registered.
  */
 #ifndef HWQ_MR_H
 #define HWQ_MR_H
@@ -17,25 +18,26 @@
 struct ibv_mr;
 
 /**
- * What local and remote work requests may do with a registered range. The values are those of
- * IBV_ACCESS_* of ibv_reg_mr(3).
+ * The accesses of local and remote work requests that a registered range allows. The values are
+ * those of IBV_ACCESS_* of ibv_reg_mr(3).
  */
 enum hwq_access {
-	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,   /**< local work requests may write it */
-	HWQ_ACCESS_REMOTE_WRITE = 1 << 1,  /**< a peer may write it; needs LOCAL_WRITE too */
-	HWQ_ACCESS_REMOTE_READ = 1 << 2,   /**< a peer may read it */
-	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< a peer may use atomics; needs LOCAL_WRITE too */
-	HWQ_ACCESS_MW_BIND = 1 << 4,       /**< memory windows may be bound to it */
+	HWQ_ACCESS_LOCAL_WRITE = 1 << 0,  /**< local work requests may write the range */
+	HWQ_ACCESS_REMOTE_WRITE = 1 << 1, /**< a peer may write the range; needs LOCAL_WRITE too */
+	HWQ_ACCESS_REMOTE_READ = 1 << 2,  /**< a peer may read the range */
+	/** a peer may use atomics on the range; needs LOCAL_WRITE too */
+	HWQ_ACCESS_REMOTE_ATOMIC = 1 << 3,
+	HWQ_ACCESS_MW_BIND = 1 << 4, /**< memory windows may be bound to the range */
 	/** The device asks for pages when it needs them; they are not pinned (ODP). */
 	HWQ_ACCESS_ON_DEMAND = 1 << 6,
 	/**
-	 * The device's writes may arrive in another order. Ignored if the device does not support
-	 * it.
+	 * The device's writes may arrive in a different order than it sent them. Ignored if the
+	 * device does not support this.
 	 */
 	HWQ_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
 
-/** A registered range, in the caller's storage. Written by hwq_mr_register() only. */
+/** A registered range, in the caller's storage. Only hwq_mr_register() writes this struct. */
 struct hwq_mr {
 	void *addr;          /**< start of the range */
 	size_t len;          /**< bytes of the range */
@@ -62,7 +64,7 @@ struct hwq_mr {
  * @param mr
  *   Written on success only.
  * @return
- *   0 on success. Otherwise the log says what to do:
+ *   0 on success. Otherwise the log says what the caller can do:
  * @retval -EINVAL
  *   The range is empty, or the flags contradict each other.
  * @retval -EFAULT
@@ -70,11 +72,11 @@ struct hwq_mr {
  * @retval -EACCES
  *   A page is mapped without the right to read it, or to write it.
  * @retval -EOPNOTSUPP
- *   The kernel does not pin such a mapping.
+ *   The kernel cannot pin a mapping of this type.
  * @retval -EPERM
  *   RLIMIT_MEMLOCK is too low.
  * @retval -EIO
- *   The IOMMU cannot map it, or the device has failed.
+ *   The IOMMU cannot map the range, or the device has failed.
  * @retval -ENOMEM
  *   There is not enough memory, or no key is left.
  * @retval -errno
@@ -84,7 +86,7 @@ HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigne
 	struct hwq_mr *mr);
 
 /**
- * Ends a registration. Work requests that name its keys must have completed. After an error the
+ * Ends a registration. Work requests that use its keys must have completed. After an error the
  * memory is still registered.
  *
  * @param mr
@@ -92,7 +94,7 @@ HWQ_API int hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigne
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   Memory windows are bound to it: unbind them first.
+ *   Memory windows are bound to the range: unbind them first.
  * @retval -errno
  *   The error of ibv_dereg_mr(3).
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out why a registration failed. The errno of ibv_reg_mr(3) does not say. ENOMEM may mean
- * that RLIMIT_MEMLOCK is exceeded, or that memory is short. If some library has called
- * ibv_fork_init(3), ENOMEM of madvise(2) may also mean that memory is not mapped.
+ * Finds the reason why a registration failed, because the errno of ibv_reg_mr(3) is ambiguous.
+ * ENOMEM may mean that RLIMIT_MEMLOCK is exceeded, or that there is not enough memory. If a library
+ * has called ibv_fork_init(3), ENOMEM may also come from madvise(2) and mean that the range is not
+ * mapped.
  */
 #include "hwq_mr_why.h"
 
@@ -26,7 +27,7 @@
 
 /* ------------------------------------------------------------------ the mappings */
 
-/* What prevents a registration; each cause has its remedy. */
+/* Causes of a failed registration. The log line of each cause says what the caller can do. */
 enum cause {
 	CAUSE_NONE,
 	CAUSE_NOT_MAPPED,
@@ -54,15 +55,15 @@ static const struct {
 		"of a device cannot be registered"},
 };
 
-/* The first address of a range that cannot be registered, and the cause. */
+/* The first address of a range that cannot be registered, and the cause of the failure. */
 struct verdict {
 	uint64_t addr;
 	enum cause cause;
 };
 
 /*
- * True if the address is mapped. Also true if the kernel does not answer, because a sandbox forbids
- * the call.
+ * Returns true if the address is mapped. Also returns true if a sandbox forbids the system call, so
+ * that the kernel does not answer.
  */
 static bool
 is_there(uint64_t addr)
@@ -74,8 +75,8 @@ is_there(uint64_t addr)
 }
 
 /*
- * Walks over the process's mappings, which proc(5) lists by ascending address. A mapping may be
- * longer than its file: its last byte shows that.
+ * Checks the process's mappings of the range, which proc(5) lists by ascending address. A mapping
+ * may be longer than its file; an access to its last byte shows that.
  */
 static struct verdict
 judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)
@@ -111,7 +112,7 @@ judge_mappings(uint64_t addr, uint64_t end, bool writes, bool unpinned)
 
 /* ------------------------------------------------------------------ the limit of locked memory */
 
-/* Reads a number of /proc/self/status; 0 if the line is missing. */
+/* Returns a number from /proc/self/status, or 0 if the line is missing. */
 static uint64_t
 status_value(const char *name, const char *format)
 {
@@ -129,8 +130,8 @@ status_value(const char *name, const char *format)
 }
 
 /*
- * True if with len bytes more, the process would lock more memory than it may. *limit becomes what
- * it may lock.
+ * Returns true if the process would exceed RLIMIT_MEMLOCK with len more bytes. *limit: bytes that
+ * the process may lock.
  */
 static bool
 exceeds_memlock(size_t len, uint64_t *limit, uint64_t *locked)
@@ -151,13 +152,13 @@ exceeds_memlock(size_t len, uint64_t *limit, uint64_t *locked)
 int
 hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access, int ret)
 {
-	/* On demand, pages need not be mapped, and none is locked. */
+	/* On-demand pages need not be mapped, and are not locked. */
 	const bool pins = (access & HWQ_ACCESS_ON_DEMAND) == 0;
 	uint64_t first = (uintptr_t)addr, limit, locked;
 	struct verdict v = {.cause = CAUSE_NONE};
 	const char *name = hwq_dev_name(dev);
 
-	/* If the kernel cannot pin a page, ibv_reg_mr(3) returns EFAULT, whatever the reason. */
+	/* If the kernel cannot pin a page, ibv_reg_mr(3) returns EFAULT for every reason. */
 	if (pins)
 		v = judge_mappings(first, first + len, (access & WRITES) != 0, ret == -EFAULT);
 	if (v.cause != CAUSE_NONE) {

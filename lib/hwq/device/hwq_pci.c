@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the PCI function of a device: in sysfs, `device` in the device's folder is a link to the
- * folder of the function, whose name is the address. A subfunction has its own folder, whose
- * name is not an address.
+ * Finds the PCI address of a device. In sysfs, `device` in the device's folder is a link to the
+ * folder of the PCI function; the folder's name is the address. A subfunction has its own folder,
+ * whose name is not an address.
  */
 #include "hwq_pci.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports and their GIDs: which one a device uses, and which one a path asks for. */
+/* Ports and their GIDs: chooses the port of a device, and the port and GID of a path. */
 #include "hwq_port.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ port_of_attr(uint8_t port, const struct ibv_port_attr *attr)
 	};
 }
 
-/* Rank of a GID: routable RoCEv2 is best, then RoCEv2, then all other types. */
+/* Returns the rank of a GID: routable RoCEv2 is best, then RoCEv2, then all other types. */
 static int
 gid_rank(const struct ibv_gid_entry *e)
 {
@@ -49,7 +49,7 @@ gid_rank(const struct ibv_gid_entry *e)
 	return 1;
 }
 
-/* Chooses the best GID of the port; if index is not NULL, the GID of that index. */
+/* Chooses the best GID of the port, or if index is not NULL, the GID with that index. */
 static int
 choose_gid(struct hwq_dev *dev, const uint8_t *index, struct hwq_dev_port *port)
 {
@@ -89,7 +89,10 @@ choose_gid(struct hwq_dev *dev, const uint8_t *index, struct hwq_dev_port *port)
 	return ret;
 }
 
-/* Chooses the first active port, else port 1: a later connect then reports the state of port 1. */
+/*
+ * Chooses the first active port, or port 1 if no port is active. A later connect then reports the
+ * state of port 1.
+ */
 int
 hwq_port_choose(struct hwq_dev *dev)
 {
@@ -142,7 +145,10 @@ hwq_dev_next_port(struct hwq_dev *dev, uint8_t after, uint8_t *out)
 
 /* ------------------------------------------------------------------ paths */
 
-/* True if value is at most max. If false, a log line names the setting. */
+/*
+ * Returns true if value is at most max. Otherwise logs a line that names the setting, and returns
+ * false.
+ */
 static bool
 in_range(struct hwq_dev *dev, const char *what, unsigned int value, unsigned int max)
 {
@@ -152,7 +158,7 @@ in_range(struct hwq_dev *dev, const char *what, unsigned int value, unsigned int
 	return false;
 }
 
-/* in_range() for a field that is used only if the path's mask has its bit. */
+/* As in_range(), for a field that is used only if its bit in the path's mask is set. */
 static bool
 masked_in_range(struct hwq_dev *dev, const struct hwq_path *path, uint32_t bit, const char *what,
 	unsigned int value, unsigned int max)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Verbs calls that can fail, about devices, memory, CQs, QPs and address handles. Errors become
- * -errno.
- */
+/* Verbs calls for devices, memory, CQs, QPs and address handles. Their errors become -errno.  */
 #include "hwq_verbs.h"
 
 #include <endian.h>
@@ -20,7 +17,7 @@ hwq_verbs_list(struct ibv_device ***list, int *n)
 	errno = 0;
 	devices = ibv_get_device_list(&count);
 	if (devices == NULL)
-		/* ENOSYS: the kernel has no RDMA support (ibv_get_device_list(3)). */
+		/* ENOSYS means that the kernel has no RDMA support (ibv_get_device_list(3)). */
 		return errno == ENOSYS ? -ENODEV : err_from_errno();
 	if (count == 0) {
 		ibv_free_device_list(devices);
@@ -34,7 +31,9 @@ hwq_verbs_list(struct ibv_device ***list, int *n)
 int
 hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 {
-	/* Without a flag, libmlx5 opens with DEVX if possible, else without. */
+	/*
+	 * Without a flag, libmlx5 opens the device with DEVX if possible, otherwise without DEVX.
+	 */
 	struct mlx5dv_context_attr attr = {0};
 	struct ibv_context *opened;
 
@@ -271,7 +270,7 @@ hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn)
 }
 
 /*
- * Converts the status of a command to an errno, as libmlx5 does (rdma-core 44,
+ * Converts the status of a firmware command to an errno, as libmlx5 does (rdma-core 44,
  * providers/mlx5/mlx5.c).
  */
 int
@@ -354,7 +353,7 @@ int
 hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,
 	void *user, struct ibv_cq **cq)
 {
-	/* libmlx5 adds an entry to the number that it is asked for. */
+	/* libmlx5 adds one entry to the requested number. */
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = n_cqe - 1,
 		.channel = channel,
@@ -364,8 +363,8 @@ hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_cha
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
 	/*
-	 * The environment variable MLX5_CQE_SIZE may ask for 128 bytes. hwq reads CQEs of 64 bytes,
-	 * so ask for these.
+	 * The environment variable MLX5_CQE_SIZE may request CQEs of 128 bytes. hwq reads CQEs of
+	 * 64 bytes, so request 64 here.
 	 */
 	struct mlx5dv_cq_init_attr mlx5_attr = {
 		.comp_mask = MLX5DV_CQ_INIT_ATTR_MASK_CQE_SIZE,
@@ -482,7 +481,7 @@ hwq_verbs_eth_inline(struct ibv_qp *qp, void *ring, uint8_t *bytes)
 	const uint8_t frame[64] = {0};
 	__be16 size;
 
-	/* This WQE is never posted: it shows how many bytes libmlx5 writes inline. */
+	/* This WQE is never posted. It shows how many bytes of a packet libmlx5 writes inline. */
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_sge(ex, 0, (uintptr_t)frame, sizeof(frame));

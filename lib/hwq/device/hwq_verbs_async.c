@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls about asynchronous events. Errors become -errno. */
+/* Verbs calls for asynchronous events. Their errors become -errno. */
 #include "hwq_verbs_async.h"
 
 #include "hwq_verbs_errno.h"

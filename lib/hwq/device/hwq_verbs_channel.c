@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls about completion channels. Errors become -errno. */
+/* Verbs calls for completion channels. Their errors become -errno. */
 #include "hwq_verbs_channel.h"
 
 #include "hwq_verbs_errno.h"

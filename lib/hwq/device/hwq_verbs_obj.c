@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the rings of verbs objects, and their state in the device. Errors become -errno. */
+/*
+ * Reads the rings of verbs objects, and their state in the device. Errors of the calls become
+ * -errno.
+ */
 #include "hwq_verbs_obj.h"
 
 #include <string.h>
@@ -12,16 +15,20 @@
 #define CMD_QUERY_CQ  0x402
 #define CMD_IN_NUMBER 0x48 /* 24 bits: number of the object to query */
 
-/* Answer of QUERY_QP: the context starts after 24 bytes. */
+/* QUERY_QP's answer: offsets in bits. The context starts after 24 bytes. */
 #define QPC              0xc0
 #define QPC_STATE        (QPC + 0x00)  /* 4 bits */
 #define QPC_WQ_SIGNATURE (QPC + 0x20)  /* 1 bit */
 #define QPC_HW_SQ_WQEBB  (QPC + 0x5a0) /* 16 bits */
-#define QPC_CS_REQ       (QPC + 0x630) /* 8 bits: size of data in requester CQEs, 0: none */
-#define QPC_CS_RES       (QPC + 0x638) /* 8 bits: size of data in responder CQEs */
+/* 8 bits: how many bytes of data a requester CQE may have (a code); 0: none */
+#define QPC_CS_REQ       (QPC + 0x630)
+#define QPC_CS_RES       (QPC + 0x638) /* 8 bits: the same for responder CQEs */
 #define QUERY_QP_OUT_LEN 0x110
 
-/* Answer of QUERY_CQ: the context starts after 16 bytes (linux/mlx5/mlx5_ifc.h, cqc). */
+/*
+ * QUERY_CQ's answer: offsets in bits. The context starts after 16 bytes (linux/mlx5/mlx5_ifc.h,
+ * cqc).
+ */
 #define CQC_CQE_COMP_EN  (0x80 + 0x11) /* 1 bit */
 #define QUERY_CQ_OUT_LEN 0x110
 
@@ -46,7 +53,7 @@ hwq_verbs_dm_take(struct ibv_dm *dm, struct mlx5dv_dm *view)
 	return err_from_ret(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM));
 }
 
-/* Returns the error of the call, or of the command, whose answer has a status. */
+/* Returns the error of the ioctl, or the error of the command, whose answer has a status. */
 static int
 err_from_cmd(int ret, const uint8_t *out)
 {

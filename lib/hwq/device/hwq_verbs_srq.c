@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Verbs calls about shared receive queues. Errors become -errno. */
+/* Verbs calls for shared receive queues. Their errors become -errno. */
 #include "hwq_verbs_srq.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* WQEs and CQEs as text. A table says which segments each opcode has. */
+/* Writes WQEs and CQEs as text. A table lists the segments of each opcode. */
 #include "hwq_dump.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@ enum segment {
 	SEG_NONE,
 	SEG_RADDR,
 	SEG_MMO,
-	SEG_DATA, /* data or inline data, up to the WQE's end */
+	SEG_DATA, /* data segments or inline data, up to the WQE's end */
 	SEG_SRC,
 	SEG_DST,
-	SEG_UMR, /* all parts of a UMR, up to the WQE's end: hwq_dump_key.c */
+	SEG_UMR, /* all parts of a UMR, up to the WQE's end: see hwq_dump_key.c */
 	SEG_PSV,
 	SEG_ATOMIC,
 };
@@ -26,7 +26,7 @@ enum segment {
 struct opcode_info {
 	uint8_t opcode;
 	const char *name;
-	enum segment segs[4]; /* those after the control segment */
+	enum segment segs[4]; /* the segments that follow the control segment */
 };
 
 static const struct opcode_info opcodes[] = {
@@ -127,7 +127,7 @@ dump_inline(struct text *t, const uint8_t *at, size_t left)
 	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
 }
 
-/* Writes one segment, or one DS in hex if the table has no segment. Returns DS units. */
+/* Writes one segment. If the table has no segment, writes one DS in hex. Returns DS units. */
 static size_t
 dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
 {
@@ -184,7 +184,9 @@ dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opc
 	hwq_text_add(t, "\n");
 }
 
-/* Writes the segments that a transport puts before those of an operation. Returns DS units. */
+/*
+ * Writes the segments that a transport puts before the segments of an operation. Returns DS units.
+ */
 static size_t
 dump_transport(struct text *t, enum hwq_transport transport, enum segment first, const uint8_t *at,
 	size_t left)

@@ -9,8 +9,9 @@
  *     }
  *
  * All functions write text that ends with 0 into the caller's buffer of text_len bytes. They return
- * how many characters the whole text has, without the 0, as snprintf(3) does. If that is text_len
- * or more, the text was cut. They have no errors. Fields have the names of infiniband/mlx5dv.h.
+ * how many characters the whole text has, without the 0, as snprintf(3) does. If the result is
+ * text_len or more, the text was cut. The functions have no errors. Fields have the names of
+ * infiniband/mlx5dv.h.
  *
  * Threads: only the owner thread of a queue calls the functions that take the queue. Any thread may
  * call the functions that take bytes or a record.
@@ -41,8 +42,8 @@ struct hwq_qp;
 HWQ_API size_t hwq_dump_wqe(const void *wqe, size_t wqe_len, char *text, size_t text_len);
 
 /**
- * Decodes a WQE as hwq_dump_wqe() does, of a queue of any transport: WQEs of UD, XRC, DC and raw
- * packets have more segments.
+ * Decodes a WQE as hwq_dump_wqe() does, for a queue of any transport: WQEs of UD, XRC, DC and raw
+ * packets have more segments than those of RC.
  *
  * @param transport
  *   The transport of the queue.
@@ -66,7 +67,7 @@ HWQ_API size_t hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, si
  * @param sq
  *   The send queue.
  * @param wqe_counter
- *   Where the WQE starts: hwq_cqe.wqe_counter of its completion.
+ *   The index at which the WQE starts: hwq_cqe.wqe_counter of its completion.
  * @param text
  *   The caller's buffer; written.
  * @param text_len
@@ -112,7 +113,7 @@ HWQ_API size_t hwq_dump_record(const struct hwq_cqe *cqe, char *text, size_t tex
  * @param cqe
  *   The completion.
  * @param qp
- *   The QP that it is of.
+ *   The QP of the completion.
  * @param text
  *   The caller's buffer; written.
  * @param text_len

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Segments of a transport as text: addresses, SRQ numbers, Ethernet headers; and operands of
- * atomics.
+ * Writes segments of transports as text: addresses, SRQ numbers, Ethernet headers. Also writes
+ * operands of atomics.
  */
 #include "hwq_dump_addr.h"
 
 #include <string.h>
 
-/* The address vector of a UD QP or a DCI: three DS. */
+/* Writes the address vector of a UD QP or a DCI: three DS. */
 size_t
 hwq_dump_av(struct text *t, const uint8_t *at, size_t left, bool dc)
 {
@@ -45,7 +45,7 @@ hwq_dump_xrc(struct text *t, const uint8_t *at)
 	hwq_text_add(t, "  xrc srqn 0x%06x\n", be32toh(srqn) & 0xffffff);
 }
 
-/* Checksums, MSS and inline headers of a raw packet; the headers take several DS. */
+/* Writes checksums, MSS and inline headers of a raw packet; the headers take several DS. */
 size_t
 hwq_dump_eth(struct text *t, const uint8_t *at, size_t left)
 {
@@ -76,7 +76,7 @@ hwq_dump_atomic(struct text *t, const uint8_t *at)
 		(unsigned long long)be64toh(seg.compare));
 }
 
-/* What a receive's CQE says besides its length. */
+/* Writes the fields of a receive's CQE, except the length. */
 void
 hwq_dump_recv(struct text *t, const struct hwq_cqe *cqe)
 {

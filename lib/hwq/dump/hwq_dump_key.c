@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests on keys as text: UMRs with their layouts, signatures and encryption, SET_PSV, and
- * CQEs of wrong signatures. Tags of encryption keys are secret, so they are not shown.
+ * Writes work requests on keys as text: UMRs with their layouts, signatures and encryption,
+ * SET_PSV, and CQEs of wrong signatures. Tags of encryption keys are secret, so they are not
+ * written.
  */
 #include "hwq_dump_key.h"
 
@@ -12,7 +13,7 @@
 
 /* ------------------------------------------------------------------ UMR control, key context */
 
-/* Writes the names of the set bits; set bits without a name follow as a number. */
+/* Writes the names of the set bits. Set bits without a name follow as a number. */
 static void
 dump_bits(struct text *t, uint64_t value, const char *const *names, const uint64_t *bits, size_t n)
 {
@@ -97,7 +98,10 @@ dump_pattern_entry(struct text *t, const uint8_t *at)
 		be32toh(e.memkey));
 }
 
-/* Writes n units: KLMs, or a pattern's head and entries. Padding is shown as one of these. */
+/*
+ * Writes n units: KLMs, or a pattern's first unit and entries. Padding is written as KLMs or
+ * entries.
+ */
 static void
 dump_layout(struct text *t, const uint8_t *at, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text that grows in the caller's buffer: hwq_dump_text.h. */
+/* Appends text to the caller's buffer: see hwq_dump_text.h. */
 #include "hwq_dump_text.h"
 
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * bytes are those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3), mlx5dv_wr_set_mkey_crypto(3)).
  * hwq_wr_mkey.h calls these functions.
  *
- * Thread: the owner of the memory that is written.
+ * Thread: the owner of the memory that the functions write.
  */
 #ifndef HWQ_BSF_H
 #define HWQ_BSF_H
@@ -16,7 +16,7 @@
 static inline uint8_t
 hwq_block_size_selector(enum mlx5dv_block_size size)
 {
-	/* in the order of hwq_block_size_bytes() */
+	/* indexed like the table of hwq_block_size_bytes() */
 	static const uint8_t selector[] = {1, 2, 6, 3, 4};
 
 	return selector[size];
@@ -58,7 +58,7 @@ hwq_put_sig_dif(struct hwq_wire_bsf_dif *to, const struct mlx5dv_sig_t10dif *dif
 	to->app_mask = htobe16(0xffff);
 }
 
-/* The word with a domain's format and PSV. T10-DIF has fields for its format elsewhere too. */
+/* @return the word with a domain's format and PSV. T10-DIF has more format fields elsewhere. */
 static inline __be32
 hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq_wire_bsf_dif *dif)
 {
@@ -72,8 +72,8 @@ hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq
 }
 
 /*
- * True if blocks and signatures of both domains are of one kind. *mask becomes the bytes of a
- * signature that are then copied unchanged from one domain to the other.
+ * @return true if both domains have signatures of one kind, and equal block sizes. *mask: the bytes
+ * of a signature that are then copied unchanged from one domain to the other.
  */
 static inline bool
 hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire,
@@ -99,7 +99,7 @@ hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire
 	return true;
 }
 
-/* -EINVAL: there is a copy mask, but the domains differ. */
+/* @return 0, or -EINVAL if there is a copy mask but the domains differ. */
 static inline int
 hwq_put_sig_bsf(void *at, const struct hwq_mkey_sig *sig, bool with_crypto)
 {
@@ -145,8 +145,8 @@ hwq_crypto_order(const struct hwq_mkey_crypto *crypto)
 }
 
 /*
- * Writes the initial tweak as a device with these engines reads it: an engine for several data
- * units counts in big endian.
+ * Writes the initial tweak in the byte order that a device with these engines reads: an engine for
+ * several data units counts in big endian.
  */
 static inline void
 hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
@@ -160,8 +160,8 @@ hwq_put_tweak(uint8_t to[16], const void *initial_tweak, uint8_t engines)
 }
 
 /*
- * -EINVAL: the key signs in both domains, and the device does not have this order of signature and
- * encryption.
+ * @return 0, or -EINVAL if the key signs in both domains and the device does not support this order
+ * of signature and encryption.
  */
 static inline int
 hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct hwq_mkey_sig *sig)
@@ -192,11 +192,11 @@ hwq_put_crypto_bsf(void *at, const struct hwq_mkey_crypto *crypto, const struct 
  * @param mkey
  *   The key.
  * @param plan
- *   What hwq_key_plan() returned for the key.
+ *   The result of hwq_key_plan() for the key.
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   The attributes of the key's signatures and encryption do not fit each other.
+ *   The attributes of the key's signatures contradict those of its encryption.
  */
 static inline int
 hwq_put_key_bsf(void *at, const struct hwq_mkey *mkey, const struct hwq_key_plan *plan)
@@ -212,7 +212,7 @@ hwq_put_key_bsf(void *at, const struct hwq_mkey *mkey, const struct hwq_key_plan
 	return ret;
 }
 
-/* The value that the running signature of a domain starts with. */
+/* @return the start value of a domain's running signature. */
 static inline uint64_t
 hwq_sig_transient(const struct hwq_sig_domain *domain)
 {

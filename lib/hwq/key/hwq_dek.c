@@ -84,7 +84,7 @@ create(struct hwq_dev *dev, uint32_t pdn, const struct hwq_dek_conf *conf, struc
 	return ret;
 }
 
-/* Logs why the device refused the DEK, and what to do about it. */
+/* Logs why the device refused the DEK, and what the caller can do. */
 static void
 log_refusal(const struct hwq_dev *dev, const struct hwq_dek_conf *conf, int ret)
 {

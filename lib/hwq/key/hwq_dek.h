@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data encryption keys (DEKs), which the crypto setter of a key names (hwq_wr_mkey.h).
+ * Data encryption keys (DEKs), to which the crypto setter of a key refers (hwq_wr_mkey.h).
  *
  *     hwq_login_init()              first, where the device takes wrapped DEKs: hwq_login.h
  *     hwq_dek_init(dev, &conf, &dek)
@@ -14,12 +14,13 @@
  *       hwq_dek_put(dek)                              once for each get
  *     hwq_dek_pool_destroy(pool)                      refused while a DEK has users
  *
- * A DEK is made by the command that mlx5dv_dek_create(3) sends, through DEVX. The key's bytes go to
- * the device. hwq keeps no copy of them, erases the command that carried them, and never logs them.
- * Instead of a DEK of this file, work requests may name a DEK that the caller made, by its id.
+ * A DEK is created by the command that mlx5dv_dek_create(3) sends, through DEVX. The key's bytes go
+ * to the device. hwq keeps no copy of the bytes, erases the command that contained them, and never
+ * logs them. Work requests may also use a DEK that the caller created, by its id.
  *
- * A DEK may be destroyed while keys name it. A work request that uses such a key then fails: with
- * IBV_WC_LOC_PROT_ERR if it is the local key, with IBV_WC_REM_ACCESS_ERR if it is the remote key.
+ * A DEK may be destroyed while keys refer to it. A work request that uses such a key then fails:
+ * with IBV_WC_LOC_PROT_ERR if it is the local key, with IBV_WC_REM_ACCESS_ERR if it is the remote
+ * key.
  *
  * Threads: hwq_dek_init(), hwq_dek_query() and hwq_dek_fini() may be called from any thread, but
  * two threads must not use one DEK at once. Only the owner of the domain calls the functions of its
@@ -39,27 +40,28 @@ struct hwq_domain;
 struct hwq_dek_pool;
 
 /**
- * A DEK to make, as struct mlx5dv_dek_init_attr of mlx5dv_dek_create(3). Its purpose is AES-XTS.
+ * The configuration of a DEK, as struct mlx5dv_dek_init_attr of mlx5dv_dek_create(3). Its purpose
+ * is AES-XTS.
  */
 struct hwq_dek_conf {
 	enum mlx5dv_crypto_key_size key_size; /**< length of each of the two AES keys */
 	bool has_keytag; /**< the key ends with a tag, which the crypto setter must repeat */
 	/**
-	 * The key's bytes are encrypted for the device (AES key wrap). A login must come before:
-	 * hwq_login_init(), or
-	 * mlx5dv_crypto_login(3) on the device's context.
+	 * The key's bytes are encrypted for the device (AES key wrap). This needs an earlier login:
+	 * hwq_login_init(), or mlx5dv_crypto_login(3) on the device's context.
 	 */
 	bool wrapped;
 	/**
-	 * The caller's own bytes, which the device keeps and hwq_dek_query() returns; no secret.
+	 * Bytes that the device stores and hwq_dek_query() returns. They are the caller's, and no
+	 * secret.
 	 */
 	char opaque[8];
-	char key[128]; /**< key and keytag, laid out as mlx5dv_dek_create(3) says */
+	char key[128]; /**< key and keytag, in the layout of mlx5dv_dek_create(3) */
 };
 
-/** A DEK. Written by hwq. */
+/** A DEK. Only hwq writes this struct. */
 struct hwq_dek {
-	uint32_t id; /**< its number; WQEs carry the low 24 bits */
+	uint32_t id; /**< object id; WQEs contain its low 24 bits */
 	/** Private, in a pool: calls of hwq_dek_get() minus calls of hwq_dek_put(). */
 	unsigned int users;
 	struct hwq_dev *dev;         /**< the device */
@@ -67,8 +69,8 @@ struct hwq_dek {
 };
 
 /**
- * Makes a DEK in the device's protection domain. The caller ends it by hwq_dek_fini() before the
- * device is closed.
+ * Creates a DEK in the device's protection domain. The caller destroys it by hwq_dek_fini() before
+ * the device is closed.
  *
  * @param dev
  *   The device.
@@ -80,21 +82,22 @@ struct hwq_dek {
  *   0 on success, otherwise:
  * @retval -EINVAL
  *   The key size is unknown. Or the key is in plaintext and the device takes wrapped keys only, or
- *   the other way round (caps.crypto_wrapped tells). Or the device refused the key: log in first
- *   and wrap it with the KEK of the login; a key in plaintext needs two AES keys that differ.
+ *   the key is wrapped and the device takes plaintext only (see caps.crypto_wrapped). Or the device
+ *   refused the key: a wrapped key needs a login, and must be wrapped with the KEK of the login; a
+ *   key in plaintext needs two AES keys that differ.
  * @retval -EOPNOTSUPP
- *   The device has no AES-XTS (caps.crypto_engines tells).
+ *   The device has no AES-XTS (see caps.crypto_engines).
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
- *   The error of the command that the device refused, for example beyond caps.max_dek DEKs: end
- *   another DEK first.
+ *   The error of the command that the device refused, for example because caps.max_dek DEKs exist:
+ *   destroy another DEK first.
  */
 HWQ_API int hwq_dek_init(struct hwq_dev *dev, const struct hwq_dek_conf *conf, struct hwq_dek *dek);
 
 /**
  * Asks the device for a DEK's state, as mlx5dv_dek_query(3). A DEK in MLX5DV_DEK_STATE_ERROR no
- * longer encrypts: end it and make it anew.
+ * longer encrypts: destroy it and create it again.
  *
  * @param dek
  *   The DEK.
@@ -111,7 +114,7 @@ HWQ_API int hwq_dek_init(struct hwq_dev *dev, const struct hwq_dek_conf *conf, s
 HWQ_API int hwq_dek_query(const struct hwq_dek *dek, struct mlx5dv_dek_attr *attr);
 
 /**
- * Destroys a DEK; this needs no login. Keys that name the DEK no longer encrypt: configure them
+ * Destroys a DEK; this needs no login. Keys that refer to the DEK no longer encrypt: configure them
  * with another DEK first.
  *
  * @param dek
@@ -124,13 +127,12 @@ HWQ_API int hwq_dek_query(const struct hwq_dek *dek, struct mlx5dv_dek_attr *att
 HWQ_API int hwq_dek_fini(struct hwq_dek *dek);
 
 /**
- * Makes a pool of DEKs. The caller destroys it before the domain. After an error no DEK is left
- * behind.
+ * Creates a pool of DEKs. The caller destroys it before the domain. After an error no DEK exists.
  *
  * @param domain
  *   The domain, whose owner thread will own the pool.
  * @param n
- *   How many DEKs, from 1.
+ *   Number of DEKs, at least 1.
  * @param conf
  *   n configurations. They are read during the call; the caller may then erase the keys.
  * @param pool
@@ -138,7 +140,7 @@ HWQ_API int hwq_dek_fini(struct hwq_dek *dek);
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   n is 0, or as hwq_dek_init().
+ *   n is 0, or for a reason of hwq_dek_init().
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
@@ -148,7 +150,7 @@ HWQ_API int hwq_dek_pool_create(struct hwq_domain *domain, unsigned int n,
 	const struct hwq_dek_conf *conf, struct hwq_dek_pool **pool);
 
 /**
- * Destroys the DEKs and the pool. First configure all keys that encrypt with these DEKs anew.
+ * Destroys the DEKs and the pool. First configure all keys that use these DEKs with other DEKs.
  *
  * @param pool
  *   The pool.
@@ -162,24 +164,24 @@ HWQ_API int hwq_dek_pool_create(struct hwq_domain *domain, unsigned int n,
 HWQ_API int hwq_dek_pool_destroy(struct hwq_dek_pool *pool);
 
 /**
- * Takes a DEK of the pool, and counts a user of it. The DEK stays the pool's.
+ * Returns a DEK of the pool, and counts one more user. The pool still owns the DEK.
  *
  * @param pool
  *   The pool.
  * @param i
- *   Its position in the pool, from 0.
+ *   The DEK's index in the pool, from 0.
  * @return
- *   The DEK; NULL: the pool has fewer DEKs.
+ *   The DEK; NULL if the pool has fewer DEKs.
  */
 HWQ_API struct hwq_dek *hwq_dek_get(struct hwq_dek_pool *pool, unsigned int i);
 
 /**
- * Gives a DEK back: it has one user less.
+ * Ends a use of a DEK: counts one user less.
  *
  * @param dek
  *   The DEK.
  * @return
- *   True; or false: the DEK has no users, and nothing happened.
+ *   True on success; false if the DEK has no users: then nothing happens.
  */
 HWQ_API bool hwq_dek_put(struct hwq_dek *dek);
 

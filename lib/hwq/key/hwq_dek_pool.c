@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data encryption keys in pools, which count their users. */
+/* Pools of data encryption keys, which count the users of each key. */
 #include "hwq_dek.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@ struct hwq_dek_pool {
 };
 
 /*
- * Destroys the DEKs, from the last one on. If the device refuses one, that DEK and those before it
- * stay.
+ * Destroys the DEKs, beginning with the last one. If the device refuses to destroy a DEK, this DEK
+ * and the DEKs before it still exist.
  */
 static int
 pool_empty(struct hwq_dek_pool *pool)

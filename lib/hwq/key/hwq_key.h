@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * How a key signs and encrypts: setters store attributes in its context, and its UMR carries them.
+ * How a key signs and encrypts: setters store attributes in the key's contexts, and the key's UMR
+ * writes them to the device.
  *
  *     hwq_key_begin()                    a configuration begins: no attribute is new
  *     hwq_sig_take(), hwq_crypto_take()  setters: check attributes, and copy them
@@ -24,22 +25,25 @@
 #include "hwq_mkey.h"
 #include "hwq_wire_bsf.h"
 
-/** What a key's crypto setter takes: the fields of struct mlx5dv_crypto_attr, but a DEK of hwq. */
+/**
+ * The attributes for a key's crypto setter: the fields of struct mlx5dv_crypto_attr, but with a DEK
+ * of hwq.
+ */
 struct hwq_crypto_attr {
 	enum mlx5dv_crypto_standard crypto_standard; /**< MLX5DV_CRYPTO_STANDARD_AES_XTS */
 	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
-	/** Which comes first at the sender: signature or encryption. */
+	/** The order of signature and encryption at the sender. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
 	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */
 	char initial_tweak[16];                /**< tweak of the first data unit, little endian */
-	uint32_t dek;                          /**< its object id: hwq_dek.id */
+	uint32_t dek;                          /**< object id of the DEK: hwq_dek.id */
 	char keytag[8];                        /**< the DEK's keytag, if it has one */
 	uint64_t comp_mask;                    /**< must be 0 */
 };
 
 /* ------------------------------------------------------------------ taking attributes */
 
-/* Begins a configuration: the key keeps its attributes, and none of them counts as new. */
+/* Begins a configuration: the key keeps its attributes, but none is marked as new. */
 static inline void
 hwq_key_begin(struct hwq_mkey *mkey, bool reset_sig)
 {
@@ -90,7 +94,7 @@ hwq_block_size_is_valid(enum mlx5dv_block_size size)
 	return (unsigned int)size <= MLX5DV_BLOCK_SIZE_4160;
 }
 
-/* NULL stands for a domain without signature, and is valid. */
+/* NULL is valid: the domain has no signature. */
 static inline bool
 hwq_sig_domain_is_valid(const struct mlx5dv_sig_block_domain *domain)
 {
@@ -121,8 +125,8 @@ hwq_sig_domain_take(struct hwq_sig_domain *to, const struct mlx5dv_sig_block_dom
 }
 
 /*
- * Takes the attributes of a signature setter. @return false: they are not valid, or this
- * configuration has had a signature setter; nothing was taken.
+ * Stores the attributes of a signature setter. @return false if they are not valid, or if this
+ * configuration already had a signature setter; then nothing is stored.
  */
 static inline bool
 hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *attr)
@@ -142,8 +146,8 @@ hwq_sig_take(struct hwq_sig_block *block, const struct mlx5dv_sig_block_attr *at
 }
 
 /*
- * Takes the attributes of a crypto setter. @return false: they are not valid, or this configuration
- * has had a crypto setter; nothing was taken.
+ * Stores the attributes of a crypto setter. @return false if they are not valid, or if this
+ * configuration already had a crypto setter; then nothing is stored.
  */
 static inline bool
 hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *attr)
@@ -169,20 +173,20 @@ hwq_crypto_take(struct hwq_mkey_crypto *crypto, const struct hwq_crypto_attr *at
 
 /* ------------------------------------------------------------------ what a UMR must carry */
 
-/** What a configuration carries besides its layout. */
+/** The parts of a configuration except its layout. */
 struct hwq_key_plan {
 	int err;           /**< 0, or the error of the configuration */
-	uint32_t flags_pd; /**< bits of the key context */
+	uint32_t flags_pd; /**< flags_pd of the key context */
 	uint64_t mask;     /**< bits of the UMR's mkey_mask */
 	uint8_t n_sig;     /**< number of BSFs of signatures: 0 or 1 */
 	uint8_t n_crypto;  /**< number of BSFs of encryption: 0 or 1 */
-	/** SET_PSVs follow the UMR: they set the values that running signatures start with. */
+	/** SET_PSVs follow the UMR: they set the start values of the running signatures. */
 	bool set_psvs;
 };
 
 /*
- * If the key has new errors, sets the bits by which a UMR tells the device their count. Only then
- * does the device report the next error.
+ * If the key has new errors, sets the bits by which a UMR tells the device their number. The device
+ * reports the next error only after that.
  */
 static inline bool
 hwq_key_tell_errors(struct hwq_mkey_sig *sig, uint64_t *mask, uint32_t *flags_pd)
@@ -195,7 +199,7 @@ hwq_key_tell_errors(struct hwq_mkey_sig *sig, uint64_t *mask, uint32_t *flags_pd
 	return true;
 }
 
-/* Tables of block sizes are in this order. */
+/* Tables of block sizes use this order. */
 static_assert(MLX5DV_BLOCK_SIZE_512 == 0 && MLX5DV_BLOCK_SIZE_520 == 1 &&
 		      MLX5DV_BLOCK_SIZE_4048 == 2 && MLX5DV_BLOCK_SIZE_4096 == 3 &&
 		      MLX5DV_BLOCK_SIZE_4160 == 4,
@@ -209,7 +213,10 @@ hwq_block_size_bytes(enum mlx5dv_block_size size)
 	return bytes[size];
 }
 
-/* An engine that encrypts single data units takes keys of at most one unit. */
+/*
+ * @return false if the key is longer than a data unit, and the device encrypts one data unit at a
+ *   time.
+ */
 static inline bool
 hwq_crypto_fits(const struct hwq_mkey *mkey)
 {
@@ -228,7 +235,10 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 {
 	enum hwq_bsf_state state = mkey->sig->block.state;
 
-	/* NULL: the key has no such attributes. */
+	/*
+	 * Without valid signature attributes, the UMR clears BSF_ENABLE, unless it has a BSF of
+	 * encryption.
+	 */
 	if (state != HWQ_BSF_UPDATED && state != HWQ_BSF_SET)
 		plan->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
 	if (hwq_key_tell_errors(mkey->sig, &plan->mask, &plan->flags_pd) && state == HWQ_BSF_SET)
@@ -236,7 +246,10 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 	plan->n_sig = state == HWQ_BSF_UPDATED;
 }
 
-/* For a key that signs and encrypts: if one of the two is new, both are written. */
+/*
+ * For a key that signs and encrypts: if the attributes of one are new, the BSFs of both are
+ * written.
+ */
 static inline void
 hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 {
@@ -259,8 +272,8 @@ hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 }
 
 /*
- * layout_len: bytes of the layout in the WQE. room: bytes that the QP has for layout and BSFs.
- * Afterwards the key's errors count as told to the device.
+ * layout_len: bytes of the layout in the WQE. room: bytes that the QP allows for layout and BSFs.
+ * Afterwards the key's errors are marked as told to the device.
  */
 static inline struct hwq_key_plan
 hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)
@@ -277,7 +290,7 @@ hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)
 	if (layout_len + (plan.n_sig + plan.n_crypto) * HWQ_BSF_LEN > room)
 		plan.err = -ENOMEM;
 	else if (mkey->length > UINT32_MAX)
-		/* It must fit raw_len. */
+		/* raw_len of the BSF has only 32 bits. */
 		plan.err = -EINVAL;
 	plan.mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_BSF_ENABLE;
 	plan.flags_pd |= HWQ_MKC_BSF_ENABLE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A login for wrapped keys: the commands that create, query and destroy it. */
+/* Logins for wrapped keys: the commands that create, query and destroy a login. */
 #include "hwq_login.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum {
 #define STATE_INVALID 1
 #define ID_MAX        0xffffffu
 
-/* Checks what libmlx5 checks, and the credential's length. */
+/* Makes the checks of libmlx5, and checks the credential's length. */
 static int
 check(const struct hwq_dev *dev, const struct mlx5dv_crypto_login_attr_ex *attr)
 {

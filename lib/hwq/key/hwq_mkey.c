@@ -15,18 +15,18 @@
 #define CMD_CREATE_MKEY 0x200
 #define CMD_CREATE_PSV  0x600
 
-/* CREATE_MKEY: fields of the key's context. */
+/* CREATE_MKEY: bit positions in the key's context. */
 enum {
 	MKC = 0x80,
-	MKC_FREE = MKC + 0x01,   /* not bound to anything yet */
-	MKC_UMR_EN = MKC + 0x10, /* work requests may change it */
+	MKC_FREE = MKC + 0x01,   /* the key has no layout yet */
+	MKC_UMR_EN = MKC + 0x10, /* UMRs may change the key */
 	MKC_LOCAL_READ = MKC + 0x15,
 	MKC_MODE_1_0 = MKC + 0x16,   /* 2 bits */
 	MKC_QPN = MKC + 0x20,        /* 24 bits */
-	MKC_BSF_EN = MKC + 0x61,     /* signatures or encryption */
-	MKC_EN_RINVAL = MKC + 0x67,  /* peers may invalidate it */
+	MKC_BSF_EN = MKC + 0x61,     /* the key has BSFs, for signatures or encryption */
+	MKC_EN_RINVAL = MKC + 0x67,  /* a peer may invalidate the key */
 	MKC_PD = MKC + 0x68,         /* 24 bits */
-	MKC_BSF_UNITS = MKC + 0x100, /* 32 bits: of 16 bytes */
+	MKC_BSF_UNITS = MKC + 0x100, /* 32 bits: BSF length in units of 16 bytes */
 	MKC_UNITS = MKC + 0x1a0,     /* 32 bits: entries of 16 bytes */
 	MKC_CRYPTO_EN = MKC + 0x1e3, /* 2 bits */
 	MKEY_IN_END = 0x880,
@@ -35,9 +35,9 @@ enum {
 
 #define MODE_KLMS     2
 #define QPN_OF_ANYONE 0xffffff
-#define BSF_UNITS     4 /* of a signature; encryption has the same number again */
+#define BSF_UNITS     4 /* 16-byte units of the BSFs of a signature; encryption has as many */
 
-/* CREATE_PSV can make four PSVs; libmlx5 has it make one. */
+/* CREATE_PSV can create up to four PSVs; libmlx5 creates one. */
 enum {
 	PSV_N = 0x40,  /* 4 bits */
 	PSV_PD = 0x48, /* 24 bits */
@@ -68,7 +68,7 @@ psv_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_psv *psv)
 	return ret;
 }
 
-/* Does nothing if *obj is NULL. */
+/* Destroys a DEVX object. Does nothing if *obj is NULL. */
 static int
 obj_destroy(struct mlx5dv_devx_obj **obj)
 {
@@ -89,7 +89,7 @@ sig_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey_sig *sig)
 	ret = psv_create(dev, pdn, &sig->mem_psv);
 	if (ret == 0)
 		ret = psv_create(dev, pdn, &sig->wire_psv);
-	/* err_count starts at 1; the first configuration tells the device. */
+	/* err_count starts at 1. The first configuration tells this value to the device. */
 	sig->err_count = 1;
 	sig->err_count_updated = true;
 	return ret;
@@ -128,7 +128,7 @@ mkey_create(struct hwq_dev *dev, uint32_t pdn, struct hwq_mkey *mkey)
 	return ret;
 }
 
-/* Destroys the key before its PSVs, because the key names them. */
+/* Destroys the key before its PSVs, because the key refers to them. */
 static int
 mkey_destroy(struct hwq_mkey *mkey)
 {
@@ -223,7 +223,7 @@ pool_alloc(struct hwq_domain *domain, const struct hwq_mkey_conf *conf)
 	return pool;
 }
 
-/* Makes key number i, its PSVs and its contexts. */
+/* Creates key number i, its PSVs and its contexts. */
 static int
 pool_fill(struct hwq_mkey_pool *pool, unsigned int i, const struct hwq_mkey_conf *conf,
 	uint32_t pdn)
@@ -247,8 +247,8 @@ pool_fill(struct hwq_mkey_pool *pool, unsigned int i, const struct hwq_mkey_conf
 }
 
 /*
- * Destroys the keys, from the last one on. If the device refuses one, that key and those before it
- * stay.
+ * Destroys the keys, beginning with the last one. If the device refuses to destroy a key, this key
+ * and the keys before it still exist.
  */
 static int
 pool_empty(struct hwq_mkey_pool *pool)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Indirect memory keys, in pools: keys whose memory a UMR work request lays out (hwq_wr_umr.h).
+ * Indirect memory keys, in pools. A UMR work request gives such a key its layout, that is its
+ * memory (hwq_wr_umr.h).
  *
  *     hwq_mkey_pool_create(domain, &conf, &pool)        makes n keys, by commands to the device
  *       mkey = hwq_mkey_get(pool)                       takes one; NULL: all are taken
@@ -10,10 +11,10 @@
  *       hwq_mkey_put(mkey)                              gives it back to its pool
  *     hwq_mkey_pool_destroy(pool)                       refused while keys are taken
  *
- * A key is made by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number of
- * entries; two PSVs and a signature context if it is for signatures; a crypto context if it is for
- * encryption. Work requests may also name a caller's own struct mlx5dv_mkey, by its lkey and rkey.
- * To lay such a key out, call hwq_mkey_adopt(), which makes a struct hwq_mkey of it.
+ * A key is created by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number
+ * of entries; if it is for signatures, two PSVs and a signature context; if it is for encryption, a
+ * crypto context. Work requests may also use a caller's own struct mlx5dv_mkey, by its lkey and
+ * rkey. To give such a key a layout, call hwq_mkey_adopt(), which makes a struct hwq_mkey of it.
  *
  * hwq_mkey_put() does not reset a key: the device keeps its layout, its signature configuration and
  * its state until it is configured again. If a peer knows the rkey, invalidate the key first
@@ -36,11 +37,11 @@ struct hwq_domain;
 struct hwq_mkey_pool;
 
 /**
- * What keys are for: bits of hwq_mkey_conf.flags. They have the meaning of
+ * The uses of a key: bits of hwq_mkey_conf.flags. They have the meaning of
  * MLX5DV_MKEY_INIT_ATTR_FLAGS_* of mlx5dv_create_mkey(3).
  */
 enum hwq_mkey_flags {
-	HWQ_MKEY_SIG = 1 << 0,    /**< block signatures; takes two PSVs for each key */
+	HWQ_MKEY_SIG = 1 << 0,    /**< block signatures; each key takes two PSVs */
 	HWQ_MKEY_CRYPTO = 1 << 1, /**< encryption */
 	/** The caller may change the variant, the low byte of lkey and rkey. */
 	HWQ_MKEY_UPDATE_VARIANT = 1 << 2,
@@ -65,13 +66,14 @@ enum hwq_mkey_flags {
 enum hwq_bsf_state {
 	HWQ_BSF_INIT,    /**< the key has no attributes */
 	HWQ_BSF_RESET,   /**< this configuration turns signatures off */
-	HWQ_BSF_SET,     /**< attributes of an earlier configuration */
-	HWQ_BSF_UPDATED, /**< new attributes of this configuration */
+	HWQ_BSF_SET,     /**< the attributes of an earlier configuration are valid */
+	HWQ_BSF_UPDATED, /**< this configuration has given new attributes */
 };
 
 /** A protection signature value: the running signature of one domain of one key. */
 struct hwq_psv {
-	uint32_t index;              /**< 24 bits, which name the PSV in the BSF and in SET_PSV */
+	/** 24 bits; the BSF and SET_PSV refer to the PSV by this index */
+	uint32_t index;
 	struct mlx5dv_devx_obj *obj; /**< the DEVX object */
 };
 
@@ -84,7 +86,7 @@ enum hwq_sig_type {
 
 /** The signature of one domain. */
 struct hwq_sig_domain {
-	/** Which of dif and crc is valid; HWQ_SIG_NONE: no other field is. */
+	/** Tells whether dif or crc is valid. HWQ_SIG_NONE: no other field is valid. */
 	enum hwq_sig_type type;
 	union {
 		struct mlx5dv_sig_t10dif dif; /**< T10-DIF */
@@ -93,7 +95,7 @@ struct hwq_sig_domain {
 	enum mlx5dv_block_size block_size; /**< bytes of data of a block */
 };
 
-/** Attributes of the last sig_block setter (mlx5dv_wr_set_mkey_sig_block(3)), by value. */
+/** Attributes of the last sig_block setter (mlx5dv_wr_set_mkey_sig_block(3)), copied. */
 struct hwq_sig_block {
 	struct hwq_sig_domain mem, wire; /**< the two domains */
 	uint32_t flags;                  /**< MLX5DV_SIG_BLOCK_ATTR_FLAG_* */
@@ -103,17 +105,17 @@ struct hwq_sig_block {
 	 * MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK.
 	 */
 	uint8_t copy_mask;
-	enum hwq_bsf_state state; /**< what the next UMR does with them */
+	enum hwq_bsf_state state; /**< what the next UMR does with the attributes */
 };
 
-/** What the CQE of a signature error reported (mlx5dv_mkey_check(3)). */
+/** The error that the CQE of a signature error reported (mlx5dv_mkey_check(3)). */
 struct hwq_sig_err {
 	uint16_t syndrome; /**< bits of the CQE: which parts of the signature are wrong */
-	uint8_t sig_type;  /**< 0: of a block, 1: of a transaction */
-	uint8_t domain;    /**< 0: wire, 1: memory */
-	/** What the device expected. */
+	uint8_t sig_type;  /**< 0: signature of a block, 1: signature of a transaction */
+	uint8_t domain;    /**< domain of the signature; 0: wire, 1: memory */
+	/** The value that the device expected, and the value that it found. */
 	uint64_t expected, actual; /**< what it found */
-	uint64_t offset;           /**< where in the transfer the block ends, bytes */
+	uint64_t offset;           /**< offset of the block's end in the transfer, bytes */
 };
 
 /** Signature context of a key with HWQ_MKEY_SIG. */
@@ -121,10 +123,13 @@ struct hwq_mkey_sig {
 	struct hwq_psv mem_psv, wire_psv; /**< the running signatures of both domains */
 	struct hwq_sig_block block;       /**< the attributes */
 	struct hwq_sig_err err;           /**< valid if err_exists */
-	/** One more than the key's signature errors; its low bit goes into the key. */
+	/**
+	 * One more than the number of the key's signature errors; its low bit is written to the
+	 * key.
+	 */
 	uint32_t err_count;
 	bool err_exists;        /**< there is an error that hwq_mkey_check() has not reported */
-	bool err_count_updated; /**< err_count changed: the next UMR tells the device */
+	bool err_count_updated; /**< err_count has changed; the next UMR tells it to the device */
 };
 
 /* ------------------------------------------------------------------ encryption */
@@ -148,30 +153,35 @@ struct hwq_mkey_crypto {
 
 /* ------------------------------------------------------------------ keys */
 
-/** An indirect key. Written by hwq. */
+/** An indirect key. Only hwq writes this struct. */
 struct hwq_mkey {
 	/** Local key: index << 8 | variant. */
-	uint32_t lkey, rkey;  /**< remote key, equal to lkey */
-	uint16_t max_entries; /**< most entries of a list; a pattern may have one less */
+	uint32_t lkey, rkey;  /**< remote key; it equals lkey */
+	uint16_t max_entries; /**< most entries of a list; a pattern may have one entry less */
 	uint8_t flags;        /**< enum hwq_mkey_flags */
-	bool out;             /**< private: taken by hwq_mkey_get() */
+	/** private: hwq_mkey_get() has returned the key, and hwq_mkey_put() was not called yet */
+	bool out;
 	/**
-	 * Private: layouts of fewer entries take the short code path. 0: no layout does, because
-	 * the key signs, encrypts, or has a variant other than 0.
+	 * Private: layouts with fewer entries than this take the short code path. 0: no layout
+	 * takes the short code path, because the key signs, encrypts, or has a variant other than
+	 * 0.
 	 */
 	uint32_t plain_end;
-	uint64_t length;          /**< bytes of its last layout; only if it signs or encrypts */
-	struct hwq_mkey_sig *sig; /**< NULL: not for signatures */
-	struct hwq_mkey_crypto *crypto; /**< NULL: not for encryption */
-	struct hwq_mkey_pool *pool;     /**< NULL: from hwq_mkey_adopt() */
-	struct mlx5dv_devx_obj *obj;    /**< NULL: from hwq_mkey_adopt() */
+	/** bytes of the last layout; only if the key signs or encrypts */
+	uint64_t length;
+	struct hwq_mkey_sig *sig; /**< signature context; NULL: the key is not for signatures */
+	struct hwq_mkey_crypto *crypto; /**< crypto context; NULL: the key is not for encryption */
+	/** the key's pool; NULL: the key is from hwq_mkey_adopt() */
+	struct hwq_mkey_pool *pool;
+	struct mlx5dv_devx_obj *obj; /**< NULL: from hwq_mkey_adopt() */
 };
 
-/** What a pool holds. */
+/** The configuration of a pool. */
 struct hwq_mkey_conf {
-	unsigned int n;       /**< how many keys, from 1 */
-	uint16_t max_entries; /**< entries of each key, from 1; rounded up to a multiple of four */
-	unsigned int flags;   /**< enum hwq_mkey_flags */
+	unsigned int n; /**< number of keys, at least 1 */
+	/** entries of each key, at least 1; rounded up to a multiple of four */
+	uint16_t max_entries;
+	unsigned int flags; /**< enum hwq_mkey_flags */
 };
 
 /** Keys of one owner thread. Private to hwq_mkey_get(), hwq_mkey_put() and the pool's functions. */
@@ -180,16 +190,16 @@ struct hwq_mkey_pool {
 	struct hwq_mkey_pool *next; /**< the next pool of the domain */
 	/** Number of keys. */
 	unsigned int n, n_free;          /**< number of keys at the start of free[] */
-	struct hwq_mkey *keys;           /**< the keys, by their index, ascending */
+	struct hwq_mkey *keys;           /**< the keys, in ascending order of their index */
 	struct hwq_mkey_sig *sigs;       /**< signature contexts of the keys; NULL: none */
 	struct hwq_mkey_crypto *cryptos; /**< crypto contexts of the keys; NULL: none */
-	struct hwq_mkey **free;          /**< the keys that are not taken */
+	struct hwq_mkey **free;          /**< the keys that hwq_mkey_get() can return */
 };
 
 /**
- * Makes a pool of conf->n keys with one configuration. It sends three commands for each key if the
- * keys sign, else one for each. The caller destroys the pool before the domain. After an error no
- * key is left.
+ * Creates a pool of conf->n keys with one configuration. For each key it sends three commands if
+ * the keys sign, otherwise one command. The caller destroys the pool before the domain. After an
+ * error no key exists.
  *
  * @param domain
  *   The domain, whose owner thread will own the pool.
@@ -200,10 +210,10 @@ struct hwq_mkey_pool {
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   There are no keys, no entries, more than 65532 entries, or an unknown flag.
+ *   conf->n or max_entries is 0, max_entries is more than 65532, or a flag is unknown.
  * @retval -EOPNOTSUPP
- *   A flag asks for block signatures, encryption or changes of variants, and the device does not
- *   have them (caps.sig_block_prot and caps.crypto_engines tell).
+ *   A flag asks for block signatures, encryption or changes of variants, which the device does not
+ *   support (see caps.sig_block_prot and caps.crypto_engines).
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
@@ -213,7 +223,7 @@ HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mke
 	struct hwq_mkey_pool **pool);
 
 /**
- * Destroys the keys and the pool. Work requests that name the keys must have completed.
+ * Destroys the keys and the pool. Work requests that use the keys must have completed.
  *
  * @param pool
  *   The pool.
@@ -227,9 +237,10 @@ HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mke
 HWQ_API int hwq_mkey_pool_destroy(struct hwq_mkey_pool *pool);
 
 /**
- * Takes the key that was given back last. The pool still owns it; give it back by hwq_mkey_put().
+ * Returns the key that was given back last. The pool still owns the key; give it back by
+ * hwq_mkey_put().
  * @param pool The pool.
- * @return The key; NULL: all are taken.
+ * @return The key; NULL if no key is free.
  */
 static inline struct hwq_mkey *
 hwq_mkey_get(struct hwq_mkey_pool *pool)
@@ -244,9 +255,10 @@ hwq_mkey_get(struct hwq_mkey_pool *pool)
 }
 
 /**
- * Gives a key back to its pool. Work requests that name it must have completed.
+ * Gives a key back to its pool. Work requests that use the key must have completed.
  * @param mkey The key.
- * @return True; or false: the key was not taken, or belongs to no pool, and nothing happened.
+ * @return True on success; false if the key is free already, or belongs to no pool: then nothing
+ *   happens.
  */
 static inline bool
 hwq_mkey_put(struct hwq_mkey *mkey)
@@ -261,15 +273,15 @@ hwq_mkey_put(struct hwq_mkey *mkey)
 }
 
 /**
- * Finds the key that the CQE of a signature error names. It searches all pools of the domain, so it
- * is slow.
+ * Finds the key for the CQE of a signature error. It searches all pools of the domain, so it is
+ * slow.
  *
  * @param domain
  *   The domain.
  * @param key
  *   An lkey or rkey; its variant is not compared.
  * @return
- *   The key; NULL: no pool of the domain has it.
+ *   The key; NULL if no pool of the domain has it.
  */
 HWQ_API struct hwq_mkey *hwq_mkey_find(const struct hwq_domain *domain, uint32_t key);
 
@@ -301,12 +313,12 @@ hwq_mkey_set_tag(struct hwq_mkey *mkey, uint8_t tag)
 }
 
 /**
- * Makes a struct hwq_mkey of a caller's own key, so that hwq can lay it out. The caller destroys
- * the key by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse the key with -EINVAL,
- * because libmlx5 has the state of its signatures and encryption.
+ * Makes a struct hwq_mkey of a caller's own key, so that hwq can give it a layout. The caller
+ * destroys the key by mlx5dv_destroy_mkey(3). Signature and crypto setters refuse the key with
+ * -EINVAL, because libmlx5 has the state of its signatures and encryption.
  *
  * @param mkey
- *   The caller's storage; it needs no end.
+ *   The caller's storage; it need not be freed.
  * @param dv
  *   A key of mlx5dv_create_mkey(3), read during the call.
  * @param max_entries

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong signatures: the key keeps what a CQE reports until the caller asks. */
+/* Wrong signatures: the key stores the error that a CQE reports until the caller asks for it. */
 #include "hwq_mkey_check.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ hwq_mkey_note_err(const struct hwq_domain *domain, const struct hwq_cqe *cqe)
 	return 0;
 }
 
-/* Bits of a domain's guard, which lies in the upper bits of 64. */
+/* Number of bits of a domain's guard, which is in the upper bits of a 64-bit word. */
 static unsigned int
 guard_bits(const struct hwq_sig_domain *domain)
 {
@@ -45,8 +45,8 @@ guard_bits(const struct hwq_sig_domain *domain)
 }
 
 /*
- * Reports the first part that is wrong, in libmlx5's order. Tags are values already; a guard must
- * be shifted.
+ * Reports the first wrong part of the signature, in libmlx5's order. Tags are values already; a
+ * guard must be shifted.
  */
 static void
 decode(const struct hwq_sig_err *err, const struct hwq_sig_domain *domain,

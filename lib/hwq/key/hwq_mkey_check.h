@@ -10,9 +10,9 @@
  *         ...                                        a completion of the transfer
  *     hwq_mkey_check(mkey, &err);                    after the transfer has completed
  *
- * The device reports one wrong signature of a key. It reports the next one only after the key was
- * configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 stores the error
- * inside ibv_poll_cq(3); with hwq the caller does this, by hwq_mkey_note_err().
+ * The device reports one wrong signature of a key. It reports the next wrong signature only after
+ * the key was configured again (hwq_wr_mkey_configure(), with or without setters). libmlx5 stores
+ * the error inside ibv_poll_cq(3); with hwq the caller stores it, by hwq_mkey_note_err().
  *
  * Thread: only the owner of the domain calls the functions of this file.
  */
@@ -23,8 +23,8 @@
 #include "hwq_mkey.h"
 
 /**
- * Stores a signature error with the key that it names. An older error that hwq_mkey_check() has not
- * reported is lost.
+ * Stores a signature error in the key to which the CQE refers. An older error that hwq_mkey_check()
+ * has not reported is lost.
  *
  * @param domain
  *   The domain of the key.
@@ -41,9 +41,9 @@
 HWQ_API int hwq_mkey_note_err(const struct hwq_domain *domain, const struct hwq_cqe *cqe);
 
 /**
- * Tells whether hwq_mkey_check() has an error to report.
+ * Tells whether hwq_mkey_check() will report an error.
  * @param mkey A key with HWQ_MKEY_SIG.
- * @return True: it has.
+ * @return True if there is an error.
  */
 static inline bool
 hwq_mkey_has_err(const struct hwq_mkey *mkey)
@@ -63,8 +63,8 @@ hwq_mkey_has_err(const struct hwq_mkey *mkey)
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   The key was made without HWQ_MKEY_SIG. Or its error is of an unknown kind, or of a domain
- *   without signature: the key keeps the error then.
+ *   The key was created without HWQ_MKEY_SIG. Or its error is of an unknown kind, or in a domain
+ *   without signature; then the key keeps the error.
  */
 HWQ_API int hwq_mkey_check(struct hwq_mkey *mkey, struct mlx5dv_mkey_err *err_info);
 

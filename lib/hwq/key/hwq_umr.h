@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Segments of a UMR: a work request that changes a key, and which memory the key means.
+ * Segments of a UMR: a work request that changes the attributes of a key, and its layout.
  *
  *     DS  0        control: opcode UMR, imm is the key
  *         1 - 3    UMR control: which fields change (a mask), how long the layout is
@@ -10,10 +10,10 @@
  *                  then the BSF of a key for signatures or encryption
  *
  * Bytes are those of libmlx5 (mlx5dv_wr_post(3), mlx5dv_wr_mkey_configure(3)). The builders of
- * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions, which have no errors: the
- * caller has checked the arguments and has made room.
+ * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions. The functions have no errors:
+ * the caller has checked the arguments and has reserved room for the bytes.
  *
- * Thread: the owner of the memory that is written.
+ * Thread: the owner of the memory that the functions write.
  */
 #ifndef HWQ_UMR_H
 #define HWQ_UMR_H
@@ -29,7 +29,7 @@
 	((unsigned int)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                         \
 			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC))
 
-/** Bits of mkey_mask in UMR control that must be set for access flags. */
+/** Bits of mkey_mask in the UMR control segment by which access flags change. */
 #define HWQ_UMR_MASK_ACCESS                                                                        \
 	(MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE |                                          \
 		MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ |                                   \
@@ -41,8 +41,8 @@ static_assert(IBV_ACCESS_LOCAL_WRITE == 1 << 0 && IBV_ACCESS_REMOTE_WRITE == 1 <
 	"hwq_umr_access() counts on it");
 
 /**
- * Converts access flags to those of a key context.
- * @param access IBV_ACCESS_* flags; those beyond HWQ_UMR_ACCESS_ALL are ignored.
+ * Converts access flags to the flags of a key context.
+ * @param access IBV_ACCESS_* flags; flags that are not in HWQ_UMR_ACCESS_ALL are ignored.
  * @return MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_*.
  */
 static HWQ_INLINE uint8_t
@@ -75,12 +75,12 @@ hwq_umr_pad(unsigned int units)
 
 /**
  * Writes the UMR control segment and the key context.
- * @param wqe Where the WQE starts.
+ * @param wqe Address at which the WQE starts.
  * @param flags MLX5_WQE_UMR_CTRL_FLAG_*.
  * @param units DS units of the layout, padding included.
  * @param mask MLX5_WQE_UMR_CTRL_MKEY_MASK_*: which of the key's fields change to the values below.
  * @param free MLX5_WQE_MKEY_CONTEXT_FREE or 0.
- * @param access As hwq_umr_access() returns it.
+ * @param access A result of hwq_umr_access().
  * @param qpn_mkey QPN << 8 of the only QP that may use the key, 0xffffff00 for any; and the key's
  *   variant.
  * @param start First address of the key.
@@ -101,7 +101,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memcpy(umr + 8, &mask_be, sizeof(mask_be));
 	memset(umr + 16, 0, 32);
 	memcpy(context, &who_be, sizeof(who_be));
-	/* start is mostly 0: then this is one store. */
+	/* start is mostly the constant 0; then this is one store. */
 	memset(context + 8, 0, 16);
 	if (!__builtin_constant_p(start) || start != 0)
 		memcpy(context + 16, &start_be, sizeof(start_be));
@@ -109,7 +109,10 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memset(context + 32, 0, 32);
 }
 
-/* Writes UMR control and key context for the layout of a key that neither signs nor encrypts. */
+/*
+ * Writes UMR control segment and key context for the layout of a key that neither signs nor
+ * encrypts.
+ */
 static HWQ_INLINE void
 hwq_put_layout_head(uint8_t *wqe, uint8_t variant, unsigned int access, unsigned int units,
 	uint64_t len)
@@ -146,7 +149,7 @@ hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
 /**
  * Writes a layout that is a list of pieces, one after the other, and zeros up to a multiple of four
  * units.
- * @param at Where the bytes are written: room for them is reserved.
+ * @param at Address for the bytes; room for them is reserved.
  * @param sge The pieces.
  * @param n How many pieces.
  * @return Bytes that the layout describes.
@@ -171,11 +174,11 @@ hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 }
 
 /**
- * Tells how many bytes a pattern describes, as hwq_put_pattern() returns them.
+ * Returns how many bytes a pattern describes: the result of hwq_put_pattern().
  * @param repeat How many rounds.
  * @param data The entries.
  * @param n How many entries.
- * @return Bytes; UINT64_MAX: 64 bits cannot count them.
+ * @return Bytes; UINT64_MAX if the number does not fit into 64 bits.
  */
 static HWQ_INLINE uint64_t
 hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsigned int n)
@@ -189,9 +192,9 @@ hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsig
 }
 
 /**
- * Writes a layout that repeats. A round takes bytes_count bytes of each entry; in the next round
- * the entry begins bytes_count + bytes_skip bytes further. The layout has one unit more than
- * entries, and zeros up to a multiple of four units.
+ * Writes a layout that repeats. A round takes bytes_count bytes of each entry; in the next round,
+ * the bytes of the entry begin bytes_count + bytes_skip bytes later. The layout has one unit more
+ * than entries, and zeros up to a multiple of four units.
  * @param at Where the bytes are written: room for them is reserved.
  * @param repeat How many rounds.
  * @param data The entries.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of peers: checks an address, and finds the way to it. */
+/* Addresses of peers: checks an address, and finds the path to it. */
 #include "hwq_addr.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Address handles: verbs makes them, hwq reads their address vector once. */
+/* Address handles: verbs creates them, hwq reads their address vectors once. */
 #include "hwq_ah.h"
 
 #include <string.h>

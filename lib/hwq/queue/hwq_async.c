@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes asynchronous events: finds their object, and what they mean. */
+/* Takes asynchronous events: finds the object and the meaning of each event. */
 #include "hwq_async.h"
 
 #include <string.h>
@@ -45,10 +45,10 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	if (ret != 0)
 		return ret;
 	/*
-	 * The next lines read the QP or CQ that the event names. The thread that created the object
-	 * wrote it before the device knew it, so before the event. ThreadSanitizer sees no order in
-	 * system calls. It would report a race with calloc() in libmlx5; config/tsan.supp tells it
-	 * that libmlx5 is not built for it.
+	 * The next lines read the QP or CQ of the event. The thread that created the object wrote
+	 * it before the device knew the object, and so before the event. ThreadSanitizer sees no
+	 * order in system calls, and would report a race with calloc() in libmlx5. config/tsan.supp
+	 * tells ThreadSanitizer that libmlx5 is not built for it.
 	 */
 	event.what = what_of(event.event.event_type);
 	event.name = ibv_event_type_str(event.event.event_type);
@@ -56,7 +56,7 @@ hwq_async_get(struct hwq_dev *dev, struct hwq_async *out)
 	case HWQ_ASYNC_QP_FAILED:
 	case HWQ_ASYNC_SQ_DRAINED:
 		event.qp = (struct hwq_qp *)event.event.element.qp->qp_context;
-		/* A DC target's QP has no qp_context: the caller's QP is NULL. */
+		/* The QP of a DC target has no struct hwq_qp, so its qp_context is NULL. */
 		if (event.qp == NULL)
 			event.what = HWQ_ASYNC_OTHER;
 		break;

@@ -11,7 +11,7 @@
  *           hwq_async_ack(&event);
  *       }
  *
- * hwq_qp_destroy() and hwq_cq_destroy() wait until each event that was taken for the object is
+ * hwq_qp_destroy() and hwq_cq_destroy() wait until all events that were taken for the object are
  * acknowledged. So between taking and acknowledging an event, a thread other than the object's
  * owner may use the pointer of hwq_qp_set_user() or hwq_cq_set_user(). Only the owner may use other
  * fields of the object.
@@ -24,28 +24,28 @@
 
 #include "hwq_qp.h"
 
-/** What happened; in brackets, the name after IBV_EVENT_ of ibv_get_async_event(3). */
+/** The kind of an event; in brackets, the name after IBV_EVENT_ of ibv_get_async_event(3). */
 enum hwq_async_what {
 	HWQ_ASYNC_OTHER,      /**< an event that needs no action */
 	HWQ_ASYNC_QP_FAILED,  /**< qp is in ERR (QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR) */
-	HWQ_ASYNC_SQ_DRAINED, /**< qp is in SQD and idle: hwq_qp_resume() (SQ_DRAINED) */
+	HWQ_ASYNC_SQ_DRAINED, /**< qp is in SQD and idle: call hwq_qp_resume() (SQ_DRAINED) */
 	HWQ_ASYNC_CQ_FAILED,  /**< cq has overrun, and gets no more completions (CQ_ERR) */
 	HWQ_ASYNC_PORT_UP,    /**< the port is active (PORT_ACTIVE) */
 	HWQ_ASYNC_PORT_DOWN,  /**< the port is down (PORT_ERR) */
-	/** the device works no longer; objects can only be destroyed (DEVICE_FATAL) */
+	/** the device no longer works; objects can only be destroyed (DEVICE_FATAL) */
 	HWQ_ASYNC_DEVICE_FAILED,
 };
 
 /** An event. */
 struct hwq_async {
-	enum hwq_async_what what; /**< what happened */
+	enum hwq_async_what what; /**< kind of the event */
 	/** Name of the verbs event, for logs; a string that is never freed. */
 	const char *name;
 	struct hwq_qp *qp;            /**< QP_FAILED and SQ_DRAINED: the QP; else NULL */
 	struct hwq_cq *cq;            /**< CQ_FAILED: the CQ; else NULL */
 	unsigned int port;            /**< PORT_UP and PORT_DOWN: the port, from 1; else 0 */
 	struct hwq_dev *dev;          /**< the device */
-	struct ibv_async_event event; /**< for hwq_async_ack() */
+	struct ibv_async_event event; /**< private: for hwq_async_ack() */
 };
 
 /**
@@ -54,7 +54,7 @@ struct hwq_async {
  * @param dev
  *   The device.
  * @return
- *   The descriptor. It belongs to the device: do not close it.
+ *   The descriptor. It belongs to the device: the caller must not close it.
  */
 HWQ_API int hwq_async_fd(const struct hwq_dev *dev);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cancels pending WQEs of a stopped send queue. The device's index says which WQEs are pending. */
+/* Cancels pending WQEs of a stopped send queue. WQEs from the device's index on are pending. */
 #include "hwq_cancel.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ hwq_qp_resume(struct hwq_qp *qp)
 /* ------------------------------------------------------------------ marks */
 
 /*
- * A mark holds the index of its WQE, so the mark becomes invalid when the device has passed that
+ * A mark contains the index of its WQE, so the mark becomes invalid when the device has passed that
  * index.
  */
 #define MARK(index) (0x10000u | (index))
@@ -57,8 +57,7 @@ was_cancelled(const struct hwq_qp *qp, uint16_t index)
 }
 
 /*
- * Makes sure that there is memory for marks, and clears the marks of WQEs that the device has
- * passed.
+ * Allocates memory for marks if needed, and clears the marks of WQEs that the device has passed.
  */
 static int
 prepare_marks(struct hwq_qp *qp, uint16_t next)
@@ -80,8 +79,8 @@ prepare_marks(struct hwq_qp *qp, uint16_t next)
 /* ------------------------------------------------------------------ cancelling */
 
 /*
- * Makes the WQE a NOP: opcode and modifier change, index, length and flags stay. A WQE that was
- * posted as a NOP stays as it is, without a mark.
+ * Makes the WQE a NOP: opcode and modifier change; index, length and flags stay the same. A WQE
+ * that was posted as a NOP is not changed, and gets no mark.
  */
 static void
 make_nop(struct hwq_qp *qp, uint16_t index)
@@ -96,8 +95,8 @@ make_nop(struct hwq_qp *qp, uint16_t index)
 }
 
 /*
- * Cancels the pending WQEs with this wr_id. If one was cancelled before, none is cancelled: the
- * earlier one comes first in the ring.
+ * Cancels the pending WQEs with this wr_id. If a WQE with this wr_id was cancelled before, cancels
+ * nothing: it is earlier in the ring.
  */
 static int
 cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)

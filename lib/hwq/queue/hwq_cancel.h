@@ -17,7 +17,7 @@
 
 /**
  * RTS to SQD: the device completes the WQEs that it has begun, and begins no further WQE. WQEs that
- * are posted in SQD wait.
+ * are posted in SQD are not run before the queue is resumed.
  *
  * @param qp
  *   The QP.
@@ -40,11 +40,11 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
 
 /**
  * Turns every pending work request with this wr_id into a NOP. A signalled work request still makes
- * a CQE, a good one. A work request is pending if the device has not begun it; the device is asked
- * for the index of its next WQE.
+ * a CQE, without error. A work request is pending if the device has not begun it; hwq asks the
+ * device for the index of its next WQE.
  *
- * Use this only for queues that hwq_wr.h posts to. Other builders store no wr_ids: their WQEs would
- * be compared with wr_ids of the ring's previous lap.
+ * Use this only for queues to which hwq_wr.h posts. Other builders store no wr_ids, so their WQEs
+ * would be compared with wr_ids of the ring's previous lap.
  *
  * The result counts WQEs. A configuration of a key that signs has up to three WQEs (hwq_wr_mkey.h).
  * A NOP of hwq_wr_nop() counts. A NOP that fills the ring's end does not count, nor does a raw WQE
@@ -55,7 +55,7 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
  * @param wr_id
  *   The wr_id of the work requests.
  * @return
- *   How many WQEs were cancelled, from 0; or a negative value, and no WQE was cancelled:
+ *   Number of cancelled WQEs, from 0; or a negative value, and no WQE was cancelled:
  * @retval -EINVAL The QP is not in SQD, or WQEs still run: call again later. Or a pending work
  *   request with this wr_id was cancelled before: resume the queue first, or post with another
  *   wr_id in SQD.
@@ -69,8 +69,8 @@ HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
 HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
 
 /**
- * Cancels as hwq_qp_cancel_posted_send_wrs() does, but names the WQEs by their ring indices: for
- * queues that keep no wr_ids. One query of the device serves all WQEs.
+ * Cancels as hwq_qp_cancel_posted_send_wrs() does, but the caller gives the ring indices of the
+ * WQEs. This is for queues that store no wr_ids. One query of the device serves all WQEs.
  *
  * @param qp
  *   The QP.
@@ -79,10 +79,10 @@ HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
  * @param n
  *   How many WQEs.
  * @param cancelled
- *   n values, written on success. True: the WQE is a NOP now, or was one. False: the device has
- *   begun the WQE, which completes as it was posted.
+ *   n values, written on success. True: the WQE is a NOP now, or was a NOP before. False: the
+ *   device has begun the WQE, which completes as it was posted.
  * @return
- *   How many values are true, from 0; or a negative value, and no WQE was cancelled:
+ *   Number of values that are true, from 0; or a negative value, and no WQE was cancelled:
  * @retval -EINVAL
  *   The QP is not in SQD, or WQEs still run: call again later.
  * @retval -EPROTO

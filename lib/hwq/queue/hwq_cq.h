@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The completion queue's data path: peek, advance, publish; and the only fence for reading.
+ * The completion queue's data path (peek, advance, publish), and the only fence for reading.
  *
  *     device writes CQE n, its owner bit last
  *          |
@@ -15,7 +15,7 @@
  * A WQE that fails or is flushed makes a CQE even if it is unsignalled. So hwq_qp_create() refuses
  * a QP whose WQEs could overrun the CQ.
  *
- * Thread: only the owner of the CQ's domain.
+ * Thread: only the owner of the CQ's domain calls the functions of this file.
  */
 #ifndef HWQ_CQ_H
 #define HWQ_CQ_H
@@ -31,31 +31,32 @@ struct ibv_cq;
 struct hwq_channel;
 struct hwq_domain;
 
-/** A completion queue. Written by hwq. */
+/** A completion queue. Only hwq writes this struct. */
 struct hwq_cq {
-	const uint8_t *next; /**< entry ci, the next one to read */
+	const uint8_t *next; /**< address of entry ci, the next entry to read */
 	const uint8_t *end;  /**< end of the last entry */
-	uint8_t *buf;        /**< entries of 64 bytes */
+	uint8_t *buf;        /**< address of the ring: entries of 64 bytes */
 	__be32 *dbrec;       /**< [0] consumer index, [1] arm word */
 	uint32_t ci;         /**< free-running index of the next entry */
-	uint32_t published;  /**< the ci that the device knows */
+	uint32_t published;  /**< the consumer index that the device knows */
 	uint32_t mask;       /**< entries - 1 */
 	uint32_t log_n;      /**< log2 of entries */
 	/** value of the owner bit once the device has written the next entry */
 	uint8_t lap;
 
-	/* For events: hwq_event.h. */
-	uint32_t arm_sn; /**< events taken so far */
+	/* Fields for events: hwq_event.h. */
+	uint32_t arm_sn; /**< number of events taken so far */
 	uint8_t *uar;    /**< doorbell register that arms CQs; several CQs share it */
 
-	/* Control path. */
-	HWQ_ON_LINE void *user;      /**< hwq_cq_set_user() */
-	uint32_t n_cqe;              /**< entries */
-	uint32_t reserved;           /**< entries that the queues on this CQ may need at once */
+	/* Fields of the control path. */
+	HWQ_ON_LINE void *user; /**< pointer that hwq_cq_set_user() stored */
+	uint32_t n_cqe;         /**< number of entries */
+	/** number of entries that the queues on this CQ may need at once */
+	uint32_t reserved;
 	uint32_t cqn;                /**< number of the CQ */
 	struct ibv_cq *cq;           /**< the verbs object */
-	struct hwq_channel *channel; /**< NULL: no events */
-	struct hwq_domain *domain;   /**< NULL: the caller's own CQ (hwq_obj.h) */
+	struct hwq_channel *channel; /**< channel of its events; NULL: no events */
+	struct hwq_domain *domain;   /**< domain of the CQ; NULL: the caller's own CQ (hwq_obj.h) */
 };
 
 static_assert(offsetof(struct hwq_cq, user) == HWQ_LINE_LEN,
@@ -98,7 +99,8 @@ hwq_cq_init(struct hwq_cq *cq, void *buf, uint32_t n_cqe, __be32 *dbrec)
 
 /**
  * Orders the read of an entry's owner bit before the reads of the entry and of its message's data.
- * The device writes the owner bit last. Prevents: reading an old CQE or old data.
+ * The device writes the owner bit last. Without this fence, the CPU could read an old CQE or old
+ * data.
  */
 static inline void
 hwq_fence_owner_before_cqe(void)
@@ -121,8 +123,8 @@ hwq_cq_entry(const struct hwq_cq *cq, uint32_t index)
 }
 
 /*
- * Opcode, format, solicited and owner bits of an entry. They are read before the entry's other
- * bytes.
+ * Opcode, format, solicited and owner bits of an entry. They are read before all other bytes of the
+ * entry.
  */
 static inline uint8_t
 hwq_cqe_op_own(const uint8_t *entry)
@@ -133,11 +135,11 @@ hwq_cqe_op_own(const uint8_t *entry)
 }
 
 /**
- * True if a byte that was read at hwq_cq_watched() means that the completion is written. For a
- * caller that waits until the device writes the byte, by rte_power_monitor() or UMWAIT.
+ * Tests a byte that was read at hwq_cq_watched(). For a caller that waits until the device writes
+ * the byte, by rte_power_monitor() or UMWAIT.
  * @param op_own The byte.
  * @param lap cq->lap when hwq_cq_watched() was called.
- * @return True: the completion is written.
+ * @return True if the completion is written.
  */
 static inline bool
 hwq_op_own_is_ours(uint8_t op_own, uint8_t lap)
@@ -158,10 +160,10 @@ hwq_cq_watched(const struct hwq_cq *cq)
 }
 
 /**
- * True if the device has written an entry in the entry's current lap.
+ * Tells whether the device has written an entry in the entry's current lap.
  * @param cq The CQ.
  * @param index The entry's index, free-running.
- * @return True: the entry is written.
+ * @return True if the entry is written.
  */
 static inline bool
 hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
@@ -173,9 +175,9 @@ hwq_cq_is_ours(const struct hwq_cq *cq, uint32_t index)
 }
 
 /**
- * True if the next completion is written: hwq_cq_peek() would return it.
+ * Tells whether the next completion is written, so that hwq_cq_peek() would return it.
  * @param cq The CQ.
- * @return True: the completion is written.
+ * @return True if the completion is written.
  */
 static inline bool
 hwq_cq_has_next(const struct hwq_cq *cq)
@@ -187,7 +189,7 @@ hwq_cq_has_next(const struct hwq_cq *cq)
  * Decodes the next completion without consuming it; hwq_cq_advance() consumes it.
  * @param cq The CQ.
  * @param out The completion; not written if there is none.
- * @return True: there is a completion.
+ * @return True if there is a completion.
  */
 static inline bool
 hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
@@ -199,7 +201,7 @@ hwq_cq_peek(const struct hwq_cq *cq, struct hwq_cqe *out)
 	return true;
 }
 
-/* hwq_cq_publish() for a caller who knows that the index has moved. */
+/* As hwq_cq_publish(), for a caller who knows that the index has changed. */
 static inline void
 hwq_cq_publish_ci(struct hwq_cq *cq)
 {
@@ -208,7 +210,7 @@ hwq_cq_publish_ci(struct hwq_cq *cq)
 	hwq_store_release(&cq->dbrec[HWQ_CQ_DBR_CI], htobe32(cq->ci & HWQ_CQ_CI_MASK));
 }
 
-/* Consumes the entry at next, which must be cq->next. */
+/* Consumes the entry at `next`, which must be cq->next. */
 static inline void
 hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
 {
@@ -225,8 +227,9 @@ hwq_cq_pass(struct hwq_cq *cq, const uint8_t *next)
  * Consumes the next completion if it is a good completion of a send queue's WQE, and decodes only
  * its wqe_counter. The device sees the free entry after hwq_cq_publish().
  * @param cq The CQ.
- * @param wqe_counter Written if the result is true: where the WQE starts.
- * @return False: there is no completion yet, or it is of another kind: call hwq_cq_peek().
+ * @param wqe_counter Written if the result is true: the index at which the WQE starts.
+ * @return False if there is no completion yet, or if it is of another kind: then call
+ *   hwq_cq_peek().
  */
 static inline bool
 hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
@@ -271,8 +274,8 @@ hwq_cq_publish(struct hwq_cq *cq)
  * send queue, the caller then frees the WQE by hwq_sq_complete().
  * @param cq The CQ.
  * @param out Room for n completions.
- * @param n How many at most.
- * @return How many completions are in out; 0: there is none yet.
+ * @param n Largest number of completions.
+ * @return Number of completions in out; 0: there is no completion yet.
  */
 static inline unsigned int
 hwq_cq_poll(struct hwq_cq *cq, struct hwq_cqe *out, unsigned int n)
@@ -297,7 +300,7 @@ hwq_cq_set_user(struct hwq_cq *cq, void *user)
 }
 
 /**
- * Reads the pointer that hwq_cq_set_user() stored last. Any thread, while the CQ exists.
+ * Returns the pointer that hwq_cq_set_user() stored last. Any thread, while the CQ exists.
  * @param cq The CQ.
  * @return The pointer.
  */
@@ -308,12 +311,12 @@ hwq_cq_user(struct hwq_cq *cq)
 }
 
 /**
- * Creates a CQ of 64-byte entries, without events (hwq_cq_create_on() makes one with events).
+ * Creates a CQ of 64-byte entries, without events (hwq_cq_create_on() creates a CQ with events).
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
- * @param n_cqe Entries that the CQ must hold at once, from 1; rounded up to a power of two. Give
- *   the sum of hwq_qp_cqe_needed() of its QPs.
+ * @param n_cqe Entries that the CQ must hold at once, at least 1; rounded up to a power of two.
+ *   Give the sum of hwq_qp_cqe_needed() of its QPs.
  * @param cq
  *   The CQ, owned by the domain's thread; written on success only. Destroy it before the domain.
  * @return
@@ -328,7 +331,7 @@ hwq_cq_user(struct hwq_cq *cq)
 HWQ_API int hwq_cq_create(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_cq **cq);
 
 /**
- * Destroys a CQ, with the completions that it holds.
+ * Destroys a CQ. Completions that are still in the CQ are lost.
  *
  * @param cq
  *   The CQ.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: creates them, takes their ring from libmlx5, empties and destroys them. */
+/* Completion queues: creates them, reads their ring from libmlx5, empties and destroys them. */
 #include "hwq_cq_create.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ hwq_cq_destroy(struct hwq_cq *cq)
 	hwq_left_destroy(cq->domain->dev);
 	ret = hwq_verbs_cq_destroy(cq->cq);
 	/*
-	 * Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(): all events of the CQ
-	 * are acknowledged.
+	 * Pairs with the release in hwq_async_ack() and hwq_cq_ack_events(). All events of the CQ
+	 * are acknowledged here.
 	 */
 	(void)hwq_count_get(&cq->domain->dev->n_acked);
 	if (ret != 0) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Moves an entry to a later place; the owner bit must be that of the new place's lap. */
+/* Moves an entry to a later position; the owner bit must be that of the new position's lap. */
 static void
 cq_move(struct hwq_cq *cq, uint32_t from, uint32_t to)
 {

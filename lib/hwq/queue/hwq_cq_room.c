@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room in CQs: how many CQEs queues need, and whether a CQ has them. */
+/* Room in CQs: computes how many CQEs queues need, and whether a CQ has that many free entries. */
 #include "hwq_cq_room.h"
 
 #include <errno.h>

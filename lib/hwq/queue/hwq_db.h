@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Announces WQEs to the device: doorbell record, doorbell, BlueFlame; and the only fences for
+ * Announces WQEs to the device: doorbell record, doorbell, BlueFlame. Contains the only fences for
  * writing.
  *
  *     WQEs in the ring
@@ -11,9 +11,9 @@
  *     doorbell = 8 bytes of the last WQE, or BlueFlame = all of the only WQE
  *        hwq_fence_doorbell_flush
  *
- * With BlueFlame the device need not read the WQE from memory. It is used if exactly one WQE is
- * pending and fits the register. It is not used if MLX5_SHUT_UP_BF is set, if the register is
- * shared, or if the register has no room for a WQE.
+ * With BlueFlame the device need not read the WQE from memory. BlueFlame is used if exactly one WQE
+ * is pending and the WQE is not longer than the register. It is not used if MLX5_SHUT_UP_BF is set,
+ * if the register is shared, or if the register is too short for a WQE.
  *
  * Thread: only the owner of the queue's domain, because all send queues of a domain share the
  * register's state (which half is next).
@@ -26,8 +26,8 @@
 #include "hwq_sq.h"
 
 /**
- * Orders the stores of WQEs before the store of the doorbell record. Prevents: the device sees the
- * new producer index, but reads a WQE that is not written yet.
+ * Orders the stores of WQEs before the store of the doorbell record. Without this fence, the device
+ * could see the new producer index, but read a WQE that is not written yet.
  */
 static inline void
 hwq_fence_wqe_before_dbrec(void)
@@ -43,9 +43,9 @@ hwq_fence_wqe_before_dbrec(void)
 }
 
 /**
- * Orders the store of the doorbell record before the doorbell. Prevents: the doorbell arrives
- * before the record is written, and the device finds no new WQE. The register is write-combining
- * memory, which even x86 does not order with other memory.
+ * Orders the store of the doorbell record before the doorbell. Without this fence, the doorbell
+ * could arrive before the record is written, and the device would find no new WQE. The register is
+ * write-combining memory, which even x86 does not order with other memory.
  */
 static inline void
 hwq_fence_dbrec_before_doorbell(void)
@@ -60,8 +60,8 @@ hwq_fence_dbrec_before_doorbell(void)
 }
 
 /**
- * Flushes the doorbell to the device. Prevents: the doorbell stays in a write-combining buffer, or
- * merges with the next doorbell.
+ * Flushes the doorbell to the device. Without this fence, the doorbell could stay in a
+ * write-combining buffer, or merge with the next doorbell.
  */
 static inline void
 hwq_fence_doorbell_flush(void)
@@ -69,7 +69,7 @@ hwq_fence_doorbell_flush(void)
 	hwq_fence_dbrec_before_doorbell();
 }
 
-/* One store of eight bytes is atomic, so a register may have several writers. */
+/* One store of eight bytes is atomic, so several threads may write the register. */
 static inline void
 hwq_mmio_write64(void *reg, uint64_t raw)
 {
@@ -89,7 +89,7 @@ hwq_bf_copy_8(uint8_t *reg, const uint8_t *wqe)
 /** Sixteen bytes of a WQE, which a CPU with vectors loads and stores at once. */
 typedef uint64_t hwq_16_bytes __attribute__((vector_size(16), may_alias));
 
-/* Writes sixteen bytes of a WQE, which were loaded before, to the register. */
+/* Stores sixteen bytes of a WQE, which were loaded before, into the register. */
 static inline void
 hwq_bf_put_16(uint8_t *reg, hwq_16_bytes raw)
 {
@@ -108,8 +108,8 @@ hwq_bf_copy_16(uint8_t *reg, const uint8_t *wqe)
 }
 
 /*
- * Copies one WQEBB in order, at least eight bytes at a time; memcpy() promises neither. The loop is
- * unrolled by hand, because counting would take longer than the stores.
+ * Copies one WQEBB in ascending order, at least eight bytes at a time; memcpy() promises neither.
+ * The loop is unrolled by hand, because counting would take longer than the stores.
  */
 static inline void
 hwq_bf_copy_bb(uint8_t *reg, const uint8_t *wqe)
@@ -140,7 +140,7 @@ hwq_sq_record(struct hwq_sq *sq, uint16_t pi)
 	hwq_fence_dbrec_before_doorbell();
 }
 
-/* Rings a doorbell. wqe: the last WQE, of ds units. reg: the half of the register that is next. */
+/* Rings a doorbell. wqe: the last WQE, of ds units. reg: the register's half for this doorbell. */
 static inline void
 hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned int ds,
 	bool only_one)
@@ -155,7 +155,7 @@ hwq_bf_write(const struct hwq_bf *bf, uint8_t *reg, const uint8_t *wqe, unsigned
 }
 
 /*
- * Writes doorbell record and doorbell for the pending WQEs up to pi. wqe: the last one, of ds
+ * Writes doorbell record and doorbell for the pending WQEs up to pi. wqe: the last WQE, of ds
  * units. publish: a constant; if false, the caller publishes the CQ's consumer index when it polls.
  */
 static inline void
@@ -181,14 +181,14 @@ hwq_is_umr(const struct mlx5_wqe_ctrl_seg *ctrl, unsigned int ds)
 	       (be32toh(ctrl->opmod_idx_opcode) & 0xff) == MLX5_OPCODE_UMR;
 }
 
-/* True if exactly one WQE is pending, last, and BlueFlame may send it. */
+/* Returns true if exactly one WQE is pending, `last`, and BlueFlame may send it. */
 static inline bool
 hwq_sq_is_only_one(const struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, unsigned int ds)
 {
 	return sq->last == sq->rung && !hwq_is_umr(last, ds);
 }
 
-/* Announces all WQEs up to pi; there is at least one. publish: as for hwq_sq_announce(). */
+/* Announces all WQEs up to pi; at least one is pending. publish: as for hwq_sq_announce(). */
 static inline void
 hwq_sq_ring_last(struct hwq_sq *sq, const struct mlx5_wqe_ctrl_seg *last, const bool publish)
 {
@@ -212,8 +212,8 @@ hwq_sq_ring(struct hwq_sq *sq)
 }
 
 /**
- * hwq_sq_signal_last(), then hwq_sq_ring(), for a caller that has committed WQEs since the last
- * call. It does not publish the CQ's consumer index: the caller does that when it polls.
+ * As hwq_sq_signal_last(), then hwq_sq_ring(), for a caller that has committed WQEs since the last
+ * call. It does not publish the CQ's consumer index: the caller publishes it when it polls.
  * @param sq The send queue.
  */
 static inline void
@@ -228,26 +228,30 @@ hwq_sq_signal_and_ring(struct hwq_sq *sq)
 /* ------------------------------------------------------------------ several queues */
 
 /**
- * Doorbells of several queues, one after the other. Queues of a domain share a register, so it is
- * looked up once. The fences of each doorbell also flush the previous doorbell.
+ * Doorbells of several queues, one after the other. Queues of a domain share a register, so the
+ * register is read once. The fences of each doorbell also flush the previous doorbell.
  *
  *     struct hwq_bells b = {.bf = NULL};
  *     hwq_bells_signal_and_ring(&b, sq);      for each queue
  *     hwq_bells_end(&b);
  *
- * Private; on the caller's stack. Between these calls, no other doorbell may be rung.
+ * Its fields are private. It lies on the caller's stack. Between these calls, no other doorbell may
+ * be rung.
  */
 struct hwq_bells {
 	/** The register of the last doorbell; NULL: no doorbell was rung yet. */
 	struct hwq_bf *bf;
-	uint8_t *reg;   /**< the half of the register that is next */
-	ptrdiff_t step; /**< from reg to the other half, bytes */
-	/** A WQE of one WQEBB goes by BlueFlame if its DS units minus 2 are less than this. */
+	uint8_t *reg;   /**< the register's half for the next doorbell */
+	ptrdiff_t step; /**< bytes from reg to the other half of the register */
+	/**
+	 * A WQE of one WQEBB is sent by BlueFlame if its DS units minus 2 are less than this
+	 * number.
+	 */
 	uint32_t n_easy;
 };
 
 /**
- * Ends the doorbells: flushes the last one.
+ * Ends the doorbells: flushes the last doorbell.
  * @param b The doorbells.
  */
 static inline void
@@ -259,7 +263,7 @@ hwq_bells_end(struct hwq_bells *b)
 	b->bf->offset = (uint32_t)(b->reg - b->bf->reg);
 }
 
-/* Changes to another register. */
+/* Changes to the register of another domain. */
 static inline void
 hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 {
@@ -270,7 +274,7 @@ hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 	b->n_easy = bf->max_ds >= HWQ_DS_PER_BB ? HWQ_DS_PER_BB - 1 : 0;
 }
 
-/* MLX5_WQE_CTRL_CQ_UPDATE where a control segment has it. */
+/* Returns MLX5_WQE_CTRL_CQ_UPDATE at its position in a control segment. */
 static inline hwq_16_bytes
 hwq_signal_bits(void)
 {
@@ -299,7 +303,7 @@ hwq_bells_signal_and_ring(struct hwq_bells *b, struct hwq_sq *sq)
 	if (__builtin_expect(sq->bf != b->bf, 0))
 		hwq_bells_turn_to(b, sq->bf);
 	/*
-	 * Loads and stores the control segment whole. After a store of one byte of it, the load for
+	 * Loads and stores the whole control segment. If only one byte were stored, the load for
 	 * BlueFlame would wait until that store has reached the cache.
 	 */
 	ctrl = *(hwq_16_bytes *)wqe | hwq_signal_bits();

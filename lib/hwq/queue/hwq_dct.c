@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DC targets: creates, addresses and destroys them. */
+/* DC targets: creates and destroys them, and returns their addresses. */
 #include "hwq_dct.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ verbs_dct_create(struct hwq_dct *dct, uint64_t key)
 	return hwq_verbs_qp_create(dct->domain->pd->context, &attr, &mlx5_attr, &dct->qp);
 }
 
-/* Moves the target to RTR, where it stays. It has its number from then on. */
+/* Moves the target to the state RTR, in which it stays. From then on the target has its number. */
 static int
 to_rtr(struct hwq_dct *dct)
 {
@@ -77,7 +77,8 @@ to_rtr(struct hwq_dct *dct)
 		return ret;
 	attr.qp_state = IBV_QPS_RTR;
 	/*
-	 * Only the target's own end of the path is used: each request has the initiator's address.
+	 * Of the path, only the target's own part is used: each request contains the initiator's
+	 * address.
 	 */
 	hwq_addr_to_ah(&dct->port, &own, &attr.ah_attr);
 	attr.ah_attr.grh.traffic_class = dct->path.traffic_class;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * DC targets (DCTs): any number of DCIs reaches a target by its number and its key
+ * DC targets (DCTs): any number of DCIs sends to a target by its number and its key
  * (mlx5dv_create_qp(3)).
  *
  *     hwq_srq_create                     receives of the target
@@ -15,7 +15,7 @@
  * hwq_srq_poll() takes the completions. In a record, qpn is the target's number. RDMA and atomics
  * make no completion at the target.
  *
- * Threads: as hwq_qp.h says.
+ * Threads: the rules of hwq_qp.h.
  */
 #ifndef HWQ_DCT_H
 #define HWQ_DCT_H
@@ -25,18 +25,18 @@
 
 /** Configuration of a target. */
 struct hwq_dct_conf {
-	struct hwq_srq *srq;  /**< where messages are received; not an XRC SRQ */
+	struct hwq_srq *srq;  /**< SRQ whose entries receive messages; not an XRC SRQ */
 	uint64_t key;         /**< DC key: requests without this key are dropped */
-	struct hwq_path path; /**< port, GID, MTU and min_rnr_timer are used */
+	struct hwq_path path; /**< of the path, port, GID, MTU and min_rnr_timer are used */
 };
 
-/** A DC target. Written by hwq. */
+/** A DC target. Only hwq writes this struct. */
 struct hwq_dct {
-	uint32_t dctn;             /**< its number, by which DCIs name it */
-	struct hwq_path path;      /**< as configured */
+	uint32_t dctn;             /**< DCT number, by which DCIs address the target */
+	struct hwq_path path;      /**< path of the configuration */
 	struct hwq_dev_port port;  /**< the port and GID that path chose */
-	struct hwq_cq *cq;         /**< where messages complete */
-	struct hwq_srq *srq;       /**< where messages are received */
+	struct hwq_cq *cq;         /**< CQ in which received messages complete */
+	struct hwq_srq *srq;       /**< SRQ whose entries receive messages */
 	struct hwq_domain *domain; /**< the domain */
 	struct ibv_qp *qp;         /**< the verbs object */
 };
@@ -53,7 +53,7 @@ struct hwq_dct {
  *   Read during the call.
  * @param dct
  *   Written on success only.
- * @return 0 on success. Otherwise a log line says what is possible:
+ * @return 0 on success. Otherwise a log line says what the caller can do:
  * @retval -EINVAL
  *   conf has no SRQ or an XRC SRQ, or conf->path is not possible.
  * @retval -ENOSPC

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains: a doorbell register, and the protection domain whose QPs use it. */
+/* Domains: a doorbell register, and the protection domain of QPs that use it. */
 #include "hwq_domain.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **out)
 	ret = hwq_verbs_td_alloc(dev->ctx, &domain->td);
 	if (ret == -EOPNOTSUPP) {
 		/*
-		 * The system has no write-combining memory for this. QPs then get a page without
-		 * BlueFlame.
+		 * The system has no write-combining memory for the register. QPs then use a
+		 * doorbell page without BlueFlame.
 		 */
 		domain->td = NULL;
 		ret = 0;

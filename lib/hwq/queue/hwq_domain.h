@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Domains: one owner thread's share of a device.
+ * Domains: the objects of a device that one thread owns.
  *
  *     hwq_domain_create             one for each owner thread
  *       hwq_cq_create, hwq_qp_create, hwq_mkey_pool_create, hwq_dek_pool_create
@@ -26,16 +26,16 @@ struct ibv_td;
 struct ibv_pd;
 struct hwq_mkey_pool;
 
-/** One owner thread's share of a device. Written by hwq. */
+/** The objects of a device that one thread owns. Only hwq writes this struct. */
 struct hwq_domain {
 	struct hwq_dev *dev; /**< the device */
-	/** NULL: the device has no register of its own for this domain. */
+	/** NULL: the device has no separate register for this domain. */
 	struct ibv_td *td;
 	struct ibv_pd *pd;     /**< parent domain of td and of the device's protection domain */
-	struct hwq_count refs; /**< how many CQs, QPs and pools exist in the domain */
+	struct hwq_count refs; /**< number of CQs, QPs and pools that exist in the domain */
 	/**
-	 * Takes the events of CQs from hwq_cq_create(); the caller sets it. NULL: these CQs have no
-	 * events.
+	 * Channel for the events of CQs that hwq_cq_create() creates; the caller sets it. NULL:
+	 * these CQs have no events.
 	 */
 	struct hwq_channel *channel;
 	struct hwq_mkey_pool *mkey_pools; /**< pools of keys, which hwq_mkey_find() searches */
@@ -72,7 +72,7 @@ HWQ_API int hwq_domain_create(struct hwq_dev *dev, struct hwq_domain **domain);
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   It has CQs, QPs or pools: destroy them first. Nothing was destroyed.
+ *   The domain has CQs, QPs or pools: destroy them first. Nothing was destroyed.
  * @retval -errno
  *   The error of ibv_dealloc_pd(3) or ibv_dealloc_td(3): call again.
  */

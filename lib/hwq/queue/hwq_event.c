@@ -74,8 +74,8 @@ hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n)
 	struct ibv_cq *ibv = cq->cq;
 
 	/*
-	 * Pairs with the acquire in hwq_cq_destroy(): see hwq_async_ack(). After this line *cq may
-	 * no longer exist.
+	 * Pairs with the acquire in hwq_cq_destroy(); for the reason see hwq_async_ack(). After
+	 * this line *cq may no longer exist.
 	 */
 	hwq_count_add(&cq->channel->dev->n_acked, n);
 	ibv_ack_cq_events(ibv, n);

@@ -23,8 +23,8 @@
  *         hwq_cq_arm(cq, false);
  *     }
  *
- * Arming tells the device hwq's consumer index and a sequence number that counts events. The
- * numbers of libmlx5 are stale, so do not call ibv_req_notify_cq(3) on these CQs.
+ * Arming tells the device hwq's consumer index, and a sequence number that counts events. In
+ * libmlx5 both numbers are out of date, so do not call ibv_req_notify_cq(3) on these CQs.
  *
  * Threads: any thread may create and destroy a channel, but not two threads at once on one device.
  * Only the owner of a CQ's domain calls the other functions. If another thread waits for events,
@@ -41,14 +41,14 @@
 struct ibv_comp_channel;
 
 /**
- * A completion channel, to which the events of any number of CQs of one device come. Written by
- * hwq.
+ * A completion channel, to which the events of any number of CQs of one device go. Only hwq writes
+ * this struct.
  */
 struct hwq_channel {
 	int fd; /**< readable while an event waits (poll(2)); fcntl(2) may make it O_NONBLOCK */
 	struct ibv_comp_channel *channel; /**< the verbs object */
 	struct hwq_dev *dev;              /**< the device */
-	struct hwq_count refs;            /**< how many CQs have their events on this channel */
+	struct hwq_count refs;            /**< number of CQs whose events go to this channel */
 };
 
 /**
@@ -74,7 +74,7 @@ HWQ_API int hwq_channel_create(struct hwq_dev *dev, struct hwq_channel **channel
  *   The channel.
  * @return
  *   0 on success, otherwise:
- * @retval -EBUSY CQs have their events on this channel: destroy them first.
+ * @retval -EBUSY The events of CQs go to this channel: destroy the CQs first.
  * @retval -errno
  *   The error of ibv_destroy_comp_channel(3): the channel still exists, call again.
  */
@@ -88,7 +88,8 @@ HWQ_API int hwq_channel_destroy(struct hwq_channel *channel);
  *   The domain, whose owner thread will own the new object.
  * @param n_cqe
  *   As for hwq_cq_create().
- * @param channel The channel for its events, which must outlive the CQ. NULL: the CQ has no events.
+ * @param channel The channel for the CQ's events, which must outlive the CQ. NULL: the CQ has no
+ *   events.
  * @param cq
  *   Written on success only.
  * @return
@@ -129,8 +130,8 @@ HWQ_API void hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n);
 
 /**
  * Counts an event of a caller's own CQ (hwq_obj.h). Call it after each ibv_get_cq_event(3) that
- * returned an event of the CQ, and before hwq_cq_arm(). CQs of hwq do not need it, because
- * hwq_channel_get_event() counts their events.
+ * returned an event of the CQ, and before hwq_cq_arm(). For CQs of hwq this call is not needed,
+ * because hwq_channel_get_event() counts their events.
  * @param cq The CQ.
  */
 static inline void
@@ -140,11 +141,11 @@ hwq_cq_event(struct hwq_cq *cq)
 }
 
 /**
- * Asks for one event at the next completion, and publishes the CQ's consumer index. Then poll once
+ * Requests one event at the next completion, and publishes the CQ's consumer index. Then poll once
  * more: a completion that came earlier makes no event.
  * @param cq The CQ.
- * @param solicited_only True: only a failed completion, or a receive whose sender asked for an
- *   event (HWQ_WQE_SOLICITED), makes the event.
+ * @param solicited_only True: only a failed completion makes the event, or a receive whose sender
+ *   asked for an event (HWQ_WQE_SOLICITED).
  */
 static inline void
 hwq_cq_arm(struct hwq_cq *cq, bool solicited_only)

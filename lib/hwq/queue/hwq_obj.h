@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * hwq drives verbs objects of the caller: it takes their rings over (mlx5dv_init_obj(3)).
+ * Verbs objects of the caller that hwq uses: hwq takes over their rings (mlx5dv_init_obj(3)).
  *
  *     struct ibv_cq *cq = ...; struct ibv_qp *qp = ...;    the caller makes and connects them
  *
@@ -10,10 +10,10 @@
  *     ... hwq_wr_start(&wr, &hqp->sq) ... hwq_rq_post_list(&hqp->rq, ...) ...
  *     hwq_obj_qp_release(hqp); hwq_obj_cq_release(hcq);       before the caller destroys them
  *
- * Take objects over while they are new: before the first post or poll. After that, do not call
- * ibv_post_*(), ibv_wr_*(), ibv_poll_cq(), ibv_start_poll(), ibv_resize_cq() or ibv_req_notify_cq()
- * for them, because the indices of libmlx5 are stale. The caller changes a QP's state:
- * ibv_modify_qp(3), then hwq_obj_qp_sync().
+ * Let hwq take over objects while they are new: before the first post or poll. After that, do not
+ * call ibv_post_*(), ibv_wr_*(), ibv_poll_cq(), ibv_start_poll(), ibv_resize_cq() or
+ * ibv_req_notify_cq() for them, because the indices of libmlx5 are out of date. The caller changes
+ * a QP's state: ibv_modify_qp(3), then hwq_obj_qp_sync().
  *
  * The caller owns the verbs object, which must outlive hwq's struct. hwq owns the struct until its
  * release function.
@@ -22,10 +22,10 @@
  * a caller's own queue they return -EINVAL, and a log line says what to call instead. In the same
  * way, the release functions of this file refuse objects that hwq created. hwq_qp_state(),
  * hwq_qp_fail(), hwq_qp_stop(), hwq_qp_resume() and hwq_qp_cancel_posted_send_wrs() accept both
- * kinds of queues. hwq_ah_from_verbs() of hwq_ah.h takes over address handles.
+ * kinds of queues. For address handles see hwq_ah_from_verbs() in hwq_ah.h.
  *
  * hwq does not support CQEs of 128 bytes, compressed CQEs, data in CQEs (scatter to CQE) or signed
- * WQEs. It refuses such objects with -EOPNOTSUPP, and a log line says what to do.
+ * WQEs. It refuses such objects with -EOPNOTSUPP, and a log line says what the caller can do.
  *
  * Thread: a QP, its CQs, its SRQ and its doorbell register have one owner thread, like objects that
  * hwq created. Only the owner calls the functions of this file for them. Any thread may call
@@ -42,7 +42,7 @@ struct ibv_pd;
 struct ibv_wq;
 
 /**
- * Reads the number of a protection domain, for keys and queues that the caller makes by firmware
+ * Reads the number of a protection domain, for keys and queues that the caller creates by firmware
  * commands (mlx5dv_devx_obj_create(3)). Any thread.
  *
  * @param pd
@@ -79,7 +79,7 @@ struct hwq_obj_dm {
 HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
 
 /**
- * Takes a CQ over. hwq_obj_cq_release() gives it back. The caller gets the CQ's events by
+ * Takes over a CQ. hwq_obj_cq_release() gives it back. The caller gets the CQ's events by
  * ibv_get_cq_event(3), and then calls hwq_cq_event() and hwq_cq_arm() of hwq_event.h.
  *
  * @param ibcq The verbs object; the caller keeps owning it.
@@ -90,7 +90,7 @@ HWQ_API int hwq_obj_dm(struct ibv_dm *dm, struct hwq_obj_dm *out);
  * @retval -EBUSY
  *   The CQ has been polled already: create a new one.
  * @retval -EOPNOTSUPP
- *   Its CQEs have 128 bytes or are compressed.
+ *   The CQEs have 128 bytes or are compressed.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
@@ -113,29 +113,31 @@ HWQ_API int hwq_obj_cq(struct ibv_cq *ibcq, struct hwq_cq **cq);
  */
 HWQ_API int hwq_obj_cq_release(struct hwq_cq *cq);
 
-/** A QP to take over, with facts that mlx5dv_init_obj(3) does not report. */
+/** A QP to take over, with properties that mlx5dv_init_obj(3) does not report. */
 struct hwq_obj_qp {
-	struct ibv_qp *qp;       /**< the verbs object; the caller keeps owning it */
-	struct hwq_cq *send_cq;  /**< its send CQ; NULL if it has no send queue */
-	struct hwq_cq *recv_cq;  /**< its receive CQ; NULL if it receives nothing */
-	struct hwq_srq *srq;     /**< its SRQ; NULL: none */
-	bool sq_sig_all;         /**< its sq_sig_all at creation */
-	uint32_t max_sge;        /**< its cap.max_send_sge at creation */
-	uint32_t max_inline;     /**< the cap.max_inline_data that creation returned, bytes */
-	uint16_t max_tso_header; /**< RAW_PACKET: its max_tso_header at creation, bytes */
-	bool ip_csum;            /**< RAW_PACKET: the port computes checksums */
+	struct ibv_qp *qp;      /**< the verbs object; the caller keeps owning it */
+	struct hwq_cq *send_cq; /**< the QP's send CQ; NULL if the QP has no send queue */
+	struct hwq_cq *recv_cq; /**< the QP's receive CQ; NULL if the QP receives nothing */
+	struct hwq_srq *srq;    /**< the QP's SRQ; NULL: none */
+	bool sq_sig_all;        /**< value of sq_sig_all when the QP was created */
+	uint32_t max_sge;       /**< value of cap.max_send_sge when the QP was created */
+	/** the cap.max_inline_data that the creation returned, in bytes */
+	uint32_t max_inline;
+	/** RAW_PACKET: value of max_tso_header when the QP was created, in bytes */
+	uint16_t max_tso_header;
+	bool ip_csum; /**< RAW_PACKET: the port computes checksums */
 	/**
 	 * Only for a QP in a parent domain with a thread domain (ibv_alloc_td(3)): the state of the
 	 * thread domain's doorbell register. The caller owns the storage, zeroes it before the
 	 * first QP, and passes the same storage for all QPs of the thread domain. Doorbells then
-	 * alternate between the register's halves, and BlueFlame is used. NULL: the register may
-	 * have other writers, for example libmlx5. Every doorbell is then one store of 8 bytes at
+	 * alternate between the register's halves, and BlueFlame is used. NULL: other code, for
+	 * example libmlx5, may write the register. Every doorbell is then one store of 8 bytes at
 	 * the same address.
 	 */
 	struct hwq_bf *bf;
 	/**
 	 * For memcpy: the address of 64 bytes that the device may write. No other queue may use
-	 * them.
+	 * these bytes.
 	 */
 	uint64_t mmo_addr;
 	uint32_t mmo_lkey;       /**< for memcpy: the key of these 64 bytes */
@@ -143,21 +145,21 @@ struct hwq_obj_qp {
 };
 
 /**
- * Takes a QP over. hwq_obj_qp_release() gives it back.
+ * Takes over a QP. hwq_obj_qp_release() gives it back.
  *
  * The QP's type is RC, UC, UD, XRC_SEND, DCI or RAW_PACKET. It was created by ibv_create_qp(3),
- * ibv_create_qp_ex(3) or mlx5dv_create_qp(3). A RAW_PACKET QP needs one of the last two, with
- * send_ops_flags.
+ * ibv_create_qp_ex(3) or mlx5dv_create_qp(3). A RAW_PACKET QP must come from ibv_create_qp_ex(3) or
+ * mlx5dv_create_qp(3), with send_ops_flags.
  *
  * The send CQ needs a free entry for each WQEBB of the send ring. The receive CQ needs a free entry
- * for each entry of the receive ring and of obj->srq. One CQ for both needs the sum. If QPs share
- * an SRQ and a receive CQ, only the first QP needs entries for the SRQ.
+ * for each entry of the receive ring and of obj->srq. If the send CQ is also the receive CQ, it
+ * needs the sum. If QPs share an SRQ and a receive CQ, only the first QP needs entries for the SRQ.
  *
  * With MLX5DV_QP_CREATE_OOO_DP (mlx5dv_create_qp(3)) the device may use a later receive first, and
  * libmlx5 makes the ring twice as long. mlx5dv_init_obj(3) does not report this flag: the caller
  * keeps at most half of the entries posted.
  *
- * @param obj The QP and its facts; read during the call. obj->bf must last as long as the QP.
+ * @param obj The QP and its properties; read during the call. obj->bf must last as long as the QP.
  * @param qp
  *   Written on success only.
  * @return
@@ -169,8 +171,8 @@ struct hwq_obj_qp {
  * @retval -ENOSPC
  *   A CQ has no room for all CQEs that the QP may have in it at once: create a larger CQ.
  * @retval -EOPNOTSUPP
- *   Its WQEs are signed, its CQEs carry data, its type is not listed above, or it is a RAW_PACKET
- *   QP without ibv_wr_*().
+ *   The QP's WQEs are signed, its CQEs contain data, its type is not listed above, or it is a
+ *   RAW_PACKET QP without ibv_wr_*().
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno
@@ -202,11 +204,11 @@ HWQ_API void hwq_obj_qp_release(struct hwq_qp *qp);
 HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
 
 /**
- * Takes an SRQ over. hwq_obj_srq_release() gives it back.
+ * Takes over an SRQ. hwq_obj_srq_release() gives it back.
  *
  * @param ibsrq The verbs object; the caller keeps owning it.
  * @param cq
- *   XRC SRQ: the CQ that it was created with; else NULL.
+ *   XRC SRQ: the CQ with which it was created; otherwise NULL.
  * @param srq
  *   Written on success only.
  * @return
@@ -232,24 +234,25 @@ HWQ_API int hwq_obj_srq(struct ibv_srq *ibsrq, struct hwq_cq *cq, struct hwq_srq
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   QPs receive from it: release them first.
+ *   QPs receive from the SRQ: release them first.
  * @retval -EINVAL
  *   hwq created the SRQ: call hwq_srq_destroy().
  */
 HWQ_API int hwq_obj_srq_release(struct hwq_srq *srq);
 
-/** A receive work queue (ibv_create_wq(3)) that hwq drives. */
+/** A receive work queue (ibv_create_wq(3)) that hwq uses. */
 struct hwq_obj_rwq {
-	struct hwq_rq rq;  /**< its ring: hwq_rq_post_list(), hwq_rq_ring(), hwq_rq_poll() */
+	/** the queue's ring, for hwq_rq_post_list(), hwq_rq_ring(), hwq_rq_poll() */
+	struct hwq_rq rq;
 	struct ibv_wq *wq; /**< the verbs object */
 };
 
 /**
- * Takes a receive work queue over. hwq_obj_rwq_release() gives it back.
+ * Takes over a receive work queue. hwq_obj_rwq_release() gives it back.
  *
  * @param wq The verbs object; the caller keeps owning it.
  * @param cq
- *   Its CQ, which must have no receives of other queues.
+ *   The queue's CQ, which must not be used by other receive queues.
  * @param rwq
  *   Written on success only.
  * @return

@@ -17,8 +17,9 @@
 #include "hwq_verbs_obj.h"
 
 /*
- * IBV_QPT_DRIVER is a DCI or a DCT. A DCT has no queues, but mlx5dv_init_obj(3) does not check
- * that. A QP of this type with an SRQ is a DCT (mlx5dv_create_qp(3)).
+ * A QP of IBV_QPT_DRIVER is a DCI or a DCT. hwq cannot use a DCT, which has no queues, but
+ * mlx5dv_init_obj(3) does not refuse it. A QP of this type with an SRQ is a DCT
+ * (mlx5dv_create_qp(3)).
  */
 static const struct hwq_qp_info *
 info_of(const struct ibv_qp *qp)
@@ -34,7 +35,7 @@ info_of(const struct ibv_qp *qp)
 }
 
 /*
- * Asks the device whether the QP has features that hwq does not support. About raw packets it
+ * Asks the device whether the QP has features that hwq does not support. For raw packets the device
  * reports none.
  */
 static int
@@ -57,7 +58,7 @@ check_hw(const char *dev, struct ibv_qp *qp)
 			dev, qp->qp_num);
 		return -EOPNOTSUPP;
 	}
-	/* hwq_verbs_eth_inline() needs a QP with ibv_wr_*(). */
+	/* hwq_verbs_eth_inline() needs a QP that has ibv_wr_*(). */
 	if (qp->qp_type == IBV_QPT_RAW_PACKET && ibv_qp_to_qp_ex(qp) == NULL) {
 		hwq_log("%s: QP 0x%06x sends raw packets and has no ibv_wr_*(), which tell how "
 			"much of a frame is inline: create it by ibv_create_qp_ex(3) with "

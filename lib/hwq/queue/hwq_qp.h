@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Queue pairs: creation, connection, states. hwq_sq.h and hwq_rq.h have their data path.
+ * Queue pairs: creation, connection, states. For their data path see hwq_sq.h and hwq_rq.h.
  *
  * libmlx5 creates the queues, then hwq owns their indices. Never pass hwq's QPs or CQs to
  * ibv_post_send(), ibv_post_recv(), ibv_wr_*(), ibv_poll_cq(), ibv_resize_cq() or
- * ibv_req_notify_cq(): the indices of libmlx5 are stale.
+ * ibv_req_notify_cq(), because the indices of libmlx5 are out of date.
  *
  *     RESET --hwq_qp_create--> INIT --hwq_qp_connect--> RTS --an operation fails--> ERR
  *                                ^   or hwq_qp_ready                                 |
  *                                `------------------ hwq_qp_reset <------------------'
  *
- * Threads: as hwq_dev.h says. hwq_qp_reset() and hwq_qp_destroy() change the CQ. Only the domain's
- * owner thread calls them, or another thread while the owner does not use the domain.
+ * Threads: the rules of hwq_dev.h. hwq_qp_reset() and hwq_qp_destroy() change the CQ. Only the
+ * domain's owner thread calls these two functions, or another thread while the owner does not use
+ * the domain.
  */
 #ifndef HWQ_QP_H
 #define HWQ_QP_H
@@ -47,65 +48,69 @@ enum hwq_qp_type {
  * memcpy.
  */
 struct hwq_qp_conf {
-	enum hwq_qp_type type; /**< the type */
-	/** send WQEs of the longest kind that the queue must hold at once, from 1 */
+	enum hwq_qp_type type; /**< type of the QP */
+	/** number of the longest send WQEs that the queue must hold at once, at least 1 */
 	uint32_t sq_wr;
 	uint32_t max_inline; /**< bytes of inline data of one WQE */
-	uint32_t max_sge;    /**< data segments of one WQE; 0: 1 */
+	uint32_t max_sge;    /**< data segments of one WQE; 0 means 1 */
 	bool sq_sig_all;     /**< every WQE makes a CQE, with or without HWQ_WQE_SIGNALED */
 	/**
 	 * The send queue stops at a wrong signature (MLX5DV_QP_CREATE_SIG_PIPELINING of
-	 * mlx5dv_create_qp(3)): see hwq_cancel.h. -EOPNOTSUPP if the kernel cannot resume a
-	 * queue in SQD, and for types other than RC.
+	 * mlx5dv_create_qp(3)): see hwq_cancel.h. Refused with -EOPNOTSUPP if the kernel cannot
+	 * resume a queue in SQD, and for types other than RC.
 	 */
 	bool sig_pipelining;
-	bool mmo; /**< memcpy WQEs; -EOPNOTSUPP if caps.max_memcpy_len is 0 */
-	/** receive work requests that the queue must hold at once; 0: no receive queue */
+	bool mmo; /**< allow memcpy WQEs; refused with -EOPNOTSUPP if caps.max_memcpy_len is 0 */
+	/** number of receive work requests that the queue must hold at once; 0: no receive queue */
 	uint32_t rq_wr;
-	uint32_t rq_sge;     /**< data segments of one receive; 0: 1 */
-	struct hwq_srq *srq; /**< its SRQ; rq_wr must be 0. NULL: none */
+	uint32_t rq_sge; /**< data segments of one receive; 0 means 1 */
+	/** SRQ from which the QP receives; rq_wr must then be 0. NULL: none */
+	struct hwq_srq *srq;
 	/** The CQ of the receives, in the same domain; NULL: the CQ of the sends. */
 	struct hwq_cq *recv_cq;
 	/**
 	 * The operations that the caller will post, IBV_QP_EX_WITH_* of ibv_create_qp_ex(3). 0:
-	 * SEND, RDMA write and RDMA read, if the type has them. -EOPNOTSUPP: an operation that the
-	 * type does not support, or an unknown bit. NOP and raw WQEs need no bit.
+	 * SEND, RDMA write and RDMA read, if the type supports them. Refused with -EOPNOTSUPP: an
+	 * operation that the type does not support, or an unknown bit. NOP and raw WQEs need no
+	 * bit.
 	 */
 	uint64_t send_ops;
-	uint64_t mlx5_ops;       /**< the same as MLX5DV_QP_EX_WITH_*; mmo adds memcpy */
+	uint64_t mlx5_ops;       /**< as send_ops, but MLX5DV_QP_EX_WITH_*; mmo adds memcpy */
 	uint32_t qkey;           /**< UD: datagrams to the QP must have this qkey */
-	uint16_t max_tso_header; /**< RAW_PACKET: bytes of headers of one TSO WQE; 0: no TSO */
+	uint16_t max_tso_header; /**< RAW_PACKET: bytes of headers in one TSO WQE; 0: no TSO */
 	/** DCI: WQEs belong to streams; a failed WQE stops only its stream. */
 	bool dci_streams;
-	uint8_t log_dci_streams; /**< log2 of the streams that may run at once */
-	uint8_t log_dci_errored; /**< log2 of the streams that may fail before the QP fails */
-	struct hwq_path path;    /**< port, timeouts and retries */
+	uint8_t log_dci_streams; /**< log2 of the number of streams that may run at once */
+	/** log2 of the number of streams that may fail before the QP fails */
+	uint8_t log_dci_errored;
+	struct hwq_path path; /**< port, timeouts and retries */
 };
 
-/** A queue pair. Written by hwq. */
+/** A queue pair. Only hwq writes this struct. */
 struct hwq_qp {
 	struct hwq_sq sq; /**< the send queue */
-	struct hwq_rq rq; /**< the receive queue; buf is NULL if there is none */
+	struct hwq_rq rq; /**< the receive queue; buf is NULL if there is no receive queue */
 
 	/** The QP's doorbell register, if the domain has no register of its own. */
 	struct hwq_bf bf;
 
 	/* Control path. */
-	HWQ_ON_LINE void *user;         /**< hwq_qp_set_user() */
+	HWQ_ON_LINE void *user;         /**< pointer that hwq_qp_set_user() stored */
 	uint32_t qpn;                   /**< number of the QP */
-	uint32_t psn;                   /**< first packet sequence number of its requests */
+	uint32_t psn;                   /**< first packet sequence number of the QP's requests */
 	uint32_t qkey;                  /**< UD: datagrams to the QP must have this qkey */
-	uint32_t n_cqe;                 /**< CQEs of its sends that cq may hold at once */
-	struct hwq_cq *cq;              /**< the CQ of its sends; rq.cq is the CQ of its receives */
-	struct hwq_srq *srq;            /**< NULL: none */
+	uint32_t n_cqe;                 /**< number of CQEs of sends that cq may hold at once */
+	struct hwq_cq *cq;              /**< the CQ of sends; rq.cq is the CQ of receives */
+	struct hwq_srq *srq;            /**< SRQ from which the QP receives; NULL: none */
 	struct hwq_domain *domain;      /**< the domain */
 	struct hwq_path path;           /**< as configured */
 	struct hwq_dev_port port;       /**< the port and GID that path chose */
-	const struct hwq_qp_info *info; /**< properties of its type */
+	const struct hwq_qp_info *info; /**< properties of the QP's type */
 	struct ibv_qp *qp;              /**< the verbs object */
-	struct hwq_mr opaque; /**< scratch memory of the device for memcpy, if mmo was set */
-	void *opaque_buf;     /**< memory of opaque */
-	/** marks of cancelled WQEs, by WQEBB; NULL: no WQE was cancelled yet */
+	/** registration of the device's scratch memory for memcpy, if mmo was set */
+	struct hwq_mr opaque;
+	void *opaque_buf; /**< memory of opaque */
+	/** mark of each WQEBB of a cancelled WQE; NULL: no WQE was cancelled yet */
 	uint32_t *cancelled;
 };
 
@@ -124,7 +129,7 @@ hwq_qp_set_user(struct hwq_qp *qp, void *user)
 }
 
 /**
- * Reads the pointer that hwq_qp_set_user() stored last. Any thread, while the QP exists.
+ * Returns the pointer that hwq_qp_set_user() stored last. Any thread, while the QP exists.
  * @param qp The QP.
  * @return The pointer.
  */
@@ -135,7 +140,7 @@ hwq_qp_user(struct hwq_qp *qp)
 }
 
 /**
- * Returns how many entries of a CQ a QP needs; a flush makes a CQE for every WQE. If QPs share an
+ * Returns how many entries of a CQ a QP needs. (A flush makes a CQE for every WQE.) If QPs share an
  * SRQ and a CQ, only the first QP needs entries for the SRQ. If conf->recv_cq is set, only sends
  * are counted. Any thread.
  *
@@ -163,15 +168,16 @@ HWQ_API uint32_t hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf);
  *
  * @param domain
  *   The domain, whose owner thread will own the new object.
- * @param cq The CQ of its completions. If conf->recv_cq is set, receives complete there instead.
+ * @param cq The CQ of the QP's completions. If conf->recv_cq is set, receives complete in
+ *   conf->recv_cq instead.
  * @param conf
  *   Read during the call.
  * @param qp
  *   Written on success only.
- * @return 0 on success. Otherwise a log line says what is possible:
+ * @return 0 on success. Otherwise a log line says what the caller can do:
  * @retval -EINVAL
- *   The configuration is beyond the device's limits, its fields do not fit the type, or conf->path
- *   is not possible.
+ *   The configuration is beyond the device's limits, a field contradicts the type, or conf->path is
+ *   not possible.
  * @retval -ENOSPC
  *   A CQ has no room for a CQE of each WQE: create a larger CQ.
  * @retval -EOPNOTSUPP
@@ -193,7 +199,7 @@ HWQ_API int hwq_qp_create(struct hwq_domain *domain, struct hwq_cq *cq,
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   It is the caller's own QP: call hwq_obj_qp_release().
+ *   It is the caller's own QP: call hwq_obj_qp_release() instead.
  * @retval -errno The error of ibv_destroy_qp(3) or ibv_dereg_mr(3): the QP still exists, call
  *   again.
  */
@@ -210,7 +216,7 @@ struct hwq_addr {
 	uint8_t link_layer;    /**< IBV_LINK_LAYER_* */
 	uint8_t mtu;           /**< enum ibv_mtu */
 	uint8_t has_gid;       /**< 1: gid is valid */
-	uint8_t max_rd_atomic; /**< how many RDMA reads and atomics the QP serves at once */
+	uint8_t max_rd_atomic; /**< number of RDMA reads and atomics that the QP serves at once */
 	uint8_t reserved;      /**< 0 */
 	__be16 lid;            /**< InfiniBand: LID of the port */
 	__be32 qpn;            /**< number of the QP, or of the DC target */
@@ -232,13 +238,13 @@ static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding
 HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
- * INIT to RTS, connected to a peer (ibv_modify_qp(3)). Both ends must connect before one of them
+ * INIT to RTS, connected to a peer (ibv_modify_qp(3)). Both ends must connect before either end
  * sends. For types that have a peer: RC, UC, and XRC_SEND, whose peer is an XRC_RECV QP.
  *
  * @param qp
  *   The QP.
  * @param remote
- *   The peer's address, read during the call. It may be the QP's own.
+ *   The peer's address, read during the call. It may be the QP's own address.
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
@@ -253,7 +259,7 @@ HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 
 /**
  * INIT to RTS (ibv_modify_qp(3)) for types without a peer: UD, DCI and RAW_PACKET. Each work
- * request names its destination.
+ * request gives its destination.
  *
  * @param qp
  *   The QP.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: creates them, takes their rings from libmlx5, destroys them. */
+/* Queue pairs: creates them, reads their rings from libmlx5, destroys them. */
 #include "hwq_qp.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ dev_name(const struct hwq_domain *domain)
 }
 
 /*
- * The scratch memory gets a page of its own: after ibv_fork_init(3), a child of fork(2) does not
- * have this page.
+ * The scratch memory gets a separate page, because after ibv_fork_init(3) a child of fork(2) does
+ * not have this page.
  */
 static int
 opaque_create(struct hwq_qp *qp)
@@ -78,7 +78,10 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 			.max_recv_sge = conf->rq_wr == 0 ? 0 : hwq_conf_rq_sge(conf),
 			.max_inline_data = conf->max_inline},
 		.qp_type = qp->info->verbs_type,
-		/* hwq sets the CE bit itself, because NOPs that fill the ring must make no CQE. */
+		/*
+		 * hwq sets the CE bit itself, because NOPs that fill the ring's end must make no
+		 * CQE.
+		 */
 		.sq_sig_all = 0,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = qp->domain->pd,
@@ -113,9 +116,9 @@ verbs_qp_create(struct hwq_qp *qp, const struct hwq_qp_conf *conf, struct ibv_qp
 }
 
 /*
- * The doorbell register that the QP rings. The domain's own register may use BlueFlame, and its
- * halves alternate. A register with other writers takes only atomic doorbells: 8 bytes at one
- * address.
+ * Returns the state of the doorbell register that the QP rings. The domain's own register may use
+ * BlueFlame, and its halves alternate. A shared register accepts only atomic doorbells: 8 bytes at
+ * one address.
  */
 static struct hwq_bf *
 choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
@@ -136,9 +139,9 @@ choose_bf(struct hwq_qp *qp, const struct mlx5dv_qp *view)
 }
 
 /*
- * libmlx5 chooses the length of the rings, and versions differ. Check that the CQ has room for the
- * rings that mlx5dv_init_obj(3) reports, and that they are not shorter than hwq_qp_size.h computes,
- * because hwq_sq.h relies on that.
+ * libmlx5 chooses the length of the rings, and its versions choose differently. Check that the CQ
+ * has room for the rings that mlx5dv_init_obj(3) reports. Check also that the rings are not shorter
+ * than hwq_qp_size.h computes, because hwq_sq.h relies on that.
  */
 static int
 take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5dv_qp *view)
@@ -166,7 +169,7 @@ take_sizes(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct mlx5d
 	return hwq_qp_check_room(dev_name(qp->domain), &cqes);
 }
 
-/* Reads what raw packets need: inline headers and checksums. */
+/* Reads the inline headers and checksums that raw packets need. */
 static int
 take_over_eth(struct hwq_qp *qp, const struct hwq_qp_conf *conf)
 {
@@ -215,7 +218,7 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 		return -ENOMEM;
 	hwq_sq_set_wr_ids(&qp->sq, wr_ids);
 	qp->sq.max_sge = (uint8_t)hwq_conf_max_sge(conf);
-	/* No WQE may be longer than the ring was created for. */
+	/* No WQE may be longer than the longest WQE for which the ring was created. */
 	if (cap->max_inline_data < inline_room)
 		inline_room = cap->max_inline_data;
 	qp->sq.max_inline = inline_room < inline_max ? inline_room : inline_max;
@@ -231,8 +234,8 @@ take_over(struct hwq_qp *qp, const struct hwq_qp_conf *conf, const struct ibv_qp
 }
 
 /*
- * A random-looking PSN of 24 bits: an earlier connection of the same QPN most likely used another
- * one.
+ * Returns a random-looking PSN of 24 bits. An earlier connection of the same QPN most likely used a
+ * different PSN.
  */
 static uint32_t
 new_psn(void)
@@ -244,14 +247,17 @@ new_psn(void)
 	return psn & 0xffffff;
 }
 
-/* Entries of the receive ring, each of which may make a CQE; 0: there is no receive ring. */
+/*
+ * Returns the number of entries of the receive ring, each of which may make a CQE; 0: there is no
+ * receive ring.
+ */
 static uint32_t
 rq_cqes(const struct hwq_qp *qp)
 {
 	return qp->rq.buf != NULL ? qp->rq.mask + 1 : 0;
 }
 
-/* Reserves room in the CQs for the QP's CQEs, until unreserve(). */
+/* Reserves room in the CQs for the QP's CQEs. unreserve() frees the room again. */
 static void
 reserve(struct hwq_qp *qp)
 {
@@ -337,7 +343,7 @@ hwq_qp_destroy(struct hwq_qp *qp)
 		return -EINVAL;
 	if (qp->qp != NULL)
 		ret = hwq_verbs_qp_destroy(qp->qp);
-	/* Pairs with the release in hwq_async_ack(): all events of the QP are acknowledged. */
+	/* Pairs with the release in hwq_async_ack(). All events of the QP are acknowledged here. */
 	(void)hwq_count_get(&qp->domain->dev->n_acked);
 	if (ret == 0) {
 		qp->qp = NULL;

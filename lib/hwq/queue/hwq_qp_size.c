@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sizes of a QP: what a configuration asks for, what it needs of libmlx5, and whether it is
- * possible. All bounds of hwq_sq.h and hwq_cq.h rely on these sizes, so hwq_qp_create.c checks that
- * the rings of mlx5dv_init_obj(3) are not shorter.
+ * Sizes of a QP: computes the sizes of a configuration and the sizes to request from libmlx5, and
+ * checks whether they are possible. All bounds of hwq_sq.h and hwq_cq.h rely on these sizes, so
+ * hwq_qp_create.c checks that the rings of mlx5dv_init_obj(3) are not shorter.
  */
 #include "hwq_qp_size.h"
 
@@ -22,7 +22,10 @@
 #define MLX5_OPS_LIST (MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED)
 #define MLX5_OPS_UMR  (MLX5_OPS_LIST | MLX5DV_QP_EX_WITH_MKEY_CONFIGURE)
 
-/* Segments before the data, without the transport's: control; remote address; operands. */
+/*
+ * DS units of the segments before the data, without the transport's segment: control; remote
+ * address; operands.
+ */
 #define HEAD_DS        1u
 #define HEAD_RDMA_DS   2u
 #define HEAD_ATOMIC_DS 3u
@@ -68,8 +71,9 @@ hwq_conf_mlx5_ops(const struct hwq_qp_conf *conf)
 }
 
 /*
- * Some versions of libmlx5 do not count the head of a UMR for MKEY_CONFIGURE, but all count it for
- * lists. hwq asks for lists too, so ring and inline data have the same size with every version.
+ * Some versions of libmlx5 do not count the first segments of a UMR for MKEY_CONFIGURE, but all
+ * versions count these segments for lists. hwq requests lists too, so ring and inline data have the
+ * same size with every version.
  */
 uint64_t
 hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf)
@@ -81,7 +85,10 @@ hwq_conf_asked_mlx5_ops(const struct hwq_qp_conf *conf)
 	return ops;
 }
 
-/* Units that libmlx5 counts before the data of every WQE, without the transport's. */
+/*
+ * Returns the units that libmlx5 counts before the data of every WQE, without the transport's
+ * segment.
+ */
 static uint32_t
 conf_op_ds(const struct hwq_qp_conf *conf)
 {
@@ -100,7 +107,7 @@ conf_head_ds(const struct hwq_qp_conf *conf)
 	return conf_op_ds(conf) + hwq_qp_info(conf->type)->transport_ds;
 }
 
-/* DS units of the longest WQE. */
+/* Returns the DS units of the longest WQE. */
 static uint32_t
 conf_max_ds(const struct hwq_qp_conf *conf)
 {
@@ -121,7 +128,7 @@ hwq_conf_inline_max(const struct hwq_qp_conf *conf)
 	return (HWQ_DS_MAX - head) * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
 }
 
-/* DS units that libmlx5 counts for one WQE. */
+/* Returns the WQEBBs that libmlx5 counts for one WQE. */
 static uint32_t
 conf_wqe_bb(const struct hwq_qp_conf *conf)
 {
@@ -135,7 +142,7 @@ hwq_conf_inline_room(const struct hwq_qp_conf *conf)
 	       HWQ_INLINE_HDR_LEN;
 }
 
-/* At least two of the longest WQEs, because of the fill (hwq_sq.h). */
+/* Requests at least two of the longest WQEs, because a fill may be needed (hwq_sq.h). */
 uint32_t
 hwq_conf_sq_wr(const struct hwq_qp_conf *conf)
 {
@@ -158,7 +165,7 @@ hwq_conf_rq_sge(const struct hwq_qp_conf *conf)
 	return conf->rq_sge == 0 ? 1 : conf->rq_sge;
 }
 
-/* The length of an entry is a power of two of segments; libmlx5's shortest ring is one WQEBB. */
+/* An entry has a power of two of segments. libmlx5's shortest ring is one WQEBB. */
 uint32_t
 hwq_conf_rq_wr(const struct hwq_qp_conf *conf)
 {
@@ -189,8 +196,8 @@ hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf)
 /* ------------------------------------------------------------------ checks */
 
 /*
- * Checks the configuration against the type. -EOPNOTSUPP: the type does not support a feature.
- * -EINVAL: a field makes no sense for the type.
+ * Checks the configuration against the type. Returns -EOPNOTSUPP if the type does not support a
+ * feature, -EINVAL if a field makes no sense for the type.
  */
 static int
 check_type(const char *dev, const struct hwq_qp_conf *conf)
@@ -212,8 +219,8 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 		return -EOPNOTSUPP;
 	}
 	/*
-	 * libmlx5 does not check this; but it configures keys with signatures on RC only
-	 * (MKEY_CONFIGURE, with this errno).
+	 * libmlx5 does not check this. But for MKEY_CONFIGURE, which configures keys with
+	 * signatures, it returns this errno for all types but RC.
 	 */
 	if (conf->sig_pipelining && conf->type != HWQ_QP_RC) {
 		hwq_log("%s: signature pipelining (sig_pipelining) is for RC QPs: a %s QP has no keys with "
@@ -256,7 +263,7 @@ check_sizes(const char *dev, const struct hwq_dev_caps *caps, const struct hwq_q
 			conf->rq_sge, caps->max_sge);
 		return -EINVAL;
 	}
-	/* DS has six bits: libmlx5 allows 64 units, which the device would read as 0. */
+	/* DS has six bits. libmlx5 allows 64 units, which the device would read as 0. */
 	data_ds = head_ds < HWQ_DS_MAX ? HWQ_DS_MAX - head_ds : 0;
 	max_inline = data_ds == 0 ? 0 : data_ds * HWQ_DS_LEN - HWQ_INLINE_HDR_LEN;
 	if (sge > caps->max_sge || sge > data_ds || conf->max_inline > max_inline) {
@@ -301,7 +308,7 @@ hwq_conf_check(const struct hwq_domain *domain, const struct hwq_cq *cq,
 		hwq_log("%s: the device has no DMA MMO: copy by RDMA instead", dev);
 		return -EOPNOTSUPP;
 	}
-	/* With this variable, libmlx5 asks the device to check a signature in every WQE. */
+	/* If MLX5_QP_SIGNATURE is set, libmlx5 makes the device check a signature in every WQE. */
 	if (sig != NULL && strcmp(sig, "0") != 0) {
 		hwq_log("MLX5_QP_SIGNATURE is set, and hwq signs no WQEs: unset it");
 		return -EOPNOTSUPP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* States of a queue pair: to INIT; to RTS, with or without a peer; reset; to ERR. */
+/* State changes of a queue pair: to INIT; to RTS, with or without a peer; reset; to ERR. */
 #include "hwq_qp_state.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "hwq_verbs.h"
 
 /*
- * Requester: retries without limit on RNR, seven times 4.096 us << 14 without an answer
- * (ibv_modify_qp(3)).
+ * Defaults of a requester: unlimited retries after RNR; seven retries with a timeout of 4.096 us <<
+ * 14 if there is no answer (ibv_modify_qp(3)).
  */
 #define QP_TIMEOUT   14
 #define QP_RETRY_CNT 7
 #define QP_RNR_RETRY 7
 
-/* For a caller's own QP. */
+/* The calls that a log line suggests for a caller's own QP. */
 #define CHANGE_STATE "ibv_modify_qp(3), then hwq_obj_qp_sync()"
 
 static const char *
@@ -48,11 +48,11 @@ hwq_qp_to_init(struct hwq_qp *qp)
 		.qkey = qp->qkey,
 	};
 
-	/* By verbs, not by DEVX, because libmlx5 enables MMO again in this call. */
+	/* Use verbs, not DEVX, because libmlx5 enables MMO again in this call. */
 	return hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE | qp->info->init);
 }
 
-/* The MTU of the QP; the peer's may be smaller. */
+/* Returns the MTU of the QP; the peer's MTU may be smaller. */
 static uint8_t
 path_mtu(const struct hwq_qp *qp)
 {
@@ -76,14 +76,14 @@ smaller(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
-/* A setting of a path if its mask has the bit, else the default. */
+/* Returns a setting of a path if its bit in the mask is set, otherwise the default. */
 static uint8_t
 given_or(const struct hwq_path *path, uint32_t bit, uint8_t setting, uint8_t preset)
 {
 	return (path->mask & bit) != 0 ? setting : preset;
 }
 
-/* INIT to RTS; remote is NULL for types without a peer. */
+/* Moves the QP from INIT to RTS. remote is NULL for types without a peer. */
 static int
 to_rts(struct hwq_qp *qp, const struct hwq_addr *remote)
 {
@@ -171,7 +171,7 @@ hwq_qp_reset(struct hwq_qp *qp)
 		return -EINVAL;
 	ret = hwq_verbs_qp_modify(qp->qp, &attr, IBV_QP_STATE);
 	if (ret == 0) {
-		/* libmlx5 cannot drop completions of a CQ that hwq has taken over. */
+		/* libmlx5 cannot drop completions from a CQ that hwq has taken over. */
 		hwq_qp_drop_cqes(qp);
 		hwq_qp_empty_rings(qp);
 		qp->sq.wr.not_rts = true;

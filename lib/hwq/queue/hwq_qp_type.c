@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each type of QP supports: its operations, as in libmlx5 (mlx5_qp_fill_wr_pfns()), and the
- * attributes that ibv_modify_qp(3) requires on the way to RTS.
+ * The features of each type of QP: its operations, as in libmlx5 (mlx5_qp_fill_wr_pfns()), and the
+ * attributes that ibv_modify_qp(3) requires for the states up to RTS.
  */
 #include "hwq_qp_type.h"
 
@@ -17,7 +17,7 @@
 		IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 #define OPS_RC_DEFAULT (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND)
 
-/* Every type may post raw WQEs; the caller answers for their bytes. */
+/* Every type may post raw WQEs; the caller is responsible for their bytes. */
 #define MLX5_OPS_ANY MLX5DV_QP_EX_WITH_RAW_WQE
 #define MLX5_OPS_DCI (MLX5_OPS_ANY | MLX5DV_QP_EX_WITH_MEMCPY)
 #define MLX5_OPS_RC                                                                                \
@@ -91,7 +91,10 @@ static const struct hwq_qp_info infos[] = {
 	[HWQ_QP_RAW_PACKET] = {.name = "RAW_PACKET",
 		.verbs_type = IBV_QPT_RAW_PACKET,
 		.transport = HWQ_TRANSPORT_ETH,
-		/* The whole Ethernet segment. A WQE without inline headers has only half of it. */
+		/*
+		 * The whole Ethernet segment. Without inline headers, a WQE has only half of the
+		 * segment.
+		 */
 		.transport_ds = 2,
 		.has_rq = true,
 		.send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO,

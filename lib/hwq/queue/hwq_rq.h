@@ -13,16 +13,16 @@
  *     n = hwq_rq_poll(rq, rec, wr_id, N)      completed receives, good and failed, oldest first
  *     hwq_rq_take(rq, &done)                  or one that succeeded, without wr_id and rare fields
  *
- * The ring and the wr_ids belong to the queue pair (hwq_qp.h) or the receive work queue (hwq_obj.h)
- * that the ring is part of. The caller owns the memory that an entry names; the device may write it
- * until the entry has completed.
+ * The ring and the wr_ids belong to a queue pair (hwq_qp.h) or a receive work queue (hwq_obj.h).
+ * The caller owns the memory to which an entry refers; the device may write this memory until the
+ * entry has completed.
  *
  * Each SEND of the peer, and each of its RDMA writes with immediate data, uses the oldest entry.
  * Entries complete in order. A queue pair in error flushes its entries: each makes a CQE with the
  * syndrome HWQ_SYNDROME_WR_FLUSH.
  *
- * The bytes are those that libmlx5's ibv_post_recv(3) writes: pieces of length 0 are left out. If
- * an entry has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
+ * The bytes are those of libmlx5's ibv_post_recv(3): pieces of length 0 are left out. If an entry
+ * has room for more pieces, a segment with MLX5_INVALID_LKEY ends the list.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -37,7 +37,7 @@
 
 /** A receive queue's ring. */
 struct hwq_rq {
-	uint8_t *buf;     /**< the entries */
+	uint8_t *buf;     /**< address of the entries */
 	uint32_t mask;    /**< number of entries - 1 */
 	uint32_t stride;  /**< bytes of an entry */
 	uint16_t pi;      /**< index of the next entry to post; runs free at 16 bits */
@@ -58,7 +58,8 @@ struct hwq_rq {
  * @param buf The ring: n entries of stride bytes.
  * @param n Number of entries, a power of two, at most 32768.
  * @param stride Bytes of an entry; 16 for each data segment.
- * @param qpn The QP whose receives belong to the queue; 0: every receive on cq does.
+ * @param qpn The QP whose receives belong to the queue; 0: every receive on cq belongs to the
+ *   queue.
  * @param dbrec The doorbell record: two words.
  * @param cq The CQ of the queue's receives.
  * @param wr_ids Room for n numbers.
@@ -126,13 +127,13 @@ hwq_rq_post_list(struct hwq_rq *rq, uint64_t wr_id, const struct hwq_sge *sge, u
 }
 
 /**
- * Posts an entry of one piece of memory, with wr_id 0: hwq_rq_post_list() for callers without
- * wr_ids.
+ * Posts an entry of one piece of memory, with wr_id 0: a form of hwq_rq_post_list() for callers
+ * without wr_ids.
  * @param rq The receive queue.
  * @param lkey The local key of the memory.
- * @param addr Its first byte, a virtual address or an offset in the key.
+ * @param addr The first byte of the memory, a virtual address or an offset in the key.
  * @param len Bytes.
- * @return False: the queue is full, and nothing was written. Poll, then post again.
+ * @return False if the queue is full; then nothing was written: poll, then post again.
  */
 static inline bool
 hwq_rq_post(struct hwq_rq *rq, uint32_t lkey, uint64_t addr, uint32_t len)
@@ -181,7 +182,7 @@ hwq_rq_complete(struct hwq_rq *rq, uint16_t wqe_counter)
 	rq->ci = (uint16_t)(wqe_counter + 1);
 }
 
-/* True if the completion is of a receive: good, failed or flushed. */
+/* Returns true if the completion is of a receive: good, failed or flushed. */
 static inline bool
 hwq_cqe_is_recv(uint8_t op_own)
 {
@@ -192,8 +193,8 @@ hwq_cqe_is_recv(uint8_t op_own)
 }
 
 /*
- * True if the device has written the CQE at cq->next, and it is of a receive of the QPN. Only then
- * may it be decoded.
+ * Returns true if the device has written the CQE at cq->next, and the CQE is of a receive of the
+ * QPN. Only then may the CQE be decoded.
  */
 static inline bool
 hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
@@ -215,11 +216,12 @@ struct hwq_recv_done {
 };
 
 /**
- * Takes the oldest completed receive of the queue if it succeeded, decodes few fields of its CQE,
- * and frees its entry. The device learns of it from hwq_cq_publish(): call it once a burst.
+ * Takes the oldest completed receive of the queue if it succeeded, decodes a few fields of its CQE,
+ * and frees its entry. The device sees the free CQE after hwq_cq_publish(), which the caller calls
+ * once a burst.
  * @param rq The receive queue.
  * @param done Written if the result is true.
- * @return False: there is no completion yet, or the next CQE is of another kind. hwq_rq_poll()
+ * @return False if there is no completion yet, or if the next CQE is of another kind. hwq_rq_poll()
  *   takes a receive that failed.
  */
 static inline bool
@@ -244,11 +246,11 @@ hwq_rq_take(struct hwq_rq *rq, struct hwq_recv_done *done)
  * CQ's consumer index. It stops at the first CQE of another kind or of another queue: take such a
  * CQE by hwq_cq_poll().
  * @param rq The receive queue.
- * @param rec Room for n records. rec[i].syndrome is 0 if data came, else an enum hwq_syndrome;
- *   rec[i].byte_cnt is the length in bytes.
+ * @param rec Room for n records. rec[i].syndrome is 0 if data arrived, otherwise an enum
+ *   hwq_syndrome; rec[i].byte_cnt is the length in bytes.
  * @param wr_id Room for n numbers: the wr_id of each record's entry.
- * @param n How many at most.
- * @return How many are in rec and wr_id, at most n.
+ * @param n Largest number of receives.
+ * @return Number of receives in rec and wr_id, at most n.
  */
 static inline unsigned int
 hwq_rq_poll(struct hwq_rq *rq, struct hwq_cqe *rec, uint64_t *wr_id, unsigned int n)

@@ -12,17 +12,18 @@
  * this file subtract or mask them.
  *
  * hwq_sq_reserve() returns contiguous room or none. If a WQE would cross the end of the ring, an
- * unsignalled NOP (the fill) takes the rest of the ring, and the WQE starts at the ring's
- * beginning. So no builder wraps. A full ring is found before anything is written.
+ * unsignalled NOP (the fill) takes the WQEBBs up to the end, and the WQE starts at the ring's
+ * beginning. So no builder wraps. The function finds out that the ring is full before anything is
+ * written.
  *
  * ## When is it full? If no WQE has more than w WQEBBs, a ring of N WQEBBs holds WQEs of N - (w -
  * 1) WQEBBs together, because one fill of at most w - 1 may be among them. WQEs of one WQEBB need
  * no fill. hwq_qp_create() makes N at least 2w, so that an empty ring always has room for a WQE.
  *
- * hwq_sq_complete() frees room: a CQE frees its WQE and all WQEs before it. Post a signalled WQE
- * (HWQ_WQE_SIGNALED) before the ring is full of unsignalled ones.
+ * hwq_sq_complete() frees WQEBBs: a CQE frees its WQE and all earlier WQEs. Post a signalled WQE
+ * (HWQ_WQE_SIGNALED) before unsignalled WQEs have filled the ring.
  *
- * Thread: only the owner of the queue's domain.
+ * Thread: only the owner of the queue's domain calls the functions of this file.
  */
 #ifndef HWQ_SQ_H
 #define HWQ_SQ_H
@@ -38,24 +39,25 @@ struct hwq_cq;
 /** A doorbell register, which all send queues of one domain share. */
 struct hwq_bf {
 	uint8_t *reg;    /**< address of the register */
-	uint32_t offset; /**< of the half that is next: 0 or toggle */
+	uint32_t offset; /**< offset of the half for the next doorbell: 0 or toggle */
 	/**
-	 * Bytes of a half. 0: the register has other writers, so every doorbell is written to its
-	 * start.
+	 * Bytes of a half of the register. 0: other code writes the register too, so every doorbell
+	 * is written to the register's start.
 	 */
 	uint32_t toggle;
-	uint32_t max_ds; /**< DS units of the longest WQE that BlueFlame takes; 0: no BlueFlame */
+	/** DS units of the longest WQE for which BlueFlame is used; 0: no BlueFlame */
+	uint32_t max_ds;
 };
 
-/** A send queue's ring. Written by hwq. */
+/** A send queue's ring. Only hwq writes this struct. */
 struct hwq_sq {
 	uint8_t *buf;         /**< n_bb WQEBBs, 64-byte aligned */
 	uint32_t mask;        /**< n_bb - 1 */
 	uint32_t qpn_shifted; /**< QPN << 8, as in the control segment */
-	uint16_t pi;          /**< next WQEBB to reserve */
+	uint16_t pi;          /**< index of the next WQEBB to reserve */
 	uint16_t full;        /**< pi at which no WQEBB is free: ci + n_bb */
 	uint16_t rung;        /**< pi at the last doorbell */
-	uint16_t last;        /**< where the last WQE of hwq_sq_commit() starts */
+	uint16_t last;        /**< index at which the last WQE of hwq_sq_commit() starts */
 	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE is signalled, else 0 */
 	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
 	struct hwq_bf *bf;    /**< the doorbell register */
@@ -72,13 +74,14 @@ struct hwq_sq {
 	union {
 		struct hwq_wire_mmo_seg mmo; /**< the segment that each memcpy WQE contains */
 		__extension__ struct {
-			__be32 mmo_control; /**< its first word */
+			__be32 mmo_control; /**< first word of the segment */
 			__be32 mmo_lkey;    /**< the key of the device's scratch memory */
 			__be64 mmo_addr;    /**< the address of the device's scratch memory */
 		};
 	};
-	uint64_t max_memcpy_len; /**< bytes; 0: the queue was not created for memcpy */
-	/** Bytes of the longest memcpy whose byte count on the wire equals its length. */
+	/** bytes of the longest memcpy; 0: the queue was not created for memcpy */
+	uint64_t max_memcpy_len;
+	/** Bytes of the longest memcpy whose byte count in the WQE equals its length. */
 	uint64_t easy_memcpy_len;
 };
 
@@ -161,10 +164,10 @@ hwq_sq_set_wr_ids(struct hwq_sq *sq, uint64_t *wr_ids)
 
 /**
  * Allows memcpy. The device may write HWQ_MMO_OPAQUE_LEN bytes at addr for its own use. The caller
- * owns them, and no other queue may use them.
+ * owns these bytes, and no other queue may use them.
  * @param sq The send queue.
  * @param lkey The local key of these bytes.
- * @param addr Their address.
+ * @param addr The address of these bytes.
  * @param max_len Bytes of the longest memcpy; more than 2 GiB count as 2 GiB.
  */
 static inline void
@@ -199,7 +202,8 @@ hwq_sq_ci(const struct hwq_sq *sq)
 }
 
 /*
- * Sets the consumer index to ci: all earlier WQEs are complete. Returns how many WQEBBs that frees.
+ * Sets the consumer index to ci: all earlier WQEs are complete. Returns how many WQEBBs become
+ * free.
  */
 static inline uint32_t
 hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
@@ -211,7 +215,8 @@ hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
 }
 
 /**
- * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 more, for the fill.
+ * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 WQEBBs more, for the
+ * fill.
  * @param sq The send queue.
  * @return WQEBBs.
  */
@@ -222,9 +227,9 @@ hwq_sq_free_bb(const struct hwq_sq *sq)
 }
 
 /**
- * True if the ring is full.
+ * Tells whether the ring is full.
  * @param sq The send queue.
- * @return True: no WQEBB is free.
+ * @return True if no WQEBB is free.
  */
 static inline bool
 hwq_sq_is_full(const struct hwq_sq *sq)
@@ -259,7 +264,7 @@ hwq_sq_pending_bb(const struct hwq_sq *sq)
  * Returns the address of a WQEBB.
  * @param sq The send queue.
  * @param index Ring index, free-running.
- * @return Its address.
+ * @return The address.
  */
 static inline void *
 hwq_sq_at(const struct hwq_sq *sq, uint16_t index)
@@ -280,8 +285,8 @@ hwq_sq_tail_bb(const struct hwq_sq *sq, uint16_t index)
 }
 
 /*
- * Free WQEBBs that are contiguous from index pi on. pi is that of the queue, or lies after WQEs
- * that are not committed yet.
+ * Returns how many free WQEBBs are contiguous from index pi on. pi is the queue's pi, or follows
+ * WQEs that are not committed yet.
  */
 static inline uint32_t
 hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
@@ -292,8 +297,8 @@ hwq_sq_room_bb(const struct hwq_sq *sq, uint16_t pi)
 }
 
 /*
- * Finds contiguous room for n_bb WQEBBs, at index pi or after a fill of the ring's end. *fill
- * becomes the WQEBBs of the fill, or 0. @return false: the ring is full.
+ * Finds contiguous room for n_bb WQEBBs, at index pi or after a fill of the ring's end. *fill:
+ * WQEBBs of the fill, or 0. @return false if the ring is full.
  *
  * Three functions call it, and each commits the fill in its own way:
  *     hwq_sq_reserve()      for each WQE; the fill is committed at once
@@ -306,7 +311,7 @@ hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_
 {
 	uint32_t tail = hwq_sq_tail_bb(sq, pi);
 
-	/* At least one WQEBB lies before the ring's end. */
+	/* The ring has at least one WQEBB before its end. */
 	if (__builtin_constant_p(n_bb) && n_bb == 1) {
 		*fill = 0;
 		return __builtin_expect(pi != sq->full, 1);
@@ -318,7 +323,7 @@ hwq_sq_has_room(const struct hwq_sq *sq, uint16_t pi, unsigned int n_bb, uint32_
 /**
  * Commits the WQEBBs at pi, which now hold one WQE. The device sees the WQE after hwq_sq_ring().
  * @param sq The send queue.
- * @param n_bb WQEBBs: as many as hwq_sq_reserve() was asked for, or fewer.
+ * @param n_bb WQEBBs: at most as many as hwq_sq_reserve() has reserved.
  */
 static inline void
 hwq_sq_commit(struct hwq_sq *sq, unsigned int n_bb)
@@ -365,10 +370,10 @@ hwq_sq_put_fill(const struct hwq_sq *sq, uint16_t pi, uint32_t tail_bb)
 }
 
 /**
- * True if a WQE looks like a fill: an unsignalled NOP up to the ring's end.
+ * Tells whether a WQE looks like a fill: an unsignalled NOP up to the ring's end.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return True: it looks like a fill.
+ * @return True if it looks like a fill.
  */
 static inline bool
 hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
@@ -382,7 +387,7 @@ hwq_sq_is_fill(const struct hwq_sq *sq, uint16_t index)
 	       ctrl->qpn_ds == htobe32(sq->qpn_shifted | tail_bb * HWQ_DS_PER_BB);
 }
 
-/* Fills the rest of the ring with one NOP, and commits it. */
+/* Fills the ring from pi to its end with one NOP, and commits the NOP. */
 static inline void
 hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 {
@@ -392,7 +397,10 @@ hwq_sq_fill(struct hwq_sq *sq, uint32_t tail_bb)
 
 #define HWQ_FILL_MAX_BB (HWQ_DS_MAX / HWQ_DS_PER_BB) /**< WQEBBs of the longest NOP */
 
-/* The same if the rest is longer than one NOP. Out of line, because it is rare. */
+/*
+ * As hwq_sq_fill(), if the fill is longer than one NOP. This is rare, so the function is not
+ * inlined.
+ */
 static __attribute__((noinline, unused)) void
 hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 {
@@ -403,11 +411,13 @@ hwq_sq_fill_long(struct hwq_sq *sq, uint32_t tail_bb)
 
 /**
  * Reserves contiguous room for one WQE, which then starts at sq->pi. If the WQE would cross the end
- * of the ring, a NOP fills the end. This fill is committed at once, even if the WQE never is.
+ * of the ring, a NOP fills the end. This fill is committed at once, even if the WQE is never
+ * committed.
  * @param sq The send queue.
- * @param n_bb WQEBBs, 1 to HWQ_WQE_MAX_BB.
- * @return The room: the caller writes all of the WQE's DS units, then calls hwq_sq_commit(). NULL:
- *   the ring is full, and nothing was written. Poll, call hwq_sq_complete(), try again.
+ * @param n_bb WQEBBs, from 1 to HWQ_WQE_MAX_BB.
+ * @return The address of the room: the caller writes all of the WQE's DS units, then calls
+ *   hwq_sq_commit(). NULL if the ring is full; then nothing was written: poll, call
+ *   hwq_sq_complete(), try again.
  */
 static inline void *
 hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
@@ -424,7 +434,7 @@ hwq_sq_reserve(struct hwq_sq *sq, unsigned int n_bb)
 /**
  * Returns the wr_id of a work request that hwq_wr.h posted and whose WQE is not freed yet.
  * @param sq The send queue.
- * @param wqe_counter Where its WQE starts: hwq_cqe.wqe_counter of its completion.
+ * @param wqe_counter The index at which its WQE starts: hwq_cqe.wqe_counter of its completion.
  * @return The wr_id.
  */
 static inline uint64_t
@@ -434,8 +444,8 @@ hwq_sq_wr_id(const struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /*
- * Returns the index after the WQE that starts at index counter, which is WQEBB `at` of the ring.
- * The length is DS, byte 7 of the WQE. Most WQEs have one WQEBB.
+ * Returns the index that follows the WQE which starts at index `counter`. `at` is the WQE's first
+ * WQEBB in the ring. The WQE's length is its DS, which is byte 7. Most WQEs have one WQEBB.
  */
 static inline uint16_t
 hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
@@ -443,8 +453,8 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
 	const uint8_t *wqe = sq->buf + (size_t)at * HWQ_BB_LEN;
 
 	/*
-	 * wqe[7] is read twice: so the comparison, which is enough for most WQEs, can have a memory
-	 * operand.
+	 * wqe[7] is read twice, so that the comparison, which is enough for most WQEs, can have a
+	 * memory operand.
 	 */
 	if (__builtin_expect(wqe[7] > HWQ_DS_PER_BB, 0))
 		counter += hwq_ds_to_bb(((const volatile uint8_t *)wqe)[7] & HWQ_DS_MAX) - 1;
@@ -465,11 +475,11 @@ hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)
 }
 
 /**
- * hwq_sq_complete() for the common case that wqe_counter is the last committed WQE: then all WQEs
- * are complete. Not for queues that hwq_wr.h posts to.
+ * As hwq_sq_complete(), for the common case that wqe_counter is the last committed WQE, so that all
+ * WQEs are complete. Not for queues to which hwq_wr.h posts.
  * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter of the completion.
- * @return False: it is not the last WQE, and nothing was freed.
+ * @return False if it is not the last WQE; then nothing was freed.
  */
 static inline bool
 hwq_sq_complete_last(struct hwq_sq *sq, uint16_t wqe_counter)

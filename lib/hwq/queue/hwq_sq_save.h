@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Copies WQEs out of a send queue's ring, and posts them again later. It is for an owner that
- * resets a queue, and then repeats the WQEs that the device flushed.
+ * Copies WQEs out of a send queue's ring, and posts them again later. It is for an owner who resets
+ * a queue, and then repeats the WQEs that the device flushed.
  *
  *     for (i = first; i != sq->pi; i += n)          before hwq_qp_reset()
  *         n = hwq_sq_save(sq, i, image);
  *     hwq_sq_put_saved(sq, image);                  after hwq_qp_connect()
  *     hwq_sq_ring(sq);
  *
- * A flushed WQE stays in the ring until the next post overwrites it. Only the owner knows which
- * WQEs may run twice; the device may have begun a WQE that it flushed.
+ * A flushed WQE stays in the ring until a later post overwrites it. Only the owner knows which WQEs
+ * may run twice: the device may have begun a WQE before flushing it.
  *
  * Thread: only the owner of the queue's domain calls the functions of this file.
  */
@@ -47,10 +47,10 @@ hwq_sq_opcode_at(const struct hwq_sq *sq, uint16_t index)
 }
 
 /**
- * True if a WQE configures a memory key (UMR).
+ * Tells whether a WQE configures a memory key (UMR).
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return True: it is a UMR.
+ * @return True if it is a UMR.
  */
 static inline bool
 hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
@@ -64,7 +64,7 @@ hwq_sq_is_umr(const struct hwq_sq *sq, uint16_t index)
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
  * @param image The caller's memory, 64-byte aligned, with room for the WQE: HWQ_WQE_MAX_BB WQEBBs
  *   suffice.
- * @return The WQE's WQEBBs, as many as image holds.
+ * @return WQEBBs of the WQE, which are now in image.
  */
 static inline uint32_t
 hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
@@ -76,11 +76,12 @@ hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
 }
 
 /**
- * Posts a WQE of hwq_sq_save() again, with the ring index and the QPN of sq, and for memcpy with
- * the device's scratch memory of sq. Operation, fences and flags do not change. So sq is the queue
- * that the WQE came from, or one with the same configuration.
+ * Posts a WQE of hwq_sq_save() again, with the ring index and the QPN of sq; for memcpy, with the
+ * device's scratch memory of sq. Operation, fences and flags do not change. So sq must be the queue
+ * of the original WQE, or a queue with the same configuration.
  * @param sq The send queue.
- * @param image The copy; read during the call.
+ * @return WQEBBs of the WQE, which is committed; the next hwq_sq_ring() posts it. 0 if the ring is
+ *   full; then nothing is written.
  * @return The WQE's WQEBBs: it is committed, and the next hwq_sq_ring() posts it. 0: the ring is
  *   full; nothing is written.
  */

@@ -15,13 +15,13 @@
  *       hwq_srq_poll                      frees the entry: it becomes the tail
  *     hwq_srq_destroy                     after its queue pairs
  *
- * The last free entry is never filled: a queue of n entries takes n - 1. Links, counter and bytes
+ * The last free entry is never filled: a queue of n entries accepts n - 1. Links, counter and bytes
  * are those of libmlx5's ibv_post_srq_recv(3). As in libmlx5, a piece of length 0 is written, and
- * the device reads its length as 2 GiB: do not pass such pieces. The caller owns the memory that an
- * entry names; the device may write it until the entry has completed.
+ * the device reads its length as 2 GiB: do not pass such pieces. The caller owns the memory to
+ * which an entry refers; the device may write this memory until the entry has completed.
  *
- * Receives of a basic SRQ complete in the CQ of the queue pair that received. Receives of an XRC
- * SRQ complete in the CQ that the SRQ was created with. Entries complete in any order.
+ * A receive of a basic SRQ completes in the CQ of the queue pair that received. A receive of an XRC
+ * SRQ completes in the CQ with which the SRQ was created. Entries complete in any order.
  *
  * Thread: the SRQ, all queue pairs that receive from it, and their CQs have one owner thread. Only
  * this thread calls the functions of this file.
@@ -35,35 +35,35 @@
 struct ibv_srq;
 struct ibv_xrcd;
 
-/** A shared receive queue. Written by hwq. */
+/** A shared receive queue. Only hwq writes this struct. */
 struct hwq_srq {
 	uint8_t *buf;     /**< the entries */
 	uint32_t stride;  /**< bytes of an entry */
 	uint32_t mask;    /**< number of entries - 1 */
 	uint32_t head;    /**< index of the first free entry */
 	uint32_t tail;    /**< index of the last free entry */
-	uint32_t counter; /**< how many entries were ever posted */
+	uint32_t counter; /**< number of entries that were ever posted */
 	uint16_t max_sge; /**< most data segments of an entry */
 	uint64_t *wr_ids; /**< wr_id of each entry */
-	__be32 *dbrec;    /**< doorbell record: the counter */
+	__be32 *dbrec;    /**< doorbell record, which contains the counter */
 
 	/* Control path. */
-	/** number of the SRQ; peers pass an XRC SRQ's to hwq_wr_set_xrc_srqn() */
+	/** number of the SRQ; for an XRC SRQ, peers pass it to hwq_wr_set_xrc_srqn() */
 	uint32_t srqn;
-	struct hwq_dev *dev;    /**< NULL: the caller's own SRQ (hwq_obj.h) */
+	struct hwq_dev *dev;    /**< device of the SRQ; NULL: the caller's own SRQ (hwq_obj.h) */
 	struct ibv_srq *srq;    /**< the verbs object */
-	struct hwq_cq *xrc_cq;  /**< XRC SRQ: its CQ; NULL: a basic SRQ */
-	struct hwq_cq *on_cq;   /**< the CQ that has room for the SRQ's receives */
-	unsigned int on_cq_qps; /**< how many QPs of on_cq receive from it */
-	unsigned int refs;      /**< how many QPs receive from it */
+	struct hwq_cq *xrc_cq;  /**< CQ of an XRC SRQ; NULL: a basic SRQ */
+	struct hwq_cq *on_cq;   /**< the CQ in which room for the SRQ's receives is reserved */
+	unsigned int on_cq_qps; /**< number of QPs of on_cq that receive from the SRQ */
+	unsigned int refs;      /**< number of QPs that receive from the SRQ */
 };
 
 /** Configuration of an SRQ. */
 struct hwq_srq_conf {
-	uint32_t n_wr;         /**< entries that the SRQ must hold at once, from 1 */
-	uint32_t max_sge;      /**< most data segments of an entry; 0: 1 */
-	struct ibv_xrcd *xrcd; /**< XRC SRQ: its XRC domain; NULL: a basic SRQ */
-	/** XRC SRQ: its CQ, preferably one without other receives; else NULL. */
+	uint32_t n_wr;         /**< number of entries that the SRQ must hold at once, at least 1 */
+	uint32_t max_sge;      /**< most data segments of an entry; 0 means 1 */
+	struct ibv_xrcd *xrcd; /**< XRC domain of an XRC SRQ; NULL: a basic SRQ */
+	/** CQ of an XRC SRQ, preferably a CQ without other receives; otherwise NULL */
 	struct hwq_cq *cq;
 };
 
@@ -78,7 +78,7 @@ struct hwq_srq_conf {
  * @param srq
  *   Written on success only.
  * @return
- *   0 on success. Otherwise a line of the log says what is possible:
+ *   0 on success. Otherwise a log line says what the caller can do:
  * @retval -EINVAL
  *   The sizes are beyond the device's limits, or conf has an XRC domain without a CQ.
  * @retval -ENOSPC
@@ -94,15 +94,15 @@ HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 	struct hwq_srq **srq);
 
 /**
- * Destroys an SRQ, with the entries that are posted. If no other queue uses the CQ of an XRC SRQ,
- * its completions are dropped from the CQ.
+ * Destroys an SRQ. Posted entries are lost. If no other queue uses the CQ of an XRC SRQ, the SRQ's
+ * completions are dropped from the CQ.
  *
  * @param srq
  *   The SRQ.
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   QPs receive from it: destroy them first.
+ *   QPs receive from the SRQ: destroy them first.
  * @retval -EINVAL
  *   It is the caller's own SRQ: call hwq_obj_srq_release().
  * @retval -errno
@@ -111,8 +111,9 @@ HWQ_API int hwq_srq_create(struct hwq_dev *dev, const struct hwq_srq_conf *conf,
 HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
 
 /**
- * Asks for one event IBV_EVENT_SRQ_LIMIT_REACHED when fewer than limit posted entries are left
- * (ibv_modify_srq(3)). ibv_get_async_event(3) returns the event. Call again for the next event.
+ * Requests one event IBV_EVENT_SRQ_LIMIT_REACHED when fewer than limit posted entries are left
+ * (ibv_modify_srq(3)). ibv_get_async_event(3) returns the event. Call this again for the next
+ * event.
  *
  * @param srq
  *   The SRQ.
@@ -127,7 +128,7 @@ HWQ_API int hwq_srq_destroy(struct hwq_srq *srq);
  */
 HWQ_API int hwq_srq_arm_limit(struct hwq_srq *srq, uint32_t limit);
 
-/* The entry with this index. */
+/* Returns the entry with this index. */
 static inline struct mlx5_wqe_srq_next_seg *
 hwq_srq_entry(const struct hwq_srq *srq, uint32_t index)
 {
@@ -214,7 +215,7 @@ hwq_srq_post_list(struct hwq_srq *srq, uint64_t wr_id, const struct hwq_sge *sge
 
 /**
  * Announces all entries posted so far. Call it once a burst. It does not publish a CQ's consumer
- * index: hwq_srq_poll() and hwq_cq_poll() do.
+ * index; hwq_srq_poll() and hwq_cq_poll() publish it.
  * @param srq The SRQ.
  */
 static inline void
@@ -247,15 +248,15 @@ hwq_srq_complete(struct hwq_srq *srq, uint16_t wqe_counter)
  * hwq_cq_poll().
  *
  * All receives on the CQ must belong to this SRQ. If other receive queues use the CQ, take
- * completions by hwq_cq_peek(), look at their qpn, and call hwq_srq_complete() for the receives of
+ * completions by hwq_cq_peek(), compare their qpn, and call hwq_srq_complete() for the receives of
  * this SRQ.
  * @param srq The SRQ.
  * @param cq The CQ.
  * @param rec Room for n records. rec[i].qpn is the QP that received. rec[i].syndrome is 0 if data
- *   came, else an enum hwq_syndrome; rec[i].byte_cnt is the length in bytes.
+ *   arrived, otherwise an enum hwq_syndrome; rec[i].byte_cnt is the length in bytes.
  * @param wr_id Room for n numbers: the wr_id of each record's entry.
- * @param n How many at most.
- * @return How many are in rec and wr_id, at most n.
+ * @param n Largest number of receives.
+ * @return Number of receives in rec and wr_id, at most n.
  */
 static inline unsigned int
 hwq_srq_poll(struct hwq_srq *srq, struct hwq_cq *cq, struct hwq_cqe *rec, uint64_t *wr_id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues: creates them, takes their ring from libmlx5, arms their limit, destroys
+ * Shared receive queues: creates them, reads their ring from libmlx5, arms their limit, destroys
  * them.
  */
 #include "hwq_srq_create.h"
@@ -33,7 +33,9 @@ conf_check(const struct hwq_dev *dev, const struct hwq_srq_conf *conf)
 			hwq_dev_name(dev));
 		return -EINVAL;
 	}
-	/* With this variable, libmlx5 asks the device to check a signature in every entry. */
+	/*
+	 * If MLX5_SRQ_SIGNATURE is set, libmlx5 makes the device check a signature in every entry.
+	 */
 	if (getenv("MLX5_SRQ_SIGNATURE") != NULL) {
 		hwq_log("MLX5_SRQ_SIGNATURE is set, and hwq signs no entries: unset it");
 		return -EOPNOTSUPP;
@@ -70,7 +72,10 @@ hwq_srq_take_over(struct hwq_srq *srq, const char *dev)
 	ret = hwq_verbs_srq_take(srq->srq, &view);
 	if (ret != 0)
 		return ret;
-	/* libmlx5 keeps entries after the tail for page faults. The linked entries start at 0. */
+	/*
+	 * libmlx5 reserves the entries after the tail for page faults. The first linked entry is
+	 * entry 0.
+	 */
 	if (view.head != 0 || *view.dbrec != 0) {
 		hwq_log("%s: SRQ 0x%06x has been posted to: take it over before", dev, view.srqn);
 		return -EBUSY;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What a release of libhwq promises: source compatibility, but no ABI across releases. Most of hwq
- * is inline, so programs contain the layout of its structs. The SONAME has the release's version,
- * and a program is built anew for each release (doc/abi.md).
+ * The promise of a release of libhwq: source compatibility, but no ABI compatibility between
+ * releases. Most of hwq is inline, so programs contain the layout of its structs. The SONAME
+ * contains the release's version, and a program is built again for each release (doc/abi.md).
  */
 #ifndef HWQ_API_H
 #define HWQ_API_H
@@ -17,9 +17,9 @@
 #define HWQ_API __attribute__((visibility("default")))
 #endif
 
-#define HWQ_VERSION_MAJOR 0 /**< the version of Gantry: major */
-#define HWQ_VERSION_MINOR 1 /**< minor */
-#define HWQ_VERSION_PATCH 0 /**< patch */
+#define HWQ_VERSION_MAJOR 0 /**< major version of Gantry */
+#define HWQ_VERSION_MINOR 1 /**< minor version */
+#define HWQ_VERSION_PATCH 0 /**< patch version */
 
 /** A version as one number; a later version is greater. */
 #define HWQ_VERSION_NUM(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))
@@ -31,7 +31,7 @@
  * Returns the version of the library that the process has loaded. Any thread.
  *
  * @return
- *   HWQ_VERSION_NUM() of that version.
+ *   HWQ_VERSION_NUM() of the loaded library.
  */
 HWQ_API uint32_t hwq_version(void);
 

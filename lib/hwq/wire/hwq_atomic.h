@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Access to words that another thread or the device also reads or writes. Each access names the
- * order that it needs. These are builtins of the compiler, because they are the same in C and C++;
- * C++ has no _Atomic.
+ * Access to words that another thread or the device also reads or writes. The name of each access
+ * says which order it has. These are builtins of the compiler, because they are the same in C and
+ * C++; C++ has no _Atomic.
  */
 #ifndef HWQ_ATOMIC_H
 #define HWQ_ATOMIC_H
@@ -17,7 +17,7 @@
 /** Writes a word after all earlier accesses of this thread. */
 #define hwq_store_release(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 
-/** A counter that several threads change. hwq_count_get() says what its reader then sees. */
+/** A counter that several threads change. For the order of these changes see hwq_count_get(). */
 struct hwq_count {
 	unsigned int n; /**< the count; only the functions below use it */
 };
@@ -25,7 +25,7 @@ struct hwq_count {
 /**
  * Adds to the counter. Any thread.
  * @param count The counter.
- * @param n How many.
+ * @param n The number to add.
  */
 static inline void
 hwq_count_add(struct hwq_count *count, unsigned int n)
@@ -36,7 +36,7 @@ hwq_count_add(struct hwq_count *count, unsigned int n)
 /**
  * Subtracts from the counter. Any thread.
  * @param count The counter.
- * @param n How many.
+ * @param n The number to subtract.
  */
 static inline void
 hwq_count_sub(struct hwq_count *count, unsigned int n)
@@ -46,9 +46,9 @@ hwq_count_sub(struct hwq_count *count, unsigned int n)
 
 /**
  * Reads the counter. Any thread. The caller then sees everything that other threads wrote before
- * the hwq_count_add() and hwq_count_sub() that it has counted.
+ * the calls of hwq_count_add() and hwq_count_sub() that are included in the result.
  * @param count The counter.
- * @return The number.
+ * @return The count.
  */
 static inline unsigned int
 hwq_count_get(const struct hwq_count *count)

@@ -3,7 +3,7 @@
  * @file
  * One completion: the 64 bytes of a CQE as a plain record.
  *
- * Which fields mean something depends on what completed:
+ * The opcode decides which further fields are valid:
  *
  *     opcode                          also filled in
  *     MLX5_CQE_REQ                    byte_cnt of reads and atomics
@@ -15,7 +15,7 @@
  * mlx5dv_mkey_check(3) uses. No installed header has the layout of a signature error, nor
  * hw_syndrome: see struct mlx5_sig_err_cqe and mlx5_err_cqe in the kernel's linux/mlx5/device.h.
  *
- * Threads: the functions of this file read their arguments only. Any thread may call them. They
+ * Threads: the functions of this file only read their arguments. Any thread may call them. They
  * have no errors.
  */
 #ifndef HWQ_CQE_H
@@ -27,22 +27,23 @@
 #include "hwq_wire.h"
 
 /**
- * Why a WQE failed: the syndrome of an error CQE, hwq_cqe.syndrome. The values are the device's, as
- * MLX5_CQE_SYNDROME_* of infiniband/mlx5dv.h; ibv_poll_cq(3) describes the matching IBV_WC_*_ERR.
+ * The reason why a WQE failed: the syndrome of an error CQE, hwq_cqe.syndrome. The values are the
+ * device's, as MLX5_CQE_SYNDROME_* of infiniband/mlx5dv.h; ibv_poll_cq(3) describes the matching
+ * IBV_WC_*_ERR.
  */
 enum hwq_syndrome {
 	HWQ_SYNDROME_NONE = 0, /**< not an error CQE */
-	/** the message is longer than its buffers or the limit */
+	/** the message is longer than its buffers, or longer than allowed */
 	HWQ_SYNDROME_LOCAL_LENGTH = 0x01,
 	HWQ_SYNDROME_LOCAL_QP_OP = 0x02, /**< the QP cannot run this WQE */
 	HWQ_SYNDROME_LOCAL_PROT = 0x04,  /**< a local key does not allow the access */
-	/** the WQE did not run: the QP was in error before */
+	/** the WQE did not run, because the QP was in error before */
 	HWQ_SYNDROME_WR_FLUSH = 0x05,
 	HWQ_SYNDROME_MW_BIND = 0x06,  /**< a UMR or a memory window was refused */
-	HWQ_SYNDROME_BAD_RESP = 0x10, /**< the responder's answer is not possible */
+	HWQ_SYNDROME_BAD_RESP = 0x10, /**< the responder's answer is not valid */
 	/** a local key does not allow a peer's write with immediate */
 	HWQ_SYNDROME_LOCAL_ACCESS = 0x11,
-	HWQ_SYNDROME_REMOTE_INVAL_REQ = 0x12, /**< the responder refused the kind of request */
+	HWQ_SYNDROME_REMOTE_INVAL_REQ = 0x12, /**< the responder refused a request of this kind */
 	HWQ_SYNDROME_REMOTE_ACCESS = 0x13,    /**< the responder's key does not allow the access */
 	HWQ_SYNDROME_REMOTE_OP = 0x14,        /**< the responder failed to run the request */
 	HWQ_SYNDROME_TRANSPORT_RETRY_EXC = 0x15, /**< no answer after all retries */
@@ -77,15 +78,15 @@ enum hwq_recv_flags {
 	HWQ_RECV_WITH_IMM = 1 << 0, /**< imm_inval is immediate data */
 	HWQ_RECV_WITH_INV = 1 << 1, /**< imm_inval is the key that was invalidated */
 	HWQ_RECV_GRH = 1 << 2,      /**< the first 40 bytes are a GRH (UD: ibv_poll_cq(3)) */
-	HWQ_RECV_L3_OK = 1 << 3,    /**< the IP header's checksum is right */
-	HWQ_RECV_L4_OK = 1 << 4,    /**< the checksum of TCP or UDP is right */
+	HWQ_RECV_L3_OK = 1 << 3,    /**< the checksum of the IP header is correct */
+	HWQ_RECV_L4_OK = 1 << 4,    /**< the checksum of TCP or UDP is correct */
 	HWQ_RECV_IPV4 = 1 << 5,     /**< the packet is IPv4 */
 	HWQ_RECV_IPV6 = 1 << 6,     /**< the packet is IPv6 */
 	/** The flags that IBV_WC_IP_CSUM_OK needs, on a queue whose device checks checksums. */
 	HWQ_RECV_IP_CSUM_OK = HWQ_RECV_L3_OK | HWQ_RECV_L4_OK | HWQ_RECV_IPV4,
 };
 
-/** What a CQE says of a receive. */
+/** Fields of a receive's CQE. */
 struct hwq_cqe_recv {
 	uint32_t src_qp; /**< the sender's QPN (UD) */
 	uint32_t uidx;   /**< user index of the queue; in CQEs of version 0, the SRQ number */
@@ -99,9 +100,12 @@ struct hwq_cqe_recv {
 	uint8_t flags;          /**< enum hwq_recv_flags */
 };
 
-/** Which part of a signature is wrong. If several are, the first in this order, as in libmlx5. */
+/**
+ * The wrong part of a signature. If several parts are wrong, the first of them in this order, as in
+ * libmlx5.
+ */
 enum hwq_sig_kind {
-	HWQ_SIG_UNKNOWN, /**< the CQE names no part of the signature */
+	HWQ_SIG_UNKNOWN, /**< the CQE does not say which part is wrong */
 	HWQ_SIG_REFTAG,  /**< the reference tag of T10-DIF */
 	HWQ_SIG_APPTAG,  /**< the application tag of T10-DIF */
 	HWQ_SIG_GUARD,   /**< the guard of T10-DIF, or the CRC */
@@ -112,11 +116,11 @@ enum hwq_sig_kind {
 #define HWQ_SIG_SYNDROME_APPTAG (1u << 12) /**< the application tag */
 #define HWQ_SIG_SYNDROME_GUARD  (1u << 13) /**< the guard */
 
-/** What a CQE says of a signature error. */
+/** Fields of a signature error's CQE. */
 struct hwq_cqe_sig {
-	uint32_t mkey;     /**< the key whose data are wrong */
+	uint32_t mkey;     /**< lkey or rkey of the key with the wrong signature */
 	uint16_t syndrome; /**< HWQ_SIG_SYNDROME_*: all parts that are wrong */
-	/** enum hwq_sig_kind: the part that expected and actual are values of */
+	/** enum hwq_sig_kind: the part whose values are in expected and actual */
 	uint8_t kind;
 	/** True: the memory domain's signature is wrong; false: the wire domain's. */
 	bool memory;
@@ -124,18 +128,18 @@ struct hwq_cqe_sig {
 	uint8_t raw_domain; /**< 0 wire, 1 memory; other values are unknown */
 	uint8_t raw_type;   /**< 0 block, 1 transaction; other values are unknown */
 	/**
-	 * What the device expected: a tag; or a guard, which lies in the upper bits
+	 * The value that the device expected: a tag; or a guard, which is in the upper bits
 	 * (hwq_sig_guard()).
 	 */
 	uint64_t expected;
-	uint64_t actual; /**< what the device found, in the same form */
-	uint64_t offset; /**< where in the key's data, bytes */
+	uint64_t actual; /**< the value that the device found, in the same form */
+	uint64_t offset; /**< offset of the error in the key's data, bytes */
 };
 
 /** One completion, decoded. */
 struct hwq_cqe {
-	uint32_t qpn;         /**< the queue pair it belongs to */
-	uint16_t wqe_counter; /**< ring index of its WQE, as hwq_sq_complete() takes it */
+	uint32_t qpn;         /**< number of the queue pair */
+	uint16_t wqe_counter; /**< ring index of the WQE, for hwq_sq_complete() */
 	uint8_t opcode;       /**< MLX5_CQE_* */
 	uint8_t wqe_opcode;   /**< MLX5_OPCODE_* of the WQE; requester CQEs only */
 	uint8_t syndrome;     /**< error CQE: enum hwq_syndrome; otherwise 0 */
@@ -237,7 +241,7 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 	uint64_t actual = (uint64_t)be32toh(bad->actual_guard_app) << 32 | be32toh(bad->actual_ref);
 	struct hwq_cqe_sig *sig = &out->sig;
 
-	/* A signature error names no WQE: these fields are reserved in its CQE. */
+	/* A signature error belongs to no WQE: these fields are reserved in its CQE. */
 	out->wqe_counter = 0;
 	out->wqe_opcode = 0;
 	out->byte_cnt = 0;
@@ -269,7 +273,7 @@ hwq_cqe_decode_sig(const struct mlx5_cqe64 *e, struct hwq_cqe *out)
 /**
  * Decodes the 64 bytes of a CQE into a record. hwq_cq_peek() calls it.
  * @param e The CQE.
- * @param out The record; recv and sig are written only for the opcodes that have them.
+ * @param out The record; recv and sig are written only for opcodes that use them.
  */
 static inline void
 hwq_cqe_decode(const struct mlx5_cqe64 *e, struct hwq_cqe *out)

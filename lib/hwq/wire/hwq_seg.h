@@ -2,16 +2,16 @@
 /**
  * @file
  * Segments of WQEs. Only this file, hwq_umr.h (keys) and hwq_bsf.h (signatures, encryption) write
- * them. The builders call these files:
+ * segments. The builders call the functions of these files:
  *
  *     hwq_wqe.h      one WQE at a time
  *     hwq_burst.h    bursts of equal WQEs
  *     hwq_wr.h       batches of work requests, as ibv_wr_post(3)
  *
- * A put function writes one segment, or a part of one, at the given place. The caller has reserved
- * the room. The bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)).
+ * A put function writes one segment, or a part of a segment, at the given address. The caller has
+ * reserved the room. The bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)).
  *
- * Thread: the owner of the memory that is written.
+ * Thread: the owner of the memory that the functions write.
  */
 #ifndef HWQ_SEG_H
 #define HWQ_SEG_H
@@ -24,14 +24,18 @@
 /** A function that is inlined wherever it is called: branches on constant arguments fold away. */
 #define HWQ_INLINE inline __attribute__((always_inline))
 
-/** Flags of a WQE: bits of the control segment's fm_ce_se, as IBV_SEND_* of ibv_wr_post(3) mean. */
+/**
+ * Flags of a WQE: bits of the control segment's fm_ce_se, with the meaning of IBV_SEND_* of
+ * ibv_wr_post(3).
+ */
 enum hwq_wqe_flags {
-	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< make a CQE */
+	HWQ_WQE_SIGNALED = MLX5_WQE_CTRL_CQ_UPDATE,  /**< the WQE makes a CQE */
 	HWQ_WQE_SOLICITED = MLX5_WQE_CTRL_SOLICITED, /**< the receiver's CQE raises an event */
-	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,         /**< after earlier RDMA reads and atomics */
+	/** the WQE waits for earlier RDMA reads and atomics */
+	HWQ_WQE_FENCE = MLX5_WQE_CTRL_FENCE,
 	/**
-	 * Waits for earlier UMRs. Only for hwq_wqe.h: the builders of hwq_wr.h set this flag
-	 * themselves.
+	 * The WQE waits for earlier UMRs. Only for hwq_wqe.h: the builders of hwq_wr.h set this
+	 * flag themselves.
 	 */
 	HWQ_WQE_AFTER_UMR = MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE,
 	/* These two flags are not in the control segment. Some builders of hwq_wr.h read them. */
@@ -39,14 +43,16 @@ enum hwq_wqe_flags {
 	HWQ_WQE_IP_CSUM = 1 << 9, /**< raw packets: the device computes IP, TCP and UDP checksums */
 };
 
-/** Bits of fm_ce_se that say when there is a CQE. HWQ_WQE_SIGNALED is one of their values. */
+/**
+ * Bits of fm_ce_se that decide when the WQE makes a CQE. HWQ_WQE_SIGNALED is one of their values.
+ */
 #define HWQ_WQE_CE_BITS (3u << 2)
 
 /** One piece of local memory, as struct ibv_sge. */
 struct hwq_sge {
 	uint64_t addr; /**< the first byte, a virtual address or an offset in the key */
 	uint32_t len;  /**< bytes */
-	uint32_t lkey; /**< its local key */
+	uint32_t lkey; /**< local key of the memory */
 };
 
 /** One piece of inline data, as struct ibv_data_buf. */
@@ -60,9 +66,10 @@ struct hwq_buf {
 #define HWQ_OPCODE_SHIFT 32 /**< shift of the opcode in the first 64 bits of a control segment */
 #define HWQ_INDEX_SHIFT  40 /**< shift of the ring index in the same 64 bits */
 
-#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT) /**< one WQEBB more, in hwq_index_qpn() */
+/** one more WQEBB, in the form of hwq_index_qpn() */
+#define HWQ_INDEX_STEP (1ull << HWQ_INDEX_SHIFT)
 
-/* Ring index and QPN << 8, in the form of a control segment's first 64 bits. */
+/* @return ring index and QPN << 8, in the form of a control segment's first 64 bits. */
 static HWQ_INLINE uint64_t
 hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
 {
@@ -71,9 +78,9 @@ hwq_index_qpn(uint16_t pi, uint32_t qpn_shifted)
 
 /**
  * Returns the address of a unit of a WQE.
- * @param wqe Where the WQE starts.
+ * @param wqe Address at which the WQE starts.
  * @param ds The unit's number, from 0.
- * @return Its address.
+ * @return The address.
  */
 static HWQ_INLINE void *
 hwq_at_ds(void *wqe, unsigned int ds)
@@ -95,8 +102,8 @@ hwq_put_pair(void *at, __be32 first, __be32 second)
 }
 
 /*
- * The word with signature, DC stream and fm_ce_se. The flags' low byte is fm_ce_se; the other bytes
- * are 0.
+ * @return the word with signature, DC stream and fm_ce_se. The flags' low byte is fm_ce_se; all
+ * other bytes are 0.
  */
 static HWQ_INLINE __be32
 hwq_fm_ce_se_word(uint32_t flags)
@@ -115,7 +122,10 @@ hwq_fm_ce_se_word(uint32_t flags)
 static HWQ_INLINE void
 hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, unsigned int ds)
 {
-	/* They have no bit in common. A sum lets the compiler add the constants of a burst. */
+	/*
+	 * The operands have no bit in common, so the sum equals their OR. A sum lets the compiler
+	 * add the constants of a burst.
+	 */
 	__be64 word = htobe64(
 		index_qpn + ((uint64_t)opmod << 56 | (uint64_t)opcode << HWQ_OPCODE_SHIFT | ds));
 
@@ -123,8 +133,8 @@ hwq_put_ctrl_first(void *at, uint64_t index_qpn, uint8_t opmod, uint8_t opcode, 
 }
 
 /*
- * Writes the last 64 bits of a control segment, by one store: fm_ce_se, the low byte of flags; and
- * imm.
+ * Writes the last 64 bits of a control segment by one store: fm_ce_se, which is the low byte of
+ * flags, and imm.
  */
 static HWQ_INLINE void
 hwq_put_ctrl_rest(void *at, uint32_t flags, __be32 imm)
@@ -132,7 +142,7 @@ hwq_put_ctrl_rest(void *at, uint32_t flags, __be32 imm)
 	hwq_put_pair((uint8_t *)at + HWQ_DS_LEN / 2, hwq_fm_ce_se_word(flags), imm);
 }
 
-/* The same bytes by two stores: cheaper if neither value is a constant. */
+/* As hwq_put_ctrl_rest(), by two stores: cheaper if neither value is a constant. */
 static HWQ_INLINE void
 hwq_put_ctrl_rest_apart(void *at, uint32_t flags, __be32 imm)
 {
@@ -142,7 +152,10 @@ hwq_put_ctrl_rest_apart(void *at, uint32_t flags, __be32 imm)
 	memcpy((uint8_t *)at + offsetof(struct mlx5_wqe_ctrl_seg, imm), &imm, sizeof(imm));
 }
 
-/* Writes the ring index into a first word; its other bits are those of @p word. */
+/*
+ * Writes the ring index into the first word of a control segment; all other bits are those of @p
+ * word.
+ */
 static HWQ_INLINE void
 hwq_put_ctrl_index(void *at, uint32_t word, uint16_t pi)
 {
@@ -151,7 +164,7 @@ hwq_put_ctrl_index(void *at, uint32_t word, uint16_t pi)
 	memcpy(at, &first, sizeof(first));
 }
 
-/* Writes the stream of a DCI into a control segment that is otherwise complete. */
+/* Writes the stream of a DCI into a control segment that is complete except for the stream. */
 static HWQ_INLINE void
 hwq_put_ctrl_stream(uint8_t *wqe, uint16_t stream_id)
 {
@@ -196,7 +209,7 @@ hwq_put_atomic(void *at, uint64_t swap_add, uint64_t compare)
 /**
  * Writes the address vector of a datagram or a DC work request.
  * @param at Where the segment is written: room for it is reserved.
- * @param av The way to the peer's port.
+ * @param av The path to the peer's port.
  * @param number The QPN or DCT number of the remote queue, 24 bits.
  * @param key UD: the qkey in the upper 32 bits. DC: the DC key.
  */
@@ -243,8 +256,8 @@ hwq_put_data(void *at, uint32_t lkey, uint64_t addr, uint32_t len)
 }
 
 /*
- * The key in the form of a data segment's first word, for hwq_put_data_with(). A loop over memory
- * of one key converts the key once.
+ * @return the key in the form of a data segment's first word, for hwq_put_data_with(). A loop over
+ * memory of one key converts the key once.
  */
 static HWQ_INLINE uint64_t
 hwq_key_word(uint32_t lkey)
@@ -309,23 +322,23 @@ hwq_inline_ds(size_t len)
 }
 
 /*
- * Writes the header and the zeroed padding of an inline segment of len > 0 bytes. The caller writes
- * the bytes.
+ * Writes the header and the zeroed padding of an inline segment of len > 0 bytes. @return the
+ * address at which the caller writes the data.
  */
 static HWQ_INLINE uint8_t *
 hwq_put_inline_hdr(void *at, size_t len)
 {
 	struct hwq_wire_inline_seg *seg = (struct hwq_wire_inline_seg *)at;
 
-	/* The padding lies in the last DS. Clear the whole DS: the data are written later. */
+	/* The padding is in the last DS. Clear the whole DS: the data are written later. */
 	memset((uint8_t *)at + (hwq_inline_ds(len) - 1) * HWQ_DS_LEN, 0, HWQ_DS_LEN);
 	seg->byte_count = htobe32((uint32_t)len | MLX5_INLINE_SEG);
 	return seg->data;
 }
 
 /*
- * Copies len > 0 bytes of inline data. There are mostly few: up to 64 bytes, copying pieces that
- * overlap costs less than a loop or a call.
+ * Copies len > 0 bytes of inline data, mostly few. Up to 64 bytes, copying parts that overlap costs
+ * less than a loop or a call.
  */
 static HWQ_INLINE void
 hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
@@ -384,7 +397,7 @@ hwq_put_inline_list(void *at, const struct hwq_buf *buf, unsigned int n_buf, siz
 }
 
 /**
- * Ends the list of data segments of a receive WQE that has room for more.
+ * Ends the list of data segments of a receive WQE if the WQE has room for more segments.
  * @param seg The first data segment of the entry.
  * @param n Data segments written.
  * @param max Data segments that the entry has room for.
@@ -419,7 +432,7 @@ hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_
 /**
  * Writes the body of a memcpy, which follows the control segment.
  * @param wqe Where the WQE starts.
- * @param mmo The device's scratch memory, by key and address; each queue has its own.
+ * @param mmo The key and address of the device's scratch memory; each queue has its own.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
  * @param src_lkey The key of the source.
@@ -439,7 +452,7 @@ hwq_put_memcpy(uint8_t *wqe, const struct hwq_wire_mmo_seg *mmo, uint32_t dst_lk
 
 /** Units of an Ethernet segment whose inline headers have at most 2 bytes. */
 #define HWQ_ETH_DS     1u
-#define HWQ_ETH_HDR_AT 14u /**< where inline headers start in the segment, bytes */
+#define HWQ_ETH_HDR_AT 14u /**< offset of the inline headers in the segment, bytes */
 /** The device computes the checksums of IP, TCP and UDP. */
 #define HWQ_ETH_CSUM_FLAGS (MLX5_ETH_WQE_L3_CSUM | MLX5_ETH_WQE_L4_CSUM)
 
@@ -473,7 +486,7 @@ hwq_put_eth(void *at, unsigned int eth_ds, bool csum)
  * Writes the length of an Ethernet segment's inline headers.
  * @param at The Ethernet segment.
  * @param hdr_len Bytes of inline headers.
- * @return Where the caller writes the headers.
+ * @return The address at which the caller writes the headers.
  */
 static HWQ_INLINE uint8_t *
 hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
@@ -485,11 +498,11 @@ hwq_put_eth_hdr_len(void *at, uint16_t hdr_len)
 }
 
 /**
- * Writes the inline headers of a TSO, and the MSS.
+ * Writes the inline headers of a TSO WQE, and the MSS.
  * @param at The Ethernet segment.
  * @param hdr The headers, which are copied.
  * @param hdr_len Bytes of the headers.
- * @param mss Bytes of data in each frame but the last.
+ * @param mss Bytes of data in each frame except the last frame.
  */
 static HWQ_INLINE void
 hwq_put_eth_tso(void *at, const void *hdr, uint16_t hdr_len, uint16_t mss)

@@ -72,7 +72,7 @@ hwq_syndrome_status(uint8_t syndrome)
 	};
 
 	/*
-	 * Syndrome 0 is success. For other values that the table lacks, libmlx5 returns
+	 * Syndrome 0 is success. For all other values that are not in the table, libmlx5 returns
 	 * IBV_WC_GENERAL_ERR.
 	 */
 	if (syndrome >= sizeof(status) || (syndrome != 0 && status[syndrome] == 0))

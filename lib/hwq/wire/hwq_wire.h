@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The wire: segments and numbers that infiniband/mlx5dv.h lacks. Every offset that hwq uses is
+ * The wire: segments and numbers that are not in infiniband/mlx5dv.h. Every offset that hwq uses is
  * asserted.
  *
- * What mlx5dv.h declares is used from there. Offsets are those of the WQE and CQE formats that
- * libmlx5 writes and reads (mlx5dv_init_obj(3), infiniband/mlx5dv.h).
+ * Declarations that mlx5dv.h has are used from mlx5dv.h. Offsets are those of the WQE and CQE
+ * formats that libmlx5 writes and reads (mlx5dv_init_obj(3), infiniband/mlx5dv.h).
  */
 #ifndef HWQ_WIRE_H
 #define HWQ_WIRE_H
@@ -20,7 +20,7 @@
 #define HWQ_BB_LEN     64u /**< one WQEBB, bytes */
 #define HWQ_DS_LEN     16u /**< one DS unit, bytes */
 #define HWQ_DS_PER_BB  4u  /**< DS units of a WQEBB */
-#define HWQ_DS_MAX     63u /**< DS is six bits of the control segment */
+#define HWQ_DS_MAX     63u /**< largest DS: it has six bits in the control segment */
 #define HWQ_WQE_MAX_BB 16u /**< WQEBBs of the longest WQE: 63 DS, rounded up */
 /** longest ring in which 16-bit indices distinguish full from empty */
 #define HWQ_SQ_MAX_BB 32768
@@ -33,18 +33,23 @@
 #define HWQ_CQ_DBR_CI      0u           /**< word of the CQ's doorbell record: consumer index */
 #define HWQ_CQ_DBR_ARM     1u           /**< word of the CQ's doorbell record: arm */
 #define HWQ_CQ_CI_MASK     0xffffffu    /**< the consumer index has 24 bits on the wire */
-#define HWQ_UMR_HEAD_DS    8u           /**< control, UMR control and key context of a UMR */
-#define HWQ_UMR_LAYOUT_MAX 52u          /**< most units of layout and BSFs: DS has six bits */
-#define HWQ_UMR_OP_PATTERN 0x400u /**< the word that makes a layout a pattern, in its first unit */
-#define HWQ_UMR_WINDOW_MAX (1ull << 31) /**< most bytes of a memory window: those of one KLM */
-#define HWQ_AV_DS          3u           /**< address vector of a datagram */
+/** DS units of control segment, UMR control segment and key context in a UMR */
+#define HWQ_UMR_HEAD_DS    8u
+#define HWQ_UMR_LAYOUT_MAX 52u /**< most units of layout and BSFs: DS has six bits */
+/** the word in a layout's first unit that makes the layout a pattern */
+#define HWQ_UMR_OP_PATTERN 0x400u
+/** most bytes of a memory window: the largest length of one KLM */
+#define HWQ_UMR_WINDOW_MAX (1ull << 31)
+#define HWQ_AV_DS          3u /**< address vector of a datagram */
 
-/** Bytes of a cache line. Fields that different threads write lie at least this far apart. */
+/**
+ * Bytes of a cache line. Fields that different threads write are at least this many bytes apart.
+ */
 #define HWQ_LINE_LEN 64
 /** Aligns a field to the start of a cache line. */
 #define HWQ_ON_LINE __attribute__((aligned(HWQ_LINE_LEN)))
 
-#define HWQ_INLINE_HDR_LEN 4u /**< byte count ahead of inline data */
+#define HWQ_INLINE_HDR_LEN 4u /**< bytes of the byte count before inline data */
 
 /** Second segment of a memcpy WQE; source and destination data segments follow. */
 struct hwq_wire_mmo_seg {
@@ -53,15 +58,15 @@ struct hwq_wire_mmo_seg {
 	__be64 addr;    /**< address of the opaque buffer */
 };
 
-/** Inline data: byte count with MLX5_INLINE_SEG set, then the bytes. */
+/** Inline segment: byte count with MLX5_INLINE_SEG set, then the data. */
 struct hwq_wire_inline_seg {
 	__be32 byte_count; /**< bytes of data, with MLX5_INLINE_SEG */
-	/** The bytes; C++ has no such arrays by its standard. */
+	/** The data. Standard C++ has no flexible array members. */
 	__extension__ uint8_t data[];
 };
 
 /**
- * Bits of type and domain of a signature error; the bits above are reserved (libmlx5,
+ * Bits of type and domain in a signature error's CQE; the bits above are reserved (libmlx5,
  * get_sig_err_info()).
  */
 #define HWQ_SIG_ERR_BITS 0x7
@@ -69,14 +74,14 @@ struct hwq_wire_inline_seg {
 /** The CQE of a signature error (linux/mlx5/device.h, struct mlx5_sig_err_cqe). */
 struct hwq_wire_sig_err_cqe {
 	uint8_t reserved0[16]; /**< reserved */
-	/** What was expected: guard and application tag; or the upper half of a longer guard. */
+	/** Expected values: guard and application tag; or the upper half of a longer guard. */
 	__be32 expected_guard_app;
-	__be32 actual_guard_app; /**< the same of what was found */
-	/** What was expected: reference tag; or the lower half of a longer guard. */
+	__be32 actual_guard_app; /**< actual values, in the same form */
+	/** Expected values: reference tag; or the lower half of a longer guard. */
 	__be32 expected_ref;
 	__be32 actual_ref;     /**< the same of what was found */
 	__be16 syndrome;       /**< HWQ_SIG_SYNDROME_* */
-	uint8_t sig_type;      /**< 0: block, 1: transaction */
+	uint8_t sig_type;      /**< signature of 0: a block, 1: a transaction */
 	uint8_t domain;        /**< 0: wire, 1: memory */
 	__be32 mkey;           /**< the key whose data are wrong */
 	__be64 offset;         /**< where in the key's data, bytes */
@@ -87,7 +92,8 @@ struct hwq_wire_sig_err_cqe {
 	uint8_t op_own;        /**< opcode and owner bit, as in every CQE */
 };
 
-#define HWQ_ERR_CQE_HW_SYNDROME 52u /**< byte of an error CQE: hw_err_synd, linux/mlx5/device.h */
+/** offset of hw_err_synd in an error CQE (linux/mlx5/device.h) */
+#define HWQ_ERR_CQE_HW_SYNDROME 52u
 
 static_assert(sizeof(struct mlx5_wqe_ctrl_seg) == 16, "control segment: one DS");
 static_assert(offsetof(struct mlx5_wqe_ctrl_seg, opmod_idx_opcode) == 0, "");

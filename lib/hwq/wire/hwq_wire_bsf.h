@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * The wire: byte stream format (BSF) of keys that sign or encrypt, and SET_PSV, which
- * infiniband/mlx5dv.h lacks.
+ * The wire: byte stream format (BSF) of keys that sign or encrypt, and SET_PSV, which are not in
+ * infiniband/mlx5dv.h.
  *
- * In a UMR the BSFs follow the layout: first the BSF of the signature, then that of encryption, 64
- * bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
+ * In a UMR the BSFs follow the layout: first the BSF of the signature, then the BSF of encryption,
+ * 64 bytes each. Formats: libmlx5 44's wqe.h; the kernel's mlx5_bsf, mlx5_seg_set_psv in
  * linux/mlx5/qp.h.
  */
 #ifndef HWQ_WIRE_BSF_H
@@ -16,19 +16,25 @@
 #define HWQ_BSF_LEN 64u /**< bytes of a BSF */
 #define HWQ_BSF_DS  4u  /**< DS units of a BSF */
 
-/** How many BSFs the key has: two bits at the top of the first byte. */
+/** The number of the key's BSFs: the two highest bits of the first byte. */
 enum hwq_wire_bsf_size {
-	HWQ_BSF_SIZE_INLINE = 2 << 6, /**< one BSF: of a signature, or of encryption */
+	HWQ_BSF_SIZE_INLINE = 2 << 6, /**< one BSF: of a signature or of encryption */
 	/** Two BSFs: of the signature, and of encryption. */
 	HWQ_BSF_SIZE_SIG_AND_CRYPTO = 3 << 6,
 };
 
 #define HWQ_BSF_SAME_STRUCTURE (1u << 4) /**< first byte: both domains have the same structure */
 #define HWQ_BSF_TYPE_CRYPTO    1u        /**< first byte: a BSF of encryption */
-/** Bits of a word that name the domain's PSV; the byte above is enum hwq_wire_bsf_format. */
+/**
+ * Bits of a word that contain the index of the domain's PSV; the byte above them is enum
+ * hwq_wire_bsf_format.
+ */
 #define HWQ_BSF_PSV_MASK 0xffffffu
 
-/** Format of a domain's signature: the upper byte of the word that names its PSV. T10-DIF is 0. */
+/**
+ * Format of a domain's signature: the highest byte of the word with the domain's PSV. For T10-DIF
+ * it is 0.
+ */
 enum hwq_wire_bsf_format {
 	HWQ_BSF_CRC32 = 0x20u << 24,      /**< CRC-32 */
 	HWQ_BSF_CRC32C = 0x40u << 24,     /**< CRC-32C */
@@ -49,18 +55,19 @@ struct hwq_wire_bsf_dif {
 	__be16 app_mask;     /**< bits of the application tag that are checked */
 };
 
-#define HWQ_DIF_VALID 0x8000u /**< in valid: the fields of this T10-DIF are used */
-/** In valid: MLX5_BSF_REFRESH_DIF of the kernel. */
+#define HWQ_DIF_VALID 0x8000u /**< bit of `valid`: the fields of this T10-DIF are used */
+/** Bit of `valid`: MLX5_BSF_REFRESH_DIF of the kernel. */
 #define HWQ_DIF_REFRESH        0x4000u
-#define HWQ_DIF_GUARD_CRC      1u    /**< in guard: a CRC-16 */
-#define HWQ_DIF_GUARD_CHECKSUM 2u    /**< in guard: an IP checksum */
-#define HWQ_DIF_REPEAT         0x80u /**< in seed: each block has a T10-DIF */
-#define HWQ_DIF_SEED_ONES      0x08u /**< in seed: the guard starts with all ones, not with 0 */
-/** In flags: the reference tag grows by 1 with each block. */
+#define HWQ_DIF_GUARD_CRC      1u    /**< value of `guard`: a CRC-16 */
+#define HWQ_DIF_GUARD_CHECKSUM 2u    /**< value of `guard`: an IP checksum */
+#define HWQ_DIF_REPEAT         0x80u /**< bit of `seed`: each block has a T10-DIF */
+/** bit of `seed`: the guard starts with all ones, not with 0 */
+#define HWQ_DIF_SEED_ONES 0x08u
+/** Bit of `flags`: the reference tag grows by 1 with each block. */
 #define HWQ_DIF_REF_INCREMENTS 0x40u
-/** In flags: a block with application tag 0xffff is not checked. */
+/** Bit of `flags`: a block with application tag 0xffff is not checked. */
 #define HWQ_DIF_APP_ESCAPE 0x01u
-/** In flags: a block with both tags all ones is not checked. */
+/** Bit of `flags`: a block with both tags all ones is not checked. */
 #define HWQ_DIF_APP_REF_ESCAPE 0x02u
 
 /** BSF of a signature. */
@@ -80,14 +87,14 @@ struct hwq_wire_sig_bsf {
 	struct hwq_wire_bsf_dif mem_dif;  /**< T10-DIF of the memory domain */
 };
 
-/** Whether encryption covers the signature (mlx5dv_wr_set_mkey_crypto(3)). */
+/** Whether data are encrypted together with their signature (mlx5dv_wr_set_mkey_crypto(3)). */
 enum hwq_wire_crypto_order {
-	/** The wire has encrypted data with their signature. */
+	/** On the wire, the data are encrypted with their signature. */
 	HWQ_CRYPTO_WIRE_SIGNATURE = 0,
-	/** The memory has encrypted data with their signature. */
+	/** In memory, the data are encrypted with their signature. */
 	HWQ_CRYPTO_MEMORY_SIGNATURE = 1,
-	HWQ_CRYPTO_RAW_WIRE = 2,   /**< the wire has encrypted data without signature */
-	HWQ_CRYPTO_RAW_MEMORY = 3, /**< the memory has encrypted data without signature */
+	HWQ_CRYPTO_RAW_WIRE = 2,   /**< on the wire, the data are encrypted without signature */
+	HWQ_CRYPTO_RAW_MEMORY = 3, /**< in memory, the data are encrypted without signature */
 };
 
 /** BSF of encryption. */
@@ -108,14 +115,17 @@ struct hwq_wire_crypto_bsf {
 
 /** The segment of MLX5_OPCODE_SET_PSV, which follows the control segment. */
 struct hwq_wire_set_psv {
-	__be32 index;        /**< the PSV's number */
+	__be32 index;        /**< index of the PSV */
 	__be16 syndrome;     /**< 0 */
 	uint8_t reserved[2]; /**< reserved */
-	__be64 transient;    /**< the value that the running signature starts with */
+	__be64 transient;    /**< the start value of the running signature */
 };
 
-#define HWQ_MKC_BSF_ENABLE (1u << 30) /**< in flags_pd of a key context: the key has BSFs */
-/** In flags_pd of a key context: the count of errors told to the device, modulo 2. */
+#define HWQ_MKC_BSF_ENABLE (1u << 30) /**< bit of flags_pd of a key context: the key has BSFs */
+/**
+ * Bit number in flags_pd of a key context: the low bit of the number of errors, as told to the
+ * device.
+ */
 #define HWQ_MKC_SIG_ERR_SHIFT 26
 
 static_assert(sizeof(struct hwq_wire_bsf_dif) == 16, "T10-DIF of a domain: one DS");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Layouts prepared ahead: an image holds the WQE of a list or a pattern. It can be posted many
- * times, also for other keys and other memory.
+ * Layouts that are prepared in advance: an image contains the WQE of a list or a pattern. It can be
+ * posted many times, also for other keys and other memory.
  *
  *     struct hwq_umr_image image;                        the caller's, 1 KiB
  *
@@ -13,9 +13,10 @@
  *     hwq_wr_umr_image_at(&wr, mkey, &image, addr);      the same with other addresses
  *
  * The bytes, and the errors of posting, are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved().
- * One error is added: -EINVAL if the key signs or encrypts, because an image has no such state.
+ * In addition, hwq_wr_complete() returns -EINVAL if the key signs or encrypts, because an image has
+ * no such state.
  *
- * Thread: any. Posting reads the image only, so several threads may post one image. The caller owns
+ * Thread: any. Posting only reads the image, so several threads may post one image. The caller owns
  * the image, and may free it after the call.
  */
 #ifndef HWQ_UMR_IMAGE_H
@@ -26,12 +27,13 @@
 
 #include "hwq_wr_umr.h"
 
-/** A prepared layout. Written by the two functions below. */
+/** A prepared layout. Only the two functions below write this struct. */
 struct hwq_umr_image {
-	/** the WQE without the control segment and the key's variant: posting writes these */
+	/** the WQE without its control segment and the key's variant, which posting writes */
 	alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
-	uint32_t n;      /**< entries */
-	uint32_t units;  /**< DS units of the layout, a pattern's head included, without padding */
+	uint32_t n; /**< entries */
+	/** DS units of the layout without padding; a pattern's first unit is included */
+	uint32_t units;
 	uint32_t padded; /**< DS units of the layout with padding */
 };
 
@@ -68,7 +70,7 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   A flag beyond HWQ_UMR_ACCESS_ALL.
+ *   A flag is not in HWQ_UMR_ACCESS_ALL.
  * @retval -ENOMEM More pieces than any WQE has room for. An error leaves the image unchanged.
  */
 static inline int
@@ -109,7 +111,10 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 	return 0;
 }
 
-/* Checks an image for a key that signs, encrypts, or has a variant. False: the batch has failed. */
+/*
+ * Checks an image for a key that signs, encrypts, or has a variant. @return false if the batch has
+ * failed.
+ */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 	const struct hwq_umr_image *image)
@@ -121,14 +126,17 @@ hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 }
 
 /*
- * Copies the image into the WQE, and patches what depends on queue and key. The addresses are
- * patched too, unless addr is NULL.
+ * Copies the image into the WQE, and patches the fields that depend on queue and key. Patches the
+ * addresses too, unless addr is NULL.
  */
 static HWQ_INLINE void
 hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant, uint32_t fence,
 	const struct hwq_umr_image *image, const uint64_t *addr)
 {
-	/* Read once: as far as the compiler knows, stores to the WQE could change image->padded. */
+	/*
+	 * Read the field once: as far as the compiler knows, stores to the WQE could change
+	 * image->padded.
+	 */
 	const unsigned int padded = image->padded;
 	size_t at, end = (size_t)(HWQ_UMR_HEAD_DS + padded) * HWQ_DS_LEN;
 	unsigned int i, first = HWQ_UMR_HEAD_DS + (image->units - image->n);
@@ -138,7 +146,7 @@ hwq_wr_put_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t variant
 	memcpy(hwq_at_ds(wr->wqe, 1), &image->wqe[HWQ_DS_LEN], (HWQ_UMR_HEAD_DS - 1) * HWQ_DS_LEN);
 	for (at = HWQ_UMR_HEAD_DS * HWQ_DS_LEN; at < end; at += HWQ_BB_LEN)
 		memcpy(wr->wqe + at, image->wqe + at, HWQ_BB_LEN);
-	/* The image has variant 0; the key context must have the key's. */
+	/* The image has variant 0; the key context must have the key's variant. */
 	if (!__builtin_constant_p(variant) || variant != 0)
 		wr->wqe[HWQ_UMR_CONTEXT_DS * HWQ_DS_LEN + 7] = variant;
 	for (i = 0; addr != NULL && i < image->n; i++) {
@@ -161,7 +169,7 @@ hwq_wr_umr_image_or_at(struct hwq_wr *wr, const struct hwq_mkey *mkey,
 }
 
 /**
- * Lays the key out as the image says. The WQE and the errors are those of hwq_wr_mr_list() or
+ * Gives the key the image's layout. The WQE and the errors are those of hwq_wr_mr_list() or
  * hwq_wr_mr_interleaved() (mlx5dv_wr_post(3)).
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
@@ -174,7 +182,7 @@ hwq_wr_umr_image(struct hwq_wr *wr, const struct hwq_mkey *mkey, const struct hw
 }
 
 /**
- * Lays the key out as hwq_wr_umr_image() does, with other addresses than the image has.
+ * Gives the key the image's layout, as hwq_wr_umr_image() does, but with the caller's addresses.
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Work requests in batches, by the names and the meaning of ibv_wr_post(3) and mlx5dv_wr_post(3).
+ * Work requests in batches, with the names and the meaning of ibv_wr_post(3) and mlx5dv_wr_post(3).
  *
  *     struct hwq_wr wr;
  *
@@ -24,7 +24,7 @@
  *            libmlx5: a setter is missing, or is one too many; DS of a raw WQE is 0; the start
  *            function is for another type of QP.
  *
- * Until hwq_wr_complete(), only the handle knows of the batch: the queue's indices, its doorbell
+ * Until hwq_wr_complete(), the batch is only in the handle: the queue's indices, its doorbell
  * record and the device do not change. hwq_wr_abort(), or an error, discards the batch. Between
  * start and complete (or abort), no other builder of the queue may run; this includes the builders
  * of hwq_wqe.h and hwq_burst.h.
@@ -34,12 +34,13 @@
  *
  * Files: hwq_wr_batch.h start, complete and abort; hwq_wr_ops.h builders; hwq_wr_set.h data
  * setters; hwq_wr_addr.h address setters of UD, XRC and DC; hwq_wr_eth.h raw packets. This header
- * includes them all. Programs that change keys include hwq_wr_umr.h or hwq_wr_mkey.h themselves.
+ * includes all these files. Programs that change keys include hwq_wr_umr.h or hwq_wr_mkey.h
+ * themselves.
  *
- * Operations are chosen when the QP is created (hwq_qp_conf.send_ops); creation refuses those that
- * the device does not have.
+ * The caller chooses the operations when it creates the QP (hwq_qp_conf.send_ops). Operations that
+ * the device does not have are refused there.
  *
- * Thread: only the owner of the queue's domain.
+ * Thread: only the owner of the queue's domain calls these functions.
  */
 #ifndef HWQ_WR_H
 #define HWQ_WR_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Address setters of UD, XRC and DC queues. Each work request that takes data needs one, before or
- * after its data setter. hwq_wr.h has the call order, the errors and the thread rule. A setter for
- * another type of queue, or a second setter, makes hwq_wr_complete() return -EINVAL.
+ * Address setters of UD, XRC and DC queues. Each work request that takes data needs one address
+ * setter, before or after its data setter. Call order, errors and the thread rule are those of
+ * hwq_wr.h. A setter for another type of queue, or a second setter, makes hwq_wr_complete() return
+ * -EINVAL.
  */
 #ifndef HWQ_WR_ADDR_H
 #define HWQ_WR_ADDR_H
@@ -11,7 +12,7 @@
 #include "hwq_ah.h"
 #include "hwq_wr_batch.h"
 
-/* Writes the address vector. number and key are those of the remote queue. */
+/* Writes the address vector. number and key: of the remote queue. */
 static HWQ_INLINE void
 hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint64_t key)
 {
@@ -19,7 +20,7 @@ hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint6
 	hwq_wr_done(wr, HWQ_WR_ADDR, wr->ds);
 }
 
-/* True if the open WQE still needs its address. If false, the batch has failed. */
+/* @return true if the open WQE still needs its address. Otherwise false: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 {
@@ -30,11 +31,12 @@ hwq_wr_wants_addr(struct hwq_wr *wr, enum hwq_transport transport)
 }
 
 /**
- * Sets the QP that a datagram goes to (ibv_wr_set_ud_addr(3)). Writes the address vector.
+ * Sets the QP to which a datagram is sent (ibv_wr_set_ud_addr(3)). Writes the address vector.
  * @param wr The batch.
- * @param ah The way to the peer's port, read during the call.
+ * @param ah The path to the peer's port, read during the call.
  * @param remote_qpn The number of the remote QP.
- * @param remote_qkey Its qkey; with bit 31 set, the device sends the qkey of its own QP instead.
+ * @param remote_qkey The qkey of the remote QP; with bit 31 set, the device sends the qkey of its
+ *   own QP instead.
  */
 static HWQ_INLINE void
 hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_qpn,
@@ -45,7 +47,7 @@ hwq_wr_set_ud_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_q
 }
 
 /**
- * Sets the peer's XRC SRQ that a work request goes to (ibv_wr_set_xrc_srqn(3)). Writes the XRC
+ * Sets the peer's XRC SRQ to which a work request is sent (ibv_wr_set_xrc_srqn(3)). Writes the XRC
  * segment.
  * @param wr The batch.
  * @param remote_srqn The number of the SRQ.
@@ -60,12 +62,12 @@ hwq_wr_set_xrc_srqn(struct hwq_wr *wr, uint32_t remote_srqn)
 }
 
 /**
- * Sets the DC target that a work request goes to (mlx5dv_wr_set_dc_addr(3)). Writes the address
+ * Sets the DC target to which a work request is sent (mlx5dv_wr_set_dc_addr(3)). Writes the address
  * vector, with stream 0.
  * @param wr The batch.
- * @param ah The way to the peer's port, read during the call.
+ * @param ah The path to the peer's port, read during the call.
  * @param remote_dctn The number of the DC target.
- * @param remote_dc_key Its DC key.
+ * @param remote_dc_key The DC key of the target.
  */
 static HWQ_INLINE void
 hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_dctn,
@@ -76,12 +78,12 @@ hwq_wr_set_dc_addr(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t remote_d
 }
 
 /**
- * Sets the DC target, as hwq_wr_set_dc_addr() does, and the stream of the DCI that carries the work
- * request (mlx5dv_wr_set_dc_addr_stream(3)).
+ * Sets the DC target, as hwq_wr_set_dc_addr() does, and the stream of the DCI to which the work
+ * request belongs (mlx5dv_wr_set_dc_addr_stream(3)).
  * @param wr The batch.
- * @param ah The way to the peer's port, read during the call.
+ * @param ah The path to the peer's port, read during the call.
  * @param remote_dctn The number of the DC target.
- * @param remote_dc_key Its DC key.
+ * @param remote_dc_key The DC key of the target.
  * @param stream_id The number of the stream.
  */
 static HWQ_INLINE void

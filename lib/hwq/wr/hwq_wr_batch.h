@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A batch of work requests: start, room for its WQEs, complete, abort. hwq_wr.h has the call order,
- * the errors and the thread rule.
+ * A batch of work requests: start, room for its WQEs, complete, abort. Call order, errors and the
+ * thread rule are those of hwq_wr.h.
  */
 #ifndef HWQ_WR_BATCH_H
 #define HWQ_WR_BATCH_H
@@ -19,7 +19,7 @@ enum hwq_wr_open {
 	HWQ_WR_CLOSED = 0, /**< no WQE is open */
 	HWQ_WR_DATA = 1,   /**< a data setter */
 	HWQ_WR_ADDR = 2,   /**< an address setter */
-	HWQ_WR_KEY = 4,    /**< hwq_wr.setters_left setters of hwq_wr_mkey.h */
+	HWQ_WR_KEY = 4,    /**< as many setters of hwq_wr_mkey.h as hwq_wr.setters_left */
 };
 
 /**
@@ -34,24 +34,25 @@ struct hwq_wr {
 	 * again.
 	 */
 	struct hwq_sq *sq;  /**< the send queue */
-	uint8_t *at;        /**< where the next WQE starts; NULL: the batch has failed */
-	uint8_t *end;       /**< a builder that starts here calls hwq_wr_rare() first */
+	uint8_t *at;        /**< address at which the next WQE starts; NULL: the batch has failed */
+	uint8_t *end;       /**< a builder that starts at this address calls hwq_wr_rare() first */
 	uint64_t index_qpn; /**< hwq_index_qpn() of the next WQE */
 	uint8_t transport;  /**< enum hwq_transport; inlining makes it a constant */
-	uint8_t fm_cache;   /**< the fence that a WQE of the batch left for the next WQE */
-	uint8_t umr_fence;  /**< the same for UMRs; at the start, the fence that the queue has */
-	bool is_umr;        /**< the last WQE is a UMR */
+	uint8_t fm_cache;   /**< the fence that a WQE of the batch requires for the next WQE */
+	/** as fm_cache, for UMRs; at the start, the fence that the queue has */
+	uint8_t umr_fence;
+	bool is_umr; /**< the last WQE is a UMR */
 	/** Modifier of the open WQE. */
 	uint8_t opmod, opcode; /**< opcode of the open WQE */
 	uint8_t open;          /**< enum hwq_wr_open */
-	uint8_t setters_left;  /**< with HWQ_WR_KEY: setters still to come */
-	unsigned int ds;       /**< DS units of the last WQE; of an open WQE, its units so far */
-	uint8_t *wqe;          /**< the open WQE, or the last one */
-	struct hwq_mkey *mkey; /**< with HWQ_WR_KEY: the key that is configured */
+	uint8_t setters_left;  /**< with HWQ_WR_KEY: number of setters that are still missing */
+	unsigned int ds;       /**< DS units of the last WQE; if a WQE is open, its units so far */
+	uint8_t *wqe;          /**< address of the open WQE, or of the last WQE */
+	struct hwq_mkey *mkey; /**< with HWQ_WR_KEY: the key that the open WQE configures */
 	int err;               /**< 0, or the first error */
 };
 
-/* The queue's pi, moved on by the WQEs of the batch. */
+/* @return the queue's pi after the WQEs of the batch. */
 static HWQ_INLINE uint16_t
 hwq_wr_pi(const struct hwq_wr *wr)
 {
@@ -59,8 +60,8 @@ hwq_wr_pi(const struct hwq_wr *wr)
 }
 
 /*
- * Moves the batch to index pi. Its free space ends at the ring's end, or where the ring is full.
- * sq->wr.at is stale until the batch is posted.
+ * Moves the batch to index pi. Its free WQEBBs end at the ring's end, or where the ring is full.
+ * sq->wr.at is out of date until the batch is posted.
  */
 static HWQ_INLINE void
 hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
@@ -75,8 +76,8 @@ hwq_wr_seek(struct hwq_wr *wr, uint16_t pi)
 }
 
 /*
- * Keeps the first error. After it, each builder calls hwq_wr_rare(), or finds no room. The next
- * batch computes its room anew.
+ * Stores the first error. After it, each builder calls hwq_wr_rare(), or finds no room. The next
+ * batch computes its room again.
  */
 static HWQ_INLINE void
 hwq_wr_fail(struct hwq_wr *wr, int err)
@@ -96,7 +97,10 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wr_id = 0;
 	wr->wr_flags = 0;
 	wr->sq = sq;
-	/* Where the last batch ended. Since then, the room after it can only have grown. */
+	/*
+	 * The end of the last batch. Since then, the number of free WQEBBs after it can only have
+	 * grown.
+	 */
 	wr->at = sq->wr.at;
 	wr->end = sq->wr.limit;
 	wr->index_qpn = sq->wr.index_qpn;
@@ -190,8 +194,8 @@ hwq_wr_start_raw(struct hwq_wr *wr, struct hwq_sq *sq)
 /* ------------------------------------------------------------------ room and heads */
 
 /*
- * Sets the fence that the next WQE carries. UMRs always read theirs, and have a field of their own:
- * in a batch without UMRs, the other field is then a constant for the compiler.
+ * Sets the fence of the next WQE. UMRs always read their fence from a separate field. So in a batch
+ * without UMRs, the field for other WQEs is a constant for the compiler.
  */
 static HWQ_INLINE void
 hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
@@ -200,7 +204,7 @@ hwq_wr_set_fence(struct hwq_wr *wr, uint8_t fence)
 	wr->umr_fence = fence;
 }
 
-/* Makes the next WQE wait for this one. */
+/* Makes the next WQE wait for this WQE. */
 static HWQ_INLINE void
 hwq_wr_leave_fence(struct hwq_wr *wr)
 {
@@ -210,8 +214,8 @@ hwq_wr_leave_fence(struct hwq_wr *wr)
 
 /*
  * A builder calls this when it has reached wr->end. There are four reasons: an earlier error, a
- * full ring, the ring's end, or a fence that an earlier WQE left (HWQ_WQE_FENCE replaces that
- * fence). @return false: the batch has failed.
+ * full ring, the ring's end, or a fence that an earlier WQE requires (HWQ_WQE_FENCE replaces that
+ * fence). @return false if the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_rare(struct hwq_wr *wr, uint32_t *fm_ce_se)
@@ -240,7 +244,7 @@ hwq_wr_fill(struct hwq_wr *wr, uint32_t tail_bb)
 	hwq_wr_seek(wr, (uint16_t)(pi + tail_bb));
 }
 
-/* wr_id of the WQE that starts at wqe. */
+/* @return the address of the wr_id of the WQE that starts at wqe. */
 static HWQ_INLINE uint64_t *
 hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 {
@@ -249,14 +253,14 @@ hwq_wr_id_of(const struct hwq_wr *wr, const uint8_t *wqe)
 
 /*
  * Moves the open WQE, which has n_bb WQEBBs so far, to the ring's start, which is free. NOPs fill
- * its old place and the rest of the ring, tail_bb WQEBBs together.
+ * the WQE's old WQEBBs up to the ring's end, tail_bb WQEBBs in all.
  */
 static HWQ_INLINE void
 hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 {
 	uint8_t *from = wr->wqe, *to = wr->sq->buf;
 
-	/* Copy first: the fill overwrites it. */
+	/* Copy the WQE first, because the fill overwrites it. */
 	memcpy(to, from, (size_t)n_bb * HWQ_BB_LEN);
 	*hwq_wr_id_of(wr, to) = *hwq_wr_id_of(wr, from);
 	hwq_wr_fill(wr, tail_bb);
@@ -264,9 +268,9 @@ hwq_wr_move(struct hwq_wr *wr, uint32_t tail_bb, unsigned int n_bb)
 }
 
 /*
- * Makes n_bb WQEBBs of contiguous room; one is free already. An open WQE, of open_bb WQEBBs so far,
- * moves into that room; open_bb 0: none is open. If the known room is too short, reads how far the
- * ring is free now. @return false: the ring is full; the batch has failed.
+ * Makes n_bb WQEBBs of contiguous room; one WQEBB is free already. An open WQE, which has open_bb
+ * WQEBBs so far, moves into that room; open_bb 0: no WQE is open. If the known room is too short,
+ * reads how many WQEBBs are free now. @return false if the ring is full; then the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_make_room(struct hwq_wr *wr, unsigned int n_bb, unsigned int open_bb)
@@ -294,7 +298,7 @@ hwq_wr_make_room(struct hwq_wr *wr, unsigned int n_bb, unsigned int open_bb)
 	return true;
 }
 
-/* Starts the next WQE here, and stores its wr_id. */
+/* Starts the next WQE at wr->at, and stores its wr_id. */
 static HWQ_INLINE void
 hwq_wr_place(struct hwq_wr *wr)
 {
@@ -305,7 +309,7 @@ hwq_wr_place(struct hwq_wr *wr)
 
 /*
  * Opens a WQE of at least n_bb WQEBBs, and writes its control segment without the first word, which
- * holds the length. @return false: the batch has failed.
+ * contains the length. @return false if the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_begin(struct hwq_wr *wr, uint8_t opmod, uint8_t opcode, __be32 imm, unsigned int n_bb)
@@ -346,7 +350,7 @@ hwq_wr_end(struct hwq_wr *wr, unsigned int ds)
 }
 
 /*
- * One setter of the open WQE is done, which has ds units so far. Closes the WQE if no setter is
+ * Called by a setter of the open WQE, which has ds units so far. Closes the WQE if no setter is
  * missing.
  */
 static HWQ_INLINE void
@@ -362,8 +366,9 @@ hwq_wr_done(struct hwq_wr *wr, unsigned int setter, unsigned int ds)
 }
 
 /*
- * Makes room for the open WQE to grow to ds units. If it cannot grow in place, it moves to the
- * ring's start. @return false: no room, or more units than a WQE can have; the batch has failed.
+ * Makes room for the open WQE to grow to ds units. If it cannot grow at its address, it moves to
+ * the ring's start. @return false if there is no room, or if a WQE cannot have that many units;
+ * then the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
@@ -371,7 +376,8 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 	unsigned int head_bb = hwq_ds_to_bb(wr->ds);
 
 	/*
-	 * The heads of these transports fit one WQEBB, so open_bb is a constant for the compiler.
+	 * The first segments of these transports fit into one WQEBB, so open_bb is a constant for
+	 * the compiler.
 	 */
 	if (wr->transport == HWQ_TRANSPORT_NONE || wr->transport == HWQ_TRANSPORT_XRC ||
 		wr->transport == HWQ_TRANSPORT_UD)
@@ -388,8 +394,8 @@ hwq_wr_grow(struct hwq_wr *wr, unsigned int ds)
 /* ------------------------------------------------------------------ complete and abort */
 
 /**
- * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs rings none. After an
- * error nothing is posted, and the queue is as it was at hwq_wr_start().
+ * Posts the batch with one doorbell (ibv_wr_complete(3)). A batch without WQEs rings no doorbell.
+ * After an error nothing is posted, and the queue is as it was at hwq_wr_start().
  *
  * @param wr
  *   The batch.
@@ -416,7 +422,7 @@ hwq_wr_complete(struct hwq_wr *wr)
 	if (__builtin_expect(wr->ds == 0, 0))
 		return 0;
 	/*
-	 * The start of the last WQE is computed from its end: if its length is a constant, the
+	 * The start of the last WQE is computed from its end. If its length is a constant, the
 	 * compiler need not keep wr->wqe.
 	 */
 	bb_len = (size_t)hwq_ds_to_bb(wr->ds) * HWQ_BB_LEN;

@@ -2,7 +2,7 @@
 /**
  * @file
  * Raw packets: frames with an Ethernet segment, and large TCP segments that the device cuts into
- * frames (TSO). hwq_wr.h has the call order, the errors and the thread rule.
+ * frames (TSO). Call order, errors and the thread rule are those of hwq_wr.h.
  *
  *     control | Ethernet segment: checksums to compute, MSS, inline headers | data
  *
@@ -18,7 +18,7 @@
 
 /*
  * Opens a WQE with an Ethernet segment, whose checksum flags are set and whose other fields are 0.
- * @return the segment; NULL: the batch has failed, and there is no WQE.
+ * @return the segment; NULL if the batch has failed, and there is no WQE.
  */
 static HWQ_INLINE uint8_t *
 hwq_wr_eth_begin(struct hwq_wr *wr, uint8_t opcode, unsigned int eth_ds)
@@ -50,8 +50,9 @@ hwq_wr_eth_send(struct hwq_wr *wr)
  * with the headers inline; a data setter follows.
  * @param wr The batch.
  * @param hdr The headers of the first frame, read during the call.
- * @param hdr_sz Bytes; -EINVAL: less than 14, or more than hwq_qp_conf.max_tso_header.
- * @param mss Bytes of data in each frame but the last.
+ * @param hdr_sz Bytes of the headers; -EINVAL if fewer than 14, or more than
+ *   hwq_qp_conf.max_tso_header.
+ * @param mss Bytes of data in each frame except the last frame.
  */
 static HWQ_INLINE void
 hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t mss)
@@ -73,7 +74,7 @@ hwq_wr_send_tso(struct hwq_wr *wr, const void *hdr, uint16_t hdr_sz, uint16_t ms
 
 /* ------------------------------------------------------------------ inline headers */
 
-/* True if the first bytes of the open WQE's frame must be inline. */
+/* @return true if the first bytes of the open WQE's frame must be inline. */
 static HWQ_INLINE bool
 hwq_wr_wants_header(const struct hwq_wr *wr)
 {
@@ -81,16 +82,16 @@ hwq_wr_wants_header(const struct hwq_wr *wr)
 	       wr->sq->wr.eth_inline != 0;
 }
 
-/** Where the inline headers end in a list of pieces. */
+/** The position at which the inline headers end in a list of pieces. */
 struct hwq_eth_taken {
-	/** the piece that they end in */
-	size_t i, off;  /**< bytes of that piece that are headers */
+	/** index of the piece in which the headers end */
+	size_t i, off;  /**< bytes of that piece that belong to the headers */
 	bool too_short; /**< the list has fewer bytes than the headers */
 };
 
 /*
- * Copies headers of left bytes out of a list of n pieces. piece() gives the address and length of a
- * piece.
+ * Copies `left` bytes of headers out of a list of n pieces. piece() returns the address and length
+ * of a piece.
  */
 static __attribute__((noinline, cold, unused)) struct hwq_eth_taken
 hwq_eth_take(uint8_t *to, size_t left, const void *list, size_t n,
@@ -159,8 +160,8 @@ hwq_wr_eth_sge_list(struct hwq_wr *wr, size_t n, const struct hwq_sge *sge)
 }
 
 /*
- * Copies the headers out of one piece of inline data, and moves the piece's start behind them.
- * False: the piece is shorter than the headers.
+ * Copies the headers out of one piece of inline data, and moves the piece's start to the byte after
+ * them. @return false if the piece is shorter than the headers.
  */
 static HWQ_INLINE bool
 hwq_wr_eth_header_of(struct hwq_wr *wr, const void **addr, size_t *length)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How every UMR of a batch begins and ends. hwq_wr_umr.h and hwq_wr_mkey.h have the work requests
- * themselves, and the thread rule.
+ * The beginning and the end of every UMR of a batch. For the work requests, and the thread rule,
+ * see hwq_wr_umr.h and hwq_wr_mkey.h.
  */
 #ifndef HWQ_WR_KEY_H
 #define HWQ_WR_KEY_H
@@ -10,7 +10,7 @@
 #include "hwq_wr_batch.h"
 
 /*
- * If a UMR fails with EOPNOTSUPP, this replaces an earlier error, as in libmlx5, unless the QP is
+ * Stores the error of a UMR. EOPNOTSUPP replaces an earlier error, as in libmlx5, unless the QP is
  * not in RTS yet.
  */
 static HWQ_INLINE void
@@ -22,8 +22,8 @@ hwq_wr_umr_fail(struct hwq_wr *wr, int err)
 }
 
 /*
- * Sets what hwq_wr_complete() reads after a UMR. Set even if the batch has failed, as in
- * hwq_wr_memcpy().
+ * Sets the fields that hwq_wr_complete() reads after a UMR. They are set even if the batch has
+ * failed, as in hwq_wr_memcpy().
  */
 static HWQ_INLINE void
 hwq_wr_umr_expect(struct hwq_wr *wr)
@@ -35,7 +35,7 @@ hwq_wr_umr_expect(struct hwq_wr *wr)
 /*
  * Opens a UMR with a layout of @p units, a multiple of four, and writes its control segment without
  * the first word. No comparison with wr->end is needed: a UMR always reads the fence that an
- * earlier WQE left, and after an error there is no room.
+ * earlier WQE requires, and after an error there is no room.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uint32_t fence)
@@ -52,14 +52,14 @@ hwq_wr_umr_begin_fenced(struct hwq_wr *wr, uint32_t imm, unsigned int units, uin
 	return true;
 }
 
-/* @return the fence that an earlier WQE left; 0 if the caller asks for HWQ_WQE_FENCE. */
+/* @return the fence that an earlier WQE requires; 0 if the caller asks for HWQ_WQE_FENCE. */
 static HWQ_INLINE uint32_t
 hwq_wr_umr_fence(const struct hwq_wr *wr)
 {
 	return (wr->wr_flags & HWQ_WQE_FENCE) != 0 ? 0 : wr->umr_fence;
 }
 
-/* Opens a UMR with the fence that it must carry. */
+/* Opens a UMR with the fence that it must have. */
 static HWQ_INLINE bool
 hwq_wr_umr_begin(struct hwq_wr *wr, uint32_t imm, unsigned int units)
 {

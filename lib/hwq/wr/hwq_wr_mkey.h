@@ -16,10 +16,10 @@
  *     ...                                           the next WQE waits (small fence)
  *     ret = hwq_wr_complete(&wr);
  *
- * An attribute whose setter is not called keeps its value. The work request becomes one UMR, and
+ * An attribute whose setter is not called keeps its value. The work request becomes one UMR and,
  * for a key that signs, one SET_PSV for each domain with a signature: up to 3 WQEs. If the request
- * is signalled, the last of them makes the CQE. With sq_sig_all the earlier SET_PSV makes a CQE
- * too, as with libmlx5. All WQEs have the request's wr_id.
+ * is signalled, its last WQE makes the CQE. With sq_sig_all, the earlier SET_PSV makes a CQE too,
+ * as with libmlx5. All WQEs have the request's wr_id.
  *
  * Errors that hwq_wr_complete() returns:
  *   -EOPNOTSUPP  HWQ_WQE_INLINE is missing; conf_flags or comp_mask are unknown; the variant of the
@@ -36,11 +36,12 @@
  * device still has the old ones. Set all attributes with the next configuration, or reset them
  * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  *
- * The QP needs MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops, and a max_inline that layout and
- * attributes fit into: 16 bytes for each entry, rounded up to 64; 64 for a signature; 64 for
+ * The QP needs MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops, and a max_inline that is large enough
+ * for layout and attributes: 16 bytes for each entry, rounded up to 64; 64 for a signature; 64 for
  * encryption; minus 4.
  *
- * Thread: only the owner of both the queue's domain and the key's pool.
+ * Thread: only the thread that owns both the queue's domain and the key's pool calls these
+ * functions.
  */
 #ifndef HWQ_WR_MKEY_H
 #define HWQ_WR_MKEY_H
@@ -64,8 +65,8 @@ hwq_wr_key_context(const struct hwq_wr *wr)
 }
 
 /*
- * Makes room for the open WQE to become one of ds units. Its old and its new length are whole
- * WQEBBs. False: the ring is full.
+ * Makes room for the open WQE to grow to ds units. Its old and its new length are whole WQEBBs.
+ * @return false if the ring is full.
  */
 static HWQ_INLINE bool
 hwq_wr_key_grow(struct hwq_wr *wr, unsigned int ds)
@@ -74,8 +75,8 @@ hwq_wr_key_grow(struct hwq_wr *wr, unsigned int ds)
 }
 
 /*
- * Writes a SET_PSV, a WQE of its own: it sets the value that the running signature of a domain
- * starts with.
+ * Writes a SET_PSV, which is a separate WQE: it sets the start value of the running signature of a
+ * domain.
  */
 static HWQ_INLINE void
 hwq_wr_set_psv(struct hwq_wr *wr, const struct hwq_psv *psv, const struct hwq_sig_domain *domain,
@@ -95,7 +96,7 @@ hwq_wr_set_psv(struct hwq_wr *wr, const struct hwq_psv *psv, const struct hwq_si
 	hwq_wr_leave_fence(wr);
 }
 
-/* Writes the BSFs of signature and encryption behind the layout. False: an error. */
+/* Writes the BSFs of signature and encryption after the layout. @return false on an error. */
 static HWQ_INLINE bool
 hwq_wr_key_describe(struct hwq_wr *wr, const struct hwq_key_plan *plan)
 {
@@ -116,7 +117,7 @@ hwq_wr_key_describe(struct hwq_wr *wr, const struct hwq_key_plan *plan)
 	return true;
 }
 
-/* Writes the rest of the configuration: all setters have been called. */
+/* Writes the remaining parts of the configuration. All setters have been called. */
 static HWQ_INLINE void
 hwq_wr_key_finish(struct hwq_wr *wr)
 {
@@ -139,7 +140,7 @@ hwq_wr_key_finish(struct hwq_wr *wr)
 			return;
 		set_psvs = plan.set_psvs;
 	}
-	/* The request completes with its last WQE: if SET_PSVs follow, the UMR makes no CQE. */
+	/* The request completes with its last WQE. So if SET_PSVs follow, the UMR makes no CQE. */
 	if (set_psvs)
 		wr->wqe[offsetof(struct mlx5_wqe_ctrl_seg, fm_ce_se)] &=
 			(uint8_t)~MLX5_WQE_CTRL_CQ_UPDATE;
@@ -161,7 +162,7 @@ hwq_wr_key_set(struct hwq_wr *wr)
 		hwq_wr_key_finish(wr);
 }
 
-/* True if a configuration is open. If false, the batch has failed. */
+/* @return true if a configuration is open. Otherwise false: the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_key_is_open(struct hwq_wr *wr)
 {
@@ -195,12 +196,12 @@ hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)
 
 /**
  * Begins to configure a key (mlx5dv_wr_mkey_configure(3)): opens a UMR. The setters below follow,
- * each at most once. Errors: see the top of this file.
+ * each at most once. For errors see the top of this file.
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
- * @param num_setters How many setters follow. If 0, the configuration ends with this call, and
- *   consists of attr alone.
- * @param attr Flags of the configuration, read during the call; -EOPNOTSUPP: conf_flags or
+ * @param num_setters Number of setters that follow. If 0, the configuration ends with this call,
+ *   and consists of attr alone.
+ * @param attr Flags of the configuration, read during the call; -EOPNOTSUPP if conf_flags or
  * comp_mask are unknown.
  */
 static HWQ_INLINE void
@@ -238,8 +239,8 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 /* ------------------------------------------------------------------ setters */
 
 /**
- * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)). The flags replace the old ones.
- * -EINVAL: a flag beyond HWQ_UMR_ACCESS_ALL.
+ * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)). The flags replace the old flags.
+ * -EINVAL if a flag is not in HWQ_UMR_ACCESS_ALL.
  * @param wr The batch.
  * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  */
@@ -262,8 +263,8 @@ hwq_wr_set_mkey_access_flags(struct hwq_wr *wr, uint32_t access_flags)
 }
 
 /*
- * True if a layout of n entries, in units units without padding, fits the key and the WQE; there is
- * room for it then.
+ * @return true if a layout of n entries, in `units` units without padding, fits into the key and
+ * the WQE; then there is room for it.
  */
 static HWQ_INLINE bool
 hwq_wr_layout_room(struct hwq_wr *wr, unsigned int n, unsigned int units)
@@ -274,7 +275,7 @@ hwq_wr_layout_room(struct hwq_wr *wr, unsigned int n, unsigned int units)
 		hwq_wr_fail(wr, -ENOMEM);
 		return false;
 	}
-	/* A list without entries is no layout: another layout may follow. */
+	/* A list without entries does not count as a layout: another layout may follow. */
 	if (hwq_wr_key_umr(wr)->klm_octowords != 0) {
 		hwq_wr_fail(wr, -EINVAL);
 		return false;
@@ -296,10 +297,10 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
 }
 
 /**
- * Lays the key out as a list of num_sges pieces, one after the other
- * (mlx5dv_wr_set_mkey_layout_list(3)). Writes one entry of 16 bytes for each. -EINVAL: the
- * configuration has a layout already. -ENOMEM: more pieces than the key has entries, or than a WQE
- * of the QP has room for.
+ * Gives the key a list as its layout: num_sges pieces, one after the other
+ * (mlx5dv_wr_set_mkey_layout_list(3)). Writes one entry of 16 bytes for each piece. -EINVAL if the
+ * configuration has a layout already. -ENOMEM if there are more pieces than the key has entries, or
+ * than a WQE of the QP has room for.
  * @param wr The batch.
  * @param num_sges How many pieces.
  * @param sge The pieces, read during the call.
@@ -316,14 +317,14 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
 }
 
 /**
- * Lays the key out as a pattern (mlx5dv_wr_set_mkey_layout_interleaved(3)), as
+ * Gives the key a pattern as its layout (mlx5dv_wr_set_mkey_layout_interleaved(3)), as
  * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. Writes num_interleaved + 1 entries of 16 bytes.
- * -EINVAL: the configuration has a layout already. -ENOMEM: more entries than the key has, or than
- * a WQE of the QP has room for.
+ * -EINVAL if the configuration has a layout already. -ENOMEM if there are more entries than the key
+ * has, or than a WQE of the QP has room for.
  * @param wr The batch.
  * @param repeat_count How many rounds.
  * @param num_interleaved How many entries a round has.
- * @param data The entries, read during the call.
+ * @param num_interleaved Number of entries in a round.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
@@ -341,8 +342,8 @@ hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 
 /**
  * Signs blocks in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). Writes a BSF of
- * 64 bytes; SET_PSVs follow the UMR. hwq_mkey_check() reports wrong signatures. -EINVAL: the key
- * was created without HWQ_MKEY_SIG, or attr is not valid.
+ * 64 bytes; SET_PSVs follow the UMR. hwq_mkey_check() reports wrong signatures. -EINVAL if the key
+ * was created without HWQ_MKEY_SIG, or if attr is not valid.
  * @param wr The batch.
  * @param attr Read during the call, with the memory that it points to.
  */
@@ -360,7 +361,8 @@ hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr 
 
 /**
  * Encrypts data units when the device sends or receives them (mlx5dv_wr_set_mkey_crypto(3)). Writes
- * a BSF of 64 bytes. -EINVAL: the key was created without HWQ_MKEY_CRYPTO, or attr is not valid.
+ * a BSF of 64 bytes. -EINVAL if the key was created without HWQ_MKEY_CRYPTO, or if attr is not
+ * valid.
  * @param wr The batch.
  * @param attr Read during the call.
  */

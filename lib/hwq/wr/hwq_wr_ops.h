@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Builders of work requests. hwq_wr.h has the call order, the errors and the thread rule.
+ * Builders of work requests. Call order, errors and the thread rule are those of hwq_wr.h.
  *
  *     builder                       then call
  *     hwq_wr_send*, _rdma_*         a data setter (hwq_wr_set.h); UD, XRC, DC: address setter too
@@ -21,8 +21,8 @@
 #include "hwq_wr_eth.h"
 
 /*
- * DS units of the transport's segment, which follows the control segment. An address setter writes
- * it.
+ * @return DS units of the transport's segment, which follows the control segment. An address setter
+ * writes this segment.
  */
 static HWQ_INLINE unsigned int
 hwq_wr_transport_ds(const struct hwq_wr *wr)
@@ -39,9 +39,9 @@ hwq_wr_transport_ds(const struct hwq_wr *wr)
 }
 
 /*
- * Opens a WQE that takes data. Before the data come op_ds units (control segment and operation) and
- * the transport's segment. @return where the operation's segments start; NULL: the batch has
- * failed.
+ * Opens a WQE that takes data. The data follow op_ds units (control segment and operation) and the
+ * transport's segment. @return the address at which the operation's segments start; NULL if the
+ * batch has failed.
  */
 static HWQ_INLINE uint8_t *
 hwq_wr_begin_op(struct hwq_wr *wr, uint8_t opcode, __be32 imm, unsigned int op_ds)
@@ -80,7 +80,7 @@ hwq_wr_send(struct hwq_wr *wr)
 }
 
 /**
- * SEND with immediate data (ibv_wr_send_imm(3)); the same setters follow as with hwq_wr_send().
+ * SEND with immediate data (ibv_wr_send_imm(3)). Setters follow as after hwq_wr_send().
  * @param wr The batch.
  * @param imm_data Immediate data, in network byte order.
  */
@@ -91,7 +91,7 @@ hwq_wr_send_imm(struct hwq_wr *wr, __be32 imm_data)
 }
 
 /**
- * SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)); the same setters follow as with
+ * SEND that invalidates a key of the receiver (ibv_wr_send_inv(3)). Setters follow as after
  * hwq_wr_send().
  * @param wr The batch.
  * @param invalidate_rkey The key to invalidate.
@@ -125,8 +125,8 @@ hwq_wr_rdma_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remote
 }
 
 /**
- * RDMA write to remote_addr (ibv_wr_rdma_write(3)). Writes the remote address segment; a data
- * setter must follow, and gives the memory or the bytes to write.
+ * RDMA write to remote_addr (ibv_wr_rdma_write(3)). Writes the remote address segment. A data
+ * setter must follow, which gives the memory or the bytes to write.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -139,7 +139,7 @@ hwq_wr_rdma_write(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr)
 
 /**
  * RDMA write with immediate data (ibv_wr_rdma_write_imm(3)); it consumes a receive that the peer
- * has posted. Setters as with hwq_wr_rdma_write().
+ * has posted. Setters follow as after hwq_wr_rdma_write().
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -152,8 +152,8 @@ hwq_wr_rdma_write_imm(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, __
 }
 
 /**
- * RDMA read from remote_addr (ibv_wr_rdma_read(3)). A data setter must follow, and gives the memory
- * to read into; inline data are not possible.
+ * RDMA read from remote_addr (ibv_wr_rdma_read(3)). A data setter must follow, which gives the
+ * memory for the data; inline data are not possible.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -175,8 +175,9 @@ hwq_wr_atomic_op(struct hwq_wr *wr, uint8_t opcode, uint32_t rkey, uint64_t remo
 }
 
 /**
- * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if they equal
- * compare, they become swap. A data setter must follow: its 8 bytes receive the old value.
+ * Atomic compare and swap (ibv_wr_atomic_cmp_swp(3)) of 8 bytes at remote_addr: if the 8 bytes
+ * equal `compare`, they become `swap`. A data setter must follow: its 8 bytes receive the old
+ * value.
  * @param wr The batch.
  * @param rkey The key of remote memory.
  * @param remote_addr The first byte of remote memory.
@@ -211,7 +212,7 @@ hwq_wr_atomic_fetch_add(struct hwq_wr *wr, uint32_t rkey, uint64_t remote_addr, 
  * @param dest_addr The first byte of the destination.
  * @param src_lkey The key of the source.
  * @param src_addr The first byte of the source.
- * @param length Bytes; -EINVAL: 0, or more than sq->max_memcpy_len, which is 0 if the QP was
+ * @param length Bytes; -EINVAL if 0, or if more than sq->max_memcpy_len, which is 0 if the QP was
  *   created without mmo.
  */
 static HWQ_INLINE void
@@ -220,7 +221,9 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 {
 	uint32_t byte_count;
 
-	/* Set even if the batch has failed: then it is a constant after the caller's loop. */
+	/*
+	 * Set this even if the batch has failed, so that it is a constant after the caller's loop.
+	 */
 	wr->ds = 4;
 	if (__builtin_expect(!hwq_memcpy_count(wr->sq, length, &byte_count), 0)) {
 		hwq_wr_fail(wr, -EINVAL);
@@ -233,8 +236,8 @@ hwq_wr_memcpy(struct hwq_wr *wr, uint32_t dest_lkey, uint64_t dest_addr, uint32_
 }
 
 /**
- * Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The next WQE
- * carries a small fence: it waits for the invalidation.
+ * Invalidates a memory window of type 2 (ibv_wr_local_inv(3)); takes no setter. The next WQE has a
+ * small fence: it waits for the invalidation.
  * @param wr The batch.
  * @param invalidate_rkey The key to invalidate.
  */
@@ -255,8 +258,8 @@ hwq_wr_local_inv(struct hwq_wr *wr, uint32_t invalidate_rkey)
 }
 
 /**
- * NOP: does nothing, and completes in order; takes no setter. libmlx5 has no builder for it. Like a
- * NOP by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE left.
+ * NOP: does nothing, and completes in order; takes no setter. libmlx5 has no such builder. Like a
+ * NOP by mlx5dv_wr_raw_wqe(3), it drops the fence that an earlier WQE requires.
  * @param wr The batch.
  */
 static HWQ_INLINE void
@@ -271,10 +274,11 @@ hwq_wr_nop(struct hwq_wr *wr)
 /**
  * Posts a WQE that the caller has written (mlx5dv_wr_raw_wqe(3)); takes no setter. The WQE is
  * copied, and only its wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier
- * WQE left have no effect on it.
+ * WQE requires have no effect on it.
  * @param wr The batch.
- * @param wqe The WQE; DS of its control segment is its length. -EINVAL: DS is 0. If it is longer
- *   than the longest WQE that the QP was created for, the ring may never have room for it.
+ * @param wqe The WQE; the DS of its control segment is its length. -EINVAL if DS is 0. If the WQE
+ *   is longer than the longest WQE for which the QP was created, the ring may never have room for
+ *   it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Data setters of work requests: each work request that takes data needs exactly one. hwq_wr.h has
- * the call order, the errors and the thread rule. A setter without an open work request, or a
- * second setter, makes hwq_wr_complete() return -EINVAL. Lengths are bytes.
+ * Data setters of work requests: each work request that takes data needs exactly one data setter.
+ * Call order, errors and the thread rule are those of hwq_wr.h. A setter without an open work
+ * request, or a second setter, makes hwq_wr_complete() return -EINVAL. Lengths are bytes.
  */
 #ifndef HWQ_WR_SET_H
 #define HWQ_WR_SET_H
@@ -18,8 +18,9 @@ hwq_wr_wants_data(const struct hwq_wr *wr)
 }
 
 /**
- * The data are one piece of memory (ibv_wr_set_sge(3)). The device uses it until the work request
- * has completed. Writes one data segment; none if length is 0, which makes a message without data.
+ * The data are one piece of memory (ibv_wr_set_sge(3)), which the device uses until the work
+ * request has completed. Writes one data segment. If length is 0, writes none: the message has no
+ * data.
  * @param wr The batch.
  * @param lkey The key of local memory.
  * @param addr The first byte of local memory, a virtual address or an offset in the key.
@@ -38,7 +39,7 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 		hwq_wr_eth_sge_list(wr, 1, &one);
 		return;
 	}
-	/* Without a transport segment, one data segment always fits the first WQEBB. */
+	/* Without a transport segment, one data segment always fits into the first WQEBB. */
 	if (wr->transport != HWQ_TRANSPORT_NONE && !hwq_wr_grow(wr, wr->ds + (length != 0)))
 		return;
 	if (__builtin_expect(length != 0, 1)) {
@@ -52,7 +53,7 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 /**
  * The data are a list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The device uses the
  * memory until the work request has completed. Writes one data segment for each piece whose length
- * is not 0. -ENOMEM: num_sge is more than hwq_qp_conf.max_sge.
+ * is not 0. -ENOMEM if num_sge is more than hwq_qp_conf.max_sge.
  * @param wr The batch.
  * @param num_sge How many pieces.
  * @param sg_list The pieces, read during the call.
@@ -81,7 +82,7 @@ hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_
 
 /**
  * The data are copied into the WQE (ibv_wr_set_inline_data(3)), so the caller may use the buffer
- * again after the call. For SEND and RDMA write. -ENOMEM: length is more than
+ * again after the call. For SEND and RDMA write. -ENOMEM if length is more than
  * hwq_qp_conf.max_inline.
  * @param wr The batch.
  * @param addr The bytes, read during the call.
@@ -111,8 +112,8 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
 
 /**
  * The data of several buffers are copied into the WQE, one after the other
- * (ibv_wr_set_inline_data_list(3)). For SEND and RDMA write. If their sum is more than
- * hwq_qp_conf.max_inline: -ENOMEM, or -EINVAL for a RAW_PACKET queue.
+ * (ibv_wr_set_inline_data_list(3)). For SEND and RDMA write. If the sum of the lengths is more than
+ * hwq_qp_conf.max_inline, the error is -ENOMEM, or -EINVAL for a RAW_PACKET queue.
  * @param wr The batch.
  * @param num_buf How many buffers.
  * @param buf_list The buffers, read during the call.

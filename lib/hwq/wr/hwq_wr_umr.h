@@ -23,7 +23,8 @@
  * MLX5DV_QP_EX_WITH_MR_INTERLEAVED in mlx5_ops. A layout of more than four units of 16 bytes also
  * needs a larger max_inline.
  *
- * Thread: only the owner of both the queue's domain and the key's pool.
+ * Thread: only the thread that owns both the queue's domain and the key's pool calls these
+ * functions.
  */
 #ifndef HWQ_WR_UMR_H
 #define HWQ_WR_UMR_H
@@ -35,13 +36,14 @@
 
 /**
  * Binds a memory window to a part of a region, or unbinds it if the length is 0
- * (ibv_wr_bind_mw(3)); takes no setter. Writes a UMR. Like libmlx5, it binds as type 2, whatever
- * type mw has. HWQ_WQE_INLINE is not needed.
+ * (ibv_wr_bind_mw(3)); takes no setter. Writes a UMR. Like libmlx5, it binds the window as type 2,
+ * even if mw has another type. HWQ_WQE_INLINE is not needed.
  * @param wr The batch.
  * @param mw Read during the call; mw->rkey is not changed.
- * @param rkey The window's key from now on; its variant may differ from mw->rkey's
+ * @param rkey The window's new key; its variant may differ from the variant of mw->rkey
  *   (ibv_inc_rkey(3)).
- * @param bind_info Read during the call; length is bytes; -EOPNOTSUPP: more than 2 GiB.
+ * @param bind_info Read during the call; its length is in bytes; -EOPNOTSUPP if it is more than 2
+ *   GiB.
  */
 static HWQ_INLINE void
 hwq_wr_bind_mw(struct hwq_wr *wr, const struct ibv_mw *mw, uint32_t rkey,
@@ -86,8 +88,8 @@ hwq_umr_fits(const struct hwq_sq *sq, unsigned int units)
 }
 
 /*
- * True for the common case of a layout of n entries, in units units without padding: it is allowed,
- * without FENCE, and its key has variant 0 and neither signs nor encrypts.
+ * @return true for the common case of a layout of n entries, in `units` units without padding: the
+ * layout is allowed and without FENCE, and its key has variant 0 and neither signs nor encrypts.
  */
 static HWQ_INLINE bool
 hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
@@ -99,7 +101,7 @@ hwq_wr_umr_is_plain(const struct hwq_wr *wr, const struct hwq_mkey *mkey, unsign
 	       n < mkey->plain_end;
 }
 
-/* @return 0, or why the layout is refused: libmlx5's errors, in libmlx5's order. */
+/* @return 0, or the reason why the layout is refused: libmlx5's errors, in libmlx5's order. */
 static __attribute__((noinline, cold, unused)) int
 hwq_umr_refusal(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int flags,
 	unsigned int access, unsigned int n, unsigned int units)
@@ -147,7 +149,7 @@ hwq_wr_put_pattern(struct hwq_wr *wr, const struct hwq_mkey *mkey, uint8_t varia
 	hwq_wr_umr_end(wr, units);
 }
 
-/* Checks a layout outside the common case. False: the batch has failed. */
+/* Checks a layout outside the common case. @return false if the batch has failed. */
 static HWQ_INLINE bool
 hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned int access,
 	unsigned int n, unsigned int units)
@@ -159,7 +161,7 @@ hwq_wr_layout_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey, unsigned i
 	return err == 0;
 }
 
-/* True if the key signs or encrypts: the UMR then carries that state too. */
+/* @return true if the key signs or encrypts; then the UMR must contain that state too. */
 static HWQ_INLINE bool
 hwq_wr_key_is_special(const struct hwq_mkey *mkey)
 {
@@ -167,8 +169,8 @@ hwq_wr_key_is_special(const struct hwq_mkey *mkey)
 }
 
 /*
- * Writes a layout of a key that signs or encrypts. Out of line, and on a copy of the handle: so the
- * caller's handle can stay in registers.
+ * Writes a layout of a key that signs or encrypts. It is not inlined, and works on a copy of the
+ * handle, so that the caller's handle can stay in registers.
  */
 static __attribute__((noinline, cold, unused)) void
 hwq_wr_special(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, bool is_list,
@@ -209,14 +211,15 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
 }
 
 /**
- * Lays the key out as a list: num_sge pieces of memory, one after the other (mlx5dv_wr_mr_list(3)).
- * Writes a UMR with one entry for each piece; takes no setter. Errors: see the top of this file.
+ * Gives the key a list as its layout: num_sge pieces of memory, one after the other
+ * (mlx5dv_wr_mr_list(3)). Writes a UMR with one entry for each piece; takes no setter. For errors
+ * see the top of this file.
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
  * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
  * @param num_sge How many pieces.
- * @param sge The pieces, read during the call; lengths are bytes. A piece may name another indirect
- * key.
+ * @param sge The pieces, read during the call; lengths are bytes. A piece may be memory of another
+ * indirect key.
  */
 static HWQ_INLINE void
 hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, uint16_t num_sge,
@@ -224,7 +227,7 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 {
 	hwq_wr_umr_expect(wr);
 	if (__builtin_expect(hwq_wr_umr_is_plain(wr, mkey, access_flags, num_sge, num_sge), 1)) {
-		/* Four entries fill a WQEBB; code of their own makes them cheaper. */
+		/* Four entries fill a WQEBB; separate code makes this case cheaper. */
 		if (num_sge == HWQ_DS_PER_BB)
 			hwq_wr_put_list(wr, mkey, 0, wr->umr_fence, access_flags, HWQ_DS_PER_BB,
 				sge);
@@ -238,15 +241,15 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
 }
 
 /**
- * Lays the key out as a pattern (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count bytes of
- * each entry, in order. In the next round, each entry begins bytes_count + bytes_skip bytes
- * further. There are repeat_count rounds. Writes a UMR; takes no setter. Errors: see the top of
- * this file.
+ * Gives the key a pattern as its layout (mlx5dv_wr_mr_interleaved(3)): a round takes bytes_count
+ * bytes of each entry, in order. In the next round, the bytes of each entry begin bytes_count +
+ * bytes_skip bytes later. There are repeat_count rounds. Writes a UMR; takes no setter. For errors
+ * see the top of this file.
  * @param wr The batch.
  * @param mkey As hwq_wr_mr_list().
  * @param access_flags As hwq_wr_mr_list().
  * @param repeat_count How many rounds.
- * @param num_interleaved Entries of data; the pattern takes one entry more of the key, and of the
+ * @param num_interleaved Number of entries; the pattern takes one entry more of the key, and of the
  *   WQE.
  * @param data Read during the call.
  */

@@ -3,19 +3,19 @@
  * Fields of firmware commands, as bit positions. Position 0 is the highest bit of the first byte.
  *
  * Offsets and numbers are those that libmlx5 44 sends (rdma-core, providers/mlx5/mlx5_ifc.h);
- * test_hwq_mkey compares hwq's commands with libmlx5's.
+ * test_hwq_mkey compares hwq's commands with those of libmlx5.
  */
 #ifndef HWQ_CMD_H
 #define HWQ_CMD_H
 
 #include <stdint.h>
 
-/* The head of every command and of its answer. */
+/* The first fields of every command and of its answer. */
 #define CMD_OPCODE     0x00 /* 16 bits */
 #define CMD_OUT_STATUS 0x00 /* 8 bits */
-#define CMD_OUT_NUMBER 0x48 /* 24 bits: of the new object */
+#define CMD_OUT_NUMBER 0x48 /* 24 bits: number of the new object */
 
-/* QUERY_HCA_CAP: the page with general capabilities. */
+/* QUERY_HCA_CAP: the general capabilities. */
 #define CMD_QUERY_HCA_CAP 0x100
 #define CMD_OP_MOD        0x30 /* 16 bits */
 #define QUERY_CAP_CURRENT 1    /* the current values, not the largest possible ones */
@@ -23,14 +23,18 @@
 #define QUERY_CAP_IN_LEN  16
 #define QUERY_CAP_OUT_LEN (16 + 0x1000)
 
-/* General objects: DEKs and logins. Their own fields follow. */
+/* General objects: DEKs and logins. The fields of the object follow these fields. */
 #define CMD_CREATE_GENERAL 0xa00
 #define CMD_QUERY_GENERAL  0xa02
 #define GENERAL_TYPE       0x30 /* 16 bits */
 #define GENERAL_ID         0x40 /* 32 bits: in the answer of CREATE, in queries and their answers */
-#define GENERAL_OBJ        0x80 /* the object, which follows the head of commands and of answers */
+/* fields of the object, which follow those of the command and of the answer */
+#define GENERAL_OBJ 0x80
 
-/* Writes the low width bits of value, at most 32, into a command whose bits are 0. */
+/*
+ * Writes the low `width` bits of value, at most 32, into a command. These bits of the command must
+ * be 0.
+ */
 static inline void
 hwq_cmd_put(uint8_t *cmd, unsigned int bit, unsigned int width, uint32_t value)
 {

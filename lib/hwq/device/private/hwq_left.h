@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parts of QPs that could not be destroyed. If creating a QP fails half-way, what exists already is
- * destroyed again; the device may refuse that. No caller has a handle of such a part, but it still
- * uses other objects: a QP uses its CQs, its SRQ and its domain, a buffer uses the device. So
- * before such an object is destroyed, the parts are tried again. Any thread.
+ * Parts of QPs that could not be destroyed. If creating a QP fails half-way, the parts that exist
+ * are destroyed again; the device may refuse that. No caller has a handle of such a part, but the
+ * part still uses other objects: a QP uses its CQs, its SRQ and its domain; a buffer uses the
+ * device. So hwq tries to destroy the parts again before it destroys such an object. Any thread.
  */
 #ifndef HWQ_LEFT_H
 #define HWQ_LEFT_H
@@ -13,16 +13,16 @@ struct hwq_left;
 struct hwq_mr;
 struct ibv_qp;
 
-/* Destroys a QP that is not needed, or keeps it for hwq_left_destroy(). */
+/* Destroys a QP that is not needed. If the device refuses, stores the QP for hwq_left_destroy(). */
 void hwq_left_add(struct hwq_dev *dev, struct ibv_qp *qp);
 
 /*
- * Deregisters mr, which covers buf, and frees buf. If the device refuses, keeps both for
+ * Deregisters mr, which covers buf, and frees buf. If the device refuses, stores both for
  * hwq_left_destroy().
  */
 void hwq_left_add_buf(struct hwq_dev *dev, const struct hwq_mr *mr, void *buf);
 
-/* Destroys the parts that the device now lets go. */
+/* Destroys all stored parts that the device no longer refuses to destroy. */
 void hwq_left_destroy(struct hwq_dev *dev);
 
 #endif

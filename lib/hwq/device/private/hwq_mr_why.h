@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a registration failed: the cause as one errno, and a log line that names the remedy. */
+/*
+ * Finds why a registration failed: returns the cause as an errno, and logs what the caller can do.
+ */
 #ifndef HWQ_MR_WHY_H
 #define HWQ_MR_WHY_H
 
@@ -8,8 +10,8 @@
 struct hwq_dev;
 
 /*
- * ret: what ibv_reg_mr(3) returned for [addr, addr + len) with `access` (HWQ_ACCESS_*). Returns the
- * negative errno that hwq_mr_register() returns. It reads /proc/self, so it is slow.
+ * ret: the error of ibv_reg_mr(3) for [addr, addr + len) with `access` (HWQ_ACCESS_*). Returns the
+ * negative errno that hwq_mr_register() must return. It reads /proc/self, so it is slow.
  */
 int hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access,
 	int ret);

@@ -7,10 +7,13 @@
 
 #include <infiniband/verbs.h>
 
-/* True if the text is the address of a PCI function: "0000:03:00.0", or "03:00.0" in domain 0. */
+/*
+ * Returns true if the text is the address of a PCI function: "0000:03:00.0", or "03:00.0" in domain
+ * 0.
+ */
 bool hwq_pci_is_address(const char *text);
 
-/* True if the text is the address of the device's PCI function. */
+/* Returns true if the text is the address of the device's PCI function. */
 bool hwq_pci_is_of(const char *text, const struct ibv_device *device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which port and GID a device, or one of its queue pairs, uses. */
+/* Chooses the port and the GID of a device, or of one of its queue pairs. */
 #ifndef HWQ_PORT_H
 #define HWQ_PORT_H
 
@@ -7,17 +7,17 @@
 #include "hwq_path.h"
 
 /*
- * Chooses the device's port and GID, and stores the port's limits. @return 0; or -errno and a log
+ * Chooses the device's port and GID, and stores the port's limits. @return 0, or -errno after a log
  * line.
  */
 int hwq_port_choose(struct hwq_dev *dev);
 /*
- * *out becomes the port and the GID that a path asks for. @return 0; -EINVAL: the device cannot
- * have such a path; or -errno of a query. A log line names the setting.
+ * Writes to *out the port and the GID of a path. @return 0; -EINVAL if the device cannot have such
+ * a path; or -errno of a query. After an error, a log line names the setting.
  */
 int hwq_port_of_path(struct hwq_dev *dev, const struct hwq_path *path, struct hwq_dev_port *out);
 
-/* How long a sender waits for a receive of this QP. */
+/* Returns how long a sender waits for a receive of this QP, in the IB encoding. */
 static inline uint8_t
 hwq_path_min_rnr_timer(const struct hwq_path *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verbs calls, as lib/hwq uses them: each returns 0 or -errno, and writes its out-pointer on
- * success only. The caller logs errors, because it knows the purpose of the call.
+ * Verbs calls of lib/hwq. Each function returns 0 or -errno, and writes its out-pointer on success
+ * only. The caller logs errors, because it knows the purpose of the call.
  */
 #ifndef HWQ_VERBS_H
 #define HWQ_VERBS_H
@@ -12,19 +12,19 @@
 #include <infiniband/verbs.h>
 
 /*
- * Converts the status of a firmware command, the first byte of its answer, to the -errno of
- * libmlx5.
+ * Converts the status of a firmware command, which is the first byte of its answer, to the -errno
+ * of libmlx5.
  */
 int hwq_verbs_err_from_status(uint8_t status);
 
-/* The caller frees the list by ibv_free_device_list(3). -ENODEV: the list is empty. */
+/* The caller frees the list by ibv_free_device_list(3). Returns -ENODEV if the list is empty. */
 int hwq_verbs_list(struct ibv_device ***list, int *n);
-/* Opens with DEVX if the device has it. -EOPNOTSUPP: it is no mlx5 device. */
+/* Opens with DEVX if the device has it. Returns -EOPNOTSUPP if it is no mlx5 device. */
 int hwq_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
 int hwq_verbs_close(struct ibv_context *ctx);
 
 int hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
-/* *len becomes 0 if the device has no DMA MMO. */
+/* Reads the longest memcpy. *len is 0 if the device has no DMA MMO. */
 int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
 /*
  * dm_len: bytes of device memory; 0: the device has none. any: RDMA on RC queues can use all memory
@@ -32,12 +32,15 @@ int hwq_verbs_query_memcpy(struct ibv_context *ctx, uint64_t *len);
  */
 int hwq_verbs_query_memory(struct ibv_context *ctx, uint64_t *dm_len, bool *any);
 /*
- * Capabilities for signatures and encryption, from mlx5dv_query_device(3); zeros: the device has
- * none.
+ * Reads the capabilities for signatures and encryption, from mlx5dv_query_device(3). All zeros: the
+ * device has none.
  */
 int hwq_verbs_query_offloads(struct ibv_context *ctx, struct mlx5dv_sig_caps *sig,
 	struct mlx5dv_crypto_caps *crypto);
-/* devx: firmware commands are possible. dc: the device has DC, or cannot be asked. */
+/*
+ * *devx: firmware commands are possible. *dc: the device has DC, or its capabilities cannot be
+ * read.
+ */
 void hwq_verbs_query_devx(struct ibv_context *ctx, bool *devx, bool *dc);
 int hwq_verbs_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
 /* Reads all valid GIDs of all ports, at most max. */
@@ -61,24 +64,29 @@ int hwq_verbs_dm_free(struct ibv_dm *dm);
 
 /* Reads the PD's number, for commands. */
 int hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);
-/* Sends a command that creates an object. A refusal by the device becomes -errno, as in libmlx5. */
+/*
+ * Sends a command that creates an object. If the device refuses the command, returns the -errno of
+ * libmlx5.
+ */
 int hwq_verbs_devx_create(struct ibv_context *ctx, const void *in, size_t in_len, void *out,
 	size_t out_len, struct mlx5dv_devx_obj **obj);
-/* Sends a command that queries an object. Errors as hwq_verbs_devx_create(). */
+/* Sends a command that queries an object. Returns errors as hwq_verbs_devx_create(). */
 int hwq_verbs_devx_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_len, void *out,
 	size_t out_len);
 int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
-/* 0: the variants of keys may be changed; -EOPNOTSUPP: this kernel does not allow it. */
+/*
+ * Returns 0 if the variants of keys may be changed, -EOPNOTSUPP if this kernel does not allow it.
+ */
 int hwq_verbs_mkey_try_variant(struct ibv_pd *pd);
 
 /* Creates a CQ with entries of 64 bytes, for one thread. */
 int hwq_verbs_cq_create(struct ibv_context *ctx, uint32_t n_cqe, struct ibv_comp_channel *channel,
 	void *user, struct ibv_cq **cq);
 int hwq_verbs_cq_destroy(struct ibv_cq *cq);
-/* Takes the CQ over: from now on libmlx5 does not use its indices. */
+/* Takes over the CQ: from now on libmlx5 does not use its indices. */
 int hwq_verbs_cq_take(struct ibv_cq *cq, struct mlx5dv_cq *view);
 
-/* attr->cap becomes what the QP has. */
+/* Creates a QP, and writes the QP's real limits to attr->cap. */
 int hwq_verbs_qp_create(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 	struct mlx5dv_qp_init_attr *mlx5_attr, struct ibv_qp **qp);
 int hwq_verbs_qp_destroy(struct ibv_qp *qp);
@@ -91,8 +99,8 @@ int hwq_verbs_ah_destroy(struct ibv_ah *ah);
 int hwq_verbs_ah_take(struct ibv_ah *ah, struct mlx5dv_ah *view);
 
 /*
- * Reads how many bytes of a frame libmlx5 puts inline for the device; no call returns this. qp: a
- * new QP that can SEND, and whose ring hwq has not taken yet.
+ * Reads how many bytes of a frame libmlx5 puts inline for the device, which no call returns. qp: a
+ * new QP that can SEND, and whose ring hwq has not taken over yet.
  */
 int hwq_verbs_eth_inline(struct ibv_qp *qp, void *ring, uint8_t *bytes);
 

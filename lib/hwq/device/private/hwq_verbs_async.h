@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asynchronous events as lib/hwq takes them, by the rules of hwq_verbs.h. */
+/* Verbs calls of lib/hwq for asynchronous events. The rules of hwq_verbs.h apply. */
 #ifndef HWQ_VERBS_ASYNC_H
 #define HWQ_VERBS_ASYNC_H
 

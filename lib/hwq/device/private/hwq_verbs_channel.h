@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion channels as lib/hwq calls them, by the rules of hwq_verbs.h. */
+/* Verbs calls of lib/hwq for completion channels. The rules of hwq_verbs.h apply. */
 #ifndef HWQ_VERBS_CHANNEL_H
 #define HWQ_VERBS_CHANNEL_H
 
@@ -7,7 +7,7 @@
 
 int hwq_verbs_channel_create(struct ibv_context *ctx, struct ibv_comp_channel **channel);
 int hwq_verbs_channel_destroy(struct ibv_comp_channel *channel);
-/* *user is what the event's CQ was created with. */
+/* *user: the user pointer with which the event's CQ was created. */
 int hwq_verbs_channel_get_event(struct ibv_comp_channel *channel, void **user);
 
 #endif

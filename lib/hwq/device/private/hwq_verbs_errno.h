@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How verbs calls report an error, turned into -errno. Callers set errno to 0 before the call. */
+/* Converts the errors of verbs calls to -errno. Callers set errno to 0 before the call. */
 #ifndef HWQ_VERBS_ERRNO_H
 #define HWQ_VERBS_ERRNO_H
 
 #include <errno.h>
 
-/* Of a call that sets errno. Some forget to: that is -EIO. */
+/* Returns the error of a call that sets errno. If the call has not set errno, returns -EIO. */
 static inline int
 err_from_errno(void)
 {
 	return errno != 0 ? -errno : -EIO;
 }
 
-/* Of a call that returns an errno value, or -1 and sets errno. */
+/* Returns the error of a call that returns an errno value, or returns -1 and sets errno. */
 static inline int
 err_from_ret(int ret)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receive queues as lib/hwq calls them, by the rules of hwq_verbs.h. */
+/* Verbs calls of lib/hwq for shared receive queues. The rules of hwq_verbs.h apply. */
 #ifndef HWQ_VERBS_SRQ_H
 #define HWQ_VERBS_SRQ_H
 
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
-/* The call writes into *attr what the SRQ has. */
+/* Creates an SRQ, and writes its real limits to *attr. */
 int hwq_verbs_srq_create(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr,
 	struct ibv_srq **srq);
 int hwq_verbs_srq_destroy(struct ibv_srq *srq);

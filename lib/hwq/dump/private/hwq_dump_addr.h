@@ -9,8 +9,8 @@
 #include "hwq_dump_text.h"
 
 /*
- * Each function reads at most left bytes at at. If it returns a number, that is the segment's DS
- * units.
+ * Each function reads at most `left` bytes at `at`. A function with a result returns the segment's
+ * DS units.
  */
 size_t hwq_dump_av(struct text *t, const uint8_t *at, size_t left, bool dc);
 void hwq_dump_xrc(struct text *t, const uint8_t *at);

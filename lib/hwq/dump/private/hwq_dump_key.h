@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UMRs, SET_PSV and CQEs of wrong signatures, as text. */
+/* Writes UMRs, SET_PSV and CQEs of wrong signatures as text. */
 #ifndef HWQ_DUMP_KEY_H
 #define HWQ_DUMP_KEY_H
 
@@ -7,8 +7,8 @@
 #include "hwq_dump_text.h"
 
 /*
- * Writes what follows the control segment of a UMR; left bytes may be read. @return its DS units:
- * all that left has.
+ * Writes the segments of a UMR that follow the control segment; reads at most `left` bytes. @return
+ * the DS units in these bytes.
  */
 size_t hwq_dump_umr(struct text *t, const uint8_t *at, size_t left);
 void hwq_dump_set_psv(struct text *t, const uint8_t *at);

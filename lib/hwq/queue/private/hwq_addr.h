@@ -8,15 +8,15 @@
 struct ibv_ah_attr;
 
 /*
- * Checks that a peer can be reached from the port. @return 0; or -errno and a log line, in which
- * what names the attempted action.
+ * Checks that a peer can be reached from the port. @return 0, or -errno after a log line. what: the
+ * attempted action, for the log line.
  */
 int hwq_addr_check(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	const char *what);
-/* Writes the address of a queue pair at the port, without its numbers. */
+/* Writes the address of a queue pair at the port, without QPN and PSN. */
 void hwq_addr_of_port(const struct hwq_dev_port *port, const struct hwq_path *path,
 	const struct hwq_dev_caps *caps, struct hwq_addr *addr);
-/* Fills the attributes of an address handle, from the port to a peer. */
+/* Fills the attributes of an address handle for the path from the port to a peer. */
 void hwq_addr_to_ah(const struct hwq_dev_port *port, const struct hwq_addr *remote,
 	struct ibv_ah_attr *ah);
 

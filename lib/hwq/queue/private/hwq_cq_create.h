@@ -6,11 +6,11 @@
 #include "hwq_cq.h"
 
 /*
- * Takes over the ring of cq->cq. @return 0; -EOPNOTSUPP: entries of another size, and a log line;
- * -EPROTO; or the errno of mlx5dv_init_obj(3).
+ * Takes over the ring of cq->cq. @return 0; -EOPNOTSUPP, after a log line, if entries have another
+ * size; -EPROTO; or the error of mlx5dv_init_obj(3).
  */
 int hwq_cq_take_over(struct hwq_cq *cq, const char *dev);
-/* Drops all completions that are written. */
+/* Drops all completions that the device has written. */
 void hwq_cq_drop_all(struct hwq_cq *cq);
 
 #endif

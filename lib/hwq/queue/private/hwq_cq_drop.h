@@ -7,8 +7,9 @@
 #include "hwq_srq.h"
 
 /*
- * Drops the completions of a QP that makes no more CQEs, and frees the entries of an SRQ that these
- * completions name. Completions of other QPs keep their order, and new ones may arrive meanwhile.
+ * Drops the completions of a QP that makes no more CQEs, and frees the SRQ entries of these
+ * completions. Completions of other QPs keep their order, and new completions may arrive during the
+ * call.
  */
 void hwq_cq_drop(struct hwq_cq *cq, uint32_t qpn, struct hwq_srq *srq);
 

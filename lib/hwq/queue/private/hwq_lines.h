@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory for objects that a data path writes: they start on a cache line and take whole lines, so
- * no other thread's data shares a line with them.
+ * Memory for objects that a data path writes. It starts on a cache line and consists of whole
+ * lines, so another thread's data are never in the same line.
  */
 #ifndef HWQ_LINES_H
 #define HWQ_LINES_H
@@ -11,7 +11,10 @@
 
 #include "hwq_wire.h"
 
-/* Allocates len zeroed bytes, a multiple of HWQ_LINE_LEN; NULL: no memory. Freed by free(). */
+/*
+ * Allocates len zeroed bytes; len is a multiple of HWQ_LINE_LEN. The caller frees them by free().
+ * @return NULL if there is no memory.
+ */
 static inline void *
 hwq_alloc_lines(size_t len)
 {

@@ -10,14 +10,15 @@
 #include "hwq_qp.h"
 
 /*
- * True if hwq created the QP. If false, a log line says what is refused, and what to call instead.
+ * @return true if hwq created the QP. Otherwise false, after a log line that says what is refused,
+ *   and what to call instead.
  */
 bool hwq_qp_is_own(const struct hwq_qp *qp, const char *what, const char *instead);
 
-/* RESET to INIT. @return 0, or the errno of ibv_modify_qp(3). */
+/* Moves the QP from RESET to INIT. @return 0, or the error of ibv_modify_qp(3). */
 int hwq_qp_to_init(struct hwq_qp *qp);
 
-/* Forgets which WQEs were cancelled: the queue is empty, or is being destroyed. */
+/* Forgets which WQEs were cancelled, because the queue is empty, or is being destroyed. */
 static inline void
 hwq_qp_forget_cancelled(struct hwq_qp *qp)
 {
@@ -25,7 +26,7 @@ hwq_qp_forget_cancelled(struct hwq_qp *qp)
 	qp->cancelled = NULL;
 }
 
-/* Drops the completions of a QP from its CQs; it makes no more CQEs. */
+/* Drops the completions of a QP from its CQs. The QP makes no more CQEs. */
 static inline void
 hwq_qp_drop_cqes(struct hwq_qp *qp)
 {

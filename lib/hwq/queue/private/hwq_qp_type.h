@@ -9,23 +9,24 @@
 
 #include "hwq_qp.h"
 
-/* A type of QP: its name in verbs, and what it supports. */
+/* A type of QP: its name in verbs, and the features that it supports. */
 struct hwq_qp_info {
 	const char *name;
 	enum ibv_qp_type verbs_type;
 	enum hwq_transport transport;
 	uint8_t transport_ds; /* DS units that follow the control segment of every WQE */
 	bool has_rq;          /* a QP of this type may have a receive queue */
-	bool has_peer;        /* true: hwq_qp_connect() brings it to RTS; false: hwq_qp_ready() */
-	uint64_t send_ops;    /* IBV_QP_EX_WITH_* that it supports */
-	uint64_t default_ops; /* operations if the configuration names none */
-	uint64_t mlx5_ops;    /* MLX5DV_QP_EX_WITH_* that it supports */
-	unsigned int access;  /* what peers may do, IBV_ACCESS_* */
-	/* attributes for ibv_modify_qp(3) on the way to RTS, without the state */
+	/* true: hwq_qp_connect() moves the QP to RTS; false: hwq_qp_ready() */
+	bool has_peer;
+	uint64_t send_ops;    /* IBV_QP_EX_WITH_* bits that the type supports */
+	uint64_t default_ops; /* operations that a QP has if its configuration gives none */
+	uint64_t mlx5_ops;    /* MLX5DV_QP_EX_WITH_* bits that the type supports */
+	unsigned int access;  /* accesses that peers have, IBV_ACCESS_* */
+	/* attribute masks of ibv_modify_qp(3) for INIT, RTR and RTS, without the state */
 	int init, rtr, rts;
 };
 
-/* NULL: there is no such type. */
+/* @return NULL if there is no such type. */
 const struct hwq_qp_info *hwq_qp_info(enum hwq_qp_type type);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "hwq_srq.h"
 
-/* Takes over the ring of srq->srq. @return 0, or -errno and a log line. */
+/* Takes over the ring of srq->srq. @return 0, or -errno after a log line. */
 int hwq_srq_take_over(struct hwq_srq *srq, const char *dev);
 
 #endif
