@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Helpers of the hwq tests on the emulated adapter: settings, stock QPs, and hwq QPs (twins). */
+/*
+ * Helpers of the hwq tests on the emulated adapter: settings, QPs of stock libmlx5, and QPs of hwq
+ * (twins).
+ */
 #ifndef HWQ_EMU_H
 #define HWQ_EMU_H
 
@@ -33,8 +36,8 @@
 #define EMU_QKEY 0x1234567u /* qkey of UD QPs */
 
 /*
- * Settings are read when the libraries load. If this one is not set, sets it and starts the program
- * again.
+ * Libraries read settings when they are loaded. If this setting is missing, sets it and starts the
+ * program again.
  */
 static inline void
 emu_setting(char **argv, const char *name, const char *value)
@@ -50,7 +53,9 @@ emu_setting(char **argv, const char *name, const char *value)
 	EMU_DIE("starting again: %s", strerror(errno));
 }
 
-/* Opens the device. Exits if that fails; skips the test if the device is not the emulated one. */
+/*
+ * Opens the device. Exits if that fails. Skips the test if the device is not the emulated adapter.
+ */
 static inline struct hwq_dev *
 emu_open(void)
 {
@@ -76,10 +81,10 @@ emu_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-/* Log lines of hwq since the program's start. More than one thread may log. */
+/* Number of hwq's log lines since the program's start. Several threads may log. */
 static _Atomic unsigned int emu_log_lines;
 
-/* For hwq_log_set(): counts the lines, and prints none. */
+/* For hwq_log_set(): counts the lines, and prints nothing. */
 static inline void
 emu_count_log(const char *text)
 {
@@ -87,7 +92,7 @@ emu_count_log(const char *text)
 	emu_log_lines++;
 }
 
-/* Runs the adapter until it reports that it is idle. Works with device threads, too. */
+/* Runs the adapter until it reports that it is idle. Also allowed with device threads. */
 static inline void
 emu_pump(void)
 {
@@ -117,7 +122,7 @@ struct stock {
 	struct ibv_qp_ex *ex;
 	struct mlx5dv_qp_ex *dv;
 	struct ibv_cq *cq;
-	/* the place of its ring, which tests read, and which they clear where it is free */
+	/* addresses of its ring, which tests read; they also clear WQEBBs that are free */
 	struct mlx5dv_qp view;
 	uint64_t at; /* WQEBB of the next WQE, counted by the test */
 	uint32_t max_inline;
@@ -132,7 +137,7 @@ stock_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		EMU_DIE("stock modify to state %d: %s", attr->qp_state, strerror(ret));
 }
 
-/* The QP type of verbs for a type of hwq. */
+/* Returns the verbs type for a QP type of hwq. */
 static inline enum ibv_qp_type
 stock_type(enum hwq_qp_type type)
 {
@@ -147,7 +152,7 @@ stock_type(enum hwq_qp_type type)
 }
 
 /*
- * Takes the QP to the state `first`, then on to `last`. A type with a peer is connected to a QP of
+ * Moves the QP to the state `first`, then on to `last`. A type with a peer is connected to a QP of
  * the same port.
  */
 static inline void
@@ -178,14 +183,14 @@ stock_take(const struct hwq_dev *dev, struct ibv_qp *qp, enum kind kind, uint32_
 		EMU_DIE("stock modify, after state %d: %s", qp->state, strerror(ret));
 }
 
-/* RESET to INIT. */
+/* Moves the QP from RESET to INIT. */
 static inline void
 stock_to_init(const struct hwq_dev *dev, struct ibv_qp *qp)
 {
 	stock_take(dev, qp, qp_kind(qp->qp_type), 0, IBV_QPS_INIT, IBV_QPS_INIT);
 }
 
-/* INIT to RTS. */
+/* Moves the QP from INIT to RTS. */
 static inline void
 stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 {
@@ -193,14 +198,16 @@ stock_connect(const struct hwq_dev *dev, struct ibv_qp *qp, uint32_t qpn)
 }
 
 /*
- * Creates the QP that hwq_qp_create() would make of conf, in RESET, for ibv_wr_*(). Returns NULL
- * with errno if that fails.
+ * Creates, by stock verbs, the QP that hwq_qp_create() would create from conf, in RESET, for
+ * ibv_wr_*(). Returns NULL with errno if that fails.
  */
 static inline struct ibv_qp *
 stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct ibv_cq *cq,
 	struct ibv_qp_cap *cap)
 {
-	/* libmlx5 before version 45 of rdma-core counts the head of a UMR only for lists. */
+	/*
+	 * libmlx5 before version 45 of rdma-core counts the first segments of a UMR only for lists.
+	 */
 	bool configures = (conf->mlx5_ops & MLX5DV_QP_EX_WITH_MKEY_CONFIGURE) != 0;
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = stock_type(conf->type),
@@ -247,7 +254,7 @@ stock_create_qp(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 #define STOCK_N_CQE 4096
 
 /*
- * Creates the QP as stock_create_qp() does, on the CQ, and takes it to INIT. stock_destroy()
+ * Creates the QP as stock_create_qp() does, on the CQ, and moves it to INIT. stock_destroy()
  * destroys both.
  */
 static inline void
@@ -267,7 +274,7 @@ stock_create_on(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struc
 	s->ex = ibv_qp_to_qp_ex(s->qp);
 	s->dv = mlx5dv_qp_ex_from_ibv_qp_ex(s->ex);
 	s->max_inline = cap.max_inline_data;
-	/* Initialises the QP only, not its CQ: libmlx5 still owns both. */
+	/* Reads the QP only, not its CQ. libmlx5 still owns both. */
 	obj.qp.in = s->qp;
 	obj.qp.out = &s->view;
 	if (mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP) != 0)
@@ -282,12 +289,12 @@ stock_create(const struct hwq_dev *dev, const struct hwq_qp_conf *conf, struct s
 }
 
 /*
- * Verbs objects for which libmlx5 takes no locks: a QP and a CQ of one thread, in their own PD.
- * stock_destroy_alone() destroys them.
+ * Verbs objects for which libmlx5 takes no locks: a QP and a CQ that one thread uses, in a separate
+ * PD. stock_destroy_alone() destroys them.
  */
 struct stock_alone {
 	struct stock stock;
-	struct ibv_cq_ex *cq; /* stock.cq */
+	struct ibv_cq_ex *cq; /* equals stock.cq */
 	struct ibv_td *td;
 	struct ibv_pd *pd;
 };
@@ -343,14 +350,16 @@ struct twin {
 	struct hwq_qp *qp;
 };
 
-/* True if the send queue is unchanged, except for what hwq_wr.h stores about free room. */
+/*
+ * Returns true if the send queue is unchanged, except for what hwq_wr.h stores about free WQEBBs.
+ */
 static inline bool
 twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 {
 	struct hwq_sq now = *sq;
 
 	now.wr.limit = before->wr.limit;
-	/* These fields are stale now, and the next batch writes them again. */
+	/* These fields are out of date now; the next batch writes them again. */
 	if (sq->wr.moved)
 		now.wr.at = before->wr.at;
 	now.wr.moved = before->wr.moved;
@@ -394,7 +403,7 @@ twin_connect_self(struct twin *t)
 		EMU_DIE("hwq QP: connecting: %s", strerror(-ret));
 }
 
-/* Takes the QP to RTS. A type with a peer is connected to itself. */
+/* Moves the QP to RTS. A type with a peer is connected to itself. */
 static inline void
 twin_ready(struct twin *t, enum hwq_qp_type type)
 {

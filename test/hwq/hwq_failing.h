@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * For programs in which each verbs call and each allocation of lib/hwq fails once, in turn. The
- * linker wraps the calls (ld(1), --wrap): FAILING_CALL() defines the wrapper of one call. A test
- * sets calls to 0 and fail_at to the number of the call that is to fail.
+ * linker wraps the calls (ld(1), --wrap); FAILING_CALL() defines the wrapper of one call. A test
+ * sets `calls` to 0, and fail_at to the number of the call that must fail.
  *
  * This header wraps the calls for CQs and QPs. The program wraps other calls itself.
  */
@@ -12,13 +12,14 @@
 #include "hwq_emu.h"
 #include "hwq_verbs.h"
 
-#define REFUSAL (-ENOTRECOVERABLE) /* no other call returns this errno */
+#define REFUSAL (-ENOTRECOVERABLE) /* an errno that no call really returns */
 
-static unsigned int calls, fail_at; /* 0: no call fails */
-static unsigned int live;           /* objects that exist */
-static int failed_by;               /* the error that the failed call returned */
+/* calls: number of calls so far; fail_at: number of the call that fails, 0: none */
+static unsigned int calls, fail_at;
+static unsigned int live; /* number of objects that exist */
+static int failed_by;     /* the error that the failed call returned */
 
-/* Counts a call. Returns true if it is to fail with that error. */
+/* Counts a call. Returns true if the call must fail with the error `err`. */
 static inline bool
 fails_by(int err)
 {
@@ -34,7 +35,7 @@ fails(void)
 	return fails_by(REFUSAL);
 }
 
-/* change: the number of objects that the call adds to `live` if it succeeds */
+/* change: how much the call changes `live` if it succeeds */
 #define FAILING_CALL(name, change, params, args)                                                   \
 	int __real_##name params;                                                                  \
 	int __wrap_##name params;                                                                  \
@@ -46,8 +47,8 @@ fails(void)
 	}
 
 /*
- * If the object exists, calls its destroy function, and stores the first error of several such
- * steps in *first. A step that is refused is tried a second time.
+ * If the object exists, calls its destroy function. *first: the first error of several such steps.
+ * A step that is refused is tried a second time.
  */
 #define FAILING_DESTROY(first, exists, call)                                                       \
 	do {                                                                                       \
@@ -65,7 +66,7 @@ FAILING_CALL(hwq_verbs_cq_create, 1,
 	(ctx, n_cqe, channel, user, cq))
 FAILING_CALL(hwq_verbs_cq_destroy, -1, (struct ibv_cq * cq), (cq))
 FAILING_CALL(hwq_verbs_cq_take, 0, (struct ibv_cq * cq, struct mlx5dv_cq *view), (cq, view))
-/* If not NULL: changes what libmlx5 reports about a new QP, as another version might report it. */
+/* If not NULL, changes what libmlx5 reports about a new QP, to imitate another version. */
 static void (*change_cap)(struct ibv_qp_cap *cap);
 static void (*change_view)(struct mlx5dv_qp *view);
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flaws of some versions of libmlx5. The program measures them, and does not look at the version.
+ * Errors of some versions of libmlx5. The program measures whether libmlx5 has the error, and does
+ * not read the version.
  */
 #ifndef HWQ_FLAWS_H
 #define HWQ_FLAWS_H
 
 #include "hwq_emu.h"
 
-/* Where the length of a key is in a UMR WQE (mlx5dv.h). */
+/* Offset of a key's length in a UMR WQE (mlx5dv.h). */
 #define FLAW_LEN_AT                                                                                \
 	(sizeof(struct mlx5_wqe_ctrl_seg) + sizeof(struct mlx5_wqe_umr_ctrl_seg) +                 \
 		offsetof(struct mlx5_wqe_mkey_context_seg, len))
 
 /*
- * The length that libmlx5 gives a key whose list has len bytes, if it adds the pieces up as signed
- * 32-bit numbers, as the versions before 61 of rdma-core do.
+ * Returns the length that libmlx5 gives a key whose list has len bytes, if libmlx5 adds the pieces
+ * as signed 32-bit numbers. rdma-core before version 61 does that.
  */
 static inline uint64_t
 flaw_list_len(uint64_t len)
@@ -24,7 +25,7 @@ flaw_list_len(uint64_t len)
 
 /*
  * Posts a list of two pieces of 1 GiB each, and reads the key's length from the WQE. Returns true,
- * and prints a line, if libmlx5 adds up in 32 bits.
+ * and prints a line, if libmlx5 adds lengths in 32 bits.
  */
 static inline bool
 flaw_measure_lists(const struct hwq_dev *dev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A caller's own QP: created by verbs in one of three ways, and then driven by hwq. */
+/* A caller's own QP: created by verbs in one of three ways, then used by hwq. */
 #ifndef HWQ_OWN_H
 #define HWQ_OWN_H
 
@@ -20,7 +20,7 @@ struct taken {
 	struct hwq_qp *qp;
 };
 
-/* Creates the QP of attr. ibv_create_qp(3) gets only the attributes that it knows. */
+/* Creates the QP of attr. ibv_create_qp(3) gets only the attributes that it supports. */
 static inline struct ibv_qp *
 own_create_qp(enum how how, struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 	struct mlx5dv_qp_init_attr *mlx5_attr)
@@ -44,7 +44,7 @@ own_create_qp(enum how how, struct ibv_context *ctx, struct ibv_qp_init_attr_ex 
 	return qp;
 }
 
-/* Releases the CQ, and the QP if hwq has it, and destroys both. */
+/* Releases the CQ, and the QP if hwq has taken it over, and destroys both. */
 static inline void
 taken_release(struct taken *t)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records the firmware commands of the program. It defines ioctl(2), which libmlx5 calls: so it
- * sees the DEVX commands that make or query objects, and can refuse any of them with any errno or
- * status. hwq is linked statically, and its calloc(3) and one of its verbs calls are wrapped
- * (ld(1), --wrap), so these can fail too. Include it once in a program.
+ * Records the firmware commands of the program. It defines ioctl(2), which libmlx5 calls. So it
+ * sees the DEVX commands that create or query objects, and can refuse each of these commands with
+ * any errno or status. hwq is linked statically; its calloc(3) and one of its verbs calls are
+ * wrapped (ld(1), --wrap), so these can fail too. Include this header once in a program.
  */
 #ifndef HWQ_TRACE_H
 #define HWQ_TRACE_H
@@ -24,24 +24,24 @@
 /* -------------------------------------------------------------- between libmlx5 and the adapter */
 
 static struct {
-	bool on; /* count and record commands */
+	bool on; /* true: count and record commands */
 	unsigned int n, n_made, n_destroyed;
 	uint8_t cmd[CMDS_MAX][CMD_MAX];
 	uint16_t len[CMDS_MAX];
 	uint8_t query[CMD_MAX]; /* the last query */
 	uint16_t query_len;
 	/*
-	 * the next query: refused with this errno, or with EREMOTEIO and `status`; or its answer
-	 * gets this byte at this place
+	 * what happens to the next query: it is refused with this errno, or with EREMOTEIO and
+	 * `status`; or `spoil` replaces the byte of its answer at offset spoil_at
 	 */
 	int query_errno;
-	unsigned int spoil_at; /* 0: nowhere */
+	unsigned int spoil_at; /* 0: no byte is replaced */
 	uint8_t spoil;
-	/* number of the creation (or destruction, if destroys is set) to refuse; 0: none */
+	/* number of the creation (or destruction, if `destroys` is set) that is refused; 0: none */
 	unsigned int refuse_at;
 	bool destroys;
 	int refuse_errno;
-	uint8_t status; /* status in the answer, with EREMOTEIO */
+	uint8_t status; /* status in the answer, if the errno is EREMOTEIO */
 } trace;
 
 static const struct ib_uverbs_attr *
@@ -153,13 +153,13 @@ trace_start(void)
 	trace.on = true;
 }
 
-/* Number of the allocation that fails; 0: none. */
+/* Number of allocations so far, and number of the allocation that fails; 0: none. */
 static unsigned int n_callocs, fail_calloc_at;
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Visible: the linker also uses it for the sanitizers' libraries. */
+/* Visible, because the linker also uses it for the sanitizers' libraries. */
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Breaks hwq on purpose, one error at a time, by writing wrong values to its ring, doorbell record
- * or doorbell register. The emulated adapter must notice each error, or a passing test on the
- * adapter would prove nothing.
+ * or doorbell register. The emulated adapter must notice each error. Otherwise a passing test on
+ * the adapter would prove nothing.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ moved(void)
 	return memcmp(mem, mem + MEM_LEN / 2, 64) == 0;
 }
 
-/* Posts a valid WQE. Each case below differs from this in one step. */
+/* Posts a valid WQE. Each case below differs from this function in one step. */
 static void
 expect_success(void)
 {
@@ -157,7 +157,7 @@ wrong_index(void)
 	}
 }
 
-/* A common error: an index that is masked to the ring is right only on the first lap. */
+/* A common error: an index that is masked to the ring is correct only on the first lap. */
 static void
 masked_index(void)
 {
@@ -190,8 +190,8 @@ wrong_qpn(void)
 	hwq_sq_ring(&t.qp->sq);
 	expect_caught();
 	/*
-	 * The broken WQE follows a good one. A doorbell with the wrong QPN completes nothing, as on
-	 * silicon. A doorbell with the right QPN makes the device read the broken WQE.
+	 * The broken WQE follows a good WQE. A doorbell with the wrong QPN completes nothing, as on
+	 * silicon. A doorbell with the correct QPN makes the device read the broken WQE.
 	 */
 	start();
 	CHECK_EQ(hwq_wqe_nop(&t.qp->sq, 0), 1, "WQEBBs");
@@ -221,7 +221,7 @@ wrong_ds(void)
 	}
 }
 
-/* The fill is one WQEBB short: an old WQE with an old index follows it. */
+/* The fill is one WQEBB short: an old WQE with an old index follows the fill. */
 static void
 short_fill(void)
 {
@@ -232,7 +232,7 @@ short_fill(void)
 	uint8_t *fill;
 
 	start();
-	/* Up to the last but one WQEBB of the second lap. */
+	/* Up to the WQEBB before the last WQEBB of the second lap. */
 	for (i = 0; i < 2 * n - 2; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
@@ -294,7 +294,7 @@ forgotten_doorbell(void)
 	expect_success();
 }
 
-/* The doorbell of a burst points at its first WQE instead of its last. */
+/* The doorbell of a burst has the first bytes of its first WQE instead of its last WQE. */
 static void
 early_doorbell(void)
 {
@@ -323,7 +323,7 @@ forgotten_record(void)
 	CHECK(softhca_violations() > violations, "no violation was counted");
 }
 
-/* More WQEs than the ring holds: they overwrite WQEs that the device has not read. */
+/* More WQEs than the ring holds: the new WQEs overwrite WQEs that the device has not read. */
 static void
 overfull_ring(void)
 {
@@ -332,7 +332,7 @@ overfull_ring(void)
 
 	start();
 	for (i = 0; i <= sq->mask + 1u; i++) {
-		hwq_sq_set_ci(sq, sq->pi); /* frees WQEs that are not complete */
+		hwq_sq_set_ci(sq, sq->pi); /* frees WQEs that have not completed */
 		CHECK_EQ(hwq_wqe_nop(sq, 0), 1, "WQEBBs");
 	}
 	hwq_sq_ring(sq);
@@ -366,7 +366,8 @@ unpublished_index(struct twin *own)
 	uint32_t i;
 
 	for (i = 0; i <= own->cq->n_cqe; i++) {
-		own->cq->published = own->cq->ci; /* pretends that the index was published */
+		/* pretends that the consumer index was published */
+		own->cq->published = own->cq->ci;
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
 		emu_pump();
@@ -387,7 +388,7 @@ stale_owner(struct twin *own)
 	struct hwq_cqe rec = {0};
 	uint32_t i, n = own->cq->n_cqe;
 
-	/* One lap and one entry: entry 0 is new, entry 1 is from the previous lap. */
+	/* One lap and one entry: entry 0 is of the new lap, entry 1 of the previous lap. */
 	for (i = 0; i < n + 1; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
@@ -397,7 +398,7 @@ stale_owner(struct twin *own)
 		CHECK_EQ(hwq_cq_poll(own->cq, &rec, 1), 1, "completions");
 		hwq_sq_complete(sq, rec.wqe_counter);
 	}
-	own->cq->lap = 0; /* the first lap */
+	own->cq->lap = 0; /* owner bit of the first lap */
 	CHECK(!hwq_cq_peek(own->cq, &rec),
 		"an entry of the second lap is not seen as one of the first");
 	own->cq->next += sizeof(struct mlx5_cqe64);

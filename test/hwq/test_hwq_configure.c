@@ -2,7 +2,7 @@
 /*
  * Configurations of keys that the twin tests cannot compare: errors that libmlx5 does not notice,
  * rings that are nearly full, sizes of rings, images that are refused, QPs that cannot configure
- * keys, and completions that belong to no key.
+ * keys, and completions without a key.
  */
 #include "hwq_emu.h"
 
@@ -157,7 +157,7 @@ broken_requests(void)
 		CHECK(hwq_wr_complete(&wr) == -EINVAL, "request %u was not refused", i);
 		CHECK(twin_same_sq(&r.t.qp->sq, &before), "request %u changed the queue", i);
 	}
-	/* Afterwards the key works. */
+	/* After the refusals, the key still works. */
 	begin(&r, &wr);
 	hwq_wr_mkey_configure(&wr, r.key, 1, &nothing);
 	hwq_wr_set_mkey_sig_block(&wr, &both);
@@ -182,8 +182,8 @@ post_longest(struct err_qp *r, struct hwq_wr *wr)
 }
 
 /*
- * The ring, and the longest layout, have the sizes that libmlx5 makes if it counts the head of a
- * UMR.
+ * The ring, and the longest layout, must have the sizes of a libmlx5 that counts the first segments
+ * of a UMR.
  */
 static void
 sizes_as_stock(const struct err_qp *r, const struct hwq_qp_conf *conf)
@@ -196,7 +196,7 @@ sizes_as_stock(const struct err_qp *r, const struct hwq_qp_conf *conf)
 	stock_destroy(&s);
 }
 
-/* An empty ring has room for the longest work request at every place. */
+/* An empty ring must have room for the longest work request at every ring index. */
 static void
 longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 {
@@ -219,7 +219,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
 		drain(&r);
 	}
-	/* The ring also holds sq_wr of them; one may be a fill. */
+	/* The ring also holds sq_wr such work requests; one of them may be a fill. */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
 	drain(&r);
@@ -239,7 +239,7 @@ ring_sizes(void)
 	}
 }
 
-/* After the head of a UMR, DS can count at most 812 bytes of inline data. */
+/* After the first segments of a UMR, DS can count at most 812 bytes of inline data. */
 static void
 too_long(void)
 {
@@ -258,8 +258,8 @@ too_long(void)
 	conf.max_sge = 52;
 	CHECK_EQ(hwq_qp_create(d, cq, &conf, &qp), -EINVAL, "52 pieces of memory");
 	/*
-	 * DS counts 1008 bytes: a control segment of 16, an Ethernet segment of 32, 800 of header,
-	 * 10 pieces.
+	 * DS counts 1008 bytes: 16 for the control segment, 32 for the Ethernet segment, 800 for
+	 * the header, 160 for ten pieces.
 	 */
 	conf = (struct hwq_qp_conf){.type = HWQ_QP_RAW_PACKET,
 		.sq_wr = 4,
@@ -274,7 +274,8 @@ too_long(void)
 }
 
 /*
- * A full ring is detected at each step of a configuration; then no part of the batch is left in it.
+ * Each step of a configuration must detect a full ring. Then no part of the batch stays in the
+ * ring.
  */
 static void
 full_ring(void)
@@ -291,7 +292,7 @@ full_ring(void)
 		uint32_t room;
 		int ret;
 
-		/* From no free WQEBB to all free, at every place. */
+		/* With each number of free WQEBBs, from none to all, at every ring index. */
 		begin(&r, &wr);
 		for (k = 0; k < i % hwq_sq_n_bb(sq); k++)
 			hwq_wr_nop(&wr);
@@ -304,8 +305,8 @@ full_ring(void)
 		hwq_wr_set_mkey_sig_block(&wr, &both);
 		ret = hwq_wr_complete(&wr);
 		/*
-		 * Two WQEBBs of head, two of layout, one of a BSF, two SET_PSVs, and a fill of up
-		 * to four.
+		 * The request has two WQEBBs of first segments, two of layout, one BSF, two
+		 * SET_PSVs, and a fill of up to four WQEBBs.
 		 */
 		CHECK(room < 7       ? ret == -ENOMEM
 			: room >= 11 ? ret == 0
@@ -339,8 +340,8 @@ image_create(struct hwq_sig_image *image, const struct mlx5dv_sig_block_attr *at
 }
 
 /*
- * At every place and fill level of the ring, an image is posted as a whole, or nothing is posted,
- * not even a fill.
+ * At every ring index, and with each number of free WQEBBs, an image is posted as a whole, or
+ * nothing is posted, not even a fill.
  */
 static void
 images_and_full_rings(void)
@@ -384,7 +385,9 @@ images_and_full_rings(void)
 	err_qp_close(&r);
 }
 
-/* Keys that do not match the image, and rings that are too short. Nothing is posted. */
+/*
+ * Keys that do not match the image, and rings that are too short, are refused. Nothing is posted.
+ */
 static void
 images_refused(void)
 {
@@ -418,8 +421,8 @@ images_refused(void)
 	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
 	half = hwq_sq_n_bb(&r.t.qp->sq) / 2;
 	/*
-	 * Three WQEBBs of head and BSF, and two SET_PSVs. An empty ring has contiguous room for
-	 * half of its WQEBBs at every place.
+	 * The WQEs have three WQEBBs of first segments and BSF, and two SET_PSVs. At every ring
+	 * index, an empty ring has contiguous room for half of its WQEBBs.
 	 */
 	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 4)), -EINVAL, "a ring that is too short");
 	CHECK_EQ(post_list(&r, r.key, &image, 4 * (half - 5)), half, "a ring that is not");
@@ -429,8 +432,8 @@ images_refused(void)
 }
 
 /*
- * Images that need a capability that the device does not report are refused, one capability at a
- * time.
+ * An image that needs a capability is refused if the device does not report this capability; tested
+ * for one capability at a time.
  */
 static void
 images_of_devices(void)
@@ -527,7 +530,7 @@ crypto_images_refused(void)
 	err_qp_open(&r, &tiny, 60, HWQ_MKEY_SIG);
 	signs = *r.key;
 	signs.crypto = &crypto;
-	/* Four WQEBBs of head and BSFs, two SET_PSVs. */
+	/* The WQEs have four WQEBBs of first segments and BSFs, and two SET_PSVs. */
 	CHECK_EQ(post_crypto(&r, &signs, &beside, 4 * (hwq_sq_n_bb(&r.t.qp->sq) / 2 - 5)), -EINVAL,
 		"a ring that is too short");
 	do
@@ -539,7 +542,7 @@ crypto_images_refused(void)
 	err_qp_close(&r);
 }
 
-/* Attributes of which no image can be made. */
+/* Attributes from which no image can be made. */
 static void
 crypto_images_of_devices(void)
 {
@@ -583,8 +586,8 @@ complete_one(struct err_qp *r, struct hwq_mkey *key)
 }
 
 /*
- * The caller chooses a key's variant only if the pool allows it. A key of libmlx5 has no state in
- * hwq.
+ * The caller may change a key's variant only if the pool allows it. For a key of libmlx5, hwq has
+ * no state.
  */
 static void
 keys(void)
@@ -649,7 +652,7 @@ qp_types(void)
 }
 
 /*
- * A BSF can hold lengths of up to 4 GiB - 1, even if a libmlx5 that adds up in 32 bits refuses
+ * A BSF can hold lengths of up to 4 GiB - 1, even if a libmlx5 that adds lengths in 32 bits refuses
  * them.
  */
 static void

@@ -9,7 +9,7 @@
 static struct hwq_dev *dev;
 static uint64_t rnd = 5;
 
-/* Where libmlx5 reads next, and how many entries it has read. */
+/* Where libmlx5 reads the next CQE, and the number of entries that it has read. */
 struct place {
 	struct mlx5dv_cq view;
 	uint32_t ci;
@@ -33,7 +33,7 @@ place_next(const struct place *p)
 	return (uint8_t *)p->view.buf + (size_t)(p->ci & (p->view.cqe_cnt - 1)) * 64;
 }
 
-/* Writes the bytes as a device does. */
+/* Writes the bytes to the CQ as a device does. */
 static void
 place_put(struct place *p, uint8_t cqe[64])
 {
@@ -48,7 +48,7 @@ struct reader {
 	struct ibv_cq_ex *cq;
 	struct ibv_qp *qp;
 	struct place place;
-	uint8_t sent[64], received[64]; /* a real CQE each */
+	uint8_t sent[64], received[64]; /* a real CQE of a send and of a receive */
 };
 
 static void
@@ -111,13 +111,13 @@ draw(struct reader *r, uint8_t opcode, uint8_t cqe[64])
 	cqe[56] = work[check_random(&rnd) % sizeof(work)];
 	memcpy(cqe + 57, real + 57, 5); /* QPN, counter */
 	cqe[63] = (uint8_t)(opcode << 4 | (check_random(&rnd) & 2));
-	/* Mostly a known syndrome, sometimes any. */
+	/* Mostly a known syndrome, sometimes any value. */
 	if (opcode >= MLX5_CQE_REQ_ERR && check_random(&rnd) % 4 != 0)
 		cqe[55] = (uint8_t)(check_random(&rnd) % 0x24);
-	/* An error CQE never has syndrome 0. */
+	/* An error CQE must not have syndrome 0. */
 	if (cqe[55] == 0)
 		cqe[55] = 1;
-	/* Vendor syndrome 0x93 is a page fault: libmlx5 would post an SRQ's entry again. */
+	/* Vendor syndrome 0x93 is a page fault: libmlx5 would then post an SRQ's entry again. */
 	if (cqe[54] == 0x93)
 		cqe[54] = 0;
 }
@@ -197,12 +197,12 @@ work_and_receives(void)
 
 /* ------------------------------------------------------------------ signature errors */
 
-/* One of T10-DIF, CRC32 and CRC64 in memory, and another one on the wire. */
+/* Signatures of two kinds out of T10-DIF, CRC32 and CRC64: one in memory, the other on the wire. */
 struct signer {
 	struct stock s;
 	struct mlx5dv_mkey *mkey;
 	struct place place;
-	unsigned int guard_bits[2]; /* guard bits on the wire and in memory */
+	unsigned int guard_bits[2]; /* number of guard bits on the wire and in memory */
 };
 
 static void
@@ -229,7 +229,7 @@ signer_configure(struct signer *g, const struct mlx5dv_sig_block_domain *mem,
 	if (ibv_wr_complete(g->s.ex) != 0)
 		EMU_DIE("configuring a key");
 	emu_pump();
-	/* The work need not succeed: libmlx5 knows the key's signatures now. */
+	/* The work need not succeed: libmlx5 has stored the key's signatures already. */
 	while (ibv_poll_cq(g->s.cq, 1, &wc) == 1)
 		g->place.ci++;
 	if (hwq_mr_deregister(&mr) != 0)
@@ -353,7 +353,7 @@ main(int argc, char **argv)
 {
 	(void)argc;
 	setenv("SOFTHCA_THREADS", "0", 1);
-	/* libmlx5 prints every error CQE that it sees. */
+	/* libmlx5 prints every error CQE that it reads. */
 	emu_setting(argv, "MLX5_DEBUG_FILE", "/dev/null");
 	dev = emu_open();
 	RUN("work, receives and errors: hwq reads in a CQE what libmlx5 reads",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of keys that encrypt, configured by hwq's setters (hwq_wr_mkey.h) and by its images
- * (hwq_crypto_image.h). Data that are moved through such a key must equal those that OpenSSL
- * computes for each unit. The test computes signatures itself, bit by bit.
+ * (hwq_crypto_image.h). Data that are moved through such a key must equal the data that OpenSSL
+ * computes for each data unit. The test computes signatures itself, bit by bit.
  *
- * Bytes move through a key in four ways: out of the key and into the key, as the local key of a
- * work request and as the remote key.
+ * Bytes move through a key in four ways: out of the key or into the key, with the key as the local
+ * key of a work request or as the remote key.
  *
  * With SOFTHCA_CRYPTO=wrapped the program logs in, and its DEKs are wrapped. With plaintext_single
  * a key has one data unit.
@@ -21,18 +21,19 @@
 #include "hwq_wr_mkey.h"
 #include "softhca_wrap.h"
 
-#define MAX_LEN 16640 /* four units of 4160 bytes */
+#define MAX_LEN 16640 /* four data units of 4160 bytes */
 #define FAR     (128u * 1024)
 #define MEM_LEN (256u * 1024)
-#define BLOCK   512u /* bytes of a block with a signature */
+#define BLOCK   512u /* bytes of data in a block with a signature */
 #define ACCESS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
 static struct hwq_dev *dev;
 static struct twin twin;
 static struct hwq_mr mr;
-static struct hwq_mkey_pool *pools[2]; /* by whether the keys can sign */
+/* [0] for keys that cannot sign, [1] for keys that can sign */
+static struct hwq_mkey_pool *pools[2];
 static struct hwq_mkey *mkeys[2];
-static uint8_t *mem; /* memory of the keys; from FAR on, the other side */
+static uint8_t *mem; /* memory of the keys; from FAR on, memory of the peer */
 static uint64_t rnd = 12;
 
 static unsigned int
@@ -65,7 +66,7 @@ static const struct {
 struct secret {
 	bool key_256;
 	uint8_t key[64];
-	uint8_t tweak[16]; /* tweak of the first unit, little endian */
+	uint8_t tweak[16]; /* tweak of the first data unit, little endian */
 };
 
 static void
@@ -77,8 +78,8 @@ secret_draw(struct secret *s, bool key_256)
 	for (size_t i = 0; i < sizeof(s->key); i++)
 		s->key[i] = (uint8_t)check_random(&rnd);
 	/*
-	 * 0; a tweak that carries into the high half at the second unit; one that wraps there; or
-	 * any.
+	 * Kinds of tweaks: 0; a tweak that carries into the high half at the second data unit; a
+	 * tweak that wraps to 0 there; any tweak.
 	 */
 	for (size_t i = 0; i < sizeof(s->tweak); i++)
 		s->tweak[i] = kind == 0   ? 0
@@ -87,7 +88,7 @@ secret_draw(struct secret *s, bool key_256)
 					  : (uint8_t)check_random(&rnd);
 }
 
-/* Encrypts or decrypts units; the first unit has number `first`. */
+/* Encrypts or decrypts data units; the first data unit has number `first`. */
 static void
 cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
 	uint8_t *out, uint32_t len)
@@ -114,8 +115,8 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 
 enum sig_kind {
 	NONE,
-	DIF,   /* T10-DIF, guard by CRC */
-	CRC32C /* starts with all ones */
+	DIF,   /* T10-DIF with a CRC as guard */
+	CRC32C /* CRC-32C that starts with all ones */
 };
 
 #define APP_TAG 0xabcdu
@@ -153,7 +154,7 @@ crc_32c(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* The published check values of both. */
+/* Checks the published check values of both CRCs. */
 static void
 signatures_are_right(void)
 {
@@ -221,7 +222,7 @@ dek_of(const struct secret *s, const char *keytag)
 /* The configuration of a key. */
 struct plan {
 	uint32_t len;    /* bytes of memory */
-	uint32_t rounds; /* 0: a list; else the number of rounds of a pattern */
+	uint32_t rounds; /* 0: a list; otherwise the number of rounds of a pattern */
 	bool by_image;
 	bool with_sig;                           /* the key can sign */
 	const struct mlx5dv_sig_block_attr *sig; /* NULL: no signatures */
@@ -240,7 +241,7 @@ crypto_of(const struct secret *s, const struct hwq_dek *dek, bool tx, unsigned i
 	return attr;
 }
 
-/* Three pieces, none of which is aligned, or two entries in each round. */
+/* Three pieces, all at unaligned offsets, or two entries in each round. */
 #define PIECE_AT(i) (7u + (i)*32768u)
 
 static void
@@ -258,7 +259,7 @@ layout(const struct plan *p, struct hwq_sge sge[3], struct mlx5dv_mr_interleaved
 	data[1] = (struct mlx5dv_mr_interleaved){(uintptr_t)mem + PIECE_AT(1), 9, 3, mr.lkey};
 }
 
-/* The address of byte `at` of the key. */
+/* Returns the address of byte `at` of the key. */
 static uint8_t *
 place(const struct plan *p, uint32_t at)
 {
@@ -380,7 +381,9 @@ is_out(enum way way)
 	return way == LOCAL_OUT || way == REMOTE_OUT;
 }
 
-/* Moves len bytes between the key, from `off` on, and FAR. Returns the status. */
+/*
+ * Moves len bytes between the key, from offset `off` on, and the memory at FAR. Returns the status.
+ */
 static int
 move(const struct plan *p, enum way way, uint32_t off, uint32_t len)
 {
@@ -408,7 +411,7 @@ move(const struct plan *p, enum way way, uint32_t off, uint32_t len)
 	return wait_one();
 }
 
-/* Fills memory, and writes the data on the side that they come from. */
+/* Fills memory, and writes the data to the memory that the transfer reads. */
 static void
 prepare(const struct plan *p, enum way way, const uint8_t *bytes, uint32_t len)
 {
@@ -421,8 +424,8 @@ prepare(const struct plan *p, enum way way, const uint8_t *bytes, uint32_t len)
 }
 
 /*
- * Checks that the side where the bytes went has these, from `off` on in the key, and that no byte
- * outside changed.
+ * Checks that the memory that the transfer writes has these bytes, from offset `off` in the key on,
+ * and that no byte outside changed.
  */
 static void
 arrived(const struct plan *p, enum way way, uint32_t off, const uint8_t *bytes, uint32_t len,
@@ -440,8 +443,8 @@ arrived(const struct plan *p, enum way way, uint32_t off, const uint8_t *bytes, 
 }
 
 /*
- * Configures the key for each way, and moves data through it. wire_alone: lengths for local keys
- * are not tested.
+ * Configures the key for each way, and moves data through it. wire_alone: only the ways with the
+ * key as the remote key are tested.
  */
 static void
 pass(struct plan *p, const uint8_t *memory, const uint8_t *wire, uint32_t wire_len, bool wire_alone,
@@ -461,8 +464,8 @@ pass(struct plan *p, const uint8_t *memory, const uint8_t *wire, uint32_t wire_l
 /* ------------------------------------------------------------------ encryption alone */
 
 /*
- * Every data unit, key size, direction, keytag, one unit and several, by keys that can sign and
- * that cannot.
+ * Every size of data unit and of key, both directions, with and without keytag, one data unit and
+ * several, by keys that can sign and by keys that cannot.
  */
 static void
 all_units(void)
@@ -491,7 +494,7 @@ all_units(void)
 	}
 }
 
-/* Messages inside a key: the tweak counts from the key's beginning. */
+/* Messages that start inside a key: the tweak must count from the key's first byte. */
 static void
 later_units(void)
 {
@@ -524,7 +527,10 @@ refusal(enum way way)
 	return way < REMOTE_OUT ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR;
 }
 
-/* The conditions of mlx5dv_wr_set_mkey_crypto(3), NOTES, with its own examples first. */
+/*
+ * The conditions of mlx5dv_wr_set_mkey_crypto(3), NOTES. The examples of the manual page come
+ * first.
+ */
 static void
 lengths(void)
 {
@@ -551,7 +557,10 @@ lengths(void)
 		p.crypto = crypto_of(&s, &dek, is_out(way), rows[i / WAYS].unit);
 		configure(&p);
 		prepare(&p, way, data, len);
-		/* Data are encrypted both out of the key and into it. */
+		/*
+		 * The configuration encrypts data in both directions: out of the key and into the
+		 * key.
+		 */
 		if (rows[i / WAYS].good)
 			cipher(&s, true, 0, unit, data, secret, len);
 		CHECK_EQ(move(&p, way, 0, len), rows[i / WAYS].good ? IBV_WC_SUCCESS : refusal(way),
@@ -563,7 +572,7 @@ lengths(void)
 
 /* ------------------------------------------------------------------ DEKs that do not fit */
 
-/* No data pass through the key, in any way. */
+/* Checks that no data pass through the key, in any way. */
 static void
 nothing_passes(const struct plan *p, const char *what)
 {
@@ -598,7 +607,10 @@ wrong_deks(bool by_image)
 	dek = dek_of(&s, NULL);
 	tagged = dek_of(&s, "the tag!");
 	p.crypto = crypto_of(&s, &dek, true, 0);
-	/* The DEK is destroyed while the key names it; then the key is configured with it again. */
+	/*
+	 * The DEK is destroyed while the key uses it; then the key is configured with this DEK
+	 * again.
+	 */
 	configure(&p);
 	CHECK_EQ(hwq_dek_fini(&dek), 0, "the end of a DEK");
 	nothing_passes(&p, "a destroyed DEK");
@@ -659,8 +671,9 @@ not_configured(void)
 struct row {
 	char name;
 	enum sig_kind mem, wire;
-	bool mem_encrypted;   /* else the wire is */
-	bool over_ciphertext; /* the signature is of the ciphertext, and is not encrypted */
+	bool mem_encrypted; /* true: data in memory are encrypted; false: data on the wire */
+	/* the signature is computed from the ciphertext, and is not encrypted */
+	bool over_ciphertext;
 	bool tx, before;
 };
 
@@ -675,7 +688,7 @@ static const struct row rows[] = {
 	{'J', DIF, NONE, true, true, false, true},
 };
 
-/* Lays out one side. */
+/* Writes the expected bytes of memory or of the wire. */
 static uint32_t
 side(const struct secret *s, enum sig_kind kind, bool encrypted, bool over_ciphertext,
 	uint32_t unit, const uint8_t *data, uint32_t len, uint8_t *out)
@@ -738,7 +751,7 @@ pass_row(const struct row *row, bool key_256)
 	pass(&p, memory, wire, wire_len, true, what);
 	CHECK_EQ(hwq_mkey_check(mkeys[1], &err), 0, "the check");
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_NO_ERR, what);
-	/* A wrong byte on the side with a signature must be reported. */
+	/* A wrong byte in the domain with a signature must be reported. */
 	p.by_image = draw(2);
 	configure(&p);
 	memory[100] ^= row->mem != NONE;
@@ -759,7 +772,8 @@ all_rows(void)
 		const struct row *row = &rows[i / 4];
 
 		/*
-		 * A device for single units counts signatures that follow their blocks in memory.
+		 * If a device encrypts single data units, the key's length, with these signatures
+		 * in memory, exceeds one data unit.
 		 */
 		if (is_single() && row->mem != NONE &&
 			(!row->mem_encrypted || row->over_ciphertext))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC targets of hwq: they are reached by number and key, have the settings of their path, and are
- * refused and destroyed as hwq_dct.h says. Also address handles for a queue pair's path.
+ * DC targets of hwq: DCIs reach them by number and key, they have the settings of their path, and
+ * they are refused and destroyed as hwq_dct.h says. Also address handles for a queue pair's path.
  */
 #include "hwq_dct.h"
 #include "hwq_emu.h"
@@ -70,7 +70,7 @@ post_receive(struct ends *e, uint64_t wr_id)
 	hwq_srq_ring(e->srq);
 }
 
-/* SEND, or an RDMA write of 64 bytes, to a target. Returns the syndrome. */
+/* Posts a SEND, or an RDMA write of 64 bytes, to a target. Returns the syndrome. */
 static int
 post(struct ends *e, bool send, const struct hwq_dct *dct, uint64_t key)
 {
@@ -126,7 +126,7 @@ targets_are_reached_by_number_and_key(void)
 	CHECK_EQ(rec[0].byte_cnt, 64, "length");
 	check_bytes(dst + LEN / 2, src, 64, "message");
 	/*
-	 * A request with a wrong key gets no answer, so retries end (ibv_poll_cq(3),
+	 * A request with a wrong key gets no answer, so it fails after its retries (ibv_poll_cq(3),
 	 * IBV_WC_RETRY_EXC_ERR).
 	 */
 	CHECK_EQ(post(&e, false, b, KEY), MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, "wrong key");
@@ -139,8 +139,8 @@ targets_are_reached_by_number_and_key(void)
 }
 
 /*
- * A completion that was not taken from the CQ is dropped with its target, and its SRQ entry becomes
- * free.
+ * When a target is destroyed, its unread completions are dropped from the CQ, and their SRQ entries
+ * become free.
  */
 static void
 a_targets_completions_end_with_it(void)
@@ -170,7 +170,10 @@ a_targets_completions_end_with_it(void)
 	ends_close(&e);
 }
 
-/* The values of hwq_path.h must be those of ibv_query_qp(3) and of libmlx5's address handle. */
+/*
+ * A target and an address handle must have the values of hwq_path.h, as ibv_query_qp(3) and
+ * libmlx5's address handle show them.
+ */
 static void
 a_path_is_the_targets_and_the_handles(void)
 {
@@ -217,8 +220,8 @@ a_path_is_the_targets_and_the_handles(void)
 }
 
 /*
- * The device's attributes of a target: from the path, or the defaults of hwq_path.h for a path of
- * zeros.
+ * The attributes that the device has for a target: from the path, or, for a path of zeros, the
+ * defaults of hwq_path.h.
  */
 static void
 a_target_has_what_its_path_says(void)
@@ -281,7 +284,7 @@ what_is_not_possible_is_refused(void)
 	}
 	CHECK(dct == NULL, "an out-pointer was written");
 	/*
-	 * Several targets cannot be set up, and the device refuses to destroy them: all are
+	 * Several targets cannot be set up, and the device refuses to destroy them. All of them are
 	 * destroyed before their SRQ.
 	 */
 	for (nth = 0; nth < 3; nth++) {

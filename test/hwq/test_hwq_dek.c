@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data encryption keys and logins. Their firmware commands and their errors are libmlx5's, byte for
- * byte. No object is left when a command or an allocation fails. No byte of a key or a credential
- * stays in the program's memory.
+ * Data encryption keys and logins. Their firmware commands and their errors equal those of libmlx5,
+ * byte for byte. No object is left when a command or an allocation fails. No byte of a key or a
+ * credential stays in the program's memory.
  *
  * With SOFTHCA_CRYPTO=wrapped the test wraps the keys by OpenSSL, and logs in.
  */
@@ -73,7 +73,7 @@ draw_dek(uint64_t *rnd, struct hwq_dek_conf *conf)
 	wrap_key(key, key_len(conf), (uint8_t *)conf->key);
 }
 
-/* The login for these settings. *credential is the caller's storage. */
+/* Returns the attributes of a login for these settings. *credential: the caller's storage. */
 static struct mlx5dv_crypto_login_attr_ex
 login_attr(struct mlx5dv_crypto_login_attr *credential)
 {
@@ -119,7 +119,7 @@ stock_dek(const struct hwq_dek_conf *conf, struct mlx5dv_crypto_login_obj *login
 	return mlx5dv_dek_create(dev->ctx, &attr);
 }
 
-/* Both query their DEK. `set` makes the query fail. */
+/* libmlx5 and hwq query their DEKs. `set` makes the query fail. */
 static void
 same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq_dek_conf *conf,
 	int query_errno, unsigned int spoil_at, uint8_t spoil)
@@ -134,7 +134,7 @@ same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq
 	trace.query_errno = query_errno, trace.spoil_at = spoil_at, trace.spoil = spoil;
 	memset(&ours, 0x5a, sizeof(ours));
 	CHECK_EQ(hwq_dek_query(dek, &ours), -ret, "a query");
-	/* Only the object's number differs. */
+	/* The commands may differ only in the object's number. */
 	check_bytes(trace.query, query, 8, "a query's head");
 	CHECK_EQ(be32toh(*(uint32_t *)(void *)(trace.query + 8)), dek->id, "a query's object");
 	check_bytes(trace.query + 12, query + 12, trace.query_len - 12u, "a query's rest");
@@ -150,7 +150,7 @@ same_query(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq
 static void
 same_queries(struct mlx5dv_dek *stock, const struct hwq_dek *dek, const struct hwq_dek_conf *conf)
 {
-	/* The state is a byte of the answer, at 24. */
+	/* The state is byte 24 of the answer. */
 	same_query(stock, dek, conf, 0, 0, 0);
 	same_query(stock, dek, conf, 0, 24, 1);
 	same_query(stock, dek, conf, 0, 24, 2);
@@ -247,7 +247,7 @@ same_dek_refusals(void)
 		CHECK_EQ(hwq_dek_init(dev, &good, &dek), -EINVAL, "without a login");
 }
 
-/* As many DEKs as caps.max_dek. */
+/* Creates caps.max_dek DEKs; one DEK more must be refused. */
 static void
 most_deks(void)
 {
@@ -277,7 +277,7 @@ most_deks(void)
 
 /* ------------------------------------------------------------------ logins */
 
-/* Both log in with these attributes, one after the other. */
+/* libmlx5 and hwq log in with these attributes, one after the other. */
 static void
 same_login(const struct mlx5dv_crypto_login_attr_ex *attr)
 {
@@ -339,19 +339,21 @@ same_logins(void)
 	credential.credential[7] ^= 1;
 	attr = good, attr.credential_len = 40;
 	same_login(&attr);
-	/* libmlx5 copies any length into its command. */
+	/*
+	 * libmlx5 copies a credential of any length into its command; hwq must refuse this length.
+	 */
 	attr = good, attr.credential_len = HWQ_CREDENTIAL_MAX + 1;
 	CHECK_EQ(hwq_login_init(dev, &attr, &login), wrap_is_on() ? -EINVAL : -EOPNOTSUPP,
 		"a credential that is too long");
 }
 
-/* Valid, invalid, unknown, refused. */
+/* States that the device reports: valid, invalid, unknown; and a refused query. */
 static void
 login_states(void)
 {
 	static const struct {
 		int query_errno;
-		unsigned int spoil_at; /* the state is the low half of the byte at 32 */
+		unsigned int spoil_at; /* the state is in the low half of byte 32 */
 		uint8_t spoil, status;
 		int ret;
 		enum mlx5dv_crypto_login_state state;
@@ -386,7 +388,7 @@ login_states(void)
 	CHECK_EQ(hwq_login_fini(&login), 0, "a second try");
 }
 
-/* Creating and querying a DEK needs the login; nothing else does. */
+/* Creating and querying a DEK needs the login; destroying and using it do not. */
 static void
 deks_outlive_logins(void)
 {
@@ -407,7 +409,7 @@ deks_outlive_logins(void)
 	CHECK_EQ(hwq_dek_query(&dek, &attr), 0, "with another login");
 	log_out(&login);
 	CHECK_EQ(hwq_dek_fini(&dek), 0, "the end");
-	/* The caller's own login is enough. */
+	/* A login that the caller has made is enough. */
 	wrap_login(dev->ctx);
 	CHECK_EQ(hwq_dek_init(dev, &conf, &dek), 0, "a DEK with libmlx5's login");
 	if (wrap_is_on())
@@ -513,9 +515,9 @@ every_refusal(void)
 /* ------------------------------------------------------------------ search of the memory */
 
 /*
- * A secret. Except while hwq uses it, the program has it only masked: each byte is mixed with MASK.
- * The search looks for any PIECE bytes of it, at a place that is a multiple of PIECE, as bytes and
- * as hexadecimal digits.
+ * A secret. Except while hwq uses the secret, the program stores it only masked: each byte is XORed
+ * with MASK. The search looks for any PIECE consecutive bytes of the secret that start at a
+ * multiple of PIECE, as bytes and as hexadecimal digits.
  */
 #define MASK  0x5c
 #define PIECE 8
@@ -532,8 +534,8 @@ hex_digit(uint8_t half)
 }
 
 /*
- * True if the bytes at `at` are a piece of the secret, or the beginning of one in hexadecimal
- * digits.
+ * Returns true if the bytes at `at` are a piece of the secret, or the first digits of a piece in
+ * hexadecimal.
  */
 static bool
 is_piece(const uint8_t *at, const uint8_t *masked)
@@ -551,7 +553,10 @@ is_piece(const uint8_t *at, const uint8_t *masked)
 	return i == PIECE;
 }
 
-/* Number of pieces of the secret in these bytes; PIECE more bytes after them can be read. */
+/*
+ * Returns the number of pieces of the secret in these bytes. PIECE more bytes after them must be
+ * readable.
+ */
 static unsigned int
 count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 {
@@ -572,7 +577,7 @@ count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 	return n;
 }
 
-/* ASan's own memory is terabytes long. */
+/* With ASan the address space includes terabytes of ASan's own memory. */
 #ifdef __SANITIZE_ADDRESS__
 #define CAN_SEARCH false
 #else
@@ -581,7 +586,7 @@ count_pieces(const uint8_t *at, size_t len, const struct secret *s)
 
 #define CHUNK 65536
 
-/* Number of pieces of the secret in all memory of the program. */
+/* Returns the number of pieces of the secret in all memory of the program. */
 static unsigned int
 search(const struct secret *s)
 {
@@ -601,11 +606,14 @@ search(const struct secret *s)
 		for (; from < to; from += CHUNK) {
 			size_t len = to - from < CHUNK ? to - from : CHUNK;
 
-			/* This buffer is memory of the program too. */
+			/*
+			 * This buffer is memory of the program, so the search would find the secret
+			 * in it.
+			 */
 			explicit_bzero(bytes, sizeof(bytes));
 			got = pread(fileno(mem), bytes, len + 2 * PIECE, (off_t)from);
 			if (got < 0)
-				break; /* a page of the adapter */
+				break; /* a page of the adapter, which cannot be read */
 			n += count_pieces(bytes, (size_t)got < len ? (size_t)got : len, s);
 		}
 	}
@@ -623,7 +631,7 @@ secret_draw(struct secret *s, uint32_t len, uint64_t *rnd)
 		s->masked[i] = (uint8_t)check_random(rnd);
 }
 
-/* Writes the secret in the clear; the caller erases it. */
+/* Writes the unmasked secret; the caller erases it. */
 static void
 secret_write(const struct secret *s, void *out)
 {
@@ -632,8 +640,9 @@ secret_write(const struct secret *s, void *out)
 }
 
 /*
- * hwq's calls run on a separate stack. What they leave there stays, so the search finds it. The
- * search itself, and OpenSSL's wrapping, use the program's stack, which is erased.
+ * hwq's functions run on a separate stack. Bytes that they leave on that stack stay there, so the
+ * search finds them. The search itself, and OpenSSL's wrapping, use the program's stack, which is
+ * erased.
  */
 static struct {
 	ucontext_t back, apart;
@@ -668,7 +677,7 @@ erase_stack(void)
 		below[i] = 0;
 }
 
-/* The arguments and results of the calls. */
+/* The arguments and results of the functions on the separate stack. */
 static struct {
 	struct hwq_dek_conf conf;
 	struct mlx5dv_crypto_login_attr credential;
@@ -700,7 +709,9 @@ secret_take(struct secret *s, const void *bytes, uint32_t len)
 		s->masked[i] = ((const uint8_t *)bytes)[i] ^ MASK;
 }
 
-/* Makes a DEK of the secret. *wrapped: the form in which its key goes to the device. */
+/*
+ * Creates a DEK from the secret. *wrapped: the key in the form in which it is sent to the device.
+ */
 static int
 dek_of_secret(const struct secret *s, struct secret *wrapped)
 {
@@ -722,7 +733,7 @@ dek_of_secret(const struct secret *s, struct secret *wrapped)
 	return calls.ret;
 }
 
-/* The search must find exactly the secrets that are there. */
+/* The search must find every secret that is in memory, and no other bytes. */
 static void
 search_finds(const struct secret *key)
 {
@@ -737,7 +748,8 @@ search_finds(const struct secret *key)
 }
 
 /*
- * Its frame, with a copy of the credential, is below the caller's frame, and the caller erases it.
+ * Not inlined: its frame, with a copy of the credential, is below the caller's frame, and the
+ * caller erases it.
  */
 __attribute__((noinline)) static void
 credential_write(struct secret *credential)
@@ -759,7 +771,7 @@ no_credential_is_left(void)
 	CHECK_EQ(search(&credential), 0, "pieces of the credential");
 }
 
-/* The adapter is in this process, and must keep the key while the DEK exists. */
+/* The adapter runs in this process, and must keep the key while the DEK exists. */
 static void
 nothing_is_left(void)
 {
@@ -768,7 +780,7 @@ nothing_is_left(void)
 
 	if (!has_crypto() || !CAN_SEARCH)
 		return;
-	/* Without the trace, which would record the key. */
+	/* The trace would record the key, so it is off here. */
 	memset(&trace, 0, sizeof(trace));
 	secret_draw(&key, KEY_LEN, &rnd);
 	search_finds(&key);
@@ -779,7 +791,7 @@ nothing_is_left(void)
 	CHECK(search(&key) != 0, "the adapter has no key");
 	CHECK_EQ(hwq_dek_fini(&calls.dek), 0, "the end");
 	CHECK_EQ(search(&key), 0, "pieces of the key");
-	/* Refused and logged keys are erased too. */
+	/* Keys that are refused, or that cause a log line, are erased too. */
 	trace_start();
 	trace.refuse_at = 1, trace.refuse_errno = ENOMEM;
 	CHECK_EQ(dek_of_secret(&key, &wrapped), -ENOMEM, "a DEK that is refused");
@@ -795,14 +807,14 @@ main(int argc, char **argv)
 	(void)argc;
 	setenv("SOFTHCA_THREADS", "0", 1);
 	/*
-	 * Otherwise the first call of each function saves the vector registers, and a key in them,
-	 * on the stack (ld.so(8)).
+	 * Without this setting, the first call of each function saves the vector registers on the
+	 * stack, with a key in them (ld.so(8)).
 	 */
 	emu_setting(argv, "LD_BIND_NOW", "1");
 	dev = emu_open();
 	hwq_log_set(keep_log);
 	CHECK_EQ(hwq_domain_create(dev, &domain), 0, "domain");
-	/* First, because the other cases leave credentials on the stack. */
+	/* This case is the first, because the other cases leave credentials on the stack. */
 	RUN("no byte of a key or credential is left in memory", nothing_is_left());
 	RUN("a DEK is made and queried by libmlx5's commands", same_dek_commands());
 	RUN("a refused DEK gives the error that libmlx5 gives", same_dek_refusals());

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arming and completion channels, as in ibv_req_notify_cq(3) and ibv_get_cq_event(3): one event for
- * each arming, none without one, and none lost between a poll and a sleep. The arming doorbells are
- * compared with libmlx5's. Asynchronous events, as in ibv_get_async_event(3).
+ * Arming and completion channels, as in ibv_req_notify_cq(3) and ibv_get_cq_event(3): each arming
+ * makes one event, there is no event without an arming, and no event is lost between a poll and a
+ * sleep. The arming doorbells are compared with those of libmlx5. Asynchronous events, as in
+ * ibv_get_async_event(3).
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -126,13 +127,13 @@ one_event_for_each_arming(void)
 		post_nop(qp);
 		expect_none(&r, "an event disarms the CQ");
 		CHECK_EQ(take(cq, qp), 2, "completions");
-		/* A completion that is unread at the time of arming makes an event. */
+		/* A completion that is unread at the time of arming must make an event. */
 		post_nop(qp);
 		emu_pump();
 		hwq_cq_arm(cq, false);
 		expect_event(&r, cq, "armed while a completion is unread");
 		CHECK_EQ(take(cq, qp), 1, "completions");
-		/* Arming twice gives one event. */
+		/* Arming twice must make one event. */
 		hwq_cq_arm(cq, false);
 		hwq_cq_arm(cq, false);
 		post_nop(qp);
@@ -170,7 +171,7 @@ solicited_only(void)
 	hwq_sq_ring(&r.qp[0]->sq);
 	expect_event(&r, r.cq[1], "the sender asked for it");
 	CHECK_EQ(take(r.cq[1], r.qp[1]), 2, "completions");
-	/* A failure counts as solicited. */
+	/* A failed completion must count as solicited. */
 	hwq_cq_arm(r.cq[1], true);
 	expect_none(&r, "armed");
 	CHECK_EQ(hwq_qp_fail(r.qp[1]), 0, "to ERR");
@@ -179,7 +180,7 @@ solicited_only(void)
 	channel_pair_destroy(&r);
 }
 
-/* A CQ of libmlx5 that gets the same work, for comparison. */
+/* A CQ of libmlx5 that gets the same completions, for comparison. */
 struct stock_channel {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
@@ -234,7 +235,7 @@ stock_one_event(struct stock_channel *s)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* The adapter is not pumped, so the test can read the arming words. */
+/* The adapter is not pumped here, so the test can read the arming words. */
 static void
 the_words_of_libmlx5(void)
 {
@@ -281,8 +282,8 @@ struct sender {
 };
 
 /*
- * A slow sender: one message after the other, after pauses of all lengths. At most one message is
- * unread.
+ * A slow sender: it sends one message after the other, after pauses of all lengths. At most one
+ * message is unread at a time.
  */
 static _Atomic unsigned int n_seen;
 
@@ -315,8 +316,8 @@ send_slowly(void *arg)
 }
 
 /*
- * poll_again: arm, poll again, sleep, as hwq_event.h says. Otherwise: poll, arm, sleep; then the
- * consumer index in the arming makes an event for a completion that came in between.
+ * poll_again: arm, poll again, sleep, as hwq_event.h requires. Otherwise poll, arm, sleep: if a
+ * completion came in between, the consumer index of the arming makes the device send an event.
  */
 static void
 nothing_is_lost(bool poll_again)
@@ -356,8 +357,8 @@ nothing_is_lost(bool poll_again)
 			continue;
 		if (!poll_again) {
 			/*
-			 * In every second round the message comes before the arming, and is seen
-			 * but not consumed.
+			 * In every second round the message arrives before the arming, and its
+			 * completion is peeked but not consumed.
 			 */
 			while (naps % 2 == 0 && !hwq_cq_peek(r.cq[0], &rec))
 				sched_yield();
@@ -377,8 +378,8 @@ nothing_is_lost(bool poll_again)
 	pthread_join(thread, NULL);
 	printf("  %u messages, %u sleeps\n", N_NAPS, naps);
 	/*
-	 * Each event is for a message after the index of its arming. Without a poll before the
-	 * arming, a second event may be for the last message.
+	 * Each event is for a message after the index of its arming. Without the second poll, the
+	 * last message may cause a second event.
 	 */
 	CHECK(naps > 0 && naps <= (poll_again ? 2 : 1) * N_NAPS, "%u sleeps", naps);
 	if (hwq_qp_destroy(s.qp) != 0 || hwq_cq_destroy(s.cq) != 0 ||
@@ -398,7 +399,9 @@ expect_no_async(const char *when)
 	CHECK_EQ(hwq_async_get(dev, &event), -EAGAIN, when);
 }
 
-/* Checks that the next event is this one, for this object, and acknowledges it. */
+/*
+ * Checks that the next asynchronous event is of this kind and for this object, and acknowledges it.
+ */
 static void
 expect_async(enum hwq_async_what what, struct hwq_qp *qp, struct hwq_cq *cq, unsigned int port,
 	const char *name)
@@ -427,7 +430,7 @@ arm_fault(const char *line)
 		EMU_DIE("%s", line);
 }
 
-/* Names are those of ibv_event_type_str(3). */
+/* Names of events must equal those of ibv_event_type_str(3). */
 static void
 async_events(void)
 {
@@ -453,7 +456,7 @@ async_events(void)
 	arm_fault("qp_fatal");
 	post_nop(r.qp[1]);
 	expect_async(HWQ_ASYNC_QP_FAILED, r.qp[1], NULL, 0, "local work queue catastrophic error");
-	/* It has no receive queue and no SRQ. */
+	/* The QP has no receive queue and no SRQ. */
 	expect_no_async("one event");
 	arm_fault("port_down");
 	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 1, "port error");
@@ -475,8 +478,8 @@ async_events(void)
 }
 
 /*
- * A refused request of a peer fails the queue that refused it: because of a key's rights, or
- * because the request is not possible.
+ * If a queue refuses a request of its peer, the queue fails. Reasons: the rights of a key, or a
+ * request that is not valid.
  */
 static void
 refused_requests(void)
@@ -514,7 +517,10 @@ refused_requests(void)
 	CHECK_EQ(hwq_mr_deregister(&mr), 0, "deregistering");
 }
 
-/* Opens the device again, with these ports down (bits). Returns the port that it uses. */
+/*
+ * Opens the device again, with the ports of the bit mask `down` down. Returns the port that the
+ * device uses.
+ */
 static unsigned int
 port_when_down(unsigned int down)
 {
@@ -575,7 +581,7 @@ ports_in_turn(void)
 	softhca_faults_clear();
 }
 
-/* A queue pair uses the port of its path, with that port's address. */
+/* A queue pair must use the port of its path, with that port's address. */
 static void
 port_of_a_path(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each verbs call and each allocation under lib/hwq fails once, in turn, for a queue of each type.
- * The caller gets that error, no object is left, and an object that could not be destroyed can be
- * destroyed later. The linker wraps the calls (ld(1), --wrap), so this program links hwq
+ * Expected: the caller gets the error, no object is left, and an object that could not be destroyed
+ * can be destroyed later. The linker wraps the calls (ld(1), --wrap), so this program links hwq
  * statically.
  */
 #include "hwq_ah.h"
@@ -18,7 +18,10 @@ static bool no_td;
 
 static const void *memory[MEMORY_MAX];
 
-/* Replaces `from` by `to` in the list of allocated memory. NULL is a free place of the list. */
+/*
+ * Replaces `from` by `to` in the list of allocated memory. NULL stands for a free entry of the
+ * list.
+ */
 static bool
 note(const void *from, const void *to)
 {
@@ -34,7 +37,7 @@ note(const void *from, const void *to)
 	return false;
 }
 
-/* Visible: with sanitizers, the linker also uses these for shared libraries. */
+/* Visible, because with sanitizers the linker also uses these functions for shared libraries. */
 #pragma GCC visibility push(default)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -77,7 +80,7 @@ __wrap_free(void *p)
 FAILING_CALL(hwq_verbs_open, 1, (struct ibv_device * device, struct ibv_context **ctx),
 	(device, ctx))
 
-/* libmlx5 does not report the longest memcpy, like versions before that field. */
+/* libmlx5 does not report the longest memcpy, as in versions that do not have this field. */
 static bool no_memcpy_len;
 
 int __real_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr);
@@ -92,7 +95,7 @@ __wrap_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *attr)
 	return ret;
 }
 
-/* The device reports limits larger than those of hwq. */
+/* The device reports limits that are larger than those of hwq. */
 static bool large_limits;
 
 int __real_hwq_verbs_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
@@ -161,7 +164,7 @@ FAILING_CALL(hwq_verbs_eth_inline, 0, (struct ibv_qp * qp, void *ring, uint8_t *
 int __real_hwq_verbs_close(struct ibv_context *ctx);
 int __wrap_hwq_verbs_close(struct ibv_context *ctx);
 
-/* The context is closed even if this returns an error, as with close(2). */
+/* The context is closed even if this function returns an error, as with close(2). */
 int
 __wrap_hwq_verbs_close(struct ibv_context *ctx)
 {
@@ -187,7 +190,7 @@ __wrap_hwq_verbs_td_alloc(struct ibv_context *ctx, struct ibv_td **td)
 
 /* ------------------------------------------------------------------ the life of a queue */
 
-#define N_OTHERS 5 /* types other than RC */
+#define N_OTHERS 5 /* number of types other than RC */
 
 /* A device with a region, device memory, an address handle, and a QP of each type. */
 struct all_types {
@@ -197,7 +200,7 @@ struct all_types {
 	struct hwq_mr dm_mr;
 	struct hwq_ah ah;
 	struct twin t;
-	struct hwq_cq *cq; /* CQs of the types other than RC */
+	struct hwq_cq *cq; /* [N_OTHERS]: CQ of each type other than RC */
 	struct hwq_qp *others[N_OTHERS];
 	uint8_t mem[256];
 };
@@ -236,7 +239,7 @@ others_up(struct all_types *r)
 #define DM_LEN 100
 static const uint8_t zeros[DM_LEN];
 
-/* Creates step by step. Stops at the first error. */
+/* Creates the objects step by step. Stops at the first error. */
 static int
 all_types_up(struct all_types *r)
 {
@@ -250,7 +253,9 @@ all_types_up(struct all_types *r)
 			&r->mr);
 	if (ret == 0)
 		ret = hwq_dm_alloc(r->dev, DM_LEN, &r->dm);
-	/* meson.build sets: this adapter's memory is initially full of 0x5a. */
+	/*
+	 * meson.build fills this adapter's memory with 0x5a at first; hwq_dm_alloc() must clear it.
+	 */
 	if (ret == 0)
 		check_bytes(r->dm.addr, zeros, DM_LEN, "new device memory");
 	if (ret == 0)
@@ -272,7 +277,7 @@ all_types_up(struct all_types *r)
 	return ret != 0 ? ret : others_up(r);
 }
 
-/* Destroys what exists. A refused step is tried a second time. */
+/* Destroys the objects that exist. A step that is refused is tried a second time. */
 static int
 all_types_down(struct all_types *r)
 {
@@ -334,8 +339,8 @@ every_step_of_the_way_down(void)
 		fail_at = step;
 		ret = all_types_down(&r);
 		if (step == 1)
-			n_steps = calls - 1; /* one step was called twice */
-		/* The last step is ibv_close_device(3), which cannot be repeated. */
+			n_steps = calls - 1; /* one step was tried twice */
+		/* The last step is ibv_close_device(3), which cannot be tried again. */
 		CHECK_EQ(ret, step < n_steps ? REFUSAL : 0, "what destroy says");
 		CHECK_EQ(live, 0, "objects left");
 	}
@@ -343,8 +348,8 @@ every_step_of_the_way_down(void)
 }
 
 /*
- * Without a thread domain there is no own register: doorbells have eight bytes, at a place that
- * other queues may use.
+ * Without a thread domain, the domain has no register of its own: every doorbell is a store of
+ * eight bytes at an address to which other queues may write too.
  */
 static void
 without_thread_domains(void)
@@ -375,7 +380,7 @@ without_thread_domains(void)
 
 /*
  * Ring indices have 16 bits, a data segment's length has 31 bits, and a QP context has one byte for
- * RDMA reads in flight: larger limits of the device are useless.
+ * RDMA reads in flight. So hwq must reduce larger limits of the device to these.
  */
 static void
 limits_beyond_those_of_hwq(void)
@@ -393,7 +398,9 @@ limits_beyond_those_of_hwq(void)
 	CHECK_EQ(hwq_dev_close(dev), 0, "close");
 }
 
-/* A field that libmlx5 leaves out of comp_mask has no meaning (mlx5dv_query_device(3)). */
+/*
+ * If libmlx5 leaves a field out of comp_mask, hwq must ignore the field (mlx5dv_query_device(3)).
+ */
 static void
 libmlx5_without_memcpy(void)
 {
@@ -409,7 +416,7 @@ libmlx5_without_memcpy(void)
 
 /* ------------------------------------------------------------------ sizes that libmlx5 chose */
 
-static struct mlx5dv_qp shown; /* what mlx5dv_init_obj() returned last */
+static struct mlx5dv_qp shown; /* the result of the last mlx5dv_init_obj() */
 static uint32_t times_sq = 1, times_rq = 1, less_sq, less_rq, sq_stride, rq_stride;
 static int32_t more_inline;
 
@@ -429,7 +436,7 @@ other_cap(struct ibv_qp_cap *cap)
 	cap->max_inline_data += (uint32_t)more_inline;
 }
 
-/* Creates the QP on a CQ of that size. */
+/* Creates the QP on a CQ with n_cqe entries. */
 static int
 create_on(struct hwq_domain *domain, uint32_t n_cqe, struct hwq_qp **qp, struct hwq_cq **cq)
 {
@@ -463,9 +470,9 @@ expect_size(struct hwq_domain *domain, int want, const char *what)
 }
 
 /*
- * 16 WQEs of 256 bytes are 64 WQEBBs: the head of a UMR is 192 bytes (struct mlx5_wqe_ctrl_seg, 48
- * bytes of UMR control, 64 of key context, 64 of layout), and 64 are for inline data and its length
- * of 4.
+ * 16 WQEs of 256 bytes are 64 WQEBBs. The first segments of a UMR have 192 bytes (16 of control
+ * segment, 48 of UMR control segment, 64 of key context, 64 of layout); 64 bytes are for inline
+ * data and its length, which has 4 bytes.
  */
 static void
 sizes_that_libmlx5_chose(void)

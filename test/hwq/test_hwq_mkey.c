@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of keys. The firmware commands that create keys are libmlx5's, byte for byte. No object is
- * left when a command or an allocation fails. A pool gives out each key once.
+ * Pools of keys. The firmware commands that create keys equal those of libmlx5, byte for byte. No
+ * object is left when a command or an allocation fails. A pool returns each key once.
  */
 #include "hwq_mkey.h"
 #include "hwq_trace.h"
@@ -93,7 +93,7 @@ same_commands(void)
 			same_commands_of(flags, entries[i]);
 }
 
-/* A refused command gives the errno that libmlx5 gives. */
+/* A refused command must give the same errno as with libmlx5. */
 static void
 same_errnos(void)
 {

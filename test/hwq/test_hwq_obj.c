@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own verbs objects, driven by hwq: QPs created in three ways, with their own doorbell
- * register and without; CQs, SRQs, work queues, device memory, PDs and address handles. Also
- * tested: objects that hwq cannot take over.
+ * A caller's own verbs objects that hwq uses: QPs created in three ways, with and without a
+ * doorbell register of their own; CQs, SRQs, work queues, device memory, PDs and address handles.
+ * Also tested: objects that hwq cannot take over.
  */
 #include "hwq_ah.h"
 #include "hwq_own.h"
@@ -10,7 +10,7 @@
 
 #define HALF 16384
 
-/* only its context and port are used, because the objects here are created by verbs */
+/* only context and port of the device are used, because the objects here are created by verbs */
 static struct hwq_dev *dev;
 static struct ibv_context *ctx;
 static uint8_t mem[2 * HALF] __attribute__((aligned(4096)));
@@ -69,7 +69,7 @@ connect_self(struct taken *t)
 	CHECK_EQ(hwq_obj_qp_sync(t->qp), IBV_QPS_RTS, "state");
 }
 
-/* Writes and messages of random lengths, over many laps. Every fourth one is signalled. */
+/* Posts writes and messages of random lengths, over many laps. Every fourth WQE is signalled. */
 static void
 work(struct taken *t, unsigned int n, bool sig_all)
 {
@@ -104,7 +104,7 @@ work(struct taken *t, unsigned int n, bool sig_all)
 		else
 			hwq_wr_set_sge(&wr, mr->lkey, (uintptr_t)mem + at, len);
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
-		/* A WQE of one WQEBB ends at the producer index. */
+		/* The WQE has one WQEBB, so it is the WQEBB before the producer index. */
 		ctrl = hwq_sq_at(&t->qp->sq, (uint16_t)(t->qp->sq.pi - 1));
 		if (!is_inline)
 			CHECK_EQ(ctrl->fm_ce_se, signaled ? MLX5_WQE_CTRL_CQ_UPDATE : 0,
@@ -138,7 +138,10 @@ queue_pairs(void)
 			struct hwq_wr wr;
 			struct taken t, a, b;
 
-			/* Other queues may write to this register too. */
+			/*
+			 * Other queues may write to this register too, so hwq must write every
+			 * doorbell to its start.
+			 */
 			take(&t, how, dev->pd, NULL, sig_all);
 			CHECK(t.qp->sq.bf->toggle == 0 && t.qp->sq.bf->max_ds == 0,
 				"a shared register alternates");
@@ -172,8 +175,8 @@ queue_pairs(void)
 }
 
 /*
- * MLX5_SHUT_UP_BF set to anything but "0": a single pending WQE is announced only by its first 8
- * bytes.
+ * With MLX5_SHUT_UP_BF set to anything but "0", a single pending WQE must be announced by its first
+ * 8 bytes alone.
  */
 static void
 shut_up_bf(void)
@@ -223,7 +226,7 @@ shut_up_bf(void)
 	CHECK_EQ(unsetenv("MLX5_SHUT_UP_BF"), 0, "unsetenv");
 }
 
-/* The caller takes the QP to ERR, to RESET and back. */
+/* The caller moves the QP to ERR, to RESET and back to RTS. */
 static void
 states(void)
 {
@@ -366,7 +369,7 @@ work_queue(void)
 			EMU_DIE("destroying");
 }
 
-/* Device memory is written by its address and read through a QP. */
+/* Device memory is written at its address, and read through a QP. */
 static void
 device_memory(void)
 {
@@ -404,7 +407,7 @@ device_memory(void)
 		EMU_DIE("freeing device memory");
 }
 
-/* The device's number of a QP's PD: QUERY_QP, 24 bits at 0x28 of the context. */
+/* Reads the number of a QP's PD from the device: QUERY_QP, 24 bits at 0x28 of the context. */
 static void
 protection_domain(void)
 {
@@ -521,7 +524,7 @@ refusals(void)
 		EMU_DIE("CQs");
 	hwq_log_set(count_line);
 	CHECK_EQ(hwq_obj_cq(ibv_cq_ex_to_cq(cq_ex), &none), -EOPNOTSUPP, "CQEs of 128 bytes");
-	/* libmlx5 takes a completion from its own CQ. */
+	/* libmlx5 polls a completion from its CQ, so hwq must refuse the CQ. */
 	used = two_way_qp(BY_CREATE_QP, dev->pd, polled, NULL, IBV_QPT_RC, false);
 	stock_to_init(dev, used);
 	CHECK_EQ(ibv_post_recv(used, &recv, &bad), 0, "posting");
@@ -536,7 +539,10 @@ refusals(void)
 	CHECK(none == NULL && qp == NULL, "out-pointers");
 	if (ibv_destroy_qp(used) != 0)
 		EMU_DIE("destroying");
-	/* The CQ has 32 entries, and the QP's send queue alone has more WQEBBs. */
+	/*
+	 * The CQ has 32 entries, fewer than the WQEBBs of the QP's send queue, so hwq must refuse
+	 * the QP.
+	 */
 	obj.qp = two_way_qp(BY_CREATE_QP, dev->pd, ibcq, NULL, IBV_QPT_RC, false);
 	CHECK_EQ(hwq_obj_qp(&obj, &qp), -ENOSPC, "a CQ that is too small");
 	obj.recv_cq = NULL;
@@ -554,7 +560,7 @@ refusals(void)
 		EMU_DIE("destroying");
 }
 
-/* The last log line must name the call to use instead. */
+/* The last log line, which must name the function to use instead. */
 static char last_line[256];
 
 static void
@@ -607,7 +613,10 @@ ours_are_not_taken(void)
 	twin_destroy(&t);
 }
 
-/* The refused call has no effect: the objects keep working. */
+/*
+ * A function of hwq for the wrong kind of object is refused without effect: the objects keep
+ * working.
+ */
 static void
 whose_they_are(void)
 {
@@ -637,7 +646,10 @@ whose_they_are(void)
 
 /* ------------------------------------------------------------------ room in CQs */
 
-/* A QP to take over, and how many CQ entries each of its queues needs, from libmlx5's sizes. */
+/*
+ * A QP to take over, and the CQ entries that each of its queues needs, computed from libmlx5's
+ * sizes.
+ */
 struct newcomer {
 	struct hwq_obj_qp obj;
 	uint32_t send, recv;
@@ -659,8 +671,8 @@ newcomer_create(struct newcomer *new, struct ibv_cq *ibcq, struct ibv_srq *ibsrq
 }
 
 /*
- * Takes the QP over while its CQs have so many free entries; the other entries are reserved. The
- * caller releases the QP.
+ * Takes over the QP while its CQs have exactly this many free entries; all other entries are
+ * reserved. The caller releases the QP.
  */
 static struct hwq_qp *
 take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int ret)
@@ -688,7 +700,10 @@ take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int
 	return qp;
 }
 
-/* The QP fits exactly, and does not fit with one entry less. No reservation stays. */
+/*
+ * The free entries of the CQs are exactly enough for the QP, and one entry less is not enough. A QP
+ * that was refused leaves no entry reserved.
+ */
 static void
 fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)
 {
@@ -708,7 +723,7 @@ fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)
 			"CQEs reserved after the release");
 }
 
-/* A second QP with the same SRQ and CQ needs no entries for the SRQ. */
+/* A second QP with the same SRQ and CQ must need no entries for the SRQ. */
 static void
 shares_the_entries(struct newcomer *first, struct newcomer *second, struct hwq_cq *other_cq,
 	uint32_t n_srq)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Channels, shared receive queues, and a caller's own objects: each verbs call and each allocation
- * under their create paths fails once, in turn. The caller gets that error, no object is left, no
- * count of CQ entries or users changes, and an object that could not be destroyed can be destroyed
- * later. Also tested: objects that hwq does not support, as the device reports them. The linker
- * wraps the calls (ld(1), --wrap), so this program links hwq statically.
+ * of the functions that create them fails once, in turn. Expected: the caller gets the error, no
+ * object is left, no count of CQ entries or users changes, and an object that could not be
+ * destroyed can be destroyed later. Also tested: objects that hwq does not support, as the device
+ * reports them. The linker wraps the calls (ld(1), --wrap), so this program links hwq statically.
  */
 #include "hwq_cancel.h"
 #include "hwq_event.h"
@@ -25,7 +25,7 @@ FAILING_CALL(hwq_verbs_srq_create, 1,
 	(ctx, attr, srq))
 FAILING_CALL(hwq_verbs_srq_destroy, -1, (struct ibv_srq * srq), (srq))
 
-/* Changes the description of an SRQ that libmlx5 returns. NULL: no change. */
+/* If not NULL, changes the description of an SRQ that libmlx5 returns. */
 static void (*change_srq)(struct mlx5dv_srq *view);
 
 int __real_hwq_verbs_srq_take(struct ibv_srq *srq, struct mlx5dv_srq *view);
@@ -85,14 +85,14 @@ __wrap_calloc(size_t n, size_t size)
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
 
-/* A channel, an SRQ, and two QPs: one receives from the SRQ, one has a receive queue. */
+/* A channel, an SRQ, and two QPs: one QP receives from the SRQ, the other has a receive queue. */
 struct channel_and_srq {
 	struct hwq_channel *channel;
 	struct hwq_cq *cq;
 	struct hwq_srq *srq;
 	struct hwq_qp *qp;
 	struct hwq_cq *other_cq;
-	struct hwq_qp *other; /* has a receive queue */
+	struct hwq_qp *other; /* the QP that has a receive queue */
 };
 
 static int
@@ -338,7 +338,7 @@ what_the_device_says(void)
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* A SEND waits in a stopped queue. */
+/* A SEND is pending in a stopped queue. */
 static void
 every_step_of_cancelling(void)
 {
@@ -402,7 +402,10 @@ room_for_a_link(struct mlx5dv_srq *view)
 	view->stride = 16;
 }
 
-/* The link of an entry names the next one by 16 bits, and has 16 bytes (infiniband/mlx5dv.h). */
+/*
+ * The link of an entry has 16 bytes, and contains the next entry's index in 16 bits
+ * (infiniband/mlx5dv.h).
+ */
 static void
 shapes_of_srqs(void)
 {

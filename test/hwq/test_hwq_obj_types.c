@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller's own QPs, driven by hwq, of types whose receiver is another kind of object: messages of
+ * A caller's own QPs that hwq uses, of types without a receive queue of the same kind: messages of
  * XRC_SEND and DCI arrive at an SRQ of stock verbs, frames of RAW_PACKET are in the capture file,
  * and memcpy copies.
  */
@@ -56,7 +56,7 @@ make(struct taken *t, enum how how, enum ibv_qp_type type, bool may_memcpy)
 	CHECK_EQ(hwq_obj_cq(t->ibcq, &t->cq), 0, "taking a CQ");
 }
 
-/* Takes a QP over, and takes it to RTS; a type with a peer is connected to the QP `peer`. */
+/* Takes over a QP, and moves it to RTS; a type with a peer is connected to the QP `peer`. */
 static void
 take(struct taken *t, struct hwq_obj_qp obj, uint32_t peer)
 {
@@ -111,7 +111,7 @@ struct receiver {
 	struct ibv_xrcd *xrcd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	struct ibv_qp *qp; /* XRC_RECV or DCT */
+	struct ibv_qp *qp; /* an XRC_RECV QP or a DCT */
 	uint32_t srqn;
 };
 
@@ -153,7 +153,7 @@ xrc_target(struct receiver *r)
 	stock_to_init(dev, r->qp);
 }
 
-/* A DCT stays in RTR. It gets its number there. */
+/* A DCT stays in RTR. It gets its number in this state. */
 static void
 dc_target(struct receiver *r)
 {
@@ -202,7 +202,7 @@ arrived(struct receiver *r, uint64_t wr_id, const uint8_t *want, uint32_t len)
 	check_bytes(mem + HALF, want, len, "what was received");
 }
 
-/* Its receives have reserved room in its CQ while hwq has it. */
+/* While hwq has the SRQ, its CQ must have reserved room for the SRQ's receives. */
 static void
 xrc_srq(void)
 {
@@ -214,7 +214,7 @@ xrc_srq(void)
 	receiver_open(&r, true);
 	xrc_target(&r);
 	CHECK_EQ(hwq_obj_cq(r.cq, &cq), 0, "CQ");
-	/* The CQ has room for four such SRQs. */
+	/* The CQ has room for the receives of four such SRQs. */
 	for (i = 0; i < 9; i++) {
 		CHECK_EQ(hwq_obj_srq(r.srq, cq, &srq), 0, "SRQ");
 		CHECK(srq->xrc_cq == cq && srq->srqn == r.srqn, "SRQ 0x%06x", srq->srqn);
@@ -308,7 +308,7 @@ dc(void)
 	CHECK_EQ(ibv_destroy_ah(ibah), 0, "address handle");
 }
 
-/* Checks the next frame of the capture file. Each frame follows a pcap header of 16 bytes. */
+/* Compares the next frame of the capture file. A pcap header of 16 bytes precedes each frame. */
 static void
 captured(int fd, const uint8_t *want, uint32_t len)
 {
@@ -338,14 +338,14 @@ frames(const char *path)
 
 			hwq_wr_start_raw(&wr, &t.qp->sq);
 			wr.wr_id = i;
-			/* These are no IP frames, so the device writes no checksum. */
+			/* The frames contain no IP packet, so the device writes no checksum. */
 			wr.wr_flags = HWQ_WQE_SIGNALED | (i % 4 == 1 ? HWQ_WQE_IP_CSUM : 0);
 			hwq_wr_send(&wr);
 			set_data(&wr, i, at, len);
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
 			one_completion(&t, i);
 			if (fd < 0) {
-				/* The first frame created the file. */
+				/* The adapter created the file for the first frame. */
 				fd = open(path, O_RDONLY | O_CLOEXEC);
 				if (fd < 0 || lseek(fd, 24, SEEK_SET) != 24)
 					EMU_DIE("%s: %s", path, strerror(errno));
@@ -408,7 +408,7 @@ keep_line(const char *text)
 	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
-/* The caller says whether the port computes checksums: hwq_obj_qp.ip_csum. */
+/* hwq_obj_qp.ip_csum tells hwq whether the port computes checksums. */
 static void
 checksums_unless_told(void)
 {
@@ -425,7 +425,10 @@ checksums_unless_told(void)
 	taken_release(&t);
 }
 
-/* Only libmlx5's builder shows how much of a frame must be inline, and this QP has no builders. */
+/*
+ * Only libmlx5's builders show how many bytes of a frame must be inline, and this QP has no
+ * builders. So hwq must refuse it.
+ */
 static void
 raw_without_builders(void)
 {
@@ -443,7 +446,7 @@ raw_without_builders(void)
 	taken_release(&t);
 }
 
-/* A DCT has no queues. */
+/* A DCT has no queues, so hwq must refuse it. */
 static void
 dc_target_is_refused(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hwq's queues at work on the emulated adapter: laps, errors, flushes, resets, shared CQs, receive
+ * Tests hwq's queues on the emulated adapter: laps, errors, flushes, resets, shared CQs, receive
  * queues, refusals and threads. It runs in every mode: device threads or pump; with BlueFlame, with
  * MLX5_SHUT_UP_BF, and on an adapter without BlueFlame; on both link layers; without MMO.
  *
@@ -50,7 +50,7 @@ memory_destroy(struct memory *m)
 	free(m->at);
 }
 
-/* Takes completions until the ring is empty. Each must be good. */
+/* Takes completions until the ring is empty. Each completion must be good. */
 static void
 drain(struct twin *t)
 {
@@ -68,7 +68,7 @@ drain(struct twin *t)
 
 /* ------------------------------------------------------------------ laps */
 
-/* Copies len bytes at offset by a builder drawn from rnd. Returns what the builder returns. */
+/* Copies len bytes at offset by a random builder. Returns the builder's result. */
 static int
 copy_some(struct hwq_sq *sq, const struct memory *m, uint64_t *rnd, uint32_t at, uint32_t len,
 	unsigned int flags)
@@ -99,8 +99,8 @@ copy_some(struct hwq_sq *sq, const struct memory *m, uint64_t *rnd, uint32_t at,
 }
 
 /*
- * Random bursts of random work with random signalling. Every byte is checked when all work is
- * complete.
+ * Posts random bursts of random work with random signalling. Every byte is checked when all work
+ * has completed.
  */
 static void
 many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_work)
@@ -110,7 +110,7 @@ many_laps(struct twin *t, const struct memory *m, uint64_t rnd, unsigned int n_w
 	uint32_t first_cqe = t->cq->ci;
 	uint64_t last = emu_now_ns();
 	struct hwq_cqe rec[8];
-	/* The expected second half: 0, or the source's byte, which is never 0. */
+	/* The expected second half: each byte is 0, or the source's byte, which is never 0. */
 	uint8_t *want = calloc(1, HALF);
 
 	if (want == NULL)
@@ -189,7 +189,7 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Four owner threads, each with its own domain. Two domains share a page, but no register. */
+/* Four owner threads, each with its own domain. Two domains share a page, but not a register. */
 static void
 threads(void)
 {
@@ -241,7 +241,8 @@ blueflame_by_mode(void)
 	CHECK(dev->no_bf == (shut_up != NULL), "MLX5_SHUT_UP_BF");
 	if (lanes == NULL || strcmp(lanes, "0") != 0)
 		/*
-		 * With a device thread, the content is taken at once, and the test cannot read it.
+		 * With a device thread, the adapter reads the register's content at once, so the
+		 * test cannot read it.
 		 */
 		goto out;
 	CHECK_EQ(hwq_wqe_inline(&t.qp->sq, MLX5_OPCODE_RDMA_WRITE, 1, 2, "data", 0,
@@ -271,7 +272,7 @@ peek_wait(const struct hwq_cq *cq, struct hwq_cqe *rec)
 	return true;
 }
 
-/* The CQ has the size of hwq_qp_cqe_needed(), and must never overrun. */
+/* The CQ has exactly hwq_qp_cqe_needed() entries, and must never overrun. */
 static void
 full_and_flushed(void)
 {
@@ -287,10 +288,10 @@ full_and_flushed(void)
 		while (hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED) == 1)
 			n++;
 		hwq_sq_ring(&t.qp->sq);
-		/* Places become free one by one, and each is used at once. */
+		/* WQEBBs become free one by one, and each is used at once. */
 		for (n = 0; n < 200; n++) {
 			CHECK(peek_wait(t.cq, &rec), "no completion");
-			/* The index is not published here: the doorbell must publish it. */
+			/* The index is not published here: hwq_sq_ring() must publish it. */
 			hwq_cq_advance(t.cq);
 			hwq_sq_complete(&t.qp->sq, rec.wqe_counter);
 			CHECK_EQ(hwq_wqe_nop(&t.qp->sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
@@ -299,7 +300,7 @@ full_and_flushed(void)
 				return;
 		}
 		drain(&t);
-		/* A full ring of unsignalled WQEs is flushed: one CQE for each. */
+		/* A full ring of unsignalled WQEs is flushed: each must make one CQE. */
 		CHECK_EQ(hwq_qp_fail(t.qp), 0, "to ERR");
 		for (n = 0; hwq_wqe_nop(&t.qp->sq, 0) == 1; n++)
 			;
@@ -329,7 +330,10 @@ bad_work(struct hwq_sq *sq, const struct memory *m)
 		(uintptr_t)m->at, 64, 0);
 }
 
-/* One good WQE, one bad one, a fill and later WQEs: each completes as it must, in order. */
+/*
+ * One good WQE, one bad WQE, a fill and later WQEs: expected are a success, an error and flushes,
+ * in order.
+ */
 static void
 error_and_flush(void)
 {
@@ -371,7 +375,9 @@ error_and_flush(void)
 	hwq_dump_sq_wqe(sq, rec.wqe_counter, text, sizeof(text));
 	CHECK(strstr(text, has_mmo ? "MMO" : "RDMA_WRITE") != NULL, "%s", text);
 	CHECK_EQ(hwq_sq_complete(sq, rec.wqe_counter), 1, "freed");
-	/* The fill is flushed like any other WQE: it makes a CQE, although it is unsignalled. */
+	/*
+	 * The fill is flushed like any other WQE: it must make a CQE, although it is unsignalled.
+	 */
 	for (i = 0; i < 3; i++) {
 		static const uint32_t freed[] = {2, 3, 1};
 
@@ -382,7 +388,7 @@ error_and_flush(void)
 	CHECK_EQ(hwq_sq_used_bb(sq), 0, "used");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_ERR, "state");
 	CHECK_EQ(hwq_cq_poll(t.cq, &rec, 1), 0, "more completions than WQEs");
-	/* After a reset the QP works like a new one, with MMO. */
+	/* After a reset the QP must work like a new QP, including MMO. */
 	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
 	CHECK_EQ(hwq_qp_state(t.qp), IBV_QPS_INIT, "state");
 	twin_connect_self(&t);
@@ -393,8 +399,8 @@ error_and_flush(void)
 }
 
 /*
- * Two QPs share a CQ. One is reset or destroyed while completions are unread and WQEs have no
- * doorbell yet.
+ * Two QPs share a CQ. One QP is reset or destroyed while completions are unread and WQEs have no
+ * doorbell yet. Its completions must disappear.
  */
 static void
 stale_completions(void)
@@ -414,7 +420,7 @@ stale_completions(void)
 	hwq_qp_addr(a, &addr);
 	CHECK_EQ(hwq_qp_connect(a, &addr), 0, "connect");
 	/*
-	 * In odd rounds the stale entries cross the end of the CQ. Both values of the owner bit
+	 * In odd rounds the entries to drop cross the end of the CQ. Both values of the owner bit
 	 * occur.
 	 */
 	for (round = 0; round < 40; round++) {
@@ -432,7 +438,9 @@ stale_completions(void)
 			hwq_sq_ring(&b->sq);
 		}
 		CHECK_EQ(hwq_wqe_nop(&b->sq, HWQ_WQE_SIGNALED), 1, "never announced");
-		/* Waits until the device has completed all: the last entry is written. */
+		/*
+		 * Waits until the device has completed all WQEs, so that the last entry is written.
+		 */
 		for (deadline = emu_now_ns() + CHECK_PATIENCE_NS;
 			!hwq_cq_is_ours(cq, cq->ci + 14) && emu_now_ns() < deadline;) {
 			emu_pump();
@@ -562,7 +570,7 @@ refused_queues(void)
 	CHECK(none == NULL, "out-pointer of a refused CQ");
 	CHECK_EQ(try_qp(domain, cq, ok), 0, "a good QP");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){0}), -EINVAL, "no WQEs");
-	/* Flush and atomic write are not operations of these queues. Bit 40 is unknown. */
+	/* Flush and atomic write are no operations of these queues. Bit 40 is unknown. */
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 4, .send_ops = 1u << 11}),
 		-EOPNOTSUPP, "flush");
 	CHECK_EQ(try_qp(domain, cq,
@@ -613,7 +621,7 @@ refused_queues(void)
 	CHECK_EQ(hwq_domain_destroy(domain), 0, "destroy");
 }
 
-/* Queues as large as ibv_query_device(3) promises can be created, larger ones cannot. */
+/* Queues as large as ibv_query_device(3) reports can be created; larger queues are refused. */
 static void
 largest_queues(void)
 {
@@ -632,7 +640,7 @@ largest_queues(void)
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr}), 0, "receives");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr + 1}), -EINVAL,
 		"receives");
-	/* Such a WQE takes two WQEBBs, and a ring has at most as many WQEBBs as WQEs. */
+	/* Such a WQE takes two WQEBBs, and the ring has at most max_qp_wr WQEBBs. */
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2, .max_sge = 4}), 0,
 		"WQEBBs");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2 + 1, .max_sge = 4}),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receive queues and shared receive queues of hwq and libmlx5: equal posts must write equal bytes
- * and records, and equal messages must give equal completions. Also tested: full queues, too many
- * pieces, errors, flushes, resets, limits.
+ * and doorbell records, and equal messages must give equal completions. Also tested: full queues,
+ * too many pieces, errors, flushes, resets, limits.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ below(uint32_t n)
 }
 
 /*
- * Draws one list for both libraries: up to max pieces. Pieces of length 0 are drawn only if they
+ * Draws one list for both libraries, of up to max pieces. Pieces of length 0 are drawn only if they
  * mean no data.
  */
 static unsigned int
@@ -86,7 +86,7 @@ same_bytes_in_a_receive_queue(uint32_t n_wr, uint32_t n_sge)
 	CHECK_EQ(rq->max_sge * 16, rq->stride, "pieces");
 	for (i = 0; i <= rq->mask + 3; i++) {
 		n = draw_list(sge, ibv_sge, rq->max_sge, true);
-		if (i == 1) /* also tries one piece too many, while there is room */
+		if (i == 1) /* also tries one piece too many, while the queue has room */
 			n = rq->max_sge + 1u;
 		wr = (struct ibv_recv_wr){.wr_id = i, .sg_list = ibv_sge, .num_sge = (int)n};
 		ret = hwq_rq_post_list(rq, i, sge, n);
@@ -127,7 +127,7 @@ pump_sends(struct twin *t, uint32_t n)
 	}
 }
 
-/* Messages of every kind into receives with lists, in bursts, over many laps. */
+/* Sends messages of every kind to receives with lists, in bursts, over many laps. */
 static void
 messages_into_lists(void)
 {
@@ -175,7 +175,7 @@ messages_into_lists(void)
 				hwq_wr_send_imm(&wr, imm);
 			else
 				hwq_wr_rdma_write_imm(&wr, 0, 0, imm);
-			/* A write without data needs no memory of the peer. */
+			/* A write without data needs no memory at the peer. */
 			hwq_wr_set_sge(&wr, mrs[0].lkey, (uintptr_t)mem[0],
 				kind[i] == 2 ? 0 : lens[i]);
 			CHECK_EQ(hwq_wr_complete(&wr), 0, "posting");
@@ -253,7 +253,10 @@ messages_into_lists(void)
 	twin_destroy(&b);
 }
 
-/* hwq_rq_take() gives receives that succeeded, and leaves one that failed to hwq_rq_poll(). */
+/*
+ * hwq_rq_take() must return receives that succeeded, and must leave a failed receive for
+ * hwq_rq_poll().
+ */
 static void
 good_receives_alone(void)
 {
@@ -261,7 +264,8 @@ good_receives_alone(void)
 		{.byte_cnt = 7, .opcode = MLX5_CQE_RESP_SEND},
 		{.byte_cnt = 64, .opcode = MLX5_CQE_RESP_SEND_IMM},
 		{.byte_cnt = 0, .opcode = MLX5_CQE_RESP_WR_IMM},
-		{.byte_cnt = 65, .opcode = MLX5_CQE_RESP_ERR}, /* longer than its memory */
+		/* a message that is longer than the receive's memory */
+		{.byte_cnt = 65, .opcode = MLX5_CQE_RESP_ERR},
 	};
 	static const uint8_t opcodes[] = {MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM,
 		MLX5_OPCODE_RDMA_WRITE_IMM, MLX5_OPCODE_SEND};
@@ -306,7 +310,7 @@ good_receives_alone(void)
 	twin_destroy(&b);
 }
 
-/* Receive and send CQEs on one CQ: a poll for one kind stops at the other kind. */
+/* Receive and send CQEs are on one CQ: a poll for one kind must stop at a CQE of the other kind. */
 static void
 two_directions_on_one_cq(void)
 {
@@ -341,7 +345,7 @@ two_directions_on_one_cq(void)
 	twin_destroy(&t);
 }
 
-/* Receives of two QPs alternate on one CQ: a poll for one QP stops at an entry of the other. */
+/* Receives of two QPs alternate on one CQ: a poll for one QP must stop at a CQE of the other QP. */
 static void
 two_queues_on_one_cq(void)
 {
@@ -387,8 +391,9 @@ two_queues_on_one_cq(void)
 }
 
 /*
- * One CQ for sends and one for receives, each of the least size: neither gets the other's
- * completions, both are full in a flush, and a reset and the QP's end empty both.
+ * One CQ for sends and one CQ for receives, each with the smallest allowed size: neither may get
+ * the other's completions, both are full in a flush, and both are emptied by a reset and by the
+ * destruction of the QP.
  */
 static void
 receives_on_a_cq_of_their_own(void)
@@ -504,7 +509,7 @@ same_srq_bytes(const struct hwq_srq *srq, const struct stock_srq *s)
 	CHECK_EQ(be32toh(*srq->dbrec), be32toh(*s->view.dbrec), "the record");
 }
 
-/* Each receiving QP of both SRQs has a sender. */
+/* Number of receiving QPs on each SRQ; each has a sender. */
 #define N_QP 3
 
 struct srq_twins {
@@ -554,7 +559,7 @@ srq_twins_create(const struct hwq_srq_conf *conf, struct srq_twins *t)
 		twin_connect(t->to_hwq[i], t->qp[i]);
 		stock_peers(t->to_stock[i], t->stock_qp[i]);
 	}
-	/* The SRQ's entries are counted once for all of its QPs. */
+	/* The SRQ's entries must be reserved once for all of its QPs. */
 	CHECK_EQ(t->cq->reserved, N_QP * hwq_sq_n_bb(&t->qp[0]->sq) + hwq_srq_size(t->srq),
 		"CQEs reserved");
 }
@@ -576,7 +581,7 @@ srq_twins_destroy(struct srq_twins *t)
 		EMU_DIE("destroying an SRQ's twins");
 }
 
-/* Sends one message to both. */
+/* Sends one message to hwq's SRQ and to libmlx5's SRQ. */
 static void
 send_to_both(struct srq_twins *t, unsigned int i, uint32_t len)
 {
@@ -708,7 +713,7 @@ srq_limit(void)
 	hwq_srq_ring(t.srq);
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, 6), 0, "arming");
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq) + 1), -EINVAL, "beyond it");
-	/* The stock twin has no limit. Messages are empty, so its receives need no memory. */
+	/* The stock twin sets no limit. Messages are empty, so its receives need no memory. */
 	for (i = 0; i < 4; i++) {
 		CHECK(!saw_limit_event(), "an event after %u of 8", i);
 		send_to_both(&t, 0, 0);
@@ -718,13 +723,19 @@ srq_limit(void)
 	CHECK(saw_limit_event(), "no event when 5 are left");
 	send_to_both(&t, 0, 0);
 	CHECK(!saw_limit_event(), "a second event without a new arming");
-	/* The largest limit is the number of entries. Fewer are posted now, so the event comes. */
+	/*
+	 * The largest allowed limit is the number of entries. Fewer entries are posted now, so the
+	 * event must come.
+	 */
 	CHECK_EQ(hwq_srq_arm_limit(t.srq, hwq_srq_size(t.srq)), 0, "as many as it holds");
 	CHECK(saw_limit_event(), "no event when 4 are left");
 	srq_twins_destroy(&t);
 }
 
-/* A reset QP gives back the SRQ entries of its unread completions. Other QPs' completions stay. */
+/*
+ * The reset of a QP must free the SRQ entries of its unread completions. Completions of other QPs
+ * must stay.
+ */
 static void
 srq_and_resets(void)
 {
@@ -764,7 +775,7 @@ srq_and_resets(void)
 	srq_twins_destroy(&t);
 }
 
-/* A post that is refused leaves the queue, its entries, links and wr_ids as they were. */
+/* A post that is refused must not change the queue, its entries, links and wr_ids. */
 static void
 srq_refusals_write_nothing(void)
 {
@@ -879,7 +890,10 @@ xrc(void)
 		CHECK_EQ(be32toh(rec[0].imm_inval), i, "immediate");
 		CHECK_EQ(rec[0].qpn, recv->qp_num, "the QP that received");
 	}
-	/* Completions that were not taken are dropped with the last SRQ of their CQ, not before. */
+	/*
+	 * Unread completions must be dropped when the last SRQ of their CQ is destroyed, not
+	 * before.
+	 */
 	conf.cq = cq[1];
 	CHECK_EQ(hwq_srq_create(dev, &conf, &second), 0, "a second SRQ on a CQ");
 	for (i = 0; i < 2; i++) {

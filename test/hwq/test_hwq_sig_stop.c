@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signature pipelining by hwq's own calls, from SQD back to RTS, in the steps of
- * mlx5dv_qp_cancel_posted_send_wrs(3): poll everything, check the keys of all open transactions,
- * cancel the responses of failed transactions, resume. A transaction is a transfer through a key
- * that checks T10-DIF, and a fenced SEND with a good response. The test judges by the responses
- * that arrive, and by its own CRC.
+ * Signature pipelining by hwq's own functions, from SQD back to RTS, in the steps of
+ * mlx5dv_qp_cancel_posted_send_wrs(3): poll all completions, check the keys of all open
+ * transactions, cancel the responses of failed transactions, resume. A transaction is a transfer
+ * through a key that checks T10-DIF, followed by a fenced SEND with a good response. The test
+ * judges by the responses that arrive, and by a CRC that it computes itself.
  *
  * usage: test_hwq_sig_stop [ROUNDS [SEED]]
  */
@@ -25,8 +25,8 @@
 #define ROOM       2048 /* bytes for a transaction's data, at each end */
 #define GOOD       1
 #define BAD        2
-#define BAD_WR_ID  100 /* wr_id of a bad response, plus the transaction's number */
-#define N_RECVS    64  /* a power of two, and at least as many as the receive queue has */
+#define BAD_WR_ID  100 /* wr_id of a bad response is this plus the transaction's number */
+#define N_RECVS    64  /* a power of two, at least the number of receives in the queue */
 #define OTHER      200 /* wr_id of configurations and transfers */
 
 enum part {
@@ -41,8 +41,8 @@ enum part {
 struct txn {
 	struct hwq_mkey *key;
 	/*
-	 * RDMA read: the peer's data have signatures, on the wire. Otherwise those of the own
-	 * memory have
+	 * true: RDMA read; the peer's data, which come from the wire, have signatures. false: the
+	 * data in local memory have signatures
 	 */
 	bool is_read;
 	uint32_t n_blocks, ref;
@@ -62,7 +62,7 @@ static struct hwq_mkey_pool *pool;
 static struct hwq_mr mr;
 /* Registered memory. */
 static struct {
-	uint8_t mem[2][N_TXNS][ROOM]; /* [0] with signatures, [1] only data */
+	uint8_t mem[2][N_TXNS][ROOM]; /* [0] data with signatures, [1] data only */
 	struct response received[N_RECVS];
 } area __attribute__((aligned(4096)));
 static struct txn txns[N_TXNS];
@@ -77,7 +77,7 @@ below(uint32_t n)
 
 /* ------------------------------------------------------------------ data */
 
-/* CRC-16/T10-DIF, bit by bit. */
+/* Computes CRC-16/T10-DIF, bit by bit. */
 static uint16_t
 crc16(const uint8_t *p, size_t len)
 {
@@ -101,7 +101,8 @@ put(uint8_t *to, uint64_t value, unsigned int len)
 }
 
 /*
- * Writes the blocks with their signatures, one of which is wrong, and the data without signatures.
+ * Writes the blocks with their signatures, of which at most one is wrong, and the data without
+ * signatures.
  */
 static void
 draw_txn(unsigned int i)
@@ -133,8 +134,8 @@ draw_txn(unsigned int i)
 		else
 			sig[x->wrong == APP ? 3 : 7] ^= (uint8_t)bit;
 		/*
-		 * expected is the value in the block, actual is the right value:
-		 * mlx5dv_mkey_check(3).
+		 * mlx5dv_mkey_check(3): `expected` is the value in the block, `actual` is the
+		 * correct value.
 		 */
 		x->actual = x->wrong == APP   ? 0x1234
 			    : x->wrong == REF ? x->ref + b
@@ -193,7 +194,7 @@ put_transfer(struct hwq_wr *wr, unsigned int i)
 
 /*
  * Posts the next n transactions, with one doorbell. Either each response follows its transfer, or
- * all responses come last: then several transfers may fail in one stop.
+ * all responses come last. In the second case several transfers may fail before one stop.
  */
 static void
 post_txns(unsigned int n)
@@ -231,7 +232,10 @@ post_receives(void)
 
 /* ------------------------------------------------------------------ responses */
 
-/* Reports the first wrong response for a transaction, and a second response for any. */
+/*
+ * Records the response, and reports an error if it is wrong, or the second response to its
+ * transaction.
+ */
 static void
 arrived(const struct response *r)
 {
@@ -258,7 +262,7 @@ note(const struct hwq_cqe *rec)
 	txns[i].told_memory = rec->sig.memory;
 }
 
-/* Step 1: takes completions until there are none. */
+/* Step 1: takes completions until there are no more. */
 static void
 poll_all(void)
 {
@@ -282,7 +286,7 @@ poll_all(void)
 
 /* ------------------------------------------------------------------ a stop */
 
-/* Checks that the key reports the error that this test made. */
+/* Checks that the key reports the error that this test wrote into the signature. */
 static void
 check_error(unsigned int i, const struct mlx5dv_mkey_err *err)
 {
@@ -300,7 +304,7 @@ check_error(unsigned int i, const struct mlx5dv_mkey_err *err)
 	CHECK_EQ(x->told_memory, !x->is_read, "the domain");
 }
 
-/* Steps 2 and 3, and the bad responses. Returns how many transactions failed. */
+/* Steps 2 and 3; also posts the bad responses. Returns the number of failed transactions. */
 static unsigned int
 check_keys(void)
 {
@@ -342,12 +346,12 @@ handle_stop(void)
 	if (n > n_bad_in_stop)
 		n_bad_in_stop = n;
 	if (below(2) != 0)
-		post_txns(below(3)); /* work that is posted during the stop waits */
+		post_txns(below(3)); /* work that is posted while the queue is stopped must wait */
 	emu_pump();
 	CHECK_EQ(hwq_qp_resume(t.qp), 0, "resume");
 }
 
-/* Takes an event, if there is one. */
+/* Takes an asynchronous event, if there is one. */
 static void
 look_for_stop(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types of QPs: hwq refuses what libmlx5 refuses at creation, with the same errno; the states of
- * each type; and batches that are started for another type.
+ * Types of QPs: hwq must refuse at creation what libmlx5 refuses, with the same errno. Also the
+ * states of each type, and batches that are started for another type.
  *
  * usage: test_hwq_types [SEED]
  */
@@ -14,7 +14,7 @@
 
 #define N_TYPES 6
 #define N_CASES 3000
-/* the operations that ibv_create_qp_ex(3) of rdma-core 44 knows */
+/* the operations that ibv_create_qp_ex(3) of rdma-core 44 supports */
 #define OPS_ALL  ((1ull << 11) - 1)
 #define MLX5_ALL ((1ull << 5) - 1)
 
@@ -31,7 +31,9 @@ draw(uint64_t n)
 
 /* ------------------------------------------------------------------ creation */
 
-/* Operations that each type supports, by the table of ibv_wr_post(3) and by libmlx5's source. */
+/*
+ * Operations that each type supports, from the table of ibv_wr_post(3) and from libmlx5's source.
+ */
 static const uint64_t legal[N_TYPES] = {
 	[HWQ_QP_RC] = OPS_ALL & ~IBV_QP_EX_WITH_TSO,
 	[HWQ_QP_UC] = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
@@ -54,7 +56,7 @@ draw_conf(struct hwq_qp_conf *conf)
 	conf->send_ops = (check_random(&rnd) & legal[conf->type]) | IBV_QP_EX_WITH_SEND;
 	conf->qkey = EMU_QKEY;
 	switch (draw(12)) {
-	case 0: /* one bit, known or unknown: flush is an unknown one */
+	case 0: /* one bit, known or unknown; flush is an unknown bit */
 		conf->send_ops |= 1ull << draw(64);
 		break;
 	case 1:
@@ -131,7 +133,9 @@ same_refusals(struct ibv_cq *stock_cq)
 	}
 }
 
-/* Refused by hwq, although libmlx5 accepts it or sets no errno: doc/hwq.md. */
+/*
+ * Configurations that hwq refuses, although libmlx5 accepts them or sets no errno: see doc/hwq.md.
+ */
 static void
 own_refusals(void)
 {
@@ -239,7 +243,7 @@ lives(void)
 
 /* ----------------------------------------------------------------- connections */
 
-/* Compares ibv_query_qp(3) of a connected QP with the address. */
+/* Compares the attributes that ibv_query_qp(3) reports for a connected QP with the address. */
 static void
 check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_addr *to,
 	enum ibv_mtu mtu, uint8_t rd_atomic)
@@ -258,7 +262,10 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 	CHECK_EQ(a.port_num, 1, "port");
 	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_WRITE, "rights");
 	CHECK_EQ(a.qp_access_flags & IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ, "rights");
-	/* The values that most programs use: 67 ms, 7 retries, and 0.64 ms (ibv_modify_qp(3)). */
+	/*
+	 * The default values, which most programs use: 67 ms, 7 retries, and 0.64 ms
+	 * (ibv_modify_qp(3)).
+	 */
 	CHECK_EQ(a.timeout, 14, "timeout");
 	CHECK_EQ(a.retry_cnt, 7, "retries");
 	CHECK_EQ(a.rnr_retry, 7, "RNR retries");
@@ -270,11 +277,11 @@ check_connected(struct hwq_qp *qp, const struct hwq_addr *own, const struct hwq_
 	check_bytes(&a.ah_attr.grh.dgid, to->gid, 16, "GID");
 }
 
-/* For MTU and reads, the smaller value of both ends is used. */
+/* For MTU and reads, the smaller of both ends' values must be used. */
 static void
 connections(void)
 {
-	/* mtu: in the path; 0: none. to_mtu, to_reads: in the peer's address. */
+	/* mtu: MTU of the path, 0: none. to_mtu, to_reads: values in the peer's address. */
 	static const struct {
 		uint8_t mtu, to_mtu, to_reads, used, reads;
 	} ends[] = {
@@ -305,7 +312,10 @@ connections(void)
 		CHECK_EQ(hwq_qp_destroy(a), 0, "destroy");
 		CHECK_EQ(hwq_qp_destroy(b), 0, "destroy");
 	}
-	/* The path has a larger MTU than the port, which acts as if it had a smaller one. */
+	/*
+	 * A path with a larger MTU than the port must be refused. The test makes the port's MTU
+	 * smaller in hwq's struct.
+	 */
 	dev->port.active_mtu = IBV_MTU_1024;
 	conf.path.mtu = IBV_MTU_2048;
 	CHECK_EQ(hwq_qp_create(domain, cq, &conf, &a), -EINVAL, "MTU 2048 on a port of 1024");
@@ -331,7 +341,10 @@ suits_with_cqes(const struct hwq_dev_caps *caps)
 	return caps->max_cqe != 0;
 }
 
-/* hwq_dev_open_if() asks about each device that opens. Out-pointers are written on success only. */
+/*
+ * hwq_dev_open_if() must call suits() for each device that opens. Out-pointers are written on
+ * success only.
+ */
 static void
 devices_that_suit(void)
 {
@@ -360,7 +373,10 @@ openings(const char *name)
 	return of_first;
 }
 
-/* The adapter's PCI address is what realpath(3) says of its folder in sysfs. */
+/*
+ * The adapter's PCI address is the last part of the path that realpath(3) returns for its folder in
+ * sysfs.
+ */
 static void
 devices_by_address(void)
 {
@@ -376,7 +392,7 @@ devices_by_address(void)
 	CHECK_EQ(openings(text), 1, "in capitals");
 	snprintf(text, sizeof(text), "0000%s", address);
 	CHECK_EQ(openings(text), 1, "with zeros in front");
-	/* Without a domain it is one of domain 0, and the adapter is in another one. */
+	/* An address without a domain is in domain 0, and the adapter is in another domain. */
 	CHECK_EQ(openings(address + strlen("ca00:")), 0, "without the domain");
 	snprintf(text, sizeof(text), "%s0", address);
 	CHECK_EQ(openings(text), 0, "a longer function");
@@ -388,7 +404,7 @@ devices_by_address(void)
 	free(folder);
 }
 
-/* hwq writes no signatures of WQEs. */
+/* hwq writes no signatures of WQEs, so it must refuse to create queues with them. */
 static void
 signed_wqes(void)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The twins' harness: posts to both, and compares the contents of their rings. See hwq_twin.h. */
+/*
+ * The harness of the twins: posts to libmlx5 and to hwq, and compares the contents of their rings.
+ * See hwq_twin.h.
+ */
 #include "hwq_twin.h"
 
 #include "hwq_twin_count.h"
@@ -105,7 +108,7 @@ twin_draw_work(struct twin_pair *p, struct twin_work *w,
 
 /* ------------------------------------------------------------------ comparing */
 
-/* Copies the next WQE of the stock ring to contiguous memory. Returns its DS. */
+/* Copies the next WQE of libmlx5's ring to contiguous memory. Returns its DS. */
 static unsigned int
 stock_read(struct stock *s, uint8_t *wqe)
 {
@@ -121,7 +124,7 @@ stock_read(struct stock *s, uint8_t *wqe)
 	return ds;
 }
 
-/* Checks that wqe_index and QPN are the queue's own, then blanks them. */
+/* Checks that wqe_index and QPN are those of the queue, then zeroes them. */
 static void
 check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 {
@@ -134,7 +137,9 @@ check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 	memset(wqe + 4, 0, 3);
 }
 
-/* Between the previous WQE and this one there may only be a fill up to the ring's end. */
+/*
+ * Checks that between the previous WQE and this WQE there is at most a fill, up to the ring's end.
+ */
 static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 {
@@ -157,7 +162,7 @@ check_fill(struct twin_pair *p, uint16_t from, uint16_t to)
 	}
 }
 
-/* Where a WQE of bb WQEBBs that follows index `from` must start. */
+/* Returns the index at which a WQE of bb WQEBBs that follows index `from` must start. */
 static uint16_t
 place_of(const struct hwq_sq *sq, uint16_t from, unsigned int bb)
 {
@@ -190,7 +195,9 @@ compare_one(struct twin_pair *p, const struct twin_work *w, unsigned int nth, ui
 	struct hwq_sq *sq = &p->twin.qp->sq;
 	uint64_t at = p->stock.at;
 	unsigned int ds = stock_read(&p->stock, theirs), before = check_failures;
-	/* After the first WQE, those of a contiguous work request have one WQEBB each. */
+	/*
+	 * In a work request that is contiguous, all WQEs after the first WQE have one WQEBB each.
+	 */
 	unsigned int behind = nth == 0 && p->in_one_piece ? w->n_wqes - 1 : 0;
 	uint16_t place = place_of(sq, *from, (ds + 3) / 4 + behind);
 
@@ -234,7 +241,7 @@ twin_prepare(struct twin_pair *p, unsigned int max_wqes)
 
 	for (i = 0; i < max_wqes * HWQ_WQE_MAX_BB && i < n; i++)
 		memset((uint8_t *)p->stock.view.sq.buf + (p->stock.at + i) % n * 64, 0, 64);
-	/* Also the room after the fill. */
+	/* Fill also the WQEBBs after a fill of the ring's end. */
 	for (i = 0; i < (max_wqes + 1) * HWQ_WQE_MAX_BB && i < hwq_sq_free_bb(sq); i++)
 		memset(hwq_sq_at(sq, (uint16_t)(sq->pi + i)), 0xa5, 64);
 }
@@ -250,7 +257,7 @@ twin_patience(uint64_t *end)
 	return now < *end;
 }
 
-/* Takes the completions of libmlx5's work. */
+/* Takes the completions of the work that libmlx5 posted. */
 static void
 drain_stock(struct twin_pair *p, unsigned int want_status)
 {
@@ -341,7 +348,7 @@ twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n)
 	}
 }
 
-/* Starts a batch on each and aborts it: the queues must not change. */
+/* Starts a batch on each queue and aborts it: the queues must not change. */
 static void
 abort_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
 {
@@ -368,8 +375,8 @@ say_refused(const struct twin_pair *p, const struct twin_work *w, unsigned int n
 }
 
 /*
- * Posts a batch through the critical region of each library. Both refuse the whole batch with the
- * same errno, or both accept it.
+ * Posts a batch through the critical region of each library. Both must refuse the whole batch with
+ * the same errno, or both must accept it.
  */
 static void
 region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin_post_fn *post)
@@ -401,7 +408,8 @@ region_both(struct twin_pair *p, const struct twin_work *w, unsigned int n, twin
 }
 
 /*
- * Posts one work request on each; hwq's by the builder's direct(). False: there is no such builder.
+ * Posts one work request on each queue; on hwq's queue by the builder's direct(). Returns false if
+ * there is no such builder.
  */
 static bool
 direct_both(struct twin_pair *p, const struct twin_work *w)
@@ -436,8 +444,8 @@ direct_both(struct twin_pair *p, const struct twin_work *w)
 }
 
 /*
- * Only hwq_wr.h keeps the fence that LOCAL_INV and UMRs leave, so such work is posted only by
- * hwq_wr.h.
+ * Only hwq_wr.h remembers the fence that LOCAL_INV and UMRs require, so only hwq_wr.h may post such
+ * work.
  */
 static bool
 goes_direct(const struct twin_pair *p)
@@ -470,7 +478,10 @@ batch(struct twin_pair *p, twin_post_fn *post)
 	twin_totals.batches++;
 }
 
-/* Fills a list with the pairs that have a builder with missing cases. Returns their number. */
+/*
+ * Fills a list with the pairs that have a builder with fewer cases than required. Returns their
+ * number.
+ */
 static unsigned int
 unfinished(struct twin_pair *pairs, unsigned int n, struct twin_pair **left)
 {
@@ -501,7 +512,7 @@ twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 /* ------------------------------------------------------------------ opening and closing */
 
 /*
- * Skips the first laps, by NOPs of sixteen WQEBBs, up to the place where the 16-bit index of WQEs
+ * Skips the first laps, by NOPs of sixteen WQEBBs, up to an index at which the 16-bit index of WQEs
  * soon wraps.
  */
 static void
@@ -527,7 +538,10 @@ skip_first_laps(struct twin_pair *p)
 	}
 }
 
-/* Tries to create such a QP. Some do not exist on a device, or are not allowed for this user. */
+/*
+ * Tries to create a QP of the pair's type. Some types do not exist on a device, or are not allowed
+ * for this user.
+ */
 static bool
 exists(struct twin_pair *p)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts how often each builder, setter, set of flags and QP type was compared, and checks that
- * each was.
+ * each of them was compared.
  */
 #include "hwq_twin_count.h"
 
-#define MAX_ROWS 256 /* builders times their types */
+#define MAX_ROWS 256 /* number of builders times number of their types */
 
 const unsigned int twin_flag_bits[TWIN_FLAGS] = {IBV_SEND_FENCE, IBV_SEND_SIGNALED,
 	IBV_SEND_SOLICITED, IBV_SEND_IP_CSUM, IBV_SEND_INLINE};
@@ -35,7 +35,7 @@ row_of(const struct twin_builder *b, enum hwq_qp_type type)
 	return &rows[n_rows++];
 }
 
-/* The index of a set of IBV_SEND_* flags. */
+/* Returns the index of a set of IBV_SEND_* flags. */
 static unsigned int
 flags_index(unsigned int flags)
 {
@@ -122,7 +122,7 @@ twin_print(void)
 		twin_totals.posted, twin_totals.folded);
 }
 
-/* Checks that every setter came with every set of flags that the builder allows. */
+/* Checks that every setter was drawn with every set of flags that the builder allows. */
 static void
 row_coverage(const struct row *r)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counts of drawn combinations, for hwq_twin.c and hwq_twin_count.c. */
+/*
+ * Counts how often the random tests drew each combination: used by hwq_twin.c, implemented in
+ * hwq_twin_count.c.
+ */
 #ifndef HWQ_TWIN_COUNT_H
 #define HWQ_TWIN_COUNT_H
 
@@ -9,7 +12,7 @@
 extern const unsigned int twin_flag_bits[TWIN_FLAGS];
 
 bool twin_can_post(const struct twin_pair *p, const struct twin_builder *b);
-/* The least number of cases that any builder and type of the pairs had. */
+/* Returns the smallest number of cases that a builder of the pairs had with one of its types. */
 unsigned long twin_fewest(const struct twin_pair *pairs, unsigned int n);
 void twin_print(void);
 void twin_coverage(const struct twin_pair *pairs, unsigned int n);

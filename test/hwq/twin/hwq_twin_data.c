@@ -10,7 +10,7 @@ const char *const twin_no_setter[] = {"-", NULL};
 
 static uint8_t inline_data[INLINE_DATA];
 
-/* Any length, often at an edge. */
+/* Draws any length, often a limit. */
 static uint32_t
 wild_len(void)
 {
@@ -36,7 +36,10 @@ twin_draw_sge(const struct twin_pair *p, struct ibv_sge *sge)
 static void
 draw_inline(const struct twin_pair *p, enum twin_setter setter, struct twin_data *d)
 {
-	/* DS ends at 63. libmlx5 would build a WQE of DS 64, which hwq refuses (doc/hwq.md). */
+	/*
+	 * DS has six bits, so its largest value is 63. libmlx5 would build a WQE of DS 64, which
+	 * hwq refuses (doc/hwq.md).
+	 */
 	uint32_t max = p->twin.qp->sq.max_inline;
 	unsigned int i;
 	size_t left;

@@ -72,7 +72,7 @@ dek_destroy(struct dek *d)
 
 /* ------------------------------------------------------------------ signature attributes */
 
-/* Rarely makes a field invalid. */
+/* Sometimes makes a field invalid. */
 static void
 spoil_domain(struct domain *d)
 {
@@ -130,7 +130,7 @@ point_domain(struct domain *d)
 		d->d.sig.dif = &d->dif;
 }
 
-/* Makes both domains equal; sometimes a detail differs. */
+/* Makes both domains equal, but sometimes changes a detail. */
 static void
 draw_like(struct domain *wire, const struct domain *mem)
 {
@@ -222,7 +222,8 @@ sig_draw_cqe(uint8_t cqe[64])
 		syndrome |= (uint16_t)twin_draw(1u << 11);
 	cqe[32] = (uint8_t)(syndrome >> 8);
 	cqe[33] = (uint8_t)syndrome;
-	cqe[34] = twin_one_in(12) ? (uint8_t)twin_draw(3) : 0; /* type */
+	/* signature of a block or of a transaction */
+	cqe[34] = twin_one_in(12) ? (uint8_t)twin_draw(3) : 0;
 	cqe[35] = (uint8_t)twin_draw(twin_one_in(12) ? 4 : 2); /* domain */
 }
 

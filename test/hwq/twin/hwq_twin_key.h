@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Twins of keys and DEKs: one of libmlx5, one of hwq; signature attributes, as drawn; and hand-made
- * CQEs that report one signature error for both keys.
+ * Twins of keys and DEKs: one object of libmlx5, one of hwq. Also drawn signature attributes, and
+ * CQEs written by the test that report one signature error for both keys.
  */
 #ifndef HWQ_TWIN_KEY_H
 #define HWQ_TWIN_KEY_H
@@ -23,17 +23,17 @@ struct key {
 	struct mlx5dv_mkey *theirs;
 	struct hwq_mkey *ours;
 	struct hwq_mkey_pool *pool;
-	uint32_t mem_psv, wire_psv; /* numbers of libmlx5's key; 0: not known yet */
+	uint32_t mem_psv, wire_psv; /* indexes of the PSVs of libmlx5's key; 0: not known yet */
 };
 
 struct dek {
 	struct mlx5dv_dek *theirs;
 	struct hwq_dek *ours;
 	struct hwq_dek_pool *pool;
-	uint32_t their_id; /* 0: not known yet */
+	uint32_t their_id; /* number of libmlx5's object; 0: not known yet */
 };
 
-/* hwq's key is in its own pool, in the pair's domain. Its variant may be changed. */
+/* hwq's key is in a separate pool, in the pair's domain. The pool allows changes of the variant. */
 void key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries);
 void key_destroy(struct key *k);
 void dek_create(struct twin_pair *p, struct dek *d);
@@ -45,7 +45,7 @@ struct domain {
 	struct mlx5dv_sig_crc crc;
 };
 
-/* Attributes of a sig_block setter. attr points to the other members. */
+/* Attributes of a sig_block setter. attr points to the fields before it. */
 struct sig {
 	struct domain mem, wire;
 	struct mlx5dv_sig_block_attr attr;
@@ -57,7 +57,7 @@ struct sig {
  */
 void draw_sig(struct sig *s, bool invalid);
 
-/* Points the domain at its own T10-DIF or CRC, after it was copied. */
+/* Makes the domain point to its own copy of T10-DIF or CRC, after the domain was copied. */
 void point_domain(struct domain *d);
 
 /*
@@ -73,12 +73,12 @@ struct sig_cq {
 
 void sig_cq_open(struct sig_cq *s);
 void sig_cq_close(struct sig_cq *s);
-/* Draws any values; mostly syndrome, type and domain are known ones. */
+/* Draws a CQE with any values; syndrome, type and domain are mostly known values. */
 void sig_draw_cqe(uint8_t cqe[64]);
 /* Reports the error to both libraries. */
 void sig_tell(struct sig_cq *s, const uint8_t cqe[64], const struct key *k,
 	const struct hwq_domain *domain);
-/* Checks that both libraries report the same about their keys. True: there is an error. */
+/* Checks that both libraries report the same for their keys. Returns true if there is an error. */
 bool sig_check_both(const struct key *k);
 
 #endif

@@ -140,7 +140,10 @@ stock_raw(struct twin_pair *p, const struct twin_work *w)
 	mlx5dv_wr_raw_wqe(p->stock.dv, twin_raw_for(w, p->stock.qp->qp_num, wqe));
 }
 
-/* The builder sets the QPN, and signals the WQE as its flags say, not as the WQE says. */
+/*
+ * The builder sets the QPN. It signals the WQE if the flags say so, whatever the WQE's own bits
+ * are.
+ */
 static int
 direct_raw(struct twin_pair *p, const struct twin_work *w)
 {
@@ -214,7 +217,10 @@ direct_memcpy(struct twin_pair *p, const struct twin_work *w)
 	return 1;
 }
 
-/* The opaque buffer. libmlx5's is known from its first memcpy; hwq's is in the queue. */
+/*
+ * The key and address of the opaque buffer. Those of libmlx5 are known from its first memcpy; those
+ * of hwq are in the queue.
+ */
 static void
 names_memcpy(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How twins post through hwq, as a user's program does: a batch is one function from start to
- * complete, with the handle on its stack and all of hwq_wr.h inlined. The type of QP is a constant,
- * so the test covers the code that the compiler makes for each start function.
+ * Posts the work of twins through hwq, as a user's program does: a batch is one function from start
+ * to complete, with the handle on its stack and all of hwq_wr.h inlined. The type of QP is a
+ * constant, so the test covers the code that the compiler generates for each start function.
  *
- * A program that includes this defines twin_hwq_own(), for its own builders and setters. It posts
- * by a function that calls twin_batch() for each of its types:
+ * A program that includes this header defines twin_hwq_own(), for its own builders and setters. It
+ * posts by a function that calls twin_batch() for each of its types:
  *
  *     return p->conf.type == HWQ_QP_UD ? twin_batch(p, w, n, abort, HWQ_QP_UD) : ...
  */
@@ -45,8 +45,8 @@ twin_hwq(struct twin_pair *p, struct hwq_wr *wr, const struct twin_work *w, enum
 }
 
 /*
- * Posts a batch of n work requests. Returns the result of complete, or 0 if the batch is aborted.
- * type is a constant: the pair's type, or a type with the same start function.
+ * Posts a batch of n work requests. Returns the result of hwq_wr_complete(), or 0 if the batch is
+ * aborted. type is a constant: the pair's type, or a type with the same start function.
  */
 static HWQ_INLINE int
 twin_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort,

@@ -5,7 +5,7 @@
 
 #include "hwq_twin.h"
 
-/* Starts a batch for the type. */
+/* Starts a batch for a QP of this type. */
 static HWQ_INLINE void
 twin_start(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_qp_type type)
 {
@@ -53,7 +53,7 @@ twin_hwq_data(struct hwq_wr *wr, enum twin_setter setter, const struct twin_data
 	}
 }
 
-/* Calls a builder that takes data: setters follow. */
+/* Calls a builder that takes data; setters must follow. */
 static HWQ_INLINE void
 twin_hwq_op(struct hwq_wr *wr, enum twin_code code, const struct twin_args *a)
 {

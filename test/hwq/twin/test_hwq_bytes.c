@@ -4,7 +4,8 @@
  * queue, or returns the same error (hwq_twin.h). Executed work also moves equal bytes.
  *
  * Both libraries write batches by their critical region. hwq also has builders for whole WQEs
- * (hwq_wqe.h, hwq_burst.h): half of the work goes through these, if the queue has no LOCAL_INV.
+ * (hwq_wqe.h, hwq_burst.h): half of the work is posted by these builders, if the queue has no
+ * LOCAL_INV.
  *
  * usage: test_hwq_bytes [CASES [SEED]]
  */
@@ -39,12 +40,12 @@ draw(struct twin_pair *p, struct twin_work *w)
 	if (w->builder->code != TWIN_CMP_SWP && w->builder->code != TWIN_FETCH_ADD)
 		return;
 	if (p->wild) {
-		/* The builders of hwq_wqe.h take 32-bit lengths. */
+		/* The builders of hwq_wqe.h accept 32-bit lengths. */
 		if (w->setter == TWIN_SGE && twin_draw(2) == 0)
 			o->data.sge[0].length = 8;
 		return;
 	}
-	/* Eight bytes each, where the work is executed. */
+	/* Where the work is executed, the old value of each atomic has eight bytes. */
 	w->setter = TWIN_SGE;
 	o->data.n = 1;
 	o->data.sge[0] =
@@ -72,7 +73,7 @@ twin_hwq_own(struct hwq_wr *wr, const struct twin_work *w, enum hwq_qp_type type
 	twin_hwq_data(wr, w->setter, &o->data);
 }
 
-/* A UC QP has the start function of RC. */
+/* A UC QP uses the start function of RC QPs. */
 static int
 post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 {
@@ -81,7 +82,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 
 /* ------------------------------------------------------------------ by hwq_wqe.h */
 
-/* Posts this one work request as a burst. */
+/* Posts this work request as a burst of one WQE. */
 static int
 direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
 {
@@ -128,7 +129,7 @@ direct_data(struct hwq_sq *sq, const struct own *o, uint8_t opcode, unsigned int
 	}
 }
 
-/* There is no such builder for lists, and the old value of an atomic has 8 bytes. */
+/* hwq_wqe.h has no builder of atomics for lists; the old value of an atomic has 8 bytes. */
 static int
 direct_atomic(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsigned int flags,
 	bool compare)
@@ -145,7 +146,7 @@ direct_atomic(struct hwq_sq *sq, const struct own *o, unsigned int setter, unsig
 		flags);
 }
 
-/* The opcode of a builder with immediate data, or with a key to invalidate. */
+/* Returns the opcode of a builder with immediate data, or with a key to invalidate. */
 static uint8_t
 imm_opcode(enum twin_code code)
 {
@@ -154,7 +155,7 @@ imm_opcode(enum twin_code code)
 				       : MLX5_OPCODE_RDMA_WRITE_IMM;
 }
 
-/* There is no such builder for lists. */
+/* hwq_wqe.h has no such builder for lists. */
 static int
 direct_imm(struct hwq_sq *sq, const struct own *o, enum twin_code code, unsigned int setter,
 	unsigned int flags)
@@ -225,9 +226,9 @@ static const struct twin_builder *const rc_builders[] = {&twin_nop, &twin_raw_wq
 static const struct twin_builder *const uc_builders[] = {&twin_nop, &twin_raw_wqe, &twin_local_inv,
 	&send, &send_imm, &send_inv, &rdma_write, &rdma_write_imm, NULL};
 
-#define N_RUN 4 /* work requests of an executed batch, and receives of a queue */
+#define N_RUN 4 /* number of work requests in an executed batch, and of receives in a queue */
 
-/* Each pair has a type that the builders name, so only legal work is drawn. */
+/* Each pair has a QP type for which its builders are legal, so only legal work is drawn. */
 static struct twin_pair pairs[] = {
 	{.name = "one segment",
 		.builders = rc_builders,
@@ -287,7 +288,9 @@ static struct twin_pair pairs[] = {
 static uint8_t *before, *after_stock;
 static unsigned long moved, n_sends;
 
-/* Work that succeeds without a window or a key to invalidate. SENDs need receives. */
+/*
+ * Returns true for work that succeeds without a window or a key to invalidate. SENDs need receives.
+ */
 static bool
 runs(const struct twin_pair *p, const struct twin_builder *b)
 {
@@ -319,7 +322,7 @@ message_len(const struct twin_work *w)
 
 /*
  * The fence orders only a part of the batch. A memcpy does not wait for the bytes of a write or a
- * SEND (mlx5dv_wr_post(3)), so memcpys go to the last quarter of the memory. The pieces of one
+ * SEND (mlx5dv_wr_post(3)), so memcpys write to the last quarter of the memory. The pieces of one
  * request move in any order, so the pieces of a read must not overlap.
  */
 static void
@@ -337,7 +340,8 @@ keep_apart(struct twin_work *w)
 }
 
 /*
- * Draws work to execute. Writes and SENDs go to the third quarter of the memory, and must fit it.
+ * Draws work to execute. Writes and SENDs move bytes to the third quarter of the memory, and must
+ * not be longer.
  */
 static void
 draw_that_runs(struct twin_pair *p, struct twin_work *w, bool region)
@@ -366,7 +370,7 @@ post_receives(struct twin_pair *p, unsigned int n)
 	hwq_rq_ring(&p->twin.qp->rq);
 }
 
-/* Completions of libmlx5's batch that were taken. */
+/* Completions of libmlx5's batch that were taken so far. */
 static struct {
 	struct ibv_wc wc[2 * N_RUN + 1];
 	int n;
@@ -394,7 +398,9 @@ wait_for_stock(struct twin_pair *p, const struct twin_work *last, int n_recv)
 			theirs.wc[i].status);
 }
 
-/* Checks that both complete the signalled wr_ids in order, and the same number of receives. */
+/*
+ * Checks that both queues complete the signalled wr_ids in order, and the same number of receives.
+ */
 static void
 drain_wr_ids(struct twin_pair *p)
 {
@@ -454,7 +460,7 @@ run_hwq(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool reg
 	hwq_sq_ring(&p->twin.qp->sq);
 }
 
-/* libmlx5's work runs first. Then the memory is restored, and hwq's work runs. */
+/* libmlx5's work runs first. Then the test restores the memory, and hwq's work runs. */
 static void
 run_both(struct twin_pair *p)
 {
@@ -469,7 +475,7 @@ run_both(struct twin_pair *p)
 		draw_that_runs(p, &w[i], region);
 		if (w[i].builder == &send)
 			post_receives(p, 1);
-		/* Later work of a batch may read what earlier work wrote, so it is fenced. */
+		/* Later work of a batch may read bytes that earlier work wrote, so it is fenced. */
 		w[i].flags |= IBV_SEND_FENCE;
 		if (i + 1 == n)
 			w[i].flags |= IBV_SEND_SIGNALED;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys configured through stock libmlx5 and through hwq: equal bytes in the send queue, of UMR and
- * SET_PSVs, or the same error (hwq_twin.h). Tested are each kind of key, each set of setters in
- * every order, and any attributes, also invalid ones.
+ * Configurations of keys, posted through stock libmlx5 and through hwq: UMR and SET_PSVs must have
+ * equal bytes in the send queue, or the error must be the same (hwq_twin.h). Tested are each kind
+ * of key, each set of setters in every order, and any attributes, also invalid attributes.
  *
- * The mkey index, the PSV index and the DEK id differ: they are checked against the key and the
- * DEK, then blanked. libmlx5 does not report the numbers of its PSVs and DEKs. They are read from
- * their first WQE, and must not change.
+ * The mkey index, the PSV index and the DEK id differ: each is compared with its own key or DEK,
+ * then blanked. libmlx5 does not report the numbers of its PSVs and DEKs. The test reads them from
+ * the first WQE that contains them; later WQEs must contain the same numbers.
  *
  * Keys that sign or encrypt are also configured by images (hwq_sig_image.h, hwq_crypto_image.h).
- * Two pairs post all work without the harness's batches: by an image if there is one for the
- * configuration, else by a batch of one. So both ways alternate on one key.
+ * Two of the QP pairs post each work request alone: by an image if the configuration has one,
+ * otherwise by a batch that has this one request. So on one key the two ways of configuring
+ * alternate.
  *
- * SOFTHCA_CRYPTO says what engine the adapter has: for one data unit per key, or for several.
+ * SOFTHCA_CRYPTO decides which encryption engine the adapter has: for one data unit per key, or for
+ * several.
  *
  * usage: test_hwq_bytes_mkey [CASES [SEED]]
  */
@@ -24,11 +26,11 @@
 #include "hwq_wr_mkey.h"
 
 #define MAX_ENTRIES 64
-#define N_KEYS      3 /* keys of each kind */
+#define N_KEYS      3 /* number of keys of each kind */
 #define N_DEKS      4
 #define MAX_STEPS   4
 #define MAX_ORDERS  24
-#define MAX_INLINE  812 /* libmlx5 makes 828 of it: 52 units, which is the maximum of a WQE */
+#define MAX_INLINE  812 /* libmlx5 makes 828 bytes of this: 52 units, the maximum of a WQE */
 
 struct keys {
 	struct key key[KEY_KINDS][N_KEYS];
@@ -37,10 +39,10 @@ struct keys {
 static const uint16_t key_entries[N_KEYS] = {4, 16, 52};
 static struct dek deks[N_DEKS];
 static struct sig_cq sig_cq;
-static bool adds_in_32_bits; /* libmlx5 adds up the pieces of a list in 32 bits */
+static bool adds_in_32_bits; /* libmlx5 adds the lengths of a list's pieces in 32 bits */
 /*
- * Kinds of keys from KEY_PLAIN on. A device without AES-XTS and plaintext DEKs has only those that
- * do not encrypt.
+ * Number of tested kinds of keys, from KEY_PLAIN on. If the device has no AES-XTS with plaintext
+ * DEKs, only kinds that do not encrypt.
  */
 static unsigned int n_kinds = KEY_KINDS;
 
@@ -70,13 +72,13 @@ struct own {
 	struct sig sig;
 	struct mlx5dv_crypto_attr crypto;
 	const struct dek *dek;
-	bool psv_mem, psv_wire; /* SET_PSVs that must follow the UMR */
+	bool psv_mem, psv_wire; /* domains whose SET_PSV must follow the UMR */
 	bool by_image;
 };
 
 /*
- * Sets of setters, by kind of key. A plain key has the first 6 sets, a key that signs or encrypts
- * has 12, and a key that does both has all.
+ * Sets of setters, for each kind of key. A plain key has the first 6 sets, a key that signs or
+ * encrypts has 12, and a key that signs and encrypts has all.
  */
 static const char *const set_names[KEY_KINDS][25] = {
 	[KEY_PLAIN] = {"-", "list", "pattern", "access", "access+list", "access+pattern", NULL},
@@ -96,17 +98,19 @@ static const char *const set_names[KEY_KINDS][25] = {
 static struct {
 	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
 	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
-	unsigned long images[2], refused_images[2]; /* of lists, of patterns */
-	/* By domain, kind of signature (T10-DIF's two guards, three CRCs) and block size. */
+	unsigned long images[2], refused_images[2]; /* [0] of lists, [1] of patterns */
+	/* [domain][kind of signature: T10-DIF's two guards, three CRCs][block size]. */
 	unsigned long by_image[2][5][5], first, again, after_errors;
 	/*
-	 * By order on the wire, data unit, and signatures: not possible, none, of the wire, of
-	 * memory, of both.
+	 * [0 batches, 1 images][order on the wire][data unit][signatures: not possible, none, wire,
+	 * memory, both].
 	 */
-	unsigned long crypto[2][4][5][5]; /* by batches, by images */
-	unsigned long crypto_refused[2];  /* images of KEY_CRYPT, of KEY_BOTH */
-	unsigned long beyond_64_bits[2];  /* patterns by images of crypto, of sig */
-	unsigned long wrong[4];           /* of standard, order, data unit, comp_mask */
+	unsigned long crypto[2][4][5][5]; /* [0]: by batches, [1]: by images */
+	unsigned long crypto_refused[2];  /* [0]: images of KEY_CRYPT, [1]: images of KEY_BOTH */
+	/* patterns, by images; [0]: of encryption, [1]: of signatures */
+	unsigned long beyond_64_bits[2];
+	/* invalid values of: standard, order, data unit, comp_mask */
+	unsigned long wrong[4];
 } drawn;
 
 /* Draws the setters of the set in a random order. Stores the number of that order. */
@@ -137,7 +141,7 @@ draw_steps(struct own *o, unsigned int set)
 	o->num_setters = (uint8_t)o->n_steps;
 }
 
-/* Sometimes more entries than the key or the WQE has room for. */
+/* Draws a number of entries, sometimes more than the key or the WQE has room for. */
 static uint16_t
 draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 {
@@ -146,14 +150,14 @@ draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 
 	if (twin_one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
-	/* Mostly the BSFs fit too. */
+	/* Mostly leave room for the BSFs too. */
 	if (room > bsf + head && !twin_one_in(8))
 		room -= bsf + head;
 	max = room < max ? room : max;
 	return (uint16_t)(twin_one_in(4) ? max : twin_draw(max + 1));
 }
 
-/* The length decides whether a key can sign or encrypt. Mostly it can. */
+/* Draws a length. A key can sign or encrypt only if the length allows it, which it mostly does. */
 static uint32_t
 draw_len(const struct own *o, unsigned int n)
 {
@@ -165,8 +169,8 @@ draw_len(const struct own *o, unsigned int n)
 }
 
 /*
- * A libmlx5 that computes a wrong length for lists of 2 GiB and more accepts other keys than hwq.
- * It gets only shorter lists.
+ * A libmlx5 that computes a wrong length for lists of 2 GiB and more accepts different keys than
+ * hwq. So such a libmlx5 gets only shorter lists.
  */
 static void
 shorten_list(struct own *o)
@@ -177,7 +181,7 @@ shorten_list(struct own *o)
 		o->sge[i].length &= (1u << 31) / MAX_ENTRIES - 1;
 }
 
-/* A pattern of 2^64 bytes, or 8 GiB less or more. */
+/* Draws a pattern of 2^64 bytes, or of 8 GiB less or more. */
 static void
 draw_long_pattern(struct own *o)
 {
@@ -190,8 +194,8 @@ draw_long_pattern(struct own *o)
 }
 
 /*
- * libmlx5 counts the bytes of a pattern in 64 bits, and may accept a pattern that is much longer
- * than a key can be.
+ * Returns true if the bytes of a pattern exceed 64 bits. libmlx5 counts them in 64 bits, and may
+ * accept a pattern that is much longer than a key can be.
  */
 static bool
 is_beyond_64_bits(const struct own *o)
@@ -246,7 +250,7 @@ draw_crypto(struct own *o)
 		o->crypto.keytag[i] = (char)twin_random();
 }
 
-/* A layout of exactly one data unit, or of one byte more. */
+/* Draws a layout of exactly one data unit, or of one byte more. */
 static void
 draw_one_unit(struct own *o)
 {
@@ -259,7 +263,10 @@ draw_one_unit(struct own *o)
 		o->sge[i].length = i == 0 ? units[o->crypto.data_unit_size] + !twin_one_in(3) : 0;
 }
 
-/* Draws one setter too many, a setter twice, or a setter that the key was not created for. */
+/*
+ * Draws one setter too many, a setter twice, or a setter for a feature without which the key was
+ * created.
+ */
 static void
 spoil_steps(struct own *o)
 {
@@ -292,7 +299,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 	unsigned int which = (unsigned int)twin_draw(N_KEYS), i;
 
 	memset(o, 0, sizeof(*o));
-	/* A UMR and two SET_PSVs. The actual number is known when the work is posted. */
+	/* A UMR and two SET_PSVs. The actual number of WQEs is known when the work is posted. */
 	w->max_wqes = 3;
 	o->kind = w->builder->code;
 	o->key = &keys->key[o->kind][which];
@@ -395,8 +402,8 @@ hwq_step(struct hwq_wr *wr, const struct own *o, enum step step)
 }
 
 /*
- * Notes the WQEs that follow the UMR: a SET_PSV for each new signature. Unchanged signatures also
- * get one after an error was read.
+ * Records which WQEs must follow the UMR: a SET_PSV for each new signature. After an error was
+ * read, unchanged signatures get a SET_PSV too.
  */
 static void
 expect_psvs(struct twin_work *w, struct own *o, enum hwq_bsf_state before, bool untold)
@@ -451,8 +458,8 @@ enum image_kind {
 };
 
 /*
- * The kind of image for the same configuration: it needs all setters of this kind, and nothing that
- * images do not have.
+ * Returns the kind of image that makes the same configuration: the configuration must have all
+ * setters of this kind, and nothing that images do not support.
  */
 static enum image_kind
 image_kind(const struct own *o)
@@ -473,13 +480,19 @@ image_kind(const struct own *o)
 	if (o->kind == KEY_CRYPT)
 		return seen == 1u << CRYPTO ? CRYPTO_IMAGE : NO_IMAGE;
 	if (seen == (1u << SIG | 1u << CRYPTO))
-		/* An image without any domain resets signatures; the setter returns an error. */
+		/*
+		 * An image without any domain resets signatures, but the setter returns an error
+		 * for such attributes.
+		 */
 		return o->sig.attr.mem != NULL || o->sig.attr.wire != NULL ? CRYPTO_IMAGE
 									   : NO_IMAGE;
 	return seen == 1u << CRYPTO && reset ? RESET_IMAGE : NO_IMAGE;
 }
 
-/* Moves tags and seed out of the attributes, and puts different ones there. Invalid seeds stay. */
+/*
+ * Moves tags and seed out of the attributes, and writes different values to the attributes. Invalid
+ * seeds stay.
+ */
 static struct hwq_sig_tags
 take_tags(struct domain *d)
 {
@@ -499,7 +512,10 @@ take_tags(struct domain *d)
 	return tags;
 }
 
-/* The capabilities of a device with all signatures: libmlx5's setter does not ask the device. */
+/*
+ * Returns the capabilities of a device with all signatures, because libmlx5's setter does not ask
+ * the device.
+ */
 static struct hwq_dev_caps
 all_caps(void)
 {
@@ -510,7 +526,7 @@ all_caps(void)
 		.crypto_engines = twin_dev->caps.crypto_engines};
 }
 
-/* Arguments for making and posting an image. */
+/* Arguments for preparing and posting an image. */
 struct image_args {
 	struct domain mem, wire;
 	struct hwq_sig_tags mem_tags, wire_tags;
@@ -538,7 +554,7 @@ image_args(const struct own *o, enum image_kind kind, struct image_args *a)
 	point_domain(&a->wire);
 	for (i = 0; i < o->n_sge; i++)
 		a->sge[i] = (struct hwq_sge){o->sge[i].addr, o->sge[i].length, o->sge[i].lkey};
-	/* Tweak, DEK and keytag of the image have no effect. */
+	/* Tweak, DEK and keytag of the image must have no effect. */
 	a->crypto = (struct hwq_crypto_attr){.crypto_standard = o->crypto.crypto_standard,
 		.encrypt_on_tx = o->crypto.encrypt_on_tx,
 		.signature_crypto_order = o->crypto.signature_crypto_order,
@@ -638,9 +654,9 @@ key_state(const struct hwq_mkey *mkey)
 }
 
 /*
- * An image changes the key only if it is posted. libmlx5 changes its key before it refuses; then a
- * batch that does the same follows here. If there are two reasons to refuse, the libraries may
- * report different ones.
+ * An image changes the key only if it is posted. libmlx5 changes its key before it refuses a
+ * configuration. So if the image is refused, hwq's batch with the same configuration follows here.
+ * If there are two reasons to refuse, the libraries may report different errors.
  */
 static int
 direct(struct twin_pair *p, const struct twin_work *w)
@@ -684,7 +700,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 	}
 	after = key_state(mkey);
 	CHECK(memcmp(&after, &before, sizeof(before)) == 0, "a refused image changed the key");
-	/* The flags carry the fence, because hwq_wr.h has not seen all earlier WQEs. */
+	/* The flags contain the fence, because hwq_wr.h has not seen all earlier WQEs. */
 	p->twin.qp->sq.wr.fm_cache = 0;
 	hwq_wr_start(&wr, &p->twin.qp->sq);
 	wr.wr_flags = twin_direct_flags(p, w);
@@ -708,7 +724,7 @@ direct(struct twin_pair *p, const struct twin_work *w)
 
 /*
  * The 24 bits at p must be the number of this object in hwq's WQE, and always the same number in
- * libmlx5's. Blanks them.
+ * libmlx5's WQEs. Zeroes both.
  */
 static void
 rename24(uint8_t *theirs, uint8_t *ours, uint32_t *their_number, uint32_t our_number,
@@ -742,7 +758,10 @@ names_sig_bsf(struct own *o, uint8_t *theirs, uint8_t *ours)
 			"PSV of memory");
 }
 
-/* A key keeps its DEK if no crypto setter is called. Finds the DEK that libmlx5's bytes name. */
+/*
+ * A key keeps its DEK if no crypto setter is called. Finds the DEK whose number libmlx5's bytes
+ * contain.
+ */
 static void
 names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 {
@@ -762,7 +781,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 	/* The layout and the BSFs, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
 	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
 	unsigned int units = twin_get32(ours + 20) & 0xffff, sigs = 0;
-	/* The selector of a data unit's size, as a number from 0. */
+	/* Index of a data unit's size, by its selector in the BSF. */
 	static const uint8_t unit_of[8] = {[1] = 0, [2] = 1, [3] = 2, [4] = 3, [6] = 4};
 
 	CHECK(twin_get32(theirs + 12) >> 8 == o->key->theirs->lkey >> 8, "libmlx5's key 0x%x",
@@ -771,7 +790,7 @@ names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 		twin_get32(ours + 12));
 	memset(theirs + 12, 0, 3);
 	memset(ours + 12, 0, 3);
-	/* If these differ, the bytes differ anyway: nothing is blanked. */
+	/* If these bytes differ, the comparison fails anyway, so nothing is blanked. */
 	if (memcmp(theirs + 20, ours + 20, 4) != 0 || units == 0)
 		return;
 	if (o->kind != KEY_CRYPT) {
@@ -828,7 +847,7 @@ static const struct twin_builder by_image[] = {CONFIGURE(KEY_SIGN, "configure si
 						       .direct = direct),
 	CONFIGURE(KEY_CRYPT, "configure crypt by image", .direct = direct),
 	CONFIGURE(KEY_BOTH, "configure both by image", .direct = direct)};
-/* After a NOP there is no fence left. */
+/* Lists of builders. After a NOP no fence is left. */
 static const struct twin_builder *images[] = {&by_image[0], &by_image[1], &by_image[2], &twin_nop,
 	NULL};
 
@@ -887,7 +906,7 @@ leave_out_encryption(void)
 	n_kinds = KEY_CRYPT;
 	leave_out_builders(builders);
 	leave_out_builders(images);
-	/* Setters of a key that does not encrypt are refused before they look at a DEK. */
+	/* For a key that does not encrypt, setters are refused before they read a DEK. */
 	for (unsigned int i = 0; i < N_DEKS; i++)
 		deks[i].ours = &no_dek;
 }
@@ -928,7 +947,7 @@ renew(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries)
 	drawn.fresh++;
 }
 
-/* Reports several signature errors. They may be read before the key is configured again. */
+/* Reports several signature errors. The test may read them before the key is configured again. */
 static void
 tell(struct twin_pair *p, struct key *k)
 {
@@ -947,7 +966,7 @@ tell(struct twin_pair *p, struct key *k)
 
 /*
  * Between rounds: creates new keys, and reports signature errors, so that both keys have an error
- * count.
+ * count above the initial count.
  */
 static void
 between(struct twin_pair *p, struct keys *of)
@@ -981,7 +1000,10 @@ run(void)
 	twin_cases = cases;
 }
 
-/* Every order was posted with every data unit and signature, except those that libmlx5 refuses. */
+/*
+ * Checks that every order was posted with every data unit and signature, except combinations that
+ * libmlx5 refuses.
+ */
 static void
 check_crypto(void)
 {

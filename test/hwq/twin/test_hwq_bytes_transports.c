@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UD, XRC_SEND, DCI and raw packet QPs: work posted through stock libmlx5 and through hwq writes
- * equal bytes to the send queue, or returns the same error (hwq_twin.h). Address setters are called
- * before and after the data setter.
+ * UD, XRC_SEND, DCI and raw packet QPs: work posted through stock libmlx5 and through hwq must
+ * write equal bytes to the send queue, or return the same error (hwq_twin.h). Address setters are
+ * called before and after the data setter.
  *
  * usage: test_hwq_bytes_transports [CASES [SEED]]
  */
@@ -26,7 +26,7 @@
 #define N_AHS   8
 #define MAX_TSO 200
 
-/* One address as libmlx5's handle and as hwq's. */
+/* One address, as libmlx5's handle and as hwq's handle. */
 static struct {
 	struct ibv_ah *stock;
 	struct hwq_ah hwq;
@@ -37,7 +37,7 @@ struct own {
 	struct twin_args args;
 	struct twin_data data;
 	unsigned int ah;
-	uint32_t number; /* QPN, DCTN, SRQN */
+	uint32_t number; /* QPN, DCT number or SRQ number */
 	uint32_t qkey;
 	uint64_t dc_key;
 	uint16_t stream;
@@ -65,8 +65,8 @@ static const char *const dc_memory_setters[] = {"sge dc_addr", "sge_list dc_addr
 	"dc_stream sge_list", NULL};
 
 /*
- * Meaning of w->setter: the data setter, whether the address comes first, and whether there is a
- * stream.
+ * The meaning of w->setter: the data setter, whether the address setter is called first, and
+ * whether there is a stream.
  */
 struct chosen {
 	enum twin_setter data;
@@ -214,7 +214,7 @@ dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, const struct own *o
 		a->operand[0], flags);
 }
 
-/* There is no such builder for lists and streams. */
+/* hwq_wqe_dc.h has no such builder for lists and streams. */
 static int
 direct(struct twin_pair *p, const struct twin_work *w)
 {
@@ -246,7 +246,7 @@ enum frame_code {
 };
 
 /*
- * If the first bytes of a frame must be inline, both libraries read them, so the data are real
+ * If the first bytes of a frame must be inline, both libraries read them. So the data are real
  * memory of about that length. A piece of exactly that length is not drawn, because libmlx5 44
  * sends it twice (doc/hwq.md).
  */
@@ -283,7 +283,10 @@ stock_frame(struct twin_pair *p, const struct twin_work *w)
 	twin_stock_data(p, w->setter, &TWIN_OWN(w, const struct own)->data);
 }
 
-/* The 16-byte units before the data of a TSO WQE, and where they end in libmlx5's ring. */
+/*
+ * The 16-byte units before the data of a TSO WQE, and the position in libmlx5's ring at which they
+ * end.
+ */
 static unsigned int
 tso_head_ds(unsigned int hdr_len)
 {
@@ -298,7 +301,8 @@ ring_len(const struct twin_pair *p)
 
 /*
  * Headers that end exactly at the ring's end are not drawn, because libmlx5 44 then writes data
- * beyond the ring. Its batches have one work request, so that its start is known.
+ * beyond the ring. A batch of such a pair has one work request, so that the start of the request is
+ * known.
  */
 static void
 draw_tso(struct twin_pair *p, struct twin_work *w)
@@ -325,7 +329,10 @@ stock_tso(struct twin_pair *p, const struct twin_work *w)
 	const struct own *o = TWIN_OWN(w, const struct own);
 
 	ibv_wr_send_tso(p->stock.ex, (void *)(uintptr_t)o->hdr, o->hdr_len, o->mss);
-	/* After an error, its data setters write where the last work request ended. */
+	/*
+	 * After an error, libmlx5's data setters write to the end of the previous work request, so
+	 * they are not called.
+	 */
 	if (o->hdr_len >= 14 && o->hdr_len <= p->conf.max_tso_header)
 		twin_stock_data(p, w->setter, &o->data);
 }
@@ -345,7 +352,7 @@ hwq_frame(struct hwq_wr *wr, const struct twin_work *w)
 static unsigned long mended;
 
 /*
- * If headers cross the end of its ring, libmlx5 44 leaves 32 bytes between them and the data, which
+ * If headers cross the end of the ring, libmlx5 44 leaves 32 bytes between headers and data, which
  * DS does not count (doc/hwq.md).
  */
 static void
@@ -543,7 +550,7 @@ addresses_are_the_same(void)
 		.mtu = IBV_MTU_1024,
 		.has_gid = twin_dev->port.has_gid,
 		.lid = htobe16(twin_dev->port.lid)};
-	struct ibv_ah_attr attr = {/* hwq uses a GRH only if it is needed. */
+	struct ibv_ah_attr attr = {/* hwq uses a GRH only if the address needs it. */
 		.is_global = twin_dev->port.link_layer == IBV_LINK_LAYER_ETHERNET,
 		.port_num = twin_dev->port.port,
 		.dlid = twin_dev->port.lid,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys changed by work requests: windows bound and unbound, lists, patterns. Posted through stock
- * libmlx5 and through hwq, they give equal bytes, or the same error (hwq_twin.h).
+ * Keys that work requests change: windows bound and unbound, lists, patterns. Posted through stock
+ * libmlx5 and through hwq, these work requests must have equal bytes, or the same error
+ * (hwq_twin.h).
  *
  * Layouts are also posted by the builders of one WQE (hwq_wqe_umr.h). libmlx5 sets the small fence
- * in the WQE after a UMR; those builders set it by a flag.
+ * in the WQE after a UMR; with these builders, a flag sets it.
  *
- * Keys are twins too: libmlx5's are created by mlx5dv_create_mkey(3), hwq's come from a pool, with
- * the same number of entries. A UMR names its key in imm, which is checked against the key and
- * blanked.
+ * Keys are twins too: libmlx5's keys are created by mlx5dv_create_mkey(3), hwq's keys come from a
+ * pool, with the same number of entries. A UMR has its key's number in imm, which is compared with
+ * the key and blanked.
  *
  * usage: test_hwq_bytes_umr [CASES [SEED]]
  */
@@ -23,18 +24,18 @@
 #define CONNECTED  (RC | 1u << HWQ_QP_UC | 1u << HWQ_QP_XRC_SEND | 1u << HWQ_QP_DCI)
 
 #define N_KEYS    4
-#define N_ENTRIES 70 /* more than any WQE has room for */
+#define N_ENTRIES 70 /* more entries than any WQE has room for */
 
 /* ------------------------------------------------------------------ keys */
 
-/* The key of hwq that a layout is for. It is counted as the setter. */
+/* The key of hwq that gets the layout. It is counted as the setter. */
 enum key_kind {
 	KEY_PLAIN,
 	KEY_TAGGED,
 	KEY_ADOPTED,
 	KEY_SIGNING,
-	KEY_IMAGE,    /* the tagged key, by an image */
-	KEY_IMAGE_AT, /* the tagged key, by an image, with other addresses */
+	KEY_IMAGE,    /* the tagged key, with a layout by an image */
+	KEY_IMAGE_AT, /* the tagged key, with a layout by an image and other addresses */
 };
 
 static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's own key",
@@ -185,7 +186,7 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 {
 	const struct layout *l = TWIN_OWN(w, const struct layout);
 	struct mlx5dv_mkey *key = their_key(w);
-	struct layout copy = *l; /* libmlx5's lists are not const */
+	struct layout copy = *l; /* a copy, because libmlx5's lists are not const */
 
 	key->lkey = key->rkey = (key->lkey & ~0xffu) | l->tag;
 	if (l->is_inline)
@@ -197,8 +198,8 @@ stock_layout(struct twin_pair *p, const struct twin_work *w)
 }
 
 /*
- * Posts the layout by an image, with the image's addresses or with the layout's. Returns false if
- * the image cannot be made.
+ * Posts the layout by an image, with the image's addresses or with the layout's addresses. Returns
+ * false if the image cannot be prepared.
  */
 static HWQ_INLINE bool
 hwq_image(struct hwq_wr *wr, const struct twin_work *w, struct hwq_mkey *key,
@@ -254,8 +255,8 @@ hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 }
 
 /*
- * Posts the layout by hwq_wqe_umr.h. It needs no HWQ_WQE_INLINE, allows only variant 0, and
- * compares with the ring instead of max_inline_data.
+ * Posts the layout by hwq_wqe_umr.h, which needs no HWQ_WQE_INLINE, allows only variant 0, and
+ * checks the length of the ring instead of max_inline_data.
  */
 static int
 direct_layout(struct twin_pair *p, const struct twin_work *w)
@@ -278,7 +279,7 @@ direct_layout(struct twin_pair *p, const struct twin_work *w)
 		twin_direct_flags(p, w));
 }
 
-/* Replaces libmlx5's length by the right one, if it is wrong in the known way. */
+/* If libmlx5's length is wrong in the known way, replaces it by the correct length. */
 static void
 mend_length(const struct layout *l, uint8_t *theirs)
 {
@@ -338,7 +339,7 @@ struct window {
 	struct ibv_mw mw;
 	struct ibv_mr region;
 	uint32_t rkey;
-	struct ibv_mw_bind_info info; /* all but its region */
+	struct ibv_mw_bind_info info; /* all fields except the region */
 	bool is_inline;
 };
 
@@ -361,7 +362,7 @@ draw_window(struct twin_pair *p, struct twin_work *w)
 		x->info.length = edge[twin_draw(4)];
 	if (twin_draw(100) == 0)
 		x->info.length = edge[twin_draw(7)];
-	/* Includes ZERO_BASED, and flags that windows do not have. */
+	/* Includes ZERO_BASED, and flags that windows do not support. */
 	x->info.mw_access_flags = (unsigned int)twin_draw(1u << 8);
 	x->is_inline = twin_draw(2) == 0;
 }
@@ -388,7 +389,9 @@ hwq_window(struct hwq_wr *wr, const struct twin_work *w)
 	hwq_wr_bind_mw(wr, &x.mw, x.rkey, &x.info);
 }
 
-/* The key context of a window of type 2 names the QP that it is bound to. */
+/*
+ * The key context of a window of type 2 contains the number of the QP to which the window is bound.
+ */
 static void
 names_window(struct twin_pair *p, const struct twin_work *w, unsigned int nth, uint8_t *theirs,
 	uint8_t *ours)
@@ -431,7 +434,7 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 		return twin_batch(p, w, n, abort, HWQ_QP_XRC_SEND);
 	case HWQ_QP_DCI:
 		return twin_batch(p, w, n, abort, HWQ_QP_DCI);
-	default: /* a UC QP has the start function of RC */
+	default: /* a UC QP uses the start function of RC QPs */
 		return twin_batch(p, w, n, abort, HWQ_QP_RC);
 	}
 }

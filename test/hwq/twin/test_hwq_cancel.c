@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cancelling pending work requests. On the first lap of the ring, hwq is compared with libmlx5's
- * mlx5dv_qp_cancel_posted_send_wrs(): count, bytes and effect. On later laps libmlx5 compares a
- * masked index with a free-running one, which is an error. There hwq is compared with the manual
- * page, by a list of pending requests that this test keeps.
+ * mlx5dv_qp_cancel_posted_send_wrs(): count, bytes and effect. On later laps libmlx5 is wrong,
+ * because it compares a masked index with a free-running index. There hwq is compared with the
+ * manual page, by a list of pending requests that this test keeps.
  */
 #include "hwq_cancel.h"
 #include "hwq_emu.h"
@@ -13,11 +13,11 @@
 #define N_SLOT   256
 #define SLOT     256
 #define N_WR_IDS 4
-#define MAX_LEN  150 /* inline: up to three WQEBBs */
+#define MAX_LEN  150 /* inline data, so a WQE has up to three WQEBBs */
 
 static struct hwq_dev *dev;
 static uint64_t rnd = 3;
-static uint8_t mem[2][N_SLOT][SLOT]; /* destinations: [0] libmlx5's, [1] hwq's */
+static uint8_t mem[2][N_SLOT][SLOT]; /* destinations: [0] of libmlx5, [1] of hwq */
 static struct hwq_mr mr;
 static uint8_t data[MAX_LEN];
 
@@ -25,7 +25,10 @@ static const struct hwq_qp_conf conf = {.sq_wr = 32,
 	.max_inline = MAX_LEN,
 	.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ};
 
-/* One request: len bytes inline into the slot of its number; or a raw NOP, which has no length. */
+/*
+ * One request: an inline write of len bytes to the slot with its number; or a raw NOP, which has no
+ * length.
+ */
 struct request {
 	uint64_t wr_id;
 	uint32_t len;
@@ -56,7 +59,7 @@ stock_post(struct stock *s, const struct request *r)
 	} else {
 		uint8_t nop[16];
 
-		/* The application sets the QPN of a raw WQE. */
+		/* The application must set the QPN of a raw WQE. */
 		memcpy(nop, raw_nop[r->signaled], sizeof(nop));
 		nop[4] = (uint8_t)(s->qp->qp_num >> 16);
 		nop[5] = (uint8_t)(s->qp->qp_num >> 8);
@@ -141,7 +144,7 @@ same_completions(struct stock *s, struct twin *t, const struct request *r, unsig
 	check_bytes(mem[1], mem[0], sizeof(mem[0]), "what was written");
 }
 
-/* Posts some requests on both. About every fifth is a NOP. */
+/* Posts some requests on both queues. About every fifth request is a NOP. */
 static void
 post_both(struct stock *s, struct twin *t, struct request *r, unsigned int from, unsigned int to)
 {
@@ -156,7 +159,7 @@ post_both(struct stock *s, struct twin *t, struct request *r, unsigned int from,
 	}
 }
 
-/* Cancels on both. Both must return the same. */
+/* Cancels on both queues, which must return the same. */
 static int
 cancel_both(struct stock *s, struct twin *t, uint64_t wr_id)
 {
@@ -187,7 +190,10 @@ static struct {
 	unsigned int cancelled, again, stopped_again;
 } seen;
 
-/* Cancels some requests, some of them again, and some of those that were posted later. */
+/*
+ * Cancels some requests, cancels some of these again, and cancels some requests that were posted
+ * later.
+ */
 static void
 cancel_and_again(struct stock *s, struct twin *t, struct request *r, unsigned int n,
 	unsigned int more)
@@ -233,7 +239,8 @@ like_libmlx5(void)
 		cancel_and_again(&s, &t, r, n, more);
 		same_wqes(&s, &t.qp->sq);
 		/*
-		 * After a stop and a restart, cancelled requests that are pending stay cancelled.
+		 * After a stop and a restart, requests that were cancelled and are still pending
+		 * must stay cancelled.
 		 */
 		if (round % 4 == 0) {
 			resume_both(&s, &t);
@@ -252,7 +259,10 @@ like_libmlx5(void)
 	CHECK(seen.cancelled > 100 && seen.again > 100, "too few");
 }
 
-/* Opcode and modifier become those of a NOP, also for a memcpy, which has a modifier. */
+/*
+ * Opcode and modifier must become those of a NOP. A memcpy is tested, because its modifier is not
+ * 0.
+ */
 static void
 a_memcpy_like_libmlx5(void)
 {
@@ -304,7 +314,7 @@ a_memcpy_like_libmlx5(void)
 
 /* ------------------------------------------------------------------ later laps */
 
-/* Posts as many as fit while the queue is stopped. */
+/* Posts requests until the ring of the stopped queue is full. */
 static unsigned int
 post_while_stopped(struct twin *t, struct request *r, unsigned int max)
 {
@@ -399,7 +409,10 @@ by_the_manual(void)
 	twin_destroy(&t);
 }
 
-/* Requests that the device has executed are not pending, whatever their wr_id. */
+/*
+ * Requests that the device has executed are not pending, even if they have the wr_id that is
+ * cancelled.
+ */
 static void
 from_the_device_on(void)
 {
@@ -419,10 +432,10 @@ from_the_device_on(void)
 		}
 		CHECK_EQ(hwq_post(t.qp, &r[i]), 0, "posting");
 	}
-	/* Until the device has seen the stop, it may still execute requests. */
+	/* Until the device has processed the stop, it may still execute requests. */
 	emu_pump();
 	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), 10, "how many");
-	/* In ERR, a cancelled request is flushed like any other. */
+	/* In ERR, a cancelled request must be flushed like any other request. */
 	CHECK_EQ(hwq_qp_fail(t.qp), 0, "to ERR");
 	CHECK_EQ(hwq_qp_cancel_posted_send_wrs(t.qp, 7), -EINVAL, "in ERR");
 	emu_pump();
@@ -433,7 +446,7 @@ from_the_device_on(void)
 		CHECK_EQ(rec.syndrome, MLX5_CQE_SYNDROME_WR_FLUSH_ERR, "syndrome");
 		CHECK_EQ(hwq_sq_wr_id(&t.qp->sq, rec.wqe_counter), 7, "wr_id");
 	}
-	/* After a reset, no request counts as cancelled. */
+	/* After a reset, no request may count as cancelled. */
 	CHECK_EQ(hwq_qp_reset(t.qp), 0, "reset");
 	twin_connect_self(&t);
 	CHECK_EQ(hwq_qp_stop(t.qp), 0, "stop");
@@ -445,7 +458,10 @@ from_the_device_on(void)
 	twin_destroy(&t);
 }
 
-/* WQEBB 3 in three laps of the 16-bit index has one wqe_index: writes, then a NOP. */
+/*
+ * WQEBB 3 has the same wqe_index in three laps of the 16-bit index: two writes, then a NOP. A mark
+ * of an earlier lap must not count for the later request.
+ */
 static void
 one_index_three_requests(void)
 {
@@ -487,7 +503,7 @@ one_index_three_requests(void)
 
 /* ------------------------------------------------------------------ by index */
 
-/* Posts a request by a builder that keeps no wr_id. Returns false if the ring is full. */
+/* Posts a request by a builder that stores no wr_id. Returns false if the ring is full. */
 static bool
 post_by_index(struct hwq_sq *sq, struct request *r, uint16_t *index, unsigned int i)
 {
@@ -502,8 +518,8 @@ post_by_index(struct hwq_sq *sq, struct request *r, uint16_t *index, unsigned in
 }
 
 /*
- * Cancels some of n requests; the device has executed the first n_run. Returns how many were
- * cancelled.
+ * Cancels some of n requests, of which the device has executed the first n_run. Returns the number
+ * of cancelled requests.
  */
 static unsigned int
 cancel_some(struct hwq_qp *qp, struct request *r, const uint16_t *index, unsigned int n,
@@ -560,7 +576,9 @@ by_index(void)
 		while (n < max && post_by_index(sq, r, index, n))
 			n++;
 		hwq_sq_ring(sq);
-		/* Otherwise the device sees the doorbell when its WQE is cancelled already. */
+		/*
+		 * In odd rounds the device processes the doorbell only after its WQE was cancelled.
+		 */
 		if (round % 2 == 0)
 			emu_pump();
 		total += cancel_some(t.qp, r, index, n, n_run);
@@ -596,9 +614,9 @@ main(int argc, char **argv)
 
 	(void)argc;
 	/*
-	 * libmlx5 finds the next WQE by a table, which it fills in only where WQEs start. Random
-	 * bytes of malloc(3) between them could match, so malloc is told to fill its memory
-	 * (mallopt(3)).
+	 * libmlx5 finds the next WQE by a table, and writes only the entries at which WQEs start.
+	 * Random bytes of malloc(3) in the other entries could match by chance, so this setting
+	 * makes malloc fill its memory (mallopt(3)).
 	 */
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");

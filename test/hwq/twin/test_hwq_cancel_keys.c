@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cancelling configurations of keys, compared with libmlx5's mlx5dv_qp_cancel_posted_send_wrs():
- * how many WQEs each kind counts (a key that signs has up to three with one wr_id), the rings'
- * contents and the completions. The keys must not change.
+ * how many WQEs each kind of request counts (a configuration of a key that signs has up to three
+ * WQEs with one wr_id), the rings' contents and the completions. The keys must not change.
  *
  * usage: test_hwq_cancel_keys [ROUNDS [SEED]]
  */
@@ -19,12 +19,12 @@
 enum request_kind {
 	LIST,       /* a list for a plain key */
 	PATTERN,    /* a pattern for a plain key */
-	SIGN_LIST,  /* mr_list for a key that signs: the UMR of a configuration */
+	SIGN_LIST,  /* mr_list for a key that signs: a UMR with BSF */
 	SIGN_MEM,   /* a configuration: UMR and SET_PSV */
 	SIGN_WIRE,  /* a configuration: UMR and SET_PSV */
 	SIGN_BOTH,  /* a configuration: UMR and two SET_PSVs */
-	INVALIDATE, /* local_inv, which is a UMR, too */
-	WRITE,      /* an RDMA write, for no key */
+	INVALIDATE, /* local_inv, which is a UMR too */
+	WRITE,      /* an RDMA write, which uses no such key */
 	KINDS
 };
 
@@ -161,8 +161,8 @@ cancel_both(uint64_t wr_id)
 }
 
 /*
- * Compares the control segments of both rings, without QPN and the key in imm. There are no fills
- * yet.
+ * Compares the control segments of both rings, without QPN and the key in imm. The rings have no
+ * fills yet.
  */
 static void
 same_controls(void)
@@ -185,7 +185,7 @@ same_controls(void)
 }
 
 /*
- * Takes completions of both: all must be good, and for the same work requests. @return their
+ * Takes completions of both queues: all must be good, and for the same work requests. Returns their
  * number.
  */
 static unsigned int
@@ -226,7 +226,7 @@ random_work(void)
 			.wr_id = twin_draw(N_WR_IDS),
 			.signaled = twin_draw(2) == 0};
 
-		/* It would fail: the key is not a window. */
+		/* The work request would fail, because the key is not a window. */
 		if (r.kind == INVALIDATE)
 			r.kind = WRITE;
 		if (i == n_run) {
@@ -246,7 +246,7 @@ random_work(void)
 
 /* ------------------------------------------------------------------ one of each kind */
 
-/* The number of WQEs of each kind, by libmlx5's umr_finalize_and_set_psvs(). */
+/* Number of WQEs of each kind, from libmlx5's umr_finalize_and_set_psvs(). */
 static const int n_wqes[KINDS] = {[LIST] = 1,
 	[PATTERN] = 1,
 	[SIGN_LIST] = 1,
@@ -257,7 +257,7 @@ static const int n_wqes[KINDS] = {[LIST] = 1,
 	[WRITE] = 1};
 
 /*
- * Compares the status of an RDMA write with the key as local key. `good`: the key has a layout by
+ * Compares the status of RDMA writes that use the key as local key. `good`: the key has a layout by
  * now.
  */
 static void
@@ -315,8 +315,8 @@ one_of_each_kind(void)
 			stock_post(&r);
 			hwq_post(&r);
 			/*
-			 * The adapter compares WQEs with their doorbells, so let it do that before
-			 * they change.
+			 * The adapter compares WQEs with their doorbells. So let it compare them
+			 * before they change.
 			 */
 			emu_pump();
 			CHECK_EQ(cancel_both(6), 0, "another wr_id");
@@ -329,7 +329,7 @@ one_of_each_kind(void)
 			close_all();
 		}
 	}
-	/* A layout that is not cancelled takes effect, so same_use() succeeds. */
+	/* A layout that is not cancelled takes effect, so same_use() must succeed. */
 	open_all();
 	stock_post(&(struct request){LIST, 5, true});
 	hwq_post(&(struct request){LIST, 5, true});
@@ -354,7 +354,7 @@ any_mixture(void)
 int
 main(int argc, char **argv)
 {
-	/* As in test_hwq_cancel.c: libmlx5's table must not match by chance between WQEs. */
+	/* As in test_hwq_cancel.c: entries of libmlx5's table must not match by chance. */
 	setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "GLIBC_TUNABLES", "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0");
 	twin_begin(argc, argv, 300);

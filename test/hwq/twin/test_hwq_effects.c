@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effect of work requests: SENDs, RDMA writes, invalidations, raw WQEs and frames, posted
- * through stock libmlx5 and through hwq, must arrive alike. Each poster has its own receiver, by
- * stock verbs. The receivers' completions must be equal, and so must every byte of the memory for
- * receives and writes. Frames are compared in the emulated adapter's capture file.
+ * The effect of work requests: SENDs, RDMA writes, invalidations, raw WQEs and frames are posted
+ * through stock libmlx5 and through hwq, and must have equal effects. Each poster has its own
+ * receiver, created by stock verbs. The receivers' completions must be equal, and so must every
+ * byte of the memory for receives and writes. Frames are compared in the emulated adapter's capture
+ * file.
  *
  * usage: test_hwq_effects [--device NAME] [CASES [SEED]]
  */
@@ -13,24 +14,25 @@
 #include "hwq_twin_wr.h"
 #include "hwq_wr_umr.h"
 
-#define DC_KEY  0x1122334455667788ull
-#define AREA    8192u /* for each poster: first half for receives, second half for writes */
+#define DC_KEY 0x1122334455667788ull
+/* bytes of each poster's memory: the first half for receives, the second half for writes */
+#define AREA    8192u
 #define GRH     40u
-#define MAX_LEN 400u /* of one piece of data: two pieces fit a datagram's MTU */
+#define MAX_LEN 400u /* bytes of one piece of data: two pieces do not exceed a datagram's MTU */
 #define STOCK   0
 #define HWQ     1
 
 /* The receiver of one poster. */
 struct receiver {
 	struct ibv_qp *qp;
-	struct ibv_srq *srq; /* NULL: receives are in qp's own receive queue */
+	struct ibv_srq *srq; /* NULL: qp has its own receive queue */
 	struct ibv_cq *cq;
 	uint32_t srqn;
 	uint8_t *area;
 };
 
 static struct hwq_qp_conf conf;
-static struct twin_pair pair; /* the posters */
+static struct twin_pair pair; /* the two posters */
 static struct receiver rcv[2];
 static struct ibv_xrcd *xrcd;
 static struct ibv_ah *stock_ah;
@@ -221,7 +223,10 @@ stock_status(void)
 	return n == 1 ? (int)wc.status : -1;
 }
 
-/* Converts hwq's syndrome to libmlx5's status, for the syndromes that occur here. */
+/*
+ * Takes one completion of hwq's work. Returns libmlx5's status for its syndrome, for the syndromes
+ * that occur here.
+ */
 static int
 hwq_status(void)
 {
@@ -291,7 +296,7 @@ post_stock(const struct message *m)
 	CHECK_EQ(ibv_wr_complete(pair.stock.ex), 0, "ibv_wr_complete");
 }
 
-/* type is a constant, as in a program of one type. */
+/* type is a constant, as in a program that uses one type. */
 static HWQ_INLINE int
 post_hwq_as(const struct message *m, enum hwq_qp_type type)
 {
@@ -326,7 +331,7 @@ post_hwq(const struct message *m)
 	}
 }
 
-/* Takes a receiver's next completion, if there is one to come. */
+/* Takes a receiver's next completion. `comes`: a completion must come. */
 static int
 take_arrival(struct receiver *r, struct ibv_wc *wc, bool comes)
 {
@@ -339,8 +344,8 @@ take_arrival(struct receiver *r, struct ibv_wc *wc, bool comes)
 }
 
 /*
- * Compares both receivers' completions, without the sender, and their memory. If no completion
- * comes, an unreliable write's bytes may arrive later than the poster's completion.
+ * Compares both receivers' completions, except for the sender, and their memory. If no completion
+ * comes, the bytes of an unreliable write may arrive later than the poster's completion.
  */
 static unsigned int
 compare_arrivals(bool comes)
@@ -354,7 +359,7 @@ compare_arrivals(bool comes)
 	for (k = 0; k < 2; k++) {
 		n[k] = take_arrival(&rcv[k], &wc[k], comes);
 		wc[k].qp_num = wc[k].src_qp = 0;
-		/* pkey_index has a meaning for a GSI QP only (ibv_poll_cq(3)). */
+		/* pkey_index is defined only for a GSI QP (ibv_poll_cq(3)). */
 		wc[k].pkey_index = 0;
 	}
 	CHECK(n[STOCK] == n[HWQ], "%d completions, of libmlx5's %d", n[HWQ], n[STOCK]);
@@ -418,7 +423,7 @@ receiver_posts(struct receiver *r, struct ibv_send_wr *wr, int want, const char 
 	CHECK_EQ(wc.status, want, what);
 }
 
-/* Binds a window of the receiver to the half of its area that is for writes. */
+/* Binds a window of the receiver to that half of its area which is for writes. */
 static void
 receiver_binds(struct receiver *r, struct ibv_mw *mw, uint32_t rkey)
 {
@@ -443,7 +448,7 @@ alloc_window(void)
 	return mw;
 }
 
-/* Both write to rkey, or send a SEND that invalidates it. */
+/* Both posters write to rkey, or send a SEND that invalidates rkey. */
 static void
 post_to_keys(enum twin_code code, const uint32_t *rkey, int want, const char *what)
 {
@@ -503,7 +508,7 @@ own_window(unsigned int k)
 		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
 }
 
-/* The receiver writes through the poster's window, and the status is checked. */
+/* The receiver writes through the poster's window, and must get the status `want`. */
 static void
 write_back(const uint32_t *rkey, int want, const char *what)
 {
@@ -562,7 +567,7 @@ local_inv(void)
 
 /* ------------------------------------------------------------------ raw WQEs */
 
-/* Builds an RDMA write by hand, of 64 bytes into a receiver's area. */
+/* Writes the bytes of an RDMA write, of 64 bytes into a receiver's area. */
 static void
 write_by_hand(uint8_t *wqe, uint32_t qpn, const struct receiver *r)
 {
@@ -609,7 +614,7 @@ raw_wqe(void)
 static int capture = -1;
 static uint8_t frames[2][CAPTURE_MAX];
 
-/* Reads the frames captured since the last call, without their times. */
+/* Reads the frames that were captured since the last call, without their times. */
 static size_t
 read_frames(uint8_t *to)
 {
@@ -658,7 +663,8 @@ draw_frame(struct frame *f)
 	f->setter = f->tso ? TWIN_SGE_LIST : (enum twin_setter)twin_draw(TWIN_DATA_SETTERS);
 	tcp_headers(f->hdr);
 	/*
-	 * A frame is in memory with its headers. A TSO request's data are in memory without them.
+	 * A frame is in memory with its headers. The data of a TSO request are in memory without
+	 * headers.
 	 */
 	memcpy(twin_mem, f->hdr, TCP_HEADERS);
 	f->data.n = 1 + (unsigned int)twin_draw(2);
@@ -704,7 +710,7 @@ frame_by_hwq(const struct frame *f)
 
 /*
  * libmlx5 44 writes wrong TSO requests if their headers reach the ring's end (doc/hwq.md), so NOPs
- * move it past the end.
+ * move its next WQE past the end.
  */
 static void
 stock_nop(void)

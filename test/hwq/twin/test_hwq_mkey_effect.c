@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of signing keys, configured through stock libmlx5 and through hwq. One script of
- * configurations, transfers and damage runs on both, one after the other. It must move equal bytes,
- * end the work requests with equal status, and find the same signature errors. Some transfers are
- * posted before the configuration before them has completed: with SOFTHCA_REORDER, only their fence
- * makes them wait.
+ * configurations, transfers and damage runs on libmlx5 and on hwq, one after the other. Both must
+ * move equal bytes, end the work requests with equal status, and find the same signature errors.
+ * Some transfers are posted while the previous configuration is still running: with
+ * SOFTHCA_REORDER, only the fence of such a transfer makes it wait.
  *
  * usage: test_hwq_mkey_effect [SCRIPTS [SEED]]
  */
@@ -15,15 +15,15 @@
 #define N_ACTS     10
 #define MAX_PIECES 3
 #define MAX_BLOCKS 4
-#define PIECE_ROOM 20480u /* room for MAX_BLOCKS blocks with their signatures */
+#define PIECE_ROOM 20480u /* bytes of a piece: enough for MAX_BLOCKS blocks with their signatures */
 #define REMOTE_AT  (128u * 1024)
 #define ACCESS     15u
 
 enum act_kind {
 	CONFIGURE,
-	WRITE_OUT,    /* out of the key, as local key */
-	READ_IN,      /* into the key, as local key */
-	REMOTE_WRITE, /* into the key, as remote key */
+	WRITE_OUT,    /* out of the key, which is the local key */
+	READ_IN,      /* into the key, which is the local key */
+	REMOTE_WRITE, /* into the key, which is the remote key */
 	REMOTE_READ,
 	DAMAGE
 };
@@ -31,7 +31,7 @@ enum act_kind {
 struct act {
 	enum act_kind kind;
 	bool layout, sign, reset, pattern;
-	bool joined; /* the next act is posted before this one has completed */
+	bool joined; /* the next act is posted before this act has completed */
 	struct sig sig;
 	uint64_t at;
 	uint32_t len;
@@ -40,8 +40,9 @@ struct act {
 
 struct script {
 	unsigned int n;
-	uint32_t block, n_blocks;   /* blocks in memory, by the first configuration */
-	uint32_t sig_len, wire_len; /* bytes of a signature in memory, and on the wire */
+	/* size and number of blocks in memory, from the first configuration */
+	uint32_t block, n_blocks;
+	uint32_t sig_len, wire_len; /* bytes of a signature in memory and on the wire */
 	struct act acts[N_ACTS];
 };
 
@@ -93,7 +94,7 @@ draw_configure(struct act *a, bool first)
 		a->sig.attr.flags = MLX5DV_SIG_BLOCK_ATTR_FLAG_COPY_MASK;
 }
 
-/* Mostly whole blocks. A length counts the bytes on the wire. */
+/* Moves whole blocks in most acts. The length counts the bytes on the wire. */
 static void
 draw_move(const struct script *s, const struct act *conf, struct act *a)
 {
@@ -106,7 +107,7 @@ draw_move(const struct script *s, const struct act *conf, struct act *a)
 		a->len += (uint32_t)twin_draw(600);
 }
 
-/* Where byte `at` of a key with a list lies in memory: see layout(). */
+/* Returns the address of byte `at` of a key with a list: see layout(). */
 static uint64_t
 place(const struct script *s, uint64_t at)
 {
@@ -117,7 +118,7 @@ place(const struct script *s, uint64_t at)
 	return at < 2 * cut ? PIECE_ROOM + 7 + at - cut : 2 * PIECE_ROOM + at - 2 * cut;
 }
 
-/* Damages a byte of data or of a signature, in the key's memory or on the other side. */
+/* Damages a byte of data or of a signature, in the key's memory or in the peer's memory. */
 static void
 draw_damage(const struct script *s, struct act *a)
 {
@@ -153,7 +154,10 @@ draw_script(struct script *s)
 	s->n_blocks = 1 + (uint32_t)twin_draw(MAX_BLOCKS);
 	s->sig_len = signature_len(conf->sig.attr.mem);
 	s->wire_len = signature_len(conf->sig.attr.wire);
-	/* The first act makes the signatures. */
+	/*
+	 * acts[1] is the first transfer: it generates the signatures that the later transfers
+	 * check.
+	 */
 	s->acts[1] = (struct act){.kind = s->sig_len != 0 ? READ_IN : WRITE_OUT,
 		.len = s->n_blocks * (s->block + s->wire_len)};
 	for (i = 2; i < s->n; i++) {
@@ -161,7 +165,7 @@ draw_script(struct script *s)
 
 		if (twin_one_in(4)) {
 			draw_configure(a, false);
-			/* The layout fits the blocks of the first configuration only. */
+			/* The layout matches the blocks of the first configuration only. */
 			a->layout = false;
 		} else if (twin_one_in(3)) {
 			draw_damage(s, a);
@@ -175,7 +179,7 @@ draw_script(struct script *s)
 			s->acts[i].kind == CONFIGURE && is_move(&s->acts[i + 1]) && twin_one_in(2);
 }
 
-/* The key lies over MAX_PIECES pieces; or over blocks, and separately their signatures. */
+/* The key's layout has MAX_PIECES pieces; or it has blocks, and separately their signatures. */
 static unsigned int
 layout(const struct script *s, struct ibv_sge *sge, struct mlx5dv_mr_interleaved *data)
 {
@@ -282,7 +286,7 @@ hwq_post(const struct script *s, const struct act *a)
 	return -hwq_wr_complete(&wr);
 }
 
-/* The first completion is the result. Others are flushed, or there are none. */
+/* The first completion is the result. All further completions are of flushed WQEs. */
 static void
 stock_wait(struct outcome *o)
 {
@@ -290,7 +294,10 @@ stock_wait(struct outcome *o)
 
 	emu_pump();
 	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1) {
-		/* There was only a signature error CQE, which is not a completion. */
+		/*
+		 * There was only a signature error CQE, which libmlx5 does not return as a
+		 * completion.
+		 */
 		if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
 			EMU_DIE("libmlx5's work did not complete");
 	}
@@ -315,7 +322,7 @@ hwq_wait(struct outcome *o)
 	hwq_sq_complete(&pair.twin.qp->sq, rec.wqe_counter);
 }
 
-/* Posts n acts, then waits for those that were posted. */
+/* Posts n acts, then waits for the posted work requests. */
 static void
 moves(const struct script *s, const struct act *a, unsigned int n, bool ours, struct outcome *o)
 {
@@ -342,7 +349,7 @@ moves(const struct script *s, const struct act *a, unsigned int n, bool ours, st
 		ours ? -hwq_mkey_check(key.ours, &o->err) : mlx5dv_mkey_check(key.theirs, &o->err);
 }
 
-/* Runs the script on one side. */
+/* Runs the script through hwq (ours) or through libmlx5. */
 static void
 acts(const struct script *s, bool ours, struct outcome *o)
 {
@@ -454,7 +461,7 @@ hwq_encrypt(const struct hwq_crypto_attr *attr, struct outcome *o)
 	hwq_wait(o);
 }
 
-/* Equal bytes pass through both keys, and they differ from the bytes in memory. */
+/* Equal bytes must pass through both keys, and these bytes must differ from the bytes in memory. */
 static void
 encrypted_alike(uint8_t *seen_by_peer)
 {

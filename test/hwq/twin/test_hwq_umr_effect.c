@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of lists, patterns and windows, posted through stock libmlx5 and through hwq. One
- * script of layouts, bindings, invalidations and transfers runs on both, one after the other. It
- * must move equal bytes, and end the work requests with equal status. Many work requests are posted
- * before the layout before them has completed: with SOFTHCA_REORDER, only their fence makes them
- * wait.
+ * script of layouts, bindings, invalidations and transfers runs on libmlx5 and on hwq, one after
+ * the other. Both must move equal bytes, and end the work requests with equal status. Many work
+ * requests are posted while the previous layout is still running: with SOFTHCA_REORDER, only the
+ * fence of such a work request makes it wait.
  *
  * usage: test_hwq_umr_effect [SCRIPTS [SEED]]
  */
@@ -16,7 +16,7 @@
 #define N_ACTS    14
 #define N_PIECES  16
 #define ENTRIES   16
-#define LAYOUT_AT (64u * 1024) /* where the memory of keys and windows begins */
+#define LAYOUT_AT (64u * 1024) /* offset of the memory of keys and windows */
 #define FAR_AT    (192u * 1024)
 #define MOVE_MAX  8192u
 
@@ -46,7 +46,7 @@ struct act {
 	uint32_t access, repeat, len;
 	uint16_t n;
 	uint64_t at; /* offset in the key, or in a window's memory */
-	uint8_t tag; /* variant of the window's key from here on */
+	uint8_t tag; /* variant of the window's key from this act on */
 	bool from_0;
 	bool joined; /* the next act is posted before this one has completed */
 	struct ibv_sge sge[N_PIECES];
@@ -70,7 +70,7 @@ static struct {
 
 /* ------------------------------------------------------------------ scripts */
 
-/* Mostly all access rights, else any. */
+/* Draws all access rights in most acts, otherwise any. */
 static uint32_t
 draw_access(void)
 {
@@ -88,7 +88,7 @@ draw_pieces(struct act *a)
 	a->repeat = 1 + (uint32_t)twin_draw(20);
 	for (unsigned int i = 0; i < a->n; i++) {
 		uint64_t addr = base + i * 4096u + twin_draw(2048);
-		/* Sometimes a piece whose region does not exist. */
+		/* Sometimes a piece refers to a region that does not exist. */
 		uint32_t lkey = twin_one_in(60) ? 0x77777700 : twin_mr.lkey;
 
 		a->sge[i] = (struct ibv_sge){addr, 1 + (uint32_t)twin_draw(2048), lkey};
@@ -97,7 +97,10 @@ draw_pieces(struct act *a)
 	}
 }
 
-/* Not BIND: the window has its next key only when that has completed. */
+/*
+ * Returns true if the act changes a key. Not for BIND: the window has its next key only when BIND
+ * has completed.
+ */
 static bool
 changes_a_key(enum act_kind kind)
 {
@@ -129,7 +132,7 @@ draw_act(struct act *a, bool first)
 
 static uint64_t window_base; /* address of offset 0 of the window */
 
-/* The window's next key. Its variant counts from the same start in both libraries. */
+/* Returns the window's next key. Its variant counts from the same start in both libraries. */
 static uint32_t
 next_rkey(const struct ibv_mw *mw, uint8_t tag)
 {
@@ -265,7 +268,7 @@ hwq_post(const struct act *a)
 
 /* ------------------------------------------------------------------ results */
 
-/* A QP that fails makes an event. */
+/* Reads the event that a failed QP makes. */
 static void
 read_events(void)
 {
@@ -329,7 +332,9 @@ hwq_acts(const struct act *a, unsigned int n, struct outcome *o)
 		twin_hwq_restart(&pair);
 }
 
-/* Runs the script in one of the libraries, up to each act that is not joined to the next. */
+/*
+ * Runs the script in one of the libraries. Waits after each act that is not joined to the next act.
+ */
 static void
 run_acts(const struct act *a, unsigned int n, struct outcome *o,
 	void (*run)(const struct act *a, unsigned int n, struct outcome *o))
