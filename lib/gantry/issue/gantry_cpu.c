@@ -25,8 +25,8 @@ carry_copy(struct gantry_queue *q, struct gantry_work *w)
 }
 
 /*
- * All pieces but the last are multiples of the pattern, so each begins with the pattern's first
- * byte.
+ * The length of each piece but the last is a multiple of the pattern's length. So each piece begins
+ * with the pattern's first byte.
  */
 static void
 carry_fill(struct gantry_queue *q, struct gantry_work *w)
@@ -71,7 +71,10 @@ gantry_cpu_carry(struct gantry_queue *q, struct gantry_work *w)
 	w->done = w->len == 0;
 }
 
-/* True: a correct copy without flags, in the regions of the last hits. */
+/*
+ * Returns true if d is a correct copy without flags whose memory is in the regions of the last
+ * hits.
+ */
 static bool
 is_plain(const struct gantry_queue *q, const struct gantry_desc *d)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies by the CPU. They name no connection (GANTRY_CONN_NONE), and run on the owner's thread when
- * they are issued.
+ * Copies by the CPU. Their slots are on no connection (GANTRY_CONN_NONE). They run on the owner's
+ * thread when they are issued.
  *
- * q->cpu_left, a multiple of 8, limits the bytes of a call of the owner, so that it stays short.
- * gantry_issue_waiting() renews it. Work with more bytes is issued in part: it is the stream's
- * `split`, and goes on in the next call.
+ * q->cpu_left, a multiple of 8, limits the bytes that one call of the owner copies, so that the
+ * call stays short. gantry_issue_waiting() sets q->cpu_left again. Work with more bytes is issued
+ * in part: it becomes the stream's `split`, and continues in the next call.
  */
 #ifndef GANTRY_CPU_H
 #define GANTRY_CPU_H
 
 #include "gantry_queue.h"
 
-/* Bytes of one call. memcpy(3) takes about as long for them as one poll of a full CQ. */
+/*
+ * The bytes that one call copies. memcpy(3) of these bytes takes about as long as one poll of a
+ * full CQ.
+ */
 #define GANTRY_CPU_CALL_LEN (UINT64_C(64) << 10)
 
 /*
- * Carries out the plain copies from the beginning of desc, and settles them. Returns how many; 0:
- * the first descriptor is not plain, or is longer than q->cpu_left.
+ * Carries out the plain copies from the beginning of desc, and settles them. Returns how many
+ * copies were carried out. Returns 0 if the first descriptor is not plain, or is longer than
+ * q->cpu_left.
  */
 uint32_t gantry_cpu_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of one WQE each, by their rules and opcodes. */
+/* Issues operations of one WQE each, by their rules and opcodes. */
 #include "gantry_each.h"
 
 #include <rte_prefetch.h>
@@ -15,30 +15,33 @@
 
 static_assert(GANTRY_DESC_SOLICITED == HWQ_WQE_SOLICITED, "the flag is passed on to the WQE");
 
-/* A descriptor, and where it goes. */
+/* The state of the loop: a descriptor, its slot, and its connection. */
 struct each {
 	struct gantry_queue *q;
 	struct gantry_stream *s;
 	const struct gantry_desc *d;
-	uint64_t seq;             /* of its slot */
-	struct gantry_comp *comp; /* its slot */
+	uint64_t seq;             /* sequence number of the slot */
+	struct gantry_comp *comp; /* completion of the slot */
 	uint64_t *where;
-	uint64_t idle;                  /* flags that change nothing for it, as in a head */
-	uint32_t peer;                  /* last looked up; UINT32_MAX: none yet, or in_turn */
-	uint32_t conn;                  /* number of the peer's connection */
+	uint64_t idle;                  /* flags that have no effect on this descriptor, as in a
+					 * head */
+	uint32_t peer;                  /* the peer that was looked up last; UINT32_MAX: none yet,
+					 * or in_turn */
+	uint32_t conn;                  /* index of the peer's connection */
 	struct gantry_conn *c;          /* the peer's connection */
-	uint64_t posted;                /* `posted` of the connection at the look-up */
-	const struct hwq_dc_dest *dest; /* of a DC peer */
-	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; else 0 */
-	bool dc;         /* a constant: all peers are DC peers; false: none is */
+	uint64_t posted;                /* `posted` of the connection when it was looked up */
+	const struct hwq_dc_dest *dest; /* address of a DC peer; otherwise NULL */
+	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies;
+			  * otherwise 0 */
+	bool dc;         /* a constant: true if all peers are DC peers, false if no peer is one */
 	bool in_turn;    /* a constant: neighbours rarely have the same peer */
 	/* A constant: plain descriptors of one WQEBB are added to rows (gantry_stream.h). */
 	bool in_rows;
 };
 
 /*
- * The fields that an operation uses if it is issued here. op: a constant, here and below, so that
- * its row is constant, too.
+ * Returns the fields that an operation may use if it is issued here. op: a constant, here and
+ * below, so that the operation's row in the table of rules is constant, too.
  */
 static __rte_always_inline uint32_t
 uses(const enum gantry_op op)
@@ -47,8 +50,8 @@ uses(const enum gantry_op op)
 }
 
 /*
- * Accounts for the slot of the descriptor, and for its WQE of n_bb WQEBBs on connection c, whose
- * number is conn. in_row: the slot is plain, and its WQE has one WQEBB.
+ * Accounts for the slot of the descriptor, and for its WQE of n_bb WQEBBs on connection c. conn:
+ * the index of c. in_row: the slot is plain, and its WQE has one WQEBB.
  */
 static __rte_always_inline void
 account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum gantry_op op,
@@ -68,7 +71,7 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 			    : (posted ^ c->posted) > c->signal_mask))
 		hwq_sq_signal_last(c->sq);
 	if (e->dc)
-		gantry_stream_pend(s, e->seq)->peer = e->peer; /* for gantry_peer_close() */
+		gantry_stream_pend(s, e->seq)->peer = e->peer; /* read by gantry_peer_close() */
 	if (op == GANTRY_OP_COPY || e->in_turn)
 		e->q->outstanding += n_bb;
 	if (op != GANTRY_OP_COPY && e->in_turn)
@@ -82,8 +85,8 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 }
 
 /*
- * Returns true if there is room for n_bb WQEBBs in front of the ring's end. If they would pass the
- * end, gantry_work_next() fills the rest of the ring.
+ * Returns true if the ring has n_bb free WQEBBs in front of its end. For a WQE that would pass the
+ * end, gantry_work_next() fills the last WQEBBs of the ring with a NOP.
  */
 static __rte_always_inline bool
 has_room(const struct hwq_sq *sq, uint32_t n_bb)
@@ -92,8 +95,8 @@ has_room(const struct hwq_sq *sq, uint32_t n_bb)
 }
 
 /*
- * Each of the functions below issues a descriptor. Returns false if it needs other code, or there
- * is no room.
+ * Each of the functions below issues one descriptor. It returns false if the descriptor needs other
+ * code, or the send queue is full.
  */
 
 static __rte_always_inline bool
@@ -111,7 +114,7 @@ issue_copy(const struct each *e)
 		unlikely(gantry_plain_overlap(from, to, len)) ||
 		unlikely(hwq_burst_start(&b, own->sq, 1) == 0))
 		return false;
-	/* No QP of the engine has sq_sig_all. This tells the compiler. */
+	/* No QP of the engine has sq_sig_all. The assignment tells this to the compiler. */
 	b.signals = 0;
 	if (e->by_mmo != 0)
 		hwq_burst_memcpy_with(&b, v->dst->key_word, to, v->src->key_word, from, len, 0);
@@ -124,8 +127,8 @@ issue_copy(const struct each *e)
 }
 
 /*
- * Issues a message to a DC peer, or one whose data the CPU copies into the WQE (in_wqe). r: the
- * region of its memory.
+ * Issues a message to a DC peer, or (in_wqe) a message whose data the CPU copies into the WQE. r:
+ * the region of the message's local memory.
  */
 static __rte_always_inline bool
 issue_long(const struct each *e, const enum gantry_op op, const bool in_wqe,
@@ -164,7 +167,10 @@ issue_message(const struct each *e, const enum gantry_op op)
 		unlikely(!gantry_plain_remote(remote)) ||
 		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
-	/* max_len is at most 2 GiB. Without this, builders would handle messages without data. */
+	/*
+	 * max_len is at most 2 GiB. Without this statement, the builders would also handle messages
+	 * without data.
+	 */
 	if ((uint32_t)len == 0)
 		__builtin_unreachable();
 	flags = (uses(op) & RULE_SOLICITS) != 0 ? d->flags & GANTRY_DESC_SOLICITED : 0;
@@ -179,8 +185,9 @@ issue_message(const struct each *e, const enum gantry_op op)
 	hwq_burst_one(&b, gantry_work_opcodes[gantry_rules[op].kind], d->remote_key, remote,
 		(*hit)->key_word, local, len, flags, imm);
 	/*
-	 * With peers in turn, the next WQE of this connection comes some bursts later, so fetch its
-	 * line now. In the first cache, these lines of all rings would share one set.
+	 * If successive descriptors go to different peers, the next WQE of this connection is
+	 * written some bursts later. So fetch the cache line of this WQE now, into the second
+	 * cache: in the first cache, these lines of all rings would share one set.
 	 */
 	if (!e->in_rows)
 		rte_prefetch1(b.at);
@@ -190,7 +197,7 @@ issue_message(const struct each *e, const enum gantry_op op)
 }
 
 /*
- * The device writes the old value to a cell, and the slot's `result` names the cell
+ * The device writes the old value to a cell, and the slot's `result` is the address of the cell
  * (gantry_finish.h).
  */
 static __rte_always_inline bool
@@ -243,7 +250,7 @@ issue_to_peer(const struct each *e, uint8_t op)
 	}
 }
 
-/* Ends the work on a connection: its WQEs wait for the doorbell. */
+/* Accounts for the WQEs that were written to the connection; they wait for the doorbell. */
 static __rte_always_inline void
 leave_conn(const struct each *e)
 {
@@ -260,7 +267,7 @@ enter_conn(struct each *e, uint32_t conn)
 {
 	struct gantry_conn *c = &e->q->conn[conn];
 
-	/* Without this, the compiler computes the address anew at each use. */
+	/* Without this statement, the compiler computes the address again at each use. */
 	__asm__("" : "+r"(c));
 	e->c = c;
 	e->conn = conn;
@@ -268,8 +275,8 @@ enter_conn(struct each *e, uint32_t conn)
 }
 
 /*
- * Looks up the descriptor's peer. False: with `dc`, it is no DC peer; otherwise its connection
- * takes no descriptors of the stream.
+ * Looks up the descriptor's peer. Returns false if the peer's connection does not take the
+ * descriptors of this stream. If `dc` is set, returns false only if the peer is not a DC peer.
  */
 static __rte_always_inline bool
 turn_to_peer(struct each *e, const bool unordered)
@@ -291,8 +298,8 @@ turn_to_peer(struct each *e, const bool unordered)
 }
 
 /*
- * The next descriptor belongs to stream s. False, for an unordered queue: the stream has no free
- * slot, or descriptors of it wait.
+ * Makes s the stream of the next descriptor. For an unordered queue, returns false if the stream
+ * has no free slot, or if descriptors of the stream wait.
  */
 static __rte_always_inline bool
 enter_stream(struct each *e, struct gantry_stream *s, const bool unordered)
@@ -306,8 +313,8 @@ enter_stream(struct each *e, struct gantry_stream *s, const bool unordered)
 }
 
 /*
- * Issues a descriptor. op: a constant: the operation, if the loop is for one operation only;
- * otherwise 0. unordered: a constant: the queue is unordered.
+ * Issues a descriptor. op: a constant, the operation if the loop is for one operation only,
+ * otherwise 0. unordered: a constant, true if the queue is unordered.
  */
 static __rte_always_inline bool
 issue_one(struct each *e, const enum gantry_op op, const bool unordered)
@@ -324,13 +331,16 @@ issue_one(struct each *e, const enum gantry_op op, const bool unordered)
 		__builtin_unreachable();
 	if (unordered && !enter_stream(e, e->c->stream, true))
 		return false;
-	/* A comparison costs less than a jump by a table. */
+	/* A comparison costs less than a jump by a table of addresses. */
 	if (op != 0 || is == GANTRY_OP_WRITE)
 		return issue_message(e, op != 0 ? op : GANTRY_OP_WRITE);
 	return issue_to_peer(e, is);
 }
 
-/* Issues descriptors of one stream. op: the only operation, or 0 for any. Returns how many. */
+/*
+ * Issues descriptors of one stream. op: the operation if all descriptors have the same one,
+ * otherwise 0. Returns how many were issued.
+ */
 static __rte_always_inline uint32_t
 in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, bool mmo, const enum gantry_op op, const bool dc)
@@ -357,7 +367,7 @@ in_order(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 	return e.d - desc;
 }
 
-/* A function for each loop, so that each has all registers. */
+/* Each loop has a function of its own, so that it can use all registers. */
 static __rte_noinline uint32_t
 writes(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
@@ -391,7 +401,10 @@ gantry_each(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 
 	if (op != GANTRY_OP_COPY && gantry_queue_conn_to(q, desc[0].peer) == GANTRY_CONN_DCI)
 		return to_dc(q, s, desc, n);
-	/* Most bursts that come here have one operation, to peers in turn. */
+	/*
+	 * Most bursts that get here have one operation, and successive descriptors go to different
+	 * peers.
+	 */
 	if (n != 1 && desc[0].flags == 0 && desc[1].op == op && desc[1].peer != desc[0].peer) {
 		if (op == GANTRY_OP_WRITE)
 			return writes(q, s, desc, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Issues descriptors: WQEs, splitting of long ones, fences, doorbells. */
+/* Issues descriptors: writes WQEs, splits long descriptors, obeys fences, and rings doorbells. */
 #include "gantry_issue.h"
 
 #include "gantry_ahead.h"
@@ -18,7 +18,8 @@
 /* ------------------------------------------------------------------ doorbells */
 
 /*
- * Rings the doorbell of conn[n] for each bit n of bits. Out of line, so that it has all registers.
+ * Rings the doorbell of conn[n] for each bit n of bits. The function is out of line, so that it can
+ * use all registers.
  */
 static __rte_noinline void
 ring_several(struct gantry_queue *q, const struct gantry_conn *conn, uint64_t bits)
@@ -59,7 +60,10 @@ ring_all(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ slots */
 
-/* Completes a descriptor without hardware. Its completion is handed out after all earlier ones. */
+/*
+ * Completes a descriptor without hardware. Its completion is handed out after all earlier
+ * completions.
+ */
 static void
 slot_settle(struct gantry_stream *s, uint32_t slot, enum gantry_status status)
 {
@@ -70,8 +74,8 @@ slot_settle(struct gantry_stream *s, uint32_t slot, enum gantry_status status)
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Posts WQEs of the work of slot `issue`, until all are posted or there is no room. Returns how
- * many WQEBBs it posted.
+ * Posts WQEs of the work of slot `issue`, until all are posted or the send queue is full. Returns
+ * how many WQEBBs were posted.
  */
 static uint64_t
 push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
@@ -99,8 +103,8 @@ push(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
 }
 
 /*
- * Keeps the rest of the work of slot `issue` for later. number: of a descriptor that has waited;
- * for a new one, note_waiting() sets it.
+ * Keeps the rest of the work of slot `issue` for later. number: the number of a descriptor that has
+ * waited. For a new descriptor, note_waiting() sets the number later.
  */
 static void
 split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t number)
@@ -112,7 +116,7 @@ split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t numbe
 }
 
 /*
- * The CPU carries out work of slot `issue`, as much as it may in this call. Returns true if the
+ * Lets the CPU carry out work of slot `issue`, as much as this call permits. Returns true if the
  * work is done.
  */
 static bool
@@ -126,7 +130,7 @@ carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work
 	return gantry_work_is_done(w);
 }
 
-/* Posts more of the split descriptor. Returns true if all is posted. */
+/* Continues with the split descriptor. Returns true if all its WQEs are posted. */
 static bool
 split_continue(struct gantry_queue *q, struct gantry_stream *s)
 {
@@ -143,10 +147,16 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 		return !s->splitting;
 	}
 	if (unlikely(state != GANTRY_CONN_READY)) {
-		/* All posted WQEs are done: otherwise the descriptor would be settled or held. */
+		/*
+		 * All posted WQEs are done; otherwise the descriptor would be settled or held
+		 * already.
+		 */
 		if (gantry_queue_repairs(w->conn) && state != GANTRY_CONN_DOWN)
 			return false;
-		/* Some posted WQEs are not done: the first CQE, or its absence, decides. */
+		/*
+		 * Some posted WQEs are not done. Their first CQE, or the deadline, decides about
+		 * the descriptor.
+		 */
 		if (state == GANTRY_CONN_FAILING)
 			return false;
 		slot_settle(s, s->issue & s->mask,
@@ -163,13 +173,13 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 /* ------------------------------------------------------------------ issuing */
 
 /*
- * Returns true if another stream has a waiting descriptor that was accepted before the one in slot
- * `issue` of s.
+ * Returns true if another stream has a waiting descriptor that was accepted before the descriptor
+ * in slot `issue` of s.
  */
 static bool
 others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s)
 {
-	/* While a descriptor is submitted, all waiting descriptors are earlier. */
+	/* A descriptor that is just being submitted is later than all waiting descriptors. */
 	bool is_new = s->issue >= gantry_counter_get(&s->head);
 	uint64_t number = is_new ? UINT64_MAX : gantry_stream_number(s);
 	const struct gantry_stream *o;
@@ -181,8 +191,8 @@ others_wait_in_front(const struct gantry_queue *q, const struct gantry_stream *s
 }
 
 /*
- * A fenced descriptor waits until no WQE is outstanding (doc/engine.md says why). In its own
- * stream, no earlier descriptor waits.
+ * Returns true if a fenced descriptor, which is the next one in stream s, has to wait: until no WQE
+ * is outstanding (doc/engine.md says why), and no earlier descriptor waits in another stream.
  */
 static bool
 fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
@@ -191,8 +201,8 @@ fence_waits(const struct gantry_queue *q, const struct gantry_stream *s)
 }
 
 /*
- * Issues or settles the descriptor of slot `issue`. Returns false if it has to wait, and no WQE of
- * it is posted, unless it is being split.
+ * Issues or settles the descriptor of slot `issue`. Returns false if the descriptor has to wait. No
+ * WQE of it is posted then, unless it is being split.
  */
 static __rte_noinline bool
 issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
@@ -224,7 +234,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 		/* The peer was opened after the descriptor was accepted. */
 		slot_settle(s, slot, GANTRY_BAD_PEER);
 	} else {
-		/* A connection that the queue sets up again may be under repair. */
+		/* The connection may be under repair; then the descriptor waits. */
 		if (q->conn[w.conn].state != GANTRY_CONN_READY || push(q, s, &w) == 0)
 			return false;
 		if (w.carrier != GANTRY_CARRIER_USUAL)
@@ -239,7 +249,7 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 }
 
 /*
- * Issues plain descriptors that need keys other than those of regions: fills, lists, gathers,
+ * Issues plain descriptors that need other keys than those of regions: fills, COPY_SGs, gathers and
  * scatters.
  */
 static uint32_t
@@ -266,8 +276,8 @@ issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gant
 }
 
 /*
- * Issues descriptors that gantry_run() does not. carrier: of the burst. Returns how many; 0: the
- * first descriptor needs gantry_xlate().
+ * Issues descriptors that gantry_run() does not issue. carrier: the carrier of the copies of this
+ * burst. Returns how many were issued, or 0 if the first descriptor needs gantry_xlate().
  */
 static __rte_noinline uint32_t
 issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -287,8 +297,8 @@ issue_more(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_
 }
 
 /*
- * Issues or settles descriptors from slot `issue` on, until one has to wait. Returns how many.
- * Takes no CQE, so no connection changes its state meanwhile.
+ * Issues or settles descriptors from slot `issue` on, until a descriptor has to wait. Returns how
+ * many were issued or settled. Takes no CQE, so no connection changes its state meanwhile.
  */
 static __rte_always_inline uint32_t
 issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -315,8 +325,8 @@ issue_burst(struct gantry_queue *q, struct gantry_stream *s, const struct gantry
 }
 
 /*
- * Rules of a policy ask how many descriptors are in flight: those of the stream, and the n that are
- * issued now.
+ * Counts the descriptors in flight for the rules of a policy: those of the stream, and the n that
+ * are issued now.
  */
 static void
 count_in_flight(struct gantry_queue *q, const struct gantry_stream *s, uint32_t n)
@@ -325,8 +335,9 @@ count_in_flight(struct gantry_queue *q, const struct gantry_stream *s, uint32_t 
 }
 
 /*
- * issue_burst() for a queue whose own connection does not work. Copies wait until it is set up
- * again, or are refused because it is lost. Descriptors in front of a waiting copy go on.
+ * As issue_burst(), for a queue whose own connection does not work. If the connection is being set
+ * up again, copies wait; if it is lost, copies are refused. Descriptors in front of a waiting copy
+ * are issued.
  */
 static __rte_noinline uint32_t
 issue_without_own(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -354,7 +365,7 @@ issue_by_rdma(struct gantry_queue *q, struct gantry_stream *s, const struct gant
 	return issue_burst(q, s, desc, n, GANTRY_CARRIER_RDMA);
 }
 
-/* How many plain copies of one WQE the own connection has got. */
+/* Returns how many plain copies of one WQE were posted to the own connection. */
 static uint64_t
 n_plain(const struct gantry_queue *q)
 {
@@ -362,8 +373,8 @@ n_plain(const struct gantry_queue *q)
 }
 
 /*
- * issue_by_rdma() if RDMA is not the usual carrier: counts its plain copies. Those of the usual
- * carrier need no count (gantry_stats_get()).
+ * As issue_by_rdma(), if RDMA is not the usual carrier: counts its plain copies. Plain copies by
+ * the usual carrier are not counted; gantry_stats_get() computes their number.
  */
 static uint32_t
 issue_by_unusual_rdma(struct gantry_queue *q, struct gantry_stream *s,
@@ -390,7 +401,7 @@ issue_by(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 					  : issue_by_unusual_rdma(q, s, desc, n);
 }
 
-/* The carrier of d, if it is a plain copy. */
+/* Returns the carrier that d has if it is a plain copy. */
 static enum gantry_carrier
 carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
 {
@@ -399,8 +410,8 @@ carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
 }
 
 /*
- * issue_burst() for a queue with rules about carriers. Neighbours with the same carrier are a
- * burst.
+ * As issue_burst(), for a queue with rules about carriers. Successive descriptors with the same
+ * carrier are one burst.
  */
 static __rte_noinline uint32_t
 issue_by_rules(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -434,7 +445,7 @@ issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc 
 	return issue_by_rules(q, s, desc, n);
 }
 
-/* Returns true if the waiting descriptor of slot `issue` was cancelled; now it is settled. */
+/* Settles the waiting descriptor of slot `issue` if it was cancelled, and then returns true. */
 static __rte_noinline bool
 settle_cancelled(struct gantry_stream *s)
 {
@@ -450,7 +461,10 @@ settle_cancelled(struct gantry_stream *s)
 	return true;
 }
 
-/* How many of n waiting descriptors, in the slots from `slot` on, have a number up to `limit`. */
+/*
+ * Returns how many of the n waiting descriptors in the slots from `slot` on have a number up to
+ * `limit`.
+ */
 static uint32_t
 count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t limit)
 {
@@ -462,8 +476,8 @@ count_up_to(const struct gantry_stream *s, uint32_t slot, uint32_t n, uint64_t l
 }
 
 /*
- * Issues waiting descriptors of a stream, until one has to wait longer. In an unordered queue, only
- * those with a number up to `limit`.
+ * Issues waiting descriptors of a stream, until a descriptor has to wait longer. In an unordered
+ * queue, issues only descriptors with a number up to `limit`.
  */
 static void
 issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
@@ -482,7 +496,7 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 		if (unlikely(s->n_cancelled != 0)) {
 			if (settle_cancelled(s))
 				continue;
-			n = 1; /* the next one may be cancelled */
+			n = 1; /* the descriptor behind it may be cancelled */
 		}
 		if (limit != UINT64_MAX)
 			n = count_up_to(s, slot, n, limit);
@@ -492,8 +506,8 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 }
 
 /*
- * Notes that n descriptors wait, in the slots from `seq` on, the next slot to accept. number: of
- * the first one.
+ * Notes that n descriptors wait, in the slots from `seq` on. Slot `seq` is the next slot to accept
+ * a descriptor. number: the number of the first of these descriptors.
  */
 static void
 note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *desc, uint32_t n,
@@ -503,7 +517,10 @@ note_waiting(struct gantry_stream *s, uint64_t seq, const struct gantry_desc *de
 
 	for (i = 0; i < n; i++) {
 		*gantry_stream_pend(s, seq + i) = desc[i];
-		/* If the descriptor is issued in part, `where` tells of its last WQE. */
+		/*
+		 * If the descriptor is issued in part, `where` is the position of its last WQE, so
+		 * the number is kept in split_number.
+		 */
 		if (s->splitting && seq + i == s->issue)
 			s->split_number = number + i;
 		else
@@ -519,7 +536,10 @@ stream_of(struct gantry_queue *q, const struct gantry_desc *d)
 	return q->conn[gantry_xlate_conn(q, d)].stream;
 }
 
-/* The number of the fenced descriptor that is the first to wait in the stream, or UINT64_MAX. */
+/*
+ * Returns the number of the first waiting descriptor of the stream if it is fenced, otherwise
+ * UINT64_MAX.
+ */
 static uint64_t
 first_fence(const struct gantry_stream *s)
 {
@@ -556,9 +576,10 @@ issue_waiting_unordered(struct gantry_queue *q)
 }
 
 /*
- * How many of the next n descriptors the stream can accept; some of them may be issued already. If
- * there is no memory for all that would wait, the stream is full until the next poll: otherwise a
- * later descriptor might overtake one that was not accepted.
+ * Returns how many of the next n descriptors the stream can accept; some of them may be issued
+ * already. If there is not enough memory for all descriptors that would wait, the stream counts as
+ * full until the next poll. Otherwise a later descriptor might overtake a descriptor that was not
+ * accepted.
  */
 static __rte_noinline uint32_t
 make_room_to_wait(const struct gantry_queue *q, struct gantry_stream *s, uint32_t n)
@@ -578,8 +599,8 @@ make_room_to_wait(const struct gantry_queue *q, struct gantry_stream *s, uint32_
 }
 
 /*
- * Accepts n descriptors of one stream, which has slots for them. Returns how many; fewer than n:
- * the stream is full.
+ * Accepts n descriptors of one stream, which has slots for them. Returns how many were accepted;
+ * fewer than n means that the stream is full.
  */
 static uint32_t
 accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -604,7 +625,8 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 }
 
 /*
- * Accepts and issues descriptors from the beginning of desc that need not wait. Returns how many.
+ * Accepts and issues descriptors from the beginning of desc, up to the first one that has to wait.
+ * Returns how many.
  */
 static uint32_t
 submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
@@ -621,7 +643,10 @@ submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 	return i;
 }
 
-/* gantry_submit() for an unordered queue. Neighbours of one stream are accepted together. */
+/*
+ * The code of gantry_submit() for an unordered queue. Successive descriptors of one stream are
+ * accepted together.
+ */
 static uint32_t
 submit_unordered(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {
@@ -658,8 +683,9 @@ gantry_issue_waiting(struct gantry_queue *q)
 }
 
 /*
- * gantry_submit() for a queue in order. plain_mmo: no descriptor waits, and the own connection
- * works and carries all copies by DMA MMO. The compiler makes a copy for a constant plain_mmo.
+ * The code of gantry_submit() for a queue in order. plain_mmo: a constant, true if no descriptor
+ * waits, and the own connection works and carries all copies by DMA MMO. The compiler makes a
+ * version of the function for each value.
  */
 static __rte_always_inline uint32_t
 submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n,
@@ -669,7 +695,7 @@ submit_in_order(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t
 	uint64_t head = gantry_counter_get(&s->head);
 	uint32_t i = 0;
 
-	/* While descriptors wait, new ones wait behind them. */
+	/* While descriptors wait, new descriptors wait behind them. */
 	if (plain_mmo || s->issue == head) {
 		i = plain_mmo ? issue_burst(q, s, desc, n, GANTRY_CARRIER_MMO)
 			      : issue(q, s, desc, n);

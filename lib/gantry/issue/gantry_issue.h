@@ -5,18 +5,18 @@
 
 #include "gantry_queue.h"
 
-/* Issues waiting descriptors, until one has to wait longer. Owner thread. */
+/* Issues waiting descriptors, until a descriptor has to wait longer. Owner thread. */
 void gantry_issue_waiting(struct gantry_queue *q);
 
 /*
- * gantry_submit(), between gantry_enter() and gantry_leave(). Returns how many of the n descriptors
- * the queue has accepted.
+ * The code of gantry_submit() between gantry_enter() and gantry_leave(). Returns how many of the n
+ * descriptors the queue has accepted.
  */
 uint32_t gantry_submit_any(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n);
 
 /*
- * As gantry_submit_any(), for a queue in order in which nothing waits, whose own connection works
- * and carries all copies by DMA MMO, and which has room for n.
+ * As gantry_submit_any(), for a queue in order whose own connection works and carries all copies by
+ * DMA MMO. No descriptor waits, and the queue has n free slots.
  */
 uint32_t gantry_submit_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n);
 

@@ -9,9 +9,9 @@
 #include <rte_common.h>
 
 /*
- * Returns true if [src, src + len) and [dst, dst + len) have a byte in common. len: 1 to half of
- * the address space. They have one if the difference of the addresses is between -(len - 1) and len
- * - 1, which needs few instructions.
+ * Returns true if [src, src + len) and [dst, dst + len) have a byte in common. len is from 1 to
+ * half of the address space. The ranges have a common byte if the difference of the addresses is
+ * between -(len - 1) and len - 1; this comparison needs few instructions.
  */
 static __rte_always_inline bool
 gantry_plain_overlap(uint64_t src, uint64_t dst, uint64_t len)
@@ -20,8 +20,8 @@ gantry_plain_overlap(uint64_t src, uint64_t dst, uint64_t len)
 }
 
 /*
- * Returns true if memory at the peer begins in the lower half of the address space, so that its end
- * cannot overflow.
+ * Returns true if addr, an address at the peer, is in the lower half of the address space. Then the
+ * end of the memory cannot overflow.
  */
 static __rte_always_inline bool
 gantry_plain_remote(uint64_t addr)

@@ -14,8 +14,9 @@
 /* ------------------------------------------------------------------ posting */
 
 /*
- * Checks a receive by the rules of gantry_desc.h. open: the connection takes receives.
- * GANTRY_TO_HARDWARE: the receive is correct, and *sge is its memory.
+ * Checks a receive by the rules of gantry_desc.h. open: true if the connection takes receives.
+ * Returns GANTRY_TO_HARDWARE and the receive's memory in *sge if the receive is correct, otherwise
+ * the status that refuses it.
  */
 static __rte_always_inline enum gantry_status
 check(struct gantry_queue *q, const struct gantry_recv *r, uint64_t max_len, bool open,
@@ -54,8 +55,8 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 		return -EINVAL;
 	gantry_enter(q);
 	/*
-	 * While a version drains, gantry_enter() takes receives, and a failed one ends the
-	 * connection.
+	 * The state is read after gantry_enter(): while a version drains, gantry_enter() takes
+	 * completed receives, and a failed receive ends the connection.
 	 */
 	open = gantry_conn_receives(c);
 	n = RTE_MIN(n, ring->depth - (ring->head - ring->tail));
@@ -78,8 +79,8 @@ gantry_recv_post(struct gantry_queue *q, uint16_t peer, const struct gantry_recv
 }
 
 /*
- * The ring of a peer that is being closed, or is closed, and still has receives that are not handed
- * out; or NULL.
+ * Returns the ring of a peer that is being closed, or is closed, if the ring still has receives
+ * that are not handed out. Otherwise returns NULL.
  */
 static struct gantry_recv_ring *
 find_left(const struct gantry_queue *q, uint16_t peer)
@@ -108,7 +109,7 @@ gantry_recv_refuse(struct gantry_queue *q, uint16_t peer, uint64_t cookie)
 
 /* ------------------------------------------------------------------ polling */
 
-/* Hands out the completions of one ring. Returns how many, at most n. */
+/* Hands out at most n completions of one ring. Returns how many were handed out. */
 static unsigned int
 hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_recv_comp *out,
 	unsigned int n)
@@ -123,8 +124,8 @@ hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_re
 }
 
 /*
- * Ends the turn of a ring: it goes to the end of the list, or leaves the list if it has no
- * receives.
+ * Ends the turn of a ring: moves the ring to the end of the list, or removes it from the list if it
+ * has no receives.
  */
 static void
 turn_over(struct gantry_queue *q, struct gantry_recv_ring *ring)
@@ -146,7 +147,7 @@ gantry_recv_poll(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned
 	unsigned int got = 0;
 	bool end = last == NULL;
 
-	/* If a version of the table of regions drains, it may wait for receives. */
+	/* A draining version of the table of regions may wait for receives. */
 	gantry_enter(q);
 	while (!end && got != n) {
 		ring = TAILQ_FIRST(&q->recv_rings);

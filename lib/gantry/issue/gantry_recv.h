@@ -6,9 +6,13 @@
 #include "gantry_queue.h"
 
 enum gantry_recv_left {
-	GANTRY_RECV_NONE_LEFT, /* no earlier receive is left: the caller refuses this one */
-	GANTRY_RECV_WAITS,     /* earlier receives have to be handed out first: call again */
-	/* gantry_recv_poll() hands it out behind earlier receives, with GANTRY_BAD_PEER */
+	GANTRY_RECV_NONE_LEFT, /* No earlier receive is left, so the caller refuses this receive. */
+	GANTRY_RECV_WAITS,     /* Earlier receives have to be handed out first. The caller calls the
+			        * function again later. */
+	/*
+	 * gantry_recv_poll() will hand this receive out behind earlier receives, with
+	 * GANTRY_BAD_PEER.
+	 */
 	GANTRY_RECV_REFUSED,
 };
 

@@ -11,7 +11,7 @@
  * them.
  */
 enum {
-	RULE_IS_OP = 1 << 0, /* the row is of an operation */
+	RULE_IS_OP = 1 << 0, /* the row belongs to an operation */
 	RULE_SRC = 1 << 1,
 	RULE_DST = 1 << 2,
 	RULE_LEN = 1 << 3,
@@ -20,21 +20,23 @@ enum {
 	RULE_IMM = 1 << 6,
 	RULE_ARG0 = 1 << 7,
 	RULE_ARG1 = 1 << 8,
-	RULE_LOCAL_SRC = 1 << 9,  /* src must be registered here; without it, src is at the peer */
-	RULE_LOCAL_DST = 1 << 10, /* dst must be registered here; without it, dst is at the peer */
-	RULE_SOLICITS = 1 << 11,  /* GANTRY_DESC_SOLICITED is possible */
+	RULE_LOCAL_SRC = 1 << 9,  /* src must be registered here; without this bit, src is memory of
+				   * the peer */
+	RULE_LOCAL_DST = 1 << 10, /* dst must be registered here; without this bit, dst is memory of
+				   * the peer */
+	RULE_SOLICITS = 1 << 11,  /* the flag GANTRY_DESC_SOLICITED is possible */
 	RULE_MAY_BE_EMPTY = 1 << 12, /* len may be 0; then src, dst and remote_key are not used */
-	RULE_ONE_MESSAGE = 1 << 13,  /* cannot be split */
-	RULE_ATOMIC = 1 << 14,       /* of 8 bytes, which are aligned at dst */
-	RULE_RAW = 1 << 15,          /* src is a WQE */
-	RULE_LISTS = 1 << 16,        /* src and dst are lists */
+	RULE_ONE_MESSAGE = 1 << 13,  /* the operation cannot be split */
+	RULE_ATOMIC = 1 << 14,       /* the operation is an atomic: 8 bytes, aligned at dst */
+	RULE_RAW = 1 << 15,          /* src is the address of a WQE */
+	RULE_LISTS = 1 << 16,        /* src and dst are addresses of lists */
 	RULE_SRC_LAYOUT = 1 << 17,   /* src may be a layout */
 	RULE_DST_LAYOUT = 1 << 18,   /* dst may be a layout */
-	RULE_NEEDS_LAYOUT = 1 << 19, /* the side that may be a layout must be one */
-	RULE_CARRIED = 1 << 20,      /* GANTRY_DESC_BY_*, or the policy, chooses the carrier */
-	RULE_TXN = 1 << 21,          /* src is a transaction */
+	RULE_NEEDS_LAYOUT = 1 << 19, /* the side that may be a layout must be a layout */
+	RULE_CARRIED = 1 << 20,      /* GANTRY_DESC_BY_* or the policy chooses the carrier */
+	RULE_TXN = 1 << 21,          /* src is the address of a transaction */
 
-	/* Common to several rows. */
+	/* Bits that several rows have in common. */
 	RULE_COPIES = RULE_IS_OP | RULE_SRC | RULE_DST | RULE_LEN,
 	RULE_REMOTE = RULE_COPIES | RULE_PEER | RULE_KEY,
 	RULE_SENDS = RULE_IS_OP | RULE_SRC | RULE_LEN | RULE_PEER | RULE_LOCAL_SRC | RULE_SOLICITS |
@@ -46,7 +48,7 @@ enum {
 /* One row for each operation. A new operation needs a row here and a kind in gantry_work.h. */
 static const struct gantry_rule {
 	uint32_t uses;
-	uint8_t kind; /* enum gantry_work_kind; for a COPY the carrier decides */
+	uint8_t kind; /* enum gantry_work_kind; for a COPY, the carrier decides about the kind */
 } gantry_rules[GANTRY_OP_MAX] = {
 	[GANTRY_OP_NOP] = {RULE_IS_OP},
 	[GANTRY_OP_COPY] = {RULE_COPIES | RULE_LOCAL_SRC | RULE_LOCAL_DST | RULE_CARRIED},
@@ -76,12 +78,13 @@ static const struct gantry_rule {
 	[GANTRY_OP_TXN] = {RULE_IS_OP | RULE_SRC | RULE_LEN | RULE_PEER | RULE_TXN},
 };
 
-/* All bits of a field that the operation uses. */
+/* Initializes a field of a mask: all bits if the operation uses the field, otherwise 0. */
 #define RULE_FIELD(uses, use, field) .field = ((uses) & (use)) != 0 ? (__typeof__(may.field))-1 : 0
 
 /*
- * Returns true if only fields that the operation uses are set. uses: from its row. flags: the flags
- * that are possible besides GANTRY_DESC_SOLICITED, as in a head.
+ * Returns true if all fields that the operation does not use are 0. uses: the used fields, from the
+ * row of the operation. flags: the flags that are possible besides GANTRY_DESC_SOLICITED, as in a
+ * head.
  */
 static __rte_always_inline bool
 gantry_rule_is_kept(const struct gantry_desc *d, uint32_t uses, uint64_t flags)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs: neighbours of one plain kind are issued together.
+ * Runs: successive plain descriptors that are alike are issued together.
  *
  * A descriptor is plain if it is a COPY, WRITE, READ or NOP without flags and layout, and one WQE
- * carries it. Neighbours are alike if their first 8 bytes are equal: operation and peer. The first
- * of them may be fenced, if it need not wait.
+ * carries it. Descriptors are alike if their first 8 bytes are equal, so that they have the same
+ * operation and peer. The first descriptor may be fenced, if it need not wait.
  *
- * What holds for the whole run is found out once: the connection, its free WQEBBs, the ends of the
- * rings of WQEs and of slots, and where the next CQE is due. Each descriptor then costs few
- * comparisons. A descriptor without a neighbour that is alike is left to gantry_each(), and one
- * that is not plain to gantry_xlate(), which knows every rule.
+ * The connection, its free WQEBBs, the ends of the rings of WQEs and of slots, and the WQE that
+ * must ask for the next CQE are found once for the whole run. Each descriptor then costs few
+ * comparisons. A plain descriptor whose neighbours are not like it is left to gantry_each(). A
+ * descriptor that is not plain is left to gantry_xlate(), which has all rules.
  */
 #ifndef GANTRY_RUN_H
 #define GANTRY_RUN_H
@@ -30,7 +30,10 @@
 
 static_assert(offsetof(struct gantry_desc, imm) == 44, "one load takes remote_key and imm");
 
-/* What carries the operations of a run; a constant of each copy of gantry_run_post(). */
+/*
+ * How the operations of a run are carried out. The compiler makes a version of gantry_run_post()
+ * for each kind.
+ */
 enum gantry_run_kind {
 	GANTRY_RUN_MEMCPY,   /* COPY by DMA MMO */
 	GANTRY_RUN_LOOPBACK, /* COPY by RDMA write over the own connection */
@@ -40,8 +43,8 @@ enum gantry_run_kind {
 };
 
 /*
- * What a descriptor of a run moves. It is read once: for the compiler, stores to WQEs might change
- * the descriptor.
+ * The addresses and the length of a descriptor of a run. They are read once: for the compiler, a
+ * store to a WQE might change the descriptor.
  */
 struct gantry_run_move {
 	uint64_t src, dst, len;
@@ -50,10 +53,10 @@ struct gantry_run_move {
 /* A run that is being issued. It is on the stack of gantry_run_post(), and mostly in registers. */
 struct gantry_run {
 	struct gantry_queue *q;
-	uint64_t head; /* of each of its descriptors, without a fence of the first one */
+	uint64_t head; /* head of each of the run's descriptors, without a fence of the first one */
 	/*
-	 * Plain lengths are min_len + 1 to min_len + n_len. Shorter data are copied into the WQE,
-	 * longer data take several WQEs.
+	 * The lengths min_len + 1 to min_len + n_len are plain. Shorter data are copied into the
+	 * WQE; longer data need several WQEs.
 	 */
 	uint64_t min_len, n_len;
 	const struct gantry_region *src, *dst;
@@ -62,7 +65,10 @@ struct gantry_run {
 	 * the loop has no register left for them.
 	 */
 	uint64_t src_key, dst_key;
-	/* A constant. True: only regions that the last hit or the first hint name are plain. */
+	/*
+	 * A constant. If true, a descriptor is plain only if the last hit or the first hint gives
+	 * its region.
+	 */
 	bool near;
 	bool alone; /* a constant: the run has one descriptor */
 	struct hwq_burst burst;
@@ -108,7 +114,10 @@ gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	run->n_len = max_len - run->min_len;
 }
 
-/* A run of operations like d. At first its regions are the last hits. alone: the run is d alone. */
+/*
+ * Begins a run of operations like d. At first its regions are the last hits. alone: the run has
+ * only d.
+ */
 static __rte_always_inline struct gantry_run
 gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool alone)
 {
@@ -126,10 +135,10 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 }
 
 /*
- * Makes *r the region for plain copies that covers [addr, addr + len), and *key its key word, by a
- * look-up if necessary. r, key: the source or destination of the run. last: the last hit of this
- * side; if the run has several descriptors, gantry_run_keep_hits() sets it. Returns false if there
- * is no such region.
+ * Makes *r the region for plain copies that covers [addr, addr + len), and *key its key word. Looks
+ * up the region if *r does not cover these addresses. r, key: the source or destination of the run.
+ * last: the last hit for the source or the destination. If the run has several descriptors,
+ * gantry_run_keep_hits() sets it. Returns false if there is no such region.
  */
 static __rte_always_inline bool
 gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
@@ -151,7 +160,7 @@ gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t
 	return true;
 }
 
-/* The regions of this run become the last hits, with which the next run begins. */
+/* Makes the regions of this run the last hits. The next run begins with them. */
 static __rte_always_inline void
 gantry_run_keep_hits(const struct gantry_run *run, const enum gantry_run_kind kind)
 {
@@ -173,7 +182,10 @@ gantry_run_find_dst(struct gantry_run *run, uint64_t addr, uint64_t len)
 	return gantry_run_find(run, &run->dst, &run->dst_key, &run->q->view.dst, addr, len);
 }
 
-/* The fields that must be 0 here: imm, and remote_key unless the operation uses it. */
+/*
+ * Returns the bits of the fields that must be 0 here: imm, and remote_key unless the operation uses
+ * it.
+ */
 static __rte_always_inline uint64_t
 gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 {
@@ -185,7 +197,10 @@ gantry_run_spare(const struct gantry_desc *d, bool uses_key)
 	return both;
 }
 
-/* Returns true if the descriptor is plain. It moves m, and its head is that of the run. */
+/*
+ * Returns true if the descriptor, whose head is that of the run, is plain. m: its addresses and
+ * length.
+ */
 static __rte_always_inline bool
 gantry_run_takes(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind)
@@ -207,7 +222,7 @@ gantry_run_move_of(const struct gantry_desc *d)
 	return (struct gantry_run_move){.src = d->src, .dst = d->dst, .len = d->len};
 }
 
-/* What the WQEs of the run have in common. */
+/* Returns the bytes that the WQEs of the run have in common. */
 static __rte_always_inline struct hwq_burst_like
 gantry_run_like(const struct gantry_run *run, const enum gantry_run_kind kind)
 {
@@ -222,8 +237,8 @@ gantry_run_like(const struct gantry_run *run, const enum gantry_run_kind kind)
 }
 
 /*
- * Writes an RDMA write or read. like: that of a run, which has no flags; or NULL. flags: enum
- * hwq_wqe_flags.
+ * Writes an RDMA write or read. like: the common bytes of a run whose WQEs have no flags, or NULL.
+ * flags: enum hwq_wqe_flags.
  */
 static __rte_always_inline void
 gantry_run_put_rdma(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr,
@@ -236,7 +251,7 @@ gantry_run_put_rdma(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t
 		hwq_burst_rdma_with(b, opcode, rkey, raddr, local_key, addr, len, flags);
 }
 
-/* Writes the WQE of a descriptor. like, flags: as gantry_run_put_rdma(). */
+/* Writes the WQE of a descriptor. like, flags: as for gantry_run_put_rdma(). */
 static __rte_always_inline void
 gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 	const struct gantry_run_move m, const enum gantry_run_kind kind,
@@ -254,7 +269,7 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 				m.src, m.len, flags);
 		break;
 	case GANTRY_RUN_LOOPBACK:
-		/* A loopback write names its destination by a remote key. */
+		/* The WQE of a loopback write has the remote key of its destination. */
 		gantry_run_put_rdma(b, MLX5_OPCODE_RDMA_WRITE, run->dst->rkey, m.dst, run->src_key,
 			m.src, m.len, like, flags);
 		break;
@@ -273,8 +288,9 @@ gantry_run_write(struct gantry_run *run, const struct gantry_desc *d,
 }
 
 /*
- * Issues plain operations from desc on, which go to connection `conn`. It stops at a descriptor
- * that is not alike, is not plain or has no room, and at the end of a ring. Returns how many.
+ * Issues plain operations from desc on to connection `conn`. Stops at a descriptor that is not
+ * plain or has another head, at the end of a ring, and when the send queue is full. Returns how
+ * many were issued.
  */
 static __rte_always_inline uint32_t
 gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -292,7 +308,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 		return 0;
 	comp = &s->comp[s->issue & s->mask];
 	like = gantry_run_like(&run, kind);
-	/* No count beside the pointers: the loop has no register left for it. */
+	/* The loop has no counter besides the pointers, because no register is left for one. */
 	d = desc;
 	end = desc + n;
 	do {
@@ -314,7 +330,7 @@ gantry_run_post(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	return n;
 }
 
-/* 16-byte units of the WQE that carries m. */
+/* Returns the number of 16-byte units of the WQE that carries m. */
 static __rte_always_inline unsigned int
 gantry_run_ds(const struct gantry_run_move m, const enum gantry_run_kind kind)
 {
@@ -324,9 +340,9 @@ gantry_run_ds(const struct gantry_run_move m, const enum gantry_run_kind kind)
 }
 
 /*
- * gantry_run_post() for a descriptor that is alone in a call of the owner. So its WQE asks for a
- * CQE, and the doorbell is rung at once. near: as in struct gantry_run; true: no function is
- * called. Returns 1; 0: the descriptor is not plain, or there is no room.
+ * As gantry_run_post(), for a descriptor that is alone in a call of the owner. So its WQE asks for
+ * a CQE, and the doorbell is rung at once. near: as in struct gantry_run; if it is true, no
+ * function is called. Returns 1, or 0 if the descriptor is not plain or the send queue is full.
  */
 static __rte_always_inline uint32_t
 gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -341,16 +357,13 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 
 	run.near = near;
 	gantry_run_limit(&run, c, kind);
-	/*
-	 * The descriptor is checked before the rings are looked at, which leaves more registers
-	 * free.
-	 */
+	/* The descriptor is checked before the rings are read, which leaves more registers free. */
 	if (!gantry_run_takes(&run, d, m, kind) ||
 		unlikely(hwq_burst_start(&run.burst, c->sq, 1) == 0))
 		return 0;
 	where = gantry_where(conn, c->posted);
 	slot = seq & s->mask;
-	/* Read again, so that no register keeps them until here. */
+	/* The key words are read again, so that they need not be kept in registers until here. */
 	run.src_key = run.src->key_word;
 	run.dst_key = run.dst->key_word;
 	gantry_run_write(&run, d, m, kind, NULL, HWQ_WQE_SIGNALED);
@@ -366,7 +379,7 @@ gantry_run_post_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t co
 	return 1;
 }
 
-/* NOPs need no hardware. */
+/* Completes NOPs, which need no hardware. */
 static __rte_always_inline uint32_t
 gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n)
 {
@@ -387,7 +400,7 @@ gantry_run_nops(struct gantry_stream *s, const struct gantry_desc *desc, uint32_
 	return i;
 }
 
-/* Writes whose data the CPU copies into the WQE. */
+/* Issues writes whose data the CPU copies into the WQE. */
 static __rte_noinline uint32_t
 gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *desc, uint32_t n)
@@ -395,7 +408,7 @@ gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn
 	return gantry_run_post(q, s, conn, desc, n, GANTRY_RUN_WRITE_INLINE);
 }
 
-/* One such write that is alone in a call. */
+/* Issues such a write if it is alone in a call of the owner. */
 static __rte_noinline uint32_t
 gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *d)
@@ -404,8 +417,8 @@ gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t 
 }
 
 /*
- * Operations to a peer, with this head. Its connection takes them if it works, and if the
- * descriptors are of its stream.
+ * Issues operations to a peer. The peer's connection takes them if it works, and if the descriptors
+ * belong to its stream.
  */
 static __rte_always_inline uint32_t
 gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
@@ -430,18 +443,19 @@ gantry_run_to_peer(struct gantry_queue *q, struct gantry_stream *s, const struct
 
 /*
  * Issues plain operations from the beginning of desc. The caller knows that the own connection
- * works, and that a fence of the first descriptor need not wait. Returns how many; 0: the first
- * descriptor is not plain, or there is no room for it.
+ * works, and that a fence of the first descriptor need not wait. Returns how many were issued.
+ * Returns 0 if the first descriptor is not plain, or the send queue is full.
  *
- * alone: n is 1, the descriptor has no fence, and the owner's call posts nothing else. Its doorbell
- * is rung, too. 0: call again without `alone`.
+ * alone: a constant. If it is true, n is 1, the descriptor has no fence, and the owner's call posts
+ * nothing else. The function then also rings the doorbell; if it returns 0, the caller calls it
+ * again without `alone`.
  */
 static __rte_always_inline uint32_t
 gantry_run(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, const bool mmo, const bool alone)
 {
 	const enum gantry_run_kind copy = mmo ? GANTRY_RUN_MEMCPY : GANTRY_RUN_LOOPBACK;
-	/* If MMO carries all copies, the flag that asks for MMO changes nothing. */
+	/* If MMO carries all copies, the flag that asks for MMO has no effect. */
 	const uint64_t idle = mmo ? gantry_desc_head_flags(GANTRY_DESC_BY_MMO) : 0;
 	const uint64_t fence = alone ? 0 : gantry_desc_head_flags(GANTRY_DESC_FENCE);
 	uint64_t head = gantry_desc_head(desc) & ~fence;

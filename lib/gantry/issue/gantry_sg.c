@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the memory of the lists of a COPY_SG, and walks both of them. */
+/* Checks the memory of the two lists of a COPY_SG, and goes through both lists piece by piece. */
 #include "gantry_sg.h"
 
 #include "gantry_engine.h"
 #include "gantry_lists.h"
 
-/* The region of a piece, or NULL. */
+/* Returns the region that covers a piece, or NULL. */
 static const struct gantry_region *
 lookup(struct gantry_queue *q, uint64_t addr, uint64_t len)
 {
@@ -14,7 +14,7 @@ lookup(struct gantry_queue *q, uint64_t addr, uint64_t len)
 	return r != NULL ? r : q->view.any;
 }
 
-/* As lookup(); also NULL if `to` is set and the region is read-only. */
+/* As lookup(), but also returns NULL if `to` is set and the region is read-only. */
 static const struct gantry_region *
 find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 {
@@ -23,7 +23,10 @@ find(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to)
 	return r != NULL && to && r->read_only ? NULL : r;
 }
 
-/* Looks up the regions of the n entries at e. Sets *by_rdma if only RDMA can copy one of them. */
+/*
+ * Looks up the regions of the n entries at e. Sets *by_rdma if only RDMA can copy the memory of an
+ * entry.
+ */
 static enum gantry_status
 check_regions(struct gantry_queue *q, const struct gantry_sge *e, uint32_t n, bool to,
 	bool *by_rdma)
@@ -78,7 +81,7 @@ host_by_mmo(const struct gantry_queue *q, const struct gantry_work *w)
 	       (q->g->info.carriers & 1u << GANTRY_CARRIER_RDMA) == 0;
 }
 
-/* Steps over entries of which all bytes are done. Returns the first other entry. */
+/* Skips entries whose bytes are all done. Returns the first entry that is not done. */
 static const struct gantry_sge *
 current(uint64_t *at, uint64_t *done)
 {

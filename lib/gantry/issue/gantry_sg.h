@@ -14,8 +14,9 @@
 #include "gantry_queue.h"
 
 /*
- * Checks the lists of a COPY_SG, whose fields are checked already. Returns GANTRY_OK, or the status
- * of a refusal. If GANTRY_OK, *by_rdma says whether only RDMA can copy one of the buffers.
+ * Checks the lists of a COPY_SG whose fields are checked already. Returns GANTRY_OK, or the status
+ * that refuses the descriptor. If it returns GANTRY_OK, *by_rdma says whether only RDMA can copy
+ * one of the buffers.
  */
 enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_desc *d,
 	bool *by_rdma);
@@ -24,9 +25,10 @@ enum gantry_status gantry_sg_check(struct gantry_queue *q, const struct gantry_d
 bool gantry_sg_has_sources(struct gantry_queue *q, const struct gantry_desc *d);
 
 /*
- * Writes the next piece of w, with its keys, to *piece. w does not move. Returns false if the
- * memory of the piece is no longer registered. If the CPU carries it, the piece has no keys. In w,
- * src and dst point to the current entries, and arg[] are the bytes of them that are done.
+ * Writes the next piece of w, with its keys, to *piece. *w does not change. Returns false if the
+ * memory of the piece is no longer registered. If the CPU carries out the piece, it has no keys. In
+ * *w, src and dst point to the current entries, and arg[] counts the bytes of these entries that
+ * are done.
  */
 bool gantry_sg_piece(struct gantry_queue *q, struct gantry_work *w, uint64_t max_len,
 	struct gantry_work *piece);

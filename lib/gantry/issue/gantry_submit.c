@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gantry_submit(). */
+/* gantry_submit(), its variants, and gantry_cancel(). */
 #include "gantry_submit.h"
 
 #include "gantry_drain.h"
@@ -14,8 +14,9 @@ submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
 }
 
 /*
- * gantry_submit() for one plain copy in a usual queue. It calls no function, so the compiler has
- * few registers to save. False: the caller calls submit().
+ * The path of gantry_submit() for one plain copy in a usual queue. It calls no function, so the
+ * compiler has few registers to save. Returns false if the copy needs another path; the caller then
+ * calls submit().
  */
 static __rte_always_inline bool
 submit_copy(struct gantry_queue *q, const struct gantry_desc *desc)
@@ -45,14 +46,20 @@ gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc, unsigned i
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* Cancels the waiting descriptors of a stream that have this cookie. Returns how many. */
+/*
+ * Cancels the waiting descriptors of a stream that have this cookie. Returns how many were
+ * cancelled.
+ */
 static uint32_t
 cancel_in(struct gantry_stream *s, uint64_t cookie)
 {
 	uint64_t head = gantry_counter_get(&s->head), seq;
 	uint32_t n = 0;
 
-	/* The hardware has a part of a descriptor that is issued in part. */
+	/*
+	 * A descriptor that is issued in part is not cancelled, because the hardware already has
+	 * WQEs of it.
+	 */
 	for (seq = s->issue + s->splitting; seq != head; seq++) {
 		uint64_t *where = &s->where[seq & s->mask];
 

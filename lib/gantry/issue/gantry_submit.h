@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Submitting: how descriptors enter a queue. A single plain descriptor is issued inline, in the
- * caller; all other descriptors by gantry_issue.c.
+ * Submits descriptors to a queue. The inline code here issues a single plain descriptor;
+ * gantry_issue.c issues all other descriptors.
  */
 #ifndef GANTRY_SUBMIT_H
 #define GANTRY_SUBMIT_H
@@ -17,7 +17,8 @@ gantry_submit_is_usual(const struct gantry_queue *q)
 }
 
 /*
- * gantry_submit_inside() for one descriptor, if gantry_submit_by_mmo() is possible for the queue.
+ * As gantry_submit_inside(), for one descriptor, if gantry_submit_by_mmo() is possible for the
+ * queue.
  */
 static __rte_always_inline uint32_t
 gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
@@ -30,7 +31,7 @@ gantry_submit_one_by_mmo(struct gantry_queue *q, const struct gantry_desc *desc)
 	return 1;
 }
 
-/* gantry_submit(), between gantry_enter() and gantry_leave(). */
+/* The code of gantry_submit() between gantry_enter() and gantry_leave(). */
 static __rte_always_inline uint32_t
 gantry_submit_inside(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The WQEs of work that is not a plain copy of one WQE. */
+/* Writes the WQEs of work that is not a plain copy of one WQE. */
 #include "gantry_work_next.h"
 
 #include <hwq_wqe_umr.h>
@@ -14,8 +14,8 @@
 #include "gantry_sg.h"
 
 /*
- * Bytes of the next RDMA or SEND. If copies go by MMO, the max_len of the own connection is the
- * limit of MMO.
+ * Returns the bytes of the next RDMA operation or SEND. If MMO carries copies, max_len of the own
+ * connection is the limit of MMO, and not that of RDMA.
  */
 static uint64_t
 message_len(const struct gantry_queue *q, const struct gantry_work *w)
@@ -25,7 +25,7 @@ message_len(const struct gantry_queue *q, const struct gantry_work *w)
 	return RTE_MIN(w->len, own_by_mmo ? q->g->max_msg_len : q->conn[w->conn].max_len);
 }
 
-/* The next len bytes are carried by a WQE. */
+/* Moves w forward: a WQE carries its next len bytes. */
 static inline void
 advance(struct gantry_work *w, uint64_t len)
 {
@@ -35,7 +35,7 @@ advance(struct gantry_work *w, uint64_t len)
 	w->done = w->len == 0;
 }
 
-/* Writes a WQE that moves as many bytes as one WQE can. A long operation has several of them. */
+/* Writes a WQE that moves as many bytes as one WQE can. A long operation has several such WQEs. */
 static bool
 next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind)
 {
@@ -47,14 +47,14 @@ next_piece(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w,
 	return true;
 }
 
-/* A COPY_SG: the bytes up to the next end of an entry. */
+/* Writes a WQE of a COPY_SG, for the bytes up to the next end of an entry. */
 static bool
 next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
 	struct gantry_work piece;
 
 	if (!gantry_sg_piece(q, w, c->max_len, &piece)) {
-		/* gantry_xlate() has checked the first piece, so this is a later one. */
+		/* gantry_xlate() has checked the first piece, so this is a later piece. */
 		w->finish |= GANTRY_FINISH_MEMORY_GONE;
 		w->done = true;
 		return false;
@@ -66,7 +66,10 @@ next_sg(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 	return true;
 }
 
-/* A fill: as many bytes as one buffer has. src: where in the pattern the next piece begins. */
+/*
+ * Writes a WQE of a fill, for as many bytes as one buffer has. w->src: the byte of the pattern with
+ * which the next piece begins.
+ */
 static bool
 next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {
@@ -89,14 +92,14 @@ next_fill(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 }
 
 /*
- * The last step after each call of a builder below, which made a WQE without a CQE. n: the
- * builder's result. Returns true if it wrote a WQE, which makes a CQE if it is the last of a
- * quarter of the ring.
+ * The last step after each call of a builder below. The builder wrote a WQE without a CQE. n: the
+ * builder's result. If n says that a WQE was written, asks for its CQE if it is the last WQE of a
+ * quarter of the ring, and returns true.
  */
 static bool
 was_put(struct gantry_conn *c, uint16_t pi, int n)
 {
-	/* gantry_xlate.c has checked all reasons to fail but a full ring. */
+	/* gantry_xlate.c has excluded every error except a full ring. */
 	RTE_ASSERT(n >= 0);
 	if (unlikely(n <= 0))
 		return false;
@@ -106,9 +109,9 @@ was_put(struct gantry_conn *c, uint16_t pi, int n)
 }
 
 /*
- * A WRITE, WRITE_IMM or SEND. If a WRITE_IMM is longer than a message, only its last message has
- * the immediate data: the peer places messages of one connection in order. dest: a DC peer; NULL:
- * the peer has a connection of its own.
+ * Writes a WQE of a WRITE, WRITE_IMM or SEND. If a WRITE_IMM is longer than a message, only its
+ * last message has the immediate data, because the peer writes messages of one connection in order.
+ * dest: the address of a DC peer, or NULL if the peer has a connection of its own.
  */
 static __rte_always_inline bool
 message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
@@ -137,8 +140,8 @@ next_message(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *
 }
 
 /*
- * The device writes the old value to a cell of the queue, where gantry_finish() takes it. dest: as
- * in message().
+ * Writes the WQE of an atomic. The device writes the old value to a cell of the queue, from which
+ * gantry_finish() reads it. dest: as in message().
  */
 static __rte_always_inline bool
 atomic(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w, uint8_t kind,
@@ -238,8 +241,8 @@ put_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 }
 
 /*
- * Writes a WQE to a DC peer, and notes the peer in the slot, because the connection does not tell
- * it (gantry_peer.c).
+ * Writes a WQE to a DC peer, and notes the peer in the slot: gantry_peer.c needs it, and all DC
+ * peers have the same connection.
  */
 static __rte_noinline bool
 next_dc(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
@@ -262,13 +265,13 @@ gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16
 		w->src_key = number;
 	else
 		w->dst_key = number;
-	/* WQEs behind the UMR wait for it, unless it is done. */
+	/* WQEs behind the UMR wait for the UMR, unless it is done. */
 	w->flags = gantry_keys_is_fresh(&q->keys, key) ? HWQ_WQE_AFTER_UMR : 0;
 }
 
 /*
- * Lets the own connection post a UMR for a key of the DC initiator. Only the UMR's CQE orders the
- * two send queues. So the descriptor waits, and finds the key at the next try.
+ * Lets the own connection post a UMR for a key of the DC initiator. The two send queues are
+ * independent, so the descriptor has to wait for the UMR's CQE. It finds the key at the next try.
  */
 static void
 lay_out_for_dc(struct gantry_queue *q)
@@ -301,7 +304,7 @@ next_dc_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry
 	return true;
 }
 
-/* Work with a layout: first the key, then the WQEs that name it. */
+/* Writes work with a layout: first the UMR of the key, then the WQEs that use the key. */
 static bool
 next_with_layout(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The WQEs of work.
+ * Writes the WQEs of work.
  *
  *   gantry_xlate()       makes the work
  *   gantry_work_next()   writes its next WQE, and moves the work forward by what that WQE does
  *   ... until gantry_work_is_done()
  *
- * Callers need only these calls: each WQE of a split operation, or of work with different WQEs, is
- * one such step.
+ * Callers need only these calls. Each call writes one WQE, also if the operation is split or its
+ * WQEs are of different kinds.
  */
 #ifndef GANTRY_WORK_NEXT_H
 #define GANTRY_WORK_NEXT_H
@@ -26,20 +26,20 @@
 struct gantry_queue;
 
 /*
- * Writes the next WQE of the work to the connection that carries it. It does not change c->posted:
- * the caller adds the advance of the send queue's producer index, which includes a NOP at the
- * ring's end. Owner thread. Returns true if one WQE is written, and *w has moved forward. Returns
- * false if there is no room for it now, and *w has not changed.
+ * Writes the next WQE of the work to the connection that carries it. Does not change c->posted: the
+ * caller adds the advance of the send queue's producer index, which includes a NOP at the ring's
+ * end. Owner thread. Returns true if one WQE is written; *w has then moved forward. Returns false
+ * if the send queue has too few free WQEBBs now; *w has then not changed.
  */
 bool gantry_work_next(struct gantry_queue *q, struct gantry_conn *c, struct gantry_work *w);
 
-/* From now on, the WQEs of work with a layout name this key. */
+/* Sets the key that the further WQEs of work with a layout use. */
 void gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16_t key);
 
 /* Returns false if no raw WQE is len bytes long. */
 bool gantry_work_raw_len_is_possible(uint64_t len);
 /*
- * Returns false if the WQE does not say that it is len bytes long, or it is too long for the send
+ * Returns false if the WQE's own length is not len bytes, or the WQE is too long for the send
  * queue.
  */
 bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, const void *wqe,
@@ -47,12 +47,12 @@ bool gantry_work_raw_is_possible(const struct gantry_queue *q, uint32_t conn, co
 
 /*
  * Writes one WQE of one WQEBB for the first len bytes of the work. kind: a constant. Does not
- * change *w or c->posted. Returns false if the send queue is full, and nothing was written.
+ * change *w or c->posted. Returns false if the send queue is full; nothing is written then.
  */
 static __rte_always_inline bool
 gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind, uint32_t len)
 {
-	/* gantry_conn_signals(c, 1), in one comparison. */
+	/* This is gantry_conn_signals(c, 1) in one comparison. */
 	bool signal = (c->posted & c->signal_mask) == c->signal_mask;
 	unsigned int flags = (signal ? HWQ_WQE_SIGNALED : 0) | w->flags;
 	int n;
@@ -66,7 +66,7 @@ gantry_work_put(struct gantry_conn *c, const struct gantry_work *w, uint8_t kind
 	return likely(n > 0);
 }
 
-/* The opcodes of messages. Index: enum gantry_work_kind. */
+/* The opcodes of messages. The index is enum gantry_work_kind. */
 static const uint8_t gantry_work_opcodes[] = {
 	[GANTRY_WORK_WRITE] = MLX5_OPCODE_RDMA_WRITE,
 	[GANTRY_WORK_READ] = MLX5_OPCODE_RDMA_READ,
@@ -77,9 +77,9 @@ static const uint8_t gantry_work_opcodes[] = {
 };
 
 /*
- * Writes a SEND, an RDMA write or an RDMA read that makes no CQE. dest: a DC peer; NULL: the peer
- * has a connection of its own. in_wqe: the data are copied into the WQE. Returns its WQEBBs; 0: the
- * send queue is full, and nothing was written.
+ * Writes a SEND, an RDMA write or an RDMA read that makes no CQE. dest: the address of a DC peer,
+ * or NULL if the peer has a connection of its own. in_wqe: the data are copied into the WQE.
+ * Returns the number of WQEBBs, or 0 if the send queue is full; nothing is written then.
  */
 static __rte_always_inline int
 gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool in_wqe,
@@ -95,7 +95,7 @@ gantry_work_put_message(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool 
 		      : hwq_wqe_dc_one(sq, dest, opcode, rkey, raddr, lkey, addr, len, flags, imm);
 }
 
-/* WQEBBs of a message. dc: it goes to a DC peer. */
+/* Returns the number of WQEBBs of a message. dc: true if the message goes to a DC peer. */
 static __rte_always_inline unsigned int
 gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
 {
@@ -104,7 +104,8 @@ gantry_work_message_bb(bool dc, bool in_wqe, uint8_t opcode, uint32_t len)
 }
 
 /*
- * As gantry_work_put_message(), for an atomic, whose old value goes to addr. arg: gantry_desc::arg.
+ * As gantry_work_put_message(), for an atomic. The device writes the old value to addr. arg: the
+ * operands as in gantry_desc::arg.
  */
 static __rte_always_inline int
 gantry_work_put_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, bool swap, uint32_t rkey,

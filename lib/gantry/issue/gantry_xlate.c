@@ -8,7 +8,7 @@
 #include "gantry_sg.h"
 #include "gantry_work_next.h"
 
-/* Returns NULL if there is no such operation. */
+/* Returns the rules of an operation, or NULL if there is no such operation. */
 static const struct gantry_rule *
 find_rule(uint8_t op)
 {
@@ -25,7 +25,7 @@ gantry_xlate_is_to_peer(const struct gantry_desc *d)
 	return (rule->uses & (RULE_RAW | RULE_TXN)) == 0 || d->peer != GANTRY_PEER_OWN;
 }
 
-/* Fields that no operation uses, or not this one, must be zero (gantry_desc.h). */
+/* Returns true if all fields that this operation does not use are zero (gantry_desc.h). */
 static bool
 unused_fields_are_zero(const struct gantry_desc *d, uint32_t uses)
 {
@@ -42,7 +42,10 @@ overflows(uint64_t addr, uint64_t len)
 	return addr + len < addr;
 }
 
-/* Returns true if source and destination have a byte in common. Neither range overflows. */
+/*
+ * Returns true if source and destination have a byte in common. The caller has checked that neither
+ * range overflows.
+ */
 static bool
 overlap(const struct gantry_desc *d)
 {
@@ -62,8 +65,8 @@ len_is_possible(const struct gantry_desc *d, uint32_t uses)
 }
 
 /*
- * Regions and keys decide about all other addresses. gantry_sg_check() checks the addresses of
- * lists.
+ * Checks addresses that neither a region nor a key checks later. gantry_sg_check() checks the
+ * addresses of lists.
  */
 static bool
 addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
@@ -72,7 +75,7 @@ addresses_are_possible(const struct gantry_desc *d, uint32_t uses)
 	       ((uses & RULE_RAW) == 0 || d->src != 0);
 }
 
-/* Checks all that needs no queue. GANTRY_OK: nothing is wrong. */
+/* Makes the checks that need no queue. Returns GANTRY_OK if they find no error. */
 static enum gantry_status
 check(const struct gantry_desc *d, const struct gantry_rule *rule)
 {
@@ -93,7 +96,10 @@ check(const struct gantry_desc *d, const struct gantry_rule *rule)
 	return GANTRY_OK;
 }
 
-/* If the connection is under repair, the descriptor waits, so nothing is wrong. */
+/*
+ * Returns the status that refuses a descriptor whose connection is not ready. If the connection is
+ * under repair, returns GANTRY_OK: the descriptor waits.
+ */
 static enum gantry_status
 check_not_ready(const struct gantry_queue *q, uint32_t conn)
 {
@@ -102,7 +108,7 @@ check_not_ready(const struct gantry_queue *q, uint32_t conn)
 	return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_BAD_PEER;
 }
 
-/* Checks the connection, and what depends on it. GANTRY_OK: nothing is wrong. */
+/* Makes the checks that depend on the connection. Returns GANTRY_OK if they find no error. */
 static enum gantry_status
 check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 	const struct gantry_rule *rule)
@@ -121,7 +127,9 @@ check_conn(const struct gantry_queue *q, uint32_t conn, const struct gantry_desc
 	return GANTRY_OK;
 }
 
-/* The connection that carries the operation; GANTRY_CONN_NONE: there is no such peer. */
+/*
+ * Returns the connection that carries the operation, or GANTRY_CONN_NONE if there is no such peer.
+ */
 static uint32_t
 find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
 {
@@ -131,8 +139,8 @@ find_conn(const struct gantry_queue *q, const struct gantry_desc *d, uint32_t us
 }
 
 /*
- * The carrier of a copy. by_rdma: only RDMA can copy the memory, whatever the rules say.
- * GANTRY_CARRIER_MAX: the flags ask for a carrier that is not possible.
+ * Returns the carrier of a copy, or GANTRY_CARRIER_MAX if the flags ask for a carrier that is not
+ * possible. by_rdma: true if only RDMA can copy the memory, whatever the rules say.
  */
 static enum gantry_carrier
 find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_rdma)
@@ -149,7 +157,8 @@ find_carrier(const struct gantry_queue *q, const struct gantry_desc *d, bool by_
 }
 
 /*
- * The work of a COPY, COPY_SG or FILL. src and dst are NULL if the operation has none, or a list.
+ * Makes the work of a COPY, COPY_SG or FILL. src and dst are regions; NULL if the operation has no
+ * source or destination, or has a list.
  */
 static enum gantry_status
 copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
@@ -173,7 +182,10 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 		.src = d->src,
 		.dst = d->dst,
 		.len = d->len,
-		/* For lists, arg[] counts the bytes of the current entries that are done. */
+		/*
+		 * For lists, arg[] begins at 0: it counts the bytes of the current entries that are
+		 * done.
+		 */
 		.arg[0] = d->op == GANTRY_OP_FILL ? d->arg[0] : 0,
 		.conn = GANTRY_CONN_OWN,
 		.kind = rule->kind,
@@ -181,7 +193,10 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 	};
 	if (carrier == GANTRY_CARRIER_CPU) {
 		w->conn = GANTRY_CONN_NONE;
-		/* A device that has failed may still write, so no fence could keep the order. */
+		/*
+		 * The CPU does not copy after the device has failed: the device may still write, so
+		 * no fence could keep the order.
+		 */
 		return q->device_lost ? GANTRY_DEVICE_LOST : GANTRY_TO_HARDWARE;
 	}
 	status = check_conn(q, GANTRY_CONN_OWN, d, rule);
@@ -201,7 +216,7 @@ copy_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gant
 
 /*
  * For a descriptor with a layout: finds the region of the side without a layout, if this side is
- * local. If it is remote, *out is NULL. Returns GANTRY_OK, GANTRY_NOT_REGISTERED or
+ * local. If this side is remote, *out becomes NULL. Returns GANTRY_OK, GANTRY_NOT_REGISTERED or
  * GANTRY_READ_ONLY.
  */
 static enum gantry_status
@@ -233,8 +248,8 @@ check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 }
 
 /*
- * The own connection posts the UMRs for keys of the DC initiator. Returns GANTRY_OK, or why it
- * cannot.
+ * The own connection posts the UMRs for keys of the DC initiator. Returns GANTRY_OK, or the status
+ * of a descriptor if the own connection cannot post them.
  */
 static enum gantry_status
 check_dc_layout(struct gantry_queue *q)
@@ -246,9 +261,9 @@ check_dc_layout(struct gantry_queue *q)
 }
 
 /*
- * The work of a descriptor with a layout. On the own connection it goes by RDMA, because
+ * Makes the work of a descriptor with a layout. On the own connection RDMA carries it, because
  * mlx5dv_wr_post(3) promises such keys for RDMA: a gather reads from the key, a scatter writes to
- * it.
+ * the key.
  */
 static enum gantry_status
 layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct gantry_rule *rule,
@@ -270,7 +285,7 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct ga
 	if (status != GANTRY_OK)
 		return status;
 	bias = plain != NULL ? plain->bias : 0;
-	/* The own connection may be under repair, and have no QP. */
+	/* This call does not need a QP: the own connection may be under repair and have no QP. */
 	key = gantry_keys_find(&q->keys, &status);
 	if (status != GANTRY_OK)
 		return status;
@@ -298,8 +313,8 @@ layout_work(struct gantry_queue *q, const struct gantry_desc *d, const struct ga
 }
 
 /*
- * Returns true if the source of d is registered. d has no layout, and was refused with
- * GANTRY_NOT_REGISTERED.
+ * Returns true if the source of d is registered. The caller knows that d has no layout, and was
+ * refused with GANTRY_NOT_REGISTERED.
  */
 static bool
 has_source(struct gantry_queue *q, const struct gantry_desc *d, uint32_t uses)
@@ -338,7 +353,7 @@ gantry_xlate(struct gantry_queue *q, const struct gantry_desc *d, struct gantry_
 	}
 	if (d->layout != 0)
 		return layout_work(q, d, rule, w);
-	/* Copies may name memory without a region if there is a region of all memory. */
+	/* If there is a region of all memory, copies may use memory that no other region covers. */
 	any = (rule->uses & RULE_CARRIED) != 0 ? q->view.any : NULL;
 	if ((rule->uses & RULE_LOCAL_SRC) != 0 && d->len != 0) {
 		src = gantry_region_find(&q->view, &q->view.src, d->src, d->len);

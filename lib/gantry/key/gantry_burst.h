@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begins and ends bursts of WQEs with one WQEBB each, one WQE for each slot. */
+/* Begins and ends bursts of WQEs. Each WQE has one WQEBB and belongs to one slot. */
 #ifndef GANTRY_BURST_H
 #define GANTRY_BURST_H
 
@@ -12,8 +12,8 @@
 
 /*
  * Begins a burst of n WQEs on connection c, for the descriptors from slot `issue` of the stream on.
- * Returns how many WQEs may be written: up to the end of a ring, or up to the WQE that must be
- * signalled.
+ * Returns how many WQEs may be written: up to the end of a ring, or up to the WQE that must ask for
+ * a CQE.
  */
 static __rte_always_inline uint32_t
 gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const struct gantry_conn *c,
@@ -26,8 +26,8 @@ gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const str
 }
 
 /*
- * Ends a burst of n WQEs, at least 1. The WQEs and the completions of their slots are written.
- * conn: the number of the connection. row: the slots are plain.
+ * Ends a burst of n WQEs; n is at least 1. The caller has written the WQEs and the completions of
+ * their slots. conn: the index of the connection. row: true if the slots are plain.
  */
 static __rte_always_inline void
 gantry_burst_end(struct hwq_burst *b, struct gantry_stream *s, struct gantry_conn *c, uint32_t conn,

@@ -62,16 +62,19 @@ gantry_fill_fini(struct gantry_fill *fill)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ which buffer */
+/* ------------------------------------------------------------------ choice of a buffer */
 
-/* Returns true if no outstanding WQE reads the buffer, and no WQE that may be posted again. */
+/*
+ * Returns true if no outstanding WQE reads the buffer, and no WQE that reads it may be posted
+ * again.
+ */
 static bool
 is_idle(const struct gantry_fill_buffer *b, const struct gantry_conn *own)
 {
 	return b->used_to <= own->done;
 }
 
-/* The place of the index for a pattern. */
+/* Returns the element of the index for a pattern. */
 static uint8_t *
 place_of(struct gantry_fill *fill, uint64_t pattern)
 {
@@ -84,7 +87,7 @@ has(const struct gantry_fill_buffer *b, uint64_t pattern)
 	return b->pattern == pattern && b->len != 0;
 }
 
-/* The buffer that has the pattern, or NULL. */
+/* Returns the buffer that has the pattern, or NULL. */
 static struct gantry_fill_buffer *
 find(struct gantry_fill *fill, uint64_t pattern)
 {
@@ -103,7 +106,10 @@ find(struct gantry_fill *fill, uint64_t pattern)
 	return NULL;
 }
 
-/* Takes the patterns of the group that begins at b, and sets the lengths of its buffers. */
+/*
+ * Removes the patterns of the group of buffers that begins at b, and sets the lengths of these
+ * buffers.
+ */
 static void
 set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
 {
@@ -115,7 +121,10 @@ set_group(struct gantry_fill_buffer *b, uint32_t first_len, uint32_t other_len)
 	}
 }
 
-/* Takes the buffer that has been idle longest, as a short one. Returns NULL if all are in use. */
+/*
+ * Takes the buffer that has been idle longest, as a short buffer. Returns NULL if all buffers are
+ * in use.
+ */
 static struct gantry_fill_buffer *
 take_short(struct gantry_fill *fill, const struct gantry_conn *own)
 {
@@ -131,7 +140,7 @@ take_short(struct gantry_fill *fill, const struct gantry_conn *own)
 	return best;
 }
 
-/* The greatest `used_to` of a group. */
+/* Returns the greatest `used_to` of a group. */
 static uint64_t
 group_used_to(const struct gantry_fill_buffer *b)
 {
@@ -174,8 +183,9 @@ memory_of(const struct gantry_fill *fill, const struct gantry_fill_buffer *b)
 }
 
 /*
- * Takes a buffer for a pattern of which len bytes will be needed. old: the short buffer that has
- * the pattern now, or NULL. Returns NULL if all buffers that could take the pattern are in use.
+ * Takes a buffer for a pattern of which len bytes will be needed. old: the buffer that has the
+ * pattern now but is too short, or NULL. Returns NULL if all buffers that could take the pattern
+ * are in use.
  */
 static struct gantry_fill_buffer *
 take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len,
@@ -186,7 +196,7 @@ take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, 
 
 	if (b == NULL)
 		return NULL;
-	/* The short buffer is given up. */
+	/* The short buffer no longer has a pattern. */
 	if (old != NULL)
 		old->len = 0;
 	b->pattern = pattern;
@@ -195,7 +205,10 @@ take(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, 
 	return b;
 }
 
-/* A buffer whose first len bytes are the pattern; NULL as in gantry_fill_get(). */
+/*
+ * Returns a buffer whose first len bytes are the pattern, or NULL if all buffers that could take
+ * the pattern are in use.
+ */
 static struct gantry_fill_buffer *
 get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, uint64_t len)
 {
@@ -209,7 +222,7 @@ get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern, u
 	if (b == NULL)
 		return NULL;
 	memory = memory_of(fill, b);
-	/* WQEs may be reading the bytes up to b->len, but none behind them. */
+	/* WQEs may be reading the bytes up to b->len, but no WQE reads bytes behind b->len. */
 	for (; b->len < len; b->len += sizeof(pattern))
 		memcpy(memory + b->len, &pattern, sizeof(pattern));
 	return b;
@@ -243,7 +256,7 @@ gantry_fill_replayed(struct gantry_fill *fill, const struct gantry_conn *own)
 
 /* ------------------------------------------------------------------ runs */
 
-/* mmo: a constant. */
+/* Issues a run of plain fills. mmo: a constant. */
 static __rte_always_inline uint32_t
 run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_stream *s,
 	struct gantry_conn *own, const struct gantry_desc *desc, uint32_t n, const bool mmo)
@@ -252,7 +265,9 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 	const uint64_t max_len = RTE_MIN(own->max_len, GANTRY_FILL_LONG);
 	const uint64_t src_key = hwq_key_word(fill->mr.lkey);
 	const struct gantry_region *dst = view->dst;
-	/* Of the last fill. Before the first fill, `have` is 0, and every fill is longer. */
+	/*
+	 * Properties of the last fill. Before the first fill, `have` is 0, so every fill is longer.
+	 */
 	uint64_t pattern = 0, have = 0, src = 0;
 	struct gantry_fill_buffer *b = NULL;
 	const struct gantry_desc *d, *end;
@@ -274,7 +289,8 @@ run(struct gantry_fill *fill, struct gantry_region_view *view, struct gantry_str
 			struct gantry_fill_buffer *other;
 
 			/*
-			 * The fills before this one use that buffer, so get() must find it in use.
+			 * The fills before this fill use buffer b, so get() must find that b is in
+			 * use.
 			 */
 			if (b != NULL)
 				b->used_to = own->posted + (d - desc);

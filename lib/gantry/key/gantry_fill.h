@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pattern buffers: registered memory of a queue, full of patterns of 8 bytes. Fills are copied from
- * it.
+ * Pattern buffers: registered memory of a queue that is filled with patterns of 8 bytes. Fills are
+ * copied from these buffers.
  *
  *     | 4 KiB | 4 KiB | ... | 4 KiB |            32 KiB             | ...    128 KiB in all
  *       short buffers, 8 in a group    a long one: a group, joined
  *
- * A pattern begins with a short buffer. From its first longer fill on it has a long one. The CPU
- * writes a buffer as far as fills need it, once for each pattern. A buffer may take another pattern
- * when no outstanding WQE reads it; the buffer that has been idle longest is taken first. If all
- * buffers are in use, the fill waits. The first fill of a queue allocates and registers the
- * buffers.
+ * A pattern first gets a short buffer. With the first fill that is longer than this buffer, the
+ * pattern gets a long buffer. The CPU writes a buffer only as far as fills need it, once for each
+ * pattern. A buffer may take another pattern when no outstanding WQE reads it; the buffer that has
+ * been idle longest is taken first. If all buffers are in use, the fill waits. The first fill of a
+ * queue allocates and registers the buffers.
  */
 #ifndef GANTRY_FILL_H
 #define GANTRY_FILL_H
@@ -20,7 +20,7 @@
 
 #include <hwq_mr.h>
 
-/* Bytes of a short and of a long buffer. */
+/* The bytes of a short buffer and of a long buffer. */
 #define GANTRY_FILL_SHORT UINT64_C(4096)
 #define GANTRY_FILL_LONG  UINT64_C(32768)
 
@@ -36,26 +36,35 @@ struct hwq_dev;
 
 struct gantry_fill_buffer {
 	uint64_t pattern;
-	/* gantry_conn::posted of the own connection behind the last WQE that reads it */
+	/*
+	 * Value of gantry_conn::posted of the own connection behind the last WQE that reads the
+	 * buffer.
+	 */
 	uint64_t used_to;
-	uint32_t len;     /* bytes that are written; 0: the buffer has no pattern */
-	uint32_t max_len; /* 0: this buffer is a part of a long one */
+	uint32_t len;     /* bytes of the pattern that are written; 0: the buffer has no pattern */
+	uint32_t max_len; /* length of the buffer; 0: this buffer is a part of a long buffer */
 };
 
 /* The pattern of each buffer. */
 struct gantry_fill_index {
 	struct gantry_fill_buffer buffer[GANTRY_FILL_BUFFERS];
-	/* Index: a hash of the pattern. Element: the buffer to look at first. */
+	/*
+	 * The index is a hash of the pattern. The element is the number of the buffer to compare
+	 * first.
+	 */
 	uint8_t place[GANTRY_FILL_PLACES];
 };
 
 struct gantry_fill {
-	uint64_t *words;                 /* the memory of all buffers; NULL: not allocated yet */
-	struct gantry_fill_index *index; /* lies behind the buffers */
+	uint64_t *words;                 /* memory of all buffers; NULL: not allocated yet */
+	struct gantry_fill_index *index; /* memory behind the buffers */
 	struct hwq_mr mr;
 };
 
-/* Allocates and registers the buffers, unless they exist. Owner. Returns 0 or a negative errno. */
+/*
+ * Allocates and registers the buffers, unless they exist. Owner thread. Returns 0 or a negative
+ * errno.
+ */
 int gantry_fill_init(struct gantry_fill *fill, struct hwq_dev *dev, int socket);
 
 /*
@@ -67,27 +76,31 @@ int gantry_fill_fini(struct gantry_fill *fill);
 /* Below, `own` is the queue's connection to itself. */
 
 /*
- * Returns the address of a buffer for the next WQE. Its first len bytes, GANTRY_FILL_LONG at most,
- * are the pattern. Returns 0 if all buffers that could take the pattern are in use.
+ * Returns the address of a buffer for the next WQE. Its first len bytes are the pattern; len is at
+ * most GANTRY_FILL_LONG. Returns 0 if all buffers that could take the pattern are in use.
  */
 uint64_t gantry_fill_get(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t pattern,
 	uint64_t len);
 
-/* The WQE for which gantry_fill_get() returned addr is written. */
+/* Called when the WQE for which gantry_fill_get() returned addr is written. */
 void gantry_fill_used(struct gantry_fill *fill, const struct gantry_conn *own, uint64_t addr);
 
 /*
- * Issues plain fills from the beginning of desc: without flags, of one WQE, to memory that plain
- * copies may use. Returns how many; each has one WQE, which the caller counts. Returns 0 if the
- * first descriptor is not a plain fill, or there is no room or no buffer.
+ * Issues plain fills from the beginning of desc. A plain fill has no flags, needs one WQE, and
+ * writes to memory that plain copies may use. Returns how many were issued; each has one WQE, which
+ * the caller counts. Returns 0 if the first descriptor is not a plain fill, the send queue is full,
+ * or no buffer is free.
  *
- * The own connection works, and carries fills by DMA MMO (mmo) or by RDMA. s: its stream.
+ * The caller knows that the own connection works. It carries fills by DMA MMO if mmo is true,
+ * otherwise by RDMA. s: the stream of the own connection.
  */
 uint32_t gantry_fill_run(struct gantry_fill *fill, struct gantry_region_view *view,
 	struct gantry_stream *s, struct gantry_conn *own, const struct gantry_desc *desc,
 	uint32_t n, bool mmo);
 
-/* WQEs were posted again: all buffers are in use until these WQEs are done. */
+/*
+ * Called when WQEs were posted again. All buffers then count as in use until these WQEs are done.
+ */
 void gantry_fill_replayed(struct gantry_fill *fill, const struct gantry_conn *own);
 
 #endif

@@ -17,8 +17,8 @@
 /* ------------------------------------------------------------------ begin and end */
 
 /*
- * Chooses the number of hashes: at least as many as keys. A shift of 64 is not possible, so one key
- * has two hashes.
+ * Chooses the number of hash values, which is at least the number of keys n. A shift by 64 bits is
+ * not possible in C, so for one key there are two hash values.
  */
 static uint8_t
 hash_shift(uint32_t n)
@@ -90,7 +90,7 @@ gantry_keys_fini(struct gantry_keys *keys)
 
 	if (keys->key == NULL)
 		return 0;
-	/* hwq_mkey_put() ignores keys that an earlier call has given back. */
+	/* An earlier call may have given keys back. hwq_mkey_put() ignores these keys. */
 	for (i = 0; i < keys->n; i++)
 		hwq_mkey_put(keys->key[i].mkey);
 	ret = hwq_mkey_pool_destroy(keys->pool);
@@ -104,7 +104,7 @@ gantry_keys_fini(struct gantry_keys *keys)
 
 /* ------------------------------------------------------------------ the key of a layout */
 
-/* The head of the list of keys for a layout at a base. */
+/* Returns the head of the list of keys for a layout at a base. */
 static uint16_t *
 first_of(const struct gantry_keys *keys, uint64_t serial, uint64_t base)
 {
@@ -113,7 +113,7 @@ first_of(const struct gantry_keys *keys, uint64_t serial, uint64_t base)
 	return &keys->first[hash >> keys->shift];
 }
 
-/* The key on connection conn that has the layout; NULL: there is none. */
+/* Returns the key on connection conn that has the layout, or NULL if there is none. */
 static inline struct gantry_key *
 find(const struct gantry_keys *keys, uint32_t conn, bool to, uint64_t serial, uint64_t base)
 {
@@ -129,7 +129,7 @@ find(const struct gantry_keys *keys, uint32_t conn, bool to, uint64_t serial, ui
 	return NULL;
 }
 
-/* Adds the key to the list of its hash, so that it is found. */
+/* Adds the key to the list of its hash value, so that find() finds it. */
 static void
 show(const struct gantry_keys *keys, uint16_t i)
 {
@@ -140,7 +140,10 @@ show(const struct gantry_keys *keys, uint16_t i)
 	*first = i;
 }
 
-/* If the key has a layout, removes it from the list of its hash, so that it is not found. */
+/*
+ * If the key has a layout, removes the key from the list of its hash value, so that find() does not
+ * find it.
+ */
 static void
 hide(const struct gantry_keys *keys, uint16_t i)
 {
@@ -155,9 +158,11 @@ hide(const struct gantry_keys *keys, uint16_t i)
 	k->serial = 0;
 }
 
-/* ------------------------------------------------------------------ the order of their last use */
+/*
+ * ------------------------------------------------------------------ keys sorted by their last use
+ */
 
-/* The key becomes the one that was used last. */
+/* Makes the key the most recently used key. */
 static inline void
 touch(struct gantry_keys *keys, uint8_t i)
 {
@@ -166,7 +171,10 @@ touch(struct gantry_keys *keys, uint8_t i)
 	if (oldest->older == i)
 		return;
 	if (keys->oldest == i) {
-		/* The oldest key becomes the newest: the circle turns by one. */
+		/*
+		 * The least recently used key becomes the most recently used one: the circle turns
+		 * by one key.
+		 */
 		keys->oldest = k->newer;
 		return;
 	}
@@ -178,7 +186,10 @@ touch(struct gantry_keys *keys, uint8_t i)
 	oldest->older = i;
 }
 
-/* The key has no layout worth keeping: it becomes the oldest, so that it is taken first. */
+/*
+ * Makes a key whose layout is not needed any more the least recently used key, so that it is taken
+ * first.
+ */
 static void
 give_up(struct gantry_keys *keys, uint8_t i)
 {
@@ -187,7 +198,7 @@ give_up(struct gantry_keys *keys, uint8_t i)
 	keys->oldest = i;
 }
 
-/* ------------------------------------------------------------------ what a descriptor names */
+/* ------------------------------------------------------------------ the layout of a descriptor */
 
 uint16_t
 gantry_keys_lookup(const struct gantry_keys *keys, uint32_t conn, bool to, uint16_t id,
@@ -199,7 +210,7 @@ gantry_keys_lookup(const struct gantry_keys *keys, uint32_t conn, bool to, uint1
 	return k == NULL ? GANTRY_NO_KEY : k - keys->key;
 }
 
-/* Bytes from the base to the end of the layout's last piece. */
+/* Returns the bytes from the base to the end of the layout's last piece. */
 static uint64_t
 span_of(const struct gantry_layout *l)
 {
@@ -213,8 +224,8 @@ span_of(const struct gantry_layout *l)
 }
 
 /*
- * Reads the layout of the plan from the shelf. A serial number never names another layout, so the
- * layout of the descriptor before may be here already.
+ * Reads the layout of the plan from the shelf. A serial number never belongs to another layout. So
+ * if the previous descriptor had the same serial number, its layout is used again.
  */
 static enum gantry_status
 plan_read(struct gantry_keys *keys)
@@ -259,8 +270,8 @@ gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to, uint16_t i
 }
 
 /*
- * Returns true if a round of the piece that begins at `at` has a byte in common with [addr, addr +
- * len).
+ * Returns true if a round of a piece has a byte in common with [addr, addr + len). The piece begins
+ * at `at`.
  */
 static bool
 piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at, uint64_t addr,
@@ -296,7 +307,7 @@ gantry_keys_check_overlap(struct gantry_keys *keys, uint64_t addr, uint64_t len)
 
 /*
  * Looks up the memory of a piece, whose rounds must all be in one region. *hit: the region of the
- * piece before. Returns GANTRY_OK, or why the memory cannot be used.
+ * previous piece. Returns GANTRY_OK, or the status that says why the memory cannot be used.
  */
 static enum gantry_status
 piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region **hit)
@@ -320,7 +331,7 @@ piece_resolve(struct gantry_keys *keys, uint32_t i, const struct gantry_region *
 	return GANTRY_OK;
 }
 
-/* The connection that posts the UMRs for keys of a connection. */
+/* Returns the connection that posts the UMRs for keys of connection conn. */
 static inline uint32_t
 home_of(uint32_t conn)
 {
@@ -332,7 +343,7 @@ gantry_keys_umr_bb(const struct gantry_keys *keys)
 {
 	const struct gantry_layout *l = &keys->plan->layout;
 
-	/* A pattern takes one more unit than a list. */
+	/* A pattern needs one unit more than a list. */
 	return hwq_umr_n_bb(l->n + (l->rounds != 1));
 }
 
@@ -346,8 +357,8 @@ gantry_keys_find(struct gantry_keys *keys, enum gantry_status *status)
 	*status = GANTRY_OK;
 	if (plan->key != GANTRY_NO_KEY) {
 		/*
-		 * A descriptor to a DC peer may look several times, so next_dc_with_layout() counts
-		 * its hit.
+		 * A descriptor to a DC peer may call this function several times, so
+		 * next_dc_with_layout() counts its hit.
 		 */
 		if (plan->conn != GANTRY_CONN_DCI)
 			gantry_counter_add(&keys->hits, 1);
@@ -375,7 +386,10 @@ gantry_keys_is_fresh(const struct gantry_keys *keys, uint16_t key)
 	return is_fresh(keys, &keys->key[key]);
 }
 
-/* Returns true if a WQE that is not done names the key, or will name it, or may be posted again. */
+/*
+ * Returns true if the key is used by a WQE that is not done, that will be written, or that may be
+ * posted again.
+ */
 static bool
 is_in_use(const struct gantry_keys *keys, const struct gantry_key *k)
 {
@@ -388,7 +402,10 @@ is_in_use(const struct gantry_keys *keys, const struct gantry_key *k)
 	       (c->stream->splitting && c->stream->split.key == k - keys->key);
 }
 
-/* The key that has been idle longest, or GANTRY_NO_KEY. Keys without a layout come first. */
+/*
+ * Returns the key that has been idle longest, or GANTRY_NO_KEY if no key is idle. Keys without a
+ * layout are taken first.
+ */
 static uint16_t
 find_idle(const struct gantry_keys *keys)
 {
@@ -403,8 +420,8 @@ find_idle(const struct gantry_keys *keys)
 }
 
 /*
- * The rights of a key. On the own connection, RDMA names one side of every operation by a remote
- * key.
+ * Returns the rights of a key. On the own connection, one side of every RDMA operation is given by
+ * a remote key, so the key needs remote rights.
  */
 static unsigned int
 access_of(uint32_t conn)
@@ -451,7 +468,10 @@ gantry_keys_post(struct gantry_keys *keys)
 	k = &keys->key[i];
 	n = l->rounds == 1 ? hwq_wqe_mr_list(c->sq, k->mkey, access, l->n, plan->at, 0)
 			   : put_pattern(c->sq, k->mkey, plan, access);
-	/* gantry_keys_find() has checked all other reasons to fail. */
+	/*
+	 * The only error that is left is a full send queue (n == 0): gantry_keys_find() has checked
+	 * all other errors.
+	 */
 	RTE_ASSERT(n >= 0);
 	if (n <= 0)
 		return GANTRY_NO_KEY;

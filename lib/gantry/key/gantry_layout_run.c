@@ -9,25 +9,31 @@
 #include "gantry_slot.h"
 #include "gantry_stream.h"
 
-/* What neighbours with the same layout at the same base have in common. */
+/* Properties that successive descriptors with the same layout at the same base have in common. */
 struct place {
-	uint64_t head; /* gantry_desc_head() of their descriptors */
+	uint64_t head; /* gantry_desc_head() of the descriptors */
 	uint64_t base;
 	uint64_t span;
-	uint64_t max_len; /* the most bytes that one WQE carries of the layout */
+	uint64_t max_len; /* the most bytes of the layout that one WQE carries */
 };
 
 static inline struct place
 place_of(const struct gantry_conn *own, const struct gantry_desc *d, uint64_t base, uint64_t span,
 	uint64_t len)
 {
-	/* Addresses must not wrap around, even if the layout has no piece there. */
+	/*
+	 * Addresses must not wrap around, even if the layout has no piece at the end of the address
+	 * space.
+	 */
 	const uint64_t max_len = RTE_MIN(RTE_MIN(own->max_len, len), UINT64_MAX - base);
 
 	return (struct place){gantry_desc_head(d), base, span, max_len};
 }
 
-/* Returns true if d, which has the layout of p, is plain. *hit: the region of its other side. */
+/*
+ * Returns true if d, which has the layout of p, is plain. *hit: the region of the side of d that
+ * has no layout.
+ */
 static __rte_always_inline bool
 takes(struct gantry_region_view *view, const struct gantry_region **hit, const struct place *p,
 	const struct gantry_desc *d, uint64_t addr)
@@ -39,8 +45,8 @@ takes(struct gantry_region_view *view, const struct gantry_region **hit, const s
 }
 
 /*
- * The key of a descriptor of a run. GANTRY_NO_KEY: no key has its layout, or it does not belong to
- * the run.
+ * Returns the key of a descriptor, or GANTRY_NO_KEY if no key has its layout, or the descriptor
+ * does not belong to the run.
  */
 static inline uint16_t
 key_of(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
@@ -53,8 +59,9 @@ key_of(const struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 }
 
 /*
- * Posts a UMR for a plain descriptor. Its WQE, for which room is left, owns the UMR. GANTRY_NO_KEY:
- * the descriptor is not plain, or there is no key or no room.
+ * Posts a UMR for a plain descriptor. The UMR belongs to the descriptor's slot; enough free WQEBBs
+ * are left for the descriptor's WQE. Returns the key, or GANTRY_NO_KEY if the descriptor is not
+ * plain, no key is free, or the send queue is full.
  */
 static __rte_noinline uint16_t
 lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
@@ -76,7 +83,10 @@ lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 	if (!takes(keys->view, &plain, &p, d, addr))
 		return GANTRY_NO_KEY;
 	gantry_keys_find(keys, &status);
-	/* Room for the UMR, for NOPs in front of it at the ring's end, and for the WQE. */
+	/*
+	 * The send queue needs free WQEBBs for the UMR, for NOPs in front of it at the ring's end,
+	 * and for the WQE.
+	 */
 	if (status != GANTRY_OK || hwq_sq_free_bb(own->sq) < 2 * gantry_keys_umr_bb(keys))
 		return GANTRY_NO_KEY;
 	key = gantry_keys_post(keys);
@@ -90,8 +100,8 @@ lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 }
 
 /*
- * gather: a constant; false: scatters. key: of the first descriptor. owns: the first descriptor
- * owns the UMR of its key.
+ * gather: a constant, true for gathers, false for scatters. key: the key of the first descriptor.
+ * owns: true if the UMR of this key belongs to the slot of the first descriptor.
  */
 static __rte_always_inline uint32_t
 run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,

@@ -11,12 +11,14 @@ struct gantry_stream;
 
 /*
  * Issues plain gathers, or plain scatters, from the beginning of desc; the first descriptor decides
- * which. Plain are those without flags, of one WQE, with a layout in regions that does not come
- * near the other side, which is in a region for plain copies. Only for the first descriptor may a
- * UMR be posted. Returns how many were issued; the caller counts their WQEs.
+ * which. A plain descriptor has no flags and needs one WQE. The memory of its layout is registered,
+ * and the range that the layout spans does not overlap the other side. The other side is in a
+ * region for plain copies. A UMR may be posted only for the first descriptor. Returns how many were
+ * issued; the caller counts their WQEs.
  *
- * The own connection works. s: its stream. borrows: the gantry_comp::zero of a descriptor whose key
- * comes from another descriptor's UMR that may not have run.
+ * The caller knows that the own connection works. s: the stream of the own connection. borrows:
+ * value of gantry_comp::zero for a descriptor whose key has the UMR of another descriptor that may
+ * not have run.
  */
 uint32_t gantry_layouts_run(struct gantry_keys *keys, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n, uint32_t borrows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the lists of COPY_SGs, and issues plain ones. */
+/* Checks the lists of COPY_SGs, and issues plain COPY_SGs. */
 #include "gantry_lists.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@ struct list {
 	uint32_t n;
 };
 
-/* The smallest range that has every byte of a list. */
+/* The smallest range of addresses that has every byte of a list. */
 struct hull {
 	uint64_t first, last;
 };
@@ -35,14 +35,14 @@ dst_list(const struct gantry_desc *d)
 
 /* ------------------------------------------------------------------ rules */
 
-/* Returns true if both lists can be read. */
+/* Returns true if the addresses of both lists are possible. */
 static bool
 addresses_are_possible(const struct gantry_desc *d)
 {
 	return d->src != 0 && d->dst != 0 && (d->src | d->dst) % sizeof(uint64_t) == 0;
 }
 
-/* Checks that the entries are possible and have len bytes together. */
+/* Checks that the entries of a list are possible, and that their lengths add up to len. */
 static enum gantry_status
 check_lens(const struct list *l, uint64_t len)
 {
@@ -92,7 +92,10 @@ overlap(const struct list *a, const struct list *b)
 	struct hull of_b = hull_of(b);
 	uint32_t i, k;
 
-	/* Usually the lists are far from each other, and then no pair of entries is compared. */
+	/*
+	 * Usually the hulls of the two lists do not overlap, and then no pair of entries is
+	 * compared.
+	 */
 	for (i = 0; i < a->n; i++) {
 		struct hull one = {a->sge[i].addr, a->sge[i].addr + (a->sge[i].len - 1)};
 
@@ -123,19 +126,19 @@ gantry_lists_check(const struct gantry_desc *d)
 
 /* ------------------------------------------------------------------ runs */
 
-/* A run that is being issued. */
+/* A run of COPY_SGs that is being issued. */
 struct run {
 	struct gantry_region_view *view;
-	/* The regions of the last entries. */
+	/* The regions of the entries that were looked up last. */
 	const struct gantry_region *src, *dst;
 	struct hwq_burst burst;
 	struct hwq_burst_like like;
-	uint32_t room; /* WQEs that may still be written */
+	uint32_t room; /* number of WQEs that may still be written */
 };
 
 /*
- * Returns true if the list has len bytes, and each entry is in a region for plain copies and not
- * empty. *hit: the region of the last entry. *h: the list's hull.
+ * Returns true if the list has len bytes, no entry is empty, and each entry is in a region for
+ * plain copies. *hit: the region of the last entry. *h: the hull of the list.
  */
 static __rte_always_inline bool
 is_plain(struct gantry_region_view *view, const struct gantry_region **hit, struct list l,
@@ -171,8 +174,8 @@ takes(struct run *run, const struct gantry_desc *d)
 }
 
 /*
- * Writes the WQEs of a descriptor that takes() accepted. A WQE ends wherever an entry of either
- * list ends. Returns how many; 0: no room.
+ * Writes the WQEs of a descriptor that takes() accepted. A WQE ends where an entry of either list
+ * ends. Returns how many WQEs were written, or 0 if the send queue is full.
  */
 static __rte_always_inline uint32_t
 put(struct run *run, const struct gantry_desc *d, const bool mmo)
@@ -186,8 +189,8 @@ put(struct run *run, const struct gantry_desc *d, const bool mmo)
 		const uint64_t len = RTE_MIN(src_left, dst_left);
 
 		/*
-		 * takes() has found these regions. They are looked up again, because another thread
-		 * may change the lists meanwhile.
+		 * takes() has found these regions already. They are looked up again, because
+		 * another thread may have changed the lists meanwhile.
 		 */
 		if (unlikely(n++ == run->room) ||
 			unlikely(!gantry_region_find_plain(run->view, &run->src, src, len)) ||
@@ -219,7 +222,7 @@ put(struct run *run, const struct gantry_desc *d, const bool mmo)
 	return n;
 }
 
-/* mmo: a constant. */
+/* Issues a run of plain COPY_SGs. mmo: a constant. */
 static __rte_always_inline uint32_t
 run(struct gantry_region_view *view, struct gantry_stream *s, struct gantry_conn *own,
 	const struct gantry_desc *desc, uint32_t n, const bool mmo)

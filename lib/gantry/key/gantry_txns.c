@@ -11,18 +11,21 @@
 #include "gantry_log_rate.h"
 #include "gantry_region.h"
 
-/* The most data, and the longest signatures of the shortest blocks. */
+/*
+ * The most data of a transaction, and the longest signatures (8 bytes) of the shortest blocks (512
+ * bytes).
+ */
 #define SCRATCH_LEN (GANTRY_TXN_MAX_LEN + GANTRY_TXN_MAX_LEN / 512 * 8)
 
 /* ------------------------------------------------------------------ keys */
 
-/* Returns 0, or the device's error. */
+/* Creates a key of a transaction. Returns 0 or the device's error. */
 static int
 key_make(struct gantry_txns *all, struct gantry_txn_open *t, bool encrypts)
 {
 	const struct hwq_mkey_conf conf = {
 		.n = 1,
-		/* A pattern has one entry less. */
+		/* For a pattern, one entry less can be used. */
 		.max_entries = GANTRY_TXN_MAX_DATA,
 		.flags = encrypts ? HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO : HWQ_MKEY_SIG,
 	};
@@ -40,7 +43,7 @@ key_end(struct gantry_txn_open *t, bool encrypts)
 
 	if (t->pool[encrypts] == NULL)
 		return 0;
-	/* hwq_mkey_put() ignores a key that an earlier call has given back. */
+	/* An earlier call may have given the key back. hwq_mkey_put() then ignores it. */
 	hwq_mkey_put(t->key[encrypts]);
 	ret = hwq_mkey_pool_destroy(t->pool[encrypts]);
 	if (ret == 0)
@@ -72,7 +75,7 @@ gantry_txn_fit_key(struct gantry_txns *all, struct gantry_txn_open *t, bool encr
 	return true;
 }
 
-/* Creates the keys of a transaction. Returns 0, or the device's error. */
+/* Creates all keys of a transaction. Returns 0 or the device's error. */
 static int
 keys_make(struct gantry_txns *all, struct gantry_txn_open *t)
 {
@@ -154,7 +157,7 @@ gantry_txns_sq_wr(const struct gantry_txns *all, uint32_t depth)
 {
 	/*
 	 * A transaction of one buffer and one part, with signatures in both domains and a response,
-	 * takes 8 WQEBBs.
+	 * needs 8 WQEBBs.
 	 */
 	uint32_t n = depth != 0 ? depth : 8 * all->n;
 
@@ -205,8 +208,8 @@ gantry_txns_have_passed(const struct gantry_txns *all, const struct gantry_regio
 	uint64_t done;
 
 	/*
-	 * Pairs with the release in gantry_region_leave(): all calls from before the barrier have
-	 * ended, and their transactions are counted in `opened`.
+	 * Pairs with the release in gantry_region_leave(): all calls that began before the barrier
+	 * have ended, and `opened` has counted their transactions.
 	 */
 	if (atomic_load_explicit(&view->state, memory_order_seq_cst) != GANTRY_REGION_INSIDE) {
 		/*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of registered regions: its readers, its search, and how a new tree replaces it. */
+/* The tree of registered regions: readers, searches, and the replacement by a new tree. */
 #include "gantry_region.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <rte_bitops.h>
 #include <rte_common.h>
 
-/* The number of retired nodes from which on reclaim() runs. */
+/* If there are at least so many retired nodes, reclaim() runs. */
 #define RECLAIM_AT 128
 
 /* ------------------------------------------------------------------ the readers */
@@ -49,7 +49,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 	uint64_t version;
 
 	/*
-	 * Here and not in gantry_region_enter(), because the kernel seldom refuses membarrier(2).
+	 * The barrier is here and not in gantry_region_enter(), because the kernel seldom refuses
+	 * membarrier(2).
 	 */
 	if (v->fenced)
 		atomic_exchange_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_seq_cst);
@@ -58,8 +59,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 		return;
 	v->version = version;
 	/*
-	 * Pairs with the release in publish(). The root may be that of a later version; then the
-	 * next call takes this version, too.
+	 * Pairs with the release in publish(). The root may belong to a later version; then the
+	 * next call takes this root again, with its version.
 	 */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
 	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);
@@ -70,8 +71,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 }
 
 /*
- * Notes the granule's length of a hint that was right. The next look-up is likely to need this
- * length, too.
+ * Notes the granule length of a hint that was right. The next look-up is likely to need the same
+ * length.
  */
 static inline const struct gantry_region *
 follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shift)
@@ -81,8 +82,8 @@ follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shi
 }
 
 /*
- * Looks into all but the first places of the groups. shifts: a bit for each length of granule.
- * NULL: no region found.
+ * Searches the places of the groups, except for the first places. shifts: a bit for each length of
+ * granule. Returns NULL if no region is found.
  */
 static const struct gantry_region *
 look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
@@ -104,7 +105,8 @@ look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uin
 }
 
 /*
- * Looks into the other places of the groups, and into the tree. All first places have been tried.
+ * Searches the other places of the groups, and then the tree. The caller has tried all first
+ * places.
  */
 static __rte_noinline const struct gantry_region *
 look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
@@ -112,8 +114,8 @@ look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint6
 	const struct gantry_region *r;
 
 	/*
-	 * A search of up to three levels of the tree takes less time than a look into groups of
-	 * several lengths.
+	 * A search of up to three levels of the tree takes less time than a search of groups of
+	 * several granule lengths.
 	 */
 	if ((shifts & (shifts - 1)) == 0 || v->root == NULL || v->root->height > 2) {
 		r = look_in_groups(v, shifts, addr, len);
@@ -130,7 +132,7 @@ gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	const uint64_t shifts = atomic_load_explicit(&v->dir->hints.shifts, memory_order_relaxed);
 	uint64_t left;
 
-	/* Five of six hints are in the first place for their length of granule. */
+	/* Five of six hints are in the first place for their granule length. */
 	for (left = shifts & ~RTE_BIT64(v->shift); left != 0; left &= left - 1) {
 		uint32_t shift = rte_bsf64(left);
 		const struct gantry_region *r =
@@ -142,7 +144,10 @@ gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	return look_further(v, shifts, addr, len);
 }
 
-/* ------------------------------------------------------------------ who has passed */
+/*
+ * ------------------------------------------------------------------ versions that readers have
+ * passed
+ */
 
 static int
 membarrier(int command)
@@ -155,7 +160,10 @@ gantry_region_barrier(const struct gantry_region_dir *dir)
 {
 	uint64_t version = atomic_load_explicit(&dir->version, memory_order_seq_cst);
 
-	/* If readers execute the barrier, the seq_cst order of `version` and `state` is enough. */
+	/*
+	 * If readers execute the barrier, the seq_cst order of `version` and `state` is enough
+	 * here.
+	 */
 	if (!dir->fenced)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	return version;
@@ -182,7 +190,8 @@ gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version)
 }
 
 /*
- * The oldest version that a reader may be reading. The caller has called gantry_region_barrier().
+ * Returns the oldest version that a reader may be reading. The caller has called
+ * gantry_region_barrier().
  */
 static uint64_t
 reader_floor(const struct gantry_region_dir *dir)
@@ -205,11 +214,11 @@ reader_floor(const struct gantry_region_dir *dir)
 static struct gantry_region_node *
 current_root(const struct gantry_region_dir *dir)
 {
-	/* Relaxed: the editing thread has the lock. */
+	/* The load is relaxed, because the editing thread has the lock. */
 	return atomic_load_explicit(&dir->root, memory_order_relaxed);
 }
 
-/* Makes the retired nodes that no reader can read spare again. */
+/* Makes spare nodes of the retired nodes that no reader can read any more. */
 static void
 reclaim(struct gantry_region_dir *dir)
 {
@@ -306,8 +315,8 @@ const struct gantry_region *
 gantry_region_overlap(const struct gantry_region_dir *dir, uint64_t addr, uint64_t len)
 {
 	/*
-	 * Regions do not overlap. So of those that begin below the end of the range, the last also
-	 * ends last.
+	 * Regions do not overlap. So among the regions that begin below the end of the range, the
+	 * last region also has the last end.
 	 */
 	const struct gantry_region *r =
 		gantry_region_tree_find(current_root(dir), addr + (len - 1));
@@ -326,7 +335,9 @@ gantry_region_dir_init(struct gantry_region_dir *dir)
 	atomic_init(&dir->version, 1);
 	dir->retired_end = &dir->retired;
 	TAILQ_INIT(&dir->views);
-	/* The process has to register once; registering again costs little. */
+	/*
+	 * A process has to register once before its first barrier. Registering again costs little.
+	 */
 	dir->fenced = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
 	ret = gantry_region_hints_init(&dir->hints);
 	if (ret != 0)

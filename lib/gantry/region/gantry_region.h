@@ -14,14 +14,14 @@
  * and regions only between enter and leave. Between its calls it keeps no pointer to them.
  *
  * Enter is a store ("in a call") and a load (the version), which must not be reordered. Otherwise
- * the editing thread may overlook the reader, while the reader overlooks the edit. After each
- * publication the editing thread makes all threads of the process execute a barrier
- * (membarrier(2)), so that enter needs none. If the kernel refuses membarrier(2), enter executes
- * the barrier.
+ * the editing thread may not see that the reader is in a call, while the reader does not see the
+ * new version. After each publication the editing thread makes all threads of the process execute a
+ * barrier (membarrier(2)), so that enter needs none. If the kernel refuses membarrier(2), enter
+ * executes the barrier.
  *
  * WQEs that a queue has posted may have the keys of a removed region. `drained` is the version up
- * to which the queue has no such WQE (gantry_drain.h). It only grows, so it need not be read
- * together with the state.
+ * to which the queue has no such WQE (gantry_drain.h). `drained` only grows, so it need not be read
+ * together with `state`.
  */
 #ifndef GANTRY_REGION_H
 #define GANTRY_REGION_H
@@ -40,25 +40,25 @@
 #include "gantry_region_tree.h"
 
 /*
- * log2 of the places from which on a table of hints counts as large. It then has 256 KiB, and the
- * regions of its 8,192 or more hints have up to 512 KiB: more than a CPU's second-level cache holds
- * beside other data.
+ * log2 of the least number of places of a large table of hints. Such a table has 256 KiB, and the
+ * regions of its 8,192 or more hints have up to 512 KiB. A CPU's second-level cache cannot hold
+ * this together with other data.
  */
 #define GANTRY_REGION_MANY_LOG 15
 
-/* The part of the engine. */
+/* The part of an engine that registered regions need. */
 struct gantry_region_dir {
-	/* Written by editing threads. Owners read them in each call. */
+	/* These fields are written by editing threads, and read by owners in each call. */
 	_Atomic(struct gantry_region_node *) root;
-	/* the region of all other memory (gantry_mem_any.c), or NULL */
+	/* The region of all memory that is not in the tree (gantry_mem_any.c), or NULL. */
 	_Atomic(const struct gantry_region *) any;
-	_Atomic uint64_t version; /* from 1 on; grows with each publication */
+	_Atomic uint64_t version; /* 1 at first; grows with each publication */
 
-	pthread_mutex_t lock; /* for edits, and for all fields below */
-	bool fenced;          /* the kernel refuses membarrier(2), so readers execute the barrier */
+	pthread_mutex_t lock; /* lock for edits, and for all fields below */
+	bool fenced;          /* the kernel refuses membarrier(2), so readers execute a barrier */
 	struct gantry_region_hints hints;
 	struct gantry_region_edit edit;
-	/* Nodes of old trees, sorted by version, the oldest first. */
+	/* Nodes of old trees, sorted by version; the oldest nodes come first. */
 	struct gantry_region_node *retired;
 	struct gantry_region_node **retired_end;
 	uint32_t n_retired;
@@ -67,14 +67,19 @@ struct gantry_region_dir {
 
 /* The state of a reader. */
 enum {
-	GANTRY_REGION_IDLE = false, /* in no call; no WQE is outstanding */
-	GANTRY_REGION_BUSY = true,  /* in no call; WQEs are outstanding */
+	GANTRY_REGION_IDLE = false, /* not in a call; no WQE is outstanding */
+	GANTRY_REGION_BUSY = true,  /* not in a call; WQEs are outstanding */
 	GANTRY_REGION_INSIDE = 2,   /* in a call */
 };
 
-/* The part of a queue. Its owner writes all fields but `next`. */
+/*
+ * The part of a queue that is a reader of the regions. The queue's owner writes all fields except
+ * `next`.
+ */
 struct gantry_region_view {
-	/* The last regions that were found for plain copies, or gantry_region_none. */
+	/*
+	 * The last hits: the regions that were found last for plain copies, or gantry_region_none.
+	 */
 	const struct gantry_region *src;
 	const struct gantry_region *dst;
 	struct gantry_region_places hints; /* taken with the tree */
@@ -84,12 +89,12 @@ struct gantry_region_view {
 	/* All WQEs that the queue posted before this version have completed. */
 	_Atomic uint64_t drained;
 	/*
-	 * `version`; or 0 if gantry_region_enter() has to return true in each call, because readers
-	 * execute the barrier, the queue drains, or latencies are measured.
+	 * Equal to `version`. Or 0, so that gantry_region_enter() returns true in each call:
+	 * because readers execute the barrier, the queue drains, or latencies are measured.
 	 */
 	uint64_t expect;
 	struct gantry_region_dir *dir;
-	uint64_t version; /* of the tree; 0: no tree taken yet */
+	uint64_t version; /* version of the tree; 0: no tree was taken yet */
 	bool fenced;      /* as in gantry_region_dir */
 	const struct gantry_region_node *root;
 	const struct gantry_region *any; /* taken with the tree */
@@ -97,57 +102,67 @@ struct gantry_region_view {
 	TAILQ_ENTRY(gantry_region_view) next;
 };
 
-/* Returns 0 or a negative errno. */
+/* Prepares an empty directory. Returns 0 or a negative errno. */
 int gantry_region_dir_init(struct gantry_region_dir *dir);
-/* The directory has no views any more. */
+/* Frees the memory of a directory that has no views any more. */
 void gantry_region_dir_fini(struct gantry_region_dir *dir);
 
-/* The regions that one edit removes and adds. NULL: none. */
+/* The regions that one edit removes and adds. A pointer may be NULL. */
 struct gantry_region_change {
 	const struct gantry_region *gone[2];
 	const struct gantry_region *come[2];
 };
 
 /*
- * Edits. The caller has dir->lock. Each edit is published as a whole. It returns the new version;
- * or 0 if there is no memory, and then nothing has changed.
+ * The functions below edit the tree. The caller has dir->lock. Each edit is published as a whole.
+ * An edit returns the new version. If there is not enough memory, it returns 0, and nothing has
+ * changed.
  *
- * Regions belong to the caller. After it has removed a region, it keeps the struct until every
- * reader has passed the version of the removal.
+ * Regions belong to the caller. After the caller has removed a region, it keeps the struct until
+ * every reader has passed the version of the removal.
  */
 uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);
 uint64_t gantry_region_remove(struct gantry_region_dir *dir, const struct gantry_region *r);
-/* Sets the region of all memory that is not in the tree; NULL: none. Returns the new version. */
+/* Sets the region of all memory that is not in the tree. r may be NULL. Returns the new version. */
 uint64_t gantry_region_set_any(struct gantry_region_dir *dir, const struct gantry_region *r);
 /*
  * Publishes a new version with the same regions, so that objects other than regions can be freed
- * when readers have passed it. Returns the new version.
+ * when readers have passed this version. Returns the new version.
  */
 uint64_t gantry_region_renew(struct gantry_region_dir *dir);
-/* Of the regions that overlap [addr, addr + len), the one with the highest address; or NULL. */
+/*
+ * Returns, of the regions that overlap [addr, addr + len), the region with the highest address, or
+ * NULL.
+ */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
 /*
- * Returns a version that all readers have passed: no reader is in a call that began before this
- * version was published, and no WQE that was posted before is outstanding. The result is at most
- * `version`, which gantry_region_barrier() has returned. The caller has dir->lock.
+ * Returns a version that all readers have passed: no reader is in a call that began before the
+ * publication of this version, and no WQE from before the publication is outstanding. The result is
+ * at most `version`, which gantry_region_barrier() has returned. The caller has dir->lock.
  */
 uint64_t gantry_region_passed(const struct gantry_region_dir *dir, uint64_t version);
 /*
- * From now on, each call that a reader begins sees all that was published so far. Returns the
+ * After this function, each call that a reader begins sees all publications up to now. Returns the
  * version of the last publication.
  */
 uint64_t gantry_region_barrier(const struct gantry_region_dir *dir);
 
-/* A new reader. Control thread. */
+/* Adds a reader to the directory. Control thread. */
 void gantry_region_view_init(struct gantry_region_view *v, struct gantry_region_dir *dir);
 void gantry_region_view_fini(struct gantry_region_view *v);
 
-/* If there is a new version, takes its tree and forgets all hits. Between enter and leave. */
+/*
+ * If there is a new version, takes its tree and forgets all hits. Called between
+ * gantry_region_enter() and gantry_region_leave().
+ */
 void gantry_region_view_update(struct gantry_region_view *v);
 
-/* The rest of gantry_region_lookup(), if gantry_region_near() does not cover the addresses. */
+/*
+ * The second part of gantry_region_lookup(), for addresses that gantry_region_near() does not
+ * cover.
+ */
 const struct gantry_region *gantry_region_look_on(struct gantry_region_view *v, uint64_t addr,
 	uint64_t len);
 
@@ -158,31 +173,38 @@ const struct gantry_region *gantry_region_look_on(struct gantry_region_view *v, 
 static inline bool
 gantry_region_enter(struct gantry_region_view *v)
 {
-	/* Pairs with gantry_region_barrier(): all threads see the store before the load. */
+	/*
+	 * Pairs with gantry_region_barrier(), after which all threads see the store before the
+	 * load.
+	 */
 	atomic_store_explicit(&v->state, GANTRY_REGION_INSIDE, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	return v->expect != atomic_load_explicit(&v->dir->version, memory_order_acquire);
 }
 
 /*
- * Ends a call. busy: a WQE may be outstanding, or a key is kept for a WQE that is not posted yet.
+ * Ends a call of the owner. busy: true if a WQE may be outstanding, or a key is kept for a WQE that
+ * is not posted yet.
  */
 static inline void
 gantry_region_leave(struct gantry_region_view *v, bool busy)
 {
-	/* Pairs with the acquire of editing threads, which may now free what the call has read. */
+	/*
+	 * Pairs with the acquire of editing threads, which may now free the nodes and regions that
+	 * the call has read.
+	 */
 	atomic_store_explicit(&v->state, busy, memory_order_release);
 }
 
-/* True if r covers [addr, addr + len) in one piece, and len is not 0. */
+/* Returns true if r covers [addr, addr + len), and len is not 0. */
 static inline bool
 gantry_region_hit(const struct gantry_region *r, uint64_t addr, uint64_t len)
 {
 	uint64_t off = addr - r->addr;
 
 	/*
-	 * If addr is below r, `off` is huge. If len is 0, `len - 1` is huge. The result is then
-	 * false.
+	 * If addr is below r, `off` wraps around to a very large number. If len is 0, `len - 1`
+	 * does. The result is then false.
 	 */
 	return off < r->len && len - 1 < r->len - off;
 }
@@ -197,8 +219,8 @@ gantry_region_covers(const struct gantry_region *r, uint64_t addr, uint64_t len)
 }
 
 /*
- * The region in the first place to look at, for granules of the length of the last hint that was
- * right.
+ * Returns the region in the first place for addr, for granules of the length that the last right
+ * hint had.
  */
 static inline const struct gantry_region *
 gantry_region_near(const struct gantry_region_view *v, uint64_t addr)
@@ -207,8 +229,8 @@ gantry_region_near(const struct gantry_region_view *v, uint64_t addr)
 }
 
 /*
- * The region that covers [addr, addr + len) in one piece, or NULL. len is not 0. Between enter and
- * leave; the region is valid until leave.
+ * Returns the region that covers [addr, addr + len), or NULL. len is not 0. Called between
+ * gantry_region_enter() and gantry_region_leave(); the region is valid until gantry_region_leave().
  */
 static inline const struct gantry_region *
 gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
@@ -218,7 +240,10 @@ gantry_region_lookup(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	return likely(gantry_region_covers(r, addr, len)) ? r : gantry_region_look_on(v, addr, len);
 }
 
-/* Returns true if the table of hints and its regions are too large for the CPU's first caches. */
+/*
+ * Returns true if the table of hints and its regions are too large for the CPU's first and second
+ * cache.
+ */
 static inline bool
 gantry_region_are_many(const struct gantry_region_view *v)
 {
@@ -226,7 +251,8 @@ gantry_region_are_many(const struct gantry_region_view *v)
 }
 
 /*
- * Prefetches the place that gantry_region_near() would read. Returns it, for gantry_region_fetch().
+ * Prefetches the place that gantry_region_near() would read. Returns this place, for
+ * gantry_region_fetch().
  */
 static inline const gantry_region_cell *
 gantry_region_fetch_place(const struct gantry_region_view *v, uint64_t addr)
@@ -238,17 +264,17 @@ gantry_region_fetch_place(const struct gantry_region_view *v, uint64_t addr)
 	return cell;
 }
 
-/* Prefetches the region in the place. */
+/* Prefetches the region that is in the place. */
 static inline void
 gantry_region_fetch(const gantry_region_cell *cell)
 {
-	/* Relaxed: no field of the region is read here. */
+	/* The load is relaxed, because no field of the region is read here. */
 	__builtin_prefetch(atomic_load_explicit(cell, memory_order_relaxed));
 }
 
 /*
- * Returns true if a plain copy may use the region for both sides, without a bias. Only such regions
- * become last hits.
+ * Returns true if a plain copy may use the region as source and as destination, and the region has
+ * no bias. Only such regions become last hits.
  */
 static inline bool
 gantry_region_is_plain(const struct gantry_region *r)
@@ -257,8 +283,8 @@ gantry_region_is_plain(const struct gantry_region *r)
 }
 
 /*
- * Sets the fields that plain copies use, from the other fields. Called before the region gets into
- * the tree.
+ * Sets the fields that plain copies use; they are computed from the other fields. Called before the
+ * region is added to the tree.
  */
 static inline void
 gantry_region_set_plain(struct gantry_region *r)
@@ -273,13 +299,13 @@ gantry_region_plain_hit(const struct gantry_region *r, uint64_t addr, uint64_t l
 {
 	uint64_t end;
 
-	/* If addr is below the region, the offset is huge. */
+	/* If addr is below the region, the offset wraps around to a very large number. */
 	return !__builtin_add_overflow(addr - r->addr, len, &end) && end <= r->plain_len;
 }
 
 /*
- * The rest of gantry_region_find_plain() for callers that have tried gantry_region_near(). Returns
- * NULL if no region for plain copies covers the addresses.
+ * The second part of gantry_region_find_plain(), for callers that have tried gantry_region_near().
+ * Returns NULL if no region for plain copies covers the addresses.
  */
 static inline const struct gantry_region *
 gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t len)
@@ -290,8 +316,8 @@ gantry_region_lookup_plain(struct gantry_region_view *v, uint64_t addr, uint64_t
 }
 
 /*
- * Makes *hit the region that covers [addr, addr + len), if plain copies may use it; *hit is tried
- * first. Returns false if there is no such region.
+ * Makes *hit the region that covers [addr, addr + len), if plain copies may use this region. The
+ * old *hit is tried first. Returns false if there is no such region.
  */
 static inline bool
 gantry_region_find_plain(struct gantry_region_view *v, const struct gantry_region **hit,
@@ -309,7 +335,8 @@ gantry_region_find_plain(struct gantry_region_view *v, const struct gantry_regio
 }
 
 /*
- * The region that covers [addr, addr + len), or NULL. *hit, a last hit of the view, is tried first.
+ * Returns the region that covers [addr, addr + len), or NULL. *hit, a last hit of the view, is
+ * tried first.
  */
 static inline const struct gantry_region *
 gantry_region_find(struct gantry_region_view *v, const struct gantry_region **hit, uint64_t addr,

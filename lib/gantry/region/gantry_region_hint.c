@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edits of the hints: places that get and lose regions, and a table that grows. */
+/* Edits the hints: adds regions to places, removes them, and enlarges the table. */
 #include "gantry_region_hint.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include "gantry_alloc.h"
 
 #define GROUP GANTRY_REGION_GROUP
-/* log2 of the places of the first table, and of the largest. */
+/* log2 of the number of places of the first table, and of the largest table. */
 #define LEAST_LOG 9
 #define MOST_LOG  28
 /*
- * Places that one edit copies while a table grows. An edit adds at most 17 hints. So while a table
- * that was half full is copied, it gets hints in at most 17 of 64 more places.
+ * The number of places that one edit copies while a table grows. An edit adds at most 17 hints. So
+ * a table that was half full gets at most 17 hints for each 64 places that are copied.
  */
 #define COPIED_AT_ONCE 64
 
@@ -52,7 +52,7 @@ last_granule(const struct gantry_region *r)
 static struct gantry_region_table *
 current_table(const struct gantry_region_hints *h)
 {
-	/* Relaxed: one thread edits. */
+	/* The load is relaxed, because only one thread edits. */
 	return atomic_load_explicit(&h->table, memory_order_relaxed);
 }
 
@@ -94,7 +94,7 @@ places_empty(struct gantry_region_table *t, uint32_t from, uint32_t n)
 		place_set(t, i, &gantry_region_none);
 }
 
-/* The first place of the granule's group with r in it; UINT64_MAX: no place has r. */
+/* Returns the first place of the granule's group that has r, or UINT64_MAX if no place has r. */
 static uint64_t
 place_of(const struct gantry_region_table *t, uint64_t granule, const struct gantry_region *r)
 {
@@ -106,7 +106,7 @@ place_of(const struct gantry_region_table *t, uint64_t granule, const struct gan
 	return UINT64_MAX;
 }
 
-/* Returns true if the place has r, and is the first place to look at for one of r's granules. */
+/* Returns true if the place has r, and a look-up of one of r's granules begins at this place. */
 static bool
 is_first_place(const struct gantry_region_table *t, uint64_t place, const struct gantry_region *r)
 {
@@ -125,15 +125,15 @@ table_add(struct gantry_region_table *t, uint64_t granule, const struct gantry_r
 	const struct gantry_region *there = gantry_region_hint(t->places, first);
 	uint64_t place;
 
-	/* The group may have r already, for another of r's granules. */
+	/* The group may have r already, for another granule of r. */
 	if (place_of(t, granule, r) != UINT64_MAX)
 		return;
 	place = place_of(t, granule, &gantry_region_none);
 	if (place == UINT64_MAX)
 		return;
 	/*
-	 * Most look-ups should end in the first place. If the region there belongs to another first
-	 * place, it moves.
+	 * Most look-ups should end at the first place. If the region at this place has another
+	 * first place, this region is moved.
 	 */
 	if (place != first && !is_first_place(t, first, there)) {
 		place_set(t, place, there);
@@ -156,7 +156,7 @@ table_remove(struct gantry_region_table *t, uint64_t granule, const struct gantr
 
 /* ------------------------------------------------------------------ growing */
 
-/* Returns true if the granule's group is copied to `next`. */
+/* Returns true if the granule's group has been copied to `next`. */
 static bool
 is_copied(const struct gantry_region_hints *h, uint64_t granule)
 {
@@ -164,7 +164,9 @@ is_copied(const struct gantry_region_hints *h, uint64_t granule)
 	       gantry_region_place(current_table(h)->places, granule) < h->copied;
 }
 
-/* Copies the next group to two groups of `next`, which get regions from this group only. */
+/*
+ * Copies the next group to two groups of `next`. These two groups get regions from this group only.
+ */
 static void
 copy_group(struct gantry_region_hints *h)
 {
@@ -186,8 +188,8 @@ copy_group(struct gantry_region_hints *h)
 }
 
 /*
- * Copies some groups, if the table has to grow. After the last group, readers may take the new
- * table.
+ * Copies some groups, if the table has to grow. When the last group is copied, readers may take the
+ * new table.
  */
 static void
 grow(struct gantry_region_hints *h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edits of the tree of regions: new nodes on the way from the root to one leaf. */
+/* Edits the tree of regions: makes new nodes from the root to one leaf. */
 #include "gantry_region_tree.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 /* A node with fewer entries is joined with a neighbour, unless it is the root. */
 #define MIN_ENTRIES (FAN / 4)
 /*
- * Two neighbours become one node if this node has at most so many entries, and so is not nearly
- * full.
+ * Two neighbours are joined if the joined node has at most so many entries. Such a node is not
+ * nearly full.
  */
 #define JOINED_ENTRIES (FAN * 3 / 4)
 /* The most spare nodes that are kept for later edits. */
@@ -87,7 +87,7 @@ node_retire(struct gantry_region_edit *edit, struct gantry_region_node *node)
 
 /* ------------------------------------------------------------------ entries */
 
-/* The entries of at most two nodes, and one more. */
+/* The entries of at most two nodes, and one entry more. */
 struct entries {
 	uint32_t n;
 	uint64_t addr[2 * FAN + 1];
@@ -130,8 +130,8 @@ node_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t hei
 }
 
 /*
- * Makes the nodes for all entries: none if there are no entries, one for up to `most` entries, and
- * else two. Returns how many.
+ * Makes the nodes for all entries: no node if there are no entries, one node for up to `most`
+ * entries, otherwise two nodes. Returns how many were made.
  */
 static uint32_t
 nodes_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t height, uint32_t most,
@@ -148,7 +148,7 @@ nodes_make(struct gantry_region_edit *edit, const struct entries *e, uint32_t he
 	return 2;
 }
 
-/* The number of entries whose address is not above addr. */
+/* Returns the number of entries whose address is not above addr. */
 static uint32_t
 upper_bound(const struct gantry_region_node *node, uint64_t addr)
 {
@@ -160,8 +160,8 @@ upper_bound(const struct gantry_region_node *node, uint64_t addr)
 }
 
 /*
- * Makes the nodes that replace `old`: with made[0..n) instead of the entries [from, from + drop).
- * Returns how many.
+ * Makes the nodes that replace `old`. They have made[0..n) in place of the entries [from, from +
+ * drop). Returns how many nodes were made.
  */
 static uint32_t
 replace(struct gantry_region_edit *edit, struct gantry_region_node *old, uint32_t from,
@@ -226,9 +226,9 @@ gantry_region_tree_add(struct gantry_region_edit *edit, struct gantry_region_nod
 /* ------------------------------------------------------------------ removal */
 
 /*
- * Joins `small`, the new node for child i, with a neighbour of this child. The entries of both
- * become one or two nodes in out[]. Returns how many. *from: the first of the two children that
- * these nodes replace.
+ * Joins `small`, the new node for child i, with a neighbour of this child. The entries of these two
+ * children become one or two nodes in out[]. Returns how many nodes. *from: the index of the first
+ * of the two children.
  */
 static uint32_t
 join(struct gantry_region_edit *edit, const struct gantry_region_node *parent, uint32_t i,
@@ -246,13 +246,13 @@ join(struct gantry_region_edit *edit, const struct gantry_region_node *parent, u
 		entries_add_range(&e, near, 0, near->n);
 	n = nodes_make(edit, &e, small->height, JOINED_ENTRIES, out);
 	node_retire(edit, near);
-	/* `small` was never published, so no reader has it. */
+	/* `small` was never published, so no reader reads it. */
 	gantry_region_edit_give(edit, small);
 	return n;
 }
 
 /*
- * Makes the node that replaces `old`, without the region at addr. Returns 1; or 0 if no entry is
+ * Makes the node that replaces `old`, without the region at addr. Returns 1, or 0 if no entry is
  * left.
  */
 static uint32_t
@@ -283,7 +283,7 @@ gantry_region_tree_remove(struct gantry_region_edit *edit, struct gantry_region_
 	while (root->height > 0 && root->n == 1) {
 		struct gantry_region_node *only = (struct gantry_region_node *)root->entry[0];
 
-		/* This edit made the node, so no reader has it. */
+		/* This edit has made the node, so no reader reads it. */
 		gantry_region_edit_give(edit, root);
 		root = only;
 	}

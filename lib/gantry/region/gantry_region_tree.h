@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A B-tree of regions, sorted by address. It never changes: an edit makes a new tree.
+ * A B-tree of regions, sorted by address. A tree never changes: an edit makes a new tree.
  *
  *        root                 An edit copies the nodes between the root and one leaf, and shares
  *       /    \                all other nodes with the old tree. So its cost is the logarithm of
@@ -25,55 +25,59 @@
 /* The most entries of a node. */
 #define GANTRY_REGION_FAN 32
 
-/* One region. It is immutable while a tree has it. A region of length 0 covers nothing. */
+/* A region. It is not changed while a tree has it. A region of length 0 covers nothing. */
 struct gantry_region {
 	alignas(RTE_CACHE_LINE_SIZE) uint64_t addr;
 	uint64_t len;
 	uint32_t lkey;
 	uint32_t rkey;
-	/* The device addresses byte `a` as a - bias. 0 except for device memory. */
+	/*
+	 * The device has the address a - bias for byte `a`. The bias is 0 except for device memory.
+	 */
 	uint64_t bias;
-	uint32_t read_only;     /* 1: copies may only read it */
-	uint32_t on_demand;     /* 1: all memory on demand, whose pages the device looks up */
+	uint32_t read_only;     /* 1: copies may only read the region */
+	uint32_t on_demand;     /* 1: the region is all memory, on demand; the device looks up the
+				 * pages */
 	struct gantry_mem *mem; /* the registration that the region is part of */
-	/* For plain copies. gantry_region_set_plain() sets them. */
-	uint64_t plain_len; /* len; 0 if plain copies may not use the region */
+	/* Used by plain copies; set by gantry_region_set_plain(). */
+	uint64_t plain_len; /* len, or 0 if plain copies may not use the region */
 	uint64_t key_word;  /* hwq_key_word() of lkey */
 };
 
 static_assert(sizeof(struct gantry_region) == RTE_CACHE_LINE_SIZE, "a region is one cache line");
 
-/* True: device memory, which the CPU does not copy. */
+/* Returns true if the region is device memory, which the CPU does not copy. */
 static inline bool
 gantry_region_is_device(const struct gantry_region *r)
 {
 	return r->bias != 0;
 }
 
-/* True: only RDMA can copy it; MMO and the CPU cannot. */
+/* Returns true if only RDMA can copy the region, and neither MMO nor the CPU. */
 static inline bool
 gantry_region_is_rdma_s(const struct gantry_region *r)
 {
 	return (gantry_region_is_device(r) | r->on_demand) != 0;
 }
 
-/* NULL is the tree without regions. */
+/* A node. A tree without regions has no node: its root is NULL. */
 struct gantry_region_node {
 	uint32_t n;
 	uint32_t height;
-	struct gantry_region_node *next; /* in a list of spare or retired nodes */
+	struct gantry_region_node *next; /* next node in a list of spare or retired nodes */
 	uint64_t retired;                /* the first version without this node */
 	/*
-	 * Behind the n entries: the greatest address, and the last entry again. So all searches
-	 * take equally many steps.
+	 * The elements behind the n entries repeat the greatest address and the last entry, so that
+	 * every search has the same number of steps.
 	 */
 	uint64_t addr[GANTRY_REGION_FAN];
-	const void *entry[GANTRY_REGION_FAN]; /* a node; in a leaf, a struct gantry_region */
+	const void *entry[GANTRY_REGION_FAN]; /* In a leaf, pointers to struct gantry_region;
+					       * otherwise pointers to nodes. */
 };
 
 /*
- * An edit takes new nodes from `spare`. It puts the nodes that only the old tree has into
- * `retired`.
+ * The lists of an edit. It takes new nodes from `spare`, and puts the nodes that only the old tree
+ * has into `retired`.
  */
 struct gantry_region_edit {
 	struct gantry_region_node *spare;
@@ -81,7 +85,7 @@ struct gantry_region_edit {
 	uint32_t n_spare;
 };
 
-/* The region with the highest address that is not above addr, or NULL. */
+/* Returns the region with the highest address that is not above addr, or NULL. */
 static inline const struct gantry_region *
 gantry_region_tree_find(const struct gantry_region_node *node, uint64_t addr)
 {
@@ -102,8 +106,8 @@ gantry_region_tree_find(const struct gantry_region_node *node, uint64_t addr)
 }
 
 /*
- * Allocates the spare nodes that n edits may need, of which the first changes the tree `root`.
- * Returns 0 or -ENOMEM.
+ * Allocates the spare nodes that n edits may need. The first edit changes the tree `root`. Returns
+ * 0 or -ENOMEM.
  */
 int gantry_region_edit_reserve(struct gantry_region_edit *edit,
 	const struct gantry_region_node *root, uint32_t n);
@@ -112,7 +116,7 @@ void gantry_region_edit_give(struct gantry_region_edit *edit, struct gantry_regi
 /* Frees the spare nodes. */
 void gantry_region_edit_fini(struct gantry_region_edit *edit);
 
-/* Returns the tree with r added, which overlaps no other region. The caller has reserved nodes. */
+/* Returns the tree with r added. r overlaps no other region, and the caller has reserved nodes. */
 struct gantry_region_node *gantry_region_tree_add(struct gantry_region_edit *edit,
 	struct gantry_region_node *root, const struct gantry_region *r);
 /* Returns the tree without its region that begins at addr. The caller has reserved nodes. */
