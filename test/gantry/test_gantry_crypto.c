@@ -3,8 +3,9 @@
  * Transactions that encrypt: DEKs, profiles, refusals, and bytes. OpenSSL, called directly for each
  * data unit, computes the expected bytes (txn/txn_xts.h); signatures come from txn/reference.h.
  *
- * With SOFTHCA_CRYPTO=wrapped, DEKs are wrapped, and need a login. With plaintext_single, a
- * transaction has one data unit. Without crypto, everything is refused.
+ * With SOFTHCA_CRYPTO=wrapped, DEKs are wrapped, and the engine needs a login. With
+ * SOFTHCA_CRYPTO=plaintext_single, a transaction has one data unit. Without crypto, every call and
+ * transaction is refused.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -31,7 +32,7 @@
 #include "txn/txn_xts.h"
 
 #define AREA_LEN (UINT64_C(1) << 20)
-#define MAX_LEN  (UINT32_C(256) << 10) /* most data of one transaction in this test */
+#define MAX_LEN  (UINT32_C(256) << 10) /* longest data of one transaction in this test */
 
 static struct gantry *g;
 static struct gantry_info info;
@@ -46,7 +47,7 @@ xts_of(uint64_t seed, uint32_t key_len)
 	struct xts x = {.key_len = key_len};
 
 	env_fill(x.key, key_len, seed);
-	/* The lowest bytes carry at the second unit. */
+	/* The lowest bytes of the tweak overflow at the second data unit. */
 	memset(x.tweak, 0xff, 9);
 	env_fill(x.tweak + 9, 7, seed + 1);
 	return x;
@@ -122,14 +123,14 @@ an_engine_has_so_many_deks(void)
 		id[i] = dek_of(&x);
 	CHECK_EQ(dek_add(&x, NULL, &one), -ENOSPC);
 	CHECK_EQ(one, 0);
-	/* A refused DEK is not left in the device. */
+	/* A DEK that the engine refused is not left in the device. */
 	TAILQ_FOREACH(h, &g->deks.held, next)
 		n_held++;
 	CHECK_EQ(n_held, GANTRY_MAX_DEKS);
 	CHECK_EQ(gantry_dek_retire(g, id[500], 0), 0);
 	CHECK_EQ(gantry_dek_retire(g, id[500], 0), -EINVAL);
 	one = dek_of(&x);
-	/* The place is the same, the id is not. */
+	/* The DEK uses the slot of an earlier DEK, but has another id. */
 	CHECK(one != id[500]);
 	id[500] = one;
 	for (i = 0; i < GANTRY_MAX_DEKS; i++)
@@ -191,13 +192,13 @@ a_device_without_encryption_refuses_both(void)
 
 /* ------------------------------------------------------------------ expected bytes */
 
-/* A transaction of each kind that a case passes. */
+/* One kind of transaction, as the cases pass it to helpers. */
 struct kind {
 	struct gantry_profile_conf conf;
 	struct xts xts;
-	uint32_t len;    /* length of the data */
-	uint32_t n_data; /* buffers */
-	bool pi;         /* signatures in memory have their own buffer */
+	uint32_t len;    /* length of the data in bytes */
+	uint32_t n_data; /* number of buffers of the data */
+	bool pi;         /* signatures in memory are in a buffer of their own */
 	struct gantry_txn_tags mem, wire;
 };
 
@@ -221,7 +222,7 @@ ref_of(const struct gantry_sig_domain *d, const struct gantry_txn_tags *tags)
 		.count = (d->flags & GANTRY_SIG_REF_REMAP) != 0};
 }
 
-/* The bytes of a domain. Returns how many. */
+/* Stores the bytes that a domain should have. Returns their number. */
 static uint32_t
 lay(const struct kind *k, enum gantry_encrypted domain, const uint8_t *data, uint8_t *out)
 {
@@ -250,7 +251,7 @@ lay(const struct kind *k, enum gantry_encrypted domain, const uint8_t *data, uin
 
 /* ------------------------------------------------------------------ memory */
 
-/* A domain's bytes in pieces. */
+/* The memory of a domain, in several pieces. */
 struct place {
 	uint32_t n;
 	bool apart; /* each piece has a gap before and after it */
@@ -282,7 +283,7 @@ place_expect(const struct place *p, const uint8_t *bytes)
 	}
 }
 
-/* Buffers of any length and alignment in `here`, of `len` bytes together. */
+/* Divides `len` bytes of `here` into buffers of any length and alignment. */
 static void
 place_list(struct place *p, uint32_t n, uint32_t len)
 {
@@ -300,7 +301,7 @@ place_list(struct place *p, uint32_t n, uint32_t len)
 	}
 }
 
-/* Data and signatures in two buffers. */
+/* Puts the data into one buffer and the signatures into another buffer. */
 static void
 place_apart(struct place *p, const struct ref_sig *sig, uint32_t blocks, struct gantry_sge *data,
 	struct gantry_sge *pi)
@@ -320,7 +321,7 @@ place_apart(struct place *p, const struct ref_sig *sig, uint32_t blocks, struct 
 
 /* ------------------------------------------------------------------ passing */
 
-/* A queue, and perhaps a peer. */
+/* A queue and, for transfers to a peer, a peer. */
 struct way {
 	struct gantry_queue *q, *other;
 	uint16_t peer, back;
@@ -362,7 +363,7 @@ way_close(struct way *w)
 	env_queue_done(w->q);
 }
 
-/* Checks that this response has arrived. */
+/* Checks that the transaction's response is the expected one and has arrived. */
 static void
 way_expect(struct way *w, const char *text)
 {
@@ -383,7 +384,7 @@ way_receive(struct way *w)
 	CHECK_EQ(gantry_recv_post(w->other, w->back, &r, 1), 1);
 }
 
-/* One transaction of a kind, with its memory. */
+/* One transaction of a given kind, with its memory. */
 struct run {
 	const struct kind *k;
 	struct place mem;
@@ -444,7 +445,7 @@ run_do(struct run *r, struct way *w, uint8_t op)
 	return env_do_one(w->q, d);
 }
 
-/* Sends the data to the wire and back. */
+/* Transfers the data to the wire and back. */
 static void
 run_both_ways(struct run *r, struct way *w)
 {
@@ -491,8 +492,8 @@ is_single(void)
 static const uint32_t units[] = {512, 520, 4048, 4096, 4160};
 
 /*
- * All data units, both lengths of keys, both domains, one unit and several, in one piece and in
- * several.
+ * Tests all lengths of data units, both lengths of keys, encryption in either domain, one data unit
+ * and several, memory in one piece and in several.
  */
 static void
 copies_encrypt_and_decrypt(void)
@@ -536,7 +537,7 @@ long_ones_gather_and_scatter(void)
 	way_close(&w);
 }
 
-/* The tweak is a number of 128 bits, which wraps. */
+/* The tweak is a number of 128 bits, and wraps to 0. */
 static void
 tweaks_carry(void)
 {
@@ -559,8 +560,9 @@ tweaks_carry(void)
 }
 
 /*
- * The rows of the table in mlx5dv_wr_set_mkey_crypto(3), from A to J: the signatures of memory and
- * wire, the domain that is encrypted, and whether the signature is over the ciphertext.
+ * Rows A to J of the table in mlx5dv_wr_set_mkey_crypto(3): whether memory has a signature, whether
+ * the wire has one, which domain is encrypted, and whether the signature is computed over the
+ * ciphertext.
  */
 static const struct row {
 	bool mem, wire, tx, over;
@@ -577,7 +579,7 @@ static const struct row {
 	{true, false, false, true},   /* J */
 };
 
-/* One row. With `other`, the two domains have different kinds of signatures. */
+/* Returns the kind of a row. With `other`, the two domains have different kinds of signatures. */
 static struct kind
 kind_of(const struct row *row, uint32_t i, bool other)
 {
@@ -590,8 +592,9 @@ kind_of(const struct row *row, uint32_t i, bool other)
 	const uint32_t sig =
 		inside == GANTRY_SIG_T10DIF_CRC || inside == GANTRY_SIG_T10DIF_CSUM ? 8 : 4;
 	/*
-	 * Units of 520 bytes have one block of T10-DIF. 65 and 129 are the fewest blocks of 520 and
-	 * of 516 in units of 512.
+	 * A data unit of 520 bytes is one block with T10-DIF. Of data units of 512 bytes, 65 are
+	 * the fewest that are a whole number of blocks of 520 bytes (64 blocks), and 129 the fewest
+	 * for 516 bytes (128 blocks).
 	 */
 	const uint32_t unit = covered && sig == 8 && (i & 4) ? 520 : 512;
 	const uint32_t blocks = !covered || unit == 520 ? 1 + i * 5 : sig == 8 ? 64 : 128;
@@ -647,8 +650,8 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 }
 
 /*
- * GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is more memory than such a data
- * unit.
+ * GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is longer than a data unit of 512
+ * bytes.
  */
 static void
 memory_of_one_data_unit_counts_with_its_signatures(void)
@@ -700,8 +703,8 @@ each_order_of_signature_and_encryption_by_pipelining(void)
 /* ------------------------------------------------------------------ errors in the data */
 
 /*
- * One bit of the incoming data is wrong: so each block of its data unit is wrong, and the first one
- * is reported.
+ * One bit of the incoming data is wrong: then each block of this data unit is wrong, and the first
+ * wrong block is reported.
  */
 static void
 wrong_bytes_are_found(enum gantry_txn_mode mode)
@@ -777,7 +780,7 @@ wrong_bytes_are_found_by_pipelining(void)
 	wrong_bytes_are_found(GANTRY_TXN_PIPELINED);
 }
 
-/* Checks memory that is encrypted together with its signatures, without moving data. */
+/* Checks memory in which data and signatures are encrypted together. No data are moved. */
 static void
 a_check_decrypts(void)
 {
@@ -807,7 +810,7 @@ a_check_decrypts(void)
 
 /* ------------------------------------------------------------------ refusals */
 
-/* A copy of one data unit, which encrypts. */
+/* A copy of one data unit, which is encrypted. */
 struct one {
 	struct kind k;
 	struct run r;
@@ -878,7 +881,7 @@ each_rule_has_its_status(void)
 	part[0].len = part[1].len = 256;
 	REFUSED(o.r.t.n_parts = 2; o.r.t.part = part, BAD_LENGTH);
 	o.r.t = good;
-	/* Not a whole data unit. */
+	/* The length is not a multiple of the data unit. */
 	o.k.len = 511;
 	o.r.data[0].len = o.r.part.len = 511;
 	CHECK_EQ(one_do(&o, &w), GANTRY_BAD_LENGTH);
@@ -904,7 +907,10 @@ each_rule_has_its_status(void)
 #undef REFUSED
 }
 
-/* Transactions with and without encryption alternate on a queue that has one open at a time. */
+/*
+ * On a queue with one open transaction at a time, transactions with and without encryption
+ * alternate.
+ */
 static void
 keys_of_both_kinds_take_turns(void)
 {
@@ -942,14 +948,17 @@ keys_of_both_kinds_take_turns(void)
 	way_close(&w);
 }
 
-/* The entry that owners of queues read for the DEK that has this id, or had it. */
+/* Returns the entry that owners of queues read for the DEK that has, or had, this id. */
 static const struct gantry_shelf_cell *
 cell_of(uint32_t dek)
 {
 	return gantry_shelf_cell(&g->deks.shelf, gantry_dek_place(dek));
 }
 
-/* The device has lost the DEK. The connection to itself is set up again. */
+/*
+ * The device does not have the DEK. The transaction fails, and the queue's connection to itself is
+ * set up again.
+ */
 static void
 a_dek_that_the_device_has_not_fails_its_transactions(void)
 {
@@ -998,7 +1007,7 @@ a_refused_command_changes_nothing(void)
 }
 
 /*
- * Number of turns that the adapter has inside the engine's call of hwq_qp_reset(), before the QP is
+ * Number of turns in which the adapter runs when the engine calls hwq_qp_reset(), before the QP is
  * reset.
  */
 static unsigned int turns_before_reset;
@@ -1016,7 +1025,7 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 
 /*
  * As in test_gantry_txn: a CQE that reports a wrong signature is lost, and the device reports no
- * other error of that key. So the key that encrypts is created again.
+ * other error of that key. So the engine creates the key that encrypts again.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1042,7 +1051,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	place_put(&r.mem, r.mem_bytes);
 	w.q->deadline_tsc = 4;
 	d.src = (uintptr_t)&r.t;
-	/* The QP cannot be moved to error, so it is reset. */
+	/* The device refuses to move the QP to error, so the engine resets the QP. */
 	CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
 	turns_before_reset = 10;
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
@@ -1062,7 +1071,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	way_close(&w);
 }
 
-/* The device compares the keytags. */
+/* A transaction names a keytag, and the device compares it with the keytag of the DEK. */
 static void
 a_keytag_must_be_the_deks(void)
 {
@@ -1137,7 +1146,7 @@ a_wrapped_dek_needs_a_login(void)
 		CHECK_EQ(gantry_login(g, &conf), -EINVAL);
 	}
 	conf.credential_len = sizeof(credential);
-	/* Ids that the device does not have. */
+	/* The device does not have these ids. */
 	conf.credential_id = 7;
 	CHECK_EQ(gantry_login(g, &conf), -EINVAL);
 	conf.credential_id = 0;
@@ -1151,8 +1160,8 @@ a_wrapped_dek_needs_a_login(void)
 }
 
 /*
- * gantry.h, fork(2): the calls of this header. They change nothing: the DEK still belongs to the
- * parent.
+ * gantry.h, fork(2): a child calls the functions for DEKs. They change nothing: the DEK still
+ * belongs to the parent.
  */
 static void
 a_child_is_refused(void)
@@ -1180,7 +1189,9 @@ a_child_is_refused(void)
 	way_close(&w);
 }
 
-/* A program that gives the engine an open device may have logged in before. */
+/*
+ * A program that gives the engine an open device may have logged in before it creates the engine.
+ */
 static void
 a_login_of_the_devices_owner_counts(void)
 {
@@ -1211,7 +1222,7 @@ a_login_of_the_devices_owner_counts(void)
 	CHECK_EQ(gantry_dek_retire(other, id, 0), 0);
 	CHECK_EQ(gantry_logout(other), -EINVAL);
 	CHECK_EQ(gantry_destroy(other), 0);
-	/* The engine has not logged it out. */
+	/* The engine has not ended the program's login. */
 	CHECK_EQ(mlx5dv_crypto_logout(owned.ibv_ctx), 0);
 	CHECK_EQ(ibv_close_device(owned.ibv_ctx), 0);
 }
@@ -1219,8 +1230,8 @@ a_login_of_the_devices_owner_counts(void)
 /* ------------------------------------------------------------------ retiring */
 
 /*
- * Submits a local transaction with its own DEK, which is then in hardware. Returns its descriptor
- * in *d.
+ * Submits a local transaction that uses a new DEK, and posts it to the hardware. Returns its
+ * descriptor in *d.
  */
 static void
 submit_local(struct one *o, struct way *w, struct gantry_desc *d)
@@ -1234,7 +1245,8 @@ submit_local(struct one *o, struct way *w, struct gantry_desc *d)
 }
 
 /*
- * A DEK stays in the device until the last transaction with it has completed, in whichever queue.
+ * A DEK stays in the device until the last transaction that uses it has completed, in whichever
+ * queue.
  */
 static void
 a_retired_dek_serves_what_is_in_the_hardware(void)
@@ -1252,7 +1264,7 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 	behind = env_queue(g, 8);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 20), -ETIMEDOUT);
-	/* The next transaction is refused, and completes in its order. */
+	/* The next transaction with this DEK is refused, and completes in order. */
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
 	env_collect(w.q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -1270,8 +1282,8 @@ a_retired_dek_serves_what_is_in_the_hardware(void)
 }
 
 /*
- * Receives name no DEK. Even if they wait for ever, they do not delay the removal, whatever the
- * queue's owner called before.
+ * Receives use no DEK. Even if they wait for ever, they do not delay the DEK's removal, whatever
+ * functions the queue's owner called before.
  */
 static void
 a_retired_dek_waits_for_no_receive(void)
@@ -1306,7 +1318,7 @@ a_retired_dek_waits_for_no_receive(void)
 	way_close(&w);
 }
 
-/* A copy in hardware names no DEK either. */
+/* A copy in hardware does not delay the DEK's removal either. */
 static void
 a_retired_dek_waits_for_no_copy(void)
 {
@@ -1327,7 +1339,10 @@ a_retired_dek_waits_for_no_copy(void)
 	way_close(&w);
 }
 
-/* Work that the hardware has finished keeps the DEK in use until the queue's owner learns of it. */
+/*
+ * A transaction that the hardware has finished keeps its DEK in use until the queue's owner polls
+ * the completion.
+ */
 static void
 an_owner_that_rests_lets_the_dek_go(void)
 {
@@ -1353,8 +1368,8 @@ an_owner_that_rests_lets_the_dek_go(void)
 }
 
 /*
- * Even if a queue always has transactions, a DEK is released when the transactions from before its
- * retirement have completed.
+ * A DEK is released when the transactions from before its retirement have completed, even if the
+ * queue never becomes empty.
  */
 static void
 a_retired_dek_waits_for_no_later_transaction(void)
@@ -1377,7 +1392,7 @@ a_retired_dek_waits_for_no_later_transaction(void)
 	CHECK_EQ(gantry_submit(w.q, &d, 1), 1);
 	CHECK_EQ(gantry_poll(w.q, &comp, 1), 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
-	/* The later transaction has not been given to the device. */
+	/* The later transaction has not been posted to the device. */
 	CHECK_EQ(gantry_poll(w.q, &comp, 1), 0);
 	CHECK_EQ(gantry_dek_retire(g, o.dek, 0), 0);
 	env_collect(w.q, &comp, 1);
@@ -1387,7 +1402,7 @@ a_retired_dek_waits_for_no_later_transaction(void)
 	way_close(&w);
 }
 
-/* Two workers encrypt, each with the existing DEKs, while DEKs are added and retired. */
+/* Two workers encrypt with the existing DEKs, while the main thread adds and retires DEKs. */
 #define N_WORKERS 2
 #define N_LIVE    4
 #define ROUNDS    60
@@ -1431,7 +1446,7 @@ deks_come_and_go_while_lcores_run(void)
 		const uint32_t gone = round % N_LIVE;
 		const struct xts next = xts_of(round, 64);
 
-		/* Each worker gets sixteen transactions, with all DEKs. */
+		/* Each worker gets sixteen transactions, which use all DEKs. */
 		for (i = 0; i < N_WORKERS; i++)
 			for (k = 0; k < 16; k++) {
 				struct crew *c = &crew[i];
@@ -1456,7 +1471,7 @@ deks_come_and_go_while_lcores_run(void)
 				memset(there + at, ENV_UNTOUCHED, len);
 				CHECK_EQ(gantry_enqueue_burst(c->worker, &d, 1), 1);
 			}
-		/* One DEK is retired and one is added while they run. */
+		/* One DEK is retired and another is added while the transactions run. */
 		CHECK_EQ(gantry_dek_retire(g, live[gone], CHECK_PATIENCE_MS), 0);
 		dek = dek_of(&next);
 		for (i = 0; i < N_WORKERS; i++)
@@ -1498,12 +1513,15 @@ deks_come_and_go_while_lcores_run(void)
 
 /* ------------------------------------------------------------------ secrets */
 
-/* The test stores the key changed by this mask, so that it does not find its own copy. */
+/*
+ * The test stores the key XORed with this mask, so that the search does not find the test's own
+ * copy.
+ */
 #define MASK 0xa5
 
-#define PIECE 16 /* bytes to search for at once */
+#define PIECE 16 /* length of a search pattern in bytes */
 
-/* True if these bytes, or their hexadecimal digits, are at this address. */
+/* True if this address has the bytes of the key, or their hexadecimal digits. */
 static bool
 is_here(const uint8_t *at, size_t n, const uint8_t *masked, bool digits)
 {
@@ -1523,7 +1541,7 @@ is_here(const uint8_t *at, size_t n, const uint8_t *masked, bool digits)
 	return true;
 }
 
-/* Counts matches that begin in the first `most` of n bytes. */
+/* Counts matches that begin in the first `most` bytes of a block of n bytes. */
 static unsigned int
 count(const uint8_t *bytes, size_t n, size_t most, const uint8_t *masked, bool digits)
 {
@@ -1539,8 +1557,8 @@ count(const uint8_t *bytes, size_t n, size_t most, const uint8_t *masked, bool d
 }
 
 /*
- * A sanitizer's shadow: under ASan terabytes in one piece; under TSan, on x86-64, all from 1 to 52
- * TiB.
+ * True for a sanitizer's shadow memory. Under ASan it is terabytes in one mapping; under TSan, on
+ * x86-64, all addresses from 1 to 52 TiB.
  */
 static bool
 is_shadow(unsigned long from, unsigned long to)
@@ -1552,7 +1570,9 @@ is_shadow(unsigned long from, unsigned long to)
 	return to - from > 1ul << 36;
 }
 
-/* Counts how often the beginnings of the two AES keys are in the writable memory of the process. */
+/*
+ * Counts how often the first bytes of the two AES keys are in the writable memory of the process.
+ */
 static unsigned int
 search(const uint8_t masked[64], bool digits)
 {
@@ -1569,7 +1589,7 @@ search(const uint8_t masked[64], bool digits)
 	CHECK(maps != NULL && mem != NULL);
 	while (fgets(line, sizeof(line), maps) != NULL) {
 		CHECK_EQ(sscanf(line, "%lx-%lx %4s", &from, &to, mode), 3);
-		/* Skips the buffer of this search, and a sanitizer's shadow memory. */
+		/* Skips the buffer that this search uses, and a sanitizer's shadow memory. */
 		if (mode[1] != 'w' || from == (uintptr_t)bytes || is_shadow(from, to))
 			continue;
 		for (; from < to; from += AT_ONCE) {
@@ -1598,9 +1618,9 @@ unmask(const uint8_t masked[64], struct xts *x)
 }
 
 /*
- * While a DEK exists, only the device has its bytes, as often as if lib/hwq had created it. So
- * neither the engine nor its log, traces and telemetry answers contain them. Afterwards nobody has
- * them.
+ * While a DEK exists, only the device has its bytes: the search finds as many copies as for a DEK
+ * that lib/hwq created. So neither the engine nor its log, traces and telemetry answers contain the
+ * key. After the DEK is removed, no copy is left.
  */
 static void
 no_key_is_kept_or_told(void)
@@ -1643,11 +1663,11 @@ no_key_is_kept_or_told(void)
 	CHECK_EQ(dek_add(&x, NULL, &id), 0);
 	explicit_bzero(&x, sizeof(x));
 	CHECK_EQ(search(masked, false), device);
-	/* The adapter makes more copies when it uses the DEK. */
+	/* The adapter makes more copies of the key when it uses the DEK. */
 	o.r.t.crypto.dek = id;
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(run_do(&o.r, &w, i == 0 ? GANTRY_OP_WRITE : GANTRY_OP_READ), GANTRY_OK);
-	/* A failure writes its work request to the log. */
+	/* A failed transaction writes its work request to the log. */
 	o.r.t.good = (struct gantry_txn_response){0};
 	o.r.part.addr = (uintptr_t)there + 3;
 	CHECK_EQ(softhca_fault("complete op=1 syndrome=0x04"), 0);
@@ -1746,7 +1766,7 @@ main(int argc, char **argv)
 		}
 		env_run(cases, RTE_DIM(cases), argc, argv);
 	}
-	/* Destroying the engine also removes the last DEK and the login. */
+	/* gantry_destroy() also removes the last DEK and ends the login. */
 	if (info.crypto != 0) {
 		const struct xts x = xts_of(1, 32);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DC peers: every operation through the one initiator of a queue, the effect on other peers when
- * one fails, targets and their receives, settings, refusals, and many peers.
+ * DC peers: every operation through a queue's only initiator; the effect on other peers when a
+ * descriptor to one peer fails; targets and their receives; settings, refusals, and many peers.
  */
 #include <endian.h>
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 static const struct gantry_peer_conf dc = {.transport = GANTRY_TRANSPORT_DC};
 
-/* Opens a target of a queue, with room for n receives. */
+/* Opens a target of a queue. At most n receives can be posted to it. */
 static uint16_t
 target(struct gantry_queue *q, uint16_t n, struct gantry_addr *addr)
 {
@@ -80,7 +80,7 @@ op_to(enum gantry_op op, uint16_t peer, const void *from, void *to, uint64_t len
 	return d;
 }
 
-/* A descriptor that writes 64 bytes at offset i * 64 of src to the same offset of dst. */
+/* Returns a descriptor that writes 64 bytes from offset i * 64 of src to the same offset of dst. */
 static struct gantry_desc
 good_write(uint32_t i, uint16_t peer)
 {
@@ -150,7 +150,7 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 	target(q, 0, &a);
 	target(q, 0, &b);
 	CHECK_EQ(a.bytes[7], 1);
-	/* Each target has its own key, which cannot be guessed. */
+	/* Each target has its own DC key, which cannot be guessed. */
 	CHECK(memcmp(a.bytes + 40, b.bytes + 40, 8) != 0);
 	CHECK(memcmp(a.bytes + 48, "\0\0\0\0\0\0\0\0\0\0\0\0", 12) == 0);
 	memset(&bad, 0xff, sizeof(bad));
@@ -175,9 +175,7 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 
 /* ------------------------------------------------------------------ operations */
 
-/*
- * WRITE and READ of lengths around those that are copied into the WQE, over many laps of the ring.
- */
+/* WRITE and READ with lengths around the limit for data in the WQE, over many laps of the ring. */
 static void
 data_go_both_ways(void)
 {
@@ -205,7 +203,9 @@ data_go_both_ways(void)
 	env_queue_done(b);
 }
 
-/* A short message needs no registered memory: the last WQE names no memory. */
+/*
+ * A short message needs no registered memory: its data are in the last WQE, which names no memory.
+ */
 static void
 short_messages_travel_in_the_wqe(void)
 {
@@ -227,7 +227,10 @@ short_messages_travel_in_the_wqe(void)
 	memset(dst, 0, 200);
 	CHECK_EQ(env_do_one(r, op_to(GANTRY_OP_WRITE, peer, src, dst, 200)), GANTRY_OK);
 	CHECK(env_is_filled(dst, 200, 3));
-	/* Five units, and the length with 200 bytes of data, in units of 16 bytes. */
+	/*
+	 * Five units of 16 bytes, then the length field and 200 bytes of data, rounded up to units
+	 * of 16 bytes: five WQEBBs.
+	 */
 	CHECK_EQ(dci(r)->done, 5);
 	env_queue_done(q);
 	env_queue_done(r);
@@ -282,7 +285,7 @@ messages_arrive_at_the_target(void)
 			CHECK_EQ(place[lens[k]], 0);
 		}
 	}
-	/* A key that the target does not have. */
+	/* SEND_INV names a key that the target's device does not have. */
 	r = recv_at(7, dst, 64);
 	CHECK_EQ(gantry_recv_post(b, at, &r, 1), 1);
 	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND_INV, to, 10, 0xffffff00)),
@@ -290,7 +293,7 @@ messages_arrive_at_the_target(void)
 	CHECK_EQ(gantry_peer_close(b, at), 0);
 	recv_collect(b, &comp, 1);
 	CHECK(comp.cookie == 7 && comp.status != GANTRY_OK);
-	/* A target takes no descriptors and is not connected. */
+	/* A target accepts no descriptors and cannot be connected. */
 	CHECK_EQ(env_do_one(b, good_write(0, first)), GANTRY_BAD_PEER);
 	CHECK_EQ(gantry_peer_connect(b, first, &addr), -EINVAL);
 	env_queue_done(a);
@@ -331,7 +334,10 @@ atomics_return_the_old_value(void)
 	env_queue_done(q);
 }
 
-/* Two pieces of memory, by stock libmlx5's functions. The place of the address has wrong bytes. */
+/*
+ * A RAW WQE with two pieces of memory, built with stock libmlx5's functions. The bytes of its
+ * address vector are wrong until the engine writes them.
+ */
 static void
 a_raw_wqe_gets_the_peers_address(void)
 {
@@ -359,7 +365,7 @@ a_raw_wqe_gets_the_peers_address(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 	CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 500, 50) == 0);
 	CHECK_EQ(dst[150], 0);
-	/* A WQE without an address, and one that has no room for it. */
+	/* A WQE that needs no address vector, and a WQE that is too short for an address vector. */
 	mlx5dv_set_ctrl_seg((void *)wqe, 0, MLX5_OPCODE_NOP, 0, 0, 0, 1, 0, 0);
 	d.len = 16;
 	CHECK_EQ(env_do_one(q, d), GANTRY_OK);
@@ -400,9 +406,9 @@ a_long_operation_is_split(void)
 /* ------------------------------------------------------------------ order */
 
 /*
- * A chain: each step copies the result of the previous step, alternately by a copy, a write and a
- * read. Without the fences, an adapter that reorders (SOFTHCA_REORDER) reads bytes that have not
- * arrived yet.
+ * A chain of fenced descriptors: each step copies the result of the previous step, alternately by a
+ * copy, a write and a read. Without the fences, an adapter that reorders (SOFTHCA_REORDER) reads
+ * bytes that have not arrived yet.
  */
 static void
 a_fence_orders_the_initiator_and_copies(void)
@@ -445,7 +451,7 @@ a_fence_orders_the_initiator_and_copies(void)
 	env_queue_done(q);
 }
 
-/* Descriptors that wait for the fence are cancelled; the others go on. */
+/* Descriptors that wait for the fence are cancelled; the other descriptors continue. */
 static void
 what_waits_is_cancelled(void)
 {
@@ -473,8 +479,8 @@ what_waits_is_cancelled(void)
 }
 
 /*
- * One stream for all DC peers: they wait for each other, but other descriptors do not wait for
- * them.
+ * All DC peers share one stream: descriptors to them complete in order, but other descriptors do
+ * not wait for them.
  */
 static void
 an_unordered_queue_has_one_stream_for_its_dc_peers(void)
@@ -506,7 +512,9 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	desc[2] = WITH(env_copy(src + 3 * 64, dst + 3 * 64, 64), cookie, 3);
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	env_collect(q, comp, 2);
-	/* If this thread waited for a CPU that long, the streams may complete in any order. */
+	/*
+	 * If this thread waited for a CPU longer than that, the streams may complete in any order.
+	 */
 	if (rte_get_timer_cycles() < late)
 		CHECK(comp[0].cookie + comp[1].cookie == 5);
 	env_collect(q, comp + 2, 2);
@@ -519,7 +527,7 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 
 /* ------------------------------------------------------------------ layouts */
 
-/* Every second page of the arena's first half, as a list and as a pattern. */
+/* Creates a layout of every second page of the arena's first half, as a list or as a pattern. */
 static uint16_t
 layout(bool pattern)
 {
@@ -560,7 +568,10 @@ a_layout_is_gathered_and_scattered(void)
 	env_fill(src, ARENA_LEN, 4);
 	for (k = 0; k < 2; k++) {
 		id = layout(k == 1);
-		/* Three bases, so three layouts of the key; copies are between them. */
+		/*
+		 * The descriptors have three base addresses, so three layouts need the key; copies
+		 * are between the descriptors.
+		 */
 		memset(dst, 0, ARENA_LEN);
 		for (i = 0; i < 24; i++) {
 			desc[i] = op_to(GANTRY_OP_WRITE, to, src + i % 3 * 8, dst + i * 8192, 8000);
@@ -580,7 +591,10 @@ a_layout_is_gathered_and_scattered(void)
 		}
 		CHECK_EQ(env_stats(a).layout_misses, 3 + k * 4);
 		CHECK_EQ(env_stats(a).layout_hits, 15 + k * 16);
-		/* Back, to the pieces of dst, and also as a message. */
+		/*
+		 * A READ with the layout writes to the pieces of dst, and a SEND with the layout
+		 * reads the pieces of src.
+		 */
 		memset(dst, 0, 20000);
 		desc[0] = op_to(GANTRY_OP_READ, to, src, dst, 8000);
 		desc[0].layout = id;
@@ -646,7 +660,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 				comp[i].cookie == 0 ? GANTRY_LOCAL_ERROR : GANTRY_OK);
 		CHECK(is_moved(1) && is_moved(2));
 		CHECK_EQ(env_stats(q).recoveries, 1);
-		/* The same once more. */
+		/* The same descriptor succeeds when it is submitted again. */
 		CHECK_EQ(env_do_one(q, desc[copies]), GANTRY_OK);
 		CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
 		env_queue_done(q);
@@ -665,7 +679,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 	CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 	CHECK_EQ(comp[1].status, GANTRY_OK);
 	CHECK(memcmp(dst + 8192 + 1000, src + 2000, 1000) == 0);
-	/* A slow UMR is waited for. */
+	/* A gather waits for a UMR that is late. */
 	snprintf(line, sizeof(line), "late ms=50 qp=%u", q->conn[GANTRY_CONN_OWN].qp->qpn);
 	arm(line);
 	desc[1] = op_to(GANTRY_OP_WRITE, to, src + 8, dst + 8192, 8000);
@@ -680,8 +694,9 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 /* ------------------------------------------------------------------ failures */
 
 /*
- * Writes go to three peers alternately. The failed write has its status, earlier ones are done,
- * later ones are flushed; then all peers work, including the failed one.
+ * Writes go to three peers alternately. The failed write has its own status, earlier writes have
+ * completed, and later writes are flushed. Then all peers work, including the peer of the failed
+ * write.
  */
 static void
 one_peers_failure_flushes_the_others_and_all_go_on(void)
@@ -771,7 +786,10 @@ an_initiator_that_is_drained_is_set_up_again(void)
 		desc[i] = good_write(i, peer);
 	snprintf(line, sizeof(line), "sq_drained qp=%u op=2", dci(q)->qp->qpn);
 	arm(line);
-	/* The first call to flush it is refused; then the first call to set it up again. */
+	/*
+	 * The first call that flushes the initiator is refused, then the first call that sets it up
+	 * again.
+	 */
 	arm("refuse call=modify_qp errno=12 op=2");
 	submit_all(q, desc, comp, 3);
 	CHECK(comp[0].status == GANTRY_OK && is_moved(0));
@@ -783,7 +801,10 @@ an_initiator_that_is_drained_is_set_up_again(void)
 	env_queue_done(q);
 }
 
-/* While the initiator is broken, its descriptors wait, and descriptors before them continue. */
+/*
+ * While the initiator is broken, descriptors that need it wait, and descriptors submitted before
+ * them continue.
+ */
 static void
 a_repair_that_is_refused_is_tried_again(void)
 {
@@ -797,7 +818,7 @@ a_repair_that_is_refused_is_tried_again(void)
 
 	target(q, 0, &addr);
 	peer = peer_to(q, &addr);
-	/* RESET, INIT, RTR, RTS of ibv_modify_qp(3). */
+	/* Refuses in turn the changes to RESET, INIT, RTR and RTS of ibv_modify_qp(3). */
 	for (step = 1; step <= 4; step++) {
 		snprintf(line, sizeof(line), "refuse call=modify_qp errno=5 op=%u times=3", step);
 		arm(line);
@@ -853,8 +874,8 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	start = rte_get_timer_cycles();
 	submit_all(q, desc, comp, 4);
 	/*
-	 * As with the own connection, it was retried for a quarter of a second, or longer on a slow
-	 * machine.
+	 * As for a queue's connection to itself, the engine retried for a quarter of a second, or
+	 * longer on a slow machine.
 	 */
 	CHECK((rte_get_timer_cycles() - start) * 4 >= rte_get_timer_hz());
 	softhca_faults_clear();
@@ -868,7 +889,10 @@ when_the_initiator_is_lost_all_else_goes_on(void)
 	env_queue_done(q);
 }
 
-/* The own connection configures the initiator's keys. Without them, the initiator still works. */
+/*
+ * The queue's connection to itself configures the keys that the initiator uses. If that connection
+ * fails, descriptors without such a key still work.
+ */
 static void
 when_the_own_connection_is_lost_layouts_are_too(void)
 {
@@ -922,7 +946,7 @@ events_of_the_initiator_end_in_a_repair(void)
 		for (i = 0; i < 5; i++)
 			desc[i] = good_write(i, peer[i % 2]);
 		arm(faults[f]);
-		/* The overrun CQ is created again, which fails twice. */
+		/* The CQ that overran is created again. The device refuses this twice. */
 		if (f == 1)
 			arm("refuse call=create_cq errno=12 times=2");
 		submit_all(q, desc, comp, 5);
@@ -960,8 +984,8 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	desc[1] = WITH(good_write(2, peer), flags, GANTRY_DESC_FENCE);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	/*
-	 * Its deadline passes, twice, and no other one does. With a short deadline, operations that
-	 * only wait for a CPU could time out.
+	 * The deadline of the stuck descriptor passes, twice, and no other deadline passes. With a
+	 * short deadline, operations that only wait for a CPU could time out.
 	 */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(dci(q)->state, i == 0 ? GANTRY_CONN_READY : GANTRY_CONN_FAILING);
@@ -979,7 +1003,7 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	env_queue_done(q);
 }
 
-/* This uses its own engine, because nothing works on the device afterwards. */
+/* The case has its own engine, because nothing works on the device after this fault. */
 static void
 everything_comes_back_when_the_device_is_lost(void)
 {
@@ -1015,7 +1039,10 @@ everything_comes_back_when_the_device_is_lost(void)
 
 /* ------------------------------------------------------------------ receives */
 
-/* Ten initiators, one target: each message is received once, and each receive completes once. */
+/*
+ * Ten initiators send to one target: each message is received once, and each receive completes
+ * once.
+ */
 static void
 many_initiators_share_a_target(void)
 {
@@ -1042,8 +1069,8 @@ many_initiators_share_a_target(void)
 		struct gantry_comp c;
 
 		/*
-		 * Slots of dst are used again in any order, so only the immediate data are looked
-		 * at.
+		 * Slots of dst are used again in any order, so only the immediate data are
+		 * compared.
 		 */
 		if (posted < N * EACH)
 			posted += gantry_recv_post(t, at, &r, 1);
@@ -1072,7 +1099,7 @@ many_initiators_share_a_target(void)
 	env_queue_done(t);
 }
 
-/* Refused ones come back at once; posted ones when the target is closed. */
+/* Refused receives complete at once; posted receives complete when the target is closed. */
 static void
 a_target_gives_its_receives_back(void)
 {
@@ -1155,7 +1182,10 @@ a_closed_target_gives_messages_that_have_arrived(void)
 	env_queue_done(t);
 }
 
-/* A removal waits for receives that were posted before it, but not for later ones. */
+/*
+ * gantry_mem_unregister() waits for receives that were posted before the call, but not for later
+ * receives.
+ */
 static void
 a_removal_waits_for_receives_posted_before(void)
 {
@@ -1214,7 +1244,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	struct gantry_addr small, big, none;
 	uint16_t a, b, peer = 77;
 
-	/* A DC peer cannot be connected to, so it has no address. */
+	/* A DC peer has no address, because nothing can connect to it. */
 	memset(&none, 0xff, sizeof(none));
 	CHECK_EQ(gantry_peer_open(q, &first, &a, &none), 0);
 	for (b = 0; b < sizeof(none); b++)
@@ -1226,7 +1256,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	CHECK_EQ(attr.retry_cnt, 3);
 	CHECK_EQ(attr.rnr_retry, 2);
 	CHECK_EQ(hwq_sq_n_bb(dci(q)->sq), 64);
-	/* The same conf, none, and another traffic class. */
+	/* Opens peers with the same conf, with no conf, and with another traffic class. */
 	CHECK_EQ(gantry_peer_open(q, &conf, &b, NULL), 0);
 	CHECK_EQ(gantry_peer_close(q, b), 0);
 	conf.path.traffic_class = 0x40;
@@ -1252,7 +1282,7 @@ settings_are_those_of_the_first_dc_peer(void)
 	REFUSED(path.rnr_retries, 5);
 	REFUSED(transport, 3);
 #undef REFUSED
-	/* Targets have their own settings; both ends must have the same MTU. */
+	/* Targets have their own settings, but the MTU must be equal at both ends. */
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &big), 0);
 	at.path.mtu = 512;
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &small), 0);
@@ -1266,7 +1296,10 @@ settings_are_those_of_the_first_dc_peer(void)
 	CHECK_EQ(gantry_peer_connect(q, a, &small), 0);
 	CHECK_EQ(gantry_peer_connect(q, b, &small), 0);
 	CHECK(carries(q, a) && carries(q, b));
-	/* Byte 5 of the address vector's second half, by ibv_create_ah(3) of libmlx5. */
+	/*
+	 * Byte 5 of the second half of the address vector must be what ibv_create_ah(3) of libmlx5
+	 * writes.
+	 */
 	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer_more[a].dc)->tclass, 0x20);
 	CHECK_EQ(((const struct mlx5_wqe_av *)(const void *)q->peer_more[b].dc)->tclass, 0x40);
 	env_queue_done(q);
@@ -1331,7 +1364,8 @@ a_device_without_dc_is_told(void)
 /* ------------------------------------------------------------------ many */
 
 /*
- * The data that the process has mapped (VmData of proc(5)), and the allocated bytes of EAL's heap.
+ * Returns the data memory that the process has mapped (VmData of proc(5)), and the allocated bytes
+ * of EAL's heap.
  */
 static uint64_t
 data_bytes(void)
@@ -1387,7 +1421,7 @@ an_initiator_reaches_many_targets(void)
 	submit_all(q, desc, comp, RTE_DIM(desc));
 	for (i = 0; i < RTE_DIM(desc); i++)
 		CHECK(comp[i].status == GANTRY_OK && is_moved(i));
-	/* Only a descriptor with the key of the other engine's memory fails. */
+	/* A descriptor fails only if it names a key of the other engine's memory. */
 	CHECK_EQ(env_do_one(q, WITH(good_write(0, peer[1]), remote_key, key[0])),
 		GANTRY_REMOTE_ACCESS);
 	CHECK(carries(q, peer[0]));
@@ -1409,7 +1443,10 @@ an_initiator_reaches_many_targets(void)
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* A peer is busy while a descriptor to it is in flight, whatever the initiator's other peers do. */
+/*
+ * A peer is busy while a descriptor to it is in flight, whatever descriptors to other peers of the
+ * initiator do.
+ */
 static void
 one_peer_is_closed_while_others_run(void)
 {
@@ -1441,7 +1478,7 @@ one_peer_is_closed_while_others_run(void)
 		CHECK_EQ(gantry_peer_close(q, a), 0);
 		CHECK(carries(q, b));
 		CHECK_EQ(env_do_one(q, good_write(0, a)), GANTRY_BAD_PEER);
-		/* A descriptor to a peer that is not connected does not count for another peer. */
+		/* A descriptor to a peer that is not connected does not make another peer busy. */
 		CHECK_EQ(gantry_peer_open(q, &dc, &a, NULL), 0);
 		arm("late ms=50");
 		desc[0] = env_copy(src, dst, 64);
@@ -1455,13 +1492,13 @@ one_peer_is_closed_while_others_run(void)
 	}
 }
 
-/* A peer is busy not only while an operation runs, but until its completion is polled. */
+/* A peer is busy not only while a descriptor to it runs, but until the completion is polled. */
 static void
 each_operation_keeps_its_own_peer_alone(void)
 {
 	const struct gantry_recv r = recv_at(1, dst + 4096, 4096);
 	uint64_t *word = (uint64_t *)(void *)dst;
-	/* A NOP of one unit, as its control segment in the PRM: opcode, DS. */
+	/* A NOP WQE of 16 bytes: its control segment as in the PRM, with opcode and DS. */
 	static const uint8_t nop[16] = {[7] = 1};
 	struct gantry_queue *q, *t = env_queue(g, 8);
 	uint16_t at, busy, idle, id = 0;
@@ -1494,7 +1531,10 @@ each_operation_keeps_its_own_peer_alone(void)
 				.peer = busy,
 				.src = (uintptr_t)nop,
 				.len = sizeof(nop)},
-			/* This is the last one because it fails: the target has no such key. */
+			/*
+			 * This descriptor is the last one because it fails: the target has no such
+			 * key.
+			 */
 			message(GANTRY_OP_SEND_INV, busy, 64, 0xffffff00),
 		};
 
@@ -1527,7 +1567,7 @@ each_operation_keeps_its_own_peer_alone(void)
 	env_queue_done(t);
 }
 
-/* Writes through a worker to one DC peer, until it must stop. */
+/* Writes through a worker to one DC peer, until the test stops the worker. */
 struct load {
 	struct gantry_worker *w;
 	uint16_t peer;

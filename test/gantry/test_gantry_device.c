@@ -2,8 +2,8 @@
 /*
  * Failures that need no emulated fault: wrong keys and bounds, a missing receive, a missing peer, a
  * queue pair that is moved to error or stopped, and a CQ that overruns. Each descriptor comes back
- * once, with the status of gantry_desc.h; refused descriptors have moved no byte; and the engine
- * continues to work.
+ * once, with the status of gantry_desc.h; descriptors that were refused have moved no byte; and the
+ * engine continues to work.
  *
  * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's
  * internal functions, and by ibv_modify_qp(3).
@@ -31,7 +31,7 @@
 
 /* ------------------------------------------------------------------ keys and bounds */
 
-/* Only the connection of the wrong descriptor fails. */
+/* Only the connection of the descriptor with the wrong key or bounds fails. */
 static void refused_there(struct gantry_desc (*spoil)(struct gantry_desc d))
 {
 	struct gantry_queue *q = env_queue(g, 64);
@@ -47,7 +47,7 @@ static void refused_there(struct gantry_desc (*spoil)(struct gantry_desc d))
 	env_do(q, desc, comp, 3);
 	CHECK_EQ(comp[0].status, GANTRY_OK);
 	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
-	/* pb is the other end of this connection, which may have failed too. */
+	/* pb is the other end of the failed connection, so it may have failed too. */
 	CHECK(comp[2].status == GANTRY_OK || comp[2].status == GANTRY_FLUSHED ||
 		comp[2].status == GANTRY_QP_EVENT);
 	CHECK(arena_is_moved(0) && !arena_is_moved(1));
@@ -193,9 +193,9 @@ a_peer_that_is_gone_is_not_reached(void)
  */
 
 /*
- * Submits copies, and does something to the queue's own connection while they run. Checks that each
- * comes back once, in order: flushed copies are executed again. Then checks that the queue works.
- * Returns how often its connection was set up again.
+ * Submits copies, and calls `disturb` for the queue's connection to itself while the copies run.
+ * Checks that each copy completes once, in order: flushed copies are executed again. Then checks
+ * that the queue works. Returns how often the connection was set up again.
  */
 static uint64_t
 disturb(void (*what)(struct gantry_conn *own))
@@ -210,7 +210,7 @@ disturb(void (*what)(struct gantry_conn *own))
 		arena_reset(round);
 		for (i = 0; i < N_PIECES; i++)
 			desc[i] = arena_copy(i);
-		/* One by one, so that each asks for a completion. */
+		/* Submits the copies in separate calls, so that each copy asks for a CQE. */
 		for (i = 0; i < N_PIECES / 2; i++)
 			CHECK_EQ(gantry_submit(q, desc + i, 1), 1);
 		what(&q->conn[GANTRY_CONN_OWN]);
@@ -253,15 +253,15 @@ stop(struct gantry_conn *own)
 static void
 a_send_queue_that_is_told_to_stop_goes_on(void)
 {
-	/* The queue only pauses: nothing is set up again. */
+	/* The send queue only stops: the connection is resumed, and not set up again. */
 	CHECK_EQ(disturb(stop), 0);
 	if (!stops)
 		printf("(not seen: this kernel stops no queue of its users) ");
 }
 
 /*
- * Tells the device that no completion of the CQ was consumed, so that the CQ is full and nothing
- * completes any more.
+ * Tells the device that no completion of the CQ was consumed. So the CQ is full, and no further WQE
+ * completes.
  */
 static void
 overrun(struct gantry_conn *own)
@@ -276,8 +276,8 @@ static void
 a_cq_that_overruns_is_made_anew(void)
 {
 	/*
-	 * A device may have read earlier that the CQ has room, and read it again only when that
-	 * room is used up.
+	 * A device may have read earlier that the CQ has free entries. It then reads the consumer
+	 * index again only when these entries are used.
 	 */
 	if (disturb(overrun) == 0)
 		printf("(not seen: no CQ overran) ");
@@ -298,8 +298,8 @@ is_off(const char *setting)
 }
 
 /*
- * Calls of a feature, with the results that gantry_info promises. A refused call has written no
- * out-pointer.
+ * Makes the calls of a feature, whose results must be those that gantry_info promises. A call that
+ * fails must not write its out-pointer.
  */
 static void
 check_layouts(bool has)
@@ -334,7 +334,7 @@ check_transactions(bool has)
 		CHECK_EQ(id, 77);
 }
 
-/* Device memory, which must be all zero at first; and memory on demand. */
+/* Allocates device memory, which must be all zero at first, and registers memory on demand. */
 static void
 check_memory(bool has_dm, bool has_any)
 {
@@ -372,7 +372,7 @@ check_dc(bool has)
 			has ? 0 : -EOPNOTSUPP);
 		CHECK_EQ(peer, has ? i : 77);
 	}
-	/* A queue can still have RC peers. */
+	/* A queue of a device without DC can still have RC peers. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	env_queue_done(q);
 }
@@ -401,7 +401,10 @@ what_the_device_lacks_is_refused(void)
 	check_memory(info.max_dm_len != 0, info.any_memory);
 	check_dc(hwq_dev_caps(g->dev)->dc);
 	CHECK(!is_off("SOFTHCA_DC") || !hwq_dev_caps(g->dev)->dc);
-	/* Descriptors with a layout or a transaction name an id that does not exist. */
+	/*
+	 * Descriptors with a layout or a transaction name an id that does not exist: they are
+	 * refused.
+	 */
 	q = env_queue(g, 4);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_GATHER, .len = 8, .layout = 1}),
 		GANTRY_BAD_LAYOUT);
@@ -413,7 +416,7 @@ what_the_device_lacks_is_refused(void)
 	env_queue_done(q);
 }
 
-/* gantry_path::traffic_class does not exist on InfiniBand. */
+/* InfiniBand has no gantry_path::traffic_class: a path that sets it is refused. */
 static void
 a_traffic_class_is_of_ethernet(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory: every operation that can name memory names it, as a source and as a destination.
- * The test reads the bytes through the CPU's mapping, which the stock libraries create.
+ * Device memory: each operation that can name memory names device memory, as source and as
+ * destination. The test reads the bytes through the CPU's mapping, which the stock libraries
+ * create.
  */
 #include <string.h>
 
@@ -40,7 +41,8 @@ last_opcode(const struct gantry_queue *q)
 }
 
 /*
- * A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)): it may not be able to reach device memory.
+ * A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), so it may not be able to reach device
+ * memory.
  */
 static void
 check_copied_by_rdma(const struct gantry_queue *q)
@@ -54,11 +56,11 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
 	struct gantry_mem *local_mem;
-	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* peers may not write it */
+	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* memory that peers may not write */
 	unsigned int i;
 
 	reset();
-	/* More than once: the second look-up of a region takes another path. */
+	/* Repeated, because the second look-up of a region takes another path. */
 	for (i = 0; i < 3; i++) {
 		memset(dm, 0, LEN);
 		memset(local, 0, 4096);
@@ -68,7 +70,9 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 		check_copied_by_rdma(q);
 		CHECK_EQ(env_do_one(q, env_copy(dm + 4000, local, 3000)), GANTRY_OK);
 		check_copied_by_rdma(q);
-		/* Twice in a row from and to the same regions. */
+		/*
+		 * Two copies in a row with the same source region and the same destination region.
+		 */
 		CHECK_EQ(env_do_one(q, env_copy(dm + 4000, local + 3000, 90)), GANTRY_OK);
 		CHECK_EQ(env_do_one(q, env_copy(host, dm + 7001, 90)), GANTRY_OK);
 		CHECK_EQ(env_do_one(q, env_copy(host, dm + 7100, 90)), GANTRY_OK);
@@ -91,7 +95,7 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 	env_queue_done(q);
 }
 
-/* A burst of both kinds of copies, each piece of memory used once. */
+/* A burst of copies with and without device memory. Each piece of memory is used once. */
 static void
 it_mixes_with_other_copies_in_a_burst(void)
 {
@@ -127,7 +131,9 @@ fills_and_lists_reach_it(void)
 		CHECK_EQ(dm[8 + i], ((uint8_t *)&d.arg[0])[i % 8]);
 	CHECK(dm[7] == 0 && dm[8 + 2021] == 0);
 
-	/* Pieces from host to host, host to device, device to device, device to host. */
+	/*
+	 * Pieces go from host to host, host to device, device to device, and device to host memory.
+	 */
 	reset();
 	memcpy(dm + 4096, host + 1000, 1000);
 	from[0] = (struct gantry_sge){(uintptr_t)host, 1000};
@@ -150,7 +156,7 @@ fills_and_lists_reach_it(void)
 	env_queue_done(q);
 }
 
-/* A list into device memory, whose first bytes go to host memory that peers may not write. */
+/* A COPY_SG into device memory. The first bytes go to host memory that peers may not write. */
 static struct gantry_desc
 list_into_it(struct gantry_sge *sge, uint8_t *local)
 {
@@ -166,7 +172,7 @@ list_into_it(struct gantry_sge *sge, uint8_t *local)
 
 #define N_COPIES 5
 
-/* Copies of device memory of every kind. sge has room for 6. */
+/* Stores a copy of each kind that uses device memory. sge has room for 6 entries. */
 static void
 each_kind(struct gantry_desc *d, struct gantry_sge *sge, uint8_t *local)
 {
@@ -180,7 +186,7 @@ each_kind(struct gantry_desc *d, struct gantry_sge *sge, uint8_t *local)
 		.len = 100,
 		.arg = {UINT64_C(0x0101010101010101)}};
 	d[3] = list_into_it(sge, local);
-	/* A list out of device memory, in which only the last buffer is device memory. */
+	/* A COPY_SG of which only the last source buffer is device memory. */
 	sge[3] = (struct gantry_sge){(uintptr_t)host, 300};
 	sge[4] = (struct gantry_sge){(uintptr_t)dm + 1000, 100};
 	sge[5] = (struct gantry_sge){(uintptr_t)local + 2000, 400};
@@ -210,7 +216,7 @@ rdma_alone_carries_it(void)
 	struct gantry_desc d[N_COPIES];
 	struct gantry_sge sge[6];
 	struct gantry_mem *local_mem;
-	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* peers may not write it */
+	uint8_t *local = env_mem(g, 4096, 0, &local_mem); /* memory that peers may not write */
 	unsigned int i, k;
 
 	for (k = 0; k < RTE_DIM(refused); k++) {
@@ -220,7 +226,7 @@ rdma_alone_carries_it(void)
 		CHECK(dm[0] == 0 && dm[600] == 0 && dm[2000] == 0);
 		CHECK(local[0] == 0 && local[1000] == 0 && local[2000] == 0);
 	}
-	/* This works even if gantry_info::carriers does not contain RDMA. */
+	/* The copies succeed even if gantry_info::carriers does not contain RDMA. */
 	each_kind(d, sge, local);
 	for (i = 0; i < N_COPIES; i++)
 		CHECK_EQ(env_do_one(q, WITH(d[i], flags, GANTRY_DESC_BY_RDMA)), GANTRY_OK);
@@ -253,7 +259,10 @@ rules_are_passed_over(void)
 		each_kind(d, sge, local);
 		for (i = 0; i < N_COPIES; i++)
 			d[N_COPIES + i] = env_copy(host + i * 100, host + LEN + i * 100, 100);
-		/* Device memory before and after host memory. */
+		/*
+		 * Swaps every second pair, so that copies with device memory come before and after
+		 * copies of host memory.
+		 */
 		for (i = 1; i < N_COPIES; i += 2)
 			RTE_SWAP(d[i], d[N_COPIES + i]);
 		env_do(q, d, comp, 2 * N_COPIES);
@@ -261,7 +270,7 @@ rules_are_passed_over(void)
 			CHECK_EQ(comp[i].status, GANTRY_OK);
 		check_each_kind(local);
 		CHECK(memcmp(host, host + LEN, N_COPIES * 100) == 0);
-		/* Neighbouring pieces. */
+		/* Copies of adjacent pieces. */
 		for (i = 0; i < N_COPIES; i++)
 			d[i] = env_copy(host + i, dm + 3000 + i * 8, 8);
 		env_do(q, d, comp, N_COPIES);
@@ -318,8 +327,8 @@ layouts_lie_over_it_and_beside_it(void)
 /* ------------------------------------------------------------------ with peers */
 
 /*
- * True if the last WQE in the peer's send queue has its data inline. The CPU reads device memory
- * slowly, so the engine should not do this with device memory.
+ * True if the last WQE in the peer's send queue has inline data. The CPU reads device memory
+ * slowly, so the engine should not write data from device memory inline.
  */
 static bool
 last_is_inline(const struct gantry_queue *q, uint16_t peer)
@@ -363,7 +372,7 @@ peers_write_and_read_it(void)
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
 		CHECK(!last_is_inline(q, a));
 		CHECK(memcmp(host + LEN, host, lens[i]) == 0);
-		/* Several in one call, after one from other memory. */
+		/* Several messages in one call, after a message from host memory. */
 		for (k = 0; k < RTE_DIM(many); k++)
 			many[k] = WITH(WITH(d, src, k == 0 ? (uintptr_t)host : (uintptr_t)dm), dst,
 				d.dst + k * 1000);
@@ -446,7 +455,7 @@ it_is_freed_with_its_registration(void)
 	for (flag = GANTRY_MEM_READ_ONLY; flag != 0; flag <<= 1)
 		CHECK_EQ(gantry_mem_alloc_dm(g, 64, flag, &mem, &all), -EINVAL);
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len + 1, 0, &mem, &all), -ENOMEM);
-	/* LEN bytes are in use. */
+	/* LEN bytes are in use, so all device memory cannot be allocated. */
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len, 0, &mem, &all), -ENOMEM);
 	CHECK_EQ(softhca_fault("refuse call=reg_dm_mr errno=12"), 0);
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len - LEN, 0, &mem, &all), -ENOMEM);
@@ -458,7 +467,7 @@ it_is_freed_with_its_registration(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -EBUSY);
 	CHECK_EQ(env_do_one(q, env_copy(host, all, 64)), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
-	/* It is free, and zero, again. */
+	/* The memory can be allocated again, and is all zero. */
 	CHECK_EQ(gantry_mem_alloc_dm(g, info.max_dm_len - LEN, 0, &mem, &all), 0);
 	CHECK_EQ(*(uint64_t *)all, 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);

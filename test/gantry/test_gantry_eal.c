@@ -3,8 +3,8 @@
  * EAL's memory, which grows and shrinks.
  *
  * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by
- * which the engine registers its callback with EAL, and calls the callback for its own pages. In
- * the variant `huge`, with huge pages, EAL itself grows and shrinks.
+ * which the engine registers its callback with EAL, and calls this callback for the program's own
+ * pages. In the variant `huge`, with huge pages, EAL itself grows and shrinks.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,7 +28,7 @@
 
 static struct gantry *g;
 static bool pumped;
-static uint8_t *buffer; /* of buffer_mem, which is not EAL's memory */
+static uint8_t *buffer; /* part of buffer_mem, which is not EAL's memory */
 static struct gantry_mem *buffer_mem;
 
 /* ------------------------------------------------------------------ the program as EAL */
@@ -84,7 +84,7 @@ register_eal(void)
 	return mem;
 }
 
-/* The number of keys for an area. */
+/* Returns the number of keys that the engine uses for an area. */
 static unsigned int
 count_pieces(const struct gantry_mem *mem, const uint8_t *area)
 {
@@ -96,7 +96,7 @@ count_pieces(const struct gantry_mem *mem, const uint8_t *area)
 	return n;
 }
 
-/* The status of a copy of these pages. If it is GANTRY_OK, every byte must have arrived. */
+/* Returns the status of a copy of these pages. If it is GANTRY_OK, every byte must have arrived. */
 static enum gantry_status
 copy_pages(struct gantry_queue *q, uint8_t *area, unsigned int page, unsigned int n)
 {
@@ -124,7 +124,7 @@ all_that_eal_allocates_can_be_named(void)
 	for (flag = 1; flag != 0; flag <<= 1)
 		if (flag != GANTRY_MEM_RELAXED)
 			CHECK_EQ(gantry_mem_register_eal(g, flag, &mem), -EINVAL);
-	/* A part that peers may write is registered first. */
+	/* A part of the block, which peers may write, is registered first. */
 	CHECK_EQ(gantry_mem_register(g, block, PAGE, GANTRY_MEM_REMOTE_WRITE, &part), 0);
 	mem = register_eal();
 	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &again), -EINVAL);
@@ -133,7 +133,7 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* The gap is registered now. */
+	/* The range of `part` is registered now. */
 	again = register_eal();
 	CHECK(again == mem);
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
@@ -146,7 +146,7 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK(callback == NULL);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* With the only flag that is allowed. */
+	/* GANTRY_MEM_RELAXED is the only flag that is allowed. */
 	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &mem), 0);
 	CHECK_EQ(mem->flags, GANTRY_MEM_RELAXED);
 	CHECK_EQ(gantry_mem_register_eal(g, 0, &again), -EINVAL);
@@ -156,7 +156,10 @@ all_that_eal_allocates_can_be_named(void)
 	env_queue_done(q);
 }
 
-/* A heap of the caller's own memory belongs to EAL; memory that EAL only knows does not. */
+/*
+ * A heap that uses the caller's memory belongs to EAL's memory. Memory that is only known to EAL
+ * does not.
+ */
 static void
 heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
 {
@@ -174,7 +177,7 @@ heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
 
 	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
 	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 64 * PAGE, NULL, 64, PAGE), 0);
-	/* EAL reports it, but not with --no-huge. */
+	/* EAL reports the event itself, but not with --no-huge. */
 	CHECK(register_eal() == mem);
 	block = rte_malloc_socket(NULL, 4 * PAGE, PAGE, rte_malloc_heap_get_socket("outside"));
 	CHECK(block >= heap && block < heap + 64 * PAGE);
@@ -204,7 +207,7 @@ a_registration_that_fails_can_be_repeated(void)
 
 	/*
 	 * The second area cannot be registered, and the first cannot be deregistered:
-	 * gantry_destroy() does it.
+	 * gantry_destroy() deregisters it.
 	 */
 	CHECK_EQ(rte_malloc_heap_create("outside"), 0);
 	CHECK_EQ(rte_malloc_heap_memory_add("outside", heap, 16 * PAGE, NULL, 16, PAGE), 0);
@@ -238,8 +241,8 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(copy_pages(q, area, 0, 2), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_NOT_REGISTERED);
 	/*
-	 * After, before, apart and between. Each in one edit: memory that was already there can be
-	 * named at any time.
+	 * Adds pages after, before, apart from and between the existing pages. Each event makes one
+	 * edit of the tree, because descriptors can name the existing pages at any time.
 	 */
 	version = g->regions.version;
 	tell(RTE_MEM_EVENT_ALLOC, area, 3, 1);
@@ -255,9 +258,9 @@ what_grows_together_is_one_region(void)
 	CHECK_EQ(g->regions.version, version + 1);
 	CHECK_EQ(copy_pages(q, area, 0, 6), GANTRY_OK);
 	CHECK_EQ(count_pieces(mem, area), 1);
-	/* Telemetry shows this length. */
+	/* Telemetry shows the length of all registered memory. */
 	CHECK_EQ(g->mem_len, mem_len + 6 * PAGE);
-	/* Memory that another registration has stays with that registration. */
+	/* Memory that belongs to another registration stays with that registration. */
 	CHECK_EQ(gantry_mem_register(g, area + 7 * PAGE, PAGE, 0, &part), 0);
 	tell(RTE_MEM_EVENT_ALLOC, area, 6, 3);
 	CHECK_EQ(copy_pages(q, area, 0, 7), GANTRY_OK);
@@ -288,7 +291,7 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 	unsigned int i;
 
 	tell(RTE_MEM_EVENT_ALLOC, area, 0, N_PAGES);
-	/* In the middle, at both ends, across a gap, all. */
+	/* Removes pages in the middle, at both ends, across a gap, and all pages. */
 	tell(RTE_MEM_EVENT_FREE, area, 5, 2);
 	CHECK_EQ(copy_pages(q, area, 0, 5), GANTRY_OK);
 	CHECK_EQ(copy_pages(q, area, 5, 1), GANTRY_NOT_REGISTERED);
@@ -307,7 +310,7 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 	for (i = 4; i < 8; i++)
 		CHECK_EQ(copy_pages(q, area, i, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(count_pieces(mem, area), 2);
-	/* Back again. */
+	/* Adds the pages again. */
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
 	CHECK_EQ(copy_pages(q, area, 1, N_PAGES - 2), GANTRY_OK);
 	tell(RTE_MEM_EVENT_FREE, area, 0, N_PAGES);
@@ -321,8 +324,8 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 }
 
 /*
- * The queue's owner is the thread that frees: so nobody polls during the call. The key that WQEs
- * name exists until they have completed.
+ * The thread that frees is the queue's owner, so nobody polls during the call. The key that WQEs
+ * name exists until these WQEs have completed.
  */
 static void
 a_queue_with_work_does_not_hold_eal_up(void)
@@ -342,7 +345,7 @@ a_queue_with_work_does_not_hold_eal_up(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
 	tell(RTE_MEM_EVENT_FREE, area, 6, 2);
-	/* The last piece, and earlier ones that the WQE may name. */
+	/* The area consists of the last piece and earlier pieces, which the WQE may name. */
 	CHECK(count_pieces(mem, area) > 1);
 	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -369,13 +372,16 @@ growth_that_fails_leaves_what_was_there(void)
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 1);
 	CHECK_EQ(copy_pages(q, area, 0, 4), GANTRY_OK);
 	CHECK_EQ(copy_pages(q, area, 4, 1), GANTRY_NOT_REGISTERED);
-	/* Removed pages are not registered any more, even if the rest cannot be registered. */
+	/*
+	 * Removed pages are not registered any more, even if the remaining pages cannot be
+	 * registered.
+	 */
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
 	tell(RTE_MEM_EVENT_FREE, area, 1, 1);
 	CHECK_EQ(copy_pages(q, area, 0, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 1, 1), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(copy_pages(q, area, 2, 2), GANTRY_OK);
-	/* A key that the device does not release is released later. */
+	/* A key that the device refuses to deregister is deregistered later. */
 	CHECK_EQ(softhca_fault("refuse call=dereg_mr errno=16"), 0);
 	tell(RTE_MEM_EVENT_FREE, area, 2, 2);
 	CHECK_EQ(count_pieces(mem, area), 1);
@@ -394,7 +400,10 @@ struct changes {
 	atomic_bool end;
 };
 
-/* The first four pages stay. All others come and go, and with them the key of the first four. */
+/*
+ * The first four pages stay. All other pages are removed and added, and each time the first four
+ * pages get another key.
+ */
 static void *
 change_all_the_time(void *arg)
 {
@@ -446,7 +455,9 @@ memory_that_stays_can_be_named_at_any_time(void)
 
 /* ------------------------------------------------------------------ EAL itself */
 
-/* With huge pages: blocks beyond the 64 MiB of the start let EAL map pages, and unmap them. */
+/*
+ * With huge pages: blocks that exceed the initial 64 MiB make EAL map pages, and unmap them later.
+ */
 static void
 eal_itself_grows_and_shrinks(void)
 {
@@ -467,7 +478,7 @@ eal_itself_grows_and_shrinks(void)
 			block[i] = rte_malloc(NULL, len, PAGE);
 			CHECK(block[i] != NULL);
 			/*
-			 * Copies from all its pages at once, with bytes of the first and the last.
+			 * Copies the whole block in one descriptor, across the ends of its pages.
 			 */
 			CHECK_EQ(copy_pages(q, block[i], 0, 1), GANTRY_OK);
 			CHECK_EQ(env_do_one(q, env_copy(block[i], block[0], i == 0 ? 0 : len)),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engines: several in one process, on the caller's own context and protection domain, their
- * gantry_info, and devices that refuse to be closed.
+ * Engines: several engines in one process, engines on the caller's own context and protection
+ * domain, their gantry_info, and devices that refuse to be closed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -80,7 +80,7 @@ engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 	}
 	for (i = 0; i < RTE_DIM(name); i++)
 		check_it_copies(g[i], i);
-	/* One is destroyed, the others stay. */
+	/* One engine is destroyed; the other engines still work. */
 	CHECK_EQ(gantry_destroy(g[1]), 0);
 	check_it_copies(g[2], 7);
 	CHECK_EQ(gantry_destroy(g[0]), 0);
@@ -99,7 +99,7 @@ engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 	CHECK(none == NULL);
 }
 
-/* A key of the caller's own registration works on the engine's queue, as both are in one PD. */
+/* A key that the caller registered works on the engine's queue, because both belong to one PD. */
 static void
 an_engine_works_on_the_callers_context_and_protection_domain(void)
 {
@@ -136,7 +136,7 @@ an_engine_works_on_the_callers_context_and_protection_domain(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	CHECK_EQ(gantry_destroy(g), 0);
 
-	/* Both still belong to the caller, and work. */
+	/* The context and the PD still belong to the caller, and still work. */
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	mr = ibv_reg_mr(pd, src, LEN, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -156,7 +156,7 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 
 	CHECK_EQ(gantry_create(&conf, &g), 0);
 	check_it_copies(g, 3);
-	/* The events of the context belong to the caller, and the engine does not take them. */
+	/* The context's events belong to the caller, and the engine does not read them. */
 	CHECK_EQ(softhca_fault("port_down port=1"), 0);
 	CHECK_EQ(ibv_get_async_event(ctx, &event), 0);
 	CHECK_EQ(event.event_type, IBV_EVENT_PORT_ERR);
@@ -227,10 +227,10 @@ contexts_that_do_not_fit_are_refused(void)
 	CHECK_EQ(ibv_close_device(b), 0);
 }
 
-/* Compared with the values of ibv_query_device(3), and with those of a QP of libmlx5. */
+/* gantry_info is compared with ibv_query_device(3), and with the limits of a QP of libmlx5. */
 /*
- * Values out of range give -EINVAL. The greatest values do not, even if there is no memory for them
- * here.
+ * Values out of range are refused with -EINVAL. The greatest values are not, even if this machine
+ * has no memory for them.
  */
 static void
 check_greatest(struct gantry *g)
@@ -287,7 +287,7 @@ limits_are_told(void)
 	CHECK_EQ(info.max_reads, attr.max_qp_init_rd_atom);
 	CHECK_EQ(ibv_query_port(ctx, 1, &port), 0);
 	CHECK_EQ(info.max_msg_len, RTE_MIN(port.max_msg_sz, 1u << 30));
-	/* The configuration of a queue that is created without one. */
+	/* A queue that is created without a configuration gets the default one. */
 	CHECK_EQ(gantry_queue_create(g, NULL, &q), 0);
 	gantry_queue_info_get(q, &queue);
 	CHECK_EQ(queue.depth, 512);
@@ -298,7 +298,7 @@ limits_are_told(void)
 		dv.max_wr_memcpy_length != 0 ? dv.max_wr_memcpy_length : 1u << 30);
 	CHECK_EQ(info.copy_path, dv.max_wr_memcpy_length != 0 ? GANTRY_COPY_MMO : GANTRY_COPY_RDMA);
 
-	/* The greatest depth is possible, and twice as much is not. */
+	/* The greatest depth is accepted, and twice that depth is refused. */
 	conf.depth = info.max_depth;
 	conf.max_peers = info.max_peers;
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
@@ -308,10 +308,10 @@ limits_are_told(void)
 	CHECK_EQ(queue.max_peers, info.max_peers);
 	CHECK_EQ(queue.lcore, LCORE_ID_ANY);
 	CHECK_EQ(queue.numa_node, info.numa_node);
-	/* The engine cannot be destroyed yet, and still receives events. */
+	/* The engine cannot be destroyed while it has a queue. It then still receives events. */
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
 	CHECK(g->event.running);
-	/* The same for peers, whose limits are those of a queue pair of the device. */
+	/* The same for peers, whose greatest depth is that of a queue pair of the device. */
 	peer_conf.depth = info.max_depth;
 	CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);
 	peer_conf.transport = GANTRY_TRANSPORT_DC;
@@ -341,7 +341,7 @@ limits_are_told(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The port of a connection's QP, by libmlx5. */
+/* Returns the port of a connection's QP, as libmlx5 reports it. */
 static unsigned int
 port_of(const struct gantry_queue *q, unsigned int conn)
 {
@@ -352,7 +352,7 @@ port_of(const struct gantry_queue *q, unsigned int conn)
 	return attr.port_num;
 }
 
-/* A DC target has its queue's port, and the initiator too. */
+/* A DC target and the initiator use their queue's port. */
 static void
 check_dc_port(struct gantry_queue *q, unsigned int port)
 {
@@ -403,7 +403,7 @@ queues_take_the_active_ports_in_turn(void)
 		q[i] = env_queue(g, 16);
 		check_port(q[i], 1 + i % 2);
 	}
-	/* A peer has its queue's port. */
+	/* A peer uses its queue's port. */
 	env_connect(q[1], &pa, q[0], &pb);
 	CHECK_EQ(port_of(q[1], GANTRY_CONN_PEER), 2);
 	CHECK_EQ(port_of(q[0], GANTRY_CONN_PEER), 1);
@@ -419,7 +419,7 @@ queues_take_the_active_ports_in_turn(void)
 		q[i] = env_queue(g, 16);
 		check_port(q[i], 2);
 	}
-	/* Without a port, an engine's queues and peers use the first active port. */
+	/* If no port is given, an engine's queues and peers use the first active port. */
 	CHECK_EQ(gantry_create(NULL, &other), 0);
 	one = env_queue(other, 16);
 	CHECK_EQ(port_of(one, GANTRY_CONN_OWN), 2);
@@ -433,7 +433,10 @@ queues_take_the_active_ports_in_turn(void)
 	CHECK_EQ(gantry_destroy(g), 0);
 }
 
-/* An index of the port's GID table whose GID is not RoCEv2, and so not the best one. */
+/*
+ * Returns an index of the port's GID table whose GID is not RoCEv2. The engine does not choose this
+ * index by default.
+ */
 static uint32_t
 poor_gid(struct ibv_context *ctx, uint32_t port)
 {
@@ -448,8 +451,8 @@ poor_gid(struct ibv_context *ctx, uint32_t port)
 }
 
 /*
- * Checks that a connection's QP has that port, and the GID with that index, or any RoCEv2 GID for
- * UINT32_MAX.
+ * Checks that a connection's QP has this port and the GID with this index, or, for UINT32_MAX, any
+ * RoCEv2 GID.
  */
 static void
 check_gid(const struct gantry_queue *q, uint16_t peer, unsigned int port, uint32_t index)
@@ -468,17 +471,17 @@ check_gid(const struct gantry_queue *q, uint16_t peer, unsigned int port, uint32
 		CHECK_EQ(attr.ah_attr.grh.sgid_index, index);
 }
 
-/* ibv_query_gid_ex(3): each port has a table of its own. */
+/* Each port has its own GID table (ibv_query_gid_ex(3)). */
 static void
 a_gid_index_is_that_of_one_port(void)
 {
 	struct ibv_context *ctx = open_own("mlx5_0");
 	const uint32_t poor[] = {poor_gid(ctx, 1), poor_gid(ctx, 2)};
-	/* The engine's port, and the first active one. */
+	/* The port that the engine's configuration names, and the first active port. */
 	static const uint8_t engine_port[] = {2, 1, 0};
 	struct {
 		uint8_t port;
-		int gid_index; /* -1: not given */
+		int gid_index; /* -1: the configuration gives none */
 	} peers[] = {{0, -1}, {1, -1}, {2, -1}, {1, poor[0]}, {2, poor[1]}};
 	unsigned int i, k, port, at;
 	struct gantry_addr a, b;
@@ -519,8 +522,8 @@ a_gid_index_is_that_of_one_port(void)
 }
 
 /*
- * Waits for the engine's thread, which reports a change a little later. Until then, the ports must
- * be as before.
+ * Waits for the engine's event thread, which reports a change of ports a little later. Until then,
+ * the ports must be as before.
  */
 static void
 wait_for_ports(const struct gantry *g, uint32_t before, uint32_t after)
@@ -584,7 +587,7 @@ an_engine_that_the_device_does_not_close_can_be_closed_later(void)
 	check_it_copies(g, 4);
 	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13"), 0);
 	CHECK_EQ(gantry_destroy(g), -EACCES);
-	/* The engine works. */
+	/* The engine works: it executes copies. */
 	check_it_copies(g, 5);
 	CHECK_EQ(gantry_destroy(g), 0);
 }
@@ -602,7 +605,10 @@ open_files(void)
 	return n;
 }
 
-/* A policy is checked after the device was opened. The device then refuses to be closed. */
+/*
+ * gantry_create() opens the device before it checks the policy. The policy is refused, and then the
+ * device refuses to be closed.
+ */
 static void
 a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 {
@@ -616,7 +622,10 @@ a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 	CHECK_EQ(softhca_fault("refuse call=dealloc_pd errno=13 times=2"), 0);
 	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
 	CHECK(open_files() > with);
-	/* This one tries that device again, which is refused once more, and closes its own. */
+	/*
+	 * This gantry_create() tries to close the first device, which is refused again, and closes
+	 * its own device.
+	 */
 	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK_EQ(gantry_create(&conf, &none), -EINVAL);
@@ -629,7 +638,7 @@ a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 	CHECK_EQ(open_files(), without);
 }
 
-/* It opens a device for a short time. */
+/* Opens a device for a short time. */
 static void
 nothing_stays_open_of_what_spares_the_fork_init(void)
 {
@@ -641,7 +650,7 @@ nothing_stays_open_of_what_spares_the_fork_init(void)
 	CHECK_EQ(open_files(), n);
 }
 
-/* Expected values come from the settings of the adapters. */
+/* Expected values come from the adapters' settings. */
 static void
 the_first_device_that_can_carry_copies_is_opened(void)
 {

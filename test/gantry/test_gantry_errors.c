@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations that fail in hardware: the status of each descriptor, which descriptors are flushed,
- * and which run afterwards. The tests deregister keys without the engine, so that it does not
- * refuse the work.
+ * and which descriptors run afterwards. The tests deregister keys without the engine's knowledge,
+ * so the engine does not refuse descriptors with these keys.
  */
 #include <errno.h>
 #include <string.h>
@@ -69,7 +69,7 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 	env_queue_done(q);
 }
 
-/* By loopback the device calls it a remote error (0x13), by DMA MMO a local one (0x04). */
+/* With loopback the device reports a remote error (0x13), with a DMA MMO a local error (0x04). */
 static void
 a_destination_that_is_refused_is_a_local_error_by_any_path(void)
 {
@@ -106,8 +106,8 @@ check_side(struct gantry_queue *q, struct gantry_desc d, enum gantry_status stat
 }
 
 /*
- * In the first half memory is refused in software; in the second half in hardware, because the
- * device does not know the key.
+ * In the first half, the engine refuses the memory; in the second half, the device fails the copy,
+ * because it does not know the key.
  */
 static void
 a_failure_names_the_side_whose_memory_was_refused(void)
@@ -150,7 +150,9 @@ a_failure_names_the_side_whose_memory_was_refused(void)
 		GANTRY_SIDE_DST);
 	check_side(q, sided(GANTRY_OP_COPY_SG, dead, good, 16, two), GANTRY_LOCAL_ERROR,
 		mmo ? GANTRY_SIDE_UNKNOWN : GANTRY_SIDE_SRC);
-	/* The peer refuses a key, and no local memory fails. */
+	/*
+	 * The peer does not know the remote key. Then it is not known on which side the failure is.
+	 */
 	d = arena_write(0, pb);
 	d.remote_key ^= 0x7700;
 	check_side(q, d, GANTRY_REMOTE_ACCESS, GANTRY_SIDE_UNKNOWN);
@@ -164,7 +166,10 @@ a_failure_names_the_side_whose_memory_was_refused(void)
 	d.src = (uintptr_t)dst;
 	d.dst = (uintptr_t)broken;
 	check_side(q, d, GANTRY_LOCAL_ERROR, GANTRY_SIDE_DST);
-	/* The failure may have another cause. */
+	/*
+	 * A local error with another syndrome than protection does not say on which side the
+	 * failure is.
+	 */
 	CHECK_EQ(softhca_fault("complete syndrome=0x2"), 0);
 	check_side(q, arena_copy(0), GANTRY_LOCAL_ERROR, GANTRY_SIDE_UNKNOWN);
 	CHECK_EQ(gantry_mem_unregister(constant_mem, 1000), 0);
@@ -172,7 +177,10 @@ a_failure_names_the_side_whose_memory_was_refused(void)
 	env_queue_done(q);
 }
 
-/* The table of doc/engine.md. The vendor syndrome of each row is a number that the test chooses. */
+/*
+ * Tests the table of doc/engine.md. The vendor syndrome of each row is a number that the test
+ * chooses.
+ */
 static void
 every_syndrome_has_its_status_and_is_reported(void)
 {
@@ -240,11 +248,11 @@ a_failed_receive_tells_its_syndromes(void)
 		uint8_t syndrome;
 		uint8_t status;
 	} rows[] = {
-		{0x01, GANTRY_LOCAL_ERROR}, /* local length */
-		{0x02, GANTRY_LOCAL_ERROR}, /* local operation */
-		{0x04, GANTRY_LOCAL_ERROR}, /* local protection */
+		{0x01, GANTRY_LOCAL_ERROR}, /* local length error */
+		{0x02, GANTRY_LOCAL_ERROR}, /* local operation error */
+		{0x04, GANTRY_LOCAL_ERROR}, /* local protection error */
 		{0x05, GANTRY_FLUSHED},     /* flushed */
-		{0x11, GANTRY_LOCAL_ERROR}, /* local access */
+		{0x11, GANTRY_LOCAL_ERROR}, /* local access error */
 	};
 	struct gantry_queue *q = env_queue(g, 8), *t = env_queue(g, 8);
 	struct gantry_peer_conf near = {0}, far = {.recv_depth = 4};
@@ -298,8 +306,8 @@ a_failed_receive_tells_its_syndromes(void)
 }
 
 /*
- * Returns how many lines of the log contain these words. Uses its own stream, because the engine's
- * thread may write a line meanwhile.
+ * Returns how many lines of the log contain these words. Opens a stream of its own, because the
+ * engine's thread may write a line meanwhile.
  */
 static unsigned int
 count_lines(FILE *log, const char *words)
@@ -318,7 +326,8 @@ count_lines(FILE *log, const char *words)
 }
 
 /*
- * A file that stays open until the program ends: the engine's thread may be about to write to it.
+ * Opens a log file that stays open until the program ends: the engine's thread may be about to
+ * write to it.
  */
 static FILE *
 open_log(void)
@@ -388,7 +397,10 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	CHECK_EQ(env_do_one(q, arena_failing_copy(0)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(count_failures_logged(log), 5);
 	CHECK_EQ(count_lines(log, "gantry: lines about failed WQEs that were left out: 6"), 1);
-	/* When the queue is destroyed, a line counts the others. */
+	/*
+	 * When the queue is destroyed, a line reports the number of lines about repaired
+	 * connections that were left out.
+	 */
 	CHECK_EQ(count_lines(log, "repaired connections"), 0);
 	env_queue_done(q);
 	CHECK_EQ(count_lines(log, "gantry: lines about repaired connections that were left "
@@ -398,7 +410,10 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 	rte_openlog_stream(NULL);
 }
 
-/* Each call writes a line of lib/hwq, which has a limit, and one of the engine without a limit. */
+/*
+ * Each call writes a line of lib/hwq, whose lines are limited, and a line of the engine, which is
+ * not limited.
+ */
 static void
 no_more_than_32_refused_calls_a_second_are_logged(void)
 {
@@ -496,8 +511,8 @@ a_split_copy_behind_a_failure_runs(void)
 }
 
 /*
- * Failures at random places, many times. Every status is known in advance: a copy is executed again
- * at most three times, so copies after the fourth failure are flushed.
+ * Failures at random positions, many times. Every status is known in advance: a copy is executed
+ * again at most three times, so copies after the fourth failure are flushed.
  */
 static void
 failures_anywhere_are_survived(void)
@@ -559,8 +574,8 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 }
 
 /*
- * The ring is full of the failing copy's WQEs when the long one arrives, so it waits with no WQE
- * posted. Then the own connection is lost.
+ * When the long copy is submitted, the ring is full of WQEs of the failing copy. So the long copy
+ * waits, and none of its WQEs is posted. Then the queue's connection to itself is lost.
  */
 static void
 a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)
@@ -599,7 +614,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	uint32_t round;
 
 	env_connect(q, &pa, q, &pb);
-	CHECK_EQ(pa, 0); /* the same number is in descriptors that use no peer */
+	CHECK_EQ(pa, 0); /* peer 0: descriptors that use no peer have 0 in this field too */
 	for (round = 0; round < 2; round++) {
 		desc[0] = arena_copy(0);
 		desc[1] = arena_write(1, pb);
@@ -607,8 +622,8 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 			desc[1].op = GANTRY_OP_READ;
 			desc[1].remote_key = gantry_mem_remote_key(src_mem);
 		}
-		desc[1].flags = GANTRY_DESC_FENCE; /* waits for the copy until the next poll */
-		desc[2] = arena_copy(2);           /* waits after it */
+		desc[1].flags = GANTRY_DESC_FENCE; /* waits until the copy has completed */
+		desc[2] = arena_copy(2);           /* waits until the fenced descriptor is issued */
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
 		CHECK_EQ(gantry_peer_close(q, pb), -EBUSY);
 		env_collect(q, comp, 3);
@@ -617,7 +632,7 @@ a_peer_is_busy_while_descriptors_to_it_wait(void)
 	desc[1] = arena_copy(1);
 	desc[1].flags = GANTRY_DESC_FENCE;
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
-	/* No waiting descriptor uses the peer. */
+	/* No waiting descriptor names the peer. */
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	env_collect(q, comp, 3);
@@ -644,7 +659,10 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		{GANTRY_OP_WRITE, (uintptr_t)dst - 1, 2, gantry_mem_remote_key(dst_mem)},
 		{GANTRY_OP_READ, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
 		{GANTRY_OP_READ, (uintptr_t)dst, piece, 0},
-		/* If copies use loopback, all memory may be written: gantry_mem_register(). */
+		/*
+		 * Where copies use loopback, all memory can be written by peers:
+		 * gantry_mem_register().
+		 */
 		{GANTRY_OP_WRITE, (uintptr_t)closed, 8, gantry_mem_remote_key(closed_mem)},
 	};
 	uint32_t k, i, n = RTE_DIM(bad) - (mmo ? 0 : 1);
@@ -660,7 +678,7 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		env_connect(a, &pa, b, &pb);
 		arena_reset(k);
 		/*
-		 * Descriptors with even numbers are copies, which use another connection: the
+		 * Descriptors with even numbers are copies. Copies use another connection, so the
 		 * failure does not affect them.
 		 */
 		for (i = 0; i < 12; i++)
@@ -691,7 +709,7 @@ what_the_peer_refuses_fails_alone_and_flushes_the_rest(void)
 		CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
 		CHECK_EQ(env_do_one(a, arena_copy(0)), GANTRY_OK);
 		CHECK_EQ(env_stats(a).recoveries, 0);
-		/* It was connected: only a new peer can be. */
+		/* A peer that was connected cannot be connected again; a new peer can. */
 		CHECK_EQ(gantry_peer_open(b, NULL, &other, &addr), 0);
 		CHECK_EQ(gantry_peer_connect(a, pa, &addr), -EISCONN);
 
@@ -717,7 +735,7 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	uint16_t pa, pb;
 	uint64_t len = 512 * 1024;
 
-	g->max_msg_len = 1024; /* 512 WQEs, of which the queue holds 64 */
+	g->max_msg_len = 1024; /* so that the write becomes 512 WQEs, of which the queue holds 64 */
 	a = env_queue(g, 4);
 	b = env_queue(g, 4);
 	env_connect(a, &pa, b, &pb);
@@ -735,7 +753,7 @@ a_split_write_that_fails_in_its_middle_completes_once(void)
 	CHECK_EQ(comp[1].status, GANTRY_REMOTE_ACCESS);
 	CHECK_EQ(comp[2].status, GANTRY_OK);
 	CHECK_EQ(env_poll(a, comp, 4), 0);
-	/* The part that fits was written: 412 pieces of 1 KiB. */
+	/* The part inside the region was written: 412 pieces of 1 KiB. */
 	CHECK(memcmp((void *)(uintptr_t)desc[1].dst, src + piece, 412 * 1024) == 0);
 	CHECK_EQ(env_do_one(a, arena_write(0, pa)), GANTRY_BAD_PEER);
 	env_queue_done(a);
@@ -797,8 +815,9 @@ a_long_write_that_waits_for_a_failing_peer_is_refused(void)
 }
 
 /*
- * The ring is full of the failing operation's WQEs when the next long one arrives, so none of its
- * WQEs is posted. To a peer it is refused; on the own connection it runs after the repair.
+ * When the next long descriptor is submitted, the ring is full of WQEs of the failing operation, so
+ * none of its own WQEs is posted. A descriptor to a peer is then refused; a copy on the queue's
+ * connection to itself runs after the repair.
  */
 static void
 a_long_operation_that_has_not_begun_is_refused_or_runs_later(void)

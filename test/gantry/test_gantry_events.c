@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that get no CQEs: events of the device, and deadlines. Every descriptor comes back.
+ * Connections that get no CQEs: events of the device, and deadlines. Every descriptor must
+ * complete.
  *
- * Cases with short deadlines run only where the test itself runs the adapter: there a deadline can
- * pass only while the adapter has nothing to do.
+ * Cases with short deadlines are executed only if the test itself runs the adapter. A deadline can
+ * then pass only while the adapter has no WQE to execute.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,8 +63,8 @@ pump(void)
 }
 
 /*
- * Submits n descriptors at once and collects their completions, which must have cookies 0, 1, ...
- * in order.
+ * Submits n descriptors in one call and collects their completions, which must have the cookies 0,
+ * 1, ... in order.
  */
 static void
 submit_all(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry_comp *comp,
@@ -81,7 +82,7 @@ submit_all(struct gantry_queue *q, const struct gantry_desc *desc, struct gantry
 	CHECK_EQ(q->outstanding, 0);
 }
 
-/* Copies work, as if nothing had happened. */
+/* Checks that copies work after the event. */
 static void
 check_copies_work(struct gantry_queue *q)
 {
@@ -101,7 +102,7 @@ check_copies_work(struct gantry_queue *q)
 
 /* ------------------------------------------------------------------ copies */
 
-/* Whatever the event stops, copies are executed again, and all copies complete alike. */
+/* Copies that the event stops are executed again, and all copies complete with the same status. */
 static void
 events_do_not_fail_copies(void)
 {
@@ -134,7 +135,7 @@ events_do_not_fail_copies(void)
 	}
 }
 
-/* It is posted in part when the event comes: it has more WQEs than the ring. */
+/* The long copy is posted in part when the event comes, because it has more WQEs than the ring. */
 static void
 a_long_copy_survives_events(void)
 {
@@ -179,7 +180,10 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 			desc[i] = arena_copy(i);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 6; i++) {
-			/* CQEs show which were done. Without a CQ this is not known of any. */
+			/*
+			 * CQEs show which copies were done. Without a CQ, this is not known of any
+			 * copy.
+			 */
 			CHECK_EQ(comp[i].status, f == 0 && i < 2 ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(comp[i].syndrome, 0);
 			CHECK_EQ(arena_is_moved(i), i < 2);
@@ -189,7 +193,7 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 	}
 }
 
-/* If the device stops the QP each time, the engine gives up after some tries. */
+/* If the device stops the QP again after each repair, the engine gives up after some repairs. */
 static void
 copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
 {
@@ -211,7 +215,7 @@ copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
 	env_queue_done(q);
 }
 
-/* Each call that a repair makes is refused once, or more often. */
+/* Each call that a repair makes is refused once or several times. */
 static void
 a_repair_after_an_event_is_tried_again(void)
 {
@@ -240,7 +244,9 @@ a_repair_after_an_event_is_tried_again(void)
 		}
 	}
 	check_copies_work(q);
-	/* A queue that was stopped is resumed again. */
+	/*
+	 * A send queue that the device stopped is resumed, after three calls for this were refused.
+	 */
 	arm("sq_drained op=2");
 	arm("refuse call=modify_qp errno=4 times=3");
 	submit_all(q, desc, comp, N_PIECES);
@@ -250,7 +256,7 @@ a_repair_after_an_event_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* An owner that only counts completions also checks for events. */
+/* An owner that polls without an array of completions also checks for events. */
 static void
 who_only_counts_hears_of_events(void)
 {
@@ -280,7 +286,10 @@ who_only_counts_hears_of_events(void)
 	env_queue_done(q);
 }
 
-/* Rules about lengths are those of the ring that existed before and will exist again. */
+/*
+ * While the queue has no ring, descriptors are checked with the length of the ring that it had and
+ * will have again.
+ */
 static void
 descriptors_wait_while_there_is_no_qp(void)
 {
@@ -323,7 +332,10 @@ descriptors_wait_while_there_is_no_qp(void)
 	env_queue_done(q);
 }
 
-/* One object of the queue cannot be created, and the device refuses to destroy the others. */
+/*
+ * One object of the queue cannot be created, and the device refuses to destroy the objects that
+ * exist.
+ */
 static void
 a_queue_that_could_not_be_made_leaves_nothing(void)
 {
@@ -352,7 +364,7 @@ a_queue_that_could_not_be_made_leaves_nothing(void)
 			softhca_faults_clear();
 		}
 	}
-	/* Each kind of destruction was refused. */
+	/* The destruction of each kind of object was refused. */
 	CHECK(refused >= 4);
 }
 
@@ -374,7 +386,7 @@ an_event_of_a_peer_is_told(void)
 		for (i = 0; i < 5; i++)
 			desc[i] = arena_write(i, pa);
 		desc[5] = arena_copy(5);
-		desc[5].flags = GANTRY_DESC_FENCE; /* waits until the writes have ended */
+		desc[5].flags = GANTRY_DESC_FENCE; /* waits until the writes have completed */
 		arm(faults[f]);
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 5; i++) {
@@ -388,7 +400,7 @@ an_event_of_a_peer_is_told(void)
 		CHECK_EQ(gantry_peer_close(q, pa), 0);
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 	}
-	/* A stopped send queue loses nothing. */
+	/* A send queue that the device stopped loses no WQE. */
 	env_connect(q, &pa, q, &pb);
 	arena_reset(9);
 	for (i = 0; i < 6; i++)
@@ -401,8 +413,8 @@ an_event_of_a_peer_is_told(void)
 }
 
 /*
- * Receives of peer pa, and messages for the first half of them, which have arrived. No completion
- * is taken.
+ * Posts receives to peer pa, and sends messages for the first half of the receives. The messages
+ * have arrived, but no completion is polled.
  */
 static void
 deliver_half(struct gantry_queue *q, uint16_t pa, uint16_t pb, struct gantry_recv *recv, uint32_t n)
@@ -424,7 +436,10 @@ deliver_half(struct gantry_queue *q, uint16_t pa, uint16_t pb, struct gantry_rec
 	}
 }
 
-/* The first half has arrived, and the others complete with this status. */
+/*
+ * Checks that the first half of the receives got its messages, and that the second half completes
+ * with this status.
+ */
 static void
 check_half(struct gantry_queue *q, uint16_t pa, uint32_t n, enum gantry_status others)
 {
@@ -445,8 +460,8 @@ check_half(struct gantry_queue *q, uint16_t pa, uint32_t n, enum gantry_status o
 }
 
 /*
- * The send queue's CQ fails, so the QP is reset without a CQE. Messages that have arrived by then
- * stay delivered.
+ * The send queue's CQ fails, so the QP is reset without a CQE. Messages that have arrived before
+ * the reset stay delivered.
  */
 static void
 what_a_peer_has_sent_arrives_whatever_fails_behind_it(void)
@@ -499,7 +514,10 @@ ports_without_a_link_are_told(void)
 
 /* ------------------------------------------------------------------ the device is lost */
 
-/* Another engine on the device, with the same memory: its device is lost at the end of the case. */
+/*
+ * Another engine on the same device, with the same memory: the test makes its device fail at the
+ * end of the case.
+ */
 struct lost_engine {
 	struct gantry *g;
 	struct gantry_mem *src_mem, *dst_mem;
@@ -544,7 +562,7 @@ lost_engine_destroy(struct lost_engine *e)
 {
 	/*
 	 * Memory that was not the destination of an earlier descriptor: the failed device may still
-	 * write to such memory.
+	 * write to destinations of earlier descriptors.
 	 */
 	uint8_t *last = (uint8_t *)src + LONG - 64, before[64];
 	struct gantry_desc by_cpu = copy_by_cpu(64);
@@ -595,7 +613,7 @@ everything_comes_back_when_the_device_is_lost(void)
 			desc[i] = arena_copy(i);
 		for (; i < 5; i++)
 			desc[i] = write_of(&e, i);
-		desc[5] = env_copy(src, dst, len); /* posted in part, if it is split */
+		desc[5] = env_copy(src, dst, len); /* posted in part, if it needs several WQEs */
 		desc[6] = write_of(&e, 6);
 		desc[6].flags = GANTRY_DESC_FENCE;
 		desc[7] = (struct gantry_desc){.op = GANTRY_OP_NOP};
@@ -609,7 +627,7 @@ everything_comes_back_when_the_device_is_lost(void)
 			if (i < 5 && comp[i].status == GANTRY_OK)
 				CHECK(arena_is_moved(i));
 		}
-		/* The fault acts before operation number `at`. */
+		/* The fault acts before the device's operation number `at`. */
 		CHECK_EQ(comp[6].status, GANTRY_DEVICE_LOST);
 		CHECK_EQ(comp[7].status, GANTRY_OK);
 		lost_engine_destroy(&e);
@@ -657,7 +675,7 @@ __wrap_hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote)
 	return __real_hwq_qp_connect(qp, remote);
 }
 
-/* Receives of a peer that is not connected yet end too, and it accepts no more receives. */
+/* Receives of a peer that is not connected complete too, and the peer accepts no more receives. */
 static void
 receives_of_every_peer_end_when_the_device_is_lost(void)
 {
@@ -702,7 +720,7 @@ receives_of_every_peer_end_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* The own connection is broken, and its repair is not tried again before the device is lost. */
+/* The queue's connection to itself has failed, and no repair is tried before the device is lost. */
 static void
 what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 {
@@ -733,8 +751,8 @@ what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 }
 
 /*
- * A failed device may still write to memory, and a copy by the CPU cannot wait for that. So neither
- * a copy after a fence nor the rest of a long copy is done.
+ * A failed device may still write to memory, and a copy by the CPU cannot wait for this. So the CPU
+ * executes neither a copy after a fence nor the rest of a long copy.
  */
 static void
 the_cpu_copies_nothing_when_the_device_is_lost(void)
@@ -764,7 +782,7 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	arm("device_fatal");
 	while (!e.g->device_lost)
 		env_pump();
-	/* The next poll that returns nothing checks for events. */
+	/* Makes the next poll that returns 0 check for events. */
 	e.q->empty_polls = UINT32_MAX;
 	env_collect(e.q, comp, 1);
 	CHECK_EQ(comp[0].status, GANTRY_DEVICE_LOST);
@@ -772,7 +790,7 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* Its turns check only its ring, and the device as rarely as polls do. */
+/* The worker's turns check its ring, and check the device as rarely as polls do. */
 static void
 a_worker_without_work_notices_that_the_device_is_lost(void)
 {
@@ -817,12 +835,12 @@ a_lost_completion_ends_by_its_deadline(void)
 		for (i = 0; i < 3; i++)
 			desc[i] = arena_copy(i);
 		desc[2].flags = GANTRY_DESC_FENCE;
-		/* Only the last of the first two asks for a CQE. */
+		/* Of the first two descriptors, only the last one asks for a CQE. */
 		arm("drop op=2");
 		start = rte_get_tsc_cycles();
 		submit_all(q, desc, comp, 3);
 		CHECK(rte_get_tsc_cycles() - start >= SHORT_MS * rte_get_tsc_hz() / 1000);
-		/* It is not known that the two were executed. */
+		/* The engine does not know that the first two descriptors were executed. */
 		CHECK_EQ(comp[0].status, GANTRY_TIMED_OUT);
 		CHECK_EQ(comp[1].status, GANTRY_TIMED_OUT);
 		CHECK_EQ(comp[1].syndrome, 0);
@@ -850,7 +868,8 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	desc[2].flags = GANTRY_DESC_FENCE;
 	arm("drop op=1");
 	/*
-	 * The connections share a doorbell page; the peer's QP is the first to run if it is alone.
+	 * The connections share a doorbell page; the adapter executes the peer's QP first if only
+	 * that QP has WQEs.
 	 */
 	CHECK_EQ(gantry_submit(q, desc, 1), 1);
 	pump();
@@ -869,7 +888,7 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	env_queue_done(q);
 }
 
-/* The WQE at the head waits for a minute, and is flushed when the QP is moved to error. */
+/* The first WQE waits for a minute, and is flushed when the QP is moved to error. */
 static void
 what_is_stuck_fails_alone(void)
 {
@@ -907,7 +926,7 @@ what_is_stuck_fails_alone(void)
 	env_queue_done(q);
 }
 
-/* The call to flush, or to reset, is refused. */
+/* The call that flushes or resets the QP is refused. */
 static void
 a_stuck_connection_whose_end_is_refused_ends(void)
 {
@@ -944,8 +963,8 @@ a_stuck_connection_whose_end_is_refused_ends(void)
 }
 
 /*
- * The engine is about to move a QP to error, or to reset it. Calls of the first kind are refused
- * until it resets.
+ * What the engine is about to do: move a QP to error, or reset it. Calls that move the QP to error
+ * are refused until the engine resets it.
  */
 enum step {
 	STEP_NONE,
@@ -979,7 +998,10 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 	return __real_hwq_qp_reset(qp);
 }
 
-/* Either the sender and the receive both report that the message has arrived, or neither does. */
+/*
+ * Either the sender and the receive both report that the message has arrived, or neither reports
+ * it.
+ */
 static void
 a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 {
@@ -1014,7 +1036,8 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 		pump_before = step;
 		refuse_fails = 1;
 		/*
-		 * The device works while the engine calls it, and then for the other descriptors.
+		 * The adapter runs while the engine calls the device, and then for the other
+		 * descriptors.
 		 */
 		while (gantry_poll(q, &comp, 1) == 0)
 			;
@@ -1041,7 +1064,7 @@ a_queue_that_rests_is_not_stuck(void)
 	uint32_t round, i;
 
 	for (round = 0; round < 10; round++) {
-		/* It is checked once with a WQE outstanding, which then completes. */
+		/* The queue is checked once while a WQE is outstanding. Then the WQE completes. */
 		struct gantry_desc d = arena_copy(round);
 
 		CHECK_EQ(gantry_submit(q, &d, 1), 1);
@@ -1050,7 +1073,7 @@ a_queue_that_rests_is_not_stuck(void)
 		env_collect(q, &comp, 1);
 		CHECK_EQ(comp.status, GANTRY_OK);
 		usleep(SHORT_MS * 1000);
-		/* In some rounds it is polled while it rests. */
+		/* In some rounds the queue is polled while no descriptor is in flight. */
 		for (i = 0; round % 5 == 0 && i < 10 * GANTRY_WATCH_POLLS; i++)
 			CHECK_EQ(gantry_poll(q, &comp, 1), 0);
 	}
@@ -1090,7 +1113,7 @@ a_connection_that_goes_on_slowly_is_not_stuck(void)
 	env_queue_done(q);
 }
 
-/* After the process stood still for long, the device gets time before its work counts as stuck. */
+/* After a long pause of the process, the device gets time before its work counts as stuck. */
 static void
 a_process_that_stood_still_gives_the_device_time(void)
 {
@@ -1103,7 +1126,7 @@ a_process_that_stood_still_gives_the_device_time(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	gantry_watch(q);
 	for (i = 0; i < 3; i++) {
-		q->watch_tsc = 0; /* a long time ago */
+		q->watch_tsc = 0; /* in the past: longer ago than the deadline */
 		gantry_watch(q);
 		CHECK_EQ(own->state, GANTRY_CONN_READY);
 	}
@@ -1118,7 +1141,7 @@ a_process_that_stood_still_gives_the_device_time(void)
 	env_queue_done(q);
 }
 
-/* The CQE comes while the QP is moved to error: nothing is left to flush. */
+/* The CQE comes while the QP is moved to error: no WQE is left to flush. */
 static void
 what_completes_after_all_is_done(void)
 {
@@ -1154,7 +1177,7 @@ what_completes_after_all_is_done(void)
 	env_queue_done(q);
 }
 
-/* A long write is posted in part when its connection is flushed. */
+/* When its connection is flushed, only a part of the long write is posted. */
 static void
 a_split_write_waits_for_the_flush(void)
 {
@@ -1194,7 +1217,7 @@ without_a_deadline_nothing_is_given_up(void)
 	env_queue_done(q);
 }
 
-/* One check covers all of them: gantry_conn::watched is 0 until then. */
+/* One check covers all connections: before it, gantry_conn::watched is 0. */
 static void
 every_peer_that_is_stuck_is_watched(void)
 {
@@ -1224,7 +1247,10 @@ every_peer_that_is_stuck_is_watched(void)
 	env_queue_done(q);
 }
 
-/* The kernel's status of the thread: proc_pid_status(5). Its name is cut to 15 bytes. */
+/*
+ * Reads the kernel's status of the thread with this name: proc_pid_status(5). The kernel cuts the
+ * name to 15 bytes.
+ */
 static void
 the_thread_of_events_blocks_all_signals(void)
 {
@@ -1247,8 +1273,8 @@ the_thread_of_events_blocks_all_signals(void)
 			if (!is_ours || sscanf(line, "SigBlk: %" SCNx64, &blocked) != 1)
 				continue;
 			/*
-			 * Bit n is signal n + 1. SIGKILL and SIGSTOP cannot be blocked, and 32 and
-			 * 33 are libc's.
+			 * Bit n is signal n + 1. SIGKILL and SIGSTOP cannot be blocked, and libc
+			 * uses 32 and 33.
 			 */
 			CHECK_EQ(blocked | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1) |
 					 UINT64_C(3) << 31,
@@ -1273,7 +1299,7 @@ the_default_deadline_is_ten_seconds(void)
 
 /* ------------------------------------------------------------------ workers: the device runs */
 
-/* gantry_stop() returns, and every descriptor has come back, whatever the device does. */
+/* gantry_stop() returns, and every descriptor has completed, whatever the device does. */
 static void
 workers_stop_whatever_the_device_does(void)
 {
@@ -1319,8 +1345,8 @@ workers_stop_whatever_the_device_does(void)
 }
 
 /*
- * Two workers share an lcore and have only receives in flight. Nothing wakes a sleeping lcore when
- * the device fails, but the receives still end.
+ * Two workers share an lcore and have only receives in flight. A failure of the device wakes no
+ * sleeping lcore, but the receives still complete.
  */
 static void
 receives_of_workers_end_when_the_device_is_lost(void)
@@ -1443,8 +1469,8 @@ main(int argc, char **argv)
 	arena_create(NULL);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	/*
-	 * Cases that lose the device come last, because the engine of the other cases also learns
-	 * of it.
+	 * Cases that make the device fail come last, because the engine of the other cases also
+	 * learns of the failure.
 	 */
 	for (i = 0; i < 7; i++)
 		all[n++] = cases[i];

@@ -31,7 +31,7 @@ status_of(pid_t child)
 /* ------------------------------------------------------------------ what a child may call */
 
 /*
- * TSan stops watching this process's locks and atomics when a child shares its memory, and then
+ * When a child shares its memory, TSan stops watching locks and atomics of this process. It then
  * reports each hand-over to the device's threads as a race.
  */
 #ifndef __SANITIZE_THREAD__
@@ -46,7 +46,7 @@ struct objects {
 	uint16_t peer;
 };
 
-/* A pool with objects in these 16 pages. */
+/* Registers a pool whose objects are in these 16 pages. */
 static struct gantry_mem *
 mem_of_pool(uint8_t *m, struct rte_mempool **pool)
 {
@@ -60,7 +60,7 @@ mem_of_pool(uint8_t *m, struct rte_mempool **pool)
 	return mem;
 }
 
-/* The number of the first call that is not refused, or 0. */
+/* Calls functions in a child. Returns the number of the first call that is not refused, or 0. */
 static int
 child_calls(void *arg)
 {
@@ -101,8 +101,8 @@ child_calls(void *arg)
 }
 
 /*
- * The child has this memory, not a copy: after ibv_fork_init(3) pages of the heap may be missing in
- * a copy.
+ * The child shares this memory with the parent: after ibv_fork_init(3), pages of the heap may be
+ * missing in the child.
  */
 static int
 run_sharing(int (*child)(void *), void *arg)
@@ -131,7 +131,7 @@ calls_of_a_child_are_refused_and_change_nothing(void)
 	status = run_sharing(child_calls, &o);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", status);
 
-	/* Nothing has changed. */
+	/* The child's calls have changed nothing for the parent. */
 	CHECK_EQ(gantry_peer_connect(o.q, o.peer, &o.addr), 0);
 	d.op = GANTRY_OP_WRITE;
 	d.peer = o.peer;
@@ -174,8 +174,8 @@ is_withheld(const void *at)
 }
 
 /*
- * A child has either a copy of registered memory or nothing there. The device moves the parent's
- * bytes.
+ * A child has a copy of registered memory, or no memory at that address. The device moves the
+ * parent's bytes.
  */
 static void
 a_child_writes_to_memory_of_its_own(void)
@@ -196,8 +196,8 @@ a_child_writes_to_memory_of_its_own(void)
 			_exit(0);
 		}
 		/*
-		 * In the first round the copy is done after the child has ended, in the second one
-		 * while it runs.
+		 * In the first round the copy runs after the child has ended, in the second round
+		 * while the child runs.
 		 */
 		status = i == 0 ? status_of(child) : 0;
 		CHECK_EQ(env_do_one(q, env_copy(src, dst, PIECE)), GANTRY_OK);
@@ -217,7 +217,7 @@ a_child_writes_to_memory_of_its_own(void)
 #define BURST      32
 #define N_BLOCKS   512
 
-/* Blocks of the heap with free places between them, for small allocations of the engine. */
+/* Blocks of the heap. The free memory between them serves small allocations of the engine. */
 static uint8_t *heap[N_BLOCKS];
 
 static void
@@ -244,7 +244,10 @@ heap_end(void)
 		free(heap[i]);
 }
 
-/* Returns true if the heap has its bytes. A child that lacks a page of the heap ends by SIGSEGV. */
+/*
+ * Returns true if the heap's blocks have their bytes. A child that lacks a page of the heap is
+ * killed by SIGSEGV.
+ */
 static bool
 heap_is_whole(void)
 {
@@ -272,7 +275,10 @@ start_child(unsigned int i)
 	return child;
 }
 
-/* A worker copies while the process forks; each copy comes once, in order, with its bytes. */
+/*
+ * A worker copies while the process forks; each copy completes once, in order, and with the right
+ * bytes.
+ */
 static void
 workers_go_on_while_children_come_and_go(void)
 {
@@ -320,8 +326,8 @@ static const struct check_case cases[] = {
 };
 
 /*
- * All cases twice: in a process that refuses ibv_fork_init(3), and in one where DPDK's plug-in has
- * called it.
+ * Runs all cases twice: in a process that refuses ibv_fork_init(3), and in a process in which
+ * DPDK's mlx4 plug-in has called it.
  */
 int
 main(int argc, char **argv)

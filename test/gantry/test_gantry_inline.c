@@ -14,7 +14,7 @@ static struct gantry_info info;
 static uint8_t *src, *dst; /* two regions of ARENA_LEN each */
 static struct gantry_mem *src_mem, *dst_mem;
 
-/* Number of WQEs that one copy takes. */
+/* Returns the number of WQEs that one copy needs. */
 static uint64_t
 wqes_of(uint64_t len)
 {
@@ -73,7 +73,7 @@ a_nop_uses_no_hardware_and_waits_its_turn(void)
 	env_queue_done(q);
 }
 
-/* Both directions, queue to queue and queue to itself. */
+/* Writes in both directions between two queues, and from a queue to itself. */
 static void
 write_and_read_reach_a_peer(void)
 {
@@ -209,7 +209,7 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 		CHECK_EQ(env_stats(q).bytes, before.bytes);
 		CHECK_EQ(dst[0], 0x5a);
 	}
-	/* Without the one change of its row, each descriptor succeeds. */
+	/* Without the change that its row makes, each descriptor succeeds. */
 	CHECK_EQ(env_do_one(q, c), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, nop), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(nop, flags, GANTRY_DESC_FENCE)), GANTRY_OK);
@@ -221,8 +221,8 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 }
 
 /*
- * With every distance around the length, both when the regions were looked up last and when they
- * were not.
+ * Tests every distance around the length, when the regions were looked up last and when other
+ * regions were looked up.
  */
 static void
 copies_that_overlap_are_refused(void)
@@ -325,7 +325,7 @@ many_laps_keep_order(void)
 	struct gantry_comp comp[64];
 	struct gantry_desc desc[64];
 
-	/* More than 65,536 WQEs, so that the hardware's indices wrap. */
+	/* More than 65,536 WQEs, so that the hardware's 16-bit indices wrap. */
 	while (got < 70000) {
 		uint32_t n = check_random(&seed) % 40, i, k;
 
@@ -348,7 +348,7 @@ many_laps_keep_order(void)
 }
 
 /*
- * A queue that is never without work tells the device which CQEs it has taken: otherwise its CQ
+ * A queue that is never without work tells the device which CQEs it has taken: otherwise the CQ
  * would overrun. Each poll finds one copy done and the next one posted, over many laps of the CQ.
  */
 static void
@@ -404,8 +404,8 @@ one_doorbell_and_one_cqe_for_a_burst(void)
 }
 
 /*
- * Random bursts, with descriptors that fail, and with some that need more than counting. It is
- * known in advance which ones fail, and so what the counts are.
+ * Random bursts. Some descriptors fail, and some need a full check. It is known in advance which
+ * descriptors fail, so the counters are known too.
  */
 static void
 good_completions_are_counted_up_to_a_failure(void)
@@ -495,7 +495,7 @@ wrong_configurations_are_refused(void)
 	CHECK_EQ(gantry_create(&(struct gantry_conf){.device = "nosuch0"}, &none), -ENODEV);
 	CHECK_EQ(gantry_create(&(struct gantry_conf){.copy_path = 3}, &none), -EINVAL);
 	CHECK(none == NULL);
-	CHECK_EQ(gantry_destroy(g), -EBUSY); /* memory is registered */
+	CHECK_EQ(gantry_destroy(g), -EBUSY); /* -EBUSY, because memory is registered */
 }
 
 /* ------------------------------------------------------------------ splitting, fences */
@@ -503,7 +503,10 @@ wrong_configurations_are_refused(void)
 static void
 a_long_copy_is_split_and_completes_once(void)
 {
-	/* Lengths at the limit, around it, and many times what the send queue holds. */
+	/*
+	 * Lengths at and around the limit of one WQE, and many times the length that fits the send
+	 * queue.
+	 */
 	uint64_t max = RTE_MIN(info.max_copy_len, UINT64_C(1) << 20);
 	const uint64_t lens[] = {max - 1, max, max + 1, 2 * max - 1, 2 * max, 3 * max + 5,
 		RTE_MIN(max * 1000 + 3, ARENA_LEN)};
@@ -561,7 +564,10 @@ descriptors_behind_a_split_copy_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* Fenced copies a to b, b to c, and so on: the last buffer has the bytes of the first. */
+/*
+ * Fenced copies from a to b, b to c, and so on: at the end, the last buffer has the bytes of the
+ * first one.
+ */
 static void
 fenced_copies_see_what_came_before(void)
 {
@@ -608,8 +614,8 @@ a_fence_holds_across_connections(void)
 		desc[2] = env_copy(dst + 4096, dst + 2 * 4096, 4096);
 		desc[2].flags = GANTRY_DESC_FENCE;
 		/*
-		 * The fenced descriptors are accepted, and held back until the device has finished
-		 * the earlier ones.
+		 * The fenced descriptors are accepted. They wait until the device has finished the
+		 * earlier descriptors.
 		 */
 		uint64_t wqes = env_stats(q).wqes;
 		CHECK_EQ(gantry_submit(q, desc, 3), 3);
@@ -790,7 +796,7 @@ main(int argc, char **argv)
 	env_init(0);
 	CHECK_EQ(gantry_create(NULL, &g), 0);
 	gantry_info_get(g, &info);
-	/* The adapter's setting decides how copies are carried. */
+	/* The adapter's setting decides which carrier the engine uses for copies. */
 	if (max_memcpy != NULL) {
 		uint64_t limit = strtoull(max_memcpy, NULL, 0);
 

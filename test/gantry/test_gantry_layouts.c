@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layouts, compared with loops of the CPU: random lists and patterns, to and from own memory and a
- * peer's; keys that are kept, keys that are given to another layout, and too few keys; refusals;
+ * peer's; keys that keep their layout, keys that get another layout, and too few keys; refusals;
  * recovery.
  */
 #include <errno.h>
@@ -20,10 +20,10 @@
 #define ARENA_LEN (UINT64_C(1) << 18)
 #define N_REGIONS 4
 #define PART      (ARENA_LEN / N_REGIONS)
-#define BLOCKS    52 /* the most that the device takes: gantry.h */
+#define BLOCKS    52 /* the most blocks that the device accepts: gantry.h */
 
 static struct gantry *g;
-/* src and dst are registered in N_REGIONS regions each. model is what dst should be. */
+/* src and dst are registered in N_REGIONS regions each. model is the expected content of dst. */
 static uint8_t *src, *dst, *model;
 static struct gantry_mem *mem[2 * N_REGIONS];
 
@@ -61,7 +61,7 @@ destroy(const struct shape *s)
 	CHECK_EQ(gantry_layout_destroy(g, s->id), 0);
 }
 
-/* The offset of byte `at` of the layout from the base, as gantry.h defines it. */
+/* Returns the offset of byte `at` of the layout from the base address, as gantry.h defines it. */
 static uint64_t
 place(const struct shape *s, uint64_t at)
 {
@@ -74,7 +74,7 @@ place(const struct shape *s, uint64_t at)
 }
 
 /*
- * A list whose blocks lie in several regions, or a pattern within one region. Blocks do not
+ * Draws a list whose blocks lie in several regions, or a pattern within one region. Blocks do not
  * overlap, and lie in [0, ARENA_LEN / 2).
  */
 static void
@@ -99,7 +99,7 @@ draw(uint64_t *seed, struct shape *s)
 		b->offset = at;
 		at += (b->len + b->skip) * RTE_MAX(s->rounds, 1u);
 	}
-	/* In a list any order is possible. */
+	/* The blocks of a list can be in any order. */
 	for (i = 0; list && i < s->n; i++) {
 		struct gantry_block *b = &s->block[check_random(seed) % s->n], other = *b;
 
@@ -180,14 +180,20 @@ random_layouts_move_what_loops_of_the_cpu_move(void)
 		struct shape s[N_DRAWN];
 
 		reset(round);
-		/* In every other round, most of them are split on the own connection. */
+		/*
+		 * In every other round, most descriptors on the queue's connection to itself are
+		 * split into several WQEs.
+		 */
 		g->max_msg_len = round % 2 == 0 ? max_msg_len : 1000;
 		for (i = 0; i < N_DRAWN; i++)
 			draw(&seed, &s[i]);
 		for (i = 0; i < RTE_DIM(desc); i++) {
 			const struct shape *l = &s[i % N_DRAWN];
 			uint64_t len = 1 + check_random(&seed) % l->len;
-			/* Whole regions, so that blocks of a list stay in one. */
+			/*
+			 * Offsets of whole regions, so that each block of a list stays in one
+			 * region.
+			 */
 			uint64_t at = PART * (check_random(&seed) % 2);
 			uint64_t plain = check_random(&seed) % 4 * PART;
 
@@ -215,7 +221,10 @@ random_layouts_move_what_loops_of_the_cpu_move(void)
 				desc[i].peer = peer;
 				model_scatter(l, plain, at, len);
 			}
-			/* They write to the same memory, one after the other. */
+			/*
+			 * The descriptors write to the same memory, so each of them waits for the
+			 * previous one.
+			 */
 			desc[i].flags = GANTRY_DESC_FENCE;
 			desc[i].cookie = i;
 		}
@@ -233,7 +242,7 @@ random_layouts_move_what_loops_of_the_cpu_move(void)
 static void
 a_column_of_a_matrix_is_one_descriptor(void)
 {
-	/* 100 rows of 64 doubles; column 3. */
+	/* 100 rows of 64 doubles; the layout is column 3. */
 	struct shape s = {.block[0] = {24, 8, 504}, .n = 1, .rounds = 100};
 	struct gantry_queue *q = env_queue(g, 8);
 
@@ -264,10 +273,13 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 		CHECK_EQ(env_do_one(q, gather(&s, src, dst + 1000 * i, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 1);
 	CHECK_EQ(env_stats(q).layout_hits, 9);
-	/* With another base. */
+	/* The same layout at another base address. */
 	CHECK_EQ(env_do_one(q, gather(&s, src + 1, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 2);
-	/* Another layout gets the same number, and the same layout gets another number. */
+	/*
+	 * Another layout gets the id of the destroyed one, and the layout with the same blocks gets
+	 * another id.
+	 */
 	destroy(&s);
 	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 30)), GANTRY_BAD_LAYOUT);
 	t.block[1].offset = 200;
@@ -329,7 +341,7 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 		desc[i].cookie = i;
 		model_gather(l, 0, 1024 * i, 150);
 	}
-	/* A call that submits takes no CQE, so no key becomes free before it returns. */
+	/* A call of gantry_submit() polls no CQE, so no key becomes free before it returns. */
 	CHECK_EQ(gantry_submit(q, desc, RTE_DIM(desc)), RTE_DIM(desc));
 	CHECK_EQ(env_stats(q).layout_misses, 2);
 	env_collect(q, comp, RTE_DIM(desc));
@@ -340,7 +352,7 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* By default a queue keeps 16. */
+/* By default a queue has 16 keys. */
 static void
 the_layout_that_was_idle_longest_gives_its_key_up(void)
 {
@@ -360,7 +372,10 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 		CHECK_EQ(env_stats(q).layout_misses, n);
 		CHECK_EQ(env_stats(q).layout_hits, k * n);
 	}
-	/* The first one is used once more: then the second one is the oldest. */
+	/*
+	 * The first layout is used once more, so now the second layout is the least recently used
+	 * one.
+	 */
 	CHECK_EQ(env_do_one(q, gather(&s[0], src, dst, 8)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, gather(&s[n], src, dst, 8)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, n + 1);
@@ -377,7 +392,8 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 }
 
 /*
- * The test keeps a list of used layouts, the latest last, to know which descriptors find their key.
+ * The test keeps a list of used layouts, the most recently used one last, to know which descriptors
+ * find their layout in a key.
  */
 static void
 keys_are_found_and_given_up_as_a_list_says(void)
@@ -406,7 +422,10 @@ keys_are_found_and_given_up_as_a_list_says(void)
 			hits++;
 		else
 			misses++;
-		/* It leaves its place in the list, or the first one leaves the list. */
+		/*
+		 * A layout that is used again is removed from its position. Otherwise, if the list
+		 * is full, the first layout is removed.
+		 */
 		if (i == n && n == RTE_DIM(used))
 			i = 0;
 		if (i == n)
@@ -454,7 +473,7 @@ keys_of_a_closed_peer_serve_others(void)
 	env_queue_done(q);
 }
 
-/* 0 is an address like any other: then offsets are addresses. */
+/* The base address 0 is allowed: then the offsets of the blocks are addresses. */
 static void
 a_layout_may_lie_at_0(void)
 {
@@ -470,7 +489,10 @@ a_layout_may_lie_at_0(void)
 	env_queue_done(q);
 }
 
-/* With so many rounds it is a pattern, whose blocks have at most 65535 bytes, including the gap. */
+/*
+ * With that many rounds the device takes the layout as a pattern, in which a block, including its
+ * gap, has at most 65535 bytes.
+ */
 static void
 a_pattern_has_the_longest_stride(void)
 {
@@ -549,7 +571,7 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 	over.src = 0;
 	CHECK_EQ(env_do_one(q, WITH(over, peer, peer)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_stats(q).wqes, 0);
-	/* Memory in the gaps between the blocks does not overlap. */
+	/* The gaps between the blocks may overlap the other side. */
 	over = gather(&s, dst, dst + 4910, 40);
 	CHECK_EQ(env_do_one(q, over), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(over, dst, over.src + 9960)), GANTRY_OK);
@@ -562,8 +584,8 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 }
 
 /*
- * When the layout is destroyed, one descriptor is in hardware, and one waits: its fence holds,
- * because a call that submits takes no CQE.
+ * When the layout is destroyed, one descriptor is in hardware and one waits for its fence, because
+ * gantry_submit() polls no CQE.
  */
 static void
 what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
@@ -584,14 +606,14 @@ what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
 	CHECK_EQ(comp[0].status, GANTRY_OK);
 	CHECK_EQ(comp[1].status, GANTRY_BAD_LAYOUT);
 	CHECK(memcmp(dst, model, ARENA_LEN) == 0);
-	/* The next layout has its number. */
+	/* The next layout gets the id of the destroyed layout. */
 	create(&next);
 	CHECK_EQ(next.id, s.id);
 	destroy(&next);
 	env_queue_done(q);
 }
 
-/* The first block of a layout is correct, another one is not. */
+/* The first block of a layout is correct, and another block is not: the descriptor is refused. */
 static void
 every_block_of_a_layout_is_judged(void)
 {
@@ -616,8 +638,8 @@ every_block_of_a_layout_is_judged(void)
 }
 
 /*
- * The UMR of a peer's layout goes to the peer's send queue, which has room only for layouts of a
- * few blocks.
+ * The UMR of a layout for a peer is posted to the peer's send queue, which has room only for
+ * layouts of a few blocks.
  */
 static void
 a_layout_that_is_too_long_for_a_peer_is_refused(void)
@@ -670,8 +692,9 @@ is_met(const struct shape *s, uint64_t base, uint64_t at, uint64_t len)
 }
 
 /*
- * Pieces of up to 12 bytes at the beginning of a layout, and at its end. The engine takes up to
- * BLOCKS blocks with all their rounds as a list, more as a pattern.
+ * Pieces of up to 12 bytes at the beginning of a layout, and at its end. The engine passes a layout
+ * of up to BLOCKS blocks, counted in all rounds, to the device as a list, and a longer layout as a
+ * pattern.
  */
 static void
 a_piece_overlaps_if_it_has_a_byte_of_the_layout(void)
@@ -735,7 +758,7 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
 	b[0] = (struct gantry_block){0, 10, UINT64_MAX - 5};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
-	/* Only the last rounds go beyond the address space. */
+	/* Only the blocks of the last rounds end beyond the address space. */
 	conf.rounds = 3;
 	b[0] = (struct gantry_block){UINT64_C(3) << 62, 10, (UINT64_C(1) << 61) - 10};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -EINVAL);
@@ -746,14 +769,17 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	b[0] = (struct gantry_block){0, 65536, 0};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
-	/* The same with another block. */
+	/* The same test with another block. */
 	b[0] = (struct gantry_block){0, 10, 10};
 	b[2] = (struct gantry_block){0, 10, 65526};
 	conf.n = 3;
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	conf.n = 1;
 	CHECK_EQ(id, 7);
-	/* The largest that fit: the longest block, and as many blocks as a pattern may have. */
+	/*
+	 * The largest values that are accepted: the longest block, and as many blocks as a pattern
+	 * may have.
+	 */
 	b[0] = (struct gantry_block){0, UINT64_C(1) << 30, 0};
 	b[2] = (struct gantry_block){200, 10, 20};
 	conf.rounds = 1;
@@ -766,7 +792,7 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_destroy(g, 0), -EINVAL);
 	CHECK_EQ(gantry_layout_destroy(g, 1), -EINVAL);
 	CHECK_EQ(gantry_layout_destroy(g, UINT16_MAX), -EINVAL);
-	/* Long strides are possible where the device takes the rounds as a list. */
+	/* Long strides are accepted where the device takes the rounds as a list. */
 	conf.rounds = BLOCKS;
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), 0);
 	CHECK_EQ(gantry_layout_destroy(g, id), 0);
@@ -781,9 +807,9 @@ layouts_that_the_device_cannot_have_are_refused(void)
 /* ------------------------------------------------------------------ recovery */
 
 /*
- * Whichever operation fails, each descriptor comes back once; those with GANTRY_OK have moved the
- * right bytes, and the others none. There is one key, which had another layout before: this shows
- * whether a descriptor uses it before its UMR has run.
+ * Whichever operation fails, each descriptor completes once. Descriptors with GANTRY_OK have moved
+ * the right bytes, other descriptors have moved none. The queue has one key, which had another
+ * layout before: so wrong bytes show that a descriptor used the key before its UMR was executed.
  */
 static void
 whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
@@ -827,14 +853,14 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 		}
 		CHECK(memcmp(dst, model, ARENA_LEN) == 0, "operation %u failed", op);
 		softhca_faults_clear();
-		/* Later descriptors find no key whose UMR has not run. */
+		/* A later descriptor finds no key whose UMR was not executed. */
 		CHECK_EQ(env_do_one(q, gather(&t, src, dst, 300)), GANTRY_OK);
 		CHECK(memcmp(dst, src + 2000, 100) == 0 && memcmp(dst + 100, src + 3000, 200) == 0);
 		CHECK_EQ(env_do_one(q, gather(&s, src, dst, 300)), GANTRY_OK);
 		CHECK(memcmp(dst, src, 100) == 0 && memcmp(dst + 100, src + 1000, 200) == 0);
 		env_queue_done(q);
 	}
-	/* Most were executed again. */
+	/* Most descriptors were executed again. */
 	CHECK(n_ok > 8 * RTE_DIM(desc) && n_flushed != 0, "%u ok, %u flushed", n_ok, n_flushed);
 	destroy(&old);
 	destroy(&s);
@@ -842,8 +868,8 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 }
 
 /*
- * A gather was flushed and is posted again: its key is in use until it is done, so a descriptor
- * with another layout waits.
+ * A gather was flushed and is posted again. Its key is in use until the gather is done, so a
+ * descriptor with another layout waits.
  */
 static void
 a_key_of_replayed_work_is_not_given_to_another_layout(void)
@@ -866,7 +892,7 @@ a_key_of_replayed_work_is_not_given_to_another_layout(void)
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	while (env_stats(q).recoveries == 0)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
-	/* The gather is posted again. The adapter runs nothing of it before it is pumped. */
+	/* The gather is posted again. A pumped adapter has executed no part of it. */
 	if (env_is_pumped()) {
 		CHECK_EQ(gantry_poll(q, comp, 0), 0);
 		CHECK_EQ(env_stats(q).replays, 1);

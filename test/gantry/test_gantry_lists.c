@@ -23,7 +23,9 @@
 
 static struct gantry *g;
 static struct gantry_info info;
-/* src is registered in N_REGIONS regions, dst in one. model is what dst should be. */
+/*
+ * src is registered in N_REGIONS regions, dst in one region. model is the expected content of dst.
+ */
 static uint8_t *src, *dst, *model;
 static struct gantry_mem *mem[N_REGIONS + 1];
 
@@ -59,7 +61,10 @@ fill(void *to, uint64_t len, uint64_t pattern)
 
 /* ------------------------------------------------------------------ lists */
 
-/* Cuts len bytes into n entries, some of them empty. Each lies at a random place of `within`. */
+/*
+ * Divides len bytes into n entries, some of them empty. Each entry lies at a random offset of
+ * `within`.
+ */
 static void
 cut(uint64_t *seed, struct gantry_sge *e, uint32_t n, uint64_t len)
 {
@@ -73,7 +78,10 @@ cut(uint64_t *seed, struct gantry_sge *e, uint32_t n, uint64_t len)
 	}
 }
 
-/* Places entries of a source anywhere, each in one region. Empty entries need no region. */
+/*
+ * Puts the entries of a source at any addresses, each entry in one region. Empty entries need no
+ * region.
+ */
 static void
 place_src(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 {
@@ -86,7 +94,10 @@ place_src(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 					      check_random(seed) % (PART - e[i].len + 1);
 }
 
-/* Places entries of a destination one after the other, with gaps, because they must not overlap. */
+/*
+ * Puts the entries of a destination one after the other, with gaps: entries of a destination must
+ * not overlap.
+ */
 static void
 place_dst(uint64_t *seed, struct gantry_sge *e, uint32_t n)
 {
@@ -139,7 +150,10 @@ random_lists_copy_what_loops_of_the_cpu_copy(void)
 			place_src(&seed, from[i], n);
 			place_dst(&seed, to[i], m);
 			desc[i] = copy_sg(from[i], n, to[i], m, len);
-			/* All write to the same memory, so one waits for the other. */
+			/*
+			 * All copies write to the same memory, so each copy waits for the previous
+			 * one.
+			 */
 			desc[i].flags = round % 2 == 0 ? GANTRY_DESC_FENCE : 0;
 			desc[i].cookie = i;
 			model_copy(from[i], to[i], len);
@@ -163,7 +177,7 @@ static void
 the_longest_lists_of_single_bytes_are_copied(void)
 {
 	static struct gantry_sge from[GANTRY_SGE_MAX], to[GANTRY_SGE_MAX];
-	/* The ring has room for 64 WQEs, so that this is split. */
+	/* The ring holds 64 WQEs, so the copy is split. */
 	struct gantry_queue *q = env_queue(g, 2);
 	uint32_t i;
 
@@ -228,8 +242,8 @@ each_bad_list_gets_its_own_status_and_no_wqe(void)
 }
 
 /*
- * The memory of a later entry is removed after earlier entries were copied. The status must not be
- * one that means that nothing was moved.
+ * The memory of a later entry is removed after earlier entries were copied. So the status must not
+ * be one of those which promise that no byte was moved.
  */
 static void
 a_list_whose_memory_goes_half_way_fails(void)
@@ -262,7 +276,7 @@ a_list_whose_memory_goes_half_way_fails(void)
 		CHECK_EQ(env_stats(q).by_status[GANTRY_LOCAL_ERROR], 1);
 		CHECK_EQ(env_stats(q).recoveries, 0);
 		CHECK_EQ(gantry_mem_unregister(mem_b, CHECK_PATIENCE_MS), 0);
-		/* This time from the beginning: nothing is moved. */
+		/* Now the memory is not registered when the copy begins, so no byte is moved. */
 		memset(dst, ENV_UNTOUCHED, ARENA_LEN);
 		CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
 		CHECK_EQ(dst[0], ENV_UNTOUCHED);
@@ -308,7 +322,10 @@ fills_of_every_length_and_place(void)
 	env_queue_done(q);
 }
 
-/* WQEs whose length is not a multiple of eight: each continues the pattern. */
+/*
+ * The lengths of the WQEs are not multiples of eight: each WQE continues the pattern where the
+ * previous one ended.
+ */
 static void
 fills_keep_their_pattern_across_wqes(void)
 {
@@ -326,7 +343,7 @@ fills_keep_their_pattern_across_wqes(void)
 	env_queue_done(q);
 }
 
-/* Each of them writes to its own place, so their order does not matter. */
+/* Each fill writes to its own memory, so the order of the fills has no effect. */
 static void
 more_patterns_than_buffers_wait_and_none_is_lost(void)
 {
@@ -337,7 +354,7 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 
 	reset(9);
 	for (i = 0; i < RTE_DIM(desc); i++) {
-		/* 48 patterns come again and again; lengths grow within one pattern. */
+		/* 48 patterns are used again and again, and the lengths for one pattern grow. */
 		uint64_t pattern = UINT64_C(0x0102030405060708) * (i % 48 + 1), len = 1 + 3 * i;
 
 		desc[i] = fill(dst + i * 1000, len, pattern);
@@ -353,7 +370,7 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* As many short patterns as there are buffers; and then as many long ones. */
+/* First as many short patterns as there are buffers, then as many long patterns. */
 static void
 as_many_patterns_as_buffers_do_not_wait(void)
 {
@@ -390,8 +407,8 @@ as_many_patterns_as_buffers_do_not_wait(void)
 }
 
 /*
- * Long patterns take the buffers of short ones, and the other way round. Each fill has its own
- * destination.
+ * Long patterns get the buffers of short patterns, and short patterns get those of long patterns.
+ * Each fill has its own destination.
  */
 static void
 buffers_join_and_part_while_others_are_read(void)
@@ -514,11 +531,14 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 	env_unmap(broken, 4096);
 }
 
-/* They are in hardware for the second time when more patterns are needed than there are buffers. */
+/*
+ * The fills are in hardware for the second time when more patterns are needed than there are
+ * buffers.
+ */
 static void
 fills_that_are_carried_out_again_keep_their_pattern(void)
 {
-	const uint64_t len = 5000, n = 12; /* each needs a long buffer */
+	const uint64_t len = 5000, n = 12; /* each pattern needs a long buffer */
 	struct gantry_queue *q = env_queue(g, 16);
 	struct gantry_desc desc[12];
 	struct gantry_comp comp[12];
@@ -536,7 +556,10 @@ fills_that_are_carried_out_again_keep_their_pattern(void)
 		model_fill(10000 * i, len, desc[i].arg[0]);
 	}
 	CHECK_EQ(gantry_submit(q, desc, 5), 5);
-	/* An adapter without a thread has not yet started them again at this time. */
+	/*
+	 * At this time, an adapter without a thread has not executed any of the fills that were
+	 * posted again.
+	 */
 	while (env_stats(q).replays == 0) {
 		CHECK_EQ(env_poll(q, comp, 0), 0);
 		CHECK(rte_get_timer_cycles() < end);
@@ -553,8 +576,8 @@ fills_that_are_carried_out_again_keep_their_pattern(void)
 }
 
 /*
- * With gantry_queue_conf::prepare, the first descriptor needs no new memory and keys: the device
- * refuses them by then.
+ * With gantry_queue_conf::prepare, the first descriptor succeeds although the device refuses new
+ * memory and keys.
  */
 static void
 what_is_prepared_is_there_from_the_beginning(void)

@@ -13,8 +13,8 @@
 #include "gantry_engine.h"
 #include "gantry_env.h"
 
-#define STRIDE                                                                                     \
-	(2 * 4096) /* regions that touch each other are no harder, and less is wrong between them */
+/* Regions have gaps, so that an address just outside a region is never registered. */
+#define STRIDE   (2 * 4096)
 #define BATCH    100
 #define BURST    64
 #define COPY_LEN 8
@@ -22,20 +22,21 @@
 #define STEPS    5 /* 100 to MAX */
 
 #ifdef GANTRY_ALLOC_LIBC
-#define DEFAULT 1000 /* sanitizers are slow */
+#define DEFAULT 1000 /* fewer, because sanitizers are slow */
 #else
 #define DEFAULT 10000
 #endif
 
 /*
  * The time of a call, in nanoseconds of CPU time of the calling thread. If the adapter has no
- * thread (SOFTHCA_THREADS=0), this includes the adapter's part of a copy, and there is no waiting.
+ * thread (SOFTHCA_THREADS=0), this includes the time in which the adapter executes a copy, and the
+ * engine does not wait.
  */
 struct cost {
 	double mean;
 	/*
-	 * The least mean of a batch, while half of the step's regions exist. Other load of the
-	 * machine can lengthen a batch, but never shorten it.
+	 * The smallest mean time of a batch, while half of the step's regions exist. Other load on
+	 * the machine can make a batch longer, but never shorter.
 	 */
 	double least;
 };
@@ -52,7 +53,7 @@ static uint8_t *m, *dst;
 static uint32_t n_max;
 static uint64_t seed = 1, n_ok, n_refused;
 
-/* Adds n of `all` calls, which have taken ns. */
+/* Adds n calls to `all`. They have taken ns nanoseconds. */
 static void
 cost_add(struct cost *c, uint64_t ns, uint32_t n, uint32_t all, bool half_alive)
 {
@@ -70,8 +71,8 @@ region_at(uint32_t i)
 }
 
 /*
- * Copies from regions below `to` at random. Those below `alive` are registered, and the others are
- * not.
+ * Copies from regions with random indices below `to`. Regions with an index below `alive` are
+ * registered, the other regions are not.
  */
 static uint64_t
 copy_at_random(uint32_t to, uint32_t alive)
@@ -102,8 +103,9 @@ copy_at_random(uint32_t to, uint32_t alive)
 }
 
 /*
- * A search visits one node of each level. The root has 2 entries or more, and each other node a
- * quarter of GANTRY_REGION_FAN: so the height is a logarithm.
+ * A search visits one node of each level. The root has at least 2 entries, and each other node at
+ * least a quarter of GANTRY_REGION_FAN, so the height grows with the logarithm of the number of
+ * regions.
  */
 static void
 check_tree(uint32_t alive)
@@ -114,7 +116,7 @@ check_tree(uint32_t alive)
 
 	for (i = 0; i < root->height; i++)
 		least *= GANTRY_REGION_FAN / 4;
-	/* Including the copies' destination. */
+	/* One more, for the destination of the copies. */
 	CHECK_EQ(g->n_regions, alive + 1);
 	CHECK(least <= alive + 1, "%u regions, height %u", alive, root->height);
 }
@@ -226,8 +228,8 @@ main(int argc, char **argv)
 		return 2;
 	}
 	/*
-	 * Without this, each registration takes milliseconds longer: the second argument asks for
-	 * that.
+	 * Without ibv_fork_init(3), which would make each registration milliseconds longer. The
+	 * second argument asks for ibv_fork_init(3).
 	 */
 	if (argc < 3)
 		env_refuse_fork_init();

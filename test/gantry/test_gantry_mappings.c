@@ -41,10 +41,10 @@ struct kind {
 struct mapping {
 	const struct kind *kind;
 	uint8_t *at;
-	int fd; /* -1: there is no file */
+	int fd; /* -1 if the mapping has no file */
 };
 
-/* The file has the bytes of seed 1. */
+/* Maps memory. If it has a file, the file has the bytes of seed 1. */
 static struct mapping
 map_kind(const struct kind *k)
 {
@@ -81,7 +81,7 @@ unmap_kind(struct mapping *m)
 		CHECK_EQ(close(m->fd), 0);
 }
 
-/* The file, by another mapping, has the bytes of this seed. */
+/* Checks through another mapping that the file has the bytes of this seed. */
 static void
 check_file(const struct mapping *m, uint64_t seed)
 {
@@ -94,7 +94,7 @@ check_file(const struct mapping *m, uint64_t seed)
 
 /* ------------------------------------------------------------------ operations on mappings */
 
-/* A queue, and a connection of it to itself. */
+/* A queue, and a connection from this queue to itself. */
 struct rig {
 	struct gantry_queue *q;
 	uint16_t peer, other;
@@ -134,7 +134,7 @@ by_peer(const struct rig *r, struct gantry_desc d, uint16_t op, struct gantry_me
 	return d;
 }
 
-/* Copies m by the usual carrier and by the CPU, and lets a peer read it. */
+/* Copies from m by the default carrier and by the CPU, and lets a peer read m. */
 static void
 check_as_source(struct rig *r, const struct mapping *m, struct gantry_mem *mem, uint64_t seed)
 {
@@ -151,8 +151,8 @@ check_as_source(struct rig *r, const struct mapping *m, struct gantry_mem *mem, 
 }
 
 /*
- * Writes all of m, with different bytes each time; afterwards the program has them, and the file
- * too if the mapping is shared.
+ * Writes all of m by several operations, with different bytes each time. Then the program must see
+ * these bytes, and so must the file if the mapping is shared.
  */
 static void
 check_as_destination(struct rig *r, const struct mapping *m, struct gantry_mem *mem)
@@ -244,9 +244,9 @@ what_is_mapped_without_the_right_to_write_is_a_source_alone(void)
 }
 
 /*
- * A file that ends before its mapping does: the kernel finds no page there. And memory that the
- * kernel does not pin although it is writable: a shared mapping of a file on a disk (Linux 6.5),
- * for which the fault `refuse` stands here.
+ * Two mappings that cannot be registered: a file that ends before its mapping does, where the
+ * kernel finds no page; and writable memory that the kernel does not pin, a shared mapping of a
+ * file on a disk (Linux 6.5). The fault `refuse` emulates the second.
  */
 static void
 a_mapping_that_the_kernel_does_not_pin_is_refused_by_name(void)
@@ -273,7 +273,7 @@ a_mapping_that_the_kernel_does_not_pin_is_refused_by_name(void)
 	}
 }
 
-/* KiB of transparent huge pages in the mapping at `at`: proc_pid_smaps(5). */
+/* Returns the KiB of transparent huge pages in the mapping at `at`: proc_pid_smaps(5). */
 static unsigned int
 transparent_kib(const void *at)
 {
@@ -286,7 +286,8 @@ transparent_kib(const void *at)
 }
 
 /*
- * One huge page, if the kernel gives one. The program then protects a page of it, which splits it.
+ * Registers one huge page, if the kernel provides one. Then the program protects one small page of
+ * it, which splits the huge page.
  */
 static void
 memory_that_asks_for_transparent_huge_pages_is_as_any_other(void)
@@ -299,7 +300,7 @@ memory_that_asks_for_transparent_huge_pages_is_as_any_other(void)
 
 	CHECK(area != MAP_FAILED);
 	m.at = RTE_PTR_ALIGN_CEIL(area, HUGE);
-	/* EINVAL: the kernel has none. */
+	/* EINVAL: this kernel has no transparent huge pages. */
 	CHECK(madvise(m.at, HUGE, MADV_HUGEPAGE) == 0 || errno == EINVAL);
 	m.at[0] = 1;
 	printf("(%u KiB in huge pages) ", transparent_kib(m.at));

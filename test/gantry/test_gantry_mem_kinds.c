@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinds of memory, what each may be used for, and reasons of failed registrations. */
+/*
+ * Kinds of memory, the operations that may use each kind, and the reasons of failed registrations.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +45,8 @@ memory_that_is_only_read_is_a_source_and_no_destination(void)
 		0);
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
 	/*
-	 * The same if the previous descriptor has looked up the region, as a destination or as a
-	 * source.
+	 * The same status if the previous descriptor has looked up the region, as a destination or
+	 * as a source.
 	 */
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);
@@ -89,8 +91,8 @@ memory_with_relaxed_order_moves_the_same_bytes(void)
 }
 
 /*
- * True if the first 8 bytes of memory may be the target of that operation of a peer. If not, checks
- * that they have not changed.
+ * Returns true if a peer may execute that operation on the first 8 bytes of memory. If not, checks
+ * that these bytes have not changed.
  */
 static bool
 peer_may(struct gantry_queue *q, enum gantry_op op, const struct gantry_mem *mem, uint64_t *at)
@@ -124,8 +126,8 @@ peer_may(struct gantry_queue *q, enum gantry_op op, const struct gantry_mem *mem
 }
 
 /*
- * Checks that peers may write, read and do atomics there exactly if the header allows it for this
- * kind of memory and its flags.
+ * Checks that peers can write, read and do atomics exactly if the header allows it for this kind of
+ * memory and these flags.
  */
 static void
 check_rights(const struct gantry_mem *mem, void *at, bool writes, bool reads, bool atomics)
@@ -187,8 +189,8 @@ peers_may_do_what_memory_was_registered_for(void)
 }
 
 /*
- * Writes twice to the same place, many times. Returns how often the first write came last, which is
- * possible only in memory with relaxed order (SOFTHCA_REORDER).
+ * Writes twice to the same address, many times. Returns how often the first write arrived last,
+ * which is possible only in memory with relaxed order (SOFTHCA_REORDER).
  */
 static unsigned int
 count_overtaken(struct gantry_queue *q, uint16_t peer, unsigned int flags)
@@ -233,7 +235,7 @@ writes_may_overtake_each_other_in_memory_with_relaxed_order_alone(void)
 
 /* ------------------------------------------------------------------ failures */
 
-/* Checks a registration of two pages at m, which must fail. */
+/* Checks that a registration of two pages at m fails. */
 static void
 check_refusal(uint8_t *m, int err, const char *words)
 {
@@ -241,8 +243,8 @@ check_refusal(uint8_t *m, int err, const char *words)
 }
 
 /*
- * Makes those of these capabilities effective that the process is permitted. Returns non-zero if
- * CAP_IPC_LOCK is among them.
+ * Makes those of the given capabilities effective that are in the process's permitted set. Returns
+ * non-zero if CAP_IPC_LOCK is one of them.
  */
 static uint32_t
 set_effective(uint32_t caps)
@@ -256,7 +258,7 @@ set_effective(uint32_t caps)
 	return data[0].effective & 1u << CAP_IPC_LOCK;
 }
 
-/* The fault `refuse` makes the emulated kernel return the errors of a real one. */
+/* The fault `refuse` makes the emulated kernel return the errors that a real kernel returns. */
 static void
 a_registration_that_fails_says_why(void)
 {
@@ -265,8 +267,8 @@ a_registration_that_fails_says_why(void)
 	struct gantry_mem *mem;
 
 	/*
-	 * A hole is reported as such, even if the kernel or another library returns a different
-	 * error: with ibv_fork_init(3), ENOMEM.
+	 * An address without memory is reported as such, even if the kernel or another library
+	 * returns a different error: with ibv_fork_init(3), ENOMEM.
 	 */
 	munmap(m + 4096, 4096);
 	check_refusal(m, EFAULT, "is not mapped");
@@ -375,7 +377,7 @@ copy_objects(struct gantry_queue *q, struct rte_mempool *mp)
 	return o;
 }
 
-/* The pool gets its memory in pieces: 32 pages that touch each other, then a part elsewhere. */
+/* The pool gets its memory in pieces: 32 adjacent pages, then memory elsewhere. */
 static void
 a_pool_that_grows_is_registered_again(void)
 {
@@ -390,7 +392,7 @@ a_pool_that_grows_is_registered_again(void)
 	CHECK(mp != NULL);
 	CHECK_EQ(rte_mempool_set_ops_byname(mp, "ring_mp_mc", NULL), 0);
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), -EINVAL);
-	/* Pages 0, 3, 2 and 1. */
+	/* The pool gets pages 0, 3, 2 and 1, in this order. */
 	for (i = 0; i < 4; i++)
 		CHECK(rte_mempool_populate_iova(mp, (char *)m + i * 3 % 4 * 4096, RTE_BAD_IOVA,
 			      4096, NULL, NULL) > 0);
@@ -399,7 +401,10 @@ a_pool_that_grows_is_registered_again(void)
 	CHECK_EQ(gantry_mem_unregister(inside, 0), 0);
 	o = copy_objects(q, mp);
 	CHECK(o.ok > 0 && o.refused > 0, "%u %u", o.ok, o.refused);
-	/* The second page belongs to the pool now; the rest stays as it was. */
+	/*
+	 * The second page belongs to the pool's registration now; other memory is registered as
+	 * before.
+	 */
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &again), 0);
 	CHECK(again == mem);
 	i = rte_mempool_populate_iova(mp, (char *)more, RTE_BAD_IOVA, 64 * 4096, NULL, NULL);
@@ -407,7 +412,10 @@ a_pool_that_grows_is_registered_again(void)
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.refused, i);
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, GANTRY_MEM_RELAXED, &again), -EINVAL);
-	/* A refused piece: the registration stays as it is, and the call can be repeated. */
+	/*
+	 * The device refuses a piece: the registration does not change, and the call can be
+	 * repeated.
+	 */
 	CHECK_EQ(softhca_fault("refuse call=reg_mr errno=12"), 0);
 	CHECK(gantry_mem_register_mempool(g, mp, 0, &again) < 0);
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &again), 0);
@@ -417,7 +425,7 @@ a_pool_that_grows_is_registered_again(void)
 	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.ok, 0);
-	/* All pieces at once. */
+	/* Registers all pieces in one call. */
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &mem), 0);
 	o = copy_objects(q, mp);
 	CHECK_EQ(o.refused, 0);
@@ -430,7 +438,10 @@ a_pool_that_grows_is_registered_again(void)
 	env_unmap(more, 64 * 4096);
 }
 
-/* The old registration has not ended yet. When it ends, the new one stays complete. */
+/*
+ * The first registration has not ended yet when a new one is made. When the first registration
+ * ends, the new one stays complete.
+ */
 static void
 a_pool_that_is_being_unregistered_is_registered_anew(void)
 {
@@ -456,7 +467,7 @@ a_pool_that_is_being_unregistered_is_registered_anew(void)
 	CHECK(n > 0);
 	CHECK_EQ(gantry_mem_register_mempool(g, mp, 0, &old), 0);
 	CHECK_EQ(rte_mempool_get(mp, &obj), 0);
-	/* The peer has no receive, so the message waits. */
+	/* The peer has no receive, so the message waits in hardware. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &send.peer, &a), 0);
 	CHECK_EQ(gantry_peer_open(q, &receives, &back, &b), 0);
 	CHECK_EQ(gantry_peer_connect(q, send.peer, &b), 0);
@@ -487,7 +498,7 @@ a_pool_that_is_being_unregistered_is_registered_anew(void)
 
 /* ------------------------------------------------------------------ all memory, on demand */
 
-/* A layout in such memory, and one whose bytes go to such memory, are refused. */
+/* Layouts in memory on demand are refused, and so are layouts whose bytes go to such memory. */
 static void
 check_layout_is_refused(struct gantry_queue *q, uint8_t *heap)
 {
@@ -509,7 +520,7 @@ check_layout_is_refused(struct gantry_queue *q, uint8_t *heap)
 
 static const struct gantry_policy by_cpu = {1, {{UINT64_MAX, UINT32_MAX, GANTRY_CARRIER_CPU}}};
 
-/* A descriptor with memory that no region covers must have this status. */
+/* Checks that a descriptor with memory that no region covers gets this status. */
 static void
 expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum gantry_status copies)
 {
@@ -535,7 +546,7 @@ expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum g
 	d.arg[0] = 7;
 	CHECK_EQ(env_do_one(q, d), copies);
 	CHECK_EQ(env_stats(q).copies[GANTRY_CARRIER_RDMA], by_rdma + (copies == GANTRY_OK ? 5 : 0));
-	/* Neither the CPU nor MMO copies such memory, and peers cannot use it. */
+	/* Neither the CPU nor a DMA MMO copies memory on demand, and peers cannot use it. */
 	d = env_copy(heap, dst, 3000);
 	CHECK_EQ(env_do_one(q, WITH(d, flags, GANTRY_DESC_BY_CPU)),
 		copies == GANTRY_OK ? GANTRY_BAD_CARRIER : GANTRY_NOT_REGISTERED);
@@ -553,7 +564,7 @@ expect_unregistered(struct gantry_queue *q, uint16_t peer, uint8_t *heap, enum g
 		.len = 3000};
 	CHECK_EQ(env_do_one(q, d), GANTRY_NOT_REGISTERED);
 	check_layout_is_refused(q, heap);
-	/* Neither rules nor flags choose the carrier of copies of such memory. */
+	/* Neither rules nor flags choose the carrier of copies of memory on demand. */
 	CHECK_EQ(gantry_policy_set(q, &by_cpu), 0);
 	by_rdma = env_stats(q).copies[GANTRY_CARRIER_RDMA];
 	d = env_copy(heap, dst, 3000);
@@ -591,7 +602,7 @@ all_memory_is_reached_on_demand_by_copies_alone(void)
 	}
 	CHECK_EQ(gantry_mem_register_any(g, &again), -EEXIST);
 	expect_unregistered(q, a, heap, GANTRY_OK);
-	/* The registration ends when descriptors in flight are done. */
+	/* The registration ends when the descriptors in flight have completed. */
 	env_fill(heap, 16384, 3);
 	for (i = 0; i < RTE_DIM(many); i++)
 		many[i] = env_copy(heap + i, dst + i * 4096, 4096);
@@ -615,8 +626,8 @@ all_memory_is_reached_on_demand_by_copies_alone(void)
 }
 
 /*
- * A page that cannot be accessed, and one that is read-only. Two descriptors fail in each round;
- * those before, between and after them do not.
+ * One page cannot be accessed, and one page is read-only. In each round two descriptors fail;
+ * descriptors before, between and after them succeed.
  */
 static void
 pages_that_cannot_be_used_fail_their_descriptors_alone(void)
