@@ -22,10 +22,13 @@ static uint8_t *memory;
 
 /* ------------------------------------------------------------------ the engine's allocations */
 
-/* The linker leads the library's calls here. */
-static atomic_int held; /* blocks and rings that are not freed */
+/* The linker redirects the library's allocation calls to the functions below. */
+static atomic_int held; /* blocks and rings that are allocated and not freed */
 static atomic_uint
-	/* this many allocations, including the current one, and one fails; 0: none fails */
+	/*
+	 * Allocation number `until_refusal` from now, counting the next one as 1, fails; 0: none
+	 * fails.
+	 */
 	until_refusal;
 
 static bool
@@ -147,8 +150,8 @@ what_is_created_and_destroyed_leaves_no_block_behind(void)
 }
 
 /*
- * Latencies of a queue and of a worker, which are still measured at the end, or were measured
- * before.
+ * Measures latencies of a queue and of a worker. In one round the measurement is still on when the
+ * queue is destroyed, in the other it was switched off before.
  */
 static void
 latencies_leave_no_block_behind(void)
@@ -219,7 +222,7 @@ open_and_close_peers(struct gantry_queue *q)
 	collect_flushed(q, has_dc ? 4 : 2);
 }
 
-/* Peers are opened and closed again, and the connection for copies is set up again. */
+/* Peers are opened and closed again, and the queue's connection to itself is set up again. */
 static void
 what_comes_and_goes_leaves_no_block_behind(void)
 {
@@ -330,7 +333,8 @@ make_peers(struct gantry_queue *q)
 }
 
 /*
- * Creates one after the other, until one cannot be created. Returns 0, or the error of that call.
+ * Creates the objects in order, until one cannot be created. Returns 0, or the error of the failed
+ * call.
  */
 static int
 make_all(struct world *o)
@@ -372,7 +376,7 @@ make_all(struct world *o)
 	return ret == 0 ? gantry_latency_set(gantry_worker_queue(o->w), true) : ret;
 }
 
-/* A call that was refused can be made again: gantry.h. */
+/* Repeats a call until it succeeds. gantry.h: a refused call can be made again. */
 #define AGAIN(call)                                                                                \
 	do {                                                                                       \
 		unsigned int tries_;                                                               \
@@ -404,8 +408,8 @@ end_all(struct world *o)
 }
 
 /*
- * The use of memory and descriptors before. Everything was created once already, so it includes
- * what the process keeps for ever.
+ * The use of memory and file descriptors before a test. Each object was created and destroyed once
+ * before, so this use includes what the process never frees.
  */
 struct usage {
 	int held;
@@ -427,11 +431,14 @@ check_usage(const struct usage *u, const char *after)
 {
 	CHECK_EQ(atomic_load(&held), u->held, after);
 	CHECK_EQ(blocks(), u->in_eal, after);
-	/* After a run that created no engine there is one descriptor less. */
+	/* If the run created no engine, one file descriptor less is open. */
 	CHECK(check_count_fds() <= u->fds, "%s: %u", after, check_count_fds());
 }
 
-/* Each allocation fails once. refused: device calls that also fail once in each run. */
+/*
+ * Fails each allocation once, in separate runs. refused: names of device calls that also fail once
+ * in each run.
+ */
 static void
 fail_each_allocation(const char *const *refused, unsigned int n_refused)
 {
@@ -472,7 +479,10 @@ whatever_finds_no_memory_leaves_nothing_behind(void)
 	fail_each_allocation(NULL, 0);
 }
 
-/* Objects that were already created must be destroyed, and the device refuses this at first. */
+/*
+ * When an allocation fails, the objects that exist must be destroyed, and the device refuses this
+ * at first.
+ */
 static void
 whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)
 {
@@ -482,7 +492,7 @@ whatever_finds_no_memory_and_is_not_ended_at_once_ends_later(void)
 	fail_each_allocation(ends, RTE_DIM(ends));
 }
 
-/* Each device call that creates or destroys something fails once. */
+/* Fails each device call that creates or destroys an object once, in separate runs. */
 static void
 whatever_the_device_refuses_leaves_nothing_behind(void)
 {
@@ -520,12 +530,14 @@ whatever_the_device_refuses_leaves_nothing_behind(void)
 
 /* ------------------------------------------------------------------ what waits in software */
 
-/* A connection of WAIT_DEPTH descriptors has memory for WAIT_FEW that wait. */
+/*
+ * A connection of WAIT_DEPTH descriptors is created with memory for WAIT_FEW waiting descriptors.
+ */
 #define WAIT_DEPTH 256
 #define WAIT_FEW   (WAIT_DEPTH / 8)
 #define WAIT_ALL   100
 
-/* Collects n completions of a connection, of which the first one has cookie `first`. */
+/* Collects n completions of a connection. The first of them has cookie `first`. */
 static void
 collect_good(struct gantry_queue *q, uint64_t first, unsigned int n)
 {
@@ -541,8 +553,8 @@ collect_good(struct gantry_queue *q, uint64_t first, unsigned int n)
 }
 
 /*
- * After a fence, all of them wait. Memory for more than a few waiting descriptors is allocated only
- * when so many wait, and this may fail.
+ * After a fence, all descriptors wait. Memory for more than a few waiting descriptors is allocated
+ * only when it is needed, and this allocation may fail.
  */
 static void
 without_memory_for_what_waits_an_unordered_queue_is_full(void)
@@ -576,7 +588,7 @@ without_memory_for_what_waits_an_unordered_queue_is_full(void)
 	atomic_store(&until_refusal, 1);
 	CHECK_EQ(gantry_submit(q, desc, WAIT_ALL), 1 + WAIT_FEW);
 	CHECK_EQ(atomic_load(&until_refusal), 0);
-	/* It stays full until it is polled, even though there is memory again. */
+	/* The queue is full until it is polled, even though an allocation would now succeed. */
 	CHECK_EQ(gantry_submit(q, desc + 1 + WAIT_FEW, 1), 0);
 	CHECK_EQ(gantry_in_flight(q), 1 + WAIT_FEW);
 	CHECK_EQ(gantry_cancel(q, 1), 1);
@@ -593,8 +605,8 @@ without_memory_for_what_waits_an_unordered_queue_is_full(void)
 	collect_good(q, 1 + WAIT_FEW, WAIT_ALL - 1 - WAIT_FEW);
 
 	/*
-	 * With memory all are accepted, also in two calls: waiting descriptors move to the new
-	 * block.
+	 * If the allocation succeeds, all descriptors are accepted, also in two calls: waiting
+	 * descriptors move to the new block.
 	 */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(gantry_submit(q, desc, 20), 20);
@@ -608,9 +620,9 @@ without_memory_for_what_waits_an_unordered_queue_is_full(void)
 
 /* ------------------------------------------------------------------ other limits */
 
-/* Many queues, one after the other. */
+/* Many queues, created and destroyed one after the other. */
 #ifdef GANTRY_ALLOC_LIBC
-#define N_QUEUES 20 /* more take a minute under sanitizers */
+#define N_QUEUES 20 /* few: more queues take a minute under sanitizers */
 #else
 #define N_QUEUES 1034
 #endif
@@ -624,7 +636,10 @@ a_queue_that_is_destroyed_makes_room_for_another(void)
 		env_queue_done(env_queue(g, 2));
 }
 
-/* The adapter of this program copies 2 GiB by one WQE. A WQE encodes that length as 0. */
+/*
+ * The adapter of this program copies 2 GiB with one WQE. In a WQE, the length 2 GiB is encoded as
+ * 0.
+ */
 static void
 one_wqe_never_copies_more_than_1_gib(void)
 {

@@ -26,7 +26,7 @@
 
 /* ------------------------------------------------------------------ rules */
 
-/* Bits of `uses`: the fields that an operation has, by the table of gantry_desc.h. */
+/* Bits of `uses`: the fields that an operation uses, by the table in gantry_desc.h. */
 enum {
 	SRC = 1,
 	DST = 2,
@@ -36,7 +36,7 @@ enum {
 	ARG1 = 32,
 	SOLICITED = 64,
 	EMPTY = 128,  /* len may be 0 */
-	LAYOUT = 256, /* one side may be a layout */
+	LAYOUT = 256, /* a layout may describe one side */
 	REMOTE = SRC | DST | KEY,
 };
 
@@ -56,9 +56,9 @@ static const struct {
 	{GANTRY_OP_RAW, SRC, 64},
 };
 
-static uint8_t raw_nop[1024]; /* DS 4 */
+static uint8_t raw_nop[1024]; /* a WQE with DS 4 */
 
-/* A correct descriptor of row i, in which every field that may be 0 is 0. */
+/* Returns a correct descriptor of row i, in which each field is 0 if it may be 0. */
 static struct gantry_desc
 good(unsigned int i, uint16_t peer)
 {
@@ -73,7 +73,7 @@ good(unsigned int i, uint16_t peer)
 	return d;
 }
 
-/* The engine refuses d with that status, and no WQE is written for it. */
+/* Checks that the engine refuses d with this status and writes no WQE for d. */
 static void
 expect_refused(struct gantry_queue *q, struct gantry_desc d, enum gantry_status want)
 {
@@ -86,8 +86,8 @@ expect_refused(struct gantry_queue *q, struct gantry_desc d, enum gantry_status 
 }
 
 /*
- * Tests each unused field of each operation, and each flag. The peer is not connected, so a correct
- * descriptor is refused only for that reason.
+ * Tests each unused field of each operation, and each flag. The peer is not connected: a correct
+ * descriptor is refused only because of that.
  */
 static void
 unused_fields_must_be_zero(void)
@@ -179,7 +179,7 @@ wrong_lengths_and_addresses_are_refused(void)
 		d.len = 101;
 		expect_refused(q, d, GANTRY_BAD_LENGTH);
 	}
-	/* In raw WQEs, len is the size in the control segment. */
+	/* In a RAW descriptor, len must be the size in the control segment. */
 	{
 		struct gantry_desc d = good(RTE_DIM(ops) - 1, peer);
 
@@ -206,8 +206,8 @@ last_is_inline(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * With the default limit, a longer one, and none. Lengths just below and above the limit move the
- * same bytes.
+ * Tests the default limit, a longer limit, and no inline data. Lengths just below and above the
+ * limit move the same bytes.
  */
 static void
 short_messages_travel_in_the_wqe(void)
@@ -260,7 +260,7 @@ short_messages_travel_in_the_wqe(void)
 
 /* ------------------------------------------------------------------ messages and receives */
 
-/* Opens and connects two ends with room for receives. */
+/* Opens two peers that can have receives posted, and connects them. */
 static void
 connect_with(struct gantry_queue *a, uint16_t *pa, uint16_t depth_a, struct gantry_queue *b,
 	uint16_t *pb, uint16_t depth_b)
@@ -275,7 +275,7 @@ connect_with(struct gantry_queue *a, uint16_t *pa, uint16_t depth_a, struct gant
 	CHECK_EQ(gantry_peer_connect(b, *pb, &addr_a), 0);
 }
 
-/* Collects n completions of receives, and checks that there are no more. */
+/* Collects n completions of receives, and checks that there are no further completions. */
 static void
 recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int n)
 {
@@ -291,8 +291,8 @@ recv_collect(struct gantry_queue *q, struct gantry_recv_comp *comp, unsigned int
 }
 
 /*
- * Opens a peer that gets number 0, so that other peers' numbers differ from a field that was not
- * written.
+ * Opens a peer, which gets number 0. So the numbers of other peers differ from a field that was
+ * left 0.
  */
 static void
 take_number_0(struct gantry_queue *q)
@@ -325,7 +325,7 @@ message(enum gantry_op op, uint16_t peer, uint64_t len, uint32_t imm)
 	return d;
 }
 
-/* Each operation that takes a receive, with and without data, inline and in memory. */
+/* Executes each operation that uses a receive, with data and without, inline and in memory. */
 static void
 messages_arrive_with_their_data(void)
 {
@@ -370,7 +370,7 @@ messages_arrive_with_their_data(void)
 	env_queue_done(b);
 }
 
-/* gantry_recv_post(): as soon as gantry_peer_open() has returned. */
+/* gantry_recv_post() is allowed as soon as gantry_peer_open() has returned. */
 static void
 receives_are_posted_before_their_peer_is_connected(void)
 {
@@ -397,7 +397,7 @@ receives_are_posted_before_their_peer_is_connected(void)
 	env_queue_done(q);
 }
 
-/* Only its last message has the immediate data, so it uses one receive in total. */
+/* Only the last WQE of the split write has the immediate data, so the write uses one receive. */
 static void
 a_split_write_takes_one_receive(void)
 {
@@ -423,7 +423,7 @@ a_split_write_takes_one_receive(void)
 	env_queue_done(b);
 }
 
-/* A QP that is not the engine's, and a key over 100 bytes of dst that peers may invalidate. */
+/* A QP of the test's own, and a key for 100 bytes of dst that peers may invalidate. */
 struct keys {
 	struct hwq_domain *domain;
 	struct hwq_cq *cq;
@@ -472,7 +472,7 @@ keys_close(struct keys *k)
 	CHECK_EQ(hwq_domain_destroy(k->domain), 0);
 }
 
-/* The peer's key works until it is invalidated, and not afterwards. */
+/* The peer's key works until it is invalidated, and then not any more. */
 static void
 a_send_invalidates_a_key(void)
 {
@@ -511,7 +511,7 @@ a_send_invalidates_a_key(void)
 	keys_close(&k);
 }
 
-/* Refused receives complete in order with the others, and get no message. */
+/* Refused receives complete in order with correct receives, and get no message. */
 static void
 wrong_receives_are_refused_in_their_place(void)
 {
@@ -536,7 +536,7 @@ wrong_receives_are_refused_in_their_place(void)
 	CHECK_EQ(gantry_recv_post(b, UINT16_MAX, &good, 1), -EINVAL);
 	CHECK_EQ(gantry_recv_post(b, from, &good, 0), 0);
 	bad[0].zero = 1;
-	bad[2].len = 0; /* with an address */
+	bad[2].len = 0; /* but the address is not 0 */
 	bad[3].len = g->info.max_msg_len + 1;
 	bad[4].addr = UINT64_MAX - 60;
 	bad[6].addr = 0;
@@ -545,7 +545,8 @@ wrong_receives_are_refused_in_their_place(void)
 		bad[i].cookie = i;
 	CHECK_EQ(gantry_recv_post(b, from, bad, 8), 8);
 	CHECK_EQ(gantry_recv_post(b, from, &good, 1), 0);
-	CHECK_EQ(gantry_recv_poll(b, comp, 8), 1); /* the first one is refused, the second waits */
+	/* the first receive is refused, the others wait */
+	CHECK_EQ(gantry_recv_poll(b, comp, 8), 1);
 	CHECK_EQ(comp[0].status, GANTRY_BAD_FIELD);
 	d[0] = message(GANTRY_OP_SEND, to, 60, 0);
 	d[1] = message(GANTRY_OP_SEND_IMM, to, 61, 9);
@@ -566,8 +567,8 @@ wrong_receives_are_refused_in_their_place(void)
 }
 
 /*
- * Random bursts of messages to two peers, which post and poll at random. None is lost or received
- * twice.
+ * Random bursts of messages to two peers, which post receives and poll at random. No message is
+ * lost or received twice.
  */
 static void
 receives_complete_once_and_in_order(void)
@@ -599,7 +600,10 @@ receives_complete_once_and_in_order(void)
 		n = gantry_recv_post(b, from[i], recv, n);
 		posted[i] += n;
 		CHECK(posted[i] - got[i] <= DEPTH);
-		/* The device would retry a message without a receive, so none is sent. */
+		/*
+		 * The test sends no message without a posted receive, because the device would
+		 * retry the message.
+		 */
 		for (n = check_random(&seed) % 16; n > 0 && sent[i] < posted[i] && sent[i] < N;
 			n--) {
 			struct gantry_desc d =
@@ -642,8 +646,8 @@ receives_complete_once_and_in_order(void)
 }
 
 /*
- * One call collects completed receives of all peers, as far as it has room. The next call collects
- * the rest.
+ * One call collects completed receives of all peers, up to the size of its array. The next call
+ * collects the remaining ones.
  */
 static void
 one_call_collects_receives_of_all_peers(void)
@@ -686,8 +690,8 @@ one_call_collects_receives_of_all_peers(void)
 }
 
 /*
- * A message that is longer than its receive: that receive fails, later ones are flushed, and the
- * connection is down at both ends. Receives that are posted then are refused.
+ * A message is longer than its receive: that receive fails, later receives are flushed, and the
+ * connection is down at both ends. Receives that are posted afterwards are refused.
  */
 static void
 a_failed_connection_gives_its_receives_back(void)
@@ -704,7 +708,7 @@ a_failed_connection_gives_its_receives_back(void)
 	connect_with(a, &to, 0, b, &from, 6);
 	for (i = 0; i < 6; i++)
 		recv[i] = recv_at(i, dst + 100 * i, 100);
-	recv[4].addr = 0; /* refused, and not flushed */
+	recv[4].addr = 0; /* this receive is refused, not flushed */
 	CHECK_EQ(gantry_recv_post(b, from, recv, 6), 6);
 	d[0] = message(GANTRY_OP_SEND, to, 100, 0);
 	d[1] = message(GANTRY_OP_SEND, to, 101, 0);
@@ -747,8 +751,9 @@ a_failed_connection_gives_its_receives_back(void)
 }
 
 /*
- * When a connection is closed, receives that got a message complete with it, even if nobody has
- * polled before; the others are flushed. The next connection with this number has its own receives.
+ * When a connection is closed, receives that got a message complete with that message, even if they
+ * were not polled before; the other receives are flushed. The next connection with this number has
+ * its own receives.
  */
 static void
 a_closed_connection_gives_its_receives_back(void)
@@ -792,7 +797,7 @@ a_closed_connection_gives_its_receives_back(void)
 	}
 	CHECK(comp[5].cookie == 0 && comp[5].status == GANTRY_OK);
 	CHECK(comp[6].cookie == 1 && comp[6].status == GANTRY_FLUSHED);
-	/* Closed without receives, and with receives that were never connected. */
+	/* Closes peers without receives, and peers that have receives but were never connected. */
 	connect_with(a, &to, 3, b, &from, 16384);
 	CHECK_EQ(gantry_peer_close(b, from), 0);
 	CHECK_EQ(gantry_recv_post(a, to, recv, 5), 3);
@@ -805,7 +810,7 @@ a_closed_connection_gives_its_receives_back(void)
 	env_queue_done(b);
 }
 
-/* The removal of memory that a receive names ends only after the receive has come back. */
+/* gantry_mem_unregister() waits until each receive that names the memory has completed. */
 static void
 a_receive_keeps_its_memory(void)
 {
@@ -825,7 +830,8 @@ a_receive_keeps_its_memory(void)
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
-	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1); /* refused: the memory was removed */
+	/* refused, because its memory was removed */
+	CHECK_EQ(gantry_recv_post(b, from, recv, 1), 1);
 	CHECK_EQ(env_do_one(a, message(GANTRY_OP_SEND, to, 10, 0)), GANTRY_OK);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
 	CHECK_EQ(env_poll(b, &none, 1), 0);
@@ -845,8 +851,8 @@ a_receive_keeps_its_memory(void)
 }
 
 /*
- * A removal waits for receives of two peers. Each peer's receive is the last one in one of two
- * rounds.
+ * gantry_mem_unregister() waits for receives of two peers. In each of the two rounds, the receive
+ * of another peer completes last.
  */
 static void
 a_removal_waits_for_receives_of_all_peers(void)
@@ -885,7 +891,10 @@ a_removal_waits_for_receives_of_all_peers(void)
 	env_queue_done(b);
 }
 
-/* True if an event reaches the peer's program within ms milliseconds. The event is consumed. */
+/*
+ * Returns true if an event reaches the peer's program within ms milliseconds. The event is
+ * consumed.
+ */
 static bool
 event_comes(struct gantry_queue *q, int ms)
 {
@@ -902,7 +911,7 @@ event_comes(struct gantry_queue *q, int ms)
 	return false;
 }
 
-/* Like connect_with() without settings, but from a DC peer to a target. */
+/* As connect_with() without settings, but from a DC peer to a target. */
 static void
 connect_dc(struct gantry_queue *a, uint16_t *to, struct gantry_queue *b, uint16_t *from,
 	uint16_t recv_depth)
@@ -917,7 +926,7 @@ connect_dc(struct gantry_queue *a, uint16_t *to, struct gantry_queue *b, uint16_
 	CHECK_EQ(gantry_peer_connect(a, *to, &addr), 0);
 }
 
-/* The peer asks for events of solicited messages only (ibv_req_notify_cq(3)). */
+/* The peer's program asks for events of solicited messages only (ibv_req_notify_cq(3)). */
 static void
 solicited_messages_raise_an_event_and_others_do_not(bool dc)
 {
@@ -934,7 +943,7 @@ solicited_messages_raise_an_event_and_others_do_not(bool dc)
 		CHECK_EQ(gantry_layout_create(g, &plain, &layout), 0);
 	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &b), 0);
 	for (i = 0; i < RTE_DIM(kinds); i++) {
-		/* Inline; in memory; a write of two WQEs; and data with a layout. */
+		/* Inline data, data in memory, a write of two WQEs, and data with a layout. */
 		for (k = 0; k < (layout != 0 ? 4 : 3); k++) {
 			struct gantry_recv r = recv_at(7, dst + 200000, 4096);
 			struct gantry_desc d;
@@ -1000,7 +1009,7 @@ atomic(enum gantry_op op, uint16_t peer, void *at, uint64_t arg0, uint64_t arg1)
 		.arg = {arg0, arg1}};
 }
 
-/* Does one atomic, which must succeed. Returns the result. */
+/* Executes one atomic, which must succeed. Returns its result. */
 static uint64_t
 do_atomic(struct gantry_queue *q, struct gantry_desc d)
 {
@@ -1045,7 +1054,8 @@ atomics_return_the_old_value(void)
 }
 
 /*
- * More atomics than there are cells for results, with copies between them. Each result comes once.
+ * More atomics than there are cells for results, with copies between them. Each atomic must get its
+ * own result.
  */
 static void
 many_atomics_in_flight_keep_their_results(void)
@@ -1083,8 +1093,8 @@ many_atomics_in_flight_keep_their_results(void)
 }
 
 /*
- * The send queue has room for only some of them: the others are tried again and again until there
- * is room.
+ * The send queue has room for only some of the atomics: the engine tries the others again until
+ * there is room.
  */
 static void
 atomics_that_wait_for_room_lose_no_cell(void)
@@ -1120,7 +1130,10 @@ atomics_that_wait_for_room_lose_no_cell(void)
 	env_queue_done(q);
 }
 
-/* The memory does not allow atomics: one fails, those after it are flushed, no cell is lost. */
+/*
+ * The memory does not allow atomics: the first atomic fails, later atomics are flushed, and no cell
+ * is lost.
+ */
 static void
 failed_atomics_have_no_result(void)
 {
@@ -1133,7 +1146,9 @@ failed_atomics_have_no_result(void)
 	memset(src, 0xff, 64);
 	for (round = 0; round < 3; round++) {
 		env_connect(q, &peer, q, &back);
-		/* Results that are in the cells when the cells are used again. */
+		/*
+		 * Fills the cells with old results. A failed atomic must not return an old result.
+		 */
 		*(uint64_t *)dst = 1000;
 		for (i = 0; i < 300; i++)
 			desc[i] = atomic(GANTRY_OP_FETCH_ADD, peer, dst, 1, 0);
@@ -1176,8 +1191,8 @@ a_device_without_atomics_refuses_them(void)
 /* ------------------------------------------------------------------ raw WQEs */
 
 /*
- * Writes a WQE to buf by stock libmlx5's functions: an RDMA write of n pieces of 100 bytes of src
- * to the start of dst. Its index and QPN are wrong, and it asks for a CQE or not, at random.
+ * Writes a WQE to buf with stock libmlx5's functions: an RDMA write of n pieces of 100 bytes of src
+ * to the start of dst. Its index and QPN are wrong. At random, it asks for a CQE or does not.
  */
 static struct gantry_desc
 raw_write(uint8_t *buf, uint16_t peer, unsigned int n, uint64_t *seed)
@@ -1215,7 +1230,7 @@ a_raw_wqe_does_what_it_says(void)
 	for (i = 0; i < 200; i++) {
 		n = 1 + check_random(&seed) % 28;
 		memset(dst, 0, 100 * n + 1);
-		/* With different alignments. */
+		/* Alternates between two alignments of buf. */
 		CHECK_EQ(env_do_one(q, raw_write(buf + i % 2, to[i % 3], n, &seed)), GANTRY_OK);
 		for (k = 0; k < n; k++)
 			CHECK(memcmp(dst + 100 * k, src + 200 * k, 100) == 0);
@@ -1225,12 +1240,16 @@ a_raw_wqe_does_what_it_says(void)
 	env_queue_done(other);
 }
 
-/* WQEs of 1 to 16 WQEBBs among others, over many laps of the ring. All complete, in order. */
+/*
+ * WQEs of 1 to 16 WQEBBs between other descriptors, over many laps of the ring. All complete, in
+ * order.
+ */
 static void
 raw_wqes_of_every_length_keep_order(void)
 {
 	struct gantry_queue *q = env_queue(g, 64);
-	static uint8_t bufs[128][1024]; /* enough for all in flight and all not accepted */
+	/* enough for all WQEs in flight and those not yet accepted */
+	static uint8_t bufs[128][1024];
 	static struct gantry_desc desc[64];
 	static struct gantry_comp comp[64];
 	uint64_t seed = 9, put = 0, got = 0;
@@ -1267,12 +1286,12 @@ raw_wqes_of_every_length_keep_order(void)
 }
 
 /*
- * Bits of fm_ce_se in a control segment, as mlx5dv.h defines them; the engine sets those that ask
- * for a CQE.
+ * Bits of fm_ce_se in a control segment, as mlx5dv.h defines them. The engine sets the bits that
+ * ask for a CQE.
  */
 #define CQE_BITS 0x0c
 
-/* Also tests gantry_stats::wqes, which counts WQEs that fill up the end of the ring. */
+/* Also tests gantry_stats::wqes, which includes NOP WQEs that fill the end of the ring. */
 static void
 a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 {
@@ -1297,12 +1316,12 @@ a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 		k = ((const uint8_t *)hwq_sq_at(sq, sq->last))[11];
 		CHECK_EQ(k & ~CQE_BITS, set);
 	}
-	/* The last one did not fit after the others, and is at the beginning of the ring. */
+	/* The last WQE did not fit before the end of the ring, and is at its beginning. */
 	CHECK_EQ(env_stats(q).wqes, n_bb + 3);
 	env_queue_done(q);
 }
 
-/* A send queue accepts only WQEs for which it would have room twice. */
+/* A send queue accepts only WQEs that are at most half as long as its ring. */
 static void
 a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
 {
@@ -1331,7 +1350,7 @@ a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
 	env_queue_done(q);
 }
 
-/* If a raw WQE fails, only its descriptor fails. */
+/* If a RAW WQE fails, only its descriptor fails. */
 static void
 a_wrong_raw_wqe_fails_alone(void)
 {
@@ -1341,7 +1360,7 @@ a_wrong_raw_wqe_fails_alone(void)
 	struct gantry_desc d;
 
 	d = raw_write(buf, GANTRY_PEER_OWN, 2, &seed);
-	buf[32 + 4] ^= 0x55; /* lkey of the first piece */
+	buf[32 + 4] ^= 0x55; /* the lkey of the first piece */
 	CHECK_EQ(env_do_one(q, d), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(env_do_one(q, raw_write(buf, GANTRY_PEER_OWN, 2, &seed)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, env_copy(src, dst, 64)), GANTRY_OK);

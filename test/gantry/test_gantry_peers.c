@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers: address records, sizes and settings of connections, what the device refuses, and many of
- * them.
+ * Peers: address records, sizes and settings of connections, calls that the device refuses, and
+ * many peers.
  */
 #include <endian.h>
 #include <errno.h>
@@ -32,7 +32,7 @@
 #define UNDER_SANITIZER false
 #endif
 
-/* Returns true if a write through the peer arrives. */
+/* Returns true if a write through the peer succeeds. */
 static bool
 carries(struct gantry_queue *q, uint16_t peer)
 {
@@ -61,7 +61,9 @@ crc32c(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* A record with one byte changed and a correct checksum, as another program might write it. */
+/*
+ * Returns a record with one byte changed and a correct checksum, as another program might write it.
+ */
 static struct gantry_addr
 with_byte(struct gantry_addr addr, unsigned int at, uint8_t value)
 {
@@ -96,7 +98,7 @@ an_address_with_any_flipped_bit_is_refused(void)
 	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
 	bad = with_byte(b, 7, b.bytes[7] + 1);
 	CHECK_EQ(gantry_peer_connect(q, pa, &bad), -EPROTONOSUPPORT);
-	/* The unchanged address works, and so does the peer. */
+	/* After the refused calls, the unchanged address is accepted, and the peer works. */
 	CHECK_EQ(gantry_peer_connect(q, pa, &b), 0);
 	CHECK_EQ(gantry_peer_connect(q, pb, &a), 0);
 	CHECK(carries(q, pa));
@@ -127,7 +129,9 @@ check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu
 	(GANTRY_PATH_TRAFFIC_CLASS | GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES |                   \
 		GANTRY_PATH_RNR_RETRIES | GANTRY_PATH_MIN_RNR_TIMER)
 
-/* The defaults are those of gantry_engines.h; ibv_query_qp(3) shows what the device has. */
+/*
+ * The defaults are those of gantry_engines.h; ibv_query_qp(3) shows the values that the device has.
+ */
 static void
 settings_are_the_peers_or_the_engines_or_the_default(void)
 {
@@ -178,7 +182,7 @@ settings_are_the_peers_or_the_engines_or_the_default(void)
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* The smaller MTU of both ends is used. */
+/* The connection uses the smaller MTU of both ends. */
 static void
 both_ends_of_a_connection_have_one_mtu(void)
 {
@@ -216,7 +220,7 @@ log_has(FILE *log, const char *words)
 }
 
 /*
- * True if the path may exist on another device only: the path of an engine is looked up when it
+ * True if the path may exist on another device only. An engine's path is checked when the engine
  * creates queues.
  */
 static bool
@@ -245,7 +249,9 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 		{{.path = {.mask = GANTRY_PATH_RNR_RETRIES, .rnr_retries = 8}}, "rnr_retries is 8"},
 		{{.path = {.mask = GANTRY_PATH_MIN_RNR_TIMER, .min_rnr_timer = 32}},
 			"min_rnr_timer is 32"},
-		/* A field whose bit is not set, for each bit; unknown bits; reserved bytes. */
+		/*
+		 * For each bit, a field whose bit is not set; then unknown bits and reserved bytes.
+		 */
 		{{.path = {.gid_index = 1}}, "mask lacks GANTRY_PATH_GID_INDEX"},
 		{{.path = {.traffic_class = 1}}, "mask lacks GANTRY_PATH_TRAFFIC_CLASS"},
 		{{.path = {.timeout = 1}}, "mask lacks GANTRY_PATH_TIMEOUT"},
@@ -300,7 +306,7 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	rte_openlog_stream(NULL);
 	fclose(log);
-	/* None of the refused calls has used up a number. */
+	/* None of the refused calls has used a peer number. */
 	CHECK_EQ(gantry_peer_open(q, NULL, &peer, &addr), 0);
 	CHECK_EQ(peer, 0);
 	CHECK_EQ(gantry_peer_open(q, &least, &peer, &addr), 0);
@@ -322,7 +328,10 @@ a_refused_connect_can_be_tried_again(void)
 	uint16_t pa, pb;
 	uint32_t nth;
 
-	/* A connect is two calls of ibv_modify_qp(3), the next one also has two for the reset. */
+	/*
+	 * A connect makes two calls of ibv_modify_qp(3). A connect after a refused connect first
+	 * resets the QP, which is two more calls.
+	 */
 	for (nth = 1; nth <= 6; nth++) {
 		CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), 0);
 		CHECK_EQ(gantry_peer_open(q, NULL, &pb, &b), 0);
@@ -363,7 +372,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_peer_close(q, pa), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(env_do_one(q, arena_write(0, pa)), GANTRY_BAD_PEER);
-		/* It still has its number. */
+		/* The peer that was not closed still has its number. */
 		CHECK_EQ(gantry_peer_open(q, NULL, &next, &b), 0);
 		CHECK(next != pa && next != pb);
 		CHECK_EQ(gantry_peer_connect(q, pa, &b), -EINVAL);
@@ -372,7 +381,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 		CHECK_EQ(gantry_peer_close(q, pb), 0);
 		CHECK_EQ(gantry_peer_close(q, next), 0);
 		/*
-		 * The same when the whole queue is destroyed: the refused call may be that of
+		 * The same call is refused when the whole queue is destroyed: it may be a call for
 		 * either connection.
 		 */
 		env_connect(q, &pa, q, &pb);
@@ -394,7 +403,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 	CHECK_EQ(gantry_peer_close(q, next), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
-	/* An open that fails, after which its CQ cannot be destroyed. */
+	/* An open fails, and then the device refuses to destroy the CQ that it created. */
 	CHECK_EQ(softhca_fault("refuse call=create_qp errno=12"), 0);
 	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), -ENOMEM);
@@ -407,7 +416,7 @@ a_refused_close_says_so_and_can_be_called_again(void)
 }
 
 /*
- * The QP is created, but can neither be set up nor destroyed. It must not keep its CQs busy for
+ * The QP is created, but can neither be set up nor destroyed. It must not keep its CQs in use for
  * ever.
  */
 static void
@@ -431,7 +440,10 @@ an_open_that_leaves_its_qp_can_be_tried_again(void)
 		CHECK_EQ(softhca_fault("refuse call=modify_qp errno=12"), 0);
 		CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16 times=2"), 0);
 		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), -ENOMEM);
-		/* The QP was also tried when the CQ was to be destroyed. */
+		/*
+		 * The engine tried to destroy the QP twice: the second time when it destroyed the
+		 * CQ.
+		 */
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(gantry_peer_open(q, &confs[i], &peer, &addr), 0);
 		CHECK_EQ(gantry_peer_close(q, peer), 0);
@@ -459,8 +471,8 @@ data_bytes(void)
 }
 
 /*
- * Peers of 64 operations each: 64 of them take at most 4 MB, including the memory of the libraries
- * below.
+ * 64 peers of 64 operations each take at most 4 MB, including the memory of the libraries below the
+ * engine.
  */
 static void
 a_peer_takes_memory_for_what_it_was_asked_for(void)
@@ -485,7 +497,7 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 	printf("64 peers of depth 64: %u KiB\n", (unsigned int)((data_bytes() - before) / 1024));
 	if (!UNDER_SANITIZER)
 		CHECK(data_bytes() - before <= 4000000);
-	/* 64 operations, which is more than fit. */
+	/* Submits 64 operations, which is more than the ring holds. */
 	for (i = 0; i < 64; i++)
 		desc[i] = arena_write(i, peer[5]);
 	for (i = 0; i < 4; i++)
@@ -496,7 +508,10 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 	env_queue_done(q);
 }
 
-/* Numbers up to the limit, in any order. The engine keeps them in words of 64 bits. */
+/*
+ * Peers with numbers up to the limit are opened and closed in any order. The engine keeps the
+ * numbers in words of 64 bits.
+ */
 static void
 a_queue_has_as_many_peers_as_it_was_asked_for(void)
 {
@@ -541,7 +556,7 @@ a_queue_has_as_many_peers_as_it_was_asked_for(void)
 
 #define N_COPIES 64
 
-/* Copies through a worker, one thread for both ends of its rings, until it must stop. */
+/* Copies through a worker until the test stops it. One thread enqueues and dequeues. */
 struct load {
 	struct gantry_worker *w;
 	uint8_t *from, *to;
@@ -600,16 +615,16 @@ end_peer(struct gantry_queue *q, uint16_t peer)
 
 /*
  * Peers of a worker's queue and of another queue are opened and closed while workers run: every
- * copy of the one worker and every write of the other arrives, in order. The time of the first and
- * the last calls is printed.
+ * copy of the first worker and every write of the second worker completes, in order. The times of
+ * the first and the last calls are printed.
  */
 static void
 peers_come_and_go_while_workers_run(void)
 {
 	const struct gantry_peer_conf small = {.depth = 8};
-	/* As many peers as exist at the same time. */
+	/* The largest number of peers that exist at the same time. */
 	const struct gantry_worker_conf conf = {.queue = {.max_peers = 2}};
-	/* For more of them, set GANTRY_TEST_PEERS=1000 by hand. */
+	/* More rounds can be requested by hand, for example with GANTRY_TEST_PEERS=1000. */
 	const char *more = getenv("GANTRY_TEST_PEERS");
 	unsigned int n = more != NULL ? atoi(more) : 30;
 	struct gantry_queue *other = env_queue(g, 8), *q;
@@ -663,7 +678,8 @@ peers_come_and_go_while_workers_run(void)
 }
 
 /*
- * Descriptors that wait in a running worker's queue keep its peer busy, those in its ring do not.
+ * Descriptors that wait in a running worker's queue make their peer busy; descriptors in the
+ * worker's ring do not.
  */
 static void
 a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
@@ -690,7 +706,7 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	while (softhca_faults_left() != 0 || env_stats(q).submitted != 2)
 		sched_yield();
 	ret = gantry_peer_close(q, pa);
-	/* If this thread waited for a CPU that long, both are done. */
+	/* If this thread waited for a CPU that long, both descriptors have completed. */
 	CHECK(ret == -EBUSY || (ret == 0 && rte_get_timer_cycles() >= late), "%d", ret);
 	for (got = 0; got < 2;)
 		got += gantry_dequeue_burst(w, comp + got, 2 - got);
@@ -739,10 +755,12 @@ a_peer_is_closed_before_what_it_refused_is_handed_out(void)
 
 /* ------------------------------------------------------------------ several peers in one call */
 
-#define N_TURN  5  /* peers to which descriptors go alternately */
-#define N_MIXED 40 /* descriptors of one call */
+#define N_TURN  5  /* number of peers to which descriptors go alternately */
+#define N_MIXED 40 /* number of descriptors in one call */
 
-/* Opens peers of q with rings of `depth` operations, whose other ends belong to `back`. */
+/*
+ * Opens peers of q with rings of `depth` operations. Their other ends belong to the queue `back`.
+ */
 static void
 open_turn(struct gantry_queue *q, struct gantry_queue *back, uint32_t depth, uint16_t peer[N_TURN])
 {
@@ -760,8 +778,8 @@ open_turn(struct gantry_queue *q, struct gantry_queue *back, uint32_t depth, uin
 }
 
 /*
- * Submits n descriptors in one call. Their completions come in order, with these statuses.
- * Descriptors whose status is not GANTRY_OK have moved nothing.
+ * Submits n descriptors in one call. Their completions must come in order, with the given statuses.
+ * Descriptors whose status is not GANTRY_OK must have moved no byte.
  */
 static void
 do_in_one_call(struct gantry_queue *q, const struct gantry_desc *d, unsigned int n,
@@ -784,7 +802,10 @@ do_in_one_call(struct gantry_queue *q, const struct gantry_desc *d, unsigned int
 	}
 }
 
-/* Rings one doorbell for each connection, however often the call changes from one to another. */
+/*
+ * A call rings one doorbell for each connection, however often its descriptors change from one
+ * connection to another.
+ */
 static void
 operations_go_to_peers_in_turn(void)
 {
@@ -797,7 +818,7 @@ operations_go_to_peers_in_turn(void)
 	open_turn(q, back, 16, peer);
 	for (i = 0; i < N_MIXED; i++) {
 		d[i] = arena_write(i, peer[i % N_TURN]);
-		/* Neighbours to the same peer, reads, inline data, copies. */
+		/* Mixes consecutive descriptors to the same peer, reads, inline data and copies. */
 		if (i % 7 == 3)
 			d[i].peer = d[i - 1].peer;
 		if (i >= 16 && i % 3 == 0) {
@@ -838,8 +859,8 @@ operations_to_peers_in_turn_wait_for_room(void)
 }
 
 /*
- * Descriptors to the other peers in the same call are not affected, and neither are earlier ones to
- * that peer.
+ * When a descriptor to one peer fails, descriptors to other peers in the same call are not
+ * affected, and neither are earlier descriptors to the same peer.
  */
 static void
 one_of_the_peers_in_turn_fails(void)
@@ -860,7 +881,10 @@ one_of_the_peers_in_turn_fails(void)
 	d[bad].remote_key = 0;
 	status[bad] = GANTRY_REMOTE_ACCESS;
 	do_in_one_call(q, d, N_MIXED, status);
-	/* The peer is down, and in the next call only descriptors to it are refused. */
+	/*
+	 * The peer's connection is down. In the next call, only descriptors to this peer are
+	 * refused.
+	 */
 	for (i = 2; i < N_MIXED; i += N_TURN)
 		status[i] = GANTRY_BAD_PEER;
 	do_in_one_call(q, d, N_MIXED, status);

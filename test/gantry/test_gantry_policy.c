@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Carriers of copies: flags and policies. The test checks the bytes, the opcode of the WQE in the
- * send queue, and memory that only copies without the device can use.
+ * Carriers of copies: flags and policies. The test checks the bytes and the opcode of the WQE in
+ * the send queue. It also copies memory that only the CPU can use.
  */
 #define GANTRY_ALLOW_EXPERIMENTAL /* the text form of policies */
 
@@ -19,7 +19,10 @@
 #include "gantry_sleep.h"
 
 #define ARENA_LEN (UINT64_C(1) << 20)
-/* The most that the CPU copies in one call of the owner, as gantry_desc.h promises. */
+/*
+ * The largest number of bytes that the CPU copies in one call of the owner, as gantry_desc.h
+ * promises.
+ */
 #define CALL_LEN (64 * 1024)
 /* Opcodes of a control segment: mlx5dv.h of rdma-core. */
 #define OPCODE_RDMA_WRITE 0x08
@@ -56,7 +59,7 @@ lists(const struct gantry_sge *from, const struct gantry_sge *to, uint64_t len)
 	return d;
 }
 
-/* The opcode of the last WQE of the queue's connection to itself. */
+/* Returns the opcode of the last WQE of the queue's connection to itself. */
 static uint8_t
 last_opcode(const struct gantry_queue *q)
 {
@@ -65,7 +68,7 @@ last_opcode(const struct gantry_queue *q)
 	return sq->buf[(sq->last & sq->mask) * 64 + 3];
 }
 
-/* The number of copies that the queue has given to a carrier. */
+/* Returns the number of copies for which the queue has used a carrier. */
 static uint64_t
 copies(const struct gantry_queue *q, enum gantry_carrier carrier)
 {
@@ -85,7 +88,7 @@ queue_with(struct gantry *engine, uint32_t depth, const struct gantry_policy *po
 /* ------------------------------------------------------------------ flags */
 
 /*
- * Executes d, whose bytes must come from src. Then checks that the opcode of the last WQE is
+ * Executes d, whose bytes must come from src. Then checks that the last WQE has the opcode
  * `opcode`, or that there is no WQE.
  */
 static void
@@ -134,7 +137,7 @@ each_flag_has_its_carrier_move_the_bytes(void)
 				{(uintptr_t)dst + 100, lens[l] + 2}};
 
 			len = lens[l];
-			/* Only the CPU gets the longest ones, which it copies in several calls. */
+			/* Only the CPU copies the longest lengths, in several calls. */
 			if (rows[r].opcode != 0 && len > CALL_LEN / 4)
 				continue;
 			env_fill(src, ARENA_LEN, l);
@@ -183,7 +186,7 @@ flags_that_nobody_can_follow_are_refused(void)
 	}
 	if (!has_mmo)
 		CHECK_EQ(env_do_one(q, by(d, GANTRY_DESC_BY_MMO)), GANTRY_BAD_CARRIER);
-	/* Other operations have no choice of carrier. */
+	/* Operations other than copies have no choice of carrier. */
 	w.op = GANTRY_OP_WRITE;
 	CHECK_EQ(env_do_one(q, by(w, GANTRY_DESC_BY_CPU)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(q, by(nop, GANTRY_DESC_BY_CPU)), GANTRY_BAD_FIELD);
@@ -194,7 +197,7 @@ flags_that_nobody_can_follow_are_refused(void)
 		CHECK_EQ(copies(q, i), 0);
 	env_queue_done(q);
 
-	/* An engine whose configuration does not allow RDMA in addition to MMO. */
+	/* An engine whose configuration allows copies by RDMA only on a device without MMO. */
 	CHECK_EQ(gantry_create(&conf, &plain), 0);
 	m = env_mem(plain, 4096, 0, &plain_mem);
 	plain_q = env_queue(plain, 16);
@@ -223,7 +226,7 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 	memset(unknown, 7, 4096);
 	memset(ro, 9, 4096);
 	memset(dst, 0, 64);
-	/* After the arena there is a page without access. */
+	/* The page after the arena cannot be accessed. */
 	CHECK_EQ(env_do_one(q, WITH(d, src, (uintptr_t)src + ARENA_LEN - 63)),
 		GANTRY_NOT_REGISTERED);
 	CHECK_EQ(env_do_one(q, WITH(d, dst, (uintptr_t)dst + ARENA_LEN - 63)),
@@ -253,8 +256,8 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 /* ------------------------------------------------------------------ order */
 
 /*
- * A chain of copies, each of the bytes that the previous one has written, with alternating
- * carriers. Without its fences it fails on a device that reorders.
+ * A chain of copies with alternating carriers: each copy reads the bytes that the previous copy
+ * wrote. Without the fences, the bytes are wrong on a device that reorders.
  */
 static void
 a_fence_orders_copies_of_different_carriers(void)
@@ -311,7 +314,7 @@ a_fence_waits_for_the_last_piece_of_a_long_copy_by_the_cpu(void)
 	env_queue_done(q);
 }
 
-/* The number of bytes at dst that are the same as in src. */
+/* Returns the number of bytes at dst that are equal to those in src. */
 static uint64_t
 copied(void)
 {
@@ -366,7 +369,7 @@ a_call_copies_64_kib_by_the_cpu_at_most(void)
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	before = copied();
 	CHECK(before <= CALL_LEN);
-	/* An lcore must not go to sleep meanwhile. */
+	/* An lcore must not sleep while the CPU has bytes to copy. */
 	CHECK_EQ(gantry_sleep_limit(q), 0);
 	for (; got == 0; polls++) {
 		got = gantry_poll(q, comp, 2);
@@ -380,7 +383,7 @@ a_call_copies_64_kib_by_the_cpu_at_most(void)
 	CHECK_EQ(comp[1].cookie, 1);
 	CHECK_EQ(gantry_sleep_limit(q), GANTRY_SLEEP_FOR_EVER);
 
-	/* Many short ones count together: by flags, then by a rule. */
+	/* The limit applies to the sum of many short copies: first by flags, then by a rule. */
 	for (turn = 0; turn < 2; turn++) {
 		CHECK_EQ(gantry_policy_set(q, turn == 0 ? NULL : &all_by_cpu), 0);
 		expect_short_copies_in_turns(q, turn == 0 ? GANTRY_DESC_BY_CPU : 0);
@@ -440,8 +443,8 @@ a_long_copy_by_the_cpu_keeps_its_memory_registered(void)
 }
 
 /*
- * Lists are looked up again for each piece, so the rest of a list is refused if its memory is
- * removed.
+ * Each piece of a list is looked up when it is copied. So if memory is removed, the remaining
+ * pieces are refused.
  */
 static void
 lists_whose_memory_goes_end_by_their_status(void)
@@ -493,7 +496,7 @@ what_the_cpu_has_begun_is_not_cancelled(void)
 	env_queue_done(q);
 }
 
-/* The own connection fails while the CPU copies, and cannot be set up again. */
+/* The queue's connection to itself fails while the CPU copies, and cannot be set up again. */
 static void
 the_cpu_copies_on_when_the_connection_is_lost(void)
 {
@@ -526,7 +529,7 @@ the_cpu_copies_on_when_the_connection_is_lost(void)
 	env_queue_done(q);
 }
 
-/* The slots of copies by the CPU were used for WQEs to a peer before. */
+/* Slots that the CPU's copies use were used for WQEs to a peer before. */
 static void
 copies_by_the_cpu_keep_no_peer_busy(void)
 {
@@ -542,7 +545,7 @@ copies_by_the_cpu_keep_no_peer_busy(void)
 	d.remote_key = gantry_mem_remote_key(mem[1]);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(env_do_one(q, d), GANTRY_OK);
-	/* The first one by its flag, the second one by a rule, one directly after the other. */
+	/* Two consecutive copies by the CPU: the first by its flag, the second by a rule. */
 	CHECK_EQ(gantry_policy_set(q, &all_by_cpu), 0);
 	d = by(env_copy(src, dst, 64), GANTRY_DESC_BY_CPU);
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
@@ -554,7 +557,7 @@ copies_by_the_cpu_keep_no_peer_busy(void)
 	env_queue_done(q);
 }
 
-/* In an unordered queue, the fence of a peer's descriptor waits for the CPU too. */
+/* In an unordered queue, the fence of a peer's descriptor also waits for copies by the CPU. */
 static void
 a_peers_fence_waits_for_a_long_copy_by_the_cpu(void)
 {
@@ -579,8 +582,8 @@ a_peers_fence_waits_for_a_long_copy_by_the_cpu(void)
 	CHECK(memcmp(dst, src, 400000) == 0);
 	CHECK(memcmp(dst + 500000, src + 399000, 1000) == 0);
 	/*
-	 * Without a fence, the peer's descriptor is posted before the CPU is done, so it must not
-	 * read bytes that the CPU writes.
+	 * Without a fence, the peer's descriptor is posted before the CPU has finished, so it must
+	 * not read bytes that the CPU writes.
 	 */
 	desc[1].src = (uintptr_t)src;
 	desc[1].flags = 0;
@@ -599,7 +602,7 @@ static const struct gantry_policy three_rules = {3,
 	{{4096, 1, GANTRY_CARRIER_CPU}, {256, UINT32_MAX, GANTRY_CARRIER_CPU},
 		{UINT64_MAX, 4, GANTRY_CARRIER_RDMA}}};
 
-/* Copies `len` bytes n times in one call, and checks how many of them each carrier gets. */
+/* Copies `len` bytes n times in one call, and checks the number of copies for each carrier. */
 static void
 expect_shared(struct gantry_queue *q, unsigned int n, uint64_t len, unsigned int cpu,
 	unsigned int rdma)
@@ -662,7 +665,10 @@ the_first_rule_that_fits_says_who_copies(void)
 	env_queue_done(q);
 }
 
-/* A first rule that names the usual carrier does not hide the rules after it. */
+/*
+ * If the first rule names the carrier that would be used without rules, the rules after it still
+ * apply.
+ */
 static void
 a_rule_counts_behind_one_for_the_usual_carrier(void)
 {
@@ -691,7 +697,7 @@ descriptors_in_flight_count_for_rules(void)
 	struct gantry_desc d[2] = {env_copy(src, dst, 1000), env_copy(src, dst + 1000, 1000)};
 	struct gantry_comp comp[2];
 
-	/* A copy that has not been polled counts as in flight. */
+	/* A copy counts as in flight until its completion is polled. */
 	CHECK_EQ(gantry_submit(q, &d[0], 1), 1);
 	CHECK_EQ(copies(q, GANTRY_CARRIER_CPU), 0 + 1);
 	CHECK_EQ(gantry_submit(q, &d[1], 1), 1);
@@ -704,8 +710,8 @@ descriptors_in_flight_count_for_rules(void)
 }
 
 /*
- * A policy applies to every copy that gets its carrier from now on, even to one that already waits,
- * here for its fence.
+ * A policy applies to every copy whose carrier is chosen after the policy was set, even if the copy
+ * was submitted before. Here the copy waits for its fence.
  */
 static void
 a_policy_is_for_copies_that_wait_too(void)
@@ -730,8 +736,8 @@ a_policy_is_for_copies_that_wait_too(void)
 
 /*
  * gantry_policy_rule::max_in_flight also counts descriptors of the same call, and writes to a peer
- * that have not been polled. In an unordered queue it does not count such writes, which belong to
- * another connection.
+ * that have not been polled. In an unordered queue it does not count writes to a peer, because they
+ * belong to another connection.
  */
 static void
 of_an_unordered_queue_only_copies_count_for_rules(void)
@@ -791,7 +797,7 @@ a_policy_may_name_what_the_engine_has(void)
 	env_queue_done(q);
 	CHECK_EQ(gantry_queue_create(g, &(struct gantry_queue_conf){.policy = &odd}, &q), -EINVAL);
 
-	/* An engine passes its policy on to its queues. */
+	/* An engine's policy applies to its queues. */
 	CHECK_EQ(gantry_create(&conf, &other), 0);
 	gantry_info_get(other, &info);
 	CHECK_EQ(info.carriers, has_mmo ? 0x7 : 0xb);
@@ -800,7 +806,7 @@ a_policy_may_name_what_the_engine_has(void)
 	CHECK(got.n == 3 && got.rule[1].carrier == GANTRY_CARRIER_CPU);
 	CHECK_EQ(gantry_policy_set(q, &rdma), has_mmo ? -EOPNOTSUPP : 0);
 	env_queue_done(q);
-	/* A policy without rules is a policy too. */
+	/* A queue's policy without rules replaces the engine's policy. */
 	q = queue_with(other, 16, &(const struct gantry_policy){0});
 	gantry_policy_get(q, &got);
 	CHECK_EQ(got.n, 0);
@@ -813,7 +819,7 @@ a_policy_may_name_what_the_engine_has(void)
 		CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* The policy of a worker's queue changes while the lcore copies. */
+/* The policy of a worker's queue changes while the worker's lcore copies. */
 static void
 the_policy_of_a_running_worker_changes(void)
 {
@@ -876,7 +882,7 @@ text_becomes_the_policy_that_it_says(void)
 	CHECK_EQ(gantry_policy_print(&p, NULL, 0), len);
 	CHECK_EQ(gantry_policy_parse("", &p), 0);
 	CHECK_EQ(p.n, 0);
-	/* The longest line, and a longer comment. */
+	/* The longest line, and a line whose comment exceeds the limit. */
 	snprintf(out, sizeof(out), "%255s# %200s", "1 4096 cpu", "few");
 	CHECK_EQ(gantry_policy_parse(out, &p), 0);
 	CHECK(p.n == 1 && memcmp(p.rule, three_rules.rule, sizeof(p.rule[0])) == 0);
@@ -906,7 +912,8 @@ text_that_is_no_policy_is_refused(void)
 	memset(line, ' ', sizeof(line) - 7);
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	/*
-	 * One byte too long, without and with a comment, as the last line and before another line.
+	 * A line that is one byte too long, without and with a comment, as the last line and before
+	 * another line.
 	 */
 	strcpy(line + 256 - 7, "1 2 cpu");
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
@@ -971,7 +978,7 @@ main(int argc, char **argv)
 	gantry_info_get(g, &info);
 	has_mmo = info.copy_path == GANTRY_COPY_MMO;
 	rte_log_set_level(gantry_logtype, RTE_LOG_CRIT);
-	/* If copies may use RDMA, every region accepts remote writes. */
+	/* If the engine may use RDMA for copies, peers can write every region. */
 	src = env_mem(g, ARENA_LEN, 0, &mem[0]);
 	dst = env_mem(g, ARENA_LEN, 0, &mem[1]);
 	env_run(cases, RTE_DIM(cases), argc, argv);

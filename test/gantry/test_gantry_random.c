@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random descriptors on several queues, while memory, peers and layouts come and go and the adapter
- * fails. The results are compared with a model that is written only from the headers. Each
- * descriptor comes back exactly once, in its order, with a status that the model allows, and every
- * byte of memory is right.
+ * Random descriptors on several queues, while memory, peers and layouts are created and removed and
+ * the adapter fails. The results are compared with a model that is written only from the headers.
+ * Each descriptor must complete exactly once, in order, with a status that the model allows, and
+ * every byte of memory must be right.
  *
  * usage: test_gantry_random [SEED [DESCRIPTORS]]
  *        test_gantry_random --empty DESCRIPTORS [SEED]
  *        test_gantry_random --soak SECONDS [SEED]
  *        test_gantry_random --device NAME SECONDS [SEED]
  *
- * With SOFTHCA_THREADS=0 everything runs in one thread, and a seed replays exactly: the test runs
- * itself twice, and both runs must be the same. Otherwise two of the queues are inline, and two
- * belong to workers on their own lcores. With --empty most descriptors are messages without data:
- * for each one that succeeded there must be a receive that succeeded. A soak continues for a time,
- * and the memory, descriptors and threads of the process must not grow. With --device it does the
- * same on the device with that name, which may be a real one: fault.c then causes failures without
- * the adapter's faults.
+ * With SOFTHCA_THREADS=0 everything runs in one thread, and a seed replays exactly: the test
+ * executes itself twice, and both runs must be the same. Otherwise two of the queues are inline,
+ * and two belong to workers on their own lcores. With --empty most descriptors are messages without
+ * data: for each message that succeeded there must be a receive that succeeded. With --soak the
+ * test runs for the given time, and the memory, file descriptors and threads of the process must
+ * not grow. --device does the same on the named device, which may be real: fault.c then causes
+ * failures without the adapter's faults.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +32,9 @@
 #include "gantry_log.h"
 #include "random/random.h"
 
-/* Number of descriptors of a run that is played twice. */
+/* Number of descriptors of a run that is executed twice. */
 #define REPLAYED "15000"
-/* Statuses that may not occur in a short run. */
+/* Statuses that need not occur in a short run. */
 #define RARE                                                                                       \
 	(MODEL_BIT(GANTRY_NO_RESOURCES) | MODEL_BIT(GANTRY_TIMED_OUT) |                            \
 		MODEL_BIT(GANTRY_UNREACHABLE) | MODEL_BIT(GANTRY_DEVICE_LOST) |                    \
@@ -60,7 +60,10 @@ side_open(unsigned int i)
 	};
 	struct side *s = &run.side[i];
 	const struct gantry_worker_conf conf = {
-		/* More failures than can ever be in flight after each other. */
+		/*
+		 * Greater than the possible number of failures in a row, so a flushed copy is
+		 * always executed again.
+		 */
 		.queue = {.depth = i < 2 ? 128 : 16,
 			.unordered = i == 1 || (run.pumped && i == 3),
 			.layout_keys = i < 2 ? 16 : 3,
@@ -102,7 +105,7 @@ life_open(void)
 	}
 	world_open();
 	keys_open();
-	/* Each queue is connected to itself, and the queues in pairs. */
+	/* Each queue has a connection to itself, and pairs of queues are connected. */
 	run.n_links = 0;
 	for (i = 0; i < run.n_sides; i++)
 		link_init(&run.link[run.n_links++], &run.side[i], &run.side[i]);
@@ -149,7 +152,7 @@ life_close(void)
 
 /* ------------------------------------------------------------------ a round */
 
-/* One turn of every queue. */
+/* Draws, submits and polls once for every queue. */
 static void
 turn(bool draws)
 {
@@ -172,7 +175,7 @@ turn(bool draws)
 	world_retry();
 }
 
-/* Takes completions until everything has come back. */
+/* Takes completions until all descriptors and receives have completed. */
 static void
 drain(void)
 {
@@ -192,9 +195,9 @@ drain(void)
 }
 
 /*
- * Descriptors are in flight all the time, then none. In a pumped run, effects of time or threads
- * (events, deadlines) occur only while nothing is drawn, so the drawn descriptors depend only on
- * the seed.
+ * Submits descriptors without a pause, then waits until all have completed. In a pumped run,
+ * effects of time or threads (events, deadlines) occur only while no descriptor is drawn, so the
+ * drawn descriptors depend only on the seed.
  */
 static void
 play_round(void)
@@ -218,7 +221,7 @@ play_round(void)
 	}
 	drain();
 	dc_judge();
-	/* Once while calls may be refused, and once again later. */
+	/* Restores the objects once while calls may be refused, and once again later. */
 	world_mend();
 	softhca_faults_clear();
 	world_mend();
@@ -233,7 +236,10 @@ play_round(void)
 	}
 }
 
-/* The device fails while it has work. All of it comes back, and everything can be destroyed. */
+/*
+ * The device fails while descriptors are in flight. All descriptors complete, and all objects can
+ * be destroyed.
+ */
 static void
 lose_device(void)
 {
@@ -259,12 +265,12 @@ seconds(void)
 	return rte_get_timer_cycles() / rte_get_timer_hz();
 }
 
-/* Number of descriptors of all lives. */
+/* Number of descriptors that were drawn in all lives. */
 static uint64_t n_made;
-/* A life that has lasted this many seconds begins no further round. */
+/* After this many seconds, a life begins no further round. */
 static uint64_t life_seconds = UINT64_MAX;
 
-/* Plays a life of at most that many rounds. Returns a digest that identifies it. */
+/* Runs a life of at most that many rounds. Returns a digest of its results. */
 static uint64_t
 play_life(unsigned int rounds, uint64_t goal)
 {
@@ -274,7 +280,7 @@ play_life(unsigned int rounds, uint64_t goal)
 	run.lives++;
 	life_open();
 	do {
-		alarm(4 * CHECK_PATIENCE_MS / 1000); /* ends a call that never returns */
+		alarm(4 * CHECK_PATIENCE_MS / 1000); /* kills the program if a call never returns */
 		play_round();
 		for (n_made = before, i = 0; i < run.n_sides; i++)
 			n_made += run.side[i].made;
@@ -291,7 +297,7 @@ play_life(unsigned int rounds, uint64_t goal)
 	return digest;
 }
 
-/* Plays lives, until that many descriptors have come back. */
+/* Runs lives, until that many descriptors have completed. */
 static uint64_t
 play(uint64_t goal)
 {
@@ -317,7 +323,10 @@ print_counts(uint64_t digest)
 		(unsigned long long)n_made, (unsigned long long)digest);
 }
 
-/* Even in a short run, each operation succeeded, and each status that needs no fault was seen. */
+/*
+ * Even in a short run, each operation must have succeeded, and each status that needs no fault must
+ * have occurred.
+ */
 static void
 check_variety(void)
 {
@@ -333,7 +342,7 @@ check_variety(void)
 
 /* ------------------------------------------------------------------ a soak */
 
-/* The resources of the process, between two lives. */
+/* The resources that the process uses between two lives. */
 struct having {
 	unsigned int fds, mappings;
 	uint64_t rss_kib;
@@ -370,8 +379,8 @@ print_having(const char *when, struct having h)
 }
 
 /*
- * Plays lives for that many seconds. Counts and bytes are checked in every round. After the last
- * life, the resources of the process must be the same as after the first lives.
+ * Runs lives for that many seconds. Each round checks counters and bytes. After the last life, the
+ * process must use the same resources as after the first lives.
  */
 static void
 soak(uint64_t length)
@@ -422,7 +431,7 @@ digest_of(const char *seed, const char *goal, char *out, size_t len)
 	while (fgets(out, len, f) != NULL)
 		;
 	status = pclose(f);
-	/* The device lacks a feature that the run needs, as the run has printed. */
+	/* The device lacks a feature that the run needs; the run has printed its name. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIP) {
 		printf("\n%s", out);
 		exit(CHECK_SKIP);
@@ -442,7 +451,7 @@ a_pumped_run_replays_exactly(void)
 	CHECK(strcmp(digest[0], digest[1]) == 0, "%s%s", digest[0], digest[1]);
 }
 
-/* The default numbers, for the suite. usertools/random.sh runs more. */
+/* Defaults for the suite. usertools/random.sh runs more descriptors. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL_PUMPED 20000
 #else

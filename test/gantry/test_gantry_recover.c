@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Recovery of the queue's connection to itself: which descriptors are executed again and how often,
- * repairs that are refused, and peers meanwhile.
+ * repairs that the device refuses, and peers during a repair.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,7 +46,7 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 		struct gantry_queue *q = queue_with_replays(rows[row].replays);
 		uint32_t n_failed = rows[row].n + 1, n_replays = 0;
 
-		/* Copies 0, 2, 4, ... fail. Each failure stops the connection once. */
+		/* Copies 0, 2, 4, ... fail. Each failure breaks the connection once. */
 		arena_reset(row);
 		for (i = 0; i < N_PIECES; i++)
 			desc[i] = i % 2 == 0 ? arena_failing_copy(i) : arena_copy(i);
@@ -63,12 +63,15 @@ a_copy_is_carried_out_again_as_often_as_it_is_set(void)
 			CHECK_EQ(comp[i].zero, 0);
 			CHECK_EQ(arena_is_moved(i), !flushed && !fails);
 		}
-		/* Those after the first failure, those after the second, ... */
+		/*
+		 * Copies after the first failure, then copies after the second failure, and so on,
+		 * are executed again.
+		 */
 		for (i = 0; i < rows[row].n; i++)
 			n_replays += N_PIECES - 1 - 2 * i;
 		CHECK_EQ(env_stats(q).replays, n_replays);
 		CHECK_EQ(env_stats(q).recoveries, n_failed);
-		/* The next copies are counted from 0 again. */
+		/* The replays of the next copies are counted from 0 again. */
 		desc[0] = arena_failing_copy(0);
 		desc[1] = arena_copy(1);
 		CHECK_EQ(gantry_submit(q, desc, 2), 2);
@@ -90,7 +93,10 @@ more_than_a_hundred_replays_are_refused(void)
 	env_queue_done(q);
 }
 
-/* Each round begins at another index of the ring, so the saved WQEs cross its end. */
+/*
+ * Each round begins at another index of the ring, so the WQEs that are executed again cross the end
+ * of the ring.
+ */
 static void
 what_is_carried_out_again_may_go_around_the_rings_end(void)
 {
@@ -102,7 +108,7 @@ what_is_carried_out_again_may_go_around_the_rings_end(void)
 	desc[0] = arena_failing_copy(0);
 	for (round = 0; round < n_bb; round += 3) {
 		arena_reset(round);
-		/* The repair of the previous round started the ring at its beginning. */
+		/* The repair of the previous round has set the ring's index to 0. */
 		for (i = 0; i < round; i++)
 			CHECK_EQ(env_do_one(q, arena_copy(1)), GANTRY_OK);
 		arena_reset(round + 1);
@@ -177,7 +183,7 @@ a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* A copy waits for the repair meanwhile. A slow machine only makes the time longer. */
+/* A copy waits until the repair succeeds. A slow machine only makes this time longer. */
 static void
 a_repair_is_tried_for_a_quarter_of_a_second(void)
 {
@@ -231,7 +237,7 @@ when_the_own_connection_is_lost_peers_go_on(void)
 	}
 	CHECK_EQ(env_stats(q).recoveries, 0);
 	CHECK_EQ(env_stats(q).replays, 0);
-	/* The connection stays lost; peers, a peer that is opened now, and rules still work. */
+	/* The connection stays lost. Peers, a peer that is opened now, and rules still work. */
 	for (i = 6; i < 10; i++) {
 		CHECK_EQ(env_do_one(q, arena_copy(i)), GANTRY_DEVICE_LOST);
 		CHECK_EQ(env_do_one(q, arena_write(i, i % 2 == 0 ? pa : pb)), GANTRY_OK);
@@ -254,7 +260,7 @@ when_the_own_connection_is_lost_peers_go_on(void)
 	env_queue_done(q);
 }
 
-/* The test decides when the repair is tried again. */
+/* The test decides when the engine tries the repair again. */
 static void
 while_the_own_connection_is_broken_peers_go_on(void)
 {
@@ -276,7 +282,7 @@ while_the_own_connection_is_broken_peers_go_on(void)
 	CHECK_EQ(env_do_one(q, arena_write(1, pa)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_NOP}), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, (struct gantry_desc){.op = GANTRY_OP_COPY}), GANTRY_BAD_LENGTH);
-	/* Descriptors before a copy continue, those after it wait for it. */
+	/* Descriptors before a copy continue. Descriptors after the copy wait for it. */
 	desc[0] = arena_write(2, pb);
 	desc[1] = arena_copy(3);
 	desc[2] = arena_write(4, pb);

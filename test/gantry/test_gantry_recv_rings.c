@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives of workers: rings of receives and of their completions. The main lcore sends from its
- * own queue. Sleeping lcores do not poll by time, because that would hide a lost wake-up.
+ * Workers with rings of receives and rings of their completions. The main lcore sends from a queue
+ * of its own. Sleeping lcores do not poll by time, because that would hide a lost wake-up.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,12 +25,15 @@
 #define PIECE 64
 
 #ifdef GANTRY_ALLOC_LIBC
-#define GOAL 500 /* sanitizers are slow */
+#define GOAL 500 /* fewer, because sanitizers are slow */
 #else
 #define GOAL 4000
 #endif
 
-/* A worker with rings of receives, and a queue that sends to it over two connections. */
+/*
+ * A worker with rings of receives, and a queue that sends messages to the worker over two
+ * connections.
+ */
 static struct gantry_worker *w;
 static struct gantry_queue *sender;
 static uint16_t to[2], from[2];
@@ -56,7 +59,7 @@ begin(enum gantry_idle idle, uint32_t ring_size, uint16_t recv_depth)
 	}
 }
 
-/* Takes n completions of receives. */
+/* Takes n completions of receives from the worker's ring. */
 static void
 take(struct gantry_recv_comp *comp, uint32_t n)
 {
@@ -70,7 +73,7 @@ take(struct gantry_recv_comp *comp, uint32_t n)
 	}
 }
 
-/* Ends a case: posted receives are flushed when their peer is closed. */
+/* Ends a case: closes the peers, which flushes the posted receives. */
 static void
 end_with(uint32_t flushed)
 {
@@ -90,7 +93,7 @@ end_with(uint32_t flushed)
 	env_queue_done(sender);
 }
 
-/* Receive number n, whose memory is place n of dst. */
+/* Receive number n: PIECE bytes at offset n % 256 * PIECE of dst. */
 static struct gantry_recv
 recv_of(uint64_t n)
 {
@@ -99,7 +102,7 @@ recv_of(uint64_t n)
 		.len = PIECE};
 }
 
-/* Message number n, which has 1 to PIECE bytes of src. */
+/* Message number n: 1 to PIECE bytes of src. */
 static struct gantry_desc
 send_of(uint64_t n, uint32_t k)
 {
@@ -144,7 +147,8 @@ exchange(enum gantry_idle idle)
 	while (got[0] + got[1] < GOAL) {
 		k = check_random(&seed) % 2;
 		/*
-		 * Numbers of the second connection begin at 128, so it uses the other half of dst.
+		 * Numbers of the second connection begin at 128, so its receives use the other half
+		 * of dst.
 		 */
 		for (n = check_random(&seed) % 9; n != 0 && put[k] - got[k] < 8; n--) {
 			struct gantry_recv r = recv_of(put[k] + 128 * k);
@@ -181,7 +185,8 @@ receives_complete_once_and_in_order(void)
 }
 
 /*
- * The rings hold 8 each; 64 receives are posted. Completions for which the ring has no room wait.
+ * Each ring has 8 entries; 64 receives are posted. Completions wait if the ring of completions is
+ * full.
  */
 static void
 full_rings_push_back_and_lose_nothing(void)
@@ -214,7 +219,10 @@ full_rings_push_back_and_lose_nothing(void)
 	}
 }
 
-/* Messages have arrived for which the ring has no room. Only the application can make room. */
+/*
+ * Messages have arrived, but the ring of completions is full. Only the application can free
+ * entries.
+ */
 static void
 a_full_ring_lets_the_lcore_sleep(void)
 {
@@ -235,7 +243,7 @@ a_full_ring_lets_the_lcore_sleep(void)
 		send_one(n, 0);
 	while (env_stats(gantry_worker_queue(w)).recv_done < 8)
 		CHECK(rte_get_timer_cycles() < end);
-	/* A copy wakes the lcore, if it sleeps, and then it sleeps again. */
+	/* A copy wakes the lcore, if it sleeps. After the copy the lcore sleeps again. */
 	for (round = 0; round < 3; round++) {
 		slept = gantry_loop_sleeps(1);
 		CHECK_EQ(gantry_enqueue_burst(w, &copy, 1), 1);
@@ -251,7 +259,10 @@ a_full_ring_lets_the_lcore_sleep(void)
 	end_with(0);
 }
 
-/* More receives than recv_depth wait in the ring until some have completed. */
+/*
+ * More receives than recv_depth are enqueued. Those beyond recv_depth wait in the ring until
+ * earlier receives have completed.
+ */
 static void
 receives_beyond_the_depth_wait(void)
 {
@@ -299,7 +310,8 @@ wrong_receives_complete_with_their_status(void)
 }
 
 /*
- * Posted receives stay posted, receives in the ring stay there, and a message that arrives is kept.
+ * When the worker is stopped, posted receives stay posted, receives in the ring stay there, and a
+ * message that arrives is kept.
  */
 static void
 stopping_keeps_receives(void)
@@ -324,7 +336,10 @@ stopping_keeps_receives(void)
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	send_one(0, 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 8), 0);
-	/* Two come back, and the next start posts the other two. */
+	/*
+	 * Two receives are taken back from the ring, and the worker posts the other two when it is
+	 * started again.
+	 */
 	CHECK_EQ(gantry_recv_reclaim_burst(w, peer, back, 2), 2);
 	for (n = 0; n < 2; n++) {
 		CHECK_EQ(peer[n], from[0]);
@@ -337,14 +352,14 @@ stopping_keeps_receives(void)
 		send_one(n, 0);
 	take(comp, 3);
 	CHECK_EQ(gantry_worker_stop(w), 0);
-	/* The control thread is the owner of the queue now. */
+	/* The control thread now owns the queue. */
 	send_one(6, 0);
 	CHECK_EQ(gantry_recv_poll(gantry_worker_queue(w), comp, 8), 1);
 	check_recv(&comp[0], 6, 0);
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	end_with(1);
-	/* A worker without these rings. */
+	/* A worker without rings of receives: the calls fail. */
 	CHECK_EQ(gantry_worker_create(g, 1, NULL, &none), 0);
 	CHECK_EQ(gantry_recv_enqueue_burst(none, 0, r, 1), 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(none, comp, 1), 0);
@@ -354,7 +369,7 @@ stopping_keeps_receives(void)
 
 static atomic_bool is_held;
 
-/* Keeps the lcore in a turn until the worker is told to stop. */
+/* Keeps the lcore inside a turn until the worker's stop is requested. */
 static int
 hold(void *arg)
 {
@@ -371,7 +386,7 @@ hold_main(void *arg)
 }
 
 /*
- * Several peers, and more messages than the lcore moves at a time: when the worker has stopped, all
+ * Several peers, and more messages than the lcore moves at once: when the worker has stopped, all
  * completions can be taken.
  */
 static void
@@ -398,13 +413,16 @@ a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
 		sched_yield();
 	for (n = 0; n < N; n++)
 		send_one(n, 0);
-	/* The messages have arrived: their senders have completions. */
+	/* The messages have arrived, because their senders have the completions. */
 	CHECK_EQ(gantry_worker_stop(w), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, N + 1), N);
 	for (n = 0; n < N; n++)
 		check_recv(&comp[n], n, 0);
-	/* Completions that the worker has not taken come back with their peer. */
+	/*
+	 * Receives that the worker has not taken from the ring are returned with the number of
+	 * their peer.
+	 */
 	for (n = 0; n < N; n++)
 		CHECK_EQ(gantry_recv_enqueue_burst(w, from[n % 3 == 1], &r[n], 1), 1);
 	for (n = 0; n < N; n += k) {
@@ -431,7 +449,7 @@ enqueue_later(void *arg)
 	return NULL;
 }
 
-/* A slow copy keeps the worker stopping while the receive arrives. */
+/* The worker's stop waits for a slow copy. Meanwhile the receive gets its message. */
 static void
 a_stopping_worker_takes_no_receives(void)
 {
@@ -459,8 +477,8 @@ a_stopping_worker_takes_no_receives(void)
 }
 
 /*
- * Receives of a DC target, which a sleeping lcore posts and hands back. A target uses receives in
- * any order, so here only one message is in flight at a time.
+ * Receives of a DC target, which a sleeping lcore posts and completes. A target uses receives in
+ * any order, so in this case only one message is in flight at a time.
  */
 static void
 a_dc_target_wakes_the_lcore(void)
@@ -487,7 +505,7 @@ a_dc_target_wakes_the_lcore(void)
 
 			CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &r, 1), 1);
 		}
-		/* Meanwhile it falls asleep. */
+		/* During this pause the lcore falls asleep. */
 		usleep(check_random(&seed) % 300);
 		send_one(n, 0);
 		take(comp, 1);
@@ -509,7 +527,9 @@ a_dc_target_wakes_the_lcore(void)
 	env_queue_done(sender);
 }
 
-/* The other two kinds of rings, and calls with more receives than are copied at a time. */
+/*
+ * Tests the other two kinds of rings, and calls with more receives than the library copies at once.
+ */
 static void
 receives_of_several_producers(void)
 {
@@ -540,8 +560,8 @@ receives_of_several_producers(void)
 }
 
 /*
- * Both rings of receives: one with receives that were not posted, the other with completions that
- * were not taken.
+ * A worker cannot be destroyed while a ring of receives is not empty: one ring has receives that
+ * were not posted, the other ring has completions that were not taken.
  */
 static void
 a_worker_with_receives_in_a_ring_is_not_destroyed(void)
@@ -555,7 +575,7 @@ a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 	CHECK_EQ(gantry_recv_enqueue_burst(w, 7, &recv, 1), 1);
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	CHECK_EQ(gantry_worker_start(w), 0);
-	/* The lcore hands it back, since there is no such peer. */
+	/* The lcore completes the receive with an error, because no such peer exists. */
 	env_wait_ring(w->recv_out);
 	CHECK_EQ(gantry_worker_stop(w), 0);
 	CHECK_EQ(gantry_recv_reclaim_burst(w, &peer, &recv, 1), 0);
@@ -595,8 +615,8 @@ both_rings_are_for_as_many_producers_as_was_said(void)
 }
 
 /*
- * The device refuses to close the peer at first: receives that come for it meanwhile stay after
- * those that were posted, even if they are more than recv_depth.
+ * The device refuses at first to close the peer. Receives that are enqueued for the peer meanwhile
+ * complete after the posted receives, even if they are more than recv_depth.
  */
 static void
 receives_for_a_peer_that_is_closed_keep_their_order(void)
@@ -620,7 +640,7 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 		while (i < POSTED && env_stats(gantry_worker_queue(w)).recv_posted != i + 1)
 			sched_yield();
 	}
-	/* None of them comes back before the device has stopped. */
+	/* No receive completes before the device has stopped. */
 	usleep(10000);
 	CHECK_EQ(gantry_recv_dequeue_burst(w, comp, 1), 0);
 	CHECK_EQ(gantry_peer_close(gantry_worker_queue(w), from[0]), 0);
@@ -630,7 +650,7 @@ receives_for_a_peer_that_is_closed_keep_their_order(void)
 		CHECK_EQ(comp[i].peer, from[0]);
 		CHECK_EQ(comp[i].status, i < POSTED ? GANTRY_FLUSHED : GANTRY_BAD_PEER);
 	}
-	/* Now nothing comes before the next one. */
+	/* From now on, no other completion comes before that of the next receive. */
 	recv = recv_of(N);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], &recv, 1), 1);
 	take(comp, 1);

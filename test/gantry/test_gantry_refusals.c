@@ -2,7 +2,7 @@
 /*
  * Promises of the interface about all its structs and refusals (gantry_api.h): each refusal writes
  * one line to the log, which names the rule; reserved bytes must be 0, and are written as 0; a mask
- * has known bits, and a bit for each field.
+ * has only known bits, and has the bit of each field that is set.
  */
 #include <stdio.h>
 
@@ -298,7 +298,7 @@ static const struct {
 
 /* ------------------------------------------------------------------ the log */
 
-/* Copies the text that was logged since the last call. Returns its number of lines. */
+/* Copies the text that was logged since the last call. Returns the number of its lines. */
 static unsigned int
 logged(char *text, size_t size)
 {
@@ -369,7 +369,7 @@ reserved_bytes_are_written_as_zeros(void)
 	CHECK_CLEAN(struct gantry_policy, policy, gantry_policy_get(q, &policy));
 }
 
-/* Elements that have no name yet count no status and no carrier. */
+/* Array elements without a named status or carrier are 0. */
 static void
 statistics_have_room_for_what_comes(void)
 {
@@ -409,7 +409,7 @@ main(int argc, char **argv)
 	log_file = tmpfile();
 	CHECK(log_file != NULL);
 	CHECK_EQ(rte_openlog_stream(log_file), 0);
-	/* Before EAL. */
+	/* A call before EAL is initialized. */
 	CHECK_EQ(gantry_create(NULL, &early), -EINVAL);
 	CHECK_EQ(logged(text, sizeof(text)), 1);
 	CHECK(strstr(text, "call rte_eal_init() first") != NULL);

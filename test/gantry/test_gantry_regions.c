@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree of regions, and the hints in front of it, against a plain array: random additions and
- * removals, look-ups of every kind, the cost of an edit, and old trees, which must not change.
+ * The tree of regions, and the hints that are tried before the tree, compared with an array: random
+ * additions and removals, look-ups of every kind, the cost of an edit, and old versions of the
+ * tree, which must not change.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "check.h"
 #include "gantry_region.h"
 
-/* Slots of STRIDE bytes; the region of a slot, if it has one, begins at its start. */
+/* Slots of STRIDE bytes. If a slot has a region, the region begins at the start of the slot. */
 #define N_SLOTS 3000
 #define STRIDE  4096
 #define BASE    UINT64_C(0x7f0000000000)
@@ -38,7 +39,7 @@ toggle(uint32_t slot, uint64_t len)
 	is_in[slot] = !is_in[slot];
 }
 
-/* The region that begins last at addr or below, by a walk over all slots. */
+/* Returns the region with the greatest start address not above addr. It checks all slots. */
 static const struct gantry_region *
 model_find(uint64_t addr)
 {
@@ -98,7 +99,10 @@ check_all(void)
 	CHECK_EQ(root() == NULL ? 0 : check_node(root(), true), n);
 }
 
-/* One edit for two slots: each loses its region, or gets one. */
+/*
+ * Makes one edit for two slots: adds a region to each empty slot, and removes the region of the
+ * other slots.
+ */
 static void
 toggle_two(uint32_t a, uint32_t b, uint64_t len)
 {
@@ -122,7 +126,7 @@ toggle_two(uint32_t a, uint32_t b, uint64_t len)
 	CHECK_EQ(atomic_load(&dir.version), version + 1);
 }
 
-/* A look-up by a reader, in its own call. */
+/* A reader's look-up, as a call of its own. */
 static const struct gantry_region *
 reader_find(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 {
@@ -143,7 +147,7 @@ model_cover(uint64_t addr, uint64_t len)
 	return r != NULL && addr - r->addr < r->len && len <= r->len - (addr - r->addr) ? r : NULL;
 }
 
-/* Grows, then shrinks, then grows, so that nodes split and join at all heights. */
+/* Grows, shrinks and grows the tree, so that nodes split and join at all heights. */
 static void
 the_tree_is_what_an_array_would_be(void)
 {
@@ -186,7 +190,7 @@ the_tree_is_what_an_array_would_be(void)
 }
 
 /*
- * Regions of 64 bytes to 512 GiB, one after the other with a gap of one byte; every third one is
+ * Regions of 64 bytes to 512 GiB, each followed by a gap of one byte; every third region is
  * removed.
  */
 static void
@@ -218,7 +222,7 @@ hints_find_regions_of_every_length(void)
 		CHECK(gantry_region_lookup(&v, last, 2) == NULL);
 		CHECK(gantry_region_lookup(&v, r->addr - 1, 2) == NULL);
 	}
-	/* Without the tree. */
+	/* The look-up must not use the tree. */
 	v.root = NULL;
 	for (i = 0; i < N_SLOTS; i++)
 		n_hints +=
@@ -233,8 +237,9 @@ hints_find_regions_of_every_length(void)
 }
 
 /*
- * 3000 pages need a table of 8192 places: it begins with 512 and doubles four times. When
- * everything is copied, the table is at most half full; and no edit copies more than 64 places.
+ * 3000 pages need a table of 8192 entries: it starts with 512 entries and doubles four times. When
+ * all entries are copied to the new table, it is at most half full. No edit copies more than 64
+ * entries.
  */
 static void
 the_table_of_hints_grows_by_small_steps(void)
@@ -252,7 +257,7 @@ the_table_of_hints_grows_by_small_steps(void)
 		CHECK(h->next == NULL || h->copied <= copied + 64);
 		copied = h->next == NULL ? 0 : h->copied;
 		n_tables += atomic_load(&h->table) != t;
-		/* A present reader finds each of them without the tree. */
+		/* A reader that enters now finds each page without the tree. */
 		if (i % 100 == 0) {
 			uint32_t k;
 
@@ -304,8 +309,8 @@ a_region_ends_at_its_last_byte(void)
 }
 
 /*
- * An edit replaces the nodes of one path, and at most one neighbour at each level. The height is a
- * logarithm: 3000 regions in nodes of at least 8 need at most 4 levels.
+ * An edit replaces the nodes of one path, and at most one neighbour at each level. 3000 regions in
+ * nodes with at least 8 entries need at most 4 levels.
  */
 static void
 an_edit_costs_the_logarithm_of_the_regions(void)
@@ -316,7 +321,7 @@ an_edit_costs_the_logarithm_of_the_regions(void)
 	for (i = 0; i < 2 * N_SLOTS; i++) {
 		uint32_t before;
 
-		/* So that nothing is reclaimed within the edit. */
+		/* Few retired nodes, so that the edit itself reclaims none. */
 		while (dir.n_retired > 100)
 			toggle(i * 7 % N_SLOTS, 1), toggle(i * 7 % N_SLOTS, 1);
 		before = dir.n_retired;
@@ -329,7 +334,7 @@ an_edit_costs_the_logarithm_of_the_regions(void)
 	gantry_region_dir_fini(&dir);
 }
 
-/* Nodes that a reader may still read are kept; all others are used again. */
+/* Nodes that a reader may still read are kept. All other retired nodes are used again. */
 static void
 retired_nodes_wait_for_readers_inside_a_call_only(void)
 {
@@ -357,7 +362,7 @@ retired_nodes_wait_for_readers_inside_a_call_only(void)
 	toggle(0, 1);
 	CHECK_EQ(dir.n_retired, 0);
 	CHECK(dir.edit.n_spare <= 100);
-	/* A reader that makes no more calls keeps no nodes. */
+	/* A reader outside a call keeps no nodes in use. */
 	for (i = 0; i < 10000; i++)
 		toggle(i % 20, 1);
 	CHECK(dir.n_retired < 200);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that is registered and removed while queues use it: what a removal waits for, for how
- * long, and what happens to descriptors that name the memory.
+ * Memory that is registered and removed while queues use it: what gantry_mem_unregister() waits for
+ * and for how long, and the status of descriptors that name the memory.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -43,14 +43,17 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 	struct gantry_desc d = env_copy(m, dst, 100);
 	struct gantry_comp comp;
 
-	/* This queue has looked the region up, and makes no further call. */
+	/* This queue has looked the region up before, and its owner makes no further call. */
 	CHECK_EQ(env_do_one(resting, d), GANTRY_OK);
 	if (!pumped)
 		CHECK_EQ(softhca_fault("late ms=50"), 0);
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
 	CHECK_EQ(gantry_mem_unregister(mem, 1), -ETIMEDOUT);
-	/* The region is removed from the table at once, also for queues that are not waited for. */
+	/*
+	 * The region is removed from the tree at once, also for queues for which the removal does
+	 * not wait.
+	 */
 	CHECK_EQ(env_do_one(resting, d), GANTRY_NOT_REGISTERED);
 	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);
@@ -62,7 +65,7 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 }
 
 /*
- * The memory of a descriptor that waits for a fence in software is looked up when the descriptor is
+ * For a descriptor that waits for a fence in software, memory is looked up when the descriptor is
  * issued.
  */
 static void
@@ -92,8 +95,8 @@ a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 }
 
 /*
- * A copy of 1024 WQEs and more is issued in part when its region is removed. The rest uses the old
- * key.
+ * A copy of 1024 WQEs and more is issued in part when its region is removed. The WQEs that remain
+ * use the old key.
  */
 static void
 a_split_copy_keeps_its_region_to_its_end(void)
@@ -131,9 +134,9 @@ a_split_copy_keeps_its_region_to_its_end(void)
 }
 
 /*
- * A copy that names the region was flushed by another copy's failure. It is posted again with the
- * old key: after the WQEs that the removal has found, and even later if the device at first refuses
- * to set the connection up.
+ * A copy that names the region was flushed by another copy's failure. The copy is posted again with
+ * the old key: after the WQEs that were outstanding when the removal began, and even later if the
+ * device at first refuses to set the connection up.
  */
 static void
 a_removal_waits_for_copies_that_are_carried_out_again(void)
@@ -160,13 +163,14 @@ a_removal_waits_for_copies_that_are_carried_out_again(void)
 		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
 			CHECK_EQ(env_poll(q, NULL, 0), 0);
 			/*
-			 * If the test runs the device, this poll comes before the device continues.
+			 * If the test runs the adapter, this poll comes before the adapter
+			 * continues.
 			 */
 			CHECK_EQ(gantry_poll(q, NULL, 0), 0);
 			CHECK(rte_get_timer_cycles() < end);
 		}
 		CHECK_EQ(softhca_faults_left(), 0);
-		/* The device has done both. */
+		/* The device has executed both copies. */
 		CHECK_EQ(gantry_poll(q, comp, 2), 2);
 		CHECK_EQ(comp[0].status, GANTRY_LOCAL_ERROR);
 		CHECK_EQ(comp[1].status, GANTRY_OK);
@@ -188,8 +192,8 @@ send_to(uint16_t peer, const uint8_t *from)
 }
 
 /*
- * SENDs wait for their receives. The one to the first peer names the region, and the one to the
- * other peer is posted later.
+ * SENDs wait for their receives. The SEND to the first peer names the region. The SEND to the other
+ * peer is posted later.
  */
 static void
 a_removal_waits_for_every_peer_and_for_nothing_later(void)
@@ -274,9 +278,9 @@ an_owner_that_rests_holds_nothing_that_is_done(void)
 }
 
 /*
- * The owner's last call left the queue in a repair that the device refuses. Copies that wait to be
- * executed again would use the old key, so the removal waits until the owner makes another call, or
- * destroys the queue.
+ * The device refused the repair of a connection in the owner's last call, so the repair is not
+ * finished. Copies that wait to be executed again would use the old key, so the removal waits until
+ * the owner makes another call, or destroys the queue.
  */
 static void
 destroying_a_queue_implies_the_rest(void)
@@ -290,7 +294,7 @@ destroying_a_queue_implies_the_rest(void)
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 64)), GANTRY_LOCAL_ERROR);
 	CHECK_EQ(gantry_in_flight(q), 0);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
-	/* The device may still work for a queue that it refuses to destroy. */
+	/* The device may still execute WQEs of a queue that it refuses to destroy. */
 	CHECK_EQ(softhca_fault("refuse call=destroy_qp errno=16"), 0);
 	CHECK_EQ(gantry_queue_destroy(q), -EBUSY);
 	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
@@ -300,7 +304,7 @@ destroying_a_queue_implies_the_rest(void)
 	env_unmap(m, 4096);
 }
 
-/* A region can be removed even if a queue always has WQEs outstanding. */
+/* A region can be removed even if a queue has WQEs outstanding at all times. */
 static void
 a_removal_does_not_wait_for_what_is_posted_later(void)
 {
@@ -321,7 +325,7 @@ a_removal_does_not_wait_for_what_is_posted_later(void)
 		CHECK(in_flight > 0);
 		if (pumped)
 			softhca_pump();
-		/* One or more stay in flight. */
+		/* At least one copy stays in flight. */
 		if (in_flight > 1)
 			env_collect(q, comp, in_flight > 32 ? in_flight - 16 : 1);
 		if (gantry_in_flight(q) == 0)
@@ -333,7 +337,7 @@ a_removal_does_not_wait_for_what_is_posted_later(void)
 	env_unmap(m, 4096);
 }
 
-/* A peer may write until the call has returned 0, and not afterwards. */
+/* A peer may write until gantry_mem_unregister() has returned 0, and not afterwards. */
 static void
 a_removal_that_the_device_refuses_can_be_repeated(void)
 {
@@ -379,7 +383,7 @@ struct owner {
 	uint64_t n_done;
 };
 
-/* Copies without a pause, each with the right bytes, until it must stop. */
+/* Copies without a pause until it is told to stop. Each copy must move the right bytes. */
 static void *
 owner_main(void *arg)
 {
@@ -400,15 +404,15 @@ owner_main(void *arg)
 	return NULL;
 }
 
-/* Removals that are in progress together. */
+/* Number of removals in progress at the same time. */
 #define BATCH 80
 #ifdef GANTRY_ALLOC_LIBC
-#define N_REMOVALS 800 /* more take half a minute under sanitizers */
+#define N_REMOVALS 800 /* few: more removals take half a minute under sanitizers */
 #else
 #define N_REMOVALS 10000
 #endif
 
-/* Registers and removes n regions at m, of one page each, with a page between them. */
+/* Registers and removes n regions of one page each. They begin at m, with one page between them. */
 static void
 come_and_go(uint8_t *m, unsigned int n)
 {
@@ -446,10 +450,13 @@ removals_disturb_nobody_and_leave_nothing(void)
 		if (i == BATCH)
 			before = mallinfo2().uordblks;
 	}
-	/* An owner that lost its CPU inside a call keeps nodes in use until it continues. */
+	/*
+	 * An owner whose thread lost its CPU inside a call keeps nodes in use until the thread
+	 * continues.
+	 */
 	for (i = 0; mallinfo2().uordblks >= before + 200000 && i < 20; i++)
 		come_and_go(m, BATCH);
-	/* This includes spare nodes. One leaked node for each removal would be more. */
+	/* This includes spare nodes. If each removal leaked one node, it would be more. */
 	CHECK(mallinfo2().uordblks < before + 200000);
 	atomic_store(&o.stop, true);
 	pthread_join(owner, NULL);
@@ -461,8 +468,8 @@ removals_disturb_nobody_and_leave_nothing(void)
 }
 
 /*
- * An owner that copies from memory that is registered and removed: this never causes an error of
- * the device.
+ * An owner copies from memory that is registered and removed: this never causes an error on the
+ * device.
  */
 static void
 memory_that_goes_is_refused_and_never_fails_in_the_device(void)
@@ -504,7 +511,10 @@ memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 
 /* ------------------------------------------------------------------ workers */
 
-/* What other threads do after a worker's turn has read the table of regions. */
+/*
+ * Called after a worker's turn has read the tree of regions, to make calls of other threads at that
+ * time.
+ */
 static void (*behind_the_look)(void);
 
 void __real_gantry_drain_update(struct gantry_queue *q);
@@ -549,11 +559,11 @@ register_late(void)
 	enqueue_late();
 }
 
-/* The status of what is enqueued during a turn. */
+/* Returns the status of a descriptor that is enqueued during a turn. */
 static enum gantry_status
 turn_with(void (*others_do)(void))
 {
-	/* so that the turn reads the table */
+	/* Makes the turn read the tree. */
 	struct gantry_mem *other = mem_of(late.m + 4096, 4096);
 	struct gantry_comp comp;
 
@@ -618,10 +628,13 @@ int
 main(int argc, char **argv)
 {
 	pumped = env_is_pumped();
-	/* Without this, each of the many registrations would take a millisecond longer. */
+	/*
+	 * Without ibv_fork_init(3), which would make each of the many registrations a millisecond
+	 * longer.
+	 */
 	env_refuse_fork_init();
 	env_init(1);
-	/* DPDK's mlx4 plug-in has set it: gantry.h, gantry_mem_unregister(). */
+	/* DPDK's mlx4 plug-in has set this variable: gantry.h, gantry_mem_unregister(). */
 	unsetenv("MLX4_DEVICE_FATAL_CLEANUP");
 	arena_create(NULL);
 	return arena_run(cases, RTE_DIM(cases), argc, argv);

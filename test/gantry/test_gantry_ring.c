@@ -15,20 +15,24 @@
 #define N_WORKERS 3
 
 /*
- * The n-th descriptor of a feed writes inside place n % PLACES, and not to its first or last byte.
+ * Descriptor n of a feed writes inside slot n % PLACES of dst, but not to the slot's first or last
+ * byte.
  */
 #define PLACES    1024
 #define PLACE_LEN 256
 #define UNTOUCHED 0xe5
 
-/* Descriptors of each worker: enough for many laps of the rings. */
+/* Number of descriptors for each worker: enough for many laps of the rings. */
 #ifdef GANTRY_ALLOC_LIBC
-#define GOAL 5000 /* sanitizers are slow */
+#define GOAL 5000 /* fewer, because sanitizers are slow */
 #else
 #define GOAL 30000
 #endif
 
-/* A worker, and how many descriptors the main lcore enqueued and completions it dequeued. */
+/*
+ * A worker, the number of descriptors that the main lcore enqueued, and the number of completions
+ * that it dequeued.
+ */
 struct feed {
 	struct gantry_worker *w;
 	uint8_t *dst; /* PLACES * PLACE_LEN */
@@ -57,7 +61,7 @@ place(const struct feed *f, uint64_t n)
 	return f->dst + n % PLACES * PLACE_LEN;
 }
 
-/* The n-th descriptor of a feed. Every seventh one is bad. The cookie is its number. */
+/* Descriptor n of a feed. Every seventh descriptor is wrong. The cookie is n. */
 static struct gantry_desc
 nth(const struct feed *f, uint64_t n)
 {
@@ -88,8 +92,8 @@ feed_put(struct feed *f, unsigned int n)
 }
 
 /*
- * Checks that the place of the n-th descriptor has the bytes that it copied, and that the bytes
- * around them did not change.
+ * Checks that the slot of descriptor n has the bytes that it copied, and that the bytes around them
+ * did not change.
  */
 static void
 check_place(const struct feed *f, uint64_t n)
@@ -208,8 +212,8 @@ full_rings_push_back_and_lose_nothing(void)
 	CHECK_EQ(feed_put(&f, 1), 0);
 	CHECK_EQ(gantry_start(g), 0);
 	/*
-	 * No completions are taken: the rings have room for 64 completions and 64 descriptors, and
-	 * no more.
+	 * No completions are dequeued: the rings accept 64 completions and 64 descriptors, and no
+	 * more.
 	 */
 	while (f.put < 128) {
 		feed_put(&f, 100);
@@ -218,7 +222,10 @@ full_rings_push_back_and_lose_nothing(void)
 	rte_delay_ms(20);
 	CHECK_EQ(feed_put(&f, 100), 0);
 	CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, 64);
-	/* Room for one completion also makes room for one descriptor. */
+	/*
+	 * One free entry in the ring of completions lets the worker take one descriptor from the
+	 * other ring.
+	 */
 	CHECK_EQ(feed_take(&f, 1), 1);
 	while ((n = feed_put(&f, 100)) == 0)
 		CHECK(rte_get_timer_cycles() < end);
@@ -245,14 +252,17 @@ stopping_finishes_what_is_in_flight_and_keeps_the_rest(void)
 			rte_delay_us_block(round * 10);
 		CHECK_EQ(gantry_stop(g), 0);
 		CHECK_EQ(gantry_in_flight(gantry_worker_queue(f.w)), 0);
-		/* Each descriptor that the worker took has its completion in the ring. */
+		/*
+		 * Each descriptor that the worker took from its ring has its completion in the
+		 * other ring.
+		 */
 		while (feed_take(&f, 128) != 0)
 			;
 		CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, f.got);
 		CHECK(f.got >= before);
 		before = f.got;
 	}
-	/* Descriptors that the worker did not take come back, in order. */
+	/* gantry_reclaim_burst() returns the descriptors that the worker did not take, in order. */
 	while ((n = gantry_reclaim_burst(f.w, back, 100)) != 0) {
 		struct feed shadow = f;
 
@@ -315,21 +325,21 @@ the_rules_of_workers_are_kept(void)
 	while (env_stats(gantry_worker_queue(w)).completed != 1)
 		CHECK(rte_get_timer_cycles() < end);
 	CHECK_EQ(gantry_stop(g), 0);
-	/* A completion is waiting. */
+	/* The ring has a completion: -EBUSY. */
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	CHECK_EQ(gantry_dequeue_burst(w, &comp, 1), 1);
 	CHECK_EQ(comp.cookie, 7);
-	/* A descriptor is waiting. */
+	/* The ring has a descriptor: -EBUSY. */
 	CHECK_EQ(gantry_enqueue_burst(w, &desc, 1), 1);
 	CHECK_EQ(gantry_worker_destroy(w), -EBUSY);
 	CHECK_EQ(gantry_reclaim_burst(w, &desc, 1), 1);
 	CHECK_EQ(gantry_worker_destroy(w), 0);
-	/* The lcore is free again. */
+	/* The lcore can be given to another worker. */
 	CHECK_EQ(gantry_worker_create(g, 1, NULL, &w), 0);
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
-/* Worker 1 writes into worker 2's memory and reads it back, while both run. */
+/* Worker 1 writes to memory of worker 2 and reads it back, while both workers run. */
 static void
 workers_reach_each_other(void)
 {
@@ -367,7 +377,7 @@ workers_reach_each_other(void)
 	CHECK_EQ(gantry_worker_destroy(b), 0);
 }
 
-/* The table of regions is replaced while workers use it. */
+/* The tree of regions changes while workers read it. */
 static void
 memory_is_registered_while_workers_run(void)
 {

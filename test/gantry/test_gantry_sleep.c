@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lcores that rest when they have nothing to do: they sleep, or their CPU waits for a write to
- * memory. Usually they also poll by time, which would hide a lost wake-up. Here they do not, so
- * after a lost wake-up the case fails at its time limit. This program emulates the CPU's wait as
- * rte_power_intrinsics.h describes it.
+ * memory. Usually lcores also poll by time, which would hide a lost wake-up. In this program they
+ * do not, so after a lost wake-up the case fails at its time limit. This program emulates the CPU's
+ * wait as rte_power_intrinsics.h describes it.
  */
 #define ALLOW_EXPERIMENTAL_API /* rte_power_monitor() */
 #include <dirent.h>
@@ -35,7 +35,7 @@
 #include "gantry_arena.h"
 
 #ifdef GANTRY_ALLOC_LIBC
-#define ROUNDS 300 /* sanitizers are slow */
+#define ROUNDS 300 /* fewer, because sanitizers are slow */
 #else
 #define ROUNDS 2000
 #endif
@@ -53,7 +53,7 @@ worker_on(unsigned int lcore, enum gantry_idle idle)
 	return w;
 }
 
-/* Takes n completions, whose cookies count from *cookie. */
+/* Takes n completions, whose cookies must be *cookie, *cookie + 1, and so on. */
 static void
 take(struct gantry_worker *w, unsigned int n, uint64_t *cookie)
 {
@@ -82,7 +82,7 @@ wait_until_asleep(unsigned int lcore, uint64_t more_than)
 	}
 }
 
-/* A copy, and every third time a write to the peer, whose connection has its own CQ. */
+/* Returns a copy, or every third time a write to the peer, whose connection has its own CQ. */
 static struct gantry_desc
 work(uint64_t cookie, uint16_t peer)
 {
@@ -100,15 +100,15 @@ work(uint64_t cookie, uint16_t peer)
 /* ------------------------------------------------------------------ a CPU that waits for writes */
 
 /*
- * The linker leads the library's calls here. One lcore waits at a time. It notices a write only if
- * the value changes; a real CPU notices more.
+ * The linker redirects the library's calls to the functions below. Only one lcore waits at a time.
+ * It notices a write only if the value changes; a real CPU notices every write.
  */
 static struct {
 	bool possible;
-	_Atomic(const volatile void *) addr; /* the address that is watched; NULL: none */
+	_Atomic(const volatile void *) addr; /* the address that is watched, or NULL */
 	atomic_bool woken;
 	atomic_uint waits;  /* number of waits that began */
-	atomic_uint states; /* bit 0: it has watched a CQE; bit 1: the bell */
+	atomic_uint states; /* bit 0: a CQE was watched; bit 1: the bell was watched */
 } cpu = {.possible = true};
 
 void __wrap_rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *i);
@@ -153,13 +153,13 @@ int
 __wrap_rte_power_monitor_wakeup(unsigned int lcore_id)
 {
 	CHECK_EQ(lcore_id, 1);
-	/* A CPU that does not watch yet is not woken later. */
+	/* A write before the CPU watches the address does not wake it later. */
 	if (atomic_load(&cpu.addr) != NULL)
 		atomic_store(&cpu.woken, true);
 	return 0;
 }
 
-/* The condition of the next CQE, evaluated as the CPU does. */
+/* Evaluates the condition for the next CQE as the CPU does. */
 static bool
 may_wait(const struct hwq_cq *cq, const struct gantry_bell *bell)
 {
@@ -171,7 +171,7 @@ may_wait(const struct hwq_cq *cq, const struct gantry_bell *bell)
 
 static void wait_for_cqe(const struct gantry_conn *c);
 
-/* Over three laps of the CQ, whose first one has entries that were never written. */
+/* Runs over three laps of the CQ. In the first lap, the CQ has entries that were never written. */
 static void
 the_cpu_waits_exactly_while_no_completion_is_there(void)
 {
@@ -215,8 +215,8 @@ a_cpu_that_cannot_wait_for_writes_is_refused(void)
 /* ------------------------------------------------------------------ cases */
 
 /*
- * Pauses of all lengths, so that descriptors arrive before, during and after the moment when the
- * lcore falls asleep. Two workers share an lcore, so that it waits for up to four CQs.
+ * Pauses of many lengths, so that descriptors arrive before, while and after the lcore falls
+ * asleep. Two workers share an lcore, so that it waits for up to four CQs.
  */
 static void
 storm(enum gantry_idle idle)
@@ -267,7 +267,10 @@ no_write_is_missed(void)
 	CHECK(atomic_load(&cpu.waits) > waits);
 }
 
-/* The completion of a late operation wakes the lcore, which rests with it in flight. */
+/*
+ * An lcore sleeps while an operation is in flight. The late completion of the operation wakes the
+ * lcore.
+ */
 static void
 complete_late(enum gantry_idle idle)
 {
@@ -296,11 +299,14 @@ a_late_completion_wakes_the_lcore(void)
 	complete_late(GANTRY_IDLE_SLEEP);
 	atomic_store(&cpu.states, 0);
 	complete_late(GANTRY_IDLE_MONITOR);
-	/* It waited for the CQE, and for the bell while nothing was in flight. */
+	/* The lcore watched the CQE and, while nothing was in flight, the bell. */
 	CHECK_EQ(atomic_load(&cpu.states), 3);
 }
 
-/* The ring of completions is full: taking one makes room for a waiting descriptor. */
+/*
+ * The ring of completions is full. Dequeueing one completion frees an entry for a waiting
+ * descriptor.
+ */
 static void
 room_for_completions_wakes_the_lcore(void)
 {
@@ -354,8 +360,8 @@ a_sleeping_lcore_hears_of_starts_stops_and_peers(void)
 }
 
 /*
- * An lcore sleeps exactly while all its workers sleep, and workers that keep it awake are started
- * and stopped.
+ * Workers that keep the lcore awake are started and stopped: the lcore must sleep exactly while all
+ * its workers sleep.
  */
 static void
 one_worker_that_spins_keeps_the_lcore_awake(void)
@@ -372,7 +378,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 			CHECK_EQ(gantry_worker_start(sleeps[k]), 0);
 		wait_until_asleep(1, slept);
 		CHECK_EQ(gantry_worker_start(spins), 0);
-		/* After it has executed a copy, it is in the lcore's loop. */
+		/* After the lcore has executed a copy, it runs its loop. */
 		d = env_copy(src, dst, 64);
 		d.cookie = spun;
 		CHECK_EQ(gantry_enqueue_burst(spins, &d, 1), 1);
@@ -386,7 +392,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 			usleep(1000);
 		}
 		CHECK_EQ(gantry_loop_sleeps(1), slept);
-		/* A sleeping worker is stopped, and the other one stays. */
+		/* One sleeping worker is stopped, and the other sleeping worker continues. */
 		CHECK_EQ(gantry_worker_stop(sleeps[round % 2]), 0);
 		CHECK_EQ(gantry_loop_sleeps(1), slept);
 		CHECK_EQ(gantry_worker_stop(spins), 0);
@@ -401,10 +407,10 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 
 /* ------------------------------------------------------------------ several workers that sleep */
 
-/* The device refuses a repair this many times; then the connection can be set up again. */
+/* The device refuses the repair this many times. Then the connection can be set up again. */
 #define REFUSALS 5
 
-/* Enqueues a descriptor, whose completion has this status. */
+/* Enqueues a descriptor, whose completion must have this status. */
 static void
 expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
 {
@@ -419,8 +425,9 @@ expect(struct gantry_worker *w, struct gantry_desc d, enum gantry_status status)
 
 /*
  * Three workers share an lcore, in any order: one has nothing in flight, one waits for a peer that
- * posts no receive, and the third has a connection that must be repaired. There is no event for
- * that: if the engine did not limit its sleep, the lcore would sleep for an hour.
+ * posts no receive, and the third has a connection that must be repaired. No event tells that the
+ * repair can be tried again: if the engine did not limit the lcore's sleep, the lcore would sleep
+ * for an hour.
  */
 static void
 repair_beside_others(unsigned int first, unsigned int conn)
@@ -488,7 +495,7 @@ repair_beside_others(unsigned int first, unsigned int conn)
 		gantry_worker_queue(repairs)->conn[conn].qp->qpn);
 	CHECK_EQ(softhca_fault(line), 0);
 	expect(repairs, d, GANTRY_LOCAL_ERROR);
-	/* The descriptor waits for the repair. */
+	/* The descriptor waits until the repair succeeds. */
 	expect(repairs, d, then);
 	CHECK_EQ(softhca_faults_left(), 0);
 	CHECK_EQ(env_stats(gantry_worker_queue(repairs)).recoveries, 1);
@@ -507,7 +514,7 @@ repair_beside_others(unsigned int first, unsigned int conn)
 
 /*
  * Two workers share an lcore, and wait for two peers each. The peers post their receives one after
- * the other, and each one's completion wakes the lcore.
+ * the other, and each completion wakes the lcore.
  */
 static void
 wait_for_each(enum gantry_idle idle)
@@ -545,7 +552,7 @@ wait_for_each(enum gantry_idle idle)
 			const struct gantry_queue *q = gantry_worker_queue(w[i % N / 2]);
 			uint64_t cqes = env_stats(q).cqes;
 
-			/* In this time it rests, or polls. */
+			/* During this pause the lcore sleeps, or polls. */
 			usleep(3000);
 			CHECK_EQ(gantry_recv_post(far, back[i % N], &recv, 1), 1);
 			while (gantry_recv_poll(far, &recv_comp, 1) == 0)
@@ -608,7 +615,7 @@ a_repair_for_local_transactions_keeps_the_lcore_awake(void)
  * sleeping
  */
 
-/* Waits until the device has written a CQE of the connection, which nobody takes. */
+/* Waits until the device has written a CQE of the connection. Nobody polls the CQE. */
 static void
 wait_for_cqe(const struct gantry_conn *c)
 {
@@ -620,7 +627,7 @@ wait_for_cqe(const struct gantry_conn *c)
 	}
 }
 
-/* A completion that came before the CQ was armed raises no event: ibv_req_notify_cq(3). */
+/* A CQE that was written before the CQ was armed raises no event: ibv_req_notify_cq(3). */
 static void
 nobody_sleeps_on_a_completion_that_is_there(void)
 {
@@ -633,7 +640,7 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 	CHECK_EQ(gantry_queue_create_with(g, &conf, true, &q), 0);
 	env_connect(q, &peer, q, &back);
 	CHECK(gantry_sleep_arm(q, false));
-	/* The cookie 1 is a copy, and 0 is a write to the peer. */
+	/* Cookie 1 is a copy, cookie 0 a write to the peer. */
 	for (i = 0; i < 2; i++) {
 		struct gantry_desc d = work(i, peer);
 
@@ -678,15 +685,17 @@ the_receives_of_every_peer_wake_their_owner(void)
 }
 
 /*
- * In each round the lcore runs a turn of `looked` and then of `looking`. When it has run `looking`,
- * a given number of rounds after the last work, a descriptor comes for `looked`. The linker
- * redirects calls of gantry_worker_turn() to a function of this test.
+ * In each round the lcore runs a turn of `looked`, then a turn of `looking`. A given number of
+ * rounds after the last descriptor, a new descriptor is enqueued to `looked` at the end of the turn
+ * of `looking`. The linker redirects calls of gantry_worker_turn() to a function of this test.
  */
 #define NOT_YET (UINT32_MAX / 2)
 
 static struct {
-	atomic_uint after;  /* 0: no descriptor comes */
-	unsigned int turns; /* since the last work; NOT_YET: that work is not done */
+	/* number of rounds after the last descriptor; 0: no descriptor is enqueued */
+	atomic_uint after;
+	/* rounds since the last descriptor; NOT_YET until that descriptor is done */
+	unsigned int turns;
 	struct gantry_worker *looked, *looking;
 } late;
 
@@ -713,8 +722,8 @@ __wrap_gantry_worker_turn(struct gantry_worker *w, bool stop)
 }
 
 /*
- * A descriptor comes before or in the last turn before the lcore announces that it sleeps, or in
- * the turn after that, which is the last one before it sleeps.
+ * The descriptor is enqueued before or in the last turn before the lcore announces that it sleeps,
+ * or in the turn after that, which is the last turn before it sleeps.
  */
 static void
 come_behind_the_last_look(enum gantry_idle idle)
@@ -725,7 +734,7 @@ come_behind_the_last_look(enum gantry_idle idle)
 
 	late.looking = worker_on(1, idle);
 	late.looked = worker_on(1, idle);
-	/* The lcore begins with the worker that was started last. */
+	/* The lcore runs the worker first that was started last. */
 	CHECK_EQ(gantry_worker_start(late.looking), 0);
 	wait_until_asleep(1, slept);
 	CHECK_EQ(gantry_worker_start(late.looked), 0);
@@ -735,7 +744,7 @@ come_behind_the_last_look(enum gantry_idle idle)
 		late.turns = NOT_YET;
 		atomic_store(&late.after, GANTRY_IDLE_TURNS - 2 + i);
 		CHECK_EQ(gantry_enqueue_burst(late.looked, &d, 1), 1);
-		/* Taking a completion would wake the lcore. */
+		/* No completion is dequeued in this loop, because that would wake the lcore. */
 		while (atomic_load(&late.after) != 0 ||
 			env_stats(gantry_worker_queue(late.looked)).completed < 2 * (i + 1))
 			CHECK(rte_get_timer_cycles() < end);
@@ -757,8 +766,8 @@ what_comes_behind_the_last_look_is_seen(void)
 /* ------------------------------------------------------------------ the bell */
 
 /*
- * True if the lcore, which rests in this way, was woken since the last such call. Afterwards it
- * rests again.
+ * Returns true if the lcore, which waits in this way, was woken since the last call of this
+ * function. Then the lcore waits again.
  */
 static bool
 was_woken(struct gantry_worker *w, unsigned int how)
@@ -775,8 +784,8 @@ was_woken(struct gantry_worker *w, unsigned int how)
 }
 
 /*
- * Everything that gives an lcore work wakes it at once. The worker does not run, so that nothing
- * else wakes it: the case itself rests in place of the lcore.
+ * Each call that gives work to an lcore wakes the lcore at once. The worker does not run, so
+ * nothing else wakes the lcore: the case itself waits in place of the lcore.
  */
 static void
 each_call_for_a_worker_wakes_its_lcore(void)
@@ -805,8 +814,8 @@ each_call_for_a_worker_wakes_its_lcore(void)
 
 		CHECK_EQ(gantry_worker_create(g, 1, &conf, &w), 0);
 		/*
-		 * One descriptor and one receive are done, and their completions wait: peer 9 does
-		 * not exist.
+		 * Completions of one descriptor and one receive are in the rings. The receive
+		 * failed, because peer 9 does not exist.
 		 */
 		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
 		CHECK_EQ(gantry_recv_enqueue_burst(w, 9, &recv, 1), 1);
@@ -851,8 +860,8 @@ open_files(void)
 }
 
 /*
- * Each pair has a bell, an epoll file and a channel. The adapter may open files for itself at any
- * time, but fewer than one for each pair.
+ * Each pair has a bell, an epoll file and a channel. The adapter may open files for its own use at
+ * any time, but fewer files than there are pairs.
  */
 static void
 workers_that_sleep_leave_no_open_files(void)
@@ -882,7 +891,10 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Prints a time, without a limit: from enqueueing one copy to its completion, after a pause. */
+/*
+ * Prints a time, for which there is no limit: from enqueueing one copy, after a pause, to its
+ * completion.
+ */
 static void
 the_latency_is_printed(void)
 {
@@ -913,8 +925,8 @@ the_latency_is_printed(void)
 }
 
 /*
- * The worker's only descriptor has failed and its completion was taken, and the device refuses the
- * repair for a while.
+ * The worker's only descriptor has failed, and its completion was dequeued. The device refuses the
+ * repair for some time.
  */
 static void
 a_repair_goes_on_though_nothing_is_in_flight(void)
@@ -934,7 +946,7 @@ a_repair_goes_on_though_nothing_is_in_flight(void)
 		CHECK_EQ(softhca_fault("complete syndrome=0x04"), 0);
 		CHECK_EQ(gantry_worker_start(w), 0);
 		expect(w, env_copy(page, dst, 64), GANTRY_LOCAL_ERROR);
-		/* A removal waits for the repair. */
+		/* gantry_mem_unregister() waits for the repair. */
 		CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 		CHECK_EQ(softhca_faults_left(), 0);
 		CHECK_EQ(env_stats(gantry_worker_queue(w)).recoveries, 1);

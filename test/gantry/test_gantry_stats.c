@@ -35,7 +35,8 @@ every_cqe_is_counted_also_several_in_one_poll(void)
 	CHECK_EQ(gantry_submit(q, desc, N), N);
 	env_collect(q, comp, N);
 	/*
-	 * doc/engine.md: one CQE in each quarter of the ring, and one for the last WQE of the call.
+	 * doc/engine.md: one CQE for each quarter of the ring, and one CQE for the last WQE of the
+	 * call.
 	 */
 	CHECK(quarter < N);
 	CHECK_EQ(env_stats(q).cqes, N / quarter + (N % quarter != 0));
@@ -68,7 +69,7 @@ each_connection_has_one_doorbell_for_a_burst(void)
 		env_collect(q, comp, 12);
 		CHECK_EQ(env_stats(q).doorbells, 3 * round);
 	}
-	/* A burst to one peer rings only that peer's doorbell. */
+	/* A burst to one peer rings no doorbell of another connection. */
 	CHECK_EQ(gantry_submit(q, &desc[1], 1), 1);
 	env_collect(q, comp, 1);
 	CHECK_EQ(env_stats(q).doorbells, 10);
@@ -123,14 +124,14 @@ another_thread_reads_while_the_owner_works(void)
 	env_queue_done(counted);
 }
 
-/* ThreadSanitizer delays signals, and other CPUs have no such trap flag. */
+/* Only x86 has this trap flag, and ThreadSanitizer delays signals. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define EFLAGS_TRAP 0x100
 
 static volatile sig_atomic_t stepping;
 static volatile unsigned int n_steps;
 
-/* Runs after every instruction of the reader: the owner accepts a NOP and completes it. */
+/* Called after each instruction of the reader: the owner accepts a NOP and completes it. */
 static void
 step(int signal, siginfo_t *info, void *context)
 {
@@ -231,7 +232,7 @@ percentiles_are_those_of_the_sorted_numbers_or_an_eighth_more(void)
 	CHECK_EQ(gantry_histogram_percentile(&h, 100), 0);
 }
 
-/* The shortest latency here. */
+/* The shortest latency in these tests. */
 #define PAUSE_NS 1000000
 
 static uint64_t
@@ -241,8 +242,8 @@ ns_since(uint64_t tsc)
 }
 
 /*
- * Executes one descriptor, and takes its completion at the earliest after pause_ns. Returns how
- * long this took, measured here.
+ * Executes one descriptor, and polls its completion after at least pause_ns. Returns the time that
+ * this took, as this function measured it.
  */
 static uint64_t
 do_slowly(struct gantry_queue *q, const struct gantry_desc *d, uint64_t pause_ns)
@@ -266,7 +267,7 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	struct gantry_queue *q = env_queue(g, 64);
 	const struct gantry_desc copy = env_copy(src, dst, 64), nop = {.op = GANTRY_OP_NOP},
 				 refused = {.op = GANTRY_OP_FILL, .dst = (uintptr_t)dst};
-	/* An operation without samples, and numbers that are no operations. */
+	/* An operation without samples, and numbers that do not name an operation. */
 	static const unsigned int none[] = {GANTRY_OP_WRITE, 0, GANTRY_OP_MAX, 255, UINT32_MAX};
 	struct gantry_latency l;
 	uint64_t longest = 0;
@@ -275,7 +276,7 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
 	CHECK_EQ(l.count, 0);
 	CHECK_EQ(gantry_latency_set(q, true), 0);
-	/* Of ten samples the 99th percentile is the slowest. */
+	/* The 99th percentile of ten samples is the slowest sample. */
 	for (i = 0; i < ROUNDS; i++)
 		longest = RTE_MAX(longest, do_slowly(q, &copy, i == 3 ? 10 * PAUSE_NS : PAUSE_NS));
 	longest = RTE_MAX(longest, do_slowly(q, &nop, 0));
@@ -289,7 +290,7 @@ a_latency_is_the_time_between_submitting_and_polling(void)
 	gantry_latency_get(q, GANTRY_OP_NOP, &l);
 	CHECK_EQ(l.count, 1);
 	CHECK(l.max_ns < longest);
-	/* The status does not matter. */
+	/* Descriptors that fail count as well. */
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(env_do_one(q, refused), GANTRY_BAD_LENGTH);
 	gantry_poll(q, NULL, 0);
@@ -319,14 +320,14 @@ only_one_descriptor_is_watched_at_a_time(void)
 		desc[i] = env_copy(src + 64 * i, dst + 64 * i, 64);
 	CHECK_EQ(gantry_submit(q, desc, 16), 16);
 	/*
-	 * The first descriptor of the first call is still the one that is measured: its time
+	 * The first descriptor of the first call is the sample that is being measured: its time
 	 * includes this pause.
 	 */
 	for (began = rte_rdtsc(); ns_since(began) < PAUSE_NS;)
 		;
 	CHECK_EQ(gantry_submit(q, desc + 16, 32), 32);
 	env_collect(q, comp, 48);
-	/* The first of these calls notes its end; no later call may count it again. */
+	/* The first of these polls ends the sample; later polls must not count it again. */
 	for (i = 0; i < 3; i++)
 		gantry_poll(q, NULL, 0);
 	gantry_latency_get(q, GANTRY_OP_COPY, &l);
@@ -359,8 +360,8 @@ switched_off_nothing_is_measured_and_no_call_looks_closer(void)
 	gantry_latency_get(q, GANTRY_OP_FILL, &l);
 	CHECK_EQ(l.count, 1);
 	/*
-	 * Switched on again, everything starts from zero, and descriptors that were submitted
-	 * before do not count.
+	 * When the measurement is switched on again, all counts are zero. Descriptors that were
+	 * submitted before do not count.
 	 */
 	CHECK_EQ(gantry_latency_set(q, true), 0);
 	do_slowly(q, &copy, 0);

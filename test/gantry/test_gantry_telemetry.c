@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Telemetry's commands, tested over the real socket, as dpdk-telemetry.py uses it. */
+/* Commands of telemetry, tested over the socket, which dpdk-telemetry.py also uses. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,9 +26,9 @@
 /* ------------------------------------------------------------------ the socket */
 
 /*
- * A connection, as telemetry's guide in DPDK's documentation describes it: the first message is its
- * greeting. While DPDK serves ten connections, it closes a new one at once. On a busy machine it
- * notices late that a client is gone.
+ * Connects to telemetry's socket, as DPDK's documentation describes it: the first message is a
+ * greeting. While DPDK has ten connections, it closes a new connection at once. On a busy machine
+ * DPDK notices late that a client has closed its connection.
  */
 static int
 tel_open(void)
@@ -52,7 +52,7 @@ tel_open(void)
 	}
 }
 
-/* The answer to a command. It is valid until the next call of the thread. */
+/* Returns the answer to a command. The answer is valid until the thread's next call. */
 static const char *
 tel_ask_on(int fd, const char *command)
 {
@@ -79,7 +79,7 @@ tel_ask(const char *command, uint32_t number)
 	return answer;
 }
 
-/* The number after the first such key in JSON text. */
+/* Returns the number after the first key of this name in JSON text. */
 static uint64_t
 value_of(const char *json, const char *key)
 {
@@ -103,7 +103,7 @@ has(const char *json, const char *text)
 	return false;
 }
 
-/* Lists of objects are dictionaries, whose keys are the numbers of the objects. */
+/* Lists of objects are JSON dictionaries, whose keys are the numbers of the objects. */
 static bool
 has_key(const char *json, uint64_t key)
 {
@@ -161,7 +161,7 @@ every_engine_is_told_until_it_is_destroyed(void)
 	CHECK_EQ(count_of(answer, "\"device\":"), 1);
 	CHECK(has_key(answer, first));
 	CHECK(has(tel_ask("/gantry/queues,%u", second), "there is no such engine"));
-	/* No number is given twice. */
+	/* No number is given to two objects. */
 	CHECK_EQ(gantry_create(NULL, &other), 0);
 	CHECK(number_of_engine(other) > second);
 	CHECK_EQ(gantry_destroy(other), 0);
@@ -244,7 +244,7 @@ static void
 memory_is_told_with_its_rights_in_pages(void)
 {
 	enum {
-		N = 70 /* more than one answer has */
+		N = 70 /* more objects than one answer lists */
 	};
 	uint32_t engine = number_of_engine(g);
 	struct gantry_mem *mem[N];
@@ -266,7 +266,7 @@ memory_is_told_with_its_rights_in_pages(void)
 	answer = tel_ask("/gantry/memory,%u", engine);
 	CHECK_EQ(value_of(answer, "regions"), N + 2);
 	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN + N * 4096);
-	/* One of them belongs to the sum. */
+	/* One occurrence belongs to the sum. */
 	i = count_of(answer, "\"bytes\":") - 1;
 	CHECK(i < N);
 	next = value_of(answer, "next");
@@ -313,7 +313,7 @@ peers_are_told_with_their_state(void)
 	env_queue_done(q);
 }
 
-/* The words of the WQE, and opcodes with the names of infiniband/mlx5dv.h. */
+/* Checks the words of the WQE, and opcodes with the names of infiniband/mlx5dv.h. */
 static void
 a_failure_of_the_hardware_is_told_with_its_wqe(void)
 {
@@ -347,7 +347,9 @@ a_failure_of_the_hardware_is_told_with_its_wqe(void)
 	env_queue_done(q);
 }
 
-/* The first of three in hardware is done, the second fails, and the third is flushed. */
+/*
+ * Of three descriptors in hardware, the first succeeds, the second fails, and the third is flushed.
+ */
 static void
 the_wqe_that_failed_is_told_and_no_other_one(void)
 {
@@ -405,14 +407,14 @@ a_peers_failure_names_the_peer(void)
 	CHECK_EQ(value_of(answer, "peer"), b);
 	CHECK(has(answer, "\"status\":\"remote_access\""));
 	CHECK(has(answer, "\"op\":\"write\""));
-	/* The other end learns of it by an event, or not at all. */
+	/* The other end learns of the failure by an event, or does not learn of it. */
 	CHECK(count_of(tel_ask("/gantry/peers,%u", number_of(q)), "\"state\":\"down\"") >= 1);
 	CHECK_EQ(gantry_peer_close(q, a), 0);
 	CHECK_EQ(gantry_peer_close(q, b), 0);
 	env_queue_done(q);
 }
 
-/* Each status of gantry_desc.h that refuses a descriptor, except GANTRY_NO_RESOURCES. */
+/* Tests each status of gantry_desc.h that refuses a descriptor, except GANTRY_NO_RESOURCES. */
 static void
 every_refusal_is_told(void)
 {
@@ -484,7 +486,8 @@ the_same_refusal_again_only_counts(void)
 	CHECK_EQ(value_of(answer, "times"), 100);
 	CHECK(has(answer, "\"status\":\"not_registered\""));
 	/*
-	 * Two failures alternate: the oldest are forgotten, and the rest comes in several answers.
+	 * Two failures alternate: the oldest entries are overwritten, and the remaining ones need
+	 * several answers.
 	 */
 	for (i = 0; i < 100; i++) {
 		CHECK_EQ(env_do_one(q, WITH(d, len, 0)), GANTRY_BAD_LENGTH);
@@ -506,7 +509,7 @@ the_same_refusal_again_only_counts(void)
 	env_queue_done(q);
 }
 
-/* For several equal failures, the time is that of the last one, in UTC. */
+/* If several equal failures share an entry, its time is that of the last failure, in UTC. */
 static void
 a_failure_is_told_with_the_time_of_the_last_one(void)
 {
@@ -534,7 +537,10 @@ a_failure_is_told_with_the_time_of_the_last_one(void)
 	env_queue_done(q);
 }
 
-/* Two failures that differ in one number: operation, queue, connection or syndrome. */
+/*
+ * Two failures that differ in one number (operation, queue, connection or syndrome) get separate
+ * entries.
+ */
 static void
 different_failures_are_told_apart(void)
 {
@@ -561,7 +567,7 @@ different_failures_are_told_apart(void)
 		n += 3;
 		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + n);
 	}
-	/* The same operation, status and queue. */
+	/* A failure with the same operation, status and queue. */
 	d = env_copy(src, dst, 64);
 	for (i = 0; i < 4; i++) {
 		snprintf(line, sizeof(line), "complete syndrome=%u vendor=%u", 2 + i / 2 * 2,
@@ -593,7 +599,7 @@ has_field(const char *json, const char *key, const char *value)
 	return has(json, text);
 }
 
-/* Each has its own value, which the case writes to the queue's counter. */
+/* Each field has a value of its own, which the case writes to the queue's counter. */
 static void
 each_counter_is_told_by_its_name(void)
 {
@@ -730,7 +736,7 @@ each_field_of_a_queue_and_its_worker_is_told(void)
 		for (n = 0; n < 3; n++)
 			CHECK_EQ(gantry_recv_post(q, peer, &recv, 1), 1);
 		CHECK_EQ(gantry_enqueue_burst(w, &nop, 1), 1);
-		/* One of them completes. */
+		/* Counts one of the posted receives as completed. */
 		atomic_fetch_add(&q->stats.recv_done, 1);
 		answer = tel_ask("/gantry/queue,%u", number_of(q));
 		atomic_fetch_sub(&q->stats.recv_done, 1);
@@ -844,7 +850,7 @@ each_field_of_a_peer_is_told(void)
 	env_queue_done(q);
 }
 
-/* An answer has 64 peers at most, and says with which peer the list continues. */
+/* An answer lists at most 64 peers, and names the peer with which the next answer must begin. */
 static void
 many_peers_are_told_in_parts(void)
 {
@@ -927,7 +933,7 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 		;
 	while (env_dequeue(w, &comp, 1) == 0)
 		;
-	/* It has worked, and has idled since. */
+	/* The lcore has executed copies, and has been idle since. */
 	answer = tel_ask("/gantry/lcores", 0);
 	CHECK_EQ(value_of(answer, "cycles_per_second"), rte_get_tsc_hz());
 	CHECK(has_key(answer, 1));
@@ -936,7 +942,7 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 	busy = value_of(answer, "busy_cycles");
 	CHECK(busy > 0);
 	CHECK(busy <= cycles);
-	/* Without work, only idle time passes, also while no turn measures it. */
+	/* Without descriptors, only idle time increases, even while no turn measures it. */
 	do {
 		gantry_lcore_load_get(1, &load);
 		idle = load.cycles - load.busy_cycles;
@@ -947,7 +953,7 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 		gantry_lcore_load_get(1, &load);
 	CHECK_EQ(load.busy_cycles, busy);
 	CHECK_EQ(gantry_worker_stop(w), 0);
-	/* No worker runs there, so no time of workers passes. */
+	/* No worker runs on this lcore, so no time is counted. */
 	cycles = value_of(tel_ask("/gantry/lcores", 0), "cycles");
 	CHECK_EQ(value_of(tel_ask("/gantry/lcores", 0), "cycles"), cycles);
 	gantry_lcore_load_get(RTE_MAX_LCORE, &load);
@@ -1024,8 +1030,8 @@ ask_often(void *arg)
 }
 
 /*
- * For sanitizers: queues, peers and memory come and go, and descriptors fail, while other threads
- * read telemetry.
+ * For sanitizers: queues, peers and memory are created and removed, and descriptors fail, while
+ * other threads read telemetry.
  */
 static void
 others_look_while_everything_comes_and_goes(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transactions: profiles, refusals, and each way in which a transaction can end. Expected
+ * Transactions: profiles, refusals, and each status with which a transaction can complete. Expected
  * signatures come from txn/reference.h.
  */
 #include <errno.h>
@@ -76,13 +76,13 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 	d = dif;
 	d.block_size = 4096;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_GUARD, &id), -EINVAL);
-	/* Signatures can be passed on unchanged only between domains of the same kind. */
+	/* A profile that copies signatures unchanged needs domains of the same kind. */
 	d = dif;
 	d.kind = GANTRY_SIG_T10DIF_CSUM;
 	CHECK_EQ(profile(dif, d, 0, GANTRY_SIG_ALL, &id), -EINVAL);
 	/*
-	 * If both domains have blocks of the same size, their reference tags must both count, or
-	 * neither, unless `copy` says what passes.
+	 * If both domains have blocks of the same size, either both reference tags count or neither
+	 * does, unless `copy` says which parts are copied.
 	 */
 	d.flags = 0;
 	CHECK_EQ(profile(dif, d, 0, -1, &id), -EINVAL);
@@ -102,7 +102,7 @@ a_profile_is_refused_for_each_field_that_is_wrong(void)
 static void
 an_engine_has_so_many_profiles(void)
 {
-	const uint32_t n = GANTRY_MAX_PROFILES - 3; /* besides those of main() */
+	const uint32_t n = GANTRY_MAX_PROFILES - 3; /* the other three are those of main() */
 	uint16_t id[GANTRY_MAX_PROFILES], one = 0;
 	uint32_t i;
 
@@ -147,7 +147,7 @@ the_engine_tells_what_the_device_has(void)
 #define AREA_LEN (UINT64_C(1) << 20)
 
 #define APP   0x1234
-#define REF   0xfffffffe /* it wraps around */
+#define REF   0xfffffffe /* wraps to 0 in the third block */
 #define UNIT  520
 #define PLAIN (BLOCKS * 512)
 #define DIF   (BLOCKS * UNIT)
@@ -165,11 +165,11 @@ interleave(const uint8_t *data, uint8_t *to)
 	ref_lay(&ref, data, BLOCKS, to);
 }
 
-/* Memory of the target, and of the peer. */
+/* Memory of the target (here) and of the peer (there). */
 static uint8_t *here, *there;
 static struct gantry_mem *here_mem, *there_mem;
 static uint8_t want[DIF], plain[PLAIN];
-/* Profiles, named by what they do with signatures. */
+/* Profiles that check, generate, and pass signatures on. */
 static uint16_t checks, generates, passes;
 
 static const struct gantry_txn_tags tags = {.ref_tag = REF, .app_tag = APP};
@@ -278,12 +278,12 @@ signatures_are_generated_and_stripped_here(void)
 	env_fill(random_bytes, sizeof(random_bytes), 16);
 	memcpy(here, plain, PLAIN);
 	memset(there, ENV_UNTOUCHED, AREA_LEN);
-	/* The third part overlaps the first one: it is written last. */
+	/* The third part overlaps the first part: the third part is written last. */
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
 	CHECK(memcmp(there + 100000, want + 2 * UNIT, 5 * UNIT) == 0);
 	CHECK(memcmp(there + 7, want + 7 * UNIT, UNIT) == 0);
 	CHECK(memcmp(there + 7 + UNIT, want + 7 + UNIT, UNIT - 7) == 0);
-	/* And back: the wire's signatures are checked and removed. */
+	/* The other direction: the wire's signatures are checked and removed. */
 	interleave(plain, there);
 	t.n_parts = 1;
 	t.part = (const struct gantry_txn_part[]){{(uintptr_t)there, DIF}};
@@ -296,7 +296,7 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.on_wire, true);
 	CHECK_EQ(t.error.block, 3);
-	/* The largest number of parts, of which the last is wrong. */
+	/* The largest number of parts. The last part has a wrong block. */
 	ref_lay(&ref, random_bytes, GANTRY_TXN_MAX_PARTS, there);
 	for (i = 0; i < GANTRY_TXN_MAX_PARTS; i++)
 		parts[i] = (struct gantry_txn_part){(uintptr_t)there + i * UNIT, UNIT};
@@ -311,7 +311,7 @@ signatures_are_generated_and_stripped_here(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_SIG_ERROR);
 	CHECK_EQ(t.error.part, GANTRY_SIG_REF_TAG);
 	CHECK_EQ(t.error.block, GANTRY_TXN_MAX_PARTS - 1);
-	/* The signatures of a correct part have more bytes than a block. */
+	/* The signatures of one part have more bytes than one block. */
 	for (i = 0; i < LONG; i += BLOCKS)
 		ref_lay(&ref, plain, BLOCKS, there + i * UNIT);
 	parts[0] = (struct gantry_txn_part){(uintptr_t)there, (LONG - BLOCKS) * UNIT};
@@ -329,7 +329,7 @@ signatures_are_generated_and_stripped_here(void)
 	env_queue_done(q);
 }
 
-/* Data and signatures in two buffers, and data in pieces. */
+/* Data and signatures in separate buffers, and data in several pieces. */
 static void
 buffers_are_lists_or_have_their_signatures_apart(void)
 {
@@ -359,7 +359,7 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 	CHECK(memcmp(here, plain, PLAIN) == 0);
 	for (i = 0; i < BLOCKS; i++)
 		CHECK(memcmp(here + 50000 + i * 8, want + i * UNIT + 512, 8) == 0);
-	/* Pieces that end at any byte. */
+	/* Pieces may end at any byte, also inside a block. */
 	t.pi = (struct gantry_sge){0};
 	t.n_data = GANTRY_TXN_MAX_DATA;
 	for (i = 0; i < GANTRY_TXN_MAX_DATA; i++) {
@@ -374,15 +374,18 @@ buffers_are_lists_or_have_their_signatures_apart(void)
 }
 
 /*
- * Memory has the other guard, and its tags are not checked. Tags that are equal in both domains
- * pass unchanged: mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed again.
+ * The domains have different guards, and the tags of memory are not checked. Tags that are equal in
+ * both domains pass unchanged: mlx5dv_wr_set_mkey_sig_block(3), copy_mask. The guard is computed
+ * again.
  */
 static void
 tags_pass_between_the_kinds_of_t10_dif(void)
 {
 	static const struct gantry_sig_domain csum = {GANTRY_SIG_T10DIF_CSUM, 512,
 		GANTRY_SIG_REF_REMAP};
-	/* RFC 1071 of zeros, and tags of neither domain. The CRC of zeros is 0. */
+	/*
+	 * The guard of RFC 1071 for zeros, and tags of neither domain. The CRC guard of zeros is 0.
+	 */
 	static const uint8_t sum[8] = {0xff, 0xff, 0x55, 0x66, 1, 2, 3, 4},
 			     crc16[8] = {0, 0, 0x55, 0x66, 1, 2, 3, 4};
 	const struct gantry_sge data = {(uintptr_t)here, UNIT};
@@ -391,8 +394,8 @@ tags_pass_between_the_kinds_of_t10_dif(void)
 	uint32_t row;
 
 	/*
-	 * Row 0: the tags are equal. Rows 1 and 2: one tag differs, and the result has that of the
-	 * wire.
+	 * In row 0 the tags are equal. In rows 1 and 2 one tag differs, and the result has the
+	 * wire's tag.
 	 */
 	for (row = 0; row < 3; row++) {
 		struct gantry_txn t = {.op = GANTRY_OP_WRITE,
@@ -429,7 +432,7 @@ tags_pass_between_the_kinds_of_t10_dif(void)
 /* ------------------------------------------------------------------ to peers */
 
 /*
- * Two queues that are connected for transactions. The target's responses go to receives of the
+ * Two queues that are connected for transactions. The target's responses arrive in receives of the
  * other queue.
  */
 struct pair {
@@ -467,7 +470,7 @@ pair_close(struct pair *p)
 	env_queue_done(p->other);
 }
 
-/* Posts n receives of REPLY_LEN bytes each, in `there` from `at` on. */
+/* Posts n receives of REPLY_LEN bytes each. Their memory begins at offset `from` of `there`. */
 static void
 pair_receive(struct pair *p, uint64_t at, uint32_t n)
 {
@@ -482,7 +485,7 @@ pair_receive(struct pair *p, uint64_t at, uint32_t n)
 	}
 }
 
-/* The transactions of a burst. */
+/* The transactions of a burst, with their data, parts and responses. */
 struct burst {
 	struct gantry_txn t[64];
 	struct gantry_sge data[64];
@@ -493,7 +496,7 @@ struct burst {
 #define SPACE   (16 * 1024)
 #define REPLIES (AREA_LEN - 64 * 1024)
 
-/* Makes n WRITEs that check memory. Those whose bit is set in `wrong` have a wrong block. */
+/* Makes n WRITEs that check memory. Transaction i has a wrong block if bit i of `wrong` is set. */
 static void
 burst_make(struct burst *b, uint32_t n, uint64_t wrong)
 {
@@ -551,8 +554,8 @@ burst_run(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 }
 
 /*
- * Checks the responses of a burst, which come in any order: the correct one for each transaction,
- * once.
+ * Checks the responses of a burst: each transaction has exactly one, which is the right one. They
+ * come in any order.
  */
 static void
 burst_expect(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
@@ -615,7 +618,10 @@ the_right_response_follows_by_pipelining(void)
 	the_right_response_follows(GANTRY_TXN_PIPELINED);
 }
 
-/* The transactions are submitted together and have equal lengths. txn/reference.h has the bytes. */
+/*
+ * Submits transactions together, all with equal lengths. txn/reference.h computes the expected
+ * bytes.
+ */
 static void
 neighbours_may_differ_in_operation_and_profile(void)
 {
@@ -657,7 +663,7 @@ neighbours_may_differ_in_operation_and_profile(void)
 	CHECK_EQ(gantry_profile_destroy(g, unchecked), 0);
 }
 
-/* Counts the good responses of n transactions that arrive before the engine is polled. */
+/* Returns how many good responses of n transactions arrive before the engine is polled. */
 static uint32_t
 count_responses_at_once(enum gantry_txn_mode mode, enum gantry_op op, uint32_t n)
 {
@@ -690,7 +696,7 @@ count_responses_at_once(enum gantry_txn_mode mode, enum gantry_op op, uint32_t n
 	return at_once;
 }
 
-/* Expected: the section Responses of gantry_txn.h. */
+/* The expected numbers follow from the section Responses of gantry_txn.h. */
 static void
 a_pipelined_response_is_posted_with_its_transfers(void)
 {
@@ -703,7 +709,7 @@ a_pipelined_response_is_posted_with_its_transfers(void)
 		{GANTRY_TXN_WAIT, GANTRY_OP_READ, 1, 0},
 		{GANTRY_TXN_PIPELINED, GANTRY_OP_WRITE, 4, 4},
 		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 1, 1},
-		/* While more than one other is open, a READ's response waits. */
+		/* A READ's response waits while more than one other transaction is open. */
 		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 2, 2},
 		{GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 4, 2},
 	};
@@ -716,7 +722,7 @@ a_pipelined_response_is_posted_with_its_transfers(void)
 			rows[i].at_once);
 }
 
-/* More transactions than can be open at once, in a small queue. */
+/* More transactions than can be open at once, on a queue with a short ring. */
 static void
 others_wait_for_room(void)
 {
@@ -789,7 +795,7 @@ each_rule_has_its_status(void)
 	REFUSED(t.part = (const void *)((uintptr_t)t.part + 4), BAD_ADDRESS);
 	REFUSED(t.pi = ((struct gantry_sge){(uintptr_t)here, 8}), BAD_LENGTH);
 	REFUSED(t.good.len = UINT32_MAX, BAD_LENGTH);
-	/* It is too long to be inline, and not registered. */
+	/* The response is not registered, and too long to be inline. */
 	REFUSED(t.good.len = 45, NOT_REGISTERED);
 	CHECK_EQ(refused_with(&p, &good, 0), GANTRY_BAD_LENGTH);
 	CHECK_EQ(refused_with(&p, &good, PLAIN - 1), GANTRY_BAD_LENGTH);
@@ -815,12 +821,15 @@ each_rule_has_its_status(void)
 	CHECK_EQ(env_do_one(p.q, WITH(d, src, 0)), GANTRY_BAD_ADDRESS);
 	CHECK_EQ(env_do_one(p.q, WITH(d, dst, 1)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(p.q, WITH(d, peer, 1)), GANTRY_BAD_PEER);
-	/* Local ones have no responses and no remote keys. */
+	/* Local transactions have no responses and no remote keys. */
 	CHECK_EQ(env_do_one(p.q, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_FIELD);
 	good.good = good.bad = (struct gantry_txn_response){0};
 	CHECK_EQ(env_do_one(p.q, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_FIELD);
 	CHECK_EQ(env_do_one(without, WITH(d, peer, GANTRY_PEER_OWN)), GANTRY_BAD_OP);
-	/* Such a peer accepts only transactions, and other peers accept none. */
+	/*
+	 * A peer for transactions accepts only transactions, and another peer accepts no
+	 * transaction.
+	 */
 	d = env_copy(here, there, 64);
 	d.op = GANTRY_OP_WRITE;
 	d.peer = p.peer;
@@ -830,11 +839,11 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
-/* gantry_peer_conf::max_inline bytes, or 44, can be copied from memory that is not registered. */
+/* A response of up to gantry_peer_conf::max_inline bytes, by default 44, need not be registered. */
 static void
 a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 {
-	static const int max_inline[] = {-1, 0, 16, 44, 100, 300}; /* -1: none is given */
+	static const int max_inline[] = {-1, 0, 16, 44, 100, 300}; /* -1: the default */
 	static char text[400];
 	static struct burst b;
 	struct pair p;
@@ -909,7 +918,7 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	BUFFERS(BAD_LENGTH, {from, 100}, {from, 0}, {from, DIF - 100});
 	BUFFERS(NOT_REGISTERED, {from, 100}, {8, DIF - 100});
 	BUFFERS(BAD_LENGTH, {UINT64_MAX - 8, DIF});
-	/* If signatures have their own buffer, the data must be in one buffer. */
+	/* If signatures have a buffer of their own, all data must be in one buffer. */
 	t.pi = (struct gantry_sge){from + PLAIN, DIF - PLAIN};
 	BUFFERS(BAD_LENGTH, {from, PLAIN}, {from, 512});
 	BUFFERS(BAD_LENGTH, {from, 512}, {from + 512, PLAIN - 512});
@@ -925,7 +934,7 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	PARTS(BAD_FIELD, {to, 512, key, 0}, {to, PLAIN - 512, key, 1});
 	PARTS(BAD_LENGTH, {to, 512, key, 0}, {UINT64_MAX - 8, PLAIN - 512, key, 0});
 	PARTS(BAD_LENGTH, {UINT64_MAX - 8, PLAIN, key, 0});
-	/* The wire has signatures, memory has none. */
+	/* The wire has signatures, memory has no signatures. */
 	t.profile = generates;
 	t.wire = t.mem;
 	t.mem = (struct gantry_txn_tags){0};
@@ -941,7 +950,7 @@ each_of_several_buffers_and_parts_follows_the_rules(void)
 	pair_close(&p);
 }
 
-/* Data come from the peer into memory that the device must not write. */
+/* Data that a peer sends must not go to memory that the device may not write. */
 static void
 memory_that_is_only_read_takes_no_data(void)
 {
@@ -964,7 +973,7 @@ memory_that_is_only_read_takes_no_data(void)
 	env_unmap(page, 8192);
 }
 
-/* There are two parts; the first one may be written and read. */
+/* There are two parts. The peer may write and read the first part. */
 static void
 each_local_part_needs_the_right_of_its_region(void)
 {
@@ -989,7 +998,7 @@ each_local_part_needs_the_right_of_its_region(void)
 	gantry_info_get(g, &info);
 	for (i = 0; i < RTE_DIM(flags); i++) {
 		bool read_only = (flags[i] & GANTRY_MEM_READ_ONLY) != 0;
-		/* If copies use RDMA, every region may be written: gantry_mem_register(). */
+		/* If copies use RDMA, peers can write every region: gantry_mem_register(). */
 		bool may_write = (flags[i] & GANTRY_MEM_REMOTE_WRITE) != 0 ||
 				 (info.carriers & RTE_BIT32(GANTRY_CARRIER_RDMA)) != 0;
 		bool may_read = (flags[i] & GANTRY_MEM_REMOTE_READ) != 0;
@@ -1019,7 +1028,10 @@ each_local_part_needs_the_right_of_its_region(void)
 	env_unmap(page, 8192);
 }
 
-/* The next profile gets the id of a destroyed one: the queue must not use its old copy. */
+/*
+ * The next profile gets the id of a destroyed profile: the queue must not use its copy of the
+ * destroyed profile.
+ */
 static void
 a_profile_is_used_until_it_is_destroyed(void)
 {
@@ -1040,12 +1052,12 @@ a_profile_is_used_until_it_is_destroyed(void)
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_PROFILE);
 	CHECK_EQ(profile(longer, none, GANTRY_SIG_ALL, -1, &next), 0);
 	CHECK_EQ(next, t.profile);
-	/* One block of 4096 bytes has 8 bytes more, not 64. */
+	/* One block of 4096 bytes has 8 more bytes in memory, not 64. */
 	CHECK_EQ(env_do_one(q, d), GANTRY_BAD_LENGTH);
 	CHECK_EQ(gantry_profile_destroy(g, next), 0);
 	/*
-	 * Now one is in hardware, and the other one waits for its key: a call that submits takes no
-	 * CQE.
+	 * One transaction is in hardware, and the other one waits for its key: gantry_submit()
+	 * polls no CQE.
 	 */
 	CHECK_EQ(profile(dif, none, GANTRY_SIG_ALL, -1, &t.profile), 0);
 	CHECK_EQ(gantry_submit(q, (struct gantry_desc[]){d, d}, 2), 2);
@@ -1056,7 +1068,7 @@ a_profile_is_used_until_it_is_destroyed(void)
 	env_queue_done(q);
 }
 
-/* No signature is checked, so the bytes do not matter. */
+/* No signature is checked, so any bytes are accepted. */
 static void
 the_longest_transaction_has_a_mebibyte(void)
 {
@@ -1104,7 +1116,10 @@ connections_and_queues_are_refused(void)
 
 /* ------------------------------------------------------------------ failures */
 
-/* Checks that each transaction completes once, whatever happens, and that nothing is left over. */
+/*
+ * Checks that each transaction completes once, whatever happens, and that afterwards the queue has
+ * nothing in flight.
+ */
 static void
 collect_any(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong, uint32_t may)
 {
@@ -1132,7 +1147,7 @@ collect_any(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong, uint32_
 	CHECK_EQ(env_stats(p->q).txn_opened, env_stats(p->q).txn_done);
 }
 
-/* Checks that no good response arrived for wrong data, and no bad one for correct data. */
+/* Checks that no good response arrived for wrong data, and no bad response for correct data. */
 static void
 drain_responses(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 {
@@ -1157,7 +1172,7 @@ arm(const char *line)
 	CHECK_EQ(softhca_fault(line), 0);
 }
 
-/* The key of one part is wrong, which takes the connection down. */
+/* The remote key of one part is wrong. This breaks the connection. */
 static void
 a_failed_transfer_ends_the_connection(void)
 {
@@ -1176,8 +1191,8 @@ a_failed_transfer_ends_the_connection(void)
 			pair_receive(&p, REPLIES, 6);
 			collect_any(&p, &b, 6, 0x12, may);
 			/*
-			 * If its signature is wrong too, the status is that of the signature, which
-			 * says more.
+			 * If the signature is wrong too, the status reports the signature, because
+			 * that says more.
 			 */
 			CHECK_EQ(env_stats(p.q).by_status[GANTRY_REMOTE_ACCESS],
 				(0x12 >> at & 1) == 0);
@@ -1187,7 +1202,9 @@ a_failed_transfer_ends_the_connection(void)
 		}
 }
 
-/* The one that failed has the syndromes of its CQE, and those after it have none. */
+/*
+ * The transaction that failed has the syndromes of its CQE. Transactions after it have no syndrome.
+ */
 static void
 the_transaction_that_failed_tells_its_syndromes(void)
 {
@@ -1220,7 +1237,7 @@ the_transaction_that_failed_tells_its_syndromes(void)
 	env_queue_done(q);
 }
 
-/* Events and lost CQEs, at every WQE in turn. */
+/* Events and lost CQEs, at each WQE in turn. */
 static void
 whatever_happens_each_completes_once(void)
 {
@@ -1241,8 +1258,8 @@ whatever_happens_each_completes_once(void)
 			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
 				pair_open(&p, mode, 3);
 				/*
-				 * A false event loses nothing, so the transaction is waited for,
-				 * however slow the machine is.
+				 * After a false event no WQE is lost, so the test waits for the
+				 * transaction, however slow the machine is.
 				 */
 				if (strcmp(faults[f], "sq_drained") != 0)
 					p.q->deadline_tsc = rte_get_tsc_hz() / 20;
@@ -1262,7 +1279,7 @@ whatever_happens_each_completes_once(void)
 
 #define PARTS 3
 
-/* One transaction of PARTS parts of two blocks each. The second block of part `wrong` is wrong. */
+/* One transaction of PARTS parts, two blocks each. The second block of part `wrong` is wrong. */
 struct parted {
 	struct gantry_sge data;
 	struct gantry_txn_part part[PARTS];
@@ -1293,8 +1310,8 @@ parted_make(struct parted *o, uint32_t wrong, uint32_t remote_key)
 #define NO_PART PARTS
 
 /*
- * The block that is reported on a connection of this mode, if the completion of part `lost` is
- * lost.
+ * Returns the number of the block that a connection with this mode reports if the completion of
+ * part `lost` is lost.
  */
 static uint32_t
 block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
@@ -1314,7 +1331,7 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 	if (lost == PARTS - 1)
 		p.q->deadline_tsc = rte_get_tsc_hz() / 20;
 	parted_make(&o, wrong, mode == GANTRY_TXN_NONE ? 0 : gantry_mem_remote_key(there_mem));
-	/* After the UMR and SET_PSV. */
+	/* The first two operations are the UMR and SET_PSV. */
 	snprintf(line, sizeof(line), "drop op=%u qp=%u", 3 + lost, p.q->conn[conn].qp->qpn);
 	if (lost != NO_PART)
 		arm(line);
@@ -1332,8 +1349,8 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 
 /*
  * The device reports a wrong signature between two completions: that of the previous part, and that
- * of the part itself. If one of them is missing, two parts are possible, except that no part
- * follows the last one.
+ * of the part itself. If one of these completions is lost, two parts can be the wrong one, except
+ * after the last part.
  */
 static void
 a_block_is_right_or_unknown_when_a_completion_is_lost(void)
@@ -1349,15 +1366,19 @@ a_block_is_right_or_unknown_when_a_completion_is_lost(void)
 					unknown ? GANTRY_SIG_BLOCK_UNKNOWN : 2 * wrong + 1;
 
 				/*
-				 * If the last completion is missing, a deadline ends the
-				 * transaction: by then the device must have done its work.
+				 * If the last completion is lost, a deadline ends the transaction.
+				 * The device must have executed the transaction before the
+				 * deadline.
 				 */
 				if (lost != PARTS - 1 || env_is_pumped())
 					CHECK_EQ(block_told(mode, wrong, lost), want_block);
 			}
 }
 
-/* The connection for local ones is set up again, and its keys still report wrong signatures. */
+/*
+ * The queue's connection to itself is set up again, and then its keys still report wrong
+ * signatures.
+ */
 static void
 local_transactions_go_on_after_a_failure(void)
 {
@@ -1382,7 +1403,7 @@ local_transactions_go_on_after_a_failure(void)
 			arm(line);
 			collect_any(&p, &b, 4, 0x6, may);
 			CHECK_EQ(softhca_faults_left(), 0);
-			/* All keys in turn. */
+			/* Uses each key in turn. */
 			for (round = 0; round < 6; round++)
 				collect_any(&p, &b, 4, 0x6, 0);
 		}
@@ -1391,7 +1412,10 @@ local_transactions_go_on_after_a_failure(void)
 	}
 }
 
-/* Calls to end a stop are refused: they are repeated, and in the end the connection is given up. */
+/*
+ * The device refuses calls that end a stop: the engine repeats the calls, and at last gives the
+ * connection up.
+ */
 static void
 a_refused_stop_is_tried_again(void)
 {
@@ -1416,7 +1440,7 @@ a_refused_stop_is_tried_again(void)
 			drain_responses(&p, &b, 8, 0x14);
 			pair_close(&p);
 		}
-	/* Refusals of one step do not count for the next step, or for the next stop. */
+	/* Refused calls of one step do not count for the next step or for the next stop. */
 	pair_open(&p, GANTRY_TXN_PIPELINED, 4);
 	for (i = 0; i < 2; i++) {
 		burst_make(&b, 8, 0x10);
@@ -1431,9 +1455,9 @@ a_refused_stop_is_tried_again(void)
 }
 
 /*
- * A stop cancels all good responses that must not be sent. The device stops before the first one.
- * Here the engine has by then also found the second one wrong, as it does if a call of the first
- * stop was refused.
+ * A stop cancels all good responses that must not be sent. The device stops before the first such
+ * response. In this case the engine has already found the second transaction wrong too, as happens
+ * if a call of the first stop was refused.
  */
 static void
 each_cancelled_response_counts(void)
@@ -1461,9 +1485,7 @@ each_cancelled_response_counts(void)
 	}
 	second = TAILQ_NEXT(TAILQ_FIRST(&line->open), next);
 	CHECK(second->txn == &b.t[1] && second->state == GANTRY_TXN_POSTED && second->has_answer);
-	/*
-	 * There is no event when the call should be repeated: a sleeping lcore must wake by time.
-	 */
+	/* No event tells when to repeat the call, so a sleeping lcore must wake by time. */
 	CHECK_EQ(gantry_sleep_limit(p.q), 1);
 	second->state = GANTRY_TXN_TO_ANSWER;
 	second->status = GANTRY_SIG_ERROR;
@@ -1477,7 +1499,7 @@ each_cancelled_response_counts(void)
 }
 
 /*
- * Number of turns that the adapter has inside the engine's call of hwq_qp_reset(), before the QP is
+ * Number of turns in which the adapter runs when the engine calls hwq_qp_reset(), before the QP is
  * reset.
  */
 static unsigned int turns_before_reset;
@@ -1496,7 +1518,7 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 /*
  * The CQE that reports a wrong signature comes just before the QP is reset, and is lost with it.
  * The device reports no other error of that key, because the engine does not acknowledge the first
- * one: so the next transaction gets a new key.
+ * error. So the next transaction must get a new key.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1517,7 +1539,7 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	q->deadline_tsc = 4;
 	interleave(plain, here);
 	here[99] ^= 1;
-	/* The QP cannot be moved to error, so it is reset. */
+	/* The device refuses to move the QP to error, so the engine resets the QP. */
 	arm("refuse call=modify_qp errno=12");
 	turns_before_reset = 10;
 	CHECK_EQ(gantry_submit(q, &desc, 1), 1);
@@ -1597,18 +1619,18 @@ what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer(void)
 	CHECK_EQ(gantry_queue_destroy(p.q), -EBUSY);
 	CHECK_EQ(gantry_mem_unregister(here_mem, 0), -ETIMEDOUT);
 	env_collect(p.q, comp, 6);
-	/* The memory was removed, so transactions that had not begun were refused. */
+	/* The memory was removed, so transactions that had not begun are refused. */
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(comp[i].status, i < 3    ? GANTRY_OK
 					 : i == 4 ? GANTRY_CANCELLED
 						  : GANTRY_NOT_REGISTERED);
-	/* Posted receives would keep it registered. */
+	/* Posted receives would keep the memory registered. */
 	pair_close(&p);
 	CHECK_EQ(gantry_mem_unregister(here_mem, 0), 0);
 	CHECK_EQ(gantry_mem_register(g, here, AREA_LEN, ENV_REMOTE, &here_mem), 0);
 }
 
-/* An unordered queue, and a worker that sleeps. */
+/* Transactions on an unordered queue, and on a worker whose lcore sleeps. */
 static void
 other_queues_carry_them_too(void)
 {
@@ -1709,7 +1731,7 @@ main(int argc, char **argv)
 			what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer},
 		{"unordered queues and sleeping workers execute transactions too",
 			other_queues_carry_them_too},
-		/* This case is last, because all engines of the device get this event. */
+		/* This case is the last one, because all engines on the device get this event. */
 		{"when the device is lost, transactions end", a_lost_device_ends_them},
 	};
 
