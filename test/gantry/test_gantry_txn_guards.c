@@ -2,8 +2,8 @@
 /*
  * Guards and tags through transactions: every kind of signature with every block size is generated,
  * checked, removed, passed on and converted, in both directions, with signatures between the blocks
- * and in their own buffer; and each single wrong bit is found if it is checked, and only then. The
- * test computes the right bytes itself (txn/reference.h).
+ * and in their own buffer; and each single wrong bit is reported exactly if the profile checks it.
+ * The test computes the right bytes itself (txn/reference.h).
  */
 #include <errno.h>
 
@@ -19,7 +19,7 @@
 
 static const uint32_t blocks[] = {512, 520, 4048, 4096, 4160};
 
-/* A transaction and its memory. */
+/* A transaction with its memory. */
 struct job {
 	struct gantry_txn txn;
 	struct gantry_sge data;
@@ -34,12 +34,12 @@ struct job {
 static struct gantry *g;
 static struct gantry_queue *q;
 static struct gantry_mem *mem;
-static uint16_t peer_a, peer_b; /* a: for transactions */
-static uint16_t peer;           /* the peer of the jobs */
+static uint16_t peer_a, peer_b; /* peer_a takes transactions */
+static uint16_t peer;           /* peer to which the jobs go */
 static struct job jobs[N_JOBS];
 static unsigned int n_jobs;
 
-/* Checks a job that has completed. */
+/* Checks a completed job. */
 typedef void judge_fn(struct job *j, enum gantry_status status);
 
 /* ------------------------------------------------------------------ jobs */
@@ -56,10 +56,7 @@ pi_of(struct job *j)
 	return j->local + AREA_LEN / 2;
 }
 
-/*
- * The bytes of memory's domain: from one buffer, or from a buffer of data and a buffer of
- * signatures.
- */
+/* The bytes of memory's domain are in one buffer, or in a data buffer and a signature buffer. */
 static void
 gather(struct job *j, uint8_t *to)
 {
@@ -94,7 +91,7 @@ scatter(struct job *j, const uint8_t *from)
 	}
 }
 
-/* Some tags for a domain. */
+/* Draws tags for a domain. */
 static struct gantry_txn_tags
 tags(const struct gantry_sig_domain *d, uint32_t ref, uint16_t app, bool ones)
 {
@@ -105,7 +102,10 @@ tags(const struct gantry_sig_domain *d, uint32_t ref, uint16_t app, bool ones)
 	return (struct gantry_txn_tags){.ref_tag = ref, .app_tag = app, .seed_ones = ones};
 }
 
-/* A job of `n` steps of the profile. Its incoming bytes are correct; `in` has a copy of them. */
+/*
+ * Returns a job whose data length is `n` steps of the profile. Its incoming bytes are correct; `in`
+ * has a copy of these bytes.
+ */
 static struct job *
 job_begin(const struct gantry_profile_conf *conf, uint16_t profile, enum gantry_op op, uint32_t n,
 	bool own_pi, unsigned int parts)
@@ -158,7 +158,7 @@ job_retag(struct job *j, const struct gantry_profile_conf *conf)
 	model_lay(model_in(&j->model), plain, j->data_len, j->in);
 }
 
-/* Executes all jobs, and checks each. */
+/* Executes all jobs, and calls the judge for each. */
 static void
 jobs_run(judge_fn *judge)
 {
@@ -199,7 +199,7 @@ show(const struct job *j)
 		j->txn.n_parts, j->txn.pi.len != 0 ? ", signatures apart" : "");
 }
 
-/* Checks that status, details and bytes are those of the model. */
+/* Checks that the status, the details and the bytes are those of the model. */
 static void
 judge(struct job *j, enum gantry_status status)
 {
@@ -240,7 +240,7 @@ judge(struct job *j, enum gantry_status status)
 
 /* ------------------------------------------------------------------ profiles */
 
-/* True if the device can have such signatures. */
+/* True if the device supports such signatures. */
 static bool
 has(enum gantry_sig_kind kind)
 {
@@ -270,7 +270,10 @@ profile(const struct gantry_profile_conf *conf)
 
 /* ------------------------------------------------------------------ all kinds, all sizes */
 
-/* Both directions, one part and several, signatures between the blocks and in their own buffer. */
+/*
+ * Transfers in both directions, in one part and in several, with signatures between the blocks and
+ * in a buffer of their own.
+ */
 static void
 pass(const struct gantry_profile_conf *conf)
 {
@@ -342,7 +345,10 @@ block_sizes_differ_between_the_domains(void)
 
 /* ------------------------------------------------------------------ single bits */
 
-/* The part of a signature that is wrong if this bit of a unit is wrong. */
+/*
+ * Returns the part of a signature that is wrong if a bit in this byte of a unit (block and
+ * signature) is wrong.
+ */
 static unsigned int
 part_of(enum gantry_sig_kind kind, uint32_t block, uint32_t byte)
 {
@@ -363,7 +369,7 @@ flip(const struct gantry_profile_conf *conf, uint16_t id, bool reads, uint32_t b
 	struct gantry_sig_error error;
 
 	j->in[unit + bit / 8] ^= 1u << bit % 8;
-	/* Checks that the model expects what the standards promise. */
+	/* Checks that the model finds the error that the standards promise. */
 	error = model_run(&j->model, j->in, j->data_len, j->out);
 	CHECK_EQ(error.part, part_of(in->kind, in->block_size, bit / 8) & conf->check);
 	CHECK_EQ(error.block, error.part != 0);
@@ -373,7 +379,7 @@ flip(const struct gantry_profile_conf *conf, uint16_t id, bool reads, uint32_t b
 }
 
 /*
- * Flips one bit after the other: every `stride`-th bit of a block's data, and all bits of its
+ * Flips single bits, one in each job: every `stride`-th bit of a block's data, and all bits of its
  * signature.
  */
 static void
@@ -393,7 +399,7 @@ flip_all(struct gantry_profile_conf *conf, bool reads, uint32_t stride)
 	CHECK_EQ(gantry_profile_destroy(g, id), 0);
 }
 
-/* With sanitizers fewer bits are enough: all run the same code. */
+/* With sanitizers fewer bits are tested: the code is the same for all bits. */
 #ifdef GANTRY_ALLOC_LIBC
 #define STRIDE 97
 #else
@@ -433,8 +439,8 @@ what_is_not_checked_is_not_found(void)
 }
 
 /*
- * Both domains have signatures: an error is found in the domain from which it comes, and wrong
- * bytes that are passed on stay wrong.
+ * Both domains have signatures: an error in incoming bytes is reported, and wrong bytes that are
+ * passed on stay wrong.
  */
 static void
 wrong_bits_are_passed_on_as_the_copy_mask_says(void)
@@ -469,7 +475,7 @@ wrong_bits_are_passed_on_as_the_copy_mask_says(void)
 			}
 }
 
-/* A burst of wrong bits that is not longer than a CRC is found. */
+/* A CRC finds each burst of wrong bits that is not longer than the CRC. */
 static void
 bursts_are_found(void)
 {
@@ -505,7 +511,9 @@ bursts_are_found(void)
 
 /* ------------------------------------------------------------------ escapes, tags, details */
 
-/* A block with an escape is not checked, whatever is wrong; its neighbours are. */
+/*
+ * A block with an escape is not checked, whatever is wrong in it; the blocks beside it are checked.
+ */
 static void
 escape(uint32_t flags, uint16_t app, uint32_t ref, bool is_checked)
 {
@@ -531,7 +539,7 @@ escape(uint32_t flags, uint16_t app, uint32_t ref, bool is_checked)
 			tags[3] = (uint8_t)(ref >> 16);
 			tags[4] = (uint8_t)(ref >> 8);
 			tags[5] = (uint8_t)ref;
-			j->in[520 + wrong * 511 / 2] ^= 1; /* data, data, guard */
+			j->in[520 + wrong * 511 / 2] ^= 1; /* data, data, and the guard */
 			CHECK_EQ(model_run(&j->model, j->in, j->data_len, j->out).part,
 				is_checked ? GANTRY_SIG_GUARD : 0);
 			job_begin(&conf, id, reads ? GANTRY_OP_READ : GANTRY_OP_WRITE, 3, false, 1)
@@ -554,7 +562,10 @@ escape_values_are_as_the_flags_say(void)
 	escape(GANTRY_SIG_APP_REF_ESCAPE, 0x7fff, UINT32_MAX, true);
 }
 
-/* With several parts, on both connections: the first wrong block of the transaction is named. */
+/*
+ * Transactions with several parts, on both connections: the first wrong block of the transaction is
+ * reported.
+ */
 static void
 the_first_wrong_block_is_named(void)
 {
@@ -576,7 +587,9 @@ the_first_wrong_block_is_named(void)
 						reads ? GANTRY_OP_READ : GANTRY_OP_WRITE, 4, false,
 						4);
 
-					/* If two blocks are wrong, the earlier one is named. */
+					/*
+					 * If two blocks are wrong, the earlier block is reported.
+					 */
 					j->in[first * 520 + 519] ^= 1;
 					j->in[second * 520 + (first == second ? 518 : 100)] ^= 1;
 				}

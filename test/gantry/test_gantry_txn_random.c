@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random transactions between a target and an initiator: WRITE and READ, one part or several, all
- * kinds of signatures, with encryption or without, some with damaged bytes, over connections that
- * answer with pipelining and without, while the adapter is late, stops send queues, refuses calls,
- * fails connections and is lost as a whole, while waiting transactions are cancelled, memory and
- * DEKs are removed, and lcores sleep.
+ * kinds of signatures, with encryption or without, some with damaged bytes, over connections with
+ * pipelined responses and without. Meanwhile the adapter is late, stops send queues, refuses calls,
+ * breaks connections and fails completely, waiting transactions are cancelled, memory and DEKs are
+ * removed, and lcores sleep.
  *
  * The test checks the memory of initiator and target and the responses, with its own signatures
  * (txn/reference.h) and OpenSSL (txn/txn_xts.h): there is no good response for bad data and no bad
  * response for good data, and each transaction completes once and reports the error. When a
- * response arrives, all bytes of its transaction are in place.
+ * response arrives, all bytes of its transaction have arrived.
  *
  * usage: test_gantry_txn_random [--transactions N] [SEED]
  */
@@ -64,7 +64,7 @@ link_post(struct link *l, uint64_t i)
 static void
 link_open(struct link *l)
 {
-	/* Retries end soon: only faults lose messages. */
+	/* Short timeouts and few retries: messages are lost only by faults. */
 	const struct gantry_path path = {.mask = GANTRY_PATH_TIMEOUT | GANTRY_PATH_RETRIES,
 		.timeout = play.pumped ? 4 : 8,
 		.retries = 2};
@@ -119,7 +119,9 @@ link_in_flight(const struct link *l)
 	return false;
 }
 
-/* Nothing is in flight. Responses that were sent have arrived, or never will. */
+/*
+ * Call it when nothing is in flight. Responses that were sent have arrived, or will never arrive.
+ */
 static void
 link_close(struct link *l)
 {
@@ -159,7 +161,10 @@ life_open(void)
 	CHECK_EQ(gantry_create(NULL, &play.home), 0);
 	gantry_info_get(play.g, &info);
 	play.kinds = info.sig_kinds;
-	/* If a key has one data unit, or DEKs are wrapped, only test_gantry_crypto encrypts. */
+	/*
+	 * If a key is limited to one data unit, or DEKs are wrapped, only test_gantry_crypto tests
+	 * encryption.
+	 */
 	play.crypto = info.crypto == GANTRY_CRYPTO_XTS;
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);
 	if (works) {
@@ -232,10 +237,13 @@ arm_soft(unsigned int op)
 	case 1:
 		arm("recv_late op=%u ms=%u", op, 1 + (unsigned int)chance(3));
 		break;
-	case 2: /* a stop without a wrong signature */
+	case 2: /* a stop of the send queue without a wrong signature */
 		arm("sq_drained op=%u", op);
 		break;
-	/* a stopped queue cannot continue at once; after 9 refusals in a row it is given up */
+	/*
+	 * The first calls to resume the stopped queue are refused. After 9 refused calls in a row
+	 * the engine gives the queue up.
+	 */
 	default:
 		if (play.refusals++ < 8)
 			arm("refuse call=modify_qp errno=16 op=1");
@@ -262,7 +270,7 @@ arm_hard(unsigned int op)
 	case 3:
 		arm("cq_overrun op=%u", op);
 		break;
-	default: /* until the engine gives up */
+	default: /* as often as the engine tries, so it gives up */
 		arm("refuse call=modify_qp errno=12 op=1 times=%u", 1 + (unsigned int)chance(20));
 	}
 }
@@ -313,7 +321,7 @@ draw(unsigned int n)
 	}
 }
 
-/* Cancels a transaction of which no part is in hardware. */
+/* Cancels a transaction that has no part in hardware. */
 static void
 cancel(void)
 {
@@ -329,7 +337,7 @@ cancel(void)
 	play.cancelled += n;
 }
 
-/* Opens failed connections again, when nothing is in flight on them. */
+/* Opens failed connections again after their last descriptor has completed. */
 static void
 heal(bool all)
 {
@@ -340,7 +348,7 @@ heal(bool all)
 
 		if ((!l->hurt && !all) || link_in_flight(l))
 			continue;
-		/* The faults that are armed are for transactions. */
+		/* The armed faults are meant for transactions only. */
 		softhca_faults_clear();
 		link_close(l);
 		link_open(l);
@@ -359,7 +367,7 @@ slots_busy(void)
 	return false;
 }
 
-/* Takes completions and responses until every completion and every expected response has come. */
+/* Takes completions and responses until all completions and all expected responses have arrived. */
 static void
 drain(void)
 {
@@ -379,7 +387,7 @@ drain(void)
 	}
 }
 
-/* Checks that each connection executes a good transaction, as if nothing had happened. */
+/* Checks that each connection executes a correct transaction, as it does without faults. */
 static void
 probe(void)
 {
@@ -433,8 +441,8 @@ play_round(void)
 }
 
 /*
- * The device is lost while it has work. All transactions come back, including those that are
- * submitted later.
+ * The device fails while transactions are in flight. All transactions complete, including those
+ * that are submitted later.
  */
 static void
 lose_device(void)
@@ -461,7 +469,7 @@ play_life(uint64_t goal)
 	play.lives++;
 	life_open();
 	do {
-		alarm(4 * CHECK_PATIENCE_MS / 1000); /* ends a call that never returns */
+		alarm(4 * CHECK_PATIENCE_MS / 1000); /* kills the program if a call never returns */
 		play_round();
 	} while (--rounds != 0 && play.settled < goal && !play.own_lost);
 	if (chance(2))
@@ -496,9 +504,9 @@ print_counts(void)
 }
 
 /*
- * True if each kind of signature came in by both operations, correct and wrong, and the same for
- * data that came encrypted or were encrypted; and if everything else has happened that can happen
- * in a run.
+ * Returns true if each kind of signature came in by both operations, correct and wrong, and the
+ * same for data that came encrypted or were encrypted, and if each other event that a run can have
+ * has occurred.
  */
 static bool
 is_varied(void)
@@ -521,7 +529,7 @@ is_varied(void)
 	       play.losses != 0 && (play.pumped || gantry_loop_sleeps(1) != 0);
 }
 
-/* The default, for the suite. */
+/* The default number of transactions, for the suite. */
 #ifdef GANTRY_ALLOC_LIBC
 #define GOAL 800
 #else
@@ -544,8 +552,8 @@ main(int argc, char **argv)
 	fflush(stdout);
 	env_init(play.pumped ? 0 : 1);
 	/*
-	 * What happens depends on other threads too: the suite's run continues until everything has
-	 * happened.
+	 * The events of a run also depend on other threads: the suite's run continues until each
+	 * event has occurred.
 	 */
 	while (play.settled < goal || (argc == 1 && !is_varied() && play.settled < 20 * goal)) {
 		play_life(goal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Unordered queues: completions come when operations finish, and in order on each connection. To
- * delay a peer, the test stops its send queue and resumes it later.
+ * Unordered queues: descriptors complete when their operations finish, and in order on each
+ * connection. To delay a peer, the test stops the peer's send queue and resumes it later.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 #define DEPTH 16
 
-/* A queue with connections to itself; descriptors use pa and pb. */
+/* An unordered queue that has connections to itself; descriptors use the peers pa and pb. */
 static struct gantry_queue *q;
 static uint16_t pa, pa_end, pb, pb_end;
 
@@ -96,7 +96,7 @@ nothing_comes(void)
 		CHECK_EQ(env_poll(q, &comp, 1), 0);
 }
 
-/* Checks that the next completions, in any order, are these, with status GANTRY_OK. */
+/* Checks that the next completions have these cookies, in any order, and status GANTRY_OK. */
 static void
 these_come(const uint32_t *cookie, uint32_t n)
 {
@@ -141,7 +141,7 @@ a_slow_peer_holds_nobody_back(void)
 	end();
 }
 
-/* Random lengths, operations and connections. */
+/* Descriptors of random lengths and operations on random connections. */
 static void
 each_connection_completes_in_its_order(void)
 {
@@ -165,9 +165,10 @@ each_connection_completes_in_its_order(void)
 				desc.len = 1 + check_random(&seed) % max_len;
 				desc.flags = k == 0 ? GANTRY_DESC_FENCE : 0;
 				if (k == 1)
-					desc.op = 99; /* refused on the own connection */
+					/* refused in the stream of the own connection */
+					desc.op = 99;
 				if (k == 2)
-					desc.imm = 1; /* refused on every connection */
+					desc.imm = 1; /* refused in the stream of any connection */
 				where = k == 1 ? 0 : where;
 				desc.cookie = (uint64_t)where << 32 | made[where]++;
 			}
@@ -193,7 +194,10 @@ each_connection_completes_in_its_order(void)
 	end();
 }
 
-/* Three streams have many completions each; a poll for one takes from each in turn. */
+/*
+ * Three streams have many completions each. A poll for one completion takes it from each stream in
+ * turn.
+ */
 static void
 polls_take_from_each_connection_in_turn(void)
 {
@@ -218,7 +222,10 @@ polls_take_from_each_connection_in_turn(void)
 
 /* ------------------------------------------------------------------ counting */
 
-/* gantry_poll_good() does the work of a poll, and leaves each completion to gantry_poll(). */
+/*
+ * gantry_poll_good() does everything that a poll does, except that completions are left for
+ * gantry_poll().
+ */
 static void
 a_count_hands_nothing_out(void)
 {
@@ -239,7 +246,7 @@ a_count_hands_nothing_out(void)
 	CHECK_EQ(gantry_in_flight(q), 4);
 	CHECK_EQ(env_stats(q).completed, 0);
 	THESE_COME(0, 1, 2, 3);
-	/* It does not take failures either. */
+	/* It also leaves completions of failed descriptors for gantry_poll(). */
 	submit(&bad, 1);
 	do {
 		env_pump();
@@ -253,7 +260,7 @@ a_count_hands_nothing_out(void)
 
 /* ------------------------------------------------------------------ fences */
 
-/* The fenced copy reads the bytes that a write to a slow peer writes. */
+/* A fenced copy reads the bytes that a write to a slow peer writes. */
 static void
 a_fence_waits_for_every_connection(void)
 {
@@ -265,7 +272,8 @@ a_fence_waits_for_every_connection(void)
 	hold(pa);
 	submit(desc, 3);
 	/*
-	 * Descriptors after the fence wait until the fenced one starts, here on another connection.
+	 * Descriptors after the fence wait until the fenced descriptor starts, here on another
+	 * connection.
 	 */
 	submit(desc + 3, 2);
 	THESE_COME(1);
@@ -278,14 +286,15 @@ a_fence_waits_for_every_connection(void)
 }
 
 /*
- * Fences on two connections, each after a descriptor that waits: descriptors that were submitted
- * before a fence, and wait on another connection, are done before the fenced one starts.
+ * Two fenced descriptors on two connections, each after a descriptor that waits. Descriptors that
+ * were submitted before a fenced descriptor and wait on another connection must complete before the
+ * fenced descriptor starts.
  */
 static void
 fences_of_several_connections_start_in_their_order(void)
 {
 	struct gantry_desc desc[6] = {
-		arena_write(0, 0),         /* held up */
+		arena_write(0, 0),         /* waits, because its peer is stopped */
 		fenced(arena_copy(1)),     /* waits for descriptor 0 */
 		arena_write(2, 2),         /* waits for the fence of descriptor 1 */
 		fenced(arena_write(3, 0)), /* reads the bytes of 2 */
@@ -313,8 +322,8 @@ fences_of_several_connections_start_in_their_order(void)
 }
 
 /*
- * New work comes all the time, and each piece is delayed until there is more: if a fence let new
- * work pass, it would find something outstanding for ever.
+ * New descriptors come all the time, and each of them is delayed until a later one comes. If
+ * descriptors after a fence were started before the fenced one, the fence would wait for ever.
  */
 static void
 a_fence_is_not_put_off_for_ever(void)
@@ -360,7 +369,7 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	for (i = 0; i < DEPTH + 1; i++)
 		desc[i] = arena_write(i, pa);
 	desc[DEPTH + 1] = arena_copy(DEPTH + 1);
-	/* The array's descriptors are accepted in their order. */
+	/* The array's descriptors are accepted in order. */
 	CHECK_EQ(gantry_submit(q, desc, DEPTH + 2), DEPTH);
 	CHECK_EQ(gantry_submit(q, desc + DEPTH, 2), 0);
 	submit(desc + DEPTH + 1, 1);
@@ -376,7 +385,10 @@ a_full_connection_accepts_no_more_and_others_do(void)
 	end();
 }
 
-/* gantry_peer_conf::depth, as a power of two; 0: the queue's. The peer's send queue is stopped. */
+/*
+ * gantry_peer_conf::depth is rounded to a power of two; 0 means the depth of the queue. The peer's
+ * send queue is stopped.
+ */
 static void
 each_connection_has_a_depth_of_its_own(void)
 {
@@ -430,7 +442,10 @@ a_peer_is_busy_until_its_completions_are_handed_out(void)
 	end();
 }
 
-/* The descriptor waits for a fence when the peer that it names is opened. */
+/*
+ * A descriptor waits for a fence. Meanwhile the peer that the descriptor names is opened: the
+ * descriptor is still refused.
+ */
 static void
 a_peer_that_was_not_open_is_refused_though_it_is_open_later(void)
 {
@@ -468,7 +483,7 @@ descriptors_of_all_connections_are_cancelled(void)
 		desc[i].cookie = 7;
 	submit(desc, 5);
 	CHECK_EQ(gantry_cancel(q, 7), 4);
-	/* The fence is gone: new descriptors run. */
+	/* The fence has ended: new descriptors are executed. */
 	desc[1] = arena_write(5, pb);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
@@ -514,7 +529,7 @@ end_worker(struct gantry_worker *w)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
-/* Like let_go(), while the lcore polls the queue. */
+/* As let_go(), but while the lcore polls the queue. */
 static void
 let_go_beside_worker(uint16_t peer)
 {
@@ -529,7 +544,8 @@ let_go_beside_worker(uint16_t peer)
 }
 
 /*
- * Takes n completions. Those whose cookie is below `middle` must come in order, and the others too.
+ * Takes n completions. Completions with a cookie below `middle` must come in order, and so must
+ * those with other cookies.
  */
 static void
 take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t next[2])
@@ -548,7 +564,10 @@ take_two_orders(struct gantry_worker *w, uint32_t n, uint32_t middle, uint32_t n
 	}
 }
 
-/* Writes to a stopped peer, four times as many as it may have in flight, and copies. */
+/*
+ * Enqueues copies, and writes to a stopped peer: four times as many writes as the peer may have in
+ * flight.
+ */
 static void
 a_full_peer_does_not_stop_a_worker(void)
 {
@@ -564,13 +583,16 @@ a_full_peer_does_not_stop_a_worker(void)
 	for (i = 0; i < HELD; i++) {
 		d[0] = arena_write(i, pa);
 		d[1] = i % 2 == 0 ? arena_copy(HELD + i) : arena_write(HELD + i, pb);
-		/* One at a time, so that their completions have one order. */
+		/*
+		 * Takes each completion before the next descriptors are enqueued, so that the order
+		 * of completions is known.
+		 */
 		CHECK_EQ(gantry_enqueue_burst(w, d, 2), 2);
 		take_two_orders(w, 1, HELD, next);
 	}
 	CHECK_EQ(next[0], 0);
 	/*
-	 * A fenced copy reads the bytes of the last write to the slow peer; one more copy follows.
+	 * A fenced copy reads the bytes of the last write to the slow peer. Another copy follows.
 	 */
 	d[0] = fenced(env_copy(dst + (HELD - 1) * piece, dst + 2 * HELD * piece, piece));
 	d[0].cookie = 1000;
@@ -592,7 +614,7 @@ a_full_peer_does_not_stop_a_worker(void)
 	end_worker(w);
 }
 
-/* Runs turns of a stopped worker in this thread. */
+/* Calls turns of a stopped worker in this thread. */
 static void
 turns(struct gantry_worker *w, unsigned int n)
 {
@@ -602,7 +624,7 @@ turns(struct gantry_worker *w, unsigned int n)
 	}
 }
 
-/* A connection is full, and a descriptor for it has a fence: descriptors after it wait for both. */
+/* A fenced descriptor waits for a connection that is full. Descriptors after it wait for both. */
 static void
 a_fence_to_a_full_peer_holds_the_worker_back(void)
 {
@@ -629,7 +651,7 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 	let_go(pa);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	take_two_orders(w, DEPTH, RING, next);
-	/* The three in any order. */
+	/* Takes the completions of the three descriptors, in any order. */
 	for (i = 0; i < 3;) {
 		if (env_dequeue(w, &comp, 1) == 0)
 			continue;
@@ -641,7 +663,8 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 }
 
 /*
- * Descriptors that the worker has taken are executed before it stops; the rest stays in the ring.
+ * Descriptors that the worker has taken are executed before the worker stops; the other descriptors
+ * stay in the ring.
  */
 static void
 a_stopping_worker_finishes_what_it_deferred(void)
@@ -724,7 +747,7 @@ static const struct check_case cases[] = {
 	{"failures affect only their connection", failures_stay_with_their_connection},
 };
 
-/* With a thread that runs the adapter. */
+/* Cases for an adapter with a thread. */
 static const struct check_case worker_cases[] = {
 	{"a full peer does not stop a worker", a_full_peer_does_not_stop_a_worker},
 	{"a fence to a full peer delays the worker", a_fence_to_a_full_peer_holds_the_worker_back},
@@ -746,8 +769,8 @@ main(int argc, char **argv)
 	env_init(1);
 	arena_create(NULL);
 	/*
-	 * The engine must not learn that a send queue has stopped: with hold(), this is not a
-	 * failure.
+	 * The engine must not learn that a send queue has stopped: in this test a stop by hold() is
+	 * not a failure.
 	 */
 	gantry_event_stop(g);
 	rte_log_set_level(gantry_logtype, RTE_LOG_EMERG);

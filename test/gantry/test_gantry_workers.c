@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Workers that come and go, share an lcore, and have several producers. */
+/* Workers that are created and destroyed, share an lcore, and have several producers. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +27,7 @@
 #define N_LCORES 3
 
 #ifdef GANTRY_ALLOC_LIBC
-#define CYCLES 200 /* sanitizers are slow */
+#define CYCLES 200 /* fewer, because sanitizers are slow */
 #define GOAL   2000
 #else
 #define CYCLES 1000
@@ -44,7 +44,7 @@ worker_of(struct gantry *engine, unsigned int lcore)
 	return w;
 }
 
-/* The n-th copy: 64 bytes to one of 256 places. */
+/* Copy number n: 64 bytes to one of 256 slots of dst. */
 static struct gantry_desc
 nth(uint64_t n)
 {
@@ -54,13 +54,13 @@ nth(uint64_t n)
 	return d;
 }
 
-/* What went into a worker and came out of it, one copy after the other. */
+/* A worker, and how many copies were enqueued to it and dequeued from it. */
 struct feed {
 	struct gantry_worker *w;
 	uint64_t put, got;
 };
 
-/* Tops the worker up to 128 copies, and checks the copies that come back. */
+/* Enqueues copies until the worker has 128, and checks the copies that have completed. */
 static void
 feed_turn(struct feed *f)
 {
@@ -92,7 +92,7 @@ feed_until(struct feed *f, uint64_t got)
 	}
 }
 
-/* Takes the rest of a stopped worker's completions, and its descriptors. */
+/* Takes a stopped worker's completions, and takes back its remaining descriptors. */
 static void
 feed_empty(struct feed *f)
 {
@@ -126,7 +126,7 @@ workers_start_and_stop_one_by_one(void)
 	CHECK_EQ(gantry_worker_start(a.w), 0);
 	CHECK_EQ(gantry_worker_start(a.w), -EALREADY);
 	feed_until(&a, 100);
-	/* The other worker does not run: its descriptors wait. */
+	/* The other worker is not started: its descriptors wait. */
 	feed_turn(&b);
 	CHECK_EQ(b.got, 0);
 	CHECK_EQ(gantry_start(g), 0);
@@ -135,7 +135,7 @@ workers_start_and_stop_one_by_one(void)
 	feed_until(&b, 100);
 	CHECK_EQ(gantry_worker_stop(a.w), 0);
 	CHECK_EQ(gantry_worker_stop(a.w), -EALREADY);
-	/* The lcore is free, and the other worker continues. */
+	/* The lcore is free, and the other worker still runs. */
 	CHECK_EQ(rte_eal_get_lcore_state(1), WAIT);
 	feed_until(&b, 200);
 	CHECK_EQ(gantry_worker_destroy(b.w), -EBUSY);
@@ -169,7 +169,7 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 	b = worker_of(g, 2);
 	atomic_store(&stop, false);
 	CHECK_EQ(rte_eal_remote_launch(spin, &stop, 2), 0);
-	/* If one cannot be started, none is started, and `a` still runs. */
+	/* If one worker cannot be started, no worker is started, and `a` still runs. */
 	CHECK_EQ(gantry_worker_start(b), -EBUSY);
 	CHECK_EQ(gantry_start(g), -EBUSY);
 	feed_until(&a, 200);
@@ -183,7 +183,8 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 }
 
 /*
- * Created in this order: one that runs, two that could run, one whose lcore is taken, and one more.
+ * Workers in the order of their creation: one that runs, two that could run, one whose lcore is
+ * used by another program, and one more.
  */
 static void
 all_are_started_or_none_is(void)
@@ -238,14 +239,14 @@ workers_of_two_engines_share_an_lcore(void)
 			feed_turn(&feed[i]);
 			busy |= feed[i].got < GOAL / RTE_DIM(feed);
 		}
-		/* They come and go while the others run. */
+		/* Some workers are started and stopped while the other workers run. */
 		if (round % 16 == 0) {
 			i = round / 16 % RTE_DIM(feed);
 			CHECK_EQ(gantry_worker_stop(feed[i].w), 0);
 			CHECK_EQ(gantry_worker_start(feed[i].w), 0);
 		}
 	}
-	/* The workers of one engine continue without those of the other. */
+	/* When one engine's workers are stopped, the workers of the other engine continue. */
 	CHECK_EQ(gantry_stop(other), 0);
 	feed_until(&feed[0], feed[0].got + 100);
 	CHECK_EQ(gantry_stop(g), 0);
@@ -260,8 +261,8 @@ workers_of_two_engines_share_an_lcore(void)
 }
 
 /*
- * The shortest call of the first and of the last quarter are compared: other load of the machine
- * can lengthen calls, but never shorten them.
+ * Compares the shortest call of each quarter of the test: other load on the machine can make calls
+ * longer, but never shorter.
  */
 static void
 a_thousand_workers_come_and_go_while_others_run(void)
@@ -272,7 +273,7 @@ a_thousand_workers_come_and_go_while_others_run(void)
 
 	CHECK_EQ(gantry_start(g), 0);
 	for (i = 0; i < CYCLES; i++) {
-		/* On a's lcore, on b's lcore, and alone on an lcore. */
+		/* Each third worker is on a's lcore, on b's lcore, or on an lcore of its own. */
 		struct feed f = {.put = 0};
 		uint64_t start = env_cpu_ns(), took;
 
@@ -296,8 +297,8 @@ a_thousand_workers_come_and_go_while_others_run(void)
 }
 
 /*
- * The device refuses twice to destroy a QP or a CQ of its queue. Nothing of the worker is lost by
- * that.
+ * The device refuses twice to destroy a QP or a CQ of the worker's queue. The worker keeps all its
+ * descriptors and completions.
  */
 static void
 a_worker_whose_end_is_refused_can_be_destroyed_again(void)
@@ -321,12 +322,12 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 		CHECK_EQ(gantry_destroy(g), -EBUSY);
 		CHECK_EQ(gantry_worker_destroy(f.w), -EBUSY);
 		CHECK_EQ(softhca_faults_left(), 0);
-		/* It still belongs to its lcore. */
+		/* The worker still belongs to its lcore. */
 		gantry_queue_info_get(gantry_worker_queue(f.w), &info);
 		CHECK_EQ(info.lcore, 1);
 		CHECK_EQ(gantry_worker_destroy(f.w), 0);
 	}
-	/* The lcore can be used as before. */
+	/* A new worker can use the lcore. */
 	f = (struct feed){.w = worker_of(g, 1)};
 	CHECK_EQ(gantry_worker_start(f.w), 0);
 	feed_until(&f, 100);
@@ -365,7 +366,7 @@ a_worker_takes_a_burst_at_a_time(void)
 
 /* ------------------------------------------------------------------ full rings */
 
-/* Enqueues n copies from *put on, of which `want` must be accepted. */
+/* Enqueues n copies, from number *put on. `want` of them must be accepted. */
 static void
 enqueue_some(struct gantry_worker *w, uint64_t *put, unsigned int n, unsigned int want)
 {
@@ -378,7 +379,7 @@ enqueue_some(struct gantry_worker *w, uint64_t *put, unsigned int n, unsigned in
 	*put += want;
 }
 
-/* Takes n copies back, which begin with number *got. */
+/* Takes back n copies, which must begin with number *got. */
 static void
 reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned int want)
 {
@@ -392,7 +393,7 @@ reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned in
 	}
 }
 
-/* The worker is stopped. The rings wrap around. */
+/* The worker is stopped. The indices of the rings wrap. */
 static void
 a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 {
@@ -419,7 +420,9 @@ a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 	}
 }
 
-/* gantry_worker_conf: without a size the ring has 1024 elements, and there is none of receives. */
+/*
+ * gantry_worker_conf: by default the ring has 1024 entries, and the worker has no ring of receives.
+ */
 static void
 a_ring_has_1024_elements_by_default(void)
 {
@@ -440,7 +443,7 @@ a_ring_has_1024_elements_by_default(void)
 
 /* ------------------------------------------------------------------ turns without work */
 
-/* Runs turns until this many copies have completed; until then the worker must not be quiet. */
+/* Runs turns until this many copies have completed. Until then the worker must not be quiet. */
 static void
 turns_until(struct gantry_worker *w, uint64_t completed)
 {
@@ -456,8 +459,8 @@ turns_until(struct gantry_worker *w, uint64_t completed)
 }
 
 /*
- * Most turns of a quiet worker check only the ring, so a worker may be quiet only if it has nothing
- * else to do. The worker is stopped, as above.
+ * Most turns of a quiet worker check only its ring, so a worker may be quiet only if it has no
+ * other descriptors to handle. The worker is stopped: this thread runs its turns.
  */
 static void
 a_worker_with_something_to_do_is_not_quiet(void)
@@ -474,7 +477,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 			turns_until(f.w, 16);
 		CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
 	}
-	/* The last four wait for room for their completions. */
+	/* The last four completions wait, because the ring of completions is full. */
 	for (i = 0; i < 200; i++) {
 		CHECK(!gantry_worker_turn(f.w, false));
 		CHECK(!f.w->quiet);
@@ -491,7 +494,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 	CHECK(f.w->quiet);
 	for (i = 0; i < 200; i++)
 		CHECK(!gantry_worker_turn(f.w, false));
-	/* The first turn takes new work. */
+	/* The first turn takes the new descriptor. */
 	f.put++;
 	CHECK_EQ(gantry_enqueue_burst(f.w, &(struct gantry_desc){.op = GANTRY_OP_NOP}, 1), 1);
 	CHECK(gantry_worker_turn(f.w, false));
@@ -503,7 +506,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 
 /* ------------------------------------------------------------------ lcores that share a CPU */
 
-/* Lcores 1 to N_LCORES are on one CPU, and the main lcore is on another one if there is one. */
+/* Binds lcores 1 to N_LCORES to one CPU, and the main lcore to another CPU if there is one. */
 static void
 lcores_that_may_run_on_one_cpu_share_it(void)
 {
@@ -528,10 +531,10 @@ struct scheduling {
 	int32_t nice;
 	uint32_t priority;
 	uint64_t slice, deadline, period;
-	int slack; /* of timers; not part of it */
+	int slack; /* timer slack, which is not a field of struct sched_attr */
 };
 
-/* The scheduling of the calling thread, as the kernel reports it. */
+/* Stores the scheduling of the calling thread, as the kernel reports it. */
 static int
 tell_scheduling(void *arg)
 {
@@ -542,7 +545,10 @@ tell_scheduling(void *arg)
 	return 0;
 }
 
-/* TSan does not see how rte_eal_wait_lcore() orders the two threads; it sees `told`. */
+/*
+ * TSan does not know that rte_eal_wait_lcore() orders the two threads. `told` shows TSan this
+ * order.
+ */
 struct told_scheduling {
 	struct scheduling s;
 	atomic_bool told;
@@ -558,7 +564,7 @@ tell_and_publish(void *arg)
 	return 0;
 }
 
-/* Before Linux 6.12 threads cannot choose their slice, and the kernel reports 0. */
+/* Before Linux 6.12 threads cannot choose their time slice, and the kernel reports 0. */
 static void
 an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers(void)
 {
@@ -566,7 +572,7 @@ an_lcore_that_shares_its_cpu_has_short_slices_while_it_has_workers(void)
 	struct told_scheduling after = {0};
 	struct gantry_worker *w = worker_of(g, 1);
 
-	/* The main lcore's scheduling must never change. */
+	/* The engine must never change the main lcore's scheduling. */
 	tell_scheduling(&before);
 	CHECK_EQ(gantry_worker_start(w), 0);
 	CHECK_EQ(gantry_worker_call(w, tell_scheduling, &now), 0);
@@ -601,7 +607,7 @@ check_no_load(unsigned int lcore)
 	CHECK_EQ(load.cycles | load.busy_cycles | load.sleeps | load.workers, 0);
 }
 
-/* Two workers on one lcore, and one on another, which poll. */
+/* Two workers on one lcore, and one worker on another lcore, all of which poll. */
 static void
 the_load_of_each_lcore_is_its_own(void)
 {
@@ -643,7 +649,7 @@ the_load_of_each_lcore_is_its_own(void)
 
 #define N_PRODUCERS 3
 
-/* A thread of the program, which EAL does not know. */
+/* A thread that is not registered with EAL. */
 struct producer {
 	struct gantry_worker *w;
 	uint64_t number;
@@ -657,7 +663,7 @@ produce(void *arg)
 	const struct producer *p = arg;
 	uint64_t put = 0, seed = p->number;
 
-	/* So that producers run at the same time, on several CPUs. */
+	/* Lets producers run at the same time, on several CPUs. */
 	env_unbind();
 	while (put < GOAL) {
 		struct gantry_desc desc[64];
@@ -680,8 +686,8 @@ produce(void *arg)
 static const enum gantry_producers several[] = {GANTRY_PRODUCERS_MP_HTS, GANTRY_PRODUCERS_MP};
 
 /*
- * Each producer's descriptors come back once and in its order. All are copies, so an unordered
- * queue keeps their order too.
+ * Each producer's descriptors complete once and in its order. All descriptors are copies, so an
+ * unordered queue keeps their order too.
  */
 static void
 feed_one_worker(const struct gantry_worker_conf *conf)
@@ -736,8 +742,8 @@ several_producers_feed_one_worker(void)
 }
 
 /*
- * Posts receives for a peer that does not exist: they come back at once. The number of the producer
- * is used as that of the peer.
+ * Posts receives for a peer that does not exist: they complete at once. The producer's number is
+ * used as the number of the peer.
  */
 static void *
 produce_receives(void *arg)
@@ -760,7 +766,7 @@ produce_receives(void *arg)
 	return NULL;
 }
 
-/* Each producer's receives come back once and in its order. */
+/* Each producer's receives complete once and in its order. */
 static void
 several_producers_post_receives(void)
 {
@@ -801,7 +807,7 @@ several_producers_post_receives(void)
 
 /* ------------------------------------------------------------------ NUMA */
 
-/* The log of the creation of a worker, on an engine whose device is on this node. */
+/* Stores the log of the creation of a worker, on an engine whose device is on this NUMA node. */
 static void
 log_of_worker(int node, char *text, size_t len)
 {
@@ -833,7 +839,7 @@ an_lcore_on_another_node_than_the_device_is_warned_of(void)
 	CHECK(strstr(text, "NUMA node") != NULL);
 	log_of_worker(here, text, sizeof(text));
 	CHECK(strstr(text, "NUMA node") == NULL);
-	/* The node of the device is unknown. */
+	/* The device's NUMA node is unknown. */
 	log_of_worker(-1, text, sizeof(text));
 	CHECK(strstr(text, "NUMA node") == NULL);
 }

@@ -15,8 +15,8 @@
 static const uint8_t digits[] = "123456789";
 
 /*
- * The inputs of the standards' examples: bytes that repeat, or that count up or down from the
- * first.
+ * The inputs of the standards' examples: bytes that are all equal, or that count up or down from
+ * the first byte.
  */
 static const uint8_t *
 bytes(uint8_t first, int step, size_t len)
@@ -58,7 +58,7 @@ case_crc32(void)
 static void
 case_crc32c(void)
 {
-	/* An iSCSI READ (10). */
+	/* The iSCSI READ (10) command of RFC 3720. */
 	static const uint8_t pdu[48] = {0x01,
 		0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02};
 
@@ -80,7 +80,7 @@ case_crc64(void)
 	expect(REF_CRC64, bytes(0xff, -1, 4096), 4096, 0x9a2df64b8e9e517e);
 }
 
-/* The example of RFC 1071 adds up to ddf2. */
+/* The words of the example in RFC 1071 add up to ddf2. */
 static void
 case_checksum(void)
 {
@@ -89,13 +89,13 @@ case_checksum(void)
 	expect(REF_DIF_CSUM, words, sizeof(words), 0x220d);
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, false, words, sizeof(words)), 0x220d);
 	/*
-	 * Ones' complement has two zeros. A sum that begins with ffff never ends as the other zero.
+	 * Ones' complement has two zeros, 0 and ffff. A sum that begins with ffff never becomes 0.
 	 */
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, false, bytes(0, 0, 32), 32), 0xffff);
 	CHECK_EQ(ref_guard(REF_DIF_CSUM, true, bytes(0, 0, 32), 32), 0);
 }
 
-/* Both seeds, and lengths of blocks. */
+/* Tests both seeds and several block lengths. */
 static void
 case_isal(void)
 {
@@ -122,7 +122,7 @@ case_isal(void)
 	}
 }
 
-/* The bytes of the signatures of two blocks, written by hand. */
+/* The signature bytes of two blocks, written by hand. */
 static void
 case_bytes(void)
 {
@@ -146,8 +146,8 @@ case_bytes(void)
 }
 
 /*
- * Each bit of a signature's byte counts if the mask has that byte; with an escape, nothing of the
- * block is checked.
+ * A wrong bit in a byte of the signature is found exactly if the mask has that byte's bit. With an
+ * escape, the block is not checked at all.
  */
 static void
 case_checks(void)

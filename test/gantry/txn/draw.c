@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws transactions: profiles, buffers, bytes, damage. */
+/* Draws transactions: profiles, buffers, bytes, and damage to the bytes. */
 #include <rte_common.h>
 
 #include "play.h"
@@ -31,7 +31,7 @@ draw_domain(uint32_t block)
 static void
 draw_profile(struct profile *p)
 {
-	/* Sizes whose least common multiple is short enough. */
+	/* Block sizes whose least common multiple is short enough. */
 	static const uint16_t others[][2] = {{512, 4096}, {4096, 512}, {520, 4160}, {4160, 520},
 		{512, 520}};
 	static const uint16_t blocks[] = {512, 520, 4048, 4096, 4160};
@@ -57,7 +57,10 @@ draw_profile(struct profile *p)
 	case 2:
 		c.mem = draw_domain(a);
 		c.wire = draw_domain(b);
-		/* Between equal domains, the tags count in both or in neither. */
+		/*
+		 * If both domains have equal kinds and block sizes, the reference tags count in
+		 * both or in neither.
+		 */
 		if (a == b && is_dif(c.mem.kind) && is_dif(c.wire.kind) &&
 			((c.mem.flags ^ c.wire.flags) & GANTRY_SIG_REF_REMAP) != 0)
 			c.wire.flags ^= GANTRY_SIG_REF_REMAP;
@@ -87,7 +90,7 @@ draw_profiles(void)
 }
 
 /*
- * A profile is destroyed while transactions name it: those that are not yet in hardware are
+ * Destroys a profile while transactions name it: transactions that are not yet in hardware are
  * refused.
  */
 void
@@ -114,7 +117,7 @@ side_clear(struct side *s)
 	s->used = chance(MAX_GAP);
 }
 
-/* The next extent, after the previous one. */
+/* Appends an extent after the previous one. */
 static uint32_t
 side_place(struct side *s, uint32_t len)
 {
@@ -140,7 +143,7 @@ side_extent(struct side *s, uint32_t at, uint32_t len)
 	s->n++;
 }
 
-/* Cuts `total` bytes into pieces of any length. Returns the number of pieces. */
+/* Divides `total` bytes into pieces of any length. Returns the number of pieces. */
 static unsigned int
 draw_data(struct slot *s, uint32_t total)
 {
@@ -158,7 +161,7 @@ draw_data(struct slot *s, uint32_t total)
 	return i;
 }
 
-/* Puts signatures in memory into their own buffer, before or after the data. */
+/* Puts the signatures of memory into a buffer of their own, before or after the data. */
 static void
 draw_pi(struct slot *s, uint32_t data)
 {
@@ -180,8 +183,8 @@ draw_pi(struct slot *s, uint32_t data)
 }
 
 /*
- * Draws transfers, each of whole blocks of both domains. A transaction that encrypts has one.
- * Returns the number of transfers.
+ * Draws parts. Each part has whole blocks of both domains. A transaction that encrypts has one
+ * part. Returns the number of parts.
  */
 static unsigned int
 draw_parts(struct slot *s, uint32_t data, uint32_t step)
@@ -204,7 +207,7 @@ draw_parts(struct slot *s, uint32_t data, uint32_t step)
 	return i;
 }
 
-/* bytes is NULL for the side to which the data go. */
+/* bytes is NULL for the side that is the destination. */
 static void
 side_put(struct side *s, const uint8_t *bytes)
 {
@@ -221,7 +224,7 @@ side_end(struct side *s)
 
 /* ------------------------------------------------------------------ tags, bytes, damage */
 
-/* `like` are the tags of the other domain: often both are equal. */
+/* Draws tags. `like` are the tags of the other domain: often both are equal. */
 static struct gantry_txn_tags
 draw_tags(const struct gantry_sig_domain *d, const struct gantry_txn_tags *like)
 {
@@ -239,7 +242,7 @@ draw_tags(const struct gantry_sig_domain *d, const struct gantry_txn_tags *like)
 	return t;
 }
 
-/* One of the incoming signatures, or its block. */
+/* Returns one of the incoming signatures, or the block of that signature. */
 static uint8_t *
 any_unit(struct slot *s)
 {
@@ -248,7 +251,7 @@ any_unit(struct slot *s)
 	return s->came + chance(s->data_len / in->block) * ref_unit(in);
 }
 
-/* Damages the incoming bytes in some way. The model decides whether this must be found. */
+/* Damages the incoming bytes. The model decides whether the damage must be reported. */
 static void
 draw_damage(struct slot *s)
 {
@@ -257,30 +260,30 @@ draw_damage(struct slot *s)
 	uint8_t *unit = any_unit(s), *sig = unit + in->block;
 
 	switch (chance(in->kind == REF_NONE ? 2 : 7)) {
-	case 0: /* one bit */
+	case 0: /* one bit is wrong */
 		s->came[chance(len)] ^= 1u << chance(8);
 		break;
-	case 1: /* a burst of up to 16 bits */
+	case 1: /* a burst of up to 16 bits is wrong */
 		at = chance(len * 8 - 15);
 		for (bits = 1 + chance(1 << 16); bits != 0; bits >>= 1, at++)
 			s->came[at / 8] ^= (bits & 1) << at % 8;
 		break;
-	case 2: /* one bit of a signature */
+	case 2: /* one bit of a signature is wrong */
 		sig[chance(ref_len(in->kind))] ^= 1u << chance(8);
 		break;
-	case 3: /* a correct signature of different bytes */
+	case 3: /* a block has the correct signature of other bytes */
 		env_fill(sig, ref_len(in->kind), chance(1000));
 		break;
 	case 4: /* two blocks are wrong */
 		sig[0] ^= 1u << chance(8);
 		any_unit(s)[chance(in->block)] ^= 1u << chance(8);
 		break;
-	case 5: /* a block that is not checked, if the profile says so */
+	case 5: /* a block has an escape: not checked, if the profile allows escapes */
 		memset(sig + ref_len(in->kind) / 4, 0xff,
 			chance(2) ? ref_len(in->kind) / 4 : ref_len(in->kind) / 4 * 3);
 		unit[chance(in->block)] ^= 1u << chance(8);
 		break;
-	default: /* the very last bit */
+	default: /* the last bit of all is wrong */
 		s->came[len - 1] ^= 1;
 	}
 }
@@ -330,7 +333,7 @@ draw_responses(struct slot *s)
 
 /* ------------------------------------------------------------------ a whole descriptor */
 
-/* A transaction that the engine must refuse. */
+/* Makes a transaction that the engine must refuse. */
 static void
 draw_mistake(struct slot *s, struct gantry_desc *d)
 {
@@ -346,7 +349,7 @@ draw_mistake(struct slot *s, struct gantry_desc *d)
 		s->must = GANTRY_BAD_PROFILE;
 		break;
 	case 1:
-		s->data[0].addr = (uintptr_t)s; /* not registered */
+		s->data[0].addr = (uintptr_t)s; /* memory that is not registered */
 		s->must = GANTRY_NOT_REGISTERED;
 		break;
 	case 2:
@@ -421,7 +424,7 @@ draw_txn(struct slot *s, const struct profile *p, struct gantry_desc *d, bool fo
 		draw_mistake(s, d);
 }
 
-/* A copy: it must not delay transactions, and they must not delay it. */
+/* Draws a copy. It must not delay transactions, and transactions must not delay it. */
 static void
 draw_copy(struct slot *s, struct gantry_desc *d)
 {

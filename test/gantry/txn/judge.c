@@ -55,7 +55,7 @@ goes_to(struct slot *s)
 	return !s->is_copy && s->model.reads ? &s->local : &s->remote;
 }
 
-/* Checks that all bytes have arrived, and that no other byte has changed. */
+/* Checks that all bytes have arrived, and that all other bytes are unchanged. */
 static void
 judge_arrived(struct slot *s)
 {
@@ -66,8 +66,8 @@ judge_arrived(struct slot *s)
 }
 
 /*
- * Some of the bytes may have arrived. They are not checked, because a lost device may still write
- * more. All other bytes must be unchanged.
+ * Checks that bytes outside the destination are unchanged. Bytes of the destination are not
+ * checked, because a lost device may still write them.
  */
 static void
 judge_others(struct slot *s)
@@ -99,7 +99,10 @@ find(uint64_t number)
 	return NULL;
 }
 
-/* When a response arrives, the initiator may use the bytes of its transaction. */
+/*
+ * When a response arrives, the bytes of its transaction must be complete, because the initiator may
+ * use them.
+ */
 static void
 judge_response(struct slot *s, const struct message *m, uint32_t len)
 {
@@ -151,7 +154,10 @@ judge_message(struct link *l, const struct gantry_recv_comp *comp)
 
 /* ------------------------------------------------------------------ completions */
 
-/* In the order of submission: of the queue, or if it is unordered, of the connection. */
+/*
+ * Transactions must complete in the order of submission: to the queue or, if it is unordered, to
+ * the connection.
+ */
 static void
 judge_order(const struct slot *s)
 {
@@ -171,7 +177,7 @@ judge_details(struct slot *s)
 
 	if (want->part == 0)
 		slot_fail(s, "a signature is called wrong, and all are right");
-	/* Completions are lost when a CQ overruns. */
+	/* When a CQ overruns, completions are lost. */
 	if (play.hard && s->txn.n_parts > 1 && got->block == GANTRY_SIG_BLOCK_UNKNOWN)
 		s->txn.error.block = want->block;
 	if (got->part != want->part || got->on_wire != want->on_wire || got->block != want->block ||
@@ -186,22 +192,25 @@ judge_details(struct slot *s)
 	s->txn.error = s->before.error;
 }
 
-/* Statuses on a connection that failed because of any fault. */
+/* Statuses that are allowed on a connection that failed because of any fault. */
 #define FAILED                                                                                     \
 	(1u << GANTRY_LOCAL_ERROR | 1u << GANTRY_REMOTE_ACCESS | 1u << GANTRY_REMOTE_ERROR |       \
 		1u << GANTRY_UNREACHABLE | 1u << GANTRY_FLUSHED | 1u << GANTRY_QP_EVENT |          \
 		1u << GANTRY_TIMED_OUT | 1u << GANTRY_BAD_PEER)
 
-/* Statuses when the device is lost: then, for instance, no new key can be created. */
+/*
+ * Statuses that are allowed after the device was lost: then, for instance, no new key can be
+ * created.
+ */
 #define LOST (1u << GANTRY_DEVICE_LOST | 1u << GANTRY_NO_RESOURCES)
 
 /*
- * A lost device refuses all calls even before the engine learns of the loss. If that takes long, a
- * stopped connection is given up first.
+ * A lost device refuses all calls even before the engine learns of the loss. If the event comes
+ * late, the engine may have given a stopped connection up before.
  */
 #define GIVEN_UP (1u << GANTRY_TIMED_OUT | 1u << GANTRY_FLUSHED)
 
-/* True if the device refused too often to set up a connection of the queue to itself again. */
+/* True if the device has refused too often to set up a queue's connection to itself. */
 static bool
 is_own_lost(const struct slot *s)
 {
@@ -225,7 +234,7 @@ judge_status(struct slot *s)
 			!(play.hard && s->status == GANTRY_BAD_PEER) &&
 			!(play.fatal && (LOST & bit) != 0) && !is_own_lost(s))
 			slot_fail(s, "its status must be %s", gantry_status_name(s->must));
-		/* Nothing has moved. */
+		/* No byte may have changed. */
 		side_judge(s, &s->local, "local");
 		side_judge(s, &s->remote, "remote");
 	} else if (s->status == GANTRY_OK) {
@@ -235,7 +244,7 @@ judge_status(struct slot *s)
 		judge_arrived(s);
 	} else if (s->status == GANTRY_SIG_ERROR) {
 		judge_details(s);
-		/* The bytes arrive, unless the connection has failed too. */
+		/* The bytes arrive, unless the connection has failed as well. */
 		if (play.hard)
 			judge_others(s);
 		else
@@ -271,7 +280,7 @@ judge_completion(const struct gantry_comp *comp)
 	s->status = comp->status;
 	CHECK_EQ(comp->op, s->is_copy ? GANTRY_OP_COPY : GANTRY_OP_TXN);
 	CHECK_EQ(comp->zero, 0);
-	/* The completion of a failed copy may say which side failed. */
+	/* The completion of a failed copy may name the side that failed. */
 	if (!s->is_copy || comp->status == GANTRY_OK)
 		CHECK_EQ(comp->result, 0);
 	judge_order(s);
@@ -287,11 +296,14 @@ judge_completion(const struct gantry_comp *comp)
 	judge_release(s);
 }
 
-/* The number of responses that must come; -1 if it is unknown because the connection failed. */
+/*
+ * Returns the number of responses that must arrive; -1 if it is unknown because the connection
+ * failed.
+ */
 static int
 responses(const struct slot *s)
 {
-	/* The device may still do anything, so no other transaction gets this memory. */
+	/* The device may still write to this memory, so no other transaction uses it. */
 	if (play.fatal && s->status == GANTRY_DEVICE_LOST)
 		return -1;
 	if (s->link == NULL || s->must != 0 || s->cancelled || (s->may & 1u << s->status) != 0)
@@ -304,7 +316,7 @@ responses(const struct slot *s)
 	return -1;
 }
 
-/* A slot is free when its completion has come and no response can come any more. */
+/* A slot becomes free when its completion has arrived and no further response can arrive. */
 void
 judge_release(struct slot *s)
 {

@@ -22,7 +22,7 @@ is_there(const struct region *r)
 	return r->mem != NULL && !r->going;
 }
 
-/* If a transaction has no peer, the engine looks up its remote bytes too. */
+/* For a transaction without a peer, the engine also looks up the remote bytes. */
 static bool
 uses(const struct slot *s, unsigned int i)
 {
@@ -56,8 +56,8 @@ come(unsigned int i)
 }
 
 /*
- * Removes a region. From the first call on no look-up finds it; when the removal is done, nothing
- * uses it any more.
+ * Removes a region. From the first call on, look-ups do not find the region; when the removal is
+ * done, nothing uses the region any more.
  */
 static void
 go(unsigned int i, unsigned int timeout_ms)
@@ -81,7 +81,7 @@ begin_to_go(unsigned int i)
 		if (play.slot[k].busy && uses(&play.slot[k], i))
 			play.slot[k].may |= 1u << GANTRY_NOT_REGISTERED;
 	go(i, 0);
-	/* Open transactions kept it in use. */
+	/* Open transactions have delayed the removal. */
 	play.kept += play.region[i].going;
 }
 

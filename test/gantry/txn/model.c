@@ -46,7 +46,7 @@ is_dif(enum ref_kind kind)
 	return kind == REF_DIF_CRC || kind == REF_DIF_CSUM;
 }
 
-/* From parts of a signature to its bytes. A CRC has no tags. */
+/* Converts parts of a signature to a mask of its bytes. A CRC has no tags. */
 static uint8_t
 mask_of(enum ref_kind kind, unsigned int parts)
 {
@@ -57,7 +57,7 @@ mask_of(enum ref_kind kind, unsigned int parts)
 	       ((parts & GANTRY_SIG_REF_TAG) != 0 ? 0x0f : 0);
 }
 
-/* The parts that are the same in both domains. */
+/* Returns the parts of the signature that are equal in both domains. */
 static unsigned int
 same_parts(const struct ref_sig *a, const struct ref_sig *b)
 {
@@ -66,7 +66,7 @@ same_parts(const struct ref_sig *a, const struct ref_sig *b)
 	       (a->ref == b->ref && a->count == b->count ? GANTRY_SIG_REF_TAG : 0);
 }
 
-/* True if bytes of signatures can pass from one domain to the other. */
+/* True if bytes of signatures can be copied from one domain to the other. */
 static bool
 same_structure(const struct ref_sig *a, const struct ref_sig *b)
 {
@@ -145,7 +145,7 @@ copy_data(const struct ref_sig *sig, const uint8_t *units, uint64_t len, uint8_t
 }
 
 /*
- * Copies the bytes of signatures that are passed on unchanged. Both sides have the same structure.
+ * Copies the bytes of signatures that are passed on unchanged. Both domains have the same layout.
  */
 static void
 copy_signatures(const struct model *m, const uint8_t *in, uint64_t data, uint8_t *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effect of a transaction on bytes, by gantry_txn.h and test/gantry/txn/reference.h. This model
- * shares no code with the engine or the adapter.
+ * What a transaction does to bytes, computed by gantry_txn.h and test/gantry/txn/reference.h. This
+ * model shares no code with the engine or the adapter.
  */
 #ifndef TXN_MODEL_H
 #define TXN_MODEL_H
@@ -10,7 +10,7 @@
 
 #include "reference.h"
 
-/* One transaction, as it passes bytes from one domain to the other. */
+/* A transaction, which reads the bytes of one domain and writes those of the other domain. */
 struct model {
 	struct ref_sig mem, wire;
 	bool reads;
@@ -21,7 +21,9 @@ struct model {
 void model_init(struct model *m, const struct gantry_profile_conf *conf,
 	const struct gantry_txn *txn);
 
-/* The domain from which the bytes come, and the other one. */
+/*
+ * model_in() returns the domain from which the bytes come, model_out() the domain to which they go.
+ */
 static inline const struct ref_sig *
 model_in(const struct model *m)
 {
@@ -35,20 +37,20 @@ model_out(const struct model *m)
 }
 
 /*
- * The data of every transaction of a profile are a multiple of this many bytes: whole blocks, and
+ * Returns the granularity of a profile's data in bytes: every transaction has whole blocks and
  * whole data units.
  */
 uint32_t model_step(const struct gantry_profile_conf *conf);
 
-/* Bytes that `data` bytes of data take in a domain, with signatures. */
+/* Returns the number of bytes that `data` bytes of data occupy in a domain, with signatures. */
 uint64_t model_len(const struct ref_sig *sig, uint64_t data);
 
-/* Writes data with signatures, as they come in when nothing is wrong. */
+/* Writes data with their correct signatures. */
 void model_lay(const struct ref_sig *sig, const uint8_t *data, uint64_t len, uint8_t *out);
 
 /*
- * Passes the bytes that come in on to `out`. Returns the first error; if there is none, its part is
- * 0.
+ * Converts the incoming bytes, and stores the result to `out`. Returns the first error; its part is
+ * 0 if there is no error.
  */
 struct gantry_sig_error model_run(const struct model *m, const uint8_t *in, uint64_t data,
 	uint8_t *out);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target that carries out random transactions with an initiator, and who judges them.
+ * A target that executes random transactions with an initiator, and the checks of these
+ * transactions.
  *
  *   target queue: transactions        WRITE, READ        initiator queue: memory, receives
  *     slot: local bytes         <-------------------->     slot: remote bytes
  *                                good or bad response      link: messages
  *
- * The two queues have engines of their own. A slot is one transaction from its drawing until its
- * completion and its response have come. Both its sides lie in memory of their own: bytes that come
- * in, bytes that must arrive, and bytes between them that nobody may touch.
+ * The two queues have engines of their own. A slot is one transaction, from the time when it is
+ * drawn until its completion and its response have arrived. Each of its two sides has memory of its
+ * own. This memory also has bytes between the pieces, which must not change.
  */
 #ifndef TXN_PLAY_H
 #define TXN_PLAY_H
@@ -19,10 +20,10 @@
 
 #define N_SLOTS     48
 #define N_LINKS     3
-#define N_REGIONS   5 /* N_SLOTS is a multiple of one less */
+#define N_REGIONS   5 /* N_SLOTS is a multiple of N_REGIONS - 1 */
 #define N_PROFILES  32
 #define N_DEKS      6
-#define MAX_DATA    33280 /* bytes of data: 65 blocks of 512, or 64 of 520 */
+#define MAX_DATA    33280 /* 65 blocks of 512 bytes, or 64 of 520 */
 #define MAX_LIN     (MAX_DATA + MAX_DATA / 512 * REF_MAX_LEN)
 #define MAX_PIECES  16
 #define MAX_EXTENTS (2 * MAX_DATA / 512)
@@ -32,14 +33,14 @@
 #define MESSAGE_LEN 64
 #define UNTOUCHED   0x5a
 
-/* A response. The rest of its bytes depends on the number. */
+/* A response. The bytes in `more` depend on the number. */
 struct message {
-	uint64_t number; /* the number of its transaction */
-	uint64_t good;   /* 1 or 0 */
+	uint64_t number; /* number of the response's transaction */
+	uint64_t good;   /* 1: a good response, 0: a bad one */
 	uint8_t more[MESSAGE_LEN - 16];
 };
 
-/* Bytes of one domain, in the pieces that a transaction gives them. */
+/* The memory of one domain: the pieces that the transaction names. */
 struct side {
 	uint8_t *area; /* AREA_LEN bytes, registered */
 	uint8_t image
@@ -47,7 +48,7 @@ struct side {
 		 * the content that the area must have; for the destination, before the bytes arrive
 		 */
 		[AREA_LEN];
-	uint32_t used; /* bytes of the area */
+	uint32_t used; /* bytes of the area that are in use */
 	uint32_t n;    /* extents, in the order of the domain's bytes */
 	struct {
 		uint32_t at, len;
@@ -58,58 +59,59 @@ struct side {
 struct link {
 	uint16_t target, initiator; /* peers */
 	enum gantry_txn_mode mode;
-	uint32_t max_inline; /* the longest response that needs no registered memory */
-	bool closing;        /* its receives come back */
-	bool hurt;           /* it failed: it accepts nothing until it has been opened again */
+	uint32_t max_inline; /* length of the longest response that needs no registered memory */
+	bool closing;        /* the test closes the link: its receives are flushed */
+	bool hurt;           /* the link failed: it accepts nothing until it is opened again */
 	struct message *message;
-	unsigned int n_posted; /* receives whose completion has not come */
-	uint64_t last;         /* the last cookie that completed */
+	unsigned int n_posted; /* receives that have not completed */
+	uint64_t last;         /* cookie of the last completion */
 };
 
 struct slot {
 	bool busy, completed;
 	bool cancelled;
-	/* memory that it uses was not registered at some time since it was drawn */
+	/* Memory that the transaction uses was unregistered at some time since it was drawn. */
 	bool absent;
-	bool is_copy;      /* a COPY: its local bytes go to its remote bytes */
+	bool is_copy;      /* the descriptor is a COPY from its local bytes to its remote bytes */
 	struct link *link; /* NULL: the target's connection to itself */
-	uint64_t number;   /* its cookie */
+	uint64_t number;   /* cookie of the descriptor */
 	struct gantry_txn txn, before;
 	struct gantry_sge data[MAX_PIECES];
 	struct gantry_txn_part part[MAX_PIECES];
-	struct message good, bad; /* if they are not registered */
+	struct message good, bad; /* the responses, if they are in memory that is not registered */
 	struct model model;
 	bool encrypts;
-	struct gantry_crypto crypto; /* from its profile */
+	struct gantry_crypto crypto; /* encryption of its profile */
 	struct xts xts;
-	struct gantry_sig_error error; /* the error that must be found */
-	uint32_t may;                  /* bits of statuses with which it may be refused */
-	uint8_t must;                  /* the status with which it must be refused; 0: none */
+	struct gantry_sig_error error; /* the error that the engine must report */
+	uint32_t may;                  /* mask of statuses with which the engine may refuse it */
+	/* status with which the engine must refuse it; 0: it must not */
+	uint8_t must;
 	uint64_t data_len;
 	uint8_t came[MAX_LIN], arrives[MAX_LIN];
 	struct side local, remote;
-	unsigned int n_good, n_bad; /* responses that have arrived */
+	unsigned int n_good, n_bad; /* numbers of responses that have arrived */
 	uint8_t status;
 };
 
 /*
- * Memory of some slots, registered in the target's engine: their local bytes. The last region has
- * the remote bytes of all slots.
+ * A region of memory. The first regions have the local bytes of some slots each, and belong to the
+ * target's engine. The last region has the remote bytes of all slots.
  */
 struct region {
 	struct gantry_mem *mem; /* NULL: not registered */
-	bool going;             /* it is being unregistered */
+	bool going;             /* the region is being unregistered */
 };
 
 struct profile {
 	struct gantry_profile_conf conf;
-	uint16_t id; /* 0: there is none */
+	uint16_t id; /* 0: no profile */
 };
 
 struct dek {
 	struct xts xts;
-	uint32_t id; /* 0: there is none */
-	bool going;  /* it is being retired, and open transactions delay that */
+	uint32_t id; /* 0: no DEK */
+	bool going;  /* the DEK is being retired, and open transactions delay this */
 };
 
 struct play {
@@ -117,36 +119,39 @@ struct play {
 	bool pumped;
 	uint32_t kinds;          /* gantry_info::sig_kinds */
 	bool crypto;             /* some transactions encrypt */
-	struct gantry *g, *home; /* the target's and the initiator's */
+	struct gantry *g, *home; /* the engines of the target and of the initiator */
 	struct gantry_queue *target, *initiator;
-	struct gantry_worker *worker; /* of the target; NULL: its queue is inline */
+	struct gantry_worker *worker; /* worker of the target; NULL: the target's queue is inline */
 	bool unordered;
 	struct region region[N_REGIONS];
-	struct gantry_mem *remote, *inbox; /* in the initiator's engine */
+	struct gantry_mem *remote, *inbox; /* registered in the initiator's engine */
 	struct link link[N_LINKS];
 	struct slot slot[N_SLOTS];
 	struct profile profile[N_PROFILES];
 	struct dek dek[N_DEKS];
 	struct message *messages;
-	/* Drawn and not accepted yet. */
+	/* Descriptors that were drawn and are not accepted yet. */
 	struct gantry_desc wait[N_SLOTS];
 	unsigned int n_wait;
-	uint64_t last; /* the last cookie that completed, in an ordered queue or without a link */
+	uint64_t last; /* cookie of the last completion, in an ordered queue or without a link */
 	uint64_t made, settled;
 	unsigned int refusals; /* number of refusals that were armed in this round */
 	bool hard;             /* connections may fail */
 	bool fatal;            /* the device may be lost */
 	bool lost;             /* the device is lost */
 	/*
-	 * a round of this life was hard: the target's connection to itself may have been lost since
+	 * Connections could fail in an earlier round of this life, so the target's connection to
+	 * itself may be lost.
 	 */
 	bool own_hurt;
-	bool own_lost; /* a connection of the target to itself has failed for good */
-	/* Statistics. */
+	bool own_lost; /* the engine has given up a connection of the target to itself */
+	/* Counts for the statistics. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,
 		faults, heals, kept, cancelled, losses, deks, deks_kept;
-	uint64_t met[2][2][GANTRY_SIG_KIND_MAX]; /* by op and verdict and the kind that came in */
-	uint64_t encrypted[2][2][2]; /* by op and verdict, and whether what came in was encrypted */
+	/* by operation, verdict, and kind of the incoming signatures */
+	uint64_t met[2][2][GANTRY_SIG_KIND_MAX];
+	/* by operation, verdict, and whether the incoming data were encrypted */
+	uint64_t encrypted[2][2][2];
 };
 
 extern struct play play;
@@ -161,8 +166,8 @@ __attribute__((noreturn, format(printf, 2, 3))) void slot_fail(const struct slot
 	const char *format, ...);
 
 /*
- * draw.c: a transaction, its buffers, the bytes that come in and those that must arrive. With
- * force_right, nothing is wrong.
+ * draw.c: draws a transaction, its buffers, the incoming bytes and the expected bytes. With
+ * force_right, the transaction has no error.
  */
 void draw_profiles(void);
 void draw_change_profile(void);
@@ -171,13 +176,13 @@ bool draw_slot(struct link *link, bool force_right);
 /* secret.c: DEKs and encryption. */
 void secret_open(void);
 void secret_close(void);
-/* May retire a DEK, while transactions name it, and add another one. */
+/* May retire a DEK that transactions name, and add another DEK. */
 void secret_change(void);
-/* Adds all DEKs again, while nothing is in flight. */
+/* Adds all DEKs again. Call it when nothing is in flight. */
 void secret_mend(void);
 /*
- * Draws the encryption of a profile with these signatures. It may be none; a profile without
- * signatures always encrypts.
+ * Draws the encryption of a profile with these signatures. It may be no encryption; a profile
+ * without signatures always encrypts.
  */
 struct gantry_crypto secret_crypto(const struct gantry_profile_conf *conf);
 /* Draws a DEK and a tweak for a slot whose profile encrypts. */
@@ -185,24 +190,24 @@ void secret_draw(struct slot *s, const struct gantry_crypto *crypto);
 /* Writes the incoming data to s->came, in the form of the domain from which they come. */
 void secret_lay(struct slot *s, uint8_t *data);
 /*
- * For a slot that encrypts: true if the incoming bytes are encrypted, false if those that it passes
- * on are.
+ * For a slot that encrypts: returns true if the incoming bytes are encrypted, false if the outgoing
+ * bytes are.
  */
 bool secret_comes_encrypted(const struct slot *s);
-/* model_run() from s->came to s->arrives, with encryption. */
+/* As model_run() from s->came to s->arrives, but with encryption. */
 struct gantry_sig_error secret_run(struct slot *s);
 
 /* memory.c: the memory of slots and messages. */
 void memory_open(void);
 void memory_close(void);
-/* May remove some memory, while transactions use it, or register it again. */
+/* May unregister memory that transactions use, or register it again. */
 void memory_change(void);
-/* Registers all of it again, while nothing is in flight. */
+/* Registers all memory again. Call it when nothing is in flight. */
 void memory_mend(void);
-/* Called for a slot that was just drawn. */
+/* Call it for a slot that was just drawn. */
 void memory_note_absent(struct slot *s);
 
-/* Copies the bytes of the domain into the image. */
+/* Copies the bytes of the domain to the expected content of the area. */
 static inline void
 side_overlay(struct side *s, const uint8_t *bytes)
 {
@@ -218,7 +223,7 @@ side_overlay(struct side *s, const uint8_t *bytes)
 void judge_completion(const struct gantry_comp *comp);
 void judge_message(struct link *l, const struct gantry_recv_comp *comp);
 void judge_release(struct slot *s);
-/* Call it when a link is closed: no response comes for its slots any more. */
+/* Call it when a link was closed: no further response arrives for its slots. */
 void judge_link_closed(struct link *l);
 
 #endif

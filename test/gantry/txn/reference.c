@@ -8,12 +8,12 @@
 
 /* ------------------------------------------------------------------ guards */
 
-/* A CRC as the catalogue describes it: https://reveng.sourceforge.io/crc-catalogue/ */
+/* A CRC, described as in the catalogue: https://reveng.sourceforge.io/crc-catalogue/ */
 struct crc {
 	unsigned int width;
-	uint64_t polynomial; /* for a reflected CRC, with its bits in reverse order */
+	uint64_t polynomial; /* of a reflected CRC: with its bits in reverse order */
 	bool reflected;      /* the least significant bit of each byte comes first */
-	bool inverted;       /* at the end */
+	bool inverted;       /* the register is inverted at the end */
 };
 
 static const struct crc crcs[REF_KINDS] = {
@@ -23,7 +23,10 @@ static const struct crc crcs[REF_KINDS] = {
 	[REF_CRC64] = {64, 0x9a6c9329ac4bc9b5ull, true, true}, /* CRC-64/NVME */
 };
 
-/* The register after eight zero bits, if only its highest byte, which leaves it, was not 0. */
+/*
+ * Returns the register after eight zero bits, if before them only its highest byte was not 0. This
+ * byte is shifted out.
+ */
 static uint64_t
 divide(const struct crc *c, uint64_t leaves)
 {
@@ -194,7 +197,7 @@ escapes(const struct ref_sig *sig, const uint8_t *found)
 	return sig->app_escape || (sig->app_ref_escape && get_be(found + 4, 4) == UINT32_MAX);
 }
 
-/* The error of one block, if its correct signature is known. */
+/* Returns the error of one block by comparison with its correct signature. */
 static struct ref_error
 compare(const struct ref_sig *sig, uint8_t mask, const uint8_t *found, const uint8_t *right)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DEKs, which are added and retired, and the bytes of transactions that encrypt. */
+/* DEKs, which are added and retired, and the bytes of encrypted transactions. */
 #include <errno.h>
 #include <rte_common.h>
 
@@ -80,7 +80,7 @@ secret_open(void)
 	secret_mend();
 }
 
-/* DEKs that are left are removed when the engine is destroyed. */
+/* DEKs that still exist are removed when the engine is destroyed. */
 void
 secret_close(void)
 {
@@ -101,7 +101,7 @@ secret_crypto(const struct gantry_profile_conf *conf)
 	unsigned int tries = 0;
 
 	do {
-		/* Units and blocks may have no common multiple that is short enough. */
+		/* Data units and blocks may have no common multiple that is short enough. */
 		if (++tries > 20)
 			return conf->crypto;
 		c.crypto.domain = chance(2) ? GANTRY_ENCRYPTED_MEM : GANTRY_ENCRYPTED_WIRE;

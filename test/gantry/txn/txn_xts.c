@@ -8,7 +8,7 @@
 
 #include "softhca_wrap.h"
 
-/* The tweak of the next unit. */
+/* Computes the tweak of the next data unit. */
 static void
 tweak_count(uint8_t tweak[16])
 {

@@ -13,23 +13,23 @@
 
 /* A DEK, and the tweak of the first data unit. */
 struct xts {
-	uint32_t key_len; /* bytes of both AES keys: 32 or 64 */
+	uint32_t key_len; /* length of both AES keys together: 32 or 64 */
 	uint8_t key[XTS_MAX_KEY];
-	uint8_t tweak[16]; /* a little-endian number */
+	uint8_t tweak[16]; /* little-endian */
 };
 
-/* Encrypts or decrypts len bytes, which are whole data units. `in` may be `out`. */
+/* Encrypts or decrypts len bytes: a whole number of data units. `in` may be equal to `out`. */
 void xts_pass(const struct xts *x, bool encrypt, uint32_t unit, const uint8_t *in, uint8_t *out,
 	uint64_t len);
 
 /*
- * Writes a DEK in the form of gantry_dek_conf::key: wrapped if the environment says
- * `SOFTHCA_CRYPTO=wrapped`. keytag: 8 bytes, or NULL. Returns its length.
+ * Writes a DEK in the form of gantry_dek_conf::key: wrapped if the environment has
+ * `SOFTHCA_CRYPTO=wrapped`. keytag: 8 bytes, or NULL. Returns the DEK's length in bytes.
  */
 uint32_t xts_import(const struct xts *x, const uint8_t *keytag, uint8_t out[XTS_MAX_KEY + 16]);
 /* True if DEKs are wrapped. */
 bool xts_is_wrapped(void);
-/* The credential of a login, wrapped. Returns its length. */
+/* Writes the wrapped credential of a login. Returns its length in bytes. */
 uint32_t xts_credential(uint8_t out[48]);
 
 #endif
