@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A QP and a CQ that firmware commands create in the program's memory, and the objects that they
+ * A QP and a CQ in the program's memory, created by firmware commands, with the objects that they
  * need.
  *
  * Fields are set by their bit offset in the structures of the programming manual, not by the
@@ -15,7 +15,7 @@
 #include "devx_bits.h"
 #include "softhca_pair.h"
 
-#define CQ_IN  272 /* bytes of CREATE_CQ, CREATE_QP and the transitions, without page lists */
+#define CQ_IN  272 /* bytes of CREATE_CQ, without page list */
 #define QP_IN  272
 #define MOD_IN 264
 #define HDR    16
@@ -24,13 +24,13 @@
 #define RQ_N   16
 #define RQ_LEN (RQ_N * 16)
 
-/* One QP, and the objects that it needs. */
+/* One QP and the objects that it needs. */
 struct side {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	uint32_t pdn;
-	uint8_t *mem; /* one page each for CQ, QP, doorbell records and data */
+	uint8_t *mem; /* a page each for the CQ, the QP, the doorbell records and the data */
 	struct mlx5dv_devx_umem *umem, *read_only;
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_obj *cq, *qp;
@@ -65,8 +65,9 @@ fill_cq(struct side *s)
 	devx_put(in, 0x80 + 0x63, 5, 4); /* log_cq_size */
 	devx_put(in, 0x80 + 0x68, 24, s->uar->page_id);
 	devx_put(in, 0x80 + 0xb8, 8, s->eqn);
-	devx_put(in, 0x80 + 0x1e0, 32, DB_AT); /* dbr_addr, low half: the offset in the memory */
-	devx_put(in, 0x2a0, 32, CQ_AT);        /* umem offset, low half */
+	/* dbr_addr, low half: the record's offset in the memory */
+	devx_put(in, 0x80 + 0x1e0, 32, DB_AT);
+	devx_put(in, 0x2a0, 32, CQ_AT); /* umem offset, low half */
 	devx_put(in, 0x2c0, 32, s->umem->umem_id);
 }
 
@@ -78,7 +79,7 @@ fill_qp(struct side *s)
 	devx_put(in, 0, 16, 0x500);
 	devx_put(in, 0xc0 + 0x28, 24, s->pdn);
 	devx_put(in, 0xc0 + 0x49, 4, 4); /* log_rq_size */
-	devx_put(in, 0xc0 + 0x4d, 3, 0); /* entries of 16 bytes */
+	devx_put(in, 0xc0 + 0x4d, 3, 0); /* log_rq_stride: entries of 16 bytes */
 	devx_put(in, 0xc0 + 0x51, 4, 4); /* log_sq_size */
 	devx_put(in, 0xc0 + 0x68, 24, s->uar->page_id);
 	devx_put(in, 0xc0 + 0x88, 24, 0xabcde); /* user_index */
@@ -107,7 +108,8 @@ side_init(struct side *s)
 	s->mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(s->mem != MAP_FAILED);
 	for (unsigned int i = 0; i < CQE_N; i++)
-		s->mem[CQ_AT + i * 64 + 63] = 0xf0; /* invalid opcode */
+		/* a CQE with an invalid opcode: not written yet */
+		s->mem[CQ_AT + i * 64 + 63] = 0xf0;
 	s->umem = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, IBV_ACCESS_LOCAL_WRITE);
 	s->read_only = mlx5dv_devx_umem_reg(s->ctx, s->mem, MEM_LEN, 0);
 	CHECK(s->umem != NULL && s->read_only != NULL);
@@ -126,7 +128,10 @@ side_init(struct side *s)
 	CHECK(s->cqn != 0 && s->qpn != 0);
 }
 
-/* Checks that objects in use are busy, and destroys all that side_init() created. */
+/*
+ * Checks that objects in use cannot be destroyed (EBUSY), and destroys all objects that side_init()
+ * created.
+ */
 static inline void
 side_fini(struct side *s)
 {
@@ -157,7 +162,7 @@ side_modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_modify(s->qp, in, MOD_IN, out, HDR), 0);
 }
 
-/* Asks by QUERY_QP. In the answer the QP's context begins at bit 0xc0. */
+/* Queries the QP by QUERY_QP. The QP's context begins at bit 0xc0 of the answer. */
 static inline void
 side_query(struct mlx5dv_devx_obj *qp, uint32_t qpn, uint8_t out[MOD_IN])
 {
@@ -168,7 +173,7 @@ side_query(struct mlx5dv_devx_obj *qp, uint32_t qpn, uint8_t out[MOD_IN])
 	CHECK_EQ(mlx5dv_devx_obj_query(qp, in, HDR, out, MOD_IN), 0);
 }
 
-/* Takes the QP from RESET to RTS, as UCX does: with an address, and all rights. */
+/* Takes the QP from RESET to RTS with an address and all access rights, as UCX does. */
 static inline void
 side_connect(struct side *s, uint32_t qpn)
 {
@@ -179,7 +184,7 @@ side_connect(struct side *s, uint32_t qpn)
 	devx_put(init, 0xc0 + 0x491, 1, 1);
 	side_modify(s, 0x502, init);
 	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
-	devx_put(rtr, 0x80, 32, 7 << 1); /* optional: rre, rae, rwe */
+	devx_put(rtr, 0x80, 32, 7 << 1); /* optional fields: rre, rae, rwe */
 	devx_put(rtr, 0xc0 + 0x490, 3, 7);
 	devx_put(rtr, 0xc0 + 0x40, 3, IBV_MTU_1024);
 	devx_put(rtr, 0xc0 + 0xa8, 24, qpn);
@@ -203,7 +208,7 @@ store_be32(struct side *s, unsigned int at, uint32_t v)
 	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
 }
 
-/* Posts a receive of 64 bytes at an offset of the data. */
+/* Posts a receive of 64 bytes, for the data's offset that is given. */
 static inline void
 post_recv(struct side *s, uint16_t index)
 {
@@ -216,7 +221,10 @@ post_recv(struct side *s, uint16_t index)
 	store_be32(s, DB_AT + 64, (uint32_t)index + 1);
 }
 
-/* Writes a SEND with immediate of 64 bytes of the data, in one WQEBB. Returns its first 8 bytes. */
+/*
+ * Writes a SEND with immediate, of 64 bytes of the data, in one WQEBB. Returns the first 8 bytes of
+ * the WQE.
+ */
 static inline uint64_t
 write_send(struct side *s, uint32_t imm)
 {
@@ -236,7 +244,7 @@ write_send(struct side *s, uint32_t imm)
 	return word;
 }
 
-/* Posts the SEND, and rings the doorbell. */
+/* Posts the SEND that was written, and rings the doorbell. */
 static inline void
 post_send(struct side *s, uint32_t imm)
 {

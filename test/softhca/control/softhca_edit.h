@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes calls of stock libibverbs and libmlx5 in one place before they reach the adapter. The
- * program defines ioctl(2) for libibverbs, so it exports it (export_dynamic), and passes each call
- * on.
+ * Changes one attribute of calls of stock libibverbs and libmlx5 before the calls reach the
+ * adapter. The program defines ioctl(2) for libibverbs, exports it (export_dynamic), and passes
+ * each call on to the adapter.
  *
  *   refuses(call, arg, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, 0, edits, n):
- *        libmlx5's own call succeeds. With each edit it fails with that errno, and creates nothing.
+ *        libmlx5's unchanged call succeeds. With each edit the call fails with the edit's errno,
+ *        and creates no object.
  *
  * Expected values: the kernel's drivers/infiniband/core/uverbs_*.c and hw/mlx5/{qp,cq,srq}.c.
  */
@@ -27,10 +28,11 @@
 #define EDIT_ATTRS 32
 
 enum edit_how {
-	SET,  /* writes `width` bytes at `at` of the attribute */
-	PLUS, /* adds to the `width` bytes at `at` of the attribute */
+	SET,  /* writes `width` bytes at offset `at` of the attribute */
+	PLUS, /* adds to the number of `width` bytes at offset `at` of the attribute */
 	DROP, /* removes the attribute */
-	HAS, /* sets the attribute, or adds it: a handle, a descriptor, a number of `width` bytes */
+	/* sets or adds the attribute: a handle, a file descriptor, or a number of `width` bytes */
+	HAS,
 	LEN, /* sets the attribute's length */
 	OUT, /* sets the address that the attribute points to */
 };
@@ -57,19 +59,22 @@ struct edit_call {
 	struct ib_uverbs_attr attrs[EDIT_ATTRS];
 };
 
-/* The edit, and the calls that it applies to. write_cmd is used if the method is INVOKE_WRITE. */
+/* The edit, and the calls to which it applies. write_cmd is used if the method is INVOKE_WRITE. */
 static struct {
 	const struct edit *edit;
 	uint16_t object, method;
 	uint64_t write_cmd;
 	unsigned int done;
 	/*
-	 * Without an edit: the attribute whose value is stored here, for handles that no header
-	 * returns.
+	 * Used without an edit: the attribute whose value is stored here, for handles that no
+	 * header returns.
 	 */
 	uint16_t spy;
 	uint64_t spied;
-	/* Without an edit: called with a copy of each call. The (changed) copy is passed on. */
+	/*
+	 * Used without an edit: called with a copy of each call. The copy, which the function may
+	 * change, is passed on.
+	 */
 	void (*look)(int fd, struct edit_call *call);
 } editor;
 
@@ -83,7 +88,10 @@ edit_pass(int fd, unsigned long request, void *arg)
 	return real(fd, request, arg);
 }
 
-/* Passes a copy on, and copies the answer back: handles, descriptors, and written bytes. */
+/*
+ * Passes a copy of a call on, and copies the answer back: handles, file descriptors and written
+ * bytes.
+ */
 static int
 edit_pass_copy(int fd, struct ib_uverbs_ioctl_hdr *hdr, struct edit_call *c)
 {
@@ -119,8 +127,8 @@ edit_is_of(struct edit_call *c)
 }
 
 /*
- * Changes bytes of an attribute. Up to 8 bytes are stored in the attribute; longer data belong to
- * the caller, so they are copied first.
+ * Changes bytes of an attribute. Up to 8 bytes are stored in the attribute itself; longer data
+ * belong to the caller, so they are copied first.
  */
 static void
 edit_bytes(struct ib_uverbs_attr *attr, const struct edit *e, uint8_t copy[512])
@@ -203,7 +211,10 @@ ioctl(int fd, unsigned long request, ...)
 	return edit_pass(fd, request, &c);
 }
 
-/* `call` returns 0 or the errno, and undoes its effect. */
+/*
+ * Tests the edits on `call`. `call` returns 0 or the errno; if it succeeds, it destroys what it
+ * created.
+ */
 static inline void
 refuses(int (*call)(void *), void *arg, uint16_t object, uint16_t method, uint64_t write_cmd,
 	const struct edit *edits, size_t n)

@@ -2,8 +2,8 @@
 /*
  * Helpers for tests of refused calls: a node, and memory that a refused call may not write. Each
  * call is libmlx5's own call with one field changed to a value that libibverbs and libmlx5 never
- * send. It must be refused with the kernel's errno, and must leave no object: all objects that it
- * named can be destroyed at the end.
+ * send. The call must be refused with the kernel's errno, and must create no object: all objects
+ * that the call named can be destroyed at the end.
  */
 #ifndef SOFTHCA_REFUSALS_H
 #define SOFTHCA_REFUSALS_H
@@ -28,7 +28,7 @@
 	refuses(call, w, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, cmd, edits, N(edits))
 #define EXTENDED(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
 
-/* The objects that calls use, and memory that a refused call may not write. */
+/* The objects that calls name, and memory that a refused call may not write. */
 struct world {
 	struct node n;
 	enum kind kind;
@@ -36,8 +36,8 @@ struct world {
 	uint8_t *pages;
 	uint64_t xrcd; /* handle of the XRC domain */
 	/*
-	 * addresses: none cannot be accessed; ro is read-only; last has the last 64 bytes that can
-	 * be accessed
+	 * Addresses: memory at `none` cannot be accessed, memory at `ro` is read-only, `last` is
+	 * the address of the last 64 accessible bytes.
 	 */
 	uint64_t none, ro, last;
 	struct ibv_qp *qp;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The attributes of every call. A program of libibverbs and libmlx5 creates, queries and destroys
- * objects of every kind. Before each call reaches the adapter, copies of it are sent, each with one
- * error in an attribute: too short, too long, missing, twice, or of a wrong kind. Each copy must be
- * refused, and so must the call on a descriptor without a context. Then the call itself succeeds,
- * with inputs that are as short as possible.
+ * objects of every kind. Before each call reaches the adapter, copies of the call are sent, each
+ * with one error in an attribute: the attribute is too short, too long, missing, present twice, or
+ * of a wrong kind. Each copy must be refused. The call must also be refused on a file descriptor
+ * without a context. Then the unchanged call must succeed, with inputs that are as short as
+ * possible.
  *
  * Expected values: the errors of the kernel's uverbs_ioctl.c; the lengths of the types that its
  * uverbs_std_types_*.c and mlx5_ib declare, and of the structures of the ABI.
@@ -27,7 +28,7 @@ enum kind_of {
 struct row {
 	uint16_t object, method, attr;
 	enum kind_of kind;
-	/* in bytes; max: the longest input that the call understands; ANY: no limit */
+	/* Lengths in bytes. max: the longest input that the call understands. ANY: no limit. */
 	uint16_t min, max;
 	bool optional;
 };
@@ -35,7 +36,7 @@ struct row {
 #define U8  1, 1
 #define U32 4, 4
 #define U64 8, 8
-/* 32 bits, or 64 bits of which the upper ones are zero: UVERBS_ATTR_FLAGS_IN */
+/* Values of 32 bits, or of 64 bits with an upper half of zero: UVERBS_ATTR_FLAGS_IN. */
 #define FLAGS              4, 8
 #define NAME(o, m, a)      UVERBS_OBJECT_##o, UVERBS_METHOD_##m, UVERBS_ATTR_##a
 #define MLX5(o, m, a)      MLX5_IB_OBJECT_##o, MLX5_IB_METHOD_##m, MLX5_IB_ATTR_##a
@@ -205,7 +206,7 @@ static const struct row rows[] = {
 	{MLX5(DEVX_UMEM, DEVX_UMEM_DEREG, DEVX_UMEM_DEREG_HANDLE), OBJ_},
 };
 
-/* Commands of the write() interface: the least length of each command and of its answer. */
+/* Commands of the write() interface: the smallest length of each command and of its answer. */
 struct command {
 	uint64_t number;
 	uint16_t in, out;
@@ -270,7 +271,10 @@ try_len(const struct edit_call *good, unsigned int at, uint16_t len, int err, co
 	expect(&c, err, &c.attrs[at], what);
 }
 
-/* One byte longer than the call understands, and that byte is not zero. */
+/*
+ * The input is one byte longer than the call understands, and this byte is not zero: the call is
+ * refused.
+ */
 static void
 try_longer(const struct edit_call *good, unsigned int at, uint16_t max)
 {
@@ -376,7 +380,7 @@ try_command(struct edit_call *c)
 
 	for (size_t i = 0; i < N(commands); i++) {
 		/*
-		 * libibverbs first tries commands without input and output, to find out whether
+		 * libibverbs first sends commands without input and output, to find out whether
 		 * they exist.
 		 */
 		if (commands[i].number != number->data || command_seen[i] || in == NULL ||
@@ -391,14 +395,17 @@ try_command(struct edit_call *c)
 	}
 }
 
-/* Removes zeros from the end of an input, so that it is as short as possible. */
+/* Removes trailing zeros from an input, so that it is as short as possible. */
 static void
 shorten(struct ib_uverbs_attr *attr, const struct row *row)
 {
 	const uint8_t *bytes =
 		attr->len <= 8 ? (uint8_t *)&attr->data : (uint8_t *)(uintptr_t)attr->data;
 
-	/* Inputs of up to 8 bytes are stored in the attribute; longer ones are elsewhere. */
+	/*
+	 * Inputs of up to 8 bytes are stored in the attribute; longer inputs are stored at the
+	 * address in the attribute.
+	 */
 	if (row->kind != IN_ || row->max == ANY || (attr->len <= 8) != (row->min <= 8))
 		return;
 	for (unsigned int i = row->min; i < attr->len; i++)
@@ -408,9 +415,9 @@ shorten(struct ib_uverbs_attr *attr, const struct row *row)
 		attr->len = row->min;
 }
 
-static int not_open; /* a descriptor of the adapter without a context */
+static int not_open; /* a file descriptor of the adapter without a context */
 
-/* Without a context, only GET_CONTEXT is allowed. */
+/* On a file descriptor without a context, only GET_CONTEXT is allowed. */
 static void
 try_early(const struct edit_call *c)
 {
@@ -425,7 +432,10 @@ try_early(const struct edit_call *c)
 	expect(c, EINVAL, &c->attrs[0], "early");
 }
 
-/* Runs these tests on each attribute and each command, with the first call that has it. */
+/*
+ * Runs these tests for each attribute and each command, on the first call that has the attribute or
+ * command.
+ */
 static void
 look(int fd, struct edit_call *c)
 {
@@ -486,7 +496,10 @@ ask_adapter(struct node *n)
 	mlx5dv_devx_free_uar(page);
 }
 
-/* Makes the query itself, because libibverbs queries a region only when it imports one. */
+/*
+ * Makes the query by a raw call, because libibverbs queries a region only when it imports the
+ * region.
+ */
 static void
 ask_region(struct ibv_mr *mr)
 {
@@ -520,7 +533,7 @@ use_keys(struct node *n)
 	CHECK(ah != NULL && mw != NULL && dm != NULL);
 	CHECK_EQ(ibv_rereg_mr(n->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAIR_ALL), 0);
 	ask_region(n->mr);
-	/* The region is not on demand. */
+	/* Prefetching is refused, because the region is not on demand. */
 	CHECK_EQ(ibv_advise_mr(n->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1), ENOENT);
 	mr = ibv_reg_dm_mr(n->pd, dm, 0, PAGE, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -598,7 +611,7 @@ use_commands(void)
 	side_fini(&s);
 }
 
-/* Allocates pages itself, because libmlx5 keeps its own. */
+/* Allocates doorbell pages by raw calls, because libmlx5 keeps the pages that it allocates. */
 static void
 use_uar(struct node *n)
 {
@@ -636,7 +649,10 @@ case_all(void)
 	use_commands();
 	editor.look = NULL;
 	CHECK_EQ(close(not_open), 0);
-	/* Attributes that the libraries never send cannot be tested. All others were seen. */
+	/*
+	 * Attributes that the libraries never send cannot be tested. All other attributes must have
+	 * occurred.
+	 */
 	for (size_t i = 0; i < N(rows); i++)
 		if (!row_seen[i] && !rows[i].optional)
 			fprintf(stderr, "never seen: object 0x%x, method 0x%x, attribute 0x%x\n",

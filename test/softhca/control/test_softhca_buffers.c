@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sources of the memory of queues, with stock libmlx5: the caller's allocators
+ * The memory of queues from each source that stock libmlx5 offers: the caller's allocators
  * (ibv_alloc_parent_domain(3)), huge pages and contiguous pages (libmlx5's *_ALLOC_TYPE), and
- * regions of huge pages. Messages on a QP that is connected to itself show that the queues work
- * there.
+ * regions of huge pages. Messages on a QP that is connected to itself show that queues in this
+ * memory work.
  */
 #include <sys/mman.h>
 
@@ -20,7 +20,7 @@ enum answer {
 	GIVE_NONE
 };
 
-/* MLX5DV_RES_TYPE_QP, ... without the driver's number in the upper bits. */
+/* Indices: MLX5DV_RES_TYPE_QP and so on, without the driver's number in the upper bits. */
 #define N_TYPES 6
 #define TYPE(t) ((uint32_t)(MLX5DV_RES_TYPE_##t))
 
@@ -63,12 +63,12 @@ is_inside(const struct arena *a, const void *p)
 }
 
 /*
- * A QP of that domain, connected to itself, with or without an SRQ. NULL if it could not be
- * created.
+ * A QP of the parent domain, connected to itself, with or without an SRQ. NULL if the QP could not
+ * be created.
  */
 struct loop {
 	struct pair p;
-	struct ibv_pd *pd; /* the parent domain, or p.pd */
+	struct ibv_pd *pd; /* the parent domain, or p.pd without one */
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
 	uint8_t *buf;
@@ -173,7 +173,7 @@ post_one(struct loop *l, struct ibv_mr *mr, uint32_t n)
 	CHECK_EQ(ibv_post_send(l->p.client.qp, &send, &bad), 0);
 }
 
-/* Runs several laps of each queue. */
+/* Sends enough messages for several laps of each queue. */
 static void
 loop_runs(struct loop *l, void *buf, int access)
 {
@@ -237,7 +237,10 @@ case_use_default(void)
 		struct arena a = {0};
 		struct loop l;
 
-		/* All memory comes from libmlx5, except one kind (0: none). */
+		/*
+		 * The caller allocates memory of one type; all other memory comes from libmlx5. 0:
+		 * all memory comes from libmlx5.
+		 */
 		for (uint32_t t = 0; t < N_TYPES; t++)
 			a.answer[t] = keep != 0 && t == keep ? GIVE : USE_DEFAULT;
 		loop_open(&l, &a);
@@ -282,7 +285,8 @@ huge_page(void)
 }
 
 /*
- * Creates the queues with these settings, and runs them. Returns false if they cannot be created.
+ * Creates the queues with these settings, and sends messages. Returns false if the queues cannot be
+ * created.
  */
 static bool
 with_settings(const char *type, bool srq)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything that the adapter reports about itself. The test builds each expected answer field by
- * field, and compares the whole answer: no other bit may be set.
+ * All properties that the adapter reports. The test builds each expected answer field by field, and
+ * compares the whole answer: no other bit may be set.
  *
- * Expected values: the limits of doc/softhca-reference.md. Their positions: the structures of the
+ * Expected values: the limits of doc/softhca-reference.md. Their offsets: the structures of the
  * kernel's ABI, and for QUERY_HCA_CAP NVIDIA's "Ethernet Adapters Programming Manual".
  */
 #include <net/if.h>
@@ -115,15 +115,16 @@ case_general_page(void)
 		{0x330, 5, 31},                         /* dp_ordering_ooo_all_* */
 		{0x32b, 5, 14},                         /* log_max_pd */
 		{0x350, 16, 0x8000},                    /* max_flow_counter */
-		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, and of several */
+		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, AES-XTS of several data units */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "plaintext_single")},
-		{0x400, 32, 1 << 12 | 1 << 26}, /* general objects: 0x2c, 0x3a */
-		/* General objects: DEKs, 0x0c, and logins, 0x1f. */
+		{0x400, 32, 1 << 12 | 1 << 26}, /* general object types 0x2c and 0x3a */
+		/* General object types 0x0c (DEKs) and 0x1f (logins). */
 		{0x420, 32, (crypto ? 1u << 12 : 0) | (wrapped ? 1u << 31 : 0)},
 		{0x469, 1, crypto},                      /* crypto */
 		{0x480, 1, sig},                         /* sig_block_4048 */
 		{0x4c0, 32, 1000}, {0x4e0, 32, 1000000}, /* MHz, kHz */
-		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},        /* CQE compression, and its maximum */
+		/* CQE compression, and its largest number of CQEs */
+		{0x5bc, 4, 0xb}, {0x5d0, 16, 64},
 		{0x748, 1, mmo && !is_set("SOFTHCA_MMO_QP", "0")}, /* dma_mmo_qp */
 	};
 	struct ibv_context *ctx = pair_open(0);
@@ -139,29 +140,33 @@ case_other_pages(void)
 	static const struct field odp[] = {{0x80, 6, 0x3f}, {0xa0, 6, 0x38}, {0xc0, 6, 0x31},
 		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f},
 		/*
-		 * The same for faults in memory that the firmware answers, and the bit for it:
+		 * The same bits for faults in memory that the firmware answers, and the bit
 		 * "ODPv2".
 		 */
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
-	/* Also: old values come in the host's byte order, and the adapter supports that. */
+	/* Also: old values are returned in the host's byte order, and the adapter supports this. */
 	static const struct field atomic[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
 		{0xb0, 16, 8}, {0xd0, 16, 8}};
-	/* 64 pages, in units of 64 bytes, aligned to at most a page. */
+	/* 64 pages. Sizes are in units of 64 bytes, and alignment is at most one page. */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
 		{0x80, 32, 262144}, {0xa0, 32, 262144},
 #ifdef __x86_64__
-		/* Atomic increment of 1, 2, 4 and 8 bytes, test and set of one; both operations. */
+		/*
+		 * Atomic increment of 1, 2, 4 and 8 bytes, test-and-set of 1 byte, and the bits of
+		 * both operations.
+		 */
 		{0x20, 8, 15}, {0x30, 8, 1}, {0x200, 32, 3}
 #endif
 	};
-	/* DEKs. The other fields exist only with wrapped DEKs: one KEK and one credential. */
+	/* DEKs. The other fields are set only with wrapped DEKs: one KEK and one credential. */
 	static const struct field deks[] = {{0x2b, 5, 12}, {0x0, 1, 1}, {0x18, 8, 4}, {0x50, 8, 1},
 		{0x58, 8, 1}};
 	static const struct field general_2[] = {{0x93, 5, 6}, {0x2e1, 1, 1}, {0x2e3, 5, 14}};
 	/*
-	 * As a ConnectX-6 Dx (saeedtx/mlx5ctl, README.md, devcap): l3_type, roce_version, the UDP
-	 * ports of RoCE v2 (IANA: 4791) and of its senders, roce_address_table_size.
+	 * The values of a ConnectX-6 Dx (saeedtx/mlx5ctl, README.md, devcap): l3_type,
+	 * roce_version, the destination UDP port of RoCE v2 (IANA: 4791) and the source UDP ports,
+	 * roce_address_table_size.
 	 */
 	static const struct field roce[] = {{0x8c, 4, 7}, {0x98, 8, 5}, {0xb0, 16, 4791},
 		{0xc0, 16, 65535}, {0xd0, 16, 49152}, {0xf0, 16, 255}};
@@ -185,7 +190,7 @@ case_other_pages(void)
 }
 
 /*
- * HCA_CAP_2 says whether a function may let other functions use its keys:
+ * HCA_CAP_2 says whether a PCI function may let other PCI functions use its keys:
  * cross_vhca_object_to_object_supported and allowed_object_for_other_vhca_access (Linux,
  * mlx5_ifc.h). The bits are 0 here. The commands are refused too: ALLOW_OTHER_VHCA_ACCESS, and
  * CREATE_GENERAL_OBJECT of an alias of a key.
@@ -255,8 +260,9 @@ device(void)
 		.max_qp = 16384,
 		.max_qp_wr = 32768,
 		/*
-		 * Cards in public reports have 0x25321c36 on Ethernet, 0x21361c36 on InfiniBand.
-		 * Missing here: alternate paths, flow steering, checksums of UD packets.
+		 * Adapters in public reports have 0x25321c36 on Ethernet, and 0x21361c36 on
+		 * InfiniBand. softhca lacks: alternate paths, flow steering, checksums of UD
+		 * packets.
 		 */
 		.device_cap_flags =
 			is_ethernet() ? 0x25321c36 & ~(IBV_DEVICE_AUTO_PATH_MIG |
@@ -329,7 +335,8 @@ device_ex(bool odp)
 }
 
 /*
- * An older program asks for a shorter answer. It gets the first part, and the length of that part.
+ * An older program asks for a shorter answer. The call writes the first part of the answer, and the
+ * length of this part.
  */
 static void
 case_device_ex(void)
@@ -394,7 +401,7 @@ case_port(void)
 		want.legacy_resp.flags = IBV_QPF_GRH_REQUIRED;
 	} else {
 		want.legacy_resp.port_cap_flags =
-			0xa751ec48; /* a BlueField-3's, in a public report */
+			0xa751ec48; /* a BlueField-3's flags, from a public report */
 		want.legacy_resp.lid = 1;
 		want.legacy_resp.sm_lid = 1;
 		want.legacy_resp.max_vl_num = 4;
@@ -407,7 +414,7 @@ case_port(void)
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
 	/*
-	 * A written answer is marked, in addition to the caller's own flags
+	 * The call marks an answer that it has written, in addition to the caller's own flags
 	 * (rdma_user_ioctl_cmds.h).
 	 */
 	CHECK_EQ(c.attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
@@ -415,7 +422,7 @@ case_port(void)
 	c.attrs[1].flags = 0;
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_VALID_OUTPUT);
-	/* A number of more than 8 bits is no port. */
+	/* A port number of more than 8 bits is refused. */
 	c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	raw_u64(&c, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 0x101);
 	raw_out(&c, UVERBS_ATTR_QUERY_PORT_RESP, &got, sizeof(got));
@@ -447,7 +454,7 @@ case_context(void)
 			.eth_min_inline = is_set("SOFTHCA_ETH_INLINE", "1")
 						  ? MLX5_USER_INLINE_MODE_L2
 						  : MLX5_USER_INLINE_MODE_NONE,
-			.clock_info_versions = 1, /* the first version */
+			.clock_info_versions = 1, /* the first version is 1 */
 			.log_uar_size = 12,
 			.num_uars_per_page = 1};
 	struct raw_ioctl c = raw_start(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT);
@@ -461,7 +468,8 @@ case_context(void)
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	if (is_set("SOFTHCA_SIG_PIPELINING", "0"))
 		want.comp_mask &= ~MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS;
-	want.dump_fill_mkey = got.dump_fill_mkey; /* a key that no region has */
+	/* the key that the adapter reports is one that no region has */
+	want.dump_fill_mkey = got.dump_fill_mkey;
 	CHECK(got.dump_fill_mkey != 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_CONTEXT"));
 	CHECK_EQ(vectors, 8);
@@ -484,7 +492,7 @@ case_gid_table(void)
 	memset(table, 0xa5, sizeof(table));
 	CHECK_EQ(ibv_query_gid_table(ctx, table, 8, 0), n);
 	for (unsigned int i = 0; i < n; i++) {
-		/* EUI-64 of 02:53:48:00:00:01 (RFC 4291), or an IPv4 address of RFC 5737. */
+		/* The EUI-64 of 02:53:48:00:00:01 (RFC 4291), or an IPv4 address of RFC 5737. */
 		uint64_t low = i < 2 ? UINT64_C(0x005348fffe000001) : UINT64_C(0xffffc633640b);
 
 		CHECK_EQ(be64toh(table[i].gid.global.subnet_prefix),
@@ -499,7 +507,7 @@ case_gid_table(void)
 					    : i % 2 == 0   ? IBV_GID_TYPE_ROCE_V1
 							   : IBV_GID_TYPE_ROCE_V2);
 	}
-	/* The table has room for exactly these entries. */
+	/* A table with exactly this number of entries is long enough. */
 	CHECK_EQ(ibv_query_gid_table(ctx, table, n, 0), n);
 	CHECK(ibv_query_gid_table(ctx, table, n - 1, 0) < 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, n, table, 0), ENODATA);
@@ -512,7 +520,7 @@ case_gid_table(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* There is a queue for each completion vector. EQ 0 does not exist. */
+/* There is one event queue for each completion vector. EQ 0 does not exist. */
 static void
 case_event_queues(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Firmware commands that create keys, PSVs and reserved QP numbers, and commands on a QP that verbs
- * created: a valid command works, and a command with one invalid field is refused. Fields are set
- * by their bit offset in the structures of the programming manual, not by the adapter's own tables.
+ * created: a valid command succeeds, and a command with one invalid field is refused. Fields are
+ * set by their bit offset in the structures of the programming manual, not by the adapter's own
+ * tables.
  */
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
@@ -11,7 +12,7 @@
 #include "softhca_node.h"
 
 #define HDR     16
-#define IN_LEN  276 /* length of the longest command here */
+#define IN_LEN  276 /* length of the longest command in this file */
 #define MKEY_IN 272
 
 enum status {
@@ -27,15 +28,18 @@ enum status {
 struct field {
 	unsigned int bit, width;
 	uint32_t value;
-	enum status status; /* the answer to the command with this value in the field */
+	enum status status; /* expected answer to the command with this value in the field */
 	unsigned int
-		/* the field that the refusal names; 0: this field; above 0xffff: a syndrome */
+		/*
+		 * The field that the syndrome must name: 0 means this field; above 0xffff: a
+		 * syndrome.
+		 */
 		named;
 };
 
 /*
- * A syndrome is 0x10000 plus the bit offset of the wrong field, or a card's:
- * doc/softhca-reference.md.
+ * A syndrome is 0x10000 plus the bit offset of the wrong field, or the syndrome that adapters
+ * return: doc/softhca-reference.md.
  */
 static uint32_t
 syndrome_of(const struct field *f)
@@ -58,8 +62,8 @@ pdn_of(struct ibv_pd *pd)
 /* ---- creations */
 
 /*
- * Makes the valid command, then one with each field invalid, then commands of every length that is
- * too short.
+ * Sends the valid command, then the command with each of the invalid fields, then the command with
+ * each length that is too short.
  */
 static void
 creation(struct node *n, const uint8_t *good, size_t len, const struct field *wrong, size_t n_wrong)
@@ -94,31 +98,36 @@ static void
 case_mkey(void)
 {
 	static const struct field wrong[] = {
-		{0x48, 24, 5, BAD_PARAM},       /* a number that the program chooses */
+		{0x48, 24, 5, BAD_PARAM},       /* a number chosen by the program */
 		{0x80 + 0x03, 3, 1, BAD_PARAM}, /* an access mode that does not exist */
-		{0x80 + 0x06, 2, 1, BAD_PARAM}, /* a key of another function */
+		{0x80 + 0x06, 2, 1, BAD_PARAM}, /* a key of another PCI function */
 		{0x80 + 0x06, 2, 2, BAD_PARAM},
-		{0x80 + 0x10, 1, 0, BAD_PARAM},       /* free, and not for UMR */
-		{0x80 + 0x16, 2, 0, BAD_PARAM},       /* pages: they must be given at the start */
-		{0x80 + 0x16, 2, 1, BAD_PARAM, 0x81}, /* pages: they are there from the start */
-		{0x80 + 0x16, 2, 3, BAD_PARAM, 0x90}, /* UMR does not lay out parts of one size */
-		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* for one QP only */
-		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* the PD does not exist */
-		{0x80 + 0x100, 32, 4, BAD_PARAM},     /* room for a BSF without BSFs */
-		{0x80 + 0x61, 1, 1, BAD_PARAM, 0x80 + 0x100}, /* BSFs without room for them */
+		/* a free key that cannot be configured by UMR */
+		{0x80 + 0x10, 1, 0, BAD_PARAM},
+		/* translation by pages, which the command does not give */
+		{0x80 + 0x16, 2, 0, BAD_PARAM},
+		{0x80 + 0x16, 2, 1, BAD_PARAM, 0x81}, /* pages are given */
+		/* blocks of equal size, which UMR cannot configure */
+		{0x80 + 0x16, 2, 3, BAD_PARAM, 0x90},
+		{0x80 + 0x20, 24, 5, BAD_PARAM},      /* a key for one QP only */
+		{0x80 + 0x68, 24, 0xfffffe, BAD_RES}, /* a PD that does not exist */
+		/* octowords for a BSF, but the BSF bit is 0 */
+		{0x80 + 0x100, 32, 4, BAD_PARAM},
+		/* the BSF bit, but no octowords for a BSF */
+		{0x80 + 0x61, 1, 1, BAD_PARAM, 0x80 + 0x100},
 		/*
-		 * no room for a layout, and too much. Cards refuse no room with this syndrome
-		 * (linux-rdma list)
+		 * No octowords for the translation, or too many. Adapters refuse 0 with this
+		 * syndrome (linux-rdma list).
 		 */
 		{0x80 + 0x1a0, 32, 0, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1a0, 32, 0x10001, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1a0, 32, 0xffffffff, BAD_PARAM, 0x03bf6f},
 		{0x80 + 0x1e3, 2, 1, BAD_PARAM}, /* encryption */
-		{0x300, 32, 5, BAD_PARAM},       /* a layout longer than the room for it */
+		{0x300, 32, 5, BAD_PARAM},       /* a list longer than the octowords allow */
 	};
 	static const struct field bsf[] = {
 		{0x80 + 0x100, 32, 3, BAD_PARAM}, {0x80 + 0x100, 32, 5, BAD_PARAM},
-		{0x80 + 0x100, 32, 8, BAD_PARAM}, /* room for two BSFs: not without encryption */
+		{0x80 + 0x100, 32, 8, BAD_PARAM}, /* octowords for two BSFs, without encryption */
 	};
 	struct node n = node_open(255);
 	uint8_t in[MKEY_IN] = {0};
@@ -131,9 +140,10 @@ case_mkey(void)
 	devx_put(in, 0x80 + 0x68, 24, pdn_of(n.pd));
 	devx_put(in, 0x80 + 0x1a0, 32, 4);
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
-	devx_put(in, 0x80 + 0x1a0, 32, 0x10000); /* the longest layout */
+	/* the greatest number of octowords for the translation */
+	devx_put(in, 0x80 + 0x1a0, 32, 0x10000);
 	creation(&n, in, sizeof(in), NULL, 0);
-	devx_put(in, 0x80 + 0x61, 1, 1); /* with a BSF, and room for it */
+	devx_put(in, 0x80 + 0x61, 1, 1); /* with a BSF and octowords for it */
 	devx_put(in, 0x80 + 0x100, 32, 4);
 	creation(&n, in, sizeof(in), bsf, sizeof(bsf) / sizeof(bsf[0]));
 	node_close(&n);
@@ -144,7 +154,7 @@ case_psv(void)
 {
 	static const struct field wrong[] = {
 		{0x40, 4, 0, NOT_PASSED_ON},
-		{0x40, 4, 2, NOT_PASSED_ON}, /* one number of a range */
+		{0x40, 4, 2, NOT_PASSED_ON}, /* one number out of a range */
 		{0x48, 24, 0xfffffe, BAD_RES},
 	};
 	struct node n = node_open(255);
@@ -158,8 +168,8 @@ case_psv(void)
 }
 
 /*
- * A mapping names a queue pair of the adapter, in any state, and a GID of its port
- * (struct mlx5_ifc_av_qp_mapping_bits of rdma-core).
+ * A mapping names a QP of the adapter, in any state, and a GID of the adapter's port (struct
+ * mlx5_ifc_av_qp_mapping_bits of rdma-core).
  */
 static void
 case_av_map(void)
@@ -181,11 +191,15 @@ case_av_map(void)
 	devx_put(in, 0x30, 16, 0x3a);
 	devx_put(in, 0xe0, 32, qpn);
 	creation(&n, in, sizeof(in), wrong, sizeof(wrong) / sizeof(wrong[0]));
-	/* By libmlx5. A second mapping of the same handle is an ignored hint. */
+	/*
+	 * Maps through libmlx5. A second mapping of the same handle is only a hint, which the
+	 * adapter ignores.
+	 */
 	CHECK_EQ(ibv_query_gid(n.ctx, 1, 0, &attr.grh.dgid), 0);
 	ah = ibv_create_ah(n.pd, &attr);
 	CHECK(ah != NULL);
-	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, 0xfffffe), EINVAL); /* libmlx5, for BAD_RES */
+	/* libmlx5 returns EINVAL for BAD_RES */
+	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, 0xfffffe), EINVAL);
 	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, qpn), 0);
 	CHECK_EQ(mlx5dv_map_ah_to_qp(ah, 0xfffffe), 0);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
@@ -199,7 +213,7 @@ case_av_map(void)
 
 /* ---- on a queue pair of verbs */
 
-static uint32_t syndrome; /* syndrome of the last command */
+static uint32_t syndrome; /* syndrome of the last command's answer */
 
 static uint8_t
 command(struct ibv_qp *qp, uint16_t opcode, uint32_t qpn, const struct field *f, size_t n)
@@ -224,7 +238,7 @@ case_init2init(void)
 				  mmo[] = {{0x40, 1, 1, OK}, {0x860, 32, 8, OK}, {0x882, 1, 1, OK}};
 	static const struct field wrong[] = {{0x80, 32, 1, BAD_PARAM}, {0x860, 32, 1, BAD_PARAM},
 		{0x840, 32, 1, BAD_PARAM},
-		{0x860, 32, 8, BAD_PARAM, 0x40} /* without the QPC extension */};
+		{0x860, 32, 8, BAD_PARAM, 0x40} /* the field is set without the QPC extension */};
 	struct node n = node_open(255);
 	struct ibv_qp *qp = node_qp(&n, K_RC);
 
@@ -251,7 +265,7 @@ case_rts2rts(void)
 		{{0x860, 32, 4, BAD_PARAM, 0x840}, {0x840, 32, 1, OK}},
 		{{0x860, 32, 0, BAD_PARAM}, {0x40, 1, 1, OK}},
 		{{0x860, 32, 2, BAD_PARAM}, {0x40, 1, 1, OK}},
-		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* only a DCI has streams */
+		{{0x860, 32, 1, BAD_PARAM}, {0x40, 1, 1, OK}}, /* only a DCI can have streams */
 	};
 	struct node n = node_open(255);
 	struct ibv_qp *qp = node_qp(&n, K_RC);
@@ -271,8 +285,8 @@ case_rts2rts(void)
 }
 
 /*
- * Writes on stream 1. With bad_key, its key names nothing: the stream goes to error, and later
- * writes are flushed.
+ * Writes on stream 1. With bad_key, the write names a key that does not exist: the stream goes to
+ * error, and later writes on the stream are flushed.
  */
 static enum ibv_wc_status
 stream_write(struct node *n, struct ibv_qp *dci, const struct node_to *dest, bool bad_key)
@@ -280,7 +294,10 @@ stream_write(struct node *n, struct ibv_qp *dci, const struct node_to *dest, boo
 	return node_stream_write(n, dci, dest, n, 4096, 1, bad_key);
 }
 
-/* A stream leaves the error state only by its own mask bit and by the extension with its number. */
+/*
+ * A stream leaves the error state only by a command that sets the stream's mask bit and names the
+ * stream in the QPC extension.
+ */
 static void
 case_streams(void)
 {
@@ -343,7 +360,7 @@ query_uar(struct ibv_context *ctx, uint32_t page, uint32_t *known_as)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* A page is known only while the program holds it. */
+/* Commands accept a doorbell page only while the program has it allocated. */
 static void
 case_uar(void)
 {
@@ -361,14 +378,11 @@ case_uar(void)
 	node_close(&n);
 }
 
-/*
- * A DCT and a raw packet QP are no queue pairs for the firmware (devx_is_valid_obj_id() of
- * mlx5_ib).
- */
+/* DCTs and raw packet QPs are not QPs for firmware commands (devx_is_valid_obj_id() of mlx5_ib). */
 static void
 case_no_queue_pair(void)
 {
-	static const struct field init[] = {{0xc0 + 0xc0 + 0x128, 8, 1, OK}}; /* port */
+	static const struct field init[] = {{0xc0 + 0xc0 + 0x128, 8, 1, OK}}; /* port number */
 	static const enum kind kinds[] = {K_DCT, K_RAW};
 	struct node n = node_open(255);
 
@@ -388,11 +402,14 @@ case_no_queue_pair(void)
 	node_close(&n);
 }
 
-/* A command without an object is passed on only if it is a query. Others need their own methods. */
+/*
+ * A command without an object is passed on only if it is a query. Other commands need methods of
+ * their own.
+ */
 static void
 case_general(void)
 {
-	/* devx_is_general_cmd() of mlx5_ib, and the range from 0xb00 to 0xd00. */
+	/* Opcodes of devx_is_general_cmd() of mlx5_ib, and of the range from 0xb00 to 0xd00. */
 	static const uint16_t passed_on[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 		0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};
 	const size_t n_passed = sizeof(passed_on) / sizeof(passed_on[0]);
@@ -411,7 +428,10 @@ case_general(void)
 		}
 		devx_put(in, 0, 16, opcode);
 		rc = mlx5dv_devx_general_cmd(n.ctx, in, HDR, out, sizeof(out));
-		/* What is passed on is answered, or is none of the adapter's commands. */
+		/*
+		 * A command that is passed on gets an answer, or an error if the adapter does not
+		 * have the command.
+		 */
 		CHECK(rc == 0 || errno == (passed ? EREMOTEIO : EINVAL));
 		CHECK(rc != 0 || passed);
 		CHECK(rc == 0 || !passed || out[0] == BAD_OP);

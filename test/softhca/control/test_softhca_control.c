@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The emulated adapter's control half, through stock libibverbs and libmlx5: what discovery finds,
- * which objects are busy, and which calls are refused with which errno. No object may be left
- * behind.
+ * which objects cannot be destroyed while in use, and which calls are refused with which errno. In
+ * the end, no object may exist.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values of doc/softhca-reference.md. Vendor and part are those of a BlueField-3. */
+/* The values of doc/softhca-reference.md. Vendor ID and part ID are those of a BlueField-3. */
 static void
 case_device_values(void)
 {
@@ -163,7 +163,7 @@ case_gids(void)
 	CHECK(memcmp(&one, &table[3], sizeof(one)) == 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 4, &one, 0), ENODATA);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 255, &one, 0), EINVAL);
-	/* The older call has no error for an empty entry: it returns zeros. */
+	/* The older call has no error for an empty entry: the GID is all zeros. */
 	CHECK_EQ(ibv_query_gid(ctx, 1, 200, &gid), 0);
 	CHECK(gid.global.subnet_prefix == 0 && gid.global.interface_id == 0);
 	CHECK(ibv_query_gid_table(ctx, table, 3, 0) == -EINVAL);
@@ -197,7 +197,8 @@ case_busy(void)
 }
 
 /*
- * A PD is used by each kind of object other than regions and QPs; a CQ and a domain by an XRC SRQ.
+ * A PD cannot be freed while an object of any kind uses it (regions and QPs are tested elsewhere).
+ * A CQ and an XRC domain cannot be destroyed while an XRC SRQ uses them.
  */
 static void
 case_busy_domains(void)
@@ -257,9 +258,12 @@ case_busy_domains(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-#define MANY 16 /* pages */
+#define MANY 16 /* length of the memory in pages */
 
-/* Re-registers, and checks whether the key stays: mlx5_ib_rereg_user_mr() of Linux. */
+/*
+ * Re-registers a region, and checks whether its key stays the same: mlx5_ib_rereg_user_mr() of
+ * Linux.
+ */
 static void
 expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, bool stays)
 {
@@ -271,8 +275,8 @@ expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, b
 }
 
 /*
- * The kernel changes some rights in place. It fills a key with as many pages as the key has room
- * for.
+ * The kernel changes some access rights without a new key. It gives a key other pages if the key
+ * has entries for them.
  */
 static void
 case_rereg_key(void)
@@ -297,11 +301,14 @@ case_rereg_key(void)
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE, true);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE | IBV_ACCESS_MW_BIND, false);
 	expect_rereg(mr, RIGHTS, NULL, 0, WRITE, false);
-	expect_rereg(mr, MOVE, buf + page, 4 * page, 0, true); /* four pages are the least room */
-	expect_rereg(mr, MOVE, buf + page / 2, 4 * page, 0, false); /* they touch five */
+	/* a key has entries for at least four pages */
+	expect_rereg(mr, MOVE, buf + page, 4 * page, 0, true);
+	/* the range touches five pages */
+	expect_rereg(mr, MOVE, buf + page / 2, 4 * page, 0, false);
 	expect_rereg(mr, MOVE, buf, 8 * page, 0, true);
 	expect_rereg(mr, MOVE, buf, page, 0, true);
-	expect_rereg(mr, MOVE, buf, 8 * page, 0, true); /* its room does not change */
+	/* the key's number of entries has not changed */
+	expect_rereg(mr, MOVE, buf, 8 * page, 0, true);
 	expect_rereg(mr, MOVE, buf, 9 * page, 0, false);
 	expect_rereg(mr, MOVE | RIGHTS, buf, MANY * page, WRITE | IBV_ACCESS_REMOTE_READ, true);
 	expect_rereg(mr, MOVE | RIGHTS, buf, page, WRITE | IBV_ACCESS_REMOTE_ATOMIC, true);
@@ -332,7 +339,7 @@ case_mr(void)
 	CHECK(mr != NULL && mr->lkey == mr->rkey);
 	key = mr->lkey;
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0), 0);
-	CHECK_EQ(mr->lkey, key); /* the key must not change, because peers know it */
+	CHECK_EQ(mr->lkey, key); /* the key must not change, because peers use it */
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
 	CHECK_EQ(mr->lkey, key);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
@@ -340,21 +347,21 @@ case_mr(void)
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 
 	/*
-	 * Memory that the kernel cannot pin: EFAULT. A read-only region can be registered without
-	 * write access.
+	 * Memory that the kernel cannot pin is refused with EFAULT. A read-only mapping can be
+	 * registered without write access.
 	 */
 	mr = ibv_reg_mr(other, buf, 2 * page, 0);
 	CHECK(mr != NULL && ibv_dereg_mr(mr) == 0);
 	CHECK(ibv_reg_mr(other, buf, 2 * page, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
 	CHECK(ibv_reg_mr(other, buf, 3 * page, 0) == NULL && errno == EFAULT);
-	/* the range has a hole */
+	/* one page of the range is not mapped */
 	CHECK(ibv_reg_mr(other, buf, 4 * page, 0) == NULL && errno == EFAULT);
 	CHECK(ibv_reg_mr(other, buf, 0, 0) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
 	CHECK(ibv_reg_mr(other, buf, SIZE_MAX, 0) == NULL && errno == EINVAL);
 	errno = 0;
 	CHECK(ibv_reg_mr(other, buf, page, IBV_ACCESS_ZERO_BASED) == NULL && errno == EOPNOTSUPP);
-	/* A page of the adapter: the kernel does not pin memory of a device. */
+	/* A doorbell page is refused: the kernel does not pin memory of a device. */
 	uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_NC);
 	CHECK(uar != NULL);
 	errno = 0;
@@ -428,7 +435,10 @@ case_refused(void)
 	qp.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	qp.create_flags = IBV_QP_CREATE_SOURCE_QPN;
 	CHECK(ibv_create_qp_ex(ctx, &qp) == NULL && errno == EOPNOTSUPP);
-	/* The queue pair of another process; flow steering; counters; pacing. */
+	/*
+	 * Calls that are not emulated: opening a QP of another process, flow steering, counters,
+	 * pacing.
+	 */
 	xrcd.fd = -1;
 	xrcd.oflags = O_CREAT;
 	opened.xrcd = ibv_open_xrcd(ctx, &xrcd);
@@ -467,7 +477,7 @@ raw(int fd, struct raw_call *call, uint16_t object, uint16_t method, uint16_t n)
 	return ioctl(fd, RDMA_VERBS_IOCTL, call) == 0 ? 0 : errno;
 }
 
-/* Errors of the ioctl front, as drivers/infiniband/core/uverbs_ioctl.c returns them. */
+/* Errors of the ioctl interface, as drivers/infiniband/core/uverbs_ioctl.c returns them. */
 static void
 case_bad_calls(void)
 {
@@ -505,11 +515,11 @@ case_bad_calls(void)
 	RESET();
 	ATTR(0, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), EPROTONOSUPPORT);
-	RESET(); /* one attribute twice */
+	RESET(); /* one attribute is present twice */
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
-	RESET(); /* too short, and at an unmapped address */
+	RESET(); /* the input is too short, or at an unmapped address */
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 2, 0, (uintptr_t)&pdn);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EINVAL);
@@ -517,7 +527,7 @@ case_bad_calls(void)
 	ATTR(0, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 0, 1);
 	ATTR(1, UVERBS_ATTR_QUERY_PORT_RESP, 64, 0, 0x10);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, 2), EFAULT);
-	RESET(); /* an old command without room for its answer, and commands that do not exist */
+	RESET(); /* an old command whose answer does not fit, and commands that do not exist */
 	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, IB_USER_VERBS_CMD_QUERY_DEVICE);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), ENOSPC);
 	RESET();
@@ -526,9 +536,12 @@ case_bad_calls(void)
 	RESET();
 	ATTR(0, UVERBS_ATTR_WRITE_CMD, 8, 0, 5000);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, 1), EINVAL);
-	RESET(); /* a second GET_CONTEXT */
+	RESET(); /* a second GET_CONTEXT on one file */
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, 0), EINVAL);
-	/* The whole call at an unmapped address; another ioctl; another file. */
+	/*
+	 * The whole call is at an unmapped address; the ioctl number is another one; the file is
+	 * another file.
+	 */
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, (void *)0x10) == -1 && errno == EFAULT);
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL + 1, &call) == -1 && errno == ENOTTY);
 	CHECK(ioctl(-1, RDMA_VERBS_IOCTL, &call) == -1 && errno == EBADF);
@@ -559,7 +572,7 @@ case_character_device(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A duplicate of the descriptor is the same context, as ibv_import_device(3) requires. */
+/* A duplicate of the file descriptor uses the same context, as ibv_import_device(3) requires. */
 static void
 case_import(void)
 {
@@ -572,7 +585,7 @@ case_import(void)
 	CHECK(seen != NULL);
 	ibv_unimport_pd(seen);
 	CHECK_EQ(ibv_close_device(imported), 0);
-	CHECK_EQ(ibv_dealloc_pd(pd), 0); /* the first context still lives */
+	CHECK_EQ(ibv_dealloc_pd(pd), 0); /* the first context still exists */
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
@@ -620,7 +633,8 @@ cycle(bool destroy)
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	} else {
-		close(channel->fd); /* the library leaves it open; this is no leak of the adapter */
+		/* libibverbs leaves the file open; the adapter has no leak here */
+		close(channel->fd);
 	}
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -636,7 +650,7 @@ many_cycles(bool destroy)
 	mappings = count_mappings();
 	for (int i = 0; i < 50; i++)
 		cycle(destroy);
-	cycle(true); /* the adapter notices a closed context when the next one opens */
+	cycle(true); /* the adapter notices a closed context when the next context is opened */
 	CHECK_EQ(check_count_fds(), fds);
 	CHECK(destroy ? count_mappings() == mappings : count_mappings() <= mappings + 51 * 4);
 }
@@ -652,8 +666,8 @@ void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 /*
- * Objects that were never destroyed leak in libmlx5 and in this program. These leaks are not
- * counted.
+ * Objects that were never destroyed leak memory of libmlx5 and of this program. These leaks are not
+ * reported.
  */
 static void
 case_abandoned(void)
@@ -673,7 +687,9 @@ cycle_thread(void *arg)
 	return NULL;
 }
 
-/* Each open looks for closed contexts, while other threads open and close theirs. */
+/*
+ * Each opening of a context looks for closed contexts, while other threads open and close contexts.
+ */
 static void
 case_parallel(void)
 {
@@ -692,7 +708,10 @@ next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* The calls that exist: each attribute's id, and its length, or that it is a handle or a file. */
+/*
+ * The calls that exist. For each attribute: its id, and its length or that it is a handle or a file
+ * descriptor.
+ */
 enum {
 	HANDLE = 0xffff,
 	NEW = 0xfffe,
@@ -732,8 +751,8 @@ static const struct shape {
 #define RANDOM_AREA (1 << 16)
 
 /*
- * A page without access follows the area: if a call with a range beyond the area succeeded, it
- * would write to other memory.
+ * The page after the area cannot be accessed: if a call accepted a range beyond the area, the write
+ * would fault.
  */
 static uint8_t *random_area;
 
@@ -746,7 +765,7 @@ random_area_map(void)
 	CHECK_EQ(mprotect(random_area + RANDOM_AREA, 4096, PROT_NONE), 0);
 }
 
-/* Words that probably have a meaning: counts, handles, commands, pointers; and random ones. */
+/* A word that probably has a meaning (a count, handle, command or pointer), or a random word. */
 static uint64_t
 likely_word(uint64_t *seed)
 {
@@ -763,10 +782,10 @@ likely_word(uint64_t *seed)
 		return (uintptr_t)random_area + next_random(seed) % 16 * 4096;
 	case 4:
 		return commands[next_random(seed) % 9];
-	case 5: /* two 32-bit words */
+	case 5: /* two numbers of 32 bits */
 		return (next_random(seed) % 16) << 32 | next_random(seed) % 16;
 	case 6:
-		/* 64-byte CQEs, and the flag for a doorbell page */
+		/* CQEs of 64 bytes, and the flag for a doorbell page. */
 		return UINT64_C(0x0400000000000040);
 	default:
 		return next_random(seed) << 33 | next_random(seed);
@@ -788,7 +807,7 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 		if (len <= 8 && next_random(seed) % 2 == 0)
 			attr->data = likely_word(seed);
 	}
-	switch (next_random(seed) % 40) { /* sometimes one of these changes */
+	switch (next_random(seed) % 40) { /* sometimes changes one field */
 	case 0:
 		attr->data = likely_word(seed);
 		break;
@@ -804,8 +823,8 @@ fill_attr(struct ib_uverbs_attr *attr, uint16_t id, uint16_t len, int async_fd, 
 }
 
 /*
- * Random calls that are nearly valid, with nearly valid contents. Nothing may crash, and each errno
- * must be one of the ABI. Objects that are created by chance end with the context.
+ * Random calls that are nearly valid, with nearly valid contents. The adapter must not crash, and
+ * each errno must be one of the ABI. Objects that such calls create are destroyed with the context.
  */
 static void
 case_random_calls(void)
@@ -846,7 +865,7 @@ case_random_calls(void)
 			errno == ENOSPC || errno == EBUSY || errno == ENODATA ||
 			errno == EREMOTEIO || errno == ENETUNREACH || errno == EMFILE);
 	}
-	/* Some calls succeeded: objects were created, named and destroyed. */
+	/* Some calls must have succeeded: objects were created, named and destroyed. */
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
 		printf("%s%u", i == 0 ? "(good: " : " ", good[i]);
 	printf(") ");
@@ -883,7 +902,7 @@ child_uses_inherited(struct ibv_context *ctx)
 	errno = 0;
 	if (ibv_alloc_pd(ctx) != NULL || errno != EIO)
 		_exit(1);
-	/* Queries of the device are answered, queries of ports are not. */
+	/* In a child, queries of the device succeed, queries of ports do not. */
 	if (ibv_query_device(ctx, &attr.orig_attr) != 0 || attr.orig_attr.max_qp != 16384 ||
 		ibv_query_device_ex(ctx, NULL, &attr) != 0 || ibv_query_port(ctx, 1, &port) != EIO)
 		_exit(2);

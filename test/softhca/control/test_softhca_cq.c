@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's CQs beyond polling, through stock libibverbs and libmlx5: resizing while
- * work runs, moderated events, and clocks.
+ * CQs of the emulated adapter, through stock libibverbs and libmlx5: resizing while WQEs are
+ * executed, moderated events, compressed completions, and clocks. Polling is tested elsewhere.
  */
 #include "softhca_pair.h"
 
@@ -21,13 +21,16 @@ post_send(struct pair *p, uint64_t id)
 	CHECK_EQ(ibv_post_send(p->client.qp, &wr, &bad), 0);
 }
 
-/* Posts n writes, and returns when all have completed. No completion is polled. */
+/* Posts n writes, and waits until all writes have completed. No completion is polled. */
 static void
 complete(struct pair *p, uint64_t first, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		post_send(p, first + i);
-	/* Resizing waits for all doorbells that were rung; events take a moment. */
+	/*
+	 * Resizing waits until all doorbells that were rung are processed. Events arrive a little
+	 * later.
+	 */
 	for (unsigned int i = 0; i < 10; i++)
 		pair_run();
 }
@@ -48,12 +51,15 @@ expect(struct ibv_cq *cq, uint64_t first, unsigned int n)
 	}
 }
 
-/* Completions from before and after a resize come in order, for a larger and for a smaller CQ. */
+/*
+ * Completions from before and after a resize come in order, after a resize to a larger CQ and to a
+ * smaller CQ.
+ */
 static void
 resize_keeps_all(struct pair *p)
 {
 	static const int sizes[] = {100, 9, 1000, 7, 30, 4000, 15};
-	uint64_t id = 65500; /* a number that this program counts */
+	uint64_t id = 65500; /* number of the next work request */
 
 	for (unsigned int round = 0; round < 200; round++) {
 		unsigned int before = round % 7, after = round % 4;
@@ -91,7 +97,7 @@ case_resize_128(void)
 	pair_fini(&p);
 }
 
-/* ibv_resize_cq(3) fails with EINVAL and changes nothing. */
+/* Each refused ibv_resize_cq(3) fails with EINVAL and changes nothing. */
 static void
 case_resize_refused(void)
 {
@@ -102,7 +108,7 @@ case_resize_refused(void)
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 3), EINVAL);
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 7), 0);
 	expect(p.client.cq, 1, 5);
-	/* A full CQ has no room for the entry that marks the end of the old buffer. */
+	/* A full CQ has no free entry for the CQE that marks the end of the old buffer. */
 	complete(&p, 6, 8);
 	CHECK_EQ(ibv_resize_cq(p.client.cq, 100), EINVAL);
 	expect(p.client.cq, 6, 8);
@@ -118,18 +124,19 @@ case_resize_refused(void)
 /* ---- compressed completions */
 
 /*
- * Reads the CQ of an end as Linux's mlx5 driver does (mlx5e_decompress_cqes_start()): a title,
- * whose byte count is the number of completions, and mini CQEs, eight in each entry. Each
- * completion is returned as a separate entry.
+ * Reads the CQ of one end of a connection as Linux's mlx5 driver does
+ * (mlx5e_decompress_cqes_start()): a title, whose byte count is the number of completions, and mini
+ * CQEs, eight in each entry. Each completion is returned as a separate entry.
  */
 struct reader {
 	struct pair_end *e;
 	uint32_t ci;
-	unsigned int titles, singles; /* what was found */
+	unsigned int titles, singles; /* numbers of titles and of uncompressed CQEs */
 };
 
 struct mini {
-	uint16_t wqe_counter; /* of a request; else 0, which is half of a hash */
+	/* of a request's mini CQE; for receives 0, because the field is half of a hash */
+	uint16_t wqe_counter;
 	uint8_t wqe_opcode, zero;
 	uint32_t byte_cnt;
 };
@@ -154,7 +161,7 @@ is_there(const struct reader *r)
 	       (op_own & MLX5_CQE_OWNER_MASK) == ((r->ci & r->e->n_cqe) != 0);
 }
 
-/* Marks the entries that were read: the adapter writes no owner bit into most of them. */
+/* Marks the entries that were read as invalid: the adapter writes no owner bit to most of them. */
 static void
 consume(struct reader *r, uint32_t n)
 {
@@ -224,7 +231,7 @@ struct burst {
 	struct ibv_send_wr wr[80];
 };
 
-/* n messages of 1, 2, 3 ... bytes. Only the last one is signalled. */
+/* Sends n messages of 1, 2, 3, ... bytes. Only the last message is signalled. */
 static void
 make_burst(const struct pair *p, unsigned int n, enum ibv_wr_opcode op, struct burst *b)
 {
@@ -264,8 +271,8 @@ send_burst(struct pair *p, unsigned int n, enum ibv_wr_opcode op)
 }
 
 /*
- * Sends bursts until the CQ has been filled several times. The adapter compresses each burst. The
- * QPs hold all work requests, because libmlx5 sees no completion.
+ * Sends bursts until the CQ was filled several times. The adapter compresses the completions of
+ * each burst. The QPs have WQEs for all work requests, because libmlx5 polls no completion.
  */
 static void
 zip_receives(uint8_t format, bool padded)
@@ -298,8 +305,8 @@ zip_receives(uint8_t format, bool padded)
 			CHECK_EQ(be32toh(got[i].sop_drop_qpn) & 0xffffff, p.server.qp->qp_num);
 		}
 		/*
-		 * One doorbell is one burst: one title for each 64 completions, and none for a
-		 * single one.
+		 * One doorbell announces one burst: there is one title for each 64 completions, and
+		 * a single completion is not compressed.
 		 */
 		CHECK_EQ(r.titles + r.singles, (n + 63) / 64);
 		CHECK_EQ(r.singles, n % 64 == 1);
@@ -318,8 +325,8 @@ case_zip(void)
 }
 
 /*
- * Completions that a mini CQE cannot describe are not compressed: different immediates and opcodes,
- * events, errors. Requests are compressed.
+ * Completions that a mini CQE cannot describe are not compressed: completions with different
+ * immediates or opcodes, events, errors. Completions of requests are compressed.
  */
 static void
 case_zip_not(void)
@@ -342,7 +349,7 @@ case_zip_not(void)
 		CHECK_EQ(be32toh(got[i].imm_inval_pkey), i);
 	}
 	read_cqes(&c, got, 1);
-	/* Two opcodes; all else is equal. */
+	/* Two completions differ in the opcode only. */
 	for (unsigned int i = 0; i < 4; i++)
 		pair_post_recv(&p.server, i, 0, 4096);
 	r.singles = 0;
@@ -357,7 +364,7 @@ case_zip_not(void)
 		CHECK_EQ(got[i].op_own >> 4,
 			i % 2 == 0 ? MLX5_CQE_RESP_SEND_IMM : MLX5_CQE_RESP_WR_IMM);
 	read_cqes(&c, got, 1);
-	/* The third asks for an event. */
+	/* The third message asks for an event. */
 	for (unsigned int i = 0; i < 5; i++)
 		pair_post_recv(&p.server, i, 0, 4096);
 	r.titles = r.singles = 0;
@@ -370,7 +377,7 @@ case_zip_not(void)
 	for (unsigned int i = 0; i < 5; i++)
 		CHECK_EQ(got[i].op_own >> 1 & 1, i == 2);
 	read_cqes(&c, got, 1);
-	/* Writes, and a read at the end. */
+	/* Several writes, and one read at the end. */
 	c.titles = c.singles = 0;
 	send_burst(&p, 5, IBV_WR_RDMA_WRITE);
 	read_cqes(&c, got, 5);
@@ -384,8 +391,8 @@ case_zip_not(void)
 		CHECK_EQ(be32toh(got[i].byte_cnt), i < 4 ? 0 : 5);
 	}
 	/*
-	 * A receive that is too short: the earlier completions, its own completion, and flushed
-	 * ones are there.
+	 * One receive is too short: its own completion, the completions before it, and flushed
+	 * completions are not lost.
 	 */
 	for (unsigned int i = 0; i < 6; i++)
 		pair_post_recv(&p.server, i, 0, 2);
@@ -400,13 +407,11 @@ case_zip_not(void)
 	pair_fini(&p);
 }
 
-/* Datagrams of one burst, of RoCE v1 and v2: a title has only one kind of packet. */
+/* Datagrams of one burst, of RoCE v1 and v2: a title describes packets of one type only. */
 static void
 case_zip_datagrams(void)
 {
-	/*
-	 * The types of packets: MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux, include/linux/mlx5/cq.h.
-	 */
+	/* The packet types MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux, include/linux/mlx5/cq.h. */
 	static const struct {
 		uint8_t gid, packet;
 	} kinds[] = {{0, 0}, {3, 0xa}};
@@ -459,8 +464,8 @@ post_srq_recvs(const struct pair *p, struct ibv_srq *srq, unsigned int n)
 }
 
 /*
- * The program counts receives from the title's on. libmlx5 gives an SRQ of 3 receives 4 WQEs, and
- * uses them in turn: after WQE 3 comes WQE 0, with its own title.
+ * The program counts receives from the WQE of the title. libmlx5 gives an SRQ of 3 receives 4 WQEs,
+ * and uses the WQEs in turn: WQE 0 follows WQE 3, and starts a new title.
  */
 static void
 case_zip_shared(void)
@@ -481,7 +486,7 @@ case_zip_shared(void)
 	from = pair_datagram_qp(&p, NULL);
 	to = pair_datagram_qp(&p, srq);
 	ah = pair_own_ah(&p, 0);
-	/* WQEs 0, 1, 2: libmlx5 reads completions that are not compressed, and frees the WQEs. */
+	/* WQEs 0, 1, 2: libmlx5 polls uncompressed completions, and frees the WQEs. */
 	post_srq_recvs(&p, srq, 3);
 	make_burst(&p, 1, IBV_WR_SEND, &b);
 	pair_make_datagram(&b.wr[0], ah, to);
@@ -489,7 +494,7 @@ case_zip_shared(void)
 		CHECK_EQ(ibv_post_send(from, b.wr, &bad), 0);
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 	}
-	/* WQEs 3, 0, 1. */
+	/* The next WQEs are 3, 0 and 1. */
 	post_srq_recvs(&p, srq, 3);
 	make_burst(&p, 3, IBV_WR_SEND, &b);
 	for (unsigned int i = 0; i < 3; i++)
@@ -510,7 +515,7 @@ case_zip_shared(void)
 }
 
 /*
- * Checks the first half of an entry of 128 bytes: zeros if padding was asked for, otherwise
+ * Checks the first half of an entry of 128 bytes: all zeros if the CQ has padding, otherwise
  * unchanged.
  */
 static void
@@ -584,7 +589,7 @@ case_moderate_count(void)
 	complete(&p, 3, 1);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 0, 4);
-	/* The count starts again with each arming, and includes earlier completions. */
+	/* Each arming starts a new count, which includes earlier completions. */
 	complete(&p, 4, 2);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK(!has_event(&p, 20));
@@ -592,8 +597,8 @@ case_moderate_count(void)
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 4, 4);
 	/*
-	 * Without moderation, each completion makes an event. An event that was delayed comes at
-	 * once.
+	 * Without moderation, each completion raises an event. An event that was delayed is raised
+	 * at once.
 	 */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	complete(&p, 8, 1);
@@ -632,7 +637,7 @@ case_moderate_period(void)
 	post_send(&p, 1);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
 	expect(p.client.cq, 1, 1);
-	/* The next event comes at least one period after this one. */
+	/* The next event is raised at least one period after this event. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	post_send(&p, 2);
 	CHECK(has_event(&p, CHECK_PATIENCE_MS));
@@ -654,7 +659,7 @@ raw_clock(struct ibv_context *ctx)
 	return (uint64_t)values.raw_clock.tv_nsec;
 }
 
-/* Waits for a later time, which comes with the adapter's next turn. */
+/* Waits until the clock advances, which happens at the adapter's next turn. */
 static uint64_t
 later_clock(struct ibv_context *ctx, uint64_t last)
 {
@@ -667,7 +672,7 @@ later_clock(struct ibv_context *ctx, uint64_t last)
 	return clock;
 }
 
-/* The clock is between the system's times from before and after the query. */
+/* The clock is between the system's clock before and after the query. */
 static void
 case_clock(void)
 {
@@ -680,7 +685,7 @@ case_clock(void)
 		last = clock;
 	}
 	CHECK(raw_clock(other) >= before);
-	/* Closing one context does not stop the clocks of others. */
+	/* When one context is closed, the clocks of other contexts continue. */
 	CHECK_EQ(ibv_close_device(other), 0);
 	other = pair_open(0);
 	later_clock(ctx, last);
@@ -689,7 +694,9 @@ case_clock(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* libmlx5 converts one clock to the other by its mapped page (mlx5dv_get_clock_info(3)). */
+/*
+ * libmlx5 converts the device's clock to nanoseconds with a mapped page (mlx5dv_get_clock_info(3)).
+ */
 static void
 case_timestamps(void)
 {
@@ -714,8 +721,8 @@ case_timestamps(void)
 	CHECK(ibv_wc_read_completion_ts(cq) >= before[0] &&
 		ibv_wc_read_completion_ts(cq) <= after[0]);
 	/*
-	 * The clock page was read when the context was opened. The two clocks differ only a little
-	 * since.
+	 * libmlx5 read the clock page when it opened the context. Since then the two clocks have
+	 * diverged only a little.
 	 */
 	CHECK(ibv_wc_read_completion_wallclock_ns(cq) + 10000000 >= before[1] &&
 		ibv_wc_read_completion_wallclock_ns(cq) <= after[1] + 10000000);

@@ -10,7 +10,7 @@
 #include "softhca_pair.h"
 #include "softhca_wrap.h"
 
-/* Bits of the general objects (NVIDIA "Ethernet Adapters Programming Manual"). */
+/* Bits of general object types (NVIDIA "Ethernet Adapters Programming Manual"). */
 enum {
 	IN_LEN = 272,
 	OPCODE = 0x00,
@@ -133,7 +133,7 @@ case_off(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* There is no crypto login, so there is no wrapped DEK. */
+/* The context has no crypto login, so it can have no wrapped DEK. */
 static void
 case_no_login(void)
 {
@@ -161,7 +161,10 @@ login_state(struct ibv_context *ctx)
 	return state;
 }
 
-/* Flips a bit of the wrapped credential, or names a credential or a KEK that does not exist. */
+/*
+ * Flips a bit of the wrapped credential, or names a credential or KEK that does not exist: the
+ * login is refused.
+ */
 static void
 case_wrong_login(void)
 {
@@ -174,7 +177,7 @@ case_wrong_login(void)
 		attr.credential[17] ^= i == 0;
 		attr.credential_id = i == 1;
 		attr.import_kek_id = i == 2 ? 0xffffff : 0;
-		if (i == 3) { /* correctly wrapped, but a different one */
+		if (i == 3) { /* correctly wrapped, but another credential */
 			wrap_setting("SOFTHCA_CRYPTO_CREDENTIAL", credential);
 			credential[WRAP_CREDENTIAL - 1] ^= 1;
 			wrap_key(credential, WRAP_CREDENTIAL, (uint8_t *)attr.credential);
@@ -199,7 +202,7 @@ case_login(void)
 	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), 0);
 	CHECK_EQ(login_state(ctx), MLX5DV_CRYPTO_LOGIN_STATE_VALID);
 	CHECK_EQ(mlx5dv_crypto_login(ctx, &attr), EEXIST);
-	CHECK(mlx5dv_crypto_login_create(ctx, &ex) == NULL); /* a context has one login */
+	CHECK(mlx5dv_crypto_login_create(ctx, &ex) == NULL); /* a context can have one login only */
 	CHECK_EQ(errno, EBUSY);
 	CHECK_EQ(login_state(other), MLX5DV_CRYPTO_LOGIN_STATE_NO_LOGIN);
 	login = mlx5dv_crypto_login_create(other, &ex);
@@ -215,7 +218,10 @@ case_login(void)
 	CHECK_EQ(ibv_close_device(other), 0);
 }
 
-/* A wrapped DEK with one bit changed, of another size, or with a tag although it has none. */
+/*
+ * A wrapped DEK with one bit changed, of another size, or with a keytag where the configuration has
+ * none: it is refused.
+ */
 static void
 case_wrong_wrapping(void)
 {
@@ -233,7 +239,7 @@ case_wrong_wrapping(void)
 		attr.key[39] ^= i == 0;
 		attr.key_size = i == 1 ? MLX5DV_CRYPTO_KEY_SIZE_256 : MLX5DV_CRYPTO_KEY_SIZE_128;
 		attr.has_keytag = i == 2;
-		if (i == 3) /* a DEK in plaintext */
+		if (i == 3) /* a plaintext DEK */
 			attr.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN;
 		CHECK(mlx5dv_dek_create(ctx, &attr) == NULL);
 		CHECK_EQ(errno, EINVAL);
@@ -322,7 +328,7 @@ case_deks(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Exactly as many DEKs can be created as the adapter reports. */
+/* As many DEKs can be created as the adapter reports, and no more. */
 static void
 case_limit(void)
 {
@@ -342,7 +348,7 @@ case_limit(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Creates a DEK with one field changed. Returns the firmware's status. */
+/* Creates a DEK with one field changed. Returns the status of the firmware's answer. */
 static uint32_t
 refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value, size_t len)
 {
@@ -355,8 +361,7 @@ refusal(struct ibv_pd *pd, unsigned int bit, unsigned int width, uint32_t value,
 	CHECK(mlx5dv_devx_obj_create(pd->context, in, len, out, sizeof(out)) == NULL);
 	CHECK_EQ(errno, EREMOTEIO);
 	/*
-	 * A syndrome is 0x10000 plus the bit offset of the field that is wrong:
-	 * doc/softhca-reference.md.
+	 * A syndrome is 0x10000 plus the bit offset of the wrong field: doc/softhca-reference.md.
 	 */
 	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + (len < IN_LEN ? 0 : is_on() ? bit : OBJ_TYPE));
 	return devx_get(out, 0, 8);
@@ -374,7 +379,7 @@ case_refusals(void)
 		CHECK_EQ(refusal(pd, LOG_RANGE, 5, 1, IN_LEN), BAD_PARAM);
 		CHECK_EQ(refusal(pd, PD, 24, 0xffffff, IN_LEN), BAD_RES);
 		CHECK_EQ(refusal(pd, KEY, 32, 0, IN_LEN),
-			BAD_PARAM); /* its two AES keys are equal */
+			BAD_PARAM); /* the DEK's two AES keys are equal */
 		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN - 4), BAD_INP_LEN);
 	} else {
 		CHECK_EQ(refusal(pd, KEY_SIZE, 4, 1, IN_LEN), BAD_PARAM);
@@ -384,20 +389,23 @@ case_refusals(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* By commands only: replaces a DEK's key. No command returns a key's bytes. */
+/*
+ * Replaces a DEK's key, which is possible only by a command. No command returns the bytes of a key.
+ */
 static void
 case_mkeys(void)
 {
 	static const struct {
 		uint32_t crypto, bsf, units; /* values in the command */
-		unsigned int named;          /* the field that a refusal names; 0: it is accepted */
+		/* the field that the syndrome must name; 0: the command succeeds */
+		unsigned int named;
 	} keys[] = {
 		{0, 0, 0, 0},
 		{0, 1, 4, 0},
 		{1, 1, 4, 0},
-		{1, 1, 8, 0},            /* with a signature's BSF too */
+		{1, 1, 8, 0},            /* with a BSF for signatures as well */
 		{1, 0, 0, 0x80 + 0x1e3}, /* encryption without a BSF */
-		{2, 1, 4, 0x80 + 0x1e3}, /* other encryption */
+		{2, 1, 4, 0x80 + 0x1e3}, /* another value of the encryption field */
 		{3, 1, 4, 0x80 + 0x1e3},
 		{0, 1, 8, 0x80 + 0x100},
 		{1, 1, 5, 0x80 + 0x100},
@@ -460,23 +468,23 @@ case_modify(void)
 	memset(in + KEY / 8, 0x66, 64);
 	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
 	CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
-	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + KEY); /* its two AES keys are equal */
+	CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + KEY); /* the DEK's two AES keys are equal */
 	memset(in + KEY / 8, 0x77, 32);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		/* Selects another part than the key; or one of the upper 32 bits. */
+		/* Selects another part than the key, or sets one of the upper 32 bits. */
 		devx_put(in, SELECT, 32, i == 0 ? 2 : 1);
 		devx_put(in, SELECT - 32, 32, i);
 		CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
 		CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
 		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + SELECT);
 	}
-	/* An object of another type. */
+	/* The command names an object of another type. */
 	command(in, MODIFY, id);
 	devx_put(in, SELECT, 32, 1);
 	devx_put(in, OBJ_TYPE, 16, DEK + 1);
 	CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0 && errno == EINVAL);
-	/* The kernel checks that the command names the object of the call. */
+	/* The kernel checks that the command names the object on which the method was called. */
 	command(in, QUERY, id + 1);
 	CHECK(mlx5dv_devx_obj_query(dek, in, 16, out, sizeof(out)) != 0);
 	command(in, QUERY, id);
@@ -488,7 +496,8 @@ case_modify(void)
 	devx_put(in, PURPOSE, 4, 3);
 	devx_put(in, PD, 24, pdn_of(pd));
 	memcpy(in + OPAQUE / 8, "opaque!", 8);
-	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK")); /* ready; the key is not returned */
+	/* state "ready", and no bytes of the key */
+	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK"));
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
@@ -506,7 +515,7 @@ crypto_attr(struct mlx5dv_dek *dek)
 }
 
 /*
- * Lays the key over 512 bytes, with the crypto setter if asked. Returns the result of
+ * Configures the key for 512 bytes, with the crypto setter if asked. Returns the result of
  * ibv_wr_complete().
  */
 static int
@@ -554,7 +563,7 @@ case_untold(void)
 	pair_fini(&p);
 }
 
-/* The kind of engine decides what libmlx5 accepts. */
+/* The kind of crypto engine decides which attributes libmlx5 accepts. */
 static void
 case_units(void)
 {
