@@ -26,8 +26,10 @@
 #define GANTRY_SHELF_MAX 1023
 
 struct gantry_shelf_cell {
-	_Atomic uint64_t serial; /* serial number of the thing, counted over all things of the
-				  * shelf; 0: the cell is empty */
+	/*
+	 * Serial number of the thing, counted over all things of the shelf; 0: the cell is empty.
+	 */
+	_Atomic uint64_t serial;
 	_Atomic uint64_t word[];
 };
 

@@ -35,17 +35,17 @@ enum {
 
 enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
-	GANTRY_CONN_OPEN,     /* has a QP; the address of the remote end is not known yet */
-	GANTRY_CONN_READY,    /* takes WQEs */
-	GANTRY_CONN_TARGET,   /* a DC target: takes receives, and no WQEs */
-	GANTRY_CONN_FAILING,  /* was stuck; the QP is in state ERR, and its WQEs are being
-			       * flushed */
+	GANTRY_CONN_OPEN,   /* has a QP; the address of the remote end is not known yet */
+	GANTRY_CONN_READY,  /* takes WQEs */
+	GANTRY_CONN_TARGET, /* a DC target: takes receives, and no WQEs */
+	/* Was stuck; the QP is in state ERR, and its WQEs are being flushed. */
+	GANTRY_CONN_FAILING,
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed; no WQE is outstanding; the queue will set it up again */
 	GANTRY_CONN_DOWN,     /* failed; no WQE is outstanding; can only be closed */
-	GANTRY_CONN_CLOSING,  /* the device refused a part of the closing; close the connection
-			       * again */
-	GANTRY_CONN_TXN,      /* as GANTRY_CONN_READY, but takes transactions only */
+	/* The device refused a part of the closing; close the connection again. */
+	GANTRY_CONN_CLOSING,
+	GANTRY_CONN_TXN, /* as GANTRY_CONN_READY, but takes transactions only */
 };
 
 /* Events of the device about a connection (gantry_event.h). */
@@ -81,12 +81,12 @@ struct gantry_conn {
 	struct gantry_stream *stream; /* the stream with the descriptors of this connection */
 
 	/* Further fields that the owner uses in normal operation. */
-	struct gantry_conn_place place; /* place in sets of connections; for RC peers and the DC
-					 * initiator */
-	struct gantry_recv_ring *recv;  /* NULL: the connection takes no receives */
-	struct gantry_txn_line *txns;   /* NULL: the connection takes no transactions */
-	uint64_t mark;                  /* `posted` when a version began to drain: gantry_drain.c */
-	uint32_t n_bb;                  /* WQEBBs of the send queue, also while there is no QP */
+	/* Place in sets of connections; for RC peers and the DC initiator. */
+	struct gantry_conn_place place;
+	struct gantry_recv_ring *recv; /* NULL: the connection takes no receives */
+	struct gantry_txn_line *txns;  /* NULL: the connection takes no transactions */
+	uint64_t mark;                 /* `posted` when a version began to drain: gantry_drain.c */
+	uint32_t n_bb;                 /* WQEBBs of the send queue, also while there is no QP */
 	/* Other threads set bits, the owner clears bits. */
 	_Atomic(uint32_t) events; /* bits GANTRY_CONN_EVENT_* */
 
@@ -106,9 +106,9 @@ struct gantry_conn {
 
 	/* NULL if the QP is destroyed, and the connection will be closed or repaired. */
 	struct hwq_qp *qp;
-	struct hwq_cq *recv_cq;       /* CQ of receives; NULL: the connection takes no receives */
-	struct gantry_target *target; /* the DC target, if the connection is one; it then has no QP
-				       * and no CQ */
+	struct hwq_cq *recv_cq; /* CQ of receives; NULL: the connection takes no receives */
+	/* The DC target, if the connection is one; it then has no QP and no CQ. */
+	struct gantry_target *target;
 };
 
 static_assert(offsetof(struct gantry_conn, place) == RTE_CACHE_LINE_SIZE,

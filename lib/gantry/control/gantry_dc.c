@@ -14,12 +14,13 @@
 #include "gantry_path.h"
 
 /*
- * A WQE to a DC peer takes two WQEBBs. Behind the longest address they hold DEFAULT_INLINE bytes.
+ * A WQE to a DC peer has two WQEBBs. Behind the longest address, DEFAULT_INLINE bytes are left for
+ * inline data.
  */
 #define WQE_BB         2
 #define DEFAULT_INLINE 44
 
-/* True if the peer's value is 0 or equals that of the initiator. */
+/* Returns true if the peer's value is 0 or equals the value of the initiator. */
 static bool
 is_same(const char *what, uint32_t asked, uint32_t has)
 {
@@ -32,7 +33,7 @@ is_same(const char *what, uint32_t asked, uint32_t has)
 	return false;
 }
 
-/* As is_same(), for a setting that counts only if its bit is in the mask. */
+/* As is_same(), for a setting that is used only if its bit is in the mask. */
 static bool
 is_same_given(const char *what, uint32_t bit, uint32_t mask, uint32_t asked, uint32_t first_mask,
 	uint32_t has)
@@ -101,8 +102,8 @@ gantry_dc_open(struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	if (ret != 0)
 		return ret;
 	/*
-	 * is_busy() in gantry_peer.c reads the peer's number of issued descriptors too, which are
-	 * kept there.
+	 * For issued descriptors, `pend` also keeps the number of the DC peer, which is_busy() in
+	 * gantry_peer.c reads. So `pend` needs an element for each slot.
 	 */
 	ret = gantry_stream_let_all_wait(s, q->socket);
 	if (ret != 0) {

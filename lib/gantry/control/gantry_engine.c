@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opens a device as an engine, and closes it. */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,7 @@
  */
 #define MAX_WQE_LEN (UINT64_C(1) << 30)
 
-/* Passes a line of lib/hwq's log on to the engine's log. */
+/* Writes a line of lib/hwq's log to the engine's log. */
 static void
 log_line(const char *text)
 {
@@ -51,7 +51,9 @@ has_mmo(const struct hwq_dev_caps *caps)
 	return caps->max_memcpy_len != 0;
 }
 
-/* Chooses the carrier of copies, and how many bytes one WQE copies. Returns 0 or -EOPNOTSUPP. */
+/*
+ * Chooses the carrier of copies, and the most bytes that one WQE copies. Returns 0 or -EOPNOTSUPP.
+ */
 static int
 choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct gantry_conf *conf)
 {
@@ -77,7 +79,9 @@ choose_copy_path(struct gantry *g, const struct hwq_dev_caps *caps, const struct
 	return 0;
 }
 
-/* Opens the device that the caller names, or the first one that has what conf asks for. */
+/*
+ * Opens the device that conf names, or the first device that has the features that conf asks for.
+ */
 static int
 open_dev(struct gantry *g, const struct gantry_conf *conf)
 {
@@ -96,7 +100,10 @@ open_dev(struct gantry *g, const struct gantry_conf *conf)
 	return ret;
 }
 
-/* Logs one line with all features that the device lacks, and what the engine does without them. */
+/*
+ * Logs one line about all features that the device lacks, and what the engine does without these
+ * features.
+ */
 static void
 say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 {
@@ -125,15 +132,15 @@ say_missing(const struct gantry_info *info, const struct hwq_dev_caps *caps)
 }
 
 /*
- * Engines that could not be created, and whose device could not be closed either. Shared by the
- * control threads of all engines.
+ * Engines whose creation failed, and whose device then could not be closed. The control threads of
+ * all engines use this list.
  */
 static TAILQ_HEAD(, gantry) unclosed = TAILQ_HEAD_INITIALIZER(unclosed);
 static pthread_mutex_t unclosed_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Closes the device of an engine that could not be created. If the device refuses, close_again()
- * tries later.
+ * Closes the device of an engine whose creation failed. If this fails, close_again() tries again
+ * later.
  */
 static void
 close_or_keep(struct gantry *g)

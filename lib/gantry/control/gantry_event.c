@@ -24,7 +24,7 @@
 
 /*
  * Logs an event of a QP or CQ, and notes it in the connection. If the connection is still being
- * created, the event is dropped: the first work of the connection will fail.
+ * created, the event is dropped: the first WQE of the connection will fail.
  */
 static void
 handle_queue(struct gantry *g, const struct hwq_async *event)
@@ -37,9 +37,7 @@ handle_queue(struct gantry *g, const struct hwq_async *event)
 
 	if (c == NULL)
 		return;
-	/*
-	 * Each wrong signature drains a send queue, which can happen thousands of times a second.
-	 */
+	/* Each wrong signature drains a send queue. This can happen thousands of times a second. */
 	if (event->what == HWQ_ASYNC_SQ_DRAINED)
 		LOG(DEBUG, "%s: QP 0x%06x: %s", g->info.device, event->qp->qpn, event->name);
 	else
@@ -50,8 +48,8 @@ handle_queue(struct gantry *g, const struct hwq_async *event)
 }
 
 /*
- * A port without link changes no connection: work to its peers times out, and goes on when the link
- * is back.
+ * When a port loses its link, no connection is changed: descriptors to its peers time out, and
+ * succeed again when the link is back.
  */
 static void
 handle_port(struct gantry *g, const struct hwq_async *event)
@@ -91,7 +89,10 @@ handle(struct gantry *g, const struct hwq_async *event)
 	}
 }
 
-/* Handles all events that are there. Returns 0, or the negative errno with which reading failed. */
+/*
+ * Handles all events that can be read now. Returns 0, or the negative errno with which reading
+ * failed.
+ */
 static int
 handle_all(struct gantry *g)
 {
@@ -117,7 +118,9 @@ thread_main(void *arg)
 	sigset_t all;
 	int ret;
 
-	/* The application's signals are for its own threads. */
+	/*
+	 * Signals are blocked here, because the application handles its signals in its own threads.
+	 */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	for (;;) {
@@ -142,7 +145,7 @@ gantry_event_start(struct gantry *g)
 {
 	int fd = hwq_async_fd(g->dev), flags, ret;
 
-	/* The caller reads the events of its own context. */
+	/* If the caller opened the device, it reads the events itself. */
 	if (!g->dev->own_ctx)
 		return 0;
 	g->event.lines =

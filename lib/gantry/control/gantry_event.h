@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event thread of an engine. It reads the device's asynchronous events and stores what they
- * mean where the owners of queues look:
+ * The event thread of an engine. It reads the device's asynchronous events, and notes them where
+ * the owners of queues read them:
  *
  *   QP, CQ      gantry_conn::events of the connection; gantry_watch() acts on it
  *   device      gantry::device_lost
  *   port        gantry::ports_down
  *
- * No lock is needed: a connection's memory stays until its QP and CQ are destroyed, and verbs
- * destroy neither before this thread has acknowledged their events.
+ * No lock is needed: a connection's memory exists until its QP and CQ are destroyed, and verbs
+ * destroy a QP or CQ only after this thread has acknowledged its events.
  */
 #ifndef GANTRY_EVENT_H
 #define GANTRY_EVENT_H
@@ -16,8 +16,8 @@
 struct gantry;
 
 /*
- * Starts the thread, unless the caller opened the device: then events are the caller's. Control
- * thread. Returns 0 or a negative errno.
+ * Starts the thread. If the caller opened the device, does nothing, because the caller reads the
+ * events. Control thread. Returns 0 or a negative errno.
  */
 int gantry_event_start(struct gantry *g);
 

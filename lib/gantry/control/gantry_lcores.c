@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives lcores their workers, and starts and stops them. */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@
 
 /* ------------------------------------------------------------------ workers */
 
-/* The checks below return true if the value is possible. Otherwise they log which values are. */
+/* The checks below return true if the value is possible. Otherwise they log the possible values. */
 static bool
 is_worker_lcore(unsigned int lcore_id)
 {
@@ -74,10 +74,10 @@ conf_is_valid(const struct gantry_worker_conf *conf, uint32_t ring_size)
 }
 
 /*
- * Producers of an MP ring wait for each other with relaxed loads. In terms of C11 a consumer may
- * then read an element before its producer has written it; x86 and Arm order these accesses.
- * ThreadSanitizer goes by C11 and reports a race, so under it producers enqueue one after the other
- * (HTS).
+ * Producers of an MP ring wait for each other with relaxed loads. By the rules of C11, a consumer
+ * may then read an element before its producer has written it; x86 and Arm order these accesses.
+ * ThreadSanitizer uses the rules of C11 and reports a race. So under ThreadSanitizer producers
+ * enqueue one after the other (HTS).
  */
 static enum gantry_producers
 producers_of(const struct gantry_worker_conf *conf)
@@ -89,7 +89,7 @@ producers_of(const struct gantry_worker_conf *conf)
 	return conf->producers;
 }
 
-/* EAL knows the ring by kind and number. */
+/* Creates a ring whose name in EAL consists of kind and number. */
 static int
 ring_create(const char *kind, unsigned int id, uint32_t elem_len, uint32_t n, int socket,
 	unsigned int producers, struct rte_ring **out)
@@ -110,8 +110,8 @@ rings_free(struct gantry_worker *w)
 }
 
 /*
- * n: elements of the rings of descriptors. n_recv: elements of the rings of receives, or 0 for no
- * such rings.
+ * Creates the worker's rings. n: elements of the rings of descriptors. n_recv: elements of the
+ * rings of receives, or 0 for no such rings.
  */
 static int
 rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
@@ -142,8 +142,9 @@ rings_create(struct gantry_worker *w, uint32_t n, uint32_t n_recv, int socket)
 }
 
 /*
- * The NUMA node of a worker's memory if the caller names none: the device's node. The device writes
- * to this memory for each operation. An lcore near it can be chosen; the device cannot.
+ * Returns the NUMA node of a worker's memory if the caller gives none. It is the device's node,
+ * because the device writes to this memory for each operation. An application can choose an lcore
+ * near the device, but not a device near the lcore.
  */
 static int
 worker_socket(const struct gantry *g, unsigned int lcore_id)
@@ -323,8 +324,8 @@ gantry_worker_stop(struct gantry_worker *w)
 }
 
 /*
- * Asks all workers before it waits for the first, so that they finish their descriptors at the same
- * time.
+ * Asks all workers to stop before it waits for the first worker, so that all workers finish their
+ * descriptors at the same time.
  */
 static void
 stop_list(struct gantry_worker *first)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A queue's connections to peers. */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include <errno.h>
 #include <string.h>
@@ -21,9 +21,12 @@
 #include "gantry_worker.h"
 #include "gantry_xlate.h"
 
-/* The inline bytes of a WQE of one WQEBB, behind its control segment and remote address segment. */
+/*
+ * The most inline bytes of a WQE of one WQEBB that has a control segment and a remote address
+ * segment.
+ */
 #define DEFAULT_INLINE 28
-/* As DEFAULT_INLINE, for a SEND: it has no remote address segment. */
+/* As DEFAULT_INLINE, for a SEND, which has no remote address segment. */
 #define DEFAULT_REPLY 44
 
 /* ------------------------------------------------------------------ the owner's steps */
@@ -46,7 +49,7 @@ owner_does(struct gantry_queue *q, int (*fn)(void *step), uint16_t peer)
 	return q->worker != NULL ? gantry_worker_call(q->worker, fn, &step) : fn(&step);
 }
 
-/* From now on descriptors may name the peer. */
+/* Lets descriptors use the peer from now on. */
 static int
 step_enter(void *arg)
 {
@@ -56,7 +59,7 @@ step_enter(void *arg)
 	return 0;
 }
 
-/* Returns 0; -EISCONN: the peer is or was connected; -EIO: the device is lost. */
+/* Returns 0, -EISCONN if the peer is or was connected, or -EIO if the device is lost. */
 static int
 step_check_open(void *arg)
 {
@@ -93,7 +96,7 @@ step_dci(void *arg)
 	return 0;
 }
 
-/* From now on descriptors may name the DC peer. */
+/* Lets descriptors use the DC peer from now on. */
 static int
 step_enter_dc(void *arg)
 {
@@ -103,7 +106,9 @@ step_enter_dc(void *arg)
 	return 0;
 }
 
-/* True if a descriptor to the peer was accepted and its completion is not handed out yet. */
+/*
+ * Returns true if a descriptor to the peer was accepted and its completion is not handed out yet.
+ */
 static bool
 is_busy(const struct gantry_queue *q, uint16_t peer)
 {
@@ -113,22 +118,22 @@ is_busy(const struct gantry_queue *q, uint16_t peer)
 		conn == GANTRY_CONN_NONE ? &q->stream : q->conn[conn].stream;
 	uint64_t seq = gantry_counter_get(&s->tail), head = gantry_counter_get(&s->head);
 
-	/* A peer's own stream is busy also while it has completions that are not handed out. */
+	/* A peer's own stream is also busy while it has completions that are not handed out. */
 	if (s != &q->stream && conn != GANTRY_CONN_DCI)
 		return seq != head;
 	for (; seq != head; seq++) {
 		const struct gantry_desc *d = gantry_stream_pend(s, seq);
 		uint64_t where = s->where[seq & s->mask];
 
-		/* The whole descriptor is kept until it is issued. */
+		/* `pend` has the whole descriptor until the descriptor is issued. */
 		if (seq >= s->issue) {
 			if (gantry_xlate_is_to_peer(d) && d->peer == peer)
 				return true;
 			continue;
 		}
 		/*
-		 * Of an issued descriptor, its connection is kept; of one on the DC initiator, also
-		 * the peer.
+		 * Of an issued descriptor, only the connection is kept. On the DC initiator, the
+		 * peer is kept, too.
 		 */
 		if (conn != GANTRY_CONN_NONE && gantry_where_conn(where) == conn &&
 			(conn != GANTRY_CONN_DCI || d->peer == peer))
@@ -138,7 +143,7 @@ is_busy(const struct gantry_queue *q, uint16_t peer)
 }
 
 /*
- * From now on no descriptor may name the DC peer. Descriptors to other DC peers may be in flight on
+ * Lets no descriptor use the DC peer from now on. Descriptors to other DC peers may be in flight on
  * the initiator.
  */
 static int
@@ -152,7 +157,10 @@ step_leave_dc(void *arg)
 	return 0;
 }
 
-/* From now on no descriptor may name the peer, and the control thread alone uses its connection. */
+/*
+ * Lets no descriptor use the peer from now on. From then on only the control thread uses the peer's
+ * connection.
+ */
 static int
 step_leave(void *arg)
 {
@@ -183,8 +191,8 @@ step_flush(void *ring)
 /* ------------------------------------------------------------------ the control thread's calls */
 
 /*
- * Telemetry may read the connection of an open peer. The stack free_peer has the numbers of free
- * peers only.
+ * Changes the use of a peer. Telemetry may read the connection of an open peer. The stack free_peer
+ * has only the numbers of free peers.
  */
 static void
 set_use(struct gantry_queue *q, uint16_t peer, enum gantry_peer_use use)
@@ -207,7 +215,7 @@ is_unused(const char *what, uint32_t value, const char *of)
 	return false;
 }
 
-/* Returns 0; or a negative errno, and logs what to do. */
+/* Returns 0, or logs what to do and returns a negative errno. */
 static int
 check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
@@ -238,7 +246,7 @@ check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	return 0;
 }
 
-/* Returns 0; or -EINVAL, and logs the name of the setting. */
+/* Returns 0, or logs the name of the setting and returns -EINVAL. */
 static int
 check_conf(const struct gantry_peer_conf *conf)
 {
@@ -269,7 +277,7 @@ check_conf(const struct gantry_peer_conf *conf)
 	return possible ? gantry_path_check(&conf->path) : -EINVAL;
 }
 
-/* The settings of an RC peer's QP. */
+/* Returns the settings of an RC peer's QP. */
 static struct hwq_qp_conf
 rc_conf(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
@@ -348,8 +356,8 @@ open_rc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
 }
 
 /*
- * Creates DC target i, and writes its address to *own. A target has no stream, because no
- * descriptor goes to it.
+ * Creates DC target i, and writes its address to *own. A target has no stream, because descriptors
+ * cannot be sent to it.
  */
 static int
 open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf,
@@ -385,8 +393,8 @@ open_target(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *c
 }
 
 /*
- * Creates the initiator, unless it exists. gantry_peer_connect() later says which target the peer
- * is.
+ * Opens a DC peer: creates the initiator, unless it exists. gantry_peer_connect() later gives the
+ * address of the peer's target.
  */
 static int
 open_dc(struct gantry_queue *q, uint16_t i, const struct gantry_peer_conf *conf)
@@ -511,8 +519,8 @@ gantry_peer_connect(struct gantry_queue *q, uint16_t peer, const struct gantry_a
 }
 
 /*
- * Closes the connection of a peer, or a target, that no descriptor names. Returns 0, or the
- * device's error.
+ * Closes the connection of a peer, or a target. The caller knows that no descriptor uses it.
+ * Returns 0 or the device's error.
  */
 static int
 close_conn(struct gantry_queue *q, uint16_t peer)

@@ -11,7 +11,7 @@ struct step {
 	const struct gantry_policy *policy;
 };
 
-/* Runs on the queue's owner. */
+/* Runs on the thread of the queue's owner. */
 static int
 step_set(void *arg)
 {
@@ -39,8 +39,8 @@ void
 gantry_policy_get(const struct gantry_queue *q, struct gantry_policy *policy)
 {
 	/*
-	 * The thread that may call this is the one that may set the policy, so no other thread
-	 * writes.
+	 * Only the thread that may set the policy may call this function, so no other thread writes
+	 * the policy meanwhile.
 	 */
 	*policy = q->choice.policy;
 }

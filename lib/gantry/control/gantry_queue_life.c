@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creates and destroys queues: slots, the doorbell domain, and the connection to itself. */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include "gantry_queue_life.h"
 
@@ -35,9 +35,9 @@
 #define DEFAULT_PEERS       64
 #define DEFAULT_DEADLINE_MS 10000
 #define DEFAULT_KEYS        16
-/* The smallest send queue, in WQEs: large enough that a split copy keeps the device busy. */
+/* The smallest send queue, in WQEs. It is large enough that a split copy keeps the device busy. */
 #define MIN_SQ_WR 64
-/* The most lines of each kind that failures of one queue write in a second. */
+/* The most log lines of each kind in a second about failures of one queue. */
 #define LINES_A_SECOND 4
 
 /*
@@ -56,14 +56,17 @@ peers_alloc(struct gantry_queue *q, uint32_t max_peers)
 		gantry_alloc("gantry_peer_more", max_peers * sizeof(*q->peer_more), q->socket);
 	if (q->peer == NULL || q->free_peer == NULL || q->peer_more == NULL)
 		return -ENOMEM;
-	/* The lowest number is on top. */
+	/* The lowest number is on top of the stack. */
 	for (i = 0; i < max_peers; i++)
 		q->free_peer[i] = max_peers - 1 - i;
 	q->n_free_peers = q->max_peers = max_peers;
 	return 0;
 }
 
-/* Destroys the addresses of DC peers. Returns 0, or the device's error: call again. */
+/*
+ * Destroys the addresses of DC peers. Returns 0 or the device's error. After an error, call this
+ * function again.
+ */
 static int
 peers_disconnect(struct gantry_queue *q)
 {
@@ -89,7 +92,7 @@ peers_free(struct gantry_queue *q)
 	gantry_free(q->peer);
 }
 
-/* Chooses the settings of the queue's connections. Returns 0, or a negative errno of the device. */
+/* Chooses the settings of the queue's connections. Returns 0 or a negative errno of the device. */
 static int
 choose_path(struct gantry_queue *q)
 {
@@ -134,7 +137,8 @@ own_open(struct gantry_queue *q)
 }
 
 /*
- * Creates the connection to itself for local transactions. After an error, parts of it may exist.
+ * Creates the second connection of the queue to itself, for local transactions. After an error,
+ * parts of it may exist.
  */
 static int
 txn_own_open(struct gantry_queue *q)
@@ -160,7 +164,7 @@ txn_own_open(struct gantry_queue *q)
 	return 0;
 }
 
-/* Creates what transactions need. Returns 0 or a negative errno. */
+/* Creates the objects that transactions need. Returns 0 or a negative errno. */
 static int
 txns_open(struct gantry_queue *q, uint32_t n)
 {
@@ -169,7 +173,10 @@ txns_open(struct gantry_queue *q, uint32_t n)
 	return ret == 0 ? txn_own_open(q) : ret;
 }
 
-/* Creates what the GANTRY_PREPARE_* bits in `what` name. After an error, parts of it may exist. */
+/*
+ * Creates the objects for the GANTRY_PREPARE_* bits in `what`. After an error, some of these
+ * objects may exist.
+ */
 static int
 prepare(struct gantry_queue *q, uint32_t what)
 {
@@ -190,7 +197,9 @@ replays_of(const struct gantry_queue_conf *conf)
 	return conf->replays != 0 ? conf->replays : DEFAULT_REPLAYS;
 }
 
-/* In cycles of the time stamp counter. UINT64_MAX: no deadline. */
+/*
+ * Returns the deadline in cycles of the time stamp counter, or UINT64_MAX if there is no deadline.
+ */
 static uint64_t
 deadline_of(const struct gantry_queue_conf *conf)
 {
@@ -217,8 +226,8 @@ channel_open(struct gantry_queue *q)
 /* ------------------------------------------------------------------ begin and end */
 
 /*
- * Creates all objects of the device that the queue uses. After an error, some may exist:
- * queue_end() destroys them.
+ * Creates all objects of the device that the queue uses. After an error, some of these objects may
+ * exist; queue_end() destroys them.
  */
 static int
 queue_begin(struct gantry_queue *q, bool events, uint32_t what)
@@ -239,8 +248,8 @@ queue_begin(struct gantry_queue *q, bool events, uint32_t what)
 }
 
 /*
- * Destroys all objects of the device that the queue has. Returns 0, or the device's error: call
- * again.
+ * Destroys all objects of the device that the queue has. Returns 0 or the device's error. After an
+ * error, call this function again.
  */
 static int
 queue_end(struct gantry_queue *q)
@@ -444,8 +453,8 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	gantry_choice_set(&q->choice, conf->policy != NULL ? conf->policy : &g->policy);
 	q->sq_wr = RTE_MIN(RTE_MAX(depth, (uint32_t)MIN_SQ_WR), hwq_dev_caps(g->dev)->max_qp_wr);
 	/*
-	 * The slots of descriptors that need no hardware name this connection. Its `done` shows
-	 * them as completed.
+	 * The slots of descriptors that need no hardware are on this connection. Its `done` makes
+	 * these slots done.
 	 */
 	q->conn[GANTRY_CONN_NONE].done = GANTRY_WHERE_NOWHERE + 1;
 	q->stream.row.conn = &q->conn[GANTRY_CONN_OWN];
@@ -471,7 +480,7 @@ gantry_queue_create_with(struct gantry *g, const struct gantry_queue_conf *conf,
 	return 0;
 }
 
-/* True if the queue may be destroyed. Otherwise the log says what to do first. */
+/* Returns true if the queue may be destroyed. Otherwise logs what to do first. */
 static bool
 is_idle(const struct gantry_queue *q)
 {

@@ -46,15 +46,15 @@ struct gantry {
 	uint32_t n_mems;    /* registrations that have not ended */
 	uint32_t n_regions; /* regions in the table */
 	uint64_t mem_len;   /* bytes of all these regions */
-	pid_t pid;          /* the process that created the engine; a child of fork(2) cannot use
-			     * it */
+	/* The process that created the engine; a child of fork(2) cannot use it. */
+	pid_t pid;
 	struct gantry_info info;
-	bool ports_in_turn;          /* each queue takes the next active port */
-	uint8_t last_port;           /* the port of the last queue */
-	struct gantry_policy policy; /* checked; the policy of queues whose configuration has
-				      * none */
-	struct gantry_path path;     /* checked; the path of connections whose own settings are 0 */
-	uint64_t max_msg_len;        /* bytes that one WQE moves to or from a peer */
+	bool ports_in_turn; /* each queue takes the next active port */
+	uint8_t last_port;  /* the port of the last queue */
+	/* Checked; the policy of queues whose configuration has none. */
+	struct gantry_policy policy;
+	struct gantry_path path; /* checked; the path of connections whose own settings are 0 */
+	uint64_t max_msg_len;    /* bytes that one WQE moves to or from a peer */
 	/* Queues whose creation failed, and whose objects the device then refused to destroy. */
 	TAILQ_HEAD(, gantry_queue) unmade;
 	uint32_t running; /* workers that run */

@@ -16,9 +16,9 @@ struct gantry_choice {
 	 * policy choose.
 	 */
 	uint8_t all;
-	uint8_t usual;      /* constant */
-	uint32_t in_flight; /* descriptors in flight; set by each call that issues, if there are
-			     * rules */
+	uint8_t usual; /* constant */
+	/* Descriptors in flight; set by each call that issues, if there are rules. */
+	uint32_t in_flight;
 	struct gantry_policy policy; /* the policy that was set */
 };
 

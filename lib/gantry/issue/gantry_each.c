@@ -23,18 +23,18 @@ struct each {
 	uint64_t seq;             /* sequence number of the slot */
 	struct gantry_comp *comp; /* completion of the slot */
 	uint64_t *where;
-	uint64_t idle;                  /* flags that have no effect on this descriptor, as in a
-					 * head */
-	uint32_t peer;                  /* the peer that was looked up last; UINT32_MAX: none yet,
-					 * or in_turn */
+	/* Flags that have no effect on this descriptor, as in a head. */
+	uint64_t idle;
+	/* The peer that was looked up last; UINT32_MAX: none yet, or in_turn. */
+	uint32_t peer;
 	uint32_t conn;                  /* index of the peer's connection */
 	struct gantry_conn *c;          /* the peer's connection */
 	uint64_t posted;                /* `posted` of the connection when it was looked up */
 	const struct hwq_dc_dest *dest; /* address of a DC peer; otherwise NULL */
-	uint64_t by_mmo; /* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies;
-			  * otherwise 0 */
-	bool dc;         /* a constant: true if all peers are DC peers, false if no peer is one */
-	bool in_turn;    /* a constant: neighbours rarely have the same peer */
+	/* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; otherwise 0. */
+	uint64_t by_mmo;
+	bool dc;      /* a constant: true if all peers are DC peers, false if no peer is one */
+	bool in_turn; /* a constant: neighbours rarely have the same peer */
 	/* A constant: plain descriptors of one WQEBB are added to rows (gantry_stream.h). */
 	bool in_rows;
 };

@@ -7,8 +7,10 @@
 
 enum gantry_recv_left {
 	GANTRY_RECV_NONE_LEFT, /* No earlier receive is left, so the caller refuses this receive. */
-	GANTRY_RECV_WAITS,     /* Earlier receives have to be handed out first. The caller calls the
-			        * function again later. */
+	/*
+	 * Earlier receives have to be handed out first. The caller calls the function again later.
+	 */
+	GANTRY_RECV_WAITS,
 	/*
 	 * gantry_recv_poll() will hand this receive out behind earlier receives, with
 	 * GANTRY_BAD_PEER.

@@ -20,11 +20,11 @@ enum {
 	RULE_IMM = 1 << 6,
 	RULE_ARG0 = 1 << 7,
 	RULE_ARG1 = 1 << 8,
-	RULE_LOCAL_SRC = 1 << 9,  /* src must be registered here; without this bit, src is memory of
-				   * the peer */
-	RULE_LOCAL_DST = 1 << 10, /* dst must be registered here; without this bit, dst is memory of
-				   * the peer */
-	RULE_SOLICITS = 1 << 11,  /* the flag GANTRY_DESC_SOLICITED is possible */
+	/* src must be registered here; without this bit, src is memory of the peer. */
+	RULE_LOCAL_SRC = 1 << 9,
+	/* dst must be registered here; without this bit, dst is memory of the peer. */
+	RULE_LOCAL_DST = 1 << 10,
+	RULE_SOLICITS = 1 << 11,     /* the flag GANTRY_DESC_SOLICITED is possible */
 	RULE_MAY_BE_EMPTY = 1 << 12, /* len may be 0; then src, dst and remote_key are not used */
 	RULE_ONE_MESSAGE = 1 << 13,  /* the operation cannot be split */
 	RULE_ATOMIC = 1 << 14,       /* the operation is an atomic: 8 bytes, aligned at dst */

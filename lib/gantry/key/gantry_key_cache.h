@@ -86,8 +86,8 @@ struct gantry_keys {
 	/* Constant pointers to parts of the queue. */
 	struct gantry_conn *conn; /* the queue's connections, by index */
 	struct gantry_region_view *view;
-	const struct gantry_shelf *layouts; /* the engine's layouts: objects of struct
-					     * gantry_layout */
+	/* The engine's layouts: objects of struct gantry_layout. */
+	const struct gantry_shelf *layouts;
 	struct hwq_domain *domain;
 	int socket;
 	uint32_t n; /* number of keys that the queue has once they are created */
@@ -100,8 +100,11 @@ struct gantry_keys {
 	uint8_t oldest;         /* least recently used key */
 	uint8_t shift;          /* a hash >> shift is an index in `first` */
 	struct gantry_key *key; /* the keys; NULL: not created yet */
-	uint16_t *first;        /* An array in the memory behind the keys: the first key with each
-				 * hash value, or GANTRY_NO_KEY. */
+	/*
+	 * An array in the memory behind the keys: the first key with each hash value, or
+	 * GANTRY_NO_KEY.
+	 */
+	uint16_t *first;
 	struct gantry_key_plan *plan;
 	struct hwq_mkey_pool *pool;
 };

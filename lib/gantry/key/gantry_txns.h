@@ -78,8 +78,8 @@ struct gantry_txn_open {
 	uint16_t wrong_move;
 	bool is_sure;
 	bool has_answer; /* the good response is posted */
-	uint8_t unfit;   /* reasons why mkey cannot be used as it is: GANTRY_TXN_KEY_*; 0: it can be
-			  * used */
+	/* Reasons why mkey cannot be used as it is: GANTRY_TXN_KEY_*; 0: it can be used. */
+	uint8_t unfit;
 	struct gantry_txn *txn;
 	struct gantry_conn *c;
 	uint64_t seq;     /* sequence number of the slot in c->stream */
@@ -133,11 +133,11 @@ struct gantry_txn_cached {
 	uint32_t mark; /* id of the profile, plus 1; 0: there is no copy */
 	/*
 	 * The length of the data of the last transaction, and the lengths of these data in memory
-	 * and on the wire. All 0 if nothing was computed yet.
+	 * and on the wire. `len` is 0 if nothing was computed yet.
 	 */
 	uint32_t len, mem_len, wire_len;
-	uint64_t serial; /* Serial number of the profile: its cell has this number as long as the
-			  * profile exists. */
+	/* Serial number of the profile: its cell has this number as long as the profile exists. */
+	uint64_t serial;
 	const struct gantry_shelf_cell *cell;
 	struct gantry_profile p;
 };

@@ -17,7 +17,7 @@
 #include "gantry_queue.h"
 #include "gantry_txns.h"
 
-/* Bytes by which wrapping makes a key longer (RFC 3394). */
+/* The number of bytes by which wrapping makes a key longer (RFC 3394). */
 #define WRAP_LEN   8
 #define KEYTAG_LEN sizeof(((struct gantry_dek_conf *)NULL)->keytag)
 
@@ -41,7 +41,7 @@ gantry_deks_caps(const struct hwq_dev_caps *caps)
 
 /* ------------------------------------------------------------------ adding */
 
-/* The bytes of both AES keys; 0: no DEK has this length. */
+/* Returns the bytes of both AES keys, or 0 if no DEK has this length. */
 static uint32_t
 aes_len(const struct gantry_dek_conf *conf)
 {
@@ -50,7 +50,7 @@ aes_len(const struct gantry_dek_conf *conf)
 	return conf->len == 32 + more || conf->len == 64 + more ? conf->len - more : 0;
 }
 
-/* Returns 0; or a negative errno, and logs why. */
+/* Returns 0, or logs why and returns a negative errno. */
 static int
 check(const struct gantry *g, const struct gantry_dek_conf *conf)
 {
@@ -75,7 +75,10 @@ check(const struct gantry *g, const struct gantry_dek_conf *conf)
 			conf->len);
 		return -EINVAL;
 	}
-	/* If the caller opened the device, the caller may have logged in, too. */
+	/*
+	 * If the caller opened the device, it may also have logged in, so a missing login is no
+	 * error here.
+	 */
 	if (wrapped && !g->deks.logged_in && g->dev->own_ctx) {
 		LOG(ERR, "%s takes wrapped DEKs after a login: call gantry_login()",
 			g->info.device);
@@ -84,7 +87,7 @@ check(const struct gantry *g, const struct gantry_dek_conf *conf)
 	return 0;
 }
 
-/* Gives the DEK to the device. Returns 0, or the device's error. */
+/* Creates the DEK in the device. Returns 0 or the device's error. */
 static int
 make(const struct gantry *g, const struct gantry_dek_conf *conf, struct hwq_dek *dek)
 {
@@ -121,7 +124,10 @@ show(struct gantry_deks *deks, const struct gantry_dek_conf *conf, struct gantry
 	return ret;
 }
 
-/* Destroys a DEK that is not on the shelf. Returns 0, or the device's error: call again. */
+/*
+ * Destroys a DEK that is not on the shelf. Returns 0 or the device's error. After an error, call
+ * this function again.
+ */
 static int
 destroy(struct gantry_deks *deks, struct gantry_dek_held *h)
 {
@@ -159,7 +165,7 @@ gantry_dek_add(struct gantry *g, const struct gantry_dek_conf *conf, uint32_t *i
 	if (ret == 0)
 		*id = h->id;
 	else
-		/* If the device refuses to destroy it now, gantry_deks_end() tries again. */
+		/* If the device refuses to destroy the DEK now, gantry_deks_end() tries again. */
 		(void)destroy(deks, h);
 	return ret;
 }
@@ -177,7 +183,7 @@ find(struct gantry_deks *deks, uint32_t id)
 	return NULL;
 }
 
-/* Takes the DEK off the shelf, unless an earlier call did so. */
+/* Removes the DEK from the shelf, unless an earlier call has done so. */
 static void
 hide(struct gantry *g, struct gantry_dek_held *h)
 {

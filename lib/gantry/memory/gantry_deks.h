@@ -10,14 +10,14 @@
 
 struct hwq_dev_caps;
 
-/* The GANTRY_CRYPTO_* bits of the device, for gantry_info. */
+/* Returns the GANTRY_CRYPTO_* bits of the device, for gantry_info. */
 uint32_t gantry_deks_caps(const struct hwq_dev_caps *caps);
 
-/* Control thread. */
+/* Prepares an empty table. Control thread. */
 void gantry_deks_init(struct gantry_deks *deks);
 /*
- * Destroys all DEKs, and logs out. No queue is left. Returns 0, or the device's error: call again.
- * Control thread.
+ * Destroys all DEKs, and logs out. The caller has destroyed all queues. Returns 0 or the device's
+ * error. After an error, call this function again. Control thread.
  */
 int gantry_deks_end(struct gantry_deks *deks);
 /* Frees the memory of *deks. Control thread. */

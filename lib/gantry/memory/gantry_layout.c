@@ -14,12 +14,12 @@
 
 /* In a pattern, the length and the stride of a block have 16 bits (mlx5dv_wr_mr_interleaved(3)). */
 #define PATTERN_MAX UINT16_MAX
-/* The most bytes of one entry of a list. An entry has 32 bits for its length. */
+/* The most bytes of one entry of a list. The length of an entry has 32 bits. */
 #define PIECE_MAX (UINT64_C(1) << 30)
 
 /* ------------------------------------------------------------------ rules */
 
-/* Returns 0, or logs why and returns -EINVAL. *len: the bytes of one round. */
+/* Returns 0, or logs why and returns -EINVAL. On success *len is the bytes of one round. */
 static int
 check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers memory with the device, lets queues find its regions, and takes both back. */
-#include "gantry_trace.h" /* before all others */
+/* Registers memory with the device, adds its regions to the table, and ends registrations. */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include "gantry_mem.h"
 
@@ -20,10 +20,13 @@
 #define ALL_FLAGS                                                                                  \
 	(GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_ATOMIC |             \
 		GANTRY_MEM_READ_ONLY | GANTRY_MEM_RELAXED)
-/* Rights that peers cannot have on read-only memory. */
+/* Rights that peers cannot get for read-only memory. */
 #define REMOTE_WRITES (GANTRY_MEM_REMOTE_WRITE | GANTRY_MEM_REMOTE_ATOMIC)
 
-/* Local write, unless the memory is read-only: it may be the destination of a copy. */
+/*
+ * Returns the access rights of a key. Memory that is not read-only gets local write, because it may
+ * be the destination of a copy.
+ */
 static unsigned int
 mem_access(const struct gantry *g, unsigned int flags)
 {
@@ -31,7 +34,10 @@ mem_access(const struct gantry *g, unsigned int flags)
 
 	if ((flags & GANTRY_MEM_READ_ONLY) == 0) {
 		access |= HWQ_ACCESS_LOCAL_WRITE;
-		/* For the device, the destination of a loopback copy is remote memory. */
+		/*
+		 * For the device, the destination of a copy by RDMA over the own connection is
+		 * remote memory.
+		 */
 		if ((flags & GANTRY_MEM_REMOTE_WRITE) != 0 ||
 			(g->info.carriers & 1u << GANTRY_CARRIER_RDMA) != 0)
 			access |= HWQ_ACCESS_REMOTE_WRITE;
@@ -62,8 +68,8 @@ flags_are_possible(unsigned int flags)
 	if ((flags & GANTRY_MEM_READ_ONLY) != 0 && (flags & REMOTE_WRITES) != 0)
 		return false;
 	/*
-	 * The target of an atomic often tells that data have come, so the atomic must not overtake
-	 * the data.
+	 * An atomic often tells the reader of its target that data have arrived, so the atomic must
+	 * not overtake the data.
 	 */
 	return (flags & GANTRY_MEM_RELAXED) == 0 || (flags & GANTRY_MEM_REMOTE_ATOMIC) == 0;
 }
@@ -107,8 +113,8 @@ gantry_piece_drop(struct gantry_piece *p)
 		return;
 	}
 	/*
-	 * The device refused: pieces_end() tries again. Version 1, the first of all, has passed for
-	 * every reader.
+	 * The device refused, so pieces_end() tries again. Every reader has passed version 1, which
+	 * is the first version.
 	 */
 	p->removed = 1;
 	TAILQ_INSERT_TAIL(&p->region.mem->pieces, p, next);
@@ -146,7 +152,7 @@ gantry_piece_replace(struct gantry_mem *mem, const struct gantry_piece_change *c
 	return 0;
 }
 
-/* Registers [addr, addr + len) as one more piece of mem. The caller has the lock. */
+/* Registers [addr, addr + len) as a further piece of mem. The caller has the lock. */
 static int
 piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
@@ -171,7 +177,7 @@ piece_add(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 	return ret;
 }
 
-/* Takes the region of a piece out of the table. The caller has the lock. Returns 0 or -ENOMEM. */
+/* Removes the region of a piece from the table. The caller has the lock. Returns 0 or -ENOMEM. */
 static int
 piece_forget(struct gantry_mem *mem, struct gantry_piece *p)
 {
@@ -184,8 +190,8 @@ piece_forget(struct gantry_mem *mem, struct gantry_piece *p)
 }
 
 /*
- * Takes all regions of mem out of the table. The caller has the lock. Returns 0; or -ENOMEM, and
- * some are left.
+ * Removes all regions of mem from the table. The caller has the lock. Returns 0, or -ENOMEM if some
+ * regions could not be removed.
  */
 static int
 pieces_forget(struct gantry_mem *mem)
@@ -238,8 +244,8 @@ gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms)
 
 	do {
 		/*
-		 * The lock is free during the pause: an owner may have to change EAL's memory
-		 * before it polls.
+		 * The lock is not held during the pause, because an owner may have to change EAL's
+		 * memory before it polls.
 		 */
 		pthread_mutex_lock(&dir->lock);
 		ret = pieces_end(mem, gantry_region_passed(dir, version));
@@ -364,8 +370,8 @@ gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms)
 		return ret;
 	if (g->eal == mem) {
 		/*
-		 * When this call returns, no event is being handled. It fails if EAL's memory never
-		 * changes.
+		 * When this call returns, no event is being handled any more. The call fails if
+		 * EAL's memory never changes, which does no harm.
 		 */
 		(void)rte_mem_event_callback_unregister(GANTRY_MEM_EVENTS, mem);
 		g->eal = NULL;

@@ -11,19 +11,22 @@
 #include "gantry.h"
 #include "gantry_region.h"
 
-/* The name of this library among those that EAL tells of changes of its memory (rte_memory.h). */
+/* The name under which this library asks EAL for events about EAL's memory (rte_memory.h). */
 #define GANTRY_MEM_EVENTS "gantry"
 
-/* A part of a registration, with a key of its own. */
+/* A part of a registration. Each piece has a key of its own. */
 struct gantry_piece {
 	struct gantry_region region; /* the region that queues find */
 	struct hwq_mr mr;
-	/* the first version of the table without this piece; 0: the table has it */
+	/* The first version of the table without this piece; 0: the table has the piece. */
 	uint64_t removed;
 	TAILQ_ENTRY(gantry_piece) next;
 };
 
-/* The control thread uses a registration. Its pieces are under the lock of the table of regions. */
+/*
+ * A registration. The control thread uses it; its pieces are used under the lock of the table of
+ * regions.
+ */
 struct gantry_mem {
 	struct gantry *g;
 	TAILQ_HEAD(, gantry_piece) pieces;
@@ -35,7 +38,10 @@ struct gantry_mem {
 	STAILQ_ENTRY(gantry_mem) next;
 };
 
-/* The pieces that one edit removes from the table, and adds to it. NULL: none. */
+/*
+ * The pieces that one edit removes from the table, and the pieces that it adds. A pointer may be
+ * NULL.
+ */
 struct gantry_piece_change {
 	struct gantry_piece *gone[2];
 	struct gantry_piece *come[2];
@@ -49,8 +55,8 @@ bool gantry_mem_is_open(const struct gantry_region *r, unsigned int right);
 /* Creates a registration without pieces. Returns 0 or a negative errno. Control thread. */
 int gantry_mem_open(struct gantry *g, unsigned int flags, struct gantry_mem **mem);
 /*
- * Registers the parts of [addr, addr + len) that no registration has, each as one piece. Returns 0;
- * or a negative errno, and some pieces may have been added. Control thread.
+ * Registers the parts of [addr, addr + len) that no registration has, each as one piece. Returns 0
+ * or a negative errno. After an error, some pieces may have been added. Control thread.
  */
 int gantry_mem_add(struct gantry_mem *mem, uint64_t addr, uint64_t len);
 /*
@@ -65,15 +71,15 @@ int gantry_mem_add_by(struct gantry_mem *mem, uint64_t addr, uint64_t len,
  */
 void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
 /*
- * Ends a registration that no caller has got. If a piece cannot end now, gantry_destroy() ends it.
- * Control thread.
+ * Ends a registration that was not returned to the caller of the library. If a piece cannot be
+ * ended now, gantry_destroy() ends it. Control thread.
  */
 void gantry_mem_give_up(struct gantry_mem *mem);
 
 /*
- * Ends the pieces that are no longer in the table, each as soon as no queue can use it. Returns 0;
- * -ETIMEDOUT: queues may still use some pieces; or the device's error. Any thread; the caller does
- * not have the lock of the table.
+ * Ends the pieces that are no longer in the table, each as soon as no queue can use it. Returns 0,
+ * -ETIMEDOUT if queues may still use some pieces, or the device's error. Any thread; the caller
+ * does not have the lock of the table.
  */
 int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
 
@@ -99,7 +105,7 @@ gantry_piece_of(const struct gantry_region *r)
 	return (struct gantry_piece *)((uintptr_t)r - offsetof(struct gantry_piece, region));
 }
 
-/* The only piece of memory that was registered as one piece. */
+/* Returns the only piece of a registration that has one piece. */
 static inline struct gantry_piece *
 gantry_mem_piece(const struct gantry_mem *mem)
 {

@@ -7,10 +7,13 @@
 #include "gantry_log.h"
 #include "gantry_mem.h"
 
-/* RDMA copies to and from this memory, on the remote side (gantry_work_copy_between()). */
+/*
+ * The memory is always the remote side of an RDMA operation, so it needs remote rights
+ * (gantry_work_copy_between()).
+ */
 #define DM_ACCESS (HWQ_ACCESS_LOCAL_WRITE | HWQ_ACCESS_REMOTE_WRITE | HWQ_ACCESS_REMOTE_READ)
 
-/* The caller has the lock. */
+/* Adds the device memory to the table as one piece. The caller has the lock. */
 static int
 piece_add(struct gantry_mem *mem)
 {

@@ -2,14 +2,15 @@
 /*
  * Registers all memory of EAL, and follows it as it grows and shrinks.
  *
- * EAL tells of a change on the thread that caused it, with EAL's memory locked. So the code that
- * runs there allocates no memory of EAL. It waits for no lock that a thread may hold while the
- * thread allocates memory of EAL. It waits for queues for a short time only, because their owner
- * may be this thread.
+ * EAL reports a change on the thread that caused the change, with EAL's memory locked. So the code
+ * that handles the event allocates no memory of EAL. It waits for no lock that a thread may hold
+ * while the thread allocates memory of EAL. It waits for queues for a short time only, because this
+ * thread may be their owner.
  *
- * One descriptor may name bytes of old and of new pages, because EAL's heap joins free blocks
+ * The memory of one descriptor may be on old and on new pages, because EAL's heap joins free blocks
  * across pages. So memory without a gap is one piece: new pages are registered together with the
- * pieces beside them. If a piece loses pages, the rest of it is registered anew.
+ * pieces in front of them and behind them. If a piece loses pages, its other pages are registered
+ * again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,14 +26,14 @@
 #include "gantry_process.h"
 
 /*
- * How long to wait for queues that use memory which EAL frees. After that, the device keeps the
- * pages that are still in use.
+ * The milliseconds to wait for queues that use memory which EAL frees. Afterwards, the device keeps
+ * the pages that are still in use.
  */
 #define LEAVE_MS 1
 
 /* ------------------------------------------------------------------ growth */
 
-/* The piece of mem that has the byte at addr, or NULL. */
+/* Returns the piece of mem that has the byte at addr, or NULL. */
 static struct gantry_piece *
 find_piece(struct gantry_mem *mem, uint64_t addr)
 {
@@ -48,7 +49,8 @@ end_of(const struct gantry_piece *p)
 }
 
 /*
- * Registers [addr, addr + len), which no registration has, together with the pieces on both sides.
+ * Registers [addr, addr + len), which no registration has, together with the pieces that end or
+ * begin there.
  */
 static int
 join(struct gantry_mem *mem, uint64_t addr, uint64_t len)
@@ -83,7 +85,10 @@ grow(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 
 /* ------------------------------------------------------------------ shrinking */
 
-/* Makes a piece of [addr, end). Returns NULL if the range is empty, or the device refuses it. */
+/*
+ * Makes a piece of [addr, end). Returns NULL if the range is empty, or the device refuses the
+ * registration.
+ */
 static struct gantry_piece *
 make_rest(struct gantry_mem *mem, uint64_t addr, uint64_t end)
 {
@@ -113,7 +118,7 @@ cut(struct gantry_mem *mem, struct gantry_piece *p, uint64_t addr, uint64_t end)
 	gantry_piece_drop(c.come[1]);
 }
 
-/* Takes [addr, addr + len) out of the pieces of mem. */
+/* Removes [addr, addr + len) from the pieces of mem. */
 static void
 shrink(struct gantry_mem *mem, uint64_t addr, uint64_t len)
 {
@@ -138,7 +143,7 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 	struct gantry_mem *mem = arg;
 	int ret;
 
-	/* The memory of a child of fork(2) is not the engine's. */
+	/* In a child of fork(2), the memory does not belong to the engine. */
 	if (mem->g->pid != getpid())
 		return;
 	if (type == RTE_MEM_EVENT_FREE) {
@@ -159,14 +164,14 @@ static int
 add_area(const struct rte_memseg_list *list, const struct rte_memseg *first, size_t len, void *arg)
 {
 	/*
-	 * rte_extmem_register()'s areas have no heap: EAL allocates nothing from them, and tells of
-	 * no change.
+	 * Areas of rte_extmem_register() have no heap: EAL allocates nothing from these areas, and
+	 * reports no changes.
 	 */
 	return list->heap ? grow(arg, first->addr_64, len) : 0;
 }
 
 /*
- * Asks EAL for events. Returns 0 or a negative errno. With --legacy-mem and --no-huge, EAL's memory
+ * Asks EAL for events. Returns 0 or a negative errno. With --legacy-mem or --no-huge, EAL's memory
  * never changes, so no events are needed.
  */
 static int
@@ -202,7 +207,10 @@ gantry_mem_register_eal(struct gantry *g, unsigned int flags, struct gantry_mem 
 		g->eal = mem;
 		ret = follow(mem);
 	}
-	/* EAL's memory does not change during the walk. Earlier changes came as events. */
+	/*
+	 * EAL's memory does not change during the walk. Changes before the walk were reported by
+	 * events.
+	 */
 	if (ret == 0)
 		ret = rte_memseg_contig_walk(add_area, mem);
 	(void)gantry_mem_settle(mem, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers the memory of a mempool, and memory by which the mempool has grown since then. */
+/* Registers the memory of a mempool, and later the memory by which the mempool has grown. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -39,7 +39,8 @@ by_addr(const void *a, const void *b)
 }
 
 /*
- * Adds each row of chunks without gaps as one piece, so that a mempool of many pages gets few keys.
+ * Adds chunks that follow each other without a gap as one piece, so that a mempool of many pages
+ * gets few keys.
  */
 static int
 add_chunks(struct gantry_mem *mem, const struct chunks *c)

@@ -25,7 +25,7 @@ static const uint16_t block_sizes[] = {
 };
 
 /*
- * Each kind of signature: its bytes, and the mask of the bytes of each part (mlx5dv_sig_mask of
+ * For each kind of signature: its bytes, and the mask of the bytes of each part (mlx5dv_sig_mask of
  * mlx5dv.h).
  */
 static const struct kind {
@@ -65,7 +65,7 @@ gantry_profile_kinds(const struct hwq_dev_caps *caps)
 
 /* ------------------------------------------------------------------ rules */
 
-/* The enum mlx5dv_block_size of so many bytes; -1: there is none. */
+/* Returns the enum mlx5dv_block_size of a number of bytes, or -1 if there is none. */
 static int
 size_of(uint32_t bytes)
 {
@@ -82,7 +82,7 @@ is_dif(enum gantry_sig_kind kind)
 	return kind == GANTRY_SIG_T10DIF_CRC || kind == GANTRY_SIG_T10DIF_CSUM;
 }
 
-/* The mask of the bytes of these GANTRY_SIG_ parts. */
+/* Returns the mask of the bytes that these GANTRY_SIG_* parts of a signature have. */
 static uint8_t
 mask_of(enum gantry_sig_kind kind, uint32_t parts)
 {
@@ -186,8 +186,8 @@ domain_take(const struct gantry *g, const char *name, const struct gantry_sig_do
 }
 
 /*
- * The bits of gantry_txn_tags that must be 0. A domain without signature has no tags. A domain with
- * a CRC has only a seed.
+ * Returns the bits of gantry_txn_tags that must be 0. A domain without signature has no tags. A
+ * domain with a CRC has only a seed.
  */
 static uint64_t
 no_tags(enum gantry_sig_kind kind)
@@ -207,8 +207,8 @@ no_tags(enum gantry_sig_kind kind)
 }
 
 /*
- * Returns true if both domains have the same signature over the same blocks, so parts of it can be
- * passed on.
+ * Returns true if both domains have the same kind of signature over the same blocks. Parts of the
+ * signature can then be copied from one domain to the other.
  */
 static bool
 domains_are_alike(const struct gantry_profile_conf *conf)
@@ -216,7 +216,7 @@ domains_are_alike(const struct gantry_profile_conf *conf)
 	return conf->mem.kind == conf->wire.kind && conf->mem.block_size == conf->wire.block_size;
 }
 
-/* Makes one configuration of a key. Returns 0, or the error of lib/hwq. */
+/* Makes one configuration of a key. Returns 0 or the error of lib/hwq. */
 static int
 image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *sig,
 	const struct gantry_profile_conf *conf, struct gantry_profile *p, int from_wire, int differ)
@@ -226,8 +226,8 @@ image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *
 		.crypto_standard = MLX5DV_CRYPTO_STANDARD_AES_XTS,
 		.encrypt_on_tx = wire,
 		/*
-		 * By the table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either order is
-		 * right.
+		 * This is the table of mlx5dv_wr_set_mkey_crypto(3). Without signatures, either
+		 * order is right.
 		 */
 		.signature_crypto_order =
 			wire != conf->crypto.sig_over_ciphertext
@@ -244,15 +244,15 @@ image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *
 }
 
 /*
- * Makes the configurations for both directions. Each checks the domain from which data come.
- * Returns 0, or the error of lib/hwq.
+ * Makes the configurations for both directions. Each configuration checks the domain from which the
+ * data come. Returns 0 or the error of lib/hwq.
  */
 static int
 images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 	const struct domain_attr *mem, const struct domain_attr *wire, struct gantry_profile *p)
 {
 	const struct hwq_dev_caps *caps = hwq_dev_caps(g->dev);
-	/* libmlx5 would pass a CRC on without a look at its seed. */
+	/* libmlx5 would let the device copy a CRC although the seeds differ. */
 	const bool no_copy =
 		domains_are_alike(conf) && !is_dif(conf->mem.kind) && !conf->copy_is_set;
 	struct mlx5dv_sig_block_attr attr = {
@@ -283,7 +283,7 @@ check_alike(const struct gantry_profile_conf *conf)
 			"gantry_profile_conf::copy needs the same kind and block_size in both domains");
 		return -EINVAL;
 	}
-	/* Equal tags would be passed on, which is wrong from the second block on. */
+	/* Equal tags would be copied, which is wrong from the second block on. */
 	if (is_dif(conf->mem.kind) && is_dif(conf->wire.kind) &&
 		conf->mem.block_size == conf->wire.block_size && !conf->copy_is_set &&
 		((conf->mem.flags ^ conf->wire.flags) & GANTRY_SIG_REF_REMAP) != 0) {

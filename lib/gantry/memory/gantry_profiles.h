@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The signatures that profiles can ask for. */
+/* The kinds of signatures that profiles can have. */
 #ifndef GANTRY_PROFILES_H
 #define GANTRY_PROFILES_H
 
@@ -7,7 +7,10 @@
 
 struct hwq_dev_caps;
 
-/* Bits of enum gantry_sig_kind: the kinds that the device has, for gantry_info. */
+/*
+ * Returns the kinds of signatures that the device has, as bits of enum gantry_sig_kind, for
+ * gantry_info.
+ */
 uint32_t gantry_profile_kinds(const struct hwq_dev_caps *caps);
 
 #endif

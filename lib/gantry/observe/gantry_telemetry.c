@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The answers to /gantry/... commands. DPDK's telemetry threads run this code. It reads counters,
- * and under the lock of gantry_seen.h also what control threads write. It calls no function of a
- * device. It changes one thing only: whether a queue measures latencies (gantry_latency.h).
+ * The answers to /gantry/... commands. DPDK's telemetry threads run this code. It reads counters
+ * and, under the lock of gantry_seen.h, also fields that control threads write. It calls no
+ * function of a device. It changes one thing only: whether a queue measures latencies
+ * (gantry_latency.h).
  */
 #include "gantry_telemetry.h"
 
@@ -32,8 +33,8 @@
 #include "gantry_worker.h"
 
 /*
- * The most elements of a list in one answer; "next" tells where the next answer begins. Telemetry
- * cuts an answer of more than 16 KiB.
+ * The most elements of a list in one answer. "next" in the answer is the number with which the next
+ * answer begins. Telemetry cuts an answer of more than 16 KiB.
  */
 #define MAX_NUMBERS  512
 #define MAX_LCORES   64
@@ -46,15 +47,16 @@ struct request {
 	struct gantry *g;       /* NULL if the command is about all engines */
 	struct gantry_queue *q; /* NULL if the command is not about a queue */
 	bool has_from;
-	uint64_t from; /* where the list begins, or 1 for "on"; 0 if the parameter is not given */
+	/* Number with which the list begins, or 1 for "on"; 0 if the parameter is not given. */
+	uint64_t from;
 };
 
 /* ------------------------------------------------------------------ answers */
 
 /*
- * A dictionary to be added to another one. Returns NULL if there is no memory, and the answer lacks
- * this part. Lists of dictionaries are dictionaries too, with numbers as keys, because DPDK 22.11
- * takes no array of dictionaries inside a dictionary.
+ * Returns a dictionary to be added to another dictionary. Returns NULL if there is not enough
+ * memory; the answer then lacks this part. A list of dictionaries is a dictionary with numbers as
+ * keys, because DPDK 22.11 takes no array of dictionaries inside a dictionary.
  */
 static struct rte_tel_data *
 new_dict(void)
@@ -92,7 +94,7 @@ add_numbered(struct rte_tel_data *to, uint64_t number, struct rte_tel_data *d)
 	add(to, name, d);
 }
 
-/* Telemetry has no type for truth values: 1 or 0. */
+/* Adds 1 or 0, because telemetry has no type for truth values. */
 static void
 add_bool(struct rte_tel_data *d, const char *name, bool value)
 {
@@ -181,8 +183,8 @@ answer_queues(const struct request *r, struct rte_tel_data *d)
 }
 
 /*
- * Elements of a ring. rte_ring_count() reads the indices with plain loads, which is a data race
- * here.
+ * Returns the number of elements in a ring. rte_ring_count() would read the indices with plain
+ * loads, which is a data race here.
  */
 static uint32_t
 ring_count(const struct rte_ring *ring)
@@ -338,7 +340,10 @@ answer_lcores(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ memory */
 
-/* From the highest address down: gantry_region_overlap() finds the highest region below `end`. */
+/*
+ * Lists regions from the highest address down, because gantry_region_overlap() finds the highest
+ * region below `end`.
+ */
 static void
 answer_memory(const struct request *r, struct rte_tel_data *d)
 {
@@ -379,7 +384,7 @@ answer_memory(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ peers */
 
-/* Peer i is open. It stays open while the caller has the lock of gantry_seen.h. */
+/* Adds peer i, which is open. It stays open while the caller has the lock of gantry_seen.h. */
 static void
 tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 {
@@ -391,7 +396,7 @@ tell_peer(const struct gantry_queue *q, uint32_t i, struct rte_tel_data *d)
 		unsigned int dci = gantry_shown_get(&q->conn[GANTRY_CONN_DCI].state);
 		bool connected = gantry_shown_get(&q->peer[i].to_dci);
 
-		/* DC peers share the initiator's connection, and so its state. */
+		/* All DC peers use the initiator's connection, so they have its state. */
 		rte_tel_data_add_dict_string(d, "state",
 			gantry_name_conn_state(connected ? dci : (unsigned int)GANTRY_CONN_OPEN));
 		return;
@@ -478,7 +483,7 @@ tell_failure(const struct gantry_failure *f, struct rte_tel_data *d)
 	add_lines(d, "wqe", f->wqe);
 }
 
-/* From the newest to the oldest. */
+/* Lists failures from the newest to the oldest. */
 static void
 answer_failures(const struct request *r, struct rte_tel_data *d)
 {
@@ -507,7 +512,7 @@ answer_failures(const struct request *r, struct rte_tel_data *d)
 
 /* ------------------------------------------------------------------ commands */
 
-/* The name of a parameter that is "on" or "off" instead of a number. */
+/* The name of a parameter whose value is "on" or "off" instead of a number. */
 #define SWITCH "on|off"
 
 static const struct command {
@@ -516,9 +521,10 @@ static const struct command {
 		OF_ALL,
 		OF_ENGINE,
 		OF_QUEUE,
-	} of; /* what the first parameter is the number of */
+	} of; /* the object whose number is the first parameter */
 	/*
-	 * the name of the optional parameter: a number where the list begins, or SWITCH; NULL: none
+	 * Name of the optional parameter: a number with which the list begins, or SWITCH; NULL: no
+	 * such parameter.
 	 */
 	const char *from;
 	const char *help;
@@ -575,8 +581,8 @@ refuse(struct rte_tel_data *d, const struct command *c, const char *why)
 }
 
 /*
- * Reads the number at *p and moves *p behind it and its comma. False: no number, more than 19
- * digits, or nothing behind the comma.
+ * Reads the number at *p and moves *p behind it and its comma. Returns false if there is no number,
+ * it has more than 19 digits, or nothing follows the comma.
  */
 static bool
 read_number(const char **p, uint64_t *value)
@@ -584,7 +590,7 @@ read_number(const char **p, uint64_t *value)
 	static const char digits[] = "0123456789";
 	size_t n = strspn(*p, digits);
 
-	/* UINT64_MAX has 20 digits. */
+	/* UINT64_MAX has 20 digits, so numbers of 19 digits do not overflow. */
 	if (n == 0 || n > 19 || ((*p)[n] != '\0' && (*p)[n] != ','))
 		return false;
 	*value = strtoull(*p, NULL, 10);
@@ -597,8 +603,8 @@ read_number(const char **p, uint64_t *value)
 }
 
 /*
- * Reads the parameters. Returns NULL, or what is wrong with them. The caller has the lock of
- * gantry_seen.h.
+ * Reads the parameters. Returns NULL, or a text that says what is wrong with the parameters. The
+ * caller has the lock of gantry_seen.h.
  */
 static const char *
 read_request(const struct command *c, const char *p, struct request *r)

@@ -3,7 +3,7 @@
 #ifndef GANTRY_TELEMETRY_H
 #define GANTRY_TELEMETRY_H
 
-/* Registers the commands. Later calls do nothing. Any thread may call. */
+/* Registers the commands. Later calls do nothing. Any thread. */
 void gantry_telemetry_start(void);
 
 #endif

@@ -27,8 +27,8 @@ struct gantry_latencies {
 	uint64_t seq;    /* its sequence number in the stream */
 	uint64_t began;  /* time stamp at the beginning of the call that accepts the descriptor */
 	uint64_t looked; /* time stamp at the beginning of the owner's last call */
-	struct gantry_histogram of[GANTRY_OP_MAX]; /* latencies of each operation, in cycles of the
-						    * time stamp counter */
+	/* Latencies of each operation, in cycles of the time stamp counter. */
+	struct gantry_histogram of[GANTRY_OP_MAX];
 };
 
 /* ------------------------------------------------------------------ the owner */

@@ -110,8 +110,8 @@ struct gantry_peer {
 	 * descriptors, or is a connected DC peer (to_dci).
 	 */
 	uint16_t conn;
-	bool to_dci; /* used by the owner, set by gantry_shown_set(): the peer is a connected DC
-		      * peer */
+	/* Used by the owner, set by gantry_shown_set(): the peer is a connected DC peer. */
+	bool to_dci;
 	uint8_t use; /* used by the control thread: enum gantry_peer_use */
 };
 
@@ -122,8 +122,8 @@ struct gantry_peer {
 struct gantry_peer_more {
 	struct gantry_dc_peer *dc; /* the peer, if it is a connected DC peer; read by the owner */
 	uint8_t transport;         /* used by the control thread: enum gantry_transport */
-	uint8_t traffic_class;     /* used by the control thread: traffic class of a DC peer;
-				    * otherwise 0 */
+	/* Used by the control thread: traffic class of a DC peer; otherwise 0. */
+	uint8_t traffic_class;
 };
 
 /* The DC initiator. */
@@ -158,9 +158,7 @@ struct gantry_queue {
 	uint32_t empty_polls;     /* calls of gantry_poll() that found no completion */
 	uint32_t max_peers;       /* elements of `peer` and `peer_more`; constant */
 	struct gantry_peer *peer; /* an array of max_peers elements */
-	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring)
-	recv_rings;        /* the rings that have
-								     * receives */
+	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* rings that have receives */
 	uint64_t cpu_left; /* bytes that the CPU may still copy: gantry_cpu.h */
 	bool device_lost;  /* the device has failed, and so has every connection */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_region_view view;
@@ -171,8 +169,8 @@ struct gantry_queue {
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_stream stream;
 
 	/* Fields of the owner that a burst of copies does not touch. */
-	struct gantry_conn_set unrung; /* connections to peers that have WQEs whose doorbell is not
-				        * rung yet */
+	/* Connections to peers that have WQEs whose doorbell is not rung yet. */
+	struct gantry_conn_set unrung;
 	/* connections with outstanding WQEs whose doorbell is rung, and some idle connections */
 	struct gantry_conn_set active;
 	struct gantry_queue_rare_stats rare;
@@ -183,8 +181,8 @@ struct gantry_queue {
 	struct gantry_cells cells;          /* allocated with the first peer */
 	struct gantry_keys keys;            /* created with the first layout */
 	struct gantry_fill fill;            /* allocated with the first fill */
-	void *saved;       /* copies of WQEs, as large as the own connection's ring:
-			    * gantry_replay.h */
+	/* Copies of WQEs, as large as the own connection's ring: gantry_replay.h. */
+	void *saved;
 	uint32_t saved_bb; /* WQEBBs in `saved` */
 	struct gantry_queue_lines lines;
 	uint64_t watch_tsc; /* time stamp of the last call of gantry_watch() */

@@ -329,9 +329,9 @@ pause_repair(struct gantry_conn *c)
 /* The settings with which the queue sets up a connection again. */
 struct mending {
 	const struct hwq_qp_conf *conf;
-	struct hwq_addr *to; /* address of the connection itself; NULL: a DC initiator, which is not
-			      * connected */
-	uint8_t state;       /* enum gantry_conn_state of the repaired connection */
+	/* Address of the connection itself; NULL: a DC initiator, which is not connected. */
+	struct hwq_addr *to;
+	uint8_t state; /* enum gantry_conn_state of the repaired connection */
 };
 
 static struct mending

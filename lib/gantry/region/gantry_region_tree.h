@@ -35,9 +35,9 @@ struct gantry_region {
 	 * The device has the address a - bias for byte `a`. The bias is 0 except for device memory.
 	 */
 	uint64_t bias;
-	uint32_t read_only;     /* 1: copies may only read the region */
-	uint32_t on_demand;     /* 1: the region is all memory, on demand; the device looks up the
-				 * pages */
+	uint32_t read_only; /* 1: copies may only read the region */
+	/* 1: the region is all memory, on demand; the device looks up the pages. */
+	uint32_t on_demand;
 	struct gantry_mem *mem; /* the registration that the region is part of */
 	/* Used by plain copies; set by gantry_region_set_plain(). */
 	uint64_t plain_len; /* len, or 0 if plain copies may not use the region */
@@ -71,8 +71,8 @@ struct gantry_region_node {
 	 * every search has the same number of steps.
 	 */
 	uint64_t addr[GANTRY_REGION_FAN];
-	const void *entry[GANTRY_REGION_FAN]; /* In a leaf, pointers to struct gantry_region;
-					       * otherwise pointers to nodes. */
+	/* In a leaf, pointers to struct gantry_region; otherwise pointers to nodes. */
+	const void *entry[GANTRY_REGION_FAN];
 };
 
 /*

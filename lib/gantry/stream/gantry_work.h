@@ -58,8 +58,8 @@ struct gantry_work {
 	uint64_t kept;
 	uint32_t src_key;
 	uint32_t dst_key;
-	uint16_t conn;   /* index in gantry_queue::conn; GANTRY_CONN_NONE: the CPU carries out the
-			  * work */
+	/* Index in gantry_queue::conn; GANTRY_CONN_NONE: the CPU carries out the work. */
+	uint16_t conn;
 	uint8_t kind;    /* enum gantry_work_kind */
 	uint8_t carrier; /* enum gantry_carrier of a copy; otherwise GANTRY_CARRIER_USUAL */
 	bool done;       /* every WQE is written */

@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ memory */
 
-/* look_up() for memory that is not in the region of the last hit. */
+/* The second part of look_up(), for memory that is not in the region of the last hit. */
 static __rte_noinline const struct gantry_region *
 look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
@@ -22,15 +22,15 @@ look_further(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum 
 }
 
 /*
- * The region of the memory; or NULL, and *why the device cannot use it. to: the device will write
- * to it.
+ * Returns the region of the memory. If the device cannot use the memory, returns NULL and the
+ * status in *why. to: true if the device will write to the memory.
  */
 static inline const struct gantry_region *
 look_up(struct gantry_queue *q, uint64_t addr, uint64_t len, bool to, enum gantry_status *why)
 {
 	const struct gantry_region *r = q->view.dst;
 
-	/* The last hits are never read-only. */
+	/* The last hits are never read-only, so read_only is not checked for them. */
 	return likely(gantry_region_hit(r, addr, len)) ? r : look_further(q, addr, len, to, why);
 }
 
@@ -46,7 +46,7 @@ check_buffer(struct gantry_queue *q, const struct gantry_sge *e, bool read, stru
 	return GANTRY_OK;
 }
 
-/* Checks buffers that follow each other and have `len` bytes together. */
+/* Checks a list of buffers whose lengths add up to `len` bytes. */
 static enum gantry_status
 check_list(struct gantry_queue *q, const struct gantry_txn *t, struct gantry_txn_plan *plan,
 	uint64_t len)
@@ -67,7 +67,7 @@ check_list(struct gantry_queue *q, const struct gantry_txn *t, struct gantry_txn
 	return len == 0 ? GANTRY_OK : GANTRY_BAD_LENGTH;
 }
 
-/* Checks one buffer of a pattern. Each round has a piece of it. */
+/* Checks one buffer of a pattern. Each round has a piece of this buffer. */
 static enum gantry_status
 check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const struct gantry_sge *e,
 	uint32_t piece, struct mlx5dv_mr_interleaved *to)
@@ -86,7 +86,10 @@ check_column(struct gantry_queue *q, const struct gantry_txn_plan *plan, const s
 	return GANTRY_OK;
 }
 
-/* Checks data in one buffer with signatures in another. Each block has a piece of both. */
+/*
+ * Checks data in one buffer with signatures in a second buffer. Each block has a piece of both
+ * buffers.
+ */
 static enum gantry_status
 check_pattern(struct gantry_queue *q, const struct gantry_txn *t, uint32_t blocks,
 	struct gantry_txn_plan *plan)
@@ -106,7 +109,7 @@ check_pattern(struct gantry_queue *q, const struct gantry_txn *t, uint32_t block
 	return status;
 }
 
-/* data_len: bytes without signatures. */
+/* Checks the buffers of a transaction. data_len: the bytes of data, without signatures. */
 static enum gantry_status
 check_data(struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
@@ -125,7 +128,7 @@ check_data(struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len
 
 /* ------------------------------------------------------------------ transfers */
 
-/* Finds the remote key of a part that is memory of this process. */
+/* Finds the remote key for a part that is memory of this process. */
 static __rte_noinline enum gantry_status
 check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read,
 	struct gantry_txn_move *move)
@@ -145,7 +148,10 @@ check_local_part(struct gantry_queue *q, const struct gantry_txn_part *part, boo
 	return GANTRY_OK;
 }
 
-/* For a check that moves nothing: the data go to scratch memory, which nobody reads. */
+/*
+ * For a transaction that only checks data: the transfer writes to scratch memory, which nobody
+ * reads.
+ */
 static enum gantry_status
 take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan *plan)
 {
@@ -160,7 +166,7 @@ take_scratch(const struct gantry_queue *q, uint32_t len, struct gantry_txn_plan 
 	return GANTRY_OK;
 }
 
-/* Checks one transfer. move->offset and move->len are set. */
+/* Checks one transfer, whose move->offset and move->len are set already. */
 static enum gantry_status
 check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read, bool local,
 	struct gantry_txn_move *move)
@@ -174,7 +180,7 @@ check_part(struct gantry_queue *q, const struct gantry_txn_part *part, bool read
 	return local ? check_local_part(q, part, read, move) : GANTRY_OK;
 }
 
-/* data_len: bytes without signatures. */
+/* Checks the transfers of a transaction. data_len: the bytes of data, without signatures. */
 static enum gantry_status
 check_transfers(struct gantry_queue *q, const struct gantry_txn *t, bool local, uint32_t data_len,
 	struct gantry_txn_plan *plan)
@@ -195,7 +201,7 @@ check_transfers(struct gantry_queue *q, const struct gantry_txn *t, bool local, 
 	if (!gantry_txn_is_aligned(part))
 		return GANTRY_BAD_ADDRESS;
 	plan->n_moves = t->n_parts;
-	/* Each transfer has whole blocks of both domains. */
+	/* Each transfer must have whole blocks of both domains. */
 	for (; part != end; part++, move++) {
 		enum gantry_status status;
 
@@ -228,7 +234,7 @@ check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 		return to->addr == 0 ? GANTRY_OK : GANTRY_BAD_FIELD;
 	if (c == &q->conn[GANTRY_CONN_TXN_OWN])
 		return GANTRY_BAD_FIELD;
-	/* The CPU copies the response into its WQE. */
+	/* The CPU copies such a response into its WQE, so its memory need not be registered. */
 	if (to->len <= c->max_inline)
 		return GANTRY_OK;
 	if (to->len > c->max_len)
@@ -242,8 +248,8 @@ check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 }
 
 /*
- * Checks a connection that does not work now, or is GANTRY_CONN_NONE. GANTRY_OK: it will work
- * again.
+ * Checks a connection that does not work now, or is GANTRY_CONN_NONE. Returns GANTRY_OK if it will
+ * work again.
  */
 static __rte_cold enum gantry_status
 check_idle_conn(const struct gantry_queue *q, const struct gantry_conn *c)
@@ -268,7 +274,7 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 	c->serial = gantry_shelf_serial(shelf, id);
 	if (c->serial == 0 || !gantry_shelf_read(shelf, id, c->serial, &c->p))
 		return NULL;
-	/* A serial number never names another profile. */
+	/* A serial number is never used for another profile. */
 	c->cell = gantry_shelf_cell(shelf, id);
 	c->mark = id + 1;
 	return c;
@@ -276,7 +282,7 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 
 /* ------------------------------------------------------------------ configurations of keys */
 
-/* Checks the encryption. The image of the plan is set. */
+/* Checks the encryption. The image of the plan is already chosen. */
 static enum gantry_status
 check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
@@ -325,7 +331,8 @@ check_image(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t d
 /* ------------------------------------------------------------------ the whole transaction */
 
 /*
- * Checks the fields of the transaction itself. Its parts and `pi` are checked where they are used.
+ * Checks the fields of struct gantry_txn itself. Its parts and `pi` are checked where they are
+ * used.
  */
 static bool
 fields_are_possible(const struct gantry_txn *t, const struct gantry_profile *p)

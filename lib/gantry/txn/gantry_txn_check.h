@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules of transactions: checks a descriptor's transaction, and finds what the hardware needs
- * to know about it. Nothing is written to the hardware. gantry_txn_plain.c is a shorter way for the
- * most common transactions.
+ * The rules of transactions. The functions check a descriptor's transaction and prepare its plan;
+ * they write nothing to the hardware. gantry_txn_plain.c has shorter code for the most common
+ * transactions.
  */
 #ifndef GANTRY_TXN_CHECK_H
 #define GANTRY_TXN_CHECK_H
@@ -21,24 +21,29 @@
 #include "gantry_shelf.h"
 #include "gantry_txns.h"
 
-/* One transfer. */
+/* A transfer of a transaction. */
 struct gantry_txn_move {
-	uint64_t addr;   /* remote */
-	uint32_t offset; /* of its first byte in the key, in bytes on the wire */
+	uint64_t addr;   /* remote address */
+	uint32_t offset; /* offset of the first byte in the key, in bytes on the wire */
 	uint32_t len;    /* bytes on the wire */
 	uint32_t rkey;
 };
 
-/* What to post of a checked transaction, besides the fields of its gantry_txn_open. */
+/*
+ * The plan of a checked transaction: together with struct gantry_txn_open, all that is needed to
+ * post it.
+ */
 struct gantry_txn_plan {
 	const struct gantry_profile *profile;
-	const struct hwq_sig_image *image;           /* of the profile, for this transaction */
-	const struct hwq_crypto_image *crypto_image; /* the same, if it encrypts */
-	struct hwq_crypto_start crypto;              /* if it encrypts */
-	uint32_t n_sge;                              /* 0: the layout is a pattern */
-	uint32_t rounds; /* of the pattern, which has data and signature of a block */
+	const struct hwq_sig_image *image; /* image of the profile for this transaction */
+	/* The same image, if the transaction encrypts. */
+	const struct hwq_crypto_image *crypto_image;
+	/* DEK and first data unit, if the transaction encrypts. */
+	struct hwq_crypto_start crypto;
+	uint32_t n_sge;  /* buffers; 0: the layout is a pattern */
+	uint32_t rounds; /* if a pattern: its rounds; each has data and signature of a block */
 	uint32_t n_moves;
-	bool read; /* data come from the wire */
+	bool read; /* data are read from the wire */
 	struct hwq_sge sge[GANTRY_TXN_MAX_DATA];
 	struct mlx5dv_mr_interleaved pattern[2];
 	struct gantry_txn_move move[GANTRY_TXN_MAX_PARTS];
@@ -50,7 +55,7 @@ gantry_txn_is_aligned(const void *p)
 	return p != NULL && (uintptr_t)p % sizeof(uint64_t) == 0;
 }
 
-/* gantry_txn_tags as a word. */
+/* Returns struct gantry_txn_tags as a word. */
 static inline uint64_t
 gantry_txn_tags_word(const struct gantry_txn_tags *tags)
 {
@@ -61,7 +66,7 @@ gantry_txn_tags_word(const struct gantry_txn_tags *tags)
 	return word;
 }
 
-/* The bits of tags and responses that must be 0. */
+/* Returns the bits of tags and responses that must be 0 and are set. */
 static inline uint64_t
 gantry_txn_forbidden(const struct gantry_txn *t, const struct gantry_profile *p)
 {
@@ -69,10 +74,10 @@ gantry_txn_forbidden(const struct gantry_txn *t, const struct gantry_profile *p)
 	       (gantry_txn_tags_word(&t->wire) & p->no_wire_tags) | t->good.zero | t->bad.zero;
 }
 
-/* Copies the profile. Returns NULL if there is none. */
+/* Copies the profile from the shelf. Returns the copy, or NULL if there is no such profile. */
 struct gantry_txn_cached *gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id);
 
-/* The queue's copy of the profile. Returns NULL if there is no such profile. */
+/* Returns the queue's copy of the profile, or NULL if there is no such profile. */
 static inline struct gantry_txn_cached *
 gantry_txn_profile(struct gantry_queue *q, uint16_t id)
 {
@@ -84,9 +89,10 @@ gantry_txn_profile(struct gantry_queue *q, uint16_t id)
 }
 
 /*
- * Checks a descriptor whose fields are those of a transaction. c: the connection that carries it,
- * or that of GANTRY_CONN_NONE. Returns GANTRY_OK: *plan is to be posted, now or when c works again,
- * and the free *to has txn, good and bad; or the status that refuses the descriptor.
+ * Checks a descriptor whose fields are those of a transaction. c: the connection that carries the
+ * transaction, or the connection GANTRY_CONN_NONE. Returns GANTRY_OK, or the status that refuses
+ * the descriptor. After GANTRY_OK, *plan can be posted, now or when c works again, and the fields
+ * txn, good and bad of the free transaction *to are set.
  */
 enum gantry_status gantry_txn_check(struct gantry_queue *q, const struct gantry_conn *c,
 	const struct gantry_desc *d, struct gantry_txn_plan *plan, struct gantry_txn_open *to);

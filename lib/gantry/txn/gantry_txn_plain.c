@@ -5,20 +5,21 @@
 #include "gantry_txn_post.h"
 #include "gantry_txn_state.h"
 
-/* What the transactions of a run have in common. */
+/* Properties that the transactions of a run have in common. */
 struct run {
 	struct gantry_queue *q;
 	struct gantry_conn *c;
-	const struct gantry_txn_cached *profile; /* with the lengths of each transaction */
-	const struct hwq_sig_image *image; /* for equal seeds; the next element is for others */
-	uint64_t head;                     /* gantry_txn_head() */
-	uint64_t where;                    /* of their slots */
-	uint8_t opcode;                    /* of the transfers */
+	const struct gantry_txn_cached *profile; /* profile, with the lengths of each transaction */
+	/* For equal seeds; the next element is for different seeds. */
+	const struct hwq_sig_image *image;
+	uint64_t head;  /* gantry_txn_head() of the transactions */
+	uint64_t where; /* `where` of the slots */
+	uint8_t opcode; /* opcode of the transfers */
 };
 
 /*
- * Computes the length of `len` bytes of data in both domains. Returns false if they are too many,
- * or not whole blocks.
+ * Computes the length of `len` bytes of data in both domains. Returns false if there are too many
+ * bytes, or they are not whole blocks.
  */
 static __rte_noinline bool
 measure(struct gantry_txn_cached *profile, uint64_t len)
@@ -42,7 +43,7 @@ run_begin(struct run *run, struct gantry_queue *q, uint32_t conn, struct gantry_
 	const bool read = txn->op == GANTRY_OP_READ;
 	struct gantry_conn *c = &q->conn[conn];
 
-	/* Without this, the compiler computes the address anew at each use. */
+	/* Without this statement, the compiler computes the address again at each use. */
 	__asm__("" : "+r"(c));
 	if (unlikely(c->state != GANTRY_CONN_TXN || c->txns->stop != GANTRY_TXN_RUNS ||
 		     (!read && txn->op != GANTRY_OP_WRITE) ||
@@ -105,7 +106,7 @@ put(const struct run *run, struct hwq_burst *b, const struct gantry_txn *txn, st
 static __rte_always_inline void
 copy_reply(struct gantry_txn_reply *to, const struct gantry_txn_response *from)
 {
-	/* The key becomes gantry_txn_response::zero, which is 0. */
+	/* The field lkey gets the value of gantry_txn_response::zero, which is 0. */
 	static_assert(sizeof(*to) == sizeof(*from) &&
 			      offsetof(struct gantry_txn_reply, addr) ==
 				      offsetof(struct gantry_txn_response, addr) &&
@@ -116,8 +117,9 @@ copy_reply(struct gantry_txn_reply *to, const struct gantry_txn_response *from)
 }
 
 /*
- * Posts the transactions of a run, at most n. answers: a constant; the good responses are posted
- * together with the transfers. Returns how many; *used: their WQEBBs.
+ * Posts the transactions of a run, at most n. answers: a constant, true if the good responses are
+ * posted together with the transfers. Returns how many transactions were posted. *used: the number
+ * of their WQEBBs.
  */
 static __rte_always_inline uint32_t
 post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,
@@ -132,7 +134,7 @@ post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *d
 	struct hwq_burst b;
 
 	full = posted + hwq_burst_start(&b, c->sq, c->n_bb);
-	/* No QP of the engine has sq_sig_all. This tells the compiler. */
+	/* No QP of the engine has sq_sig_all. The assignment tells this to the compiler. */
 	b.signals = 0;
 	b.fill = 0;
 	do {
@@ -171,7 +173,7 @@ post(const struct run *run, struct gantry_stream *s, const struct gantry_desc *d
 	return n;
 }
 
-/* A function of its own, so that the loop has all registers. */
+/* This loop has a function of its own, so that it can use all registers. */
 static __rte_noinline uint32_t
 post_without_answers(const struct run *run, struct gantry_stream *s, const struct gantry_desc *desc,
 	uint32_t n, uint32_t *used)
@@ -189,7 +191,10 @@ gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, uint32_t 
 	if (!run_begin(&run, q, conn, profile, desc))
 		return 0;
 	if (likely(gantry_txn_answers_at_once(run.c->txns, 1, run.opcode == MLX5_OPCODE_RDMA_READ)))
-		/* Of reads, only the first has its response posted with it. */
+		/*
+		 * The response of a read is posted together with the transfers only for the first
+		 * read.
+		 */
 		n = post(&run, s, desc, run.opcode == MLX5_OPCODE_RDMA_READ ? 1 : n, true, &used);
 	else
 		n = post_without_answers(&run, s, desc, n, &used);

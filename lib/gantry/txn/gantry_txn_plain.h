@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plain transactions, which are the most common ones: one buffer in memory that a plain copy could
- * use, one transfer, no encryption, and two responses that are copied into their WQEs. They are
- * checked and posted in one loop. All other transactions, also wrong ones, are left to
- * gantry_txn_check() and gantry_txn_post().
+ * Plain transactions, which are the most common kind. They have one buffer in memory that a plain
+ * copy could use, one transfer, no encryption, and two responses that are copied into their WQEs.
+ * They are checked and posted in one loop. Transactions that are not plain, or break a rule, are
+ * left to gantry_txn_check() and gantry_txn_post().
  */
 #ifndef GANTRY_TXN_PLAIN_H
 #define GANTRY_TXN_PLAIN_H
@@ -17,7 +17,7 @@
 #include "gantry_slot.h"
 #include "gantry_txn_check.h"
 
-/* Profile, op, and the numbers of buffers and parts, as one word. */
+/* Returns profile, op, and the numbers of buffers and parts of a transaction, as one word. */
 static __rte_always_inline uint64_t
 gantry_txn_head(const struct gantry_txn *txn)
 {
@@ -30,8 +30,8 @@ gantry_txn_head(const struct gantry_txn *txn)
 }
 
 /*
- * Returns true if behind the head of d, only the fields of a transaction are set. gantry_xlate()
- * and gantry_txn_check() decide about all other descriptors.
+ * Returns true if, behind the head of d, all fields that a transaction does not use are 0.
+ * gantry_xlate() and gantry_txn_check() decide about all other descriptors.
  */
 static __rte_always_inline bool
 gantry_txn_desc_is_good(const struct gantry_desc *d)
@@ -44,8 +44,8 @@ gantry_txn_desc_is_good(const struct gantry_desc *d)
 }
 
 /*
- * The profile of d's transaction; NULL: the transaction is not plain. gantry_txn_desc_is_good() was
- * true.
+ * Returns the profile of d's transaction, or NULL if the transaction is not plain. The caller has
+ * called gantry_txn_desc_is_good(), which returned true.
  */
 static __rte_always_inline struct gantry_txn_cached *
 gantry_txn_plain_profile(struct gantry_queue *q, const struct gantry_desc *d)
@@ -63,15 +63,15 @@ gantry_txn_plain_profile(struct gantry_queue *q, const struct gantry_desc *d)
 
 /*
  * Opens plain transactions from the beginning of desc, on connection `conn`, which may be
- * GANTRY_CONN_NONE. profile: gantry_txn_plain_profile() of the first one. Returns how many; 0: the
- * first one is not plain, or has to wait.
+ * GANTRY_CONN_NONE. profile: gantry_txn_plain_profile() of the first transaction. Returns how many
+ * were opened, or 0 if the first transaction is not plain or has to wait.
  */
 uint32_t gantry_txn_post_plain(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	struct gantry_txn_cached *profile, const struct gantry_desc *desc, uint32_t n);
 
 /*
  * As gantry_txn_post_plain(), for a transaction that is alone in a call of the owner and whose good
- * response is posted at once. Its doorbell is rung, too.
+ * response is posted at once. Also rings the doorbell.
  */
 bool gantry_txn_post_plain_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	struct gantry_txn_cached *profile, const struct gantry_desc *d);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the WQEs of any transaction, and of separate responses. */
+/* Writes the WQEs of transactions of every kind, and of responses that are posted separately. */
 #include "gantry_txn_post.h"
 
 /* ------------------------------------------------------------------ bursts */
 
-/* Reserves n_bb WQEBBs in one piece. Returns false if there is no room. */
+/* Reserves n_bb WQEBBs in one piece. Returns false if the send queue has too few free WQEBBs. */
 static __rte_always_inline bool
 begin(struct hwq_burst *b, struct gantry_conn *c, uint32_t n_bb)
 {
 	if (!hwq_burst_reserve(b, c->sq, n_bb))
 		return false;
-	/* No QP of the engine has sq_sig_all. This tells the compiler. */
+	/* No QP of the engine has sq_sig_all. The assignment tells this to the compiler. */
 	b->signals = 0;
 	return true;
 }
 
-/* Commits the burst of n_bb WQEBBs, of which the last WQE has last_bb. */
+/* Commits a burst of n_bb WQEBBs. The last WQE has last_bb WQEBBs. */
 static __rte_always_inline void
 commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 	struct hwq_burst *b, uint32_t n_bb, uint32_t last_bb)
@@ -26,7 +26,7 @@ commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 	hwq_burst_end_at(b, n_bb, last_bb);
 	c->posted += n;
 	t->last = c->posted - last_bb;
-	/* If WQEs are pending, an earlier call has added the connection to the set. */
+	/* If WQEs wait for the doorbell, an earlier call has added the connection to the set. */
 	if (unlikely(is_first))
 		gantry_note_posted(q, c - q->conn, n);
 	else
@@ -35,9 +35,7 @@ commit(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t,
 
 /* ------------------------------------------------------------------ WQEs */
 
-/*
- * Writes the configuration of the key. encrypts: a constant, here and below.
- */
+/* Writes the WQEs that configure the key. encrypts: a constant, here and below. */
 static __rte_always_inline void
 put_key(struct hwq_burst *b, const struct gantry_txn_plan *plan, const struct gantry_txn_open *t,
 	const bool encrypts)
@@ -58,7 +56,7 @@ put_key(struct hwq_burst *b, const struct gantry_txn_plan *plan, const struct ga
 			plan->pattern, mem, wire, 0);
 }
 
-/* WQEBBs of the key's configuration. */
+/* Returns the WQEBBs of the key's configuration. */
 static __rte_always_inline uint32_t
 key_bb(const struct gantry_txn_plan *plan, const bool encrypts)
 {
@@ -68,7 +66,7 @@ key_bb(const struct gantry_txn_plan *plan, const bool encrypts)
 			: hwq_sig_image_n_bb(plan->image, units);
 }
 
-/* Writes n transfers. answers: the good response follows. */
+/* Writes n transfers. answers: true if the good response follows. */
 static __rte_always_inline void
 put_moves(struct hwq_burst *b, const struct hwq_mkey *mkey, const struct gantry_txn_plan *plan,
 	uint32_t n, bool answers)
@@ -89,7 +87,7 @@ put_moves(struct hwq_burst *b, const struct hwq_mkey *mkey, const struct gantry_
 	} while (++m != end);
 }
 
-/* WQEBBs of a response. */
+/* Returns the WQEBBs of a response. */
 static __rte_always_inline uint32_t
 reply_bb(const struct gantry_conn *c, const struct gantry_txn_reply *r)
 {
@@ -97,8 +95,8 @@ reply_bb(const struct gantry_conn *c, const struct gantry_txn_reply *r)
 }
 
 /*
- * Writes the response, the last WQE. HWQ_WQE_FENCE holds it until the transfers before it have
- * ended.
+ * Writes the response, which is the last WQE. With HWQ_WQE_FENCE it waits until the transfers
+ * before it have ended.
  */
 static __rte_always_inline void
 put_reply(struct hwq_burst *b, const struct gantry_conn *c, const struct gantry_txn_reply *r,
@@ -153,7 +151,10 @@ bool
 gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply)
 {
-	/* If its transfers have ended, a fence would only wait for reads of later transactions. */
+	/*
+	 * If the transfers of t have ended, no fence is needed: it would only wait for reads of
+	 * later transactions.
+	 */
 	unsigned int flags = t->c->done > t->last ? 0 : HWQ_WQE_FENCE;
 	uint32_t n_bb = reply_bb(t->c, reply);
 	struct hwq_burst b;

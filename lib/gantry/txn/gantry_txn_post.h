@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The WQEs of transactions. Either all WQEs of a transaction are posted, or none:
+ * Writes the WQEs of transactions. Either all WQEs of a transaction are posted, or no WQE:
  *
  *     UMR, SET_PSV, SET_PSV    the key: layout of memory, encryption, signatures of both domains
  *     RDMA write or read ...   the transfers; the first one waits for the UMR
  *     SEND, fenced             the good response, on a GANTRY_TXN_PIPELINED connection; for a read,
  *                              while at most one other transaction is open there
  *
- * The last WQE makes a CQE. gantry_txn_plain.c writes the same for the most common transactions.
+ * The last WQE makes a CQE. gantry_txn_plain.c writes the same WQEs for the most common
+ * transactions.
  */
 #ifndef GANTRY_TXN_POST_H
 #define GANTRY_TXN_POST_H
@@ -25,7 +26,7 @@ static_assert(offsetof(struct gantry_txn_tags, ref_tag) == offsetof(struct hwq_s
 		      sizeof(struct gantry_txn_tags) == sizeof(struct hwq_sig_tags),
 	"gantry_txn_tags and hwq_sig_tags have the same layout");
 
-/* The first values of a domain's signatures, as lib/hwq takes them. */
+/* Returns the first values of a domain's signatures in the form of lib/hwq. */
 static inline const struct hwq_sig_tags *
 gantry_txn_sig_tags(const struct gantry_txn_tags *tags)
 {
@@ -46,8 +47,8 @@ gantry_txn_answers_at_once(const struct gantry_txn_line *line, uint32_t good_len
 }
 
 /*
- * Posts a checked transaction to connection c, as t. Returns false if there is no room, and nothing
- * was written.
+ * Posts a checked transaction to connection c, as t. Returns false if the send queue has too few
+ * free WQEBBs; nothing is written then.
  */
 bool gantry_txn_post(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
@@ -57,8 +58,8 @@ bool gantry_txn_post_crypto(struct gantry_queue *q, struct gantry_conn *c,
 	const struct gantry_txn_plan *plan, struct gantry_txn_open *t);
 
 /*
- * Posts a response of t to its connection. Returns false if there is no room, and nothing was
- * written.
+ * Posts a response of t to its connection. Returns false if the send queue has too few free WQEBBs;
+ * nothing is written then.
  */
 bool gantry_txn_post_reply(struct gantry_queue *q, struct gantry_txn_open *t,
 	const struct gantry_txn_reply *reply);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens transactions, and continues open ones. */
+/* Opens transactions, and continues open transactions. */
 #include "gantry_txn_run.h"
 
 #include <rte_branch_prediction.h>
@@ -20,7 +20,10 @@
  */
 #define WAITS (GANTRY_STATUS_MAX + 1)
 
-/* The connection that carries a transaction of stream s; GANTRY_CONN_NONE: there is none. */
+/*
+ * Returns the connection that carries a transaction of stream s, or GANTRY_CONN_NONE if there is no
+ * such connection.
+ */
 static inline uint32_t
 conn_of(const struct gantry_queue *q, const struct gantry_stream *s, const struct gantry_desc *d)
 {
@@ -28,13 +31,16 @@ conn_of(const struct gantry_queue *q, const struct gantry_stream *s, const struc
 						   : gantry_queue_peer_conn(q, d->peer);
 	const struct gantry_conn *c = &q->conn[conn];
 
-	/* If the peer was opened after the descriptor was accepted, it has another stream. */
+	/*
+	 * If the peer was opened after the descriptor was accepted, the peer's connection has
+	 * another stream.
+	 */
 	return c->txns != NULL && c->stream == s ? conn : (uint32_t)GANTRY_CONN_NONE;
 }
 
 /*
- * Opens the transaction of slot `issue` on connection `conn`. Returns GANTRY_OK; WAITS: no WQE of
- * it is posted; or the status that refuses it.
+ * Opens the transaction of slot `issue` on connection `conn`. Returns GANTRY_OK; WAITS if the
+ * transaction has to wait, and no WQE of it is posted; or the status that refuses it.
  */
 static __rte_always_inline unsigned int
 open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
@@ -46,9 +52,9 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	enum gantry_status status;
 	bool encrypts;
 
-	/* Without this, the compiler computes the address anew at each use. */
+	/* Without this statement, the compiler computes the address again at each use. */
 	__asm__("" : "+r"(c));
-	/* Without a free transaction, a check would be in vain. */
+	/* If no transaction is free, the descriptor has to wait, so it is not checked yet. */
 	if (unlikely(t == NULL))
 		return q->txns.n == 0 ? (unsigned int)GANTRY_BAD_OP : WAITS;
 	status = gantry_txn_check(q, c, d, &plan, t);
@@ -68,7 +74,7 @@ open_txn(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	return GANTRY_OK;
 }
 
-/* Issues or settles a transaction. Returns false if it has to wait. */
+/* Issues or settles a transaction. Returns false if the transaction has to wait. */
 static __rte_always_inline bool
 issue(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn, const struct gantry_desc *d)
 {
@@ -116,7 +122,7 @@ gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s, const struct gan
 bool
 gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d)
 {
-	/* A local transaction is never plain. */
+	/* A local transaction is never plain, so the connection is that of the peer. */
 	uint32_t conn = gantry_queue_peer_conn(q, d->peer);
 	struct gantry_txn_cached *profile;
 
@@ -153,7 +159,7 @@ gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c)
 	gantry_txn_advance(q, c);
 	if (hwq_sq_pending_bb(c->sq) == 0)
 		return;
-	/* Responses were posted. */
+	/* Responses were posted, so the doorbell must be rung. */
 	gantry_ring(q, c, &q->stats.peer_wqes);
 	gantry_conn_set_remove(&q->unrung, conn);
 	gantry_conn_set_add(&q->active, conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transactions, as the other folders use them. */
+/* The functions for transactions that other folders call. */
 #ifndef GANTRY_TXN_RUN_H
 #define GANTRY_TXN_RUN_H
 
@@ -17,27 +17,30 @@ struct gantry_stream;
 struct hwq_cqe;
 
 /*
- * Issues the transaction of slot `issue`, whose completion is prepared; or settles it with the
- * status that refuses it. Returns false if it has to wait, and no WQE of it is posted. Owner
- * thread.
+ * Issues the transaction of slot `issue`, or settles it with the status that refuses it. The caller
+ * has prepared its completion. Returns false if the transaction has to wait; no WQE of it is posted
+ * then. Owner thread.
  */
 bool gantry_txn_issue(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *d);
 
 /*
- * As gantry_txn_issue(), for neighbours that are transactions to the same peer. Returns how many
- * did not have to wait.
+ * As gantry_txn_issue(), for n successive transactions to the same peer. Returns how many did not
+ * have to wait.
  */
 uint32_t gantry_txn_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);
 
 /*
- * As gantry_txn_run(), for a transaction that is alone in a call of the owner. Its doorbell is
- * rung, too. False: the caller calls gantry_txn_run().
+ * As gantry_txn_run(), for a transaction that is alone in a call of the owner. Also rings the
+ * doorbell. If it returns false, the caller calls gantry_txn_run().
  */
 bool gantry_txn_run_one(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *d);
 
-/* Notes the wrong signature of which a CQE of connection c tells. This CQE completes no WQE. */
+/*
+ * Called for a CQE of connection c that reports a wrong signature. Notes this signature. The CQE
+ * completes no WQE.
+ */
 void gantry_txn_note_error(struct gantry_queue *q, struct gantry_conn *c,
 	const struct hwq_cqe *cqe);
 
@@ -52,12 +55,12 @@ gantry_txn_is_stopped(const struct gantry_conn *c)
 }
 
 /*
- * Continues the stop of a connection, whose CQEs have been taken. Returns false if the device
- * refused a step too often, so the caller fails the connection. Owner thread.
+ * Continues the steps of a stopped connection. The caller has taken its CQEs. Returns false if the
+ * device refused a step too often; the caller then fails the connection. Owner thread.
  */
 bool gantry_txn_resume(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Continues the transactions of a connection, whose CQEs have been taken. Owner thread. */
+/* Continues the transactions of a connection. The caller has taken its CQEs. Owner thread. */
 void gantry_txn_go_on(struct gantry_queue *q, struct gantry_conn *c);
 
 /*

@@ -24,7 +24,7 @@ part_of(enum mlx5dv_mkey_err_type type)
 	}
 }
 
-/* The number of a block in its domain. offset: in the transfer that has the block. */
+/* Returns the number of a block in its domain. offset: the block's offset in its transfer. */
 static uint32_t
 block_of(const struct gantry_txn_open *t, const struct gantry_profile_domain *d, uint64_t offset)
 {
@@ -37,8 +37,8 @@ block_of(const struct gantry_txn_open *t, const struct gantry_profile_domain *d,
 }
 
 /*
- * Writes gantry_txn::error. hwq_mkey_check() calls the value in the signature's field "expected",
- * and the computed value "actual".
+ * Writes gantry_txn::error. In the result of hwq_mkey_check(), "expected" is the value in the
+ * signature's field, and "actual" is the computed value.
  */
 static void
 note_error(struct gantry_txn_open *t, const struct mlx5dv_mkey_err *err)
@@ -68,7 +68,7 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 		if (t->mkey->lkey >> 8 != key >> 8 || t->txn->n_parts <= 1)
 			continue;
 		t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
-		/* This is the last transfer. */
+		/* The wrong transfer is sure if it is the last transfer. */
 		t->is_sure = t->wrong_move == t->txn->n_parts - 1u;
 		c->txns->wrong = t;
 		c->txns->next_ci = c->cq->ci;
@@ -93,14 +93,17 @@ gantry_txn_look_behind(struct gantry_conn *c)
 
 /* ------------------------------------------------------------------ steps */
 
-/* All signatures were right: the good response follows, unless it is posted or there is none. */
+/*
+ * Called if all signatures were right. The good response follows, unless it is posted already or
+ * there is none.
+ */
 static inline void
 accept(struct gantry_txn_open *t)
 {
 	t->state = t->has_answer || t->good.len == 0 ? GANTRY_TXN_ANSWERED : GANTRY_TXN_TO_ANSWER;
 }
 
-/* A signature was wrong: the bad response follows, if there is one. */
+/* Called if a signature was wrong. The bad response follows, if there is one. */
 static void
 reject(struct gantry_txn_open *t)
 {
@@ -114,7 +117,7 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 	struct mlx5dv_mkey_err err;
 
 	if (hwq_mkey_check(t->mkey, &err) != 0) {
-		/* An unknown kind of error is an error, too. */
+		/* An error of an unknown kind is reported as a wrong guard. */
 		err = (struct mlx5dv_mkey_err){.err_type = MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD};
 		t->mkey->sig->err_exists = false;
 	}
@@ -124,8 +127,8 @@ gantry_txn_take_error(struct gantry_txn_open *t)
 }
 
 /*
- * Completes a transaction whose WQEs are all done. Every transaction ends here. Its completion says
- * GANTRY_OK so far.
+ * Completes a transaction whose WQEs are all done. Every transaction ends in this function. Until
+ * now, the status in its completion is GANTRY_OK.
  */
 static inline void
 settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
@@ -141,12 +144,12 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 		if (c->txns->wrong == t)
 			c->txns->wrong = NULL;
 		/*
-		 * The key's configuration may not have run, and with it the count of errors that
-		 * the device needs.
+		 * The configuration of the key may not have run. Then the device has not got the
+		 * count of errors that it needs.
 		 */
 		t->mkey->sig->err_count_updated = true;
 	}
-	/* If a QP is reset before it has made all its CQEs, these are lost. */
+	/* If a QP is reset before it has made all its CQEs, the missing CQEs are lost. */
 	t->unfit |= c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;
@@ -177,8 +180,8 @@ gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c)
 		next = TAILQ_NEXT(t, next);
 		if (likely(t->state == GANTRY_TXN_POSTED)) {
 			/*
-			 * WQEs end in order. So later transactions are not done either, or can wait
-			 * for this one.
+			 * WQEs complete in order. So later transactions are not done either, or can
+			 * wait for this transaction.
 			 */
 			if (t->last >= done)
 				break;
@@ -206,8 +209,8 @@ has_ended(struct gantry_txn_open *t, uint64_t index)
 }
 
 /*
- * Ends a transaction together with its connection: no response follows. A known wrong signature
- * stays its status.
+ * Ends a transaction together with its connection: no response follows. If a signature is known to
+ * be wrong, the status stays GANTRY_SIG_ERROR.
  */
 static void
 end_failed(struct gantry_txn_open *t, enum gantry_status status, const struct hwq_cqe *cqe)
@@ -236,9 +239,9 @@ gantry_txn_fail(struct gantry_conn *c, uint64_t index, enum gantry_status first,
 
 	gantry_txn_look_behind(c);
 	/*
-	 * WQEs are in the order of the list, except for responses that were posted later. So the
-	 * WQE at `index` belongs to the transaction with the lowest last WQE that is at `index` or
-	 * behind it.
+	 * The WQEs are in the order of the list, except for responses that were posted later. So
+	 * the WQE at `index` belongs to the transaction with the lowest `last` that is at least
+	 * `index`.
 	 */
 	TAILQ_FOREACH(t, &c->txns->open, next)
 		if (t->last >= index && (owner == NULL || t->last < owner->last))

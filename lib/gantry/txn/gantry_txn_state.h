@@ -38,20 +38,23 @@ enum gantry_txn_state {
 	GANTRY_TXN_ANSWERED,
 };
 
-/* `where` of the slots of open transactions on this connection. Such a slot is never done. */
+/*
+ * Returns `where` of the slots of open transactions on this connection. Such a slot is never done.
+ */
 static inline uint64_t
 gantry_txn_where(uint32_t conn)
 {
 	/*
-	 * An index greater than all that a connection ever posts, and less than GANTRY_WHERE_HELD
-	 * of gantry_replay.h.
+	 * An index greater than every index that a connection posts, and less than
+	 * GANTRY_WHERE_HELD of gantry_replay.h.
 	 */
 	return gantry_where(conn, UINT64_C(1) << (GANTRY_WHERE_SHIFT - 2));
 }
 
 /*
- * Begins t, the first free transaction, in slot `issue`. Its WQEs are written to connection c. The
- * caller has set its fields about the descriptor and the WQEs. where: gantry_txn_where().
+ * Begins t, the first free transaction, in slot `issue`. The caller has written its WQEs to
+ * connection c, and has set the fields of t about the descriptor and the WQEs. where:
+ * gantry_txn_where() of the connection.
  */
 static __rte_always_inline void
 gantry_txn_begin(struct gantry_queue *q, struct gantry_stream *s, struct gantry_conn *c,
@@ -82,12 +85,12 @@ gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
 	gantry_counter_add(&q->txns.counts.opened, n);
 }
 
-/* The rest of gantry_txn_check_key(), for a key with a wrong signature. Returns true. */
+/* The second part of gantry_txn_check_key(), for a key with a wrong signature. Returns true. */
 bool gantry_txn_take_error(struct gantry_txn_open *t);
 
 /*
- * Asks the transaction's key for a wrong signature. Returns true if there was one. It is in
- * gantry_txn::error, and the bad response follows. In state POSTED only.
+ * Asks the transaction's key for a wrong signature. If there was one, returns true: the error is
+ * then in gantry_txn::error, and the bad response follows. Called in state POSTED only.
  */
 static inline bool
 gantry_txn_check_key(struct gantry_txn_open *t)
@@ -96,14 +99,14 @@ gantry_txn_check_key(struct gantry_txn_open *t)
 }
 
 /*
- * Notes that a CQE tells of the first wrong signature of this key. The CQE comes between those of
- * the transfer with the wrong signature and of the transfer before it, so its place tells which
- * transfer this is.
+ * Notes that a CQE reports the first wrong signature of this key. This CQE is between the CQE of
+ * the transfer with the wrong signature and the CQE of the transfer before it. So its position
+ * tells which transfer has the wrong signature.
  */
 void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
 /*
- * Looks at the next CQE. If it is of another transfer, a CQE was lost. Called after CQEs were
- * taken, and before anything is posted: then the device may write another CQE there.
+ * Reads the next CQE. If it belongs to another transfer, a CQE was lost. Called after CQEs were
+ * taken, and before WQEs are posted: afterwards the device may overwrite the CQE.
  */
 void gantry_txn_look_behind(struct gantry_conn *c);
 
@@ -113,10 +116,10 @@ void gantry_txn_advance(struct gantry_queue *q, struct gantry_conn *c);
 struct hwq_cqe;
 
 /*
- * The connection failed: WQEs from `index` on did not run, or not to their end. first: the status
- * of the transaction that owns the WQE at `index`. others: the status of the transactions behind
- * it. cqe: the error CQE with the reason, or NULL. Returns the completion of the first one, or
- * NULL.
+ * Called when the connection failed: WQEs from `index` on did not run, or did not run to their end.
+ * first: the status of the transaction that owns the WQE at `index`. others: the status of the
+ * transactions behind it. cqe: the error CQE with the reason, or NULL. Returns the completion of
+ * the first of these transactions, or NULL.
  */
 const struct gantry_comp *gantry_txn_fail(struct gantry_conn *c, uint64_t index,
 	enum gantry_status first, enum gantry_status others, const struct hwq_cqe *cqe);

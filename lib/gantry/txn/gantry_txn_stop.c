@@ -3,7 +3,7 @@
  * Handles a send queue that stands still: checks the keys, cancels good responses, and lets the
  * send queue go on.
  */
-#include "gantry_trace.h" /* before all others */
+#include "gantry_trace.h" /* included before all other headers */
 
 #include "gantry_txn_stop.h"
 
@@ -20,15 +20,15 @@
 #include "gantry_txn_state.h"
 
 /*
- * How often a step is tried again. Each pause is twice as long as the pause before: 1, 2, 4, ...
- * 128 ms.
+ * A step that the device refused is tried again TRIES times. Each pause is twice as long as the
+ * pause before: 1, 2, 4, ... 128 ms.
  */
 #define TRIES           8
 #define PAUSES_A_SECOND 1000
 
 /*
- * A connection that is not in RUNS adds 1 to gantry_queue::outstanding, so that gantry_poll() looks
- * at it.
+ * Changes the state. A connection that is not in state RUNS adds 1 to gantry_queue::outstanding, so
+ * that gantry_poll() polls it.
  */
 static void
 become(struct gantry_queue *q, struct gantry_txn_line *line, enum gantry_txn_stop stop)
@@ -56,8 +56,8 @@ gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c)
 	if ((events & GANTRY_CONN_EVENT_DRAINED) == 0 || c->state != GANTRY_CONN_TXN)
 		return false;
 	/*
-	 * Pairs with the release in handle_queue() of gantry_event.c: from here on, CQEs from
-	 * before the event are visible.
+	 * Pairs with the release in handle_queue() of gantry_event.c: from here on, the CQEs that
+	 * the device wrote before the event are visible.
 	 */
 	atomic_fetch_and_explicit(&c->events, ~GANTRY_CONN_EVENT_DRAINED, memory_order_acquire);
 	become(q, line, GANTRY_TXN_STOPPED);
@@ -84,7 +84,7 @@ pause(const struct gantry_queue *q, struct gantry_txn_line *line, const char *st
 	return true;
 }
 
-/* The good responses that must be cancelled, of transactions with a wrong signature. */
+/* The good responses that must be cancelled: those of transactions with a wrong signature. */
 struct wrong {
 	uint32_t n;
 	uint16_t index[GANTRY_MAX_TXNS];
@@ -92,8 +92,8 @@ struct wrong {
 };
 
 /*
- * Step 2, for each open transaction. Also finds a transaction that is known to be wrong and whose
- * good response is still in the ring.
+ * Carries out step 2 for each open transaction. Also finds a transaction whose signature is already
+ * known to be wrong, and whose good response is still in the ring.
  */
 static void
 find_wrong(struct gantry_conn *c, struct wrong *w)
@@ -110,7 +110,7 @@ find_wrong(struct gantry_conn *c, struct wrong *w)
 	}
 }
 
-/* Step 3. Returns 0; or the device's error, and nothing was cancelled. */
+/* Carries out step 3. Returns 0 or the device's error. After an error nothing was cancelled. */
 static int
 cancel_wrong(struct gantry_queue *q, struct gantry_conn *c)
 {

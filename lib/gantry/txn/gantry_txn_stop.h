@@ -21,21 +21,21 @@
 #include "gantry_txns.h"
 
 /*
- * A CQE told of a wrong signature. The event that the send queue stands still may follow, so no
- * response is posted until then. Owner thread.
+ * Called for a CQE that reports a wrong signature. The event that the send queue stands still may
+ * follow, so no response is posted until this event. Owner thread.
  */
 void gantry_txn_stop_expect(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Returns true if the event has come, and the caller polls the CQ now (step 1). */
+/* Returns true if the event has come. The caller then polls the CQ (step 1). */
 bool gantry_txn_stop_has_come(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Does steps 2 to 4, as far as the device permits. Returns false if it refused too often. Owner
- * thread; cold.
+ * Carries out steps 2 to 4, as far as the device permits. Returns false if the device refused a
+ * step too often. Owner thread; cold.
  */
 bool gantry_txn_stop_handle(struct gantry_queue *q, struct gantry_conn *c);
 
-/* The connection failed, so its send queue no longer stands still. */
+/* Called when the connection has failed, so that its send queue no longer stands still. */
 void gantry_txn_stop_forget(struct gantry_queue *q, struct gantry_conn *c);
 
 #endif

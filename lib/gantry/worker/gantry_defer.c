@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of descriptors that wait until their connection has room. */
+/* Lists of descriptors that wait until their connection can accept them. */
 #include "gantry_defer.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define RETRY_BURST 16
 
 struct gantry_defer_list {
-	uint32_t first, last; /* places; if first is NOWHERE, the list is empty */
+	uint32_t first, last; /* indices in `desc`; the list is empty if first is NOWHERE */
 };
 
 int
@@ -90,7 +90,7 @@ drop_first(struct gantry_defer *d, struct gantry_defer_list *list)
 	d->n--;
 }
 
-/* Copies the first descriptors of a list, n at most. Returns how many. */
+/* Copies the first descriptors of a list, at most n. Returns how many were copied. */
 static uint32_t
 peek(const struct gantry_defer *d, const struct gantry_defer_list *list, struct gantry_desc *desc,
 	uint32_t n)
@@ -102,7 +102,10 @@ peek(const struct gantry_defer *d, const struct gantry_defer_list *list, struct 
 	return i;
 }
 
-/* Submits descriptors of a list until one finds no room. Returns how many. */
+/*
+ * Submits descriptors of a list until the queue does not accept one. Returns how many were
+ * submitted.
+ */
 static uint32_t
 retry_list(struct gantry_defer *d, struct gantry_defer_list *list)
 {
@@ -119,7 +122,7 @@ retry_list(struct gantry_defer *d, struct gantry_defer_list *list)
 	return sum;
 }
 
-/* ------------------------------------------------------------------ what the worker calls */
+/* ------------------------------------------------------------------ the worker's calls */
 
 static bool
 is_fenced(const struct gantry_desc *desc)
@@ -127,7 +130,7 @@ is_fenced(const struct gantry_desc *desc)
 	return (desc->flags & GANTRY_DESC_FENCE) != 0;
 }
 
-/* The number of descriptors before the first fenced one. */
+/* Returns the number of descriptors before the first fenced descriptor. */
 static uint32_t
 count_unfenced(const struct gantry_desc *desc, uint32_t n)
 {
@@ -150,7 +153,7 @@ gantry_defer_or_submit(struct gantry_defer *d, const struct gantry_desc *desc, u
 		i += gantry_submit_any(d->q, desc + i, end - i);
 		if (i == end)
 			continue;
-		/* The descriptor's connection is full. */
+		/* The connection of this descriptor accepts no more descriptors now. */
 		if (is_fenced(&desc[i]))
 			break;
 		put(d, &desc[i++]);

@@ -28,27 +28,34 @@
 struct gantry_loop {
 	/* A stack: control threads push workers, and the lcore takes all of them at once. */
 	_Atomic(struct gantry_worker *) joining;
-	atomic_bool quit;           /* the last worker has left: return */
-	struct gantry_worker *run;  /* the workers that have turns */
-	_Atomic uint32_t n_workers; /* started and not yet removed; changed under `lock` */
+	atomic_bool quit;          /* the last worker has left, so the lcore's function returns */
+	struct gantry_worker *run; /* the workers that have turns */
+	/* Workers that are started and not yet removed; changed under `lock`. */
+	_Atomic uint32_t n_workers;
 
-	/* For resting: gantry_bell.h. */
+	/* Used for resting: gantry_bell.h. */
 	struct gantry_bell bell;
-	/* waits for the bell, and for the channels of the workers in `run` */
+	/*
+	 * The epoll instance that waits for the bell, and for the channels of the workers in `run`.
+	 */
 	int epoll;
-	uint32_t n_bells;      /* workers that have the bell; changed under `lock` */
-	bool awake;            /* a worker in `run` spins */
-	bool shares;           /* gantry_loop_shares_cpu() at the start of the loop */
-	bool monitors;         /* a worker in `run` monitors */
+	uint32_t n_bells;      /* number of workers that have the bell; changed under `lock` */
+	bool awake;            /* a worker in `run` is GANTRY_IDLE_SPIN */
+	bool shares;           /* gantry_loop_shares_cpu() when the loop started */
+	bool monitors;         /* a worker in `run` is GANTRY_IDLE_MONITOR */
 	gantry_counter sleeps; /* how often the lcore has rested */
 
-	gantry_counter running; /* stopwatch: the loop runs */
-	gantry_counter idle;    /* stopwatch: no turn has work */
+	gantry_counter running; /* stopwatch of the time in which the loop runs */
+	gantry_counter idle;    /* stopwatch of the time in which no turn has work */
 };
 
-/* Indexed by lcore. All engines share them, because an lcore runs one function at a time. */
+/*
+ * The loops, by lcore. All engines share these loops, because an lcore runs one function at a time.
+ */
 static struct gantry_loop loops[RTE_MAX_LCORE];
-/* Control threads hold it only while they launch an lcore, or wait until the lcore is free. */
+/*
+ * Control threads hold the lock only while they launch an lcore, or wait until the lcore is free.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------ stopwatches */
@@ -76,7 +83,7 @@ watch_stop(gantry_counter *w)
 	atomic_store_explicit(w, rte_rdtsc() - began, memory_order_relaxed);
 }
 
-/* The cycles counted until now. Any thread. */
+/* Returns the cycles counted until now. Any thread. */
 static uint64_t
 watch_read(const gantry_counter *w, uint64_t now)
 {
@@ -88,8 +95,8 @@ watch_read(const gantry_counter *w, uint64_t now)
 /* ------------------------------------------------------------------ the lcore */
 
 /*
- * Lets events of the worker's channel wake the lcore. If the kernel refuses, the lcore wakes only
- * by the bell and by time.
+ * Lets events of the worker's channel wake the lcore. If the kernel refuses, only the bell and the
+ * end of a wait wake the lcore.
  */
 static void
 watch(struct gantry_loop *l, struct gantry_worker *w)
@@ -117,8 +124,8 @@ static __rte_cold void
 take_joining(struct gantry_loop *l)
 {
 	/*
-	 * Pairs with the release in gantry_loop_add(): the lcore sees the queue as the control
-	 * thread left it.
+	 * Pairs with the release in gantry_loop_add(): the lcore sees all that the control thread
+	 * has written to the queue.
 	 */
 	struct gantry_worker *w = atomic_exchange_explicit(&l->joining, NULL, memory_order_acquire);
 
@@ -134,7 +141,7 @@ take_joining(struct gantry_loop *l)
 	note_how_to_rest(l);
 }
 
-/* Ends a worker that has left the list. */
+/* Ends a worker that was removed from the list. */
 static __rte_cold void
 leave(struct gantry_worker *w)
 {
@@ -147,8 +154,8 @@ leave(struct gantry_worker *w)
 }
 
 /*
- * One turn of a worker of which gantry_worker::ask asks something. Returns false if it had no work.
- * *end: it has stopped.
+ * Gives one turn to a worker whose gantry_worker::ask is not 0. Returns false if the worker had no
+ * work. *end: true if the worker has stopped.
  */
 static __rte_noinline bool
 turn_asked(struct gantry_worker *w, uint32_t ask, bool *end)
@@ -190,7 +197,7 @@ gantry_loop_turn(struct gantry_worker **run)
 	return busy;
 }
 
-/* The most milliseconds that the lcore may rest, or GANTRY_SLEEP_FOR_EVER. */
+/* Returns the most milliseconds that the lcore may rest, or GANTRY_SLEEP_FOR_EVER. */
 static int
 rest_limit(const struct gantry_loop *l)
 {
@@ -206,7 +213,7 @@ rest_limit(const struct gantry_loop *l)
 	return ms;
 }
 
-/* Asks for the events of all workers. Returns false if a worker has something to do already. */
+/* Asks for the events of all workers. Returns false if a worker has work already. */
 static bool
 arm(struct gantry_loop *l)
 {
@@ -218,7 +225,7 @@ arm(struct gantry_loop *l)
 	return true;
 }
 
-/* Waits for the bell or an event, unless a worker has something to do already. */
+/* Waits for the bell or an event, unless a worker has work already. */
 static void
 sleep_until_event(struct gantry_loop *l)
 {
@@ -252,8 +259,8 @@ waits(const struct gantry_loop *l)
 }
 
 /*
- * Lets other threads of the CPU run. If the lcore has the CPU for itself, sched_yield() is enough
- * and costs little; gantry_nap.h says why it is not enough on a shared CPU.
+ * Lets other threads of the CPU run. If no other lcore uses the CPU, sched_yield() is enough and
+ * costs little. gantry_nap.h says why sched_yield() is not enough on a shared CPU.
  */
 static void
 let_others_run(const struct gantry_loop *l)
@@ -265,8 +272,8 @@ let_others_run(const struct gantry_loop *l)
 }
 
 /*
- * Lets the CPU wait for a write to the bell or to a CQ. The CPU can watch one CQ; with more than
- * one, the lcore polls.
+ * Lets the CPU wait for a write to the bell or to a CQ. The CPU can watch one CQ. If there are more
+ * CQs, the lcore polls.
  */
 static void
 monitor_until_write(struct gantry_loop *l)
@@ -289,15 +296,15 @@ monitor_until_write(struct gantry_loop *l)
 					    : rte_rdtsc() + ms * (rte_get_tsc_hz() / 1000));
 }
 
-/* Rests until there is something to do. */
+/* Rests until there is work. */
 static __rte_cold void
 rest(struct gantry_loop *l)
 {
 	unsigned int how = l->monitors ? GANTRY_BELL_MONITORS : GANTRY_BELL_SLEEPS;
 
 	/*
-	 * From now on other threads ring the bell. They did not ring for earlier work, so look once
-	 * more.
+	 * From now on other threads ring the bell. They did not ring it for earlier work, so the
+	 * lcore looks for work once more.
 	 */
 	atomic_exchange_explicit(&l->bell.state, how, memory_order_acq_rel);
 	if (atomic_load_explicit(&l->joining, memory_order_relaxed) == NULL &&
@@ -310,7 +317,7 @@ rest(struct gantry_loop *l)
 	atomic_exchange_explicit(&l->bell.state, GANTRY_BELL_AWAKE, memory_order_acq_rel);
 }
 
-/* Takes joining workers, and gives one turn to each worker. Returns false if none had work. */
+/* Takes joining workers, and gives one turn to each worker. Returns false if no worker had work. */
 static inline bool
 next_turn(struct gantry_loop *l)
 {
@@ -325,7 +332,7 @@ goes_on(const struct gantry_loop *l)
 	return !atomic_load_explicit(&l->quit, memory_order_relaxed);
 }
 
-/* Gives turns until one has work. The clock is read at the beginning and at the end only. */
+/* Gives turns until a turn has work. The clock is read only at the beginning and at the end. */
 static void
 idle(struct gantry_loop *l)
 {
@@ -367,7 +374,7 @@ loop_main(void *arg)
 
 /* ------------------------------------------------------------------ control threads */
 
-/* Creates the eventfd and the epoll instance by which an lcore sleeps. */
+/* Creates the eventfd and the epoll instance with which an lcore sleeps. */
 static int
 bell_open(struct gantry_loop *l)
 {
@@ -438,8 +445,8 @@ gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load)
 {
 	const struct gantry_loop *l;
 	/*
-	 * One time stamp for both watches, so that busy_cycles does not grow while the lcore is
-	 * idle.
+	 * Both stopwatches are read with the same time stamp, so that busy_cycles does not grow
+	 * while the lcore is idle.
 	 */
 	uint64_t now = rte_rdtsc(), idle_cycles;
 
@@ -501,7 +508,7 @@ gantry_loop_add(struct gantry_worker *w)
 	gantry_worker_begin(w);
 	pthread_mutex_lock(&lock);
 	join(l, w);
-	/* If the lcore runs and sleeps, the bell wakes it to take the worker. */
+	/* If the lcore sleeps in its loop, the bell wakes it, so that it takes the worker. */
 	gantry_bell_ring(&l->bell);
 	if (l->n_workers == 0)
 		ret = launch(l, w->lcore_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How an lcore that shares its CPUs is scheduled, and how long it naps. */
+/* Sets the scheduling of an lcore that shares its CPUs, and lets it nap. */
 #include "gantry_nap.h"
 
 #include <sched.h>
@@ -8,10 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS 100000 /* the shortest slice that Linux grants */
+#define SLICE_NS 100000 /* the shortest slice in ns that Linux grants */
 
 #define NAP_IDLE_NS 60000
-/* A nap of 5 us would be too short: it ends before the CPU has switched to another thread. */
+/*
+ * Nanoseconds of a nap. A nap of 5 us would be too short: it ends before the CPU has switched to
+ * another thread.
+ */
 #define NAP_WAIT_NS 20000
 
 /*
@@ -23,7 +26,7 @@ struct scheduling {
 	uint64_t flags;
 	int32_t nice;
 	uint32_t priority;
-	uint64_t runtime, deadline, period; /* ns; with SCHED_OTHER, runtime is the slice */
+	uint64_t runtime, deadline, period; /* in ns; with SCHED_OTHER, runtime is the slice */
 };
 
 /* Returns the earlier slice in ns. Returns 0 if the thread's slice cannot be changed. */

@@ -5,10 +5,10 @@
  *
  * A thread that wakes gets the CPU at once if its slice is shorter than the slice of the thread
  * that has the CPU (sched_setattr(2), since Linux 6.12). Otherwise it waits until that slice is
- * over, which the kernel notices at a tick only: every 4 ms if HZ is 250. So the lcore has a short
- * slice.
+ * over. The kernel notices this only at a tick, which comes every 4 ms if HZ is 250. So the lcore
+ * has a short slice.
  *
- * A thread that yields stays runnable. It does not wake up, so it waits for the tick even with a
+ * A thread that yields stays runnable, so it does not wake up, and waits for the tick even with a
  * short slice. So the lcore naps instead of yielding.
  */
 #ifndef GANTRY_NAP_H
@@ -17,18 +17,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What gantry_nap_begin() has changed of the thread. */
+/* The settings of the thread before gantry_nap_begin(). */
 struct gantry_nap {
-	uint64_t slice; /* ns; 0: the slice was not changed */
-	int slack;      /* of the thread's timers, ns */
+	uint64_t slice; /* in ns; 0: the slice was not changed */
+	int slack;      /* timer slack of the thread in ns */
 };
 
 /* Gives the calling thread a short slice and exact timers. */
 void gantry_nap_begin(struct gantry_nap *before);
-/* Gives the calling thread its earlier slice and timers back. */
+/* Restores the earlier slice and timers of the calling thread. */
 void gantry_nap_end(const struct gantry_nap *before);
 
-/* Sleeps for tens of microseconds; for a shorter time if descriptors are in flight (`waits`). */
+/*
+ * Sleeps for tens of microseconds. waits: true if descriptors are in flight; the sleep is then
+ * shorter.
+ */
 void gantry_nap(bool waits);
 
 #endif

@@ -35,8 +35,8 @@ gantry_enqueue_burst(struct gantry_worker *w, const struct gantry_desc *desc, un
 
 	/*
 	 * The zero-copy calls of rte_ring do not let several producers fill the ring at the same
-	 * time, so this call copies. It accepts whole descriptors, because the free room is a
-	 * multiple of a descriptor's pieces.
+	 * time, so this call copies. It accepts whole descriptors, because the number of free
+	 * elements is a multiple of a descriptor's pieces.
 	 */
 	if (unlikely(w->producers == GANTRY_PRODUCERS_MP)) {
 		pieces =
@@ -104,7 +104,10 @@ pack_recv(struct gantry_ring_recv *dst, uint16_t peer, const struct gantry_recv 
 		dst[i] = (struct gantry_ring_recv){.recv = src[i], .peer = peer};
 }
 
-/* Enqueues receives while other threads may do so, too. Returns how many of the n were accepted. */
+/*
+ * Enqueues receives while other threads may enqueue receives, too. Returns how many of the n were
+ * accepted.
+ */
 static uint32_t
 enqueue_recv_mp(struct rte_ring *ring, uint16_t peer, const struct gantry_recv *recv, uint32_t n)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The lcore's ends of a worker's rings. No other thread reads or writes at these ends, so two
- * indices are enough. Elements are used in place. A part is a row of elements up to the end of the
- * ring's memory at most.
+ * indices are enough. Elements are read and written in the ring's memory, without a copy. A part is
+ * a row of elements, which ends at the latest at the end of the ring's memory.
  *
  *     reading                                         writing
  *       gantry_ring_tail()         the filled end       gantry_ring_room()       free places
  *       gantry_ring_part_filled()  what can be read     gantry_ring_part_free()  where to write
  *       gantry_ring_consume()      n were read          gantry_ring_produce()    n were written
  *
- * The calls of rte_ring_peek_zc.h do the same. With them a turn of one copy takes 409 instructions
- * instead of 356, and of one write 453 instead of 396 (bench_gantry, GCC 12): each call looks at
- * the kind of synchronization, and moves a head first.
+ * The calls of rte_ring_peek_zc.h do the same, but need more instructions: 409 instead of 356 for a
+ * turn of one copy, and 453 instead of 396 for a turn of one write (bench_gantry, GCC 12). Each of
+ * those calls checks the kind of synchronization, and moves a head first.
  */
 #ifndef GANTRY_RING_END_H
 #define GANTRY_RING_END_H
@@ -28,8 +28,8 @@ struct gantry_ring_part {
 };
 
 /*
- * The elements from a free-running index on: n at most, and none behind the end of the ring's
- * memory.
+ * Returns the elements from a free-running index on: at most n, and none behind the end of the
+ * ring's memory.
  */
 static __rte_always_inline struct gantry_ring_part
 gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t n)
@@ -42,7 +42,10 @@ gantry_ring_part(struct rte_ring *r, uint32_t elem_len, uint32_t index, uint32_t
 	};
 }
 
-/* The index behind the last element of producers. All kinds of producers keep it in this field. */
+/*
+ * Returns the index behind the last element that producers have written. All kinds of producers
+ * keep this index in prod.tail.
+ */
 static __rte_always_inline uint32_t
 gantry_ring_tail(const struct rte_ring *r)
 {
@@ -50,7 +53,7 @@ gantry_ring_tail(const struct rte_ring *r)
 	return __atomic_load_n(&r->prod.tail, __ATOMIC_ACQUIRE);
 }
 
-/* The filled elements up to `tail`, n at most. tail: from gantry_ring_tail(). */
+/* Returns the filled elements up to `tail`, at most n. tail: a result of gantry_ring_tail(). */
 static __rte_always_inline struct gantry_ring_part
 gantry_ring_part_filled(struct rte_ring *r, uint32_t elem_len, uint32_t tail, uint32_t n)
 {
@@ -59,7 +62,7 @@ gantry_ring_part_filled(struct rte_ring *r, uint32_t elem_len, uint32_t tail, ui
 	return gantry_ring_part(r, elem_len, from, RTE_MIN(n, tail - from));
 }
 
-/* Gives the first n filled elements back to producers. */
+/* Gives the first n filled elements back to the producers. */
 static __rte_always_inline void
 gantry_ring_consume(struct rte_ring *r, uint32_t n)
 {
@@ -70,16 +73,19 @@ gantry_ring_consume(struct rte_ring *r, uint32_t n)
 	__atomic_store_n(&r->cons.tail, to, __ATOMIC_RELEASE);
 }
 
-/* The number of free places. */
+/* Returns the number of free elements. */
 static __rte_always_inline uint32_t
 gantry_ring_room(struct rte_ring *r)
 {
-	/* Pairs with the release of the consumer in rte_ring: it has read these places. */
+	/*
+	 * Pairs with the release of the consumer in rte_ring: the consumer has read these elements.
+	 */
 	return r->capacity + __atomic_load_n(&r->cons.tail, __ATOMIC_ACQUIRE) - r->prod.tail;
 }
 
 /*
- * The first n free places, or those up to the end of the ring's memory. At least n places are free.
+ * Returns the first n free elements, or those up to the end of the ring's memory. The caller knows
+ * that at least n elements are free.
  */
 static __rte_always_inline struct gantry_ring_part
 gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n)
@@ -87,7 +93,7 @@ gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n)
 	return gantry_ring_part(r, elem_len, r->prod.tail, n);
 }
 
-/* Hands the first n elements that were written to the consumer. */
+/* Hands the first n written elements to the consumer. */
 static __rte_always_inline void
 gantry_ring_produce(struct rte_ring *r, uint32_t n)
 {

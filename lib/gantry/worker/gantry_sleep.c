@@ -7,7 +7,7 @@
 
 #include "gantry_recv_ring.h"
 
-/* Milliseconds until a repair is tried again. No event tells when it can succeed. */
+/* The milliseconds until a repair is tried again. No event tells when the repair can succeed. */
 #define REPAIR_MS 1
 
 int gantry_sleep_ms = 100;
@@ -89,8 +89,8 @@ is_under_repair(const struct gantry_conn *c)
 }
 
 /*
- * Returns true if a connection is stopped, and no CQE tells when it can go on. The removal of
- * memory waits for this connection, too (gantry_drain.h).
+ * Returns true if a connection is stopped. No CQE tells when such a connection can continue. The
+ * removal of memory waits for this connection, too (gantry_drain.h).
  */
 static bool
 is_stopped(const struct gantry_queue *q)
@@ -103,14 +103,14 @@ is_stopped(const struct gantry_queue *q)
 int
 gantry_sleep_limit(const struct gantry_queue *q)
 {
-	/* The CPU has to go on with copies. */
+	/* The CPU has to continue copies in the next call. */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
 	if (is_stopped(q))
 		return REPAIR_MS;
 	/*
-	 * Receives are posted. If the device fails, no CQE says that they have ended, so look from
-	 * time to time.
+	 * If receives are posted, the owner polls from time to time: if the device fails, no CQE
+	 * says that the receives have ended.
 	 */
 	if (gantry_in_flight(q) == 0)
 		return TAILQ_EMPTY(&q->recv_rings) ? GANTRY_SLEEP_FOR_EVER : gantry_sleep_ms;

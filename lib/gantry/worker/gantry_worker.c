@@ -12,9 +12,9 @@
 #include "gantry_submit.h"
 
 /*
- * Submits descriptors from `in`. Returns how many. `out` keeps room for the completions of all
- * descriptors that are in flight or deferred. defer: w->defer, or a constant NULL, for which the
- * compiler makes a copy of this function.
+ * Submits descriptors from `in`. Returns how many were submitted or deferred. `out` always has free
+ * elements for the completions of all descriptors that are in flight or deferred. defer: w->defer,
+ * or a constant NULL, for which the compiler makes a version of this function.
  */
 static __rte_always_inline uint32_t
 take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer)
@@ -37,7 +37,7 @@ take(struct gantry_worker *w, struct gantry_queue *q, struct gantry_defer *defer
 	return part.n;
 }
 
-/* gantry_poll_inside() for a queue in order. */
+/* As gantry_poll_inside(), for a queue in order. */
 static __rte_always_inline uint32_t
 poll_in_order(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 {
@@ -48,8 +48,8 @@ poll_in_order(struct gantry_queue *q, struct gantry_comp *comp, uint32_t n)
 }
 
 /*
- * Moves completions to `out`, where take() has kept room for them. Returns how many. in_order: a
- * constant.
+ * Moves completions to `out`, where take() has kept elements free for them. Returns how many were
+ * moved. in_order: a constant.
  */
 static __rte_always_inline uint32_t
 give(struct gantry_worker *w, struct gantry_queue *q, const bool in_order)
@@ -64,21 +64,21 @@ give(struct gantry_worker *w, struct gantry_queue *q, const bool in_order)
 	return part.n;
 }
 
-/* A turn of a worker with an unordered queue. */
+/* Carries out a turn of a worker with an unordered queue. */
 static __rte_noinline uint32_t
 turn_unordered(struct gantry_worker *w, struct gantry_queue *q)
 {
 	uint32_t n = give(w, q, false);
 
 	/*
-	 * What stays deferred after this call waits for descriptors of its own connection that are
-	 * in flight.
+	 * A descriptor that stays deferred after this call waits for descriptors of its own
+	 * connection that are in flight.
 	 */
 	n += gantry_defer_retry(w->defer);
 	return n + take(w, q, w->defer);
 }
 
-/* A turn of a worker that may have something to do. w->in_tail is up to date. */
+/* Carries out a turn of a worker that may have work. w->in_tail is up to date. */
 static __rte_noinline bool
 turn(struct gantry_worker *w)
 {
@@ -96,7 +96,7 @@ turn(struct gantry_worker *w)
 	return n != 0;
 }
 
-/* A turn of a worker that is asked to stop. */
+/* Carries out a turn of a worker that is asked to stop. */
 static __rte_noinline bool
 turn_stopping(struct gantry_worker *w)
 {
@@ -113,7 +113,7 @@ turn_stopping(struct gantry_worker *w)
 
 /*
  * Returns true if nothing is enqueued, deferred or in flight, and no WQE and no receive is
- * outstanding. So the removal of memory does not wait for the queue.
+ * outstanding. So the removal of memory does not wait for such a queue.
  */
 static bool
 is_quiet(const struct gantry_worker *w, const struct gantry_queue *q)
@@ -136,7 +136,7 @@ watch(struct gantry_worker *w)
 	return false;
 }
 
-/* A turn without new descriptors in `in`. Earlier descriptors may need work. */
+/* Carries out a turn without new descriptors in `in`. Earlier descriptors may need work. */
 static __rte_noinline bool
 turn_again(struct gantry_worker *w, bool stop)
 {
@@ -150,8 +150,8 @@ bool
 gantry_worker_turn(struct gantry_worker *w, bool stop)
 {
 	/*
-	 * Read before the table of regions: an application registers memory before it enqueues
-	 * descriptors that use the memory.
+	 * The tail is read before the table of regions, because an application registers memory
+	 * before it enqueues descriptors that use the memory.
 	 */
 	uint32_t tail = gantry_ring_tail(w->filled);
 
@@ -165,7 +165,10 @@ gantry_worker_turn(struct gantry_worker *w, bool stop)
 	return likely(!stop) ? turn(w) : turn_stopping(w);
 }
 
-/* Lies on the control thread's stack until `done` is set. */
+/*
+ * A call for the lcore. The struct is on the control thread's stack, and exists until `done` is
+ * set.
+ */
 struct gantry_worker_call {
 	int (*fn)(void *arg);
 	void *arg;
@@ -182,9 +185,9 @@ gantry_worker_answer(struct gantry_worker *w)
 
 	atomic_fetch_and_explicit(&w->ask, ~(uint32_t)GANTRY_ASK_CALL, memory_order_relaxed);
 	call->ret = call->fn(call->arg);
-	/* fn may have made work for the next turn. */
+	/* The next turn may have work that fn made. */
 	w->quiet = false;
-	/* Pairs with the acquire in gantry_worker_call(). From now on *call may be gone. */
+	/* Pairs with the acquire in gantry_worker_call(). From now on *call may no longer exist. */
 	atomic_store_explicit(&call->done, true, memory_order_release);
 }
 
@@ -194,8 +197,8 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 	struct gantry_worker_call call = {.fn = fn, .arg = arg};
 
 	/*
-	 * Only this thread starts and stops the worker, so the worker runs until the call is
-	 * answered.
+	 * Only this thread starts and stops the worker, so the worker does not stop before it has
+	 * answered the call.
 	 */
 	if (!gantry_worker_is_running(w))
 		return fn(arg);
@@ -210,7 +213,7 @@ gantry_worker_call(struct gantry_worker *w, int (*fn)(void *arg), void *arg)
 void
 gantry_worker_end(struct gantry_worker *w)
 {
-	/* The control thread may give the queue work before the worker runs again. */
+	/* The control thread may submit work to the queue before the worker runs again. */
 	w->quiet = false;
 	/* Pairs with the acquire in gantry_worker_is_running(). */
 	atomic_store_explicit(&w->running, false, memory_order_release);

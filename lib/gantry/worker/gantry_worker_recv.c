@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker's turn with its receives: from ring to queue, from queue to ring. */
+/*
+ * A worker's turn for receives: moves receives from ring to queue, and completions from queue to
+ * ring.
+ */
 #include "gantry_worker_recv.h"
 
 #include "gantry_recv.h"
@@ -8,7 +11,10 @@
 /* The most receives, or completions, that are moved at a time. */
 #define BURST 32
 
-/* Moves completions to the ring, and notes whether room is left. Returns how many. */
+/*
+ * Moves completions to the ring, and notes whether free elements are left. Returns how many were
+ * moved.
+ */
 static uint32_t
 give(struct gantry_worker *w)
 {
@@ -41,8 +47,8 @@ refuse(struct gantry_worker *w, const struct gantry_ring_recv *r)
 }
 
 /*
- * Posts the first receives of r, as far as they have the same peer. Returns how many of the n are
- * posted or refused. Returns 0 if the first one has to wait.
+ * Posts the first receives of r that have the same peer. Returns how many of the n are posted or
+ * refused, or 0 if the first receive has to wait.
  */
 static uint32_t
 post_some(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
@@ -57,7 +63,7 @@ post_some(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
 	return ret >= 0 ? ret : refuse(w, &r[0]);
 }
 
-/* Posts receives until one has to wait. Returns how many are posted or refused. */
+/* Posts receives until a receive has to wait. Returns how many are posted or refused. */
 static uint32_t
 post(struct gantry_worker *w, const struct gantry_ring_recv *r, uint32_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker's rings of receives: one with receives to post, one with completions. A posted receive
- * stays in the ring of its connection (gantry_recv_ring.h) until the ring of completions has room.
- * So no room is reserved when it is posted.
+ * A worker's two rings of receives: one ring has receives to post, the other has completions. A
+ * completed receive stays in the ring of its connection (gantry_recv_ring.h) until the ring of
+ * completions has a free element. So no element is reserved when a receive is posted.
  */
 #ifndef GANTRY_WORKER_RECV_H
 #define GANTRY_WORKER_RECV_H
@@ -18,7 +18,7 @@ struct gantry_ring_recv {
 
 /*
  * Moves completions to recv_out and, unless `stop`, receives from recv_in to the queue. Returns
- * false if there was nothing to move. The worker has these rings. The lcore.
+ * false if nothing was moved. The worker has these rings. Called by the lcore.
  */
 bool gantry_worker_recv_turn(struct gantry_worker *w, bool stop);
 
