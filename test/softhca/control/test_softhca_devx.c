@@ -27,13 +27,16 @@ struct wrong {
 	uint32_t value;
 	enum status status;
 	unsigned int
-		/* the field that the refusal names; 0: this field; above 0xffff: a syndrome */
+		/*
+		 * The field that the syndrome must name: 0 means this field; above 0xffff: a
+		 * syndrome.
+		 */
 		named;
 };
 
 /*
- * A syndrome is 0x10000 plus the bit offset of the invalid field, or a card's:
- * doc/softhca-reference.md.
+ * A syndrome is 0x10000 plus the bit offset of the invalid field, or the syndrome that adapters
+ * return: doc/softhca-reference.md.
  */
 static void
 expect_answer(const uint8_t *out, const struct wrong *w)
@@ -48,7 +51,7 @@ expect_answer(const uint8_t *out, const struct wrong *w)
 	CHECK_EQ(devx_get(out, 0x20, 32), syndrome);
 }
 
-/* Makes a valid command with one field invalid. */
+/* Sends a valid command with one field made invalid. */
 static void
 expect_refused(struct side *s, const uint8_t *good, size_t len, const struct wrong *w)
 {
@@ -64,19 +67,19 @@ static void
 case_refused(void)
 {
 	static const struct wrong cq[] = {
-		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of entries */
-		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* collapsed */
+		{0x80 + 0x08, 3, 3, BAD_PARAM},        /* an unknown size of CQEs */
+		{0x80 + 0x0b, 1, 1, BAD_PARAM},        /* the collapsed bit */
 		{0x80 + 0x12, 2, 2, BAD_PARAM},        /* an unknown format of mini CQEs */
-		{0x80 + 0x1e, 2, 1, BAD_PARAM},        /* another layout of compressed entries */
-		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},  /* the umem does not exist */
-		{0x80 + 0x63, 5, 31, BAD_PARAM},       /* too many entries */
-		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0}, /* more than the memory holds */
-		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},  /* the UAR does not exist */
-		{0x80 + 0xb8, 8, 0, BAD_RES},          /* the EQ does not exist */
-		{0x80 + 0xb8, 8, 200, BAD_RES},        /* the EQ does not exist */
-		/* the doorbell record is not aligned */
+		{0x80 + 0x1e, 2, 1, BAD_PARAM},        /* another layout of compressed CQEs */
+		{0x80 + 0x20, 32, 0x7fffff, BAD_RES},  /* a umem that does not exist */
+		{0x80 + 0x63, 5, 31, BAD_PARAM},       /* too many CQEs */
+		{0x80 + 0x63, 5, 9, BAD_PARAM, 0x2c0}, /* more CQEs than the memory holds */
+		{0x80 + 0x68, 24, 0x7fffff, BAD_RES},  /* a UAR that does not exist */
+		{0x80 + 0xb8, 8, 0, BAD_RES},          /* an EQ that does not exist */
+		{0x80 + 0xb8, 8, 200, BAD_RES},        /* an EQ that does not exist */
+		/* The doorbell record is not aligned. */
 		{0x80 + 0x1e0, 32, 4, BAD_PARAM, 0x80 + 0x20},
-		/* the doorbell record is beyond the end of the memory */
+		/* The doorbell record is beyond the end of the memory. */
 		{0x80 + 0x1e0, 32, MEM_LEN, BAD_PARAM, 0x80 + 0x20},
 		{0x80 + 0x1c0, 32, 0xffffffff, BAD_PARAM, 0x80 + 0x20},
 		{0x280, 32, 0xffffffff, BAD_PARAM, 0x2c0},
@@ -87,18 +90,18 @@ case_refused(void)
 	static const struct wrong qp[] = {
 		{0x80, 32, 1, BAD_PARAM},
 		{0xc0 + 0x08, 8, 3, BAD_PARAM},  /* an XRC QP */
-		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* no such service */
-		{0xc0 + 0x3e3, 5, 1, BAD_PARAM}, /* streams of an RC QP */
+		{0xc0 + 0x08, 8, 4, BAD_PARAM},  /* a service type that does not exist */
+		{0xc0 + 0x3e3, 5, 1, BAD_PARAM}, /* DCI streams on an RC QP */
 		{0xc0 + 0x403, 5, 1, BAD_PARAM},
 		{0xc0 + 0x28, 24, 0xffffff, BAD_RES},
-		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more than the memory holds */
+		{0xc0 + 0x51, 4, 15, BAD_PARAM, 0x840}, /* more WQEBBs than the memory holds */
 		{0xc0 + 0x49, 4, 15, BAD_PARAM, 0x840},
-		{0xc0 + 0x4d, 3, 7, BAD_PARAM}, /* entries of 2 KiB */
+		{0xc0 + 0x4d, 3, 7, BAD_PARAM}, /* receive WQEs of 2 KiB */
 		{0xc0 + 0x68, 24, 0, BAD_RES},
 		{0xc0 + 0x3e8, 24, 0, BAD_RES},
 		{0xc0 + 0x4e8, 24, 0, BAD_RES},
 		{0xc0 + 0x520, 32, DB_AT + 4, BAD_PARAM, 0xc0 + 0x720},
-		{0xc0 + 0x565, 3, 2, BAD_PARAM},             /* no such type of receive queue */
+		{0xc0 + 0x565, 3, 2, BAD_PARAM},             /* an rq_type that does not exist */
 		{0xc0 + 0x565, 3, 1, BAD_RES, 0xc0 + 0x568}, /* an SRQ that does not exist */
 		{0xc0 + 0x720, 32, 0, BAD_RES},
 		{0x840, 32, 0, BAD_RES},
@@ -111,16 +114,21 @@ case_refused(void)
 		expect_refused(&s, s.cq_in, CQ_IN, &cq[i]);
 	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
 		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
-	/* The adapter writes completions: their memory must be writable. */
+	/* The adapter writes CQEs, so their memory must be writable. */
 	expect_refused(&s, s.cq_in, CQ_IN,
 		&(struct wrong){0x2c0, 32, s.read_only->umem_id, BAD_RES});
-	/* Every length that is too short: no byte after the command may be read. */
+	/*
+	 * Sends the command with each length that is too short. The adapter may read no byte after
+	 * the command.
+	 */
 	for (size_t len = HDR; len < CQ_IN; len++) {
 		CHECK(create(&s, s.cq_in, len, out) == NULL && out[0] == BAD_INP_LEN);
 		CHECK(create(&s, s.qp_in, len, out) == NULL && out[0] == BAD_INP_LEN);
 	}
 	CHECK(create(&s, s.cq_in, HDR - 1, out) == NULL && errno == EINVAL);
-	/* An opcode that the kernel knows and the adapter does not, and an unknown opcode. */
+	/*
+	 * An opcode that the kernel passes on but the adapter does not have, and an unknown opcode.
+	 */
 	devx_put(in, 0, 16, 0x900);
 	CHECK(create(&s, in, CQ_IN, out) == NULL && out[0] == BAD_OP);
 	devx_put(in, 0, 16, 0xfff0);
@@ -128,7 +136,7 @@ case_refused(void)
 	side_fini(&s);
 }
 
-/* Each combination of command and field is logged once, however often it is refused. */
+/* Each combination of command and field is logged once, however often the command is refused. */
 static void
 case_told_once(void)
 {
@@ -163,8 +171,8 @@ case_told_once(void)
 }
 
 /*
- * The opcodes that create an object, as the kernel's devx_is_obj_create_cmd() lists them: it passes
- * on only these. The adapter's firmware knows some of them.
+ * The opcodes that create an object, as the kernel's devx_is_obj_create_cmd() lists them: the
+ * kernel passes on only these. The adapter's firmware has some of them.
  */
 static void
 case_opcodes(void)
@@ -178,7 +186,7 @@ case_opcodes(void)
 
 	side_init(&s);
 	for (uint32_t opcode = 0, i = 0; opcode < 0xa80; opcode++) {
-		/* These commands only return a number. */
+		/* Objects created by these commands are only a number. */
 		bool plain =
 			opcode == 0x771 || opcode == 0x800 || opcode == 0x816 || opcode == 0x939;
 		bool known = opcode == 0x200 || opcode == 0x400 || opcode == 0x500 ||
@@ -187,7 +195,7 @@ case_opcodes(void)
 		struct mlx5dv_devx_obj *obj;
 
 		devx_put(in, 0, 16, opcode);
-		if (opcode == 0xa00) { /* a general object of an unknown type */
+		if (opcode == 0xa00) { /* a general object of a type that does not exist */
 			devx_put(in, 0x30, 16, 0x7777);
 			CHECK(create(&s, in, CQ_IN, out) == NULL && errno == EREMOTEIO);
 			CHECK_EQ(out[0], BAD_PARAM);
@@ -238,7 +246,8 @@ case_not_by_command(void)
 }
 
 /*
- * If the answer cannot be written, the object is destroyed, and the objects that it named are free.
+ * If the answer cannot be written, the object is destroyed, and the objects that it named are not
+ * in use.
  */
 static void
 case_no_answer(void)
@@ -257,11 +266,14 @@ case_no_answer(void)
 	raw_u64(&reg, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, MEM_LEN);
 	raw_attr(&reg, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, 4, 16);
 	CHECK_EQ(raw_run(s.ctx->cmd_fd, &reg), EFAULT);
-	/* The objects that the failed calls named can be destroyed: nothing uses them. */
+	/* The objects that the failed calls named can be destroyed: they are not in use. */
 	side_fini(&s);
 }
 
-/* A command is refused by a method for other commands, and for an object of another kind. */
+/*
+ * A command is refused by a method for another class of commands, and by a method on an object of
+ * another kind.
+ */
 static void
 case_other_method(void)
 {
@@ -292,7 +304,7 @@ expect_cq(struct side *s, struct mlx5dv_devx_obj *obj, uint32_t cqn, uint32_t si
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_CQ"));
 }
 
-/* Entries of 64 and 128 bytes, with and without padding; each event queue; overrun ignored. */
+/* CQEs of 64 and 128 bytes, with and without padding; each event queue; overrun ignored. */
 static void
 case_cqs(void)
 {
@@ -348,7 +360,8 @@ case_umem(void)
 
 /* ---------------------------------------------------------------- states and traffic */
 
-static const struct wrong *spoil; /* changed field in the command of modify(); NULL: none */
+/* field of the next command of modify() that is changed; NULL: none */
+static const struct wrong *spoil;
 
 static enum status
 modify(struct side *s, uint16_t opcode, uint8_t in[MOD_IN])
@@ -413,7 +426,7 @@ to_rts(struct side *s)
 	return modify(s, 0x504, in);
 }
 
-/* The firmware's states: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
+/* The firmware's numbers of states: RESET 0, INIT 1, RTR 2, RTS 3, ERR 6. */
 static void
 expect_state(struct side *s, uint32_t state)
 {
@@ -424,8 +437,8 @@ expect_state(struct side *s, uint32_t state)
 }
 
 /*
- * In RTS the query returns each field that was set, the objects that the QP names, and no other
- * bit.
+ * In RTS the query returns each field that was set and the objects that the QP names, and no other
+ * bit is set.
  */
 static void
 expect_context(struct side *s, bool ethernet)
@@ -436,13 +449,13 @@ expect_context(struct side *s, bool ethernet)
 	CHECK_EQ(ibv_query_gid(s->ctx, 1, 1, &gid), 0);
 	devx_put(want, 0xc0, 4, 3);
 	devx_put(want, 0xc0 + 0x28, 24, s->pdn);
-	devx_put(want, 0xc0 + 0x49, 4, 4); /* the queues, as they were created */
+	devx_put(want, 0xc0 + 0x49, 4, 4); /* sizes of the queues, as at their creation */
 	devx_put(want, 0xc0 + 0x51, 4, 4);
 	devx_put(want, 0xc0 + 0x88, 24, 0xabcde);
 	devx_put(want, 0xc0 + 0x40, 3, IBV_MTU_1024);
 	devx_put(want, 0xc0 + 0x68, 24, s->uar->page_id);
 	devx_put(want, 0xc0 + 0xa8, 24, s->qpn);
-	devx_put(want, 0xc0 + 0xc0 + 0x28, 1, ethernet); /* GRH: always on Ethernet */
+	devx_put(want, 0xc0 + 0xc0 + 0x28, 1, ethernet); /* GRH, which Ethernet always has */
 	devx_put(want, 0xc0 + 0xc0 + 0x30, 16, 0x8765);
 	devx_put(want, 0xc0 + 0xc0 + 0x40, 5, 14);
 	devx_put(want, 0xc0 + 0xc0 + 0x48, 8, 1);
@@ -480,7 +493,7 @@ case_states(void)
 	expect_state(&s, 0);
 	CHECK_EQ(to_init(&s, 1), OK);
 	CHECK_EQ(to_init(&s, 1), BAD_QP_STATE);
-	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM); /* an empty GID entry */
+	CHECK_EQ(to_rtr(&s, s.qpn, 200), BAD_PARAM); /* the GID entry is empty */
 	CHECK_EQ(to_rtr(&s, s.qpn, 1), OK);
 	CHECK_EQ(to_rts(&s), OK);
 	expect_context(&s, true);
@@ -488,7 +501,7 @@ case_states(void)
 	expect_state(&s, 6);
 	CHECK_EQ(modify(&s, 0x50a, in), OK);
 	expect_state(&s, 0);
-	/* Another QP's number, and a command for another object. */
+	/* The number of another QP, and a command for another object. */
 	devx_put(in, 0, 16, 0x50a);
 	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
@@ -502,7 +515,10 @@ step(struct side *s, uint16_t opcode)
 	return opcode == 0x502 ? to_init(s, 1) : opcode == 0x503 ? to_rtr(s, s->qpn, 1) : to_rts(s);
 }
 
-/* Each field of a transition that has a range gets a value outside it. The QP keeps its state. */
+/*
+ * Each field of a transition that has a range gets a value out of range. The command is refused,
+ * and the QP keeps its state.
+ */
 static void
 case_ranges(void)
 {
@@ -512,7 +528,10 @@ case_ranges(void)
 	} wrong[] = {
 		{0x502, {0x80, 32, 1, BAD_PARAM}},                    /* an optional field */
 		{0x502, {0xc0 + 0xc0 + 0x10, 16, 0x7fff, BAD_PARAM}}, /* P_Key index */
-		/* port: as a card refuses one that it does not have (linux-rdma list) */
+		/*
+		 * A port number out of range: adapters refuse it with this syndrome (linux-rdma
+		 * list).
+		 */
 		{0x502, {0xc0 + 0xc0 + 0x128, 8, 0xff, BAD_PARAM, 0x177405}},
 		{0x503, {0x80, 32, 1, BAD_PARAM}}, /* an optional field */
 		{0x502, {0xc0 + 0xc0 + 0x128, 8, 0, BAD_PARAM, 0x177405}},
@@ -539,7 +558,7 @@ case_ranges(void)
 		}
 		CHECK_EQ(step(&s, opcode), OK);
 	}
-	/* A command that is too short, and a query with another QP's number. */
+	/* A command that is too short, and a query with the number of another QP. */
 	devx_put(in, 0, 16, 0x502);
 	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);
@@ -560,7 +579,7 @@ connect_sides(struct side *a, struct side *b)
 	CHECK_EQ(to_rts(a), OK);
 }
 
-/* More messages than any of the queues holds. Each has its own bytes. */
+/* More messages than any of the queues holds. Each message has its own bytes. */
 static void
 case_traffic(void)
 {
@@ -601,7 +620,10 @@ case_traffic(void)
 
 /* ---------------------------------------------------------------- limits and link layers */
 
-/* The adapter's limits are smaller than the program's memory (doc/softhca-reference.md). */
+/*
+ * The adapter's limits are smaller than what the program's memory could hold
+ * (doc/softhca-reference.md).
+ */
 static void
 case_limits(void)
 {
@@ -612,7 +634,7 @@ case_limits(void)
 	};
 	struct side s;
 
-	side_init(&s); /* 16 sends and 16 receives */
+	side_init(&s); /* the greatest allowed sizes: 16 sends and 16 receives */
 	expect_refused(&s, s.cq_in, CQ_IN, &cq);
 	for (size_t i = 0; i < sizeof(qp) / sizeof(qp[0]); i++)
 		expect_refused(&s, s.qp_in, QP_IN, &qp[i]);
@@ -621,7 +643,10 @@ case_limits(void)
 
 #define MKEY_IN 272
 
-/* One object more than the adapter has. Cards were seen to return these statuses and syndromes. */
+/*
+ * One object more than the adapter's limit. Adapters have been seen to return these statuses and
+ * syndromes.
+ */
 static void
 case_too_many(void)
 {
@@ -636,12 +661,12 @@ case_too_many(void)
 	expect_refused(&s, s.cq_in, CQ_IN, &cq);
 	expect_refused(&s, s.qp_in, QP_IN, &qp);
 	devx_put(in, 0, 16, 0x200);
-	devx_put(in, 0x80 + 0x01, 1, 1); /* free */
+	devx_put(in, 0x80 + 0x01, 1, 1); /* free: umr_en */
 	devx_put(in, 0x80 + 0x10, 1, 1); /* for UMR */
-	devx_put(in, 0x80 + 0x16, 2, 2); /* KLMs */
+	devx_put(in, 0x80 + 0x16, 2, 2); /* KLMs: access mode */
 	devx_put(in, 0x80 + 0x20, 24, 0xffffff);
 	devx_put(in, 0x80 + 0x68, 24, s.pdn);
-	devx_put(in, 0x80 + 0x1a0, 32, 4); /* room */
+	devx_put(in, 0x80 + 0x1a0, 32, 4); /* octowords for the translation */
 	first = create(&s, in, MKEY_IN, out);
 	CHECK(first != NULL);
 	expect_refused(&s, in, MKEY_IN, &mkey);
@@ -649,7 +674,7 @@ case_too_many(void)
 	side_fini(&s);
 }
 
-/* The capabilities of another function (query_hca_cap_in.other_function). */
+/* Queries the capabilities of another PCI function (query_hca_cap_in.other_function). */
 static void
 case_other_function(void)
 {
@@ -665,7 +690,7 @@ case_other_function(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Entries of a receive queue have 16 to 512 bytes. */
+/* Receive WQEs have 16 to 512 bytes. */
 static void
 case_strides(void)
 {
@@ -674,7 +699,7 @@ case_strides(void)
 
 	side_init(&s);
 	memcpy(in, s.qp_in, QP_IN);
-	/* one entry, so that the memory is large enough for any size */
+	/* one receive, so that the memory is large enough for any size */
 	devx_put(in, 0xc0 + 0x49, 4, 0);
 	for (uint32_t log = 0; log < 8; log++) {
 		struct wrong stride = {0xc0 + 0x4d, 3, log, BAD_PARAM};
@@ -693,7 +718,7 @@ case_strides(void)
 }
 
 /*
- * A QP without a receive queue needs no memory for it: the memory has only the 1 KiB of the send
+ * A QP without a receive queue needs no memory for one: the memory has only the 1 KiB of the send
  * queue.
  */
 static void
@@ -736,12 +761,15 @@ case_no_send_queue(void)
 	post_send(&b, 5);
 	CHECK_EQ(poll_one(&b)[63] >> 4, 0);
 	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
-	/* A valid WQE lies where a send queue would be, but no queue owns it. */
+	/*
+	 * A valid WQE is in the memory where a send queue would be, but the QP has no send queue.
+	 */
 	post_send(&a, 7);
 	devx_put((uint8_t *)&word, 32, 32, a.qpn << 8 | 2);
 	__atomic_store_n((uint64_t *)a.uar->reg_addr, word, __ATOMIC_RELEASE);
 	/*
-	 * The WQE does not run, and is not flushed in ERR. Receives work, and are flushed in ERR.
+	 * The WQE is not executed, and not flushed in ERR. Receives are executed, and flushed in
+	 * ERR.
 	 */
 	post_recv(&a, 1);
 	post_recv(&a, 2);
@@ -750,7 +778,7 @@ case_no_send_queue(void)
 	CHECK_EQ(poll_one(&a)[63] >> 4, 3);
 	expect_state(&a, 3);
 	CHECK_EQ(modify(&a, 0x507, in), OK);
-	CHECK_EQ(poll_one(&a)[63] >> 4, 14); /* an error of a receive */
+	CHECK_EQ(poll_one(&a)[63] >> 4, 14); /* error of a receive */
 	expect_state(&a, 6);
 	CHECK_EQ(a.mem[CQ_AT + a.cq_ci % CQE_N * 64 + 63] >> 4, 15); /* no completion */
 	CHECK_EQ(b.mem[CQ_AT + b.cq_ci % CQE_N * 64 + 63] >> 4, 15);
@@ -783,8 +811,8 @@ void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 /*
- * The program closes the context without destroying its objects. The next context finds none of
- * them.
+ * The program closes the context without destroying its objects. They do not exist in the next
+ * context.
  */
 static void
 case_abandoned(void)
@@ -798,7 +826,10 @@ case_abandoned(void)
 	if (__lsan_enable != NULL)
 		__lsan_enable();
 	CHECK_EQ(ibv_close_device(s.ctx), 0);
-	/* the objects of the old context end here, while their memory exists */
+	/*
+	 * Opening a context destroys the objects of the closed context, while their memory still
+	 * exists.
+	 */
 	ctx = pair_open(0);
 	pair_run();
 	munmap(s.mem, MEM_LEN);

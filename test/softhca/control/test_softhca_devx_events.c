@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DEVX channels: events that a program subscribes to (mlx5dv_devx_subscribe_devx_event(3)), with
- * their data, only with a cookie, and by an eventfd; and answers of commands
+ * DEVX channels: events to which a program subscribes (mlx5dv_devx_subscribe_devx_event(3)),
+ * delivered with their data, with a cookie only, or by an eventfd; and answers of commands
  * (mlx5dv_devx_obj_query_async(3)).
  *
  * Expected numbers are those of the kernel's mlx5_ifc.h (MLX5_EVENT_TYPE_*) and device.h (struct
@@ -15,7 +15,7 @@
 #include "softhca_devx_side.h"
 
 #define COOKIE 0x1122334455667788ull
-#define EQE    8 /* after the cookie */
+#define EQE    8 /* offset of the EQE in a record, after the cookie */
 
 enum {
 	COMP = 0x00,
@@ -42,7 +42,7 @@ channel(struct ibv_context *ctx, bool omit_data)
 	return c;
 }
 
-/* The next record; len < 0: there is none. */
+/* Reads the next record. len < 0: there is no record. */
 static struct record
 next(struct mlx5dv_devx_event_channel *c, unsigned int ms)
 {
@@ -83,7 +83,7 @@ subscribe(struct mlx5dv_devx_event_channel *c, struct mlx5dv_devx_obj *obj, uint
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, obj, sizeof(type), &type, COOKIE), 0);
 }
 
-/* The whole entry of an event queue: its type, and one more field. */
+/* Checks the whole EQE: its type, and one more field. */
 static void
 expect_eqe(const struct record *r, uint8_t type, unsigned int at, uint32_t value)
 {
@@ -112,7 +112,7 @@ await_count(int fd)
 	CHECK_EQ(count, 1);
 }
 
-/* Two connected sides. The CQ of the second one has room for CQE_N completions. */
+/* Two connected sides. The CQ of the second side has CQE_N entries. */
 static void
 open_sides(struct side *a, struct side *b)
 {
@@ -125,8 +125,8 @@ open_sides(struct side *a, struct side *b)
 /* ---------------------------------------------------------------- completions and errors */
 
 /*
- * Arms the CQ for the next completion, as libmlx5 does: first the record's second word, then the
- * doorbell.
+ * Arms the CQ for the next completion, as libmlx5 does: first the second word of the doorbell
+ * record, then the doorbell.
  */
 static void
 arm(struct side *s, uint32_t sn)
@@ -161,13 +161,13 @@ case_completions(void)
 		CHECK_EQ(r.len, 8);
 		(void)poll_one(&a);
 		(void)poll_one(&b);
-		/* One event for one arming. */
+		/* Each arming gives one event. */
 		post_recv(&b, (uint16_t)(i + 1));
 		expect_none(with);
 		expect_none(without);
 	}
 	mlx5dv_devx_destroy_event_channel(with);
-	/* The other channel works on. */
+	/* The other channel still gets events. */
 	arm(&b, 3);
 	post_send(&a, 1);
 	CHECK_EQ(get(without).len, 8);
@@ -176,7 +176,7 @@ case_completions(void)
 	side_fini(&b);
 }
 
-/* The QP fails when a lane next visits it, after its CQ's error. */
+/* A QP fails when a lane visits it for the first time after the CQ's error. */
 static void
 await_error(struct side *s)
 {
@@ -193,8 +193,8 @@ await_error(struct side *s)
 }
 
 /*
- * More completions than the CQ holds: reported with data, by cookie and by eventfd. The QPs fail
- * with the CQ.
+ * More completions than the CQ has entries: the error is reported with data, by cookie and by
+ * eventfd. The QPs that use the CQ fail.
  */
 static void
 case_errors(void)
@@ -225,7 +225,10 @@ case_errors(void)
 	await_count(fd);
 	CHECK_EQ(close(fd), 0);
 	await_error(&b);
-	/* Several types in one call. The QP's error came earlier, so there is no event. */
+	/*
+	 * Subscribes to several types in one call. The QP failed before the subscription, so there
+	 * is no event.
+	 */
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(with, b.qp, sizeof(of_qp), (uint16_t *)of_qp,
 			 COOKIE),
 		0);
@@ -236,7 +239,7 @@ case_errors(void)
 	side_fini(&b);
 }
 
-/* The QP of that CQ reports its own failure. */
+/* The QP that uses the failed CQ reports its own failure. */
 static void
 case_queue_pair(void)
 {
@@ -247,7 +250,7 @@ case_queue_pair(void)
 	open_sides(&a, &b);
 	c = channel(b.ctx, false);
 	subscribe(c, b.qp, WQ_CATAS);
-	subscribe(c, b.qp, LAST_WQE); /* it has no SRQ */
+	subscribe(c, b.qp, LAST_WQE); /* a QP without an SRQ */
 	for (uint16_t i = 0; i <= CQE_N; i++) {
 		post_recv(&b, i);
 		post_send(&a, 1);
@@ -261,7 +264,7 @@ case_queue_pair(void)
 	side_fini(&b);
 }
 
-/* Without an object: both ports of the adapter, in three ways. */
+/* Subscriptions without an object get events of both ports of the adapter, in all three forms. */
 static void
 case_port(void)
 {
@@ -282,15 +285,16 @@ case_port(void)
 	for (unsigned int port = 1; port <= 2; port++) {
 		for (unsigned int up = 0; up < 2; up++) {
 			/*
-			 * The port comes up when all channels have heard that it is down, however
-			 * slow the machine is.
+			 * The test brings the port up after all channels have reported that it is
+			 * down, however slow the machine is.
 			 */
 			snprintf(line, sizeof(line), "port_%s port=%u", up ? "up" : "down", port);
 			CHECK_EQ(softhca_fault(line), 0);
 			r = get(with);
 			CHECK_EQ(r.len, EQE + 64);
 			CHECK_EQ(r.bytes[EQE + 1], PORT);
-			CHECK_EQ(r.bytes[EQE + 3], up ? 4 : 1); /* active, down */
+			/* state of the port: active or down */
+			CHECK_EQ(r.bytes[EQE + 3], up ? 4 : 1);
 			CHECK_EQ(r.bytes[EQE + 40], port << 4);
 			CHECK_EQ(get(without).len, 8);
 			await_count(fd);
@@ -305,7 +309,10 @@ case_port(void)
 	side_fini(&s);
 }
 
-/* A subscription ends with its object; unread records stay. The channel may outlive the object. */
+/*
+ * A subscription ends when its object is destroyed; unread records can still be read. The channel
+ * may exist longer than the object.
+ */
 static void
 case_ends(void)
 {
@@ -350,11 +357,11 @@ case_refused(void)
 	CHECK(mlx5dv_devx_create_event_channel(s.ctx, 2) == NULL && errno == EINVAL);
 	c = channel(s.ctx, false);
 	/*
-	 * Events for no object, for an object of another kind, of an odd number of bytes, and too
-	 * many.
+	 * Refused: events for no object, events for an object of another kind, a list with an odd
+	 * number of bytes, and a list that is too long.
 	 */
 	for (uint16_t type = 0; type < 0x40; type++) {
-		/* is_legacy_obj_event_num() of mlx5_ib */
+		/* The rule of is_legacy_obj_event_num() of mlx5_ib. */
 		bool known = type <= 0x05 || type == 0x07 || (type >= 0x10 && type <= 0x14) ||
 			     type == 0x18 || type == 0x1c || type == 0x1d;
 
@@ -366,7 +373,10 @@ case_refused(void)
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 3, types, 0), EINVAL);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 32, types, 0), 0);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, s.cq, 34, types, 0), EINVAL);
-	/* A descriptor that is no eventfd, and a number that is no descriptor. */
+	/*
+	 * Refused: a file descriptor that is not an eventfd, and a number that is not a file
+	 * descriptor.
+	 */
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, fds[1], s.cq, COMP), EINVAL);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, 12345, s.cq, COMP), EBADF);
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event_fd(c, event, s.cq, COMP), 0);
@@ -390,7 +400,10 @@ case_answers(void)
 	CHECK(comp != NULL);
 	devx_put_query_qp(in, s.qpn);
 	CHECK_EQ(mlx5dv_devx_obj_query(s.qp, in, HDR, want, sizeof(want)), 0);
-	/* Two answers wait. A shorter buffer cuts the answer, a longer one ends with zeros. */
+	/*
+	 * Two answers wait to be read. A buffer that is too short gets the first part of an answer;
+	 * a longer buffer ends with zeros.
+	 */
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, sizeof(want), 100, comp), 0);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, HDR, 101, comp), 0);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, 4096, 102, comp), 0);
@@ -406,7 +419,9 @@ case_answers(void)
 	CHECK_EQ(memcmp(hdr->out_data, want, sizeof(want)), 0);
 	for (size_t i = sizeof(want); i < 4096; i++)
 		CHECK_EQ(hdr->out_data[i], 0);
-	/* A command that is no query, and one with another number: no answer comes. */
+	/*
+	 * A command that is not a query, and a query with another object's number: no answer comes.
+	 */
 	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK_EQ(mlx5dv_devx_obj_query_async(s.qp, in, HDR, HDR, 1, comp), EINVAL);
 	devx_put(in, 0, 16, 0x507);
@@ -417,7 +432,7 @@ case_answers(void)
 	side_fini(&s);
 }
 
-/* A query whose answer has no room is refused, and no waiting answer is lost. */
+/* A query is refused if the channel has no space for its answer. No waiting answer is lost. */
 static void
 case_many_answers(void)
 {

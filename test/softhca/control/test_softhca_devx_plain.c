@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Objects of firmware commands that are only a number, as DPDK makes them when it starts:
- * protection and transport domains, TISes, counters. Fields are set by their bit offset in the
- * structures of the programming manual.
+ * Objects that consist of a number only, created by firmware commands as DPDK sends them when it
+ * starts: protection and transport domains, TISes, counters. Fields are set by their bit offset in
+ * the structures of the programming manual.
  */
 #include <errno.h>
 
@@ -45,7 +45,7 @@ make(struct ibv_context *ctx, uint16_t opcode, uint8_t *in, size_t len)
 	return made;
 }
 
-/* A command that is only a header, with one field. */
+/* Sends a command that consists of a header with one field. */
 static struct made
 make_plain(struct ibv_context *ctx, uint16_t opcode, unsigned int bit, unsigned int width,
 	uint32_t value)
@@ -74,7 +74,7 @@ expect_refusal(struct made made, enum status status, uint32_t bit)
 	CHECK_EQ(made.syndrome, 0x10000 + bit);
 }
 
-/* A TIS names a transport domain, which is busy as long as the TIS exists. */
+/* A TIS names a transport domain, which cannot be freed while the TIS exists. */
 static void
 case_tis(void)
 {
@@ -97,8 +97,10 @@ case_tis(void)
 
 	expect_refusal(make_tis(ctx, 0xffffff, 0, 0), BAD_RES, 0x228);
 	expect_refusal(make_tis(ctx, devx_get(tis.out, 0x48, 24), 0, 0), BAD_RES, 0x228);
-	expect_refusal(make_tis(other, td2n, 0, 0), BAD_RES, 0x228); /* of another context */
-	expect_refusal(make_tis(ctx, td2n, 0, 5), BAD_PARAM, 0x248); /* no QP under it */
+	/* a transport domain of another context */
+	expect_refusal(make_tis(other, td2n, 0, 0), BAD_RES, 0x228);
+	/* an underlay QP that does not exist */
+	expect_refusal(make_tis(ctx, td2n, 0, 5), BAD_PARAM, 0x248);
 
 	CHECK_EQ(mlx5dv_devx_obj_destroy(td2.obj), EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(td.obj), 0);
@@ -108,7 +110,7 @@ case_tis(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Sets of queue counters have numbers of 8 bits. Set 0 is never given out. */
+/* Numbers of queue counter sets have 8 bits. Number 0 is never allocated. */
 static void
 case_queue_counters(void)
 {
@@ -132,7 +134,7 @@ case_queue_counters(void)
 		0);
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_Q_COUNTER"));
 	CHECK(mlx5dv_devx_obj_query(sets[0].obj, in, sizeof(in), out, sizeof(out)) != 0);
-	/* A freed number is given out again. */
+	/* A number that was freed is allocated again. */
 	id = devx_get(sets[7].out, 0x58, 8);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(sets[7].obj), 0);
 	sets[7] = make_plain(ctx, 0x771, 0, 0, 0);
@@ -142,7 +144,7 @@ case_queue_counters(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Commands that name a protection domain take either kind. */
+/* Commands that name a protection domain accept one of verbs and one of a firmware command. */
 static void
 case_pd(void)
 {
@@ -165,7 +167,7 @@ case_pd(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Closing a context destroys its objects, in whatever way they use each other. */
+/* Closing a context destroys its objects in the right order, whichever object names which. */
 static void
 case_left(void)
 {

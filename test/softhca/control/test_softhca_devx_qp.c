@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs by firmware commands, in the forms that other programs use: without a receive queue,
- * without any queue, of services other than RC, with memory that the adapter only reads. Also queue
- * pairs of verbs that commands take from RESET to RTS (mlx5dv_devx_qp_modify(3)), as SPDK does.
+ * Queue pairs created by firmware commands, in the forms that other programs use: without a receive
+ * queue, without any queue, of services other than RC, with memory that the adapter only reads.
+ * Also queue pairs of verbs that commands take from RESET to RTS (mlx5dv_devx_qp_modify(3)), as
+ * SPDK does.
  *
  * Fields are set by their bit offset in the structures of the programming manual. Expected values
- * come from the other interface: ibv_query_qp(3) must return what a command has set.
+ * come from verbs: ibv_query_qp(3) must return what a command has set.
  */
 #include "softhca_devx_side.h"
 
@@ -18,7 +19,7 @@ enum status {
 };
 
 enum {
-	OPT = 0x80, /* the optional mask */
+	OPT = 0x80, /* offset of the optional mask */
 	QPC = 0xc0,
 	ADS = QPC + 0xc0,
 	OPT_RRE = 1 << 1,
@@ -28,7 +29,7 @@ enum {
 
 /* ---------------------------------------------------------------- creation */
 
-/* A QP created by s->qp_in with some fields changed; *out: the answer. */
+/* Creates a QP by s->qp_in with some fields changed. *out: the answer. */
 static struct mlx5dv_devx_obj *
 create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t out[HDR])
 {
@@ -41,8 +42,8 @@ create_with(struct side *s, const uint32_t (*fields)[3], unsigned int n, uint8_t
 }
 
 /*
- * The numbers that a QP needs depend on its queues: DPDK's compress driver gives no receive CQ; its
- * queues of another kind give neither CQ nor UAR page nor memory.
+ * The objects that a QP must name depend on its queues: DPDK's compress driver names no receive CQ,
+ * and a QP without queues needs no CQ, no UAR page and no memory.
  */
 static void
 case_parts(void)
@@ -77,10 +78,10 @@ case_parts(void)
 		CHECK_EQ(devx_get(qpc, QPC + 0x565, 3), good[i].receive ? 0 : 3);
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	}
-	/* A number that is given must be valid. */
+	/* An object that is named must exist. */
 	CHECK(create_with(&s, wrong, 2, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
-	/* An existing queue needs its CQ. */
+	/* A queue that exists needs a CQ. */
 	CHECK(create_with(&s, &no_send[1], 1, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
 	CHECK(create_with(&s, &no_receive[1], 1, out) == NULL);
@@ -89,8 +90,8 @@ case_parts(void)
 }
 
 /*
- * The adapter only reads queues and doorbell records: UCX registers their memory without any
- * access.
+ * The adapter only reads queues and doorbell records: UCX registers their memory without any access
+ * right.
  */
 static void
 case_read_only_memory(void)
@@ -127,7 +128,9 @@ modify_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint16_t opcode, uint8_t i
 	return (enum status)out[0];
 }
 
-/* UC, UD and DCI go through the states, each with the attributes of the context that it needs. */
+/*
+ * UC, UD and DCI QPs are taken to RTS, each with the fields of the QP context that its type needs.
+ */
 static void
 case_services(void)
 {
@@ -156,7 +159,10 @@ case_services(void)
 		CHECK_EQ(modify_obj(obj, qpn, 0x502, init), OK);
 		devx_put(rtr, QPC + 0x40, 3, IBV_MTU_2048);
 		devx_put(rtr, QPC + 0xa8, 24, s.qpn);
-		/* Rights are for a responder, and a DCI is none; still UCX names one of them. */
+		/*
+		 * Access rights are meant for a responder, and a DCI is no responder. UCX still
+		 * sets one of the bits.
+		 */
 		devx_put(rtr, OPT, 32, kinds[k].service == 5 ? OPT_RAE : 0);
 		devx_put(rtr, QPC + 0x492, 1, 1);
 		CHECK_EQ(modify_obj(obj, qpn, 0x503, rtr), OK);
@@ -174,7 +180,7 @@ case_services(void)
 	}
 }
 
-/* DPDK asks for DMA MMO when it creates the QP, in the extension of the context. */
+/* DPDK requests DMA MMO when it creates the QP, in the extension of the QP context. */
 static void
 case_mmo(void)
 {
@@ -205,11 +211,14 @@ case_mmo(void)
 
 enum {
 	NO_DBR_EXT = 1,       /* send_dbr_mode, at QPC + 0x80 */
-	NO_RECORD_AT = 0x600, /* of a UAR page: rdma-core, tests/mlx5_base.py */
+	NO_RECORD_AT = 0x600, /* offset in a UAR page: rdma-core, tests/mlx5_base.py */
 	SEND_REC_AT = DB_AT + 68
 };
 
-/* Replaces s->qp by a QP without a record for its send queue, and connects it to itself. */
+/*
+ * Replaces s->qp by a QP without a doorbell record for its send queue, and connects the new QP to
+ * itself.
+ */
 static void
 side_init_no_record(struct side *s)
 {
@@ -221,7 +230,7 @@ side_init_no_record(struct side *s)
 	s->qp = create_with(s, mode, 1, out);
 	CHECK(s->qp != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	s->qpn = devx_get(out, 0x48, 24);
-	store_be32(s, SEND_REC_AT, 0x7777); /* no meaning */
+	store_be32(s, SEND_REC_AT, 0x7777); /* a value without effect */
 	side_connect(s, s->qpn);
 }
 
@@ -233,8 +242,8 @@ ring_no_record(struct side *s, uint64_t word)
 
 	/*
 	 * The adapter reads the doorbell through another mapping of the page. So TSan does not see
-	 * that the doorbell comes after the WQE; there is no record either. The lock of a query
-	 * shows TSan the order.
+	 * that the doorbell is written after the WQE, and there is no doorbell record. The lock of
+	 * a query shows this order to TSan.
 	 */
 	side_query(s->qp, s->qpn, out);
 #endif
@@ -242,14 +251,14 @@ ring_no_record(struct side *s, uint64_t word)
 		__ATOMIC_RELEASE);
 }
 
-/* The doorbell of UCX and DOCA: the producer index and the QP number. */
+/* A doorbell as UCX and DOCA write it: the producer index and the QP number. */
 static uint64_t
 index_word(const struct side *s)
 {
 	return htobe64((uint64_t)s->sq_pi << 40 | s->qpn << 8);
 }
 
-/* Two completions, in either order: of the send and of the receive. */
+/* Polls two completions in either order: one of the send, one of the receive. */
 static void
 expect_transfer(struct side *s, uint32_t imm)
 {
@@ -267,7 +276,7 @@ expect_transfer(struct side *s, uint32_t imm)
 	CHECK_EQ(receives, 1);
 }
 
-/* Posts NOPs until the producer index is 65530: one doorbell and one CQE each time. */
+/* Posts NOPs until the producer index is 65530. Each NOP has its own doorbell and CQE. */
 static void
 skip_to_65530(struct side *s)
 {
@@ -288,7 +297,10 @@ skip_to_65530(struct side *s)
 	}
 }
 
-/* Both forms of the doorbell, past the wrap of the index. Pumped, which makes it fast. */
+/*
+ * Tests both forms of the doorbell, until after the index has wrapped. The adapter is pumped,
+ * because that is faster.
+ */
 static void
 case_no_record(void)
 {
@@ -314,7 +326,7 @@ case_no_record(void)
 		expect_transfer(&s, 0x1000 + i);
 		CHECK(check_bytes(s.mem + DATA_AT + to, s.mem + DATA_AT + from, 64, "sent bytes"));
 	}
-	/* A WQE without a doorbell does not run; then one doorbell announces two. */
+	/* A WQE without a doorbell is not executed; then one doorbell announces two WQEs. */
 	post_recv(&s, 40);
 	post_recv(&s, 41);
 	word = write_send(&s, 0x2000);
@@ -335,7 +347,7 @@ case_no_record(void)
 	side_fini(&s);
 }
 
-/* In RESET its index is 0 again. */
+/* In RESET the index is 0 again. */
 static void
 case_no_record_reset(void)
 {
@@ -370,7 +382,10 @@ wait_for_error(struct side *s)
 	} while (devx_get(out, QPC, 4) != 6);
 }
 
-/* A doorbell for more than the queue holds; then one whose bytes are not those of its WQE. */
+/*
+ * A doorbell for more WQEs than the queue holds, and then a doorbell that differs from its WQE:
+ * both fail.
+ */
 static void
 case_no_record_wrong(void)
 {
@@ -384,7 +399,7 @@ case_no_record_wrong(void)
 	side_init_no_record(&s);
 	post_recv(&s, 0);
 	ring_no_record(&s, write_send(&s, 1) ^ htobe64(UINT64_C(1) << 32)); /* a different opcode */
-	CHECK_EQ(poll_one(&s)[63] >> 4, 13); /* an error of the requester */
+	CHECK_EQ(poll_one(&s)[63] >> 4, 13);                                /* error of a request */
 	wait_for_error(&s);
 	side_fini(&s);
 }
@@ -401,10 +416,13 @@ case_no_record_refused(void)
 	struct side s;
 
 	side_init(&s);
-	/* Without a receive queue too, it needs no memory for records. */
+	/* A QP that has no receive queue either needs no memory for doorbell records. */
 	obj = create_with(&s, bare, 4, out);
 	CHECK(obj != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
-	/* The page has one already; the doorbell of the device's own processor is not emulated. */
+	/*
+	 * Refused: the UAR page has such a QP already. The doorbell for the device's own processor
+	 * is not emulated.
+	 */
 	CHECK(create_with(&s, mode, 1, out) == NULL);
 	CHECK_EQ(out[0], BUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
@@ -443,8 +461,9 @@ query_qp(struct ibv_qp *qp)
 }
 
 /*
- * Connects a QP to itself as SPDK does: the port is the one that ibv_query_qp() returns for a QP in
- * RESET, the path has no address but the force-loopback bit, and INIT2RTR names no port.
+ * Connects a QP to itself as SPDK does: with the port that ibv_query_qp() returns for a QP in
+ * RESET, with a path that has no address but the force-loopback bit, and without a port in
+ * INIT2RTR.
  */
 static void
 connect_as_spdk(struct ibv_qp *qp, uint32_t dest)
@@ -498,7 +517,7 @@ case_verbs_qp(void)
 	CHECK_EQ(attr.retry_cnt, 7);
 	CHECK_EQ(attr.rnr_retry, 7);
 	CHECK_EQ(attr.qp_access_flags, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
-	/* Data go to the QP itself. */
+	/* The QP sends data to itself. */
 	for (unsigned int i = 0; i < 1000; i++)
 		p.client.buf[i] = (uint8_t)(i * 3 + 1);
 	pair_publish(&p.client);
@@ -510,7 +529,7 @@ case_verbs_qp(void)
 	wc = pair_wait(&p.client);
 	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 	CHECK(check_bytes(p.client.buf + 4096, p.client.buf, 1000, "the written bytes"));
-	/* A command takes it back to RESET, where it is as it was created. */
+	/* A command takes the QP back to RESET, where it has the attributes of a new QP. */
 	CHECK_EQ(modify_qp(p.client.qp, 0x507, in), OK);
 	CHECK_EQ(query_qp(p.client.qp).qp_state, IBV_QPS_ERR);
 	CHECK_EQ(modify_qp(p.client.qp, 0x50a, in), OK);
@@ -520,7 +539,7 @@ case_verbs_qp(void)
 	pair_fini(&p);
 }
 
-/* Each bit of the optional mask names one right, or the P_Key index or the RNR timer. */
+/* Each bit of the optional mask names one access right, the P_Key index, or the RNR timer. */
 static void
 case_options(void)
 {
@@ -545,14 +564,14 @@ case_options(void)
 	CHECK_EQ(modify_qp(p.client.qp, 0x504, in), OK);
 	CHECK_EQ(query_qp(p.client.qp).qp_access_flags, IBV_ACCESS_REMOTE_READ);
 	CHECK_EQ(query_qp(p.client.qp).min_rnr_timer, 9);
-	/* Mixed: verbs continue where a command has taken a QP. */
+	/* Verbs and commands can alternate: verbs continue in the state that a command has set. */
 	CHECK_EQ(modify_qp(p.server.qp, 0x502, init), OK);
 	CHECK_EQ(pair_modify(&p.server, IBV_QPS_ERR), 0);
 	CHECK_EQ(query_qp(p.server.qp).qp_state, IBV_QPS_ERR);
 	pair_fini(&p);
 }
 
-/* The bits of the context are, from the highest: read, write, atomic. */
+/* The three bits of the context from the highest to the lowest: read, write, atomic. */
 static void
 case_rights(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queries by firmware commands: of facts that verbs also report (the function, its ports), of link
- * aggregation, of flow counters. Expected values come from ibv_query_device(), ibv_query_port() and
- * ibv_query_gid(). Fields are set by their bit offset in the structures of the programming manual.
+ * Queries by firmware commands: properties of the PCI function and its ports that verbs also
+ * report, link aggregation, and flow counters. Expected values come from ibv_query_device(),
+ * ibv_query_port() and ibv_query_gid(). Fields are set by their bit offset in the structures of the
+ * programming manual.
  */
 #include "devx_bits.h"
 #include "softhca_pair.h"
@@ -71,7 +72,7 @@ case_nic(void)
 	put_guid(want, 0x80 + 0x180, gid.global.interface_id);
 	put_guid(want, 0x80 + 0x1c0, attr.node_guid);
 	memcpy(want + HDR + 0x7b0 / 8, gid.raw + 8, 3);
-	want[HDR + 0x7b0 / 8] ^= 2; /* the universal bit is inverted in an EUI-64 */
+	want[HDR + 0x7b0 / 8] ^= 2; /* in an EUI-64 the universal/local bit is inverted */
 	memcpy(want + HDR + 0x7b0 / 8 + 3, gid.raw + 13, 3);
 	CHECK_EQ(query(ctx, 0x754, 0, 0, 0, out, sizeof(out)), OK);
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_NIC_VPORT_CONTEXT"));
@@ -106,7 +107,7 @@ expect_port(struct ibv_context *ctx, uint32_t asked, uint8_t port)
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_HCA_VPORT_CONTEXT"));
 }
 
-/* Ports of InfiniBand. On Ethernet the command has no answer. */
+/* Queries ports of InfiniBand. On Ethernet the command is refused. */
 static void
 case_ports(void)
 {
@@ -129,7 +130,7 @@ case_ports(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Ports are not bonded; the function is up; NOP does nothing. */
+/* The ports are not bonded; the PCI function is up; NOP has no effect. */
 static void
 case_others(void)
 {
@@ -148,7 +149,7 @@ case_others(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* ALLOC_FLOW_COUNTER with one field set. */
+/* Sends ALLOC_FLOW_COUNTER with one field set. */
 static struct mlx5dv_devx_obj *
 counter_alloc(struct ibv_context *ctx, unsigned int bit, unsigned int width, uint32_t value,
 	uint8_t *out)
@@ -161,7 +162,7 @@ counter_alloc(struct ibv_context *ctx, unsigned int bit, unsigned int width, uin
 	return mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, HDR);
 }
 
-/* QUERY_FLOW_COUNTER with one field set. Returns the errno. */
+/* Sends QUERY_FLOW_COUNTER with one field set. Returns the errno. */
 static int
 counter_query(struct mlx5dv_devx_obj *counter, uint32_t id, unsigned int bit, unsigned int width,
 	uint32_t value, uint8_t out[HDR + 16])
@@ -176,7 +177,8 @@ counter_query(struct mlx5dv_devx_obj *counter, uint32_t id, unsigned int bit, un
 }
 
 /*
- * No rule counts into a flow counter: packets and octets are 0. Bulks and dumps are not emulated.
+ * No rule uses a flow counter, so the numbers of packets and octets are 0. Bulks and dumps are not
+ * emulated.
  */
 static void
 case_counters(void)
@@ -219,8 +221,8 @@ case_counters(void)
 	}
 	CHECK_EQ(mlx5dv_devx_obj_destroy(counter[0]), 0);
 	CHECK_EQ(counter_query(counter[1], id[1], 0, 0, 0, out), 0);
-	CHECK_EQ(ibv_close_device(ctx), 0); /* the other counter ends with its context */
-	free(counter[1]);                   /* libmlx5 keeps its part of the counter */
+	CHECK_EQ(ibv_close_device(ctx), 0); /* this also frees the other counter */
+	free(counter[1]);                   /* libmlx5's object for the counter */
 }
 
 static const struct check_case cases[] = {

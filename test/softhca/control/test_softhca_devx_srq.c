@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues and DC targets by firmware commands (CREATE_RMP, CREATE_XRQ, CREATE_DCT),
- * as UCX makes them: in the program's memory, as a list or as a ring of WQEs.
+ * Shared receive queues and DC targets, created by firmware commands (CREATE_RMP, CREATE_XRQ,
+ * CREATE_DCT) as UCX sends them: in the program's memory, as a list or as a ring of WQEs.
  *
  * Fields are set by their bit offset in the structures of the programming manual (rmpc, xrqc, wq,
  * dctc).
@@ -26,7 +26,7 @@ enum status {
 	BAD_INP_LEN = 0x50
 };
 
-/* How a queue is created. */
+/* How a receive queue is created. */
 struct how {
 	const char *name;
 	bool xrq, cyclic, bare, own_cq;
@@ -46,7 +46,7 @@ log_stride(const struct how *h)
 	return h->bare ? 4 : 5;
 }
 
-/* Writes the command. Returns its length. */
+/* Writes the command that creates the queue. Returns the command's length in bytes. */
 static size_t
 fill_srq(const struct side *s, const struct how *h, uint8_t in[XRQ_IN])
 {
@@ -85,8 +85,8 @@ make_srq(struct side *s, const struct how *h, uint32_t *number)
 }
 
 /*
- * Writes WQE i, of 64 bytes, at slot i of the data's second half. In a list each WQE names the next
- * one; a ring's WQEs may have any bytes there.
+ * Writes WQE i, of 64 bytes, for slot i of the data's second half. In a list each WQE names the
+ * next WQE; in a ring these bytes have no meaning.
  */
 static void
 write_wqes(struct side *s, const struct how *h)
@@ -107,7 +107,7 @@ write_wqes(struct side *s, const struct how *h)
 	}
 }
 
-/* Replaces the side's QP by one that receives from that queue. */
+/* Replaces the side's QP by a QP that receives from that queue. */
 static void
 use_srq(struct side *s, uint32_t number)
 {
@@ -116,13 +116,14 @@ use_srq(struct side *s, uint32_t number)
 	CHECK_EQ(mlx5dv_devx_obj_destroy(s->qp), 0);
 	devx_put(s->qp_in, 0xc0 + 0x565, 3, 1);
 	devx_put(s->qp_in, 0xc0 + 0x568, 24, number);
-	devx_put(s->qp_in, 0x820, 32, QP_AT + RQ_LEN); /* the send queue stays where it was */
+	/* the offset of the send queue does not change */
+	devx_put(s->qp_in, 0x820, 32, QP_AT + RQ_LEN);
 	s->qp = create(s, s->qp_in, QP_IN, out);
 	CHECK(s->qp != NULL, "status 0x%x, syndrome 0x%x", out[0], devx_get(out, 0x20, 32));
 	s->qpn = devx_get(out, 0x48, 24);
 }
 
-/* Two connected sides; b receives from its own queue. */
+/* Connects two sides. b receives from a queue of its own. */
 static struct mlx5dv_devx_obj *
 open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number)
 {
@@ -138,7 +139,10 @@ open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number
 	return srq;
 }
 
-/* side_fini() destroys a QP, so b gets one without that queue. */
+/*
+ * side_fini() destroys the QP of a side. b's QP uses the queue and must be destroyed before the
+ * queue, so b gets a new QP without the queue.
+ */
 static void
 close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
 {
@@ -153,7 +157,10 @@ close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
 	side_fini(b);
 }
 
-/* More messages than any queue holds. Each has its own bytes, and arrives in its slot. */
+/*
+ * More messages than any of the queues holds. Each message has its own bytes, and arrives in its
+ * slot.
+ */
 static void
 expect_messages(struct side *a, struct side *b, const struct how *h)
 {
@@ -170,7 +177,10 @@ expect_messages(struct side *a, struct side *b, const struct how *h)
 		cqe = poll_one(b);
 		CHECK_EQ(cqe[63] >> 4, 3);
 		CHECK_EQ(devx_get(cqe, 36 * 8, 32), 0xc0ffee00 + i);
-		/* The completing queue names itself: the QP, or an XRQ with its own CQ. */
+		/*
+		 * The CQE names the queue that completes: the QP, or an XRQ that has a CQ of its
+		 * own.
+		 */
 		CHECK_EQ(devx_get(cqe, 33 * 8, 24), h->own_cq ? 0x777 : 0xabcde);
 		CHECK_EQ(devx_get(cqe, 60 * 8, 16), h->cyclic ? i : i % SRQ_N);
 		CHECK(check_bytes(b->mem + DATA_AT + 2048 + i % SRQ_N * DATA_LEN, from, DATA_LEN,
@@ -190,7 +200,9 @@ case_messages(void)
 
 		srq = open_sides(&a, &b, &hows[i], &number);
 		expect_messages(&a, &b, &hows[i]);
-		/* The QP's query names the queue, and the queue stays busy. */
+		/*
+		 * A query of the QP returns the queue's number, and the queue cannot be destroyed.
+		 */
 		side_query(b.qp, b.qpn, out);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x565, 3), 1);
 		CHECK_EQ(devx_get(out, 0xc0 + 0x568, 24), number);
@@ -224,7 +236,7 @@ expect_none(struct mlx5dv_devx_event_channel *c)
 	CHECK(mlx5dv_devx_get_event(c, &hdr, sizeof(hdr)) < 0 && errno == EAGAIN);
 }
 
-/* MODIFY_RMP or ARM_XRQ. */
+/* Sends MODIFY_RMP or ARM_XRQ. */
 static void
 set_limit(struct mlx5dv_devx_obj *srq, const struct how *h, uint32_t number, uint32_t limit)
 {
@@ -234,13 +246,13 @@ set_limit(struct mlx5dv_devx_obj *srq, const struct how *h, uint32_t number, uin
 	devx_put(in, 0x48, 24, number);
 	devx_put(in, h->xrq ? 0x70 : 0x280 + 0x30, 16, limit);
 	if (!h->xrq)
-		devx_put(in, 0xbf, 1, 1); /* the bit of the limit */
+		devx_put(in, 0xbf, 1, 1); /* bit of the field lwm */
 	CHECK_EQ(mlx5dv_devx_obj_modify(srq, in, sizeof(in), out, sizeof(out)), 0);
 }
 
 /*
- * The limit event comes once, when fewer receives are left. In ERR, a QP with a shared queue
- * reports that it has used its last WQE; UCX waits for that.
+ * The limit event is raised once, when fewer receives than the limit are left. In ERR, a QP with a
+ * shared receive queue raises the event "last WQE reached"; UCX waits for this event.
  */
 static void
 case_events(void)
@@ -280,7 +292,7 @@ case_events(void)
 	}
 }
 
-/* A query returns what the command set. */
+/* A query returns the values that the creating command has set. */
 static void
 case_queries(void)
 {
@@ -299,7 +311,7 @@ case_queries(void)
 		devx_put(in, 0x48, 24, number);
 		CHECK_EQ(mlx5dv_devx_obj_query(srq, in, HDR, out, sizeof(out)), 0);
 		if (h->xrq) {
-			devx_put(want, 0x80, 4, 0); /* good */
+			devx_put(want, 0x80, 4, 0); /* state "good" */
 			devx_put(want, 0x80 + 0x28, 24, 0x777);
 			devx_put(want, 0x80 + 0x48, 24, h->own_cq ? s.cqn : 0);
 		} else {
@@ -311,7 +323,10 @@ case_queries(void)
 		devx_put(want, wq + 0x10c, 4, log_stride(h));
 		devx_put(want, wq + 0x11b, 5, 4);
 		CHECK(check_bytes(out, want, sizeof(out), h->name));
-		/* Commands of the other kind, and another number, are not passed on. */
+		/*
+		 * Commands for the other kind of queue, and commands with another number, are not
+		 * passed on.
+		 */
 		devx_put(in, 0, 16, h->xrq ? 0x90f : 0x719);
 		CHECK(mlx5dv_devx_obj_query(srq, in, HDR, out, sizeof(out)) != 0);
 		CHECK_EQ(errno, EINVAL);
@@ -353,14 +368,16 @@ expect_dct(struct side *s, struct mlx5dv_devx_obj *dct, const uint8_t *made, uin
 	devx_put(in, 0x48, 24, number);
 	CHECK_EQ(mlx5dv_devx_obj_query(dct, in, HDR, out, sizeof(out)), 0);
 	memcpy(want + HDR, made + HDR, 64);
-	devx_put(want, 0x80 + 0x148, 8, 1); /* the port that the command left open */
+	devx_put(want, 0x80 + 0x148, 8, 1); /* the port, which the command did not name */
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_DCT"));
 	(void)s;
 }
 
 #define KEY_VIOLATION 0x1d /* MLX5_EVENT_TYPE_DCT_KEY_VIOLATION of the kernel's device.h */
 
-/* A request with a wrong key counts once, retries included, and makes one event. */
+/*
+ * A request with a wrong DC key is counted once, however often it is retried, and raises one event.
+ */
 static void
 wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to *to,
 	struct mlx5dv_devx_obj *dct, uint8_t made[DCT_IN])
@@ -385,7 +402,7 @@ wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to 
 	mlx5dv_devx_destroy_event_channel(c);
 }
 
-/* A DCI of verbs sends to the target, writes and reads. Its key must be right. */
+/* A DCI of verbs sends to the target, and writes and reads its memory. The DC key must be right. */
 static void
 case_dct(void)
 {
@@ -437,7 +454,7 @@ struct wrong {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status;
-	unsigned int named; /* the field that the refusal names; 0: this field */
+	unsigned int named; /* the field that the syndrome must name; 0: this field */
 };
 
 static void
@@ -461,7 +478,7 @@ static void
 case_refused(void)
 {
 #define OF_WQ(wq)                                                                                  \
-	{(wq), 4, 2, BAD_PARAM}, /* striding */                                                    \
+	{(wq), 4, 2, BAD_PARAM}, /* the type of a striding receive queue */                        \
 		{(wq) + 0x30, 16, 16, BAD_PARAM}, {(wq) + 0x48, 24, 0xffffff, BAD_RES},            \
 		{(wq) + 0xa0, 32, SRQ_DB + 4, BAD_PARAM, (wq) + 0x140},                            \
 		{(wq) + 0x10c, 4, 4, BAD_PARAM}, {(wq) + 0x10c, 4, 10, BAD_PARAM},                 \
@@ -471,7 +488,7 @@ case_refused(void)
 		(wq) + 0x160, 32, 0x7fffff, BAD_RES                                                \
 	}
 	static const struct wrong rmp[] = {OF_WQ(0x280), {0x108, 4, 0, BAD_PARAM},
-		{0x120, 1, 1, BAD_PARAM, 0x280} /* bare WQEs in a list */};
+		{0x120, 1, 1, BAD_PARAM, 0x280} /* WQEs without a link segment, in a list */};
 	static const struct wrong xrq[] = {OF_WQ(0x480), {0x94, 4, 1, BAD_PARAM},
 		{0x9c, 4, 1, BAD_PARAM}, {0xc8, 24, 0xffffff, BAD_RES}};
 	static const struct wrong dct[] = {{0x98, 4, 1, BAD_PARAM}, {0xc8, 24, 0, BAD_RES},
@@ -489,7 +506,7 @@ case_refused(void)
 	srq = make_srq(&s, &hows[0], &number);
 	fill_dct(&s, number, in);
 	expect_refused(&s, in, DCT_IN, dct, sizeof(dct) / sizeof(dct[0]));
-	/* A QP with an SRQ that does not exist. */
+	/* A QP that names an SRQ that does not exist is refused. */
 	devx_put(s.qp_in, 0xc0 + 0x565, 3, 1);
 	expect_refused(&s, s.qp_in, QP_IN, &(struct wrong){0xc0 + 0x568, 24, 0xffffff, BAD_RES}, 1);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(srq), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's own memory, through stock libibverbs and libmlx5: its owners, the rights
- * of regions over it, and when it becomes free. Arguments that libmlx5 checks itself are tested by
- * raw calls.
+ * The emulated adapter's own memory, through stock libibverbs and libmlx5: which context owns it,
+ * the access rights of regions over it, and when it can be allocated again. Arguments that libmlx5
+ * checks itself are tested by raw calls.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -47,7 +47,7 @@ address_of(struct ibv_dm *dm)
 	return out.buf;
 }
 
-/* Returns 0 or the errno. If it is 0, the memory is freed again. */
+/* Returns 0 or the errno. Memory that was allocated is freed again. */
 static int
 raw_alloc(struct ibv_context *ctx, uint64_t len, uint32_t log_align, uint64_t type)
 {
@@ -101,7 +101,7 @@ raw_reg(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, uint64_t len, uin
 	return rc;
 }
 
-/* Posts a request of the client against a key of the server's side. Returns its status. */
+/* Posts a request of the client with a key of the server. Returns the status of the completion. */
 static enum ibv_wc_status
 request(struct pair *p, enum ibv_wr_opcode op, uint32_t local, uint32_t len, uint32_t rkey,
 	uint64_t remote)
@@ -163,14 +163,20 @@ case_limits(void)
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, max + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, UINT64_MAX, 0, MEMIC), ENOMEM);
-	/* Numbers of pages that would be 1, or all pages, if cut to 32 bits. */
+	/*
+	 * Lengths whose number of pages would be 1, or that of all memory, if it were truncated to
+	 * 32 bits.
+	 */
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, 0, 0, MEMIC), EINVAL);
 	CHECK_EQ(raw_alloc(ctx, 64, 12, MEMIC), 0);
 	CHECK_EQ(raw_alloc(ctx, 64, 13, MEMIC), EINVAL);
 	CHECK_EQ(raw_alloc(ctx, 64, UINT32_MAX, MEMIC), EINVAL);
-	/* The firmware's page has the same values: mlx5_ifc_device_mem_cap_bits of mlx5_ifc.h. */
+	/*
+	 * The answer of the firmware command has the same values: mlx5_ifc_device_mem_cap_bits of
+	 * mlx5_ifc.h.
+	 */
 	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
 	CHECK_EQ(be32toh(out[4]) >> 31, 1);
 	CHECK_EQ(6 + (be32toh(out[5]) & 0xff), 12);
@@ -193,7 +199,10 @@ case_types(void)
 		CHECK_EQ(raw_alloc(ctx, 64, 0, type), EOPNOTSUPP);
 		CHECK(mlx5dv_alloc_dm(ctx, &attr, &dv) == NULL);
 	}
-	/* Increment is 0, test-and-set is 1. Other operations have no public number. */
+	/*
+	 * The number of increment is 0, that of test-and-set is 1. Other operations have no public
+	 * number.
+	 */
 	for (size_t i = 0; i < sizeof(no_op); i++) {
 		errno = 0;
 		CHECK(mlx5dv_dm_map_op_addr(dm, no_op[i]) == NULL);
@@ -203,7 +212,7 @@ case_types(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* One allocation for each page. Filling a whole page must not change another one. */
+/* Allocates each page separately. Filling one page must not change another page. */
 static void
 case_exclusive(void)
 {
@@ -224,13 +233,13 @@ case_exclusive(void)
 			CHECK_EQ(got[b], i + 1);
 		CHECK_EQ(address_of(dm[i])[PAGE - 1], i + 1);
 	}
-	/* No page of the adapter is left, in any context. */
+	/* No page of the adapter is free, for any context. */
 	CHECK_EQ(raw_alloc(ctx, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[3]), 0);
 	CHECK_EQ(raw_alloc(other, PAGE + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(other, PAGE, 0, MEMIC), 0);
-	/* Two free pages that are not adjacent have no room for an allocation of two pages. */
+	/* Two free pages that are not adjacent do not suffice for an allocation of two pages. */
 	CHECK_EQ(ibv_free_dm(dm[5]), 0);
 	CHECK_EQ(raw_alloc(ctx, 2 * PAGE, 0, MEMIC), ENOMEM);
 	CHECK_EQ(ibv_free_dm(dm[4]), 0);
@@ -280,7 +289,7 @@ case_zero_based(void)
 	rest = ibv_reg_dm_mr(p.pd, dm, 256, 768, DM_ALL);
 	CHECK(mr != NULL && rest != NULL && mr->addr == NULL);
 
-	/* Byte 16 of the second region is byte 272 of the memory. */
+	/* Byte 16 of the second region is byte 272 of the device memory. */
 	CHECK_EQ(request(&p, IBV_WR_RDMA_READ, 4096, 64, rest->rkey, 16), IBV_WC_SUCCESS);
 	CHECK_EQ(memcmp(p.client.buf + 4096, p.client.buf + 272, 64), 0);
 	CHECK_EQ(request(&p, IBV_WR_RDMA_WRITE, 0, 32, rest->rkey, 0), IBV_WC_SUCCESS);
@@ -303,7 +312,7 @@ case_zero_based(void)
 	CHECK_EQ(request_once(IBV_WR_RDMA_READ, 8, DM_ALL, 0, false), IBV_WC_SUCCESS);
 }
 
-/* A receive of the other QP writes there, by the local key. */
+/* A receive of the other QP writes to the device memory with the local key. */
 static void
 case_local(void)
 {
@@ -348,7 +357,7 @@ case_bounds(void)
 	CHECK_EQ(raw_reg(pd, dm, 1001, 0, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, UINT64_MAX, 2, DM_ALL), EINVAL);
 	CHECK_EQ(raw_reg(pd, dm, 2, UINT64_MAX, DM_ALL), EINVAL);
-	/* Mapped device memory cannot be pinned, so it cannot be registered as normal memory. */
+	/* Mapped device memory cannot be pinned, so it cannot be registered as ordinary memory. */
 	errno = 0;
 	CHECK(ibv_reg_mr(pd, address_of(dm), 64, IBV_ACCESS_LOCAL_WRITE) == NULL);
 	CHECK_EQ(errno, EFAULT);
@@ -356,8 +365,8 @@ case_bounds(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 	/*
-	 * A region of 512 bytes: its last byte, and the first byte after it, which is still device
-	 * memory.
+	 * Requests to a region of 512 bytes: to its last byte, and to the byte after it, which is
+	 * still device memory.
 	 */
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 504, false), IBV_WC_SUCCESS);
 	CHECK_EQ(request_once(IBV_WR_RDMA_WRITE, 8, DM_ALL, 505, false), IBV_WC_REM_ACCESS_ERR);
@@ -412,8 +421,8 @@ case_busy(void)
 }
 
 /*
- * An import is the same memory as the original. While it is mapped, no other context gets this
- * memory.
+ * An imported DM object is the same memory as the original. While the program maps this memory, no
+ * other context can allocate it.
  */
 static void
 case_import(void)
@@ -433,7 +442,7 @@ case_import(void)
 	CHECK_EQ(got, word);
 	CHECK(ibv_memcpy_from_dm(&got, imported, 5000, 4) != 0);
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	/* The two mapped pages are the first ones, so all later pages can be allocated. */
+	/* The two mapped pages are the first ones, so all pages after them can be allocated. */
 	CHECK_EQ(raw_alloc(ctx, max, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, max - 2 * PAGE, 0, MEMIC), 0);
 	CHECK_EQ(ibv_memcpy_from_dm(&got, imported, 4996, 4), 0);
@@ -459,7 +468,10 @@ case_abandoned(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A context that a child inherited is the same file in both processes, and so is its memory. */
+/*
+ * A context that a child inherited is the same file in both processes, so its device memory is the
+ * same too.
+ */
 static void
 case_fork(void)
 {
@@ -480,7 +492,7 @@ case_fork(void)
 		CHECK_EQ(raw_alloc(ctx, max / 2, 0, MEMIC), ENOMEM);
 		CHECK_EQ(ibv_free_dm(dm), EIO);
 		CHECK(ibv_alloc_pd(ctx) == NULL && errno == EIO);
-		_exit(0); /* its quarter is in use */
+		_exit(0); /* a quarter of the memory is in use */
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	for (uint64_t i = 0; i < max / 2; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which context has which page of device memory. Tests only this part of the adapter: the number of
- * pages, and that a page that the program still maps is not given out again.
+ * Which context has which page of device memory. This program tests only the code for pages: their
+ * number, and that a page that the program still maps is not allocated again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 static const struct softhca_config cfg = {.max_dm = DM_LEN, .dm_zeroed = 1};
 static struct softhca_dev dev = {.cfg = &cfg};
 
-/* A context with the fields that this part uses: its file, and the file's device and inode. */
+/*
+ * Makes a context with the fields that this code uses: the file, and its device and inode numbers.
+ */
 static void
 context_open(struct softhca_ctx *ctx, int *fd)
 {
@@ -56,7 +58,10 @@ case_counts(void)
 	context_close(&ctx, fd);
 }
 
-/* Inode numbers belong to a file system: the same number on another file system is another file. */
+/*
+ * An inode number belongs to a file system: a file with the same inode number on another file
+ * system is another file.
+ */
 static void
 case_mapped(void)
 {
@@ -72,7 +77,7 @@ case_mapped(void)
 	CHECK_EQ(dm_take(&ctx, DM_PAGES - 4), 4, "those behind");
 	dm_give(&ctx, 0, 3);
 	dm_give(&ctx, 4, DM_PAGES - 4);
-	/* Now the number is on another file system. */
+	/* Now the file with this inode number is on another file system. */
 	ctx.st_dev ^= 1;
 	CHECK_EQ(dm_take(&ctx, DM_PAGES), 0,
 		"all pages, with a mapping of another file system's file");
@@ -87,7 +92,7 @@ case_mapped(void)
 	context_close(&ctx, fd);
 }
 
-/* A context takes and frees pages. Its end frees the pages that it still has. */
+/* A context takes and frees pages. When the context ends, the pages that it still has are freed. */
 static void
 case_owners(void)
 {

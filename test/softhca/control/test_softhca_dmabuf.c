@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors of the adapter's own memory (DMABUF), and regions over them. ibv_reg_dmabuf_mr(3) of
- * stock libibverbs registers. The test itself makes the calls of newer versions, with the numbers
- * of the uapi header rdma/ib_user_ioctl_cmds.h (rdma-core 65).
+ * DMABUF file descriptors of the adapter's own memory, and regions over them. ibv_reg_dmabuf_mr(3)
+ * of stock libibverbs registers them. The test makes calls of newer library versions itself, with
+ * the numbers of the uapi header rdma/ib_user_ioctl_cmds.h (rdma-core 65).
  *
  * Expected results: ibv_dm_export_dmabuf_fd(3), ibv_reg_dmabuf_mr(3), and the kernel's
  * uverbs_std_types_dmabuf.c and uverbs_std_types_mr.c.
@@ -20,11 +20,12 @@
 
 #define PAGE          4096
 #define DMABUF_OBJECT 18
-#define REG_MR        5       /* of UVERBS_OBJECT_MR */
+#define REG_MR        5       /* method of UVERBS_OBJECT_MR */
 #define DM_OFFSET     8 << 20 /* (MLX5_IB_MMAP_DEVICE_MEM << 8) pages */
 
 /*
- * Makes the descriptor of the memory that the program maps at that offset. Returns 0 or the errno.
+ * Exports the memory that the program maps at this offset as a file descriptor. Returns 0 or the
+ * errno.
  */
 static int
 export_at(struct ibv_context *ctx, uint64_t offset, int *fd)
@@ -48,7 +49,7 @@ make_dm(struct ibv_context *ctx, size_t len)
 	return dm;
 }
 
-/* The first device memory of the adapter: it is at the beginning. */
+/* Allocates the adapter's first device memory, which is at its beginning. */
 static int
 export_first(struct ibv_context *ctx)
 {
@@ -59,7 +60,7 @@ export_first(struct ibv_context *ctx)
 	return fd;
 }
 
-/* Posts a request of the client against a key. Returns its status. */
+/* Posts a request of the client with a key. Returns the status of the completion. */
 static enum ibv_wc_status
 request(struct pair *p, enum ibv_wr_opcode op, const struct ibv_sge *local, uint32_t rkey,
 	uint64_t remote)
@@ -108,7 +109,10 @@ reconnect(struct pair *p)
 
 /* ---- descriptors */
 
-/* A UAR page that ends when it is freed, because libmlx5 keeps its own. Returns the handle. */
+/*
+ * Allocates a UAR page by a raw call, so that the page is really freed: libmlx5 keeps the pages
+ * that it allocates. Returns the handle.
+ */
 static uint32_t
 uar_alloc(struct ibv_context *ctx, uint64_t *offset)
 {
@@ -145,7 +149,7 @@ case_descriptor(void)
 
 	CHECK(var != NULL);
 	CHECK_EQ(export_at(ctx, DM_OFFSET, &fd[0]), 0);
-	CHECK_EQ(lseek(fd[0], 0, SEEK_END), 2 * PAGE); /* all pages of the object */
+	CHECK_EQ(lseek(fd[0], 0, SEEK_END), 2 * PAGE); /* the file has all pages of the object */
 	CHECK_EQ(fcntl(fd[0], F_GETFD), FD_CLOEXEC);
 	CHECK_EQ(export_at(ctx, (DM_OFFSET) + 2 * PAGE, &fd[1]), 0);
 	CHECK_EQ(lseek(fd[1], 0, SEEK_END), PAGE);
@@ -163,8 +167,8 @@ case_descriptor(void)
 		CHECK_EQ(close(fd[i]), 0);
 	}
 	/*
-	 * Not the first page of an object; no object; an object of another context; an object that
-	 * has ended.
+	 * Refused: an offset that is not the first page of an object, an offset without an object,
+	 * an object of another context, and an object that was destroyed.
 	 */
 	CHECK_EQ(export_at(ctx, (DM_OFFSET) + PAGE, &fd[0]), EINVAL);
 	CHECK_EQ(export_at(ctx, (DM_OFFSET) + 3 * PAGE, &fd[0]), EINVAL);
@@ -183,7 +187,7 @@ case_descriptor(void)
 
 /* ---- regions */
 
-/* Changes the rights by REREG_MR, which libibverbs would refuse itself. Returns the errno. */
+/* Changes the access rights by REREG_MR. libibverbs would refuse this itself. Returns the errno. */
 static int
 raw_rereg(struct ibv_mr *mr, uint32_t access)
 {
@@ -200,8 +204,8 @@ raw_rereg(struct ibv_mr *mr, uint32_t access)
 }
 
 /*
- * Data move through a region by its iova. The region's first byte is the descriptor's byte at the
- * offset.
+ * A region moves data when it is named by its iova. The region's first byte is the byte of the file
+ * at the given offset.
  */
 static void
 case_region(void)
@@ -220,7 +224,7 @@ case_region(void)
 	fd = export_first(p.ctx);
 	mr = ibv_reg_dmabuf_mr(p.pd, offset, len, iova, fd, PAIR_ALL);
 	CHECK(mr != NULL);
-	CHECK_EQ(close(fd), 0); /* the region keeps the memory alive */
+	CHECK_EQ(close(fd), 0); /* the region keeps the memory in use */
 	for (unsigned int i = 0; i < len; i++)
 		p.client.buf[i] = (uint8_t)(i * 11 + i / 256);
 	sge = client_bytes(&p, 0, len);
@@ -234,12 +238,15 @@ case_region(void)
 	expect_status(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, mr, iova + 8, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_memcpy_from_dm(&word, dm, offset + 8, 8), 0);
 	CHECK_EQ(word, 43);
-	/* By its local key: the region's bytes are sent. */
+	/* A SEND with the local key sends the region's bytes. */
 	sge = (struct ibv_sge){iova + 8, 8, mr->lkey};
 	CHECK_EQ(request(&p, IBV_WR_RDMA_WRITE, &sge, p.server.mr->rkey, (uintptr_t)p.server.buf),
 		IBV_WC_SUCCESS);
 	CHECK_EQ(memcmp(p.server.buf, &word, 8), 0);
-	/* Its last bytes, and the bytes after it, which also belong to the descriptor. */
+	/*
+	 * Reads the region's last bytes, and then the bytes after the region, which also belong to
+	 * the file.
+	 */
 	expect_status(&p, IBV_WR_RDMA_READ, mr, iova + len - 8, IBV_WC_SUCCESS);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, iova + len - 7, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(raw_rereg(mr, 0), EINVAL);
@@ -248,7 +255,9 @@ case_region(void)
 	pair_fini(&p);
 }
 
-/* Another context, of another adapter if there is one, uses the memory by the descriptor. */
+/*
+ * Another context, of another adapter if there is one, uses the memory through the file descriptor.
+ */
 static void
 case_other_context(void)
 {
@@ -270,9 +279,9 @@ case_other_context(void)
 	CHECK_EQ(memcmp(got, p.client.buf + 8192, 8), 0);
 	CHECK_EQ(ibv_dereg_mr(mr[0]), 0);
 	expect_status(&p, IBV_WR_RDMA_READ, mr[1], 24, IBV_WC_SUCCESS);
-	/* The memory can be freed while it is used; its users then have no memory. */
+	/* The memory can be freed while regions use it; then requests to these regions fail. */
 	CHECK_EQ(ibv_free_dm(dm), 0);
-	dm = make_dm(ctx, PAGE); /* the same page, with another owner */
+	dm = make_dm(ctx, PAGE); /* the same page, for another owner */
 	expect_status(&p, IBV_WR_RDMA_WRITE, mr[1], 24, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(ibv_memcpy_from_dm(got, dm, 24, 8), 0);
 	CHECK_EQ(memcmp(got, (uint8_t[8]){0}, 8), 0);
@@ -290,7 +299,7 @@ case_other_context(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Closing a context frees its memory. The next open notices the close. */
+/* Closing a context frees its memory when the next context is opened. */
 static void
 case_closed(void)
 {
@@ -305,11 +314,11 @@ case_closed(void)
 	mr = ibv_reg_dmabuf_mr(p.pd, 0, PAGE, 0, fd, PAIR_ALL);
 	CHECK(mr != NULL);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, 0, IBV_WC_SUCCESS);
-	/* An export forgets closed descriptors, but not those that a region uses. */
+	/* A new export forgets closed file descriptors, but not those that a region uses. */
 	CHECK_EQ(close(fd), 0);
 	fd = export_first(ctx);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	free(dm); /* libmlx5 keeps its part of it, and the mapping */
+	free(dm); /* libmlx5's object, and the mapping */
 	CHECK_EQ(ibv_close_device(pair_open(0)), 0);
 	expect_status(&p, IBV_WR_RDMA_READ, mr, 0, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -331,7 +340,7 @@ case_refused(void)
 		uint64_t offset, len, iova;
 		int fd, access, err;
 	} calls[] = {
-		{0, PAGE, 0, fd, PAIR_ALL, 0}, /* all of the page */
+		{0, PAGE, 0, fd, PAIR_ALL, 0}, /* the whole page */
 		{PAGE - 1, 1, PAGE - 1, fd, 0, 0},
 		{0, 64, 0, fd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING, 0},
 		{0, PAGE + 1, 0, fd, PAIR_ALL, EINVAL},
@@ -339,13 +348,14 @@ case_refused(void)
 		{PAGE, 1, 0, fd, 0, EINVAL},
 		{(uint64_t)-1, 2, (uint64_t)-1, fd, 0, EINVAL},
 		{0, 0, 0, fd, 0, EINVAL},
-		{0, 64, 64, fd, 0, EINVAL}, /* a different offset in its page */
+		/* the address and the iova have different offsets in their pages */
+		{0, 64, 64, fd, 0, EINVAL},
 		{0, 64, 0, fd, IBV_ACCESS_REMOTE_WRITE, EINVAL},
 		{0, 64, 0, fd, IBV_ACCESS_REMOTE_ATOMIC, EINVAL},
 		{0, 64, 0, fd, PAIR_ALL | IBV_ACCESS_MW_BIND, EINVAL},
 		{0, 64, 0, fd, PAIR_ALL | IBV_ACCESS_ON_DEMAND, EINVAL},
 		{0, 64, 0, fd, PAIR_ALL | IBV_ACCESS_ZERO_BASED, EINVAL},
-		{0, 64, 0, file, 0, EINVAL}, /* a file is no DMABUF */
+		{0, 64, 0, file, 0, EINVAL}, /* a file that is not a DMABUF */
 		{0, 64, 0, ctx->cmd_fd, 0, EINVAL},
 		{0, 64, 0, closed, 0, EBADF},
 		{0, 64, 0, -1, 0, EBADF},
@@ -363,7 +373,7 @@ case_refused(void)
 		CHECK_EQ(mr == NULL ? errno : 0, calls[i].err);
 		CHECK(mr == NULL || ibv_dereg_mr(mr) == 0);
 	}
-	/* A doorbell that a request would write. */
+	/* A region over a doorbell page would let a request write a doorbell: it is refused. */
 	CHECK_EQ(export_at(ctx, (uint64_t)uar->mmap_off, &of_uar), 0);
 	errno = 0;
 	CHECK(ibv_reg_dmabuf_mr(pd, 0, 64, 0, of_uar, PAIR_ALL) == NULL);
@@ -406,7 +416,9 @@ reg_by_method(struct ibv_pd *pd, int fd, uint64_t len, const uint64_t *addr, boo
 	return rc;
 }
 
-/* REG_DMABUF_MR with the driver's flags: mlx5dv_reg_dmabuf_mr(3) of newer libraries. */
+/*
+ * Calls REG_DMABUF_MR with the driver's flags, as mlx5dv_reg_dmabuf_mr(3) of newer libraries does.
+ */
 static int
 reg_with_flags(struct ibv_pd *pd, int fd, uint32_t flags, uint32_t *handle)
 {
@@ -455,7 +467,7 @@ case_newer(void)
 	CHECK_EQ(reg_by_method(pd, fd, 64, &(uint64_t){64}, true, &handle), EINVAL);
 	CHECK_EQ(reg_with_flags(pd, fd, 0, &handle), 0);
 	dereg(ctx, handle);
-	CHECK_EQ(reg_with_flags(pd, fd, 1, &handle), EINVAL); /* data direct */
+	CHECK_EQ(reg_with_flags(pd, fd, 1, &handle), EINVAL); /* flag: data direct */
 	CHECK_EQ(close(fd), 0);
 	CHECK_EQ(ibv_free_dm(dm), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
@@ -465,8 +477,8 @@ case_newer(void)
 /* ---- fork */
 
 /*
- * In a child, the descriptor is memory of the parent's adapter, which the child's adapter cannot
- * reach.
+ * In a child, the file descriptor refers to memory of the parent's adapter, which the child's
+ * adapter cannot access.
  */
 static void
 case_fork(void)

@@ -2,9 +2,9 @@
 /*
  * Contexts that are closed while they have objects: the adapter destroys all of these objects.
  *
- * A context here creates as many objects of each kind as the adapter allows. So the next round can
- * create its objects only if those of the previous round were destroyed. An object that another one
- * names must be destroyed after that one.
+ * Each context of this test creates as many objects of each kind as the adapter allows. So a
+ * context can create its objects only if all objects of the previous context were destroyed. An
+ * object that another object names must be destroyed after the other object.
  */
 #include <fcntl.h>
 
@@ -16,13 +16,13 @@
 static char memory[PAGE + 1];
 
 /*
- * The leak sanitizer, if there is one. libmlx5 leaks its part of these objects: those leaks are not
- * counted.
+ * A function of the leak sanitizer, if there is one. libmlx5 leaks its own part of these objects:
+ * these leaks are not reported.
  */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-/* Makes the call, which must fail because the settings allow no more objects of the kind. */
+/* Makes a call that must fail, because the settings allow no further object of the kind. */
 #define expect_limit(call)                                                                         \
 	do {                                                                                       \
 		errno = 0;                                                                         \
@@ -71,7 +71,7 @@ make_keys(struct ibv_context *ctx, struct ibv_pd *pd)
 	struct mlx5dv_dek_init_attr dek_attr = {.key_size = MLX5DV_CRYPTO_KEY_SIZE_128,
 		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
 		.pd = pd,
-		.key = {1}, /* the two halves of an AES-XTS key differ */
+		.key = {1}, /* the two halves of an AES-XTS key must differ */
 		.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN};
 	struct ibv_device_attr_ex limits;
 	struct ibv_dm *dm;
@@ -83,7 +83,7 @@ make_keys(struct ibv_context *ctx, struct ibv_pd *pd)
 		NULL);
 	errno = 0;
 	CHECK(ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE) == NULL);
-	CHECK_EQ(errno, EINVAL); /* longer than the setting max_mr_size */
+	CHECK_EQ(errno, EINVAL); /* EINVAL: longer than the setting max_mr_size */
 	CHECK(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE) != NULL);
 	expect_limit(ibv_reg_mr(pd, memory, PAGE, IBV_ACCESS_LOCAL_WRITE));
 	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_2) != NULL);
@@ -142,8 +142,8 @@ leave_devx(void)
 }
 
 /*
- * Opens the adapter once more. The open destroys what a closed context left, and logs what it
- * cannot destroy.
+ * Opens the adapter once more. This destroys the objects of closed contexts, and logs objects that
+ * cannot be destroyed.
  */
 static void
 open_silently(void)
@@ -188,7 +188,10 @@ case_devx(void)
 	many_rounds(leave_devx);
 }
 
-/* The only PD is free once the descriptors of device and async file are closed, in any order. */
+/*
+ * The setting allows one PD. It can be allocated again when the device's file and the async event
+ * file are closed, in any order.
+ */
 static void
 case_files(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion channels and async events of the emulated adapter, with traffic between two RC QPs of
- * this process: which events are read, which stay unread, and which end with their object.
+ * this process: which events are delivered, which stay unread, and which are removed with their
+ * object.
  *
  * ibv_destroy_cq() and ibv_destroy_qp() wait until the program has acknowledged as many events as
  * the kernel reports to have been read (ibv_ack_cq_events(3)). A wrong count hangs, so an alarm is
@@ -22,7 +23,7 @@ struct pair {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *send_cq, *recv_cq; /* both use the channel */
+	struct ibv_cq *send_cq, *recv_cq; /* CQs that use the channel */
 	struct ibv_qp *client, *server;
 	struct ibv_mr *mr;
 	char buf[4096];
@@ -110,14 +111,14 @@ poll_one(struct ibv_cq *cq)
 	int n;
 
 	do {
-		(void)softhca_pump(); /* for SOFTHCA_THREADS=0 */
+		(void)softhca_pump(); /* needed with SOFTHCA_THREADS=0 */
 		n = ibv_poll_cq(cq, 1, &wc);
 	} while (n == 0);
 	CHECK_EQ(n, 1);
 	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 }
 
-/* One SEND, which completes on both sides. */
+/* Posts one SEND, which completes on both sides. */
 static void
 send_one(struct pair *p)
 {
@@ -145,7 +146,7 @@ acknowledge_async(struct ibv_async_event *event)
 	ibv_ack_async_event(event);
 }
 
-/* Waits up to timeout_ms for the next event. Returns its CQ, or NULL. */
+/* Waits up to timeout_ms for the next event. Returns the event's CQ, or NULL. */
 static struct ibv_cq *
 next_event(struct pair *p, int timeout_ms)
 {
@@ -174,7 +175,7 @@ case_one_event_per_arm(void)
 	send_one(&p);
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	send_one(&p);
-	CHECK(next_event(&p, 20) == NULL); /* one event for one arming */
+	CHECK(next_event(&p, 20) == NULL); /* one arming gives one event */
 	acknowledge(p.recv_cq, 1);
 	close_pair(&p);
 }
@@ -191,7 +192,7 @@ case_unread(void)
 	}
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	acknowledge(p.recv_cq, 1);
-	close_pair(&p); /* would hang if unread events counted */
+	close_pair(&p); /* would hang if unread events were counted */
 }
 
 static void
@@ -219,7 +220,10 @@ case_others_stay(void)
 	CHECK_EQ(ibv_close_device(p.ctx), 0);
 }
 
-/* The channel's descriptor may get another number: the adapter knows it by its inode. */
+/*
+ * The file descriptor of a channel may be duplicated to another number: the adapter identifies the
+ * file by its inode.
+ */
 static void
 case_moved(void)
 {
@@ -236,7 +240,7 @@ case_moved(void)
 	close_pair(&p);
 }
 
-/* Waits until the event has come. */
+/* Waits until an event can be read. */
 static void
 drain(struct ibv_qp *qp)
 {
@@ -277,7 +281,7 @@ case_async_read(void)
 	close_pair(&p);
 }
 
-/* The kernel's list of events has no limit. */
+/* The kernel's list of async events has no limit. */
 static void
 case_async_many(void)
 {
@@ -312,7 +316,7 @@ case_async_unread(void)
 	struct pair p;
 
 	open_pair(&p);
-	/* Two events of other objects stay, in their order. */
+	/* Two events of other objects stay in the list, in order. */
 	CHECK_EQ(softhca_fault("port_down"), 0);
 	CHECK_EQ(softhca_fault("port_up"), 0);
 	while (softhca_pump() != 0)
@@ -342,7 +346,7 @@ log_begin(int *saved)
 	return log;
 }
 
-/* Restores the standard error. True if the file has this text. */
+/* Restores the standard error. Returns true if the file has this text. */
 static bool
 log_end(int log, int saved, const char *text)
 {
@@ -356,7 +360,10 @@ log_end(int log, int saved, const char *text)
 	return strstr(got, text) != NULL;
 }
 
-/* Events that fit are kept in order. Other events are lost, and the log says so. */
+/*
+ * As many events as the file holds are kept, in order. Further events are lost, and the log reports
+ * this.
+ */
 static void
 case_async_too_many(void)
 {

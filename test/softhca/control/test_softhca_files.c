@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The libc calls that the adapter answers, under every name of each call: for the adapter's
- * character device, and for other files, for which nothing may change.
+ * The libc functions that the adapter replaces, under every name of each function: called for the
+ * adapter's character device, and for other files, for which the results must be those of libc.
  *
  * Expected values: open(2), stat(2), mmap(2), ioctl(2) and socket(2); the device's numbers are
  * those of the kernel's uverbs_main.c.
@@ -52,7 +52,7 @@ typedef int (*openat_2_fn)(int dir, const char *path, int flags);
 
 static const struct opener {
 	const char *name;
-	bool at, mode; /* at: has a directory argument; mode: has a mode argument */
+	bool at, mode; /* at: the call has a directory argument; mode: it has a mode argument */
 } openers[] = {
 	{"open", false, true},
 	{"open64", false, true},
@@ -94,7 +94,7 @@ case_open_device(void)
 	}
 }
 
-/* Names that are similar to the device's name. */
+/* Names similar to the device's name are not the device. */
 static void
 case_other_names(void)
 {
@@ -115,7 +115,7 @@ case_other_names(void)
 		CHECK_EQ(stat(names[n], &st), -1, names[n]);
 		CHECK(errno == ENOENT || errno == ENOTDIR, "%s", names[n]);
 	}
-	/* A number may have zeros before it. */
+	/* The number in the name may have leading zeros. */
 	CHECK_EQ(stat("/dev/infiniband/uverbs000", &st), 0);
 	CHECK(S_ISCHR(st.st_mode));
 }
@@ -138,7 +138,7 @@ case_open_files(void)
 		CHECK_EQ(open_by(o, at, path, O_RDONLY, 0), -1, o->name);
 		CHECK_EQ(errno, ENOENT, o->name);
 		if (o->mode) {
-			/* The mode is used if a file is created. */
+			/* The mode argument is used when a file is created. */
 			fd = open_by(o, at, path, O_WRONLY | O_CREAT | O_EXCL, mode);
 			CHECK(fd >= 0, "%s", o->name);
 			CHECK_EQ(fstat(fd, &st), 0);
@@ -157,7 +157,7 @@ case_open_files(void)
 		}
 		fd = open_by(o, at, path, O_RDONLY | O_APPEND, 0);
 		CHECK(fd >= 0, "%s", o->name);
-		/* On 64-bit machines the kernel sets O_LARGEFILE itself. */
+		/* On 64-bit machines the kernel sets O_LARGEFILE itself, so it is not compared. */
 		CHECK_EQ(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND), O_RDONLY | O_APPEND, o->name);
 		CHECK_EQ(close(fd), 0);
 	}
@@ -212,7 +212,7 @@ case_stat(void)
 		CHECK_EQ(st.st_rdev, makedev(231, 192), fstats[i]);
 		CHECK_EQ(st.st_size, 0, fstats[i]);
 		CHECK_EQ(st.st_blocks, 0, fstats[i]);
-		/* Others. */
+		/* Other files. */
 		CHECK_EQ(stat_by(i, "/dev/null", &st), 0, stats[i]);
 		CHECK_EQ(st.st_rdev, makedev(1, 3), stats[i]);
 		CHECK_EQ(stat_by(i, dir, &st), 0, stats[i]);
@@ -231,7 +231,7 @@ case_stat(void)
 
 /* ---- descriptors of the adapter */
 
-/* Results of readlink(2), realpath(3) and each form of stat(2) for a descriptor. */
+/* Checks the results of readlink(2), realpath(3) and each form of stat(2) for a file descriptor. */
 static void
 expect_shown(int fd, const char *name, const struct stat *want)
 {
@@ -279,8 +279,8 @@ expect_shown(int fd, const char *name, const struct stat *want)
 }
 
 /*
- * /proc/<pid>/fdinfo of a descriptor, read by each form of open(2) and by fopen(3). Linux,
- * fs/proc/fd.c: four lines, and no more if the driver prints none.
+ * Checks /proc/<pid>/fdinfo of a file descriptor, read by each form of open(2) and by fopen(3).
+ * Linux, fs/proc/fd.c: four lines, and no more if the driver prints none.
  */
 static void
 expect_info(int fd, int flags, const char *mounted_as, const struct stat *st)
@@ -316,7 +316,9 @@ expect_info(int fd, int flags, const char *mounted_as, const struct stat *st)
 	CHECK_EQ(close(folder), 0);
 }
 
-/* Number of descriptors of this process whose link begins with this text. */
+/*
+ * Returns the number of file descriptors of this process whose link in /proc begins with this text.
+ */
 static unsigned int
 count_links(const char *with)
 {
@@ -337,7 +339,7 @@ count_links(const char *with)
 
 /*
  * The names are those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and
- * mlx5_ib (devx.c). Its anonymous files share one inode, also with an eventfd.
+ * mlx5_ib (devx.c). Their anonymous files share one inode with eventfds.
  */
 static void
 case_own_files(void)
@@ -368,7 +370,10 @@ case_own_files(void)
 	expect_info(channel->fd, O_CLOEXEC | O_NONBLOCK, path, &st);
 	CHECK_EQ(fstat(ctx->cmd_fd, &own), 0);
 	expect_info(ctx->cmd_fd, O_RDWR | O_CLOEXEC | 0100000, "/dev", &own); /* O_LARGEFILE */
-	/* Everything that the program finds in /proc/self/fd, also the adapter's own ends. */
+	/*
+	 * The links of all files in /proc/self/fd, including the files that the adapter uses
+	 * internally.
+	 */
 	CHECK_EQ(count_links("socket:["), 0);
 	CHECK_EQ(count_links("/memfd:"), 0);
 	CHECK(count_links(event) >= 2, "both are there");
@@ -381,7 +386,7 @@ case_own_files(void)
 		_exit(check_failures != 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0, "in a child");
-	/* Files that are not the adapter's. */
+	/* Files that do not belong to the adapter. */
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);
@@ -396,7 +401,7 @@ case_own_files(void)
 	mlx5dv_devx_destroy_event_channel(events);
 	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	/* None of them is left when the program lists its descriptors. */
+	/* After the objects are destroyed, the process has none of their files open. */
 	CHECK_EQ(count_links(event), before);
 	CHECK_EQ(count_links("anon_inode:[devx"), 0);
 }
@@ -405,7 +410,10 @@ case_own_files(void)
 
 typedef void *(*mmap_fn)(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
-/* The device has no contiguous pages. Other mappings are passed to the kernel. */
+/*
+ * The device has no contiguous pages, so libmlx5's mapping of them fails. Other mappings are passed
+ * to the kernel.
+ */
 static void
 case_mmap(void)
 {
@@ -463,7 +471,7 @@ case_ioctl(void)
 	CHECK_EQ(close(fd), 0);
 }
 
-/* The device answers RDMA netlink (test_softhca_netlink.c), and no other protocol. */
+/* The device answers the netlink protocol RDMA (test_softhca_netlink.c), and no other protocol. */
 static void
 case_socket(void)
 {
@@ -476,7 +484,7 @@ case_socket(void)
 		CHECK_EQ(close(fd), 0);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK(fd >= 0 && close(fd) == 0);
-	/* For IPv4, 20 has no meaning; for netlink it is this protocol. */
+	/* Protocol 20 is not RDMA in the IPv4 family; in the netlink family it is. */
 	fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	CHECK(fd >= 0 || errno == EPERM || errno == EAFNOSUPPORT);
 	if (fd >= 0)
@@ -486,7 +494,8 @@ case_socket(void)
 /* ---- failures */
 
 /*
- * A context whose file cannot be long enough (setrlimit(2)), or for which there is no descriptor.
+ * Opens a context whose file cannot get its length (setrlimit(2)), or for which no file descriptor
+ * is free: the call fails.
  */
 static void
 case_open_fails(void)
@@ -517,7 +526,8 @@ case_open_fails(void)
 }
 
 /*
- * The answer with the channel's number cannot be written, so the program has no descriptor of it.
+ * The answer with the channel's file descriptor cannot be written: then the program must not have
+ * the file open.
  */
 static void
 case_channel_fails(void)
@@ -528,7 +538,7 @@ case_channel_fails(void)
 	unsigned int before;
 
 	CHECK_EQ(ibv_close_device(ctx), 0);
-	ctx = pair_open(0); /* the objects of the previous context are gone */
+	ctx = pair_open(0); /* this destroys the objects of the previous context */
 	before = check_count_fds();
 	raw_attr(&c, UVERBS_ATTR_CORE_IN, 8, 0);
 	raw_attr(&c, UVERBS_ATTR_CORE_OUT, 4, 16);
