@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks that mlx5dv_init_obj(3) describes the emulated adapter's objects correctly: each field is
- * compared with the program's request, with another call, or with the effect at that address.
+ * compared with the program's request, with the answer of another call, or with what is at the
+ * address in the field.
  */
 #include <sys/mman.h>
 
@@ -29,7 +30,7 @@ be32_at(const void *p)
 	return be32toh(v);
 }
 
-/* The adapter's number of a protection domain, from a method of mlx5. */
+/* Returns the adapter's number of a protection domain, from a method of mlx5_ib. */
 static uint32_t
 query_pdn(struct ibv_pd *pd)
 {
@@ -43,8 +44,8 @@ query_pdn(struct ibv_pd *pd)
 }
 
 /*
- * A doorbell stays in its register until the adapter runs. It is the first 8 bytes of the WQE. The
- * register is also in the page of the mmap offset.
+ * A doorbell stays in its register until the adapter runs. The doorbell is the first 8 bytes of the
+ * WQE. The page at the mmap offset has the same register.
  */
 static void
 check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
@@ -59,7 +60,7 @@ check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)
 	CHECK_EQ(munmap(page, 4096), 0);
 }
 
-/* A register has two buffers. Without BlueFlame there are none. */
+/* Returns the size of each of a register's two buffers; 0 without BlueFlame. */
 static uint32_t
 bf_size(void)
 {
@@ -69,7 +70,7 @@ bf_size(void)
 }
 
 /*
- * As check_doorbell(), for a CQ: the arming word names the CQ, 0x20 bytes into its page
+ * As check_doorbell(), for a CQ: the arm doorbell names the CQ, at offset 0x20 of its page
  * (MLX5_CQ_DOORBELL of libmlx5).
  */
 static void
@@ -111,7 +112,7 @@ case_queues(void)
 	CHECK(qp.uar_mmap_offset != 0);
 	CHECK_EQ(qp.bf.size, bf_size());
 
-	/* A receive, a SEND and both completions are at the addresses of the description. */
+	/* A receive, a SEND and both CQEs are at the addresses that mlx5dv_init_obj() returned. */
 	pair_post_recv(&p.server, 1, 0, 64);
 	sge = (struct ibv_sge){(uintptr_t)p.client.buf, 64, p.client.mr->lkey};
 	wr.sg_list = &sge;
@@ -129,7 +130,7 @@ case_queues(void)
 	CHECK_EQ(be32toh(*(uint32_t *)((uint8_t *)cq.buf + 56)) & 0xffffff, p.client.qp->qp_num);
 	CHECK_EQ(be32toh(cq.dbrec[0]) & 0xffffff, 1);
 	(void)pair_wait(&p.server);
-	/* The second receive is one stride behind the first. */
+	/* The second receive is one stride after the first receive. */
 	pair_post_recv(&p.client, 1, 8, 40);
 	pair_post_recv(&p.client, 2, 16, 48);
 	CHECK_EQ(be32toh(qp.dbrec[MLX5_RCV_DBR]), 2);
@@ -158,12 +159,12 @@ case_srq(void)
 	obj = (struct mlx5dv_obj){.srq = {srq, &out}};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), 0);
 	CHECK(out.buf != NULL && out.dbrec != NULL);
-	CHECK_EQ(out.stride, 64); /* a link and 3 segments of 16 bytes */
+	CHECK_EQ(out.stride, 64); /* a link segment and 3 data segments of 16 bytes */
 	CHECK_EQ(out.head, 0);
 	CHECK(out.tail >= 20);
 	/*
-	 * Each WQE names the next one, from head to tail. A swapped byte or a wrong stride breaks
-	 * the chain.
+	 * Each WQE names the next WQE, from head to tail. A byte in the wrong order or a wrong
+	 * stride would break the chain.
 	 */
 	for (at = (uint32_t)out.head; at != (uint32_t)out.tail && n < 64; n++)
 		at = be16_at((uint8_t *)out.buf + (size_t)at * out.stride + 2);
@@ -184,8 +185,8 @@ case_srq(void)
 }
 
 /*
- * Each posted entry is at the described address: a list of segments of 16 bytes (length, key,
- * address), with an end marker. The record counts the entries.
+ * Each posted WQE is at the returned address: data segments of 16 bytes (length, key, address), and
+ * an end marker. The doorbell record counts the WQEs.
  */
 static void
 case_wq(void)
@@ -206,7 +207,7 @@ case_wq(void)
 	CHECK(pd != NULL && cq != NULL && wq != NULL);
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_RWQ), 0);
 	CHECK_EQ(out.wqe_cnt, 32);
-	CHECK_EQ(out.stride, 64); /* 3 segments of 16 bytes */
+	CHECK_EQ(out.stride, 64); /* 3 data segments of 16 bytes */
 	CHECK_EQ(ibv_modify_wq(wq, &rdy), 0);
 	CHECK_EQ(be32toh(*out.dbrec), 0);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -229,7 +230,10 @@ case_wq(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Bytes that the program copies there, or that the adapter writes, are at the described address. */
+/*
+ * Bytes that the program copies to device memory, or that the adapter writes to it, are at the
+ * returned address.
+ */
 static void
 case_dm(void)
 {
@@ -256,8 +260,7 @@ case_dm(void)
 	CHECK_EQ(ibv_memcpy_to_dm(dm, 8992, first, 8), 0);
 	CHECK_EQ(memcmp((uint8_t *)out.buf + 8992, first, 8), 0);
 	/*
-	 * If the mask asks for it, it also gives the address by which a region's keys know the
-	 * memory.
+	 * With this mask bit, the call also returns the address that a region over the memory uses.
 	 */
 	out = (struct mlx5dv_dm){.comp_mask = MLX5DV_DM_MASK_REMOTE_VA};
 	CHECK_EQ(mlx5dv_init_obj(&obj, MLX5DV_OBJ_DM), 0);
@@ -277,7 +280,7 @@ case_dm(void)
 	pair_fini(&p);
 }
 
-/* The address in a UD WQE: its GID, and the MAC of that GID. */
+/* The address vector in a UD WQE has the GID, and the MAC of that GID. */
 static void
 case_ah(void)
 {
@@ -304,7 +307,7 @@ case_ah(void)
 	CHECK_EQ(out.av->hop_limit, 9);
 	CHECK_EQ(out.av->tclass, 0x5c);
 	CHECK_EQ(out.av->stat_rate_sl & 0xf, 3 << 1);
-	/* source GID index, flow label */
+	/* Index of the source GID, flow label. */
 	CHECK_EQ(be32toh(out.av->grh_gid_fl), 1 << 20 | 0x12345);
 	/* RFC 4291, appendix A: a link-local address contains the MAC. */
 	CHECK_EQ(out.av->rmac[0], attr.grh.dgid.raw[8] ^ 2);

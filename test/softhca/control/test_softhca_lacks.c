@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An adapter without some features of cards: no capability reports them, and calls that need them
- * are refused. Expected values: libmlx5 and the kernel's mlx5_ib (EOPNOTSUPP without DC; EINVAL for
- * a context with DEVX, and EPROTONOSUPPORT for its methods).
+ * An adapter without some features that real adapters have: no capability reports these features,
+ * and calls that need them are refused. Expected values: libmlx5 and the kernel's mlx5_ib
+ * (EOPNOTSUPP without DC; EINVAL for a context with DEVX, and EPROTONOSUPPORT for its methods).
  */
 #include "check.h"
 #include "softhca_pair.h"
@@ -63,8 +63,8 @@ case_signatures(void)
 	if (key != NULL)
 		CHECK_EQ(mlx5dv_destroy_mkey(key), 0);
 	/*
-	 * libmlx5 refuses such keys itself, so the adapter is also asked by a command (CREATE_PSV,
-	 * mlx5_ifc.h).
+	 * libmlx5 itself refuses to create such keys, so the test also sends the adapter a command
+	 * (CREATE_PSV, mlx5_ifc.h).
 	 */
 	CHECK_EQ(mlx5dv_init_obj(&(struct mlx5dv_obj){.pd = {pd, &number}}, MLX5DV_OBJ_PD), 0);
 	psv[8] = 0x10 | (number.pdn >> 24 & 0xf);
@@ -78,7 +78,7 @@ case_signatures(void)
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	else
 		CHECK_EQ(errno, is_off("SOFTHCA_DEVX") ? EPROTONOSUPPORT : EREMOTEIO);
-	/* Other indirect keys only need DEVX. */
+	/* Other indirect keys need DEVX only. */
 	attr.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
 	key = mlx5dv_create_mkey(&attr);
 	CHECK_EQ(key != NULL, !is_off("SOFTHCA_DEVX"));
@@ -120,7 +120,7 @@ case_queue_pairs(void)
 {
 	start();
 	expect_qp(create_qp(IBV_QPT_DRIVER, MLX5DV_QP_INIT_ATTR_MASK_DC, 0), !is_off("SOFTHCA_DC"));
-	/* With DEVX, libmlx5 asks for the stop when the queue pair goes to RTS. */
+	/* With DEVX, libmlx5 requests the stop after a signature error when the QP goes to RTS. */
 	expect_qp(create_qp(IBV_QPT_RC, MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
 			  MLX5DV_QP_CREATE_SIG_PIPELINING),
 		!is_off("SOFTHCA_SIG_PIPELINING"));
@@ -129,8 +129,8 @@ case_queue_pairs(void)
 }
 
 /*
- * Without memory on demand no capability reports it, and such regions are refused. It is also off
- * if the kernel does not allow it.
+ * Without memory on demand, no capability reports it, and regions on demand are refused. It is also
+ * off if the kernel does not allow it.
  */
 static void
 case_on_demand(void)
@@ -154,7 +154,7 @@ case_on_demand(void)
 	end();
 }
 
-/* A setting of 8192 bytes gives two pages, to all contexts together; 0 gives none. */
+/* A setting of 8192 bytes gives two pages, which all contexts share; 0 gives no page. */
 static void
 case_device_memory(void)
 {
@@ -184,7 +184,10 @@ case_device_memory(void)
 	end();
 }
 
-/* A card without DEVX refuses a context that asks for it; libmlx5 then opens one without. */
+/*
+ * An adapter without DEVX refuses a context that asks for DEVX; libmlx5 then opens a context
+ * without DEVX.
+ */
 static void
 case_devx(void)
 {

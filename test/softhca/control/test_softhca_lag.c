@@ -4,8 +4,8 @@
  * of senders (TIS). Without the setting `lag` there is no bond.
  *
  * Expected values: mlx5dv_query_qp_lag_port(3) and mlx5dv_modify_qp_lag_port(3) of stock libmlx5;
- * mlx5_ib's get_tx_affinity_rr(), by which the queue pairs of a context take turns. Fields are set
- * by their bit offset in mlx5_ifc.h of Linux.
+ * mlx5_ib's get_tx_affinity_rr(), which gives the queue pairs of a context the ports alternately.
+ * Fields are set by their bit offset in mlx5_ifc.h of Linux.
  */
 #include <errno.h>
 
@@ -43,7 +43,7 @@ case_adapter(void)
 	CHECK_EQ((dv.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS) != 0, bonded());
 	CHECK(!bonded() || dv.num_lag_ports == 2);
 	CHECK_EQ(ibv_query_device(ctx, &attr), 0);
-	CHECK_EQ(attr.phys_port_cnt, 1); /* the number that verbs report */
+	CHECK_EQ(attr.phys_port_cnt, 1); /* number of ports that verbs report */
 	devx_put(in, 0, 16, 0x842);
 	if (bonded()) {
 		devx_put(want, 0x40 + 0x1d, 3, 1); /* lag_state */
@@ -67,7 +67,7 @@ expect_port(struct ibv_qp *qp, uint8_t want)
 	if (rc != 0)
 		return;
 	CHECK_EQ(port, want);
-	CHECK_EQ(active, want); /* both ports of the bond work */
+	CHECK_EQ(active, want); /* both ports of the bond are active */
 }
 
 static uint8_t
@@ -80,7 +80,7 @@ port_of(struct ibv_qp *qp)
 	return port;
 }
 
-/* Sends a message through the client, and receives it. */
+/* Sends a message through the client's QP, and receives it. */
 static void
 send_one(struct pair *p)
 {
@@ -110,7 +110,10 @@ to_init(struct ibv_qp *qp)
 	CHECK_EQ(qp_take(qp, qp_kind(qp->qp_type), attr, IBV_QPS_INIT, IBV_QPS_INIT), 0);
 }
 
-/* Queue pairs take turns. A program moves one to the other port, and its messages still arrive. */
+/*
+ * Queue pairs get the ports alternately. When a program moves a QP to the other port, messages
+ * still arrive.
+ */
 static void
 case_rc(void)
 {
@@ -135,10 +138,10 @@ case_rc(void)
 	CHECK(mlx5dv_modify_qp_lag_port(p.client.qp, 3) != 0); /* the bond has two ports */
 	expect_port(p.client.qp, 3 - first);
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
-	expect_port(p.client.qp, 0); /* the choice ends with this state */
+	expect_port(p.client.qp, 0); /* the chosen port is forgotten in this state */
 	pair_connect(&p, &p.client, p.server.qp->qp_num);
-	expect_port(p.client.qp, first); /* the third turn of this context */
-	/* INIT to INIT takes no turn. */
+	expect_port(p.client.qp, first); /* the third assignment in this context */
+	/* The transition INIT to INIT assigns no port. */
 	CHECK_EQ(pair_modify(&p.server, IBV_QPS_RESET), 0);
 	to_init(p.server.qp);
 	expect_port(p.server.qp, 3 - first);
@@ -169,7 +172,10 @@ make_qp(struct others *o, enum ibv_qp_type type, bool dci)
 	return dci ? mlx5dv_create_qp(o->ctx, &attr, &dv) : ibv_create_qp_ex(o->ctx, &attr);
 }
 
-/* Each type for which libmlx5 supports it has a port from INIT on, and they take turns. */
+/*
+ * Each type of QP for which libmlx5 supports this has a port from INIT on. The QPs get the ports
+ * alternately.
+ */
 static void
 case_types(void)
 {
@@ -197,7 +203,7 @@ case_types(void)
 		} else {
 			CHECK(port == 0 || port_of(qp) == 3 - port, "type %d", types[i].type);
 			port = port_of(qp);
-			/* Only a raw one can be moved before RTS. */
+			/* Before RTS, only a raw packet QP can be moved. */
 			CHECK_EQ(mlx5dv_modify_qp_lag_port(qp, 3 - port),
 				types[i].type == IBV_QPT_RAW_PACKET ? 0 : EOPNOTSUPP);
 			expect_port(qp, types[i].type == IBV_QPT_RAW_PACKET ? 3 - port : port);
@@ -227,7 +233,7 @@ case_contexts(void)
 
 /* ---- commands */
 
-/* A transition with a port. Returns 0, or the syndrome of the firmware's refusal. */
+/* Makes a transition that names a port. Returns 0, or the syndrome of the firmware's refusal. */
 static uint32_t
 transit(struct ibv_qp *qp, uint16_t opcode, uint32_t opt_mask, uint8_t port)
 {
@@ -250,7 +256,7 @@ transit(struct ibv_qp *qp, uint16_t opcode, uint32_t opt_mask, uint8_t port)
 	return devx_get(out, 0x20, 32);
 }
 
-/* Changes the UDP source port by RTS2RTS. The context also has a port of the bond. */
+/* Changes the UDP source port by RTS2RTS. The QP context also has a port of the bond. */
 static int
 transit_sport(struct ibv_qp *qp, uint8_t port)
 {
@@ -276,8 +282,8 @@ queried_port(struct ibv_qp *qp)
 }
 
 /*
- * Connects as UCX does: RST2INIT and INIT2RTR name the port, INIT2RTR by a bit of the optional
- * mask.
+ * Connects as UCX does: RST2INIT and INIT2RTR name the port; INIT2RTR also sets a bit of the
+ * optional mask.
  */
 static void
 case_transitions(void)
@@ -296,23 +302,24 @@ case_transitions(void)
 	CHECK_EQ(transit(qp, 0x503, lag, is ? 3 : 1), is ? wrong_port : wrong_mask);
 	CHECK_EQ(transit(qp, 0x503, is ? lag : 0, 1), 0);
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
-	CHECK_EQ(transit(qp, 0x504, 0, 2), 0); /* RTR2RTS takes no port */
+	CHECK_EQ(transit(qp, 0x504, 0, 2), 0); /* RTR2RTS ignores the port */
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
 	CHECK_EQ(transit(qp, 0x505, lag, is ? 3 : 1), is ? wrong_port : wrong_mask);
 	CHECK_EQ(transit(qp, 0x505, lag | 1 << 1, 2), wrong_mask);
-	CHECK_EQ(transit(qp, 0x505, 0, 2), 0x10860); /* no field to change */
-	CHECK_EQ(transit_sport(qp, 2), 0);           /* only another field */
+	CHECK_EQ(transit(qp, 0x505, 0, 2), 0x10860); /* the optional mask names no field */
+	/* the optional mask names another field only */
+	CHECK_EQ(transit_sport(qp, 2), 0);
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
 	if (is) {
 		CHECK_EQ(transit(qp, 0x505, lag, 2), 0);
 		CHECK_EQ(queried_port(qp), 2);
-		CHECK_EQ(transit(qp, 0x505, lag, 0), 0); /* the adapter chooses */
+		CHECK_EQ(transit(qp, 0x505, lag, 0), 0); /* port 0: the adapter chooses */
 		CHECK_EQ(queried_port(qp), 0);
 		CHECK_EQ(transit(qp, 0x505, lag, 1), 0);
 	}
 	CHECK_EQ(transit(qp, 0x50a, 0, 2), 0);
 	CHECK_EQ(queried_port(qp), 0);
-	/* A transition without a port does not change it. */
+	/* A transition that names no port keeps the port. */
 	CHECK_EQ(transit(qp, 0x502, 0, is ? 1 : 0), 0);
 	CHECK_EQ(transit(qp, 0x503, 0, 2), 0);
 	CHECK_EQ(queried_port(qp), is ? 1 : 0);
@@ -353,7 +360,7 @@ fill_modify(uint8_t in[TIS_IN], uint32_t number, uint64_t mask, struct tis tis)
 	return TIS_IN;
 }
 
-/* Each bit of the mask changes its own field. */
+/* Each bit of the mask changes one field. */
 static void
 case_tis(void)
 {
@@ -416,10 +423,7 @@ case_tis(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/*
- * For a queue pair without a TIS, every command on a TIS is refused, whatever number the command
- * has.
- */
+/* Every command on a TIS is refused for a QP without a TIS, whatever TIS number the command has. */
 static void
 case_no_tis(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which memory is mapped, with which rights. There are two ways to find out: PROCMAP_QUERY of newer
- * kernels, and the lines of /proc/self/maps. The test asks both about the same memory.
+ * Finds out which memory is mapped, with which access rights. There are two methods: PROCMAP_QUERY
+ * of newer kernels, and the lines of /proc/self/maps. The test asks both about the same memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,10 @@ check(const uint8_t *p, size_t from, size_t len, bool read, bool write)
 	CHECK(memory_is_mapped(addr, len, true) == write, "%#zx, %#zx", from, len);
 }
 
-/* page 0: a hole; 1, 2: all rights; 3: read; 4: none; 5, 6: a file; 7: all rights; 8: a hole */
+/*
+ * page 0: not mapped; 1, 2: all rights; 3: read; 4: none; 5, 6: a file; 7: all rights; 8: not
+ * mapped
+ */
 static void
 case_rights(void)
 {
@@ -85,8 +88,8 @@ case_rights(void)
 }
 
 /*
- * The adapter's own pages cannot be registered. A file's name does not matter, even a very long
- * one.
+ * The adapter's own pages cannot be registered. The name of a mapped file has no effect, even if it
+ * is very long.
  */
 static void
 case_adapter(void)

@@ -3,7 +3,7 @@
  * RDMA netlink: sockets, answers, errors.
  *
  * Expected values: netlink(7), and the answers of verbs about the same adapter. Types of
- * attributes: uapi rdma/rdma_netlink.h. What an answer must have: the kernel's
+ * attributes: uapi rdma/rdma_netlink.h. The attributes that an answer must have: the kernel's
  * drivers/infiniband/core/nldev.c.
  */
 #include <arpa/inet.h>
@@ -73,7 +73,7 @@ expect_done(const struct nlmsghdr *got, uint32_t seq, int want)
 	CHECK_EQ(result, want);
 }
 
-/* The next message of a dump, in whichever datagram. */
+/* Returns the next message of a dump, which may be in the next datagram. */
 static const struct nlmsghdr *
 next_of_dump(int fd, struct nl_answer *a)
 {
@@ -126,7 +126,7 @@ expect_port(const struct nlmsghdr *got, struct ibv_context *ctx, int i, uint32_t
 	CHECK_EQ(nl_number(nl_attr(got, PORT), 4), port);
 	CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_PORT_STATE), 1), attr.state);
 	CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_PORT_PHYS_STATE), 1), attr.phys_state);
-	/* The kernel reports the numbers of a subnet only on InfiniBand. */
+	/* The kernel reports attributes of the subnet only on InfiniBand. */
 	if (attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
 		CHECK(nl_attr(got, RDMA_NLDEV_ATTR_LID) == NULL);
 		CHECK(nl_attr(got, RDMA_NLDEV_ATTR_CAP_FLAGS) == NULL);
@@ -180,7 +180,7 @@ case_ports(void)
 	close(fd);
 }
 
-/* libibverbs splits the device number in this way: huge_encode_dev() of the kernel. */
+/* libibverbs splits the device number as huge_encode_dev() of the kernel composes it. */
 static void
 case_chardevs(void)
 {
@@ -231,7 +231,7 @@ case_system(void)
 	close(fd);
 }
 
-/* A device that was found by sysfs has no index. */
+/* A device that libibverbs found in sysfs has no index. */
 static void
 case_libibverbs(void)
 {
@@ -246,7 +246,7 @@ case_libibverbs(void)
 static void
 case_commands(void)
 {
-	/* The kernel has these commands. */
+	/* Commands that the kernel has and the adapter does not have. */
 	static const uint16_t missing[] = {RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK,
 		RDMA_NLDEV_CMD_DELLINK, RDMA_NLDEV_CMD_SYS_SET, RDMA_NLDEV_CMD_STAT_SET,
 		RDMA_NLDEV_CMD_STAT_DEL, RDMA_NLDEV_CMD_RES_QP_GET_RAW};
@@ -273,12 +273,12 @@ case_commands(void)
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	header->nlmsg_type = RDMA_NL_GET_TYPE(1, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
-	/* Commands without a dump, and commands whose dump needs no adapter. */
+	/* Commands that allow no dump, and commands whose dump needs no adapter. */
 	nl_begin(&r, RDMA_NLDEV_CMD_SYS_GET, NLM_F_DUMP, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP, 4);
 	expect_done(nl_ask(fd, &r, &a), 4, -EINVAL);
-	/* A message that is no request, and netlink's own messages. */
+	/* A message that is not a request, and control messages of netlink. */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	header->nlmsg_flags = 0;
 	nl_send(fd, &r);
@@ -297,16 +297,17 @@ case_malformed(void)
 {
 	static const struct {
 		uint16_t len, type;
-		uint32_t more; /* bytes after the attribute's header */
+		uint32_t more; /* number of bytes after the attribute's header */
 		bool good;
 	} attrs[] = {
 		{8, INDEX, 4, true},
-		{3, INDEX, 4, false}, /* shorter than its header */
+		{3, INDEX, 4, false}, /* the attribute's length is shorter than its header */
 		{0, INDEX, 4, false},
-		{7, INDEX, 4, false}, /* too short for its type */
-		{9, INDEX, 4, false}, /* beyond the message */
-		{12, INDEX, 8, true}, /* longer than its type: only the first bytes are used */
-		{8, INDEX, 5, false}, /* one byte after the last attribute */
+		{7, INDEX, 4, false}, /* the attribute is too short for its type */
+		{9, INDEX, 4, false}, /* the attribute ends beyond the message */
+		/* the attribute is longer than its type: only the first bytes are used */
+		{12, INDEX, 8, true},
+		{8, INDEX, 5, false}, /* one byte follows the last attribute */
 		{65535, 0, 4, false},
 		{8, INDEX | NLA_F_NESTED, 4, true},
 	};
@@ -329,7 +330,10 @@ case_malformed(void)
 		else
 			CHECK_EQ(nl_error(fd, &r), EINVAL);
 	}
-	/* No adapter; one that does not exist; text without an end. */
+	/*
+	 * A request without an adapter, a request with an adapter that does not exist, and text
+	 * without a terminating zero.
+	 */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_add_u32(&r, INDEX, n_devices);
@@ -339,13 +343,13 @@ case_malformed(void)
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_add(&r, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs", 6);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
-	/* Attributes that are not known are ignored. */
+	/* Unknown attributes are ignored. */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	nl_add_u32(&r, 0x3fff, 1);
 	nl_add_u32(&r, INDEX, 0);
 	nl_add_u32(&r, RDMA_NLDEV_ATTR_MAX, 1);
 	expect_device(nl_ask(fd, &r, &a), 0);
-	/* A message of a wrong length ends the datagram. */
+	/* A message of a wrong length ends the datagram: messages after it are ignored. */
 	header->nlmsg_len = r.len + 1;
 	nl_send(fd, &r);
 	header->nlmsg_len = NLMSG_HDRLEN - 1;
@@ -356,7 +360,10 @@ case_malformed(void)
 	close(fd);
 }
 
-/* Several requests in one datagram; acknowledgements; the bytes that an error repeats. */
+/*
+ * Several requests in one datagram, acknowledgements, and the bytes of the request that an error
+ * contains.
+ */
 static void
 case_acknowledgements(void)
 {
@@ -382,11 +389,11 @@ case_acknowledgements(void)
 		CHECK_EQ(*(const int *)((const uint8_t *)got + NLMSG_HDRLEN), 0);
 	}
 	CHECK(!nl_recv(fd, &a));
-	/* The end of a dump is also its acknowledgement. */
+	/* The end of a dump is at the same time its acknowledgement. */
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_ACK | NLM_F_DUMP, 8);
 	expect_done(nl_ask(fd, &r, &a), 8, -EINVAL);
 	CHECK(!nl_recv(fd, &a));
-	/* An error has the whole request, unless NETLINK_CAP_ACK is on. */
+	/* An error contains the whole request, unless NETLINK_CAP_ACK is on. */
 	nl_begin(&r, RDMA_NLDEV_CMD_SET, NLM_F_ACK, 9);
 	nl_add_u32(&r, INDEX, 0);
 	nl_add(&r, RDMA_NLDEV_ATTR_DEV_NAME, "other", 6);
@@ -408,7 +415,7 @@ port_of(int fd)
 {
 	union {
 		struct sockaddr_nl nl;
-		struct sockaddr_storage any; /* a longer address than needed */
+		struct sockaddr_storage any; /* longer than a netlink address */
 	} addr = {.nl = {.nl_groups = 5}};
 	socklen_t len = sizeof(addr);
 
@@ -450,7 +457,7 @@ case_addresses(void)
 	nl_begin(&r, RDMA_NLDEV_CMD_SYS_GET, 0, 1);
 	CHECK_EQ(nl_ask(own, &r, &a)->nlmsg_pid, 4000000000u);
 	close(own);
-	/* Only the kernel can be addressed. A send without bind() chooses the port. */
+	/* A message can be sent only to the kernel. A send without bind() assigns a port number. */
 	own = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
 	CHECK_EQ(sendto(own, r.bytes, r.len, 0, (struct sockaddr *)&nl, sizeof(nl)), -1);
 	CHECK_EQ(errno, ECONNREFUSED);
@@ -467,7 +474,10 @@ case_addresses(void)
 	CHECK_EQ(errno, ESOCKTNOSUPPORT);
 }
 
-/* Reading as libnl and libmnl do: with the sender's address, and asking for the length first. */
+/*
+ * Reads as libnl and libmnl do: with the sender's address, and after asking for the length of the
+ * message.
+ */
 static void
 case_receiving(void)
 {
@@ -540,7 +550,10 @@ case_options(void)
 	close(fd);
 }
 
-/* A copy of the descriptor, a child, and more sockets than are open at once. */
+/*
+ * A duplicate of the file descriptor, a child, and many sockets that are opened and closed one
+ * after the other.
+ */
 static void
 case_lifetime(void)
 {
@@ -585,7 +598,10 @@ wait_for_data(void *arg)
 	return NULL;
 }
 
-/* Their calls work like libc's; a thread that waits in one can be cancelled. */
+/*
+ * Calls on other sockets behave as those of libc; a thread that waits in such a call can be
+ * cancelled.
+ */
 static void
 case_other_sockets(void)
 {
@@ -623,7 +639,10 @@ case_other_sockets(void)
 	CHECK_EQ(errno, EBADF);
 	CHECK_EQ(send(STDIN_FILENO, text, 1, MSG_DONTWAIT), -1);
 	close(netlink);
-	/* After the last netlink socket was closed, and with a new one. */
+	/*
+	 * The calls also behave so after the last netlink socket was closed, and with a new netlink
+	 * socket.
+	 */
 	CHECK_EQ(send(b, "hi", 3, 0), 3);
 	CHECK_EQ(recv(a, text, sizeof(text), 0), 3);
 	netlink = nl_open();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls of newer kernels, which the libraries of newer rdma-core versions make: the speed of a
- * port, DMA handles, registering memory by a method, receives out of order. Object, method and
+ * port, DMA handles, registering memory by REG_MR, and receives out of order. Object, method and
  * attribute numbers are those of the uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18.
  */
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "softhca_node.h"
 
 #define DMAH_OBJECT 17
-#define REG_MR      5 /* of UVERBS_OBJECT_MR */
+#define REG_MR      5 /* method of UVERBS_OBJECT_MR */
 
 /* ---- the speed of a port */
 
@@ -30,7 +30,10 @@ port_speed(struct node *n, uint64_t port, uint64_t *speed)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* In 100 Mbit/s, from width and speed of ibv_query_port(3): 4 lanes (2), NDR (128). */
+/*
+ * The speed in units of 100 Mbit/s, which follows from width and speed of ibv_query_port(3): 4
+ * lanes (2), NDR (128).
+ */
 static void
 case_port_speed(void)
 {
@@ -84,7 +87,7 @@ dmah_free(struct node *n, uint32_t handle)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* A CPU on which this process may run, or one on which it may not. */
+/* Returns a CPU on which this process may run, or a CPU on which it may not run. */
 static int64_t
 some_cpu(bool allowed)
 {
@@ -136,7 +139,7 @@ case_dmah(void)
 struct reg {
 	uint64_t addr, iova, len;
 	uint32_t access;
-	int64_t dmah, fd; /* NONE: the attribute is absent */
+	int64_t dmah, fd; /* NONE: without this attribute */
 	bool no_addr;
 };
 
@@ -179,7 +182,9 @@ dereg(struct node *n, uint32_t handle)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* Data move through a region that the method made, by its iova, with a DMA handle or without. */
+/*
+ * A region that REG_MR made moves data when it is named by its iova, with a DMA handle and without.
+ */
 static void
 write_through(struct node *n, uint64_t iova, uint32_t rkey)
 {
@@ -213,16 +218,16 @@ case_reg_mr(void)
 		int err;
 	} wrong[] = {
 		{{at, at, 0, rw, NONE, NONE, false}, EINVAL},
-		/* a different offset in its page */
+		/* the address and the iova have different offsets in their pages */
 		{{at, at + 8, 64, rw, NONE, NONE, false}, EINVAL},
 		{{at, at, 64, IBV_ACCESS_REMOTE_WRITE, NONE, NONE, false}, EINVAL},
-		{{at, at, 64, 1u << 19, NONE, NONE, false}, EINVAL}, /* an unknown right */
+		{{at, at, 64, 1u << 19, NONE, NONE, false}, EINVAL}, /* an unknown access right */
 		{{4096, 4096, 64, rw, NONE, NONE, false}, EFAULT},
 		{{at, at, 64, rw, 0xfff, NONE, false}, ENOENT},
 		{{at, at, 64, rw, NONE, NONE, true}, EINVAL},
 		/* a file that is no DMABUF */
 		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, true}, EINVAL},
-		/* a DMABUF and an address */
+		/* Both a DMABUF and an address. */
 		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, false}, EINVAL},
 	};
 	const uint64_t iova = (UINT64_C(1) << 40) + page;
@@ -236,7 +241,10 @@ case_reg_mr(void)
 	CHECK_EQ(region.lkey, region.rkey);
 	write_through(&n, iova, region.rkey);
 	CHECK_EQ(dereg(&n, region.handle), 0);
-	/* The region keeps its DMA handle, which excludes memory on demand. */
+	/*
+	 * The region uses its DMA handle until the region is destroyed. A DMA handle is refused for
+	 * memory on demand.
+	 */
 	CHECK_EQ(dmah_alloc(&n, &(struct dmah){NONE, 1, NONE}, &handle), 0);
 	good.dmah = handle;
 	CHECK_EQ(reg_mr(&n, &good, &region), 0);
@@ -251,7 +259,7 @@ case_reg_mr(void)
 
 /* ---- receives out of order */
 
-/* EX_MODIFY_QP to INIT, with the driver's part. */
+/* Sends EX_MODIFY_QP to INIT, with the driver's data. */
 static int
 to_init(struct node *n, struct ibv_qp *qp, uint32_t comp_mask, uint8_t state)
 {
@@ -302,7 +310,7 @@ case_out_of_order(void)
 #define VAR_OBJECT (MLX5_IB_OBJECT_VAR)
 #define VAR_FLAGS  0x1004 /* MLX5_IB_ATTR_VAR_OBJ_ALLOC_FLAGS */
 
-/* The call writes the page's number to *page. */
+/* Allocates a page. The call writes the page's number to *page. */
 static int
 var_raw(struct node *n, uint32_t flags, uint32_t *page)
 {
@@ -318,7 +326,10 @@ var_raw(struct node *n, uint32_t flags, uint32_t *page)
 	return raw_run(n->ctx->cmd_fd, &c);
 }
 
-/* Each program has its own page, full of zeros, until it is freed. */
+/*
+ * Each allocated page is a separate page, and is all zeros at first. It keeps its bytes until it is
+ * freed.
+ */
 static void
 case_var(void)
 {
@@ -343,7 +354,7 @@ case_var(void)
 	}
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(page[i][0x800], 0x41 + i);
-	/* A page that was freed is given out again, full of zeros. */
+	/* A page that was freed is allocated again, and is then all zeros. */
 	munmap(page[1], 4096);
 	mlx5dv_free_var(var[1]);
 	var[1] = mlx5dv_alloc_var(n.ctx, 0);
@@ -360,7 +371,7 @@ case_var(void)
 	node_close(&n);
 }
 
-/* A failed call keeps no page, not even the last one. */
+/* A failed call leaves no page allocated: the last free page can still be allocated. */
 static void
 case_var_pages_end(void)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every libc call with a path, on the adapter's files in /sys and /dev/infiniband, for many ways to
- * write the path; and on the machine's files, for which nothing may change. Built twice: without
- * and with _FORTIFY_SOURCE, which makes the compiler call __open_2(), __readlink_chk() and similar
- * functions.
+ * Every libc function that takes a path, with the adapter's files in /sys and /dev/infiniband,
+ * whose paths are written in many forms, and with the machine's files, for which the results must
+ * be those of libc. Built twice: without and with _FORTIFY_SOURCE, which makes the compiler call
+ * __open_2(), __readlink_chk() and similar functions.
  *
  * Expected values: the manual pages of the calls; the values' formats as in the kernel's
- * drivers/infiniband/core/sysfs.c; the machine's files as system calls show them that this program
- * makes itself.
+ * drivers/infiniband/core/sysfs.c; for the machine's files, the results of system calls that this
+ * program makes itself.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -34,7 +34,10 @@
 #define FUNCTION "/sys/devices/pcica00:00/ca00:00:01.0"
 #define FW_VER   "32.47.1088\n"
 
-/* The compiler does not know their values, so fortified calls check them at run time. */
+/*
+ * volatile, so that the compiler does not know these values, and fortified functions check them at
+ * run time.
+ */
 static volatile int rdonly = O_RDONLY;
 static volatile size_t whole = PATH_MAX;
 
@@ -56,7 +59,7 @@ static const struct spelling {
 	{"/tmp", "//sys//class/./infiniband/mlx5_0//fw_ver"},
 	{"/tmp", "/sys/class/net/../infiniband/mlx5_0/fw_ver"},
 	{"/tmp", "/tmp/../sys/class/infiniband/mlx5_0/fw_ver"},
-	/* ".." goes up from the target of the link. */
+	/* ".." is relative to the target of the link. */
 	{"/tmp", IBDEV "/../../vendor/../infiniband/mlx5_0/fw_ver"},
 	{"/tmp", IBDEV "/device/infiniband/mlx5_0/fw_ver"},
 	{"/tmp", IBDEV "/device/../../pcica00:00/ca00:00:01.0/infiniband/mlx5_0/fw_ver"},
@@ -74,7 +77,7 @@ static const struct spelling {
 	{IBDEV, "./fw_ver"},
 	{IBDEV, "ports/../fw_ver"},
 	{IBDEV "/ports/1", "../../fw_ver"},
-	/* Up from FUNCTION/infiniband/mlx5_0, not from CLASS. */
+	/* ".." leads up from FUNCTION/infiniband/mlx5_0, not from CLASS. */
 	{IBDEV, "../mlx5_0/fw_ver"},
 	{IBDEV, "../../infiniband/mlx5_0/fw_ver"},
 	{FUNCTION, "infiniband/mlx5_0/fw_ver"},
@@ -92,7 +95,7 @@ case_spellings(void)
 	for (size_t s = 0; s < N(spellings); s++) {
 		const struct spelling *at = &spellings[s];
 
-		/* This path goes through a file, which is not allowed. */
+		/* This path uses a file as a directory, which is an error. */
 		bool wrong = strstr(at->path, "vendor/..") != NULL;
 
 		CHECK_EQ(chdir(at->cwd), 0, at->cwd);
@@ -130,7 +133,8 @@ reader_of(size_t i)
 }
 
 /*
- * glibc does not free a stream that freopen(3) could not open. The leak check must still find it.
+ * glibc does not free a stream that freopen(3) could not open. The leak check must still find this
+ * memory.
  */
 static FILE *lost[100];
 static unsigned int n_lost;
@@ -156,7 +160,7 @@ stream_by(size_t i, const char *path, const char *mode)
 	return NULL;
 }
 
-/* Opens the file by the i-th call and reads it. -1: errno. */
+/* Opens the file by call number i and reads it. Returns -1 and sets errno on failure. */
 static ssize_t
 read_by(size_t i, const char *path, char *buf, size_t len)
 {
@@ -181,7 +185,7 @@ read_by(size_t i, const char *path, char *buf, size_t len)
 	return n;
 }
 
-/* Relative to a directory's descriptor, of the adapter's tree and of the machine. */
+/* Paths relative to a directory's file descriptor, in the adapter's tree and on the machine. */
 static void
 case_openat(void)
 {
@@ -214,7 +218,7 @@ case_openat(void)
 	}
 }
 
-/* Files of /sys whose values cannot be set: as root, the kernel answers EACCES. */
+/* Files of /sys that cannot be written: the kernel answers EACCES to root too. */
 static void
 case_read_only(void)
 {
@@ -248,7 +252,7 @@ case_read_only(void)
 	CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 }
 
-/* Files that are not emulated, and empty entries of tables. */
+/* Files that are not emulated, and empty table entries. */
 static void
 case_refused(void)
 {
@@ -273,11 +277,11 @@ case_refused(void)
 				readers[i], files[f].path);
 			CHECK_EQ(errno, files[f].error, "%s: %s", readers[i], files[f].path);
 		}
-	/* No descriptor stays open; freopen(3) has closed the old stream. */
+	/* No file descriptor is left open: freopen(3) has closed the old stream. */
 	fd = dup(0);
 	CHECK_EQ(fd, next_fd);
 	close(fd);
-	/* A descriptor that only names the file. */
+	/* A file descriptor that was opened with O_PATH. */
 	fd = open(FUNCTION "/config", O_PATH | O_CLOEXEC);
 	CHECK(fd >= 0);
 	close(fd);
@@ -325,7 +329,10 @@ typedef int (*fxstatat_fn)(int version, int dir, const char *path, struct stat *
 
 static const struct stat_call {
 	const char *name;
-	/* version: has a version argument; at: a directory; link: does not follow links */
+	/*
+	 * version: the function has a version argument; at: it has a directory argument; link: it
+	 * does not follow links
+	 */
 	bool version, at, link;
 } stat_calls[] = {{"stat", false, false, false}, {"stat64", false, false, false},
 	{"lstat", false, false, true}, {"lstat64", false, false, true},
@@ -379,9 +386,7 @@ case_stat(void)
 		CHECK_EQ(errno, ENOENT, c->name);
 		CHECK_EQ(stat_by(c, IBDEV "/fw_ver/x", &st), -1, c->name);
 		CHECK_EQ(errno, ENOTDIR, c->name);
-		/*
-		 * The machine's own files, also in the directories that have the adapter's files.
-		 */
+		/* The machine's own files, also in directories that have files of the adapter. */
 		for (unsigned int n = 0; n < 4; n++) {
 			static const char *const names[] = {"/sys/kernel", "/sys/class/net",
 				"/sys/devices/system", "/sys/class/../class/net"};
@@ -394,7 +399,10 @@ case_stat(void)
 	}
 }
 
-/* libibverbs has seen the device, so it must not change while the process looks and opens. */
+/*
+ * libibverbs identifies the device by the time of its directory, so this time must not change while
+ * the process lists and opens files.
+ */
 static void
 case_time(void)
 {
@@ -441,7 +449,7 @@ case_readlink(void)
 				len, links[i].path);
 			CHECK(memcmp(got, links[i].text, len) == 0, "%s", links[i].path);
 			CHECK_EQ(got[len], '#');
-			/* A short buffer gets the first bytes. */
+			/* A buffer that is too short gets the first bytes. */
 			memset(got, '#', sizeof(got));
 			whole = 5;
 			CHECK_EQ(form == 0 ? readlink(links[i].path, got, whole)
@@ -460,7 +468,7 @@ case_readlink(void)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* A descriptor of the tree, by its name in /proc. */
+/* A file descriptor of the tree, named by its path in /proc. */
 static void
 case_proc(void)
 {
@@ -479,12 +487,12 @@ case_proc(void)
 }
 
 static const struct {
-	const char *cwd, *path, *result; /* NULL: the error */
+	const char *cwd, *path, *result; /* NULL: the call fails with this errno */
 	int error;
 } real_names[] = {
 	{"/", IBDEV, FUNCTION "/infiniband/mlx5_0", 0},
 	{"/", IBDEV "/device", FUNCTION, 0},
-	/* The way in which UCX finds the PCI function. */
+	/* The path by which UCX finds the PCI function. */
 	{"/", IBDEV "/../..", FUNCTION, 0},
 	{"/", IBDEV "/device/driver", "/sys/bus/pci/drivers/mlx5_core", 0},
 	{"/", IBDEV "/device/subsystem", "/sys/bus/pci", 0},
@@ -587,8 +595,8 @@ case_access(void)
 }
 
 /*
- * ls(1) asks for these. A file of /sys has no such attribute; ENOENT would mean that the file does
- * not exist.
+ * ls(1) asks for these attributes. A file of /sys does not have them; ENOENT would mean that the
+ * file does not exist.
  */
 static void
 case_attributes(void)
@@ -703,7 +711,7 @@ case_lists(void)
 	CHECK(dir != NULL);
 	for (names.n = 0; readdir(dir) != NULL;)
 		names.n++;
-	CHECK_EQ(names.n, 255 + 2); /* with . and .. */
+	CHECK_EQ(names.n, 255 + 2); /* and the entries . and .. */
 	closedir(dir);
 	CHECK(opendir(IBDEV "/nothing") == NULL);
 	CHECK_EQ(errno, ENOENT);
@@ -711,10 +719,7 @@ case_lists(void)
 	CHECK_EQ(errno, ENOTDIR);
 }
 
-/*
- * Every name that the kernel has in these directories is still there, and still means the same
- * file.
- */
+/* Every name in these directories of the machine is still there, and names the same file. */
 static void
 case_neighbours(void)
 {
@@ -815,7 +820,7 @@ case_ftw(void)
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters"), "%s", walked.name[0]);
 		CHECK(has(&walked, IBDEV "/ports/1/hw_counters/out_of_buffer"));
 		CHECK_EQ(wrong_base, 0);
-		/* Names begin with the path as the program wrote it. */
+		/* The names that the walk reports begin with the path as the program wrote it. */
 		walked.n = 0;
 		CHECK_EQ(chdir(IBDEV "/ports"), 0);
 		if (i < 2)
@@ -840,7 +845,10 @@ static const struct fts_calls {
 } fts_forms[] = {{"fts_open", "fts_read", "fts_children", "fts_close"},
 	{"fts64_open", "fts64_read", "fts64_children", "fts64_close"}};
 
-/* Checks the names of an entry, wherever the walk is. A file is opened by its access path. */
+/*
+ * Checks the names of an entry, whatever directory the walk has changed to. A file is opened by its
+ * access path.
+ */
 static void
 check_entry(const FTSENT *entry)
 {
@@ -857,8 +865,8 @@ check_entry(const FTSENT *entry)
 }
 
 /*
- * With `children`, asks in each directory for its entries. Returns how many entries fts_children(3)
- * returned.
+ * With `children`, calls fts_children(3) in each directory. Returns the number of entries that
+ * fts_children(3) returned.
  */
 static unsigned int
 walk_fts(const struct fts_calls *calls, char *const *roots, int options, bool children)
@@ -906,7 +914,8 @@ case_fts(void)
 		for (int children = 0; children < 2; children++) {
 			unsigned int n = walk_fts(calls, roots, ways[i / 2], children != 0);
 
-			CHECK_EQ(n, children != 0 ? walked.n - 3 : 0); /* all but the roots */
+			/* all entries except the roots */
+			CHECK_EQ(n, children != 0 ? walked.n - 3 : 0);
 			CHECK(has(&walked, IBDEV "/ports/1/hw_counters"), "%s", walked.name[0]);
 			CHECK(has(&walked, IBDEV "/ports/1/hw_counters/out_of_buffer"));
 			CHECK(has(&walked, "/proc/self/status"));
@@ -933,7 +942,7 @@ count_gids(const char *path, const struct stat *st, int type, struct FTW *walk)
 }
 
 /*
- * libc lists the directories itself, so the GID tables must exist before the program looks for
+ * libc's walk lists directories by itself, so the GID tables must exist before the program asks for
  * them.
  */
 static void
@@ -967,7 +976,10 @@ case_gids_of_a_walk(void)
 
 /* ---- children */
 
-/* A child of fork() first sees the same tree, and later its own, under the same names. */
+/*
+ * After fork(), a child sees the parent's tree at first and later its own tree, under the same
+ * names.
+ */
 static void
 case_fork(void)
 {
@@ -990,9 +1002,9 @@ case_fork(void)
 		CHECK_EQ(read_by(0, "../../vendor", got, sizeof(got)), strlen("0x15b3\n"));
 		CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 #ifdef __SANITIZE_ADDRESS__
-		_exit(0); /* the child loses what the parent's adapter holds */
+		_exit(0); /* the child has no access to objects of the parent's adapter */
 #else
-		exit(0); /* runs its destructors, which must not remove the parent's tree */
+		exit(0); /* the child's destructors run, and must not remove the parent's tree */
 #endif
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
@@ -1003,7 +1015,7 @@ case_fork(void)
 }
 
 static const struct check_case cases[] = {
-	/* First, before another case looks for the GID tables. */
+	/* This case is the first one, before another case asks for the GID tables. */
 	{"a walk of libc finds the GID tables", case_gids_of_a_walk},
 	{"a file is found however its path is written", case_spellings},
 	{"files are found below a directory's descriptor", case_openat},

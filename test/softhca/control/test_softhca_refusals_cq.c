@@ -21,7 +21,7 @@ make_cq(void *arg)
 #define IN(field, value, err)                                                                      \
 	SET_IN(UVERBS_ATTR_UHW_IN, struct mlx5_ib_create_cq, field, value, err)
 
-/* The switch for compression, and the format in the next byte. */
+/* The bit that switches compression on, and the format in the next byte. */
 #define WITH_FORMAT(format)                                                                        \
 	{                                                                                          \
 		SET, UVERBS_ATTR_UHW_IN, offsetof(struct mlx5_ib_create_cq, cqe_comp_en), 2,       \
@@ -54,7 +54,10 @@ case_cq(void)
 			WITH_FORMAT(3), /* two formats */
 			WITH_FORMAT(8), /* an unknown format */
 			IN(flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | 0x100, EOPNOTSUPP),
-			/* The adapter writes both halves of entries of 128 bytes only. */
+			/*
+			 * Padding is refused with CQEs of 64 bytes: only CQEs of 128 bytes have two
+			 * halves.
+			 */
 			IN(flags,
 				MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
 					MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,

@@ -4,7 +4,7 @@
 
 /* ---- queue pairs */
 
-/* Returns 0, or the errno of the call that creates a QP of that type. */
+/* Creates a QP of this type. Returns 0 or the errno. */
 static int
 make_qp(void *arg)
 {
@@ -155,7 +155,10 @@ case_qp_flags(void)
 	world_close(&w);
 }
 
-/* The answer cannot be written, so the QP is destroyed, and the objects that it named are free. */
+/*
+ * If the answer cannot be written, the QP is destroyed, and the objects that it named are not in
+ * use.
+ */
 static void
 case_answers(void)
 {
@@ -190,7 +193,7 @@ to_init(void *arg)
 	return err;
 }
 
-/* RESET to RESET only. */
+/* Makes the transition from RESET to RESET. */
 static int
 to_reset(void *arg)
 {
@@ -201,7 +204,7 @@ to_reset(void *arg)
 	return err;
 }
 
-/* INIT to RTR. A DCT uses the longer command, whose answer has its number. */
+/* INIT to RTR. For a DCT the longer command is used, whose answer has the DCT's number. */
 static int
 to_rtr(void *arg)
 {
@@ -211,7 +214,7 @@ to_rtr(void *arg)
 	const struct edit *edit = editor.edit;
 	int err;
 
-	editor.edit = NULL; /* a DCT uses this command for INIT too */
+	editor.edit = NULL; /* for a DCT, this command also does the transition to INIT */
 	node_ready(&w->n, qp, w->kind, 0, IBV_QPS_INIT);
 	editor.edit = edit;
 	attr.ah_attr.is_global = is_ethernet();
@@ -262,7 +265,7 @@ case_modify(void)
 		IN(path_mtu, 6, EINVAL),
 		IN(max_dest_rd_atomic, 0xff, EINVAL),
 	};
-	/* A path needs a GID if the link is Ethernet. */
+	/* On Ethernet, a path must have a GID. */
 	const struct edit global[] = {
 		IN(dest.is_global, 0, EINVAL),
 		IN(dest.sgid_index, 200, EINVAL),

@@ -131,8 +131,8 @@ open_xrcd(void *arg)
 }
 
 /*
- * Inode numbers belong to a file system: root directories of two file systems often have the same
- * number.
+ * An inode number belongs to a file system: root directories of two file systems often have the
+ * same inode number.
  */
 static void
 same_number(struct world *w)
@@ -152,7 +152,8 @@ same_number(struct world *w)
 }
 
 /*
- * The domain needs a descriptor. Without a free one no domain is made, and the next call makes it.
+ * The domain needs a file descriptor. If none is free, no domain is created, and a later call
+ * creates it.
  */
 static void
 no_descriptor(struct world *w)
@@ -174,7 +175,8 @@ no_descriptor(struct world *w)
 }
 
 /*
- * A file makes one XRC domain of one adapter. Another file, or another adapter, has another domain.
+ * A file identifies one XRC domain of one adapter. Another file, or another adapter, has another
+ * domain.
  */
 static void
 case_domains(void)

@@ -75,7 +75,7 @@ case_wq(void)
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, attr_mask, 9, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 	};
-	/* From RDY every state of the ABI may follow. */
+	/* Each state of the ABI can follow RDY. */
 	const struct edit ready[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 3, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_modify_wq, wq_state, 0x10000,
@@ -87,7 +87,7 @@ case_wq(void)
 	const struct edit table[] = {
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table, comp_mask, 1,
 			EOPNOTSUPP),
-		/* The table has more queues than the call names. */
+		/* The table has more queues than the call's data contain. */
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
 			log_ind_tbl_size, 4, EINVAL),
 		SET_IN(UVERBS_ATTR_CORE_IN, struct ib_uverbs_ex_create_rwq_ind_table,
@@ -137,7 +137,7 @@ make_ah(void *arg)
 	return 0;
 }
 
-/* Each GID of the adapter has the address 02:53:48:00:00:01, also in IPv4 form. */
+/* Each GID of the adapter has the MAC 02:53:48:00:00:01, also a GID in IPv4 form. */
 static void
 own_addresses(struct world *w)
 {
@@ -158,8 +158,7 @@ own_addresses(struct world *w)
 }
 
 /*
- * The Ethernet address of a GID must be known: it is for link-local addresses, and for the
- * adapter's own GIDs.
+ * The MAC of a GID must be known: it is known for link-local GIDs, and for the adapter's own GIDs.
  */
 static void
 case_address_handles(void)
@@ -187,14 +186,14 @@ case_address_handles(void)
 		{OUT, UVERBS_ATTR_CORE_OUT, .value = 16, .err = EFAULT},
 	};
 
-	if (is_ethernet()) { /* libmlx5 asks the kernel for addresses only on Ethernet */
+	if (is_ethernet()) { /* libmlx5 asks the kernel for MACs only on Ethernet */
 		WRITE(make_ah, &w, IB_USER_VERBS_CMD_CREATE_AH, edits);
 		own_addresses(&w);
 	}
 	world_close(&w);
 }
 
-/* libmlx5 keeps the pages that it gets, so the test makes this call itself. */
+/* The test allocates pages by a raw call, because libmlx5 keeps the pages that it allocates. */
 static int
 make_uar(void *arg)
 {

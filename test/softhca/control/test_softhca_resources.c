@@ -28,7 +28,9 @@ nested(const struct nlattr *attr, size_t *len)
 	return (const uint8_t *)attr + NLA_HDRLEN;
 }
 
-/* How many objects of this kind an adapter has: a line of `rdma res`. */
+/*
+ * Returns the number of objects of this kind that an adapter has, as a line of `rdma res` shows it.
+ */
 static uint64_t
 summary(int fd, uint32_t dev, const char *name)
 {
@@ -59,7 +61,10 @@ summary(int fd, uint32_t dev, const char *name)
 	return 0;
 }
 
-/* One kind of resource: its command, the attributes around the list and around an entry, its id. */
+/*
+ * One kind of resource: its command, the attributes of the list and of an entry, and the attribute
+ * of its id.
+ */
 struct shown_kind {
 	uint16_t command, table, entry, id;
 };
@@ -79,14 +84,14 @@ static const struct shown_kind srqs = {RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_AT
 static const struct shown_kind cm_ids = {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID,
 	RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, RDMA_NLDEV_ATTR_RES_CM_IDN};
 
-/* All objects of a kind, as a list of entries. */
+/* All objects of a kind: the entries of the answers. */
 struct shown {
 	uint8_t bytes[65536 * 8];
 	size_t len;
 	unsigned int n, datagrams;
 };
 
-static struct shown shown; /* what show() read last */
+static struct shown shown; /* the result of the last show() */
 
 static void
 request_dump(int fd, const struct shown_kind *kind, uint32_t dev, uint32_t port)
@@ -100,7 +105,7 @@ request_dump(int fd, const struct shown_kind *kind, uint32_t dev, uint32_t port)
 	nl_send(fd, &r);
 }
 
-/* Reads one message of a dump. True: it was the last one. */
+/* Reads one message of a dump. Returns true if it was the last message. */
 static bool
 take_message(const struct shown_kind *kind, const struct nlmsghdr *got)
 {
@@ -151,7 +156,7 @@ show(int fd, const struct shown_kind *kind, uint32_t port)
 	return shown.n;
 }
 
-/* An attribute of entry i of show(); NULL: the entry has none. */
+/* Returns an attribute of entry i of show(), or NULL if the entry does not have it. */
 static const struct nlattr *
 of_entry(unsigned int i, unsigned int type)
 {
@@ -172,7 +177,7 @@ u32_of(unsigned int i, unsigned int type)
 	return (uint32_t)nl_number(of_entry(i, type), 4);
 }
 
-/* The entry with that number. */
+/* Returns the index of the entry with that number. */
 static unsigned int
 entry_with(unsigned int type, uint32_t value)
 {
@@ -210,7 +215,7 @@ case_summary(void)
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 		CHECK_EQ(summary(fd, 0, "qp"), 0);
 	}
-	CHECK_EQ(summary(fd, 1, "pd"), 0); /* the other adapter */
+	CHECK_EQ(summary(fd, 1, "pd"), 0); /* the other adapter has no PD */
 	CHECK_EQ(summary(fd, 1, "ctx"), 0);
 	node_close(&n);
 	for (size_t i = 0; i < 4; i++)
@@ -218,7 +223,7 @@ case_summary(void)
 	close(fd);
 }
 
-/* Returns whether this thread had CAP_NET_ADMIN. */
+/* Sets or clears this thread's CAP_NET_ADMIN. Returns whether the thread had it before. */
 static bool
 set_net_admin(bool on)
 {
@@ -288,7 +293,7 @@ case_objects(void)
 	close(fd);
 }
 
-/* The QPs of an SRQ, as ranges of numbers. */
+/* The QPs of an SRQ, reported as ranges of QP numbers. */
 static void
 case_srqs(void)
 {
@@ -303,7 +308,7 @@ case_srqs(void)
 		of_srq[i] = node_srq_qp(&n, n.srq);
 	between = node_qp(&n, K_RC);
 	of_srq[3] = node_srq_qp(&n, n.srq);
-	CHECK_EQ(of_srq[3]->qp_num, of_srq[0]->qp_num + 4); /* the numbers are consecutive */
+	CHECK_EQ(of_srq[3]->qp_num, of_srq[0]->qp_num + 4); /* the QP numbers are consecutive */
 	(void)show(fd, &cqs, 0);
 	recv_cq = u32_of(1, RDMA_NLDEV_ATTR_RES_CQN);
 	CHECK_EQ(show(fd, &srqs, 0), 2);
@@ -347,7 +352,7 @@ state_of(int fd, const struct ibv_qp *qp)
 		1);
 }
 
-/* A QP's numbers, after verbs change them and after the device puts the QP into error. */
+/* A QP's attributes, after verbs changed them, and after the device moved the QP to error. */
 static void
 case_queue_pairs(void)
 {
@@ -360,7 +365,7 @@ case_queue_pairs(void)
 	CHECK_EQ(show(fd, &qps, 0), 4);
 	i = entry_with(RDMA_NLDEV_ATTR_RES_LQPN, rc->qp_num);
 	CHECK(of_entry(i, PORT) == NULL);
-	CHECK_EQ(show(fd, &qps, 1), 0); /* no QP has a port in RESET */
+	CHECK_EQ(show(fd, &qps, 1), 0); /* a QP has no port in RESET */
 	node_connect(K_RC, &a, rc, &b, peer);
 	node_ready(&a, dct, K_DCT, 0, IBV_QPS_RTR);
 	CHECK_EQ(show(fd, &qps, 2), 0);
@@ -368,7 +373,7 @@ case_queue_pairs(void)
 	i = entry_with(RDMA_NLDEV_ATTR_RES_LQPN, rc->qp_num);
 	CHECK_EQ(u32_of(i, PORT), 1);
 	CHECK_EQ(u32_of(i, RDMA_NLDEV_ATTR_RES_RQPN), peer->qp_num);
-	CHECK_EQ(u32_of(i, RDMA_NLDEV_ATTR_RES_RQ_PSN), 0x123456); /* node_attr() */
+	CHECK_EQ(u32_of(i, RDMA_NLDEV_ATTR_RES_RQ_PSN), 0x123456); /* set by node_attr() */
 	CHECK_EQ(u32_of(i, RDMA_NLDEV_ATTR_RES_SQ_PSN), 0x654321);
 	CHECK_EQ(u32_of(i, RDMA_NLDEV_ATTR_RES_PID), getpid());
 	CHECK_EQ(nl_number(of_entry(i, RDMA_NLDEV_ATTR_RES_TYPE), 1), IBV_QPT_RC);
@@ -386,7 +391,7 @@ case_queue_pairs(void)
 	(void)show(fd, &qps, 0);
 	CHECK_EQ(u32_of(entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num), RDMA_NLDEV_ATTR_RES_PDN),
 		i);
-	/* A receive that is too short: the device stops both ends. */
+	/* A receive that is too short: the device moves both QPs to error. */
 	node_recv_to(peer, NULL, (struct ibv_sge){(uintptr_t)b.buf, 4, b.mr->lkey}, 1);
 	node_send(&a, rc, K_RC, NULL, false);
 	CHECK_EQ(node_wait(b.rcq).status, IBV_WC_LOC_LEN_ERR);
@@ -397,13 +402,13 @@ case_queue_pairs(void)
 	CHECK_EQ(node_move(rc, IBV_QPS_RESET), 0);
 	CHECK_EQ(state_of(fd, rc), IBV_QPS_RESET);
 	node_ready(&a, ud, K_UD, 0, IBV_QPS_RTS);
-	/* A new QP has no attributes of an earlier one. */
+	/* A new QP has no attributes of a destroyed QP. */
 	CHECK_EQ(ibv_destroy_qp(ud), 0);
 	ud = node_qp(&a, K_UD);
 	(void)show(fd, &qps, 0);
 	CHECK(of_entry(entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num), PORT) == NULL);
 	CHECK_EQ(ibv_destroy_qp(ud), 0);
-	ud = node_qp(&a, K_XRC_RECV); /* has no PD */
+	ud = node_qp(&a, K_XRC_RECV); /* an XRC receive QP has no PD */
 	(void)show(fd, &qps, 0);
 	i = entry_with(RDMA_NLDEV_ATTR_RES_LQPN, ud->qp_num);
 	CHECK(of_entry(i, RDMA_NLDEV_ATTR_RES_PDN) == NULL);
@@ -438,14 +443,14 @@ case_one_of_a_kind(void)
 		CHECK_EQ(got->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, kinds[i]->command));
 		CHECK_EQ(nl_number(nl_attr(got, kinds[i]->id), 4), id);
 		CHECK_EQ(nl_number(nl_attr(got, RDMA_NLDEV_ATTR_RES_PID), 4), getpid());
-		nl_add_u32(&r, PORT, 1); /* these kinds have no port */
+		nl_add_u32(&r, PORT, 1); /* objects of these kinds have no port */
 		CHECK_EQ(nl_error(fd, &r), EINVAL);
 		nl_begin(&r, kinds[i]->command, 0, 1);
 		nl_add_u32(&r, INDEX, 0);
 		nl_add_u32(&r, kinds[i]->id, id + 1);
 		CHECK_EQ(nl_error(fd, &r), ENOENT);
 	}
-	/* A request for a QP names its port and its number. */
+	/* A request for one QP names the QP's port and number. */
 	nl_begin(&r, RDMA_NLDEV_CMD_RES_QP_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);
 	nl_add_u32(&r, RDMA_NLDEV_ATTR_RES_LQPN, qp->qp_num);
@@ -462,7 +467,7 @@ case_one_of_a_kind(void)
 	close(fd);
 }
 
-/* More regions than fit one datagram, and more than a socket has room for. */
+/* More regions than fit one datagram, and more than fit a socket's buffer. */
 static void
 case_many(void)
 {
@@ -482,7 +487,7 @@ case_many(void)
 	}
 	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
 	request_dump(fd, &mrs, 0, 0);
-	/* One dump at a time. */
+	/* A socket allows one dump at a time. */
 	nl_begin(&r, mrs.command, NLM_F_DUMP, 78);
 	nl_add_u32(&r, INDEX, 0);
 	nl_send(fd, &r);
@@ -528,7 +533,7 @@ case_busy(void)
 			busy++;
 		}
 	}
-	CHECK(busy <= 1); /* the answer itself may find no room */
+	CHECK(busy <= 1); /* the buffer may be too full even for the answer */
 	CHECK_EQ(show(fd, &mrs, 0), N(regions) + 1);
 	for (unsigned int i = 0; i < N(regions); i++)
 		CHECK_EQ(ibv_dereg_mr(regions[i]), 0);
@@ -540,7 +545,7 @@ case_busy(void)
 
 #define HW_COUNTERS "/sys/class/infiniband/mlx5_0/ports/1/hw_counters"
 
-/* The number of a port's counter, or its index, by its name. */
+/* Returns a counter's number or index by its name. */
 static bool
 counter(int fd, unsigned int command, unsigned int attribute, size_t size, const char *name,
 	uint64_t *value)
@@ -598,7 +603,7 @@ write_to(struct node *from, struct ibv_qp *qp, struct node *to)
 	CHECK_EQ(node_wait(from->scq).status, IBV_WC_SUCCESS);
 }
 
-/* Each file of sysfs has a counter here, with the same number. */
+/* Each counter file of sysfs has a counter in the answer, with the same value. */
 static unsigned int
 compare_with_files(int fd)
 {
@@ -670,7 +675,7 @@ case_counters(void)
 
 /* ---- other processes */
 
-/* Starts this program again, to print what it sees. */
+/* Executes this program again, to print what it sees. */
 static unsigned int
 seen_by_child(const char *kind)
 {
@@ -685,7 +690,7 @@ seen_by_child(const char *kind)
 	return n;
 }
 
-/* It opens no adapter, so it sees its parent's. */
+/* A program that opens no adapter sees its parent's adapter. */
 static void
 case_child_program(void)
 {
@@ -703,7 +708,7 @@ case_child_program(void)
 	node_close(&n);
 }
 
-/* Waits for a child, which must succeed. */
+/* Waits for a child, which must exit with 0. */
 static void
 expect_end(pid_t child)
 {
@@ -747,7 +752,7 @@ case_forked_child(void)
 	close(fd);
 }
 
-/* Its file must stay while its child uses the tree. */
+/* The file of a parent that was killed must exist while its child uses the tree. */
 static void
 case_killed_parent(void)
 {
@@ -775,7 +780,7 @@ case_killed_parent(void)
 		pause();
 		_exit(1);
 	}
-	close(told[1]); /* a child that fails ends the next reads */
+	close(told[1]); /* if a child fails, later reads get the end of the file */
 	CHECK_EQ(read(told[0], &byte, 1), 1);
 	CHECK_EQ(kill(owner, SIGKILL), 0);
 	CHECK_EQ(waitpid(owner, NULL, 0), owner);

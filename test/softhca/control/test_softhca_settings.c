@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings: the default of each, the least and the largest value, and the message for other
- * values. Expected values: the table in doc/softhca-reference.md.
+ * The settings: the default, the smallest and the largest value of each setting, and the message
+ * for other values. Expected values: the table in doc/softhca-reference.md.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -49,11 +49,11 @@ load_file(struct softhca_config *cfg, const char *text)
 }
 
 struct row {
-	const char *name; /* after SOFTHCA_ */
-	size_t at, width; /* place and size of the field */
+	const char *name; /* without the prefix SOFTHCA_ */
+	size_t at, width; /* offset and size of the field */
 	uint64_t min, max, def;
 	bool power_of_two, or_zero;
-	const char *takes; /* the text in the message */
+	const char *takes; /* the text that the message must contain */
 };
 
 #define FIELD(f) offsetof(struct softhca_config, f), sizeof(((struct softhca_config *)0)->f)
@@ -115,7 +115,7 @@ value_of(const struct softhca_config *cfg, const struct row *row)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, (const char *)cfg + row->at, row->width); /* little endian */
+	memcpy(&v, (const char *)cfg + row->at, row->width); /* the machine is little-endian */
 	return v;
 }
 
@@ -146,7 +146,7 @@ expect_refused(const struct row *row, const char *text)
 		text, row->takes);
 	CHECK_EQ(load_with(&cfg, name, text), -EINVAL, row->name);
 	CHECK(strcmp(err, want) == 0, "%s", err);
-	CHECK_EQ(*(unsigned char *)&cfg, 0x5a); /* nothing was loaded */
+	CHECK_EQ(*(unsigned char *)&cfg, 0x5a); /* the failed call has loaded nothing */
 }
 
 static void
@@ -167,7 +167,10 @@ case_limits(void)
 		if (row->min > (row->or_zero ? 1 : 0)) {
 			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
 			expect_refused(row, text);
-			/* Half of the least value is also a power of two. */
+			/*
+			 * Half of the smallest value is also a power of two: it must be refused
+			 * because it is too small.
+			 */
 			if (row->min > 1) {
 				snprintf(text, sizeof(text), "%llu",
 					(unsigned long long)row->min / 2);
@@ -223,7 +226,7 @@ case_words(void)
 	expect_refused(&crypto, "plaintext_");
 }
 
-/* DMA MMO is documented only for BlueField-2 and later. A setting enables it on every part. */
+/* DMA MMO is documented only for BlueField-2 and later. A setting enables it for every part. */
 static void
 case_memcpy_of_the_part(void)
 {
@@ -285,7 +288,7 @@ case_path(void)
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
 }
 
-/* The address is for port 1 of mlx5_0; the other ports get the following addresses. */
+/* The MAC is that of port 1 of mlx5_0; the other ports get the next MACs. */
 static void
 case_gid_ipv4(void)
 {
@@ -307,7 +310,7 @@ case_gid_ipv4(void)
 		expect_refused(&row, refused[i]);
 }
 
-/* Secrets must have the right length, and no error prints them. */
+/* Secrets must have the right length. No message contains a secret. */
 static void
 case_secrets(void)
 {
@@ -340,7 +343,7 @@ case_secrets(void)
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "wrapped"), -EINVAL);
 	CHECK(strstr(err, "crypto = wrapped needs crypto_kek and crypto_credential") != NULL, "%s",
 		err);
-	/* One of the two is not enough. */
+	/* If only one of the two secrets is given, the call fails. */
 	for (unsigned int i = 0; i < 2; i++) {
 		memset(text, 'b', secrets[i].lens[0]);
 		text[secrets[i].lens[0]] = '\0';
@@ -351,7 +354,7 @@ case_secrets(void)
 	}
 }
 
-/* Whole pages, up to the adapter's maximum. */
+/* The size must be whole pages, up to the adapter's maximum. */
 static void
 case_device_memory(void)
 {
@@ -373,7 +376,10 @@ case_device_memory(void)
 
 /* ---- card profiles */
 
-/* Writes the card profile to a file, and names it; config: the file of settings, or NULL. */
+/*
+ * Writes the card profile to a file, and names this file in the settings. config: the text of the
+ * file of settings, or NULL.
+ */
 static int
 load_like(struct softhca_config *cfg, const char *text, const char *config)
 {
@@ -390,7 +396,7 @@ load_like(struct softhca_config *cfg, const char *text, const char *config)
 	return rc;
 }
 
-/* Part and firmware: DOCA 3.1 General Support; UCX and DPDK for MMO. */
+/* Features by part and firmware: DOCA 3.1 General Support, and for MMO also UCX and DPDK. */
 static void
 case_cards(void)
 {
@@ -428,7 +434,10 @@ case_cards(void)
 	CHECK(strcmp(err, "like = \"./connectx-7\": No such file or directory") == 0, "%s", err);
 }
 
-/* The settings that doc/softhca-reference.md lists, and all others. */
+/*
+ * The settings that a profile may have, as doc/softhca-reference.md lists them, and all other
+ * settings.
+ */
 static void
 of_a_card_or_not(void)
 {
@@ -460,7 +469,8 @@ case_card_profile(void)
 	struct softhca_config cfg;
 
 	/*
-	 * The file of settings and the variables have precedence, wherever they name the profile.
+	 * The file of settings and the environment have precedence over the profile, wherever they
+	 * name it.
 	 */
 	CHECK_EQ(load_like(&cfg, "# a card\npart_id = 4129\nmax_sge = 4\nodp = 0\n",
 			 "max_sge = 7\n"),
@@ -468,32 +478,40 @@ case_card_profile(void)
 	CHECK_EQ(cfg.part_id, 4129);
 	CHECK_EQ(cfg.max_sge, 7);
 	CHECK_EQ(cfg.odp, 0);
-	CHECK_EQ(cfg.max_memcpy, 0); /* by the part */
+	CHECK_EQ(cfg.max_memcpy, 0); /* the default for this part */
 	CHECK_EQ(setenv("SOFTHCA_DC", "0", 1), 0);
 	CHECK_EQ(load_file(&cfg, "like = bluefield-2\npart_id = 41692\n"), 0);
 	CHECK_EQ(unsetenv("SOFTHCA_DC"), 0);
 	CHECK_EQ(cfg.part_id, 41692);
 	CHECK_EQ(cfg.fw_major, 24);
 	CHECK_EQ(cfg.dc, 0);
-	/* The error names the wrong line. */
+	/* The message names the line with the error. */
 	CHECK_EQ(load_like(&cfg, "part_id = 4129\nmax_qps = 4\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":2: unknown setting \"max_qps\"; known are: part_id ") != NULL, "%s",
 		err);
 	CHECK_EQ(load_like(&cfg, "\n\ndc = 2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":3: dc = \"2\" is not allowed; it takes 0 or 1") != NULL, "%s", err);
-	/* Settings that are not those of a card could write files, or name another profile. */
+	/*
+	 * A profile may contain settings of the card only: other settings could write files or name
+	 * another profile.
+	 */
 	CHECK_EQ(load_like(&cfg, "capture = /tmp/x\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: capture is no setting of a card") != NULL, "%s", err);
 	CHECK_EQ(load_like(&cfg, "like = bluefield-2\n", NULL), -EINVAL);
 	CHECK(strstr(err, ":1: like is no setting of a card") != NULL, "%s", err);
 	of_a_card_or_not();
-	/* crypto = wrapped of a profile needs the user's keys, and has no effect without them. */
+	/*
+	 * crypto = wrapped in a profile needs the user's secrets, and has no effect without them.
+	 */
 	CHECK_EQ(load_like(&cfg, "crypto = wrapped\n", NULL), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
 	CHECK(strcmp(err, "crypto = wrapped without crypto_kek") == 0, "%s", err);
 }
 
-/* Reports as usertools/hw.sh and hw_probe write them, in any order, and with unknown fields. */
+/*
+ * Reports in the form that usertools/hw.sh and hw_probe write, with fields in any order and with
+ * unknown fields.
+ */
 static void
 case_report(void)
 {
@@ -531,7 +549,7 @@ case_report(void)
 	CHECK(strcmp(err, "comm-est-rc, wings, max_sge, capture") == 0, "%s", err);
 }
 
-/* RFC 8259. */
+/* JSON by RFC 8259. */
 static void
 case_wrong_reports(void)
 {
@@ -567,7 +585,7 @@ case_wrong_reports(void)
 	CHECK(strstr(err, ": line 1: a string does not end") != NULL, "%s", err);
 }
 
-/* The interfaces of this machine: every network namespace has `lo`. */
+/* Names of network interfaces of this machine: every network namespace has `lo`. */
 static void
 case_netdev(void)
 {
@@ -583,7 +601,7 @@ case_netdev(void)
 	CHECK(strcmp(cfg.netdev, "lo") == 0);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		expect_refused(&row, refused[i]);
-	/* Exactly one name for each port. */
+	/* There must be exactly one name for each port. */
 	CHECK_EQ(setenv("SOFTHCA_DEVICES", "2", 1), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo"), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo,lo,lo"), -EINVAL);
@@ -598,7 +616,10 @@ case_netdev(void)
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), -EINVAL);
 	CHECK(strstr(err, "needs link_layer = ethernet") != NULL, "%s", err);
 	CHECK_EQ(unsetenv("SOFTHCA_LINK_LAYER"), 0);
-	/* Equal settings are equal bytes, whatever was there before, because trees compare them. */
+	/*
+	 * Equal settings must give equal bytes, whatever the structure contained before, because
+	 * trees compare these bytes.
+	 */
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_NETDEV", "lo"), 0);
 	CHECK_EQ(setenv("SOFTHCA_NETDEV", "lo", 1), 0);
 	CHECK_EQ(load_file(&again, "devices = 2\nnetdev = lo,lo\ndevices = 1\n"), 0);
@@ -617,12 +638,14 @@ case_unknown(void)
 		      67) == 0,
 		"%s", err);
 	CHECK(strstr(err, " max_rd_atomic") != NULL);
-	/* Other variables of the library, and names that only begin like one. */
+	/*
+	 * Variables of the library that are not settings, and names that only begin like a setting.
+	 */
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS", "no setting"), 0);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_FAULTS_", ""), -EINVAL);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CONFIGS", ""), -EINVAL);
 	CHECK_EQ(load_with(&cfg, "SOFTHC", "1"), 0);
-	/* A name longer than every setting's is unknown. */
+	/* A name that is longer than the name of every setting is unknown. */
 	memset(name + 8, 'A', 100);
 	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
 	/* The message must fit the caller's buffer. */
@@ -685,14 +708,14 @@ case_files(void)
 	expect_line_refused("ports = 2\n\nmax_qps = 3\nports = 9\n", 3, "unknown setting");
 	expect_line_refused("# no\nports\n", 2, "\"ports\" is not \"key = value\"");
 	expect_line_refused("Ports = 1\n", 1, "unknown setting \"Ports\"");
-	/* A line has up to 510 bytes and its end. One byte more is too long. */
+	/* A line has at most 510 bytes and its newline. One byte more is too long. */
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "max_qp = 5", 10);
 	strcpy(text + 510, "\nmax_cq = 6\n");
 	CHECK_EQ(load_file(&cfg, text), 0);
 	CHECK(cfg.max_qp == 5 && cfg.max_cq == 6);
 	text[510] = '\0';
-	CHECK_EQ(load_file(&cfg, text), 0); /* the last line needs no line end */
+	CHECK_EQ(load_file(&cfg, text), 0); /* the last line needs no newline */
 	CHECK_EQ(cfg.max_qp, 5);
 	strcpy(text + 510, " \nmax_cq = 6\n");
 	expect_line_refused(text, 1, "a line longer than 510 bytes");
@@ -729,7 +752,7 @@ main(int argc, char **argv)
 		{"a wrong report is refused, with its line", case_wrong_reports},
 	};
 
-	/* Variables of the test's environment. */
+	/* Removes the variables of the test's own environment. */
 	for (char **e = environ; e != NULL && *e != NULL;) {
 		char name[64];
 		size_t n = strcspn(*e, "=");

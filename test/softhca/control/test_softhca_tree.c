@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directory trees that stand for /sys and /dev/infiniband, of this process and of others: when
- * other processes can see a tree, which trees are removed, and what a tree contains. Tests the code
- * of trees alone, in a temporary directory.
+ * Directory trees that replace /sys and /dev/infiniband, of this process and of other processes:
+ * when other processes can see a tree, which trees are removed, and what a tree contains. This
+ * program tests only the code for trees, in a temporary directory.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -68,7 +68,7 @@ static struct softhca_config cfg = {.part_id = 4129,
 	.ports = 1};
 static struct softhca_dev dev = {.cfg = &cfg};
 
-/* Number of names in the directory that begin with the prefix. */
+/* Returns the number of names in the directory that begin with the prefix. */
 static unsigned int
 count(const char *prefix)
 {
@@ -83,7 +83,7 @@ count(const char *prefix)
 	return n;
 }
 
-/* The linker puts this in place of flock(2). */
+/* The linker calls this function instead of flock(2). */
 int __wrap_flock(int fd, int op);
 int __real_flock(int fd, int op);
 static unsigned int visible, flocks;
@@ -120,7 +120,9 @@ create(void)
 	create_on("/nowhere");
 }
 
-/* A process that dies leaves a tree with a free lock, if others can see the tree. */
+/*
+ * A process that is killed leaves a tree whose lock is free, if other processes could see the tree.
+ */
 static void
 case_locked_before_seen(void)
 {
@@ -134,7 +136,10 @@ case_locked_before_seen(void)
 	CHECK_EQ(count("softhca-"), 0);
 }
 
-/* Makes a tree as another process left it. Returns its lock, or -1 if it has none. */
+/*
+ * Makes a tree as a process that has ended leaves it. Returns the tree's lock, or -1 if it has
+ * none.
+ */
 static int
 make_tree(const char *name, bool lock, bool locked, unsigned int age)
 {
@@ -146,7 +151,10 @@ make_tree(const char *name, bool lock, bool locked, unsigned int age)
 	CHECK_EQ(mkdir(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s/%s/class", where, name);
 	CHECK_EQ(mkdir(path, 0755), 0);
-	/* The link points to a directory outside the tree. Removing the tree must not follow it. */
+	/*
+	 * A link to a directory outside the tree. Removing the tree must not remove what the link
+	 * points to.
+	 */
 	snprintf(path, sizeof(path), "%s/%s/class/link", where, name);
 	CHECK_EQ(symlink("../../other", path), 0);
 	snprintf(path, sizeof(path), "%s/%s/lock", where, name);
@@ -186,7 +194,7 @@ case_sweep(void)
 		{".softhca-begun000", false, false, 30, true},
 		{".softhca-never000", false, false, 90, false},
 		{"softhcb-other000", true, false, 3600, true},
-		/* Folders of other programs and people. */
+		/* Folders of other programs and users must not be removed. */
 		{"softhca-projects", false, false, 3600, true},
 		{"softhca-notes", true, false, 3600, true},
 		{"softhca-test.12345678", false, false, 3600, true},
@@ -197,7 +205,7 @@ case_sweep(void)
 
 	for (unsigned int i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
 		fds[i] = make_tree(trees[i].name, trees[i].lock, trees[i].locked, trees[i].age);
-	/* A link with a tree's name is not followed. */
+	/* A link whose name is that of a tree is not followed. */
 	snprintf(path, sizeof(path), "%s/softhca-link0000", where);
 	CHECK_EQ(symlink("other", path), 0);
 	create();
@@ -213,7 +221,7 @@ case_sweep(void)
 	CHECK_EQ(mkdir(where, 0755), 0);
 }
 
-/* Entries of other devices, which are links, keep their numbers. */
+/* Entries of other devices, which are links, keep their device numbers. */
 static void
 case_other_devices(void)
 {
@@ -250,7 +258,7 @@ case_other_devices(void)
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/uverbs4/ibdev", tree_path());
 	CHECK_EQ(access(path, R_OK), 0);
 	tree_remove();
-	/* A device with the name of an mlx5 device, for which the bus has no entry. */
+	/* A device that has the name of an mlx5 device, but no entry on the bus. */
 	snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs3/ibdev", root);
 	f = fopen(path, "w");
 	CHECK(f != NULL);
@@ -261,8 +269,8 @@ case_other_devices(void)
 }
 
 /*
- * Other vendors' devices are noticed at every place among mlx5 devices, because directories have
- * any order.
+ * Devices of other vendors are noticed whatever their position among the mlx5 devices, because the
+ * entries of a directory have no order.
  */
 static void
 case_vendors(void)
@@ -280,7 +288,7 @@ case_vendors(void)
 	}
 	CHECK_EQ(sysfs_next_uverbs(root), 0);
 	CHECK(!sysfs_has_others());
-	/* Device number `other` belongs to another vendor; in the last round none does. */
+	/* Device number `other` belongs to another vendor; in the last round no device does. */
 	for (unsigned int other = 0; other <= N_DEVICES; other++) {
 		for (unsigned int i = 0; i < N_DEVICES; i++) {
 			FILE *f;
@@ -298,7 +306,7 @@ case_vendors(void)
 	}
 }
 
-/* Two devices of one name cannot both be shown. No tree is left behind. */
+/* Two devices with the same name cannot both be shown: the call fails, and no tree is left. */
 static void
 case_failure(void)
 {
@@ -329,7 +337,7 @@ case_failure(void)
 	CHECK_EQ(count(".softhca-"), 0);
 }
 
-/* Trees are in the directory that TMPDIR names, if it is writable. */
+/* Trees are created in the directory that TMPDIR names, if it is writable. */
 static void
 case_where(void)
 {
@@ -356,7 +364,7 @@ case_real_root(void)
 		{"/mnt/sysfs", "/tmp/softhca-abc:/other", "/mnt/sysfs"},
 		{"nowhere", "", "/sys"},
 		{"", "", "/sys"},
-		/* A program with an emulated adapter has executed this one. */
+		/* A program with an emulated adapter has executed this program. */
 		{"/sys", "/tmp/softhca-abc:/mnt/sysfs", "/mnt/sysfs"},
 		{"", "/tmp/softhca-abc:/sys", "/sys"},
 		{"", "/tmp/softhca-abc", "/sys"},
@@ -392,7 +400,7 @@ put(const char *root, const char *name, const char *text)
 	fclose(f);
 }
 
-/* PCI ids of Mellanox from Connect-IB on, and functions on the auxiliary bus of mlx5_core. */
+/* PCI ids of Mellanox from Connect-IB on, and PCI functions on the auxiliary bus of mlx5_core. */
 static void
 case_modalias(void)
 {
@@ -428,7 +436,7 @@ case_modalias(void)
 
 static char got[4096];
 
-/* The file's text; an empty one if it does not exist. */
+/* Returns the file's text; an empty string if the file does not exist. */
 static const char *
 read_file(const char *name)
 {
@@ -446,7 +454,7 @@ read_file(const char *name)
 	return got;
 }
 
-/* A value as the kernel ends it, by a line's end. */
+/* Checks a value that ends with a newline, as the kernel's values do. */
 static void
 expect_file(const char *dir, const char *name, const char *text)
 {
@@ -526,8 +534,8 @@ case_function(void)
 }
 
 /*
- * Which CPUs are near: bitmaps and lists as %*pb and %*pbl of the kernel's lib/vsprintf.c print
- * them.
+ * The CPUs near the adapter: bitmaps and lists in the form of %*pb and %*pbl in the kernel's
+ * lib/vsprintf.c.
  */
 static void
 case_cpus(void)
@@ -601,7 +609,7 @@ case_contents(void)
 	cfg = was;
 }
 
-/* Tables of GIDs have the length that ibv_query_port(3) reports. */
+/* GID tables have the length that ibv_query_port(3) reports. */
 static void
 case_gids(void)
 {
@@ -611,7 +619,7 @@ case_gids(void)
 
 	create();
 	snprintf(path, sizeof(path), "%s/%s/gids/0", tree_path(), port);
-	CHECK(stat(path, &st) != 0); /* the entries are made when the directory is first read */
+	CHECK(stat(path, &st) != 0); /* the entries are created when the directory is first read */
 	tree_need("/sys/class/infiniband/mlx5_0/ports/1/gids");
 	expect_file(port, "gids/0", "fe80:0000:0000:0000:0000:0000:0000:0100");
 	expect_file(port, "gids/1", "fe80:0000:0000:0000:0000:0000:0000:0101");
@@ -628,7 +636,7 @@ case_gids(void)
 }
 
 /*
- * The directories in which programs look for devices also contain everything that the machine has.
+ * The directories in which programs look for devices also contain all entries that the machine has.
  */
 static void
 case_merged(void)
@@ -646,7 +654,7 @@ case_merged(void)
 	tree_need("/sys/classes");
 	tree_need("/sys/class/net");
 	snprintf(text, sizeof(text), "%s/sys/class/net", tree_path());
-	CHECK(access(text, F_OK) != 0); /* the links are made when the directory is first read */
+	CHECK(access(text, F_OK) != 0); /* the links are created when the directory is first read */
 	for (size_t i = 0; i < N(dirs); i++)
 		tree_need(dirs[i]);
 	snprintf(text, sizeof(text), "%s/class/net", root);
@@ -655,7 +663,7 @@ case_merged(void)
 	expect_link("sys/bus/pci/devices/0000:00:01.0", text);
 	snprintf(text, sizeof(text), "%s/devices/system", root);
 	expect_link("sys/devices/system", text);
-	/* The adapter takes a PCI domain that the machine does not have. */
+	/* The adapter uses a PCI domain that the machine does not have. */
 	expect_link("sys/bus/pci/devices/ca01:00:01.0", "../../../devices/pcica01:00/ca01:00:01.0");
 	tree_remove();
 }
@@ -663,8 +671,8 @@ case_merged(void)
 /* ---- a child's tree */
 
 /*
- * A process that inherits the name of a tree uses the tree as long as its settings are the same and
- * it opens no device.
+ * A process that inherits the path of a tree uses that tree as long as its settings are the same
+ * and it opens no device.
  */
 static void
 case_inherited(void)
@@ -685,7 +693,7 @@ case_inherited(void)
 	if (pid == 0) {
 		char first[500];
 
-		/* As after execve(2). */
+		/* The state after execve(2). */
 		tree_fork_prepare();
 		tree_fork_child();
 		tree_init(&cfg, "/nowhere", 0);
@@ -699,7 +707,7 @@ case_inherited(void)
 		CHECK(strcmp(tree_path(), parent) != 0);
 		CHECK(tree_is_own());
 		CHECK(strncmp(getenv("SOFTHCA_TREE"), tree_path(), strlen(tree_path())) == 0);
-		/* libibverbs knows a device by its directory's time. */
+		/* libibverbs identifies a device by the time of its directory. */
 		snprintf(first, sizeof(first), "%s/sys/class/infiniband/mlx5_0", tree_path());
 		CHECK_EQ(stat(first, &after), 0);
 		CHECK_EQ(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
@@ -734,8 +742,8 @@ case_inherited(void)
 /* ---- descriptors */
 
 /*
- * A tree leaves one descriptor open, its lock, while it is in use. If a tree cannot be created,
- * none is left open.
+ * While a tree is in use, one file descriptor is open: its lock. If a tree cannot be created, no
+ * file descriptor is left open.
  */
 static void
 case_descriptors(void)
@@ -753,11 +761,11 @@ case_descriptors(void)
 	CHECK_EQ(check_count_fds(), fds + 1);
 	tree_remove();
 	CHECK_EQ(check_count_fds(), fds);
-	tree_remove(); /* nothing is left to remove */
+	tree_remove(); /* the tree has already been removed */
 	CHECK_EQ(check_count_fds(), fds);
 }
 
-/* A value of sysfs: with and without the line's end, longer than its buffer, and empty. */
+/* Values of sysfs: with a newline, without a newline, longer than the buffer, and empty. */
 static void
 case_line(void)
 {
