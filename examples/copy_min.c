@@ -23,7 +23,7 @@
 
 static char memory[2][PAGE_LEN] __attribute__((aligned(PAGE_LEN)));
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static int
 failed(const char *call, int rc)
 {
@@ -45,7 +45,10 @@ copy_page(struct gantry_queue *q)
 	struct gantry_comp comp;
 
 	memset(memory[0], 0x5a, PAGE_LEN);
-	/* A full queue accepts nothing: poll, then submit again. This queue is empty. */
+	/*
+	 * A full queue accepts nothing; a program would poll and submit again. Here the queue is
+	 * empty.
+	 */
 	while (gantry_submit(q, &desc, 1) != 1)
 		;
 	while (gantry_poll(q, &comp, 1) != 1)
@@ -72,8 +75,8 @@ main(int argc, char **argv)
 	int rc, result;
 
 	/*
-	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
-	 * go on.
+	 * Makes registrations cheaper if DPDK's mlx4 plug-in is loaded. After an error the program
+	 * may continue.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)
@@ -85,7 +88,8 @@ main(int argc, char **argv)
 		return failed("rte_eal_init()", -rte_errno);
 	}
 	/*
-	 * Defaults: the first mlx5 device, which is softhca's emulated one if the machine has none.
+	 * Defaults: the first mlx5 device. If the machine has none, this is the emulated device of
+	 * softhca.
 	 */
 	rc = gantry_create(NULL, &g);
 	if (rc < 0)

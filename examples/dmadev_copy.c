@@ -6,8 +6,8 @@
  *
  *     rte_dma_configure, rte_dma_vchan_setup, rte_dma_start
  *         rte_dma_copy               until the channel is full
- *         rte_dma_submit             one doorbell for all of them
- *         rte_dma_completed_status   those that are done
+ *         rte_dma_submit             one doorbell for all copies
+ *         rte_dma_completed_status   copies that have completed
  *     rte_dma_stop, rte_dma_close
  *
  * usage: dmadev_copy EAL OPTIONS      without huge pages:
@@ -27,7 +27,7 @@
 #define VCHAN    0 /**< the device's only channel */
 #define N_PAGES  256u
 #define PAGE_LEN 4096u
-#define DEPTH    64 /**< descriptors of the channel: fewer than the pages */
+#define DEPTH    64 /**< number of descriptors in the channel: smaller than the number of pages */
 
 /** Reports which call failed. The log lines above it say what to do. */
 static int
@@ -65,7 +65,8 @@ start_device(void)
 }
 
 /**
- * Enqueues pages, from page `next` on, until the channel is full. @return how many; or -errno.
+ * Enqueues pages, from page `next` on, until the channel is full. @return the number of enqueued
+ * pages, or -errno.
  */
 static int
 enqueue(const char *src, const char *dst, unsigned int next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Two queues that reach each other's memory: a write, a read, an atomic and a message.
+ * Two queues that access each other's memory: by a write, a read, an atomic and a message.
  *
  *     one queue                                    the other queue
  *     gantry_peer_open      --- gantry_addr -->
@@ -30,7 +30,10 @@ static struct {
 	char text[64], read_back[64], message[64];
 } mine;
 
-/** Memory of the other queue: its peer may write it, read it, and count in it. */
+/**
+ * Memory of the other queue. Its peer may write and read this memory, and may use atomics on the
+ * counter.
+ */
 static struct {
 	uint64_t counter;
 	char text[64], inbox[64];
@@ -66,7 +69,7 @@ connect_ends(struct gantry_queue *q[2], uint16_t peer[2])
 	return 0;
 }
 
-/** Submits n descriptors, and polls until they and one receive are done. */
+/** Submits n descriptors, and polls until they and one receive have completed. */
 static int
 run(struct gantry_queue *q[2], const struct gantry_desc *desc, unsigned int n,
 	struct gantry_comp *comp, struct gantry_recv_comp *received)
@@ -74,7 +77,10 @@ run(struct gantry_queue *q[2], const struct gantry_desc *desc, unsigned int n,
 	unsigned int submitted = 0, done = 0, i;
 
 	while (done < n) {
-		/* A full queue accepts the rest when completions have made room. */
+		/*
+		 * A full queue accepts only some descriptors. The others are submitted when
+		 * completions have freed entries.
+		 */
 		submitted += gantry_submit(q[0], desc + submitted, n - submitted);
 		done += gantry_poll(q[0], comp + done, n - done);
 	}
@@ -115,7 +121,9 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 		},
 		{
 			.op = GANTRY_OP_READ,
-			/* This read must see the bytes of the write: the fence makes it wait. */
+			/*
+			 * This read must return the bytes of the write, so the fence makes it wait.
+			 */
 			.flags = GANTRY_DESC_FENCE,
 			.peer = peer[0],
 			.cookie = 1,
@@ -135,7 +143,10 @@ talk(struct gantry_queue *q[2], const uint16_t peer[2], uint32_t remote_key)
 		},
 		{
 			.op = GANTRY_OP_SEND_IMM,
-			/* When the message arrives, all earlier writes have arrived. */
+			/*
+			 * The fence makes the message wait, so that all earlier writes have arrived
+			 * when the message arrives.
+			 */
 			.flags = GANTRY_DESC_FENCE,
 			.peer = peer[0],
 			.cookie = 3,

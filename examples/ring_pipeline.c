@@ -7,7 +7,7 @@
  *     block of input  -> [ring] -> lcore 1  -> [ring] -> its number -> [ring] -> lcore 2 -> [ring]
  *                                  input to middle                     middle to output
  *
- * A completion of the first stage means that the block is written: the second stage may read it.
+ * A completion of the first stage means that the block is written, so the second stage may read it.
  *
  * usage: ring_pipeline EAL OPTIONS      three lcores, which may share a CPU; without huge pages:
  *        ring_pipeline --no-huge -m 64 --lcores '(0-2)@0'
@@ -40,7 +40,7 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** The descriptor of block number `block` in a stage. */
+/** Returns the descriptor of block number `block` for a stage. */
 static struct gantry_desc
 stage_desc(unsigned int stage, uint64_t block)
 {
@@ -55,7 +55,8 @@ stage_desc(unsigned int stage, uint64_t block)
 
 /**
  * Takes completions of a stage.
- * @return how many blocks were written to block, at most n; -1: a copy failed.
+ * @return the number of blocks whose numbers were written to block[], at most n; -1 if a copy
+ *   failed.
  */
 static int
 take(struct gantry_worker *w, uint64_t *block, unsigned int n)
@@ -93,7 +94,8 @@ feed(struct gantry_worker *w[N_STAGES])
 		fed += gantry_enqueue_burst(w[0], desc, n);
 
 		/*
-		 * `between`: blocks of the first stage that the second ring has not accepted yet.
+		 * `between`: number of blocks that the first stage has copied, but that the second
+		 * stage's ring has not accepted yet.
 		 */
 		taken = take(w[0], block + between, BURST - between);
 		if (taken < 0)

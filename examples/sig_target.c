@@ -30,10 +30,10 @@
 #include "gantry.h"
 
 #define BLOCK_LEN  512
-#define STORED_LEN (BLOCK_LEN + 8) /* a block with its signature */
+#define STORED_LEN (BLOCK_LEN + 8) /* bytes of a block with its signature */
 #define N_BLOCKS   8
 
-/** The initiator's request: which blocks, and their address in its memory. */
+/** The initiator's request: the numbers of the blocks, and their address in its memory. */
 struct request {
 	uint64_t addr;
 	uint32_t remote_key;
@@ -144,7 +144,7 @@ target_answer(struct target *t)
 		.n_data = 1,
 		.part = &t->part,
 		.n_parts = 1,
-		.mem = {.ref_tag = r->lba}, /* T10: the low bits of the block's number */
+		.mem = {.ref_tag = r->lba}, /* T10-DIF: the low 32 bits of the block's number */
 		.good = {(uintptr_t)t->good, sizeof(t->good), 0},
 		.bad = {(uintptr_t)t->bad, sizeof(t->bad), 0},
 	};
@@ -175,7 +175,7 @@ target_turn(struct target *t)
 
 /* ------------------------------------------------------------------ the initiator */
 
-/** Sends a request and waits for the response. True: it is good. */
+/** Sends a request and waits for the response. Returns true if the response is good. */
 static bool
 initiator_ask(struct initiator *i, bool write)
 {
@@ -216,8 +216,8 @@ initiator_ask(struct initiator *i, bool write)
 }
 
 /**
- * Writes blocks and reads them back. Then corrupts the disk, and reads them again. True: all
- * responses were as expected.
+ * Writes blocks and reads them back. Then corrupts the disk, and reads the blocks again. Returns
+ * true if all responses were as expected.
  */
 static bool
 initiator_run(struct initiator *i)

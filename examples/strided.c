@@ -37,8 +37,8 @@ failed(const char *call, int rc)
 }
 
 /**
- * Submits n descriptors, and polls until all are done. What a full queue does not accept is
- * submitted later.
+ * Submits n descriptors, and polls until all have completed. If the queue is full, submits the
+ * remaining descriptors later.
  */
 static int
 run(struct gantry_queue *q, const struct gantry_desc *desc, unsigned int n)
@@ -73,7 +73,7 @@ transpose(struct gantry_queue *q, uint16_t column)
 	for (i = 0; i < N * N; i++)
 		memory.matrix[i / N][i % N] = i + 1;
 	for (i = 0; i < N; i++) {
-		/* The layout starts at element i of row 0. */
+		/* The layout's first byte is element i of row 0. */
 		gather[i] = (struct gantry_desc){
 			.op = GANTRY_OP_GATHER,
 			.layout = column,
@@ -115,8 +115,8 @@ int
 main(int argc, char **argv)
 {
 	/*
-	 * A round is one row: 8 bytes are taken, then the bytes up to the same column of the next
-	 * row are skipped.
+	 * A round is one row: 8 bytes are used, and the bytes up to the same column of the next row
+	 * are skipped.
 	 */
 	const struct gantry_block element = {
 		.len = sizeof(double),

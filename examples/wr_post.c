@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A program posts to its own verbs objects by lib/hwq. The calls hwq_wr_*() are inline, and
- * otherwise like those of ibv_wr_post(3).
+ * A program posts to its own verbs objects by lib/hwq. The functions hwq_wr_*() are inline; apart
+ * from that, they are like those of ibv_wr_post(3).
  *
  *     ibv_open_device, ibv_alloc_pd, ibv_reg_mr, ibv_create_cq, ibv_create_qp, ibv_modify_qp
  *     hwq_obj_cq, hwq_obj_qp, hwq_obj_qp_sync       hwq has the data path from here on
@@ -75,7 +75,10 @@ objects_create(struct objects *o)
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (o->mr == NULL)
 		return failed("ibv_reg_mr", errno);
-	/* One entry for each WQEBB of the send ring, because an error flushes all WQEs. */
+	/*
+	 * One entry for each WQEBB of the send ring, because a flush after an error makes a CQE for
+	 * every WQE.
+	 */
 	o->ibcq = ibv_create_cq(o->ctx, 256, NULL, NULL, 0);
 	if (o->ibcq == NULL)
 		return failed("ibv_create_cq", errno);
@@ -132,7 +135,7 @@ connect_to_itself(struct objects *o)
 			IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/** Takes over the objects, which are new. @return 0, or a negative errno. */
+/** Lets hwq take over the objects, which are new. @return 0, or a negative errno. */
 static int
 take_over(struct objects *o)
 {
@@ -145,14 +148,14 @@ take_over(struct objects *o)
 	ret = hwq_obj_qp(&obj, &o->qp);
 	if (ret != 0)
 		return ret;
-	/* hwq must be told of the state that ibv_modify_qp(3) has set. */
+	/* hwq does not know the state that ibv_modify_qp(3) has set, before this call. */
 	ret = hwq_obj_qp_sync(o->qp);
 	return ret == IBV_QPS_RTS ? 0 : ret < 0 ? ret : -EINVAL;
 }
 
 /**
- * Posts the pieces in one batch. Only the last one is signalled. @return 0, or a negative errno:
- * nothing is posted.
+ * Posts the pieces in one batch. Only the last piece is signalled. @return 0, or a negative errno:
+ * then nothing is posted.
  */
 static int
 post(struct objects *o)
@@ -183,8 +186,8 @@ copy_page(struct objects *o)
 		return failed("hwq_wr_complete", -ret);
 	while (hwq_wr_poll(&o->qp->sq, &wr_id, 1) == 0)
 		/*
-		 * hwq_wr_poll() returned none: the next CQE may be of a failed WQE. Or a good one
-		 * has just come.
+		 * hwq_wr_poll() returned 0. So the next CQE is of a failed WQE, or a good CQE has
+		 * just come.
 		 */
 		if (hwq_cq_peek(o->cq, &cqe) && cqe.syndrome != HWQ_SYNDROME_NONE) {
 			fprintf(stderr, "wr_post: request %" PRIu64 " failed, syndrome 0x%02x\n",

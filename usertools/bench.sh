@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry without assertions (release, -O3) and prints its costs, with those of similar programs in the same run.
+# Builds Gantry without assertions (release, -O3) and prints its costs. Similar programs are
+# measured in the same run.
 #
 # table: one table of all operations: instructions and cache misses (callgrind), nanoseconds, memory of a connection, the main job;
 # compared with libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1). It takes about 15 minutes. "table:PART" prints a part:
@@ -14,15 +15,17 @@
 # testgantry: the time to move a file, compared with cp(1) and cmp(1) of the same file, also with busy loops at the same time.
 # GANTRY_BENCH_MB (default 1024) is the size of the file, which is in TMPDIR (default /tmp).
 #
-# signatures: instructions of the thread that posts a signature transaction, by stage: UMR and SET_PSVs, RDMA write, fenced SEND, completion;
-# by stock libmlx5, by lib/hwq's batches and by its images.
+# signatures: instructions of the thread that posts a signature transaction, by stage: UMR and
+# SET_PSVs, RDMA write, fenced SEND, completion. Measured for stock libmlx5, for lib/hwq's batches
+# and for its images.
 #
-# transactions: instructions of the queue's owner for one transaction of the engine, by stage, and those of libmlx5's calls
-# for the same transaction.
+# transactions: instructions of the queue's owner for one transaction of the engine, by stage; and
+# instructions of libmlx5's calls for the same transaction.
 #
-# regions: the time of a registration, of a copy from a random region, and of a removal, with 100, 1,000, 10,000 and 100,000
-# regions, the adapter's part included. They take 400 MB of memory. Then the same with 100 and 1,000 regions in a process in which
-# DPDK's mlx4 plug-in has called ibv_fork_init(3).
+# regions: the time of a registration, of a copy from a random region, and of a removal, with 100,
+# 1,000, 10,000 and 100,000 regions, the adapter's part included. This takes 400 MB of memory. Then
+# the same with 100 and 1,000 regions in a process in which DPDK's mlx4 plug-in has called
+# ibv_fork_init(3).
 #
 # plots: throughput against queue depth, burst, copy length, regions, peers and lcores, with memcpy(3) and DPDK's
 # dma_skeleton in the same run: throughput.csv and a picture for each axis, in GANTRY_BENCH_OUT (default
@@ -48,7 +51,8 @@ help_if_asked "$@"
 
 need "${build_packages[@]}" valgrind
 say "building in build-bench/"
-# Debug information changes no instruction; from it callgrind knows the source file of each instruction.
+# Debug information changes no instruction. callgrind reads the source file of each instruction from
+# it.
 build build-bench -Dbuildtype=release -Ddebug=true
 bench=$top/build-bench/test/bench/bench_softhca
 bench_signature=$top/build-bench/test/bench/bench_signature
@@ -64,7 +68,7 @@ waiting() {
 	"$bench_idle"
 }
 
-# Other work on the machine spoils these figures too, but of both sides.
+# Other work on the machine changes these figures too, for Gantry and for dma_skeleton alike.
 pause() {
 	local how
 	printf '%s CPUs; load of the last minute %s\n' "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)"
@@ -73,7 +77,8 @@ pause() {
 	done
 }
 
-# The beginnings of a transaction are measured too: a stage is the difference of two.
+# The first steps of a transaction are also measured alone, because the figure of a stage is the
+# difference of two measurements.
 signatures() {
 	local out burst
 	out=$(mktemp)
@@ -144,12 +149,13 @@ engine() {
 	done
 }
 
-# table [PART]: prints one of its parts, or all.
+# table [PART]: prints one part of the table, or all parts.
 table() {
 	"$top/test/bench/table.py" "$top/build-bench" "$@"
 }
 
-# Runs a case of bench_txn. The output of callgrind goes to $out, that of the program to $out.ops.
+# Runs a case of bench_txn. Writes the output of callgrind to $out, and the output of the program to
+# $out.ops.
 txn_run() {
 	SOFTHCA_THREADS=0 SOFTHCA_CRYPTO=plaintext valgrind --tool=callgrind --dump-instr=yes --callgrind-out-file="$out" \
 		--toggle-collect='measured_*' "$bench_txn" "$1" "$2" "$3" >"$out.ops" 2>/dev/null ||
@@ -216,7 +222,7 @@ transactions() {
 	rm -f "$out" "$out.ops"
 }
 
-# Its messages are printed only if it fails.
+# The program's messages are printed only if it fails.
 regions() {
 	local log=$top/build-bench/regions.log
 	{
@@ -229,26 +235,27 @@ regions() {
 	}
 }
 
-# seconds COMMAND...: prints the run time, to a millisecond. The command's output goes to $scratch/log.
+# seconds COMMAND...: prints the run time, to a millisecond. The command's output is written to
+# $scratch/log.
 seconds() {
 	local start=${EPOCHREALTIME/./}
 	"$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; die "failed: $*"; }
 	awk -v us=$((${EPOCHREALTIME/./} - start)) 'BEGIN {printf "%.3f", us / 1e6}'
 }
 
-# Reads numbers, one a line; prints the least, the median and the largest.
+# Reads numbers, one on each line. Prints the smallest, the median and the largest number.
 spread() {
 	sort -n | awk '{v[NR] = $1} END {printf "%s %s %s\n", v[1], v[int((NR + 1) / 2)], v[NR]}'
 }
 
-# With as many lcores as two CPUs allow, and testgantry's defaults.
+# Uses as many lcores as two CPUs allow, and the defaults of testgantry.
 move_file() {
 	seconds "$top/build-bench/app/testgantry/testgantry" --lcores=0@0,1@$((1 % $(nproc))) --no-huge --no-shconf \
 		--no-telemetry -m 64 -- --out "$scratch/out" "$scratch/in"
 	rm -rf "$scratch/out"
 }
 
-# cp, cmp and testgantry take turns, so other work on the machine affects all three.
+# cp, cmp and testgantry run in turn, so that other work on the machine affects all three.
 compare_files() {
 	local runs=$1 i cp cmp moved
 	printf '  %12s %12s %12s %22s\n' cp cmp testgantry 'testgantry/(cp + cmp)'
@@ -337,7 +344,8 @@ dmadev() {
 	printf 'dmadev: %s/dmadev.csv, and a picture\n' "$out"
 }
 
-# The table of doc/transactions.md, for the first round trip. Each cell: pipelined, waiting.
+# The table of doc/transactions.md, for the first round trip. Each cell has two values: pipelined,
+# waiting.
 pipelining_table() {
 	awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
 		NR == 2 {trip = $1}
@@ -368,7 +376,8 @@ pipelining_table() {
 		}' "$1"
 }
 
-# A round trip of 2 us and a host delay of 1 us, as in a rack; and 20 us and 5 us.
+# A round trip of 2 us with a host delay of 1 us, as in a rack; and a round trip of 20 us with a
+# host delay of 5 us.
 pipelining() {
 	local out=${GANTRY_BENCH_OUT:-$top/build-bench/pipelining} log=$top/build-bench/pipelining.log times
 	python3 -c 'import matplotlib' 2>/dev/null || need python3-matplotlib

@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the engine's tests on card profiles, with which the emulated adapter has only the features of a card.
+"""Runs the engine's tests on card profiles. With a profile, the emulated adapter has only the features of that card.
 
-For each profile it runs the probes, and then the test programs of lib/gantry. These run with the settings that the suite gives
-them, except settings of a card. A test that needs what the card lacks prints the reason and is skipped (exit code 77).
+For each profile it runs the probes, and then the test programs of lib/gantry. The programs have the settings of the suite,
+except settings that belong to a card. A test that needs a feature that the card lacks prints the reason and is skipped
+(exit code 77).
 
 usage: card_profiles.py [--short] BUILD [PROFILE]...
   BUILD      a build directory with the test programs: meson compile -C BUILD
   PROFILE    a name, or the path of a profile or of a report (softhca --help); default: all profiles in
              drivers/softhca/card-profiles and test/card-profiles
-  --short    two programs, each with one set of settings, and no probes: the suite runs this
+  --short    runs two programs, each with one set of settings, and no probes; the suite uses this option
 Exit code: 0 nothing failed; 1 a test failed; 2 wrong arguments.
 """
 import concurrent.futures
@@ -21,7 +22,7 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHORT = ['gantry_ops', 'gantry_dm']
-# Settings of a card that the suite sets too. They come from the profile here.
+# Settings that belong to a card, but that the suite sets too. Here the profile sets them.
 OF_CARD = ['MAX_MEMCPY', 'ODP', 'PART_ID', 'LINK_LAYER', 'CRYPTO', 'CRYPTO_KEK', 'CRYPTO_CREDENTIAL']
 SKIPPED = 77
 SECONDS = 300
@@ -33,7 +34,7 @@ def default_profiles():
 
 
 def programs(build, short):
-    """(name, command, settings) of each test of lib/gantry that has an adapter; of tests with equal settings, only one."""
+    """Returns (name, command, settings) of each test of lib/gantry that uses an adapter. Tests with equal settings: only one."""
     listing = subprocess.run(['meson', 'introspect', '--tests', build], check=True, capture_output=True, text=True).stdout
     folder = os.path.join(os.path.abspath(build), 'test')
     found = {}
@@ -51,7 +52,7 @@ def programs(build, short):
 
 
 def run(profile, name, command, settings):
-    """(result, reason or end of the output)"""
+    """Runs a test. Returns (result, reason or end of the output)."""
     env = {key: value for key, value in os.environ.items() if not key.startswith('SOFTHCA_')}
     env.update(settings, SOFTHCA_FORCE='1', SOFTHCA_LIKE=profile)
     try:

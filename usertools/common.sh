@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions that the scripts of this folder share: messages, packages, builds, EAL's arguments. Source it, do not run it.
+# Functions that the scripts of this folder share: messages, packages, builds, EAL's arguments.
+# Scripts source this file; it is not run itself.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -27,7 +28,7 @@ help_if_asked() {
 	esac
 }
 
-# need PACKAGE...: installs missing packages. Prints one line, and only if a package is missing.
+# need PACKAGE...: installs missing packages. Prints a line only if a package is missing.
 need() {
 	local missing=() package
 	for package in "$@"; do
@@ -54,18 +55,19 @@ need() {
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverbs-dev
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
-# The tests also need nm, clang-format 14, and other people's programs.
+# The tests also need nm, clang-format 14, and the programs of other projects.
 test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils ucx-utils dpdk-dev dpdk-doc valgrind)
 
-# For Debian packages.
+# Packages that are needed to make Debian packages.
 package_packages=(debhelper dpkg-dev help2man lintian)
 
-# The targets that build() builds. Empty: all.
+# The targets that build() builds. Empty: all targets.
 targets=()
 
-# build DIR [MESON OPTION...]: configures the first time, then builds. Prints nothing unless it fails.
+# build DIR [MESON OPTION...]: configures DIR the first time, then builds. Prints nothing unless the
+# build fails.
 build() {
 	local dir=$top/$1 log
 	shift

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry against another DPDK, with warnings as errors, and tests it there: the suites `fast` and
-# `emu`, the dmadev driver with dpdk-test, dpdk-test-dma-perf and examples/dma, and vhost's asynchronous
-# data path. It does not build DPDK: build and install it first (doc/building.md). Before anything runs, it
-# checks that the programs load that DPDK, not the one of the system.
+# Builds Gantry against another DPDK, with warnings as errors, and tests it with this DPDK: the
+# suites `fast` and `emu`, the dmadev driver with dpdk-test, dpdk-test-dma-perf and examples/dma,
+# and vhost's asynchronous data path. It does not build DPDK: build and install it first
+# (doc/building.md). Before anything runs, it checks that the programs load that DPDK, not the
+# system's DPDK.
 #
 # usage: usertools/dpdk.sh DPDK [--short] [TEST...]
 #   DPDK       the prefix where DPDK is installed, or its build directory after `ninja install`
@@ -64,7 +65,7 @@ build "$dir" -Dwerror=true -Dc_args=-g1
 
 theirs=(PATH="$dpdk/bin:$PATH" LD_LIBRARY_PATH="$libdir")
 
-# Ends the script if a program or library that the build made would load a library of another DPDK.
+# Ends the script if a program or library of the build would load a library of another DPDK.
 check_libraries() {
 	local path files paths
 	mapfile -t files < <(meson introspect --targets "$top/$dir" | /usr/bin/python3 -c '
@@ -84,7 +85,7 @@ for target in json.load(sys.stdin):
 check_libraries
 
 if [ ${#tests[@]} -eq 0 ]; then
-	# names SUITE PATTERN: the tests of a suite whose names are like that.
+	# names SUITE PATTERN: prints the tests of a suite whose names match the pattern.
 	names() {
 		meson test -C "$top/$dir" --no-rebuild --list --suite "$1" 2>/dev/null | sed 's/.* //' | grep -E "$2" || true
 	}
@@ -102,7 +103,7 @@ failed=0
 env "${theirs[@]}" meson test -C "$top/$dir" --no-rebuild --print-errorlogs "${tests[@]}" || failed=1
 [ -f "$log" ] || die "meson test wrote no $log"
 read -r p f s <<<"$("$top/usertools/count-tests.py" --names "$log")"
-# What they counted: cases of dpdk-test, packets, measurements.
+# Prints the counts of the tests: cases of dpdk-test, packets, measurements.
 /usr/bin/python3 -c '
 import json, re, sys
 for line in open(sys.argv[1], encoding="utf-8"):

@@ -22,8 +22,8 @@ build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# try DIR THREADS FUZZER AMOUNT: one seed. Fuzzers use addresses too, so a seed repeats its run only without address
-# randomisation and without threads.
+# try DIR THREADS FUZZER AMOUNT: runs one seed. Fuzzers use addresses too, so a seed repeats its run
+# only without address randomisation and without threads.
 try() {
 	local again="SOFTHCA_FORCE=1 SOFTHCA_THREADS=$2 setarch -R $1/test/$3 $4 $seed"
 

@@ -76,7 +76,8 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-hw.XXXXXX")
 export TMPDIR=$scratch RUNTIME_DIRECTORY=$scratch XDG_RUNTIME_DIR=$scratch
 stopped() {
 	trap '' HUP INT TERM
-	# The stage that runs, also if the signal came before its number could be stored.
+	# The processes of the stage that runs, even if the signal came before their group's number
+	# was stored.
 	local pids
 	mapfile -t pids < <(jobs -p)
 	[ ${#pids[@]} -eq 0 ] || { kill -TERM "${pids[@]}" && wait "${pids[@]}"; } 2>/dev/null || true
@@ -92,8 +93,8 @@ stop_at=$((SECONDS + all_seconds))
 runs=0 failed=0
 : >"$scratch/stages"
 
-# run COMMAND...: runs a command in its own process group, at most as long as a stage may last. Its output goes to $log, its
-# messages to $log.err.
+# run COMMAND...: runs a command in a separate process group, at most as long as a stage may take.
+# Writes its output to $log, and its messages to $log.err.
 run() {
 	local limit=$((stop_at - SECONDS)) code=0
 	[ "$limit" -le "$stage_seconds" ] || limit=$stage_seconds
@@ -119,12 +120,13 @@ lacks() {
 	return 1
 }
 
-# has ID WORD: the device has WORD in the value of a capability.
+# has ID WORD: succeeds if the value of a capability contains WORD.
 has() {
 	awk -F'\t' -v id="$1" -v word="$2" '$1 == id && $2 == "yes" && index($4, word) {found = 1} END {exit !found}' "$scratch/caps"
 }
 
-# stage NAME NEEDS COMMAND...: runs a stage if the device has all that NEEDS names, and notes its result.
+# stage NAME NEEDS COMMAND...: runs a stage if the device has all capabilities of NEEDS, and notes
+# the result.
 stage() {
 	local name=$1 needs=$2 start=$SECONDS code=0 missing
 	shift 2
@@ -152,7 +154,8 @@ stage() {
 	fi
 }
 
-# ---- capabilities: which device is it, may this user open it, and can Gantry run on it? If not, hw_caps says what to do.
+# ---- capabilities: the device, whether this user may open it, and whether Gantry can run on it. If
+# not, hw_caps says what the user can do.
 say capabilities
 caps=("$built/test/hw/hw_caps" "${rehearse[@]}")
 code=0
@@ -169,7 +172,7 @@ note capabilities "done" "" 0
 run "${caps[@]}" "${device[@]}" || true
 device=(--device "$(sed -n 's/^\([^ ,]*\), part .*/\1/p' "$log")")
 
-# ---- twins. The twins of layouts also lay out keys for signatures.
+# ---- twins. The twins of layouts also give layouts to keys for signatures.
 twin() {
 	stage "twins, $1" "opens rc atomics $2" "$built/test/$3" "${device[@]}" "$twin_cases" 1
 }
@@ -207,7 +210,7 @@ if "${gantry[0]}" --help | grep -q '^ *dma[:,]'; then
 	job "$engine" --mode dma
 fi
 
-# Block sizes and kinds of signatures that the device has.
+# Block sizes and kinds of signatures that the device supports.
 sig=(--mode sig --chunk 32K)
 has signatures 4096 && sig+=(--block 4096) || sig+=(--block 512)
 has signatures 'T10-DIF CRC' && sig+=(--guard crc) || sig+=(--guard crc32c)

@@ -18,13 +18,13 @@ import subprocess
 import sys
 
 LINES_OF_A_FAILURE = 30
-# What a stage is about, for readers of the report.
+# The possible answers of a probe, for readers of the report.
 ANSWERS = ('as assumed', 'otherwise', 'cannot be asked here')
 COLUMNS = ('axis', 'series', 'length', 'depth', 'burst', 'peers')
 
 PATTERNS = [
     (r'[\w.+-]+@[\w-]+(\.[\w-]+)+', 'ADDRESS'),
-    # Paths: two names at least, or one below the root.
+    # Paths: with at least two names, or with one name below the root.
     (r'(?<![\w.])~?\.{0,2}(/[\w.+@%~:-]+){1,}/?', 'PATH'),
     (r'\b[\w.+-]+(/[\w.+@%~-]+){2,}', 'PATH'),
     (r'\b[\w.+-]+/[\w+@%~-]+\.\w+', 'PATH'),
@@ -35,7 +35,7 @@ PATTERNS = [
     (r'(?<![\w:])[0-9a-fA-F]{0,4}::([0-9a-fA-F]{1,4}:?)*', 'ADDRESS'),
     (r'\b\d{1,3}(\.\d{1,3}){3}\b', 'ADDRESS'),
     (r'\b(0x)?[0-9a-fA-F]{12,}\b', 'NUMBER'),
-    # Whatever is labelled as a serial number.
+    # Anything that is called a serial number.
     (r'(?i)\b(serial( (number|no\.?))?|s/n)(\s*(is|[:=])\s*|\s+)[\w-]+', 'SERIAL'),
 ]
 
@@ -49,7 +49,7 @@ def read_line(path):
 
 
 def names_of_machine():
-    """Words that stand for this machine, its users and its devices."""
+    """Returns the names of this machine, its users and its devices."""
     names = {socket.gethostname(), socket.gethostname().partition('.')[0], os.uname().nodename,
         os.environ.get('USER', ''), os.environ.get('LOGNAME', ''), os.environ.get('SUDO_USER', ''),
         read_line('/etc/machine-id')}
@@ -62,7 +62,7 @@ def names_of_machine():
     for folder in ('/sys/class/net', '/sys/class/infiniband', '/sys/class/infiniband_verbs'):
         if os.path.isdir(folder):
             names.update(os.listdir(folder))
-    # Words that occur in any text: 'root' is no secret, and neither is 'lo'.
+    # Words that occur in many texts are no secrets: 'root', 'lo'.
     return {name for name in names if len(name) > 1} - {'lo', 'root', 'localhost', 'None'}
 
 
@@ -70,7 +70,7 @@ NAMES = sorted(names_of_machine(), key=len, reverse=True)
 
 
 def clean(text):
-    """The text without words that identify the machine."""
+    """Returns the text without words that identify the machine."""
     for name in NAMES:
         text = re.sub(r'(?<![A-Za-z0-9])' + re.escape(name) + r'(?![A-Za-z0-9])', 'NAME', text)
     text = re.sub(r'\bmlx[45]_\w+', 'DEVICE', text)
@@ -80,7 +80,7 @@ def clean(text):
 
 
 def load(path, otherwise):
-    """A program's JSON. If the program was stopped: the complete elements of its list."""
+    """Reads a program's JSON. If the program was stopped, returns the complete elements of its list."""
     text = read_line(path)
     for end in ('', ']}'):
         try:
@@ -114,7 +114,8 @@ def read_bench(scratch):
     try:
         with open(os.path.join(scratch, 'bench.csv'), encoding='utf-8') as file:
             for row in csv.DictReader(file):
-                # memcpy(3) stays, for comparison. DPDK's dma_skeleton says nothing about the device.
+                # memcpy(3) stays, for comparison. DPDK's dma_skeleton is left out, because it does
+                # not use the device.
                 if row['series'] == 'dma_skeleton' or (row['series'] == 'memcpy' and row['peers'] != '0'):
                     continue
                 rows.append({k: int(v) if v.isdigit() else v for k, v in row.items() if k in COLUMNS} |
@@ -125,7 +126,7 @@ def read_bench(scratch):
 
 
 def versions():
-    """Versions of the kernel and of libraries. A kernel's name may contain words of its owner, so only numbers are used."""
+    """Returns the versions of the kernel and of libraries. A kernel's name may contain private words, so only numbers are used."""
     found = {'kernel': re.match(r'[\d.]*', os.uname().release)[0]}
     for library in ('libibverbs', 'libdpdk'):
         try:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry, and runs its plain suites several times while other processes keep CPUs busy: no test may
-# depend on an idle machine. With "stops", each test is also stopped at random times for up to 0.3 s. Prints each run's result,
-# and names the tests that failed in it; their output is kept in build-test/loaded-RUN.txt.
-# The exit code is 0 if no test failed in any run.
+# Builds Gantry, and runs its plain suites several times while other processes keep CPUs busy: no
+# test may depend on an idle machine. With "stops", each test is also stopped at random times for up
+# to 0.3 s. Prints the result of each run, and the names of the tests that failed in it. The output
+# of failed tests is in build-test/loaded-RUN.txt. The exit code is 0 if no test failed in any run.
 #
 # usage: usertools/loaded.sh [RUNS [BUSY [stops]]]     default: 10 runs with 2 busy processes
 set -euo pipefail
@@ -30,13 +30,13 @@ for ((i = 0; i < busy; i++)); do
 	pids+=($!)
 done
 
-# Meson names its log by the wrapper.
+# The name of Meson's log contains the name of the wrapper.
 log=$top/build-test/plain/meson-logs/testlog${wrapper:+-stop-at-random.py}.json
 bad=0
 for ((i = 1; i <= runs; i++)); do
 	rm -f "$log"
 	code=0
-	# Tests take longer beside busy processes. A slow test is not a failure.
+	# Tests take longer while other processes keep CPUs busy. A slow test is not a failure.
 	meson test -C "$top/build-test/plain" --no-rebuild --quiet --timeout-multiplier 4 "${wrapper[@]}" \
 		>/dev/null 2>&1 || code=$?
 	[ -f "$log" ] || die "meson test wrote no $log"

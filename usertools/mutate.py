@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws mutants of the sources, runs the tests on each mutant, and prints which test detected it.
 
-Called by mutate.sh, which explains it. A mutant is one small change in one line: an operator, a
+mutate.sh calls this script and explains it. A mutant is one small change in one line: an operator, a
 constant, a condition, or a statement left out. The sources are changed in a copy of the tree; the
-tree itself is never touched. Results are kept in a file as they come, so that a run can be resumed.
+tree itself is never changed. Each result is written to a file at once, so that a run can be resumed.
 """
 import argparse
 import collections
@@ -21,14 +21,15 @@ import tempfile
 import time
 
 AREAS = ("lib/gantry", "lib/hwq", "drivers/softhca")
-# Statements that only print messages: no test checks their words.
+# Statements that only print messages. No test checks the words of a message.
 LOGS = re.compile(r"^\s*(LOG|RTE_LOG|softhca_log|hwq_log\w*|violation|printf|fprintf|say|warn)\s*\(")
 # Lines whose change has no effect on any program.
 PASSED_OVER = re.compile(r"static_assert|__builtin_expect|__builtin_prefetch|__attribute__|\blikely\b"
     r"|\bunlikely\b|^\s*#\s*(if|ifdef|ifndef|else|elif|endif|include|error|undef|pragma)|^\s*extern\b|"
     r"SPDX")
 EQUIVALENT = "test/mutants-equivalent.txt"
-# Lines whose mutants are also tried under a sanitizer if the plain tests detect nothing: (build, lines, options).
+# Lines whose mutants are also tested under a sanitizer if the plain tests do not detect them:
+# (build, lines, options).
 BUILDS = (
     ("plain", re.compile(""), ()),
     ("asan", re.compile(r"free|fini|destroy|close|munmap|_put\b|release|unuse|_len\b|size"),
@@ -39,14 +40,14 @@ BUILDS = (
 
 
 def mask(text):
-    """The text with comments, strings and characters blanked: every column stays where it was."""
+    """Returns the text with blanks instead of comments, strings and characters. No column of the code changes."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group(0))
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text,
         flags=re.S)
 
 
-# The replacement of each operator: the one with which it is most easily confused.
+# The replacement of each operator: the operator for which it is most easily mistaken.
 OPERATORS = (
     (r"(?<![=!<>+\-*/%&|^])==(?!=)", ("!=",)),
     (r"!=", ("==",)),
@@ -90,7 +91,7 @@ def balanced(text):
 
 
 def changes_of(code, line):
-    """Every change that may be drawn for a line, as (name, new line). `code` is the masked line."""
+    """Returns every change that may be drawn for a line, as (name, new line). `code` is the masked line."""
     found = []
     for pattern, others in OPERATORS:
         for match in re.finditer(pattern, code):
@@ -116,7 +117,7 @@ def changes_of(code, line):
 
 
 def candidates(root, files):
-    """(file, line number from 1) -> changes, for every line that has one."""
+    """Returns {(file, line number from 1): changes}, for every line that may be changed."""
     found = collections.OrderedDict()
     for name in files:
         with open(os.path.join(root, name), encoding="utf-8") as source:
@@ -138,7 +139,7 @@ def candidates(root, files):
 
 
 def draw(root, seed, count, areas):
-    """Mutants in the order in which they are tried. More than asked for, because some do not compile."""
+    """Draws mutants, in the order in which they are tested. Draws more than requested, because some do not compile."""
     files = subprocess.run(["git", "-C", root, "ls-files", *areas], check=True, text=True,
         stdout=subprocess.PIPE).stdout.split()
     files = [f for f in files if f.endswith((".c", ".h")) and not os.path.islink(os.path.join(root, f))]
@@ -154,23 +155,23 @@ def draw(root, seed, count, areas):
 
 
 class Tests:
-    """The tests of one build directory: their commands, their run times, and which changes each has detected."""
+    """The tests of one build directory: their commands, their run times, and the changes that each test has detected."""
 
     def __init__(self, build, jobs):
         self.build = build
         self.jobs = jobs
-        # ThreadSanitizer fails if the kernel randomises addresses too much.
+        # ThreadSanitizer fails if the kernel randomises too many bits of addresses.
         self.before = ["setarch", "-R"] if os.path.basename(build) == "tsan" else []
         listed = subprocess.run(["meson", "introspect", "--tests", build], check=True, text=True,
             stdout=subprocess.PIPE).stdout
-        # check_* test the text of the sources, not their effect.
+        # Tests named check_* test the text of the sources, not their effect.
         self.tests = {t["name"]: t for t in json.loads(listed)
             if "bench" not in t["suite"] and not t["name"].startswith("check_")}
         self.seconds = {}
         self.kills = collections.Counter()
 
     def order(self, file):
-        """First tests that detected changes of this file, then of its folder, then the fastest tests."""
+        """Returns the tests in this order: those that detected changes of this file, of its folder, then the fastest tests."""
         folder = os.path.dirname(file)
         def weight(name):
             seconds = self.seconds.get(name, 1.0) + 0.2
@@ -196,7 +197,7 @@ class Tests:
         job["process"].wait()
 
     def run(self, names, stop_at_first):
-        """(name, how) of each failed test, or only of the first one."""
+        """Runs tests. Returns (name, how it failed) of each failed test, or only of the first failed test."""
         waiting, running, failed = list(names), [], []
         while waiting or running:
             while waiting and len(running) < self.jobs:
@@ -231,7 +232,7 @@ def ninja(build):
 
 
 def equivalents(root):
-    """{(file, old line, new line): reason}. A line of the file: FILE | OLD | NEW | REASON."""
+    """Returns {(file, old line, new line): reason}. A line of the list has the form FILE | OLD | NEW | REASON."""
     found = {}
     path = os.path.join(root, EQUIVALENT)
     if not os.path.exists(path):
@@ -265,12 +266,12 @@ def prepare(tree, build, options, jobs):
 
 
 def first_failure(mutant, tree, tests):
-    """(name, how) of the first test that fails with the mutant. None: no test fails. False: it does not compile."""
+    """Returns (name, how) of the first test that fails with the mutant; None if no test fails, False if it does not compile."""
     path = os.path.join(tree, mutant["file"])
     with open(path, encoding="utf-8") as source:
         text = source.read()
     lines = text.split("\n")
-    # If the file has changed since the mutant was drawn: the nearest line with the same text.
+    # If the file has changed since the mutant was drawn, use the nearest line with the same text.
     at = [i for i, line in enumerate(lines) if line == mutant["old"]]
     if not at:
         return False
@@ -288,7 +289,7 @@ def first_failure(mutant, tree, tests):
 
 
 def try_mutant(mutant, tree, builds, known):
-    """The result of a mutant: (outcome, detail). `builds` has the tests of each build."""
+    """Tests a mutant. Returns (outcome, detail). `builds` has the tests of each build."""
     reason = known.get((mutant["file"], mutant["old"].strip(), mutant["new"].strip()))
     if reason is not None:
         return "equivalent", reason
@@ -332,7 +333,7 @@ def report(results):
 
 
 def copy_tree(root, tree):
-    """Updates the copy. Unchanged files keep their time, so they are not compiled again."""
+    """Updates the copy of the tree. Unchanged files keep their modification time, so they are not compiled again."""
     listed = subprocess.run(["git", "-C", root, "ls-files"], check=True, text=True,
         stdout=subprocess.PIPE).stdout.split("\n")
     for file in filter(None, listed):

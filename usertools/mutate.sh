@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Checks that the tests detect mistakes: draws small changes of the sources (mutants) by a seed, builds each,
-# runs the tests until one fails, and prints which test detected which mutant.
+# Checks that the tests detect mistakes: draws small changes of the sources (mutants) by a seed,
+# builds each mutant, runs the tests until a test fails, and prints which test detected which
+# mutant.
 #
 # usage: usertools/mutate.sh [--seed N] [--count N] [--area FOLDER]... [--survivors] [--list]
-#   --seed N        which mutants are drawn; default 1
-#   --count N       how many are judged; default 150
+#   --seed N        the seed that selects the mutants; default 1
+#   --count N       number of mutants to test; default 150
 #   --area FOLDER   lib/gantry, lib/hwq or drivers/softhca; default all three
-#   --survivors     after tests were added: judges the mutants again that no test detected
+#   --survivors     after tests were added: tests again the mutants that no test detected
 #   --list          prints the mutants that would be drawn, and runs nothing
 #
 # The sources are changed in a copy under build-mutate/. Each result is kept there at once, so the command

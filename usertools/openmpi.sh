@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Open MPI, as Debian ships it, on the emulated adapter: one process sends to itself through UCX, over one
-# transport after the other. Each byte is compared, in 67 sizes from 1 byte to 4 MiB: messages before
-# their receive and receives before their message, several messages in flight, strided messages, put, get, and
-# atomics. Installs Open MPI (about 60 MB).
+# Runs Open MPI, as Debian ships it, on the emulated adapter: one process sends to itself through
+# UCX, over one transport after the other. Each byte is compared, in 67 sizes from 1 byte to 4 MiB:
+# messages that come before their receive is posted and after it, several messages in flight,
+# strided messages, put, get, and atomics. Installs Open MPI (about 60 MB).
 #
 # usage: usertools/openmpi.sh [TRANSPORT...]     default: rc_x dc_x ud_x
 #   rc_v, ud_v         by libibverbs: RC, UD
@@ -35,7 +35,8 @@ mpicc -O2 -Wall -Wextra -Werror -o "$program" "$top/test/conformance/mpi_self.c"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# fail WHAT: reports an error of one transport. The program's output comes first, without UCX's remarks.
+# fail WHAT: reports an error of one transport. Prints the program's output first, without UCX's
+# remarks.
 failed=0
 fail() {
 	failed=1
@@ -43,8 +44,8 @@ fail() {
 	printf 'error: %s\n' "$1" >&2
 }
 
-# Without shared memory and loopback: Open MPI sends only by UCX, and UCX only by this transport. UCX 1.13 has mlx5
-# transports on a ConnectX-7, and does not know the BlueField-3.
+# Shared memory and loopback are off, so Open MPI sends only by UCX, and UCX only by this transport.
+# UCX 1.13 has mlx5 transports on a ConnectX-7, but does not support the BlueField-3.
 run() {
 	SOFTHCA_PART_ID=4129 UCX_TLS=$1 UCX_NET_DEVICES=mlx5_0:1 UCX_LOG_LEVEL=info SOFTHCA_FORCE=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
 		OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun -np 1 --mca pml ucx --mca osc ucx \
@@ -56,7 +57,7 @@ for name in "$@"; do
 		fail "$name: the program failed"
 		continue
 	fi
-	# UCX's lines "ep_cfg[0]: tag(rc_mlx5/mlx5_0:1)" name what each connection uses.
+	# UCX's lines "ep_cfg[0]: tag(rc_mlx5/mlx5_0:1)" show which transport each connection uses.
 	used=$(sed -n 's/.*ep_cfg\[[0-9]*\]://p' "$log" | grep -o '[a-z0-9_]*/mlx5_0' | sort -u | tr '\n' ' ')
 	if [ "$used" != "${transport[$name]}/mlx5_0 " ]; then
 		fail "$name: UCX used '${used:-nothing}', not ${transport[$name]}"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes Debian packages of this source tree (package.sh), installs them in a bare Debian system that mmdebstrap makes in a
-# temporary folder, and uses them there: the programs; the driver, which EAL finds; and a program that is built against them.
-# The system is removed at the end. It needs the network.
+# Makes Debian packages of this source tree (package.sh), and installs the packages in a minimal
+# Debian system that mmdebstrap makes in a temporary folder. Tests there the programs, the driver
+# (which EAL must find), and a program that is built against the packages. The system is removed at
+# the end. The script needs the network.
 #
 # usage: usertools/package-try.sh [FOLDER]     FOLDER: use the packages in it, and make none
 set -euo pipefail
@@ -18,7 +19,7 @@ if [ -z "$folder" ]; then
 fi
 mapfile -t debs < <(find "$folder" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*')
 [ ${#debs[@]} -gt 0 ] || die "$folder has no packages"
-# The packages are for the release that they were built on.
+# The packages are for the Debian release on which they were built.
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gantry-try.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

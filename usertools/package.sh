@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes Debian packages of this source tree, and checks them by lintian. It builds in a copy of the tree, as dpkg-buildpackage
-# does. packaging/debian has the rules; the packages' names follow the SONAMEs and DPDK's ABI.
+# Makes Debian packages of this source tree, and checks them by lintian. It builds in a copy of the
+# tree, by dpkg-buildpackage, with the rules of packaging/debian. The names of the packages contain
+# the SONAMEs and DPDK's ABI.
 #
 # usage: usertools/package.sh [FOLDER]     default: build-packages
 set -euo pipefail
@@ -13,15 +14,15 @@ need "${build_packages[@]}" "${package_packages[@]}"
 out=${1:-$top/build-packages}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-# Always in the same folder, because ccache compares paths.
+# Build in the same folder each time, because ccache compares paths.
 scratch=$out/work
 rm -rf "$scratch"
 mkdir -p "$scratch/gantry"
 source=$scratch/gantry
-# Without the outputs of builds.
+# Copy the tree without the outputs of builds.
 tar -C "$top" --exclude='./build*' --exclude=./.git --exclude=__pycache__ -c . | tar -C "$source" -x
 
-# quietly WHAT COMMAND...: prints the end of its output if it fails.
+# quietly WHAT COMMAND...: runs a command, and prints the end of its output if it fails.
 quietly() {
 	local what=$1
 	shift

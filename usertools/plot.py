@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the CSV of bench_throughput or bench_dma, one SVG for each axis: throughput, and the ratio to memcpy(3). For the CSV of
-bench_pipelining: one SVG for each round trip, by depth, and one by the share of wrong signatures. For the CSV of a sweep of
+bench_pipelining: one SVG for each round trip, by depth, and one SVG by the share of wrong signatures. For the CSV of a sweep of
 testgantry --load: CSV-throughput.svg and CSV-latency.svg. The x axis is the setting with most values; each combination of the
 other settings is a line.
 
@@ -22,7 +22,7 @@ LABELS = {
     "lcores": "worker lcores",
 }
 COLOURS = {"memcpy": "#777777", "dma_skeleton": "#c05a1c", "gantry": "#1c5fc0", "dma_mlx5": "#1c5fc0"}
-# The settings of a load: label of an axis, and text of a title.
+# The settings of a load: the label of each on an axis, and its text in a title.
 LOAD_LABELS = {
     "size_bytes": ("bytes of each operation", "{} bytes"),
     "rate_per_s": ("operations a second that are due", "{} a second"),
@@ -50,7 +50,7 @@ matplotlib = plt = None  # imported by load(): that takes seconds, so errors of 
 
 
 class Unusable(Exception):
-    """What is wrong, and what to do."""
+    """The message says what is wrong, and what the user can do."""
 
 
 def load():
@@ -63,12 +63,12 @@ def load():
         import matplotlib.pyplot as plt
     except ImportError as e:
         raise Unusable(f"matplotlib is needed ({e}): install Debian's python3-matplotlib, and run this by /usr/bin/python3") from None
-    # Equal pictures have equal bytes.
+    # With these settings, equal pictures have equal bytes.
     matplotlib.rcParams.update({"svg.hashsalt": "gantry", "svg.fonttype": "none", "font.size": 9})
 
 
 def value_of(name, text, where):
-    """A value of a column: a name or a number."""
+    """Returns a value of a column: a name or a number."""
     if name in NAMES:
         if text not in NAMES[name]:
             raise Unusable(f"{where}: {name} is {text!r}, which is none of {', '.join(NAMES[name])}")
@@ -85,7 +85,7 @@ def value_of(name, text, where):
 
 
 def read(path):
-    """The kind of the CSV, and its rows; a row has the columns to draw."""
+    """Returns the kind of the CSV, and its rows; a row has the columns to draw."""
     try:
         with open(path, newline="", encoding="ascii") as file:
             lines = csv.DictReader(file, strict=True)
@@ -137,7 +137,7 @@ def draw(axis, series, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
     for name, rows in series.items():
         x = [row["x"] for row in rows]
-        # Bytes, or thousands of operations, in a nanosecond: GB/s, Mops/s.
+        # Bytes, or thousands of operations, per nanosecond: GB/s, Mops/s.
         work = [row["length"] if by_length else 1e3 for row in rows]
         left.plot(x, [w / row["ns_least"] for w, row in zip(work, rows)], marker=".", color=COLOURS[name],
             label=name)
@@ -160,7 +160,7 @@ def draw(axis, series, path):
 
 
 def plain_numbers(plot, x):
-    """Labels: the values of x at the x axis; 1, 2, 5, 10, ... at the y axis, which is logarithmic."""
+    """Labels the axes: the x axis with the values of x; the y axis, which is logarithmic, with 1, 2, 5, 10, ..."""
     plot.set_xticks(x, [f"{value:g}" for value in x])
     plot.set_xticks([], minor=True)
     plot.set_yscale("log", subs=[])
@@ -170,7 +170,7 @@ def plain_numbers(plot, x):
 
 
 def by_depth(rows, path):
-    """Latency and throughput of transactions whose signatures are right."""
+    """Draws latency and throughput of transactions whose signatures are right."""
     figure, plots = plt.subplots(2, 2, figsize=(8, 6))
     for line, op in zip(plots, ("write", "read")):
         for qps, style in (1, "-"), (4, "--"):
@@ -192,7 +192,7 @@ def by_depth(rows, path):
 
 
 def by_share(rows, path):
-    """Throughput of pipelining, waiting = 1, by the share of wrong signatures."""
+    """Draws the throughput of pipelining relative to waiting (1), by the share of wrong signatures."""
     trips = sorted({row["round_trip_ns"] for row in rows})
     figure, plots = plt.subplots(1, len(trips), figsize=(8, 3.2), squeeze=False)
     for plot, trip in zip(plots[0], trips):
@@ -222,7 +222,7 @@ def draw_pipelining(rows, folder):
 
 
 def short(name, number):
-    """Short form of a number. Bytes: 1024 is 1K, as for --size. Rates: 1000 is 1k."""
+    """Returns the short form of a number. Bytes: 1024 is 1K, as for --size. Rates: 1000 is 1k."""
     units = {"size_bytes": ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")), "rate_per_s": ((1e6, "M"), (1e3, "k"))}
     for unit, sign in units.get(name, ()):
         if number >= unit and number * 100 % unit == 0:
@@ -231,7 +231,7 @@ def short(name, number):
 
 
 def load_axes(rows, path):
-    """The setting on the x axis, and the columns that differ between lines."""
+    """Returns the setting on the x axis, and the columns that differ between lines."""
     values = {name: sorted({row[name] for row in rows}) for name in ("device", "load", "via", "options", *LOAD_LABELS)}
     swept = [name for name in LOAD_LABELS if len(values[name]) > 1]
     if not swept:
@@ -241,7 +241,7 @@ def load_axes(rows, path):
 
 
 def load_lines(rows, x, apart):
-    """The rows of each line, by its name."""
+    """Returns {name of a line: its rows}."""
     lines = {}
     for row in rows:
         name = ", ".join(LOAD_LABELS[part][1].format(short(part, row[part])) if part in LOAD_LABELS else str(row[part]) for part in apart)
@@ -278,7 +278,7 @@ def log_latencies(plot):
 
 
 def draw_load(rows, stem, path):
-    """Throughput and latency of a sweep of testgantry --load."""
+    """Draws throughput and latency of a sweep of testgantry --load."""
     x, apart, values = load_axes(rows, path)
     if x == "rate_per_s":
         rows = [row for row in rows if row[x] > 0] or rows  # 0 means a closed loop, which cannot be on this axis

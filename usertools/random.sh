@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A long run of the engine's random test: a seed draws descriptors, faults and other events, and a model knows the
-# effect of each. It runs on adapters with DMA MMO, with the shortest MMO limit, and without MMO. It runs in one
-# thread, where a seed repeats exactly, and in several threads with a hundredth of the descriptors; first without
-# sanitizers, then under ASan and UBSan with a tenth of the descriptors.
+# A long run of the engine's random test: a seed draws descriptors, faults and other events, and a
+# model knows the effect of each. It runs on adapters with DMA MMO, with the shortest MMO limit, and
+# without MMO. It runs in one thread, where a seed repeats a run exactly, and in several threads
+# with a hundredth of the descriptors. It runs first without sanitizers, then under ASan and UBSan
+# with a tenth of the descriptors.
 #
 # With --empty, most descriptors are messages without data, and the seed decides the order in which the adapter moves bytes.
 # Each message that succeeded must have a receive that succeeded. DESCRIPTORS run in one thread, then a tenth in several.

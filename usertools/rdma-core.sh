@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs Gantry's suites `fast` and `emu` with the libraries of another rdma-core, and that rdma-core's own
-# tests on the emulated adapter. It builds Gantry, but not rdma-core: build rdma-core first, by its README.md
-# (./build.sh, or cmake and ninja). Before anything runs, it checks that each program loads
-# libibverbs and libmlx5 from BUILD, and not those of the system.
+# Runs Gantry's suites `fast` and `emu` with the libraries of another rdma-core, and that
+# rdma-core's own tests on the emulated adapter. It builds Gantry, but not rdma-core: build
+# rdma-core first, by its README.md (./build.sh, or cmake and ninja). Before anything runs, it
+# checks that each program loads libibverbs and libmlx5 from BUILD, not from the system.
 #
 # usage: usertools/rdma-core.sh BUILD [--suites] [--tests] [--table FILE] [MODULE...]
 #   BUILD          the build directory of rdma-core: it has lib/, python/ and CMakeCache.txt
@@ -57,11 +57,11 @@ dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
 
-# Some tests run ibv_devinfo. If rdma-core is not built for use in its build directory, libibverbs looks for libmlx5
-# in folders of the system.
+# Some tests run ibv_devinfo. If rdma-core was not built to be used in its build directory,
+# libibverbs searches for libmlx5 in folders of the system.
 theirs=(PATH="$rdma/bin:$PATH" LD_LIBRARY_PATH="$rdma/lib" IBV_DRIVERS="$rdma/lib/libmlx5")
 
-# programs: the programs of the suites, each once.
+# programs: prints the programs of the suites, each once.
 programs() {
 	meson introspect --tests "$top/$dir" | /usr/bin/python3 -c '
 import json, sys
@@ -70,12 +70,12 @@ for test in json.load(sys.stdin):
         print(test["cmd"][0])' | sort -u
 }
 
-# libraries PROGRAM: its libibverbs and libmlx5, as the loader finds them.
+# libraries PROGRAM: prints the paths of its libibverbs and libmlx5, as the loader finds them.
 libraries() {
 	env "${theirs[@]}" ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(ibverbs|mlx5)\./ {print $3}'
 }
 
-# Ends the script if a program of the suites would load a library from elsewhere than BUILD.
+# Ends the script if a program of the suites would load a library that is not from BUILD.
 check_libraries() {
 	local program path n=0
 	while read -r program; do
@@ -86,7 +86,7 @@ check_libraries() {
 		done < <(libraries "$program")
 	done < <(programs)
 	[ "$n" -gt 0 ] || die "no program of the suites loads libibverbs: is Gantry built with static libraries?"
-	# libibverbs loads providers by name. Only a run shows which file that was.
+	# libibverbs loads providers by name. Only a run of the program shows which file was loaded.
 	local loaded
 	loaded=$(env "${theirs[@]}" LD_DEBUG=libs SOFTHCA_THREADS=0 "$top/$dir/test/test_hwq_configure" 2>&1 |
 		sed -n 's/.*calling init: \(.*lib\(ibverbs\|mlx5\).*\)/\1/p' | sort -u)
@@ -112,7 +112,8 @@ if [ -n "$tests" ]; then
 	[ -d "$rdma/python/pyverbs" ] ||
 		die "$rdma/python/pyverbs is not there: build rdma-core with pyverbs (cython, libpython3-dev), or run --suites"
 	say "rdma-core $version's own tests"
-	# Steering and raw receive queues are not emulated: some of their tests fail instead of skipping.
+	# Steering and raw receive queues are not emulated. Some tests of these features fail
+	# instead of being skipped.
 	"$top/test/conformance/test_rdma_core.py" "$top/$dir/drivers/softhca/softhca" \
 		"$top/test/conformance/rdma-core-44-must.txt" --build "$rdma" --names "${table[@]}" \
 		--may-fail 'tests.test_mlx5_dr.*' --may-fail 'tests.test_flow.*' \

@@ -45,7 +45,7 @@ bytes=$(du -bclL -- "${files[@]}" | tail -n 1 | cut -f 1)
 	die "found only $bytes bytes of files under /usr; name more: $0 FILE..."
 
 read -ra eal <<<"$(eal_args "$workers" 512)"
-# Prints EAL's warnings, but not what it detects on this machine.
+# Print EAL's warnings, but not its messages about this machine.
 eal+=(--log-level=lib.eal:warning --no-telemetry)
 for mode in "${modes[@]}"; do
 	say "--mode $mode: ${#files[@]} inputs, $((bytes / 1000000)) MB, $workers workers"
@@ -54,7 +54,7 @@ for mode in "${modes[@]}"; do
 		die "testgantry --mode $mode failed with exit code $?"
 	rm -rf "${scratch:?}/$mode"
 done
-# Files up to sig_mb: a few seconds of transactions.
+# Uses files up to sig_mb in all, which is enough for a few seconds of transactions.
 mapfile -t sig_files < <(find -L "${files[@]}" -type f -printf '%p\t%s\n' |
 	awk -F'\t' -v room=$((sig_mb * 1000000)) '$2 <= room {room -= $2; print $1}')
 [ ${#sig_files[@]} -gt 0 ] || sig_files=("${files[@]}")

@@ -6,10 +6,11 @@
 # completed as were submitted, and file descriptors, mappings and memory must not have grown since the first minute;
 # otherwise the exit code is 1.
 #
-# With --transactions it runs random transactions instead: blocks with signatures, some of them damaged, from a target to
-# an initiator. Bad data must get no good response, good data no bad response, and each transaction must complete once;
-# otherwise the exit code is 1. The test compares the memory of both with signatures that it computes. Prints a line every
-# ten seconds. N is the number of transactions, such as 1000000.
+# With --transactions it runs random transactions instead: blocks with signatures, some of them
+# damaged, from a target to an initiator. Bad data must get no good response, good data no bad
+# response, and each transaction must complete once; otherwise the exit code is 1. The test compares
+# the memory of target and initiator with signatures that it computes. Prints a line every ten
+# seconds. N is the number of transactions, such as 1000000.
 #
 # usage: usertools/soak.sh [--seconds N] [--seed N]     default: 3600, a seed by the clock
 #        usertools/soak.sh --transactions N [--seed N]

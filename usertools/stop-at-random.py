@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a program, and stops it and its children repeatedly, each time for up to 0.3 s, at random.
 
-This is like a virtual machine that loses its CPUs for a while: a test with a time limit of few milliseconds fails.
-test_idle runs as it is, because it counts how often its threads wake up. Exits as the program does.
+This is like a virtual machine that loses its CPUs for a while: a test with a time limit of a few milliseconds fails.
+test_idle is not stopped, because it counts how often its threads wake up. Exits with the program's exit code.
 
 usage: stop-at-random.py PROGRAM [ARG]...
 """

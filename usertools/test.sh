@@ -24,11 +24,12 @@ declare -A options=([plain]="-Dc_args=-g1"
 	[asan]="-Db_sanitize=address,undefined -Db_lundef=false"
 	[tsan]="-Db_sanitize=thread -Db_lundef=false")
 
-# The process that builds the next suite. It leads a process group, so a signal also ends its compilers.
+# The process that builds the next suite. It leads a process group, so that a signal also ends its
+# compilers.
 building=
 trap '[ -z "$building" ] || kill -- "-$building" 2>/dev/null || true' EXIT
 
-# build_beside SUITE: starts building a suite, with the CPU time that the tests do not use.
+# build_beside SUITE: starts to build a suite, with CPU time that the tests do not use.
 build_beside() {
 	say "${what[$1]}: building in build-test/$1"
 	set -m
@@ -62,14 +63,14 @@ suite() {
 	counts=$("$top/usertools/count-tests.py" --outputs "$log" 2>"$log.remarks")
 	[ ! -s "$log.remarks" ] || remarks+="== ${what[$name]}"$'\n'$(<"$log.remarks")$'\n'
 	read -r p f s <<<"$counts"
-	# If meson fails without a failed test, that counts as one failure.
+	# If meson fails although no test has failed, this counts as one failure.
 	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
 main_job() {
 	say "the main job: usertools/run.sh"
-	# In the plain suite's build directory: a build of its own would take another minute.
+	# Use the plain suite's build directory, because a separate build would take another minute.
 	build build-test/plain -Dwerror=true
 	if GANTRY_BUILD=build-test/plain "$top/usertools/run.sh"; then
 		passed=$((passed + 1))

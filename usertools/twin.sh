@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds Gantry and posts random work requests through both stock libmlx5 and lib/hwq, on twin queues:
-# bytes and errors must be equal. Prints how often each QP type, builder, setter and set of flags was drawn;
-# then one line for each program. The exit code is 0 if all passed.
+# Builds Gantry and posts random work requests through both stock libmlx5 and lib/hwq, on twin
+# queues: bytes and errors must be equal. Prints how often each QP type, builder, setter and set of
+# flags was drawn; then one line for each program. The exit code is 0 if all programs passed.
 #
 # usage: usertools/twin.sh [CASES [SEED]]     CASES of each builder and type; default: 1000000, a seed by
 #                                             the clock

@@ -10,9 +10,10 @@
 #   --perf     only ucx_perftest: test/conformance/test_ucx.py, its upper layer over each transport
 #   SUITE...   only these suites of unit tests: rc_mlx5/uct_amo_cswap_test, ud_mlx5/test_ud, ...
 #
-# If a suite aborts or takes more than ten minutes, the next one runs. The suites of performance (test_uct_perf,
-# test_uct_loopback) are left out: they take longer than all others together, and compare no data. At the end the script
-# prints the counts of each transport. The exit code is 0 if only tests failed that doc/softhca-programs.md lists.
+# If a suite aborts or takes more than ten minutes, the script goes on with the next suite. The
+# suites of performance (test_uct_perf, test_uct_loopback) are left out: they take longer than all
+# other suites together, and compare no data. At the end the script prints the counts of each
+# transport. The exit code is 0 if only tests failed that doc/softhca-programs.md lists.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -39,7 +40,8 @@ dir=build-test/plain
 say "building in $dir"
 build "$dir" -Dwerror=true
 launcher=$top/$dir/drivers/softhca/softhca
-# UCX knows the cards up to ConnectX-7. Its tests ask for the network interface of a GID, and for CQs as long as those of cards.
+# UCX supports cards up to the ConnectX-7. Its tests need the network interface of a GID, and CQs as
+# long as those of cards.
 netdev=$(ip -o -4 addr show up scope global | awk 'NR == 1 {print $2}')
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -50,7 +52,8 @@ gtest() {
 
 declare -A ok=() skipped=() bad=()
 
-# run_suite NAME: prints the suite's counts, and the tests that failed or did not end. Counts those that the page does not list.
+# run_suite NAME: runs a suite, and prints its counts and the tests that failed or did not end.
+# Counts failed tests that the page does not list.
 run_suite() {
 	local rc=0 failed name transport=${1%%/*} n_ok n_skipped
 	gtest --gtest_filter="$1.*" >"$log" 2>&1 </dev/null || rc=$?

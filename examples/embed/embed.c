@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * A poll-mode loop that uses the engine besides its other work. It is built outside Gantry's tree,
- * against an installed Gantry: its Makefile asks pkg-config. The file is both C and C++.
+ * A poll-mode loop that does other work and uses the engine too. It is built outside Gantry's tree,
+ * against an installed Gantry, which its Makefile finds by pkg-config. The file is both C and C++.
  *
  *     each turn:   packet -> free slot of the log?  gantry_submit   the adapter copies it there
  *                  gantry_poll   packets whose copies are done are released
  *
- * The loop's thread never waits for a copy. A packet that finds no room stays until the next turn.
+ * The loop's thread never waits for a copy. If no buffer is free, a packet stays until the next
+ * turn of the loop.
  *
  * usage: embed [EAL OPTIONS]      without huge pages: embed --no-huge -m 64
  */
@@ -37,14 +38,14 @@ failed(const char *call, int rc)
 	return 1;
 }
 
-/** Stands for receiving packet number n. */
+/** Stands for the reception of packet number n. */
 static void
 receive(unsigned int n)
 {
 	memset(packet[n % N_BUFFERS], n % 251, PACKET_LEN);
 }
 
-/** Submits the copy of packet number n. @return 1 if the queue accepted it, else 0. */
+/** Submits the copy of packet number n. @return 1 if the queue accepted it, otherwise 0. */
 static unsigned int
 log_packet(struct gantry_queue *q, unsigned int n)
 {
@@ -59,7 +60,10 @@ log_packet(struct gantry_queue *q, unsigned int n)
 	return gantry_submit(q, &desc, 1);
 }
 
-/** Takes completions. @return how many packets are done; -1: a copy failed. */
+/**
+ * Takes completions. @return the number of packets whose copies have completed; -1 if a copy
+ * failed.
+ */
 static int
 release_packets(struct gantry_queue *q)
 {
@@ -86,7 +90,8 @@ loop(struct gantry_queue *q)
 	while (released < N_PACKETS) {
 		turns++;
 		/*
-		 * A buffer is free when its last packet's copy is done. Copies complete in order.
+		 * A buffer is free when the copy of its last packet has completed. Copies complete
+		 * in order.
 		 */
 		for (i = 0; i < BURST && received < N_PACKETS && received - released < N_BUFFERS;
 			i++)

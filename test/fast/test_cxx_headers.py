@@ -15,13 +15,14 @@ import sys
 import tempfile
 
 STANDARDS = ('c++11', 'c++14', 'c++17', 'c++20')
-# All warnings that another program may enable. A function that has the name of a struct (as stat(2) has) is no shadow here.
+# All warnings that another program may enable. -Wshadow=local ignores a function that has the name
+# of a struct, such as stat(2).
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow=local', '-Wpointer-arith', '-Werror', '-fsyntax-only']
 SKIPPED = 77
 
 
 def install(build, folder):
-    """Links the headers into a folder as `meson install` lays them out. Returns their paths in it."""
+    """Links the headers into a folder, as `meson install` places them. Returns their paths in this folder."""
     with open(os.path.join(build, 'meson-info/intro-install_plan.json'), encoding='utf-8') as f:
         plan = json.load(f)['headers']
     paths = []
@@ -34,7 +35,7 @@ def install(build, folder):
 
 
 def others(build):
-    """The options by which the build finds the headers of libibverbs, libmlx5 and DPDK."""
+    """Returns the options by which the build finds the headers of libibverbs, libmlx5 and DPDK."""
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         commands = json.load(f)
     return sorted({o for c in commands if '/lib/' in c['file'] for o in re.findall(r'-isystem\S+', c['command'])})
@@ -58,7 +59,7 @@ def check_headers(paths, options):
 
 
 def check_names(source, library, paths, options, folder):
-    """Yields the functions that the library exports by another name than C++ looks for."""
+    """Yields the functions whose exported name differs from the name that a C++ program needs."""
     with open(os.path.join(source, f'lib/{library}/{library}.map'), encoding='utf-8') as f:
         exported = re.findall(r'^\s+(\w+);', f.read(), re.M)
     texts = {}
@@ -87,7 +88,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix='test-cxx-headers.') as folder:
         paths = install(build, folder)
-        # As in pkg-config: the folder of each library.
+        # The same options as in pkg-config: the folder of each library.
         options = [f'-I{folder}/{name}' for name in ('hwq', 'gantry', '')] + others(build)
         faults = list(check_headers(paths, options))
         for library in ('hwq', 'gantry'):

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CQEs of real cards: the record that lib/hwq makes of them, and its text (hwq-decode prints the
- * same).
+ * CQEs of real cards: the record that lib/hwq decodes from a CQE, and its text, which is also what
+ * hwq-decode prints.
  *
- * The bytes come from public reports, in which a driver or a program dumped them; each row names
- * the issue (#) or the mailing list. Words without a value are 0. Operation, error and syndromes
- * are those that the reports name.
+ * The bytes come from public reports, in which a driver or a program dumped them; each row gives
+ * the number of the issue (#) or the mailing list. Words without a value are 0. The expected
+ * operation, error and syndromes are those of the reports.
  */
 #include "check.h"
 
@@ -14,9 +14,9 @@
 
 struct dump {
 	const char *source;
-	uint32_t word9;      /* user index */
-	uint32_t words13[3]; /* 13, 14 and 15, counted from 0: the last 12 bytes */
-	const char *text;    /* text after "CQE qpn ... WQE ... " */
+	uint32_t word9;      /* word 9: user index */
+	uint32_t words13[3]; /* words 13, 14 and 15, counted from 0: the last 12 bytes */
+	const char *text;    /* expected text after "CQE qpn ... WQE ... " */
 };
 
 #define ACCESS  ": remote access error (syndrome 0x13 vendor 0x88 hw 0x00)"
@@ -90,7 +90,8 @@ static uint8_t buf[2 * 64] __attribute__((aligned(64)));
 static __be32 dbrec[2];
 
 /*
- * Reads the entry at the start of buf, as from a queue of two entries, in the lap of its owner bit.
+ * Decodes the CQE at the start of buf, as an entry of a queue with two entries, in the lap of its
+ * owner bit.
  */
 static bool
 peek(struct hwq_cqe *rec)
@@ -145,8 +146,9 @@ case_dumps(void)
 }
 
 /*
- * A receive queue that splits headers from data (netdev list). Here other words of the CQEs are not
- * 0. They must not be read as length or immediate of an error.
+ * A receive queue that splits headers from data (netdev list). Here further words of the CQEs are
+ * not
+ * 0. These words must not be read as length or immediate data of the error.
  */
 static void
 case_whole(void)

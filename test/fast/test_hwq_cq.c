@@ -38,7 +38,7 @@ start(uint32_t ci)
 	dbrec[0] = 0;
 }
 
-/* Writes entry n as the device does. n counts from the first lap on. */
+/* Writes entry n as the device does. n is counted from the first lap on. */
 static void
 device_writes(uint64_t n, uint8_t opcode, uint32_t qpn, uint16_t counter)
 {
@@ -138,7 +138,10 @@ decode(void)
 		"the name of a syndrome beyond the table");
 }
 
-/* Only a good completion of a send queue is taken, whatever its format and solicited bits are. */
+/*
+ * hwq_cq_take_good() must take only a good completion of a send queue, with any format and
+ * solicited bits.
+ */
 static void
 good_ones(void)
 {
@@ -221,7 +224,7 @@ decode_receive(void)
 }
 
 /*
- * A signature error CQE: expected values at 16 and 24, actual ones at 20 and 28, syndrome at 32,
+ * A signature error CQE: expected values at 16 and 24, actual values at 20 and 28, syndrome at 32,
  * type, domain, key, offset.
  */
 static void
@@ -250,7 +253,10 @@ decode_signature_error(void)
 		memcpy(e + 24, "\x55\x66\x77\x88\xdd\xee\xff\x00", 8);
 		e[32] = (uint8_t)(kinds[i].syndrome >> 8);
 		e[33] = (uint8_t)kinds[i].syndrome;
-		/* Both fields have three bits. The bits above are reserved, and may be set. */
+		/*
+		 * Type and domain have three bits each. The bits above are reserved, and may be
+		 * set.
+		 */
 		e[34] = 0xf8 | i % 2;
 		e[35] = 0xf8 | i / 2 % 2;
 		memcpy(e + 36, "\x00\xab\xcd\x05", 4);
@@ -277,8 +283,9 @@ decode_signature_error(void)
 }
 
 /*
- * A receive's CQE names its entry. A device that takes packets out of order may use entries in
- * another order than they were posted in (libmlx5, handle_responder(), since rdma-core 55).
+ * A receive's CQE contains the index of its entry. A device that accepts packets out of order may
+ * use entries in another order than the order of posting (libmlx5, handle_responder(), since
+ * rdma-core 55).
  */
 static void
 receives_by_their_index(void)
@@ -310,7 +317,8 @@ receives_by_their_index(void)
 }
 
 /*
- * Writes and consumes entry n, and does not publish. Then changes its record to n + 1, or leaves n.
+ * Writes and consumes entry n, and does not publish the consumer index. Then changes the record to
+ * n + 1, or leaves it at n.
  */
 static void
 consume(uint32_t n, uint8_t opcode)
@@ -371,7 +379,7 @@ who_says_so_tells_the_device_what_was_consumed(void)
 	hwq_srq_ring(&srq);
 	CHECK_EQ(be32toh(dbrec[0]), n++, "the doorbell of an SRQ knows no CQ");
 
-	/* Polling publishes earlier consumed entries even if it finds none. */
+	/* Polling must publish earlier consumed entries even if it finds no entry. */
 	CHECK_EQ(hwq_cq_poll(&cq, &rec, 1), 0, "completions");
 	CHECK_EQ(be32toh(dbrec[0]), n, "polling the CQ");
 	consume(n++, 0);
@@ -427,7 +435,7 @@ as_text(void)
 	expect_text(text,
 		"CQE qpn 0x000042 WQE 0x0003 REQ_ERR of MMO (0x2f): local protection error");
 
-	/* Random bytes are dumped; no byte outside is read. */
+	/* Random bytes are dumped. No byte outside the CQE may be read. */
 	for (i = 0; i < 20000; i++) {
 		uint8_t *junk = malloc(64);
 
@@ -443,7 +451,7 @@ as_text(void)
 	}
 }
 
-/* In each lap, the watched byte reports only the next completion. */
+/* In each lap, the watched byte must change only when the next completion is written. */
 static void
 watched(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dropping one QP's completions must keep those of other QPs on the CQ. The test writes the
- * entries.
+ * Dropping the completions of one QP must keep the completions of other QPs on the CQ. The test
+ * writes the entries.
  */
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ start(const uint32_t *qpn, unsigned int n)
 	hwq_cq_init(&cq, entries, N_CQE, dbrec);
 }
 
-/* Checks that exactly these entries are left, in this order: QPN and WQE counter of each. */
+/* Checks that exactly these entries are left, in this order. want: QPN and WQE counter of each. */
 static void
 expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 {
@@ -53,7 +53,7 @@ expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 	CHECK(!hwq_cq_peek(&cq, &rec), "%s: one entry too many", what);
 }
 
-/* Each other QPN differs from the dropped one in one of the 24 bits. */
+/* Each other QPN differs from the dropped QPN in one of the 24 bits. */
 static void
 all_bits_of_the_number(void)
 {

@@ -174,7 +174,7 @@ def cqes():
     for opcode, name in ((13, 'REQ_ERR of RDMA_WRITE (0x08)'), (14, 'RESP_ERR')):
         decodes(name, ['cqe'], cqe(opcode, wqe_opcode=8, body=bytes(error)),
                 [at + name + ': local protection error (syndrome 0x04 vendor 0x68 hw 0x1d)'])
-    # Dumps of real cards; test_hwq_cards.c has more of them.
+    # Dumps of real cards; for more dumps see test_hwq_cards.c.
     for source, words, line in (
             ('spdk/spdk #500', '9d005304 0800011b 0008d0d2',
              'CQE qpn 0x00011b WQE 0x0008 REQ_ERR of RDMA_WRITE (0x08): local protection error '
@@ -204,7 +204,8 @@ def inputs():
         check(f'the same dump with {what}', run(['wqe'], text).stdout == want)
     for text in (f'00000000: {wqe.hex()}\n' * 2, f'ctrl: {wqe[:16].hex()}\ndata: {wqe[16:].hex()}\n' * 2):
         check('a dump behind another one', run(['wqe'], text + '00' * 32).stdout.startswith(want))
-    # Without a colon: 4 to 8 digits before a group of another length are an offset, others are data.
+    # Offsets without a colon: 4 to 8 digits before a group of another length are an offset; all
+    # other digits are data.
     row = [wqe[:16].hex(' '), wqe[16:].hex(' ')]
     for n in 4, 5, 8:
         check(f'offsets of {n} digits', run(['wqe'], f'{0:0{n}} {row[0]}\n{16:0{n}x} {row[1]}\n').stdout == want)
@@ -268,8 +269,9 @@ ROW = ctrl(0, 1).hex(' ')
 
 
 def programs():
-    """What xxd, hexdump and od print of some bytes decodes as these bytes do."""
-    # The text after the bytes contains characters with a meaning elsewhere: offsets, comments, digits, blanks, ends of texts.
+    """The output of xxd, hexdump and od for some bytes must be decoded as these bytes."""
+    # The text after the bytes contains characters that have a meaning elsewhere in a dump: offsets,
+    # comments, digits, blanks, ends of texts.
     text = b':#|> 0xabcdef 00 11 22:|>#*      '
     wqe = ctrl(0x0a, 3) + struct.pack('>I', 0x80000000 | 28) + text[:28]
     queue = wqe + bytes(16) + wqe + bytes(16) + ctrl(0, 1) + bytes(48) + 3 * bytes(64) + wqe + bytes(16) + 2 * bytes(64)
@@ -296,7 +298,8 @@ def programs():
     words = ' '.join(f'{word:08x}' for word in struct.unpack('<4I', ctrl(0, 1)))
     for dump in (f'0000000 {words}\n0000020\n', f'00000000  {ROW}  |................|\n', f'000000 {ROW}\n'):
         check('one line', run(['wqe'], dump).returncode == 0, run(['wqe'], dump).stderr)
-    # od fills up the last group: the dump of 50 bytes is that of 52, except for the last offset.
+    # od pads the last group: the dump of 50 bytes equals the dump of 52 bytes, except for the last
+    # offset.
     with tempfile.NamedTemporaryFile() as f:
         f.write(ctrl(0x0a, 3) + bytes(34))
         f.flush()

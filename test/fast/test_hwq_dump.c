@@ -155,8 +155,8 @@ pattern_and_encryption(void)
 }
 
 /*
- * A buffer of any length gets the beginning of the text, and the length of the whole text is
- * returned.
+ * A buffer of any length must get the first characters of the text. The function must return the
+ * length of the whole text.
  */
 static void
 text_is_cut(const struct hwq_cqe *cqe, const struct hwq_qp *qp)
@@ -173,7 +173,10 @@ text_is_cut(const struct hwq_cqe *cqe, const struct hwq_qp *qp)
 	}
 }
 
-/* The text for the receive of a good SEND, in entry 0 of the QP, without the completion's line. */
+/*
+ * Returns the text for the receive of a good SEND, in entry 0 of the QP, without the completion's
+ * line.
+ */
 static const char *
 receive_of(const struct hwq_qp *qp)
 {
@@ -190,7 +193,10 @@ receive_of(const struct hwq_qp *qp)
 	"  receive into addr 0x0000000000001000 len 100 lkey 0x00000011\n"                         \
 	"  receive into addr 0x0000000000002000 len 200 lkey 0x00000022\n"
 
-/* Entry 0 is full of pieces. The bytes after it belong to the next entry. */
+/*
+ * Entry 0 has as many pieces as an entry can have. The bytes after it belong to the next entry, and
+ * must not be read.
+ */
 static void
 full_entries(void)
 {
@@ -208,7 +214,7 @@ full_entries(void)
 	CHECK_EQ(hwq_rq_post_list(&qp.rq, 1, next, 1), 0, "post");
 	CHECK(strcmp(receive_of(&qp), TWO_PIECES) == 0, "the text is:\n%s", text);
 
-	/* Entries of an SRQ are linked: each names the next. */
+	/* Entries of an SRQ are linked: each contains the index of the next entry. */
 	memset(ring, 0, sizeof(ring));
 	for (i = 0; i < 4; i++)
 		ring[i * 48 + 3] = (uint8_t)((i + 1) % 4);
@@ -219,7 +225,7 @@ full_entries(void)
 	CHECK(strcmp(receive_of(&qp), TWO_PIECES) == 0, "the text is:\n%s", text);
 }
 
-/* Any bytes of any number: no byte after them is read. */
+/* For any bytes, and any number of bytes, no byte after them may be read. */
 static void
 any_bytes(void)
 {
@@ -239,7 +245,7 @@ any_bytes(void)
 			copy[3] = opcodes[rand() % 4];
 			copy[7] = (uint8_t)rand();
 		}
-		/* The copy ends at the end of readable memory. */
+		/* The copy of the bytes ends at the end of readable memory. */
 		CHECK(hwq_dump_wqe(copy, len, text, sizeof(text)) > 0, "no text");
 		free(copy);
 	}

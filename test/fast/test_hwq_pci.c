@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PCI addresses as names of devices: they are compared with links in the form of sysfs. */
+/* PCI addresses as names of devices: they are compared with links of the form that sysfs has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-/* Checks whether a device whose folder in sysfs has this link is the one that `text` names. */
+/* Returns whether `text` is the name of a device whose folder in sysfs has this link. */
 static bool
 is_linked(const char *target, const char *text)
 {

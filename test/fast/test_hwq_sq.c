@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The send queue's ring against a model that counts in 64 bits and lists the WQEs in flight: room,
- * fills, a full ring at every position, completion, doorbells.
+ * The send queue's ring, compared with a model that counts in 64 bits and lists the WQEs in flight:
+ * free WQEBBs, fills, a full ring at every index, completion, doorbells.
  */
 #include <stdlib.h>
 
@@ -41,7 +41,8 @@ start(uint32_t n_bb, uint16_t index)
 
 struct model {
 	uint64_t n, pi, ci;
-	unsigned int head, tail; /* range of wqe that is in flight */
+	/* WQEs number head to tail - 1 are in flight; their indexes in wqe are modulo its length */
+	unsigned int head, tail;
 	struct {
 		uint64_t at;
 		unsigned int bb;
@@ -90,7 +91,7 @@ model_complete(struct model *m, unsigned int i)
 
 /* ------------------------------------------------------------------ cases */
 
-/* Checks a fill: opcode 0, no CE bit, and a DS that covers the rest of the ring. */
+/* Checks a fill: opcode 0, no CE bit, and a DS that covers the ring up to its end. */
 static void
 check_fill(uint64_t at, unsigned int bb)
 {
@@ -122,7 +123,8 @@ take_both(struct model *m, unsigned int bb)
 	if (m->pi - bb != old_pi)
 		check_fill(old_pi, (unsigned int)(m->pi - bb - old_pi));
 	/*
-	 * hwq_sq_complete() reads DS in the control segment, so a control segment is written here.
+	 * hwq_sq_complete() reads DS from the control segment, so the test writes a control segment
+	 * here.
 	 */
 	memset(at, 0x11, bb * 64);
 	((struct mlx5_wqe_ctrl_seg *)at)->qpn_ds =
@@ -162,8 +164,8 @@ random_against_model(uint64_t seed)
 }
 
 /*
- * From every start, with WQEs of every size: counts how many fit before the ring is full, and that
- * nothing more fits.
+ * From every start, with WQEs of every size: counts how many WQEs the ring accepts before it is
+ * full, and checks that it accepts no more.
  */
 static void
 full_at_every_position(void)
@@ -176,8 +178,8 @@ full_at_every_position(void)
 				uint16_t index = (uint16_t)(START + at);
 				uint32_t left = n - index % n;
 				/*
-				 * Whole WQEs fit up to the end; then comes the fill; then whole
-				 * WQEs from the start.
+				 * Whole WQEs up to the end; then the fill; then whole WQEs from the
+				 * start of the ring.
 				 */
 				uint32_t fill = left % w;
 				uint32_t want = left / w;
@@ -283,7 +285,7 @@ doorbell(void)
 	CHECK_EQ(be32toh(dbrec[1]), 0, "doorbell record: 65536 is 0");
 }
 
-/* A fill and its WQE are two WQEs: the device must fetch both, so BlueFlame is not used. */
+/* A fill and its WQE are two WQEs. The device must fetch both, so BlueFlame must not be used. */
 static void
 fill_is_no_blueflame(void)
 {
@@ -303,7 +305,9 @@ fill_is_no_blueflame(void)
 	CHECK_EQ(hwq_sq_free_bb(&sq), 16, "free");
 }
 
-/* Posts a write and announces it; one: by the end of the burst. */
+/*
+ * Posts a write and announces it. one: by hwq_burst_end_and_ring_one(); otherwise by hwq_sq_ring().
+ */
 static void
 post_and_ring(unsigned int index, uint32_t max_ds, bool one)
 {
@@ -360,7 +364,7 @@ a_burst_of_one_is_announced_as_any(void)
 #define N_QUEUES   4
 #define N_POSTINGS 5
 
-/* Three queues share a register; a queue between them has its own. */
+/* Three queues share a register; a queue between them has a separate register. */
 static struct {
 	uint8_t ring[N_QUEUES][16 * 64] __attribute__((aligned(64)));
 	uint8_t reg[2][1024] __attribute__((aligned(64)));
@@ -369,7 +373,7 @@ static struct {
 	struct hwq_sq sq[N_QUEUES];
 } rig, other;
 
-/* Posts one of several kinds of pending work. */
+/* Posts one of several kinds of work, without a doorbell. */
 static void
 post_some(struct hwq_sq *to, unsigned int what)
 {
@@ -388,8 +392,8 @@ post_some(struct hwq_sq *to, unsigned int what)
 }
 
 /*
- * Posts the work that the digits of `what` name, and rings: by bells, or one queue after the other.
- * Returns the WQEBBs.
+ * Posts the work that the digits of `what` select, and rings: by bells, or one queue after the
+ * other. Returns the number of WQEBBs.
  */
 static uint32_t
 ring_them(unsigned int what, uint32_t max_ds, bool by_bells)
@@ -472,8 +476,9 @@ build(unsigned int kind)
 }
 
 /*
- * For every pair of positions in a ring: a WQE that was built at the first and is posted again at
- * the second has the bytes of a WQE that is built at the second. A fill precedes it if needed.
+ * For every pair of indices in a ring: a WQE is built at the first index and posted again at the
+ * second. It must have the bytes of a WQE that is built at the second index. A fill precedes the
+ * WQE if needed.
  */
 static void
 saved_is_as_built(void)
@@ -496,7 +501,7 @@ saved_is_as_built(void)
 				pi = sq.pi;
 				memcpy(want, ring, sizeof(want));
 
-				/* Another queue, with its own scratch memory. */
+				/* A queue with other scratch memory. */
 				start(16, (uint16_t)from);
 				hwq_sq_set_memcpy(&sq, 0x1a00, 0x1b00, 1 << 20);
 				sq.qpn_shifted = 0x1919 << 8;
@@ -513,7 +518,7 @@ saved_is_as_built(void)
 				CHECK_EQ(hwq_sq_put_saved(&sq, image), (unsigned int)n, "WQEBBs");
 				CHECK_EQ(sq.pi, pi, "index");
 				CHECK_EQ(hwq_sq_bb_at(&sq, sq.last), (uint32_t)n, "WQEBBs again");
-				/* A builder does not write after the last segment. */
+				/* A builder does not write the bytes after the last segment. */
 				n = (ring[(sq.last % 16) * 64 + 7] & 63) * 16;
 				check_bytes(hwq_sq_at(&sq, sq.last), want + (sq.last % 16) * 64,
 					(size_t)n, "a WQE that is posted again");
@@ -549,7 +554,7 @@ saved_finds_no_room(void)
 	}
 }
 
-/* Only the last of three WQEs is signalled, and its CQE frees all. */
+/* Only the last of three WQEs is signalled, and its CQE must free all three. */
 static void
 the_last_completes_all(void)
 {

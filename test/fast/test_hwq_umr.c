@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UMR WQEs over a ring in plain memory. The expected bytes are written by hand from
+ * UMR WQEs in a ring in plain memory. The expected bytes are written by hand from
  * infiniband/mlx5dv.h and the manual pages. Also tested: errors, prepared images, and rings that
  * are full or near their end.
  */
@@ -91,7 +91,7 @@ golden_list(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.wr.fm_cache, 0x20, "the fence that it leaves");
-	/* The doorbell writes exactly eight bytes: a UMR never goes by BlueFlame. */
+	/* The doorbell must write exactly eight bytes, because a UMR is never sent by BlueFlame. */
 	memset(want + 8, 0, sizeof(want) - 8);
 	check_bytes(reg, want, sizeof(want), "the doorbell register");
 }
@@ -111,7 +111,7 @@ golden_pattern(void)
 	hwq_mkey_set_tag(&mkey, 0);
 	hwq_wr_mr_list(&wr, &mkey, 0, 0, NULL);
 	hwq_wr_mr_list(&wr, &mkey, 0, 8, many);
-	/* The small fence: this UMR waits for the previous one. */
+	/* The small fence: this UMR must wait for the previous UMR. */
 	hwq_wr_mr_interleaved(&wr, &mkey, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1,
 		strides);
 	CHECK_EQ(hwq_wr_complete(&wr), 0, "a pattern");
@@ -119,7 +119,7 @@ golden_pattern(void)
 	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
 }
 
-/* The builders of one WQE write the bytes above, for a key whose variant is 0. */
+/* For a key whose variant is 0, the builders of one WQE must write the bytes above. */
 static void
 golden_single_wqes(void)
 {
@@ -158,7 +158,10 @@ golden_single_wqes(void)
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 3, 1, strides, 0),
 		3, "a pattern");
 	check_wqe(0, want, sizeof(want), "a pattern");
-	/* The WQE that uses the key has one bit in its control segment: it waits for the UMR. */
+	/*
+	 * The WQE that uses the key must have one bit in its control segment, which makes it wait
+	 * for the UMR.
+	 */
 	CHECK_EQ(hwq_wqe_rdma_read(&sq, 1, 2, 0xabcd00, 0, 4, HWQ_WQE_AFTER_UMR), 1, "a read");
 	CHECK_EQ(((uint8_t *)hwq_sq_at(&sq, 3))[11], 0x20, "its fence");
 }
@@ -175,20 +178,23 @@ single_wqes_that_are_not_possible(void)
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 9, many, 0), -ENOMEM, "nine entries");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 9, strides, 0), -ENOMEM, "nine entries");
 	CHECK_EQ(sq.pi, START, "nothing was written");
-	/* UMRs of three WQEBBs fit five times into sixteen. */
+	/* A ring of sixteen WQEBBs has room for five UMRs of three WQEBBs. */
 	for (pi = 0; pi < 5; pi++)
 		CHECK(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0) == 3, "room for list %u", pi);
 	pi = sq.pi;
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), 0, "full");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), 0, "full");
 	CHECK_EQ(sq.pi, pi, "nothing was written");
-	/* A ring of four WQEBBs cannot hold two UMRs of three. */
+	/*
+	 * A ring of four WQEBBs has no room for two UMRs of three WQEBBs, so the builder must
+	 * refuse.
+	 */
 	hwq_sq_init(&sq, ring, 4, QPN, dbrec, &bf, &cq);
 	CHECK_EQ(hwq_wqe_mr_list(&sq, &mkey, 0, 4, many, 0), -EINVAL, "a short ring");
 	CHECK_EQ(hwq_wqe_mr_interleaved(&sq, &mkey, 0, 2, 3, strides, 0), -EINVAL, "a short ring");
 }
 
-/* The key's length is the sum of the pieces, in 64 bits. */
+/* The key's length must be the sum of the pieces' lengths, in 64 bits. */
 static void
 list_lengths(void)
 {
@@ -343,8 +349,8 @@ images(void)
 /* ------------------------------------------------------------------ the ring */
 
 /*
- * At every place of the ring, a UMR is contiguous, or follows a fill if it would cross the end, or
- * is refused.
+ * At every index of the ring, a UMR must be contiguous; or follow a fill, if it would cross the
+ * end; or be refused.
  */
 static void
 every_place(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builders write exactly the bytes of the WQE format.
+ * Builders must write exactly the bytes of the WQE format.
  *
  * The expected bytes are written by hand from the format: control segment {opmod, wqe_index 16,
  * opcode; QPN 24, DS; signature, 2 bytes, fm_ce_se; imm}, remote address {addr, rkey, 0}, data
@@ -25,8 +25,8 @@ static __be32 dbrec[2];
 static struct hwq_sq sq;
 
 /*
- * A ring at index 65530, filled with old bytes: so the test sees bytes that a builder does not
- * write.
+ * Starts a ring at index 65530, filled with old bytes, so that the test sees which bytes a builder
+ * does not write.
  */
 static void
 start(void)
@@ -132,7 +132,7 @@ send_list(void)
 		0, 0x40, 0, 0, 0, 4, 0, 0, 0, 0xe, 0, 0, 0, 0, 0, 0, 0, 0x50};
 
 	start();
-	sq.sig_bits = 0x08; /* as sq_sig_all sets it */
+	sq.sig_bits = 0x08; /* as hwq_qp_conf.sq_sig_all sets this field */
 	CHECK_EQ(hwq_wqe_list(&sq, MLX5_OPCODE_SEND, 0, 0, sge, 5, 0), 2, "WQEBBs");
 	expect(want, sizeof(want), "SEND of a list with a hole");
 	CHECK_EQ(sq.pi, 65532, "producer index");
@@ -241,7 +241,7 @@ raw(void)
 	wqe[1 + 7] = want[7] = 5; /* DS */
 	want[1] = 0xff, want[2] = 0xfa;
 	want[4] = 0x12, want[5] = 0x34, want[6] = 0x56;
-	wqe[1 + 11] = 0xae, want[11] = 0xaa; /* CE 3 becomes 2, all other bits stay */
+	wqe[1 + 11] = 0xae, want[11] = 0xaa; /* CE 3 becomes 2, and all other bits stay */
 	start();
 	CHECK_EQ(hwq_wqe_raw(&sq, wqe + 1, HWQ_WQE_SIGNALED | HWQ_WQE_FENCE), 2, "WQEBBs");
 	expect(want, sizeof(want), "a raw WQE with a CQE");
@@ -257,9 +257,9 @@ raw(void)
 }
 
 /*
- * A WQE to a DC target has an address in units 1 to 3: SEND, RDMA and atomics, also atomics with
- * masks (UCX's DC transport posts these). Local operations have none. Opcodes are those of
- * mlx5dv.h.
+ * A WQE to a DC target has an address in units 1 to 3: SEND, RDMA and atomics, including atomics
+ * with masks (UCX's DC transport posts these). Local operations have no address. Opcodes are those
+ * of mlx5dv.h.
  */
 static void
 raw_to_a_target(void)
@@ -286,7 +286,7 @@ raw_to_a_target(void)
 		start();
 		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), 2, "WQEBBs");
 		expect(want, sizeof(want), has_av ? "with an address" : "without an address");
-		/* Four units have room for the address only. */
+		/* Four units have room for the address, but three do not. */
 		wqe[7] = 3;
 		CHECK_EQ(hwq_wqe_dc_raw(&sq, &dest, wqe, 0), has_av ? -EINVAL : 1, "three units");
 		wqe[7] = 4;
@@ -294,11 +294,11 @@ raw_to_a_target(void)
 	}
 }
 
-/* Flags that only some builders of hwq_wr.h know. None of their bits may reach a WQE. */
+/* Flags that only some builders of hwq_wr.h use. None of their bits may be written to a WQE. */
 #define NOT_WIRE (HWQ_WQE_INLINE | HWQ_WQE_IP_CSUM)
 
 /*
- * Checks signature, DC stream and fm_ce_se of the WQE at AT: only the last byte may hold flags,
+ * Checks signature, DC stream and fm_ce_se of the WQE at AT: only the last byte may contain flags,
  * SIGNALED and FENCE.
  */
 static void
@@ -347,7 +347,10 @@ flags_stay_in_their_byte(void)
 	expect_flags("hwq_wr_rdma_write()");
 }
 
-/* Lengths around 2 GiB, the largest one, which all three families of builders encode as 0. */
+/*
+ * Lengths around 2 GiB, which is the largest length. All three kinds of builders must encode 2 GiB
+ * as 0.
+ */
 static void
 longest_memcpy(void)
 {
@@ -404,8 +407,8 @@ longest_memcpy(void)
 }
 
 /*
- * hwq_burst_one() must write what hwq_wqe_one() writes. Other tests compare hwq_wqe_one() with
- * libmlx5.
+ * hwq_burst_one() must write the same bytes as hwq_wqe_one(). Other tests compare hwq_wqe_one()
+ * with libmlx5.
  */
 static void
 one_of_a_burst(void)
@@ -440,7 +443,7 @@ like_of(const struct hwq_burst *b, uint8_t opcode)
 	return opcode == 0x2f ? hwq_burst_like_memcpy(b) : hwq_burst_like_rdma(b, opcode);
 }
 
-/* The six WQEs from index 65530 to the end of the ring, and one at index 0. */
+/* The six WQEs from index 65530 to the end of the ring, and one WQE at index 0. */
 static void
 loops(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The critical region of work requests, over a ring and a doorbell in plain memory: the first error
- * of a batch stays, a batch is posted whole or not at all, and an aborted batch leaves no trace.
+ * The critical region of work requests, over a ring and a doorbell in plain memory. A batch must
+ * return its first error. A batch must be posted as a whole or not at all. An aborted batch must
+ * not change the queue.
  */
 #include <errno.h>
 #include <signal.h>
@@ -44,7 +45,7 @@ start(void)
 	hwq_wr_start(&wr, &sq);
 }
 
-/* Checks that the queue and the device are as start() left them. */
+/* Checks that the queue and the device's memory are as start() left them. */
 static void
 check_untouched(const char *what)
 {
@@ -62,7 +63,8 @@ static void
 check_refused(int want, const char *what)
 {
 	/*
-	 * More work with another error changes nothing: the batch still fails with the first error.
+	 * Further work with another error must change nothing: the batch still fails with the first
+	 * error.
 	 */
 	if (want == -EINVAL) {
 		hwq_wr_send(&wr);
@@ -122,7 +124,7 @@ errors_stick(void)
 	check_refused(-EINVAL, "before RTS");
 }
 
-/* Begins a batch of a queue of another type, over the same ring. */
+/* Begins a batch of a queue of another type, in the same ring. */
 static void
 start_as(enum hwq_transport transport)
 {
@@ -131,7 +133,7 @@ start_as(enum hwq_transport transport)
 	hwq_wr_start_as(&wr, &sq, transport);
 }
 
-/* Each work request has exactly one error. */
+/* Each work request here has exactly one error. */
 static void
 setters_go_with_their_types(void)
 {
@@ -191,7 +193,7 @@ setters_go_with_their_types(void)
 	check_refused(-EINVAL, "a start for another type");
 }
 
-/* The errors are libmlx5's errors for raw packets, on a port that computes no checksums. */
+/* The errors must be libmlx5's errors for raw packets, on a port that computes no checksums. */
 static void
 frames_are_checked(void)
 {
@@ -322,7 +324,7 @@ fence_of_local_inv(void)
 	CHECK_EQ(fence_of((uint16_t)(START + 11)), 0, "the second WQE of the next batch");
 }
 
-/* Index 65530 is WQEBB 10 of 16. Two WQEs of 4 WQEBBs leave a fill of two WQEBBs at the end. */
+/* Index 65530 is WQEBB 10 of 16. After two WQEs of 4 WQEBBs, a fill of two WQEBBs is at the end. */
 static void
 wr_ids_go_with_their_wqes(void)
 {
@@ -359,7 +361,7 @@ one_wqe_goes_by_blueflame(void)
 	check_bytes(reg + 256, ring + 11 * 64, 64, "BlueFlame of the next batch");
 }
 
-/* The device would not see a WQE that is pending before the one in the register. */
+/* BlueFlame would send only the last WQE, so the device would not see the earlier pending WQE. */
 static void
 two_pending_wqes_go_by_doorbell(void)
 {
@@ -438,8 +440,8 @@ good_completions_only(void)
 /* ------------------------------------------------------------------ order of the stores */
 
 /*
- * The first store to the send doorbell record, and to the doorbell register, causes a page fault.
- * The handler stores what the device could read at that moment.
+ * The first store to the send doorbell record, and the first store to the doorbell register, cause
+ * a page fault. The handler records what the device could read at that moment.
  */
 static uint8_t *trap_dbrec, *trap_reg;
 static volatile uint32_t ci_at_dbrec, ci_at_reg, pi_at_reg;
@@ -464,8 +466,8 @@ on_store(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * A ring whose doorbell record and register are on pages that cause faults, and three completions
- * that are not published.
+ * Starts a ring whose doorbell record and register are on pages that cause faults, with three
+ * completions that are not published.
  */
 static void
 start_trapped(void)

@@ -153,7 +153,7 @@ class Comparing(unittest.TestCase):
         return path
 
     def run_it(self, code=OURS, theirs=FIRMWARE, pairs=PAIRS, resolved='', options=()):
-        """Compares with a tree that has the marks of Linux, and one with those of DPDK, which always agrees."""
+        """Compares with two trees: one that is recognized as Linux, and one that is recognized as DPDK and always agrees."""
         self.write('top/drivers/softhca/pot.c', code)
         self.write('linux/include/linux/mlx5/mlx5_ifc.h', theirs)
         self.write('dpdk/drivers/common/mlx5/mlx5_prm.h', FIRMWARE)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs plot.py as a user does: it reports wrong input in one line, and it can draw the CSVs of doc/.
+"""Runs plot.py as a user does: it must report wrong input in one line, and must draw the CSVs of doc/.
 
 usage: test_plot.py PLOT DOC [unittest's arguments]
 """
@@ -98,7 +98,7 @@ class Refused(Case):
 
 class Drawn(Case):
     def test_loads(self):
-        """A sweep of one axis, of two, and of rates; the names of titles, axes and lines."""
+        """Draws sweeps of one axis, of two axes, and of rates, and checks the texts of titles, axes and lines."""
         row = '"mlx5_0","copy=3,write","{}","fence 8, by mmo",1,2,1,0,0,{},8,{},{},{},64e6,1.5,20,30\n'
         for name, rows, said, not_said in (
             ("sizes", [row.format("ring", 32, 0, size, 1e6) for size in (64, 128, 256, 512, 1024)],

@@ -14,14 +14,14 @@ def bits(text):
 
 
 def place(offset, width):
-    """Converts a position that counts from the lowest bit of a word. Fields longer than a word begin with a word."""
+    """Converts a position that is counted from the lowest bit of a word. A field longer than a word starts at a word."""
     if width > 32 or offset % 32 + width > 32:
         return offset
     return offset // 32 * 32 + 32 - offset % 32 - width
 
 
 def read(text):
-    """Layouts by the name of their node."""
+    """Returns {name of a node: its layout}."""
     layouts = {}
     for node in xml.fromstring(text).iter('node'):
         fields = {'': (0, bits(node.get('size')))}

@@ -29,7 +29,7 @@ def arguments():
 
 
 def place(layout, field):
-    """The place of a field, or None. NAME; NAME[FIRST:N]: some of its bits; A+B: adjacent fields."""
+    """Returns the position of a field, or None. Forms: NAME; NAME[FIRST:N], some of its bits; A+B, adjacent fields."""
     some = re.fullmatch(r'(.*)\[(\d+):(\d+)\]', field)
     if some is not None:
         whole = layout.get(some[1])
@@ -41,7 +41,7 @@ def place(layout, field):
 
 
 def found(tree, item):
-    """The value or place of an item in the tree, or None."""
+    """Returns the value or position of an item in the tree, or None."""
     if item.structs is None:
         return next((v for v in map(tree.constant, item.fields) if v is not None), None)
     for struct in item.structs:
@@ -106,7 +106,7 @@ def print_summary(rows):
 
 
 def resolved_in(path):
-    """Lines NAME | TREE | WHAT IT SAYS | REASON."""
+    """Reads lines of the form NAME | TREE | WHAT IT SAYS | REASON."""
     with open(path, encoding='utf-8') as f:
         lines = [line.split('|') for line in f if line.strip() and not line.startswith('#')]
     return {tuple(part.strip() for part in line[:3]) for line in lines}

@@ -8,7 +8,7 @@ import ast
 import re
 
 WIDTHS = {'8': 8, '16': 16, '32': 32, '64': 64}
-# Types and sizes of system headers that these headers use: width and alignment.
+# Types of system headers that these headers use: width and alignment in bits.
 TYPES = {'char': (8, 8), 'int': (32, 32), 'unsigned': (32, 32), 'ibv_tmh': (128, 64), 'ib_grh': (320, 32)}
 SIZES = {'ETHERNET_LL_SIZE': 6, 'ETH_ALEN': 6, 'CHAR_BIT': 8}
 SCALAR = re.compile(r'^(?:__)?(?:rte_)?(?:be|u|uint|int|s)_?(8|16|32|64)(?:_t)?$')
@@ -18,12 +18,12 @@ NOISE = re.compile(PACKED.pattern + r'|__counted_by\s*\(\w+\)|__attribute__\s*\(
 
 
 class Unreadable(Exception):
-    """The text has a construct that this reader does not know."""
+    """The text has a construct that this reader does not support."""
 
 
 def strip(text):
-    """Removes comments, and all branches of an #if but one: the first one, unless it is
-    for cache lines of 128 bytes. Returns the text without directives, and the #defines."""
+    """Removes comments. Of each #if, keeps one branch: the first branch that is not for cache lines of
+    128 bytes. Returns the text without directives, and the #defines."""
     text = re.sub(r'/\*.*?\*/|//[^\n]*', ' ', text, flags=re.S).replace('\\\n', ' ')
     kept, defines, branches = [], [], []
     for line in text.split('\n'):
@@ -46,7 +46,7 @@ def strip(text):
 
 
 def evaluate(text, known):
-    """The value of a constant expression; None if the text is none."""
+    """Returns the value of a constant expression; None if the text is no constant expression."""
     text = re.sub(r'\bBIT(?:_ULL|32|64)?\s*\(|\bRTE_BIT(?:32|64)\s*\(|\bBITUL\s*\(', '(1 << (', text)
     text = text + ')' * (text.count('(') - text.count(')'))
     text = re.sub(r'\((?:u?int\d+_t|__u\d+|unsigned int|int)\)', '', text)
@@ -77,7 +77,7 @@ def value_of(node, known):
 
 
 def block(text, start):
-    """The index after the brace that closes the brace at start."""
+    """Returns the index after the brace that closes the brace at start."""
     depth = 0
     for i in range(start, len(text)):
         depth += {'{': 1, '}': -1}.get(text[i], 0)
@@ -102,7 +102,7 @@ def tidy(text):
 
 
 class Header:
-    """The constants and structs of one or several headers. Later ones may use names of earlier ones."""
+    """The constants and structs of one or several headers. A header may use names of earlier headers."""
 
     def __init__(self):
         self.constants, self.bodies, self.layouts = dict(SIZES), {}, {}

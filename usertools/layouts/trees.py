@@ -6,7 +6,8 @@ import subprocess
 import adb
 import ctext
 
-# A file by which a tree is recognized, the tree's name, and the headers to read, in order.
+# For each tree: a file by which the tree is recognized, the tree's name, and the headers to read,
+# in order.
 KINDS = (
     ('include/linux/mlx5/mlx5_ifc.h', 'Linux', ['include/linux/mlx5/' + h for h in (
         'mlx5_ifc_fpga.h', 'mlx5_ifc.h', 'device.h', 'qp.h', 'cq.h', 'doorbell.h')]
@@ -29,7 +30,7 @@ class Tree:
         self.header, self.nodes = ctext.Header(), {}
 
     def layout(self, struct):
-        """Fields of a struct by its name in the headers of Linux ("mlx5_ifc_qpc_bits"), or None."""
+        """Returns the fields of a struct, by its name in the headers of Linux ("mlx5_ifc_qpc_bits"), or None."""
         if struct.startswith('mlx5_ifc_') and struct[9:-5] in self.nodes:
             return self.nodes[struct[9:-5]]
         return self.header.layout(struct) or self.header.layout(struct.replace('mlx5_ifc_', 'uct_ib_mlx5_'))
@@ -44,7 +45,7 @@ def git(path, *args):
 
 
 def reader(path):
-    """How to read a file of a tree: a directory, or a git directory without a work tree."""
+    """Returns a function that reads a file of a tree: of a directory, or of a git directory without a work tree."""
     if os.path.exists(os.path.join(path, 'HEAD')) and not os.path.exists(os.path.join(path, '.git')):
         return lambda name: git(path, 'show', 'HEAD:' + name)
 
@@ -58,7 +59,7 @@ def reader(path):
 
 
 def open_tree(argument):
-    """PATH or PATH=REVISION. Raises ValueError with what to do."""
+    """Opens PATH or PATH=REVISION. On failure, raises a ValueError that says what the user can do."""
     path, _, revision = argument.partition('=')
     if not os.path.isdir(path):
         raise ValueError(f'{path}: no such directory: give the top directory of a source tree')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A dmadev device on an mlx5 adapter: a thin user of the engine's inline mode.
+ * A dmadev device on an mlx5 adapter. It uses the engine's inline mode.
  *
  *   rte_dma_copy()        a descriptor is staged           dma_mlx5_data.c
  *   rte_dma_submit()      gantry_submit() of all staged    dma_mlx5_data.c
@@ -37,8 +37,8 @@
 #include <rte_dmadev_pmd.h>
 
 #define DMA_MLX5_MAX_VCHANS 16
-#define DMA_MLX5_MAX_SGES   32    /* of each list of a copy */
-#define DMA_MLX5_MIN_DESC   2     /* gantry_queue_conf::depth */
+#define DMA_MLX5_MAX_SGES   32    /* most elements in each list of a copy */
+#define DMA_MLX5_MIN_DESC   2     /* lowest value of gantry_queue_conf::depth */
 #define DMA_MLX5_MAX_DESC   16384 /* gantry_queue_conf::depth */
 
 /*
@@ -72,25 +72,33 @@ struct dma_mlx5_lists {
 };
 
 struct dma_mlx5_vchan {
-	/* Written by the data thread. */
-	struct gantry_desc *next; /* in staged[]: place of the next operation */
-	struct gantry_desc *end;  /* end of the free places; `next` while the device is stopped */
-	uint16_t next_id;         /* id of the next operation */
-	uint16_t next_done;       /* id of the next operation to hand out */
-	bool has_args;            /* arg is not 0 in some element of staged[] */
-	bool no_lists;            /* since the last start there was no memory for `lists` */
+	/* Fields that the data thread writes. */
+	struct gantry_desc *next; /* address in staged[] for the next operation */
+	/* end of the free elements of staged[]; equal to `next` while the device is stopped */
+	struct gantry_desc *end;
+	uint16_t next_id;   /* id of the next operation */
+	uint16_t next_done; /* id of the next operation to return to the application */
+	bool has_args;      /* `arg` is not 0 in at least one element of staged[] */
+	bool no_lists;      /* the allocation of `lists` has failed since the last start */
 	uint32_t n_held;
 	struct gantry_queue *q;
-	/* `depth` descriptors. From `next` on, the fields that copies do not set are 0. */
+	/*
+	 * `depth` descriptors. In all elements from `next` on, the fields that copies do not set
+	 * are 0.
+	 */
 	struct gantry_desc *staged;
-	/* `depth` elements; an operation uses the one of its id. NULL: no list was copied yet. */
+	/*
+	 * `depth` elements; an operation uses the element with its id. NULL: no list was copied
+	 * yet.
+	 */
 	struct dma_mlx5_lists *lists;
-	struct dma_mlx5_counts counts; /* since the channel was set up */
+	struct dma_mlx5_counts counts; /* counts since the channel was set up */
 
-	/* Constant after the channel's creation. */
+	/* These fields do not change after the channel's creation. */
 	uint32_t depth; /* a power of two */
-	uint16_t *held; /* `depth` elements: enum rte_dma_status_code of held operations, by id */
-	int socket;     /* of its memory */
+	/* `depth` elements: enum rte_dma_status_code of each held operation, by its id */
+	uint16_t *held;
+	int socket; /* NUMA socket of the channel's memory */
 
 	/* Written by the control thread: the counts at the last rte_dma_stats_reset(). */
 	struct dma_mlx5_counts base;
@@ -106,8 +114,8 @@ struct dma_mlx5_map {
 
 struct dma_mlx5 {
 	/*
-	 * The first field: the functions of the data path get the address of this struct. NULL: not
-	 * set up.
+	 * The first field, because the functions of the data path get the address of this struct.
+	 * NULL: the channel is not set up.
 	 */
 	struct dma_mlx5_vchan *vchan[DMA_MLX5_MAX_VCHANS];
 	struct gantry *g;
@@ -116,7 +124,7 @@ struct dma_mlx5 {
 	uint16_t max_desc;
 	/* all other memory, on demand; NULL: the device does not support that */
 	struct gantry_mem *any;
-	struct gantry_mem *eal; /* registered at the first start */
+	struct gantry_mem *eal; /* EAL's memory, which is registered at the first start */
 	LIST_HEAD(, dma_mlx5_map) maps;
 };
 

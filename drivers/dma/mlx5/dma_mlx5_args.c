@@ -77,7 +77,7 @@ static const struct {
 	{DMA_MLX5_ARG_MODE, parse_mode},
 };
 
-/* value is NULL if there is no '='. */
+/* Parses one pair. value is NULL if the text has no '='. */
 static int
 parse_pair(const char *key, const char *value, struct dma_mlx5_args *args)
 {
@@ -107,8 +107,8 @@ dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args)
 		return -EINVAL;
 	}
 	/*
-	 * Not by rte_kvargs_process(): newer DPDK refuses a key without a value, but does not
-	 * report the key.
+	 * rte_kvargs_process() is not used: newer versions of DPDK refuse a key without a value,
+	 * but do not report the key.
 	 */
 	for (i = 0; i < pairs->count && ret == 0; i++)
 		ret = parse_pair(pairs->pairs[i].key, pairs->pairs[i].value, args);

@@ -7,7 +7,7 @@
 
 #include <gantry.h>
 
-/* dpdk-pmdinfo.py shows these too. */
+/* dpdk-pmdinfo.py shows these arguments too. */
 #define DMA_MLX5_ARG_DEVICE   "device"
 #define DMA_MLX5_ARG_MAX_DESC "max_desc"
 #define DMA_MLX5_ARG_MODE     "mode"
@@ -17,12 +17,15 @@
 	"=<2..16384> " DMA_MLX5_ARG_MODE "=<auto|mmo|rdma>"
 
 struct dma_mlx5_args {
-	char device[64];   /* "": the first device */
+	char device[64];   /* name of the device; "": the first device */
 	uint16_t max_desc; /* largest nb_desc of a virtual channel */
 	enum gantry_copy_path mode;
 };
 
-/* Parses the text after the device's name. 0; -EINVAL: the log says what is wrong. */
+/*
+ * Parses the text that follows the device's name. Returns 0, or -EINVAL; then the log says what is
+ * wrong.
+ */
 int dma_mlx5_args_parse(const char *text, struct dma_mlx5_args *args);
 
 #endif

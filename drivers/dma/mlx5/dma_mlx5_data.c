@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data path: makes descriptors of operations, and converts their statuses to those of dmadev.
+ * The data path: makes descriptors from operations, and converts their statuses to those of dmadev.
  */
 #include "dma_mlx5_data.h"
 
@@ -15,7 +15,7 @@
 
 #include "dma_mlx5_log.h"
 
-/* Completions that are taken at a time when each one must be looked at. */
+/* Completions that are taken by one call if the status of each is needed. */
 #define N_COMPS 32
 
 static_assert(RTE_DMA_OP_FLAG_FENCE == GANTRY_DESC_FENCE, "flags are passed on");
@@ -31,7 +31,7 @@ vchan_of(const void *dev_private, uint16_t vchan)
 	return d->vchan[vchan];
 }
 
-/* Empties the stage: its n operations are submitted, or dropped. */
+/* Empties the stage of n operations, which were submitted or are dropped. */
 static inline void
 unstage(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -56,7 +56,10 @@ submit(struct dma_mlx5_vchan *v)
 	dma_mlx5_count(&v->counts.submitted, n);
 }
 
-/* The operation at v->next is complete: moves on. Returns its id. */
+/*
+ * The operation at v->next is complete: moves `next` to the next element. Returns the operation's
+ * id.
+ */
 static inline int
 enqueued(struct dma_mlx5_vchan *v, uint64_t flags)
 {
@@ -103,7 +106,7 @@ copy_with_flags(void *dev_private, uint16_t vchan, rte_iova_t src, rte_iova_t ds
 	return put_copy(vchan_of(dev_private, vchan), src, dst, length, flags);
 }
 
-/* Most copies of a burst have no flags. */
+/* Without flags, the shorter path is taken; most copies of a burst have none. */
 static int
 copy(void *dev_private, uint16_t vchan, rte_iova_t src, rte_iova_t dst, uint32_t length,
 	uint64_t flags)
@@ -146,8 +149,9 @@ copy_list(struct gantry_sge *to, const struct rte_dma_sge *from, uint16_t n)
 }
 
 /*
- * Allocates the lists of copies, the first time that one is written. 0; or -ENOMEM, until the
- * channel is started again: EAL writes a line of its own for each refusal, so it is asked once.
+ * Allocates the lists of copies, when the first list is copied. Returns 0 or -ENOMEM. After
+ * -ENOMEM, it does not try again until the channel is started again, because EAL logs a line for
+ * each failed allocation.
  */
 static __rte_cold int
 make_lists(struct dma_mlx5_vchan *v)
@@ -217,7 +221,10 @@ burst_capacity(const void *dev_private, uint16_t vchan)
 
 /* ------------------------------------------------------------------ completions */
 
-/* Which address was wrong; the engine does not know it of each failure. */
+/*
+ * Returns the status for a wrong address. The engine does not know for each failure which address
+ * was wrong.
+ */
 static enum rte_dma_status_code
 wrong_address(enum gantry_side side)
 {
@@ -242,7 +249,7 @@ status_of(const struct gantry_comp *comp)
 	case GANTRY_OVERLAP:
 		return RTE_DMA_STATUS_INVALID_ADDR;
 	case GANTRY_NOT_REGISTERED:
-	/* also for a copy by RDMA to the queue itself: both ends are local memory */
+	/* also for a copy by RDMA to the queue itself, because both ends are local memory */
 	case GANTRY_LOCAL_ERROR:
 		return wrong_address(comp->result);
 	case GANTRY_FLUSHED:
@@ -252,7 +259,7 @@ status_of(const struct gantry_comp *comp)
 	}
 }
 
-/* Hands out the n oldest operations. */
+/* Counts the n oldest operations as returned to the application. */
 static inline void
 handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -261,14 +268,14 @@ handed_out(struct dma_mlx5_vchan *v, uint16_t n)
 	dma_mlx5_count(&v->counts.completed, n);
 }
 
-/* The status of a held operation, the i-th to be handed out. */
+/* Returns the status of the i-th held operation, in the order in which they are returned. */
 static inline enum rte_dma_status_code
 held(const struct dma_mlx5_vchan *v, uint32_t i)
 {
 	return v->held[(v->next_done + i) & (v->depth - 1)];
 }
 
-/* Takes held operations that succeeded and come next, at most n. Returns how many. */
+/* Takes the next held operations, up to the first that failed, at most n. Returns their number. */
 static __rte_noinline uint16_t
 take_held(struct dma_mlx5_vchan *v, uint16_t n)
 {
@@ -289,7 +296,7 @@ completed(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *l
 
 	if (unlikely(v->n_held != 0)) {
 		n = take_held(v, nb_cpls);
-		/* Held operations come before all others. */
+		/* Held operations are returned before all other operations. */
 		*has_error = n < nb_cpls && v->n_held != 0;
 	}
 	if (likely(v->n_held == 0))
@@ -299,7 +306,7 @@ completed(void *dev_private, uint16_t vchan, const uint16_t nb_cpls, uint16_t *l
 	return n;
 }
 
-/* Hands out at most max operations with their statuses. */
+/* Returns at most max operations to the application, with their statuses. */
 static uint16_t
 take_statuses(struct dma_mlx5_vchan *v, uint16_t max, enum rte_dma_status_code *status)
 {

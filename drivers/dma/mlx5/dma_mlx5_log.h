@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver's log type, and the macro that writes one line of it. */
+/* The driver's log type, and the macro that writes one line to it. */
 #ifndef DMA_MLX5_LOG_H
 #define DMA_MLX5_LOG_H
 
 #include <rte_log.h>
 
-/* "pmd.dma.mlx5" in EAL's --log-level. */
+/* The log type "pmd.dma.mlx5" of EAL's --log-level. */
 extern int dma_mlx5_logtype;
 
 /* level: ERR, WARNING, ... without RTE_LOG_. Never called for each operation. */

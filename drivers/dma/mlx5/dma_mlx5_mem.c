@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that operations may use: EAL's heaps, which the engine follows; memory that
- * rte_dev_dma_map() names; and all other memory on demand, if the device supports that. EAL does
- * not report rte_extmem_register() and its end. So without on-demand memory, such memory is
- * registered separately from rte_dev_dma_map() to rte_dev_dma_unmap().
+ * Memory that operations may use: EAL's heaps, whose changes the engine follows; memory that the
+ * application passes to rte_dev_dma_map(); and all other memory on demand, if the device supports
+ * that. EAL reports neither rte_extmem_register() nor rte_extmem_unregister(). So without on-demand
+ * memory, external memory is registered separately, from rte_dev_dma_map() to rte_dev_dma_unmap().
  */
 #include "dma_mlx5_mem.h"
 
@@ -15,7 +15,7 @@
 
 #include "dma_mlx5_log.h"
 
-/* How long rte_dev_dma_unmap() waits for operations that may use the memory. */
+/* Milliseconds that rte_dev_dma_unmap() waits for operations that may use the memory. */
 #define UNMAP_MS 1000
 
 void
@@ -41,7 +41,7 @@ dma_mlx5_mem_start(struct dma_mlx5 *d)
 	return ret;
 }
 
-/* True if addr is in a heap of EAL, which dma_mlx5_mem_start() registers. */
+/* Returns true if addr is in a heap of EAL, which dma_mlx5_mem_start() registers. */
 static bool
 is_in_heap(const void *addr)
 {

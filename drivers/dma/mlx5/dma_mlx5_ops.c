@@ -111,7 +111,7 @@ close_dev(struct rte_dma_dev *dev)
 
 /* ------------------------------------------------------------------ reports */
 
-/* Virtual channel i, if it is set up and a call for `vchan` means it; else NULL. */
+/* Returns virtual channel i if it is set up and `vchan` includes it; otherwise NULL. */
 static struct dma_mlx5_vchan *
 meant(const struct dma_mlx5 *d, uint16_t vchan, unsigned int i)
 {
@@ -179,13 +179,14 @@ vchan_status(const struct rte_dma_dev *dev, uint16_t vchan, enum rte_dma_vchan_s
 		return -EINVAL;
 	is_idle = dma_mlx5_data_settle(d->vchan[vchan]);
 	/*
-	 * Asked last: the device may have failed meanwhile, and the queue may therefore be empty.
+	 * Read the engine's state last, because the queue may be empty only because the device has
+	 * failed meanwhile.
 	 */
 	gantry_info_get(d->g, &info);
 	*status = !is_idle           ? RTE_DMA_VCHAN_ACTIVE
 		  : info.device_lost ? RTE_DMA_VCHAN_HALTED_ERROR
 				     : RTE_DMA_VCHAN_IDLE;
-	/* The caller waits, perhaps on the CPU that an emulated adapter's thread needs. */
+	/* The caller waits, perhaps on the CPU that the emulated adapter's thread needs. */
 	if (*status == RTE_DMA_VCHAN_ACTIVE)
 		sched_yield();
 	return 0;

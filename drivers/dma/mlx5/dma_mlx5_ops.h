@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations of a device for the control thread. */
+/* The functions of a device that the control thread calls. */
 #ifndef DMA_MLX5_OPS_H
 #define DMA_MLX5_OPS_H
 

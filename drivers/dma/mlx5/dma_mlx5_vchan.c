@@ -14,12 +14,12 @@
 #include "dma_mlx5_log.h"
 
 /*
- * How often an operation is repeated because an earlier one failed in the hardware, which may find
- * a wrong address only then: gantry_queue_conf::replays.
+ * How often an operation is repeated after an earlier operation failed in the hardware. The
+ * hardware may detect a wrong address only then: see gantry_queue_conf::replays.
  */
 #define REPLAYS 100
 
-/* How long each sleep takes while a stop waits for the device. */
+/* Microseconds of each sleep while a stop waits for the device. */
 #define STOP_POLL_US 20
 
 static void
@@ -108,7 +108,7 @@ void
 dma_mlx5_vchan_stop(struct dma_mlx5_vchan *v)
 {
 	/*
-	 * This loop ends: the engine gives up stuck descriptors after
+	 * This loop ends, because the engine gives up stuck descriptors after
 	 * gantry_queue_conf::deadline_ms.
 	 */
 	while (!dma_mlx5_data_drop(v))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and removes devices: a driver of virtual devices whose names begin with dma_mlx5. */
+/* Makes and removes devices: the driver of virtual devices whose names begin with dma_mlx5. */
 #include <errno.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ create(struct rte_vdev_device *vdev, const char *name, const struct dma_mlx5_arg
 	gantry_info_get(g, &info);
 	dev = rte_dma_pmd_allocate(name, info.numa_node, sizeof(*d));
 	if (dev == NULL) {
-		/* The engine has logged why. */
+		/* The engine has logged the reason. */
 		(void)gantry_destroy(g);
 		return -ENOMEM;
 	}
@@ -80,7 +80,10 @@ probe(struct rte_vdev_device *vdev)
 	struct dma_mlx5_args args;
 	int ret;
 
-	/* A channel has one owner, and its rings are private memory of the process that made it. */
+	/*
+	 * A channel has one owner, and its rings are private memory of the process that made the
+	 * channel.
+	 */
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
 		DMA_MLX5_LOG(NOTICE,
 			"%s is the primary process's alone: to copy, start this program as a primary "
@@ -92,7 +95,7 @@ probe(struct rte_vdev_device *vdev)
 	return ret == 0 ? create(vdev, name, &args) : ret;
 }
 
-/* NULL: the application has closed it. */
+/* Returns the device, or NULL if the application has closed it. */
 static struct dma_mlx5 *
 find(struct rte_vdev_device *vdev)
 {
@@ -128,7 +131,7 @@ dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
 {
 	struct dma_mlx5 *d = find(vdev);
 
-	RTE_SET_USED(iova); /* operations name memory by its virtual address */
+	RTE_SET_USED(iova); /* operations use virtual addresses */
 	return with_errno(d == NULL ? -ENODEV : dma_mlx5_mem_map(d, addr, len));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface between the bus of virtual devices of DPDK 22.11 to 25.11 (ABI 23 to 26) and a
- * driver, for the reason that rte_dmadev_pmd.h in this folder gives. The names and the order of the
- * fields are those of drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of these
- * versions.
+ * The interface between a driver and the bus of virtual devices in DPDK 22.11 to 25.11 (ABI 23 to
+ * 26). For the reason of this copy see rte_dmadev_pmd.h in this folder. The names and the order of
+ * the fields are those of drivers/bus/vdev/bus_vdev_driver.h and lib/eal/include/dev_driver.h of
+ * these versions.
  */
 #ifndef BUS_VDEV_DRIVER_H
 #define BUS_VDEV_DRIVER_H
@@ -23,16 +23,16 @@ struct rte_bus;
 struct rte_driver {
 	RTE_TAILQ_ENTRY(rte_driver) next;
 	const char *name;
-	const char *alias; /* or NULL */
+	const char *alias; /* second name of the driver, or NULL */
 };
 
 struct rte_device {
 	RTE_TAILQ_ENTRY(rte_device) next;
 	const char *name;
 	const char *bus_info;
-	const struct rte_driver *driver; /* NULL: no driver has probed the device */
+	const struct rte_driver *driver; /* driver that has probed the device; NULL: none */
 	const struct rte_bus *bus;
-	int numa_node; /* -1: unknown */
+	int numa_node; /* NUMA node; -1: unknown */
 	struct rte_devargs *devargs;
 };
 
@@ -73,7 +73,7 @@ rte_vdev_device_args(const struct rte_vdev_device *dev)
 	return dev->device.devargs != NULL ? dev->device.devargs->args : "";
 }
 
-/* dpdk-pmdinfo.py reads these symbols. Until 25.03 rte_dev.h has the macros. */
+/* dpdk-pmdinfo.py reads these symbols. Up to 25.03, rte_dev.h has these macros. */
 #ifndef RTE_PMD_EXPORT_NAME
 #define VDEV_EXPORT(symbol, text) __attribute__((used)) const char symbol[] = text
 

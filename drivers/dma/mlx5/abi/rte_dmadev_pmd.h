@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface between the dmadev library of DPDK 22.11 to 25.11 (ABI 23 to 26) and a driver, for
+ * The interface between a driver and the dmadev library of DPDK 22.11 to 25.11 (ABI 23 to 26), for
  * distributions that ship DPDK without its driver headers (enable_driver_sdk=false). The names and
  * the order of the fields are those of lib/dmadev/rte_dmadev_pmd.h of these versions.
- * test/dma/test_dma_abi.c compares it with the installed library, and with the installed header if
- * there is one.
+ * test/dma/test_dma_abi.c compares this interface with the installed library, and with the
+ * installed header if there is one.
  */
 #ifndef RTE_DMADEV_PMD_H
 #define RTE_DMADEV_PMD_H
@@ -20,8 +20,8 @@
 struct rte_dma_dev;
 
 /*
- * Each returns 0 or a negative errno. A last argument whose name ends with _sz is the size of the
- * struct before it.
+ * Each function returns 0 or a negative errno. A last argument whose name ends with _sz is the size
+ * of the struct before it.
  */
 struct rte_dma_dev_ops {
 	int (*dev_info_get)(const struct rte_dma_dev *dev, struct rte_dma_info *info,
@@ -79,11 +79,12 @@ struct rte_dma_dev {
 } __rte_cache_aligned;
 
 /*
- * Makes a device with private_data_size zeroed bytes at data->dev_private. NULL: the log says why.
+ * Makes a device with private_data_size zeroed bytes at data->dev_private. Returns NULL on failure;
+ * the log has the reason.
  */
 struct rte_dma_dev *rte_dma_pmd_allocate(const char *name, int numa_node, size_t private_data_size);
 
-/* Closes a device that is ready, and frees it. 0 or a negative errno. */
+/* Closes a device that is ready, and frees it. Returns 0 or a negative errno. */
 int rte_dma_pmd_release(const char *name);
 
 #endif
