@@ -29,7 +29,7 @@
 #define PAGE_LEN 4096u
 #define DEPTH    64 /**< number of descriptors in the channel: smaller than the number of pages */
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static int
 failed(const char *call, int rc)
 {

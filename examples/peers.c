@@ -39,7 +39,7 @@ static struct {
 	char text[64], inbox[64];
 } theirs;
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static int
 failed(const char *call, int rc)
 {
@@ -192,8 +192,8 @@ main(int argc, char **argv)
 	int rc, i;
 
 	/*
-	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
-	 * go on.
+	 * Makes registrations cheaper if DPDK's mlx4 plug-in is loaded. After an error the program
+	 * may continue.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

@@ -31,7 +31,7 @@
 /** The input, the middle and the output. */
 static char memory[N_STAGES + 1][N_BLOCKS][BLOCK_LEN] __attribute__((aligned(BLOCK_LEN)));
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static int
 failed(const char *call, int rc)
 {
@@ -127,8 +127,8 @@ main(int argc, char **argv)
 	int rc, i;
 
 	/*
-	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
-	 * go on.
+	 * Makes registrations cheaper if DPDK's mlx4 plug-in is loaded. After an error the program
+	 * may continue.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

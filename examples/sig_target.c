@@ -64,7 +64,7 @@ static struct target {
 	struct gantry_txn_part part;
 } target;
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static void
 check(const char *call, int rc)
 {
@@ -263,8 +263,8 @@ main(int argc, char **argv)
 	bool good;
 
 	/*
-	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
-	 * go on.
+	 * Makes registrations cheaper if DPDK's mlx4 plug-in is loaded. After an error the program
+	 * may continue.
 	 */
 	if (gantry_before_eal() < 0)
 		printf("sig_target: gantry_before_eal() does nothing here\n");

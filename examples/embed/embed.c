@@ -29,7 +29,7 @@
 static char packet[N_BUFFERS][PACKET_LEN];
 static char log_memory[N_PACKETS][PACKET_LEN];
 
-/** Reports which call failed. The log lines above it say what to do. */
+/** Reports which call failed. The log lines before this line say what the user can do. */
 static int
 failed(const char *call, int rc)
 {
@@ -123,8 +123,8 @@ main(int argc, char **argv)
 	int rc;
 
 	/*
-	 * Makes registrations cheaper despite DPDK's mlx4 plug-in. After an error the program may
-	 * go on.
+	 * Makes registrations cheaper if DPDK's mlx4 plug-in is loaded. After an error the program
+	 * may continue.
 	 */
 	rc = gantry_before_eal();
 	if (rc < 0)

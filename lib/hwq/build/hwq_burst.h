@@ -212,7 +212,7 @@ hwq_burst_one(struct hwq_burst *b, uint8_t opcode, uint32_t rkey, uint64_t raddr
  * @param b The burst.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
- * @param data Read during the call.
+ * @param data The bytes to copy, read during the call.
  * @param len Bytes: 1 to the smaller of HWQ_BURST_INLINE_MAX and sq->max_inline. It is not checked.
  * @param flags Enum hwq_wqe_flags.
  */
@@ -256,7 +256,7 @@ hwq_burst_send_inline_bb(uint32_t len)
  * Writes a SEND whose data are copied into the WQE, as hwq_wqe_inline() does. The WQE may have
  * several WQEBBs.
  * @param b The burst.
- * @param data Read during the call.
+ * @param data The bytes to copy, read during the call.
  * @param len Bytes, 1 to sq->max_inline. It is not checked.
  * @param flags Enum hwq_wqe_flags.
  */
@@ -352,7 +352,7 @@ hwq_burst_like(const struct hwq_burst *b, uint8_t opmod, uint8_t opcode, unsigne
  * Prepares RDMA writes or reads, for hwq_burst_rdma_like().
  * @param b The burst.
  * @param opcode MLX5_OPCODE_RDMA_WRITE or MLX5_OPCODE_RDMA_READ.
- * @return What the WQEs have in common.
+ * @return The bytes that the WQEs have in common.
  */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like_rdma(const struct hwq_burst *b, uint8_t opcode)
@@ -363,7 +363,7 @@ hwq_burst_like_rdma(const struct hwq_burst *b, uint8_t opcode)
 /**
  * Prepares memory copies, for hwq_burst_memcpy_like().
  * @param b The burst.
- * @return What the WQEs have in common.
+ * @return The bytes that the WQEs have in common.
  */
 static HWQ_INLINE struct hwq_burst_like
 hwq_burst_like_memcpy(const struct hwq_burst *b)
@@ -391,7 +391,7 @@ hwq_burst_next_like(struct hwq_burst *b, struct hwq_burst_like *like)
 /**
  * As hwq_burst_rdma_with() without flags, for a loop.
  * @param b The burst.
- * @param like What the WQEs have in common.
+ * @param like The bytes that the WQEs have in common.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
  * @param local_key hwq_key_word() of the key of local memory.
@@ -411,7 +411,7 @@ hwq_burst_rdma_like(struct hwq_burst *b, struct hwq_burst_like *like, uint32_t r
 /**
  * As hwq_burst_memcpy_with() without flags, for a loop.
  * @param b The burst.
- * @param like What the WQEs have in common.
+ * @param like The bytes that the WQEs have in common.
  * @param dst_key hwq_key_word() of the destination's key.
  * @param dst The first byte of the destination.
  * @param src_key hwq_key_word() of the source's key.

@@ -103,7 +103,7 @@ hwq_crypto_image_take_sig(struct hwq_crypto_image *image, const struct hwq_dev_c
  * @param caps
  *   hwq_dev_caps() of the keys' device.
  * @param access_flags
- *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ *   Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
  * @param sig
  *   See the table above. *sig and the memory that it points to are read during the call. Their tags
  *   and seeds must be valid, but have no effect.
@@ -254,11 +254,11 @@ hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_cr
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param n How many.
+ * @param n Number of pieces.
  * @param sge The pieces, read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
- * @param start Read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
+ * @param start Tweak, DEK and keytag; read during the call.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -278,12 +278,12 @@ hwq_burst_crypto_list(struct hwq_burst *b, struct hwq_mkey *mkey,
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param repeat How many rounds.
- * @param n How many.
- * @param data Read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
- * @param start Read during the call.
+ * @param repeat Number of rounds.
+ * @param n Number of entries in a round.
+ * @param data The entries, read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
+ * @param start Tweak, DEK and keytag; read during the call.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -301,14 +301,14 @@ hwq_burst_crypto_pattern(struct hwq_burst *b, struct hwq_mkey *mkey,
 /**
  * Configures the key, with a list as its layout: n pieces of memory, one after the other.
  * @param sq The send queue.
- * @param mkey Must stay until the last of the WQEs has completed.
+ * @param mkey The key; it must stay until the last of the WQEs has completed.
  * @param image The image.
- * @param n How many.
- * @param sge Read during the call.
+ * @param n Number of pieces.
+ * @param sge The pieces, read during the call.
  * @param mem As hwq_wqe_sig_list(); NULL if the image does not sign.
  * @param wire As hwq_wqe_sig_list(); NULL if the image does not sign.
- * @param start Read during the call.
- * @param flags Enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * @param start Tweak, DEK and keytag; read during the call.
+ * @param flags Enum hwq_wqe_flags; the last WQE makes the CQE.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
@@ -338,12 +338,12 @@ hwq_wqe_crypto_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_c
  * @param sq The send queue.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param repeat How many rounds.
- * @param n How many.
- * @param data Read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
- * @param start Read during the call.
+ * @param repeat Number of rounds.
+ * @param n Number of entries in a round.
+ * @param data The entries, read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
+ * @param start Tweak, DEK and keytag; read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

@@ -162,7 +162,7 @@ hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned 
  * @param caps
  *   hwq_dev_caps() of the keys' device.
  * @param access_flags
- *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ *   Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
  * @param attr Read during the call, with the memory that it points to. Its tags and seeds must be
  *   valid, but have no effect.
  * @return
@@ -416,10 +416,10 @@ hwq_burst_sig_domains(struct hwq_burst *b, void *at, struct hwq_mkey_sig *sig,
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param n How many.
+ * @param n Number of pieces.
  * @param sge The pieces, read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -441,11 +441,11 @@ hwq_burst_sig_list(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_
  * @param b The burst.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param repeat How many rounds.
- * @param n How many.
- * @param data Read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param repeat Number of rounds.
+ * @param n Number of entries in a round.
+ * @param data The entries, read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
  * @param flags Enum hwq_wqe_flags.
  */
 static HWQ_INLINE void
@@ -467,13 +467,15 @@ hwq_burst_sig_pattern(struct hwq_burst *b, struct hwq_mkey *mkey, const struct h
  * (mlx5dv_wr_set_mkey_layout_list(3), mlx5dv_wr_set_mkey_sig_block(3)). The memory holds the blocks
  * of the memory domain.
  * @param sq The send queue.
- * @param mkey Must stay until the last of the WQEs has completed.
+ * @param mkey The key; it must stay until the last of the WQEs has completed.
  * @param image The image.
- * @param n How many.
- * @param sge Read during the call.
- * @param mem Read during the call; ignored, and may be NULL, if the memory domain has no signature.
- * @param wire Read during the call; ignored, and may be NULL, if the wire domain has no signature.
- * @param flags Enum hwq_wqe_flags; the last of the WQEs makes the CQE.
+ * @param n Number of pieces.
+ * @param sge The pieces, read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; ignored, and may be NULL, if
+ *   the domain has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; ignored, and may be NULL, if
+ *   the domain has no signature.
+ * @param flags Enum hwq_wqe_flags; the last WQE makes the CQE.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
 static HWQ_INLINE int
@@ -504,11 +506,11 @@ hwq_wqe_sig_list(struct hwq_sq *sq, struct hwq_mkey *mkey, const struct hwq_sig_
  * @param sq The send queue.
  * @param mkey The key; it must stay until the work request has completed.
  * @param image The image.
- * @param repeat How many rounds.
- * @param n How many.
- * @param data Read during the call.
- * @param mem Read during the call; NULL if the memory domain has no signature.
- * @param wire Read during the call; NULL if the wire domain has no signature.
+ * @param repeat Number of rounds.
+ * @param n Number of entries in a round.
+ * @param data The entries, read during the call.
+ * @param mem Tags and seed of the memory domain, read during the call; NULL if it has no signature.
+ * @param wire Tags and seed of the wire domain, read during the call; NULL if it has no signature.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

@@ -43,7 +43,7 @@
 /**
  * Writes a control segment.
  * @param sq The send queue.
- * @param at Where the segment is written.
+ * @param at Address for the segment.
  * @param pi The ring index at which the WQE starts.
  * @param opmod The modifier of the opcode.
  * @param opcode MLX5_OPCODE_*.
@@ -192,7 +192,7 @@ hwq_wqe_one(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr, ui
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
  * @param sge The pieces, read during the call.
- * @param n_sge How many pieces.
+ * @param n_sge Number of pieces.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
@@ -225,7 +225,7 @@ hwq_wqe_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
- * @param data Read during the call.
+ * @param data The bytes to copy, read during the call.
  * @param len Bytes.
  * @param flags Enum hwq_wqe_flags.
  * @param imm Immediate data, in network byte order.
@@ -259,7 +259,7 @@ hwq_wqe_inline(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t raddr,
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
  * @param buf The buffers, read during the call.
- * @param n_buf How many buffers.
+ * @param n_buf Number of buffers.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

@@ -96,7 +96,7 @@ hwq_wqe_dc_one(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opcode
  * @param opcode MLX5_OPCODE_*.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
- * @param data Read during the call.
+ * @param data The bytes to copy, read during the call.
  * @param len Bytes.
  * @param flags Enum hwq_wqe_flags.
  * @param imm Immediate data, in network byte order.

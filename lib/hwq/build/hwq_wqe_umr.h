@@ -67,9 +67,9 @@ hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
  * (mlx5dv_wr_mr_list(3)). Writes a UMR. For errors see the top of this file.
  * @param sq The send queue.
  * @param mkey The key; it must stay until the WQE has completed.
- * @param access Who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param n How many pieces.
- * @param sge Read during the call.
+ * @param access Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
+ * @param n Number of pieces.
+ * @param sge The pieces, read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */
@@ -96,9 +96,9 @@ hwq_wqe_mr_list(struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned int acc
  * @param sq The send queue.
  * @param mkey As hwq_wqe_mr_list().
  * @param access As hwq_wqe_mr_list().
- * @param repeat How many rounds.
+ * @param repeat Number of rounds.
  * @param n Number of entries in a round.
- * @param data Read during the call.
+ * @param data The entries, read during the call.
  * @param flags Enum hwq_wqe_flags.
  * @return WQEBBs of the WQEs, 0 or a negative error: see hwq_wqe.h.
  */

@@ -41,7 +41,7 @@ struct hwq_dm {
  * @param dm
  *   Written on success only. hwq_dm_free() frees it.
  * @return
- *   0 on success. Otherwise the log says which error it is:
+ *   0 on success. Otherwise the log has the error:
  * @retval -EINVAL
  *   len is 0.
  * @retval -EOPNOTSUPP

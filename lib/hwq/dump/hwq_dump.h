@@ -31,7 +31,7 @@ struct hwq_qp;
  * @param wqe
  *   The WQE.
  * @param wqe_len
- *   Bytes that may be read, whatever the DS of the WQE is.
+ *   Bytes that may be read, even if the DS of the WQE is larger.
  * @param text
  *   The caller's buffer; written.
  * @param text_len
@@ -50,7 +50,7 @@ HWQ_API size_t hwq_dump_wqe(const void *wqe, size_t wqe_len, char *text, size_t 
  * @param wqe
  *   The WQE.
  * @param wqe_len
- *   Bytes that may be read, whatever the DS of the WQE is.
+ *   Bytes that may be read, even if the DS of the WQE is larger.
  * @param text
  *   The caller's buffer; written.
  * @param text_len

@@ -31,7 +31,7 @@
  */
 struct hwq_crypto_attr {
 	enum mlx5dv_crypto_standard crypto_standard; /**< MLX5DV_CRYPTO_STANDARD_AES_XTS */
-	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
+	bool encrypt_on_tx; /**< true: data on the wire are encrypted; false: data in memory */
 	/** The order of signature and encryption at the sender. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
 	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */

@@ -42,7 +42,7 @@ struct hwq_login {
  * @param login
  *   The caller's storage; written on success only.
  * @return
- *   0 on success. Otherwise the log says which error it is:
+ *   0 on success. Otherwise the log has the error:
  * @retval -EOPNOTSUPP
  *   The device takes keys in plaintext, so no login is needed; or a crypto officer has not prepared
  *   the device yet (MLX5DV_CRYPTO_CAPS_WRAPPED_CRYPTO_OPERATIONAL).

@@ -141,7 +141,7 @@ struct hwq_mkey_crypto {
 	/** Which comes first at the sender: signature or encryption. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
 	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */
-	bool encrypt_on_tx; /**< true: data are encrypted on the wire; false: in memory */
+	bool encrypt_on_tx; /**< true: data on the wire are encrypted; false: data in memory */
 	/** Enum mlx5dv_crypto_engines_caps of the device; it does not change. */
 	uint8_t engines;
 	char initial_tweak[16]; /**< tweak of the first data unit, little endian */

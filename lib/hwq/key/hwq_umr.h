@@ -151,7 +151,7 @@ hwq_put_klm(struct mlx5_wqe_umr_klm_seg *klm, const struct hwq_sge *sge)
  * units.
  * @param at Address for the bytes; room for them is reserved.
  * @param sge The pieces.
- * @param n How many pieces.
+ * @param n Number of pieces.
  * @return Bytes that the layout describes.
  */
 static HWQ_INLINE uint64_t
@@ -175,9 +175,9 @@ hwq_put_klm_list(void *at, const struct hwq_sge *sge, unsigned int n)
 
 /**
  * Returns how many bytes a pattern describes: the result of hwq_put_pattern().
- * @param repeat How many rounds.
+ * @param repeat Number of rounds.
  * @param data The entries.
- * @param n How many entries.
+ * @param n Number of entries.
  * @return Bytes; UINT64_MAX if the number does not fit into 64 bits.
  */
 static HWQ_INLINE uint64_t
@@ -196,9 +196,9 @@ hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsig
  * the bytes of the entry begin bytes_count + bytes_skip bytes later. The layout has one unit more
  * than entries, and zeros up to a multiple of four units.
  * @param at Where the bytes are written: room for them is reserved.
- * @param repeat How many rounds.
+ * @param repeat Number of rounds.
  * @param data The entries.
- * @param n How many entries.
+ * @param n Number of entries.
  * @return Bytes that the layout describes, modulo 2^64.
  */
 static HWQ_INLINE uint64_t

@@ -44,7 +44,7 @@ struct hwq_ah {
  * @retval -EINVAL
  *   remote is no valid address.
  * @retval -EPROTONOSUPPORT
- *   The peer is on another link layer, or its address has another version.
+ *   The peer has another link layer, or its address has another version.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno

@@ -71,7 +71,7 @@ HWQ_API int hwq_async_fd(const struct hwq_dev *dev);
  * @retval -EAGAIN
  *   There is no event, and the descriptor is O_NONBLOCK: wait by poll(2).
  * @retval -EINTR
- *   A signal came: call again.
+ *   A signal interrupted the call: call again.
  * @retval -errno
  *   The error of ibv_get_async_event(3): the device reports no more events.
  */

@@ -23,7 +23,8 @@
  *   The QP.
  * @return
  *   0 on success, otherwise:
- * @retval -errno The error of ibv_modify_qp(3): the state has not changed; ask hwq_qp_state().
+ * @retval -errno The error of ibv_modify_qp(3). The state has not changed; hwq_qp_state() returns
+ *   it.
  */
 HWQ_API int hwq_qp_stop(struct hwq_qp *qp);
 
@@ -34,7 +35,8 @@ HWQ_API int hwq_qp_stop(struct hwq_qp *qp);
  *   The QP.
  * @return
  *   0 on success, otherwise:
- * @retval -errno The error of ibv_modify_qp(3): the state has not changed; ask hwq_qp_state().
+ * @retval -errno The error of ibv_modify_qp(3). The state has not changed; hwq_qp_state() returns
+ *   it.
  */
 HWQ_API int hwq_qp_resume(struct hwq_qp *qp);
 

@@ -34,7 +34,7 @@ struct hwq_dct_conf {
 struct hwq_dct {
 	uint32_t dctn;             /**< DCT number, by which DCIs address the target */
 	struct hwq_path path;      /**< path of the configuration */
-	struct hwq_dev_port port;  /**< the port and GID that path chose */
+	struct hwq_dev_port port;  /**< port and GID of the path */
 	struct hwq_cq *cq;         /**< CQ in which received messages complete */
 	struct hwq_srq *srq;       /**< SRQ whose entries receive messages */
 	struct hwq_domain *domain; /**< the domain */

@@ -111,7 +111,7 @@ HWQ_API int hwq_cq_create_on(struct hwq_domain *domain, uint32_t n_cqe, struct h
  * @retval -EAGAIN
  *   There is no event, and fd is O_NONBLOCK: wait by poll(2).
  * @retval -EINTR
- *   A signal came: call again.
+ *   A signal interrupted the call: call again.
  * @retval -errno
  *   The error of ibv_get_cq_event(3).
  */

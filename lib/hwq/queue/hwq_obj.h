@@ -216,7 +216,7 @@ HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
  * @retval -EBUSY
  *   Entries were posted to the SRQ already: create a new one.
  * @retval -ENOSPC
- *   cq has no room for a CQE of each entry: create a larger CQ.
+ *   cq has fewer free entries than CQEs are needed, one for each entry: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The environment variable MLX5_SRQ_SIGNATURE is set: unset it.
  * @retval -ENOMEM
@@ -260,7 +260,7 @@ struct hwq_obj_rwq {
  * @retval -EBUSY
  *   Entries were posted to the queue already: create a new one.
  * @retval -ENOSPC
- *   cq has no room for a CQE of each entry: create a larger CQ.
+ *   cq has fewer free entries than CQEs are needed, one for each entry: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The environment variable MLX5_RWQ_SIGNATURE is set: unset it.
  * @retval -ENOMEM

@@ -94,7 +94,7 @@ struct hwq_qp {
 	/** The QP's doorbell register, if the domain has no register of its own. */
 	struct hwq_bf bf;
 
-	/* Control path. */
+	/* Fields of the control path. */
 	HWQ_ON_LINE void *user;         /**< pointer that hwq_qp_set_user() stored */
 	uint32_t qpn;                   /**< number of the QP */
 	uint32_t psn;                   /**< first packet sequence number of the QP's requests */
@@ -104,7 +104,7 @@ struct hwq_qp {
 	struct hwq_srq *srq;            /**< SRQ from which the QP receives; NULL: none */
 	struct hwq_domain *domain;      /**< the domain */
 	struct hwq_path path;           /**< as configured */
-	struct hwq_dev_port port;       /**< the port and GID that path chose */
+	struct hwq_dev_port port;       /**< port and GID of the path */
 	const struct hwq_qp_info *info; /**< properties of the QP's type */
 	struct ibv_qp *qp;              /**< the verbs object */
 	/** registration of the device's scratch memory for memcpy, if mmo was set */
@@ -251,7 +251,7 @@ HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
  *   remote is no valid address, the QP is not in INIT, its type has no peer, or it is the caller's
  *   own QP (hwq_obj.h).
  * @retval -EPROTONOSUPPORT
- *   The peer is on another link layer, or its address has another version.
+ *   The peer has another link layer, or its address has another version.
  * @retval -errno
  *   The error of ibv_modify_qp(3): call hwq_qp_reset(), then connect again.
  */

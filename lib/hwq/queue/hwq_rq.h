@@ -83,7 +83,7 @@ hwq_rq_init(struct hwq_rq *rq, void *buf, uint32_t n, uint32_t stride, uint32_t 
 /**
  * Returns how many entries can be posted now.
  * @param rq The receive queue.
- * @return The number.
+ * @return The number of entries.
  */
 static inline uint32_t
 hwq_rq_free(const struct hwq_rq *rq)
@@ -102,7 +102,7 @@ hwq_rq_free(const struct hwq_rq *rq)
  * @param sge
  *   The pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
  * @param n_sge
- *   How many pieces.
+ *   Number of pieces.
  * @return
  *   0 on success, otherwise:
  * @retval -ENOMEM

@@ -92,7 +92,7 @@ static_assert(sizeof(struct hwq_sq_wr) <= 64, "a batch's state is at most 64 byt
 /**
  * Returns the length of the ring.
  * @param sq The send queue.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline uint32_t
 hwq_sq_n_bb(const struct hwq_sq *sq)
@@ -182,7 +182,7 @@ hwq_sq_set_memcpy(struct hwq_sq *sq, uint32_t lkey, uint64_t addr, uint64_t max_
 /**
  * Converts the length of a WQE.
  * @param ds 16-byte units.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline unsigned int
 hwq_ds_to_bb(unsigned int ds)
@@ -218,7 +218,7 @@ hwq_sq_set_ci(struct hwq_sq *sq, uint16_t ci)
  * Returns how many WQEBBs are free. A WQE of n WQEBBs may need up to n - 1 WQEBBs more, for the
  * fill.
  * @param sq The send queue.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline uint32_t
 hwq_sq_free_bb(const struct hwq_sq *sq)
@@ -241,7 +241,7 @@ hwq_sq_is_full(const struct hwq_sq *sq)
  * Returns how many WQEBBs are in use: by fills, and by committed WQEs that are not known to be
  * complete.
  * @param sq The send queue.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline uint32_t
 hwq_sq_used_bb(const struct hwq_sq *sq)
@@ -252,7 +252,7 @@ hwq_sq_used_bb(const struct hwq_sq *sq)
 /**
  * Returns how many WQEBBs were committed since the last doorbell.
  * @param sq The send queue.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline uint32_t
 hwq_sq_pending_bb(const struct hwq_sq *sq)

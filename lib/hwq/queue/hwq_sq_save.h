@@ -23,7 +23,7 @@
  * Returns the length of a WQE, from its DS.
  * @param sq The send queue.
  * @param index Ring index of the WQE's first WQEBB; it runs free at 16 bits.
- * @return WQEBBs.
+ * @return The number of WQEBBs.
  */
 static inline uint32_t
 hwq_sq_bb_at(const struct hwq_sq *sq, uint16_t index)

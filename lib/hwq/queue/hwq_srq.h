@@ -47,7 +47,7 @@ struct hwq_srq {
 	uint64_t *wr_ids; /**< wr_id of each entry */
 	__be32 *dbrec;    /**< doorbell record, which contains the counter */
 
-	/* Control path. */
+	/* Fields of the control path. */
 	/** number of the SRQ; for an XRC SRQ, peers pass it to hwq_wr_set_xrc_srqn() */
 	uint32_t srqn;
 	struct hwq_dev *dev;    /**< device of the SRQ; NULL: the caller's own SRQ (hwq_obj.h) */
@@ -165,7 +165,7 @@ hwq_srq_init(struct hwq_srq *srq, void *buf, uint32_t n, uint32_t stride, __be32
 /**
  * Returns how many entries the SRQ can hold at once.
  * @param srq The SRQ.
- * @return The number.
+ * @return The number of entries.
  */
 static inline uint32_t
 hwq_srq_size(const struct hwq_srq *srq)
@@ -184,7 +184,7 @@ hwq_srq_size(const struct hwq_srq *srq)
  * @param sge
  *   The pieces, read during the call. Their memory needs HWQ_ACCESS_LOCAL_WRITE.
  * @param n_sge
- *   How many pieces.
+ *   Number of pieces.
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL

@@ -178,7 +178,7 @@ hwq_put_ctrl_stream(uint8_t *wqe, uint16_t stream_id)
 
 /**
  * Writes a remote address segment.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param raddr The first byte of remote memory.
  * @param rkey The remote key.
  */
@@ -193,7 +193,7 @@ hwq_put_raddr(void *at, uint64_t raddr, uint32_t rkey)
 
 /**
  * Writes the operands of an atomic.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param swap_add Compare and swap: the new value. Fetch and add: the summand.
  * @param compare Compare and swap: the value to compare with. Fetch and add: 0.
  */
@@ -208,7 +208,7 @@ hwq_put_atomic(void *at, uint64_t swap_add, uint64_t compare)
 
 /**
  * Writes the address vector of a datagram or a DC work request.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param av The path to the peer's port.
  * @param number The QPN or DCT number of the remote queue, 24 bits.
  * @param key UD: the qkey in the upper 32 bits. DC: the DC key.
@@ -226,7 +226,7 @@ hwq_put_av(void *at, const struct mlx5_wqe_av *av, uint32_t number, uint64_t key
 
 /**
  * Writes an XRC segment.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param srqn The number of an SRQ at the peer, 24 bits.
  */
 static HWQ_INLINE void
@@ -240,7 +240,7 @@ hwq_put_xrc(void *at, uint32_t srqn)
 
 /**
  * Writes a data segment.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param lkey The local key.
  * @param addr The first byte of local memory, a virtual address or an offset in the key.
  * @param len Bytes.
@@ -271,7 +271,7 @@ hwq_key_word(uint32_t lkey)
 
 /**
  * Writes a data segment, with a key that is converted already.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param key_word hwq_key_word() of the local key.
  * @param addr The first byte of local memory, a virtual address or an offset in the key.
  * @param len Bytes.
@@ -290,9 +290,9 @@ hwq_put_data_with(void *at, uint64_t key_word, uint64_t addr, uint32_t len)
 
 /**
  * Writes the data segments of a list, and leaves out pieces of length 0.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param sge The pieces.
- * @param n_sge How many pieces.
+ * @param n_sge Number of pieces.
  * @return DS units written.
  */
 static HWQ_INLINE unsigned int
@@ -357,7 +357,7 @@ hwq_copy_inline(uint8_t *to, const uint8_t *from, size_t len)
 
 /**
  * Writes an inline segment; nothing if len is 0.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param data The bytes to copy.
  * @param len Bytes.
  * @return DS units written.
@@ -373,9 +373,9 @@ hwq_put_inline(void *at, const void *data, size_t len)
 
 /**
  * Writes one inline segment with the bytes of several buffers.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param buf The buffers.
- * @param n_buf How many buffers.
+ * @param n_buf Number of buffers.
  * @param len The sum of the buffers' lengths, bytes.
  * @return DS units written.
  */
@@ -414,7 +414,7 @@ hwq_put_recv_end(struct mlx5_wqe_data_seg *seg, unsigned int n, unsigned int max
 /**
  * Writes the body of an RDMA write or read, which follows the control segment, with one piece of
  * memory.
- * @param wqe Where the WQE starts.
+ * @param wqe Address at which the WQE starts.
  * @param rkey The remote key.
  * @param raddr The first byte of remote memory.
  * @param lkey The local key.
@@ -431,7 +431,7 @@ hwq_put_rdma(uint8_t *wqe, uint32_t rkey, uint64_t raddr, uint32_t lkey, uint64_
 
 /**
  * Writes the body of a memcpy, which follows the control segment.
- * @param wqe Where the WQE starts.
+ * @param wqe Address at which the WQE starts.
  * @param mmo The key and address of the device's scratch memory; each queue has its own.
  * @param dst_lkey The key of the destination.
  * @param dst The first byte of the destination.
@@ -469,7 +469,7 @@ hwq_eth_ds(unsigned int hdr_len)
 
 /**
  * Writes an Ethernet segment without inline headers.
- * @param at Where the segment is written: room for it is reserved.
+ * @param at Address for the segment; room for it is reserved.
  * @param eth_ds Its DS units: hwq_eth_ds().
  * @param csum True: the device computes the checksums of IP, TCP and UDP.
  */

@@ -62,9 +62,9 @@ hwq_umr_image_start(struct hwq_umr_image *image, uint32_t access_flags, unsigned
  * @param image
  *   The caller's storage.
  * @param access_flags
- *   Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ *   Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
  * @param num_sge
- *   How many pieces.
+ *   Number of pieces.
  * @param sge
  *   num_sge pieces, read during the call; lengths are bytes.
  * @return
@@ -90,9 +90,9 @@ hwq_umr_image_list(struct hwq_umr_image *image, uint32_t access_flags, uint16_t 
 /**
  * Prepares the WQE that hwq_wr_mr_interleaved() writes for these arguments.
  * @param image The caller's storage.
- * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param repeat_count How many rounds.
- * @param num_interleaved How many entries a round has.
+ * @param access_flags Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
+ * @param repeat_count Number of rounds.
+ * @param num_interleaved Number of entries in a round.
  * @param data The entries, read during the call.
  * @return As hwq_umr_image_list().
  */

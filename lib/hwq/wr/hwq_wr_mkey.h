@@ -242,7 +242,7 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
  * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)). The flags replace the old flags.
  * -EINVAL if a flag is not in HWQ_UMR_ACCESS_ALL.
  * @param wr The batch.
- * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
+ * @param access_flags Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_access_flags(struct hwq_wr *wr, uint32_t access_flags)
@@ -302,7 +302,7 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
  * configuration has a layout already. -ENOMEM if there are more pieces than the key has entries, or
  * than a WQE of the QP has room for.
  * @param wr The batch.
- * @param num_sges How many pieces.
+ * @param num_sges Number of pieces.
  * @param sge The pieces, read during the call.
  */
 static HWQ_INLINE void
@@ -322,8 +322,8 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
  * -EINVAL if the configuration has a layout already. -ENOMEM if there are more entries than the key
  * has, or than a WQE of the QP has room for.
  * @param wr The batch.
- * @param repeat_count How many rounds.
- * @param num_interleaved How many entries a round has.
+ * @param repeat_count Number of rounds.
+ * @param num_interleaved Number of entries in a round.
  * @param num_interleaved Number of entries in a round.
  */
 static HWQ_INLINE void

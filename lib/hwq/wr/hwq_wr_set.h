@@ -55,7 +55,7 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
  * memory until the work request has completed. Writes one data segment for each piece whose length
  * is not 0. -ENOMEM if num_sge is more than hwq_qp_conf.max_sge.
  * @param wr The batch.
- * @param num_sge How many pieces.
+ * @param num_sge Number of pieces.
  * @param sg_list The pieces, read during the call.
  */
 static HWQ_INLINE void
@@ -115,7 +115,7 @@ hwq_wr_set_inline_data(struct hwq_wr *wr, const void *addr, size_t length)
  * (ibv_wr_set_inline_data_list(3)). For SEND and RDMA write. If the sum of the lengths is more than
  * hwq_qp_conf.max_inline, the error is -ENOMEM, or -EINVAL for a RAW_PACKET queue.
  * @param wr The batch.
- * @param num_buf How many buffers.
+ * @param num_buf Number of buffers.
  * @param buf_list The buffers, read during the call.
  */
 static HWQ_INLINE void

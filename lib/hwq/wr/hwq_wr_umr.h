@@ -216,8 +216,8 @@ hwq_wr_special_layout(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_
  * see the top of this file.
  * @param wr The batch.
  * @param mkey The key; it must stay until the work request has completed.
- * @param access_flags Who may use the key, out of HWQ_UMR_ACCESS_ALL.
- * @param num_sge How many pieces.
+ * @param access_flags Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
+ * @param num_sge Number of pieces.
  * @param sge The pieces, read during the call; lengths are bytes. A piece may be memory of another
  * indirect key.
  */
@@ -248,10 +248,10 @@ hwq_wr_mr_list(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags, 
  * @param wr The batch.
  * @param mkey As hwq_wr_mr_list().
  * @param access_flags As hwq_wr_mr_list().
- * @param repeat_count How many rounds.
+ * @param repeat_count Number of rounds.
  * @param num_interleaved Number of entries; the pattern takes one entry more of the key, and of the
  *   WQE.
- * @param data Read during the call.
+ * @param data The entries, read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_mr_interleaved(struct hwq_wr *wr, struct hwq_mkey *mkey, uint32_t access_flags,
