@@ -78,8 +78,8 @@ run(struct gantry_queue *q[2], const struct gantry_desc *desc, unsigned int n,
 
 	while (done < n) {
 		/*
-		 * A full queue accepts only some descriptors. The others are submitted when
-		 * completions have freed entries.
+		 * A full queue accepts only some descriptors. The remaining descriptors are
+		 * submitted when completions have freed entries.
 		 */
 		submitted += gantry_submit(q[0], desc + submitted, n - submitted);
 		done += gantry_poll(q[0], comp + done, n - done);

@@ -25,7 +25,7 @@ struct complete_command {
 struct candidates {
 	size_t n;
 	char *text[COMPLETE_MAX];
-	size_t typed; /**< how many characters of the last word are typed */
+	size_t typed; /**< number of typed characters of the last word */
 	/**
 	 * a blank may follow the completed word; false for values, which extend to the end of the
 	 * line

@@ -15,7 +15,7 @@
 struct file {
 	char *input;  /**< path of the input */
 	char *output; /**< final path of the output */
-	char *temp;   /**< path of the output while it is being written, else NULL */
+	char *temp;   /**< path of the output while it is being written, otherwise NULL */
 	dev_t dev;    /**< device number (st_dev) of the input; dev and ino identify the file */
 	ino_t ino;
 	/** bytes of the input; found when planning, and again when the input is opened */

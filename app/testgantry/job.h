@@ -23,7 +23,7 @@ struct app {
 	int n_inputs;
 	struct file_set set;  /**< files of the running job, or of the last job */
 	struct flow *flow;    /**< flow of the running job; NULL: no job runs */
-	struct report report; /**< of the running or the last job */
+	struct report report; /**< report of the running job, or of the last job */
 	uint64_t start_ns;
 	uint64_t next_table_ns;
 	bool failed; /**< a job failed or was stopped */

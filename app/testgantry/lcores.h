@@ -15,8 +15,9 @@
 const cpu_set_t *lcores_cpus(void);
 
 /**
- * Returns EAL's option for n lcores, which use the process's CPUs in turn: "--lcores=0@0,1@1,2@0".
- * If n exceeds RTE_MAX_LCORE, the text ends with dots. Valid until the next call.
+ * Returns EAL's option for n lcores, which use the process's CPUs one after the other:
+ * "--lcores=0@0,1@1,2@0". If n exceeds RTE_MAX_LCORE, the text ends with dots. Valid until the next
+ * call.
  */
 const char *lcores_option(unsigned int n);
 

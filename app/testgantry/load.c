@@ -394,7 +394,7 @@ verify(struct run *r, struct load_result *result)
 	return rc;
 }
 
-/* What all points of a sweep share. */
+/* Data that all points of a sweep share. */
 struct sweep {
 	const struct options *opt;
 	struct gantry *engine;

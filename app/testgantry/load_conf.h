@@ -42,7 +42,7 @@ struct load_list {
 	uint64_t value[LOAD_LIST_MAX];
 };
 
-/** How descriptors reach a queue. */
+/** The way in which descriptors reach a queue. */
 enum load_via {
 	LOAD_VIA_RING,   /**< the main lcore enqueues to workers */
 	LOAD_VIA_INLINE, /**< each worker lcore submits to its own queue */
@@ -63,7 +63,7 @@ struct load_conf {
 	uint32_t peers;
 	uint32_t regions;
 	uint32_t sge;     /**< number of pieces of sg, gather and scatter */
-	uint32_t layouts; /**< number of places to which layouts are moved, in turn */
+	uint32_t layouts; /**< number of places that layouts use, one after the other */
 	enum gantry_carrier
 		/** carrier of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
 		by;
@@ -73,7 +73,7 @@ struct load_conf {
 	enum gantry_transport transport; /**< transport of connections without transactions */
 	/** most bytes that the CPU copies into a WQE; 0: the engine's default */
 	uint32_t max_inline;
-	uint32_t patterns;  /**< number of patterns that fills use in turn */
+	uint32_t patterns;  /**< number of patterns that fills use, one after the other */
 	bool mixed_regions; /**< regions of different lengths */
 	uint64_t total_ops; /**< number of operations; 0: --duration alone ends the measurement */
 	uint32_t duration;  /**< seconds; 0: not given */

@@ -96,7 +96,7 @@ deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 		l->op[i] = l->op[i - mix->sum];
 }
 
-/* Gives the operations with a layout --layouts different base addresses, in turn. */
+/* Gives the operations with a layout --layouts different base addresses, one after the other. */
 static void
 deal_bases(struct load_lane *l)
 {

@@ -37,7 +37,7 @@
  */
 #define LOAD_POISON 0xff
 
-/** What the lanes of a measurement share. */
+/** Data that all lanes of a measurement share. */
 struct load_shared {
 	const struct options *opt;
 	struct gantry *engine;
@@ -84,7 +84,7 @@ struct load_inbox {
 struct load_lane {
 	struct load_shared *shared;
 	unsigned int lcore_id;
-	struct gantry_worker *worker; /**< the worker with --via ring; else NULL */
+	struct gantry_worker *worker; /**< the worker with --via ring; otherwise NULL */
 	struct gantry_queue *queue;   /**< the worker's queue, or the queue of the lane itself */
 	/* Memory. */
 	uint8_t *base;
@@ -143,9 +143,7 @@ struct load_lane {
 	/** number of descriptors from put_at on that have their begin time already */
 	uint32_t staged;
 	uint64_t put, got;
-	/**
-	 * number of operations to submit; set to `put` plus `staged` when the lane is told to stop
-	 */
+	/** number of operations to submit; set to `put` plus `staged` when the lane must stop */
 	uint64_t total;
 	uint64_t start_tsc, stop_tsc, last_tsc;
 	/* With --rate: the next operation is due at exactly due_tsc + due_part / rate. */
@@ -246,8 +244,8 @@ void lane_free(struct load_lane *l);
 /**
  * Starts the measurement at start_tsc (time stamp counter). It ends at stop_tsc, or after `total`
  * operations.
- * @param number The lane's index among n_lanes lanes. With a rate, operations of the lanes are due
- *   in turn.
+ * @param number The lane's index among n_lanes lanes. With a rate, the operations of the lanes are
+ *   due one after the other.
  */
 void lane_begin(struct load_lane *l, uint64_t start_tsc, uint64_t stop_tsc, uint64_t total,
 	uint32_t number, uint32_t among);
@@ -259,8 +257,8 @@ void lane_turn(struct load_lane *l);
 bool lane_has_ended(const struct load_lane *l);
 
 /**
- * Submits n descriptors, starting with descriptor `at`, and takes completions. Returns how many
- * were submitted.
+ * Submits n descriptors, starting with descriptor `at`, and takes completions. Returns the number
+ * of submitted descriptors.
  */
 uint32_t lane_submit(struct load_lane *l, uint32_t at, uint32_t n);
 uint32_t lane_poll(struct load_lane *l, struct gantry_comp *comp, uint32_t n);
@@ -268,10 +266,10 @@ uint32_t lane_poll(struct load_lane *l, struct gantry_comp *comp, uint32_t n);
 /** Posts receive k. Returns false if the queue did not accept it. */
 bool lane_post(struct load_lane *l, uint32_t k);
 
-/** Takes completions of receives. Returns how many. */
+/** Takes completions of receives. Returns their number. */
 uint32_t lane_poll_receives(struct load_lane *l, struct gantry_recv_comp *comp, uint32_t n);
 
-/** Takes completions of receives, and posts these receives again. Returns how many. */
+/** Takes completions of receives, and posts these receives again. Returns their number. */
 uint32_t lane_receive(struct load_lane *l);
 
 #endif

@@ -20,7 +20,7 @@ struct load_result {
 	uint64_t doorbells, wqes, cqes;
 	/** operations that were due but not submitted before the measurement ended */
 	uint64_t unsent;
-	uint64_t verified; /**< operations */
+	uint64_t verified; /**< number of verified operations */
 	bool complete;     /**< neither a signal nor a failure ended the measurement early */
 };
 

@@ -17,7 +17,7 @@
 #include "report.h"
 
 #define MOST_MESSAGES 64 /* most messages in a batch that consume receives */
-/* longest wait for a message that has arrived: its sender's completion is there */
+/* longest wait for a message whose sender has a completion, so that the message has arrived */
 #define PATIENCE_NS (10 * NSEC_PER_S)
 
 /*

@@ -120,8 +120,8 @@ have_free_huge_pages(void)
 }
 
 /*
- * Returns true if a hugetlbfs is mounted. EAL needs one for huge pages, unless its options say
- * otherwise.
+ * Returns true if a hugetlbfs is mounted. EAL needs such a file system for huge pages, unless its
+ * options say otherwise.
  */
 static bool
 have_hugetlbfs(void)

@@ -51,7 +51,7 @@ struct mover {
 	bool stop;
 	bool failed;
 	char *error; /* the first error; NULL if there was no memory for its text */
-	/* the feed from which a thread takes its next task; feeds are used in turn */
+	/* index of the feed from which a thread takes the next task; the feeds take turns */
 	size_t next_feed;
 	/* number of files that have been opened, counted from the first file of the set */
 	size_t n_opened;

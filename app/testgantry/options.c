@@ -97,8 +97,9 @@ static const struct setting {
 	const char *what;
 	uint64_t min, max;
 	const char *const *choices;
-	const char *empty; /* how the prompt shows 0 or an empty text; NULL: as the value itself */
-	bool flag;         /* the command-line option has no argument; it means "on" */
+	/* text that the prompt shows for 0 or an empty text; NULL: the value itself */
+	const char *empty;
+	bool flag; /* the command-line option has no argument; it means "on" */
 	/* 1 + the enum load_axis on which a list of values is run; 0: the option takes no list */
 	uint8_t list;
 	bool told; /* printed with a load's figures, unless the value is the default */

@@ -22,7 +22,7 @@ enum mode {
 	MODE_SIG, /**< moves no files: see sig_flow.h */
 };
 
-/** What is encrypted on the disk. */
+/** The parts of the disk that are encrypted. */
 enum encrypt {
 	ENCRYPT_NONE,
 	ENCRYPT_DATA, /**< the data; signatures are computed from the ciphertext */
@@ -43,7 +43,7 @@ struct options {
 	uint32_t depth;        /**< chunks in flight for each worker */
 	uint32_t ring_size;    /**< entries of a worker's rings; 0: the engine's default */
 	uint32_t burst;        /**< descriptors per call that enqueues to a worker */
-	enum gantry_idle idle; /**< what workers do when they have no work */
+	enum gantry_idle idle; /**< behaviour of workers that have no work */
 	/** number of copies whose latency is measured, instead of moving files; 0: none */
 	uint32_t wake_up;
 	uint32_t nb_cores;          /**< worker lcores to use; 0: all */

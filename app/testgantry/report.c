@@ -74,7 +74,10 @@ static struct {
 	uint64_t next_ns; /* time at which the next line is due */
 	uint64_t last_ns;
 	uint64_t last_done; /* bytes or operations at the last line */
-	/* if an error message is printed, by any thread, it ends this line first */
+	/*
+	 * true: the terminal's last line is a progress line, which an error message of any thread
+	 * ends first
+	 */
 	atomic_bool line_open;
 } shown;
 

@@ -67,7 +67,8 @@ struct initiator {
 	uint8_t *source[2], *fetched;
 	struct sig_request *request;   /* requests of a phase */
 	struct sig_response *response; /* [N_MODES * depth]: memory of each receive */
-	uint64_t *begin_ns;            /* of each request of a phase */
+	/* [requests of a phase]: time at which the request was sent */
+	uint64_t *begin_ns;
 };
 
 /* A transaction of the target, with the objects that it points to. */
@@ -97,7 +98,7 @@ struct sig_ends {
 	/* bytes of a block with its signature, on the wire and on the disk */
 	uint32_t wire_len, disk_len;
 	struct sig_key
-		key[2];   /* with --encrypt: the present DEK, and the next or the previous DEK */
+		key[2];   /* with --encrypt: the present DEK, and the previous or the next DEK */
 	bool present_key; /* index of the present DEK */
 	/* Fields for the running phase. */
 	struct sig_phase *phase;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Which blocks are corrupted, and how. */
+/** The blocks that are corrupted, and the kind of corruption. */
 struct damage_plan {
 	uint64_t seed;
 	uint32_t percent; /**< percent of the blocks to corrupt */

@@ -131,7 +131,7 @@ sig_check(const struct options *o)
 
 /* ------------------------------------------------------------------ received blocks */
 
-/* Where the blocks of a phase arrive, and the expected blocks. */
+/* Memory at which the blocks of a phase arrive, and the expected blocks. */
 struct arrival {
 	uint8_t *blocks;
 	const uint8_t *expected;

@@ -27,7 +27,7 @@ enum kind {
 	N_KINDS,
 };
 
-/** Where blocks have signatures. */
+/** The places at which blocks have signatures. */
 enum place {
 	DISK,
 	WIRE,

@@ -138,7 +138,7 @@ golden_single_wqes(void)
 	check_wqe(START, want, sizeof(want), "a list");
 	CHECK_EQ(sq.pi, (uint16_t)(START + 3), "WQEBBs");
 	CHECK_EQ(sq.last, START, "where it starts");
-	/* The doorbell writes exactly eight bytes: a UMR never goes by BlueFlame. */
+	/* The doorbell must write exactly eight bytes, because a UMR is never sent by BlueFlame. */
 	hwq_sq_ring(&sq);
 	memcpy(bell, want, sizeof(bell));
 	memset(want, 0, sizeof(want));

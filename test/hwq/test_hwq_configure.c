@@ -219,7 +219,9 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		CHECK_EQ(hwq_wr_complete(&wr), 0, "a NOP");
 		drain(&r);
 	}
-	/* The ring also holds sq_wr such work requests; one of them may be a fill. */
+	/*
+	 * The ring also holds sq_wr work requests of this length; a fill may take the place of one.
+	 */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
 	drain(&r);

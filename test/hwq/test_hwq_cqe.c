@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CQEs of every kind, read by libmlx5 and by hwq. A CQE of 64 random bytes, with the right queue
- * number, is written where libmlx5 reads next. Both must report the same fields (ibv_start_poll(3),
- * mlx5dv_mkey_check(3)). The QP is idle, so nothing else writes this CQ.
+ * number, is written to the entry that libmlx5 reads next. Both must report the same fields
+ * (ibv_start_poll(3), mlx5dv_mkey_check(3)). The QP is idle, so nothing else writes this CQ.
  */
 #include "hwq_emu.h"
 
 static struct hwq_dev *dev;
 static uint64_t rnd = 5;
 
-/* Where libmlx5 reads the next CQE, and the number of entries that it has read. */
+/* The CQ entry that libmlx5 reads next, and the number of entries that it has read. */
 struct place {
 	struct mlx5dv_cq view;
 	uint32_t ci;

@@ -20,8 +20,8 @@
  * rte_dma_completed() has not returned it yet.
  *
  * Threads: the application's data thread calls the functions of the data path, and
- * rte_dma_vchan_status(). The control thread of gantry.h calls all others. While the data thread
- * works, the control thread may call rte_dma_stats_get(), rte_dma_stats_reset(),
+ * rte_dma_vchan_status(). The control thread of gantry.h calls all other functions. While the data
+ * thread works, the control thread may call rte_dma_stats_get(), rte_dma_stats_reset(),
  * rte_dma_info_get(), rte_dma_dump(), rte_dev_dma_map() and rte_dev_dma_unmap(). Any thread reads
  * counters.
  */

@@ -14,8 +14,8 @@
 #include "dma_mlx5_log.h"
 
 /*
- * How often an operation is repeated after an earlier operation failed in the hardware. The
- * hardware may detect a wrong address only then: see gantry_queue_conf::replays.
+ * Largest number of repetitions of an operation after an earlier operation failed in the hardware.
+ * The hardware may detect a wrong address only then: see gantry_queue_conf::replays.
  */
 #define REPLAYS 100
 

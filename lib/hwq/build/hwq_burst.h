@@ -455,8 +455,8 @@ hwq_burst_end_at(struct hwq_burst *b, unsigned int room, unsigned int n_bb)
 }
 
 /**
- * Commits the burst's WQEs, as hwq_sq_commit() commits one WQE. Then hwq_sq_ring() tells the device
- * about them.
+ * Commits the burst's WQEs, as hwq_sq_commit() commits one WQE. Then hwq_sq_ring() announces the
+ * WQEs to the device.
  * @param b The burst.
  */
 static HWQ_INLINE void

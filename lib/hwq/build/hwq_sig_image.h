@@ -19,8 +19,9 @@
  * next WQE.
  *
  * The struct of the key stores the attributes, as hwq_wr_set_mkey_sig_block() does. So
- * hwq_mkey_check() works, and a key may be configured by images and by hwq_wr_mkey_configure() in
- * turn. Posting only reads the image; after the call the image may be changed or freed.
+ * hwq_mkey_check() works, and a key may be configured alternately by images and by
+ * hwq_wr_mkey_configure(). Posting only reads the image; after the call the image may be changed or
+ * freed.
  *
  * The builders return the same values as the builders of hwq_wqe.h: a number above 0 is the WQEBBs
  * of all WQEs; 0 means that the ring has no room for all WQEs. After 0 or an error nothing is

@@ -231,7 +231,8 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 }
 
 /**
- * Finds the next active port that has the link layer of dev->port, in turn. Any thread.
+ * Finds the next active port, after the port `after`, that has the link layer of dev->port. Any
+ * thread.
  *
  * @param dev
  *   The device.

@@ -33,14 +33,14 @@ struct hwq_path {
 	 * A request is sent again after 4.096 us << timeout; 0: it is never sent again. Default: 14
 	 */
 	uint8_t timeout;
-	/** How often a request is sent again before the QP fails; default: 7. */
+	/** Number of times that a request is sent again before the QP fails; default: 7. */
 	uint8_t retries;
 	/**
-	 * How often a message is sent again if the peer has no receive; 7: without limit. Default:
-	 * 7.
+	 * Number of times that a message is sent again if the peer has no receive; 7: without
+	 * limit. Default: 7.
 	 */
 	uint8_t rnr_retries;
-	/** How long a sender waits for a receive of this QP, in the IB encoding; default: 12. */
+	/** Time that a sender waits for a receive of this QP, in the IB encoding; default: 12. */
 	uint8_t min_rnr_timer;
 };
 

@@ -114,7 +114,7 @@ struct hwq_sig_err {
 	uint8_t sig_type;  /**< 0: signature of a block, 1: signature of a transaction */
 	uint8_t domain;    /**< domain of the signature; 0: wire, 1: memory */
 	/** The value that the device expected, and the value that it found. */
-	uint64_t expected, actual; /**< what it found */
+	uint64_t expected, actual; /**< the value that the device found */
 	uint64_t offset;           /**< offset of the block's end in the transfer, bytes */
 };
 
@@ -138,7 +138,7 @@ struct hwq_mkey_sig {
  *  (mlx5dv_wr_set_mkey_crypto(3)). */
 struct hwq_mkey_crypto {
 	enum mlx5dv_crypto_standard crypto_standard; /**< AES-XTS */
-	/** Which comes first at the sender: signature or encryption. */
+	/** The order of signature and encryption at the sender. */
 	enum mlx5dv_signature_crypto_order signature_crypto_order;
 	enum mlx5dv_block_size data_unit_size; /**< size of a data unit */
 	bool encrypt_on_tx; /**< true: data on the wire are encrypted; false: data in memory */

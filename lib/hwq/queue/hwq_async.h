@@ -41,9 +41,9 @@ struct hwq_async {
 	enum hwq_async_what what; /**< kind of the event */
 	/** Name of the verbs event, for logs; a string that is never freed. */
 	const char *name;
-	struct hwq_qp *qp;            /**< QP_FAILED and SQ_DRAINED: the QP; else NULL */
-	struct hwq_cq *cq;            /**< CQ_FAILED: the CQ; else NULL */
-	unsigned int port;            /**< PORT_UP and PORT_DOWN: the port, from 1; else 0 */
+	struct hwq_qp *qp;            /**< QP_FAILED and SQ_DRAINED: the QP; otherwise NULL */
+	struct hwq_cq *cq;            /**< CQ_FAILED: the CQ; otherwise NULL */
+	unsigned int port;            /**< PORT_UP and PORT_DOWN: the port, from 1; otherwise 0 */
 	struct hwq_dev *dev;          /**< the device */
 	struct ibv_async_event event; /**< private: for hwq_async_ack() */
 };

@@ -133,7 +133,7 @@ find_next(struct hwq_qp *qp, uint16_t *next)
 	}
 	if (hw.state != HWQ_QPC_SQ_DRAINED)
 		return -EINVAL;
-	/* The device's index must lie between the oldest incomplete WQE and pi. */
+	/* The device's index must be between the oldest incomplete WQE and pi. */
 	if ((uint16_t)(sq->pi - hw.next) > hwq_sq_used_bb(sq)) {
 		hwq_log("QP 0x%06x: the device is at WQE 0x%04x, and 0x%04x to 0x%04x are posted",
 			qp->qpn, hw.next, hwq_sq_ci(sq), sq->pi);

@@ -57,7 +57,7 @@ struct hwq_dct {
  * @retval -EINVAL
  *   conf has no SRQ or an XRC SRQ, or conf->path is not possible.
  * @retval -ENOSPC
- *   cq has no room for a CQE of each entry of the SRQ: create a larger CQ.
+ *   cq has fewer free entries than the SRQ has entries: create a larger CQ.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -errno

@@ -61,7 +61,7 @@ struct hwq_obj_dm {
 	/** address for the CPU: copy with ibv_memcpy_to_dm(3), or aligned stores */
 	void *addr;
 	uint64_t len;       /**< bytes of the mapping */
-	uint64_t remote_va; /**< address for the device, if the memory is not MEMIC; else 0 */
+	uint64_t remote_va; /**< address for the device, if the memory is not MEMIC; otherwise 0 */
 };
 
 /**
@@ -216,7 +216,7 @@ HWQ_API int hwq_obj_qp_sync(struct hwq_qp *qp);
  * @retval -EBUSY
  *   Entries were posted to the SRQ already: create a new one.
  * @retval -ENOSPC
- *   cq has fewer free entries than CQEs are needed, one for each entry: create a larger CQ.
+ *   cq has fewer free entries than the SRQ has entries: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The environment variable MLX5_SRQ_SIGNATURE is set: unset it.
  * @retval -ENOMEM
@@ -260,7 +260,7 @@ struct hwq_obj_rwq {
  * @retval -EBUSY
  *   Entries were posted to the queue already: create a new one.
  * @retval -ENOSPC
- *   cq has fewer free entries than CQEs are needed, one for each entry: create a larger CQ.
+ *   cq has fewer free entries than the queue has entries: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The environment variable MLX5_RWQ_SIGNATURE is set: unset it.
  * @retval -ENOMEM

@@ -179,7 +179,7 @@ HWQ_API uint32_t hwq_qp_recv_cqe_needed(const struct hwq_qp_conf *conf);
  *   The configuration is beyond the device's limits, a field contradicts the type, or conf->path is
  *   not possible.
  * @retval -ENOSPC
- *   A CQ has no room for a CQE of each WQE: create a larger CQ.
+ *   A CQ has fewer free entries than the QP may need: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The type does not support an operation, the device has no MMO for memcpy, or the environment
  *   variable MLX5_QP_SIGNATURE is set: unset it.

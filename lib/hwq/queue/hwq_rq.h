@@ -211,8 +211,9 @@ hwq_cq_next_is_recv(const struct hwq_cq *cq, __be32 qpn_be, __be32 qpn_mask)
 /** A receive that succeeded: the fields of its CQE that do not depend on the transport. */
 struct hwq_recv_done {
 	uint32_t byte_cnt; /**< bytes that arrived */
-	__be32 imm_inval;  /**< immediate data, or the key that was invalidated; else undefined */
-	uint8_t opcode;    /**< MLX5_CQE_RESP_WR_IMM, _SEND, _SEND_IMM or _SEND_INV */
+	/** immediate data, or the key that was invalidated; otherwise undefined */
+	__be32 imm_inval;
+	uint8_t opcode; /**< MLX5_CQE_RESP_WR_IMM, _SEND, _SEND_IMM or _SEND_INV */
 };
 
 /**

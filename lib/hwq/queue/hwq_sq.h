@@ -58,7 +58,7 @@ struct hwq_sq {
 	uint16_t full;        /**< pi at which no WQEBB is free: ci + n_bb */
 	uint16_t rung;        /**< pi at the last doorbell */
 	uint16_t last;        /**< index at which the last WQE of hwq_sq_commit() starts */
-	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE is signalled, else 0 */
+	uint32_t sig_bits;    /**< MLX5_WQE_CTRL_CQ_UPDATE if every WQE is signalled, otherwise 0 */
 	__be32 qpn_be;        /**< QPN, in the byte order of CQEs */
 	struct hwq_bf *bf;    /**< the doorbell register */
 	__be32 *dbrec;        /**< doorbell record; the queue writes word HWQ_SND_DBR only */

@@ -82,7 +82,7 @@ struct hwq_srq_conf {
  * @retval -EINVAL
  *   The sizes are beyond the device's limits, or conf has an XRC domain without a CQ.
  * @retval -ENOSPC
- *   conf->cq has no room for a CQE of each entry: create a larger CQ.
+ *   conf->cq has fewer free entries than the SRQ has entries: create a larger CQ.
  * @retval -EOPNOTSUPP
  *   The environment variable MLX5_SRQ_SIGNATURE is set: unset it.
  * @retval -ENOMEM

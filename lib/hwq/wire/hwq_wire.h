@@ -84,7 +84,7 @@ struct hwq_wire_sig_err_cqe {
 	uint8_t sig_type;      /**< signature of 0: a block, 1: a transaction */
 	uint8_t domain;        /**< 0: wire, 1: memory */
 	__be32 mkey;           /**< the key whose data are wrong */
-	__be64 offset;         /**< where in the key's data, bytes */
+	__be64 offset;         /**< offset of the error in the key's data, bytes */
 	uint8_t reserved48[8]; /**< reserved */
 	__be32 qpn;            /**< the QP's number, low 24 bits */
 	uint8_t reserved60[2]; /**< reserved */

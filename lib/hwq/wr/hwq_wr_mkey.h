@@ -33,8 +33,8 @@
  *                attributes; or the ring is full
  *
  * After an error, or after hwq_wr_abort(), the struct of the key has the new attributes, but the
- * device still has the old ones. Set all attributes with the next configuration, or reset them
- * (mlx5dv_wr_set_mkey_crypto(3), NOTES).
+ * device still has the old attributes. Set all attributes with the next configuration, or reset
+ * them (mlx5dv_wr_set_mkey_crypto(3), NOTES).
  *
  * The QP needs MLX5DV_QP_EX_WITH_MKEY_CONFIGURE in mlx5_ops, and a max_inline that is large enough
  * for layout and attributes: 16 bytes for each entry, rounded up to 64; 64 for a signature; 64 for

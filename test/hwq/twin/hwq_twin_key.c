@@ -50,7 +50,7 @@ dek_create(struct twin_pair *p, struct dek *d)
 	struct hwq_dek_conf conf = {.key_size = attr.key_size, .has_keytag = attr.has_keytag};
 	int ret;
 
-	/* The two AES keys of a DEK differ. */
+	/* The two AES keys of a DEK must differ. */
 	conf.key[0] = attr.key[0] = 0x5a;
 	ret = hwq_dek_pool_create(p->twin.domain, 1, &conf, &d->pool);
 	if (ret != 0)

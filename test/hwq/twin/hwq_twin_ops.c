@@ -141,8 +141,8 @@ stock_raw(struct twin_pair *p, const struct twin_work *w)
 }
 
 /*
- * The builder sets the QPN. It signals the WQE if the flags say so, whatever the WQE's own bits
- * are.
+ * The builder sets the QPN. Only the flags decide whether the WQE is signalled; the WQE's own CE
+ * bits are ignored.
  */
 static int
 direct_raw(struct twin_pair *p, const struct twin_work *w)

@@ -45,7 +45,7 @@ draw(struct twin_pair *p, struct twin_work *w)
 			o->data.sge[0].length = 8;
 		return;
 	}
-	/* Where the work is executed, the old value of each atomic has eight bytes. */
+	/* If the work is executed, the old value of each atomic has eight bytes. */
 	w->setter = TWIN_SGE;
 	o->data.n = 1;
 	o->data.sge[0] =

@@ -453,8 +453,8 @@ post(struct twin_pair *p, const struct twin_work *w, unsigned int n, bool abort)
 enum image_kind {
 	NO_IMAGE,
 	SIG_IMAGE,
-	CRYPTO_IMAGE, /* with signatures, if the key has them */
-	RESET_IMAGE   /* encryption; signatures are turned off */
+	CRYPTO_IMAGE, /* image of encryption, and of signatures if the key has signatures */
+	RESET_IMAGE   /* image of encryption that turns signatures off */
 };
 
 /*

@@ -138,7 +138,7 @@ our_key(const struct twin_work *w)
 	}
 }
 
-static bool adds_in_32_bits; /* libmlx5 adds up the pieces of a list in 32 bits */
+static bool adds_in_32_bits; /* libmlx5 adds the lengths of a list's pieces in 32 bits */
 
 static struct mlx5dv_mkey *
 their_key(const struct twin_work *w)

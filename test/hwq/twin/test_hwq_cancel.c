@@ -106,7 +106,7 @@ same_wqes(const struct stock *s, const struct hwq_sq *sq)
 		memset(b + 4, 0, 3);
 		memset(a + 16, 0, 8);
 		memset(b + 16, 0, 8);
-		/* libmlx5 does not write the padding of inline data. A NOP has none. */
+		/* libmlx5 does not write the padding of inline data. A NOP has no inline data. */
 		used = 32 + 4 + (be32toh(*(const __be32 *)(const void *)(ours + 32)) & 0x3ff);
 		check_bytes(b, a, used < len ? used : len, "a WQE");
 		i = (uint16_t)(i + (len + 63) / 64);

@@ -27,9 +27,9 @@ enum act_kind {
 	INV_KEY,
 	INV_WINDOW,
 	/* Transfers. */
-	KEY_WRITE, /* into the key, as remote key */
+	KEY_WRITE, /* into the key, which is the remote key */
 	KEY_READ,
-	LOCAL_WRITE, /* out of the key, as local key */
+	LOCAL_WRITE, /* out of the key, which is the local key */
 	LOCAL_READ,
 	KEY_COPY, /* into the key, by memcpy */
 	WINDOW_WRITE,
@@ -48,7 +48,7 @@ struct act {
 	uint64_t at; /* offset in the key, or in a window's memory */
 	uint8_t tag; /* variant of the window's key from this act on */
 	bool from_0;
-	bool joined; /* the next act is posted before this one has completed */
+	bool joined; /* the next act is posted before this act has completed */
 	struct ibv_sge sge[N_PIECES];
 	struct mlx5dv_mr_interleaved data[N_PIECES];
 };
