@@ -14,7 +14,7 @@
  *        next_done            next_id - staged           next_id
  *           | in the queue, or held |  staged[]            |
  *      -----+-----------------------+----------------------+----->
- *         next to hand out      next to submit          next to enqueue
+ *         next to return        next to submit          next to enqueue
  *
  * An operation is "held" if rte_dma_vchan_status() has taken its completion, and
  * rte_dma_completed() has not returned it yet.

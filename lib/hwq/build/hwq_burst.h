@@ -4,7 +4,7 @@
  * Bursts of WQEs. The free WQEBBs of the ring are checked once for the whole burst, and wr_ids are
  * not stored.
  *
- *     n = hwq_burst_start(&b, sq, n);          how many of n WQEs fit before the ring's end
+ *     n = hwq_burst_start(&b, sq, n);          how many of n WQEs may be written
  *     for (i = 0; i < n; i++)
  *         hwq_burst_rdma_write(&b, ...);       flags: constants, so that they fold away
  *     hwq_burst_end(&b);                       the queue counts the WQEs
@@ -20,7 +20,7 @@
  *
  * WQEs of several kinds, of one or more WQEBBs, can be posted all or not at all:
  *
- *     hwq_burst_reserve(&b, sq, n_bb);         the room of all WQEs, contiguous
+ *     hwq_burst_reserve(&b, sq, n_bb);         contiguous room for all WQEs
  *     hwq_burst_rdma_with(&b, ...);
  *     hwq_burst_send_inline(&b, ...);
  *     hwq_burst_end_at(&b, n_bb, 1);           1: WQEBBs of the last WQE

@@ -30,7 +30,7 @@
  * batch. What hwq_sig_image.h says about the key's attributes, wr_ids, the next WQE, and threads is
  * true here too. The builders return the same values as the builders of hwq_wqe.h. After an error
  * nothing is written. Errors:
- *   -EINVAL      the key was not created for what the image does; more bytes than
+ *   -EINVAL      the key's flags are not those of the image; more bytes than
  *                hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit even
  *                when it is empty
  *   -ENOMEM      more entries than the key or a WQE has room for

@@ -4,7 +4,7 @@
  * Functions that build one WQE, a UMR that gives a key its layout. Return values and thread rule
  * are those of hwq_wqe.h.
  *
- *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);             the key now means these pieces
+ *     hwq_wqe_mr_list(sq, mkey, access, n, sge, flags);    the key's memory is now these pieces
  *     hwq_wqe_rdma_read(..., flags | HWQ_WQE_AFTER_UMR);   waits for the UMR
  *
  * The bytes are those of hwq_wr_mr_list() and hwq_wr_mr_interleaved() in a separate batch, with one
@@ -14,7 +14,7 @@
  * The QP need not be created for these operations. Its ring must have room for two such WQEs.
  *
  * Errors in addition to those of hwq_wqe.h:
- *   -EINVAL     access flags beyond HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
+ *   -EINVAL     access flags not in HWQ_UMR_ACCESS_ALL; the key signs, encrypts, or has a variant
  *               other than 0; or the ring holds less than two such WQEs
  *   -ENOMEM     more entries than the key or a WQE has room for
  */

@@ -3,7 +3,7 @@
  * @file
  * Data encryption keys (DEKs), to which the crypto setter of a key refers (hwq_wr_mkey.h).
  *
- *     hwq_login_init()              first, where the device takes wrapped DEKs: hwq_login.h
+ *     hwq_login_init()              first, if the device takes wrapped DEKs: hwq_login.h
  *     hwq_dek_init(dev, &conf, &dek)
  *       explicit_bzero(&conf, sizeof(conf));
  *       ... dek.id in struct hwq_crypto_attr, or in struct hwq_crypto_start ...

@@ -6,8 +6,8 @@
  *
  *     hwq_key_begin()                    a configuration begins: no attribute is new
  *     hwq_sig_take(), hwq_crypto_take()  setters: check attributes, and copy them
- *     hwq_key_plan()                     after the last setter: what the UMR must carry
- *     hwq_put_key_bsf()                  writes the BSFs behind the layout: hwq_bsf.h
+ *     hwq_key_plan()                     after the last setter: the parts that the UMR must have
+ *     hwq_put_key_bsf()                  writes the BSFs after the layout: hwq_bsf.h
  *
  * hwq_wr_mkey.h calls them in this order. Rules and errors are those of libmlx5 (qp.c: functions
  * that end in mkey_configure, mkey_sig_block, mkey_crypto and umr_wqe_finalize). As in libmlx5, a

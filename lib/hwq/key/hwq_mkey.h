@@ -5,11 +5,11 @@
  * memory (hwq_wr_umr.h).
  *
  *     hwq_mkey_pool_create(domain, &conf, &pool)        makes n keys, by commands to the device
- *       mkey = hwq_mkey_get(pool)                       takes one; NULL: all are taken
- *         hwq_wr_mr_list(&wr, mkey, access, n, sge)     lays it out: a list or a pattern
+ *       mkey = hwq_mkey_get(pool)                       returns a free key, or NULL
+ *         hwq_wr_mr_list(&wr, mkey, access, n, sge)     gives it a layout: a list or a pattern
  *         ... mkey->lkey, mkey->rkey in work requests; addresses are offsets from 0 ...
  *       hwq_mkey_put(mkey)                              gives it back to its pool
- *     hwq_mkey_pool_destroy(pool)                       refused while keys are taken
+ *     hwq_mkey_pool_destroy(pool)                       refused while keys are in use
  *
  * A key is created by the commands that mlx5dv_create_mkey(3) sends, through DEVX. It has a number
  * of entries; if it is for signatures, two PSVs and a signature context; if it is for encryption, a
@@ -230,7 +230,7 @@ HWQ_API int hwq_mkey_pool_create(struct hwq_domain *domain, const struct hwq_mke
  * @return
  *   0 on success, otherwise:
  * @retval -EBUSY
- *   Keys are taken: give them back first. Nothing was destroyed.
+ *   Keys are in use: give them back first. Nothing was destroyed.
  * @retval -errno The error of the first key that could not be destroyed: the keys before it are
  *   destroyed; call again to destroy the remaining ones.
  */

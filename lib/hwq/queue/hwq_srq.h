@@ -5,13 +5,13 @@
  *
  *     head                                 tail
  *      |                                    |
- *      e0 -> e1 -> e2 -> ... -> ... -> ... en      free entries; each names the next
+ *      e0 -> e1 -> e2 -> ... -> ... -> ... en      free entries; each has the next entry's index
  *
  *     hwq_srq_create                      or hwq_obj_srq() for the caller's own SRQ
  *       hwq_qp_create with conf.srq       any number of queue pairs
  *       hwq_srq_post_list                 fills the entry at head; head becomes the next free entry
  *       hwq_srq_ring                      tells the device how many entries were ever posted
- *          ... a message uses an entry; its CQE names the entry ...
+ *          ... a message uses an entry; its CQE has the entry's index ...
  *       hwq_srq_poll                      frees the entry: it becomes the tail
  *     hwq_srq_destroy                     after its queue pairs
  *

@@ -5,16 +5,16 @@
  *
  *     struct hwq_wr wr;
  *
- *     hwq_wr_start(&wr, sq);                        RC and UC; hwq_wr_start_ud() and others
+ *     hwq_wr_start(&wr, sq);                        RC, UC; for UD hwq_wr_start_ud(), ...
  *     wr.wr_id = 1;                                 for the next builder; its CQE returns it
  *     wr.wr_flags = HWQ_WQE_SIGNALED;
  *     hwq_wr_rdma_write(&wr, rkey, raddr);          a builder, then
- *     hwq_wr_set_sge(&wr, lkey, addr, len);         and its data setter, if it takes data
+ *     hwq_wr_set_sge(&wr, lkey, addr, len);         and its data setter, if the builder needs data
  *     ...
  *     ret = hwq_wr_complete(&wr);                   0: all is posted, with one doorbell
  *                                                   -errno: nothing is posted
  *
- *     n = hwq_wr_poll(sq, wr_id, N)                 good completions; hwq_poll.h: failed ones
+ *     n = hwq_wr_poll(sq, wr_id, N)                 good completions; failed: see hwq_poll.h
  *
  * Builders and setters return nothing. hwq_wr_complete() returns the first error of the batch:
  *   -ENOMEM  the ring is full: poll, complete, post the batch again. Or a setter got more data

@@ -5,7 +5,7 @@
  *
  *     builder                       then call
  *     hwq_wr_send*, _rdma_*         a data setter (hwq_wr_set.h); UD, XRC, DC: address setter too
- *     hwq_wr_atomic_*               the same; the data setter names 8 bytes for the old value
+ *     hwq_wr_atomic_*               the same; the data setter gives 8 bytes for the old value
  *     hwq_wr_memcpy, _local_inv,    no setter
  *       _nop, _raw_wqe
  *

@@ -6,7 +6,7 @@
  *
  *     hwq_wr_start(&wr, sq);
  *     wr.wr_flags = HWQ_WQE_INLINE;                  required: layouts are in the WQE
- *     hwq_wr_mr_list(&wr, mkey, access, n, sge);     the key now means these pieces
+ *     hwq_wr_mr_list(&wr, mkey, access, n, sge);     the key's memory is now these pieces
  *     wr.wr_flags = HWQ_WQE_SIGNALED;
  *     hwq_wr_rdma_write(&wr, rkey, raddr);           waits for the UMR (small fence)
  *     hwq_wr_set_sge(&wr, mkey->lkey, 0, len);       address 0: the key's first byte
@@ -16,7 +16,7 @@
  *   -EOPNOTSUPP  a layout without HWQ_WQE_INLINE, or for a key whose variant changed and that was
  *                created without HWQ_MKEY_UPDATE_VARIANT: both replace an earlier error, as in
  *                libmlx5. Or a window of more than 2 GiB
- *   -EINVAL      access flags beyond HWQ_UMR_ACCESS_ALL
+ *   -EINVAL      access flags that are not in HWQ_UMR_ACCESS_ALL
  *   -ENOMEM      more entries than the key or a WQE of the QP has room for; or the ring is full
  *
  * The QP needs IBV_QP_EX_WITH_BIND_MW in send_ops, or MLX5DV_QP_EX_WITH_MR_LIST or
