@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Memory that descriptors may name: registered, on demand, or of the device itself.
+ * Memory that descriptors may use: registered memory, memory on demand, and memory of the device.
  */
 #ifndef GANTRY_MEMORY_H
 #define GANTRY_MEMORY_H
@@ -19,19 +19,19 @@ struct rte_mempool;
 struct gantry;
 struct gantry_mem;
 
-#define GANTRY_MEM_REMOTE_WRITE (1u << 0) /**< peers may WRITE here */
-#define GANTRY_MEM_REMOTE_READ  (1u << 1) /**< peers may READ here */
-/** Peers may do COMPARE_SWAP and FETCH_ADD here. */
+#define GANTRY_MEM_REMOTE_WRITE (1u << 0) /**< peers may WRITE to this memory */
+#define GANTRY_MEM_REMOTE_READ  (1u << 1) /**< peers may READ this memory */
+/** Peers may carry out COMPARE_SWAP and FETCH_ADD on this memory. */
 #define GANTRY_MEM_REMOTE_ATOMIC (1u << 2)
 /**
- * For mappings without PROT_WRITE: descriptors of this process and peers may read it. As a
- * destination it is refused (GANTRY_READ_ONLY).
+ * For mappings without PROT_WRITE. Descriptors of this process and peers may read the memory. A
+ * descriptor with this memory as its destination is refused (GANTRY_READ_ONLY).
  */
 #define GANTRY_MEM_READ_ONLY (1u << 3)
 /**
  * The device's writes may arrive in another order (IBV_ACCESS_RELAXED_ORDERING of ibv_reg_mr(3)),
- * which is faster on some machines. Use it for data whose arrival a completion announces. Never use
- * it for memory that a program polls, nor for signatures.
+ * which is faster on some machines. Use this flag for data whose arrival is reported by a
+ * completion. Never use it for memory that a program polls, or for signatures.
  */
 #define GANTRY_MEM_RELAXED (1u << 4)
 
@@ -39,17 +39,19 @@ struct gantry_mem;
  * Registers the region [addr, addr + len) for all queues of the engine, and pins its pages. Control
  * thread; workers may run.
  *
- * Descriptors may name the memory when the call has returned. The caller keeps it mapped until
+ * Descriptors may use the memory when the call has returned. The caller keeps it mapped until
  * gantry_mem_unregister() has returned 0.
  *
  * If the memory maps a file, do not make the file shorter meanwhile: the device keeps the pages,
- * and what it writes to them is lost; a copy by the CPU ends the process by SIGBUS.
+ * and data that it writes to them are lost; a copy by the CPU ends the process by SIGBUS.
  *
- * One registration of many buffers costs less than a registration of each buffer: to create, to
- * look up and to end. So register a pool as a whole. See also gantry_before_eal().
+ * One registration of many buffers costs less than one registration for each buffer: at its
+ * creation, at each look-up, and at its end. So register a pool as a whole. See also
+ * gantry_before_eal().
  *
- * Where copies may go by RDMA (gantry_info::carriers), the device opens every region to remote
- * writes: any peer that knows the remote key can write there, also without GANTRY_MEM_REMOTE_WRITE.
+ * If RDMA may carry copies (gantry_info::carriers), the device opens every region to remote writes:
+ * each peer that knows the remote key can write to the region, also without
+ * GANTRY_MEM_REMOTE_WRITE.
  *
  * @param g
  *   The engine.
@@ -64,21 +66,21 @@ struct gantry_mem;
  * @return
  *   0 on success. Otherwise a line of the log names the remedy:
  * @retval -EINVAL
- *   addr is NULL, len is 0, or addr + len overflows; a flag is unknown; READ_ONLY comes with
+ *   addr is NULL, len is 0, or addr + len overflows; a flag is unknown; READ_ONLY is combined with
  *   REMOTE_WRITE or REMOTE_ATOMIC, or RELAXED with REMOTE_ATOMIC.
  * @retval -EEXIST
- *   The region overlaps a registered one.
+ *   The region overlaps a registered region.
  * @retval -EFAULT
  *   A page is not mapped, or is beyond the end of its file.
  * @retval -EACCES
  *   A page is mapped without the right to read it, or to write it: perhaps use READ_ONLY.
  * @retval -EOPNOTSUPP
- *   The kernel does not pin such a mapping: a shared one of a file on a disk, without READ_ONLY, or
- *   memory of a device.
+ *   The kernel does not pin such a mapping: a shared mapping of a file on a disk without READ_ONLY,
+ *   or memory of a device.
  * @retval -EPERM
  *   RLIMIT_MEMLOCK is too low.
  * @retval -EIO
- *   The IOMMU cannot map it, or the device has failed.
+ *   The IOMMU cannot map the memory, or the device has failed.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -ECHILD
@@ -92,10 +94,10 @@ GANTRY_API int gantry_mem_register(struct gantry *g, void *addr, size_t len, uns
 /**
  * Registers the memory of a mempool as gantry_mem_register() does. Control thread.
  *
- * Chunks that touch each other get one key. Memory that is registered already stays as it is. Call
- * again when the pool has grown: *mem is the same registration, and covers the new chunks. End the
- * registration before the pool is freed. If the memory of a pool has several keys,
- * gantry_mem_remote_key() returns one of them.
+ * Chunks that follow each other without a gap get one key. Memory that is registered already keeps
+ * its registration. Call again when the pool has grown: *mem is the same registration, and covers
+ * the new chunks. End the registration before the pool is freed. If the memory of a pool has
+ * several keys, gantry_mem_remote_key() returns one of them.
  *
  * @param g
  *   The engine.
@@ -120,18 +122,18 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * run.
  *
  * EAL's memory is that of rte_malloc(), of mempools, and of heaps of external memory. Memory
- * without a gap gets one key. Memory that is registered already stays as it is. To let peers reach
- * a part of this memory, register that part before this call. Call again to retry failures, and to
- * cover memory whose own registration has ended.
+ * without a gap gets one key. Memory that is registered already keeps its registration. To let
+ * peers reach a part of this memory, register that part before this call. Call this function again
+ * to register memory for which the device refused, and memory whose own registration has ended.
  *
- * EAL changes its memory on any thread. That thread waits until the device has registered the new
- * memory, together with the memory beside it. If that is too slow, give EAL enough memory at its
- * start (-m). If the device refuses, the log says why, and descriptors that name the new memory
- * complete with GANTRY_NOT_REGISTERED.
+ * EAL's memory may grow on any thread. This thread waits until the device has registered the new
+ * memory, together with the memory in front of it and behind it. If that is too slow, give EAL
+ * enough memory at its start (-m). If the device refuses, the log says why, and descriptors that
+ * use the new memory complete with GANTRY_NOT_REGISTERED.
  *
- * When EAL gives memory back, queues may have WQEs that name it. The device then keeps the pages.
- * It gives them up when these WQEs are done, with the next change of EAL's memory, the next call of
- * this function, or gantry_mem_unregister().
+ * When EAL gives memory back to the system, queues may have WQEs that use this memory. The device
+ * then keeps the pages. When these WQEs are done, the pages are given up at the next change of
+ * EAL's memory, the next call of this function, or gantry_mem_unregister().
  *
  * @param g
  *   The engine.
@@ -142,7 +144,7 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * @return
  *   0 on success, otherwise:
  * @retval -EINVAL
- *   Other flags, or not those of the earlier call.
+ *   The flags are not possible, or differ from those of an earlier call.
  * @retval -errno
  *   An error of gantry_mem_register(): call again.
  */
@@ -150,18 +152,19 @@ GANTRY_API int gantry_mem_register_eal(struct gantry *g, unsigned int flags,
 	struct gantry_mem **mem);
 
 /**
- * Lets COPY, COPY_SG and FILL name all memory of the process. Control thread; workers may run.
+ * Lets COPY, COPY_SG and FILL use all memory of the process. Control thread; workers may run.
  *
  * The call makes one key for all memory, on demand (implicit ODP, ibv_reg_mr(3)). The device uses
- * it for memory that no other registration covers in one piece. Nothing is pinned, and memory may
- * be mapped and unmapped at any time. If a page is not mapped, or must not be written, the
+ * this key for memory that no other registration covers in one piece. Nothing is pinned, and memory
+ * may be mapped and unmapped at any time. If a page is not mapped, or must not be written, the
  * descriptor completes with GANTRY_LOCAL_ERROR, and some of its bytes may have moved; other
  * descriptors are not affected.
  *
- * Such copies are slower: register memory that is used often. RDMA carries them, and neither the
- * CPU nor MMO (gantry_desc.h, GANTRY_DESC_BY_CPU). So every peer that knows the key can read and
- * write all memory of the process. Only gantry_mem_remote_key() tells the key. Operations other
- * than these three complete with GANTRY_NOT_REGISTERED as before.
+ * Such copies are slower, so register memory that is used often. Only RDMA carries such copies, and
+ * neither the CPU nor MMO (gantry_desc.h, GANTRY_DESC_BY_CPU). So every peer that knows the key can
+ * read and write all memory of the process. The engine tells the key only by
+ * gantry_mem_remote_key(). Operations other than these three complete with GANTRY_NOT_REGISTERED as
+ * before.
  *
  * @param g
  *   The engine.
@@ -186,13 +189,14 @@ GANTRY_API int gantry_mem_register_any(struct gantry *g, struct gantry_mem **mem
  * Allocates memory of the device itself, all zero, and registers it (ibv_alloc_dm(3)). Control
  * thread; workers may run.
  *
- * Descriptors name it by the addresses from *addr on, as any region, with every operation. For
- * peers its first byte is 0: gantry_mem_remote_addr(). RDMA copies it, and neither the CPU nor MMO
- * (gantry_desc.h, GANTRY_DESC_BY_CPU). So it is open to reads and writes of every peer that knows
- * its key, also without REMOTE_WRITE and REMOTE_READ.
+ * Descriptors of every operation may use this memory, as any region, by the addresses from *addr
+ * on. For peers its first byte has address 0: gantry_mem_remote_addr(). Only RDMA copies it, and
+ * neither the CPU nor MMO (gantry_desc.h, GANTRY_DESC_BY_CPU). So every peer that knows the key can
+ * read and write the memory, also without REMOTE_WRITE and REMOTE_READ.
  *
- * The CPU may use it by aligned accesses of 4 or 8 bytes, which are slow. So messages from it are
- * never inline. gantry_mem_unregister() frees it: the addresses are not mapped then.
+ * The CPU may use the memory by aligned accesses of 4 or 8 bytes, which are slow. So messages from
+ * this memory are never inline. gantry_mem_unregister() frees the memory; its addresses are then
+ * not mapped any more.
  *
  * @param g
  *   The engine.
@@ -203,11 +207,11 @@ GANTRY_API int gantry_mem_register_any(struct gantry *g, struct gantry_mem **mem
  * @param mem
  *   The registration; written on success only.
  * @param addr
- *   Its first byte; written on success only.
+ *   The address of the first byte; written on success only.
  * @return
  *   0 on success. Otherwise a line of the log says more:
  * @retval -EINVAL
- *   len is 0, or a flag is not one of these.
+ *   len is 0, or there is another flag.
  * @retval -EOPNOTSUPP
  *   The device has no such memory.
  * @retval -ENOMEM
@@ -221,37 +225,37 @@ GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int fl
 	struct gantry_mem **mem, void **addr);
 
 /**
- * Ends a registration and frees mem, and device memory with it. Control thread; workers and other
- * owners go on.
+ * Ends a registration, and frees mem and its device memory. Control thread; workers and owners of
+ * queues may work meanwhile.
  *
- * At once, descriptors that name the memory complete with GANTRY_NOT_REGISTERED. The call then
- * waits until every WQE that could name it has completed. Peers lose their access when it returns
- * 0.
+ * From then on, descriptors that use the memory complete with GANTRY_NOT_REGISTERED. The call waits
+ * until every WQE that may use the memory has completed. Peers lose their access when the call
+ * returns 0.
  *
  * The call waits for each queue that has descriptors in flight or posted receives, or that sets a
- * failed connection up again. The owner of such a queue must poll it meanwhile. An owner that makes
- * this call itself polls first, or calls gantry_rest(). Posted receives may wait for ever: close
- * their peers first.
+ * failed connection up again. The owner of such a queue must poll the queue meanwhile. If an owner
+ * itself makes this call, it first polls, or calls gantry_rest(). Posted receives may wait for
+ * ever, so close their peers first.
  *
  * If RDMAV_ALLOW_DISASSOC_DESTROY (ibv_open_device(3)) or MLX4_DEVICE_FATAL_CLEANUP is in the
- * environment, libibverbs turns EIO into success, in this and in every call that destroys an
- * object. DPDK's mlx4 plug-in sets the latter variable. To get EIO too, call unsetenv(3) for it
- * between rte_eal_init() and the first gantry_create().
+ * environment, libibverbs returns success instead of EIO, in this call and in every call that
+ * destroys an object. DPDK's mlx4 plug-in sets MLX4_DEVICE_FATAL_CLEANUP. To get EIO, call
+ * unsetenv(3) for this variable between rte_eal_init() and the first gantry_create().
  *
  * @param mem
  *   The registration.
  * @param timeout_ms
- *   The most milliseconds that the call waits; 0: it looks once.
+ *   The most milliseconds that the call waits; 0: it does not wait.
  * @return
- *   0: mem is freed. Otherwise call again:
+ *   0: mem is freed. After an error call again:
  * @retval -ETIMEDOUT
- *   A queue still has WQEs from before.
+ *   A queue still has earlier WQEs.
  * @retval -ENOMEM
  *   There is not enough memory.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
- *   The device refuses. It may still use the memory: keep it mapped.
+ *   The device refuses. It may still use the memory, so keep the memory mapped.
  */
 GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms);
 
@@ -266,14 +270,14 @@ GANTRY_API int gantry_mem_unregister(struct gantry_mem *mem, uint32_t timeout_ms
 GANTRY_API uint32_t gantry_mem_remote_key(const struct gantry_mem *mem);
 
 /**
- * Returns the address by which a peer's descriptors name a byte of this memory. Any thread.
+ * Returns the address that a byte of this memory has in descriptors of a peer. Any thread.
  *
  * @param mem
  *   The registration.
  * @param addr
- *   The byte here.
+ *   The address of the byte in this process.
  * @return
- *   addr itself; of device memory its distance from the first byte, which may be 0.
+ *   addr itself. For device memory, the distance of the byte from the first byte, which may be 0.
  */
 GANTRY_API uint64_t gantry_mem_remote_addr(const struct gantry_mem *mem, const void *addr);
 

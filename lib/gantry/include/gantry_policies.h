@@ -17,38 +17,42 @@ extern "C" {
 
 struct gantry_queue;
 
-/** Who carries a COPY, COPY_SG or FILL. */
+/** The carrier of a COPY, COPY_SG or FILL. */
 enum gantry_carrier {
-	GANTRY_CARRIER_USUAL = 0, /**< gantry_info::copy_path */
+	GANTRY_CARRIER_USUAL = 0, /**< the carrier in gantry_info::copy_path */
 	GANTRY_CARRIER_CPU,       /**< the queue's owner thread: GANTRY_DESC_BY_CPU */
 	GANTRY_CARRIER_MMO,
 	GANTRY_CARRIER_RDMA,
 };
 
-#define GANTRY_CARRIER_MAX (GANTRY_CARRIER_RDMA + 1) /**< above every carrier of these headers */
+/** Greater than every carrier of these headers. */
+#define GANTRY_CARRIER_MAX (GANTRY_CARRIER_RDMA + 1)
 
-#define GANTRY_POLICY_MAX 32 /**< rules of one policy */
+#define GANTRY_POLICY_MAX 32 /**< most rules of one policy */
 
-/** A rule that fits a copy of at most max_len bytes while at most max_in_flight are in flight. */
+/**
+ * A rule. It applies to copies of at most max_len bytes while at most max_in_flight descriptors are
+ * in flight.
+ */
 struct gantry_policy_rule {
-	uint64_t max_len; /**< bytes; UINT64_MAX: any */
+	uint64_t max_len; /**< bytes; UINT64_MAX: any length */
 	/**
 	 * Descriptors of the queue that are in flight when the copy is handed to its carrier: the
-	 * copy, earlier ones, and later ones of the same call. In an unordered queue, only
-	 * descriptors of its connection to itself count. UINT32_MAX: any
+	 * copy, earlier descriptors, and later descriptors of the same call. In an unordered queue,
+	 * only descriptors of its connection to itself count. UINT32_MAX: any number
 	 */
 	uint32_t max_in_flight;
-	enum gantry_carrier carrier; /**< who carries the copy */
+	enum gantry_carrier carrier; /**< carrier of the copy */
 };
 
 /**
- * Who carries copies: the carrier of the first rule that fits, or GANTRY_CARRIER_USUAL if none
- * fits.
+ * A policy gives each copy a carrier: the carrier of the first rule that applies, or
+ * GANTRY_CARRIER_USUAL if no rule applies.
  */
 struct gantry_policy {
-	uint32_t n; /**< rules; 0: GANTRY_CARRIER_USUAL for all */
+	uint32_t n; /**< number of rules; 0: GANTRY_CARRIER_USUAL for all copies */
 	struct gantry_policy_rule
-		rule[GANTRY_POLICY_MAX]; /**< in the order in which they are tried */
+		rule[GANTRY_POLICY_MAX]; /**< rules, in the order in which they are tried */
 	uint64_t reserved[4];            /**< 0 */
 };
 
@@ -64,12 +68,13 @@ struct gantry_policy {
  * @param policy
  *   The policy, read during the call; NULL: no rules.
  * @return
- *   0 on success. After an error the policy is as it was, and a line of the log says more:
+ *   0 on success. After an error the policy has not changed, and a line of the log says more:
  * @retval -EINVAL
  *   There are more than GANTRY_POLICY_MAX rules, a carrier is no enum value, or reserved bytes are
  *   not 0.
  * @retval -EOPNOTSUPP
- *   A rule names a carrier that is not in gantry_info::carriers. The log says how to get it.
+ *   A rule has a carrier that is not in gantry_info::carriers. The log says how to get this
+ *   carrier.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  */

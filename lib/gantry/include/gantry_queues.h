@@ -22,76 +22,81 @@ struct gantry_queue;
 
 /** Settings of a queue. */
 struct gantry_queue_conf {
-	uint32_t mask;  /**< GANTRY_QUEUE_*: which fields below count although they may be 0 */
-	uint32_t depth; /**< descriptors in flight at most, a power of two, 2 to 16384; 0: 512 */
-	uint32_t max_peers; /**< peers open at once, at most 4092; 0: 64 */
+	/** GANTRY_QUEUE_*: which of the fields below are used although they may be 0. */
+	uint32_t mask;
+	uint32_t depth;     /**< most descriptors in flight, a power of two, 2 to 16384; 0: 512 */
+	uint32_t max_peers; /**< most peers that are open at once, at most 4092; 0: 64 */
 	/**
-	 * Transactions (gantry_txn.h) that are open in the hardware at once, at most
-	 * GANTRY_MAX_TXNS. Further ones wait. Each of these transactions has a key, which takes
-	 * five commands of the device, and a second key if the device encrypts. 0: GANTRY_OP_TXN is
-	 * refused
+	 * The most transactions (gantry_txn.h) that are open in the hardware at once, at most
+	 * GANTRY_MAX_TXNS. Further transactions wait. Each of these transactions has a key, which
+	 * needs five commands of the device, and a second key if the device encrypts. 0:
+	 * GANTRY_OP_TXN is refused
 	 */
 	uint32_t transactions;
 	/**
-	 * How often a copy is carried out again at most. This is needed when an earlier copy has
-	 * failed and stopped the queue's connection to itself. At most 100. 0: 3 times.
-	 * GANTRY_NO_REPLAYS: never
+	 * How often a copy is carried out again at most, after an earlier copy has failed and
+	 * stopped the queue's connection to itself. 1 to 100; 0: 3 times; GANTRY_NO_REPLAYS: never
 	 */
 	uint32_t replays;
 	/**
-	 * How many layouts, each at one base address, the queue keeps ready in the hardware, at
-	 * most 256; 0: 16. A descriptor whose layout is not ready waits for a key that no
-	 * descriptor in flight uses
+	 * How many layouts the queue keeps ready in the hardware, each at one base address. At most
+	 * 256; 0: 16. A descriptor whose layout is not ready waits for a key that no descriptor in
+	 * flight uses
 	 */
 	uint32_t layout_keys;
 	/**
 	 * Completions come as operations finish: a slow peer delays only its own completions.
 	 *
-	 * Each connection has a depth and an order of its own. The depth is the queue's, or
-	 * gantry_peer_conf::depth as the next power of two. All DC peers count as one connection. A
-	 * descriptor without a peer, or with one that is not open, counts for the queue's
-	 * connection to itself.
+	 * Each connection has a depth and an order of its own. The depth is that of the queue, or
+	 * gantry_peer_conf::depth, rounded up to a power of two. All DC peers count as one
+	 * connection. A descriptor without a peer, or with a peer that is not open, counts for the
+	 * queue's connection to itself.
 	 *
-	 * A fenced descriptor waits for everything that was submitted before it, on all
-	 * connections. What is submitted after it waits until it starts.
+	 * A fenced descriptor waits for all descriptors that were submitted before it, on all
+	 * connections. Descriptors that are submitted after it wait until it starts.
 	 *
-	 * A worker goes on with other connections while one is full, until the completions of all
-	 * descriptors that it has taken would fill its ring: keep fewer than ring_size descriptors
-	 * to a slow peer.
+	 * While one connection is full, a worker still serves other connections, until the
+	 * completions of all descriptors that it has taken would fill its ring. So keep fewer than
+	 * ring_size descriptors to a slow peer.
 	 */
 	bool unordered;
 	/**
-	 * Milliseconds, while the queue is polled, after which a connection is stuck: it has WQEs
-	 * outstanding, and none of them completed. Choose more than all retries of a peer take, and
-	 * more than a SEND may wait for the peer's receive. GANTRY_NO_DEADLINE: never. 0: 10,000
+	 * Milliseconds after which a connection is stuck: it has outstanding WQEs, and none of them
+	 * has completed in this time, while the queue was polled. Choose a longer time than all
+	 * retries of a peer take, and than a SEND may wait for the peer's receive.
+	 * GANTRY_NO_DEADLINE: never. 0: 10,000
 	 */
 	uint32_t deadline_ms;
 	/**
-	 * GANTRY_PREPARE_*: objects that are created together with the queue. Other such objects
-	 * are created for the first descriptor that needs them, in the owner's call: that call
-	 * registers memory or creates keys, by one system call or more
+	 * GANTRY_PREPARE_*: objects that are created together with the queue. Without its bit, an
+	 * object is created for the first descriptor that needs it, in the owner's call: this call
+	 * then registers memory or creates keys, by one or more system calls
 	 */
 	uint32_t prepare;
 	/**
-	 * GANTRY_QUEUE_NUMA_NODE: the node of the queue's memory and of the worker's rings.
-	 * Default: the device's node; if the system does not tell it, the node of the worker's
-	 * lcore; any node if this one has no memory left
+	 * GANTRY_QUEUE_NUMA_NODE: the NUMA node of the queue's memory and of the worker's rings.
+	 * Default: the device's node or, if the system does not tell the device's node, the node of
+	 * the worker's lcore. If this node has no free memory, any node
 	 */
 	int numa_node;
-	/** Read during the call: as gantry_policy_set(). NULL: the engine's, gantry_conf::policy */
+	/**
+	 * The policy, as for gantry_policy_set(), read during the call. NULL: gantry_conf::policy
+	 */
 	const struct gantry_policy *policy;
 	uint64_t reserved[8]; /**< 0 */
 };
 
-#define GANTRY_QUEUE_NUMA_NODE (1u << 0) /**< gantry_queue_conf::numa_node */
+#define GANTRY_QUEUE_NUMA_NODE (1u << 0) /**< gantry_queue_conf::numa_node is used */
 
-#define GANTRY_PREPARE_FILL    (1u << 0) /**< 128 KiB of registered memory, for FILLs */
-#define GANTRY_PREPARE_LAYOUTS (1u << 1) /**< layout_keys keys, for descriptors with a layout */
+#define GANTRY_PREPARE_FILL    (1u << 0) /**< 128 KiB of registered memory for FILLs */
+#define GANTRY_PREPARE_LAYOUTS (1u << 1) /**< layout_keys keys for descriptors with a layout */
 
-/** gantry_queue_conf::deadline_ms: no connection is ever stuck. */
+/** A value of gantry_queue_conf::deadline_ms: no connection counts as stuck. */
 #define GANTRY_NO_DEADLINE UINT32_MAX
 
-/** gantry_queue_conf::replays: copies behind a failed one complete with GANTRY_FLUSHED. */
+/**
+ * A value of gantry_queue_conf::replays: copies behind a failed copy complete with GANTRY_FLUSHED.
+ */
 #define GANTRY_NO_REPLAYS UINT32_MAX
 
 /**
@@ -109,7 +114,7 @@ struct gantry_queue_conf {
  *   A setting is out of range, `prepare` or `mask` has an unknown bit, reserved bytes are not 0, or
  *   the policy is not possible.
  * @retval -EOPNOTSUPP
- *   Transactions are asked for, and the device has no signatures; or a rule of the policy names a
+ *   Transactions are asked for, and the device has no signatures; or a rule of the policy has a
  *   carrier that is not in gantry_info::carriers.
  * @retval -ENOMEM
  *   There is not enough memory.
@@ -123,18 +128,20 @@ GANTRY_API int gantry_queue_create(struct gantry *g, const struct gantry_queue_c
 
 /** The properties of a queue. They do not change while the queue exists. */
 struct gantry_queue_info {
-	uint32_t depth;     /**< descriptors in flight at most */
-	uint32_t max_wqes;  /**< WQEs (of 64 bytes) that its connection to itself holds at once */
-	uint32_t max_peers; /**< peers open at once at most */
-	uint8_t port;  /**< of its connections, unless a peer names another; 0: the first active */
-	int numa_node; /**< of its memory; -1: any */
-	unsigned int lcore;   /**< of its worker; LCORE_ID_ANY of rte_lcore.h: it has none */
-	uint32_t number;      /**< of the queue in this process, as telemetry names it */
+	uint32_t depth; /**< most descriptors in flight */
+	/** Most WQEs (of 64 bytes) in the send queue of its connection to itself. */
+	uint32_t max_wqes;
+	uint32_t max_peers; /**< most peers that are open at once */
+	/** Port of its connections; a peer may have another port; 0: the first active port. */
+	uint8_t port;
+	int numa_node;        /**< NUMA node of its memory; -1: any node */
+	unsigned int lcore;   /**< lcore of its worker; LCORE_ID_ANY of rte_lcore.h: no worker */
+	uint32_t number;      /**< number of the queue in this process, as telemetry has it */
 	uint64_t reserved[8]; /**< 0 */
 };
 
 /**
- * Copies what is known of a queue. Any thread.
+ * Copies the properties of a queue. Any thread.
  *
  * @param q
  *   The queue.
@@ -152,8 +159,8 @@ GANTRY_API void gantry_queue_info_get(const struct gantry_queue *q, struct gantr
  *   0 on success, otherwise:
  * @retval -EBUSY
  *   Descriptors are in flight: poll until gantry_in_flight() is 0. Or completions of receives were
- *   not taken: close their peers, and call gantry_recv_poll(). Or it is a worker's queue, which
- *   gantry_worker_destroy() frees.
+ *   not taken: close the peers, and call gantry_recv_poll(). Or the queue belongs to a worker:
+ *   gantry_worker_destroy() frees it.
  * @retval -ECHILD
  *   A child of fork(2) calls.
  * @retval -errno
@@ -174,10 +181,10 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  *   How many; any number.
  * @return
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
- *   then submit the rest. In an unordered queue, each connection may be full: if it has as many
- *   descriptors in flight as it may have; or if more than an eighth of that number wait in
- *   software, and there is no memory for more. Descriptors of other connections can then be
- *   submitted.
+ *   then submit the descriptors that were not accepted. In an unordered queue, a single connection
+ *   may be full: because it has as many descriptors in flight as it may have; or because more than
+ *   an eighth of this number wait in software, and there is no memory for more. Descriptors to
+ *   other connections can then still be submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);
@@ -185,15 +192,15 @@ GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantr
 /**
  * Collects completions. Owner thread.
  *
- * The call also hands waiting descriptors and the rest of split ones to the hardware, and sets a
- * failed connection up again. So call it while descriptors are in flight.
+ * The call also hands waiting descriptors and further parts of split descriptors to the hardware,
+ * and sets a failed connection up again. So call it while descriptors are in flight.
  *
  * @param q
  *   The queue.
  * @param comp
  *   Gets the completions.
  * @param n
- *   How many `comp` has room for.
+ *   The number of elements of `comp`.
  * @return
  *   How many were written, at most n. 0: the oldest descriptor is not done.
  */
@@ -203,24 +210,24 @@ GANTRY_API unsigned int gantry_poll(struct gantry_queue *q, struct gantry_comp *
 /**
  * As gantry_poll(), but counts completions instead of writing them. Owner thread.
  *
- * It hands out the completions of descriptors that succeeded, up to the first descriptor that
- * failed. For an unordered queue it hands out none, because a count does not say which descriptors
- * have completed.
+ * The call hands out the completions of descriptors that succeeded, up to the first descriptor that
+ * failed. For an unordered queue it hands out no completion, because a count does not say which
+ * descriptors have completed.
  *
  * @param q
  *   The queue.
  * @param n
- *   The most to hand out.
+ *   The most completions to hand out.
  * @param failed
- *   True afterwards: the oldest descriptor has failed, and the next gantry_poll() hands its
+ *   Becomes true if the oldest descriptor has failed; the next gantry_poll() then hands its
  *   completion out first.
  * @return
- *   How many were handed out, at most n, in the order of submission.
+ *   How many completions were handed out, at most n, in the order of submission.
  */
 GANTRY_API unsigned int gantry_poll_good(struct gantry_queue *q, unsigned int n, bool *failed);
 
 /**
- * Cancels the descriptors with a cookie that wait in software. Owner thread.
+ * Cancels descriptors with the given cookie that wait in software. Owner thread.
  *
  * No part of such a descriptor was handed to the hardware. It completes with GANTRY_CANCELLED, in
  * its order, and is not carried out. A descriptor waits while the hardware queue is full, while its
@@ -232,18 +239,18 @@ GANTRY_API unsigned int gantry_poll_good(struct gantry_queue *q, unsigned int n,
  *   gantry_desc::cookie.
  * @return
  *   How many descriptors this call has cancelled. 0: no waiting descriptor has this cookie.
- *   Descriptors that the hardware has complete as without this call.
+ *   Descriptors that the hardware already has are not affected.
  */
 GANTRY_API uint32_t gantry_cancel(struct gantry_queue *q, uint64_t cookie);
 
 /**
- * Takes note of what the hardware has done, so that other calls do not wait for this queue. For an
- * owner that will make no call for a long time. Owner thread.
+ * Notes which WQEs the hardware has done, so that other calls do not wait for this queue. For an
+ * owner that will make no other call for a long time. Owner thread.
  *
  * The call hands out no completions. If all WQEs of the queue are done and no receives are posted,
  * gantry_mem_unregister() does not wait for this queue. If all its transactions are done,
- * gantry_dek_retire() does not wait for it. The next gantry_submit() or gantry_poll() goes on as
- * usual.
+ * gantry_dek_retire() does not wait for it. Later calls of gantry_submit() and gantry_poll() are
+ * not affected.
  *
  * @param q
  *   The queue.

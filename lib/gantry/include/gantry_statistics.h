@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * What queues and lcores have done: counters, latencies, load.
+ * Statistics of queues and lcores: counters, latencies, load.
  */
 #ifndef GANTRY_STATISTICS_H
 #define GANTRY_STATISTICS_H
@@ -19,35 +19,39 @@ extern "C" {
 
 struct gantry_queue;
 
-#define GANTRY_STATS_CARRIERS 8 /**< length of gantry_stats::copies, whatever carriers there are */
+/** Length of gantry_stats::copies; it does not change with new carriers. */
+#define GANTRY_STATS_CARRIERS 8
 #define GANTRY_STATS_STATUSES                                                                      \
-	64 /**< length of gantry_stats::by_status, whatever statuses there are */
+	64 /**< length of gantry_stats::by_status; it does not change with new statuses */
 
 /** Counters of one queue since it was created. */
 struct gantry_stats {
-	uint64_t submitted; /**< descriptors accepted */
+	uint64_t submitted; /**< accepted descriptors */
 	uint64_t completed; /**< completions handed out */
-	uint64_t bytes;     /**< gantry_desc::len of descriptors that completed GANTRY_OK */
+	/** Sum of gantry_desc::len of descriptors that completed with GANTRY_OK. */
+	uint64_t bytes;
 	uint64_t doorbells; /**< doorbells rung */
 	/**
-	 * WQEs handed to the hardware, in units of 64 bytes; fillers at the end of a ring are
-	 * included
+	 * WQEs handed to the hardware, in units of 64 bytes. NOPs at the end of a ring are included
 	 */
 	uint64_t wqes;
-	uint64_t cqes;        /**< CQEs received; one accounts for many WQEs */
-	uint64_t recv_posted; /**< receives accepted */
+	uint64_t cqes;        /**< received CQEs; one CQE accounts for many WQEs */
+	uint64_t recv_posted; /**< accepted receives */
 	uint64_t recv_done;   /**< completions of receives handed out */
 	/** How often the queue's connection to itself, or its DC initiator, was set up again. */
 	uint64_t recoveries;
-	uint64_t replays;       /**< descriptors that were carried out again, each time counted */
+	uint64_t replays;       /**< how often descriptors were carried out again */
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
-	uint64_t layout_misses; /**< layouts that were given to the hardware */
+	uint64_t layout_misses; /**< descriptors for whose layout a WQE was posted */
 	uint64_t txn_opened;    /**< transactions that were handed to the hardware */
-	uint64_t txn_done;      /**< transactions of these that have ended, with any status */
+	uint64_t txn_done;      /**< those of these transactions that have ended, with any status */
 	/** How often a wrong signature stopped a connection's send queue */
 	uint64_t txn_stops;
 	uint64_t txn_cancelled; /**< good responses that were cancelled */
-	/** COPY, COPY_SG and FILL that were handed to each carrier; [GANTRY_CARRIER_USUAL] is 0 */
+	/**
+	 * How many COPYs, COPY_SGs and FILLs were handed to each carrier; [GANTRY_CARRIER_USUAL] is
+	 * 0
+	 */
 	uint64_t copies[GANTRY_STATS_CARRIERS];
 	uint64_t by_status[GANTRY_STATS_STATUSES]; /**< completions handed out, by status */
 	uint64_t reserved[16];                     /**< 0 */
@@ -56,8 +60,8 @@ struct gantry_stats {
 /**
  * Copies the counters of a queue. Any thread.
  *
- * While the owner works, they are not all of one moment; `completed` is never more than
- * `submitted`.
+ * While the owner works, the counters are read at slightly different times; but `completed` is
+ * never more than `submitted`.
  *
  * @param q
  *   The queue.
@@ -66,34 +70,35 @@ struct gantry_stats {
  */
 GANTRY_API void gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats);
 
-/** How long descriptors of one operation took: gantry_latency_set(). */
+/** The latencies of one operation: gantry_latency_set(). */
 struct gantry_latency {
-	uint64_t count; /**< samples */
+	uint64_t count; /**< number of samples */
 	/**
-	 * Nanoseconds that half of the samples did not exceed; it may be too large by an eighth. 0:
-	 * no samples
+	 * Median in nanoseconds: half of the samples are not greater. It may be too large by up to
+	 * an eighth. 0: no samples
 	 */
 	uint64_t p50_ns;
-	uint64_t p99_ns;      /**< the same of 99 % */
-	uint64_t max_ns;      /**< of the longest sample */
+	uint64_t p99_ns;      /**< as p50_ns, for 99 % of the samples */
+	uint64_t max_ns;      /**< longest sample */
 	uint64_t reserved[4]; /**< 0 */
 };
 
 /**
- * Begins or ends to measure latencies on a queue. Control thread; the owner may work.
+ * Switches the measuring of latencies on a queue on or off. Control thread; the owner may work.
  *
- * One descriptor at a time is measured, whatever its status. Its time begins with the
- * gantry_submit() that accepts it, and ends at the beginning of the gantry_poll() that hands its
- * completion out; in a worker, it is the time between the turns that do so. In an unordered queue,
- * only descriptors of its connection to itself are measured.
+ * One descriptor at a time is measured, with any status. Its time begins with the gantry_submit()
+ * that accepts it, and ends at the beginning of the gantry_poll() that hands its completion out; in
+ * a worker, the turns take the place of these calls. In an unordered queue, only descriptors of its
+ * connection to itself are measured.
  *
- * Measuring costs each such call or turn about 90 instructions and a look at the clock. While it is
- * off, it costs nothing. Switching it on forgets earlier samples, in the owner's next call.
+ * While measuring is on, each such call or turn needs about 90 instructions more and reads the
+ * clock. While it is off, it costs nothing. Switching it on discards earlier samples, in the
+ * owner's next call.
  *
  * @param q
  *   The queue.
  * @param on
- *   True: begin; false: end.
+ *   True: measure; false: stop measuring.
  * @return
  *   0 on success, otherwise:
  * @retval -ENOMEM
@@ -102,7 +107,7 @@ struct gantry_latency {
 GANTRY_API int gantry_latency_set(struct gantry_queue *q, bool on);
 
 /**
- * Copies what was measured for an operation. Any thread.
+ * Copies the latencies that were measured for an operation. Any thread.
  *
  * @param q
  *   The queue.
@@ -114,17 +119,18 @@ GANTRY_API int gantry_latency_set(struct gantry_queue *q, bool on);
 GANTRY_API void gantry_latency_get(const struct gantry_queue *q, unsigned int op,
 	struct gantry_latency *latency);
 
-/** How an lcore has used its time in workers, since the process began. */
+/** The load of an lcore by workers, since the process began. */
 struct gantry_lcore_load {
-	uint64_t cycles; /**< of rte_get_tsc_cycles(), while at least one worker ran there */
+	/** Cycles of rte_get_tsc_cycles() in which at least one worker ran on the lcore. */
+	uint64_t cycles;
 	/**
 	 * The part of `cycles` in turns that moved descriptors or completions. In the rest of
 	 * `cycles`, turns had no work, or the lcore rested. The share of busy cycles between two
 	 * calls is the load in that time.
 	 */
 	uint64_t busy_cycles;
-	uint64_t sleeps;      /**< how often it has slept or monitored: enum gantry_idle */
-	uint32_t workers;     /**< workers that run there now */
+	uint64_t sleeps;      /**< how often the lcore has slept or monitored: enum gantry_idle */
+	uint32_t workers;     /**< number of workers that run on the lcore now */
 	uint32_t zero;        /**< 0 */
 	uint64_t reserved[4]; /**< 0 */
 };
@@ -141,7 +147,7 @@ struct gantry_lcore_load {
 GANTRY_API void gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load);
 
 /**
- * Names a status. Any thread.
+ * Returns the name of a status. Any thread.
  *
  * @param status
  *   The status.
