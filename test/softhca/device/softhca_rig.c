@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds and runs the rig of softhca_rig.h. It replaces both the control half and the program. */
+/*
+ * Creates and drives the rig of softhca_rig.h. This file replaces both the control half and the
+ * program.
+ */
 #include "softhca_rig.h"
 
 #include <assert.h>
@@ -18,7 +21,7 @@
 
 static struct softhca_dev rig_devs[2];
 
-/* Linked in place of the adapter's own function. */
+/* The linker uses this function in place of the adapter's own function. */
 void
 softhca_log(const char *fmt, ...)
 {
@@ -98,7 +101,9 @@ end_create_cq(struct rig_end *e, const struct rig_opts *o)
 	e->n_cqe = o->n_cqe != 0 ? o->n_cqe : 256;
 	e->cqe_len = o->cqe_len != 0 ? o->cqe_len : 64;
 	e->cq_buf = rig_alloc((size_t)e->n_cqe * e->cqe_len);
-	/* As libmlx5 does: until the device writes an entry, its opcode is one that no CQE has. */
+	/*
+	 * As libmlx5 does: until the device writes a CQE, the entry has an opcode that no CQE has.
+	 */
 	for (uint32_t i = 0; i < e->n_cqe; i++)
 		e->cq_buf[i * e->cqe_len + e->cqe_len - 1] = MLX5_CQE_INVALID << 4;
 	e->cq_db = rig_alloc(64);

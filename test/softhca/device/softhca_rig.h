@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two QPs of the emulated adapter with hand-made queues, records and doorbell pages: the data half
- * alone, without the ioctl front, libibverbs or libmlx5. The bytes of a program are built with
- * mlx5dv.h, which the device does not use.
+ * alone, without the ioctl front, libibverbs or libmlx5. What a program would write is written with
+ * the structures of mlx5dv.h, which the device does not use.
  */
 #ifndef SOFTHCA_RIG_H
 #define SOFTHCA_RIG_H
@@ -23,7 +23,7 @@ struct rig_event {
 };
 
 struct rig_end {
-	uint8_t *page; /* UAR */
+	uint8_t *page; /* the UAR page */
 	struct softhca_uar *uar;
 	struct softhca_cq *cq;
 	struct softhca_qp *qp;
@@ -32,9 +32,9 @@ struct rig_end {
 	uint32_t n_cqe, cq_ci, sq_bb, rq_n, qpn, uidx, pdn;
 	uint32_t cqe_len;
 	uint16_t sq_pi, rq_pi;
-	unsigned int bf; /* which of the two BlueFlame buffers is used next */
+	unsigned int bf; /* index of the BlueFlame buffer that is used next */
 	struct rig_event cq_event, qp_event;
-	uint8_t *buf; /* RIG_BUF bytes, registered */
+	uint8_t *buf; /* RIG_BUF bytes that are registered */
 	struct softhca_mkey *mkey;
 	uint32_t key;
 };
@@ -43,8 +43,8 @@ struct rig_opts {
 	uint32_t sq_bb, rq_n, n_cqe, cqe_len, access, threads, lenient, bf_reg_size, bandwidth_mbps;
 	bool ignore_overrun, compress, shared_uar, no_connect;
 	uint64_t max_memcpy;
-	uint32_t pdn_b;            /* the PD of end b; 0: RIG_PDN */
-	enum softhca_qp_type type; /* 0: RC; all other types are connected by the caller */
+	uint32_t pdn_b;            /* PD of end b; 0 means RIG_PDN */
+	enum softhca_qp_type type; /* 0: RC; QPs of other types are connected by the caller */
 };
 
 struct rig {
@@ -52,16 +52,22 @@ struct rig {
 	struct rig_end a, b;
 };
 
-/* Creates a device, pages, CQs, QPs in RTS (unless no_connect), and one registered buffer each. */
+/*
+ * Creates a device, UAR pages, CQs, QPs in RTS (in RESET with no_connect), and one registered
+ * buffer for each end.
+ */
 void rig_init(struct rig *r, const struct rig_opts *opts);
 void rig_fini(struct rig *r);
-/* From RESET to RTS, with these attributes. */
+/* Takes the end's QP from RESET to RTS, with these attributes. */
 void rig_take(struct rig_end *e, enum kind kind, struct softhca_qp_attr attr);
-/* The same, connected to another end, with these values of rnr_retry and the RNR timer. */
+/*
+ * Takes the end's QP from RESET to RTS, connected to the QP number dest, with this rnr_retry and
+ * RNR timer.
+ */
 void rig_connect(struct rig_end *e, uint32_t dest, uint8_t rnr_retry, uint8_t rnr_timer);
 int rig_modify(struct rig_end *e, uint32_t state);
 
-/* A WQE under construction: at most 16 WQEBBs. */
+/* A WQE that is being built: at most 16 WQEBBs. */
 struct rig_wqe {
 	uint8_t bytes[1024];
 	uint32_t ds;
@@ -76,29 +82,30 @@ void rig_inline(struct rig_wqe *w, const void *p, uint32_t len);
 void rig_atomic(struct rig_wqe *w, uint64_t swap_add, uint64_t compare);
 
 /*
- * Writes the WQE into the SQ at the producer index. Returns its index. Does not write the record.
+ * Writes the WQE into the SQ at the producer index, and returns the WQE's index. Does not write the
+ * doorbell record.
  */
 uint16_t rig_put(struct rig_end *e, const struct rig_wqe *w);
-void rig_record(struct rig_end *e); /* the doorbell record := producer index */
-/* writes the first 8 bytes of that WQE to the next buffer */
+void rig_record(struct rig_end *e); /* sets the doorbell record to the producer index */
+/* Writes the first 8 bytes of WQE idx to the next BlueFlame buffer. */
 void rig_bell(struct rig_end *e, uint16_t idx);
 void rig_blueflame(struct rig_end *e, uint16_t idx);
-/* rig_put(), rig_record() and rig_bell() */
+/* Calls rig_put(), rig_record() and rig_bell(). */
 void rig_post(struct rig_end *e, const struct rig_wqe *w);
 void rig_recv(struct rig_end *e, uint64_t va, uint32_t lkey, uint32_t len);
 void rig_arm(struct rig_end *e, bool solicited);
 uint8_t *rig_sq_at(struct rig_end *e, uint16_t idx);
 _Atomic uint64_t *rig_bf_word(struct rig_end *e, unsigned int twin, unsigned int word);
 
-/* Pumps until the device is idle. With device threads, waits a little. */
+/* Pumps until the device is idle. If the device has threads, waits for a short time. */
 void rig_run(struct rig *r);
-/* The next CQE, or NULL. */
+/* Returns the next CQE, or NULL if there is none. */
 const struct mlx5_cqe64 *rig_poll(struct rig_end *e);
-/* rig_poll() that waits up to the given time while the device runs. */
+/* As rig_poll(), but waits up to `ms` milliseconds while the device runs. */
 const struct mlx5_cqe64 *rig_wait(struct rig *r, struct rig_end *e, unsigned int ms);
 void rig_sync_ci(struct rig_end *e); /* publishes the consumer index */
 
-/* The address as a WQE has it. */
+/* Returns the address in the form in which a WQE contains it. */
 static inline uint64_t
 rig_va(const void *p)
 {
@@ -112,7 +119,7 @@ rig_err(const struct mlx5_cqe64 *cqe)
 }
 
 unsigned long rig_violations(void);
-/* The check that failed last: enum wire_vendor. The log names this check. */
+/* The check that failed last, of enum wire_vendor. The log names this check. */
 extern unsigned int rig_check;
 
 #endif

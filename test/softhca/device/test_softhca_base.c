@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The basic parts of the adapter, each tested alone, without an adapter: numbers of objects,
- * waiting for turns, freeing of replaced keys, sets of pages.
+ * The basic parts of the adapter, each tested without an adapter: object numbers, waiting for
+ * turns, freeing of replaced keys, sets of pages, text.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #include "turns.h"
 #include "violation.h"
 
-#define LAST 0xfffffeu /* the highest number; 0xffffff is for multicast */
+#define LAST 0xfffffeu /* the highest number; 0xffffff means multicast */
 
 static struct softhca_dev devs[2];
 static int object;
@@ -76,7 +76,7 @@ case_numbers_come_back_late(void)
 	table_destroy(t);
 }
 
-/* Numbers in use are skipped. Numbers wrap: no number is above the highest or below the lowest. */
+/* Numbers in use are skipped. Numbers wrap from the highest to the lowest. */
 static void
 case_numbers_wrap(void)
 {
@@ -90,7 +90,7 @@ case_numbers_wrap(void)
 	CHECK_EQ(n[2], TABLE_FIRST);
 	CHECK_EQ(n[3], TABLE_FIRST + 1);
 	table_remove(t, LAST);
-	/* After one lap: the free number is given out, and no number in use is. */
+	/* After one lap, the free number is allocated, and no number in use is. */
 	for (uint32_t i = 4; i < 65536; i++)
 		table_remove(t, put(t));
 	CHECK_EQ(put(t), LAST);
@@ -120,8 +120,8 @@ case_numbers_start_anywhere(void)
 }
 
 /*
- * With more than half of 65536 numbers in use, twice as many numbers are given out before a freed
- * one is used again.
+ * If more than half of 65536 numbers are in use, twice as many numbers are allocated before a freed
+ * number is used again.
  */
 static void
 case_window_grows(void)
@@ -145,8 +145,8 @@ case_window_grows(void)
 }
 
 /*
- * With half of the numbers in use, the window does not grow. If all its numbers are in use, none is
- * given out.
+ * If half of the numbers are in use, the window does not grow. If all its numbers are in use, the
+ * allocation fails.
  */
 static void
 case_window_stays(void)
@@ -164,7 +164,7 @@ case_window_stays(void)
 	t->window = 4;
 	for (uint32_t i = 0; i < 4; i++) {
 		put(t);
-		t->used = 0; /* so that it does not grow */
+		t->used = 0; /* so that the window does not grow */
 	}
 	CHECK_EQ(table_put(t, &object, &number), -ENOMEM);
 	table_destroy(t);
@@ -177,7 +177,7 @@ case_ranges(void)
 	uint32_t first, one = put(t);
 
 	CHECK_EQ(one, 0x1001);
-	/* The 16 numbers from 0x1000 on are not all free. */
+	/* Some of the 16 numbers from 0x1000 on are in use. */
 	CHECK_EQ(table_put_range(t, &object, 16, &first), 0);
 	CHECK_EQ(first, 0x1010);
 	for (uint32_t i = 0; i < 16; i++)
@@ -192,8 +192,8 @@ case_ranges(void)
 	CHECK_EQ(t->used, 17);
 	table_destroy(t);
 	/*
-	 * A range does not continue at the lowest number after the highest one, and does not
-	 * contain the lowest numbers.
+	 * A range does not continue at the lowest number after the highest number, and contains
+	 * none of the reserved lowest numbers.
 	 */
 	t = table_create(LAST - 2);
 	CHECK_EQ(table_put_range(t, &object, 64, &first), 0);
@@ -218,7 +218,7 @@ case_replace(void)
 	CHECK(table_get(t, number) == &other);
 	table_set(t, number, &third);
 	CHECK(table_get(t, number) == &third);
-	/* Numbers have 24 bits. */
+	/* Only the low 24 bits of a number count. */
 	CHECK(table_get(t, number | 0x5000000) == &third);
 	CHECK(!table_leaf_is_absent(t, number));
 	CHECK(table_leaf_is_absent(t, 0x100000));
@@ -271,7 +271,7 @@ quiesce_main(void *arg)
 	return NULL;
 }
 
-/* quiesce() waits for turns of every adapter. */
+/* quiesce() waits for turns of all adapters. */
 static void
 case_quiesce_waits(void)
 {
@@ -286,7 +286,7 @@ case_quiesce_waits(void)
 		while (!atomic_load(&in_turn))
 			sched_yield();
 		CHECK_EQ(pthread_create(&quiesce, NULL, quiesce_main, NULL), 0);
-		/* Time in which it could return too early. */
+		/* In this time quiesce() could return too early. */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		CHECK(!atomic_load(&waited));
 		atomic_store(&leave, true);
@@ -298,7 +298,10 @@ case_quiesce_waits(void)
 	lanes_destroy(1);
 }
 
-/* As many threads as there are slots (other than the slots of device threads) get one each. */
+/*
+ * If there are as many threads as slots (not counting the slots of device threads), each thread
+ * gets a slot.
+ */
 static void
 case_claims(void)
 {
@@ -358,7 +361,7 @@ replace_keys(unsigned int n)
 	}
 }
 
-/* Starts or ends a turn of another lane. */
+/* Starts a turn of another lane, or ends it. */
 static void
 toggle(struct lane_slot *slot)
 {
@@ -381,14 +384,14 @@ keys_end(void)
 	turn_end(&devs[0].lanes->slots[0]);
 	retire_fini(&devs[0].lanes->slots[0]);
 	CHECK_EQ(n_freed, n_keys);
-	retire_fini(&devs[0].lanes->slots[0]); /* nothing is left */
+	retire_fini(&devs[0].lanes->slots[0]); /* the slot has no keys left to free */
 	lanes_destroy(0);
 	lanes_destroy(1);
 }
 
 /*
- * Keys are freed in batches of 64. A batch is freed when the next one is complete, even during a
- * long turn of the lane that freed the keys.
+ * Keys are freed in batches of 64. A batch is freed when the next batch is complete, even if the
+ * lane that retired the keys is in a long turn.
  */
 static void
 case_keys_are_freed(void)
@@ -409,7 +412,8 @@ case_keys_are_freed(void)
 }
 
 /*
- * A turn that ran when a batch became complete may use the keys of that batch until the turn ends.
+ * A turn that was in progress when a batch became complete may use the keys of this batch until the
+ * turn ends.
  */
 static void
 case_keys_wait_for_turns(void)
@@ -434,7 +438,8 @@ case_keys_wait_for_turns(void)
 }
 
 /*
- * A turn that starts later cannot use the keys. A turn that ended and started again cannot either.
+ * A turn that starts after the batch is complete cannot use its keys. The same is true for a turn
+ * that ended and started again.
  */
 static void
 case_keys_do_not_wait_for_later_turns(void)
@@ -449,7 +454,7 @@ case_keys_do_not_wait_for_later_turns(void)
 	toggle(other);
 	replace_keys(64);
 	CHECK_EQ(n_freed, 64);
-	/* The second turn ran when the second batch became complete. */
+	/* The second turn was in progress when the second batch became complete. */
 	replace_keys(100);
 	CHECK_EQ(n_freed, 64);
 	toggle(other);
@@ -513,7 +518,7 @@ case_numbers(void)
 
 /* ---- log lines */
 
-/* What `run` writes to standard error, as a string. */
+/* Stores the text that `run` writes to standard error, as a string. */
 static size_t
 logged_by(void (*run)(void), char *text, size_t len)
 {
@@ -592,7 +597,10 @@ lines_of(void (*run)(void))
 	return n;
 }
 
-/* All violations are counted; the first 64 are logged, then number 128, 256, and so on. */
+/*
+ * Every violation is counted. The first 64 violations are logged, and then number 128, 256, and so
+ * on.
+ */
 static void
 case_violations(void)
 {
@@ -603,11 +611,11 @@ case_violations(void)
 	CHECK_EQ(lines_of(violate_4), 4);
 	CHECK_EQ(softhca_violations(), 64);
 	CHECK_EQ(lines_of(violate_60), 0);
-	CHECK_EQ(lines_of(violate_4), 1); /* 128 */
+	CHECK_EQ(lines_of(violate_4), 1); /* number 128 is logged */
 	CHECK_EQ(lines_of(violate_60), 0);
 	CHECK_EQ(lines_of(violate_60), 0);
 	CHECK_EQ(lines_of(violate_4), 0);
-	CHECK_EQ(lines_of(violate_4), 1); /* 256 */
+	CHECK_EQ(lines_of(violate_4), 1); /* number 256 is logged */
 	CHECK_EQ(softhca_violations(), 256);
 }
 

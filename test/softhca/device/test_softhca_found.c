@@ -30,7 +30,7 @@ case_self_overposted(void)
 int
 main(void)
 {
-	alarm(CHECK_PATIENCE_MS / 1000); /* a hang fails the test */
+	alarm(CHECK_PATIENCE_MS / 1000); /* kills the test if the call hangs */
 	RUN("a queue pair connected to itself, with more receives than it holds, fails and stops",
 		case_self_overposted());
 	return check_failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each work request of a burst is checked separately. The adapter remembers the regions that it
- * looked up last. If one work request may use such a region and the next one may not, the next one
- * is refused.
+ * Each work request of a burst is checked separately. The adapter remembers the regions of the
+ * latest look-ups. If one work request may use such a region and the next work request may not, the
+ * second must be refused.
  *
- * A burst is two work requests that run in one turn. The first is good, and the second has one
- * error.
+ * A burst is two work requests that are executed in one turn. The first is correct, and the second
+ * has one error.
  */
 #include "check.h"
 #include "devices.h"
@@ -14,11 +14,11 @@
 #define SIGNAL MLX5_WQE_CTRL_CQ_UPDATE
 #define LEN    64
 
-/* Regions and ends of a burst. */
+/* The rig and the regions of a burst. */
 struct burst {
 	struct rig r;
 	struct softhca_mkey *mkey;
-	uint32_t key; /* of a part of one end's buffer, with few rights */
+	uint32_t key; /* key of a part of one end's buffer, with few access rights */
 };
 
 static uint32_t
@@ -60,7 +60,7 @@ copy(const void *opaque, uint32_t opaque_key, const void *src, uint32_t src_key,
 {
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_MMO, SIGNAL);
 
-	w.opmod = 1; /* DMA */
+	w.opmod = 1; /* opcode modifier: DMA */
 	rig_sge(&w, rig_va(opaque), opaque_key, 0);
 	rig_sge(&w, rig_va(src), src_key, LEN);
 	rig_sge(&w, rig_va(dst), dst_key, LEN);
@@ -80,7 +80,7 @@ expect_cqe(struct rig_end *e, uint8_t syndrome, const char *what)
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
 }
 
-/* One turn runs both. */
+/* Both work requests are executed in one turn. */
 static void
 expect(struct burst *t, struct rig_wqe good, struct rig_wqe bad, uint8_t syndrome, const char *what)
 {
@@ -158,7 +158,7 @@ case_requester(void)
 }
 
 /*
- * Two messages of a burst into two receives: one receive names b's memory correctly, the other does
+ * A burst of two messages for two receives: one receive names b's memory correctly, the other does
  * not.
  */
 static void
@@ -229,7 +229,7 @@ case_memcpy(void)
 		"an opaque buffer that may be read");
 }
 
-/* Two queues of one page, which are served in one visit, belong to two PDs. */
+/* Two queues on one UAR page, which are served in one visit, belong to two PDs. */
 static void
 case_two_pds(void)
 {
@@ -251,7 +251,7 @@ case_two_pds(void)
 	rig_fini(&r);
 }
 
-/* Between two turns a region is replaced, then destroyed. */
+/* Between two turns a region is replaced, and then destroyed. */
 static void
 case_changed(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made messages to a responder, from a sender that is not a QP of this process: a responder
- * needs a message, but not its requester.
+ * Hand-made messages to a responder, from a sender that is not a QP of this process. A responder
+ * needs only the message, not the requester that sent it.
  */
 #include "check.h"
 #include "devices.h"
@@ -14,7 +14,7 @@
 #include "softhca.h"
 #include "softhca_rig.h"
 
-#define SENDER    0x123456u /* its QP number */
+#define SENDER    0x123456u /* QP number of the sender */
 #define RNR_TIMER 5
 
 static struct rig r;
@@ -112,8 +112,8 @@ case_atomics(void)
 }
 
 /*
- * Without a receive, the message is refused with the responder's RNR timer. When it is sent again,
- * it arrives once.
+ * If there is no receive, the message is refused with the responder's RNR timer. When the message
+ * is sent again, it arrives once.
  */
 static void
 case_send(void)
@@ -169,7 +169,8 @@ case_nobody(void)
 }
 
 /*
- * The responder fails and sends an event. Afterwards no lock is held: the program can reset the QP.
+ * The responder fails and raises an event. After that no lock is held: the program can reset the
+ * QP.
  */
 static void
 case_refused(void)
@@ -180,7 +181,7 @@ case_refused(void)
 
 	begin();
 	m = message(MLX5_OPCODE_RDMA_WRITE, list(&sg, out, sizeof(out)));
-	m.va += RIG_BUF - 7; /* one byte beyond the key */
+	m.va += RIG_BUF - 7; /* the last byte is one byte beyond the key */
 	CHECK_EQ(ask(&m), MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR);
 	CHECK_EQ(answer.vendor, VEN_KEY_BOUNDS);
 	CHECK_EQ(r.b.qp_event.async[IBV_EVENT_QP_ACCESS_ERR], 1);
@@ -191,7 +192,7 @@ case_refused(void)
 	end();
 }
 
-/* A fault delays a message, once, by the time that it gives. Then the message arrives. */
+/* A fault delays one message by the time that the fault names. Then the message arrives. */
 static void
 case_later(void)
 {
@@ -217,8 +218,8 @@ case_later(void)
 }
 
 /*
- * A long copy, or one that waits for memory on demand, runs without holding the CQ: meanwhile,
- * others can complete to the CQ.
+ * A long copy, or a copy that waits for memory on demand, runs without the CQ's lock: meanwhile,
+ * other QPs can complete to the CQ.
  */
 static void
 case_long_copies(void)
@@ -264,7 +265,7 @@ case_nobody_is_named(void)
 	end();
 }
 
-/* An XRC message names an SRQ by 24 bits, in the domain of its QP. */
+/* An XRC message names an SRQ by its 24-bit number, in the XRC domain of the message's QP. */
 static void
 case_xrc(void)
 {
@@ -306,7 +307,7 @@ case_xrc(void)
 	}
 }
 
-/* A write with immediate takes a receive of the SRQ, even as the first message. */
+/* A write with immediate uses a receive of the SRQ, even if the write is the first message. */
 static void
 case_write_imm_to_srq(void)
 {
@@ -343,8 +344,8 @@ case_write_imm_to_srq(void)
 }
 
 /*
- * A request that failed leaves no conversion active: the next request would write its converted
- * data to freed memory.
+ * A request that failed must not leave its conversion (signature or encryption) active: the next
+ * request would then write its converted data to freed memory.
  */
 static void
 case_end_of_use(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How control calls create and destroy the objects of the data half: without memory for them, while
- * a lane may use them, and at the limits of their sizes. Also the state tables of QPs, bit by bit.
+ * How control calls create and destroy the objects of the data half: when an allocation fails,
+ * while a lane may use the objects, and at the limits of their sizes. Also the tables of QP states,
+ * bit by bit.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,11 +35,11 @@ device(void)
 	return softhca_devices(&n);
 }
 
-/* memory: the n-th allocation from now on fails */
+/* Memory: number fail_at of the next allocations fails. */
 
 static atomic_uint fail_at;
 static atomic_int live; /* allocations that are not freed yet */
-static atomic_int most; /* the largest value of live */
+static atomic_int most; /* greatest value of `live` */
 
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
@@ -295,7 +296,7 @@ static const struct object_kind {
 	const char *name;
 	int (*make)(void **out);
 	int (*end)(void *o);
-	bool ends_by_memory; /* destroying it needs memory, and may fail */
+	bool ends_by_memory; /* destroying an object of this kind allocates memory, and may fail */
 } kinds[] = {
 	{"a region", make_region, end_mkey, false},
 	{"a region on demand", make_on_demand, end_mkey, false},
@@ -330,7 +331,10 @@ numbers_in_use(void)
 	       l->srqs.used;
 }
 
-/* The next number of each table is in a part of the table that has no memory yet. */
+/*
+ * Makes the next number of each table belong to a part of the table for which no memory is
+ * allocated yet.
+ */
 static void
 use_no_leaf(void)
 {
@@ -342,8 +346,8 @@ use_no_leaf(void)
 }
 
 /*
- * Repeats a call so that each of its allocations fails once. Returns the result of the last try, in
- * which none fails.
+ * Repeats a call so that each of its allocations fails once. Returns the result of the last call,
+ * in which no allocation fails.
  */
 static int
 try_without(const struct object_kind *k, void **out)
@@ -379,7 +383,7 @@ static void
 case_memory(void)
 {
 	enum {
-		N = 10 /* more than the lists of a page have room for at first */
+		N = 10 /* more objects than a page's lists have space for at first */
 	};
 
 	for (size_t i = 0; i < N_KINDS; i++) {
@@ -396,12 +400,12 @@ case_memory(void)
 		for (unsigned int j = 0; j < n; j++)
 			end_without(&kinds[i], o[j]);
 		CHECK_EQ(numbers_in_use(), used, kinds[i].name);
-		rig_fini(&r); /* also checks that no object still uses its CQ and its page */
+		rig_fini(&r); /* also checks that no object uses its CQ or its page any more */
 		CHECK_EQ(live, before, kinds[i].name);
 	}
 }
 
-/* If changing a region fails, the region stays as it was. */
+/* If a region cannot be changed, it stays as it was. */
 static void
 case_modify_without_memory(void)
 {
@@ -435,8 +439,8 @@ expect_listed(const void *list, unsigned int n, const void *queue, bool is_there
 }
 
 /*
- * In whatever order queues are destroyed, the page lists each remaining queue once, and no
- * destroyed one.
+ * Whatever the order in which queues are destroyed, the page lists each remaining queue once, and
+ * no destroyed queue.
  */
 static void
 case_lists(void)
@@ -471,7 +475,7 @@ case_lists(void)
 
 /* ---- work requests that need memory */
 
-/* A UMR that lays the key out over four parts of the other end's region. */
+/* A UMR that configures the key with four parts of the other end's region. */
 static struct rig_wqe
 configure(uint32_t key)
 {
@@ -495,7 +499,7 @@ case_configure(void)
 	struct softhca_mkey *mkey;
 	struct rig_wqe w;
 
-	/* More keys are replaced than the adapter keeps before it frees the oldest. */
+	/* More keys are replaced than the adapter keeps before it frees the oldest keys. */
 	rig_init(&r, NULL);
 	CHECK_EQ(make_indirect((void **)&mkey), 0);
 	w = configure(softhca_mkey_key(mkey));
@@ -548,7 +552,7 @@ case_configure_without_memory(void)
 }
 
 /*
- * Memory that a work request needs while it runs is freed before the next work request of the same
+ * Memory that is allocated for a work request is freed before the next work request of the same
  * visit.
  */
 static void
@@ -564,7 +568,7 @@ case_request_memory(void)
 	for (unsigned int i = 0; i < 30; i++) {
 		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
 
-		w.ds = 2; /* the Ethernet segment, without a header in it */
+		w.ds = 2; /* the Ethernet segment, without an inline header */
 		rig_sge(&w, 0, softhca_mkey_key(mkey), 100);
 		(void)rig_put(&r.a, &w);
 	}
@@ -578,7 +582,7 @@ case_request_memory(void)
 	}
 	CHECK_EQ(most - before, 1, "allocations at a time");
 	CHECK_EQ(live, before);
-	/* Without that memory, the frame's data cannot be read. */
+	/* If this allocation fails, the frame's data cannot be read. */
 	{
 		struct rig_wqe w = rig_wqe(MLX5_OPCODE_SEND, MLX5_WQE_CTRL_CQ_UPDATE);
 
@@ -617,8 +621,8 @@ call_main(void *arg)
 }
 
 /*
- * Checks that the call does not return while `held` is held. It has 10 ms in which it could return
- * too early.
+ * Checks that the call does not return while the lock `held` is held. The call has 10 ms in which
+ * it could return too early.
  */
 static void
 expect_wait(struct call *c, void (*release)(void *), void *held)
@@ -675,7 +679,8 @@ run_settle(void *o)
 }
 
 /*
- * A lane that found an object may use it until its turn ends: the object must not be freed before.
+ * A lane that has found an object may use it until the lane's turn ends: the object must not be
+ * freed before.
  */
 static void
 case_turns(void)
@@ -791,7 +796,7 @@ expect_lock(struct spin *lock, const char *name, void (*run)(void *o), void *o)
 	expect_wait(&c, release_spin, lock);
 }
 
-/* Control calls wait for a thread that holds a page, a queue or a key. */
+/* Control calls wait for a thread that holds the lock of a page, a queue or a key. */
 static void
 case_locks(void)
 {
@@ -824,7 +829,7 @@ case_locks(void)
 	rig_fini(&r);
 }
 
-/* Creating and destroying each wait for the page. */
+/* Creating an object waits for the page's lock, and so does destroying it. */
 static void
 case_page_lock(void)
 {
@@ -957,7 +962,7 @@ case_sizes(void)
 	(IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |                    \
 		IBV_QP_MAX_QP_RD_ATOMIC)
 #define ANSWERS (IBV_QP_MAX_DEST_RD_ATOMIC | RNR)
-/* Attributes that only firmware commands have (mlx5_ifc.h), for INIT2INIT and for RTS2RTS. */
+/* Attributes that only firmware commands can set (mlx5_ifc.h), in INIT2INIT and in RTS2RTS. */
 #define INIT2INIT (SOFTHCA_QP_MMO | SOFTHCA_QP_DRAIN_SIGERR)
 #define RTS2RTS   SOFTHCA_QP_UDP_SPORT
 
@@ -1072,8 +1077,8 @@ static const struct {
 };
 
 /*
- * Every state has a transition to RESET, and every state but RESET has one to ERR. A DCT can only
- * be destroyed.
+ * Every state has a transition to RESET, and every state except RESET has a transition to ERR. A
+ * DCT can only be destroyed.
  */
 static bool
 find_way(const struct way *ways, enum softhca_qp_type type, struct way *w)
@@ -1105,7 +1110,8 @@ move(struct softhca_qp *qp, unsigned int from, unsigned int to, unsigned int cur
 }
 
 /*
- * Tries a transition with one attribute more than it needs, and with one less, for each attribute.
+ * Tries each transition with one attribute more than it needs, and with one attribute less, for
+ * every attribute.
  */
 static void
 check_way(struct softhca_qp *qp, unsigned int type, const struct way *w, bool exists)
@@ -1149,7 +1155,7 @@ case_states(void)
 
 /* ---- attributes */
 
-/* Each attribute gets its own value, and a query returns that value. */
+/* Each attribute gets a different value, and a query returns this value. */
 static void
 case_attributes(void)
 {
@@ -1179,7 +1185,7 @@ case_attributes(void)
 	static const uint32_t masks[][2] = {{IBV_QPS_INIT, PKEY | PORT | ACCESS},
 		{IBV_QPS_INIT, INIT2INIT}, {IBV_QPS_RTR, PATH | ANSWERS}, {IBV_QPS_RTS, ASKS},
 		{IBV_QPS_RTS, RTS2RTS}};
-	/* In RESET a QP is on port 1: mlx5_ib creates it there. */
+	/* In RESET a QP has port 1: mlx5_ib creates it with this port. */
 	struct softhca_qp_attr got, zero = {.port = 1};
 	struct softhca_qp *qp;
 	uint32_t bb;
@@ -1198,7 +1204,7 @@ case_attributes(void)
 	CHECK_EQ(got.sq_draining, 0);
 	got.state = got.cur_state = 0;
 	check_bytes(&got, &set, sizeof(set), "the attributes");
-	/* RESET clears all of them, and everything that was in progress. */
+	/* RESET clears all attributes, and everything that was in progress. */
 	qp->sq_ci = qp->announced = qp->rq_ci = 5;
 	qp->rang = qp->bad_bf = qp->mute = qp->delayed = qp->draining = qp->established = true;
 	qp->wait = WAIT_TIME;
@@ -1233,7 +1239,7 @@ case_streams_after_reset(void)
 
 /* ---- device threads */
 
-/* The hexadecimal number after a word in the status of a thread in /proc. */
+/* Returns the hexadecimal number after a word in a thread's status in /proc. */
 static unsigned long long
 status_of(const char *task, const char *word)
 {
@@ -1267,8 +1273,8 @@ is_device_thread(const char *task)
 }
 
 /*
- * Waits until the thread may run on these CPUs: for a moment, a thread that leaves its CPU may run
- * only on the others.
+ * Waits until the thread may run on these CPUs. A thread that leaves its CPU may for a moment run
+ * only on the other CPUs.
  */
 static bool
 may_run_on(const char *task, unsigned long long cpus)
@@ -1305,8 +1311,8 @@ check_threads(unsigned long long cpus)
 }
 
 /*
- * They run on all CPUs of the process, even if the thread that creates them is pinned. They block
- * signals, which the program's own threads get.
+ * Device threads may run on all CPUs of the process, even if the thread that creates them is bound
+ * to one CPU. They block signals, so that the program's own threads get them.
  */
 static void
 case_threads(void)
@@ -1324,7 +1330,7 @@ case_threads(void)
 			CPU_SET(cpu, &one);
 	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
 	rig_init(&r, &(struct rig_opts){.threads = 2, .no_connect = true});
-	/* A thread sets its affinity when it starts. */
+	/* A thread sets its affinity after it has started. */
 	for (unsigned int i = 0; i < CHECK_PATIENCE_MS && check_failures == 0; i++) {
 		struct softhca_lanes *l = device()->lanes;
 
@@ -1349,7 +1355,7 @@ run_pump(void *o)
 		;
 }
 
-/* A lane that completes work waits for the thread that holds the CQ. */
+/* A lane that completes a work request waits for the thread that holds the CQ's lock. */
 static void
 case_lane_waits(void)
 {

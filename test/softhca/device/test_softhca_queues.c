@@ -110,7 +110,8 @@ memcpy_wqe(struct rig_end *e, uint32_t src, uint32_t dst, uint32_t src_len, uint
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_MMO, ALWAYS);
 
 	w.opmod = 1;
-	rig_sge(&w, rig_va(e->buf) + RIG_BUF - 64, e->key, 0); /* opaque: control 0, key, address */
+	/* the opaque segment: control 0, key, address */
+	rig_sge(&w, rig_va(e->buf) + RIG_BUF - 64, e->key, 0);
 	rig_sge(&w, rig_va(e->buf) + src, e->key, src_len);
 	rig_sge(&w, rig_va(e->buf) + dst, e->key, dst_len);
 	return w;
@@ -134,31 +135,31 @@ case_memcpy(void)
 
 /* ---- strict checks of WQEs and doorbells */
 
-/* What a program and the device do alternately. */
+/* Steps of a program and of the device. */
 enum step {
 	END,
-	PUT,          /* a NOP that completes into the SQ */
-	PUT_QUIET,    /* a NOP that does not complete */
-	PUT_EMPTY,    /* a WQE of DS 0 */
-	BREAK,        /* the control segment of the last WQE is changed as the row says */
-	RECORD,       /* the doorbell record counts all WQEs */
-	BELL,         /* the doorbell announces the last WQE, */
-	BELL_BEFORE,  /* or the one before it, */
-	BELL_BROKEN,  /* or the last one with another opcode */
-	CHANGE,       /* of the QP: the device looks at the queue */
-	RUN_ALL,      /* the device, until it is idle */
-	DONE,         /* the next NOP that completes has completed */
-	FAILED,       /* there is a completion with a QP operation error */
-	FATAL,        /* there was an event: the QP has failed */
-	NONE,         /* there is no completion */
-	LAST_IS_NEXT, /* the device has not passed the last WQE */
-	VIOLATION,    /* a violation was counted; without this step there must be none */
+	PUT,          /* posts a NOP that completes into the SQ */
+	PUT_QUIET,    /* posts a NOP that does not complete */
+	PUT_EMPTY,    /* posts a WQE whose DS is 0 */
+	BREAK,        /* changes the last WQE's control segment as the row says */
+	RECORD,       /* sets the doorbell record to the number of posted WQEs */
+	BELL,         /* rings a doorbell for the last WQE */
+	BELL_BEFORE,  /* rings a doorbell for the WQE before the last one */
+	BELL_BROKEN,  /* rings a doorbell for the last WQE, but with another opcode */
+	CHANGE,       /* modifies the QP, which makes the device check the queue */
+	RUN_ALL,      /* runs the device until it is idle */
+	DONE,         /* expects the completion of the next NOP that completes */
+	FAILED,       /* expects a completion with a QP operation error */
+	FATAL,        /* expects the event that the QP has failed */
+	NONE,         /* expects that there is no completion */
+	LAST_IS_NEXT, /* expects that the device has not passed the last WQE */
+	VIOLATION,    /* expects a violation; steps without it expect none */
 };
 
 struct steps {
 	const char *sentence;
 	struct rig_opts opts;
-	uint8_t byte, flip; /* the byte that is changed, and its changed bits */
+	uint8_t byte, flip; /* the byte that BREAK changes, and the bits to invert */
 	enum step step[24]; /* ends with END */
 };
 
@@ -187,7 +188,7 @@ run_steps(const struct steps *s)
 			break;
 		case PUT_EMPTY:
 			idx = rig_put(&r.a, &empty);
-			r.a.sq_pi++; /* DS 0 counts no WQEBBs */
+			r.a.sq_pi++; /* rig_put() added 0 WQEBBs, because DS is 0 */
 			break;
 		case BREAK:
 			rig_sq_at(&r.a, idx)[s->byte] ^= s->flip;
@@ -243,15 +244,18 @@ run_steps(const struct steps *s)
 static const struct steps doorbells[] = {
 	{"a WQE that no doorbell announced does not run",
 		.step = {PUT, RECORD, RUN_ALL, NONE,
-			/* The next doorbell posts both. */
+			/* The next doorbell announces both WQEs. */
 			PUT, RECORD, BELL, RUN_ALL, DONE, DONE,
-			/* Posted after the doorbell was written and before the device read it. */
+			/*
+			 * The second WQE is posted after the doorbell was rung and before the
+			 * device read the doorbell.
+			 */
 			PUT, RECORD, BELL, PUT, RECORD, RUN_ALL, DONE, NONE}},
 	{"a lenient device runs it", {.lenient = 1},
 		.step = {PUT, RECORD, BELL, PUT, RECORD, RUN_ALL, DONE, DONE}},
 	/*
-	 * The WQE of the second doorbell has already run. Modifying the QP makes the device look at
-	 * the queue.
+	 * The WQE of the second doorbell has already been executed. Modifying the QP makes the
+	 * device check the queue.
 	 */
 	{"a late doorbell announces no later WQE",
 		.step = {PUT, RECORD, BELL, RUN_ALL, DONE, BELL, RUN_ALL, PUT_EMPTY, RECORD, CHANGE,
@@ -263,7 +267,7 @@ static const struct steps doorbells[] = {
 		.step = {PUT, RECORD, BELL_BROKEN, RUN_ALL, VIOLATION, FAILED}},
 	{"posting more than the queue holds is fatal", {.sq_bb = 4},
 		.step = {PUT, PUT, PUT, PUT, PUT, RECORD, BELL, RUN_ALL, VIOLATION, FATAL, NONE}},
-	/* Each of them waits for its own turn. The broken field is its index. */
+	/* Each of these NOPs ends a turn. BREAK changes the WQE index. */
 	{"a NOP that completes, is broken or is not announced is not passed", .byte = 2, .flip = 1,
 		.step = {PUT, PUT_QUIET, RECORD, BELL_BEFORE, RUN_ALL, DONE, LAST_IS_NEXT, PUT, PUT,
 			RECORD, BELL, RUN_ALL, DONE, DONE, PUT, PUT_QUIET, RECORD, BELL, BREAK,
@@ -293,7 +297,7 @@ case_broken_control_segment(void)
 	}
 }
 
-/* An unknown opcode is not a violation: it gets its completion and no log line. */
+/* An unknown opcode is not a violation: the WQE completes in error, and no line is logged. */
 static void
 unknown_opcode(uint8_t opcode)
 {
@@ -318,7 +322,7 @@ case_unknown_opcode(void)
 	unknown_opcode(0xff);
 }
 
-/* If DS is too small, the next WQE is not where the device looks for it. */
+/* If DS is too small, the next WQE is not at the offset where the device expects it. */
 static void
 case_short_ds(void)
 {
@@ -342,8 +346,8 @@ case_short_ds(void)
 
 /*
  * DPDK's crypto_mlx5 fills a queue with WQEs that complete, each followed by NOPs, and reuses the
- * WQE and its NOPs when it sees the completion. One turn of the adapter runs 256 WQEs, and ends
- * here before such a NOP.
+ * WQE and its NOPs when it sees the completion. One turn of the adapter executes 256 WQEs, and in
+ * this test ends before such a NOP.
  */
 static void
 case_nops_reused(void)
@@ -384,8 +388,8 @@ case_nops_reused(void)
 }
 
 /*
- * When UCX resets a DCI, the doorbell record keeps the old counter. A card reads it when the next
- * doorbell rings.
+ * When UCX resets a DCI, it leaves the old counter in the doorbell record. An adapter reads the
+ * record when the next doorbell is rung.
  */
 static void
 case_old_record(bool shared)
@@ -440,8 +444,8 @@ receives(struct rig *r, unsigned int n)
 }
 
 /*
- * Different sizes, and some doorbells. Some copies are read late, some are overwritten before they
- * are read.
+ * Copies of different sizes, and some doorbells between them. Some copies are read late, some are
+ * overwritten before they are read.
  */
 static void
 case_blueflame_good(void)
@@ -479,7 +483,7 @@ case_blueflame_good(void)
 	rig_fini(&r);
 }
 
-/* Breaks each word of a copy in turn, at the first and at later uses of each buffer. */
+/* Breaks each word of a copy in turn, at the first use of each buffer and at later uses. */
 static void
 blueflame_broken(unsigned int twin_uses, unsigned int word, uint32_t len)
 {
@@ -521,8 +525,8 @@ case_blueflame_broken(void)
 }
 
 /*
- * The tail of a copy arrives after the device took its head. Then the other buffer is used, and
- * then the first one again.
+ * The last words of a copy arrive after the device has read the first words. Then the other buffer
+ * is used, and then the first buffer again.
  */
 static void
 case_blueflame_late(void)
@@ -542,7 +546,7 @@ case_blueflame_late(void)
 			rig_bell(&r.a, idx);
 		} else {
 			rig_blueflame(&r.a, idx);
-			/* these words are not written yet: the device sees the old ones */
+			/* These words are not written yet: the device reads the old words. */
 			for (unsigned int j = late + 1; j < 24; j++)
 				atomic_store(rig_bf_word(&r.a, twin, j),
 					atomic_load(rig_bf_word(&r.a, twin, 31)));
@@ -562,8 +566,8 @@ case_blueflame_late(void)
 }
 
 /*
- * Different sizes: if a late copy leaves words after the end of the next copy, they are not taken
- * for a part of a later copy.
+ * Copies of different sizes: if a late copy leaves words after the end of the next copy, the device
+ * does not read these words as part of a later copy.
  */
 static void
 case_blueflame_late_sizes(void)
@@ -690,8 +694,8 @@ case_cq_overrun(void)
 }
 
 /*
- * Completes both while the CQ is held. Returns true if they are compressed under one title CQE,
- * whose format is 3.
+ * Completes two operations while the CQ's lock is held. Returns true if both completions are
+ * compressed under one title CQE, whose format is 3.
  */
 static bool
 are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *second)
@@ -708,7 +712,7 @@ are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *sec
 	return title != NULL && (title->op_own >> 2 & 3) == 3;
 }
 
-/* A mini CQE contains the length of a receive, but no field about its sender. */
+/* A mini CQE contains the length of a receive, but no field that describes its sender. */
 static void
 case_compressed(void)
 {
@@ -770,12 +774,13 @@ case_arming(void)
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 1, "events of one arming");
 	/*
-	 * The CQ is armed at an index to which completions already exist: the event comes at once.
+	 * The CQ is armed at an index where a completion already exists: the event is raised at
+	 * once.
 	 */
 	rig_arm(&r.a, false);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 2, "events for what was missed");
-	/* Armed for solicited completions: the receive of an unsolicited SEND makes no event. */
+	/* Armed for solicited completions: the receive of an unsolicited SEND raises no event. */
 	receives(&r, 3);
 	rig_arm(&r.b, true);
 	rig_run(&r);
@@ -793,7 +798,10 @@ case_arming(void)
 	rig_fini(&r);
 }
 
-/* An arm doorbell says only that a CQ of the page was armed. The other CQs stay unarmed. */
+/*
+ * An arm doorbell says only that one of the page's CQs was armed. The page's other CQs stay
+ * unarmed.
+ */
 static void
 case_arming_one_of_two(void)
 {
@@ -812,7 +820,7 @@ case_arming_one_of_two(void)
 	rig_fini(&r);
 }
 
-/* The first arm word of a new CQ may be 0, which is also the record's first value. */
+/* The first arm word of a new CQ may be 0, which is also the initial value of the record. */
 static void
 case_first_arm(void)
 {
@@ -855,7 +863,7 @@ case_flush(void)
 	expect_error(cqe, &r.a, MLX5_CQE_REQ_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
 	CHECK(cqe != NULL && be16toh(cqe->wqe_counter) == 3, "a NO_FLUSH WQE completed");
 	CHECK(rig_poll(&r.a) == NULL, "too many completions");
-	/* Work posted later is also flushed, on both sides. */
+	/* Work requests that are posted later are flushed too, on both sides. */
 	rig_post(&r.a, &nop);
 	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
@@ -864,7 +872,7 @@ case_flush(void)
 	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_run(&r);
 	expect_error(rig_poll(&r.a), &r.a, MLX5_CQE_RESP_ERR, MLX5_CQE_SYNDROME_WR_FLUSH_ERR);
-	/* A NO_FLUSH WQE that itself fails does complete. */
+	/* A NO_FLUSH WQE that fails itself does complete. */
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_RESET), 0, "to RESET");
 	r.a.sq_pi = r.a.rq_pi = 0;
 	atomic_store(&r.a.qp_db[0], 0);
@@ -894,7 +902,7 @@ case_rnr(void)
 	CHECK(rig_poll(&r.b) == NULL, "the responder saw something");
 	rig_fini(&r);
 
-	/* Two retries 1.28 ms apart, then an error. */
+	/* Two retries, 1.28 ms apart, and then an error. */
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 2, 1);
 	rig_connect(&r.b, r.a.qpn, 2, 14);
@@ -907,7 +915,7 @@ case_rnr(void)
 		MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR);
 	rig_fini(&r);
 
-	/* rnr_retry 7 retries for ever. A QP that waits does not delay others. */
+	/* With rnr_retry 7 a QP retries for ever. A QP that waits does not delay other QPs. */
 	rig_init(&r, NULL);
 	w = rig_wqe(MLX5_OPCODE_SEND, ALWAYS);
 	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
@@ -930,7 +938,7 @@ case_no_peer(void)
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_RDMA_WRITE, 0);
 
 	rig_init(&r, &o);
-	rig_connect(&r.a, r.b.qpn, 7, 1); /* b stays in RESET */
+	rig_connect(&r.a, r.b.qpn, 7, 1); /* b's QP stays in RESET */
 	rig_raddr(&w, rig_va(r.b.buf), r.b.key);
 	rig_sge(&w, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &w);
@@ -941,8 +949,8 @@ case_no_peer(void)
 	rig_fini(&r);
 
 	/*
-	 * A peer that becomes ready in time is reached. A QP that is connected to a different QP
-	 * does not count as the peer.
+	 * If the peer becomes ready in time, the message arrives. A QP that is connected to another
+	 * QP is not the peer.
 	 */
 	rig_init(&r, &o);
 	rig_connect(&r.a, r.b.qpn, 7, 1);
@@ -989,7 +997,7 @@ case_invalidate(void)
 	cqe = rig_poll(&r.b);
 	CHECK(cqe != NULL && cqe->op_own >> 4 == MLX5_CQE_RESP_SEND_INV, "CQE opcode");
 	CHECK(cqe != NULL && be32toh(cqe->imm_inval_pkey) == w.imm, "invalidated rkey");
-	/* The key does not exist any more. */
+	/* The key does not exist any more, so the write fails. */
 	rig_raddr(&wr, attr.iova, w.imm);
 	rig_sge(&wr, rig_va(r.a.buf), r.a.key, 8);
 	rig_post(&r.a, &wr);
@@ -1022,9 +1030,12 @@ case_shared_page(void)
 	unsigned long before = rig_violations();
 
 	rig_init(&r, &o);
-	/* New queues are looked at without a doorbell. After this run they are not. */
+	/*
+	 * Queues are checked once after their creation, without a doorbell. After this run they are
+	 * not.
+	 */
 	rig_run(&r);
-	/* The second doorbell overwrites the first. Both queues run. */
+	/* The second doorbell overwrites the first. Both queues must be served. */
 	rig_post(&r.a, &w);
 	r.b.bf = r.a.bf ^ 1;
 	rig_post(&r.b, &w);
@@ -1088,7 +1099,7 @@ case_memcpy_limits(void)
 	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 
-/* The device may write to the opaque memory, so the key of that memory is checked too. */
+/* The device may write to the opaque memory, so the key of this memory is checked too. */
 static void
 case_memcpy_opaque(void)
 {
@@ -1104,7 +1115,9 @@ case_memcpy_opaque(void)
 	rig_fini(&r);
 }
 
-/* A data segment of length 0 means 2 GiB. The key covers less, so it must be refused. */
+/*
+ * The length 0 in a data segment means 2 GiB. The key covers less, so the request must be refused.
+ */
 static void
 case_zero_is_2_gib(void)
 {
@@ -1121,8 +1134,8 @@ case_zero_is_2_gib(void)
 }
 
 /*
- * Both the address and the memory must be aligned. Their alignment can differ if the region's iova
- * is not its address.
+ * Both the iova and the memory must be aligned. Their alignments differ if a region's iova is not
+ * its address.
  */
 static void
 atomic_alignment(uint64_t shift, uint64_t offset)
@@ -1162,7 +1175,7 @@ case_atomic_alignment(void)
 	atomic_alignment(4, 4);
 }
 
-/* With device threads instead of pumping, no work is lost while the threads back off and sleep. */
+/* With device threads, no work request is lost while the threads back off and sleep. */
 static void
 case_threads(void)
 {
@@ -1201,10 +1214,7 @@ register_on_demand(void *arg)
 	return NULL;
 }
 
-/*
- * Called during a turn, in the place of a lane that is about to run a UMR: the key's lock must be
- * free.
- */
+/* Called during a turn, when a lane is about to execute a UMR: the key's lock must be free. */
 static void
 case_on_demand_waits_unlocked(void)
 {

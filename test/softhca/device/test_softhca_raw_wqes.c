@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made WQEs on a raw packet QP: the rules of the Ethernet segment, which headers get checksums
- * and which do not, which frames can be cut, and which operations are refused. Frames are checked
- * when they leave, against RFC 791, 1071, 8200 and 9293.
+ * Hand-made WQEs on a raw packet QP: the rules of the Ethernet segment, the headers for which the
+ * adapter writes checksums, the frames that can be segmented (TSO), and the operations that are
+ * refused. Frames are checked when the adapter sends them, against RFC 791, 1071, 8200 and 9293.
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -26,9 +26,9 @@
 #define IP_AT     14
 #define TCP_AT    34 /* after an IPv4 header without options */
 #define TCP6_AT   54
-#define TCP_HDR   54 /* Ethernet, IPv4, TCP */
+#define TCP_HDR   54 /* length of the Ethernet, IPv4 and TCP headers */
 
-/* The frames that left since rig_open(): their number, their bytes, and the last one. */
+/* The frames that were sent since rig_open(): their number, their bytes, and the last frame. */
 static struct {
 	unsigned int n;
 	size_t bytes, len;
@@ -77,7 +77,7 @@ rig_open(struct rig *r)
 	rig_open_at(r, 0);
 }
 
-/* A WQE with that inline header. Its size depends on the header. */
+/* Returns a WQE with this inline header. The WQE's size depends on the header. */
 static struct rig_wqe
 eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_t len)
 {
@@ -93,8 +93,8 @@ eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_
 }
 
 /*
- * Checks the one completion, and that no frame leaves after an error. Returns the check that
- * failed.
+ * Checks that there is exactly one completion, and that no frame is sent after an error. Returns
+ * which check of the adapter refused the WQE.
  */
 static unsigned int
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
@@ -119,7 +119,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 	return rig_check;
 }
 
-/* On a new QP, with `len` bytes of memory after the header. */
+/* Executes the WQE on a new QP, with `len` bytes of memory after the inline header. */
 static void
 expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 {
@@ -134,7 +134,7 @@ expect_alone(struct rig_wqe w, uint32_t len, uint8_t syndrome, const char *what)
 
 /* ---- headers */
 
-/* With a right checksum, the sum over the bytes is all ones (RFC 1071, section 1). */
+/* If a checksum is right, the sum over the bytes is all ones (RFC 1071, section 1). */
 static bool
 l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
 {
@@ -145,7 +145,10 @@ l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
 	return sum16(sum, frame + (v6 ? TCP6_AT : TCP_AT), l4_len) == 0xffff;
 }
 
-/* Ethernet, IPv4 and 20 bytes of that protocol, with wrong checksums. */
+/*
+ * Writes an Ethernet header, an IPv4 header and 20 bytes of the given protocol, with wrong
+ * checksums.
+ */
 static void
 ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)
 {
@@ -172,8 +175,8 @@ ipv6_header(uint8_t h[TCP_HDR + 20], unsigned int payload)
 /* ---- the inline header */
 
 /*
- * The inline header must end inside its WQE: the first segment holds 2 bytes of it, and each
- * further unit 16.
+ * The inline header must end inside its WQE: the Ethernet segment contains 2 bytes of the header,
+ * and each further 16 bytes of the WQE contain 16.
  */
 static void
 case_header_end(void)
@@ -201,7 +204,9 @@ case_header_end(void)
 	}
 }
 
-/* The longest header in a WQE of 63 units, less the control segment. */
+/*
+ * The longest header in a WQE of 63 units of 16 bytes, of which the control segment is the first.
+ */
 static void
 case_header_longest(void)
 {
@@ -242,10 +247,7 @@ case_frame_lengths(void)
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), RIG_BUF, TOO_LONG, "64 KiB");
 }
 
-/*
- * Limits of frames that are cut: each frame, and the whole request, which has at most 256 KiB
- * (max_tso).
- */
+/* Limits of TSO: for each frame, and for the whole request, which has at most 256 KiB (max_tso). */
 static void
 case_tso_lengths(void)
 {
@@ -280,7 +282,7 @@ case_tso_lengths(void)
 
 /* ---- memory after the header */
 
-/* Keys are checked as for any other message. The null key gives zeros. */
+/* Keys are checked as for any other message. Data of the null key are zeros. */
 static void
 case_memory(void)
 {
@@ -367,7 +369,7 @@ case_tso_headers(void)
 
 /* ---- checksums */
 
-/* Sends a frame of the header and 46 bytes, with both checksum flags or with `flags`. */
+/* Sends a frame of the header and 46 bytes, with both checksum flags or with the given `flags`. */
 static void
 send_frame(const uint8_t *h, uint16_t len, uint8_t flags)
 {
@@ -375,7 +377,10 @@ send_frame(const uint8_t *h, uint16_t len, uint8_t flags)
 	CHECK_EQ(left.n, 1, "frames");
 }
 
-/* Checks that the frame is unchanged: it has no header that a checksum covers. */
+/*
+ * Checks that the frame was sent unchanged: it has no header for which the adapter writes a
+ * checksum.
+ */
 static void
 expect_as_it_was(const uint8_t *h, uint16_t len, const char *what)
 {
@@ -405,19 +410,19 @@ case_no_checksums(void)
 	ipv6_header(h, 66);
 	h[IP_AT] = 0x40;
 	expect_as_it_was(h, TCP_HDR + 20, "version 4 where the type says 6");
-	/* An IP header longer than the frame: 14 + 56 of its 60 bytes. */
+	/* The IP header claims 60 bytes, but the frame ends after 56 of them. */
 	ipv4_header(h, IPPROTO_TCP, 56);
 	h[IP_AT] = 0x4f;
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 16, 0, "a short frame");
 	check_bytes(left.last, h, TCP_HDR, "an IP header that is cut off");
-	/* VLAN tags up to the end, and no EtherType after them. */
+	/* VLAN tags up to the end of the header, without a further EtherType. */
 	for (unsigned int i = 0; i < TCP_HDR; i += 2)
 		set16(h + i, ETH_P_8021Q);
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, L3 | L4, h, TCP_HDR), 0, 0, "tags");
 	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
 }
 
-/* A TCP or UDP header that is cut off gets no checksum. */
+/* A TCP or UDP header that is not complete gets no checksum. */
 static void
 case_short_headers(void)
 {
@@ -441,7 +446,7 @@ case_short_headers(void)
 	}
 }
 
-/* IEEE 802.1ad: a frame may have two tags, of which the outer one has a different type. */
+/* IEEE 802.1ad: a frame may have two tags, and the outer tag has another EtherType. */
 static void
 case_two_tags(void)
 {
@@ -459,7 +464,7 @@ case_two_tags(void)
 	CHECK(l4_is_right(left.last, false, 66), "the TCP checksum");
 }
 
-/* Only those checksums are written whose flags are set. IPv6 has no header checksum. */
+/* Only the checksums whose flags are set are written. IPv6 has no header checksum. */
 static void
 case_flags(void)
 {
@@ -482,7 +487,8 @@ case_flags(void)
 }
 
 /*
- * A TCP checksum covers the length that IP gives, or the whole frame if IP's length is impossible.
+ * A TCP checksum covers the length that the IP header gives, or the rest of the frame if that
+ * length is impossible.
  */
 static void
 case_ip_lengths(void)
@@ -498,10 +504,7 @@ case_ip_lengths(void)
 		CHECK(l4_is_right(left.last, false, lens[i].l4), "a frame whose IP says %u bytes",
 			lens[i].total);
 	}
-	/*
-	 * The header's field for the checksum is after the end of the packet: nothing is written
-	 * there.
-	 */
+	/* The checksum field is after the end of the packet: nothing is written to it. */
 	for (unsigned int total = 20; total < 40; total++) {
 		ipv4_header(h, IPPROTO_TCP, total);
 		send_frame(h, TCP_HDR, L3 | L4);
@@ -514,7 +517,7 @@ case_ip_lengths(void)
 	}
 }
 
-/* In a fragment, and for other protocols, only the IP checksum is written. */
+/* In a fragment, and in packets of other protocols, only the IP checksum is written. */
 static void
 case_only_ip(void)
 {
@@ -536,7 +539,8 @@ case_only_ip(void)
 /* ---- operations */
 
 /*
- * A raw packet QP runs SEND, TSO and NOP. All other opcodes are refused, even with a valid frame.
+ * A raw packet QP executes SEND, TSO and NOP. All other opcodes are refused, even with a valid
+ * frame.
  */
 static void
 case_opcodes(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data half alone: a doorbell that is stored just before the adapter protects its page is not
- * lost. The test replaces the function that protects pages with one that first stores a doorbell.
+ * The data half without a program: a doorbell that is stored just before the adapter protects its
+ * page is not lost. The test replaces the function that protects pages with a function that first
+ * stores a doorbell.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 
 static struct softhca_config cfg = {.threads = 1, .ports = 1, .bf_reg_size = 512};
 static struct softhca_dev dev = {.cfg = &cfg};
-static uint8_t *program, *device; /* two mappings of one page */
+static uint8_t *program, *device; /* two mappings of one UAR page */
 static atomic_uint rings_left, closed;
 
 bool __real_mappings_close(struct softhca_lanes *lanes);
@@ -40,8 +41,8 @@ __wrap_mappings_close(struct softhca_lanes *lanes)
 
 	if (atomic_load(&rings_left) != 0) {
 		/*
-		 * By the device's mapping, which is never protected: as when a program stores to a
-		 * page that is not yet protected.
+		 * Stores by the device's mapping, which is never protected. This emulates a store
+		 * of the program to a page that is not protected yet.
 		 */
 		atomic_store(bell(device), 1);
 		atomic_fetch_sub(&rings_left, 1);
@@ -81,7 +82,7 @@ case_last_moment(void)
 		const unsigned int before = atomic_load(&closed);
 
 		atomic_store(&rings_left, 1);
-		atomic_store(bell(program), 1); /* wakes it; then it goes to sleep */
+		atomic_store(bell(program), 1); /* wakes the adapter, which then goes to sleep */
 		CHECK(comes(&closed, before));
 		CHECK(is_taken());
 	}

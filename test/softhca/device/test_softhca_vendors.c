@@ -3,8 +3,8 @@
  * Each check that can fail a request: its name in the log (enum wire_vendor), and the vendor
  * syndrome of the completion. For each check of a QP there is one request with one error.
  *
- * Vendor syndromes with a source below were seen in completions of real cards. The others follow
- * from the table of libdpcp (NVIDIA; src/dpcp/err_cqe.cpp).
+ * Vendor syndromes with a source below were seen in completions of real adapters. Vendor syndromes
+ * without a source follow from the table of libdpcp (NVIDIA; src/dpcp/err_cqe.cpp).
  */
 #include <stdlib.h>
 
@@ -21,16 +21,17 @@ enum vendor {
 	RECEIVE_KEY = 0x32,   /* openucx/ucx PR 7801 */
 	WRITE_ACCESS = 0x33,  /* READ without LOCAL_WRITE, ConnectX-6, 100 times */
 	READ_KEY = 0x52,      /* openucx/ucx 6414, spdk/spdk 961; ConnectX-6, 100 times */
-	READ_ACCESS = 0x53,   /* beyond a region's end: spdk/spdk 500, 507 */
+	READ_ACCESS = 0x53,   /* access beyond a region's end: spdk/spdk 500, 507 */
 	BAD_WQE = 0x68,       /* openucx/ucx 1151, 3618 */
 	RETRIES = 0x81,       /* openucx/ucx 6000, 7416 */
 	RNR = 0x87,           /* ConnectX-6, 100 times */
 	NAK_ACCESS = 0x88,    /* openucx/ucx 1569, 1834; open-mpi/ompi 1241 */
 	NAK_OPERATION = 0x89, /* openucx/ucx 5472 */
 	NAK_INVALID = 0x8a,   /* openucx/ucx 1770, 4176 */
-	MOVED = 0xf5,         /* the first WQE after modify to ERR, ConnectX-6, each time */
-	FLUSHED = 0xf9,       /* NVIDIA/nccl 1353, 1405, 1698; openucx/ucx 3851 */
-	/* Only in libdpcp's table. */
+	/* the first WQE after the QP was modified to ERR, ConnectX-6, each time */
+	MOVED = 0xf5,
+	FLUSHED = 0xf9, /* NVIDIA/nccl 1353, 1405, 1698; openucx/ucx 3851 */
+	/* The following values are only in libdpcp's table. */
 	RECEIVE_LENGTH = 0x2c,
 	WRITE_LENGTH = 0x34,
 	TOO_LONG = 0x69,
@@ -47,7 +48,7 @@ begin(const struct rig_opts *o)
 	rig_init(&r, o);
 }
 
-/* Checks the completion of what is posted, and ends the rig. */
+/* Checks the completion of the posted WQE, and destroys the rig. */
 static void
 end(uint8_t syndrome, unsigned int check, uint8_t vendor, const char *what)
 {
@@ -120,7 +121,7 @@ case_doorbell(void)
 	struct rig_wqe w = rig_wqe(MLX5_OPCODE_NOP, ALWAYS);
 	uint16_t idx;
 
-	/* The doorbell differs from the WQE. */
+	/* The doorbell differs from its WQE. */
 	begin(NULL);
 	idx = rig_put(&r.a, &w);
 	rig_record(&r.a);
@@ -137,7 +138,10 @@ case_doorbell(void)
 	rig_sq_at(&r.a, idx)[24] ^= 1;
 	end(SYN_QP_OP, VEN_BLUEFLAME, BAD_WQE, "a BlueFlame copy that differs");
 
-	/* If one doorbell announces several WQEs, it contains the last one: those before it run. */
+	/*
+	 * If one doorbell announces several WQEs, it contains the start of the last WQE: the WQEs
+	 * before it are executed.
+	 */
 	w = rig_wqe(MLX5_OPCODE_NOP, 0);
 	begin(NULL);
 	for (unsigned int i = 0; i < 3; i++)
@@ -224,13 +228,12 @@ enum wrong {
 
 static const struct {
 	unsigned int check;
-	uint8_t reads,
-		writes; /* the vendor syndrome if local memory is read, and if it is written */
+	uint8_t reads, writes; /* vendor syndromes if local memory is read, and if it is written */
 } key_errors[N_WRONG] = {
 	[INDEX] = {VEN_KEY_INDEX, READ_KEY, RECEIVE_KEY},
 	[VARIANT] = {VEN_KEY_VARIANT, READ_KEY, RECEIVE_KEY},
 	[PD] = {VEN_KEY_PD, READ_KEY, RECEIVE_KEY},
-	[ACCESS] = {VEN_KEY_ACCESS, 0, WRITE_ACCESS}, /* every key may be read */
+	[ACCESS] = {VEN_KEY_ACCESS, 0, WRITE_ACCESS}, /* every key allows local reads */
 	[BOUNDS] = {VEN_KEY_BOUNDS, READ_ACCESS, WRITE_ACCESS},
 };
 
@@ -252,10 +255,10 @@ wrong_key(struct rig_end *e, enum wrong wrong, struct softhca_mkey **mkey)
 	return softhca_mkey_key(*mkey) ^ (wrong == VARIANT ? 1 : wrong == INDEX ? 0x80000000 : 0);
 }
 
-/* Which memory the key is for. */
+/* The access for which the key is used. */
 enum use {
-	READS,  /* the source of a write */
-	WRITES, /* where a read puts its data */
+	READS,  /* source of a write */
+	WRITES, /* destination of a read */
 	REMOTE,
 	N_USES
 };
@@ -290,7 +293,7 @@ case_keys(void)
 				use_wrong_key(wrong, use);
 }
 
-/* A key that a SEND with invalidate invalidated. */
+/* A key that a SEND with invalidate has invalidated. */
 static void
 case_free_key(void)
 {
@@ -388,7 +391,7 @@ case_receives(void)
 	end(SYN_REM_OP, VEN_PEER_RECEIVE, NAK_OPERATION, "a receive's key at the peer");
 }
 
-/* The vendor syndrome of an end's next completion, whose WQE must have been flushed. */
+/* Returns the vendor syndrome of an end's next completion, which must be "flushed". */
 static uint8_t
 flushed(struct rig_end *e, uint8_t opcode)
 {
@@ -420,7 +423,7 @@ case_flushed(void)
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the second WQE");
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the third WQE");
 	rig_fini(&r);
-	/* After an error, no command is needed. What was before RESET does not count. */
+	/* Without a command after the error. Errors before the last RESET have no effect. */
 	begin(NULL);
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "to ERR");
 	rig_run(&r);
@@ -438,7 +441,7 @@ case_flushed(void)
 
 /* ---- keys to invalidate, links, and other fields of a CQE */
 
-/* A region that was registered without remote invalidation. */
+/* A region that was registered without the right of remote invalidation. */
 static void
 case_invalidate(void)
 {
@@ -458,7 +461,9 @@ case_invalidate(void)
 	end(SYN_REM_OP, VEN_KEY_ACCESS, NAK_OPERATION, "a SEND with invalidate");
 }
 
-/* Without a link, the retries end with the same vendor syndrome as for a missing peer. */
+/*
+ * If the link is down, the retries end with the same vendor syndrome as if the peer did not exist.
+ */
 static void
 case_no_link(void)
 {
@@ -481,7 +486,7 @@ case_no_link(void)
 	rig_fini(&r);
 }
 
-/* All bytes of a CQE are written: bytes that have no meaning for this completion become 0. */
+/* All bytes of a CQE are written: bytes without a meaning for this completion become 0. */
 static void
 case_whole(void)
 {
@@ -496,7 +501,7 @@ case_whole(void)
 	begin(NULL);
 	memset(r.a.cq_buf + 64, 0xa5, 63);
 	memset(r.a.cq_buf + 128, 0xa5, 63);
-	/* After an atomic, whose CQE counts 8 bytes. */
+	/* The CQE before was that of an atomic, whose byte count is 8. */
 	rig_raddr(&add, rig_va(r.b.buf), r.b.key);
 	rig_atomic(&add, 1, 0);
 	rig_sge(&add, rig_va(r.a.buf), r.a.key, 8);

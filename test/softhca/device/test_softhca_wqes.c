@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-made WQEs that no library writes, with one error each, and queues of sizes that are not
- * allowed. Each is refused, and no byte moves.
+ * Hand-made WQEs that no library writes, each with one error, and queues of sizes that are not
+ * allowed. Each WQE or queue is refused, and no byte moves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ set_be32(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Checks the one completion of what is posted. */
+/* Checks that the posted WQE has exactly one completion, and its status. */
 static void
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
 {
@@ -58,7 +58,7 @@ expect_alone(const struct rig_wqe *w, uint8_t syndrome, const char *what)
 
 /* ---- inline data */
 
-/* Inline data must end within their WQE: the bytes after it belong to another WQE. */
+/* Inline data must end within their WQE: bytes after it belong to the next WQE. */
 static void
 case_inline_end(void)
 {
@@ -70,7 +70,7 @@ case_inline_end(void)
 		rig_init(&r, NULL);
 		rig_recv(&r.b, rig_va(r.b.buf), r.b.key, 4096);
 		rig_inline(&w, data,
-			sizeof(data)); /* one unit of 16 bytes, of which 4 are the length */
+			sizeof(data)); /* one unit of 16 bytes, of which 4 are the length field */
 		set_be32(w.bytes + 16, len | INLINE);
 		expect(&r, &w, len == 12 ? 0 : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR, "inline data");
 		CHECK_EQ(rig_poll(&r.b) != NULL, len == 12, "received");
@@ -85,7 +85,7 @@ case_inline_end(void)
 	}
 }
 
-/* The result of a read or an atomic is not written into the WQE. */
+/* The result of a read or atomic cannot go to inline data: the WQE would be overwritten. */
 static void
 case_inline_answer(void)
 {
@@ -114,7 +114,8 @@ case_inline_answer(void)
 /* ---- lengths */
 
 /*
- * An atomic returns 8 bytes. A shorter data segment would be overrun; a longer one is an error too.
+ * An atomic returns 8 bytes. It is refused with a shorter data segment, which would be overrun, and
+ * with a longer one.
  */
 static void
 case_atomic_length(void)
@@ -135,7 +136,10 @@ case_atomic_length(void)
 	}
 }
 
-/* A message has at most 2 GiB (InfiniBand volume 1, 9.7.8): one more segment makes it too long. */
+/*
+ * A message has at most 2 GiB (InfiniBand volume 1, 9.7.8). With one more segment the message is
+ * too long.
+ */
 static void
 case_message_length(void)
 {
@@ -164,7 +168,7 @@ case_message_length(void)
 
 /*
  * A receive's list ends at its end marker, which has length 0 and key 0x100. In any other data
- * segment length 0 means 2 GiB, and key 0x100 names nothing.
+ * segment length 0 means 2 GiB, and no region has the key 0x100.
  */
 static void
 case_receive_end(void)
@@ -214,7 +218,8 @@ case_mmo(void)
 			rig_init(&r, NULL);
 			memset(r.a.buf, 0x33, 16);
 			w.opmod = (uint8_t)opmod;
-			rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0); /* opaque */
+			/* the opaque segment */
+			rig_sge(&w, rig_va(r.a.buf) + RIG_BUF - 64, r.a.key, 0);
 			rig_sge(&w, rig_va(r.a.buf), r.a.key, 16);
 			rig_sge(&w, rig_va(r.a.buf) + 64, r.a.key, 16);
 			rig_sge(&w, rig_va(r.a.buf) + 64, r.a.key, 16);
@@ -241,7 +246,10 @@ connect_as(struct rig_end *e, enum kind kind, uint8_t timeout)
 			.mmo = true});
 }
 
-/* Runs the WQE on a QP of that type. Returns opcode, syndrome and vendor syndrome of its CQE. */
+/*
+ * Executes the WQE on a QP of that type. Returns opcode, syndrome and vendor syndrome of the WQE's
+ * CQE.
+ */
 static uint32_t
 run_on(enum softhca_qp_type type, const struct rig_wqe *wqe, bool copies)
 {
@@ -284,8 +292,8 @@ case_no_address(void)
 		rig_wqe(MLX5_OPCODE_SET_PSV, ALWAYS),
 	};
 
-	wqes[2].ds = 1 + 3 + 4; /* control, UMR, context: no key has its number */
-	wqes[3].ds = 2;         /* no PSV has its number */
+	wqes[2].ds = 1 + 3 + 4; /* control, UMR and context segments; no key has this number */
+	wqes[3].ds = 2;         /* no PSV has this number */
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[0], false), MLX5_CQE_REQ, "a NOP");
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[1], true), MLX5_CQE_REQ, "a copy");
 	for (unsigned int i = 0; i < 4; i++) {
@@ -338,7 +346,7 @@ case_no_timeout(void)
 }
 
 /*
- * Only raw packet QPs send raw packets (packet(7): CAP_NET_RAW): a valid TSO WQE on an RC QP is
+ * Only raw packet QPs can send raw packets (packet(7): CAP_NET_RAW): a valid TSO WQE on an RC QP is
  * refused.
  */
 static void
@@ -350,7 +358,7 @@ case_tso_on_rc(void)
 
 	rig_init(&r, NULL);
 	eth[7] = 100; /* MSS */
-	eth[13] = 54; /* Ethernet, IPv4, TCP */
+	eth[13] = 54; /* length of the Ethernet, IPv4 and TCP headers */
 	frame[12] = 0x08;
 	frame[14] = 0x45;
 	frame[14 + 9] = 6;
@@ -363,7 +371,10 @@ case_tso_on_rc(void)
 
 /* ---- queues */
 
-/* In ERR, a WQE that is longer than the record counts is flushed once, and nothing after it is. */
+/*
+ * In ERR, a WQE that is longer than the record announces is flushed once, and no WQE after it is
+ * flushed.
+ */
 static void
 case_flush_end(void)
 {
@@ -420,7 +431,7 @@ expect_no_srq(struct rig *r, uint32_t n_wqe, uint32_t log_stride)
 		softhca_srq_destroy(srq);
 }
 
-/* In entries of 128 bytes, padding fills the first half. Entries of 64 bytes have no padding. */
+/* In CQEs of 128 bytes, padding fills the first half. CQEs of 64 bytes have no padding. */
 static void
 expect_padded_resize(struct rig *r)
 {

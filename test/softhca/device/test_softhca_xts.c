@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compares the cipher function of the emulated adapter with NIST's XTS vectors, whose files are in
- * python3-cryptography-vectors. Vectors of whole bytes are used. Their data units are shorter than
- * the smallest that a key can have.
+ * python3-cryptography-vectors. Only vectors that are a whole number of bytes are used. Their data
+ * units are shorter than the smallest data unit that a key can have.
  *
  *     test_softhca_xts FOLDER     with XTSGenAES128.rsp and XTSGenAES256.rsp
  */
@@ -18,7 +18,7 @@
 
 struct vector {
 	bool encrypt;
-	unsigned int bits; /* of the data unit */
+	unsigned int bits; /* length of the data unit in bits */
 	size_t key_len, tweak_len, pt_len, ct_len;
 	uint8_t key[MAX_LEN], tweak[MAX_LEN], pt[MAX_LEN], ct[MAX_LEN];
 };
@@ -45,14 +45,14 @@ check_vector(const struct vector *v)
 	CHECK_EQ(xts_create(v->key, v->key_len, &xts), 0);
 	CHECK(xts_cipher(xts, v->encrypt, v->tweak, 512, in, out, v->pt_len));
 	CHECK(memcmp(out, want, v->pt_len) == 0);
-	/* In place, and with the context of the previous call. */
+	/* Encrypts in place, and with the context of the previous call. */
 	memcpy(same, in, v->pt_len);
 	CHECK(xts_cipher(xts, v->encrypt, v->tweak, 512, same, same, v->pt_len));
 	CHECK(memcmp(same, want, v->pt_len) == 0);
 	xts_destroy(xts);
 }
 
-/* Returns how many vectors of whole bytes the file has. */
+/* Returns the number of vectors in the file that are a whole number of bytes. */
 static unsigned int
 check_file(const char *folder, const char *name, size_t key_len)
 {
@@ -88,7 +88,7 @@ check_file(const char *folder, const char *name, size_t key_len)
 			v.ct_len = hex(value, v.ct);
 		else
 			continue;
-		/* The last line of a vector is the result to be computed. */
+		/* The last line of a vector is the expected result. */
 		if (strncmp(line, v.encrypt ? "CT " : "PT ", 3) != 0 || v.bits % 8 != 0)
 			continue;
 		CHECK_EQ(v.key_len, key_len);
@@ -99,7 +99,10 @@ check_file(const char *folder, const char *name, size_t key_len)
 	return n;
 }
 
-/* A key of two equal halves is no XTS key (IEEE Std 1619; NIST SP 800-38E by FIPS 140-3). */
+/*
+ * A key whose two halves are equal is not allowed for XTS (IEEE Std 1619; NIST SP 800-38E by FIPS
+ * 140-3).
+ */
 static void
 check_refused(void)
 {

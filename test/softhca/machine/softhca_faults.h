@@ -29,7 +29,7 @@ faults_write(const char *text)
 	CHECK_EQ(rename(tmp, fault_file), 0);
 }
 
-/* Waits until n faults are armed: the adapter reads the file every 10 ms. */
+/* Waits until n faults are armed: the adapter reads the control file every 10 ms. */
 static inline void
 faults_await(unsigned int n)
 {
@@ -42,7 +42,10 @@ faults_await(unsigned int n)
 	}
 }
 
-/* Posts the first 64 bytes of the client's memory to the server. */
+/*
+ * Posts a work request with this opcode, which moves the first 64 bytes of the client's memory to
+ * the server.
+ */
 static inline void
 faults_post(struct pair *p, uint64_t id, enum ibv_wr_opcode opcode)
 {
@@ -70,7 +73,10 @@ faults_expect(struct pair_end *e, uint64_t id, enum ibv_wc_status status)
 
 #define FAULTS_FOLDER "/tmp/"
 
-/* check_main() with a control file, whose name is relative to the program's first directory. */
+/*
+ * As check_main(), with a control file. The file's name is relative to the program's first working
+ * directory.
+ */
 static inline int
 faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 {
@@ -78,8 +84,8 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	int rc;
 
 	/*
-	 * The library reads the variable when it loads, so the program sets it and starts itself
-	 * again.
+	 * The library reads the variable when it is loaded, so the program sets the variable and
+	 * executes itself again.
 	 */
 	if (getenv("SOFTHCA_FAULTS") == NULL) {
 		int fd = mkstemp(path);
@@ -94,7 +100,10 @@ faults_main(const struct check_case *cases, size_t n, int argc, char **argv)
 	CHECK_EQ(chdir("/"), 0);
 	snprintf(path, sizeof(path), FAULTS_FOLDER "%s", getenv("SOFTHCA_FAULTS"));
 	fault_file = path;
-	/* A case may start the program once more, from here. */
+	/*
+	 * A case may execute the program once more, in this working directory: so the path is
+	 * absolute now.
+	 */
 	setenv("SOFTHCA_FAULTS", path, 1);
 	rc = check_main(cases, n, argc, argv);
 	unlink(fault_file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control calls that fail on demand, seen through stock libibverbs and libmlx5: each fails once
- * with the errno that the fault gives, and then works. Faults are armed by calls and by the control
- * file.
+ * Control calls that fail on demand, seen through stock libibverbs and libmlx5. Each call fails
+ * once with the errno that the fault gives, and then succeeds. Faults are armed by calls and by the
+ * control file.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "raw_ioctl.h"
 #include "softhca_faults.h"
 
-/* The objects of the calls. Each function that creates one stores it here. */
+/* The objects that the calls use. Each function that creates an object stores it here. */
 static struct {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -261,11 +261,12 @@ static int
 alloc_uar(void)
 {
 	t.uar = mlx5dv_devx_alloc_uar(t.ctx,
-		MLX5DV_UAR_ALLOC_TYPE_BF); /* libmlx5 keeps a page of type NC, so this one is BF */
+		/* a page of type BF, because libmlx5 keeps pages of type NC */
+		MLX5DV_UAR_ALLOC_TYPE_BF);
 	return made(t.uar);
 }
 
-/* CREATE_CQ by its bytes, at the bit offsets of the programming manual. */
+/* Sends CREATE_CQ, whose fields are set at the bit offsets of the programming manual. */
 static int
 devx_create_cq(void)
 {
@@ -273,12 +274,12 @@ devx_create_cq(void)
 	uint32_t umem = htobe32(t.umem->umem_id), page = htobe32(t.uar->page_id), eqn;
 
 	CHECK_EQ(mlx5dv_devx_query_eqn(t.ctx, 0, &eqn), 0);
-	in[16] = 0x02; /* the record is in user memory */
+	in[16] = 0x02; /* the doorbell record is in user memory */
 	memcpy(in + 20, &umem, 4);
 	memcpy(in + 28, &page, 4);
-	in[28] = 4; /* log2 of the entries */
+	in[28] = 4; /* log2 of the number of CQEs */
 	in[39] = (uint8_t)eqn;
-	in[78] = 0x08; /* the record's offset: 2048 */
+	in[78] = 0x08; /* offset of the doorbell record: 2048 */
 	memcpy(in + 88, &umem, 4);
 	in[92] = 0x80;
 	t.obj = mlx5dv_devx_obj_create(t.ctx, in, sizeof(in), out, sizeof(out));
@@ -300,8 +301,8 @@ query_hca_cap(void)
 }
 
 /*
- * In this order, the objects that a call needs exist when it runs. Calls that destroy them come
- * last.
+ * In this order, the objects that a call names exist when the call is made. Calls that destroy
+ * objects come last.
  */
 static const struct {
 	const char *line;
@@ -410,8 +411,8 @@ case_from_file(void)
 }
 
 /*
- * A key has two PSVs, and another command creates the key: the first PSV of the second key is the
- * third.
+ * A key has two PSVs, and another command creates the key itself: so the first PSV of the second
+ * key is the third PSV.
  */
 static void
 case_psv(void)
@@ -445,7 +446,7 @@ case_other_opcode(void)
 	end();
 }
 
-/* With a dead adapter, objects can be destroyed, and none can be created. */
+/* With a failed adapter, objects can be destroyed, and none can be created. */
 static void
 case_dead(void)
 {
@@ -545,7 +546,10 @@ query_eqn(void)
 	return mlx5dv_devx_query_eqn(t.ctx, 0, &eqn) == 0 ? 0 : errno;
 }
 
-/* By a raw command: libmlx5 keeps pages for reuse, and hides the result of freeing one. */
+/*
+ * Frees a page by a raw call: libmlx5 keeps pages for reuse, and hides the result of freeing a
+ * page.
+ */
 static int
 free_uar_by_hand(void)
 {
@@ -573,8 +577,8 @@ free_uar_by_hand(void)
 }
 
 /*
- * A set of counters of queues: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which does not fit
- * such an object.
+ * A set of queue counters: ALLOC_Q_COUNTER, QUERY_Q_COUNTER; and MODIFY_TIS, which is not a command
+ * for such an object.
  */
 static int
 devx_query(void)
@@ -658,7 +662,7 @@ ask(void *arg)
 	return NULL;
 }
 
-/* The other thread holds the lock of the faults nearly all the time. */
+/* The other thread holds the lock of the list of faults nearly all the time. */
 static void
 case_contended(void)
 {
@@ -681,7 +685,7 @@ case_contended(void)
 	CHECK_EQ(pthread_join(other, NULL), 0);
 }
 
-/* A child that waits for a lock which nobody will release is ended by its alarm. */
+/* If a child waits for a lock that nobody will release, its alarm kills it. */
 static void
 case_forked(void)
 {

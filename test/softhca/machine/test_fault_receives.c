@@ -8,7 +8,7 @@
 
 static struct pair p;
 
-/* Posts receives 101, 102, ... of the server, each into its own 64 bytes. */
+/* Posts receives 101, 102, ... of the server, each with 64 bytes of its own. */
 static void
 begin(unsigned int receives)
 {
@@ -26,7 +26,7 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each (ibv_poll_cq(3)). */
+/* Syndromes of mlx5dv.h, and the status that libmlx5 returns for each (ibv_poll_cq(3)). */
 static void
 case_syndromes(void)
 {
@@ -67,7 +67,7 @@ case_syndromes(void)
 
 /*
  * Waits for the completion of receive id, after the completion of one earlier receive was lost.
- * Before version 55 of rdma-core, libmlx5 counts a QP's receives by their completions, so it
+ * Before version 55 of rdma-core, libmlx5 counts a QP's receives by their completions, so it then
  * returns the previous receive's wr_id.
  */
 static void
@@ -92,13 +92,13 @@ case_drop(void)
 	expect_behind_lost(103, IBV_WC_SUCCESS);
 	pair_expect_none(&p.server);
 	for (unsigned int i = 0; i < 3; i++)
-		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all have arrived */
+		CHECK_EQ(p.server.buf[64 * i + 63], 0x5c); /* all messages have arrived */
 	end();
 }
 
 /*
- * After a receive whose completion was lost, a write fails the QP: the remaining receives complete
- * as flushed.
+ * After a receive whose completion was lost, a failed write moves the QP to error: the remaining
+ * receives complete as flushed.
  */
 static void
 case_drop_and_failure(void)
@@ -129,8 +129,9 @@ case_drop_and_failure(void)
 }
 
 /*
- * A fault is armed that loses a receive's completion. But the memory of the message is missing, so
- * nothing arrives and no completion is lost: the receive is flushed, and its completion arrives.
+ * A fault that loses a receive's completion is armed. But the receive names memory that does not
+ * exist, so no message arrives and no completion is lost: the receive is flushed, and this
+ * completion arrives.
  */
 static void
 case_drop_of_nothing(void)
@@ -162,7 +163,7 @@ static void
 case_late(void)
 {
 	begin(3);
-	fault("recv_late ms=60 op=2"); /* test_softhca_waits checks how late */
+	fault("recv_late ms=60 op=2"); /* test_softhca_waits tests the exact delay */
 	for (uint64_t id = 1; id <= 3; id++)
 		faults_post(&p, id, IBV_WR_SEND);
 	faults_expect(&p.server, 101, IBV_WC_SUCCESS);
@@ -170,7 +171,7 @@ case_late(void)
 	faults_expect(&p.server, 103, IBV_WC_SUCCESS);
 	for (uint64_t id = 1; id <= 3; id++)
 		faults_expect(&p.client, id, IBV_WC_SUCCESS);
-	/* A message counts once, however often it is retried. */
+	/* A message is counted once, however often it is retried. */
 	pair_post_recv(&p.server, 104, 0, 64);
 	fault("recv_late ms=20 times=2");
 	faults_post(&p, 4, IBV_WR_SEND);
@@ -181,7 +182,7 @@ case_late(void)
 	end();
 }
 
-/* A message that its responder refuses does not arrive: its receive completes, with the error. */
+/* A message that its responder refuses does not arrive: its receive completes with an error. */
 static void
 case_drop_of_refused(void)
 {
@@ -195,7 +196,8 @@ case_drop_of_refused(void)
 	begin(1);
 	sge.addr = (uintptr_t)p.client.buf;
 	sge.lkey = p.client.mr->lkey;
-	wr.invalidate_rkey = p.server.mr->rkey; /* of a region: nobody may invalidate it */
+	/* the key of a region, which may not be invalidated */
+	wr.invalidate_rkey = p.server.mr->rkey;
 	fault("recv_drop");
 	pair_publish(&p.client);
 	CHECK_EQ(ibv_post_send(p.client.qp, &wr, &bad), 0);
@@ -204,7 +206,7 @@ case_drop_of_refused(void)
 	end();
 }
 
-/* The next message is a new one, so the next fault applies to it. */
+/* The next message is counted separately, so the next fault applies to it. */
 static void
 case_late_and_reset(void)
 {
@@ -216,7 +218,7 @@ case_late_and_reset(void)
 	faults_post(&p, 1, IBV_WR_SEND);
 	while (softhca_faults_left() != 0)
 		pair_run();
-	/* The visit that met the fault has ended. */
+	/* The query returns after the visit in which the fault was applied. */
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RESET), 0);
 	pair_connect(&p, &p.client, p.server.qp->qp_num);
@@ -227,7 +229,7 @@ case_late_and_reset(void)
 	end();
 }
 
-/* Only operations that use a receive count, and only on the QP that is named. */
+/* Only operations that use a receive are counted, and only on the QP that the fault names. */
 static void
 case_counting(void)
 {
@@ -249,9 +251,9 @@ case_counting(void)
 }
 
 /*
- * Posts a write and then a request that has no receive, by one doorbell. Returns when that request
- * was tried: the visit that completed the write went on to it, and a query waits for the end of the
- * visit.
+ * Posts a write and then a request that has no receive, by one doorbell. Returns when the device
+ * has tried that request: the visit that completed the write continued with the request, and a
+ * query waits until the visit has ended.
  */
 static void
 begin_to_wait(enum ibv_wr_opcode opcode)
@@ -277,7 +279,7 @@ begin_to_wait(enum ibv_wr_opcode opcode)
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
-/* If a sender waits for a receive, the fault applies once, when there is a receive. */
+/* If a sender waits for a receive, the fault applies once, when a receive is posted. */
 static void
 case_waiting(void)
 {

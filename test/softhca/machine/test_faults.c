@@ -48,7 +48,7 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 makes of each (ibv_poll_cq(3)). */
+/* Syndromes of mlx5dv.h, and the status that libmlx5 returns for each (ibv_poll_cq(3)). */
 static void
 case_syndromes(void)
 {
@@ -94,7 +94,7 @@ case_syndromes(void)
 	}
 }
 
-/* On a QP without streams, this syndrome moves the QP to error, as any other does. */
+/* On a QP without streams, this syndrome moves the QP to error, as any other syndrome does. */
 static void
 case_flushed_behind_nobody(void)
 {
@@ -136,17 +136,20 @@ case_other_qp(void)
 }
 
 /*
- * Two adapters, and a fault of one: the fault does not apply to operations on the other adapter,
- * and does not count them. Without `device` it is a fault of mlx5_0.
+ * Two adapters, and a fault of one adapter: the fault does not apply to operations on the other
+ * adapter, and does not count them. A fault without `device` belongs to mlx5_0.
  */
 static void
 case_other_adapter(void)
 {
 	static const struct {
 		const char *line;
-		/* of the operation that the fault hits; IBV_WC_SUCCESS: perhaps late */
+		/*
+		 * Status of the operation to which the fault applies; IBV_WC_SUCCESS: it may
+		 * complete late.
+		 */
 		enum ibv_wc_status status;
-		int event; /* of the adapter that is hit; 0: none */
+		int event; /* event of the adapter to which the fault applies; 0: none */
 	} kinds[] = {
 		{"complete syndrome=0x13", IBV_WC_REM_ACCESS_ERR, 0},
 		{"late ms=1", IBV_WC_SUCCESS, 0},
@@ -186,7 +189,7 @@ case_other_adapter(void)
 			CHECK_EQ(pair_async(&two[hit], PAIR_PATIENCE_MS), kinds[k].event);
 		CHECK_EQ(pair_async(&two[spared], 0), -1);
 		softhca_faults_clear();
-		/* A call. */
+		/* A fault that applies to a control call. */
 		snprintf(line, sizeof(line), "refuse call=alloc_pd errno=28%s",
 			hit == 1 ? " device=1" : "");
 		fault(line);
@@ -202,7 +205,7 @@ case_other_adapter(void)
 	CHECK_EQ(softhca_faults_left(), 0);
 }
 
-/* One adapter dies; the other works on. */
+/* One adapter fails; the other adapter continues. */
 static void
 case_one_dies(void)
 {
@@ -235,8 +238,8 @@ state_of(struct pair *pair, uint8_t port)
 }
 
 /*
- * Four ports of two adapters, one of which is down; then two are down, of which one comes up. Peers
- * are on ports 1.
+ * Two adapters with four ports: first one port is down, then two ports, of which one comes up
+ * again. Peers are on ports 1.
  */
 static void
 case_other_port(void)
@@ -279,7 +282,7 @@ case_other_port(void)
 		pair_fini(&two[d]);
 }
 
-/* Each port comes up after its own time. A port without a time stays down. */
+/* Each port comes up after the time that its fault names. Without a time, the port stays down. */
 static void
 case_each_up_in_time(void)
 {
@@ -312,7 +315,7 @@ case_each_up_in_time(void)
 		pair_fini(&two[d]);
 }
 
-/* Only one fault applies to an operation: the first one in the list. */
+/* Only one fault applies to an operation: the first matching fault in the list. */
 static void
 case_first_of_two(void)
 {
@@ -328,7 +331,7 @@ case_first_of_two(void)
 	end();
 }
 
-/* Two conditions at once: a queue pair, and several operations in a row from the third on. */
+/* Two conditions in one fault: a QP, and several operations in a row from the third on. */
 static void
 case_times_of_one_qp(void)
 {
@@ -372,7 +375,7 @@ static void
 case_late(void)
 {
 	begin();
-	fault("late ms=60 op=2"); /* test_softhca_waits checks how late */
+	fault("late ms=60 op=2"); /* test_softhca_waits tests the exact delay */
 	write_one(1);
 	write_one(2);
 	write_one(3);
@@ -392,7 +395,7 @@ case_qp_fatal(void)
 	memset(p.client.buf, 0xab, 64);
 	write_one(2);
 	expect(2, IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(p.server.buf[0], 0); /* it did not run */
+	CHECK_EQ(p.server.buf[0], 0); /* the operation was not executed */
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_FATAL);
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
 	end();
@@ -405,7 +408,7 @@ case_cq_overrun(void)
 	struct ibv_qp *other;
 
 	begin();
-	/* A second queue pair of that CQ, only for receives. */
+	/* A second QP that uses the same CQ, only for receives. */
 	other = ibv_create_qp(p.pd, &(struct ibv_qp_init_attr){.send_cq = p.server.cq,
 					    .recv_cq = p.client.cq,
 					    .qp_type = IBV_QPT_UD,
@@ -426,7 +429,7 @@ case_cq_overrun(void)
 	CHECK_EQ(client_state(), IBV_QPS_ERR);
 	CHECK_EQ(pair_state(other), IBV_QPS_ERR);
 	CHECK_EQ(pair_state(p.server.qp), IBV_QPS_RTS);
-	CHECK_EQ(p.server.buf[0], 0); /* it did not run */
+	CHECK_EQ(p.server.buf[0], 0); /* the operation was not executed */
 	pair_expect_none(&p.client);
 	CHECK_EQ(ibv_destroy_qp(other), 0);
 	end();
@@ -461,7 +464,7 @@ case_port(void)
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
 	write_one(1);
 	expect(1, IBV_WC_SUCCESS);
-	/* The port is down for longer than the retries last. */
+	/* The port is down for longer than the time of all retries. */
 	fault("port_down op=2");
 	write_one(2);
 	write_one(3);
@@ -473,7 +476,7 @@ case_port(void)
 	end();
 }
 
-/* Operations inside the adapter need no link: a window can be bound. */
+/* Operations inside the adapter need no link: a memory window can be bound. */
 static void
 case_port_down_umr(void)
 {
@@ -503,7 +506,7 @@ case_port_down_umr(void)
 static void
 case_port_blinks(void)
 {
-	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s for each try */
+	pair_init(&p, &(struct pair_opts){.timeout = 20}); /* 4 s for each retry */
 	fault("port_down ms=30 op=1");
 	write_one(1);
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
@@ -525,7 +528,7 @@ case_device_fatal(void)
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	CHECK_EQ(errno, EIO);
-	/* The objects can be destroyed. */
+	/* The objects of the failed adapter can be destroyed. */
 	pair_fini(&p);
 	softhca_faults_clear();
 	begin();
@@ -570,7 +573,7 @@ case_refused(void)
 		if (pd != NULL)
 			CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	}
-	/* This fault counts calls, and work requests are not calls. */
+	/* This fault counts control calls, and work requests are not control calls. */
 	fault("refuse call=alloc_pd errno=13");
 	fault("drop op=1000");
 	pd = ibv_alloc_pd(p.ctx);
@@ -632,7 +635,7 @@ case_malformed(void)
 		{"refuse call=fly errno=1", "no call \"fly\"; there are: alloc_pd"},
 		{"refuse call=reg_mr", "incomplete; it is: refuse"},
 		{"port_down port=3", "port=3: not a number from 1 to 2"},
-		/* meson.build gives this program two adapters. */
+		/* meson.build starts this program with two adapters. */
 		{"drop device=2", "device=2: there is no mlx5_2: the setting devices is 2"},
 		{"device_fatal device=8", "device=8: not a number from 0 to 7"},
 	};
@@ -661,7 +664,8 @@ case_malformed(void)
 }
 
 /*
- * softhca.h: clearing brings ports and the device back, and forgets events that were not delivered.
+ * softhca.h: clearing the faults brings the ports and the device back, and removes events that were
+ * not delivered.
  */
 static void
 case_clear(void)
@@ -674,8 +678,8 @@ case_clear(void)
 	softhca_faults_clear();
 	CHECK_EQ(port_state(), IBV_PORT_ACTIVE);
 	/*
-	 * A thread may already have reported that the port went down. It comes up again without an
-	 * event.
+	 * A device thread may already have reported that the port is down. The port comes up again
+	 * without an event.
 	 */
 	if (pair_is_pumped())
 		CHECK_EQ(pair_async(&p, 0), -1);
@@ -693,7 +697,10 @@ case_clear(void)
 	end();
 }
 
-/* Each value has a least and a largest one (doc/softhca-reference.md, and what an error says). */
+/*
+ * Each value has a smallest and a largest value (doc/softhca-reference.md, and the text of an
+ * error).
+ */
 static void
 case_ranges(void)
 {
@@ -710,7 +717,7 @@ case_ranges(void)
 		{"drop", "op", 1, 0xffffffffffffffff},
 		{"drop op=9", "times", 1, 0xffffffffffffffff},
 		{"drop op=9", "qp", 1, 0xffffff},
-		{"drop op=9", "device", 0, 1}, /* more than the two devices of this process */
+		{"drop op=9", "device", 0, 1}, /* exceeds the two devices of this process */
 		{"port_down op=9", "port", 1, 2},
 		{"port_down op=9", "ms", 1, 3600000},
 		{"refuse op=9 call=reg_mr", "errno", 1, 133},
@@ -721,8 +728,8 @@ case_ranges(void)
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		const unsigned long long min = ranges[i].min, max = ranges[i].max;
 		/*
-		 * Where min is 0 or max is the largest number, it has no neighbour, which is then
-		 * left out.
+		 * min - 1 is left out if min is 0, and max + 1 is left out if max is the largest
+		 * number.
 		 */
 		const unsigned long long values[] = {min, max, min == 0 ? 1 : min - 1,
 			max + 1 == 0 ? 1 : max + 1};
@@ -743,7 +750,7 @@ case_ranges(void)
 	}
 }
 
-/* A line has at most 255 bytes, and at most 64 faults wait at a time. */
+/* A line has at most 255 bytes, and at most 64 faults can be armed at a time. */
 static void
 case_many(void)
 {
@@ -781,8 +788,8 @@ enum {
 static const char *const parts[] = {" op=9", " times=1", " qp=1", " syndrome=4", " vendor=4",
 	" ms=1", " port=1", " device=0", " errno=5", " call=reg_mr"};
 /*
- * From the grammar in doc/softhca-reference.md: the parts that a fault may have, and those that it
- * must have.
+ * From the grammar in doc/softhca-reference.md: the parts that a fault may have, and the parts that
+ * it must have.
  */
 static const struct {
 	const char *name;
@@ -803,7 +810,7 @@ static const struct {
 	{"refuse", CALL | ERRNO | OP | TIMES | DEVICE, CALL | ERRNO},
 };
 
-/* Each kind of fault has its own parts. Other parts are refused. */
+/* Each kind of fault allows certain parts. Other parts are refused. */
 static void
 case_parts(void)
 {
@@ -820,7 +827,7 @@ case_parts(void)
 			if (softhca_fault(line) != ((kinds[k].may & bit) != 0 ? 0 : -EINVAL))
 				CHECK(!"a part of a fault");
 			softhca_faults_clear();
-			/* Without one of the parts that it must have. */
+			/* Without one of the required parts. */
 			end = line + sprintf(line, "%s op=9", kinds[k].name);
 			for (unsigned int i = 1; i < 10; i++)
 				if ((kinds[k].must & ~bit & 1u << i) != 0)
@@ -831,7 +838,7 @@ case_parts(void)
 	}
 }
 
-/* An error says how the line is written. It names each part that the line may have. */
+/* The text of an error shows the form of the line, and names each part that the line may have. */
 static void
 case_parts_are_named(void)
 {
@@ -843,7 +850,7 @@ case_parts_are_named(void)
 		(void)softhca_fault(line);
 		capture_end();
 		for (unsigned int part = 0; part < 10; part++) {
-			/* " op=9": the part's name, before '='. */
+			/* In " op=9", the name of the part is before '='. */
 			const int len = (int)strcspn(parts[part], "=");
 			char bare[16], in_brackets[20];
 
@@ -866,12 +873,12 @@ case_file(void)
 	pair_expect_none(&p.client);
 	write_one(2);
 	expect(2, IBV_WC_REM_ACCESS_ERR);
-	/* acts at once: a call reads the file itself */
+	/* The fault applies at once: a control call reads the file itself. */
 	faults_write("refuse call=alloc_pd errno=12\n");
 	errno = 0;
 	CHECK(ibv_alloc_pd(p.ctx) == NULL);
 	CHECK_EQ(errno, ENOMEM);
-	/* Faults that are no longer in the file are disarmed. */
+	/* Faults that were removed from the file are disarmed. */
 	faults_write("drop op=100\nlate ms=1 op=100\n");
 	faults_await(2);
 	faults_write("");
@@ -881,8 +888,8 @@ case_file(void)
 
 /*
  * A file that is overwritten in place keeps its inode, and may keep its length and the second of
- * its last change. The pause is longer than a tick of the kernel, the resolution of its times of
- * change.
+ * its last change. The pause is longer than a kernel tick, which is the resolution of the file's
+ * modification time.
  */
 static void
 case_file_in_its_place(void)
@@ -926,8 +933,8 @@ case_file_counts_anew(void)
 }
 
 /*
- * Faults of softhca_fault() stay while those of the file come and go. A file that is removed
- * contains no faults.
+ * Faults armed by softhca_fault() stay armed when faults of the file are armed and disarmed. If the
+ * file is removed, its faults are disarmed.
  */
 static void
 case_file_alone(void)
@@ -965,7 +972,7 @@ case_malformed_file(void)
 	end();
 }
 
-/* With SOFTHCA_LOG_FAULTS, which main() sets. */
+/* Runs with SOFTHCA_LOG_FAULTS, which main() sets. */
 static void
 case_log(void)
 {
@@ -978,7 +985,8 @@ case_log(void)
 	write_one(1);
 	expect(1, IBV_WC_SUCCESS);
 	capture_end();
-	CHECK(strstr(captured, "strikes") == NULL); /* it counted only the first operation */
+	/* the fault has counted only the first operation */
+	CHECK(strstr(captured, "strikes") == NULL);
 	capture_begin();
 	write_one(2);
 	expect(2, IBV_WC_REM_ACCESS_ERR);
@@ -1047,6 +1055,6 @@ int
 main(int argc, char **argv)
 {
 	setenv("SOFTHCA_LOG_FAULTS", "1",
-		1); /* read when the library loads: faults_main() starts the program again */
+		1); /* read when the library is loaded: faults_main() executes the program again */
 	return faults_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
