@@ -671,10 +671,12 @@ class Signatures(SignatureCase):
         self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
 
     def test_as_many_transactions_are_in_flight_as_depth_says(self):
+        """The first request is answered so late that meanwhile all of them are handed over."""
         for depth in 1, 3, 9:
             with self.subTest(depth=depth):
                 noted = self.path("noted")
-                result = self.sig(512, 512, "--depth", depth, env={**lying("none", 0), "WORKERS": noted})
+                env = {**lying("none", 0), **self.faults("late ms=2000 op=1"), "WORKERS": noted}
+                result = self.sig(512, 512, "--depth", depth, env=env)
                 self.assertEqual(result.code, 0, result.out)
                 with open(noted, encoding="ascii") as file:
                     self.assertEqual(int(file.read().split()[-2]), depth)
