@@ -9,10 +9,10 @@
 #include "devx_bits.h"
 #include "softhca_pair.h"
 
-#define KEY_IN      272 /* bytes of the command without a layout */
+#define KEY_IN      272 /* bytes of a command that has no layout */
 #define KEY_PARTS   64
 #define KEY_VARIANT 0x42
-#define MKC         0x80 /* the key's context: bit offset in the command */
+#define MKC         0x80 /* bit offset of the key's context in the command */
 
 enum key_mode {
 	KEY_PAGES = 1,
@@ -25,7 +25,7 @@ struct key_part {
 	uint32_t key, len;
 };
 
-/* A command that the caller may change before it is sent. */
+/* A command, which the caller may change before it is sent. */
 struct key_command {
 	uint8_t bytes[KEY_IN + 16 * KEY_PARTS];
 	size_t len;
@@ -50,7 +50,10 @@ key_pdn(struct ibv_pd *pd)
 	return out.pdn;
 }
 
-/* A key of [start, start+len) with those rights (IBV_ACCESS_*), without a layout. */
+/*
+ * Makes a command for a key of [start, start+len) with these rights (IBV_ACCESS_*), without a
+ * layout.
+ */
 static inline struct key_command
 key_command(struct ibv_pd *pd, enum key_mode mode, unsigned int access, uint64_t start,
 	uint64_t len)
@@ -72,7 +75,7 @@ key_command(struct ibv_pd *pd, enum key_mode mode, unsigned int access, uint64_t
 	return c;
 }
 
-/* Adds a layout of n parts. For KEY_KSM, log_entity is the log2 of the length of each. */
+/* Adds a layout of n parts to the command. For KEY_KSM, all parts have the length 2^log_entity. */
 static inline void
 key_lay_out(struct key_command *c, const struct key_part *parts, uint32_t n,
 	unsigned int log_entity)
@@ -91,7 +94,10 @@ key_lay_out(struct key_command *c, const struct key_part *parts, uint32_t n,
 	c->len = KEY_IN + 16 * n;
 }
 
-/* Sends the command. *key: the key. NULL with errno, status and syndrome: it was refused. */
+/*
+ * Sends the command. Sets *key to the new key. If the command is refused, returns NULL with errno,
+ * status and syndrome set.
+ */
 static inline struct mlx5dv_devx_obj *
 key_try(struct ibv_context *ctx, struct key_command *c, uint32_t *key)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One end with everything that a QP of any type needs, and QPs of every type. */
+/*
+ * A node is one end of a connection, with all objects that QPs of any type need. Creates QPs of
+ * every type.
+ */
 #ifndef SOFTHCA_NODE_H
 #define SOFTHCA_NODE_H
 
@@ -12,7 +15,7 @@
 #define NODE_QKEY 0x1234567u
 #define NODE_DC   0x1122334455667788ull
 
-/* The type of QP that receives messages from a QP of this type. */
+/* Returns the type of QP that receives messages from a QP of this type. */
 static inline enum kind
 node_partner(enum kind send)
 {
@@ -94,7 +97,10 @@ node_close_ends(struct node *a, struct ibv_qp *of_a, struct node *b, struct ibv_
 
 /* ---- queue pairs */
 
-/* With log_errored >= 0, a DCI has 4 streams, of which 2^log_errored may be in error. */
+/*
+ * Creates a DCI or DCT, and returns NULL if this fails. With log_errored >= 0, a DCI has 4 streams,
+ * of which 2^log_errored may be in error.
+ */
 static inline struct ibv_qp *
 node_try_dc(struct node *n, enum kind kind, int log_errored)
 {
@@ -122,7 +128,7 @@ node_try_dc(struct node *n, enum kind kind, int log_errored)
 	return mlx5dv_create_qp(n->ctx, &init, &dv);
 }
 
-/* Creates a QP of that type in RESET. Returns NULL if that fails. */
+/* Creates a QP of this type in RESET. Returns NULL if this fails. */
 static inline struct ibv_qp *
 node_try_qp(struct node *n, enum kind kind)
 {
@@ -155,7 +161,7 @@ node_qp(struct node *n, enum kind kind)
 	return qp;
 }
 
-/* A DCI with streams in RESET: see node_try_dc(). */
+/* Creates a DCI with streams in RESET: see node_try_dc(). */
 static inline struct ibv_qp *
 node_stream_dci(struct node *n, int log_errored)
 {
@@ -165,7 +171,7 @@ node_stream_dci(struct node *n, int log_errored)
 	return qp;
 }
 
-/* An RC QP in RESET that takes its receives from an SRQ. */
+/* Creates an RC QP in RESET that takes its receives from an SRQ. */
 static inline struct ibv_qp *
 node_srq_qp(struct node *n, struct ibv_srq *srq)
 {
@@ -180,7 +186,7 @@ node_srq_qp(struct node *n, struct ibv_srq *srq)
 	return qp;
 }
 
-/* Returns true if the process may create the type: raw packets need CAP_NET_RAW. */
+/* True if the process may create QPs of this type: raw packets need CAP_NET_RAW. */
 static inline bool
 node_may(struct node *n, enum kind kind)
 {
@@ -191,8 +197,8 @@ node_may(struct node *n, enum kind kind)
 }
 
 /*
- * A valid value for every attribute. The peer's address is that of the port itself: its GID of RoCE
- * v2, or on InfiniBand its LID and its GID.
+ * Returns a valid value for every attribute. The peer's address is that of the port itself: on
+ * Ethernet its GID of RoCE v2, on InfiniBand its LID and its GID.
  */
 static inline struct ibv_qp_attr
 node_attr(struct node *n, uint32_t dest)
@@ -223,14 +229,14 @@ node_attr(struct node *n, uint32_t dest)
 	return attr;
 }
 
-/* Takes the QP from RESET to the state `to`, at most RTS. A DCT stops in RTR. */
+/* Moves the QP from RESET to the state `to`, at most RTS. A DCT stops in RTR. */
 static inline void
 node_ready(struct node *n, struct ibv_qp *qp, enum kind kind, uint32_t dest, enum ibv_qp_state to)
 {
 	CHECK_EQ(qp_take(qp, kind, node_attr(n, dest), IBV_QPS_INIT, to), 0);
 }
 
-/* Takes two QPs of a type to RTS. If the type is connected, each is the peer of the other. */
+/* Moves two QPs of a type to RTS. If the type is connected, each QP is the peer of the other QP. */
 static inline void
 node_connect(enum kind kind, struct node *a, struct ibv_qp *of_a, struct node *b,
 	struct ibv_qp *of_b)
@@ -288,7 +294,7 @@ node_recv_to(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_sge sge, uint64_
 	CHECK_EQ(srq != NULL ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad), 0);
 }
 
-/* A receive of 128 bytes in the second half of the node's memory. */
+/* Posts a receive of 128 bytes, in the second half of the node's memory. */
 static inline void
 node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
 {
@@ -297,7 +303,7 @@ node_recv(struct node *n, struct ibv_qp *qp, struct ibv_srq *srq, uint64_t id)
 	node_recv_to(qp, srq, sge, id);
 }
 
-/* node_recv() to the QP, or to the SRQ from which a QP of that type takes its receives. */
+/* As node_recv(), to the QP, or to the SRQ from which a QP of this type takes its receives. */
 static inline void
 node_recv_of(struct node *n, struct ibv_qp *qp, enum kind kind, uint64_t id)
 {
@@ -306,13 +312,15 @@ node_recv_of(struct node *n, struct ibv_qp *qp, enum kind kind, uint64_t id)
 	node_recv(n, srq != NULL ? NULL : qp, srq, id);
 }
 
-/* The destination of a message, for the types that name it in each work request. */
+/*
+ * The destination of a message, for the types of QPs whose work requests contain the destination.
+ */
 struct node_to {
 	struct ibv_ah *ah;
 	uint32_t qpn, srqn;
 };
 
-/* Posts a SEND of that memory on a DCI, with that DC key. */
+/* Posts a SEND of this memory on a DCI, with this DC key. */
 static inline void
 node_dc_send(struct ibv_qp *dci, const struct node_to *to, uint64_t dc_key, struct ibv_sge sge)
 {
@@ -328,7 +336,7 @@ node_dc_send(struct ibv_qp *dci, const struct node_to *to, uint64_t dc_key, stru
 	CHECK_EQ(ibv_wr_complete(qpx), 0);
 }
 
-/* Posts a SEND of 64 bytes. With bad_key, its key names nothing. */
+/* Posts a SEND of 64 bytes. With bad_key, the key does not exist. */
 static inline void
 node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_to *to, bool bad_key)
 {
@@ -356,8 +364,8 @@ node_send(struct node *n, struct ibv_qp *qp, enum kind kind, const struct node_t
 }
 
 /*
- * Writes 64 bytes at the start of the memory of `from` to offset `at` of the memory of `to`, on
- * that stream of a DCI. With bad_key, the local key names nothing.
+ * Writes 64 bytes from the start of the memory of `from` to offset `at` of the memory of `to`, on a
+ * stream of a DCI. With bad_key, the local key does not exist.
  */
 static inline enum ibv_wc_status
 node_stream_write(struct node *from, struct ibv_qp *dci, const struct node_to *dest,
@@ -376,7 +384,7 @@ node_stream_write(struct node *from, struct ibv_qp *dci, const struct node_to *d
 	return node_wait(from->scq).status;
 }
 
-/* Waits up to ms for the next asynchronous event. Returns its type, or -1. */
+/* Waits up to ms milliseconds for the next asynchronous event. Returns its type, or -1. */
 static inline int
 node_event(struct node *n, struct ibv_async_event *event, unsigned int ms)
 {

@@ -17,14 +17,14 @@ struct scribe_wqe {
 	uint8_t bytes[1024];
 };
 
-/* Makes the pair's server the scribe. It still answers the client's requests. */
+/* Makes the pair's server the scribe. The server still answers requests of the client. */
 static inline void
 scribe_init(struct pair *p)
 {
 	CHECK_EQ(pair_modify(&p->server, IBV_QPS_SQD), 0);
 }
 
-/* Where libmlx5 writes the next WQE. */
+/* Returns the index at which libmlx5 writes the next WQE. */
 static inline uint16_t
 scribe_here(const struct pair_end *e)
 {
@@ -32,8 +32,8 @@ scribe_here(const struct pair_end *e)
 }
 
 /*
- * Copies the first WQE of that opcode since `from`, and sets the QPN of `runner`, which will
- * execute it.
+ * Copies the first WQE with this opcode since index `from`, and sets its QPN to that of `runner`,
+ * which will execute the WQE.
  */
 static inline struct scribe_wqe
 scribe_take(const struct pair_end *e, uint16_t from, uint8_t opcode, const struct pair_end *runner)

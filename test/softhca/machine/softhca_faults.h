@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Helpers for tests of faults on demand: arming them from code and by the control file. */
+/* Helpers for tests of faults on demand: they arm faults by calls and by the control file. */
 #ifndef SOFTHCA_FAULTS_H
 #define SOFTHCA_FAULTS_H
 

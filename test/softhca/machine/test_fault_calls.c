@@ -355,7 +355,7 @@ begin(void)
 	CHECK(t.pd != NULL);
 }
 
-/* config/tsan.supp names this function. */
+/* config/tsan.supp has the name of this function. */
 static void
 free_uar(struct mlx5dv_devx_uar *uar)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults on demand in receives: their completions fail, are lost, or come late. */
+/* Faults on demand in receives: a completion fails, is hidden, or is late. */
 #include <sys/mman.h>
 
 #include "softhca_faults.h"
@@ -368,7 +368,7 @@ case_ud(void)
 	fault("recv_complete syndrome=1");
 	ud_send(3);
 	faults_expect(&p.server, 103, IBV_WC_LOC_LEN_ERR);
-	faults_expect(&p.client, 3, IBV_WC_SUCCESS); /* the sender does not learn of the fault */
+	faults_expect(&p.client, 3, IBV_WC_SUCCESS); /* the sender is not told of the fault */
 	CHECK_EQ(ibv_destroy_ah(ud.ah), 0);
 	CHECK_EQ(ibv_destroy_qp(ud.qp), 0);
 	CHECK_EQ(ibv_destroy_srq(ud.srq), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults on demand, each as stock libibverbs sees it. */
+/* Faults on demand, seen through stock libibverbs. */
 #include <fcntl.h>
 
 #include "softhca_faults.h"
@@ -36,7 +36,7 @@ port_state(void)
 static void
 begin(void)
 {
-	/* Retries end after 4.096 us * 2^8 * 2. */
+	/* The retries end after 4.096 us * 2^8 * 2. */
 	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
 }
 
@@ -264,7 +264,10 @@ case_other_port(void)
 			faults_post(&two[d], 1, IBV_WR_RDMA_WRITE);
 			faults_expect(&two[d].client, 1, IBV_WC_SUCCESS);
 		}
-		/* The other port of the adapter goes down and comes up. */
+		/*
+		 * The other port of the adapter goes down and comes up, which must not affect the
+		 * peers.
+		 */
 		snprintf(line, sizeof(line), "port_down device=%u port=%u", device, 3 - port);
 		fault(line);
 		CHECK_EQ(pair_async(&two[device], PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An idle adapter sleeps, and wakes up for everything that it has to notice. It counts as asleep
- * when none of its threads has run for a while: proc(5) shows how often each thread gave up its
+ * An idle adapter sleeps, and wakes up for every event that it must notice. It counts as asleep
+ * when none of its threads has run for some time: proc(5) shows how often each thread gave up its
  * CPU.
  */
 #include <dirent.h>
@@ -40,8 +40,8 @@ struct naps {
 };
 
 /*
- * The status of a thread of this process. Returns false if the thread is not one of the adapter's,
- * or has ended.
+ * Reads the status of a thread of this process. Returns false if the thread is not a thread of the
+ * adapter, or has ended.
  */
 static bool
 read_status(const char *task, char *text, size_t len)
@@ -60,7 +60,7 @@ read_status(const char *task, char *text, size_t len)
 	return strncmp(text, "Name:\tsofthca", 13) == 0;
 }
 
-/* The text after a name in the status. */
+/* Returns the text that follows a name in the status. */
 static const char *
 field(const char *status, const char *name)
 {
@@ -98,7 +98,7 @@ count_naps(void)
 	return naps;
 }
 
-/* Waits until no thread of the adapter runs for that time. */
+/* Waits until no thread of the adapter has run for `ms` milliseconds. */
 static bool
 falls_asleep(unsigned int ms)
 {
@@ -155,7 +155,7 @@ case_doorbell(void)
 {
 	for (unsigned int i = 0; i < 10; i++) {
 		let_sleep();
-		/* The doorbell and BlueFlame registers are used alternately. */
+		/* The doorbell and both BlueFlame registers are used alternately. */
 		for (unsigned int n = 0; n <= i % 3; n++)
 			CHECK(runs_nop(&twin));
 	}
@@ -163,7 +163,7 @@ case_doorbell(void)
 
 #define CPUS_LEN 1024
 
-/* The CPUs that a thread may run on, as the kernel writes them. */
+/* Copies the list of CPUs on which a thread may run, as the kernel writes it. */
 static void
 get_cpus(const char *status, char cpus[CPUS_LEN])
 {
@@ -173,7 +173,8 @@ get_cpus(const char *status, char cpus[CPUS_LEN])
 }
 
 /*
- * The thread that doorbells wake changes its CPU. It may then run on all CPUs of the process again.
+ * The thread that a doorbell wakes moves to another CPU. After this it must be allowed to run on
+ * all CPUs of the process again.
  */
 static void
 case_cpus(void)
@@ -206,8 +207,8 @@ case_cpus(void)
 }
 
 /*
- * Doorbells at the moment when the adapter goes to sleep: the pauses between them are about as long
- * as the time after which it sleeps.
+ * Writes doorbells when the adapter is about to sleep: the pauses between them are about as long as
+ * the time after which the adapter sleeps.
  */
 static void
 case_race(void)
@@ -234,7 +235,7 @@ twin_offset(void)
 	return dv.uar_mmap_offset;
 }
 
-/* Maps the twin's doorbell page once more. */
+/* Maps the doorbell page of the twin once more. */
 static uint8_t *
 map_again(void)
 {
@@ -244,7 +245,7 @@ map_again(void)
 	return page;
 }
 
-/* Writes a doorbell by another mapping of the twin's page. */
+/* Writes a doorbell through another mapping of the twin's page. */
 static bool
 runs_nop_by(uint8_t *page)
 {
@@ -269,7 +270,7 @@ case_two_mappings(void)
 	}
 	CHECK_EQ(munmap(second, PAGE), 0);
 	CHECK(runs_nop(&twin));
-	/* The adapter does not learn that the mapping was removed. */
+	/* The adapter is not told that the mapping was removed. */
 	let_sleep();
 	CHECK(runs_nop(&twin));
 }
@@ -282,8 +283,8 @@ case_unmapped_asleep(void)
 	let_sleep();
 	CHECK_EQ(munmap(second, PAGE), 0);
 	/*
-	 * If the program maps other memory at the address of a closed page, the adapter does not
-	 * touch it.
+	 * If the program maps other memory at the address of a closed page, the adapter must not
+	 * touch this memory.
 	 */
 	other = mmap(second, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		-1, 0);
@@ -315,8 +316,8 @@ case_moved(void)
 }
 
 /*
- * The adapter does not notice when a page is used that the program mapped without libc. While such
- * a page exists, its threads sleep only for short times.
+ * The adapter does not notice the use of a page that the program mapped without libc. While such a
+ * page exists, the adapter's threads must sleep only for short times.
  */
 static void
 case_unseen_mapping(void)
@@ -335,7 +336,10 @@ case_unseen_mapping(void)
 	CHECK_EQ(raw_run(dev->ctx->cmd_fd, &call), 0);
 	number = (uint32_t)handle->data;
 	before = count_naps();
-	/* More often than the 128 times that each of three threads yields before it sleeps. */
+	/*
+	 * This number is greater than the 128 times that each of three threads yields before it
+	 * sleeps.
+	 */
 	while (count_naps().switches < before.switches + 500)
 		CHECK(pair_now_ms() < end);
 	CHECK(runs_nop(&twin));
@@ -362,7 +366,7 @@ case_import(void)
 	let_sleep();
 	CHECK(runs_nop(&twin));
 	let_sleep();
-	/* Arming writes a doorbell on a page that belongs to the import. */
+	/* Arming writes a doorbell to a page of the imported context. */
 	CHECK_EQ(ibv_req_notify_cq(cq, 0), 0);
 	let_sleep();
 	fd = (struct pollfd){.fd = channel->fd, .events = POLLIN};
@@ -373,7 +377,7 @@ case_import(void)
 	CHECK(runs_nop(&twin));
 }
 
-/* A page that is created later is closed together with the others. */
+/* A page that is created later must be closed together with the other pages. */
 static void
 case_many_pages(void)
 {
@@ -401,7 +405,7 @@ case_many_pages(void)
 	CHECK(runs_nop(&twin));
 }
 
-/* Threads ring closed pages at the same moment. */
+/* Several threads ring closed pages at the same time. */
 static void *
 ring_loop(void *arg)
 {
@@ -440,11 +444,11 @@ page_of(const struct twin *t)
 
 #define LONG_LEN (32u << 20)
 #define LONG_WRS 12
-/* More than a visit to a page runs. */
+/* One visit to a page does not run all of this work. */
 #define PUMPED_LEN (1u << 20)
 #define PUMPED_WRS 400
 
-/* Posts n writes to `to`, which take long together, with one doorbell. */
+/* Posts n writes to `to`, which take a long time together, with one doorbell. */
 static void
 start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, uint32_t len)
 {
@@ -454,7 +458,7 @@ start_long_work(struct twin *t, struct hwq_mr *mr, uint8_t *to, unsigned int n, 
 	hwq_sq_ring(&t->qp->sq);
 }
 
-/* Unlike emu_wait(), does not call softhca_pump(). */
+/* As emu_wait(), but does not call softhca_pump(). */
 static void
 expect_end(struct twin *t)
 {
@@ -492,8 +496,8 @@ store_overtakes(struct twin *t)
 }
 
 /*
- * Calls of the work of two queues on two pages: t, and the twin. Without BlueFlame, libmlx5 puts
- * all queues on one page: then this does nothing.
+ * Calls run() with two queues on two pages: t, and one more. Without BlueFlame, libmlx5 puts all
+ * queues on one page, so this does nothing.
  */
 static void
 with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
@@ -509,7 +513,10 @@ with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 		twin_create(dev, &conf, &pair[i]);
 		twin_connect_self(&pair[i]);
 	}
-	/* libmlx5 puts two thread domains on one page. */
+	/*
+	 * libmlx5 puts two thread domains on one page, so this takes the second queue of a pair if
+	 * the first shares its page with the twin.
+	 */
 	if (page_of(t) == page_of(&twin))
 		t = &pair[1];
 	CHECK_EQ(hwq_mr_register(dev, mem, 3 * LONG_LEN,
@@ -528,8 +535,8 @@ with_long_work(void (*run)(struct twin *t, struct hwq_mr *mr, uint8_t *mem))
 }
 
 /*
- * A thread of the program may lose its CPU for as long as the work takes, so this tries several
- * times.
+ * A thread of the program may lose its CPU for the whole time of the long work, so this tries
+ * several times.
  */
 static void
 run_busy(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
@@ -576,7 +583,10 @@ is_written(const struct holder *h)
 	return *h->to != 0;
 }
 
-/* Holds the thread when it has written there, until the adapter's threads are asleep. */
+/*
+ * The main function of a thread: interrupts h->thread after that thread has written to `to`. The
+ * interrupted thread is held until the adapter's threads are asleep.
+ */
 static void *
 hold_until_asleep(void *arg)
 {
@@ -591,9 +601,9 @@ hold_until_asleep(void *arg)
 }
 
 /*
- * While the adapter's thread works for the twin, this thread runs a part of t's work, which is more
- * than fits in one visit. This thread is then held, until the adapter's thread finds nothing to do
- * and goes to sleep. The adapter's thread must do the rest of the work. Returns true if this thread
+ * While the adapter's thread works for the twin, this thread runs a part of t's work, which needs
+ * more than one visit. Then this thread is held until the adapter's thread finds no work and
+ * sleeps. The adapter's thread must wake and run the rest of the work. Returns true if this thread
  * ran the first part and was held.
  */
 static bool
@@ -618,7 +628,7 @@ pump_a_part(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 	return pumped;
 }
 
-/* A busy machine may give the work to the adapter's thread, so this tries several times. */
+/* On a busy machine the adapter's thread may get the work, so this tries several times. */
 static void
 run_rest(struct twin *t, struct hwq_mr *mr, uint8_t *mem)
 {
@@ -640,7 +650,7 @@ case_rest(void)
 
 static struct pair p;
 
-/* The clock is as new as the call, although nobody has run the adapter since. */
+/* The clock must be as new as the call, although no thread has run the adapter since. */
 static void
 case_clock(void)
 {
@@ -658,7 +668,7 @@ case_clock(void)
 	}
 }
 
-/* config/tsan.supp names this function. */
+/* config/tsan.supp has the name of this function. */
 static void __attribute__((noinline)) take_event(struct ibv_comp_channel *channel)
 {
 	struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
@@ -676,14 +686,17 @@ case_arming(void)
 	pair_init(&p, NULL);
 	faults_post(&p, 1, IBV_WR_RDMA_WRITE);
 	let_sleep();
-	/* If a completion is already there, the event comes at once. */
+	/* If a completion is already there, the event must be sent at once. */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	take_event(p.client.channel);
 	faults_expect(&p.client, 1, IBV_WC_SUCCESS);
 	pair_fini(&p);
 }
 
-/* A SEND that waits for a receive, and a queue in error: receives ring no doorbell. */
+/*
+ * Receives ring no doorbell. They must be noticed by a SEND that waits for a receive, and by a
+ * queue in error.
+ */
 static void
 case_receives(void)
 {
@@ -714,7 +727,7 @@ case_timers(void)
 			 &(struct ibv_modify_cq_attr){.attr_mask = IBV_CQ_ATTR_MODERATE,
 				 .moderate = {8, 4000}}),
 		0);
-	/* The first event comes at once, the second one a period later. */
+	/* The first event must be sent at once, and the second event a period later. */
 	for (unsigned int i = 0; i < 2; i++) {
 		CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 		if (i == 0)
@@ -744,7 +757,9 @@ case_port(void)
 	pair_fini(&p);
 }
 
-/* The adapter sleeps while it watches a file of faults, and sees each change of it. */
+/*
+ * The adapter must sleep while it watches a file of faults, and must see each change of the file.
+ */
 static void
 case_fault_file(void)
 {
@@ -752,10 +767,10 @@ case_fault_file(void)
 
 	pair_init(&p, NULL);
 	let_sleep();
-	faults_write("port_down\n"); /* by rename(2) */
+	faults_write("port_down\n"); /* the file is replaced by rename(2) */
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	let_sleep();
-	f = fopen(fault_file, "w"); /* by write(2) */
+	f = fopen(fault_file, "w"); /* the file is changed by write(2) */
 	CHECK(f != NULL);
 	fputs("port_up # a line of another length\n", f);
 	fclose(f);
@@ -763,7 +778,7 @@ case_fault_file(void)
 	let_sleep();
 	CHECK_EQ(unlink(fault_file), 0);
 	let_sleep();
-	faults_write("port_down\n"); /* created again */
+	faults_write("port_down\n"); /* the file is created again */
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_PORT_ERR);
 	faults_write("");
 	softhca_faults_clear();
@@ -812,7 +827,7 @@ case_fork(void)
 
 #define REFUSED "IDLE_TEST_REFUSED"
 
-/* userfaultfd(2) fails from here on, as in a container. */
+/* Makes userfaultfd(2) fail from now on, as in a container. */
 static void
 refuse_traps(void)
 {
@@ -828,7 +843,9 @@ refuse_traps(void)
 	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-/* If the kernel refuses, the adapter works all the same, and prints nothing more than usual. */
+/*
+ * If the kernel refuses userfaultfd(2), the adapter must still work, and print no additional lines.
+ */
 static void
 case_refused(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The setting `reorder`: work requests that depend on each other have wrong results without a
- * fence, and right results with the fence that the manual pages name. Where the pages promise an
- * order without a fence, it is kept.
+ * The setting `reorder`. Without a fence, work requests that depend on each other give wrong
+ * results. With the fence of the manual pages they give right results. Where the pages promise an
+ * order without a fence, the adapter keeps this order.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "softhca_scribe.h"
 
 #define ROUNDS 400
-#define LEN    256 /* of a copy: it moves in pieces */
+#define LEN    256 /* bytes of a copy, which moves in pieces */
 
 enum {
 	A = 0,
@@ -83,7 +83,9 @@ put_add(unsigned int more, uint64_t add)
 	local(RESULT, 8);
 }
 
-/* Every completion is good, and they come in the order of posting. */
+/*
+ * Waits for all completions: each must be successful, and they must come in the order of posting.
+ */
 static void
 wait_all(void)
 {
@@ -113,7 +115,10 @@ open_pair(int access)
 
 /* ---- operations that are not ordered without a fence */
 
-/* One round of two work requests. Returns true if the second one used the result of the first. */
+/*
+ * One round of two work requests. Returns true if the second work request used the result of the
+ * first.
+ */
 typedef bool round_fn(unsigned int second_flags, uint8_t byte);
 
 static bool
@@ -209,7 +214,7 @@ case_atomic_write(void)
 
 /* ---- keys */
 
-/* The modes of the control segment, which Linux names MLX5_FENCE_MODE_*: mlx5/qp.h. */
+/* The modes of the fence in the control segment, MLX5_FENCE_MODE_* of Linux: mlx5/qp.h. */
 enum {
 	FENCE_MODE_FENCE = 2 << 5,
 	FENCE_MODE_STRONG_ORDERING = 3 << 5
@@ -238,7 +243,7 @@ close_pair_with_key(void)
 	pair_fini(&p);
 }
 
-/* The key is laid out over LEN bytes of the client at that place. */
+/* Posts a UMR that gives the key a layout over LEN bytes of the client's memory at offset `at`. */
 static void
 put_layout_by(const struct pair_end *e, uint32_t at)
 {
@@ -255,8 +260,8 @@ put_layout(uint32_t at)
 }
 
 /*
- * libmlx5 sets a fence in the WQE after a UMR. A WQE of the scribe does not follow a UMR: its fence
- * is `fence`.
+ * Returns a WQE with the fence `fence`. libmlx5 sets a fence in the WQE after a UMR; a WQE of the
+ * scribe does not follow a UMR, so it has no such fence.
  */
 static struct scribe_wqe
 scribed(uint8_t opcode, uint16_t from, uint8_t fence)
@@ -295,7 +300,7 @@ put_scribed(const struct scribe_wqe *w)
 	mlx5dv_wr_raw_wqe(p.client.dvx, w->bytes);
 }
 
-/* How often a write after a UMR used the old layout of the key. */
+/* Counts how often a write after a UMR used the old layout of the key. */
 static unsigned int
 early(const struct scribe_wqe *write)
 {
@@ -316,7 +321,7 @@ early(const struct scribe_wqe *write)
 		put_scribed(write);
 		end();
 		wait_all();
-		/* All bytes by one layout, or all bytes by the other. */
+		/* All bytes must be moved by one of the two layouts, never by a mixture. */
 		CHECK(is_all(&p.server, C, LEN, 1) || is_all(&p.server, C, LEN, 2));
 		n += is_all(&p.server, C, LEN, 1);
 	}
@@ -347,7 +352,7 @@ case_layout(void)
 	close_pair_with_key();
 }
 
-/* After two UMRs the key has the second layout, even without a fence between them. */
+/* After two UMRs the key must have the second layout, even without a fence between them. */
 static void
 case_layouts_keep_order(void)
 {
@@ -375,7 +380,8 @@ case_layouts_keep_order(void)
 /* ---- writes */
 
 /*
- * Two writes to the same place: counts how often the bytes of the first write are there at the end.
+ * Posts two writes to the same memory, and counts how often the bytes of the first write are there
+ * at the end.
  */
 static unsigned int
 overtaken(void)
@@ -412,8 +418,8 @@ case_relaxed_writes(void)
 }
 
 /*
- * A write may read its source before an earlier write has written there: only a completion shows
- * that the bytes have arrived.
+ * A write may read its source before an earlier write to this source has arrived: only a completion
+ * shows that bytes have arrived.
  */
 static void
 case_write_of_what_was_written(void)
@@ -443,7 +449,10 @@ case_write_of_what_was_written(void)
 	pair_fini(&p);
 }
 
-/* With the strong ordering fence, the source is read after those bytes have arrived. */
+/*
+ * With the strong ordering fence, the source must be read after the bytes of the earlier write have
+ * arrived.
+ */
 static void
 case_strong_ordering_after_write(void)
 {
@@ -472,8 +481,8 @@ case_strong_ordering_after_write(void)
 }
 
 /*
- * The receive of a SEND completes after the bytes of the write before it have arrived. If both
- * write to the same place, the bytes of the SEND stay.
+ * The receive of a SEND must complete after the bytes of the write before it have arrived. If both
+ * write to the same memory, the bytes of the SEND must stay.
  */
 static void
 case_send_after_write(void)
@@ -499,7 +508,7 @@ case_send_after_write(void)
 	pair_fini(&p);
 }
 
-/* A read after a write reads the written bytes; an atomic after a write changes them. */
+/* A read after a write must read the written bytes; an atomic after a write must change them. */
 static void
 case_read_after_write(void)
 {
@@ -527,7 +536,9 @@ case_read_after_write(void)
 
 /* ---- errors */
 
-/* WQEs before a failed WQE have moved all their bytes; WQEs after it have moved none. */
+/*
+ * WQEs before a failed WQE must have moved all their bytes; WQEs after it must have moved no bytes.
+ */
 static void
 case_errors(void)
 {
@@ -537,7 +548,7 @@ case_errors(void)
 
 		open_pair(0);
 		memset(p.client.buf + A, 5, LEN);
-		/* Each round starts at another point of the random sequence. */
+		/* Each round starts at another place in the sequence of random numbers. */
 		for (unsigned int n = 0; n < i; n++) {
 			begin();
 			put_memcpy(0, A, RESULT);
@@ -568,14 +579,21 @@ case_errors(void)
 
 /* ---- completions */
 
-#define PAGE      4096u
-#define N_BATCH   4
-#define BATCH_LEN (PAIR_BUF / N_BATCH) /* of each: pages of the server's memory */
+#define PAGE    4096u
+#define N_BATCH 4
+/* bytes of each work request: pages of the server's memory */
+#define BATCH_LEN (PAIR_BUF / N_BATCH)
 
-/* The server's memory is read-only, so the first write to each of its pages calls a handler. */
+/*
+ * The server's memory is read-only, so the first write to each of its pages causes a signal, whose
+ * handler counts.
+ */
 static struct {
-	uint64_t first; /* number of the batch's first CQE */
-	/* pages written to; pages written to after the completion of their write */
+	uint64_t first; /* number of the first CQE of the batch */
+	/*
+	 * Number of pages written to, and of those that were written to after the completion of
+	 * their write.
+	 */
 	unsigned int n, early;
 } trap;
 
@@ -605,8 +623,8 @@ on_write(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * The batch's work request i: from the client's memory to the server's, with one of several
- * opcodes.
+ * Posts work request i of the batch, from the client's memory to the server's memory, with one of
+ * several opcodes.
  */
 static void
 put_any(unsigned int kind, unsigned int i)
@@ -655,7 +673,10 @@ case_completions(void)
 
 /* ---- the seed */
 
-/* Posts copies that overwrite each other, runs the adapter, and returns the resulting bytes. */
+/*
+ * Posts copies that overwrite each other, runs the adapter, and returns a hash of the resulting
+ * bytes.
+ */
 static uint64_t
 outcome(void)
 {
@@ -681,7 +702,7 @@ outcome(void)
 	return hash;
 }
 
-/* Runs this program again with another seed. */
+/* Runs this program again with another seed and returns its result. */
 static uint64_t
 outcome_of(const char *seed)
 {
@@ -703,7 +724,7 @@ case_seed(void)
 	uint64_t first;
 
 	if (!pair_is_pumped())
-		return; /* the moments at which a thread looks at the memory differ */
+		return; /* with threads, the times at which a thread looks at the memory vary */
 	first = outcome_of("1");
 	CHECK_EQ(outcome_of("1"), first);
 	CHECK(outcome_of("2") != first);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The adapter under load: 4 threads and 64 QPs that share doorbell pages, with every byte checked.
- * Then it is opened and closed many times: nothing may stay open or allocated.
+ * The adapter under load: 4 threads and 64 QPs that share doorbell pages, and every byte is
+ * checked. Then the adapter is opened and closed many times: no descriptor may stay open, and no
+ * memory may stay allocated.
  *
  * usage: test_softhca_stress [OPERATIONS [CYCLES [SEED]]]     usertools/stress.sh has the long form
  */
@@ -15,8 +16,8 @@
 #include "hwq_srq.h"
 
 #define N_THREADS 4
-#define QPS_EACH  16 /* QPs of one domain: they share the domain's doorbell register */
-#define SLOTS     8  /* operations in one burst of one queue */
+#define QPS_EACH  16 /* number of QPs in one thread domain; they share its doorbell register */
+#define SLOTS     8  /* number of operations in one burst of one queue */
 #define SLOT_LEN  2048
 
 #ifdef __SANITIZE_THREAD__
@@ -35,7 +36,8 @@ static struct hwq_mr mr;
 static bool pumped;
 
 /*
- * The memory of one queue: sources, destinations, and the targets of reads. No other queue uses it.
+ * The memory of one queue: sources, destinations, and the memory that is read. No other queue uses
+ * it.
  */
 struct lines {
 	uint8_t src[SLOTS][SLOT_LEN], dst[SLOTS][SLOT_LEN];
@@ -67,7 +69,7 @@ fill(uint8_t *p, uint32_t len, uint64_t *seed)
 	}
 }
 
-/* Posts one operation that moves src to dst, in one of the possible ways. */
+/* Posts one operation that moves src to dst, with one of several opcodes. */
 static void
 post(struct worker *w, struct queue *q, unsigned int slot, unsigned int flags)
 {
@@ -188,7 +190,7 @@ worker_create(struct worker *w, struct lines *lines)
 		EMU_DIE("creating queues: %s", strerror(-ret));
 }
 
-/* Queue i of a thread is connected to queue i of the next thread. */
+/* Connects queue i of a thread to queue i of the next thread. */
 static void
 connect_all(void)
 {
@@ -244,12 +246,14 @@ case_load(uint64_t ops, uint64_t seed)
 
 /* ---- one SRQ for all threads */
 
-#define MESSAGES 2000 /* of one thread */
-#define IN_TURN  4    /* messages that a thread sends before it waits */
+#define MESSAGES 2000 /* number of messages of one thread */
+#define IN_TURN  4    /* number of messages that a thread sends before it waits */
 
-/* Queue pairs of all threads receive from it. Nothing is posted while they run. */
+/*
+ * The queue pairs of all threads receive from this SRQ. No receive is posted while the threads run.
+ */
 static struct hwq_srq *shared;
-static atomic_uint taken[32768]; /* how often each entry was used */
+static atomic_uint taken[32768]; /* number of times that each entry was used */
 
 static void
 send_one(struct worker *w, struct hwq_sq *sq, unsigned int *sent)
@@ -437,7 +441,7 @@ case_cycles(uint64_t cycles)
 		before.heap, after.heap, (unsigned long long)grew);
 	CHECK_EQ(after.fds, before.fds, "descriptors");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* The allocator may split a few mappings. */
+	/* The allocator may split a few mappings, so a small growth is allowed. */
 	CHECK(after.mappings <= before.mappings + 8, "mappings leak");
 	/*
 	 * Tables of numbers grow by large blocks in few cycles, and a thread may free a block one

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UAR pages a turn looks at. A page that had no doorbell for a long time rests. An idle
- * adapter serves a resting page at once and a busy adapter serves it soon; no page is forgotten.
- * The adapter is pumped, so that turns can be counted, with a virtual clock.
+ * Which UAR pages a turn looks at. A page without a doorbell for a long time rests. An idle adapter
+ * must serve a resting page at once, a busy adapter within a limited time, and no page may be
+ * forgotten. The test pumps the adapter, so that turns can be counted, and uses a virtual clock.
  */
 #include "hwq_emu.h"
 #include "virtual_clock.h"
 
 #define N_RESTING  200
-#define REST_TURNS 2000 /* more turns than it takes until a page rests */
+#define REST_TURNS 2000 /* more turns than a page needs until it rests */
 /*
- * doc/softhca-reference.md promises at most 1 us for each resting page. The adapter reads the clock
- * in every 8th turn.
+ * The maximum wait: doc/softhca-reference.md promises at most 1 us for each resting page, and the
+ * adapter reads the clock in every 8th turn.
  */
 #define WAIT_US_MAX (N_RESTING + 8)
 
 static struct hwq_dev *dev;
-/* libmlx5 puts two thread domains on one page: spare shares the busy queue's page. */
+/* libmlx5 puts two thread domains on one page, so `spare` shares the page of the busy queue. */
 static struct twin busy, spare, resting[N_RESTING];
 
 static void
@@ -38,7 +38,7 @@ done(struct twin *t)
 	return true;
 }
 
-/* A turn in which the busy queue has work, which is always served. */
+/* Runs a turn in which the busy queue has a work request, which must be served. */
 static void
 busy_turn(void)
 {
@@ -95,13 +95,13 @@ case_busy_adapter(void)
 		total += us;
 		n++;
 	}
-	/* The adapter does not look at all resting pages in each turn. */
+	/* A turn must not look at all resting pages. */
 	CHECK(total / n >= N_RESTING / 4, "pages wait for %u us on average", total / n);
 }
 
 /*
- * If a control call concerns a resting page, the next turn serves the page, even if the adapter is
- * busy.
+ * If a control call concerns a resting page, the next turn must serve this page, even if the
+ * adapter is busy.
  */
 static void
 case_attention(void)
@@ -110,7 +110,7 @@ case_attention(void)
 
 	let_rest();
 	CHECK(hwq_wqe_nop(&resting[3].qp->sq, HWQ_WQE_SIGNALED) == 1, "posted");
-	/* Only the record is written: without a doorbell, nothing runs the WQE. */
+	/* Only the doorbell record is written: without a doorbell, the WQE must not run. */
 	hwq_store_release(&resting[3].qp->sq.dbrec[MLX5_SND_DBR], htobe32(resting[3].qp->sq.pi));
 	CHECK_EQ(hwq_qp_fail(resting[3].qp), 0, "into error");
 	busy_turn();

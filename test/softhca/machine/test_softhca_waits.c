@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How long the adapter waits: for a receive, for a peer, for a moderated event, and for a fault
- * with a time. The end of each wait is checked to the nanosecond, on a virtual clock.
+ * that has a time. The end of each wait is checked to the nanosecond, with a virtual clock.
  */
 #include "softhca_clock.h"
 
@@ -33,7 +33,10 @@ or_zero(unsigned int v)
 
 /* ---- waiting for a receive (RNR) */
 
-/* The receiver's timer counts. The sender's own timer, 491.52 ms or 655.36 ms, does not. */
+/*
+ * The wait must depend on the receiver's timer, not on the sender's own timer, which is 491.52 ms
+ * or 655.36 ms.
+ */
 static void
 rnr_init(unsigned int retries, unsigned int timer)
 {
@@ -45,13 +48,16 @@ rnr_init(unsigned int retries, unsigned int timer)
 	pair_connect(&p, &p.server, p.client.qp->qp_num);
 }
 
-/* The last refusal ends the work request: it comes `retries` delays after the first refusal. */
+/*
+ * Expects that the work request ends with the last refusal, `retries` delays after the first
+ * refusal.
+ */
 static void
 rnr_expect_end(unsigned int retries, uint64_t delay)
 {
 	struct ibv_wc wc;
 
-	/* Time moves in steps: a retry is counted when the adapter runs. */
+	/* Time passes in steps, because a retry is counted only when the adapter runs. */
 	for (unsigned int i = 1; i < retries; i++) {
 		clock_pass(delay - 1);
 		clock_expect_none(&p.client);
@@ -90,7 +96,7 @@ case_rnr_timers(void)
 	}
 }
 
-/* After a message was received, the next one has all its retries. */
+/* After a message was received, the next message must have all its retries. */
 static void
 case_rnr_counts_anew(void)
 {
@@ -106,7 +112,7 @@ case_rnr_counts_anew(void)
 	pair_fini(&p);
 }
 
-/* RESET ends a wait, and everything that was noted about the SEND. */
+/* RESET must end a wait and clear all notes about the SEND. */
 static void
 case_rnr_reset(void)
 {
@@ -123,7 +129,10 @@ case_rnr_reset(void)
 	post_send(&p.client, 2);
 	rnr_expect_end(3, 10240000);
 	pair_fini(&p);
-	/* A fault was to lose its completion. The completion of the next one is not lost. */
+	/*
+	 * A fault was to hide the completion of the first SEND. The completion of the next SEND
+	 * must not be hidden.
+	 */
 	rnr_init(3, 20);
 	CHECK_EQ(softhca_fault("drop"), 0);
 	post_send(&p.client, 1);
@@ -188,7 +197,7 @@ case_absent_peer(void)
 	}
 }
 
-/* Timeout 0 has no limit (InfiniBand volume 1, 9.7.6.1.3). */
+/* With timeout 0 the wait must have no limit (InfiniBand volume 1, 9.7.6.1.3). */
 static void
 case_absent_peer_for_ever(void)
 {
@@ -240,7 +249,7 @@ complete(unsigned int n)
 	}
 }
 
-/* The period runs from the last event (linux/dim.h, DIM_CQ_PERIOD_MODE_START_FROM_EQE). */
+/* The period must count from the last event (linux/dim.h, DIM_CQ_PERIOD_MODE_START_FROM_EQE). */
 static void
 moderated_event_waits(uint16_t period_us)
 {
@@ -253,11 +262,15 @@ moderated_event_waits(uint16_t period_us)
 	CHECK_EQ(take_events(), 1);
 	clock_pass(100 * MS);
 	CHECK_EQ(take_events(), 0);
-	/* Armed again, with a completion that is already there: the last event is long ago. */
+	/*
+	 * The CQ is armed again when a completion is already there and the last event is long ago:
+	 * the event must be sent at once.
+	 */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
 	CHECK_EQ(take_events(), 1);
 	/*
-	 * Within the period: the event waits until a whole period has passed since the last event.
+	 * The completion is made within the period: the event must wait until a whole period has
+	 * passed since the last event.
 	 */
 	CHECK_EQ(clock_expect_one(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 0), 0);
@@ -274,11 +287,13 @@ static void
 case_moderate_period(void)
 {
 	moderated_event_waits(4000);
-	/* The longest one. */
+	/* The longest period. */
 	moderated_event_waits(4095);
 }
 
-/* A new count or period makes no event if the CQ is not armed, or has already sent its event. */
+/*
+ * A new count or period must send no event if the CQ is not armed, or has already sent its event.
+ */
 static void
 case_moderate_unarmed(void)
 {
@@ -296,7 +311,7 @@ case_moderate_unarmed(void)
 	pair_fini(&p);
 }
 
-/* Count or period: whichever comes first. */
+/* With a count and a period, the event must be sent when the first of the two is reached. */
 static void
 case_moderate_both(void)
 {
@@ -382,7 +397,8 @@ async_event(void)
 }
 
 /*
- * In SQD, a work request that has begun still ends. A delayed one has begun, and ends at its time.
+ * In SQD, a work request that has begun must still end. A delayed work request has begun, so it
+ * must end at its time.
  */
 static void
 case_late_in_sqd(void)
@@ -398,7 +414,7 @@ case_late_in_sqd(void)
 		post_send(&p.client, i);
 	}
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
-	/* Changing an attribute in SQD does not end the draining. */
+	/* A change of an attribute in SQD must not end the draining. */
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
 	CHECK_EQ(async_event(), -1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing model: each completion comes at the nanosecond that the settings promise. The times
- * are computed by hand here.
+ * The timing model: each completion must be made at the nanosecond that the settings define. This
+ * test has its own computation of the times.
  */
 #include <stdlib.h>
 
@@ -10,15 +10,15 @@
 /* The settings of this test, in ns: meson.build. */
 #define LATENCY    UINT64_C(1000000)
 #define ROUND_TRIP UINT64_C(20000000)
-#define BYTE       UINT64_C(100) /* 80 Mbit/s are 10 bytes a microsecond */
+#define BYTE       UINT64_C(100) /* ns for one byte: 80 Mbit/s are 10 bytes a microsecond */
 
-/* The time from when 10 bytes leave their queue until they complete. */
+/* The time from when an operation of 10 bytes leaves its queue until it completes. */
 #define TRIP (10 * BYTE + ROUND_TRIP)
 
 static struct pair p;
 static uint64_t doorbell; /* the setting, in ns; 0 by default */
 
-/* The time at which the adapter first looks at work that is posted now. */
+/* Returns the time at which the adapter first looks at work that is posted now. */
 static uint64_t
 ready(void)
 {
@@ -52,8 +52,8 @@ expect_at(struct pair_end *e, uint64_t at)
 }
 
 /*
- * If n operations are posted at once, the i-th completes after i latencies, the time of its bytes,
- * and one round trip.
+ * If n operations are posted at once, operation i must complete after i latencies, the time of its
+ * bytes, and one round trip.
  */
 static void
 case_burst(void)
@@ -70,7 +70,10 @@ case_burst(void)
 	pair_fini(&p);
 }
 
-/* 20,000 bytes take 2 ms on the port. This is longer than the latency, which runs meanwhile. */
+/*
+ * 20,000 bytes take 2 ms on the port. This is longer than the latency, which passes at the same
+ * time.
+ */
 static void
 case_bandwidth(void)
 {
@@ -85,8 +88,8 @@ case_bandwidth(void)
 }
 
 /*
- * Each queue has its own latency. They share one port, which sends one message of 2 ms after
- * another.
+ * Each queue has its own latency. Both share one port, which sends the messages of 2 ms one after
+ * the other.
  */
 static void
 case_two_queues(void)
@@ -116,7 +119,7 @@ case_two_queues(void)
 	pair_fini(&p);
 }
 
-/* A later doorbell counts from its own time: an idle queue does not add earlier waits. */
+/* A later doorbell must count from its own time: the waits of earlier doorbells are not added. */
 static void
 case_doorbells(void)
 {
@@ -139,7 +142,9 @@ case_doorbells(void)
 	pair_fini(&p);
 }
 
-/* Each of many doorbells counts from its own time, even before the first operation has ended. */
+/*
+ * Each of many doorbells must count from its own time, even before the first operation has ended.
+ */
 static void
 case_many_doorbells(void)
 {
@@ -156,7 +161,7 @@ case_many_doorbells(void)
 	pair_fini(&p);
 }
 
-/* Work that waits in SQD leaves its queue after the change to RTS. */
+/* Work that waits in SQD must leave its queue only after the change to RTS. */
 static void
 case_sqd(void)
 {
@@ -200,7 +205,7 @@ post_one(enum ibv_wr_opcode opcode, unsigned int flags, const uint32_t *lens, in
 	clock_settle();
 }
 
-/* Every segment counts, inline or not. An atomic has 8 bytes. */
+/* The bytes of all segments must count, inline or not. An atomic has 8 bytes. */
 static void
 case_bytes(void)
 {
@@ -233,7 +238,7 @@ case_bytes(void)
 	pair_fini(&p);
 }
 
-/* A copy inside the adapter uses no port and has no round trip. */
+/* A copy inside the adapter must use no port and have no round trip. */
 static void
 case_local(void)
 {
@@ -257,8 +262,8 @@ case_local(void)
 }
 
 /*
- * Binding a window is a UMR: it takes its queue's latency, but no time on the port and no round
- * trip.
+ * Binding a window is a UMR: it must take the latency of its queue, but no time on the port and no
+ * round trip.
  */
 static void
 case_local_umr(void)
@@ -323,8 +328,8 @@ post_ops(const struct op *ops, unsigned int n)
 }
 
 /*
- * A read or an atomic, then a SEND, then a write. With IBV_SEND_FENCE the SEND begins when the
- * answer has arrived, and the write begins after the SEND.
+ * A read or an atomic, then a SEND, then a write. With IBV_SEND_FENCE the SEND must begin when the
+ * answer has arrived, and the write must begin after the SEND.
  */
 static void
 case_fence(void)
@@ -361,7 +366,10 @@ case_fence(void)
 	}
 }
 
-/* It waits for the last of several reads. Work that is posted later comes after it too. */
+/*
+ * The fence must wait for the last of several reads. Work that is posted later must also come after
+ * the fenced operation.
+ */
 static void
 case_fence_of_reads(void)
 {
@@ -383,7 +391,10 @@ case_fence_of_reads(void)
 	pair_fini(&p);
 }
 
-/* The fence of a WQE is three bits: MLX5_FENCE_MODE_* of the kernel's include/linux/mlx5/qp.h. */
+/*
+ * Posts a NOP with this fence. The fence of a WQE has three bits: MLX5_FENCE_MODE_* of the kernel's
+ * include/linux/mlx5/qp.h.
+ */
 static void
 post_nop(unsigned int fence)
 {
@@ -400,19 +411,20 @@ post_nop(unsigned int fence)
 }
 
 /*
- * A NOP has no round trip: if it need not wait, it completes at the same time as its predecessor.
+ * A NOP has no round trip. If it need not wait, it must complete at the same time as the operation
+ * before it.
  */
 static void
 case_fence_modes(void)
 {
 	static const bool waits[8][2] = {
-		/* must wait for a read, for a write */
-		{false, false}, /* none */
-		{false, false}, /* small: for local operations */
-		{true, false},  /* fence */
-		{true, true},   /* strong ordering */
-		{true, false},  /* small and fence */
-		/* Reserved ones are as strong as the strongest. */
+		/* Whether the NOP must wait for a read, and for a write. */
+		{false, false}, /* mode 0: no fence */
+		{false, false}, /* mode 1, small: waits only for local operations */
+		{true, false},  /* mode 2: fence */
+		{true, true},   /* mode 3: strong ordering */
+		{true, false},  /* mode 4: small and fence */
+		/* Reserved modes must be as strong as the strongest mode. */
 		{true, true},
 		{true, true},
 		{true, true},
@@ -436,7 +448,9 @@ case_fence_modes(void)
 	}
 }
 
-/* Strong ordering waits until all operations before it have ended, not only the last of them. */
+/*
+ * Strong ordering must wait until all operations before it have ended, not only the last of them.
+ */
 static void
 case_fence_of_all(void)
 {
@@ -454,7 +468,10 @@ case_fence_of_all(void)
 	pair_fini(&p);
 }
 
-/* A read that a fault delays, or that waits for its peer, ends later, and so does the wait. */
+/*
+ * If a fault delays a read, or the read waits for its peer, the read ends later, and the wait for
+ * it must also end later.
+ */
 static void
 case_fence_late(void)
 {
@@ -474,7 +491,7 @@ case_fence_late(void)
 	}
 }
 
-/* RESET ends all waits. The port stays busy for the time that it gave to the read. */
+/* RESET must end all waits. The port must stay busy for the time that it has given to the read. */
 static void
 case_fence_reset(void)
 {

@@ -50,9 +50,9 @@ make_raw_qp(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
 }
 
 /*
- * Where a TSO header crosses the end of the ring, libmlx5 44 leaves 32 bytes between it and the
- * data segments, which DS does not count. The adapter does not run until it is pumped, so the
- * segments are moved here to where they belong.
+ * Moves the data segments of a WQE. If a TSO header crosses the end of the ring, libmlx5 44 leaves
+ * 32 bytes, which DS does not count, between the header and the data segments. The adapter does not
+ * run until it is pumped, so the segments are moved to their right place here.
  */
 static void
 mend_wrapped_header(const struct mlx5dv_qp *dv, uint32_t posted, const struct ibv_send_wr *wr)
@@ -91,7 +91,7 @@ send_one(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_send_wr *wr)
 	return wc.status;
 }
 
-/* This process has no descriptor of the file. */
+/* Expects that this process has no descriptor of the file. */
 static void
 expect_closed(const char *path)
 {
@@ -104,7 +104,9 @@ expect_closed(const char *path)
 	}
 }
 
-/* From here on no file of this process can grow beyond `len` bytes: writing more is an error. */
+/*
+ * From now on no file of this process can grow beyond `len` bytes: writing more bytes is an error.
+ */
 static void
 limit_files(rlim_t len)
 {

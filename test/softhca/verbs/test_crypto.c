@@ -11,7 +11,7 @@
 #include "softhca_signature.h"
 #include "softhca_wrap.h"
 
-#define MAX_LEN 16640 /* the longest message: 4 units of 4160 bytes */
+#define MAX_LEN 16640 /* bytes of the longest message: 4 units of 4160 bytes */
 
 static bool
 is_single(void)
@@ -24,13 +24,13 @@ is_single(void)
 struct secret {
 	bool key_256;
 	uint8_t key[64];
-	uint64_t tweak[2]; /* of the first unit: the low half, the high half */
+	uint64_t tweak[2]; /* tweak of the first unit: low half, high half */
 };
 
 static struct secret
 secret_of(bool key_256)
 {
-	/* The low half of the tweak carries into the high one at the second unit. */
+	/* The low half of the tweak overflows into the high half at the second unit. */
 	struct secret s = {.key_256 = key_256, .tweak = {UINT64_MAX, 0x0102030405060708}};
 
 	for (unsigned int i = 0; i < sizeof(s.key); i++)
@@ -49,7 +49,7 @@ tweak_bytes(const struct secret *s, uint64_t unit, uint8_t out[16])
 	}
 }
 
-/* Data unit `first` and the units after it. */
+/* Ciphers data from data unit `first` on. */
 static void
 cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
 	uint8_t *out, uint32_t len)
@@ -72,7 +72,7 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 struct side {
 	bool encrypted;
 	enum signature_kind kind;
-	bool in_clear; /* the signatures are over the ciphertext, and not encrypted themselves */
+	bool in_clear; /* the signatures are computed over the ciphertext, and are not encrypted */
 };
 
 static const struct signature signatures[] = {[NONE] = {.kind = NONE},
@@ -84,8 +84,8 @@ static const struct signature signatures[] = {[NONE] = {.kind = NONE},
 #define BLOCK 512
 
 /*
- * Writes `data` bytes in the form of that side, in units of `unit` bytes. Returns how many bytes
- * that makes.
+ * Writes `data` bytes in the form of this side, in units of `unit` bytes. Returns the number of
+ * bytes written.
  */
 static uint32_t
 lay(const struct secret *s, const struct side *side, uint32_t unit, const uint8_t *bytes,
@@ -113,7 +113,7 @@ struct rig {
 	struct pair p;
 	struct mlx5dv_dek *dek;
 	struct mlx5dv_mkey *mkey;
-	struct ibv_pd *other_pd; /* of a DEK; or NULL */
+	struct ibv_pd *other_pd; /* PD of the DEK, or NULL */
 	struct secret secret;
 	uint8_t data[MAX_LEN];
 };
@@ -175,7 +175,7 @@ static void
 rig_fini(struct rig *r)
 {
 	CHECK_EQ(mlx5dv_destroy_mkey(r->mkey), 0);
-	if (wrap_is_on()) /* The DEK outlives the login. */
+	if (wrap_is_on()) /* the DEK must work after the end of the login */
 		CHECK_EQ(mlx5dv_crypto_logout(r->p.ctx), 0);
 	CHECK_EQ(mlx5dv_dek_destroy(r->dek), 0);
 	if (r->other_pd != NULL)
@@ -196,8 +196,8 @@ crypto_of(const struct rig *r, bool tx, enum mlx5dv_block_size unit)
 }
 
 /*
- * Lays a key over `len` bytes of the memory of its end, in two pieces that split a data unit. If
- * crypto or sig is NULL, it is not set. Returns the status of the completion.
+ * Posts a configuration of a key over `len` bytes of the memory of its end, in two pieces that
+ * split a data unit. crypto and sig may be NULL. Returns the status of the completion.
  */
 static enum ibv_wc_status
 configure_key(struct pair_end *e, struct mlx5dv_mkey *mkey, uint32_t len,
@@ -213,7 +213,7 @@ configure_key(struct pair_end *e, struct mlx5dv_mkey *mkey, uint32_t len,
 	mlx5dv_wr_mkey_configure(e->dvx, mkey, 2 + (crypto != NULL) + (sig != NULL), &conf);
 	mlx5dv_wr_set_mkey_access_flags(e->dvx,
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
-	/* A single piece takes another path through the adapter. */
+	/* With a single piece the adapter runs other code. */
 	mlx5dv_wr_set_mkey_layout_list(e->dvx, len % 32 == 0 ? 1 : 2,
 		len % 32 == 0 ? &(struct ibv_sge){(uintptr_t)e->buf, len, e->mr->lkey} : v);
 	if (sig != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A completion in error has the vendor syndrome that real cards return, and a line on stderr names
- * the check that failed, once for each check. test_softhca_vendors.c tests all checks with
- * hand-made WQEs, but not the line.
+ * A completion with an error must have the vendor syndrome that real cards report, and a line on
+ * stderr must name the failed check, once for each check. test_softhca_vendors.c tests all checks
+ * with WQEs that the test writes itself, but not the line.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -10,11 +10,11 @@
 #include "softhca_pair.h"
 
 #define LEN  64
-#define LATE .timeout = 8, .retry_cnt = 1 /* retries end soon: 4.096 us * 2^8 */
+#define LATE .timeout = 8, .retry_cnt = 1 /* the retries end soon: after 4.096 us * 2^8 for each */
 
-/* One failure: the client's work request, with these fields in place of the correct ones. */
+/* A failure: the work request of the client, with these fields instead of the correct ones. */
 struct failure {
-	const char *check; /* what the line says */
+	const char *check; /* text of the line about the check */
 	uint8_t vendor;    /* sources: doc/softhca-reference.md, "Vendor syndromes" */
 	enum ibv_wc_status status;
 	enum ibv_wr_opcode opcode;
@@ -47,7 +47,7 @@ static const struct failure failures[] = {
 		UMR},
 };
 
-/* The key to be configured is of another PD. */
+/* Posts a UMR for a key of another PD. */
 static void
 post_umr(struct pair *p)
 {
@@ -115,7 +115,7 @@ fail(const struct failure *f)
 	CHECK_EQ(wc.vendor_err, f->vendor, f->check);
 }
 
-/* Each failure happens twice. */
+/* Causes each failure twice; the second must not be logged. */
 static void
 case_failures(void)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Block signatures at their edges: every block size, every bit of the masks, errors in incoming
- * data, the queue that stops, remote use, and what a signed key may not do. ISA-L computes the
- * guards. Masks, copies and positions are those of mlx5dv_wr_set_mkey_sig_block(3). For the byte
- * order of a CRC see doc/softhca-assumptions.md. BSFs are libmlx5's own, with one field changed.
+ * Limits and rules of block signatures: every block size, every bit of the masks, errors in
+ * incoming data, the queue that stops, remote use, and the forbidden uses of a signed key. ISA-L
+ * computes the guards. Masks, copies and positions are those of mlx5dv_wr_set_mkey_sig_block(3).
+ * For the byte order of a CRC see doc/softhca-assumptions.md. BSFs are libmlx5's own, with one
+ * field changed.
  */
 #include "softhca_scribe.h"
 #include "softhca_signature.h"
@@ -68,14 +69,14 @@ unit(const struct signed_key *k, const struct signature *s)
 	return k->block + signature_len(s->kind);
 }
 
-/* Writes the data as they are on that side, with or without signatures. */
+/* Writes the data as they are in this domain, with or without signatures. */
 static void
 lay(const struct signed_key *k, const struct signature *s, uint8_t *out)
 {
 	signature_lay(s, k->data, k->block, N, out);
 }
 
-/* `by` posts the configuration. The key lies over the owner's memory. */
+/* Posts the configuration of a key over the owner's memory. `by` is the end that posts it. */
 static void
 post_configure(struct signed_key *k, struct pair_end *by, struct mlx5dv_mkey *mkey)
 {
@@ -103,9 +104,10 @@ enum op {
 	FETCH_ADD
 };
 
-/* A request of the client, with its memory and the server's. */
+/* A request of the client, between its memory and the server's memory. */
 /*
- * Vendor syndromes, as libdpcp (NVIDIA; src/dpcp/err_cqe.cpp) reads them: doc/softhca-reference.md.
+ * Vendor syndromes, as NVIDIA's libdpcp (src/dpcp/err_cqe.cpp) decodes them:
+ * doc/softhca-reference.md.
  */
 enum {
 	SIG_PSV = 0x59,
@@ -138,7 +140,7 @@ request(struct signed_key *k, enum op op, uint32_t lkey, uint64_t laddr, uint32_
 	return wc.status;
 }
 
-/* The client's key is signed: data move to the server's memory, or from there. */
+/* Moves data between the client's memory, by a signed key, and the server's memory. */
 static enum ibv_wc_status
 move(struct signed_key *k, enum op op, uint64_t off, uint32_t len)
 {
@@ -146,7 +148,7 @@ move(struct signed_key *k, enum op op, uint64_t off, uint32_t len)
 		len);
 }
 
-/* The server's key is signed, and the client's memory is plain. */
+/* Moves data between the server's memory, by a signed key, and the client's plain memory. */
 static enum ibv_wc_status
 move_remote(struct signed_key *k, enum op op, uint64_t off, uint32_t len)
 {
@@ -176,7 +178,7 @@ one_size(size_t size, struct signature side)
 	CHECK_EQ(k.p.server.buf[N * k.block], 0x22);
 	CHECK_EQ(signature_key_error(k.mkey).err_type, MLX5DV_MKEY_NO_ERR);
 	memset(k.p.client.buf, 0x11, PAIR_BUF);
-	configure(&k); /* the reference tag begins again */
+	configure(&k); /* the reference tag starts from its first value again */
 	CHECK_EQ(move(&k, READ, 0, N * k.block), IBV_WC_SUCCESS);
 	CHECK_EQ(memcmp(k.p.client.buf, want, N * unit(&k, &side)), 0);
 	CHECK_EQ(k.p.client.buf[N * unit(&k, &side)], 0x11);
@@ -203,8 +205,8 @@ case_sizes(void)
 }
 
 /*
- * CRC-64/NVME of 4096 bytes: the test vectors of the NVM Command Set Specification 1.0d, section
- * 5.2.1.3.5, with a seed of all ones.
+ * The CRC-64/NVME of 4096 bytes must equal the test vectors of the NVM Command Set Specification
+ * 1.0d, section 5.2.1.3.5, with a seed of all ones.
  */
 static void
 case_crc64(void)
@@ -236,7 +238,9 @@ case_crc64(void)
 		memcpy(&crc, k.p.server.buf + 4096, sizeof(crc));
 		CHECK_EQ(le64toh(crc), vectors[i].crc);
 		CHECK_EQ(signature_guard(&side, k.p.client.buf, 4096), vectors[i].crc);
-		/* Its highest byte is wrong: both numbers are reported in full. */
+		/*
+		 * The highest byte of the CRC is wrong: both CRCs must be reported with all bytes.
+		 */
 		k.p.server.buf[4096 + 7] ^= 0x80;
 		CHECK_EQ(move(&k, READ, 0, 4096 + 8), IBV_WC_SUCCESS);
 		err = signature_key_error(k.mkey);
@@ -249,7 +253,7 @@ case_crc64(void)
 
 /* ---- masks */
 
-/* The mask bit for a byte of the signature, by the table of the manual page. */
+/* Returns the mask bit for a byte of the signature, by the table of the manual page. */
 static uint8_t
 bit_of(enum signature_kind kind, uint32_t byte)
 {
@@ -294,8 +298,8 @@ case_check_mask(void)
 }
 
 /*
- * The signatures in memory are all bytes 5a, and not checked. On the wire, each byte must be copied
- * (5a) or computed, as `mask` says.
+ * In memory all bytes of the signatures are 5a, and they are not checked. On the wire, each byte
+ * must be copied (5a) or computed, as `mask` says.
  */
 static void
 copied(struct signature mem, struct signature wire, uint32_t flags, uint8_t given, uint8_t mask)
@@ -339,7 +343,10 @@ case_copy_mask(void)
 	for (uint8_t bit = 1; bit != 0; bit = (uint8_t)(bit << 1))
 		copied(crc64, crc64, given, bit, bit);
 	copied(crc32c, crc32c, given, 0, 0);
-	/* Without a given copy mask, the parts that are equal in both domains are copied. */
+	/*
+	 * Without a copy mask from the program, the parts that are equal in both domains must be
+	 * copied.
+	 */
 	copied(dif, dif, 0, 0, 0xff);
 	copied(crc32, crc32, 0, 0, 0xf0);
 	copied(crc64, crc64, 0, 0, 0xff);
@@ -354,7 +361,7 @@ case_copy_mask(void)
 
 /* ---- errors */
 
-/* Two blocks are wrong: the first is reported, with its own values. */
+/* Two blocks are wrong: the first of them must be reported, with its own values. */
 static void
 case_first_error(void)
 {
@@ -378,7 +385,7 @@ case_first_error(void)
 	signed_key_fini(&k);
 }
 
-/* Data that arrive from the wire are checked, too. They arrive, and the error is reported. */
+/* Data that arrive from the wire must also be checked. They arrive, and the error is reported. */
 static void
 case_incoming(void)
 {
@@ -402,7 +409,10 @@ case_incoming(void)
 	}
 }
 
-/* SIG_PIPELINING: the queue stops after the work request with the error (mlx5dv_create_qp(3)). */
+/*
+ * With SIG_PIPELINING the queue must stop after the work request with the error
+ * (mlx5dv_create_qp(3)).
+ */
 static void
 stops(uint64_t dv_flags, bool stopped)
 {
@@ -411,7 +421,7 @@ stops(uint64_t dv_flags, bool stopped)
 	struct signed_key k;
 
 	signed_key_init(&k, 0, crc32c, none, dv_flags);
-	configure(&k); /* the memory is not signed */
+	configure(&k); /* the memory domain has no signature */
 	CHECK_EQ(move(&k, WRITE, 0, N * k.block), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_query_qp(k.p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 	CHECK_EQ(attr.qp_state, stopped ? IBV_QPS_SQD : IBV_QPS_RTS);
@@ -432,9 +442,7 @@ stops(uint64_t dv_flags, bool stopped)
 	signed_key_fini(&k);
 }
 
-/*
- * The server receives into a signed key, and the data are wrong: its own send queue does not stop.
- */
+/* The server receives wrong data into a signed key: the send queue of the server must not stop. */
 static void
 case_stops(void)
 {
@@ -471,7 +479,7 @@ case_stops(void)
 
 /* ---- segments, remote use, offsets */
 
-/* A signed key can be one segment of several. */
+/* A signed key may be one of several segments. */
 static void
 case_segments(void)
 {
@@ -507,8 +515,8 @@ case_segments(void)
 }
 
 /*
- * If a message ends inside the data of a block, that block is not written. Its signature may be
- * missing.
+ * If a message ends inside the data of a block, this block must not be written. Its signature may
+ * be missing.
  */
 static void
 short_message(struct signature mem, struct signature wire, uint32_t len, uint32_t blocks)
@@ -558,7 +566,7 @@ case_short(void)
 	short_message(crc32c, crc32c, 516 + 514, 2);
 }
 
-/* Data pass the key out of memory, or into it. */
+/* Moves data out of the key's memory, or into it, and expects success or a refusal. */
 static void
 pass(bool local, bool out, uint32_t off, uint32_t len, bool good)
 {
@@ -591,8 +599,8 @@ pass(bool local, bool out, uint32_t off, uint32_t len, bool good)
 }
 
 /*
- * Requests of the key's owner and of a peer count the bytes on the wire: whole blocks with their
- * signatures, of which the last signature may be left out.
+ * Requests of the key's owner and of a peer count bytes on the wire: they must have whole blocks
+ * with signatures, and may leave out the last signature.
  */
 static void
 case_lengths(void)
@@ -625,7 +633,8 @@ case_lengths(void)
 }
 
 /*
- * An offset inside a block on the wire, and an offset that overflows when its signatures are added.
+ * Two bad offsets: one is inside a block on the wire, and one overflows when the signatures are
+ * added to it.
  */
 static void
 case_offsets(void)
@@ -643,13 +652,16 @@ case_offsets(void)
 	signed_key_fini(&k);
 	signed_key_init(&k, 0, dif, none, 0);
 	configure(&k);
-	/* The first number of blocks of 520 bytes that has 2^64 bytes or more. */
+	/* The smallest number of blocks whose 520 bytes each are 2^64 bytes or more in total. */
 	CHECK_EQ(move(&k, READ, (UINT64_MAX / 520 + 1) * 512, k.block), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(k.p.client.buf[0], 0x11);
 	signed_key_fini(&k);
 }
 
-/* A signed key cannot be in the layout of another key: its length there would be unclear. */
+/*
+ * A signed key must be refused in the layout of another key, because it would be unclear which
+ * length counts.
+ */
 static void
 case_inside(void)
 {
@@ -700,7 +712,7 @@ bsf_of(const struct scribe_wqe *w)
 	       16 * scribe_get(w, 16 + offsetof(struct mlx5_wqe_umr_ctrl_seg, klm_octowords), 2);
 }
 
-/* The configuration as libmlx5 writes it, not executed. */
+/* Returns the WQE of the configuration as libmlx5 writes it. The WQE is not executed. */
 static struct scribe_wqe
 written(struct signed_key *k, struct mlx5dv_mkey *mkey)
 {
@@ -710,7 +722,10 @@ written(struct signed_key *k, struct mlx5dv_mkey *mkey)
 	return scribe_take(&k->p.server, here, MLX5_OPCODE_UMR, &k->p.client);
 }
 
-/* A PSV that does not exist, or is in another PD: the key can be configured, but not used. */
+/*
+ * The PSV does not exist, or is in another PD: the key can be configured, but using it must be
+ * refused.
+ */
 static void
 wrong_psv(bool wire, bool other_pd)
 {
@@ -743,7 +758,7 @@ wrong_psv(bool wire, bool other_pd)
 	signed_key_fini(&k);
 }
 
-/* The key's own length, in bytes of memory, is a bound besides its layout's length. */
+/* The length of the key itself, in bytes of memory, is a limit, as the length of its layout is. */
 static void
 case_length(void)
 {
@@ -826,7 +841,9 @@ refused_bsf(size_t at, uint8_t value)
 	signed_key_fini(&k);
 }
 
-/* A BSF without a signature on either side: data pass unchanged, but atomics are refused. */
+/*
+ * The BSF has a signature in neither domain: data must pass unchanged, but atomics must be refused.
+ */
 static void
 case_neither(void)
 {
@@ -859,7 +876,7 @@ case_neither(void)
 static void
 case_bsfs(void)
 {
-	/* Block sizes that do not exist, and a BSF of another form. */
+	/* Block sizes that do not exist, and a BSF of another kind. */
 	for (uint8_t selector = 0; selector < 9; selector++)
 		if (selector == 0 || selector == 5 || selector > 6) {
 			refused_bsf(BSF_MEM_BLOCK, selector);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reference tags of T10-DIF through stock libmlx5: the first block that passes a key after its
- * configuration has the tag that was configured (mlx5dv_wr_set_mkey_sig_block(3)), and each
- * following block has the next tag, wherever in the key it lies. ISA-L computes the guards.
+ * Reference tags of T10-DIF through stock libmlx5. The first block that passes a key after a
+ * configuration must have the configured tag (mlx5dv_wr_set_mkey_sig_block(3)), and each following
+ * block must have the next tag, at any offset in the key. ISA-L computes the guards.
  */
 #include "softhca_signature.h"
 
@@ -42,7 +42,8 @@ end(struct signed_key *k)
 }
 
 /*
- * Blocks first to first+n-1, with signatures whose tags begin with the `passed`-th tag of the key.
+ * Writes blocks first to first+n-1 with signatures. The tag of the first of them is that of the
+ * block which passes the key after `passed` blocks.
  */
 static void
 lay(const struct signed_key *k, uint32_t first, uint32_t n, uint32_t passed, uint8_t *out)
@@ -53,7 +54,7 @@ lay(const struct signed_key *k, uint32_t first, uint32_t n, uint32_t passed, uin
 	signature_lay(&s, k->data + first * BLOCK, BLOCK, n, out);
 }
 
-/* sig NULL: signatures stay as they were configured before. */
+/* Configures the key. If sig is NULL, the signatures stay as they were configured before. */
 static void
 configure(struct signed_key *k, const struct mlx5dv_sig_block_attr *sig)
 {
@@ -64,7 +65,7 @@ configure(struct signed_key *k, const struct mlx5dv_sig_block_attr *sig)
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 
-/* Signatures are in the key's memory, or on the wire. */
+/* Configures the key with signatures on the wire, or in the key's memory. */
 static void
 configure_side(struct signed_key *k, bool wire)
 {
@@ -75,14 +76,14 @@ configure_side(struct signed_key *k, bool wire)
 	configure(k, &sig);
 }
 
-/* Blocks of the key, in the order of a request. */
+/* A part of a request: n blocks of the key, from block `first` on. */
 struct part {
 	uint32_t first, n;
 };
 
 /*
- * A read or a write of the client, between its key and the server's memory. unit: bytes of a block
- * on the wire.
+ * Reads or writes between the client's key and the server's memory. unit: bytes of a block on the
+ * wire.
  */
 static void
 move(struct signed_key *k, bool read, const struct part *parts, size_t n, uint32_t unit)
@@ -111,8 +112,8 @@ same(const uint8_t *got, const uint8_t *want, uint32_t len)
 }
 
 /*
- * A request moves its parts after `passed` blocks have moved since the configuration. Incoming
- * signatures have the tags that this position needs, and the key reports no error.
+ * Moves the parts in one request, after `passed` blocks have moved since the configuration.
+ * Incoming signatures have the tags for this position, so the key must report no error.
  */
 static uint32_t
 move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts, size_t n,
@@ -156,8 +157,9 @@ move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts,
 }
 
 /*
- * Several requests through one key: in order; from its middle on; the same blocks again; two parts
- * in one request. A new configuration begins again. The tags go from ffffffff to 0.
+ * Several requests through one key: in order; from the middle of the key on; the same blocks again;
+ * two parts in one request. A new configuration starts the tags again. The tags wrap from ffffffff
+ * to 0.
  */
 static void
 case_requests(void)
@@ -192,7 +194,7 @@ case_requests(void)
 	}
 }
 
-/* A peer's requests to the key count as the owner's do. */
+/* Requests of a peer to the key must count in the same way as requests of the owner. */
 static void
 case_remote(void)
 {
@@ -219,7 +221,7 @@ case_remote(void)
 	end(&k);
 }
 
-/* A SEND that waits for its receive is tried again, and its tags stay the same. */
+/* A SEND that waits for its receive is retried. Its tags must not change by this. */
 static void
 case_retry(void)
 {
@@ -248,7 +250,7 @@ case_retry(void)
 	end(&k);
 }
 
-/* Without REF_REMAP all blocks have one tag. */
+/* Without REF_REMAP all blocks must have the same tag. */
 static void
 case_one_tag(void)
 {
@@ -271,7 +273,10 @@ case_one_tag(void)
 	end(&k);
 }
 
-/* Each domain counts its own blocks: eight of 512 bytes in memory are one of 4096 on the wire. */
+/*
+ * Each domain must count its own blocks: eight blocks of 512 bytes in memory are one block of 4096
+ * bytes on the wire.
+ */
 static void
 case_two_sizes(void)
 {
@@ -301,9 +306,9 @@ case_two_sizes(void)
 }
 
 /*
- * A wrong tag is reported with both tags: the "expected" one is that of the block
- * (mlx5dv_mkey_check(3)). The key goes on counting. libmlx5 then sets the PSVs again with the next
- * configuration, even of the layout alone, and the tags begin again. Without an error the tags
+ * A wrong tag must be reported with both tags; the "expected" tag is that of the block
+ * (mlx5dv_mkey_check(3)). The key continues to count. With the next configuration, even of the
+ * layout alone, libmlx5 sets the PSVs again, so the tags start again. Without an error the tags
  * continue after such a configuration.
  */
 static void
@@ -316,7 +321,7 @@ case_after_error(void)
 	start(&k);
 	configure_side(&k, false);
 	CHECK_EQ(move_parts(&k, false, false, one, 1, 0), 1);
-	lay(&k, 1, 2, 5, k.p.client.buf + UNIT); /* 1 is right */
+	lay(&k, 1, 2, 5, k.p.client.buf + UNIT); /* block 1 is right */
 	move(&k, false, two, 1, BLOCK);
 	err = signature_key_error(k.mkey);
 	CHECK_EQ(err.err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_REFTAG);

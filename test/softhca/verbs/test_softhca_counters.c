@@ -11,7 +11,7 @@
 
 #include "softhca_node.h"
 
-/* The port that the cases look at. */
+/* The adapter and port whose counters are checked. */
 static unsigned int on_adapter = 0, on_port = 1;
 
 enum {
@@ -80,8 +80,8 @@ grown(const char *name)
 }
 
 /*
- * A thread of the adapter updates the counters when it ends its visit, a moment after the
- * completion.
+ * Waits for the value. A thread of the adapter updates the counters when its visit ends, a moment
+ * after the completion.
  */
 static void
 expect(const char *name, uint64_t n)
@@ -93,7 +93,7 @@ expect(const char *name, uint64_t n)
 	CHECK_EQ(grown(name), n, name);
 }
 
-/* Counters that are not named have not changed. */
+/* Expects that all counters that are not in the list have not changed. */
 static void
 expect_only(const char *const *changed, size_t n)
 {
@@ -136,7 +136,10 @@ post(struct pair_end *from, const struct pair_end *to, enum ibv_wr_opcode opcode
 	CHECK_EQ(ibv_post_send(from->qp, &wr, &bad), 0);
 }
 
-/* In packets of this pair: the number of bytes before the end of BTH, and after the payload. */
+/*
+ * Returns the number of bytes of headers and trailers in each packet of this pair: those up to the
+ * end of the BTH, and those after the payload.
+ */
 static uint32_t
 packet_headers(const struct pair *p)
 {
@@ -145,7 +148,7 @@ packet_headers(const struct pair *p)
 
 	CHECK_EQ(ibv_query_qp(p->client.qp, &attr, IBV_QP_AV, &init), 0);
 	CHECK(attr.ah_attr.is_global);
-	/* The table of GIDs: ibv_devinfo -v. */
+	/* The cases are indices in the table of GIDs: ibv_devinfo -v. */
 	switch (attr.ah_attr.grh.sgid_index) {
 	case 0:
 		return ETHERNET + 40 + BTH + ICRC;
@@ -171,13 +174,14 @@ case_carried(void)
 {
 	static const struct {
 		enum ibv_wr_opcode opcode;
-		uint32_t len, request, answer; /* request, answer: bytes of headers behind BTH */
-		bool back;                     /* the data come back */
+		uint32_t len, request, answer; /* request, answer: bytes of headers after the BTH */
+		/* the data move from the responder to the requester */
+		bool back;
 		const char *requests;
 	} messages[] = {
 		{IBV_WR_RDMA_WRITE, 10000, RETH, AETH, false, "hw_counters/rx_write_requests"},
 		{IBV_WR_RDMA_WRITE, 0, RETH, AETH, false, "hw_counters/rx_write_requests"},
-		/* Of this MTU: one packet, and two. */
+		/* With an MTU of 1024: one packet, and two packets. */
 		{IBV_WR_RDMA_WRITE, 1024, RETH, AETH, false, "hw_counters/rx_write_requests"},
 		{IBV_WR_RDMA_WRITE, 1025, RETH, AETH, false, "hw_counters/rx_write_requests"},
 		{IBV_WR_RDMA_WRITE_WITH_IMM, 64, RETH + IMM, AETH, false,
@@ -207,7 +211,7 @@ case_carried(void)
 		note_all();
 		post(&p.client, &p.server, messages[i].opcode, len);
 		CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
-		/* Both ends are at this port. */
+		/* Both ends are at this port, so it counts both directions. */
 		expect("counters/port_xmit_packets", there + back);
 		expect("counters/port_rcv_packets", there + back);
 		expect("counters/unicast_xmit_packets", there + back);
@@ -219,7 +223,7 @@ case_carried(void)
 		EXPECT_ONLY(TRAFFIC, messages[i].requests != NULL ? messages[i].requests : "");
 		all += there + back;
 	}
-	/* Many in one visit, of all kinds, and the other end sends too. */
+	/* Many messages of all kinds in one visit, while the other end also sends. */
 	for (unsigned int i = 0; i < 3; i++)
 		pair_post_recv(&p.server, 2 + i, 20000, 20000);
 	note_all();
@@ -269,7 +273,7 @@ receive_error_of_srq(void)
 	node_connect(K_RC, &a, from, &b, to);
 	node_recv_to(to, b.srq, (struct ibv_sge){(uintptr_t)b.buf, 8, b.mr->lkey}, 1);
 	note_all();
-	/* 64 bytes. */
+	/* A message of 64 bytes. */
 	node_send(&a, from, K_RC, NULL, false);
 	CHECK_EQ(node_wait(a.scq).status, IBV_WC_REM_INV_REQ_ERR);
 	expect("hw_counters/resp_local_length_error", 1);
@@ -284,7 +288,10 @@ case_receive_errors(void)
 	const struct pair_opts no_retry = {.rnr_retry = 1, .min_rnr_timer = 1};
 	struct pair p;
 
-	/* Longer than its receive: the sender is told that its request was invalid. */
+	/*
+	 * The message is longer than its receive: the sender must be told that its request was
+	 * invalid.
+	 */
 	pair_init(&p, NULL);
 	pair_post_recv(&p.server, 1, 0, 100);
 	pair_post_recv(&p.server, 2, 0, 100);
@@ -300,9 +307,9 @@ case_receive_errors(void)
 		"hw_counters/resp_cqe_flush_error", "hw_counters/req_remote_invalid_request",
 		"hw_counters/req_cqe_error");
 	pair_fini(&p);
-	/* The same with an SRQ, which has no entries of its own to flush. */
+	/* The same with an SRQ: the QP has no receives of its own that could be flushed. */
 	receive_error_of_srq();
-	/* No receive: one try, and one retry. */
+	/* No receive is posted: there is one try, and one retry. */
 	pair_init(&p, &no_retry);
 	note_all();
 	post(&p.client, &p.server, IBV_WR_SEND, 8);
@@ -315,7 +322,9 @@ case_receive_errors(void)
 	pair_fini(&p);
 }
 
-/* An unreliable message without a receive is lost there, and its sender does not learn of it. */
+/*
+ * An unreliable message without a receive must be lost at the receiver, and its sender is not told.
+ */
 static void
 case_unreliable(void)
 {
@@ -331,7 +340,7 @@ case_unreliable(void)
 	node_close_ends(&a, from, &b, to);
 }
 
-/* Frames leave by the port, and none comes. */
+/* Frames leave by the port, and no frame arrives. */
 static void
 case_frames(void)
 {
@@ -388,7 +397,10 @@ case_link(void)
 	pair_fini(&p);
 }
 
-/* It goes down once, however often it is told to, and no other port goes down. */
+/*
+ * The port must go down once, also if several faults make it go down, and no other port may go
+ * down.
+ */
 static void
 case_links(void)
 {
@@ -432,7 +444,7 @@ sum_at(unsigned int adapter, unsigned int port)
 	return sum;
 }
 
-/* Data of one adapter are counted only on its port. */
+/* The data of an adapter must be counted only at its own port. */
 static void
 case_whose_data(void)
 {
@@ -464,12 +476,15 @@ case_whose_data(void)
 
 /* ---------------------------------------------------------------- each end at its own port */
 
-/* Where an end of a connection is. */
+/* The port at which one end of a connection is. */
 struct place {
 	unsigned int adapter, port;
 };
 
-/* From RESET to RTS, from that port of the end's adapter to that port of another one. */
+/*
+ * Moves a QP from RESET to RTS. It is at port `port` of its adapter, and its peer at port
+ * `peer_port` of another adapter.
+ */
 static void
 connect_at(struct pair *p, struct pair_end *e, unsigned int port, struct pair *peer,
 	unsigned int peer_port, uint32_t dest)
@@ -511,15 +526,16 @@ connect_at(struct pair *p, struct pair_end *e, unsigned int port, struct pair *p
 /* A request between two ports, and how it changes the counters of each. */
 static const struct {
 	enum ibv_wr_opcode opcode;
-	uint32_t len, recv_len; /* recv_len: of two receives that are posted; 0: none is */
-	bool bad_key, absent;   /* absent: the responder is in RESET */
+	/* recv_len: bytes of two receives that are posted; 0: no receive is posted */
+	uint32_t len, recv_len;
+	bool bad_key, absent; /* absent: the responder is in RESET */
 	enum ibv_wc_status status;
 	struct {
 		const char *name;
 		unsigned int requester, responder;
 	} counts[MAX_COUNTS];
 } requests[] = {
-	/* A request of one packet, and its acknowledgement. */
+	/* A request of one packet, and the acknowledgement of this request. */
 	{IBV_WR_RDMA_WRITE, 8, 0, false, false, IBV_WC_SUCCESS,
 		{{"counters/port_xmit_packets", 1, 1}, {"counters/port_rcv_packets", 1, 1},
 			{"hw_counters/rx_write_requests", 0, 1}}},
@@ -556,8 +572,8 @@ is_here(struct place place)
 }
 
 /*
- * For the port that the test looks at: notes the counters that the request changes, or checks how
- * they have grown since.
+ * Notes the counters that the request changes, or checks how they have changed since. Only for the
+ * port that the test checks.
  */
 static void
 look(unsigned int request, struct place from, struct place to, bool check)
@@ -631,7 +647,10 @@ case_each_end(void)
 			request_between(r, places[i][0], places[i][1]);
 }
 
-/* A child sees what its parent has counted, and counts for itself when it opens a device. */
+/*
+ * A child must see the counters of its parent, and must have its own counters after it opens a
+ * device.
+ */
 static void
 case_child(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines on stderr about peers that are in no adapter of this process: when such a line is
- * written, and that it is written only once. Each case runs in its own process.
+ * The lines on stderr about peers that no adapter of this process has: when such a line is written,
+ * and that it is written only once. Each case runs in its own process.
  */
 #include <arpa/inet.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #define N(a)      (sizeof(a) / sizeof((a)[0]))
 #define ELSEWHERE "no adapter of this process has"
 #define DESTROYED "which this process has destroyed"
-#define NOBODY    0x000041u /* no adapter gives out this number: the first numbers are random */
+#define NOBODY    0x000041u /* no adapter uses this number, because the first numbers are random */
 
 static bool
 is_ethernet(void)
@@ -39,7 +39,7 @@ lines_with(const char *words, const char *text)
 }
 
 /*
- * Runs a case in a child, and checks the number of lines about peers that are elsewhere, and about
+ * Runs a case in a child, and checks the number of lines about peers of other processes, and about
  * destroyed peers.
  */
 static void
@@ -91,7 +91,7 @@ connect_to_others(struct node *n)
 	connect_to(n, K_RC, node_qp(&other, K_RC)->qp_num);
 	connect_to(n, K_UC, node_qp(&other, K_UC)->qp_num);
 	connect_to(n, K_XRC_SEND, node_qp(&other, K_XRC_RECV)->qp_num);
-	connect_to(n, K_UD, NOBODY); /* a UD QP has no peer */
+	connect_to(n, K_UD, NOBODY); /* a UD QP has no peer, so this logs no line */
 }
 
 static void
@@ -114,7 +114,7 @@ connect_xrc(struct node *n)
 	connect_to(n, K_XRC_SEND, NOBODY);
 }
 
-/* The number of a queue pair that this process has destroyed. */
+/* Returns the number of a queue pair that this process has destroyed. */
 static uint32_t
 destroyed(struct node *n, enum kind kind)
 {
@@ -134,7 +134,7 @@ connect_to_destroyed(struct node *n)
 	connect_to(n, K_UC, destroyed(&other, K_UC));
 }
 
-/* The number after the last one is free, and was never used. */
+/* The number after the last used number is free, and was never used. */
 static void
 connect_to_the_next(struct node *n)
 {
@@ -143,7 +143,7 @@ connect_to_the_next(struct node *n)
 	node_ready(n, qp, K_RC, qp->qp_num + 1, IBV_QPS_RTS);
 }
 
-/* The number is that of a queue pair of this process; the address is not. */
+/* A queue pair of this process has this number, but no port of the process has the address. */
 static void
 connect_to_address(struct node *n)
 {
@@ -157,7 +157,7 @@ connect_to_address(struct node *n)
 	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(K_RC, IBV_QPS_RTR)), 0);
 }
 
-/* A refused call connects nothing. */
+/* A refused call makes no connection, so it must log no line. */
 static void
 connect_wrongly(struct node *n)
 {
@@ -226,8 +226,8 @@ handle_of_ipv4(struct node *n)
 }
 
 /*
- * On InfiniBand libmlx5 creates address handles without a call to the kernel, but the kernel has
- * such a call.
+ * Creates an address handle by a raw call. On InfiniBand libmlx5 creates address handles without a
+ * call to the kernel, but the kernel has such a call.
  */
 static void
 make_for_lid(struct node *n, uint16_t lid)
@@ -243,7 +243,7 @@ make_for_lid(struct node *n, uint16_t lid)
 	CHECK_EQ(raw_run(n->ctx->cmd_fd, &c), 0);
 }
 
-/* IBTA volume 1: the LIDs of groups are 0xc000 and above. */
+/* IBTA volume 1: multicast LIDs are 0xc000 and above. */
 static void
 handles_of_group_lids(struct node *n)
 {
@@ -274,7 +274,7 @@ case_address_handles(void)
 
 /* ---- messages */
 
-/* As ibv_ud_pingpong(1) sends to another process, whose adapter has the same addresses. */
+/* Sends as ibv_ud_pingpong(1) sends to another process whose adapter has the same addresses. */
 static void
 send_ud(struct node *n, struct node_to *to, uint32_t qpn)
 {

@@ -3,9 +3,9 @@
  * Operations on device memory by a load or a store of the program: mlx5dv_dm_map_op_addr(3),
  * through stock libmlx5.
  *
- * Numbers of operations and what they do: rdma-core's tests/test_mlx5_dm_ops.py; the order of
- * bytes: the README of nvidia-net/device-memory-operations. To find what an instruction does to
- * registers and flags, each also runs on plain memory.
+ * rdma-core's tests/test_mlx5_dm_ops.py has the numbers of the operations and their effects; the
+ * README of nvidia-net/device-memory-operations has the byte order. Each instruction also runs on
+ * plain memory, which shows its effect on registers and flags.
  */
 #include <cpuid.h>
 #include <signal.h>
@@ -71,7 +71,7 @@ case_capability(void)
 
 	CHECK_EQ(mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
 	CHECK_EQ(out[80] << 24 | out[81] << 16 | out[82] << 8 | out[83], 3);
-	CHECK_EQ(out[20], 0xf); /* bytes of an increment: 1, 2, 4, 8 */
+	CHECK_EQ(out[20], 0xf); /* sizes of an increment in bytes: 1, 2, 4, 8 */
 	CHECK_EQ(out[22], 0x1);
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
@@ -86,7 +86,7 @@ is_host_order(void)
 	return part != NULL && strtoul(part, NULL, 0) == CX8;
 }
 
-/* The number that the card reads from `size` bytes. */
+/* Returns the number that the card reads from `size` bytes. */
 static uint64_t
 number_at(const uint8_t *at, unsigned int size)
 {
@@ -104,7 +104,7 @@ put_number(uint8_t *at, unsigned int size, uint64_t value)
 		at[i] = (uint8_t)(value >> 8 * (is_host_order() ? i : size - 1 - i));
 }
 
-/* One store of `size` bytes. */
+/* Makes one store of `size` bytes. */
 static void
 store(uint8_t *at, unsigned int size, const uint8_t *bytes)
 {
@@ -127,8 +127,7 @@ store(uint8_t *at, unsigned int size, const uint8_t *bytes)
 }
 
 /*
- * Adds b to a, in the last bytes of a word that has other words before and after it, and returns
- * the sum.
+ * Adds b to a in the last bytes of a word, which is between two other words, and returns the sum.
  */
 static uint64_t
 add(const struct rig *r, size_t at, unsigned int size, uint64_t a, uint64_t b)
@@ -163,7 +162,7 @@ case_increments(void)
 				(0x123456789abcdef0 + 0x0f0e0d0c0b0a0907) & max);
 		}
 	}
-	/* Operations on the second page are tested too. */
+	/* The second page must also have operations. */
 	memset(r.memory, 0, 2 * PAGE);
 	*(volatile uint8_t *)(r.increment + PAGE + 5) = 9;
 	CHECK_EQ(r.memory[PAGE + 5], 9);
@@ -178,8 +177,8 @@ struct registers {
 };
 
 /*
- * Runs one instruction. Its address is rdi, or is computed from rdi and rcx (4). The stack pointer
- * is moved, because functions keep data below it.
+ * Defines a function that runs one instruction. The instruction's address is rdi, or is computed
+ * from rdi and rcx (4). The stack pointer is moved, because functions keep data below it.
  */
 #define FORM(name, text)                                                                           \
 	static void name(const void *at, struct registers *r)                                      \
@@ -249,7 +248,7 @@ static const struct registers begin[] = {
 };
 
 #define N_BEGIN (sizeof(begin) / sizeof(begin[0]))
-#define AF      0x10 /* test(1) leaves it undefined */
+#define AF      0x10 /* test(1) leaves this flag undefined */
 
 static void
 expect_same(size_t form, const struct registers *r, const struct registers *plain, uint64_t ignored)
@@ -287,7 +286,7 @@ case_loads(void)
 	rig_fini(&r, 64);
 }
 
-/* A store to a word that is 0 leaves there the number that it adds. */
+/* A store to a word that is 0 must set it to the number that the store adds. */
 static void
 case_stores(void)
 {
@@ -320,11 +319,11 @@ case_stores(void)
 #define ROUNDS    100
 
 static struct rig shared;
-static uint64_t guarded; /* by the byte at 64, by test-and-set */
+static uint64_t guarded; /* protected by the byte at offset 64, with test-and-set */
 
 /*
- * TSan does not know that such a load is an operation that orders the later accesses, so it does
- * not check this function.
+ * TSan does not know that such a load is an operation that orders later accesses, so it must not
+ * check this function.
  */
 static void
 add_one(uint64_t one)
@@ -376,8 +375,8 @@ case_threads(void)
 }
 
 /*
- * A child of fork() shares device memory. Mappings move. A system call cannot use the addresses of
- * operations.
+ * A child of fork() shares device memory. The program may move mappings. A system call with the
+ * address of an operation must fail.
  */
 static void
 case_mappings(void)
@@ -406,7 +405,7 @@ case_mappings(void)
 	errno = 0;
 	CHECK_EQ(write(fd, moved, 1), -1);
 	CHECK_EQ(errno, EFAULT);
-	/* Each call makes one more mapping of the memory. */
+	/* Each call makes another mapping of the memory. */
 	r.increment = mlx5dv_dm_map_op_addr(r.dm, INCREMENT);
 	CHECK(r.increment != NULL && r.increment != moved);
 	*(volatile uint8_t *)(r.increment + PAGE) = 3;
@@ -416,7 +415,9 @@ case_mappings(void)
 	rig_fini(&r, 2 * PAGE);
 }
 
-/* The memory is not given out again before its last mapping is removed, as in mlx5_ib's dm.c. */
+/*
+ * The memory must not be allocated again before its last mapping is removed, as in mlx5_ib's dm.c.
+ */
 static void
 case_lifetime(void)
 {
@@ -476,8 +477,8 @@ read_and_write(const struct rig *r)
 }
 
 /*
- * A file of the program that is shorter than its mapping, at the offset at which the adapter's
- * mapping has increments.
+ * Accesses a file of the program that is shorter than its mapping, at the offset at which the
+ * adapter's mapping has increments.
  */
 static void
 touch_own_file(const struct rig *r)
@@ -490,7 +491,7 @@ touch_own_file(const struct rig *r)
 	*(volatile uint8_t *)at = 1;
 }
 
-static struct rlimit files; /* the limits at the start of the test */
+static struct rlimit files; /* limits of the process at the start of the test */
 
 static void
 add_without_descriptor(const struct rig *r)
@@ -518,10 +519,7 @@ leave(int sig)
 	_exit(sig == SIGBUS ? 33 : 34);
 }
 
-/*
- * Runs the function in a child whose program has installed a handler, and expects this line, or no
- * line.
- */
+/* Runs the function in a child with its own signal handler, and expects this line, or no line. */
 static void
 expect_bus_error(void (*run)(const struct rig *r), const char *reason)
 {
@@ -568,7 +566,10 @@ int
 main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
-		/* This case is the first one: it forks before this process opens the adapter. */
+		/*
+		 * This case must be the first, because it forks before this process opens the
+		 * adapter.
+		 */
 		{"other accesses end in the program's own handler, with a line that says why",
 			case_refusals},
 		{"the capability page names the operations and their sizes", case_capability},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's data path through stock libibverbs and libmlx5: every operation, waiting,
- * errors, flushes, draining and restarting.
+ * The emulated adapter's data path through stock libibverbs and libmlx5: every operation; waiting,
+ * errors and flushes; draining and restarting of queues.
  */
 #include <pthread.h>
 
@@ -103,7 +103,7 @@ case_immediate(void)
 	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 	wr.wr.rdma.remote_addr = (uintptr_t)p.server.buf + 9000;
 	wr.wr.rdma.rkey = p.server.mr->rkey;
-	pair_post_recv(&p.server, 2, 0, 0); /* needs no memory */
+	pair_post_recv(&p.server, 2, 0, 0); /* a receive without memory */
 	CHECK_EQ(post(&p.client, &wr), 0);
 	CHECK_EQ(pair_wait(&p.client).opcode, IBV_WC_RDMA_WRITE);
 	wc = pair_wait(&p.server);
@@ -115,7 +115,7 @@ case_immediate(void)
 	pair_fini(&p);
 }
 
-/* Pieces of random lengths on both sides, compared with a copy made by hand. */
+/* Pieces of random lengths on both sides: the result must equal a copy made by the test. */
 static void
 case_scatter_gather(void)
 {
@@ -157,7 +157,7 @@ case_scatter_gather(void)
 	pair_fini(&p);
 }
 
-/* Inline data of every length up to the limit, over many laps of a small queue. */
+/* Inline data of every length up to the maximum, over many laps of a small queue. */
 static void
 case_inline_and_wrap(void)
 {
@@ -280,7 +280,7 @@ case_memcpy(void)
 		memcpy_one(&p, 0, 32768, len);
 		wc = pair_wait(&p.client);
 		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.opcode, IBV_WC_DRIVER3); /* mlx5dv_wr_post(3): MLX5DV_WC_MEMCPY */
+		CHECK_EQ(wc.opcode, IBV_WC_DRIVER3); /* MLX5DV_WC_MEMCPY: mlx5dv_wr_post(3) */
 		CHECK(memcmp(p.client.buf + 32768, p.client.buf, len) == 0);
 	}
 	pair_fini(&p);
@@ -313,7 +313,7 @@ case_unsignalled_error(void)
 	wc = pair_wait(&p.server);
 	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 	CHECK_EQ(wc.wr_id, 9);
-	/* Later posts, on both queues. */
+	/* Work posted later, on both queues, must also be flushed. */
 	wr.wr_id = 6;
 	CHECK_EQ(post(&p.client, &wr), 0);
 	wc = pair_wait(&p.client);
@@ -325,7 +325,7 @@ case_unsignalled_error(void)
 	pair_fini(&p);
 }
 
-/* From ERR to RESET to RTS: no old work comes back. */
+/* From ERR by RESET to RTS: no old work request may run. */
 static void
 case_restart(void)
 {
@@ -381,14 +381,16 @@ case_sqd(void)
 	struct ibv_qp_attr attr;
 
 	pair_init(&p, NULL);
-	/* No work had started, so the queue drains at once. Work posted now waits. */
+	/*
+	 * No work request had started, so the queue must drain at once. Work posted now must wait.
+	 */
 	CHECK_EQ(to_sqd(&p.client, true), 0);
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
 	pair_post_recv(&p.server, 1, 0, 4096);
 	pair_post_recv(&p.server, 2, 0, 4096);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	pair_expect_none(&p.client);
-	/* The responder of a QP in SQD still answers. */
+	/* The responder of a QP in SQD must still answer. */
 	pair_post_recv(&p.client, 3, 0, 4096);
 	{
 		struct ibv_sge s = sge(&p.server, 0, 8);
@@ -407,16 +409,16 @@ case_sqd(void)
 	CHECK_EQ(pair_modify(&p.client, IBV_QPS_RTS), 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(pair_wait(&p.server).wr_id, 1);
-	/* No event comes if the program did not ask for it. */
+	/* If the program did not ask for an event, no event may be sent. */
 	CHECK_EQ(to_sqd(&p.client, false), 0);
 	CHECK_EQ(pair_async(&p, 10), -1);
 	pair_fini(&p);
 }
 
 /*
- * Posts a write and then SENDs that have no receive, by one doorbell. Returns when the first SEND
- * was tried: the visit that completed the write went on to it, and a query waits for the end of the
- * visit.
+ * Posts a write and then SENDs that have no receive, with one doorbell. Returns after the first
+ * SEND was tried: the visit that completed the write also tries the SEND, and a query waits for the
+ * end of the visit.
  */
 static void
 begin_to_wait(struct pair *p)
@@ -438,7 +440,9 @@ begin_to_wait(struct pair *p)
 	query(&p->client, &attr);
 }
 
-/* A SEND that waits for a receive has started: SQD is drained only when it has ended. */
+/*
+ * A SEND that waits for a receive has started: SQD must be drained only when this SEND has ended.
+ */
 static void
 case_sqd_drains(void)
 {
@@ -472,13 +476,16 @@ case_rnr(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* test_softhca_waits checks how many retries there are, and how far apart. */
+	/* test_softhca_waits checks the number of retries and the times between them. */
 	pair_init(&p, &(struct pair_opts){.rnr_retry = 3, .min_rnr_timer = 20});
 	send_one(&p, 8, 0);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* It retries for ever, and the rest of the queue follows in order. */
+	/*
+	 * The SEND must be retried for ever, and the following work requests must run in order
+	 * after it.
+	 */
 	pair_init(&p, NULL);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	send_one(&p, 16, IBV_SEND_SIGNALED);
@@ -504,7 +511,7 @@ case_no_peer(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_RETRY_EXC_ERR);
 	pair_fini(&p);
 
-	/* The peer is destroyed while the client's work is in progress. */
+	/* The peer is destroyed while the client's work requests run. */
 	pair_init(&p, &(struct pair_opts){.timeout = 8, .retry_cnt = 1});
 	send_one(&p, 8, 0);
 	pair_run();
@@ -575,14 +582,15 @@ case_arming(void)
 		send_one(&p, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 		CHECK(channel_ready(&p.server, 5000));
 		take_event(&p.server);
-		CHECK(!channel_ready(&p.client, 3)); /* one event for one arming */
+		CHECK(!channel_ready(&p.client, 3)); /* one event for each arming */
 		for (int i = 0; i < 2; i++) {
 			CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 			CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 		}
 	}
 	/*
-	 * A failed completion also makes the event of solicited completions: ibv_req_notify_cq(3).
+	 * A failed completion must also make the event of solicited completions:
+	 * ibv_req_notify_cq(3).
 	 */
 	CHECK_EQ(ibv_req_notify_cq(p.client.cq, 1), 0);
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
@@ -595,7 +603,7 @@ case_arming(void)
 	pair_fini(&p);
 }
 
-/* Arming considers the completions that the program has not read yet: ibv_req_notify_cq(3). */
+/* Arming must consider the completions that the program has not read yet: ibv_req_notify_cq(3). */
 static void
 case_arming_looks_back(void)
 {
@@ -606,13 +614,13 @@ case_arming_looks_back(void)
 		pair_post_recv(&p.server, i, 0, 4096);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
-	/* The server's completion is there, but it is not solicited. */
+	/* The server's completion is there, but it is not solicited, so it must make no event. */
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	CHECK(!channel_ready(&p.server, 3));
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 0), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* A solicited completion, followed by an unsolicited one. */
+	/* A solicited completion is followed by an unsolicited completion. */
 	send_one(&p, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 	send_one(&p, 8, IBV_SEND_SIGNALED);
 	for (unsigned int i = 0; i < 2; i++)
@@ -620,7 +628,9 @@ case_arming_looks_back(void)
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
 	CHECK(channel_ready(&p.server, 5000));
 	take_event(&p.server);
-	/* After it was read, it makes no event any more. The one after it is not solicited. */
+	/*
+	 * A completion that was read must make no event. The completion after it is not solicited.
+	 */
 	for (unsigned int i = 0; i < 2; i++)
 		CHECK_EQ(pair_wait(&p.server).status, IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_req_notify_cq(p.server.cq, 1), 0);
@@ -635,7 +645,8 @@ case_arming_looks_back(void)
 }
 
 /*
- * Each attribute that ibv_modify_qp(3) lists as needed is needed. Unknown attributes are refused.
+ * Each attribute that ibv_modify_qp(3) lists as needed must be needed. Unknown attributes must be
+ * refused.
  */
 static void
 case_transitions(void)
@@ -686,7 +697,7 @@ case_transitions(void)
 		attr.qp_state = steps[i].to;
 		CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | steps[i].need), 0);
 	}
-	/* A wrong current state; then back through ERR. */
+	/* A wrong current state must be refused; then the QP moves back through ERR. */
 	attr.qp_state = IBV_QPS_RTS;
 	attr.cur_qp_state = IBV_QPS_SQD;
 	CHECK_EQ(ibv_modify_qp(p.client.qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), EINVAL);
@@ -699,7 +710,9 @@ case_transitions(void)
 	pair_fini(&p);
 }
 
-/* The ends of a connection are on two adapters: each checks its own keys and PDs. */
+/*
+ * The two ends of a connection are on two adapters: each adapter must check its own keys and PDs.
+ */
 static void
 case_two_adapters(void)
 {
@@ -728,7 +741,7 @@ case_two_adapters(void)
 	CHECK_EQ(pair_wait(&a.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(pair_wait(&b.server).byte_len, 4096);
 	CHECK(memcmp(a.client.buf, b.server.buf + 8192, 4096) == 0);
-	/* A key of the sender's adapter names nothing on the other adapter. */
+	/* The key belongs to the sender's adapter, so the other adapter has no such key. */
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.wr.rdma.rkey = a.server.mr->rkey;
 	wr.wr.rdma.remote_addr = (uintptr_t)a.server.buf;
@@ -740,8 +753,8 @@ case_two_adapters(void)
 }
 
 /*
- * Threads post on their own queues, with their own UARs or a shared one, while other queues are
- * created and destroyed.
+ * Several threads post on their own queues, with their own UARs or a shared UAR, while other queues
+ * are created and destroyed.
  */
 struct soak {
 	struct pair p;
@@ -789,7 +802,7 @@ soak(bool own_uar)
 
 		pair_init(&other, &(struct pair_opts){.own_uar = own_uar});
 		pair_post_recv(&other.server, 1, 0, 64);
-		send_one(&other, 64, 0); /* still pending if the lane is slow */
+		send_one(&other, 64, 0); /* this SEND has not ended yet if the lane is slow */
 		pair_fini(&other);
 	}
 	for (int i = 0; i < N; i++)

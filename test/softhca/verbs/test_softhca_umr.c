@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules of the work requests that configure keys and bind windows. libmlx5 keeps these rules, so
- * the tests change one field of libmlx5's own WQEs. The fields are those of mlx5dv.h
- * (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg,
+ * Rules for the work requests that configure keys and bind windows. libmlx5 always keeps these
+ * rules, so the tests change one field of a WQE that libmlx5 has written. The fields are those of
+ * mlx5dv.h (mlx5_wqe_umr_ctrl_seg, mlx5_wqe_mkey_context_seg, mlx5_wqe_umr_klm_seg,
  * mlx5_wqe_umr_repeat_block_seg).
  */
 #include "softhca_scribe.h"
 
-#define DS          7 /* lowest byte of the control segment's qpn_ds */
+#define DS          7 /* offset of DS: the lowest byte of the control segment's qpn_ds */
 #define IMM         offsetof(struct mlx5_wqe_ctrl_seg, imm)
 #define UMR(f)      (16 + offsetof(struct mlx5_wqe_umr_ctrl_seg, f))
 #define MKC(f)      (64 + offsetof(struct mlx5_wqe_mkey_context_seg, f))
@@ -25,8 +25,8 @@
 
 struct keys {
 	struct pair p;
-	struct mlx5dv_mkey *mkey, *other; /* other: another key, with little room */
-	struct ibv_mr *mr;                /* the server's memory, for windows */
+	struct mlx5dv_mkey *mkey, *other; /* other: another key, which can have only few entries */
+	struct ibv_mr *mr;                /* region over the server's memory, for windows */
 	struct ibv_mw *mw;
 	uint16_t here;
 };
@@ -80,7 +80,9 @@ start(struct keys *k)
 	k->p.server.qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 }
 
-/* n entries of 64 bytes each, one every 100 bytes. */
+/*
+ * Returns a UMR WQE with a list of n entries of 64 bytes each, with 100 bytes from entry to entry.
+ */
 static struct scribe_wqe
 list_wqe(struct keys *k, uint16_t n)
 {
@@ -95,7 +97,7 @@ list_wqe(struct keys *k, uint16_t n)
 	return taken(k);
 }
 
-/* Three rounds of entries of 10, 20 and 30 bytes. */
+/* Returns a UMR WQE with three rounds of entries of 10, 20 and 30 bytes. */
 static struct scribe_wqe
 repeat_wqe(struct keys *k)
 {
@@ -110,7 +112,7 @@ repeat_wqe(struct keys *k)
 	return taken(k);
 }
 
-/* Binds the window to bytes 1000..1063. */
+/* Returns a WQE that binds the window to bytes 1000..1063. */
 static struct scribe_wqe
 bind_wqe(struct keys *k)
 {
@@ -159,7 +161,7 @@ write_to(struct keys *k, uint32_t rkey, uint64_t raddr, uint32_t len)
 
 struct change {
 	size_t at, len;
-	uint64_t value; /* replaces the field, or is or-ed into it if `add` */
+	uint64_t value; /* new value of the field; if `add`, it is or-ed into the field */
 	bool add;
 };
 
@@ -184,8 +186,8 @@ expect_untouched(struct keys *k)
 }
 
 /*
- * Posts a list of two entries with these changes. Checks its status, and a write of its first
- * bytes.
+ * Posts a list of two entries with these changes. Expects this status, and checks a write of the
+ * first bytes.
  */
 static void
 list(const struct change *c, uint32_t flags, enum ibv_wc_status status)
@@ -223,18 +225,18 @@ case_list_fields(void)
 	list((struct change[]){{UMR(mkey_mask), 8, 1 << 2, true}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(mkey_mask), 8, UINT64_C(1) << 63, true}, END}, 0,
 		IBV_WC_LOC_QP_OP_ERR);
-	/* A layout outside of the WQE has one data segment. A layout has no offset. */
+	/* A layout that is not in the WQE must have one data segment, and no offset. */
 	list((struct change[]){{UMR(flags), 1, 0, false}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(flags), 1, 0x10, true}, {UMR(translation_offset), 2, 1, false},
 		     END},
 		0, IBV_WC_LOC_QP_OP_ERR);
-	/* More layout than the WQE contains. */
+	/* The layout is longer than the WQE. */
 	list((struct change[]){{UMR(klm_octowords), 2, 8, false}, END}, 0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{UMR(klm_octowords), 2, 0xffff, false}, END}, 0,
 		IBV_WC_LOC_QP_OP_ERR);
 	/*
-	 * A key is not bound to a QP, unless it is a window. The field counts only if the mask has
-	 * it.
+	 * A key that is no window must not be bound to a QP. The field counts only if the mask
+	 * includes it.
 	 */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_QPN, true},
 		     {MKC(qpn_mkey), 3, 0xffffff, false}, END},
@@ -243,11 +245,14 @@ case_list_fields(void)
 		     {MKC(qpn_mkey), 3, 0x123456, false}, END},
 		0, IBV_WC_LOC_QP_OP_ERR);
 	list((struct change[]){{MKC(qpn_mkey), 3, 0x123456, false}, END}, 0, IBV_WC_SUCCESS);
-	/* A UMR that frees the key cannot have a layout. */
+	/* A UMR that frees the key must not have a layout. */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_FREE, true}, {MKC(free), 1, FREE, false},
 		     END},
 		0, IBV_WC_LOC_QP_OP_ERR);
-	/* A BSF needs a key with room for one. It must be present if and only if it is enabled. */
+	/*
+	 * Only a key that can have a BSF may get one. The BSF must be in the WQE if and only if it
+	 * is enabled.
+	 */
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_SIG_ERR, true}, END}, sig, IBV_WC_SUCCESS);
 	list((struct change[]){{UMR(mkey_mask), 8, MASK_SIG_ERR, true}, END}, 0,
 		IBV_WC_MW_BIND_ERR);
@@ -264,11 +269,11 @@ case_list_fields(void)
 }
 
 /*
- * The layout moves from the WQE to the client's memory: the WQE's data segment names it (Linux,
- * drivers/infiniband/hw/mlx5/umr.h, struct mlx5r_umr_wqe).
+ * Moves the layout from the WQE to the client's memory, and adds a data segment for this memory to
+ * the WQE (Linux, drivers/infiniband/hw/mlx5/umr.h, struct mlx5r_umr_wqe).
  */
 #define LAYOUT_AT  16384
-#define LAYOUT_LEN 64 /* 4 units, which two entries are padded to */
+#define LAYOUT_LEN 64 /* 4 units: two entries and their padding */
 
 static void
 move_out(struct keys *k, struct scribe_wqe *w)
@@ -295,7 +300,10 @@ outside(const struct change *c, enum ibv_wc_status status)
 	change(&w, c);
 	CHECK_EQ(scribe_run(&k.p.client, &w), status);
 	if (status == IBV_WC_SUCCESS) {
-		/* The adapter has its own copy of the layout. */
+		/*
+		 * The adapter must have copied the layout, so a later change of this memory has no
+		 * effect.
+		 */
 		memset(k.p.client.buf + LAYOUT_AT, 0x77, LAYOUT_LEN);
 		CHECK_EQ(write_to(&k, k.mkey->rkey, 0, 128), IBV_WC_SUCCESS);
 		CHECK_EQ(memcmp(k.p.server.buf, k.p.client.buf, 64), 0);
@@ -314,17 +322,17 @@ case_outside(void)
 	struct keys k;
 
 	outside((struct change[]){END}, IBV_WC_SUCCESS);
-	/* The data segment may name more bytes than the layout has, but not fewer. */
+	/* The data segment may have more bytes than the layout, but not fewer. */
 	outside((struct change[]){{KLM(0, byte_count), 4, 4096, false}, END}, IBV_WC_SUCCESS);
 	outside((struct change[]){{KLM(0, byte_count), 4, LAYOUT_LEN - 1, false}, END},
 		IBV_WC_LOC_LEN_ERR);
 	outside((struct change[]){{KLM(0, mkey), 4, 0x12345600, false}, END}, IBV_WC_LOC_PROT_ERR);
 	outside((struct change[]){{KLM(0, address), 8, 0x1000, false}, END}, IBV_WC_LOC_PROT_ERR);
-	/* Without a data segment, with two, or with a BSF as well. */
+	/* A WQE without a data segment, with two data segments, or with a BSF in addition. */
 	outside((struct change[]){{DS, 1, 8, false}, END}, IBV_WC_LOC_QP_OP_ERR);
 	outside((struct change[]){{DS, 1, 10, false}, END}, IBV_WC_LOC_QP_OP_ERR);
 	outside((struct change[]){{UMR(bsf_octowords), 2, 4, false}, END}, IBV_WC_LOC_QP_OP_ERR);
-	/* Interleaved layouts move out, too. */
+	/* Interleaved layouts may also be outside of the WQE. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
 	move_out(&k, &w);
@@ -335,7 +343,7 @@ case_outside(void)
 	keys_close(&k);
 }
 
-/* More entries than the key has room for. */
+/* A layout with more entries than the key's maximum must be refused. */
 static void
 case_room(void)
 {
@@ -343,7 +351,7 @@ case_room(void)
 	struct keys k;
 
 	keys_open(&k, 8, 0, IBV_MW_TYPE_2);
-	w = list_wqe(&k, 4); /* 4 entries fill the smallest key */
+	w = list_wqe(&k, 4); /* 4 entries are the maximum of the smallest key */
 	scribe_set(&w, IMM, 4, k.other->rkey);
 	CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
 	CHECK_EQ(write_to(&k, k.other->rkey, 0, 256), IBV_WC_SUCCESS);
@@ -356,7 +364,7 @@ case_room(void)
 	keys_close(&k);
 }
 
-/* The key's length is one bound, its layout's length another one. Both are checked. */
+/* The key's length is one limit, and its layout's length is another limit. Both must be checked. */
 static void
 length(uint64_t key_len, uint64_t off, uint32_t len, enum ibv_wc_status status)
 {
@@ -379,7 +387,7 @@ case_lengths(void)
 	length(80, 0, 80, IBV_WC_SUCCESS);
 	length(80, 0, 81, IBV_WC_REM_ACCESS_ERR);
 	length(80, 79, 2, IBV_WC_REM_ACCESS_ERR);
-	length(80, 100, 8, IBV_WC_REM_ACCESS_ERR); /* inside the layout */
+	length(80, 100, 8, IBV_WC_REM_ACCESS_ERR); /* this offset is inside the layout */
 	length(1000, 0, 128, IBV_WC_SUCCESS);
 	length(1000, 100, 28, IBV_WC_SUCCESS);
 	length(1000, 100, 29, IBV_WC_REM_ACCESS_ERR);
@@ -387,7 +395,7 @@ case_lengths(void)
 	length(1000, 500, 1, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* Entries without bytes: no memory can be reached through them. */
+/* If all entries have length 0, no memory may be accessible by the key. */
 static void
 empty(uint64_t off)
 {
@@ -403,7 +411,7 @@ empty(uint64_t off)
 	expect_untouched(&k);
 	keys_close(&k);
 
-	/* Rounds that have no bytes, without end: the adapter must stop in the first round. */
+	/* An unlimited number of rounds without bytes: the adapter must stop in the first round. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
 	scribe_set(&w, REPEAT(repeat_count), 4, UINT32_MAX);
@@ -424,7 +432,7 @@ case_empty(void)
 
 	empty(0);
 	empty(1);
-	/* One of three entries is empty: the others follow each other. */
+	/* If one of three entries has length 0, the other two must follow each other. */
 	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
 	w = repeat_wqe(&k);
 	change(&w, (struct change[]){{REPEAT(byte_count), 4, 40, false},
@@ -459,7 +467,7 @@ repeat(const struct change *c, enum ibv_wc_status status, uint64_t off, uint32_t
 	keys_close(&k);
 }
 
-/* The fields of an interleaved layout must agree with each other. */
+/* The fields of an interleaved layout must not contradict each other. */
 static void
 case_repeat_fields(void)
 {
@@ -474,12 +482,12 @@ case_repeat_fields(void)
 		ok);
 	repeat((struct change[]){{REPEAT(num_ent), 2, 0xffff, false}, END}, IBV_WC_LOC_QP_OP_ERR, 0,
 		1, ok);
-	/* Fewer rounds than the key's length needs. */
+	/* There are fewer rounds than the key's length needs. */
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 0, 120, ok);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 0, 121, access);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 2, false}, END}, ok, 130, 1, access);
 	repeat((struct change[]){{REPEAT(repeat_count), 4, 0, false}, END}, ok, 0, 1, access);
-	/* An entry far outside its region, and an entry whose later rounds leave it. */
+	/* One entry is far outside its region; another entry leaves its region in later rounds. */
 	repeat((struct change[]){{ENTRY(0, va), 8, UINT64_C(1) << 40, false}, END}, ok, 0, 1,
 		access);
 	repeat((struct change[]){{ENTRY(0, stride), 2, 0xffff, false}, END}, ok, 60, 10, access);
@@ -507,7 +515,7 @@ case_window_fields(void)
 		const enum ibv_wc_status refused = IBV_WC_MW_BIND_ERR;
 
 		window(type, (struct change[]){END}, IBV_WC_SUCCESS);
-		/* The whole window as a list of one entry. */
+		/* A window must have exactly one entry, and the entry must have the window's length. */
 		window(type, (struct change[]){{KLM(1, byte_count), 4, 8, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 63, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 65, false}, END}, refused);
@@ -515,11 +523,14 @@ case_window_fields(void)
 			(struct change[]){{KLM(0, byte_count), 4, 0, false},
 				{MKC(len), 8, 0, false}, END},
 			refused);
-		/* Far outside its region. */
+		/* The entry is far outside its region. */
 		window(type, (struct change[]){{KLM(0, address), 8, UINT64_C(1) << 40, false}, END},
 			refused);
 	}
-	/* Type 1 is not bound to a QP. Type 2 is bound to the QP that binds it. */
+	/*
+	 * A window of type 1 is not bound to a QP. A window of type 2 is bound to the QP that binds
+	 * it.
+	 */
 	window(IBV_MW_TYPE_1,
 		(struct change[]){{UMR(mkey_mask), 8, MASK_QPN, true},
 			{MKC(qpn_mkey), 3, 0x123456, false}, END},
@@ -530,7 +541,10 @@ case_window_fields(void)
 		IBV_WC_MW_BIND_ERR);
 }
 
-/* Type 1 can be bound only by its current key. Both types can be bound only over plain regions. */
+/*
+ * A window of type 1 may be bound only by its current key. Windows of both types may be bound only
+ * over plain regions.
+ */
 static void
 case_window_keys(void)
 {
@@ -542,7 +556,8 @@ case_window_keys(void)
 		w = bind_wqe(&k);
 		CHECK_EQ(scribe_run(&k.p.client, &w), IBV_WC_SUCCESS);
 		/*
-		 * Type 2 is reached only through the QP that bound it, which is not the server's.
+		 * Only the QP that bound a window of type 2 may access the window; the server's QP
+		 * must be refused.
 		 */
 		CHECK_EQ(write_to(&k, bound_key(&k, &w), (uintptr_t)k.p.server.buf + 1000, 64),
 			type == IBV_MW_TYPE_1 ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
@@ -566,7 +581,7 @@ case_window_keys(void)
 		struct scribe_wqe w;
 		struct keys k;
 
-		/* The window's memory as one round of one entry. */
+		/* The window's memory is given as one round with one entry. */
 		keys_open(&k, 2, 0, IBV_MW_TYPE_1);
 		w = bind_wqe(&k);
 		scribe_set(&w, ENTRY(0, va), 8, scribe_get(&w, KLM(0, address), 8));
@@ -588,8 +603,8 @@ case_window_keys(void)
 }
 
 /*
- * A window of type 1 that is not bound can be unbound. A window of type 2 can be invalidated only
- * by its QP.
+ * Unbinding an unbound window of type 1 must succeed. Only the QP of a window of type 2 may
+ * invalidate it.
  */
 static void
 case_window_ends(void)
@@ -610,7 +625,7 @@ case_window_ends(void)
 
 	/*
 	 * The window is bound to the client's QP, and a SEND to the server's QP tries to invalidate
-	 * it.
+	 * the window, which must be refused.
 	 */
 	keys_open(&k, 2, 0, IBV_MW_TYPE_2);
 	e = &k.p.client;
@@ -628,7 +643,10 @@ case_window_ends(void)
 	keys_close(&k);
 }
 
-/* A window is for remote access only: not a local key, and not a part of another key. */
+/*
+ * A window is only for remote access: it must be refused as a local key, and as a part of another
+ * key.
+ */
 static void
 case_window_uses(void)
 {
@@ -670,7 +688,10 @@ case_window_uses(void)
 
 /* ---- other keys in a layout */
 
-/* ibv_alloc_null_mr(3): reads as zeros and ignores writes, also as a part of another key. */
+/*
+ * The null key (ibv_alloc_null_mr(3)) reads as zeros and ignores writes, also as a part of another
+ * key.
+ */
 static void
 case_null_part(void)
 {
@@ -710,9 +731,10 @@ case_null_part(void)
 	keys_close(&k);
 }
 
-#define VENDOR_PIECES 0x37 /* doc/softhca-reference.md: memory that is written, resources */
+/* doc/softhca-reference.md: base for written memory, offset for resources */
+#define VENDOR_PIECES 0x37
 
-/* A message may have 2^20 pieces, and no more: doc/softhca-reference.md. */
+/* A message may have 2^20 pieces, but not more: doc/softhca-reference.md. */
 static void
 pieces(uint32_t n, enum ibv_wc_status status)
 {
@@ -741,7 +763,7 @@ pieces(uint32_t n, enum ibv_wc_status status)
 	pair_publish(e);
 	ibv_wr_start(e->qpx);
 	e->qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The source is in this region, too, after the part that is written. */
+	/* The source is also in this region, after the memory that is written. */
 	ibv_wr_rdma_read(e->qpx, mr->rkey, (uintptr_t)far);
 	ibv_wr_set_sge(e->qpx, k.mkey->lkey, 0, n);
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
