@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two connected RC QPs of the emulated adapter, created and driven by stock libibverbs and libmlx5:
- * a client that posts and a server that answers. With SOFTHCA_THREADS=0, waiting pumps the adapter.
- * Otherwise the adapter's own threads run it.
+ * Two connected RC QPs of the emulated adapter, created and used through stock libibverbs and
+ * libmlx5: a client that posts requests, and a server that responds. With SOFTHCA_THREADS=0, a wait
+ * pumps the adapter. Otherwise the adapter's own threads run it.
  */
 #ifndef SOFTHCA_PAIR_H
 #define SOFTHCA_PAIR_H
@@ -29,8 +29,8 @@
 struct pair_end {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *cqx;  /* cq as an extended CQ, if opts.extended is set */
-	struct ibv_cq *recv_cq; /* another CQ with opts.two_cqs, else cq */
+	struct ibv_cq_ex *cqx;  /* the same CQ as an extended CQ, if opts.extended is set */
+	struct ibv_cq *recv_cq; /* a second CQ with opts.two_cqs, otherwise cq */
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
 	struct mlx5dv_qp_ex *dvx;
@@ -38,7 +38,7 @@ struct pair_end {
 	struct ibv_pd *td_pd;
 	struct ibv_mr *mr;
 	uint8_t *buf;
-	/* The addresses of libmlx5's queues, only for pair_publish() and pair_observe(). */
+	/* Addresses of libmlx5's queues, used only by pair_publish() and pair_observe(). */
 	uint32_t *dbrec;
 	uint8_t *cqes;
 	uint32_t n_cqe, cqe_len, polled;
@@ -46,7 +46,7 @@ struct pair_end {
 
 struct pair_opts {
 	int cqe, access;                   /* 0 means 256 CQEs, and PAIR_ALL */
-	unsigned int qp_access;            /* PAIR_NONE: no remote access; 0: all */
+	unsigned int qp_access;            /* PAIR_NONE: no remote access; 0: all access */
 	uint32_t max_send_wr, max_recv_wr; /* 0 means 64 */
 	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO means 0; 0 means 7 and 1 */
 	uint8_t timeout, retry_cnt;        /* 0 means 14 and 7 */
@@ -56,17 +56,17 @@ struct pair_opts {
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
 	bool extended;     /* CQs with both timestamps */
 	bool two_cqs;      /* receives complete to recv_cq, which pair_wait() does not poll */
-	bool padded; /* CQs with entries of 128 bytes, of which the adapter writes both halves */
+	bool padded; /* CQs with entries of 128 bytes; the adapter writes both halves of an entry */
 	uint8_t compress;    /* CQs with compressed completions: enum mlx5dv_cqe_comp_res_format */
-	unsigned int device; /* which adapter */
+	unsigned int device; /* index of the adapter */
 };
 
 #define PAIR_ZERO 0xff
 #define PAIR_NONE 0x80000000u
 
 /*
- * The limit for things that must happen: on a busy machine, a thread of the adapter may wait
- * seconds for a CPU.
+ * The maximum time for an event that must happen: on a busy machine, a thread of the adapter may
+ * wait seconds for a CPU.
  */
 #define PAIR_PATIENCE_MS CHECK_PATIENCE_MS
 
@@ -78,8 +78,8 @@ struct pair {
 };
 
 /*
- * ThreadSanitizer does not see inside libmlx5. PAIR_RELEASE and PAIR_ACQUIRE tell it what happens
- * there: a post releases the doorbell record, and a poll acquires the owner byte of a CQE.
+ * ThreadSanitizer does not see inside libmlx5. PAIR_RELEASE and PAIR_ACQUIRE tell it of the
+ * accesses there: a post releases the doorbell record, and a poll acquires the owner byte of a CQE.
  */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *addr);
@@ -92,8 +92,8 @@ void __tsan_release(void *addr);
 #endif
 
 /*
- * Before every post: tells TSan that the adapter may read everything that the program has written
- * so far.
+ * Called before every post: tells TSan that the adapter may read all bytes that the program has
+ * written up to now.
  */
 static inline void
 pair_publish(struct pair_end *e)
@@ -110,7 +110,7 @@ pair_observe(struct pair_end *e)
 	PAIR_ACQUIRE(e->cqes + (size_t)slot * e->cqe_len + e->cqe_len - 1);
 }
 
-/* pair_publish() for any QP, or for an SRQ if qp is NULL. */
+/* As pair_publish(), for any QP, or for an SRQ if qp is NULL. */
 static inline void
 pair_publish_to(struct ibv_qp *qp, struct ibv_srq *srq)
 {
@@ -124,7 +124,7 @@ pair_publish_to(struct ibv_qp *qp, struct ibv_srq *srq)
 		PAIR_RELEASE(&dvqp.dbrec[MLX5_SND_DBR]);
 }
 
-/* pair_observe() for any CQ: for the CQE that was polled last. */
+/* As pair_observe(), for any CQ: for the CQE that was polled last. */
 static inline void
 pair_observe_cq(struct ibv_cq *cq)
 {
@@ -165,7 +165,7 @@ pair_is_pumped(void)
 	return threads != NULL && strcmp(threads, "0") == 0;
 }
 
-/* Lets the adapter run: until it is idle if it is pumped, for a moment if it has threads. */
+/* Lets the adapter run: if it is pumped, until it is idle; if it has threads, for a short time. */
 static inline void
 pair_run(void)
 {
@@ -178,7 +178,7 @@ pair_run(void)
 }
 
 /*
- * With PAIR_ON_DEMAND=1, the regions of both ends are on demand. That must not change any result.
+ * With PAIR_ON_DEMAND=1, the regions of both ends are on demand. This must not change any result.
  */
 static inline int
 pair_on_demand(void)
@@ -187,14 +187,14 @@ pair_on_demand(void)
 }
 
 /*
- * In a program whose user chooses the device, of any maker, the name of that device. Otherwise
- * NULL: pair_open() then opens an emulated adapter by its number.
+ * The name of the device, in a program whose user chooses a device of any vendor. Otherwise NULL:
+ * then pair_open() opens an emulated adapter by its number.
  */
 __attribute__((weak)) const char *pair_device_name;
 
 /*
- * Opens the device of that name. A user without privilege may not have DEVX: then the context has
- * none.
+ * Opens the device with this name. Without privilege a user may not have DEVX: then the context has
+ * no DEVX.
  */
 static inline struct ibv_context *
 pair_open_name(struct ibv_device **list, const char *name)
@@ -388,7 +388,7 @@ pair_modify(struct pair_end *e, enum ibv_qp_state state)
 	return ibv_modify_qp(e->qp, &(struct ibv_qp_attr){.qp_state = state}, IBV_QP_STATE);
 }
 
-/* To the state `first` and on to RTS, connected to a QP number. */
+/* Moves the QP to the state `first` and then to RTS, connected to a QP number. */
 static inline void
 pair_connect_from(struct pair *p, struct pair_end *e, uint32_t dest, enum ibv_qp_state first)
 {
@@ -416,7 +416,7 @@ pair_connect_from(struct pair *p, struct pair_end *e, uint32_t dest, enum ibv_qp
 	CHECK_EQ(qp_take(e->qp, K_RC, attr, first, IBV_QPS_RTS), 0);
 }
 
-/* From RESET to RTS, connected to a QP number. */
+/* Moves the QP from RESET to RTS, connected to a QP number. */
 static inline void
 pair_connect(struct pair *p, struct pair_end *e, uint32_t dest)
 {
@@ -468,8 +468,8 @@ pair_fini(struct pair *p)
 #define PAIR_QKEY 7
 
 /*
- * A UD QP in RTS. It completes to the client's CQ and the server's. It takes its receives from
- * `srq`, or from its own queue if that is NULL.
+ * Creates a UD QP in RTS. Its sends complete to the client's CQ, its receives to the server's CQ.
+ * It takes its receives from `srq`, or from its own queue if srq is NULL.
  */
 static inline struct ibv_qp *
 pair_datagram_qp(const struct pair *p, struct ibv_srq *srq)
@@ -487,7 +487,7 @@ pair_datagram_qp(const struct pair *p, struct ibv_srq *srq)
 	return qp;
 }
 
-/* An address handle for the adapter's own GID of that index. */
+/* Creates an address handle for the adapter's own GID with this index. */
 static inline struct ibv_ah *
 pair_own_ah(const struct pair *p, uint8_t gid)
 {
@@ -510,7 +510,7 @@ pair_make_datagram(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct ibv_q
 	wr->wr.ud.remote_qkey = PAIR_QKEY;
 }
 
-/* Waits up to ms for the next completion. Returns false if none came. */
+/* Waits up to ms milliseconds for the next completion. Returns false if there is none. */
 static inline bool
 pair_try_wait(struct pair_end *e, struct ibv_wc *wc, unsigned int ms)
 {
@@ -539,7 +539,7 @@ pair_wait(struct pair_end *e)
 	return wc;
 }
 
-/* Checks that nothing completes, after the adapter had time to run. */
+/* Expects that no completion is made, after the adapter had time to run. */
 static inline void
 pair_expect_none(struct pair_end *e)
 {
@@ -558,7 +558,10 @@ pair_post_recv(struct pair_end *e, uint64_t id, uint32_t offset, uint32_t len)
 	CHECK_EQ(ibv_post_recv(e->qp, &wr, &bad), 0);
 }
 
-/* Waits up to ms for an asynchronous event, and acknowledges it. Returns its type, or -1. */
+/*
+ * Waits up to ms milliseconds for an asynchronous event, and acknowledges it. Returns its type, or
+ * -1.
+ */
 static inline int
 pair_async(struct pair *p, unsigned int ms)
 {

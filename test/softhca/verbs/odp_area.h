@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that is mapped and unmapped at one address, and a key on demand over it. */
+/* Memory that is mapped and unmapped at a fixed address, and a key on demand over it. */
 #ifndef ODP_AREA_H
 #define ODP_AREA_H
 
@@ -16,7 +16,7 @@ struct area {
 	struct ibv_mr *mr;
 };
 
-/* Maps new memory at the address. Nothing else may be mapped there. */
+/* Maps new memory at the address. No other mapping may be there. */
 static inline void
 area_map(struct area *a, unsigned int first, unsigned int n, int prot)
 {
@@ -33,8 +33,8 @@ area_unmap(struct area *a, unsigned int first, unsigned int n)
 }
 
 /*
- * Creates a key over unmapped addresses. They are far below where the kernel places new mappings,
- * so nothing else is mapped there.
+ * Creates a key over unmapped addresses. They are far below the addresses at which the kernel
+ * places new mappings, so no other mapping is placed there.
  */
 static inline void
 area_init(struct area *a, struct ibv_pd *pd, int access)

@@ -25,8 +25,8 @@ enum signature_kind {
 
 struct signature {
 	enum signature_kind kind;
-	bool ones;    /* the seed of the guard is all ones, not zeros */
-	uint16_t app; /* the tags of T10-DIF: the first block's reference tag */
+	bool ones;    /* seed of the guard is all ones; otherwise zeros */
+	uint16_t app; /* tags of T10-DIF: application tag, and reference tag of the first block */
 	uint32_t ref;
 };
 
@@ -43,8 +43,8 @@ signature_len(enum signature_kind kind)
 }
 
 /*
- * CRC-64/NVME, bit by bit. Debian's ISA-L does not have it; test_signature_rules.c has published
- * values.
+ * Computes CRC-64/NVME bit by bit, because Debian's ISA-L lacks it. test_signature_rules.c compares
+ * it with published values.
  */
 static inline uint64_t
 signature_crc64(uint64_t crc, const uint8_t *p, uint32_t len)
@@ -57,7 +57,7 @@ signature_crc64(uint64_t crc, const uint8_t *p, uint32_t len)
 	return ~crc;
 }
 
-/* The guard over one block. */
+/* Returns the guard over one block. */
 static inline uint64_t
 signature_guard(const struct signature *s, const uint8_t *block, uint32_t len)
 {
@@ -95,7 +95,7 @@ signature_write(const struct signature *s, const uint8_t *block, uint32_t len, u
 	memcpy(out + 4, &ref, 4);
 }
 
-/* Writes n blocks. Each is followed by its signature, if the kind is not NONE. */
+/* Writes n blocks. Each block is followed by its signature, if the kind is not NONE. */
 static inline void
 signature_lay(const struct signature *s, const uint8_t *data, uint32_t block_len, uint32_t n,
 	uint8_t *out)
@@ -160,8 +160,8 @@ signature_create_key(struct ibv_pd *pd)
 }
 
 /*
- * Posts the configuration of a key over n pieces of memory. sig NULL: its signatures stay as they
- * were.
+ * Posts the configuration of a key over n pieces of memory. If sig is NULL, the key's signatures do
+ * not change.
  */
 static inline void
 signature_post_key(struct pair_end *e, struct mlx5dv_mkey *mkey, unsigned int access, uint16_t n,
@@ -180,7 +180,7 @@ signature_post_key(struct pair_end *e, struct mlx5dv_mkey *mkey, unsigned int ac
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 }
 
-/* Takes the key's error. */
+/* Returns the error of the key, and clears it. */
 static inline struct mlx5dv_mkey_err
 signature_key_error(struct mlx5dv_mkey *mkey)
 {
@@ -200,7 +200,7 @@ signature_paint(struct pair *p, uint8_t *data, uint32_t len)
 	memset(p->server.buf, 0x22, PAIR_BUF);
 }
 
-/* Checks these bytes, and that no byte after them was written since signature_paint(). */
+/* Expects these bytes, and that no byte after them was written since signature_paint(). */
 static inline void
 signature_expect(const uint8_t *buf, const uint8_t *want, uint32_t len, uint8_t paint)
 {

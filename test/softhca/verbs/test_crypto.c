@@ -233,10 +233,10 @@ configure(struct rig *r, uint32_t len, const struct mlx5dv_crypto_attr *crypto,
 
 /* The ways through a key: as the local key of a request, or as the remote one. */
 enum way {
-	LOCAL_OUT,  /* RDMA write */
-	LOCAL_IN,   /* RDMA read */
-	REMOTE_OUT, /* the peer's RDMA read */
-	REMOTE_IN   /* the peer's RDMA write */
+	LOCAL_OUT,  /* by an RDMA write */
+	LOCAL_IN,   /* by an RDMA read */
+	REMOTE_OUT, /* by an RDMA read of the peer */
+	REMOTE_IN   /* by an RDMA write of the peer */
 };
 
 static bool
@@ -245,7 +245,7 @@ is_out(enum way way)
 	return way == LOCAL_OUT || way == REMOTE_OUT;
 }
 
-/* Moves bytes between the key, from `off` on, and the server's memory. */
+/* Moves bytes between the key, from offset `off` on, and the server's memory. */
 static enum ibv_wc_status
 move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 {
@@ -269,7 +269,10 @@ move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 	return pair_wait(e).status;
 }
 
-/* Passes the configured key in all four ways. memory and wire are the bytes on its two sides. */
+/*
+ * Moves data through the configured key in all four ways. memory and wire are the bytes on the two
+ * sides of the key.
+ */
 static void
 pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *wire,
 	uint32_t wire_len, bool (*again)(struct rig *r, const void *arg), const void *arg)
@@ -319,7 +322,9 @@ again(struct rig *r, const void *arg)
 	return configure(r, plan->len, &plan->crypto, plan->sig) == IBV_WC_SUCCESS;
 }
 
-/* All sizes of units and of AES keys, both directions, both orders, one unit and several. */
+/*
+ * All sizes of data units and of AES keys, both directions, both orders, one data unit and several.
+ */
 static void
 case_units(void)
 {
@@ -341,7 +346,7 @@ case_units(void)
 	}
 }
 
-/* A message that begins with a later unit has that unit's tweak. */
+/* A message that begins with a later data unit must use the tweak of this unit. */
 static void
 case_offset(void)
 {
@@ -362,7 +367,7 @@ case_offset(void)
 	rig_fini(&r);
 }
 
-/* The conditions of the manual page's NOTES. */
+/* Lengths that the NOTES of the manual page allow or forbid. */
 static void
 case_lengths(void)
 {
@@ -418,7 +423,7 @@ case_lengths(void)
 	}
 }
 
-/* A message that does not begin with a data unit. */
+/* A message that does not begin with a data unit must be refused. */
 static void
 case_inside_unit(void)
 {
@@ -477,7 +482,7 @@ case_receive(void)
 	}
 }
 
-/* Memory is encrypted in place: a write through the key reads and writes the same bytes. */
+/* Memory is encrypted in place: a write by the key reads and writes the same bytes. */
 static void
 case_in_place(void)
 {
@@ -495,7 +500,7 @@ case_in_place(void)
 		CHECK(again(&r, &plan));
 		cipher(&r.secret, true, 0, is_single() ? 520 : 512, r.data, secret, len);
 		memcpy(r.p.client.buf, r.data, len);
-		/* The key is the source, then the target. */
+		/* First the key is the source, then the destination. */
 		e = i == 0 ? &r.p.client : &r.p.server;
 		pair_publish(e);
 		ibv_wr_start(e->qpx);
@@ -513,7 +518,7 @@ case_in_place(void)
 	}
 }
 
-/* A write, or a read, of the client between a list and the server's memory. */
+/* A write or a read of the client, between a list and the server's memory. */
 static void
 move_list(struct rig *r, bool out, struct ibv_sge *list, size_t n, uint32_t rkey, uint64_t to)
 {
@@ -531,7 +536,7 @@ move_list(struct rig *r, bool out, struct ibv_sge *list, size_t n, uint32_t rkey
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 
-/* The key's memory and the memory of the other side overlap. */
+/* The key's memory overlaps the memory of the other side. */
 static void
 case_overlap(void)
 {
@@ -551,7 +556,7 @@ case_overlap(void)
 		rig_init(&r, false, false);
 		e = &r.p.client;
 		crypto = crypto_of(&r, out, MLX5DV_BLOCK_SIZE_512);
-		e->buf += AT; /* where the key begins */
+		e->buf += AT; /* start of the key */
 		CHECK_EQ(configure_key(e, r.mkey, 512, &crypto, NULL), IBV_WC_SUCCESS);
 		from = out ? e->buf : e->buf + shifts[i / 2];
 		to = out ? e->buf + shifts[i / 2] : e->buf;
@@ -565,7 +570,7 @@ case_overlap(void)
 	}
 }
 
-/* Keys that encrypt, and plain memory, in one list; the other side is in one piece. */
+/* A list with keys that encrypt and with plain memory; the other side is one piece. */
 static void
 case_lists(void)
 {
@@ -617,12 +622,12 @@ case_lists(void)
 	}
 }
 
-/* From a key that encrypts, on the wire, into another one that decrypts. */
+/* One key encrypts, its ciphertext is on the wire, and a key of the peer decrypts it. */
 static void
 case_both_ends(void)
 {
 	for (unsigned int i = 0; i < 4; i++) {
-		const uint32_t len = i & 2 ? 500 : 512; /* a key of one piece, or of two */
+		const uint32_t len = i & 2 ? 500 : 512; /* the key has two pieces, or one */
 		struct mlx5dv_crypto_attr crypto;
 		struct mlx5dv_mkey *far;
 		struct ibv_sge sge;
@@ -643,7 +648,7 @@ case_both_ends(void)
 	}
 }
 
-/* A datagram: the ciphertext follows its header. */
+/* A datagram: the ciphertext must follow the network header. */
 static void
 case_datagram(void)
 {
@@ -681,14 +686,14 @@ case_datagram(void)
 	rig_fini(&r);
 }
 
-/* Two queues, each on its own doorbell page, encrypt with one DEK at once. */
+/* Two queues, each with its own doorbell page, encrypt with the same DEK at the same time. */
 static void
 case_two_queues(void)
 {
 	enum {
 		N = 32,
 		LEN = 512,
-		AT = 4096 /* where the ciphertext goes, at both ends */
+		AT = 4096 /* offset of the ciphertext, at both ends */
 	};
 	struct mlx5dv_mkey *keys[2];
 	struct mlx5dv_crypto_attr crypto;
@@ -734,7 +739,7 @@ case_two_queues(void)
 #define BEFORE MLX5DV_SIGNATURE_CRYPTO_ORDER_SIGNATURE_BEFORE_CRYPTO_ON_TX
 
 static const struct row {
-	char name; /* in the table of mlx5dv_wr_set_mkey_crypto(3) */
+	char name; /* letter of the row in mlx5dv_wr_set_mkey_crypto(3) */
 	struct side memory, wire;
 	bool tx;
 	enum mlx5dv_signature_crypto_order order;
@@ -757,7 +762,8 @@ static const struct row {
 };
 
 /*
- * The size of units in which a side is encrypted: with 8 bytes of signature it is 520, or 8 blocks.
+ * Returns the index of the data unit's size: with a signature of 8 bytes the size is 520 bytes, or
+ * that of 8 blocks.
  */
 static unsigned int
 unit_for(const struct row *row, bool large)
@@ -805,7 +811,7 @@ pass_row(const struct row *row, bool large)
 		.crypto = crypto_of(&r, row->tx, units[unit].size),
 		.sig = domains_of(&d, row)};
 	if (row->memory.kind == NONE && row->wire.kind == NONE)
-		plan.sig = NULL; /* libmlx5 then writes that there are no signatures */
+		plan.sig = NULL; /* libmlx5 then writes a BSF without signatures */
 	plan.crypto.signature_crypto_order = row->order;
 	pass(&r, memory, memory_len, wire, wire_len, again, &plan);
 	CHECK_EQ(signature_key_error(r.mkey).err_type, MLX5DV_MKEY_NO_ERR);
@@ -816,7 +822,10 @@ static void
 case_signatures(void)
 {
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* libmlx5 compares the key's whole length with the unit. */
+		/*
+		 * libmlx5 compares the whole length of the key with the data unit, so it would
+		 * refuse this row.
+		 */
 		if (is_single() && rows[i].memory.kind != NONE && !rows[i].memory.encrypted)
 			continue;
 		if (is_single() && rows[i].memory.in_clear)
@@ -827,9 +836,9 @@ case_signatures(void)
 }
 
 /*
- * The wire has a signature, and the message ends before it: a single data unit passes. The two keys
- * of rdma-core's test_mlx5_crypto_signature_mkey work the same way; the order and signature of the
- * second one are not in the manual page's table.
+ * The wire has a signature, and the message ends before this signature: a single data unit must
+ * pass. The two keys of rdma-core's test_mlx5_crypto_signature_mkey are used in this way; the order
+ * and the signature of the second key are not in the manual page's table.
  */
 static void
 case_left_out(void)
@@ -859,7 +868,7 @@ case_left_out(void)
 	}
 }
 
-/* A byte of the ciphertext is wrong: the decrypted block's signature reports it. */
+/* A byte of the ciphertext is wrong: the signature of the decrypted block must report an error. */
 static void
 case_wrong_signature(void)
 {
@@ -887,7 +896,7 @@ case_wrong_signature(void)
 
 /* ---------------------------------------------------------------- DEKs */
 
-/* A key names a DEK that it may not use: no data pass in any way. */
+/* The DEK in the key's configuration must not be used: no data may move in any of the four ways. */
 static void
 refuse_dek(void (*spoil)(struct rig *r, struct mlx5dv_crypto_attr *attr))
 {
@@ -935,7 +944,7 @@ case_wrong_dek(void)
 	refuse_dek(spoil_tag);
 }
 
-/* The key encrypts a data unit of 512 bytes. */
+/* Expects that the key encrypts a data unit of 512 bytes. */
 static void
 one_unit_passes(struct rig *r)
 {
@@ -948,8 +957,8 @@ one_unit_passes(struct rig *r)
 }
 
 /*
- * The DEK is destroyed while the key names it; another one replaces it when the key is configured
- * again.
+ * The DEK is destroyed while the key refers to it: no data may move. A new configuration of the key
+ * with another DEK must work.
  */
 static void
 case_destroyed_dek(void)
@@ -975,7 +984,7 @@ case_destroyed_dek(void)
 	rig_fini(&r);
 }
 
-/* The right tag; and a tag for a DEK that has none, which is ignored. */
+/* The right keytag; and a keytag for a DEK that has none, which must be ignored. */
 static void
 case_keytag(void)
 {
@@ -998,7 +1007,7 @@ case_keytag(void)
 
 /* ---------------------------------------------------------------- keys that move nothing */
 
-/* A key that is created to encrypt cannot have only signatures. */
+/* A key that is created for encryption must move no data if it has only signatures. */
 static void
 case_signature_alone(void)
 {
@@ -1013,7 +1022,7 @@ case_signature_alone(void)
 	rig_fini(&r);
 }
 
-/* A key that encrypts is a part of another key. */
+/* A key that encrypts must be refused as a part of another key. */
 static void
 case_inside_key(void)
 {
@@ -1053,9 +1062,9 @@ case_inside_key(void)
 /* ---------------------------------------------------------------- wrong configurations */
 
 /*
- * Configures the key by the first WQE of its queue, and posts that WQE once more with one byte of
- * its BSF (the last 64 bytes) changed, or for another key if that is not NULL. libmlx5 itself
- * writes no such WQE.
+ * Configures the key by the first WQE of its queue, and posts this WQE once more with one byte of
+ * its BSF (the last 64 bytes) changed, or for another key if `other` is not NULL. libmlx5 itself
+ * never writes such a WQE.
  */
 static enum ibv_wc_status
 post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t value,
@@ -1070,9 +1079,13 @@ post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t 
 	CHECK(again(r, plan));
 	len = (((uint8_t *)dv.sq.buf)[7] & 0x3f) * 16;
 	memcpy(wqe, dv.sq.buf, len);
-	CHECK_EQ(wqe[len - 64], (plan->sig != NULL ? 3 : 2) << 6 | 1); /* a BSF of encryption */
+	/* the last 64 bytes are a BSF for encryption */
+	CHECK_EQ(wqe[len - 64], (plan->sig != NULL ? 3 : 2) << 6 | 1);
 	wqe[11] |=
-		/* SET_PSVs follow the UMR of a signature, and the last one completes */
+		/*
+		 * With a signature, SET_PSVs follow the UMR, and only the last WQE makes a
+		 * completion.
+		 */
 		MLX5_WQE_CTRL_CQ_UPDATE;
 	wqe[len - 64 + byte] = value;
 	if (other != NULL)
@@ -1085,7 +1098,7 @@ post_spoiled(struct rig *r, const struct plan *plan, unsigned int byte, uint8_t 
 	return pair_wait(&r->p.client).status;
 }
 
-/* row: with signatures, or NULL. */
+/* row: the configuration has the signatures of this row, or none if NULL. */
 static void
 spoil_bsf(unsigned int byte, uint8_t value, bool other_key, const struct row *row,
 	enum ibv_wc_status want)
@@ -1111,32 +1124,32 @@ case_bsf(void)
 {
 	static const struct row both = {'E', {false, CRC32}, {true, DIF_CRC}, true, BEFORE};
 
-	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* as it was */
-	/* A key that is not made to encrypt. */
+	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* without a change */
+	/* The key was not made for encryption. */
 	spoil_bsf(0, 2 << 6 | 1, true, NULL, IBV_WC_MW_BIND_ERR);
-	/* A signature's BSF is announced; a short one. */
+	/* A BSF for a signature is announced; then a short BSF. */
 	spoil_bsf(0, 3 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
 	spoil_bsf(0, 1 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
-	spoil_bsf(1, 4, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* an unknown order */
-	spoil_bsf(3, 1, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* another standard */
-	spoil_bsf(8, 0, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* no unit */
-	spoil_bsf(8, 7, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* an unknown one */
-	/* Signatures on both sides: the orders of raw data do not go with them. */
+	spoil_bsf(1, 4, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* unknown order */
+	spoil_bsf(3, 1, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* another encryption standard */
+	spoil_bsf(8, 0, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* no data unit */
+	spoil_bsf(8, 7, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* unknown data unit */
+	/* With signatures on both sides, the orders for raw data must be refused. */
 	for (uint8_t order = 0; order < 4; order++)
 		spoil_bsf(1, order, false, &both,
 			order < 2 ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR);
 }
 
 /*
- * A key of 4096 bytes has data units of 512: libmlx5 does not allow this if the device encrypts
- * single units. The first unit passes then, and no byte of a longer message or of a later unit.
- * Elsewhere each of these messages passes.
+ * A key of 4096 bytes has data units of 512 bytes; libmlx5 does not allow this if the device
+ * encrypts only one unit. Then the first unit must pass, and no byte of a longer message or of a
+ * later unit may move. With any other device all these messages must pass.
  */
 static void
 one_unit(enum way way, uint32_t off, uint32_t len, bool passes)
 {
 	enum {
-		UNIT_SELECTOR = 8, /* the byte of the BSF */
+		UNIT_SELECTOR = 8, /* offset of the selector in the BSF */
 		UNIT_512 = 1
 	};
 	const enum ibv_wc_status refused =
@@ -1194,7 +1207,7 @@ main(int argc, char **argv)
 		{"a wrong description of encryption is refused", case_bsf},
 		{"a device that encrypts one data unit of a key moves no more", case_one_unit},
 		{"a message that begins with a later unit has its tweak",
-			case_offset}, /* the last: not with one unit */
+			case_offset}, /* the last case; a device with one unit lacks it */
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]) - is_single(), argc, argv);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CRC32C of whole transactions, as SPDK's accel module asks for it: keys by CREATE_MKEY, whose UMR
- * has a BSF of 32 bytes without a block size (lib/mlx5 of SPDK: mlx5_priv.h, struct
+ * CRC32C of whole transactions, as SPDK's accel module requests it: keys are made by CREATE_MKEY,
+ * and their UMR has a BSF of 32 bytes without a block size (lib/mlx5 of SPDK: mlx5_priv.h, struct
  * mlx5_sig_bsf_seg). ISA-L computes the expected CRCs.
  */
 #include <isa-l.h>
 
 #include "softhca_devx_key.h"
 
-#define PIECES  4 /* of a key's layout */
+#define PIECES  4 /* number of pieces of a key's layout */
 #define CRC_AT  60000
-#define FORMAT  0x40 /* CRC32C, the seed is all ones */
+#define FORMAT  0x40 /* CRC32C, with a seed of all ones */
 #define SEED_0  0x01
-#define OF_512  1 /* the selector of blocks of 512 bytes */
+#define OF_512  1 /* selector for blocks of 512 bytes */
 #define SET_PSV 0x20
-#define SIG_ERR 12 /* the opcode of a CQE */
+#define SIG_ERR 12 /* opcode of a CQE */
 #define BSF_AT  (128 + 16 * PIECES)
 #define UMR_LEN (BSF_AT + 64)
 
@@ -51,7 +51,7 @@ struct sig_key {
 	uint32_t key;
 };
 
-/* A key as SPDK creates it: free, with room for 128 parts and a BSF, and with all rights. */
+/* Makes a key as SPDK does: free, with at most 128 parts, with a BSF, and with all rights. */
 static struct sig_key
 sig_key_make(void)
 {
@@ -103,7 +103,7 @@ set_psv(uint32_t index, uint32_t value)
 	uint8_t wqe[64] = {0};
 
 	devx_put(wqe, 16 * 8, 32, index);
-	devx_put(wqe, 24 * 8, 32, value); /* the upper half of the transient signature */
+	devx_put(wqe, 24 * 8, 32, value); /* upper half of the transient signature */
 	return post_raw(wqe, 2, SET_PSV, 0);
 }
 
@@ -114,8 +114,8 @@ struct bsf {
 };
 
 /*
- * The UMR of SPDK: it frees the key, and sets its length, its layout and its BSF. The key has had
- * BSFs enabled since its creation.
+ * Posts the UMR of SPDK: it makes the key free, and sets its length, its layout and its BSF. BSFs
+ * are enabled since the key's creation.
  */
 static enum ibv_wc_status
 configure(const struct sig_key *k, uint64_t len, const struct ibv_sge *sge, unsigned int n,
@@ -123,11 +123,11 @@ configure(const struct sig_key *k, uint64_t len, const struct ibv_sge *sge, unsi
 {
 	struct mlx5_wqe_umr_ctrl_seg umr = {.flags = MLX5_WQE_UMR_CTRL_FLAG_INLINE,
 		.klm_octowords = htobe16(PIECES),
-		.translation_offset = htobe16(4), /* units of BSF */
+		.translation_offset = htobe16(4), /* length of the BSF in units */
 		.mkey_mask = htobe64(MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE |
 				     MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN | 1 << 9)};
 	struct mlx5_wqe_mkey_context_seg mkc = {.len = htobe64(len),
-		.flags_pd = htobe32(1u << 26)}; /* one error so far */
+		.flags_pd = htobe32(1u << 26)}; /* number of errors up to now: 1 */
 	const uint32_t words[] = {(uint32_t)bsf->size_sbs << 24 | (uint32_t)bsf->check_mask << 16 |
 					  (uint32_t)bsf->wire_block << 8 | bsf->mem_block,
 		bsf->raw_len, bsf->wire_block_psv, bsf->mem_block_psv, bsf->flags, bsf->epilogue,
@@ -164,7 +164,10 @@ server_sge(uint32_t at, uint32_t len)
 	return (struct ibv_sge){(uintptr_t)p.server.buf + at, len, p.server.mr->lkey};
 }
 
-/* Data into the client's memory, or out of it: `len` bytes at `at`, and `crc_len` at CRC_AT. */
+/*
+ * Moves data into the client's memory, or out of it: `len` bytes at offset `at`, and `crc_len`
+ * bytes at CRC_AT.
+ */
 static enum ibv_wc_status
 move(enum ibv_wr_opcode op, uint32_t rkey, uint64_t raddr, uint32_t at, uint32_t len,
 	uint32_t crc_len)
@@ -198,7 +201,10 @@ crc_expected(const uint8_t *data, uint32_t len, uint32_t seed)
 	return ~crc32_iscsi((uint8_t *)(uintptr_t)data, (int)len, seed);
 }
 
-/* The next CQE of the server is a signature error of that key. libmlx5 does not know the key. */
+/*
+ * Expects that the next CQE of the server is a signature error of this key. It reads the CQE
+ * itself, because libmlx5 does not know the key.
+ */
 static void
 expect_sig_err(uint32_t cqe_index, uint32_t key)
 {
@@ -214,7 +220,7 @@ expect_sig_err(uint32_t cqe_index, uint32_t key)
 		pair_run();
 	}
 	CHECK_EQ(devx_get(cqe, 36 * 8, 32), key);
-	CHECK_EQ(devx_get(cqe, 32 * 8, 16), 1 << 13); /* the guard */
+	CHECK_EQ(devx_get(cqe, 32 * 8, 16), 1 << 13); /* the guard was wrong */
 }
 
 static void
@@ -226,7 +232,10 @@ open_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 		keys[i] = sig_key_make();
 }
 
-/* One key over `len` bytes of the server's memory at `at`, followed by a CRC on the wire. */
+/*
+ * Opens a key over `len` bytes of the server's memory at offset `at`; on the wire a CRC follows the
+ * data.
+ */
 static void
 open_crc(struct psv *psv, struct sig_key *k, uint32_t at, uint32_t len, uint32_t flags)
 {
@@ -250,7 +259,7 @@ close_pair(struct psv *psv, struct sig_key *keys, unsigned int n)
 
 /* ---------------------------------------------------------------- out of memory */
 
-/* One request: the data from several pieces, followed by the CRC. */
+/* One request must transfer the data from several pieces, followed by the CRC. */
 static void
 case_one(void)
 {
@@ -280,8 +289,8 @@ case_one(void)
 		CHECK_EQ(p.client.buf[len], 0x11);
 		CHECK_EQ(crc_read(p.client.buf + CRC_AT), crc_expected(data, len, seed));
 		/*
-		 * The check value of CRC-32C, of the nine digits (RFC 3720, appendix B.4, has more
-		 * values).
+		 * The CRC-32C of the nine digits is known as the check value (RFC 3720, appendix
+		 * B.4, has more values).
 		 */
 		if (i == 0)
 			CHECK_EQ(crc_read(p.client.buf + CRC_AT), 0xe3069283);
@@ -290,8 +299,8 @@ case_one(void)
 }
 
 /*
- * Several requests of one transaction, each with its own key. The last one transfers the CRC, or a
- * separate request reads the CRC after the data.
+ * Several requests of one transaction, each with its own key. The last request also transfers the
+ * CRC, or a separate request reads the CRC after the data.
  */
 static void
 case_several(void)
@@ -322,7 +331,7 @@ case_several(void)
 				IBV_WC_SUCCESS);
 			len += lens[i];
 		}
-		/* A part of the CRC after the data can be read too. */
+		/* A part of the CRC can also be read. */
 		for (unsigned int part = 0; alone && part < 2; part++)
 			CHECK_EQ(move(IBV_WR_RDMA_READ, k[2].key, lens[2] + 2 * part,
 					 CRC_AT + 2 * part, 2, 0),
@@ -330,12 +339,12 @@ case_several(void)
 		CHECK(check_bytes(p.client.buf, data, len, "the data"));
 		CHECK_EQ(crc_read(p.client.buf + CRC_AT), crc_expected(data, len, UINT32_MAX));
 	}
-	/* A key that is not the last has no CRC after its data. */
+	/* A key that is not the last key has no CRC after its data. */
 	CHECK_EQ(move(IBV_WR_RDMA_READ, k[0].key, 0, 0, lens[0], 4), IBV_WC_REM_ACCESS_ERR);
 	close_pair(&psv, k, 3);
 }
 
-/* Without the first key, the transaction continues from the state that SET_PSV set. */
+/* Without the first key, the transaction must continue from the state that SET_PSV has set. */
 static void
 case_set_psv(void)
 {
@@ -350,7 +359,7 @@ case_set_psv(void)
 	close_pair(&psv, &k, 1);
 }
 
-/* A SEND that waits for its receive is tried again. Its data count once. */
+/* A SEND that waits for its receive is retried. Its data must count once. */
 static void
 case_retry(void)
 {
@@ -376,7 +385,10 @@ case_retry(void)
 
 /* ---------------------------------------------------------------- into memory, and checks */
 
-/* On the wire the CRC follows the data; memory gets the data alone. A wrong CRC is reported. */
+/*
+ * On the wire the CRC follows the data; only the data are written to memory. A wrong CRC must be
+ * reported.
+ */
 static void
 case_strip(void)
 {
@@ -403,8 +415,7 @@ case_strip(void)
 }
 
 /*
- * In the memory domain the CRC is stored in memory after the data: it is written, and later
- * checked.
+ * The memory domain has a CRC after the data: incoming data get it, and outgoing data are checked.
  */
 static void
 case_memory(void)
@@ -438,7 +449,7 @@ case_memory(void)
 
 /* ---------------------------------------------------------------- other BSFs */
 
-/* A BSF of 32 bytes can have blocks too, with CRCs: it has no room for T10-DIF. */
+/* A BSF of 32 bytes can also have signatures of blocks by CRCs. It has no fields for T10-DIF. */
 static void
 case_blocks(void)
 {
@@ -464,7 +475,7 @@ case_blocks(void)
 	close_pair(&psv, &k, 1);
 }
 
-/* Fields that contradict each other, or ask for something that the adapter does not support. */
+/* Fields that contradict each other, or that ask for an unsupported feature, must be refused. */
 static void
 case_refused(void)
 {
@@ -484,7 +495,7 @@ case_refused(void)
 			bsf.size_sbs = 0;
 			break;
 		case 1:
-			bsf.size_sbs = 2 << 6; /* with T10-DIF */
+			bsf.size_sbs = 2 << 6; /* a size with T10-DIF */
 			break;
 		case 2:
 			bsf.size_sbs |= 0x10; /* both domains have the same structure */
@@ -499,7 +510,7 @@ case_refused(void)
 			bsf.raw_len = 0;
 			break;
 		case 6:
-			bsf.flags |= 8; /* a prologue */
+			bsf.flags |= 8; /* with a prologue */
 			break;
 		case 7:
 			bsf.epilogue = 8;
@@ -508,7 +519,7 @@ case_refused(void)
 			bsf.wire_psv ^= 0x10u << 24; /* CRC64 */
 			break;
 		default:
-			bsf.wire_psv ^= 0x30u << 24; /* no format */
+			bsf.wire_psv ^= 0x30u << 24; /* no such format */
 			break;
 		}
 		CHECK_EQ(configure(&k, 1024, &sge, 1, &bsf), IBV_WC_LOC_QP_OP_ERR);
@@ -516,7 +527,7 @@ case_refused(void)
 	}
 }
 
-/* The PSV must be of the key's PD, and a request must lie within the data and the CRC. */
+/* The PSV must be in the key's PD, and a request must be inside the data and the CRC. */
 static void
 case_bounds(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that the firmware command CREATE_MKEY creates ready for use: with rights, and with a layout
- * over other keys or over user memory. A key must behave as a memory region with the same rights.
+ * Keys that are ready for use after the firmware command CREATE_MKEY: with rights, and with a
+ * layout over other keys or over user memory. Such a key must behave as a memory region with the
+ * same rights.
  */
 #include "softhca_devx_key.h"
 #include "softhca_scribe.h"
@@ -18,7 +19,7 @@ open_pair(void)
 	}
 }
 
-/* The pair is as new after a failed operation too. */
+/* Connects the pair again, because an operation may have failed. */
 static void
 reconnect(void)
 {
@@ -29,7 +30,7 @@ reconnect(void)
 }
 
 /*
- * One operation of the client: from its buffer, or into it; the remote end is [va, va+len) of rkey.
+ * Runs an operation of the client between its buffer and [va, va+len) of rkey. Returns the status.
  */
 static enum ibv_wc_status
 run(enum ibv_wr_opcode op, uint32_t lkey, uint64_t at, uint32_t rkey, uint64_t va, uint32_t len)
@@ -64,7 +65,10 @@ run_remote(enum ibv_wr_opcode op, uint32_t rkey, uint64_t va, uint32_t len)
 
 /* ---------------------------------------------------------------- rights */
 
-/* Each set of rights of a key, and of a region with the same rights if verbs allow these. */
+/*
+ * Each set of rights is tested for a key, and for a region with the same rights if verbs allow
+ * them.
+ */
 static void
 case_rights(void)
 {
@@ -96,7 +100,7 @@ case_rights(void)
 				CHECK_EQ(run_remote(ops[i].op, mr->rkey, va, 8), want);
 		}
 		/*
-		 * As a local key: data can always leave, and can arrive if local writes are
+		 * As a local key: data may always leave, and may arrive if local writes are
 		 * allowed.
 		 */
 		CHECK_EQ(run(IBV_WR_RDMA_READ, key, va, p.client.mr->rkey, (uintptr_t)p.client.buf,
@@ -113,7 +117,10 @@ case_rights(void)
 	pair_fini(&p);
 }
 
-/* A free key has its rights from the start, and grants nothing before a work request frees it. */
+/*
+ * A free key has its rights from the start, but must allow no access before a work request
+ * configures it.
+ */
 static void
 case_free(void)
 {
@@ -134,7 +141,7 @@ case_free(void)
 
 /* ---------------------------------------------------------------- layouts */
 
-/* The address of byte i of the key, whose parts follow each other. */
+/* Returns the address of byte i of the key, whose parts follow each other. */
 static uint8_t *
 place(const struct key_part *parts, uint32_t i)
 {
@@ -143,7 +150,10 @@ place(const struct key_part *parts, uint32_t i)
 	return (uint8_t *)(uintptr_t)parts->va + i;
 }
 
-/* Writes and reads `len` bytes at an offset of the key, and compares them with its parts. */
+/*
+ * Writes and reads `len` bytes at an offset of the key, and compares them with the memory of the
+ * parts.
+ */
 static void
 expect_layout(const struct key_part *parts, uint32_t key, uint64_t start, uint32_t off,
 	uint32_t len)
@@ -177,7 +187,7 @@ case_klms(void)
 	for (uint32_t i = 0; i < 4; i++)
 		parts[i] = (struct key_part){(uintptr_t)p.server.buf + 9000 * i + 17,
 			p.server.mr->lkey, 1000 + 333 * i};
-	/* A list is padded to four units; an empty part may also lie between others. */
+	/* A list is padded to four units. A part of length 0 may also be between other parts. */
 	padded[0] = parts[0];
 	padded[2] = parts[1];
 	padded[3] = parts[2];
@@ -190,13 +200,13 @@ case_klms(void)
 	CHECK_EQ(run_remote(IBV_WR_RDMA_WRITE, key, start + 1, 5998), IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_WRITE, key, start - 1, 1), IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* A key that is longer than its layout ends with the layout. */
+	/* If a key is longer than its layout, accesses beyond the layout must be refused. */
 	key_put64(&c, MKC + 0xc0, 7000);
 	obj = key_make(p.ctx, &c, &key);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_READ, key, start + 5990, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_READ, key, start + 5990, 9), IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* A key of all addresses begins at 0. */
+	/* A key for all addresses begins at address 0. */
 	devx_put(c.bytes, MKC + 0x60, 1, 1);
 	obj = key_make(p.ctx, &c, &key);
 	expect_layout(parts, key, 0, 500, 2000);
@@ -204,7 +214,9 @@ case_klms(void)
 	pair_fini(&p);
 }
 
-/* Parts of one size, over a key that is itself indirect; the lengths in the units do not count. */
+/*
+ * Parts of equal size, over a key that is itself indirect. The lengths in the units must not count.
+ */
 static void
 case_ksms(void)
 {
@@ -259,17 +271,15 @@ case_pages(void)
 	part = (struct key_part){(uintptr_t)p.server.buf + 4096, 0, 8192};
 	expect_layout(&part, key, start, 0, 8192);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_WRITE, key, start + 1, 8192), IBV_WC_REM_ACCESS_ERR);
-	/* The key keeps its memory. */
+	/* The umem of a key must not be deregistered while the key exists. */
 	CHECK(mlx5dv_devx_umem_dereg(umem) != 0 && errno == EBUSY);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/*
-	 * A key that may only be read can lie over memory that may only be read; other keys cannot.
-	 */
+	/* Only a key without a right to write may be over read-only memory. */
 	devx_put(c.bytes, 0x320, 32, read_only->umem_id);
 	CHECK(key_try(p.ctx, &c, &key) == NULL);
 	CHECK_EQ(c.status, 5);
 	CHECK_EQ(c.syndrome, 0x10320);
-	devx_put(c.bytes, MKC + 0x11, 4, 2); /* rr alone */
+	devx_put(c.bytes, MKC + 0x11, 4, 2); /* only rr (remote read) */
 	obj = key_make(p.ctx, &c, &key);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_READ, key, start, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(run_remote(IBV_WR_RDMA_WRITE, key, start, 8), IBV_WC_REM_ACCESS_ERR);
@@ -289,14 +299,16 @@ case_refused(void)
 		uint8_t status;
 		uint32_t named;
 	} wrong[] = {
-		{MKC + 0x01, 1, 1, 3, MKC + 0x01},  /* free */
-		{MKC + 0x10, 1, 1, 3, MKC + 0x10},  /* for UMR */
-		{MKC + 0x60, 1, 1, 3, MKC + 0x60},  /* of all addresses */
-		{MKC + 0x61, 1, 1, 3, MKC + 0x61},  /* with a BSF */
-		{MKC + 0xe0, 32, 0, 3, MKC + 0xc0}, /* of length 0 */
-		{MKC + 0xe0, 32, 8193, 3, 0x320},   /* longer than the memory */
-		{0x360, 32, 16384, 3, 0x320},       /* beyond its end */
-		{0x340, 32, 0xffffffff, 3, 0x320}, {0x320, 32, 0x777777, 5, 0x320}, /* no memory */
+		{MKC + 0x01, 1, 1, 3, MKC + 0x01},  /* a free key */
+		{MKC + 0x10, 1, 1, 3, MKC + 0x10},  /* a key for UMR */
+		{MKC + 0x60, 1, 1, 3, MKC + 0x60},  /* a key for all addresses */
+		{MKC + 0x61, 1, 1, 3, MKC + 0x61},  /* a key with a BSF */
+		{MKC + 0xe0, 32, 0, 3, MKC + 0xc0}, /* a key of length 0 */
+		{MKC + 0xe0, 32, 8193, 3, 0x320},   /* a key longer than the memory */
+		{0x360, 32, 16384, 3, 0x320},       /* a key beyond the memory's end */
+		/* the memory does not exist */
+		{0x340, 32, 0xffffffff, 3, 0x320},
+		{0x320, 32, 0x777777, 5, 0x320},
 	};
 	struct mlx5dv_devx_umem *umem;
 	struct key_command c, pages;
@@ -317,7 +329,7 @@ case_refused(void)
 		CHECK_EQ(c.status, wrong[i].status);
 		CHECK_EQ(c.syndrome, 0x10000 + wrong[i].named);
 	}
-	/* The command gives a longer layout than it contains. */
+	/* The layout's length in the command is greater than the layout. */
 	c = key_command(p.pd, KEY_KLM, PAIR_ALL, 0, 64);
 	key_lay_out(&c, &part, 1, 0);
 	c.len -= 4;
@@ -327,7 +339,10 @@ case_refused(void)
 	pair_fini(&p);
 }
 
-/* libmlx5 configures its own keys only, so the key in its WQE is replaced. */
+/*
+ * Configures a key with a UMR of libmlx5. libmlx5 configures only its own keys, so the key in its
+ * WQE is replaced.
+ */
 static enum ibv_wc_status
 configure(struct mlx5dv_mkey *mkey, uint32_t key)
 {
@@ -344,7 +359,7 @@ configure(struct mlx5dv_mkey *mkey, uint32_t key)
 	return scribe_run(&p.client, &w);
 }
 
-/* A key that is not for UMR keeps its layout. */
+/* A key that is not for UMR must keep its layout. */
 static void
 case_not_for_umr(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Indirect keys and memory windows through stock libmlx5: where each byte goes, and every rule that
- * forbids an access.
+ * Indirect keys and memory windows through stock libmlx5: to which address each byte moves, and
+ * every rule that forbids an access.
  *
- * The expected memory is computed here from the manual pages: a list is its entries one after the
- * other. Interleaved data are entry 0 of round 0, entry 1 of round 0, ...; each entry's next round
- * is bytes_count + bytes_skip further (mlx5dv_wr_mkey_configure(3)).
+ * The expected memory is computed here from the manual pages: a list is its entries, one after the
+ * other. Interleaved data are entry 0 of round 0, entry 1 of round 0, and so on; in the next round
+ * each entry is bytes_count + bytes_skip further (mlx5dv_wr_mkey_configure(3)).
  */
 #include "softhca_pair.h"
 
@@ -122,7 +122,7 @@ read_from(struct pair *p, uint32_t rkey, uint64_t raddr, uint32_t to, uint32_t l
 }
 
 /*
- * Checks that bytes [off, off+len) of the layout hold the client's bytes from 0 on, and that all
+ * Checks that bytes [off, off+len) of the layout have the client's bytes from 0 on, and that all
  * other bytes are unchanged.
  */
 static void
@@ -148,7 +148,10 @@ expect_untouched(const struct pair *p)
 		CHECK_EQ(p->server.buf[i], 0xee);
 }
 
-/* Writes that part through the key, checks all of the memory, and reads it back. */
+/*
+ * Writes a part of the layout through the key, checks all of the server's memory, and reads the
+ * part back.
+ */
 static void
 write_and_read(struct pair *p, struct mlx5dv_mkey *mkey, const struct pieces *s, uint32_t off,
 	uint32_t len)
@@ -178,7 +181,7 @@ case_list(void)
 		piece(&s, (uint32_t)(v[i].addr - (uintptr_t)p.server.buf), v[i].length);
 	CHECK_EQ(set_list(&p.client, mkey, PAIR_ALL, 3, v), IBV_WC_SUCCESS);
 	write_and_read(&p, mkey, &s, 0, 407);
-	write_and_read(&p, mkey, &s, 99, 9);  /* starts before and ends after the middle entry */
+	write_and_read(&p, mkey, &s, 99, 9);  /* starts before the middle entry and ends after it */
 	write_and_read(&p, mkey, &s, 100, 7); /* exactly the middle entry */
 	write_and_read(&p, mkey, &s, 406, 1);
 	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
@@ -217,12 +220,15 @@ interleaved(uint32_t repeat, uint16_t n, struct mlx5dv_mr_interleaved *v)
 static void
 case_interleaved(void)
 {
-	/* The example of the manual page. */
+	/* The example in the manual page. */
 	interleaved(2, 2,
 		(struct mlx5dv_mr_interleaved[]){{.addr = 0, .bytes_count = 512, .bytes_skip = 4},
 			{.addr = 4096, .bytes_count = 8, .bytes_skip = 0}});
 	interleaved(7, 1, (struct mlx5dv_mr_interleaved[]){{100, 13, 3, 0}});
-	/* More pieces than a WQE has segments; entries without a skip; three entries. */
+	/*
+	 * A layout with more pieces than a WQE can have segments; entries without a skip; three
+	 * entries.
+	 */
 	interleaved(200, 2, (struct mlx5dv_mr_interleaved[]){{1, 5, 2, 0}, {20000, 3, 9, 0}});
 	interleaved(3, 1, (struct mlx5dv_mr_interleaved[]){{77, 64, 0, 0}});
 	interleaved(5, 3,
@@ -230,7 +236,7 @@ case_interleaved(void)
 			{16384, 100, 28, 0}});
 }
 
-/* An interleaved key in a list, and that list in an interleaved key. */
+/* An interleaved key is a part of a list, and this list is a part of an interleaved key. */
 static void
 case_nested(void)
 {
@@ -246,19 +252,24 @@ case_nested(void)
 	a = mkey_new(p.pd, 4, 0);
 	b = mkey_new(p.pd, 4, 0);
 	c = mkey_new(p.pd, 4, 0);
-	/* a: 10 rounds of 6 bytes, one every 10 bytes from 1000 on: 60 bytes. */
+	/*
+	 * Key a: 10 rounds of 6 bytes, with 10 bytes from round to round, starting at 1000. In
+	 * total 60 bytes.
+	 */
 	v = (struct mlx5dv_mr_interleaved){(uintptr_t)base + 1000, 6, 4, p.server.mr->lkey};
 	CHECK_EQ(set_interleaved(&p.client, a, PAIR_ALL, 10, 1, &v), IBV_WC_SUCCESS);
 	for (uint32_t i = 0; i < 10; i++)
 		piece(&sa, 1000 + 10 * i, 6);
-	/* b: bytes 3..43 of a, then 20 bytes at 3000: 60 bytes. */
+	/* Key b: bytes 3..43 of a, then 20 bytes at 3000. In total 60 bytes. */
 	list[0] = (struct ibv_sge){3, 40, a->lkey};
 	list[1] = sge(&p.server, 3000, 20);
 	CHECK_EQ(set_list(&p.client, b, PAIR_ALL, 2, list), IBV_WC_SUCCESS);
 	for (uint32_t i = 3; i < 43; i++)
 		piece(&sb, sa.v[i / 6].at + i % 6, 1);
 	piece(&sb, 3000, 20);
-	/* c: 3 rounds of 9 bytes of b, one every 20 bytes from byte 4 on. */
+	/*
+	 * Key c: 3 rounds of 9 bytes of b, with 20 bytes from round to round, starting at byte 4.
+	 */
 	v = (struct mlx5dv_mr_interleaved){4, 9, 11, b->lkey};
 	CHECK_EQ(set_interleaved(&p.client, c, PAIR_ALL, 3, 1, &v), IBV_WC_SUCCESS);
 	for (uint32_t r = 0; r < 3; r++)
@@ -274,7 +285,8 @@ case_nested(void)
 }
 
 /*
- * Both ends use keys: data are gathered here, scattered there, and copied between keys by memcpy.
+ * Keys are used at both ends: data are gathered at one end, scattered at the other, and copied
+ * between keys by memcpy.
  */
 static void
 case_local_use(void)
@@ -322,7 +334,7 @@ case_local_use(void)
 	pair_fini(&p);
 }
 
-/* A second configuration replaces what its setters name, and keeps the rest. */
+/* A second configuration must replace what its setters set, and must not change anything else. */
 static void
 case_reconfigured(void)
 {
@@ -337,14 +349,17 @@ case_reconfigured(void)
 	mkey = mkey_new(p.pd, 4, 0);
 	v = sge(&p.server, 100, 50);
 	CHECK_EQ(set_list(&p.client, mkey, IBV_ACCESS_REMOTE_READ, 1, &v), IBV_WC_SUCCESS);
-	/* Only the access flags are set: the layout stays. */
+	/* Only the access flags are set: the layout must not change. */
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 1, &conf);
 	mlx5dv_wr_set_mkey_access_flags(p.client.dvx, PAIR_ALL);
 	CHECK_EQ(finish(&p.client), IBV_WC_SUCCESS);
 	piece(&s, 100, 50);
 	write_and_read(&p, mkey, &s, 0, 50);
-	/* Only the layout is set: the access flags stay, even if the kind of layout changes. */
+	/*
+	 * Only the layout is set: the access flags must not change, even if the kind of layout
+	 * changes.
+	 */
 	il = (struct mlx5dv_mr_interleaved){(uintptr_t)p.server.buf + 200, 4, 4, p.server.mr->lkey};
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 1, &conf);
@@ -354,12 +369,12 @@ case_reconfigured(void)
 	piece(&s, 200, 4);
 	piece(&s, 208, 4);
 	write_and_read(&p, mkey, &s, 0, 8);
-	/* No setter: nothing changes. */
+	/* Without a setter, the key must not change. */
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 0, &conf);
 	CHECK_EQ(finish(&p.client), IBV_WC_SUCCESS);
 	write_and_read(&p, mkey, &s, 0, 8);
-	/* The later access flags override the earlier ones. */
+	/* If access flags are set twice, the later flags must count. */
 	start(&p.client, IBV_SEND_INLINE);
 	mlx5dv_wr_mkey_configure(p.client.dvx, mkey, 1, &conf);
 	mlx5dv_wr_set_mkey_access_flags(p.client.dvx, IBV_ACCESS_REMOTE_READ);
@@ -369,7 +384,10 @@ case_reconfigured(void)
 	pair_fini(&p);
 }
 
-/* Many configurations, some while data move: no key is lost, and no old layout is used. */
+/*
+ * Many configurations, some of them while data move: no key may be lost, and no old layout may be
+ * used.
+ */
 static void
 case_many_configurations(void)
 {
@@ -411,7 +429,10 @@ enum wrong {
 	TOO_DEEP
 };
 
-/* A key over a key over the server's region, with one error: a write of 64 bytes through it. */
+/*
+ * A key over a key over the server's region, with one error. A write of 64 bytes through the outer
+ * key must complete with this status.
+ */
 static void
 rule(enum wrong wrong, enum ibv_wc_status status)
 {
@@ -459,7 +480,7 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 			IBV_WC_SUCCESS);
 	rkey = outer->rkey;
 	if (wrong == OTHER_PD) {
-		/* A QP of another PD cannot even configure the key. */
+		/* A QP of another PD must not be able to configure the key. */
 		CHECK_EQ(set_list(&p.client, outer, PAIR_ALL, 1, &v), IBV_WC_MW_BIND_ERR);
 		goto done;
 	}
@@ -468,8 +489,8 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 		v = (struct ibv_sge){0, 64, i == 0 ? outer->lkey : deep[i - 1]->lkey};
 		if (wrong == DEEP_ENOUGH || wrong == TOO_DEEP) {
 			/*
-			 * These keys are written through, but `outer` was configured read-only so
-			 * far.
+			 * These writes go through all keys, but `outer` was configured read-only up
+			 * to now.
 			 */
 			struct ibv_sge in = {0, 64, inner->lkey};
 
@@ -479,7 +500,10 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 			CHECK_EQ(set_list(&p.client, deep[i], PAIR_ALL, 1, &v), IBV_WC_SUCCESS);
 		}
 	}
-	/* inner, outer, deep[0], deep[1]: four keys between the request and the memory. */
+	/*
+	 * In this case four keys are between the request and the memory: inner, outer, deep[0],
+	 * deep[1].
+	 */
 	if (wrong == DEEP_ENOUGH)
 		rkey = deep[1]->rkey;
 	if (wrong == TOO_DEEP)
@@ -524,7 +548,7 @@ case_rules(void)
 	rule(TOO_DEEP, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* A key that may not be written can still be read through. */
+/* Data must be readable through a key that does not allow writing. */
 static void
 case_read_only_layer(void)
 {
@@ -545,7 +569,7 @@ case_read_only_layer(void)
 	pair_fini(&p);
 }
 
-/* A local use that a key forbids is a protection error of the requester. */
+/* A local use that a key forbids must be a protection error of the requester. */
 static void
 case_local_rules(void)
 {
@@ -577,8 +601,8 @@ case_local_rules(void)
 }
 
 /*
- * An invalidation that is not allowed, or that comes after another one, fails. An invalidated key
- * works again after a configuration.
+ * An invalidation that is not allowed must fail, and so must a second invalidation of a key. An
+ * invalidated key must work again after a configuration.
  */
 static void
 case_invalidate(void)
@@ -607,7 +631,7 @@ case_invalidate(void)
 	CHECK_EQ(mlx5dv_destroy_mkey(mkey), 0);
 	pair_fini(&p);
 
-	/* A plain region can be neither invalidated nor configured. */
+	/* A plain region must be refused both for invalidation and for configuration. */
 	keys_init(&p);
 	CHECK_EQ(invalidate(&p.client, p.client.mr->lkey), IBV_WC_MW_BIND_ERR);
 	pair_fini(&p);
@@ -658,7 +682,7 @@ case_remote_invalidate(void)
 }
 
 /*
- * The program may choose the lowest byte of the key, its variant, when it configures it
+ * In a configuration the program may choose the variant, the lowest byte of the key
  * (mlx5dv_create_mkey(3)).
  */
 static void
@@ -692,7 +716,7 @@ enum mw_wrong {
 	MW_STALE_KEY,
 	MW_OTHER_QP,
 	MW_REGION_GONE,
-	/* The bind itself is refused. */
+	/* In the following cases the bind itself must be refused. */
 	MW_REGION_NO_BIND,
 	MW_REGION_READ_ONLY,
 	MW_REGION_OTHER_PD,
@@ -726,8 +750,8 @@ bind(struct pair_end *e, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_b
 }
 
 /*
- * Binds the server's window to bytes 1000..1063 of its region, with one error, and writes from the
- * client.
+ * Binds the server's window to bytes 1000..1063 of its region, with one error. Then the client
+ * writes to the window.
  */
 static void
 window(enum ibv_mw_type type, enum mw_wrong wrong)
@@ -765,8 +789,8 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 		CHECK_EQ(mw->rkey, rkey);
 	if (wrong == MW_BOUND_TWICE) {
 		/*
-		 * Type 1 can be bound again, and its old key stops working. Type 2 must be
-		 * invalidated first.
+		 * A window of type 1 can be bound again, and its old key must stop working. A
+		 * window of type 2 must be invalidated first.
 		 */
 		status = bind(&p.server, mw, ibv_inc_rkey(rkey), &info);
 		CHECK_EQ(status, type == IBV_MW_TYPE_1 ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR);
@@ -775,7 +799,10 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 		goto done;
 	}
 	if (wrong == MW_WRONG_QP_UNBINDS) {
-		/* Type 1 cannot be invalidated locally; type 2 only by its own QP. */
+		/*
+		 * A window of type 1 must not be invalidated locally, and a window of type 2 only
+		 * by its own QP.
+		 */
 		CHECK_EQ(invalidate(type == IBV_MW_TYPE_1 ? &p.server : &p.client, rkey),
 			IBV_WC_MW_BIND_ERR);
 		goto done;
@@ -797,7 +824,7 @@ window(enum ibv_mw_type type, enum mw_wrong wrong)
 		raddr--;
 	if (wrong == MW_AFTER)
 		raddr++;
-	/* A type 1 window can be used by every QP of its PD, whichever QP bound it. */
+	/* Every QP of its PD may use a window of type 1, no matter which QP bound the window. */
 	if (wrong != MW_NOTHING && !(wrong == MW_OTHER_QP && type == IBV_MW_TYPE_1))
 		status = IBV_WC_REM_ACCESS_ERR;
 	CHECK_EQ(write_to(&p, rkey, raddr, 0, 64), status);
@@ -819,7 +846,10 @@ static void
 case_windows(void)
 {
 	for (enum mw_wrong w = MW_NOTHING; w <= MW_WRONG_QP_UNBINDS; w++) {
-		/* libibverbs itself refuses to bind type 1 to another PD's region (EPERM). */
+		/*
+		 * libibverbs itself refuses to bind a window of type 1 to a region of another PD
+		 * (EPERM).
+		 */
 		if (w != MW_REGION_OTHER_PD)
 			window(IBV_MW_TYPE_1, w);
 		window(IBV_MW_TYPE_2, w);
@@ -827,7 +857,8 @@ case_windows(void)
 }
 
 /*
- * A type 2 window is invalidated by a peer's SEND, and bound again. Its addresses are zero-based.
+ * A SEND of a peer invalidates a window of type 2, which is then bound again. The addresses in the
+ * window are zero-based.
  */
 static void
 case_window_life(void)
@@ -857,7 +888,7 @@ case_window_life(void)
 	CHECK_EQ(bind(&p.server, mw, rkey, &info), IBV_WC_SUCCESS);
 	CHECK_EQ(write_to(&p, rkey, 0, 0, 8), IBV_WC_SUCCESS);
 	CHECK(memcmp(p.server.buf + 1064, p.client.buf, 8) == 0);
-	/* It cannot be used as a local key. */
+	/* A window must be refused as a local key. */
 	start(&p.server, 0);
 	ibv_wr_send(p.server.qpx);
 	ibv_wr_set_sge(p.server.qpx, rkey, 0, 8);
@@ -877,8 +908,8 @@ add_at(struct pair *p, uint32_t rkey, uint64_t raddr)
 }
 
 /*
- * The 8 bytes of an atomic must be in one piece: bytes behind the end of a piece do not belong to
- * the key.
+ * The 8 bytes of an atomic must be in one piece, because bytes after the end of a piece do not
+ * belong to the key.
  */
 static void
 case_atomic_in_a_piece(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protection rules of the emulated adapter: each rule has a case here that fails if the adapter
- * does not apply it. Requests come from stock libibverbs; the statuses are those of ibv_poll_cq(3)
- * and of the InfiniBand architecture (volume 1, chapters 9.9 and 10.6).
+ * Protection rules of the emulated adapter. For each rule there is a case that fails if the adapter
+ * does not apply the rule. Requests are posted through stock libibverbs; the statuses are those of
+ * ibv_poll_cq(3) and of the InfiniBand architecture (volume 1, chapters 9.9 and 10.6).
  */
 #include "softhca_pair.h"
 
@@ -15,7 +15,7 @@ enum op {
 	OP_WRITE_IMM
 };
 
-/* One operation of 64 bytes (8 for atomics), and what may be wrong in it. */
+/* An operation of 64 bytes (8 for atomics). A case changes one of its values to a wrong value. */
 struct request {
 	enum op op;
 	uint32_t lkey, rkey, dst_lkey;
@@ -78,7 +78,7 @@ paint(struct pair *p)
 	memset(p->server.buf, 0x22, PAIR_BUF);
 }
 
-/* Checks that neither side's memory has changed. */
+/* Checks that the memory of neither side has changed. */
 static void
 expect_untouched(const struct pair *p)
 {
@@ -89,7 +89,8 @@ expect_untouched(const struct pair *p)
 }
 
 /*
- * Checks that the request fails with that status, moves nothing, and leaves the client's QP in ERR.
+ * Expects that the request fails with this status, moves no data, and leaves the client's QP in
+ * ERR.
  */
 static void
 expect_refused(struct pair *p, const struct request *q, enum ibv_wc_status status)
@@ -120,7 +121,7 @@ expect_server_state(struct pair *p, enum ibv_qp_state state)
 	CHECK_EQ(attr.qp_state, state);
 }
 
-/* First, valid requests succeed, with only the access flags that they need. */
+/* Valid requests must succeed with only the access flags that they need. */
 static void
 works(enum op op, int client_access, int server_access, unsigned int qp_access)
 {
@@ -136,7 +137,7 @@ works(enum op op, int client_access, int server_access, unsigned int qp_access)
 	q = good(&p, op);
 	q.lkey = q.dst_lkey = cmr->lkey;
 	q.rkey = smr->rkey;
-	/* The last byte of the region is inside. */
+	/* The last byte of the region must be accessible. */
 	q.laddr = (uintptr_t)p.client.buf + PAIR_BUF - q.len;
 	q.raddr = (uintptr_t)p.server.buf + PAIR_BUF - q.len;
 	post(&p, &q);
@@ -177,8 +178,8 @@ static void
 case_local_key(void)
 {
 	for (enum op op = OP_SEND; op <= OP_MEMCPY; op++) {
-		local_variant(op, 1);          /* variant */
-		local_variant(op, 0x80000000); /* index */
+		local_variant(op, 1);          /* a wrong variant */
+		local_variant(op, 0x80000000); /* a wrong index */
 	}
 }
 
@@ -217,8 +218,8 @@ reg_pages(const struct pair *p, unsigned int n)
 }
 
 /*
- * When a card sees the command, it has already run the work of earlier doorbells: UCX deregisters
- * memory that its last sends use.
+ * When a card sees the command to deregister, it has already run the work of earlier doorbells: UCX
+ * deregisters memory that its last sends use.
  */
 static void
 case_rung_before(void)
@@ -243,8 +244,8 @@ case_rung_before(void)
 }
 
 /*
- * A deregistered key: its number names nothing, although the memory still exists and is registered
- * with another key.
+ * A deregistered key must be refused, although its memory still exists and is registered with
+ * another key.
  */
 static void
 case_deregistered(void)
@@ -259,7 +260,7 @@ case_deregistered(void)
 	q.rkey = mr->rkey;
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	other = reg_pages(&p, 8);
-	CHECK(other->rkey >> 8 != q.rkey >> 8); /* a key's index is its upper 24 bits */
+	CHECK(other->rkey >> 8 != q.rkey >> 8); /* the index of a key is its upper 24 bits */
 	expect_refused(&p, &q, IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(pair_async(&p, PAIR_PATIENCE_MS), IBV_EVENT_QP_ACCESS_ERR);
 	CHECK_EQ(ibv_dereg_mr(other), 0);
@@ -267,8 +268,8 @@ case_deregistered(void)
 }
 
 /*
- * As in mlx5_ib: regions of up to 4 pages, of 5 to 8, of 9 to 16, ... have their keys from
- * different stacks.
+ * As in mlx5_ib, regions of up to 4 pages, of 5 to 8 pages, of 9 to 16 pages and so on get their
+ * keys from different stacks.
  */
 static void
 case_key_again(void)
@@ -302,8 +303,8 @@ case_key_again(void)
 }
 
 /*
- * When a key is given out again, nothing of the earlier region is left in it: neither its memory,
- * nor its PD and rights.
+ * When a key is used again for another region, no property of the earlier region may remain:
+ * neither its memory, nor its PD, nor its rights.
  */
 static void
 case_key_anew(void)
@@ -330,7 +331,7 @@ case_key_anew(void)
 	CHECK_EQ(pair_wait(&p.client).status, IBV_WC_SUCCESS);
 	CHECK_EQ(p.server.buf[63], 0x11);
 	CHECK_EQ(p.server.buf[64], 0x22);
-	/* The rights of the earlier region. */
+	/* The rights of the earlier region must not remain. */
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	mr = ibv_reg_mr(p.pd, p.server.buf, 4096, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr != NULL);
@@ -391,7 +392,10 @@ case_protection_domain(void)
 		remote_pd(op);
 }
 
-/* Reads, atomics and memcpy write to local memory: the key must allow it. */
+/*
+ * Reads, atomics and memcpys write to local memory: the key must allow this, otherwise they must be
+ * refused.
+ */
 static void
 case_local_write(void)
 {
@@ -416,7 +420,7 @@ case_local_write(void)
 	}
 }
 
-/* The peer's key lacks only the access flag that is needed. */
+/* The peer's key lacks only the access flag that is needed: the request must be refused. */
 static void
 remote_right(enum op op, int access)
 {
@@ -444,7 +448,10 @@ case_remote_rights(void)
 	remote_right(OP_ATOMIC, PAIR_ALL & ~IBV_ACCESS_REMOTE_ATOMIC);
 }
 
-/* The peer's QP lacks only that access flag: the request is invalid, whatever the key allows. */
+/*
+ * The peer's QP lacks only this access flag: the request must complete as invalid, for any rights
+ * of the key.
+ */
 static void
 qp_right(enum op op, unsigned int access)
 {
@@ -472,7 +479,10 @@ struct range {
 	uint32_t len;
 };
 
-/* One byte outside at either end, far outside, and a range whose address plus length overflows. */
+/*
+ * One byte outside at the start or at the end, far outside, and a range whose address plus length
+ * overflows: all must be refused.
+ */
 static const struct range outside[] = {
 	{(uint64_t)-1, 64},
 	{PAIR_BUF - 63, 64},
@@ -545,7 +555,7 @@ case_remote_bounds(void)
 
 		bounds(OP_WRITE, true, &r);
 		bounds(OP_READ, true, &r);
-		if (i != 1) /* 8 bytes there are inside */
+		if (i != 1) /* in this case the 8 bytes of an atomic are inside */
 			bounds(OP_ATOMIC, true, &r);
 	}
 }
@@ -559,7 +569,7 @@ case_wrap_around(void)
 	wraps(OP_READ, true);
 }
 
-/* A length of 0 accesses no memory, so neither key nor bounds are checked. */
+/* A length of 0 accesses no memory, so neither the key nor the bounds may be checked. */
 static void
 case_zero_length(void)
 {
@@ -592,7 +602,7 @@ case_atomic_alignment(void)
 	pair_fini(&p);
 }
 
-/* The client has max_rd_atomic `mine`, the server max_dest_rd_atomic `peers`. */
+/* The client has max_rd_atomic `mine`, and the server has max_dest_rd_atomic `peers`. */
 static void
 rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 {
@@ -612,8 +622,9 @@ rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 }
 
 /*
- * As mlx5_ib sets it: a requester's depth is the log2 of it, so that 0 is one; a responder's depth
- * of 0 removes the rights to read and to do atomics, and keeps the right to write.
+ * Depths have the meaning of mlx5_ib. It stores the log2 of the requester's depth, so a depth of 0
+ * counts as 1. A responder's depth of 0 removes the rights to read and to do atomics, but not the
+ * right to write.
  */
 static void
 case_rd_atomic_depth(void)
@@ -636,8 +647,8 @@ access_of(struct ibv_qp *qp)
 }
 
 /*
- * Rights and depth depend on each other. A modify that is refused changes neither of them, and has
- * no effect when a later modify sets the other one: the server may be written and, in the second
+ * Rights and depth depend on each other. A refused modify must change neither of them, and must
+ * have no effect when a later modify sets the other: the server may be written and, in the second
  * case, read.
  */
 static void
@@ -654,7 +665,7 @@ refused_modify(bool of_depth)
 	CHECK_EQ(pair_modify(&p.server, IBV_QPS_RESET), 0);
 	if (of_depth) {
 		pair_connect(&p, &p.server, p.client.qp->qp_num);
-		/* RTS to RTR is no transition. */
+		/* There is no transition from RTS to RTR. */
 		attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .max_dest_rd_atomic = 0};
 		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr,
 				 IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC),
@@ -666,7 +677,7 @@ refused_modify(bool of_depth)
 				 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 					 IBV_QP_ACCESS_FLAGS),
 			0);
-		/* INIT to RTS is no transition. */
+		/* There is no transition from INIT to RTS. */
 		attr.qp_state = IBV_QPS_RTS;
 		attr.qp_access_flags = PAIR_ALL;
 		CHECK_EQ(ibv_modify_qp(p.server.qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS),
@@ -696,7 +707,10 @@ case_refused_modify(void)
 	refused_modify(true);
 }
 
-/* The memory that a receive names must exist, be writable, and be long enough. */
+/*
+ * The memory of a receive must exist, be writable, and be long enough; otherwise both ends get
+ * these statuses.
+ */
 static void
 receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
 	enum ibv_wc_status server)
@@ -730,7 +744,8 @@ receive(uint32_t lkey_flip, int access, uint32_t len, enum ibv_wc_status client,
 		CHECK_EQ(wc.wr_id, 10);
 		expect_server_state(&p, IBV_QPS_ERR);
 	}
-	CHECK_EQ(pair_async(&p, 5), -1); /* no event: the completion reports it */
+	/* no event is sent, because the completion reports the error */
+	CHECK_EQ(pair_async(&p, 5), -1);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	pair_fini(&p);
 }
@@ -746,8 +761,8 @@ case_receive(void)
 }
 
 /*
- * libmlx5 asks for MMO at every INIT of a QP that was created with it. A QP without it may not
- * copy.
+ * libmlx5 asks for MMO at every INIT of a QP that was created with MMO. A memcpy on a QP without
+ * MMO must be refused.
  */
 static void
 case_mmo_not_allowed(void)
@@ -776,8 +791,8 @@ case_mmo_not_allowed(void)
 }
 
 /*
- * A key that is re-registered with other memory or fewer access flags uses these for all later
- * work.
+ * After a key is re-registered with other memory or fewer access flags, later work must use the new
+ * memory and flags.
  */
 static void
 case_reregistered(void)

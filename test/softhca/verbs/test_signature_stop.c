@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a queue of SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`:
- * anywhere between the work request with that signature and the next fenced one
+ * Where a queue with SIG_PIPELINING stops after a wrong signature, with the setting `sig_stop`: at
+ * any work request from the one with the wrong signature up to the next fenced one
  * (mlx5dv_qp_cancel_posted_send_wrs(3)).
  */
 #define CLOCK_START 0
@@ -14,13 +14,13 @@
 #define OF_SEND WRITES /* wr_id of the fenced SEND after the writes */
 #define RECV_AT 60000
 
-/* A client whose keys lie over its memory, block by block with a CRC32 behind each. */
+/* A client with keys over its memory: each key has one block, which is followed by a CRC32. */
 struct many {
 	struct pair p;
 	struct mlx5dv_mkey *mkey[WRITES];
 	struct signature_domain domain;
 	uint8_t data[WRITES * BLOCK];
-	unsigned int landed; /* writes that have arrived at the server */
+	unsigned int landed; /* number of writes that have arrived at the server */
 };
 
 static const struct signature crc32 = {.kind = CRC32, .ones = true};
@@ -45,7 +45,7 @@ end(struct many *m)
 	pair_fini(&m->p);
 }
 
-/* The key checks the signature of block i. */
+/* Writes the configuration of the key that checks the signature of block i. */
 static void
 write_configure(struct many *m, unsigned int i)
 {
@@ -62,8 +62,8 @@ write_configure(struct many *m, unsigned int i)
 }
 
 /*
- * One doorbell for all keys, an RDMA write through each of them, and the SEND. The signatures of
- * the blocks in `bad` are wrong. Only the SEND makes a completion.
+ * Posts all configurations, an RDMA write through each key, and the SEND, with one doorbell. The
+ * signatures of the blocks in `bad` are wrong. Only the SEND makes a completion.
  */
 static void
 post(struct many *m, unsigned int bad)
@@ -94,7 +94,7 @@ post(struct many *m, unsigned int bad)
 	CHECK_EQ(ibv_wr_complete(e->qpx), 0);
 }
 
-/* How many writes have arrived; they arrive in order. */
+/* Returns how many writes have arrived; they arrive in order. */
 static unsigned int
 landed(const struct many *m)
 {
@@ -119,9 +119,9 @@ state(struct many *m)
 }
 
 /*
- * The queue has stopped: no SEND has run; at least one more wrong signature was found, and each one
- * that was found is reported by its key, once. Returns where the queue stopped, as the number of
- * writes after the first wrong one of this stop.
+ * Checks a stopped queue: the SEND has not run; at least one more wrong signature was found; and
+ * each wrong signature that was found is reported by its key, once. Returns where the queue
+ * stopped: the number of writes after the first wrong write of this stop.
  */
 static unsigned int
 check_stop(struct many *m, unsigned int bad)
@@ -130,13 +130,13 @@ check_stop(struct many *m, unsigned int bad)
 	struct ibv_wc wc;
 
 	/*
-	 * The query comes after everything that the adapter did for the queue; TSan does not know
-	 * about the event.
+	 * The query returns after all steps of the adapter for this queue. TSan does not know that
+	 * the event has the same effect.
 	 */
 	CHECK_EQ(state(m), IBV_QPS_SQD);
 	n = landed(m);
 	CHECK_EQ(ibv_poll_cq(m->p.client.cq, 1, &wc),
-		0); /* takes SIG_ERR completions to the keys */
+		0); /* gives the SIG_ERR completions to the keys */
 	CHECK_EQ(ibv_poll_cq(m->p.server.cq, 1, &wc), 0);
 	while (first < WRITES && (bad >> first & 1) == 0)
 		first++;
@@ -151,8 +151,8 @@ check_stop(struct many *m, unsigned int bad)
 }
 
 /*
- * Resumes the queue at each stop, until the SEND has arrived. Counts in `where` how often it
- * stopped at each place. Returns the number of stops.
+ * Resumes the queue at each stop, until the SEND has arrived. Adds to where[i] how often the queue
+ * stopped i writes after a wrong write. Returns the number of stops.
  */
 static unsigned int
 run_all(struct many *m, unsigned int bad, unsigned int *where)
@@ -172,7 +172,10 @@ run_all(struct many *m, unsigned int bad, unsigned int *where)
 	return stops;
 }
 
-/* The first block is wrong: the queue stops at every place after it, and never after the fence. */
+/*
+ * The first block is wrong: over many runs the queue must stop after each number of later writes,
+ * and never after the fence.
+ */
 static void
 case_places(void)
 {
@@ -189,7 +192,10 @@ case_places(void)
 	end(&m);
 }
 
-/* All combinations of wrong blocks: several in one stop, and several stops. */
+/*
+ * All combinations of wrong blocks: there must be stops for several wrong blocks, and runs with
+ * several stops.
+ */
 static void
 case_several(void)
 {
@@ -202,15 +208,15 @@ case_several(void)
 		stops += run_all(&m, bad, where);
 		bits += (unsigned int)__builtin_popcount(bad);
 	}
-	/* Each stop has one wrong block at least. */
+	/* There must be at least one wrong block for each stop. */
 	CHECK(stops < bits);
 	CHECK(stops > 1 << WRITES / 5);
 	end(&m);
 }
 
 /*
- * Nothing is posted after the wrong block: the queue stops there, and does not run what is posted
- * later.
+ * No work request follows the wrong block: the queue must stop there, and must not run work
+ * requests that are posted later.
  */
 static void
 case_end(void)
@@ -229,15 +235,22 @@ case_end(void)
 }
 
 /*
- * The second write waits, by a fault, while the queue is stopping. Then the program stops the queue
- * itself, or resets it: there is one event for the stop, or none, and later work runs to its end.
+ * A fault delays the second write while the queue is stopping. Meanwhile the program stops the
+ * queue itself, or resets it: at most one event may be sent for the stop, and later work requests
+ * must run to their end.
  */
 static void
 other_end(struct many *m, bool reset)
 {
-	/* After 16 WQEs that configure keys, and the write with the wrong block. */
+	/*
+	 * The fault applies after 16 WQEs that configure keys, and after the write with the wrong
+	 * block.
+	 */
 	CHECK_EQ(softhca_fault("late op=18 ms=2"), 0);
-	/* So it waits until this has been seen, however slow the machine is. */
+	/*
+	 * The clock is stopped, so the write waits until the test has seen this, also on a slow
+	 * machine.
+	 */
 	clock_stop();
 	post(m, 1);
 	for (unsigned int i = 0; i < 10; i++)
@@ -250,7 +263,8 @@ other_end(struct many *m, bool reset)
 		CHECK_EQ(check_stop(m, 1), landed(m) - 1);
 		CHECK_EQ(pair_modify(&m->p.client, IBV_QPS_RTS), 0);
 	} else {
-		while (pair_async(&m->p, 0) != -1) /* it had stopped before the second write */
+		/* the queue may have stopped before the second write */
+		while (pair_async(&m->p, 0) != -1)
 			;
 		softhca_faults_clear();
 		pair_connect(&m->p, &m->p.client, m->p.server.qp->qp_num);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Block signatures through stock libmlx5: the bytes that an RDMA write sends from a signed key, and
- * that an RDMA read writes into one. ISA-L computes the guards; tags and positions are those of
- * mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see doc/softhca-assumptions.md.
+ * the bytes that an RDMA read writes into a signed key. ISA-L computes the guards; tags and
+ * positions are those of mlx5dv_wr_set_mkey_sig_block(3). For the byte order of a CRC see
+ * doc/softhca-assumptions.md.
  */
 #include <sys/mman.h>
 
@@ -70,7 +71,7 @@ signed_key_fini(struct signed_key *k)
 	pair_fini(&k->p);
 }
 
-/* The key lies over `len` bytes of the client's memory, in two pieces that split a block. */
+/* Configures the key over `len` bytes of the client's memory, in two pieces that split a block. */
 static void
 configure(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_domain *mem,
 	const struct mlx5dv_sig_block_domain *wire, uint8_t check_mask)
@@ -103,7 +104,10 @@ move(struct signed_key *k, bool read, uint32_t off, uint32_t len)
 	return pair_wait(e).status;
 }
 
-/* The key is configured anew: the first block that moves has the first reference tag. */
+/*
+ * Configures the key again and moves data: the first block that moves must have the first reference
+ * tag.
+ */
 static void
 move_anew(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_domain *mem,
 	const struct mlx5dv_sig_block_domain *wire, bool read, uint32_t off, uint32_t on_wire)
@@ -114,8 +118,8 @@ move_anew(struct signed_key *k, uint32_t len, const struct mlx5dv_sig_block_doma
 }
 
 /*
- * Signatures are in memory: they are checked and removed on the way out, and created on the way in.
- * Then the same with the second block alone.
+ * Signatures are in memory: outgoing data are checked and lose their signatures, incoming data get
+ * signatures. This is then repeated with the second block alone.
  */
 static void
 convert_memory(struct signed_key *k, enum signature_kind kind, bool ones)
@@ -146,7 +150,7 @@ convert_memory(struct signed_key *k, enum signature_kind kind, bool ones)
 	signature_expect(k->p.server.buf, k->data + BLOCK, BLOCK, 0x22);
 }
 
-/* The same with signatures on the wire. */
+/* As convert_memory(), with signatures on the wire. */
 static void
 convert_wire(struct signed_key *k, enum signature_kind kind, bool ones)
 {
@@ -196,7 +200,10 @@ case_conversions(void)
 	}
 }
 
-/* From one kind of signature in memory to another on the wire, and back. */
+/*
+ * The data have one kind of signature in memory and another kind on the wire. They move in both
+ * directions.
+ */
 static void
 case_both_domains(void)
 {
@@ -223,7 +230,7 @@ case_both_domains(void)
 
 struct damage {
 	enum signature_kind kind;
-	uint32_t at; /* where the second block with its signature begins */
+	uint32_t at; /* offset of the second block and its signature */
 	uint8_t mask;
 	enum mlx5dv_mkey_err_type error;
 };
@@ -242,7 +249,7 @@ errors(const struct damage *d)
 	memcpy(k.p.client.buf, signed_data, with);
 	k.p.client.buf[BLOCK + len + d->at] ^= 0x40;
 	configure(&k, with, domain(&mem, d->kind, true, 0), NULL, d->mask);
-	/* Data move in spite of the error. */
+	/* The data must move although there is an error. */
 	CHECK_EQ(move(&k, false, 0, DATA), IBV_WC_SUCCESS);
 	err = signature_key_error(k.mkey);
 	CHECK_EQ(err.err_type, d->error);
@@ -261,8 +268,8 @@ errors(const struct damage *d)
 		CHECK_EQ(err.err.sig.expected_value, (REF + 1) ^ 0x40000000);
 	}
 	/*
-	 * An error is reported once. The next one is reported only after a new configuration of the
-	 * key.
+	 * An error must be reported once. The next error must be reported only after a new
+	 * configuration of the key.
 	 */
 	if (d->error != MLX5DV_MKEY_NO_ERR)
 		CHECK_EQ(move(&k, false, 0, DATA), IBV_WC_SUCCESS);
@@ -298,7 +305,7 @@ case_errors(void)
 		errors(&damages[i]);
 }
 
-/* A block whose application tag is ffff is not checked, if the escape flag is set. */
+/* With the escape flag, a block whose application tag is ffff must not be checked. */
 static void
 escape(uint16_t flags, bool ref_too, enum mlx5dv_mkey_err_type error)
 {
@@ -341,12 +348,12 @@ case_escape(void)
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE, false, MLX5DV_MKEY_NO_ERR);
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE, false, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE, true, MLX5DV_MKEY_NO_ERR);
-	/* A block with another tag is checked. */
+	/* A block with another application tag must be checked. */
 	no_escape(MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE);
 	no_escape(MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE);
 }
 
-/* A request must have whole blocks, inside the layout. */
+/* A request must have whole blocks and be inside the layout, otherwise it must be refused. */
 static void
 refused(uint32_t off, uint32_t len)
 {
@@ -370,7 +377,7 @@ case_refused(void)
 	refused(DATA, BLOCK);
 }
 
-/* RESET_SIG_ATTR: the key has no signature any more (mlx5dv_wr_mkey_configure(3)). */
+/* After RESET_SIG_ATTR the key must have no signature (mlx5dv_wr_mkey_configure(3)). */
 static void
 case_reset(void)
 {
@@ -395,7 +402,7 @@ case_reset(void)
 	signed_key_fini(&k);
 }
 
-/* The key's memory is on demand, and its second page cannot be accessed. */
+/* The key's memory is on demand, and its second page cannot be accessed: the request must fail. */
 static void
 without_memory(bool read, bool wire)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the program unmaps while it is registered, or whose file it makes shorter. The pages
- * of a real card are pinned, so requests continue to work (ibv_reg_mr(3), mlock(2)). Each case runs
- * in its own process, whose exit status is checked.
+ * Memory that the program unmaps while it is registered, or whose file the program truncates. A
+ * real card has pinned the pages, so requests must continue to work (ibv_reg_mr(3), mlock(2)). Each
+ * case runs in its own process, whose exit status is checked.
  */
 #include <endian.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #include "softhca_pair.h"
 
-#define INCREMENT 0 /* operation of MEMIC: mlx5dv_dm_map_op_addr(3) */
+#define INCREMENT 0 /* number of an operation on device memory: mlx5dv_dm_map_op_addr(3) */
 
 #define PAGE   4096
 #define LEN    (3 * PAGE)
@@ -48,7 +48,7 @@ unmap_middle(const struct region *r)
 	CHECK_EQ(munmap(r->at + PAGE, PAGE), 0);
 }
 
-/* One request of the client over the whole region, with its own buffer at the other end. */
+/* Runs a request of the client over the whole region. The other end is the client's own buffer. */
 static void
 request(struct pair *p, const struct region *r, bool write)
 {
@@ -109,7 +109,10 @@ receive(struct pair *p, const struct region *r)
 	CHECK_EQ(pair_wait(&p->server).status, IBV_WC_SUCCESS);
 }
 
-/* A shared mapping of a file of three pages in place of the region's memory, registered again. */
+/*
+ * Replaces the region's memory by a shared mapping of a file of three pages, and registers it
+ * again.
+ */
 static struct ibv_mr *
 replace_by_file(struct pair *p, const struct region *r, int *file)
 {
@@ -125,8 +128,9 @@ replace_by_file(struct pair *p, const struct region *r, int *file)
 }
 
 /*
- * The adapter has a second SIGBUS handler for operations on device memory, which passes signals on
- * to the first one. If such operations are not possible, there is only the first one.
+ * For operations on device memory the adapter installs a second SIGBUS handler, which passes all
+ * other signals to the first handler. If such operations are not possible, there is only the first
+ * handler.
  */
 static void
 add_operation(struct pair *p)
@@ -167,7 +171,7 @@ write_and_read_file(struct pair *p, const struct region *r)
 	CHECK_EQ(lseek(file, 0, SEEK_END), 2 * PAGE);
 }
 
-/* The program itself accesses memory beyond the end of its file. */
+/* The program itself accesses memory beyond the end of its file: it must get SIGBUS. */
 static void
 touch_file(struct pair *p, const struct region *r)
 {
@@ -179,8 +183,8 @@ touch_file(struct pair *p, const struct region *r)
 }
 
 /*
- * The program itself accesses memory that it has unmapped: this is an error of the program, as it
- * is without the adapter.
+ * The program itself accesses memory that it has unmapped. This is an error of the program: it
+ * must get SIGSEGV, as without the adapter.
  */
 static void
 touch(struct pair *p, const struct region *r)
@@ -205,8 +209,8 @@ send_signal(struct pair *p, const struct region *r)
 }
 
 /*
- * The adapter writes a completion to the address of the CQ's memory, which is unmapped and in no
- * region. Returns only if that address has a page afterwards.
+ * The adapter writes a completion to the CQ's memory, which is unmapped and in no region. Returns
+ * only if there is a page at this address afterwards.
  */
 static void
 lose_cq(struct pair *p, const struct region *r)
@@ -229,7 +233,7 @@ lose_cq(struct pair *p, const struct region *r)
 		pair_run();
 }
 
-/* A handler that the program installed before it used the adapter. */
+/* A handler that the program installs before it uses the adapter. */
 static void
 leave(int sig)
 {
@@ -244,11 +248,11 @@ leave_with_address(int sig, siginfo_t *info, void *context)
 			: 36);
 }
 
-static unsigned int adapter; /* the adapter that the children use */
+static unsigned int adapter; /* index of the adapter that the children use */
 
 /*
- * Runs a case in a child with that handler. Returns the child's exit status, and how many lines it
- * wrote.
+ * Runs a case in a child with this handler. Returns the child's exit status, and sets *lines to the
+ * number of lines that it wrote.
  */
 static int
 end_of(void (*run)(struct pair *p, const struct region *r), const struct sigaction *handler,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests on memory that is registered on demand (ibv_reg_mr(3), IBV_ACCESS_ON_DEMAND), by
- * stock libibverbs and libmlx5: memory that is mapped, unmapped, moved or read-only, wherever a
- * request can name it. Errors are statuses of ibv_poll_cq(3), and the program continues.
+ * Work requests on memory that is registered on demand (ibv_reg_mr(3), IBV_ACCESS_ON_DEMAND),
+ * through stock libibverbs and libmlx5. The memory is mapped, unmapped, moved or read-only, and is
+ * used in each operand of a request. Errors must be statuses of ibv_poll_cq(3), and the program
+ * must continue.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,8 +20,8 @@ enum op {
 };
 
 /*
- * The memory of a request: near is in the client's memory, far is in the server's, or is memcpy's
- * target.
+ * An address of a request: `near` is in the client's memory; `far` is in the server's memory, or is
+ * the destination of a memcpy.
  */
 struct spot {
 	uint32_t key;
@@ -138,7 +139,10 @@ case_comes_later(void)
 	}
 }
 
-/* Both ends of a message are on demand, in more than one piece, and longer than a bounce buffer. */
+/*
+ * Both ends of a message are on demand, have more than one piece, and are longer than a bounce
+ * buffer.
+ */
 static void
 case_send_and_receive(void)
 {
@@ -182,7 +186,9 @@ case_moves(void)
 	CHECK_EQ(run(&p, OP_WRITE, spot_of(a.mr, 0), spot_of(p.server.mr, 0)).status,
 		IBV_WC_SUCCESS);
 	CHECK_EQ(p.server.buf[0], 0x33);
-	/* Other pages at these addresses: from now on their content is used. */
+	/*
+	 * Other pages are mapped at these addresses: from now on requests must use their content.
+	 */
 	other = mmap(NULL, AREA_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(other != MAP_FAILED);
 	paint(other, AREA_LEN);
@@ -197,19 +203,19 @@ case_moves(void)
 /* ---- memory that is missing or read-only */
 
 /*
- * Checks that the request fails because of its memory, not of its key: the vendor syndrome is that
- * of a page that the IOMMU refused to a ConnectX-6 (linux-rdma list).
+ * Checks that the request fails because of its memory, not because of its key: the vendor syndrome
+ * is that of a page that the IOMMU refused to a ConnectX-6 (linux-rdma list).
  */
 static void
 expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
 {
 	CHECK_EQ(wc->status, status);
 	/*
-	 * For this vendor syndrome, libmlx5 would post the receive again, as for a card's page
-	 * fault.
+	 * For this vendor syndrome libmlx5 would post the receive again, as after a page fault of a
+	 * card.
 	 */
 	CHECK(wc->vendor_err != MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT);
-	/* The initiator of a remote request learns only that access was refused. */
+	/* The initiator of a remote request is only told that the access was refused. */
 	CHECK_EQ(wc->vendor_err, status == IBV_WC_REM_ACCESS_ERR ? 0x88
 				 : status == IBV_WC_REM_OP_ERR   ? 0x89
 								 : 0x56);
@@ -226,7 +232,7 @@ expect_state(struct pair_end *e, enum ibv_qp_state state)
 }
 
 /*
- * The memory has the protection `prot`, or is unmapped if that is 0. With `hole`, one page in the
+ * The memory has the protection `prot`, or is unmapped if `prot` is 0. With `hole`, one page in the
  * middle of the request is unmapped.
  */
 static void
@@ -253,7 +259,7 @@ fails(enum op op, bool near_is_odp, int prot, bool hole)
 	expect_state(&p.server, status == IBV_WC_REM_ACCESS_ERR ? IBV_QPS_ERR : IBV_QPS_RTS);
 	CHECK_EQ(pair_async(&p, status == IBV_WC_REM_ACCESS_ERR ? PAIR_PATIENCE_MS : 1),
 		status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : -1);
-	/* No byte after the page has moved. */
+	/* No byte after the missing page may have moved. */
 	for (uint32_t i = hole ? PAGE : 0; i < PAIR_BUF && prot != PROT_READ; i++)
 		CHECK(p.client.buf[i] == 0x44 && (op == OP_FETCH_ADD || p.server.buf[i] == 0x44));
 	area_fini(&a);
@@ -282,8 +288,8 @@ case_read_only(void)
 	fails(OP_FETCH_ADD, true, PROT_READ, false);
 	fails(OP_FETCH_ADD, false, PROT_READ, false);
 	/*
-	 * The value differs, so the operation would write nothing, but it needs write access all
-	 * the same.
+	 * The comparison fails, so the operation would write no value, but it needs the right to
+	 * write.
 	 */
 	fails(OP_COMPARE_SWAP, false, PROT_READ, false);
 	fails(OP_MEMCPY, false, PROT_READ, false);
@@ -310,7 +316,7 @@ case_read_only_is_read(void)
 	pair_fini(&p);
 }
 
-/* Pages beyond the end of a file, where an access of the program gets SIGBUS. */
+/* Pages beyond the end of a file, at which an access of the program gets SIGBUS. */
 static void
 case_behind_a_files_end(void)
 {
@@ -422,7 +428,7 @@ case_indirect(void)
 	through_a_list(false);
 }
 
-/* The implicit region has all memory by its own address. Unmapped memory is refused. */
+/* The implicit region has all memory at its own addresses. Unmapped memory must be refused. */
 static void
 case_implicit(void)
 {
@@ -476,8 +482,8 @@ add_fives(void *arg)
 }
 
 /*
- * The adapter is opened twice, and each context has a key to one word. A thread that waits pumps
- * the adapter.
+ * The adapter is opened twice, and each context has a key to the same word. While a thread waits,
+ * it pumps the adapter.
  */
 static void
 case_atomics_of_two_keys(void)
@@ -507,8 +513,8 @@ case_atomics_of_two_keys(void)
 static atomic_bool stop;
 
 /*
- * Maps new pages, then pages that cannot be accessed. The addresses stay in use, so nothing else is
- * mapped there.
+ * Alternately maps new pages and pages that cannot be accessed. The addresses stay in use, so the
+ * kernel places no other mapping there.
  */
 static void *
 come_and_go(void *arg)
@@ -521,7 +527,7 @@ come_and_go(void *arg)
 	return NULL;
 }
 
-/* The program unmaps the memory at the moment when it is in use. */
+/* The program unmaps the memory while a request uses it. */
 static void
 case_race(void)
 {
@@ -536,7 +542,9 @@ case_race(void)
 	area_map(&a, 0, AREA_PAGES, PROT_NONE);
 	atomic_store(&stop, false);
 	CHECK_EQ(pthread_create(&thread, NULL, come_and_go, &a), 0);
-	/* Both outcomes must occur, however late a loaded machine runs the other thread. */
+	/*
+	 * Success and failure must both occur, also if a busy machine runs the other thread late.
+	 */
 	while ((n[0] < 100 || n[1] < 100) && pair_now_ms() < end) {
 		enum op op = n[0] % 2 != 0 ? OP_WRITE : OP_READ;
 		struct ibv_wc wc = run(&p, op, spot_of(a.mr, 0), spot_of(p.server.mr, 0));

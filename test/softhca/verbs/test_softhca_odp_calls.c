@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control calls on memory on demand, by stock libibverbs and libmlx5: capabilities, registering,
- * re-registering, and advice with the errors of ibv_advise_mr(3). mincore(2) shows whether pages
- * are in memory.
+ * Control calls on memory on demand, through stock libibverbs and libmlx5: capabilities,
+ * registration, re-registration, and advice with the errors of ibv_advise_mr(3). mincore(2) shows
+ * whether pages are in memory.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -78,9 +78,9 @@ case_registering(void)
 	struct ibv_mr *mr;
 
 	area_init(&a, o.pd, PAIR_ALL);
-	/* Without the flag, the memory must exist. */
+	/* Without IBV_ACCESS_ON_DEMAND, the memory must exist. */
 	CHECK(ibv_reg_mr(o.pd, a.at, PAGE, IBV_ACCESS_LOCAL_WRITE) == NULL && errno == EFAULT);
-	/* The other rules are the same as for every region. */
+	/* All other rules are the same as for every region. */
 	CHECK(ibv_reg_mr(o.pd, a.at, PAGE, ON_DEMAND | IBV_ACCESS_REMOTE_WRITE) == NULL &&
 		errno == EINVAL);
 	CHECK(ibv_reg_mr(o.pd, a.at, 0, ON_DEMAND) == NULL && errno == EINVAL);
@@ -88,7 +88,7 @@ case_registering(void)
 	mr = ibv_reg_mr(o.pd, a.at, AREA_LEN, ON_DEMAND | IBV_ACCESS_HUGETLB);
 	CHECK(mr != NULL);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
-	/* The implicit region: only on demand, and only at the program's own addresses. */
+	/* The implicit region must be on demand, and must have the program's own addresses. */
 	CHECK(ibv_reg_mr(o.pd, NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE) == NULL);
 	CHECK(ibv_reg_mr_iova(o.pd, NULL, SIZE_MAX, PAGE, ON_DEMAND) == NULL && errno == EINVAL);
 	mr = ibv_reg_mr(o.pd, NULL, SIZE_MAX, PAIR_ALL | ON_DEMAND);
@@ -99,7 +99,7 @@ case_registering(void)
 	close_it(&o);
 }
 
-/* Writes 8 bytes from a region. Returns the status. */
+/* Writes 8 bytes from a region. Returns the status of the completion. */
 static enum ibv_wc_status
 write_from(struct pair *p, const struct ibv_mr *mr, uint8_t *at)
 {
@@ -125,7 +125,7 @@ case_registering_again(void)
 
 	pair_init(&p, NULL);
 	area_init(&a, p.pd, PAIR_ALL);
-	/* To a plain region: its memory must exist, and is then pinned. */
+	/* Change to a plain region: its memory must exist, and is then pinned. */
 	CHECK(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAIR_ALL) != 0 &&
 		errno == EFAULT);
 	area_map(&a, 0, AREA_PAGES, PROT_READ | PROT_WRITE);
@@ -136,7 +136,7 @@ case_registering_again(void)
 	CHECK_EQ(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			 PAIR_ALL | ON_DEMAND),
 		0);
-	/* From all memory to a part of it. */
+	/* Change from all memory to a part of it. */
 	all = ibv_reg_mr(p.pd, NULL, SIZE_MAX, PAIR_ALL | ON_DEMAND);
 	CHECK(all != NULL);
 	memset(p.client.buf, 0x62, 8);
@@ -192,14 +192,14 @@ case_advice(void)
 	area_map(&a, 0, AREA_PAGES, PROT_READ | PROT_WRITE);
 	CHECK_EQ(advise(o.pd, FETCH_NO_FAULT, FLUSH, a.mr->lkey, a.at, AREA_LEN), 0);
 	CHECK_EQ(resident(&a), 0);
-	/* From the last byte of a page to the first byte of a later page. */
+	/* A range from the last byte of a page to the first byte of a later page. */
 	CHECK_EQ(advise(o.pd, FETCH_WRITE, FLUSH, a.mr->lkey, a.at + PAGE - 1, PAGE + 2), 0);
 	CHECK_EQ(resident(&a), 3);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at + 8 * PAGE, 2 * PAGE), 0);
 	CHECK_EQ(resident(&a), 5);
 	CHECK_EQ(advise(o.pd, FETCH, 0, a.mr->lkey, a.at, AREA_LEN), 0);
 	CHECK_EQ(resident(&a), AREA_PAGES);
-	/* Advice does not change the memory's content. */
+	/* Advice must not change the memory's content. */
 	memset(a.at, 0x5a, AREA_LEN);
 	CHECK_EQ(advise(o.pd, FETCH_WRITE, FLUSH, a.mr->lkey, a.at, AREA_LEN), 0);
 	for (unsigned int i = 0; i < AREA_LEN; i++)
@@ -215,7 +215,7 @@ case_advice_on_memory(void)
 	struct area a;
 
 	area_init(&a, o.pd, IBV_ACCESS_LOCAL_WRITE);
-	/* With FLUSH, the call waits, and fails if the memory is missing. */
+	/* With FLUSH, the call waits, and must fail if the memory is missing. */
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at, PAGE), EFAULT);
 	CHECK_EQ(advise(o.pd, FETCH_WRITE, FLUSH, a.mr->lkey, a.at, PAGE), EFAULT);
 	CHECK_EQ(advise(o.pd, FETCH, 0, a.mr->lkey, a.at, PAGE), 0);
@@ -226,7 +226,7 @@ case_advice_on_memory(void)
 	CHECK_EQ(mprotect(a.at + 5 * PAGE, PAGE, PROT_NONE), 0);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at, 5 * PAGE), 0);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at, 5 * PAGE + 1), EFAULT);
-	/* The ends of the region. */
+	/* Ranges at the start and the end of the region. */
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at + 15 * PAGE, PAGE), 0);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at + 15 * PAGE, PAGE + 1), EFAULT);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, a.mr->lkey, a.at - 1, 2), EFAULT);
@@ -250,7 +250,7 @@ case_advice_on_keys(void)
 	struct ibv_sge two[2];
 
 	CHECK(other != NULL && list != NULL && mw != NULL && plain != NULL && fixed != NULL);
-	/* An address after the region is outside the key, whether it is mapped or not. */
+	/* An address after the region is outside the key, whether memory is mapped there or not. */
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf, PAGE + 1), EFAULT);
 	CHECK_EQ(advise(o.pd, FETCH, FLUSH, fixed->lkey, buf + PAGE, 1), EFAULT);
 	for (uint32_t flags = 0; flags <= FLUSH; flags += FLUSH) {
@@ -265,7 +265,7 @@ case_advice_on_keys(void)
 	}
 	CHECK_EQ(advise(o.pd, FETCH, 2, fixed->lkey, buf, PAGE), EINVAL);
 	CHECK_EQ(advise(o.pd, FETCH_NO_FAULT + 1, 0, fixed->lkey, buf, PAGE), EOPNOTSUPP);
-	/* Of several pieces, each is checked. */
+	/* Each of several pieces must be checked. */
 	two[0] = (struct ibv_sge){(uintptr_t)buf, PAGE, fixed->lkey};
 	two[1] = (struct ibv_sge){(uintptr_t)buf, PAGE, plain->lkey};
 	CHECK_EQ(ibv_advise_mr(o.pd, FETCH, 0, two, 2), ENOENT);
@@ -293,7 +293,7 @@ forbid(unsigned int call)
 	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
 }
 
-/* Existing keys allow no access, and new ones cannot be created. */
+/* In the sandbox, existing keys must allow no access, and new keys cannot be created. */
 static void
 in_sandbox(unsigned int call)
 {
@@ -305,7 +305,7 @@ in_sandbox(unsigned int call)
 	mr = ibv_reg_mr(p.pd, p.client.buf, PAGE, PAIR_ALL | ON_DEMAND);
 	CHECK(mr != NULL);
 	forbid(call);
-	/* Device threads were started outside the sandbox. */
+	/* Device threads were started outside the sandbox, so they can still access the memory. */
 	CHECK_EQ(write_from(&p, mr, p.client.buf) != IBV_WC_SUCCESS, pair_is_pumped());
 	CHECK_EQ(ibv_query_device_ex(p.ctx, NULL, &attr), 0);
 	CHECK_EQ(attr.odp_caps.general_caps, 0);
@@ -323,7 +323,7 @@ case_sandbox(void)
 	static const unsigned int calls[] = {__NR_process_vm_readv, __NR_process_vm_writev};
 
 #ifdef __SANITIZE_THREAD__
-	/* TSan's runtime starts no threads in a child of a program that has threads. */
+	/* TSan's runtime starts no threads in the child of a program that has threads. */
 	if (!pair_is_pumped())
 		return;
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which QPs can be the receiver of a message: not one of another type, of another connection, at
- * another address, or in another domain (InfiniBand architecture, volume 1, chapters 9.2, 9.6 and
- * 9.7; annex A14 for XRC). An operation that a transport does not have is an error of the sender.
+ * Which QPs can receive a message. A QP of another type, of another connection, at another address,
+ * or in another domain must not receive it (InfiniBand architecture, volume 1, chapters 9.2, 9.6
+ * and 9.7; annex A14 for XRC). An operation that a transport does not have must be an error of the
+ * sender.
  */
 #include "softhca_node.h"
 
@@ -10,7 +11,7 @@ static const enum kind listeners[] = {K_RC, K_UC, K_UD, K_XRC_RECV, K_DCT};
 
 #define N_LISTENERS (sizeof(listeners) / sizeof(listeners[0]))
 
-/* Posts a receive in every place from which a QP of that type could take one. */
+/* Posts a receive to every queue from which a QP of this type could take a receive. */
 static void
 listen_on(struct node *n, struct ibv_qp *qp, enum kind kind)
 {
@@ -20,8 +21,8 @@ listen_on(struct node *n, struct ibv_qp *qp, enum kind kind)
 }
 
 /*
- * Sends a message to a listener that is connected to `back`. Checks that it arrives, or does not,
- * as expected.
+ * Sends a message to a listener that is connected to `back`. Expects that it arrives or does not
+ * arrive.
  */
 static void
 message(enum kind send, enum kind recv, bool connected, bool arrives)
@@ -71,7 +72,7 @@ case_connections(void)
 	message(K_RC, K_RC, false, false);
 	message(K_UC, K_UC, false, false);
 	message(K_XRC_SEND, K_XRC_RECV, false, false);
-	/* These types are connected to no QP. */
+	/* QPs of these types have no connection. */
 	message(K_UD, K_UD, false, true);
 	message(K_DCI, K_DCT, false, true);
 }
@@ -113,7 +114,10 @@ case_dc_address(void)
 	dc_address(offsetof(struct mlx5_wqe_av, rgid) + 15, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* A DCI sends to a QP that is not a DCT. Such a QP has no DC key, so not even key 0 may match. */
+/*
+ * A DCI sends to a QP that is not a DCT. Such a QP has no DC key, so no key may match, not even key
+ * 0.
+ */
 static void
 case_dc_key(void)
 {
@@ -132,7 +136,7 @@ case_dc_key(void)
 			node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
 			node_ready(&b, to, listeners[l], dci->qp_num, IBV_QPS_RTS);
 			listen_on(&b, to, listeners[l]);
-			dest.qpn = to->qp_num; /* a DCT has its number since RTR */
+			dest.qpn = to->qp_num; /* a DCT has had its number since RTR */
 			node_dc_send(dci, &dest, keys[k], sge);
 			CHECK_EQ(node_wait(a.scq).status,
 				good ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR);
@@ -149,8 +153,8 @@ case_dc_key(void)
 /* ---- UD */
 
 /*
- * The address has the index of the sender's GID. An index after the last GID names no GID, so the
- * packet has no header (libmlx5's mlx5_wqe_av: bits 27:20 of grh_gid_fl).
+ * The address has the index of the sender's GID. If the index is after the last GID, there is no
+ * such GID, so the packet must have no header (libmlx5's mlx5_wqe_av: bits 27:20 of grh_gid_fl).
  */
 static void
 case_ud_gid_index(void)
@@ -189,7 +193,7 @@ case_ud_gid_index(void)
 
 /* ---- XRC */
 
-/* An XRC message does not reach an SRQ of the same program that is not an XRC SRQ. */
+/* An XRC message must not reach an SRQ that is not an XRC SRQ. */
 static void
 case_xrc_basic(void)
 {
@@ -264,7 +268,7 @@ case_operations(void)
 	operation(K_UD, IBV_WR_SEND_WITH_INV, IBV_WC_LOC_QP_OP_ERR);
 }
 
-/* A QP of another type than UD has no qkey: qkey 0 must not match it. */
+/* Only a UD QP has a qkey: qkey 0 must not match a QP of another type. */
 static void
 case_ud_key(void)
 {
@@ -297,7 +301,7 @@ case_ud_key(void)
 
 /* ---- states */
 
-/* In SQE only the send queue has stopped: receives still work (ibv_modify_qp(3)). */
+/* In SQE only the send queue has stopped: receives must still work (ibv_modify_qp(3)). */
 static void
 receives_in_sqe(enum kind kind)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of a receiving side: the first message of a connection (ibv_get_async_event(3)), a receive
- * record that counts more than the queue holds, a full CQ (ibv_create_cq(3)). Also: who may create
- * a raw packet QP (packet(7), CAP_NET_RAW).
+ * Events of a receiver: for the first message of a connection (ibv_get_async_event(3)), for a
+ * receive record that counts more WQEs than the queue holds, and for a full CQ (ibv_create_cq(3)).
+ * Also: which processes may create a raw packet QP (packet(7), CAP_NET_RAW).
  */
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -77,7 +77,7 @@ established(enum kind send, enum ibv_qp_state receiver, bool told)
 		CHECK_EQ(node_event(&l.b, &event, 2), -1);
 		CHECK_EQ(node_event(&l.a, &event, 0), -1);
 	}
-	/* After a RESET, there is a new connection. */
+	/* A RESET begins a new connection, so the event must be sent again. */
 	if (told) {
 		CHECK_EQ(node_move(l.to, IBV_QPS_RESET), 0);
 		node_ready(&l.b, l.to, l.recv, l.from->qp_num, receiver);
@@ -95,7 +95,7 @@ case_established(void)
 	established(K_UC, IBV_QPS_RTR, true);
 	established(K_XRC_SEND, IBV_QPS_RTR, true);
 	established(K_RC, IBV_QPS_RTS, false);
-	/* These types are connected to no QP. */
+	/* QPs of these types have no connection, so no event may be sent. */
 	established(K_UD, IBV_QPS_RTR, false);
 	established(K_DCI, IBV_QPS_RTR, false);
 }
@@ -133,7 +133,7 @@ overposted(enum kind send, bool imm)
 	l.a.buf[0] = 1;
 	for (uint32_t i = 0; i < dv.rq.wqe_cnt; i++)
 		link_recv(&l);
-	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS); /* a full queue is not an error */
+	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS); /* a full queue must not be an error */
 	CHECK_EQ(node_wait(l.b.rcq).status, IBV_WC_SUCCESS);
 	__atomic_store_n(&dv.dbrec[MLX5_RCV_DBR], htobe32(dv.rq.wqe_cnt + 2), __ATOMIC_RELEASE);
 	CHECK_EQ(imm ? write_imm(&l) : link_send(&l),
@@ -143,12 +143,12 @@ overposted(enum kind send, bool imm)
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	CHECK(softhca_violations() > violations);
 	CHECK_EQ(l.b.buf[4096], 0);
-	node_expect_none(l.b.rcq); /* valid receives cannot be told from invalid ones */
+	node_expect_none(l.b.rcq); /* the adapter cannot know which of the receives are valid */
 	CHECK_EQ(node_event(&l.b, &event, 2), -1);
 	link_close(&l);
 }
 
-/* One QP sends and receives. */
+/* A QP that is connected to itself sends and receives. */
 static void
 overposted_itself(void)
 {
@@ -181,7 +181,7 @@ case_overposted(void)
 
 /* ---- a full completion queue */
 
-/* The scheduler visits connected QPs, but not DCTs and XRC targets. */
+/* In the adapter, visits of lanes include connected QPs, but not DCTs and XRC targets. */
 static void
 cq_overrun(enum kind send)
 {
@@ -195,11 +195,12 @@ cq_overrun(enum kind send)
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
 	/*
-	 * The fifth completion has no room. Its SEND may complete before the QP fails, and is the
-	 * last one.
+	 * The CQ has no free entry for the fifth completion. The SEND of this completion may
+	 * complete before the QP fails, and is the last SEND.
 	 */
 	CHECK_EQ(link_send(&l), IBV_WC_SUCCESS);
-	if (send == K_XRC_SEND) /* an XRC target or a DCT meets the failed CQ at the next request */
+	/* only the next request makes an XRC target or a DCT see the failed CQ */
+	if (send == K_XRC_SEND)
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
 	for (int i = 0; i < 2; i++) {
 		int type = node_event(&l.b, &event, CHECK_PATIENCE_MS);
@@ -211,7 +212,7 @@ cq_overrun(enum kind send)
 	CHECK_EQ(pair_state(l.to), IBV_QPS_ERR);
 	if (send != K_XRC_SEND)
 		CHECK_EQ(link_send(&l), IBV_WC_RETRY_EXC_ERR);
-	/* A DCT in error is destroyed like any other. */
+	/* It must be possible to destroy a DCT in error. */
 	link_close(&l);
 }
 
@@ -264,7 +265,7 @@ case_net_raw(void)
 	errno = 0;
 	CHECK(node_try_qp(&n, K_RAW) == NULL);
 	CHECK_EQ(errno, EPERM);
-	/* Other types need no capability. */
+	/* QPs of other types need no capability. */
 	qp = node_qp(&n, K_UD);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 	if (may_be_raw())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of every type of QP: each transition with each attribute is accepted or refused as the
- * kernel does it; what a query reports afterwards; and what happens to work in SQD and in ERR.
+ * The states of every type of QP: each transition with each attribute must be accepted or refused
+ * as by the kernel. Also what a query returns afterwards, and what happens to work requests in SQD
+ * and in ERR.
  *
  * The rules are the kernel's: qp_state_table in drivers/infiniband/core/verbs.c, and for DC
  * modify_dci_qp_is_ok() and mlx5_ib_modify_dct() in drivers/infiniband/hw/mlx5/qp.c.
@@ -29,7 +30,9 @@ responds_reliably(enum kind k)
 	return k == K_RC || k == K_XRC_RECV;
 }
 
-/* Attributes that a QP in RTS may change, or one that goes to RTS again. */
+/*
+ * Returns the attributes that may change when a QP moves to RTS from SQD or SQE, or stays in RTS.
+ */
 static int
 may_in_rts(enum kind k)
 {
@@ -62,7 +65,10 @@ may_in_sqd(enum kind k)
 	}
 }
 
-/* The adapter has no alternate paths, so their attributes are left out. */
+/*
+ * Returns the rule for a connected type. Attributes of alternate paths are left out, because the
+ * adapter has none.
+ */
 static struct rule
 connected_rule(enum kind k, int from, int to)
 {
@@ -92,7 +98,7 @@ connected_rule(enum kind k, int from, int to)
 static struct rule
 rule_of(enum kind k, int from, int to)
 {
-	/* An XRC target has no send queue to drain. DC has no SQD state. */
+	/* An XRC target has no send queue to drain, and DC has no state SQD. */
 	const bool drains = k != K_XRC_RECV && k != K_DCI && k != K_DCT;
 
 	if (k != K_DCT && (to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET)))
@@ -110,7 +116,7 @@ rule_of(enum kind k, int from, int to)
 
 /* ---- every transition with every attribute */
 
-/* A UC or UD QP goes to SQE after an error of its own. */
+/* Moves a UC or UD QP to SQE by an error of its own work request. */
 static void
 make_sqe(struct node *n, struct ibv_qp *qp, enum kind k)
 {
@@ -156,8 +162,8 @@ qp_in(struct node *n, struct ibv_qp *qp, enum kind k, int state)
 }
 
 /*
- * Tries the transition with the needed attributes, with one less and with one more. Checks the
- * results against the rule.
+ * Tries the transition with the needed attributes, without one of them, and with one more. Compares
+ * the results with the rule.
  */
 static struct ibv_qp *
 try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
@@ -211,8 +217,8 @@ case_transitions(void)
 			for (int to = 0; to < N_STATES; to++)
 				qp = try_transition(&n, qp, k, from, to);
 			/*
-			 * Without a state in the mask, the state does not change, if the rule
-			 * allows a transition from the state to itself.
+			 * Without IBV_QP_STATE in the mask the state must not change. The call must
+			 * succeed if the rule allows a transition from the state to itself.
 			 */
 			CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){0}, 0),
 				rule_of(k, from, from).valid ? 0 : EINVAL);
@@ -222,7 +228,10 @@ case_transitions(void)
 	node_close(&n);
 }
 
-/* Values out of range, by the manual page, ibv_query_device(3) and ibv_query_port(3). */
+/*
+ * Values that are out of range by the manual page, ibv_query_device(3) or ibv_query_port(3) must be
+ * refused.
+ */
 static void
 case_values(void)
 {
@@ -259,11 +268,12 @@ case_values(void)
 
 		qp = qp_in(&n, qp, K_RC, bad[i].to - 1);
 		attr.qp_state = bad[i].to;
-		memcpy((uint8_t *)&attr + bad[i].at, &bad[i].value, bad[i].len); /* little endian */
+		/* the fields are little endian */
+		memcpy((uint8_t *)&attr + bad[i].at, &bad[i].value, bad[i].len);
 		CHECK_EQ(ibv_modify_qp(qp, &attr, mask), EINVAL);
 		CHECK_EQ(pair_state(qp), bad[i].to - 1);
 	}
-	/* States that do not exist. */
+	/* States that do not exist must be refused. */
 	CHECK_EQ(node_move(qp, 7), EINVAL);
 	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){.cur_qp_state = 7}, CUR), EINVAL);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
@@ -296,8 +306,8 @@ case_rate_limit(void)
 /* ---- queries */
 
 /*
- * As mlx5_ib sets the QP context (set_qpc_atomic_flags()): until a depth as responder is given, the
- * peer may only write.
+ * Returns the rights that mlx5_ib sets in the QP context (set_qpc_atomic_flags()): until the
+ * responder's depth is set, the peer may only write.
  */
 static unsigned int
 granted(unsigned int asked, int set)
@@ -316,7 +326,9 @@ expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 	CHECK_EQ(a.qp_state, state);
 	CHECK_EQ(a.cur_qp_state, state);
 #define SAME(bit, field) CHECK_EQ(a.field, set &(bit) ? w->field : 0)
-	/* Before the program names a port, it is port 1: mlx5_ib makes the QP on it. */
+	/*
+	 * Before the program sets a port, the QP is on port 1: mlx5_ib makes the QP on this port.
+	 */
 	CHECK_EQ(a.port_num, set & IBV_QP_PORT ? w->port_num : 1);
 	SAME(IBV_QP_QKEY, qkey);
 	SAME(IBV_QP_PATH_MTU, path_mtu);
@@ -365,7 +377,7 @@ case_query(void)
 			set |= qp_need(kinds[i], to);
 			expect_query(qp, to, &attr, set);
 		}
-		/* Each attribute that may change in SQD changes alone. */
+		/* Each attribute that may change in SQD is changed alone. */
 		CHECK_EQ(node_move(qp, IBV_QPS_SQD), 0);
 		pair_run();
 		for (int bit = 1; bit < 1 << N_BITS; bit <<= 1) {
@@ -384,7 +396,7 @@ case_query(void)
 			CHECK_EQ(ibv_modify_qp(qp, &attr, bit), 0);
 			expect_query(qp, IBV_QPS_SQD, &attr, set);
 		}
-		/* In ERR the attributes stay. RESET clears them. */
+		/* In ERR the attributes must stay. RESET must clear them. */
 		CHECK_EQ(node_move(qp, IBV_QPS_ERR), 0);
 		expect_query(qp, IBV_QPS_ERR, &attr, set);
 		CHECK_EQ(node_move(qp, IBV_QPS_RESET), 0);
@@ -420,12 +432,14 @@ case_query_sizes(void)
 	CHECK(attr.cap.max_send_wr >= 10 && attr.cap.max_recv_wr >= 20);
 	CHECK(attr.cap.max_send_sge >= 3 && attr.cap.max_recv_sge >= 5);
 	CHECK(attr.cap.max_inline_data >= 100);
-	/* The sizes that the creation returned. */
+	/* A query must return the sizes that the creation returned. */
 	CHECK_EQ(attr.cap.max_send_wr, given.cap.max_send_wr);
 	CHECK_EQ(attr.cap.max_recv_wr, given.cap.max_recv_wr);
 	CHECK_EQ(attr.cap.max_inline_data, given.cap.max_inline_data);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
-	/* An SRQ: its size as created, its limit as modified. */
+	/*
+	 * A query of an SRQ must return the size from the creation, and the limit from the modify.
+	 */
 	CHECK(given_srq.attr.max_wr >= 20 && given_srq.attr.max_sge >= 3);
 	for (int i = 0; i < 10; i++)
 		node_recv(&n, NULL, shared, 1);
@@ -435,8 +449,8 @@ case_query_sizes(void)
 		CHECK_EQ(ibv_query_srq(shared, &srq), 0);
 		CHECK_EQ(srq.srq_limit, limit);
 		/*
-		 * libmlx5's wait queue is included: 2 * 20 + 1, rounded up to a power of two, less
-		 * one.
+		 * The size includes libmlx5's wait queue: 2 * 20 + 1, rounded up to a power of two,
+		 * minus one.
 		 */
 		CHECK_EQ(srq.max_wr, 63);
 		CHECK_EQ(srq.max_sge, given_srq.attr.max_sge);
@@ -447,7 +461,7 @@ case_query_sizes(void)
 
 /* ---- work */
 
-/* Two QPs of a type that send to each other, or a sender and its receiver. */
+/* Two QPs of a type that send to each other, or a sender and a receiver. */
 struct duo {
 	struct node n;
 	enum kind send, recv;
@@ -511,7 +525,10 @@ static const enum kind senders[] = {K_RC, K_UC, K_UD, K_XRC_SEND, K_DCI};
 
 #define N_SENDERS (sizeof(senders) / sizeof(senders[0]))
 
-/* After an error, flushed work, RESET and RTS, new messages arrive, and no old ones. */
+/*
+ * After an error, flushed work requests, RESET and RTS, new messages must arrive, and no old
+ * message.
+ */
 static void
 case_restart(void)
 {
@@ -530,7 +547,7 @@ case_restart(void)
 			CHECK_EQ(pair_state(d.from), unreliable ? IBV_QPS_SQE : IBV_QPS_ERR);
 			if (unreliable)
 				CHECK_EQ(node_move(d.from, IBV_QPS_ERR), 0);
-			/* In ERR, a receive is flushed if it is in the QP's own queue. */
+			/* In ERR, a receive must be flushed if it is in the QP's own queue. */
 			if (d.send <= K_UD) {
 				node_recv(&d.n, d.from, NULL, 6);
 				CHECK_EQ(node_wait(d.n.rcq).status, IBV_WC_WR_FLUSH_ERR);
@@ -552,8 +569,8 @@ case_restart(void)
 }
 
 /*
- * SQD for each type that has it: posted work waits, the event says that the queue is drained, RTS
- * restarts it.
+ * SQD, for each type that has this state: posted work requests must wait, an event must report that
+ * the queue is drained, and RTS must restart the queue.
  */
 static void
 case_sqd(void)
@@ -587,8 +604,8 @@ case_sqd(void)
 			CHECK_EQ(node_wait(d.n.rcq).status, IBV_WC_SUCCESS);
 		}
 		/*
-		 * No event comes if the program did not ask for it. When the QP goes from SQD to
-		 * ERR, its work is flushed.
+		 * If the program did not ask for the event, none may be sent. When the QP moves
+		 * from SQD to ERR, its work requests must be flushed.
 		 */
 		CHECK_EQ(node_move(d.from, IBV_QPS_SQD), 0);
 		CHECK_EQ(node_event(&d.n, &event, 5), -1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UD, UC, XRC and DC QPs and SRQs, by stock libibverbs and libmlx5: which messages arrive, which
- * are dropped, and which are refused. Headers are compared with the specifications: InfiniBand
- * volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
+ * UD, UC, XRC and DC QPs and SRQs, through stock libibverbs and libmlx5: which messages arrive,
+ * which are dropped, and which are refused. Headers are compared with the specifications:
+ * InfiniBand volume 1 chapter 8.3 and annex A17, RFC 791, RFC 8200.
  */
 #include <sys/mman.h>
 
@@ -12,8 +12,8 @@
 #define SL  7 /* service level */
 
 /*
- * On Ethernet the service level in a receive's CQE gives the headers of the packet: bit 3 UDP, bits
- * 2:0 as MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux's include/linux/mlx5/cq.h.
+ * On Ethernet the service level in a receive's CQE describes the headers of the packet: bit 3 is
+ * UDP, bits 2:0 are MLX5_CQE_ROCE_L3_HEADER_TYPE_* of Linux's include/linux/mlx5/cq.h.
  */
 enum packet_type {
 	PACKET_GRH = 0,
@@ -40,7 +40,7 @@ post_recv(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t addr, uint32_t len, uin
 	node_recv_to(qp, NULL, (struct ibv_sge){addr, len, mr->lkey}, id);
 }
 
-/* A receive of 64 bytes at an offset of the node's memory. */
+/* Posts a receive of 64 bytes at an offset of the node's memory. */
 static void
 post_srq(struct node *n, struct ibv_srq *srq, uint32_t at, uint64_t id)
 {
@@ -136,7 +136,10 @@ ud_arrives(struct ud *u, uint32_t qkey, uint32_t len)
 	return wc;
 }
 
-/* BTH 12, DETH 8, immediate 4, payload to a multiple of 4, ICRC 4. */
+/*
+ * Returns the length of a packet without its network header: BTH 12, DETH 8, immediate 4, payload
+ * rounded up to a multiple of 4, ICRC 4.
+ */
 static unsigned int
 packet_len(unsigned int payload)
 {
@@ -185,7 +188,7 @@ case_ud_ipv4(void)
 	CHECK_EQ(p[1], 0x5a);
 	CHECK_EQ(p[2] << 8 | p[3], 20 + 8 + packet_len(1000));
 	CHECK_EQ(p[4] << 8 | p[5], 0);
-	CHECK_EQ(p[6] << 8 | p[7], 0x4000); /* not to be fragmented: annex A17.4.5.2 */
+	CHECK_EQ(p[6] << 8 | p[7], 0x4000); /* "don't fragment": annex A17.4.5.2 */
 	CHECK_EQ(p[8], 33);
 	CHECK_EQ(p[9], 17);
 	CHECK(memcmp(p + 12, ip, 4) == 0 && memcmp(p + 16, ip, 4) == 0);
@@ -195,7 +198,10 @@ case_ud_ipv4(void)
 	ud_close(&u);
 }
 
-/* A copy of the address with one wrong byte, in its Ethernet address or in its GID. */
+/*
+ * Sends to a copy of the address with one wrong byte, in its Ethernet address or in its GID. The
+ * message must not arrive.
+ */
 static void
 ud_misses(struct ud *u, unsigned int at)
 {
@@ -218,12 +224,14 @@ case_ud_drops(void)
 	struct ibv_ah_attr other = address(&u.b, 1);
 	struct ibv_ah *ah;
 
-	/* Without a receive, the message is dropped, and not kept for later. */
+	/*
+	 * Without a receive, the message must be dropped, and must not be kept for a later receive.
+	 */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
 	/*
-	 * Another qkey, a QP number that names nothing, a QP of another type, and a port that does
-	 * not exist.
+	 * Another qkey, a QP number that does not exist, a QP of another type, and a port that does
+	 * not exist: the message must be dropped.
 	 */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY + 1, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY ^ 2, 8), IBV_WC_SUCCESS);
@@ -238,7 +246,7 @@ case_ud_drops(void)
 	node_expect_none(u.b.rcq);
 	CHECK_EQ(pair_state(u.to), IBV_QPS_RTR);
 	CHECK_EQ(pair_state(u.from), IBV_QPS_RTS);
-	/* If the high bit is set, the sender's own qkey is used. */
+	/* If the high bit of the qkey is set, the sender's own qkey must be used. */
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, 0x80000000u, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(u.b.rcq).wr_id, 1);
 	ud_close(&u);
@@ -259,8 +267,8 @@ case_ud_states(void)
 	CHECK_EQ(ud_send(&u, u.ah, rc->qp_num, 0, 8), IBV_WC_SUCCESS);
 	node_expect_none(u.b.rcq);
 	/*
-	 * A message longer than the MTU: the send queue stops, receives still work, and RTS
-	 * restarts the send queue.
+	 * A message is longer than the MTU: the send queue must stop, receives must still work, and
+	 * RTS must restart the send queue.
 	 */
 	ud_arrives(&u, NODE_QKEY, 4096);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 4097), IBV_WC_LOC_LEN_ERR);
@@ -275,8 +283,8 @@ case_ud_states(void)
 }
 
 /*
- * A receive needs 40 bytes more than the message. The receiver's error is not reported to the
- * sender.
+ * A receive needs 40 bytes more than the message. The sender must not be told of the receiver's
+ * error.
  */
 static void
 case_ud_short_receive(void)
@@ -307,8 +315,8 @@ case_uc(void)
 	node_connect(K_UC, &a, from, &b, to);
 	a.buf[0] = 77;
 	/*
-	 * A message without a receive, and a write with an invalid key: both are dropped, and no QP
-	 * goes to ERR.
+	 * A message without a receive, and a write with an invalid key: both must be dropped, and
+	 * no QP may move to ERR.
 	 */
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	wr = send_wr(&s, &a, IBV_WR_RDMA_WRITE, 64);
@@ -324,7 +332,7 @@ case_uc(void)
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(b.rcq).wr_id, 5);
 	CHECK_EQ(b.buf[4096], 77);
-	/* UC has no SEND with invalidate. */
+	/* UC has no SEND with invalidate, so it must be refused. */
 	post_recv(to, b.mr, (uintptr_t)b.buf, 64, 6);
 	wr = send_wr(&s, &a, IBV_WR_SEND_WITH_INV, 64);
 	wr->invalidate_rkey = b.mr->rkey;
@@ -335,7 +343,7 @@ case_uc(void)
 
 /* ---------------------------------------------------------------- memory on demand */
 
-/* A key over memory that exists, but cannot be accessed. */
+/* Returns a key over memory that exists, but cannot be accessed. */
 static struct ibv_mr *
 nothing_there(struct node *n)
 {
@@ -365,7 +373,10 @@ case_ud_on_demand(void)
 	struct ibv_mr *from = nothing_there(&u.a), *to = nothing_there(&u.b);
 	struct node a = u.a;
 
-	/* The sender's memory is missing: nothing arrives, and its send queue stops. */
+	/*
+	 * The sender's memory is missing: no message may arrive, and the sender's send queue must
+	 * stop.
+	 */
 	post_recv(u.to, u.b.mr, (uintptr_t)u.b.buf, NODE_BUF, 1);
 	u.a.buf = from->addr;
 	u.a.mr = from;
@@ -376,7 +387,7 @@ case_ud_on_demand(void)
 	CHECK_EQ(ibv_modify_qp(u.from, &attr, IBV_QP_STATE), 0);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_SUCCESS);
-	/* The receiver's memory is missing: the sender does not learn of it. */
+	/* The receiver's memory is missing: the sender must not be told of this. */
 	post_recv(u.to, to, (uintptr_t)to->addr, NODE_BUF, 2);
 	CHECK_EQ(ud_send(&u, u.ah, u.to->qp_num, NODE_QKEY, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(node_wait(u.b.rcq).status, IBV_WC_LOC_PROT_ERR);
@@ -422,7 +433,7 @@ srq_open(struct node *n, uint32_t max_wr)
 	return srq;
 }
 
-/* Two QPs use one SRQ, for many laps of its list. */
+/* Two QPs use one SRQ, for many laps of the SRQ's list. */
 static void
 case_srq(void)
 {
@@ -455,8 +466,8 @@ case_srq(void)
 	}
 	CHECK_EQ(ibv_destroy_srq(srq), EBUSY);
 	/*
-	 * The SRQ is empty: the sender's RNR retries end with an error. The QP with the SRQ does
-	 * not change.
+	 * The SRQ is empty: the sender's RNR retries must end with an error. The QP with the SRQ
+	 * must not change.
 	 */
 	CHECK_EQ(send_status(from[0], &a, send_wr(&s, &a, IBV_WR_SEND, 64)),
 		IBV_WC_RNR_RETRY_EXC_ERR);
@@ -491,25 +502,25 @@ case_srq_events(void)
 	CHECK_EQ(now.srq_limit, 3);
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	/* Three are left, which is not fewer than the limit. */
+	/* Three receives are left, which is not fewer than the limit. */
 	CHECK_EQ(node_event(&b, &ev, 20), -1);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
 	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_LIMIT_REACHED);
 	CHECK(ev.element.srq == srq);
 	CHECK_EQ(send_status(from, &a, send_wr(&s, &a, IBV_WR_SEND, 64)), IBV_WC_SUCCESS);
-	CHECK_EQ(node_event(&b, &ev, 20), -1); /* one event for one arming */
+	CHECK_EQ(node_event(&b, &ev, 20), -1); /* one event for each arming */
 	CHECK_EQ(ibv_query_srq(srq, &now), 0);
 	CHECK_EQ(now.srq_limit, 0);
 	limit.srq_limit = now.max_wr + 1;
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EINVAL);
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_MAX_WR), EINVAL);
-	/* One is left, which is fewer than this limit: the event comes at once. */
+	/* One receive is left, which is fewer than this limit: the event must be sent at once. */
 	limit.srq_limit = 2;
 	CHECK_EQ(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
 	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_SRQ_LIMIT_REACHED);
 	/*
-	 * In ERR the QP takes no more receives from the SRQ: it sends the last-WQE event, and
-	 * flushes no receives.
+	 * In ERR the QP must take no more receives from the SRQ: it must send the last-WQE event,
+	 * and flush no receives.
 	 */
 	CHECK_EQ(ibv_modify_qp(to, &err, IBV_QP_STATE), 0);
 	CHECK_EQ(node_event(&b, &ev, CHECK_PATIENCE_MS), IBV_EVENT_QP_LAST_WQE_REACHED);
@@ -524,20 +535,20 @@ case_srq_events(void)
 	node_close(&b);
 }
 
-/* How the queue pair of an SRQ goes into error, other than by a modify to ERR. */
+/* The reason why the queue pair of an SRQ moves to error, other than a modify to ERR. */
 enum last_wqe {
-	LAST_OWN,     /* its own work request fails */
-	LAST_FATAL,   /* the adapter reports a fatal error for it */
-	LAST_REFUSED, /* it refuses what its peer asks */
-	LAST_SELF,    /* it is connected to itself, and refuses what it asks */
-	LAST_SHORT,   /* a message does not fit its receive */
-	LAST_OVERRUN, /* its CQ fails */
+	LAST_OWN,     /* a work request of this QP fails */
+	LAST_FATAL,   /* the adapter reports a fatal error of this QP */
+	LAST_REFUSED, /* the QP refuses a request of its peer */
+	LAST_SELF,    /* the QP is connected to itself, and refuses its own request */
+	LAST_SHORT,   /* a message is longer than its receive */
+	LAST_OVERRUN, /* the CQ of this QP fails */
 	LAST_N
 };
 
 /*
- * Its event, that it takes no more receives from the SRQ, comes once. Its peer, which has no SRQ,
- * gets no such event.
+ * The event that the QP takes no more receives from the SRQ must be sent once. The peer, which has
+ * no SRQ, must get no such event.
  */
 static void
 last_wqe(enum last_wqe how)
@@ -602,7 +613,7 @@ case_last_wqe(void)
 		last_wqe(how);
 }
 
-/* Receives of an SRQ are checked against the SRQ's PD, not the QP's. */
+/* Receives of an SRQ must be checked against the SRQ's PD, not against the QP's PD. */
 static void
 case_srq_pd(void)
 {
@@ -654,7 +665,7 @@ case_srq_limits(void)
 	node_close(&n);
 }
 
-/* An invalid list or record: the SRQ fails, and sends an event. */
+/* With an invalid list or doorbell record, the SRQ must fail, and must send an event. */
 static void
 case_srq_broken(void)
 {
@@ -753,7 +764,7 @@ case_xrc(void)
 	CHECK_EQ(x.b.buf[0], 42);
 	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.b.xrc_srqn, x.b.mr->rkey), IBV_WC_SUCCESS);
 	CHECK_EQ(x.b.buf[4096], 42);
-	/* An SRQ that is not in the responder's domain. */
+	/* The SRQ is not in the responder's domain, so the request must be refused. */
 	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, x.b.xrc_srqn + 1, 0), IBV_WC_REM_INV_REQ_ERR);
 	CHECK_EQ(pair_state(x.to), IBV_QPS_ERR);
 	xrc_close(&x);
@@ -769,7 +780,7 @@ case_xrc_protection(void)
 	CHECK_EQ(xrc_post(&x, IBV_WR_SEND, c.xrc_srqn, 0), IBV_WC_REM_INV_REQ_ERR);
 	node_expect_none(c.rcq);
 	xrc_close(&x);
-	/* Memory is checked against the PD of the SRQ that the request names. */
+	/* Memory must be checked against the PD of the request's SRQ. */
 	x = xrc_open();
 	CHECK_EQ(xrc_post(&x, IBV_WR_RDMA_WRITE, x.b.xrc_srqn, c.mr->rkey), IBV_WC_REM_ACCESS_ERR);
 	xrc_close(&x);
@@ -835,7 +846,7 @@ case_dc(void)
 		CHECK(dct[i]->qp_num != 0);
 	}
 	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
-	/* One initiator sends to two targets in turn. */
+	/* One initiator sends to two targets alternately. */
 	for (int i = 0; i < 8; i++) {
 		a.buf[0] = (uint8_t)(i + 1);
 		CHECK_EQ(dc_write(&a, dci, ah, dct[i % 2]->qp_num, NODE_DC, &b), IBV_WC_SUCCESS);
@@ -853,7 +864,7 @@ case_dc(void)
 	node_close(&b);
 }
 
-/* The initiator fails and is restarted. The target has not failed and sends no event. */
+/* The initiator fails and is restarted. The target must not fail, and must send no event. */
 static void
 dc_refused(struct node *a, struct ibv_qp *dci, struct node *b)
 {
@@ -866,8 +877,8 @@ dc_refused(struct node *a, struct ibv_qp *dci, struct node *b)
 }
 
 /*
- * A target refuses a request for its key, for its kind, or for a receive that is too short, and
- * serves the next one (rdma-core's test_mlx5_dc.py, test_dc_stream_ids_recovery).
+ * A target refuses a request because of its key, its kind, or a receive that is too short. The
+ * target must serve the next request (rdma-core's test_mlx5_dc.py, test_dc_stream_ids_recovery).
  */
 static void
 case_dc_refused(void)
@@ -907,8 +918,8 @@ case_dc_refused(void)
 }
 
 /*
- * mlx5dv_create_qp(3): an error stops only its stream, until 2^log_num_errored streams are in
- * error.
+ * An error must stop only its stream, until 2^log_num_errored streams are in error:
+ * mlx5dv_create_qp(3).
  */
 static void
 case_dc_streams(void)
@@ -933,7 +944,7 @@ case_dc_streams(void)
 	CHECK_EQ(pair_state(dci), IBV_QPS_RTS);
 	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 9, true), IBV_WC_LOC_PROT_ERR);
 	CHECK_EQ(pair_state(dci), IBV_QPS_ERR);
-	/* RESET ends the errors of all streams, and their count. */
+	/* RESET must clear the errors of all streams, and their number. */
 	CHECK_EQ(node_move(dci, IBV_QPS_RESET), 0);
 	node_ready(&a, dci, K_DCI, 0, IBV_QPS_RTS);
 	CHECK_EQ(node_stream_write(&a, dci, &dest, &b, 0, 7, false), IBV_WC_SUCCESS);
@@ -948,7 +959,10 @@ case_dc_streams(void)
 
 /* ---------------------------------------------------------------- InfiniBand */
 
-/* Without a GRH, the 40 bytes are there but have no meaning. A LID names the receiver. */
+/*
+ * Without a GRH, the receive begins with 40 bytes that have no meaning. The receiver is addressed
+ * by a LID.
+ */
 static void
 case_infiniband(void)
 {
@@ -981,7 +995,7 @@ case_infiniband(void)
 	CHECK_EQ(wc.byte_len, GRH + 8);
 	CHECK_EQ(u.b.buf[GRH], 66);
 	CHECK_EQ(ibv_destroy_ah(u.ah), 0);
-	/* A global address also has a header on InfiniBand. */
+	/* With a global address, the packet has a header also on InfiniBand. */
 	ah = address(&u.b, 0);
 	ah.dlid = port.lid;
 	u.ah = ibv_create_ah(u.a.pd, &ah);
@@ -1014,7 +1028,7 @@ case_reserved_qpns(void)
 	}
 	for (int k = 1; k < N_RESERVED; k++)
 		CHECK(reserved[k] != reserved[k - 1]);
-	/* A message to a reserved number reaches no QP. */
+	/* A message to a reserved number must not reach a QP. */
 	CHECK_EQ(ud_send(&u, u.ah, reserved[0], NODE_QKEY, 8), IBV_WC_SUCCESS);
 	for (int i = 0; i < N_RESERVED; i++)
 		CHECK_EQ(mlx5dv_reserved_qpn_dealloc(u.a.ctx, reserved[i]), 0);

@@ -515,7 +515,7 @@ case_window_fields(void)
 		const enum ibv_wc_status refused = IBV_WC_MW_BIND_ERR;
 
 		window(type, (struct change[]){END}, IBV_WC_SUCCESS);
-		/* A window must have exactly one entry, and the entry must have the window's length. */
+		/* A window must have exactly one entry, which has the window's length. */
 		window(type, (struct change[]){{KLM(1, byte_count), 4, 8, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 63, false}, END}, refused);
 		window(type, (struct change[]){{MKC(len), 8, 65, false}, END}, refused);

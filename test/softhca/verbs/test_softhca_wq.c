@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work queues of the emulated adapter, through stock libibverbs and libmlx5: how their states
- * affect receives, which calls are refused, and which objects are busy. Arguments that libmlx5
- * checks itself are tested by raw calls.
+ * affect receives, which calls are refused, and which objects cannot be destroyed because they are
+ * used. Arguments that libmlx5 checks itself are tested by raw calls.
  */
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -11,7 +11,7 @@
 #include "raw_ioctl.h"
 #include "softhca_pair.h"
 
-/* A work queue with the context, the PD and the CQ of a pair. */
+/* A work queue, with the context, the PD and the CQ of a pair. */
 struct wq {
 	struct pair p;
 	struct ibv_wq *wq;
@@ -98,7 +98,7 @@ case_flush(void)
 	pair_expect_none(&q.p.client);
 	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
 	expect_flushed(&q, 100, 20);
-	/* In ERR, each receive that is posted is flushed, over several laps of the queue. */
+	/* In ERR, each posted receive must be flushed, over several laps of the queue. */
 	for (uint64_t i = 0; i < 80; i += 16) {
 		for (uint64_t n = 0; n < 16; n++)
 			post(q.wq, &q.dv, 1000 + i + n);
@@ -108,7 +108,7 @@ case_flush(void)
 	wq_close(&q);
 }
 
-/* A record that counts more than the queue holds counts nothing, because such WQEs do not exist. */
+/* If the doorbell record counts more WQEs than the queue can hold, no WQE may count as posted. */
 static void
 case_too_many(void)
 {
@@ -126,7 +126,7 @@ case_too_many(void)
 	wq_close(&q);
 }
 
-/* After RESET the queue is empty: its receives are dropped without completions. */
+/* After RESET the queue must be empty: its receives are dropped without completions. */
 static void
 case_reset(void)
 {
@@ -169,7 +169,7 @@ case_states(void)
 	lie.attr_mask = 0;
 	CHECK_EQ(ibv_modify_wq(q.wq, &lie), EINVAL);
 	CHECK_EQ(ibv_modify_wq(q.wq, &strip), EOPNOTSUPP);
-	/* None of those calls changed the state. */
+	/* None of these calls may have changed the state. */
 	post(q.wq, &q.dv, 1);
 	pair_expect_none(&q.p.client);
 	lie = (struct ibv_wq_attr){.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE,
@@ -177,13 +177,13 @@ case_states(void)
 		.curr_wq_state = IBV_WQS_RDY};
 	CHECK_EQ(ibv_modify_wq(q.wq, &lie), 0);
 	expect_flushed(&q, 1, 1);
-	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), EINVAL); /* RESET comes first */
+	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), EINVAL); /* RDY needs RESET first */
 	post(q.wq, &q.dv, 2);
 	expect_flushed(&q, 2, 1);
 	wq_close(&q);
 }
 
-/* A CQ that is overrun fails the work queues that complete in it. */
+/* When a CQ is overrun, the work queues that use this CQ must fail. */
 static void
 case_cq_overrun(void)
 {
@@ -211,7 +211,7 @@ case_cq_overrun(void)
 		wq_fatal |= event == IBV_EVENT_WQ_FATAL;
 	}
 	CHECK(cq_err && wq_fatal);
-	CHECK_EQ(modify(other, IBV_WQS_RDY), EINVAL); /* it is in ERR */
+	CHECK_EQ(modify(other, IBV_WQS_RDY), EINVAL); /* the queue is in ERR */
 	CHECK_EQ(modify(other, IBV_WQS_RESET), 0);
 	CHECK_EQ(ibv_destroy_wq(other), 0);
 	wq_close(&q);
@@ -300,7 +300,7 @@ case_tables(void)
 	CHECK_EQ(raw_table(q.p.ctx, 32, handles, 64), EINVAL);
 	handles[5] = q.p.client.qp->handle;
 	CHECK_EQ(raw_table(q.p.ctx, 6, handles, 64), EINVAL);
-	/* The refused call held no object. */
+	/* The refused call must not keep objects in use. */
 	wq_close(&q);
 }
 
@@ -321,7 +321,9 @@ case_caps(void)
 	CHECK_EQ(ibv_query_device_ex(q.p.ctx, NULL, &attr), 0);
 	CHECK(attr.max_wq_type_rq != 0);
 	CHECK(attr.rss_caps.max_rwq_indirection_tables != 0);
-	/* No QP can use a table, and none can be created with one. */
+	/*
+	 * No QP type can use an indirection table, so creating a QP with a table must be refused.
+	 */
 	CHECK_EQ(attr.rss_caps.supported_qpts, 0);
 	init.ind_tbl = &q.wq;
 	qp.pd = q.p.pd;
@@ -398,12 +400,13 @@ case_refused(void)
 	TRY(buf_addr, 4096, EFAULT);
 	TRY(db_addr, ok.db_addr + 4, EINVAL);
 	TRY(db_addr, 4096, EFAULT);
-	TRY(comp_mask, 1, EOPNOTSUPP); /* several strides */
+	TRY(comp_mask, 1, EOPNOTSUPP); /* WQEs of several strides */
 	TRY(comp_mask, 2, EOPNOTSUPP);
-	TRY(flags, 1, EOPNOTSUPP); /* a signature */
+	TRY(flags, 1, EOPNOTSUPP); /* WQEs with a signature */
 #undef TRY
 	/*
-	 * Older versions of libmlx5, without strides, pass a shorter structure, up to this field.
+	 * Older versions of libmlx5, which do not know strides, pass a shorter structure that ends
+	 * with this field.
 	 */
 	CHECK_EQ(raw_create(&p, &ok, 40, 16, IBV_WQT_RQ, 0), 0);
 	CHECK_EQ(raw_create(&p, &ok, 36, 16, IBV_WQT_RQ, 0), EINVAL);
@@ -416,7 +419,7 @@ case_refused(void)
 	free(mem);
 }
 
-/* Objects that are never destroyed leak in libmlx5: those leaks are not counted. */
+/* Objects that are never destroyed leak in libmlx5. These leaks are not counted. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
@@ -434,14 +437,14 @@ case_abandoned(void)
 		CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
 		post(q.wq, &q.dv, 1);
 		CHECK_EQ(modify(q.wq, IBV_WQS_ERR), 0);
-		CHECK_EQ(ibv_close_device(q.p.ctx), 0); /* its objects end with it */
+		CHECK_EQ(ibv_close_device(q.p.ctx), 0); /* the objects of the context end with it */
 		pair_run();
 	}
 	wq_open(&q, NULL, 8);
 	wq_close(&q);
 }
 
-/* On InfiniBand the adapter has no Ethernet, and so no work queues. */
+/* On InfiniBand the adapter has no Ethernet, so it must refuse work queues. */
 static void
 case_infiniband(void)
 {
