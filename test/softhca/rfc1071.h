@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds the 16-bit words of p to sum, in ones' complement. An odd last byte is a high byte. */
+/*
+ * Adds the 16-bit words of p to sum, in ones' complement. If the number of bytes is odd, the last
+ * byte is the high byte of a word.
+ */
 static inline uint32_t
 sum16(uint32_t sum, const uint8_t *p, size_t len)
 {

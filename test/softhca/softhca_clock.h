@@ -7,8 +7,8 @@
 #include "virtual_clock.h"
 
 /*
- * Lets the adapter do all that it can do at this time. Pumps once more after it is idle, because a
- * turn may leave an event.
+ * Runs the adapter until it is idle at this time, and then once more, because a turn may leave an
+ * event to be raised.
  */
 static inline void
 clock_settle(void)
@@ -17,7 +17,7 @@ clock_settle(void)
 		idle = softhca_pump() == 0 ? idle + 1 : 0;
 }
 
-/* Moves the time in one step, and lets the adapter act on it. */
+/* Advances the time in one step, and then runs the adapter. */
 static inline void
 clock_pass(uint64_t ns)
 {
@@ -26,7 +26,7 @@ clock_pass(uint64_t ns)
 	clock_settle();
 }
 
-/* Checks that no completion is there now. */
+/* Checks that there is no completion now. */
 static inline void
 clock_expect_none(struct pair_end *e)
 {
@@ -36,7 +36,7 @@ clock_expect_none(struct pair_end *e)
 	CHECK_EQ(ibv_poll_cq(e->cq, 1, &wc), 0);
 }
 
-/* Takes the one completion, which must be there now. */
+/* Polls the completion that must exist now. There must be only one. */
 static inline struct ibv_wc
 clock_expect_one(struct pair_end *e)
 {
@@ -48,7 +48,7 @@ clock_expect_one(struct pair_end *e)
 	return wc;
 }
 
-/* Checks that the next completion comes at that time, and not a nanosecond earlier. */
+/* Checks that the next completion comes exactly at this time, and not a nanosecond before. */
 static inline struct ibv_wc
 clock_expect_at(struct pair_end *e, uint64_t at)
 {

@@ -82,7 +82,8 @@ key_lay_out(struct key_command *c, const struct key_part *parts, uint32_t n,
 {
 	CHECK(n <= KEY_PARTS);
 	devx_put(c->bytes, 0x300, 32, n);
-	devx_put(c->bytes, MKC + 0x1a0, 32, (n + 3) & ~3u); /* WQEs have multiples of four units */
+	/* the number of units in WQEs is a multiple of four */
+	devx_put(c->bytes, MKC + 0x1a0, 32, (n + 3) & ~3u);
 	devx_put(c->bytes, MKC + 0x1db, 5, log_entity);
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned int at = (KEY_IN + 16 * i) * 8;

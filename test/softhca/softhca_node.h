@@ -85,7 +85,7 @@ node_close(struct node *n)
 	free(n->buf);
 }
 
-/* Destroys a QP of each of two nodes, and closes the nodes. */
+/* Destroys one QP of each of two nodes, and closes the nodes. */
 static inline void
 node_close_ends(struct node *a, struct ibv_qp *of_a, struct node *b, struct ibv_qp *of_b)
 {
@@ -284,7 +284,7 @@ node_expect_none(struct ibv_cq *cq)
 	CHECK(!node_try_wait(cq, &wc, pair_is_pumped() ? 1 : 20));
 }
 
-/* Posts a receive to a QP, or to an SRQ if it is not NULL. */
+/* Posts a receive to the QP, or to the SRQ if `srq` is not NULL. */
 static inline void
 node_recv_to(struct ibv_qp *qp, struct ibv_srq *srq, struct ibv_sge sge, uint64_t id)
 {

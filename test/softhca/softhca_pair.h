@@ -52,9 +52,9 @@ struct pair_opts {
 	uint8_t timeout, retry_cnt;        /* 0 means 14 and 7 */
 	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO means 0; 0 means 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
-	bool keys;         /* the QPs can configure keys and bind windows */
+	bool keys;         /* the QPs support work requests that configure keys and bind windows */
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */
-	bool extended;     /* CQs with both timestamps */
+	bool extended;     /* the CQs report both timestamps */
 	bool two_cqs;      /* receives complete to recv_cq, which pair_wait() does not poll */
 	bool padded; /* CQs with entries of 128 bytes; the adapter writes both halves of an entry */
 	uint8_t compress;    /* CQs with compressed completions: enum mlx5dv_cqe_comp_res_format */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests as libmlx5 writes them, changed in one place and then executed.
+ * WQEs as libmlx5 writes them, of which one field is changed before they are executed.
  *
  * The scribe is a QP in SQD: libmlx5 writes WQEs to its send queue, and the adapter does not
- * execute them. A WQE is copied from there, and posted on another QP by mlx5dv_wr_raw_wqe
- * (mlx5dv_wr_post(3)).
+ * execute them. A test copies a WQE from that queue, and posts it on another QP by
+ * mlx5dv_wr_raw_wqe (mlx5dv_wr_post(3)).
  */
 #ifndef SOFTHCA_SCRIBE_H
 #define SOFTHCA_SCRIBE_H

@@ -474,8 +474,8 @@ expect_end(struct twin *t)
 }
 
 /*
- * Returns true if a store to a closed page finished while the adapter ran long work of another
- * page.
+ * Returns true if a store to a protected page finished while the adapter executed long writes of
+ * another page.
  */
 static bool
 store_overtakes(struct twin *t)
@@ -574,7 +574,7 @@ struct holder {
 };
 
 /*
- * Reads memory that the adapter writes, as a program does with a real adapter: ThreadSanitizer must
+ * Reads memory that the adapter writes, as a program does with a real adapter. ThreadSanitizer must
  * not report this as a race.
  */
 __attribute__((no_sanitize("thread"))) static bool

@@ -651,7 +651,7 @@ case_completions(void)
 	struct sigaction trapping = {.sa_sigaction = on_write, .sa_flags = SA_SIGINFO}, before;
 
 	if (!pair_is_pumped())
-		return; /* another thread uses the memory of the CQ */
+		return; /* another thread uses the CQ's memory */
 	open_pair(0);
 	CHECK_EQ(sigaction(SIGSEGV, &trapping, &before), 0);
 	for (unsigned int i = 0; i < ROUNDS; i++) {

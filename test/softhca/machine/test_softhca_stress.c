@@ -444,8 +444,9 @@ case_cycles(uint64_t cycles)
 	/* The allocator may split a few mappings, so a small growth is allowed. */
 	CHECK(after.mappings <= before.mappings + 8, "mappings leak");
 	/*
-	 * Tables of numbers grow by large blocks in few cycles, and a thread may free a block one
-	 * cycle late. If each cycle leaks an object, the heap reaches a new maximum in each cycle.
+	 * Tables of object numbers grow by large blocks, in few cycles, and a thread may free a
+	 * block one cycle later. But if each cycle leaked an object, the heap would reach a new
+	 * maximum in each cycle.
 	 */
 	CHECK(grew <= cycles / 10, "memory leaks");
 #endif

@@ -76,7 +76,7 @@ case_all_at_once(void)
 		CHECK(done(&resting[i]), "a NOP of each page");
 }
 
-/* Each turn takes a microsecond here, so each turn may look at one resting page. */
+/* In this test each turn takes a microsecond, so each turn may check one resting page. */
 static void
 case_busy_adapter(void)
 {

@@ -16,7 +16,7 @@
 #define TRIP (10 * BYTE + ROUND_TRIP)
 
 static struct pair p;
-static uint64_t doorbell; /* the setting, in ns; 0 by default */
+static uint64_t doorbell; /* the setting `doorbell` in ns; 0 by default */
 
 /* Returns the time at which the adapter first looks at work that is posted now. */
 static uint64_t

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sends frames on a raw packet QP, which test_softhca_raw.py reads from the capture file: frames of
- * one SEND each, and TSO requests that the adapter cuts into frames. Payload bytes count up from 0.
+ * one SEND each, and TSO requests that the adapter cuts into frames. The payload's bytes are 0, 1,
+ * 2, and so on.
  *
  *   raw_sender send|tso HEADER(hex) PAYLOAD_LEN MSS CSUM(0|1) COUNT
  *   raw_sender rdma       connects reliable queue pairs instead, twice, and sends no frame
@@ -158,7 +159,7 @@ main(int argc, char **argv)
 	memcpy(buf, header, header_len);
 	for (unsigned int i = 0; i < len; i++)
 		buf[header_len + i] = (uint8_t)i;
-	/* The payload is in two pieces, split at an odd offset. */
+	/* The payload is in two segments, and the first has an odd length. */
 	sge[0] = (struct ibv_sge){(uintptr_t)buf, len / 3, mr->lkey};
 	if (strcmp(argv[1], "tso") == 0) {
 		wr.opcode = IBV_WR_TSO;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The block signatures of mlx5dv_wr_set_mkey_sig_block(3): their expected bytes, their description
- * for libmlx5, and a key that can have them. ISA-L computes all guards except CRC64. For the byte
- * order of a CRC see doc/softhca-assumptions.md.
+ * for libmlx5, and a key that can have signatures. ISA-L computes all guards except CRC64. For the
+ * byte order of a CRC see doc/softhca-assumptions.md.
  */
 #ifndef SOFTHCA_SIGNATURE_H
 #define SOFTHCA_SIGNATURE_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * AES-XTS through stock libmlx5: data that pass a key that encrypts (mlx5dv_wr_set_mkey_crypto(3)),
- * without and with block signatures. The test computes the expected bytes with OpenSSL, unit by
- * unit; ISA-L computes the guards.
+ * AES-XTS through stock libmlx5: data that are moved through a key that encrypts
+ * (mlx5dv_wr_set_mkey_crypto(3)), without and with block signatures. The test computes the expected
+ * bytes with OpenSSL, separately for each data unit; ISA-L computes the guards.
  *
- * With SOFTHCA_CRYPTO=wrapped the program logs in, and wraps its DEKs. With plaintext_single a key
- * has one data unit, and the bytes of the tweak have another order in the WQE.
+ * With SOFTHCA_CRYPTO=wrapped the program logs in, and wraps its DEKs. With
+ * SOFTHCA_CRYPTO=plaintext_single a key has one data unit, and the bytes of the tweak have another
+ * order in the WQE.
  */
 #include "devx_bits.h"
 #include "softhca_signature.h"
@@ -68,7 +69,7 @@ cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, cons
 	}
 }
 
-/* The form of the data on one side of a key. */
+/* The form of the data in one of a key's two domains. */
 struct side {
 	bool encrypted;
 	enum signature_kind kind;
@@ -231,7 +232,9 @@ configure(struct rig *r, uint32_t len, const struct mlx5dv_crypto_attr *crypto,
 	return configure_key(&r->p.client, r->mkey, len, crypto, sig);
 }
 
-/* The ways through a key: as the local key of a request, or as the remote one. */
+/*
+ * The uses of a key: as the local key or the remote key of a request, for reading or for writing.
+ */
 enum way {
 	LOCAL_OUT,  /* by an RDMA write */
 	LOCAL_IN,   /* by an RDMA read */
@@ -437,7 +440,7 @@ case_inside_unit(void)
 	rig_fini(&r);
 }
 
-/* A receive with the key: the message may be shorter than the key. */
+/* A receive names the key: the message may be shorter than the key. */
 static void
 case_receive(void)
 {

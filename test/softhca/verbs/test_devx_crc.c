@@ -498,7 +498,8 @@ case_refused(void)
 			bsf.size_sbs = 2 << 6; /* a size with T10-DIF */
 			break;
 		case 2:
-			bsf.size_sbs |= 0x10; /* both domains have the same structure */
+			/* the bit says that both domains have the same structure */
+			bsf.size_sbs |= 0x10;
 			break;
 		case 3:
 			bsf.wire_block = OF_512;

@@ -289,7 +289,10 @@ case_pages(void)
 	pair_fini(&p);
 }
 
-/* Fields that a key over user memory cannot have, and layouts that are longer than the command. */
+/*
+ * Fields that are not allowed in a key over user memory, and layouts that are longer than the
+ * command: all are refused.
+ */
 static void
 case_refused(void)
 {

@@ -27,7 +27,7 @@ static const struct {
 
 /* ---- a signed key over memory of one end */
 
-/* Two QPs, and a key with signatures over the memory of one of them. */
+/* Two QPs, and a key with signatures over the memory of one of the two ends. */
 struct signed_key {
 	struct pair p;
 	struct pair_end *owner;
@@ -114,7 +114,7 @@ enum {
 	SIG_BLOCK = 0x5a,
 	NAK_ACCESS = 0x88
 };
-/* The vendor syndrome of the last request. */
+/* The vendor syndrome of the last request's completion. */
 static uint32_t vendor;
 
 static enum ibv_wc_status
