@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counters in /sys of the ports of the process that owns the adapter, and of its child.
+ * The counters in /sys of each port, for the process that owns the adapter and for its child.
  *
  * Expected values: a message has ceil(length / MTU) packets; sizes of headers are those of the
  * InfiniBand architecture (volume 1, chapter 9.2) and of RoCE v2 (its annex A17). Names and units:
@@ -523,7 +523,7 @@ connect_at(struct pair *p, struct pair_end *e, unsigned int port, struct pair *p
 
 #define MAX_COUNTS 5
 
-/* A request between two ports, and how it changes the counters of each. */
+/* A request between two ports, and the counters of each port that it changes. */
 static const struct {
 	enum ibv_wr_opcode opcode;
 	/* recv_len: bytes of two receives that are posted; 0: no receive is posted */
@@ -557,7 +557,7 @@ static const struct {
 			{"hw_counters/resp_local_length_error", 0, 1},
 			{"hw_counters/resp_cqe_error", 0, 2},
 			{"hw_counters/resp_cqe_flush_error", 0, 1}}},
-	/* One try, and one retry. */
+	/* One try and one retry. */
 	{IBV_WR_SEND, 8, 0, false, false, IBV_WC_RNR_RETRY_EXC_ERR,
 		{{"hw_counters/rnr_nak_retry_err", 2, 0}, {"hw_counters/out_of_buffer", 0, 2},
 			{"hw_counters/req_cqe_error", 1, 0}}},

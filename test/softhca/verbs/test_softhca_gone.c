@@ -18,8 +18,8 @@
 #define REASON "is registered, and the program has"
 
 /*
- * Three pages in the server's process, far below the addresses at which the kernel places other
- * mappings.
+ * Three registered pages of the server. Their addresses are far below those at which the kernel
+ * places other mappings.
  */
 struct region {
 	uint8_t *at;

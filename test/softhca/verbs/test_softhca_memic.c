@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations on device memory by a load or a store of the program: mlx5dv_dm_map_op_addr(3),
- * through stock libmlx5.
+ * Operations on device memory, which a load or a store of the program executes:
+ * mlx5dv_dm_map_op_addr(3), through stock libmlx5.
  *
  * rdma-core's tests/test_mlx5_dm_ops.py has the numbers of the operations and their effects; the
  * README of nvidia-net/device-memory-operations has the byte order. Each instruction also runs on
@@ -20,7 +20,7 @@
 #define TEST_SET  1
 #define CX8       0x1023
 
-/* Device memory, and the addresses of its operations. */
+/* Device memory, and the mapped addresses of its operations. */
 struct rig {
 	struct ibv_context *ctx;
 	struct ibv_dm *dm;

@@ -315,7 +315,7 @@ granted(unsigned int asked, int set)
 	return set & IBV_QP_MAX_DEST_RD_ATOMIC ? asked : asked & IBV_ACCESS_REMOTE_WRITE;
 }
 
-/* Checks what a query returns after a modify, for the attributes of the mask. */
+/* Checks the attributes of the mask, which a query returns after a modify. */
 static void
 expect_query(struct ibv_qp *qp, int state, const struct ibv_qp_attr *w, int set)
 {

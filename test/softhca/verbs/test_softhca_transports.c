@@ -47,7 +47,7 @@ post_srq(struct node *n, struct ibv_srq *srq, uint32_t at, uint64_t id)
 	node_recv_to(NULL, srq, (struct ibv_sge){(uintptr_t)n->buf + at, 64, n->mr->lkey}, id);
 }
 
-/* A work request on the first len bytes of the node's memory. */
+/* A send request for the first len bytes of the node's memory. */
 struct send {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
@@ -149,7 +149,8 @@ packet_len(unsigned int payload)
 static void
 check_ipv6(const uint8_t *p, const union ibv_gid *gid, unsigned int len, uint8_t next)
 {
-	static const uint8_t first[4] = {0x65, 0xa1, 0x23, 0x45}; /* version, class, flow label */
+	/* IPv6 version, traffic class, flow label */
+	static const uint8_t first[4] = {0x65, 0xa1, 0x23, 0x45};
 
 	CHECK(memcmp(p, first, 4) == 0);
 	CHECK_EQ(p[4] << 8 | p[5], len);
@@ -167,11 +168,12 @@ case_ud_grh(void)
 
 	CHECK_EQ(ibv_query_gid(u.b.ctx, 1, 0, &gid), 0);
 	CHECK_EQ(ud_arrives(&u, NODE_QKEY, 101).sl, PACKET_GRH);
-	check_ipv6(u.b.buf, &gid, packet_len(101), 0x1b); /* RoCE v1: a GRH */
+	check_ipv6(u.b.buf, &gid, packet_len(101), 0x1b); /* RoCE v1: the packet has a GRH */
 	ud_close(&u);
 	u = ud_open(1);
 	CHECK_EQ(ud_arrives(&u, NODE_QKEY, 0).sl, PACKET_UDP_IPV6);
-	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17); /* RoCE v2: IPv6, then UDP */
+	/* RoCE v2: the packet has an IPv6 header, then a UDP header */
+	check_ipv6(u.b.buf, &gid, 8 + packet_len(0), 17);
 	ud_close(&u);
 }
 

@@ -131,7 +131,7 @@ bind_wqe(struct keys *k)
 	else
 		CHECK_EQ(ibv_post_send(k->p.server.qp, &wr, &bad), 0);
 	w = taken(k);
-	/* A window of type 2 belongs to the QP that binds it. */
+	/* A type 2 window belongs to the QP that binds it. */
 	if (k->mw->type == IBV_MW_TYPE_2)
 		scribe_set(&w, MKC(qpn_mkey), 3, k->p.client.qp->qp_num);
 	return w;

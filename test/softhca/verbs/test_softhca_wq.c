@@ -159,7 +159,7 @@ case_states(void)
 	struct wq q;
 
 	wq_open(&q, NULL, 16);
-	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), EINVAL); /* from RESET */
+	CHECK_EQ(modify(q.wq, IBV_WQS_ERR), EINVAL); /* not allowed from RESET */
 	CHECK_EQ(modify(q.wq, IBV_WQS_RESET), 0);
 	CHECK_EQ(modify(q.wq, IBV_WQS_RDY), 0);
 	CHECK_EQ(ibv_modify_wq(q.wq, &lie), EINVAL);
