@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An MPI program of one process that sends to itself, puts into its own window and gets from it,
- * and compares every byte, with guard bytes on both sides. usertools/openmpi.sh builds and runs it.
+ * An MPI program of one process that sends to itself, puts into its own window, and gets from this
+ * window. It compares every byte, and guard bytes before and after each buffer.
+ * usertools/openmpi.sh builds and runs it.
  */
 #include <mpi.h>
 
@@ -15,12 +16,12 @@
 #define MAX_LEN  ((size_t)4 << 20)
 #define GUARD    4096
 #define FILLER   0xa5
-#define IN_ORDER 8 /* messages in flight at once */
+#define IN_ORDER 8 /* number of messages in flight at once */
 
 static unsigned int errors;
 
 struct buffer {
-	uint8_t *all; /* a guard, MAX_LEN bytes, a guard */
+	uint8_t *all; /* guard bytes, MAX_LEN bytes, guard bytes */
 	uint8_t *data;
 };
 
@@ -37,7 +38,7 @@ buffer_new(void)
 	return b;
 }
 
-/* Byte i of message `seed`. */
+/* Returns byte i of message `seed`. */
 static uint8_t
 pattern(unsigned int seed, size_t i)
 {
@@ -76,7 +77,7 @@ is_filler(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* The buffer holds message `seed`, and the guards were not written. */
+/* Checks that the buffer holds message `seed`, and that the guard bytes are unchanged. */
 static void
 expect_message(const struct buffer *b, size_t len, unsigned int seed, const char *what)
 {
@@ -133,7 +134,7 @@ test_unexpected(struct buffer *src, struct buffer *dst, size_t len, unsigned int
 	expect_message(dst, len, seed, "an unexpected message");
 }
 
-/* Several messages in flight, received in the opposite order by their tags. */
+/* Several messages are in flight, and are received in the opposite order by their tags. */
 static void
 test_many(struct buffer *src, struct buffer *dst, size_t len)
 {
@@ -153,7 +154,7 @@ test_many(struct buffer *src, struct buffer *dst, size_t len)
 	expect_message(dst, part * IN_ORDER, 99, "messages in flight");
 }
 
-/* Every second block of 64 bytes, at both ends. */
+/* Sends and receives every second block of 64 bytes. */
 static void
 test_strided(struct buffer *src, struct buffer *dst, size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The layouts by one set of declarations. DMA_LAYOUT is the name of the array: dma_layout_own or
- * dma_layout_dpdk.
+ * Lists the layouts of structures by one set of declarations. DMA_LAYOUT is the name of the array:
+ * dma_layout_own or dma_layout_dpdk.
  */
 #include <bus_vdev_driver.h>
 #include <rte_dmadev_pmd.h>
@@ -24,8 +24,8 @@
 	}
 
 /*
- * Not compared are the links of a list, which are before all fields: drivers do not use them, and
- * 26.11 does not have them.
+ * The links of a list are not compared. They come before all other fields; drivers do not use them,
+ * and DPDK 26.11 does not have them.
  */
 const struct dma_layout DMA_LAYOUT[] = {
 	WHOLE(rte_driver),

@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 struct dma_layout {
-	const char *name; /* of a structure or a field; NULL ends the array */
-	size_t offset;    /* of a field */
+	const char *name; /* name of a structure or a field; NULL ends the array */
+	size_t offset;    /* offset of a field */
 	size_t size;
 };
 
-/* The program contains only arrays that the build could compile; the others are NULL. */
+/* An array that the build could not compile is not in the program: its address is NULL. */
 extern const struct dma_layout dma_layout_own[] __attribute__((weak));
 extern const struct dma_layout dma_layout_dpdk[] __attribute__((weak));
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks the declarations of drivers/dma/mlx5/abi against the installed DPDK. If DPDK's own driver
- * headers are installed, the test also runs with them, and both must give the same layouts.
+ * headers are installed, the test is also compiled with them, and both sets of declarations must
+ * give the same layouts.
  *
- * A driver registers a device, each of whose functions stores its own name. The program makes each
- * call that DPDK offers to applications, and checks that the right function was called with the
- * right arguments.
+ * A driver registers a device. Each function of the driver stores its own name. The program makes
+ * each call that DPDK offers to applications, and checks that the right function was called with
+ * the right arguments.
  */
 #include <string.h>
 
@@ -25,14 +26,14 @@
 #define N_VCHANS  5
 #define PAGE_LEN  4096
 
-static const char *called; /* the function of the driver that was called last */
+static const char *called; /* name of the driver's function that was called last */
 static struct rte_dma_dev *the_dev;
 static void *the_private;
 static struct rte_device *the_vdev;
 
 #define NOTE() (called = __func__)
 
-/* Since 25.11, devices can share memory with those of another process. */
+/* Since 25.11, a device can share memory with a device of another process. */
 #define HAS_PAIRS (RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0))
 
 /* ------------------------------------------------------------------ the driver */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The dmadev driver on the emulated adapter, used by DPDK's calls only. The expected bytes come
- * from the test's own memcpy(3).
+ * The dmadev driver on the emulated adapter, used only through DPDK's calls. The test computes the
+ * expected bytes with its own memcpy(3).
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -30,9 +30,9 @@
 #define BUF_LEN  65536
 #define PAGE_LEN ((size_t)4096)
 
-static uint8_t *src, *dst; /* BUF_LEN bytes each, in EAL's heap */
-static bool has_odp;       /* the adapter has memory on demand */
-static bool has_mmo;       /* the adapter has DMA MMO */
+static uint8_t *src, *dst; /* buffers of BUF_LEN bytes each, in EAL's heap */
+static bool has_odp;       /* the adapter supports memory on demand */
+static bool has_mmo;       /* the adapter supports DMA MMO */
 static char *log_text;
 static size_t log_len;
 
@@ -47,7 +47,10 @@ log_begin(void)
 	rte_openlog_stream(f);
 }
 
-/* Checks that the log contains these words, and was begun by log_begin(). NULL: checks no words. */
+/*
+ * Ends the log that log_begin() began, and checks that it contains these words. NULL: checks no
+ * words.
+ */
 static void
 log_end(const char *words)
 {
@@ -59,7 +62,7 @@ log_end(const char *words)
 	free(log_text);
 }
 
-/* Counts how often the log has these words. */
+/* Returns how often the log contains these words. */
 static unsigned int
 count_logged(const char *words)
 {
@@ -158,7 +161,7 @@ settle(int16_t id, uint16_t vchan)
 	CHECK_EQ(status, RTE_DMA_VCHAN_IDLE);
 }
 
-/* The number after these words in the device's dump. */
+/* Returns the number after these words in the device's dump. */
 static uint64_t
 dumped(int16_t id, const char *words)
 {
@@ -174,8 +177,8 @@ dumped(int16_t id, const char *words)
 }
 
 /*
- * The status of a copy that the adapter ends with syndrome 0x04. If it was carried by RDMA, the
- * source was refused.
+ * The expected status of a copy that the adapter completes with syndrome 0x04. If RDMA carried the
+ * copy, the syndrome says that the source was refused.
  */
 static enum rte_dma_status_code
 refused_copy(void)
@@ -204,14 +207,14 @@ it_says_what_it_can(void)
 	CHECK_EQ(info.dev_capa, RTE_DMA_CAPA_MEM_TO_MEM | RTE_DMA_CAPA_HANDLES_ERRORS |
 					RTE_DMA_CAPA_OPS_COPY | RTE_DMA_CAPA_OPS_COPY_SG |
 					RTE_DMA_CAPA_OPS_FILL | (has_odp ? RTE_DMA_CAPA_SVA : 0));
-	/* As doc/dmadev.md says. */
+	/* Limits that doc/dmadev.md promises. */
 	CHECK_EQ(info.max_vchans, 16);
 	CHECK_EQ(info.max_sges, 32);
 	CHECK_EQ(info.min_desc, 2);
 	CHECK_EQ(info.max_desc, 100);
 	CHECK(strcmp(info.dev_name, NAME) == 0);
 	CHECK_EQ(rte_dma_configure(id, &one), 0);
-	/* No channel is set up yet. */
+	/* Starting fails, because no channel is set up yet. */
 	CHECK_EQ(rte_dma_start(id), -EINVAL);
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), -EINVAL);
 	conf.nb_desc = 1;
@@ -219,7 +222,7 @@ it_says_what_it_can(void)
 	conf.nb_desc = 100;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
 	unplug(NAME);
-	/* Without this argument: the adapter's maximum, up to the engine's limit. */
+	/* Without this argument, the maximum is that of the adapter, up to the engine's limit. */
 	id = plug(NAME, NULL);
 	CHECK_EQ(rte_dma_info_get(id, &info), 0);
 	CHECK_EQ(info.max_desc, 16384);
@@ -399,7 +402,7 @@ nothing_moves_before_it_is_submitted_and_then_by_one_doorbell(void)
 	CHECK(last == N - 1 && !error);
 	CHECK(memcmp(src, dst, N * 100) == 0);
 	CHECK_EQ(dumped(id, "doorbells "), doorbells + 1);
-	/* Nothing is staged: no doorbell. */
+	/* No operation is staged, so no doorbell is rung. */
 	CHECK_EQ(rte_dma_submit(id, 0), 0);
 	CHECK_EQ(dumped(id, "doorbells "), doorbells + 1);
 	end(id);
@@ -433,7 +436,7 @@ ids_go_on_from_0_after_65535(void)
 	end(id);
 }
 
-/* The bytes of a list, joined. */
+/* Joins the bytes of a list. */
 static uint32_t
 gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
 {
@@ -447,7 +450,9 @@ gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
 	return len;
 }
 
-/* Draws lengths, 0 included, that add up to len; each piece lies in its own part of memory. */
+/*
+ * Draws lengths, some of them 0, that add up to len. Each piece lies in its own part of the memory.
+ */
 static void
 draw_list(struct rte_dma_sge *list, unsigned int n, uint8_t *base, uint32_t len, uint64_t *seed)
 {
@@ -492,7 +497,7 @@ lists_of_every_length_are_copied(void)
 			memcpy(kept, to, m * sizeof(*to));
 			gather(a, from, n);
 			CHECK(rte_dma_copy_sg(id, 0, from, to, n, m, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
-			/* The call has returned, so the caller may change the lists. */
+			/* After the call has returned, the caller may change the lists. */
 			memset(from, 0xff, n * sizeof(*from));
 			memset(to, 0xff, m * sizeof(*to));
 			collect(id, 0, status, 1);
@@ -530,7 +535,7 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 	fresh_bytes(4);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* Swaps the halves. */
+		/* The lists swap the two halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -544,8 +549,8 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 }
 
 /*
- * The first copy is delayed, so the others wait. The second copy fails, so the others are repeated,
- * and the engine reads their lists once more.
+ * The first copy is delayed, so later copies wait. The second copy fails, so later copies are
+ * executed again, and the engine reads their lists once more.
  */
 static void
 copies_that_wait_keep_their_lists_submit_after_submit(void)
@@ -568,7 +573,7 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 			i);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* Swaps the halves. */
+		/* The lists swap the two halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -583,7 +588,10 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 	end(id);
 }
 
-/* Makes a copy, a copy of lists or a fill of LEN bytes. Returns how many WQEs it took. */
+/*
+ * Executes a copy, a copy of lists or a fill of LEN bytes. Returns the number of WQEs that it
+ * needed.
+ */
 static uint64_t
 wqes_of(int16_t id, unsigned int op, uint64_t flags)
 {
@@ -624,7 +632,7 @@ the_flag_llc_has_no_effect(void)
 	unsigned int op;
 
 	for (op = 0; op < 3; op++) {
-		/* The first operation prepares buffers, which are not counted. */
+		/* The first operation prepares buffers, so its WQEs are not counted. */
 		wqes_of(id, op, 0);
 		CHECK_EQ(wqes_of(id, op, RTE_DMA_OP_FLAG_LLC), wqes_of(id, op, 0));
 	}
@@ -651,7 +659,7 @@ fills_repeat_their_pattern(void)
 		for (k = 0; k < len[i]; k++)
 			CHECK_EQ(dst[1 + k], pattern[k % 8]);
 		CHECK(dst[0] == ENV_UNTOUCHED && dst[1 + len[i]] == ENV_UNTOUCHED);
-		/* The copy must not inherit fields of the fill. */
+		/* The copy must not have values of the fill in its fields. */
 		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64,
 			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 		collect(id, 0, status, 1);
@@ -660,7 +668,7 @@ fills_repeat_their_pattern(void)
 	end(id);
 }
 
-/* Each copy's source is the previous copy's destination. */
+/* The source of each copy is the destination of the previous copy. */
 static void
 a_fenced_copy_sees_what_was_before_it(void)
 {
@@ -710,7 +718,7 @@ a_full_channel_says_so_and_recovers(void)
 }
 
 /*
- * Makes [at, at + len) inaccessible. Not by munmap(2): another thread (of a sanitizer or the
+ * Makes [at, at + len) inaccessible. munmap(2) is not used: another thread (of a sanitizer or the
  * adapter) could then get this memory by mmap(2).
  */
 static void
@@ -720,8 +728,8 @@ forbid(void *at, size_t len)
 }
 
 /*
- * Of 16 copies, number 3 names address 0, number 5 memory that cannot be read, number 9 has no
- * bytes, and number 15 copies bytes onto themselves.
+ * Of 16 copies, copy 3 names address 0, copy 5 names memory that cannot be read, copy 9 has length
+ * 0, and copy 15 has the same source and destination.
  */
 static void
 enqueue_with_errors(int16_t id)
@@ -751,7 +759,7 @@ static const enum rte_dma_status_code with_errors[16] = {
 	[15] = RTE_DMA_STATUS_INVALID_ADDR,
 };
 
-/* The other copies were done. */
+/* All other copies have moved their bytes. */
 static void
 check_bytes_with_errors(void)
 {
@@ -782,11 +790,12 @@ an_error_is_told_by_its_status_and_harms_no_other(void)
 	end(id);
 }
 
-/* held: rte_dma_vchan_status() has taken the completions before. */
+/* held: rte_dma_vchan_status() was called before, so the device holds the completions. */
 static void
 completed_stops_in_front_of_an_error(bool held)
 {
-	static const uint16_t good[] = {3, 1, 3, 5}; /* good completions before each error */
+	/* number of good completions before each error */
+	static const uint16_t good[] = {3, 1, 3, 5};
 	enum rte_dma_status_code status;
 	int16_t id = begin(1, 32);
 	unsigned int i, n, k;
@@ -807,7 +816,7 @@ completed_stops_in_front_of_an_error(bool held)
 		} while (!error);
 		CHECK_EQ(n, good[i]);
 		next += n;
-		/* Further calls return the same. */
+		/* Further calls return the same result. */
 		for (k = 0; k < 3; k++)
 			CHECK(rte_dma_completed(id, 0, 7, &last, &error) == 0 && error &&
 				last == (uint16_t)(next - 1));
@@ -829,7 +838,7 @@ completed_stops_in_front_of_each_error(void)
 	completed_stops_in_front_of_an_error(true);
 }
 
-/* nb_cpls is 1 or 3: these completions are good, and the next one has failed. */
+/* nb_cpls is 1 or 3: as many completions are good, and the next completion has failed. */
 static void
 completed_does_not_speak_of_an_error_behind_what_was_asked_for(void)
 {
@@ -868,7 +877,7 @@ each_channel_counts_its_own_operations(void)
 	unsigned int i;
 
 	enqueue_with_errors(id);
-	/* The completions are held from here on. */
+	/* From now on the device holds the completions. */
 	settle(id, 0);
 	collect(id, 0, status, 16);
 	for (i = 0; i < 5; i++)
@@ -895,7 +904,7 @@ each_channel_counts_its_own_operations(void)
 	end(id);
 }
 
-/* Operations of the lost adapter fail; those of a device on the other adapter go on. */
+/* Operations on the lost adapter fail; operations on the other adapter's device continue. */
 static void
 a_channel_of_a_lost_adapter_has_halted(void)
 {
@@ -915,7 +924,7 @@ a_channel_of_a_lost_adapter_has_halted(void)
 	while (state == RTE_DMA_VCHAN_ACTIVE)
 		CHECK_EQ(rte_dma_vchan_status(lost, 0, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
-	/* The other channel was idle. */
+	/* The other channel of the lost device was idle. */
 	CHECK_EQ(rte_dma_vchan_status(lost, 1, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
 	collect(lost, 0, status, 8);
@@ -973,7 +982,7 @@ a_copy_that_fails_in_the_device_is_the_only_one(void)
 	end(id);
 }
 
-/* The sum of the numbers that follow these words in the log. */
+/* Returns the sum of the numbers that follow these words in the log. */
 static unsigned int
 sum_logged(const char *words)
 {
@@ -987,7 +996,10 @@ sum_logged(const char *words)
 	return sum;
 }
 
-/* Of each kind, at most four lines a second are written, and one line that counts the others. */
+/*
+ * For each kind of line, at most four lines a second are written, and a line with the number of
+ * lines that were left out.
+ */
 static void
 a_flood_of_failures_makes_few_lines_which_count_the_others(void)
 {
@@ -1009,8 +1021,8 @@ a_flood_of_failures_makes_few_lines_which_count_the_others(void)
 	CHECK_EQ(softhca_fault("complete syndrome=0x4 times=500"), 0);
 	for (i = 0; i < N; i++) {
 		/*
-		 * The second half fails without a fault: its memory on demand does not exist, or
-		 * its memory is not registered.
+		 * The copies of the second half fail without a fault: their memory is not mapped
+		 * (memory on demand) or not registered.
 		 */
 		CHECK(rte_dma_copy(id, 0, (uintptr_t)src,
 			      i < N / 2 ? (uintptr_t)dst : (uintptr_t)forbidden, 64,
@@ -1057,7 +1069,7 @@ stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
 					 (uintptr_t)dst + i * LEN, LEN,
 					 i == N - 1 ? RTE_DMA_OP_FLAG_SUBMIT : 0),
 				i);
-		/* These operations are only staged. */
+		/* These operations are staged, but not submitted. */
 		CHECK_EQ(rte_dma_fill(id, 1, round, (uintptr_t)dst + N * LEN, LEN, 0), N);
 		CHECK_EQ(rte_dma_stop(id), 0);
 		CHECK(memcmp(src, dst, N * LEN) == 0);
@@ -1072,7 +1084,7 @@ stopping_waits_for_what_was_submitted_and_forgets_the_rest(void)
 	CHECK_EQ(rte_dma_copy(id, 1, (uintptr_t)src, (uintptr_t)dst, LEN, RTE_DMA_OP_FLAG_SUBMIT),
 		0);
 	collect(id, 1, status, 1);
-	/* New channels. */
+	/* Configures new channels. */
 	CHECK_EQ(rte_dma_stop(id), 0);
 	begin_with(id, 1, 16);
 	CHECK_EQ(rte_dma_burst_capacity(id, 0), 16);
@@ -1094,7 +1106,7 @@ a_device_that_works_can_be_unplugged_and_plugged_again(void)
 				      64, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 		unplug(NAME);
 		CHECK(memcmp(src, dst, 100 * 64) == 0);
-		/* A device that the application has closed. */
+		/* Removes a device that the application has already closed. */
 		CHECK_EQ(rte_dma_close(other), 0);
 		unplug("dma_mlx5_other");
 	}
@@ -1113,7 +1125,7 @@ copy_status(int16_t id, const void *from, void *to)
 	return status[0];
 }
 
-/* The status of a copy from memory, or to memory, that was never registered. */
+/* Returns the status of a copy from or to memory that was never registered. */
 static enum rte_dma_status_code
 unannounced_src(void)
 {
@@ -1137,7 +1149,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	env_fill(page, PAGE_LEN, 40);
 	CHECK_EQ(rte_extmem_register(page, 2 * PAGE_LEN, NULL, 2, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
-	/* Any IOVA works: operations name virtual addresses. */
+	/* Any IOVA is accepted, because operations name virtual addresses. */
 	CHECK_EQ(rte_dev_dma_map(dev, page, 0x1000, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), RTE_DMA_STATUS_SUCCESSFUL);
 	CHECK(memcmp(page, dst, PAGE_LEN) == 0);
@@ -1145,7 +1157,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
-	/* EAL's memory is registered already. Maps that are left end with the device. */
+	/* EAL's memory is registered already. Maps that still exist end with the device. */
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, src, dst), RTE_DMA_STATUS_SUCCESSFUL);
@@ -1158,7 +1170,7 @@ memory_is_the_device_s_from_map_to_unmap(void)
 
 /*
  * Copies of any length and alignment between EAL's memory and memory that malloc(3) and mmap(2)
- * gave after the start.
+ * returned after the device was started.
  */
 static void
 memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
@@ -1213,8 +1225,8 @@ memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 }
 
 /*
- * Of 24 copies, every fourth one names memory that is unmapped or read-only, or that continues into
- * such memory.
+ * Of 24 copies, every fourth copy names memory that is unmapped or read-only, or that ends in such
+ * memory.
  */
 static void
 memory_that_is_gone_fails_alone(void)
@@ -1238,7 +1250,7 @@ memory_that_is_gone_fails_alone(void)
 		fresh_bytes(60 + round);
 		memset(good, ENV_UNTOUCHED, N * LEN);
 		for (i = 0; i < N; i++) {
-			/* The other copies go to EAL's memory, and to memory of malloc(3). */
+			/* All other copies write to EAL's memory or to memory of malloc(3). */
 			uint8_t *to = i % 4 == 3 ? bad[(i / 4 + round) % 3]
 				      : i % 2    ? good + i * LEN
 						 : dst + i * LEN;
@@ -1314,7 +1326,10 @@ others_may_look_while_it_works(void)
  * reports
  */
 
-/* Stages copies of 64 bytes, each between its own bytes. Returns the bytes of all. */
+/*
+ * Stages copies of 64 bytes, each with its own source and destination. Returns the number of bytes
+ * of all copies.
+ */
 static uint32_t
 stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 {
@@ -1326,7 +1341,10 @@ stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 	return n * 64;
 }
 
-/* More consecutive copies fail in the adapter than the engine repeats later copies for. */
+/*
+ * More consecutive copies fail in the adapter than the number of times that the engine executes a
+ * flushed copy again.
+ */
 static void
 what_was_not_attempted_is_an_error_too(void)
 {
@@ -1391,7 +1409,7 @@ the_dump_tells_of_each_channel_and_errors_are_counted_when_it_stops(void)
 	CHECK_EQ(rte_dma_stop(id), 0);
 	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
 	CHECK(stats.submitted == 21 && stats.completed == 21 && stats.errors == 5);
-	/* New channels begin with 0. */
+	/* The counters of new channels begin with 0. */
 	CHECK_EQ(rte_dma_configure(id, &conf), 0);
 	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
 	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
@@ -1420,7 +1438,7 @@ each_of_several_channels_must_be_set_up(void)
 	end(id);
 }
 
-/* Stopping waits for the queue of each channel, and drops staged operations. */
+/* rte_dma_stop() waits for the queue of each channel, and drops staged operations. */
 static void
 stopping_stops_every_channel(void)
 {
@@ -1451,8 +1469,8 @@ stopping_stops_every_channel(void)
 }
 
 /*
- * A list or a fill also needs room in the channel. The channel is full of staged, queued or held
- * operations.
+ * A copy of lists or a fill also needs a free entry in the channel. The channel is full of staged,
+ * submitted or held operations.
  */
 static void
 a_full_channel_takes_nothing_of_any_kind(void)
@@ -1480,8 +1498,8 @@ a_full_channel_takes_nothing_of_any_kind(void)
 }
 
 /*
- * True if the adapter seems to have moved the bytes. ThreadSanitizer must not report this read as a
- * race.
+ * Returns true if the adapter seems to have moved the bytes. ThreadSanitizer must not report this
+ * read as a race.
  */
 __attribute__((no_sanitize("thread"))) static bool
 are_written(unsigned int len)
@@ -1494,7 +1512,10 @@ are_written(unsigned int len)
 	return i == len;
 }
 
-/* Held operations come first, then later ones; a call never returns more than it asks for. */
+/*
+ * Held completions are returned before later ones. A call never returns more completions than it
+ * was asked for.
+ */
 static void
 what_is_held_and_what_comes_behind_it_is_handed_out_in_order(void)
 {
@@ -1554,7 +1575,7 @@ eal_memory(void)
 	return stats.heap_allocsz_bytes;
 }
 
-/* Enqueues a copy from one list of two buffers to another. */
+/* Enqueues a copy from a list of two buffers to another list of two buffers. */
 static int
 copy_two(int16_t id, uint64_t flags)
 {
@@ -1564,7 +1585,7 @@ copy_two(int16_t id, uint64_t flags)
 	return rte_dma_copy_sg(id, 0, from, &to, 2, 1, flags);
 }
 
-/* 32 entries of 16 bytes for each of the two lists of an operation. */
+/* Two lists of 32 entries of 16 bytes for each operation. */
 #define LISTS_LEN (2 * 32 * 16)
 
 static void
@@ -1599,7 +1620,10 @@ memory_for_lists_is_taken_by_the_first_copy_of_a_list(void)
 	end(id);
 }
 
-/* EAL has no memory for lists. All other operations continue, and no operation is lost. */
+/*
+ * EAL has no memory for lists: copies of lists are refused. All other operations continue, and no
+ * operation is lost.
+ */
 static void
 without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 {
@@ -1633,7 +1657,7 @@ without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 		CHECK_EQ(status[i], RTE_DMA_STATUS_SUCCESSFUL);
 	while (n != 0)
 		rte_free(taken[--n]);
-	/* The memory is requested again after the next start. */
+	/* The driver requests the memory again after the next start. */
 	CHECK_EQ(copy_two(id, 0), -ENOMEM);
 	CHECK_EQ(rte_dma_stop(id), 0);
 	CHECK_EQ(rte_dma_start(id), 0);
@@ -1647,7 +1671,7 @@ without_memory_for_lists_a_copy_of_a_list_is_refused(void)
 
 /*
  * A device's resources are freed when it is removed, when it gets new channels, and when plugging
- * fails.
+ * it fails.
  */
 static void
 again_and_again_it_takes_no_more_memory_and_files(void)
@@ -1671,12 +1695,13 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 		CHECK_EQ(rte_dma_vchan_setup(id, 1, &vchan), 0);
 		begin_with(id, 3, 64);
 		/*
-		 * EAL leaves no free piece of only a few bytes, so a block may be slightly longer.
+		 * EAL does not leave free blocks of only a few bytes, so an allocated block may be
+		 * slightly longer than requested.
 		 */
 		if (round == 1)
 			CHECK(eal_memory() - at_work + 1024 < 2048);
 		end(id);
-		/* The name is taken. */
+		/* Plugging fails, because the name is used by another device. */
 		CHECK(rte_dma_pmd_allocate(NAME, 0, 64) != NULL);
 		log_begin();
 		CHECK(rte_vdev_init(NAME, NULL) < 0);
@@ -1692,8 +1717,8 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 }
 
 /*
- * Two maps of equal length. The first cannot end while an operation that may use it has not been
- * handed out.
+ * Two maps of equal length. The first map cannot be removed while the status of an operation that
+ * may use it was not returned to the application.
  */
 static void
 each_of_several_maps_ends_alone_and_not_before_its_operations(void)
@@ -1728,7 +1753,7 @@ each_of_several_maps_ends_alone_and_not_before_its_operations(void)
 	env_unmap(page, 3 * PAGE_LEN);
 }
 
-/* A list reads the bytes that the previous copy writes; a fill overwrites them. */
+/* A copy of lists reads the bytes that the previous copy writes. A fill overwrites these bytes. */
 static void
 fences_of_lists_and_fills_wait_too(void)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK's vhost library copies packets by the driver: its asynchronous data path. Two processes:
+ * DPDK's vhost library copies packets with the driver, in its asynchronous data path. There are two
+ * processes:
  *
  *   front end, a child: a port of net_virtio_user    back end, this one: vhost, two DMA devices
  *       sends packets                 -->  FROM_GUEST copies them out of the front end's memory
  *       compares, in order            <--  TO_GUEST copies them back into it
  *
- * Vhost does not tell a driver about the front end's memory; it maps memory only for VFIO devices.
+ * Vhost does not map the front end's memory to a DMA device; it maps memory only to VFIO devices.
  * So if the devices have no memory on demand (SVA), the program registers the memory, and maps it
  * to both devices.
  */
@@ -32,12 +33,12 @@
 #define MIN_LEN   60
 #define MAX_LEN   1514
 #define BURST     32
-#define WINDOW    128 /* most packets in flight */
+#define WINDOW    128 /* largest number of packets in flight */
 #define N_DESC    1024
 #define PAGE_LEN  4096
 #define FRONT_END "front end" /* argv[0] of the child */
 
-/* The queues of a virtio network device, and the DMA device of each. */
+/* The queues of a virtio network device. Each queue has its own DMA device. */
 enum {
 	TO_GUEST,
 	FROM_GUEST,
@@ -88,7 +89,7 @@ receive_packets(uint16_t port, unsigned int first)
 	return n;
 }
 
-/* args: arguments of the port, among them the path of the socket. */
+/* args: arguments of the port, including the path of the socket. */
 static int
 front_end(char *args)
 {
@@ -125,7 +126,7 @@ front_end(char *args)
 /* ------------------------------------------------------------------ the back end */
 
 /*
- * Vhost's thread sets which guest there is. The loop calls vhost for this guest, and runs the
+ * Vhost's thread sets the current guest. The main loop calls vhost for this guest, and runs the
  * adapter.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -134,7 +135,7 @@ static int guest = -1; /* protected by the lock */
 static char socket_path[64];
 static struct rte_mempool *copies;
 static int16_t dma[N_QUEUES];
-static bool has_sva; /* the devices can use all memory of the process */
+static bool has_sva; /* the DMA devices can use all memory of the process */
 
 static struct rte_device *
 find_device(const char *name)
@@ -202,8 +203,8 @@ guest_is_gone(int vid)
 }
 
 /*
- * Takes packets of the guest, and sends them back. There is room, because fewer packets are in
- * flight than the guest has receives.
+ * Receives packets of the guest, and sends them back. The guest always has a free receive, because
+ * fewer packets are in flight than it has receives.
  */
 static void
 echo(void)
@@ -257,7 +258,7 @@ open_dma(const char *name)
 	return id;
 }
 
-/* Checks that the devices copied each packet once in each direction. */
+/* Checks that the DMA devices copied each packet once in each direction. */
 static void
 check_copies(void)
 {
@@ -272,7 +273,7 @@ check_copies(void)
 	}
 }
 
-/* Serves a guest with such queues, from its start to its end. */
+/* Serves one guest with queues of this kind, from its start to its end. */
 static void
 serve(const char *queue)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints a device's capabilities, under names that a reader knows, and which part of Gantry needs
- * each. If no capability bit exists, it tries: it creates a queue pair or a key, and destroys it.
- * It sends nothing.
+ * Prints a device's capabilities, under names that a reader knows, and the parts of Gantry that
+ * need each capability. If a capability has no bit, the program tries it: it creates and destroys a
+ * queue pair or a key. It sends no data.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -38,11 +38,11 @@ static const char help[] =
 
 #define VALUE_MAX 160
 
-/* The device, opened, and a domain on it. */
+/* The open device, and a protection domain on it. */
 static struct hwq_dev *dev;
 static struct hwq_domain *domain;
 
-/* Appends words, with a comma before each but the first. */
+/* Appends words. All but the first are preceded by a comma. */
 static void
 add(char *value, const char *word)
 {
@@ -64,7 +64,7 @@ there(char *value, const char *format, ...)
 
 /* ---- what the device reports */
 
-/* True: open_device() has opened it. */
+/* Returns true if open_device() has opened the device. */
 static bool
 opens(char *value)
 {
@@ -231,7 +231,7 @@ makes_key(char *value)
 
 static const struct row {
 	const char *id, *name, *use;
-	bool needed; /* without it, no part of Gantry works */
+	bool needed; /* no part of Gantry works without this capability */
 	bool (*ask)(char *value);
 } rows[] = {
 	{"opens", "Access to the device", "everything", true, opens},
@@ -276,7 +276,8 @@ print_row(const struct row *r, bool has, const char *value, bool json, bool firs
 }
 
 /*
- * True if a queue pair must ask for DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core, mlx5_ifc.h).
+ * Returns true if a queue pair must request DMA MMO: dma_mmo_qp of QUERY_HCA_CAP (rdma-core,
+ * mlx5_ifc.h).
  */
 static bool
 asks_for_mmo(void)
@@ -288,8 +289,8 @@ asks_for_mmo(void)
 }
 
 /*
- * Prints the device's capabilities as settings of the emulated adapter
- * (doc/softhca-reference.md): the card profile of this device.
+ * Prints the device's capabilities as settings of the emulated adapter (doc/softhca-reference.md).
+ * These settings are the card profile of this device.
  */
 static void
 print_card_profile(void)
@@ -336,14 +337,14 @@ print_all(bool json)
 	return all;
 }
 
-/* hwq logs why a step is refused; the row of the table shows that already. */
+/* hwq's log would repeat why a call was refused, which the row of the table shows. */
 static void
 no_log(const char *text)
 {
 	(void)text;
 }
 
-/* If the device does not open, dev stays NULL, and every capability is missing. */
+/* If the device cannot be opened, dev stays NULL, and every capability is reported as missing. */
 static void
 open_device(const char *name)
 {

@@ -40,7 +40,7 @@ wrong(const char *what, const char *argument)
 	return 2;
 }
 
-/* Returns -1 to go on, or the exit code. */
+/* Reads the options. Returns -1 to continue, or the exit code. */
 static int
 read_options(int argc, char **argv, struct options *o)
 {

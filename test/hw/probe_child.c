@@ -28,7 +28,7 @@ probe_share(size_t len)
 	exit(1);
 }
 
-/* The last line that the child wrote to stderr, which says which check failed. */
+/* Finds the last line that the child wrote to stderr: it names the check that failed. */
 static void
 last_line(FILE *said, char *why, size_t why_len)
 {
@@ -48,7 +48,7 @@ last_line(FILE *said, char *why, size_t why_len)
 	snprintf(why, why_len, "a step failed: %s", line != NULL ? line + 1 : text);
 }
 
-/* Waits for the child. Returns its status, or -1 if its time was over and it was killed. */
+/* Waits for the child. Returns its status, or -1 if the child exceeded its time and was killed. */
 static int
 reap(pid_t pid)
 {

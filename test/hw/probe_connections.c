@@ -30,7 +30,7 @@ dct_no_event(struct probe_answer *a)
 	pair_publish_to(e.from, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The key has a wrong variant. */
+	/* The variant of the key is wrong. */
 	ibv_wr_rdma_write(qpx, e.b.mr->rkey ^ 1, (uintptr_t)e.b.buf);
 	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), e.to.ah, e.to.qpn, NODE_DC);
 	ibv_wr_set_sge(qpx, e.a.mr->lkey, (uintptr_t)e.a.buf, PROBE_LEN);
@@ -53,7 +53,7 @@ xrc_no_srq(struct probe_answer *a)
 
 /* ---- COMM_EST */
 
-/* A message arrives at a QP in RTR. Returns the event that it raises, or -1. */
+/* Sends a message to a QP in RTR. Returns the event that the QP raises, or -1. */
 static int
 first_message(struct ends *e, enum kind kind, unsigned int ms)
 {

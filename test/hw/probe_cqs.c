@@ -4,7 +4,7 @@
 
 /* ---- overrun */
 
-#define SMALL_CQ 15 /* CQEs; the power of two has one more */
+#define SMALL_CQ 15 /* number of CQEs that fit; the CQ is rounded up to a power of two */
 #define TOO_MANY 40
 
 static void
@@ -21,9 +21,9 @@ cq_full_qp(struct probe_answer *a)
 		came ? "the event came" : "no such event", pair_state(p.client.qp));
 }
 
-#define RECV_CQ 4 /* CQEs of the receiver */
+#define RECV_CQ 4 /* number of CQEs in the receiver's CQ */
 
-/* A receiver with a CQ of RECV_CQ CQEs, whose SRQ has more receives. */
+/* Opens a receiver with a CQ of RECV_CQ CQEs and an SRQ with more receives. */
 static void
 small_ends_open(struct ends *e, enum kind kind)
 {
@@ -76,7 +76,7 @@ cq_full_xrc(struct probe_answer *a)
 
 /* ---- events */
 
-/* A write of the client completes. Its CQE is left in the CQ. */
+/* Posts a write of the client and waits until it has completed. The CQE stays in the CQ. */
 static void
 complete_unseen(struct pair *p)
 {
@@ -85,14 +85,14 @@ complete_unseen(struct pair *p)
 	uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 
 	probe_post_write(&p->client, p->server.mr->rkey, (uintptr_t)p->server.buf);
-	/* The slot was never written: libmlx5 has marked it as invalid. */
+	/* While the slot is not written, its opcode is the invalid one that libmlx5 stored. */
 	while (__atomic_load_n(op_own, __ATOMIC_ACQUIRE) >> 4 == MLX5_CQE_INVALID) {
 		CHECK(pair_now_ms() < end);
 		pair_run();
 	}
 }
 
-/* Waits up to ms for an event of the client's CQ. */
+/* Waits up to `ms` milliseconds for an event of the client's CQ. */
 static bool
 event_comes(struct pair *p, unsigned int ms)
 {
@@ -107,7 +107,7 @@ event_comes(struct pair *p, unsigned int ms)
 	return true;
 }
 
-/* Returns false, with the answer, if the device has no moderation. */
+/* If the device has no moderation, stores the answer and returns false. */
 static bool
 moderate(struct probe_answer *a, struct pair *p, uint16_t count, uint16_t period_us)
 {
@@ -161,9 +161,9 @@ moderation_unseen(struct probe_answer *a)
 }
 
 #define PERIOD_US 4000
-#define TRIES     500 /* a busy machine makes an event late, but not always */
+#define TRIES     500 /* on a busy machine some events are late, but not all */
 
-/* Takes the event that came. */
+/* Acknowledges the event that was received. */
 static void
 take_event(struct pair *p)
 {
@@ -185,8 +185,8 @@ us_since(const struct timespec *from)
 }
 
 /*
- * Arms the CQ and posts a write. Returns the microseconds from the post to its event; 0: no event.
- * Takes CQE and event.
+ * Arms the CQ and posts a write. Returns the microseconds from the post to the write's event, or 0
+ * without an event. Consumes the CQE and the event.
  */
 static uint64_t
 time_of_event(struct pair *p)
@@ -205,7 +205,9 @@ time_of_event(struct pair *p)
 	return us;
 }
 
-/* After a long pause, the event must come at once. Uses the least time of several tries. */
+/*
+ * After a long pause, the event must be raised at once. The smallest time of several tries counts.
+ */
 static void
 moderation_first(struct probe_answer *a)
 {
@@ -225,7 +227,10 @@ moderation_first(struct probe_answer *a)
 		(unsigned long long)least, PERIOD_US);
 }
 
-/* From the post of a write to the second of two consecutive events, at least one period passes. */
+/*
+ * At least one period must pass between the post of a write and the second of two consecutive
+ * events.
+ */
 static void
 second_event_waits(struct probe_answer *a, uint16_t count)
 {
@@ -280,7 +285,7 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A write's timestamp, and the times before and after it, in ns. */
+/* The timestamp of a write, and the times before and after the write, in ns. */
 struct stamp {
 	uint64_t ticks, after, before;
 };
@@ -327,7 +332,7 @@ timestamp_clock(struct probe_answer *a)
 	ns = (uint64_t)((double)ticks * GHZ_IN_KHZ / (double)device.hca_core_clock);
 	least = second.after - first.before;
 	most = second.before - first.after;
-	/* The two clocks may differ by a hundredth. */
+	/* The two clocks may differ by 1 %. */
 	probe_saw(a, ns >= least / 100 * 99 && ns <= most / 100 * 101,
 		"%llu periods of %llu kHz in %llu to %llu ns", (unsigned long long)ticks,
 		(unsigned long long)device.hca_core_clock, (unsigned long long)least,

@@ -10,7 +10,7 @@
 #include "probe_child.h"
 #include "softhca.h"
 
-/* The device d->name, or the first mlx5 device. */
+/* Returns the device named d->name, or the first mlx5 device. */
 static struct ibv_device *
 find_device(struct ibv_device **devices, const struct probe_device *d)
 {
@@ -21,7 +21,7 @@ find_device(struct ibv_device **devices, const struct probe_device *d)
 	return NULL;
 }
 
-/* Runs in a child, because the adapter is emulated in the process that looks for it. */
+/* Runs in a child, because a process that looks for devices gets the emulated adapter. */
 static void
 look_at_device(void *shared)
 {

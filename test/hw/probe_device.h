@@ -17,9 +17,10 @@ struct probe_device {
 };
 
 /*
- * Fills *d, memory of probe_share(), with facts of the device of that name; NULL: the first mlx5
- * device. Returns false, and prints to stderr what to do, if there is no such device, if its port
- * is not active, or if it is the emulated one and `rehearse` is not set.
+ * Fills *d, which is memory of probe_share(), with properties of the device with that name, or of
+ * the first mlx5 device if the name is NULL. Returns false, and prints to stderr what to do, if the
+ * device does not exist, if its port is not active, or if it is the emulated adapter and `rehearse`
+ * is false.
  */
 bool probe_device_choose(struct probe_device *d, const char *name, bool rehearse);
 

@@ -10,7 +10,10 @@ dm_alloc(struct ibv_context *ctx)
 	return ibv_alloc_dm(ctx, &(struct ibv_alloc_dm_attr){.length = DM_BYTES});
 }
 
-/* Allocates, fills and frees memory. The next owner may find its old contents. */
+/*
+ * Allocates, fills and frees memory. After the next allocation the memory may still have these
+ * contents.
+ */
 static void
 dm_zeroed(struct probe_answer *a)
 {

@@ -11,18 +11,18 @@
 #define KEY_LEN  64 /* AES-256: two keys of 32 bytes */
 #define KEYTAG   8
 
-/* Two QPs, a DEK, and a key of the client that encrypts sent data. */
+/* Two QPs, a DEK, and a key of the client that encrypts the data that are sent. */
 struct crypto_pair {
 	struct pair p;
 	struct mlx5dv_dek *dek;
 	struct mlx5dv_mkey *mkey;
-	uint8_t key[KEY_LEN], tweak[16]; /* tweak of the first unit, a little-endian number */
+	uint8_t key[KEY_LEN], tweak[16]; /* tweak of the first data unit, little-endian */
 };
 
 static struct mlx5dv_dek *
 dek_create(struct ibv_pd *pd, const uint8_t *key)
 {
-	/* The key is in plaintext, so no login is needed. */
+	/* The DEK is in plaintext, so no login is needed. */
 	struct mlx5dv_dek_init_attr attr = {.comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN,
 		.key_size = MLX5DV_CRYPTO_KEY_SIZE_256,
 		.key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS,
@@ -47,8 +47,8 @@ key_create(struct ibv_pd *pd, bool signs)
 }
 
 /*
- * Returns false, with the answer, if this device does not encrypt several data units, or does not
- * take DEKs in plaintext.
+ * If this device cannot encrypt several data units, or does not accept plaintext DEKs, stores the
+ * answer and returns false.
  */
 static bool
 open_crypto(struct probe_answer *a, struct crypto_pair *c, bool signs)
@@ -78,8 +78,8 @@ open_crypto(struct probe_answer *a, struct crypto_pair *c, bool signs)
 }
 
 /*
- * Configures the key with this encryption, and with these signatures unless sig is NULL. crypto
- * NULL: only signatures.
+ * Configures the key with this encryption, and with these signatures unless sig is NULL. If crypto
+ * is NULL, only signatures are configured.
  */
 static enum ibv_wc_status
 configure(struct crypto_pair *c, uint32_t len, const struct mlx5dv_crypto_attr *crypto,
@@ -129,7 +129,10 @@ send_encrypted(struct crypto_pair *c, uint64_t at, uint32_t len)
 	return pair_wait(e).status;
 }
 
-/* Encrypts the client's bytes by OpenSSL, unit by unit; the first unit has number `first`. */
+/*
+ * Encrypts the client's bytes with OpenSSL, separately for each data unit. The first data unit has
+ * the number `first`.
+ */
 static void
 expected(const struct crypto_pair *c, uint32_t first, uint32_t unit, uint32_t len, uint8_t *out)
 {
@@ -152,7 +155,7 @@ expected(const struct crypto_pair *c, uint32_t first, uint32_t unit, uint32_t le
 	}
 }
 
-/* Sends `len` bytes, from unit `first` of the key on. */
+/* Sends `len` bytes, starting with data unit `first` of the key. */
 static void
 encrypts(struct probe_answer *a, struct crypto_pair *c, enum mlx5dv_block_size selector,
 	uint32_t unit, uint32_t first, uint32_t len)
@@ -203,7 +206,10 @@ last_unit(struct probe_answer *a)
 {
 	struct crypto_pair c;
 
-	/* A whole unit and one of 504 bytes have together a multiple of 16. */
+	/*
+	 * A data unit of 520 bytes and a last one of 504 bytes have together 1024 bytes, a multiple
+	 * of 16.
+	 */
 	if (open_crypto(a, &c, false))
 		encrypts(a, &c, MLX5DV_BLOCK_SIZE_520, UNIT_520, 0, 1024);
 }
@@ -266,7 +272,7 @@ signature_only(struct probe_answer *a)
 	sig.wire = signature_domain(&domain, &crc, MLX5DV_BLOCK_SIZE_512, 0);
 	CHECK_EQ(configure(&c, UNITS * UNIT, &crypto, &sig), IBV_WC_SUCCESS);
 	CHECK_EQ(send_encrypted(&c, 0, UNIT + signature_len(CRC32C)), IBV_WC_SUCCESS);
-	/* libmlx5 stores the encryption of a key, so use a new key. */
+	/* libmlx5 stores the encryption of a key, so the next configuration uses a new key. */
 	c.mkey = key_create(c.p.pd, true);
 	CHECK_EQ(configure(&c, UNITS * UNIT, NULL, &sig), IBV_WC_SUCCESS);
 	status = send_encrypted(&c, 0, UNIT + signature_len(CRC32C));

@@ -6,13 +6,14 @@
 
 #define PAGE   4096
 #define RANGE  (2 * PAGE)
-#define BEYOND (8 * PAGE) /* more pages than a key for RANGE has room for */
+#define BEYOND (8 * PAGE) /* more pages than a key that was created for RANGE has entries for */
 #define PLAIN  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
 /*
- * Registers RANGE bytes with the rights `from`, and re-registers them by `flags`: with the rights
- * `to`, in another PD, or for `len` bytes elsewhere. Answers whether the region keeps its keys.
- * Returns false, with the answer, if the device cannot re-register.
+ * Registers RANGE bytes with the access rights `from`, and re-registers them as `flags` say: with
+ * the access rights `to`, in another PD, or for `len` bytes at another address. Stores the answer
+ * whether the region keeps its keys. If the device cannot re-register, stores this answer and
+ * returns false.
  */
 static bool
 rereg(struct probe_answer *a, int flags, int from, int to, size_t len, bool *kept)
@@ -99,7 +100,7 @@ rereg_range(struct probe_answer *a)
 
 /* ---- rights */
 
-/* Sends a SEND that invalidates the key of a region, which is not allowed. */
+/* Posts a SEND that invalidates the key of a region, which is not allowed. */
 static void
 send_refused_invalidate(struct pair *p)
 {
@@ -136,7 +137,7 @@ send_inv_receiver(struct probe_answer *a)
 	probe_saw_status(a, pair_wait(&p.server).status, IBV_WC_REM_INV_REQ_ERR);
 }
 
-/* Posts a write that the QP or the key of the server does not allow. */
+/* Posts a write that the server's QP or key does not allow. */
 static void
 refused_write(struct probe_answer *a, const struct pair_opts *opts, enum ibv_wc_status assumed)
 {
@@ -173,7 +174,7 @@ indirect_key(struct ibv_pd *pd)
 	return mkey;
 }
 
-/* Lays the end's key over a region of its memory. The key's addresses begin with 0. */
+/* Configures the end's key to cover a region of its memory. The key's addresses begin with 0. */
 static enum ibv_wc_status
 lay_key(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct ibv_mr *mr)
 {
@@ -188,8 +189,8 @@ lay_key(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct ibv_mr *mr)
 }
 
 /*
- * The client writes through a key over the server's memory: first the region has all rights, and
- * the write must succeed; then the region has these rights.
+ * The client writes through a key over the server's memory. First the region has all access rights,
+ * and the write must succeed. Then the region has only these access rights.
  */
 static enum ibv_wc_status
 write_through_key(int access)
@@ -224,8 +225,8 @@ inner_key_remote(struct probe_answer *a)
 }
 
 /*
- * The client writes through `rkey`. Then the region below it is deregistered, and the client writes
- * again.
+ * The client writes through `rkey`. Then the region that the key covers is deregistered, and the
+ * client writes again.
  */
 static void
 dereg_and_write(struct probe_answer *a, struct pair *p, uint32_t rkey, uint64_t to)

@@ -7,7 +7,7 @@
 
 #include "probe.h"
 
-/* The subjects of doc/softhca-assumptions.md. The last one has no title. */
+/* The subjects of doc/softhca-assumptions.md. An entry without a title ends the array. */
 struct probe_group {
 	const char *title;
 	const struct probe *probes;
@@ -15,10 +15,13 @@ struct probe_group {
 
 extern const struct probe_group probe_groups[];
 
-/* Prints each subject, identity and sentence, why some have no probe, and what depends on each. */
+/*
+ * Prints each subject with its assumptions: identity, sentence, why it has no probe, and what
+ * depends on it.
+ */
 void probe_list_print(void);
 
-/* True if there is a probe of that identity. */
+/* Returns true if there is a probe with that identity. */
 bool probe_list_has(const char *id);
 
 #endif

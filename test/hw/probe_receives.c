@@ -5,11 +5,11 @@
  */
 #include "probe_work.h"
 
-#define BEYOND 1000 /* more receives than the queue of a pair holds */
+#define BEYOND 1000 /* more receives than the receive queue holds */
 
 /*
- * The doorbell record of the server's receive queue has too large a count, and a message needs a
- * receive.
+ * The doorbell record of the server's receive queue announces too many receives, and a message
+ * needs a receive.
  */
 static void
 overrun_record(struct pair *p)
@@ -62,7 +62,7 @@ srq_limit_at_once(struct probe_answer *a)
 	probe_saw(a, type == IBV_EVENT_SRQ_LIMIT_REACHED, "%s", probe_event_text(type));
 }
 
-/* A message of 64 bytes meets a receive of recv_len bytes. */
+/* Sends a message of 64 bytes to a receive of recv_len bytes. */
 static void
 short_receive(struct probe_answer *a, enum kind kind, uint32_t recv_len)
 {
@@ -80,7 +80,7 @@ short_receive(struct probe_answer *a, enum kind kind, uint32_t recv_len)
 		probe_saw(a, false, "no completion of the receive");
 		return;
 	}
-	/* The completion may come before the state changes. */
+	/* The completion may be written before the QP's state changes. */
 	for (uint64_t end = pair_now_ms() + PROBE_PATIENCE_MS;
 		pair_state(at) != IBV_QPS_ERR && pair_now_ms() < end;)
 		usleep(1000);

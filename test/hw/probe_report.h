@@ -9,14 +9,14 @@
 #include "probe.h"
 #include "probe_device.h"
 
-/* Print the first and the last lines. */
+/* Print the lines before the first answer and after the last answer. */
 void probe_report_begin(const struct probe_device *device, bool json);
 void probe_report_end(bool json);
 
-/* Prints the subject of the next answers. */
+/* Prints the subject of the answers that follow. */
 void probe_report_group(const char *title, bool json);
 
-/* Prints an answer. first: it is the first one. */
+/* Prints an answer. first: this is the first answer. */
 void probe_report(const struct probe *probe, const struct probe_answer *answer, bool json,
 	bool first);
 

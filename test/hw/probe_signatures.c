@@ -5,9 +5,9 @@
 
 #define BLOCK  512
 #define BLOCKS 4
-#define TAG    0x1000 /* T10-DIF: reference tag of the first block */
+#define TAG    0x1000 /* reference tag of the first block, for T10-DIF */
 
-/* Two QPs, and a key with signatures over the memory of one end. */
+/* Two QPs, and a key with signatures over the memory of one of the two ends. */
 struct signed_pair {
 	struct pair p;
 	struct pair_end *owner;
@@ -23,7 +23,7 @@ unit(const struct signed_pair *s)
 	return BLOCK + signature_len(s->sig.kind);
 }
 
-/* Lays the key over its owner's memory. sig NULL: signatures do not change. */
+/* Configures the key to cover its owner's memory. If sig is NULL, the signatures do not change. */
 static void
 configure(struct signed_pair *s, const struct mlx5dv_sig_block_attr *sig)
 {
@@ -33,7 +33,10 @@ configure(struct signed_pair *s, const struct mlx5dv_sig_block_attr *sig)
 	CHECK_EQ(pair_wait(s->owner).status, IBV_WC_SUCCESS);
 }
 
-/* Opens a key with signatures on the wire or in memory. With `server`, the key is the server's. */
+/*
+ * Opens a key with signatures on the wire or in memory. With `server`, the key belongs to the
+ * server.
+ */
 static void
 open_signed(struct signed_pair *s, enum signature_kind kind, bool wire, bool server,
 	const struct pair_opts *opts)
@@ -76,7 +79,7 @@ write_from_key(struct signed_pair *s, uint64_t at, uint32_t len)
 
 /* ---- errors */
 
-/* Opcodes of CQEs. rdma-core before 39 has no name for the second one in mlx5dv.h. */
+/* Opcodes of CQEs. In mlx5dv.h, rdma-core before 39 has no name for the second opcode. */
 #define CQE_OF_REQUEST 0
 #define CQE_OF_SIG_ERR 12
 
@@ -97,7 +100,10 @@ open_wrong(struct signed_pair *s, uint32_t wrong, const struct pair_opts *opts)
 	s->p.client.buf[wrong * unit(s) + BLOCK] ^= 1;
 }
 
-/* Waits for the client's CQE of this kind. Returns its opcode, or MLX5_CQE_INVALID if none came. */
+/*
+ * Waits for the client's CQE of this kind. Returns the CQE's opcode, or MLX5_CQE_INVALID if there
+ * is none.
+ */
 static uint8_t
 wait_opcode(struct signed_pair *s, uint32_t index)
 {
@@ -169,7 +175,7 @@ sig_err_responder(struct probe_answer *a)
 	write_wrong(&s,
 		&(struct pair_opts){.keys = true, .dv_flags = MLX5DV_QP_CREATE_SIG_PIPELINING});
 	probe_post_write(&s.p.server, s.p.client.mr->rkey, (uintptr_t)s.p.client.buf);
-	/* Polling also takes the SIG_ERR completion. */
+	/* Polling also consumes the SIG_ERR completion. */
 	came = pair_try_wait(&s.p.server, &wc, PROBE_PATIENCE_MS);
 	CHECK_EQ(signature_key_error(s.mkey).err_type, MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD);
 	state = pair_state(s.p.server.qp);
@@ -178,8 +184,8 @@ sig_err_responder(struct probe_answer *a)
 }
 
 /*
- * Which CQ's polling makes the key's error known: 's' for the send CQ, 'r' for the receive CQ, '-'
- * for none.
+ * Returns for which CQ polling makes the key's error known: 's' for the send CQ, 'r' for the
+ * receive CQ, '-' for none of the two.
  */
 static char
 cq_of_error(struct signed_pair *s)
@@ -230,7 +236,7 @@ sends_wire(struct probe_answer *a, uint32_t less)
 
 	open_signed(&s, CRC32C, true, false, NULL);
 	len = BLOCKS * unit(&s) - less;
-	memset(want, 0x22, sizeof(want)); /* the byte that signature_paint() leaves there */
+	memset(want, 0x22, sizeof(want)); /* the value that signature_paint() writes */
 	signature_lay(&s.sig, s.data, BLOCK, BLOCKS, want);
 	memset(want + len, 0x22, less);
 	memcpy(s.p.client.buf, s.data, sizeof(s.data));
@@ -252,12 +258,12 @@ sig_wire_length(struct probe_answer *a)
 static void
 sig_wire_last(struct probe_answer *a)
 {
-	sends_wire(a, 4); /* bytes of a CRC32C */
+	sends_wire(a, 4); /* length of a CRC32C */
 }
 
 /* ---- reference tags */
 
-/* The reference tag of the first block that arrived. */
+/* Returns the reference tag of the first block that arrived. */
 static uint32_t
 tag_there(const struct signed_pair *s)
 {
@@ -275,7 +281,7 @@ saw_tags(struct probe_answer *a, uint32_t first, uint32_t second)
 		(int)(second - TAG));
 }
 
-/* Block 2 is sent first, then block 0. */
+/* Sends block 2 first, then block 0. */
 static void
 sig_tag_runs(struct probe_answer *a)
 {
@@ -303,7 +309,7 @@ sig_tag_no_psv(struct probe_answer *a)
 	saw_tags(a, first, tag_there(&s));
 }
 
-/* A SEND of one block is retried until there is a receive. Then a write shows the next tag. */
+/* A SEND of one block is retried until a receive is posted. A write after it shows the next tag. */
 static void
 sig_tag_retried(struct probe_answer *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assumptions about vendor syndromes that no report of a card shows. */
+/* Assumptions about vendor syndromes that are in no report about a real adapter. */
 #include "probe_work.h"
 
 #define OPCODE_UNKNOWN 0x3f
@@ -14,7 +14,8 @@ saw_vendor(struct probe_answer *a, const struct ibv_wc *wc, enum ibv_wc_status s
 }
 
 /*
- * The client sends PROBE_LEN bytes to a receive of `room` bytes. Returns the receive's completion.
+ * The client sends PROBE_LEN bytes to a receive of `room` bytes. Returns the completion of the
+ * receive.
  */
 static struct ibv_wc
 receive(struct pair *p, uint32_t room, enum ibv_wr_opcode opcode)
@@ -62,7 +63,7 @@ opcode(struct probe_answer *a)
 	struct pair p;
 
 	pair_init(&p, &(struct pair_opts){.keys = true});
-	/* libmlx5 fills in the index. */
+	/* libmlx5 sets the WQE index. */
 	ctrl->opmod_idx_opcode = htobe32(OPCODE_UNKNOWN);
 	ctrl->qpn_ds = htobe32(p.client.qp->qp_num << 8 | 1);
 	ctrl->fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work that probes post and wait for, in addition to softhca_pair.h and softhca_node.h. */
+/*
+ * Work requests that probes post and wait for, in addition to those of softhca_pair.h and
+ * softhca_node.h.
+ */
 #ifndef PROBE_WORK_H
 #define PROBE_WORK_H
 
@@ -7,16 +10,16 @@
 #include "softhca_node.h"
 
 /*
- * Milliseconds to wait for an event that must come, or to be sure that none comes. On a busy
+ * Milliseconds to wait for an event that must occur, or to be sure that no event occurs. On a busy
  * machine the emulated adapter is slow.
  */
 #define PROBE_PATIENCE_MS (softhca_active() ? CHECK_PATIENCE_MS : 5000)
 #define PROBE_NOTHING_MS  100
 
-/* Few and short retries: the timeout is 4.096 us * 2^8. */
+/* Few retries with a short timeout of 4.096 us * 2^8. */
 #define PROBE_SHORT_RETRIES .timeout = 8, .retry_cnt = 1
 
-#define PROBE_LEN 64 /* bytes of a message */
+#define PROBE_LEN 64 /* length of a message */
 
 /* Posts an RDMA write of PROBE_LEN bytes from the start of the end's memory. */
 static inline void
@@ -42,14 +45,14 @@ probe_write(struct pair *p, uint32_t rkey, uint64_t to)
 	return pair_wait(&p->client).status;
 }
 
-/* The name of an asynchronous event, or a text for none. */
+/* Returns the name of an asynchronous event, or a text that says that there was none. */
 static inline const char *
 probe_event_text(int event)
 {
 	return event < 0 ? "no event" : ibv_event_type_str((enum ibv_event_type)event);
 }
 
-/* Waits up to ms for that event, and takes earlier events. */
+/* Waits up to `ms` milliseconds for that event, and consumes events before it. */
 static inline bool
 probe_event_comes(struct ibv_context *ctx, int event, unsigned int ms)
 {
@@ -63,21 +66,21 @@ probe_event_comes(struct ibv_context *ctx, int event, unsigned int ms)
 	return type == event;
 }
 
-/* Answers by a status: whether it is the assumed one. */
+/* Stores an answer: whether the status is the assumed one. */
 static inline void
 probe_saw_status(struct probe_answer *a, enum ibv_wc_status got, enum ibv_wc_status assumed)
 {
 	probe_saw(a, got == assumed, "%s", ibv_wc_status_str(got));
 }
 
-/* Two ends; the first one sends to the second one. */
+/* Two ends, of which the first sends to the second. */
 struct ends {
 	struct node a, b;
 	struct ibv_qp *from, *at;
 	struct node_to to;
 };
 
-/* Both QPs are in RTS, but the receiver is in `state`. */
+/* Takes both QPs to RTS, except that the receiver is taken to `state`. */
 static inline void
 ends_open(struct ends *e, enum kind kind, enum ibv_qp_state state, int n_recv_cqe)
 {
