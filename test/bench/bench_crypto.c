@@ -2,8 +2,8 @@
 /*
  * Speed of encryption by the emulated adapter, compared with OpenSSL on the same data in the same
  * run: messages of 64 KiB through a key with data units of 4 KiB. One thread posts with lib/hwq,
- * runs the adapter with softhca_pump(), and polls. On both sides each unit has its own tweak. It
- * only prints figures; no time makes it fail.
+ * runs the adapter with softhca_pump(), and polls. In both cases each data unit has its own tweak.
+ * The program only prints figures; no time makes it fail.
  *
  * usage: bench_crypto
  */
@@ -30,12 +30,12 @@ struct bench {
 	struct hwq_dev *dev;
 	struct twin twin;
 	struct hwq_mr mr;
-	uint8_t *mem; /* the key's memory, then the peer's */
+	uint8_t *mem; /* memory of the key, then memory of the peer */
 	struct hwq_dek_pool *deks;
 	struct hwq_dek *dek;
 	struct hwq_mkey_pool *keys;
 	struct hwq_mkey *key;
-	EVP_CIPHER_CTX *openssl[2]; /* index: `encrypt` */
+	EVP_CIPHER_CTX *openssl[2]; /* indexed by `encrypt` */
 };
 
 static void
@@ -45,7 +45,7 @@ expect(bool good, const char *what)
 		EMU_DIE("%s failed", what);
 }
 
-/* Takes n completions. */
+/* Polls until n operations have completed. */
 static void
 reap(struct bench *b, unsigned int n)
 {
@@ -123,8 +123,8 @@ keys_close(struct bench *b)
 /* ---- both walk over the same memory */
 
 /*
- * Moves data through the key. Out, by RDMA writes: encrypts. In, by RDMA reads: decrypts. Returns
- * ns.
+ * Moves data through the key and returns the ns. RDMA writes move data out, which encrypts; RDMA
+ * reads move data in, which decrypts.
  */
 static double
 by_device(struct bench *b, bool encrypt)
@@ -166,7 +166,7 @@ by_openssl(struct bench *b, bool encrypt)
 	return (double)(emu_now_ns() - start);
 }
 
-/* The adapter's ciphertext must equal OpenSSL's, and both must decrypt to the plaintext. */
+/* Checks that the adapter's ciphertext equals OpenSSL's, and that both decrypt to the plaintext. */
 static void
 check(struct bench *b)
 {
@@ -191,7 +191,10 @@ compare(struct bench *b, bool key_256, bool encrypt)
 	double ratio[PAIRS], device[PAIRS], openssl[PAIRS];
 
 	for (unsigned int i = 0; i < PAIRS; i++) {
-		/* The pairs of runs alternate which side is first. */
+		/*
+		 * The adapter and OpenSSL are measured in pairs of runs; which of them is first
+		 * alternates.
+		 */
 		if (i % 2 == 0)
 			device[i] = by_device(b, encrypt);
 		openssl[i] = by_openssl(b, encrypt);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions of a program for one 64-byte copy by a DMA device of DPDK, from rte_dma_copy() to
- * rte_dma_completed().
+ * Instructions that a program executes for one 64-byte copy by a DMA device of DPDK, from
+ * rte_dma_copy() to rte_dma_completed().
  *
- * Every round enqueues a burst and submits it; then the device works, which is not measured; then
- * one call takes all completions.
+ * Every round enqueues and submits a burst; then the device executes it, which is not measured;
+ * then one call returns all completions.
  *
  * SOFTHCA_THREADS must be 0.
  *
@@ -39,9 +39,12 @@
 #define N_PAGES   64u
 #define PAGE_LEN  4096u
 #define RING      512
-/* measured rounds; before them a quarter of this number runs. Fewer for long copies */
+/*
+ * Number of measured rounds. A quarter of this number runs before, without measurement. Long copies
+ * have fewer rounds.
+ */
 #define N_ROUNDS  256
-#define COUNT_LEN ((uint64_t)256 << 20) /* bytes of all rounds, approximately */
+#define COUNT_LEN ((uint64_t)256 << 20) /* approximate number of bytes in all rounds */
 
 static uint64_t from[BURST_MAX], to[BURST_MAX];
 static uint32_t length = LEN_MIN;
@@ -134,7 +137,7 @@ draw_addresses(void)
 	}
 }
 
-/* Returns when the device is idle: dma_skeleton, which has a thread, or the emulated adapter. */
+/* Waits until the device is idle: dma_skeleton, which has a thread, or the emulated adapter. */
 static void
 run_device(int16_t id)
 {
@@ -178,10 +181,11 @@ count(const char *name, unsigned int burst)
 
 /* ---- times */
 
-#define WALK_LEN  ((size_t)16 << 20) /* bytes of sources; destinations have the same */
+/* bytes of all sources; the destinations have the same number */
+#define WALK_LEN  ((size_t)16 << 20)
 #define N_TIMES   31
-#define TIME_LEN  ((uint64_t)8 << 20) /* least bytes of one measurement */
-#define TIME_OPS  2048                /* most copies of one measurement */
+#define TIME_LEN  ((uint64_t)8 << 20) /* smallest number of bytes in one measurement */
+#define TIME_OPS  2048                /* largest number of copies in one measurement */
 #define IN_FLIGHT 32u
 
 enum by {
@@ -204,7 +208,7 @@ now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The next place of the walk. */
+/* Returns the next offset of the walk through the memory. */
 static size_t
 step(uint32_t len)
 {
@@ -227,7 +231,7 @@ copy(enum by by, int16_t id, uint32_t len)
 			"the device is full");
 }
 
-/* Rings for IN_FLIGHT copies, and waits until they are done. */
+/* Submits IN_FLIGHT copies, and waits until they are done. */
 static void
 finish(enum by by, int16_t id)
 {
@@ -244,7 +248,7 @@ finish(enum by by, int16_t id)
 	}
 }
 
-/* Makes n copies, IN_FLIGHT at a time. Returns the ns of one. */
+/* Executes n copies, IN_FLIGHT at a time. Returns the ns of one copy. */
 static double
 time_copies(enum by by, int16_t id, uint32_t len, unsigned int n)
 {
@@ -259,7 +263,7 @@ time_copies(enum by by, int16_t id, uint32_t len, unsigned int n)
 	return (now_ns() - start) / n;
 }
 
-/* All three take turns, so other work of the machine affects all of them. */
+/* The three are measured alternately, so other load on the machine affects all of them. */
 static void
 time_length(const int16_t id[N_BY], uint32_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting EAL in benchmarks: without huge pages, PCI devices and files. */
+/* Initializes EAL for benchmarks: without huge pages, PCI devices and files. */
 #ifndef BENCH_EAL_H
 #define BENCH_EAL_H
 
@@ -8,7 +8,10 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
-/* mib: EAL's memory; lcores: in the form of EAL's option --lcores. False: EAL has printed why. */
+/*
+ * mib: MiB of EAL's memory. lcores: as in EAL's option --lcores. Returns false if EAL fails; EAL
+ * has then printed the reason.
+ */
 static inline bool
 bench_start_eal(const char *program, const char *mib, const char *lcores)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions of the engine for one 64-byte operation, on the thread that owns the queue.
+ * Instructions that the engine executes for one 64-byte operation, on the thread that owns the
+ * queue.
  *
- * Every round submits a burst and hands out the burst of the previous round; then the adapter runs,
- * which is not measured. Ring to ring: one turn of a worker, from its ring of descriptors to its
- * ring of completions; the application's ends of the rings are not measured. Inline:
- * gantry_submit() and gantry_poll(). Idle: an operation is a turn of a worker on its lcore.
+ * Every round submits a burst, and polls the completions of the previous round's burst; then the
+ * adapter runs, which is not measured. Ring to ring: one turn of a worker, from its ring of
+ * descriptors to its ring of completions; the application's ends of the rings are not measured.
+ * Inline: gantry_submit() and gantry_poll(). Idle: an operation is a turn of a worker on its lcore.
  * Enqueue: only the application's end of a worker's ring. The program only prints figures; no time
  * makes it fail.
  *
@@ -46,43 +47,45 @@
 
 #define OP_LEN    64
 #define BURST_MAX 32
-/* rounds before the measured ones, so that all code has run and all pages are mapped */
-#define N_WARM    64
-#define N_ROUNDS  256 /* measured rounds */
-#define N_PEERS   64
-#define N_QUEUES  64
-#define N_IDLE    64 /* workers; a burst is this many turns */
-#define PAGE_LEN  ((size_t)4096)
-#define N_PAGES   64u     /* pages of sources, and of destinations, in one region */
-#define N_REGIONS 100000u /* most regions; half of them are sources */
+/* Number of rounds before the measured rounds. They execute all code and map all pages once. */
+#define N_WARM   64
+#define N_ROUNDS 256 /* number of measured rounds */
+#define N_PEERS  64
+#define N_QUEUES 64
+#define N_IDLE   64 /* number of workers; a burst is this number of turns */
+#define PAGE_LEN ((size_t)4096)
+/* number of pages of the sources, and of the destinations, in one region */
+#define N_PAGES   64u
+#define N_REGIONS 100000u /* largest number of regions; half of them are for sources */
 #define RUNS      15
 
-/* Most bytes of regions of mixed lengths, for sources and for destinations. */
+/* Largest total length of regions of mixed lengths, for sources and for destinations. */
 #define MIXED_LEN       ((size_t)256 << 20)
 #define MIXED_LEAST_LOG 8u
 #define MIXED_MOST_LOG  20u
 
 #define N_SGE_MAX 4
 #define N_LAYOUTS 8
-#define N_BLOCKS  4 /* blocks of a layout; the gaps between them are as long */
+#define N_BLOCKS  4 /* number of blocks of a layout; a gap is as long as a block */
 #define BLOCK_LEN (OP_LEN / N_BLOCKS)
 
 struct bench {
 	struct gantry *g;
 	struct gantry_mem *mem;
-	size_t len; /* length of the region that contains both */
+	size_t len; /* length of the region with both sources and destinations */
 	uint8_t *src, *dst;
 	struct gantry_region *regions;
-	struct gantry_queue *target; /* the other end of the connections to peers */
+	struct gantry_queue *target; /* queue at the other end of connections to peers */
 	struct gantry_worker *w;
 	struct gantry_queue *q;
-	struct gantry_queue *one;             /* the first q */
-	struct gantry_queue *queue[N_QUEUES]; /* used in turn; q is that of the last turn */
+	struct gantry_queue *one; /* the first queue */
+	/* queues used alternately; q is the queue of the last turn */
+	struct gantry_queue *queue[N_QUEUES];
 	struct gantry_worker *idle[N_IDLE];
-	struct gantry_worker *filled; /* the worker of this ring, which is stopped */
+	struct gantry_worker *filled; /* the worker whose ring is filled; it is not started */
 	unsigned int turn;
 	uint16_t peer[N_PEERS];
-	uint16_t other; /* the target's end of the last connection */
+	uint16_t other; /* the target queue's end of the last connection */
 	uint16_t layout[N_LAYOUTS];
 	uint64_t seed;
 	struct gantry_sge sge[BURST_MAX][2][N_SGE_MAX];
@@ -101,7 +104,7 @@ die(const char *what)
 
 /* ---- what is measured */
 
-/* Hands out completions and submits the burst. False: not all were accepted. */
+/* Polls completions and submits the burst. Returns false if not all descriptors were accepted. */
 static inline bool
 turn(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -109,7 +112,7 @@ turn(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_submit(b->q, b->desc, burst) == burst;
 }
 
-/* Hands out completions of one queue, and submits the burst to the next one. */
+/* Polls completions of one queue, and submits the burst to the next queue. */
 static inline bool
 turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -118,7 +121,10 @@ turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_submit(b->q, b->desc, burst) == burst;
 }
 
-/* Both ends: the target's queue takes received messages, and posts receives for the burst. */
+/*
+ * The target's queue polls received messages and posts receives for the burst; then the other queue
+ * has its turn.
+ */
 static inline bool
 turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -127,7 +133,7 @@ turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)
 	       turn(b, burst, done);
 }
 
-/* The same ring to ring: the application's ends of the rings are not measured. */
+/* One turn of a worker, from ring to ring: the application's ends of the rings are not measured. */
 static inline bool
 turn_of_worker(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -137,7 +143,7 @@ turn_of_worker(struct bench *b, unsigned int burst, unsigned int *done)
 	return true;
 }
 
-/* An lcore gives a turn to each of its idle workers. */
+/* As an lcore does: runs one turn of each of its idle workers. */
 static inline bool
 turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -145,7 +151,7 @@ turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
 	return burst == 0 || !gantry_loop_turn(&b->idle[b->turn++ * burst % N_IDLE]);
 }
 
-/* A producer's end of a worker's ring. */
+/* A producer enqueues to a worker's ring. */
 static inline bool
 turn_of_producer(struct bench *b, unsigned int burst, unsigned int *done)
 {
@@ -153,7 +159,10 @@ turn_of_producer(struct bench *b, unsigned int burst, unsigned int *done)
 	return gantry_enqueue_burst(b->filled, b->desc, burst) == burst;
 }
 
-/* Turns that callgrind counts: each case has its own function, so one run can measure all. */
+/*
+ * Turns that callgrind counts. Each case has a function of its own, so one run can measure all
+ * cases.
+ */
 #define MEASURED(x, turn)                                                                          \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst, unsigned int *done)                                            \
@@ -210,26 +219,29 @@ struct bench_case {
 	const char *name, *what;
 	bool (*measured)(struct bench *b, unsigned int burst, unsigned int *done);
 	bool ring;
-	enum gantry_op op, other; /* other: the operation of every second descriptor; 0: op */
-	unsigned int n_peers;     /* peers that operations go to in turn */
-	uint16_t max_inline;      /* max_inline of these connections; 0: the default */
-	bool dc;                  /* the peers are DC peers */
-	bool both;                /* the peer's receives are measured too */
-	bool unordered;           /* the queue is unordered */
-	bool moves;               /* each layout has a different base address */
-	uint8_t n_sge;            /* entries of each list */
-	uint8_t n_layouts;        /* layouts that operations use in turn */
-	uint8_t n_patterns;       /* patterns that fills use in turn */
-	uint8_t every;            /* every such operation has the flags; 0: each */
-	bool queues;              /* bursts go to N_QUEUES in turn */
-	bool idle;                /* N_IDLE workers are idle */
-	bool enqueues;            /* enqueues to a worker's ring with this kind of producers */
+	/* op: operation of each descriptor; other: operation of every second descriptor, or 0 */
+	enum gantry_op op, other;
+	unsigned int n_peers; /* number of peers, which are used in turn */
+	uint16_t max_inline;  /* max_inline of the connections to these peers; 0: the default */
+	bool dc;              /* the peers are DC peers */
+	bool both;            /* the peer's receives are included in the measurement */
+	bool unordered;       /* the queue is unordered */
+	bool moves;           /* each layout has a different base address */
+	uint8_t n_sge;        /* number of entries in each list */
+	uint8_t n_layouts;    /* number of layouts, which are used in turn */
+	uint8_t n_patterns;   /* number of patterns, which fills use in turn */
+	/* every n-th operation of this kind has the flags; 0: each operation has them */
+	uint8_t every;
+	bool queues; /* bursts are submitted to N_QUEUES queues in turn */
+	bool idle;   /* N_IDLE idle workers are measured */
+	/* enqueueing to a worker's ring with this kind of producer is measured */
+	bool enqueues;
 	enum gantry_producers producers;
-	/* regions used at random: half are sources, half are destinations */
+	/* Number of regions, which are used at random: half for sources, half for destinations. */
 	unsigned int n_regions;
-	bool mixed; /* regions have 256 bytes to 1 MiB; otherwise one page */
+	bool mixed; /* the length of regions is 256 bytes to 1 MiB; otherwise one page */
 	uint16_t flags;
-	uint32_t len; /* 0: OP_LEN */
+	uint32_t len; /* length of an operation; 0: OP_LEN */
 };
 
 #define CASE(x) .name = #x, .measured = measured_##x
@@ -309,7 +321,7 @@ static const struct bench_case cases[] = {
 		.enqueues = true, .producers = GANTRY_PRODUCERS_MP},
 };
 
-/* A random address in a random region of mixed lengths. */
+/* Returns a random address in a random region of mixed lengths. */
 static uint64_t
 mixed_address(struct bench *b, const struct bench_case *c, bool src)
 {
@@ -334,7 +346,7 @@ address(struct bench *b, const struct bench_case *c, const uint8_t *base)
 	       check_random(&b->seed) % (PAGE_LEN / step) * step;
 }
 
-/* Sets the fields of a rarer operation, the i-th of its burst. */
+/* Sets the additional fields that some operations have. The operation is number i of its burst. */
 static void
 draw_more(struct bench *b, const struct bench_case *c, unsigned int i, unsigned int next)
 {
@@ -409,7 +421,7 @@ draw(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned i
 	}
 }
 
-/* Takes completions from the worker's ring, and checks them. */
+/* Dequeues completions from the worker's ring, and checks them. */
 static unsigned int
 take(struct bench *b)
 {
@@ -429,8 +441,8 @@ run_device(void)
 }
 
 /*
- * One turn of a case, which submits `burst` operations. Adds the number of completions to *done.
- * Returns its cycles.
+ * Runs one turn of a case, which submits `burst` operations. Adds the number of completions to
+ * *done. Returns the cycles of the turn.
  */
 static uint64_t
 take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool counted,
@@ -468,7 +480,7 @@ take_turn(struct bench *b, const struct bench_case *c, unsigned int burst, bool 
 	return cycles;
 }
 
-/* n rounds. Returns the cycles that their turns took. */
+/* Runs n rounds. Returns the cycles of their turns. */
 static uint64_t
 rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned int n,
 	bool counted)
@@ -477,12 +489,12 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 	uint64_t cycles = 0;
 
 	for (i = 0; i <= n; i++) {
-		/* The last round submits nothing. */
+		/* The last round submits nothing, and only polls. */
 		draw(b, c, i < n ? burst : 0, &next);
 		if (b->w != NULL && i < n && gantry_enqueue_burst(b->w, b->desc, burst) != burst)
 			die("the ring is full");
 		cycles += take_turn(b, c, i < n ? burst : 0, counted, &done);
-		/* Some operations of the burst wait for others. */
+		/* Runs the adapter until no operation of the burst waits for another. */
 		while (gantry_stream_waits(&b->q->stream))
 			cycles += take_turn(b, c, 0, counted, &done);
 		if (done < i * burst)
@@ -495,7 +507,7 @@ rounds(struct bench *b, const struct bench_case *c, unsigned int burst, unsigned
 
 /* ---- setting up */
 
-/* Places a region at *at or a little later, and moves *at to its end. */
+/* Chooses the address of a region at *at or a little higher, and sets *at to the region's end. */
 static void
 place_region(struct bench *b, const struct bench_case *c, struct gantry_region *r, uint64_t *at)
 {
@@ -505,8 +517,8 @@ place_region(struct bench *b, const struct bench_case *c, struct gantry_region *
 	r->len = PAGE_LEN;
 	if (c->mixed) {
 		/*
-		 * Each power of two is equally likely. A region longer than a page begins at a
-		 * page.
+		 * Lengths are drawn so that each power of two is equally likely. A region longer
+		 * than a page begins at a page.
 		 */
 		least = UINT64_C(1)
 			<< (MIXED_LEAST_LOG +
@@ -548,7 +560,7 @@ split_regions(struct bench *b, const struct bench_case *c)
 	pthread_mutex_unlock(&dir->lock);
 }
 
-/* Connections from the queue to the target's queue. */
+/* Opens connections from the queue to the target's queue. */
 static void
 open_peers(struct bench *b, const struct bench_case *c)
 {
@@ -586,7 +598,7 @@ make_layouts(struct bench *b, unsigned int n)
 	}
 }
 
-/* Creates workers on lcores that have `burst` workers each. */
+/* Creates the idle workers, `burst` on each lcore. */
 static void
 open_idle(struct bench *b, unsigned int burst)
 {
@@ -605,7 +617,7 @@ static void
 open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
 	const struct gantry_conf conf = {0};
-	/* More keys for layouts than a burst uses. */
+	/* The queue has more keys for layouts than a burst uses. */
 	const struct gantry_queue_conf queue = {.depth = 512,
 		.unordered = c->unordered,
 		.layout_keys = 2 * BURST_MAX};
@@ -638,12 +650,12 @@ open_case(struct bench *b, const struct bench_case *c, unsigned int burst)
 	make_layouts(b, c->n_layouts);
 	if (c->n_regions > 1)
 		split_regions(b, c);
-	/* From here on, this thread acts as the worker's lcore. */
+	/* From now on, this thread acts as the worker's lcore. */
 	if (b->w != NULL)
 		gantry_worker_begin(b->w);
 }
 
-/* Closes a case. Not measured, so the engine may be left open at the program's end. */
+/* Closes a case. This is not measured. At the program's end the engine may stay open. */
 static void
 close_case(struct bench *b)
 {
@@ -671,7 +683,10 @@ close_case(struct bench *b)
 	}
 }
 
-/* For measuring times: writes all pages first, otherwise page faults would spoil the caches. */
+/*
+ * For measurements of time: writes all pages before, because page faults would replace contents of
+ * the caches.
+ */
 static void
 open_case_with_pages(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
@@ -731,7 +746,8 @@ print_time(unsigned int burst, const char *name)
 }
 
 /*
- * Many of a kind compared with one. The two take turns, so other work of the machine affects both.
+ * Compares a case that has many of an object with a case that has one. Both are measured
+ * alternately, so other load on the machine affects both.
  */
 static void
 print_ratio(const char *many, const char *one)
@@ -779,7 +795,10 @@ eal_heap(void)
 	return all;
 }
 
-/* The mean of N_PEERS pairs of connections. A pair before them allocates what all share. */
+/*
+ * Computes the mean of N_PEERS pairs of connections. A first pair, which is not counted, allocates
+ * the memory that all pairs share.
+ */
 static void
 print_memory(bool unordered, unsigned int depth)
 {

@@ -2,15 +2,15 @@
 /*
  * The cost of posting and polling an operation, by stock libmlx5 and by lib/hwq.
  *
- * Both post equal 64-byte operations to queues of equal size, in bursts of 1 and 32 with a doorbell
- * for each burst. Then the adapter runs, which is not measured. Then both poll. libmlx5 gets a
- * thread domain and a CQ of one thread, so that it takes no lock; it is polled by ibv_poll_cq(3)
- * and by ibv_start_poll(3). The measured time includes the caller's loop, which reads addresses,
- * keys, length, wr_id and flags of each operation from memory. The program only prints figures; no
- * time makes it fail.
+ * Both libraries post equal 64-byte operations to queues of equal size, in bursts of 1 and 32 with
+ * a doorbell for each burst. Then the adapter runs, which is not measured. Then both libraries
+ * poll. libmlx5 gets a thread domain and a CQ of one thread, so that it takes no lock; it is polled
+ * by ibv_poll_cq(3) and by ibv_start_poll(3). The measured time includes the caller's loop, which
+ * reads addresses, keys, length, wr_id and flags of each operation from memory. The program only
+ * prints figures; no time makes it fail.
  *
- * A burst of 1 is measured twice: with the 1 known at run time, and, as "burst 0", with the 1 as a
- * constant, so that the compiler can leave code out.
+ * A burst of 1 is measured twice: with the length 1 in a variable and, as "burst 0", with the
+ * length 1 as a constant, so that the compiler can omit code.
  *
  * usage: bench_hwq time BURST   prints "FUNCTION NANOSECONDS" for one operation: medians of RUNS
  *        bench_hwq count BURST  each measured function, for callgrind; prints "FUNCTION OPERATIONS"
@@ -26,12 +26,12 @@
 #include "hwq_umr_image.h"
 #include "hwq_wr.h"
 
-#define N_OPS     512 /* posted before the adapter runs */
+#define N_OPS     512 /* number of operations posted before the adapter runs */
 #define OP_LEN    64
 #define BURST_MAX 32
 #define RUNS      101
 #define MEM_LEN   (2u * N_OPS * OP_LEN)
-#define LIST_LEN  4 /* entries of a UMR list, 16 bytes each */
+#define LIST_LEN  4 /* number of entries in a UMR list */
 #define UMR_FLAGS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -56,19 +56,19 @@ struct bench {
 	struct hwq_umr_image image;
 	uint8_t *mem;
 	struct op ops[N_OPS];
-	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
+	uint64_t wr_ids; /* sum of the completions' wr_ids */
 };
 
 enum operation {
 	WRITE,
 	MEMCPY,
 	UMR_LIST,
-	UMR_IMAGE /* a UMR with the layout of one prepared image */
+	UMR_IMAGE /* a UMR from a prepared image */
 };
 
 /* ---- libmlx5 */
 
-/* Posts n operations. In each of these functions, `what` is a constant after inlining. */
+/* Posts n operations. In each function that calls this one, `what` is a constant after inlining. */
 static ALWAYS_INLINE bool
 stock_post(struct bench *b, const struct op *op, unsigned int n, enum operation what)
 {
@@ -116,7 +116,8 @@ stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 }
 
 /*
- * The same by the calls that return one completion at a time, and the values that the caller reads.
+ * As above, but by the calls that return one completion at a time, with the values that a caller
+ * reads.
  */
 static ALWAYS_INLINE bool
 stock_ex_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
@@ -184,7 +185,7 @@ hwq_post(struct bench *b, const struct op *op, unsigned int n, enum operation wh
 	return hwq_wr_complete(&wr) == 0;
 }
 
-/* ---- lib/hwq: bursts of constant flags, without wr_id */
+/* lib/hwq: bursts with constant flags, without wr_id */
 
 static ALWAYS_INLINE bool
 burst_put(struct bench *b, struct hwq_burst *burst, const struct op *op, unsigned int n,
@@ -260,7 +261,10 @@ hwq_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 	return true;
 }
 
-/* hwq_cqe_burst() under another name, so that WQEs of several WQEBBs are counted separately. */
+/*
+ * The same code as for hwq_cqe_burst() under another name, so that WQEs of several WQEBBs are
+ * counted separately.
+ */
 static ALWAYS_INLINE bool
 hwq_long_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 {
@@ -276,7 +280,10 @@ hwq_empty_burst(struct bench *b, const struct op *op, unsigned int n)
 	return hwq_wr_poll(&b->twin.qp->sq, wr_id, n) == 0;
 }
 
-/* The caller's loop: N_OPS operations in bursts. Burst 0: bursts of 1, with the 1 as a constant. */
+/*
+ * The caller's loop posts N_OPS operations in bursts. Burst 0 means bursts of 1, with the 1 as a
+ * constant.
+ */
 #define MEASURED(x)                                                                                \
 	static __attribute__((noinline, noclone)) bool measured_##x(struct bench *b,               \
 		unsigned int burst)                                                                \
@@ -326,7 +333,7 @@ MEASURED_EMPTY(hwq_empty)
 struct function {
 	const char *name;
 	bool (*call)(struct bench *b, unsigned int burst);
-	uint64_t n_ops; /* operations executed so far */
+	uint64_t n_ops; /* number of operations executed so far */
 	double ns[RUNS];
 };
 
@@ -335,10 +342,10 @@ struct function {
 		.name = #x, .call = x                                                              \
 	}
 
-/* One way to post, and the polling that belongs to it. */
+/* A pair of functions: one that posts, and the one that polls its completions. */
 struct way {
 	struct function *post, *poll, *empty;
-	bool only_poll; /* another way has the figures of posting */
+	bool only_poll; /* the figures of this posting function are measured elsewhere */
 };
 
 static struct function stock_cqe = FUNCTION(measured_stock_cqe);
@@ -373,7 +380,10 @@ static const struct way ways[] = {
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* Opens a key of each library for each operation, and the four pieces of memory of its layout. */
+/*
+ * Opens, for each operation, a key of each library and the four pieces of memory of the key's
+ * layout.
+ */
 static void
 bench_open_keys(struct bench *b)
 {
@@ -463,7 +473,7 @@ bench_close(struct bench *b)
 	hwq_dev_close(b->dev);
 }
 
-/* Runs all operations through f, in bursts. Returns ns per operation. */
+/* Executes all operations with f, in bursts. Returns ns per operation. */
 static double
 run(struct bench *b, struct function *f, unsigned int burst)
 {

@@ -2,12 +2,12 @@
 /*
  * The cost of an idle adapter, and its response time.
  *
- * Cost: several processes open the adapter, connect one queue pair each, and wait. The wake-ups and
- * the CPU time of all their threads are counted.
+ * Cost: several processes open the adapter, connect one queue pair each, and wait. The program
+ * counts the wake-ups and the CPU time of all threads of these processes.
  *
  * Latency: a thread waits until the adapter is idle, posts one 64-byte write and polls its
- * completion queue. The time counts from before the post to the completion. This thread polls, so a
- * second CPU must be free.
+ * completion queue. The measured time starts before the post and ends with the completion. This
+ * thread polls, so a second CPU must be free.
  *
  * usage: bench_idle [latency|cost]...    default: both
  *        bench_idle wait      opens the adapter, prints a line, waits for the end of stdin
@@ -24,7 +24,7 @@
 
 #define OPS       500
 #define WARM_UP   20
-#define PAUSE_NS  20000000 /* after each operation: longer than any lane stays awake */
+#define PAUSE_NS  20000000 /* pause after each operation: longer than any lane stays awake */
 #define COST_S    4
 #define PROCESSES 64
 
@@ -118,7 +118,8 @@ struct use {
 };
 
 /*
- * A number that follows the name in a file of proc(5); an empty name means the file's first number.
+ * Returns the number after `name` in a file of proc(5). An empty name means the first number in the
+ * file.
  */
 static uint64_t
 number_in(const char *path, const char *name)
@@ -163,7 +164,7 @@ add_use(pid_t pid, struct use *use)
 
 struct waiter {
 	pid_t pid;
-	int in, out; /* its stdin; its stdout */
+	int in, out; /* the child's stdin and stdout */
 };
 
 static void
@@ -176,7 +177,7 @@ waiter_start(struct waiter *w)
 	if (w->pid == 0) {
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
-		/* otherwise each would log that it emulates */
+		/* Otherwise each process would log that its adapter is emulated. */
 		if (freopen("/dev/null", "w", stderr) == NULL)
 			_exit(127);
 		execl("/proc/self/exe", "bench_idle", "wait", NULL);

@@ -2,12 +2,12 @@
 /*
  * The time of one copy of 64 bytes after a pause: by a worker whose lcore polls (GANTRY_IDLE_SPIN),
  * and by DPDK's dma_skeleton, whose thread sleeps when it is idle. The main thread sleeps for the
- * pause, then it enqueues the copy and polls for its completion. The time counts from before it
- * enqueues.
+ * pause, then it enqueues the copy and polls for its completion. The measured time starts before
+ * the main thread enqueues.
  *
- * The two take turns, one round each, so other work of the machine affects both. Prints the medians
- * of all copies, the 99th percentiles, and the ratios of both and of the rounds' medians. No time
- * makes it fail.
+ * The two are measured alternately, one round each, so other load on the machine affects both.
+ * Prints the medians of all copies, the 99th percentiles, the ratios of these figures, and the
+ * ratio of the rounds' medians. No time makes it fail.
  *
  * usage: bench_pause own      each lcore has a CPU of its own
  *        bench_pause shared   both lcores may run on the same two CPUs
@@ -32,7 +32,7 @@
 #include "gantry.h"
 
 #define ROUNDS   21
-#define COPIES   50 /* copies of a round on one side */
+#define COPIES   50 /* number of copies in a round of one of the two */
 #define PAUSE_NS 200000
 #define LEN      64u
 #define MEM_LEN  ((size_t)4096)
@@ -95,7 +95,7 @@ run(void (*copy)(void), double us[COPIES])
 	}
 }
 
-/* Times of all copies of one side. */
+/* Times of all copies of one of the two. */
 struct times {
 	double median, p99, most;
 };
@@ -105,7 +105,7 @@ print_side(const char *name, double us[ROUNDS * COPIES])
 {
 	struct times t = {.median = bench_median(us, ROUNDS * COPIES)};
 
-	/* us[] is sorted now. */
+	/* median() has sorted us[]. */
 	t.p99 = us[ROUNDS * COPIES * 99 / 100];
 	t.most = us[ROUNDS * COPIES - 1];
 	printf("  %-14s median %8.1f us, 99 %% below %8.1f us, most %8.1f us\n", name, t.median,

@@ -6,12 +6,13 @@
  *
  *     doorbell -> host delay -> send queue: 100 ns each -> round trip -> CQE, polled at once
  *
- * The host delay is the time from a CQE until the adapter sees the work that the host posts in
- * response: poll, check, post, doorbell. A stop also takes an event and two commands (EVENT_NS,
- * COMMAND_NS), which this program adds. The port has no limit of bandwidth.
+ * The host delay is the time from a CQE until the adapter reads the doorbell of the WQEs that the
+ * host posts in response: poll, check, post, doorbell. A stop also takes an event and two commands
+ * (EVENT_NS, COMMAND_NS), which this program adds. The port has no limit of bandwidth.
  *
  * A transaction moves one block of 512 bytes with T10-DIF: WRITE checks memory, READ checks the
- * wire. `depth` transactions are open at once, on the queue pairs in turn. Each response is judged.
+ * wire. `depth` transactions are open at once; they use the queue pairs in turn. Each response is
+ * checked.
  *
  * usage: bench_pipelining ROUND_TRIP_NS HOST_NS    prints CSV
  *        bench_pipelining check                    a few points, and checks of their figures
@@ -35,14 +36,15 @@
 
 #define STEP_NS    100
 #define LATENCY_NS 100   /* time of each work request */
-#define EVENT_NS   10000 /* from a stop until the queue's owner has the event */
-#define COMMAND_NS 10000 /* time of QUERY_QP, and of the change to RTS; the owner waits for both */
+#define EVENT_NS   10000 /* time from a stop until the queue's owner gets the event */
+/* time of QUERY_QP, and time of the change to RTS; the owner waits for both */
+#define COMMAND_NS 10000
 
 #define BLOCK_LEN  512
 #define SIGNED_LEN (BLOCK_LEN + 8)
 #define DEPTH_MAX  64
 #define QPS_MAX    4
-#define N_MAX      2000 /* transactions of a point */
+#define N_MAX      2000 /* largest number of transactions in one measurement */
 #define APP_TAG    0x4754
 
 /* Parameters of one measurement. */
@@ -50,14 +52,14 @@ struct point {
 	enum gantry_txn_mode mode;
 	enum gantry_op op;
 	uint32_t depth, qps;
-	uint32_t bad_ppm; /* transactions with a wrong signature, in a million */
-	uint32_t n;       /* transactions */
+	uint32_t bad_ppm; /* number of transactions with a wrong signature, per million */
+	uint32_t n;       /* number of transactions */
 };
 
-/* Results: medians and 99th percentiles in ns. */
+/* Results: medians and 99th percentiles, in ns. */
 struct figures {
-	uint64_t response[2]; /* from submission to the arrival of the response at the peer */
-	uint64_t done[2];     /* from submission to completion */
+	uint64_t response[2]; /* time from submission to the arrival of the response at the peer */
+	uint64_t done[2];     /* time from submission to completion */
 	double response_mean, per_second;
 	uint64_t stops;
 };
@@ -68,7 +70,7 @@ struct response {
 	uint64_t pad;
 };
 
-/* A transaction, with the objects that it points to. */
+/* A transaction with the objects that it names. */
 struct slot {
 	struct gantry_txn txn;
 	struct gantry_sge data;
@@ -76,7 +78,7 @@ struct slot {
 	struct response good, bad;
 };
 
-/* Registered memory of an end: a right block, a wrong block, and room for a block of each slot. */
+/* Registered memory of an end: a correct block, a wrong block, and a block for each slot. */
 struct end {
 	struct gantry_queue *q;
 	uint8_t *mem;
@@ -91,11 +93,13 @@ static struct {
 	uint16_t checks_mem, checks_wire, generates;
 	struct slot slot[DEPTH_MAX];
 	uint32_t free_slot[DEPTH_MAX], n_free;
-	struct response *received; /* in the initiator's memory */
+	struct response *received; /* memory of the initiator for responses */
 	uint64_t stop_due
-		/* by connection: when its owner will have the stop event; 0: not stopped */
+		/*
+		 * For each connection, the time when its owner gets the stop event; 0: not stopped.
+		 */
 		[UINT8_MAX];
-	/* For the running point, by the transaction's number. */
+	/* The measurement in progress; the arrays are indexed by the transaction's number. */
 	struct point p;
 	uint32_t n_submitted, n_answered, n_done;
 	uint64_t seed;
@@ -105,7 +109,7 @@ static struct {
 
 #define ROOM       (2 * SIGNED_LEN)               /* offset of the slots' blocks */
 #define RECEIVED   (ROOM + DEPTH_MAX * BLOCK_LEN) /* offset of the responses */
-#define N_RECEIVES (2 * DEPTH_MAX)                /* for each queue pair */
+#define N_RECEIVES (2 * DEPTH_MAX)                /* number of receives for each queue pair */
 
 /* ------------------------------------------------------------------ time */
 
@@ -117,8 +121,8 @@ settle(void)
 }
 
 /*
- * Takes the responses that have arrived. In the model a response arrives when its SEND completes,
- * which is half a round trip late.
+ * Polls the responses that have arrived. In the model a response's receive completes when its SEND
+ * completes, which is half a round trip after its arrival.
  */
 static void
 take_responses(void)
@@ -140,7 +144,7 @@ take_responses(void)
 	}
 }
 
-/* Lets time pass for the adapter and the initiator, while the target does something else. */
+/* Advances the time for the adapter and the initiator, while the target does not poll. */
 static void
 pass(uint64_t ns)
 {
@@ -189,7 +193,7 @@ __wrap_hwq_qp_resume(struct hwq_qp *qp)
 	return __real_hwq_qp_resume(qp);
 }
 
-/* Stop events come from another thread, which does not use the virtual clock. */
+/* Stop events are delivered by another thread, which does not use the virtual clock. */
 static void
 note_stops(void)
 {
@@ -313,8 +317,8 @@ disconnect_ends(void)
 }
 
 /*
- * The device generates the signature of a block. Right and wrong blocks are copied to both
- * memories.
+ * The device generates the signature of a block. Correct and wrong blocks are copied to the memory
+ * of both ends.
  */
 static void
 make_blocks(void)
@@ -385,7 +389,10 @@ by_value(const void *a, const void *c)
 	return (x > y) - (x < y);
 }
 
-/* Median and 99th percentile of the times from submission on, without the first transactions. */
+/*
+ * Returns the median, or the 99th percentile, of the times since submission. The first transactions
+ * are left out.
+ */
 static double
 percentiles(const uint64_t *end, uint32_t first, uint64_t out[2])
 {
@@ -421,7 +428,7 @@ measure(struct point p)
 	while (b.n_done < p.n || b.n_answered < p.n) {
 		while (b.n_free != 0 && b.n_submitted < p.n)
 			submit();
-		settle(); /* lets the adapter see the doorbells */
+		settle(); /* the adapter reads the doorbells */
 		pass(STEP_NS);
 		take_completions();
 		note_stops();
@@ -447,7 +454,10 @@ print_point(uint64_t host_ns, struct point p)
 		f.done[0] / 1e3, f.done[1] / 1e3, f.per_second, f.stops);
 }
 
-/* Depths are powers of two; with both modes, both operations, and all numbers of queue pairs. */
+/*
+ * Measures depths that are powers of two, with both modes, both operations, and all numbers of
+ * queue pairs.
+ */
 static void
 print_points(uint64_t host_ns, uint32_t depth, const uint32_t *ppm, uint32_t n_ppm)
 {
@@ -467,8 +477,8 @@ print_points(uint64_t host_ns, uint32_t depth, const uint32_t *ppm, uint32_t n_p
 }
 
 /*
- * The adapter reads its settings at the start of a program, so the program sets them and starts
- * again.
+ * The adapter reads its settings when a program starts, so the program sets them and executes
+ * itself again.
  */
 static void
 set_times(char **argv, uint64_t round_trip, uint64_t host)
@@ -527,25 +537,31 @@ check(char **argv)
 	open_engine();
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_WRITE, 1, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_WRITE, 1, 1);
-	/* Doorbell, UMR, SET_PSV, write and SEND, and half a round trip. */
+	/*
+	 * The time of the doorbell, of four WQEs (UMR, SET_PSV, write and SEND), and half a round
+	 * trip.
+	 */
 	CHECK(pipelined.response[0] >= host + 4 * LATENCY_NS + trip / 2);
 	CHECK(pipelined.response[0] <= host + 4 * LATENCY_NS + trip / 2 + 1000);
-	/* Waiting also takes the transfer's round trip and the host's delay. */
+	/* GANTRY_TXN_WAIT adds the round trip of the transfer and the host's delay. */
 	CHECK(waiting.response[0] >= pipelined.response[0] + host + trip);
 	CHECK(waiting.response[0] <= pipelined.response[0] + host + trip + 1000);
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_READ, 1, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_READ, 1, 1);
-	/* The fenced response also waits for the read's round trip. */
+	/* The fenced response also waits for the round trip of the read. */
 	CHECK(pipelined.response[0] >= host + 4 * LATENCY_NS + trip * 3 / 2);
 	CHECK(waiting.response[0] >= pipelined.response[0] + host);
 	CHECK(waiting.response[0] <= pipelined.response[0] + host + 1000);
-	/* Many reads overlap like writes, because they have no fences, pipelined or not. */
+	/*
+	 * Many reads overlap as writes do, because reads have no fences, with pipelining and
+	 * without.
+	 */
 	pipelined = quick(GANTRY_TXN_PIPELINED, GANTRY_OP_READ, DEPTH_MAX, 1);
 	waiting = quick(GANTRY_TXN_WAIT, GANTRY_OP_READ, DEPTH_MAX, 1);
 	CHECK(waiting.per_second >=
 		0.99 * quick(GANTRY_TXN_WAIT, GANTRY_OP_WRITE, DEPTH_MAX, 1).per_second);
 	CHECK(pipelined.per_second >= 0.8 * waiting.per_second);
-	/* Each stop takes the time of its event and commands. */
+	/* Each stop adds the time of its event and its commands. */
 	pipelined = measure((struct point){.mode = GANTRY_TXN_PIPELINED,
 		.op = GANTRY_OP_WRITE,
 		.depth = 1,

@@ -6,16 +6,16 @@
  * addresses change each time. Then the completion is taken, and the key is checked for wrong
  * signatures.
  *
- * Each library also posts only the first part of a transaction, so the difference is the cost of a
- * stage:
+ * Each library is also measured with only the first stages of a transaction, so a difference is the
+ * cost of a stage:
  *
  *     configure     UMR and SET_PSVs
  *     transfer      the same and the RDMA write
  *     all           the same and the SEND
  *     done          polling, and the check of the key
  *
- * by: stock (libmlx5), wr (hwq_wr_mkey.h, batches), image (hwq_sig_image.h and hwq_wqe.h). Run it
- * under callgrind; it measures no time.
+ * They are posted by stock (libmlx5), wr (hwq_wr_mkey.h, batches), or image (hwq_sig_image.h and
+ * hwq_wqe.h). Run the program under callgrind; it measures no time.
  *
  * usage: bench_signature BURST    transactions for each doorbell; prints "FUNCTION TRANSACTIONS"
  */
@@ -172,8 +172,8 @@ bench_close(struct bench *b)
 	}
 
 /*
- * The ways of posting. The last one of each library posts whole transactions, and its completions
- * are measured.
+ * The functions that post. The last function of each library posts whole transactions, and the
+ * polling of their completions is measured.
  */
 static const struct way {
 	const char *name;

@@ -2,8 +2,8 @@
 /*
  * The cost of the emulated adapter: small operations, copies compared with memcpy, and idle queues.
  *
- * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. It only prints
- * figures; no time makes it fail.
+ * One thread posts with lib/hwq, runs the adapter with softhca_pump(), and polls. The program only
+ * prints figures; no time makes it fail.
  *
  * usage: bench_softhca [ops|copies|idle]...    default: all
  *        bench_softhca count OPERATION         64 bursts, for a counter of instructions
@@ -17,7 +17,7 @@
 #include "hwq_emu.h"
 
 #define BURST    32
-#define ROUNDS   4000 /* bursts in one run */
+#define ROUNDS   4000 /* number of bursts in one run */
 #define RUNS     9
 #define OP_LEN   64
 #define WALK_LEN (16u << 20)
@@ -39,7 +39,7 @@ struct bench {
 	struct hwq_dev *dev;
 	struct twin twin;
 	struct hwq_mr mr;
-	uint8_t *mem; /* sources, then destinations */
+	uint8_t *mem; /* memory of the sources, then of the destinations */
 };
 
 static void *
@@ -112,7 +112,7 @@ post(struct bench *b, enum op op, uint64_t off, uint32_t len, unsigned int flags
 		EMU_DIE("posting: %s", ret == 0 ? "the ring is full" : strerror(-ret));
 }
 
-/* Posts receives for the sends. */
+/* Posts receives for the SENDs. */
 static void
 post_receives(struct bench *b)
 {
@@ -143,7 +143,7 @@ reap_receives(struct bench *b)
 	return got;
 }
 
-/* Takes n completions of send WQEs; with OP_SEND also the completions of receives between them. */
+/* Polls n completions of send WQEs; with OP_SEND, also the completions of receives between them. */
 static void
 reap(struct bench *b, enum op op, unsigned int n)
 {
@@ -170,7 +170,7 @@ struct cost {
 	double device, all; /* ns per operation */
 };
 
-/* every: each operation is signalled. Otherwise only the last of a burst is. */
+/* every: each operation is signalled. Otherwise only the last operation of a burst is. */
 static struct cost
 run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 {
@@ -265,7 +265,10 @@ bench_copies_by(struct bench *b, enum op op)
 	double ratio[PAIRS], device[PAIRS], plain[PAIRS];
 
 	for (unsigned int i = 0; i < PAIRS; i++) {
-		/* The pairs of runs alternate which copier is first. */
+		/*
+		 * The adapter and memcpy are measured in pairs of runs; which of them is first
+		 * alternates.
+		 */
 		if (i % 2 == 0)
 			device[i] = copy_by_device(b, op);
 		plain[i] = copy_by_memcpy(b);

@@ -3,9 +3,9 @@
  * Throughput by queue depth, burst, copy length, regions, peers and lcores: of the engine on the
  * emulated adapter, of memcpy(3), and of DPDK's dma_skeleton, whose device is a thread that copies.
  *
- * At each point the three take turns, 15 times or as --rounds says, so other work of the machine
- * affects all of them. They copy between the same addresses. Prints CSV: medians of the rounds, and
- * the median of each round's ratio to memcpy. No time makes it fail.
+ * At each point the three are measured alternately, 15 times or as often as --rounds says, so other
+ * load on the machine affects all of them. They copy between the same addresses. Prints CSV:
+ * medians of the rounds, and the median of each round's ratio to memcpy. No time makes it fail.
  *
  * usage: bench_throughput [--device NAME] [--rounds N] [AXIS]...
  *        N: 1 to 15. Default: the first mlx5 device, 15, depth burst length regions peers lcores
@@ -38,9 +38,9 @@
 #define PEERS_MAX   64
 #define REGIONS_MAX 1024
 #define N_ADDRS     8192
-#define YIELD_POLLS 64 /* polls without a completion before yielding */
+#define YIELD_POLLS 64 /* number of polls without a completion before the thread yields */
 #define PAGE_LEN    ((uint64_t)4096)
-/* bytes of sources and destinations together, if copies are short */
+/* Total bytes of sources and destinations, if copies are short. */
 #define LEAST_SET (512u << 10)
 #define MOST_SET  (32u << 20)
 
@@ -49,11 +49,13 @@ struct point {
 	const char *axis;
 	uint64_t x;
 	uint64_t len;
-	uint32_t depth;   /* most operations in flight */
-	uint32_t burst;   /* operations of one call */
-	uint32_t regions; /* registered regions, with the addresses at random in them */
-	uint32_t peers;   /* 0: copies; else writes to this many peers in turn */
-	/* 0: the main lcore drives the queue; else the number of workers that it feeds */
+	uint32_t depth;   /* largest number of operations in flight */
+	uint32_t burst;   /* number of operations in one call */
+	uint32_t regions; /* number of registered regions; the addresses in them are random */
+	uint32_t peers;   /* 0: copies; otherwise writes to this number of peers in turn */
+	/*
+	 * 0: the main lcore drives the queue; otherwise the number of workers to which it enqueues.
+	 */
 	uint32_t lcores;
 };
 
@@ -62,7 +64,7 @@ static const struct point usual = {.len = 64, .depth = 256, .burst = 32, .region
 static const char *device; /* NULL: the first device */
 static unsigned int n_rounds = ROUNDS_MAX;
 
-/* Operations of the running sample, and the addresses that they use. */
+/* The operations of the sample in progress, and their addresses. */
 static struct {
 	uint8_t *mem;
 	uint64_t src[N_ADDRS], dst[N_ADDRS];
@@ -93,7 +95,10 @@ draw(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* Bytes of each region. Sources are in one half of the memory, destinations in the other. */
+/*
+ * Returns the length of each region. Sources are in one half of the memory, destinations in the
+ * other half.
+ */
 static uint64_t
 region_len(const struct point *p)
 {
@@ -115,7 +120,7 @@ draw_addresses(const struct point *p)
 	}
 }
 
-/* The thread that completes the work may need this CPU. */
+/* Yields, because the thread that completes the operations may need this CPU. */
 static void
 yield_if_idle(unsigned int found, unsigned int *idle)
 {
@@ -247,7 +252,7 @@ run_skeleton(const struct point *p, uint64_t end)
 	return sum;
 }
 
-/* dma_skeleton's thread runs while the device is started, and would disturb the others. */
+/* dma_skeleton's thread runs while the device is started, and would disturb other measurements. */
 static void
 start_skeleton(const struct point *p)
 {
@@ -331,7 +336,7 @@ close_engine(const struct point *p)
 	must(gantry_destroy(eng.g) == 0, "the engine does not end");
 }
 
-/* Without lcores in the point, the main lcore drives the queue, and there are no workers. */
+/* If the point has no lcores, the main lcore drives the queue, and there are no workers. */
 static void
 start_workers(const struct point *p)
 {
@@ -353,7 +358,7 @@ check(const struct gantry_comp *comp, unsigned int n)
 		must(comp[i].status == GANTRY_OK, "an operation failed");
 }
 
-/* Chooses the addresses and peers of the next burst. */
+/* Draws the addresses and peers of the next burst. */
 static void
 fill(const struct point *p, uint64_t n)
 {
@@ -436,12 +441,15 @@ static const struct series {
 	const char *name;
 	void (*open)(const struct point *p);
 	void (*start)(const struct point *p);
-	/* Runs operations until the time stamp counter is `end`; all must have completed. */
+	/*
+	 * Executes operations until the time stamp counter reaches `end`, then waits until all have
+	 * completed.
+	 */
 	uint64_t (*run)(const struct point *p, uint64_t end);
 	void (*stop)(const struct point *p);
 	void (*close)(const struct point *p);
 } series[] = {
-	/* The first row is the base of the ratios. */
+	/* The first row is the base of all ratios. */
 	{.name = "memcpy", .run = run_memcpy},
 	{"dma_skeleton", open_skeleton, start_skeleton, run_skeleton, stop_skeleton,
 		close_skeleton},
@@ -493,7 +501,7 @@ measure(const struct point *p)
 		if (series[s].close != NULL)
 			series[s].close(p);
 		for (unsigned int r = 0; r < n_rounds; r++)
-			ratio[r] = ns[0][r] / ns[s][r]; /* before row 0 is sorted */
+			ratio[r] = ns[0][r] / ns[s][r]; /* computed before row 0 is sorted */
 		print_row(p, series[s].name, ns[s], ratio);
 	}
 }
@@ -568,7 +576,7 @@ run_axis(const struct axis *a)
 	}
 }
 
-/* Reads the options. Returns the index of the first AXIS. */
+/* Reads the options. Returns the index of the first AXIS argument. */
 static int
 read_options(int argc, char **argv)
 {
@@ -587,7 +595,10 @@ read_options(int argc, char **argv)
 	return i;
 }
 
-/* True if the axis is among the arguments from argv[first] on, or if there are none. */
+/*
+ * Returns true if the axis is among the arguments from argv[first] on, or if there are no such
+ * arguments.
+ */
 static bool
 is_asked(const char *name, int first, int argc, char **argv)
 {
@@ -620,7 +631,7 @@ main(int argc, char **argv)
 	arena.mem = mmap(NULL, MOST_SET, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	must(arena.mem != MAP_FAILED, "no memory");
-	/* write them: untouched pages may all be one page of zeros */
+	/* Writes the pages, because untouched pages may all be mapped to one page of zeros. */
 	memset(arena.mem, 1, MOST_SET);
 	printf("axis,x,series,length,depth,burst,regions,peers,lcores,ns,ns_least,ns_most,mops,gbytes_per_s,"
 	       "to_memcpy\n");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions of a queue's owner for one transaction by the engine, and of libmlx5's calls for the
- * same work: a block with its T10-DIF goes to a peer, the signatures in memory and on the wire are
- * checked, and a response follows. The profile stays the same; key, reference tag and buffers
- * change each time.
+ * Instructions that a queue's owner executes for one transaction by the engine, and those of
+ * libmlx5's calls for the same work requests: a block with its T10-DIF is written to a peer, the
+ * signatures in memory and on the wire are checked, and a response follows. The profile stays the
+ * same; key, reference tag and buffers change each time.
  *
  * DEPTH transactions are open at once: they are submitted in bursts, then the adapter runs, which
  * is not measured, and their completions are taken in bursts. Cases:
@@ -13,7 +13,7 @@
  *     crypto    a block without signatures, which the device encrypts
  *     stock     libmlx5: the stages of bench_signature.c
  *
- * Run it under callgrind; it measures no time.
+ * Run the program under callgrind; it measures no time.
  *
  * usage: bench_txn BLOCK BURST CASE...   BLOCK: 512 or 4096 bytes; prints "FUNCTION TRANSACTIONS"
  */
@@ -23,10 +23,11 @@
 #include "stock_sig.h"
 
 #define DEPTH 16
-/* rounds before the measured ones, so that all code has run and all pages are mapped */
+/* Number of rounds before the measured rounds. They execute all code and map all pages once. */
 #define N_WARM   8
-#define N_ROUNDS 16                           /* measured rounds */
-#define MOST     (2 * (4096 + STOCK_SIG_LEN)) /* most bytes of a transaction on the wire */
+#define N_ROUNDS 16 /* number of measured rounds */
+/* largest number of bytes of a transaction on the wire */
+#define MOST     (2 * (4096 + STOCK_SIG_LEN))
 #define AREA_LEN (2 * DEPTH * MOST + 4096)
 #define RECEIVES 1024
 
@@ -37,7 +38,7 @@ struct bench {
 	uint8_t *area;
 	uint16_t peer, back, profile, encrypts;
 	uint32_t dek;
-	uint32_t block_len; /* bytes of data */
+	uint32_t block_len; /* length of a block's data */
 	char response[STOCK_SIG_RESPONSE];
 	struct gantry_sge data[DEPTH];
 	struct gantry_txn_part part[DEPTH][2];
@@ -55,7 +56,10 @@ struct bench {
 #define STOCK(end)       stock_sig_post(&b->stock, &b->stock.ops[i], burst, STOCK_SIG_##end)
 #define STOCK_DONE       stock_sig_done(&b->stock, &b->stock.ops[i], burst)
 
-/* Each case has its own function, so one run can measure all. The first rounds are not counted. */
+/*
+ * Each case has a function of its own, so one run can measure all cases. The first rounds are not
+ * counted.
+ */
 MEASURED(engine_submit, SUBMIT)
 MEASURED(engine_poll, POLL)
 MEASURED(two_submit, SUBMIT)
@@ -95,7 +99,7 @@ static const struct bench_case cases[] = {
 	{CASE(stock, stock_all, stock_done), .stock = true},
 };
 
-/* Posts receives for the responses, as many as there is room for. */
+/* Posts receives for the responses, until the receive queue is full. */
 static void
 receive(struct bench *b)
 {
@@ -109,7 +113,7 @@ receive(struct bench *b)
 		;
 }
 
-/* Each transaction has its own buffers; tags change from round to round. */
+/* Each transaction has buffers of its own; the tags change from round to round. */
 static void
 draw(struct bench *b, const struct bench_case *c, unsigned int round)
 {
@@ -156,7 +160,7 @@ warm_done(struct bench *b, const struct bench_case *c, unsigned int burst)
 	return c->stock ? warm_stock_done(b, burst) : warm_poll(b, burst);
 }
 
-/* Signatures are right: blocks and guards are zeros, and tags are not checked. */
+/* The signatures are correct: blocks and guards are zeros, and tags are not checked. */
 static void
 rounds(struct bench *b, const struct bench_case *c, unsigned int burst)
 {
@@ -238,7 +242,7 @@ main(int argc, char **argv)
 	if (burst == 0 || burst > STOCK_SIG_BURST || DEPTH % burst != 0 ||
 		(b.block_len != 512 && b.block_len != 4096))
 		EMU_DIE("usage: bench_txn 512|4096 BURST engine|two|crypto|stock...");
-	/* If the program starts again, set both. */
+	/* If the program executes itself again, it sets both variables. */
 	if (getenv("SOFTHCA_CRYPTO") == NULL)
 		setenv("SOFTHCA_THREADS", "0", 1);
 	emu_setting(argv, "SOFTHCA_CRYPTO", "plaintext");

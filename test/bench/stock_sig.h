@@ -16,8 +16,8 @@
 #include "hwq_emu.h"
 #include "hwq_mkey.h"
 
-#define STOCK_SIG_BLOCK    512 /* bytes of the shortest block */
-#define STOCK_SIG_LEN      8   /* bytes of a T10-DIF */
+#define STOCK_SIG_BLOCK    512 /* length of the shortest block in bytes */
+#define STOCK_SIG_LEN      8   /* length of a T10-DIF in bytes */
 #define STOCK_SIG_RESPONSE 16
 #define STOCK_SIG_ACCESS   IBV_ACCESS_LOCAL_WRITE
 #define STOCK_SIG_OPS      128
@@ -27,8 +27,8 @@
 
 /*
  * Defines a function that runs n operations in bursts. callgrind counts functions whose names begin
- * with measured_. `how` is an expression: true if operation i and the rest of its burst succeeded.
- * Functions with equal code are not merged.
+ * with measured_. `how` is an expression that posts operation i and the following operations of its
+ * burst, and is true if this succeeded. Functions with equal code are not merged.
  */
 #define STOCK_SIG_BURSTS(name, n, how)                                                             \
 	static __attribute__((noinline, noclone, no_icf)) bool name(struct bench *b,               \
@@ -45,26 +45,26 @@ struct stock_sig_op {
 	uint64_t block, remote, wr_id;
 	uint32_t ref_tag;
 	struct mlx5dv_mkey *stock_mkey;
-	struct hwq_mkey *hwq_mkey; /* for use by the caller */
+	struct hwq_mkey *hwq_mkey; /* a key of lib/hwq, for use by the caller */
 };
 
 struct stock_sig {
 	struct hwq_dev *dev;
 	struct stock_alone alone;
-	struct twin server; /* the peer: a QP with receives */
+	struct twin server; /* the peer: a QP with posted receives */
 	struct hwq_mr mr;
-	uint8_t *mem; /* the blocks, the peer's blocks, the response */
+	uint8_t *mem; /* the blocks, the peer's blocks, and the response */
 	size_t mem_len;
-	uint32_t data_len; /* bytes of a block without its signature */
+	uint32_t data_len; /* length of a block without its signature */
 	uint64_t response;
 	struct mlx5dv_sig_t10dif dif;
 	struct mlx5dv_sig_block_domain domain;
 	struct mlx5dv_sig_block_attr attr;
 	struct stock_sig_op ops[STOCK_SIG_OPS];
-	uint64_t wr_ids; /* sum of the wr_ids that completions returned */
+	uint64_t wr_ids; /* sum of the completions' wr_ids */
 };
 
-/* How much of a transaction is posted. */
+/* The last stage of a transaction that is posted. */
 enum stock_sig_end {
 	STOCK_SIG_CONFIGURE,
 	STOCK_SIG_TRANSFER,
@@ -107,7 +107,7 @@ stock_sig_post(struct stock_sig *b, struct stock_sig_op *op, unsigned int n, enu
 	return ibv_wr_complete(ex) == 0;
 }
 
-/* Takes the completions of n transactions, and checks their keys. */
+/* Polls the completions of n transactions, and checks their keys. */
 static ALWAYS_INLINE bool
 stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
 {
@@ -128,14 +128,17 @@ stock_sig_done(struct stock_sig *b, struct stock_sig_op *op, unsigned int n)
 
 /* ---- opening and closing */
 
-/* libmlx5 counts four units of layout and four of BSF, minus 4 bytes. */
+/*
+ * For the length of a WQE, libmlx5 counts four units of layout and four units of BSF, minus 4
+ * bytes.
+ */
 static const struct hwq_qp_conf stock_sig_qp = {.sq_wr = 4 * STOCK_SIG_OPS,
 	.max_sge = 1,
 	.max_inline = 124,
 	.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND,
 	.mlx5_ops = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
 
-/* Frees the receives that have completed, and posts as many as there is room for. */
+/* Frees the receives that have completed, and posts receives until the receive queue is full. */
 static inline void
 stock_sig_receive(struct stock_sig *b, struct twin *s)
 {
@@ -179,8 +182,8 @@ stock_sig_open_qp(struct stock_sig *b)
 }
 
 /*
- * Opens the device, and prepares n transactions of one block with the size `size`, which has
- * data_len bytes.
+ * Opens the device, and prepares n transactions. Each has one block of the size selector `size`,
+ * which has data_len bytes.
  */
 static inline void
 stock_sig_open(struct stock_sig *b, unsigned int n, enum mlx5dv_block_size size, uint32_t data_len)
@@ -192,8 +195,8 @@ stock_sig_open(struct stock_sig *b, unsigned int n, enum mlx5dv_block_size size,
 	uint64_t block_len = data_len + STOCK_SIG_LEN;
 
 	/*
-	 * The blocks are zeros, whose guard is 0. Tags are not checked, because their values change
-	 * no instruction.
+	 * The blocks are zeros, so their guard is 0. Tags are not checked, because their values do
+	 * not change the number of instructions.
 	 */
 	b->dif = (struct mlx5dv_sig_t10dif){.bg_type = MLX5DV_SIG_T10DIF_CRC,
 		.flags = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP};
