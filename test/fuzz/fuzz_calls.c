@@ -10,7 +10,7 @@
 #include "qp_ready.h"
 #include "raw_ioctl.h"
 
-/* The objects that calls about one type of object need. Any of them may be NULL. */
+/* The objects that the calls for one type of object name. Each may be NULL. */
 struct stock {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -56,12 +56,12 @@ use_memory(const struct stock *s)
 		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
 		ibv_dereg_mr(mr);
 	}
-	/* The memory is not freed: a malformed call may have left it registered. */
+	/* This memory is not freed, because a malformed call may have left it registered. */
 }
 
 /*
- * Calls of newer libraries. The uapi header rdma/ib_user_ioctl_cmds.h of Linux 6.18 has their
- * numbers.
+ * Calls of newer libraries, with the numbers of the uapi header rdma/ib_user_ioctl_cmds.h of Linux
+ * 6.18.
  */
 static void
 use_newer(const struct stock *s)
@@ -105,14 +105,16 @@ use_newer(const struct stock *s)
 	raw_run(s->ctx->cmd_fd, &end);
 }
 
-/* A descriptor of the context's first device memory, and a region over it. */
+/*
+ * Exports the context's first device memory as a file descriptor, and registers a region over it.
+ */
 static void
 use_dmabuf(const struct stock *s)
 {
 	enum {
 		DMABUF = 18,
 		DMABUF_ALLOC = 0,
-		DM_OFFSET = 8 << 20 /* where the program maps it */
+		DM_OFFSET = 8 << 20 /* offset at which the program maps it */
 	};
 	struct raw_ioctl export = raw_start(DMABUF, DMABUF_ALLOC);
 	struct ibv_mr *mr;
@@ -285,7 +287,7 @@ use_qp(const struct stock *s, struct ibv_qp *qp, enum kind kind)
 			.port_num = 1,
 			.grh = {.hop_limit = 1, .dgid = s->gid}}};
 
-	/* Goes on after a failed call, too. */
+	/* Continues after a call that failed, too. */
 	for (; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kind, attr.qp_state));
 	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);

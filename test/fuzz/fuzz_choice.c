@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws keys, addresses and lengths for work requests: valid ones, ones at the edge of a range, and
- * random ones.
+ * Draws keys, addresses and lengths for work requests: valid values, values at the limit of a
+ * range, and random values.
  */
 #include "fuzz_wqe.h"
 
-/* If set, most drawn values are valid, so that the work request runs. */
+/* If true, most drawn values are valid, so that the work request is executed. */
 static bool tame;
 
 void
@@ -74,7 +74,7 @@ wqe_some_va(const struct fuzz_world *w, uint32_t key)
 		r = &w->ro;
 	if (key == softhca_mkey_key(w->other.mkey))
 		r = &w->other;
-	/* In most cases an indirect key starts at address 0 here. */
+	/* In this fuzzer most indirect keys begin at address 0. */
 	for (unsigned int i = 0; i < N_INDIRECT; i++)
 		if (key == softhca_mkey_key(w->indirect[i]) && !one_in(8))
 			return one_in(2) ? 0 : rnd(4096);

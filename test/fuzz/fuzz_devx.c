@@ -14,7 +14,7 @@
 #define CREATE_LEN 272
 #define MODIFY_LEN 264
 #define UMEM_LEN   16384
-#define SQ_AT      4096 /* Offset in the user memory, after the CQ. */
+#define SQ_AT      4096 /* offset in the user memory, after the CQ */
 
 unsigned long fuzz_devx_queues;
 
@@ -61,15 +61,18 @@ fill_qp(const struct side *s, uint32_t cqn, uint8_t *in)
 	devx_put(in, 0x860, 1, 1);
 }
 
-/* Changes a size, an offset or a memory field: these decide where the adapter reads and writes. */
+/*
+ * Changes a size, an offset or a memory field: these fields decide where the adapter reads and
+ * writes.
+ */
 static void
 change(uint8_t *in, const uint16_t *bits, const uint8_t *widths, size_t n)
 {
 	size_t i = rnd(n);
 
-	if (one_in(3)) /* unchanged */
+	if (one_in(3)) /* the command stays unchanged */
 		return;
-	if (one_in(4)) /* any field but the opcode */
+	if (one_in(4)) /* changes any field except the opcode */
 		mutate_field_be(in + 8, CREATE_LEN - 8);
 	else
 		devx_put(in, bits[i], widths[i], (uint32_t)(one_in(2) ? rnd_word() : rnd(40)));
@@ -133,7 +136,8 @@ connect_qp(struct mlx5dv_devx_obj *qp, uint32_t qpn)
 }
 
 /*
- * Posts the whole ring, whatever its size: the adapter reads each WQE and flushes it into the CQ.
+ * Posts as many WQEs as the ring holds, whatever its size: the adapter reads each WQE and flushes
+ * it into the CQ.
  */
 static void
 use_queue(const struct side *s, struct mlx5dv_devx_obj *qp, uint32_t qpn)

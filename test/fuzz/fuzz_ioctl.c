@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fuzzer of the adapter's ioctl front. Stock libibverbs and libmlx5 run as usual. Each of their
- * calls is the template of malformed calls, made before and after it, so that each method and each
- * write command sees valid handles and mostly valid data. Nothing may crash or hang, and
+ * A fuzzer of the adapter's ioctl interface. Stock libibverbs and libmlx5 make their calls as
+ * usual. Each of these calls is the template of malformed calls, which are made before and after
+ * it, so that each method and each write command gets valid handles and mostly valid data. The
+ * adapter must not crash or hang, and
  *
  *  - an attribute points to memory in a box, and nothing around that memory may be written;
  *  - pointers inside structures lead into an arena, or to unmapped addresses;
@@ -10,7 +11,8 @@
  *
  * usage: fuzz_ioctl [ROUNDS [SEED]]     usertools/fuzz.sh has the long form
  *
- * SOFTHCA_THREADS is 0 here, unless it is set. With threads, they run while the calls are made.
+ * SOFTHCA_THREADS is 0 in this program, unless it is set. If the adapter has threads, they run
+ * while the calls are made.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +37,7 @@
 #define ARENA_LEN (1u << 20)
 #define BOX_LEN   (1u << 18)
 #define BOX_BYTE  0xb6
-#define BOX_EDGE  64 /* bytes before and after an attribute, which must not change */
+#define BOX_EDGE  64 /* number of bytes before and after an attribute, which must not change */
 
 static uint8_t *arena, *box;
 static size_t box_used;
@@ -44,7 +46,7 @@ static struct {
 } boxes[MAX_ATTRS];
 static unsigned int n_boxes;
 static unsigned long n_calls, n_taken, n_methods;
-static bool fuzzing; /* each call of libibverbs is used as a template */
+static bool fuzzing; /* while true, each call of libibverbs is used as a template */
 
 struct call {
 	struct ib_uverbs_ioctl_hdr hdr;
@@ -52,8 +54,8 @@ struct call {
 };
 
 /*
- * All libraries of the process use it instead of libc's, so the adapter's numbers are the same in
- * each run. (Weak: so check_rooms does not count it as a function of this project.)
+ * All libraries of the process use this function instead of libc's, so the adapter's random numbers
+ * are the same in each run. (Weak: so check_rooms does not count it as a function of this project.)
  */
 __attribute__((weak, visibility("default"))) ssize_t
 getrandom(void *p, size_t len, unsigned int flags)
@@ -86,10 +88,13 @@ wild_pointer(void)
 	case 0:
 		return 0;
 	case 1:
-		/* in the page before the arena, which cannot be accessed */
+		/* An address in the page before the arena, which cannot be accessed. */
 		return (uintptr_t)arena - FUZZ_PAGE + rnd(FUZZ_PAGE);
 	case 2:
-		/* crosses into the page after the arena, which cannot be accessed */
+		/*
+		 * An address at which data cross into the page after the arena, which cannot be
+		 * accessed.
+		 */
 		return (uintptr_t)arena + ARENA_LEN - rnd(64);
 	case 3:
 		return UINT64_C(0x8000000000000000) + rnd(1 << 20);
@@ -98,7 +103,10 @@ wild_pointer(void)
 	}
 }
 
-/* Replaces pointers to memory in use, because damage there would be this program's own fault. */
+/*
+ * Replaces pointers to memory of this program: if the adapter wrote to such memory, this program
+ * would fail by its own fault.
+ */
 static void
 tame_pointers(uint8_t *p, size_t len)
 {
@@ -138,7 +146,7 @@ box_take(size_t len)
 	return box + at;
 }
 
-/* Ends the program if a byte of the boxes outside of the attributes' own memory changed. */
+/* Ends the program if a byte of the boxes changed that does not belong to an attribute. */
 static void
 box_check(const struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -193,8 +201,8 @@ mutate_frame(struct ib_uverbs_attr *a)
 }
 
 /*
- * Gives an attribute its bytes, or room for its answer, in its own box. A value in the attribute
- * itself is copied, changed or not.
+ * Gives an attribute a box of its own, with the attribute's bytes or for its answer. A value in the
+ * attribute itself is copied there, changed or unchanged.
  */
 static void
 fill_attr(const struct call *c, const struct ib_uverbs_attr *from, struct ib_uverbs_attr *to,
@@ -213,7 +221,7 @@ fill_attr(const struct call *c, const struct ib_uverbs_attr *from, struct ib_uve
 	if (points)
 		memcpy(p, (const void *)(uintptr_t)from->data,
 			to->len < from->len ? to->len : from->len);
-	/* a firmware command: it has no pointers and is big endian */
+	/* A firmware command has no pointers and is big endian. */
 	if (is_drivers(c) && points) {
 		for (unsigned int n = change ? 1 + (unsigned int)rnd(3) : 0; n != 0; n--)
 			mutate_field_be(p, to->len);
@@ -263,7 +271,7 @@ mutate_shape(struct call *c)
 		c->hdr.num_attrs = (uint16_t)rnd(65536);
 }
 
-/* Ends the program if the errno is not one that the ABI has for a refusal. */
+/* Ends the program if the ABI does not have this errno for a refusal. */
 static void
 check_errno(const struct ib_uverbs_ioctl_hdr *hdr, int err)
 {
@@ -292,12 +300,15 @@ static void
 malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 {
 	/*
-	 * The call ends at the last byte of the arena: reading beyond it hits a page that cannot be
-	 * read.
+	 * The call ends at the last byte of the arena: reading beyond the call hits a page that
+	 * cannot be read.
 	 */
 	struct call *c = (struct call *)(void *)(arena + ARENA_LEN - sizeof(*c));
 	uint16_t n = hdr->num_attrs, changed = n == 0 ? 0 : (uint16_t)rnd(n);
-	/* 0: changes the call's shape; 1: one attribute's frame; else: contents */
+	/*
+	 * 0: changes the shape of the call; 1: changes the header of one attribute; otherwise:
+	 * changes contents.
+	 */
 	unsigned int what = (unsigned int)rnd(8);
 
 	box_reset();
@@ -319,7 +330,7 @@ malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 		softhca_pump();
 }
 
-/* Replaces libc's function: libibverbs calls this one. */
+/* Replaces libc's function: libibverbs calls this function. */
 __attribute__((visibility("default"))) int
 ioctl(int fd, unsigned long request, ...)
 {
@@ -333,8 +344,8 @@ ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	is_template = fuzzing && request == RDMA_VERBS_IOCTL && hdr->num_attrs <= MAX_ATTRS / 2;
 	/*
-	 * GET_CONTEXT succeeds only once: a malformed call that succeeds would replace the
-	 * template's.
+	 * GET_CONTEXT succeeds only once. If a malformed GET_CONTEXT succeeded, the template's own
+	 * call would fail.
 	 */
 	opens = is_template && hdr->object_id == UVERBS_OBJECT_DEVICE &&
 		hdr->method_id == UVERBS_METHOD_GET_CONTEXT;
@@ -376,7 +387,10 @@ main(int argc, char **argv)
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
 	fuzz_fix_addresses(argv);
-	/* Settings are read when the library loads, so the program starts again with this one. */
+	/*
+	 * Settings are read when the library is loaded, so the program sets the variable and
+	 * executes itself again.
+	 */
 	if (getenv("SOFTHCA_THREADS") == NULL) {
 		setenv("SOFTHCA_THREADS", "0", 1);
 		execv("/proc/self/exe", argv);
@@ -393,7 +407,7 @@ main(int argc, char **argv)
 		fuzz_round();
 	printf("%lu templates, %lu malformed calls, %lu of them good; %lu queues by changed commands\n",
 		n_methods, n_calls, n_taken, fuzz_devx_queues);
-	/* A fuzzer whose calls are all refused finds nothing: that is a failure. */
+	/* If all calls were refused, the fuzzer has tested nothing: this is a failure. */
 	return n_calls >= 1000 * rounds && n_taken != 0 && fuzz_devx_queues != 0 ? EXIT_SUCCESS
 										 : EXIT_FAILURE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The surroundings of the adapter's data half: replacements for the control half, and a clock,
- * random numbers and a wire that repeat for one seed.
+ * The environment of the adapter's data half: replacements for the control half, and a clock,
+ * random numbers and a wire that are the same in each run with the same seed.
  */
 #include <string.h>
 #include <sys/types.h>
@@ -18,7 +18,7 @@ struct softhca_dev fuzz_dev;
 static struct softhca_config cfg;
 unsigned long fuzz_frames;
 
-/* Log lines about refused work are dropped. */
+/* Drops log lines about refused work requests. */
 void
 softhca_log(const char *fmt, ...)
 {
@@ -51,8 +51,8 @@ send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 }
 
 /*
- * The linker puts these in place of the machine's clock and random numbers: one seed repeats one
- * run.
+ * The linker uses these functions instead of the machine's clock and random numbers, so that each
+ * run with the same seed is the same.
  */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 ssize_t __wrap_getrandom(void *p, size_t len, unsigned int flags);
@@ -75,7 +75,7 @@ __wrap_getrandom(void *p, size_t len, unsigned int flags)
 	return (ssize_t)len;
 }
 
-/* The linker puts this in place of the capture file. */
+/* The linker uses this function instead of the function for the capture file. */
 void __wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_t len);
 
 void

@@ -14,7 +14,7 @@
 #include "check.h"
 
 #define SLACK_BYTE 0x3c
-#define SECRET_RUN 12 /* more equal bytes in a row than random data has */
+#define SECRET_RUN 12 /* number of equal bytes in a row that random data do not have */
 
 static uint64_t state;
 
@@ -34,7 +34,7 @@ fuzz_die(const char *file, int line, const char *fmt, ...)
 void
 fuzz_fix_addresses(char **argv)
 {
-	int now = personality(0xffffffff); /* reads the present setting */
+	int now = personality(0xffffffff); /* reads the current setting */
 
 	if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0 ||
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1)
@@ -107,7 +107,7 @@ mutated(uint64_t v)
 	}
 }
 
-/* In host order, which is little endian, the field's bytes come first in v. */
+/* The host is little endian, so the field's bytes are the first bytes of v. */
 static void
 mutate(uint8_t *p, size_t len, bool swap)
 {
@@ -142,7 +142,7 @@ mutate_field_be(uint8_t *p, size_t len)
 
 struct block {
 	struct block *next;
-	uint8_t *base; /* address of the first page that cannot be accessed */
+	uint8_t *base; /* address of the first inaccessible page */
 	uint8_t *mem, *copy;
 	size_t len, slack, pages;
 	bool frozen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Malformed RDMA netlink requests: random ones, and good ones with random bytes changed. Every
- * answer must be well-formed and complete.
+ * Malformed RDMA netlink requests: random requests, and correct requests with random bytes changed.
+ * Every answer must be well-formed and complete.
  *
  * usage: fuzz_netlink REQUESTS SEED
  */
@@ -9,7 +9,7 @@
 
 #include "softhca_nl.h"
 
-#define N_REGIONS 300 /* more than one datagram holds */
+#define N_REGIONS 300 /* more regions than one datagram holds */
 
 static uint64_t seed;
 
@@ -19,7 +19,7 @@ below(uint64_t n)
 	return check_random(&seed) % n;
 }
 
-/* Objects of each kind, so that answers have contents. */
+/* Creates objects of each kind, so that answers are not empty. */
 static void
 make_objects(void)
 {
@@ -44,7 +44,7 @@ make_objects(void)
 		CHECK(ibv_reg_mr(pd, buf, sizeof(buf), 0) != NULL);
 }
 
-/* Writes one request, which may be good. */
+/* Writes one request, which may be correct. */
 static void
 add_request(struct nl_request *all)
 {
@@ -65,7 +65,7 @@ add_request(struct nl_request *all)
 	all->len += r.len;
 }
 
-/* Reads some of the answers; all of them if `whole`. */
+/* Reads some of the answers, or all of them if `whole` is true. */
 static void
 read_answers(int fd, bool whole)
 {
@@ -76,7 +76,7 @@ read_answers(int fd, bool whole)
 		CHECK(++datagrams < 10000);
 		for (const struct nlmsghdr *m; (m = nl_next(&a)) != NULL;)
 			if (m->nlmsg_type >= NLMSG_MIN_TYPE)
-				(void)nl_attr(m, 0); /* checks the lengths of all */
+				(void)nl_attr(m, 0); /* checks the lengths of all attributes */
 	}
 }
 
@@ -93,7 +93,7 @@ main(int argc, char **argv)
 	seed = strtoull(argv[2], NULL, 0);
 	make_objects();
 	fd = nl_open();
-	/* With a small buffer, a dump stops in the middle. */
+	/* With a small buffer, a dump stops before its end. */
 	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
 	for (unsigned long i = 0; i < requests; i++) {
 		struct nl_request all = {.len = 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A fuzzer of the adapter's queues: nearly valid work requests, receives, doorbells and records, on
- * queues of every type. Nothing may crash or hang, and the adapter may not touch unregistered
+ * queues of every type. The adapter must not crash or hang, and must not read or write unregistered
  * memory:
  *
  *  - queues, records, doorbell pages and regions end at pages that cannot be accessed;
@@ -20,13 +20,13 @@
 
 #include "fuzz_wqe.h"
 
-#define WORLD_BURSTS 200 /* bursts until everything is created anew */
+#define WORLD_BURSTS 200 /* number of bursts until all objects are created again */
 /* offset of the next entry's index in an SRQ entry: mlx5_wqe_srq_next_seg */
 #define SRQ_NEXT_AT 2
 #define MAX_TURNS   10000
 
 static struct fuzz_world w;
-static unsigned long n_wqes, n_cqes, n_good[64]; /* n_good: good completions by opcode */
+static unsigned long n_wqes, n_cqes, n_good[64]; /* n_good: number of good completions, by opcode */
 
 /* ---- posting */
 
@@ -43,10 +43,7 @@ put_wqe(unsigned int queue, const struct fuzz_wqe *wqe)
 	struct mlx5_wqe_ctrl_seg ctrl;
 	unsigned int bb = (wqe->posted_ds + 3) / 4;
 
-	/*
-	 * Fills up to the end of the last WQEBB: only memory that is not posted at all holds a
-	 * secret.
-	 */
+	/* Fills the last WQEBB to its end: only memory that was not posted holds a secret. */
 	for (unsigned int i = 16; i < bb * 64; i++)
 		*sq_at(q, i) = i < wqe->posted_ds * 16 ? wqe->bytes[i] : 0x44;
 	mlx5dv_set_ctrl_seg(&ctrl, q->pi, wqe->opcode, wqe->opmod, softhca_qp_number(q->qp),
@@ -63,8 +60,8 @@ put_wqe(unsigned int queue, const struct fuzz_wqe *wqe)
 }
 
 /*
- * Returns a wrong doorbell record. It may post the whole ring, so the ring's secrets are removed
- * first.
+ * Returns a wrong doorbell record. The record may announce the whole ring, so the secrets in the
+ * ring are removed first.
  */
 static uint32_t
 lie_about_posts(struct fuzz_queue *q)
@@ -76,7 +73,7 @@ lie_about_posts(struct fuzz_queue *q)
 	return (uint32_t)rnd_word();
 }
 
-/* Posts as much as this program believes to be free; sometimes more, by mistake. */
+/* Posts as many WQEs as should be free, and sometimes more, as a faulty program would. */
 static void
 post_sends(unsigned int queue)
 {
@@ -85,7 +82,7 @@ post_sends(unsigned int queue)
 	uint32_t hw_bb;
 
 	world_state(q, &hw_bb);
-	/* The device may read the posted bytes as a part of an earlier WQE that waits. */
+	/* The device may read the posted bytes as a part of an earlier WQE, which still waits. */
 	if (q->pi != (uint16_t)hw_bb)
 		memset(q->must_fail, 0, sizeof(q->must_fail));
 	for (unsigned int n = 1 + (unsigned int)rnd(4); n != 0; n--) {
@@ -165,7 +162,7 @@ ring_nonsense(void)
 
 /* ---- completions */
 
-/* Checks a good CQE. The uidx that fuzz_world.c gives a queue is its index. */
+/* Checks a good CQE. fuzz_world.c sets the uidx of each queue to its index. */
 static void
 check_good(const struct mlx5_cqe64 *cqe)
 {
@@ -182,8 +179,8 @@ check_good(const struct mlx5_cqe64 *cqe)
 }
 
 /*
- * Skips compressed completions after their title, of which n entries are left to read. Returns how
- * many are left after its last one.
+ * Skips the entries of compressed completions after their title. n: entries that are left to read.
+ * Returns how many entries are left after the compressed completions.
  */
 static uint32_t
 skip_compressed(const struct fuzz_cq *c, const struct mlx5_cqe64 *title, uint32_t n)
@@ -232,7 +229,7 @@ take_completions(void)
 
 /* ---- what must be true */
 
-/* Rings and records: only the program may write them. */
+/* Rings and doorbell records: only the program may write to them. */
 static void
 freeze_queues(bool frozen)
 {
@@ -277,8 +274,8 @@ run_adapter(void)
 }
 
 /*
- * Sometimes resets a queue that is in error or waits. In an empty queue, the WQEs become secret
- * again.
+ * In some bursts, resets a queue that is in error or waits. The WQEs of an empty queue become
+ * secret again.
  */
 static void
 tidy_queues(void)
@@ -349,6 +346,6 @@ main(int argc, char **argv)
 		missing += n_good[opcodes[i]] == 0;
 	}
 	printf("\n");
-	/* A fuzzer whose work all fails finds nothing: that is a failure. */
+	/* If no work request succeeded, the fuzzer has tested nothing: this is a failure. */
 	return bursts >= 5000 && missing != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

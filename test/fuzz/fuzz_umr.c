@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws UMR, windows, signatures, PSVs and encryption for the fuzzer of queues. */
+/*
+ * Draws work requests for UMR, windows, signatures, PSVs and encryption, for the fuzzer of queues.
+ */
 #include <string.h>
 
 #include "fuzz_wqe.h"
 
 #define STRIDED_OP 0x400 /* opcode of a repeat block */
-#define LAYOUT_AT  8     /* 16-byte units before the layout */
+#define LAYOUT_AT  8     /* number of 16-byte units before the layout */
 
 #define ACCESS_ALL                                                                                 \
 	(MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC |                                               \
@@ -67,7 +69,7 @@ end(struct fuzz_wqe *q, struct umr *u, uint32_t qpn, uint32_t key)
 		u->units += 4 * (1 + (unsigned int)rnd(one_in(2) ? 4 : 16000));
 	u->ctrl->klm_octowords = htobe16((uint16_t)u->units);
 	if (u->units > FUZZ_UNITS)
-		/* more than the key has room for, so the WQE must fail */
+		/* More translation entries than the key has, so the WQE must fail. */
 		wqe_claims(q, UINT16_MAX);
 	if (u->units != 0)
 		wqe_claims(q, LAYOUT_AT + u->units + be16toh(u->ctrl->bsf_octowords));
@@ -79,7 +81,7 @@ end(struct fuzz_wqe *q, struct umr *u, uint32_t qpn, uint32_t key)
 
 /* ---- layouts */
 
-/* Draws where an entry leads to: a region, another key, or the key itself. */
+/* Draws the target of an entry: a region, another key, or the key itself. */
 static void
 some_target(const struct fuzz_world *w, __be32 *key, __be64 *va)
 {
@@ -98,7 +100,7 @@ put_list(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u)
 		uint32_t len = one_in(3) ? 512u << rnd(4) : wqe_some_len();
 
 		if (i >= u->units)
-			continue; /* a padding entry */
+			continue; /* this entry is padding */
 		klm->byte_count = htobe32(len);
 		some_target(w, &klm->mkey, &klm->address);
 		u->len += len;
@@ -157,7 +159,7 @@ put_format(const struct fuzz_world *w, uint8_t *p, uint8_t *dif)
 	put_dif(dif);
 }
 
-/* Enables BSFs, and adds one more. */
+/* Enables BSFs, and adds a BSF. */
 static uint8_t *
 more_bsf(struct fuzz_wqe *q, struct umr *u)
 {
@@ -167,7 +169,7 @@ more_bsf(struct fuzz_wqe *q, struct umr *u)
 	return wqe_more(q, BSF_UNITS);
 }
 
-/* size: 2, or 3 with a BSF of encryption. */
+/* size: 2, or 3 if a BSF for encryption follows. */
 static void
 put_bsf(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned int size)
 {
@@ -183,7 +185,7 @@ put_bsf(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned 
 		u->mask |= MLX5_WQE_UMR_CTRL_MKEY_MASK_SIG_ERR;
 }
 
-/* size: 2; or 3 after a signature's BSF. */
+/* size: 2, or 3 if a BSF for a signature precedes. */
 static void
 put_crypto(const struct fuzz_world *w, struct fuzz_wqe *q, struct umr *u, unsigned int size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates the queues, keys and memory that the fuzzer of queues works on: see fuzz_world.h. */
+/* Creates the queues, keys and memory for the fuzzer of queues: see fuzz_world.h. */
 #include "fuzz_world.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ make_memory(struct fuzz_world *w)
 	const uint32_t all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 
-	/* One region ends at the last byte of its memory, another one earlier. */
+	/* One region ends at the last byte of its memory, another region ends before. */
 	make_region(&w->rw[0], FUZZ_RW_LEN, 0, FUZZ_PDN, all);
 	make_region(&w->rw[1], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all);
 	make_region(&w->rw[2], FUZZ_RW_LEN, FUZZ_MARGIN, FUZZ_PDN, all | IBV_ACCESS_ON_DEMAND);
@@ -201,13 +201,13 @@ make_queue(struct fuzz_world *w, unsigned int queue)
 	struct fuzz_queue *q = &w->queue[queue];
 
 	*q = (struct fuzz_queue){.type = types[queue], .rq_stride = 16};
-	/* Two queues have their own doorbell page. */
+	/* Each of two queues has a doorbell page of its own. */
 	q->uar = queue == Q_RC_A ? 1 : queue == Q_RC_B ? 2 : 0;
 	q->sq_bb = sends(q->type) ? 16u << (queue % 3) : 0;
 	q->rq_n = has_rq(queue) ? 4 : 0;
 	if (has_rq(queue))
 		q->rq_stride = 16u << (queue % 4);
-	/* a ring of no WQEs has an address, too */
+	/* A ring without WQEs needs an address, too. */
 	q->sq = fuzz_guarded(q->sq_bb != 0 ? q->sq_bb * 64 : 64);
 	q->rq = fuzz_guarded(q->rq_n != 0 ? q->rq_n * q->rq_stride : 64);
 	q->db = make_record();

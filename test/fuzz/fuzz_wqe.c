@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#define MAX_DS 63 /* the largest value of the control segment's field */
+#define MAX_DS 63 /* largest value of the field DS in the control segment */
 
 #define DC_KEY UINT64_C(0x1122334455667788)
 
 void
 wqe_claims(struct fuzz_wqe *q, unsigned int units)
 {
-	/* After one wrong length, the device may read later segments differently. */
+	/* After a wrong length, the device may interpret later segments differently. */
 	if (!q->lied && units > q->claimed_ds)
 		q->claimed_ds = units;
 }
@@ -39,7 +39,7 @@ put_data(const struct fuzz_world *w, struct fuzz_wqe *q)
 	wqe_some_data(w, wqe_more(q, 1));
 }
 
-/* Adds inline data. Sometimes its length is larger than the room. */
+/* Adds inline data, whose length field is sometimes greater than the space for the data. */
 static void
 put_inline(const struct fuzz_world *w, struct fuzz_wqe *q)
 {
@@ -61,7 +61,7 @@ put_inline(const struct fuzz_world *w, struct fuzz_wqe *q)
 	q->lied |= lies;
 }
 
-/* Adds a long data segment of one region, from its start or up to its end. */
+/* Adds a long data segment in one region, from the region's start or up to its end. */
 static void
 put_big_data(const struct fuzz_world *w, struct fuzz_wqe *q)
 {
@@ -130,7 +130,7 @@ put_address(const struct fuzz_world *w, struct fuzz_wqe *q, unsigned int queue)
 
 /* ---- raw Ethernet */
 
-/* Writes Ethernet, IPv4 or IPv6, and TCP headers, as TSO needs them. */
+/* Writes the headers that TSO needs: Ethernet, IPv4 or IPv6, and TCP. */
 static unsigned int
 some_header(uint8_t *p)
 {
@@ -200,7 +200,7 @@ make_atomic(const struct fuzz_world *w, struct fuzz_wqe *q)
 
 	put_raddr(w, q);
 	rnd_bytes(wqe_more(q, 1), 16);
-	if (one_in(4)) { /* the last bytes of a region, fewer or more than an atomic has */
+	if (one_in(4)) { /* the last bytes of a region: fewer or more bytes than an atomic has */
 		len = 1 + (uint32_t)rnd(12);
 		key = softhca_mkey_key(w->rw[0].mkey);
 		va = w->rw[0].va + w->rw[0].size - len;
@@ -260,8 +260,8 @@ some_opcode(unsigned int queue)
 }
 
 /*
- * DS in the control segment is larger than the posted WQE, so the device reads the next bytes of
- * the ring as part of it.
+ * DS in the control segment is greater than the posted WQE, so the device reads the following bytes
+ * of the ring as part of the WQE.
  */
 static void
 post_short(struct fuzz_wqe *q)
