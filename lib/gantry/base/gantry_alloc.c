@@ -51,7 +51,7 @@ gantry_alloc_libc(size_t len)
 	return block_or_say(calloc(1, len), "a struct", len, "the process");
 }
 
-/* Zeroed memory of libc that begins on a cache line, or NULL. */
+/* Returns zeroed memory of libc that begins on a cache line, or NULL. */
 static void *
 lines(size_t len)
 {

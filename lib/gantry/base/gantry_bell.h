@@ -26,7 +26,7 @@ enum {
 
 struct gantry_bell {
 	_Atomic unsigned int state;
-	int fd; /* an eventfd */
+	int fd; /* an eventfd on which the lcore sleeps */
 	unsigned int lcore_id;
 };
 

@@ -43,7 +43,7 @@ gantry_cell_get(struct gantry_cells *cells)
 	return cells->n_free != 0 ? &cells->cell[cells->free[--cells->n_free]] : NULL;
 }
 
-/* Gives a cell back. Owner thread. */
+/* Makes a cell free again. Owner thread. */
 static inline void
 gantry_cell_put(struct gantry_cells *cells, const uint64_t *cell)
 {

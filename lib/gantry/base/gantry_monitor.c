@@ -23,7 +23,9 @@ gantry_monitor_is_possible(void)
 	return cpu.power_monitor;
 }
 
-/* A condition of rte_power_monitor(). Returns 0 to wait, -1 not to wait. */
+/*
+ * The condition of a wait by rte_power_monitor() for the bell. Returns 0 to wait, -1 not to wait.
+ */
 static int
 ask_bell(const uint64_t *opaque)
 {

@@ -16,7 +16,7 @@
 
 struct gantry_patience {
 	uint64_t end_ns;    /* end of the wait, by CLOCK_MONOTONIC */
-	unsigned int turns; /* pauses so far */
+	unsigned int turns; /* number of pauses so far */
 };
 
 /*

@@ -37,8 +37,8 @@ struct gantry_shelf {
 	/* The index is the id, from 1 on. An element is NULL if no thing has had this id yet. */
 	_Atomic(struct gantry_shelf_cell *) cell[GANTRY_SHELF_MAX + 1];
 	const char *name; /* name of the cells' memory (gantry_alloc()) */
-	uint32_t max;     /* the greatest id */
-	uint32_t n_words; /* words of one thing */
+	uint32_t max;     /* greatest id of this shelf */
+	uint32_t n_words; /* number of words of one thing */
 	uint64_t last_serial;
 };
 

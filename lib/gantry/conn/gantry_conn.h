@@ -36,7 +36,7 @@ enum {
 enum gantry_conn_state {
 	GANTRY_CONN_CLOSED = 0,
 	GANTRY_CONN_OPEN,   /* has a QP; the address of the remote end is not known yet */
-	GANTRY_CONN_READY,  /* takes WQEs */
+	GANTRY_CONN_READY,  /* the connection works and takes WQEs */
 	GANTRY_CONN_TARGET, /* a DC target: takes receives, and no WQEs */
 	/* Was stuck; the QP is in state ERR, and its WQEs are being flushed. */
 	GANTRY_CONN_FAILING,
@@ -67,9 +67,11 @@ struct gantry_txn_line;
 struct gantry_conn {
 	/* The fields that a WQE and its CQE touch: one cache line. */
 
-	/* WQEBBs whose CQE has come, or for which a later CQE accounts. */
+	/*
+	 * The number of WQEBBs that are done: their CQE, or the CQE of a later WQE, has been taken.
+	 */
 	alignas(RTE_CACHE_LINE_SIZE) uint64_t done;
-	uint64_t posted; /* WQEBBs written to the send queue */
+	uint64_t posted; /* number of WQEBBs that were written to the send queue */
 	struct hwq_sq *sq;
 	struct hwq_cq *cq;
 	uint64_t signal_mask; /* WQEBBs of a quarter of the ring, minus 1: gantry_conn_signals() */

@@ -39,7 +39,7 @@ gantry_conn_set_add_some(struct gantry_conn_set *s, uint32_t word, uint64_t bits
 /* The position of an index, which is the same in every set. For callers that add an index often. */
 struct gantry_conn_place {
 	uint64_t bit; /* the bit of the index in word[word] */
-	uint64_t any; /* the bit of this word in `any` */
+	uint64_t any; /* the bit of word[word] in `any` */
 	uint32_t word;
 };
 

@@ -86,7 +86,7 @@ gantry_recv_ring_tell(struct gantry_recv_ring *ring)
 
 /* ------------------------------------------------------------------ completions */
 
-/* Skips settled slots. Returns true if the slot `taken` waits for a CQE. */
+/* Moves `taken` over settled slots. Returns true if the slot `taken` waits for a CQE. */
 static bool
 next_in_hardware(struct gantry_recv_ring *ring)
 {

@@ -6,7 +6,7 @@
  * time, so the entries of the SRQ complete in any order. gantry_target_poll() tells which entries
  * have completed.
  *
- * The control thread creates and destroys targets; all other calls are the owner's.
+ * The control thread creates and destroys targets; the owner makes all other calls.
  */
 #ifndef GANTRY_TARGET_H
 #define GANTRY_TARGET_H

@@ -34,7 +34,7 @@
 
 /*
  * The most bytes that one WQE moves, even if the device allows more. Hardware reads a length of 2
- * GiB as 0 (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5), so the limit stays well below.
+ * GiB as 0 (mlx5_wr_memcpy and set_data_ptr_seg of libmlx5), so the limit is half of it.
  */
 #define MAX_WQE_LEN (UINT64_C(1) << 30)
 

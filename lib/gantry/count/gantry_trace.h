@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trace points of control events, for DPDK's trace library (EAL's option --trace=gantry.*). They
- * trace how objects are created, changed and destroyed. The path of descriptors has none. A trace
- * point that is not enabled costs a load and a comparison.
+ * trace how objects are created, changed and destroyed. The path of descriptors has no trace point.
+ * A trace point that is not enabled costs a load and a comparison.
  */
 #ifndef GANTRY_TRACE_H
 #define GANTRY_TRACE_H

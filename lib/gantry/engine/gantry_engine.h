@@ -43,9 +43,9 @@ struct gantry {
 	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
 	struct gantry_mem *eal;          /* the registration of EAL's memory, or NULL */
 	/* Used under the lock of `regions`. */
-	uint32_t n_mems;    /* registrations that have not ended */
-	uint32_t n_regions; /* regions in the table */
-	uint64_t mem_len;   /* bytes of all these regions */
+	uint32_t n_mems;    /* number of registrations that have not ended */
+	uint32_t n_regions; /* number of regions in the table */
+	uint64_t mem_len;   /* bytes of all regions in the table */
 	/* The process that created the engine; a child of fork(2) cannot use it. */
 	pid_t pid;
 	struct gantry_info info;
@@ -57,7 +57,7 @@ struct gantry {
 	uint64_t max_msg_len;    /* bytes that one WQE moves to or from a peer */
 	/* Queues whose creation failed, and whose objects the device then refused to destroy. */
 	TAILQ_HEAD(, gantry_queue) unmade;
-	uint32_t running; /* workers that run */
+	uint32_t running; /* number of workers that run */
 	struct gantry_event_thread event;
 	/* Written by the event thread. */
 	atomic_bool device_lost;         /* the device has failed and can be used no more */

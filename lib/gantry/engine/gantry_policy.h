@@ -16,7 +16,7 @@ struct gantry_choice {
 	 * policy choose.
 	 */
 	uint8_t all;
-	uint8_t usual; /* constant */
+	uint8_t usual; /* constant: the carrier in gantry_info::copy_path */
 	/* Descriptors in flight; set by each call that issues, if there are rules. */
 	uint32_t in_flight;
 	struct gantry_policy policy; /* the policy that was set */

@@ -57,7 +57,7 @@ struct gantry_login_conf {
 	uint32_t import_kek_id;
 	const void *credential;  /**< the credential, wrapped by that KEK */
 	uint32_t credential_len; /**< bytes of the credential, at most 48 */
-	uint32_t reserved[9];    /**< 0 */
+	uint32_t reserved[9];    /**< must be 0 */
 };
 
 /**
@@ -128,7 +128,7 @@ struct gantry_dek_conf {
 	bool has_keytag;
 	/** If has_keytag: the keytag in plaintext, also if the DEK is wrapped. */
 	uint8_t keytag[8];
-	uint64_t reserved[4]; /**< 0 */
+	uint64_t reserved[4]; /**< must be 0 */
 };
 
 /**

@@ -214,7 +214,7 @@ struct gantry_sge {
  */
 struct gantry_desc {
 	uint8_t op;          /**< enum gantry_op */
-	uint8_t zero;        /**< unused; 0 */
+	uint8_t zero;        /**< unused; must be 0 */
 	uint16_t flags;      /**< bits GANTRY_DESC_* */
 	uint16_t peer;       /**< number of the connection, from gantry_peer_open() */
 	uint16_t layout;     /**< number of the layout, from gantry_layout_create() */
@@ -346,7 +346,7 @@ struct gantry_comp {
 	/** Syndrome of the error CQE (MLX5_CQE_SYNDROME_* of mlx5dv.h), or 0. */
 	uint8_t syndrome;
 	uint8_t vendor_syndrome; /**< vendor syndrome of the error CQE, or 0 */
-	uint32_t zero;           /**< 0 */
+	uint32_t zero;           /**< always 0 */
 	uint64_t len;            /**< len of the descriptor */
 	/**
 	 * For an atomic that succeeded: the old value. For a failure: enum gantry_side. Otherwise 0
@@ -369,7 +369,7 @@ struct gantry_recv {
 	uint64_t addr;   /**< address of registered memory */
 	/** Bytes; 0 is enough for messages without data, and for each WRITE_IMM. */
 	uint64_t len;
-	uint64_t zero; /**< unused; 0 */
+	uint64_t zero; /**< unused; must be 0 */
 };
 
 /**
@@ -383,13 +383,13 @@ struct gantry_recv_comp {
 	uint8_t op;
 	uint8_t syndrome;        /**< as in gantry_comp */
 	uint8_t vendor_syndrome; /**< as in gantry_comp */
-	uint32_t zero;           /**< 0 */
+	uint32_t zero;           /**< always 0 */
 	/** Bytes that the peer has sent, or written to its dst by WRITE_IMM. */
 	uint64_t len;
 	/** imm of the peer's descriptor; for SEND_INV, the key that is now invalid. */
 	uint32_t imm;
 	uint16_t peer;  /**< number of the connection, as given to gantry_recv_post() */
-	uint16_t zero2; /**< 0 */
+	uint16_t zero2; /**< always 0 */
 };
 
 static_assert(sizeof(struct gantry_recv) == 32, "plain numbers without padding");

@@ -70,7 +70,7 @@ struct gantry_path {
 	 * is 0.64 ms
 	 */
 	uint8_t min_rnr_timer;
-	uint8_t reserved[18]; /**< 0 */
+	uint8_t reserved[18]; /**< must be 0 */
 };
 
 #define GANTRY_PATH_GID_INDEX     (1u << 0) /**< gantry_path::gid_index is used */
@@ -120,12 +120,12 @@ struct gantry_conf {
 	 * keys are valid on the caller's queues. NULL: the engine allocates a domain
 	 */
 	struct ibv_pd *pd;
-	uint64_t reserved[8]; /**< 0 */
+	uint64_t reserved[8]; /**< must be 0 */
 };
 
 /** The properties of an engine and its device. */
 struct gantry_info {
-	const char *device; /**< valid until gantry_destroy() */
+	const char *device; /**< name of the device; valid until gantry_destroy() */
 	/** The carrier that was chosen: MMO or RDMA, never AUTO. */
 	enum gantry_copy_path copy_path;
 	/**
@@ -144,12 +144,12 @@ struct gantry_info {
 	uint32_t max_depth; /**< the greatest gantry_queue_conf::depth */
 	uint32_t max_peers; /**< the greatest gantry_queue_conf::max_peers */
 	uint32_t max_wqes;  /**< WQEs (of 64 bytes) in the send queue of a connection */
-	uint32_t max_reads; /**< READs and atomics that one connection carries out at once */
+	uint32_t max_reads; /**< most READs and atomics that one connection carries out at once */
 	uint8_t n_ports;    /**< number of ports of the device */
 	bool device_lost;   /**< the device has failed: destroy the queues and the engine */
 	/** Bit n: port n + 1 has no link; it was lost after gantry_create(). */
 	uint32_t ports_down;
-	uint32_t number; /**< number of the engine in this process, as telemetry names it */
+	uint32_t number; /**< number of the engine in this process, as telemetry has it */
 	/**
 	 * Bit n is set if transactions can have enum gantry_sig_kind n. 0: no transactions are
 	 * possible
@@ -161,7 +161,7 @@ struct gantry_info {
 	uint32_t sig_block_sizes;
 	uint32_t crypto;       /**< bits GANTRY_CRYPTO_*; 0: the device does not encrypt */
 	bool layouts;          /**< layouts are possible: the device was opened with DEVX */
-	uint64_t reserved[16]; /**< 0 */
+	uint64_t reserved[16]; /**< always 0 */
 };
 
 /**

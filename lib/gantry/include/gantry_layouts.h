@@ -35,10 +35,10 @@ struct gantry_block {
  * len 8; its skip is the length of a row minus 8, and there is a round for each row.
  */
 struct gantry_layout_conf {
-	const struct gantry_block *block; /**< read during the call */
+	const struct gantry_block *block; /**< array of blocks, read during the call */
 	uint32_t n;                       /**< number of blocks */
 	uint32_t rounds;                  /**< number of rounds; 0: one round */
-	uint64_t reserved[4];             /**< 0 */
+	uint64_t reserved[4];             /**< must be 0 */
 };
 
 /**

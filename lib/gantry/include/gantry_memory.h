@@ -121,7 +121,7 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * Registers all memory of EAL, and follows it as it grows and shrinks. Control thread; workers may
  * run.
  *
- * EAL's memory is that of rte_malloc(), of mempools, and of heaps of external memory. Memory
+ * EAL's memory is the memory of rte_malloc(), of mempools, and of heaps of external memory. Memory
  * without a gap gets one key. Memory that is registered already keeps its registration. To let
  * peers reach a part of this memory, register that part before this call. Call this function again
  * to register memory for which the device refused, and memory whose own registration has ended.

@@ -70,7 +70,7 @@ struct gantry_peer_conf {
 	 */
 	uint16_t recv_depth;
 	struct gantry_path path; /**< path; settings that are not given are those of the engine */
-	uint64_t reserved[4];    /**< 0 */
+	uint64_t reserved[4];    /**< must be 0 */
 };
 
 #define GANTRY_PEER_MAX_INLINE (1u << 0) /**< gantry_peer_conf::max_inline is used */

@@ -53,7 +53,7 @@ struct gantry_policy {
 	uint32_t n; /**< number of rules; 0: GANTRY_CARRIER_USUAL for all copies */
 	struct gantry_policy_rule
 		rule[GANTRY_POLICY_MAX]; /**< rules, in the order in which they are tried */
-	uint64_t reserved[4];            /**< 0 */
+	uint64_t reserved[4];            /**< must be 0 */
 };
 
 /**
@@ -94,8 +94,8 @@ GANTRY_API void gantry_policy_get(const struct gantry_queue *q, struct gantry_po
  * Reads a policy from text. Any thread. Experimental.
  *
  * Each line is a rule, `IN-FLIGHT LENGTH CARRIER`, separated by blanks. Numbers are decimal, or
- * `any`. CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines are skipped, and so is the rest of
- * a line from a `#` on. A line has at most 255 characters before its `#`.
+ * `any`. CARRIER is `cpu`, `mmo`, `rdma` or `usual`. Empty lines are skipped. In each line, a `#`
+ * and all text behind it are skipped. A line has at most 255 characters before its `#`.
  *
  * @param text
  *   The text, with a 0 at its end.

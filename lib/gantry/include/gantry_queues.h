@@ -83,7 +83,7 @@ struct gantry_queue_conf {
 	 * The policy, as for gantry_policy_set(), read during the call. NULL: gantry_conf::policy
 	 */
 	const struct gantry_policy *policy;
-	uint64_t reserved[8]; /**< 0 */
+	uint64_t reserved[8]; /**< must be 0 */
 };
 
 #define GANTRY_QUEUE_NUMA_NODE (1u << 0) /**< gantry_queue_conf::numa_node is used */
@@ -137,7 +137,7 @@ struct gantry_queue_info {
 	int numa_node;        /**< NUMA node of its memory; -1: any node */
 	unsigned int lcore;   /**< lcore of its worker; LCORE_ID_ANY of rte_lcore.h: no worker */
 	uint32_t number;      /**< number of the queue in this process, as telemetry has it */
-	uint64_t reserved[8]; /**< 0 */
+	uint64_t reserved[8]; /**< always 0 */
 };
 
 /**

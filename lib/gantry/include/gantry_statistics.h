@@ -30,7 +30,7 @@ struct gantry_stats {
 	uint64_t completed; /**< completions handed out */
 	/** Sum of gantry_desc::len of descriptors that completed with GANTRY_OK. */
 	uint64_t bytes;
-	uint64_t doorbells; /**< doorbells rung */
+	uint64_t doorbells; /**< doorbells that were rung */
 	/**
 	 * WQEs handed to the hardware, in units of 64 bytes. NOPs at the end of a ring are included
 	 */
@@ -44,7 +44,7 @@ struct gantry_stats {
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< descriptors for whose layout a WQE was posted */
 	uint64_t txn_opened;    /**< transactions that were handed to the hardware */
-	uint64_t txn_done;      /**< those of these transactions that have ended, with any status */
+	uint64_t txn_done;      /**< transactions of these that have ended, with any status */
 	/** How often a wrong signature stopped a connection's send queue */
 	uint64_t txn_stops;
 	uint64_t txn_cancelled; /**< good responses that were cancelled */
@@ -54,7 +54,7 @@ struct gantry_stats {
 	 */
 	uint64_t copies[GANTRY_STATS_CARRIERS];
 	uint64_t by_status[GANTRY_STATS_STATUSES]; /**< completions handed out, by status */
-	uint64_t reserved[16];                     /**< 0 */
+	uint64_t reserved[16];                     /**< always 0 */
 };
 
 /**
@@ -80,7 +80,7 @@ struct gantry_latency {
 	uint64_t p50_ns;
 	uint64_t p99_ns;      /**< as p50_ns, for 99 % of the samples */
 	uint64_t max_ns;      /**< longest sample */
-	uint64_t reserved[4]; /**< 0 */
+	uint64_t reserved[4]; /**< always 0 */
 };
 
 /**
@@ -124,15 +124,15 @@ struct gantry_lcore_load {
 	/** Cycles of rte_get_tsc_cycles() in which at least one worker ran on the lcore. */
 	uint64_t cycles;
 	/**
-	 * The part of `cycles` in turns that moved descriptors or completions. In the rest of
-	 * `cycles`, turns had no work, or the lcore rested. The share of busy cycles between two
-	 * calls is the load in that time.
+	 * The part of `cycles` in turns that moved descriptors or completions. In the other cycles,
+	 * turns had no work, or the lcore rested. The share of busy cycles between two calls is the
+	 * load in that time.
 	 */
 	uint64_t busy_cycles;
 	uint64_t sleeps;      /**< how often the lcore has slept or monitored: enum gantry_idle */
 	uint32_t workers;     /**< number of workers that run on the lcore now */
-	uint32_t zero;        /**< 0 */
-	uint64_t reserved[4]; /**< 0 */
+	uint32_t zero;        /**< always 0 */
+	uint64_t reserved[4]; /**< always 0 */
 };
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Transactions: data that move between buffers here and a peer, block by block, while the device
- * checks, generates, converts or strips the protection information of each block. A response to the
- * peer follows. It is the good response only if every signature was right, otherwise the bad
+ * Transactions: data move between buffers of this process and a peer, block by block. Meanwhile the
+ * device checks, generates, converts or strips the protection information of each block. A response
+ * to the peer follows. It is the good response only if every signature was right, otherwise the bad
  * response.
  *
  *     gantry_profile_create()            what repeats: kinds, block sizes, what is checked
@@ -109,7 +109,7 @@ enum gantry_sig_kind {
 #define GANTRY_SIG_GUARD   (1u << 0) /**< the guard; a CRC has only a guard */
 #define GANTRY_SIG_APP_TAG (1u << 1) /**< the application tag of T10-DIF */
 #define GANTRY_SIG_REF_TAG (1u << 2) /**< the reference tag of T10-DIF */
-/** All three parts. */
+/** All three parts of a signature. */
 #define GANTRY_SIG_ALL (GANTRY_SIG_GUARD | GANTRY_SIG_APP_TAG | GANTRY_SIG_REF_TAG)
 
 /** The signature of one domain. */
@@ -173,7 +173,7 @@ struct gantry_profile_conf {
 	 */
 	uint8_t copy;
 	bool copy_is_set;     /**< `copy` is used */
-	uint64_t reserved[4]; /**< 0 */
+	uint64_t reserved[4]; /**< must be 0 */
 };
 
 #define GANTRY_MAX_PROFILES 255 /**< most profiles of one engine */
@@ -257,7 +257,7 @@ struct gantry_txn_part {
 	 */
 	uint64_t len;
 	uint32_t remote_key; /**< key of the memory at the peer; for a local transaction 0 */
-	uint32_t zero;       /**< 0 */
+	uint32_t zero;       /**< must be 0 */
 };
 
 /**
@@ -268,13 +268,13 @@ struct gantry_txn_tags {
 	uint32_t ref_tag; /**< reference tag of the first block */
 	uint16_t app_tag; /**< application tag of every block */
 	bool seed_ones;   /**< the guard is computed from all ones; otherwise from 0 */
-	uint8_t zero;     /**< 0 */
+	uint8_t zero;     /**< must be 0 */
 };
 
 /** The DEK with which the device encrypts, and the first tweak. */
 struct gantry_txn_crypto {
 	uint32_t dek;  /**< number from gantry_dek_add() */
-	uint32_t zero; /**< 0 */
+	uint32_t zero; /**< must be 0 */
 	/** Tweak of the first data unit, little endian. It grows by 1 with each data unit */
 	uint8_t tweak[16];
 };
@@ -287,8 +287,8 @@ struct gantry_txn_response {
 	 * registered
 	 */
 	uint64_t addr;
-	uint32_t len;  /**< bytes; 0: no response */
-	uint32_t zero; /**< 0 */
+	uint32_t len;  /**< bytes of the message; 0: no response */
+	uint32_t zero; /**< must be 0 */
 };
 
 /**
@@ -304,7 +304,7 @@ struct gantry_sig_error {
 	 */
 	uint8_t part;
 	bool on_wire;  /**< the signature is in the domain "wire"; otherwise in memory */
-	uint16_t zero; /**< 0 */
+	uint16_t zero; /**< always 0 */
 	/**
 	 * The block's number in its domain, from 0. GANTRY_SIG_BLOCK_UNKNOWN: the transaction has
 	 * several parts, and the completion of the part with this block, or of the part before it,
@@ -321,15 +321,18 @@ struct gantry_sig_error {
  * submission until completion, and neither must the arrays to which it points.
  */
 struct gantry_txn {
-	uint16_t profile; /**< from gantry_profile_create() */
+	uint16_t profile; /**< number of the profile, from gantry_profile_create() */
 	/**
 	 * GANTRY_OP_WRITE: data are written to the parts; GANTRY_OP_READ: data are read from the
 	 * parts
 	 */
 	uint8_t op;
-	uint8_t zero[3]; /**< 0 */
-	uint8_t n_data;  /**< 1 to GANTRY_TXN_MAX_DATA */
-	/** 1 to GANTRY_TXN_MAX_PARTS; with encryption 1; for a local WRITE that only checks 0 */
+	uint8_t zero[3]; /**< must be 0 */
+	uint8_t n_data;  /**< number of buffers, 1 to GANTRY_TXN_MAX_DATA */
+	/**
+	 * Number of parts, 1 to GANTRY_TXN_MAX_PARTS; with encryption 1; for a local WRITE that
+	 * only checks 0
+	 */
 	uint8_t n_parts;
 	/**
 	 * The buffers, in their order. If memory has signatures and pi.len is 0, the buffers also

@@ -82,7 +82,7 @@ struct gantry_worker_conf {
 	/** Threads that enqueue descriptors, and threads that enqueue receives. */
 	enum gantry_producers producers;
 	enum gantry_idle idle; /**< what the lcore does when it has no work */
-	uint64_t reserved[8];  /**< 0 */
+	uint64_t reserved[8];  /**< must be 0 */
 };
 
 /**

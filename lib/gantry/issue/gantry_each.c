@@ -71,7 +71,7 @@ account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum g
 			    : (posted ^ c->posted) > c->signal_mask))
 		hwq_sq_signal_last(c->sq);
 	if (e->dc)
-		gantry_stream_pend(s, e->seq)->peer = e->peer; /* read by gantry_peer_close() */
+		gantry_stream_pend(s, e->seq)->peer = e->peer; /* needed by gantry_peer_close() */
 	if (op == GANTRY_OP_COPY || e->in_turn)
 		e->q->outstanding += n_bb;
 	if (op != GANTRY_OP_COPY && e->in_turn)

@@ -231,7 +231,10 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 			return false;
 		}
 	} else if (unlikely(q->conn[w.conn].stream != s)) {
-		/* The peer was opened after the descriptor was accepted. */
+		/*
+		 * The peer was opened after the descriptor was accepted, so its connection has
+		 * another stream.
+		 */
 		slot_settle(s, slot, GANTRY_BAD_PEER);
 	} else {
 		/* The connection may be under repair; then the descriptor waits. */

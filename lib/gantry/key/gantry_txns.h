@@ -49,7 +49,7 @@ struct hwq_domain;
  */
 struct gantry_txn_reply {
 	uint64_t addr; /* address for the device; for inline data, the address for the CPU */
-	uint32_t len;  /* bytes; 0: there is no response */
+	uint32_t len;  /* bytes of the response; 0: there is no response */
 	uint32_t lkey; /* not used for inline data */
 };
 
@@ -143,7 +143,7 @@ struct gantry_txn_cached {
 };
 
 struct gantry_txns {
-	/* Constant: parts of the queue. */
+	/* Constant pointers to parts of the queue. */
 	struct hwq_dev *dev;
 	struct hwq_domain *domain;
 	int socket;

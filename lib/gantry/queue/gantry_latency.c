@@ -19,12 +19,12 @@ enum {
 };
 
 struct gantry_latencies {
-	_Atomic uint32_t state; /* LATENCY_* */
+	_Atomic uint32_t state; /* one of LATENCY_* */
 
-	/* The owner's. */
+	/* Used by the owner. */
 	bool sampling;
 	uint8_t op;      /* operation of the descriptor that is measured, once it is accepted */
-	uint64_t seq;    /* its sequence number in the stream */
+	uint64_t seq;    /* sequence number of this descriptor in the stream */
 	uint64_t began;  /* time stamp at the beginning of the call that accepts the descriptor */
 	uint64_t looked; /* time stamp at the beginning of the owner's last call */
 	/* Latencies of each operation, in cycles of the time stamp counter. */

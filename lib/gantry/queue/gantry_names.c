@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables of short names. */
+/* Has tables of the short names for telemetry. */
 #include "gantry_names.h"
 
 #include <rte_common.h>

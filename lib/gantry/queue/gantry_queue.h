@@ -58,9 +58,9 @@ struct gantry_queue_stats {
 
 /* Limits for lines of the log about failures of the queue's descriptors. The owner's. */
 struct gantry_queue_lines {
-	struct gantry_log_rate failed;   /* failed WQEs */
-	struct gantry_log_rate repaired; /* connections that work again */
-	struct gantry_log_rate down;     /* connections that are stuck or down */
+	struct gantry_log_rate failed;   /* lines about failed WQEs */
+	struct gantry_log_rate repaired; /* lines about connections that work again */
+	struct gantry_log_rate down;     /* lines about connections that are stuck or down */
 };
 
 struct gantry_queue_rare_stats {
@@ -103,7 +103,7 @@ enum gantry_peer_use {
 
 struct gantry_dc_peer;
 
-/* What gantry_desc::peer names. */
+/* A peer of the queue. gantry_desc::peer is its index in gantry_queue::peer. */
 struct gantry_peer {
 	/*
 	 * Used by the owner: index in gantry_queue::conn. GANTRY_CONN_NONE if the peer takes no
@@ -155,7 +155,7 @@ struct gantry_queue {
 	 * gantry_poll() also polls such connections, and a fenced descriptor waits for them.
 	 */
 	uint32_t outstanding;
-	uint32_t empty_polls;     /* calls of gantry_poll() that found no completion */
+	uint32_t empty_polls;     /* number of calls of gantry_poll() that found no completion */
 	uint32_t max_peers;       /* elements of `peer` and `peer_more`; constant */
 	struct gantry_peer *peer; /* an array of max_peers elements */
 	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* rings that have receives */
@@ -183,7 +183,7 @@ struct gantry_queue {
 	struct gantry_fill fill;            /* allocated with the first fill */
 	/* Copies of WQEs, as large as the own connection's ring: gantry_replay.h. */
 	void *saved;
-	uint32_t saved_bb; /* WQEBBs in `saved` */
+	uint32_t saved_bb; /* number of WQEBBs in `saved` */
 	struct gantry_queue_lines lines;
 	uint64_t watch_tsc; /* time stamp of the last call of gantry_watch() */
 	/* Constant. A connection is stuck if none of its WQEs completes in this time. */
@@ -209,7 +209,7 @@ struct gantry_queue {
 	 * them. The same holds for gantry_peer::use and n_free_peers.
 	 */
 	bool seen; /* telemetry may read the queue */
-	/* Allocated by the first request: gantry_latency.h. */
+	/* Latencies of descriptors; allocated by the first request (gantry_latency.h). */
 	_Atomic(struct gantry_latencies *) latencies;
 	/*
 	 * The lcore of the worker that has the queue and destroys it; LCORE_ID_ANY: there is no

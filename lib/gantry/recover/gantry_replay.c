@@ -123,7 +123,7 @@ gantry_replay_drop(struct gantry_queue *q, struct gantry_conn *c, enum gantry_st
 		s->comp[seq & s->mask].status = status;
 		s->where[seq & s->mask] = GANTRY_WHERE_NOWHERE;
 		if (seq == s->issue) {
-			/* The slot was issued in part. */
+			/* The slot was issued in part. Its further WQEs are not posted. */
 			s->splitting = false;
 			s->issue++;
 			break;

@@ -67,9 +67,9 @@ struct gantry_region_dir {
 
 /* The state of a reader. */
 enum {
-	GANTRY_REGION_IDLE = false, /* not in a call; no WQE is outstanding */
-	GANTRY_REGION_BUSY = true,  /* not in a call; WQEs are outstanding */
-	GANTRY_REGION_INSIDE = 2,   /* in a call */
+	GANTRY_REGION_IDLE = false, /* outside of calls of the owner; no WQE is outstanding */
+	GANTRY_REGION_BUSY = true,  /* outside of calls of the owner; WQEs are outstanding */
+	GANTRY_REGION_INSIDE = 2,   /* inside a call of the owner */
 };
 
 /*

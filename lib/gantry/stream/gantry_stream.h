@@ -39,7 +39,10 @@
  */
 #define GANTRY_WHERE_SHIFT   52
 #define GANTRY_WHERE_NOWHERE UINT64_C(0) /* a position on GANTRY_CONN_NONE, whose `done` is 1 */
-/* In `where` of a slot that waits: the descriptor's number, and this bit if it was cancelled. */
+/*
+ * `where` of a slot that waits has the descriptor's number. This bit is set if the descriptor was
+ * cancelled.
+ */
 #define GANTRY_WHERE_CANCELLED (UINT64_C(1) << 63)
 
 #define GANTRY_MAX_CONNS (1u << (64 - GANTRY_WHERE_SHIFT))
@@ -65,7 +68,7 @@ gantry_where_index(uint64_t where)
 	return where & ((UINT64_C(1) << GANTRY_WHERE_SHIFT) - 1);
 }
 
-/* `where` of a slot whose last WQE is the last one that was written to connection c. */
+/* Returns `where` of a slot whose last WQE is the last WQE that was written to connection c. */
 static inline uint64_t
 gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 {

@@ -62,10 +62,10 @@ struct gantry_work {
 	uint16_t conn;
 	uint8_t kind;    /* enum gantry_work_kind */
 	uint8_t carrier; /* enum gantry_carrier of a copy; otherwise GANTRY_CARRIER_USUAL */
-	bool done;       /* every WQE is written */
+	bool done;       /* all WQEs of the work are written */
 	bool solicited;  /* the descriptor has GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */
-	uint8_t flags;   /* HWQ_WQE_* of each WQE */
+	uint8_t flags;   /* flags HWQ_WQE_* of each WQE */
 	uint8_t copy;    /* for fills and lists: the kind of their WQEs */
 	bool no_inline;  /* the CPU cannot read src */
 	uint16_t key;    /* if there is a layout: index of its key in gantry_keys */

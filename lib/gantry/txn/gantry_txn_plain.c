@@ -10,7 +10,10 @@ struct run {
 	struct gantry_queue *q;
 	struct gantry_conn *c;
 	const struct gantry_txn_cached *profile; /* profile, with the lengths of each transaction */
-	/* For equal seeds; the next element is for different seeds. */
+	/*
+	 * The image for equal seeds. The next element of the array is the image for different
+	 * seeds.
+	 */
 	const struct hwq_sig_image *image;
 	uint64_t head;  /* gantry_txn_head() of the transactions */
 	uint64_t where; /* `where` of the slots */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles a send queue that stands still: checks the keys, cancels good responses, and lets the
- * send queue go on.
+ * send queue continue.
  */
 #include "gantry_trace.h" /* included before all other headers */
 

@@ -24,7 +24,7 @@ struct gantry_queue;
 
 struct gantry_defer {
 	struct gantry_queue *q;
-	uint32_t n;        /* descriptors in all lists */
+	uint32_t n;        /* number of descriptors in all lists */
 	uint32_t n_conns;  /* number of connections whose lists are not empty */
 	uint32_t *waiting; /* the indices of these connections */
 	uint32_t free;     /* the first free element of `desc` */
@@ -46,7 +46,7 @@ void gantry_defer_free(struct gantry_defer *d);
  */
 uint32_t gantry_defer_or_submit(struct gantry_defer *d, const struct gantry_desc *desc, uint32_t n);
 
-/* Submits the deferred descriptors that the queue accepts now. Returns how many. */
+/* Submits the deferred descriptors that the queue accepts now. Returns how many were submitted. */
 uint32_t gantry_defer_retry(struct gantry_defer *d);
 
 #endif

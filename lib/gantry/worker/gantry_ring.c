@@ -68,7 +68,7 @@ gantry_dequeue_burst(struct gantry_worker *w, struct gantry_comp *comp, unsigned
 	copy_comp(comp, zc.ptr1, zc.n1);
 	copy_comp(comp + zc.n1, zc.ptr2, n - zc.n1);
 	rte_ring_dequeue_zc_elem_finish(w->out, n);
-	/* The lcore may wait for room in this ring. */
+	/* The lcore may wait for a free element in this ring. */
 	gantry_bell_ring(w->bell);
 	return n;
 }
@@ -153,7 +153,7 @@ gantry_recv_dequeue_burst(struct gantry_worker *w, struct gantry_recv_comp *comp
 	if (w->recv_out == NULL)
 		return 0;
 	n = rte_ring_sc_dequeue_burst_elem(w->recv_out, comp, sizeof(*comp), n, NULL);
-	/* The lcore may wait for room in this ring. */
+	/* The lcore may wait for a free element in this ring. */
 	if (n != 0)
 		gantry_bell_ring(w->bell);
 	return n;
