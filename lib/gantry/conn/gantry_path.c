@@ -45,7 +45,10 @@ value_of(const struct gantry_path *path, size_t i)
 	return masked[i].len == sizeof(uint16_t) ? *(const uint16_t *)at : *at;
 }
 
-/* Returns 0, or logs the name of the field and returns -EINVAL. */
+/*
+ * Checks the fields that have a bit in the mask. Returns 0, or logs the name of the wrong field and
+ * returns -EINVAL.
+ */
 static int
 check_masked(const struct gantry_path *path)
 {

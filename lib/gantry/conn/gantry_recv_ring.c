@@ -108,7 +108,8 @@ settle_good(struct gantry_recv_comp *comp, uint8_t opcode, uint32_t byte_cnt, __
 		"opcodes of CQEs and operations have the same order");
 	comp->zero = 0;
 	/*
-	 * The operation of the peer: the receive opcodes follow each other as these operations do.
+	 * The operation of the peer. The opcodes of these CQEs have the same order as the
+	 * operations from GANTRY_OP_WRITE_IMM on.
 	 */
 	comp->op = GANTRY_OP_WRITE_IMM + (opcode - MLX5_CQE_RESP_WR_IMM);
 	comp->len = byte_cnt;

@@ -59,7 +59,10 @@ step_enter(void *arg)
 	return 0;
 }
 
-/* Returns 0, -EISCONN if the peer is or was connected, or -EIO if the device is lost. */
+/*
+ * Checks whether the peer can be connected. Returns 0, -EISCONN if the peer is or was connected, or
+ * -EIO if the device is lost.
+ */
 static int
 step_check_open(void *arg)
 {
@@ -215,7 +218,10 @@ is_unused(const char *what, uint32_t value, const char *of)
 	return false;
 }
 
-/* Returns 0, or logs what to do and returns a negative errno. */
+/*
+ * Checks whether a peer can carry transactions. Returns 0, or logs what to do and returns a
+ * negative errno.
+ */
 static int
 check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 {
@@ -246,7 +252,10 @@ check_txn(const struct gantry_queue *q, const struct gantry_peer_conf *conf)
 	return 0;
 }
 
-/* Returns 0, or logs the name of the setting and returns -EINVAL. */
+/*
+ * Checks the settings of a peer. Returns 0, or logs the name of the wrong setting and returns
+ * -EINVAL.
+ */
 static int
 check_conf(const struct gantry_peer_conf *conf)
 {

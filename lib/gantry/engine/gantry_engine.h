@@ -40,7 +40,8 @@ struct gantry {
 	struct gantry_shelf profiles; /* objects of struct gantry_profile; any thread reads */
 	struct gantry_deks deks;
 	struct gantry_mem_list pools;    /* registrations of mempools */
-	struct gantry_mem_list given_up; /* registrations that failed and could not end at once */
+	struct gantry_mem_list given_up; /* registrations that failed and could not be ended at
+					  * once */
 	struct gantry_mem *eal;          /* the registration of EAL's memory, or NULL */
 	/* Used under the lock of `regions`. */
 	uint32_t n_mems;    /* number of registrations that have not ended */

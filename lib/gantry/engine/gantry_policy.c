@@ -26,7 +26,7 @@ static const char *const names[GANTRY_CARRIER_MAX] = {
 
 /* ------------------------------------------------------------------ policies of queues */
 
-/* Returns 0, or logs why and returns -EINVAL. */
+/* Checks the numbers in a policy. Returns 0, or logs why and returns -EINVAL. */
 static int
 check_numbers(const struct gantry_policy *policy)
 {

@@ -125,7 +125,7 @@ GANTRY_API int gantry_peer_open(struct gantry_queue *q, const struct gantry_peer
 	uint16_t *peer, struct gantry_addr *addr);
 
 /**
- * Connects an open end to the other end. Threads: as gantry_peer_open().
+ * Connects an open end to the other end. Threads: as for gantry_peer_open().
  *
  * Operations may use the connection when both ends have made this call. A DC target itself is not
  * connected.
@@ -157,7 +157,7 @@ GANTRY_API int gantry_peer_connect(struct gantry_queue *q, uint16_t peer,
 	const struct gantry_addr *addr);
 
 /**
- * Closes one end of a connection. Threads: as gantry_peer_open().
+ * Closes one end of a connection. Threads: as for gantry_peer_open().
  *
  * A peer that is opened later may get the same number. Other DC peers of the queue are not
  * affected. Operations to a closed target fail with GANTRY_UNREACHABLE. A message that arrives

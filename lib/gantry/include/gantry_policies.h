@@ -81,7 +81,7 @@ struct gantry_policy {
 GANTRY_API int gantry_policy_set(struct gantry_queue *q, const struct gantry_policy *policy);
 
 /**
- * Copies the policy of a queue. Threads: as gantry_policy_set().
+ * Copies the policy of a queue. Threads: as for gantry_policy_set().
  *
  * @param q
  *   The queue.

@@ -141,8 +141,8 @@ struct gantry_lcore_load {
  * @param lcore_id
  *   The lcore.
  * @param load
- *   Is written as a whole: zeros for an lcore that never ran a worker, and for a number that is no
- *   lcore's.
+ *   Is written as a whole: zeros for an lcore that never ran a worker, and for a number that
+ *   belongs to no lcore.
  */
 GANTRY_API void gantry_lcore_load_get(unsigned int lcore_id, struct gantry_lcore_load *load);
 

@@ -249,7 +249,7 @@ check_layout(struct gantry_queue *q, uint32_t conn, const struct gantry_desc *d,
 
 /*
  * The own connection posts the UMRs for keys of the DC initiator. Returns GANTRY_OK, or the status
- * of a descriptor if the own connection cannot post them.
+ * that refuses the descriptor if the own connection cannot post the UMR.
  */
 static enum gantry_status
 check_dc_layout(struct gantry_queue *q)

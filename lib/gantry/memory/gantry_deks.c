@@ -50,7 +50,7 @@ aes_len(const struct gantry_dek_conf *conf)
 	return conf->len == 32 + more || conf->len == 64 + more ? conf->len - more : 0;
 }
 
-/* Returns 0, or logs why and returns a negative errno. */
+/* Checks the configuration of a DEK. Returns 0, or logs why and returns a negative errno. */
 static int
 check(const struct gantry *g, const struct gantry_dek_conf *conf)
 {

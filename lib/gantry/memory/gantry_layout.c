@@ -19,7 +19,10 @@
 
 /* ------------------------------------------------------------------ rules */
 
-/* Returns 0, or logs why and returns -EINVAL. On success *len is the bytes of one round. */
+/*
+ * Checks the blocks of a layout. Returns 0, or logs why and returns -EINVAL. On success *len is the
+ * bytes of one round.
+ */
 static int
 check_blocks(const struct gantry_layout_conf *conf, uint64_t *len)
 {
@@ -99,7 +102,7 @@ take_list(const struct gantry_layout_conf *conf, uint32_t rounds, struct gantry_
 		}
 }
 
-/* Returns 0, or logs why and returns -EINVAL or -E2BIG. */
+/* Makes a layout from its configuration. Returns 0, or logs why and returns -EINVAL or -E2BIG. */
 static int
 layout_take(const struct gantry_layout_conf *conf, struct gantry_layout *l)
 {

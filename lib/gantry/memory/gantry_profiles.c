@@ -274,7 +274,7 @@ images_make(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return ret;
 }
 
-/* Returns 0, or logs why and returns -EINVAL. */
+/* Checks settings that concern both domains. Returns 0, or logs why and returns -EINVAL. */
 static int
 check_alike(const struct gantry_profile_conf *conf)
 {
@@ -283,7 +283,10 @@ check_alike(const struct gantry_profile_conf *conf)
 			"gantry_profile_conf::copy needs the same kind and block_size in both domains");
 		return -EINVAL;
 	}
-	/* Equal tags would be copied, which is wrong from the second block on. */
+	/*
+	 * If only one domain has REF_REMAP, equal reference tags would be copied, too. From the
+	 * second block on, the copied tags would be wrong.
+	 */
 	if (is_dif(conf->mem.kind) && is_dif(conf->wire.kind) &&
 		conf->mem.block_size == conf->wire.block_size && !conf->copy_is_set &&
 		((conf->mem.flags ^ conf->wire.flags) & GANTRY_SIG_REF_REMAP) != 0) {
@@ -345,7 +348,10 @@ crypto_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	return 0;
 }
 
-/* Returns 0, or logs why and returns -EINVAL or -EOPNOTSUPP. */
+/*
+ * Makes a profile from its configuration. Returns 0, or logs why and returns -EINVAL or
+ * -EOPNOTSUPP.
+ */
 static int
 profile_take(const struct gantry *g, const struct gantry_profile_conf *conf,
 	struct gantry_profile *p)

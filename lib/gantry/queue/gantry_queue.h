@@ -8,10 +8,10 @@
  *     |- gantry_conn[2]    the DC initiator, for all DC peers: gantry_dc.h
  *     |- gantry_conn[3]    the queue connected to itself again: local transactions, gantry_txns.h
  *     |- gantry_conn[4..]  connections to peers, and DC targets
- *     `- gantry_peer[]     what gantry_desc::peer names: a connection
+ *     `- gantry_peer[]     peers, by gantry_desc::peer; each has a connection
  *
- * A connection that is in no set and that no peer names belongs to the control thread, which opens
- * and closes it while the owner works (gantry_peer.c).
+ * A connection that is in no set and belongs to no peer is used by the control thread only, which
+ * opens and closes such connections while the owner works (gantry_peer.c).
  *
  * gantry_stream.h explains streams and slots.
  */

@@ -29,7 +29,10 @@ struct scheduling {
 	uint64_t runtime, deadline, period; /* in ns; with SCHED_OTHER, runtime is the slice */
 };
 
-/* Returns the earlier slice in ns. Returns 0 if the thread's slice cannot be changed. */
+/*
+ * Sets the slice of the calling thread. Returns the earlier slice in ns. Returns 0 if the thread's
+ * slice cannot be changed.
+ */
 static uint64_t
 set_slice(uint64_t ns)
 {
