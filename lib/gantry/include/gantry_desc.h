@@ -171,7 +171,7 @@ enum gantry_op {
 #define GANTRY_DESC_FENCE (1u << 0)
 
 /**
- * The peer's completion of the receive raises an event there, if the peer asked for events of
+ * The completion of the receive causes an event at the peer, if the peer asked for events of
  * solicited messages only. Possible for WRITE_IMM, SEND, SEND_IMM and SEND_INV.
  */
 #define GANTRY_DESC_SOLICITED (1u << 1)

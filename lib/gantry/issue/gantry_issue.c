@@ -252,8 +252,8 @@ issue_any(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_d
 }
 
 /*
- * Issues plain descriptors that need other keys than those of regions: fills, COPY_SGs, gathers and
- * scatters.
+ * Issues plain descriptors for which the keys of regions are not enough: fills, COPY_SGs, gathers
+ * and scatters.
  */
 static uint32_t
 issue_by_keys(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_desc *desc,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pattern buffers: registered memory of a queue that is filled with patterns of 8 bytes. Fills are
- * copied from these buffers.
+ * Pattern buffers: registered memory of a queue, which the CPU fills with patterns of 8 bytes.
+ * Fills are copied from these buffers.
  *
  *     | 4 KiB | 4 KiB | ... | 4 KiB |            32 KiB             | ...    128 KiB in all
  *       short buffers, 8 in a group    a long one: a group, joined

@@ -77,9 +77,9 @@ void gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list);
 void gantry_mem_give_up(struct gantry_mem *mem);
 
 /*
- * Ends the pieces that are no longer in the table, each as soon as no queue can use it. Returns 0,
- * -ETIMEDOUT if queues may still use some pieces, or the device's error. Any thread; the caller
- * does not have the lock of the table.
+ * Ends the pieces that are no longer in the table. Each piece is ended as soon as no queue can use
+ * it. Returns 0, -ETIMEDOUT if queues may still use some pieces, or the device's error. Any thread;
+ * the caller does not have the lock of the table.
  */
 int gantry_mem_settle(struct gantry_mem *mem, uint32_t timeout_ms);
 

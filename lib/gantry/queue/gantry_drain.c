@@ -84,7 +84,7 @@ marks_are_reached(struct gantry_queue *q)
 		return false;
 	/*
 	 * A connection that became active after the mark had no outstanding WQE at the mark. Its
-	 * mark is an older one, or 0.
+	 * mark is that of an earlier version, or 0.
 	 */
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))

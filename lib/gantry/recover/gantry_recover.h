@@ -16,9 +16,10 @@ void gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const str
 void gantry_recover_stuck(struct gantry_queue *q, struct gantry_conn *c);
 
 /*
- * Called if WQEs of connection c are outstanding and no CQE will come any more, because its CQ
- * failed or it is stuck. Resets the QP, and completes the descriptors. If the device refuses the
- * reset, c->silent is set, and the caller calls this function again. Owner thread; cold.
+ * Called if WQEs of connection c are outstanding and no CQE will come any more, because the CQ has
+ * failed or the connection is stuck. Resets the QP, and completes the descriptors. If the device
+ * refuses the reset, c->silent is set, and the caller calls this function again. Owner thread;
+ * cold.
  */
 void gantry_recover_silent(struct gantry_queue *q, struct gantry_conn *c);
 

@@ -12,7 +12,7 @@
  *   4. The QP goes back to RTS.
  *
  * When the send queue runs again, bad responses are posted behind the WQEs in its ring. A step that
- * the device refuses is tried again later; after some tries the connection is told to fail. An
+ * the device refuses is tried again later; after some tries the engine fails the connection. An
  * event without a wrong signature is handled in the same way.
  */
 #ifndef GANTRY_TXN_STOP_H
