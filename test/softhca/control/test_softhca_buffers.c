@@ -314,14 +314,14 @@ case_huge_queues(void)
 	void *page = huge_page();
 
 	/*
-	 * Without free huge pages, libmlx5 fails if only huge pages are allowed. Otherwise it uses
-	 * other memory.
+	 * Without free huge pages, libmlx5 must fail if only huge pages are allowed. Otherwise it
+	 * must use other memory.
 	 */
 	if (page != NULL)
 		CHECK_EQ(munmap(page, HUGE), 0);
 	else
 		CHECK(!with_settings("HUGE", false));
-	/* The kernel's driver has no contiguous pages. */
+	/* mlx5_ib of the kernel has no contiguous pages, so these settings must fail. */
 	CHECK(!with_settings("CONTIG", false));
 	for (int srq = 0; srq < 2; srq++) {
 		if (page != NULL)

@@ -83,19 +83,19 @@ case_general_page(void)
 			mmo && !is_set("SOFTHCA_MAX_MEMCPY", "2147483648")
 				? is_set("SOFTHCA_MAX_MEMCPY", "1048576") ? 20 : 21
 				: 0},
-		{0x80, 8, 15}, {0x88, 8, 15},     /* log_max_srq_sz, log_max_qp_sz */
-		{0x9b, 5, 14}, {0xab, 5, 14},     /* log_max_qp, log_max_srq */
-		{0xc8, 8, 17}, {0xdb, 5, 14},     /* log_max_cq_sz, log_max_cq */
-		{0xea, 6, 17},                    /* log_max_mkey */
-		{0xfc, 4, 4},                     /* log_max_eq: what Linux's mlx5_core needs */
-		{0x520, 32, 1},                   /* num_of_uars_per_page */
-		{0x108, 1, 1}, {0x122, 1, 1},     /* fixed_buffer_size, qpc_extension */
-		{0x12a, 6, 4}, {0x13a, 6, 4},     /* log_max_ra_req_dc, log_max_ra_res_dc */
-		{0x323, 5, 14},                   /* log_max_transport_domain */
-		{0x37b, 5, 14},                   /* log_max_tis */
-		{0x383, 5, 14}, {0x5fb, 5, 14},   /* log_max_rmp, log_max_xrq */
-		{0x147, 1, sig}, {0x148, 1, sig}, /* sig_crc64_xp10, sig_crc32c */
-		{0x14a, 6, 4}, {0x15a, 6, 4},     /* log_max_ra_req_qp, log_max_ra_res_qp */
+		{0x80, 8, 15}, {0x88, 8, 15}, /* log_max_srq_sz, log_max_qp_sz */
+		{0x9b, 5, 14}, {0xab, 5, 14}, /* log_max_qp, log_max_srq */
+		{0xc8, 8, 17}, {0xdb, 5, 14}, /* log_max_cq_sz, log_max_cq */
+		{0xea, 6, 17},                /* log_max_mkey */
+		/* log_max_eq: the value that Linux's mlx5_core needs */
+		{0xfc, 4, 4}, {0x520, 32, 1},           /* num_of_uars_per_page */
+		{0x108, 1, 1}, {0x122, 1, 1},           /* fixed_buffer_size, qpc_extension */
+		{0x12a, 6, 4}, {0x13a, 6, 4},           /* log_max_ra_req_dc, log_max_ra_res_dc */
+		{0x323, 5, 14},                         /* log_max_transport_domain */
+		{0x37b, 5, 14},                         /* log_max_tis */
+		{0x383, 5, 14}, {0x5fb, 5, 14},         /* log_max_rmp, log_max_xrq */
+		{0x147, 1, sig}, {0x148, 1, sig},       /* sig_crc64_xp10, sig_crc32c */
+		{0x14a, 6, 4}, {0x15a, 6, 4},           /* log_max_ra_req_qp, log_max_ra_res_qp */
 		{0x151, 1, ethernet}, {0x153, 1, mmo},  /* rts2rts_qp_udp_sport, dma_mmo_sq */
 		{0x152, 1, lag}, {0x1f8, 1, lag},       /* rts2rts_, init2_lag_tx_port_affinity */
 		{0x1a8, 1, dm},                         /* device_memory */
@@ -136,7 +136,7 @@ case_general_page(void)
 static void
 case_other_pages(void)
 {
-	/* From the first bit: send, receive, write, read, atomic, srq_receive. */
+	/* Six bits for each transport: send, receive, write, read, atomic, srq_receive. */
 	static const struct field odp[] = {{0x80, 6, 0x3f}, {0xa0, 6, 0x38}, {0xc0, 6, 0x31},
 		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f},
 		/*
@@ -192,8 +192,8 @@ case_other_pages(void)
 /*
  * HCA_CAP_2 says whether a PCI function may let other PCI functions use its keys:
  * cross_vhca_object_to_object_supported and allowed_object_for_other_vhca_access (Linux,
- * mlx5_ifc.h). The bits are 0 here. The commands are refused too: ALLOW_OTHER_VHCA_ACCESS, and
- * CREATE_GENERAL_OBJECT of an alias of a key.
+ * mlx5_ifc.h). Here the bits must be 0, and the commands must be refused: ALLOW_OTHER_VHCA_ACCESS,
+ * and CREATE_GENERAL_OBJECT for an alias of a key.
  */
 static void
 case_other_functions(void)
@@ -396,7 +396,7 @@ case_port(void)
 	struct ibv_context *ctx = pair_open(0);
 
 	if (ethernet) {
-		want.legacy_resp.port_cap_flags |= 1 << 26; /* GIDs come from IP addresses */
+		want.legacy_resp.port_cap_flags |= 1 << 26; /* GIDs are made from IP addresses */
 		want.legacy_resp.link_layer = IBV_LINK_LAYER_ETHERNET;
 		want.legacy_resp.flags = IBV_QPF_GRH_REQUIRED;
 	} else {

@@ -22,7 +22,7 @@ enum status {
 	BAD_RES = 5,
 	BAD_QP_STATE = 0x10,
 	BAD_INP_LEN = 0x50,
-	NOT_PASSED_ON = 0xff /* the kernel does not pass the command on: EINVAL */
+	NOT_PASSED_ON = 0xff /* the kernel refuses the command with EINVAL */
 };
 
 struct field {
@@ -332,7 +332,7 @@ case_streams(void)
 	node_close(&n);
 }
 
-/* On an adapter without the DMA engine (SOFTHCA_MAX_MEMCPY=0), no QP can use it. */
+/* On an adapter without the DMA engine (SOFTHCA_MAX_MEMCPY=0), no QP may use this engine. */
 static void
 case_no_mmo(void)
 {

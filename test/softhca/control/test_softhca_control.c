@@ -131,7 +131,7 @@ case_port_values(void)
 	CHECK_EQ(port.pkey_tbl_len, 1);
 	CHECK_EQ(ibv_query_pkey(ctx, 1, 0, &pkey), 0);
 	CHECK_EQ(pkey, 0xffff);
-	/* The adapter has no switch, so mlx5dv_query_port(3) reports nothing. */
+	/* The adapter has no switch, so mlx5dv_query_port(3) must report no values. */
 	memset(&dv, 0x5a, sizeof(dv));
 	CHECK_EQ(mlx5dv_query_port(ctx, 1, &dv), 0);
 	CHECK_EQ(dv.flags, 0);
@@ -508,7 +508,7 @@ case_bad_calls(void)
 	RESET();
 	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 1), ENOENT);
-	RESET(); /* an unknown attribute: an error if it is mandatory, else ignored */
+	RESET(); /* an unknown attribute: an error if it is mandatory, otherwise ignored */
 	ATTR(0, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, UVERBS_ATTR_F_MANDATORY, 4242);
 	ATTR(1, 0x99, 0, UVERBS_ATTR_F_MANDATORY, 0);
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 2), ENOENT);
@@ -921,7 +921,7 @@ case_fork(void)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 
 	CHECK_EQ(in_child(child_uses_inherited, ctx), 0);
-/* ThreadSanitizer allows no new thread in a child, but the adapter would start one */
+/* ThreadSanitizer allows no new thread in a child, but the adapter would start a thread. */
 #ifndef __SANITIZE_THREAD__
 	CHECK_EQ(in_child(child_opens_its_own, ctx), 0);
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * AES-XTS objects on the emulated adapter, through stock libmlx5: capabilities, DEKs with their
- * states, and keys for encryption. test_crypto.c moves data through them.
+ * states, and keys for encryption. test_crypto.c moves data through such keys.
  *
- * The setting decides what is expected: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or
+ * The expected results depend on the setting: SOFTHCA_CRYPTO is off, plaintext, plaintext_single or
  * wrapped.
  */
 #include "devx_bits.h"
@@ -249,7 +249,7 @@ case_wrong_wrapping(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Without a login, no command creates, replaces or queries a wrapped DEK. */
+/* Without a login, commands that create, replace or query a wrapped DEK must be refused. */
 static void
 case_logged_out(void)
 {
@@ -319,7 +319,7 @@ case_deks(void)
 		CHECK_EQ(now.state, MLX5DV_DEK_STATE_READY);
 		CHECK(memcmp(now.opaque, i == 0 ? "dek 007" : "another", 8) == 0);
 	}
-	/* The DEK's protection domain is in use. */
+	/* The DEK's protection domain is used, so it cannot be freed. */
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(mlx5dv_dek_destroy(dek[0]), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
@@ -536,7 +536,9 @@ configure(struct pair_end *e, struct mlx5dv_mkey *mkey, const struct mlx5dv_cryp
 	return ibv_wr_complete(e->qpx);
 }
 
-/* A key for encryption without crypto attributes moves no data (mlx5dv_wr_mkey_configure(3)). */
+/*
+ * A key for encryption without crypto attributes must move no data (mlx5dv_wr_mkey_configure(3)).
+ */
 static void
 case_untold(void)
 {

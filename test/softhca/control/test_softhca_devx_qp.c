@@ -201,7 +201,7 @@ case_mmo(void)
 	}
 	CHECK(obj != NULL);
 	CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
-	/* Without the extension the command is refused. */
+	/* Without the extension the command must be refused. */
 	CHECK(create(&s, in, QP_IN, out) == NULL);
 	CHECK_EQ(out[0], 0x50);
 	side_fini(&s);
@@ -268,7 +268,7 @@ expect_transfer(struct side *s, uint32_t imm)
 		const uint8_t *cqe = poll_one(s);
 
 		sends += cqe[63] >> 4 == 0;
-		receives += cqe[63] >> 4 == 3; /* with immediate */
+		receives += cqe[63] >> 4 == 3; /* a receive with immediate */
 		if (cqe[63] >> 4 == 3)
 			CHECK_EQ(devx_get(cqe, 0x120, 32), imm);
 	}
@@ -560,7 +560,7 @@ case_options(void)
 		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	memset(in, 0, sizeof(in));
 	devx_put(in, QPC + 0x4a3, 5, 9);
-	devx_put(in, OPT, 32, OPT_RAE | 1 << 6); /* and the RNR timer */
+	devx_put(in, OPT, 32, OPT_RAE | 1 << 6); /* also the RNR timer */
 	CHECK_EQ(modify_qp(p.client.qp, 0x504, in), OK);
 	CHECK_EQ(query_qp(p.client.qp).qp_access_flags, IBV_ACCESS_REMOTE_READ);
 	CHECK_EQ(query_qp(p.client.qp).min_rnr_timer, 9);

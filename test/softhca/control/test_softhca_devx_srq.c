@@ -392,7 +392,7 @@ wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to 
 	CHECK_EQ(mlx5dv_devx_subscribe_devx_event(c, dct, sizeof(type), &type, 7), 0);
 	node_dc_send(dci, to, DC_KEY ^ 1, sge);
 	CHECK_EQ(node_wait(n->scq).status, IBV_WC_RETRY_EXC_ERR);
-	/* dc_access_key_violation_count of the kernel's mlx5_ifc.h. */
+	/* The query has dc_access_key_violation_count of the kernel's mlx5_ifc.h. */
 	devx_put(made, 0x80 + 0x180, 32, 1);
 	expect_dct(s, dct, made, to->qpn);
 	CHECK_EQ(mlx5dv_devx_get_event(c, (void *)record, sizeof(record)), sizeof(record));

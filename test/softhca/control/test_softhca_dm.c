@@ -296,13 +296,13 @@ case_zero_based(void)
 	CHECK_EQ(ibv_memcpy_from_dm(p.client.buf + 8192, dm, 256, 32), 0);
 	CHECK_EQ(memcmp(p.client.buf + 8192, p.client.buf, 32), 0);
 	CHECK_EQ(memcmp(address_of(dm) + 288, p.client.buf + 288, 32), 0);
-	/* The program reads the result of the adapter's addition. */
+	/* The program must read the result of the adapter's addition. */
 	CHECK_EQ(ibv_memcpy_to_dm(dm, 8, &(uint64_t){40}, 8), 0);
 	CHECK_EQ(request(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, mr->rkey, 8), IBV_WC_SUCCESS);
 	CHECK_EQ(ibv_memcpy_from_dm(&word, dm, 8, 8), 0);
 	CHECK_EQ(word, 43);
 	CHECK_EQ(*(uint64_t *)p.client.buf, 40);
-	/* A region over device memory cannot be moved elsewhere. */
+	/* A region over device memory cannot be moved to other memory. */
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, DM_LOCAL) != 0);
 	CHECK_EQ(errno, EINVAL);
 	CHECK_EQ(ibv_dereg_mr(rest), 0);

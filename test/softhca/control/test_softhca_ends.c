@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts that are closed while they have objects: the adapter destroys all of these objects.
+ * Contexts that are closed while they have objects: the adapter must destroy all of these objects.
  *
  * Each context of this test creates as many objects of each kind as the adapter allows. So a
  * context can create its objects only if all objects of the previous context were destroyed. An

@@ -309,7 +309,7 @@ case_ah(void)
 	CHECK_EQ(out.av->stat_rate_sl & 0xf, 3 << 1);
 	/* Index of the source GID, flow label. */
 	CHECK_EQ(be32toh(out.av->grh_gid_fl), 1 << 20 | 0x12345);
-	/* RFC 4291, appendix A: a link-local address contains the MAC. */
+	/* A link-local address contains the MAC address: RFC 4291, appendix A. */
 	CHECK_EQ(out.av->rmac[0], attr.grh.dgid.raw[8] ^ 2);
 	CHECK_EQ(memcmp(out.av->rmac + 3, attr.grh.dgid.raw + 13, 3), 0);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);

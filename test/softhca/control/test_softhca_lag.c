@@ -150,7 +150,7 @@ case_rc(void)
 	pair_fini(&p);
 }
 
-/* Objects for queue pairs of other types. */
+/* The objects for queue pairs of other types. */
 struct others {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -215,7 +215,7 @@ case_types(void)
 	CHECK_EQ(ibv_close_device(o.ctx), 0);
 }
 
-/* The first queue pairs of two contexts use different ports. */
+/* The first queue pairs of two contexts must have different ports. */
 static void
 case_contexts(void)
 {

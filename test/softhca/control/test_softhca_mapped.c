@@ -18,7 +18,7 @@
 
 static bool kernel_is_old;
 
-/* Functions of raw.c, which this program does not link. */
+/* Replacements for functions of raw.c, which this program does not link. */
 int
 raw_open(const char *path, int flags, mode_t mode)
 {

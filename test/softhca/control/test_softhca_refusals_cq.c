@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on CQs that are refused: creating, resizing and moderating. */
+/* Calls on CQs that must be refused: creation, resizing and moderation. */
 #include "softhca_refusals.h"
 
 /* ---- completion queues */

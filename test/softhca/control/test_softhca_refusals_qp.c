@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on QPs that are refused: creating, modifying and querying. */
+/* Calls on QPs that must be refused: creation, modification and queries. */
 #include "softhca_refusals.h"
 
 /* ---- queue pairs */
@@ -301,7 +301,7 @@ case_modify(void)
 #undef IN
 #undef EX
 
-/* In RTS a query returns each attribute that was set (ibv_query_qp(3)). */
+/* In RTS a query must return each attribute that was set (ibv_query_qp(3)). */
 static void
 case_query(void)
 {

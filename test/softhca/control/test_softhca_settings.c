@@ -515,7 +515,7 @@ case_card_profile(void)
 static void
 case_report(void)
 {
-	/* The form that hw.sh writes. */
+	/* The form of hw.sh. */
 	static const char probes[] =
 		"{\"device\": {\"part\": 4129, \"fw\": \"28.43.1014\", \"emulated\": false},\n"
 		"\"card_profile\": {\"max_sge\": 8},\n"
@@ -648,7 +648,7 @@ case_unknown(void)
 	/* A name that is longer than the name of every setting is unknown. */
 	memset(name + 8, 'A', 100);
 	CHECK_EQ(load_with(&cfg, name, "1"), -EINVAL);
-	/* The message must fit the caller's buffer. */
+	/* The message must not be longer than the caller's buffer. */
 	memset(err, 0x5a, sizeof(err));
 	CHECK_EQ(setenv("SOFTHCA_NONE", "1", 1), 0);
 	CHECK_EQ(settings_load(&cfg, err, 60), -EINVAL);
@@ -659,7 +659,7 @@ case_unknown(void)
 
 /* ---- files */
 
-/* Verbs report a bond as one Ethernet port. */
+/* With a bond, verbs must report one Ethernet port. */
 static void
 case_bond(void)
 {
@@ -698,7 +698,7 @@ case_files(void)
 	CHECK_EQ(cfg.ports, 2);
 	CHECK_EQ(cfg.link_layer, 1);
 	CHECK_EQ(cfg.max_cq, 16384);
-	/* The environment has precedence over the file. */
+	/* The environment must be used before the file. */
 	CHECK_EQ(setenv("SOFTHCA_MAX_QP", "78", 1), 0);
 	CHECK_EQ(load_file(&cfg, "max_qp = 77\nmax_cq = 79\n"), 0);
 	CHECK_EQ(unsetenv("SOFTHCA_MAX_QP"), 0);

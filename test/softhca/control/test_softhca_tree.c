@@ -495,7 +495,10 @@ expect_files(const char *dir, const struct expected *files, size_t n)
 #define FUNCTION "sys/devices/pcica00:00/ca00:00:04.0"
 #define IBDEV    "sys/class/infiniband/mlx5_3"
 
-/* Formats: the kernel's drivers/pci/pci-sysfs.c and Documentation/ABI/testing/sysfs-bus-pci. */
+/*
+ * Files of the PCI function. Formats: the kernel's drivers/pci/pci-sysfs.c and
+ * Documentation/ABI/testing/sysfs-bus-pci.
+ */
 static void
 case_function(void)
 {
@@ -559,7 +562,10 @@ case_cpus(void)
 	dev.index = 0;
 }
 
-/* Formats: the kernel's drivers/infiniband/core/sysfs.c and hw/mlx5/main.c. */
+/*
+ * Files of the RDMA device. Formats: the kernel's drivers/infiniband/core/sysfs.c and
+ * hw/mlx5/main.c.
+ */
 static void
 case_contents(void)
 {
