@@ -4,7 +4,7 @@
 prototypes, the layout of every struct, the values of enums and macros.
 
 usage: check_abi.py SOURCE BUILD            fails if the interface differs from the file
-       check_abi.py SOURCE BUILD --update   writes the file; after a release it refuses what breaks programs
+       check_abi.py SOURCE BUILD --update   writes the file; after a release it refuses changes that break programs
 
 doc/abi.md says what may change.
 """
@@ -18,7 +18,7 @@ import tempfile
 SKIPPED = 77
 HEADERS = 'lib/gantry/include'
 FILE = 'test/abi/gantry.abi'
-# Their values change with releases: versions, and counts of what an enum has.
+# Values that change with releases: versions, and the number of elements of an enum.
 NO_ABI = re.compile(r'GANTRY_(VERSION.*|API|EXPERIMENTAL|ALLOW_EXPERIMENTAL|\w+_H|(OP|STATUS|CARRIER|SIG_KIND|ENCRYPTED)_MAX)$')
 
 
@@ -38,7 +38,7 @@ def functions(library, folder, compiler):
 
 
 def named(aux):
-    """name -> prototype, as the compiler has it."""
+    """Maps the name of each function to its prototype, as the compiler has it."""
     with open(aux, encoding='utf-8') as f:
         found = re.findall(r'extern ([^;]*?)(gantry_\w+) (\([^;]*\));', f.read())
     return {name: f'{kind.strip()} {args}' for kind, name, args in found}
@@ -71,7 +71,7 @@ def macros(compiler):
 
 
 def interface(source, build):
-    """The SONAME, and the lines of the file below its first one."""
+    """Returns the SONAME, and the lines of the file after its first line."""
     with tempfile.TemporaryDirectory(prefix='check-abi.') as folder:
         whole = os.path.join(folder, 'all.c')
         with open(whole, 'w', encoding='utf-8') as f:
@@ -87,7 +87,7 @@ def interface(source, build):
 
 
 def blocks(lines):
-    """head -> lines below it; a struct's size is part of its head."""
+    """Maps each head to the lines below it; the size of a struct is part of its head."""
     found, head = {}, None
     for line in lines:
         if line.startswith('  '):
@@ -108,8 +108,8 @@ def bytes_of(line):
 
 
 def is_growth(head, old, new):
-    """True if these fields or values may replace the old ones. An enum may have more values. Reserved bytes of a
-    struct may get names; gaps between fields may not, because callers may leave any bytes there."""
+    """True if these fields or values may replace the old ones. An enum may have more values. Reserved bytes of a struct
+    may get names; gaps between fields may not, because callers may leave any bytes in gaps."""
     if head.startswith('enum'):
         return new[:len(old)] == old
     if any(line not in new for line in old if not is_reserved(line)):
@@ -123,7 +123,7 @@ def breaks(old, new):
     old, new = blocks(old), blocks(new)
     for head, lines in old.items():
         if head not in new:
-            # The promise does not include EXPERIMENTAL functions.
+            # The compatibility promise does not include EXPERIMENTAL functions.
             if ' EXPERIMENTAL: ' not in head:
                 yield f'gone or changed: {head}'
         elif not is_growth(head, lines, new[head]):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of check_abi.py: the changes that it allows, and those that it calls a break."""
+"""Tests of check_abi.py: the changes that it allows, and the changes that it reports as breaks."""
 import os
 import sys
 import unittest
@@ -16,7 +16,7 @@ OLD = ['function gantry_stop GANTRY_0.1: int (struct gantry *)',
 
 
 def breaks(change):
-    """The findings after some lines have changed: {old line: its successors}."""
+    """Returns the findings after some lines have changed: {old line: the lines that replace it}."""
     new = [line for old in OLD for line in change.get(old, [old])]
     return list(check_abi.breaks(OLD, new))
 
@@ -37,7 +37,7 @@ class Growth(unittest.TestCase):
                        {OLD[0]: ['function gantry_stop GANTRY_0.1: void (struct gantry *)']},
                        {OLD[2]: ['struct gantry_conf 40']}, {OLD[2]: ['struct gantry_conf 32 aligned 32']},
                        {OLD[4]: ['  8 8 int64_t len']}, {OLD[4]: ['  8 4 uint32_t len']}, {OLD[4]: []},
-                       # A field in the gap after `mask`.
+                       # A new field in the gap after `mask`.
                        {OLD[3]: [OLD[3], '  4 4 uint32_t more']},
                        {OLD[5]: ['  8 24 uint64_t more[3]']},
                        {OLD[7]: ['  GANTRY_OP_NOP 0']}, {OLD[8]: []},

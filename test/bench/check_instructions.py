@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts instructions per operation, and fails if one has grown by more than 3 %.
 
-counts.py measures the counts. instructions.txt has the counts of one compiler with one set of libraries. With others the
-counts are not comparable: the test is skipped.
+counts.py measures the counts. instructions.txt has the counts of one compiler with one set of libraries. With another
+compiler or other libraries the counts are not comparable: the test is skipped.
 
 usage: check_instructions.py BENCH_FOLDER BUILD            compares
        check_instructions.py BENCH_FOLDER BUILD --update   writes instructions.txt again

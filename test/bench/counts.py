@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts, with callgrind, what the benchmarks execute for one operation.
+"""Counts, with callgrind, the instructions and cache misses of the benchmarks for one operation.
 
-They run pumped, on one thread, so that instructions repeat to the digit. Cache misses are those of callgrind's model: a
-first-level cache of 32 KiB (D1), a last one of 1 MiB (LL), lines of 64 bytes. The adapter runs between two bursts and uses the
-caches too; its own instructions and misses are not counted.
+The benchmarks run pumped, on one thread, so that each run has exactly the same number of instructions. Cache misses are
+those of callgrind's model: a first-level cache of 32 KiB (D1), a last one of 1 MiB (LL), lines of 64 bytes. The adapter
+runs between two bursts and uses the caches too; its own instructions and misses are not counted.
 """
 import collections
 import os
@@ -24,7 +24,7 @@ EVENTS = ['Ir', 'D1mr', 'D1mw', 'DLmr', 'DLmw']
 
 
 class Cost(collections.namedtuple('Cost', 'instructions d1 ll')):
-    """Instructions and misses. Without a model of caches, misses are 0."""
+    """Instructions and misses. If the caches are not modelled, misses are 0."""
 
     def __truediv__(self, n):
         return Cost(*(value / n for value in self))
@@ -37,13 +37,13 @@ class Cost(collections.namedtuple('Cost', 'instructions d1 ll')):
 
     @staticmethod
     def of(counts):
-        """counts: by event."""
+        """counts: a dictionary, by event."""
         at = collections.defaultdict(int, counts)
         return Cost(at['Ir'], at['D1mr'] + at['D1mw'], at['DLmr'] + at['DLmw'])
 
 
 def total(path):
-    """Returns the sum of a file of callgrind. It leaves out counts of 0 at the end of a line."""
+    """Returns the sum of a callgrind file. In such a file, counts of 0 at the end of a line are left out."""
     with open(path, encoding='utf-8') as f:
         text = f.read()
     events = re.search(r'^events: (.*)$', text, re.M)[1].split()
@@ -52,13 +52,13 @@ def total(path):
 
 
 def by_function(path, events):
-    """Returns the cost of each measured function, with its callees."""
+    """Returns the cost of each measured function, including the functions that it calls."""
     text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', f'--show={",".join(events)}', path],
                           capture_output=True, text=True, check=True).stdout
     costs = {}
     for line in text.splitlines():
         name = re.search(r':(measured_\w+)', line)
-        # A count has its share in brackets, unless it is 0.
+        # Each count is followed by its percentage in brackets, unless the count is 0.
         counts = re.findall(r'([\d,]+|\.)(?: \([^)]*\))?', line)[:len(events)]
         if name and len(counts) == len(events):
             cost = Cost.of((event, int(count.replace(',', '').replace('.', '0'))) for event, count in zip(events, counts))
@@ -69,7 +69,8 @@ def by_function(path, events):
 def callgrind(program, args, caches, collect='measured_*', at_start=True, **settings):
     """Returns what the program prints, the cost of each measured function, and their sum.
 
-    at_start: the program does not tell callgrind when to begin. If it does, the rest of it runs faster.
+    at_start: callgrind counts from the start, because the program does not tell it when to begin. A program that tells
+    it runs faster before.
     """
     options = MODEL if caches else []
     with tempfile.NamedTemporaryFile() as out:
@@ -86,27 +87,28 @@ def callgrind(program, args, caches, collect='measured_*', at_start=True, **sett
 
 
 def by_line(run):
-    """Yields each function without "measured_", and its cost per operation. The program printed "FUNCTION OPERATIONS" lines."""
+    """Yields the name of each function without "measured_", and its cost per operation. The program has printed lines
+    "FUNCTION OPERATIONS"."""
     printed, costs, _ = run
     for function, operations in (line.split() for line in printed.splitlines()):
         yield function[len('measured_'):], costs[function] / int(operations)
 
 
 def measure(folder, caches=False, neighbours=False):
-    """Yields "WHAT BURST" and its cost per operation.
+    """Yields "WHAT BURST" and the cost per operation.
 
-    folder: of the benchmarks. neighbours: libmlx5 and dma_skeleton are counted, too.
+    folder: the folder of the benchmarks. neighbours: libmlx5 and dma_skeleton are counted too.
     """
     for burst in (32, 1):
         printed, costs, _ = callgrind(f'{folder}/bench_gantry', ['count', str(burst)] + ENGINE, caches, at_start=False)
         for case in ENGINE:
             yield f'engine {case} {burst}', costs[f'measured_{case}'] / int(printed.split()[-1])
-    # Burst 0: bursts of 1, where the 1 is a constant of the code.
+    # Burst 0: bursts of 1, where the length 1 is a constant in the code.
     for burst in (32, 1, 0):
         for function, cost in by_line(callgrind(f'{folder}/bench_hwq', ['count', str(burst)], caches)):
             if neighbours or 'stock' not in function:
                 yield f'hwq {function} {burst}', cost
-    # Batches are counted above.
+    # The batches of these functions were counted above.
     for burst in (16, 1):
         for function, cost in by_line(callgrind(f'{folder}/bench_signature', [str(burst)], caches)):
             if 'image' in function or 'hwq' in function or (neighbours and 'stock' in function):

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums the instructions that callgrind counted in a program by stages of the work.
+"""Sums the instructions that callgrind counted in a program, separately for each stage of an operation.
 
-An instruction belongs to the first stage that names one of the functions it was written in: the innermost inline
-function, or one of those around it (DWARF, by addr2line). Instructions that no stage names are "others".
+An instruction belongs to the first stage that names one of the functions in whose source it is: the innermost inline
+function, or a function into which that one is inlined (DWARF, by addr2line). Instructions that belong to no stage are
+counted as "others".
 
 usage: stages.py PROGRAM CALLGRIND_OUT STAGE=FUNCTION[,FUNCTION...] ...   prints "STAGE INSTRUCTIONS" lines
 CALLGRIND_OUT: written with --dump-instr=yes. FUNCTION may be a pattern of fnmatch.
@@ -16,7 +17,7 @@ import sys
 
 
 def counted(path):
-    """Returns the instructions at each address, by object."""
+    """Returns the number of instructions at each address, for each object."""
     counts, names = collections.defaultdict(collections.Counter), {}
     address, current, is_call = 0, None, False
     with open(path, encoding='utf-8') as text:
@@ -34,7 +35,7 @@ def counted(path):
                     address = int(cost[1], 16)
                 elif cost[1] != '*':
                     address += int(cost[1])
-                # The line after calls= has the cost of the callee.
+                # The line after "calls=" has the cost of the called function.
                 if not is_call:
                     counts[current][address] += int(cost[2])
                 is_call = False
@@ -42,7 +43,7 @@ def counted(path):
 
 
 def functions(program, addresses):
-    """Returns the functions that each address was written in, the innermost first."""
+    """Returns the functions in whose source each address is, the innermost function first."""
     done = subprocess.run(['addr2line', '-a', '-i', '-f', '-e', program], input='\n'.join(map(hex, addresses)),
                           capture_output=True, text=True, check=True)
     lines, found = done.stdout.splitlines(), {}

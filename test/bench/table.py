@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints what each operation costs, in one table, beside libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1) of the same run.
+"""Prints a table with the cost of each operation, beside the cost of libmlx5, dma_skeleton, memcpy(3), cp(1) and cmp(1)
+in the same run.
 
-A row: instructions and cache misses per operation (counts.py), nanoseconds, and the same of its neighbour. "times" is the time
-divided by the neighbour's, of alternating runs; if not both were timed, instructions divided by the neighbour's.
+A row has instructions and cache misses per operation (counts.py), nanoseconds, and the same figures of the row's
+neighbour. "times" is the time divided by the neighbour's time, measured in alternating runs. If not both were timed, it
+is the instructions divided by the neighbour's instructions.
 
 usage: table.py BUILD_FOLDER [PART]...    parts: engine hwq dma transactions device memory programs; default: all
 """
@@ -20,15 +22,15 @@ import time
 
 from counts import ENGINE, measure
 
-PAIRS = 9             # of the main job and its neighbours
-FILE_LEN = 256 << 20  # bytes, of the main job
-DEPTH = 512           # of a connection whose memory is asked for
+PAIRS = 9             # runs of the main job and of its neighbours
+FILE_LEN = 256 << 20  # length in bytes of the main job's file
+DEPTH = 512           # depth of the connection whose memory is measured
 BURSTS = (32, 1)
 
-# Pairs of many objects and one object, which are timed together.
+# Pairs of a case with many objects and a case with one object, which are measured together.
 RATIOS = {'regions1000': 'copy', 'regions': 'copy', 'mixed': 'inline', 'peers': 'write', 'queues': 'inline'}
 
-# The functions of libmlx5 for the same work: it posts, and ibv_poll_cq(3) takes the CQE.
+# The functions of libmlx5 for the same operation: this function posts, and ibv_poll_cq(3) polls the CQE.
 STOCK = {'inline': 'memcpy', 'copy_mmo': 'memcpy', 'inline_write': 'write'}
 
 HWQ = [('write', 'hwq_write', 'stock_write'), ('write, hwq_burst.h', 'burst_write', 'stock_write'),
@@ -42,7 +44,7 @@ Row = collections.namedtuple('Row', 'what burst cost ns neighbour their_cost the
 
 
 def run(*command, **settings):
-    """Returns what a program prints."""
+    """Returns the text that a program prints."""
     done = subprocess.run(command, env=dict(os.environ, **settings), capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f'{" ".join(command)} failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}')
@@ -50,7 +52,7 @@ def run(*command, **settings):
 
 
 def pairs(text):
-    """Returns the numbers of "NAME NUMBER" lines, by name."""
+    """Returns a dictionary of the numbers in lines "NAME NUMBER"."""
     return {name: float(value) for name, value in (line.split() for line in text.splitlines())}
 
 
@@ -117,7 +119,7 @@ class Table:
             yield Row(f'{name}, in the emulated adapter', 32, self.counts(f'softhca {name} 32'))
 
     def memory(self):
-        """Lines of text: bytes are no cost per operation."""
+        """Returns lines of text, because bytes of memory are not a cost per operation."""
         for line in run(f'{self.bench}/bench_gantry', 'memory', str(DEPTH)).splitlines():
             kind, eal, c = line.split()
             yield f'  a connection of {DEPTH} of an {kind} queue: {int(eal):,} bytes of EAL\'s heap, {int(c):,} of malloc(3), ' \
@@ -134,13 +136,13 @@ class Table:
                       'dma_skeleton', None, theirs, times)
 
     def testgantry(self, *args):
-        """With the lcores that two CPUs allow, and the defaults of testgantry for everything else."""
+        """Runs testgantry with the lcores that two CPUs allow, and otherwise with its defaults."""
         lcores = f'--lcores=0@0,1@{1 % os.cpu_count()}' + (',2@0' if 'sig' in args else '')
         return run(f'{self.folder}/app/testgantry/testgantry', lcores, '--no-huge', '--no-shconf', '--no-telemetry', '-m', '64',
                    '--', *args)
 
     def main_job(self):
-        """cp, cmp and testgantry alternate, so that other work of the machine affects all of them."""
+        """cp, cmp and testgantry alternate, so that other load on the machine affects all of them."""
         def seconds(work, *args):
             start = time.monotonic()
             work(*args)
@@ -176,7 +178,7 @@ def cells(cost, ns):
 
 
 def text_of(row):
-    """A row as a line."""
+    """Returns a row as a line of text."""
     if isinstance(row, str):
         return row
     times = row.times

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file that rdma-core's test_mlx5_crypto reads, and the settings of the adapter that fit it.
+"""Writes the file that rdma-core's test_mlx5_crypto reads, and returns the settings of the adapter that belong to the
+file.
 
 python3-cryptography wraps the keys and encrypts: the expected values do not come from the adapter.
 """
@@ -9,7 +10,7 @@ import struct
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 
-UNIT = 512  # the test's data units
+UNIT = 512  # length of the test's data units
 
 
 def pattern(length, step):
@@ -23,7 +24,7 @@ KEY_256 = pattern(64, 11)
 
 
 def encrypted(plain):
-    """Units of AES-XTS by KEY; the tweak of the first one is 0."""
+    """Encrypts data units by AES-XTS with KEY; the tweak of the first data unit is 0."""
     out = b''
     for unit in range(len(plain) // UNIT):
         cipher = Cipher(algorithms.AES(KEY), modes.XTS(struct.pack('<QQ', unit, 0)))
@@ -32,13 +33,13 @@ def encrypted(plain):
 
 
 def numbers(data, form):
-    """The numbers that the test packs into these bytes: in network order, or the machine's."""
+    """Returns the numbers that the test packs into these bytes, in network order or in the machine's order."""
     size = struct.calcsize(form[-1])
     return list(struct.unpack(f'{form[:-1]}{len(data) // size}{form[-1]}', data))
 
 
 def write(path):
-    """Writes the file. Returns the environments of the two profiles, which run one after the other."""
+    """Writes the file. Returns the environments of the two profiles, which the tests use one after the other."""
     info = {
         'credential': numbers(aes_key_wrap(KEK, CREDENTIAL), '!Q'),
         'wrapped_key': numbers(aes_key_wrap(KEK, KEY), '!Q'),

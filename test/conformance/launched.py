@@ -28,7 +28,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.tmp)
 
     def run_on(self, *argv, status=0, timeout=400, **settings):
-        """Runs a program to its end. `status`: the exit code that it must have, None for any."""
+        """Runs a program to its end. `status`: the expected exit code; None: any exit code."""
         if shutil.which(argv[0]) is None:
             self.skipTest(f'{argv[0]} is not installed')
         try:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unmodified programs of the distribution find the emulated adapter where a real machine has its adapter.
+"""Unmodified programs of the distribution find the emulated adapter at the paths at which a real machine has its
+adapter.
 
 Expected values: the manual pages of ibstat(8) and ibstatus(8), and what the kernel shows in /sys
 (Documentation/ABI/stable/sysfs-class-infiniband). A program that is not installed is skipped.
@@ -53,7 +54,8 @@ class Tools(Case):
         self.assertIn('PCI_SLOT_NAME=ca00:00:01.0\n', self.output('cat', IBDEV + '/device/uevent'))
 
     def gids(self, **settings):
-        """The IPv4 GIDs of each port of two adapters, as sysfs and the line at the start show them."""
+        """Returns the IPv4 GIDs of each port of two adapters, as sysfs shows them and as the line at the start shows
+        them."""
         result = self.run_on('bash', '-c', 'cat /sys/class/infiniband/mlx5_{0,1}/ports/{1,2}/gids/3; ibv_devices',
                              SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2', **settings)
         said = re.findall(r'GID ([\d.]+)\)$', result.stderr, re.M)
@@ -120,7 +122,7 @@ class Tools(Case):
                          f'{IBDEV}/ports/1/gid_attrs/ndevs/3', SOFTHCA_NETDEV='lo')
         self.assertEqual(out, f'lo\n{os.path.realpath("/sys/class/net/lo")}\n{index}lo\n')
         result = self.run_on('cat', f'{IBDEV}/ports/1/gid_attrs/ndevs/4', status=1, SOFTHCA_NETDEV='lo')
-        self.assertIn('Invalid argument', result.stderr)  # the entry is empty
+        self.assertIn('Invalid argument', result.stderr)  # the table entry is empty
 
     def test_the_last_interface_is_of_all_ports_behind_it(self):
         others = sorted(set(os.listdir('/sys/class/net')) - {'lo', 'bonding_masters'})
@@ -134,7 +136,7 @@ class Tools(Case):
                                    '/sys/class/infiniband/mlx5_1/device/net:', others[0], ''])
 
     def in_namespace(self, script):
-        """Runs a shell in its own network namespace, where it may create interfaces."""
+        """Runs a shell in a network namespace of its own, where the shell may create interfaces."""
         return subprocess.run(['unshare', '-rn', 'sh', '-c', script], env=clean_env(TMPDIR=self.tmp),
                               capture_output=True, text=True, timeout=400, check=False)
 
@@ -155,7 +157,7 @@ class Tools(Case):
         result = self.in_namespace(f'{make % kinds[0]}; SOFTHCA_NETDEV=softhca-t {LAUNCHER} '
                                    f'{sys.executable} {script}')
         self.assertEqual(result.stdout, 'softhca-t\nInvalid argument\n', result.stderr)
-        # A new process finds that its setting names nothing.
+        # A new process fails, because its setting names an interface that does not exist.
         self.assertIn('netdev = "softhca-t" is not allowed', result.stderr)
 
     def test_writing_is_refused(self):
@@ -181,7 +183,7 @@ class Tools(Case):
 
 
 class Diagnostics(Case):
-    """infiniband-diags."""
+    """Programs of the package infiniband-diags."""
 
     def fields(self, *argv, **settings):
         return dict(re.findall(r'^\s*([\w ]+?):[ \t]+(.*?)\s*$', self.output(*argv, **settings), re.M))
@@ -212,7 +214,7 @@ class Diagnostics(Case):
         self.assertIn('softhca: management datagrams (umad) are not emulated', result.stderr)
 
     def test_devlink_does_not_know_the_adapter(self):
-        # A program that asks for no family, and one that asks for another family.
+        # A program that uses no netlink family, and a program that uses a family other than NETLINK_RDMA.
         self.assertEqual(self.run_on('ip', 'link', 'show', 'lo').stderr, '')
         self.assertNotIn('softhca:', self.run_on('ip', 'l2tp', 'show', 'tunnel', status=None).stderr)
         for argv in (('devlink', 'dev', 'show'), ('devlink', 'port', 'show', f'pci/{BDF}/1'), ('vdpa', 'dev', 'show')):
@@ -228,7 +230,8 @@ class Diagnostics(Case):
 
 class Children(Case):
     def test_a_child_sees_its_parents_tree(self):
-        # The parent looks first. Then the tree of its child has the same files, and is removed with the parent.
+        # The parent asks for the files first. Then the tree of its child has the same files, and is removed with the
+        # parent.
         script = (f'[ -r {IBDEV}/fw_ver ] && stat -L -c %i:%y {IBDEV} && stat -L -c %i:%y {IBDEV}; '
                   f'sh -c "cat {IBDEV}/fw_ver"; true')
         lines = self.shell(script).splitlines()

@@ -19,8 +19,8 @@ from dma_driver import ABI, LOAD, SMALL_PAGES, DmaCase
 PATIENCE_S = 400
 TWO_LCORES = '--lcores=0@0,1@0'
 
-# dpdk-test-dma-perf knows lists since 24.03, and then names a worker's device otherwise. What concerns all cases has stood
-# in each case before it got a section of its own.
+# dpdk-test-dma-perf supports lists since 24.03. Since then a configuration also names a worker's device in another
+# form. Settings for all cases had to be in each case before they got a section of their own.
 LISTS = [(1, 1), (4, 1), (1, 4), (4, 4)] if ABI >= 25 else [(1, 1)]
 WORKER = 'lcore_dma0=lcore=1,dev=%s,dir=mem2mem' if ABI >= 25 else 'lcore_dma=lcore1@%s'
 HAS_GLOBAL = ABI >= 26
@@ -35,7 +35,7 @@ src_numa_node=0
 dst_numa_node=0
 '''
 
-N_PACKETS = 2000  # no more than the ring of examples/dma has room for
+N_PACKETS = 2000  # not more than the ring of examples/dma holds
 PCAP_HEADER = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
 
 
@@ -59,7 +59,7 @@ def read_pcap(path):
 
 class Programs(DmaCase):
     def test_dpdk_test_dma_perf_copies_right_bytes(self):
-        """The program compares the bytes of each buffer, and continues if they differ."""
+        """The program compares the bytes of each buffer. It continues if they differ, so the test checks its output."""
         cases = [(device, *lists) for device in ('dma_mlx5_0', 'dma_mlx5_1') for lists in LISTS]
         config = os.path.join(self.tmp, 'perf.ini')
         vdevs = '--vdev dma_mlx5_0 --vdev dma_mlx5_1,mode=rdma'
@@ -125,7 +125,8 @@ class Programs(DmaCase):
         for lcores in (TWO_LCORES, '--lcores=0@0,1@0,2@0'):
             for mode in ('auto', 'rdma'):
                 out = self.forward(program, f'dma_mlx5_0,mode={mode}', f'dma_mlx5_1,mode={mode}', *ports, lcores=lcores)
-                # Each port sends what it has received. (assertEqual() would look for differences for minutes.)
+                # Each port sends the packets that it has received. (assertEqual() would search for differences for
+                # minutes.)
                 for port in (0, 1):
                     sent = read_pcap(os.path.join(self.tmp, f'out{port}.pcap'))
                     self.assertEqual(len(sent), N_PACKETS, out)

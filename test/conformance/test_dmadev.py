@@ -3,8 +3,8 @@
 """DPDK's own test of DMA devices on the dmadev driver, and programs that load the driver by -d.
 
 dpdk-test 22.11 and 23.11 print "Test OK" although a copy or an error case has failed: their runner counts only negative
-results as failures, and these cases return 1. So the test checks the lines of the device: each case must have run, and the
-counts must be those of a run that did all of it (app/test/test_dmadev.c of DPDK 22.11 to 26.11).
+results as failures, and these cases return 1. So this test checks the lines that dpdk-test prints for the device: each
+case must have run, and the counts must be those of a complete run (app/test/test_dmadev.c of DPDK 22.11 to 26.11).
 
 usage: test_dmadev.py LAUNCHER DRIVER NO_SKELETON
 """
@@ -25,24 +25,24 @@ FREE_PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
 RING = 512
 MAX_SGES = 32
 
-# Case: operations, and how many of them fail.
+# For each case: the number of operations, and the number of operations that fail.
 COPIES = 640 * (1 + 4 + 4 * 32)
 CAPACITY = 2 * (65536 // RING) * (RING // 128 + 1) * 64
-# Without and with fences; 4 places of the error, 3 ways to find it, bursts of 16; then 4 errors in each of 2 bursts.
+# Without and with fences: 4 positions of the error, 3 ways to find it, bursts of 16. Then 4 errors in each of 2 bursts.
 ERRORS = 2 * (4 * 3 * 16 + 2 * 16), 2 * (4 * 3 + 2 * 4)
 OPERATIONS = {'copy': (COPIES, 0), 'sg_copy': (MAX_SGES * MAX_SGES, 0), 'stop_start': (1, 0), 'burst_capacity': (CAPACITY, 0),
               'error_handling': ERRORS, 'fill': (6, 0)}
-# The cases of each version: of 22.11, 23.11, and all later ones.
+# The cases of each version: 22.11, 23.11, and all later versions.
 CASES = {23: ['copy', 'burst_capacity', 'error_handling', 'fill'],
          24: ['copy', 'stop_start', 'burst_capacity', 'error_handling', 'fill']}.get(ABI, list(OPERATIONS))
-# From 24.11 on, cases of the interface come first on each device, and the end of each case is printed.
+# From 24.11 on, cases that test the dmadev interface are run first on each device, and the end of each case is printed.
 N_SECTIONS = 2 if ABI >= 25 else 1
 N_ENDS = {23: 0, 24: 0, 25: 13 + 7}.get(ABI, 14 + 9)
 SECTION = r'### Test dmadev (?:infrastructure using|instance) \d+ \[%s\]\n(.*?)(?=###|Test OK|Test Failed|\Z)'
 # Cases for devices that report SVA, M2D_AUTO_FREE or OPS_ENQ_DEQ.
 BY_CAPABILITY = {'sva_copy', 'm2d_auto_free', 'm2d_autofree', 'dma_enq_deq', 'test_dma_ops_enq_deq'}
 
-# A program that links EAL alone.
+# A program that is linked only with EAL.
 LOADER = rf'''
 import ctypes, sys
 eal = ctypes.CDLL('librte_eal.so.{ABI}')
@@ -52,7 +52,7 @@ print(ctypes.CDLL('librte_dmadev.so.{ABI}').rte_dma_count_avail(), 'DMA devices'
 assert eal.rte_eal_cleanup() == 0
 '''
 
-# The same, and then the process prints its drivers and devices.
+# As above, but the process also prints its drivers and devices.
 STARTER = rf'''
 import ctypes, os, sys, time
 eal = ctypes.CDLL('librte_eal.so.{ABI}')
@@ -67,7 +67,7 @@ with os.scandir('/proc/self/fd') as entries:
 assert eal.rte_eal_cleanup() == 0
 '''
 
-# A primary process, until its input ends.
+# A primary process, which runs until its input ends.
 PRIMARY = rf'''
 import ctypes, sys
 eal = ctypes.CDLL('librte_eal.so.{ABI}')
@@ -83,7 +83,7 @@ class Dmadev(DmaCase):
     FOLDERS = folders(NO_SKELETON)
 
     def need_huge_pages(self, n=256):
-        """Other tests may use some at the same time."""
+        """Skips the test if too few huge pages are free: other tests may use some at the same time."""
         free = 0
         if os.path.exists(FREE_PAGES):
             with open(FREE_PAGES, encoding='ascii') as f:
@@ -92,7 +92,7 @@ class Dmadev(DmaCase):
             self.skipTest(f'{free} huge pages of 2 MiB are free; it takes {n}: vm.nr_hugepages')
 
     def judge(self, out, device):
-        """Every case has run on the device, and did all of its operations."""
+        """Checks that every case has run on the device, and has executed all of its operations."""
         sections = re.findall(SECTION % device, out, re.S)
         self.assertEqual(len(sections), N_SECTIONS, out)
         ends = re.findall(r'TestCase \[ *\d+\] : (\w+) (\w+)', ''.join(sections))
@@ -103,7 +103,7 @@ class Dmadev(DmaCase):
         texts = {name: text for name, text in zip(names, runs[1::2]) if name not in BY_CAPABILITY}
         self.assertEqual(list(texts), CASES, out)
         for name, text in texts.items():
-            # The test prints its counts again and again on one line.
+            # The test prints its counts several times on one line.
             last = re.findall(r'Ops submitted: (\d+)\tOps completed: (\d+)\tErrors: (\d+)\n', text)[-1:]
             operations, errors = OPERATIONS[name]
             self.assertEqual(last, [(str(operations), str(operations), str(errors))], f'{device}, {name}')
@@ -114,7 +114,7 @@ class Dmadev(DmaCase):
     def autotest(self, *memory):
         result = self.run_dpdk('dpdk-test', '-d', os.path.basename(NO_SKELETON), *EAL, *memory, '--vdev', 'dma_mlx5_0',
                                '--vdev', 'dma_mlx5_1,mode=rdma', DPDK_TEST='dmadev_autotest')
-        # The test's own failures.
+        # Lines in which the test reports a failure.
         self.assertEqual(re.findall(r'^In \w+:\d+ - .*', result.stdout + result.stderr, re.M), [])
         self.assertIn('Test OK', result.stdout)
         for device in ('dma_mlx5_0', 'dma_mlx5_1'):
@@ -178,7 +178,7 @@ class Dmadev(DmaCase):
         self.assertIn("dma_mlx5_0 is the primary process's alone", lines[0])
 
     def test_the_first_adapter_that_can_is_taken(self):
-        """Three adapters, of which the first two have no DMA MMO, or none has it."""
+        """Three adapters, of which the first two have no DMA MMO; then three adapters without DMA MMO."""
         def load(*devices, **settings):
             vdevs = [word for device in devices for word in ('--vdev', device)]
             result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, *vdevs, SOFTHCA_DEVICES='3', **settings)

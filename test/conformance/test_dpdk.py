@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's mlx5 drivers, as Debian ships them, find the emulated adapter, and get as far as its features allow.
+"""DPDK's mlx5 drivers, as Debian ships them, find the emulated adapter, and start as far as the adapter's features
+allow.
 
 Each driver accepts only some part ids (its table of PCI ids), and asks for capabilities before it uses them.
 The messages are the drivers' own (drivers/compress/mlx5, drivers/crypto/mlx5, drivers/net/mlx5 of DPDK 22.11).
@@ -23,7 +24,7 @@ BLUEFIELD_2, BLUEFIELD_3, CONNECTX_6DX = 0xa2d6, 0xa2dc, 0x101d
 
 class Probe(Case):
     def dpdk(self, program, driver, *argv, part_id=4129, status=0, **settings):
-        """Runs a program of DPDK with the adapter given to one driver. Returns all that it prints."""
+        """Runs a program of DPDK, in which one driver gets the adapter. Returns everything that the program prints."""
         if not glob.glob(f'/usr/lib/*/dpdk/pmds-*/librte_{driver}_mlx5.so'):
             self.skipTest(f'DPDK\'s driver {driver}_mlx5 is not installed')
         name = {'net': 'eth'}.get(driver, driver)
@@ -61,7 +62,7 @@ class Probe(Case):
         self.assertIn('mlx5_crypto: Not enough capabilities to support crypto operations', out)
 
     def write_vector(self, length, key_length, spoilt=0):
-        """A file of dpdk-test-crypto-perf: a data unit and its ciphertext, whose last byte may be wrong."""
+        """Writes a file for dpdk-test-crypto-perf: a data unit and its ciphertext, whose last byte may be wrong."""
         try:
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
         except ImportError:
@@ -77,9 +78,9 @@ class Probe(Case):
         return path
 
     def failed_operations(self, op, length, key_length, *argv, spoilt=0):
-        """Runs 512 operations on one data unit each. Returns how many results differ from OpenSSL's."""
+        """Runs 512 operations on one data unit each. Returns the number of results that differ from OpenSSL's."""
         vector = self.write_vector(length, key_length, spoilt)
-        # The driver of 22.11 writes tweaks in the order of bytes that cards with one unit a message want.
+        # The driver of 22.11 writes tweaks in the byte order of adapters that encrypt one data unit for each message.
         out = self.dpdk('dpdk-test-crypto-perf', 'crypto', '--', '--silent', '--devtype', 'mlx5_pci', '--ptest', 'verify',
                         '--optype', 'cipher-only', '--cipher-algo', 'aes-xts', '--cipher-op', op, '--cipher-iv-sz', '16',
                         '--cipher-key-sz', str(key_length), '--buffer-sz', str(length), '--test-file', vector,
@@ -97,23 +98,22 @@ class Probe(Case):
         self.assertEqual(self.failed_operations('encrypt', 512, 64, spoilt=1), 512)
 
     def test_crypto_runs_with_a_full_ring(self):
-        """
-        The program enqueues until the ring is full. The driver reuses the place of a WQE and of the NOP after it as soon as
-        it sees the completion of the WQE.
+        """The program enqueues until the ring is full. The driver uses the slots of a WQE and of the NOP after it again
+        as soon as it has polled the completion of the WQE.
         """
         out = self.dpdk('dpdk-test-crypto-perf', 'crypto', '--', '--silent', '--devtype', 'mlx5_pci', '--ptest', 'throughput',
                         '--optype', 'cipher-only', '--cipher-algo', 'aes-xts', '--cipher-op', 'encrypt', '--cipher-iv-sz',
                         '16', '--cipher-key-sz', '32', '--buffer-sz', '512', '--total-ops', '20000', '--desc-nb', '64',
                         part_id=CONNECTX_6DX, SOFTHCA_CRYPTO='plaintext_single')
-        # Enqueued, dequeued; then how often the ring was full.
+        # Operations enqueued, operations dequeued, and how often the ring was full.
         full = re.findall(r'^ +1 +512 +32 +20000 +20000 +(\d+) ', out, re.M)
         self.assertEqual(len(full), 1, out)
         self.assertGreater(int(full[0]), 0, out)
 
     def test_crypto_autotest(self):
-        """
-        Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public. The driver
-        itself does not support the lengths of data units of the other cases; it says so, and the test counts this as a failure.
+        """Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public.
+        The driver itself does not support the lengths of data units of the other cases; the driver reports this, and
+        dpdk-test counts it as a failure.
         """
         out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, status=None,
                         LD_PRELOAD=FEW_QUEUE_PAIRS, SOFTHCA_CRYPTO='plaintext_single', DPDK_TEST='cryptodev_mlx5_autotest')

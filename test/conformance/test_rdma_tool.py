@@ -16,7 +16,7 @@ TIMEOUT = 400
 
 
 def run(launcher, *words, fails=False, **settings):
-    """The output of `rdma WORDS`. The test fails on a wrong exit status, or a line on stderr."""
+    """Returns the output of `rdma WORDS`. Fails if the exit status is wrong, or if there is a line on stderr."""
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_')}
     env.update(SOFTHCA_FORCE='1', **settings)
     done = subprocess.run([launcher, 'rdma', *words], env=env, capture_output=True, text=True,
@@ -44,7 +44,7 @@ def devices(launcher):
 
 
 def links(launcher):
-    # rdma-core's own tests ask this before anything else.
+    # rdma-core's own tests make this request first.
     expect('rdma link show -j', json.loads(run(launcher, 'link', 'show', '-j')),
            [{'ifindex': 0, 'ifname': 'mlx5_0', 'port': 1, 'state': 'ACTIVE',
              'physical_state': 'LINK_UP'}])
@@ -65,7 +65,7 @@ def links(launcher):
            'Wrong device name\n')
 
 
-# It holds objects, and runs rdma(8) as its child. Each line of its output is one answer, as JSON.
+# The program holds objects, and runs rdma(8) as its child. Each line of its output is one answer in JSON.
 HOLDER = """
 import subprocess, sys
 import pyverbs.enums as e

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """UCX, as Debian's ucx-utils ships it, on the emulated adapter: ucx_info, and ucx_perftest with itself.
 
-What ucx_perftest 1.13 checks (src/tools/perf/lib/uct_tests.cc and ucp_tests.cc): it has no option to compare
-data. am_lat waits until the number of a message has arrived in its first byte; put_lat, ucp_put_lat and
-add_lat wait until it is in the last byte of the memory that they wrote or added to. After a wrong byte
-they wait for ever. The other tests only need that each operation completes without an error, and that each
-message is received.
+What ucx_perftest 1.13 checks (src/tools/perf/lib/uct_tests.cc and ucp_tests.cc): it has no option that compares data.
+am_lat waits until the number of a message has arrived in its first byte; put_lat, ucp_put_lat and add_lat wait until it
+is in the last byte of the memory that they wrote or added to. After a wrong byte they wait for ever. The other tests
+only need that each operation completes without an error, and that each message is received.
 
 usage: test_ucx.py LAUNCHER
 """
@@ -18,12 +17,12 @@ from launched import Case, main
 DEVICE = 'mlx5_0:1'
 ROUNDS = 20
 
-# UCX's upper layer over one transport: UCX_TLS, and the transport that UCX then says it uses.
+# UCX's upper layer over one transport: the value of UCX_TLS, and the transport that UCX then reports.
 UCP_TRANSPORTS = {'rc_v': 'rc_verbs', 'rc_x': 'rc_mlx5', 'dc_x': 'dc_mlx5', 'ud_v': 'ud_verbs',
                   'ud_x': 'ud_mlx5'}
 
-# Lines of a batch file: the name of a test, and its options. Sizes above some KiB take the rendezvous
-# protocol, which reads or writes the peer's memory. In UCX 1.13 no line may end in an option without a value.
+# Lines of a batch file: the name of a test, and its options. For sizes above some KiB UCX uses the rendezvous protocol,
+# which reads or writes the peer's memory. In UCX 1.13 no line may end in an option without a value.
 UCP_TESTS = """
 tag_8 -t tag_lat -s 8
 tag_64k -t tag_lat -s 65536
@@ -68,9 +67,8 @@ cswap -t cswap -s 8
 
 class UcxCase(Case):
     def run_on(self, *argv, **settings):
-        """
-        UCX 1.13 has mlx5 transports for the cards of its table, which ends with ConnectX-7; on others it uses verbs. From 1.17
-        on it wants addresses that the machine has a route to.
+        """UCX 1.13 has mlx5 transports for the adapters in its table, which ends with ConnectX-7; with other adapters
+        it uses verbs. From 1.17 on it requires addresses to which the machine has a route.
         """
         return super().run_on(*argv, SOFTHCA_PART_ID='4129', SOFTHCA_GID_IPV4=None, **settings)
 
@@ -91,7 +89,7 @@ class Perftest(UcxCase):
             f.write(tests.strip() + '\n')
         result = self.run_on('ucx_perftest', '-l', '-b', path, '-n', str(ROUNDS), '-w', '10', '-f', '-v',
                              UCX_NET_DEVICES=DEVICE, **settings)
-        # A row of its table: the name, the rounds, and figures.
+        # A row of ucx_perftest's table: the name, the number of rounds, and figures.
         done = re.findall(r'^(\w+), *(\d+),', result.stdout, re.M)
         wanted = [(line.split()[0], (re.findall(r'-n (\d+)', line) or [str(ROUNDS)])[0])
                   for line in tests.strip().splitlines()]
@@ -100,7 +98,8 @@ class Perftest(UcxCase):
 
     def ucp(self, tls):
         log = self.batch(UCP_TESTS, UCX_TLS=tls, UCX_LOG_LEVEL='info')
-        # UCX 1.13 writes "ep_cfg[0]: tag(rc_verbs/mlx5_0:1)", newer ones "perftest self cfg#0 tag(rc_verbs/mlx5_0:1)".
+        # UCX 1.13 writes "ep_cfg[0]: tag(rc_verbs/mlx5_0:1)"; newer versions write "perftest self cfg#0
+        # tag(rc_verbs/mlx5_0:1)".
         used = {t for line in re.findall(r'cfg(?:\[\d+\]:|#\d+) (.*)', log)
                 for t in re.findall(r'(\w+)/\w+', line)}
         self.assertEqual(used, {UCP_TRANSPORTS[tls]})
