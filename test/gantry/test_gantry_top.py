@@ -17,22 +17,23 @@ import tempfile
 import threading
 import unittest
 
-TIMEOUT = 400  # seconds; no machine is so slow
-DPDK_TELEMETRY = "/usr/bin/dpdk-telemetry.py"  # Debian's package dpdk
-# Runs a command as root, but without the right to ignore file permissions.
+TIMEOUT = 400  # seconds: longer than any machine needs
+DPDK_TELEMETRY = "/usr/bin/dpdk-telemetry.py"  # from Debian's package dpdk
+# Runs a command as root, but without the capability to ignore file permissions.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
 top, looked_at = "", ""
 
 
 class Case(unittest.TestCase):
     def setUp(self):
-        # EAL of a test keeps its files here, for every user: rte_eal_get_runtime_dir().
+        # In this test EAL keeps its files in this folder, which every user can read: rte_eal_get_runtime_dir().
         self.dir = tempfile.mkdtemp(prefix="test-gantry-top.")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.env = {**os.environ, "RUNTIME_DIRECTORY": self.dir, "SOFTHCA_FORCE": "1"}
 
     def start(self, prefix, reap=True):
-        """A program with an engine, two queues and two peers. One write has failed. With reap, it must end without an error."""
+        """Starts a program with an engine, two queues and two peers. One write has failed. With `reap`, the program
+        must end without an error."""
         process = subprocess.Popen([looked_at, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=self.env, text=True)
         self.addCleanup(self.end if reap else self.close, process)
@@ -54,7 +55,7 @@ class Case(unittest.TestCase):
         process.stdout.close()
 
     def look_until(self, there):
-        """Waits for a page for which `there` is true. On a busy machine, the program may stop for a while."""
+        """Waits for a page for which `there` is true. On a busy machine, the program may stop for some time."""
         for _ in range(100):
             code, out, err = self.run_top("--once", "-s", "0.2")
             self.assertEqual((code, err), (0, ""))
@@ -69,7 +70,7 @@ class Case(unittest.TestCase):
 
 
 def rows(text, heading):
-    """The table below a heading: a dictionary of columns for each row."""
+    """Returns the table below a heading: for each row, a dictionary of its columns."""
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith(heading + " "))
     head = re.split(r" {2,}", lines[at].strip())
@@ -84,7 +85,8 @@ def rows(text, heading):
 class Shown(Case):
     def test_a_running_program(self):
         process = self.start("seen")
-        # Each copy has its own doorbell. Operations and doorbells are read one after the other, so copies may be between.
+        # Each copy has its own doorbell. The counters of operations and doorbells are read one after the other, so the
+        # program may copy between the two reads.
         out = self.look_until(lambda page: rows(page, "QUEUE")[0]["OPS/BELL"] == "1.0")
         self.assertIn(f"looked_at, process {process.pid}", out)
         engine, = rows(out, "ENGINE")
@@ -150,8 +152,9 @@ class Shown(Case):
 
 
 class Told(Case):
-    """The answers of a program, field by field, which this class plays. It has two engines; the second one's adapter is lost."""
-    PARTS = {  # lists that come in parts
+    """This class acts as a program and gives the answers, field by field. The program has two engines; the adapter of
+    the second engine is lost."""
+    PARTS = {  # lists whose answers come in several parts
         "/gantry/engines": {"engines": {"0": {"device": "mlx5_4", "copies_by": "mmo", "queues": 2, "failures": 3, "device_lost": 0,
             "ports_down": "0x2"}}, "next": 1},
         "/gantry/engines,1": {"engines": {"1": {"device": "mlx5_7", "copies_by": "rdma", "queues": 1, "failures": 0, "device_lost": 1,
@@ -176,7 +179,8 @@ class Told(Case):
 
     @staticmethod
     def counters(n, opened):
-        """Raises the counters n times: a doorbell for four operations of 64 bytes, one of 100 fails, one of 50 is a transaction."""
+        """Raises the counters n times: one doorbell for four operations of 64 bytes. One of 100 operations fails, one
+        of 50 is a transaction."""
         return {"completed": 400 * n, "bytes": 25600 * n, "doorbells": 100 * n, "by_status": {"ok": 396 * n, "overlap": 3 * n, "bad_key": n},
             "txn_opened": opened and 8 * n + 5, "txn_done": 8 * n, "txn_stops": 2 * n, "txn_cancelled": 77}
 
@@ -214,12 +218,12 @@ class Told(Case):
 
     @staticmethod
     def number(text):
-        """12.3M -> 12300000.0"""
+        """Converts "12.3M" to 12300000.0."""
         text = text.rstrip("B")
         return float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
 
     def test_a_program_of_many_with_one_prefix(self):
-        """EAL numbers their sockets if they run with --in-memory: the second socket has :1 at its end."""
+        """EAL numbers the sockets of programs that run with --in-memory: the name of the second socket ends in :1."""
         for prefix, args in ("rte", ("-i", "1")), ("other", ("-f", "other", "-i", "1")):
             self.assertIn(f"process {os.getpid()};", self.page(f"dpdk/{prefix}/dpdk_telemetry.v2:1", args))
 
@@ -244,7 +248,7 @@ class Told(Case):
             ["1", "5", "16000", "4000", "77"])
         self.assertEqual(rows(out, "LATENCY OF QUEUE"), [{"LATENCY OF QUEUE": "0", "OPERATION": "copy", "SAMPLES": "17", "MEDIAN": "9999 ns",
             "99 %": "12.3 us", "MAX": "98.8 ms"}])
-        # All rates are from the same time.
+        # All rates are computed for the same period.
         ops = self.number(queues[0]["OPS/s"])
         for text, share in ((queues[0]["BYTES/s"], 64), (queues[0]["FAILED/s"], 0.01), (queues[1]["OPS/s"], 2),
             (lcore["SLEEPS/s"], 1), (row["DONE/s"], 0.04), (row["STOPS/s"], 0.01)):
@@ -260,7 +264,7 @@ class Told(Case):
 
 
 class Ended(Case):
-    """The program ends while gantry-top looks at it."""
+    """The program ends while gantry-top displays it."""
 
     def test_on_a_terminal(self):
         process = self.start("ends", reap=False)
@@ -284,7 +288,8 @@ class Ended(Case):
         self.assertIn(f"gantry-top: The program has ended: looked_at, process {process.pid}.", text.decode(errors="replace"))
 
     def serve(self, path, n_answers, unread):
-        """A program that ends after some answers. With unread, the next command was sent, but not read."""
+        """Acts as a program that ends after some answers. With unread, gantry-top has sent the next command, but the
+        program has not read it."""
         answers = {b"/": ["/gantry/engines"], b"/gantry/engines": {"engines": {}}, b"/gantry/lcores": {"lcores": {}}}
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(path)
@@ -348,7 +353,7 @@ class Nothing(Case):
         code, out, _ = self.run_top("--once", "-f", "second")
         self.assertEqual(code, 0)
         self.assertIn(f"process {second.pid}", out)
-        self.assertGreaterEqual(float(re.search(r"rates of the last ([\d.]+) s", out).group(1)), 1)  # by default
+        self.assertGreaterEqual(float(re.search(r"rates of the last ([\d.]+) s", out).group(1)), 1)  # the default
 
     @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv of util-linux")
     def test_wrong_permissions(self):

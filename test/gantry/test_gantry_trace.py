@@ -15,15 +15,15 @@ import tempfile
 import unittest
 
 TIMEOUT = 400
-MAGIC = 0xC1FC1FC1  # of a CTF packet: diamon.org/ctf, 5.1
+MAGIC = 0xC1FC1FC1  # magic number of a CTF packet: diamon.org/ctf, 5.1
 SIZES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q", "int32_t": "i", "int64_t": "q", "uintptr_t": "Q",
     "string_bounded_t": "32s"}
-READY, BROKEN, DRAINING = 2, 6, 5  # enum gantry_conn_state
+READY, BROKEN, DRAINING = 2, 6, 5  # values of enum gantry_conn_state
 testgantry, example_peers = "", ""
 
 
 def read_events(folder):
-    """The events of all threads in their order: (name, {field: value}). The format is in the file `metadata`."""
+    """Returns the events of all threads in order: (name, {field: value}). The file `metadata` describes the format."""
     with open(os.path.join(folder, "metadata"), encoding="ascii") as f:
         text = f.read()
     kinds = {}
@@ -34,14 +34,14 @@ def read_events(folder):
         with open(path, "rb") as f:
             data = f.read()
         assert struct.unpack_from("<I", data)[0] == MAGIC, path
-        at = 4 + 16 + 4 + 32  # packet.header and packet.context
+        at = 4 + 16 + 4 + 32  # length of packet.header and packet.context
         while at + 8 <= len(data):
             head, = struct.unpack_from("<Q", data, at)
             name, fields = kinds[head >> 48]
             shape = struct.Struct("<" + "".join(SIZES[kind] for kind, _ in fields))
             values = dict(zip((field for _, field in fields), shape.unpack_from(data, at + 8)))
             events.append((head & (1 << 48) - 1, name, values))
-            at += (8 + shape.size + 7) // 8 * 8  # align(64) of event.header
+            at += (8 + shape.size + 7) // 8 * 8  # event.header is aligned to 64 bits
     return [(name, values) for _, name, values in sorted(events, key=lambda e: e[0])]
 
 
@@ -51,7 +51,7 @@ class Traced(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
     def trace(self, program, *args, pattern="gantry.*", faults="", expect=0):
-        """The events of a program. args: the arguments after those of EAL."""
+        """Returns the events of a program. args: the arguments after those of EAL."""
         traces, path = os.path.join(self.dir, "traces"), os.path.join(self.dir, "faults")
         with open(path, "w", encoding="ascii") as f:
             f.write(faults)
@@ -87,7 +87,7 @@ class Traced(unittest.TestCase):
         queue = next(values["queue"] for name, values in events if name == "gantry.queue.create")
         self.assertEqual([values["queue"] for name, values in events if name == "gantry.worker.start"], [queue])
         self.assertEqual({values["lcore"] for name, values in events if name == "gantry.worker.start"}, {1})
-        # Destroying its queue closes a peer.
+        # Destroying a queue closes its peer.
         self.assertGreater(names.count("gantry.peer.open"), 0)
         self.assertEqual(names.count("gantry.peer.connect"), names.count("gantry.peer.open"))
         self.assertNotIn("gantry.conn.failure", names)

@@ -28,14 +28,14 @@ import unittest
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-TIMEOUT = 400  # seconds for one run; no machine is so slow
+TIMEOUT = 400  # seconds for one run: longer than any machine needs
 CHUNK = 64 << 10
 DEPTH = 32  # the default of --depth
 LONG, SLOWLY = 32 << 20, ("--chunk", "1")  # a file that takes a minute: 33 million descriptors
-# Runs a command as root, but without the right to ignore file permissions. Another user might not reach
-# the program itself, which may be in root's home.
+# Runs a command as root, but without the capability to ignore file permissions. Another user might be unable to access
+# the program, which may be in root's home.
 WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"]
-FORCED = {"SOFTHCA_FORCE": "1"}  # on the emulated adapter, even if the machine has a real device
+FORCED = {"SOFTHCA_FORCE": "1"}  # uses the emulated adapter, even if the machine has a real device
 
 NO_LCORES = ["--no-huge", "--no-shconf", "--no-telemetry", "-m", "64", "--"]
 
@@ -43,7 +43,7 @@ program, lying_engine = "", ""
 
 
 def eal(workers=1):
-    """EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
+    """Returns EAL's arguments for a main lcore and n worker lcores, on the available CPUs."""
     cpus = sorted(os.sched_getaffinity(0))
     lcores = ",".join(f"{i}@{cpus[i % len(cpus)]}" for i in range(workers + 1))
     return [f"--lcores={lcores}", *NO_LCORES]
@@ -78,7 +78,7 @@ def sha256(path):
 
 
 def tree(folder):
-    """Every file below a folder: {relative path: hash of its content}."""
+    """Returns every file below a folder: {relative path: hash of its content}."""
     found = {}
     for top, _, names in os.walk(folder):
         for name in names:
@@ -117,7 +117,7 @@ class Case(unittest.TestCase):
         return path
 
     def make_sparse(self, name, size, data=()):
-        """A hole with data at these offsets: {offset: length}."""
+        """Creates a sparse file with data at these offsets: {offset: length}."""
         path = self.make(name, 0)
         os.truncate(path, size)
         with open(path, "r+b") as file:
@@ -127,13 +127,13 @@ class Case(unittest.TestCase):
         return path
 
     def extents(self, path):
-        """Where the file has data: [(begin, end), ...]."""
+        """Returns where the file has data: [(begin, end), ...]."""
         found, at = [], 0
         with open(path, "rb") as file:
             while True:
                 try:
                     begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
-                except OSError:  # no data after it
+                except OSError:  # there are no data after it
                     return found
                 at = os.lseek(file.fileno(), begin, os.SEEK_HOLE)
                 found.append((begin, at))
@@ -163,7 +163,7 @@ class Case(unittest.TestCase):
                 process.kill()
 
     def stopped_after(self, text, *args, workers=1, env=None, times=1):
-        """Runs it, and sends SIGINT when it has printed this text so many times."""
+        """Runs the program, and sends SIGINT when it has printed this text this number of times."""
         with self.running(*args, workers=workers, env=env) as process:
             out = b""
             while out.count(text.encode()) < times:
@@ -187,14 +187,14 @@ class Case(unittest.TestCase):
         self.assertEqual(self.leftovers(), [])
 
     def check_refused(self, result, *words):
-        """Checks that it failed, printed these words, and left no file."""
+        """Checks that the program failed, printed these words, and left no file."""
         self.assertEqual(result.code, 1, result.out)
         for word in words:
             self.assertIn(word, result.out)
         self.assertEqual(self.leftovers(), [])
 
     def table(self, result):
-        """The last table of the output: {lcore: [descriptors, bytes, ..., errors]}."""
+        """Returns the last table of the output: {lcore: [descriptors, bytes, ..., errors]}."""
         rows = re.findall(r"^ *(\d+|total) +(\d[\d. ]*)$", result.out, re.MULTILINE)
         return {name: row.split() for name, row in rows}
 
@@ -238,7 +238,8 @@ class Moves(Case):
                 self.check_moved(result, source, self.path("out/in"))
 
     def workers_of(self, *args, workers=1, env=None):
-        """The line of each worker, the most descriptors that one call handed over, and the most that the worker had."""
+        """Returns the line of each worker, the largest number of descriptors that one call enqueued, and the largest
+        number of descriptors that the worker had."""
         noted, source = self.path("noted"), self.make("in/a", 100 * CHUNK)
         shutil.rmtree(self.out, ignore_errors=True)
         result = move("--out", self.out, *args, os.path.dirname(source), workers=workers,
@@ -249,7 +250,8 @@ class Moves(Case):
         return lines, [int(n) for n in last.split()[1:]]
 
     def test_workers_are_made_as_the_options_say(self):
-        """Depths are rounded up to powers of two; 0 elements mean the engine's choice; idle 0 is spin, 1 is sleep."""
+        """Depths are rounded up to powers of two; 0 ring elements mean the engine's default; idle 0 is spin, 1 is
+        sleep."""
         self.assertEqual(self.workers_of(workers=2)[0], ["worker 32 0 8 1"] * 2)
         for depth, ring, burst in (5, 64, 3), (64, 2, 256), (2, 1024, 1):
             with self.subTest(depth=depth, ring=ring, burst=burst):
@@ -260,7 +262,7 @@ class Moves(Case):
                 self.assertLessEqual(handed, depth)
 
     def test_the_peer_of_each_worker_is_the_next_one(self):
-        """Both ends of each connection, by the numbers of their queues: the first one is the worker's."""
+        """Checks both ends of each connection by the numbers of their queues: the first end is the worker's."""
         noted, source = self.path("noted"), self.make("in/a", 9 * CHUNK)
         for mode in "write", "read":
             for workers in 1, 3:
@@ -277,7 +279,7 @@ class Moves(Case):
                         [(i, (i + 1) % workers) for i in range(workers)])
 
     def test_a_worker_has_as_many_chunks_as_depth_says_and_no_more(self):
-        """The third chunk is late, so that the worker gets as many as it may have."""
+        """The third chunk is late, so that the worker gets as many chunks as it may have in flight."""
         for depth in 3, 20:
             with self.subTest(depth=depth):
                 _, (_, out, *_) = self.workers_of("--depth", depth, "--burst", 1, env=self.faults("late ms=1000 op=3"))
@@ -292,7 +294,7 @@ class Moves(Case):
         self.assertGreaterEqual(tables(result), 4, result.out)
 
     def test_workers_that_sleep_move_the_same_bytes(self):
-        """The third chunk completes half a second late, so the worker has nothing to do for that time."""
+        """The third chunk completes half a second late, so the worker has no descriptors to handle for that time."""
         source = self.make_sizes()
         for idle, sleeps in ("spin", False), ("sleep", True):
             with self.subTest(idle=idle):
@@ -390,7 +392,7 @@ class Outputs(Case):
                     self.assertIn(f"6 files, {n_bytes / 1e6:.1f} MB, and {(6 * size - n_bytes) / 1e6:.1f} MB of holes, moved", result.out)
 
     def test_data_where_a_hole_should_be_are_found_out(self):
-        """A lying file system: the last byte of what it calls a hole is not 0."""
+        """The file system is wrong: the last byte of a range that it reports as a hole is not 0."""
         source = self.make_sparse("in/file", 1 << 20, {1 << 19: 4096})
         with open(source, "r+b") as file:
             file.seek((1 << 19) - 1)
@@ -502,7 +504,7 @@ class CopyPaths(Case):
         self.assertIn("device mlx5_1", result.out)
 
     def test_a_device_can_be_named_by_its_pci_address(self):
-        # The adapters are in the first domain from ca00 on that the machine does not use.
+        # The adapters are in the first PCI domain from ca00 on that the machine does not use.
         domain = next(n for n in range(0xca00, 0x10000) if not os.path.exists(f"/sys/devices/pci{n:04x}:00"))
         result = move("--out", self.out, "--device", f"{domain:04x}:00:02.0", self.source, env={"SOFTHCA_DEVICES": "2"})
         self.check_moved(result, self.source, self.path("out/in"))
@@ -529,7 +531,7 @@ class Measured(Case):
                 rules = [line.split() for line in file if not line.startswith("#")]
             self.assertEqual(rules[-1][:2], ["any", "any"])
             self.assertLessEqual({rule[2] for rule in rules}, carriers)
-            # The carrier that is marked in the last line of the tables is that of the last rule.
+            # The carrier that is marked in the last line of the tables must be the carrier of the last rule.
             last = re.findall(r"^ +262144 (.*)$", result.out, re.M)[-1].split()
             names = re.findall(r"^ *64 in flight +(.*)$", result.out, re.M)[0].split()
             self.assertEqual(set(names), carriers)
@@ -567,7 +569,7 @@ class Measured(Case):
 
 
 def draw(seed, block):
-    """The first random number of a block, by SplitMix64: each block has four numbers."""
+    """Returns the first random number of a block, by SplitMix64: there are four numbers for each block."""
     ones = (1 << 64) - 1
     x = (seed + (4 * block + 1) * 0x9e3779b97f4a7c15) & ones
     x = ((x ^ x >> 30) * 0xbf58476d1ce4e5b9) & ones
@@ -586,7 +588,7 @@ class SignatureCase(Case):
             self.path("in")], env=env)
 
     def rows(self, result):
-        """The rows of the table with their two numbers, pipelined and waiting."""
+        """Returns the rows of the table with their two numbers: pipelined, and waiting."""
         found = re.findall(r"^ +(\S.*?) {2,}([\d.]+|-) +([\d.]+|-)$", result.out, re.MULTILINE)
         return {name: numbers for name, *numbers in found}
 
@@ -605,7 +607,7 @@ class SignatureCase(Case):
             refused[place] = len({b // (chunk // block) for b in bad})
             text += f"; on the {place}: {kind}, {len(bad)} corrupted"
         self.assertIn(text, result.out)
-        # Blocks with signatures on the wire are stored first with corruptions, and then without.
+        # If signatures are on the wire, blocks are first stored with corruptions, and then without.
         n_stores, all_refused = n if wire == "none" else 2 * n, sum(refused.values())
         rows = self.rows(result)
         for name, count in {"stored, good response": n_stores - refused["wire"], "stored, bad response": refused["wire"],
@@ -615,7 +617,8 @@ class SignatureCase(Case):
             "detected on the wire": refused["wire"], "missed on the wire": 0, "false alarms": 0,
             "good response, wrong bytes": 0}.items():
             self.assertEqual(rows[name], [str(count)] * 2, name)
-        # One stop can be for several. The response of a READ may wait for its data, and without pipelining all do.
+        # One stop can be for several wrong signatures. The response of a READ may wait for its data, and without
+        # pipelining all responses wait.
         stops, none = map(int, rows["stops of the send queue"])
         self.assertTrue(min(1, all_refused) <= stops <= all_refused and none == 0, stops)
         cancelled, none = map(int, rows["good responses cancelled"])
@@ -644,7 +647,7 @@ class Signatures(SignatureCase):
             self.assertEqual("every corruption was detected" in result.out, percent != 0)
 
     def test_the_defaults_are_those_of_the_help(self):
-        """crc on the disk and nothing on the wire, blocks of 4096 bytes, 1 % of them corrupted."""
+        """The defaults: crc on the disk and no signature on the wire, blocks of 4096 bytes, 1 % of them corrupted."""
         self.make("in/more", 3 << 20)
         result = run([*eal(2), "--mode", "sig", self.path("in")])
         self.assertEqual(result.code, 0, result.out)
@@ -660,7 +663,7 @@ class Signatures(SignatureCase):
         self.assertNotIn("stored and fetched", result.out)
 
     def test_a_long_run_shows_how_far_it_is_and_a_signal_has_it_say_so(self):
-        """Request 100 is answered so late that meanwhile a line is printed each second."""
+        """Request 100 is answered so late that the program prints a line each second before."""
         progress = r"(?m)^stored and fetched 0\.0 of 0\.1 MB, \d+\.\d+ GB/s; verified 0 of 4 files$"
         args = ["--mode", "sig", "--block", 512, "--chunk", 512, "--depth", 2, self.path("in")]
         result = self.stopped_after("verified", *args, workers=2, env=self.faults("late ms=4000 op=100"))
@@ -710,7 +713,7 @@ class Encryption(SignatureCase):
     ON = {"SOFTHCA_CRYPTO": "plaintext"}
 
     def blocks(self, block):
-        """The blocks of the files, in any order."""
+        """Returns the blocks of the files, in any order."""
         found = []
         for name in os.listdir(self.path("in")):
             with open(self.path("in/" + name), "rb") as file:
@@ -720,7 +723,7 @@ class Encryption(SignatureCase):
 
     def decrypted(self, stored, block, unit):
         """Decrypts what was stored. {key: {number of a block: its data}}, the keys, the retired keys, and how often
-        each is found in the program's memory at the end."""
+        each key is found in the program's memory at the end."""
         added, retired, left, found = {}, set(), {}, {}
         with open(stored, encoding="ascii") as lines:
             for what, number, *fields in (line.split() for line in lines):
@@ -752,7 +755,7 @@ class Encryption(SignatureCase):
                 for blocks in found.values():
                     self.assertEqual(sorted(blocks), list(range(len(blocks))))
                     self.assertEqual(sorted(blocks.values()), self.blocks(block))
-                # One more was added for a next round.
+                # One further DEK was added for a round that did not take place.
                 self.assertEqual(len(set(added.values())), 3)
                 self.assertEqual(retired, set(added))
                 self.assertEqual(left, dict.fromkeys(added, 0))
@@ -767,7 +770,7 @@ class Encryption(SignatureCase):
                 result = self.sig(512, 2048, "--corrupt", 0, "--encrypt", "data", env={**lying(lie, 0), **self.ON})
                 self.check_refused(result, "wrong bytes")
                 n = str(-(-len(self.blocks(512)) // 4))
-                # Stored blocks are wrong; fetched blocks are right.
+                # Stored blocks are wrong; fetched blocks are correct.
                 rows = self.rows(result)
                 self.assertEqual(rows["good response, wrong bytes"], [n, n])
                 self.assertEqual(rows["fetched, good response"], [n, n])
@@ -782,7 +785,7 @@ class Encryption(SignatureCase):
         self.check_refused(self.sig(512, 512, "--encrypt", "data", env=wrapped), "takes wrapped keys", "SOFTHCA_CRYPTO=plaintext")
 
     def close_a_device_that_hangs(self, still):
-        """Sends SIGINT when nothing has been stored for `still` seconds. The engine waits for the device for ten."""
+        """Sends SIGINT when no block was stored for `still` seconds. The engine waits ten seconds for the device."""
         stored = self.path("stored")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(stored)
@@ -804,7 +807,7 @@ class Encryption(SignatureCase):
         return Result(process.returncode, out.decode())
 
     def test_closing_waits_a_few_seconds_for_what_a_device_does_not_complete(self):
-        # On a busy machine the device may stop earlier, and the engine may give up before the signal comes.
+        # On a busy machine the device may stop earlier, and the engine may give up before the signal is sent.
         for still in (3, 5, 7, 3, 5, 7):
             result = self.close_a_device_that_hangs(still)
             if "did not complete" in result.out:
@@ -906,7 +909,7 @@ class Refusals(Case):
         self.assertFalse(os.path.exists(self.out))
 
     def move_without_rights(self, *args):
-        """File permissions apply to it, even if root runs the test."""
+        """Moves files in a process to which file permissions apply, even if root runs the test."""
         return move(*args, under=WITHOUT_RIGHTS if os.geteuid() == 0 else [])
 
     def make_open_out(self):
@@ -921,7 +924,7 @@ class Refusals(Case):
         self.assertNotIn("EAL", result.out, "said before anything is started")
 
     def close_some(self):
-        """Two files and a folder that cannot be read, beside two that can."""
+        """Makes two files and a folder unreadable, beside two readable ones."""
         for name in "in/closed/file", "in/b", "in/d/e", "in/d/f":
             self.make(name, 10)
         closed = [self.path(name) for name in ("in/b", "in/closed", "in/d/e")]
@@ -960,7 +963,7 @@ class Refusals(Case):
         self.assertFalse(os.path.exists(self.out))
 
     def test_a_file_that_vanishes_before_it_is_read_is_skipped_if_asked(self):
-        """The first chunk is late. 64 files are opened meanwhile, and no more."""
+        """The first chunk is late. Meanwhile 64 files are opened, and no more."""
         for i in range(100):
             self.make(f"in/{i:03}", 100)
         for option, code in (["--skip-unreadable"], 0), ([], 1):
@@ -978,7 +981,7 @@ class Refusals(Case):
             shutil.rmtree(self.out)
 
     def test_names_are_printed_as_ls_prints_them(self):
-        """No byte of them controls a terminal, and a shell reads them as they are printed."""
+        """No byte of a printed name controls a terminal, and a shell reads the names as they are printed."""
         names = [b"a\nb", b"\n", b"\x1b[31mred\x1b[m", b"tab\tand\rreturn", b"\a\b\v\f\x01\x7f", "ü €".encode(), b"caf\xe9", b"a b",
             b"csi\xc2\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", "𝄞\n".encode(), b"$x", b"a=b", b"!", b"plain-1.5,+@%:_"]
         for name in names:
@@ -1087,7 +1090,7 @@ class Refusals(Case):
                 result = move(f"--{name}={value}", self.source)
                 self.check_refused(result)
                 self.assertRegex(result.out, "^testgantry: " + form.format(name, value, more) + "[^\n]*\n$")
-                # Only bytes are counted in K, M and G.
+                # Only numbers of bytes can be given in K, M and G.
                 self.assertEqual("K, M or G" in result.out, name == "chunk")
         self.check_refused(move("--ring-size", 3, self.source), "--ring-size: '3' is refused: give a power of two")
         for name, words in ("out", "a folder"), ("device", "ibv_devices"), ("policy", "a file"), ("measure-policy", "a file"):
@@ -1129,7 +1132,7 @@ class Refusals(Case):
 
 
 class Lies(Case):
-    """The app detects an engine that reports wrong results."""
+    """testgantry detects an engine that reports wrong results."""
 
     def check_lie_caught(self, lie, *words, mode="copy"):
         source = self.make("in/file", 40 * CHUNK + 5)
@@ -1169,7 +1172,7 @@ class Lies(Case):
         self.assertLessEqual(float(row[2]), int(row[0]) / 0.5e6 + 0.00005, "Mops/s")
 
     def test_an_older_output_stays_until_the_new_one_is_verified(self):
-        """There are two files; the chunk that is not moved belongs to the second one."""
+        """There are two files; the chunk that is not moved belongs to the second file."""
         self.make("in/a", 10)
         self.make("in/file", 40 * CHUNK)
         older = [self.make(f"out/in/{name}", size) for name, size in (("a", 5), ("file", 77))]
@@ -1189,7 +1192,7 @@ class Lies(Case):
 
 
 class Failures(Case):
-    """An error during the run leaves only complete files."""
+    """After an error during the run, only complete files are left."""
 
     def test_an_error_of_the_device_is_in_the_table_and_named_below_it(self):
         source = self.make("in/file", 40 * CHUNK)
@@ -1219,7 +1222,7 @@ class Failures(Case):
         self.assertEqual(tree(self.out), whole)
 
     def test_a_limit_of_file_sizes(self):
-        # High enough for the files of EAL and of the emulated adapter.
+        # High enough for the files that EAL and the emulated adapter create.
         limit = 32 << 20
         source = self.make_sparse("file", limit + 1)
         result = move("--out", self.out, source,
@@ -1254,12 +1257,12 @@ class Failures(Case):
         source = self.make("file", 40 * CHUNK)
         with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
             wait_for(self.leftovers, process)
-            # In the end all chunks are in flight, and this lasts for more than a second.
+            # At the end all chunks are in flight. This state lasts for more than a second.
             wait_for(lambda: self.cpu_seconds_in_a_second(process) < 0.5, process)
 
     @staticmethod
     def cpu_seconds_in_a_second(process):
-        """The CPU time of all threads of a process: proc(5), utime and stime."""
+        """Returns the CPU time of all threads of a process: proc(5), utime and stime."""
         def cpu_seconds():
             with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
@@ -1300,7 +1303,8 @@ class Failures(Case):
             result = Result(process.returncode, out.decode())
             self.assertEqual(result.code, 128 + signal.SIGINT, result.out)
             self.assertFalse(os.path.exists(self.out))
-            # The first signal may come before the first chunk is submitted. Nothing is waited for then.
+            # The first signal may come before the first chunk is submitted. Then the program does not wait for any
+            # chunk.
             if self.table(result).get("total", [None])[0] != "0":
                 break
         self.assertNotIn("total", self.table(result), "it has waited for the device's deadline")
@@ -1318,7 +1322,7 @@ class LoadCase(Case):
         return run([*eal(workers), *map(str, args)], env=env, **more)
 
     def rows(self, result):
-        """The table of a load: [{column: value}, ...]."""
+        """Returns the table of a load: [{column: value}, ...]."""
         head, rows = None, []
         for line in result.out.splitlines():
             words = line.split()
@@ -1329,13 +1333,13 @@ class LoadCase(Case):
         return rows
 
     def measured(self, *args, **more):
-        """The rows of a load that ends well."""
+        """Returns the rows of a load that ends without an error."""
         result = self.load(*args, **more)
         self.assertEqual(result.code, 0, result.out)
         return self.rows(result), result
 
 
-# Operations of a load, the options that they need, and their names in the table.
+# For each operation of a load: the options that it needs, and its name in the table.
 LOAD_OPS = {"copy": [], "fill": [], "sg": ["--sge", 5], "gather": ["--layouts", 20], "scatter": ["--layouts", 3], "write": [], "write-imm": [],
     "read": [], "send": [], "atomic": [], "cas": [], "txn": ["--block", 512]}
 
@@ -1379,7 +1383,7 @@ class Load(LoadCase):
         self.assertEqual(rows[0]["ops"], 100, result.out)
 
     def test_depth_and_burst_are_what_was_asked_for(self):
-        """The third operation is late, so that the worker gets as many as it may have."""
+        """The third operation is late, so that the worker gets as many operations as it may have in flight."""
         for depth, burst in (20, 5), (4, 64):
             noted = self.path("noted")
             self.measured("--load", "copy", "--depth", depth, "--burst", burst, "--total-ops", 200, "--verify", "off",
@@ -1389,7 +1393,8 @@ class Load(LoadCase):
             self.assertEqual((handed, out, all_of_them), (min(burst, depth), depth, 200))
 
     def test_workers_are_made_as_the_options_say(self):
-        """Depths are rounded up to powers of two; 0 elements mean the engine's choice; idle 0 is spin, 1 is sleep."""
+        """Depths are rounded up to powers of two; 0 ring elements mean the engine's default; idle 0 is spin, 1 is
+        sleep."""
         noted = self.path("noted")
         for args, line in ((), "worker 32 0 8 1"), (("--idle", "spin", "--ring-size", 64, "--burst", 3, "--depth", 5), "worker 8 64 3 0"):
             self.measured("--load", "copy", *args, "--total-ops", 100, "--verify", "off", workers=2, env={**lying("none", 0), "WORKERS": noted})
@@ -1403,7 +1408,8 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows], [2000], result.out)
 
     def noted(self, *args, env=None):
-        """The calls of a load of 64 operations by ring, and the completions that it gets: {what: [[number, ...], ...]}."""
+        """Returns the calls of a load of 64 operations by ring, and the completions that the load gets: {what:
+        [[number, ...], ...]}."""
         noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "end": [], "desc": [], "base": [], "done": []}
         _, result = self.measured("--load", *args, "--total-ops", 64, "--verify", "off", env={**lying("none", 0), "NOTED": noted,
             **(env or {})})
@@ -1414,7 +1420,7 @@ class Load(LoadCase):
         return found, result
 
     def test_descriptors_are_what_the_options_ask_for(self):
-        copy, write, read, fill, fence = 2, 3, 4, 6, 1  # gantry_desc.h
+        copy, write, read, fill, fence = 2, 3, 4, 6, 1  # values of gantry_desc.h
         for option, by in ("cpu", 1 << 2), ("mmo", 1 << 3), ("policy", 0):
             self.assertEqual({flags for _, flags, _ in self.noted("copy", "--by", option)[0]["desc"]}, {by}, option)
         found, _ = self.noted("copy,write", "--by", "rdma", "--copy-path", "rdma", "--order", "even")
@@ -1440,12 +1446,12 @@ class Load(LoadCase):
                     bases = self.noted(op, "--layouts", places, "--depth", 16)[0]["base"]
                     self.assertEqual(len(bases), 64)
                     self.assertEqual(len({base for base, in bases[:places]}), places)
-                    # All places of the memory are used, and then all of them again.
+                    # All offsets of the memory are used, and then all of them again.
                     period = next(n for n in range(places, 65) if bases[n:] == bases[:-n])
                     self.assertEqual(bases[:period], (bases[:places] * period)[:period])
 
     def test_queues_connections_and_regions_are_what_the_options_ask_for(self):
-        rc, dc, dc_target = 0, 1, 2  # gantry.h
+        rc, dc, dc_target = 0, 1, 2  # values of gantry.h
         found, result = self.noted("write", "--peers", 2)
         self.assertEqual((found["queue"], found["peer"]), ([[0]], [[rc, 0]] * 4))
         self.assertEqual(len(found["region"]), 1)
@@ -1466,8 +1472,9 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows], [300, 300, 600], result.out)
 
     def test_a_connection_that_is_late_holds_back_its_own_alone_in_an_unordered_queue(self):
-        """Of 64 writes, 16 go over each of 4 connections. The tenth that the adapter begins is late by 3 s, and so are all after it
-        on its connection. The order in which the adapter serves connections is not known, so the tenth is one of several."""
+        """Of 64 writes, each of 4 connections gets 16. The tenth write that the adapter begins is late by 3 s, and so
+        are all later writes on the same connection. The order in which the adapter serves connections is not known, so
+        the late connection is not known either."""
         for unordered in "off", "on":
             found, _ = self.noted("write", "--peers", 4, "--depth", 32, "--burst", 1, "--unordered", unordered,
                 env=self.faults("late ms=3000 op=10"))
@@ -1476,7 +1483,7 @@ class Load(LoadCase):
                 self.assertEqual(order, list(range(64)))
             else:
                 late = list(itertools.takewhile(lambda cookie: cookie % 4 == order[-1] % 4, reversed(order)))[::-1]
-                # At most nine began before it.
+                # At most nine writes of this connection were begun before the late one.
                 self.assertGreaterEqual(len(late), 16 - 9)
                 self.assertEqual(late, list(range(late[0], 64, 4)))
                 for connection in range(4):
@@ -1494,7 +1501,7 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows if row["op"] == "all"], [3000] * 4, result.out)
 
     def test_it_lasts_as_long_as_was_asked_for(self):
-        """Never shorter. It may be longer on a slow machine."""
+        """A load never ends before its time. It may end later on a slow machine."""
         begin = time.monotonic()
         rows, result = self.measured("--load", "copy", "--duration", 1, "--verify", "off")
         self.assertGreater(time.monotonic() - begin, 1)
@@ -1502,7 +1509,8 @@ class Load(LoadCase):
         self.assertIn("nothing was verified", result.out)
 
     def files(self):
-        """The CSV and the JSON of a load, which have the same values: [{name: value}, ...], numbers as numbers."""
+        """Returns the CSV and the JSON of a load, which must have the same values: [{name: value}, ...], with numbers
+        as numbers."""
         with open(self.path("a.csv"), newline="", encoding="ascii") as file:
             lines = list(csv.DictReader(file, strict=True))
         with open(self.path("a.json"), encoding="ascii") as file:
@@ -1565,9 +1573,9 @@ class Load(LoadCase):
         self.assertGreater(point["unsent_ops"], 0)
 
     def test_latencies_of_an_open_loop_begin_when_an_operation_is_due(self):
-        """
-        A thousand operations, one each millisecond. Number 10 and those after it complete a second late, so number k is late by 1010 - k
-        milliseconds at least, although few are in flight at a time. In a closed loop, only these few are late.
+        """A thousand operations, one each millisecond. Operation 10 and all operations after it complete a second late,
+        so operation k is late by at least 1010 - k milliseconds, although few operations are in flight at a time. In a
+        closed loop, only these few operations are late.
         """
         self.measured("--load", "copy", "--rate", 1000, "--total-ops", 1000, "--depth", 4, "--percentiles", "20,45,60", "--verify", "off",
             "--csv", self.path("a.csv"), "--json", self.path("a.json"), env=self.faults("late ms=1000 op=10"))
@@ -1578,7 +1586,8 @@ class Load(LoadCase):
         self.assertGreater(point["max_us"], 990e3)
 
     def test_a_percentile_is_a_latency_that_so_many_do_not_exceed(self):
-        """Ten of two hundred, one at a time, are late by 100 ms: of all latencies in order, number 191 is the first of these."""
+        """Of two hundred operations, which are executed one at a time, ten are late by 100 ms: in the sorted list of
+        latencies, number 191 is the first of these ten."""
         lines = "".join(f"late ms=100 op={n}\n" for n in range(10, 101, 10))
         self.measured("--load", "copy", "--total-ops", 200, "--depth", 1, "--percentiles", "95.5,99,100", "--verify", "off",
             "--csv", self.path("a.csv"), "--json", self.path("a.json"), env=self.faults(lines))
@@ -1588,7 +1597,8 @@ class Load(LoadCase):
         self.assertGreaterEqual(point["mean_us"], 5e3)
 
     def test_the_longest_latency_is_that_of_all_workers(self):
-        """With one operation, only the first worker has one. With two, each of the first two workers has one, and one is later."""
+        """With one operation, only the first worker has an operation. With two operations, each of the first two
+        workers has one, and one of them is late."""
         for via in "ring", "inline":
             for ops, lines in (1, "late ms=100 op=1"), (2, "late ms=100 op=1\nlate ms=300 op=1 times=2"):
                 with self.subTest(via=via, ops=ops):
@@ -1643,7 +1653,7 @@ class Load(LoadCase):
 
 
 class LoadRefused(LoadCase):
-    """Errors are reported."""
+    """Tests that errors are reported."""
 
     def check_found(self, op, lie, at, words):
         with self.subTest(op=op, lie=lie, at=at):
@@ -1655,7 +1665,7 @@ class LoadRefused(LoadCase):
             self.assertTrue(self.rows(result), result.out)
 
     def test_an_engine_that_is_wrong_is_found_out(self):
-        """Operations from number 100 on are those that are verified."""
+        """Operations from number 100 on are verified."""
         for op in "copy", "fill", "sg", "gather", "scatter", "write", "read":
             self.check_found(op, "skip", 150, f"{op}: byte 0 of 512 is 0xff")
         self.check_found("txn", "status", 150, "txn failed while it was verified")
@@ -1795,7 +1805,7 @@ class PromptCase(Case):
             return move("-i", *args, stdin=stdin, **more)
 
     def talk(self, fd, process, lines):
-        """Types each line when the prompt appears. Returns the text on the screen."""
+        """Types each line when the prompt appears. Returns the text that was displayed."""
         screen = b""
         seen = 0
         end = time.monotonic() + TIMEOUT
@@ -1810,7 +1820,7 @@ class PromptCase(Case):
                 line = lines.pop(0)
                 os.write(fd, (line if isinstance(line, bytes) else line.encode()) + b"\r")
         with contextlib.suppress(OSError):
-            while select.select([fd], [], [], 0)[0]:  # its last output
+            while select.select([fd], [], [], 0)[0]:  # the last output of the program
                 screen += os.read(fd, 4096)
         return screen.decode(errors="replace")
 
@@ -1870,7 +1880,7 @@ class Prompt(PromptCase):
         result = self.script(*lines, "quit", args=[self.source])
         for mode in "copy", "write", "read":
             self.check_moved(result, self.source, self.path(f"{mode}/in"))
-        # Each table belongs to its own job.
+        # Each table must belong to its own job.
         n_bytes = sum(os.path.getsize(os.path.join(self.source, name)) for name in os.listdir(self.source))
         self.assertEqual(re.findall(r"(?m)^ *total +\d+ +(\d+) ", result.out), [str(n_bytes)] * 3)
 
@@ -1889,7 +1899,7 @@ class Prompt(PromptCase):
         self.assertIn("nothing is running", result.out)
 
     def test_clear_stats_restarts_the_counters(self):
-        """The third chunk is late, so the worker sleeps meanwhile."""
+        """The third chunk is late, so the worker sleeps until it completes."""
         result = self.script("show stats", "start", "wait", "clear stats", "show stats", "quit",
             args=["--out", self.out, self.source], env=self.faults("late ms=500 op=3"))
         self.assertIn("nothing has run yet", result.out)
@@ -1960,7 +1970,7 @@ class Prompt(PromptCase):
 
 
 class Lines(PromptCase):
-    """The lines that the prompt understands. A job moves few files, or none."""
+    """Tests the commands of the prompt. A job moves few files or no files."""
 
     def test_wrong_commands_are_reported_and_change_nothing(self):
         result = self.script("set chunk 12x", "set nothing 1", "nonsense", "start", "clear files",
@@ -1973,11 +1983,11 @@ class Lines(PromptCase):
         self.assertIn("show stats", result.out)
 
     def settings(self, result):
-        """What "show config" has printed: {name: value}."""
+        """Returns what "show config" has printed: {name: value}."""
         return dict(re.findall(r"(?m)^([a-z]+(?:-[a-z]+)*)  +(\S.*)$", result.out.split("show config\n")[-1]))
 
     def test_show_config_has_every_setting_and_its_default(self):
-        """The defaults are those of the help."""
+        """The defaults must be those that the help shows."""
         with tempfile.TemporaryFile() as stdin:
             stdin.write(b"set nothing 1\nshow config\n")
             stdin.seek(0)
@@ -2055,14 +2065,14 @@ class Lines(PromptCase):
 
     def test_a_line_that_the_terminals_editing_does_not_take_is_refused(self):
         result = self.on_terminal("add " + "x" * 5000, "add a\u00fcb", "show files", "quit")
-        # 512 bytes until DPDK 24.03; since then LINE_MAX, which is 2048.
+        # The limit is 512 bytes until DPDK 24.03, and then LINE_MAX, which is 2048.
         self.assertRegex(result.out, r"a line is longer than (512|2048) bytes, the most that line editing on a terminal accepts; nothing was done: give long paths")
         self.assertIn("a line has the byte 0xbc, and line editing on a terminal accepts only ASCII; nothing was done: give such", result.out)
         self.assertIn("10 files", result.out)
         self.assertEqual(result.code, 1)
 
     def test_keys_edit_a_line(self):
-        """Left, the beginning and the end of the line, the previous line, everything right of the cursor."""
+        """Keys: left, beginning and end of the line, the previous line, delete everything right of the cursor."""
         result = self.on_terminal(b"set burst 7\x1b[D3", b"st\x01set dep\x05", b"set depth 5\x01\x05", b"\x1b[A\x7f9", b"set chunk 4K 9\x1b[D\x1b[D\x0b",
             "show config", "quit")
         for setting in r"burst +37", r"depth +9", r"chunk +4096":

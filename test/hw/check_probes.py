@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the documentation, the probes and the code name the same assumptions, and that softhca meets them.
 
-Without --rehearse nothing is asked: doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", must have the groups, identities,
-sentences and reasons of `hw_probe --list`. Each identity of the first must stand in a comment "Assumed: identity." of
-drivers/softhca, each of the second in a comment "Confirmed: identity.".
-With --rehearse the probes ask the emulated adapter. Each must read "as assumed", except those that are not
-asked, and those of encryption if the adapter has none.
+Without --rehearse nothing is asked: doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", must have
+the groups, identities, sentences and reasons of `hw_probe --list`. Each identity of the first section must stand in a
+comment "Assumed: identity." of drivers/softhca, each identity of the second section in a comment "Confirmed:
+identity.". With --rehearse the probes ask the emulated adapter. Each probe must answer "as assumed", except probes that
+do not exist, and probes of encryption if the adapter does not encrypt.
 
 usage: check_probes.py SOURCE_DIR HW_PROBE [--rehearse]
 """
@@ -23,7 +23,8 @@ NOT_ASKED = ' Not asked: '
 
 
 def probes_of_table(hw_probe):
-    """identity -> (group, sentence, reason or ''). Below each is a sentence that says what depends on it."""
+    """Maps each identity to (group, sentence, reason or ''). Below each identity is a sentence that says what depends
+    on the assumption."""
     out = subprocess.run([hw_probe, '--list'], check=True, capture_output=True, text=True).stdout
     probes, group = {}, None
     lines = iter(out.splitlines())
@@ -42,7 +43,7 @@ def probes_of_table(hw_probe):
 
 
 def probes_of_doc(source, kind):
-    """The same of a section of doc/softhca-assumptions.md; the sentence is all of the text before the reason."""
+    """As probes_of_table(), for a section of doc/softhca-assumptions.md; the sentence is all text before the reason."""
     with open(os.path.join(source, 'doc', 'softhca-assumptions.md'), encoding='utf-8') as doc:
         section = doc.read().partition(f'\n## What is {kind.lower()}\n')[2].partition('\n## ')[0]
     probes = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests usertools/hw.sh on the emulated adapter: its stages and its report, that the report does not identify the
-machine, that it stops cleanly, and that it does not emulate unless it is asked to.
+machine, that the script stops cleanly, and that it does not use the emulated adapter unless it is told to.
 
 usage: test_hw_sh.py HW_SH BUILD_DIR
 """
@@ -24,7 +24,7 @@ JOBS = ['main job, --mode ' + name for name in ('copy', 'copy --copy-path mmo', 
                                                'sig', 'sig, wrong signatures under SQD', 'sig --encrypt data')]
 STAGES = ['capabilities', *TWINS, 'faults', 'model', *JOBS, 'probes', 'benchmarks']
 ENCRYPTION = (JOBS[-1],)
-# What a program may print about a machine, one item a line.
+# Text that a program may print about a machine, one item on each line.
 SECRETS = ['0002:c903:00a1:b2c3', 'fe80::202:c9ff:fe03:a1b2', '::ffff:c0a8:102', '192.168.17.4', '0x0002c90300a1b2c3',
            '0002c90300a1b2c3', 'b8:59:9f:01:02:03', '0000:3b:00.1', '4c4c4544-0033-4a10-8052-c4c04f4b4d32', '/home/someone/file',
            '~/notes', '../lib/secret/place.c', 'serial number MT2231X01234', 'S/N: MT1234', 'someone@example.org', 'mlx5_0',
@@ -51,7 +51,7 @@ class HwSh(unittest.TestCase):
         return run
 
     def report(self):
-        """The report, which is the same in both forms."""
+        """Returns the report, which must be the same in both forms."""
         with open(os.path.join(self.out, 'report.txt'), encoding='utf-8') as file:
             text = file.read()
         with open(os.path.join(self.out, 'report.json'), encoding='utf-8') as file:
@@ -68,7 +68,8 @@ class HwSh(unittest.TestCase):
         return {stage['name']: stage['result'] for stage in self.report()[0]['stages']}
 
     def fake_build(self, **programs):
-        """A build directory with the real hw_caps, and shell scripts as programs; others are missing."""
+        """Makes a build directory with the real hw_caps, and with shell scripts in place of other programs. Some
+        programs are missing."""
         built = os.path.join(self.folder, 'built')
         for folder in ('test/hw', 'test/bench', 'app/testgantry'):
             os.makedirs(os.path.join(built, folder))
@@ -119,7 +120,8 @@ class HwSh(unittest.TestCase):
             self.assertEqual(results[job], 'skipped' if job in ENCRYPTION else 'failed')
         self.assertEqual(results['probes'], 'failed')
         self.assertEqual(results['faults'], 'skipped')
-        # It ended in the middle of its list. The answers that it has given count, and its last message is in the report.
+        # The program ended in the middle of its list. The answers before are in the report, and so is the program's
+        # last message.
         self.assertEqual([answer['seen'] for answer in report['probes']['answers']], ['at PATH on DEVICE'])
         self.assertEqual(report['stages'][STAGES.index('probes')]['output'][-1], 'why')
         self.assertIn('These stages failed: main job, --mode copy;', report['verdict'])
@@ -131,7 +133,8 @@ class HwSh(unittest.TestCase):
                     self.assertNotIn(word, json.dumps(report))
 
     def test_difference(self):
-        """A probe that answers otherwise is reported, with what depends on it."""
+        """If a probe's answer differs from the assumption, the report contains the answer and what depends on the
+        assumption."""
         answer = ('{"id": "x-y", "answer": "otherwise", "seen": "state 4 at ../test/hw/probe.c:5", "assumed": "It is so.", '
                   '"matters": "All of it."}')
         built = self.fake_build(testgantry='exit 0', hw_probe=f"echo '{{\"device\": {{}}, \"answers\": [{answer}]}}'")
@@ -142,7 +145,7 @@ class HwSh(unittest.TestCase):
         self.assertIn('  x-y\n    assumed: It is so.\n    seen: state 4 at PATH\n    what depends on it: All of it.\n', text)
 
     def test_lacking_device(self):
-        """On a device without what Gantry needs, everything except the probes is skipped."""
+        """On a device that lacks what Gantry needs, everything except the probes is skipped."""
         caps = ('{"device": {"part": 4117, "fw": "14.32.1010", "emulated": false}, "capabilities": [{"id": "opens", "name": '
                 '"Access", "has": false, "value": "", "use": "everything", "needed": true}]}')
         built = self.fake_build(hw_caps=f"case $* in *--json*) echo '{caps}' ;; *) echo 'mlx5_7, part 4117' ;; esac; exit 3",
@@ -170,7 +173,7 @@ class HwSh(unittest.TestCase):
             self.assertFalse(os.path.exists('/proc/' + file.read().strip()))
 
     def changed(self, changes):
-        """A copy of hw.sh with these changes of its text."""
+        """Makes a copy of hw.sh with these changes of its text."""
         usertools = os.path.join(self.folder, 'usertools')
         os.mkdir(usertools)
         for name in ('common.sh', 'hw_report.py'):
@@ -187,7 +190,7 @@ class HwSh(unittest.TestCase):
         return path
 
     def test_limits(self):
-        """A stage that does not end fails, and then there is no time for the rest."""
+        """A stage that does not end fails. Then no time is left for the other stages."""
         hw_sh = self.changed({'\n# ---- the main job\n': '\nstage_seconds=1\n', '\n# ---- probes': '\nstop_at=$SECONDS\n# ---- probes'})
         built = self.fake_build(testgantry='[ "$1" = --help ] || sleep 600', hw_probe='echo \'{"answers": []}\'')
         run = self.run_it('--rehearse', '--short', '--built', built, hw_sh=hw_sh)

@@ -22,13 +22,13 @@ MESON, BUILD, PREFIX, LIBDIR = (sys.argv.pop(1) for _ in range(4))
 SKIPPED = 77
 OURS = re.compile(r'lib(gantry|hwq|softhca|rte_dma_mlx5)\.')
 STRICT = '-O1 -Wall -Wextra -Werror -DALLOW_EXPERIMENTAL_API '
-CXX = '-Wno-missing-field-initializers'  # C++ warns of fields that an initializer does not name; C does not
+CXX = '-Wno-missing-field-initializers'  # C++ compilers warn of fields that an initializer does not name; C compilers do not
 LDFLAGS = '-Wl,--no-as-needed'  # the linker's own default, which some distributions change
 EAL = ['--no-huge', '-m', '64', '--no-shconf', '--no-pci', '--no-telemetry']
 
 
 def clean_env(**more):
-    """An environment in which only `more` leads to a library of Gantry."""
+    """Returns an environment in which only the variables in `more` lead to a library of Gantry."""
     left_out = ('SOFTHCA_', 'PKG_CONFIG_', 'LD_PRELOAD')
     env = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
     env.update(SOFTHCA_GID_IPV4='198.51.100.11', **more)
@@ -36,7 +36,7 @@ def clean_env(**more):
 
 
 def run(*argv, status=0, **settings):
-    """Returns the output of a program, of both streams."""
+    """Returns the output of a program: standard output and standard error."""
     done = subprocess.run(argv, env=clean_env(**settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors='replace', timeout=600, check=False)
     if done.returncode != status:
@@ -76,7 +76,7 @@ class Install(unittest.TestCase):
                 text = f.read()
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(re.sub(r'(?m)^prefix=.*$', lambda _: 'prefix=' + own, text))
-        # The rest of the system is at its place in the sysroot.
+        # All other files of the system are at their paths in the sysroot.
         for folder in ('include', 'lib'):
             path = os.path.join(stage, 'usr', folder)
             if PREFIX != '/usr':
@@ -91,7 +91,7 @@ class Install(unittest.TestCase):
         cls.trees = {'own': cls.own, 'staged': cls.staged}
 
     def libraries(self, path, **settings):
-        """The libraries of Gantry and DPDK that a program or library is loaded with: name -> path."""
+        """Returns the libraries of Gantry and DPDK with which a program or library is loaded: {name: path}."""
         listed = dict(re.findall(r'^\s*(\S+) => (.*?)(?: \(0x\w+\))?$', run('ldd', path, **settings), re.M))
         return {name: os.path.realpath(where) for name, where in listed.items() if OURS.match(name) or name.startswith('librte_')}
 
@@ -133,7 +133,7 @@ class Install(unittest.TestCase):
                 self.assertEqual(one.read(), other.read())
 
     def test_the_launcher_finds_its_library_and_the_cards(self):
-        # The part numbers are those of the PCI IDs: pci.ids of the PCI ID project.
+        # The part ids are those of the PCI ids: pci.ids of the PCI ID project.
         for tree in self.trees.values():
             for card, part in ('connectx-5', 0x1017), ('connectx-7', 0x1021), ('bluefield-3', 0xa2dc):
                 said = run(tree.bin('softhca'), '--like', card, sys.executable, '-c', 'open("/dev/infiniband/uverbs0")',
@@ -151,7 +151,8 @@ class Install(unittest.TestCase):
     # ---- the dmadev driver
 
     def skeleton(self):
-        """DPDK's own driver of this kind: name in libdir, or in a folder there -> what the link holds, or None."""
+        """Returns libdir, and the files of DPDK's own driver of this kind: {name in libdir or in a folder of libdir:
+        target of the link, or None}."""
         libdir = run('pkg-config', '--variable=libdir', 'libdpdk').strip()
         return libdir, self.layout(libdir, 'skeleton')
 
@@ -175,7 +176,7 @@ class Install(unittest.TestCase):
     # ---- programs of users
 
     def make(self, tree, name, compiler, static, packages, source):
-        """Builds a program as its user does. Returns (its path, what it was loaded with)."""
+        """Builds a program as its user does. Returns (path of the program, libraries with which it was loaded)."""
         folder = os.path.join(tree.prefix, 'built', '-'.join([name, compiler, 'static' if static else 'shared']))
         os.makedirs(folder)
         program = os.path.join(folder, name)
@@ -205,9 +206,9 @@ class Install(unittest.TestCase):
         self.assertIn('1000 packets logged', run(program, *EAL, **tree.use))
 
     def test_embed(self):
-        # Two at a time.
+        # Builds two programs at a time.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            # With Gantry in the system's own prefix, the staged tree is no sysroot.
+            # If Gantry's prefix is that of the system, the staged tree cannot be used as a sysroot.
             trees = {where: tree for where, tree in self.trees.items() if PREFIX != '/usr' or where != 'staged'}
             tried = {(where, compiler, static): pool.submit(self.check_embed, tree, compiler, static) for where, tree in trees.items()
                      for compiler in ('gcc', 'g++') for static in (True, False) if shutil.which(compiler)}
@@ -216,7 +217,7 @@ class Install(unittest.TestCase):
                 future.result()
 
     def test_gantry_brings_hwq_to_those_who_link_statically(self):
-        # This also holds if DPDK has no mlx5 drivers, and names neither libibverbs nor libmlx5.
+        # This must also be true if DPDK has no mlx5 drivers, and its libraries name neither libibverbs nor libmlx5.
         self.assertEqual(self.own.pkg_config('--print-requires-private', 'gantry'), ['hwq'])
 
     def check_copied(self, said):
@@ -235,7 +236,7 @@ class Install(unittest.TestCase):
 
     def test_a_program_of_DPDK_loads_the_driver_by_d(self):
         program, _ = self.make(self.own, 'dmadev_copy', 'gcc', False, ['libdpdk'], self.example('dmadev_copy'))
-        # By its name alone, because EAL refuses paths below folders that everybody may write to.
+        # The driver is named without its path, because EAL refuses paths below folders that every user may write to.
         said = run(self.own.bin('softhca'), program, *EAL, '-d', 'librte_dma_mlx5.so', '--vdev', 'dma_mlx5_0',
                    LD_LIBRARY_PATH=before('LD_LIBRARY_PATH', self.own.libdir))
         self.check_copied(said)

@@ -36,7 +36,8 @@ def files_below(folder):
 
 
 def needed_name(soname):
-    """Debian Policy, 8.1: the name of a library's package. libx.so.1 is in libx1, liby2.so.3 in liby2-3."""
+    """Debian Policy, 8.1: the name of a library's package. For example, libx.so.1 is in libx1, and liby2.so.3 in
+    liby2-3."""
     name, version = re.fullmatch(r'(.+)\.so\.(.+)', soname).groups()
     name = name.replace('_', '-').lower()
     return name + ('-' if name[-1].isdigit() else '') + version
@@ -49,7 +50,7 @@ class Packages(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.tmp)
         run(MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', os.path.join(cls.tmp, 'stage'))
         cls.stage = os.path.join(cls.tmp, 'all')
-        # The packages' prefix: installed programs find their files in every prefix.
+        # This prefix is that of the packages: installed programs find their files with any prefix.
         os.makedirs(cls.stage)
         os.rename(os.path.join(cls.tmp, 'stage') + PREFIX, os.path.join(cls.stage, 'usr'))
         with open(os.path.join(LISTS, 'control'), encoding='utf-8') as f:
@@ -69,7 +70,7 @@ class Packages(unittest.TestCase):
 
     @classmethod
     def fill(cls, package):
-        """Copies what the package's list names, as dh_install(1) does."""
+        """Copies the files that the package's list names, as dh_install(1) does."""
         folder = os.path.join(cls.tmp, package)
         os.makedirs(os.path.join(folder, 'DEBIAN'))
         with open(os.path.join(folder, 'DEBIAN/control'), 'w', encoding='utf-8') as f:
@@ -105,7 +106,8 @@ class Packages(unittest.TestCase):
         self.assertEqual({needed_name(soname): package for soname, package in sonames.items()},
                          {package: package for package in sonames.values()})
         self.assertEqual(len(sonames), 4)
-        # What a program is linked with and loaded with: the link is in the -dev package, the SONAME with the library.
+        # What a program needs when it is linked and when it is loaded: the link is in the -dev package, the SONAME in
+        # the library's package.
         for soname, package in sonames.items():
             self.assertTrue(any(os.path.basename(name) == soname for name in self.holds[package]), soname)
 
@@ -122,7 +124,7 @@ class Packages(unittest.TestCase):
         run(os.path.join(bin, 'testgantry'), *EAL, '--', '--mode', 'copy', '--out', out, __file__)
         with open(__file__, 'rb') as one, open(os.path.join(out, os.path.basename(__file__)), 'rb') as other:
             self.assertEqual(one.read(), other.read())
-        # The part number is that of the PCI ID.
+        # The part id is that of the PCI id.
         said = run(os.path.join(bin, 'softhca'), '--like', 'connectx-7', sys.executable, '-c', 'open("/dev/infiniband/uverbs0")',
                    SOFTHCA_FORCE='1')
         self.assertIn(f'part {0x1021},', said)

@@ -46,7 +46,7 @@ FOREIGN_FILES = {
 }
 FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/card-profiles/'}
 FOREIGN_TESTS = {
-    # rdma-core's, which all are ok or exist in newer versions alone; UCX's.
+    # Tests of rdma-core, which all are ok or exist in newer versions alone; tests of UCX.
     'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple',
 }
 FOREIGN_SETTINGS = {'name'}  # `name = value` stands for each setting
@@ -54,14 +54,14 @@ FOREIGN_SETTINGS = {'name'}  # `name = value` stands for each setting
 FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'default_library',
                  'enable_driver_sdk', 'enable_drivers', 'enable_apps', 'platform'}
 FOREIGN_OPTIONS = {
-    # EAL's.
+    # Options of EAL.
     'lcores', 'no-huge', 'no-shconf', 'no-pci', 'in-memory', 'iova-mode', 'vdev', 'file-prefix', 'no-telemetry', 'trace',
     'trace-dir', 'socket-mem',
-    # Of Docker, dpdk-test-crypto-perf, perftest.
+    # Options of Docker, dpdk-test-crypto-perf and perftest.
     'device', 'cap-add', 'ulimit', 'client', 'server', 'ptest', 'devtype', 'help', 'setup', 'depth', 'membind',
 }
 FOREIGN_NAMES = {
-    # Linux, libmlx5, DPDK.
+    # Functions of Linux, libmlx5 and DPDK.
     'check_vma_flags', 'psv_transient_signature', 'set_psv_wr',
 }
 
@@ -98,7 +98,7 @@ class Tree:
         self.more_tests = set()
         for path in glob.glob(os.path.join(source, 'test/conformance/*.txt')) + [os.path.join(source, p) for p in GENERATED]:
             self.more_tests.update(re.findall(r'test_\w+', read(source, path)))
-        # A variable of a script may begin like a test.
+        # A variable in a script may begin as a test's name does.
         for path in glob.glob(os.path.join(source, 'usertools/*.sh')):
             self.more_tests.update(re.findall(r'^(test_\w+)=', read(source, path), re.M))
         self.tests, self.programs, self.built = set(), set(), set()
@@ -123,7 +123,7 @@ class Tree:
         return any(folder == path or folder.endswith('/' + path) for folder in self.folders)
 
     def sources_of(self, program):
-        """The text of a program's sources; '' if it is no program of the project."""
+        """Returns the text of a program's sources, or '' if the project has no such program."""
         if program not in self.own:
             paths = {'testgantry': 'app/testgantry/*.c', 'hwq-decode': 'app/hwq-decode/*.c',
                      'softhca': 'drivers/softhca/process/launch.c', 'gantry-top': 'usertools/gantry-top'}.get(program)
@@ -131,7 +131,7 @@ class Tree:
                 paths = 'test/**/*.c'
             elif paths is None and program.endswith(('.py', '.sh')) and any(f.endswith('/' + program) for f in self.files):
                 paths = next(f for f in self.files if f.endswith('/' + program))
-                # A script may pass its arguments to a program or to another script.
+                # A script may pass its arguments on to a program or to another script.
                 paths = paths if paths.startswith('test/') else 'usertools/*'
             found = glob.glob(os.path.join(self.source, paths), recursive=True) if paths else []
             self.own[program] = '\n'.join(read(self.source, path) for path in found if os.path.isfile(path))
@@ -167,7 +167,7 @@ def code_of(text):
 
 
 def slug(heading):
-    """The anchor of a heading, as GitHub makes it."""
+    """Returns the anchor of a heading, as GitHub makes it."""
     text = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', heading).strip().lower()
     return re.sub(r'[^\w\- ]', '', text).replace(' ', '-')
 
@@ -191,7 +191,7 @@ FILE = re.compile(r'(?<![\w/.$<>{}~-])((?:[\w.*-]+/)*[\w*-][\w.*-]*\.(?:c|h|py|s
 def files(tree, page, text):
     for number, block, code in code_of(text):
         for path in FILE.findall(code):
-            # Capitals mean any name: verbs/uverbs_NAME.c, X.c.
+            # Capitals are placeholders for any name: verbs/uverbs_NAME.c, X.c.
             if path in FOREIGN_FILES or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
                 continue
             if not tree.has_file(os.path.normpath(path)):
@@ -286,7 +286,7 @@ def program_options(tree, page, text):
             elif name == 'softhca' and not word.startswith('-'):
                 program = 'softhca'
             elif program == 'softhca' and not word.startswith('-') and (i == 0 or words[i - 1] != '--like'):
-                program = None  # the launcher's program
+                program = None  # the program that the launcher runs
             elif word.startswith('--') and program and not eal:
                 option = re.match(r'--([a-z0-9-]*)', word)[1]
                 if option and option not in ('help', 'list') and not tree.has_option(program, option):

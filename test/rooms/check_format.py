@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that every C file is formatted as clang-format 14 does it, and that no comment and no page has a line that is too wide.
+"""Checks that every C file is formatted as clang-format 14 does it, and that no comment and no page has a line that is
+too wide.
 
-clang-format, by .clang-format, leaves comments as they are. So lines of comments are measured here, in the folders of
-NARROW: they have 100 columns at most, with tabs of 8. So have lines of pages (README.md, CHANGELOG.md, doc/*.md), other than
-tables, code, link targets, and pages that a program writes.
+clang-format, by .clang-format, leaves comments as they are. So this script measures lines of comments, in the folders
+of NARROW: they have at most 100 columns, with tabs of 8. The same limit applies to lines of pages (README.md,
+CHANGELOG.md, doc/*.md), except tables, code, link targets, and pages that a program writes.
 
-Other versions of clang-format format some lines differently. Without version 14, which Debian 12 has, widths alone are
-checked, and the test is skipped if they are right.
+Other versions of clang-format format some lines differently. Without version 14, which Debian 12 has, only widths are
+checked; if they are right, the test is skipped.
 
 usage: check_format.py SOURCE_DIR
 """
@@ -17,7 +18,7 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 from project_files import c_files
 
 VERSION = "14"
@@ -27,7 +28,7 @@ NARROW = ("app", "drivers", "examples", "lib", "test")
 
 
 def find():
-    """clang-format of that version, or None."""
+    """Returns the path of clang-format of that version, or None."""
     for name in ("clang-format-" + VERSION, "clang-format"):
         if shutil.which(name):
             said = subprocess.run([name, "--version"], check=True, text=True, stdout=subprocess.PIPE).stdout

@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 from project_files import c_files
 
 EXCEPTIONS_MAX = 5
@@ -26,14 +26,14 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 
 
 class Rooms:
-    """rooms.txt: the folders, what each may use, their public headers, the exceptions."""
+    """The contents of rooms.txt: the folders, the folders that each may use, their public headers, the exceptions."""
 
     def __init__(self, path):
         self.may = collections.OrderedDict()  # folder -> patterns of folders
         self.calls = {}  # folder -> patterns of further folders whose functions it may call
         self.public = {}  # pattern of folders -> names of headers
         self.inside = {}  # folder -> patterns of folders whose private headers it may include
-        self.exceptions = {}  # (file, folder) -> [kind, reason, is it needed]
+        self.exceptions = {}  # (file, folder) -> [kind, reason, whether the exception is needed]
         self.faults = []
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -64,14 +64,14 @@ class Rooms:
         return True
 
     def of(self, path):
-        """The room of a file: the longest listed folder that contains it."""
+        """Returns the room of a file: the longest listed folder that contains the file."""
         folder = os.path.dirname(path)
         while folder and folder not in self.may:
             folder = os.path.dirname(folder)
         return folder or None
 
     def allows(self, user, used, call):
-        """True if the file `user` may use the room `used`. An exception that allows it is noted as needed."""
+        """Returns true if the file `user` may use the room `used`. An exception that allows it is marked needed."""
         room = self.of(user)
         may = self.may[room] + (self.calls.get(room, []) if call else [])
         if room == used or any(fnmatch.fnmatchcase(used, p) for p in may):
@@ -90,7 +90,7 @@ class Rooms:
                     self.public[folders] = re.findall(r"'(?:\w+/)*(\w+\.h)'", text.read())
 
     def shows(self, user, header):
-        """True if the file `user` may include that header of another room."""
+        """Returns true if the file `user` may include that header of another room."""
         room, used = self.of(user), self.of(header)
         for pattern, names in self.public.items():
             if fnmatch.fnmatchcase(used, pattern) and not fnmatch.fnmatchcase(room, pattern):
@@ -100,7 +100,7 @@ class Rooms:
 
 
 def circles(graph):
-    """Sets of nodes that can reach each other (Tarjan), smallest first."""
+    """Returns the sets of nodes that can reach each other (Tarjan), the smallest set first."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -125,7 +125,7 @@ def circles(graph):
 
 
 def includes(source, files):
-    """Pairs (file, header of the project), and faults."""
+    """Returns pairs (file, header of the project), and faults."""
     by_name = collections.defaultdict(list)
     uses, faults = [], []
     for path in files:
@@ -150,8 +150,8 @@ def includes(source, files):
 
 
 def symbols(source, build, files):
-    """Pairs (file, file that defines a symbol that it uses) of the built objects, with one such symbol;
-    symbol -> file that defines it; the number of objects."""
+    """Returns, from the built objects: pairs (file, file that defines a symbol that the first file uses), with one such
+    symbol; symbol -> file that defines it; the number of objects."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
         commands = json.load(text)
     objects = {}
@@ -167,10 +167,11 @@ def symbols(source, build, files):
         output, name, kind = re.match(r"(.*): (\S+) (\S)", line).groups()
         if kind == "U":
             wanted[objects[output]].add(name)
-        elif kind not in "wvWVu":  # a weak symbol is defined by every file that needs it
+        elif kind not in "wvWVu":  # a weak symbol is defined in every file that needs it
             defined[name].add(objects[output])
-    # The adapter's library exports its API, which programs may use, and defines names of libc: a program that calls
-    # these means libc. Files of the adapter may not call them, because their calls would go through its shim.
+    # The adapter's library exports its API, which programs may use, and functions with names of libc: a program that
+    # calls these means libc's functions. Files of the adapter may not call them, because the calls would reach the
+    # adapter's shim.
     with open(os.path.join(source, "drivers/softhca/softhca.map"), encoding="utf-8") as text:
         exported = set(re.findall(r"(\w+);", text.read()))
     uses = {}
@@ -179,7 +180,7 @@ def symbols(source, build, files):
             names -= exported
         for name in sorted(names):
             where = defined.get(name, set())
-            if path.startswith("drivers/"):  # a test may define it too, in place of ours
+            if path.startswith("drivers/"):  # a test may also define the symbol, in place of the project's function
                 where = {w for w in where if w.startswith("drivers/")}
             if len(where) == 1 and path not in where:
                 uses.setdefault((path, next(iter(where))), name)
@@ -187,7 +188,7 @@ def symbols(source, build, files):
 
 
 def inline_calls(source, files, owner):
-    """Pairs (file, file whose function it calls) that no object shows, with one such function: calls of inline
+    """Returns pairs (file, file whose function it calls) that no object shows, with one such function: calls of inline
     functions, and calls by inline functions."""
     texts, inline, uses = {}, {}, {}
     for path in files:
@@ -204,7 +205,7 @@ def inline_calls(source, files, owner):
 
 
 def circles_of_calls(rooms, used):
-    """Faults: files of one folder that use each other's functions or variables in a circle."""
+    """Returns faults: files of one folder that use each other's functions or variables in a circle."""
     graph = collections.defaultdict(set)
     unit = lambda path: f"{rooms.of(path)}/{os.path.splitext(os.path.basename(path))[0]}"
     for user, other in used:

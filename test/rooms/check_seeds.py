@@ -11,13 +11,13 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 from project_files import c_files
 
 COMMANDS = ("bench.sh", "fuzz.sh", "random.sh", "soak.sh", "stop-at-random.py", "stress.sh", "twin.sh")
 # Fuzzers define getrandom(2), which does not count as a use.
 SYSTEM = re.compile(r"\b((getrandom|getentropy|arc4random|rte_rand(_max)?|RAND_bytes)\((?!void)|AT_RANDOM\b)|/dev/u?random")
-# A statement of C with a seed, or a number from the command line, and a clock or the number of a process.
+# A C statement with a seed, or a number from the command line, and a clock or a process ID.
 SEED = re.compile(r"seed|\brnd\b|\brng\b|random|strtou?ll?\(argv")
 CLOCK = re.compile(r"now(_ns)?\(|\btime\(|\bclock\w*\(|rdtsc|timer_cycles\(|get[pt]id\(")
 # Random numbers of Python without a seed, and those of the shell.
@@ -25,10 +25,11 @@ SCRIPT = re.compile(r"(?<!self\.)random\.(?!Random\(\w|seed\(\w)\w+\(|urandom|\b
 
 
 def places(path, text):
-    """The places where the file draws from the clock or the system: pairs of a line number and the text there."""
+    """Returns the places at which the file draws from the clock or the system: pairs of a line number and the text of
+    the line."""
     if not path.endswith((".c", ".h")):
         return [(text.count("\n", 0, found.start()) + 1, found.group()) for found in SCRIPT.finditer(text)]
-    # Comments become spaces, lines stay.
+    # Comments become spaces, and lines keep their numbers.
     text = re.sub(r"/\*.*?\*/", lambda comment: re.sub(r"[^\n]", " ", comment.group()), text, flags=re.S)
     bad = [(text.count("\n", 0, found.start()) + 1, found.group()) for found in SYSTEM.finditer(text)]
     for found in re.finditer(r"[^;{}]+", text):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of the project that its checks read."""
+"""The files of the project that the checks read."""
 import os
 
 
 def c_files(source):
-    """Every C file of the project, as a path below `source`. Without links, which are other names of a file."""
+    """Returns every C file of the project, as a path below `source`. Links are left out, because they are other names
+    of a file."""
     for top in ("app", "drivers", "examples", "lib", "test"):
         for folder, _, names in os.walk(os.path.join(source, top)):
             for name in sorted(names):

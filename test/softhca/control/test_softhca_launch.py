@@ -18,8 +18,8 @@ import unittest
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
 SAYS_SO = 'softhca: no mlx5 device here, emulating'
 
-# The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca-reference.md. The
-# other values are those of a BlueField-3, or 0 if a feature is not emulated.
+# The whole output of ibv_devinfo -v for the default adapter. Limits are those of doc/softhca-reference.md. The other
+# values are those of a BlueField-3, or 0 if a feature is not emulated.
 DEVINFO = """\
 hca_id: mlx5_0
 transport: InfiniBand (0)
@@ -148,7 +148,7 @@ GID[  2]: 0000:0000:0000:0000:0000:ffff:c633:640b, RoCE v1
 GID[  3]: ::ffff:198.51.100.11, RoCE v2
 """
 
-# With link_layer=infiniband, these lines are replaced.
+# With link_layer=infiniband, these lines replace lines of DEVINFO.
 INFINIBAND = (
     ('device_cap_flags: 0x05321c26', 'device_cap_flags: 0x01321c26'),
     ('RAW_IP_CSUM', ''),
@@ -194,7 +194,7 @@ class Case(unittest.TestCase):
                               timeout=400, check=False)
 
     def devinfo(self, *argv, **settings):
-        """The output of ibv_devinfo -v, as a list of (field, value)."""
+        """Returns the output of ibv_devinfo -v, as a list of (field, value)."""
         result = self.run_on('ibv_devinfo', '-v', *argv, **settings)
         self.assertEqual(result.returncode, 0, result.stderr)
         return re.findall(r'^\s*([\w\[\] ]+):\s+(.*?)\s*$', result.stdout, re.M)
@@ -227,7 +227,7 @@ class Launcher(Case):
     def lines(self, **settings):
         result = self.run_on('ibv_devinfo', '-v', **settings)
         lines = [' '.join(line.split()) for line in result.stdout.splitlines() if line.strip()]
-        # Since version 65 of rdma-core it also prints the speed times the width.
+        # Since version 65 of rdma-core, ibv_devinfo also prints the product of speed and width.
         for line in [line for line in lines if line.startswith('effective_speed:')]:
             self.assertEqual(line, 'effective_speed: 400.0 Gbps')
             lines.remove(line)
@@ -252,7 +252,7 @@ class Launcher(Case):
         if 'ODP_SUPPORT' not in lines:
             self.skipTest('this kernel gives no memory on demand')
         self.assertEqual(lines, expected)
-        # A second port differs from the first only in its addresses.
+        # A second port differs from the first port only in its addresses.
         port = expected[expected.index('port: 1'):]
         port = [line.replace('port: 1', 'port: 2').replace('port_lid: 1', 'port_lid: 2')
                 .replace('fe00:0001', 'fe00:0002') for line in port]
@@ -302,7 +302,7 @@ class Launcher(Case):
 
 
 class CardProfile(Case):
-    """ibv_devinfo -v prints part and firmware, which DOCA 3.1 General Support names."""
+    """ibv_devinfo -v prints the part id and the firmware version, which DOCA 3.1 General Support names."""
     def info(self, *like, **settings):
         result = self.run_on(*like, 'ibv_devinfo', '-v', **settings)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -322,7 +322,7 @@ class CardProfile(Case):
         info, said = self.info('--like', path)
         self.assertEqual((info['vendor_part_id'], info['max_sge']), ('4119', '11'))
         self.assertIn('report.json also has what no setting can express: wings\n', said)
-        # A shell does not look for devices, and its child has another working directory.
+        # A shell does not search for devices, and its child has another working directory.
         result = subprocess.run([os.path.abspath(LAUNCHER), '--like', 'report.json', 'sh', '-c', 'cd / && ibv_devinfo'], cwd=self.tmp,
                                 capture_output=True, text=True, check=True)
         self.assertIn('4119', result.stdout)
@@ -490,7 +490,8 @@ class Neighbours(Case):
 
 class Trees(Case):
     def test_trees_are_removed_at_exit(self):
-        # Not sh: it ends by _exit(2), as a killed program does, and a later start removes its tree.
+        # sh is not used: it ends by _exit(2), as a killed program does, and its tree is removed only when another
+        # program starts.
         for program in (['ibv_devices'], ['bash', '-c', 'ibv_devices; ibv_devices; true'],
                         ['bash', '-c', '(ibv_devices); exit 3']):
             with self.subTest(program=program):
@@ -499,7 +500,7 @@ class Trees(Case):
 
     def test_trees_of_dead_processes_are_removed_and_others_stay(self):
         env = clean_env(TMPDIR=self.tmp)
-        # This program looks at the tree, and keeps running.
+        # This program reads a file of the tree, and then continues to run.
         waits = [LAUNCHER, 'tail', '-f', '/sys/class/infiniband/mlx5_0/node_type']
         with subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as killed, \
                 subprocess.Popen(waits, env=env, stdout=subprocess.DEVNULL) as living:

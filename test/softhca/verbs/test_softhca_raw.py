@@ -36,7 +36,7 @@ class Raw(unittest.TestCase):
 
     def run_sender(self, kind, header, length, mss=0, csum=1, count=1, capture=None,
                    **more):
-        # raw_sender.c, mend_wrapped_header(), needs a pumped adapter without BlueFlame.
+        # mend_wrapped_header() of raw_sender.c needs a pumped adapter without BlueFlame.
         env = dict(os.environ, SOFTHCA_CAPTURE=capture or self.path, SOFTHCA_THREADS='0',
                    MLX5_SHUT_UP_BF='1', **more)
         out = subprocess.run([SENDER, kind, header.hex(), str(length), str(mss), str(csum),
@@ -61,10 +61,11 @@ class Raw(unittest.TestCase):
         self.assertNotIn(said, self.stderr)
 
     def frames(self, since=0):
-        """The frames as raw bytes, read by the file format, because scapy would compute fields again."""
+        """Returns the frames as raw bytes. The test reads the file format itself, because scapy would compute fields
+        again."""
         with open(self.path, 'rb') as f:
             data = f.read()
-        # The length limit of frames, 262144, is that of tcpdump.
+        # The largest length of a frame, 262144, is that of tcpdump.
         self.assertEqual(struct.unpack('<IHHIIII', data[:24]), (0xa1b23c4d, 2, 4, 0, 0, 262144, 1))
         at, frames = 24, []
         while at < len(data):
@@ -78,7 +79,7 @@ class Raw(unittest.TestCase):
         return frames
 
     def check_sums(self, frame):
-        """scapy computes deleted checksums again: they must be equal to those in the frame."""
+        """Deletes the checksums, and lets scapy compute them again: they must be equal to those in the frame."""
         packet = Ether(frame)
         ip = packet[IP] if IP in packet else packet[IPv6]
         fresh = ip.copy()
@@ -140,7 +141,7 @@ class Raw(unittest.TestCase):
                        / TCP(**TCP_HDR), 3, 1448)
 
     def test_tso_refused(self):
-        """TSO is refused for UDP, for a header with bytes after TCP, and for MSS 0."""
+        """TSO is refused for UDP, for a header with bytes after the TCP header, and for MSS 0."""
         udp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / UDP()
         tcp = Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2') / TCP(**TCP_HDR)
         for header, mss in ((bytes(udp), 100), (bytes(tcp) + b'xxxx', 100), (bytes(tcp), 0)):
@@ -156,7 +157,7 @@ class Raw(unittest.TestCase):
         return frames[0]
 
     def test_send(self):
-        """The frame has the given bytes, padded to the shortest length of a frame."""
+        """The frame must have the given bytes, padded to the shortest length of a frame."""
         header = bytes(Ether(**MACS) / IP(src='198.51.100.1', dst='198.51.100.2', len=49, chksum=1)
                        / UDP(sport=1, dport=2, len=29, chksum=1))
         frame = self.check_send(header, 21, 0)
@@ -175,7 +176,7 @@ class Raw(unittest.TestCase):
                 self.check_sums(self.check_send(header, 101, 1))
 
     def test_send_short_packet(self):
-        """The IP header counts too few bytes for TCP or UDP: after the packet nothing changes."""
+        """The length in the IP header is too short for TCP or UDP: bytes after the packet must not change."""
         v4 = dict(src='198.51.100.1', dst='198.51.100.2')
         v6 = dict(src='2001:db8::1', dst='2001:db8::2')
         for ip, l4 in ((IP(len=20 + 19, **v4), TCP(chksum=0x5555)),
@@ -210,13 +211,13 @@ class Raw(unittest.TestCase):
         path = os.path.join(self.dir, 'none', 'frames.pcap')
         self.assertEqual(self.run_sender('send', header, 100, count=3, capture=path), 'success')
         self.assertEqual(self.stderr.count('cannot be written'), 1)
-        # The file can be opened, but has no room for its header, so it is closed.
+        # The file can be opened, but its header cannot be written, so the adapter closes it.
         self.assertEqual(self.run_sender('send', header, 100, count=3, capture='/dev/full',
                                          RAW_SENDER_CLOSES='/dev/full'), 'success')
         self.assertEqual(self.stderr.count('cannot be written'), 1)
 
     def test_file_that_is_cut_short(self):
-        """The second record has no room: after that nothing is written."""
+        """The second record cannot be written: after that nothing is written."""
         header = bytes(Ether(**MACS, type=0x88b5))
         size = 24 + 16 + len(header) + 100
         self.assertEqual(self.run_sender('send', header, 100, count=4,
