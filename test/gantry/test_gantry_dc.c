@@ -1649,7 +1649,7 @@ static const struct check_case cases[] = {
 		an_unordered_queue_has_one_stream_for_its_dc_peers},
 	{"a layout is gathered and scattered", a_layout_is_gathered_and_scattered},
 	{"if a layout fails, its descriptor fails", a_layout_that_fails_is_its_descriptors_failure},
-	{"one peer's failure flushes the others, and all work again",
+	{"a failure of one peer flushes the other peers, and then all peers work",
 		one_peers_failure_flushes_the_others_and_all_go_on},
 	{"a closed target is not reached", a_target_that_is_gone_is_not_reached},
 	{"a refused repair is tried again", a_repair_that_is_refused_is_tried_again},
@@ -1672,8 +1672,9 @@ static const struct check_case cases[] = {
 	{"an initiator reaches many targets", an_initiator_reaches_many_targets},
 	{"one peer is closed while others run", one_peer_is_closed_while_others_run},
 	{"each operation keeps only its own peer busy", each_operation_keeps_its_own_peer_alone},
-	{"DC peers come and go while a worker runs", dc_peers_come_and_go_while_a_worker_runs},
-	{"everything comes back when the device is lost",
+	{"DC peers are opened and closed while a worker runs",
+		dc_peers_come_and_go_while_a_worker_runs},
+	{"every descriptor completes when the device is lost",
 		everything_comes_back_when_the_device_is_lost},
 };
 

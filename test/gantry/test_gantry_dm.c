@@ -475,15 +475,17 @@ it_is_freed_with_its_registration(void)
 }
 
 static const struct check_case cases[] = {
-	{"copies go into it, inside it and out of it", copies_go_into_it_inside_it_and_out_of_it},
-	{"it mixes with other copies in a burst", it_mixes_with_other_copies_in_a_burst},
-	{"fills and lists reach it", fills_and_lists_reach_it},
-	{"only RDMA carries it", rdma_alone_carries_it},
-	{"rules that name the CPU are skipped", rules_are_passed_over},
-	{"layouts lie over it and beside it", layouts_lie_over_it_and_beside_it},
-	{"peers write and read it", peers_write_and_read_it},
-	{"messages leave it and arrive in it", messages_leave_it_and_arrive_in_it},
-	{"it is freed with its registration", it_is_freed_with_its_registration},
+	{"copies go into device memory, inside it and out of it",
+		copies_go_into_it_inside_it_and_out_of_it},
+	{"copies of device memory mix with other copies in a burst",
+		it_mixes_with_other_copies_in_a_burst},
+	{"fills and lists reach device memory", fills_and_lists_reach_it},
+	{"only RDMA copies device memory", rdma_alone_carries_it},
+	{"rules that name the CPU are skipped for device memory", rules_are_passed_over},
+	{"layouts lie over device memory and beside it", layouts_lie_over_it_and_beside_it},
+	{"peers write and read device memory", peers_write_and_read_it},
+	{"messages leave device memory and arrive in it", messages_leave_it_and_arrive_in_it},
+	{"device memory is freed with its registration", it_is_freed_with_its_registration},
 };
 
 int

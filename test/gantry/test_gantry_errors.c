@@ -884,7 +884,7 @@ a_peer_that_is_gone_is_unreachable(void)
 }
 
 static const struct check_case cases[] = {
-	{"a failed copy is distinguished from those before and after it",
+	{"a failed copy has another status than the copies before and after it",
 		a_failed_copy_is_told_from_those_before_and_after},
 	{"a refused destination is a local error, by every carrier",
 		a_destination_that_is_refused_is_a_local_error_by_any_path},
@@ -903,14 +903,14 @@ static const struct check_case cases[] = {
 		what_was_still_waiting_runs_after_a_failure},
 	{"a split copy that fails completes once", a_split_copy_that_fails_completes_once},
 	{"a split copy after a failure runs", a_split_copy_behind_a_failure_runs},
-	{"failures at any place are repaired", failures_anywhere_are_survived},
-	{"if a queue cannot be repaired, every descriptor comes back",
+	{"failures at any position are repaired", failures_anywhere_are_survived},
+	{"if a queue cannot be repaired, every descriptor completes",
 		a_queue_that_cannot_be_repaired_gives_everything_back},
 	{"a long copy that has not begun learns that the device is lost",
 		a_long_copy_that_has_not_begun_learns_that_the_device_is_lost},
 	{"a peer is busy while descriptors to it wait",
 		a_peer_is_busy_while_descriptors_to_it_wait},
-	{"an operation that the peer refuses fails, and those after it are flushed",
+	{"an operation that the peer refuses fails, and later operations are flushed",
 		what_the_peer_refuses_fails_alone_and_flushes_the_rest},
 	{"a split write that fails in its middle completes once",
 		a_split_write_that_fails_in_its_middle_completes_once},

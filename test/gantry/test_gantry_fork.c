@@ -322,7 +322,8 @@ static const struct check_case cases[] = {
 		calls_of_a_child_are_refused_and_change_nothing},
 #endif
 	{"a child writes to its own memory", a_child_writes_to_memory_of_its_own},
-	{"workers go on while children come and go", workers_go_on_while_children_come_and_go},
+	{"workers continue while children are created and end",
+		workers_go_on_while_children_come_and_go},
 };
 
 /*

@@ -770,7 +770,7 @@ static const struct check_case cases[] = {
 	{"a full queue accepts fewer and loses nothing",
 		a_full_queue_accepts_fewer_and_loses_nothing},
 	{"many laps keep order", many_laps_keep_order},
-	{"a queue that is never idle goes on", a_queue_that_is_never_idle_goes_on},
+	{"a queue that is never idle continues to work", a_queue_that_is_never_idle_goes_on},
 	{"one doorbell and one CQE for a burst", one_doorbell_and_one_cqe_for_a_burst},
 	{"good completions are counted, up to one that failed",
 		good_completions_are_counted_up_to_a_failure},

@@ -1107,7 +1107,7 @@ static const struct check_case cases[] = {
 		a_worker_and_the_load_of_its_lcore_are_told},
 	{"latencies are switched on, read, and switched off",
 		latencies_are_switched_on_read_and_switched_off},
-	{"other threads read while everything comes and goes",
+	{"other threads read while objects are created and destroyed",
 		others_look_while_everything_comes_and_goes},
 };
 

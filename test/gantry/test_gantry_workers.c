@@ -850,7 +850,7 @@ static const struct check_case cases[] = {
 		stopping_does_not_wait_for_an_lcore_that_runs_something_else},
 	{"all are started, or none is", all_are_started_or_none_is},
 	{"workers of two engines share an lcore", workers_of_two_engines_share_an_lcore},
-	{"a thousand workers come and go while others run",
+	{"a thousand workers are created and destroyed while other workers run",
 		a_thousand_workers_come_and_go_while_others_run},
 	{"if destroying a worker is refused, it can be repeated",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},

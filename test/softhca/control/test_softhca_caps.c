@@ -537,9 +537,9 @@ case_event_queues(void)
 }
 
 static const struct check_case cases[] = {
-	{"the general capabilities are these, and no others", case_general_page},
-	{"the other pages of capabilities are these, and no others", case_other_pages},
-	{"keys are not offered to other functions, and cannot be", case_other_functions},
+	{"the general capabilities are the expected ones, and no others", case_general_page},
+	{"the other pages of capabilities are the expected ones, and no others", case_other_pages},
+	{"keys are not offered to other PCI functions, and cannot be", case_other_functions},
 	{"QUERY_DEVICE returns each field", case_device},
 	{"EX_QUERY_DEVICE returns each field, up to the given length", case_device_ex},
 	{"a port's answer has each field", case_port},

@@ -843,8 +843,8 @@ static const struct check_case cases[] = {
 	{"the kernel passes on only commands that it knows", case_opcodes},
 	{"a command does not destroy an object of the verbs", case_not_by_command},
 	{"if an answer cannot be written, the object is destroyed", case_no_answer},
-	{"a command that queries is not one that changes", case_other_method},
-	{"a CQ has as many entries as were asked for", case_cqs},
+	{"a query is refused by the method that modifies objects", case_other_method},
+	{"a CQ has the requested number of entries", case_cqs},
 	{"a command with one wrong field is refused, and the log names the field", case_refused},
 	{"a transition with a field out of range does not happen", case_ranges},
 	{"commands move a queue pair through its states, in their order", case_states},
@@ -852,13 +852,13 @@ static const struct check_case cases[] = {
 	{"a queue pair can have no receive queue", case_no_receive_queue},
 	{"without a send queue, a send record counts nothing", case_no_send_queue},
 	{"messages go between queues in the program's own memory", case_traffic},
-	{"nothing is left of a context that is closed with its objects", case_abandoned},
+	{"a context that is closed with its objects leaves no object", case_abandoned},
 };
 
 static const struct check_case limit_cases[] = {
 	{"no queue is longer than the adapter's limits", case_limits},
 	{"one object more than the adapter has is refused with a card's error", case_too_many},
-	{"another function's capabilities are refused", case_other_function},
+	{"another PCI function's capabilities are refused", case_other_function},
 };
 static const struct check_case infiniband_cases[] = {
 	{"a path without a GRH needs no GID", case_infiniband},

@@ -226,7 +226,7 @@ case_counters(void)
 }
 
 static const struct check_case cases[] = {
-	{"commands and verbs report the same about the function", case_nic},
+	{"commands and verbs report the same about the PCI function", case_nic},
 	{"commands and verbs report the same about a port", case_ports},
 	{"other queries are answered", case_others},
 	{"a flow counter is created, counts nothing, and is destroyed", case_counters},

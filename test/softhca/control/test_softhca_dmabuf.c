@@ -518,8 +518,8 @@ case_fork(void)
 
 static const struct check_case cases[] = {
 	{"a descriptor names the adapter's memory", case_descriptor},
-	{"data move through a region over it", case_region},
-	{"another context uses the memory until it is freed", case_other_context},
+	{"data move through a region over a descriptor", case_region},
+	{"another context uses the memory until the memory is freed", case_other_context},
 	{"closing a context frees its memory", case_closed},
 	{"wrong regions are refused", case_refused},
 	{"calls of newer libraries work", case_newer},
