@@ -204,7 +204,10 @@ burst_put(struct bench *b, struct hwq_burst *burst, const struct op *op, unsigne
 	return true;
 }
 
-/* At the ring's end: got WQEs are reserved, and the rest of n follows at the ring's beginning. */
+/*
+ * At the ring's end, `got` WQEs are reserved. The remaining n - got WQEs are at the ring's
+ * beginning.
+ */
 static __attribute__((noinline)) bool
 burst_put_parts(struct bench *b, struct hwq_burst *burst, const struct op *op, unsigned int n,
 	unsigned int got, enum operation what)

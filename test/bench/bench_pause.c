@@ -95,7 +95,7 @@ run(void (*copy)(void), double us[COPIES])
 	}
 }
 
-/* Times of all copies of one of the two. */
+/* Times of all copies by the worker, or of all copies by dma_skeleton. */
 struct times {
 	double median, p99, most;
 };

@@ -66,9 +66,9 @@ typedef unsigned int dequeue_fn(struct gantry_worker *, struct gantry_comp *, un
 
 static const char *lie = "";
 static uint64_t lie_at;
-static FILE *stored;  /* for STORED; NULL: these lines are not wanted */
-static FILE *workers; /* for WORKERS; NULL: these lines are not wanted */
-static FILE *noted;   /* for NOTED; NULL: these lines are not wanted */
+static FILE *stored;  /* file that STORED names; NULL if STORED is not set */
+static FILE *workers; /* file that WORKERS names; NULL if WORKERS is not set */
+static FILE *noted;   /* file that NOTED names; NULL if NOTED is not set */
 static unsigned int most_handed, most_out, n_out, most_open, n_open, sum;
 static pthread_mutex_t stored_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1532,7 +1532,7 @@ each_operation_keeps_its_own_peer_alone(void)
 				.src = (uintptr_t)nop,
 				.len = sizeof(nop)},
 			/*
-			 * This descriptor is the last one because it fails: the target has no such
+			 * This descriptor fails, so it must be the last one: the target has no such
 			 * key.
 			 */
 			message(GANTRY_OP_SEND_INV, busy, 64, 0xffffff00),

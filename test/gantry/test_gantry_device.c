@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Failures that need no emulated fault: wrong keys and bounds, a missing receive, a missing peer, a
- * queue pair that is moved to error or stopped, and a CQ that overruns. Each descriptor comes back
- * once, with the status of gantry_desc.h; descriptors that were refused have moved no byte; and the
- * engine continues to work.
+ * queue pair that is moved to error or stopped, and a CQ that overruns. Each descriptor must
+ * complete once, with the status that gantry_desc.h promises; descriptors that were refused have
+ * moved no byte; and the engine continues to work.
  *
  * It runs on any mlx5 device. A queue's connection to itself is reached through the engine's
  * internal functions, and by ibv_modify_qp(3).

@@ -439,8 +439,8 @@ a_pool_that_grows_is_registered_again(void)
 }
 
 /*
- * The first registration has not ended yet when a new one is made. When the first registration
- * ends, the new one stays complete.
+ * A second registration is made before the first one has ended. When the first registration ends,
+ * the second one must stay complete.
  */
 static void
 a_pool_that_is_being_unregistered_is_registered_anew(void)

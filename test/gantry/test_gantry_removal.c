@@ -456,7 +456,10 @@ removals_disturb_nobody_and_leave_nothing(void)
 	 */
 	for (i = 0; mallinfo2().uordblks >= before + 200000 && i < 20; i++)
 		come_and_go(m, BATCH);
-	/* This includes spare nodes. If each removal leaked one node, it would be more. */
+	/*
+	 * This limit also allows spare nodes. If each removal leaked one node, the process would
+	 * use more memory.
+	 */
 	CHECK(mallinfo2().uordblks < before + 200000);
 	atomic_store(&o.stop, true);
 	pthread_join(owner, NULL);

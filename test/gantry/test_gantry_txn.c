@@ -554,8 +554,8 @@ burst_run(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)
 }
 
 /*
- * Checks the responses of a burst: each transaction has exactly one, which is the right one. They
- * come in any order.
+ * Checks the responses of a burst, which come in any order: each transaction must have exactly one
+ * response, with the expected text.
  */
 static void
 burst_expect(struct pair *p, struct burst *b, uint32_t n, uint64_t wrong)

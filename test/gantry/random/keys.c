@@ -22,7 +22,7 @@ static struct {
 	struct hwq_mkey_pool *pool;
 	struct hwq_mkey *key[MODEL_KEYS];
 	struct model_keys state;
-	/* drawn for a descriptor that has not come back, or that may have used the key */
+	/* drawn for a descriptor that has not completed, or that may have used the key */
 	bool drawn[MODEL_KEYS];
 } keys;
 

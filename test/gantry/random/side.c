@@ -419,7 +419,7 @@ allowed(const struct side *s, const struct record *r)
 	return a;
 }
 
-/* The oldest descriptor of the same connection that has not come back. */
+/* Returns the oldest descriptor of the same connection that has not completed. */
 static uint64_t
 next_of(struct side *s, const struct end *e)
 {
@@ -430,7 +430,7 @@ next_of(struct side *s, const struct end *e)
 	return i;
 }
 
-/* The model processes descriptors that have come back, in the order of submission. */
+/* The model processes completed descriptors, in the order of submission. */
 static void
 settle(struct side *s)
 {

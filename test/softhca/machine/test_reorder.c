@@ -724,7 +724,7 @@ case_seed(void)
 	uint64_t first;
 
 	if (!pair_is_pumped())
-		return; /* with threads, the times at which a thread looks at the memory vary */
+		return; /* with threads, the times at which a thread reads the memory vary */
 	first = outcome_of("1");
 	CHECK_EQ(outcome_of("1"), first);
 	CHECK(outcome_of("2") != first);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UAR pages a turn looks at. A page without a doorbell for a long time rests. An idle adapter
- * must serve a resting page at once, a busy adapter within a limited time, and no page may be
- * forgotten. The test pumps the adapter, so that turns can be counted, and uses a virtual clock.
+ * Which UAR pages a turn checks for doorbells. A page that had no doorbell for a long time rests.
+ * An idle adapter must serve a resting page at once, a busy adapter within a limited time, and no
+ * page may be forgotten. The test pumps the adapter, so that turns can be counted, and uses a
+ * virtual clock.
  */
 #include "hwq_emu.h"
 #include "virtual_clock.h"
@@ -95,7 +96,7 @@ case_busy_adapter(void)
 		total += us;
 		n++;
 	}
-	/* A turn must not look at all resting pages. */
+	/* A turn must not check all resting pages. */
 	CHECK(total / n >= N_RESTING / 4, "pages wait for %u us on average", total / n);
 }
 

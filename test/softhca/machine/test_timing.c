@@ -18,7 +18,7 @@
 static struct pair p;
 static uint64_t doorbell; /* the setting `doorbell` in ns; 0 by default */
 
-/* Returns the time at which the adapter first looks at work that is posted now. */
+/* Returns the time at which the adapter first reads a doorbell that is rung now. */
 static uint64_t
 ready(void)
 {

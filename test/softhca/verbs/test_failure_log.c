@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A completion with an error must have the vendor syndrome that real cards report, and a line on
+ * A completion with an error must have the vendor syndrome that real adapters report, and a line on
  * stderr must name the failed check, once for each check. test_softhca_vendors.c tests all checks
  * with WQEs that the test writes itself, but not the line.
  */

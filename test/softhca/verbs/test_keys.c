@@ -489,8 +489,8 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 		v = (struct ibv_sge){0, 64, i == 0 ? outer->lkey : deep[i - 1]->lkey};
 		if (wrong == DEEP_ENOUGH || wrong == TOO_DEEP) {
 			/*
-			 * These writes go through all keys, but `outer` was configured read-only up
-			 * to now.
+			 * These writes go through all keys, but `outer` has been configured as
+			 * read-only.
 			 */
 			struct ibv_sge in = {0, 64, inner->lkey};
 

@@ -218,8 +218,8 @@ reg_pages(const struct pair *p, unsigned int n)
 }
 
 /*
- * When a card sees the command to deregister, it has already run the work of earlier doorbells: UCX
- * deregisters memory that its last sends use.
+ * When an adapter executes the command that deregisters a region, it has already executed the WQEs
+ * of earlier doorbells: UCX deregisters memory that its last sends use.
  */
 static void
 case_rung_before(void)

@@ -572,8 +572,8 @@ is_here(struct place place)
 }
 
 /*
- * Notes the counters that the request changes, or checks how they have changed since. Only for the
- * port that the test checks.
+ * For the port that the test checks: stores the counters that the request changes, or checks how
+ * they have changed since.
  */
 static void
 look(unsigned int request, struct place from, struct place to, bool check)

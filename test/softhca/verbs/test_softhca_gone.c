@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that the program unmaps while it is registered, or whose file the program truncates. A
- * real card has pinned the pages, so requests must continue to work (ibv_reg_mr(3), mlock(2)). Each
- * case runs in its own process, whose exit status is checked.
+ * real adapter's driver has pinned the pages, so requests must continue to work (ibv_reg_mr(3),
+ * mlock(2)). Each case runs in its own process, whose exit status is checked.
  */
 #include <endian.h>
 #include <signal.h>

@@ -86,7 +86,7 @@ is_host_order(void)
 	return part != NULL && strtoul(part, NULL, 0) == CX8;
 }
 
-/* Returns the number that the card reads from `size` bytes. */
+/* Returns the number that the adapter reads from `size` bytes. */
 static uint64_t
 number_at(const uint8_t *at, unsigned int size)
 {

@@ -211,8 +211,8 @@ expect_no_page(const struct ibv_wc *wc, enum ibv_wc_status status)
 {
 	CHECK_EQ(wc->status, status);
 	/*
-	 * For this vendor syndrome libmlx5 would post the receive again, as after a page fault of a
-	 * card.
+	 * With this vendor syndrome libmlx5 would post the receive again, as after a page fault of
+	 * a real adapter.
 	 */
 	CHECK(wc->vendor_err != MLX5_CQE_VENDOR_SYNDROME_ODP_PFAULT);
 	/* The initiator of a remote request is only told that the access was refused. */
