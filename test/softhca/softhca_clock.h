@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting by the virtual clock, for the two ends of a pair. */
+/* Waits with the virtual clock, for the two ends of a pair. */
 #ifndef SOFTHCA_CLOCK_WAITS_H
 #define SOFTHCA_CLOCK_WAITS_H
 

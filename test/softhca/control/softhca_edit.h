@@ -34,7 +34,7 @@ enum edit_how {
 	/* sets or adds the attribute: a handle, a file descriptor, or a number of `width` bytes */
 	HAS,
 	LEN, /* sets the attribute's length */
-	OUT, /* sets the address that the attribute points to */
+	OUT, /* sets the address in the attribute */
 };
 
 struct edit {

@@ -46,7 +46,10 @@ put_guid(uint8_t *buf, unsigned int bit, uint64_t be)
 	memcpy(buf + bit / 8, &be, 8);
 }
 
-/* A port's GUID is the lower half of its first GID, which contains the MAC address (EUI-64). */
+/*
+ * Returns the port's first GID. Its lower half is the port's GUID, which contains the MAC address
+ * (EUI-64).
+ */
 static union ibv_gid
 first_gid(struct ibv_context *ctx, uint8_t port)
 {

@@ -5,8 +5,8 @@
  * object.
  *
  * ibv_destroy_cq() and ibv_destroy_qp() wait until the program has acknowledged as many events as
- * the kernel reports to have been read (ibv_ack_cq_events(3)). A wrong count hangs, so an alarm is
- * set.
+ * the kernel reports to have been read (ibv_ack_cq_events(3)). With a wrong number they wait for
+ * ever, so an alarm is set.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -133,7 +133,7 @@ send_one(struct pair *p)
 	poll_one(p->recv_cq);
 }
 
-/* config/tsan.supp names exactly these two functions. */
+/* config/tsan.supp has the names of this function and of the next. */
 static void
 acknowledge(struct ibv_cq *cq, unsigned int n)
 {

@@ -29,7 +29,7 @@
 
 #define DEVICE     "/dev/infiniband/uverbs0"
 #define N(a)       (sizeof(a) / sizeof((a)[0]))
-#define CONTIGUOUS 1 /* MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES of libmlx5's mmap offsets */
+#define CONTIGUOUS 1 /* MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES: command in libmlx5's mmap offsets */
 
 static char dir[] = "/tmp/test-files.XXXXXX";
 static char file[64];
@@ -462,10 +462,10 @@ case_ioctl(void)
 	CHECK_EQ(n, 5);
 	CHECK(ioctl(pipes[0], RDMA_VERBS_IOCTL, &hdr) == -1 && errno == ENOTTY);
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
-	CHECK_EQ(errno, EINVAL); /* names no driver */
+	CHECK_EQ(errno, EINVAL); /* the call has no driver */
 	hdr.driver_id = 1;
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &hdr) == -1);
-	CHECK_EQ(errno, EPROTONOSUPPORT); /* names no object */
+	CHECK_EQ(errno, EPROTONOSUPPORT); /* the call has no object */
 	CHECK_EQ(close(pipes[0]), 0);
 	CHECK_EQ(close(pipes[1]), 0);
 	CHECK_EQ(close(fd), 0);

@@ -225,7 +225,7 @@ case_reg_mr(void)
 		{{4096, 4096, 64, rw, NONE, NONE, false}, EFAULT},
 		{{at, at, 64, rw, 0xfff, NONE, false}, ENOENT},
 		{{at, at, 64, rw, NONE, NONE, true}, EINVAL},
-		/* a file that is no DMABUF */
+		/* The descriptor is no DMABUF. */
 		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, true}, EINVAL},
 		/* Both a DMABUF and an address. */
 		{{at, at, 64, rw, NONE, n.ctx->cmd_fd, false}, EINVAL},

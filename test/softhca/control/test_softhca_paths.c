@@ -997,7 +997,7 @@ case_fork(void)
 		CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 		fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
 		CHECK(fd >= 0);
-		/* The working directory is in the parent's tree. */
+		/* The working directory is in the tree of the parent. */
 		CHECK_EQ(read_by(0, "fw_ver", got, sizeof(got)), strlen(FW_VER));
 		CHECK_EQ(read_by(0, "../../vendor", got, sizeof(got)), strlen("0x15b3\n"));
 		CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on SRQs and XRC domains that are refused: creating, modifying and querying. */
+/* Calls on SRQs and XRC domains that must be refused: creation, modification and queries. */
 #include <sys/resource.h>
 #include <sys/stat.h>
 

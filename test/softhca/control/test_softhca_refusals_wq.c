@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on work queues, windows and doorbell pages that are refused: creating and modifying. */
+/*
+ * Calls on work queues, windows and doorbell pages that must be refused: creation and modification.
+ */
 #include "softhca_refusals.h"
 
 /* ---- work queues */

@@ -649,7 +649,7 @@ case_counters(void)
 		write_to(&a, qp, &b);
 	CHECK_EQ(counted(fd, "rx_write_requests"), before + 3);
 	CHECK(compare_with_files(fd) > 10);
-	/* No counter is bound to objects. */
+	/* No counters belong to objects, so such requests must be refused. */
 	nl_begin(&r, RDMA_NLDEV_CMD_STAT_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
@@ -719,7 +719,10 @@ expect_end(pid_t child)
 	CHECK_EQ(status, 0);
 }
 
-/* After fork(2), a child sees its parent's adapter until it opens one; then it sees its own. */
+/*
+ * After fork(2), a child must see the objects of its parent's adapter until the child opens an
+ * adapter. Then it must see its own objects.
+ */
 static void
 case_forked_child(void)
 {

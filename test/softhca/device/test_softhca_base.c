@@ -58,7 +58,7 @@ put(struct table *t)
 	return number;
 }
 
-/* A freed number is used again only after 65536 other numbers. */
+/* A freed number must be used again only after 65536 other numbers. */
 static void
 case_numbers_come_back_late(void)
 {
@@ -551,7 +551,7 @@ log_long(void)
 	softhca_log("%s", long_text);
 }
 
-/* A line is at most 1023 bytes long, including the newline. */
+/* A line must have at most 1023 bytes, including the newline. */
 static void
 case_log(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors in the emulated adapter that the fuzzers found, one case each. */
+/* Errors of the emulated adapter that the fuzzers found, with one case for each. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "softhca_rig.h"
 
-/* A QP connected to itself took the lock of its receive side twice, and hung. */
+/* A QP that was connected to itself locked its receive side twice, and never returned. */
 static void
 case_self_overposted(void)
 {

@@ -21,7 +21,7 @@ static struct rig r;
 static struct run run;
 static struct answer answer;
 
-/* The responder is QP b, which is connected to the sender. */
+/* Prepares the responder: QP b, which is connected to the sender. */
 static void
 begin(void)
 {

@@ -1045,7 +1045,7 @@ static const struct way xrc_recv_ways[] = {
 	{ANY, 0, 0, 0},
 };
 
-/* mlx5dv_create_qp(3) and libmlx5: a DCI has no access flags and no peer. */
+/* Sources: mlx5dv_create_qp(3) and libmlx5. A DCI has no access flags and no peer. */
 static const struct way dci_ways[] = {
 	{IBV_QPS_RESET, IBV_QPS_INIT, PKEY | PORT, 0},
 	{IBV_QPS_INIT, IBV_QPS_INIT, 0, PKEY | PORT | INIT2INIT},

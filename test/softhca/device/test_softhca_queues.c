@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated adapter's queues with hand-made WQEs: every operation, strict checks of WQEs and
- * doorbells, BlueFlame, CQs, errors and flushes.
+ * The emulated adapter's queues with WQEs that the test itself writes: every operation, strict
+ * checks of WQEs and doorbells, BlueFlame, CQs, errors and flushes.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -262,7 +262,7 @@ static const struct steps doorbells[] = {
 			RUN_ALL, NONE}},
 	{"a doorbell ahead of its record is reported",
 		.step = {PUT, BELL, RUN_ALL, VIOLATION, NONE, RECORD, BELL, RUN_ALL, DONE}},
-	/* A doorbell contains the first 8 bytes of its WQE. */
+	/* A doorbell must have the first 8 bytes of its WQE. */
 	{"a doorbell that differs from its WQE is caught",
 		.step = {PUT, RECORD, BELL_BROKEN, RUN_ALL, VIOLATION, FAILED}},
 	{"posting more than the queue holds is fatal", {.sq_bb = 4},
@@ -423,7 +423,7 @@ case_old_record(bool shared)
 	rig_fini(&r);
 }
 
-/* BlueFlame: valid copies are never violations, broken ones always are */
+/* BlueFlame: valid copies must never be violations, and wrong copies must always be violations. */
 
 static struct rig_wqe
 inline_send(unsigned int seed, uint32_t len)
@@ -848,7 +848,7 @@ case_flush(void)
 	rig_init(&r, NULL);
 	rig_recv(&r.a, rig_va(r.a.buf), r.a.key, 16);
 	rig_raddr(&bad, rig_va(r.b.buf), r.b.key);
-	rig_sge(&bad, rig_va(r.a.buf), r.a.key + 1, 8); /* the key's variant is wrong */
+	rig_sge(&bad, rig_va(r.a.buf), r.a.key + 1, 8); /* a key with a wrong variant */
 	rig_post(&r.a, &bad);
 	rig_post(&r.a, &nop);
 	rig_post(&r.a, &quiet);
@@ -1006,7 +1006,7 @@ case_invalidate(void)
 	CHECK_EQ(softhca_mkey_destroy(mkey), 0, "destroy");
 	rig_fini(&r);
 
-	/* A key that was created without remote invalidation. */
+	/* The key was created without remote invalidation, so it must be refused. */
 	rig_init(&r, NULL);
 	receives(&r, 1);
 	w.imm = r.b.key;

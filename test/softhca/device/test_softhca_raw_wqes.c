@@ -156,7 +156,7 @@ ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)
 	set16(h + 12, ETH_P_IP);
 	h[IP_AT] = 0x45;
 	set16(h + IP_AT + 2, total);
-	set16(h + IP_AT + 6, 0x4000); /* do not fragment */
+	set16(h + IP_AT + 6, 0x4000); /* "don't fragment" */
 	h[IP_AT + 9] = proto;
 	h[TCP_AT + 12] = 5 << 4; /* length of the TCP header: 20 bytes */
 }
@@ -229,7 +229,7 @@ case_header_longest(void)
 
 /* ---- lengths */
 
-/* A frame has at least its Ethernet header, and is not longer than the port allows. */
+/* A frame must have at least its Ethernet header, and must not be longer than the port allows. */
 static void
 case_frame_lengths(void)
 {

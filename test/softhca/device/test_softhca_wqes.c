@@ -39,7 +39,7 @@ expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *wha
 		CHECK_EQ(rig_err(cqe)->syndrome, syndrome, what);
 	if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR)
 		CHECK_EQ(rig_check, VEN_LENGTH, what);
-	/* The byte count of a successful read or atomic, as ibv_poll_cq(3) returns it. */
+	/* A successful read or atomic must have this byte count, as ibv_poll_cq(3) returns it. */
 	if (syndrome == 0 &&
 		(w->opcode == MLX5_OPCODE_ATOMIC_FA || w->opcode == MLX5_OPCODE_ATOMIC_CS))
 		CHECK_EQ(be32toh(cqe->byte_cnt), 8, "bytes of an atomic");

@@ -122,7 +122,7 @@ check_tweak(void)
 	memset(tweak, 0xff, sizeof(tweak));
 	xts_tweak_add(tweak, 1);
 	CHECK(memcmp(tweak, want, sizeof(want)) == 0);
-	xts_tweak_add(tweak, 5); /* no carry */
+	xts_tweak_add(tweak, 5); /* the addition has no carry */
 	want[0] = 5;
 	CHECK(memcmp(tweak, want, sizeof(want)) == 0);
 	tweak[0] = 0xfe;
