@@ -25,7 +25,7 @@ struct object_psv {
 };
 
 /*
- * Creates a PSV. A command can ask for four PSVs, but mlx5_ib allows only one:
+ * Creates a PSV. A command can request four PSVs, but mlx5_ib allows only one:
  * devx_is_obj_create_cmd() of the kernel.
  */
 static int

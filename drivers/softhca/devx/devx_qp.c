@@ -45,7 +45,7 @@ has_sq(const uint8_t *qpc)
 
 /*
  * True if the QP has this type of receive queue. A DCI receives no messages, so the receive queue
- * in its command is ignored: UCX gives an SRQ or a receive queue.
+ * in the command for a DCI is ignored: UCX sets an SRQ or a receive queue there.
  */
 static bool
 has_rq_type(const uint8_t *qpc, enum devx_rq_type type)
@@ -78,7 +78,8 @@ type_of(uint32_t service)
 }
 
 /*
- * True if the send queue has no doorbell record: only its doorbells tell how many WQEs are posted.
+ * True if the send queue has no doorbell record: only its doorbells announce how many WQEs are
+ * posted.
  */
 static bool
 has_no_record(const uint8_t *qpc)

@@ -52,7 +52,7 @@ enum devx_service {
 	QPC_ST_DCI = 5
 };
 
-/* The way by which the program tells the device the send counter. */
+/* How the program announces the send counter to the device. */
 enum devx_dbr_mode {
 	QPC_DBR_RECORD = 0,  /* in the doorbell record */
 	QPC_DBR_NONE_EXT = 1 /* only by the doorbell */

@@ -158,7 +158,7 @@ event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 	return file->dev == dev && file->ino == ino;
 }
 
-/* Returns the name that ib_uverbs or mlx5_ib gives such a file (UVERBS_TYPE_ALLOC_FD). */
+/* Returns the name of such a file in ib_uverbs or mlx5_ib (UVERBS_TYPE_ALLOC_FD). */
 const char *
 event_file_name(dev_t dev, ino_t ino)
 {

@@ -20,8 +20,8 @@ address_vector(const struct wqe *wqe)
 }
 
 /*
- * Takes the source GID, which the address vector names by index, if the message has a global
- * header.
+ * Takes the source GID if the message has a global header. The address vector has the index of this
+ * GID.
  */
 static void
 take_source(const struct softhca_qp *qp, const uint8_t *av, struct message_path *path)

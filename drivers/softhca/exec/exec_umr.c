@@ -33,7 +33,7 @@ struct umr {
 	uint8_t variant; /* variant of the new key */
 	uint8_t flags;
 	bool free;              /* the request revokes the key's rights */
-	const uint8_t *fetched; /* a layout that is not in the WQE; else NULL */
+	const uint8_t *fetched; /* layout that is not in the WQE, or NULL */
 };
 
 static const uint8_t *
@@ -205,9 +205,10 @@ has_crypto(const struct umr *u)
 }
 
 /*
- * Takes the BSFs after the layout. Returns false if BSFs are not enabled, or if a request that
- * enables BSFs has none. If the request's mask includes the enable bit, the request decides;
- * otherwise the key's current value decides.
+ * Takes the BSFs after the layout. If the request's mask includes the enable bit, the request
+ * decides whether BSFs are enabled; otherwise the key's current value decides. Returns false if the
+ * request has BSFs that are not enabled, if it enables BSFs and has none, or if the adapter does
+ * not support its BSFs.
  */
 static bool
 take_bsfs(struct umr *u, const struct key *now)
@@ -417,7 +418,7 @@ umr_publish(struct softhca_mkey *mkey, struct key *key)
 
 /*
  * As umr_publish(), for an adapter that reorders. Another queue may have published a key after this
- * key was built. The UMR that takes effect last is the one that counts.
+ * key was built. The UMR that takes effect last decides.
  */
 static void
 umr_publish_later(void *object, uint64_t unused)

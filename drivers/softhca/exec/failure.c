@@ -4,7 +4,7 @@
  *
  * "Seen" means that completions of real cards had this syndrome. Sources: bug reports (openucx/ucx,
  * spdk/spdk, NVIDIA/nccl, ofiwg/libfabric, the linux-rdma list), and a fault injection on
- * ConnectX-5 and -6. The other values follow from the table by which NVIDIA's libdpcp
+ * ConnectX-5 and -6. All other values follow from the table by which NVIDIA's libdpcp
  * (src/dpcp/err_cqe.cpp) decodes vendor syndromes: a base for the kind of access to memory, plus an
  * offset for the reason. doc/softhca-reference.md has the whole list.
  */

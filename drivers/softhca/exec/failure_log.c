@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs which check a work request failed. The vendor syndrome does not tell: several checks share
- * one.
+ * Logs which check a work request failed. The vendor syndrome does not identify the check, because
+ * several checks have the same vendor syndrome.
  */
 #include <stdatomic.h>
 #include <stdio.h>

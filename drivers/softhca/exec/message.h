@@ -42,7 +42,7 @@ struct message_path {
 	uint16_t slid; /* LID of the sender's port */
 	uint8_t sl;
 	bool has_grh; /* the packet has a global header, with the fields below */
-	bool is_v2;   /* sgid is a GID of RoCE v2; else of RoCE v1 or InfiniBand */
+	bool is_v2;   /* true: sgid is a GID of RoCE v2; false: of RoCE v1 or InfiniBand */
 	const uint8_t *sgid;
 	uint32_t flow;
 	uint8_t tclass, hop_limit;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A row of the table in opcode_table.c: what the device knows of an opcode of send queues.
+ * A row of the table in opcode_table.c: the properties of an opcode of send queues.
  *
- * To add an opcode: add its number and its executor's name here, its row in the table, and its
- * executor in an exec_*.c. If its message needs a new kind of answer, add a function to a
+ * To add an opcode: add its number and the name of its executor in this file, its row in the table,
+ * and its executor in an exec_*.c. If its message needs a new kind of answer, add a function to a
  * respond_*.c.
  */
 #ifndef SOFTHCA_OPCODE_H

@@ -7,7 +7,8 @@
 #include "rq.h"
 
 /*
- * A copy found no memory at one end, the requester's or the responder's. mine: the responder's end.
+ * Handles a copy that found no memory at one end, the requester's or the responder's. mine: the end
+ * that is the responder's.
  */
 static unsigned int __attribute__((cold, noinline))
 no_memory(struct run *run, const struct message *m, enum sg_end end, enum sg_end mine)

@@ -9,7 +9,8 @@
 #include "responder_receive.h"
 
 /*
- * Moves the message into its receive. If one of them is memory on demand, its pages may be missing.
+ * Moves the message into its receive. If the message or the receive is in memory on demand, pages
+ * may be missing.
  */
 static unsigned int
 receive_data(struct run *run, const struct sg *to, const struct sg *from)
@@ -27,9 +28,9 @@ receive_data(struct run *run, const struct sg *to, const struct sg *from)
 }
 
 /*
- * A SEND with invalidate must name a key whose owner allowed its invalidation. The answer of a card
- * to any other key is not public, so both syndromes are assumed. Assumed: send-inv-sender,
- * send-inv-receiver.
+ * Invalidates the key in a SEND with invalidate. The owner of the key must have allowed this. The
+ * answer of a card in the other case is not public, so both syndromes are assumed. Assumed:
+ * send-inv-sender, send-inv-receiver.
  */
 static unsigned int
 invalidate(struct run *run, const struct message *m)

@@ -6,9 +6,9 @@
 #include "run.h"
 
 /*
- * Moves the QP to error, sends an event, because no completion of a receive reports the error, and
- * releases the QP. A DCT is only released: it continues to serve other initiators. Returns `nak`,
- * the requester's syndrome.
+ * Moves the QP to error and sends an event, because no completion of a receive reports the error.
+ * Then releases the QP. A DCT is only released: it continues to serve other initiators. Returns
+ * `nak`, the requester's syndrome.
  */
 unsigned int responder_fail(struct run *run, enum wire_syndrome nak);
 /*

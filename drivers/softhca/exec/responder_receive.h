@@ -14,7 +14,8 @@
 unsigned int responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg *sg,
 	struct answer *answer);
 /*
- * Completes the receive: len bytes have arrived. The message's opcode gives the kind of completion.
+ * Completes the receive: len bytes have arrived. The kind of completion depends on the message's
+ * opcode.
  */
 void responder_complete(struct run *run, const struct message *m, uint64_t len);
 /*

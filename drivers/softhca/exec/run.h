@@ -18,7 +18,7 @@
 
 /* The responder's state. Only the responder's files and run_init.c use it. */
 struct responder {
-	struct softhca_qp *qp;    /* QP whose receive side is held, or NULL */
+	struct softhca_qp *qp;    /* QP whose receive side is locked by this visit, or NULL */
 	struct softhca_srq *from; /* SRQ that has the receives; NULL: the QP's own queue has them */
 	struct softhca_srq *srq;  /* SRQ that is held, or NULL */
 	/* number of the only QP that sends to qp; 0: there are several senders */
@@ -65,7 +65,7 @@ struct run {
 };
 
 /*
- * A copy of at least this many bytes releases the CQ first, so that other lanes can add
+ * A copy of more than this many bytes releases the CQ first, so that other lanes can add
  * completions.
  */
 #define RUN_LONG_COPY 32768

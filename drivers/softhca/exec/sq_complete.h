@@ -16,9 +16,9 @@ bool sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn);
 /* Fails the QP without a completion, because its queue or its CQ is unusable. */
 void sq_fatal(struct run *run);
 /*
- * Locks the QP's own receive side, which protects the QP's state. First releases the receive side
- * of the responder, because only one receive side may be held, and the CQ, because a CQ must be
- * locked after a receive side.
+ * Locks the QP's own receive side, which protects the QP's state. Before this, releases the receive
+ * side of the responder, because only one receive side may be held. Also releases the CQ, because a
+ * CQ must be locked after a receive side.
  */
 void sq_lock_state(struct run *run);
 /* Completes all posted WQEs as flushed. */

@@ -208,9 +208,9 @@ int softhca_cq_destroy(struct softhca_cq *cq); /* returns 0, or -EBUSY while a Q
 uint32_t softhca_cq_number(const struct softhca_cq *cq);
 /*
  * Replaces the buffer of the CQ. Call softhca_settle() first. The last entry of the old buffer
- * tells the program of the resize. Returns 0, or -EINVAL if the size is wrong, if the new buffer is
- * too small for the completions in the CQ, or if the old buffer has no free entry for that last
- * entry.
+ * announces the resize to the program. Returns 0, or -EINVAL if the size is wrong, if the new
+ * buffer is too small for the completions in the CQ, or if the old buffer has no free entry for its
+ * last entry.
  */
 int softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len);
 /*
@@ -256,7 +256,8 @@ struct softhca_qp_init {
 	void *sq_buf;
 	/* doorbell record: [0] receive counter, [1] send counter; big endian */
 	_Atomic uint32_t *dbrec;
-	bool no_send_record;    /* only doorbells give the send counter: see doorbell.c */
+	/* the device learns the send counter only from doorbells: see doorbell.c */
+	bool no_send_record;
 	bool dbrec_is_fixed;    /* dbrec is in read-only memory */
 	uint32_t sq_bb;         /* number of send WQEBBs of 64 bytes, a power of two, or 0 */
 	uint32_t rq_wqe;        /* number of receive WQEs, a power of two, or 0 */
@@ -265,7 +266,7 @@ struct softhca_qp_init {
 	bool sig_all;
 	bool mmo;        /* DMA MMO is allowed from the start; otherwise a modify may allow it */
 	uint32_t xrcdn;  /* for XRC_RECV: number of the XRC domain */
-	uint64_t dc_key; /* for a DCT: key that a sender must give */
+	uint64_t dc_key; /* for a DCT: key that a sender's message must have */
 	/* For a DCI: an error stops only its stream, until 2^log_errored streams are in error. */
 	bool streams;
 	uint8_t log_errored;

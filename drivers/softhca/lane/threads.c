@@ -134,7 +134,7 @@ softhca_pump(void)
 	return work;
 }
 
-#define SETTLE_TURNS 1024 /* the limit is needed because other queues may continue to ring */
+#define SETTLE_TURNS 1024 /* limited, because other queues may continue to ring */
 
 void
 softhca_settle(struct softhca_dev *dev)

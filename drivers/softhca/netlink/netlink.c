@@ -148,8 +148,8 @@ dump_start(struct netlink_peer *peer, const struct nlmsghdr *request,
 
 /*
  * Answers a request. Sets *dumped to true if the end of a dump serves as the acknowledgement.
- * Returns 0, -EINVAL if the command does not exist or is malformed, or -EOPNOTSUPP if the kernel
- * has the command and it is not emulated.
+ * Returns 0, -EINVAL if the command does not exist or is malformed, or -EOPNOTSUPP if only the
+ * kernel has the command.
  */
 static int
 answer(struct netlink_peer *peer, const struct nlmsghdr *request, bool *dumped)

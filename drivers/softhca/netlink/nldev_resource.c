@@ -163,8 +163,8 @@ put_qp(struct datagram *d, uint32_t dev, const struct resource *r)
 }
 
 /*
- * Writes a memory region. Only the administrator sees its key: a process that knows a key can
- * access the memory.
+ * Writes a memory region. Only the administrator sees its key: with the key a process can access
+ * the memory.
  */
 static void
 put_mr(struct datagram *d, uint32_t dev, const struct resource *r)

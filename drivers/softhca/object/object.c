@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects with handles: creates, finds, counts and ends them. */
+/* Objects with handles: creates, finds, counts and destroys them. */
 #include "object.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ count_down(const struct softhca_dev *dev, const struct object_class *cls)
 
 /* ---------------------------------------------------------------- handles */
 
-/* Handles are given out in rising order, so that a released handle is not reused soon. */
+/* Handles are used in rising order, so that a released handle is not reused soon. */
 static int
 take_handle(struct softhca_ctx *ctx, uint32_t *handle)
 {

@@ -37,7 +37,7 @@ struct nl_socket {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before the lock of the tree */
 static struct nl_socket sockets[N_SOCKETS];
-static uint32_t n_ports; /* number of ports given out so far */
+static uint32_t n_ports; /* number of port numbers used up to now */
 /* number of calls on other sockets since the last RDMA netlink socket was opened */
 static uint32_t n_others;
 static _Atomic bool exist;

@@ -32,7 +32,7 @@ is_covered(const char *name)
 
 /*
  * False if the path contains neither of these names. Then it cannot lead below /sys or
- * /dev/infiniband, also if it has "..".
+ * /dev/infiniband, not even by "..".
  */
 static bool
 may_be_covered(const char *path)

@@ -556,8 +556,8 @@ close_directory(void *dir)
 }
 
 /*
- * With GLOB_ALTDIRFUNC, glob(3) uses given functions for directories. They are set to those of this
- * file.
+ * With GLOB_ALTDIRFUNC, glob(3) uses the directory functions in `result`. They are set to those of
+ * this file.
  */
 static int
 directories_of_this_file(int flags, glob_t *result)

@@ -10,8 +10,8 @@
  *   other entries  unchanged: the program writes their owner bits
  *
  * Linux (mlx5e_decompress_cqes_start() of the mlx5 driver) and DPDK (mlx5_rx_poll_len() of the mlx5
- * driver) read this layout. Completions are held back while a lane holds their CQ. Two or more that
- * were held back together are compressed; a single completion is written uncompressed.
+ * driver) read this layout. Completions wait while a lane holds their CQ. If several completions
+ * wait, they are compressed; a single completion is written uncompressed.
  */
 #include "cq_zip.h"
 

@@ -19,12 +19,10 @@
  * copy is not complete. A word that is not poison belongs
  *
  *   (a) to the copy that the first word announced: the word must equal the WQE in the send queue;
- *   or (b) to the copy that was taken before, whose writer was slow: the word equals that WQE,
- *   which is
- *       in the buffer's shadow; or
+ *   (b) to the copy that was taken before, whose writer was slow: the word equals that WQE, which
+ *       is in the buffer's shadow;
  *   (c) to a copy whose first word was overwritten by a later doorbell in the same buffer, before
- *   the
- *       device took either ring: that copy is unknown.
+ *       the device took either ring: that copy is unknown.
  *
  * Only a word of case (a) can be a mismatch, so case (c) must be excluded. Drivers alternate
  * between the twins: between two rings of one buffer there is a ring of the other. `verified` means

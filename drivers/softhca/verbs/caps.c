@@ -70,8 +70,8 @@ log2_up(uint64_t n)
 }
 
 /*
- * Returns the EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). Port 0 gives the
- * GUID of the node.
+ * Returns the EUI-64 of MAC 02:53:48:00:<device>:<port> (RFC 4291, appendix A). With port 0 this is
+ * the GUID of the node.
  */
 uint64_t
 caps_port_guid(const struct softhca_dev *dev, uint32_t port)

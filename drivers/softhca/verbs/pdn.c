@@ -14,7 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* no other lock is tak
 static uint8_t used[SOFTHCA_MAX_DEVICES][MAX_PDN / 8];
 static uint32_t next[SOFTHCA_MAX_DEVICES];
 
-/* Numbers are given out in rising order, so that a released number is not reused soon. */
+/* Numbers are used in rising order, so that a released number is not reused soon. */
 int
 pdn_take(struct softhca_dev *dev)
 {

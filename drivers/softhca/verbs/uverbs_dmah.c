@@ -41,8 +41,8 @@ alloc(struct uverbs_call *call)
 	if (rc == 0 && (*ph & ~PH_MASK) != 0)
 		rc = -EINVAL;
 	/*
-	 * As in mlx5_ib, processing hints are required. The CPU and the kind of memory must be
-	 * given both or not at all.
+	 * As in mlx5_ib, processing hints are required. The CPU and the kind of memory must both be
+	 * present, or both be absent.
 	 */
 	if (rc == 0 && (!call_has(call, NEWER_ATTR_DMAH_PH) ||
 			       has_cpu != call_has(call, NEWER_ATTR_DMAH_MEM_TYPE)))

@@ -51,7 +51,7 @@ struct attr_spec {
 	const struct object_class *cls; /* for ATTR_OBJ: class of the object; NULL: any class */
 };
 
-/* An attribute of one call. If the program did not give it, all fields are zero. */
+/* An attribute of a call. All fields are zero if the program did not set the attribute. */
 struct attr_value {
 	bool present;
 	uint16_t len;

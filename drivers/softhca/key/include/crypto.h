@@ -41,7 +41,7 @@ struct key_crypto {
  * Reads a BSF for encryption. sig: the decoded BSF for a signature that precedes it, or NULL. If
  * one_unit is true, the adapter encrypts one data unit of a key, and the tweak in the BSF is little
  * endian. Otherwise it encrypts several units, and the tweak is big endian. Returns false if this
- * adapter cannot do what the BSF asks for.
+ * adapter does not support the BSF's fields.
  */
 bool crypto_decode(const uint8_t bsf[CRYPTO_BSF_LEN], const struct key_sig *sig, bool one_unit,
 	struct key_crypto *crypto);

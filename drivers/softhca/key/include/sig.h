@@ -58,7 +58,7 @@ struct sig_error {
 
 /*
  * Reads a BSF for a signature. with_crypto: a BSF for encryption follows. Returns false if this
- * adapter cannot do what the BSF asks for.
+ * adapter does not support the BSF's fields.
  */
 bool sig_decode(const uint8_t bsf[SIG_BSF_LEN], bool with_crypto, struct key_sig *sig);
 

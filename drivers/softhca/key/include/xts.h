@@ -14,8 +14,9 @@ struct xts;
 
 /*
  * Creates a key. key: two AES keys, one after the other. len: 32 (AES-128) or 64 (AES-256). The
- * caller erases the bytes of `key`. Returns 0; -EINVAL if both AES keys are equal, because OpenSSL
- * refuses them; -EOPNOTSUPP if libcrypto is missing, which is logged; or -ENOMEM.
+ * caller erases the bytes of `key`. Returns 0 or -ENOMEM. Returns -EINVAL if both AES keys are
+ * equal, because OpenSSL refuses them. Returns -EOPNOTSUPP if libcrypto is missing, which is
+ * logged.
  */
 int xts_create(const uint8_t *key, size_t len, struct xts **out);
 /* Erases and frees a key that no thread uses any more. */

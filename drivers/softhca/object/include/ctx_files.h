@@ -8,7 +8,10 @@
 
 /* Adds an event file. *fd is the descriptor for the program. Returns 0 or -errno. */
 int ctx_add_file(struct softhca_ctx *ctx, enum event_kind kind, int *fd);
-/* Returns the context's event file of this kind whose descriptor the program gives, or NULL. */
+/*
+ * Finds the context's event file of this kind by the program's descriptor. Returns NULL if there is
+ * none.
+ */
 struct event_file *ctx_find_file(struct softhca_ctx *ctx, int fd, enum event_kind kind);
 /*
  * True if the inode is that of the descriptor for the program of an async event file of the

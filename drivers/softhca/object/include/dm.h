@@ -66,8 +66,8 @@ void *dm_page(const struct softhca_ctx *ctx, uint32_t page);
  */
 int dm_attach(struct softhca_ctx *ctx, int fd);
 /*
- * Unmaps the device memory, and frees the context's pages, also those that children of fork() have
- * taken.
+ * Unmaps the device memory, and frees the context's pages, including pages that children of fork()
+ * have taken.
  */
 void dm_detach(struct softhca_ctx *ctx);
 /* Call this in a child of fork(): new contexts do not share pages with the parent. */

@@ -4,13 +4,13 @@
  *
  *   struct softhca_ctx --- handle ---> struct object ---> struct object_class (a row of the table)
  *
- * An object counts the objects that name it, and cannot be destroyed while this count is not 0.
+ * An object counts the objects that refer to it, and cannot be destroyed while this count is not 0.
  *
- * An object's own struct begins with a struct object. The file that defines that struct also
- * defines its class: the limit of objects of an adapter, and how one ends. classes.h lists the
- * classes.
+ * Each kind of object has its own struct, which begins with a struct object. The file that defines
+ * this struct also defines the object's class: the adapter's limit for such objects, and how such
+ * an object is destroyed. classes.h lists the classes.
  *
- * A caller of a function with a context as argument holds the context's lock.
+ * The caller of a function with a context as argument holds the context's lock.
  */
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H

@@ -20,7 +20,7 @@ enum cq_arm {
 	ARM_ANY
 };
 
-/* `lock` protects the producer side. */
+/* A completion queue. `lock` protects the members for adding completions. */
 struct softhca_cq {
 	struct spin lock;
 	/* free-running; the doorbell record has the lower 24 bits of the consumer index */
@@ -59,7 +59,7 @@ struct cqe {
 	enum wire_cqe_opcode opcode;
 	bool solicited;
 	uint32_t uidx, imm, byte_cnt, opcode_qpn, wqe_counter;
-	uint32_t flags_rqpn, slid; /* the sender, if the transport gives it */
+	uint32_t flags_rqpn, slid; /* QPN and LID of the sender, if the transport has them */
 	enum wire_syndrome syndrome;
 	uint8_t vendor; /* vendor syndrome of an error */
 	uint64_t timestamp;

@@ -20,7 +20,7 @@ struct softhca_srq {
 	uint8_t *buf;
 	_Atomic uint32_t *dbrec;
 	bool cyclic, bare;
-	bool failed; /* the list of WQEs is broken, so the SRQ gives no more receives */
+	bool failed; /* the list of WQEs is broken, so no receive can be taken from the SRQ */
 	uint32_t number, pdn, xrcdn, uidx;
 	struct softhca_cq *cq; /* for XRC and XRQ; otherwise NULL */
 	struct softhca_dev *dev;

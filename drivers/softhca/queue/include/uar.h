@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A UAR page, and how a page asks lanes for a visit. */
+/* A UAR page, and how a page requests a visit of a lane. */
 #ifndef SOFTHCA_UAR_H
 #define SOFTHCA_UAR_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work queues: what lanes call. */
+/* Work queues: the function that lanes call. */
 #ifndef SOFTHCA_WQ_H
 #define SOFTHCA_WQ_H
 
