@@ -6,7 +6,7 @@
  * instruction of a process, and below the interceptors of sanitizers.
  */
 #undef _FORTIFY_SOURCE
-#undef _FILE_OFFSET_BITS /* it renames mmap to mmap64, and this file defines both functions */
+#undef _FILE_OFFSET_BITS /* renames mmap to mmap64; this file defines both */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>

@@ -9,7 +9,7 @@
  *   fts_path of an entry      /dev/shm/softhca-abcdefgh/sys/class/infiniband/mlx5_0/fw_ver
  *                             ^ for libc                ^ for the program
  */
-/* it renames fts_open to fts64_open, and this file defines both functions */
+/* renames fts_open to fts64_open; this file defines both */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>

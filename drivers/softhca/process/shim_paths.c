@@ -11,8 +11,8 @@
  * libc's own calls are not overridden by this library: fopen() opens a file without this open(). So
  * this file has every call with a path; shim_fts.c has those of fts(3).
  */
-#undef _FORTIFY_SOURCE   /* it defines open() inline, and this file defines open(), too */
-#undef _FILE_OFFSET_BITS /* it renames open to open64, and this file defines both functions */
+#undef _FORTIFY_SOURCE   /* defines open() inline; this file also defines open() */
+#undef _FILE_OFFSET_BITS /* renames open to open64; this file defines both */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

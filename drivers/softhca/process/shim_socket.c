@@ -6,7 +6,7 @@
  * Calls on all other sockets are passed to the kernel by a raw system call, as in shim.c. A call is
  * a cancellation point (pthreads(7)) if libc's call is a cancellation point.
  */
-#undef _FORTIFY_SOURCE /* it defines recv() inline, and this file defines recv(), too */
+#undef _FORTIFY_SOURCE /* defines recv() inline; this file also defines recv() */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <pthread.h>
