@@ -56,7 +56,7 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config libdpdk-dev libibverb
 	ibverbs-providers libisal-dev libssl-dev python3-pyelftools)
 
 # The tests also need nm, clang-format 14, and the programs of other projects.
-test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev make python3 python3-cryptography
+test_packages=(binutils clang-format doxygen dwarves g++ libsystemd-dev lintian make python3 python3-cryptography
 	python3-cryptography-vectors python3-pyverbs python3-scapy rdma-core ibverbs-utils
 	util-linux bsdextrautils xxd infiniband-diags iproute2 pciutils ucx-utils dpdk-dev dpdk-doc valgrind)
 

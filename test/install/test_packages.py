@@ -20,6 +20,12 @@ MESON, BUILD, PREFIX, LISTS = (sys.argv.pop(1) for _ in range(4))
 SKIPPED = 77
 EAL = ['--lcores=0@0,1@0', '--no-huge', '-m', '64', '--no-shconf', '--no-pci', '--no-telemetry']
 
+# What debhelper(7) and the whole control file add: documents, dependencies, triggers, stripping, compression.
+DEBHELPER = ['extended-description-is-empty', 'lacks-ldconfig-trigger', 'no-changelog', 'no-copyright-file', 'no-manual-page',
+             'no-shlibs', 'python3-script-but-no-python3-dep', 'recommended-field', 'shared-library-is-executable',
+             'undeclared-elf-prerequisites', 'unstripped-binary-or-object', 'uses-no-compression-for-control-tarball',
+             'uses-no-compression-for-data-tarball']
+
 
 def run(*argv, **settings):
     env = {k: v for k, v in os.environ.items() if not k.startswith('SOFTHCA_') and k != 'LD_PRELOAD'}
@@ -117,6 +123,13 @@ class Packages(unittest.TestCase):
             self.assertLessEqual(own, set(self.stanzas), package)
             if package.endswith('-dev'):
                 self.assertGreater(len(own), 0, package)
+
+    def test_lintian_finds_nothing(self):
+        """The packages here have files and names only; the tags of DEBHELPER are about what package.sh adds."""
+        if shutil.which('lintian') is None:
+            self.skipTest('lintian is not installed')
+        run('lintian', '--allow-root', '--fail-on', 'error,warning', '--suppress-tags', ','.join(DEBHELPER),
+            *glob.glob(os.path.join(self.tmp, '*.deb')))
 
     def test_unpacked_programs_run(self):
         bin = os.path.join(self.root, 'usr/bin')
