@@ -7,9 +7,10 @@
  *     looks for work once more                state = awake (exchange)
  *     rests                                   if it was not awake: wakes the lcore
  *
- * The later exchange reads the value that the earlier one wrote. So either the lcore sees the data
- * of the other thread, or the other thread sees that the lcore rests. An lcore that rests in
- * rte_power_monitor() looks at `state` again after the CPU has begun to watch (gantry_monitor.h).
+ * Of the two exchanges, the later one reads the value that the earlier one wrote. So either the
+ * lcore sees the data of the other thread, or the other thread sees that the lcore rests. An lcore
+ * that rests in rte_power_monitor() looks at `state` again after the CPU has begun to watch
+ * (gantry_monitor.h).
  */
 #ifndef GANTRY_BELL_H
 #define GANTRY_BELL_H

@@ -19,7 +19,7 @@
 
 struct gantry_cells {
 	uint64_t *cell; /* GANTRY_CELLS words; NULL: not allocated yet */
-	uint8_t *free;  /* an array behind the words: the numbers of the free cells */
+	uint8_t *free;  /* numbers of the free cells, in the memory behind the words */
 	uint32_t n_free;
 	struct hwq_mr mr; /* registration of the words */
 };

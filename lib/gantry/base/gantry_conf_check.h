@@ -19,8 +19,8 @@ bool gantry_is_clean(const char *name, const void *reserved, size_t len);
 bool gantry_mask_is_known(const char *name, uint32_t mask, uint32_t known);
 
 /*
- * Returns true if the value is 0, or if is_masked is true: the caller's mask has the bit of this
- * field. Otherwise a line of the log names the field and the bit.
+ * Returns true if is_masked is true, or the value is 0. Otherwise a line of the log names the field
+ * and the bit. is_masked: true if the caller's mask has the bit of this field.
  */
 bool gantry_is_given(const char *name, const char *field, const char *bit, bool is_masked,
 	int64_t value);

@@ -7,7 +7,10 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-/* The limit in lines a second. A failing call of the control thread writes fewer lines. */
+/*
+ * The limit of gantry_log_rate_others(), in lines a second. One failing call of the control thread
+ * writes fewer lines.
+ */
 #define OTHERS_A_SECOND 32
 
 void

@@ -39,8 +39,8 @@ const char *gantry_log_rate_note(const struct gantry_log_rate *r);
 void gantry_log_rate_end(struct gantry_log_rate *r);
 
 /*
- * Returns the limit of the calling thread for lines about failures that have no limit of their own:
- * of memory, and of calls that EAL or the device refuses.
+ * Returns the limit of the calling thread for lines about missing memory, and about calls that EAL
+ * or the device refuses. These lines have no limit of their own.
  */
 struct gantry_log_rate *gantry_log_rate_others(void);
 

@@ -105,7 +105,8 @@ gantry_take_all_cqes(struct gantry_queue *q)
 }
 
 /*
- * As gantry_take_run(). all: a constant; true if no WQE is outstanding, so that every slot is done.
+ * As gantry_take_run(). all: a constant, true if no WQE of the queue is outstanding, so that every
+ * slot is done.
  */
 static __rte_always_inline uint32_t
 take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
@@ -115,12 +116,16 @@ take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
 	const uint64_t *where = &s->where[slot];
 	/*
-	 * base and done belong to the connection of the last slot: gantry_where() of index 0, and
-	 * its `done`. At first no slot matches.
+	 * base and done belong to the connection of the previous slot: base is gantry_where() of
+	 * its index 0, done is its `done`. At first both are 0, so the first slot looks up its
+	 * connection.
 	 */
 	uint64_t base = 0, done = 0, bytes = 0, left;
 
-	/* A slot that is issued in part has the number `issue`, so it is not among these slots. */
+	/*
+	 * A slot that is issued in part has the sequence number s->issue, so it is not among these
+	 * slots.
+	 */
 	n = RTE_MIN(n, s->issue - seq);
 	n = RTE_MIN(n, s->mask + 1 - slot);
 	for (comp = first, end = first + n; comp != end; comp++, where++, out++) {

@@ -87,7 +87,7 @@ struct gantry_conn {
 	struct gantry_conn_place place;
 	struct gantry_recv_ring *recv; /* NULL: the connection takes no receives */
 	struct gantry_txn_line *txns;  /* NULL: the connection takes no transactions */
-	uint64_t mark;                 /* `posted` when a version began to drain: gantry_drain.c */
+	uint64_t mark;                 /* value of `posted` at the last mark() of gantry_drain.c */
 	uint32_t n_bb;                 /* WQEBBs of the send queue, also while there is no QP */
 	/* Other threads set bits, the owner clears bits. */
 	_Atomic(uint32_t) events; /* bits GANTRY_CONN_EVENT_* */

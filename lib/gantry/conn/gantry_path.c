@@ -82,8 +82,8 @@ gantry_path_check(const struct gantry_path *path)
 }
 
 /*
- * Returns the enum ibv_mtu of an MTU in bytes: IBV_MTU_256 for 256. For twice as many bytes it is
- * the next value.
+ * Returns the enum ibv_mtu of an MTU in bytes: IBV_MTU_256 for 256, the next value of the enum for
+ * 512, and so on. Returns 0 for 0.
  */
 static uint8_t
 mtu_code(uint16_t bytes)

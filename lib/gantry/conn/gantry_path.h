@@ -15,8 +15,8 @@ int gantry_path_check(const struct gantry_path *path);
 
 /*
  * Returns a path with the settings of `path`. A setting that `path` does not give is taken from
- * `other`. The GID index of `other` is not used for another port. first: the port that `other`
- * means by 0.
+ * `other`. The GID index of `other` is not used for another port. first: the port that is used if
+ * the port of `other` is 0.
  */
 struct gantry_path gantry_path_merge(const struct gantry_path *path,
 	const struct gantry_path *other, uint8_t first);

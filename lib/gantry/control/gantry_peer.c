@@ -135,8 +135,8 @@ is_busy(const struct gantry_queue *q, uint16_t peer)
 			continue;
 		}
 		/*
-		 * Of an issued descriptor, only the connection is kept. On the DC initiator, the
-		 * peer is kept, too.
+		 * Of an issued descriptor, only the connection is kept, in `where`. For descriptors
+		 * on the DC initiator, `pend` also keeps the peer.
 		 */
 		if (conn != GANTRY_CONN_NONE && gantry_where_conn(where) == conn &&
 			(conn != GANTRY_CONN_DCI || d->peer == peer))

@@ -19,10 +19,10 @@ gantry_counter_get(const gantry_counter *c)
 }
 
 /*
- * Owner thread. Nobody else writes, so a load, an add and a store are enough; no locked instruction
- * is needed. With C's atomics, compilers emit three instructions for this; on x86 one `add` to
- * memory is enough. Under ThreadSanitizer C's atomics are used, because it does not see the
- * assembler.
+ * Adds n to the counter. Owner thread. No other thread writes the counter, so a load, an add and a
+ * store are enough, and no locked instruction is needed. With C's atomics, compilers emit three
+ * instructions for this; on x86 one `add` to memory is enough. ThreadSanitizer does not see inline
+ * assembler, so C's atomics are used under ThreadSanitizer.
  */
 static inline void
 gantry_counter_add(gantry_counter *c, uint64_t n)

@@ -61,8 +61,9 @@
  *   GANTRY_QP_EVENT, and its connection stays down. The DC initiator is set up again.
  * - A connection is stuck (gantry_queue_conf::deadline_ms): the engine stops it. Its oldest
  *   descriptor completes with GANTRY_TIMED_OUT. If the device does not tell which descriptors are
- *   not done, all of them complete so. Then the connection is set up again, or is down, as after a
- *   failure. This may take a second deadline.
+ *   not done, all descriptors that were posted to this connection complete with this status. Then
+ *   the connection is set up again, or is down, as after a failure. This may take a second
+ *   deadline.
  * - The device fails: all descriptors that are not done complete with GANTRY_DEVICE_LOST, and so do
  *   all later descriptors, also copies by the CPU. gantry_info::device_lost is set. The device may
  *   write to the memory of a queue's descriptors until the queue is destroyed.
@@ -73,10 +74,10 @@
  * - Owner thread: the one thread that calls gantry_submit(), gantry_poll(), gantry_poll_good(),
  *   gantry_cancel(), gantry_in_flight(), gantry_recv_post(), gantry_recv_poll() and, in inline
  *   mode, the gantry_peer_ calls of a queue. While a worker runs, its lcore owns the worker's
- *   queue. While it is stopped, the control thread owns the queue.
+ *   queue. While the worker is stopped, the control thread owns the queue.
  * - For a worker's queue, the control thread makes the gantry_peer_ calls, whether the worker runs
- *   or not. These calls wait for a turn of the lcore, because the lcore must know from when and
- *   until when descriptors may use the peer.
+ *   or not. These calls wait until the lcore is between two bursts, because the lcore must know
+ *   from when and until when descriptors may use the peer.
  * - Control thread: one thread of an engine, which makes all other calls. It may create, register
  *   and destroy objects while the owners of queues work. Several engines may have different control
  *   threads.
@@ -105,8 +106,8 @@
  *   IBV_FORK_UNNEEDED). The child has a copy.
  * - ibv_fork_init(3), called before gantry_create(). The child does not have these pages, and ends
  *   by SIGSEGV if it touches such a page. DPDK's mlx4 plug-in (librte_net_mlx4) makes that call
- *   when it is loaded, on any kernel. DPDK's mlx5 plug-ins make that call where the kernel does not
- *   copy. gantry_before_eal() saves a process the cost of the call.
+ *   when it is loaded, on any kernel. DPDK's mlx5 plug-ins make that call if the kernel does not
+ *   copy pinned pages. gantry_before_eal() saves a process the cost of the call.
  *
  * Without one of these conditions, the parent and the device see different pages after a fork.
  *

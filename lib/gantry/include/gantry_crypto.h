@@ -37,7 +37,7 @@ struct gantry;
 
 /* Bits of gantry_info::crypto: what the device can do. 0: the device does not encrypt. */
 #define GANTRY_CRYPTO_XTS (1u << 0) /**< the device encrypts by AES-XTS */
-/** The device takes wrapped DEKs, after a login; otherwise plaintext. */
+/** After a login, the device takes wrapped DEKs. Without this bit it takes DEKs in plaintext. */
 #define GANTRY_CRYPTO_WRAPPED (1u << 1)
 /**
  * The memory of an encrypting transaction has at most gantry_crypto::unit_size bytes (ConnectX-6

@@ -271,7 +271,7 @@ enum gantry_status {
 	GANTRY_OVERLAP, /**< source and destination of a copy overlap */
 	/**
 	 * Local memory is not in one registered region; or a part of a local transaction is in a
-	 * region that was registered without the right that it needs.
+	 * region that was registered without the right that the part needs (gantry_txn_part::addr).
 	 */
 	GANTRY_NOT_REGISTERED,
 	/**

@@ -240,7 +240,7 @@ GANTRY_API int gantry_mem_alloc_dm(struct gantry *g, size_t len, unsigned int fl
  * If RDMAV_ALLOW_DISASSOC_DESTROY (ibv_open_device(3)) or MLX4_DEVICE_FATAL_CLEANUP is in the
  * environment, libibverbs returns success instead of EIO, in this call and in every call that
  * destroys an object. DPDK's mlx4 plug-in sets MLX4_DEVICE_FATAL_CLEANUP. To get EIO, call
- * unsetenv(3) for this variable between rte_eal_init() and the first gantry_create().
+ * unsetenv(3) for both variables between rte_eal_init() and the first gantry_create().
  *
  * @param mem
  *   The registration.

@@ -62,8 +62,8 @@ struct gantry_queue_conf {
 	bool unordered;
 	/**
 	 * Milliseconds after which a connection is stuck: it has outstanding WQEs, and none of them
-	 * has completed in this time, while the queue was polled. Choose a longer time than all
-	 * retries of a peer take, and than a SEND may wait for the peer's receive.
+	 * has completed in this time, while the queue was polled. Choose a time that is longer than
+	 * all retries of a peer take, and longer than a SEND may wait for the peer's receive.
 	 * GANTRY_NO_DEADLINE: never. 0: 10,000
 	 */
 	uint32_t deadline_ms;
@@ -182,9 +182,9 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  * @return
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
  *   then submit the descriptors that were not accepted. In an unordered queue, a single connection
- *   may be full: because it has as many descriptors in flight as it may have; or because more than
- *   an eighth of this number wait in software, and there is no memory for more. Descriptors to
- *   other connections can then still be submitted.
+ *   may be full: because the connection has as many descriptors in flight as it may have; or
+ *   because more than an eighth of this number would have to wait in software, and there is not
+ *   enough memory for them. Descriptors to other connections can then still be submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);
@@ -264,7 +264,7 @@ GANTRY_API void gantry_rest(struct gantry_queue *q);
  * @param q
  *   The queue.
  * @return
- *   Their number.
+ *   The number of these descriptors.
  */
 GANTRY_API uint32_t gantry_in_flight(const struct gantry_queue *q);
 

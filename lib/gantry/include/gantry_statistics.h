@@ -44,7 +44,7 @@ struct gantry_stats {
 	uint64_t layout_hits;   /**< descriptors whose layout the hardware had already */
 	uint64_t layout_misses; /**< descriptors for whose layout a WQE was posted */
 	uint64_t txn_opened;    /**< transactions that were handed to the hardware */
-	uint64_t txn_done;      /**< transactions of these that have ended, with any status */
+	uint64_t txn_done;      /**< opened transactions that have ended, with any status */
 	/** How often a wrong signature stopped a connection's send queue */
 	uint64_t txn_stops;
 	uint64_t txn_cancelled; /**< good responses that were cancelled */
@@ -88,10 +88,10 @@ struct gantry_latency {
  *
  * One descriptor at a time is measured, with any status. Its time begins with the gantry_submit()
  * that accepts it, and ends at the beginning of the gantry_poll() that hands its completion out; in
- * a worker, the turns take the place of these calls. In an unordered queue, only descriptors of its
- * connection to itself are measured.
+ * a worker, the rounds of its lcore's loop take the place of these calls. In an unordered queue,
+ * only descriptors of its connection to itself are measured.
  *
- * While measuring is on, each such call or turn needs about 90 instructions more and reads the
+ * While measuring is on, each such call or round needs about 90 instructions more and reads the
  * clock. While it is off, it costs nothing. Switching it on discards earlier samples, in the
  * owner's next call.
  *
@@ -124,9 +124,9 @@ struct gantry_lcore_load {
 	/** Cycles of rte_get_tsc_cycles() in which at least one worker ran on the lcore. */
 	uint64_t cycles;
 	/**
-	 * The part of `cycles` in turns that moved descriptors or completions. In the other cycles,
-	 * turns had no work, or the lcore rested. The share of busy cycles between two calls is the
-	 * load in that time.
+	 * The part of `cycles` in which workers moved descriptors or completions. In the other
+	 * cycles, workers had no work, or the lcore rested. The share of busy cycles between two
+	 * calls is the load in that time.
 	 */
 	uint64_t busy_cycles;
 	uint64_t sleeps;      /**< how often the lcore has slept or monitored: enum gantry_idle */

@@ -269,7 +269,7 @@ GANTRY_API unsigned int gantry_reclaim_burst(struct gantry_worker *w, struct gan
 
 /**
  * Copies receives to the worker's ring of receives (gantry_worker_conf::recv_ring_size). The worker
- * may be stopped. Threads: as for gantry_worker_conf::producers says.
+ * may be stopped. Threads: as gantry_worker_conf::producers says.
  *
  * The lcore posts the receives in their order, as gantry_recv_post() does. While recv_depth
  * receives of a peer are posted, the next receive of this peer waits in the ring, and so do all

@@ -23,18 +23,20 @@ struct each {
 	uint64_t seq;             /* sequence number of the slot */
 	struct gantry_comp *comp; /* completion of the slot */
 	uint64_t *where;
-	/* Flags that have no effect on this descriptor, as in a head. */
+	/* Flags that have no effect on this descriptor, as gantry_desc_head_flags() gives them. */
 	uint64_t idle;
-	/* The peer that was looked up last; UINT32_MAX: none yet, or in_turn. */
+	/*
+	 * Number of the peer that was looked up last, or UINT32_MAX if no peer was looked up yet.
+	 */
 	uint32_t peer;
 	uint32_t conn;                  /* index of the peer's connection */
 	struct gantry_conn *c;          /* the peer's connection */
 	uint64_t posted;                /* `posted` of the connection when it was looked up */
 	const struct hwq_dc_dest *dest; /* address of a DC peer; otherwise NULL */
-	/* GANTRY_DESC_BY_MMO, as in a head, if DMA MMO carries copies; otherwise 0. */
+	/* gantry_desc_head_flags(GANTRY_DESC_BY_MMO) if DMA MMO carries copies; otherwise 0. */
 	uint64_t by_mmo;
 	bool dc;      /* a constant: true if all peers are DC peers, false if no peer is one */
-	bool in_turn; /* a constant: neighbours rarely have the same peer */
+	bool in_turn; /* a constant: successive descriptors rarely have the same peer */
 	/* A constant: plain descriptors of one WQEBB are added to rows (gantry_stream.h). */
 	bool in_rows;
 };
@@ -50,8 +52,9 @@ uses(const enum gantry_op op)
 }
 
 /*
- * Accounts for the slot of the descriptor, and for its WQE of n_bb WQEBBs on connection c. conn:
- * the index of c. in_row: the slot is plain, and its WQE has one WQEBB.
+ * Accounts for the slot of the descriptor, and for its WQE of n_bb WQEBBs on connection c, whose
+ * index is conn. in_row: the slot may be added to a row (struct gantry_row), and its WQE has one
+ * WQEBB.
  */
 static __rte_always_inline void
 account(const struct each *e, struct gantry_conn *c, uint32_t conn, const enum gantry_op op,
@@ -95,8 +98,8 @@ has_room(const struct hwq_sq *sq, uint32_t n_bb)
 }
 
 /*
- * Each of the functions below issues one descriptor. It returns false if the descriptor needs other
- * code, or the send queue is full.
+ * Each of the functions below issues one descriptor. It returns false if this fast path cannot
+ * issue the descriptor, or the send queue is full.
  */
 
 static __rte_always_inline bool

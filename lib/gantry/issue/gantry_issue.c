@@ -116,8 +116,8 @@ split_begin(struct gantry_stream *s, const struct gantry_work *w, uint64_t numbe
 }
 
 /*
- * Lets the CPU carry out work of slot `issue`, as much as this call permits. Returns true if the
- * work is done.
+ * Lets the CPU carry out work of slot `issue`, at most q->cpu_left bytes. Returns true if the work
+ * is done.
  */
 static bool
 carry_by_cpu(struct gantry_queue *q, struct gantry_stream *s, struct gantry_work *w)
@@ -147,15 +147,12 @@ split_continue(struct gantry_queue *q, struct gantry_stream *s)
 		return !s->splitting;
 	}
 	if (unlikely(state != GANTRY_CONN_READY)) {
-		/*
-		 * All posted WQEs are done; otherwise the descriptor would be settled or held
-		 * already.
-		 */
+		/* The rest of the descriptor waits until the connection is set up again. */
 		if (gantry_queue_repairs(w->conn) && state != GANTRY_CONN_DOWN)
 			return false;
 		/*
-		 * Some posted WQEs are not done. Their first CQE, or the deadline, decides about
-		 * the descriptor.
+		 * Some posted WQEs of the descriptor are not done. Their first CQE, or the
+		 * deadline, decides about the descriptor.
 		 */
 		if (state == GANTRY_CONN_FAILING)
 			return false;
@@ -404,7 +401,10 @@ issue_by(struct gantry_queue *q, struct gantry_stream *s, const struct gantry_de
 					  : issue_by_unusual_rdma(q, s, desc, n);
 }
 
-/* Returns the carrier that d has if it is a plain copy. */
+/*
+ * Returns the carrier that the rules of the policy give to d if d is a COPY, otherwise the usual
+ * carrier.
+ */
 static enum gantry_carrier
 carrier_by_rules(const struct gantry_queue *q, const struct gantry_desc *d)
 {
@@ -499,7 +499,7 @@ issue_waiting(struct gantry_queue *q, struct gantry_stream *s, uint64_t limit)
 		if (unlikely(s->n_cancelled != 0)) {
 			if (settle_cancelled(s))
 				continue;
-			n = 1; /* the descriptor behind it may be cancelled */
+			n = 1; /* the next descriptor may be cancelled */
 		}
 		if (limit != UINT64_MAX)
 			n = count_up_to(s, slot, n, limit);
@@ -628,8 +628,8 @@ accept_unordered(struct gantry_queue *q, struct gantry_stream *s, const struct g
 }
 
 /*
- * Accepts and issues descriptors from the beginning of desc, up to the first one that has to wait.
- * Returns how many.
+ * Accepts and issues descriptors from the beginning of desc, up to the first descriptor that has to
+ * wait. Returns how many descriptors were accepted.
  */
 static uint32_t
 submit_each(struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)

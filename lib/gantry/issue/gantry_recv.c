@@ -124,8 +124,8 @@ hand_out(struct gantry_queue *q, struct gantry_recv_ring *ring, struct gantry_re
 }
 
 /*
- * Ends the turn of a ring: moves the ring to the end of the list, or removes it from the list if it
- * has no receives.
+ * Called when gantry_recv_poll() has handed out completions of the ring. Moves the ring to the end
+ * of the list, or removes the ring from the list if it has no receives.
  */
 static void
 turn_over(struct gantry_queue *q, struct gantry_recv_ring *ring)

@@ -137,8 +137,8 @@ gantry_run_of(struct gantry_queue *q, const struct gantry_desc *d, const bool al
 /*
  * Makes *r the region for plain copies that covers [addr, addr + len), and *key its key word. Looks
  * up the region if *r does not cover these addresses. r, key: the source or destination of the run.
- * last: the last hit for the source or the destination. If the run has several descriptors,
- * gantry_run_keep_hits() sets it. Returns false if there is no such region.
+ * last: the last hit for the source or the destination, which this function sets if run->alone is
+ * true; otherwise gantry_run_keep_hits() sets it. Returns false if there is no such region.
  */
 static __rte_always_inline bool
 gantry_run_find(struct gantry_run *run, const struct gantry_region **r, uint64_t *key,
@@ -408,7 +408,7 @@ gantry_run_inline(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn
 	return gantry_run_post(q, s, conn, desc, n, GANTRY_RUN_WRITE_INLINE);
 }
 
-/* Issues such a write if it is alone in a call of the owner. */
+/* As gantry_run_inline(), for a write that is alone in a call of the owner. */
 static __rte_noinline uint32_t
 gantry_run_inline_one(struct gantry_queue *q, struct gantry_stream *s, uint32_t conn,
 	const struct gantry_desc *d)

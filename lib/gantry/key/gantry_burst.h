@@ -12,8 +12,8 @@
 
 /*
  * Begins a burst of n WQEs on connection c, for the descriptors from slot `issue` of the stream on.
- * Returns how many WQEs may be written: up to the end of a ring, or up to the WQE that must ask for
- * a CQE.
+ * Returns how many WQEs may be written, at most n. A burst ends at the latest at the end of the
+ * ring of WQEs or of slots, and at the first WQE that must ask for a CQE.
  */
 static __rte_always_inline uint32_t
 gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const struct gantry_conn *c,
@@ -27,7 +27,8 @@ gantry_burst_begin(struct hwq_burst *b, const struct gantry_stream *s, const str
 
 /*
  * Ends a burst of n WQEs; n is at least 1. The caller has written the WQEs and the completions of
- * their slots. conn: the index of the connection. row: true if the slots are plain.
+ * their slots. conn: the index of the connection. row: true if the slots are added to the stream's
+ * row (struct gantry_row).
  */
 static __rte_always_inline void
 gantry_burst_end(struct hwq_burst *b, struct gantry_stream *s, struct gantry_conn *c, uint32_t conn,

@@ -270,8 +270,8 @@ gantry_keys_prepare(struct gantry_keys *keys, uint32_t conn, bool to, uint16_t i
 }
 
 /*
- * Returns true if a round of a piece has a byte in common with [addr, addr + len). The piece begins
- * at `at`.
+ * Returns true if a round of the piece (gantry_layout::rounds) has a byte in common with [addr,
+ * addr + len). The piece begins at `at`.
  */
 static bool
 piece_overlaps(const struct gantry_layout_piece *p, uint32_t rounds, uint64_t at, uint64_t addr,
@@ -343,7 +343,7 @@ gantry_keys_umr_bb(const struct gantry_keys *keys)
 {
 	const struct gantry_layout *l = &keys->plan->layout;
 
-	/* A pattern needs one unit more than a list. */
+	/* The UMR of a pattern has one 16-byte unit more than the UMR of a list. */
 	return hwq_umr_n_bb(l->n + (l->rounds != 1));
 }
 

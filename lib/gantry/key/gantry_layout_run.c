@@ -100,8 +100,9 @@ lay_out(struct gantry_keys *keys, const struct gantry_desc *d, bool gather)
 }
 
 /*
- * gather: a constant, true for gathers, false for scatters. key: the key of the first descriptor.
- * owns: true if the UMR of this key belongs to the slot of the first descriptor.
+ * Issues a run of plain gathers or scatters. gather: a constant, true for gathers, false for
+ * scatters. key: the key of the first descriptor. owns: true if the UMR of this key belongs to the
+ * slot of the first descriptor.
  */
 static __rte_always_inline uint32_t
 run(struct gantry_keys *keys, struct gantry_stream *s, const struct gantry_desc *desc, uint32_t n,

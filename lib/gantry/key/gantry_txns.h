@@ -72,8 +72,8 @@ struct gantry_txn_open {
 	uint8_t status; /* enum gantry_status; valid from GANTRY_TXN_TO_ANSWER on */
 	uint8_t syndrome, vendor_syndrome;
 	/*
-	 * Index of the transfer with the wrong signature. Unless is_sure is set, it may also be a
-	 * later transfer.
+	 * Index of the transfer with the wrong signature. If is_sure is false, the wrong signature
+	 * may be in a later transfer.
 	 */
 	uint16_t wrong_move;
 	bool is_sure;
@@ -201,8 +201,8 @@ bool gantry_txn_fit_key(struct gantry_txns *all, struct gantry_txn_open *t, bool
 bool gantry_txns_are_older(const struct gantry_txns *all, uint64_t version);
 
 /*
- * If no open transaction is from before `version`, shows this to other threads. `version` is the
- * version that the owner's call has taken.
+ * Sets `passed` to `version`, so that other threads see it, if no open transaction has keys from an
+ * earlier version. `version` is the version that the owner's call has taken.
  */
 void gantry_txns_note_passed(struct gantry_txns *all, uint64_t version);
 

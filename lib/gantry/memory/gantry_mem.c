@@ -113,8 +113,8 @@ gantry_piece_drop(struct gantry_piece *p)
 		return;
 	}
 	/*
-	 * The device refused, so pieces_end() tries again. Every reader has passed version 1, which
-	 * is the first version.
+	 * The device refused, so pieces_end() tries again. Version 1 is the first version, which
+	 * every reader has passed, so pieces_end() waits for no reader.
 	 */
 	p->removed = 1;
 	TAILQ_INSERT_TAIL(&p->region.mem->pieces, p, next);

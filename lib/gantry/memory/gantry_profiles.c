@@ -216,7 +216,11 @@ domains_are_alike(const struct gantry_profile_conf *conf)
 	return conf->mem.kind == conf->wire.kind && conf->mem.block_size == conf->wire.block_size;
 }
 
-/* Makes one configuration of a key. Returns 0 or the error of lib/hwq. */
+/*
+ * Makes one configuration of a key: p->image[from_wire][differ], or
+ * p->crypto_image[from_wire][differ] if the profile encrypts (gantry_profile.h). Returns 0 or the
+ * error of lib/hwq.
+ */
 static int
 image_make(const struct hwq_dev_caps *caps, const struct mlx5dv_sig_block_attr *sig,
 	const struct gantry_profile_conf *conf, struct gantry_profile *p, int from_wire, int differ)

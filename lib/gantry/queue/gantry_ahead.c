@@ -4,7 +4,7 @@
 
 #include <rte_common.h>
 
-/* The least burst for which two loops save time. */
+/* The least number of descriptors for which prefetching saves time. */
 #define LEAST 4
 
 /* Returns true if src of a plain descriptor is registered memory of this process. */
@@ -30,7 +30,8 @@ misses(const struct gantry_region_view *v, const struct gantry_desc *d)
 
 /*
  * First prefetches the entries of the table of hints, then the regions. If the whole burst is in
- * one region, neither its first nor its last descriptor misses, and nothing is prefetched.
+ * the regions of the last hits, neither its first nor its last descriptor misses, and nothing is
+ * prefetched.
  */
 void
 gantry_ahead_fetch_regions(const struct gantry_queue *q, const struct gantry_desc *desc, uint32_t n)

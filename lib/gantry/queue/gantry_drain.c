@@ -83,8 +83,8 @@ marks_are_reached(struct gantry_queue *q)
 	if (q->conn[GANTRY_CONN_OWN].done < q->conn[GANTRY_CONN_OWN].mark)
 		return false;
 	/*
-	 * A connection that became active after the mark had no outstanding WQE at the mark. Its
-	 * mark is that of an earlier version, or 0.
+	 * A connection that became active after mark() had no outstanding WQE when mark() was
+	 * called. Its mark is from an earlier version, or 0, so it is reached.
 	 */
 	for (i = gantry_conn_set_next(&q->active, 0); i != GANTRY_CONN_SET_MAX;
 		i = gantry_conn_set_next(&q->active, i + 1))
@@ -111,15 +111,15 @@ is_drained(struct gantry_queue *q)
 	if (!gantry_drain_is_needed(q))
 		return true;
 	/*
-	 * The part of the split descriptor that is not posted yet has old keys. WQEs that will be
-	 * replayed have old keys, too.
+	 * Old keys (from before the draining version) are in WQEs that will be posted later: in the
+	 * rest of a descriptor that is issued in part, and in WQEs that will be replayed.
 	 */
 	if (own_is_in_repair(q) || (d->split && any_stream(q, is_old_split)))
 		return false;
 	if (d->split || d->replays != gantry_counter_get(&q->rare.replays)) {
 		/*
-		 * Now all WQEs with old keys are posted. A descriptor that is split from now on has
-		 * new keys.
+		 * Now all WQEs with old keys are posted, so their positions are marked. A
+		 * descriptor that is split from now on has new keys.
 		 */
 		mark(q, d->version);
 		d->split = false;

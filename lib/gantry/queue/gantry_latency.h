@@ -7,8 +7,8 @@
  *   |<------------------------ latency ----------------->|
  *
  * gantry_drain_update() calls gantry_latency_look(). While latencies are measured, every call of
- * the owner does so (gantry_region_view::expect is 0). While they are not measured, they cost
- * nothing.
+ * the owner calls gantry_drain_update(), because gantry_region_view::expect is 0. While latencies
+ * are not measured, they cost nothing.
  */
 #ifndef GANTRY_LATENCY_H
 #define GANTRY_LATENCY_H

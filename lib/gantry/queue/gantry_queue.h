@@ -138,13 +138,14 @@ struct gantry_dci {
 /* The version of the table of regions that is draining (gantry_drain.h). */
 struct gantry_drain {
 	uint64_t version; /* the draining version; 0: no version drains */
-	uint64_t replays; /* gantry_queue_rare_stats::replays at the mark */
-	bool split;       /* at the mark, a descriptor had been issued in part */
+	uint64_t replays; /* gantry_queue_rare_stats::replays when the marks were set
+			   * (gantry_conn::mark) */
+	bool split;       /* a descriptor was issued in part when the marks were set */
 };
 
 struct gantry_queue {
 	/* The fields that a burst of copies touches. The owner writes them. */
-	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* set by gantry_queue_note_usual() */
+	alignas(RTE_CACHE_LINE_SIZE) bool usual; /* the queue is usual: gantry_queue_note_usual() */
 	/* Constant from creation on. */
 	bool unordered;  /* each connection has a stream of its own */
 	bool mmo;        /* the own connection can carry out DMA MMO */
@@ -159,7 +160,7 @@ struct gantry_queue {
 	uint32_t max_peers;       /* elements of `peer` and `peer_more`; constant */
 	struct gantry_peer *peer; /* an array of max_peers elements */
 	TAILQ_HEAD(gantry_recv_rings, gantry_recv_ring) recv_rings; /* rings that have receives */
-	uint64_t cpu_left; /* bytes that the CPU may still copy: gantry_cpu.h */
+	uint64_t cpu_left; /* bytes that the CPU may still copy in this call (gantry_cpu.h) */
 	bool device_lost;  /* the device has failed, and so has every connection */
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_region_view view;
 	alignas(RTE_CACHE_LINE_SIZE) struct gantry_queue_stats stats;
@@ -242,8 +243,8 @@ static_assert(offsetof(struct gantry_queue, g) % RTE_CACHE_LINE_SIZE == 0,
 	"the owner writes to no line of the control thread");
 
 /*
- * Notes whether the queue is in order, and has a working own connection that carries all copies by
- * DMA MMO. Most queues are so. Called when one of these conditions changes.
+ * Notes whether the queue is usual: it is in order, and has a working own connection that carries
+ * all copies by DMA MMO. Most queues are usual. Called when one of these conditions changes.
  */
 static inline void
 gantry_queue_note_usual(struct gantry_queue *q)

@@ -34,7 +34,7 @@ gantry_stats_get(const struct gantry_queue *q, struct gantry_stats *stats)
 		stats->copies[i] = gantry_counter_get(&q->rare.copies[i]);
 	/*
 	 * own_wqes is increased when the doorbell is rung, own_others when a WQE is written. So
-	 * own_others may be the greater one.
+	 * own_others may be greater than own_wqes.
 	 */
 	stats->copies[q->choice.usual] += own > others ? own - others : 0;
 	stats->cqes = gantry_counter_get(&q->stats.cqes);

@@ -60,11 +60,11 @@ struct verdict {
 	bool replay_others;
 };
 
-/* For an event which says that the QP or its CQ failed. No WQE failed. */
+/* The verdict after an event which says that the QP or its CQ failed. No WQE failed. */
 static const struct verdict of_event = {GANTRY_QP_EVENT, GANTRY_QP_EVENT, true, true};
 /*
- * For a connection without CQEs, even after the QP was told to flush. Nothing is replayed, because
- * a replay might wait as long.
+ * The verdict for a connection that makes no CQEs, even after the QP was told to flush. Nothing is
+ * replayed, because a replay might wait as long.
  */
 static const struct verdict of_silence = {GANTRY_TIMED_OUT, GANTRY_TIMED_OUT, false, false};
 static const struct verdict of_lost_device = {GANTRY_DEVICE_LOST, GANTRY_DEVICE_LOST, false, false};
@@ -232,7 +232,7 @@ pass_unowned(struct gantry_queue *q, const struct gantry_conn *c, uint64_t index
 
 /*
  * Decides about every descriptor whose last WQE on connection c is at `index` or later. If a WQE
- * failed, the first of these descriptors owns it; the device flushes the WQEs of the other
+ * failed, it is a WQE of the first of these descriptors; the device flushes the WQEs of the other
  * descriptors. Descriptors that may run again are held for a replay. But a descriptor that uses a
  * key whose UMR will not run is not held, because the key does not have the right layout.
  *
@@ -403,7 +403,7 @@ drained(struct gantry_queue *q, struct gantry_conn *c)
 
 	if (c->txns != NULL) {
 		/*
-		 * These are transactions that wait for their response and have no outstanding WQE.
+		 * Ends the transactions that wait for their response and have no outstanding WQE.
 		 */
 		gantry_txn_fail(c, c->posted, GANTRY_FLUSHED, GANTRY_FLUSHED, NULL);
 		gantry_txn_advance(q, c);
@@ -547,7 +547,10 @@ conn_lose(struct gantry_queue *q, struct gantry_conn *c)
 	case GANTRY_CONN_OPEN:
 	case GANTRY_CONN_DOWN:
 	case GANTRY_CONN_TARGET:
-		/* These have no outstanding WQE, but a target may have receives. */
+		/*
+		 * Connections in these states have no outstanding WQE, but a DC target may have
+		 * receives.
+		 */
 		break;
 	default:
 		return;

@@ -10,8 +10,8 @@
  *   gantry_replay_drop()     the QP is lost: held slots get a status
  *
  * gantry_queue::saved has the WQEs of all held slots, in the order of slots. `where` of a held slot
- * has GANTRY_WHERE_HELD and the own connection. Its index is the WQEBB of `saved` behind the slot's
- * last WQE.
+ * has GANTRY_WHERE_HELD and the own connection. The index in this `where` is the WQEBB of `saved`
+ * behind the slot's last WQE.
  */
 #ifndef GANTRY_REPLAY_H
 #define GANTRY_REPLAY_H

@@ -59,8 +59,8 @@ gantry_region_view_update(struct gantry_region_view *v)
 		return;
 	v->version = version;
 	/*
-	 * Pairs with the release in publish(). The root may belong to a later version; then the
-	 * next call takes this root again, with its version.
+	 * Pairs with the release in publish(). The root may belong to a later version than
+	 * `version`. Then the owner's next call finds the later version, and takes this root again.
 	 */
 	v->root = atomic_load_explicit(&v->dir->root, memory_order_acquire);
 	v->any = atomic_load_explicit(&v->dir->any, memory_order_acquire);
@@ -82,8 +82,9 @@ follow(struct gantry_region_view *v, const struct gantry_region *r, uint32_t shi
 }
 
 /*
- * Searches the places of the groups, except for the first places. shifts: a bit for each length of
- * granule. Returns NULL if no region is found.
+ * Searches the table of hints for addr, except for the first place of each group
+ * (gantry_region_hint.h). shifts: bit n is set if the hints for granules of 1 << n bytes are
+ * searched. Returns NULL if no region is found.
  */
 static const struct gantry_region *
 look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)
@@ -105,8 +106,8 @@ look_in_groups(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uin
 }
 
 /*
- * Searches the other places of the groups, and then the tree. The caller has tried all first
- * places.
+ * Searches the other places of the groups (look_in_groups()), and then the tree. The caller has
+ * searched the first place of each group.
  */
 static __rte_noinline const struct gantry_region *
 look_further(struct gantry_region_view *v, uint64_t shifts, uint64_t addr, uint64_t len)

@@ -89,8 +89,9 @@ struct gantry_region_view {
 	/* All WQEs that the queue posted before this version have completed. */
 	_Atomic uint64_t drained;
 	/*
-	 * Equal to `version`. Or 0, so that gantry_region_enter() returns true in each call:
-	 * because readers execute the barrier, the queue drains, or latencies are measured.
+	 * Equal to `version`, or 0. If it is 0, gantry_region_enter() returns true in each call of
+	 * the owner. It is 0 if readers execute the barrier, if a version drains, and while
+	 * latencies are measured.
 	 */
 	uint64_t expect;
 	struct gantry_region_dir *dir;
@@ -132,8 +133,7 @@ uint64_t gantry_region_set_any(struct gantry_region_dir *dir, const struct gantr
  */
 uint64_t gantry_region_renew(struct gantry_region_dir *dir);
 /*
- * Returns, of the regions that overlap [addr, addr + len), the region with the highest address, or
- * NULL.
+ * Returns the last region (by address) that overlaps [addr, addr + len), or NULL if no region does.
  */
 const struct gantry_region *gantry_region_overlap(const struct gantry_region_dir *dir,
 	uint64_t addr, uint64_t len);
@@ -219,8 +219,8 @@ gantry_region_covers(const struct gantry_region *r, uint64_t addr, uint64_t len)
 }
 
 /*
- * Returns the region in the first place for addr, for granules of the length that the last right
- * hint had.
+ * Returns the region in one place of the table of hints: the first place for addr, if granules have
+ * the length of the last right hint. The caller checks whether the region covers addr.
  */
 static inline const struct gantry_region *
 gantry_region_near(const struct gantry_region_view *v, uint64_t addr)

@@ -32,7 +32,8 @@ struct gantry_region {
 	uint32_t lkey;
 	uint32_t rkey;
 	/*
-	 * The device has the address a - bias for byte `a`. The bias is 0 except for device memory.
+	 * The byte at address a of this process has the address a - bias for the device. The bias
+	 * is 0 except for device memory.
 	 */
 	uint64_t bias;
 	uint32_t read_only; /* 1: copies may only read the region */

@@ -76,9 +76,10 @@ gantry_where_last(uint32_t conn, const struct gantry_conn *c)
 }
 
 /*
- * A row: neighbouring slots that a run of plain descriptors has filled. Their WQEs are neighbours
- * on one connection. So the number of slots and `done` of the connection tell how many slots are
- * done. Only the latest row is known, and a failure ends it. All other slots are judged by `where`.
+ * A row: successive slots whose completions are plain (gantry_finish.h). Each slot has one WQE of
+ * one WQEBB, and these WQEs follow each other on one connection. So the number of slots and `done`
+ * of the connection tell how many slots are done. Only the latest row is kept, and a failure ends
+ * it. For a slot in no row, `where` tells whether the slot is done.
  */
 struct gantry_row {
 	/* Sequence numbers of the first slot, and of the slot behind the last slot. */
@@ -107,7 +108,10 @@ struct gantry_stream {
 	/* Constant from creation on. The arrays have mask + 1 elements, one for each slot. */
 	uint32_t mask;
 	bool splitting; /* used by the owner: the descriptor of slot `issue` is issued in part */
-	/* If splitting: it was so already when the version began to drain (gantry_drain.h). */
+	/*
+	 * If `splitting`: the descriptor was already issued in part when the version that drains
+	 * now began to drain (gantry_drain.h).
+	 */
 	bool old_split;
 	bool busy;                /* the stream is in the list gantry_unordered::busy */
 	bool is_short;            /* used by the owner: `pend` could not grow since the last poll */
@@ -172,8 +176,9 @@ gantry_row_begin(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, ui
 }
 
 /*
- * Adds the n slots from seq on, whose WQEs come next on connection c. If these slots do not
- * continue the row, they begin a new row. where: `where` of the first of these slots.
+ * Adds the n slots from seq on to the row. Their WQEs are the next n WQEs of connection c. If these
+ * slots do not continue the row, the row ends, and they begin a new row. where: gantry_where() of
+ * the first of these slots.
  */
 static __rte_always_inline void
 gantry_row_note(struct gantry_row *row, struct gantry_conn *c, uint64_t seq, uint64_t where,

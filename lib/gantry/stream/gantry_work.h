@@ -66,7 +66,7 @@ struct gantry_work {
 	bool solicited;  /* the descriptor has GANTRY_DESC_SOLICITED */
 	uint8_t layout;  /* enum gantry_work_layout */
 	uint8_t flags;   /* flags HWQ_WQE_* of each WQE */
-	uint8_t copy;    /* for fills and lists: the kind of their WQEs */
+	uint8_t copy;    /* for fills and lists: enum gantry_work_kind of each WQE */
 	bool no_inline;  /* the CPU cannot read src */
 	uint16_t key;    /* if there is a layout: index of its key in gantry_keys */
 	uint16_t peer;   /* if the work goes to a DC peer: index in gantry_queue::peer */

@@ -282,7 +282,7 @@ gantry_txn_copy_profile(struct gantry_queue *q, uint16_t id)
 
 /* ------------------------------------------------------------------ configurations of keys */
 
-/* Checks the encryption. The image of the plan is already chosen. */
+/* Checks the encryption. The caller has set plan->crypto_image. */
 static enum gantry_status
 check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)
@@ -312,7 +312,10 @@ check_crypto(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t 
 	return GANTRY_OK;
 }
 
-/* Chooses the image of the profile. */
+/*
+ * Sets plan->image, or plan->crypto_image if the profile encrypts, to the key configuration for
+ * this transaction. Also checks the encryption.
+ */
 static enum gantry_status
 check_image(const struct gantry_queue *q, const struct gantry_txn *t, uint32_t data_len,
 	struct gantry_txn_plan *plan)

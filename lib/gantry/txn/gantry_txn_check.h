@@ -35,10 +35,14 @@ struct gantry_txn_move {
  */
 struct gantry_txn_plan {
 	const struct gantry_profile *profile;
-	const struct hwq_sig_image *image; /* image of the profile for this transaction */
-	/* The same image, if the transaction encrypts. */
+	const struct hwq_sig_image *image; /* element of gantry_profile::image for this
+					    * transaction */
+	/*
+	 * If the transaction encrypts: its element of gantry_profile::crypto_image, instead of
+	 * `image`.
+	 */
 	const struct hwq_crypto_image *crypto_image;
-	/* DEK and first data unit, if the transaction encrypts. */
+	/* If the transaction encrypts: its DEK, and the tweak of the first data unit. */
 	struct hwq_crypto_start crypto;
 	uint32_t n_sge;  /* buffers; 0: the layout is a pattern */
 	uint32_t rounds; /* if a pattern: its rounds; each has data and signature of a block */

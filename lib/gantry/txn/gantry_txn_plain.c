@@ -11,8 +11,8 @@ struct run {
 	struct gantry_conn *c;
 	const struct gantry_txn_cached *profile; /* profile, with the lengths of each transaction */
 	/*
-	 * The image for equal seeds. The next element of the array is the image for different
-	 * seeds.
+	 * The element of gantry_profile::image for equal seeds. The next element of that array is
+	 * for different seeds.
 	 */
 	const struct hwq_sig_image *image;
 	uint64_t head;  /* gantry_txn_head() of the transactions */

@@ -68,7 +68,7 @@ gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key)
 		if (t->mkey->lkey >> 8 != key >> 8 || t->txn->n_parts <= 1)
 			continue;
 		t->wrong_move = RTE_MIN(ended, t->txn->n_parts - UINT64_C(1));
-		/* The wrong transfer is sure if it is the last transfer. */
+		/* No later transfer can be wrong if this is the last transfer. */
 		t->is_sure = t->wrong_move == t->txn->n_parts - 1u;
 		c->txns->wrong = t;
 		c->txns->next_ci = c->cq->ci;
@@ -149,7 +149,10 @@ settle(struct gantry_queue *q, struct gantry_conn *c, struct gantry_txn_open *t)
 		 */
 		t->mkey->sig->err_count_updated = true;
 	}
-	/* If a QP is reset before it has made all its CQEs, the missing CQEs are lost. */
+	/*
+	 * If a QP is reset before it has made all its CQEs (`silent`), a CQE about mkey may be
+	 * lost. So mkey has to be created again (GANTRY_TXN_KEY_DOUBTFUL).
+	 */
 	t->unfit |= c->silent;
 	t->state = GANTRY_TXN_FREE;
 	q->outstanding--;

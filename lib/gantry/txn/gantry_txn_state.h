@@ -85,7 +85,7 @@ gantry_txn_note_begun(struct gantry_queue *q, uint32_t n)
 	gantry_counter_add(&q->txns.counts.opened, n);
 }
 
-/* The second part of gantry_txn_check_key(), for a key with a wrong signature. Returns true. */
+/* The second part of gantry_txn_check_key(), for a key that has an error. Returns true. */
 bool gantry_txn_take_error(struct gantry_txn_open *t);
 
 /*
@@ -105,8 +105,11 @@ gantry_txn_check_key(struct gantry_txn_open *t)
  */
 void gantry_txn_note_wrong(struct gantry_conn *c, uint32_t key);
 /*
- * Reads the next CQE. If it belongs to another transfer, a CQE was lost. Called after CQEs were
- * taken, and before WQEs are posted: afterwards the device may overwrite the CQE.
+ * If gantry_txn_note_wrong() has noted a transfer, reads the CQE behind the one that reported the
+ * wrong signature (gantry_txn_line::next_ci). If this CQE belongs to the noted transfer, sets
+ * is_sure of the transaction. If it belongs to a different transfer, a CQE was lost, and is_sure
+ * stays as it is. Called after CQEs were taken, and before WQEs are posted: new WQEs let the device
+ * overwrite this CQE.
  */
 void gantry_txn_look_behind(struct gantry_conn *c);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection whose send queue stands still, because a signature was wrong. The four steps are
- * those of mlx5dv_qp_cancel_posted_send_wrs(3):
+ * A connection whose send queue stands still, because a signature was wrong. "event" is
+ * IBV_EVENT_SQ_DRAINED: the send queue stands still. The four steps are those of
+ * mlx5dv_qp_cancel_posted_send_wrs(3):
  *
- *   RUNS --signature error--> STOPPING --event--> STOPPED --1, 2, 3--> RESUMING --4--> RUNS
+ *   RUNS --wrong signature--> STOPPING --event--> STOPPED --1, 2, 3--> RESUMING --4--> RUNS
  *     `--------------event---------------------------^
  *
  *   1. The CQ is polled until it is empty.
@@ -12,8 +13,8 @@
  *   4. The QP goes back to RTS.
  *
  * When the send queue runs again, bad responses are posted behind the WQEs in its ring. A step that
- * the device refuses is tried again later; after some tries the engine fails the connection. An
- * event without a wrong signature is handled in the same way.
+ * the device refuses is tried again later; after some tries the engine fails the connection. If the
+ * event comes and no signature was wrong, the same steps are taken.
  */
 #ifndef GANTRY_TXN_STOP_H
 #define GANTRY_TXN_STOP_H

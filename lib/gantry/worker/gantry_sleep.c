@@ -103,7 +103,10 @@ is_stopped(const struct gantry_queue *q)
 int
 gantry_sleep_limit(const struct gantry_queue *q)
 {
-	/* The CPU has to continue copies in the next call. */
+	/*
+	 * If cpu_left is 0, the owner's last call has copied as many bytes as one call may, and the
+	 * next call continues the copies. So the owner must not sleep.
+	 */
 	if (q->cpu_left == 0 && gantry_stream_waits(&q->stream))
 		return 0;
 	if (is_stopped(q))
