@@ -19,8 +19,8 @@ void gantry_addr_pack(const struct gantry_dest *dest, struct gantry_addr *addr);
 
 /*
  * Reads a record. Returns 0, -EINVAL if gantry_addr_pack() has not written the record, or
- * -EPROTONOSUPPORT if it has another version, or another transport than dest->transport. The other
- * fields of *dest are written on success only.
+ * -EPROTONOSUPPORT if the record has another version, or another transport than dest->transport.
+ * The other fields of *dest are written on success only.
  */
 int gantry_addr_unpack(const struct gantry_addr *addr, struct gantry_dest *dest);
 

@@ -16,7 +16,10 @@
 static struct mlx5_cqe64 no_cqe;
 static struct hwq_cq no_cq = {.next = (const uint8_t *)&no_cqe, .lap = MLX5_CQE_OWNER_MASK};
 
-/* Makes c the user pointer of its QP and CQs, so that an event of one of them finds c. */
+/*
+ * Sets the user pointer of the connection's QP and CQs to c, so that an event of the QP or of a CQ
+ * finds c.
+ */
 static void
 name_owner(struct gantry_conn *c)
 {

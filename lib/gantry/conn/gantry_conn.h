@@ -38,7 +38,7 @@ enum gantry_conn_state {
 	GANTRY_CONN_OPEN,   /* has a QP; the address of the remote end is not known yet */
 	GANTRY_CONN_READY,  /* the connection works and takes WQEs */
 	GANTRY_CONN_TARGET, /* a DC target: takes receives, and no WQEs */
-	/* Was stuck; the QP is in state ERR, and its WQEs are being flushed. */
+	/* The connection was stuck. Its QP is in state ERR, and its WQEs are being flushed. */
 	GANTRY_CONN_FAILING,
 	GANTRY_CONN_DRAINING, /* failed; CQEs of flushed WQEs are still to come */
 	GANTRY_CONN_BROKEN,   /* failed; no WQE is outstanding; the queue will set it up again */
@@ -104,7 +104,7 @@ struct gantry_conn {
 	bool silent;         /* draining, and no CQE will come, so the QP must be reset */
 	bool renew;          /* if broken: QP and CQ must be created again */
 
-	/* Used by the control thread, and by the owner while it repairs the connection. */
+	/* Used by the control thread, and by the owner while the owner repairs the connection. */
 
 	/* NULL if the QP is destroyed, and the connection will be closed or repaired. */
 	struct hwq_qp *qp;

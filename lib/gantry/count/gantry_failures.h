@@ -5,7 +5,8 @@
  *   owner of a queue, when something has failed         any thread
  *     gantry_failures_note()  ---> a ring ----------->    gantry_failures_get()
  *
- * The lock is held while one entry is copied. Only failures and readers take it.
+ * A lock of the ring is held while one entry is copied. Only the functions of this file take this
+ * lock.
  */
 #ifndef GANTRY_FAILURES_H
 #define GANTRY_FAILURES_H

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * DPDK leaves trace points out without this macro, because they are not in its stable ABI yet. It
- * has to be defined before the first header of DPDK.
+ * Without this macro DPDK leaves trace points out, because trace points are not in DPDK's stable
+ * ABI yet. The macro has to be defined before the first header of DPDK.
  */
 #ifndef ALLOW_EXPERIMENTAL_API
 #define ALLOW_EXPERIMENTAL_API

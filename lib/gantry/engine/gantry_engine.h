@@ -32,7 +32,10 @@ struct gantry_event_thread {
 	struct gantry_log_rate lines; /* limit for lines about events of QPs and CQs */
 };
 
-/* The control thread uses an engine. `regions` has rules of its own (gantry_region.h). */
+/*
+ * An engine. If no comment says anything else, a field is used by the control thread. `regions` has
+ * rules of its own (gantry_region.h).
+ */
 struct gantry {
 	struct hwq_dev *dev;
 	struct gantry_region_dir regions;

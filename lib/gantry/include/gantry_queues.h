@@ -34,7 +34,7 @@ struct gantry_queue_conf {
 	 */
 	uint32_t transactions;
 	/**
-	 * How often a copy is carried out again at most, after an earlier copy has failed and
+	 * The most times that a copy is carried out again after an earlier copy has failed and
 	 * stopped the queue's connection to itself. 1 to 100; 0: 3 times; GANTRY_NO_REPLAYS: never
 	 */
 	uint32_t replays;
@@ -183,8 +183,8 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
  *   then submit the descriptors that were not accepted. In an unordered queue, a single connection
  *   may be full: because the connection has as many descriptors in flight as it may have; or
- *   because more than an eighth of this number would have to wait in software, and there is not
- *   enough memory for them. Descriptors to other connections can then still be submitted.
+ *   because more than an eighth of this number of descriptors would have to wait in software, and
+ *   there is not enough memory. Descriptors to other connections can then still be submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);

@@ -53,7 +53,8 @@ struct gantry_run_move {
 /* A run that is being issued. It is on the stack of gantry_run_post(), and mostly in registers. */
 struct gantry_run {
 	struct gantry_queue *q;
-	uint64_t head; /* head of each of the run's descriptors, without a fence of the first one */
+	uint64_t head; /* head of every descriptor of the run, without the fence that the first
+		        * descriptor may have */
 	/*
 	 * The lengths min_len + 1 to min_len + n_len are plain. Shorter data are copied into the
 	 * WQE; longer data need several WQEs.

@@ -176,8 +176,8 @@ void gantry_keys_fail(struct gantry_keys *keys, uint32_t conn, uint64_t index);
  */
 const struct gantry_key *gantry_keys_find_unowned(const struct gantry_keys *keys, uint64_t index);
 /*
- * Called when WQEs of the own connection were posted again. Its keys are then in use until all
- * these WQEs are done.
+ * Called when WQEs of the own connection were posted again. The keys of the own connection are then
+ * in use until all these WQEs are done.
  */
 void gantry_keys_replayed(struct gantry_keys *keys);
 /* Called when the connection is closed, and no WQE uses its keys. These keys lose their layouts. */

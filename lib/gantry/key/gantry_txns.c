@@ -25,7 +25,7 @@ key_make(struct gantry_txns *all, struct gantry_txn_open *t, bool encrypts)
 {
 	const struct hwq_mkey_conf conf = {
 		.n = 1,
-		/* For a pattern, one entry less can be used. */
+		/* A pattern can use one entry less than a list. */
 		.max_entries = GANTRY_TXN_MAX_DATA,
 		.flags = encrypts ? HWQ_MKEY_SIG | HWQ_MKEY_CRYPTO : HWQ_MKEY_SIG,
 	};

@@ -42,7 +42,10 @@ gantry_finish(struct gantry_queue *q, struct gantry_comp *comp)
 		if (comp->status != GANTRY_OK)
 			comp->result = 0;
 	}
-	/* Not GANTRY_NOT_REGISTERED, which means that no byte was moved. */
+	/*
+	 * The status is not GANTRY_NOT_REGISTERED, because that status means that no byte was
+	 * moved.
+	 */
 	if ((comp->zero & GANTRY_FINISH_MEMORY_GONE) != 0 && comp->status == GANTRY_OK)
 		comp->status = GANTRY_LOCAL_ERROR;
 	comp->zero = 0;

@@ -25,8 +25,8 @@ struct gantry_latency;
 bool gantry_latency_look(struct gantry_queue *q);
 
 /*
- * Switches measuring on or off. Switching it on discards the earlier samples. Any thread, with the
- * lock of gantry_seen.h. Returns 0. If it returns -ENOMEM, nothing has changed.
+ * Switches measuring on or off. Switching measuring on discards the earlier samples. Any thread,
+ * with the lock of gantry_seen.h. Returns 0. If it returns -ENOMEM, nothing has changed.
  */
 int gantry_latency_switch(struct gantry_queue *q, bool on);
 

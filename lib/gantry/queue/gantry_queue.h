@@ -72,8 +72,8 @@ struct gantry_queue_rare_stats {
 	 */
 	gantry_counter copies[GANTRY_CARRIER_MAX];
 	/*
-	 * Completions by status. GANTRY_OK is not counted: its number is all completions minus
-	 * these.
+	 * Completions by status. Completions with GANTRY_OK are not counted here: their number is
+	 * that of all completions, minus the sum of this array.
 	 */
 	gantry_counter by_status[GANTRY_STATUS_MAX];
 };
@@ -89,7 +89,7 @@ struct gantry_unordered {
 	/*
 	 * The lowest number of a fenced descriptor that is the first to wait in its stream, or
 	 * UINT64_MAX if there is no such descriptor. Descriptors with greater numbers wait for this
-	 * fenced descriptor; otherwise it might wait for ever.
+	 * fenced descriptor; otherwise the fenced descriptor might wait for ever.
 	 */
 	uint64_t fence;
 	TAILQ_HEAD(gantry_busy, gantry_stream) busy; /* streams with descriptors in flight */

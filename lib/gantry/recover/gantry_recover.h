@@ -5,7 +5,10 @@
 
 #include "gantry_queue.h"
 
-/* Accounts for an error CQE of connection c, the first one or a later one. Owner thread; cold. */
+/*
+ * Accounts for an error CQE of connection c: its first error CQE, or a later error CQE. Owner
+ * thread; cold.
+ */
 void gantry_recover_cqe(struct gantry_queue *q, struct gantry_conn *c, const struct hwq_cqe *cqe);
 
 /*

@@ -11,13 +11,14 @@
  *     version can read any more
  *
  * A published tree never changes, so readers need neither a lock nor a retry. A reader reads trees
- * and regions only between enter and leave. Between its calls it keeps no pointer to them.
+ * and regions only between gantry_region_enter() and gantry_region_leave(). It keeps no pointer to
+ * a tree or region from one call to the next call.
  *
- * Enter is a store ("in a call") and a load (the version), which must not be reordered. Otherwise
- * the editing thread may not see that the reader is in a call, while the reader does not see the
- * new version. After each publication the editing thread makes all threads of the process execute a
- * barrier (membarrier(2)), so that enter needs none. If the kernel refuses membarrier(2), enter
- * executes the barrier.
+ * gantry_region_enter() is a store ("in a call") and a load (the version), which must not be
+ * reordered. Otherwise the editing thread may not see that the reader is in a call, while the
+ * reader does not see the new version. After each publication the editing thread makes all threads
+ * of the process execute a barrier (membarrier(2)), so that gantry_region_enter() needs no barrier.
+ * If the kernel refuses membarrier(2), gantry_region_enter() executes the barrier.
  *
  * WQEs that a queue has posted may have the keys of a removed region. `drained` is the version up
  * to which the queue has no such WQE (gantry_drain.h). `drained` only grows, so it need not be read
@@ -119,8 +120,8 @@ struct gantry_region_change {
  * An edit returns the new version. If there is not enough memory, it returns 0, and nothing has
  * changed.
  *
- * Regions belong to the caller. After the caller has removed a region, it keeps the struct until
- * every reader has passed the version of the removal.
+ * Regions belong to the caller. After the caller has removed a region, the caller keeps the struct
+ * until every reader has passed the version of the removal.
  */
 uint64_t gantry_region_replace(struct gantry_region_dir *dir, const struct gantry_region_change *c);
 uint64_t gantry_region_add(struct gantry_region_dir *dir, const struct gantry_region *r);

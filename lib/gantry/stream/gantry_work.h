@@ -32,8 +32,8 @@ enum gantry_work_kind {
 };
 
 /*
- * Tells whether the source or the destination has a layout. The addresses of this side are offsets
- * in the key.
+ * Tells whether the source or the destination has a layout. The addresses of the side with the
+ * layout are offsets in the layout's key.
  */
 enum gantry_work_layout {
 	GANTRY_WORK_NO_LAYOUT = 0,

@@ -30,9 +30,9 @@ gantry_txn_head(const struct gantry_txn *txn)
 }
 
 /*
- * Returns true if all fields that a transaction does not use are 0. The first 8 bytes of d
- * (gantry_desc_head()) are not checked here. If the result is false, gantry_xlate() and
- * gantry_txn_check() decide about the descriptor.
+ * Returns true if d->len and d->src are possible for a transaction, and the fields that a
+ * transaction does not use are 0. The first 8 bytes of d (gantry_desc_head()) are not checked here.
+ * If the result is false, gantry_xlate() and gantry_txn_check() decide about the descriptor.
  */
 static __rte_always_inline bool
 gantry_txn_desc_is_good(const struct gantry_desc *d)

@@ -4,9 +4,9 @@
  * the thread of an emulated adapter.
  *
  * A thread that wakes gets the CPU at once if its slice is shorter than the slice of the thread
- * that has the CPU (sched_setattr(2), since Linux 6.12). Otherwise it waits until that slice is
- * over. The kernel notices this only at a tick, which comes every 4 ms if HZ is 250. So the lcore
- * has a short slice.
+ * that has the CPU (sched_setattr(2), since Linux 6.12). Otherwise the thread that wakes waits
+ * until the slice of the running thread is over. The kernel notices the end of a slice only at a
+ * tick, which comes every 4 ms if HZ is 250. So the lcore has a short slice.
  *
  * A thread that yields stays runnable, so it does not wake up, and waits for the tick even with a
  * short slice. So the lcore naps instead of yielding.

@@ -2,7 +2,8 @@
 /*
  * The lcore's ends of a worker's rings. No other thread reads or writes at these ends, so two
  * indices are enough. Elements are read and written in the ring's memory, without a copy. A part is
- * a row of elements, which ends at the latest at the end of the ring's memory.
+ * a number of elements that follow each other in memory, so it ends at the latest at the end of the
+ * ring's memory.
  *
  *     reading                                         writing
  *       gantry_ring_tail()         the filled end       gantry_ring_room()       free places
@@ -84,8 +85,8 @@ gantry_ring_room(struct rte_ring *r)
 }
 
 /*
- * Returns the first n free elements, or those up to the end of the ring's memory. The caller knows
- * that at least n elements are free.
+ * Returns the first n free elements, or fewer if the end of the ring's memory comes before. The
+ * caller knows that at least n elements are free.
  */
 static __rte_always_inline struct gantry_ring_part
 gantry_ring_part_free(struct rte_ring *r, uint32_t elem_len, uint32_t n)

@@ -18,8 +18,8 @@ struct rte_ring;
 
 /*
  * The ring `in` has elements of 16 bytes, four for each descriptor, and all its indices are
- * multiples of four. rte_ring copies such elements 32 bytes at a time, and longer elements 4 bytes
- * at a time.
+ * multiples of four. rte_ring copies elements of 16 bytes in steps of 32 bytes, and longer elements
+ * in steps of 4 bytes.
  */
 #define GANTRY_PIECE_LEN   16
 #define GANTRY_DESC_PIECES ((uint32_t)sizeof(struct gantry_desc) / GANTRY_PIECE_LEN)
