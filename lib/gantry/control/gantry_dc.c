@@ -20,7 +20,10 @@
 #define WQE_BB         2
 #define DEFAULT_INLINE 44
 
-/* Returns true if the peer's value is 0 or equals the value of the initiator. */
+/*
+ * Returns true if the peer's value of a setting is 0 or equals the initiator's value. Otherwise
+ * logs both values and returns false.
+ */
 static bool
 is_same(const char *what, uint32_t asked, uint32_t has)
 {

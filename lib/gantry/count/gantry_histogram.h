@@ -59,9 +59,9 @@ gantry_histogram_add(struct gantry_histogram *h, uint64_t value)
 uint64_t gantry_histogram_count(const struct gantry_histogram *h);
 
 /*
- * Returns a number such that `percent` of all added numbers are not greater. The result may be too
- * large by up to an eighth, but is at most the greatest added number. Returns 0 if the histogram is
- * empty.
+ * Returns a number such that `percent` % of all added numbers are not greater than this number. The
+ * result may be too large by up to an eighth, but is at most the greatest added number. Returns 0
+ * if the histogram is empty.
  */
 uint64_t gantry_histogram_percentile(const struct gantry_histogram *h, unsigned int percent);
 

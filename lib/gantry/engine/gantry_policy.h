@@ -17,7 +17,10 @@ struct gantry_choice {
 	 */
 	uint8_t all;
 	uint8_t usual; /* constant: the carrier in gantry_info::copy_path */
-	/* Descriptors in flight; set by each call that issues, if there are rules. */
+	/*
+	 * Number of descriptors in flight. If the policy has rules, each call that issues
+	 * descriptors sets it.
+	 */
 	uint32_t in_flight;
 	struct gantry_policy policy; /* the policy that was set */
 };

@@ -30,9 +30,9 @@ enum {
 	RULE_ATOMIC = 1 << 14,       /* the operation is an atomic: 8 bytes, aligned at dst */
 	RULE_RAW = 1 << 15,          /* src is the address of a WQE */
 	RULE_LISTS = 1 << 16,        /* src and dst are addresses of lists */
-	RULE_SRC_LAYOUT = 1 << 17,   /* src may be a layout */
-	RULE_DST_LAYOUT = 1 << 18,   /* dst may be a layout */
-	RULE_NEEDS_LAYOUT = 1 << 19, /* the side that may be a layout must be a layout */
+	RULE_SRC_LAYOUT = 1 << 17,   /* src may be the base address of a layout */
+	RULE_DST_LAYOUT = 1 << 18,   /* dst may be the base address of a layout */
+	RULE_NEEDS_LAYOUT = 1 << 19, /* the side that may have a layout must have a layout */
 	RULE_CARRIED = 1 << 20,      /* GANTRY_DESC_BY_* or the policy chooses the carrier */
 	RULE_TXN = 1 << 21,          /* src is the address of a transaction */
 

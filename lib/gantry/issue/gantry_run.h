@@ -111,7 +111,10 @@ gantry_run_limit(struct gantry_run *run, const struct gantry_conn *c,
 	run->min_len = kind == GANTRY_RUN_WRITE ? c->max_inline : 0;
 	if (kind == GANTRY_RUN_WRITE_INLINE)
 		max_len = RTE_MIN(c->max_inline, HWQ_BURST_INLINE_MAX);
-	/* Inline data of a WQE are always shorter than what the WQE can move. */
+	/*
+	 * max_len is greater than min_len: inline data are always shorter than the data that a WQE
+	 * can move.
+	 */
 	run->n_len = max_len - run->min_len;
 }
 

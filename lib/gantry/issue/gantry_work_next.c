@@ -271,7 +271,8 @@ gantry_work_take_key(const struct gantry_queue *q, struct gantry_work *w, uint16
 
 /*
  * Lets the own connection post a UMR for a key of the DC initiator. The two send queues are
- * independent, so the descriptor has to wait for the UMR's CQE. It finds the key at the next try.
+ * independent, so the descriptor has to wait for the UMR's CQE. The descriptor finds the key when
+ * it is tried again.
  */
 static void
 lay_out_for_dc(struct gantry_queue *q)

@@ -57,7 +57,8 @@ struct gantry_fill_index {
 
 struct gantry_fill {
 	uint64_t *words;                 /* memory of all buffers; NULL: not allocated yet */
-	struct gantry_fill_index *index; /* memory behind the buffers */
+	struct gantry_fill_index *index; /* the pattern of each buffer; in the memory behind the
+					  * buffers */
 	struct hwq_mr mr;
 };
 

@@ -15,8 +15,8 @@
 #include "gantry.h"
 
 /*
- * The most pieces of one layout. This is the number of pieces that one UMR can have; for a pattern
- * the UMR has one unit more.
+ * The most pieces of one layout, which is the number of pieces that one UMR can have. A pattern has
+ * at most GANTRY_LAYOUT_PIECES - 1 pieces, because its UMR has one entry more.
  */
 #define GANTRY_LAYOUT_PIECES HWQ_UMR_LAYOUT_MAX
 

@@ -103,7 +103,7 @@ enum gantry_txn_stop {
 	/* A signature was wrong. The event that the send queue stands still has not come yet. */
 	GANTRY_TXN_STOPPING,
 	GANTRY_TXN_STOPPED,  /* the event has come */
-	GANTRY_TXN_RESUMING, /* every step that needs a standing send queue is done */
+	GANTRY_TXN_RESUMING, /* steps 1 to 3 of gantry_txn_stop.h are done */
 };
 
 /* The fields of a connection that transactions need. */

@@ -7,17 +7,17 @@
 #define GANTRY_NAMES_H
 
 /*
- * The name of an enum gantry_op in small letters, without GANTRY_OP_: "copy". 0 is "none". A number
- * that is no operation is "unknown".
+ * Returns the name of an enum gantry_op in small letters, without GANTRY_OP_, for example "copy".
+ * Returns "none" for 0, and "unknown" for a number that is no operation.
  */
 const char *gantry_name_op(unsigned int op);
-/* The name of an enum gantry_status, without GANTRY_: "not_registered". */
+/* Returns the name of an enum gantry_status, without GANTRY_, for example "not_registered". */
 const char *gantry_name_status(unsigned int status);
-/* The name of an enum gantry_conn_state: "ready". */
+/* Returns the name of an enum gantry_conn_state, for example "ready". */
 const char *gantry_name_conn_state(unsigned int state);
-/* The name of an enum gantry_transport: "rc". */
+/* Returns the name of an enum gantry_transport, for example "rc". */
 const char *gantry_name_transport(unsigned int transport);
-/* The name of an enum gantry_carrier: "cpu". */
+/* Returns the name of an enum gantry_carrier, for example "cpu". */
 const char *gantry_name_carrier(unsigned int carrier);
 
 #endif

@@ -200,7 +200,7 @@ struct gantry_queue {
 	struct hwq_addr own_addr;
 	struct gantry_dci dci;
 	int socket;              /* NUMA node of the queue's memory */
-	uint32_t sq_wr;          /* WQEs of the own connection's send queue */
+	uint32_t sq_wr;          /* number of WQEs in the send queue of the own connection */
 	struct gantry_path path; /* constant: path of connections whose own settings are 0 */
 	uint16_t *free_peer;     /* a stack: the numbers of free peers */
 	uint32_t n_free_peers;

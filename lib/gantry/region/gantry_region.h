@@ -83,7 +83,8 @@ struct gantry_region_view {
 	 */
 	const struct gantry_region *src;
 	const struct gantry_region *dst;
-	struct gantry_region_places hints; /* taken with the tree */
+	struct gantry_region_places hints; /* places of the table of hints, taken together with
+					    * `root` */
 	/* gantry_region_granule_shift() of the last hint that covered its address */
 	uint32_t shift;
 	_Atomic uint32_t state; /* GANTRY_REGION_IDLE, _BUSY or _INSIDE */
@@ -99,7 +100,7 @@ struct gantry_region_view {
 	uint64_t version; /* version of the tree; 0: no tree was taken yet */
 	bool fenced;      /* as in gantry_region_dir */
 	const struct gantry_region_node *root;
-	const struct gantry_region *any; /* taken with the tree */
+	const struct gantry_region *any; /* gantry_region_dir::any, taken together with `root` */
 	_Atomic uint64_t seen;           /* a copy of `version` for editing threads */
 	TAILQ_ENTRY(gantry_region_view) next;
 };

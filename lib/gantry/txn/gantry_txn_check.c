@@ -249,7 +249,7 @@ check_reply(struct gantry_queue *q, const struct gantry_conn *c,
 
 /*
  * Checks a connection that does not work now, or is GANTRY_CONN_NONE. Returns GANTRY_OK if it will
- * work again.
+ * work again, otherwise the status that refuses the descriptor.
  */
 static __rte_cold enum gantry_status
 check_idle_conn(const struct gantry_queue *q, const struct gantry_conn *c)
