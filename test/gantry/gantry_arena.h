@@ -3,8 +3,8 @@
  * The arena of most tests of the engine: an engine, memory to move bytes from and to, and memory
  * whose key the device does not know.
  *
- * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Include it last:
- * headers of the engine have parameters named src, dst and g.
+ * Piece i of src goes to piece i of dst, and its descriptor has the cookie i. Include this header
+ * last: headers of the engine have parameters named src, dst and g.
  */
 #ifndef GANTRY_ARENA_H
 #define GANTRY_ARENA_H

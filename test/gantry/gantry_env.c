@@ -25,7 +25,10 @@
 /* MiB of huge pages. EAL's memory also grows in steps of 64 MiB. */
 #define N_HUGE_PAGES 64
 
-/* Use ordinary pages for EAL's memory, or huge pages if the variable TEST_EAL asks for them. */
+/*
+ * Returns EAL's argument for ordinary pages, or for huge pages if the variable TEST_EAL asks for
+ * them.
+ */
 static char *
 memory_option(void)
 {
@@ -55,7 +58,7 @@ env_refuse_fork_init(void)
 	CHECK(ibv_fork_init() != 0);
 }
 
-/* telemetry and prefix are command-line arguments for EAL. */
+/* telemetry: EAL's argument --telemetry or --no-telemetry. prefix: the value of --file-prefix. */
 static void
 init(unsigned int n_workers, char *telemetry, char *prefix)
 {
@@ -111,8 +114,8 @@ env_init_with_telemetry(unsigned int n_workers, const char *prefix)
 	else
 		snprintf(name, sizeof(name), "%s", prefix);
 	/*
-	 * Registered before EAL starts, so that it runs after EAL's own exit handlers, which empty
-	 * the folder.
+	 * The handler is registered before EAL starts. So it runs after EAL's own exit handlers,
+	 * which empty the folder: atexit(3) calls the handlers in reverse order.
 	 */
 	atexit(remove_runtime_dir);
 	init(n_workers, "--telemetry", name);

@@ -111,11 +111,11 @@ bool env_is_moved(const void *src, const void *dst, size_t len);
  * that call env_pump().
  */
 bool env_is_pumped(void);
-/* Runs the adapter for one turn, if it has no thread. */
+/* If the adapter has no thread, calls softhca_pump(), which executes WQEs. */
 void env_pump(void);
 /*
- * Calls gantry_poll(). If the adapter has no thread, runs it for one turn first. If nothing has
- * completed, yields the CPU: other threads may need it.
+ * Calls env_pump() and gantry_poll(). If nothing has completed, yields the CPU: other threads may
+ * need it.
  */
 uint16_t env_poll(struct gantry_queue *q, struct gantry_comp *comp, uint16_t n);
 /* Calls gantry_dequeue_burst(). Yields the CPU if nothing has completed, as env_poll() does. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Makes the engine report a wrong result for one descriptor: number LIE_AT of those enqueued or
- * dequeued, or of the transactions submitted. It is preloaded into testgantry, which must notice
- * the error.
+ * This library is preloaded into testgantry, which must notice the error: the engine reports a
+ * wrong result for one descriptor. The descriptor is number LIE_AT of those that are enqueued or
+ * dequeued, or of the transactions that are submitted.
  *
  *   LIE=skip    it is not executed, and completes with success
  *   LIE=short   its last byte is not moved
  *   LIE=long    one byte too many is moved
  *   LIE=wrong   its bytes come from one byte behind its source
  *   LIE=status  it completes with GANTRY_REMOTE_ACCESS
- *   LIE=order   it completes with the cookie of another one
+ *   LIE=order   it completes with the cookie of another descriptor
  *   LIE=lost    its completion never comes
  *   LIE=blind   no signature is checked
  *   LIE=alarm   a transaction generates reference tags that begin with the wrong one
@@ -18,13 +18,13 @@
  *   LIE=plain   a profile does not encrypt
  *   LIE=tweak   all transactions encrypt and decrypt with other tweaks than they should
  *   LIE=hole    the file system says that there are no data before byte LIE_AT
- *   LIE=full    every second time, the rings take nothing: this is allowed, and must do no harm
+ *   LIE=full    every second call finds the rings full: this is allowed, and must do no harm
  *
  * LIE=none reports nothing wrong. With STORED=FILE, whatever LIE is, the file gets a line for each
  * DEK that is added, retired, or used by a transaction that reads: "add ID KEY", "retire ID",
- * "stored ID TWEAK BYTES", the last one when it has completed with success. When the engine is
- * destroyed, the program's memory is searched for each key; the file gets a line "left ID COUNT".
- * All fields except the IDs of DEKs are hexadecimal.
+ * "stored ID TWEAK BYTES". The line "stored" is written when the transaction has completed with
+ * success. When the engine is destroyed, the program's memory is searched for each key; the file
+ * gets a line "left ID COUNT". All fields except the IDs of DEKs are hexadecimal.
  *
  * With NOTED=FILE, whatever LIE is, the file gets a line for each region, each worker's queue, each
  * connection and each descriptor that is enqueued: "region LEN", "queue UNORDERED", "peer TRANSPORT

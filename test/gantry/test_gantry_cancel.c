@@ -55,8 +55,8 @@ those_that_wait_are_cancelled_by_their_cookie(void)
 		desc[4].flags = GANTRY_DESC_FENCE;
 		CHECK_EQ(gantry_submit(q, desc, N), N);
 		/*
-		 * Cancels those of the descriptors 4 to 11 for which i % 3 == cookie; no descriptor
-		 * has cookie 3.
+		 * Descriptor i has the cookie i % 3. Of the descriptors 4 to 11, the call cancels
+		 * those whose cookie is equal to `cookie`; no descriptor has cookie 3.
 		 */
 		CHECK_EQ(gantry_cancel(q, cookie), cookie == 3 ? 0 : cookie == 0 ? 2 : 3);
 		CHECK_EQ(gantry_cancel(q, cookie), 0);

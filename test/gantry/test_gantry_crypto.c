@@ -634,7 +634,7 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 			struct kind k = kind_of(&rows[r], i, i & 8);
 
 			if (is_single() && (rows[r].mem || rows[r].wire))
-				continue; /* test_crypto tests what such an engine can do */
+				continue; /* test_crypto tests adapters with one data unit */
 			if (is_single())
 				k.len = 512;
 			pass(&k, &w);
@@ -956,8 +956,8 @@ cell_of(uint32_t dek)
 }
 
 /*
- * The device does not have the DEK. The transaction fails, and the queue's connection to itself is
- * set up again.
+ * The test changes the entry of the DEK, so that the transaction names a DEK that the device does
+ * not have. The transaction fails, and the queue's connection to itself is set up again.
  */
 static void
 a_dek_that_the_device_has_not_fails_its_transactions(void)
@@ -1006,10 +1006,7 @@ a_refused_command_changes_nothing(void)
 	way_close(&w);
 }
 
-/*
- * Number of turns in which the adapter runs when the engine calls hwq_qp_reset(), before the QP is
- * reset.
- */
+/* Number of calls of env_pump() that __wrap_hwq_qp_reset() makes before the QP is reset. */
 static unsigned int turns_before_reset;
 
 int __real_hwq_qp_reset(struct hwq_qp *qp);
@@ -1024,8 +1021,9 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 }
 
 /*
- * As in test_gantry_txn: a CQE that reports a wrong signature is lost, and the device reports no
- * other error of that key. So the engine creates the key that encrypts again.
+ * As in the case of test_gantry_txn with this name: a CQE that reports a wrong signature is lost,
+ * and the device reports no further error of the same key. So the engine must create the key again.
+ * Here the key also encrypts.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
@@ -1341,7 +1339,7 @@ a_retired_dek_waits_for_no_copy(void)
 
 /*
  * A transaction that the hardware has finished keeps its DEK in use until the queue's owner polls
- * the completion.
+ * the completion or calls gantry_rest().
  */
 static void
 an_owner_that_rests_lets_the_dek_go(void)

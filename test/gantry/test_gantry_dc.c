@@ -228,8 +228,8 @@ short_messages_travel_in_the_wqe(void)
 	CHECK_EQ(env_do_one(r, op_to(GANTRY_OP_WRITE, peer, src, dst, 200)), GANTRY_OK);
 	CHECK(env_is_filled(dst, 200, 3));
 	/*
-	 * Five units of 16 bytes, then the length field and 200 bytes of data, rounded up to units
-	 * of 16 bytes: five WQEBBs.
+	 * Five units of 16 bytes (control segment, address vector, remote address), then the length
+	 * field and 200 bytes of data, rounded up to units of 16 bytes: five WQEBBs.
 	 */
 	CHECK_EQ(dci(r)->done, 5);
 	env_queue_done(q);
@@ -479,8 +479,8 @@ what_waits_is_cancelled(void)
 }
 
 /*
- * All DC peers share one stream: descriptors to them complete in order, but other descriptors do
- * not wait for them.
+ * In an unordered queue, descriptors to all DC peers complete in the order of submission, but other
+ * descriptors do not wait for them.
  */
 static void
 an_unordered_queue_has_one_stream_for_its_dc_peers(void)
@@ -513,7 +513,8 @@ an_unordered_queue_has_one_stream_for_its_dc_peers(void)
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	env_collect(q, comp, 2);
 	/*
-	 * If this thread waited for a CPU longer than that, the streams may complete in any order.
+	 * The descriptors to DC peers complete last. If this thread waited for a CPU until the late
+	 * write was done, any order is possible.
 	 */
 	if (rte_get_timer_cycles() < late)
 		CHECK(comp[0].cookie + comp[1].cookie == 5);
@@ -569,8 +570,8 @@ a_layout_is_gathered_and_scattered(void)
 	for (k = 0; k < 2; k++) {
 		id = layout(k == 1);
 		/*
-		 * The descriptors have three base addresses, so three layouts need the key; copies
-		 * are between the descriptors.
+		 * The descriptors have three base addresses, so the layout needs three keys. Copies
+		 * are between these descriptors.
 		 */
 		memset(dst, 0, ARENA_LEN);
 		for (i = 0; i < 24; i++) {
@@ -643,7 +644,7 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 		target(q, 0, &addr);
 		to = peer_to(q, &addr);
 		memset(dst, 0x11, ARENA_LEN);
-		copies = k / 2; /* before it: the UMR is the second WQE of the own connection */
+		copies = k / 2; /* copies before the layout's UMR, in the own connection */
 		snprintf(line, sizeof(line), "complete syndrome=4 op=%u qp=%u", copies + 1,
 			q->conn[GANTRY_CONN_OWN].qp->qpn);
 		arm(line);
@@ -787,8 +788,9 @@ an_initiator_that_is_drained_is_set_up_again(void)
 	snprintf(line, sizeof(line), "sq_drained qp=%u op=2", dci(q)->qp->qpn);
 	arm(line);
 	/*
-	 * The first call that flushes the initiator is refused, then the first call that sets it up
-	 * again.
+	 * The first call of ibv_modify_qp(3) tries to resume the initiator, which is not possible.
+	 * The second call flushes the initiator: the device refuses this call, and the engine
+	 * repeats it.
 	 */
 	arm("refuse call=modify_qp errno=12 op=2");
 	submit_all(q, desc, comp, 3);
@@ -925,7 +927,10 @@ when_the_own_connection_is_lost_layouts_are_too(void)
 
 /* ------------------------------------------------------------------ events and deadlines */
 
-/* A DCI is never in SQD: ibv_modify_qp(3) has no transition for a DCI out of SQD. */
+/*
+ * The fault sq_drained has a case of its own, because ibv_modify_qp(3) has no transition for a DCI
+ * out of SQD.
+ */
 static void
 events_of_the_initiator_end_in_a_repair(void)
 {
@@ -984,8 +989,9 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	desc[1] = WITH(good_write(2, peer), flags, GANTRY_DESC_FENCE);
 	CHECK_EQ(gantry_submit(q, desc, 2), 2);
 	/*
-	 * The deadline of the stuck descriptor passes, twice, and no other deadline passes. With a
-	 * short deadline, operations that only wait for a CPU could time out.
+	 * The test lets the deadline of the stuck descriptor pass twice, and no other deadline. It
+	 * does not use a short deadline, with which operations that only wait for a CPU could time
+	 * out.
 	 */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(dci(q)->state, i == 0 ? GANTRY_CONN_READY : GANTRY_CONN_FAILING);
@@ -1332,8 +1338,8 @@ a_device_without_dc_is_told(void)
 	arm("refuse call=create_srq errno=12");
 	CHECK_EQ(gantry_peer_open(q, &at, &peer, &addr), -ENOMEM);
 	/*
-	 * Objects that were created before the failure are destroyed at the next try, if the device
-	 * allows it.
+	 * The device refuses to create an object, and then to destroy the objects that were created
+	 * before. The next call destroys them first.
 	 */
 	arm("refuse call=create_qp errno=12");
 	arm("refuse call=destroy_cq errno=16");

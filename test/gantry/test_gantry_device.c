@@ -193,7 +193,7 @@ a_peer_that_is_gone_is_not_reached(void)
  */
 
 /*
- * Submits copies, and calls `disturb` for the queue's connection to itself while the copies run.
+ * Submits copies, and calls what() for the queue's connection to itself while the copies run.
  * Checks that each copy completes once, in order: flushed copies are executed again. Then checks
  * that the queue works. Returns how often the connection was set up again.
  */
@@ -277,7 +277,7 @@ a_cq_that_overruns_is_made_anew(void)
 {
 	/*
 	 * A device may have read earlier that the CQ has free entries. It then reads the consumer
-	 * index again only when these entries are used.
+	 * index again only when these entries are used, so it is possible that no CQ overruns.
 	 */
 	if (disturb(overrun) == 0)
 		printf("(not seen: no CQ overran) ");

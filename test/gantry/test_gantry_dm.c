@@ -238,7 +238,8 @@ rdma_alone_carries_it(void)
 }
 
 /*
- * Rules name the CPU for all copies: it carries copies of host memory, but none of device memory.
+ * Rules name the CPU for all copies: the CPU carries copies of host memory, but none of device
+ * memory.
  */
 static void
 rules_are_passed_over(void)
@@ -335,7 +336,10 @@ last_is_inline(const struct gantry_queue *q, uint16_t peer)
 {
 	const struct hwq_sq *sq = q->conn[gantry_queue_peer_conn(q, peer)].sq;
 
-	/* After the remote address: the top bit of mlx5_wqe_inl_data_seg. */
+	/*
+	 * Byte 32 follows the control segment and the remote address. Its top bit says that the
+	 * data are inline: mlx5_wqe_inl_data_seg.
+	 */
 	return (((const uint8_t *)hwq_sq_at(sq, sq->last))[32] & 0x80) != 0;
 }
 

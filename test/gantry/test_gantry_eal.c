@@ -124,7 +124,10 @@ all_that_eal_allocates_can_be_named(void)
 	for (flag = 1; flag != 0; flag <<= 1)
 		if (flag != GANTRY_MEM_RELAXED)
 			CHECK_EQ(gantry_mem_register_eal(g, flag, &mem), -EINVAL);
-	/* A part of the block, which peers may write, is registered first. */
+	/*
+	 * Registers a part of the block before EAL's memory: this part keeps its own registration,
+	 * with rights of peers.
+	 */
 	CHECK_EQ(gantry_mem_register(g, block, PAGE, GANTRY_MEM_REMOTE_WRITE, &part), 0);
 	mem = register_eal();
 	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &again), -EINVAL);
@@ -133,7 +136,10 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_NOT_REGISTERED);
 	CHECK_EQ(gantry_mem_unregister(part, 0), 0);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* The range of `part` is registered now. */
+	/*
+	 * The range of `part` has no registration now: this call registers the range with EAL's
+	 * memory.
+	 */
 	again = register_eal();
 	CHECK(again == mem);
 	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
@@ -345,7 +351,10 @@ a_queue_with_work_does_not_hold_eal_up(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	tell(RTE_MEM_EVENT_ALLOC, area, 4, 4);
 	tell(RTE_MEM_EVENT_FREE, area, 6, 2);
-	/* The area consists of the last piece and earlier pieces, which the WQE may name. */
+	/*
+	 * More than one piece covers the area: the pieces from before the calls stay, because the
+	 * WQE may name their keys.
+	 */
 	CHECK(count_pieces(mem, area) > 1);
 	env_collect(q, &comp, 1);
 	CHECK_EQ(comp.status, GANTRY_OK);

@@ -172,7 +172,10 @@ an_engine_on_the_callers_context_has_a_protection_domain_of_its_own(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The owner of the context gets the events of the device: gantry_conf::ibv_ctx. */
+/*
+ * On a context of the caller, the caller gets the device's events (gantry_conf::ibv_ctx). So an
+ * engine on such a context refuses pipelined transactions.
+ */
 static void
 transactions_are_pipelined_only_where_the_engine_hears_events(void)
 {
@@ -638,7 +641,7 @@ a_device_that_is_not_closed_by_a_failed_creation_is_closed_later(void)
 	CHECK_EQ(open_files(), without);
 }
 
-/* Opens a device for a short time. */
+/* gantry_before_eal() opens a device for a short time, and must close it again. */
 static void
 nothing_stays_open_of_what_spares_the_fork_init(void)
 {

@@ -181,8 +181,8 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 		submit_all(q, desc, comp, 6);
 		for (i = 0; i < 6; i++) {
 			/*
-			 * CQEs show which copies were done. Without a CQ, this is not known of any
-			 * copy.
+			 * After qp_fatal, the CQEs still show which copies were done. After
+			 * cq_overrun there are no CQEs, so no copy is known to be done.
 			 */
 			CHECK_EQ(comp[i].status, f == 0 && i < 2 ? GANTRY_OK : GANTRY_QP_EVENT);
 			CHECK_EQ(comp[i].syndrome, 0);
@@ -287,8 +287,8 @@ who_only_counts_hears_of_events(void)
 }
 
 /*
- * While the queue has no ring, descriptors are checked with the length of the ring that it had and
- * will have again.
+ * While the queue has no QP, the engine checks descriptors against the length of the last send
+ * queue. The new send queue will have the same length.
  */
 static void
 descriptors_wait_while_there_is_no_qp(void)
@@ -790,7 +790,10 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* The worker's turns check its ring, and check the device as rarely as polls do. */
+/*
+ * gantry_worker_turn() checks the device as rarely as gantry_poll() does, even if the worker has no
+ * work.
+ */
 static void
 a_worker_without_work_notices_that_the_device_is_lost(void)
 {
@@ -835,7 +838,10 @@ a_lost_completion_ends_by_its_deadline(void)
 		for (i = 0; i < 3; i++)
 			desc[i] = arena_copy(i);
 		desc[2].flags = GANTRY_DESC_FENCE;
-		/* Of the first two descriptors, only the last one asks for a CQE. */
+		/*
+		 * Of the first two descriptors, only the second one asks for a CQE, and this CQE is
+		 * lost.
+		 */
 		arm("drop op=2");
 		start = rte_get_tsc_cycles();
 		submit_all(q, desc, comp, 3);
@@ -963,8 +969,8 @@ a_stuck_connection_whose_end_is_refused_ends(void)
 }
 
 /*
- * What the engine is about to do: move a QP to error, or reset it. Calls that move the QP to error
- * are refused until the engine resets it.
+ * The step of the engine before which the test calls pump(): hwq_qp_fail() or hwq_qp_reset(). The
+ * first refuse_fails calls of hwq_qp_fail() are refused.
  */
 enum step {
 	STEP_NONE,
@@ -1035,10 +1041,7 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 		CHECK_EQ(gantry_submit(from, &d, 1), 1);
 		pump_before = step;
 		refuse_fails = 1;
-		/*
-		 * The adapter runs while the engine calls the device, and then for the other
-		 * descriptors.
-		 */
+		/* In this loop the adapter runs only before the step pump_before of the engine. */
 		while (gantry_poll(q, &comp, 1) == 0)
 			;
 		pump_before = STEP_NONE;
@@ -1055,7 +1058,7 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 	}
 }
 
-/* Time in which the queue has no work does not count, however long it is. */
+/* Time in which the queue has no work does not count toward the deadline, however long it is. */
 static void
 a_queue_that_rests_is_not_stuck(void)
 {
@@ -1082,9 +1085,9 @@ a_queue_that_rests_is_not_stuck(void)
 }
 
 /*
- * Each WQE waits for half of the deadline: the connections are slow, but not stuck. A late call of
- * gantry_watch() counts as a quarter of the deadline, and its first call only notes the outstanding
- * WQEs.
+ * Each WQE waits for half of the deadline: the connections are slow, but not stuck. Each late call
+ * of gantry_watch() counts as a quarter of the deadline; the first of three calls only notes the
+ * outstanding WQEs.
  */
 static void
 a_connection_that_goes_on_slowly_is_not_stuck(void)
@@ -1113,7 +1116,10 @@ a_connection_that_goes_on_slowly_is_not_stuck(void)
 	env_queue_done(q);
 }
 
-/* After a long pause of the process, the device gets time before its work counts as stuck. */
+/*
+ * After a long pause of the process, the device gets time before its WQEs count as stuck: a call of
+ * gantry_watch() counts as at most a quarter of the deadline.
+ */
 static void
 a_process_that_stood_still_gives_the_device_time(void)
 {
@@ -1126,7 +1132,8 @@ a_process_that_stood_still_gives_the_device_time(void)
 	CHECK_EQ(gantry_submit(q, &d, 1), 1);
 	gantry_watch(q);
 	for (i = 0; i < 3; i++) {
-		q->watch_tsc = 0; /* in the past: longer ago than the deadline */
+		/* the previous call of gantry_watch() was longer ago than the deadline */
+		q->watch_tsc = 0;
 		gantry_watch(q);
 		CHECK_EQ(own->state, GANTRY_CONN_READY);
 	}
@@ -1217,7 +1224,10 @@ without_a_deadline_nothing_is_given_up(void)
 	env_queue_done(q);
 }
 
-/* One check covers all connections: before it, gantry_conn::watched is 0. */
+/*
+ * One call of gantry_watch() notes the outstanding WQEs of all connections. Before the call,
+ * gantry_conn::watched is 0.
+ */
 static void
 every_peer_that_is_stuck_is_watched(void)
 {

@@ -31,8 +31,8 @@ status_of(pid_t child)
 /* ------------------------------------------------------------------ what a child may call */
 
 /*
- * When a child shares its memory, TSan stops watching locks and atomics of this process. It then
- * reports each hand-over to the device's threads as a race.
+ * When a child shares the memory of this process, TSan stops watching the locks and atomics of this
+ * process. Then TSan reports each hand-over to the device's threads as a race.
  */
 #ifndef __SANITIZE_THREAD__
 

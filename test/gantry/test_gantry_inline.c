@@ -209,7 +209,10 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 		CHECK_EQ(env_stats(q).bytes, before.bytes);
 		CHECK_EQ(dst[0], 0x5a);
 	}
-	/* Without the change that its row makes, each descriptor succeeds. */
+	/*
+	 * The descriptors succeed without the changes of the rows, so each refusal above is due to
+	 * its row's change.
+	 */
 	CHECK_EQ(env_do_one(q, c), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, nop), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, WITH(nop, flags, GANTRY_DESC_FENCE)), GANTRY_OK);
@@ -221,8 +224,8 @@ each_bad_descriptor_gets_its_own_status_and_no_wqe(void)
 }
 
 /*
- * Tests every distance around the length, when the regions were looked up last and when other
- * regions were looked up.
+ * Tests every distance of source and destination around the length of the copy, after look-ups of
+ * the same regions and after look-ups of other regions.
  */
 static void
 copies_that_overlap_are_refused(void)
@@ -348,8 +351,9 @@ many_laps_keep_order(void)
 }
 
 /*
- * A queue that is never without work tells the device which CQEs it has taken: otherwise the CQ
- * would overrun. Each poll finds one copy done and the next one posted, over many laps of the CQ.
+ * A queue that is never without work must also tell the device which CQEs it has taken: otherwise
+ * the CQ would overrun. When a poll finds a copy done, the next copy is already posted, over many
+ * laps of the CQ.
  */
 static void
 a_queue_that_is_never_idle_goes_on(void)

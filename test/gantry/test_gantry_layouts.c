@@ -277,8 +277,9 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 	CHECK_EQ(env_do_one(q, gather(&s, src + 1, dst, 30)), GANTRY_OK);
 	CHECK_EQ(env_stats(q).layout_misses, 2);
 	/*
-	 * Another layout gets the id of the destroyed one, and the layout with the same blocks gets
-	 * another id.
+	 * The next layout gets the id of the destroyed layout, and then the blocks of the destroyed
+	 * layout get another id. For each id, the queue must use the blocks of the layout that has
+	 * the id now.
 	 */
 	destroy(&s);
 	CHECK_EQ(env_do_one(q, gather(&s, src, dst, 30)), GANTRY_BAD_LAYOUT);
@@ -490,7 +491,7 @@ a_layout_may_lie_at_0(void)
 }
 
 /*
- * With that many rounds the device takes the layout as a pattern, in which a block, including its
+ * With BLOCKS + 1 rounds the device takes the layout as a pattern, in which a block, including its
  * gap, has at most 65535 bytes.
  */
 static void
@@ -585,7 +586,7 @@ each_bad_use_of_a_layout_gets_its_own_status_and_no_wqe(void)
 
 /*
  * When the layout is destroyed, one descriptor is in hardware and one waits for its fence, because
- * gantry_submit() polls no CQE.
+ * gantry_submit() polls no CQE. Only the descriptor that waits is refused.
  */
 static void
 what_the_hardware_has_of_a_layout_that_ends_is_carried_out(void)
@@ -769,7 +770,7 @@ layouts_that_the_device_cannot_have_are_refused(void)
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
 	b[0] = (struct gantry_block){0, 65536, 0};
 	CHECK_EQ(gantry_layout_create(g, &conf, &id), -E2BIG);
-	/* The same test with another block. */
+	/* Now only the stride of the third block is too long. */
 	b[0] = (struct gantry_block){0, 10, 10};
 	b[2] = (struct gantry_block){0, 10, 65526};
 	conf.n = 3;

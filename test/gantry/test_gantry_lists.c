@@ -370,7 +370,10 @@ more_patterns_than_buffers_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* First as many short patterns as there are buffers, then as many long patterns. */
+/*
+ * First fills with as many short patterns as there are buffers, then with as many long patterns. No
+ * fill may wait for a buffer.
+ */
 static void
 as_many_patterns_as_buffers_do_not_wait(void)
 {

@@ -53,7 +53,10 @@ static uint8_t *m, *dst;
 static uint32_t n_max;
 static uint64_t seed = 1, n_ok, n_refused;
 
-/* Adds n calls to `all`. They have taken ns nanoseconds. */
+/*
+ * Adds n of `all` calls, which took ns nanoseconds together. half_alive: half of the step's regions
+ * exist.
+ */
 static void
 cost_add(struct cost *c, uint64_t ns, uint32_t n, uint32_t all, bool half_alive)
 {
@@ -170,9 +173,10 @@ print(const struct step *s, const struct step *end)
 }
 
 /*
- * A cost that is linear in the number of regions would grow by n_max / 100. A part of that is
- * allowed, for caches that are too small and for other load, which hardly affects the fastest of
- * many batches. The 10 batches of 1,000 regions are too few for this.
+ * A cost that is linear in the number of regions would grow by the factor n_max / 100. A part of
+ * that is allowed, for caches that are too small and for other load, which hardly affects the
+ * fastest of many batches. The 10 batches of 1,000 regions are too few for this, so the check needs
+ * 10,000 regions.
  */
 static void
 check_cost(const struct cost *few, const struct cost *many, double part)

@@ -45,8 +45,8 @@ memory_that_is_only_read_is_a_source_and_no_destination(void)
 		0);
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
 	/*
-	 * The same status if the previous descriptor has looked up the region, as a destination or
-	 * as a source.
+	 * The status is the same if the previous descriptor has looked up the region, as a
+	 * destination or as a source.
 	 */
 	CHECK_EQ(env_do_one(q, env_copy(src, m, 100)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, env_copy(m, dst, 4096)), GANTRY_OK);

@@ -201,7 +201,10 @@ last_is_inline(const struct gantry_queue *q, uint16_t peer)
 	const struct hwq_sq *sq = q->conn[GANTRY_CONN_PEER + peer].sq;
 	const uint8_t *wqe = hwq_sq_at(sq, sq->last);
 
-	/* The top bit of the segment after the remote address: see mlx5_wqe_inl_data_seg. */
+	/*
+	 * Byte 32 follows the control segment and the remote address. Its top bit says that the
+	 * data are inline: mlx5_wqe_inl_data_seg.
+	 */
 	return (wqe[32] & 0x80) != 0;
 }
 

@@ -250,7 +250,8 @@ a_setting_that_is_not_possible_is_refused_by_name(void)
 		{{.path = {.mask = GANTRY_PATH_MIN_RNR_TIMER, .min_rnr_timer = 32}},
 			"min_rnr_timer is 32"},
 		/*
-		 * For each bit, a field whose bit is not set; then unknown bits and reserved bytes.
+		 * For each bit of a mask, a row in which the bit is not set but its field is; then
+		 * rows with unknown bits and reserved bytes.
 		 */
 		{{.path = {.gid_index = 1}}, "mask lacks GANTRY_PATH_GID_INDEX"},
 		{{.path = {.traffic_class = 1}}, "mask lacks GANTRY_PATH_TRAFFIC_CLASS"},
@@ -706,7 +707,9 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 	while (softhca_faults_left() != 0 || env_stats(q).submitted != 2)
 		sched_yield();
 	ret = gantry_peer_close(q, pa);
-	/* If this thread waited for a CPU that long, both descriptors have completed. */
+	/*
+	 * If this thread waited for a CPU until the time `late`, both descriptors have completed.
+	 */
 	CHECK(ret == -EBUSY || (ret == 0 && rte_get_timer_cycles() >= late), "%d", ret);
 	for (got = 0; got < 2;)
 		got += gantry_dequeue_burst(w, comp + got, 2 - got);
@@ -724,8 +727,9 @@ a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
 }
 
 /*
- * In an ordered queue the refused descriptor waits for the copy, although it was never in hardware.
- * The peer's number can be used for another peer.
+ * In an ordered queue, the completion of the refused descriptor waits for the copy, although the
+ * descriptor was never in hardware. Meanwhile the peer can be closed, and another peer can get its
+ * number.
  */
 static void
 a_peer_is_closed_before_what_it_refused_is_handed_out(void)

@@ -383,7 +383,10 @@ a_call_copies_64_kib_by_the_cpu_at_most(void)
 	CHECK_EQ(comp[1].cookie, 1);
 	CHECK_EQ(gantry_sleep_limit(q), GANTRY_SLEEP_FOR_EVER);
 
-	/* The limit applies to the sum of many short copies: first by flags, then by a rule. */
+	/*
+	 * The limit applies to the sum of many short copies. First their flags name the CPU, then a
+	 * rule names the CPU.
+	 */
 	for (turn = 0; turn < 2; turn++) {
 		CHECK_EQ(gantry_policy_set(q, turn == 0 ? NULL : &all_by_cpu), 0);
 		expect_short_copies_in_turns(q, turn == 0 ? GANTRY_DESC_BY_CPU : 0);
@@ -529,7 +532,10 @@ the_cpu_copies_on_when_the_connection_is_lost(void)
 	env_queue_done(q);
 }
 
-/* Slots that the CPU's copies use were used for WQEs to a peer before. */
+/*
+ * The CPU's copies use slots that WQEs to a peer used before. Such a copy must not keep that peer
+ * busy.
+ */
 static void
 copies_by_the_cpu_keep_no_peer_busy(void)
 {

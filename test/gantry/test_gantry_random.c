@@ -61,8 +61,8 @@ side_open(unsigned int i)
 	struct side *s = &run.side[i];
 	const struct gantry_worker_conf conf = {
 		/*
-		 * Greater than the possible number of failures in a row, so a flushed copy is
-		 * always executed again.
+		 * replays is greater than the possible number of failures in a row, so a flushed
+		 * copy is always executed again.
 		 */
 		.queue = {.depth = i < 2 ? 128 : 16,
 			.unordered = i == 1 || (run.pumped && i == 3),

@@ -369,7 +369,9 @@ stopping_keeps_receives(void)
 
 static atomic_bool is_held;
 
-/* Keeps the lcore inside a turn until the worker's stop is requested. */
+/*
+ * Keeps the lcore between two calls of gantry_worker_turn(), until the worker's stop is requested.
+ */
 static int
 hold(void *arg)
 {
@@ -443,13 +445,16 @@ enqueue_later(void *arg)
 {
 	while ((atomic_load(&w->ask) & GANTRY_ASK_STOP) == 0)
 		sched_yield();
-	/* In this time, a turn that the lcore has already begun ends. */
+	/* In this time the lcore ends a call of gantry_worker_turn() that it has already begun. */
 	usleep(100000);
 	CHECK_EQ(gantry_recv_enqueue_burst(w, from[0], arg, 1), 1);
 	return NULL;
 }
 
-/* The worker's stop waits for a slow copy. Meanwhile the receive gets its message. */
+/*
+ * The worker's stop waits for a slow copy. Meanwhile a receive is enqueued: the worker must leave
+ * it in the ring.
+ */
 static void
 a_stopping_worker_takes_no_receives(void)
 {

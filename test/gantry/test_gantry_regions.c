@@ -321,7 +321,7 @@ an_edit_costs_the_logarithm_of_the_regions(void)
 	for (i = 0; i < 2 * N_SLOTS; i++) {
 		uint32_t before;
 
-		/* Few retired nodes, so that the edit itself reclaims none. */
+		/* Edits until few nodes are retired, so that the edit below reclaims none. */
 		while (dir.n_retired > 100)
 			toggle(i * 7 % N_SLOTS, 1), toggle(i * 7 % N_SLOTS, 1);
 		before = dir.n_retired;

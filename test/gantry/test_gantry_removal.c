@@ -66,7 +66,7 @@ a_removal_waits_for_wqes_that_name_the_region(void)
 
 /*
  * For a descriptor that waits for a fence in software, memory is looked up when the descriptor is
- * issued.
+ * issued: the descriptor is refused, because its region was removed before.
  */
 static void
 a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
@@ -95,8 +95,8 @@ a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 }
 
 /*
- * A copy of 1024 WQEs and more is issued in part when its region is removed. The WQEs that remain
- * use the old key.
+ * A copy of many WQEs is issued in part when its region is removed. The WQEs that remain use the
+ * old key.
  */
 static void
 a_split_copy_keeps_its_region_to_its_end(void)
@@ -163,8 +163,8 @@ a_removal_waits_for_copies_that_are_carried_out_again(void)
 		while (gantry_mem_unregister(mem, 0) == -ETIMEDOUT) {
 			CHECK_EQ(env_poll(q, NULL, 0), 0);
 			/*
-			 * If the test runs the adapter, this poll comes before the adapter
-			 * continues.
+			 * If the adapter has no thread, it does not run between the last poll and
+			 * this poll.
 			 */
 			CHECK_EQ(gantry_poll(q, NULL, 0), 0);
 			CHECK(rte_get_timer_cycles() < end);
@@ -458,7 +458,7 @@ removals_disturb_nobody_and_leave_nothing(void)
 		come_and_go(m, BATCH);
 	/*
 	 * This limit also allows spare nodes. If each removal leaked one node, the process would
-	 * use more memory.
+	 * use more memory than the limit.
 	 */
 	CHECK(mallinfo2().uordblks < before + 200000);
 	atomic_store(&o.stop, true);
@@ -515,8 +515,8 @@ memory_that_goes_is_refused_and_never_fails_in_the_device(void)
 /* ------------------------------------------------------------------ workers */
 
 /*
- * Called after a worker's turn has read the tree of regions, to make calls of other threads at that
- * time.
+ * Called once, in gantry_worker_turn() after the tree of regions was read. It makes calls that
+ * other threads could make at that time.
  */
 static void (*behind_the_look)(void);
 
@@ -562,11 +562,14 @@ register_late(void)
 	enqueue_late();
 }
 
-/* Returns the status of a descriptor that is enqueued during a turn. */
+/*
+ * Returns the status of the descriptor that others_do() enqueues during a call of
+ * gantry_worker_turn().
+ */
 static enum gantry_status
 turn_with(void (*others_do)(void))
 {
-	/* Makes the turn read the tree. */
+	/* This registration changes the tree, so gantry_worker_turn() reads the tree. */
 	struct gantry_mem *other = mem_of(late.m + 4096, 4096);
 	struct gantry_comp comp;
 
@@ -580,7 +583,10 @@ turn_with(void (*others_do)(void))
 	return comp.status;
 }
 
-/* The worker is stopped, so that this thread runs its turns. */
+/*
+ * A worker must know each registration and each removal that came before a descriptor was enqueued.
+ * The worker is not started: this thread calls gantry_worker_turn().
+ */
 static void
 a_worker_knows_what_happened_before_a_descriptor_was_enqueued(void)
 {

@@ -378,7 +378,7 @@ one_worker_that_spins_keeps_the_lcore_awake(void)
 			CHECK_EQ(gantry_worker_start(sleeps[k]), 0);
 		wait_until_asleep(1, slept);
 		CHECK_EQ(gantry_worker_start(spins), 0);
-		/* After the lcore has executed a copy, it runs its loop. */
+		/* When a copy has completed, the lcore is awake and runs its loop. */
 		d = env_copy(src, dst, 64);
 		d.cookie = spun;
 		CHECK_EQ(gantry_enqueue_burst(spins, &d, 1), 1);
@@ -474,7 +474,10 @@ repair_beside_others(unsigned int first, unsigned int conn)
 		d.remote_key = gantry_mem_remote_key(dst_mem);
 	}
 	if (conn == GANTRY_CONN_TXN_OWN) {
-		/* The CRC of zeros is not 0. */
+		/*
+		 * The data and their signature are zeros. The CRC of zeros is not 0, so the
+		 * signature is wrong.
+		 */
 		memset(dst, 0, data.len);
 		then = GANTRY_SIG_ERROR;
 		CHECK_EQ(gantry_profile_create(g, &crc, &t.profile), 0);
@@ -685,9 +688,10 @@ the_receives_of_every_peer_wake_their_owner(void)
 }
 
 /*
- * In each round the lcore runs a turn of `looked`, then a turn of `looking`. A given number of
- * rounds after the last descriptor, a new descriptor is enqueued to `looked` at the end of the turn
- * of `looking`. The linker redirects calls of gantry_worker_turn() to a function of this test.
+ * In each round the lcore calls gantry_worker_turn() for late.looked, then for late.looking.
+ * late.after rounds after the last descriptor, the test enqueues a new descriptor to late.looked,
+ * at the end of the call for late.looking. The linker redirects calls of gantry_worker_turn() to a
+ * function of this test.
  */
 #define NOT_YET (UINT32_MAX / 2)
 
@@ -722,8 +726,9 @@ __wrap_gantry_worker_turn(struct gantry_worker *w, bool stop)
 }
 
 /*
- * The descriptor is enqueued before or in the last turn before the lcore announces that it sleeps,
- * or in the turn after that, which is the last turn before it sleeps.
+ * The descriptor is enqueued in one of the last rounds before the lcore announces that it sleeps,
+ * or in the round after the announcement, which is the last round before the lcore sleeps. The
+ * descriptor must be executed.
  */
 static void
 come_behind_the_last_look(enum gantry_idle idle)
@@ -766,8 +771,8 @@ what_comes_behind_the_last_look_is_seen(void)
 /* ------------------------------------------------------------------ the bell */
 
 /*
- * Returns true if the lcore, which waits in this way, was woken since the last call of this
- * function. Then the lcore waits again.
+ * Returns true if the lcore was woken since the last call of this function. Then makes the lcore
+ * wait again; `how` is the way in which it waits, GANTRY_BELL_*.
  */
 static bool
 was_woken(struct gantry_worker *w, unsigned int how)
@@ -860,8 +865,8 @@ open_files(void)
 }
 
 /*
- * Each pair has a bell, an epoll file and a channel. The adapter may open files for its own use at
- * any time, but fewer files than there are pairs.
+ * Each pair of workers has a bell, an epoll file and a channel, which must be closed. The adapter
+ * may open files for its own use at any time, but fewer files than there are pairs.
  */
 static void
 workers_that_sleep_leave_no_open_files(void)

@@ -17,7 +17,7 @@
 
 /* ------------------------------------------------------------------ hardware */
 
-/* In the pumped variant, one poll takes all CQEs at once. */
+/* If the adapter has no thread, one poll takes all CQEs at once. */
 static void
 every_cqe_is_counted_also_several_in_one_poll(void)
 {

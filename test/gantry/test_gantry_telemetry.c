@@ -28,7 +28,8 @@
 /*
  * Connects to telemetry's socket, as DPDK's documentation describes it: the first message is a
  * greeting. While DPDK has ten connections, it closes a new connection at once. On a busy machine
- * DPDK notices late that a client has closed its connection.
+ * DPDK notices late that a client has closed its connection, so this function tries until it gets a
+ * greeting.
  */
 static int
 tel_open(void)
@@ -161,7 +162,7 @@ every_engine_is_told_until_it_is_destroyed(void)
 	CHECK_EQ(count_of(answer, "\"device\":"), 1);
 	CHECK(has_key(answer, first));
 	CHECK(has(tel_ask("/gantry/queues,%u", second), "there is no such engine"));
-	/* No number is given to two objects. */
+	/* Two objects never have the same number. */
 	CHECK_EQ(gantry_create(NULL, &other), 0);
 	CHECK(number_of_engine(other) > second);
 	CHECK_EQ(gantry_destroy(other), 0);

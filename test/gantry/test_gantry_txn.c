@@ -278,7 +278,10 @@ signatures_are_generated_and_stripped_here(void)
 	env_fill(random_bytes, sizeof(random_bytes), 16);
 	memcpy(here, plain, PLAIN);
 	memset(there, ENV_UNTOUCHED, AREA_LEN);
-	/* The third part overlaps the first part: the third part is written last. */
+	/*
+	 * The third part overlaps the first part. The third part is written last, so its bytes
+	 * stay.
+	 */
 	CHECK_EQ(txn_do(q, &t, GANTRY_PEER_OWN), GANTRY_OK);
 	CHECK(memcmp(there + 100000, want + 2 * UNIT, 5 * UNIT) == 0);
 	CHECK(memcmp(there + 7, want + 7 * UNIT, UNIT) == 0);
@@ -722,7 +725,10 @@ a_pipelined_response_is_posted_with_its_transfers(void)
 			rows[i].at_once);
 }
 
-/* More transactions than can be open at once, on a queue with a short ring. */
+/*
+ * Submits more transactions than can be open at once, on a queue with a short ring. Each
+ * transaction must get its own response.
+ */
 static void
 others_wait_for_room(void)
 {
@@ -1237,7 +1243,10 @@ the_transaction_that_failed_tells_its_syndromes(void)
 	env_queue_done(q);
 }
 
-/* Events and lost CQEs, at each WQE in turn. */
+/*
+ * Causes events and lost CQEs, at each WQE one after the other. Each transaction must complete
+ * exactly once.
+ */
 static void
 whatever_happens_each_completes_once(void)
 {
@@ -1258,7 +1267,7 @@ whatever_happens_each_completes_once(void)
 			for (mode = GANTRY_TXN_PIPELINED; mode <= GANTRY_TXN_WAIT; mode++) {
 				pair_open(&p, mode, 3);
 				/*
-				 * After a false event no WQE is lost, so the test waits for the
+				 * After sq_drained no WQE is lost, so the test waits for the
 				 * transaction, however slow the machine is.
 				 */
 				if (strcmp(faults[f], "sq_drained") != 0)
@@ -1349,8 +1358,9 @@ block_told(enum gantry_txn_mode mode, uint32_t wrong, uint32_t lost)
 
 /*
  * The device reports a wrong signature between two completions: that of the previous part, and that
- * of the part itself. If one of these completions is lost, two parts can be the wrong one, except
- * after the last part.
+ * of the part itself. If one of these completions is lost, the wrong block can be in either of two
+ * parts, so the engine must report GANTRY_SIG_BLOCK_UNKNOWN. No part follows the last part: if only
+ * the completion of the last part is lost, the block is known.
  */
 static void
 a_block_is_right_or_unknown_when_a_completion_is_lost(void)
@@ -1376,7 +1386,7 @@ a_block_is_right_or_unknown_when_a_completion_is_lost(void)
 }
 
 /*
- * The queue's connection to itself is set up again, and then its keys still report wrong
+ * The queue's connection to itself is set up again, and then its keys must still report wrong
  * signatures.
  */
 static void
@@ -1456,8 +1466,8 @@ a_refused_stop_is_tried_again(void)
 
 /*
  * A stop cancels all good responses that must not be sent. The device stops before the first such
- * response. In this case the engine has already found the second transaction wrong too, as happens
- * if a call of the first stop was refused.
+ * response. The test makes the engine believe that it has already found the second transaction
+ * wrong too, as happens if a call of the first stop was refused.
  */
 static void
 each_cancelled_response_counts(void)
@@ -1498,10 +1508,7 @@ each_cancelled_response_counts(void)
 	pair_close(&p);
 }
 
-/*
- * Number of turns in which the adapter runs when the engine calls hwq_qp_reset(), before the QP is
- * reset.
- */
+/* Number of calls of env_pump() that __wrap_hwq_qp_reset() makes before the QP is reset. */
 static unsigned int turns_before_reset;
 
 int __real_hwq_qp_reset(struct hwq_qp *qp);
@@ -1517,8 +1524,8 @@ __wrap_hwq_qp_reset(struct hwq_qp *qp)
 
 /*
  * The CQE that reports a wrong signature comes just before the QP is reset, and is lost with it.
- * The device reports no other error of that key, because the engine does not acknowledge the first
- * error. So the next transaction must get a new key.
+ * The device reports no further error of the same key, because the engine does not acknowledge the
+ * first error. So the next transaction must get a new key.
  */
 static void
 a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)

@@ -270,7 +270,7 @@ arm_hard(unsigned int op)
 	case 3:
 		arm("cq_overrun op=%u", op);
 		break;
-	default: /* as often as the engine tries, so it gives up */
+	default: /* after enough refusals the engine gives the connection up */
 		arm("refuse call=modify_qp errno=12 op=1 times=%u", 1 + (unsigned int)chance(20));
 	}
 }
@@ -504,9 +504,9 @@ print_counts(void)
 }
 
 /*
- * Returns true if each kind of signature came in by both operations, correct and wrong, and the
- * same for data that came encrypted or were encrypted, and if each other event that a run can have
- * has occurred.
+ * Returns true if all that a run can have has occurred: each kind of incoming signature, with each
+ * operation, correct and wrong; the same for data that came encrypted and for data that were
+ * encrypted; and each other event.
  */
 static bool
 is_varied(void)

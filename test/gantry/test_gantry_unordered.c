@@ -165,10 +165,11 @@ each_connection_completes_in_its_order(void)
 				desc.len = 1 + check_random(&seed) % max_len;
 				desc.flags = k == 0 ? GANTRY_DESC_FENCE : 0;
 				if (k == 1)
-					/* refused in the stream of the own connection */
+					/* refused in order with the copies */
 					desc.op = 99;
 				if (k == 2)
-					desc.imm = 1; /* refused in the stream of any connection */
+					/* refused in the order of the connection that it names */
+					desc.imm = 1;
 				where = k == 1 ? 0 : where;
 				desc.cookie = (uint64_t)where << 32 | made[where]++;
 			}
@@ -195,8 +196,8 @@ each_connection_completes_in_its_order(void)
 }
 
 /*
- * Three streams have many completions each. A poll for one completion takes it from each stream in
- * turn.
+ * Three connections have many completions each. Each poll is for one completion, and takes it from
+ * the next connection.
  */
 static void
 polls_take_from_each_connection_in_turn(void)
@@ -322,8 +323,9 @@ fences_of_several_connections_start_in_their_order(void)
 }
 
 /*
- * New descriptors come all the time, and each of them is delayed until a later one comes. If
- * descriptors after a fence were started before the fenced one, the fence would wait for ever.
+ * New descriptors come all the time, and each of them can complete only after the next one was
+ * submitted. If descriptors after a fence were started before the fenced one, the fence would wait
+ * for ever.
  */
 static void
 a_fence_is_not_put_off_for_ever(void)

@@ -336,7 +336,10 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 
 /* ------------------------------------------------------------------ bursts */
 
-/* The worker is stopped, so that this thread runs its turns. */
+/*
+ * The worker is not started: this thread calls gantry_worker_turn(), and each call takes at most
+ * conf.burst descriptors.
+ */
 static void
 a_worker_takes_a_burst_at_a_time(void)
 {
@@ -393,7 +396,7 @@ reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned in
 	}
 }
 
-/* The worker is stopped. The indices of the rings wrap. */
+/* The indices of the rings wrap. The worker is not started. */
 static void
 a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 {
@@ -443,7 +446,10 @@ a_ring_has_1024_elements_by_default(void)
 
 /* ------------------------------------------------------------------ turns without work */
 
-/* Runs turns until this many copies have completed. Until then the worker must not be quiet. */
+/*
+ * Calls gantry_worker_turn() until this many copies have completed. Until then the worker must not
+ * be quiet.
+ */
 static void
 turns_until(struct gantry_worker *w, uint64_t completed)
 {
@@ -459,8 +465,9 @@ turns_until(struct gantry_worker *w, uint64_t completed)
 }
 
 /*
- * Most turns of a quiet worker check only its ring, so a worker may be quiet only if it has no
- * other descriptors to handle. The worker is stopped: this thread runs its turns.
+ * If a worker is `quiet`, most calls of gantry_worker_turn() check only its ring. So a worker may
+ * be quiet only if it has no other descriptors to handle. The worker is not started: this thread
+ * calls gantry_worker_turn().
  */
 static void
 a_worker_with_something_to_do_is_not_quiet(void)
@@ -494,7 +501,7 @@ a_worker_with_something_to_do_is_not_quiet(void)
 	CHECK(f.w->quiet);
 	for (i = 0; i < 200; i++)
 		CHECK(!gantry_worker_turn(f.w, false));
-	/* The first turn takes the new descriptor. */
+	/* The first call of gantry_worker_turn() takes the new descriptor. */
 	f.put++;
 	CHECK_EQ(gantry_enqueue_burst(f.w, &(struct gantry_desc){.op = GANTRY_OP_NOP}, 1), 1);
 	CHECK(gantry_worker_turn(f.w, false));

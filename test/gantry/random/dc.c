@@ -72,7 +72,7 @@ target_open(struct target *t)
 	t->credits = t->n_sent = t->n_arrived = t->n_round = 0;
 }
 
-/* The target's DC peers do not reach it any more, by any of its addresses. */
+/* Notes that the target's DC peers do not reach the target any more, by any of its addresses. */
 static void
 hurt(struct target *t)
 {
@@ -421,8 +421,9 @@ judge_pairs(const struct target *t)
 				t->arrived[i].imm);
 	}
 	/*
-	 * While a target is being closed, messages may still arrive, and their receives are
-	 * flushed.
+	 * While a target is being closed, messages may still arrive although their receives are
+	 * flushed. So messages without a receive are allowed then, except in a pumped run, in which
+	 * the adapter does nothing meanwhile.
 	 */
 	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));
@@ -478,8 +479,8 @@ dc_judge(void)
 		if (!run.hazards.lost && !run.hazards.fatal)
 			judge_pairs(t);
 		/*
-		 * Receives of the target may fail later, or the number of its posted receives is
-		 * not known.
+		 * Close the target: its receives may fail later, or the number of its posted
+		 * receives is not known.
 		 */
 		if (run.hazards.lost || run.hazards.recv || run.hazards.late)
 			hurt(t);
@@ -519,10 +520,16 @@ dc_allowed(const struct side *s, const struct record *r)
 	/* A target that the device refused to destroy still exists, but has no receives. */
 	if (r->end->link->hurt && run.hazards.refuse)
 		a |= MODEL_BIT(GANTRY_TIMED_OUT);
-	/* An earlier descriptor stopped the initiator. */
+	/*
+	 * A failed descriptor stopped the initiator, which flushes the descriptors that were
+	 * submitted until then.
+	 */
 	if (i < s->dc_failed)
 		a |= MODEL_BIT(GANTRY_FLUSHED);
-	/* The layout's key is configured through the queue's connection to itself. */
+	/*
+	 * The layout's key is configured through the queue's connection to itself, which may have
+	 * failed.
+	 */
 	if (r->desc.layout != 0)
 		a |= run.hazards.own;
 	return a;

@@ -293,9 +293,9 @@ odd_addr(struct side *s, uint64_t old)
 	switch (pick(s, 4)) {
 	case 0:
 		return odd_number(s, old);
-	case 1: /* anywhere in the arena, and after it */
+	case 1: /* near the beginning of a region */
 		return s->model.region[pick(s, MODEL_REGIONS)].addr - 20 + pick(s, 40);
-	case 2: /* anywhere in the arena, and behind it */
+	case 2: /* anywhere in the arena, or in the 4 KiB behind it */
 		return (uintptr_t)s->model.mem + pick(s, s->model.len + 4096);
 	default:
 		return old - 64 + pick(s, 128);

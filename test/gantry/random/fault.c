@@ -202,7 +202,10 @@ fault_arm(bool plain)
 		cause_one();
 		return;
 	}
-	/* With threads, deadlines are long, so a fault that ends by a deadline is rarely armed. */
+	/*
+	 * With threads, deadlines are long. So a fault whose effect ends only at a deadline is
+	 * rarely armed.
+	 */
 	if (kind == 5 && !run.pumped && chance(8) != 0)
 		kind = 6;
 	switch (kind) {
@@ -218,7 +221,7 @@ fault_arm(bool plain)
 	case 5:
 		stick("drop", op);
 		break;
-	case 6: /* shorter than every deadline */
+	case 6: /* the delay is shorter than every deadline */
 		arm("late ms=%u op=%u", 1 + (unsigned int)chance(3), op);
 		break;
 	case 7:
@@ -235,7 +238,10 @@ fault_arm(bool plain)
 		arm("cq_overrun op=%u", op);
 		break;
 	case 10:
-		/* A DC initiator cannot be resumed. */
+		/*
+		 * A DC initiator that the device stopped cannot be resumed, so its descriptors
+		 * fail.
+		 */
 		run.hazards.dc |= BIT(GANTRY_QP_EVENT);
 		arm("sq_drained op=%u", op);
 		break;

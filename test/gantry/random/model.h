@@ -7,7 +7,7 @@
  *   model_ranges()     which memory it reads and writes                      model_pieces.c
  *   model_read()       the bytes that it moves ...                           model_bytes.c
  *   model_write()      ... and what the memory is afterwards
- *   model_judge()      the memory must be so
+ *   model_judge()      checks that the memory is so
  *
  * A descriptor that failed may have written some of its bytes. So a byte of the model is a set of
  * values. A later descriptor that reads this byte copies the set. model_judge() compares the memory
@@ -76,8 +76,8 @@ struct model_peer {
 /*
  * One queue and its arena, the only memory that its descriptors write. Device memory has its
  * offsets in the arena, after those of host memory, and descriptors are drawn with addresses in the
- * arena. When a descriptor is submitted, these are replaced by the true addresses of device memory,
- * which may differ from run to run.
+ * arena. When a descriptor is submitted, its addresses in device memory are replaced by the true
+ * addresses, which may differ from run to run.
  */
 struct model {
 	uint8_t *mem;
@@ -140,7 +140,8 @@ const struct model_layout *model_layout_find(const struct model *m, uint16_t id)
 unsigned int model_pieces(const struct model *m, const struct gantry_desc *d, bool to,
 	struct model_range *piece);
 /*
- * The span of these pieces: from the first byte to the last one; len is 0 if there are no pieces.
+ * The span of the pieces of model_pieces(): from the first byte to the last one; len is 0 if there
+ * are no pieces.
  */
 struct model_range model_span(const struct model *m, const struct gantry_desc *d, bool to);
 

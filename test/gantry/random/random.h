@@ -2,7 +2,7 @@
 /*
  * The random test: engine and model side by side.
  *
- *   test_gantry_random.c   lives of an engine, each of many rounds; the command line
+ *   test_gantry_random.c   engines, each of which lives for many rounds; the command line
  *        |
  *   world.c                memory, layouts and workers come and go
  *   eal.c                  memory of EAL grows and shrinks
@@ -217,7 +217,7 @@ void draw(struct side *s, struct record *r);
 __attribute__((cold, noreturn, format(printf, 3, 4))) void side_fail(const struct side *s,
 	const struct record *r, const char *format, ...);
 
-/* Draws up to n descriptors, as far as the window has free entries. */
+/* Draws up to n descriptors, but never more than WINDOW that the model has not processed yet. */
 void side_draw(struct side *s, unsigned int n);
 /* Submits the drawn descriptors, as far as the queue accepts them. */
 void side_put(struct side *s);
@@ -251,7 +251,10 @@ void link_change(struct link *l);
 struct end *side_end(struct side *s, uint16_t peer);
 /* Returns true if the call succeeded. The call may fail only if faults refuse calls. */
 bool carried_out(int ret, const char *call);
-/* Call it when the test's knowledge of the end's peer number has changed. */
+/*
+ * Call it when the end was opened, connected or closed: the model learns the state of the end's
+ * peer number.
+ */
 void end_tell(struct end *e);
 /* True if a descriptor in flight names a peer that is not open. */
 bool side_names_no_end(const struct side *s);
@@ -274,8 +277,8 @@ void draw_receive(struct side *s, uint8_t *at, struct gantry_recv *recv, struct 
 /* Takes completions of receives and checks them. */
 void side_take_receives(struct side *s);
 /*
- * Takes all receives of a closed connection or target, which complete now. Receives in the ring of
- * a stopped worker are taken back.
+ * Takes completions of receives until *came is equal to *posted: a closed connection or target
+ * completes all its receives. Receives in the ring of a stopped worker are taken back.
  */
 void side_take_until(struct side *s, const uint64_t *came, const uint64_t *posted);
 /*
@@ -389,11 +392,11 @@ void fault_clear(void);
 void replay_begin(void);
 void replay_end(void);
 /*
- * Call it in each turn of a pumped run: advances the time, and waits until the engine has received
- * all events.
+ * Call it before the calls of the engine in each step of the run. In a pumped run, it advances the
+ * time, and waits until the engine has received all events.
  */
 void replay_turn(void);
-/* Call it before and after a call that waits for a time. */
+/* Call it with true before a call that waits for a time, and with false afterwards. */
 void replay_call_waits(bool waits);
 
 /* ------------------------------------------------------------------ world.c */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a pumped run the same each time, however busy the machine is. The adapter's clock counts
- * turns, the engine's deadlines and pauses count calls, and the run waits for the engine's event
- * thread.
+ * Makes a pumped run (SOFTHCA_THREADS=0: one thread does everything) the same each time, however
+ * busy the machine is. The adapter's clock advances by a fixed time in each call of replay_turn(),
+ * the engine's deadlines and pauses count calls, and the run waits until the engine's event thread
+ * has read all events.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,16 +20,20 @@
 
 /*
  * A deadline passes after five checks, each after 64 polls that find nothing; an unordered queue
- * counts the polls of all its streams. The adapter never takes that long.
+ * counts the polls of all its connections. An adapter whose clock advances by this time in each
+ * call of replay_turn() completes its WQEs sooner.
  */
 #define TURN_NS 500000
-/* In a call that waits, each reading of the clock advances it by this much. */
+/*
+ * In a call that waits (replay_call_waits()), each reading of the clock advances the clock by this
+ * time.
+ */
 #define LOOK_NS 100000
 
 /* Time since the run began. */
 static uint64_t now_ns;
 static bool call_waits;
-/* The stat file of the engine's event thread. */
+/* The file /proc/self/task/TID/stat of the engine's event thread. */
 static int stat_fd = -1;
 
 /*
@@ -111,8 +116,8 @@ replay_call_waits(bool waits)
 }
 
 /*
- * Changes a queue's clock so that the time between two checks always counts as a quarter of its
- * deadline, and pauses end at once.
+ * Sets times of a queue so that each check counts as a quarter of the deadline, however much time
+ * has passed, and pauses before repairs end at once.
  */
 static void
 skip_time(struct gantry_queue *q)

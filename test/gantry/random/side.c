@@ -26,7 +26,7 @@ record_of(struct side *s, uint64_t i)
 	return &s->record[i % HISTORY];
 }
 
-/* Returns the numbers of descriptors that the caller of the engine's functions can see. */
+/* Returns the cookie of descriptor number i. */
 static uint64_t
 cookie_of(uint64_t i)
 {
@@ -403,7 +403,10 @@ allowed(const struct side *s, const struct record *r)
 		/* A RAW WQE is not executed again, because the engine does not know its effect. */
 		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
 			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
-		/* Only an earlier descriptor may have configured the layout's key in hardware. */
+		/*
+		 * An earlier descriptor may have configured the layout's key. If its UMR is lost,
+		 * this descriptor is flushed and not executed again.
+		 */
 		if (run.hazards.stops && r->desc.layout != 0)
 			a |= MODEL_BIT(GANTRY_FLUSHED);
 		return a;

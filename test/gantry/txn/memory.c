@@ -12,7 +12,6 @@
 #define REMOTE          (N_REGIONS - 1)
 #define SLOTS_LEN       RTE_ALIGN(N_SLOTS *AREA_LEN, 4096)
 #define MESSAGES_LEN    RTE_ALIGN(N_LINKS *RECV_DEPTH * sizeof(struct message), 4096)
-/* Milliseconds. Nothing is in flight. */
 
 /* ------------------------------------------------------------------ regions */
 

@@ -24,8 +24,8 @@ static const struct crc crcs[REF_KINDS] = {
 };
 
 /*
- * Returns the register after eight zero bits, if before them only its highest byte was not 0. This
- * byte is shifted out.
+ * Returns the register after eight zero bits, for a register of which only the highest byte is not
+ * 0. `leaves` is this byte, which is shifted out.
  */
 static uint64_t
 divide(const struct crc *c, uint64_t leaves)
