@@ -335,11 +335,12 @@ join(const struct dump *d, int base, struct bytes *out, struct misfit *why)
 					return false;
 		} else if (r->has_offset && !first && before->has_offset && offset != due) {
 			if (r->len == 0 && offset < due && due - offset < before->group_len) {
-				out->len -= due - offset; /* the dump padded the last group */
+				/* the dump has padded the last group: remove the padding */
+				out->len -= due - offset;
 			} else if (offset > due) {
 				*why = misfit(r, "lines before it are missing", due);
 				return true;
-			} else if (offset != 0) { /* 0: another dump begins */
+			} else if (offset != 0) { /* offset 0 is no error: another dump begins */
 				*why = misfit(r, "its offset is not where the previous line ends",
 					due);
 				return true;

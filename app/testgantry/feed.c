@@ -19,9 +19,10 @@
 #include "report.h"
 
 #define CACHE_LINE 64
-#define GUARD      0x5a      /* the byte after a destination, which no copy may change */
-#define HUGE_PAGE  (2 << 20) /* buffers shorter than a huge page use normal pages */
-#define PAGE       4096
+/* value of the byte after each destination; no copy may change this byte */
+#define GUARD     0x5a
+#define HUGE_PAGE (2 << 20) /* buffers shorter than a huge page use normal pages */
+#define PAGE      4096
 
 /* ------------------------------------------------------------------ buffers */
 
@@ -227,8 +228,8 @@ feed_destination(const struct feed *feed, uint64_t number)
 }
 
 /*
- * Makes the destination differ from the source in every page and at both ends. Otherwise the slot's
- * bytes of an earlier, equal chunk could hide that this chunk was not copied.
+ * Makes the destination differ from the source in every page and at both ends. Otherwise the bytes
+ * that an earlier, equal chunk left in the slot could hide that this chunk was not copied.
  */
 static void
 poison(uint8_t *dst, const uint8_t *src, uint64_t len)

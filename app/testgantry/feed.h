@@ -14,7 +14,7 @@
  * writing may end in any order; a chunk that is finished before an earlier chunk is marked as
  * `ready`.
  *
- * Only one thread at a time may call these functions, unless a function says "any thread".
+ * Only one thread at a time may call these functions, unless the function's comment allows more.
  * Functions that return int print the error when they return -1.
  */
 #ifndef TESTGANTRY_FEED_H
@@ -55,7 +55,7 @@ struct feed {
 	uint32_t burst;           /**< descriptors per call that enqueues to the worker */
 	size_t slot_len;          /**< bytes from one slot to the next */
 	struct chunk *chunk;      /**< [depth]: the chunk in each slot */
-	struct gantry_desc *desc; /**< [depth] */
+	struct gantry_desc *desc; /**< [depth]: the descriptor of each slot */
 	/** [depth]: the slot's chunk is read but not sent yet, or is written but not freed yet */
 	bool *ready;
 	uint64_t filled;
@@ -75,9 +75,7 @@ int feed_create(struct feed *feed, struct gantry *g, unsigned int lcore_id,
  */
 int feed_connect(struct feed *feed, const struct feed *target);
 
-/**
- * Frees the feed. The worker must be stopped. Returns 0, or -1 if a descriptor did not come back.
- */
+/** Frees the feed. The worker must be stopped. Returns 0, or -1 if a descriptor never completed. */
 int feed_destroy(struct feed *feed);
 
 /** Number of chunks that can be reserved now. */
@@ -86,15 +84,20 @@ uint32_t feed_room(const struct feed *feed);
 /** Gives a chunk the next number. The caller has checked that feed_room() is not 0. */
 void feed_reserve(struct feed *feed, const struct chunk *c);
 
-/** Returns a chunk, valid from feed_reserve() to feed_written(). Any thread. */
+/**
+ * Returns a chunk, valid from feed_reserve() to feed_written(). Any thread may call this function.
+ */
 const struct chunk *feed_chunk(const struct feed *feed, uint64_t number);
 
-/** Returns the address to which a reserved chunk's bytes are to be read. Any thread. */
+/**
+ * Returns the address to which a reserved chunk's bytes are to be read. Any thread may call this
+ * function.
+ */
 void *feed_source(const struct feed *feed, uint64_t number);
 
 /**
- * Makes a reserved chunk's descriptor; the chunk's bytes are at feed_source(). Any thread that
- * works on the chunk.
+ * Makes the descriptor of a reserved chunk, whose bytes are at feed_source(). May be called by any
+ * thread that works on the chunk.
  */
 void feed_prepare(struct feed *feed, uint64_t number);
 
@@ -115,7 +118,10 @@ int feed_collect(struct feed *feed, uint64_t *bytes);
 /** Takes up to max moved chunks, which the caller then writes. Returns the number of chunks. */
 uint32_t feed_take_moved(struct feed *feed, uint32_t max, uint64_t *first);
 
-/** Returns the address of a moved chunk's bytes, valid until feed_written(). Any thread. */
+/**
+ * Returns the address of a moved chunk's bytes, valid until feed_written(). Any thread may call
+ * this function.
+ */
 const void *feed_destination(const struct feed *feed, uint64_t number);
 
 /** Marks n taken chunks as written to their outputs. */

@@ -5,7 +5,7 @@
  *
  *     flow_create -> flow_look ... until it is not MOVER_BUSY -> flow_stop_files -> flow_destroy
  *
- * Main lcore only. Calls that fail print the error.
+ * Only the main lcore calls these functions. Calls that fail print the error.
  */
 #ifndef TESTGANTRY_FLOW_H
 #define TESTGANTRY_FLOW_H

@@ -22,7 +22,7 @@
 
 #define LEN      64
 #define PAUSE_US 500                   /* longer than an lcore polls before it sleeps */
-#define GIVE_UP  UINT64_C(60000000000) /* ns */
+#define GIVE_UP  UINT64_C(60000000000) /* ns until an unfinished copy counts as an error */
 
 struct wake {
 	const struct options *opt;

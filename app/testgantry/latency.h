@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures opt->wake_up copies in each idle mode, and prints a table. Main lcore. Returns 0,
- * JOB_STOPPED, or -1 with the error printed.
+ * Measures opt->wake_up copies in each idle mode, and prints a table. Only the main lcore calls
+ * this function. Returns 0, JOB_STOPPED, or -1 with the error printed.
  */
 int latency_run(const struct options *o);
 

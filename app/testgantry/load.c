@@ -476,7 +476,10 @@ run_points(struct sweep *s)
 	return rc;
 }
 
-/* Checks that the device has the carrier of --by. Returns 0, or -1 with the error printed. */
+/*
+ * Checks that the device supports the carrier that --by names. Returns 0, or -1 with the error
+ * printed.
+ */
 static int
 check_carrier(const struct sweep *s)
 {

@@ -9,8 +9,8 @@
 #include "options.h"
 
 /**
- * Measures each point of the sweep that the options define, and prints the results. Main lcore.
- * Returns 0, JOB_STOPPED, or -1 with the error printed.
+ * Measures each point of the sweep that the options define, and prints the results. Only the main
+ * lcore calls this function. Returns 0, JOB_STOPPED, or -1 with the error printed.
  */
 int load_run(const struct options *o);
 

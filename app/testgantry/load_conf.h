@@ -62,8 +62,9 @@ struct load_conf {
 	uint64_t size;
 	uint32_t peers;
 	uint32_t regions;
-	uint32_t sge;     /**< number of pieces of sg, gather and scatter */
-	uint32_t layouts; /**< number of places that layouts use, one after the other */
+	uint32_t sge; /**< number of pieces of sg, gather and scatter */
+	/** number of base addresses that operations with a layout use, one after the other */
+	uint32_t layouts;
 	enum gantry_carrier
 		/** carrier of copy, fill and sg; GANTRY_CARRIER_USUAL: the policy decides */
 		by;

@@ -96,7 +96,10 @@ deal_ops(struct load_lane *l, const struct load_mix *mix, uint64_t *random)
 		l->op[i] = l->op[i - mix->sum];
 }
 
-/* Gives the operations with a layout --layouts different base addresses, one after the other. */
+/*
+ * Gives each operation with a layout one of --layouts base addresses. The operations of one kind
+ * use these addresses one after the other.
+ */
 static void
 deal_bases(struct load_lane *l)
 {
@@ -195,7 +198,7 @@ flags_of(const struct load_lane *l, uint32_t i)
 	       (load_op_has_carrier(&load_ops[l->op[i]]) ? by[conf->by] : 0);
 }
 
-/* n_fills: number of fills before this descriptor. */
+/* Makes descriptor i. n_fills: number of fills before this descriptor. */
 static void
 fill_desc(struct load_lane *l, uint32_t i, uint32_t n_fills)
 {
@@ -245,7 +248,10 @@ stream_of(const struct load_lane *l, uint32_t i)
 	return l->shared->opt->load.transport == GANTRY_TRANSPORT_DC ? 1 : 1 + i % l->conns.n;
 }
 
-/* Returns 0, or -1 with the error printed. */
+/*
+ * For an unordered queue: finds the stream of each descriptor, and the next descriptor of the same
+ * stream. Returns 0, or -1 with the error printed.
+ */
 static int
 track_order(struct load_lane *l)
 {

@@ -82,7 +82,7 @@ bool load_op_has_pieces(const struct load_op *op);
 /** Returns how many bytes the operation moves if --size is `size`. */
 uint64_t load_op_len(const struct load_op *op, uint64_t size);
 
-/** Returns true if is() is true for an operation of the mix. */
+/** Returns true if is() is true for at least one operation of the mix. */
 bool load_mix_has(const struct load_mix *mix, bool (*is)(const struct load_op *op));
 
 /* Predicates for load_mix_has(). */
@@ -96,7 +96,7 @@ bool load_op_is_fill(const struct load_op *op);
 bool load_op_has_carrier(const struct load_op *op);
 /** true if the CPU may copy the operation's data into the WQE */
 bool load_op_has_message(const struct load_op *op);
-/** true if the operation needs a receive on a connection without transactions */
+/** true if the operation is no transaction, and consumes a receive that the peer has posted */
 bool load_op_takes_receive(const struct load_op *op);
 
 #endif

@@ -98,7 +98,7 @@ to_us(uint64_t tsc)
 	return tsc * 1e6 / rte_get_tsc_hz();
 }
 
-/* bytes: number of moved bytes. */
+/* Prints a row of the table. bytes: number of moved bytes. */
 static void
 print_row(const struct load_result *r, const char *name, const struct load_hist *h, uint64_t bytes)
 {

@@ -41,7 +41,7 @@ refuse(const struct batch *b, const char *what)
 	return -1;
 }
 
-/* len: bytes of the operation. */
+/* Prints that a byte is wrong. len: bytes of the operation; at: offset of the byte. Returns -1. */
 static int
 refuse_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_t should)
 {
@@ -52,7 +52,7 @@ refuse_byte(const struct batch *b, uint64_t len, uint64_t at, uint8_t is, uint8_
 
 /* ------------------------------------------------------------------ what is changed */
 
-/* The slot in which descriptor i changes bytes. */
+/* Returns the slot in which descriptor i changes bytes. *len: bytes of the slot. */
 static uint8_t *
 slot_of(const struct load_lane *l, uint32_t i, size_t *len)
 {
@@ -112,8 +112,8 @@ compare_bytes(const struct load_lane *l, const struct batch *b, uint32_t i, uint
 }
 
 /*
- * The bytes that the operation changes contain LOAD_POISON again. So any other byte in the slot was
- * changed wrongly.
+ * Checks the bytes of the slot that the operation must not change. The bytes that it changes
+ * contain LOAD_POISON again, so each byte of the slot must be LOAD_POISON.
  */
 static int
 compare_rest(const struct batch *b, const uint8_t *slot, size_t len)
@@ -182,7 +182,7 @@ compare_received(const struct load_lane *l, struct batch *b, uint32_t i)
 	return compare_rest(b, slot, in->slot_len);
 }
 
-/* Posts the receives that the batch consumed again. */
+/* Posts again the receives that the batch consumed. */
 static int
 give_back_receives(struct load_lane *target, struct batch *b)
 {
@@ -310,7 +310,10 @@ most_at_once(const struct load_lane *l, const struct load_op *op)
 	return op->to == TO_LAYOUT ? RTE_MIN(l->depth, layouts) : l->depth;
 }
 
-/* Each place occurs once among the first n_places descriptors. */
+/*
+ * Verifies one operation, in batches, with the first n_places descriptors: each place occurs once
+ * among them.
+ */
 static int
 verify_op(struct load_lane *l, struct batch *b, uint64_t *verified)
 {

@@ -145,7 +145,7 @@ take_write(struct mover *m, struct feed *feed, struct task *t)
 {
 	int n = feed_collect(feed, &m->bytes_moved);
 
-	if (n != 0) /* n is -1: among the completions was one with an error */
+	if (n != 0) /* n is -1 if a completion has an error */
 		m->last_completion_ns = now_ns();
 	if (n < 0)
 		return -1;
@@ -244,7 +244,10 @@ carry_out(const struct task *t)
 
 /* ------------------------------------------------------------------ giving a task back */
 
-/* A file's last part may be verified before an earlier part. */
+/*
+ * Publishes the file if all its parts are verified. The last part may be verified before an earlier
+ * part.
+ */
 static int
 end_piece(struct mover *m, const struct task *t)
 {

@@ -17,12 +17,16 @@
 #include "quote.h"
 #include "report.h"
 
-#define CHUNK_MAX   (UINT64_C(1) << 30)
-#define DEPTH_MAX   16384 /* largest depth of a gantry queue */
-#define RING_MAX    (1u << 20)
-#define BURST_MAX   256 /* largest burst of a gantry worker */
-#define WAKE_MAX    1000000
-#define PEERS_MAX   2000 /* peers of a lane; its queue has as many more, from the previous lcore */
+#define CHUNK_MAX (UINT64_C(1) << 30)
+#define DEPTH_MAX 16384 /* largest depth of a gantry queue */
+#define RING_MAX  (1u << 20)
+#define BURST_MAX 256 /* largest burst of a gantry worker */
+#define WAKE_MAX  1000000
+/*
+ * largest number of peers of a lane; the lane's queue has as many connections from the previous
+ * lane
+ */
+#define PEERS_MAX   2000
 #define REGIONS_MAX 1000000
 #define LAYOUTS_MAX 65536
 #define FENCE_MAX   65536
@@ -63,7 +67,7 @@ static_assert(ENCRYPT_NONE == 0 && ENCRYPT_DATA == 1 && ENCRYPT_ALL == 2,
 
 enum form {
 	FORM_TEXT,
-	FORM_FOLDER, /* a text without slashes at its end */
+	FORM_FOLDER, /* a text; slashes at its end are removed */
 	FORM_NUMBER,
 	FORM_POWER, /* a number: 0, or a power of two that is at least 2 */
 	FORM_BYTES, /* a number, optionally followed by K, M or G */

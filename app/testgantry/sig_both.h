@@ -63,7 +63,7 @@ struct end {
 
 struct initiator {
 	struct end end;
-	/* each: SIG_ROUND_LEN bytes of data, with the signatures of the wire */
+	/* buffers, each for SIG_ROUND_LEN bytes of data with the signatures of the wire */
 	uint8_t *source[2], *fetched;
 	struct sig_request *request;   /* requests of a phase */
 	struct sig_response *response; /* [N_MODES * depth]: memory of each receive */
@@ -83,9 +83,10 @@ struct target {
 	struct end end;
 	uint16_t profile;
 	uint8_t *disk;
-	struct sig_request *received; /* [N_MODES * depth]: of each receive */
-	struct slot *slot;            /* [depth] */
-	uint32_t *free_slot;          /* stack of the numbers of unused slots */
+	/* [N_MODES * depth]: the request in the memory of each receive */
+	struct sig_request *received;
+	struct slot *slot;   /* [depth] */
+	uint32_t *free_slot; /* stack of the numbers of unused slots */
 	uint32_t n_free;
 };
 

@@ -322,7 +322,7 @@ drain(struct sig_ends *e)
 	return 0;
 }
 
-/* name: of the end, for messages. */
+/* Closes an end. name: the end's name, for messages. */
 static int
 close_end(struct end *end, const char *name)
 {

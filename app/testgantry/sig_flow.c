@@ -165,7 +165,7 @@ poison(const struct sig *s, const struct sig_phase *p)
 }
 
 /*
- * The blocks of request i. Returns the number of the first block in the phase. *n: number of
+ * Finds the blocks of request i. Returns the number of the first block in the phase. *n: number of
  * blocks.
  */
 static uint32_t

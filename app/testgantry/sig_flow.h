@@ -13,8 +13,8 @@
 int sig_check(const struct options *o);
 
 /**
- * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Main
- * lcore.
+ * Stores and fetches the files' blocks, with pipelining and without, and prints a table. Only the
+ * main lcore calls this function.
  * @return 0; JOB_STOPPED if a signal stopped the run (the results until then are printed); -1, with
  *   the error printed, if a corruption was missed, a correct block was refused, or another error
  *   occurred.

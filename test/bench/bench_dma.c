@@ -263,7 +263,10 @@ time_copies(enum by by, int16_t id, uint32_t len, unsigned int n)
 	return (now_ns() - start) / n;
 }
 
-/* The three are measured alternately, so other load on the machine affects all of them. */
+/*
+ * The emulated adapter, dma_skeleton and memcpy(3) are measured alternately, so other load on the
+ * machine affects all of them.
+ */
 static void
 time_length(const int16_t id[N_BY], uint32_t len)
 {

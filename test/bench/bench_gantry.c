@@ -4,11 +4,11 @@
  * queue.
  *
  * Every round submits a burst, and polls the completions of the previous round's burst; then the
- * adapter runs, which is not measured. Ring to ring: one turn of a worker, from its ring of
- * descriptors to its ring of completions; the application's ends of the rings are not measured.
- * Inline: gantry_submit() and gantry_poll(). Idle: an operation is a turn of a worker on its lcore.
- * Enqueue: only the application's end of a worker's ring. The program only prints figures; no time
- * makes it fail.
+ * adapter runs, which is not measured. Ring to ring: one turn of a worker (one iteration of its
+ * loop), from its ring of descriptors to its ring of completions; the application's ends of the
+ * rings are not measured. Inline: gantry_submit() and gantry_poll(). Idle: an operation is a turn
+ * of a worker on its lcore. Enqueue: only the application's end of a worker's ring. The program
+ * only prints figures; no time makes it fail.
  *
  * usage: bench_gantry list                the names of the cases, and what they are
  *        bench_gantry time BURST CASE...  nanoseconds per operation: median of RUNS

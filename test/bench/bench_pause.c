@@ -5,9 +5,9 @@
  * pause, then it enqueues the copy and polls for its completion. The measured time starts before
  * the main thread enqueues.
  *
- * The two are measured alternately, one round each, so other load on the machine affects both.
- * Prints the medians of all copies, the 99th percentiles, the ratios of these figures, and the
- * ratio of the rounds' medians. No time makes it fail.
+ * The worker and dma_skeleton are measured alternately, one round each, so other load on the
+ * machine affects both. Prints the medians of all copies, the 99th percentiles, the ratios of these
+ * figures, and the ratio of the rounds' medians. No time makes it fail.
  *
  * usage: bench_pause own      each lcore has a CPU of its own
  *        bench_pause shared   both lcores may run on the same two CPUs
@@ -32,7 +32,7 @@
 #include "gantry.h"
 
 #define ROUNDS   21
-#define COPIES   50 /* number of copies in a round of one of the two */
+#define COPIES   50 /* number of copies in a round, either by the worker or by dma_skeleton */
 #define PAUSE_NS 200000
 #define LEN      64u
 #define MEM_LEN  ((size_t)4096)

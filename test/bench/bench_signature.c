@@ -14,8 +14,8 @@
  *     all           the same and the SEND
  *     done          polling, and the check of the key
  *
- * They are posted by stock (libmlx5), wr (hwq_wr_mkey.h, batches), or image (hwq_sig_image.h and
- * hwq_wqe.h). Run the program under callgrind; it measures no time.
+ * Transactions are posted by stock (libmlx5), wr (hwq_wr_mkey.h, batches), or image
+ * (hwq_sig_image.h and hwq_wqe.h). Run the program under callgrind; it measures no time.
  *
  * usage: bench_signature BURST    transactions for each doorbell; prints "FUNCTION TRANSACTIONS"
  */

@@ -3,9 +3,10 @@
  * Throughput by queue depth, burst, copy length, regions, peers and lcores: of the engine on the
  * emulated adapter, of memcpy(3), and of DPDK's dma_skeleton, whose device is a thread that copies.
  *
- * At each point the three are measured alternately, 15 times or as often as --rounds says, so other
- * load on the machine affects all of them. They copy between the same addresses. Prints CSV:
- * medians of the rounds, and the median of each round's ratio to memcpy. No time makes it fail.
+ * At each point the engine, memcpy(3) and dma_skeleton are measured alternately, 15 times or as
+ * often as --rounds says, so other load on the machine affects all of them. They copy between the
+ * same addresses. Prints CSV: medians of the rounds, and the median of each round's ratio to
+ * memcpy. No time makes it fail.
  *
  * usage: bench_throughput [--device NAME] [--rounds N] [AXIS]...
  *        N: 1 to 15. Default: the first mlx5 device, 15, depth burst length regions peers lcores

@@ -174,7 +174,7 @@ stock_sig_open_qp(struct stock_sig *b)
 	stock_sig_server(b, &b->server);
 	hwq_qp_addr(b->server.qp, &addr);
 	stock_connect(b->dev, qp, be32toh(addr.qpn));
-	/* stock_connect() starts at PSN 0. */
+	/* The requests of a QP of stock_connect() start at PSN 0. */
 	addr.qpn = htobe32(qp->qp_num);
 	addr.psn = 0;
 	if (hwq_qp_connect(b->server.qp, &addr) != 0)

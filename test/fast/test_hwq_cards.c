@@ -146,9 +146,8 @@ case_dumps(void)
 }
 
 /*
- * A receive queue that splits headers from data (netdev list). Here further words of the CQEs are
- * not
- * 0. These words must not be read as length or immediate data of the error.
+ * A receive queue that splits headers from data (netdev list). In these CQEs further words have a
+ * value. These words must not be read as length or immediate data of the error.
  */
 static void
 case_whole(void)

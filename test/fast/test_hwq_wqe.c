@@ -443,7 +443,10 @@ like_of(const struct hwq_burst *b, uint8_t opcode)
 	return opcode == 0x2f ? hwq_burst_like_memcpy(b) : hwq_burst_like_rdma(b, opcode);
 }
 
-/* The six WQEs from index 65530 to the end of the ring, and one WQE at index 0. */
+/*
+ * Loops of hwq_burst_*_like() must write the six WQEs from index 65530 to the ring's end, and the
+ * WQE at index 0, with the bytes of the format.
+ */
 static void
 loops(void)
 {

@@ -122,7 +122,7 @@ struct stock {
 	struct ibv_qp_ex *ex;
 	struct mlx5dv_qp_ex *dv;
 	struct ibv_cq *cq;
-	/* addresses of its ring, which tests read; they also clear WQEBBs that are free */
+	/* addresses of the QP's ring: tests read the ring, and clear its free WQEBBs */
 	struct mlx5dv_qp view;
 	uint64_t at; /* WQEBB of the next WQE, counted by the test */
 	uint32_t max_inline;
@@ -359,7 +359,10 @@ twin_same_sq(const struct hwq_sq *sq, const struct hwq_sq *before)
 	struct hwq_sq now = *sq;
 
 	now.wr.limit = before->wr.limit;
-	/* These fields are out of date now; the next batch writes them again. */
+	/*
+	 * If `moved` is set, these fields are out of date and are not compared; the next batch
+	 * writes them again.
+	 */
 	if (sq->wr.moved)
 		now.wr.at = before->wr.at;
 	now.wr.moved = before->wr.moved;

@@ -232,7 +232,7 @@ short_fill(void)
 	uint8_t *fill;
 
 	start();
-	/* Up to the WQEBB before the last WQEBB of the second lap. */
+	/* Posts NOPs up to the WQEBB before the last WQEBB of the second lap. */
 	for (i = 0; i < 2 * n - 2; i++) {
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);

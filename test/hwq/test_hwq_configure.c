@@ -220,7 +220,8 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 		drain(&r);
 	}
 	/*
-	 * The ring also holds sq_wr work requests of this length; a fill may take the place of one.
+	 * The ring must also have room for sq_wr work requests of this length, or for one fewer if
+	 * a fill takes the room of one.
 	 */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
@@ -294,7 +295,7 @@ full_ring(void)
 		uint32_t room;
 		int ret;
 
-		/* With each number of free WQEBBs, from none to all, at every ring index. */
+		/* Tests each number of free WQEBBs, from none to all, at every ring index. */
 		begin(&r, &wr);
 		for (k = 0; k < i % hwq_sq_n_bb(sq); k++)
 			hwq_wr_nop(&wr);
@@ -307,8 +308,8 @@ full_ring(void)
 		hwq_wr_set_mkey_sig_block(&wr, &both);
 		ret = hwq_wr_complete(&wr);
 		/*
-		 * The request has two WQEBBs of first segments, two of layout, one BSF, two
-		 * SET_PSVs, and a fill of up to four WQEBBs.
+		 * The request has two WQEBBs of first segments, two of layout, one BSF and two
+		 * SET_PSVs: 7 WQEBBs. A fill may take up to four WQEBBs more.
 		 */
 		CHECK(room < 7       ? ret == -ENOMEM
 			: room >= 11 ? ret == 0
@@ -477,8 +478,9 @@ post_crypto(struct err_qp *r, struct hwq_mkey *key, const struct hwq_crypto_imag
 }
 
 /*
- * Images of encryption that are refused must change neither the queue nor the key. The test sets
- * the key's crypto context itself: in ERR, the device does not read it.
+ * Key configurations with encryption (hwq_crypto_image) that are refused must change neither the
+ * queue nor the key. The test sets the key's crypto context itself; the QP is in ERR, so the device
+ * does not read this context.
  */
 static void
 crypto_images_refused(void)
@@ -544,7 +546,10 @@ crypto_images_refused(void)
 	err_qp_close(&r);
 }
 
-/* Attributes from which no image can be made. */
+/*
+ * If no image can be made from the attributes for a device with these capabilities,
+ * hwq_crypto_image_init() must return an error. Otherwise it must compute the key's largest length.
+ */
 static void
 crypto_images_of_devices(void)
 {
@@ -588,8 +593,9 @@ complete_one(struct err_qp *r, struct hwq_mkey *key)
 }
 
 /*
- * The caller may change a key's variant only if the pool allows it. For a key of libmlx5, hwq has
- * no state.
+ * A signature setter must be refused for a key of libmlx5, because hwq does not have the state of
+ * that key. A configuration must be refused if the caller has changed the key's variant and the
+ * pool does not allow that.
  */
 static void
 keys(void)

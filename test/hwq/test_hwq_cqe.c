@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CQEs of every kind, read by libmlx5 and by hwq. A CQE of 64 random bytes, with the right queue
- * number, is written to the entry that libmlx5 reads next. Both must report the same fields
- * (ibv_start_poll(3), mlx5dv_mkey_check(3)). The QP is idle, so nothing else writes this CQ.
+ * number, is written to the entry that libmlx5 reads next. hwq must report the same fields as
+ * libmlx5 (ibv_start_poll(3), mlx5dv_mkey_check(3)). The QP is idle, so nothing else writes this
+ * CQ.
  */
 #include "hwq_emu.h"
 

@@ -464,8 +464,8 @@ pass(struct plan *p, const uint8_t *memory, const uint8_t *wire, uint32_t wire_l
 /* ------------------------------------------------------------------ encryption alone */
 
 /*
- * Every size of data unit and of key, both directions, with and without keytag, one data unit and
- * several, by keys that can sign and by keys that cannot.
+ * Data must be encrypted and decrypted correctly with every size of data unit and of key, with and
+ * without keytag, in one data unit and in several, by keys that can sign and by keys that cannot.
  */
 static void
 all_units(void)
@@ -616,12 +616,12 @@ wrong_deks(bool by_image)
 	nothing_passes(&p, "a destroyed DEK");
 	configure(&p);
 	nothing_passes(&p, "a DEK that is gone");
-	/* A DEK with another keytag. */
+	/* A DEK with another keytag than that of the key's attributes: no data may pass. */
 	p.crypto.dek = tagged.id;
 	memcpy(p.crypto.keytag, "the tag?", 8);
 	configure(&p);
 	nothing_passes(&p, "another keytag");
-	/* A DEK of another protection domain of the same context. */
+	/* A DEK of another protection domain of the same context: no data may pass. */
 	CHECK_EQ(hwq_dev_open_on(dev->ctx, NULL, &other_dev), 0, "another PD");
 	CHECK_EQ(dek_make(other_dev, &s, NULL, &other), 0, "a DEK of another PD");
 	p.crypto.dek = other.id;
@@ -635,7 +635,7 @@ wrong_deks(bool by_image)
 	CHECK_EQ(hwq_dek_fini(&tagged), 0, "the end of a DEK");
 }
 
-/* A key for encryption that has a layout, but no encryption configured. */
+/* No data may pass through a key for encryption that has a layout, but no encryption configured. */
 static void
 not_configured(void)
 {
@@ -772,8 +772,8 @@ all_rows(void)
 		const struct row *row = &rows[i / 4];
 
 		/*
-		 * If a device encrypts single data units, the key's length, with these signatures
-		 * in memory, exceeds one data unit.
+		 * Rows with these signatures in memory are left out if the device encrypts only
+		 * single data units, because the key is then longer than one data unit.
 		 */
 		if (is_single() && row->mem != NONE &&
 			(!row->mem_encrypted || row->over_ciphertext))

@@ -97,7 +97,7 @@ post(struct ends *e, bool send, const struct hwq_dct *dct, uint64_t key)
 	return rec.syndrome;
 }
 
-/* Two targets with different keys, one DCI. */
+/* One DCI must reach each of two targets by its number and its key. */
 static void
 targets_are_reached_by_number_and_key(void)
 {

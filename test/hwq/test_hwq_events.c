@@ -141,7 +141,7 @@ one_event_for_each_arming(void)
 		expect_none(&r, "one event");
 		CHECK_EQ(take(cq, qp), 1, "completions");
 	}
-	/* Two CQs of one channel. */
+	/* Each of two CQs on one channel must make its own event. */
 	hwq_cq_arm(r.cq[1], false);
 	hwq_cq_arm(r.cq[0], false);
 	post_nop(r.qp[1]);
@@ -456,7 +456,7 @@ async_events(void)
 	arm_fault("qp_fatal");
 	post_nop(r.qp[1]);
 	expect_async(HWQ_ASYNC_QP_FAILED, r.qp[1], NULL, 0, "local work queue catastrophic error");
-	/* The QP has no receive queue and no SRQ. */
+	/* No second event may come, because the QP has neither a receive queue nor an SRQ. */
 	expect_no_async("one event");
 	arm_fault("port_down");
 	expect_async(HWQ_ASYNC_PORT_DOWN, NULL, NULL, 1, "port error");

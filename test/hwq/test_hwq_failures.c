@@ -235,7 +235,7 @@ others_up(struct all_types *r)
 	return ret;
 }
 
-/* Not a multiple of 8. */
+/* Not a multiple of 8, so hwq_dm_alloc() must also clear the bytes after the last whole word. */
 #define DM_LEN 100
 static const uint8_t zeros[DM_LEN];
 

@@ -150,7 +150,10 @@ queue_pairs(void)
 			connect_self(&t);
 			work(&t, 300, sig_all);
 			taken_release(&t);
-			/* The register of a thread domain, which two QPs share. */
+			/*
+			 * Two QPs share the register of a thread domain; both must use it, with
+			 * BlueFlame.
+			 */
 			if (td == NULL)
 				EMU_DIE("a thread domain");
 			pd_attr.td = td;
@@ -226,7 +229,9 @@ shut_up_bf(void)
 	CHECK_EQ(unsetenv("MLX5_SHUT_UP_BF"), 0, "unsetenv");
 }
 
-/* The caller moves the QP to ERR, to RESET and back to RTS. */
+/*
+ * The caller moves the QP to ERR, to RESET and back to RTS; hwq_obj_qp_sync() must find each state.
+ */
 static void
 states(void)
 {

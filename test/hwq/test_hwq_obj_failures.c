@@ -338,7 +338,10 @@ what_the_device_says(void)
 
 /* ------------------------------------------------------------------ cancelling */
 
-/* A SEND is pending in a stopped queue. */
+/*
+ * A SEND is pending in a stopped queue. If a call of the cancellation fails, its error must be
+ * returned, and the ring must not change.
+ */
 static void
 every_step_of_cancelling(void)
 {

@@ -570,7 +570,10 @@ refused_queues(void)
 	CHECK(none == NULL, "out-pointer of a refused CQ");
 	CHECK_EQ(try_qp(domain, cq, ok), 0, "a good QP");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){0}), -EINVAL, "no WQEs");
-	/* Flush and atomic write are no operations of these queues. Bit 40 is unknown. */
+	/*
+	 * These queues have neither flush nor atomic write, and bit 40 is unknown: all three must
+	 * be refused.
+	 */
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 4, .send_ops = 1u << 11}),
 		-EOPNOTSUPP, "flush");
 	CHECK_EQ(try_qp(domain, cq,
@@ -640,7 +643,7 @@ largest_queues(void)
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr}), 0, "receives");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = 1, .rq_wr = wr + 1}), -EINVAL,
 		"receives");
-	/* Such a WQE takes two WQEBBs, and the ring has at most max_qp_wr WQEBBs. */
+	/* A WQE with four pieces takes two WQEBBs, and the ring has at most max_qp_wr WQEBBs. */
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2, .max_sge = 4}), 0,
 		"WQEBBs");
 	CHECK_EQ(try_qp(domain, cq, (struct hwq_qp_conf){.sq_wr = wr / 2 + 1, .max_sge = 4}),

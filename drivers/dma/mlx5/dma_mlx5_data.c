@@ -50,7 +50,10 @@ submit(struct dma_mlx5_vchan *v)
 {
 	uint16_t n = v->next - v->staged;
 
-	/* The queue has room for all operations that can be staged. */
+	/*
+	 * gantry_submit() accepts all n operations, because the queue has room for all that can be
+	 * staged.
+	 */
 	(void)gantry_submit(v->q, v->staged, n);
 	unstage(v, n);
 	dma_mlx5_count(&v->counts.submitted, n);

@@ -14,8 +14,8 @@
 #include "dma_mlx5_log.h"
 
 /*
- * Largest number of repetitions of an operation after an earlier operation failed in the hardware.
- * The hardware may detect a wrong address only then: see gantry_queue_conf::replays.
+ * How often an operation is carried out again at most, after an earlier operation has failed and
+ * stopped the queue's connection to itself: see gantry_queue_conf::replays.
  */
 #define REPLAYS 100
 

@@ -81,8 +81,8 @@ probe(struct rte_vdev_device *vdev)
 	int ret;
 
 	/*
-	 * A channel has one owner, and its rings are private memory of the process that made the
-	 * channel.
+	 * Only the primary process gets a device: a channel has one owner, and its rings are
+	 * private memory of the process that made the channel.
 	 */
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
 		DMA_MLX5_LOG(NOTICE,

@@ -58,8 +58,9 @@ hwq_burst_pi(const struct hwq_burst *b)
  * @param sq The send queue.
  * @param n How many WQEs the caller wants to write.
  * @return How many WQEs may be written: n, or fewer if the ring has fewer free WQEBBs, or fewer
- *   before its end. A burst does not wrap: if it ended at the ring's end, the next burst may have
- *   room. 0 means that the ring is full: poll, complete, try again.
+ *   before its end. A burst does not continue at the ring's start, so after a burst up to the
+ *   ring's end another burst may have room. 0 means that the ring is full: poll, complete, try
+ *   again.
  */
 static HWQ_INLINE unsigned int
 hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
@@ -70,7 +71,7 @@ hwq_burst_start(struct hwq_burst *b, struct hwq_sq *sq, unsigned int n)
 	b->at = (uint8_t *)hwq_sq_at(sq, sq->pi);
 	b->index_qpn = hwq_index_qpn(sq->pi, sq->qpn_shifted);
 	b->signals = hwq_fm_ce_se_word(sq->sig_bits);
-	/* The ring has at least one WQEBB before its end. */
+	/* One WQEBB is always contiguous, so only the number of free WQEBBs matters. */
 	if (n == 1)
 		return !hwq_sq_is_full(sq);
 	room = hwq_sq_room_bb(sq, sq->pi);
@@ -431,7 +432,7 @@ hwq_burst_memcpy_like(struct hwq_burst *b, struct hwq_burst_like *like, uint64_t
 
 /* ------------------------------------------------------------------ the end */
 
-/* Ends the burst before index pi. The last WQE has n_bb WQEBBs. */
+/* Ends the burst. pi: index after its last WQE, which has n_bb WQEBBs. */
 static HWQ_INLINE void
 hwq_burst_commit(struct hwq_burst *b, uint16_t pi, unsigned int n_bb)
 {

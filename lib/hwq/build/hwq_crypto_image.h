@@ -63,7 +63,7 @@ struct hwq_crypto_image {
 	/** the attributes that the key stores, without tweak, DEK and keytag */
 	struct hwq_mkey_crypto crypto;
 	uint32_t max_len; /**< hwq_crypto_image_max_len() */
-	/** for keys with HWQ_MKEY_SIG: the WQE has a signature BSF too */
+	/** true for keys with HWQ_MKEY_SIG: the WQE has a signature BSF too */
 	bool with_sig;
 	bool signs; /**< SET_PSV WQEs follow the UMR */
 	/**
@@ -223,16 +223,13 @@ hwq_put_crypto_start(void *at, struct hwq_mkey_crypto *kept, const struct hwq_cr
 	memcpy(bsf->keytag, start->keytag, sizeof(bsf->keytag));
 }
 
-/*
- * Completes the next WQEs, after a layout of `padded` units that is written already: the other
- * parts of the UMR, and the SET_PSVs.
- */
+/* Writes the UMR, whose layout of `padded` units is written already, and the SET_PSVs.  */
 static HWQ_INLINE void
 hwq_burst_crypto(struct hwq_burst *b, struct hwq_mkey *mkey, const struct hwq_crypto_image *image,
 	unsigned int padded, const struct hwq_sig_tags *mem, const struct hwq_sig_tags *wire,
 	const struct hwq_crypto_start *start, unsigned int flags)
 {
-	/* The last WQE makes the CQE. */
+	/* Only the last WQE makes the CQE: if SET_PSVs follow, the UMR makes none. */
 	__be32 word = image->signs ? hwq_fm_ce_se_word(flags & ~(unsigned int)HWQ_WQE_SIGNALED)
 				   : hwq_fm_ce_se_word(flags) | b->signals;
 	uint8_t *wqe = hwq_burst_image_umr(b, mkey, &image->sig, padded,

@@ -159,7 +159,7 @@ hwq_sig_image_head(struct hwq_sig_image *image, uint32_t access_flags, unsigned 
  * Prepares a configuration.
  *
  * @param image
- *   The caller's storage; it needs no end.
+ *   The caller's storage; it need not be freed.
  * @param caps
  *   hwq_dev_caps() of the keys' device.
  * @param access_flags

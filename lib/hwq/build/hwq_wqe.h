@@ -67,7 +67,7 @@ static HWQ_INLINE bool
 hwq_memcpy_count(const struct hwq_sq *sq, uint64_t len, uint32_t *byte_count)
 {
 	*byte_count = (uint32_t)len;
-	/* len - 1 of a length of 0 is the largest number, which is not below easy_memcpy_len. */
+	/* If len is 0, len - 1 is the largest 64-bit number, which is not below easy_memcpy_len. */
 	if (__builtin_expect(len - 1 < sq->easy_memcpy_len, 1))
 		return true;
 	if (len == 0 || len > sq->max_memcpy_len)
@@ -153,7 +153,7 @@ hwq_put_head(struct hwq_sq *sq, void *wqe, uint8_t opcode, unsigned int ds, uint
 
 /**
  * SEND, RDMA write or RDMA read of one piece of memory (ibv_wr_send(3), ibv_wr_rdma_write(3),
- * ibv_wr_set_sge(3)). Length 0 is a message without data. Never -EINVAL or -ENOMEM.
+ * ibv_wr_set_sge(3)). Length 0 is a message without data. Never returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param opcode MLX5_OPCODE_SEND, _SEND_IMM, _SEND_INVAL, _RDMA_WRITE, _RDMA_WRITE_IMM or
  *   _RDMA_READ. A SEND ignores rkey and raddr.
@@ -293,7 +293,7 @@ hwq_wqe_inline_list(struct hwq_sq *sq, uint8_t opcode, uint32_t rkey, uint64_t r
 
 /**
  * RDMA write of one piece of memory to raddr, by hwq_wqe_one() (ibv_wr_rdma_write(3)). Never
- * -EINVAL or -ENOMEM.
+ * returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.
@@ -312,7 +312,7 @@ hwq_wqe_rdma_write(struct hwq_sq *sq, uint32_t rkey, uint64_t raddr, uint32_t lk
 
 /**
  * RDMA read from raddr into one piece of memory, by hwq_wqe_one() (ibv_wr_rdma_read(3)). Never
- * -EINVAL or -ENOMEM.
+ * returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param rkey The key of remote memory.
  * @param raddr The first byte of remote memory.

@@ -57,8 +57,8 @@ hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, ui
 }
 
 /**
- * SEND, RDMA write or RDMA read of one piece of memory: hwq_wqe_one() to a DC target. Never -EINVAL
- * or -ENOMEM.
+ * SEND, RDMA write or RDMA read of one piece of memory: hwq_wqe_one() to a DC target. Never returns
+ * -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param opcode MLX5_OPCODE_*.
@@ -143,7 +143,7 @@ hwq_wqe_dc_atomic(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uint8_t opc
 }
 
 /**
- * hwq_wqe_atomic_cmp_swp() to a DC target. Two WQEBBs. Never -EINVAL or -ENOMEM.
+ * hwq_wqe_atomic_cmp_swp() to a DC target. Two WQEBBs. Never returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param rkey The key of remote memory.
@@ -165,7 +165,7 @@ hwq_wqe_dc_atomic_cmp_swp(struct hwq_sq *sq, const struct hwq_dc_dest *dest, uin
 }
 
 /**
- * hwq_wqe_atomic_fetch_add() to a DC target. Two WQEBBs. Never -EINVAL or -ENOMEM.
+ * hwq_wqe_atomic_fetch_add() to a DC target. Two WQEBBs. Never returns -EINVAL or -ENOMEM.
  * @param sq The send queue.
  * @param dest The DC target.
  * @param rkey The key of remote memory.

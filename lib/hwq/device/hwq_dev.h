@@ -56,8 +56,8 @@ struct hwq_dev_caps {
 	 */
 	bool devx;
 	/**
-	 * The device has DC. Also true without devx, because then the device's capabilities cannot
-	 * be read.
+	 * The device has DC. Also true if devx is false, because the capability for DC cannot be
+	 * read then.
 	 */
 	bool dc;
 	/** RDMA on RC queues may use all memory of the process, on demand: see hwq_mr.h */
@@ -199,7 +199,7 @@ HWQ_API int hwq_dev_open_on(struct ibv_context *ctx, struct ibv_pd *pd, struct h
 HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 
 /**
- * Returns the verbs device name ("mlx5_0"). Any thread.
+ * Returns the verbs device name ("mlx5_0"). Any thread may call this function.
  *
  * @param dev
  *   The device.
@@ -209,7 +209,7 @@ HWQ_API int hwq_dev_close(struct hwq_dev *dev);
 HWQ_API const char *hwq_dev_name(const struct hwq_dev *dev);
 
 /**
- * Returns the capabilities of the device. Any thread.
+ * Returns the capabilities of the device. Any thread may call this function.
  * @param dev The device.
  * @return The capabilities. They do not change, and last until hwq_dev_close().
  */
@@ -220,7 +220,7 @@ hwq_dev_caps(const struct hwq_dev *dev)
 }
 
 /**
- * Returns the NUMA node of the device. Any thread.
+ * Returns the NUMA node of the device. Any thread may call this function.
  * @param dev The device.
  * @return The node; -1 if the system does not know the node.
  */
@@ -232,7 +232,7 @@ hwq_dev_numa_node(const struct hwq_dev *dev)
 
 /**
  * Finds the next active port, after the port `after`, that has the link layer of dev->port. Any
- * thread.
+ * thread may call this function.
  *
  * @param dev
  *   The device.

@@ -13,7 +13,7 @@
  * hwq_wqe_memcpy() cannot copy device memory: mlx5dv_wr_memcpy() copies between PCI addresses
  * (mlx5dv_wr_post(3)), and device memory has no PCI address. Use RDMA.
  *
- * Threads: the rules of hwq_dev.h.
+ * Threads: the rules of hwq_dev.h apply.
  */
 #ifndef HWQ_DM_H
 #define HWQ_DM_H

@@ -15,7 +15,8 @@
 
 /**
  * Makes libibverbs refuse ibv_fork_init(3) from now on, in this process. For this it registers some
- * memory, because libibverbs refuses the call after a registration. Any thread.
+ * memory, because libibverbs refuses the call after a registration. Any thread may call this
+ * function.
  *
  * @return
  *   0 on success, otherwise:

@@ -7,7 +7,7 @@
  *       ... mr.lkey, mr.rkey in work requests of any queue of the device ...
  *     hwq_mr_deregister(&mr)                        after these work requests
  *
- * Threads: the rules of hwq_dev.h. Any number of threads may read a struct hwq_mr that is
+ * Threads: the rules of hwq_dev.h apply. Any number of threads may read a struct hwq_mr that is
  * registered.
  */
 #ifndef HWQ_MR_H

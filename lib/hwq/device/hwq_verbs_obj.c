@@ -22,7 +22,7 @@
 #define QPC_HW_SQ_WQEBB  (QPC + 0x5a0) /* 16 bits */
 /* 8 bits: how many bytes of data a requester CQE may have (a code); 0: none */
 #define QPC_CS_REQ       (QPC + 0x630)
-#define QPC_CS_RES       (QPC + 0x638) /* 8 bits: the same for responder CQEs */
+#define QPC_CS_RES       (QPC + 0x638) /* 8 bits: as QPC_CS_REQ, for responder CQEs */
 #define QUERY_QP_OUT_LEN 0x110
 
 /*

@@ -127,7 +127,10 @@ dump_inline(struct text *t, const uint8_t *at, size_t left)
 	return (len + sizeof(word) + HWQ_DS_LEN - 1) / HWQ_DS_LEN;
 }
 
-/* Writes one segment. If the table has no segment, writes one DS in hex. Returns DS units. */
+/*
+ * Writes one segment. If the table has no segment, writes one DS in hex. Returns the number of DS
+ * units that were written.
+ */
 static size_t
 dump_segment(struct text *t, enum segment seg, const uint8_t *at, size_t left)
 {
@@ -185,7 +188,8 @@ dump_ctrl(struct text *t, const struct mlx5_wqe_ctrl_seg *ctrl, const struct opc
 }
 
 /*
- * Writes the segments that a transport puts before the segments of an operation. Returns DS units.
+ * Writes the segments that a transport puts before the segments of an operation. Returns the number
+ * of DS units that were written.
  */
 static size_t
 dump_transport(struct text *t, enum hwq_transport transport, enum segment first, const uint8_t *at,
@@ -241,7 +245,7 @@ hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, size_t wqe_len, c
 		enum segment seg = info != NULL && n < 4 ? info->segs[n] : SEG_NONE;
 
 		at += HWQ_DS_LEN * dump_segment(&t, seg, (const uint8_t *)wqe + at, end - at);
-		/* A data segment repeats to the WQE's end. */
+		/* Data segments may repeat up to the WQE's end, so n does not advance past them. */
 		if (seg != SEG_DATA)
 			n++;
 	}

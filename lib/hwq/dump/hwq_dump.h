@@ -62,7 +62,7 @@ HWQ_API size_t hwq_dump_wqe_as(enum hwq_transport transport, const void *wqe, si
 	char *text, size_t text_len);
 
 /**
- * Decodes a WQE in a send queue. Owner thread only.
+ * Decodes a WQE in a send queue. Only the owner thread may call this function.
  *
  * @param sq
  *   The send queue.
@@ -108,7 +108,8 @@ HWQ_API size_t hwq_dump_record(const struct hwq_cqe *cqe, char *text, size_t tex
 
 /**
  * Decodes a completion and its work request: the WQE in the send queue, or the memory of the posted
- * receive. Owner thread only, before hwq_sq_complete() or hwq_rq_complete() frees the WQE.
+ * receive. Only the owner thread may call this function, before hwq_sq_complete() or
+ * hwq_rq_complete() frees the WQE.
  *
  * @param cqe
  *   The completion.

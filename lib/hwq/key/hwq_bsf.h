@@ -5,7 +5,7 @@
  * bytes are those of libmlx5 (mlx5dv_wr_set_mkey_sig_block(3), mlx5dv_wr_set_mkey_crypto(3)).
  * hwq_wr_mkey.h calls these functions.
  *
- * Thread: the owner of the memory that the functions write.
+ * Thread: only the owner of the memory that the functions write calls these functions.
  */
 #ifndef HWQ_BSF_H
 #define HWQ_BSF_H

@@ -94,7 +94,9 @@ hwq_block_size_is_valid(enum mlx5dv_block_size size)
 	return (unsigned int)size <= MLX5DV_BLOCK_SIZE_4160;
 }
 
-/* NULL is valid: the domain has no signature. */
+/*
+ * Returns true if the attributes of a domain are valid. NULL is valid: the domain has no signature.
+ */
 static inline bool
 hwq_sig_domain_is_valid(const struct mlx5dv_sig_block_domain *domain)
 {
@@ -247,8 +249,8 @@ hwq_key_plan_sig(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 }
 
 /*
- * For a key that signs and encrypts: if the attributes of one are new, the BSFs of both are
- * written.
+ * For a key that signs and encrypts: if the attributes of signatures or of encryption are new, both
+ * BSFs are written.
  */
 static inline void
 hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
@@ -272,8 +274,8 @@ hwq_key_plan_crypto(struct hwq_mkey *mkey, struct hwq_key_plan *plan)
 }
 
 /*
- * layout_len: bytes of the layout in the WQE. room: bytes that the QP allows for layout and BSFs.
- * Afterwards the key's errors are marked as told to the device.
+ * Makes the plan of a configuration. layout_len: bytes of the layout in the WQE. room: bytes that
+ * the QP allows for layout and BSFs. Afterwards the key's errors count as told to the device.
  */
 static inline struct hwq_key_plan
 hwq_key_plan(struct hwq_mkey *mkey, uint32_t layout_len, uint32_t room)

@@ -13,7 +13,8 @@
  * command that contained the credential, and keeps no copy of the credential. A login that the
  * caller has made on the device's context has the same effect as a login of hwq.
  *
- * Threads: any thread, but two threads must not use one login at once.
+ * Threads: any thread may call the functions of this file, but two threads must not use one login
+ * at once.
  */
 #ifndef HWQ_LOGIN_H
 #define HWQ_LOGIN_H

@@ -13,7 +13,7 @@
  * hwq_wr_umr.h, hwq_wr_mkey.h and hwq_wr_ops.h call these functions. The functions have no errors:
  * the caller has checked the arguments and has reserved room for the bytes.
  *
- * Thread: the owner of the memory that the functions write.
+ * Thread: only the owner of the memory that the functions write calls these functions.
  */
 #ifndef HWQ_UMR_H
 #define HWQ_UMR_H
@@ -101,7 +101,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memcpy(umr + 8, &mask_be, sizeof(mask_be));
 	memset(umr + 16, 0, 32);
 	memcpy(context, &who_be, sizeof(who_be));
-	/* start is mostly the constant 0; then this is one store. */
+	/* If start is the constant 0, as in most calls, this is one store. */
 	memset(context + 8, 0, 16);
 	if (!__builtin_constant_p(start) || start != 0)
 		memcpy(context + 16, &start_be, sizeof(start_be));
@@ -195,7 +195,7 @@ hwq_pattern_len(uint32_t repeat, const struct mlx5dv_mr_interleaved *data, unsig
  * Writes a layout that repeats. A round takes bytes_count bytes of each entry; in the next round,
  * the bytes of the entry begin bytes_count + bytes_skip bytes later. The layout has one unit more
  * than entries, and zeros up to a multiple of four units.
- * @param at Where the bytes are written: room for them is reserved.
+ * @param at Address for the bytes; room for them is reserved.
  * @param repeat Number of rounds.
  * @param data The entries.
  * @param n Number of entries.

@@ -9,8 +9,8 @@
  *
  * libmlx5 creates the address vector; hwq reads it once (mlx5dv_init_obj(3)).
  *
- * Threads: the rules of hwq_dev.h. Any number of owner threads may use a handle while no thread
- * changes it.
+ * Threads: the rules of hwq_dev.h apply. Any number of owner threads may use a handle while no
+ * thread changes it.
  */
 #ifndef HWQ_AH_H
 #define HWQ_AH_H

@@ -95,8 +95,9 @@ make_nop(struct hwq_qp *qp, uint16_t index)
 }
 
 /*
- * Cancels the pending WQEs with this wr_id. If a WQE with this wr_id was cancelled before, cancels
- * nothing: it is earlier in the ring.
+ * Cancels the pending WQEs with this wr_id. Returns -EINVAL, and cancels nothing, if a WQE with
+ * this wr_id was cancelled before: such a WQE is earlier in the ring than the WQEs that were posted
+ * since.
  */
 static int
 cancel_from(struct hwq_qp *qp, uint16_t index, uint64_t wr_id)

@@ -16,8 +16,8 @@
 #include "hwq_qp.h"
 
 /**
- * RTS to SQD: the device completes the WQEs that it has begun, and begins no further WQE. WQEs that
- * are posted in SQD are not run before the queue is resumed.
+ * Moves the QP from RTS to SQD: the device completes the WQEs that it has begun, and begins no
+ * further WQE. WQEs that are posted in SQD are not run before the queue is resumed.
  *
  * @param qp
  *   The QP.
@@ -29,7 +29,7 @@
 HWQ_API int hwq_qp_stop(struct hwq_qp *qp);
 
 /**
- * SQD to RTS: the send queue continues where it stopped.
+ * Moves the QP from SQD to RTS: the send queue continues where it stopped.
  *
  * @param qp
  *   The QP.
@@ -79,7 +79,7 @@ HWQ_API int hwq_qp_cancel_posted_send_wrs(struct hwq_qp *qp, uint64_t wr_id);
  * @param index The ring index of each WQE: sq->last after its builder. Each must be an index at
  *   which a WQE starts.
  * @param n
- *   How many WQEs.
+ *   Number of WQEs.
  * @param cancelled
  *   n values, written on success. True: the WQE is a NOP now, or was a NOP before. False: the
  *   device has begun the WQE, which completes as it was posted.

@@ -123,8 +123,8 @@ hwq_cq_entry(const struct hwq_cq *cq, uint32_t index)
 }
 
 /*
- * Opcode, format, solicited and owner bits of an entry. They are read before all other bytes of the
- * entry.
+ * Returns the opcode, format, solicited and owner bits of an entry. They are read before all other
+ * bytes of the entry.
  */
 static inline uint8_t
 hwq_cqe_op_own(const uint8_t *entry)
@@ -236,7 +236,10 @@ hwq_cq_take_good(struct hwq_cq *cq, uint16_t *wqe_counter)
 {
 	const uint8_t *next = cq->next;
 
-	/* Opcode 0 (REQ), and the owner bit of the current lap. */
+	/*
+	 * A good completion has opcode 0 (REQ), and the owner bit of the current lap. All other
+	 * bits are ignored.
+	 */
 	static_assert(MLX5_CQE_REQ == 0, "a good completion has no opcode bits");
 	if ((hwq_cqe_op_own(next) & (0xf0 | MLX5_CQE_OWNER_MASK)) != cq->lap)
 		return false;
@@ -300,7 +303,8 @@ hwq_cq_set_user(struct hwq_cq *cq, void *user)
 }
 
 /**
- * Returns the pointer that hwq_cq_set_user() stored last. Any thread, while the CQ exists.
+ * Returns the pointer that hwq_cq_set_user() stored last. Any thread may call this function while
+ * the CQ exists.
  * @param cq The CQ.
  * @return The pointer.
  */

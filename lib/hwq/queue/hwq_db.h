@@ -235,8 +235,8 @@ hwq_sq_signal_and_ring(struct hwq_sq *sq)
  *     hwq_bells_signal_and_ring(&b, sq);      for each queue
  *     hwq_bells_end(&b);
  *
- * Its fields are private. It lies on the caller's stack. Between these calls, no other doorbell may
- * be rung.
+ * The fields of struct hwq_bells are private; the struct is on the caller's stack. Between the
+ * calls above, no other doorbell may be rung.
  */
 struct hwq_bells {
 	/** The register of the last doorbell; NULL: no doorbell was rung yet. */
@@ -263,7 +263,10 @@ hwq_bells_end(struct hwq_bells *b)
 	b->bf->offset = (uint32_t)(b->reg - b->bf->reg);
 }
 
-/* Changes to the register of another domain. */
+/*
+ * Flushes the last doorbell of the present register, and continues with the register of another
+ * domain.
+ */
 static inline void
 hwq_bells_turn_to(struct hwq_bells *b, struct hwq_bf *bf)
 {

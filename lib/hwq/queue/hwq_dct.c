@@ -77,8 +77,8 @@ to_rtr(struct hwq_dct *dct)
 		return ret;
 	attr.qp_state = IBV_QPS_RTR;
 	/*
-	 * Of the path, only the target's own part is used: each request contains the initiator's
-	 * address.
+	 * Only the target's own part of the path is used, because each request contains the
+	 * initiator's address.
 	 */
 	hwq_addr_to_ah(&dct->port, &own, &attr.ah_attr);
 	attr.ah_attr.grh.traffic_class = dct->path.traffic_class;

@@ -15,7 +15,7 @@
  * hwq_srq_poll() takes the completions. In a record, qpn is the target's number. RDMA and atomics
  * make no completion at the target.
  *
- * Threads: the rules of hwq_qp.h.
+ * Threads: the rules of hwq_qp.h apply.
  */
 #ifndef HWQ_DCT_H
 #define HWQ_DCT_H
@@ -25,9 +25,10 @@
 
 /** Configuration of a target. */
 struct hwq_dct_conf {
-	struct hwq_srq *srq;  /**< SRQ whose entries receive messages; not an XRC SRQ */
-	uint64_t key;         /**< DC key: requests without this key are dropped */
-	struct hwq_path path; /**< of the path, port, GID, MTU and min_rnr_timer are used */
+	struct hwq_srq *srq; /**< SRQ whose entries receive messages; not an XRC SRQ */
+	uint64_t key;        /**< DC key: requests without this key are dropped */
+	/** path of the target; only its port, GID, MTU and min_rnr_timer are used */
+	struct hwq_path path;
 };
 
 /** A DC target. Only hwq writes this struct. */

@@ -124,7 +124,7 @@ HWQ_API int hwq_channel_get_event(struct hwq_channel *channel, struct hwq_cq **c
  * @param cq
  *   The CQ.
  * @param n
- *   How many events.
+ *   Number of events.
  */
 HWQ_API void hwq_cq_ack_events(struct hwq_cq *cq, unsigned int n);
 

@@ -43,7 +43,7 @@ struct ibv_wq;
 
 /**
  * Reads the number of a protection domain, for keys and queues that the caller creates by firmware
- * commands (mlx5dv_devx_obj_create(3)). Any thread.
+ * commands (mlx5dv_devx_obj_create(3)). Any thread may call this function.
  *
  * @param pd
  *   The protection domain.
@@ -65,7 +65,8 @@ struct hwq_obj_dm {
 };
 
 /**
- * Reads where device memory is mapped. The mapping lasts until ibv_free_dm(3). Any thread.
+ * Reads where device memory is mapped. The mapping lasts until ibv_free_dm(3). Any thread may call
+ * this function.
  *
  * @param dm
  *   The device memory.

@@ -35,8 +35,8 @@ info_of(const struct ibv_qp *qp)
 }
 
 /*
- * Asks the device whether the QP has features that hwq does not support. For raw packets the device
- * reports none.
+ * Asks the device whether the QP has features that hwq does not support. It is not asked about a
+ * RAW_PACKET QP, for which it reports none of these features.
  */
 static int
 check_hw(const char *dev, struct ibv_qp *qp)

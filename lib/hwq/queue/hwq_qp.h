@@ -11,9 +11,9 @@
  *                                ^   or hwq_qp_ready                                 |
  *                                `------------------ hwq_qp_reset <------------------'
  *
- * Threads: the rules of hwq_dev.h. hwq_qp_reset() and hwq_qp_destroy() change the CQ. Only the
- * domain's owner thread calls these two functions, or another thread while the owner does not use
- * the domain.
+ * Threads: the rules of hwq_dev.h apply. hwq_qp_reset() and hwq_qp_destroy() change the CQ. Only
+ * the domain's owner thread calls these two functions, or another thread while the owner does not
+ * use the domain.
  */
 #ifndef HWQ_QP_H
 #define HWQ_QP_H
@@ -129,7 +129,8 @@ hwq_qp_set_user(struct hwq_qp *qp, void *user)
 }
 
 /**
- * Returns the pointer that hwq_qp_set_user() stored last. Any thread, while the QP exists.
+ * Returns the pointer that hwq_qp_set_user() stored last. Any thread may call this function while
+ * the QP exists.
  * @param qp The QP.
  * @return The pointer.
  */
@@ -142,7 +143,7 @@ hwq_qp_user(struct hwq_qp *qp)
 /**
  * Returns how many entries of a CQ a QP needs. (A flush makes a CQE for every WQE.) If QPs share an
  * SRQ and a CQ, only the first QP needs entries for the SRQ. If conf->recv_cq is set, only sends
- * are counted. Any thread.
+ * are counted. Any thread may call this function.
  *
  * @param conf
  *   The configuration; read during the call.
@@ -153,7 +154,7 @@ HWQ_API uint32_t hwq_qp_cqe_needed(const struct hwq_qp_conf *conf);
 
 /**
  * Returns how many entries of a separate receive CQ the receives of a QP need. conf->recv_cq is not
- * read. Any thread.
+ * read. Any thread may call this function.
  *
  * @param conf
  *   The configuration; read during the call.
@@ -238,8 +239,9 @@ static_assert(sizeof(struct hwq_addr) == 32, "an exchanged record has no padding
 HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 
 /**
- * INIT to RTS, connected to a peer (ibv_modify_qp(3)). Both ends must connect before either end
- * sends. For types that have a peer: RC, UC, and XRC_SEND, whose peer is an XRC_RECV QP.
+ * Moves the QP from INIT to RTS, connected to a peer (ibv_modify_qp(3)). Both ends must connect
+ * before either end sends. Only for types that have a peer: RC, UC, and XRC_SEND, whose peer is an
+ * XRC_RECV QP.
  *
  * @param qp
  *   The QP.
@@ -258,8 +260,8 @@ HWQ_API void hwq_qp_addr(const struct hwq_qp *qp, struct hwq_addr *addr);
 HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 
 /**
- * INIT to RTS (ibv_modify_qp(3)) for types without a peer: UD, DCI and RAW_PACKET. Each work
- * request gives its destination.
+ * Moves the QP from INIT to RTS (ibv_modify_qp(3)). Only for types without a peer: UD, DCI and
+ * RAW_PACKET, whose work requests each give their destination.
  *
  * @param qp
  *   The QP.
@@ -273,9 +275,10 @@ HWQ_API int hwq_qp_connect(struct hwq_qp *qp, const struct hwq_addr *remote);
 HWQ_API int hwq_qp_ready(struct hwq_qp *qp);
 
 /**
- * Any state to INIT. Empties the rings and sets their indices to 0. Work requests that have not
- * completed are lost. The QP's completions are dropped from the CQ: to get them, poll the CQ before
- * the call. MMO stays enabled. hwq_qp_connect() or hwq_qp_ready() makes the QP usable again.
+ * Moves the QP from any state to INIT. Empties the rings and sets their indices to 0. Work requests
+ * that have not completed are lost. The QP's completions are dropped from the CQ: to get them, poll
+ * the CQ before the call. MMO stays enabled. hwq_qp_connect() or hwq_qp_ready() makes the QP usable
+ * again.
  *
  * @param qp
  *   The QP.
@@ -301,8 +304,8 @@ HWQ_API int hwq_qp_reset(struct hwq_qp *qp);
 HWQ_API int hwq_qp_state(struct hwq_qp *qp);
 
 /**
- * Any state but RESET to ERR (ibv_modify_qp(3)): the device flushes all WQEs that have not
- * completed, and makes a CQE for each.
+ * Moves the QP from any state but RESET to ERR (ibv_modify_qp(3)): the device flushes all WQEs that
+ * have not completed, and makes a CQE for each.
  *
  * @param qp
  *   The QP.

@@ -219,8 +219,8 @@ check_type(const char *dev, const struct hwq_qp_conf *conf)
 		return -EOPNOTSUPP;
 	}
 	/*
-	 * libmlx5 does not check this. But for MKEY_CONFIGURE, which configures keys with
-	 * signatures, it returns this errno for all types but RC.
+	 * libmlx5 does not check this. But MKEY_CONFIGURE, which configures keys with signatures,
+	 * is refused by libmlx5 with this errno for all types but RC.
 	 */
 	if (conf->sig_pipelining && conf->type != HWQ_QP_RC) {
 		hwq_log("%s: signature pipelining (sig_pipelining) is for RC QPs: a %s QP has no keys with "

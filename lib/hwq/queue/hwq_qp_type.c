@@ -92,8 +92,8 @@ static const struct hwq_qp_info infos[] = {
 		.verbs_type = IBV_QPT_RAW_PACKET,
 		.transport = HWQ_TRANSPORT_ETH,
 		/*
-		 * The whole Ethernet segment. Without inline headers, a WQE has only half of the
-		 * segment.
+		 * Two units are the whole Ethernet segment. A WQE without inline headers has only
+		 * one of these units.
 		 */
 		.transport_ds = 2,
 		.has_rq = true,

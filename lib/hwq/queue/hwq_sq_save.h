@@ -80,10 +80,9 @@ hwq_sq_save(const struct hwq_sq *sq, uint16_t index, void *image)
  * device's scratch memory of sq. Operation, fences and flags do not change. So sq must be the queue
  * of the original WQE, or a queue with the same configuration.
  * @param sq The send queue.
+ * @param image A copy that hwq_sq_save() has written.
  * @return WQEBBs of the WQE, which is committed; the next hwq_sq_ring() posts it. 0 if the ring is
  *   full; then nothing is written.
- * @return The WQE's WQEBBs: it is committed, and the next hwq_sq_ring() posts it. 0: the ring is
- *   full; nothing is written.
  */
 static inline unsigned int
 hwq_sq_put_saved(struct hwq_sq *sq, const void *image)

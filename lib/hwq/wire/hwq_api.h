@@ -28,7 +28,8 @@
 #define HWQ_VERSION HWQ_VERSION_NUM(HWQ_VERSION_MAJOR, HWQ_VERSION_MINOR, HWQ_VERSION_PATCH)
 
 /**
- * Returns the version of the library that the process has loaded. Any thread.
+ * Returns the version of the library that the process has loaded. Any thread may call this
+ * function.
  *
  * @return
  *   HWQ_VERSION_NUM() of the loaded library.

@@ -23,7 +23,7 @@ struct hwq_count {
 };
 
 /**
- * Adds to the counter. Any thread.
+ * Adds to the counter. Any thread may call this function.
  * @param count The counter.
  * @param n The number to add.
  */
@@ -34,7 +34,7 @@ hwq_count_add(struct hwq_count *count, unsigned int n)
 }
 
 /**
- * Subtracts from the counter. Any thread.
+ * Subtracts from the counter. Any thread may call this function.
  * @param count The counter.
  * @param n The number to subtract.
  */
@@ -45,8 +45,9 @@ hwq_count_sub(struct hwq_count *count, unsigned int n)
 }
 
 /**
- * Reads the counter. Any thread. The caller then sees everything that other threads wrote before
- * the calls of hwq_count_add() and hwq_count_sub() that are included in the result.
+ * Reads the counter. Any thread may call this function. The caller then sees everything that other
+ * threads wrote before the calls of hwq_count_add() and hwq_count_sub() that are included in the
+ * result.
  * @param count The counter.
  * @return The count.
  */

@@ -52,7 +52,7 @@ enum hwq_syndrome {
 };
 
 /**
- * Returns the text for a syndrome. Any thread.
+ * Returns the text for a syndrome. Any thread may call this function.
  *
  * @param syndrome
  *   hwq_cqe.syndrome.
@@ -63,7 +63,7 @@ enum hwq_syndrome {
 HWQ_API const char *hwq_syndrome_str(uint8_t syndrome);
 
 /**
- * Converts a syndrome to the status that ibv_poll_cq(3) reports. Any thread.
+ * Converts a syndrome to the status that ibv_poll_cq(3) reports. Any thread may call this function.
  *
  * @param syndrome
  *   hwq_cqe.syndrome.

@@ -11,7 +11,7 @@
  * A put function writes one segment, or a part of a segment, at the given address. The caller has
  * reserved the room. The bytes are those of libmlx5 (ibv_wr_post(3), mlx5dv_wr_post(3)).
  *
- * Thread: the owner of the memory that the functions write.
+ * Thread: only the owner of the memory that the functions write calls these functions.
  */
 #ifndef HWQ_SEG_H
 #define HWQ_SEG_H

@@ -79,7 +79,7 @@ struct hwq_wire_sig_err_cqe {
 	__be32 actual_guard_app; /**< actual values, in the same form */
 	/** Expected values: reference tag; or the lower half of a longer guard. */
 	__be32 expected_ref;
-	__be32 actual_ref;     /**< the same of what was found */
+	__be32 actual_ref;     /**< actual values, in the same form */
 	__be16 syndrome;       /**< HWQ_SIG_SYNDROME_* */
 	uint8_t sig_type;      /**< signature of 0: a block, 1: a transaction */
 	uint8_t domain;        /**< 0: wire, 1: memory */

@@ -16,8 +16,8 @@
  * In addition, hwq_wr_complete() returns -EINVAL if the key signs or encrypts, because an image has
  * no such state.
  *
- * Thread: any. Posting only reads the image, so several threads may post one image. The caller owns
- * the image, and may free it after the call.
+ * Thread: any thread may prepare an image. Posting only reads the image, so several threads may
+ * post one image. The caller owns the image, and may free it after the call.
  */
 #ifndef HWQ_UMR_IMAGE_H
 #define HWQ_UMR_IMAGE_H

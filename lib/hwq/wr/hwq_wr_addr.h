@@ -12,7 +12,10 @@
 #include "hwq_ah.h"
 #include "hwq_wr_batch.h"
 
-/* Writes the address vector. number and key: of the remote queue. */
+/*
+ * Writes the address vector. number: QPN or DCT number of the remote queue; key: its qkey or DC
+ * key.
+ */
 static HWQ_INLINE void
 hwq_wr_put_av(struct hwq_wr *wr, const struct hwq_ah *ah, uint32_t number, uint64_t key)
 {

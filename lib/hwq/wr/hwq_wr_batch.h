@@ -39,7 +39,10 @@ struct hwq_wr {
 	uint64_t index_qpn; /**< hwq_index_qpn() of the next WQE */
 	uint8_t transport;  /**< enum hwq_transport; inlining makes it a constant */
 	uint8_t fm_cache;   /**< the fence that a WQE of the batch requires for the next WQE */
-	/** as fm_cache, for UMRs; at the start, the fence that the queue has */
+	/**
+	 * the fence that the next WQE must have if it is a UMR; at first the fence that an earlier
+	 * batch requires
+	 */
 	uint8_t umr_fence;
 	bool is_umr; /**< the last WQE is a UMR */
 	/** Modifier of the open WQE. */
@@ -98,8 +101,8 @@ hwq_wr_start_as(struct hwq_wr *wr, struct hwq_sq *sq, enum hwq_transport transpo
 	wr->wr_flags = 0;
 	wr->sq = sq;
 	/*
-	 * The end of the last batch. Since then, the number of free WQEBBs after it can only have
-	 * grown.
+	 * Start at the end of the last batch. Since then, the number of free WQEBBs after it can
+	 * only have grown.
 	 */
 	wr->at = sq->wr.at;
 	wr->end = sq->wr.limit;

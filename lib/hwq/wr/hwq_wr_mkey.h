@@ -240,7 +240,7 @@ hwq_wr_mkey_configure(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_sett
 
 /**
  * Sets who may use the key (mlx5dv_wr_set_mkey_access_flags(3)). The flags replace the old flags.
- * -EINVAL if a flag is not in HWQ_UMR_ACCESS_ALL.
+ * The error is -EINVAL if a flag is not in HWQ_UMR_ACCESS_ALL.
  * @param wr The batch.
  * @param access_flags Who may use the key: flags out of HWQ_UMR_ACCESS_ALL.
  */
@@ -298,9 +298,9 @@ hwq_wr_layout_set(struct hwq_wr *wr, unsigned int units, uint64_t len)
 
 /**
  * Gives the key a list as its layout: num_sges pieces, one after the other
- * (mlx5dv_wr_set_mkey_layout_list(3)). Writes one entry of 16 bytes for each piece. -EINVAL if the
- * configuration has a layout already. -ENOMEM if there are more pieces than the key has entries, or
- * than a WQE of the QP has room for.
+ * (mlx5dv_wr_set_mkey_layout_list(3)). Writes one entry of 16 bytes for each piece. The error is
+ * -EINVAL if the configuration has a layout already. The error is -ENOMEM if there are more pieces
+ * than the key has entries, or than a WQE of the QP has room for.
  * @param wr The batch.
  * @param num_sges Number of pieces.
  * @param sge The pieces, read during the call.
@@ -318,13 +318,13 @@ hwq_wr_set_mkey_layout_list(struct hwq_wr *wr, uint16_t num_sges, const struct h
 
 /**
  * Gives the key a pattern as its layout (mlx5dv_wr_set_mkey_layout_interleaved(3)), as
- * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. Writes num_interleaved + 1 entries of 16 bytes.
- * -EINVAL if the configuration has a layout already. -ENOMEM if there are more entries than the key
- * has, or than a WQE of the QP has room for.
+ * hwq_wr_mr_interleaved() of hwq_wr_umr.h does. Writes num_interleaved + 1 entries of 16 bytes. The
+ * error is -EINVAL if the configuration has a layout already. The error is -ENOMEM if there are
+ * more entries than the key has, or than a WQE of the QP has room for.
  * @param wr The batch.
  * @param repeat_count Number of rounds.
  * @param num_interleaved Number of entries in a round.
- * @param num_interleaved Number of entries in a round.
+ * @param data The entries, read during the call.
  */
 static HWQ_INLINE void
 hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
@@ -342,8 +342,8 @@ hwq_wr_set_mkey_layout_interleaved(struct hwq_wr *wr, uint32_t repeat_count,
 
 /**
  * Signs blocks in memory, on the wire, or both (mlx5dv_wr_set_mkey_sig_block(3)). Writes a BSF of
- * 64 bytes; SET_PSVs follow the UMR. hwq_mkey_check() reports wrong signatures. -EINVAL if the key
- * was created without HWQ_MKEY_SIG, or if attr is not valid.
+ * 64 bytes; SET_PSVs follow the UMR. hwq_mkey_check() reports wrong signatures. The error is
+ * -EINVAL if the key was created without HWQ_MKEY_SIG, or if attr is not valid.
  * @param wr The batch.
  * @param attr Read during the call, with the memory that it points to.
  */
@@ -361,8 +361,8 @@ hwq_wr_set_mkey_sig_block(struct hwq_wr *wr, const struct mlx5dv_sig_block_attr 
 
 /**
  * Encrypts data units when the device sends or receives them (mlx5dv_wr_set_mkey_crypto(3)). Writes
- * a BSF of 64 bytes. -EINVAL if the key was created without HWQ_MKEY_CRYPTO, or if attr is not
- * valid.
+ * a BSF of 64 bytes. The error is -EINVAL if the key was created without HWQ_MKEY_CRYPTO, or if
+ * attr is not valid.
  * @param wr The batch.
  * @param attr Read during the call.
  */

@@ -276,9 +276,9 @@ hwq_wr_nop(struct hwq_wr *wr)
  * copied, and only its wqe_index is replaced: wr_flags, sq_sig_all and the fence that an earlier
  * WQE requires have no effect on it.
  * @param wr The batch.
- * @param wqe The WQE; the DS of its control segment is its length. -EINVAL if DS is 0. If the WQE
- *   is longer than the longest WQE for which the QP was created, the ring may never have room for
- *   it.
+ * @param wqe The WQE; the DS of its control segment is its length. The error is -EINVAL if DS is 0.
+ *   If the WQE is longer than the longest WQE for which the QP was created, the ring may never have
+ *   room for it.
  */
 static HWQ_INLINE void
 hwq_wr_raw_wqe(struct hwq_wr *wr, const void *wqe)

@@ -53,7 +53,7 @@ hwq_wr_set_sge(struct hwq_wr *wr, uint32_t lkey, uint64_t addr, uint32_t length)
 /**
  * The data are a list of pieces of memory, in order (ibv_wr_set_sge_list(3)). The device uses the
  * memory until the work request has completed. Writes one data segment for each piece whose length
- * is not 0. -ENOMEM if num_sge is more than hwq_qp_conf.max_sge.
+ * is not 0. The error is -ENOMEM if num_sge is more than hwq_qp_conf.max_sge.
  * @param wr The batch.
  * @param num_sge Number of pieces.
  * @param sg_list The pieces, read during the call.
@@ -82,7 +82,7 @@ hwq_wr_set_sge_list(struct hwq_wr *wr, size_t num_sge, const struct hwq_sge *sg_
 
 /**
  * The data are copied into the WQE (ibv_wr_set_inline_data(3)), so the caller may use the buffer
- * again after the call. For SEND and RDMA write. -ENOMEM if length is more than
+ * again after the call. For SEND and RDMA write. The error is -ENOMEM if length is more than
  * hwq_qp_conf.max_inline.
  * @param wr The batch.
  * @param addr The bytes, read during the call.

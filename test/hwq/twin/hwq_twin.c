@@ -611,7 +611,10 @@ twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post)
 	twin_open(pairs, n, true);
 	twin_run(pairs, n, post);
 	for (unsigned int i = 0; i < n; i++)
-		/* Each pair starts at 65000, and each case takes a WQEBB. */
+		/*
+		 * Each pair starts at index 65000, and each case takes at least one WQEBB. So after
+		 * more than 536 cases the 16-bit index must have wrapped.
+		 */
 		CHECK(twin_cases <= 536 || pairs[i].absent || pairs[i].stock.at > 65536,
 			"%s: no lap of the wire's index", pairs[i].name);
 	twin_close(pairs, n);

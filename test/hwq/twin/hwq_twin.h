@@ -181,7 +181,7 @@ void twin_open(struct twin_pair *pairs, unsigned int n, bool wild);
 void twin_close(struct twin_pair *pairs, unsigned int n);
 /* Posts drawn work to open pairs, until each builder has had its cases or a check has failed. */
 void twin_run(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
-/* Calls twin_open(), twin_run() and twin_close(), all wild. */
+/* Calls twin_open() with `wild` true, twin_run() and twin_close(). */
 void twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
 /*
  * Prints the counts, checks that every legal combination was drawn, and closes. Returns the exit
@@ -189,7 +189,7 @@ void twin_wild(struct twin_pair *pairs, unsigned int n, twin_post_fn *post);
  */
 int twin_end(const struct twin_pair *pairs, unsigned int n);
 
-/* Return a random number from 0 to n - 1, and any 64 bits. */
+/* twin_draw() returns a random number from 0 to n - 1, twin_random() returns 64 random bits. */
 uint64_t twin_draw(uint64_t n);
 uint64_t twin_random(void);
 /* Returns true in one of n draws. */
@@ -227,7 +227,10 @@ void twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned i
  * false when this time has come, which even a slow machine does not reach.
  */
 bool twin_patience(uint64_t *end);
-/* Takes every completion of both queues. Each must have that status, an enum ibv_wc_status. */
+/*
+ * Takes every completion of both queues. The status of each must be `status`, an enum
+ * ibv_wc_status.
+ */
 void twin_drain(struct twin_pair *p, unsigned int status);
 /* Resets one QP of the pair, after an error, and connects it to itself again. */
 void twin_stock_restart(struct twin_pair *p);

@@ -97,7 +97,7 @@ direct_burst(struct hwq_sq *sq, const struct own *o, unsigned int flags)
 	return 1;
 }
 
-/* SEND, RDMA write or read. */
+/* Posts a SEND, an RDMA write or an RDMA read. */
 static int
 direct_data(struct hwq_sq *sq, const struct own *o, uint8_t opcode, unsigned int setter,
 	unsigned int flags)

@@ -226,7 +226,10 @@ random_work(void)
 			.wr_id = twin_draw(N_WR_IDS),
 			.signaled = twin_draw(2) == 0};
 
-		/* The work request would fail, because the key is not a window. */
+		/*
+		 * An INVALIDATE would fail, because the key is not a window. So a WRITE is posted
+		 * instead.
+		 */
 		if (r.kind == INVALIDATE)
 			r.kind = WRITE;
 		if (i == n_run) {
@@ -316,7 +319,7 @@ one_of_each_kind(void)
 			hwq_post(&r);
 			/*
 			 * The adapter compares WQEs with their doorbells. So let it compare them
-			 * before they change.
+			 * before they are changed by the cancellation.
 			 */
 			emu_pump();
 			CHECK_EQ(cancel_both(6), 0, "another wr_id");

@@ -21,9 +21,9 @@
 
 enum act_kind {
 	CONFIGURE,
-	WRITE_OUT,    /* out of the key, which is the local key */
-	READ_IN,      /* into the key, which is the local key */
-	REMOTE_WRITE, /* into the key, which is the remote key */
+	WRITE_OUT,    /* the data come out of the key, which is the local key */
+	READ_IN,      /* the data go into the key, which is the local key */
+	REMOTE_WRITE, /* the data go into the key, which is the remote key */
 	REMOTE_READ,
 	DAMAGE
 };

@@ -98,8 +98,8 @@ draw_pieces(struct act *a)
 }
 
 /*
- * Returns true if the act changes a key. Not for BIND: the window has its next key only when BIND
- * has completed.
+ * Returns true if the act changes a key. Returns false for BIND: the window has its next key only
+ * when BIND has completed.
  */
 static bool
 changes_a_key(enum act_kind kind)
@@ -278,7 +278,7 @@ read_events(void)
 		ibv_ack_async_event(&event);
 }
 
-/* Posts n acts, then waits for those that were posted. */
+/* Posts n acts, then waits for the posted work requests. */
 static void
 stock_acts(const struct act *a, unsigned int n, struct outcome *o)
 {
@@ -388,7 +388,10 @@ static void
 run_scripts(void)
 {
 	static uint8_t before[TWIN_MEM_LEN], after[TWIN_MEM_LEN];
-	/* The first keys of the two windows have different variants. */
+	/*
+	 * The rkeys of the two new windows, libmlx5's and hwq's, differ in their low byte (the
+	 * variant). Binding both windows with variant 1 makes this byte equal.
+	 */
 	const struct act bound = {.kind = BIND, .at = LAYOUT_AT, .len = 64, .tag = 1};
 	struct outcome o = {0};
 

@@ -3,7 +3,8 @@
  * Parts of QPs that could not be destroyed. If creating a QP fails half-way, the parts that exist
  * are destroyed again; the device may refuse that. No caller has a handle of such a part, but the
  * part still uses other objects: a QP uses its CQs, its SRQ and its domain; a buffer uses the
- * device. So hwq tries to destroy the parts again before it destroys such an object. Any thread.
+ * device. So hwq tries to destroy the parts again before it destroys such an object. Any thread may
+ * call the functions of this file.
  */
 #ifndef HWQ_LEFT_H
 #define HWQ_LEFT_H

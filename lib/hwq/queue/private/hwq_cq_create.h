@@ -7,7 +7,7 @@
 
 /*
  * Takes over the ring of cq->cq. @return 0; -EOPNOTSUPP, after a log line, if entries have another
- * size; -EPROTO; or the error of mlx5dv_init_obj(3).
+ * size; -EPROTO if the number of entries is no power of two; or the error of mlx5dv_init_obj(3).
  */
 int hwq_cq_take_over(struct hwq_cq *cq, const char *dev);
 /* Drops all completions that the device has written. */

@@ -27,8 +27,8 @@ int hwq_cq_check_room(const char *dev, const struct hwq_cq *cq, const char *what
 int hwq_qp_check_room(const char *dev, const struct hwq_qp_cqes *cqes);
 /*
  * @return how many CQEs the CQ needs for one more QP with the SRQ: one for each entry if it is the
- * first such QP, otherwise none. cq NULL: as for the first QP. For an XRC SRQ, 0, because it
- * completes in its own CQ.
+ * first such QP, otherwise 0. If cq is NULL, the number for a first QP. Always 0 for an XRC SRQ,
+ * whose receives complete in its own CQ.
  */
 uint32_t hwq_srq_cqe_needed(const struct hwq_srq *srq, const struct hwq_cq *cq);
 /* A QP on the CQ starts (or stops) to receive from the SRQ: adjusts the reserved room of the CQ. */
