@@ -34,7 +34,10 @@ def default_profiles():
 
 
 def programs(build, short):
-    """Returns (name, command, settings) of each test of lib/gantry that uses an adapter. Tests with equal settings: only one."""
+    """Returns (name, command, settings) of each test of lib/gantry that uses an adapter.
+
+    Of the tests that run one program with equal settings, only one is returned.
+    """
     listing = subprocess.run(['meson', 'introspect', '--tests', build], check=True, capture_output=True, text=True).stdout
     folder = os.path.join(os.path.abspath(build), 'test')
     found = {}

@@ -17,8 +17,8 @@ passed=0 failed=0 skipped=0
 # Lines about skipped and failed tests, for the end.
 remarks=
 
-# For each suite: its title, and Meson's options. The plain suite needs only line numbers as debug information; without the
-# rest, gcc is a third faster.
+# For each suite: its title, and Meson's options. The plain suite needs only line numbers as debug information; without all
+# other debug information, gcc is a third faster.
 declare -A what=([plain]="tests" [asan]="tests under ASan and UBSan" [tsan]="tests under TSan")
 declare -A options=([plain]="-Dc_args=-g1"
 	[asan]="-Db_sanitize=address,undefined -Db_lundef=false"

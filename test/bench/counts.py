@@ -37,7 +37,7 @@ class Cost(collections.namedtuple('Cost', 'instructions d1 ll')):
 
     @staticmethod
     def of(counts):
-        """counts: a dictionary, by event."""
+        """Returns the Cost of the counts of callgrind's events. counts: a dictionary, by the event's name."""
         at = collections.defaultdict(int, counts)
         return Cost(at['Ir'], at['D1mr'] + at['D1mw'], at['DLmr'] + at['DLmw'])
 
@@ -69,8 +69,8 @@ def by_function(path, events):
 def callgrind(program, args, caches, collect='measured_*', at_start=True, **settings):
     """Returns what the program prints, the cost of each measured function, and their sum.
 
-    at_start: callgrind counts from the start, because the program does not tell it when to begin. A program that tells
-    it runs faster before.
+    at_start: callgrind counts from the start of the program. If it is false, the program itself tells callgrind when to begin,
+    and runs faster until then.
     """
     options = MODEL if caches else []
     with tempfile.NamedTemporaryFile() as out:

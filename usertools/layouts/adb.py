@@ -6,7 +6,7 @@ import xml.etree.ElementTree as xml
 
 
 def bits(text):
-    """"0x4.16" as a number of bits."""
+    """Converts an offset, such as "0x4.16", to a number of bits."""
     m = re.fullmatch(r'(0x[0-9a-fA-F]+|\d+)(?:\.(\d+))?', text)
     if m is None:
         raise ValueError(f'not an offset: {text}')

@@ -141,7 +141,7 @@ class Header:
                 self.constants.setdefault(name.strip(), value)
 
     def layout(self, name):
-        """The fields of a struct; None: there is no such struct."""
+        """Returns the fields of a struct, or None if there is no such struct."""
         if name not in self.layouts:
             if name not in self.bodies:
                 return None
@@ -151,7 +151,7 @@ class Header:
         return self.layouts[name]
 
     def lay_out(self, kind, body, packed, bits):
-        """Fields, and alignment in bits."""
+        """Returns the fields of a struct with this body, and its alignment in bits."""
         fields, at, most, align, unit_end = {}, 0, 0, 1 if bits else 8, None
         for member in parts(body, ';'):
             name, sub, width, its_align, is_bitfield = self.member(member.strip(), bits)
@@ -176,7 +176,7 @@ class Header:
         return fields, align
 
     def member(self, text, bits):
-        """Name ('' of an anonymous one), fields inside, width, alignment, and whether it is a bit-field."""
+        """Returns a member's name ('' if it has none), its inner fields, width, alignment, and whether it is a bit-field."""
         before, brace, rest = text.partition('{')
         inside, _, after = rest.rpartition('}')
         packed = PACKED.search(before + after) is not None

@@ -64,7 +64,7 @@ class Ours:
             self.byte_uses.setdefault(m[1], set()).add(8)
 
     def width(self, path, name, uses):
-        """The width of a field, from the comment beside its name or from its uses; None: unknown, or several."""
+        """Returns the width of a field, from the comment beside its name or from its uses; None if unknown or ambiguous."""
         said = re.search(rf'^[^\n/]*\b{name}\b\s*[=,][^\n]*?/\*[^*]*?\b(\d+) bits?\b', self.text(path), flags=re.M)
         used = uses.get(name, set())
         if said is not None:
@@ -79,7 +79,7 @@ class Ours:
                 if n.startswith(prefix) and n in known]
 
     def section(self, head, lines):
-        """The items of one section of pairs.txt."""
+        """Returns the items of one section of pairs.txt."""
         kind, path, *rest = head.split()
         return getattr(self, 'read_' + kind)(path, rest, {line.split()[0]: line.split()[1:] for line in lines})
 
@@ -159,7 +159,7 @@ class Ours:
 
 
 def read_pairs(text):
-    """(head, lines) of each section."""
+    """Returns (head, lines) of each section."""
     sections = []
     for line in text.split('\n'):
         line = line.split('#')[0].rstrip()

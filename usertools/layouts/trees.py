@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Source trees of other projects: which one it is, its revision, and the layouts and constants in it."""
+"""Source trees of other projects: finds out which project a tree is, its revision, and its layouts and constants."""
 import os
 import subprocess
 

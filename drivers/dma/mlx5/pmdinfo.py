@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what an object file says of the driver in it as the C string that dpdk-pmdinfo.py finds in a library.
+"""Reads what an object file says about its driver, and writes it as the C string that dpdk-pmdinfo.py finds in a library.
 
 The object has symbols that macros of DPDK make: this_pmd_name* (RTE_PMD_EXPORT_NAME), __NAME_param_string_export
 (RTE_PMD_REGISTER_PARAM_STRING) and __NAME_kmod_dep_export (RTE_PMD_REGISTER_KMOD_DEP). The string's form is that
