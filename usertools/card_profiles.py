@@ -58,6 +58,8 @@ def run(profile, name, command, settings):
     """Runs a test. Returns (result, reason or end of the output)."""
     env = {key: value for key, value in os.environ.items() if not key.startswith('SOFTHCA_')}
     env.update(settings, SOFTHCA_FORCE='1', SOFTHCA_LIKE=profile)
+    # Meson puts the libraries of the build before those of the caller, too.
+    env['LD_LIBRARY_PATH'] = ':'.join(filter(None, [settings.get('LD_LIBRARY_PATH'), os.environ.get('LD_LIBRARY_PATH')]))
     try:
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=SECONDS, errors='replace')

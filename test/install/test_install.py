@@ -82,6 +82,10 @@ class Install(unittest.TestCase):
             if PREFIX != '/usr':
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 os.symlink('/usr/' + folder, path)
+        dpdk = run('pkg-config', '--variable=prefix', 'libdpdk', PKG_CONFIG_PATH=os.environ.get('PKG_CONFIG_PATH', '')).strip()
+        if dpdk != '/usr':
+            os.makedirs(os.path.dirname(stage + dpdk), exist_ok=True)
+            os.symlink(dpdk, stage + dpdk)
         pc = os.path.join(LIBDIR, 'pkgconfig')
         cls.own = Tree(own, {'PKG_CONFIG_PATH': before('PKG_CONFIG_PATH', os.path.join(own, pc)),
                              'LDFLAGS': f'{LDFLAGS} -Wl,-rpath,{own}/{LIBDIR}'}, {})
@@ -153,7 +157,7 @@ class Install(unittest.TestCase):
     def skeleton(self):
         """Returns libdir, and the files of DPDK's own driver of this kind: {name in libdir or in a folder of libdir:
         target of the link, or None}."""
-        libdir = run('pkg-config', '--variable=libdir', 'libdpdk').strip()
+        libdir = run('pkg-config', '--variable=libdir', 'libdpdk', PKG_CONFIG_PATH=self.own.build['PKG_CONFIG_PATH']).strip()
         return libdir, self.layout(libdir, 'skeleton')
 
     def layout(self, libdir, name):
