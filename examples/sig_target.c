@@ -153,7 +153,7 @@ target_answer(struct target *t)
 		check("gantry_submit()", -ENOBUFS);
 }
 
-/** One turn of the target's loop. */
+/** One iteration of the target's loop. */
 static void
 target_turn(struct target *t)
 {
@@ -207,7 +207,7 @@ initiator_ask(struct initiator *i, bool write)
 			check_status(comp.status);
 		target_turn(&target);
 		got += gantry_recv_poll(i->q, &received, 1);
-		/* The target's SEND must complete too. */
+		/* Wait for the completion of the target's SEND, too. */
 	} while (got == 0 || gantry_in_flight(i->q) != 0 || gantry_in_flight(target.q) != 0);
 	check_status(received.status);
 	printf("initiator: %s of %u blocks: the response is \"%s\"\n", write ? "WRITE" : "READ",

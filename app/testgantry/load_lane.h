@@ -153,7 +153,7 @@ struct load_lane {
 	uint64_t step_tsc, step_part;
 	/** operations that were due but not submitted when the measurement ended */
 	uint64_t unsent;
-	uint32_t idle;          /**< consecutive turns without work */
+	uint32_t idle;          /**< consecutive calls of lane_turn() without work */
 	struct load_hist *hist; /**< [LOAD_OPS]: latencies of each operation */
 	struct {
 		const char *

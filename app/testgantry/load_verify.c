@@ -228,7 +228,7 @@ find(const struct load_lane *l, const struct batch *b, uint64_t cookie, uint32_t
 	return k < b->n && b->desc[k] == cookie ? k : b->n;
 }
 
-/* Takes the next completion, if there is one. */
+/* Takes the next completion, if there is one, and checks it. */
 static int
 take_completion(struct load_lane *l, struct batch *b, uint32_t *got)
 {

@@ -271,7 +271,8 @@ output_write(const struct file *f, const void *buffer, size_t len, uint64_t offs
 /* ------------------------------------------------------------------ verify */
 
 /*
- * Prints the first byte that differs. offset: of the first byte of `in`. At least one byte differs.
+ * Prints the first byte that differs. offset: position of the first byte of `in` in the file. At
+ * least one byte differs.
  */
 static int
 report_difference(const struct file *f, const uint8_t *in, const uint8_t *out, uint64_t offset)

@@ -181,7 +181,7 @@ count(const char *name, unsigned int burst)
 
 /* ---- times */
 
-/* bytes of all sources; the destinations have the same number */
+/* bytes of all sources; the destinations have as many bytes */
 #define WALK_LEN  ((size_t)16 << 20)
 #define N_TIMES   31
 #define TIME_LEN  ((uint64_t)8 << 20) /* smallest number of bytes in one measurement */

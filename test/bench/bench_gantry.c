@@ -221,18 +221,18 @@ struct bench_case {
 	bool ring;
 	/* op: operation of each descriptor; other: operation of every second descriptor, or 0 */
 	enum gantry_op op, other;
-	unsigned int n_peers; /* number of peers, which are used in turn */
+	unsigned int n_peers; /* number of peers, which are used one after the other */
 	uint16_t max_inline;  /* max_inline of the connections to these peers; 0: the default */
 	bool dc;              /* the peers are DC peers */
 	bool both;            /* the peer's receives are included in the measurement */
 	bool unordered;       /* the queue is unordered */
 	bool moves;           /* each layout has a different base address */
 	uint8_t n_sge;        /* number of entries in each list */
-	uint8_t n_layouts;    /* number of layouts, which are used in turn */
-	uint8_t n_patterns;   /* number of patterns, which fills use in turn */
+	uint8_t n_layouts;    /* number of layouts, which are used one after the other */
+	uint8_t n_patterns;   /* number of patterns, which fills use one after the other */
 	/* every n-th operation of this kind has the flags; 0: each operation has them */
 	uint8_t every;
-	bool queues; /* bursts are submitted to N_QUEUES queues in turn */
+	bool queues; /* bursts are submitted to N_QUEUES queues, one after the other */
 	bool idle;   /* N_IDLE idle workers are measured */
 	/* enqueueing to a worker's ring with this kind of producer is measured */
 	bool enqueues;
@@ -529,7 +529,7 @@ place_region(struct bench *b, const struct bench_case *c, struct gantry_region *
 	*at = r->addr + r->len;
 }
 
-/* Replaces each region by smaller ones with the same key. */
+/* Replaces each region by smaller regions with the same key. */
 static void
 split_regions(struct bench *b, const struct bench_case *c)
 {

@@ -53,7 +53,8 @@ struct point {
 	uint32_t depth;   /* largest number of operations in flight */
 	uint32_t burst;   /* number of operations in one call */
 	uint32_t regions; /* number of registered regions; the addresses in them are random */
-	uint32_t peers;   /* 0: copies; otherwise writes to this number of peers in turn */
+	/* 0: copies; otherwise writes to this number of peers, one after the other */
+	uint32_t peers;
 	/*
 	 * 0: the main lcore drives the queue; otherwise the number of workers to which it enqueues.
 	 */

@@ -58,7 +58,7 @@ set_psv(void)
 
 /*
  * Writes the UMR's control and mkey context segments: flags, units of layout and BSF, mask; access
- * rights, QPN and variant, flags, start, length.
+ * rights, QPN and the key's variant (low byte), flags, start, length.
  */
 static void
 umr_head(unsigned int ds, unsigned int layout, unsigned int bsf, uint64_t mask)

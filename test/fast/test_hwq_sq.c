@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The send queue's ring, compared with a model that counts in 64 bits and lists the WQEs in flight:
- * free WQEBBs, fills, a full ring at every index, completion, doorbells.
+ * free WQEBBs, fills (NOPs up to the ring's end), a full ring at every index, completion,
+ * doorbells.
  */
 #include <stdlib.h>
 

@@ -119,7 +119,7 @@ golden_pattern(void)
 	CHECK_EQ(sq.pi, 9, "two WQEBBs for nothing, four for eight entries, three for two units");
 }
 
-/* For a key whose variant is 0, the builders of one WQE must write the bytes above. */
+/* For a key whose variant (low byte) is 0, the builders of one WQE must write the bytes above. */
 static void
 golden_single_wqes(void)
 {
@@ -349,8 +349,8 @@ images(void)
 /* ------------------------------------------------------------------ the ring */
 
 /*
- * At every index of the ring, a UMR must be contiguous; or follow a fill, if it would cross the
- * end; or be refused.
+ * At every index of the ring, a UMR must be contiguous; or follow a fill (a NOP up to the ring's
+ * end), if it would cross the end; or be refused.
  */
 static void
 every_place(void)

@@ -324,7 +324,10 @@ fence_of_local_inv(void)
 	CHECK_EQ(fence_of((uint16_t)(START + 11)), 0, "the second WQE of the next batch");
 }
 
-/* Index 65530 is WQEBB 10 of 16. After two WQEs of 4 WQEBBs, a fill of two WQEBBs is at the end. */
+/*
+ * Index 65530 is WQEBB 10 of 16. After two WQEs of 4 WQEBBs, a fill (NOP) of two WQEBBs is at the
+ * ring's end.
+ */
 static void
 wr_ids_go_with_their_wqes(void)
 {

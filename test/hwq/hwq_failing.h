@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For programs in which each verbs call and each allocation of lib/hwq fails once, in turn. The
- * linker wraps the calls (ld(1), --wrap); FAILING_CALL() defines the wrapper of one call. A test
- * sets `calls` to 0, and fail_at to the number of the call that must fail.
+ * For programs in which the verbs calls and allocations of lib/hwq fail one after the other, each
+ * once. The linker wraps the calls (ld(1), --wrap); FAILING_CALL() defines the wrapper of one call.
+ * A test sets `calls` to 0, and fail_at to the number of the call that must fail.
  *
  * This header wraps the calls for CQs and QPs. The program wraps other calls itself.
  */

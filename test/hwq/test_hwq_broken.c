@@ -221,7 +221,10 @@ wrong_ds(void)
 	}
 }
 
-/* The fill is one WQEBB short: an old WQE with an old index follows the fill. */
+/*
+ * The fill (a NOP up to the ring's end) is one WQEBB short: an old WQE with an old index follows
+ * it. The adapter must notice this index.
+ */
 static void
 short_fill(void)
 {

@@ -221,7 +221,7 @@ longest_fits(uint32_t max_inline, uint32_t sq_wr, uint64_t send_ops)
 	}
 	/*
 	 * The ring must also have room for sq_wr work requests of this length, or for one fewer if
-	 * a fill takes the room of one.
+	 * a fill (NOPs up to the ring's end) takes the room of one.
 	 */
 	for (i = 0; i + 1 < sq_wr; i++)
 		CHECK_EQ(post_longest(&r, &wr), 0, "one of many");
@@ -594,8 +594,8 @@ complete_one(struct err_qp *r, struct hwq_mkey *key)
 
 /*
  * A signature setter must be refused for a key of libmlx5, because hwq does not have the state of
- * that key. A configuration must be refused if the caller has changed the key's variant and the
- * pool does not allow that.
+ * that key. A configuration must be refused if the caller has changed the key's variant (low byte)
+ * and the pool does not allow that.
  */
 static void
 keys(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each verbs call and each allocation under lib/hwq fails once, in turn, for a queue of each type.
- * Expected: the caller gets the error, no object is left, and an object that could not be destroyed
- * can be destroyed later. The linker wraps the calls (ld(1), --wrap), so this program links hwq
- * statically.
+ * For a queue of each type, the verbs calls and allocations under lib/hwq fail one after the other,
+ * each once. Expected: the caller gets the error, no object is left, and an object that could not
+ * be destroyed can be destroyed later. The linker wraps the calls (ld(1), --wrap), so this program
+ * links hwq statically.
  */
 #include "hwq_ah.h"
 #include "hwq_dm.h"

@@ -34,7 +34,7 @@
  *                hwq_crypto_image_max_len(); or the ring is so short that the WQEs may not fit even
  *                when it is empty
  *   -ENOMEM      more entries than the key or a WQE has room for
- *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
+ *   -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
  *                HWQ_MKEY_UPDATE_VARIANT
  *
  * The device checks the following when it moves data: the DEK exists, belongs to the key's

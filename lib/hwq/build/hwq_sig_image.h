@@ -29,7 +29,7 @@
  *   -EINVAL      the key was created without HWQ_MKEY_SIG, or it encrypts; more than 4 GiB - 1
  *                bytes; or the ring is so short that the WQEs may not fit even when it is empty
  *   -ENOMEM      more entries than the key or a WQE has room for
- *   -EOPNOTSUPP  the key's variant is not 0, and the key was created without
+ *   -EOPNOTSUPP  the key's variant (low byte) is not 0, and the key was created without
  *   HWQ_MKEY_UPDATE_VARIANT
  *
  * The QP need not be created with MLX5DV_QP_EX_WITH_MKEY_CONFIGURE. Its ring must be long enough.
@@ -63,7 +63,8 @@ struct hwq_sig_image {
 	 * First bytes of the UMR control segment, for a layout of four units. Posting adds the
 	 * number of the key's errors that the program has read.
 	 */
-	__be64 umr[2], context[2]; /**< first bytes of the key context, without the variant */
+	/** first bytes of the key context, without the key's variant (low byte) */
+	__be64 umr[2], context[2];
 	/** the attributes that the key stores; their tags and seeds are 0 */
 	struct hwq_sig_block block;
 	uint8_t n_bb; /**< WQEBBs of the WQEs, with a layout of four units */

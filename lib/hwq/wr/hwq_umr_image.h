@@ -29,7 +29,10 @@
 
 /** A prepared layout. Only the two functions below write this struct. */
 struct hwq_umr_image {
-	/** the WQE without its control segment and the key's variant, which posting writes */
+	/**
+	 * the WQE without its control segment and the key's variant (low byte), which posting
+	 * writes
+	 */
 	alignas(HWQ_BB_LEN) uint8_t wqe[HWQ_WQE_MAX_BB * HWQ_BB_LEN];
 	uint32_t n; /**< entries */
 	/** DS units of the layout without padding; a pattern's first unit is included */
@@ -112,8 +115,8 @@ hwq_umr_image_pattern(struct hwq_umr_image *image, uint32_t access_flags, uint32
 }
 
 /*
- * Checks an image for a key that signs, encrypts, or has a variant. @return false if the batch has
- * failed.
+ * Checks an image for a key that signs, encrypts, or has a variant other than 0. @return false if
+ * the batch has failed.
  */
 static HWQ_INLINE bool
 hwq_wr_image_is_good(struct hwq_wr *wr, const struct hwq_mkey *mkey,

@@ -138,7 +138,8 @@ check_names(uint8_t *wqe, uint64_t index, uint32_t qpn, const char *who)
 }
 
 /*
- * Checks that between the previous WQE and this WQE there is at most a fill, up to the ring's end.
+ * Checks that between the previous WQE and this WQE there is at most a fill: NOPs up to the ring's
+ * end.
  */
 static void
 check_fill(struct twin_pair *p, uint16_t from, uint16_t to)

@@ -136,8 +136,8 @@ struct twin_pair {
 	 */
 	unsigned int left;
 	/*
-	 * set by twin_builder::direct: a fill may come only before the first WQE of the work
-	 * request
+	 * set by twin_builder::direct: a fill (NOPs up to the ring's end) may come only before the
+	 * first WQE of the work request
 	 */
 	bool in_one_piece;
 	/*

@@ -33,7 +33,10 @@ struct dek {
 	uint32_t their_id; /* number of libmlx5's object; 0: not known yet */
 };
 
-/* hwq's key is in a separate pool, in the pair's domain. The pool allows changes of the variant. */
+/*
+ * hwq's key is in a separate pool, in the pair's domain. The pool allows changes of the key's
+ * variant (low byte).
+ */
 void key_create(struct twin_pair *p, struct key *k, enum key_kind kind, uint16_t entries);
 void key_destroy(struct key *k);
 void dek_create(struct twin_pair *p, struct dek *d);

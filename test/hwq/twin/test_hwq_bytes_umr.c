@@ -255,8 +255,8 @@ hwq_layout(struct hwq_wr *wr, const struct twin_work *w)
 }
 
 /*
- * Posts the layout by hwq_wqe_umr.h, which needs no HWQ_WQE_INLINE, allows only variant 0, and
- * checks the length of the ring instead of max_inline_data.
+ * Posts the layout by hwq_wqe_umr.h, which needs no HWQ_WQE_INLINE, allows only keys with variant
+ * (low byte) 0, and checks the length of the ring instead of max_inline_data.
  */
 static int
 direct_layout(struct twin_pair *p, const struct twin_work *w)

@@ -161,8 +161,8 @@ cancel_both(uint64_t wr_id)
 }
 
 /*
- * Compares the control segments of both rings, without QPN and the key in imm. The rings have no
- * fills yet.
+ * Compares the control segments of both rings, without QPN and the key in imm. No NOP fills the end
+ * of a ring yet.
  */
 static void
 same_controls(void)

@@ -46,7 +46,7 @@ struct act {
 	uint32_t access, repeat, len;
 	uint16_t n;
 	uint64_t at; /* offset in the key, or in a window's memory */
-	uint8_t tag; /* variant of the window's key from this act on */
+	uint8_t tag; /* low byte (variant) of the window's key from this act on */
 	bool from_0;
 	bool joined; /* the next act is posted before this act has completed */
 	struct ibv_sge sge[N_PIECES];
@@ -132,7 +132,7 @@ draw_act(struct act *a, bool first)
 
 static uint64_t window_base; /* address of offset 0 of the window */
 
-/* Returns the window's next key. Its variant counts from the same start in both libraries. */
+/* Returns the window's next key: its low byte (variant) becomes tag. */
 static uint32_t
 next_rkey(const struct ibv_mw *mw, uint8_t tag)
 {

@@ -75,7 +75,8 @@ int hwq_verbs_devx_query(struct mlx5dv_devx_obj *obj, const void *in, size_t in_
 	size_t out_len);
 int hwq_verbs_devx_destroy(struct mlx5dv_devx_obj *obj);
 /*
- * Returns 0 if the variants of keys may be changed, -EOPNOTSUPP if this kernel does not allow it.
+ * Returns 0 if the variants (low bytes) of keys may be changed, -EOPNOTSUPP if this kernel does not
+ * allow it.
  */
 int hwq_verbs_mkey_try_variant(struct ibv_pd *pd);
 
