@@ -25,7 +25,7 @@ struct row {
 	bool star;           /* the line is a '*': lines equal to the previous one were left out */
 	bool has_offset;
 	char offset[OFFSET_MAX + 1]; /* digits of the offset */
-	/* its bytes in dump.bytes: index of the first byte, and number of bytes */
+	/* bytes of the row, in dump.bytes: index of the first byte, and number of bytes */
 	size_t begin, len;
 	size_t group_len; /* bytes of the row's longest group */
 };
@@ -101,7 +101,7 @@ skip_blanks(const char *p)
 	return p;
 }
 
-/* Number of hex digits at p. */
+/* Returns the number of hex digits at p. */
 static size_t
 count_digits(const char *p)
 {

@@ -220,7 +220,7 @@ by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* below: path of the output of `folder`. */
+/* Adds the files in a folder. below: path of the output of `folder`. */
 static int
 add_folder(struct file_set *set, const char *folder, const char *below)
 {

@@ -76,7 +76,7 @@ to_us(uint64_t tsc)
 	return tsc * 1e6 / rte_get_tsc_hz();
 }
 
-/* prefix: beginning of the fields' names. */
+/* Adds the fields of latencies. prefix: beginning of the fields' names. */
 static void
 add_latencies(struct fields *f, const char *prefix, const struct load_percents *percents,
 	const struct load_hist *h)

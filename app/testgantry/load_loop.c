@@ -204,7 +204,7 @@ stage_due(struct load_lane *l, uint64_t now)
 static uint64_t
 count_due(const struct load_lane *l, uint64_t now)
 {
-	/* In units of 1 / rate cycles. */
+	/* The times here are in units of 1 / rate cycles: in these units they are whole numbers. */
 	const uint128_t since = (uint128_t)(now - l->due_tsc) * l->rate - l->due_part;
 	const uint128_t step = (uint128_t)l->step_tsc * l->rate + l->step_part;
 

@@ -41,7 +41,7 @@ value_of(const struct load_lane *l, enum load_axis axis)
 	return l->shared->point.value[axis];
 }
 
-/* Bytes of a block and its signature. */
+/* Returns the bytes of a block with its signature. */
 static uint32_t
 block_len(const struct load_lane *l)
 {

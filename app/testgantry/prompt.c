@@ -147,7 +147,7 @@ do_add(struct prompt *p, const char *value)
 		p->app->failed = true;
 }
 
-/* value: a setting's name, blanks, and the setting's value. */
+/* Runs the command "set". value: a setting's name, blanks, and the setting's value. */
 static void
 do_set(struct prompt *p, const char *value)
 {

@@ -209,7 +209,7 @@ names_damage(const struct damage_plan *plan, const struct sig_phase *p, const st
 	       damage_has(plan, first + r->error.block);
 }
 
-/* Judges request number i. */
+/* Judges the response to request number i, and counts it in *t. */
 static void
 judge(const struct sig *s, struct tally *t, const struct sig_phase *p,
 	const struct damage_plan *plan, uint32_t i)

@@ -151,7 +151,9 @@ turn_of_idle(struct bench *b, unsigned int burst, unsigned int *done)
 	return burst == 0 || !gantry_loop_turn(&b->idle[b->turn++ * burst % N_IDLE]);
 }
 
-/* A producer enqueues to a worker's ring. */
+/*
+ * Enqueues the burst to a worker's ring, as an application does. No worker takes the descriptors.
+ */
 static inline bool
 turn_of_producer(struct bench *b, unsigned int burst, unsigned int *done)
 {

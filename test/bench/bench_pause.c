@@ -79,7 +79,7 @@ copy_by_skeleton(void)
 	must(!error, "dma_skeleton failed");
 }
 
-/* us[i]: microseconds of copy i of a round. */
+/* Makes one round of copies. us[i]: microseconds of copy i. */
 static void
 run(void (*copy)(void), double us[COPIES])
 {

@@ -171,8 +171,9 @@ good_ones(void)
 }
 
 /*
- * All fields of a receive CQE: path bits at 17, LID at 22, flags, service level and QPN from 24 on,
- * checksums at 28 and 29 (libmlx5 names them hds_ip_ext and l4_hdr_type_etc), VLAN at 30.
+ * All fields of a receive's CQE must be decoded. Their bytes are: path bits 17, LID 22, flags,
+ * service level and QPN from 24 on, checksums 28 and 29 (libmlx5 names them hds_ip_ext and
+ * l4_hdr_type_etc), VLAN 30.
  */
 static void
 decode_receive(void)
@@ -224,8 +225,8 @@ decode_receive(void)
 }
 
 /*
- * A signature error CQE: expected values at 16 and 24, actual values at 20 and 28, syndrome at 32,
- * type, domain, key, offset.
+ * All fields of a signature error's CQE must be decoded. Their bytes are: expected values 16 and
+ * 24, actual values 20 and 28, syndrome 32; then type, domain, key and offset.
  */
 static void
 decode_signature_error(void)

@@ -452,7 +452,10 @@ bells_ring_as_one_by_one(void)
 
 #define N_KINDS 5
 
-/* WQEs of one to four WQEBBs, with flags of every kind. */
+/*
+ * Builds a WQE of one to four WQEBBs; the kinds differ in operation, length and flags. Returns the
+ * number of WQEBBs.
+ */
 static int
 build(unsigned int kind)
 {
@@ -502,7 +505,10 @@ saved_is_as_built(void)
 				pi = sq.pi;
 				memcpy(want, ring, sizeof(want));
 
-				/* A queue with other scratch memory. */
+				/*
+				 * The WQE is built in a queue with another QPN and other scratch
+				 * memory.
+				 */
 				start(16, (uint16_t)from);
 				hwq_sq_set_memcpy(&sq, 0x1a00, 0x1b00, 1 << 20);
 				sq.qpn_shifted = 0x1919 << 8;

@@ -383,7 +383,7 @@ unpublished_index(struct twin *own)
 	CHECK(saw_event(IBV_EVENT_CQ_ERR), "no IBV_EVENT_CQ_ERR");
 }
 
-/* A consumer with a wrong lap sees old entries, or no entry. */
+/* A consumer with a wrong lap must see old entries, or no entry. */
 static void
 stale_owner(struct twin *own)
 {

@@ -112,7 +112,7 @@ draw(struct reader *r, uint8_t opcode, uint8_t cqe[64])
 	cqe[56] = work[check_random(&rnd) % sizeof(work)];
 	memcpy(cqe + 57, real + 57, 5); /* QPN, counter */
 	cqe[63] = (uint8_t)(opcode << 4 | (check_random(&rnd) & 2));
-	/* Mostly a known syndrome, sometimes any value. */
+	/* Draws a known syndrome in most error CQEs, otherwise any value. */
 	if (opcode >= MLX5_CQE_REQ_ERR && check_random(&rnd) % 4 != 0)
 		cqe[55] = (uint8_t)(check_random(&rnd) % 0x24);
 	/* An error CQE must not have syndrome 0. */

@@ -241,7 +241,7 @@ crypto_of(const struct secret *s, const struct hwq_dek *dek, bool tx, unsigned i
 	return attr;
 }
 
-/* Three pieces, all at unaligned offsets, or two entries in each round. */
+/* A list has three pieces, all at unaligned offsets; a pattern has two entries in each round. */
 #define PIECE_AT(i) (7u + (i)*32768u)
 
 static void

@@ -335,7 +335,7 @@ frames(const char *path)
 		make(&t, how, IBV_QPT_RAW_PACKET, false);
 		take(&t, (struct hwq_obj_qp){.ip_csum = true}, 0);
 		for (i = 0; i < N_MESSAGES && check_failures == 0; i++) {
-			/* At least the shortest length of an Ethernet frame. */
+			/* A frame has at least 60 bytes, the shortest length on Ethernet. */
 			uint32_t len = 60 + draw_len() % (MAX_LEN - 60), at = i * 7;
 			struct hwq_wr wr;
 

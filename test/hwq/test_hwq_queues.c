@@ -473,7 +473,7 @@ stale_completions(void)
 
 /* ------------------------------------------------------------------ two ends */
 
-/* SENDs of every kind into a receive queue, over many laps. */
+/* SENDs of every kind must arrive in a receive queue, over many laps. */
 static void
 send_and_receive(void)
 {

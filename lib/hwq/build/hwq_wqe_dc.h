@@ -38,14 +38,17 @@ hwq_dc_dest_set(struct hwq_dc_dest *dest, const struct hwq_ah *ah, uint32_t dctn
 	hwq_put_av(&dest->av, &ah->av, dctn, key);
 }
 
-/* DS units of the control segment and the address vector. */
+/*
+ * @return DS units of the segments before the data: those of hwq_wqe_head_ds(), and the address
+ *   vector.
+ */
 static HWQ_INLINE unsigned int
 hwq_wqe_dc_head_ds(uint8_t opcode)
 {
 	return hwq_wqe_head_ds(opcode) + HWQ_AV_DS;
 }
 
-/* Writes all units before the data. */
+/* Writes the segments before the data. */
 static HWQ_INLINE void
 hwq_put_dc_head(struct hwq_sq *sq, void *wqe, const struct hwq_dc_dest *dest, uint8_t opcode,
 	unsigned int ds, uint32_t rkey, uint64_t raddr, unsigned int flags, __be32 imm)

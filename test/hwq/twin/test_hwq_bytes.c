@@ -305,7 +305,7 @@ runs_direct(const struct twin_pair *p, const struct twin_builder *b)
 	return runs(p, b) && b != &atomic_cmp_swp && b != &atomic_fetch_add;
 }
 
-/* Bytes of a message. */
+/* Returns the number of bytes of a message. */
 static uint64_t
 message_len(const struct twin_work *w)
 {

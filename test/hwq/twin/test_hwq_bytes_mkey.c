@@ -150,7 +150,7 @@ draw_entries(const struct twin_pair *p, const struct own *o, unsigned int head)
 
 	if (twin_one_in(40))
 		return (uint16_t)twin_draw(MAX_ENTRIES + 1);
-	/* Mostly leave room for the BSFs too. */
+	/* In most draws, leave room for the BSFs too. */
 	if (room > bsf + head && !twin_one_in(8))
 		room -= bsf + head;
 	max = room < max ? room : max;
@@ -778,10 +778,13 @@ names_crypto_bsf(uint8_t *theirs, uint8_t *ours)
 static void
 names_umr(struct own *o, uint8_t *theirs, uint8_t *ours)
 {
-	/* The layout and the BSFs, in units of 16 bytes (struct mlx5_wqe_umr_ctrl_seg). */
+	/*
+	 * at: offset of the BSFs, which follow the layout; units: length of the BSFs in 16-byte
+	 * units (struct mlx5_wqe_umr_ctrl_seg).
+	 */
 	unsigned int at = 128 + (twin_get32(ours + 20) >> 16) * 16;
 	unsigned int units = twin_get32(ours + 20) & 0xffff, sigs = 0;
-	/* Index of a data unit's size, by its selector in the BSF. */
+	/* The index of a data unit's size, for each selector in the BSF. */
 	static const uint8_t unit_of[8] = {[1] = 0, [2] = 1, [3] = 2, [4] = 3, [6] = 4};
 
 	CHECK(twin_get32(theirs + 12) >> 8 == o->key->theirs->lkey >> 8, "libmlx5's key 0x%x",

@@ -41,7 +41,7 @@ struct own {
 	uint32_t qkey;
 	uint64_t dc_key;
 	uint16_t stream;
-	/* TSO. */
+	/* Arguments of a TSO request. */
 	uint16_t hdr_len, mss;
 	uint8_t hdr[2 * MAX_TSO];
 };

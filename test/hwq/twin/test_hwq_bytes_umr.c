@@ -42,7 +42,7 @@ static const char *const key_kinds[] = {"pool's key", "tagged key", "caller's ow
 	"signing key", "image", "image, other memory", NULL};
 static const uint16_t key_entries[N_KEYS] = {4, 8, 52, 64};
 
-/* Pools for each number of entries, by their flags. */
+/* For each number of entries there is a pool with each of these flags. */
 #define N_POOLS 3
 static const unsigned int pool_flags[N_POOLS] = {0, HWQ_MKEY_UPDATE_VARIANT, HWQ_MKEY_SIG};
 

@@ -249,7 +249,7 @@ random_work(void)
 
 /* ------------------------------------------------------------------ one of each kind */
 
-/* Number of WQEs of each kind, from libmlx5's umr_finalize_and_set_psvs(). */
+/* Expected number of WQEs of each kind, from libmlx5's umr_finalize_and_set_psvs(). */
 static const int n_wqes[KINDS] = {[LIST] = 1,
 	[PATTERN] = 1,
 	[SIGN_LIST] = 1,

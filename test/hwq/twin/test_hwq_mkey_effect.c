@@ -165,7 +165,10 @@ draw_script(struct script *s)
 
 		if (twin_one_in(4)) {
 			draw_configure(a, false);
-			/* The layout matches the blocks of the first configuration only. */
+			/*
+			 * The key keeps its layout, because the layout matches the blocks of the
+			 * first configuration only.
+			 */
 			a->layout = false;
 		} else if (twin_one_in(3)) {
 			draw_damage(s, a);

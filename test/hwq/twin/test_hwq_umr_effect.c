@@ -26,7 +26,7 @@ enum act_kind {
 	BIND,
 	INV_KEY,
 	INV_WINDOW,
-	/* Transfers. */
+	/* All further acts are transfers. */
 	KEY_WRITE, /* into the key, which is the remote key */
 	KEY_READ,
 	LOCAL_WRITE, /* out of the key, which is the local key */
