@@ -59,8 +59,8 @@ int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const ch
 void files_free(struct file_set *set);
 
 /**
- * Prints how many files and folders of the set were left out, if any. This ends a printed sentence
- * about the set; a newline follows.
+ * Ends a line that the caller has begun to print: adds how many files and folders were skipped as
+ * unreadable, if any, and a newline.
  */
 void files_end_line(const struct file_set *set);
 

@@ -165,7 +165,10 @@ flow_count(struct flow *f)
 		gantry_stats_get(gantry_worker_queue(f->feeds[i].worker), &f->report->rows[i].now);
 		f->report->rows[i].sleeps = sleeps_of(f->feeds[i].lcore_id);
 	}
-	/* While chunks are in flight, the workers' counters may be ahead of the mover's. */
+	/*
+	 * While chunks are in flight, the workers' counters may be ahead of the mover's, so the
+	 * period ends now and not with the mover's last completion.
+	 */
 	f->report->end_ns = f->progress.in_flight != 0 ? now_ns() : f->progress.last_completion_ns;
 	f->report->end_ns = RTE_MAX(f->report->end_ns, f->report->base_ns);
 }

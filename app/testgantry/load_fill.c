@@ -113,7 +113,7 @@ deal_bases(struct load_lane *l)
 
 /* ------------------------------------------------------------------ a descriptor */
 
-/* Fills the lists of a descriptor with all pieces. */
+/* Fills both lists of a descriptor with all pieces of its source and destination. */
 static void
 fill_lists(struct load_lane *l, uint32_t i, struct gantry_desc *d)
 {

@@ -79,7 +79,7 @@ struct bench {
 	struct gantry_worker *w;
 	struct gantry_queue *q;
 	struct gantry_queue *one; /* the first queue */
-	/* queues used alternately; q is the queue of the last turn */
+	/* queues used alternately; q is the queue to which the last burst was submitted */
 	struct gantry_queue *queue[N_QUEUES];
 	struct gantry_worker *idle[N_IDLE];
 	struct gantry_worker *filled; /* the worker whose ring is filled; it is not started */

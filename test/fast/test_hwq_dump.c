@@ -85,8 +85,8 @@ list_and_dif(void)
 	put(148, 4, 0x2200);
 	put(152, 8, 0x9000);
 	/*
-	 * The BSF is bytes 192 to 255: T10-DIF over blocks of 520 bytes in memory, CRC64 over 4048
-	 * on the wire.
+	 * The BSF is bytes 192 to 255: T10-DIF over blocks of 520 bytes in memory, CRC64 over
+	 * blocks of 4048 bytes on the wire.
 	 */
 	put(192, 4, 0x80cf0602);
 	put(200, 4, 0x52000b0b);
@@ -128,8 +128,8 @@ pattern_and_encryption(void)
 	put(164, 4, 0x2200);
 	put(168, 8, 0x9000);
 	/*
-	 * Both domains have one CRC32C over blocks of 4160 bytes, with seed 0; AES-XTS has units of
-	 * 4096.
+	 * Both domains have one CRC32C over blocks of 4160 bytes, with seed 0; AES-XTS has data
+	 * units of 4096 bytes.
 	 */
 	put(192, 4, 0xd0f0f004);
 	put(200, 4, 0x43000b0b);

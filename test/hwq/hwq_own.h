@@ -20,7 +20,10 @@ struct taken {
 	struct hwq_qp *qp;
 };
 
-/* Creates the QP of attr. ibv_create_qp(3) gets only the attributes that it supports. */
+/*
+ * Creates a QP with the attributes attr. ibv_create_qp(3) gets only the attributes that it
+ * supports.
+ */
 static inline struct ibv_qp *
 own_create_qp(enum how how, struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 	struct mlx5dv_qp_init_attr *mlx5_attr)

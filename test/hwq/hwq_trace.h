@@ -159,7 +159,10 @@ static unsigned int n_callocs, fail_calloc_at;
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Visible, because the linker also uses it for the sanitizers' libraries. */
+/*
+ * The function has default visibility, because the linker also uses it for the sanitizers'
+ * libraries.
+ */
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {

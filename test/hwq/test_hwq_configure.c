@@ -389,7 +389,8 @@ images_and_full_rings(void)
 }
 
 /*
- * Keys that do not match the image, and rings that are too short, are refused. Nothing is posted.
+ * Keys that do not match the image, and rings that are too short, must be refused, and nothing may
+ * be posted.
  */
 static void
 images_refused(void)

@@ -118,7 +118,10 @@ draw(struct reader *r, uint8_t opcode, uint8_t cqe[64])
 	/* An error CQE must not have syndrome 0. */
 	if (cqe[55] == 0)
 		cqe[55] = 1;
-	/* Vendor syndrome 0x93 is a page fault: libmlx5 would then post an SRQ's entry again. */
+	/*
+	 * Vendor syndrome 0x93 is a page fault: libmlx5 would then post an SRQ's entry again. So it
+	 * is not drawn.
+	 */
 	if (cqe[54] == 0x93)
 		cqe[54] = 0;
 }

@@ -37,7 +37,10 @@ note(const void *from, const void *to)
 	return false;
 }
 
-/* Visible, because with sanitizers the linker also uses these functions for shared libraries. */
+/*
+ * The functions have default visibility, because with sanitizers the linker also uses them for
+ * shared libraries.
+ */
 #pragma GCC visibility push(default)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);

@@ -74,7 +74,10 @@ __wrap_hwq_verbs_cq_query_hw(struct ibv_cq *cq, uint32_t cqn, bool *compressed)
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* Visible: the linker also uses it for the sanitizers' libraries. */
+/*
+ * The function has default visibility, because the linker also uses it for the sanitizers'
+ * libraries.
+ */
 __attribute__((visibility("default"))) void *
 __wrap_calloc(size_t n, size_t size)
 {

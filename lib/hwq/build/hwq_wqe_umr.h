@@ -48,7 +48,10 @@ hwq_wqe_umr_check(const struct hwq_sq *sq, const struct hwq_mkey *mkey, unsigned
 	return 2 * hwq_umr_n_bb(units) > hwq_sq_n_bb(sq) ? -EINVAL : 0;
 }
 
-/* Writes control segment, UMR control and key context. @return WQEBBs, committed. */
+/*
+ * Writes control segment, UMR control segment and key context, and commits the WQE. @return its
+ * WQEBBs.
+ */
 static HWQ_INLINE int
 hwq_wqe_umr_commit(struct hwq_sq *sq, uint8_t *wqe, const struct hwq_mkey *mkey,
 	unsigned int access, unsigned int units, uint64_t len, unsigned int flags)

@@ -223,8 +223,9 @@ void twin_count(const struct twin_pair *p, const struct twin_work *w);
 /* Calls libmlx5's start and builders of a batch, without complete. */
 void twin_stock_batch(struct twin_pair *p, const struct twin_work *w, unsigned int n);
 /*
- * Pumps the adapter in a loop that waits until the time *end, in ns; *end is 0 at first. Returns
- * false when this time has come, which even a slow machine does not reach.
+ * For a loop that waits for a completion: pumps the adapter. *end: time in ns until which the loop
+ * waits; if it is 0, sets it. Returns false when this time has come, which even a slow machine does
+ * not reach.
  */
 bool twin_patience(uint64_t *end);
 /*

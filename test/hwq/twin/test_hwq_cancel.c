@@ -593,7 +593,7 @@ by_index(void)
 				n_signaled++;
 				hwq_sq_complete(sq, rec.wqe_counter);
 			}
-		/* This signalled NOP frees the unsignalled WQEs at the end. */
+		/* The completion of this signalled NOP frees the unsignalled WQEs before it. */
 		CHECK_EQ(hwq_wqe_nop(sq, HWQ_WQE_SIGNALED), 1, "WQEBBs");
 		hwq_sq_ring(sq);
 		emu_pump();

@@ -423,7 +423,7 @@ receiver_posts(struct receiver *r, struct ibv_send_wr *wr, int want, const char 
 	CHECK_EQ(wc.status, want, what);
 }
 
-/* Binds a window of the receiver to that half of its area which is for writes. */
+/* Binds a window of the receiver to the second half of the receiver's area, which is for writes. */
 static void
 receiver_binds(struct receiver *r, struct ibv_mw *mw, uint32_t rkey)
 {
