@@ -148,7 +148,7 @@ take_over(struct objects *o)
 	ret = hwq_obj_qp(&obj, &o->qp);
 	if (ret != 0)
 		return ret;
-	/* hwq does not know the state that ibv_modify_qp(3) has set, before this call. */
+	/* Before this call, hwq does not know the state that ibv_modify_qp(3) has set. */
 	ret = hwq_obj_qp_sync(o->qp);
 	return ret == IBV_QPS_RTS ? 0 : ret < 0 ? ret : -EINVAL;
 }

@@ -22,8 +22,8 @@ bool sig_has_tags(enum gantry_sig_kind kind);
 uint32_t sig_len(enum gantry_sig_kind kind);
 
 /**
- * Writes the sig_len() bytes of a block's signature. Its reference tag is the block's number. One
- * thread at a time.
+ * Writes the sig_len() bytes of a block's signature. Its reference tag is the block's number. Only
+ * one thread at a time may call this function.
  */
 void sig_write(enum gantry_sig_kind kind, const uint8_t *data, uint32_t len, uint32_t block,
 	uint8_t *out);

@@ -116,8 +116,8 @@ stock_cqe_burst(struct bench *b, const struct op *op, unsigned int n)
 }
 
 /*
- * As above, but by the calls that return one completion at a time, with the values that a caller
- * reads.
+ * As stock_cqe_burst(), but by the calls that return one completion at a time, with the values that
+ * a caller reads.
  */
 static ALWAYS_INLINE bool
 stock_ex_cqe_burst(struct bench *b, const struct op *op, unsigned int n)

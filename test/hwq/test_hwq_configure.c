@@ -436,8 +436,8 @@ images_refused(void)
 }
 
 /*
- * An image that needs a capability is refused if the device does not report this capability; tested
- * for one capability at a time.
+ * An image that needs a capability must be refused if the device does not report this capability;
+ * tested for one capability at a time.
  */
 static void
 images_of_devices(void)
@@ -629,7 +629,7 @@ keys(void)
 	err_qp_close(&r);
 }
 
-/* Only RC QPs configure keys. libmlx5 refuses other types with the same errno. */
+/* Only RC QPs can configure keys. hwq must refuse all other types, with libmlx5's errno. */
 static void
 qp_types(void)
 {

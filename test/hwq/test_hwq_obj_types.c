@@ -411,7 +411,10 @@ keep_line(const char *text)
 	snprintf(last_line, sizeof(last_line), "%s", text);
 }
 
-/* hwq_obj_qp.ip_csum tells hwq whether the port computes checksums. */
+/*
+ * Without hwq_obj_qp.ip_csum, which tells hwq that the port computes checksums, a frame with a
+ * checksum must be refused.
+ */
 static void
 checksums_unless_told(void)
 {

@@ -58,7 +58,10 @@ hwq_put_sig_dif(struct hwq_wire_bsf_dif *to, const struct mlx5dv_sig_t10dif *dif
 	to->app_mask = htobe16(0xffff);
 }
 
-/* @return the word with a domain's format and PSV. T10-DIF has more format fields elsewhere. */
+/*
+ * @return the word with a domain's format and PSV. For T10-DIF, *dif gets the format, and the
+ *   format in this word is 0.
+ */
 static inline __be32
 hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq_wire_bsf_dif *dif)
 {
@@ -72,8 +75,8 @@ hwq_put_sig_domain(const struct hwq_sig_domain *domain, uint32_t psv, struct hwq
 }
 
 /*
- * @return true if both domains have signatures of one kind, and equal block sizes. *mask: the bytes
- * of a signature that are then copied unchanged from one domain to the other.
+ * @return true if both domains have signatures of one kind, and equal block sizes. *copy_mask: the
+ * bytes of a signature that are then copied unchanged from one domain to the other.
  */
 static inline bool
 hwq_sig_same(const struct hwq_sig_domain *mem, const struct hwq_sig_domain *wire,

@@ -107,7 +107,10 @@ static struct {
 	 */
 	unsigned long crypto[2][4][5][5]; /* [0]: by batches, [1]: by images */
 	unsigned long crypto_refused[2];  /* [0]: images of KEY_CRYPT, [1]: images of KEY_BOTH */
-	/* patterns, by images; [0]: of encryption, [1]: of signatures */
+	/*
+	 * patterns of more than 64 bits of length, configured by images: [0] of encryption, [1] of
+	 * signatures
+	 */
 	unsigned long beyond_64_bits[2];
 	/* invalid values of: standard, order, data unit, comp_mask */
 	unsigned long wrong[4];
