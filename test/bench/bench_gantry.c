@@ -122,8 +122,8 @@ turn_of_queues(struct bench *b, unsigned int burst, unsigned int *done)
 }
 
 /*
- * The target's queue polls received messages and posts receives for the burst; then the other queue
- * has its turn.
+ * The target's queue polls received messages, and posts receives for the burst. Then the other
+ * queue polls completions, and submits the burst.
  */
 static inline bool
 turn_of_both(struct bench *b, unsigned int burst, unsigned int *done)

@@ -170,7 +170,10 @@ struct cost {
 	double device, all; /* ns per operation */
 };
 
-/* every: each operation is signalled. Otherwise only the last operation of a burst is. */
+/*
+ * Measures operations in bursts. every: each operation is signalled; if false, only the last
+ * operation of a burst is signalled.
+ */
 static struct cost
 run_ops(struct bench *b, enum op op, bool every, unsigned int rounds)
 {

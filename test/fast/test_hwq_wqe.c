@@ -257,9 +257,9 @@ raw(void)
 }
 
 /*
- * A WQE to a DC target has an address in units 1 to 3: SEND, RDMA and atomics, including atomics
- * with masks (UCX's DC transport posts these). Local operations have no address. Opcodes are those
- * of mlx5dv.h.
+ * A raw WQE must get the address of the DC target in units 1 to 3 if it is a SEND, RDMA, or an
+ * atomic, including atomics with masks (UCX's DC transport posts these). A local operation must get
+ * no address. Opcodes are those of mlx5dv.h.
  */
 static void
 raw_to_a_target(void)

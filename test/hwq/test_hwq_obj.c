@@ -374,7 +374,7 @@ work_queue(void)
 			EMU_DIE("destroying");
 }
 
-/* Device memory is written at its address, and read through a QP. */
+/* Device memory that is written at its address must be readable through a QP. */
 static void
 device_memory(void)
 {
@@ -412,7 +412,10 @@ device_memory(void)
 		EMU_DIE("freeing device memory");
 }
 
-/* Reads the number of a QP's PD from the device: QUERY_QP, 24 bits at 0x28 of the context. */
+/*
+ * hwq_obj_pdn() must return the number that the device has for the PD of a QP (QUERY_QP: 24 bits at
+ * 0x28 of the context).
+ */
 static void
 protection_domain(void)
 {

@@ -127,7 +127,7 @@ pump_sends(struct twin *t, uint32_t n)
 	}
 }
 
-/* Sends messages of every kind to receives with lists, in bursts, over many laps. */
+/* Messages of every kind must arrive in receives with lists, in bursts, over many laps. */
 static void
 messages_into_lists(void)
 {
@@ -624,7 +624,10 @@ take_from_both(struct srq_twins *t, unsigned int n)
 	}
 }
 
-/* Posts receives and messages at random, over many laps of the SRQ's list. */
+/*
+ * hwq's SRQ must work as libmlx5's SRQ if receives and messages are posted at random, over many
+ * laps of the SRQ's list.
+ */
 static void
 srq_like_libmlx5(uint32_t n_wr, uint32_t n_sge)
 {

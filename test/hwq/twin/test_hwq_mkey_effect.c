@@ -298,8 +298,8 @@ stock_wait(struct outcome *o)
 	emu_pump();
 	if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1) {
 		/*
-		 * There was only a signature error CQE, which libmlx5 does not return as a
-		 * completion.
+		 * The adapter wrote only a signature error CQE, which libmlx5 does not return as a
+		 * completion. So poll again.
 		 */
 		if (ibv_poll_cq(pair.stock.cq, 1, &wc) != 1)
 			EMU_DIE("libmlx5's work did not complete");
