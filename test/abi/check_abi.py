@@ -87,7 +87,8 @@ def interface(source, build):
 
 
 def blocks(lines):
-    """Maps each head to the lines below it; the size of a struct is part of its head."""
+    """Maps each head (a line that is not indented) to the indented lines below it. The size of a struct is part of its
+    head: `struct gantry_conf 32`."""
     found, head = {}, None
     for line in lines:
         if line.startswith('  '):

@@ -37,7 +37,7 @@ class Growth(unittest.TestCase):
                        {OLD[0]: ['function gantry_stop GANTRY_0.1: void (struct gantry *)']},
                        {OLD[2]: ['struct gantry_conf 40']}, {OLD[2]: ['struct gantry_conf 32 aligned 32']},
                        {OLD[4]: ['  8 8 int64_t len']}, {OLD[4]: ['  8 4 uint32_t len']}, {OLD[4]: []},
-                       # A new field in the gap after `mask`.
+                       # A new field in the gap after `mask` is a break, because callers may leave any bytes in gaps.
                        {OLD[3]: [OLD[3], '  4 4 uint32_t more']},
                        {OLD[5]: ['  8 24 uint64_t more[3]']},
                        {OLD[7]: ['  GANTRY_OP_NOP 0']}, {OLD[8]: []},

@@ -54,8 +54,8 @@ class Tools(Case):
         self.assertIn('PCI_SLOT_NAME=ca00:00:01.0\n', self.output('cat', IBDEV + '/device/uevent'))
 
     def gids(self, **settings):
-        """Returns the IPv4 GIDs of each port of two adapters, as sysfs shows them and as the line at the start shows
-        them."""
+        """Returns the IPv4 GID of each port of two adapters, as sysfs shows it. Checks that the line that softhca
+        prints at its start names the first of these GIDs."""
         result = self.run_on('bash', '-c', 'cat /sys/class/infiniband/mlx5_{0,1}/ports/{1,2}/gids/3; ibv_devices',
                              SOFTHCA_DEVICES='2', SOFTHCA_PORTS='2', **settings)
         said = re.findall(r'GID ([\d.]+)\)$', result.stderr, re.M)
@@ -214,7 +214,8 @@ class Diagnostics(Case):
         self.assertIn('softhca: management datagrams (umad) are not emulated', result.stderr)
 
     def test_devlink_does_not_know_the_adapter(self):
-        # A program that uses no netlink family, and a program that uses a family other than NETLINK_RDMA.
+        # `ip link` does not name a netlink family, and `ip l2tp` uses a family other than NETLINK_RDMA: softhca must
+        # print no line about them.
         self.assertEqual(self.run_on('ip', 'link', 'show', 'lo').stderr, '')
         self.assertNotIn('softhca:', self.run_on('ip', 'l2tp', 'show', 'tunnel', status=None).stderr)
         for argv in (('devlink', 'dev', 'show'), ('devlink', 'port', 'show', f'pci/{BDF}/1'), ('vdpa', 'dev', 'show')):
@@ -230,8 +231,8 @@ class Diagnostics(Case):
 
 class Children(Case):
     def test_a_child_sees_its_parents_tree(self):
-        # The parent asks for the files first. Then the tree of its child has the same files, and is removed with the
-        # parent.
+        # The parent reads a file of the adapter first. Then its child must see the tree of the parent, which is removed
+        # when the parent ends.
         script = (f'[ -r {IBDEV}/fw_ver ] && stat -L -c %i:%y {IBDEV} && stat -L -c %i:%y {IBDEV}; '
                   f'sh -c "cat {IBDEV}/fw_ver"; true')
         lines = self.shell(script).splitlines()

@@ -19,8 +19,8 @@ from dma_driver import ABI, LOAD, SMALL_PAGES, DmaCase
 PATIENCE_S = 400
 TWO_LCORES = '--lcores=0@0,1@0'
 
-# dpdk-test-dma-perf supports lists since 24.03. Since then a configuration also names a worker's device in another
-# form. Settings for all cases had to be in each case before they got a section of their own.
+# Since 24.03, dpdk-test-dma-perf supports lists, and its configuration names a worker's device in another form. Since
+# ABI 26, settings for all cases have a section of their own, [GLOBAL]; before, each case had to repeat them.
 LISTS = [(1, 1), (4, 1), (1, 4), (4, 4)] if ABI >= 25 else [(1, 1)]
 WORKER = 'lcore_dma0=lcore=1,dev=%s,dir=mem2mem' if ABI >= 25 else 'lcore_dma=lcore1@%s'
 HAS_GLOBAL = ABI >= 26

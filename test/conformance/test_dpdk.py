@@ -111,9 +111,9 @@ class Probe(Case):
         self.assertGreater(int(full[0]), 0, out)
 
     def test_crypto_autotest(self):
-        """Of the AES-XTS cases of dpdk-test 22.11, those with data units have wrapped keys, whose KEK is not public.
-        The driver itself does not support the lengths of data units of the other cases; the driver reports this, and
-        dpdk-test counts it as a failure.
+        """No AES-XTS case of dpdk-test 22.11 can pass. The cases with data units need a KEK that is not public, because
+        their keys are wrapped: they are skipped. The driver does not support the lengths of all other cases: it reports
+        this, and dpdk-test counts it as a failure.
         """
         out = self.dpdk('dpdk-test', 'crypto', part_id=CONNECTX_6DX, status=None,
                         LD_PRELOAD=FEW_QUEUE_PAIRS, SOFTHCA_CRYPTO='plaintext_single', DPDK_TEST='cryptodev_mlx5_autotest')

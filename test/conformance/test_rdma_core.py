@@ -38,9 +38,9 @@ SKIP = 77
 # are run with the second. add_settings() adds further profiles.
 SETTINGS = {'test_mlx5_lag_affinity': [{'SOFTHCA_LAG': '1'}]}
 
-# Run under the launcher: the program that runs the tests. The tests ask for the time between two polls of a CQ. At this
-# point the program yields the CPU, because the adapter's thread may need it: otherwise each completion might take a
-# time slice of the scheduler.
+# The program that runs the tests, under the launcher. Between two polls of a CQ, the tests call perf_counter(). This
+# perf_counter() also yields the CPU, because the adapter's thread may need the CPU: otherwise each completion might
+# take a time slice of the scheduler.
 RUN_TESTS = """
 import os, runpy, sys, time
 perf_counter = time.perf_counter
@@ -50,7 +50,7 @@ sys.argv[0] = 'tests/run_tests.py'
 runpy.run_path(sys.argv[0], run_name='__main__')
 """
 
-# Run under the launcher: prints the libraries of rdma-core that are loaded in a process with an open device.
+# A program that runs under the launcher: it opens a device, and prints the libraries of rdma-core that are then loaded.
 PRINT_LIBRARIES = """
 import pyverbs.device, pyverbs.providers.mlx5.mlx5dv as mlx5dv
 context = mlx5dv.Mlx5Context(mlx5dv.Mlx5DVContextAttr(), pyverbs.device.get_device_list()[0].name.decode())

@@ -222,7 +222,10 @@ it_says_what_it_can(void)
 	conf.nb_desc = 100;
 	CHECK_EQ(rte_dma_vchan_setup(id, 0, &conf), 0);
 	unplug(NAME);
-	/* Without this argument, the maximum is that of the adapter, up to the engine's limit. */
+	/*
+	 * Without the argument max_desc, the maximum is that of the adapter, up to the engine's
+	 * limit.
+	 */
 	id = plug(NAME, NULL);
 	CHECK_EQ(rte_dma_info_get(id, &info), 0);
 	CHECK_EQ(info.max_desc, 16384);
@@ -436,7 +439,9 @@ ids_go_on_from_0_after_65535(void)
 	end(id);
 }
 
-/* Joins the bytes of a list. */
+/*
+ * Copies the bytes of the list's entries to `out`, one entry after the other. Returns their number.
+ */
 static uint32_t
 gather(uint8_t *out, const struct rte_dma_sge *list, unsigned int n)
 {
@@ -838,7 +843,10 @@ completed_stops_in_front_of_each_error(void)
 	completed_stops_in_front_of_an_error(true);
 }
 
-/* nb_cpls is 1 or 3: as many completions are good, and the next completion has failed. */
+/*
+ * Each call asks only for completions that are good. The first completion that was not asked for is
+ * a failed one: no call may report this error.
+ */
 static void
 completed_does_not_speak_of_an_error_behind_what_was_asked_for(void)
 {
@@ -877,7 +885,7 @@ each_channel_counts_its_own_operations(void)
 	unsigned int i;
 
 	enqueue_with_errors(id);
-	/* From now on the device holds the completions. */
+	/* settle() calls rte_dma_vchan_status(): from now on the device holds the completions. */
 	settle(id, 0);
 	collect(id, 0, status, 16);
 	for (i = 0; i < 5; i++)
@@ -924,7 +932,7 @@ a_channel_of_a_lost_adapter_has_halted(void)
 	while (state == RTE_DMA_VCHAN_ACTIVE)
 		CHECK_EQ(rte_dma_vchan_status(lost, 0, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
-	/* The other channel of the lost device was idle. */
+	/* The other channel of the lost device was idle, but must be halted too. */
 	CHECK_EQ(rte_dma_vchan_status(lost, 1, &state), 0);
 	CHECK_EQ(state, RTE_DMA_VCHAN_HALTED_ERROR);
 	collect(lost, 0, status, 8);
@@ -997,8 +1005,8 @@ sum_logged(const char *words)
 }
 
 /*
- * For each kind of line, at most four lines a second are written, and a line with the number of
- * lines that were left out.
+ * For each kind of failure, the log gets at most four lines a second, and one line that says how
+ * many lines were left out.
  */
 static void
 a_flood_of_failures_makes_few_lines_which_count_the_others(void)
@@ -1125,7 +1133,10 @@ copy_status(int16_t id, const void *from, void *to)
 	return status[0];
 }
 
-/* Returns the status of a copy from or to memory that was never registered. */
+/*
+ * The expected status of a copy from memory that was never registered. unannounced_dst(): of a copy
+ * to such memory.
+ */
 static enum rte_dma_status_code
 unannounced_src(void)
 {
@@ -1157,7 +1168,10 @@ memory_is_the_device_s_from_map_to_unmap(void)
 	CHECK(rte_dev_dma_unmap(dev, page, 0, PAGE_LEN) < 0 && rte_errno == ENOENT);
 	CHECK_EQ(rte_dev_dma_unmap(dev, page, 0, 2 * PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, page, dst), unannounced_src());
-	/* EAL's memory is registered already. Maps that still exist end with the device. */
+	/*
+	 * EAL's memory is always registered, so copies from it work after the unmap. Maps that
+	 * still exist end with the device.
+	 */
 	CHECK_EQ(rte_dev_dma_map(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(rte_dev_dma_unmap(dev, src, 0, PAGE_LEN), 0);
 	CHECK_EQ(copy_status(id, src, dst), RTE_DMA_STATUS_SUCCESSFUL);
@@ -1342,8 +1356,8 @@ stage_copies(int16_t id, uint16_t vchan, unsigned int n)
 }
 
 /*
- * More consecutive copies fail in the adapter than the number of times that the engine executes a
- * flushed copy again.
+ * So many consecutive copies fail that the engine does not execute the flushed copies after them
+ * again. These copies must get the status "not attempted", and must be counted as errors.
  */
 static void
 what_was_not_attempted_is_an_error_too(void)
@@ -1513,8 +1527,8 @@ are_written(unsigned int len)
 }
 
 /*
- * Held completions are returned before later ones. A call never returns more completions than it
- * was asked for.
+ * The device holds completions that rte_dma_vchan_status() has collected. They must be returned
+ * before later completions. A call must never return more completions than it was asked for.
  */
 static void
 what_is_held_and_what_comes_behind_it_is_handed_out_in_order(void)
@@ -1717,8 +1731,8 @@ again_and_again_it_takes_no_more_memory_and_files(void)
 }
 
 /*
- * Two maps of equal length. The first map cannot be removed while the status of an operation that
- * may use it was not returned to the application.
+ * Two maps of equal length. The first map cannot be removed (ETIMEDOUT) until the application has
+ * collected the status of the copy that uses this map.
  */
 static void
 each_of_several_maps_ends_alone_and_not_before_its_operations(void)

@@ -10,7 +10,10 @@
 #include "qp_ready.h"
 #include "raw_ioctl.h"
 
-/* The objects that the calls for one type of object name. Each may be NULL. */
+/*
+ * Objects that other objects are created from: for example, a QP from a PD and a CQ. Each may be
+ * NULL, because its own creation may have failed.
+ */
 struct stock {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -56,7 +59,7 @@ use_memory(const struct stock *s)
 		ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
 		ibv_dereg_mr(mr);
 	}
-	/* This memory is not freed, because a malformed call may have left it registered. */
+	/* `mem` is not freed, because a malformed call may have left it registered. */
 }
 
 /*
@@ -114,7 +117,7 @@ use_dmabuf(const struct stock *s)
 	enum {
 		DMABUF = 18,
 		DMABUF_ALLOC = 0,
-		DM_OFFSET = 8 << 20 /* offset at which the program maps it */
+		DM_OFFSET = 8 << 20 /* offset at which the program maps device memory */
 	};
 	struct raw_ioctl export = raw_start(DMABUF, DMABUF_ALLOC);
 	struct ibv_mr *mr;
@@ -287,7 +290,7 @@ use_qp(const struct stock *s, struct ibv_qp *qp, enum kind kind)
 			.port_num = 1,
 			.grh = {.hop_limit = 1, .dgid = s->gid}}};
 
-	/* Continues after a call that failed, too. */
+	/* If a call fails, the next calls are made all the same. */
 	for (; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
 		ibv_modify_qp(qp, &attr, IBV_QP_STATE | qp_need(kind, attr.qp_state));
 	ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);

@@ -306,8 +306,8 @@ malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 	struct call *c = (struct call *)(void *)(arena + ARENA_LEN - sizeof(*c));
 	uint16_t n = hdr->num_attrs, changed = n == 0 ? 0 : (uint16_t)rnd(n);
 	/*
-	 * 0: changes the shape of the call; 1: changes the header of one attribute; otherwise:
-	 * changes contents.
+	 * 0: changes the header of the call; 1: changes the header of one attribute; otherwise:
+	 * changes the contents of attributes.
 	 */
 	unsigned int what = (unsigned int)rnd(8);
 
@@ -330,7 +330,7 @@ malformed(int fd, const struct ib_uverbs_ioctl_hdr *hdr)
 		softhca_pump();
 }
 
-/* Replaces libc's function: libibverbs calls this function. */
+/* Replaces ioctl(2) of libc, so that libibverbs calls this function. */
 __attribute__((visibility("default"))) int
 ioctl(int fd, unsigned long request, ...)
 {
@@ -344,8 +344,8 @@ ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	is_template = fuzzing && request == RDMA_VERBS_IOCTL && hdr->num_attrs <= MAX_ATTRS / 2;
 	/*
-	 * GET_CONTEXT succeeds only once. If a malformed GET_CONTEXT succeeded, the template's own
-	 * call would fail.
+	 * GET_CONTEXT succeeds only once on a file. If a malformed GET_CONTEXT succeeded, the
+	 * template's own call would fail: so no malformed call precedes it.
 	 */
 	opens = is_template && hdr->object_id == UVERBS_OBJECT_DEVICE &&
 		hdr->method_id == UVERBS_METHOD_GET_CONTEXT;

@@ -60,8 +60,8 @@ put_wqe(unsigned int queue, const struct fuzz_wqe *wqe)
 }
 
 /*
- * Returns a wrong doorbell record. The record may announce the whole ring, so the secrets in the
- * ring are removed first.
+ * Returns a wrong doorbell record. The record may announce the whole ring: so the secrets in the
+ * ring are removed, and no WQE is known to fail any more.
  */
 static uint32_t
 lie_about_posts(struct fuzz_queue *q)
@@ -82,7 +82,10 @@ post_sends(unsigned int queue)
 	uint32_t hw_bb;
 
 	world_state(q, &hw_bb);
-	/* The device may read the posted bytes as a part of an earlier WQE, which still waits. */
+	/*
+	 * The device may read the bytes that are posted now as a part of an earlier WQE, which
+	 * still waits. So no earlier WQE is known to fail any more.
+	 */
 	if (q->pi != (uint16_t)hw_bb)
 		memset(q->must_fail, 0, sizeof(q->must_fail));
 	for (unsigned int n = 1 + (unsigned int)rnd(4); n != 0; n--) {
@@ -274,8 +277,8 @@ run_adapter(void)
 }
 
 /*
- * In some bursts, resets a queue that is in error or waits. The WQEs of an empty queue become
- * secret again.
+ * Takes queues that have left RTS back to RTS. If a queue in RTS is empty, fills its ring with the
+ * secret again; otherwise, in one of 8 calls, resets the queue, because its WQEs may wait for ever.
  */
 static void
 tidy_queues(void)

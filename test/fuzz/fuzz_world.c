@@ -201,13 +201,16 @@ make_queue(struct fuzz_world *w, unsigned int queue)
 	struct fuzz_queue *q = &w->queue[queue];
 
 	*q = (struct fuzz_queue){.type = types[queue], .rq_stride = 16};
-	/* Each of two queues has a doorbell page of its own. */
+	/*
+	 * The two RC QPs that are connected to each other have doorbell pages of their own; all
+	 * other queues share page 0.
+	 */
 	q->uar = queue == Q_RC_A ? 1 : queue == Q_RC_B ? 2 : 0;
 	q->sq_bb = sends(q->type) ? 16u << (queue % 3) : 0;
 	q->rq_n = has_rq(queue) ? 4 : 0;
 	if (has_rq(queue))
 		q->rq_stride = 16u << (queue % 4);
-	/* A ring without WQEs needs an address, too. */
+	/* Even a ring without WQEs needs an address. */
 	q->sq = fuzz_guarded(q->sq_bb != 0 ? q->sq_bb * 64 : 64);
 	q->rq = fuzz_guarded(q->rq_n != 0 ? q->rq_n * q->rq_stride : 64);
 	q->db = make_record();

@@ -337,7 +337,9 @@ print_all(bool json)
 	return all;
 }
 
-/* hwq's log would repeat why a call was refused, which the row of the table shows. */
+/*
+ * Drops the lines of hwq's log: they say why a call was refused, and the table already shows this.
+ */
 static void
 no_log(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: each row has an assumption about adapters, and the experiment that tests the assumption
+ * Probes. Each probe has an assumption about adapters, and an experiment that tests this assumption
  * on a device.
  *
  * doc/softhca-assumptions.md, "What is assumed" and "What is confirmed", lists the same identities
@@ -37,7 +37,7 @@ struct probe {
 	const char *not_asked;
 };
 
-/* The assumptions of one subject; the last row has no id. */
+/* The assumptions of one subject; the last element has no id. */
 extern const struct probe probe_keys[], probe_connections[], probe_receives[], probe_cqs[],
 	probe_signatures[], probe_encryption[], probe_raw[], probe_device_memory[], probe_wqs[],
 	probe_vendors[], probe_control[];

@@ -30,7 +30,7 @@ dct_no_event(struct probe_answer *a)
 	pair_publish_to(e.from, NULL);
 	ibv_wr_start(qpx);
 	qpx->wr_flags = IBV_SEND_SIGNALED;
-	/* The variant of the key is wrong. */
+	/* The variant (the lowest byte) of the key is wrong, so the DCT refuses the write. */
 	ibv_wr_rdma_write(qpx, e.b.mr->rkey ^ 1, (uintptr_t)e.b.buf);
 	mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qpx), e.to.ah, e.to.qpn, NODE_DC);
 	ibv_wr_set_sge(qpx, e.a.mr->lkey, (uintptr_t)e.a.buf, PROBE_LEN);

@@ -161,7 +161,7 @@ moderation_unseen(struct probe_answer *a)
 }
 
 #define PERIOD_US 4000
-#define TRIES     500 /* on a busy machine some events are late, but not all */
+#define TRIES     500 /* number of tries: on a busy machine some events are late, but not all */
 
 /* Acknowledges the event that was received. */
 static void
@@ -285,7 +285,10 @@ now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The timestamp of a write, and the times before and after the write, in ns. */
+/*
+ * ticks: the timestamp of a write. after, before: the write was made after the time `after`, and
+ * before the time `before`, in ns.
+ */
 struct stamp {
 	uint64_t ticks, after, before;
 };

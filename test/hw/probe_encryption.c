@@ -207,8 +207,8 @@ last_unit(struct probe_answer *a)
 	struct crypto_pair c;
 
 	/*
-	 * A data unit of 520 bytes and a last one of 504 bytes have together 1024 bytes, a multiple
-	 * of 16.
+	 * 1024 bytes, a multiple of 16: a data unit of 520 bytes, and a last data unit of only 504
+	 * bytes.
 	 */
 	if (open_crypto(a, &c, false))
 		encrypts(a, &c, MLX5DV_BLOCK_SIZE_520, UNIT_520, 0, 1024);

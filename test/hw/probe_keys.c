@@ -4,9 +4,10 @@
 
 /* ---- re-registration */
 
-#define PAGE   4096
-#define RANGE  (2 * PAGE)
-#define BEYOND (8 * PAGE) /* more pages than a key that was created for RANGE has entries for */
+#define PAGE  4096
+#define RANGE (2 * PAGE)
+/* a length for which a key that was created for RANGE has too few entries */
+#define BEYOND (8 * PAGE)
 #define PLAIN  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
 /*

@@ -8,8 +8,8 @@
 #define BEYOND 1000 /* more receives than the receive queue holds */
 
 /*
- * The doorbell record of the server's receive queue announces too many receives, and a message
- * needs a receive.
+ * Makes the doorbell record of the server's receive queue announce more receives than the queue
+ * holds, and posts a SEND, which needs a receive.
  */
 static void
 overrun_record(struct pair *p)

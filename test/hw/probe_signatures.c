@@ -281,7 +281,10 @@ saw_tags(struct probe_answer *a, uint32_t first, uint32_t second)
 		(int)(second - TAG));
 }
 
-/* Sends block 2 first, then block 0. */
+/*
+ * Writes block 2 first and then block 0, to see whether a tag depends on the block's offset in the
+ * key.
+ */
 static void
 sig_tag_runs(struct probe_answer *a)
 {
@@ -309,7 +312,10 @@ sig_tag_no_psv(struct probe_answer *a)
 	saw_tags(a, first, tag_there(&s));
 }
 
-/* A SEND of one block is retried until a receive is posted. A write after it shows the next tag. */
+/*
+ * A SEND of one block is retried until a receive is posted. The tag of a write after this SEND
+ * shows whether retries count.
+ */
 static void
 sig_tag_retried(struct probe_answer *a)
 {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Installs Gantry, and uses the installed files: its programs, and programs that are built against it.
 
-Two trees: one in its own prefix, which .pc files and -rpath name; and one as DESTDIR leaves it, for /usr/local, which
-pkg-config reads as a sysroot and programs find by LD_LIBRARY_PATH. Nothing else is set. Each program is built by gcc and as C++ by
-g++, with shared libraries and with Gantry and DPDK inside.
+There are two trees. The first is in its own prefix: .pc files and -rpath name this prefix. The second is for
+/usr/local, as DESTDIR leaves it: pkg-config reads this tree as a sysroot, and programs find its libraries by
+LD_LIBRARY_PATH. No other variable is set. Each program is built by gcc and as C++ by g++, with shared libraries and
+with Gantry and DPDK inside.
 
 usage: test_install.py MESON BUILD PREFIX LIBDIR [TEST]...
 """
@@ -221,7 +222,8 @@ class Install(unittest.TestCase):
                 future.result()
 
     def test_gantry_brings_hwq_to_those_who_link_statically(self):
-        # This must also be true if DPDK has no mlx5 drivers, and its libraries name neither libibverbs nor libmlx5.
+        # gantry.pc must require hwq also if DPDK has no mlx5 drivers, so that DPDK's libraries name neither libibverbs
+        # nor libmlx5.
         self.assertEqual(self.own.pkg_config('--print-requires-private', 'gantry'), ['hwq'])
 
     def check_copied(self, said):

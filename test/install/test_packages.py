@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages of the files that this build installs, by the lists of packaging/debian: together they contain all files, their names are those
-of their libraries, and their programs run from a folder into which dpkg-deb unpacks them.
+"""Tests Debian packages of the files that this build installs, by the lists of packaging/debian. Together the packages
+must contain all files. The name of a library's package must be that of the library. Programs must run from a folder
+into which dpkg-deb unpacks the packages.
 
 usertools/package.sh makes the packages from a separate build; usertools/package-try.sh uses those in a bare system.
 
@@ -56,7 +57,7 @@ class Packages(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.tmp)
         run(MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', os.path.join(cls.tmp, 'stage'))
         cls.stage = os.path.join(cls.tmp, 'all')
-        # This prefix is that of the packages: installed programs find their files with any prefix.
+        # Moves the files to the packages' prefix, /usr: installed programs find their files with any prefix.
         os.makedirs(cls.stage)
         os.rename(os.path.join(cls.tmp, 'stage') + PREFIX, os.path.join(cls.stage, 'usr'))
         with open(os.path.join(LISTS, 'control'), encoding='utf-8') as f:

@@ -320,7 +320,8 @@ def counts(source):
 
 
 def written(counted, key, like):
-    """The count of a key, or the sum of several, with as many decimals as the figure in the page; None without such a count."""
+    """Returns the count that the mark `key` names, or the sum of several counts, with as many decimals as `like`, the
+    figure in the page. Returns None if there is no such count."""
     keys = key.split(' + ')
     if any(key not in counted for key in keys):
         return None
@@ -342,7 +343,7 @@ def figures(tree, page, text):
 
 
 def named_pages(tree):
-    """Pages that sources and scripts name."""
+    """Yields a fault for each page that a source or script names and that does not exist."""
     for path in tree.files:
         if path.endswith(('.c', '.h', '.py', '.sh', '.build', '.txt')) and not path.endswith(os.path.basename(__file__)):
             for number, line in enumerate(read(tree.source, path).split('\n'), 1):

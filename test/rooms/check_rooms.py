@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks which folder uses which: by the includes of every file, and the symbols of every built object.
 
-rooms.txt lists the allowed uses. The test fails for any other use, for an include with "../" in it, for
-the include of another folder's private header, for files that include each other in a circle, and for
-files of one folder that call each other in a circle (tests may). There, X.c and X.h are one: inline
-functions count as those of the .c file. It also fails for errors in the list:
-circles, folders without files, more than five exceptions, unused exceptions.
+rooms.txt lists the allowed uses. The test fails for any other use, for an include with "../" in it, for the include of
+another folder's private header, for files that include each other in a circle, and for files of one folder that call
+each other in a circle (tests may). For calls, X.c and X.h count as one file: the inline functions of X.h belong to X.c.
+It also fails for errors in the list: circles, folders without files, more than five exceptions, unused exceptions.
 
 usage: check_rooms.py SOURCE_DIR BUILD_DIR [--graph]     --graph prints every use, folder to folder
 """
@@ -83,7 +82,8 @@ class Rooms:
         return False
 
     def installed(self, source):
-        """For "public FOLDERS: meson.build": fills in the headers that meson.build names, FOLDER's also for FOLDER/*."""
+        """In lines "public FOLDERS: meson.build", replaces "meson.build" by the headers that FOLDERS/meson.build names.
+        For FOLDER/* this is FOLDER/meson.build."""
         for folders, names in self.public.items():
             if names == ["meson.build"]:
                 with open(os.path.join(source, folders.removesuffix("/*"), names[0]), encoding="utf-8") as text:
@@ -150,8 +150,8 @@ def includes(source, files):
 
 
 def symbols(source, build, files):
-    """Returns, from the built objects: pairs (file, file that defines a symbol that the first file uses), with one such
-    symbol; symbol -> file that defines it; the number of objects."""
+    """Reads the built objects. Returns {(file, file that defines a symbol that the first file uses): one such symbol},
+    {symbol: file that defines it}, and the number of objects."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as text:
         commands = json.load(text)
     objects = {}
@@ -188,8 +188,8 @@ def symbols(source, build, files):
 
 
 def inline_calls(source, files, owner):
-    """Returns pairs (file, file whose function it calls) that no object shows, with one such function: calls of inline
-    functions, and calls by inline functions."""
+    """Returns {(file, file whose function it calls): one such function}, for the calls that no object shows: calls of
+    inline functions, and calls by inline functions."""
     texts, inline, uses = {}, {}, {}
     for path in files:
         with open(os.path.join(source, path), encoding="utf-8") as text:

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that no test draws from the clock or from the system's random numbers: each run of the suite draws the same.
+"""Checks that no test takes random numbers or a seed from the clock or from the system, so that each run of the suite
+draws the same numbers.
 
-Fresh seeds come by commands, which the suite does not run: COMMANDS. A seed that failed becomes a test ("failed_with" in
-test/meson.build).
+Only the scripts in COMMANDS, which the suite does not run, draw fresh seeds. A seed that failed becomes a test
+("failed_with" in test/meson.build).
 
 usage: check_seeds.py SOURCE_DIR
 """

@@ -7,8 +7,8 @@
 #include "virtual_clock.h"
 
 /*
- * Runs the adapter until it is idle at this time, and then once more, because a turn may leave an
- * event to be raised.
+ * Runs the adapter at this time until three calls of softhca_pump() in a row find no work: a call
+ * may leave an event that only the next call raises.
  */
 static inline void
 clock_settle(void)

@@ -208,7 +208,10 @@ store_be32(struct side *s, unsigned int at, uint32_t v)
 	__atomic_store_n((uint32_t *)(void *)(s->mem + at), htobe32(v), __ATOMIC_RELEASE);
 }
 
-/* Posts a receive of 64 bytes, for the data's offset that is given. */
+/*
+ * Posts receive `index`, of 64 bytes in the second half of the data. The offset depends on the
+ * index.
+ */
 static inline void
 post_recv(struct side *s, uint16_t index)
 {

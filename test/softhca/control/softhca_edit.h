@@ -66,8 +66,8 @@ static struct {
 	uint64_t write_cmd;
 	unsigned int done;
 	/*
-	 * Used without an edit: the attribute whose value is stored here, for handles that no
-	 * header returns.
+	 * Used without an edit. spy: an attribute, for example a handle that libibverbs does not
+	 * show its user. spied: the value of this attribute in the last call.
 	 */
 	uint16_t spy;
 	uint64_t spied;

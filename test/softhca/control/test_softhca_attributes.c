@@ -380,8 +380,8 @@ try_command(struct edit_call *c)
 
 	for (size_t i = 0; i < N(commands); i++) {
 		/*
-		 * libibverbs first sends commands without input and output, to find out whether
-		 * they exist.
+		 * Skips commands without input and output: libibverbs sends them first, to find out
+		 * which commands exist.
 		 */
 		if (commands[i].number != number->data || command_seen[i] || in == NULL ||
 			(out == NULL && commands[i].out != 0))

@@ -238,8 +238,8 @@ case_use_default(void)
 		struct loop l;
 
 		/*
-		 * The caller allocates memory of one type; all other memory comes from libmlx5. 0:
-		 * all memory comes from libmlx5.
+		 * The caller allocates memory of type `keep`, and libmlx5 all other memory. If
+		 * `keep` is 0, libmlx5 allocates all memory.
 		 */
 		for (uint32_t t = 0; t < N_TYPES; t++)
 			a.answer[t] = keep != 0 && t == keep ? GIVE : USE_DEFAULT;

@@ -115,7 +115,7 @@ case_general_page(void)
 		{0x330, 5, 31},                         /* dp_ordering_ooo_all_* */
 		{0x32b, 5, 14},                         /* log_max_pd */
 		{0x350, 16, 0x8000},                    /* max_flow_counter */
-		{0x3f1, 1, crypto}, /* AES-XTS of one data unit, AES-XTS of several data units */
+		{0x3f1, 1, crypto}, /* AES-XTS of one data unit; next row: of several data units */
 		{0x3f2, 1, crypto && !is_set("SOFTHCA_CRYPTO", "plaintext_single")},
 		{0x400, 32, 1 << 12 | 1 << 26}, /* general object types 0x2c and 0x3a */
 		/* General object types 0x0c (DEKs) and 0x1f (logins). */
@@ -140,12 +140,15 @@ case_other_pages(void)
 	static const struct field odp[] = {{0x80, 6, 0x3f}, {0xa0, 6, 0x38}, {0xc0, 6, 0x31},
 		{0xe0, 6, 0x2f}, {0x100, 6, 0x2f},
 		/*
-		 * The same bits for faults in memory that the firmware answers, and the bit
-		 * "ODPv2".
+		 * The same bits in memory_page_fault_scheme_cap of mlx5_ifc.h, and the bit
+		 * mem_page_fault.
 		 */
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
-	/* Also: old values are returned in the host's byte order, and the adapter supports this. */
+	/*
+	 * The first two fields say that old values are returned in the host's byte order, and that
+	 * the adapter supports this order.
+	 */
 	static const struct field atomic[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
 		{0xb0, 16, 8}, {0xd0, 16, 8}};
 	/* 64 pages. Sizes are in units of 64 bytes, and alignment is at most one page. */

@@ -31,15 +31,15 @@ struct field {
 	enum status status; /* expected answer to the command with this value in the field */
 	unsigned int
 		/*
-		 * The field that the syndrome must name: 0 means this field; above 0xffff: a
-		 * syndrome.
+		 * The field that the syndrome must name; 0: the field at `bit`. A value above
+		 * 0xffff is the whole syndrome.
 		 */
 		named;
 };
 
 /*
- * A syndrome is 0x10000 plus the bit offset of the wrong field, or the syndrome that adapters
- * return: doc/softhca-reference.md.
+ * The expected syndrome: 0x10000 plus the bit offset of the wrong field, or, if it is known, the
+ * syndrome that adapters return (doc/softhca-reference.md).
  */
 static uint32_t
 syndrome_of(const struct field *f)
@@ -403,13 +403,13 @@ case_no_queue_pair(void)
 }
 
 /*
- * A command without an object is passed on only if it is a query. Other commands need methods of
- * their own.
+ * The kernel passes on a command without an object only if the command is a query: all other
+ * commands need a method of their own.
  */
 static void
 case_general(void)
 {
-	/* Opcodes of devx_is_general_cmd() of mlx5_ib, and of the range from 0xb00 to 0xd00. */
+	/* Opcodes of devx_is_general_cmd() of mlx5_ib, which also allows 0xb00 to 0xcff. */
 	static const uint16_t passed_on[] = {0x100, 0x101, 0x10a, 0x750, 0x752, 0x754, 0x760, 0x762,
 		0x76f, 0x770, 0x80a, 0x80d, 0x822, 0x824, 0x826, 0x842};
 	const size_t n_passed = sizeof(passed_on) / sizeof(passed_on[0]);

@@ -436,8 +436,8 @@ case_refused(void)
 	qp.create_flags = IBV_QP_CREATE_SOURCE_QPN;
 	CHECK(ibv_create_qp_ex(ctx, &qp) == NULL && errno == EOPNOTSUPP);
 	/*
-	 * Calls that are not emulated: opening a QP of another process, flow steering, counters,
-	 * pacing.
+	 * Calls that are not emulated must fail: opening a QP of another process, flow steering,
+	 * counters, pacing.
 	 */
 	xrcd.fd = -1;
 	xrcd.oflags = O_CREAT;
@@ -539,8 +539,8 @@ case_bad_calls(void)
 	RESET(); /* a second GET_CONTEXT on one file */
 	CHECK_EQ(raw(fd, &call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, 0), EINVAL);
 	/*
-	 * The whole call is at an unmapped address; the ioctl number is another one; the file is
-	 * another file.
+	 * Wrong arguments of ioctl(2): the call is at an unmapped address, the ioctl number does
+	 * not exist, the file is not open.
 	 */
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL, (void *)0x10) == -1 && errno == EFAULT);
 	CHECK(ioctl(fd, RDMA_VERBS_IOCTL + 1, &call) == -1 && errno == ENOTTY);

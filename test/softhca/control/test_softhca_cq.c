@@ -135,7 +135,9 @@ struct reader {
 };
 
 struct mini {
-	/* of a request's mini CQE; for receives 0, because the field is half of a hash */
+	/*
+	 * from the mini CQE of a request; 0 for a receive, whose mini CQE has half of a hash here
+	 */
 	uint16_t wqe_counter;
 	uint8_t wqe_opcode, zero;
 	uint32_t byte_cnt;
@@ -464,8 +466,9 @@ post_srq_recvs(const struct pair *p, struct ibv_srq *srq, unsigned int n)
 }
 
 /*
- * The program counts receives from the WQE of the title. libmlx5 gives an SRQ of 3 receives 4 WQEs,
- * and uses the WQEs in turn: WQE 0 follows WQE 3, and starts a new title.
+ * A mini CQE does not name its WQE: the program counts from the title's WQE on, so only completions
+ * of consecutive WQEs may have a common title. libmlx5 gives an SRQ of 3 receives 4 WQEs. After WQE
+ * 3 it uses WQE 0, whose completion must have a new title.
  */
 static void
 case_zip_shared(void)
@@ -659,7 +662,7 @@ raw_clock(struct ibv_context *ctx)
 	return (uint64_t)values.raw_clock.tv_nsec;
 }
 
-/* Waits until the clock advances, which happens at the adapter's next turn. */
+/* Waits until the clock advances, which happens when the adapter runs next. */
 static uint64_t
 later_clock(struct ibv_context *ctx, uint64_t last)
 {

@@ -472,14 +472,17 @@ case_modify(void)
 	memset(in + KEY / 8, 0x77, 32);
 	CHECK_EQ(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		/* Selects another part than the key, or sets one of the upper 32 bits. */
+		/*
+		 * The field select must name the key, and nothing else: another bit, or a bit in
+		 * its upper half, is refused.
+		 */
 		devx_put(in, SELECT, 32, i == 0 ? 2 : 1);
 		devx_put(in, SELECT - 32, 32, i);
 		CHECK(mlx5dv_devx_obj_modify(dek, in, sizeof(in), out, 16) != 0);
 		CHECK_EQ(devx_get(out, 0, 8), BAD_PARAM);
 		CHECK_EQ(devx_get(out, 0x20, 32), 0x10000 + SELECT);
 	}
-	/* The command names an object of another type. */
+	/* The command names an object of another type, so the kernel refuses the command. */
 	command(in, MODIFY, id);
 	devx_put(in, SELECT, 32, 1);
 	devx_put(in, OBJ_TYPE, 16, DEK + 1);
@@ -496,7 +499,7 @@ case_modify(void)
 	devx_put(in, PURPOSE, 4, 3);
 	devx_put(in, PD, 24, pdn_of(pd));
 	memcpy(in + OPAQUE / 8, "opaque!", 8);
-	/* state "ready", and no bytes of the key */
+	/* the answer has the state "ready", and no bytes of the key */
 	CHECK(check_bytes(out, in, sizeof(out), "QUERY_DEK"));
 	CHECK_EQ(mlx5dv_devx_obj_destroy(dek), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);

@@ -28,15 +28,15 @@ struct wrong {
 	enum status status;
 	unsigned int
 		/*
-		 * The field that the syndrome must name: 0 means this field; above 0xffff: a
-		 * syndrome.
+		 * The field that the syndrome must name; 0: the field at `bit`. A value above
+		 * 0xffff is the whole syndrome.
 		 */
 		named;
 };
 
 /*
- * A syndrome is 0x10000 plus the bit offset of the invalid field, or the syndrome that adapters
- * return: doc/softhca-reference.md.
+ * Checks the syndrome: 0x10000 plus the bit offset of the invalid field, or, if it is known, the
+ * syndrome that adapters return (doc/softhca-reference.md).
  */
 static void
 expect_answer(const uint8_t *out, const struct wrong *w)
@@ -230,7 +230,7 @@ devx_destroy(struct ibv_context *ctx, uint32_t handle)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* A firmware command does not destroy objects of verbs. */
+/* The method that destroys objects of firmware commands refuses the handles of verbs objects. */
 static void
 case_not_by_command(void)
 {
@@ -271,8 +271,8 @@ case_no_answer(void)
 }
 
 /*
- * A command is refused by a method for another class of commands, and by a method on an object of
- * another kind.
+ * The kernel refuses a query in the modify method, a modify command in the query method, and a
+ * query of a QP in the query method of a CQ.
  */
 static void
 case_other_method(void)
@@ -360,7 +360,7 @@ case_umem(void)
 
 /* ---------------------------------------------------------------- states and traffic */
 
-/* field of the next command of modify() that is changed; NULL: none */
+/* the change that modify() makes to its next command; NULL: no change */
 static const struct wrong *spoil;
 
 static enum status
@@ -501,7 +501,7 @@ case_states(void)
 	expect_state(&s, 6);
 	CHECK_EQ(modify(&s, 0x50a, in), OK);
 	expect_state(&s, 0);
-	/* The number of another QP, and a command for another object. */
+	/* Refused: the command names another QP than the object, or the object is a CQ. */
 	devx_put(in, 0, 16, 0x50a);
 	devx_put(in, 0x48, 24, s.qpn + 1);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, MOD_IN, out, HDR) != 0 && errno == EINVAL);
@@ -558,7 +558,10 @@ case_ranges(void)
 		}
 		CHECK_EQ(step(&s, opcode), OK);
 	}
-	/* A command that is too short, and a query with the number of another QP. */
+	/*
+	 * Refused: a command that is too short, and queries that name another QP or CQ than the
+	 * object.
+	 */
 	devx_put(in, 0, 16, 0x502);
 	devx_put(in, 0x48, 24, s.qpn);
 	CHECK(mlx5dv_devx_obj_modify(s.qp, in, HDR, out, HDR) != 0);

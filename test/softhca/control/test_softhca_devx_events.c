@@ -176,7 +176,7 @@ case_completions(void)
 	side_fini(&b);
 }
 
-/* A QP fails when a lane visits it for the first time after the CQ's error. */
+/* A QP fails when the adapter serves it for the first time after the CQ's error. */
 static void
 await_error(struct side *s)
 {
@@ -250,7 +250,7 @@ case_queue_pair(void)
 	open_sides(&a, &b);
 	c = channel(b.ctx, false);
 	subscribe(c, b.qp, WQ_CATAS);
-	subscribe(c, b.qp, LAST_WQE); /* a QP without an SRQ */
+	subscribe(c, b.qp, LAST_WQE); /* no event comes: the QP has no SRQ */
 	for (uint16_t i = 0; i <= CQE_N; i++) {
 		post_recv(&b, i);
 		post_send(&a, 1);

@@ -78,10 +78,10 @@ case_parts(void)
 		CHECK_EQ(devx_get(qpc, QPC + 0x565, 3), good[i].receive ? 0 : 3);
 		CHECK_EQ(mlx5dv_devx_obj_destroy(obj), 0);
 	}
-	/* An object that is named must exist. */
+	/* The command is refused if it names an object that does not exist. */
 	CHECK(create_with(&s, wrong, 2, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
-	/* A queue that exists needs a CQ. */
+	/* The command is refused if a queue has no CQ. */
 	CHECK(create_with(&s, &no_send[1], 1, out) == NULL);
 	CHECK_EQ(out[0], BAD_RES);
 	CHECK(create_with(&s, &no_receive[1], 1, out) == NULL);
@@ -241,9 +241,9 @@ ring_no_record(struct side *s, uint64_t word)
 	uint8_t out[MOD_IN];
 
 	/*
-	 * The adapter reads the doorbell through another mapping of the page. So TSan does not see
-	 * that the doorbell is written after the WQE, and there is no doorbell record. The lock of
-	 * a query shows this order to TSan.
+	 * The adapter reads the doorbell through another mapping of the page, so TSan does not see
+	 * that the WQE is written before the doorbell. There is no doorbell record that would show
+	 * this order. So this makes a query: its lock shows the order to TSan.
 	 */
 	side_query(s->qp, s->qpn, out);
 #endif

@@ -133,7 +133,10 @@ case_ports(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The ports are not bonded; the PCI function is up; NOP has no effect. */
+/*
+ * QUERY_LAG reports no bond, NOP has no effect, and QUERY_VPORT_STATE reports that the PCI function
+ * is up.
+ */
 static void
 case_others(void)
 {

@@ -26,7 +26,10 @@ enum status {
 	BAD_INP_LEN = 0x50
 };
 
-/* How a receive queue is created. */
+/*
+ * How a receive queue is created. xrq: by CREATE_XRQ, otherwise by CREATE_RMP. cyclic: as a ring,
+ * otherwise as a list. bare: WQEs have no link segment. own_cq: an XRQ has a CQ of its own.
+ */
 struct how {
 	const char *name;
 	bool xrq, cyclic, bare, own_cq;
@@ -454,7 +457,7 @@ struct wrong {
 	unsigned int bit, width;
 	uint32_t value;
 	enum status status;
-	unsigned int named; /* the field that the syndrome must name; 0: this field */
+	unsigned int named; /* the field that the syndrome must name; 0: the field at `bit` */
 };
 
 static void

@@ -200,8 +200,8 @@ case_types(void)
 		CHECK(mlx5dv_alloc_dm(ctx, &attr, &dv) == NULL);
 	}
 	/*
-	 * The number of increment is 0, that of test-and-set is 1. Other operations have no public
-	 * number.
+	 * Operation 0 is the increment, operation 1 is test-and-set. No other operation number is
+	 * public, so all other numbers are refused.
 	 */
 	for (size_t i = 0; i < sizeof(no_op); i++) {
 		errno = 0;

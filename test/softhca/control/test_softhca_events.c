@@ -133,7 +133,7 @@ send_one(struct pair *p)
 	poll_one(p->recv_cq);
 }
 
-/* config/tsan.supp has the names of this function and of the next. */
+/* config/tsan.supp has the names of acknowledge() and acknowledge_async(). */
 static void
 acknowledge(struct ibv_cq *cq, unsigned int n)
 {
@@ -192,7 +192,7 @@ case_unread(void)
 	}
 	CHECK(next_event(&p, 5000) == p.recv_cq);
 	acknowledge(p.recv_cq, 1);
-	close_pair(&p); /* would hang if unread events were counted */
+	close_pair(&p); /* would hang if the adapter counted unread events as read */
 }
 
 static void
@@ -240,7 +240,7 @@ case_moved(void)
 	close_pair(&p);
 }
 
-/* Waits until an event can be read. */
+/* Takes the QP to SQD, and waits until it is drained: then the event SQ_DRAINED can be read. */
 static void
 drain(struct ibv_qp *qp)
 {

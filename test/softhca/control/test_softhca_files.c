@@ -212,7 +212,7 @@ case_stat(void)
 		CHECK_EQ(st.st_rdev, makedev(231, 192), fstats[i]);
 		CHECK_EQ(st.st_size, 0, fstats[i]);
 		CHECK_EQ(st.st_blocks, 0, fstats[i]);
-		/* Other files. */
+		/* Other files: the results must be those of libc. */
 		CHECK_EQ(stat_by(i, "/dev/null", &st), 0, stats[i]);
 		CHECK_EQ(st.st_rdev, makedev(1, 3), stats[i]);
 		CHECK_EQ(stat_by(i, dir, &st), 0, stats[i]);
@@ -386,7 +386,7 @@ case_own_files(void)
 		_exit(check_failures != 0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0, "in a child");
-	/* Files that do not belong to the adapter. */
+	/* Files that do not belong to the adapter must be shown as the kernel shows them. */
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair[0]);

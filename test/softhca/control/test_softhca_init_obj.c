@@ -44,8 +44,9 @@ query_pdn(struct ibv_pd *pd)
 }
 
 /*
- * A doorbell stays in its register until the adapter runs. The doorbell is the first 8 bytes of the
- * WQE. The page at the mmap offset has the same register.
+ * Checks that the last doorbell (the first 8 bytes of the WQE) is in the register that
+ * mlx5dv_init_obj() returned, where it stays until the adapter runs. The page at the mmap offset
+ * must show the same register.
  */
 static void
 check_doorbell(struct ibv_context *ctx, const struct mlx5dv_qp *qp)

@@ -256,7 +256,10 @@ transit(struct ibv_qp *qp, uint16_t opcode, uint32_t opt_mask, uint8_t port)
 	return devx_get(out, 0x20, 32);
 }
 
-/* Changes the UDP source port by RTS2RTS. The QP context also has a port of the bond. */
+/*
+ * Changes the UDP source port by RTS2RTS. The command's QP context also names `port`, but the
+ * optional mask does not select this field.
+ */
 static int
 transit_sport(struct ibv_qp *qp, uint8_t port)
 {

@@ -322,7 +322,7 @@ class CardProfile(Case):
         info, said = self.info('--like', path)
         self.assertEqual((info['vendor_part_id'], info['max_sge']), ('4119', '11'))
         self.assertIn('report.json also has what no setting can express: wings\n', said)
-        # A shell does not search for devices, and its child has another working directory.
+        # ibv_devinfo runs in another working directory than the launcher: it must find the report all the same.
         result = subprocess.run([os.path.abspath(LAUNCHER), '--like', 'report.json', 'sh', '-c', 'cd / && ibv_devinfo'], cwd=self.tmp,
                                 capture_output=True, text=True, check=True)
         self.assertIn('4119', result.stdout)

@@ -246,7 +246,7 @@ case_libibverbs(void)
 static void
 case_commands(void)
 {
-	/* Commands that the kernel has and the adapter does not have. */
+	/* Commands that the kernel has and the adapter does not have: EOPNOTSUPP. */
 	static const uint16_t missing[] = {RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK,
 		RDMA_NLDEV_CMD_DELLINK, RDMA_NLDEV_CMD_SYS_SET, RDMA_NLDEV_CMD_STAT_SET,
 		RDMA_NLDEV_CMD_STAT_DEL, RDMA_NLDEV_CMD_RES_QP_GET_RAW};
@@ -273,7 +273,7 @@ case_commands(void)
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	header->nlmsg_type = RDMA_NL_GET_TYPE(1, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
-	/* Commands that allow no dump, and commands whose dump needs no adapter. */
+	/* SYS_GET allows no dump. A dump of PORT_GET needs the index of an adapter. */
 	nl_begin(&r, RDMA_NLDEV_CMD_SYS_GET, NLM_F_DUMP, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP, 4);
@@ -331,8 +331,8 @@ case_malformed(void)
 			CHECK_EQ(nl_error(fd, &r), EINVAL);
 	}
 	/*
-	 * A request without an adapter, a request with an adapter that does not exist, and text
-	 * without a terminating zero.
+	 * Refused: a request that names no adapter, a request that names an adapter that does not
+	 * exist, a request without the needed text, and text without a terminating zero.
 	 */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	CHECK_EQ(nl_error(fd, &r), EINVAL);

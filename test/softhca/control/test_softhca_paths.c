@@ -95,7 +95,7 @@ case_spellings(void)
 	for (size_t s = 0; s < N(spellings); s++) {
 		const struct spelling *at = &spellings[s];
 
-		/* This path uses a file as a directory, which is an error. */
+		/* "vendor/.." uses a file as a directory, so all calls must fail. */
 		bool wrong = strstr(at->path, "vendor/..") != NULL;
 
 		CHECK_EQ(chdir(at->cwd), 0, at->cwd);
@@ -252,7 +252,10 @@ case_read_only(void)
 	CHECK_EQ(read_by(0, IBDEV "/fw_ver", got, sizeof(got)), strlen(FW_VER));
 }
 
-/* Files that are not emulated, and empty table entries. */
+/*
+ * Every call must refuse files that are not emulated, empty table entries, and paths that do not
+ * exist.
+ */
 static void
 case_refused(void)
 {
@@ -281,7 +284,7 @@ case_refused(void)
 	fd = dup(0);
 	CHECK_EQ(fd, next_fd);
 	close(fd);
-	/* A file descriptor that was opened with O_PATH. */
+	/* With O_PATH the file is not read, so open(2) succeeds. */
 	fd = open(FUNCTION "/config", O_PATH | O_CLOEXEC);
 	CHECK(fd >= 0);
 	close(fd);
@@ -468,7 +471,7 @@ case_readlink(void)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* A file descriptor of the tree, named by its path in /proc. */
+/* The path of a file descriptor in /proc must lead to the emulated directory. */
 static void
 case_proc(void)
 {

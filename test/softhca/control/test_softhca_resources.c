@@ -450,7 +450,10 @@ case_one_of_a_kind(void)
 		nl_add_u32(&r, kinds[i]->id, id + 1);
 		CHECK_EQ(nl_error(fd, &r), ENOENT);
 	}
-	/* A request for one QP names the QP's port and number. */
+	/*
+	 * A request for one QP must name the QP's number and its port. Without the port, or with a
+	 * wrong port, it is refused.
+	 */
 	nl_begin(&r, RDMA_NLDEV_CMD_RES_QP_GET, 0, 1);
 	nl_add_u32(&r, INDEX, 0);
 	nl_add_u32(&r, RDMA_NLDEV_ATTR_RES_LQPN, qp->qp_num);
@@ -467,7 +470,10 @@ case_one_of_a_kind(void)
 	close(fd);
 }
 
-/* More regions than fit one datagram, and more than fit a socket's buffer. */
+/*
+ * A dump of more regions than fit into one datagram, or into a socket's buffer, must contain every
+ * region.
+ */
 static void
 case_many(void)
 {

@@ -435,8 +435,8 @@ case_cards(void)
 }
 
 /*
- * The settings that a profile may have, as doc/softhca-reference.md lists them, and all other
- * settings.
+ * A card profile may have the settings that doc/softhca-reference.md lists for it; all other
+ * settings are refused.
  */
 static void
 of_a_card_or_not(void)

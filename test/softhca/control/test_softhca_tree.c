@@ -364,7 +364,10 @@ case_real_root(void)
 		{"/mnt/sysfs", "/tmp/softhca-abc:/other", "/mnt/sysfs"},
 		{"nowhere", "", "/sys"},
 		{"", "", "/sys"},
-		/* A program with an emulated adapter has executed this program. */
+		/*
+		 * A program with an emulated adapter has executed this program: SOFTHCA_TREE has
+		 * the path of its tree, and the real root that it has found.
+		 */
 		{"/sys", "/tmp/softhca-abc:/mnt/sysfs", "/mnt/sysfs"},
 		{"", "/tmp/softhca-abc:/sys", "/sys"},
 		{"", "/tmp/softhca-abc", "/sys"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The basic parts of the adapter, each tested without an adapter: object numbers, waiting for
- * turns, freeing of replaced keys, sets of pages, text.
+ * turns, freeing of replaced keys, sets of pages, text. A turn is the time in which a thread may
+ * use the objects that it has looked up (turns.h).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -145,8 +146,8 @@ case_window_grows(void)
 }
 
 /*
- * If half of the numbers are in use, the window does not grow. If all its numbers are in use, the
- * allocation fails.
+ * The window is the range of numbers from which numbers are allocated. It does not grow if half of
+ * its numbers are in use. If all its numbers are in use, the allocation fails.
  */
 static void
 case_window_stays(void)
@@ -286,7 +287,7 @@ case_quiesce_waits(void)
 		while (!atomic_load(&in_turn))
 			sched_yield();
 		CHECK_EQ(pthread_create(&quiesce, NULL, quiesce_main, NULL), 0);
-		/* In this time quiesce() could return too early. */
+		/* A wrong quiesce() would return in this time, before the turn has ended. */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		CHECK(!atomic_load(&waited));
 		atomic_store(&leave, true);

@@ -251,7 +251,10 @@ case_two_pds(void)
 	rig_fini(&r);
 }
 
-/* Between two turns a region is replaced, and then destroyed. */
+/*
+ * Between two writes to a region, the region gets other memory: the second write must use it. Then
+ * the region is destroyed: the third write must be refused.
+ */
 static void
 case_changed(void)
 {

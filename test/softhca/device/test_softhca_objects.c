@@ -35,7 +35,10 @@ device(void)
 	return softhca_devices(&n);
 }
 
-/* Memory: number fail_at of the next allocations fails. */
+/*
+ * These functions replace malloc(3) and its relatives. fail_at: n makes the n-th allocation from
+ * now on fail; 0: no allocation fails.
+ */
 
 static atomic_uint fail_at;
 static atomic_int live; /* allocations that are not freed yet */
@@ -1381,7 +1384,7 @@ case_lane_waits(void)
 	rig_fini(&r);
 }
 
-/* ---- objects that others use */
+/* ---- objects that cannot be destroyed, because other objects use them */
 
 static void
 case_busy(void)

@@ -141,7 +141,7 @@ enum step {
 	PUT,          /* posts a NOP that completes into the SQ */
 	PUT_QUIET,    /* posts a NOP that does not complete */
 	PUT_EMPTY,    /* posts a WQE whose DS is 0 */
-	BREAK,        /* changes the last WQE's control segment as the row says */
+	BREAK,        /* inverts the bits `flip` of byte `byte` of the last WQE's control segment */
 	RECORD,       /* sets the doorbell record to the number of posted WQEs */
 	BELL,         /* rings a doorbell for the last WQE */
 	BELL_BEFORE,  /* rings a doorbell for the WQE before the last one */
@@ -267,7 +267,7 @@ static const struct steps doorbells[] = {
 		.step = {PUT, RECORD, BELL_BROKEN, RUN_ALL, VIOLATION, FAILED}},
 	{"posting more than the queue holds is fatal", {.sq_bb = 4},
 		.step = {PUT, PUT, PUT, PUT, PUT, RECORD, BELL, RUN_ALL, VIOLATION, FATAL, NONE}},
-	/* Each of these NOPs ends a turn. BREAK changes the WQE index. */
+	/* A turn of the device ends at each of these NOPs. BREAK changes the WQE index. */
 	{"a NOP that completes, is broken or is not announced is not passed", .byte = 2, .flip = 1,
 		.step = {PUT, PUT_QUIET, RECORD, BELL_BEFORE, RUN_ALL, DONE, LAST_IS_NEXT, PUT, PUT,
 			RECORD, BELL, RUN_ALL, DONE, DONE, PUT, PUT_QUIET, RECORD, BELL, BREAK,
@@ -322,7 +322,10 @@ case_unknown_opcode(void)
 	unknown_opcode(0xff);
 }
 
-/* If DS is too small, the next WQE is not at the offset where the device expects it. */
+/*
+ * DS of a WQE is too small: the device then expects the next WQE at an offset inside the posted
+ * WQE, and must fail there.
+ */
 static void
 case_short_ds(void)
 {
@@ -483,7 +486,10 @@ case_blueflame_good(void)
 	rig_fini(&r);
 }
 
-/* Breaks each word of a copy in turn, at the first use of each buffer and at later uses. */
+/*
+ * Posts a BlueFlame copy in which this word is wrong, after `twin_uses` correct copies: the device
+ * must report a violation.
+ */
 static void
 blueflame_broken(unsigned int twin_uses, unsigned int word, uint32_t len)
 {

@@ -316,8 +316,8 @@ case_memory(void)
 }
 
 /*
- * ---- frames that can be cut: Ethernet, IP and TCP, and no other header, into pieces of a given
- * size
+ * ---- TSO: frames with only Ethernet, IP and TCP headers, which the adapter cuts into segments of
+ * a given size
  */
 
 static void

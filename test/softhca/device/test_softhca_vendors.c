@@ -293,7 +293,7 @@ case_keys(void)
 				use_wrong_key(wrong, use);
 }
 
-/* A key that a SEND with invalidate has invalidated. */
+/* A free key: no UMR has configured it, so a write to it is refused. */
 static void
 case_free_key(void)
 {
@@ -423,7 +423,10 @@ case_flushed(void)
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the second WQE");
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the third WQE");
 	rig_fini(&r);
-	/* Without a command after the error. Errors before the last RESET have no effect. */
+	/*
+	 * No command moves the QP to ERR: a WQE fails. The WQE behind it has the ordinary vendor
+	 * syndrome, although a command moved the QP to ERR before the last RESET.
+	 */
 	begin(NULL);
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "to ERR");
 	rig_run(&r);
@@ -441,7 +444,10 @@ case_flushed(void)
 
 /* ---- keys to invalidate, links, and other fields of a CQE */
 
-/* A region that was registered without the right of remote invalidation. */
+/*
+ * A SEND with invalidate names a region without the right of remote invalidation: both ends get an
+ * error.
+ */
 static void
 case_invalidate(void)
 {

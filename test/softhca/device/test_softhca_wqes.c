@@ -292,8 +292,9 @@ case_no_address(void)
 		rig_wqe(MLX5_OPCODE_SET_PSV, ALWAYS),
 	};
 
-	wqes[2].ds = 1 + 3 + 4; /* control, UMR and context segments; no key has this number */
-	wqes[3].ds = 2;         /* no PSV has this number */
+	/* control, UMR and context segments; no key has the WQE's key number */
+	wqes[2].ds = 1 + 3 + 4;
+	wqes[3].ds = 2; /* no PSV has the WQE's PSV number */
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[0], false), MLX5_CQE_REQ, "a NOP");
 	CHECK_EQ(run_on(SOFTHCA_QP_RC, &wqes[1], true), MLX5_CQE_REQ, "a copy");
 	for (unsigned int i = 0; i < 4; i++) {

@@ -465,7 +465,10 @@ case_dead(void)
 	softhca_faults_clear();
 }
 
-/* ---- the names that are left. The calls need not succeed: the test checks who refuses them. */
+/*
+ * ---- all other calls that a fault can refuse. Without the fault they may succeed or fail, but not
+ * with EXDEV, the errno of the fault.
+ */
 
 static struct ibv_mr *mr;
 static struct ibv_qp *qp;

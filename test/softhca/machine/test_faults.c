@@ -94,7 +94,10 @@ case_syndromes(void)
 	}
 }
 
-/* On a QP without streams, this syndrome moves the QP to error, as any other syndrome does. */
+/*
+ * On a QP without streams, the syndrome 0x05 ("flushed") moves the QP to error, as any other
+ * syndrome does.
+ */
 static void
 case_flushed_behind_nobody(void)
 {

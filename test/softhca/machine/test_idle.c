@@ -2,7 +2,8 @@
 /*
  * An idle adapter sleeps, and wakes up for every event that it must notice. It counts as asleep
  * when none of its threads has run for some time: proc(5) shows how often each thread gave up its
- * CPU.
+ * CPU. Before the adapter sleeps, it closes the doorbell pages: the first use of a closed page
+ * wakes the adapter.
  */
 #include <dirent.h>
 #include <linux/filter.h>
@@ -336,10 +337,7 @@ case_unseen_mapping(void)
 	CHECK_EQ(raw_run(dev->ctx->cmd_fd, &call), 0);
 	number = (uint32_t)handle->data;
 	before = count_naps();
-	/*
-	 * This number is greater than the 128 times that each of three threads yields before it
-	 * sleeps.
-	 */
+	/* 500 is more than 3 * 128: each of three threads yields 128 times before it sleeps. */
 	while (count_naps().switches < before.switches + 500)
 		CHECK(pair_now_ms() < end);
 	CHECK(runs_nop(&twin));
@@ -377,7 +375,7 @@ case_import(void)
 	CHECK(runs_nop(&twin));
 }
 
-/* A page that is created later must be closed together with the other pages. */
+/* A doorbell page that is created later must be closed together with the other pages. */
 static void
 case_many_pages(void)
 {
@@ -444,7 +442,7 @@ page_of(const struct twin *t)
 
 #define LONG_LEN (32u << 20)
 #define LONG_WRS 12
-/* One visit to a page does not run all of this work. */
+/* PUMPED_WRS writes of PUMPED_LEN bytes: one visit to a page executes only a part of them. */
 #define PUMPED_LEN (1u << 20)
 #define PUMPED_WRS 400
 

@@ -50,7 +50,7 @@ tweak_bytes(const struct secret *s, uint64_t unit, uint8_t out[16])
 	}
 }
 
-/* Ciphers data from data unit `first` on. */
+/* Encrypts or decrypts data, which begin with data unit `first`. */
 static void
 cipher(const struct secret *s, bool encrypt, uint64_t first, uint32_t unit, const uint8_t *in,
 	uint8_t *out, uint32_t len)
@@ -273,8 +273,8 @@ move(struct rig *r, enum way way, uint32_t off, uint32_t len)
 }
 
 /*
- * Moves data through the configured key in all four ways. memory and wire are the bytes on the two
- * sides of the key.
+ * Moves data through the key in all four ways. memory and wire are the bytes on the two sides of
+ * the key. Before each way, again() must configure the key if this is needed.
  */
 static void
 pass(struct rig *r, const uint8_t *memory, uint32_t memory_len, const uint8_t *wire,
@@ -765,8 +765,8 @@ static const struct row {
 };
 
 /*
- * Returns the index of the data unit's size: with a signature of 8 bytes the size is 520 bytes, or
- * that of 8 blocks.
+ * Returns the index of the data unit's size. A data unit is one block, or 8 blocks if `large`. If
+ * signatures are encrypted too, a block has 520 bytes instead of 512.
  */
 static unsigned int
 unit_for(const struct row *row, bool large)
@@ -1128,9 +1128,12 @@ case_bsf(void)
 	static const struct row both = {'E', {false, CRC32}, {true, DIF_CRC}, true, BEFORE};
 
 	spoil_bsf(0, 2 << 6 | 1, false, NULL, IBV_WC_SUCCESS); /* without a change */
-	/* The key was not made for encryption. */
+	/* The key was not made for encryption, so it cannot be configured. */
 	spoil_bsf(0, 2 << 6 | 1, true, NULL, IBV_WC_MW_BIND_ERR);
-	/* A BSF for a signature is announced; then a short BSF. */
+	/*
+	 * The size in the BSF announces a BSF for signatures, which is not there; then it announces
+	 * a shorter BSF.
+	 */
 	spoil_bsf(0, 3 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
 	spoil_bsf(0, 1 << 6 | 1, false, NULL, IBV_WC_LOC_QP_OP_ERR);
 	spoil_bsf(1, 4, false, NULL, IBV_WC_LOC_QP_OP_ERR); /* unknown order */

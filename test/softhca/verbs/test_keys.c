@@ -489,8 +489,8 @@ rule(enum wrong wrong, enum ibv_wc_status status)
 		v = (struct ibv_sge){0, 64, i == 0 ? outer->lkey : deep[i - 1]->lkey};
 		if (wrong == DEEP_ENOUGH || wrong == TOO_DEEP) {
 			/*
-			 * These writes go through all keys, but `outer` has been configured as
-			 * read-only.
+			 * In these two cases the write goes through all keys. `outer` has been
+			 * configured as read-only: it gets all rights here.
 			 */
 			struct ibv_sge in = {0, 64, inner->lkey};
 

@@ -572,8 +572,8 @@ is_here(struct place place)
 }
 
 /*
- * For the port that the test checks: stores the counters that the request changes, or checks how
- * they have changed since.
+ * Stores the counters that the request changes at the port under test. With `check`, checks how
+ * these counters have changed since then.
  */
 static void
 look(unsigned int request, struct place from, struct place to, bool check)

@@ -177,8 +177,9 @@ struct registers {
 };
 
 /*
- * Defines a function that runs one instruction. The instruction's address is rdi, or is computed
- * from rdi and rcx (4). The stack pointer is moved, because functions keep data below it.
+ * Defines a function that runs one instruction. The instruction accesses the address in rdi, or an
+ * address that it computes from rdi and rcx; rcx is 4. The stack pointer is moved, because compiled
+ * functions may keep data below it.
  */
 #define FORM(name, text)                                                                           \
 	static void name(const void *at, struct registers *r)                                      \

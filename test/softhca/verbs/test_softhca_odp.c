@@ -482,8 +482,8 @@ add_fives(void *arg)
 }
 
 /*
- * The adapter is opened twice, and each context has a key to the same word. While a thread waits,
- * it pumps the adapter.
+ * The adapter is opened twice, and each context has a key to the same word. Two threads add to this
+ * word by atomics: no addition may be lost. While a thread waits, it pumps the adapter.
  */
 static void
 case_atomics_of_two_keys(void)

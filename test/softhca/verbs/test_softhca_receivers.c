@@ -181,7 +181,10 @@ case_overposted(void)
 
 /* ---- a full completion queue */
 
-/* In the adapter, visits of lanes include connected QPs, but not DCTs and XRC targets. */
+/*
+ * After the overrun the receiver must fail. The adapter visits connected QPs by itself, but DCTs
+ * and XRC targets only when a request arrives.
+ */
 static void
 cq_overrun(enum kind send)
 {
