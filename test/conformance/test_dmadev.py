@@ -178,7 +178,8 @@ class Dmadev(DmaCase):
         self.assertIn("dma_mlx5_0 is the primary process's alone", lines[0])
 
     def test_the_first_adapter_that_can_is_taken(self):
-        """Three adapters, of which the first two have no DMA MMO; then three adapters without DMA MMO."""
+        """First only the last of three adapters has DMA MMO: a device without the argument `device` takes the first
+        adapter that can do what `mode` asks for. Then no adapter has DMA MMO: no device is made."""
         def load(*devices, **settings):
             vdevs = [word for device in devices for word in ('--vdev', device)]
             result = self.run_dpdk(sys.executable, '-c', LOADER, *EAL, *SMALL_PAGES, *vdevs, SOFTHCA_DEVICES='3', **settings)

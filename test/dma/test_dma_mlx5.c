@@ -540,7 +540,7 @@ each_copy_of_a_burst_has_lists_of_its_own(void)
 	fresh_bytes(4);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* The lists swap the two halves. */
+		/* Copying list a to list b swaps the two halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -578,7 +578,7 @@ copies_that_wait_keep_their_lists_submit_after_submit(void)
 			i);
 	for (i = 0; i < N; i++) {
 		uint64_t from = (uintptr_t)src + i * PART, to = (uintptr_t)dst + i * PART;
-		/* The lists swap the two halves. */
+		/* Copying list a to list b swaps the two halves. */
 		struct rte_dma_sge a[] = {{from, HALF}, {from + HALF, HALF}};
 		struct rte_dma_sge b[] = {{to + HALF, HALF}, {to, HALF}};
 
@@ -664,7 +664,9 @@ fills_repeat_their_pattern(void)
 		for (k = 0; k < len[i]; k++)
 			CHECK_EQ(dst[1 + k], pattern[k % 8]);
 		CHECK(dst[0] == ENV_UNTOUCHED && dst[1 + len[i]] == ENV_UNTOUCHED);
-		/* The copy must not have values of the fill in its fields. */
+		/*
+		 * A copy after the fill must succeed: its fields must not keep values of the fill.
+		 */
 		CHECK(rte_dma_copy(id, 0, (uintptr_t)src, (uintptr_t)dst, 64,
 			      RTE_DMA_OP_FLAG_SUBMIT) >= 0);
 		collect(id, 0, status, 1);

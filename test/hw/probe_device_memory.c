@@ -11,7 +11,7 @@ dm_alloc(struct ibv_context *ctx)
 }
 
 /*
- * Allocates, fills and frees memory. After the next allocation the memory may still have these
+ * Allocates, fills and frees memory, and allocates it again, to see whether it still has its old
  * contents.
  */
 static void

@@ -63,7 +63,7 @@ opcode(struct probe_answer *a)
 	struct pair p;
 
 	pair_init(&p, &(struct pair_opts){.keys = true});
-	/* libmlx5 sets the WQE index. */
+	/* Only the opcode: libmlx5 adds the WQE index. */
 	ctrl->opmod_idx_opcode = htobe32(OPCODE_UNKNOWN);
 	ctrl->qpn_ds = htobe32(p.client.qp->qp_num << 8 | 1);
 	ctrl->fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE;

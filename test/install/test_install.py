@@ -138,7 +138,7 @@ class Install(unittest.TestCase):
                 self.assertEqual(one.read(), other.read())
 
     def test_the_launcher_finds_its_library_and_the_cards(self):
-        # The part ids are those of the PCI ids: pci.ids of the PCI ID project.
+        # A card's part id is its PCI device id. Source: pci.ids of the PCI ID project.
         for tree in self.trees.values():
             for card, part in ('connectx-5', 0x1017), ('connectx-7', 0x1021), ('bluefield-3', 0xa2dc):
                 said = run(tree.bin('softhca'), '--like', card, sys.executable, '-c', 'open("/dev/infiniband/uverbs0")',

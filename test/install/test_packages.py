@@ -138,7 +138,7 @@ class Packages(unittest.TestCase):
         run(os.path.join(bin, 'testgantry'), *EAL, '--', '--mode', 'copy', '--out', out, __file__)
         with open(__file__, 'rb') as one, open(os.path.join(out, os.path.basename(__file__)), 'rb') as other:
             self.assertEqual(one.read(), other.read())
-        # The part id is that of the PCI id.
+        # A card's part id is its PCI device id.
         said = run(os.path.join(bin, 'softhca'), '--like', 'connectx-7', sys.executable, '-c', 'open("/dev/infiniband/uverbs0")',
                    SOFTHCA_FORCE='1')
         self.assertIn(f'part {0x1021},', said)

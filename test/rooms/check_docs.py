@@ -147,7 +147,8 @@ class Tree:
 
 
 def code_of(text):
-    """Yields (line number, is a block, code) of a page: each line of a block, and elsewhere each `span`."""
+    """Yields the code in a page as (line number, whether it is in a code block, code): each line of a code block, and
+    each `span` elsewhere."""
     fenced, block = False, None
     for number, line in enumerate(text.split('\n'), 1):
         if line.lstrip().startswith('```'):

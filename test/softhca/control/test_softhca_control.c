@@ -163,7 +163,7 @@ case_gids(void)
 	CHECK(memcmp(&one, &table[3], sizeof(one)) == 0);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 4, &one, 0), ENODATA);
 	CHECK_EQ(ibv_query_gid_ex(ctx, 1, 255, &one, 0), EINVAL);
-	/* The older call has no error for an empty entry: the GID is all zeros. */
+	/* ibv_query_gid(3) has no error for an empty entry: the GID is all zeros. */
 	CHECK_EQ(ibv_query_gid(ctx, 1, 200, &gid), 0);
 	CHECK(gid.global.subnet_prefix == 0 && gid.global.interface_id == 0);
 	CHECK(ibv_query_gid_table(ctx, table, 3, 0) == -EINVAL);
@@ -275,8 +275,8 @@ expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, b
 }
 
 /*
- * The kernel changes some access rights without a new key. It gives a key other pages if the key
- * has entries for them.
+ * The kernel keeps the key if only certain access rights change, or if the key has enough entries
+ * for the new pages. Otherwise the region gets a new key.
  */
 static void
 case_rereg_key(void)

@@ -568,7 +568,10 @@ case_untold(void)
 	pair_fini(&p);
 }
 
-/* The kind of crypto engine decides which attributes libmlx5 accepts. */
+/*
+ * If the device encrypts only one data unit for each key, libmlx5 must refuse a key of two data
+ * units.
+ */
 static void
 case_units(void)
 {

@@ -144,7 +144,10 @@ case_queue_counters(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Commands that name a protection domain accept one of verbs and one of a firmware command. */
+/*
+ * CREATE_PSV accepts a PD that a firmware command created. This PD cannot be freed while the PSV
+ * exists.
+ */
 static void
 case_pd(void)
 {

@@ -278,7 +278,10 @@ case_commands(void)
 	CHECK_EQ(nl_error(fd, &r), EINVAL);
 	nl_begin(&r, RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP, 4);
 	expect_done(nl_ask(fd, &r, &a), 4, -EINVAL);
-	/* A message that is not a request, and control messages of netlink. */
+	/*
+	 * Messages that are no request and control messages of netlink get no answer; with
+	 * NLM_F_ACK they are acknowledged.
+	 */
 	nl_begin(&r, RDMA_NLDEV_CMD_GET, 0, 1);
 	header->nlmsg_flags = 0;
 	nl_send(fd, &r);

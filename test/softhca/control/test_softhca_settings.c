@@ -396,7 +396,10 @@ load_like(struct softhca_config *cfg, const char *text, const char *config)
 	return rc;
 }
 
-/* Features by part and firmware: DOCA 3.1 General Support, and for MMO also UCX and DPDK. */
+/*
+ * Which features a card has depends on its part and firmware. Sources: DOCA 3.1 General Support,
+ * and for MMO also UCX and DPDK.
+ */
 static void
 case_cards(void)
 {

@@ -591,8 +591,8 @@ case_errors(void)
 static struct {
 	uint64_t first; /* number of the first CQE of the batch */
 	/*
-	 * Number of pages written to, and of those that were written to after the completion of
-	 * their write.
+	 * n: number of pages that were written to. early: number of those pages whose write had
+	 * already completed when the page was written to.
 	 */
 	unsigned int n, early;
 } trap;

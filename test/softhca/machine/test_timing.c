@@ -418,7 +418,7 @@ static void
 case_fence_modes(void)
 {
 	static const bool waits[8][2] = {
-		/* Whether the NOP must wait for a read, and for a write. */
+		/* First column: must the NOP wait for a read? Second column: for a write? */
 		{false, false}, /* mode 0: no fence */
 		{false, false}, /* mode 1, small: waits only for local operations */
 		{true, false},  /* mode 2: fence */

@@ -307,7 +307,10 @@ case_receive_errors(void)
 		"hw_counters/resp_cqe_flush_error", "hw_counters/req_remote_invalid_request",
 		"hw_counters/req_cqe_error");
 	pair_fini(&p);
-	/* The same with an SRQ: the QP has no receives of its own that could be flushed. */
+	/*
+	 * The same error on a QP with an SRQ: this QP has no receives of its own that could be
+	 * flushed.
+	 */
 	receive_error_of_srq();
 	/* No receive is posted: there is one try, and one retry. */
 	pair_init(&p, &no_retry);
@@ -340,7 +343,7 @@ case_unreliable(void)
 	node_close_ends(&a, from, &b, to);
 }
 
-/* Frames leave by the port, and no frame arrives. */
+/* A frame of a raw packet QP must be counted as sent, and as nothing else: it arrives nowhere. */
 static void
 case_frames(void)
 {

@@ -125,7 +125,9 @@ case_registering_again(void)
 
 	pair_init(&p, NULL);
 	area_init(&a, p.pd, PAIR_ALL);
-	/* Change to a plain region: its memory must exist, and is then pinned. */
+	/*
+	 * The region on demand becomes a plain region: its memory must exist, and is then pinned.
+	 */
 	CHECK(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAIR_ALL) != 0 &&
 		errno == EFAULT);
 	area_map(&a, 0, AREA_PAGES, PROT_READ | PROT_WRITE);
@@ -136,7 +138,7 @@ case_registering_again(void)
 	CHECK_EQ(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			 PAIR_ALL | ON_DEMAND),
 		0);
-	/* Change from all memory to a part of it. */
+	/* The implicit region, which has all memory, becomes a region of one area. */
 	all = ibv_reg_mr(p.pd, NULL, SIZE_MAX, PAIR_ALL | ON_DEMAND);
 	CHECK(all != NULL);
 	memset(p.client.buf, 0x62, 8);

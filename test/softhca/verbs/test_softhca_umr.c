@@ -186,8 +186,8 @@ expect_untouched(struct keys *k)
 }
 
 /*
- * Posts a list of two entries with these changes. Expects this status, and checks a write of the
- * first bytes.
+ * Posts a UMR with a list of two entries and these changes, and expects this status. After success,
+ * a write through the key must reach both entries; otherwise no byte may have changed.
  */
 static void
 list(const struct change *c, uint32_t flags, enum ibv_wc_status status)
