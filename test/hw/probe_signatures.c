@@ -184,8 +184,8 @@ sig_err_responder(struct probe_answer *a)
 }
 
 /*
- * Returns for which CQ polling makes the key's error known: 's' for the send CQ, 'r' for the
- * receive CQ, '-' for none of the two.
+ * Polls both CQs until the key has an error. Returns the CQ whose polling made libmlx5 set the
+ * error: 's' for the send CQ, 'r' for the receive CQ; '-' if the key gets no error.
  */
 static char
 cq_of_error(struct signed_pair *s)

@@ -281,7 +281,7 @@ case_async_read(void)
 	close_pair(&p);
 }
 
-/* The kernel's list of async events has no limit. */
+/* As in the kernel, the list of async events has no limit: all events must be read, in order. */
 static void
 case_async_many(void)
 {

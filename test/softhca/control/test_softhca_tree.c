@@ -258,7 +258,9 @@ case_other_devices(void)
 	snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/uverbs4/ibdev", tree_path());
 	CHECK_EQ(access(path, R_OK), 0);
 	tree_remove();
-	/* A device that has the name of an mlx5 device, but no entry on the bus. */
+	/*
+	 * A device that has the name of an mlx5 device, but no entry on the bus, must be found too.
+	 */
 	snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs3/ibdev", root);
 	f = fopen(path, "w");
 	CHECK(f != NULL);
@@ -716,7 +718,10 @@ case_inherited(void)
 		CHECK(strcmp(tree_path(), parent) != 0);
 		CHECK(tree_is_own());
 		CHECK(strncmp(getenv("SOFTHCA_TREE"), tree_path(), strlen(tree_path())) == 0);
-		/* libibverbs identifies a device by the time of its directory. */
+		/*
+		 * libibverbs identifies a device by the time of its directory, so the new tree must
+		 * have the time of the old one.
+		 */
 		snprintf(first, sizeof(first), "%s/sys/class/infiniband/mlx5_0", tree_path());
 		CHECK_EQ(stat(first, &after), 0);
 		CHECK_EQ(before.st_mtim.tv_sec, after.st_mtim.tv_sec);

@@ -178,7 +178,7 @@ case_ranges(void)
 	uint32_t first, one = put(t);
 
 	CHECK_EQ(one, 0x1001);
-	/* Some of the 16 numbers from 0x1000 on are in use. */
+	/* One of the 16 numbers from 0x1000 on is in use, so the range must begin at 0x1010. */
 	CHECK_EQ(table_put_range(t, &object, 16, &first), 0);
 	CHECK_EQ(first, 0x1010);
 	for (uint32_t i = 0; i < 16; i++)

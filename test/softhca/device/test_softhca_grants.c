@@ -158,8 +158,8 @@ case_requester(void)
 }
 
 /*
- * A burst of two messages for two receives: one receive names b's memory correctly, the other does
- * not.
+ * A burst of two correct messages for two receives: the first receive names b's memory correctly,
+ * the second does not.
  */
 static void
 expect_receive(struct burst *t, const void *at, uint32_t key, uint32_t len, uint8_t syndrome,

@@ -1276,8 +1276,8 @@ is_device_thread(const char *task)
 }
 
 /*
- * Waits until the thread may run on these CPUs. A thread that leaves its CPU may for a moment run
- * only on the other CPUs.
+ * Waits until the thread may run on exactly these CPUs. The wait is needed, because a device thread
+ * that leaves its CPU may for a moment run only on all other CPUs.
  */
 static bool
 may_run_on(const char *task, unsigned long long cpus)

@@ -899,7 +899,10 @@ case_wrong_signature(void)
 
 /* ---------------------------------------------------------------- DEKs */
 
-/* The DEK in the key's configuration must not be used: no data may move in any of the four ways. */
+/*
+ * spoil() makes the DEK in the key's configuration unusable: no data may move in any of the four
+ * ways.
+ */
 static void
 refuse_dek(void (*spoil)(struct rig *r, struct mlx5dv_crypto_attr *attr))
 {
@@ -987,7 +990,10 @@ case_destroyed_dek(void)
 	rig_fini(&r);
 }
 
-/* The right keytag; and a keytag for a DEK that has none, which must be ignored. */
+/*
+ * The configuration has the keytag of the DEK; or the DEK has no keytag, and that of the
+ * configuration must be ignored.
+ */
 static void
 case_keytag(void)
 {

@@ -515,8 +515,8 @@ case_segments(void)
 }
 
 /*
- * If a message ends inside the data of a block, this block must not be written. Its signature may
- * be missing.
+ * If a message ends inside the data of a block, this block must not be written. If a message has
+ * all data of a block but not all of its signature, the block must be written.
  */
 static void
 short_message(struct signature mem, struct signature wire, uint32_t len, uint32_t blocks)
