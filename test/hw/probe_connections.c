@@ -138,7 +138,7 @@ const struct probe probe_connections[] = {
 	{"comm-est-xrc", "The first message to an XRC target in RTR raises IBV_EVENT_COMM_EST.",
 		"Gantry does not wait for this event; a program that moves an XRC target to RTS by it needs another sign.",
 		comm_est_xrc},
-	{"comm-est-once", "IBV_EVENT_COMM_EST comes once until RESET.",
+	{"comm-est-once", "A QP raises IBV_EVENT_COMM_EST once, and again only after it was reset.",
 		"Gantry does not count these events; a program that counts connections by them counts wrong.",
 		comm_est_once},
 	{"comm-est-not-ud", "A datagram to a UD QP in RTR raises no IBV_EVENT_COMM_EST.",

@@ -360,8 +360,8 @@ const struct probe probe_cqs[] = {
 		"A program that converts the timestamps of completions by that rate gets wrong times; Gantry reads none.",
 		timestamp_clock},
 	{"moderation-unseen",
-		"Moderation counts the completions that are unseen when the CQ is armed, and all "
-		"later ones.",
+		"Moderation counts the completions that the program has not read when it arms the "
+		"CQ, and all later completions.",
 		"Gantry sets no moderation; a program that does may wake later, or sleep beside completions.",
 		moderation_unseen},
 	{"moderation-first",
@@ -369,14 +369,16 @@ const struct probe probe_cqs[] = {
 		"at once.",
 		"Gantry sets no moderation; a program that does may wake later.", moderation_first},
 	{"moderation-period",
-		"A completion that comes earlier makes its event when a period has passed since "
-		"the last event.",
+		"A completion that comes less than a period after the CQ's last event makes its "
+		"event when a period has passed since that event.",
 		"Gantry sets no moderation; a program that does may wake earlier or later.",
 		moderation_period},
 	{"moderation-no-period", "A period of 0 sets no time limit.",
 		"Gantry sets no moderation; a program that sets a count alone wakes earlier.",
 		moderation_no_period},
-	{"moderation-count-1", "With a count of 1 and a period, the event waits for the period.",
+	{"moderation-count-1",
+		"With a count of 1 and a period other than 0, the event still waits until the "
+		"period has passed.",
 		"Gantry sets no moderation; a program that sets a count of 1 with a period wakes earlier.",
 		moderation_count_1},
 	{"resize-after-work",

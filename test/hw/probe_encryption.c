@@ -317,8 +317,8 @@ const struct probe probe_encryption[] = {
 		"A message whose last data unit is short is encrypted otherwise than software does it, or fails.",
 		last_unit},
 	{"xts-one-unit",
-		"If a device encrypts one data unit of a key, a message that is longer than this "
-		"unit is refused.",
+		"If a device encrypts only one data unit of a key, a message that is longer than "
+		"this unit is refused.",
 		"A program that ignores the capability may get wrong ciphertext instead of an error; Gantry refuses such a transaction.",
 		NULL, "libmlx5 posts no such key."},
 	{"xts-dek-late", "A DEK is looked up when data pass, not when the key is configured.",

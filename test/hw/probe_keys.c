@@ -356,8 +356,9 @@ const struct probe probe_keys[] = {
 		"Gantry binds no memory windows; a program must end a window before it removes the region.",
 		dereg_under_window},
 	{"dereg-after-work",
-		"A region ends after the work whose doorbell rang before the call, except work "
-		"that waits, and work far back in a queue.",
+		"A deregistration takes effect after the work requests whose doorbell rang before "
+		"the call have run. Excepted are work requests that wait, and work requests far "
+		"behind the head of a queue.",
 		"A program that removes memory before the last work on it has completed may see a protection error.",
 		NULL, "a card has run that work by then."},
 	{"umr-refused",
