@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Returns the initial state. It depends on the page, so that the queues of different pages get
- * different numbers.
+ * Returns the initial state for the queues of a UAR page. It depends on the page's id, so that
+ * queues of different pages get different numbers.
  */
 static inline uint64_t
 chance_first(uint32_t seed, uint32_t page)
@@ -20,8 +20,8 @@ chance_first(uint32_t seed, uint32_t page)
 }
 
 /*
- * Returns a number below n (xorshift). The low bits of a product with an odd number are weak, so
- * only the high bits are used.
+ * Advances the state *chance by xorshift, and returns a number below n. The low bits of a product
+ * with an odd number are weak, so only the high bits are used.
  */
 static inline unsigned int
 chance_draw(uint64_t *chance, unsigned int n)

@@ -54,7 +54,7 @@ struct softhca_config {
 	uint32_t devx, dc, signatures, sig_pipelining;
 	uint32_t max_dm;    /* bytes of device memory, in whole pages; 0: no device memory */
 	uint32_t dm_zeroed; /* 0: new device memory is not zeroed */
-	/* 1: a queue pair must request DMA MMO; 0: each reliable queue pair has it */
+	/* 1: only queue pairs that request DMA MMO have it; 0: each reliable queue pair has it */
 	uint32_t mmo_qp;
 	uint64_t max_memcpy; /* maximum of bytes of one DMA MMO memcpy, a power of two; 0: no MMO */
 	/* index of the first adapter with MMO; adapters before it have no MMO */
@@ -84,10 +84,16 @@ struct softhca_config {
 	uint32_t max_rd_atomic;
 	/* The timing model: timing.c. If all are 0, it is off. */
 	uint32_t doorbell_ns, latency_ns, round_trip_ns, bandwidth_mbps;
-	/* Seed for the WQE at which a queue stops: exec/sq_sigstop.h; 0: as early as possible. */
+	/*
+	 * Seed that chooses before which WQE a send queue stops after a wrong signature:
+	 * exec/sq_sigstop.h; 0: the queue stops right after the WQE whose signature was wrong.
+	 */
 	uint32_t sig_stop;
 	uint32_t log_faults; /* 1: log each fault when it is applied */
-	/* seed for the order in which bytes move: exec/order.h; 0: the order of posting */
+	/*
+	 * seed for the order in which bytes move: exec/order.h; 0: bytes move in the order of
+	 * posting
+	 */
 	uint32_t reorder;
 };
 

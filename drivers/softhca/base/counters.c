@@ -20,8 +20,7 @@ struct table {
 static struct table unshared;
 static _Atomic(struct table *) table = &unshared;
 /*
- * Locks of the counters that carry() changes. They are needed because lanes of several threads add
- * to the counters of one port.
+ * Locks for carry(), one for each port: lanes of several threads add to the counters of one port.
  */
 static struct spin carrying[SOFTHCA_MAX_DEVICES][SOFTHCA_MAX_PORTS];
 
@@ -91,7 +90,7 @@ counters_share(const char *path)
 	close(fd);
 	if (shared == MAP_FAILED)
 		return;
-	/* Another thread may have mapped the file first. */
+	/* Another thread may have mapped the file first. Then this mapping is dropped. */
 	if (!atomic_compare_exchange_strong(&table, &none, shared))
 		munmap(shared, sizeof(*shared));
 }

@@ -22,8 +22,8 @@
 
 enum counter {
 	/*
-	 * Octets divided by 4, including all headers; and packets. Only counters_carry() changes
-	 * them.
+	 * XMIT_DATA and RCV_DATA count octets divided by 4, including all headers. Only
+	 * counters_carry() changes these four counters.
 	 */
 	COUNTER_XMIT_DATA,
 	COUNTER_RCV_DATA,

@@ -23,8 +23,8 @@ struct softhca_port {
 
 /*
  * Sends an event of the adapter, or of one of its ports, to every open context. It is called inside
- * a turn, so it must not wait. Returns false if a control call holds a lock that is needed: then no
- * context got the event.
+ * a turn (turns.h), so it must not wait for a lock. Returns false if a control call holds a lock
+ * that the function needs: then no context got the event.
  */
 typedef bool softhca_dev_event_fn(struct softhca_dev *dev, uint32_t type, uint32_t port);
 
@@ -41,7 +41,10 @@ struct softhca_dev {
 	unsigned int index;                          /* mlx5_<index> */
 	unsigned int uverbs;                         /* /dev/infiniband/uverbs<uverbs> */
 	struct softhca_lanes *lanes;
-	/* Port at which the last context started: lag_next_port(). */
+	/*
+	 * counts the contexts, so that successive contexts begin with different ports of a bond:
+	 * lag_start()
+	 */
 	_Atomic uint32_t tx_port;
 	softhca_dev_event_fn *send_event; /* set before softhca_lanes_init() */
 };

@@ -18,7 +18,8 @@
 
 struct softhca_mkey;
 
-#define LANES_KEPT 64 /* number of lists: one for each power of two of pages */
+/* number of entries of `kept`: a list of keys for each power of two of pages */
+#define LANES_KEPT 64
 
 struct softhca_lanes {
 	struct softhca_dev *dev;
@@ -28,19 +29,23 @@ struct softhca_lanes {
 	pthread_mutex_t kept_lock;
 	struct table qps, cqs, srqs;        /* queue/ */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
-	/* queue/: struct softhca_uar; a mark means that the page rang lately */
+	/*
+	 * queue/: UAR pages (struct softhca_uar); the mark of a page means that the page rang
+	 * lately
+	 */
 	struct page_set *_Atomic uars;
 	struct page_set *_Atomic clocks; /* lane/: clock pages */
 	/* Protects uars and clocks against concurrent changes. */
 	pthread_mutex_t sets_lock;
-	atomic_bool look; /* queue/: some UAR page needs attention */
+	/* queue/: `attention` of a UAR page may be set, so the next turn looks at all pages */
+	atomic_bool look;
 	/* queue/: a CQ has failed, so QPs without a UAR page may have to fail. */
 	atomic_bool cq_failed;
 	atomic_bool odp; /* key/: the adapter has keys on demand, or had such keys */
 	/* key/: held by atomic operations on memory on demand; no other lock is taken under it */
 	struct spin odp_lock;
 	_Atomic uint64_t port_free; /* fault/timing.c: device time at which the port is free */
-	atomic_uint asleep, wakes;  /* wake.h */
+	atomic_uint asleep, wakes;  /* wake.h: number of sleeping threads, number of wakes */
 	/* wake.h: an eventfd to which lanes_wake() also writes, or -1 */
 	_Atomic int call_fd;
 	/* lane/: an epoll for call_fd and for accesses to closed pages, or -1. */

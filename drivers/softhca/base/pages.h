@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sets of pages that lanes read without a lock. A published set never changes, except for its
- * marks. To add or remove a page, page_set_replace() publishes a changed copy, and frees the old
- * set when no turn can see the old set any more.
+ * marks. To add or remove a page, page_set_replace() publishes a changed copy. It frees the old set
+ * when all turns (turns.h) that may still read this set have ended.
  */
 #ifndef SOFTHCA_PAGES_H
 #define SOFTHCA_PAGES_H

@@ -14,8 +14,9 @@
 typedef bool sigchain_fn(const siginfo_t *info, void *context);
 
 /*
- * From now on mend() gets the signal first. A signal can have at most two handlers, and setting a
- * handler again has no effect. A handler that the program installs later replaces mend().
+ * From now on mend() is called first for the signal. A signal can have at most two such functions,
+ * and setting a function again has no effect. A handler that the program installs later replaces
+ * them.
  */
 void sigchain_take(int sig, sigchain_fn *mend);
 

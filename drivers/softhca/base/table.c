@@ -18,8 +18,9 @@ table_init(struct table *t)
 	uint32_t seed = 0;
 
 	/*
-	 * Each table starts at a random number. Two processes have two adapters. So if a program
-	 * uses a number of another process by mistake, no object of this process has that number.
+	 * Each table starts at a random number. Each process has adapters of its own. So if a
+	 * program by mistake uses a number from another process, most likely no object of this
+	 * process has that number.
 	 */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint32_t)device_clock() * 2654435761u;
@@ -55,8 +56,8 @@ table_slot(struct table *t, uint32_t number)
 }
 
 /*
- * A freed number is reused only after the window has moved on. So the use of a stale number is
- * detected.
+ * Numbers are taken in rising order from a window of t->window numbers. So a freed number is reused
+ * only after all other numbers of the window. Until then, the use of the stale number is detected.
  */
 static int
 table_put_locked(struct table *t, void *obj, uint32_t *number)

@@ -21,7 +21,8 @@ struct table {
 	_Atomic(void *) *_Atomic top[TABLE_TOP];
 	pthread_mutex_t lock; /* held while an object is put or removed */
 	uint32_t base, used;
-	_Atomic uint32_t next, window; /* changed only under the lock */
+	/* changed only under the lock; next: offset at which the search for a free number begins */
+	_Atomic uint32_t next, window;
 };
 
 void table_init(struct table *t);
@@ -36,8 +37,8 @@ int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
 /* Replaces the object of a number that is in use. */
 void table_set(struct table *t, uint32_t number, void *obj);
 /*
- * Removes the object. A lane may still use the object after this: call softhca_quiesce() before the
- * object is freed.
+ * Removes the object. A lane that has found the object may still use it: call softhca_quiesce()
+ * before the object is freed.
  */
 void table_remove(struct table *t, uint32_t number);
 /*
@@ -51,7 +52,10 @@ bool table_has_given(struct table *t, uint32_t number);
  */
 bool table_replace(struct table *t, uint32_t number, void *old, void *obj);
 
-/* Returns the object, or NULL. Call this inside a turn: the object is valid until the turn ends. */
+/*
+ * Returns the object, or NULL. Call this inside a turn (turns.h): the object is valid until the
+ * turn ends.
+ */
 static inline void *
 table_get(struct table *t, uint32_t number)
 {

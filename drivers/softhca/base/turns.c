@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns, and waiting for their end. Each lane has an epoch, a counter that is odd while a turn of
- * the lane runs.
+ * Turns, and waiting for their end. Each slot has an epoch, a counter that is odd while a turn runs
+ * in the slot.
  */
 #include "turns.h"
 
@@ -17,7 +17,7 @@
  * may allocate memory.
  */
 static _Thread_local struct lane_slot *current __attribute__((tls_model("initial-exec")));
-static _Thread_local unsigned int hint; /* index of the slot that this thread used last */
+static _Thread_local unsigned int hint; /* index of the slot that this thread claimed last */
 
 struct lane_slot *
 turn_slot(void)
@@ -42,7 +42,10 @@ turn_begin(struct lane_slot *slot)
 	current = slot;
 }
 
-/* Claims a slot. The slot belongs to the thread that made its epoch odd. */
+/*
+ * Claims the slot for the calling thread by making its epoch odd. Returns false if a turn runs in
+ * it.
+ */
 static bool
 slot_claim(struct lane_slot *slot)
 {

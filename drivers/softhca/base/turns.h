@@ -4,9 +4,9 @@
  *
  *   turn_claim() or turn_begin()  ->  look objects up, use them  ->  turn_end()
  *
- * A thread reads tables and sets of pages only inside a turn. An object that it finds stays valid
- * until the turn ends: to destroy an object, a thread removes it from its table, calls
- * softhca_quiesce(), and then frees it. A turn never waits for a control call.
+ * A turn is the time in which a thread may read tables and sets of pages, without a lock. An object
+ * that it finds stays valid until the turn ends: to destroy an object, a thread removes it from its
+ * table, calls softhca_quiesce(), and then frees it. A turn never waits for a control call.
  */
 #ifndef SOFTHCA_TURNS_H
 #define SOFTHCA_TURNS_H
@@ -23,14 +23,14 @@
 
 struct softhca_lanes;
 
-/* All members except epoch belong to the thread whose turn runs. */
+/* All members except epoch belong to the thread whose turn runs in the slot. */
 struct lane_slot {
 	atomic_uint epoch;               /* odd while a turn runs */
 	unsigned int busy_turns, cursor; /* lane.c */
 	uint64_t looked_at;              /* lane.c: device time */
 	bool short_slices;               /* idle.c: the thread's time slices are short */
 	uint64_t left_cpu;     /* idle.c: device time at which the thread yielded its CPU */
-	struct graves *graves; /* key/retire.c */
+	struct graves *graves; /* keys that wait until no turn can see them: key/retire.c */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Begins a turn of a device thread, in the slot of this thread. */
@@ -53,13 +53,16 @@ bool turn_is_running(void);
  */
 void softhca_quiesce(void);
 
-/* The turns of all adapters that were running at one moment. */
+/* The turns of all adapters that ran at the time of turns_note(). */
 struct turns_seen {
 	unsigned int n;
 	unsigned int epoch[SOFTHCA_MAX_DEVICES * LANE_SLOTS]; /* 0: no turn ran in this slot */
 };
 
-/* `own` is the caller's slot, which does not count. */
+/*
+ * turns_note() notes the turns that run now, except the turn in the caller's slot `own`.
+ * turns_are_over() returns true when all noted turns have ended.
+ */
 void turns_note(struct turns_seen *seen, const struct lane_slot *own);
 bool turns_are_over(const struct turns_seen *seen);
 

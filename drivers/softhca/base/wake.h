@@ -17,7 +17,10 @@
 
 #include "lanes.h"
 
-/* Begins to sleep. Returns the value for lanes_sleep(). */
+/*
+ * Counts the calling thread as asleep. Call this before the last look for work. Returns the value
+ * that lanes_sleep() needs.
+ */
 static inline unsigned int
 lanes_lie_down(struct softhca_lanes *lanes)
 {
@@ -35,7 +38,7 @@ lanes_get_up(struct softhca_lanes *lanes)
 
 /*
  * Returns when lanes_wake() has been called since lanes_lie_down(). It may also return earlier. Do
- * not call it inside a turn.
+ * not call it inside a turn (turns.h).
  */
 void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
 
@@ -46,8 +49,8 @@ void lanes_sleep(struct softhca_lanes *lanes, unsigned int wakes);
 void lanes_wake_sleepers(struct softhca_lanes *lanes);
 
 /*
- * Wakes the sleeping device threads of the adapter. The last store that they must see must have
- * been sequentially consistent. This function does not block.
+ * Wakes the sleeping device threads of the adapter. The caller has stored the work for them by a
+ * sequentially consistent store. This function does not block.
  */
 static inline void
 lanes_wake(struct softhca_lanes *lanes)

@@ -42,7 +42,8 @@ enum wire_fence {
 };
 
 enum wire_ce {
-	CE_ON_ERROR = 0, /* make a completion only for an error, or if the WQE is flushed */
+	/* make a completion for the WQE's own error, but none if the WQE is flushed */
+	CE_ON_ERROR = 0,
 	/* make a completion only for the WQE's own error, not if the WQE is flushed */
 	CE_NO_FLUSH = 1,
 	CE_ALWAYS = 2,
@@ -80,7 +81,7 @@ enum wire_seg {
 	ETH_L3_CSUM = 0x40,
 	ETH_L4_CSUM = 0x80,
 	XRC_UNITS = 1,
-	/* in a WQE of a shared receive queue, whose data segments start at 16 */
+	/* offset in the 16-byte segment before the data segments of a shared receive queue's WQE */
 	SRQ_NEXT_INDEX = 2,
 	MMO_OPAQUE_LKEY = 4,
 	MMO_OPAQUE_VA = 8

@@ -15,7 +15,7 @@ call_attr(struct uverbs_call *call, uint16_t id)
 	for (uint32_t i = 0; i < call->n_specs; i++)
 		if (call->specs[i].id == id)
 			return &call->values[i];
-	abort(); /* a handler may use only the attributes in its method's list */
+	abort(); /* the handler has a bug: it may use only the attributes in its method's list */
 }
 
 bool

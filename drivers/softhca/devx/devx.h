@@ -54,8 +54,8 @@ struct devx_create {
 };
 
 /*
- * Returns the length of the command that creates an object. It is at least in_len of the command's
- * row.
+ * Returns the length of the command that creates an object. It is at least in_len of struct
+ * devx_create.
  */
 size_t devx_create_len(struct uverbs_call *call);
 
@@ -79,7 +79,7 @@ struct devx_command {
 		uint8_t *out);
 };
 
-/* Initializers for the members of a class's row. */
+/* Initializers for the members of struct object_class that list firmware commands. */
 #define CLASS_CREATES(table)  .creates = (table), .n_creates = ARRAY_SIZE(table)
 #define CLASS_COMMANDS(table) .commands = (table), .n_commands = ARRAY_SIZE(table)
 

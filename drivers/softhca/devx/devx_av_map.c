@@ -33,7 +33,10 @@ gid_exists(const struct softhca_dev *dev, uint32_t index)
 	return false;
 }
 
-/* The queue pair can be destroyed while the mapping exists: it does not count as a user. */
+/*
+ * Makes a mapping. The mapping does not count as a user of the queue pair, so the queue pair can be
+ * destroyed while the mapping exists.
+ */
 static int
 create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object **obj)
 {

@@ -115,7 +115,7 @@ create(struct uverbs_call *call, const uint8_t *in, uint8_t *out, struct object 
 			&dbr, &dbrec);
 	/*
 	 * The program writes the doorbell record, and the adapter writes a mark into the second
-	 * word of this record. So it must be writable.
+	 * word of this record. So the record must be writable.
 	 */
 	if (rc == 0 && !memory_is_mapped((uintptr_t)dbrec, 8, true))
 		rc = DEVX_REFUSE(DEVX_BAD_RES, CQC_AT + CQC_DBR_UMEM_ID);

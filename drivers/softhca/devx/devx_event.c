@@ -183,7 +183,10 @@ add(struct event_source *src, struct event_subscription s, int fd)
 	return rc;
 }
 
-/* Subscribes to both events of each port: active and down. Each of them is one subscription. */
+/*
+ * Subscribes to both events of each port: active and down. Each event of each port needs its own
+ * subscription.
+ */
 static int
 add_ports(struct softhca_ctx *ctx, struct event_subscription s, int fd)
 {
@@ -219,7 +222,7 @@ subscribe_to(struct uverbs_call *call, uint32_t type, const struct event_subscri
 }
 
 /*
- * Reads from the call where the events are sent: *fd is the program's eventfd, or -1, and *s gets
+ * Reads the target of the events from the call: *fd is the program's eventfd, or -1, and *s gets
  * the channel's file and the cookie.
  */
 static int

@@ -211,7 +211,10 @@ rts2rts(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t
 		return DEVX_REFUSE(DEVX_BAD_PARAM, IN_OPT_MASK_95_64);
 	if (opt != 0)
 		rc = check_lag_port(call, in);
-	/* If the command changes only the bond's port, this step is left out. */
+	/*
+	 * If the command changes only the bond's port, rts2rts_path() is not called, because it has
+	 * nothing to change.
+	 */
 	if (rc == 0 && (opt == 0 || bits_get(in, IN_OPT_MASK_63_32, 32) != 0))
 		rc = rts2rts_path(qp, in);
 	return opt != 0 ? take_lag_port(qp, in, rc) : rc;

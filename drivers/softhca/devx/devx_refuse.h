@@ -21,9 +21,9 @@ enum devx_status {
 /*
  * The result of a handler of a firmware command: 0; -errno if the kernel refuses the command; or
  * DEVX_REFUSE() if the firmware refuses it. In the last case the call fails with EREMOTEIO, and the
- * answer has a status and a syndrome. These are a card's values if they are known. Otherwise they
- * are this status, and DEVX_FIELD plus the bit offset of the wrong field. Assumed:
- * refused-syndrome.
+ * answer has a status and a syndrome. If a card's values for this refusal are known, the answer has
+ * these values. Otherwise it has `status`, and as syndrome DEVX_FIELD plus `bit`, the bit offset of
+ * the wrong field. Assumed: refused-syndrome.
  */
 #define DEVX_FIELD                   0x10000
 #define DEVX_REFUSE(status, bit)     ((int)(status) << 20 | DEVX_FIELD | (int)(bit))

@@ -25,7 +25,10 @@
 #define SOCKET_BYTES (4 << 20)
 
 struct event_file {
-	/* Also keeps other threads from writing while event_source_fini() takes records out. */
+	/*
+	 * Protects the records in the socket: while event_source_fini() takes records out, no other
+	 * thread writes a record.
+	 */
 	pthread_mutex_t lock;
 	_Atomic uint32_t refs;
 	int fd; /* device's end of the socket */
@@ -158,7 +161,7 @@ event_file_is_inode(const struct event_file *file, dev_t dev, ino_t ino)
 	return file->dev == dev && file->ino == ino;
 }
 
-/* Returns the name of such a file in ib_uverbs or mlx5_ib (UVERBS_TYPE_ALLOC_FD). */
+/* The names are those that ib_uverbs and mlx5_ib give to such files (UVERBS_TYPE_ALLOC_FD). */
 const char *
 event_file_name(dev_t dev, ino_t ino)
 {

@@ -94,7 +94,10 @@ capture_frame(const struct softhca_config *cfg, const uint8_t *frame, size_t len
 		.nsec = (uint32_t)now.tv_nsec,
 		.len = (uint32_t)len,
 		.full_len = (uint32_t)len};
-	/* O_APPEND and one call for each record: records that several lanes write do not mix. */
+	/*
+	 * O_APPEND and one system call for each record keep records from mixing if several lanes
+	 * write at once.
+	 */
 	if (writev(fd, parts, 2) == (ssize_t)(sizeof(header) + len))
 		return;
 	softhca_log("the capture file %s is cut short: %s", cfg->capture, strerror(errno));

@@ -93,7 +93,7 @@ begin(struct run *run, const struct message *m)
 	bool named = from->type == SOFTHCA_QP_UD || from->type == SOFTHCA_QP_DCI;
 	struct carried *c = &run->carried;
 
-	/* A datagram is one packet of the port's MTU. */
+	/* A UD message is always one packet, at most as long as the port's MTU of 4096 bytes. */
 	if (mtu < MTU_256 || mtu > MTU_4096 || from->type == SOFTHCA_QP_UD)
 		mtu = MTU_4096;
 	c->from = from;

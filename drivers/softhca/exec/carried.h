@@ -16,10 +16,13 @@
 #include "move.h"
 #include "run.h"
 
-/* Adds the noted messages to the counters and clears the notes. The responder is still held. */
+/*
+ * Adds the noted messages to the counters and clears the notes. The caller still holds the receive
+ * side of run->responder.qp.
+ */
 void carried_flush(struct run *run);
 /*
- * As carried_note(), for the two rare cases: the first message to the held responder, and a message
+ * As carried_note(), for the two rare cases: the first message to run->responder.qp, and a message
  * of several packets.
  */
 void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
@@ -27,9 +30,10 @@ void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
 void carried_frame(struct run *run, unsigned int len);
 
 /*
- * Notes a message that the responder has answered. The responder is still held; responder_release()
- * adds the noted messages to the counters. len: bytes of payload; 0 for an atomic, because its
- * operands are in a header. One comparison finds both cases of carried_note_rare().
+ * Notes a message that the responder has answered. The caller still holds the receive side of
+ * run->responder.qp; responder_release() adds the noted messages to the counters. len: bytes of
+ * payload; 0 for an atomic, because its operands are in a header. In both cases of
+ * carried_note_rare(), len is at least rare_len.
  */
 static inline void
 carried_note(struct run *run, const struct message *m, uint64_t len)

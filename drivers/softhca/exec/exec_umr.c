@@ -30,7 +30,7 @@ struct umr {
 	struct key_sig sig;
 	struct key_crypto crypto;
 	uint32_t qpn;    /* QPN of the new key */
-	uint8_t variant; /* variant of the new key */
+	uint8_t variant; /* variant of the new key: its lowest byte */
 	uint8_t flags;
 	bool free;              /* the request revokes the key's rights */
 	const uint8_t *fetched; /* layout that is not in the WQE, or NULL */
@@ -125,7 +125,10 @@ is_free(const struct key *key)
 	return atomic_load_explicit(&((struct key *)key)->freed, memory_order_relaxed);
 }
 
-/* Checks that the region allows the window and covers it. Only the time of the request counts. */
+/*
+ * Checks that the region allows the window and covers it. The region is checked as it is now; later
+ * changes of the region are not checked.
+ */
 static unsigned int
 check_region(struct umr *u, const struct key *window)
 {
@@ -231,7 +234,7 @@ take_bsfs(struct umr *u, const struct key *now)
 		       now->mkey->dev->cfg->crypto == SOFTHCA_CRYPTO_PLAINTEXT_SINGLE, &u->crypto);
 }
 
-/* A failed check completes the request with an error. Assumed: umr-refused. */
+/* If a check fails, the request completes with an error. Assumed: umr-refused. */
 static unsigned int
 check_key(struct umr *u, const struct key *now)
 {

@@ -42,7 +42,10 @@ message_memory(struct message *m, const struct run *run, const struct wqe *wqe)
 	m->rkey = get_be32(raddr + RADDR_RKEY);
 }
 
-/* sq_wait.c: stores what the send queue needs from an answer without success. */
+/*
+ * sq_wait.c: stores the values of an answer that the send queue needs if the message was not
+ * executed.
+ */
 void requester_take_answer(struct run *run, unsigned int result, const struct answer *answer);
 
 /*

@@ -58,8 +58,8 @@ atomic_target(struct run *run, const struct message *m, struct sg *target)
 }
 
 /*
- * Memory on demand has only loads and stores, no atomic operation. The lock makes the pair atomic
- * for the adapter's own atomics. IBV_ATOMIC_HCA promises no more.
+ * Memory on demand has only loads and stores, no atomic operation. odp_lock makes the load and the
+ * store one operation for all atomics of this adapter. IBV_ATOMIC_HCA promises no more than this.
  */
 static bool
 apply_on_demand(struct run *run, const struct message *m, apply_fn *apply, void *target,

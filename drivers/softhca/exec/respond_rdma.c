@@ -7,8 +7,9 @@
 #include "rq.h"
 
 /*
- * Handles a copy that found no memory at one end, the requester's or the responder's. mine: the end
- * that is the responder's.
+ * Handles a copy that found no memory at `end`. mine: the end of the copy that is the responder's.
+ * If the responder's memory is missing, the message is refused. If the requester's memory is
+ * missing, the requester's WQE fails.
  */
 static unsigned int __attribute__((cold, noinline))
 no_memory(struct run *run, const struct message *m, enum sg_end end, enum sg_end mine)

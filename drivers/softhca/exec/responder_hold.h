@@ -9,14 +9,14 @@
 #include "run.h"
 
 /*
- * Holds the receive side of qp, after it has released the previous receive side. If qp is NULL,
+ * Releases the receive side that the visit holds, and locks the receive side of qp. If qp is NULL,
  * only releases.
  */
 void responder_hold(struct run *run, struct softhca_qp *qp);
 
 /*
- * Holds the SRQ run->responder.from. A held CQ is released first: an SRQ must be locked before a
- * CQ.
+ * Locks the SRQ run->responder.from. If the visit holds a CQ, releases the CQ first, because an SRQ
+ * must be locked before a CQ.
  */
 static inline void
 responder_hold_srq(struct run *run)

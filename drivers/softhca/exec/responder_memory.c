@@ -11,7 +11,7 @@ message_is_unreliable(const struct message *m)
 	return m->type == SOFTHCA_QP_UC || m->type == SOFTHCA_QP_UD;
 }
 
-/* A key that does not allow the access. Confirmed: rights-of-key. */
+/* Called if the key does not allow the access. Confirmed: rights-of-key. */
 unsigned int
 responder_refuse_memory(struct run *run, const struct message *m)
 {
@@ -24,7 +24,7 @@ responder_refuse_memory(struct run *run, const struct message *m)
 	return responder_fail(run, SYN_REM_ACCESS);
 }
 
-/* A QP that does not accept this kind of request. Confirmed: rights-of-qp. */
+/* Called if the QP does not accept requests of this kind. Confirmed: rights-of-qp. */
 unsigned int
 responder_refuse_kind(struct run *run, const struct message *m)
 {

@@ -17,9 +17,9 @@ responder_pdn(const struct run *run)
 }
 
 /*
- * Refuses a message because its key does not grant the access (memory), or because the QP accepts
- * no requests of its kind (kind). The QP fails, unless the transport is unreliable or the QP is a
- * DCT. Returns the requester's syndrome.
+ * Refuse a message: responder_refuse_memory() because its key does not grant the access,
+ * responder_refuse_kind() because the QP accepts no requests of its kind. The QP fails, unless the
+ * transport is unreliable or the QP is a DCT. Return the requester's syndrome.
  */
 unsigned int responder_refuse_memory(struct run *run, const struct message *m);
 unsigned int responder_refuse_kind(struct run *run, const struct message *m);

@@ -39,8 +39,8 @@ strike(struct run *run, const struct message *m, struct answer *answer)
 }
 
 /*
- * A receive that is too short fails at the responder, too. Assumed: short-receive-uc,
- * short-receive-ud.
+ * If the receive is too short, its completion has an error, also on the unreliable transports UC
+ * and UD. Assumed: short-receive-uc, short-receive-ud.
  */
 unsigned int
 responder_nak_receive(struct run *run, enum wire_syndrome syndrome, enum wire_syndrome nak)

@@ -57,7 +57,10 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 
 	if (qp->rq_n == 0)
 		return;
-	/* the fault hid one earlier completion; it does not hide flushed completions */
+	/*
+	 * A fault hides only the completion of one receive before this flush, and no completion of
+	 * a flushed receive.
+	 */
 	run->responder.mute = false;
 	/*
 	 * If the doorbell record counts more WQEs than the queue can hold, no WQE counts as posted.

@@ -27,10 +27,11 @@ struct responder {
 	struct key_seen memory, receive; /* regions found last: of messages, and of receives */
 };
 
-/* The messages of one QP to the held responder, and the answers: carried.h. */
+/* The messages that one QP has sent to responder.qp, and the answers: carried.h. */
 struct carried {
 	const struct softhca_qp *from; /* the QP that sends; NULL: no message was sent yet */
-	uint64_t rare_len; /* a shorter message is one packet; 0: no message was sent yet */
+	/* every message shorter than this is one packet; 0: no message was sent yet */
+	uint64_t rare_len;
 	uint32_t log_mtu;
 	uint32_t packet_headers, request_header; /* bytes */
 	uint32_t n[MESSAGE_N_KINDS];             /* number of messages */
@@ -59,7 +60,7 @@ struct run {
 	uint64_t now;          /* device time; 0: the clock was not read yet */
 	unsigned int work;     /* number of WQEs executed or flushed */
 	uint32_t byte_cnt;     /* byte count for the completion of the WQE that has run */
-	/* NOPs before this WQEBB may complete together with the WQE before them: sq_step.c */
+	/* NOPs before this WQEBB index may complete together with the WQE before them: sq_step.c */
 	uint16_t nops_end;
 	bool sig_drain; /* a signature was wrong: the send queue stops after this WQE */
 };

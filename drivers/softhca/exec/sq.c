@@ -49,8 +49,8 @@ sq_limit(struct softhca_qp *qp, uint16_t posted)
 }
 
 /*
- * If WQEs have run that no doorbell had announced, or of which a doorbell had announced only a
- * part, they now count as announced.
+ * Counts all WQEs that have run as announced. A lane may run WQEs that no doorbell had announced,
+ * or of which a doorbell had announced only a part.
  */
 static void
 sq_announce_ran(struct softhca_qp *qp, uint16_t start)
@@ -62,9 +62,10 @@ sq_announce_ran(struct softhca_qp *qp, uint16_t start)
 }
 
 /*
- * A doorbell was rung, and all announced WQEs have run, but more WQEs are posted. Either another
- * doorbell will follow, or the index or DS that was rung is wrong and announced too few WQEBBs. In
- * the second case the next WQE is malformed: it is run now, and its own check fails it.
+ * Handles a queue whose doorbell was rung and whose announced WQEs have all run, although more WQEs
+ * are posted. Either another doorbell will follow, or the index or DS in the doorbell is wrong and
+ * announced too few WQEBBs. In the second case the next WQE is malformed: it is run now, and its
+ * own check fails it.
  */
 static void
 sq_check_rest(struct run *run, uint16_t posted)
@@ -122,7 +123,9 @@ sq_run(struct run *run)
 		return false;
 	}
 	limit = sq_limit(qp, posted);
-	/* An armed fault counts each operation. So NOPs must then run one by one. */
+	/*
+	 * An armed fault counts each operation, so NOPs must run one by one while a fault is armed.
+	 */
 	if (!fault_watches(WATCH_OPERATIONS))
 		run->nops_end = (uint16_t)(start + limit);
 	step = sq_is_watched(qp) ? sq_steps_watched(run, posted, limit)

@@ -149,7 +149,10 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	bool goes_on;
 
 	order_settle(run);
-	/* True if only a stream of a DCI has failed, with this WQE or before. */
+	/*
+	 * The queue goes on if only one stream of a DCI has failed: at this WQE, or, if this WQE is
+	 * flushed, at an earlier WQE.
+	 */
 	goes_on = syn == SYN_FLUSH ? qp->stream_errors != NULL && stream_is_failed(qp, wqe)
 				   : stream_fail(qp, wqe);
 	run->byte_cnt = 0;

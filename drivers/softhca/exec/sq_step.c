@@ -168,7 +168,7 @@ sq_step_reordered(struct run *run, uint16_t posted)
 {
 	const struct wqe wqe = wqe_fetch(run->qp);
 
-	/* If memory for the notes is short, the adapter keeps the order. */
+	/* If memory for the notes of order.c is short, the adapter keeps the order of posting. */
 	return order_begin(run, &wqe) ? step(run, posted, true) : step(run, posted, false);
 }
 

@@ -9,8 +9,8 @@
 #include "uar.h"
 
 /*
- * True if the queue asks for a visit. After a change of a QP's state or the failure of a CQ, all
- * queues of the page are visited instead.
+ * True if the queue needs a visit. This does not cover a change of the QP's state or the failure of
+ * a CQ: after such an event, all queues of the page are visited.
  */
 static inline bool
 qp_calls(const struct softhca_qp *qp)

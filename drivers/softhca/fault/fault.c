@@ -76,7 +76,7 @@ is_of_receives(enum fault_kind kind)
 	return kind == FAULT_RECV_COMPLETE || kind == FAULT_RECV_DROP || kind == FAULT_RECV_LATE;
 }
 
-/* True if faults or settings must look at each WQE before it runs. */
+/* True if a setting requires a check of each WQE before the WQE runs. */
 static bool
 watches_wqes(const struct softhca_config *cfg)
 {

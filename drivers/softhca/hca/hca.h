@@ -13,8 +13,9 @@
  * Threads and locks:
  *  - Any thread of the program makes control calls. The calls on one context run one at a time.
  *  - The data half runs in lanes. A lane is a device thread, or a thread inside softhca_pump().
- *    A lane never waits for a control call. A control call that removes a key, a QP or a UAR
- *    first unpublishes it, and then waits in softhca_quiesce() (turns.h) until no lane sees it.
+ *    It works in turns (turns.h): in a turn it visits UAR pages, and runs WQEs of their queues. A
+ *    lane never waits for a control call. A control call that removes a key, a QP or a UAR page
+ *    first unpublishes this object, and then waits in softhca_quiesce() until no lane sees it.
  *  - Lock order: a UAR page (the send side of its QPs), one QP's receive side, one SRQ, one CQ,
  *    then event.c. At most one lock of each kind is held. While a thread holds the lock of a key,
  *    or the lock for atomics on demand, it takes no other lock and does not wait for a lane.
@@ -80,8 +81,9 @@ struct softhca_mkey_attr {
 	uint64_t iova; /* address of the first byte in work requests */
 	uint64_t len;  /* bytes */
 	/*
-	 * A size in pages, a power of two: when the region ends, its key is kept for the next
-	 * region with the same room. 0: the key is destroyed together with the region.
+	 * Maximum of pages of a region with this key, a power of two. When the region ends, its key
+	 * is kept for the next region with the same `room`. 0: the key is destroyed together with
+	 * the region.
 	 */
 	uint64_t room;
 	bool rinval; /* a peer may revoke the key's rights by a SEND with invalidate */
@@ -406,12 +408,12 @@ int softhca_wq_modify(struct softhca_wq *wq, enum softhca_wq_state from, enum so
 int softhca_lanes_init(struct softhca_dev *dev);
 void softhca_lanes_fini(struct softhca_dev *dev);
 /*
- * Runs all work whose doorbell rang before the call: a card has run this work when it sees a
- * command. Do not call this inside a turn.
+ * Runs all work whose doorbell rang before the call. Control calls need this, because a card has
+ * run such work when it sees a firmware command. Do not call this inside a turn (turns.h).
  */
 void softhca_settle(struct softhca_dev *dev);
 /*
- * As softhca_settle(), but visits each queue that rang only once. For use where programs may
+ * As softhca_settle(), but visits only once each queue that rang. Use it where programs may
  * continue to ring for a long time. Do not call this inside a turn.
  */
 void softhca_catch_up(struct softhca_dev *dev);
@@ -454,7 +456,7 @@ int softhca_clock_remove(struct softhca_dev *dev, void *page);
 void softhca_event_cq_comp(void *event);
 void softhca_event_cq_async(void *event, uint32_t type);
 void softhca_event_qp_async(void *event, uint32_t type);
-/* A request had a different key from that of the DCT. Only DevX has this event. */
+/* Sends the event that a request had another access key than the DCT. Only DevX has this event. */
 void softhca_event_dct_key(void *event);
 
 #endif

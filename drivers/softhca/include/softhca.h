@@ -36,9 +36,10 @@ SOFTHCA_API bool softhca_active(void);
 SOFTHCA_API unsigned int softhca_pump(void);
 
 /**
- * Returns how often this process has violated the rules of queues: a WQE with a wrong index, QP
- * number or length, a BlueFlame copy that differs from the send queue, a doorbell ahead of its
- * doorbell record. Each violation is also logged (rate-limited). Any thread may call it.
+ * Returns how often this process has violated the rules of queues. Violations are a WQE with a
+ * wrong index, QP number or length, a BlueFlame copy that differs from the WQE in the send queue,
+ * and a doorbell ahead of its doorbell record. Each violation is also logged (rate-limited). Any
+ * thread may call it.
  */
 SOFTHCA_API unsigned long softhca_violations(void);
 

@@ -15,7 +15,7 @@ struct dek_key {
 
 /*
  * Finds the AES key of the DEK in a BSF, in a PD. Returns NULL if the DEK does not exist or has
- * another keytag. Call this inside a turn: the result is valid until the turn ends.
+ * another keytag. Call this inside a turn (turns.h): the result is valid until the turn ends.
  */
 const struct dek_key *dek_find(struct softhca_lanes *lanes, const struct key_crypto *crypto,
 	uint32_t pdn);

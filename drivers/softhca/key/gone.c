@@ -72,8 +72,8 @@ is_registered(uintptr_t at)
 }
 
 /*
- * True if a page is mapped now. MAP_FIXED_NOREPLACE keeps a page that another thread maps at the
- * same moment.
+ * Maps an empty page at the address. Returns true if a page is mapped there now.
+ * MAP_FIXED_NOREPLACE keeps a page that another thread maps at the same moment.
  */
 static bool
 put_page(uintptr_t at, int how)

@@ -8,8 +8,8 @@
 
 /*
  * Finds the DEK, and checks that the access meets the conditions for data units. memory_off,
- * wire_off: the offsets of the access in both domains. Returns false if not: use->vendor is the
- * reason.
+ * wire_off: the offsets of the access in both domains. Returns false if the DEK does not exist or a
+ * condition is not met: use->vendor is the reason.
  */
 bool crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a,
 	uint64_t memory_off, uint64_t wire_off);

@@ -92,7 +92,11 @@ find_entry(const struct key *key, uint64_t off)
 	return lo;
 }
 
-/* Appends at most len bytes of a round, from byte `off` on. Sets *took to the number of bytes. */
+/*
+ * Appends at most len bytes of round number `round` of the layout, from byte `off` of the round on.
+ * Only a repeated layout (KEY_REPEAT) has more than one round. Sets *took to the number of appended
+ * bytes.
+ */
 static bool
 walk_round(const struct walk *w, const struct key *key, uint64_t round, uint64_t off, uint64_t len,
 	uint64_t *took, unsigned int depth)

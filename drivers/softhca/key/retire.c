@@ -2,11 +2,11 @@
 /*
  * Keys that a work request has replaced: they are freed when no lane can see them any more.
  *
- * Each lane has two lists of the keys that it has replaced; they need no lock. A newly replaced key
- * joins the young list. When the young list has GRAVES_BATCH keys, and the turns noted for the old
- * list have ended, the keys of the old list are freed. The young list then becomes the old list,
- * and the turns that run at this time are noted for it. Once these turns have ended, no lane has a
- * pointer to a key of the old list.
+ * Each lane has two lists of the keys that it has replaced; only this lane uses the lists, so they
+ * need no lock. A newly replaced key joins the young list. When the young list has GRAVES_BATCH
+ * keys, and the turns (turns.h) noted for the old list have ended, the keys of the old list are
+ * freed. The young list then becomes the old list, and the turns that run at this time are noted
+ * for it. Once these turns have ended, no lane has a pointer to a key of the old list.
  */
 #include "retire.h"
 

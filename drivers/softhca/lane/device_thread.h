@@ -13,8 +13,8 @@
 int device_thread(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
 
 /*
- * The following calls are for the thread that opens doorbell pages. It often shares its CPU with
- * the program's thread that uses the page and then polls.
+ * The following calls are for the thread that opens doorbell pages. This thread often shares its
+ * CPU with the program's thread that stores a doorbell in such a page and then polls.
  */
 
 /*

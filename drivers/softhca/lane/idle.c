@@ -57,7 +57,7 @@ uar_is_at_rest(struct softhca_uar *uar)
 	return !uar_calls(uar) && !atomic_load(&uar->again) && !atomic_load(&uar->timed);
 }
 
-/* True if no page has work and all pages are watched. Call this inside a turn. */
+/* True if no page has work and all pages are watched. Call this inside a turn (turns.h). */
 static bool
 pages_are_at_rest(struct softhca_lanes *lanes)
 {
@@ -88,8 +88,8 @@ lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 
 /*
  * Returns the time, with a margin, that the program's thread needs until it has stored its
- * doorbell. This thread changes page tables, as the opening of the page did, so it takes about the
- * same time.
+ * doorbell. For its store the kernel changes page tables, as it did when the page was opened, so
+ * both take about the same time.
  */
 static long
 time_to_store(uint64_t opening_ns)
@@ -221,7 +221,10 @@ lost_cpu(const struct lane_slot *slot)
 	       device_clock() - slot->left_cpu < LOST_FOR;
 }
 
-/* Naps or yields. Returns the number of yields for which the call counts. */
+/*
+ * Naps or yields. Returns the number of yields for which this call counts: a nap counts for
+ * several.
+ */
 static unsigned int
 let_others_run(struct lane_slot *slot)
 {

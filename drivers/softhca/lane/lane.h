@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One turn of a lane. */
+/* One turn of a lane (turns.h). */
 #ifndef SOFTHCA_LANE_H
 #define SOFTHCA_LANE_H
 

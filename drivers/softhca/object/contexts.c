@@ -79,7 +79,7 @@ free_closed(struct softhca_ctx *closed)
 
 /* ---------------------------------------------------------------- events of the adapter */
 
-/* A softhca_dev_event_fn. It runs inside a turn, so it does not wait for locks. */
+/* A softhca_dev_event_fn. It runs inside a turn (turns.h), so it does not wait for locks. */
 static bool
 send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 {

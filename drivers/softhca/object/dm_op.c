@@ -83,7 +83,10 @@ reorder(uint64_t value, unsigned int size)
 {
 	enum {
 		CONNECTX_8 = 0x1023,
-		/* and all greater numbers; BlueField-3 has the byte order of ConnectX-7 */
+		/*
+		 * Part ids from this number on are BlueField cards. BlueField-3 has the byte order
+		 * of ConnectX-7.
+		 */
 		BLUEFIELD = 0xa2d0
 	};
 	const uint32_t part = config()->part_id;

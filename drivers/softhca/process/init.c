@@ -26,7 +26,10 @@ static struct softhca_config config;
 static struct softhca_dev devices[SOFTHCA_MAX_DEVICES];
 static unsigned int first_uverbs;
 static _Atomic bool active, announced;
-/* The names of the facts of a report that no setting can express; empty if there are none. */
+/*
+ * The names of the facts in a report (card_profile.h) that no setting can express; empty if there
+ * are none.
+ */
 static char not_taken[1024];
 
 bool

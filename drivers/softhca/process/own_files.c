@@ -151,7 +151,7 @@ info_read(const char *path, struct info *info)
 	return n == 3;
 }
 
-/* Reads these lines for an open descriptor, and closes the descriptor. */
+/* Reads the lines of info_read() for an open descriptor, and closes the descriptor. */
 static bool
 info_take(int fd, struct info *info)
 {

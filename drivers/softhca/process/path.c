@@ -31,8 +31,8 @@ is_covered(const char *name)
 }
 
 /*
- * False if the path contains neither of these names. Then it cannot lead below /sys or
- * /dev/infiniband, not even by "..".
+ * True if the path contains "/sys" or "/infiniband". Without these names the path cannot lead below
+ * /sys or /dev/infiniband, not even by "..".
  */
 static bool
 may_be_covered(const char *path)

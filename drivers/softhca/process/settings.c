@@ -97,7 +97,7 @@ static const struct setting settings[] = {
 	{"max_qp_wr", KIND_POWER_OF_TWO, FIELD(max_qp_wr), 4, 1 << 15, 1 << 15, .of_card = true},
 	{"max_sge", KIND_NUMBER, FIELD(max_sge), 1, 30, 30, .of_card = true},
 	{"crypto", KIND_CRYPTO, FIELD(crypto), 0, 0, SOFTHCA_CRYPTO_OFF, .of_card = true},
-	/* For these, the number of digits is `min` or `max`. */
+	/* For these two settings, the number of digits is exactly `min` or exactly `max`. */
 	{"crypto_kek", KIND_HEX, FIELD(crypto_kek), SOFTHCA_KEK_MAX, 2 * SOFTHCA_KEK_MAX},
 	{"crypto_credential", KIND_HEX, FIELD(crypto_credential), 2 * SOFTHCA_CREDENTIAL_LEN,
 		2 * SOFTHCA_CREDENTIAL_LEN},
@@ -462,7 +462,7 @@ set_addresses(struct softhca_config *cfg)
 	}
 }
 
-/* This function and the next two check settings that depend on each other. */
+/* This function and the two functions after it check settings that depend on each other. */
 static int
 check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -593,7 +593,10 @@ load_all(const struct reading *r, char *note, size_t note_len)
 	}
 	wrapped = r->cfg->crypto == SOFTHCA_CRYPTO_WRAPPED;
 	rc = load_own(r);
-	/* A report has no key for unwrapping DEKs, so encryption is switched off. */
+	/*
+	 * A card profile has no KEK. If the user's settings have none either, encryption is
+	 * switched off.
+	 */
 	if (rc == 0 && wrapped && r->cfg->crypto_kek[0] == '\0') {
 		r->cfg->crypto = SOFTHCA_CRYPTO_OFF;
 		take_reported(&profile, "crypto = wrapped without crypto_kek", NULL);

@@ -9,10 +9,10 @@
 
 /*
  * Fills cfg from the defaults, the card profile (the setting `like`), the file in SOFTHCA_CONFIG,
- * and the variables SOFTHCA_*. A later source replaces the values of an earlier source. Returns 0:
- * then err is empty, or has the names of the facts of a report that no setting can express. Returns
- * -EINVAL if a setting is wrong: then err has its name and the allowed values, and cfg is
- * unchanged.
+ * and the variables SOFTHCA_*. A later source replaces the values of an earlier source. Returns 0
+ * on success. Then err is empty, or the card profile is a report (card_profile.h) and err has the
+ * names of those of its facts that no setting can express. Returns -EINVAL if a setting is wrong.
+ * Then err has its name and the allowed values, and cfg is unchanged.
  */
 int settings_load(struct softhca_config *cfg, char *err, size_t err_len);
 

@@ -51,9 +51,9 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 	if (err != 0)
 		goto free_cq;
 	/*
-	 * The first arm word that a program writes may be 0, and a new doorbell record holds 0. So
-	 * until a program writes, the device keeps another value in the record, which no program
-	 * writes.
+	 * The arm word of a new doorbell record is 0, and the first arm word that a program writes
+	 * may also be 0. To see that write, the device stores CQ_ARM_PARK in the record, which no
+	 * program writes.
 	 */
 	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
 	err = uar_attach_cq(cq->uar, cq);

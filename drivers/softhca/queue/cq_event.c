@@ -97,8 +97,8 @@ softhca_cq_moderate(struct softhca_cq *cq, uint32_t count, uint32_t period_us)
 	cq->event_count = count;
 	cq->event_period = (uint64_t)period_us * 1000;
 	/*
-	 * A waiting event is sent at the next visit, because its count and period were set by the
-	 * old moderation.
+	 * If an event waits, it is sent at the next visit, because its count and period were set by
+	 * the old moderation.
 	 */
 	if (cq->event_waiting != 0)
 		cq->event_due = device_clock();

@@ -205,7 +205,7 @@ uar_find_qp(struct softhca_uar *uar, uint32_t number)
 	for (unsigned int i = 0; i < uar->n_qps; i++)
 		if (uar->qps[i]->number == number)
 			return uar->qps[i];
-	if (uar->n_qps == 0) /* the doorbell of a queue that has been destroyed */
+	if (uar->n_qps == 0) /* the doorbell is of a queue that has been destroyed */
 		return NULL;
 	violation("doorbell on UAR page 0x%x names QP 0x%x, which has no queue there", uar->page_id,
 		number);
@@ -296,7 +296,10 @@ ring_check(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twi
 	}
 }
 
-/* Moves the announced index. Returns true if the WQE of the ring is posted and has not run. */
+/*
+ * Counts the WQEs up to the end of this WQE as announced: moves qp->announced. Returns true if this
+ * WQE is posted and has not run.
+ */
 static bool
 ring_announce(struct softhca_qp *qp, const struct ring *r)
 {
@@ -328,7 +331,8 @@ ring_take(struct softhca_uar *uar, struct bf_buf *buf, const struct bf_buf *twin
 	struct softhca_qp *qp = uar_find_qp(uar, r.qpn);
 	bool known = false;
 
-	if (qp == NULL && uar->n_qps == 1) /* the WQE's own check will report the wrong number */
+	/* the page has only one QP: the check of its next WQE reports the wrong number */
+	if (qp == NULL && uar->n_qps == 1)
 		uar->qps[0]->rang = true;
 	if (qp != NULL && qp == uar->no_record)
 		violation("QP 0x%x without a doorbell record was rung at 0x%x of its UAR page, not "
@@ -362,7 +366,7 @@ buf_take(struct softhca_uar *uar, struct bf_buf *buf, struct bf_buf *twin)
 
 /*
  * Moves the send counter of a queue without a doorbell record, and returns true if the counter has
- * moved. If it is beyond the queue's size, the next visit moves the QP to error.
+ * moved. If the counter is beyond the queue's size, the next visit moves the QP to error.
  */
 static bool
 no_record_announce(struct softhca_qp *qp, const struct ring *r)

@@ -20,7 +20,7 @@ static const char advice[] =
 	"Each process has adapters of its own, which cannot reach other processes: open both ends in "
 	"one process";
 
-/* Returns true only for the first caller. */
+/* True for the first call with this flag, false for all later calls. */
 static bool
 first(atomic_bool *said)
 {

@@ -155,7 +155,7 @@ reset_queues(struct softhca_qp *qp)
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
-/* notify: send an event when a send queue that moves to SQD is drained. */
+/* notify: when a send queue that moves to SQD is drained, an event is sent. */
 static void
 enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 {
@@ -164,7 +164,8 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	if (to == QP_RESET)
 		reset_queues(qp);
 	if (to == QP_SQD && from == QP_RTS) {
-		qp->draining = true; /* until a lane has finished the WQE that already waits */
+		/* until a lane has finished the WQE at the head, if this WQE already waits */
+		qp->draining = true;
 		qp->attr.en_sqd_notify = notify;
 	}
 	if (from == QP_SQD && to == QP_RTS) {
@@ -179,7 +180,7 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 		qp_tell_last_wqe(qp);
 }
 
-/* After this and until qp_unlock(), no lane runs the QP's queues or delivers messages to the QP. */
+/* Locks the QP. Until qp_unlock(), no lane runs the QP's queues or delivers messages to the QP. */
 static void
 qp_lock(struct softhca_qp *qp)
 {

@@ -103,9 +103,9 @@ uar_attach_qp(struct softhca_uar *uar, struct softhca_qp *qp)
 }
 
 /*
- * Called when a queue has left the page. If the page had two queues, no WQEs counted as announced,
- * and doorbells may have overwritten each other. So all posted WQEs of the remaining queue now
- * count as announced.
+ * Called when a queue has left the page. If the page had several queues until now, the device did
+ * not rely on `announced`, because doorbells may have overwritten each other. So all posted WQEs of
+ * the only remaining queue now count as announced.
  */
 static void
 uar_announce_rest(struct softhca_uar *uar)
@@ -191,7 +191,7 @@ uar_detach_cq(struct softhca_uar *uar, struct softhca_cq *cq)
 void
 uars_call_attention(struct softhca_dev *dev)
 {
-	/* The caller is inside a turn, so the set stays valid. */
+	/* The caller is inside a turn (turns.h), so the set stays valid. */
 	struct page_set *set = atomic_load(&dev->lanes->uars);
 
 	for (unsigned int i = 0; set != NULL && i < set->n; i++)

@@ -168,7 +168,10 @@ wq_visit(struct softhca_wq *wq, unsigned int *work)
 	if (wq->state != SOFTHCA_WQ_ERR || fault_device_is_dead(wq->dev))
 		return false;
 	*work += wq_flush(wq);
-	/* The program may still post receives, and it rings no doorbell for them. */
+	/*
+	 * The program may still post receives, and it rings no doorbell for them. So this WQ needs
+	 * another visit.
+	 */
 	return true;
 }
 

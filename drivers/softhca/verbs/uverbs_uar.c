@@ -70,8 +70,8 @@ alloc(struct uverbs_call *call)
 	int page, rc;
 
 	/*
-	 * The setting without BlueFlame: the kernel returns this error if write combining does not
-	 * work.
+	 * With the setting bf_reg_size = 0 there are no BlueFlame pages. The kernel returns the
+	 * same error if write combining does not work.
 	 */
 	if (type > MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC ||
 		(type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && ctx->dev->cfg->bf_reg_size == 0))

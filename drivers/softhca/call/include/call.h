@@ -44,8 +44,8 @@ struct attr_spec {
 	bool optional;
 	uint16_t min_len; /* minimum of bytes; a shorter input is refused with EINVAL */
 	/*
-	 * Bytes that the adapter knows; all further bytes of an input must be 0. For ATTR_ENUM:
-	 * number of choices.
+	 * Bytes that the adapter knows. If an input is longer, all its further bytes must be 0. For
+	 * ATTR_ENUM: number of choices.
 	 */
 	uint16_t len;
 	const struct object_class *cls; /* for ATTR_OBJ: class of the object; NULL: any class */
@@ -99,7 +99,9 @@ struct write_command {
 
 #define WRITE_EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (n))
 
-/* Initializers for the members of a class's row. */
+/*
+ * Initializers for the members of struct object_class that list ioctl methods and write() commands.
+ */
 #define CLASS_METHODS(table) .methods = (table), .n_methods = ARRAY_SIZE(table)
 #define CLASS_WRITES(table)  .writes = (table), .n_writes = ARRAY_SIZE(table)
 

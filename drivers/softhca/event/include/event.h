@@ -70,7 +70,8 @@ struct event_source {
 	struct event_file *comp;  /* only for a CQ; may be NULL */
 	struct event_file *async; /* may be NULL */
 	_Atomic uint32_t comp_sent, async_sent;
-	struct spin lock; /* protects the list; only the lock for sending is taken under it */
+	/* protects the list; while it is held, only the lock of an event file is taken */
+	struct spin lock;
 	_Atomic(struct event_subscription *) subscriptions;
 };
 
@@ -109,7 +110,7 @@ int event_file_answer(struct event_file *file, const void *record, size_t len);
  * -ENOMEM.
  */
 int event_source_subscribe(struct event_source *src, const struct event_subscription *what);
-/* Sends the event to all subscribers to it. type: enum event_devx. */
+/* Sends the event to all subscribers to this type of event. type: enum event_devx. */
 void event_source_tell(struct event_source *src, uint32_t type);
 /*
  * Ends a source that no lane can reach any more: takes the source's unread records out of the

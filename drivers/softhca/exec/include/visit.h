@@ -17,7 +17,7 @@ struct softhca_uar;
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*
  * Moves to error each QP whose CQ has failed, if the QP belongs to no UAR page (a DCT). Call it
- * inside a turn. Returns false if no CQ failed.
+ * inside a turn (turns.h). Returns false if no CQ failed.
  */
 bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
 

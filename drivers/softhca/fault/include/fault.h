@@ -84,7 +84,7 @@ struct fault_hit fault_next(const struct softhca_dev *dev, uint32_t qpn);
 struct fault_hit fault_next_receive(const struct softhca_dev *dev, uint32_t qpn);
 /*
  * Checks the control file from time to time, brings up ports whose time is over, and delivers
- * events. Call this inside a turn of the adapter.
+ * events. Call this inside a turn (turns.h) of the adapter.
  */
 void fault_tick(struct softhca_dev *dev, softhca_dev_event_fn *deliver);
 /*

@@ -7,9 +7,9 @@
 #include "sg.h"
 
 /*
- * A cache of one plain region of an adapter, which was found earlier in this turn by a number and a
- * PD. A cache of zeros is empty. Only control calls change plain regions, and they wait for the
- * turn to end. So the entry is right until the turn ends, and must be cleared then.
+ * A cache of one plain region of an adapter, which was found earlier in this turn (turns.h) by a
+ * number and a PD. A cache of zeros is empty. Only control calls change plain regions, and they
+ * wait for the turn to end. So the entry is right until the turn ends, and must be cleared then.
  */
 struct key_seen {
 	uint64_t name; /* key_name() */

@@ -10,7 +10,10 @@
  * lanes.
  */
 void kept_put(struct softhca_mkey *mkey);
-/* Takes the kept key with this room that was kept last, or returns NULL if there is none. */
+/*
+ * Takes the key that was kept last of all keys with this mkey->room, or returns NULL if there is
+ * none.
+ */
 struct softhca_mkey *kept_take(struct softhca_lanes *lanes, uint64_t room);
 /* Frees all kept keys. Call this after the lanes have ended. */
 void kept_fini(struct softhca_lanes *lanes);

@@ -83,8 +83,11 @@ struct key {
 struct softhca_mkey {
 	struct softhca_dev *dev;
 	uint32_t index, max_entries;
-	uint8_t variant; /* variant at creation */
-	/* For kept.c: number of pages, a power of two; 0: the key is destroyed with its region. */
+	uint8_t variant; /* variant (lowest byte of the number) at creation */
+	/*
+	 * For kept.c: maximum of pages of a region with this key, a power of two; 0: the key is
+	 * destroyed with its region.
+	 */
 	uint64_t room;
 	struct softhca_mkey *next; /* next kept key: kept.c */
 	/* held while a key is configured; no other lock is taken under it */
@@ -123,7 +126,7 @@ key_covers(const struct key *key, uint64_t va, uint64_t len, uint64_t *off)
 /* The entry in the table of keys for a key that is kept but not in use: kept.c. */
 extern struct key key_kept;
 
-/* Returns the key with an index, or NULL. Call this inside a turn. */
+/* Returns the key with an index, or NULL. Call this inside a turn (turns.h). */
 static inline struct key *
 key_get(struct softhca_lanes *lanes, uint32_t index)
 {
@@ -139,8 +142,8 @@ key_get(struct softhca_lanes *lanes, uint32_t index)
 struct key *key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn,
 	enum wire_vendor *why);
 /*
- * Copies a key. The copy has room for n entries and no entries. The caller changes the copy and
- * publishes it. Returns NULL if memory is short.
+ * Copies a key. The copy has memory for n entries, and its list of entries is empty. The caller
+ * changes the copy and publishes it. Returns NULL if memory is short.
  */
 struct key *key_copy(const struct key *key, uint32_t n_entries);
 /*

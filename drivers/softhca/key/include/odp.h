@@ -28,7 +28,10 @@ enum sg_end odp_move(struct key_use *use, const struct sg *dst, const struct sg 
  */
 bool odp_load(struct key_use *use, const void *p, uint64_t *value);
 bool odp_store(void *p, uint64_t old, uint64_t value);
-/* Returns when every lane knows that keys on demand exist. Do not call this inside a turn. */
+/*
+ * Returns when every lane knows that keys on demand exist. Do not call this inside a turn
+ * (turns.h).
+ */
 void odp_begin(struct softhca_dev *dev);
 
 #endif

@@ -23,7 +23,7 @@ struct softhca_psv {
 	_Atomic uint64_t transient;
 };
 
-/* Returns the PSV with this number in a PD, or NULL. Call this inside a turn. */
+/* Returns the PSV with this number in a PD, or NULL. Call this inside a turn (turns.h). */
 struct softhca_psv *psv_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn);
 
 /* The new value of a PSV after data of the running WQE. It exists as long as the WQE runs. */

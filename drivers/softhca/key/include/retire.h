@@ -11,8 +11,8 @@
  */
 bool retire_reserve(void);
 /*
- * Call this inside a turn, when the key has been replaced: frees the key as soon as no turn can see
- * it.
+ * Call this inside a turn (turns.h), when the key has been replaced: frees the key as soon as no
+ * turn can see it.
  */
 void retire_key(struct key *key);
 /* Frees all retired keys of a lane that has ended. */

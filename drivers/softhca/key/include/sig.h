@@ -79,8 +79,8 @@ void sig_crc_check(enum sig_type type, uint8_t mask, const uint8_t found[SIG_CRC
 #define SIG_MAX_LEN 8 /* bytes of the longest signatures, T10-DIF and CRC64 */
 uint32_t sig_len(const struct sig_domain *domain);
 /*
- * Computes the length of `data` bytes with their signatures. For an offset, `data` is the length
- * from 0. Returns false if `data` does not end with a block.
+ * Computes the length of `data` bytes with their signatures. To convert an offset, pass it as
+ * `data`. Returns false if `data` does not end with a block.
  */
 bool sig_stretch(const struct sig_domain *domain, uint64_t data, uint64_t *out);
 /*

@@ -39,7 +39,8 @@ struct object_range {
 };
 
 /*
- * A kind of object and the calls on it. Some rows have only calls and no objects: their size is 0.
+ * A kind of object and the calls on it. Some classes have only calls and no objects: their size is
+ * 0.
  */
 struct object_class {
 	const char *name; /* in log lines */

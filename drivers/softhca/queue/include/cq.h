@@ -23,7 +23,10 @@ enum cq_arm {
 /* A completion queue. `lock` protects the members for adding completions. */
 struct softhca_cq {
 	struct spin lock;
-	/* free-running; the doorbell record has the lower 24 bits of the consumer index */
+	/*
+	 * Producer index, and the consumer index that was read last. Both are free-running; the
+	 * doorbell record has only the lower 24 bits of the consumer index.
+	 */
 	uint32_t pi, ci_seen;
 	uint32_t solicited_end; /* pi after the last solicited or failed completion */
 	uint32_t n, log_n, mask, stride;
@@ -79,7 +82,7 @@ cq_has_failed(const struct softhca_cq *cq)
 void cq_push(struct softhca_cq *cq, const struct cqe *cqe);
 /*
  * Makes the CQ unusable: an event reports this, and the QPs of the CQ fail. The caller holds
- * cq->lock and is inside a turn.
+ * cq->lock and is inside a turn (turns.h).
  */
 void cq_fail(struct softhca_cq *cq);
 
@@ -101,7 +104,10 @@ cq_unlock(struct softhca_cq *cq)
 
 /* ---- events: cq_event.c */
 
-/* Called when the page's arm doorbell rang: takes a new arming from the doorbell record. */
+/*
+ * Called when the arm doorbell of the CQ's UAR page rang: takes a new arming from the doorbell
+ * record.
+ */
 void cq_take_arm(struct softhca_cq *cq);
 /*
  * Called when a completion was added: sends the armed event if it is due. The caller holds

@@ -40,17 +40,20 @@ struct softhca_qp {
 	uint32_t sq_bb, sq_mask; /* number of WQEBBs; number of bytes minus 1 */
 	uint16_t sq_ci;          /* next WQEBB to run */
 	uint16_t announced;      /* first WQEBB that no doorbell has announced */
-	/* Notes about the WQE at the head. They are in one word, which sq_advance() clears. */
+	/*
+	 * Notes about the WQE at the head. They fill one word, so that sq_advance() clears them by
+	 * one store.
+	 */
 	bool mute;     /* a fault hides the completion: the WQE runs, and its completion is lost */
 	bool delayed;  /* a fault at the responder has delayed the WQE's message */
 	uint16_t wait; /* enum wait_kind */
 	/*
-	 * The doorbell or BlueFlame copy of WQE bad_bf_idx differs from the send queue. This WQE is
-	 * at the head or after it.
+	 * The doorbell or BlueFlame copy of WQE bad_bf_idx differs from the send queue, and this
+	 * WQE has not run yet.
 	 */
 	bool bad_bf;
 	uint16_t bad_bf_idx;
-	bool rang;  /* a doorbell of this turn had the number of this QP */
+	bool rang;  /* a doorbell for this QP was taken since the last visit */
 	bool again; /* the last visit asked for another visit */
 	uint32_t number;
 	/*
@@ -64,7 +67,7 @@ struct softhca_qp {
 	_Atomic uint32_t *dbrec;
 	_Atomic uint32_t own_send_rec;
 	bool dbrec_is_fixed; /* the doorbell record is in read-only memory */
-	/* A command has moved the QP to error, and no send WQE has been flushed since. */
+	/* A command has moved the QP to error, and no send WQE has been flushed since then. */
 	bool moved_to_error;
 	uint8_t rnr_timer; /* RNR timer of the responder, from its last RNR NAK */
 	struct softhca_cq *send_cq, *recv_cq;
@@ -95,7 +98,10 @@ struct softhca_qp {
 	uint32_t n_errored, max_errored;
 	bool draining;
 	bool stood_still; /* the QP was in SQD, so WQEs may have been cancelled */
-	/* A signature was wrong, so the queue stops soon. For the holder of uar->lock. */
+	/*
+	 * A signature was wrong, so the queue stops soon: exec/sq_sigstop.h. For the holder of
+	 * uar->lock.
+	 */
 	bool stopping;
 	/* state of chance.h for the setting sig_stop; 0: no number was drawn yet */
 	uint64_t chance;

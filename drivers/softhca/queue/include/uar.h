@@ -34,8 +34,8 @@ struct bf_buf {
 
 /*
  * The holder of `lock` owns the send side of the page's QPs, and the page's WQs. Lanes only try to
- * take the lock, and control calls wait for the lock in uar_lock(). So two threads never run one
- * send queue at the same time.
+ * take the lock, and leave out the page if they do not get it. Control calls wait for the lock in
+ * uar_lock(). So two threads never run one send queue at the same time.
  */
 struct softhca_uar {
 	/* One cache line has all fields that a lane reads of a page that does not ring. */
@@ -90,7 +90,7 @@ uar_unlock(struct softhca_uar *uar)
 	spin_unlock(&uar->lock);
 }
 
-/* Makes the next turn visit all queues of the page. */
+/* Makes the next turn of a lane (turns.h) visit all queues of the page. */
 static inline void
 uar_call_attention(struct softhca_uar *uar)
 {

@@ -5,7 +5,7 @@
 
 #include "uar.h"
 
-/* Makes the next turn visit all queues of the adapter. Call this inside a turn. */
+/* Makes the next turn (turns.h) visit all queues of the adapter. Call this inside a turn. */
 void uars_call_attention(struct softhca_dev *dev);
 
 /*

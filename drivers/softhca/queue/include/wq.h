@@ -8,8 +8,8 @@
 struct softhca_uar;
 
 /*
- * Flushes the page's WQs that are in error. *work counts the receives. Returns true if a WQ asks
- * for another visit. The caller holds the page's lock, and no CQ.
+ * Flushes the page's WQs that are in error, and adds the number of flushed receives to *work.
+ * Returns true if a WQ asks for another visit. The caller holds the page's lock, and no CQ.
  */
 bool uar_visit_wqs(struct softhca_uar *uar, unsigned int *work);
 
