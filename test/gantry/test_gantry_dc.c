@@ -820,7 +820,10 @@ a_repair_that_is_refused_is_tried_again(void)
 
 	target(q, 0, &addr);
 	peer = peer_to(q, &addr);
-	/* Refuses in turn the changes to RESET, INIT, RTR and RTS of ibv_modify_qp(3). */
+	/*
+	 * Each step refuses one of the changes of a repair: to RESET, INIT, RTR or RTS
+	 * (ibv_modify_qp(3)).
+	 */
 	for (step = 1; step <= 4; step++) {
 		snprintf(line, sizeof(line), "refuse call=modify_qp errno=5 op=%u times=3", step);
 		arm(line);

@@ -60,7 +60,10 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 	unsigned int i;
 
 	reset();
-	/* Repeated, because the second look-up of a region takes another path. */
+	/*
+	 * The copies are repeated, because the engine finds a region that it has found before in
+	 * another way.
+	 */
 	for (i = 0; i < 3; i++) {
 		memset(dm, 0, LEN);
 		memset(local, 0, 4096);

@@ -4,7 +4,7 @@
  *
  * Without huge pages EAL's memory never changes. So this program plays EAL: it wraps the calls by
  * which the engine registers its callback with EAL, and calls this callback for the program's own
- * pages. In the variant `huge`, with huge pages, EAL itself grows and shrinks.
+ * pages. In the variant `huge` (meson.build), which has huge pages, EAL itself grows and shrinks.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -106,8 +106,8 @@ check_side(struct gantry_queue *q, struct gantry_desc d, enum gantry_status stat
 }
 
 /*
- * In the first half, the engine refuses the memory; in the second half, the device fails the copy,
- * because it does not know the key.
+ * In the first half of the case, the engine refuses the memory; in the second half, the device
+ * fails the copy, because it does not know the key.
  */
 static void
 a_failure_names_the_side_whose_memory_was_refused(void)
@@ -306,7 +306,7 @@ a_failed_receive_tells_its_syndromes(void)
 }
 
 /*
- * Returns how many lines of the log contain these words. Opens a stream of its own, because the
+ * Returns how many lines of the log contain these words. Opens the log file itself, because the
  * engine's thread may write a line meanwhile.
  */
 static unsigned int

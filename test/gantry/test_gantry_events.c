@@ -515,8 +515,7 @@ ports_without_a_link_are_told(void)
 /* ------------------------------------------------------------------ the device is lost */
 
 /*
- * Another engine on the same device, with the same memory: the test makes its device fail at the
- * end of the case.
+ * A second engine on the same device, with the same memory, for a case that makes the device fail.
  */
 struct lost_engine {
 	struct gantry *g;

@@ -893,7 +893,10 @@ a_key_of_replayed_work_is_not_given_to_another_layout(void)
 	CHECK_EQ(gantry_submit(q, desc, 3), 3);
 	while (env_stats(q).recoveries == 0)
 		CHECK_EQ(env_poll(q, NULL, 0), 0);
-	/* The gather is posted again. A pumped adapter has executed no part of it. */
+	/*
+	 * The gather is posted again. An adapter without a thread has not executed any part of the
+	 * gather yet.
+	 */
 	if (env_is_pumped()) {
 		CHECK_EQ(gantry_poll(q, comp, 0), 0);
 		CHECK_EQ(env_stats(q).replays, 1);

@@ -29,8 +29,8 @@
 
 /*
  * The time of a call, in nanoseconds of CPU time of the calling thread. If the adapter has no
- * thread (SOFTHCA_THREADS=0), this includes the time in which the adapter executes a copy, and the
- * engine does not wait.
+ * thread (SOFTHCA_THREADS=0), this includes the time in which the adapter executes a copy, because
+ * the engine does not wait for another thread.
  */
 struct cost {
 	double mean;
@@ -232,8 +232,8 @@ main(int argc, char **argv)
 		return 2;
 	}
 	/*
-	 * Without ibv_fork_init(3), which would make each registration milliseconds longer. The
-	 * second argument asks for ibv_fork_init(3).
+	 * ibv_fork_init(3) would make each registration milliseconds longer. The second argument
+	 * asks for ibv_fork_init(3).
 	 */
 	if (argc < 3)
 		env_refuse_fork_init();

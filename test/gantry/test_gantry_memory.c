@@ -151,7 +151,7 @@ what_is_created_and_destroyed_leaves_no_block_behind(void)
 
 /*
  * Measures latencies of a queue and of a worker. In one round the measurement is still on when the
- * queue is destroyed, in the other it was switched off before.
+ * queue is destroyed, in the other round it was switched off before.
  */
 static void
 latencies_leave_no_block_behind(void)
@@ -431,7 +431,7 @@ check_usage(const struct usage *u, const char *after)
 {
 	CHECK_EQ(atomic_load(&held), u->held, after);
 	CHECK_EQ(blocks(), u->in_eal, after);
-	/* If the run created no engine, one file descriptor less is open. */
+	/* A run that created no engine has one open file descriptor less. */
 	CHECK(check_count_fds() <= u->fds, "%s: %u", after, check_count_fds());
 }
 

@@ -404,7 +404,10 @@ a_refused_close_says_so_and_can_be_called_again(void)
 	CHECK_EQ(gantry_peer_close(q, next), 0);
 	CHECK_EQ(gantry_peer_close(q, pb), 0);
 	CHECK_EQ(gantry_peer_close(q, pa), 0);
-	/* An open fails, and then the device refuses to destroy the CQ that it created. */
+	/*
+	 * An open fails, and then the device refuses to destroy the CQ that the failed open
+	 * created.
+	 */
 	CHECK_EQ(softhca_fault("refuse call=create_qp errno=12"), 0);
 	CHECK_EQ(softhca_fault("refuse call=destroy_cq errno=16"), 0);
 	CHECK_EQ(gantry_peer_open(q, NULL, &pa, &a), -ENOMEM);

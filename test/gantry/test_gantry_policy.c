@@ -137,7 +137,10 @@ each_flag_has_its_carrier_move_the_bytes(void)
 				{(uintptr_t)dst + 100, lens[l] + 2}};
 
 			len = lens[l];
-			/* Only the CPU copies the longest lengths, in several calls. */
+			/*
+			 * The longest lengths are tested only with the CPU, which copies them in
+			 * several calls.
+			 */
 			if (rows[r].opcode != 0 && len > CALL_LEN / 4)
 				continue;
 			env_fill(src, ARENA_LEN, l);

@@ -195,7 +195,7 @@ drain(void)
 }
 
 /*
- * Submits descriptors without a pause, then waits until all have completed. In a pumped run,
+ * Submits descriptors without a pause, then waits until all have completed. With SOFTHCA_THREADS=0,
  * effects of time or threads (events, deadlines) occur only while no descriptor is drawn, so the
  * drawn descriptors depend only on the seed.
  */

@@ -192,8 +192,9 @@ send_to(uint16_t peer, const uint8_t *from)
 }
 
 /*
- * SENDs wait for their receives. The SEND to the first peer names the region. The SEND to the other
- * peer is posted later.
+ * SENDs to two peers wait for their receives. In each round, the SEND to one peer names the region,
+ * and the SEND to the other peer is posted after the removal has begun. The removal must wait only
+ * for the SEND that names the region.
  */
 static void
 a_removal_waits_for_every_peer_and_for_nothing_later(void)
@@ -637,10 +638,7 @@ int
 main(int argc, char **argv)
 {
 	pumped = env_is_pumped();
-	/*
-	 * Without ibv_fork_init(3), which would make each of the many registrations a millisecond
-	 * longer.
-	 */
+	/* ibv_fork_init(3) would make each of the many registrations a millisecond longer. */
 	env_refuse_fork_init();
 	env_init(1);
 	/* DPDK's mlx4 plug-in has set this variable: gantry.h, gantry_mem_unregister(). */

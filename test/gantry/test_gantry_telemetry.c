@@ -568,7 +568,10 @@ different_failures_are_told_apart(void)
 		n += 3;
 		CHECK_EQ(value_of(tel_ask("/gantry/errors,%u", engine), "failures"), before + n);
 	}
-	/* A failure with the same operation, status and queue. */
+	/*
+	 * Failures with the same operation, status and queue, but with another syndrome or vendor
+	 * syndrome.
+	 */
 	d = env_copy(src, dst, 64);
 	for (i = 0; i < 4; i++) {
 		snprintf(line, sizeof(line), "complete syndrome=%u vendor=%u", 2 + i / 2 * 2,
@@ -943,7 +946,10 @@ a_worker_and_the_load_of_its_lcore_are_told(void)
 	busy = value_of(answer, "busy_cycles");
 	CHECK(busy > 0);
 	CHECK(busy <= cycles);
-	/* Without descriptors, only idle time increases, even while no turn measures it. */
+	/*
+	 * Without descriptors, only idle time increases, also between two measurements by the
+	 * lcore.
+	 */
 	do {
 		gantry_lcore_load_get(1, &load);
 		idle = load.cycles - load.busy_cycles;

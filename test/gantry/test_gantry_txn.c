@@ -979,7 +979,10 @@ memory_that_is_only_read_takes_no_data(void)
 	env_unmap(page, 8192);
 }
 
-/* There are two parts. The peer may write and read the first part. */
+/*
+ * A local transaction has two parts. Peers may write and read the memory of the first part; the
+ * second part's memory has other rights in each round.
+ */
 static void
 each_local_part_needs_the_right_of_its_region(void)
 {
@@ -1413,7 +1416,7 @@ local_transactions_go_on_after_a_failure(void)
 			arm(line);
 			collect_any(&p, &b, 4, 0x6, may);
 			CHECK_EQ(softhca_faults_left(), 0);
-			/* Uses each key in turn. */
+			/* The rounds use all keys of the queue, one after the other. */
 			for (round = 0; round < 6; round++)
 				collect_any(&p, &b, 4, 0x6, 0);
 		}

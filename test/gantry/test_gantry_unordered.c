@@ -616,7 +616,7 @@ a_full_peer_does_not_stop_a_worker(void)
 	end_worker(w);
 }
 
-/* Calls turns of a stopped worker in this thread. */
+/* Calls gantry_worker_turn() in this thread. The worker is stopped. */
 static void
 turns(struct gantry_worker *w, unsigned int n)
 {

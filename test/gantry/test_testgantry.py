@@ -617,8 +617,8 @@ class SignatureCase(Case):
             "detected on the wire": refused["wire"], "missed on the wire": 0, "false alarms": 0,
             "good response, wrong bytes": 0}.items():
             self.assertEqual(rows[name], [str(count)] * 2, name)
-        # One stop can be for several wrong signatures. The response of a READ may wait for its data, and without
-        # pipelining all responses wait.
+        # One stop can be for several wrong signatures, so there may be fewer stops. Good responses that wait need not be
+        # cancelled: the response of a READ may wait for its data, and without pipelining all responses wait.
         stops, none = map(int, rows["stops of the send queue"])
         self.assertTrue(min(1, all_refused) <= stops <= all_refused and none == 0, stops)
         cancelled, none = map(int, rows["good responses cancelled"])
@@ -674,7 +674,7 @@ class Signatures(SignatureCase):
         self.assertGreater(int(self.rows(result)["transactions opened"][0]), 0)
 
     def test_as_many_transactions_are_in_flight_as_depth_says(self):
-        """The first request is answered so late that meanwhile all of them are handed over."""
+        """The first request is answered so late that meanwhile the program opens as many transactions as it may."""
         for depth in 1, 3, 9:
             with self.subTest(depth=depth):
                 noted = self.path("noted")
@@ -713,7 +713,7 @@ class Encryption(SignatureCase):
     ON = {"SOFTHCA_CRYPTO": "plaintext"}
 
     def blocks(self, block):
-        """Returns the blocks of the files, in any order."""
+        """Returns the blocks of all files, sorted by their bytes."""
         found = []
         for name in os.listdir(self.path("in")):
             with open(self.path("in/" + name), "rb") as file:
@@ -722,8 +722,8 @@ class Encryption(SignatureCase):
         return sorted(found)
 
     def decrypted(self, stored, block, unit):
-        """Decrypts what was stored. {key: {number of a block: its data}}, the keys, the retired keys, and how often
-        each key is found in the program's memory at the end."""
+        """Decrypts what was stored. Returns {DEK: {number of a block: its data}}, the keys of the DEKs, the retired DEKs,
+        and how often each key is found in the program's memory at the end."""
         added, retired, left, found = {}, set(), {}, {}
         with open(stored, encoding="ascii") as lines:
             for what, number, *fields in (line.split() for line in lines):
@@ -1257,7 +1257,7 @@ class Failures(Case):
         source = self.make("file", 40 * CHUNK)
         with self.running("--out", self.out, source, env=self.faults("late ms=1000000 op=3")) as process:
             wait_for(self.leftovers, process)
-            # At the end all chunks are in flight. This state lasts for more than a second.
+            # When all chunks are in flight, no CPU is busy. This state lasts for more than a second.
             wait_for(lambda: self.cpu_seconds_in_a_second(process) < 0.5, process)
 
     @staticmethod
@@ -1408,8 +1408,8 @@ class Load(LoadCase):
         self.assertEqual([row["ops"] for row in rows], [2000], result.out)
 
     def noted(self, *args, env=None):
-        """Returns the calls of a load of 64 operations by ring, and the completions that the load gets: {what:
-        [[number, ...], ...]}."""
+        """Runs a load of 64 operations. Returns the lines of NOTED=FILE (lying_engine.c), {first word: [[number, ...],
+        ...]}, and the result of the load."""
         noted, found = self.path("noted"), {"region": [], "queue": [], "peer": [], "end": [], "desc": [], "base": [], "done": []}
         _, result = self.measured("--load", *args, "--total-ops", 64, "--verify", "off", env={**lying("none", 0), "NOTED": noted,
             **(env or {})})

@@ -422,8 +422,8 @@ judge_pairs(const struct target *t)
 	}
 	/*
 	 * While a target is being closed, messages may still arrive although their receives are
-	 * flushed. So messages without a receive are allowed then, except in a pumped run, in which
-	 * the adapter does nothing meanwhile.
+	 * flushed. So messages without a receive are allowed then, except with SOFTHCA_THREADS=0:
+	 * then the adapter does not run meanwhile.
 	 */
 	for (i = 0; i < t->n_sent && (t->open || run.pumped); i++) {
 		memset(p.seen, 0, sizeof(p.seen));

@@ -392,8 +392,8 @@ void fault_clear(void);
 void replay_begin(void);
 void replay_end(void);
 /*
- * Call it before the calls of the engine in each step of the run. In a pumped run, it advances the
- * time, and waits until the engine has received all events.
+ * Call it before the calls of the engine in each step of the run. With SOFTHCA_THREADS=0, it
+ * advances the time, and waits until the engine has received all events.
  */
 void replay_turn(void);
 /* Call it with true before a call that waits for a time, and with false afterwards. */

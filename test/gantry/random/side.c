@@ -404,8 +404,8 @@ allowed(const struct side *s, const struct record *r)
 		if (run.hazards.stops && r->desc.op == GANTRY_OP_RAW)
 			a |= MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_QP_EVENT);
 		/*
-		 * An earlier descriptor may have configured the layout's key. If its UMR is lost,
-		 * this descriptor is flushed and not executed again.
+		 * An earlier descriptor may have configured the layout's key. If that descriptor is
+		 * flushed and not executed again, this descriptor is not either.
 		 */
 		if (run.hazards.stops && r->desc.layout != 0)
 			a |= MODEL_BIT(GANTRY_FLUSHED);
