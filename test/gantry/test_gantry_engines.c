@@ -232,8 +232,8 @@ contexts_that_do_not_fit_are_refused(void)
 
 /* gantry_info is compared with ibv_query_device(3), and with the limits of a QP of libmlx5. */
 /*
- * Values out of range are refused with -EINVAL. The greatest values are not, even if this machine
- * has no memory for them.
+ * Values out of range are refused with -EINVAL. The greatest allowed values are accepted, or fail
+ * with -ENOMEM if this machine has no memory for them.
  */
 static void
 check_greatest(struct gantry *g)

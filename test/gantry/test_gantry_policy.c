@@ -200,7 +200,10 @@ flags_that_nobody_can_follow_are_refused(void)
 		CHECK_EQ(copies(q, i), 0);
 	env_queue_done(q);
 
-	/* An engine whose configuration allows copies by RDMA only on a device without MMO. */
+	/*
+	 * Creates an engine whose configuration allows copies by RDMA only if the device has no
+	 * MMO.
+	 */
 	CHECK_EQ(gantry_create(&conf, &plain), 0);
 	m = env_mem(plain, 4096, 0, &plain_mem);
 	plain_q = env_queue(plain, 16);
@@ -502,7 +505,10 @@ what_the_cpu_has_begun_is_not_cancelled(void)
 	env_queue_done(q);
 }
 
-/* The queue's connection to itself fails while the CPU copies, and cannot be set up again. */
+/*
+ * The queue's connection to itself fails while the CPU copies, and cannot be set up again. The CPU
+ * must finish its copies, and can begin new ones.
+ */
 static void
 the_cpu_copies_on_when_the_connection_is_lost(void)
 {
@@ -891,7 +897,7 @@ text_becomes_the_policy_that_it_says(void)
 	CHECK_EQ(gantry_policy_print(&p, NULL, 0), len);
 	CHECK_EQ(gantry_policy_parse("", &p), 0);
 	CHECK_EQ(p.n, 0);
-	/* The longest line, and a line whose comment exceeds the limit. */
+	/* The longest line is accepted, even if its comment exceeds the limit. */
 	snprintf(out, sizeof(out), "%255s# %200s", "1 4096 cpu", "few");
 	CHECK_EQ(gantry_policy_parse(out, &p), 0);
 	CHECK(p.n == 1 && memcmp(p.rule, three_rules.rule, sizeof(p.rule[0])) == 0);
@@ -922,7 +928,7 @@ text_that_is_no_policy_is_refused(void)
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);
 	/*
 	 * A line that is one byte too long, without and with a comment, as the last line and before
-	 * another line.
+	 * another line, is refused.
 	 */
 	strcpy(line + 256 - 7, "1 2 cpu");
 	CHECK_EQ(gantry_policy_parse(line, &p), -EINVAL);

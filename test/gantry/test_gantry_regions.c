@@ -190,8 +190,8 @@ the_tree_is_what_an_array_would_be(void)
 }
 
 /*
- * Regions of 64 bytes to 512 GiB, each followed by a gap of one byte; every third region is
- * removed.
+ * Adds regions of 64 bytes to 512 GiB, each followed by a gap of one byte, and removes every third
+ * region. A look-up must find exactly the regions that remain.
  */
 static void
 hints_find_regions_of_every_length(void)

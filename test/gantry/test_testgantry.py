@@ -617,8 +617,8 @@ class SignatureCase(Case):
             "detected on the wire": refused["wire"], "missed on the wire": 0, "false alarms": 0,
             "good response, wrong bytes": 0}.items():
             self.assertEqual(rows[name], [str(count)] * 2, name)
-        # One stop can be for several wrong signatures, so there may be fewer stops. Good responses that wait need not be
-        # cancelled: the response of a READ may wait for its data, and without pipelining all responses wait.
+        # One stop can be for several wrong signatures, so there may be fewer stops. Good responses that wait need not
+        # be cancelled: the response of a READ may wait for its data, and without pipelining all responses wait.
         stops, none = map(int, rows["stops of the send queue"])
         self.assertTrue(min(1, all_refused) <= stops <= all_refused and none == 0, stops)
         cancelled, none = map(int, rows["good responses cancelled"])
