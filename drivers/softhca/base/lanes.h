@@ -41,7 +41,7 @@ struct softhca_lanes {
 	atomic_bool look;
 	/* queue/: a CQ has failed, so QPs without a UAR page may have to fail. */
 	atomic_bool cq_failed;
-	atomic_bool odp; /* key/: the adapter has keys on demand, or had such keys */
+	atomic_bool odp; /* key/: a key on demand exists, or has existed, in this adapter */
 	/* key/: held by atomic operations on memory on demand; no other lock is taken under it */
 	struct spin odp_lock;
 	_Atomic uint64_t port_free; /* fault/timing.c: device time at which the port is free */

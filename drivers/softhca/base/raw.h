@@ -46,7 +46,7 @@ DIR *raw_opendir(const char *path);
 /*
  * The open descriptors of this process. raw_open_fds() returns NULL with errno set on failure; the
  * caller closes the result by closedir(3). raw_next_fd() returns the next descriptor, or -1 at the
- * end. It leaves out the descriptor by which it reads the list.
+ * end. It leaves out the descriptor of `fds` itself.
  */
 DIR *raw_open_fds(void);
 int raw_next_fd(DIR *fds);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The traffic that messages cause on ports. A visit notes each message that was answered. It adds
- * the noted traffic to the ports' counters when it releases the responder: at the end of the visit,
- * or before it holds another responder.
+ * the noted traffic to the ports' counters when it releases the receive side of the responder's QP:
+ * at the end of the visit, or before it locks the receive side of another QP.
  *
  * A message becomes packets of the path's MTU. InfiniBand (volume 1, chapter 9.2) and RoCE v2
  * (annex A17) define the headers of each packet. A reliable responder answers with an

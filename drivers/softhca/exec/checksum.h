@@ -8,8 +8,8 @@
 #include "wire.h"
 
 /*
- * Sums big-endian 16-bit words. An odd last byte is the high half of a word. The caller may add
- * several sums.
+ * Sums big-endian 16-bit words. An odd last byte is the high half of a word. The caller may add the
+ * sums of several ranges.
  */
 static inline uint32_t
 checksum_add(const uint8_t *p, unsigned int len)

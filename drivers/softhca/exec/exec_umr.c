@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UMR: the work request that gives an indirect key its layout, rights and variant, that binds a
- * memory window, and that invalidates a key or a window (mlx5dv_wr_mkey_configure(3),
- * mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in ibv_wr_post(3)).
+ * UMR: the work request that gives an indirect key its layout, rights and variant (the lowest byte
+ * of its number), that binds a memory window, and that invalidates a key or a window
+ * (mlx5dv_wr_mkey_configure(3), mlx5dv_wr_post(3), ibv_bind_mw(3), ibv_wr_local_inv in
+ * ibv_wr_post(3)).
  *
  * A new key is built in separate memory and published as a whole: other lanes see the old key or
  * the new key, never a mixture. The rules for windows are in InfiniBand, volume 1, chapter 10.6.6.
@@ -150,8 +151,9 @@ check_region(struct umr *u, const struct key *window)
 }
 
 /*
- * Checks a bind request. It must name a window of type 1 by the window's current key; every QP may
- * then use the window. A window of type 2 must be unbound; only this QP may then use it.
+ * Checks a bind request. For a window of type 1, the request must have the window's current key;
+ * after the bind, every QP may use the window. A window of type 2 must be unbound; after the bind,
+ * only this QP may use the window.
  */
 static unsigned int
 check_bind(struct umr *u, const struct key *now, const struct key *window)
@@ -171,9 +173,9 @@ check_bind(struct umr *u, const struct key *now, const struct key *window)
 }
 
 /*
- * Checks a request that invalidates. It must name the current key, and only the QP to which a
- * window is bound may invalidate the window. libmlx5 unbinds a window of type 1 by a request
- * without UMR_CHECK_QPN. A request with this flag is refused for a window of type 1.
+ * Checks a request that invalidates. The request must have the current key. If the key or window is
+ * bound to one QP, the request must come from this QP. libmlx5 unbinds a window of type 1 by a
+ * request without UMR_CHECK_QPN. A request with this flag is refused for a window of type 1.
  */
 static unsigned int
 check_free(struct umr *u, const struct key *now)

@@ -24,8 +24,8 @@ struct layers frame_layers(const uint8_t *p, unsigned int len);
 /* Writes the IPv4 header's checksum; does nothing if there is no IPv4 header. */
 void frame_put_l3_checksum(uint8_t *p, const struct layers *at);
 /*
- * Writes the checksum of TCP or UDP into a frame of len bytes. It covers the bytes that the IP
- * header counts. Does nothing if these are too few for a TCP or UDP header.
+ * Writes the checksum of TCP or UDP into a frame of len bytes. The checksum covers the bytes that
+ * the IP header counts. Does nothing if the IP header counts too few bytes for a TCP or UDP header.
  */
 void frame_put_l4_checksum(uint8_t *p, unsigned int len, const struct layers *at);
 

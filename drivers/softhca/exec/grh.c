@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network header that the receive of a datagram shows: a GRH, an IPv6 header or an IPv4 header.
- * Its length field counts the payload, the transport's headers and the trailer, as on the wire.
+ * The network header that a receive gets before a datagram's payload: a GRH, an IPv6 header or an
+ * IPv4 header. Its length field counts the payload, the transport's headers and the trailer, as on
+ * the wire.
  */
 #include "grh.h"
 

@@ -15,12 +15,14 @@
  * opcode_table.c has the functions of exec_*.c and respond_*.c for each opcode. An opcode that
  * stays inside the adapter has no responder.
  *
- * A requester only knows this call of the responder. The payload is a list of pieces of the
- * requester's memory: the responder copies from these pieces, or into them, once. All other fields
- * of a message are numbers, as a packet carries them; `op` and `sgid` point into tables.
+ * responder_ask() is the only function of the responder that an executor of a requester uses. The
+ * payload is a list of pieces of the requester's memory: the responder copies from these pieces, or
+ * into them, once. All other fields of a message are numbers, as a packet carries them; `op` and
+ * `sgid` point into tables.
  *
- * Locks: the responder takes the receive side of the message's QP, then perhaps an SRQ. It keeps
- * both for the next message, until a message is for another QP or responder_release() is called.
+ * Locks: the responder takes the receive side of the message's QP, then perhaps an SRQ. The
+ * responder keeps both locks for the next message, until a message is for another QP or
+ * responder_release() is called.
  */
 #ifndef SOFTHCA_MESSAGE_H
 #define SOFTHCA_MESSAGE_H
@@ -92,7 +94,7 @@ struct answer {
 /*
  * Makes the responder execute a message. Returns SYN_OK, or enum message_result, or the syndrome
  * with which the requester completes. The syndrome is SYN_LOC_PROT if the memory of the payload is
- * missing. The caller holds the requester's UAR. It must not hold a receive side other than that of
+ * missing. The caller holds the UAR page of the requester's QP, and no receive side except that of
  * run->responder.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);

@@ -248,7 +248,7 @@ must_be_done(const struct wqe *wqe, enum kind kind)
 		return 0;
 	/*
 	 * A WQE that is checked against a key, or that changes part of a key, needs the current
-	 * key.
+	 * key. So all earlier changes of keys and PSVs must have taken effect.
 	 */
 	if (kind == KIND_CONFIG)
 		return KIND_CONFIG;

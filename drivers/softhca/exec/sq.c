@@ -5,7 +5,7 @@
  *
  * A WQE runs to its end or not at all, so no operation is ever outstanding: reads and atomics are
  * answered at once, and a fenced WQE always finds them done. The timing model gives each WQE the
- * time at which it runs; for this time a fence counts (timing.h). With the setting `reorder` a
+ * time at which it runs, and a fence delays this time (timing.h). With the setting `reorder` a
  * visit holds bytes back (order.h); they move before the visit ends. Only the WQE at the head can
  * wait: for a receive (RNR), for its peer, or for a time. The lane then leaves the queue and visits
  * it again later.
@@ -136,8 +136,8 @@ sq_run(struct run *run)
 }
 
 /*
- * In SQD, only the WQE that already waits is finished. Then an event is sent if the program asked
- * for an event.
+ * Drains the queue of a QP in SQD: finishes only a WQE at the head that already waits. Then sends
+ * an event, if the program asked for an event.
  */
 static void
 sq_drain(struct run *run)

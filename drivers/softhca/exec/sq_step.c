@@ -54,8 +54,8 @@ step_done(struct run *run, const struct wqe *wqe, uint32_t bb, bool reordered)
 	const bool completes = wqe_ce(wqe) >= CE_ALWAYS && !run->qp->mute;
 
 	/*
-	 * This precedes the completion: a program that sees the completion may configure the keys
-	 * and PSVs again.
+	 * PSVs get their new values before the completion is written: a program that sees the
+	 * completion may configure the keys and PSVs again.
 	 */
 	if (run->use.spill != NULL)
 		key_use_free(&run->use);

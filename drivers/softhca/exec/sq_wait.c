@@ -65,7 +65,7 @@ wait_for_receive(struct run *run)
 }
 
 /*
- * The longest time of all retries together to a peer that is absent or not ready:
+ * The longest time for all retries of one message to a peer that is absent or not ready:
  * doc/softhca-reference.md.
  */
 #define PEER_WAIT_MAX_NS UINT64_C(500000000)

@@ -163,7 +163,7 @@ is_of_device(enum fault_kind kind)
 }
 
 /*
- * Logs that a fault was applied, with the setting log_faults. If qpn is 0, the fault concerns no
+ * If the setting log_faults is 1, logs that a fault was applied. If qpn is 0, the fault concerns no
  * queue pair.
  */
 static void
@@ -320,7 +320,7 @@ file_look(void)
 	file.size = (off_t)st.stx_size;
 	file.ino = (ino_t)st.stx_ino;
 	file_read();
-	lanes_wake_all(); /* a fault of the file may concern another adapter */
+	lanes_wake_all(); /* a new fault may concern an adapter whose threads sleep */
 }
 
 static void
@@ -606,7 +606,7 @@ softhca_fault(const char *line)
 	rc = add_fault(&p.fault);
 	update_bits();
 	pthread_mutex_unlock(&lock);
-	lanes_wake_all(); /* lanes deliver the events of a port or of an adapter */
+	lanes_wake_all(); /* only a lane that is awake delivers the event of a port or an adapter */
 	return rc;
 }
 

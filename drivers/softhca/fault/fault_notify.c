@@ -49,7 +49,7 @@ tells_all(const char *dir)
 	return false;
 }
 
-/* Watches the file that has the name at present. */
+/* Watches the file to which the path refers now, and no longer the file that was watched before. */
 static void
 watch_file(int fd, const char *path)
 {

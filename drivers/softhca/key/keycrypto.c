@@ -48,9 +48,9 @@ unit_of(uint8_t selector)
 }
 
 /*
- * Decodes the order of signature and cipher. It allows the rows of the table in
- * mlx5dv_wr_set_mkey_crypto(3), and one case more that libmlx5 allows: raw data with a signature on
- * at most one side (get_crypto_order()). Assumed: xts-orders.
+ * Decodes the order of signature and cipher. The allowed orders are those of the table in
+ * mlx5dv_wr_set_mkey_crypto(3), and one more that libmlx5 allows: raw data with a signature on at
+ * most one side (get_crypto_order()). Assumed: xts-orders.
  */
 static bool
 decode_order(uint8_t order, const struct key_sig *sig, struct key_crypto *c)

@@ -20,10 +20,11 @@ bool crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_a
 bool crypto_pass(struct key_use *use, const struct sig_after *a, enum crypto_side side, bool out,
 	uint8_t *bytes, uint64_t len);
 /*
- * For keys without signatures. If the source and the destination are each one piece of plain
- * memory, the cipher works directly from one to the other. For this, crypto_defer() appends a piece
- * that waits for key_use_move(): its address is `a`, and the list gets ACC_CIPHERED. Otherwise
- * crypto_defer() appends a buffer. crypto_after() ciphers `len` bytes that have arrived.
+ * These functions are for keys without signatures. If the source and the destination are each one
+ * piece of plain memory, the cipher works directly from one to the other. For this, crypto_defer()
+ * appends a piece that waits for key_use_move(): its address is `a`, and the list gets
+ * ACC_CIPHERED. Otherwise crypto_defer() appends a buffer. crypto_after() ciphers `len` bytes that
+ * have arrived.
  */
 bool crypto_defer(struct key_use *use, struct sig_after *a, bool out, struct sg *sg);
 enum sg_end crypto_after(struct key_use *use, struct sig_after *a, uint64_t len);

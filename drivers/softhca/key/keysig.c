@@ -133,8 +133,8 @@ sig_after_move(struct key_use *use, uint64_t len)
 			end = after_copy(use, a, sig_arrived(a, len));
 	}
 	/*
-	 * This precedes the receive's completion: a program that sees the completion may configure
-	 * the keys and PSVs again.
+	 * PSVs get their new values before the receive completes: a program that sees the
+	 * completion may configure the keys and PSVs again.
 	 */
 	if (end == SG_MOVED)
 		psv_store(use);

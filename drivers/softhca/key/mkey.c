@@ -137,7 +137,10 @@ softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *a
 
 	if (key == NULL)
 		return -ENOMEM;
-	/* This precedes the lock: odp_begin() waits for lanes, and a lane may wait for the lock. */
+	/*
+	 * odp_begin() is called without the lock: it waits for lanes, and a lane may wait for the
+	 * lock.
+	 */
 	if ((attr->access & ACC_ON_DEMAND) != 0)
 		odp_begin(mkey->dev);
 	/* With the lock, a concurrent UMR runs wholly before or wholly after this change. */

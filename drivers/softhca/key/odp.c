@@ -137,7 +137,7 @@ odp_load(struct key_use *use, const void *p, uint64_t *value)
 bool
 odp_store(void *p, uint64_t old, uint64_t value)
 {
-	/* A store of an equal value also needs a writable page. */
+	/* If the value does not change, nothing is written, but the page must still be writable. */
 	return value == old ? p == SINK || odp_may_write((uintptr_t)p)
 			    : odp_write(p, &value, sizeof(value));
 }

@@ -118,7 +118,7 @@ sig_crc(enum sig_type type, uint32_t crc, const uint8_t *p, uint64_t len)
 	return type == SIG_CRC32C ? crc32c_run(crc, p, len) : ~crc32_gzip_refl(~crc, p, len);
 }
 
-/* The guard is little endian. Confirmed: sig-crc32c. Assumed: sig-crc32. */
+/* Writes the guard as a little endian number. Confirmed: sig-crc32c. Assumed: sig-crc32. */
 void
 sig_crc_write(uint32_t crc, uint8_t out[SIG_CRC_LEN])
 {

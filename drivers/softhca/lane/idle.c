@@ -108,13 +108,13 @@ nap_and_look(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 }
 
 /*
- * Serves a page on the CPU of the program's thread. That thread often runs on this CPU, because the
- * scheduler woke the adapter where that thread began to wait for its page. The program now stores
- * its doorbell in the page, and then polls. A thread on another CPU would see the doorbell later if
- * that CPU sleeps: waking a CPU takes long, above all on a virtual machine. So the adapter naps
- * until the doorbell is stored, and runs the WQE on this CPU. It naps once more while the program
- * takes the completion. Then the adapter's thread moves, so that each of the two threads has its
- * own CPU.
+ * Serves a page on the CPU of the program's thread. The program's thread often runs on this CPU:
+ * the scheduler woke the adapter's thread on the CPU where the program's thread began to wait for
+ * its page. The program now stores its doorbell in the page, and then polls. A thread on another
+ * CPU would see the doorbell later if that CPU sleeps: waking a CPU takes long, above all on a
+ * virtual machine. So the adapter naps until the doorbell is stored, and runs the WQE on this CPU.
+ * It naps once more while the program takes the completion. Then the adapter's thread moves, so
+ * that each of the two threads has its own CPU.
  *
  * If there is no doorbell after a nap, the nap may have been too short: the adapter took the CPU
  * before the program had stored. The scheduler does not often give the adapter the CPU so early, so

@@ -2,10 +2,10 @@
 /*
  * The scheduler of lanes: decides which UAR pages a turn visits.
  *
- * A lane is a device thread or a caller of softhca_pump(). A turn looks at the UAR pages and visits
- * the queues of those that no other lane is serving. A doorbell stays in memory, so a lane that
- * misses it finds it in the next turn. That is why a lane may leave out a locked page, back off or
- * sleep.
+ * A lane is a device thread or a caller of softhca_pump(). In a turn (turns.h) a lane looks at UAR
+ * pages, and visits the queues of the pages that ring or ask for a visit. It leaves out a page that
+ * another lane is serving. A doorbell stays in memory, so a lane that misses it finds it in the
+ * next turn. That is why a lane may leave out a locked page, back off or sleep.
  *
  * Pages that rang lately are warm: every turn looks at them. All other pages are resting:
  *
@@ -65,8 +65,8 @@ uar_serve(struct softhca_uar *uar)
 	if (work != 0 || atomic_load_explicit(&uar->again, memory_order_relaxed) ||
 		atomic_load_explicit(&uar->attention, memory_order_relaxed)) {
 		/*
-		 * This is cleared before the visit. So the next turn sees a call for attention that
-		 * is made during the visit.
+		 * `attention` is cleared before the visit. So if it is set during the visit, the
+		 * next turn sees this.
 		 */
 		bool all = atomic_exchange_explicit(&uar->attention, false, memory_order_acquire);
 

@@ -20,7 +20,9 @@ struct nldev_resource {
 	void (*put)(struct datagram *d, uint32_t dev, const struct resource *r);
 };
 
-/* The names in the summary, in the order in which the kernel sends them. */
+/*
+ * The names in the summary (RDMA_NLDEV_CMD_RES_GET), in the order in which the kernel sends them.
+ */
 static const struct {
 	enum resource_type type;
 	const char *name;

@@ -123,8 +123,8 @@ static void __attribute__((constructor)) bring_up(void)
 	}
 	softhca_devices_set(devices, config.devices);
 	/*
-	 * This check follows the creation of the list, because the file of faults may refer to
-	 * adapters and ports.
+	 * The file of faults is checked after the list of adapters was made, because the file may
+	 * refer to adapters and ports.
 	 */
 	if (fault_file_check(fault_err) != 0) {
 		softhca_log("SOFTHCA_FAULTS: %s", fault_err);

@@ -118,7 +118,7 @@ static const struct setting settings[] = {
 
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-/* Where the settings are written, and where the error text is written. */
+/* Where the functions of this file write the settings and the error text. */
 struct reading {
 	struct softhca_config *cfg;
 	char *err;
@@ -439,8 +439,8 @@ find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n
 
 /*
  * Sets the IPv4 addresses in the GIDs. UCX checks that the machine has a route to them, so they are
- * addresses of the machine, unless the setting gives others. If the machine has too few addresses,
- * 198.51.100.11 (RFC 5737) and the following addresses are used.
+ * addresses of the machine, unless the setting gid_ipv4 gives other addresses. If the machine has
+ * too few addresses, 198.51.100.11 (RFC 5737) and the following addresses are used.
  */
 static void
 set_addresses(struct softhca_config *cfg)
@@ -530,8 +530,8 @@ load_own(const struct reading *r)
 /* ---- card profiles */
 
 /*
- * Takes a value of a report. If no setting can express the value, its name is noted, and reading
- * continues.
+ * Takes a value of a report (card_profile.h). If no setting can express the value, its name is
+ * noted, and reading continues.
  */
 static void
 take_reported(const void *arg, const char *key, const char *text)

@@ -589,8 +589,8 @@ glob64(const char *restrict pattern, int flags, glob_error *on_error, glob64_t *
 }
 
 /*
- * The program's function for the walk of this thread inside the tree. It gets names that start with
- * /sys/.
+ * The program's function for the walk of this thread inside the tree. The function gets names that
+ * start with /sys/.
  */
 static __thread __nftw_func_t nftw_call;
 static __thread __ftw_func_t ftw_call;

@@ -42,8 +42,8 @@
 
 #define PCI_VENDOR 0x15b3
 /*
- * A PCI domain in which real machines have no devices. If this machine has one, the next domain is
- * used.
+ * A PCI domain in which real machines have no devices. If this machine has a device in the domain,
+ * the next domain is used.
  */
 #define PCI_DOMAIN 0xca00
 #define BOARD_ID   "SOFTHCA0000000001"

@@ -134,8 +134,8 @@ struct ring {
 };
 
 /*
- * The number of words in the BlueFlame copy of a WQE, which is in whole WQEBBs. Returns 0 if the
- * WQE is too long for the buffer.
+ * The number of 8-byte words in the BlueFlame copy of a WQE. A copy has whole WQEBBs. Returns 0 if
+ * the WQE is too long for the buffer.
  */
 static unsigned int
 bf_words(const struct softhca_uar *uar, uint32_t ds)
@@ -259,7 +259,7 @@ is_cancelled(const struct softhca_qp *qp, uint64_t rang, uint64_t now)
 
 /*
  * Compares the word that rang with the first word of its WQE, which is posted and has not run.
- * Returns false if the other words must not be compared.
+ * Returns false if the words after the first word must not be compared.
  */
 static bool
 ring_is_of_wqe(struct softhca_qp *qp, const struct ring *r)

@@ -342,8 +342,8 @@ qp_free(struct softhca_qp *qp)
 }
 
 /*
- * Counts the QP as a user of its CQs and SRQ, which then cannot be destroyed (by: 1), or no longer
- * (by: -1).
+ * by = 1: counts the QP as a user of its CQs and SRQ, which then cannot be destroyed. by = -1:
+ * undoes this.
  */
 static void
 qp_count_users(struct softhca_qp *qp, int by)

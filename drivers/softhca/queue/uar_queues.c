@@ -205,8 +205,8 @@ uar_cq_timers(struct softhca_uar *uar)
 	bool wait = false;
 
 	/*
-	 * This is cleared before the visit, so that a CQ whose event begins to wait during the
-	 * visit is visited next time.
+	 * `timed` is cleared before the visit. So a CQ whose event begins to wait during the visit
+	 * sets it again, and is visited next time.
 	 */
 	atomic_exchange_explicit(&uar->timed, false, memory_order_acquire);
 	for (unsigned int i = 0; i < uar->n_cqs; i++)

@@ -258,7 +258,7 @@ void
 caps_ucontext(const struct softhca_dev *dev, struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	/*
-	 * There are no static UARs (tot_bfregs is 0): the library allocates each page that it
+	 * There are no static UAR pages (tot_bfregs is 0): libmlx5 allocates each page that it
 	 * needs.
 	 */
 	*resp = (struct mlx5_ib_alloc_ucontext_resp){

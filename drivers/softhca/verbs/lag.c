@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Chooses a port of the bond for a queue, as mlx5_ib does: the queue pairs of a context get the
- * ports alternately, and so do the first queue pairs of successive contexts (get_tx_affinity_rr()
- * and mlx5_ib_alloc_ucontext() of the kernel).
+ * ports alternately, and the first queue pairs of successive contexts also get them alternately
+ * (get_tx_affinity_rr() and mlx5_ib_alloc_ucontext() of the kernel).
  */
 #include "lag.h"
 

@@ -29,7 +29,7 @@ get_context(struct uverbs_call *call)
 	if (call->ctx->opened)
 		return -EINVAL;
 	memcpy(&req, call_in(call, UVERBS_ATTR_UHW_IN), sizeof(req));
-	/* There are no static UARs, so the library must be able to allocate UARs. */
+	/* There are no static UAR pages, so libmlx5 must be able to allocate UAR pages. */
 	if ((req.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX) != 0 || req.comp_mask != 0 ||
 		(req.lib_caps & MLX5_LIB_CAP_DYN_UAR) == 0 || req.max_cqe_version < 1)
 		return -EINVAL;

@@ -125,8 +125,8 @@ room_of(const struct softhca_mkey_attr *attr)
 
 /*
  * True if the region keeps its key, as mlx5_ib_rereg_user_mr() decides (Linux,
- * drivers/infiniband/hw/mlx5/mr.c): it changes the key if it can, and otherwise makes a new key.
- * Memory on demand at a new address always gets a new key. Confirmed: rereg-rights, rereg-pd,
+ * drivers/infiniband/hw/mlx5/mr.c): mlx5_ib changes the key if it can, and otherwise makes a new
+ * key. Memory on demand at a new address always gets a new key. Confirmed: rereg-rights, rereg-pd,
  * rereg-range.
  */
 static bool

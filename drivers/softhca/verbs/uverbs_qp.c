@@ -23,7 +23,9 @@
  */
 #define CREATE_FLAGS                                                                               \
 	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-/* The ABI's flags. create_flags_of() returns those that a type accepts. */
+/*
+ * The creation flags that the ABI defines. create_flags_of() returns the flags that a type accepts.
+ */
 #define CREATE_ATTR_FLAGS                                                                          \
 	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |          \
 		IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |  \

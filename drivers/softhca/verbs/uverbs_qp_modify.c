@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Modification and queries of queue pairs: ibv_modify_qp(3), ibv_query_qp(3). The data half has the
- * state tables and checks them.
+ * state tables, and checks each transition by them.
  */
 #include "uverbs_qp.h"
 

@@ -28,7 +28,7 @@ enum access {
 	 * has ACC_LATER.
 	 */
 	ACC_LATER = 1 << 30, /* bytes of the key may move later than requested: use.h */
-	/* bytes may also move out of the order of messages: ACC_RELAXED */
+	/* bytes may also move before those of earlier messages: the key has ACC_RELAXED */
 	ACC_LATER_RELAXED = 1 << 29,
 	KEY_RARE = ACC_ON_DEMAND | ACC_LATER | ACC_LATER_RELAXED,
 	/*

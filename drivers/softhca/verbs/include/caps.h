@@ -25,11 +25,11 @@
 /* log2 of the numbers in one object: mlx5dv_reserved_qpn_alloc(3) */
 #define CAPS_LOG_RESERVED_QPNS 6
 #define CAPS_LOG_MAX_DEKS      12
-/* log2 of the event queues: one for each completion vector, and those for events */
+/* log2 of the number of event queues: those of the completion vectors, and those for events */
 #define CAPS_LOG_MAX_EQ        4
 #define CAPS_MAX_FLOW_COUNTERS 0x8000
 #define CAPS_MAX_Q_COUNTERS    255
-/* log2 of a DCI's streams: of concurrent streams, and of streams in error */
+/* log2 of the maximum of a DCI's concurrent streams, and of its streams in error */
 #define CAPS_DCI_LOG_MAX 6
 
 /* Types of GIDs, with the kernel's numbers (enum ib_uverbs_gid_type). */
