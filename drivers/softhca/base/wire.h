@@ -42,8 +42,7 @@ enum wire_fence {
 };
 
 enum wire_ce {
-	/* make a completion for the WQE's own error, but none if the WQE is flushed */
-	CE_ON_ERROR = 0,
+	CE_ON_ERROR = 0, /* make a completion only for an error, or if the WQE is flushed */
 	/* make a completion only for the WQE's own error, not if the WQE is flushed */
 	CE_NO_FLUSH = 1,
 	CE_ALWAYS = 2,

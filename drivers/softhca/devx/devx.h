@@ -54,8 +54,8 @@ struct devx_create {
 };
 
 /*
- * Returns the length of the command that creates an object. It is at least in_len of struct
- * devx_create.
+ * Returns the length of the command that creates an object. It is at least in_len of the command's
+ * struct devx_create.
  */
 size_t devx_create_len(struct uverbs_call *call);
 

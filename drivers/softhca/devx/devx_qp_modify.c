@@ -593,7 +593,9 @@ query(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_t *
 	return 0;
 }
 
-/* Both kinds of queue pairs, made by verbs and made by commands, have the same commands. */
+/*
+ * The same commands work on queue pairs made by verbs and on queue pairs made by firmware commands.
+ */
 #define MODIFY(opcode, in_len, handler)                                                            \
 	{DEVX_MODIFIES, &qp_class, opcode, in_len, DEVX_HEADER, handler},                          \
 	{                                                                                          \

@@ -49,7 +49,7 @@ umr_unit(const struct umr *u, uint32_t i)
 
 /*
  * True if the WQE is long enough for its layout. room: units of the WQE after the key's values. If
- * the layout is not inline, the WQE has a data segment there.
+ * the layout is not inline, the WQE has a data segment in place of the layout.
  */
 static bool
 layout_is_there(const struct umr *u, uint32_t room)

@@ -9,7 +9,7 @@
 
 #define WQES      32 /* maximum of WQEs that are held back; a power of two */
 #define PIECES    512
-#define MAX_CUTS  8         /* about the number of pieces into which one piece of memory is cut */
+#define MAX_CUTS  8         /* one piece of memory is cut into about this number of pieces */
 #define CUT_LEN   64        /* pieces begin at multiples of a cache line */
 #define VALUE_LEN 8         /* bytes of an atomic's result */
 #define EARLY_MAX (1 << 20) /* maximum of bytes of one write that are copied early */
@@ -252,7 +252,10 @@ must_be_done(const struct wqe *wqe, enum kind kind)
 	 */
 	if (kind == KIND_CONFIG)
 		return KIND_CONFIG;
-	/* A program that sees the receive's completion must also see all earlier writes. */
+	/*
+	 * A message may complete a receive. A program that sees this completion must also see the
+	 * data of all earlier writes.
+	 */
 	return wqe->op->local ? 0 : KIND_WRITES;
 }
 

@@ -6,7 +6,8 @@
 #include "run.h"
 
 /*
- * Moves the QP to error and flushes its receive queue. The lane of its page flushes its send queue.
+ * Moves the QP to error and flushes its receive queue. The lane that visits its UAR page next
+ * flushes its send queue.
  */
 void qp_fail_receive_side(struct run *run, struct softhca_qp *qp);
 /* As qp_fail_receive_side(), with an event: the queue or its CQ is unusable. */

@@ -24,7 +24,7 @@ void responder_complete(struct run *run, const struct message *m, uint64_t len);
  */
 unsigned int responder_nak_receive(struct run *run, enum wire_syndrome syndrome,
 	enum wire_syndrome nak);
-/* Completes a receive for a write with immediate data. Its len bytes have already moved. */
+/* Completes a receive for a write with immediate data. The write's len bytes have already moved. */
 unsigned int responder_end_write(struct run *run, const struct message *m, uint64_t len,
 	struct answer *answer);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Begins a visit of a lane, and has the functions by which keys call back into the visit. */
+/*
+ * Begins a visit of a lane, and has the functions of struct key_user, which the code in key/ calls
+ * during the visit.
+ */
 #include "run_init.h"
 
 #include <stddef.h>

@@ -137,7 +137,7 @@ sq_run(struct run *run)
 
 /*
  * Drains the queue of a QP in SQD: finishes only a WQE at the head that already waits. Then sends
- * an event, if the program asked for an event.
+ * an event, if the program asked for it or if a wrong signature has stopped the queue.
  */
 static void
 sq_drain(struct run *run)

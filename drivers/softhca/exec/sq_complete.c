@@ -157,8 +157,8 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 				   : stream_fail(qp, wqe);
 	run->byte_cnt = 0;
 	/*
-	 * When the program sees the completion, it may overwrite the WQE. So the WQE is not read
-	 * after this.
+	 * A program that sees the completion may overwrite the WQE. So the WQE is not read after
+	 * sq_complete().
 	 */
 	sq_complete(run, wqe, syn);
 	run->work++;

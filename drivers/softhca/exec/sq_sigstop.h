@@ -17,8 +17,8 @@
  */
 void sigstop_begin(struct run *run);
 /*
- * Called before a WQE begins, after sigstop_begin() has not stopped the queue. Returns true if the
- * queue has stopped now.
+ * If sigstop_begin() has not stopped the queue, this function is called before each later WQE
+ * begins. Returns true if the queue has stopped now.
  */
 bool sigstop_before(struct run *run, const struct wqe *wqe);
 

@@ -10,7 +10,10 @@
  * NAK at the sender.
  */
 void count_rnr(const struct run *run);
-/* Waits for a receive, or for the peer. Returns true if no attempt is left. */
+/*
+ * Let the WQE at the head wait: after an RNR NAK for a receive, or for a peer that does not answer.
+ * Return true if no attempt is left.
+ */
 bool wait_for_receive(struct run *run);
 bool wait_for_peer(struct run *run);
 

@@ -364,8 +364,8 @@ find_file(void)
 	const char *path = getenv("SOFTHCA_FAULTS"), *whole;
 
 	/*
-	 * A lane may hold the lock when another thread forks. In the child the lock would then stay
-	 * locked.
+	 * A lane may hold the lock when another thread forks, and in the child the lock would then
+	 * stay locked. So fork_prepare() takes the lock first.
 	 */
 	pthread_atfork(fork_prepare, fork_done, fork_child);
 	if (path == NULL || *path == '\0')

@@ -109,7 +109,7 @@ struct softhca_mkey_attr {
 
 int softhca_mkey_create(struct softhca_dev *dev, const struct softhca_mkey_attr *attr,
 	struct softhca_mkey **out);
-/* Replaces the attributes of a region, which keeps its key, for REREG_MR. */
+/* For REREG_MR: replaces the attributes of a region. The region keeps its key. */
 int softhca_mkey_modify(struct softhca_mkey *mkey, const struct softhca_mkey_attr *attr);
 /*
  * Destroys the key. After this, windows and indirect keys over the key reach no memory, until
@@ -139,7 +139,8 @@ int softhca_mkey_advise(struct softhca_dev *dev, uint32_t pdn, const struct soft
 bool softhca_odp_is_possible(const struct softhca_dev *dev);
 
 /*
- * The running state of a signature. The BSFs of keys in the same PD refer to a PSV by its number.
+ * A PSV: the running state of a signature. The BSFs of keys in the same PD refer to a PSV by its
+ * number.
  */
 struct softhca_psv;
 int softhca_psv_create(struct softhca_dev *dev, uint32_t pdn, struct softhca_psv **out);

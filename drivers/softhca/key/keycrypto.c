@@ -109,8 +109,8 @@ refuse(struct key_use *use, enum wire_vendor why)
 }
 
 /*
- * Unit numbers count from the key's address 0, and the DEK is looked up only now. Assumed:
- * xts-tweak-address, xts-dek-late.
+ * Unit numbers count from the key's address 0, and the DEK is looked up only now, when the key is
+ * used. Assumed: xts-tweak-address, xts-dek-late.
  */
 bool
 crypto_begin(struct key_use *use, struct softhca_lanes *lanes, struct sig_after *a,

@@ -30,8 +30,8 @@ struct libcrypto {
 	LIBCRYPTO_CALLS(LIBCRYPTO_MEMBER)
 #undef LIBCRYPTO_MEMBER
 	/*
-	 * Softhca's own context: the program's configuration of OpenSSL and its cleanup at exit do
-	 * not affect it.
+	 * Softhca's own context of OpenSSL: the program's configuration of OpenSSL and its cleanup
+	 * at exit do not affect it.
 	 */
 	OSSL_LIB_CTX *ctx;
 };

@@ -211,7 +211,9 @@ key_find(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, enum wire_v
 	return key->pdn == pdn ? key : NULL;
 }
 
-/* Does not wait for a copy that has begun. Assumed: invalidation-no-wait. */
+/*
+ * Does not wait for copies by this key that other lanes have begun. Assumed: invalidation-no-wait.
+ */
 bool
 key_invalidate(struct softhca_lanes *lanes, uint32_t number, uint32_t pdn, uint32_t qpn)
 {

@@ -374,8 +374,8 @@ differs(const struct sig_domain *d, uint8_t mask, const uint8_t *a, const uint8_
 }
 
 /*
- * Returns the signature as a SIG_ERR completion has it: T10-DIF and CRC64 fill the number, a CRC of
- * 4 bytes is in its upper half.
+ * Returns the signature as the 64-bit number in a SIG_ERR completion: T10-DIF and CRC64 fill the
+ * number, and a CRC of 4 bytes is in its upper half.
  */
 static uint64_t
 as_number(const struct sig_domain *d, const uint8_t *sig)

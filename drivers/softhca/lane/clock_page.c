@@ -3,8 +3,8 @@
  * The device's running clock in the program's memory: 8 bytes, big endian, one page for each
  * context (ibv_query_rt_values_ex(3)).
  *
- * On a card this counter is a register. Here a lane writes the counter to memory in each
- * turn (turns.h). So while a device thread is idle, the clock may be late by the time for which the
+ * On a card this counter is a register. Here a lane writes the counter to memory in each turn
+ * (turns.h). So while a device thread is idle, the clock may be late by the time for which the
  * thread sleeps. While no thread runs the adapter, the clock does not change.
  */
 #include "clock_page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device thread does after a turn that found no work (turns.h). */
+/* What a device thread does after a turn (turns.h) that found no work. */
 #ifndef SOFTHCA_IDLE_H
 #define SOFTHCA_IDLE_H
 

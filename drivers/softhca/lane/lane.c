@@ -165,7 +165,7 @@ serve_all_resting(struct page_set *set, struct lane_slot *slot)
 	return work;
 }
 
-/* Looks at resting pages. Their number depends on the time since the last look. */
+/* Looks at resting pages: one page for each REST_NS since the last look. */
 static unsigned int
 serve_due_resting(struct page_set *set, struct lane_slot *slot)
 {

@@ -96,7 +96,8 @@ let_sleep(struct softhca_lanes *lanes)
 	if (sleep_fd < 0 || call_fd < 0 || epoll_add(sleep_fd, call_fd, EPOLLIN) != 0 ||
 		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
 		/*
-		 * The first thread then sleeps as all other threads do, and the watcher wakes it.
+		 * If this failed, the first thread sleeps as all other threads do, and the watcher
+		 * wakes it.
 		 */
 		if (sleep_fd >= 0)
 			close(sleep_fd);

@@ -160,8 +160,9 @@ maps_find(struct maps *m, uintptr_t at, struct mapping_line *line)
 		return true;
 	}
 	/*
-	 * ENOENT: there is no mapping. All other errors: the kernel is older, or the name is longer
-	 * than the buffer. Then all lines are read instead.
+	 * ENOENT means that there is no mapping. Any other error means that the kernel lacks
+	 * PROCMAP_QUERY, or that the name is longer than the buffer. Then all lines are read
+	 * instead.
 	 */
 	if (errno == ENOENT)
 		return false;

@@ -418,9 +418,9 @@ load_environment(const struct reading *r)
 }
 
 /*
- * Finds addresses for the ports. They are the addresses of the ports' own interfaces, or, without
- * such interfaces, those of interfaces that are up, as many as exist. 0: there is no address for
- * this port.
+ * Finds addresses for the ports. If the setting netdev names interfaces, found[i] is the address of
+ * interface i. Otherwise the addresses are those of the machine's interfaces that are up, as many
+ * as exist. 0: there is no address for this port.
  */
 static void
 find_addresses(const struct softhca_config *cfg, uint32_t *found, unsigned int n)

@@ -52,8 +52,8 @@ softhca_cq_create(struct softhca_dev *dev, const struct softhca_cq_attr *attr,
 		goto free_cq;
 	/*
 	 * The arm word of a new doorbell record is 0, and the first arm word that a program writes
-	 * may also be 0. To see that write, the device stores CQ_ARM_PARK in the record, which no
-	 * program writes.
+	 * may also be 0. To see that write, the device first stores CQ_ARM_PARK, which no program
+	 * writes, in the record.
 	 */
 	atomic_store_explicit(&cq->dbrec[DB_CQ_ARM], htobe32(CQ_ARM_PARK), memory_order_relaxed);
 	err = uar_attach_cq(cq->uar, cq);

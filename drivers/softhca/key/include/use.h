@@ -43,8 +43,8 @@ struct key_user {
 	void (*may_wait)(struct key_use *use);
 	/*
 	 * Notes that the bytes move at some time before the WQE completes. Returns false if the
-	 * caller must move them now. It always returns false for memory on demand, for data that
-	 * must be converted, and for memory of key_use_alloc().
+	 * caller must move them now. The function always returns false for memory on demand, for
+	 * data that must be converted, and for memory of key_use_alloc().
 	 */
 	bool (*move_later)(struct key_use *use, const struct sg *dst, const struct sg *src);
 };

@@ -38,7 +38,10 @@ dm_number(uint32_t way, uint32_t page)
 static inline uint64_t
 dm_offset(uint32_t way, uint32_t page)
 {
-	/* libmlx5 puts the upper 8 bits of a number after 16 other bits. */
+	/*
+	 * In a file offset, libmlx5 puts the upper 8 bits of the number (`way`) above the lower 16
+	 * bits.
+	 */
 	return CTX_DM_OFFSET + (uint64_t)CTX_PAGE * (way << 16 | page);
 }
 

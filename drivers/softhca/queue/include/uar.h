@@ -38,7 +38,7 @@ struct bf_buf {
  * uar_lock(). So two threads never run one send queue at the same time.
  */
 struct softhca_uar {
-	/* One cache line has all fields that a lane reads of a page that does not ring. */
+	/* The first cache line has all fields that a lane reads if the page does not ring. */
 	struct spin lock;
 	uint8_t *page;
 	_Atomic uint16_t
