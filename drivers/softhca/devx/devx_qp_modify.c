@@ -177,8 +177,8 @@ take_lag_port(struct object_qp *qp, const uint8_t *in, int rc)
 }
 
 /*
- * Without a change of the state RTS: changes the attributes in the masks, or moves a stream of a
- * DCI out of error.
+ * RTS2RTS without the bond's port: changes the attributes in the masks, or moves a stream of a DCI
+ * out of error. The QP stays in RTS.
  */
 static int
 rts2rts_path(struct object_qp *qp, const uint8_t *in)
@@ -294,7 +294,10 @@ rst2init(struct uverbs_call *call, struct object *obj, const uint8_t *in, uint8_
 	int rc = check(qp, in, STATE_RESET);
 
 	(void)out;
-	/* A queue pair counts only in the counters of its port: devx_counter.c. */
+	/*
+	 * A queue pair counts only in the counters of its port, so it cannot use a counter set:
+	 * devx_q_counter.c.
+	 */
 	if (rc == 0 && bits_get(qpc, QPC_COUNTER_SET, 8) != 0)
 		rc = DEVX_REFUSE(DEVX_BAD_PARAM, QPC_AT + QPC_COUNTER_SET);
 	if (rc == 0 && c.attr.port == 0)

@@ -70,7 +70,7 @@ status_text(uint32_t status)
 
 /*
  * Answers of cards, from reports on the linux-rdma list and in forums. For each answer there is one
- * report. The report for CREATE_MKEY when the adapter has no more keys is openucx/ucx #6264, the
+ * report. The report for CREATE_MKEY when the adapter has no more keys is openucx/ucx #6264; the
  * report for CREATE_CQ is snabbco/snabb #995. A program must not rely on these answers, because
  * they change with the firmware.
  */

@@ -64,10 +64,7 @@ reg(struct uverbs_call *call)
 	umem->len = len;
 	umem->writable = (access & IB_UVERBS_ACCESS_LOCAL_WRITE) != 0;
 	call_attr(call, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE)->data = umem->obj.handle;
-	/*
-	 * Each context has its own numbers, as in the firmware, where each user context has its own
-	 * numbers.
-	 */
+	/* Each context has its own numbers of umems, as each user context of the firmware has. */
 	rc = call_out(call, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->obj.handle,
 		sizeof(umem->obj.handle));
 	if (rc != 0)

@@ -94,8 +94,8 @@ struct answer {
 /*
  * Makes the responder execute a message. Returns SYN_OK, or enum message_result, or the syndrome
  * with which the requester completes. The syndrome is SYN_LOC_PROT if the memory of the payload is
- * missing. The caller holds the UAR page of the requester's QP, and no receive side except that of
- * run->responder.
+ * missing. The caller holds the lock of the requester's UAR page, and no receive side except that
+ * of run->responder.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
 

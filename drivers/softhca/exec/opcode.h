@@ -61,8 +61,8 @@ exec_fn exec_nop, exec_send, exec_write, exec_read, exec_atomic, exec_tso, exec_
 	exec_set_psv;
 respond_fn respond_send, respond_write, respond_read, respond_compare_swap, respond_fetch_add;
 /*
- * Called by the executors and responders above: for SEND and TSO of a raw packet QP, and for SEND
- * of UD.
+ * Called by the executors and responders above: exec_raw_send() executes SEND and TSO of a raw
+ * packet QP, and respond_datagram() answers SEND of UD.
  */
 exec_fn exec_raw_send;
 respond_fn respond_datagram;

@@ -20,7 +20,7 @@ qp_fail_receive_side(struct run *run, struct softhca_qp *qp)
 	rq_flush(run, qp);
 	if (!was_error)
 		qp_tell_last_wqe(qp);
-	/* The lane that holds the page flushes the send queue. */
+	/* The lane that visits the page next flushes the send queue. */
 	if (qp->uar != NULL)
 		uar_call_attention(qp->uar);
 }

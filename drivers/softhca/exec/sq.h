@@ -6,8 +6,8 @@
 #include "run.h"
 
 /*
- * Visits the send queue of run->qp. The caller holds the queue's UAR. Returns true if the queue
- * asks for another visit.
+ * Visits the send queue of run->qp. The caller holds the lock of the queue's UAR page. Returns true
+ * if the queue asks for another visit.
  */
 bool sq_visit(struct run *run);
 

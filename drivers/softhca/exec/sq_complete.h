@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions of a send queue, and how the queue ends. The caller holds the UAR. */
+/*
+ * Completions of a send queue, and how the queue ends. The caller holds the lock of the queue's UAR
+ * page.
+ */
 #ifndef SOFTHCA_SQ_COMPLETE_H
 #define SOFTHCA_SQ_COMPLETE_H
 

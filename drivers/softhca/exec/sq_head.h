@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The head of a send queue: how many WQEs are posted from the head on, and how the head moves to
- * the next WQE. The caller holds the UAR.
+ * the next WQE. The caller holds the lock of the queue's UAR page.
  */
 #ifndef SOFTHCA_SQ_HEAD_H
 #define SOFTHCA_SQ_HEAD_H

@@ -4,7 +4,7 @@
  * SIG_PIPELINING). The device may run more WQEs, up to the next fenced WQE:
  * mlx5dv_qp_cancel_posted_send_wrs(3). With the setting `sig_stop`, its seed chooses the WQE.
  * Without it, the queue stops right after the WQE whose signature was wrong. The caller holds the
- * UAR.
+ * lock of the queue's UAR page.
  */
 #ifndef SOFTHCA_SQ_SIGSTOP_H
 #define SOFTHCA_SQ_SIGSTOP_H

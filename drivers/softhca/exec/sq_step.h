@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One step of a send queue: runs the WQE at the head. The caller holds the UAR. */
+/*
+ * One step of a send queue: runs the WQE at the head. The caller holds the lock of the queue's UAR
+ * page.
+ */
 #ifndef SOFTHCA_SQ_STEP_H
 #define SOFTHCA_SQ_STEP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the WQE at the head waits. The caller holds the UAR. */
+/* How the WQE at the head waits. The caller holds the lock of the queue's UAR page. */
 #ifndef SOFTHCA_SQ_WAIT_H
 #define SOFTHCA_SQ_WAIT_H
 

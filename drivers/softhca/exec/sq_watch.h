@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a send queue with faults or with the timing model. The caller holds the UAR. */
+/*
+ * Steps of a send queue with faults or with the timing model. The caller holds the lock of the
+ * queue's UAR page.
+ */
 #ifndef SOFTHCA_SQ_WATCH_H
 #define SOFTHCA_SQ_WATCH_H
 

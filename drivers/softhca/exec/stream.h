@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams of a DCI. The caller holds the UAR. */
+/* Streams of a DCI. The caller holds the lock of the DCI's UAR page. */
 #ifndef SOFTHCA_STREAM_H
 #define SOFTHCA_STREAM_H
 

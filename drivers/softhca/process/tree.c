@@ -527,8 +527,8 @@ inside(const char *path, const char *tree)
 }
 
 /*
- * Names in the inherited tree count even before this process uses that tree, because the working
- * directory may be in it.
+ * Names in the inherited tree are recognised even before this process uses that tree, because the
+ * working directory may be in that tree.
  */
 const char *
 tree_inside(const char *path)

@@ -54,7 +54,10 @@ refuse_what_is_missing(const struct path_place *place)
 
 /* ---------------------------------------------------------------- current values */
 
-/* Returns the adapter in a name below class/infiniband, and the port, or NULL. */
+/*
+ * Returns the adapter of a name below class/infiniband, and sets *port and *attribute, the rest of
+ * the name. Returns NULL if the name is not below a port of an adapter.
+ */
 static const struct softhca_dev *
 port_of(const char *name, unsigned int *port, const char **attribute)
 {

@@ -32,8 +32,8 @@ cq_write_resize(struct softhca_cq *cq)
 }
 
 /*
- * Takes effect between two visits of lanes: earlier completions stay in the old buffer. Assumed:
- * resize-after-work.
+ * The new buffer takes effect between two visits of lanes: earlier completions stay in the old
+ * buffer. Assumed: resize-after-work.
  */
 int
 softhca_cq_resize(struct softhca_cq *cq, void *buf, uint32_t n_cqe, uint32_t cqe_len)

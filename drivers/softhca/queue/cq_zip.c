@@ -49,7 +49,10 @@ cq_zip_new(void)
 	return calloc(1, sizeof(struct cq_zip));
 }
 
-/* The opcodes of completions with errors are greater than these opcodes. */
+/*
+ * True if the completion may be a title. A completion with an error may not: its opcode is greater
+ * than CQE_RESP_SEND_INV.
+ */
 static bool
 may_be_title(const struct cqe *cqe)
 {

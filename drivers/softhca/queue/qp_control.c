@@ -221,7 +221,10 @@ dct_publish(struct softhca_qp *qp)
 	return qp->number != 0 ? 0 : table_put(&qp->dev->lanes->qps, qp, &qp->number);
 }
 
-/* Logs once for each process that the capture has no RDMA. Called when a queue pair can send. */
+/*
+ * Logs, once in each process, that the capture file has no RDMA packets. Called when a queue pair
+ * can send.
+ */
 static void
 say_what_is_captured(const struct softhca_qp *qp)
 {

@@ -23,8 +23,8 @@ struct srq_size {
 };
 
 /*
- * Computes the size as the kernel does: one entry more than requested, and both numbers rounded up
- * to powers of two.
+ * Computes the size as the kernel does: the number of WQEs is one more than requested, and the
+ * number and the length of WQEs are rounded up to powers of two.
  */
 static struct srq_size
 srq_size(uint32_t max_wr, uint32_t max_sge)

@@ -10,9 +10,9 @@ struct softhca_uar;
 
 /*
  * Runs WQEs of the page's send queues, and flushes receive queues in error. The caller holds the
- * page. If all is true, visits every queue. Otherwise visits only queues with posted WQEs, queues
- * whose doorbell was rung, and queues that asked for another visit. Returns the number of WQEs
- * executed or flushed. Sets *again if a queue asks for another visit.
+ * page's lock. If all is true, visits every queue. Otherwise visits only queues with posted WQEs,
+ * queues whose doorbell was rung, and queues that asked for another visit. Returns the number of
+ * WQEs executed or flushed. Sets *again if a queue asks for another visit.
  */
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*

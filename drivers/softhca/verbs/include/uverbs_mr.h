@@ -22,8 +22,9 @@ struct object_mr {
 };
 
 /*
- * Makes a region and its key. The caller has not set attr->pdn. Wrong attributes are refused. The
- * caller then returns the handle and the key to the program, and calls mr_show(). dmah may be NULL.
+ * Makes a region and its key. The caller leaves attr->pdn unset; mr_make() sets it. Wrong
+ * attributes are refused. The caller then returns the handle and the key to the program, and calls
+ * mr_show(). dmah may be NULL.
  */
 int mr_make(struct softhca_ctx *ctx, struct object_pd *pd, struct softhca_mkey_attr *attr,
 	struct object *dmah, struct object_mr **out);
