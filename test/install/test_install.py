@@ -4,8 +4,8 @@
 
 There are two trees. The first is in its own prefix: .pc files and -rpath name this prefix. The second is for
 /usr/local, as DESTDIR leaves it: pkg-config reads this tree as a sysroot, and programs find its libraries by
-LD_LIBRARY_PATH. No other variable is set. Each program is built by gcc and as C++ by g++, with shared libraries and
-with Gantry and DPDK inside.
+LD_LIBRARY_PATH. Nothing else leads to files of Gantry. Each program is built by gcc and as C++ by g++, with shared
+libraries and with Gantry and DPDK inside.
 
 usage: test_install.py MESON BUILD PREFIX LIBDIR [TEST]...
 """
@@ -156,8 +156,8 @@ class Install(unittest.TestCase):
     # ---- the dmadev driver
 
     def skeleton(self):
-        """Returns libdir, and the files of DPDK's own driver of this kind: {name in libdir or in a folder of libdir:
-        target of the link, or None}."""
+        """Returns libdir, and the files of dma_skeleton, a dmadev driver of DPDK: {path below libdir: target of the
+        link, or None}."""
         libdir = run('pkg-config', '--variable=libdir', 'libdpdk', PKG_CONFIG_PATH=self.own.build['PKG_CONFIG_PATH']).strip()
         return libdir, self.layout(libdir, 'skeleton')
 
