@@ -55,17 +55,13 @@ const char *tree_if_there(void);
  * directory in which programs look for devices, links to the machine's entries.
  */
 void tree_need(const char *name);
-#define TREE_ALL_GIDS                                                                              \
+/* The name for all GID tables: libc's own walks through directories need all files at once. */
+#define TREE_ALL_GIDS "/gids"
 /*
-	 * the name for all GID tables: libc's own walks through directories need all files at once
-	 */
-"/gids"
-	/*
  * Call this when a device of this process is open: from now on the process uses its own tree. Any
  * thread may call it.
  */
-	void
-	tree_make_own(void);
+void tree_make_own(void);
 /*
  * True if this process made the tree. Then the tree shows the objects and counters of this process.
  */

@@ -63,8 +63,8 @@ struct hwq_sig_image {
 	 * First bytes of the UMR control segment, for a layout of four units. Posting adds the
 	 * number of the key's errors that the program has read.
 	 */
-	/** first bytes of the key context, without the key's variant (low byte) */
-	__be64 umr[2], context[2];
+	__be64 umr[2];
+	__be64 context[2]; /**< first bytes of the key context, without the key's low byte */
 	/** the attributes that the key stores; their tags and seeds are 0 */
 	struct hwq_sig_block block;
 	uint8_t n_bb; /**< WQEBBs of the WQEs, with a layout of four units */
