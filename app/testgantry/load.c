@@ -301,7 +301,8 @@ run_on_lcores(struct run *r)
 }
 
 /*
- * Runs the lanes with --via ring, on the calling thread. Returns 0, or -1 with the error printed.
+ * With --via ring: runs the loops of all lanes on the calling thread. Returns 0, or -1 with the
+ * error printed.
  */
 static int
 run_here(struct run *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Threads that read, write and verify files, while the feeds' workers move the chunks.
+ * Threads that read, write and verify files. Meanwhile the worker of each feed (feed.h) copies the
+ * chunks of the files between buffers.
  *
  *     mover_create -> mover_look ... until it says DONE or FAILED -> mover_stop -> mover_destroy
  *

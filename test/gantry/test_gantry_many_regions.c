@@ -19,7 +19,7 @@
 #define BURST    64
 #define COPY_LEN 8
 #define MAX      1000000
-#define STEPS    5 /* 100 to MAX */
+#define STEPS    5 /* measurements with 100, 1000, ... MAX regions */
 
 #ifdef GANTRY_ALLOC_LIBC
 #define DEFAULT 1000 /* fewer, because sanitizers are slow */

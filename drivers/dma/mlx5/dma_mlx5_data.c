@@ -197,7 +197,7 @@ copy_sg(void *dev_private, uint16_t vchan, const struct rte_dma_sge *src,
 	d->src = (uintptr_t)lists->src;
 	d->dst = (uintptr_t)lists->dst;
 	d->len = copy_list(lists->src, src, nb_src);
-	/* If the lists have different lengths, the operation fails. */
+	/* If the two lists differ in their total number of bytes, the operation fails. */
 	copy_list(lists->dst, dst, nb_dst);
 	d->arg[0] = nb_src | (uint64_t)nb_dst << 32;
 	v->has_args = true;

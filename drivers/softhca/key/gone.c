@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Registered memory that the program has unmapped, or whose file the program has truncated: when a
- * lane accesses such memory, an empty page is mapped there.
+ * lane (a device thread) accesses such memory, an empty page is mapped there.
  *
  * A card has the pages of a region pinned. It continues to use them when the program unmaps them,
  * and nobody sees the data that it writes. Programs with a cache of registrations rely on this: UCX
- * deregisters a region some time after munmap(2). Here the access of a lane would fault. The
- * handler of this fault maps a page at the address.
+ * deregisters a region some time after munmap(2). Here the access of a lane would fault, so a
+ * signal handler maps an empty page at the address.
  *
  * The handler passes all other faults to the previous handler: faults of other threads, faults
  * outside of regions, and faults of mapped pages that forbid the access. If a program installs its
- * own handler of SIGSEGV or SIGBUS later, only these empty pages no longer work. The pages stay
- * mapped: a later mapping at a fixed address replaces them, and for other mappings the kernel
- * chooses other addresses.
+ * own handler of SIGSEGV or SIGBUS later, no more empty pages are mapped; all else works as before.
+ * Empty pages stay mapped: a later mapping at a fixed address replaces them, and for other mappings
+ * the kernel chooses other addresses.
  */
 #include "gone.h"
 

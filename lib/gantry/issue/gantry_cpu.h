@@ -19,9 +19,9 @@
 #define GANTRY_CPU_CALL_LEN (UINT64_C(64) << 10)
 
 /*
- * Carries out the plain copies from the beginning of desc, and settles them. Returns how many
- * copies were carried out. Returns 0 if the first descriptor is not plain, or is longer than
- * q->cpu_left.
+ * Carries out the copies at the beginning of desc that have no flags and whose memory is in the
+ * regions of the last hits; their slots are done. Returns how many copies were carried out; 0 if
+ * the first descriptor is no such copy, or is longer than q->cpu_left.
  */
 uint32_t gantry_cpu_run(struct gantry_queue *q, struct gantry_stream *s,
 	const struct gantry_desc *desc, uint32_t n);

@@ -296,7 +296,7 @@ gantry_mem_list(struct gantry_mem *mem, struct gantry_mem_list *list)
 		STAILQ_INSERT_TAIL(list, mem, next);
 }
 
-/* Frees a registration without pieces. The caller has the lock. */
+/* Frees a registration whose pieces have all been removed. The caller has the lock. */
 static void
 mem_free(struct gantry_mem *mem)
 {

@@ -4,7 +4,7 @@
  * How a key signs and encrypts: setters store attributes in the key's contexts, and the key's UMR
  * writes them to the device.
  *
- *     hwq_key_begin()                    a configuration begins: no attribute is new
+ *     hwq_key_begin()                    begins a configuration: marks no attribute as new
  *     hwq_sig_take(), hwq_crypto_take()  setters: check attributes, and copy them
  *     hwq_key_plan()                     after the last setter: the parts that the UMR must have
  *     hwq_put_key_bsf()                  writes the BSFs after the layout: hwq_bsf.h

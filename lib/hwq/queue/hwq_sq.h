@@ -466,7 +466,7 @@ hwq_sq_end_of(const struct hwq_sq *sq, uint32_t counter, uint32_t at)
  * queue that hwq_cq_poll() returned: good, failed or flushed.
  * @param sq The send queue.
  * @param wqe_counter hwq_cqe.wqe_counter.
- * @return How many WQEBBs were freed, fills included.
+ * @return How many WQEBBs were freed, including those of NOPs that fill the ring's end.
  */
 static inline uint32_t
 hwq_sq_complete(struct hwq_sq *sq, uint16_t wqe_counter)

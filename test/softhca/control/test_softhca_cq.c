@@ -163,7 +163,10 @@ is_there(const struct reader *r)
 	       (op_own & MLX5_CQE_OWNER_MASK) == ((r->ci & r->e->n_cqe) != 0);
 }
 
-/* Marks the entries that were read as invalid: the adapter writes no owner bit to most of them. */
+/*
+ * Marks n entries as invalid after they were read. The adapter writes no owner bit to most entries
+ * of compressed completions, so the old owner bits cannot show that an entry is old.
+ */
 static void
 consume(struct reader *r, uint32_t n)
 {

@@ -13,7 +13,7 @@
 /* A shared receive queue. `lock` protects the queue's WQEs and indices. */
 struct softhca_srq {
 	struct spin lock;
-	uint16_t head; /* index of the next WQE */
+	uint16_t head; /* index of the WQE that the next receive takes */
 	/* number of WQEs used up; free-running, as the counter in the doorbell record */
 	uint16_t taken;
 	uint32_t n, log_stride, limit;
