@@ -42,6 +42,30 @@ raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 }
 
 int
+raw_socket(int domain, int type, int protocol)
+{
+	return syscall(SYS_socket, domain, type, protocol);
+}
+
+int
+raw_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return syscall(SYS_bind, fd, addr, len);
+}
+
+int
+raw_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return syscall(SYS_connect, fd, addr, len);
+}
+
+int
+raw_close(int fd)
+{
+	return syscall(SYS_close, fd);
+}
+
+int
 raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len)
 {
 	return syscall(SYS_setsockopt, fd, level, option, value, len);
