@@ -27,7 +27,9 @@ struct softhca_lanes {
 	struct softhca_mkey
 		*kept[LANES_KEPT]; /* key/kept.c: keys that are not in use, newest first */
 	pthread_mutex_t kept_lock;
-	struct table qps, cqs, srqs;        /* queue/ */
+	struct table qps, cqs, srqs; /* queue/ */
+	int *name_fds;               /* lane/: the sockets whose names are blocks of qps */
+	unsigned int n_name_fds;
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
 	/*
 	 * queue/: UAR pages (struct softhca_uar); the mark of a page means that the page rang

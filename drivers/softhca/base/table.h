@@ -16,6 +16,15 @@
 #define TABLE_LEAF     (1u << TABLE_LEAF_LOG)
 #define TABLE_TOP      (1u << (24 - TABLE_LEAF_LOG))
 #define TABLE_FIRST    0x40u /* all smaller numbers are reserved: QP0, QP1, special keys */
+/* In a table of blocks, a number that became free rests while so many other numbers are given. */
+#define TABLE_REST 4096u
+
+/*
+ * Gets a block of TABLE_LEAF numbers that no other table uses. *block is its first number divided
+ * by TABLE_LEAF. No number of it may be reserved. Called with the table's lock held. Returns 0 or
+ * -errno.
+ */
+typedef int table_claim(void *arg, uint32_t *block);
 
 struct table {
 	_Atomic(void *) *_Atomic top[TABLE_TOP];
@@ -23,15 +32,32 @@ struct table {
 	uint32_t base, used;
 	/* changed only under the lock; next: offset at which the search for a free number begins */
 	_Atomic uint32_t next, window;
+	/* for table_init_blocks(); offset i of the window is in block blocks[i / TABLE_LEAF] */
+	table_claim *claim; /* NULL: the numbers of the window follow each other */
+	void *claim_arg;
+	uint16_t *blocks;
+	uint32_t given; /* TABLE_REST and the count of all numbers that were given */
 };
 
+/* The table takes its numbers from one window, which begins at a random number. */
 void table_init(struct table *t);
+/*
+ * The table takes its numbers from blocks. It claims the first block when the first object is put,
+ * and another block when no free number has rested long enough. It begins at a random number of
+ * each block.
+ */
+void table_init_blocks(struct table *t, table_claim *claim, void *arg);
+/* Does not give blocks back. */
 void table_fini(struct table *t);
-/* Publishes the object under a number that was not used lately. Returns 0 or -ENOMEM. */
+/*
+ * Publishes the object under a number that was not used lately. Returns 0, -ENOMEM, or the error of
+ * the claim.
+ */
 int table_put(struct table *t, void *obj, uint32_t *number);
 /*
- * Publishes one object under n consecutive numbers; the first number is a multiple of n. Returns 0,
- * -ENOSPC or -ENOMEM.
+ * Publishes one object under n consecutive numbers; the first number is a multiple of n. In a table
+ * of blocks, n is a power of two of at most TABLE_LEAF. Returns 0, -ENOSPC, -ENOMEM, or the error
+ * of the claim.
  */
 int table_put_range(struct table *t, void *obj, uint32_t n, uint32_t *first);
 /* Replaces the object of a number that is in use. */

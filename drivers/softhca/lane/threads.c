@@ -12,6 +12,8 @@
 #include "kept.h"
 #include "lane.h"
 #include "lanes.h"
+#include "names.h"
+#include "raw.h"
 #include "retire.h"
 #include "softhca.h"
 #include "wake.h"
@@ -59,6 +61,35 @@ lane_start(struct softhca_lanes *lanes, unsigned int index)
 	return err;
 }
 
+/* ---- numbers of QPs */
+
+/* Claims a block of QP numbers for an adapter. */
+static int
+claim_block(void *arg, uint32_t *block)
+{
+	struct softhca_lanes *lanes = arg;
+	int *fds = realloc(lanes->name_fds, (lanes->n_name_fds + 1) * sizeof(*fds));
+	int err;
+
+	if (fds == NULL)
+		return -ENOMEM;
+	lanes->name_fds = fds;
+	err = names_claim(block, &fds[lanes->n_name_fds]);
+	if (err == 0)
+		lanes->n_name_fds++;
+	return err;
+}
+
+static void
+free_blocks(struct softhca_lanes *lanes)
+{
+	for (unsigned int i = 0; i < lanes->n_name_fds; i++)
+		raw_close(lanes->name_fds[i]);
+	free(lanes->name_fds);
+}
+
+/* ---- start and end */
+
 int
 softhca_lanes_init(struct softhca_dev *dev)
 {
@@ -76,7 +107,7 @@ softhca_lanes_init(struct softhca_dev *dev)
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
 	table_init(&lanes->deks);
-	table_init(&lanes->qps);
+	table_init_blocks(&lanes->qps, claim_block, lanes);
 	table_init(&lanes->cqs);
 	table_init(&lanes->srqs);
 	__atomic_store_n(&dev->lanes, lanes, __ATOMIC_RELEASE);
@@ -107,6 +138,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->psvs);
 	table_fini(&lanes->deks);
 	table_fini(&lanes->qps);
+	free_blocks(lanes);
 	table_fini(&lanes->cqs);
 	table_fini(&lanes->srqs);
 	pthread_mutex_destroy(&lanes->sets_lock);

@@ -206,6 +206,196 @@ case_ranges(void)
 	table_destroy(t);
 }
 
+/* ---- tables of blocks */
+
+#define REST 4096u /* a freed number rests while so many other numbers are given */
+
+/* The blocks that a test's claim gives, in this order, and then an error. */
+static const uint32_t claims[] = {0x345, 1, 4094, 0x346, 2, 3, 4, 5};
+static unsigned int n_claimed, max_claims;
+
+static int
+claim(void *arg, uint32_t *block)
+{
+	CHECK(arg == &object);
+	if (n_claimed == max_claims)
+		return -EMFILE;
+	*block = claims[n_claimed++];
+	return 0;
+}
+
+static struct table *
+blocks_create(unsigned int max)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	CHECK(t != NULL);
+	n_claimed = 0;
+	max_claims = max;
+	table_init_blocks(t, claim, &object);
+	return t;
+}
+
+/* True if the number is in a block that was claimed. */
+static bool
+is_claimed(uint32_t number)
+{
+	for (unsigned int i = 0; i < n_claimed; i++)
+		if (number >> 12 == claims[i])
+			return true;
+	return false;
+}
+
+/* The first block is claimed when the first number is needed, the next when all are in use. */
+static void
+case_blocks_fill(void)
+{
+	struct table *t = blocks_create(3);
+	uint8_t *seen = calloc(1, 1 << 24);
+	uint32_t number = 99;
+
+	CHECK(seen != NULL);
+	CHECK_EQ(n_claimed, 0);
+	CHECK(table_get(t, 0x345000) == NULL);
+	CHECK(!table_has_given(t, 0x345000));
+	for (uint32_t i = 0; i < 3 * 4096; i++) {
+		number = put(t);
+		CHECK_EQ(n_claimed, i / 4096 + 1);
+		CHECK(is_claimed(number) && seen[number] == 0);
+		seen[number] = 1;
+	}
+	CHECK_EQ(t->used, 3 * 4096);
+	number = 99;
+	CHECK_EQ(table_put(t, &object, &number), -EMFILE);
+	CHECK_EQ(table_put_range(t, &object, 64, &number), -EMFILE);
+	CHECK_EQ(number, 99);
+	CHECK_EQ(t->used, 3 * 4096);
+	/* After the error, a later claim can succeed. */
+	max_claims = 4;
+	CHECK_EQ(put(t) >> 12, claims[3]);
+	table_destroy(t);
+	free(seen);
+}
+
+static void
+case_blocks_start_anywhere(void)
+{
+	uint32_t first = 0, differ = 0;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		struct table *t = blocks_create(1);
+		uint32_t number = put(t);
+
+		if (i == 0)
+			first = number;
+		differ += number != first;
+		CHECK_EQ(put(t), (number & ~0xfffu) | ((number + 1) & 0xfff));
+		table_destroy(t);
+	}
+	CHECK(differ != 0);
+}
+
+/*
+ * Numbers are put and removed at random, alone and in ranges. Whenever a number is given again, at
+ * least 4096 others were given since it was removed.
+ */
+static void
+case_blocks_rest(void)
+{
+	static uint32_t held[6000], size[6000], when[1 << 24]; /* when: 1 + the count at removal */
+	uint32_t n = 0, count = 0, seed = 12345, again = 0, most = 0;
+	struct table *t = blocks_create(8);
+
+	memset(when, 0, sizeof(when));
+	for (uint32_t step = 0; step < 200000; step++) {
+		/* The number of objects rises and falls. */
+		const bool grow = (step / 10000) % 2 == 0;
+		uint32_t r = seed = seed * 1664525 + 1013904223, first;
+
+		r >>= 8;
+		if (n == 0 || (n < 5000 && r % 8 < (grow ? 5u : 3u))) {
+			const uint32_t len = r % 509 == 0 ? 64 : 1;
+
+			if (len == 1)
+				first = put(t);
+			else
+				CHECK_EQ(table_put_range(t, &object, len, &first), 0);
+			CHECK_EQ(first % len, 0);
+			for (uint32_t i = first; i < first + len; i++) {
+				CHECK(is_claimed(i));
+				CHECK(table_get(t, i) == &object && table_has_given(t, i));
+				CHECK(when[i] == 0 || count + 1 - when[i] >= REST, "%x after %u", i,
+					count + 1 - when[i]);
+				again += when[i] != 0;
+			}
+			count += len;
+			held[n] = first;
+			size[n++] = len;
+			most = n > most ? n : most;
+		} else {
+			const uint32_t which = r / 8 % n;
+
+			for (uint32_t i = held[which]; i < held[which] + size[which]; i++) {
+				table_remove(t, i);
+				when[i] = count + 1;
+				CHECK(table_get(t, i) == NULL && table_has_given(t, i));
+			}
+			n--;
+			held[which] = held[n];
+			size[which] = size[n];
+		}
+	}
+	CHECK(again > 50000 && most > 1000, "%u numbers were given again, %u at once", again, most);
+	table_destroy(t);
+}
+
+/* The number of an object that lived long rests too, wherever the search for numbers is. */
+static void
+case_blocks_rest_after_long_use(void)
+{
+	struct table *t = blocks_create(2);
+	uint32_t old = put(t);
+
+	for (uint32_t i = 0; i < 2 * 4096 - 2; i++)
+		table_remove(t, put(t));
+	/* The old number is the next in order. */
+	table_remove(t, old);
+	for (uint32_t i = 0; i < REST; i++) {
+		uint32_t number = put(t);
+
+		CHECK(number != old);
+		table_remove(t, number);
+	}
+	CHECK_EQ(n_claimed, 2); /* two blocks are enough for ever */
+	table_destroy(t);
+}
+
+/* If no number has rested and no block is left, the error of the claim is returned. */
+static void
+case_blocks_without_more(void)
+{
+	struct table *t = blocks_create(1);
+	uint32_t number, first;
+
+	for (uint32_t i = 0; i < 4096; i++)
+		table_remove(t, put(t));
+	CHECK_EQ(table_put(t, &object, &number), -EMFILE);
+	CHECK_EQ(t->used, 0);
+	table_destroy(t);
+	/* A range needs 64 free numbers in a row. */
+	t = blocks_create(2);
+	CHECK_EQ(table_put_range(t, &object, 64, &first), 0);
+	for (uint32_t i = 64; i < 4096; i++)
+		put(t);
+	for (uint32_t i = 0; i < 63; i++)
+		table_remove(t, first + i);
+	for (uint32_t i = 0; i < 4096; i++)
+		table_remove(t, put(t));
+	CHECK_EQ(n_claimed, 2);
+	CHECK_EQ(table_put_range(t, &object, 64, &number), -EMFILE);
+	table_destroy(t);
+}
+
 static void
 case_replace(void)
 {
@@ -628,6 +818,11 @@ static const struct check_case cases[] = {
 		case_window_grows},
 	{"with half of the numbers in use, the window does not grow", case_window_stays},
 	{"a range of numbers is free and aligned", case_ranges},
+	{"a table claims a block when its numbers are used up", case_blocks_fill},
+	{"each block starts at its own number", case_blocks_start_anywhere},
+	{"in a table of blocks, a freed number rests for 4096 others", case_blocks_rest},
+	{"also a number that was long in use rests", case_blocks_rest_after_long_use},
+	{"without another block, a put fails", case_blocks_without_more},
 	{"an object is replaced by number", case_replace},
 	{"quiesce() waits for the turns of all adapters", case_quiesce_waits},
 	{"each turn has its own slot", case_claims},
