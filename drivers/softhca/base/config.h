@@ -32,6 +32,13 @@ enum softhca_crypto {
 	SOFTHCA_CRYPTO_WRAPPED /* programs send DEKs wrapped, after a login */
 };
 
+/* Whether messages reach queue pairs of other processes. */
+enum softhca_wire {
+	SOFTHCA_WIRE_OFF,
+	SOFTHCA_WIRE_ON,
+	SOFTHCA_WIRE_LOOP /* as ON; messages within a process also take this way, for tests */
+};
+
 struct softhca_config {
 	char like[256];   /* card profile: process/card_profile.h; empty: no profile */
 	uint32_t part_id; /* PCI device id */
@@ -95,6 +102,15 @@ struct softhca_config {
 	 * posting
 	 */
 	uint32_t reorder;
+	uint32_t wire;       /* enum softhca_wire */
+	uint32_t wire_users; /* 1: processes of other users are also peers */
+	/*
+	 * Bytes of the longest message between two processes through a key with signatures or
+	 * encryption; maximum of the sum of such messages in an adapter, which is not smaller.
+	 */
+	uint64_t wire_message, wire_bytes;
+	/* maximum of ms for all retries to an absent peer; 0: as timeout and retry_cnt say */
+	uint32_t retry_max_ms;
 };
 
 #endif

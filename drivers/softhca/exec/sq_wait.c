@@ -64,20 +64,16 @@ wait_for_receive(struct run *run)
 	return --qp->wait_left == 0;
 }
 
-/*
- * The longest time for all retries of one message to a peer that is absent or not ready:
- * doc/softhca-reference.md.
- */
-#define PEER_WAIT_MAX_NS UINT64_C(500000000)
-
+/* The time for all retries of one message to a peer that is absent or not ready. */
 static uint64_t
 peer_wait_ns(const struct softhca_qp *qp)
 {
 	/* Each attempt lasts 4.096 us * 2^timeout (ibv_modify_qp(3), timeout). */
-	uint64_t ns =
+	const uint64_t ns =
 		(UINT64_C(4096) << (qp->attr.timeout & 31)) * (uint64_t)(qp->attr.retry_cnt + 1);
+	const uint64_t max = qp->dev->cfg->retry_max_ms * UINT64_C(1000000);
 
-	return ns < PEER_WAIT_MAX_NS ? ns : PEER_WAIT_MAX_NS;
+	return max != 0 && ns > max ? max : ns;
 }
 
 bool

@@ -107,7 +107,10 @@ softhca_lanes_init(struct softhca_dev *dev)
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
 	table_init(&lanes->deks);
-	table_init_blocks(&lanes->qps, claim_block, lanes);
+	if (dev->cfg->wire != SOFTHCA_WIRE_OFF)
+		table_init_blocks(&lanes->qps, claim_block, lanes);
+	else
+		table_init(&lanes->qps);
 	table_init(&lanes->cqs);
 	table_init(&lanes->srqs);
 	__atomic_store_n(&dev->lanes, lanes, __ATOMIC_RELEASE);

@@ -30,6 +30,7 @@ enum setting_kind {
 	KIND_SWITCH,
 	KIND_LINK_LAYER,
 	KIND_CRYPTO,
+	KIND_WIRE,
 	KIND_HEX,
 	KIND_FIRMWARE,
 	KIND_NETDEV,
@@ -111,6 +112,11 @@ static const struct setting settings[] = {
 	{"sig_stop", KIND_NUMBER, FIELD(sig_stop), 0, UINT32_MAX, 0},
 	{"reorder", KIND_NUMBER, FIELD(reorder), 0, UINT32_MAX, 0},
 	{"max_rd_atomic", KIND_POWER_OF_TWO, FIELD(max_rd_atomic), 1, 16, 16, .of_card = true},
+	{"wire", KIND_WIRE, FIELD(wire), 0, 0, SOFTHCA_WIRE_ON},
+	{"wire_users", KIND_SWITCH, FIELD(wire_users), 0, 1, 0},
+	{"wire_message", KIND_NUMBER, FIELD(wire_message), 65536, UINT64_C(1) << 31, 64 << 20},
+	{"wire_bytes", KIND_NUMBER, FIELD(wire_bytes), 65536, UINT64_C(1) << 40, 256 << 20},
+	{"retry_max_ms", KIND_NUMBER, FIELD(retry_max_ms), 0, 86400000, 0},
 	{"netdev", KIND_NETDEV, FIELD(netdev)},
 	{"gid_ipv4", KIND_IPV4, FIELD(gid_ipv4)},
 	{"like", KIND_PATH, FIELD(like)},
@@ -163,6 +169,9 @@ allowed(const struct setting *s, char *buf, size_t len)
 	case KIND_CRYPTO:
 		snprintf(buf, len, "\"off\", \"plaintext\", \"plaintext_single\" or \"wrapped\"");
 		break;
+	case KIND_WIRE:
+		snprintf(buf, len, "\"off\", \"on\" or \"loop\"");
+		break;
 	case KIND_HEX:
 		if (s->min != s->max)
 			snprintf(more, sizeof(more), "%llu or ", (unsigned long long)s->min);
@@ -210,15 +219,18 @@ parse_firmware(struct softhca_config *cfg, const char *text)
 	return true;
 }
 
-static bool
-parse_crypto(const char *text, uint64_t *value)
-{
-	static const char *const words[] = {[SOFTHCA_CRYPTO_OFF] = "off",
-		[SOFTHCA_CRYPTO_PLAINTEXT] = "plaintext",
-		[SOFTHCA_CRYPTO_PLAINTEXT_SINGLE] = "plaintext_single",
-		[SOFTHCA_CRYPTO_WRAPPED] = "wrapped"};
+static const char *const crypto_words[] = {[SOFTHCA_CRYPTO_OFF] = "off",
+	[SOFTHCA_CRYPTO_PLAINTEXT] = "plaintext",
+	[SOFTHCA_CRYPTO_PLAINTEXT_SINGLE] = "plaintext_single",
+	[SOFTHCA_CRYPTO_WRAPPED] = "wrapped",
+	NULL};
+static const char *const wire_words[] =
+	{[SOFTHCA_WIRE_OFF] = "off", [SOFTHCA_WIRE_ON] = "on", [SOFTHCA_WIRE_LOOP] = "loop", NULL};
 
-	for (*value = 0; *value < sizeof(words) / sizeof(words[0]); ++*value)
+static bool
+parse_word(const char *const *words, const char *text, uint64_t *value)
+{
+	for (*value = 0; words[*value] != NULL; ++*value)
 		if (strcmp(text, words[*value]) == 0)
 			return true;
 	return false;
@@ -263,7 +275,11 @@ parse_value(struct softhca_config *cfg, const struct setting *s, const char *tex
 			return false;
 		break;
 	case KIND_CRYPTO:
-		if (!parse_crypto(text, &value))
+		if (!parse_word(crypto_words, text, &value))
+			return false;
+		break;
+	case KIND_WIRE:
+		if (!parse_word(wire_words, text, &value))
 			return false;
 		break;
 	default:
@@ -462,7 +478,7 @@ set_addresses(struct softhca_config *cfg)
 	}
 }
 
-/* This function and the two functions after it check settings that depend on each other. */
+/* This function and the three functions after it check settings that depend on each other. */
 static int
 check_netdev(const struct softhca_config *cfg, char *err, size_t err_len)
 {
@@ -504,6 +520,17 @@ check_crypto(const struct softhca_config *cfg, char *err, size_t err_len)
 	snprintf(err, err_len,
 		"crypto = wrapped needs crypto_kek and crypto_credential: the key that wraps "
 		"DEKs, and the credential of logins");
+	return -EINVAL;
+}
+
+/* Otherwise the longest message would wait for room for ever. */
+static int
+check_wire(const struct softhca_config *cfg, char *err, size_t err_len)
+{
+	if (cfg->wire_bytes >= cfg->wire_message)
+		return 0;
+	snprintf(err, err_len, "wire_bytes = %llu must be at least wire_message = %llu",
+		(unsigned long long)cfg->wire_bytes, (unsigned long long)cfg->wire_message);
 	return -EINVAL;
 }
 
@@ -618,6 +645,8 @@ settings_load(struct softhca_config *cfg, char *err, size_t err_len)
 		rc = check_lag(&tmp, err, err_len);
 	if (rc == 0)
 		rc = check_crypto(&tmp, err, err_len);
+	if (rc == 0)
+		rc = check_wire(&tmp, err, err_len);
 	if (rc != 0)
 		return rc;
 	if (tmp.max_memcpy == OF_THE_PART)

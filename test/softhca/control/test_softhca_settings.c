@@ -105,6 +105,9 @@ static const struct row rows[] = {
 	{"LOG_FAULTS", FIELD(log_faults), 0, 1, 0, .takes = "0 or 1"},
 	{"MEMIC_TEST_AND_SET", FIELD(memic_test_and_set), 1, 255, 1,
 		.takes = "a number from 1 to 255"},
+	{"WIRE_USERS", FIELD(wire_users), 0, 1, 0, .takes = "0 or 1"},
+	{"RETRY_MAX_MS", FIELD(retry_max_ms), 0, 86400000, 0,
+		.takes = "a number from 0 to 86400000"},
 	{"REORDER", FIELD(reorder), 0, UINT32_MAX, 0, .takes = "a number from 0 to 4294967295"},
 };
 
@@ -150,50 +153,76 @@ expect_refused(const struct row *row, const char *text)
 }
 
 static void
-case_limits(void)
+check_limits(const struct row *row)
 {
+	struct softhca_config cfg;
 	char text[32];
 
-	for (size_t i = 0; i < N_ROWS; i++) {
-		const struct row *row = &rows[i];
-		struct softhca_config cfg;
-
-		CHECK_EQ(load(&cfg), 0);
-		CHECK_EQ(value_of(&cfg, row), row->def, row->name);
-		expect_taken(row, row->min, "%llu");
-		expect_taken(row, row->max, "0x%llx");
-		if (row->or_zero)
-			expect_taken(row, 0, "%llu");
-		if (row->min > (row->or_zero ? 1 : 0)) {
-			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
-			expect_refused(row, text);
-			/*
-			 * Half of the smallest value is also a power of two: it must be refused
-			 * because it is too small.
-			 */
-			if (row->min > 1) {
-				snprintf(text, sizeof(text), "%llu",
-					(unsigned long long)row->min / 2);
-				expect_refused(row, text);
-			}
-		}
-		if (row->max != UINT64_MAX) {
-			snprintf(text, sizeof(text), "%llu",
-				(unsigned long long)row->max * (row->power_of_two ? 2 : 1) +
-					!row->power_of_two);
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(value_of(&cfg, row), row->def, row->name);
+	expect_taken(row, row->min, "%llu");
+	expect_taken(row, row->max, "0x%llx");
+	if (row->or_zero)
+		expect_taken(row, 0, "%llu");
+	if (row->min > (row->or_zero ? 1 : 0)) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min - 1);
+		expect_refused(row, text);
+		/*
+		 * Half of the smallest value is also a power of two: it must be refused
+		 * because it is too small.
+		 */
+		if (row->min > 1) {
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->min / 2);
 			expect_refused(row, text);
 		}
-		if (row->power_of_two) {
-			snprintf(text, sizeof(text), "%llu", (unsigned long long)row->max - 1);
-			expect_refused(row, text);
-		}
-		expect_refused(row, "");
-		expect_refused(row, "x");
-		expect_refused(row, "1x");
-		expect_refused(row, "-1");
-		expect_refused(row, " 1");
-		expect_refused(row, "18446744073709551616");
 	}
+	if (row->max != UINT64_MAX) {
+		snprintf(text, sizeof(text), "%llu",
+			(unsigned long long)row->max * (row->power_of_two ? 2 : 1) +
+				!row->power_of_two);
+		expect_refused(row, text);
+	}
+	if (row->power_of_two) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->max - 1);
+		expect_refused(row, text);
+	}
+	expect_refused(row, "");
+	expect_refused(row, "x");
+	expect_refused(row, "1x");
+	expect_refused(row, "-1");
+	expect_refused(row, " 1");
+	expect_refused(row, "18446744073709551616");
+}
+
+static void
+case_limits(void)
+{
+	for (size_t i = 0; i < N_ROWS; i++)
+		check_limits(&rows[i]);
+}
+
+/* All messages together may have as many bytes as one message. */
+static void
+case_wire(void)
+{
+	static const struct row message = {"WIRE_MESSAGE", FIELD(wire_message), 65536, 2147483648,
+		67108864, .takes = "a number from 65536 to 2147483648"};
+	static const struct row bytes = {"WIRE_BYTES", FIELD(wire_bytes), 65536, 1099511627776,
+		268435456, .takes = "a number from 65536 to 1099511627776"};
+	struct softhca_config cfg;
+
+	CHECK_EQ(load(&cfg), 0);
+	CHECK_EQ(value_of(&cfg, &bytes), bytes.def);
+	CHECK_EQ(setenv("SOFTHCA_WIRE_BYTES", "1099511627776", 1), 0);
+	check_limits(&message);
+	CHECK_EQ(unsetenv("SOFTHCA_WIRE_BYTES"), 0);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE_BYTES", "67108863"), -EINVAL);
+	CHECK(strcmp(err, "wire_bytes = 67108863 must be at least wire_message = 67108864") == 0,
+		"%s", err);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE_BYTES", "67108864"), 0);
+	CHECK_EQ(setenv("SOFTHCA_WIRE_MESSAGE", "65536", 1), 0);
+	check_limits(&bytes);
+	CHECK_EQ(unsetenv("SOFTHCA_WIRE_MESSAGE"), 0);
 }
 
 /* ---- words, versions and paths */
@@ -205,6 +234,7 @@ case_words(void)
 		.takes = "\"ethernet\" or \"infiniband\""};
 	static const struct row crypto = {.name = "CRYPTO",
 		.takes = "\"off\", \"plaintext\", \"plaintext_single\" or \"wrapped\""};
+	static const struct row wire = {.name = "WIRE", .takes = "\"off\", \"on\" or \"loop\""};
 	struct softhca_config cfg;
 
 	CHECK_EQ(load(&cfg), 0);
@@ -220,6 +250,15 @@ case_words(void)
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_PLAINTEXT_SINGLE);
 	CHECK_EQ(load_with(&cfg, "SOFTHCA_CRYPTO", "off"), 0);
 	CHECK_EQ(cfg.crypto, SOFTHCA_CRYPTO_OFF);
+	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_ON);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE", "off"), 0);
+	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_OFF);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE", "loop"), 0);
+	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_LOOP);
+	CHECK_EQ(load_with(&cfg, "SOFTHCA_WIRE", "on"), 0);
+	CHECK_EQ(cfg.wire, SOFTHCA_WIRE_ON);
+	expect_refused(&wire, "1");
+	expect_refused(&wire, "");
 	expect_refused(&layer, "Ethernet");
 	expect_refused(&layer, "");
 	expect_refused(&crypto, "on");
@@ -734,6 +773,7 @@ main(int argc, char **argv)
 {
 	static const struct check_case cases[] = {
 		{"each number has its default, its least and its largest value", case_limits},
+		{"the longest message fits into the bytes of all messages", case_wire},
 		{"link layers and encryption are set by names", case_words},
 		{"only BlueField has DMA MMO, unless it is asked for", case_memcpy_of_the_part},
 		{"a firmware version is three numbers", case_version},
