@@ -119,6 +119,7 @@ static const struct {
 	{"unicast_xmit_packets", COUNTER_XMIT_PACKETS},
 	{"unicast_rcv_packets", COUNTER_RCV_PACKETS},
 	{"link_downed", COUNTER_LINK_DOWNED},
+	{"port_xmit_discards", COUNTER_XMIT_DISCARDS},
 	{"rx_write_requests", COUNTER_RX_WRITES},
 	{"rx_read_requests", COUNTER_RX_READS},
 	{"rx_atomic_requests", COUNTER_RX_ATOMICS},

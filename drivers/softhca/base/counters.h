@@ -35,6 +35,8 @@ enum counter {
 	COUNTER_RX_ATOMICS,
 	/* Only counters_add() changes the following counters. */
 	COUNTER_LINK_DOWNED,
+	/* UC and UD messages that were lost because another process took no messages */
+	COUNTER_XMIT_DISCARDS,
 	COUNTER_OUT_OF_BUFFER, /* messages for which no receive was posted */
 	COUNTER_RNR_NAKS,      /* requests that got an RNR NAK */
 	COUNTER_ACK_TIMEOUTS,  /* requests that got no answer */

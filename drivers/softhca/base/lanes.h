@@ -17,6 +17,7 @@
 #include "turns.h"
 
 struct softhca_mkey;
+struct wire;
 
 /* number of entries of `kept`: a list of keys for each power of two of pages */
 #define LANES_KEPT 64
@@ -27,9 +28,8 @@ struct softhca_lanes {
 	struct softhca_mkey
 		*kept[LANES_KEPT]; /* key/kept.c: keys that are not in use, newest first */
 	pthread_mutex_t kept_lock;
-	struct table qps, cqs, srqs; /* queue/ */
-	int *name_fds;               /* lane/: the sockets whose names are blocks of qps */
-	unsigned int n_name_fds;
+	struct table qps, cqs, srqs;        /* queue/ */
+	struct wire *wire;                  /* wire/: NULL if no message goes to another process */
 	struct lane_slot slots[LANE_SLOTS]; /* turns.c */
 	/*
 	 * queue/: UAR pages (struct softhca_uar); the mark of a page means that the page rang

@@ -78,6 +78,12 @@ raw_send(int fd, const void *buf, size_t len, int flags)
 }
 
 ssize_t
+raw_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return syscall(SYS_sendmsg, fd, msg, flags);
+}
+
+ssize_t
 raw_recv(int fd, void *buf, size_t len, int flags)
 {
 	return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);

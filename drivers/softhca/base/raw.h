@@ -32,6 +32,7 @@ int raw_connect(int fd, const struct sockaddr *addr, socklen_t len);
 int raw_close(int fd);
 int raw_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
 ssize_t raw_send(int fd, const void *buf, size_t len, int flags);
+ssize_t raw_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t raw_recv(int fd, void *buf, size_t len, int flags);
 /* fstatat(2), statx(2), readlink(2), readlinkat(2), access(2), statfs(2). */
 int raw_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *stx);

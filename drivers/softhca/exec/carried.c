@@ -85,10 +85,13 @@ static const struct {
 	[MESSAGE_ATOMIC] = {ATOMIC_ETH, AETH + ATOMIC_ACK},
 };
 
+/*
+ * from: the QP that sends. If the sender is in another process, the responder's QP, which has the same
+ * path.
+ */
 static void
-begin(struct run *run, const struct message *m)
+begin(struct run *run, const struct softhca_qp *from, const struct message *m)
 {
-	const struct softhca_qp *from = run->qp;
 	uint32_t mtu = from->attr.path_mtu;
 	bool named = from->type == SOFTHCA_QP_UD || from->type == SOFTHCA_QP_DCI;
 	struct carried *c = &run->carried;
@@ -109,7 +112,7 @@ carried_note_rare(struct run *run, const struct message *m, uint64_t len)
 	struct carried *c = &run->carried;
 
 	if (c->from == NULL)
-		begin(run, m);
+		begin(run, run->qp, m);
 	c->n[m->op->kind]++;
 	c->len[m->op->kind] += len;
 	if (len != 0)
@@ -167,6 +170,27 @@ carried_flush(struct run *run)
 			counters_carry(responder->dev, responder->attr.port, &back, &there,
 				&requests);
 	}
+	run->carried = (struct carried){.from = NULL};
+}
+
+void
+carried_answer(struct run *run, const struct message *m, uint64_t len)
+{
+	const struct softhca_qp *qp = run->responder.qp;
+	struct traffic there, back;
+	struct requests requests;
+	struct carried *c = &run->carried;
+
+	begin(run, qp, m);
+	c->n[m->op->kind] = 1;
+	c->len[m->op->kind] = len;
+	if (len != 0)
+		c->packets[m->op->kind] = (len - 1) >> c->log_mtu;
+	requests = (struct requests){.writes = c->n[MESSAGE_WRITE] + c->n[MESSAGE_WRITE_IMM],
+		.reads = c->n[MESSAGE_READ],
+		.atomics = c->n[MESSAGE_ATOMIC]};
+	sum(c, m->type != SOFTHCA_QP_UC && m->type != SOFTHCA_QP_UD, &there, &back);
+	counters_carry(qp->dev, qp->attr.port, &back, &there, &requests);
 	run->carried = (struct carried){.from = NULL};
 }
 

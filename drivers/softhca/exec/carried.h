@@ -26,6 +26,11 @@ void carried_flush(struct run *run);
  * of several packets.
  */
 void carried_note_rare(struct run *run, const struct message *m, uint64_t len);
+/*
+ * Counts a message of another process that run->responder.qp has answered. The other process counts
+ * the message in its own counters.
+ */
+void carried_answer(struct run *run, const struct message *m, uint64_t len);
 /* Counts a frame that a raw packet queue pair has sent. */
 void carried_frame(struct run *run, unsigned int len);
 

@@ -81,7 +81,10 @@ struct message {
 enum message_result {
 	MESSAGE_RNR = 0x100,     /* no receive is posted; answer.rnr_timer is set */
 	MESSAGE_NO_PEER = 0x101, /* no peer answers, or the peer is not ready yet */
-	MESSAGE_LATER = 0x102    /* the message is delayed: send it again at answer.until */
+	MESSAGE_LATER = 0x102,   /* the message is delayed: send it again at answer.until */
+	/* the message is under way to another process: run the WQE again when qp->wait allows */
+	MESSAGE_UNDER_WAY = 0x103,
+	MESSAGE_ELSEWHERE = 0x104 /* inside the responder: no QP of this process has the number */
 };
 
 struct answer {
@@ -98,6 +101,19 @@ struct answer {
  * of run->responder.
  */
 unsigned int responder_ask(struct run *run, const struct message *m, struct answer *answer);
+
+/* A part of a SEND whose data come in several records of another process. */
+struct send_part {
+	uint64_t sender;     /* the connection: struct served */
+	uint64_t off, total; /* position of the part in the SEND's data, and bytes of all data */
+};
+
+/*
+ * As respond_send(), for a part: m->payload has only the data of this part. The receive completes
+ * with the last part. The message's QP is held: responder_find().
+ */
+unsigned int respond_send_part(struct run *run, const struct message *m,
+	const struct send_part *part, struct answer *answer);
 
 /*
  * Releases the locks that the responder holds. Call it before the visit takes another receive side,

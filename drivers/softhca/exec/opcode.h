@@ -84,6 +84,7 @@ struct opcode {
 	/* access to the memory of the WQE's data segments: ACC_LOCAL_WRITE, or 0 for reading */
 	uint8_t access;
 	uint8_t remote_access; /* access to the responder's memory: one of ACC_REMOTE_*, or 0 */
+	uint8_t number;        /* the opcode, if it has a responder */
 	uint8_t kind;          /* enum message_kind of the message to the responder */
 	/*
 	 * opcode (enum wire_cqe_opcode) of the receive's completion at the responder; 0: the

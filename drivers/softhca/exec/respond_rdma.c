@@ -32,6 +32,12 @@ receive_is_there(struct run *run)
 	return srq_has_work(r->srq);
 }
 
+bool
+responder_has_receive(struct run *run)
+{
+	return receive_is_there(run);
+}
+
 static unsigned int __attribute__((noinline))
 write_any(struct run *run, const struct message *m, struct answer *answer)
 {

@@ -45,6 +45,32 @@ invalidate(struct run *run, const struct message *m)
 }
 
 unsigned int
+respond_send_part(struct run *run, const struct message *m, const struct send_part *part,
+	struct answer *answer)
+{
+	unsigned int result;
+	struct sg to;
+
+	result = responder_claim(run, part->sender, part->total, true, &to);
+	if (result != SYN_OK)
+		return result;
+	if (m->payload->len > RUN_LONG_COPY)
+		run_drop_cq(run);
+	if (move_part(&run->use, &to, part->off, m->payload) != SG_MOVED)
+		return responder_nak_receive(run, SYN_LOC_PROT, SYN_REM_OP);
+	if (part->off + m->payload->len != part->total)
+		return SYN_OK;
+	result = responder_strike(run, m, answer);
+	if (result == SYN_OK && m->op->recv == CQE_RESP_SEND_INV)
+		result = invalidate(run, m);
+	if (result == SYN_OK && run->responder.claim != NULL)
+		responder_complete_claim(run, m, part->total);
+	else if (result == SYN_OK)
+		responder_complete(run, m, part->total);
+	return result;
+}
+
+unsigned int
 respond_send(struct run *run, const struct message *m, struct answer *answer)
 {
 	const uint64_t len = m->payload->len;

@@ -11,7 +11,9 @@
 
 #include "devices.h"
 #include "elsewhere.h"
+#include "fault.h"
 #include "qp_fail.h"
+#include "record.h"
 #include "responder_fail.h"
 #include "responder_hold.h"
 
@@ -40,6 +42,15 @@ find_qp(struct softhca_lanes *here, uint32_t number)
 	return qp;
 }
 
+static bool
+port_has_gid(const struct softhca_port *port, const uint8_t gid[16])
+{
+	for (unsigned int i = 0; i < port->n_gids; i++)
+		if (memcmp(gid, port->gid[i], sizeof(port->gid[i])) == 0)
+			return true;
+	return false;
+}
+
 /* True if the message would arrive at the QP's port. */
 static bool
 path_reaches(const struct message_path *path, const struct softhca_qp *qp)
@@ -48,12 +59,8 @@ path_reaches(const struct message_path *path, const struct softhca_qp *qp)
 
 	if (qp->dev->cfg->link_layer != SOFTHCA_LINK_ETHERNET)
 		return path->dlid == port->lid;
-	if (memcmp(path->dmac, port->mac, sizeof(port->mac)) != 0)
-		return false;
-	for (unsigned int i = 0; i < port->n_gids; i++)
-		if (memcmp(path->dgid, port->gid[i], sizeof(port->gid[i])) == 0)
-			return true;
-	return false;
+	return memcmp(path->dmac, port->mac, sizeof(port->mac)) == 0 &&
+	       port_has_gid(port, path->dgid);
 }
 
 static bool
@@ -62,6 +69,26 @@ may_receive(const struct softhca_qp *qp)
 	enum qp_state state = qp_state(qp);
 
 	return state == QP_RTR || state == QP_RTS || state == QP_SQD || state == QP_SQE;
+}
+
+/*
+ * True if a message of another process would reach the QP's port. Settings of the processes may
+ * differ, so their ports may have other link layers and addresses.
+ */
+static bool
+is_reached(const struct run *run, const struct message *m, const struct softhca_qp *qp)
+{
+	const struct record_request *r = run->request;
+	const bool ethernet = qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	const struct softhca_port *port = qp_port(qp);
+
+	if (fault_device_is_dead(qp->dev) || fault_port_is_down(qp->dev, qp->attr.port) ||
+		((r->flags & RECORD_ETHERNET) != 0) != ethernet)
+		return false;
+	if (m->type == SOFTHCA_QP_UD || m->type == SOFTHCA_QP_DCI ||
+		(r->flags & RECORD_LOOPBACK) != 0)
+		return true;
+	return ethernet ? port_has_gid(port, r->dgid) : r->dlid == port->lid;
 }
 
 /*
@@ -150,12 +177,27 @@ tell_established(struct softhca_qp *qp)
 	softhca_event_qp_async(qp->event, EVENT_COMM_EST);
 }
 
+/*
+ * True if the message must go to another process. With wire = loop, each message goes as records.
+ */
+static bool
+is_elsewhere(const struct run *run, const struct softhca_qp *qp)
+{
+	if (run->lanes->wire == NULL || run->qp == NULL)
+		return false;
+	return qp == NULL || run->lanes->dev->cfg->wire == SOFTHCA_WIRE_LOOP;
+}
+
 unsigned int
 responder_find(struct run *run, const struct message *m)
 {
 	struct responder *r = &run->responder;
 	struct softhca_qp *qp = find_qp(run->lanes, m->dest_qpn);
 
+	if (is_elsewhere(run, qp)) {
+		responder_hold(run, NULL);
+		return MESSAGE_ELSEWHERE;
+	}
 	responder_hold(run, qp);
 	run->use.vendor = VEN_NO_PEER;
 	if (qp == NULL) {
@@ -163,7 +205,7 @@ responder_find(struct run *run, const struct message *m)
 			elsewhere_note_message(m->dest_qpn);
 		return MESSAGE_NO_PEER;
 	}
-	if (!accepts(qp, m)) {
+	if ((run->request != NULL && !is_reached(run, m, qp)) || !accepts(qp, m)) {
 		run_drop_cq(run);
 		responder_release(run);
 		return MESSAGE_NO_PEER;

@@ -6,6 +6,7 @@
 #include "fault.h"
 #include "responder_fail.h"
 #include "rq.h"
+#include "rq_claim.h"
 #include "rq_complete.h"
 
 /*
@@ -50,6 +51,36 @@ responder_nak_receive(struct run *run, enum wire_syndrome syndrome, enum wire_sy
 	return nak;
 }
 
+/* Returns the result of a message for which no receive is posted, or whose receive is unusable. */
+static unsigned int __attribute__((cold, noinline))
+no_receive(struct run *run, enum wire_syndrome syn)
+{
+	if (syn == SYN_RNR)
+		return MESSAGE_RNR;
+	if (syn == SYN_LOC_LEN)
+		counters_add(run->responder.qp->dev, run->responder.qp->attr.port,
+			COUNTER_RESP_LENGTH);
+	return responder_nak_receive(run, syn, syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP);
+}
+
+unsigned int
+responder_claim(struct run *run, uint64_t sender, uint64_t len, bool take, struct sg *sg)
+{
+	enum wire_syndrome syn = rq_claim(run, sender, len, take, sg);
+
+	return syn == SYN_OK ? SYN_OK : no_receive(run, syn);
+}
+
+unsigned int
+responder_strike(struct run *run, const struct message *m, struct answer *answer)
+{
+	unsigned int struck = strike(run, m, answer);
+
+	if (struck == SYN_OK || struck == MESSAGE_LATER)
+		return struck;
+	return responder_nak_receive(run, (enum wire_syndrome)struck, SYN_REM_OP);
+}
+
 unsigned int
 responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg *sg,
 	struct answer *answer)
@@ -57,28 +88,36 @@ responder_peek(struct run *run, const struct message *m, uint64_t len, struct sg
 	enum wire_syndrome syn = rq_peek(run, run->responder.qp, len, sg);
 	unsigned int struck;
 
-	if (syn == SYN_RNR)
-		return MESSAGE_RNR;
-	if (syn == SYN_LOC_LEN)
-		counters_add(run->responder.qp->dev, run->responder.qp->attr.port,
-			COUNTER_RESP_LENGTH);
 	if (syn != SYN_OK)
-		return responder_nak_receive(run, syn,
-			syn == SYN_LOC_LEN ? SYN_REM_INV_REQ : SYN_REM_OP);
+		return no_receive(run, syn);
 	struck = strike(run, m, answer);
 	if (struck == SYN_OK || struck == MESSAGE_LATER)
 		return struck;
 	return responder_nak_receive(run, (enum wire_syndrome)struck, SYN_REM_OP);
 }
 
-void
-responder_complete(struct run *run, const struct message *m, uint64_t len)
+static inline struct cqe
+completion(const struct message *m, uint64_t len)
 {
-	const struct cqe cqe = {.opcode = (enum wire_cqe_opcode)m->op->recv,
+	return (struct cqe){.opcode = (enum wire_cqe_opcode)m->op->recv,
 		.solicited = m->solicited,
 		.imm = m->imm,
 		.byte_cnt = (uint32_t)len,
 		.flags_rqpn = m->type == SOFTHCA_QP_DCI ? m->qpn : 0};
+}
+
+void
+responder_complete_claim(struct run *run, const struct message *m, uint64_t len)
+{
+	struct cqe cqe = completion(m, len);
+
+	rq_complete_claim(run, run->responder.qp, &cqe);
+}
+
+void
+responder_complete(struct run *run, const struct message *m, uint64_t len)
+{
+	const struct cqe cqe = completion(m, len);
 
 	rq_complete(run, run->responder.qp, &cqe);
 }

@@ -24,6 +24,18 @@ void responder_complete(struct run *run, const struct message *m, uint64_t len);
  */
 unsigned int responder_nak_receive(struct run *run, enum wire_syndrome syndrome,
 	enum wire_syndrome nak);
+/*
+ * As responder_peek(), for a SEND of several records, without faults on demand. sender, take:
+ * rq_claim().
+ */
+unsigned int responder_claim(struct run *run, uint64_t sender, uint64_t len, bool take,
+	struct sg *sg);
+/* Applies faults on demand to a receive that responder_claim() has found. */
+unsigned int responder_strike(struct run *run, const struct message *m, struct answer *answer);
+/* As responder_complete(), for the receive run->responder.claim. */
+void responder_complete_claim(struct run *run, const struct message *m, uint64_t len);
+/* respond_rdma.c: true if a receive is posted for a write with immediate data. */
+bool responder_has_receive(struct run *run);
 /* Completes a receive for a write with immediate data. The write's len bytes have already moved. */
 unsigned int responder_end_write(struct run *run, const struct message *m, uint64_t len,
 	struct answer *answer);

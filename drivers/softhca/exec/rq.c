@@ -84,6 +84,15 @@ receive_gather(struct run *run, const struct receive_owner *owner, const uint8_t
 	return syn;
 }
 
+enum wire_syndrome
+rq_gather_srq(struct run *run, struct softhca_srq *srq, const uint8_t *seg, unsigned int n,
+	uint64_t need, struct sg *sg)
+{
+	const struct receive_owner owner = {.lanes = srq->dev->lanes, .pdn = srq->pdn};
+
+	return receive_gather(run, &owner, seg, n, need, sg);
+}
+
 static enum wire_syndrome
 srq_peek(struct run *run, struct softhca_srq *srq, uint64_t need, struct sg *sg)
 {

@@ -23,4 +23,10 @@ bool rq_is_ready(struct run *run, struct softhca_qp *qp);
  * is too short. The receive is not used up.
  */
 enum wire_syndrome rq_peek(struct run *run, struct softhca_qp *qp, uint64_t need, struct sg *sg);
+/*
+ * Gathers `need` bytes of the memory of n data segments of a receive of the SRQ, as rq_peek() does.
+ */
+enum wire_syndrome rq_gather_srq(struct run *run, struct softhca_srq *srq, const uint8_t *seg,
+	unsigned int n, uint64_t need, struct sg *sg);
+
 #endif

@@ -2,6 +2,8 @@
 /* Completes receive WQEs in order: those of a QP's own queue and those of an SRQ. */
 #include "rq_complete.h"
 
+#include <stdlib.h>
+
 #include "counters.h"
 
 /* Adds the receive's completion to the CQ, unless a fault hides this completion. */
@@ -15,15 +17,38 @@ receive_push(struct run *run, struct softhca_cq *cq, struct cqe *cqe)
 	run->work++;
 }
 
-/* Completes a receive of the SRQ that is held. An XRC SRQ has its own CQ. */
+/* Completes a receive of an SRQ. An XRC SRQ has its own CQ. */
+static void
+srq_push(struct run *run, struct softhca_qp *qp, struct softhca_srq *srq, struct cqe *cqe)
+{
+	cqe->uidx = srq->cq != NULL ? srq->uidx : qp->uidx;
+	receive_push(run, srq->cq != NULL ? srq->cq : qp->recv_cq, cqe);
+}
+
+/* Completes a receive of the SRQ that is held. */
 static void
 srq_complete(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 {
 	struct softhca_srq *srq = run->responder.srq;
 
-	cqe->uidx = srq->cq != NULL ? srq->uidx : qp->uidx;
 	cqe->wqe_counter = srq_take(srq);
-	receive_push(run, srq->cq != NULL ? srq->cq : qp->recv_cq, cqe);
+	srq_push(run, qp, srq, cqe);
+}
+
+void
+rq_complete_claim(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
+{
+	struct srq_claim *claim = run->responder.claim, **at = &qp->claims;
+	struct softhca_srq *srq = qp->srq != NULL ? qp->srq : run->responder.from;
+
+	while (*at != claim)
+		at = &(*at)->next;
+	*at = claim->next;
+	run->responder.claim = NULL;
+	cqe->opcode_qpn = qp->number;
+	cqe->wqe_counter = claim->index;
+	srq_push(run, qp, srq, cqe);
+	free(claim);
 }
 
 void
@@ -37,6 +62,10 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 		counters_add(qp->dev, qp->attr.port, COUNTER_RESP_CQES);
 		if (cqe->syndrome == SYN_FLUSH)
 			counters_add(qp->dev, qp->attr.port, COUNTER_RESP_FLUSHED_CQES);
+		if (run->responder.claim != NULL) {
+			rq_complete_claim(run, qp, &full);
+			return;
+		}
 	}
 	if (run->responder.srq != NULL) {
 		srq_complete(run, qp, &full);
@@ -48,6 +77,20 @@ rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe)
 	atomic_store_explicit(&qp->rq_ci, (uint16_t)(ci + 1), memory_order_relaxed);
 }
 
+/* Completes all receives that long messages have taken for the QP as flushed. */
+static void
+claims_flush(struct run *run, struct softhca_qp *qp)
+{
+	while (qp->claims != NULL) {
+		struct cqe flushed = {.opcode = CQE_RESP_ERR,
+			.syndrome = SYN_FLUSH,
+			.vendor = VENDOR_FLUSHED};
+
+		run->responder.claim = qp->claims;
+		rq_complete_claim(run, qp, &flushed);
+	}
+}
+
 void
 rq_flush(struct run *run, struct softhca_qp *qp)
 {
@@ -55,6 +98,8 @@ rq_flush(struct run *run, struct softhca_qp *qp)
 		.syndrome = SYN_FLUSH,
 		.vendor = VENDOR_FLUSHED};
 
+	if (qp->claims != NULL)
+		claims_flush(run, qp);
 	if (qp->rq_n == 0)
 		return;
 	/*

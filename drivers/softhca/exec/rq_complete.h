@@ -30,7 +30,12 @@ rq_posted(const struct softhca_qp *qp)
  * time of the completion.
  */
 void rq_complete(struct run *run, struct softhca_qp *qp, const struct cqe *cqe);
-/* Completes all posted WQEs of the QP's own queue as flushed. */
+/* Completes the receive run->responder.claim and forgets it: rq_claim.h. */
+void rq_complete_claim(struct run *run, struct softhca_qp *qp, struct cqe *cqe);
+/*
+ * Completes as flushed: all posted WQEs of the QP's own queue, and the receives of an SRQ that long
+ * messages have taken for the QP.
+ */
 void rq_flush(struct run *run, struct softhca_qp *qp);
 
 #endif

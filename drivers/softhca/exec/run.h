@@ -23,7 +23,8 @@ struct responder {
 	struct softhca_srq *srq;  /* SRQ that is held, or NULL */
 	/* number of the only QP that sends to qp; 0: there are several senders */
 	uint32_t client;
-	bool mute;                       /* a fault hides the receive's completion */
+	struct srq_claim *claim; /* receive that an earlier record of the message took, or NULL */
+	bool mute;               /* a fault hides the receive's completion */
 	struct key_seen memory, receive; /* regions found last: of messages, and of receives */
 };
 
@@ -52,7 +53,9 @@ struct run {
 	/* use of keys by the WQE that runs, at the requester and at the responder */
 	struct key_use use;
 	struct softhca_lanes *lanes;
-	struct softhca_qp *qp; /* QP of the requester */
+	/* QP of the requester; NULL: the requester is in another process, and sent `request` */
+	struct softhca_qp *qp;
+	const struct record_request *request;
 	struct key_seen seen[SEEN_N];
 	struct responder responder;
 	struct carried carried;

@@ -80,11 +80,11 @@ sq_check_rest(struct run *run, uint16_t posted)
 		sq_step(run, posted);
 }
 
-/* True if faults or the timing model may affect the WQE at the head. */
+/* True if faults, the timing model or another process may affect the WQE at the head. */
 static bool
 sq_is_watched(const struct softhca_qp *qp)
 {
-	return fault_watches(WATCH_WQES) || qp->wait == WAIT_TIME;
+	return fault_watches(WATCH_WQES) || qp->wait >= WAIT_TIME;
 }
 
 static inline enum step
@@ -164,7 +164,7 @@ sq_visit_error(struct run *run)
 
 	if (qp->sq_bb != 0 && sq_posted(qp) != 0)
 		sq_flush(run);
-	if (rq_has_work(qp)) {
+	if (rq_has_work(qp) || qp->claims != NULL) {
 		sq_lock_state(run);
 		if (qp_state(qp) == QP_ERR)
 			rq_flush(run, qp);
@@ -204,5 +204,6 @@ sq_visit(struct run *run)
 	/*
 	 * The program may still post receives to a QP in error, and it rings no doorbell for them.
 	 */
-	return more || qp->wait != WAIT_NONE || (qp_state(qp) == QP_ERR && qp->rq_n != 0);
+	return more || (qp->wait != WAIT_NONE && !qp_waits_for_answer(qp)) ||
+	       (qp_state(qp) == QP_ERR && qp->rq_n != 0);
 }

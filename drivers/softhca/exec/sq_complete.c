@@ -2,6 +2,7 @@
 /* Completions of a send queue, and how the queue ends: in error, flushed, or stopped. */
 #include "sq_complete.h"
 
+#include "ask.h"
 #include "counters.h"
 #include "failure.h"
 #include "message.h"
@@ -75,6 +76,8 @@ sq_flush(struct run *run)
 	struct softhca_qp *qp = run->qp;
 	uint16_t posted = sq_posted(qp);
 
+	if (qp->ask != NULL)
+		ask_end(qp->ask);
 	if (qp->sq_bb == 0 || posted > qp->sq_bb)
 		return;
 	run->byte_cnt = 0;
@@ -149,6 +152,8 @@ sq_fail(struct run *run, const struct wqe *wqe, enum wire_syndrome syn)
 	bool goes_on;
 
 	order_settle(run);
+	if (qp->ask != NULL)
+		ask_end(qp->ask);
 	/*
 	 * The queue goes on if only one stream of a DCI has failed: at this WQE, or, if this WQE is
 	 * flushed, at an earlier WQE.

@@ -96,7 +96,7 @@ step_failed(struct run *run, const struct wqe *wqe, unsigned int result, bool re
 	run->sig_drain = false;
 	key_use_undo(&run->use);
 	key_use_free(&run->use);
-	if (result == MESSAGE_LATER)
+	if (result == MESSAGE_LATER || result == MESSAGE_UNDER_WAY)
 		return STEP_WAIT;
 	if (result == MESSAGE_RNR) {
 		if (!wait_for_receive(run))

@@ -2,6 +2,7 @@
 /* How the WQE at the head waits: for a receive (RNR), for its peer, or until a time. */
 #include "sq_wait.h"
 
+#include "asker.h"
 #include "counters.h"
 #include "requester.h"
 
@@ -13,6 +14,8 @@ requester_take_answer(struct run *run, unsigned int result, const struct answer 
 	run->use.vendor = answer->vendor;
 	if (result == MESSAGE_RNR)
 		qp->rnr_timer = answer->rnr_timer;
+	if (result == MESSAGE_UNDER_WAY)
+		asker_wait(qp);
 	if (result != MESSAGE_LATER)
 		return;
 	qp->delayed = true;

@@ -2,6 +2,7 @@
 /* Steps of a send queue with faults on demand or the timing model. */
 #include "sq_watch.h"
 
+#include "asker.h"
 #include "fault.h"
 #include "key.h"
 #include "order.h"
@@ -203,6 +204,8 @@ sq_step_watched(struct run *run, uint16_t posted)
 	if (fault_device_is_dead(qp->dev))
 		return STEP_WAIT;
 	if (qp->wait == WAIT_TIME && run_now(run) < qp->wait_until)
+		return STEP_WAIT;
+	if (qp->wait > WAIT_TIME && !asker_goes_on(run))
 		return STEP_WAIT;
 	step = sq_step_linked(run, &wqe, posted);
 	if (is_late && step == STEP_NEXT)

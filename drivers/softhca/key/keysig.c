@@ -197,6 +197,7 @@ sig_walk(struct key_use *use, struct softhca_lanes *lanes, const struct key *key
 	struct sig_after *a = key_use_alloc(use, sizeof(*a));
 	uint64_t memory_off;
 
+	use->converts = true;
 	use->vendor = VEN_KEY_ACCESS;
 	if (a == NULL || (need & ACC_REMOTE_ATOMIC) != 0)
 		return false;

@@ -2,6 +2,8 @@
 /* Grows lists of memory pieces, and copies between lists. */
 #include "sg.h"
 
+#include "key.h"
+
 char key_sink[1];
 
 #define SG_LIMIT (1u << 20) /* maximum of pieces of one message, a power of two */
@@ -61,4 +63,24 @@ sg_copy_pieces(const struct sg *dst, const struct sg *src)
 			soff = 0;
 		}
 	}
+}
+
+uint64_t
+sg_part(const struct sg *sg, uint64_t off, uint64_t len, struct sg *part)
+{
+	const struct sg_piece *v = sg_pieces(sg);
+
+	sg_clear(part);
+	part->rare = sg->rare & ~(uint32_t)(ACC_LATER | ACC_LATER_RELAXED);
+	for (; off >= v->len && len != 0; v++)
+		off -= v->len;
+	for (; len != 0 && part->n < SG_MAX; v++, off = 0) {
+		const uint64_t n = v->len - off < len ? v->len - off : len;
+
+		part->v[part->n].p = piece_at(v->p, off);
+		part->v[part->n++].len = n;
+		part->len += n;
+		len -= n;
+	}
+	return part->len;
 }

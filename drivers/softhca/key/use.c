@@ -28,6 +28,7 @@ key_use_free(struct key_use *use)
 {
 	psv_store(use);
 	use->after = use->before = NULL; /* their memory was freed */
+	use->converts = false;
 	while (use->spill != NULL) {
 		struct spill *next = use->spill->next;
 

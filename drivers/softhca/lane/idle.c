@@ -28,6 +28,7 @@
 
 #include "clock.h"
 #include "device_thread.h"
+#include "exchange.h"
 #include "fault.h"
 #include "lane.h"
 #include "lanes.h"
@@ -36,6 +37,7 @@
 #include "turns.h"
 #include "uar.h"
 #include "wake.h"
+#include "wire_adapter.h"
 
 #define IDLE_SPINS     64
 #define IDLE_YIELDS    128
@@ -49,6 +51,7 @@
 #define LEAVE_PAUSE    1000000    /* ns: minimum time between two moves to another CPU */
 #define LOST_FOR       1000000000 /* ns: time after a long yield in which lost_cpu() is true */
 #define IDLE_NAP       30000      /* ns: a nap instead of a yield */
+#define ASK_AGAIN      1000       /* ms: sleep of a thread whose QPs wait for answers */
 #define YIELDS_PER_NAP 4
 
 static bool
@@ -73,12 +76,21 @@ pages_are_at_rest(struct softhca_lanes *lanes)
 	return true;
 }
 
+/* True if a record of another process wakes the adapter's first thread, and no record waits. */
+static bool
+wire_is_at_rest(struct softhca_lanes *lanes)
+{
+	return lanes->wire == NULL || lanes->wire->n_names == 0 ||
+	       (atomic_load(&lanes->sleep_fd) >= 0 && exchange_is_at_rest(lanes));
+}
+
 /* True if there is no work, and each thread that adds work wakes the sleeping threads. */
 static bool
 lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
-	bool rest = !atomic_load(&lanes->stop) && !atomic_load(&lanes->look) &&
-		    !atomic_load(&lanes->cq_failed) && !fault_is_due(lanes->dev);
+	bool rest = wire_is_at_rest(lanes) && !atomic_load(&lanes->stop) &&
+		    !atomic_load(&lanes->look) && !atomic_load(&lanes->cq_failed) &&
+		    !fault_is_due(lanes->dev);
 
 	turn_begin(slot);
 	rest = rest && pages_are_at_rest(lanes);
@@ -139,11 +151,17 @@ static unsigned int
 sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	const int call_fd = atomic_load(&lanes->call_fd);
+	const bool asks = lanes->wire != NULL && atomic_load(&lanes->wire->asking) != 0;
 	struct epoll_event event = {.data.fd = call_fd};
 	uint64_t calls, opening;
+	int n = epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, asks ? ASK_AGAIN : -1);
 
-	(void)epoll_wait(atomic_load(&lanes->sleep_fd), &event, 1, -1);
 	lanes_get_up(lanes);
+	if (lanes->wire != NULL && (n <= 0 || event.data.fd == lanes->wire->poll_fd)) {
+		/* The next turns look for records. */
+		atomic_store(&lanes->wire->quiet, 0);
+		return 0;
+	}
 	if (event.data.fd != call_fd) {
 		opening = device_clock();
 		(void)mappings_open_all();
@@ -237,13 +255,17 @@ let_others_run(struct lane_slot *slot)
 }
 
 static void
-sleep_for_a_time(unsigned int naps)
+sleep_for_a_time(struct softhca_lanes *lanes, unsigned int naps)
 {
 	long ns = IDLE_SLEEP_MIN;
 
 	for (unsigned int i = 0; i < naps && ns < IDLE_SLEEP_MAX; i++)
 		ns += ns / 16;
-	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+	/* A record of another process ends the sleep. */
+	if (lanes->wire != NULL && lanes->wire->n_names != 0)
+		wire_sleep(lanes->wire, ns);
+	else
+		nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
 unsigned int
@@ -258,6 +280,6 @@ lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle
 	else if (sleep_until_called(lanes, slot, &idle))
 		return idle;
 	else
-		sleep_for_a_time(idle - IDLE_SPINS - IDLE_YIELDS);
+		sleep_for_a_time(lanes, idle - IDLE_SPINS - IDLE_YIELDS);
 	return idle < IDLE_MAX ? idle + turns : idle;
 }

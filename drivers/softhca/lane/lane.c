@@ -19,12 +19,14 @@
 
 #include "clock.h"
 #include "clock_page.h"
+#include "exchange.h"
 #include "fault.h"
 #include "hca.h"
 #include "lanes.h"
 #include "uar_queues.h"
 #include "visit.h"
 #include "wake.h"
+#include "wire_adapter.h"
 #include "wq.h"
 
 /* Visits the queues of a page. all: also visits queues that do not ask for a visit. */
@@ -179,24 +181,51 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
 	return serve_resting(set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
+#define WIRE_QUIET 1024 /* number of looks without a record after which a lane looks less often */
+#define WIRE_TURNS 16   /* number of turns between two such looks: each look is a system call */
+
+/*
+ * Looks for records of other processes. While records come, each turn looks. A lane that goes to
+ * sleep does not need to look: a record wakes it.
+ */
+static unsigned int
+serve_wire(struct softhca_lanes *lanes, struct lane_slot *slot)
+{
+	struct wire *wire = lanes->wire;
+	const unsigned int quiet = atomic_load_explicit(&wire->quiet, memory_order_relaxed);
+	unsigned int work;
+
+	if (quiet >= WIRE_QUIET && ++slot->wire_turns % WIRE_TURNS != 0)
+		return 0;
+	work = exchange(lanes);
+	if (work != 0)
+		atomic_store_explicit(&wire->quiet, 0, memory_order_relaxed);
+	else if (quiet < WIRE_QUIET)
+		atomic_store_explicit(&wire->quiet, quiet + 1, memory_order_relaxed);
+	return work;
+}
+
 unsigned int
 lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	struct page_set *set = atomic_load_explicit(&lanes->uars, memory_order_seq_cst);
-	unsigned int work = 0;
+	unsigned int work = 0, warm;
 
 	if (fault_watches(WATCH_TURNS))
 		fault_tick(lanes->dev, lanes->dev->send_event);
 	clocks_tick(lanes);
+	if (lanes->wire != NULL && lanes->wire->n_names != 0)
+		work = serve_wire(lanes, slot);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
 			    atomic_exchange_explicit(&lanes->look, false, memory_order_acquire);
 
-		work = serve_warm(set);
-		if (work == 0 || look)
-			work += serve_all_resting(set, slot);
+		warm = serve_warm(set);
+		if (warm == 0 || look)
+			warm += serve_all_resting(set, slot);
 		else
-			work += serve_due_resting(set, slot);
+			warm += serve_due_resting(set, slot);
+		work += warm;
 	}
 	work += qps_fail_with_their_cqs(lanes);
 	turn_end(slot);

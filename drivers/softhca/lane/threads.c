@@ -12,11 +12,10 @@
 #include "kept.h"
 #include "lane.h"
 #include "lanes.h"
-#include "names.h"
-#include "raw.h"
 #include "retire.h"
 #include "softhca.h"
 #include "wake.h"
+#include "wire_adapter.h"
 
 /* ---- device threads */
 
@@ -61,33 +60,6 @@ lane_start(struct softhca_lanes *lanes, unsigned int index)
 	return err;
 }
 
-/* ---- numbers of QPs */
-
-/* Claims a block of QP numbers for an adapter. */
-static int
-claim_block(void *arg, uint32_t *block)
-{
-	struct softhca_lanes *lanes = arg;
-	int *fds = realloc(lanes->name_fds, (lanes->n_name_fds + 1) * sizeof(*fds));
-	int err;
-
-	if (fds == NULL)
-		return -ENOMEM;
-	lanes->name_fds = fds;
-	err = names_claim(block, &fds[lanes->n_name_fds]);
-	if (err == 0)
-		lanes->n_name_fds++;
-	return err;
-}
-
-static void
-free_blocks(struct softhca_lanes *lanes)
-{
-	for (unsigned int i = 0; i < lanes->n_name_fds; i++)
-		raw_close(lanes->name_fds[i]);
-	free(lanes->name_fds);
-}
-
 /* ---- start and end */
 
 int
@@ -100,6 +72,13 @@ softhca_lanes_init(struct softhca_dev *dev)
 		return -ENOMEM;
 	memset(lanes, 0, sizeof(*lanes));
 	lanes->dev = dev;
+	if (dev->cfg->wire != SOFTHCA_WIRE_OFF) {
+		lanes->wire = wire_create(dev);
+		if (lanes->wire == NULL) {
+			free(lanes);
+			return -ENOMEM;
+		}
+	}
 	lanes->call_fd = lanes->sleep_fd = -1;
 	fault_init(dev->cfg);
 	pthread_mutex_init(&lanes->sets_lock, NULL);
@@ -107,8 +86,8 @@ softhca_lanes_init(struct softhca_dev *dev)
 	table_init(&lanes->keys);
 	table_init(&lanes->psvs);
 	table_init(&lanes->deks);
-	if (dev->cfg->wire != SOFTHCA_WIRE_OFF)
-		table_init_blocks(&lanes->qps, claim_block, lanes);
+	if (lanes->wire != NULL)
+		table_init_blocks(&lanes->qps, wire_claim, lanes->wire);
 	else
 		table_init(&lanes->qps);
 	table_init(&lanes->cqs);
@@ -141,7 +120,7 @@ softhca_lanes_fini(struct softhca_dev *dev)
 	table_fini(&lanes->psvs);
 	table_fini(&lanes->deks);
 	table_fini(&lanes->qps);
-	free_blocks(lanes);
+	wire_destroy(lanes->wire);
 	table_fini(&lanes->cqs);
 	table_fini(&lanes->srqs);
 	pthread_mutex_destroy(&lanes->sets_lock);

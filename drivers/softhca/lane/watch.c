@@ -28,6 +28,7 @@
 #include "mappings.h"
 #include "uar.h"
 #include "uffd.h"
+#include "wire_adapter.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool tried; /* start() has been called once; protected by start_lock */
@@ -94,6 +95,7 @@ let_sleep(struct softhca_lanes *lanes)
 	const int call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	if (sleep_fd < 0 || call_fd < 0 || epoll_add(sleep_fd, call_fd, EPOLLIN) != 0 ||
+		(lanes->wire != NULL && epoll_add(sleep_fd, lanes->wire->poll_fd, EPOLLIN) != 0) ||
 		epoll_add(sleep_fd, uffd, EPOLLIN | EPOLLEXCLUSIVE) != 0) {
 		/*
 		 * If this failed, the first thread sleeps as all other threads do, and the watcher
@@ -186,6 +188,8 @@ softhca_watch_fork_child(void)
 	for (unsigned int i = 0; i < n; i++) {
 		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
 
+		if (lanes != NULL && lanes->wire != NULL)
+			wire_fork_child(lanes->wire);
 		if (lanes != NULL && atomic_load(&lanes->sleep_fd) >= 0) {
 			close(atomic_load(&lanes->sleep_fd));
 			close(atomic_load(&lanes->call_fd));

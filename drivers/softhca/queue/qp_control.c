@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "ask.h"
 #include "cq.h"
 #include "elsewhere.h"
 #include "lanes.h"
@@ -125,6 +126,18 @@ reset_send_record(struct softhca_qp *qp)
 		atomic_store_explicit(qp->send_rec, 0, memory_order_relaxed);
 }
 
+/* Forgets the receives that long messages have taken. A reset drops them without completion. */
+static void
+drop_claims(struct softhca_qp *qp)
+{
+	while (qp->claims != NULL) {
+		struct srq_claim *claim = qp->claims;
+
+		qp->claims = claim->next;
+		free(claim);
+	}
+}
+
 /*
  * Resets queues and attributes to their values at creation. Doorbells on the page are taken and
  * dropped.
@@ -151,6 +164,9 @@ reset_queues(struct softhca_qp *qp)
 	qp->stopping = false;
 	qp->moved_to_error = false;
 	timing_reset(&qp->timing);
+	if (qp->ask != NULL)
+		ask_end(qp->ask);
+	drop_claims(qp);
 	qp->established = false;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
@@ -340,6 +356,8 @@ static void
 qp_free(struct softhca_qp *qp)
 {
 	timing_fini(&qp->timing);
+	ask_free(qp->ask);
+	drop_claims(qp);
 	free(qp->stream_errors);
 	free(qp);
 }

@@ -103,6 +103,12 @@ piece_copy(void *dst, const void *src, uint64_t len)
 }
 
 void sg_copy_pieces(const struct sg *dst, const struct sg *src);
+/*
+ * Makes the list of the pieces of [off, off+len) of a list, of at most SG_MAX pieces. Returns the
+ * bytes of the new list, which may be fewer than len. The caller has checked that the range lies in
+ * the list. Bytes of the new list must move at once, also with the setting `reorder`.
+ */
+uint64_t sg_part(const struct sg *sg, uint64_t off, uint64_t len, struct sg *part);
 
 /*
  * Copies src->len bytes from the source pieces to the destination pieces. dst->len must not be

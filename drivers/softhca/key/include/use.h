@@ -57,7 +57,9 @@ struct key_use {
 	struct psv_passed *passed; /* values of PSVs, stored if the WQE succeeds: psv.h */
 	enum wire_vendor vendor;   /* reason of the failure that is being reported */
 	bool receiving;            /* the keys belong to a receive WQE */
-	uint32_t peer_qpn;         /* QPN of the responder, if a remote right is used */
+	/* a key with a signature or encryption converts data of the running WQE */
+	bool converts;
+	uint32_t peer_qpn; /* QPN of the responder, if a remote right is used */
 };
 
 /* Allocates memory that is freed at the end of the WQE. Returns NULL if memory is short. */

@@ -28,7 +28,10 @@ enum wait_kind {
 	WAIT_NONE,
 	WAIT_RNR,
 	WAIT_PEER,
-	WAIT_TIME /* wait for a time: a fault delays the WQE, or the timing model does */
+	WAIT_TIME, /* wait for a time: a fault delays the WQE, or the timing model does */
+	/* the WQE's message goes to another process: its connection is full, or is in use */
+	WAIT_CARRIER,
+	WAIT_ANSWER /* as WAIT_CARRIER, but the message is sent; its answer calls for a visit */
 };
 
 struct softhca_qp {
@@ -109,6 +112,13 @@ struct softhca_qp {
 	void *event;
 	struct softhca_qp_shown *shown; /* under `recv`; may be NULL */
 	struct timing_queue timing;     /* for the holder of uar->lock */
+	/*
+	 * The message under way to another process. Allocated at the first such message; the holder
+	 * of uar->lock owns it.
+	 */
+	struct ask *_Atomic ask;
+	struct srq_claim
+		*claims; /* under `recv`: receives of an SRQ that long messages have taken */
 } __attribute__((aligned(CACHE_LINE)));
 
 _Static_assert(offsetof(struct softhca_qp, send_rec) + sizeof(void *) <= CACHE_LINE,
@@ -141,6 +151,13 @@ qp_port(const struct softhca_qp *qp)
 	unsigned int port = qp->attr.port;
 
 	return &qp->dev->port[port >= 1 && port <= SOFTHCA_MAX_PORTS ? port - 1 : 0];
+}
+
+/* True if a WQE of the send queue waits for an answer. Such a queue needs no visit until then. */
+static inline bool
+qp_waits_for_answer(const struct softhca_qp *qp)
+{
+	return qp->wait == WAIT_ANSWER;
 }
 
 static inline bool

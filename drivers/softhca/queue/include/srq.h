@@ -28,6 +28,18 @@ struct softhca_srq {
 	atomic_uint users; /* number of QPs that use this SRQ */
 } __attribute__((aligned(CACHE_LINE)));
 
+/*
+ * A receive that the first record of a long SEND from another process has taken. The receive
+ * completes with the last record, or is flushed with the QP.
+ */
+struct srq_claim {
+	struct srq_claim *next;
+	uint64_t sender;    /* the connection on which the SEND comes: struct served */
+	const uint8_t *seg; /* the data segments of the receive */
+	unsigned int n;
+	uint16_t index; /* as srq_take() returned it */
+};
+
 /* The caller of each of these functions holds srq->lock. */
 
 bool srq_has_work(struct softhca_srq *srq);

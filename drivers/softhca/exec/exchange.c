@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receives what other processes have sent to an adapter: messages, and answers to messages. */
+#include "exchange.h"
+
+#include "ask.h"
+#include "clock.h"
+#include "lanes.h"
+#include "qp.h"
+#include "server.h"
+#include "uar_queues.h"
+#include "wire_adapter.h"
+
+#define REMIND_EVERY UINT64_C(1000000000) /* device time in ns */
+
+/* True if a QP waits for the answer. The QP's next visit takes it. */
+static struct softhca_qp *
+asker_of(struct softhca_lanes *lanes, uint64_t name)
+{
+	struct softhca_qp *qp = table_get(&lanes->qps, (uint32_t)(name >> 32) & 0xffffff);
+	const struct ask *ask = qp != NULL ? qp->ask : NULL;
+	enum qp_state state;
+
+	if (ask == NULL || ask_name(ask) != name || qp->uar == NULL)
+		return NULL;
+	state = qp_state(qp);
+	return state == QP_RTS || state == QP_SQD ? qp : NULL;
+}
+
+/* Reads the next answer of a link. An answer that no QP awaits is dropped. */
+static unsigned int
+take_answers(struct softhca_lanes *lanes, struct link *link)
+{
+	uint64_t name = atomic_load_explicit(&link->parked, memory_order_acquire);
+	struct softhca_qp *qp;
+	unsigned int work = 0;
+
+	if (name != 0) {
+		if ((name & LINK_TAKING) == 0 && asker_of(lanes, name) == NULL)
+			link_drop(link, name);
+		return 0;
+	}
+	while ((name = link_receive(link)) != 0) {
+		work++;
+		qp = asker_of(lanes, name);
+		if (qp != NULL) {
+			uar_call_attention(qp->uar);
+			break;
+		}
+		link_drop(link, name);
+	}
+	return work;
+}
+
+/*
+ * True each second while messages wait for answers. The QPs of these messages then log a line if
+ * their peer is silent.
+ */
+static bool
+is_time_to_remind(struct wire *wire)
+{
+	const uint64_t now = atomic_load_explicit(&wire->asking, memory_order_relaxed) != 0
+				     ? device_clock()
+				     : wire->reminded_at;
+
+	if (now - wire->reminded_at < REMIND_EVERY)
+		return false;
+	wire->reminded_at = now;
+	return true;
+}
+
+static unsigned int
+exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
+{
+	const unsigned int n_links = __atomic_load_n(&wire->n_links, __ATOMIC_ACQUIRE);
+	unsigned int work = 0;
+
+	wire_take_events(wire);
+	atomic_store_explicit(&wire->unfinished, false, memory_order_relaxed);
+	for (unsigned int i = 0; i < n_links; i++)
+		work += take_answers(lanes, wire->links[wire->linked[i]]);
+	for (unsigned int i = 0; i < wire->n_served; i++)
+		work += server_run(lanes, wire->served[i]);
+	wire_drop_closed(wire);
+	if (atomic_exchange_explicit(&wire->lost, false, memory_order_acquire) ||
+		is_time_to_remind(wire))
+		uars_call_attention(lanes->dev);
+	return work;
+}
+
+unsigned int
+exchange(struct softhca_lanes *lanes)
+{
+	struct wire *wire = lanes->wire;
+	unsigned int work;
+
+	if (!spin_trylock(&wire->lock))
+		return 0;
+	work = exchange_locked(lanes, wire);
+	spin_unlock(&wire->lock);
+	return work;
+}
+
+bool
+exchange_is_at_rest(const struct softhca_lanes *lanes)
+{
+	struct wire *wire = lanes->wire;
+
+	return !atomic_load(&wire->unfinished) && !atomic_load(&wire->lost);
+}

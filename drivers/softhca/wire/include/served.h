@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The serving end of a connection: records of another process come in, answers go out. Records are
+ * executed in the order in which they come. Only the lane that holds wire->lock uses the struct.
+ */
+#ifndef SOFTHCA_SERVED_H
+#define SOFTHCA_SERVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record.h"
+
+struct wire;
+
+/* What becomes of the data of a message of several records. */
+enum part {
+	PART_NONE,    /* no such message is under way */
+	PART_PLACE,   /* each record's data are placed when the record comes */
+	PART_GATHER,  /* the data are gathered in `whole`, because a key converts them */
+	PART_DISCARD, /* the message is answered; the rest of its data is dropped */
+	PART_READ     /* a read that is answered by several records */
+};
+
+struct served {
+	struct wire *wire;
+	int fd;
+	uint64_t number; /* different for each connection of this process */
+	pid_t pid;
+	bool ready;     /* records may be there to read */
+	bool is_closed; /* close the connection: it has ended, or the other process broke a rule */
+	uint32_t holds[4]; /* blocks that the other process was seen to hold, most recent first */
+	uint32_t in_len;   /* bytes of the record in `in`; 0: no record waits */
+	uint32_t out_len;  /* bytes of the answer in `out` that is not sent yet; 0: none */
+	uint8_t *in, *out; /* RECORD_MAX bytes each */
+
+	/* The message of several records, if part is not PART_NONE. */
+	enum part part;
+	struct record_request request;
+	uint64_t moved; /* bytes of the message that have come, or that were answered */
+	uint8_t *whole; /* all bytes of the message, or NULL */
+	bool was_faulty;
+};
+
+/*
+ * Makes sure that a record is in `in`, and that its form is right. Returns false if no record has
+ * come, or if the connection is closed.
+ */
+bool served_receive(struct served *s);
+/*
+ * Sends the answer in `out`. Returns false if the socket is full, or if the connection is closed.
+ */
+bool served_flush(struct served *s);
+/* Closes the connection, and says why in one line for each process. */
+void served_refuse(struct served *s, const char *why);
+/* Ends the message of several records, and frees its data. */
+void served_end_part(struct served *s);
+/*
+ * Allocates memory for all data of the message. Returns false if other messages of the adapter have
+ * more memory than the setting wire_bytes allows, or if memory is short: try again later.
+ */
+bool served_alloc_whole(struct served *s, uint64_t len);
+
+#endif

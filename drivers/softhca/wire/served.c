@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The serving end of a connection: reads and checks records, and sends answers. */
+#include "served.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config.h"
+#include "dev.h"
+#include "log.h"
+#include "raw.h"
+#include "wire_adapter.h"
+
+void
+served_refuse(struct served *s, const char *why)
+{
+	softhca_log("wire: process %d: %s: its connection is closed", (int)s->pid, why);
+	s->is_closed = true;
+}
+
+void
+served_end_part(struct served *s)
+{
+	if (s->whole != NULL)
+		s->wire->gathered -= s->request.head.total;
+	free(s->whole);
+	s->whole = NULL;
+	s->part = PART_NONE;
+}
+
+bool
+served_alloc_whole(struct served *s, uint64_t len)
+{
+	struct wire *wire = s->wire;
+
+	/* A message that is alone may be as long as wire_message allows. */
+	if (wire->gathered != 0 && wire->gathered + len > wire->dev->cfg->wire_bytes)
+		return false;
+	s->whole = malloc(len);
+	if (s->whole == NULL)
+		return false;
+	wire->gathered += len;
+	return true;
+}
+
+/* ---- records */
+
+/* True if the other process holds the block of the number. */
+static bool
+holds(struct served *s, uint32_t number)
+{
+	const unsigned int n = sizeof(s->holds) / sizeof(s->holds[0]);
+	const uint32_t block = number >> NAMES_BLOCK_LOG;
+	struct ucred owner;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (s->holds[i] == block)
+			return true;
+	if (names_owner(number, &owner) != 0 || owner.pid != s->pid)
+		return false;
+	memmove(&s->holds[1], &s->holds[0], (n - 1) * sizeof(s->holds[0]));
+	s->holds[0] = block;
+	return true;
+}
+
+static bool
+is_zero(const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (p[i] != 0)
+			return false;
+	return true;
+}
+
+static bool
+request_is_right(const struct record_request *r, size_t len)
+{
+	return len >= sizeof(*r) && r->head.off == 0 && r->dest_qpn <= 0xffffff &&
+	       (r->flags & ~RECORD_FLAGS) == 0 && r->zero == 0 &&
+	       is_zero(r->zeros, sizeof(r->zeros));
+}
+
+/* A further record continues the message that is under way, where its last record ended. */
+static bool
+more_is_right(const struct served *s, const struct record *head, size_t len)
+{
+	const struct record *first = &s->request.head;
+
+	return (s->part == PART_PLACE || s->part == PART_GATHER || s->part == PART_DISCARD) &&
+	       record_name(head) == record_name(first) && head->total == first->total &&
+	       head->off == s->moved && len > sizeof(*head) &&
+	       len - sizeof(*head) <= head->total - head->off;
+}
+
+/* Returns NULL, or the reason for which the record is wrong. */
+static const char *
+wrong(struct served *s, size_t len)
+{
+	const struct record *head = (const void *)s->in;
+
+	if (len < sizeof(*head) || len > RECORD_MAX || (head->magic ^ RECORD_MAGIC) >> 8 != 0)
+		return "it sent something that is no record";
+	if (head->magic != RECORD_MAGIC)
+		return "it has another version of softhca";
+	if (head->qpn > 0xffffff || head->id == 0 || head->total > RECORD_MAX_MESSAGE ||
+		!is_zero(head->zero, sizeof(head->zero)))
+		return "it sent a malformed record";
+	if (head->kind == RECORD_REQUEST) {
+		if (!request_is_right((const void *)s->in, len))
+			return "it sent a malformed request";
+		return holds(s, head->qpn)
+			       ? NULL
+			       : "it sent a message from a QP number that it does not hold";
+	}
+	if (head->kind == RECORD_MORE)
+		return more_is_right(s, head, len) ? NULL : "it sent data that no message awaits";
+	return "it sent a record of an unknown kind";
+}
+
+bool
+served_receive(struct served *s)
+{
+	const char *why;
+	ssize_t len;
+
+	if (s->in_len != 0)
+		return true;
+	if (!s->ready || s->is_closed)
+		return false;
+	do
+		len = raw_recv(s->fd, s->in, RECORD_MAX, MSG_DONTWAIT | MSG_TRUNC);
+	while (len < 0 && errno == EINTR);
+	if (len < 0 && errno == EAGAIN) {
+		s->ready = false;
+		return false;
+	}
+	if (len <= 0) {
+		s->is_closed = true;
+		return false;
+	}
+	why = wrong(s, (size_t)len);
+	if (why != NULL) {
+		served_refuse(s, why);
+		return false;
+	}
+	s->in_len = (uint32_t)len;
+	return true;
+}
+
+bool
+served_flush(struct served *s)
+{
+	ssize_t sent;
+
+	if (s->out_len == 0)
+		return true;
+	do
+		sent = raw_send(s->fd, s->out, s->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0) {
+		if (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM)
+			s->is_closed = true;
+		return false;
+	}
+	s->out_len = 0;
+	return true;
+}
