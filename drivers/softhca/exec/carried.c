@@ -86,8 +86,8 @@ static const struct {
 };
 
 /*
- * from: the QP that sends. If the sender is in another process, the responder's QP, which has the same
- * path.
+ * from: the QP that sends. If the sender is in another process, the responder's QP, which has the
+ * same path.
  */
 static void
 begin(struct run *run, const struct softhca_qp *from, const struct message *m)
