@@ -53,7 +53,10 @@ may_wait(struct key_use *use)
 static bool
 move_later(struct key_use *use, const struct sg *dst, const struct sg *src)
 {
-	return order_move(run_of(use), dst, src);
+	struct run *run = run_of(use);
+
+	/* Bytes that another process has sent are valid only during this call. */
+	return run->qp != NULL && order_move(run, dst, src);
 }
 
 static const struct key_user run_user = {.sig_error = sig_error,
