@@ -269,6 +269,8 @@ send_record(struct run *run, struct ask *ask, const struct sg *data)
 		ask->is_sent = ask->sent == ask->to_send;
 		ask->since = 0;
 		run->work++;
+		/* The next turns look for the answer. */
+		atomic_store_explicit(&run->lanes->wire->quiet, 0, memory_order_relaxed);
 	}
 	return err;
 }
@@ -402,7 +404,7 @@ read_answer(struct run *run, const struct message *m, struct ask *ask, struct an
 	const struct record_answer *a = link_answer(ask->link);
 	unsigned int result = a->result;
 
-	if (!is_answer(m, ask, a) || !is_result(result)) {
+	if (!is_answer(m, ask, a) || !is_result(result) || a->vendor >= VEN_END) {
 		softhca_log("wire: queue pair 0x%06x: its peer 0x%06x sent an answer that does not "
 			    "fit the message: the message counts as lost",
 			run->qp->number, m->dest_qpn);

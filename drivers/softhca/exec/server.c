@@ -146,7 +146,7 @@ put_answer(struct served *s, const struct record_request *r, unsigned int result
 
 	*a = (struct record_answer){.head = r->head,
 		.result = (uint16_t)result,
-		.vendor = (uint8_t)answer->vendor,
+		.vendor = (uint16_t)answer->vendor,
 		.rnr_timer = answer->rnr_timer,
 		.last = last,
 		.old = answer->old};

@@ -69,10 +69,10 @@ struct record_request {
 struct record_answer {
 	struct record head;
 	uint16_t result;   /* SYN_OK, a syndrome, or enum message_result */
-	uint8_t vendor;    /* enum wire_vendor */
+	uint16_t vendor;   /* enum wire_vendor */
 	uint8_t rnr_timer; /* for MESSAGE_RNR */
 	uint8_t last;      /* 1: the last answer to the message */
-	uint8_t zero[3];
+	uint8_t zero[2];
 	uint64_t ns;  /* for MESSAGE_LATER: send the message again after this time */
 	uint64_t old; /* for an atomic: the old value */
 };
