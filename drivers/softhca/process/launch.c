@@ -23,9 +23,9 @@ static const char usage[] =
 	"                a card profile, or of a report.json that usertools/hw.sh has written. A path has\n"
 	"                a slash or a dot. SOFTHCA_LIKE=CARD does the same; other settings win over it\n"
 	"\n"
-	"PROGRAM must be dynamically linked and not set-user-ID. Each process has an adapter of its own,\n"
-	"so two programs cannot reach each other. All settings are listed in softhca-reference.md in the\n"
-	"documentation.\n";
+	"PROGRAM must be dynamically linked and not set-user-ID. Two programs reach each other as on a\n"
+	"machine with one adapter, if both run under softhca in one network namespace. All settings are\n"
+	"listed in softhca-reference.md in the documentation.\n";
 
 /*
  * Writes the path of the library to preload. In a build directory the library is beside this

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logs connections and messages to peers that no adapter of this process has. */
+/* Logs connections and messages to peers that do not exist. */
 #include "elsewhere.h"
 
 #include <arpa/inet.h>
@@ -11,14 +11,20 @@
 #include "hca.h"
 #include "lanes.h"
 #include "log.h"
+#include "names.h"
 
 #define QPN_MULTICAST 0xffffffu
 #define LID_MULTICAST 0xc000 /* lowest multicast LID */
 
-/* The advice at the end of each log line. */
+/* The ends of log lines about a number: with the setting wire, and without it. */
+static const char no_process[] =
+	"no process has. Processes reach each other if they are in one network namespace and the "
+	"setting wire is on in both";
+static const char not_this_process[] =
+	"this process does not have. The setting wire is off, so other processes cannot be reached";
+/* The end of log lines about an address. */
 static const char advice[] =
-	"Each process has adapters of its own, which cannot reach other processes: open both ends in "
-	"one process";
+	"Processes with the same settings have adapters with the same addresses";
 
 /* True for the first call with this flag, false for all later calls. */
 static bool
@@ -31,8 +37,8 @@ first(atomic_bool *said)
 
 enum place {
 	PLACE_HERE,
-	PLACE_GONE, /* this process had the peer and has destroyed it */
-	PLACE_ELSEWHERE
+	PLACE_GONE,     /* this process had the peer and has destroyed it */
+	PLACE_ELSEWHERE /* this process has never had the peer */
 };
 
 static enum place
@@ -53,6 +59,48 @@ place_of(uint32_t qpn)
 			place = PLACE_GONE;
 	}
 	return place;
+}
+
+/* True if messages reach queue pairs of other processes. All adapters have the same settings. */
+static bool
+wire_is_on(void)
+{
+	unsigned int n;
+	const struct softhca_dev *devs = softhca_devices(&n);
+
+	return n != 0 && devs[0].cfg->wire != SOFTHCA_WIRE_OFF;
+}
+
+/* True if another process has the block of the number, so that it may have the number. */
+static bool
+other_process_has(uint32_t qpn)
+{
+	unsigned int n;
+	struct softhca_dev *devs = softhca_devices(&n);
+
+	if (!wire_is_on() || !names_is_held(qpn))
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
+
+		if (lanes != NULL && !table_leaf_is_absent(&lanes->qps, qpn))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The end of the log line about a number that this process has never had. NULL: nothing is to be
+ * logged, because another process has the number, or the line was logged before.
+ */
+static const char *
+nobody_has(uint32_t qpn, atomic_bool *said)
+{
+	/* The first condition also saves the system calls of the second one. */
+	if (atomic_load_explicit(said, memory_order_relaxed) || other_process_has(qpn) ||
+		!first(said))
+		return NULL;
+	return wire_is_on() ? no_process : not_this_process;
 }
 
 static bool
@@ -120,6 +168,7 @@ elsewhere_note_connection(const struct softhca_qp *qp, const struct softhca_qp_a
 	static atomic_bool said, said_gone;
 	const bool ethernet = is_ethernet(qp->dev);
 	enum place place = place_of(attr->dest_qpn);
+	const char *end;
 	char text[64];
 
 	if (place == PLACE_GONE) {
@@ -128,11 +177,10 @@ elsewhere_note_connection(const struct softhca_qp *qp, const struct softhca_qp_a
 				    "this process has destroyed: none of its messages will arrive",
 				qp->number, attr->dest_qpn);
 	} else if (place == PLACE_ELSEWHERE) {
-		if (first(&said))
-			softhca_log("queue pair 0x%06x is connected to queue pair 0x%06x, which no "
-				    "adapter of this process has: none of its messages will "
-				    "arrive. %s",
-				qp->number, attr->dest_qpn, advice);
+		end = nobody_has(attr->dest_qpn, &said);
+		if (end != NULL)
+			softhca_log("queue pair 0x%06x is connected to queue pair 0x%06x, which %s",
+				qp->number, attr->dest_qpn, end);
 	} else if (!attr->loopback && !address_is_here(ethernet, attr->dgid, attr->dlid)) {
 		if (first(&said))
 			softhca_log("queue pair 0x%06x is connected to %s, which no adapter of "
@@ -162,6 +210,7 @@ void
 elsewhere_note_message(uint32_t dest_qpn)
 {
 	static atomic_bool said, said_gone;
+	const char *end;
 
 	if (dest_qpn == QPN_MULTICAST)
 		return;
@@ -170,9 +219,10 @@ elsewhere_note_message(uint32_t dest_qpn)
 			softhca_log("a message is for queue pair 0x%06x, which this process has "
 				    "destroyed: such messages are lost",
 				dest_qpn);
-	} else if (first(&said)) {
-		softhca_log("a message is for queue pair 0x%06x, which no adapter of this process "
-			    "has: such messages are lost. %s",
-			dest_qpn, advice);
+		return;
 	}
+	end = nobody_has(dest_qpn, &said);
+	if (end != NULL)
+		softhca_log("messages are lost: one is for queue pair 0x%06x, which %s", dest_qpn,
+			end);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines on stderr about peers that no adapter of this process has: when such a line is written,
- * and that it is written only once. Each case runs in its own process.
+ * The lines on stderr about peers that do not exist: when such a line is written, and that it is
+ * written only once. Each case runs in its own process.
  */
 #include <arpa/inet.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -13,10 +14,12 @@
 #include "raw_ioctl.h"
 #include "softhca_node.h"
 
-#define N(a)      (sizeof(a) / sizeof((a)[0]))
-#define ELSEWHERE "no adapter of this process has"
-#define DESTROYED "which this process has destroyed"
-#define NOBODY    0x000041u /* no adapter uses this number, because the first numbers are random */
+#define N(a)       (sizeof(a) / sizeof((a)[0]))
+#define NO_PROCESS "no process has"
+#define NOT_HERE   "this process does not have. The setting wire is off"
+#define NO_ADDRESS "no adapter of this process has"
+#define DESTROYED  "which this process has destroyed"
+#define NOBODY     0x000041u /* no adapter uses this number, because the first numbers are random */
 
 static bool
 is_ethernet(void)
@@ -24,6 +27,14 @@ is_ethernet(void)
 	const char *layer = getenv("SOFTHCA_LINK_LAYER");
 
 	return layer == NULL || strcmp(layer, "ethernet") == 0;
+}
+
+static bool
+wire_is_on(void)
+{
+	const char *wire = getenv("SOFTHCA_WIRE");
+
+	return wire == NULL || strcmp(wire, "off") != 0;
 }
 
 static unsigned int
@@ -39,11 +50,12 @@ lines_with(const char *words, const char *text)
 }
 
 /*
- * Runs a case in a child, and checks the number of lines about peers of other processes, and about
- * destroyed peers.
+ * Runs a case in a child, and checks the number of lines about numbers that nobody has, about
+ * addresses that no adapter has, and about destroyed peers.
  */
 static void
-expect_lines(void (*run)(struct node *n), unsigned int elsewhere, unsigned int destroyed)
+expect_lines(void (*run)(struct node *n), unsigned int numbers, unsigned int addresses,
+	unsigned int destroyed)
 {
 	int err = memfd_create("stderr", 0), status;
 	char text[8192] = "";
@@ -61,7 +73,9 @@ expect_lines(void (*run)(struct node *n), unsigned int elsewhere, unsigned int d
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK(pread(err, text, sizeof(text) - 1, 0) >= 0);
 	CHECK(status == 0, "%s", text);
-	CHECK(lines_with(ELSEWHERE, text) == elsewhere, "%s", text);
+	CHECK(lines_with(wire_is_on() ? NO_PROCESS : NOT_HERE, text) == numbers, "%s", text);
+	CHECK(lines_with(wire_is_on() ? NOT_HERE : NO_PROCESS, text) == 0, "%s", text);
+	CHECK(lines_with(NO_ADDRESS, text) == addresses, "%s", text);
 	CHECK(lines_with(DESTROYED, text) == destroyed, "%s", text);
 	close(err);
 }
@@ -134,13 +148,13 @@ connect_to_destroyed(struct node *n)
 	connect_to(n, K_UC, destroyed(&other, K_UC));
 }
 
-/* The number after the last used number is free, and was never used. */
+/* The next number of the same block is free, and was never used. */
 static void
 connect_to_the_next(struct node *n)
 {
 	struct ibv_qp *qp = node_qp(n, K_RC);
 
-	node_ready(n, qp, K_RC, qp->qp_num + 1, IBV_QPS_RTS);
+	node_ready(n, qp, K_RC, (qp->qp_num & ~0xfffu) | ((qp->qp_num + 1) & 0xfff), IBV_QPS_RTS);
 }
 
 /* A queue pair of this process has this number, but no port of the process has the address. */
@@ -171,15 +185,15 @@ connect_wrongly(struct node *n)
 static void
 case_connections(void)
 {
-	expect_lines(connect_to_itself, 0, 0);
-	expect_lines(connect_to_others, 0, 0);
-	expect_lines(connect_wrongly, 0, 0);
-	expect_lines(connect_rc, 1, 0);
-	expect_lines(connect_uc, 1, 0);
-	expect_lines(connect_xrc, 1, 0);
-	expect_lines(connect_to_address, 1, 0);
-	expect_lines(connect_to_the_next, 1, 0);
-	expect_lines(connect_to_destroyed, 0, 1);
+	expect_lines(connect_to_itself, 0, 0, 0);
+	expect_lines(connect_to_others, 0, 0, 0);
+	expect_lines(connect_wrongly, 0, 0, 0);
+	expect_lines(connect_rc, 1, 0, 0);
+	expect_lines(connect_uc, 1, 0, 0);
+	expect_lines(connect_xrc, 1, 0, 0);
+	expect_lines(connect_to_address, 0, 1, 0);
+	expect_lines(connect_to_the_next, 1, 0, 0);
+	expect_lines(connect_to_destroyed, 0, 0, 1);
 }
 
 /* ---- address handles */
@@ -262,14 +276,14 @@ static void
 case_address_handles(void)
 {
 	if (!is_ethernet()) {
-		expect_lines(handles_of_group_lids, 0, 0);
-		expect_lines(handles_of_lids, 1, 0);
+		expect_lines(handles_of_group_lids, 0, 0, 0);
+		expect_lines(handles_of_lids, 0, 1, 0);
 		return;
 	}
-	expect_lines(handles_of_own, 0, 0);
-	expect_lines(handles_of_groups, 0, 0);
-	expect_lines(handle_of_link_local, 1, 0);
-	expect_lines(handle_of_ipv4, 1, 0);
+	expect_lines(handles_of_own, 0, 0, 0);
+	expect_lines(handles_of_groups, 0, 0, 0);
+	expect_lines(handle_of_link_local, 0, 1, 0);
+	expect_lines(handle_of_ipv4, 0, 1, 0);
 }
 
 /* ---- messages */
@@ -347,19 +361,71 @@ send_dc(struct node *n)
 static void
 case_messages(void)
 {
-	expect_lines(send_to_itself, 0, 0);
-	expect_lines(send_to_a_group, 0, 0);
-	expect_lines(send_to_nobody, 1, 0);
-	expect_lines(send_dc, 1, 0);
-	expect_lines(send_to_destroyed, 0, 1);
+	expect_lines(send_to_itself, 0, 0, 0);
+	expect_lines(send_to_a_group, 0, 0, 0);
+	expect_lines(send_to_nobody, 1, 0, 0);
+	expect_lines(send_dc, 1, 0, 0);
+	expect_lines(send_to_destroyed, 0, 0, 1);
+}
+
+/* ---- another process */
+
+static uint32_t others_number;
+
+static void
+connect_to_other_process(struct node *n)
+{
+	connect_to(n, K_RC, others_number);
+	connect_to(n, K_UC, others_number);
+	connect_to(n, K_XRC_SEND, others_number);
+}
+
+static void
+send_to_other_process(struct node *n)
+{
+	struct node_to to = own_address(n);
+
+	send_ud(n, &to, others_number);
+}
+
+/* Another process has the number until it is killed. */
+static void
+case_other_process(void)
+{
+	int from_child[2], status;
+	pid_t child;
+
+	CHECK_EQ(pipe(from_child), 0);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		struct node n = node_open(255);
+		struct ibv_qp *qp = node_qp(&n, K_UD);
+
+		node_ready(&n, qp, K_UD, 0, IBV_QPS_RTS);
+		CHECK_EQ(write(from_child[1], &qp->qp_num, sizeof(qp->qp_num)), sizeof(qp->qp_num));
+		pause();
+		_exit(1);
+	}
+	CHECK_EQ(read(from_child[0], &others_number, sizeof(others_number)), sizeof(others_number));
+	expect_lines(connect_to_other_process, !wire_is_on(), 0, 0);
+	expect_lines(send_to_other_process, !wire_is_on(), 0, 0);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	expect_lines(connect_to_other_process, 1, 0, 0);
+	expect_lines(send_to_other_process, 1, 0, 0);
+	close(from_child[0]);
+	close(from_child[1]);
 }
 
 static const struct check_case cases[] = {
-	{"a connection to a queue pair of another process, or to a destroyed one, is logged once",
+	{"a connection to a queue pair that does not exist, or to a destroyed one, is logged once",
 		case_connections},
-	{"an address handle for another process is logged once", case_address_handles},
-	{"a message for a queue pair of another process, or for a destroyed one, is logged once",
+	{"an address handle that no adapter has is logged once", case_address_handles},
+	{"a message for a queue pair that does not exist, or for a destroyed one, is logged once",
 		case_messages},
+	{"nothing is logged about a queue pair of another process, until it dies",
+		case_other_process},
 };
 
 int

@@ -43,7 +43,7 @@ int names_connect(uint32_t number, int *fd);
 /*
  * True if a process has the number, which may be this process. The answer costs no connection. A
  * process that asks has the name itself for a moment. So another process that asks at the same time
- * may be told that a free number is held.
+ * may be told that a free number is held. False if the process has no descriptor left.
  */
 bool names_is_held(uint32_t number);
 
