@@ -47,7 +47,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 gtest() {
-	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 SOFTHCA_MAX_CQE=4194303 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
+	(cd "$ucx/test/gtest" && env SOFTHCA_PART_ID=4129 SOFTHCA_MAX_CQE=4194303 SOFTHCA_RETRY_MAX_MS=500 UCX_HANDLE_ERRORS=bt ${netdev:+SOFTHCA_NETDEV="$netdev"} timeout 600 "$launcher" ./gtest "$@")
 }
 
 declare -A ok=() skipped=() bad=()

@@ -434,7 +434,10 @@ void softhca_watch_clock(struct softhca_dev *dev, void *page, void *at);
 void softhca_unwatch(const void *page);
 /* Call this when the program has moved len bytes of its memory by mremap(2). */
 void softhca_watch_moved(void *from, void *to, size_t len);
-/* Call these around fork(2). In the child no page is watched. */
+/*
+ * Call these around fork(2). In the child no page is watched, and the names of the QP numbers are
+ * closed.
+ */
 void softhca_watch_fork_prepare(void);
 void softhca_watch_fork_parent(void);
 void softhca_watch_fork_child(void);
