@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "log.h"
 #include "names.h"
+#include "wire_adapter.h"
 
 #define QPN_MULTICAST 0xffffffu
 #define LID_MULTICAST 0xc000 /* lowest multicast LID */
@@ -75,18 +76,7 @@ wire_is_on(void)
 static bool
 other_process_has(uint32_t qpn)
 {
-	unsigned int n;
-	struct softhca_dev *devs = softhca_devices(&n);
-
-	if (!wire_is_on() || !names_is_held(qpn))
-		return false;
-	for (unsigned int i = 0; i < n; i++) {
-		struct softhca_lanes *lanes = dev_lanes(&devs[i]);
-
-		if (lanes != NULL && !table_leaf_is_absent(&lanes->qps, qpn))
-			return false;
-	}
-	return true;
+	return wire_is_on() && !wire_is_own(qpn) && names_is_held(qpn);
 }
 
 /*

@@ -5,7 +5,10 @@
  */
 #include <arpa/inet.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -418,6 +421,38 @@ case_other_process(void)
 	close(from_child[1]);
 }
 
+/* Claims a block of numbers, as a process with the setting wire does. Returns a number of it. */
+static uint32_t
+claim_by_hand(int *fd)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	uint32_t block = 0;
+	int len;
+
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	CHECK(*fd >= 0);
+	do {
+		CHECK(++block < 4095);
+		len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "softhca/qpn/%u",
+			block);
+		len += (int)offsetof(struct sockaddr_un, sun_path) + 1;
+	} while (bind(*fd, (struct sockaddr *)&name, (socklen_t)len) != 0);
+	CHECK_EQ(listen(*fd, 1), 0);
+	return block << 12;
+}
+
+/* The line says whether this process has the setting wire, whatever the other process has. */
+static void
+case_other_settings(void)
+{
+	int fd;
+
+	others_number = claim_by_hand(&fd);
+	expect_lines(connect_to_other_process, !wire_is_on(), 0, 0);
+	close(fd);
+	expect_lines(connect_to_other_process, 1, 0, 0);
+}
+
 static const struct check_case cases[] = {
 	{"a connection to a queue pair that does not exist, or to a destroyed one, is logged once",
 		case_connections},
@@ -426,6 +461,8 @@ static const struct check_case cases[] = {
 		case_messages},
 	{"nothing is logged about a queue pair of another process, until it dies",
 		case_other_process},
+	{"with the setting wire off, a line is logged although another process has the number",
+		case_other_settings},
 };
 
 int
