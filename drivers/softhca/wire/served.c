@@ -55,6 +55,9 @@ holds(struct served *s, uint32_t number)
 	const uint32_t block = number >> NAMES_BLOCK_LOG;
 	struct ucred owner;
 
+	/* No process can hold block 0, and the unused entries of `holds` are 0. */
+	if (block < NAMES_BLOCK_FIRST)
+		return false;
 	for (unsigned int i = 0; i < n; i++)
 		if (s->holds[i] == block)
 			return true;
