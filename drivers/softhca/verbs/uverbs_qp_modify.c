@@ -77,6 +77,20 @@ depth(uint8_t asked)
 }
 
 /*
+ * Returns the mask without attributes of the other end of an XRC connection. Programs give both
+ * ends the same attributes, and the kernel's uverbs ignores these ones (modify_qp_mask()).
+ */
+static uint32_t
+without_ignored(const struct object_qp *qp, uint32_t mask)
+{
+	if (qp->type == SOFTHCA_QP_XRC_SEND)
+		return mask & ~(M_MAX_DEST_RD_ATOMIC | M_MIN_RNR_TIMER);
+	if (qp->type == SOFTHCA_QP_XRC_RECV)
+		return mask & ~(M_MAX_RD_ATOMIC | M_RETRY_CNT | M_RNR_RETRY);
+	return mask;
+}
+
+/*
  * Takes rights and depths as mlx5_ib does: new rights or a new depth change which rights are
  * granted.
  */
@@ -86,7 +100,7 @@ modify_access(struct object_qp *qp, const struct ib_uverbs_modify_qp *req,
 {
 	const uint32_t old_access = qp->access;
 	const uint8_t old_depth = qp->max_dest_rd_atomic;
-	uint32_t mask = req->attr_mask;
+	uint32_t mask = without_ignored(qp, req->attr_mask);
 	int rc;
 
 	if ((mask & M_ACCESS) != 0)

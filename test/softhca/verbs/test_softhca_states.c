@@ -129,6 +129,18 @@ make_sqe(struct node *n, struct ibv_qp *qp, enum kind k)
 	CHECK_EQ(ibv_destroy_ah(to.ah), 0);
 }
 
+/*
+ * Returns the attributes of the other end of an XRC connection, which the kernel ignores
+ * (modify_qp_mask() in drivers/infiniband/core/uverbs_cmd.c). ib_write_bw(1) gives them.
+ */
+static int
+ignored(enum kind k)
+{
+	if (k == K_XRC_SEND)
+		return IBV_QP_MAX_DEST_RD_ATOMIC | RNR;
+	return k == K_XRC_RECV ? IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY : 0;
+}
+
 static bool
 can_be_in(enum kind k, int state)
 {
@@ -172,7 +184,7 @@ try_transition(struct node *n, struct ibv_qp *qp, enum kind k, int from, int to)
 
 	for (int i = -1; i < N_BITS; i++) {
 		int bit = i < 0 ? 0 : 1 << i, mask = IBV_QP_STATE | (r.need ^ bit);
-		bool right = r.valid && (r.need & bit) == 0 && (bit & ~r.may) == 0;
+		bool right = r.valid && (r.need & bit) == 0 && (bit & ~(r.may | ignored(k))) == 0;
 		struct ibv_qp_attr attr = node_attr(n, qp->qp_num);
 		int rc;
 
