@@ -25,7 +25,7 @@
 #define PREFIX "softhca-"
 /*
  * The maximum age of an incomplete tree. A tree with a hidden name (with a dot) is incomplete. If
- * it has no lock and is younger than this age, a process is making it.
+ * it is younger than this age, a process may be making it, and may not have its lock yet.
  */
 #define STALE_SECONDS 60
 /* maximum length of a tree's path, so that names in the tree fit into PATH_MAX */
@@ -175,8 +175,7 @@ remove_at(int parent, const char *name)
 static bool
 is_stale(int parent, const char *name)
 {
-	/* A folder without a lock file whose name is not hidden was never a tree, and is kept. */
-	const bool may_be_begun = name[0] == '.';
+	const bool is_hidden = name[0] == '.';
 	char path[PATH_MAX];
 	struct stat st;
 	bool stale;
@@ -185,10 +184,13 @@ is_stale(int parent, const char *name)
 	if (raw_fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
 		st.st_uid != geteuid())
 		return false;
+	if (is_hidden && time(NULL) - st.st_mtime <= STALE_SECONDS)
+		return false;
 	snprintf(path, sizeof(path), "%s/lock", name);
 	fd = raw_openat(parent, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+	/* A folder without a lock file whose name is not hidden was never a tree, and is kept. */
 	if (fd < 0)
-		return errno == ENOENT && may_be_begun && time(NULL) - st.st_mtime > STALE_SECONDS;
+		return errno == ENOENT && is_hidden;
 	stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
 	close(fd);
 	return stale;

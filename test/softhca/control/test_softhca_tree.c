@@ -190,8 +190,9 @@ case_sweep(void)
 		{"softhca-living00", true, true, 3600, true},
 		{"softhca-dead0000", true, false, 0, false},
 		{".softhca-living00", true, true, 3600, true},
-		{".softhca-dead0000", true, false, 0, false},
+		{".softhca-dead0000", true, false, 90, false},
 		{".softhca-begun000", false, false, 30, true},
+		{".softhca-nolock00", true, false, 30, true},
 		{".softhca-never000", false, false, 90, false},
 		{"softhcb-other000", true, false, 3600, true},
 		/* Folders of other programs and users must not be removed. */
