@@ -32,7 +32,7 @@
 /* The largest number of pieces of a layout that a descriptor names. Lists have fewer pieces. */
 #define MODEL_PIECES 512
 /* Length of the longest descriptor that is drawn. */
-#define MODEL_LEN_MAX 262144
+#define MODEL_LEN_MAX 2621440
 
 #define MODEL_BIT(status) (UINT32_C(1) << (status))
 
