@@ -183,10 +183,27 @@ model_write(struct model *m, const struct gantry_desc *d, bool sure, uint64_t re
 bool
 model_bytes_are(const uint8_t *mem, const struct model_byte *bytes, uint64_t len, uint64_t *at)
 {
-	for (*at = 0; *at < len; ++*at)
-		if (!may_be(bytes[*at], mem[*at]))
-			return false;
+	uint64_t i;
+
+	for (i = 0; i < len; i++) {
+		/* Nearly all bytes have one value. */
+		if (bytes[i].n == 1 ? bytes[i].value[0] == mem[i] : may_be(bytes[i], mem[i]))
+			continue;
+		*at = i;
+		return false;
+	}
 	return true;
+}
+
+/* Gives each byte of the model that may have several values its value in memory. */
+static void
+narrow(struct model *m, uint64_t at, const uint8_t *mem, uint64_t len)
+{
+	uint64_t i;
+
+	for (i = 0; i < len; i++)
+		if (m->byte[at + i].n != 1)
+			m->byte[at + i] = byte_of(mem[i]);
 }
 
 bool
@@ -199,6 +216,8 @@ model_judge(struct model *m, uint64_t *at)
 		*at += device_at(m);
 		return false;
 	}
-	model_adopt(m);
+	narrow(m, 0, m->mem, m->host_len);
+	if (m->device != NULL)
+		narrow(m, device_at(m), m->device, m->region[MODEL_DEVICE].len);
 	return true;
 }

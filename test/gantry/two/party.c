@@ -299,8 +299,9 @@ begin_round(struct party *p)
 {
 	unsigned int i;
 
-	/* No byte has come since the last round. */
-	judge_bytes(p);
+	/* No byte has come after the connections were closed. */
+	if (!p->connected)
+		judge_bytes(p);
 	for (i = 0; i < QUEUES; i++) {
 		struct flow *f = &p->flow[i];
 
