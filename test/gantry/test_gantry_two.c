@@ -14,7 +14,6 @@
  * --descriptors: in each round. --one-process: both parties in one process, without signals: to see
  * whether a failure has to do with processes.
  */
-#include <ctype.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
@@ -70,6 +69,8 @@ yield_cpu(struct party *p)
 static void
 start(unsigned int n)
 {
+	/* Before the fork: the party plays the rounds that begin from now on. */
+	party_init(&parties[n], n, yield_cpu);
 	fflush(NULL);
 	pid[n] = fork();
 	CHECK(pid[n] >= 0);
@@ -78,7 +79,6 @@ start(unsigned int n)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	env_init(0);
 	env_unbind();
-	party_init(&parties[n], n, yield_cpu);
 	party_run(&parties[n]);
 	fflush(NULL);
 	_exit(0);
@@ -90,7 +90,7 @@ give_up(const char *why)
 	unsigned int n;
 
 	fprintf(stderr, "%s; this repeats the round: --rounds 1 --seed %llu\n", why,
-		(unsigned long long)(board->seed + board->round));
+		(unsigned long long)board->seed);
 	for (n = 0; n < 2; n++)
 		if (pid[n] > 0)
 			kill(pid[n], SIGKILL);
@@ -242,8 +242,7 @@ play_with_signals(void)
 {
 	unsigned int i;
 
-	/* A party that the driver kills late may have finished the round. */
-	switch (board->round == 1 ? 0 : chance(3)) {
+	switch (chance(3)) {
 	case 1:
 		for (i = 1 + chance(3); i != 0; i--)
 			stop_parties();
@@ -362,7 +361,6 @@ main(int argc, char **argv)
 	arenas = share(2 * QUEUES * (size_t)ARENA_LEN);
 	for (i = 0, state = seed; i < 2 * QUEUES * (size_t)ARENA_LEN; i += 8)
 		*(uint64_t *)(arenas + i) = check_random(&state);
-	board->seed = seed;
 	board->goal = descriptors / 2 / QUEUES;
 	if (one_process) {
 		env_init(0);
@@ -371,7 +369,8 @@ main(int argc, char **argv)
 	for (n = 0; n < 2; n++)
 		one_process ? start_context(n) : start(n);
 	for (n = 1; n <= rounds; n++) {
-		rng = seed + n;
+		/* So a round that failed can be repeated alone. */
+		board->seed = rng = seed + n - 1;
 		board->settled[0] = board->settled[1] = 0;
 		board->round = n;
 		while (one_process && !is_over())

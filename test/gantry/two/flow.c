@@ -61,7 +61,7 @@ flow_fail(const struct flow *f, const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
-	fprintf(stderr, "\nseed %llu, round %u, party %u, queue %u, dead %u: ",
+	fprintf(stderr, "\nround with seed %llu (the %u.), party %u, queue %u, dead %u: ",
 		(unsigned long long)b->seed, f->party->round, f->party->n, f->i, b->dead);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
@@ -71,7 +71,7 @@ flow_fail(const struct flow *f, const char *format, ...)
 		if (link_is_hurt(f, k))
 			fprintf(stderr, " %u", k);
 	fprintf(stderr, "\nthe last operations of the queue, addresses from its arena on:\n");
-	for (; i < f->made; i++)
+	for (; i < f->made && i < f->settled + 16; i++)
 		print_record(f, i);
 	fflush(NULL);
 	_exit(1);
@@ -272,16 +272,15 @@ flow_turn(struct flow *f)
 void
 flow_judge(struct flow *f)
 {
-	const struct model_range byte = {0, 1};
-	struct model_range is = byte;
+	struct model_range byte = {0, 1};
 	uint64_t at, i;
 
 	if (model_judge(&f->model, &at))
 		return;
-	is.addr = (uintptr_t)f->model.mem + at;
+	byte.addr = (uintptr_t)f->model.mem + at;
 	fprintf(stderr, "\nthese may have written byte %llu:\n", (unsigned long long)at);
 	for (i = f->made > HISTORY ? f->made - HISTORY : 0; i < f->made; i++)
-		if (meet(record_of(f, i)->wrote, is))
+		if (meet(record_of(f, i)->wrote, byte))
 			print_record(f, i);
 	flow_fail(f, "byte %llu of the arena is 0x%02x, not 0x%02x (of %u values)",
 		(unsigned long long)at, model_now(&f->model, at), f->model.byte[at].value[0],

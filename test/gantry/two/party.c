@@ -306,7 +306,7 @@ begin_round(struct party *p)
 		struct flow *f = &p->flow[i];
 
 		f->goal += p->board->goal;
-		f->rng = p->board->seed + p->round * UINT64_C(1000003) + p->n * 2 + i;
+		f->rng = p->board->seed * UINT64_C(1000003) + p->n * 2 + i;
 		if (!p->connected)
 			messages_forget(f);
 	}
@@ -352,7 +352,7 @@ play(struct party *p)
 			serve(p, true);
 		}
 	judge_bytes(p);
-	closes = some_link_is_hurt(p) || (p->board->seed + p->round) % 4 == 0;
+	closes = some_link_is_hurt(p) || p->board->seed % 4 == 0;
 	if (!meet(p, 4))
 		return false;
 	if (closes)

@@ -84,7 +84,7 @@ struct far {
 
 /* What the driver and the parties share. */
 struct board {
-	uint64_t seed;
+	uint64_t seed; /* of the present round */
 	uint32_t goal; /* number of descriptors of each queue in a round */
 	/* orders of the driver: the number of the present round; true: the parties end */
 	atomic_uint round;
