@@ -40,9 +40,13 @@
 # pause: the time of one copy of 64 bytes after a pause of 200 us, by a worker that spins, with dma_skeleton in the same run:
 # first each lcore has its own CPU, then both lcores may run on the same two CPUs.
 #
+# wire: two processes that reach each other through the adapter, by device threads and by softhca_pump(): the latency of 64 bytes
+# and the throughput of writes, compared with a SOCK_SEQPACKET socket and memcpy(3) in the same run. If a bound is missed, the
+# table says so, and the exit code is 1. On one CPU there is no bound.
+#
 # crypto: messages of 64 KiB through a key that encrypts, in data units of 4 KiB, compared with OpenSSL.
 #
-# usage: usertools/bench.sh [table|ops|copies|crypto|idle|wait|pause|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
+# usage: usertools/bench.sh [table|ops|copies|crypto|idle|wait|pause|wire|signatures|engine|transactions|regions|testgantry|plots|dmadev|pipelining]...
 # default: all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -75,6 +79,14 @@ pause() {
 	for how in own shared; do
 		"$top/build-bench/test/bench/bench_pause" "$how" 2>/dev/null || die "bench_pause $how failed"
 	done
+}
+
+wire() {
+	local threads missed=0
+	for threads in 1 0; do
+		SOFTHCA_THREADS=$threads "$top/build-bench/test/bench/bench_wire" check || missed=1
+	done
+	[ "$missed" = 0 ] || die "bench_wire: a bound was missed"
 }
 
 # The first steps of a transaction are also measured alone, because the figure of a stage is the
@@ -394,14 +406,14 @@ pipelining() {
 	printf 'pipelining: %s/pipelining.csv, and pictures\n' "$out"
 }
 
-[ $# -gt 0 ] || set -- table ops copies crypto idle wait pause signatures engine transactions regions testgantry plots dmadev pipelining
+[ $# -gt 0 ] || set -- table ops copies crypto idle wait pause wire signatures engine transactions regions testgantry plots dmadev pipelining
 for what in "$@"; do
 	case $what in
 	ops | copies | idle) "$bench" "$what" ;;
 	crypto) "$top/build-bench/test/bench/bench_crypto" ;;
 	wait) waiting ;;
 	table:*) table "${what#table:}" ;;
-	table | pause | signatures | engine | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
+	table | pause | wire | signatures | engine | transactions | regions | testgantry | plots | dmadev | pipelining) "$what" ;;
 	*) die "unknown '$what': usertools/bench.sh --help lists all" ;;
 	esac
 done

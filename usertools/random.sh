@@ -9,21 +9,35 @@
 # With --empty, most descriptors are messages without data, and the seed decides the order in which the adapter moves bytes.
 # Each message that succeeded must have a receive that succeeded. DESCRIPTORS run in one thread, then a tenth in several.
 #
+# With --two-processes, two processes send to each other, a thousand descriptors in each of ROUNDS rounds. In each round a seed
+# decides whether one or both are stopped for a while, or one is killed and replaced by a fresh process.
+#
 # usage: usertools/random.sh [DESCRIPTORS [SEED]]     default: 1000000, a seed by the clock
 #        usertools/random.sh --empty [DESCRIPTORS [SEED]]
+#        usertools/random.sh --two-processes [ROUNDS [SEED]]     default: 1000
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 help_if_asked "$@"
-empty=
-if [ "${1:-}" = --empty ]; then
-	empty=1
-	shift
-fi
-n=${1:-1000000} seed=${2:-$(date +%s)}
+empty='' two=''
+case ${1:-} in
+--empty) empty=1 ;;
+--two-processes) two=1 ;;
+esac
+[ -z "$empty$two" ] || shift
+n=${1:-$((two ? 1000 : 1000000))} seed=${2:-$(date +%s)}
 
 need "${build_packages[@]}"
-targets=(test/test_gantry_random)
+targets=(test/test_gantry_random test/test_gantry_two)
+if [ -n "$two" ]; then
+	say "building in build/"
+	build build
+	for threads in 1 0; do
+		say "SOFTHCA_THREADS=$threads, seed $seed"
+		SOFTHCA_THREADS=$threads "$top/build/test/test_gantry_two" --rounds "$n" --seed "$seed"
+	done
+	exit
+fi
 if [ -n "$empty" ]; then
 	say "building in build/"
 	build build

@@ -44,7 +44,7 @@
 #define DEPTH      16
 #define MEM_LEN    ((size_t)DEPTH * LARGE)
 
-/* Bounds: the adapter's latency in that of the socket; its bytes per second in those of the socket. */
+/* Bounds of the adapter's latency and of its bytes per second, relative to those of the socket. */
 #define LATENCY_MOST 3.0
 #define BYTES_LEAST  0.5
 
@@ -132,7 +132,10 @@ open_adapter(void)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx;
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
-		.cap = {.max_send_wr = 64, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+		.cap = {.max_send_wr = 64,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
 			.max_inline_data = SMALL}};
 	struct ibv_qp_attr attr = {.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
@@ -173,11 +176,12 @@ static void
 post(uint64_t at, uint32_t len, bool is_inline)
 {
 	struct ibv_sge sge = {(uintptr_t)mem + at, len, mr->lkey};
-	struct ibv_send_wr *bad, wr = {.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED | (is_inline ? IBV_SEND_INLINE : 0),
-		.wr.rdma = {there.addr + at, there.rkey}};
+	struct ibv_send_wr *bad,
+		wr = {.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED | (is_inline ? IBV_SEND_INLINE : 0),
+			.wr.rdma = {there.addr + at, there.rkey}};
 
 	must(ibv_post_send(qp, &wr, &bad) == 0, "ibv_post_send");
 	n_posted++;
@@ -345,7 +349,9 @@ bound(const char *text, double ratio, double limit, bool most, bool holds)
 	bool good = most ? ratio <= limit : ratio >= limit;
 
 	printf("  %-58s %6.2f   at %s %.1f%s\n", text, ratio, most ? "most " : "least", limit,
-		!holds ? "   (one CPU: no bound)" : good ? "" : "   MISSED");
+		!holds ? "   (one CPU: no bound)"
+		: good ? ""
+		       : "   MISSED");
 	return good || !holds;
 }
 
@@ -355,7 +361,8 @@ print(const double v[N_WHAT], unsigned int n_cpus)
 {
 	bool good = true, holds = n_cpus > 1;
 
-	printf("two processes, %s, %u CPUs\n", pumped ? "softhca_pump()" : "device threads", n_cpus);
+	printf("two processes, %s, %u CPUs\n", pumped ? "softhca_pump()" : "device threads",
+		n_cpus);
 	printf("  64 bytes, half a round trip, us:  write %.2f   SEQPACKET %.2f   SEQPACKET, polled %.2f\n",
 		v[WRITE_SMALL] * 5e5, v[SOCKET_WAITS] * 5e5, v[SOCKET_POLLS] * 5e5);
 	printf("  GB/s:  writes of 64 KiB %.2f   of 1 MiB %.2f   SEQPACKET, 64 KiB %.2f   memcpy 64 KiB %.2f   1 MiB %.2f\n",
@@ -395,8 +402,8 @@ main(int argc, char **argv)
 	sock = pair[is_child];
 	/* If one process ends, the other one's calls fail. */
 	close(pair[!is_child]);
-	mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-		-1, 0);
+	mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	must(mem != MAP_FAILED, "mmap");
 	open_adapter();
 	for (i = 0; i < rounds; i++)

@@ -126,7 +126,8 @@ wait_for_moment(void)
 {
 	uint64_t goal = chance(2 * QUEUES * board->goal), ns = now_ns() + chance(500000);
 
-	while (board->settled[0] + board->settled[1] < goal && !is_over()) {
+	while (board->step[0] < 16 * board->round || board->step[1] < 16 * board->round ||
+		(board->settled[0] + board->settled[1] < goal && !is_over())) {
 		look_at_parties();
 		usleep(100);
 	}
@@ -228,11 +229,11 @@ kill_party(void)
 	CHECK_EQ(count_names(&names, NULL), 0, "names of the dead process");
 	board->dead = 2;
 	n_kills++;
-	board->finished[n] = board->round;
-	while (!is_over()) {
+	while (board->dead != 3) {
 		look_at_parties();
 		usleep(100);
 	}
+	board->finished[0] = board->finished[1] = board->round;
 	start(n);
 	board->dead = 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A party: a process with an engine, whose queues are connected to the queues of the other party. */
+/* A party: a process with an engine. Its queues are connected to the queues of the other party. */
 #include <malloc.h>
 #include <sys/mman.h>
 
 #include <rte_log.h>
+
+#include <softhca.h>
 
 #include "gantry_log.h"
 #include "two.h"
@@ -176,6 +178,7 @@ ends_open(struct party *p)
 {
 	unsigned int i, k;
 
+	p->open = true;
 	for (i = 0; i < QUEUES; i++) {
 		struct flow *f = &p->flow[i];
 		struct far *far = &p->board->far[p->n][i];
@@ -225,8 +228,7 @@ flow_close_ends(struct flow *f)
 		while (e->came != e->posted) {
 			if (now_ns() > end)
 				flow_fail(f, "link %u: %llu receives came of %llu", i,
-					(unsigned long long)e->came,
-					(unsigned long long)e->posted);
+					(unsigned long long)e->came, (unsigned long long)e->posted);
 			serve(f->party, false);
 		}
 	}
@@ -238,7 +240,7 @@ ends_close(struct party *p)
 {
 	unsigned int i;
 
-	p->connected = false;
+	p->open = p->connected = false;
 	for (i = 0; i < QUEUES; i++)
 		flow_close_ends(&p->flow[i]);
 	/* The engine waits with this for receives that are posted. */
@@ -299,6 +301,7 @@ begin_round(struct party *p)
 {
 	unsigned int i;
 
+	p->board->step[p->n] = p->round * 16;
 	/* No byte has come after the connections were closed. */
 	if (!p->connected)
 		judge_bytes(p);
@@ -379,8 +382,9 @@ judge_leaks(struct party *p)
 			(fds <= p->fds && m.uordblks + m.hblkhd <= p->heap + (256u << 10)))
 			break;
 		if (now_ns() > end)
-			flow_fail(&p->flow[0], "%u open files instead of %u, %zu bytes instead of %zu",
-				fds, p->fds, m.uordblks + m.hblkhd, p->heap);
+			flow_fail(&p->flow[0],
+				"%u open files instead of %u, %zu bytes instead of %zu", fds,
+				p->fds, m.uordblks + m.hblkhd, p->heap);
 		serve(p, false);
 	}
 	p->fds = fds;
@@ -411,8 +415,10 @@ mourn(struct party *p)
 	}
 	for (i = 0; i < QUEUES; i++)
 		p->flow[i].goal = p->flow[i].settled;
-	ends_close(p);
+	if (p->open)
+		ends_close(p);
 	judge_leaks(p);
+	b->dead = 3;
 }
 
 void
@@ -421,19 +427,21 @@ party_run(struct party *p)
 	struct board *b = p->board;
 
 	party_open(p);
-	for (;;) {
-		while (b->round == p->round && !b->ends)
+	while (!b->ends) {
+		if (b->dead == 1 || b->dead == 2)
+			mourn(p);
+		if (b->round == p->round || b->dead != 0) {
 			serve(p, true);
-		if (b->ends)
-			break;
+			continue;
+		}
 		alarm(4 * CHECK_PATIENCE_MS / 1000); /* kills a party whose call never returns */
 		p->round = b->round;
-		if (!play(p))
-			mourn(p);
-		b->finished[p->n] = p->round;
+		if (play(p))
+			b->finished[p->n] = p->round;
 	}
 	alarm(0);
-	if (p->connected)
+	if (p->open)
 		ends_close(p);
 	party_close(p);
+	CHECK_EQ(softhca_violations(), 0);
 }

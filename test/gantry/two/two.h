@@ -58,7 +58,8 @@ enum {
 /* A message, as its sender has written it down. */
 struct sent {
 	uint8_t op;
-	atomic_bool ok, heard; /* the sender's descriptor, and a receive, completed with GANTRY_OK */
+	atomic_bool ok;        /* the sender's descriptor completed with GANTRY_OK */
+	atomic_bool heard;     /* a receive completed with GANTRY_OK */
 	uint32_t imm, at, len; /* at: offset in the POOL of the sender's arena */
 };
 
@@ -89,13 +90,16 @@ struct board {
 	/* orders of the driver: the number of the present round; true: the parties end */
 	atomic_uint round;
 	atomic_bool ends;
-	/* 0: both parties live. 1: one party is being killed. 2: it does not exist any more. */
+	/*
+	 * 0: both parties live. 1: one party is being killed. 2: it does not exist any more. 3: the
+	 * other party has closed its connections.
+	 */
 	atomic_uint dead;
 	atomic_ullong killed_ns;   /* the time before the kill */
 	atomic_uint finished[2];   /* the last round that the party has finished */
 	atomic_uint step[2];       /* the last step at which the parties met */
 	atomic_uint settled[2];    /* descriptors of the party in this round */
-	struct far far[2][QUEUES]; /* [n]: registered by party n */
+	struct far far[2][QUEUES]; /* registered by the two parties */
 	struct link link[QUEUES][LINKS];
 	/* counts of all rounds, for the driver's summary */
 	atomic_ullong by_status[GANTRY_STATUS_MAX], by_op[GANTRY_OP_MAX], bytes, heard;
@@ -148,7 +152,7 @@ struct party {
 	uint8_t *recv;
 	struct model_layout layout[MODEL_LAYOUTS];
 	struct flow flow[QUEUES];
-	bool connected;
+	bool open, connected; /* the ends of all links */
 	unsigned int round;
 	unsigned int fds; /* fewest open files after a death */
 	size_t heap;      /* fewest bytes of malloc(3) after a death */
