@@ -114,13 +114,18 @@ hear(void *p, size_t len, bool polls)
 	must(n == (ssize_t)len, "recv");
 }
 
-/* Both processes have come to the same place. */
+/*
+ * Returns when both processes have come to the same place. Meanwhile the adapter may have work for
+ * the other process.
+ */
 static void
 meet(void)
 {
 	char c = 0;
 
 	say(&c, 1);
+	while (pumped && recv(sock, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+		softhca_pump();
 	hear(&c, 1, false);
 }
 
@@ -280,17 +285,6 @@ stream_socket(unsigned int n)
 	return n * (double)RECORD / (now() - start);
 }
 
-/* The process that does not write waits in a call of the socket, unless it must pump. */
-static void
-wait_until_met(void)
-{
-	char c;
-
-	if (pumped)
-		while (recv(sock, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
-			softhca_pump();
-}
-
 static double
 stream_writes(unsigned int n, uint32_t len)
 {
@@ -304,8 +298,6 @@ stream_writes(unsigned int n, uint32_t len)
 		reap(DEPTH - 1);
 	}
 	reap(0);
-	if (is_child)
-		wait_until_met();
 	meet();
 	return n * (double)len / (now() - start);
 }
