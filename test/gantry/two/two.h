@@ -44,8 +44,8 @@
 #define WINDOW       100  /* largest number of descriptors in flight on one queue */
 #define HISTORY      256  /* number of the latest descriptors that are kept */
 
-/* The retries of a connection: a request is sent again after 4.096 us << 14, which is 67 ms. */
-#define RETRY_TIMEOUT 14
+/* The retries of a connection: a request is sent again after 4.096 us << 10, which is 4.2 ms. */
+#define RETRY_TIMEOUT 10
 #define RETRIES       2
 
 /* Parts of an arena: indices of the model's regions. */
