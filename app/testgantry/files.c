@@ -146,6 +146,7 @@ set_add(struct file_set *set, const char *input, const char *output, const struc
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = st->st_size,
+		.permissions = st->st_mode,
 		.in_fd = -1,
 		.out_fd = -1,
 	};
@@ -388,8 +389,11 @@ check_target(const struct file *f, struct file **sorted, size_t n)
 	return -1;
 }
 
+/*
+ * Checks that no two outputs have one path, and, if asked for, each output with check_target().
+ */
 static int
-check_names(struct file_set *set)
+check_names(const struct file_set *set, bool targets)
 {
 	struct file **sorted = malloc((set->n + 1) * sizeof(*sorted));
 	int rc;
@@ -402,7 +406,7 @@ check_names(struct file_set *set)
 		sorted[i] = &set->file[i];
 	rc = check_same_names(sorted, set->n);
 	qsort(sorted, set->n, sizeof(*sorted), by_inode);
-	for (size_t i = 0; rc == 0 && i < set->n; i++)
+	for (size_t i = 0; targets && rc == 0 && i < set->n; i++)
 		rc = check_target(&set->file[i], sorted, set->n);
 	free(sorted);
 	return rc;
@@ -478,10 +482,67 @@ files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *
 	if (rc == 0)
 		rc = check_unreadable(set);
 	if (rc == 0 && out != NULL)
-		rc = check_names(set);
+		rc = check_names(set, true);
 	if (rc != 0)
 		files_free(set);
 	return rc;
+}
+
+/* ------------------------------------------------------------------ two processes */
+
+/* Returns true if the name has a part that is empty, "." or "..". */
+static bool
+leads_out(const char *name)
+{
+	size_t len;
+
+	for (;; name += len + 1) {
+		len = strcspn(name, "/");
+		if (len == 0 || strncmp(name, ".", len) == 0 || strncmp(name, "..", len) == 0)
+			return true;
+		if (name[len] == '\0')
+			return false;
+	}
+}
+
+int
+files_add(struct file_set *set, const char *out, const char *name, uint64_t size,
+	mode_t permissions)
+{
+	const struct stat st = {.st_size = (off_t)size, .st_mode = permissions};
+	char output[PATH_MAX];
+
+	if (leads_out(name) || size > INT64_MAX) {
+		error_print("the other process has sent the file %s of %" PRIu64
+			    " bytes, which is refused: the name must stay below the output folder",
+			quote_name(name), size);
+		return -1;
+	}
+	if (snprintf(output, sizeof(output), "%s/%s", out, name) >= PATH_MAX) {
+		error_print("%s: its output's path would be longer than %d bytes", quote_name(name),
+			PATH_MAX - 1);
+		return -1;
+	}
+	return set_add(set, name, output, &st);
+}
+
+int
+files_check(const struct file_set *set)
+{
+	return check_names(set, true);
+}
+
+/* Without an output folder, the path of an output begins with a slash. */
+const char *
+files_name(const struct file *f)
+{
+	return f->output + 1;
+}
+
+int
+files_check_same(const struct file_set *set)
+{
+	return check_names(set, false);
 }
 
 void

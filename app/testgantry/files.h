@@ -27,7 +27,8 @@ struct file {
 	uint64_t verified;  /**< bytes compared and equal */
 	int in_fd;          /**< file descriptor of the input; -1: not open */
 	int out_fd;
-	bool skipped; /**< the input could not be opened, so the file is skipped */
+	mode_t permissions; /**< permission bits of the input; found as the size is */
+	bool skipped;       /**< the input could not be opened, so the file is skipped */
 };
 
 struct file_set {
@@ -55,6 +56,31 @@ struct file_set {
  */
 int files_plan(struct file_set *set, char *const *inputs, int n_inputs, const char *out,
 	bool parents, bool skip_unreadable);
+
+/**
+ * Adds a file that another process has, with the name `name` below the output folder. A name that
+ * leads out of the folder is refused. Returns 0, or -1 with the error printed.
+ */
+int files_add(struct file_set *set, const char *out, const char *name, uint64_t size,
+	mode_t permissions);
+
+/**
+ * Checks the outputs of files that files_add() has added: two outputs with one path, and an output
+ * that exists and is no regular file, are errors. Returns 0, or -1 with the error printed.
+ */
+int files_check(const struct file_set *set);
+
+/**
+ * For a plan without an output folder: returns the name that the file will have below the output
+ * folder of another process.
+ */
+const char *files_name(const struct file *f);
+
+/**
+ * For a plan without an output folder: refuses two files with one name. Returns 0, or -1 with the
+ * error printed.
+ */
+int files_check_same(const struct file_set *set);
 
 void files_free(struct file_set *set);
 

@@ -81,10 +81,20 @@ job_plan(struct app *app)
 		error_print("--mode sig writes no files: leave out --out");
 		return -1;
 	}
+	if (app->opt.mode == MODE_SEND) {
+		error_print("--mode send: messages need two processes: add --listen or --connect");
+		return -1;
+	}
 	if (out != NULL && out[0] == '\0') {
 		error_print("no output folder: --out DIR; testgantry -h explains");
 		return -1;
 	}
+	return job_plan_inputs(app, out);
+}
+
+int
+job_plan_inputs(struct app *app, const char *out)
+{
 	if (app->n_inputs == 0) {
 		error_print(
 			"no files to move: give some after the options; testgantry -h explains");

@@ -59,6 +59,12 @@ void job_clear_inputs(struct app *app);
 int job_plan(struct app *app);
 
 /**
+ * The part of job_plan() that finds the files. out: the output folder, or NULL. Returns 0, or -1
+ * with the error printed.
+ */
+int job_plan_inputs(struct app *app, const char *out);
+
+/**
  * Opens the device and starts to move the planned files. Returns 0, or -1 with the error printed.
  */
 int job_start(struct app *app);

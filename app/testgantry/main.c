@@ -26,6 +26,7 @@
 #include "load.h"
 #include "measure.h"
 #include "output.h"
+#include "pair.h"
 #include "sig_flow.h"
 #include "terminal.h"
 
@@ -144,6 +145,8 @@ lcores_needed(const struct options *o)
 {
 	if (o->measure_policy[0] != '\0')
 		return 1;
+	if (options_pair(o))
+		return pair_lcores(o);
 	if (o->mode == MODE_SIG)
 		return 3;
 	if (o->load.mix.sum != 0)
@@ -359,6 +362,8 @@ run_app(struct app *app)
 		rc = load_run(&app->opt);
 	else if (app->opt.wake_up != 0)
 		rc = latency_run(&app->opt);
+	else if (options_pair(&app->opt))
+		rc = pair_run(app);
 	else if (app->opt.interactive)
 		rc = do_prompt(app);
 	else if (app->opt.mode == MODE_SIG)
@@ -389,13 +394,30 @@ measures(const struct options *o)
 					      : NULL;
 }
 
+static bool
+is_help(const struct options *o)
+{
+	return o->help || o->load_help || o->pair_help;
+}
+
+static void
+print_help(const struct options *o)
+{
+	if (o->help)
+		options_help(stdout);
+	else if (o->load_help)
+		options_load_help(stdout);
+	else
+		options_pair_help(stdout);
+}
+
 static int
 prepare(struct app *app, const struct args *args)
 {
 	options_default(&app->opt);
 	if (options_parse(&app->opt, args->argc, args->argv) != 0)
 		return -1;
-	if (app->opt.help || app->opt.load_help)
+	if (is_help(&app->opt))
 		return 0;
 	for (int i = 0; i < app->opt.n_inputs; i++)
 		if (job_add_input(app, app->opt.inputs[i]) != 0)
@@ -418,11 +440,11 @@ prepare(struct app *app, const struct args *args)
 	}
 	if (app->opt.load.mix.sum != 0)
 		return load_check(&app->opt);
-	if (app->opt.interactive || measures(&app->opt) != NULL)
+	if (measures(&app->opt) != NULL || (app->opt.interactive && !options_pair(&app->opt)))
 		return 0;
 	if (app->opt.mode == MODE_SIG && sig_check(&app->opt) != 0)
 		return -1;
-	return job_plan(app);
+	return options_pair(&app->opt) ? pair_prepare(app) : job_plan(app);
 }
 
 int
@@ -438,11 +460,8 @@ main(int argc, char **argv)
 								       : EXIT_FAILURE;
 	if (check_eal_args(&eal_args) != 0 || prepare(&app, &app_args) != 0)
 		goto out;
-	if (app.opt.help || app.opt.load_help) {
-		if (app.opt.help)
-			options_help(stdout);
-		else
-			options_load_help(stdout);
+	if (is_help(&app.opt)) {
+		print_help(&app.opt);
 		status = EXIT_SUCCESS;
 		goto out;
 	}

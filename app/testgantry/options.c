@@ -33,8 +33,9 @@
 #define INLINE_MAX  512
 #define RATE_MAX    1000000000
 #define OPS_MAX     1000000000000
+#define GIVE_UP_MAX 86400
 
-static const char *const mode_names[] = {"copy", "write", "read", "sig", NULL};
+static const char *const mode_names[] = {"copy", "write", "read", "send", "sig", NULL};
 static const char *const path_names[] = {"auto", "mmo", "rdma", NULL};
 static const char *const idle_names[] = {"spin", "sleep", "monitor", NULL};
 static const char *const block_names[] = {"512", "4096", NULL};
@@ -72,17 +73,19 @@ enum form {
 	FORM_POWER, /* a number: 0, or a power of two that is at least 2 */
 	FORM_BYTES, /* a number, optionally followed by K, M or G */
 	FORM_CHOICE,
-	FORM_SIZE, /* one of several names; the field stores the number */
-	FORM_MIX,  /* a mix of operations */
+	FORM_SIZE,    /* one of several names; the field stores the number */
+	FORM_MIX,     /* a mix of operations */
+	FORM_ADDRESS, /* a text; "help" prints a page */
 	FORM_PERCENTS,
 };
 
 /* The modes that use a setting, as bits. */
 enum use {
-	USE_FILES = 1, /* all modes except sig */
+	USE_FILES = 1, /* all modes except sig, in one process */
 	USE_SIG = 2,   /* mode sig */
 	USE_LOAD = 4,  /* --load */
-	USE_ALL = USE_FILES | USE_SIG | USE_LOAD,
+	USE_PAIR = 8,  /* all modes except sig, between two processes */
+	USE_ALL = USE_FILES | USE_SIG | USE_LOAD | USE_PAIR,
 };
 
 #define FIELD(f) offsetof(struct options, f), sizeof(((struct options *)0)->f)
@@ -107,15 +110,18 @@ static const struct setting {
 	/* 1 + the enum load_axis on which a list of values is run; 0: the option takes no list */
 	uint8_t list;
 	bool told; /* printed with a load's figures, unless the value is the default */
+	bool both; /* between two processes: the value must be equal in both */
 } settings[] = {
-	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG, .choices = mode_names},
-	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG, "a folder", .empty = "(not set)"},
-	{"chunk", FORM_BYTES, FIELD(chunk_len), USE_FILES | USE_SIG, "K, M or G may follow it", 1,
-		CHUNK_MAX},
+	{"mode", FORM_CHOICE, FIELD(mode), USE_FILES | USE_SIG | USE_PAIR, .choices = mode_names,
+		.both = true},
+	{"out", FORM_FOLDER, FIELD(out), USE_FILES | USE_SIG | USE_PAIR, "a folder",
+		.empty = "(not set)"},
+	{"chunk", FORM_BYTES, FIELD(chunk_len), USE_FILES | USE_SIG | USE_PAIR,
+		"K, M or G may follow it", 1, CHUNK_MAX, .both = true},
 	{"depth", FORM_NUMBER, FIELD(depth), USE_ALL, "chunks in flight", 1, DEPTH_MAX,
-		LIST(AXIS_DEPTH)},
-	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES | USE_LOAD, "descriptors in one call", 1,
-		BURST_MAX, LIST(AXIS_BURST)},
+		LIST(AXIS_DEPTH), .both = true},
+	{"burst", FORM_NUMBER, FIELD(burst), USE_FILES | USE_LOAD | USE_PAIR,
+		"descriptors in one call", 1, BURST_MAX, LIST(AXIS_BURST)},
 	{"ring-size", FORM_POWER, FIELD(ring_size), USE_FILES | USE_LOAD,
 		"a power of two from 2 on, or 0, the engine's default", .max = RING_MAX,
 		.empty = "(the engine's default)"},
@@ -124,29 +130,36 @@ static const struct setting {
 		.empty = "(none)"},
 	{"device", FORM_TEXT, FIELD(device), USE_ALL,
 		"a name that ibv_devices lists, or a PCI address", .empty = "(the first)"},
-	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES | USE_LOAD, .choices = idle_names},
-	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES | USE_LOAD, "worker lcores, 0 for all",
-		0, UINT16_MAX, .empty = "(all)", LIST(AXIS_CORES)},
+	{"idle", FORM_CHOICE, FIELD(idle), USE_FILES | USE_LOAD | USE_PAIR, .choices = idle_names},
+	{"nb-cores", FORM_NUMBER, FIELD(nb_cores), USE_FILES | USE_LOAD | USE_PAIR,
+		"worker lcores, 0 for all", 0, UINT16_MAX, .empty = "(all)", LIST(AXIS_CORES)},
 	{"stats-period", FORM_NUMBER, FIELD(stats_period), USE_FILES,
 		"seconds, 0 for one table at the end", 0, 86400},
-	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES, .choices = switch_names, .flag = true},
-	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG,
+	{"parents", FORM_CHOICE, FIELD(parents), USE_FILES | USE_PAIR, .choices = switch_names,
+		.flag = true},
+	{"skip-unreadable", FORM_CHOICE, FIELD(skip_unreadable), USE_FILES | USE_SIG | USE_PAIR,
 		.choices = switch_names, .flag = true},
 	/*
 	 * The prompt does not have the settings from here on, because the prompt only moves files.
 	 */
 	{"cmdline-file", FORM_TEXT, FIELD(cmdline_file), USE_FILES, "a file to read"},
 	{"measure-policy", FORM_TEXT, FIELD(measure_policy), USE_FILES, "a file to write"},
-	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names},
-	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG | USE_LOAD, .choices = kind_names},
-	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names},
-	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names},
-	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, "percent of the blocks", 0, 100},
+	{"block", FORM_SIZE, FIELD(block_size), USE_SIG | USE_LOAD, .choices = block_names,
+		.both = true},
+	{"guard", FORM_CHOICE, FIELD(guard), USE_SIG | USE_LOAD, .choices = kind_names,
+		.both = true},
+	{"wire", FORM_CHOICE, FIELD(wire), USE_SIG, .choices = kind_names, .both = true},
+	{"encrypt", FORM_CHOICE, FIELD(encrypt), USE_SIG, .choices = encrypt_names, .both = true},
+	{"corrupt", FORM_NUMBER, FIELD(corrupt), USE_SIG, "percent of the blocks", 0, 100,
+		.both = true},
 	{"seed", FORM_NUMBER, FIELD(seed), USE_SIG | USE_LOAD, "the seed of the random choices", 0,
-		UINT32_MAX},
+		UINT32_MAX, .both = true},
 	{"wake-up", FORM_NUMBER, FIELD(wake_up), USE_FILES, "copies, 0 for none", 0, WAKE_MAX},
+	{"listen", FORM_ADDRESS, FIELD(listen), USE_PAIR | USE_SIG, "HOST:PORT, or a path"},
+	{"connect", FORM_ADDRESS, FIELD(connect), USE_PAIR | USE_SIG, "HOST:PORT, or a path"},
+	{"give-up", FORM_NUMBER, FIELD(give_up), USE_PAIR | USE_SIG, "seconds", 1, GIVE_UP_MAX},
 	{"load", FORM_MIX, FIELD(load.mix), USE_LOAD},
-	{"via", FORM_CHOICE, FIELD(load.via), USE_LOAD, .choices = via_names},
+	{"via", FORM_CHOICE, FIELD(load.via), USE_LOAD | USE_PAIR, .choices = via_names},
 	{"size", FORM_BYTES, FIELD(load.size), USE_LOAD, "K, M or G may follow it", 1, CHUNK_MAX,
 		LIST(AXIS_SIZE)},
 	{"peers", FORM_NUMBER, FIELD(load.peers), USE_LOAD, "connections of each lcore", 1,
@@ -163,8 +176,8 @@ static const struct setting {
 	{"by", FORM_CHOICE, FIELD(load.by), USE_LOAD, .choices = by_names, .told = true},
 	{"patterns", FORM_NUMBER, FIELD(load.patterns), USE_LOAD, "patterns that fills use in turn",
 		1, LAYOUTS_MAX, .told = true},
-	{"transport", FORM_CHOICE, FIELD(load.transport), USE_LOAD, .choices = transport_names,
-		.told = true},
+	{"transport", FORM_CHOICE, FIELD(load.transport), USE_LOAD | USE_PAIR,
+		.choices = transport_names, .told = true, .both = true},
 	{"max-inline", FORM_NUMBER, FIELD(load.max_inline), USE_LOAD,
 		"bytes of a message that the CPU copies into its WQE, 0 for the engine's default",
 		0, INLINE_MAX, .told = true},
@@ -351,6 +364,9 @@ set(const struct setting *s, const char *value, struct options *o)
 	void *field = (char *)o + s->offset;
 
 	switch (s->form) {
+	case FORM_ADDRESS:
+		o->pair_help |= strcmp(value, "help") == 0;
+		/* fall through */
 	case FORM_TEXT:
 	case FORM_FOLDER:
 		return set_text(s, value, field);
@@ -407,6 +423,7 @@ options_default(struct options *o)
 		.guard = GANTRY_SIG_T10DIF_CRC,
 		.corrupt = 1,
 		.seed = 1,
+		.give_up = 10,
 		.load = {.size = 64,
 			.peers = 1,
 			.regions = 1,
@@ -554,6 +571,16 @@ culprit(char **argv)
 	return argv[optind - 1];
 }
 
+/* Returns the bit of the settings that are used. */
+static enum use
+use_of(const struct options *o)
+{
+	return o->load.mix.sum != 0  ? USE_LOAD
+	       : o->mode == MODE_SIG ? USE_SIG
+	       : options_pair(o)     ? USE_PAIR
+				     : USE_FILES;
+}
+
 /*
  * Checks that the mode uses the given settings. Bit n of `given` is set if the command line has
  * settings[n]. Returns 0, or -1 with the error printed.
@@ -562,7 +589,7 @@ static int
 check_use(struct options *o, uint64_t given)
 {
 	const bool load = o->load.mix.sum != 0;
-	const enum use use = load ? USE_LOAD : o->mode == MODE_SIG ? USE_SIG : USE_FILES;
+	const enum use use = use_of(o);
 
 	static_assert(N_SETTINGS <= 64, "given has a bit for each");
 	for (size_t i = 0; i < N_SETTINGS; i++) {
@@ -571,6 +598,12 @@ check_use(struct options *o, uint64_t given)
 		if (settings[i].use == USE_LOAD && !load) {
 			error_print("--%s: it has an effect only with --load: leave it out, or add "
 				    "--load; --load help explains",
+				settings[i].name);
+			return -1;
+		}
+		if (settings[i].use == (USE_LOAD | USE_PAIR) && (settings[i].use & use) == 0) {
+			error_print("--%s: it has an effect only with --load, or when files move "
+				    "between two processes: leave it out",
 				settings[i].name);
 			return -1;
 		}
@@ -612,7 +645,10 @@ options_parse(struct options *o, int argc, char **argv)
 	o->inputs = argv + optind;
 	o->n_inputs = argc - optind;
 	optind = 1; /* restart getopt_long(), because EAL calls it after this function */
-	return o->help || o->load_help ? 0 : check_use(o, given);
+	static_assert(offsetof(struct options, mode) == 0, "settings[0] is the mode");
+	if (options_pair(o) && (given & 1) == 0)
+		o->mode = MODE_WRITE;
+	return o->help || o->load_help || o->pair_help ? 0 : check_use(o, given);
 }
 
 /* ------------------------------------------------------------------ text */
@@ -654,6 +690,27 @@ options_told(const struct options *o, char *text, size_t size)
 	}
 }
 
+size_t
+options_both_print(const struct options *o, char *text, size_t size)
+{
+	const enum use use = use_of(o);
+	uint64_t number;
+	size_t len = 0;
+
+	for (size_t i = 0; i < N_SETTINGS && len < size; i++) {
+		if (!settings[i].both || (settings[i].use & use) == 0)
+			continue;
+		number = get_number(&settings[i], o);
+		if (settings[i].form == FORM_CHOICE)
+			len += snprintf(text + len, size - len, "%s %s\n", settings[i].name,
+				settings[i].choices[number]);
+		else
+			len += snprintf(text + len, size - len, "%s %" PRIu64 "\n",
+				settings[i].name, number);
+	}
+	return len;
+}
+
 void
 options_help(FILE *f)
 {
@@ -664,6 +721,7 @@ options_help(FILE *f)
 		"usage: testgantry [EAL OPTIONS --] [OPTIONS] --out DIR FILE...\n"
 		"       testgantry [EAL OPTIONS --] -i [OPTIONS] [FILE...]\n"
 		"       testgantry [EAL OPTIONS --] --load OP[=WEIGHT],... [OPTIONS]: --load help explains\n"
+		"       testgantry ... --listen ADDRESS, --connect ADDRESS: two processes: --listen help explains\n"
 		"\n"
 		"Moves files through the engine into a folder. Then it reads every output and its input back, and\n"
 		"compares them. Each worker lcore drives one hardware queue; other threads read and write\n"
@@ -698,8 +756,7 @@ options_help(FILE *f)
 		"                       has such an instruction\n"
 		"  --nb-cores N         use only N worker lcores; default: all that EAL has\n"
 		"  --stats-period SEC   print the table every SEC seconds, and at the end\n"
-		"  --wake-up N          move no files: copy 64 bytes N times, each after a pause, and print\n"
-		"                       the latency for each MODE of --idle\n"
+		"  --wake-up N          move no files: print the latency of N copies for each MODE of --idle\n"
 		"  -i, --interactive    a prompt (start, stop, help, ...); --cmdline-file FILE: lines to run first\n"
 		"  -h, --help           print this text\n",
 		o.chunk_len >> 10, o.depth, BURST_MAX, o.burst);
@@ -738,6 +795,61 @@ options_help(FILE *f)
 		"  testgantry --no-huge -m 512 -- --parents --out out */data.bin\n"
 		"  testgantry -i --out /tmp/out /usr/share/doc\n",
 		lcores_option(3));
+}
+
+void
+options_pair_help(FILE *f)
+{
+	struct options o;
+
+	options_default(&o);
+	fprintf(f,
+		"usage: testgantry [EAL OPTIONS --] --listen ADDRESS [OPTIONS] --out DIR\n"
+		"       testgantry [EAL OPTIONS --] --connect ADDRESS [OPTIONS] FILE...\n"
+		"       testgantry [EAL OPTIONS --] --listen ADDRESS --mode sig [OPTIONS]\n"
+		"       testgantry [EAL OPTIONS --] --connect ADDRESS --mode sig [OPTIONS] FILE...\n"
+		"\n"
+		"Moves files from the process with --connect into the folder DIR of the process with --listen.\n"
+		"The bytes of the files go by RDMA between the two processes. A socket exchanges names, addresses,\n"
+		"keys and options. Both processes compute the SHA-256 of each file from their own file, and compare.\n"
+		"\n"
+		"  --listen ADDRESS     wait for one process, and write its files below DIR. Whoever reaches the\n"
+		"                       address may do so: choose an address that only you can reach\n"
+		"  --connect ADDRESS    connect to that process; tries again while no process listens\n"
+		"  ADDRESS              HOST:PORT (TCP), or the path of a Unix socket: unix:PATH, or a path with a\n"
+		"                       slash. With port 0, --listen prints the port that it has\n"
+		"  --give-up SEC        seconds after which a process that is silent counts as dead; it is also the\n"
+		"                       deadline of the queues, default %u\n"
+		"\n"
+		"Both processes need equal values of these options:\n"
+		"  --mode MODE          write (default): the process with the files writes them to the memory of\n"
+		"                       the other process; read: the other process reads them; send: messages\n"
+		"                       sig: see below\n"
+		"  --transport rc|dc    transport of the connections, default rc\n"
+		"  --chunk BYTES        bytes of a file that one message moves, default %" PRIu64
+		"K\n"
+		"  --depth N            chunks in flight for each worker, default %u\n"
+		"  --nb-cores N         worker lcores; default: all that EAL has. Each has a connection of its own\n"
+		"\n"
+		"Each process has its own value of these options; testgantry -h explains them:\n"
+		"  --via WAY            ring (default): the main lcore enqueues to the workers; inline: each\n"
+		"                       worker lcore submits to its own queue\n"
+		"  --burst, --idle, --device; with the files also --parents, --skip-unreadable\n"
+		"\n"
+		"Mode sig: the process with --connect stores blocks of the files on a disk in memory of the process\n"
+		"  with --listen, and fetches them, as testgantry -h explains under Signatures. --block, --guard,\n"
+		"  --wire, --encrypt, --corrupt, --seed, --chunk and --depth are equal in both processes. Each\n"
+		"  process checks what arrives in its own memory.\n"
+		"\n"
+		"If one process ends, is killed or is silent, the other one says so, and exits with status 1.\n"
+		"\n"
+		"examples, each on a terminal of its own:\n"
+		"  testgantry --listen /tmp/gantry.sock --out /tmp/out\n"
+		"  testgantry --connect /tmp/gantry.sock /usr/bin\n"
+		"\n"
+		"  testgantry --listen 127.0.0.1:7400 --mode sig --guard crc\n"
+		"  testgantry --connect 127.0.0.1:7400 --mode sig --guard crc a.iso\n",
+		o.give_up, o.chunk_len >> 10, o.depth);
 }
 
 void

@@ -15,11 +15,14 @@
 #include "gantry.h"
 #include "load_conf.h"
 
+#define ADDRESS_LEN 320 /**< bytes of the longest address of another process, and a null byte */
+
 enum mode {
 	MODE_COPY,
 	MODE_WRITE,
 	MODE_READ,
-	MODE_SIG, /**< moves no files: see sig_flow.h */
+	MODE_SEND, /**< only between two processes: see pair.h */
+	MODE_SIG,  /**< moves no files: see sig_flow.h */
 };
 
 /** The parts of the disk that are encrypted. */
@@ -54,6 +57,9 @@ struct options {
 	uint32_t corrupt;           /**< mode sig: percent of the blocks to corrupt */
 	uint32_t seed;              /**< mode sig: decides which blocks are corrupted, and how */
 	uint32_t stats_period;      /**< seconds between two tables; 0: one table, at the end */
+	char listen[ADDRESS_LEN];   /**< address at which to wait for another process; or empty */
+	char connect[ADDRESS_LEN];  /**< address of another process; or empty */
+	uint32_t give_up;           /**< seconds to wait for a silent process */
 	struct load_conf load;      /**< settings of --load */
 	bool interactive;
 	char cmdline_file
@@ -61,11 +67,19 @@ struct options {
 		[PATH_MAX];
 	bool help;
 	bool load_help; /**< "--load help" was given */
+	bool pair_help; /**< "--listen help" or "--connect help" was given */
 	char **inputs;  /**< paths of the inputs; they point into argv */
 	int n_inputs;
 };
 
 void options_default(struct options *o);
+
+/** Returns true if files or blocks move between this process and another process. */
+static inline bool
+options_pair(const struct options *o)
+{
+	return o->listen[0] != '\0' || o->connect[0] != '\0';
+}
 
 /** Parses the app's arguments; argv[0] is skipped. Returns 0, or -1 with the error printed. */
 int options_parse(struct options *o, int argc, char **argv);
@@ -92,6 +106,12 @@ bool options_is_path(const char *name);
 /** Returns true if arg is an option of testgantry, not of EAL, such as "--out" or "--out=DIR". */
 bool options_is_ours(const char *arg);
 
+/**
+ * Writes the settings that must be equal in both processes, one line for each: "NAME VALUE\n".
+ * Returns the length of the text.
+ */
+size_t options_both_print(const struct options *o, char *text, size_t size);
+
 /** Returns the name of an idle mode, as in --idle. */
 const char *options_idle_name(enum gantry_idle idle);
 
@@ -108,6 +128,9 @@ void options_help(FILE *f);
 
 /** Prints the help of --load. */
 void options_load_help(FILE *f);
+
+/** Prints the help of --listen and --connect. */
+void options_pair_help(FILE *f);
 
 /** Prints every setting, one line for each. */
 void options_show(FILE *f, const struct options *o);

@@ -136,6 +136,7 @@ open_input(struct file_set *set, struct file *f)
 		return -1;
 	}
 	f->size = st.st_size;
+	f->permissions = st.st_mode;
 	posix_fadvise(f->in_fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 0;
 }
@@ -161,24 +162,34 @@ create_temp(struct file *f)
 }
 
 int
-output_open(struct file_set *set, struct file *f)
+output_open_input(struct file_set *set, struct file *f)
 {
 	f->read = 0;
 	f->data_end = 0;
 	f->written = 0;
 	f->verifying = 0;
 	f->verified = 0;
+	return open_input(set, f);
+}
+
+int
+output_create(struct file_set *set, struct file *f)
+{
 	outputs_unfinished = true;
-	if (open_input(set, f) != 0)
-		return -1;
-	if (f->skipped)
-		return 0;
 	if (make_folders_above(set, f->output) != 0 || create_temp(f) != 0)
 		return -1;
 	if (ftruncate(f->out_fd, (off_t)f->size) == 0)
 		return 0;
 	report_write_error(f);
 	return -1;
+}
+
+int
+output_open(struct file_set *set, struct file *f)
+{
+	if (output_open_input(set, f) != 0)
+		return -1;
+	return f->skipped ? 0 : output_create(set, f);
 }
 
 /* ------------------------------------------------------------------ move */
@@ -347,12 +358,9 @@ static mode_t
 output_mode(const struct file *f)
 {
 	mode_t mask = umask(0);
-	struct stat st;
 
 	umask(mask);
-	if (fstat(f->in_fd, &st) != 0)
-		st.st_mode = 0666;
-	return st.st_mode & 0777 & ~mask;
+	return f->permissions & 0777 & ~mask;
 }
 
 int

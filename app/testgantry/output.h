@@ -27,6 +27,12 @@
  */
 int output_open(struct file_set *set, struct file *f);
 
+/** The first half of output_open(): opens the input. */
+int output_open_input(struct file_set *set, struct file *f);
+
+/** The second half of output_open(): creates the folders and the output. */
+int output_create(struct file_set *set, struct file *f);
+
 /**
  * If the next byte to read is in a hole, counts the hole as read and written. Returns the length of
  * the hole, or 0.
@@ -45,7 +51,7 @@ int output_write(const struct file *f, const void *buffer, size_t len, uint64_t 
  */
 int output_verify(const struct file *f, uint64_t offset, uint64_t len);
 
-/** Gives a verified output the permission bits of its input, and its final name. */
+/** Gives a verified output its permission bits and its final name. Closes both files. */
 int output_publish(struct file *f);
 
 /**

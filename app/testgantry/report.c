@@ -47,10 +47,13 @@ error_begin(const char *format, ...)
 
 static _Thread_local char **kept;
 
-void
+char **
 error_keep(char **text)
 {
+	char **before = kept;
+
 	kept = text;
+	return before;
 }
 
 void

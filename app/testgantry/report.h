@@ -21,9 +21,10 @@ void error_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
  * From now on, the calling thread's first error is stored instead of printed: its text is allocated
- * in *text, which must be NULL at first. Later errors of the thread are dropped.
+ * in *text, which must be NULL at first. Later errors of the thread are dropped. NULL: errors are
+ * printed again. Returns the `text` of the previous call, or NULL.
  */
-void error_keep(char **text);
+char **error_keep(char **text);
 
 #define NSEC_PER_S UINT64_C(1000000000)
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The address at which two processes meet: HOST:PORT for TCP, or the path of a Unix socket.
+ *
+ * Functions that return int print the error when they return -1, unless a signal came.
+ */
+#ifndef TESTGANTRY_PAIR_ADDRESS_H
+#define TESTGANTRY_PAIR_ADDRESS_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "options.h"
+
+/** A parsed address. */
+struct address {
+	struct sockaddr_storage sockaddr;
+	socklen_t len;
+	/** the address as a user writes it; with the port that the kernel has chosen for port 0 */
+	char text[ADDRESS_LEN + 8];
+};
+
+/**
+ * Parses "unix:PATH", a text with a slash (a path), or "HOST:PORT". An IPv6 address is written in
+ * brackets. An empty HOST means all addresses to listen at, and this machine to connect to.
+ * option: the name of the option, for messages. @return 0 or -1.
+ */
+int address_parse(const char *option, const char *text, struct address *a);
+
+/**
+ * Binds a socket to the address. Until address_accept(), connections are refused. A socket file
+ * that an ended process has left is replaced. @return the socket, or -1.
+ */
+int address_bind(struct address *a);
+
+/** Waits for the first connection. @return its socket, or -1. */
+int address_accept(int listener, const struct address *a);
+
+/**
+ * Connects. Tries again for give_up_s seconds while no process listens. @return the socket, or -1.
+ */
+int address_connect(const struct address *a, uint32_t give_up_s);
+
+/** Closes a listening socket, and removes its socket file. */
+void address_close(int listener, const struct address *a);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Sets up the lanes, and runs them until every file is verified in both processes.
+ */
+#include "pair_files.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "output.h"
+#include "pair_turn.h"
+#include "quote.h"
+
+#define NAP_MIN_US 20 /* shortest pause of a thread that finds nothing to do */
+#define NAP_MAX_US 500
+#define IDLE_TURNS 64  /* turns without work before an lcore pauses */
+#define REASON_MS  500 /* milliseconds to wait for the other process's reason after a failure */
+
+struct pair_flow {
+	struct pair *pair;
+	struct talk *talk;
+	struct source source;
+	struct sink sink;
+	struct file_lane *lanes;
+	size_t n_lanes;
+	bool started; /* the workers run, or the lcores make turns */
+	bool done;    /* the other process has said so, or has been told so */
+	uint64_t begin_ns;
+};
+
+static bool
+is_inline(const struct pair_flow *f)
+{
+	return f->pair->opt->load.via == LOAD_VIA_INLINE;
+}
+
+/* ------------------------------------------------------------------ set up */
+
+/* Bytes of the memory of a receive. */
+static uint32_t
+recv_len(const struct pair_flow *f)
+{
+	const struct options *o = f->pair->opt;
+
+	if (f->pair->connects || o->mode == MODE_WRITE)
+		return 0;
+	return PAIR_CHUNK_LEN + (o->mode == MODE_SEND ? o->chunk_len : 0);
+}
+
+static unsigned int
+mem_flags(const struct pair_flow *f)
+{
+	const enum mode mode = f->pair->opt->mode;
+
+	if (f->pair->connects)
+		return mode == MODE_READ ? GANTRY_MEM_REMOTE_READ : 0;
+	return mode == MODE_WRITE ? GANTRY_MEM_REMOTE_WRITE : 0;
+}
+
+/* Creates the lanes, and sends the address of each. */
+static int
+create_lanes(struct pair_flow *f)
+{
+	struct pair *p = f->pair;
+	struct report *report = &p->app->report;
+	unsigned int lcore_id = rte_get_next_lcore(-1, 1, 0);
+	struct lane_address address;
+
+	f->lanes = calloc(f->n_lanes, sizeof(*f->lanes));
+	if (f->lanes == NULL) {
+		error_print("out of memory for %zu lcores", f->n_lanes);
+		return -1;
+	}
+	if (report_reset(report, f->n_lanes) != 0)
+		return -1;
+	for (size_t i = 0; i < f->n_lanes; i++) {
+		report->rows[i].lcore_id = lcore_id;
+		f->lanes[i].source = p->connects ? &f->source : NULL;
+		f->lanes[i].sink = p->connects ? NULL : &f->sink;
+		if (pair_lane_create(&f->lanes[i].lane, p->engine, p->opt, lcore_id, mem_flags(f),
+			    recv_len(f), &address) != 0 ||
+			turn_init(&f->lanes[i]) != 0 ||
+			talk_say(f->talk, TALK_LANE, &address, sizeof(address)) != 0)
+			return -1;
+		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
+	}
+	return 0;
+}
+
+static int
+connect_lanes(struct pair_flow *f)
+{
+	struct lane_address far;
+	struct talk_frame frame;
+
+	for (size_t i = 0; i < f->n_lanes; i++) {
+		if (talk_wait(f->talk, TALK_LANE, sizeof(far), &frame) != 0)
+			return -1;
+		memcpy(&far, frame.data, sizeof(far));
+		if (pair_lane_connect(&f->lanes[i].lane, &far) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* With --via inline: makes turns on the lane's lcore. */
+static int
+make_turns(void *arg)
+{
+	struct file_lane *lane = arg;
+	unsigned int idle = 0;
+	int n = 0;
+
+	error_keep(&lane->error);
+	while (n >= 0 && !atomic_load(&lane->stop)) {
+		n = turn_make(lane);
+		idle = n == 0 ? idle + 1 : 0;
+		if (idle > IDLE_TURNS)
+			usleep(NAP_MIN_US);
+		else if (n == 0)
+			sched_yield(); /* another process may need this CPU */
+	}
+	error_keep(NULL);
+	if (n < 0)
+		atomic_store(&lane->failed, true);
+	return 0;
+}
+
+static int
+start_lanes(struct pair_flow *f)
+{
+	int rc = 0;
+
+	if (!is_inline(f))
+		rc = gantry_start(f->pair->engine);
+	for (size_t i = 0; is_inline(f) && rc == 0 && i < f->n_lanes; i++)
+		rc = rte_eal_remote_launch(make_turns, &f->lanes[i], f->lanes[i].lane.lcore_id);
+	if (rc != 0) {
+		error_print("cannot start the lcores: %s", strerror(-rc));
+		return -1;
+	}
+	f->started = true;
+	return 0;
+}
+
+/* Both processes wait here until both are ready. */
+static int
+meet(struct pair_flow *f)
+{
+	struct talk_frame frame;
+
+	if (talk_say(f->talk, TALK_READY, NULL, 0) != 0)
+		return -1;
+	return talk_wait(f->talk, TALK_READY, 0, &frame);
+}
+
+/* The names go first, so that the other process knows each file before its chunks come. */
+static int
+open_files(struct pair_flow *f)
+{
+	struct pair *p = f->pair;
+
+	if (p->connects)
+		return source_init(&f->source, &p->app->set, f->talk, p->opt->chunk_len) == 0
+			       ? source_say_names(&f->source)
+			       : -1;
+	sink_init(&f->sink, &p->app->set, f->talk);
+	return sink_hear_names(&f->sink, p->opt->out);
+}
+
+/* ------------------------------------------------------------------ run */
+
+static int
+handle(struct pair_flow *f, const struct talk_frame *frame)
+{
+	if (frame->type == TALK_DONE) {
+		f->done = true;
+		if (f->pair->connects || sink_is_done(&f->sink))
+			return 0;
+		error_print("the other process has ended before all files were verified");
+		return -1;
+	}
+	return f->pair->connects ? source_verified(&f->source, frame)
+				 : sink_digest(&f->sink, frame);
+}
+
+/* Takes the error of a lane's lcore. Returns -1. */
+static int
+take_error(struct file_lane *lane)
+{
+	error_print("%s", lane->error != NULL ? lane->error : "out of memory");
+	return -1;
+}
+
+/* Makes a turn of every lane, or looks whether an lcore has failed. Returns as turn_make(). */
+static int
+look_at_lanes(struct pair_flow *f)
+{
+	int n = 0, any = 0;
+
+	for (size_t i = 0; n >= 0 && i < f->n_lanes; i++) {
+		if (!is_inline(f))
+			n = turn_make(&f->lanes[i]);
+		else if (atomic_load(&f->lanes[i].failed))
+			n = take_error(&f->lanes[i]);
+		any |= n > 0;
+	}
+	return n < 0 ? -1 : any;
+}
+
+/*
+ * A lane has failed, perhaps because the other process has ended. Then the reason that the other
+ * process gives is the better message.
+ */
+static void
+ask_for_reason(struct pair_flow *f)
+{
+	const uint64_t end_ns = now_ns() + REASON_MS * (NSEC_PER_S / 1000);
+	char *of_lane = f->pair->error;
+	struct talk_frame frame;
+	int n = 0;
+
+	f->pair->error = NULL;
+	while (n >= 0 && now_ns() < end_ns) {
+		n = talk_look(f->talk, &frame);
+		if (n == 0)
+			usleep(NAP_MAX_US);
+	}
+	if (f->pair->error == NULL)
+		f->pair->error = of_lane;
+	else
+		free(of_lane);
+}
+
+static void
+show_progress(struct pair_flow *f, struct progress *p)
+{
+	if (f->pair->connects)
+		source_progress(&f->source, p);
+	else
+		sink_progress(&f->sink, p);
+}
+
+/* Does what can be done without waiting. Returns 1, 0 if there was nothing to do, or -1. */
+static int
+do_some(struct pair_flow *f)
+{
+	struct talk_frame frame;
+	struct progress p;
+	int heard, moved, stepped;
+
+	heard = talk_look(f->talk, &frame);
+	if (heard < 0 || (heard == 1 && handle(f, &frame) != 0))
+		return -1;
+	moved = look_at_lanes(f);
+	if (moved < 0) {
+		ask_for_reason(f);
+		return -1;
+	}
+	stepped = f->pair->connects ? source_step(&f->source) : sink_step(&f->sink);
+	if (stepped < 0)
+		return -1;
+	show_progress(f, &p);
+	progress_show(&p);
+	return heard + moved + stepped > 0;
+}
+
+/* Returns 0 when this process has nothing more to do, or -1. */
+static int
+move_files(struct pair_flow *f)
+{
+	unsigned int nap_us = NAP_MIN_US;
+	int n = 1;
+
+	while (n >= 0 && stop_signal == 0 && !f->done &&
+		!(f->pair->connects && source_is_done(&f->source))) {
+		n = do_some(f);
+		if (n == 0)
+			usleep(nap_us);
+		nap_us = n == 0 ? RTE_MIN(2 * nap_us, NAP_MAX_US) : NAP_MIN_US;
+	}
+	return n < 0 || stop_signal != 0 ? -1 : 0;
+}
+
+static void
+stop_lanes(struct pair_flow *f)
+{
+	if (!f->started)
+		return;
+	f->started = false;
+	for (size_t i = 0; i < f->n_lanes; i++)
+		atomic_store(&f->lanes[i].stop, true);
+	if (!is_inline(f))
+		gantry_stop(f->pair->engine);
+	for (size_t i = 0; is_inline(f) && i < f->n_lanes; i++) {
+		rte_eal_wait_lcore(f->lanes[i].lane.lcore_id);
+		pair_lane_settle(&f->lanes[i].lane);
+	}
+}
+
+/* Both processes say that they are done, so that no process closes a connection that is in use. */
+static int
+part(struct pair_flow *f)
+{
+	struct talk_frame frame;
+
+	stop_lanes(f);
+	if (talk_say(f->talk, TALK_DONE, NULL, 0) != 0)
+		return -1;
+	return f->done ? 0 : talk_wait(f->talk, TALK_DONE, 0, &frame);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void
+say_done(const struct pair_flow *f, const struct progress *p)
+{
+	const double seconds = (now_ns() - f->begin_ns) / 1e9;
+	const struct file_set *set = &f->pair->app->set;
+
+	printf("%zu file%s, %.1f MB, ", p->files_verified, p->files_verified == 1 ? "" : "s",
+		p->bytes_moved / 1e6);
+	if (p->bytes_in_holes != 0)
+		printf("and %.1f MB of holes, ", p->bytes_in_holes / 1e6);
+	printf("%s and verified in both processes in %.2f s (%.2f GB/s with reading, writing and "
+	       "verifying): every byte is equal",
+		p->verb, seconds, seconds > 0 ? p->bytes_moved / 1e9 / seconds : 0);
+	files_end_line(set);
+}
+
+static void
+count(struct pair_flow *f)
+{
+	struct report *report = &f->pair->app->report;
+
+	for (size_t i = 0; i < f->n_lanes; i++)
+		if (f->lanes[i].lane.q != NULL)
+			gantry_stats_get(f->lanes[i].lane.q, &report->rows[i].now);
+	report->base_ns = f->begin_ns;
+	report->end_ns = now_ns();
+}
+
+static int
+close_all(struct pair_flow *f)
+{
+	int rc = 0;
+
+	stop_lanes(f);
+	for (size_t i = 0; f->lanes != NULL && i < f->n_lanes; i++)
+		rc |= pair_lane_close(&f->lanes[i].lane);
+	for (size_t i = 0; f->lanes != NULL && i < f->n_lanes; i++) {
+		pair_lane_free(&f->lanes[i].lane);
+		turn_fini(&f->lanes[i]);
+	}
+	free(f->lanes);
+	outputs_discard(&f->pair->app->set);
+	if (f->pair->connects)
+		source_fini(&f->source);
+	else
+		sink_fini(&f->sink);
+	return rc;
+}
+
+int
+pair_files(struct pair *p, unsigned int n_lanes)
+{
+	struct pair_flow f = {.pair = p, .talk = p->talk, .n_lanes = n_lanes};
+	struct progress progress;
+	int rc = -1;
+
+	if (open_files(&f) == 0 && create_lanes(&f) == 0 && connect_lanes(&f) == 0 &&
+		start_lanes(&f) == 0 && meet(&f) == 0) {
+		f.begin_ns = now_ns();
+		rc = move_files(&f);
+		if (rc == 0)
+			rc = part(&f);
+		count(&f);
+		progress_end();
+		report_print(stdout, &p->app->report);
+	}
+	show_progress(&f, &progress);
+	if (rc == 0)
+		say_done(&f, &progress);
+	else
+		pair_fail(p);
+	rc |= close_all(&f);
+	if (rc != 0 && f.begin_ns != 0)
+		printf("%zu of %zu files were verified and stay; unfinished outputs are removed\n",
+			progress.files_verified, progress.files_total);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The state of this process while it works with another process.
+ */
+#ifndef TESTGANTRY_PAIR_STATE_H
+#define TESTGANTRY_PAIR_STATE_H
+
+#include <stdbool.h>
+
+#include "job.h"
+#include "pair_talk.h"
+
+/** Two processes, seen from this process. */
+struct pair {
+	struct app *app;
+	const struct options *opt;
+	bool connects; /**< this process has the files, or is the initiator */
+	struct gantry *engine;
+	struct talk *talk;
+	char *error; /**< the first error, which is printed and sent at the end */
+};
+
+/** Tells the other process why this process ends, before connections are closed. */
+void pair_fail(struct pair *p);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * The talk of two processes over their socket: short frames with addresses, keys, options, names of
+ * files, and results. The bytes of files go by RDMA, not by the socket.
+ *
+ *     talk_create -> (talk_say, talk_look, talk_wait)* -> (talk_fail) -> talk_end
+ *
+ * A frame has a header of 12 bytes: the letters GTRY, the version of the exchange, the type, and
+ * the length of the content. All numbers are little endian. Each end sends a frame at least every
+ * second, so that the other end can tell a process that is stopped.
+ *
+ * Only the main lcore calls these functions. Functions that return int print the error when they
+ * return -1, unless a signal came.
+ */
+#ifndef TESTGANTRY_PAIR_TALK_H
+#define TESTGANTRY_PAIR_TALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALK_VERSION 1
+#define TALK_MAX     (16u << 10) /**< most bytes of a frame's content */
+
+enum talk_type {
+	TALK_PING = 1,   /**< nothing: the process is alive */
+	TALK_ERROR,      /**< a text: the process ends, and why */
+	TALK_HELLO,      /**< a text: the settings that must be equal */
+	TALK_LANE,       /**< struct lane_address: one end of a connection */
+	TALK_READY,      /**< the connections are open, and receives are posted */
+	TALK_FILE,       /**< struct pair_file and a name: a file will come */
+	TALK_DIGEST,     /**< struct pair_digest: all chunks of a file were sent */
+	TALK_VERIFIED,   /**< struct pair_digest: a file is verified and has its name */
+	TALK_PHASE,      /**< struct pair_phase: transactions will come */
+	TALK_PHASE_DONE, /**< struct pair_source: all transactions of the phase are answered */
+	TALK_JUDGED,     /**< struct pair_judged: what the target found in a phase */
+	TALK_DONE,       /**< all work is done */
+};
+
+struct talk_frame {
+	enum talk_type type;
+	uint32_t len;
+	const uint8_t *data; /**< the content, valid until the next call for this talk */
+};
+
+struct talk;
+
+/** Takes over a connected socket. give_up_s: seconds until a silent process counts as dead. */
+int talk_create(int fd, uint32_t give_up_s, struct talk **talk);
+
+/** Sends a frame. @return 0 or -1. */
+int talk_say(struct talk *t, enum talk_type type, const void *data, size_t len);
+
+/** Takes the next frame that is no ping. @return 1, 0 if no frame has come, or -1. */
+int talk_look(struct talk *t, struct talk_frame *f);
+
+/** Waits for a frame of any type. @return 0 or -1. */
+int talk_wait_any(struct talk *t, struct talk_frame *f);
+
+/**
+ * Waits for a frame of this type and length. len: bytes of the content; SIZE_MAX: any number.
+ * @return 0 or -1.
+ */
+int talk_wait(struct talk *t, enum talk_type type, size_t len, struct talk_frame *f);
+
+/** Checks the type and the length of a frame. @return 0 or -1. */
+int talk_check(const struct talk_frame *f, enum talk_type type, size_t len);
+
+/**
+ * Tells the other process why this process ends, unless the other process has ended or was told
+ * before. After this call only talk_end() is possible.
+ */
+void talk_fail(struct talk *t, const char *error);
+
+/** Closes the socket. */
+void talk_end(struct talk *t);
+
+#endif
