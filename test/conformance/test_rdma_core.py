@@ -244,7 +244,7 @@ def write_table(path, rdma_core, verdicts):
     ok = sum(counts['ok'] for counts in modules.values())
     with open(path, 'w', encoding='ascii', errors='replace') as out:
         out.write(f'# {rdma_core.title}\n\n{rdma_core.origin}\n\n'
-                  f'{ok} of {len(verdicts)} say "ok".\n\n')
+                  f'{ok} of {len(verdicts)} tests end with "ok".\n\n')
         for module in [module for module in SETTINGS if module in modules]:
             # crypto_info.py adds further settings to a profile.
             profiles = ' and then '.join('`%s=%s`' % next(item for item in settings.items() if item[0][:8] == 'SOFTHCA_')
@@ -254,9 +254,11 @@ def write_table(path, rdma_core, verdicts):
         for module, counts in modules.items():
             out.write(f"| {module} | {counts['all']} | {counts['ok']} | {counts['skipped']} | "
                       f"{counts['failed']} |\n")
-        out.write("\n## Those that are not ok, in the tests' own words\n\n")
+        out.write('\n## Tests that do not end with "ok"\n\n'
+                  'Each item has a module, the reason that its tests print, and the names of these tests. A test with\n'
+                  'the reason "ERROR" or "FAIL" has failed. All other tests of the list were skipped.\n\n')
         for (module, reason), tests in reasons.items():
-            out.write(f"- **{module}**: {reason}\n  ({', '.join(tests)})\n")
+            out.write(f"- **{module}**: \"{reason}\", printed by\n  {', '.join(tests)}\n")
 
 
 def print_names(verdicts):
