@@ -45,7 +45,7 @@ struct gantry_desc arena_write(uint32_t i, uint16_t peer);
 struct gantry_desc arena_failing_copy(uint32_t i);
 /* Fills src with the bytes of this seed, and each byte of dst with ENV_UNTOUCHED. */
 void arena_reset(uint64_t seed);
-/* env_is_moved() for piece i. */
+/* Calls env_is_moved() for piece i of src and dst. */
 bool arena_is_moved(uint32_t i);
 
 #endif

@@ -592,9 +592,9 @@ kind_of(const struct row *row, uint32_t i, bool other)
 	const uint32_t sig =
 		inside == GANTRY_SIG_T10DIF_CRC || inside == GANTRY_SIG_T10DIF_CSUM ? 8 : 4;
 	/*
-	 * A data unit of 520 bytes is one block with T10-DIF. Of data units of 512 bytes, 65 are
-	 * the fewest that are a whole number of blocks of 520 bytes (64 blocks), and 129 the fewest
-	 * for 516 bytes (128 blocks).
+	 * A data unit of 520 bytes is one block with T10-DIF. Data units of 512 bytes must hold
+	 * whole blocks: 65 units hold 64 blocks of 520 bytes, and 129 units hold 128 blocks of 516
+	 * bytes. Fewer units hold no whole number of blocks.
 	 */
 	const uint32_t unit = covered && sig == 8 && (i & 4) ? 520 : 512;
 	const uint32_t blocks = !covered || unit == 520 ? 1 + i * 5 : sig == 8 ? 64 : 128;

@@ -644,7 +644,8 @@ a_layout_that_fails_is_its_descriptors_failure(void)
 		target(q, 0, &addr);
 		to = peer_to(q, &addr);
 		memset(dst, 0x11, ARENA_LEN);
-		copies = k / 2; /* copies before the layout's UMR, in the own connection */
+		/* number of copies before the layout's UMR, on the own connection */
+		copies = k / 2;
 		snprintf(line, sizeof(line), "complete syndrome=4 op=%u qp=%u", copies + 1,
 			q->conn[GANTRY_CONN_OWN].qp->qpn);
 		arm(line);
@@ -1430,7 +1431,10 @@ an_initiator_reaches_many_targets(void)
 	submit_all(q, desc, comp, RTE_DIM(desc));
 	for (i = 0; i < RTE_DIM(desc); i++)
 		CHECK(comp[i].status == GANTRY_OK && is_moved(i));
-	/* A descriptor fails only if it names a key of the other engine's memory. */
+	/*
+	 * The device of this peer does not know a key of the other engine's memory, so this write
+	 * fails. The other peers still work.
+	 */
 	CHECK_EQ(env_do_one(q, WITH(good_write(0, peer[1]), remote_key, key[0])),
 		GANTRY_REMOTE_ACCESS);
 	CHECK(carries(q, peer[0]));

@@ -61,8 +61,8 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 
 	reset();
 	/*
-	 * The copies are repeated, because the engine finds a region that it has found before in
-	 * another way.
+	 * The copies are repeated, because the engine uses a shorter path for a region that an
+	 * earlier copy has used.
 	 */
 	for (i = 0; i < 3; i++) {
 		memset(dm, 0, LEN);

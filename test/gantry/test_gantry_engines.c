@@ -314,7 +314,9 @@ limits_are_told(void)
 	/* The engine cannot be destroyed while it has a queue. It then still receives events. */
 	CHECK_EQ(gantry_destroy(g), -EBUSY);
 	CHECK(g->event.running);
-	/* The same for peers, whose greatest depth is that of a queue pair of the device. */
+	/*
+	 * As above, for peers: the greatest depth of a peer is that of a queue pair of the device.
+	 */
 	peer_conf.depth = info.max_depth;
 	CHECK_EQ(gantry_peer_open(q, &peer_conf, &peer, &addr), 0);
 	peer_conf.transport = GANTRY_TRANSPORT_DC;

@@ -66,8 +66,9 @@ cell_write(struct gantry_shelf *shelf, uint16_t id, const uint8_t *thing)
 	uint32_t i;
 
 	/*
-	 * The stores pair with the acquires in gantry_shelf_read(): a reader that reads one of
-	 * these words does not afterwards read the serial number from before gantry_shelf_remove().
+	 * These stores pair with the acquires in gantry_shelf_read(). After a reader has read one
+	 * of these words, it cannot read the serial number that the cell had before
+	 * gantry_shelf_remove().
 	 */
 	for (i = 0; i < shelf->n_words; i++) {
 		memcpy(&word, thing + i * sizeof(word), sizeof(word));
@@ -101,7 +102,7 @@ gantry_shelf_remove(struct gantry_shelf *shelf, uint16_t id)
 	cell = atomic_load_explicit(&shelf->cell[id], memory_order_relaxed);
 	atomic_store_explicit(&cell->serial, 0, memory_order_relaxed);
 	/*
-	 * As in cell_write(): a reader that reads one of these zeros does not afterwards read the
+	 * As in cell_write(): after a reader has read one of these zeros, it cannot read the
 	 * earlier serial number.
 	 */
 	for (i = 0; i < shelf->n_words; i++)

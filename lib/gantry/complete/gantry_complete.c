@@ -116,9 +116,9 @@ take_run(struct gantry_queue *q, const struct gantry_stream *s, uint64_t seq,
 	const struct gantry_comp *first = &s->comp[slot], *comp, *end;
 	const uint64_t *where = &s->where[slot];
 	/*
-	 * base and done belong to the connection of the previous slot: base is gantry_where() of
-	 * its index 0, done is its `done`. At first both are 0, so the first slot looks up its
-	 * connection.
+	 * Both variables are for the connection of the previous slot: `base` is gantry_where() for
+	 * index 0 of this connection, and `done` is the connection's `done`. Both are 0 at first,
+	 * so the first slot looks up its connection.
 	 */
 	uint64_t base = 0, done = 0, bytes = 0, left;
 

@@ -18,7 +18,7 @@
 /* Takes a CQE that is not the success of a WQE. Returns false if there is no CQE. */
 bool gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c);
 
-/* Called when no WQE of connection c is outstanding any more. c is not the own connection. */
+/* Notes that connection c, which is not the own connection, has no outstanding WQE any more. */
 void gantry_note_idle(struct gantry_queue *q, struct gantry_conn *c);
 
 /* Takes all CQEs of the connections that have outstanding WQEs or must be set up again. */

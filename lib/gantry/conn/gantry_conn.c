@@ -63,7 +63,10 @@ destroy(struct gantry_conn *c)
 	return 0;
 }
 
-/* As gantry_conn_open(), but events of the objects do not find the connection yet. */
+/*
+ * As gantry_conn_open(), but does not set the user pointers of the objects. So events of the
+ * objects do not find the connection yet.
+ */
 static int
 create(struct gantry_conn *c, struct hwq_domain *domain, const struct hwq_qp_conf *conf,
 	uint64_t max_len)

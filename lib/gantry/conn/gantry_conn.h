@@ -184,9 +184,10 @@ int gantry_conn_renew(struct gantry_conn *c, struct hwq_domain *domain,
 bool gantry_conn_is_silent(const struct gantry_conn *c);
 
 /*
- * Destroys QP and CQs, or the DC target. Returns 0, and *c is zeroed, which means
- * GANTRY_CONN_CLOSED. Or returns the device's error; then the state is GANTRY_CONN_CLOSING, *c has
- * the objects that still exist, and the caller calls this function again.
+ * Destroys QP and CQs, or the DC target. On success *c is zeroed, which means GANTRY_CONN_CLOSED,
+ * and the function returns 0. Otherwise it returns the device's error. Then the state is
+ * GANTRY_CONN_CLOSING, *c has the objects that still exist, and the caller calls this function
+ * again.
  */
 int gantry_conn_close(struct gantry_conn *c);
 

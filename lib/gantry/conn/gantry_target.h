@@ -63,7 +63,7 @@ unsigned int gantry_target_poll(struct gantry_target *t, struct hwq_cqe *cqe, ui
 
 /*
  * Takes back a posted receive, to which the device no longer writes. *at is 0 in the first call;
- * each later call gets *at as the call before left it. Returns false if no receive is posted.
+ * the caller passes it unchanged to each later call. Returns false if no receive is posted.
  */
 bool gantry_target_take_back(struct gantry_target *t, uint32_t *at, uint64_t *cookie);
 

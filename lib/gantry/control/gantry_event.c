@@ -37,7 +37,10 @@ handle_queue(struct gantry *g, const struct hwq_async *event)
 
 	if (c == NULL)
 		return;
-	/* Each wrong signature drains a send queue. This can happen thousands of times a second. */
+	/*
+	 * Each wrong signature drains a send queue, which can happen thousands of times a second.
+	 * So this event is logged with level DEBUG.
+	 */
 	if (event->what == HWQ_ASYNC_SQ_DRAINED)
 		LOG(DEBUG, "%s: QP 0x%06x: %s", g->info.device, event->qp->qpn, event->name);
 	else

@@ -183,7 +183,7 @@ step_leave(void *arg)
 	return 0;
 }
 
-/* Called when the device can no longer use the memory of the peer's receives. */
+/* Flushes a peer's receives. Called when the device can no longer use their memory. */
 static int
 step_flush(void *ring)
 {

@@ -275,8 +275,8 @@ enum gantry_status {
 	 */
 	GANTRY_NOT_REGISTERED,
 	/**
-	 * The objects that the queue's first FILL, or its first descriptor with a layout, needs
-	 * could not be created. The log says why.
+	 * Objects that the queue's first FILL or its first descriptor with a layout needs could not
+	 * be created. The log says why.
 	 */
 	GANTRY_NO_RESOURCES,
 	GANTRY_READ_ONLY, /**< the destination was registered with GANTRY_MEM_READ_ONLY */
@@ -316,8 +316,8 @@ enum gantry_status {
 	/** the connection failed by an event of the device, not by an operation */
 	GANTRY_QP_EVENT,
 	/**
-	 * The device has failed. Or it refused to set up a connection again after an error: the
-	 * connection for copies, or the DC initiator. Destroy the queue.
+	 * The device has failed. The status also means: after an error, the device refused to set
+	 * up the connection for copies, or the DC initiator, again. Destroy the queue.
 	 */
 	GANTRY_DEVICE_LOST,
 };
@@ -327,9 +327,9 @@ enum gantry_status {
 
 /**
  * The side (source or destination) whose memory made a descriptor fail: the value of
- * gantry_comp::result after a failure. The side is known for GANTRY_READ_ONLY; for
- * GANTRY_NOT_REGISTERED, unless the descriptor has a layout; and for GANTRY_LOCAL_ERROR, if it
- * follows from the opcode of the failed WQE and the syndrome. The side is not known for a memcpy
+ * gantry_comp::result after a failure. The side is known in these cases: GANTRY_READ_ONLY;
+ * GANTRY_NOT_REGISTERED, unless the descriptor has a layout; and GANTRY_LOCAL_ERROR, if the side
+ * follows from the opcode of the failed WQE and the syndrome. The side is never known for a memcpy
  * WQE of DMA MMO, for RAW and for TXN.
  */
 enum gantry_side {

@@ -124,7 +124,7 @@ GANTRY_API int gantry_mem_register_mempool(struct gantry *g, struct rte_mempool 
  * EAL's memory is the memory of rte_malloc(), of mempools, and of heaps of external memory. Memory
  * without a gap gets one key. Memory that is registered already keeps its registration. To let
  * peers reach a part of this memory, register that part before this call. Call this function again
- * to register memory for which the device refused, and memory whose own registration has ended.
+ * to retry memory that the device refused, and to cover memory whose own registration has ended.
  *
  * EAL's memory may grow on any thread. This thread waits until the device has registered the new
  * memory, together with the memory in front of it and behind it. If that is too slow, give EAL

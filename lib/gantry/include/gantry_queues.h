@@ -182,9 +182,9 @@ GANTRY_API int gantry_queue_destroy(struct gantry_queue *q);
  * @return
  *   How many were accepted: the first ones of the array. If fewer than n, the queue is full: poll,
  *   then submit the descriptors that were not accepted. In an unordered queue, a single connection
- *   may be full: because the connection has as many descriptors in flight as it may have; or
- *   because more than an eighth of this number of descriptors would have to wait in software, and
- *   there is not enough memory. Descriptors to other connections can then still be submitted.
+ *   may be full, in two cases: it has as many descriptors in flight as it may have; or more than an
+ *   eighth of this number would have to wait in software, and there is not enough memory for them.
+ *   Descriptors to other connections can then still be submitted.
  */
 GANTRY_API unsigned int gantry_submit(struct gantry_queue *q, const struct gantry_desc *desc,
 	unsigned int n);

@@ -165,10 +165,10 @@ struct gantry_profile_conf {
 	 * other without checking or computing them. Both domains must then have the same kind and
 	 * block size.
 	 *
-	 * If !copy_is_set and both domains have the same kind and block size, the device copies
-	 * each part for which struct gantry_txn gives both domains the same value: the guard if the
-	 * seeds are equal, and each tag that is equal. Between the two kinds of T10-DIF with equal
-	 * block size, only tags are copied, because the guards differ
+	 * If !copy_is_set and both domains have the same kind and block size, the device copies the
+	 * parts that struct gantry_txn makes equal in both domains: the guard if the seeds are
+	 * equal, and each tag that is equal. Between the two kinds of T10-DIF with equal block
+	 * size, the device copies only tags, because the guards differ
 	 * (mlx5dv_wr_set_mkey_sig_block(3), copy_mask). A copied tag is not corrected, so check it
 	 */
 	uint8_t copy;

@@ -12,8 +12,8 @@
 #include "gantry_region.h"
 
 /*
- * The most data of a transaction, and the longest signatures (8 bytes) of the shortest blocks (512
- * bytes).
+ * Bytes of the scratch memory: the most data of a transaction, and the longest signatures (8 bytes)
+ * for the shortest blocks (512 bytes).
  */
 #define SCRATCH_LEN (GANTRY_TXN_MAX_LEN + GANTRY_TXN_MAX_LEN / 512 * 8)
 

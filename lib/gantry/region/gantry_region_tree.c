@@ -160,8 +160,8 @@ upper_bound(const struct gantry_region_node *node, uint64_t addr)
 }
 
 /*
- * Makes the nodes that replace `old`. They have made[0..n) in place of the entries [from, from +
- * drop). Returns how many nodes were made.
+ * Makes the nodes that replace `old`. The new nodes have the entries of `old`, but made[0..n) in
+ * place of the entries [from, from + drop). Returns how many nodes were made.
  */
 static uint32_t
 replace(struct gantry_region_edit *edit, struct gantry_region_node *old, uint32_t from,

@@ -24,7 +24,7 @@
 /* A transfer of a transaction. */
 struct gantry_txn_move {
 	uint64_t addr;   /* remote address */
-	uint32_t offset; /* of the transfer's start in the key's data, in bytes on the wire */
+	uint32_t offset; /* offset of the transfer in the key's data, in bytes on the wire */
 	uint32_t len;    /* bytes on the wire */
 	uint32_t rkey;
 };

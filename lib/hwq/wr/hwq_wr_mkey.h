@@ -176,8 +176,8 @@ hwq_wr_key_is_open(struct hwq_wr *wr)
 /* ------------------------------------------------------------------ the builder */
 
 /*
- * After an earlier error, or in a full ring, libmlx5 still reads the configuration. If it has no
- * setters, an error of the configuration becomes the batch's error.
+ * libmlx5 reads the configuration even after an earlier error or in a full ring. If it has no
+ * setters, an error of the configuration then becomes the batch's error.
  */
 static HWQ_INLINE void
 hwq_wr_key_go_on(struct hwq_wr *wr, struct hwq_mkey *mkey, uint8_t num_setters)

@@ -117,8 +117,8 @@ lose_receive(unsigned int op)
 {
 	run.hazards.lost = true;
 	/*
-	 * The test does not learn that the receive is used, and a later message waits for this
-	 * receive.
+	 * The receive is used, but the test does not learn this. So a later message may be drawn
+	 * for the same receive. That message waits, and times out.
 	 */
 	allow(0, BIT(GANTRY_TIMED_OUT));
 	arm("recv_drop op=%u", 1 + op % 20);

@@ -97,7 +97,9 @@ keys_mend(void)
 			lay_out(i);
 }
 
-/* The index of a key, or MODEL_KEYS if the key is none of these keys. */
+/*
+ * Returns the index of a key in the array of keys, or MODEL_KEYS if the key is not in this array.
+ */
 static unsigned int
 find(uint32_t rkey)
 {

@@ -123,14 +123,14 @@ bool model_remote_ok(const struct model *m, const struct gantry_desc *d);
  */
 uint32_t model_local(const struct model *m, uint64_t addr, uint64_t len, bool write);
 /*
- * Returns the region that peers reach by this key, or reached by it until it was removed; NULL if
- * there is none.
+ * Returns the region that peers reach by this key. This region may be removed already. Returns NULL
+ * if no region had this key.
  */
 const struct model_region *model_remote(const struct model *m, uint32_t key);
 
 /*
- * Returns the layout that has this id or, if none has it, the last layout that had it; NULL if
- * there was none. Descriptors in flight may still use a layout that was destroyed.
+ * Returns the layout with this id. If this layout was destroyed, returns the last layout that had
+ * the id, because descriptors in flight may still use it. Returns NULL if no layout had the id.
  */
 const struct model_layout *model_layout_find(const struct model *m, uint16_t id);
 /*

@@ -176,8 +176,8 @@ names_memory_of_others(const struct side *s, const struct gantry_desc *d)
 }
 
 /*
- * The number of bytes before and after device memory whose addresses are translated to true
- * addresses as those of device memory are. No other memory is there.
+ * Addresses up to this number of bytes before and after device memory are translated to true
+ * addresses, like addresses in device memory. No other memory lies there.
  */
 #define BESIDE 256
 

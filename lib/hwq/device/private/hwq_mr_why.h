@@ -10,8 +10,9 @@
 struct hwq_dev;
 
 /*
- * ret: the error of ibv_reg_mr(3) for [addr, addr + len) with `access` (HWQ_ACCESS_*). Returns the
- * negative errno that hwq_mr_register() must return. It reads /proc/self, so it is slow.
+ * Logs why ibv_reg_mr(3) of [addr, addr + len) with `access` (HWQ_ACCESS_*) failed with `ret`.
+ * Returns the negative errno that hwq_mr_register() must return. It reads /proc/self, so it is
+ * slow.
  */
 int hwq_mr_why(const struct hwq_dev *dev, const void *addr, size_t len, unsigned int access,
 	int ret);

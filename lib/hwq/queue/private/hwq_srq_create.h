@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The step that hwq_srq_create() and hwq_obj_srq() share. */
+/* The step that hwq_srq_create() and hwq_obj_srq() have in common. */
 #ifndef HWQ_SRQ_CREATE_H
 #define HWQ_SRQ_CREATE_H
 
