@@ -48,9 +48,9 @@ enum softhca_uar_type {
 };
 
 /*
- * Adds a UAR page; from then on lanes visit the page. `page` is the device's own mapping of the
- * page's 4 KiB. softhca_uar_create() returns 0 or -ENOMEM. softhca_uar_destroy() returns 0, -EBUSY
- * while a QP or CQ uses the page, or -ENOMEM.
+ * Adds a UAR page; from then on the adapter's threads (lanes) look for doorbells on it. `page` is
+ * the device's own mapping of the page's 4 KiB. softhca_uar_create() returns 0 or -ENOMEM.
+ * softhca_uar_destroy() returns 0, -EBUSY while a QP or CQ uses the page, or -ENOMEM.
  */
 int softhca_uar_create(struct softhca_dev *dev, void *page, uint32_t page_id,
 	enum softhca_uar_type type, struct softhca_uar **out);

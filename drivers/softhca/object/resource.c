@@ -164,7 +164,7 @@ resource_give(struct resource *r)
 	struct table *t = atomic_load_explicit(&own, memory_order_acquire);
 	uint32_t at;
 
-	/* A slot of the parent stays taken in a child of fork(). */
+	/* In a child of fork(), r may be in the parent's table. Such a slot is not released. */
 	if (r == NULL || t == NULL || r < t->slots || r >= t->slots + N_SLOTS)
 		return;
 	at = (uint32_t)(r - t->slots);

@@ -39,8 +39,7 @@
  * (ibv_wr_bind_mw(3)); takes no setter. Writes a UMR. Like libmlx5, it binds the window as type 2,
  * even if mw has another type. HWQ_WQE_INLINE is not needed.
  * @param wr The batch.
- * @param rkey The window's new key; its low byte (variant) may differ from that of mw->rkey
- *   (ibv_inc_rkey(3)).
+ * @param mw The memory window.
  * @param rkey The window's new key; its variant may differ from the variant of mw->rkey
  *   (ibv_inc_rkey(3)).
  * @param bind_info Read during the call; its length is in bytes; -EOPNOTSUPP if it is more than 2

@@ -15,7 +15,10 @@ struct object_cq {
 	struct event_source event;
 };
 
-/* The members end and limit of each object_class whose struct begins with object_cq. */
+/*
+ * Each object_class whose objects begin with a struct object_cq has these two functions as `end`
+ * and `limit`.
+ */
 int cq_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t cq_limit(const struct softhca_config *cfg);
 

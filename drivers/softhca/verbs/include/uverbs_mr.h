@@ -33,7 +33,10 @@ int mr_make_unchecked(struct softhca_ctx *ctx, struct object_pd *pd, struct soft
 	struct object *dmah, struct object_mr **out);
 /* Shows the region's key, length and PD in rdma(8). */
 void mr_show(struct object_mr *mr);
-/* The members end and limit of each object_class whose struct is object_mr. */
+/*
+ * Each object_class whose objects are struct object_mr has these two functions as `end` and
+ * `limit`.
+ */
 int mr_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t mr_limit(const struct softhca_config *cfg);
 

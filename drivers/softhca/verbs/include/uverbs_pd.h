@@ -18,8 +18,8 @@ struct object_pd *pd_find_number(struct softhca_ctx *ctx, uint32_t pdn);
  */
 int pd_create(struct softhca_ctx *ctx, const struct object_class *cls, struct object_pd **out);
 /*
- * The members end and limit of each such class. pd_find_number() recognises protection domains by
- * this function in `end`.
+ * Each such class has these two functions as `end` and `limit`. pd_find_number() recognises
+ * protection domains by this function in `end`.
  */
 int pd_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t pd_limit(const struct softhca_config *cfg);

@@ -50,7 +50,10 @@ qp_tis_number(const struct object_qp *qp)
 
 /* Calls object_use() for all objects to which a QP refers. qp_end() undoes this. */
 void qp_use_names(struct object_qp *qp);
-/* The members end and limit of each object_class whose struct begins with object_qp. */
+/*
+ * Each object_class whose objects begin with a struct object_qp has these two functions as `end`
+ * and `limit`.
+ */
 int qp_end(struct softhca_ctx *ctx, struct object *obj, struct object_events *events);
 uint32_t qp_limit(const struct softhca_config *cfg);
 
