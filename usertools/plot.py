@@ -46,7 +46,7 @@ NAMES = {"axis": tuple(LABELS), "series": tuple(COLOURS), "op": ("write", "read"
     "via": ("ring", "inline")}
 POSITIVE = ("ns", "ns_least", "per_second", "size_bytes", "ops_per_s")  # used as divisors, or drawn on a logarithmic axis
 
-matplotlib = plt = None  # imported by load(): that takes seconds, so errors of the input are reported before
+matplotlib = plt = None  # load() imports them after the input was checked, because the import takes seconds
 
 
 class Unusable(Exception):

@@ -18,7 +18,7 @@ ENGINE = ['copy', 'write', 'read', 'nop', 'inline', 'inline_write', 'short_write
           'layouts8', 'layouts', 'one_fill', 'patterns', 'copy_write', 'read_write', 'any_order', 'idle', 'enqueue',
           'enqueue_hts', 'enqueue_mp']
 DEVICE = ['memcpy', 'write', 'read', 'inline', 'nop']
-DEVICE_OPERATIONS = 64 * 32  # of one run of bench_softhca
+DEVICE_OPERATIONS = 64 * 32  # number of operations in one run of bench_softhca
 MODEL = ['--cache-sim=yes', '--I1=32768,8,64', '--D1=32768,8,64', '--LL=1048576,16,64']
 EVENTS = ['Ir', 'D1mr', 'D1mw', 'DLmr', 'DLmw']
 
@@ -108,7 +108,7 @@ def measure(folder, caches=False, neighbours=False):
         for function, cost in by_line(callgrind(f'{folder}/bench_hwq', ['count', str(burst)], caches)):
             if neighbours or 'stock' not in function:
                 yield f'hwq {function} {burst}', cost
-    # The batches of these functions were counted above.
+    # Functions that post in batches (wr_*) are left out, because bench_hwq above has counted batches.
     for burst in (16, 1):
         for function, cost in by_line(callgrind(f'{folder}/bench_signature', [str(burst)], caches)):
             if 'image' in function or 'hwq' in function or (neighbours and 'stock' in function):

@@ -408,8 +408,8 @@ one_doorbell_and_one_cqe_for_a_burst(void)
 }
 
 /*
- * Random bursts. Some descriptors fail, and some need a full check. It is known in advance which
- * descriptors fail, so the counters are known too.
+ * Random bursts. Some descriptors fail, and some need a full check. The test knows in advance which
+ * descriptors fail, so it also knows the values that the counters must have.
  */
 static void
 good_completions_are_counted_up_to_a_failure(void)

@@ -299,7 +299,10 @@ a_layout_that_repeats_is_given_to_the_hardware_once(void)
 	CHECK_EQ(env_do_one(q, scatter(&s, src, page, 30)), GANTRY_READ_ONLY);
 	CHECK_EQ(env_do_one(q, gather(&s, src, page, 30)), GANTRY_READ_ONLY);
 	CHECK_EQ(gantry_mem_unregister(more, CHECK_PATIENCE_MS), 0);
-	/* Memory below a layout is removed, and registered again with another key. */
+	/*
+	 * Memory of a layout's blocks is removed, and is registered again with another key: a
+	 * gather must use the key of the present registration.
+	 */
 	CHECK_EQ(gantry_mem_register(g, page, 4096, 0, &more), 0);
 	env_fill(page, 4096, 77);
 	CHECK_EQ(env_do_one(q, gather(&s, page, dst, 30)), GANTRY_OK);

@@ -539,7 +539,7 @@ wrong_receives_are_refused_in_their_place(void)
 	CHECK_EQ(gantry_recv_post(b, UINT16_MAX, &good, 1), -EINVAL);
 	CHECK_EQ(gantry_recv_post(b, from, &good, 0), 0);
 	bad[0].zero = 1;
-	bad[2].len = 0; /* but the address is not 0 */
+	bad[2].len = 0; /* wrong, because the address is not 0 */
 	bad[3].len = g->info.max_msg_len + 1;
 	bad[4].addr = UINT64_MAX - 60;
 	bad[6].addr = 0;

@@ -688,10 +688,10 @@ the_receives_of_every_peer_wake_their_owner(void)
 }
 
 /*
- * In each round the lcore calls gantry_worker_turn() for late.looked, then for late.looking.
- * late.after rounds after the last descriptor, the test enqueues a new descriptor to late.looked,
- * at the end of the call for late.looking. The linker redirects calls of gantry_worker_turn() to a
- * function of this test.
+ * One round of the lcore's loop calls gantry_worker_turn() for late.looked, and then for
+ * late.looking. The linker redirects these calls to a function of this test. The function counts
+ * rounds since the last descriptor of late.looked. In round `late.after`, at the end of the call
+ * for late.looking, it enqueues a new descriptor to late.looked.
  */
 #define NOT_YET (UINT32_MAX / 2)
 
@@ -726,9 +726,9 @@ __wrap_gantry_worker_turn(struct gantry_worker *w, bool stop)
 }
 
 /*
- * The descriptor is enqueued in one of the last rounds before the lcore announces that it sleeps,
- * or in the round after the announcement, which is the last round before the lcore sleeps. The
- * descriptor must be executed.
+ * The round in which the descriptor is enqueued varies: it is one of the last rounds before the
+ * lcore announces that it sleeps, or the round after the announcement, which is the last round
+ * before the lcore sleeps. The lcore must execute the descriptor in each case.
  */
 static void
 come_behind_the_last_look(enum gantry_idle idle)

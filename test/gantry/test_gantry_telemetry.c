@@ -267,7 +267,10 @@ memory_is_told_with_its_rights_in_pages(void)
 	answer = tel_ask("/gantry/memory,%u", engine);
 	CHECK_EQ(value_of(answer, "regions"), N + 2);
 	CHECK_EQ(value_of(answer, "bytes"), 2 * ARENA_LEN + N * 4096);
-	/* One occurrence belongs to the sum. */
+	/*
+	 * The answer has "bytes" once for each region that it lists, and once for the sum of all
+	 * regions.
+	 */
 	i = count_of(answer, "\"bytes\":") - 1;
 	CHECK(i < N);
 	next = value_of(answer, "next");

@@ -169,7 +169,10 @@ __wrap_calloc(size_t n, size_t size)
 	return ++n_callocs == fail_calloc_at ? NULL : __real_calloc(n, size);
 }
 
-/* Fails the call that asks for the PD's number, which no command contains. */
+/*
+ * True: the call that returns the number of a PD must fail. No firmware command returns this
+ * number, so the fields of `trace` cannot make the call fail.
+ */
 static bool fail_pdn;
 
 int __real_hwq_verbs_pdn(struct ibv_pd *pd, uint32_t *pdn);

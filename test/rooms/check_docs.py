@@ -27,7 +27,7 @@ REFERENCE = 'doc/softhca-reference.md'
 BUILDING = 'doc/building.md'
 SETTINGS = 'drivers/softhca/process/settings.c'
 MESON_OPTIONS = 'meson_options.txt'
-# Pages that a program writes: names of tests in them are rdma-core's.
+# Pages that a program writes. They contain names of rdma-core's tests, which are not checked.
 GENERATED = ('doc/softhca-rdma-core.md', 'doc/softhca-rdma-core-50.md', 'doc/softhca-rdma-core-65.md')
 TOP = ('app', 'config', 'doc', 'drivers', 'examples', 'lib', 'packaging', 'test', 'usertools')
 
@@ -46,10 +46,10 @@ FOREIGN_FILES = {
 }
 FOREIGN_FOLDERS = {'hw-report/', 'build/', 'build-test/plain/', 'share/softhca/card-profiles/'}
 FOREIGN_TESTS = {
-    # Tests of rdma-core, which all are ok or exist in newer versions alone; tests of UCX.
+    # A test of rdma-core that no generated page names, and a test of UCX.
     'test_mr_rereg_atomic', 'test_uct_peer_failure_multiple',
 }
-FOREIGN_SETTINGS = {'name'}  # `name = value` stands for each setting
+FOREIGN_SETTINGS = {'name'}  # in `name = value`, "name" stands for any setting
 # Meson's own options, and those of DPDK's build.
 FOREIGN_MESON = {'b_sanitize', 'b_lundef', 'werror', 'buildtype', 'c_args', 'debug', 'prefix', 'default_library',
                  'enable_driver_sdk', 'enable_drivers', 'enable_apps', 'platform'}
@@ -98,7 +98,7 @@ class Tree:
         self.more_tests = set()
         for path in glob.glob(os.path.join(source, 'test/conformance/*.txt')) + [os.path.join(source, p) for p in GENERATED]:
             self.more_tests.update(re.findall(r'test_\w+', read(source, path)))
-        # A variable in a script may begin as a test's name does.
+        # Variables of scripts whose names begin with "test_" are not names of tests.
         for path in glob.glob(os.path.join(source, 'usertools/*.sh')):
             self.more_tests.update(re.findall(r'^(test_\w+)=', read(source, path), re.M))
         self.tests, self.programs, self.built = set(), set(), set()
@@ -192,7 +192,7 @@ FILE = re.compile(r'(?<![\w/.$<>{}~-])((?:[\w.*-]+/)*[\w*-][\w.*-]*\.(?:c|h|py|s
 def files(tree, page, text):
     for number, block, code in code_of(text):
         for path in FILE.findall(code):
-            # Capitals are placeholders for any name: verbs/uverbs_NAME.c, X.c.
+            # Capital letters stand for any name: verbs/uverbs_NAME.c, X.c.
             if path in FOREIGN_FILES or block and path.split('/')[0] not in TOP or re.search(r'(?<![A-Za-z])[A-Z]+\.', path):
                 continue
             if not tree.has_file(os.path.normpath(path)):
@@ -216,7 +216,7 @@ def tests(tree, page, text):
     known = tree.tests | tree.programs | tree.stems | tree.more_tests | FOREIGN_TESTS
     for number, line in enumerate(text.split('\n'), 1):
         for found in TEST.finditer(line):
-            # A test of UCX is SUITE.CASE.
+            # A name of the form SUITE.CASE is a test of UCX.
             if re.match(r'\.(?!py\b|c\b|h\b)\w', line[found.end():]) or found.group(1) in known:
                 continue
             yield number, (f'there is no test, program or file {found.group(1)}: correct the name; if it is not the '

@@ -21,8 +21,8 @@ def warnings(source, folders):
     with open(os.path.join(source, 'doc/Doxyfile'), encoding='utf-8') as f:
         text = f.read()
     with tempfile.TemporaryDirectory(prefix='check-doxygen.') as folder:
-        # Makes doxygen write man pages: if doxygen 1.9.4 writes no pages, or XML, it also warns of parameters that are
-        # documented.
+        # doxygen must write man pages. If doxygen 1.9.4 writes XML, or writes nothing, it also warns about parameters
+        # that are documented.
         text += '\n'.join(['', 'INPUT = ' + ' '.join(folders), 'OUTPUT_DIRECTORY = ' + folder, 'GENERATE_HTML = NO',
                            'GENERATE_MAN = YES', ''])
         run = subprocess.run(['doxygen', '-'], cwd=source, input=text, stdout=subprocess.PIPE,

@@ -45,12 +45,15 @@ struct pair_end {
 };
 
 struct pair_opts {
-	int cqe, access;                   /* 0 means 256 CQEs, and PAIR_ALL */
-	unsigned int qp_access;            /* PAIR_NONE: no remote access; 0: all access */
+	/* number of CQEs, 0: 256; access rights of the regions, 0: PAIR_ALL */
+	int cqe, access;
+	/* access rights of the QPs; PAIR_NONE: no remote access; 0: all access */
+	unsigned int qp_access;
 	uint32_t max_send_wr, max_recv_wr; /* 0 means 64 */
-	uint8_t rnr_retry, min_rnr_timer;  /* PAIR_ZERO means 0; 0 means 7 and 1 */
-	uint8_t timeout, retry_cnt;        /* 0 means 14 and 7 */
-	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO means 0; 0 means 16 */
+	/* PAIR_ZERO: the value is 0; 0: rnr_retry is 7, min_rnr_timer is 1 */
+	uint8_t rnr_retry, min_rnr_timer;
+	uint8_t timeout, retry_cnt;        /* 0: timeout is 14, retry_cnt is 7 */
+	uint8_t rd_atomic, dest_rd_atomic; /* PAIR_ZERO: the value is 0; 0: the value is 16 */
 	bool sig_all, own_uar, no_mmo, no_connect;
 	bool keys;         /* the QPs support work requests that configure keys and bind windows */
 	uint64_t dv_flags; /* MLX5DV_QP_CREATE_* */

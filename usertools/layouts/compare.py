@@ -10,7 +10,7 @@ import ours
 import trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAGE_WIDTH = 100  # of lines in doc/, as check_format wants
+PAGE_WIDTH = 100  # the longest line in doc/ that check_format allows
 
 
 def arguments():

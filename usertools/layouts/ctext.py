@@ -112,7 +112,7 @@ class Header:
         for m in re.finditer(r'\benum\b\s*\w*\s*(\{)', text):
             self.read_enum(text[m.start(1) + 1:block(text, m.start(1)) - 1])
         waiting = defines
-        while True:  # a #define may use a later one
+        while True:  # repeated, because a #define may use a name that is defined later
             left = [(name, value) for name, value in waiting if not self.define(name, value)]
             if len(left) == len(waiting):
                 break

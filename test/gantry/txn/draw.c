@@ -207,7 +207,10 @@ draw_parts(struct slot *s, uint32_t data, uint32_t step)
 	return i;
 }
 
-/* bytes is NULL for the side that is the destination. */
+/*
+ * Sets the expected content of the side's memory. `bytes`: the bytes of the source; NULL if the
+ * side is the destination.
+ */
 static void
 side_put(struct side *s, const uint8_t *bytes)
 {

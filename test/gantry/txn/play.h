@@ -148,9 +148,12 @@ struct play {
 	/* Counts for the statistics. */
 	uint64_t by_status[GANTRY_STATUS_MAX], good, bad, right, wrong, copies, lives, rounds,
 		faults, heals, kept, cancelled, losses, deks, deks_kept;
-	/* by operation, verdict, and kind of the incoming signatures */
+	/* numbers of transactions, by operation, verdict, and kind of the incoming signatures */
 	uint64_t met[2][2][GANTRY_SIG_KIND_MAX];
-	/* by operation, verdict, and whether the incoming data were encrypted */
+	/*
+	 * numbers of transactions, by operation, verdict, and whether the incoming data were
+	 * encrypted
+	 */
 	uint64_t encrypted[2][2][2];
 };
 

@@ -99,11 +99,11 @@ static struct {
 	unsigned long orders[KEY_KINDS][24][MAX_ORDERS], resets[KEY_KINDS][24];
 	unsigned long psvs, fresh, told, known, extra, foreign, no_inline, bsfs, same, copies;
 	unsigned long images[2], refused_images[2]; /* [0] of lists, [1] of patterns */
-	/* [domain][kind of signature: T10-DIF's two guards, three CRCs][block size]. */
+	/* Indexes: domain; kind of signature (T10-DIF with two guards, three CRCs); block size. */
 	unsigned long by_image[2][5][5], first, again, after_errors;
 	/*
-	 * [0 batches, 1 images][order on the wire][data unit][signatures: not possible, none, wire,
-	 * memory, both].
+	 * Indexes: by batches (0) or by images (1); order on the wire; data unit; signatures (not
+	 * possible, none, wire, memory, both).
 	 */
 	unsigned long crypto[2][4][5][5]; /* [0]: by batches, [1]: by images */
 	unsigned long crypto_refused[2];  /* [0]: images of KEY_CRYPT, [1]: images of KEY_BOTH */

@@ -98,8 +98,9 @@ draw_pieces(struct act *a)
 }
 
 /*
- * Returns true if the act changes a key. Returns false for BIND: the window has its next key only
- * when BIND has completed.
+ * Returns true if the next act may be posted before an act of this kind has completed: the act
+ * changes a key, and the fence makes the next act wait. This is not allowed for BIND, because the
+ * window has its next key only when BIND has completed.
  */
 static bool
 changes_a_key(enum act_kind kind)

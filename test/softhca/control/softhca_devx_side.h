@@ -209,8 +209,8 @@ store_be32(struct side *s, unsigned int at, uint32_t v)
 }
 
 /*
- * Posts receive `index`, of 64 bytes in the second half of the data. The offset depends on the
- * index.
+ * Posts receive number `index`. Its memory is 64 bytes in the second half of the data, at an offset
+ * that depends on `index`.
  */
 static inline void
 post_recv(struct side *s, uint16_t index)

@@ -59,21 +59,26 @@ struct edit_call {
 	struct ib_uverbs_attr attrs[EDIT_ATTRS];
 };
 
-/* The edit, and the calls to which it applies. write_cmd is used if the method is INVOKE_WRITE. */
+/*
+ * The edit, and the calls to which the edit applies: calls of this method of this object. write_cmd
+ * is compared only if the method is INVOKE_WRITE: then the number of the write() command must also
+ * be equal.
+ */
 static struct {
 	const struct edit *edit;
 	uint16_t object, method;
 	uint64_t write_cmd;
 	unsigned int done;
 	/*
-	 * Used without an edit. spy: an attribute, for example a handle that libibverbs does not
-	 * show its user. spied: the value of this attribute in the last call.
+	 * These two fields are used even if no edit is set. spy: the id of an attribute that the
+	 * test wants to see, for example a handle that libibverbs does not show its user. spied:
+	 * the value of this attribute in the last call.
 	 */
 	uint16_t spy;
 	uint64_t spied;
 	/*
-	 * Used without an edit: called with a copy of each call. The copy, which the function may
-	 * change, is passed on.
+	 * Used even if no edit is set: the function is called with a copy of each call, and may
+	 * change the copy. The copy is passed on.
 	 */
 	void (*look)(int fd, struct edit_call *call);
 } editor;

@@ -146,12 +146,15 @@ case_other_pages(void)
 		{0x280, 6, 0x3f}, {0x2a0, 6, 0x38}, {0x2c0, 6, 0x31}, {0x2e0, 6, 0x2f},
 		{0x300, 6, 0x2f}, {0x600, 1, 1}};
 	/*
-	 * The first two fields say that old values are returned in the host's byte order, and that
-	 * the adapter supports this order.
+	 * The first field: old values are returned in the host's byte order. The second field: the
+	 * adapter supports this order.
 	 */
 	static const struct field atomic[] = {{0x40, 2, 1}, {0x46, 1, 1}, {0x90, 16, 3},
 		{0xb0, 16, 8}, {0xd0, 16, 8}};
-	/* 64 pages. Sizes are in units of 64 bytes, and alignment is at most one page. */
+	/*
+	 * The device memory has 64 pages. The sizes of allocations are in units of 64 bytes, and
+	 * their alignment is at most one page.
+	 */
 	static const struct field memory[] = {{0, 1, 1}, {0x2b, 5, 6}, {0x38, 8, 6},
 		{0x80, 32, 262144}, {0xa0, 32, 262144},
 #ifdef __x86_64__
@@ -417,8 +420,8 @@ case_port(void)
 	CHECK_EQ(raw_run(ctx->cmd_fd, &c), 0);
 	CHECK(check_bytes(&got, &want, sizeof(got), "QUERY_PORT"));
 	/*
-	 * The call marks an answer that it has written, in addition to the caller's own flags
-	 * (rdma_user_ioctl_cmds.h).
+	 * In the attribute of an answer that it has written, the call sets a flag, and keeps the
+	 * caller's own flags (rdma_user_ioctl_cmds.h).
 	 */
 	CHECK_EQ(c.attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
 	CHECK_EQ(c.attrs[1].flags, UVERBS_ATTR_F_MANDATORY | UVERBS_ATTR_F_VALID_OUTPUT);

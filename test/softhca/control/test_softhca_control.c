@@ -197,8 +197,8 @@ case_busy(void)
 }
 
 /*
- * A PD cannot be freed while an object of any kind uses it (regions and QPs are tested elsewhere).
- * A CQ and an XRC domain cannot be destroyed while an XRC SRQ uses them.
+ * A PD must not be freed while an object of any kind uses the PD. (Other tests do this with regions
+ * and QPs.) A CQ and an XRC domain must not be destroyed while an XRC SRQ uses them.
  */
 static void
 case_busy_domains(void)
@@ -275,8 +275,9 @@ expect_rereg(struct ibv_mr *mr, int flags, void *addr, size_t len, int access, b
 }
 
 /*
- * The kernel keeps the key if only certain access rights change, or if the key has enough entries
- * for the new pages. Otherwise the region gets a new key.
+ * The key of a re-registered region must be the same or another as with the kernel. The kernel
+ * keeps the key if only certain access rights change, or if the key has enough entries for the new
+ * pages. Otherwise the region gets a new key.
  */
 static void
 case_rereg_key(void)
@@ -572,7 +573,10 @@ case_character_device(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* A duplicate of the file descriptor uses the same context, as ibv_import_device(3) requires. */
+/*
+ * A duplicate of the context's file descriptor must use the same context, as ibv_import_device(3)
+ * requires.
+ */
 static void
 case_import(void)
 {

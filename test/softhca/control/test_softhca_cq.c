@@ -164,8 +164,8 @@ is_there(const struct reader *r)
 }
 
 /*
- * Marks n entries as invalid after they were read. The adapter writes no owner bit to most entries
- * of compressed completions, so the old owner bits cannot show that an entry is old.
+ * Marks n entries as invalid after the test has read them. An owner bit cannot show that an entry
+ * is old, because the adapter writes no owner bit to most entries of compressed completions.
  */
 static void
 consume(struct reader *r, uint32_t n)
@@ -310,8 +310,8 @@ zip_receives(uint8_t format, bool padded)
 			CHECK_EQ(be32toh(got[i].sop_drop_qpn) & 0xffffff, p.server.qp->qp_num);
 		}
 		/*
-		 * One doorbell announces one burst: there is one title for each 64 completions, and
-		 * a single completion is not compressed.
+		 * One doorbell announces one burst. The adapter must write one title for each 64
+		 * completions, and must not compress a single completion.
 		 */
 		CHECK_EQ(r.titles + r.singles, (n + 63) / 64);
 		CHECK_EQ(r.singles, n % 64 == 1);

@@ -582,7 +582,10 @@ connect_sides(struct side *a, struct side *b)
 	CHECK_EQ(to_rts(a), OK);
 }
 
-/* More messages than any of the queues holds. Each message has its own bytes. */
+/*
+ * Sends more messages than any of the queues holds. Each message has its own bytes, and must arrive
+ * unchanged.
+ */
 static void
 case_traffic(void)
 {

@@ -88,8 +88,8 @@ make_srq(struct side *s, const struct how *h, uint32_t *number)
 }
 
 /*
- * Writes WQE i, of 64 bytes, for slot i of the data's second half. In a list each WQE names the
- * next WQE; in a ring these bytes have no meaning.
+ * Writes WQE i, whose receive memory is slot i of the data's second half: 64 bytes. In a list each
+ * WQE names the next WQE; in a ring the bytes for this name have no meaning.
  */
 static void
 write_wqes(struct side *s, const struct how *h)
@@ -110,7 +110,7 @@ write_wqes(struct side *s, const struct how *h)
 	}
 }
 
-/* Replaces the side's QP by a QP that receives from that queue. */
+/* Replaces the side's QP by a QP that receives from the queue with this number. */
 static void
 use_srq(struct side *s, uint32_t number)
 {
@@ -126,7 +126,7 @@ use_srq(struct side *s, uint32_t number)
 	s->qpn = devx_get(out, 0x48, 24);
 }
 
-/* Connects two sides. b receives from a queue of its own. */
+/* Connects two sides. The QP of side b receives from a queue that is created here. */
 static struct mlx5dv_devx_obj *
 open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number)
 {
@@ -143,8 +143,8 @@ open_sides(struct side *a, struct side *b, const struct how *h, uint32_t *number
 }
 
 /*
- * side_fini() destroys the QP of a side. b's QP uses the queue and must be destroyed before the
- * queue, so b gets a new QP without the queue.
+ * Closes both sides. side_fini() destroys the QP of a side, but b's QP uses the shared queue, and
+ * must be destroyed before this queue. So b first gets a new QP that does not use the queue.
  */
 static void
 close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
@@ -161,8 +161,8 @@ close_sides(struct side *a, struct side *b, struct mlx5dv_devx_obj *srq)
 }
 
 /*
- * More messages than any of the queues holds. Each message has its own bytes, and arrives in its
- * slot.
+ * Sends more messages than any of the queues holds. Each message has its own bytes, and must arrive
+ * in its slot.
  */
 static void
 expect_messages(struct side *a, struct side *b, const struct how *h)

@@ -164,8 +164,8 @@ case_limits(void)
 	CHECK_EQ(raw_alloc(ctx, max + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, UINT64_MAX, 0, MEMIC), ENOMEM);
 	/*
-	 * Lengths whose number of pages would be 1, or that of all memory, if it were truncated to
-	 * 32 bits.
+	 * These lengths must be refused. If their number of pages were truncated to 32 bits, it
+	 * would be 1, or the number of all pages.
 	 */
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + 1, 0, MEMIC), ENOMEM);
 	CHECK_EQ(raw_alloc(ctx, (UINT64_C(1) << 44) + max, 0, MEMIC), ENOMEM);
@@ -469,8 +469,8 @@ case_abandoned(void)
 }
 
 /*
- * A context that a child inherited is the same file in both processes, so its device memory is the
- * same too.
+ * A child inherits its parent's context. Both processes have the same open file, so they have the
+ * same device memory: what one process has allocated, the other process must not get.
  */
 static void
 case_fork(void)

@@ -49,7 +49,7 @@ make_dm(struct ibv_context *ctx, size_t len)
 	return dm;
 }
 
-/* Allocates the adapter's first device memory, which is at its beginning. */
+/* Exports the device memory that begins at the first page of the adapter, as a file descriptor. */
 static int
 export_first(struct ibv_context *ctx)
 {

@@ -189,8 +189,9 @@ case_devx(void)
 }
 
 /*
- * The setting allows one PD. It can be allocated again when the device's file and the async event
- * file are closed, in any order.
+ * The setting allows one PD, and a context that has one is closed. Another context must be able to
+ * allocate a PD only when both files of the first context are closed, in any order: the device's
+ * file and the async event file.
  */
 static void
 case_files(void)

@@ -55,8 +55,8 @@ check(const uint8_t *p, size_t from, size_t len, bool read, bool write)
 }
 
 /*
- * page 0: not mapped; 1, 2: all rights; 3: read; 4: none; 5, 6: a file; 7: all rights; 8: not
- * mapped
+ * The pages of the test's memory. Page 0: not mapped. Pages 1 and 2: all rights. Page 3: read-only.
+ * Page 4: no rights. Pages 5 and 6: a file. Page 7: all rights. Page 8: not mapped.
  */
 static void
 case_rights(void)

@@ -158,8 +158,9 @@ case_requester(void)
 }
 
 /*
- * A burst of two correct messages for two receives: the first receive names b's memory correctly,
- * the second does not.
+ * Sends two correct messages, for which b posts two receives. The first receive names b's memory
+ * correctly. The second has the memory, key and length that the caller gives, and must fail with
+ * this syndrome.
  */
 static void
 expect_receive(struct burst *t, const void *at, uint32_t key, uint32_t len, uint8_t syndrome,
@@ -229,7 +230,10 @@ case_memcpy(void)
 		"an opaque buffer that may be read");
 }
 
-/* Two queues on one UAR page, which are served in one visit, belong to two PDs. */
+/*
+ * Two queues share one UAR page and are served in one visit, but belong to two PDs: the check of
+ * one queue's key must not count for the other queue.
+ */
 static void
 case_two_pds(void)
 {
@@ -252,8 +256,8 @@ case_two_pds(void)
 }
 
 /*
- * Between two writes to a region, the region gets other memory: the second write must use it. Then
- * the region is destroyed: the third write must be refused.
+ * Between two writes to a region, the region gets other memory: the second write must go to the new
+ * memory. Then the region is destroyed: the third write must be refused.
  */
 static void
 case_changed(void)

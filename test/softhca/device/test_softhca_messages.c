@@ -344,8 +344,8 @@ case_write_imm_to_srq(void)
 }
 
 /*
- * A request that failed must not leave its conversion (signature or encryption) active: the next
- * request would then write its converted data to freed memory.
+ * A request may have a conversion (signature or encryption). If the request fails, its conversion
+ * must end. Otherwise the next request would write its converted data to freed memory.
  */
 static void
 case_end_of_use(void)

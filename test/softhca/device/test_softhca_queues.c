@@ -447,8 +447,8 @@ receives(struct rig *r, unsigned int n)
 }
 
 /*
- * Copies of different sizes, and some doorbells between them. Some copies are read late, some are
- * overwritten before they are read.
+ * Correct copies must cause no violation. They have different sizes, and some doorbells come
+ * between them. Some copies are read late, some are overwritten before they are read.
  */
 static void
 case_blueflame_good(void)
@@ -572,8 +572,8 @@ case_blueflame_late(void)
 }
 
 /*
- * Copies of different sizes: if a late copy leaves words after the end of the next copy, the device
- * does not read these words as part of a later copy.
+ * A late copy may leave words after the end of the next, shorter copy. The device must not take
+ * these words for a part of a later copy.
  */
 static void
 case_blueflame_late_sizes(void)
@@ -780,13 +780,16 @@ case_arming(void)
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 1, "events of one arming");
 	/*
-	 * The CQ is armed at an index where a completion already exists: the event is raised at
-	 * once.
+	 * The CQ is armed at an index where a completion already exists: the event must be raised
+	 * at once.
 	 */
 	rig_arm(&r.a, false);
 	rig_run(&r);
 	CHECK_EQ(r.a.cq_event.comp, 2, "events for what was missed");
-	/* Armed for solicited completions: the receive of an unsolicited SEND raises no event. */
+	/*
+	 * The CQ is armed for solicited completions. A SEND that is not solicited must raise no
+	 * event at its receiver.
+	 */
 	receives(&r, 3);
 	rig_arm(&r.b, true);
 	rig_run(&r);
@@ -1140,8 +1143,8 @@ case_zero_is_2_gib(void)
 }
 
 /*
- * Both the iova and the memory must be aligned. Their alignments differ if a region's iova is not
- * its address.
+ * For an atomic, both the iova and the address in memory must be aligned. The iova may be aligned
+ * when the address is not, if a region's iova is not its address.
  */
 static void
 atomic_alignment(uint64_t shift, uint64_t offset)

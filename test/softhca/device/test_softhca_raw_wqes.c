@@ -146,8 +146,8 @@ l4_is_right(const uint8_t *frame, bool v6, size_t l4_len)
 }
 
 /*
- * Writes an Ethernet header, an IPv4 header and 20 bytes of the given protocol, with wrong
- * checksums.
+ * Writes three headers: an Ethernet header, an IPv4 header, and 20 bytes of the given protocol.
+ * Their checksums are wrong.
  */
 static void
 ipv4_header(uint8_t h[TCP_HDR], uint8_t proto, unsigned int total)

@@ -424,8 +424,9 @@ case_flushed(void)
 	CHECK_EQ(flushed(&r.a, MLX5_CQE_REQ_ERR), FLUSHED, "the third WQE");
 	rig_fini(&r);
 	/*
-	 * No command moves the QP to ERR: a WQE fails. The WQE behind it has the ordinary vendor
-	 * syndrome, although a command moved the QP to ERR before the last RESET.
+	 * No command moves the QP to ERR here, but a failed WQE does. The WQE after the failed WQE
+	 * must have the ordinary vendor syndrome, although a command moved the QP to ERR before the
+	 * last RESET.
 	 */
 	begin(NULL);
 	CHECK_EQ(rig_modify(&r.a, IBV_QPS_ERR), 0, "to ERR");

@@ -129,9 +129,9 @@ case_drop_and_failure(void)
 }
 
 /*
- * A fault that loses a receive's completion is armed. But the receive names memory that does not
- * exist, so no message arrives and no completion is lost: the receive is flushed, and this
- * completion arrives.
+ * A fault is armed that loses a receive's completion. But the receive names memory that does not
+ * exist, so no message arrives, and the fault must not apply: the receive is flushed, and the
+ * completion of this flush must arrive.
  */
 static void
 case_drop_of_nothing(void)

@@ -602,7 +602,10 @@ case_atomic_alignment(void)
 	pair_fini(&p);
 }
 
-/* The client has max_rd_atomic `mine`, and the server has max_dest_rd_atomic `peers`. */
+/*
+ * Tests an operation with these depths: the client has max_rd_atomic `mine`, and the server has
+ * max_dest_rd_atomic `peers`. The operation must succeed if `works`, and must be refused otherwise.
+ */
 static void
 rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 {
@@ -622,9 +625,9 @@ rd_atomic(enum op op, uint8_t mine, uint8_t peers, bool works)
 }
 
 /*
- * Depths have the meaning of mlx5_ib. It stores the log2 of the requester's depth, so a depth of 0
- * counts as 1. A responder's depth of 0 removes the rights to read and to do atomics, but not the
- * right to write.
+ * Depths must have the meaning that mlx5_ib gives them. A requester's depth is stored as its log2,
+ * so a depth of 0 counts as 1. A responder's depth of 0 removes the rights to read and to do
+ * atomics, but not the right to write.
  */
 static void
 case_rd_atomic_depth(void)

@@ -842,7 +842,7 @@ refused_bsf(size_t at, uint8_t value)
 }
 
 /*
- * The BSF has a signature in neither domain: data must pass unchanged, but atomics must be refused.
+ * The BSF has no signature in either domain: data must pass unchanged, but atomics must be refused.
  */
 static void
 case_neither(void)

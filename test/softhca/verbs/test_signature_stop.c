@@ -119,9 +119,9 @@ state(struct many *m)
 }
 
 /*
- * Checks a stopped queue: the SEND has not run; at least one more wrong signature was found; and
- * each wrong signature that was found is reported by its key, once. Returns where the queue
- * stopped: the number of writes after the first wrong write of this stop.
+ * Checks a stopped queue. The SEND must not have run. At least one more wrong signature must have
+ * been found, and the key of each wrong signature that was found must report it once. Returns where
+ * the queue stopped: the number of writes after the first wrong write of this stop.
  */
 static unsigned int
 check_stop(struct many *m, unsigned int bad)

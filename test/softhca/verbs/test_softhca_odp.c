@@ -316,7 +316,10 @@ case_read_only_is_read(void)
 	pair_fini(&p);
 }
 
-/* Pages beyond the end of a file, at which an access of the program gets SIGBUS. */
+/*
+ * A request accesses pages beyond the end of a file, where an access of the program itself gets
+ * SIGBUS: the request must fail, and the program must not get the signal.
+ */
 static void
 case_behind_a_files_end(void)
 {
