@@ -14,8 +14,8 @@
 #include <rte_build_config.h>
 
 /*
- * EAL is built with large-file support, so this is the 64-bit name. The build hides functions by
- * default, so the attribute makes this one visible.
+ * Replaces stat64(), the 64-bit form of stat(2), because EAL is built with large-file support. The
+ * attribute is needed because the build hides functions by default.
  */
 __attribute__((visibility("default"))) int
 stat64(const char *path, struct stat64 *st)

@@ -16,7 +16,7 @@ targets=(test/fuzz_queues test/fuzz_ioctl test/fuzz_netlink)
 say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false
-targets=(test/fuzz_ioctl) # the others have one thread: TSan has nothing to see in it
+targets=(test/fuzz_ioctl) # only fuzz_ioctl has threads, which TSan checks
 build build-test/tsan -Dwerror=true -Db_sanitize=thread -Db_lundef=false
 
 log=$(mktemp)

@@ -267,8 +267,9 @@ a_registration_that_fails_says_why(void)
 	struct gantry_mem *mem;
 
 	/*
-	 * An address without memory is reported as such, even if the kernel or another library
-	 * returns a different error: with ibv_fork_init(3), ENOMEM.
+	 * For an address without memory, the engine must return EFAULT and report that the memory
+	 * is not mapped. This must be so even if the kernel or another library returns another
+	 * error: ibv_fork_init(3) makes it ENOMEM.
 	 */
 	munmap(m + 4096, 4096);
 	check_refusal(m, EFAULT, "is not mapped");

@@ -132,7 +132,7 @@ def main():
     single = sum(len(r.agreed) == 1 and not r.against for r in rows)
     alone = sum(not r.agreed and not r.against for r in rows)
     wrong = sum(bool(r.open) for r in rows)
-    sums = (f'{len(rows)} facts, beside ' + ', '.join(f'{t.name} ({t.revision})' for t in known)
+    sums = (f'{len(rows)} facts, compared with ' + ', '.join(f'{t.name} ({t.revision})' for t in known)
             + f': {several} agreed by several, {single} by one, {sum(bool(r.against) for r in rows) - wrong} disagreed and '
             f'resolved, {alone} ours alone, {wrong} disagreed')
     print('\n' + (textwrap.fill(sums, PAGE_WIDTH) if args.table else sums))

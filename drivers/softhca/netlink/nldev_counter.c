@@ -34,8 +34,8 @@ put_value(struct datagram *d, const char *name, uint64_t value)
 }
 
 /*
- * Writes the values of the counters. The file peer->counters decides whose counters: this process's
- * or its parent's.
+ * Writes the values of the counters. They are read from the file peer->counters, which belongs to
+ * this process or to its parent.
  */
 static void
 put_values(struct datagram *d, const struct netlink_peer *peer, const struct softhca_dev *dev,

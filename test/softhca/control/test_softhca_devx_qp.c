@@ -242,8 +242,8 @@ ring_no_record(struct side *s, uint64_t word)
 
 	/*
 	 * The adapter reads the doorbell through another mapping of the page, so TSan does not see
-	 * that the WQE is written before the doorbell. There is no doorbell record that would show
-	 * this order. So this makes a query: its lock shows the order to TSan.
+	 * that the WQE is written before the doorbell. A doorbell record would show this order, but
+	 * the QP has none. So the test makes a query: the query's lock shows the order to TSan.
 	 */
 	side_query(s->qp, s->qpn, out);
 #endif

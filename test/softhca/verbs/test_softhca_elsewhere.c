@@ -243,8 +243,8 @@ handle_of_ipv4(struct node *n)
 }
 
 /*
- * Creates an address handle by a raw call. On InfiniBand libmlx5 creates address handles without a
- * call to the kernel, but the kernel has such a call.
+ * Creates an address handle by a raw call to the kernel, because on InfiniBand libmlx5 creates
+ * address handles without a call.
  */
 static void
 make_for_lid(struct node *n, uint16_t lid)
