@@ -329,7 +329,7 @@ a_secondary_process_has_no_device_and_one_line(void)
 
 /* ------------------------------------------------------------------ operations */
 
-/* Random bursts of copies on each of several channels. */
+/* Random bursts of copies on each of several channels: every byte must arrive at its place. */
 static void
 copies_move_the_right_bytes_on_each_channel(void)
 {
@@ -675,7 +675,10 @@ fills_repeat_their_pattern(void)
 	end(id);
 }
 
-/* The source of each copy is the destination of the previous copy. */
+/*
+ * The source of each copy is the destination of the previous copy. With fences, the last
+ * destination must have the bytes of the first source.
+ */
 static void
 a_fenced_copy_sees_what_was_before_it(void)
 {
@@ -1007,8 +1010,8 @@ sum_logged(const char *words)
 }
 
 /*
- * For each kind of failure, the log gets at most four lines a second, and one line that says how
- * many lines were left out.
+ * For each kind of failure, the log must get at most four lines a second, and one line that says
+ * how many lines were left out.
  */
 static void
 a_flood_of_failures_makes_few_lines_which_count_the_others(void)
@@ -1242,7 +1245,7 @@ memory_that_nobody_announced_is_copied_if_the_adapter_can(void)
 
 /*
  * Of 24 copies, every fourth copy names memory that is unmapped or read-only, or that ends in such
- * memory.
+ * memory. Only these copies may fail.
  */
 static void
 memory_that_is_gone_fails_alone(void)
@@ -1454,7 +1457,7 @@ each_of_several_channels_must_be_set_up(void)
 	end(id);
 }
 
-/* rte_dma_stop() waits for the queue of each channel, and drops staged operations. */
+/* rte_dma_stop() must wait for the queue of each channel, and must drop staged operations. */
 static void
 stopping_stops_every_channel(void)
 {
@@ -1485,8 +1488,8 @@ stopping_stops_every_channel(void)
 }
 
 /*
- * A copy of lists or a fill also needs a free entry in the channel. The channel is full of staged,
- * submitted or held operations.
+ * A copy of lists or a fill also needs a free entry in the channel. If the channel is full of
+ * staged, submitted or held operations, it must be refused.
  */
 static void
 a_full_channel_takes_nothing_of_any_kind(void)
@@ -1769,7 +1772,10 @@ each_of_several_maps_ends_alone_and_not_before_its_operations(void)
 	env_unmap(page, 3 * PAGE_LEN);
 }
 
-/* A copy of lists reads the bytes that the previous copy writes. A fill overwrites these bytes. */
+/*
+ * A copy of lists reads the bytes that the previous copy writes, and a fill overwrites these bytes.
+ * So both must wait for their fences.
+ */
 static void
 fences_of_lists_and_fills_wait_too(void)
 {

@@ -284,9 +284,9 @@ decode_signature_error(void)
 }
 
 /*
- * A receive's CQE contains the index of its entry. A device that accepts packets out of order may
- * use entries in another order than the order of posting (libmlx5, handle_responder(), since
- * rdma-core 55).
+ * A receive's CQE contains the index of its entry, and hwq must return the wr_id of this entry. A
+ * device that accepts packets out of order may use entries in another order than the order of
+ * posting (libmlx5, handle_responder(), since rdma-core 55).
  */
 static void
 receives_by_their_index(void)

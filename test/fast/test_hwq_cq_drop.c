@@ -53,7 +53,10 @@ expect(const uint32_t (*want)[2], unsigned int n, const char *what)
 	CHECK(!hwq_cq_peek(&cq, &rec), "%s: one entry too many", what);
 }
 
-/* Each other QPN differs from the dropped QPN in one of the 24 bits. */
+/*
+ * Each other QPN differs from the dropped QPN in one of the 24 bits. The entries of the other QPNs
+ * must stay.
+ */
 static void
 all_bits_of_the_number(void)
 {

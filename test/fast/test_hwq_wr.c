@@ -293,8 +293,8 @@ write_one(unsigned int flags)
 }
 
 /*
- * FM is 1 for the small fence, and 4 for the fence that a caller asks for (infiniband/mlx5dv.h,
- * control segment).
+ * The WQE after a LOCAL_INV must have the right value of the field FM: 1 for the small fence, and 4
+ * for the fence that a caller asks for (infiniband/mlx5dv.h, control segment).
  */
 static void
 fence_of_local_inv(void)
@@ -325,8 +325,8 @@ fence_of_local_inv(void)
 }
 
 /*
- * Index 65530 is WQEBB 10 of 16. After two WQEs of 4 WQEBBs, a fill (NOP) of two WQEBBs is at the
- * ring's end.
+ * Each WQE must have its wr_id. Index 65530 is WQEBB 10 of 16. After two WQEs of 4 WQEBBs, a fill
+ * (NOP) of two WQEBBs is at the ring's end, so both the ring and the 16-bit index wrap.
  */
 static void
 wr_ids_go_with_their_wqes(void)
@@ -364,7 +364,10 @@ one_wqe_goes_by_blueflame(void)
 	check_bytes(reg + 256, ring + 11 * 64, 64, "BlueFlame of the next batch");
 }
 
-/* BlueFlame would send only the last WQE, so the device would not see the earlier pending WQE. */
+/*
+ * If two WQEs are pending, the doorbell must have 8 bytes. BlueFlame would send only the last WQE,
+ * so the device would not see the WQE before it.
+ */
 static void
 two_pending_wqes_go_by_doorbell(void)
 {

@@ -38,6 +38,7 @@ check_comp(const struct gantry_comp *comp, const struct gantry_desc *d, enum gan
 
 /*
  * Descriptor 4 is fenced, so descriptor 4 and all descriptors after it wait until the first poll.
+ * gantry_cancel() must find the waiting descriptors by their cookies.
  */
 static void
 those_that_wait_are_cancelled_by_their_cookie(void)
@@ -139,7 +140,7 @@ what_the_hardware_has_is_not_cancelled(void)
 	env_queue_done(q);
 }
 
-/* A fenced descriptor that was cancelled does not delay the descriptors after it. */
+/* A fenced descriptor that was cancelled must not delay the descriptors after it. */
 static void
 a_cancelled_fence_holds_nothing_back(void)
 {
@@ -161,7 +162,10 @@ a_cancelled_fence_holds_nothing_back(void)
 	env_queue_done(q);
 }
 
-/* The copies after a failed copy are in hardware; copies submitted during the repair wait. */
+/*
+ * Copies that were submitted during a repair wait, and can be cancelled. The copies after the
+ * failed copy are in hardware, and cannot be cancelled.
+ */
 static void
 copies_that_wait_for_a_repair_are_cancelled(void)
 {

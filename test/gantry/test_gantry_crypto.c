@@ -518,7 +518,7 @@ copies_encrypt_and_decrypt(void)
 	way_close(&w);
 }
 
-/* The longest transactions of this test, with the most buffers. */
+/* The longest transactions of this test, with the most buffers: all bytes must be right. */
 static void
 long_ones_gather_and_scatter(void)
 {
@@ -537,7 +537,7 @@ long_ones_gather_and_scatter(void)
 	way_close(&w);
 }
 
-/* The tweak is a number of 128 bits, and wraps to 0. */
+/* The tweak must be one number of 128 bits: it carries into the high half, and wraps to 0. */
 static void
 tweaks_carry(void)
 {
@@ -651,7 +651,7 @@ each_order_of_signature_and_encryption(enum gantry_txn_mode mode)
 
 /*
  * GANTRY_CRYPTO_SINGLE: a block of 512 bytes with its signature is longer than a data unit of 512
- * bytes.
+ * bytes. So a device of this kind must refuse the transaction. All other devices must execute it.
  */
 static void
 memory_of_one_data_unit_counts_with_its_signatures(void)
@@ -909,7 +909,7 @@ each_rule_has_its_status(void)
 
 /*
  * On a queue with one open transaction at a time, transactions with and without encryption
- * alternate.
+ * alternate: each must use a key of the right kind.
  */
 static void
 keys_of_both_kinds_take_turns(void)
@@ -1069,7 +1069,10 @@ a_key_is_made_anew_when_an_error_of_it_may_be_lost(void)
 	way_close(&w);
 }
 
-/* A transaction names a keytag, and the device compares it with the keytag of the DEK. */
+/*
+ * A transaction names a keytag. The device compares it with the keytag of the DEK, and must refuse
+ * another keytag.
+ */
 static void
 a_keytag_must_be_the_deks(void)
 {
@@ -1103,7 +1106,7 @@ a_keytag_must_be_the_deks(void)
 	way_close(&w);
 }
 
-/* Without a login no DEK can be added; existing DEKs continue to work. */
+/* Without a login, adding a DEK must fail. Existing DEKs must continue to work. */
 static void
 a_wrapped_dek_needs_a_login(void)
 {
@@ -1158,8 +1161,8 @@ a_wrapped_dek_needs_a_login(void)
 }
 
 /*
- * gantry.h, fork(2): a child calls the functions for DEKs. They change nothing: the DEK still
- * belongs to the parent.
+ * gantry.h, fork(2): a child calls the functions for DEKs. They must fail and change nothing: the
+ * DEK still belongs to the parent.
  */
 static void
 a_child_is_refused(void)
@@ -1188,7 +1191,8 @@ a_child_is_refused(void)
 }
 
 /*
- * A program that gives the engine an open device may have logged in before it creates the engine.
+ * A program gives the engine an open device, and has logged in before it creates the engine. Then
+ * adding a DEK must succeed without a further login.
  */
 static void
 a_login_of_the_devices_owner_counts(void)
@@ -1243,8 +1247,8 @@ submit_local(struct one *o, struct way *w, struct gantry_desc *d)
 }
 
 /*
- * A DEK stays in the device until the last transaction that uses it has completed, in whichever
- * queue.
+ * The device must keep a retired DEK until the last transaction that uses the DEK has completed, in
+ * any queue.
  */
 static void
 a_retired_dek_serves_what_is_in_the_hardware(void)
@@ -1316,7 +1320,7 @@ a_retired_dek_waits_for_no_receive(void)
 	way_close(&w);
 }
 
-/* A copy in hardware does not delay the DEK's removal either. */
+/* A copy that is in hardware must not delay the removal of a DEK. */
 static void
 a_retired_dek_waits_for_no_copy(void)
 {
@@ -1339,7 +1343,7 @@ a_retired_dek_waits_for_no_copy(void)
 
 /*
  * A transaction that the hardware has finished keeps its DEK in use until the queue's owner polls
- * the completion or calls gantry_rest().
+ * the completion or calls gantry_rest(). After gantry_rest() the removal of the DEK must end.
  */
 static void
 an_owner_that_rests_lets_the_dek_go(void)

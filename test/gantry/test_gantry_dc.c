@@ -175,7 +175,10 @@ an_address_of_a_target_with_any_flipped_bit_is_refused(void)
 
 /* ------------------------------------------------------------------ operations */
 
-/* WRITE and READ with lengths around the limit for data in the WQE, over many laps of the ring. */
+/*
+ * WRITE and READ with lengths around the limit for data in the WQE, over many laps of the ring: all
+ * bytes must be right.
+ */
 static void
 data_go_both_ways(void)
 {
@@ -204,7 +207,8 @@ data_go_both_ways(void)
 }
 
 /*
- * A short message needs no registered memory: its data are in the last WQE, which names no memory.
+ * A short message must need no registered memory: its data are in the last WQE, which names no
+ * memory.
  */
 static void
 short_messages_travel_in_the_wqe(void)
@@ -336,7 +340,7 @@ atomics_return_the_old_value(void)
 
 /*
  * A RAW WQE with two pieces of memory, built with stock libmlx5's functions. The bytes of its
- * address vector are wrong until the engine writes them.
+ * address vector are wrong, and the engine must write the peer's address into them.
  */
 static void
 a_raw_wqe_gets_the_peers_address(void)
@@ -451,7 +455,7 @@ a_fence_orders_the_initiator_and_copies(void)
 	env_queue_done(q);
 }
 
-/* Descriptors that wait for the fence are cancelled; the other descriptors continue. */
+/* Descriptors that wait for the fence are cancelled. The other descriptors must complete. */
 static void
 what_waits_is_cancelled(void)
 {
@@ -479,8 +483,8 @@ what_waits_is_cancelled(void)
 }
 
 /*
- * In an unordered queue, descriptors to all DC peers complete in the order of submission, but other
- * descriptors do not wait for them.
+ * In an unordered queue, descriptors to all DC peers must complete in the order of submission, but
+ * other descriptors must not wait for them.
  */
 static void
 an_unordered_queue_has_one_stream_for_its_dc_peers(void)
@@ -805,8 +809,8 @@ an_initiator_that_is_drained_is_set_up_again(void)
 }
 
 /*
- * While the initiator is broken, descriptors that need it wait, and descriptors submitted before
- * them continue.
+ * While the initiator is broken, descriptors that need it must wait, and descriptors submitted
+ * before them must complete.
  */
 static void
 a_repair_that_is_refused_is_tried_again(void)
@@ -1050,8 +1054,8 @@ everything_comes_back_when_the_device_is_lost(void)
 /* ------------------------------------------------------------------ receives */
 
 /*
- * Ten initiators send to one target: each message is received once, and each receive completes
- * once.
+ * Ten initiators send to one target: each message must be received once, and each receive must
+ * complete once.
  */
 static void
 many_initiators_share_a_target(void)
@@ -1109,7 +1113,9 @@ many_initiators_share_a_target(void)
 	env_queue_done(t);
 }
 
-/* Refused receives complete at once; posted receives complete when the target is closed. */
+/*
+ * Refused receives must complete at once. Posted receives must complete when the target is closed.
+ */
 static void
 a_target_gives_its_receives_back(void)
 {
@@ -1193,8 +1199,8 @@ a_closed_target_gives_messages_that_have_arrived(void)
 }
 
 /*
- * gantry_mem_unregister() waits for receives that were posted before the call, but not for later
- * receives.
+ * gantry_mem_unregister() must wait for receives that were posted before the call, and must not
+ * wait for later receives.
  */
 static void
 a_removal_waits_for_receives_posted_before(void)
@@ -1457,8 +1463,8 @@ an_initiator_reaches_many_targets(void)
 }
 
 /*
- * A peer is busy while a descriptor to it is in flight, whatever descriptors to other peers of the
- * initiator do.
+ * A peer must be busy while a descriptor to it is in flight, whatever descriptors to other peers of
+ * the initiator do.
  */
 static void
 one_peer_is_closed_while_others_run(void)
@@ -1505,7 +1511,10 @@ one_peer_is_closed_while_others_run(void)
 	}
 }
 
-/* A peer is busy not only while a descriptor to it runs, but until the completion is polled. */
+/*
+ * A peer must be busy until the completion of its descriptor is polled, not only while the
+ * descriptor runs.
+ */
 static void
 each_operation_keeps_its_own_peer_alone(void)
 {

@@ -41,8 +41,8 @@ last_opcode(const struct gantry_queue *q)
 }
 
 /*
- * A DMA MMO copies on the PCI bus (mlx5dv_wr_post(3)), so it may not be able to reach device
- * memory.
+ * Checks that RDMA carried the copy. DMA MMO copies memory on the PCI bus (mlx5dv_wr_post(3)), so
+ * it may not be able to reach device memory.
  */
 static void
 check_copied_by_rdma(const struct gantry_queue *q)
@@ -98,7 +98,10 @@ copies_go_into_it_inside_it_and_out_of_it(void)
 	env_queue_done(q);
 }
 
-/* A burst of copies with and without device memory. Each piece of memory is used once. */
+/*
+ * A burst of copies with and without device memory: all bytes must be right. Each piece of memory
+ * is used once.
+ */
 static void
 it_mixes_with_other_copies_in_a_burst(void)
 {
@@ -241,8 +244,8 @@ rdma_alone_carries_it(void)
 }
 
 /*
- * Rules name the CPU for all copies: the CPU carries copies of host memory, but none of device
- * memory.
+ * Rules name the CPU for all copies: the CPU must carry copies of host memory, and no copy of
+ * device memory.
  */
 static void
 rules_are_passed_over(void)

@@ -163,8 +163,8 @@ all_that_eal_allocates_can_be_named(void)
 }
 
 /*
- * A heap that uses the caller's memory belongs to EAL's memory. Memory that is only known to EAL
- * does not.
+ * A heap that uses the caller's memory must count as EAL's memory. Memory that EAL only knows must
+ * not.
  */
 static void
 heaps_of_external_memory_are_eals_and_other_external_memory_is_not(void)
@@ -330,8 +330,8 @@ what_shrinks_is_refused_and_the_rest_is_not(void)
 }
 
 /*
- * The thread that frees is the queue's owner, so nobody polls during the call. The key that WQEs
- * name exists until these WQEs have completed.
+ * The thread that frees memory is the queue's owner, so nobody polls during the call, and the call
+ * must end all the same. The key that WQEs name must exist until these WQEs have completed.
  */
 static void
 a_queue_with_work_does_not_hold_eal_up(void)
@@ -466,6 +466,7 @@ memory_that_stays_can_be_named_at_any_time(void)
 
 /*
  * With huge pages: blocks that exceed the initial 64 MiB make EAL map pages, and unmap them later.
+ * Copies of these blocks must succeed.
  */
 static void
 eal_itself_grows_and_shrinks(void)

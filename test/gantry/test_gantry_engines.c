@@ -99,7 +99,9 @@ engines_on_two_devices_and_two_on_one_work_side_by_side(void)
 	CHECK(none == NULL);
 }
 
-/* A key that the caller registered works on the engine's queue, because both belong to one PD. */
+/*
+ * A key that the caller registered must work on the engine's queue, because both belong to one PD.
+ */
 static void
 an_engine_works_on_the_callers_context_and_protection_domain(void)
 {
@@ -476,7 +478,10 @@ check_gid(const struct gantry_queue *q, uint16_t peer, unsigned int port, uint32
 		CHECK_EQ(attr.ah_attr.grh.sgid_index, index);
 }
 
-/* Each port has its own GID table (ibv_query_gid_ex(3)). */
+/*
+ * Each port has its own GID table (ibv_query_gid_ex(3)), so a GID index must be used only for its
+ * port.
+ */
 static void
 a_gid_index_is_that_of_one_port(void)
 {
@@ -543,7 +548,10 @@ wait_for_ports(const struct gantry *g, uint32_t before, uint32_t after)
 	CHECK(!info.device_lost);
 }
 
-/* Bit n of gantry_info::ports_down is port n + 1 of the engine's own device. */
+/*
+ * Each bit of gantry_info::ports_down must show one port: bit n is port n + 1 of the engine's own
+ * device.
+ */
 static void
 each_port_is_told_by_itself(void)
 {

@@ -27,7 +27,10 @@
 
 static bool mmo;
 
-/* Piece i of dst has the bytes of src if moved[i], else ENV_UNTOUCHED. */
+/*
+ * Checks that piece i of dst has the bytes of src if moved[i] is set, and only bytes ENV_UNTOUCHED
+ * otherwise.
+ */
 static void
 check_pieces(const bool *moved, uint32_t n)
 {
@@ -69,7 +72,10 @@ a_failed_copy_is_told_from_those_before_and_after(void)
 	env_queue_done(q);
 }
 
-/* With loopback the device reports a remote error (0x13), with a DMA MMO a local error (0x04). */
+/*
+ * If the destination is refused, the status must be GANTRY_LOCAL_ERROR for each carrier, although
+ * the device reports a remote error for loopback (0x13) and a local error for DMA MMO (0x04).
+ */
 static void
 a_destination_that_is_refused_is_a_local_error_by_any_path(void)
 {
@@ -238,8 +244,8 @@ every_syndrome_has_its_status_and_is_reported(void)
 }
 
 /*
- * Details of a receive that failed, on a connection and on a DC target. The syndromes are those of
- * receives in ibv_poll_cq(3); the vendor syndromes are chosen by the test.
+ * A receive that failed must report its syndromes, on a connection and on a DC target. The
+ * syndromes are those of receives in ibv_poll_cq(3); the test chooses the vendor syndromes.
  */
 static void
 a_failed_receive_tells_its_syndromes(void)
@@ -411,8 +417,8 @@ no_more_than_four_failed_wqes_a_second_are_logged(void)
 }
 
 /*
- * Each call writes a line of lib/hwq, whose lines are limited, and a line of the engine, which is
- * not limited.
+ * Each refused call writes a line of lib/hwq, whose lines must be limited, and a line of the
+ * engine, which is not limited.
  */
 static void
 no_more_than_32_refused_calls_a_second_are_logged(void)
@@ -511,8 +517,8 @@ a_split_copy_behind_a_failure_runs(void)
 }
 
 /*
- * Failures at random positions, many times. Every status is known in advance: a copy is executed
- * again at most three times, so copies after the fourth failure are flushed.
+ * Failures at random positions, many times. The test knows the status of each copy in advance: a
+ * copy is executed again at most three times, so copies after the fourth failure must be flushed.
  */
 static void
 failures_anywhere_are_survived(void)
@@ -575,7 +581,8 @@ a_queue_that_cannot_be_repaired_gives_everything_back(void)
 
 /*
  * When the long copy is submitted, the ring is full of WQEs of the failing copy. So the long copy
- * waits, and none of its WQEs is posted. Then the queue's connection to itself is lost.
+ * waits, and none of its WQEs is posted. Then the queue's connection to itself is lost, and the
+ * long copy must complete as lost.
  */
 static void
 a_long_copy_that_has_not_begun_learns_that_the_device_is_lost(void)

@@ -135,7 +135,10 @@ events_do_not_fail_copies(void)
 	}
 }
 
-/* The long copy is posted in part when the event comes, because it has more WQEs than the ring. */
+/*
+ * When the event comes, the long copy is posted in part, because it has more WQEs than the ring.
+ * The copy must still complete with the right bytes.
+ */
 static void
 a_long_copy_survives_events(void)
 {
@@ -193,7 +196,10 @@ a_copy_that_is_not_carried_out_again_tells_of_the_event(void)
 	}
 }
 
-/* If the device stops the QP again after each repair, the engine gives up after some repairs. */
+/*
+ * If the device stops the QP again after each repair, the engine must give up after as many repairs
+ * as the setting allows.
+ */
 static void
 copies_are_carried_out_again_for_events_as_often_as_it_is_set(void)
 {
@@ -256,7 +262,7 @@ a_repair_after_an_event_is_tried_again(void)
 	env_queue_done(q);
 }
 
-/* An owner that polls without an array of completions also checks for events. */
+/* An owner that polls without an array of completions must also notice events. */
 static void
 who_only_counts_hears_of_events(void)
 {
@@ -287,8 +293,8 @@ who_only_counts_hears_of_events(void)
 }
 
 /*
- * While the queue has no QP, the engine checks descriptors against the length of the last send
- * queue. The new send queue will have the same length.
+ * While the queue has no QP, descriptors must wait. Meanwhile the engine checks their lengths
+ * against the last send queue, because the new send queue will be as long.
  */
 static void
 descriptors_wait_while_there_is_no_qp(void)
@@ -719,7 +725,10 @@ receives_of_every_peer_end_when_the_device_is_lost(void)
 	lost_engine_destroy(&e);
 }
 
-/* The queue's connection to itself has failed, and no repair is tried before the device is lost. */
+/*
+ * The queue's connection to itself has failed, and the device is lost before a repair is tried. The
+ * waiting descriptors must complete as lost.
+ */
 static void
 what_waits_for_a_repair_comes_back_when_the_device_is_lost(void)
 {
@@ -790,8 +799,8 @@ the_cpu_copies_nothing_when_the_device_is_lost(void)
 }
 
 /*
- * gantry_worker_turn() checks the device as rarely as gantry_poll() does, even if the worker has no
- * work.
+ * A worker without work must notice that the device is lost. gantry_worker_turn() checks the device
+ * as rarely as gantry_poll() does.
  */
 static void
 a_worker_without_work_notices_that_the_device_is_lost(void)
@@ -893,7 +902,10 @@ a_lost_completion_of_a_peer_ends_by_its_deadline(void)
 	env_queue_done(q);
 }
 
-/* The first WQE waits for a minute, and is flushed when the QP is moved to error. */
+/*
+ * The first WQE waits for a minute, and is flushed when the QP is moved to error. Only the
+ * descriptor of this WQE may time out.
+ */
 static void
 what_is_stuck_fails_alone(void)
 {
@@ -1057,7 +1069,7 @@ a_message_to_a_connection_that_ends_and_its_receive_agree(void)
 	}
 }
 
-/* Time in which the queue has no work does not count toward the deadline, however long it is. */
+/* Time in which the queue has no work must not count toward the deadline, however long it is. */
 static void
 a_queue_that_rests_is_not_stuck(void)
 {
@@ -1084,9 +1096,9 @@ a_queue_that_rests_is_not_stuck(void)
 }
 
 /*
- * Each WQE waits for half of the deadline: the connections are slow, but not stuck. Each late call
- * of gantry_watch() counts as a quarter of the deadline; the first of three calls only notes the
- * outstanding WQEs.
+ * Each WQE waits for half of the deadline: the connections are slow, and must not count as stuck.
+ * Each late call of gantry_watch() counts as a quarter of the deadline; the first of three calls
+ * only notes the outstanding WQEs.
  */
 static void
 a_connection_that_goes_on_slowly_is_not_stuck(void)
@@ -1116,7 +1128,7 @@ a_connection_that_goes_on_slowly_is_not_stuck(void)
 }
 
 /*
- * After a long pause of the process, the device gets time before its WQEs count as stuck: a call of
+ * After a long pause of the process, the WQEs must not count as stuck at once: a call of
  * gantry_watch() counts as at most a quarter of the deadline.
  */
 static void
@@ -1147,7 +1159,10 @@ a_process_that_stood_still_gives_the_device_time(void)
 	env_queue_done(q);
 }
 
-/* The CQE comes while the QP is moved to error: no WQE is left to flush. */
+/*
+ * The CQE of the stuck WQE comes while the QP is moved to error, so no WQE is left to flush. The
+ * descriptor must complete with GANTRY_OK.
+ */
 static void
 what_completes_after_all_is_done(void)
 {
@@ -1183,7 +1198,10 @@ what_completes_after_all_is_done(void)
 	env_queue_done(q);
 }
 
-/* When its connection is flushed, only a part of the long write is posted. */
+/*
+ * When its connection is flushed, only a part of the long write is posted. The write must complete
+ * only after the flush.
+ */
 static void
 a_split_write_waits_for_the_flush(void)
 {
@@ -1224,8 +1242,8 @@ without_a_deadline_nothing_is_given_up(void)
 }
 
 /*
- * One call of gantry_watch() notes the outstanding WQEs of all connections. Before the call,
- * gantry_conn::watched is 0.
+ * Every stuck peer must be found. One call of gantry_watch() notes the outstanding WQEs of all
+ * connections; before this call, gantry_conn::watched is 0.
  */
 static void
 every_peer_that_is_stuck_is_watched(void)
@@ -1308,7 +1326,7 @@ the_default_deadline_is_ten_seconds(void)
 
 /* ------------------------------------------------------------------ workers: the device runs */
 
-/* gantry_stop() returns, and every descriptor has completed, whatever the device does. */
+/* gantry_stop() must return, and every descriptor must have completed, whatever the device does. */
 static void
 workers_stop_whatever_the_device_does(void)
 {
@@ -1355,7 +1373,7 @@ workers_stop_whatever_the_device_does(void)
 
 /*
  * Two workers share an lcore and have only receives in flight. A failure of the device wakes no
- * sleeping lcore, but the receives still complete.
+ * sleeping lcore, but the receives must complete.
  */
 static void
 receives_of_workers_end_when_the_device_is_lost(void)

@@ -174,7 +174,7 @@ is_withheld(const void *at)
 }
 
 /*
- * A child has a copy of registered memory, or no memory at that address. The device moves the
+ * A child has a copy of registered memory, or no memory at that address. The device must move the
  * parent's bytes.
  */
 static void

@@ -569,8 +569,8 @@ descriptors_behind_a_split_copy_wait_and_none_is_lost(void)
 }
 
 /*
- * Fenced copies from a to b, b to c, and so on: at the end, the last buffer has the bytes of the
- * first one.
+ * Fenced copies from a to b, from b to c, and so on: at the end, the last buffer must have the
+ * bytes of the first buffer.
  */
 static void
 fenced_copies_see_what_came_before(void)
@@ -719,7 +719,10 @@ memory_is_known_from_registration_to_its_end(void)
 	env_unmap(m, 16 * 4096);
 }
 
-/* Pieces are registered in random order, with holes between them. */
+/*
+ * Pieces are registered in random order, with holes between them. A copy must find the region of
+ * its addresses, and must be refused in a hole.
+ */
 static void
 the_right_region_is_found_among_many(void)
 {

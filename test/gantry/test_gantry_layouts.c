@@ -396,8 +396,8 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 }
 
 /*
- * The test keeps a list of used layouts, the most recently used one last, to know which descriptors
- * find their layout in a key.
+ * The keys must be found and lost in the order of last use. To know which descriptors must find
+ * their layout in a key, the test keeps a list of used layouts, the most recently used one last.
  */
 static void
 keys_are_found_and_given_up_as_a_list_says(void)
@@ -477,7 +477,7 @@ keys_of_a_closed_peer_serve_others(void)
 	env_queue_done(q);
 }
 
-/* The base address 0 is allowed: then the offsets of the blocks are addresses. */
+/* The base address 0 must be allowed: then the offsets of the blocks are addresses. */
 static void
 a_layout_may_lie_at_0(void)
 {
@@ -494,8 +494,9 @@ a_layout_may_lie_at_0(void)
 }
 
 /*
- * With BLOCKS + 1 rounds the device takes the layout as a pattern, in which a block, including its
- * gap, has at most 65535 bytes.
+ * With BLOCKS + 1 rounds the engine passes the layout to the device as a pattern, in which a block
+ * with its gap has at most 65535 bytes. A gather through such a pattern must return the right
+ * bytes.
  */
 static void
 a_pattern_has_the_longest_stride(void)
@@ -642,8 +643,8 @@ every_block_of_a_layout_is_judged(void)
 }
 
 /*
- * The UMR of a layout for a peer is posted to the peer's send queue, which has room only for
- * layouts of a few blocks.
+ * The UMR of a layout for a peer is posted to the peer's send queue. If this send queue has no room
+ * for the UMR, the descriptor must be refused.
  */
 static void
 a_layout_that_is_too_long_for_a_peer_is_refused(void)
@@ -873,7 +874,7 @@ whatever_fails_no_descriptor_moves_the_bytes_of_another_layout(void)
 
 /*
  * A gather was flushed and is posted again. Its key is in use until the gather is done, so a
- * descriptor with another layout waits.
+ * descriptor with another layout must wait.
  */
 static void
 a_key_of_replayed_work_is_not_given_to_another_layout(void)
@@ -919,7 +920,8 @@ a_key_of_replayed_work_is_not_given_to_another_layout(void)
 
 /*
  * A gather waits until the queue's connection to itself is set up again. Meanwhile a message to a
- * peer needs the key with another layout. The peer posts its receive only after the gather is done.
+ * peer needs the key with another layout, and must not get it. The peer posts its receive only
+ * after the gather is done.
  */
 static void
 a_key_of_work_that_waits_for_a_repair_is_not_given_to_a_peer(void)

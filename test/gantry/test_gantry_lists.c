@@ -287,7 +287,10 @@ a_list_whose_memory_goes_half_way_fails(void)
 
 /* ------------------------------------------------------------------ fills */
 
-/* As the header says: byte i of dst is byte i % 8 of the pattern in memory. */
+/*
+ * Computes the expected bytes of a fill, as the header says: byte i of dst is byte i % 8 of the
+ * pattern in memory.
+ */
 static void
 model_fill(uint64_t at, uint64_t len, uint64_t pattern)
 {
@@ -323,8 +326,8 @@ fills_of_every_length_and_place(void)
 }
 
 /*
- * The lengths of the WQEs are not multiples of eight: each WQE continues the pattern where the
- * previous one ended.
+ * The lengths of the WQEs are not multiples of eight: each WQE must continue the pattern where the
+ * previous WQE ended.
  */
 static void
 fills_keep_their_pattern_across_wqes(void)
@@ -343,7 +346,10 @@ fills_keep_their_pattern_across_wqes(void)
 	env_queue_done(q);
 }
 
-/* Each fill writes to its own memory, so the order of the fills has no effect. */
+/*
+ * There are more patterns than buffers, so fills wait: none may be lost. Each fill writes to its
+ * own memory, so the order of the fills has no effect.
+ */
 static void
 more_patterns_than_buffers_wait_and_none_is_lost(void)
 {
@@ -411,7 +417,7 @@ as_many_patterns_as_buffers_do_not_wait(void)
 
 /*
  * Long patterns get the buffers of short patterns, and short patterns get those of long patterns.
- * Each fill has its own destination.
+ * Each fill must write its own pattern to its own destination.
  */
 static void
 buffers_join_and_part_while_others_are_read(void)
@@ -536,7 +542,7 @@ fills_and_lists_behind_a_failed_copy_are_carried_out_again(void)
 
 /*
  * The fills are in hardware for the second time when more patterns are needed than there are
- * buffers.
+ * buffers. Each fill must still write its own pattern.
  */
 static void
 fills_that_are_carried_out_again_keep_their_pattern(void)

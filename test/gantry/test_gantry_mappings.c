@@ -315,7 +315,10 @@ memory_that_asks_for_transparent_huge_pages_is_as_any_other(void)
 	rig_fini(&r);
 }
 
-/* This needs free huge pages: env_init() skips the program if there are none. */
+/*
+ * Huge pages must work as a source and as a destination. This needs free huge pages: env_init()
+ * skips the program if there are none.
+ */
 static void
 huge_pages_are_a_source_and_a_destination(void)
 {

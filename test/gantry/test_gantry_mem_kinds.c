@@ -305,7 +305,7 @@ a_registration_that_fails_says_why(void)
 	env_unmap(m, 8192);
 }
 
-/* gantry.h, Values: an out-pointer is written on success only. */
+/* gantry.h, Values: an out-pointer must be written on success only. */
 static void
 a_registration_that_fails_writes_no_pointer(void)
 {
@@ -378,7 +378,10 @@ copy_objects(struct gantry_queue *q, struct rte_mempool *mp)
 	return o;
 }
 
-/* The pool gets its memory in pieces: 32 adjacent pages, then memory elsewhere. */
+/*
+ * The pool gets its memory in pieces: 32 adjacent pages, then memory elsewhere. After each call,
+ * all its memory must be registered.
+ */
 static void
 a_pool_that_grows_is_registered_again(void)
 {

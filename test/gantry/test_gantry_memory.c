@@ -222,7 +222,10 @@ open_and_close_peers(struct gantry_queue *q)
 	collect_flushed(q, has_dc ? 4 : 2);
 }
 
-/* Peers are opened and closed again, and the queue's connection to itself is set up again. */
+/*
+ * Peers are opened and closed again, and the queue's connection to itself is set up again. No block
+ * of memory may be left.
+ */
 static void
 what_comes_and_goes_leaves_no_block_behind(void)
 {
@@ -637,8 +640,8 @@ a_queue_that_is_destroyed_makes_room_for_another(void)
 }
 
 /*
- * The adapter of this program copies 2 GiB with one WQE. In a WQE, the length 2 GiB is encoded as
- * 0.
+ * In a WQE, the length 2 GiB is encoded as 0. The adapter of this program copies 2 GiB with one
+ * WQE, but the engine must split such a copy.
  */
 static void
 one_wqe_never_copies_more_than_1_gib(void)

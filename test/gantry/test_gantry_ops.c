@@ -373,7 +373,7 @@ messages_arrive_with_their_data(void)
 	env_queue_done(b);
 }
 
-/* gantry_recv_post() is allowed as soon as gantry_peer_open() has returned. */
+/* gantry_recv_post() must be allowed as soon as gantry_peer_open() has returned. */
 static void
 receives_are_posted_before_their_peer_is_connected(void)
 {
@@ -400,7 +400,7 @@ receives_are_posted_before_their_peer_is_connected(void)
 	env_queue_done(q);
 }
 
-/* Only the last WQE of the split write has the immediate data, so the write uses one receive. */
+/* The split write must use one receive, because only its last WQE has the immediate data. */
 static void
 a_split_write_takes_one_receive(void)
 {
@@ -475,7 +475,7 @@ keys_close(struct keys *k)
 	CHECK_EQ(hwq_domain_destroy(k->domain), 0);
 }
 
-/* The peer's key works until it is invalidated, and then not any more. */
+/* The peer's key must work until it is invalidated, and must be refused afterwards. */
 static void
 a_send_invalidates_a_key(void)
 {
@@ -514,7 +514,7 @@ a_send_invalidates_a_key(void)
 	keys_close(&k);
 }
 
-/* Refused receives complete in order with correct receives, and get no message. */
+/* Refused receives must complete in order with correct receives, and must get no message. */
 static void
 wrong_receives_are_refused_in_their_place(void)
 {
@@ -570,7 +570,7 @@ wrong_receives_are_refused_in_their_place(void)
 }
 
 /*
- * Random bursts of messages to two peers, which post receives and poll at random. No message is
+ * Random bursts of messages to two peers, which post receives and poll at random. No message may be
  * lost or received twice.
  */
 static void
@@ -649,8 +649,8 @@ receives_complete_once_and_in_order(void)
 }
 
 /*
- * One call collects completed receives of all peers, up to the size of its array. The next call
- * collects the remaining ones.
+ * One call must collect completed receives of all peers, up to the size of its array. The next call
+ * must collect the remaining ones.
  */
 static void
 one_call_collects_receives_of_all_peers(void)
@@ -754,9 +754,9 @@ a_failed_connection_gives_its_receives_back(void)
 }
 
 /*
- * When a connection is closed, receives that got a message complete with that message, even if they
- * were not polled before; the other receives are flushed. The next connection with this number has
- * its own receives.
+ * When a connection is closed, receives that got a message must complete with that message, even if
+ * they were not polled before. The other receives must be flushed. The next connection with this
+ * number must have only its own receives.
  */
 static void
 a_closed_connection_gives_its_receives_back(void)
@@ -813,7 +813,7 @@ a_closed_connection_gives_its_receives_back(void)
 	env_queue_done(b);
 }
 
-/* gantry_mem_unregister() waits until each receive that names the memory has completed. */
+/* gantry_mem_unregister() must wait until each receive that names the memory has completed. */
 static void
 a_receive_keeps_its_memory(void)
 {
@@ -854,8 +854,8 @@ a_receive_keeps_its_memory(void)
 }
 
 /*
- * gantry_mem_unregister() waits for receives of two peers. In each of the two rounds, the receive
- * of another peer completes last.
+ * gantry_mem_unregister() must wait for receives of two peers. In each of the two rounds, the
+ * receive of another peer completes last.
  */
 static void
 a_removal_waits_for_receives_of_all_peers(void)
@@ -929,7 +929,10 @@ connect_dc(struct gantry_queue *a, uint16_t *to, struct gantry_queue *b, uint16_
 	CHECK_EQ(gantry_peer_connect(a, *to, &addr), 0);
 }
 
-/* The peer's program asks for events of solicited messages only (ibv_req_notify_cq(3)). */
+/*
+ * The peer's program asks for events of solicited messages only (ibv_req_notify_cq(3)): it must get
+ * an event for a solicited message, and for no other message.
+ */
 static void
 solicited_messages_raise_an_event_and_others_do_not(bool dc)
 {
@@ -1096,8 +1099,8 @@ many_atomics_in_flight_keep_their_results(void)
 }
 
 /*
- * The send queue has room for only some of the atomics: the engine tries the others again until
- * there is room.
+ * The send queue has room for only some of the atomics. The engine must try the other atomics again
+ * until there is room, and must lose no cell.
  */
 static void
 atomics_that_wait_for_room_lose_no_cell(void)
@@ -1244,8 +1247,8 @@ a_raw_wqe_does_what_it_says(void)
 }
 
 /*
- * WQEs of 1 to 16 WQEBBs between other descriptors, over many laps of the ring. All complete, in
- * order.
+ * WQEs of 1 to 16 WQEBBs between other descriptors, over many laps of the ring. All must complete,
+ * in order.
  */
 static void
 raw_wqes_of_every_length_keep_order(void)
@@ -1294,7 +1297,10 @@ raw_wqes_of_every_length_keep_order(void)
  */
 #define CQE_BITS 0x0c
 
-/* Also tests gantry_stats::wqes, which includes NOP WQEs that fill the end of the ring. */
+/*
+ * A raw WQE must keep its bits, except those that ask for a CQE. gantry_stats::wqes must also count
+ * the NOP WQEs that fill the end of the ring.
+ */
 static void
 a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 {
@@ -1324,7 +1330,7 @@ a_raw_wqe_keeps_its_bits_and_what_fills_the_ring_counts(void)
 	env_queue_done(q);
 }
 
-/* A send queue accepts only WQEs that are at most half as long as its ring. */
+/* A raw WQE that is longer than half of the send queue's ring must be refused. */
 static void
 a_raw_wqe_that_is_too_long_for_a_peer_is_refused(void)
 {

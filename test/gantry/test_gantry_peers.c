@@ -130,7 +130,8 @@ check_attributes(struct hwq_qp *qp, const struct gantry_path *path, enum ibv_mtu
 		GANTRY_PATH_RNR_RETRIES | GANTRY_PATH_MIN_RNR_TIMER)
 
 /*
- * The defaults are those of gantry_engines.h; ibv_query_qp(3) shows the values that the device has.
+ * Each setting must be that of the peer, otherwise that of the engine, otherwise the default of
+ * gantry_engines.h. ibv_query_qp(3) shows the values that the device has.
  */
 static void
 settings_are_the_peers_or_the_engines_or_the_default(void)
@@ -182,7 +183,7 @@ settings_are_the_peers_or_the_engines_or_the_default(void)
 	CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* The connection uses the smaller MTU of both ends. */
+/* The connection must use the smaller MTU of both ends. */
 static void
 both_ends_of_a_connection_have_one_mtu(void)
 {
@@ -475,8 +476,8 @@ data_bytes(void)
 }
 
 /*
- * 64 peers of 64 operations each take at most 4 MB, including the memory of the libraries below the
- * engine.
+ * 64 peers of 64 operations each must take at most 4 MB, including the memory of the libraries
+ * below the engine.
  */
 static void
 a_peer_takes_memory_for_what_it_was_asked_for(void)
@@ -513,8 +514,8 @@ a_peer_takes_memory_for_what_it_was_asked_for(void)
 }
 
 /*
- * Peers with numbers up to the limit are opened and closed in any order. The engine keeps the
- * numbers in words of 64 bits.
+ * Peers with numbers up to the limit are opened and closed in any order, and each must get a free
+ * number. The engine keeps the numbers in words of 64 bits.
  */
 static void
 a_queue_has_as_many_peers_as_it_was_asked_for(void)
