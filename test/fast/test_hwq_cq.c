@@ -452,7 +452,10 @@ as_text(void)
 	}
 }
 
-/* In each lap, the watched byte must change only when the next completion is written. */
+/*
+ * hwq names a byte by which a program can see the next completion: the owner byte of the next CQE.
+ * In each lap, this byte must change only when the next completion is written.
+ */
 static void
 watched(void)
 {

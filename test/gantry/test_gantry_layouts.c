@@ -356,7 +356,10 @@ more_layouts_than_keys_wait_and_none_is_lost(void)
 	env_queue_done(q);
 }
 
-/* By default a queue has 16 keys. */
+/*
+ * By default a queue has 16 keys. A seventeenth layout must take the key of the layout that was not
+ * used for the longest time.
+ */
 static void
 the_layout_that_was_idle_longest_gives_its_key_up(void)
 {
@@ -377,8 +380,8 @@ the_layout_that_was_idle_longest_gives_its_key_up(void)
 		CHECK_EQ(env_stats(q).layout_hits, k * n);
 	}
 	/*
-	 * The first layout is used once more, so now the second layout is the least recently used
-	 * one.
+	 * The first layout is used once more. So the second layout is now the least recently used
+	 * one, and must lose its key to layout n.
 	 */
 	CHECK_EQ(env_do_one(q, gather(&s[0], src, dst, 8)), GANTRY_OK);
 	CHECK_EQ(env_do_one(q, gather(&s[n], src, dst, 8)), GANTRY_OK);

@@ -683,8 +683,8 @@ peers_come_and_go_while_workers_run(void)
 }
 
 /*
- * Descriptors that wait in a running worker's queue make their peer busy; descriptors in the
- * worker's ring do not.
+ * A running worker's peer must be busy while descriptors to it are in flight or wait in the
+ * worker's queue. Descriptors in the worker's ring must not make the peer busy.
  */
 static void
 a_running_workers_peer_is_busy_while_descriptors_to_it_are_in_flight(void)
@@ -811,7 +811,7 @@ do_in_one_call(struct gantry_queue *q, const struct gantry_desc *d, unsigned int
 }
 
 /*
- * A call rings one doorbell for each connection, however often its descriptors change from one
+ * A call must ring one doorbell for each connection, however often its descriptors change from one
  * connection to another.
  */
 static void

@@ -262,8 +262,8 @@ the_cpu_obeys_the_rules_of_memory_as_the_hardware_does(void)
 /* ------------------------------------------------------------------ order */
 
 /*
- * A chain of copies with alternating carriers: each copy reads the bytes that the previous copy
- * wrote. Without the fences, the bytes are wrong on a device that reorders.
+ * A chain of fenced copies with alternating carriers: each copy must read the bytes that the
+ * previous copy wrote. Without the fences, the bytes would be wrong on a device that reorders.
  */
 static void
 a_fence_orders_copies_of_different_carriers(void)
@@ -572,7 +572,9 @@ copies_by_the_cpu_keep_no_peer_busy(void)
 	env_queue_done(q);
 }
 
-/* In an unordered queue, the fence of a peer's descriptor also waits for copies by the CPU. */
+/*
+ * In an unordered queue, the fence of a descriptor to a peer must also wait for copies by the CPU.
+ */
 static void
 a_peers_fence_waits_for_a_long_copy_by_the_cpu(void)
 {
@@ -681,8 +683,8 @@ the_first_rule_that_fits_says_who_copies(void)
 }
 
 /*
- * If the first rule names the carrier that would be used without rules, the rules after it still
- * apply.
+ * If the first rule names the carrier that would be used without rules, the rules after it must
+ * still apply.
  */
 static void
 a_rule_counts_behind_one_for_the_usual_carrier(void)
@@ -725,8 +727,8 @@ descriptors_in_flight_count_for_rules(void)
 }
 
 /*
- * A policy applies to every copy whose carrier is chosen after the policy was set, even if the copy
- * was submitted before. Here the copy waits for its fence.
+ * A policy must apply to every copy whose carrier is chosen after the policy was set, even if the
+ * copy was submitted before. Here the copy waits for its fence.
  */
 static void
 a_policy_is_for_copies_that_wait_too(void)
@@ -750,9 +752,9 @@ a_policy_is_for_copies_that_wait_too(void)
 }
 
 /*
- * gantry_policy_rule::max_in_flight also counts descriptors of the same call, and writes to a peer
- * that have not been polled. In an unordered queue it does not count writes to a peer, because they
- * belong to another connection.
+ * gantry_policy_rule::max_in_flight must also count descriptors of the same call, and writes to a
+ * peer that have not been polled. In an unordered queue it must not count writes to a peer, because
+ * they belong to another connection.
  */
 static void
 of_an_unordered_queue_only_copies_count_for_rules(void)
@@ -834,7 +836,10 @@ a_policy_may_name_what_the_engine_has(void)
 		CHECK_EQ(gantry_destroy(other), 0);
 }
 
-/* The policy of a worker's queue changes while the worker's lcore copies. */
+/*
+ * The policy of a worker's queue changes while the worker's lcore copies: every copy must complete
+ * once, with the right bytes.
+ */
 static void
 the_policy_of_a_running_worker_changes(void)
 {

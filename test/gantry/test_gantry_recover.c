@@ -95,8 +95,8 @@ more_than_a_hundred_replays_are_refused(void)
 }
 
 /*
- * Each round begins at another index of the ring, so the WQEs that are executed again cross the end
- * of the ring.
+ * Copies that are executed again must be right even if their WQEs cross the end of the ring. So
+ * each round begins at another index of the ring.
  */
 static void
 what_is_carried_out_again_may_go_around_the_rings_end(void)
@@ -150,7 +150,10 @@ a_fenced_copy_waits_for_what_is_carried_out_again(void)
 
 /* ------------------------------------------------------------------ repairs that are refused */
 
-/* The steps of a repair are four calls of ibv_modify_qp(3): RESET, INIT, RTR, RTS. */
+/*
+ * A repair makes four calls of ibv_modify_qp(3): RESET, INIT, RTR, RTS. If the device refuses one
+ * of these calls, the engine must try the repair again.
+ */
 static void
 a_repair_that_is_refused_or_interrupted_is_tried_again(void)
 {
@@ -261,7 +264,10 @@ when_the_own_connection_is_lost_peers_go_on(void)
 	env_queue_done(q);
 }
 
-/* The test decides when the engine tries the repair again. */
+/*
+ * While the connection is broken, descriptors to peers must continue. The test decides when the
+ * engine tries the repair again.
+ */
 static void
 while_the_own_connection_is_broken_peers_go_on(void)
 {
@@ -303,7 +309,7 @@ while_the_own_connection_is_broken_peers_go_on(void)
 	env_queue_done(q);
 }
 
-/* A fenced write reads the bytes of a copy that waits for the repair. */
+/* A fenced write must read the bytes of a copy that waits for the repair. */
 static void
 a_fence_waits_for_a_repair(void)
 {

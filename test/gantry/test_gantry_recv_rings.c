@@ -135,6 +135,7 @@ check_recv(const struct gantry_recv_comp *comp, uint64_t n, uint32_t k)
 
 /*
  * Random bursts of receives and messages on two connections, with pauses in which the lcore rests.
+ * Each message must use the next receive of its connection.
  */
 static void
 exchange(enum gantry_idle idle)
@@ -185,8 +186,8 @@ receives_complete_once_and_in_order(void)
 }
 
 /*
- * Each ring has 8 entries; 64 receives are posted. Completions wait if the ring of completions is
- * full.
+ * Each ring has 8 entries, and 64 receives are posted. If the ring of completions is full,
+ * completions must wait, and none may be lost.
  */
 static void
 full_rings_push_back_and_lose_nothing(void)
@@ -260,8 +261,8 @@ a_full_ring_lets_the_lcore_sleep(void)
 }
 
 /*
- * More receives than recv_depth are enqueued. Those beyond recv_depth wait in the ring until
- * earlier receives have completed.
+ * More receives than recv_depth are enqueued. The receives beyond recv_depth must wait in the ring
+ * until earlier receives have completed.
  */
 static void
 receives_beyond_the_depth_wait(void)
@@ -388,8 +389,8 @@ hold_main(void *arg)
 }
 
 /*
- * Several peers, and more messages than the lcore moves at once: when the worker has stopped, all
- * completions can be taken.
+ * Several peers, and more messages than the lcore moves at once. When the worker has stopped, it
+ * must be possible to take all completions.
  */
 static void
 a_stop_leaves_completions_in_the_ring_and_the_rest_to_its_peers(void)
@@ -590,8 +591,9 @@ a_worker_with_receives_in_a_ring_is_not_destroyed(void)
 }
 
 /*
- * gantry_worker_conf::producers applies to descriptors and to receives. The test asks rte_ring.h
- * for the kind of the rings, because a race of two producers is seen only by chance.
+ * gantry_worker_conf::producers must apply to the ring of descriptors and to the ring of receives.
+ * The test asks rte_ring.h for the kind of the rings, because a race of two producers is seen only
+ * by chance.
  */
 static void
 both_rings_are_for_as_many_producers_as_was_said(void)

@@ -369,7 +369,7 @@ reserved_bytes_are_written_as_zeros(void)
 	CHECK_CLEAN(struct gantry_policy, policy, gantry_policy_get(q, &policy));
 }
 
-/* Array elements without a named status or carrier are 0. */
+/* Elements of the arrays that have no named status or carrier yet must be 0. */
 static void
 statistics_have_room_for_what_comes(void)
 {

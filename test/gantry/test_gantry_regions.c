@@ -309,8 +309,8 @@ a_region_ends_at_its_last_byte(void)
 }
 
 /*
- * An edit replaces the nodes of one path, and at most one neighbour at each level. 3000 regions in
- * nodes with at least 8 entries need at most 4 levels.
+ * An edit may replace only the nodes of one path, and at most one neighbour at each level. 3000
+ * regions in nodes with at least 8 entries need at most 4 levels.
  */
 static void
 an_edit_costs_the_logarithm_of_the_regions(void)
@@ -334,7 +334,7 @@ an_edit_costs_the_logarithm_of_the_regions(void)
 	gantry_region_dir_fini(&dir);
 }
 
-/* Nodes that a reader may still read are kept. All other retired nodes are used again. */
+/* Nodes that a reader may still read must be kept. All other retired nodes must be used again. */
 static void
 retired_nodes_wait_for_readers_inside_a_call_only(void)
 {

@@ -95,8 +95,8 @@ a_descriptor_that_waits_is_refused_when_its_region_has_gone(void)
 }
 
 /*
- * A copy of many WQEs is issued in part when its region is removed. The WQEs that remain use the
- * old key.
+ * A copy of many WQEs is issued in part when its region is removed. The remaining WQEs use the old
+ * key, so the removal must wait for all WQEs of the copy.
  */
 static void
 a_split_copy_keeps_its_region_to_its_end(void)
@@ -252,7 +252,10 @@ a_removal_waits_for_every_peer_and_for_nothing_later(void)
 	env_unmap(m, 4096);
 }
 
-/* The owner does not poll: the completion stays in the CQ. */
+/*
+ * The owner does not poll, so the completion stays in the CQ. After gantry_rest() the removal must
+ * not wait for it.
+ */
 static void
 an_owner_that_rests_holds_nothing_that_is_done(void)
 {
@@ -305,7 +308,7 @@ destroying_a_queue_implies_the_rest(void)
 	env_unmap(m, 4096);
 }
 
-/* A region can be removed even if a queue has WQEs outstanding at all times. */
+/* It must be possible to remove a region even if a queue has WQEs outstanding at all times. */
 static void
 a_removal_does_not_wait_for_what_is_posted_later(void)
 {
@@ -338,7 +341,10 @@ a_removal_does_not_wait_for_what_is_posted_later(void)
 	env_unmap(m, 4096);
 }
 
-/* A peer may write until gantry_mem_unregister() has returned 0, and not afterwards. */
+/*
+ * A removal that the device refuses can be repeated. A peer may write until gantry_mem_unregister()
+ * has returned 0, and must be refused afterwards.
+ */
 static void
 a_removal_that_the_device_refuses_can_be_repeated(void)
 {

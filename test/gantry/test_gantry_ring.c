@@ -339,7 +339,10 @@ the_rules_of_workers_are_kept(void)
 	CHECK_EQ(gantry_worker_destroy(w), 0);
 }
 
-/* Worker 1 writes to memory of worker 2 and reads it back, while both workers run. */
+/*
+ * Worker 1 writes to memory of worker 2 and reads it back, while both workers run. The bytes that
+ * it reads must be those that it wrote.
+ */
 static void
 workers_reach_each_other(void)
 {
@@ -377,7 +380,10 @@ workers_reach_each_other(void)
 	CHECK_EQ(gantry_worker_destroy(b), 0);
 }
 
-/* The tree of regions changes while workers read it. */
+/*
+ * Memory is registered and removed while workers read the tree of regions: all copies must still
+ * succeed.
+ */
 static void
 memory_is_registered_while_workers_run(void)
 {

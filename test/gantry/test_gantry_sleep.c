@@ -268,8 +268,8 @@ no_write_is_missed(void)
 }
 
 /*
- * An lcore sleeps while an operation is in flight. The late completion of the operation wakes the
- * lcore.
+ * An lcore must sleep while an operation is in flight, and must be woken by the late completion of
+ * this operation.
  */
 static void
 complete_late(enum gantry_idle idle)
@@ -304,8 +304,8 @@ a_late_completion_wakes_the_lcore(void)
 }
 
 /*
- * The ring of completions is full. Dequeueing one completion frees an entry for a waiting
- * descriptor.
+ * The ring of completions is full. Dequeueing one completion frees an entry, and must wake the
+ * lcore for a waiting descriptor.
  */
 static void
 room_for_completions_wakes_the_lcore(void)
@@ -517,7 +517,7 @@ repair_beside_others(unsigned int first, unsigned int conn)
 
 /*
  * Two workers share an lcore, and wait for two peers each. The peers post their receives one after
- * the other, and each completion wakes the lcore.
+ * the other, and each completion must wake the lcore.
  */
 static void
 wait_for_each(enum gantry_idle idle)
@@ -630,7 +630,10 @@ wait_for_cqe(const struct gantry_conn *c)
 	}
 }
 
-/* A CQE that was written before the CQ was armed raises no event: ibv_req_notify_cq(3). */
+/*
+ * A CQE that was written before the CQ was armed raises no event (ibv_req_notify_cq(3)). So the
+ * lcore must not sleep while there is such a CQE.
+ */
 static void
 nobody_sleeps_on_a_completion_that_is_there(void)
 {
@@ -659,7 +662,7 @@ nobody_sleeps_on_a_completion_that_is_there(void)
 	env_queue_done(q);
 }
 
-/* An owner that has only receives in flight sleeps until a receive of any peer completes. */
+/* An owner that has only receives in flight must sleep until a receive of any peer completes. */
 static void
 the_receives_of_every_peer_wake_their_owner(void)
 {
@@ -789,7 +792,7 @@ was_woken(struct gantry_worker *w, unsigned int how)
 }
 
 /*
- * Each call that gives work to an lcore wakes the lcore at once. The worker does not run, so
+ * Each call that gives work to an lcore must wake the lcore at once. The worker does not run, so
  * nothing else wakes the lcore: the case itself waits in place of the lcore.
  */
 static void

@@ -17,7 +17,7 @@
 
 /* ------------------------------------------------------------------ hardware */
 
-/* If the adapter has no thread, one poll takes all CQEs at once. */
+/* Every CQE must be counted. If the adapter has no thread, one poll takes all CQEs at once. */
 static void
 every_cqe_is_counted_also_several_in_one_poll(void)
 {

@@ -542,8 +542,8 @@ a_failure_is_told_with_the_time_of_the_last_one(void)
 }
 
 /*
- * Two failures that differ in one number (operation, queue, connection or syndrome) get separate
- * entries.
+ * Two failures that differ in one number (operation, queue, connection or syndrome) must get
+ * separate entries.
  */
 static void
 different_failures_are_told_apart(void)
@@ -606,7 +606,10 @@ has_field(const char *json, const char *key, const char *value)
 	return has(json, text);
 }
 
-/* Each field has a value of its own, which the case writes to the queue's counter. */
+/*
+ * Each counter must be shown under its own name. So the case writes a different value to each
+ * counter of the queue.
+ */
 static void
 each_counter_is_told_by_its_name(void)
 {

@@ -123,7 +123,7 @@ an_engine_has_so_many_profiles(void)
 }
 
 /*
- * The engine reports the same features as ibv_devinfo(1) (doc/softhca-reference.md: Block
+ * The engine must report the same features as ibv_devinfo(1) (doc/softhca-reference.md: Block
  * signatures).
  */
 static void
@@ -332,7 +332,10 @@ signatures_are_generated_and_stripped_here(void)
 	env_queue_done(q);
 }
 
-/* Data and signatures in separate buffers, and data in several pieces. */
+/*
+ * Data and signatures are in separate buffers, and data are in several pieces: all bytes must be
+ * right.
+ */
 static void
 buffers_are_lists_or_have_their_signatures_apart(void)
 {
@@ -699,7 +702,10 @@ count_responses_at_once(enum gantry_txn_mode mode, enum gantry_op op, uint32_t n
 	return at_once;
 }
 
-/* The expected numbers follow from the section Responses of gantry_txn.h. */
+/*
+ * Checks how many responses are posted together with their transfers. The expected numbers follow
+ * from the section Responses of gantry_txn.h.
+ */
 static void
 a_pipelined_response_is_posted_with_its_transfers(void)
 {
@@ -758,7 +764,7 @@ refused_with(struct pair *p, const struct gantry_txn *t, uint64_t len)
 	return status;
 }
 
-/* One field is wrong in each descriptor. */
+/* Each descriptor has one wrong field, and must be refused with the status for this field. */
 static void
 each_rule_has_its_status(void)
 {
@@ -845,7 +851,10 @@ each_rule_has_its_status(void)
 	env_queue_done(without);
 }
 
-/* A response of up to gantry_peer_conf::max_inline bytes, by default 44, need not be registered. */
+/*
+ * A response of up to gantry_peer_conf::max_inline bytes, by default 44, must be possible in memory
+ * that is not registered.
+ */
 static void
 a_response_that_fits_the_wqe_needs_no_registered_memory(void)
 {
@@ -1077,7 +1086,10 @@ a_profile_is_used_until_it_is_destroyed(void)
 	env_queue_done(q);
 }
 
-/* No signature is checked, so any bytes are accepted. */
+/*
+ * The longest transaction has 1 MiB and must succeed. No signature is checked, so any bytes are
+ * accepted.
+ */
 static void
 the_longest_transaction_has_a_mebibyte(void)
 {
@@ -1181,7 +1193,10 @@ arm(const char *line)
 	CHECK_EQ(softhca_fault(line), 0);
 }
 
-/* The remote key of one part is wrong. This breaks the connection. */
+/*
+ * The remote key of one part is wrong. This transaction must fail, and the connection must be down
+ * afterwards.
+ */
 static void
 a_failed_transfer_ends_the_connection(void)
 {
@@ -1212,7 +1227,8 @@ a_failed_transfer_ends_the_connection(void)
 }
 
 /*
- * The transaction that failed has the syndromes of its CQE. Transactions after it have no syndrome.
+ * The transaction that failed must have the syndromes of its CQE. Transactions after it must have
+ * no syndrome.
  */
 static void
 the_transaction_that_failed_tells_its_syndromes(void)
@@ -1640,7 +1656,7 @@ what_waits_can_be_cancelled_and_what_is_open_keeps_the_peer(void)
 	CHECK_EQ(gantry_mem_register(g, here, AREA_LEN, ENV_REMOTE, &here_mem), 0);
 }
 
-/* Transactions on an unordered queue, and on a worker whose lcore sleeps. */
+/* Transactions must also work on an unordered queue, and on a worker whose lcore sleeps. */
 static void
 other_queues_carry_them_too(void)
 {

@@ -323,7 +323,10 @@ every_kind_and_size_goes_through_to_a_peer(void)
 	all_kinds();
 }
 
-/* The two domains have blocks of different sizes. */
+/*
+ * The two domains have blocks of different sizes: status, details and bytes must be those of the
+ * model.
+ */
 static void
 block_sizes_differ_between_the_domains(void)
 {
@@ -439,8 +442,8 @@ what_is_not_checked_is_not_found(void)
 }
 
 /*
- * Both domains have signatures: an error in incoming bytes is reported, and wrong bytes that are
- * passed on stay wrong.
+ * Both domains have signatures: an error in incoming bytes must be reported, and wrong bytes that
+ * are passed on must stay wrong.
  */
 static void
 wrong_bits_are_passed_on_as_the_copy_mask_says(void)
@@ -475,7 +478,7 @@ wrong_bits_are_passed_on_as_the_copy_mask_says(void)
 			}
 }
 
-/* A CRC finds each burst of wrong bits that is not longer than the CRC. */
+/* A CRC must find each burst of wrong bits that is not longer than the CRC. */
 static void
 bursts_are_found(void)
 {
@@ -512,7 +515,8 @@ bursts_are_found(void)
 /* ------------------------------------------------------------------ escapes, tags, details */
 
 /*
- * A block with an escape is not checked, whatever is wrong in it; the blocks beside it are checked.
+ * A block with an escape must not be checked, whatever is wrong in it. The blocks beside it must be
+ * checked.
  */
 static void
 escape(uint32_t flags, uint16_t app, uint32_t ref, bool is_checked)
@@ -563,8 +567,8 @@ escape_values_are_as_the_flags_say(void)
 }
 
 /*
- * Transactions with several parts, on both connections: the first wrong block of the transaction is
- * reported.
+ * Transactions with several parts, on both connections: the first wrong block of the transaction
+ * must be reported.
  */
 static void
 the_first_wrong_block_is_named(void)

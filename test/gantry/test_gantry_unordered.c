@@ -141,7 +141,10 @@ a_slow_peer_holds_nobody_back(void)
 	end();
 }
 
-/* Descriptors of random lengths and operations on random connections. */
+/*
+ * Descriptors of random lengths and operations on random connections: on each connection they must
+ * complete in order.
+ */
 static void
 each_connection_completes_in_its_order(void)
 {
@@ -196,8 +199,8 @@ each_connection_completes_in_its_order(void)
 }
 
 /*
- * Three connections have many completions each. Each poll is for one completion, and takes it from
- * the next connection.
+ * Three connections have many completions each. Each poll is for one completion, and must take it
+ * from the next connection.
  */
 static void
 polls_take_from_each_connection_in_turn(void)
@@ -224,7 +227,7 @@ polls_take_from_each_connection_in_turn(void)
 /* ------------------------------------------------------------------ counting */
 
 /*
- * gantry_poll_good() does everything that a poll does, except that completions are left for
+ * gantry_poll_good() must do everything that a poll does, except that it leaves completions for
  * gantry_poll().
  */
 static void
@@ -261,7 +264,7 @@ a_count_hands_nothing_out(void)
 
 /* ------------------------------------------------------------------ fences */
 
-/* A fenced copy reads the bytes that a write to a slow peer writes. */
+/* A fenced copy must read the bytes that a write to a slow peer writes. */
 static void
 a_fence_waits_for_every_connection(void)
 {
@@ -324,8 +327,8 @@ fences_of_several_connections_start_in_their_order(void)
 
 /*
  * New descriptors come all the time, and each of them can complete only after the next one was
- * submitted. If descriptors after a fence were started before the fenced one, the fence would wait
- * for ever.
+ * submitted. A fenced descriptor must start all the same: while it waits, no descriptor after it
+ * may be started.
  */
 static void
 a_fence_is_not_put_off_for_ever(void)
@@ -388,8 +391,8 @@ a_full_connection_accepts_no_more_and_others_do(void)
 }
 
 /*
- * gantry_peer_conf::depth is rounded to a power of two; 0 means the depth of the queue. The peer's
- * send queue is stopped.
+ * A connection must accept as many descriptors as its depth. gantry_peer_conf::depth is rounded to
+ * a power of two; 0 means the depth of the queue. The peer's send queue is stopped.
  */
 static void
 each_connection_has_a_depth_of_its_own(void)
@@ -626,7 +629,10 @@ turns(struct gantry_worker *w, unsigned int n)
 	}
 }
 
-/* A fenced descriptor waits for a connection that is full. Descriptors after it wait for both. */
+/*
+ * A fenced descriptor waits for a connection that is full. Descriptors after the fenced one must
+ * wait, too.
+ */
 static void
 a_fence_to_a_full_peer_holds_the_worker_back(void)
 {
@@ -665,8 +671,8 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 }
 
 /*
- * Descriptors that the worker has taken are executed before the worker stops; the other descriptors
- * stay in the ring.
+ * Descriptors that the worker has taken must be executed before the worker stops. The other
+ * descriptors must stay in the ring.
  */
 static void
 a_stopping_worker_finishes_what_it_deferred(void)

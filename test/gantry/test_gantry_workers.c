@@ -183,8 +183,8 @@ stopping_does_not_wait_for_an_lcore_that_runs_something_else(void)
 }
 
 /*
- * Workers in the order of their creation: one that runs, two that could run, one whose lcore is
- * used by another program, and one more.
+ * All workers are started, or none is. The workers, in the order of their creation: one that runs,
+ * two that could run, one whose lcore is used by another program, and one more.
  */
 static void
 all_are_started_or_none_is(void)
@@ -337,8 +337,8 @@ a_worker_whose_end_is_refused_can_be_destroyed_again(void)
 /* ------------------------------------------------------------------ bursts */
 
 /*
- * The worker is not started: this thread calls gantry_worker_turn(), and each call takes at most
- * conf.burst descriptors.
+ * Each call of gantry_worker_turn() must take at most conf.burst descriptors. The worker is not
+ * started: this thread makes the calls.
  */
 static void
 a_worker_takes_a_burst_at_a_time(void)
@@ -396,7 +396,10 @@ reclaim_some(struct gantry_worker *w, uint64_t *got, unsigned int n, unsigned in
 	}
 }
 
-/* The indices of the rings wrap. The worker is not started. */
+/*
+ * A full ring must accept only whole descriptors, and no more than it has room for, also when the
+ * indices of the rings wrap. The worker is not started.
+ */
 static void
 a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 {
@@ -424,7 +427,8 @@ a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for(void)
 }
 
 /*
- * gantry_worker_conf: by default the ring has 1024 entries, and the worker has no ring of receives.
+ * gantry_worker_conf: by default the ring must have 1024 entries, and the worker must have no ring
+ * of receives.
  */
 static void
 a_ring_has_1024_elements_by_default(void)
@@ -614,7 +618,10 @@ check_no_load(unsigned int lcore)
 	CHECK_EQ(load.cycles | load.busy_cycles | load.sleeps | load.workers, 0);
 }
 
-/* Two workers on one lcore, and one worker on another lcore, all of which poll. */
+/*
+ * Two workers on one lcore, and one worker on another lcore, all of which poll: the load of each
+ * lcore must count only its own workers.
+ */
 static void
 the_load_of_each_lcore_is_its_own(void)
 {
@@ -693,8 +700,8 @@ produce(void *arg)
 static const enum gantry_producers several[] = {GANTRY_PRODUCERS_MP_HTS, GANTRY_PRODUCERS_MP};
 
 /*
- * Each producer's descriptors complete once and in its order. All descriptors are copies, so an
- * unordered queue keeps their order too.
+ * Each producer's descriptors must complete once and in its order. All descriptors are copies, so
+ * an unordered queue keeps their order, too.
  */
 static void
 feed_one_worker(const struct gantry_worker_conf *conf)
@@ -773,7 +780,7 @@ produce_receives(void *arg)
 	return NULL;
 }
 
-/* Each producer's receives complete once and in its order. */
+/* Each producer's receives must complete once and in its order. */
 static void
 several_producers_post_receives(void)
 {

@@ -157,7 +157,10 @@ wrong_index(void)
 	}
 }
 
-/* A common error: an index that is masked to the ring is correct only on the first lap. */
+/*
+ * A common error is an index that is masked to the ring. Such an index is correct only on the first
+ * lap, so the adapter must notice it on the second lap.
+ */
 static void
 masked_index(void)
 {
@@ -297,7 +300,10 @@ forgotten_doorbell(void)
 	expect_success();
 }
 
-/* The doorbell of a burst has the first bytes of its first WQE instead of its last WQE. */
+/*
+ * The doorbell of a burst has the first bytes of the burst's first WQE instead of its last WQE. The
+ * later WQEs must not be executed.
+ */
 static void
 early_doorbell(void)
 {
@@ -326,7 +332,10 @@ forgotten_record(void)
 	CHECK(softhca_violations() > violations, "no violation was counted");
 }
 
-/* More WQEs than the ring holds: the new WQEs overwrite WQEs that the device has not read. */
+/*
+ * More WQEs are posted than the ring holds, so the new WQEs overwrite WQEs that the device has not
+ * read. The adapter must notice this.
+ */
 static void
 overfull_ring(void)
 {

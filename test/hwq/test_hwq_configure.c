@@ -242,7 +242,10 @@ ring_sizes(void)
 	}
 }
 
-/* After the first segments of a UMR, DS can count at most 812 bytes of inline data. */
+/*
+ * A configuration that is too long for one WQE must be refused. After the first segments of a UMR,
+ * DS can count at most 812 bytes of inline data.
+ */
 static void
 too_long(void)
 {
@@ -343,8 +346,8 @@ image_create(struct hwq_sig_image *image, const struct mlx5dv_sig_block_attr *at
 }
 
 /*
- * At every ring index, and with each number of free WQEBBs, an image is posted as a whole, or
- * nothing is posted, not even a fill.
+ * At every ring index, and with each number of free WQEBBs, an image must be posted as a whole, or
+ * nothing may be posted, not even a fill.
  */
 static void
 images_and_full_rings(void)

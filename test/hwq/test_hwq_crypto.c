@@ -528,8 +528,8 @@ refusal(enum way way)
 }
 
 /*
- * The conditions of mlx5dv_wr_set_mkey_crypto(3), NOTES. The examples of the manual page come
- * first.
+ * Messages must be possible with exactly the lengths that mlx5dv_wr_set_mkey_crypto(3), NOTES,
+ * allows. The examples of the manual page come first.
  */
 static void
 lengths(void)

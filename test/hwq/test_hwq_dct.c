@@ -139,8 +139,8 @@ targets_are_reached_by_number_and_key(void)
 }
 
 /*
- * When a target is destroyed, its unread completions are dropped from the CQ, and their SRQ entries
- * become free.
+ * When a target is destroyed, its unread completions must be dropped from the CQ, and their SRQ
+ * entries must become free.
  */
 static void
 a_targets_completions_end_with_it(void)
@@ -220,8 +220,8 @@ a_path_is_the_targets_and_the_handles(void)
 }
 
 /*
- * The attributes that the device has for a target: from the path, or, for a path of zeros, the
- * defaults of hwq_path.h.
+ * The device must have the attributes of the target's path, or, for a path of zeros, the defaults
+ * of hwq_path.h.
  */
 static void
 a_target_has_what_its_path_says(void)

@@ -388,7 +388,9 @@ login_states(void)
 	CHECK_EQ(hwq_login_fini(&login), 0, "a second try");
 }
 
-/* Creating and querying a DEK needs the login; destroying and using it do not. */
+/*
+ * Creating and querying a DEK must fail without the login. Destroying and using a DEK must succeed.
+ */
 static void
 deks_outlive_logins(void)
 {

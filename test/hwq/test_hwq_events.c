@@ -235,7 +235,10 @@ stock_one_event(struct stock_channel *s)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* The adapter is not pumped here, so the test can read the arming words. */
+/*
+ * Arming must write the words that libmlx5 writes. The adapter is not pumped here, so the test can
+ * read these words.
+ */
 static void
 the_words_of_libmlx5(void)
 {
@@ -316,8 +319,9 @@ send_slowly(void *arg)
 }
 
 /*
- * poll_again: arm, poll again, sleep, as hwq_event.h requires. Otherwise poll, arm, sleep: if a
- * completion came in between, the consumer index of the arming makes the device send an event.
+ * No event may be lost. With poll_again the steps are: arm, poll again, sleep, as hwq_event.h
+ * requires. Otherwise they are: poll, arm, sleep. If a completion came between the poll and the
+ * arming, the consumer index of the arming makes the device send an event.
  */
 static void
 nothing_is_lost(bool poll_again)

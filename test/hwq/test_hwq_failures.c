@@ -351,8 +351,8 @@ every_step_of_the_way_down(void)
 }
 
 /*
- * Without a thread domain, the domain has no register of its own: every doorbell is a store of
- * eight bytes at an address to which other queues may write too.
+ * Queues must also work without a thread domain. Then the domain has no register of its own: every
+ * doorbell must be a store of eight bytes, at an address to which other queues may write, too.
  */
 static void
 without_thread_domains(void)
@@ -473,9 +473,10 @@ expect_size(struct hwq_domain *domain, int want, const char *what)
 }
 
 /*
- * 16 WQEs of 256 bytes are 64 WQEBBs. The first segments of a UMR have 192 bytes (16 of control
- * segment, 48 of UMR control segment, 64 of key context, 64 of layout); 64 bytes are for inline
- * data and its length, which has 4 bytes.
+ * hwq must use rings of the length that libmlx5 has chosen, and must refuse rings that are too
+ * short. Here 16 WQEs of 256 bytes are 64 WQEBBs. The first segments of a UMR have 192 bytes (16 of
+ * control segment, 48 of UMR control segment, 64 of key context, 64 of layout); 64 bytes are for
+ * inline data and its length, which has 4 bytes.
  */
 static void
 sizes_that_libmlx5_chose(void)

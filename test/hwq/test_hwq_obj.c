@@ -440,7 +440,10 @@ protection_domain(void)
 		EMU_DIE("destroying");
 }
 
-/* A datagram to the QP itself, with the caller's QP and address handle. */
+/*
+ * The QP sends a datagram to itself, with the caller's QP and address handle. The datagram must
+ * arrive.
+ */
 static void
 datagrams(void)
 {
@@ -709,8 +712,8 @@ take_with_room(struct newcomer *new, uint32_t send_left, uint32_t recv_left, int
 }
 
 /*
- * The free entries of the CQs are exactly enough for the QP, and one entry less is not enough. A QP
- * that was refused leaves no entry reserved.
+ * If the CQs have exactly as many free entries as the QP needs, hwq must accept the QP. With one
+ * entry less, hwq must refuse the QP, and must leave no entry reserved.
  */
 static void
 fits_exactly(struct newcomer *new, uint32_t send, uint32_t recv)

@@ -410,8 +410,8 @@ room_for_a_link(struct mlx5dv_srq *view)
 }
 
 /*
- * The link of an entry has 16 bytes, and contains the next entry's index in 16 bits
- * (infiniband/mlx5dv.h).
+ * An SRQ whose entries have another form must be refused. The link of an entry has 16 bytes, and
+ * contains the next entry's index in 16 bits (infiniband/mlx5dv.h).
  */
 static void
 shapes_of_srqs(void)

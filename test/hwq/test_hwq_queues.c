@@ -189,7 +189,10 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Four owner threads, each with its own domain. Two domains share a page, but not a register. */
+/*
+ * Four owner threads, each with its own domain, must not disturb each other. Two of the domains
+ * share a page, but not a register.
+ */
 static void
 threads(void)
 {

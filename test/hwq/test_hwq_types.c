@@ -374,8 +374,8 @@ openings(const char *name)
 }
 
 /*
- * The adapter's PCI address is the last part of the path that realpath(3) returns for its folder in
- * sysfs.
+ * hwq must find the adapter by its PCI address, which is the last part of the path that realpath(3)
+ * returns for the adapter's folder in sysfs.
  */
 static void
 devices_by_address(void)

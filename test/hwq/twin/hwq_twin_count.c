@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts how often each builder, setter, set of flags and QP type was compared, and checks that
- * each of them was compared.
+ * Counts how often each builder, setter, set of flags and QP type was compared. At the end it
+ * checks that none of them was left out.
  */
 #include "hwq_twin_count.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts how often the random tests drew each combination: used by hwq_twin.c, implemented in
- * hwq_twin_count.c.
+ * Counts how often the random tests drew each combination of builder, setter, flags and QP type.
+ * hwq_twin.c calls these functions.
  */
 #ifndef HWQ_TWIN_COUNT_H
 #define HWQ_TWIN_COUNT_H

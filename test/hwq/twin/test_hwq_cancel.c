@@ -410,8 +410,8 @@ by_the_manual(void)
 }
 
 /*
- * Requests that the device has executed are not pending, even if they have the wr_id that is
- * cancelled.
+ * Requests that the device has executed are not pending, so they must not be cancelled, even if
+ * they have the given wr_id.
  */
 static void
 from_the_device_on(void)

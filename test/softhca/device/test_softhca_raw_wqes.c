@@ -93,8 +93,8 @@ eth_wqe(uint8_t opcode, uint16_t mss, uint8_t flags, const void *header, uint16_
 }
 
 /*
- * Checks that there is exactly one completion, and that no frame is sent after an error. Returns
- * which check of the adapter refused the WQE.
+ * Checks that there is exactly one completion, and that no frame is sent if the completion has an
+ * error. Returns the check of the adapter that refused the WQE (enum wire_vendor).
  */
 static unsigned int
 expect(struct rig *r, const struct rig_wqe *w, uint8_t syndrome, const char *what)
