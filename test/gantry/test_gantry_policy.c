@@ -837,8 +837,8 @@ a_policy_may_name_what_the_engine_has(void)
 }
 
 /*
- * The policy of a worker's queue changes while the worker's lcore copies: every copy must complete
- * once, with the right bytes.
+ * The policy of a worker's queue changes while the worker runs. Each copy must use the carrier of
+ * the policy that was set last.
  */
 static void
 the_policy_of_a_running_worker_changes(void)

@@ -381,8 +381,8 @@ workers_reach_each_other(void)
 }
 
 /*
- * Memory is registered and removed while workers read the tree of regions: all copies must still
- * succeed.
+ * Memory is registered, so the tree of regions changes while the worker reads it. All descriptors
+ * must still have the expected status and bytes.
  */
 static void
 memory_is_registered_while_workers_run(void)

@@ -417,7 +417,7 @@ shorten(struct ib_uverbs_attr *attr, const struct row *row)
 
 static int not_open; /* a file descriptor of the adapter without a context */
 
-/* On a file descriptor without a context, only GET_CONTEXT is allowed. */
+/* On a file descriptor without a context, every call except GET_CONTEXT must be refused. */
 static void
 try_early(const struct edit_call *c)
 {

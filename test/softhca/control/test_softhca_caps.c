@@ -341,8 +341,8 @@ device_ex(bool odp)
 }
 
 /*
- * An older program asks for a shorter answer. The call writes the first part of the answer, and the
- * length of this part.
+ * An older program asks for a shorter answer. The call must write only the first part of the
+ * answer, and the length of this part.
  */
 static void
 case_device_ex(void)
@@ -526,7 +526,7 @@ case_gid_table(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* There is one event queue for each completion vector. EQ 0 does not exist. */
+/* There must be one event queue for each completion vector, and no EQ 0. */
 static void
 case_event_queues(void)
 {

@@ -168,8 +168,8 @@ case_psv(void)
 }
 
 /*
- * A mapping names a QP of the adapter, in any state, and a GID of the adapter's port (struct
- * mlx5_ifc_av_qp_mapping_bits of rdma-core).
+ * A mapping must name a QP of the adapter, in any state, and a GID of the adapter's port (struct
+ * mlx5_ifc_av_qp_mapping_bits of rdma-core). Otherwise it must be refused.
  */
 static void
 case_av_map(void)
@@ -295,8 +295,8 @@ stream_write(struct node *n, struct ibv_qp *dci, const struct node_to *dest, boo
 }
 
 /*
- * A stream leaves the error state only by a command that sets the stream's mask bit and names the
- * stream in the QPC extension.
+ * A stream must leave the error state only by a command that sets the stream's mask bit and names
+ * the stream in the QPC extension.
  */
 static void
 case_streams(void)
@@ -332,7 +332,10 @@ case_streams(void)
 	node_close(&n);
 }
 
-/* On an adapter without the DMA engine (SOFTHCA_MAX_MEMCPY=0), no QP may use this engine. */
+/*
+ * On an adapter without the DMA engine (SOFTHCA_MAX_MEMCPY=0), commands that enable this engine for
+ * a QP must be refused.
+ */
 static void
 case_no_mmo(void)
 {
@@ -360,7 +363,7 @@ query_uar(struct ibv_context *ctx, uint32_t page, uint32_t *known_as)
 	return raw_run(ctx->cmd_fd, &c);
 }
 
-/* Commands accept a doorbell page only while the program has it allocated. */
+/* Commands must accept a doorbell page only while the program has it allocated. */
 static void
 case_uar(void)
 {
@@ -378,7 +381,10 @@ case_uar(void)
 	node_close(&n);
 }
 
-/* DCTs and raw packet QPs are not QPs for firmware commands (devx_is_valid_obj_id() of mlx5_ib). */
+/*
+ * A firmware command for a QP must be refused for a DCT and for a raw packet QP, because mlx5_ib
+ * does not pass it on (devx_is_valid_obj_id()).
+ */
 static void
 case_no_queue_pair(void)
 {
@@ -403,7 +409,7 @@ case_no_queue_pair(void)
 }
 
 /*
- * The kernel passes on a command without an object only if the command is a query: all other
+ * A command without an object must be passed on only if it is a query, as by the kernel: all other
  * commands need a method of their own.
  */
 static void

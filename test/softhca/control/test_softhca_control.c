@@ -90,7 +90,10 @@ case_discovery(void)
 	ibv_free_device_list(list);
 }
 
-/* The values of doc/softhca-reference.md. Vendor ID and part ID are those of a BlueField-3. */
+/*
+ * The device must report the values of doc/softhca-reference.md. Vendor ID and part ID must be
+ * those of a BlueField-3.
+ */
 static void
 case_device_values(void)
 {
@@ -478,7 +481,10 @@ raw(int fd, struct raw_call *call, uint16_t object, uint16_t method, uint16_t n)
 	return ioctl(fd, RDMA_VERBS_IOCTL, call) == 0 ? 0 : errno;
 }
 
-/* Errors of the ioctl interface, as drivers/infiniband/core/uverbs_ioctl.c returns them. */
+/*
+ * Calls with errors must be refused with the errno that the kernel's
+ * drivers/infiniband/core/uverbs_ioctl.c returns.
+ */
 static void
 case_bad_calls(void)
 {
@@ -692,7 +698,8 @@ cycle_thread(void *arg)
 }
 
 /*
- * Each opening of a context looks for closed contexts, while other threads open and close contexts.
+ * Threads open and close contexts at the same time. This must work, although each opening of a
+ * context looks for closed contexts.
  */
 static void
 case_parallel(void)

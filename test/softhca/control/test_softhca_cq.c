@@ -52,8 +52,8 @@ expect(struct ibv_cq *cq, uint64_t first, unsigned int n)
 }
 
 /*
- * Completions from before and after a resize come in order, after a resize to a larger CQ and to a
- * smaller CQ.
+ * Completions from before and after a resize must come in order, after a resize to a larger CQ and
+ * to a smaller CQ.
  */
 static void
 resize_keeps_all(struct pair *p)
@@ -412,7 +412,10 @@ case_zip_not(void)
 	pair_fini(&p);
 }
 
-/* Datagrams of one burst, of RoCE v1 and v2: a title describes packets of one type only. */
+/*
+ * A burst has datagrams of RoCE v1 and v2. A title describes packets of one type only, so datagrams
+ * of different types must not be compressed together.
+ */
 static void
 case_zip_datagrams(void)
 {
@@ -678,7 +681,10 @@ later_clock(struct ibv_context *ctx, uint64_t last)
 	return clock;
 }
 
-/* The clock is between the system's clock before and after the query. */
+/*
+ * The value of the adapter's clock must be between the values of the system's clock before and
+ * after the query.
+ */
 static void
 case_clock(void)
 {
@@ -701,7 +707,8 @@ case_clock(void)
 }
 
 /*
- * libmlx5 converts the device's clock to nanoseconds with a mapped page (mlx5dv_get_clock_info(3)).
+ * Completions must have the timestamps of both clocks. libmlx5 converts the device's clock to
+ * nanoseconds with a mapped page (mlx5dv_get_clock_info(3)).
  */
 static void
 case_timestamps(void)

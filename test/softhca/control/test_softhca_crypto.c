@@ -133,7 +133,7 @@ case_off(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* The context has no crypto login, so it can have no wrapped DEK. */
+/* The context has no crypto login, so creating a wrapped DEK must be refused. */
 static void
 case_no_login(void)
 {
@@ -328,7 +328,7 @@ case_deks(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* As many DEKs can be created as the adapter reports, and no more. */
+/* It must be possible to create as many DEKs as the adapter reports, and no more. */
 static void
 case_limit(void)
 {

@@ -171,8 +171,8 @@ case_told_once(void)
 }
 
 /*
- * The opcodes that create an object, as the kernel's devx_is_obj_create_cmd() lists them: the
- * kernel passes on only these. The adapter's firmware has some of them.
+ * The kernel passes on only commands with opcodes that its devx_is_obj_create_cmd() lists. All
+ * other opcodes must be refused. The adapter's firmware has some of the listed commands.
  */
 static void
 case_opcodes(void)
@@ -304,7 +304,10 @@ expect_cq(struct side *s, struct mlx5dv_devx_obj *obj, uint32_t cqn, uint32_t si
 	CHECK(check_bytes(out, want, sizeof(out), "QUERY_CQ"));
 }
 
-/* CQEs of 64 and 128 bytes, with and without padding; each event queue; overrun ignored. */
+/*
+ * A CQ must have the requested number of entries: with CQEs of 64 and 128 bytes, with and without
+ * padding, on each event queue, and with overrun ignored.
+ */
 static void
 case_cqs(void)
 {
@@ -437,8 +440,8 @@ expect_state(struct side *s, uint32_t state)
 }
 
 /*
- * In RTS the query returns each field that was set and the objects that the QP names, and no other
- * bit is set.
+ * In RTS the query must return each field that was set and the objects that the QP names. No other
+ * bit may be set.
  */
 static void
 expect_context(struct side *s, bool ethernet)
@@ -627,8 +630,8 @@ case_traffic(void)
 /* ---------------------------------------------------------------- limits and link layers */
 
 /*
- * The adapter's limits are smaller than what the program's memory could hold
- * (doc/softhca-reference.md).
+ * Queues that are longer than the adapter's limits (doc/softhca-reference.md) must be refused, even
+ * if the program's memory is long enough.
  */
 static void
 case_limits(void)
@@ -650,8 +653,8 @@ case_limits(void)
 #define MKEY_IN 272
 
 /*
- * One object more than the adapter's limit. Adapters have been seen to return these statuses and
- * syndromes.
+ * One object more than the adapter's limit must be refused, with the status and syndrome that real
+ * adapters have returned.
  */
 static void
 case_too_many(void)
@@ -696,7 +699,7 @@ case_other_function(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Receive WQEs have 16 to 512 bytes. */
+/* Receive WQEs of 16 to 512 bytes must be accepted, and all other sizes refused. */
 static void
 case_strides(void)
 {
@@ -724,8 +727,8 @@ case_strides(void)
 }
 
 /*
- * A QP without a receive queue needs no memory for one: the memory has only the 1 KiB of the send
- * queue.
+ * A QP without a receive queue must need no memory for one. Here the memory has only the 1 KiB of
+ * the send queue.
  */
 static void
 case_no_receive_queue(void)
@@ -745,7 +748,7 @@ case_no_receive_queue(void)
 	side_fini(&s);
 }
 
-/* Without a send queue, the send doorbell record has no effect. */
+/* If a QP has no send queue, the send doorbell record must have no effect. */
 static void
 case_no_send_queue(void)
 {
@@ -792,7 +795,7 @@ case_no_send_queue(void)
 	side_fini(&b);
 }
 
-/* On InfiniBand a path needs a GID only if it has a GRH. */
+/* On InfiniBand a path without a GRH must be accepted without a GID. */
 static void
 case_infiniband(void)
 {
@@ -817,8 +820,8 @@ void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
 /*
- * The program closes the context without destroying its objects. They do not exist in the next
- * context.
+ * The program closes the context without destroying its objects. The objects must not exist in the
+ * next context.
  */
 static void
 case_abandoned(void)

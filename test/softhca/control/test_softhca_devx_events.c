@@ -239,7 +239,7 @@ case_errors(void)
 	side_fini(&b);
 }
 
-/* The QP that uses the failed CQ reports its own failure. */
+/* The QP that uses the failed CQ must report its own failure by an event. */
 static void
 case_queue_pair(void)
 {
@@ -264,7 +264,9 @@ case_queue_pair(void)
 	side_fini(&b);
 }
 
-/* Subscriptions without an object get events of both ports of the adapter, in all three forms. */
+/*
+ * Subscriptions without an object must get events of both ports of the adapter, in all three forms.
+ */
 static void
 case_port(void)
 {
@@ -310,8 +312,8 @@ case_port(void)
 }
 
 /*
- * A subscription ends when its object is destroyed; unread records can still be read. The channel
- * may exist longer than the object.
+ * A subscription must end when its object is destroyed. It must still be possible to read the
+ * unread records. The channel may exist longer than the object.
  */
 static void
 case_ends(void)

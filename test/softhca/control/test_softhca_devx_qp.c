@@ -129,7 +129,8 @@ modify_obj(struct mlx5dv_devx_obj *obj, uint32_t qpn, uint16_t opcode, uint8_t i
 }
 
 /*
- * UC, UD and DCI QPs are taken to RTS, each with the fields of the QP context that its type needs.
+ * Commands must take UC, UD and DCI QPs to RTS, each with the fields of the QP context that its
+ * type needs.
  */
 static void
 case_services(void)
@@ -180,7 +181,10 @@ case_services(void)
 	}
 }
 
-/* DPDK requests DMA MMO when it creates the QP, in the extension of the QP context. */
+/*
+ * DPDK requests DMA MMO when it creates the QP, in the extension of the QP context. The adapter
+ * must accept this if it has MMO.
+ */
 static void
 case_mmo(void)
 {
@@ -347,7 +351,7 @@ case_no_record(void)
 	side_fini(&s);
 }
 
-/* In RESET the index is 0 again. */
+/* After RESET, the producer index of the queue must be 0 again. */
 static void
 case_no_record_reset(void)
 {
@@ -571,7 +575,10 @@ case_options(void)
 	pair_fini(&p);
 }
 
-/* The three bits of the context from the highest to the lowest: read, write, atomic. */
+/*
+ * Each right must have its own bit. The three bits of the context are, from the highest to the
+ * lowest: read, write, atomic.
+ */
 static void
 case_rights(void)
 {

@@ -134,8 +134,8 @@ case_ports(void)
 }
 
 /*
- * QUERY_LAG reports no bond, NOP has no effect, and QUERY_VPORT_STATE reports that the PCI function
- * is up.
+ * QUERY_LAG must report no bond, NOP must have no effect, and QUERY_VPORT_STATE must report that
+ * the PCI function is up.
  */
 static void
 case_others(void)
@@ -183,8 +183,8 @@ counter_query(struct mlx5dv_devx_obj *counter, uint32_t id, unsigned int bit, un
 }
 
 /*
- * No rule uses a flow counter, so the numbers of packets and octets are 0. Bulks and dumps are not
- * emulated.
+ * No rule uses a flow counter, so the numbers of packets and octets must be 0. Bulks and dumps are
+ * not emulated, and must be refused.
  */
 static void
 case_counters(void)

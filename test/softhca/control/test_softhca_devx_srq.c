@@ -254,8 +254,8 @@ set_limit(struct mlx5dv_devx_obj *srq, const struct how *h, uint32_t number, uin
 }
 
 /*
- * The limit event is raised once, when fewer receives than the limit are left. In ERR, a QP with a
- * shared receive queue raises the event "last WQE reached"; UCX waits for this event.
+ * The limit event must be raised once, when fewer receives than the limit are left. In ERR, a QP
+ * with a shared receive queue must raise the event "last WQE reached"; UCX waits for this event.
  */
 static void
 case_events(void)
@@ -295,7 +295,7 @@ case_events(void)
 	}
 }
 
-/* A query returns the values that the creating command has set. */
+/* A query must return the values that the creating command has set. */
 static void
 case_queries(void)
 {
@@ -379,7 +379,8 @@ expect_dct(struct side *s, struct mlx5dv_devx_obj *dct, const uint8_t *made, uin
 #define KEY_VIOLATION 0x1d /* MLX5_EVENT_TYPE_DCT_KEY_VIOLATION of the kernel's device.h */
 
 /*
- * A request with a wrong DC key is counted once, however often it is retried, and raises one event.
+ * A request with a wrong DC key must be counted once, however often it is retried, and must raise
+ * one event.
  */
 static void
 wrong_dc_key(struct side *s, struct node *n, struct ibv_qp *dci, struct node_to *to,

@@ -312,7 +312,7 @@ case_zero_based(void)
 	CHECK_EQ(request_once(IBV_WR_RDMA_READ, 8, DM_ALL, 0, false), IBV_WC_SUCCESS);
 }
 
-/* A receive of the other QP writes to the device memory with the local key. */
+/* A receive of the other QP must write to the device memory with the local key. */
 static void
 case_local(void)
 {
@@ -421,8 +421,8 @@ case_busy(void)
 }
 
 /*
- * An imported DM object is the same memory as the original. While the program maps this memory, no
- * other context can allocate it.
+ * An imported DM object must be the same memory as the original. While the program maps this
+ * memory, no other context may allocate it.
  */
 static void
 case_import(void)

@@ -59,8 +59,8 @@ case_counts(void)
 }
 
 /*
- * An inode number belongs to a file system: a file with the same inode number on another file
- * system is another file.
+ * A mapping of this context's file must keep its pages in use. A file with the same inode number on
+ * another file system is another file, so its mapping must not count.
  */
 static void
 case_mapped(void)
@@ -92,7 +92,10 @@ case_mapped(void)
 	context_close(&ctx, fd);
 }
 
-/* A context takes and frees pages. When the context ends, the pages that it still has are freed. */
+/*
+ * A context takes and frees pages. When the context ends, the pages that it still has must be
+ * freed, and no other pages.
+ */
 static void
 case_owners(void)
 {

@@ -204,8 +204,8 @@ raw_rereg(struct ibv_mr *mr, uint32_t access)
 }
 
 /*
- * A region moves data when it is named by its iova. The region's first byte is the byte of the file
- * at the given offset.
+ * Requests that name the region by its iova must move its data. The region's first byte must be the
+ * byte of the file at the given offset.
  */
 static void
 case_region(void)
@@ -256,7 +256,8 @@ case_region(void)
 }
 
 /*
- * Another context, of another adapter if there is one, uses the memory through the file descriptor.
+ * Another context, of another adapter if there is one, must be able to use the memory through the
+ * file descriptor until the memory is freed.
  */
 static void
 case_other_context(void)
@@ -299,7 +300,7 @@ case_other_context(void)
 	CHECK_EQ(ibv_close_device(ctx), 0);
 }
 
-/* Closing a context frees its memory when the next context is opened. */
+/* The memory of a closed context must be free when the next context is opened. */
 static void
 case_closed(void)
 {

@@ -222,8 +222,8 @@ case_others_stay(void)
 }
 
 /*
- * The file descriptor of a channel may be duplicated to another number: the adapter identifies the
- * file by its inode.
+ * The file descriptor of a channel is duplicated to another number, and must still get the events:
+ * the adapter identifies the file by its inode.
  */
 static void
 case_moved(void)
@@ -362,8 +362,8 @@ log_end(int log, int saved, const char *text)
 }
 
 /*
- * As many events as the file holds are kept, in order. Further events are lost, and the log reports
- * this.
+ * As many events as the file holds must be kept, in order. Further events are lost, and the log
+ * must report this.
  */
 static void
 case_async_too_many(void)

@@ -338,7 +338,7 @@ count_links(const char *with)
 }
 
 /*
- * The names are those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and
+ * The names must be those of Linux: ib_uverbs (uverbs_std_types.c, uverbs_std_types_async_fd.c) and
  * mlx5_ib (devx.c). Their anonymous files share one inode with eventfds.
  */
 static void
@@ -471,7 +471,10 @@ case_ioctl(void)
 	CHECK_EQ(close(fd), 0);
 }
 
-/* The device answers the netlink protocol RDMA (test_softhca_netlink.c), and no other protocol. */
+/*
+ * The device must answer only the netlink protocol RDMA (test_softhca_netlink.c). Sockets of all
+ * other protocols must go to the kernel.
+ */
 static void
 case_socket(void)
 {

@@ -186,8 +186,8 @@ case_srq(void)
 }
 
 /*
- * Each posted WQE is at the returned address: data segments of 16 bytes (length, key, address), and
- * an end marker. The doorbell record counts the WQEs.
+ * Each posted WQE must be at the returned address: data segments of 16 bytes (length, key,
+ * address), and an end marker. The doorbell record must count the WQEs.
  */
 static void
 case_wq(void)
@@ -232,7 +232,7 @@ case_wq(void)
 }
 
 /*
- * Bytes that the program copies to device memory, or that the adapter writes to it, are at the
+ * Bytes that the program copies to device memory, or that the adapter writes to it, must be at the
  * returned address.
  */
 static void
@@ -281,7 +281,7 @@ case_dm(void)
 	pair_fini(&p);
 }
 
-/* The address vector in a UD WQE has the GID, and the MAC of that GID. */
+/* The address vector in a UD WQE must have the GID, and the MAC of that GID. */
 static void
 case_ah(void)
 {

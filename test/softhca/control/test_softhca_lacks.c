@@ -154,7 +154,7 @@ case_on_demand(void)
 	end();
 }
 
-/* A setting of 8192 bytes gives two pages, which all contexts share; 0 gives no page. */
+/* A setting of 8192 bytes must give two pages, which all contexts share; 0 must give no page. */
 static void
 case_device_memory(void)
 {

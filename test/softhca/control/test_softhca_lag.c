@@ -173,8 +173,8 @@ make_qp(struct others *o, enum ibv_qp_type type, bool dci)
 }
 
 /*
- * Each type of QP for which libmlx5 supports this has a port from INIT on. The QPs get the ports
- * alternately.
+ * Each type of QP for which libmlx5 can query the port must have a port from INIT on. The QPs must
+ * get the ports alternately.
  */
 static void
 case_types(void)
@@ -363,7 +363,7 @@ fill_modify(uint8_t in[TIS_IN], uint32_t number, uint64_t mask, struct tis tis)
 	return TIS_IN;
 }
 
-/* Each bit of the mask changes one field. */
+/* Each bit of the mask must change one field of the TIS, and no other field. */
 static void
 case_tis(void)
 {

@@ -180,7 +180,10 @@ case_ports(void)
 	close(fd);
 }
 
-/* libibverbs splits the device number as huge_encode_dev() of the kernel composes it. */
+/*
+ * The answer must have the number of the character device. libibverbs splits this number as
+ * huge_encode_dev() of the kernel composes it.
+ */
 static void
 case_chardevs(void)
 {
@@ -231,7 +234,10 @@ case_system(void)
 	close(fd);
 }
 
-/* A device that libibverbs found in sysfs has no index. */
+/*
+ * libibverbs must find the adapters by netlink. A device that it found in sysfs would have no
+ * index.
+ */
 static void
 case_libibverbs(void)
 {
@@ -365,7 +371,7 @@ case_malformed(void)
 
 /*
  * Several requests in one datagram, acknowledgements, and the bytes of the request that an error
- * contains.
+ * contains: all must have netlink's form.
  */
 static void
 case_acknowledgements(void)
@@ -554,8 +560,8 @@ case_options(void)
 }
 
 /*
- * A duplicate of the file descriptor, a child, and many sockets that are opened and closed one
- * after the other.
+ * A socket must work as long as one file descriptor of it is open: in a duplicate, and in a child.
+ * Many sockets are opened and closed one after the other, and must leave nothing behind.
  */
 static void
 case_lifetime(void)

@@ -31,8 +31,8 @@ port_speed(struct node *n, uint64_t port, uint64_t *speed)
 }
 
 /*
- * The speed in units of 100 Mbit/s, which follows from width and speed of ibv_query_port(3): 4
- * lanes (2), NDR (128).
+ * A port must report its speed in units of 100 Mbit/s, which follows from width and speed of
+ * ibv_query_port(3): 4 lanes (2), NDR (128).
  */
 static void
 case_port_speed(void)
@@ -327,8 +327,8 @@ var_raw(struct node *n, uint32_t flags, uint32_t *page)
 }
 
 /*
- * Each allocated page is a separate page, and is all zeros at first. It keeps its bytes until it is
- * freed.
+ * Each allocated page must be a separate page, and must be all zeros at first. It must keep its
+ * bytes until it is freed.
  */
 static void
 case_var(void)
@@ -371,7 +371,10 @@ case_var(void)
 	node_close(&n);
 }
 
-/* A failed call leaves no page allocated: the last free page can still be allocated. */
+/*
+ * A failed call must leave no page allocated: it must still be possible to allocate the last free
+ * page.
+ */
 static void
 case_var_pages_end(void)
 {

@@ -185,7 +185,10 @@ read_by(size_t i, const char *path, char *buf, size_t len)
 	return n;
 }
 
-/* Paths relative to a directory's file descriptor, in the adapter's tree and on the machine. */
+/*
+ * Files must be found by paths relative to a directory's file descriptor, in the adapter's tree and
+ * on the machine.
+ */
 static void
 case_openat(void)
 {
@@ -598,8 +601,8 @@ case_access(void)
 }
 
 /*
- * ls(1) asks for these attributes. A file of /sys does not have them; ENOENT would mean that the
- * file does not exist.
+ * ls(1) asks for these attributes. A file of /sys does not have them, so the calls must fail, but
+ * not with ENOENT, which would mean that the file does not exist.
  */
 static void
 case_attributes(void)
@@ -722,7 +725,9 @@ case_lists(void)
 	CHECK_EQ(errno, ENOTDIR);
 }
 
-/* Every name in these directories of the machine is still there, and names the same file. */
+/*
+ * Every name in these directories of the machine must still be there, and must name the same file.
+ */
 static void
 case_neighbours(void)
 {
@@ -980,8 +985,8 @@ case_gids_of_a_walk(void)
 /* ---- children */
 
 /*
- * After fork(), a child sees the parent's tree at first and later its own tree, under the same
- * names.
+ * After fork(), a child must see the parent's tree at first, and its own tree after it has opened a
+ * device, under the same names.
  */
 static void
 case_fork(void)

@@ -152,8 +152,8 @@ same_number(struct world *w)
 }
 
 /*
- * The domain needs a file descriptor. If none is free, no domain is created, and a later call
- * creates it.
+ * The domain needs a file descriptor. If no descriptor is free, the call must create no domain, and
+ * a later call must create it.
  */
 static void
 no_descriptor(struct world *w)
@@ -175,8 +175,8 @@ no_descriptor(struct world *w)
 }
 
 /*
- * A file identifies one XRC domain of one adapter. Another file, or another adapter, has another
- * domain.
+ * A file must identify one XRC domain of one adapter. Another file, or another adapter, must have
+ * another domain.
  */
 static void
 case_domains(void)

@@ -293,7 +293,7 @@ case_objects(void)
 	close(fd);
 }
 
-/* The QPs of an SRQ, reported as ranges of QP numbers. */
+/* The answer about an SRQ must have the SRQ's QPs, as ranges of QP numbers. */
 static void
 case_srqs(void)
 {
@@ -352,7 +352,10 @@ state_of(int fd, const struct ibv_qp *qp)
 		1);
 }
 
-/* A QP's attributes, after verbs changed them, and after the device moved the QP to error. */
+/*
+ * The answer must have a QP's present attributes: after verbs changed them, and after the device
+ * moved the QP to error.
+ */
 static void
 case_queue_pairs(void)
 {
@@ -696,7 +699,7 @@ seen_by_child(const char *kind)
 	return n;
 }
 
-/* A program that opens no adapter sees its parent's adapter. */
+/* A program that opens no adapter must see the objects of its parent's adapter. */
 static void
 case_child_program(void)
 {

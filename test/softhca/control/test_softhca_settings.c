@@ -265,7 +265,10 @@ case_words(void)
 	expect_refused(&crypto, "plaintext_");
 }
 
-/* DMA MMO is documented only for BlueField-2 and later. A setting enables it for every part. */
+/*
+ * By default only BlueField-2 and later must have DMA MMO, because it is documented only for them.
+ * A setting must enable it for every part.
+ */
 static void
 case_memcpy_of_the_part(void)
 {
@@ -327,7 +330,10 @@ case_path(void)
 	CHECK(strstr(err, row.takes) != NULL, "%s", err);
 }
 
-/* The MAC is that of port 1 of mlx5_0; the other ports get the next MACs. */
+/*
+ * The address in the setting must be that of port 1 of mlx5_0. The other ports must get the next
+ * addresses.
+ */
 static void
 case_gid_ipv4(void)
 {
@@ -591,7 +597,7 @@ case_report(void)
 	CHECK(strcmp(err, "comm-est-rc, wings, max_sge, capture") == 0, "%s", err);
 }
 
-/* JSON by RFC 8259. */
+/* A report that is not JSON by RFC 8259 must be refused, and the message must name the line. */
 static void
 case_wrong_reports(void)
 {

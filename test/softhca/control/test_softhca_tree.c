@@ -121,7 +121,8 @@ create(void)
 }
 
 /*
- * A process that is killed leaves a tree whose lock is free, if other processes could see the tree.
+ * Other processes may see a tree only when its lock is held. A killed process then leaves a tree
+ * whose lock is free.
  */
 static void
 case_locked_before_seen(void)
@@ -222,7 +223,7 @@ case_sweep(void)
 	CHECK_EQ(mkdir(where, 0755), 0);
 }
 
-/* Entries of other devices, which are links, keep their device numbers. */
+/* Entries of other devices, which are links, must keep their device numbers. */
 static void
 case_other_devices(void)
 {
@@ -272,7 +273,7 @@ case_other_devices(void)
 }
 
 /*
- * Devices of other vendors are noticed whatever their position among the mlx5 devices, because the
+ * Devices of other vendors must be noticed at any position among the mlx5 devices, because the
  * entries of a directory have no order.
  */
 static void
@@ -340,7 +341,7 @@ case_failure(void)
 	CHECK_EQ(count(".softhca-"), 0);
 }
 
-/* Trees are created in the directory that TMPDIR names, if it is writable. */
+/* Trees must be created in the directory that TMPDIR names, if it is writable. */
 static void
 case_where(void)
 {
@@ -406,7 +407,10 @@ put(const char *root, const char *name, const char *text)
 	fclose(f);
 }
 
-/* PCI ids of Mellanox from Connect-IB on, and PCI functions on the auxiliary bus of mlx5_core. */
+/*
+ * These must count as mlx5 devices: PCI ids of Mellanox from Connect-IB on, and PCI functions on
+ * the auxiliary bus of mlx5_core.
+ */
 static void
 case_modalias(void)
 {
@@ -502,7 +506,7 @@ expect_files(const char *dir, const struct expected *files, size_t n)
 #define IBDEV    "sys/class/infiniband/mlx5_3"
 
 /*
- * Files of the PCI function. Formats: the kernel's drivers/pci/pci-sysfs.c and
+ * The PCI function must have the kernel's files. Formats: the kernel's drivers/pci/pci-sysfs.c and
  * Documentation/ABI/testing/sysfs-bus-pci.
  */
 static void
@@ -543,8 +547,8 @@ case_function(void)
 }
 
 /*
- * The CPUs near the adapter: bitmaps and lists in the form of %*pb and %*pbl in the kernel's
- * lib/vsprintf.c.
+ * All CPUs must be near the adapter. The files have bitmaps and lists in the form of %*pb and %*pbl
+ * in the kernel's lib/vsprintf.c.
  */
 static void
 case_cpus(void)
@@ -569,8 +573,8 @@ case_cpus(void)
 }
 
 /*
- * Files of the RDMA device. Formats: the kernel's drivers/infiniband/core/sysfs.c and
- * hw/mlx5/main.c.
+ * The RDMA device must have the kernel's files. Formats: the kernel's
+ * drivers/infiniband/core/sysfs.c and hw/mlx5/main.c.
  */
 static void
 case_contents(void)
@@ -621,7 +625,7 @@ case_contents(void)
 	cfg = was;
 }
 
-/* GID tables have the length that ibv_query_port(3) reports. */
+/* GID tables must have the length that ibv_query_port(3) reports. */
 static void
 case_gids(void)
 {
@@ -648,7 +652,8 @@ case_gids(void)
 }
 
 /*
- * The directories in which programs look for devices also contain all entries that the machine has.
+ * The directories in which programs look for devices must also contain all entries that the machine
+ * has.
  */
 static void
 case_merged(void)
@@ -683,8 +688,8 @@ case_merged(void)
 /* ---- a child's tree */
 
 /*
- * A process that inherits the path of a tree uses that tree as long as its settings are the same
- * and it opens no device.
+ * A process that inherits the path of a tree must use that tree as long as its settings are the
+ * same and it opens no device.
  */
 static void
 case_inherited(void)
@@ -780,7 +785,10 @@ case_descriptors(void)
 	CHECK_EQ(check_count_fds(), fds);
 }
 
-/* Values of sysfs: with a newline, without a newline, longer than the buffer, and empty. */
+/*
+ * A value of sysfs must be read without its newline. The values: with a newline, without a newline,
+ * longer than the buffer, and empty.
+ */
 static void
 case_line(void)
 {
