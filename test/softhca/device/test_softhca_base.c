@@ -77,7 +77,7 @@ case_numbers_come_back_late(void)
 	table_destroy(t);
 }
 
-/* Numbers in use are skipped. Numbers wrap from the highest to the lowest. */
+/* Numbers in use must be skipped, and numbers must wrap from the highest to the lowest. */
 static void
 case_numbers_wrap(void)
 {
@@ -121,8 +121,8 @@ case_numbers_start_anywhere(void)
 }
 
 /*
- * If more than half of 65536 numbers are in use, twice as many numbers are allocated before a freed
- * number is used again.
+ * If more than half of 65536 numbers are in use, twice as many numbers must be allocated before a
+ * freed number is used again.
  */
 static void
 case_window_grows(void)
@@ -462,7 +462,7 @@ quiesce_main(void *arg)
 	return NULL;
 }
 
-/* quiesce() waits for turns of all adapters. */
+/* quiesce() must wait for the turns of all adapters. */
 static void
 case_quiesce_waits(void)
 {
@@ -491,7 +491,7 @@ case_quiesce_waits(void)
 
 /*
  * If there are as many threads as slots (not counting the slots of device threads), each thread
- * gets a slot.
+ * must get a slot.
  */
 static void
 case_claims(void)
@@ -581,8 +581,8 @@ keys_end(void)
 }
 
 /*
- * Keys are freed in batches of 64. A batch is freed when the next batch is complete, even if the
- * lane that retired the keys is in a long turn.
+ * Keys are freed in batches of 64. A batch must be freed when the next batch is complete, even if
+ * the lane that retired the keys is in a long turn.
  */
 static void
 case_keys_are_freed(void)
@@ -603,8 +603,8 @@ case_keys_are_freed(void)
 }
 
 /*
- * A turn that was in progress when a batch became complete may use the keys of this batch until the
- * turn ends.
+ * A turn that was in progress when a batch became complete may use the keys of this batch. So these
+ * keys must not be freed before the turn ends.
  */
 static void
 case_keys_wait_for_turns(void)
@@ -789,8 +789,8 @@ lines_of(void (*run)(void))
 }
 
 /*
- * Every violation is counted. The first 64 violations are logged, and then number 128, 256, and so
- * on.
+ * Every violation must be counted. The first 64 violations must be logged, and then number 128,
+ * 256, and so on.
  */
 static void
 case_violations(void)

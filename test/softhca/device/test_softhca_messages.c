@@ -218,8 +218,8 @@ case_later(void)
 }
 
 /*
- * A long copy, or a copy that waits for memory on demand, runs without the CQ's lock: meanwhile,
- * other QPs can complete to the CQ.
+ * A long copy, or a copy that waits for memory on demand, must run without the CQ's lock:
+ * meanwhile, other QPs must be able to complete to the CQ.
  */
 static void
 case_long_copies(void)
@@ -265,7 +265,10 @@ case_nobody_is_named(void)
 	end();
 }
 
-/* An XRC message names an SRQ by its 24-bit number, in the XRC domain of the message's QP. */
+/*
+ * An XRC message names an SRQ by its 24-bit number. The SRQ must be in the XRC domain of the
+ * message's QP, otherwise the message must be refused.
+ */
 static void
 case_xrc(void)
 {
@@ -307,7 +310,7 @@ case_xrc(void)
 	}
 }
 
-/* A write with immediate uses a receive of the SRQ, even if the write is the first message. */
+/* A write with immediate must use a receive of the SRQ, even if the write is the first message. */
 static void
 case_write_imm_to_srq(void)
 {

@@ -442,8 +442,8 @@ expect_listed(const void *list, unsigned int n, const void *queue, bool is_there
 }
 
 /*
- * Whatever the order in which queues are destroyed, the page lists each remaining queue once, and
- * no destroyed queue.
+ * In whatever order queues are destroyed, the page must list each remaining queue once, and no
+ * destroyed queue.
  */
 static void
 case_lists(void)
@@ -555,8 +555,8 @@ case_configure_without_memory(void)
 }
 
 /*
- * Memory that is allocated for a work request is freed before the next work request of the same
- * visit.
+ * Memory that is allocated for a work request must be freed before the next work request of the
+ * same visit.
  */
 static void
 case_request_memory(void)
@@ -799,7 +799,7 @@ expect_lock(struct spin *lock, const char *name, void (*run)(void *o), void *o)
 	expect_wait(&c, release_spin, lock);
 }
 
-/* Control calls wait for a thread that holds the lock of a page, a queue or a key. */
+/* Control calls must wait for a thread that holds the lock of a page, a queue or a key. */
 static void
 case_locks(void)
 {
@@ -832,7 +832,7 @@ case_locks(void)
 	rig_fini(&r);
 }
 
-/* Creating an object waits for the page's lock, and so does destroying it. */
+/* Creating an object must wait for the page's lock, and so must destroying it. */
 static void
 case_page_lock(void)
 {
@@ -1158,7 +1158,7 @@ case_states(void)
 
 /* ---- attributes */
 
-/* Each attribute gets a different value, and a query returns this value. */
+/* Each attribute gets a different value. A query must return this value until RESET. */
 static void
 case_attributes(void)
 {
@@ -1314,8 +1314,8 @@ check_threads(unsigned long long cpus)
 }
 
 /*
- * Device threads may run on all CPUs of the process, even if the thread that creates them is bound
- * to one CPU. They block signals, so that the program's own threads get them.
+ * Device threads must be allowed to run on all CPUs of the process, even if the thread that creates
+ * them is bound to one CPU. They must block signals, so that the program's own threads get them.
  */
 static void
 case_threads(void)
@@ -1358,7 +1358,7 @@ run_pump(void *o)
 		;
 }
 
-/* A lane that completes a work request waits for the thread that holds the CQ's lock. */
+/* A lane that completes a work request must wait for the thread that holds the CQ's lock. */
 static void
 case_lane_waits(void)
 {

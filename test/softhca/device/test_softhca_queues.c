@@ -297,7 +297,10 @@ case_broken_control_segment(void)
 	}
 }
 
-/* An unknown opcode is not a violation: the WQE completes in error, and no line is logged. */
+/*
+ * An unknown opcode must not count as a violation: the WQE must complete in error, and no line may
+ * be logged.
+ */
 static void
 unknown_opcode(uint8_t opcode)
 {
@@ -348,9 +351,9 @@ case_short_ds(void)
 }
 
 /*
- * DPDK's crypto_mlx5 fills a queue with WQEs that complete, each followed by NOPs, and reuses the
- * WQE and its NOPs when it sees the completion. One turn of the adapter executes 256 WQEs, and in
- * this test ends before such a NOP.
+ * DPDK's crypto_mlx5 fills a queue with WQEs that complete, each followed by NOPs. When it sees the
+ * completion of a WQE, it reuses the WQE and its NOPs. So the adapter must have passed these NOPs
+ * by then. One turn of the adapter executes 256 WQEs, and in this test ends before such a NOP.
  */
 static void
 case_nops_reused(void)
@@ -391,8 +394,8 @@ case_nops_reused(void)
 }
 
 /*
- * When UCX resets a DCI, it leaves the old counter in the doorbell record. An adapter reads the
- * record when the next doorbell is rung.
+ * When UCX resets a DCI, it leaves the old counter in the doorbell record. This counter must post
+ * no WQE. An adapter reads the record when the next doorbell is rung.
  */
 static void
 case_old_record(bool shared)
@@ -718,7 +721,10 @@ are_compressed(struct rig_end *e, const struct cqe *first, const struct cqe *sec
 	return title != NULL && (title->op_own >> 2 & 3) == 3;
 }
 
-/* A mini CQE contains the length of a receive, but no field that describes its sender. */
+/*
+ * A mini CQE contains the length of a receive, but no field that describes its sender. So
+ * completions that differ in such a field must not be compressed together.
+ */
 static void
 case_compressed(void)
 {
@@ -808,7 +814,7 @@ case_arming(void)
 }
 
 /*
- * An arm doorbell says only that one of the page's CQs was armed. The page's other CQs stay
+ * An arm doorbell says only that one of the page's CQs was armed. The page's other CQs must stay
  * unarmed.
  */
 static void
@@ -829,7 +835,10 @@ case_arming_one_of_two(void)
 	rig_fini(&r);
 }
 
-/* The first arm word of a new CQ may be 0, which is also the initial value of the record. */
+/*
+ * The first arm word of a new CQ may be 0, which is also the initial value of the record. This word
+ * must arm the CQ.
+ */
 static void
 case_first_arm(void)
 {
@@ -1108,7 +1117,10 @@ case_memcpy_limits(void)
 	memcpy_expect(100, 101, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 
-/* The device may write to the opaque memory, so the key of this memory is checked too. */
+/*
+ * A memcpy whose opaque memory has a wrong key must be refused, because the device may write to
+ * this memory.
+ */
 static void
 case_memcpy_opaque(void)
 {
@@ -1184,7 +1196,7 @@ case_atomic_alignment(void)
 	atomic_alignment(4, 4);
 }
 
-/* With device threads, no work request is lost while the threads back off and sleep. */
+/* With device threads, no work request may be lost while the threads back off and sleep. */
 static void
 case_threads(void)
 {

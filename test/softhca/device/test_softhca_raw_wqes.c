@@ -205,7 +205,8 @@ case_header_end(void)
 }
 
 /*
- * The longest header in a WQE of 63 units of 16 bytes, of which the control segment is the first.
+ * The longest header must be sent whole: a WQE has 63 units of 16 bytes, of which the control
+ * segment is the first.
  */
 static void
 case_header_longest(void)
@@ -247,7 +248,10 @@ case_frame_lengths(void)
 	expect_alone(eth_wqe(MLX5_OPCODE_SEND, 0, 0, h, 18), RIG_BUF, TOO_LONG, "64 KiB");
 }
 
-/* Limits of TSO: for each frame, and for the whole request, which has at most 256 KiB (max_tso). */
+/*
+ * TSO requests that exceed a limit must be refused: the limit of each frame, and the limit of the
+ * whole request, which is 256 KiB (max_tso).
+ */
 static void
 case_tso_lengths(void)
 {
@@ -282,7 +286,10 @@ case_tso_lengths(void)
 
 /* ---- memory after the header */
 
-/* Keys are checked as for any other message. Data of the null key are zeros. */
+/*
+ * The keys of a frame's memory must be checked as those of any other message. Data of the null key
+ * must be zeros.
+ */
 static void
 case_memory(void)
 {
@@ -422,7 +429,7 @@ case_no_checksums(void)
 	check_bytes(left.last, h, TCP_HDR, "VLAN tags to the end");
 }
 
-/* A TCP or UDP header that is not complete gets no checksum. */
+/* A frame whose TCP or UDP header is not complete must get no TCP or UDP checksum. */
 static void
 case_short_headers(void)
 {
@@ -446,7 +453,10 @@ case_short_headers(void)
 	}
 }
 
-/* IEEE 802.1ad: a frame may have two tags, and the outer tag has another EtherType. */
+/*
+ * IEEE 802.1ad: a frame may have two tags, and the outer tag has another EtherType. Such a frame
+ * must get its checksums.
+ */
 static void
 case_two_tags(void)
 {
@@ -464,7 +474,7 @@ case_two_tags(void)
 	CHECK(l4_is_right(left.last, false, 66), "the TCP checksum");
 }
 
-/* Only the checksums whose flags are set are written. IPv6 has no header checksum. */
+/* Only the checksums whose flags are set may be written. IPv6 has no header checksum. */
 static void
 case_flags(void)
 {
@@ -487,7 +497,7 @@ case_flags(void)
 }
 
 /*
- * A TCP checksum covers the length that the IP header gives, or the rest of the frame if that
+ * A TCP checksum must cover the length that the IP header gives, or the rest of the frame if that
  * length is impossible.
  */
 static void
@@ -517,7 +527,7 @@ case_ip_lengths(void)
 	}
 }
 
-/* In a fragment, and in packets of other protocols, only the IP checksum is written. */
+/* In a fragment, and in packets of other protocols, only the IP checksum may be written. */
 static void
 case_only_ip(void)
 {

@@ -469,7 +469,8 @@ case_invalidate(void)
 }
 
 /*
- * If the link is down, the retries end with the same vendor syndrome as if the peer did not exist.
+ * If the link is down, the retries must end with the same vendor syndrome as if the peer did not
+ * exist.
  */
 static void
 case_no_link(void)
@@ -493,7 +494,7 @@ case_no_link(void)
 	rig_fini(&r);
 }
 
-/* All bytes of a CQE are written: bytes without a meaning for this completion become 0. */
+/* All bytes of a CQE must be written: bytes without a meaning for this completion must become 0. */
 static void
 case_whole(void)
 {

@@ -137,8 +137,8 @@ case_atomic_length(void)
 }
 
 /*
- * A message has at most 2 GiB (InfiniBand volume 1, 9.7.8). With one more segment the message is
- * too long.
+ * A message of 2 GiB must be accepted (InfiniBand volume 1, 9.7.8). With one more segment the
+ * message is too long, and must be refused.
  */
 static void
 case_message_length(void)
@@ -167,8 +167,8 @@ case_message_length(void)
 }
 
 /*
- * A receive's list ends at its end marker, which has length 0 and key 0x100. In any other data
- * segment length 0 means 2 GiB, and no region has the key 0x100.
+ * A receive's list must end at its end marker, which has length 0 and key 0x100, and at no other
+ * segment. In any other data segment length 0 means 2 GiB, and no region has the key 0x100.
  */
 static void
 case_receive_end(void)
@@ -373,8 +373,8 @@ case_tso_on_rc(void)
 /* ---- queues */
 
 /*
- * In ERR, a WQE that is longer than the record announces is flushed once, and no WQE after it is
- * flushed.
+ * In ERR, a WQE that is longer than the record announces must be flushed once, and no WQE after it
+ * may be flushed.
  */
 static void
 case_flush_end(void)

@@ -411,8 +411,8 @@ case_from_file(void)
 }
 
 /*
- * A key has two PSVs, and another command creates the key itself: so the first PSV of the second
- * key is the third PSV.
+ * The fault must refuse the third PSV, whatever is created in between. A key has two PSVs, and
+ * another command creates the key itself: so the first PSV of the second key is the third PSV.
  */
 static void
 case_psv(void)
@@ -446,7 +446,7 @@ case_other_opcode(void)
 	end();
 }
 
-/* With a failed adapter, objects can be destroyed, and none can be created. */
+/* With a failed adapter, it must be possible to destroy objects, and creating objects must fail. */
 static void
 case_dead(void)
 {
@@ -665,7 +665,10 @@ ask(void *arg)
 	return NULL;
 }
 
-/* The other thread holds the lock of the list of faults nearly all the time. */
+/*
+ * A control call must read the control file, although the other thread holds the lock of the list
+ * of faults nearly all the time.
+ */
 static void
 case_contended(void)
 {
@@ -688,7 +691,10 @@ case_contended(void)
 	CHECK_EQ(pthread_join(other, NULL), 0);
 }
 
-/* If a child waits for a lock that nobody will release, its alarm kills it. */
+/*
+ * A child of fork() must be able to use the faults. If the child waits for a lock that nobody will
+ * release, its alarm kills it.
+ */
 static void
 case_forked(void)
 {

@@ -26,7 +26,10 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 returns for each (ibv_poll_cq(3)). */
+/*
+ * A receive must be able to fail with any syndrome of mlx5dv.h. libmlx5 must return the status for
+ * this syndrome (ibv_poll_cq(3)).
+ */
 static void
 case_syndromes(void)
 {
@@ -98,7 +101,7 @@ case_drop(void)
 
 /*
  * After a receive whose completion was lost, a failed write moves the QP to error: the remaining
- * receives complete as flushed.
+ * receives must complete as flushed.
  */
 static void
 case_drop_and_failure(void)
@@ -206,7 +209,10 @@ case_drop_of_refused(void)
 	end();
 }
 
-/* The next message is counted separately, so the next fault applies to it. */
+/*
+ * RESET must end the delay of a message. The next message is counted separately, so the next fault
+ * must apply to it.
+ */
 static void
 case_late_and_reset(void)
 {
@@ -229,7 +235,9 @@ case_late_and_reset(void)
 	end();
 }
 
-/* Only operations that use a receive are counted, and only on the QP that the fault names. */
+/*
+ * Only operations that use a receive may be counted, and only those on the QP that the fault names.
+ */
 static void
 case_counting(void)
 {
@@ -279,7 +287,7 @@ begin_to_wait(enum ibv_wr_opcode opcode)
 	CHECK_EQ(ibv_query_qp(p.client.qp, &attr, IBV_QP_STATE, &init), 0);
 }
 
-/* If a sender waits for a receive, the fault applies once, when a receive is posted. */
+/* If a sender waits for a receive, the fault must apply once, when a receive is posted. */
 static void
 case_waiting(void)
 {

@@ -48,7 +48,10 @@ end(void)
 	pair_fini(&p);
 }
 
-/* Syndromes of mlx5dv.h, and the status that libmlx5 returns for each (ibv_poll_cq(3)). */
+/*
+ * Any operation must be able to complete with any syndrome of mlx5dv.h. libmlx5 must return the
+ * status for this syndrome (ibv_poll_cq(3)).
+ */
 static void
 case_syndromes(void)
 {
@@ -95,7 +98,7 @@ case_syndromes(void)
 }
 
 /*
- * On a QP without streams, the syndrome 0x05 ("flushed") moves the QP to error, as any other
+ * On a QP without streams, the syndrome 0x05 ("flushed") must move the QP to error, as any other
  * syndrome does.
  */
 static void
@@ -139,8 +142,8 @@ case_other_qp(void)
 }
 
 /*
- * Two adapters, and a fault of one adapter: the fault does not apply to operations on the other
- * adapter, and does not count them. A fault without `device` belongs to mlx5_0.
+ * Two adapters, and a fault of one adapter: the fault must not apply to operations on the other
+ * adapter, and must not count them. A fault without `device` belongs to mlx5_0.
  */
 static void
 case_other_adapter(void)
@@ -242,7 +245,7 @@ state_of(struct pair *pair, uint8_t port)
 
 /*
  * Two adapters with four ports: first one port is down, then two ports, of which one comes up
- * again. Peers are on ports 1.
+ * again. A port that is down must affect only its own QPs. Peers are on ports 1.
  */
 static void
 case_other_port(void)
@@ -288,7 +291,10 @@ case_other_port(void)
 		pair_fini(&two[d]);
 }
 
-/* Each port comes up after the time that its fault names. Without a time, the port stays down. */
+/*
+ * Each port must come up after the time that its fault names. Without a time, the port must stay
+ * down.
+ */
 static void
 case_each_up_in_time(void)
 {
@@ -321,7 +327,7 @@ case_each_up_in_time(void)
 		pair_fini(&two[d]);
 }
 
-/* Only one fault applies to an operation: the first matching fault in the list. */
+/* Only one fault may apply to an operation: the first matching fault in the list. */
 static void
 case_first_of_two(void)
 {
@@ -337,7 +343,10 @@ case_first_of_two(void)
 	end();
 }
 
-/* Two conditions in one fault: a QP, and several operations in a row from the third on. */
+/*
+ * A fault has two conditions: it names a QP, and it applies to several operations in a row from the
+ * third on. It must count only operations of this QP.
+ */
 static void
 case_times_of_one_qp(void)
 {
@@ -482,7 +491,10 @@ case_port(void)
 	end();
 }
 
-/* Operations inside the adapter need no link: a memory window can be bound. */
+/*
+ * Operations inside the adapter need no link: while the port is down, it must be possible to bind a
+ * memory window.
+ */
 static void
 case_port_down_umr(void)
 {
@@ -670,8 +682,8 @@ case_malformed(void)
 }
 
 /*
- * softhca.h: clearing the faults brings the ports and the device back, and removes events that were
- * not delivered.
+ * softhca.h: clearing the faults must bring the ports and the device back, and must remove events
+ * that were not delivered.
  */
 static void
 case_clear(void)
@@ -704,8 +716,8 @@ case_clear(void)
 }
 
 /*
- * Each value has a smallest and a largest value (doc/softhca-reference.md, and the text of an
- * error).
+ * Values outside their range must be refused. The ranges are those of doc/softhca-reference.md and
+ * of the text of the error.
  */
 static void
 case_ranges(void)
@@ -756,7 +768,7 @@ case_ranges(void)
 	}
 }
 
-/* A line has at most 255 bytes, and at most 64 faults can be armed at a time. */
+/* A line of more than 255 bytes must be refused, and so must a 65th armed fault. */
 static void
 case_many(void)
 {
@@ -844,7 +856,10 @@ case_parts(void)
 	}
 }
 
-/* The text of an error shows the form of the line, and names each part that the line may have. */
+/*
+ * The text of an error must show the form of the line, and must name each part that the line may
+ * have.
+ */
 static void
 case_parts_are_named(void)
 {
@@ -893,9 +908,9 @@ case_file(void)
 }
 
 /*
- * A file that is overwritten in place keeps its inode, and may keep its length and the second of
- * its last change. The pause is longer than a kernel tick, which is the resolution of the file's
- * modification time.
+ * A control file that is overwritten in place must be read again. Such a file keeps its inode, and
+ * may keep its length and the second of its last change. The pause is longer than a kernel tick,
+ * which is the resolution of the file's modification time.
  */
 static void
 case_file_in_its_place(void)
@@ -939,8 +954,8 @@ case_file_counts_anew(void)
 }
 
 /*
- * Faults armed by softhca_fault() stay armed when faults of the file are armed and disarmed. If the
- * file is removed, its faults are disarmed.
+ * Faults armed by softhca_fault() must stay armed when faults of the file are armed and disarmed.
+ * If the file is removed, its faults must be disarmed.
  */
 static void
 case_file_alone(void)

@@ -77,7 +77,10 @@ case_all_at_once(void)
 		CHECK(done(&resting[i]), "a NOP of each page");
 }
 
-/* In this test each turn takes a microsecond, so each turn may check one resting page. */
+/*
+ * A busy adapter must serve a resting page within the promised time. In this test each turn takes a
+ * microsecond, so each turn may check one resting page.
+ */
 static void
 case_busy_adapter(void)
 {

@@ -71,8 +71,8 @@ case_burst(void)
 }
 
 /*
- * 20,000 bytes take 2 ms on the port. This is longer than the latency, which passes at the same
- * time.
+ * Data must take their time on the port: 20,000 bytes take 2 ms. This is longer than the latency,
+ * which passes at the same time.
  */
 static void
 case_bandwidth(void)
@@ -88,8 +88,8 @@ case_bandwidth(void)
 }
 
 /*
- * Each queue has its own latency. Both share one port, which sends the messages of 2 ms one after
- * the other.
+ * Each queue must have its own latency. Both queues share one port, which must send the messages of
+ * 2 ms one after the other.
  */
 static void
 case_two_queues(void)

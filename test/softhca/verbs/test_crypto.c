@@ -326,7 +326,8 @@ again(struct rig *r, const void *arg)
 }
 
 /*
- * All sizes of data units and of AES keys, both directions, both orders, one data unit and several.
+ * All sizes of data units and of AES keys, both directions, both orders, one data unit and several:
+ * the bytes must equal OpenSSL's.
  */
 static void
 case_units(void)
@@ -370,7 +371,10 @@ case_offset(void)
 	rig_fini(&r);
 }
 
-/* Lengths that the NOTES of the manual page allow or forbid. */
+/*
+ * A message must have a length that the NOTES of the manual page allow; all other lengths must be
+ * refused.
+ */
 static void
 case_lengths(void)
 {
@@ -440,7 +444,10 @@ case_inside_unit(void)
 	rig_fini(&r);
 }
 
-/* A receive names the key: the message may be shorter than the key. */
+/*
+ * A receive names the key, and the message may be shorter than the key: the message must be
+ * decrypted, and no byte after it may change.
+ */
 static void
 case_receive(void)
 {
@@ -485,7 +492,10 @@ case_receive(void)
 	}
 }
 
-/* Memory is encrypted in place: a write by the key reads and writes the same bytes. */
+/*
+ * A write by the key, whose source and destination are the same bytes, must encrypt the memory in
+ * place.
+ */
 static void
 case_in_place(void)
 {
@@ -539,7 +549,10 @@ move_list(struct rig *r, bool out, struct ibv_sge *list, size_t n, uint32_t rkey
 	CHECK_EQ(pair_wait(e).status, IBV_WC_SUCCESS);
 }
 
-/* The key's memory overlaps the memory of the other side. */
+/*
+ * The key's memory overlaps the memory of the other side: the bytes at the destination must be
+ * right.
+ */
 static void
 case_overlap(void)
 {
@@ -573,7 +586,10 @@ case_overlap(void)
 	}
 }
 
-/* A list with keys that encrypt and with plain memory; the other side is one piece. */
+/*
+ * A list has keys that encrypt and plain memory, and the other side is one piece: each part of the
+ * list must be converted by its own key.
+ */
 static void
 case_lists(void)
 {
@@ -625,7 +641,10 @@ case_lists(void)
 	}
 }
 
-/* One key encrypts, its ciphertext is on the wire, and a key of the peer decrypts it. */
+/*
+ * One key encrypts, its ciphertext is on the wire, and a key of the peer decrypts it: the peer must
+ * get the plaintext.
+ */
 static void
 case_both_ends(void)
 {
@@ -689,7 +708,10 @@ case_datagram(void)
 	rig_fini(&r);
 }
 
-/* Two queues, each with its own doorbell page, encrypt with the same DEK at the same time. */
+/*
+ * Two queues, each with its own doorbell page, encrypt with the same DEK at the same time: the
+ * bytes of both must be right.
+ */
 static void
 case_two_queues(void)
 {

@@ -299,8 +299,9 @@ case_one(void)
 }
 
 /*
- * Several requests of one transaction, each with its own key. The last request also transfers the
- * CRC, or a separate request reads the CRC after the data.
+ * Several requests of one transaction, each with its own key: the CRC must cover the data of all
+ * requests. The last request also transfers the CRC, or a separate request reads the CRC after the
+ * data.
  */
 static void
 case_several(void)
@@ -415,7 +416,8 @@ case_strip(void)
 }
 
 /*
- * The memory domain has a CRC after the data: incoming data get it, and outgoing data are checked.
+ * The memory domain has a CRC after the data: for incoming data it must be written, and for
+ * outgoing data it must be checked.
  */
 static void
 case_memory(void)
@@ -449,7 +451,10 @@ case_memory(void)
 
 /* ---------------------------------------------------------------- other BSFs */
 
-/* A BSF of 32 bytes can also have signatures of blocks by CRCs. It has no fields for T10-DIF. */
+/*
+ * A BSF of 32 bytes must also be able to have signatures of blocks by CRCs. It has no fields for
+ * T10-DIF.
+ */
 static void
 case_blocks(void)
 {

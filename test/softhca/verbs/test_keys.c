@@ -236,7 +236,10 @@ case_interleaved(void)
 			{16384, 100, 28, 0}});
 }
 
-/* An interleaved key is a part of a list, and this list is a part of an interleaved key. */
+/*
+ * An interleaved key is a part of a list, and this list is a part of an interleaved key. Each byte
+ * must be where both layouts together put it.
+ */
 static void
 case_nested(void)
 {
@@ -286,7 +289,7 @@ case_nested(void)
 
 /*
  * Keys are used at both ends: data are gathered at one end, scattered at the other, and copied
- * between keys by memcpy.
+ * between keys by memcpy. Each byte must arrive at its place.
  */
 static void
 case_local_use(void)
@@ -682,7 +685,7 @@ case_remote_invalidate(void)
 }
 
 /*
- * In a configuration the program may choose the variant, the lowest byte of the key
+ * A configuration must be able to change the variant, the lowest byte of the key
  * (mlx5dv_create_mkey(3)).
  */
 static void
@@ -857,8 +860,8 @@ case_windows(void)
 }
 
 /*
- * A SEND of a peer invalidates a window of type 2, which is then bound again. The addresses in the
- * window are zero-based.
+ * A SEND of a peer must invalidate a window of type 2. It must then be possible to bind the window
+ * again, with the next key. The addresses in the window are zero-based.
  */
 static void
 case_window_life(void)

@@ -218,8 +218,8 @@ reg_pages(const struct pair *p, unsigned int n)
 }
 
 /*
- * When an adapter executes the command that deregisters a region, it has already executed the WQEs
- * of earlier doorbells: UCX deregisters memory that its last sends use.
+ * Work requests whose doorbells rang before their region is deregistered must run before the
+ * deregistration: UCX deregisters memory that its last sends use.
  */
 static void
 case_rung_before(void)
@@ -268,8 +268,9 @@ case_deregistered(void)
 }
 
 /*
- * As in mlx5_ib, regions of up to 4 pages, of 5 to 8 pages, of 9 to 16 pages and so on get their
- * keys from different stacks.
+ * A region must get the key that was deregistered last, of a region with as many pages. As in
+ * mlx5_ib, regions of up to 4 pages, of 5 to 8 pages, of 9 to 16 pages and so on get their keys
+ * from different stacks.
  */
 static void
 case_key_again(void)

@@ -479,7 +479,7 @@ case_stops(void)
 
 /* ---- segments, remote use, offsets */
 
-/* A signed key may be one of several segments. */
+/* It must be possible to use a signed key as one of several segments. */
 static void
 case_segments(void)
 {
@@ -633,8 +633,8 @@ case_lengths(void)
 }
 
 /*
- * Two bad offsets: one is inside a block on the wire, and one overflows when the signatures are
- * added to it.
+ * Two bad offsets must be refused: one is inside a block on the wire, and one overflows when the
+ * signatures are added to it.
  */
 static void
 case_offsets(void)
@@ -758,7 +758,10 @@ wrong_psv(bool wire, bool other_pd)
 	signed_key_fini(&k);
 }
 
-/* The length of the key itself, in bytes of memory, is a limit, as the length of its layout is. */
+/*
+ * Accesses beyond the length of the key itself must be refused, as accesses beyond its layout are.
+ * The length counts bytes of memory.
+ */
 static void
 case_length(void)
 {

@@ -157,9 +157,9 @@ move_parts(struct signed_key *k, bool wire, bool read, const struct part *parts,
 }
 
 /*
- * Several requests through one key: in order; from the middle of the key on; the same blocks again;
- * two parts in one request. A new configuration starts the tags again. The tags wrap from ffffffff
- * to 0.
+ * The tags must continue from request to request, wherever the blocks are in the key: in order;
+ * from the middle of the key on; the same blocks again; two parts in one request. A new
+ * configuration must start the tags again. The tags wrap from ffffffff to 0.
  */
 static void
 case_requests(void)

@@ -201,8 +201,8 @@ case_conversions(void)
 }
 
 /*
- * The data have one kind of signature in memory and another kind on the wire. They move in both
- * directions.
+ * The data have one kind of signature in memory and another kind on the wire. In both directions,
+ * the arriving signatures must be those of their domain.
  */
 static void
 case_both_domains(void)

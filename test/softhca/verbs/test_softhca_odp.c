@@ -141,7 +141,7 @@ case_comes_later(void)
 
 /*
  * Both ends of a message are on demand, have more than one piece, and are longer than a bounce
- * buffer.
+ * buffer. All bytes must arrive.
  */
 static void
 case_send_and_receive(void)
@@ -530,7 +530,10 @@ come_and_go(void *arg)
 	return NULL;
 }
 
-/* The program unmaps the memory while a request uses it. */
+/*
+ * The program unmaps the memory while a request uses it. The request must succeed or fail, and the
+ * program must continue.
+ */
 static void
 case_race(void)
 {

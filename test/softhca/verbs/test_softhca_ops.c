@@ -157,7 +157,7 @@ case_scatter_gather(void)
 	pair_fini(&p);
 }
 
-/* Inline data of every length up to the maximum, over many laps of a small queue. */
+/* Inline data of every length up to the maximum must arrive, over many laps of a small queue. */
 static void
 case_inline_and_wrap(void)
 {

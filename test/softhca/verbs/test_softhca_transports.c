@@ -435,7 +435,10 @@ srq_open(struct node *n, uint32_t max_wr)
 	return srq;
 }
 
-/* Two QPs use one SRQ, for many laps of the SRQ's list. */
+/*
+ * Two QPs use one SRQ, for many laps of the SRQ's list: every message must get a receive of its
+ * own.
+ */
 static void
 case_srq(void)
 {
@@ -962,8 +965,8 @@ case_dc_streams(void)
 /* ---------------------------------------------------------------- InfiniBand */
 
 /*
- * Without a GRH, the receive begins with 40 bytes that have no meaning. The receiver is addressed
- * by a LID.
+ * UD over InfiniBand: the receiver is addressed by a LID. Without a GRH, the receive begins with 40
+ * bytes that have no meaning.
  */
 static void
 case_infiniband(void)

@@ -689,8 +689,8 @@ case_window_uses(void)
 /* ---- other keys in a layout */
 
 /*
- * The null key (ibv_alloc_null_mr(3)) reads as zeros and ignores writes, also as a part of another
- * key.
+ * Reads of the null key (ibv_alloc_null_mr(3)) must return zeros, and writes must have no effect,
+ * also if the null key is a part of another key.
  */
 static void
 case_null_part(void)
@@ -734,7 +734,10 @@ case_null_part(void)
 /* doc/softhca-reference.md: base for written memory, offset for resources */
 #define VENDOR_PIECES 0x37
 
-/* A message may have 2^20 pieces, but not more: doc/softhca-reference.md. */
+/*
+ * Reads into n pieces of memory, and expects this status: 2^20 pieces are possible, and one piece
+ * more must be refused (doc/softhca-reference.md).
+ */
 static void
 pieces(uint32_t n, enum ibv_wc_status status)
 {
