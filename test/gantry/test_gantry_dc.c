@@ -1017,7 +1017,7 @@ a_stuck_initiator_is_given_up_and_set_up_again(void)
 	env_queue_done(q);
 }
 
-/* The case has its own engine, because nothing works on the device after this fault. */
+/* When the device is lost, every descriptor and every receive must complete. */
 static void
 everything_comes_back_when_the_device_is_lost(void)
 {

@@ -353,6 +353,7 @@ a_failure_of_the_hardware_is_told_with_its_wqe(void)
 
 /*
  * Of three descriptors in hardware, the first succeeds, the second fails, and the third is flushed.
+ * The list of failures must have the WQE of the second descriptor, and no other WQE.
  */
 static void
 the_wqe_that_failed_is_told_and_no_other_one(void)

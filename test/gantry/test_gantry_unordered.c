@@ -26,7 +26,10 @@
 
 #define DEPTH 16
 
-/* An unordered queue that has connections to itself; descriptors use the peers pa and pb. */
+/*
+ * An unordered queue with two connections to itself. Descriptors use the peers pa and pb, which are
+ * one end of each connection.
+ */
 static struct gantry_queue *q;
 static uint16_t pa, pa_end, pb, pb_end;
 

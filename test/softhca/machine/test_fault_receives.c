@@ -185,7 +185,10 @@ case_late(void)
 	end();
 }
 
-/* A message that its responder refuses does not arrive: its receive completes with an error. */
+/*
+ * A message that its responder refuses does not arrive, so the fault must not apply to it: its
+ * receive must complete with an error.
+ */
 static void
 case_drop_of_refused(void)
 {

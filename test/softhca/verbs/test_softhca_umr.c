@@ -731,7 +731,10 @@ case_null_part(void)
 	keys_close(&k);
 }
 
-/* doc/softhca-reference.md: base for written memory, offset for resources */
+/*
+ * the vendor syndrome of a message with too many pieces: doc/softhca-reference.md, "Vendor
+ * syndromes"
+ */
 #define VENDOR_PIECES 0x37
 
 /*
