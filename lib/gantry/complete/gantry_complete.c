@@ -18,7 +18,9 @@ gantry_take_other_cqe(struct gantry_queue *q, struct gantry_conn *c)
 
 	if (!hwq_cq_peek(c->cq, &cqe))
 		return false;
-	/* The CQ is published before the recovery, which may create the CQ again. */
+	/*
+	 * The CQ's consumer index is published before the recovery, which may create the CQ again.
+	 */
 	hwq_cq_advance(c->cq);
 	hwq_cq_publish(c->cq);
 	gantry_counter_add(&q->stats.cqes, 1);
