@@ -31,8 +31,9 @@ status_of(pid_t child)
 /* ------------------------------------------------------------------ what a child may call */
 
 /*
- * When a child shares the memory of this process, TSan stops watching the locks and atomics of this
- * process. Then TSan reports each hand-over to the device's threads as a race.
+ * Not with TSan. When a child shares the memory of this process (CLONE_VM), TSan stops watching the
+ * locks and atomics of this process. Then TSan reports a race for each object that the process
+ * hands over to the device's threads.
  */
 #ifndef __SANITIZE_THREAD__
 

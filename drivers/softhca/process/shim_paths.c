@@ -215,8 +215,9 @@ mode_flags(const char *mode)
 }
 
 /*
- * Opens a stream by libc's own call, with the path of the file. If the open is refused, libc's call
- * gets a path that it cannot open, because freopen() must close the old stream.
+ * Opens a stream by libc's own call, with the path of the file. If the tree refuses the path,
+ * libc's call gets an empty path and fails. It must be called in this case, too, because freopen()
+ * must close the old stream.
  */
 #define STREAM(name, parameters, ...)                                                              \
 	SOFTHCA_API FILE *name parameters                                                          \

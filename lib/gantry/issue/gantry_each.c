@@ -171,8 +171,9 @@ issue_message(const struct each *e, const enum gantry_op op)
 		unlikely(!gantry_region_find_plain(v, hit, local, len)))
 		return false;
 	/*
-	 * max_len is at most 2 GiB. Without this statement, the builders would also handle messages
-	 * without data.
+	 * len is in 1..max_len, and max_len is at most 2 GiB, so the condition is never true. The
+	 * compiler does not know this: without this statement it would also make the builders' code
+	 * for messages without data.
 	 */
 	if ((uint32_t)len == 0)
 		__builtin_unreachable();

@@ -101,7 +101,7 @@ hwq_put_umr_head(uint8_t *wqe, uint8_t flags, unsigned int units, uint64_t mask,
 	memcpy(umr + 8, &mask_be, sizeof(mask_be));
 	memset(umr + 16, 0, 32);
 	memcpy(context, &who_be, sizeof(who_be));
-	/* If start is the constant 0, as in most calls, this is one store. */
+	/* In most calls, start is the constant 0. Then no separate store of start is needed. */
 	memset(context + 8, 0, 16);
 	if (!__builtin_constant_p(start) || start != 0)
 		memcpy(context + 16, &start_be, sizeof(start_be));

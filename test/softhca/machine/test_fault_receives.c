@@ -213,8 +213,8 @@ case_drop_of_refused(void)
 }
 
 /*
- * RESET must end the delay of a message. The next message is counted separately, so the next fault
- * must apply to it.
+ * RESET must end the delay of a message. The message after the RESET counts as a new operation, so
+ * the second fault must apply to this message.
  */
 static void
 case_late_and_reset(void)

@@ -128,9 +128,9 @@ replace_by_file(struct pair *p, const struct region *r, int *file)
 }
 
 /*
- * For operations on device memory the adapter installs a second SIGBUS handler, which passes all
- * other signals to the first handler. If such operations are not possible, there is only the first
- * handler.
+ * Makes the adapter install a second SIGBUS handler, which it needs for operations on device
+ * memory. This handler passes all other signals to the first handler. If the adapter has no such
+ * operations, the first handler remains alone.
  */
 static void
 add_operation(struct pair *p)
