@@ -56,7 +56,8 @@ fill_path(struct record_request *r, const struct softhca_qp *qp, const struct me
 	if (qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET)
 		r->flags |= RECORD_ETHERNET;
 	if (m->type != SOFTHCA_QP_UD && m->type != SOFTHCA_QP_DCI) {
-		if (qp->attr.loopback)
+		/* Within a process, RC and UC need no address, also with wire = loop. */
+		if (qp->attr.loopback || wire_is_own(m->dest_qpn))
 			r->flags |= RECORD_LOOPBACK;
 		memcpy(r->dgid, qp->attr.dgid, sizeof(r->dgid));
 		r->dlid = qp->attr.dlid;
