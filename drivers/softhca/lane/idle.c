@@ -239,15 +239,31 @@ lost_cpu(const struct lane_slot *slot)
 	       device_clock() - slot->left_cpu < LOST_FOR;
 }
 
+static bool
+has_wire(const struct softhca_lanes *lanes)
+{
+	return lanes->wire != NULL && lanes->wire->n_names != 0;
+}
+
+/* Naps until the time is over, or until a record of another process comes. */
+static void
+nap(struct softhca_lanes *lanes, long ns)
+{
+	if (!has_wire(lanes))
+		device_thread_nap(ns);
+	else if (wire_sleep(lanes->wire, ns))
+		atomic_store_explicit(&lanes->wire->quiet, 0, memory_order_relaxed);
+}
+
 /*
  * Naps or yields. Returns the number of yields for which this call counts: a nap counts for
  * several.
  */
 static unsigned int
-let_others_run(struct lane_slot *slot)
+let_others_run(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	if (lost_cpu(slot)) {
-		device_thread_nap(IDLE_NAP);
+		nap(lanes, IDLE_NAP);
 		return YIELDS_PER_NAP;
 	}
 	yield(slot);
@@ -261,11 +277,7 @@ sleep_for_a_time(struct softhca_lanes *lanes, unsigned int naps)
 
 	for (unsigned int i = 0; i < naps && ns < IDLE_SLEEP_MAX; i++)
 		ns += ns / 16;
-	/* A record of another process ends the sleep. */
-	if (lanes->wire != NULL && lanes->wire->n_names != 0)
-		wire_sleep(lanes->wire, ns);
-	else
-		nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+	nap(lanes, ns);
 }
 
 unsigned int
@@ -276,7 +288,7 @@ lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle
 	if (idle < IDLE_SPINS)
 		cpu_relax();
 	else if (idle < IDLE_SPINS + IDLE_YIELDS)
-		turns = let_others_run(slot);
+		turns = let_others_run(lanes, slot);
 	else if (sleep_until_called(lanes, slot, &idle))
 		return idle;
 	else

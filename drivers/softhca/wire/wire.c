@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -268,10 +269,11 @@ wire_drop_closed(struct wire *wire)
 /*
  * An epoll reports an event of a connection only once. ppoll(2) on the epoll itself takes no event.
  */
-void
+bool
 wire_sleep(struct wire *wire, long ns)
 {
 	struct pollfd fd = {.fd = wire->poll_fd, .events = POLLIN};
 
-	(void)ppoll(&fd, 1, &(struct timespec){.tv_nsec = ns}, NULL);
+	(void)prctl(PR_SET_TIMERSLACK, 1);
+	return ppoll(&fd, 1, &(struct timespec){.tv_nsec = ns}, NULL) > 0;
 }

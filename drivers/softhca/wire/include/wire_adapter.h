@@ -68,9 +68,9 @@ void wire_take_events(struct wire *wire);
 /* Frees served connections that are closed. The caller holds wire->lock. */
 void wire_drop_closed(struct wire *wire);
 /*
- * Returns when a message or an answer has come, or after `ns` nanoseconds. Do not call it inside a
- * turn.
+ * Returns true when a message or an answer has come, or false after `ns` nanoseconds, as exactly as
+ * the kernel can. Do not call it inside a turn.
  */
-void wire_sleep(struct wire *wire, long ns);
+bool wire_sleep(struct wire *wire, long ns);
 
 #endif
