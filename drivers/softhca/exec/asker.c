@@ -162,7 +162,8 @@ begin(struct run *run, const struct message *m, struct ask *ask, struct answer *
 		return MESSAGE_RNR;
 	}
 	answer->vendor = VEN_NO_PEER;
-	if (run_now(run) < ask->next_try)
+	/* Only the message that waits is tried again. The next message may be for another peer. */
+	if (qp->wait == WAIT_PEER && run_now(run) < ask->next_try)
 		return MESSAGE_NO_PEER;
 	/* This process may have destroyed the QP. Then no other process has its number. */
 	link = NULL;
@@ -383,7 +384,8 @@ is_answer(const struct message *m, const struct ask *ask, const struct record_an
 	const uint64_t len = ask->link->in_len - sizeof(*a);
 	const bool is_read = m->op->kind == MESSAGE_READ;
 
-	if (a->head.total != ask->request.head.total || a->head.off != ask->came)
+	if (a->head.total != ask->request.head.total || a->head.off != ask->came ||
+		a->vendor >= VEN_END)
 		return false;
 	if (!is_read || a->result != SYN_OK)
 		return len == 0 && a->last != 0;
@@ -405,10 +407,8 @@ read_answer(struct run *run, const struct message *m, struct ask *ask, struct an
 	const struct record_answer *a = link_answer(ask->link);
 	unsigned int result = a->result;
 
-	if (!is_answer(m, ask, a) || !is_result(result) || a->vendor >= VEN_END) {
-		softhca_log("wire: queue pair 0x%06x: its peer 0x%06x sent an answer that does not "
-			    "fit the message: the message counts as lost",
-			run->qp->number, m->dest_qpn);
+	if (!is_answer(m, ask, a) || !is_result(result)) {
+		link_refuse(ask->link, ask->life, "an answer that does not fit the message");
 		return no_peer(run, ask, answer);
 	}
 	answer->vendor = (enum wire_vendor)a->vendor;
@@ -447,6 +447,16 @@ take_answer(struct run *run, const struct message *m, struct ask *ask, struct an
 	return MESSAGE_UNDER_WAY;
 }
 
+/* False if the program has overwritten the WQE at the head since its message began. */
+static bool
+is_begun(const struct message *m, const struct ask *ask)
+{
+	const struct record_request *r = &ask->request;
+
+	return r->opcode == m->op->number &&
+	       r->head.total == (m->payload != NULL ? m->payload->len : 0);
+}
+
 unsigned int
 asker_ask(struct run *run, const struct message *m, struct answer *answer)
 {
@@ -457,6 +467,8 @@ asker_ask(struct run *run, const struct message *m, struct answer *answer)
 	answer->vendor = VEN_NO_PEER;
 	if (ask == NULL)
 		return MESSAGE_NO_PEER;
+	if (ask_is_under_way(ask) && !is_begun(m, ask))
+		ask_end(ask);
 	if (!ask_is_under_way(ask))
 		result = begin(run, m, ask, answer);
 	if (result != SYN_OK)

@@ -58,6 +58,18 @@ lose(struct link *link)
 	atomic_store_explicit(&link->wire->lost, true, memory_order_release);
 }
 
+/* As lose(), and says why. */
+static void
+refuse(struct link *link, const char *why)
+{
+	if (!link->said)
+		softhca_log("wire: a process that holds QP numbers 0x%03x000 to 0x%03xfff sent %s: "
+			    "its connection is closed",
+			link->block, link->block, why);
+	link->said = true;
+	lose(link);
+}
+
 static void
 connect_link(struct link *link, uint32_t number)
 {
@@ -139,6 +151,15 @@ link_send(struct link *link, uint32_t life, uint64_t name, const struct iovec *i
 }
 
 void
+link_refuse(struct link *link, uint32_t life, const char *why)
+{
+	spin_lock(&link->lock);
+	if (atomic_load_explicit(&link->life, memory_order_relaxed) == life)
+		refuse(link, why);
+	spin_unlock(&link->lock);
+}
+
+void
 link_give_up(struct link *link, uint64_t name)
 {
 	spin_lock(&link->lock);
@@ -178,11 +199,9 @@ receive(struct link *link)
 		answer_is_right(link_answer(link), (size_t)len))
 		return (size_t)len;
 	if (len > 0)
-		softhca_log("wire: a process that holds QP numbers 0x%03x000 to 0x%03xfff sent an "
-			    "answer that this version of softhca does not know: its connection is "
-			    "closed. Run both processes with the same version of softhca",
-			link->block, link->block);
-	lose(link);
+		refuse(link, "an answer that this version of softhca does not know");
+	else
+		lose(link);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct link {
 	struct spin lock;  /* protects the members up to `parked` */
 	int fd;            /* -1: not connected */
 	atomic_bool ready; /* answers may be there to read */
+	bool said;         /* a line says that the other process broke a rule */
 	uint64_t owner;    /* the message of which some records are sent and some are not; or 0 */
 	atomic_uint life;  /* counts connections that were made and lost */
 	/*
@@ -51,6 +52,11 @@ struct link *link_to(struct wire *wire, uint32_t number, uint32_t *life);
  */
 int link_send(struct link *link, uint32_t life, uint64_t name, const struct iovec *iov,
 	unsigned int n, bool more);
+/*
+ * Closes the connection `life`, because the other process broke a rule. Says why once for each
+ * link.
+ */
+void link_refuse(struct link *link, uint32_t life, const char *why);
 /* Gives the connection to other messages, if the message `name` had sent only some records. */
 void link_give_up(struct link *link, uint64_t name);
 /*
