@@ -8,11 +8,11 @@
 #include "rq.h"
 
 static struct srq_claim *
-claim_of(struct softhca_qp *qp, uint64_t sender)
+claim_of(struct softhca_qp *qp, uint64_t sender, const struct softhca_srq *srq)
 {
 	struct srq_claim *claim = qp->claims;
 
-	while (claim != NULL && claim->sender != sender)
+	while (claim != NULL && (claim->sender != sender || claim->srqn != srq->number))
 		claim = claim->next;
 	return claim;
 }
@@ -26,6 +26,7 @@ take_receive(struct softhca_qp *qp, struct softhca_srq *srq, uint64_t sender)
 	if (claim == NULL)
 		return NULL;
 	claim->sender = sender;
+	claim->srqn = srq->number;
 	claim->seg = srq_head(srq, &claim->n);
 	claim->index = srq_take(srq);
 	claim->next = qp->claims;
@@ -37,20 +38,20 @@ enum wire_syndrome
 rq_claim(struct run *run, uint64_t sender, uint64_t need, bool take, struct sg *sg)
 {
 	struct responder *r = &run->responder;
-	struct srq_claim *claim;
 	enum wire_syndrome syn;
 
 	if (r->from == NULL)
 		return rq_peek(run, r->qp, need, sg);
 	responder_hold_srq(run);
-	claim = claim_of(r->qp, sender);
-	if (claim == NULL) {
-		syn = rq_peek(run, r->qp, need, sg);
-		if (syn != SYN_OK || !take)
-			return syn;
-		claim = take_receive(r->qp, r->srq, sender);
-		return claim != NULL ? SYN_OK : SYN_RNR;
-	}
-	r->claim = claim;
-	return rq_gather_srq(run, r->srq, claim->seg, claim->n, need, sg);
+	r->claim = claim_of(r->qp, sender, r->srq);
+	if (r->claim != NULL)
+		return rq_gather_srq(run, r->srq, r->claim->seg, r->claim->n, need, sg);
+	syn = rq_peek(run, r->qp, need, sg);
+	if (syn != SYN_OK || !take)
+		return syn;
+	/* Another message has taken the receive with which the first record was checked. */
+	if (run->use.converts || (sg->rare & ACC_CIPHERED) != 0)
+		return SYN_RNR;
+	r->claim = take_receive(r->qp, r->srq, sender);
+	return r->claim != NULL ? SYN_OK : SYN_RNR;
 }

@@ -39,7 +39,7 @@ void
 rq_complete_claim(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 {
 	struct srq_claim *claim = run->responder.claim, **at = &qp->claims;
-	struct softhca_srq *srq = qp->srq != NULL ? qp->srq : run->responder.from;
+	struct softhca_srq *srq = table_get(&qp->dev->lanes->srqs, claim->srqn);
 
 	while (*at != claim)
 		at = &(*at)->next;
@@ -47,7 +47,9 @@ rq_complete_claim(struct run *run, struct softhca_qp *qp, struct cqe *cqe)
 	run->responder.claim = NULL;
 	cqe->opcode_qpn = qp->number;
 	cqe->wqe_counter = claim->index;
-	srq_push(run, qp, srq, cqe);
+	/* The receives of an SRQ that the program has destroyed do not complete. */
+	if (srq != NULL)
+		srq_push(run, qp, srq, cqe);
 	free(claim);
 }
 

@@ -3,6 +3,7 @@
 #include "visit.h"
 
 #include "qp_fail.h"
+#include "rq_complete.h"
 #include "run_init.h"
 #include "sq.h"
 #include "sq_head.h"
@@ -38,34 +39,37 @@ qps_visit(struct softhca_uar *uar, bool all, bool *again)
 }
 
 /*
- * Fails a QP that does not send. QPs that send are visited with their page, and fail in sq_visit().
+ * Visits a QP that does not send. QPs that send are visited with their page, in sq_visit().
  * Assumed: cq-full-dct.
  */
 static void
-fail_with_its_cq(struct run *run, struct softhca_qp *qp)
+visit_pageless(struct run *run, struct softhca_qp *qp)
 {
-	if (qp->uar != NULL || qp->recv_cq == NULL || !cq_has_failed(qp->recv_cq))
-		return;
+	const bool failed = qp->recv_cq != NULL && cq_has_failed(qp->recv_cq);
+
 	spin_lock(&qp->recv);
-	if (qp_state(qp) == QP_RTR || qp_state(qp) == QP_RTS)
+	if (failed && (qp_state(qp) == QP_RTR || qp_state(qp) == QP_RTS))
 		qp_fatal_receive_side(run, qp);
+	if (qp_state(qp) == QP_ERR)
+		rq_flush(run, qp);
+	run_drop_cq(run);
 	spin_unlock(&qp->recv);
 }
 
 bool
-qps_fail_with_their_cqs(struct softhca_lanes *lanes)
+qps_visit_pageless(struct softhca_lanes *lanes)
 {
 	struct run run;
 
-	if (!atomic_load_explicit(&lanes->cq_failed, memory_order_relaxed) ||
-		!atomic_exchange_explicit(&lanes->cq_failed, false, memory_order_acquire))
+	if (!atomic_load_explicit(&lanes->pageless, memory_order_relaxed) ||
+		!atomic_exchange_explicit(&lanes->pageless, false, memory_order_acquire))
 		return false;
 	run_init(&run, lanes);
 	for (uint32_t number = 0; number < 1u << 24; number++) {
 		struct softhca_qp *qp = table_get(&lanes->qps, number);
 
-		if (qp != NULL)
-			fail_with_its_cq(&run, qp);
+		if (qp != NULL && qp->uar == NULL)
+			visit_pageless(&run, qp);
 		else if (table_leaf_is_absent(&lanes->qps, number))
 			number |= TABLE_LEAF - 1;
 	}

@@ -89,7 +89,7 @@ static bool
 lanes_are_at_rest(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	bool rest = wire_is_at_rest(lanes) && !atomic_load(&lanes->stop) &&
-		    !atomic_load(&lanes->look) && !atomic_load(&lanes->cq_failed) &&
+		    !atomic_load(&lanes->look) && !atomic_load(&lanes->pageless) &&
 		    !fault_is_due(lanes->dev);
 
 	turn_begin(slot);

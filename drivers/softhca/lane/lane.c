@@ -227,7 +227,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 			warm += serve_due_resting(set, slot);
 		work += warm;
 	}
-	work += qps_fail_with_their_cqs(lanes);
+	work += qps_visit_pageless(lanes);
 	turn_end(slot);
 	return work;
 }

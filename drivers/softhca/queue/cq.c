@@ -122,7 +122,7 @@ cq_fail(struct softhca_cq *cq)
 	softhca_log("mlx5_%u: CQ 0x%x of %u entries has overrun", cq->dev->index, cq->number,
 		cq->n);
 	softhca_event_cq_async(cq->event, EVENT_CQ_ERR);
-	atomic_store_explicit(&cq->dev->lanes->cq_failed, true, memory_order_release);
+	atomic_store_explicit(&cq->dev->lanes->pageless, true, memory_order_release);
 	uars_call_attention(cq->dev);
 }
 

@@ -15,6 +15,7 @@
 #include "qp_states.h"
 #include "srq.h"
 #include "uar_queues.h"
+#include "wake.h"
 
 #define STREAM_BYTES (65536 / 8)
 
@@ -194,6 +195,11 @@ enter_state(struct softhca_qp *qp, enum qp_state to, bool notify)
 	atomic_store_explicit(&qp->state, to, memory_order_release);
 	if (to == QP_ERR && from != QP_ERR)
 		qp_tell_last_wqe(qp);
+	/* The receives of a QP with a page are flushed when the page is visited. */
+	if (to == QP_ERR && qp->uar == NULL && qp->claims != NULL) {
+		atomic_store(&qp->dev->lanes->pageless, true);
+		lanes_wake(qp->dev->lanes);
+	}
 }
 
 /* Locks the QP. Until qp_unlock(), no lane runs the QP's queues or delivers messages to the QP. */

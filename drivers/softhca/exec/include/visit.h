@@ -16,9 +16,10 @@ struct softhca_uar;
  */
 unsigned int qps_visit(struct softhca_uar *uar, bool all, bool *again);
 /*
- * Moves to error each QP whose CQ has failed, if the QP belongs to no UAR page (a DCT). Call it
- * inside a turn (turns.h). Returns false if no CQ failed.
+ * Visits the QPs that belong to no UAR page: DCTs, and receiving QPs of XRC. If a CQ of such a QP
+ * has failed, the QP fails. If the QP is in error, its receives are flushed. Call it inside a turn
+ * (turns.h). Returns false if no such QP needs a visit.
  */
-bool qps_fail_with_their_cqs(struct softhca_lanes *lanes);
+bool qps_visit_pageless(struct softhca_lanes *lanes);
 
 #endif

@@ -35,6 +35,7 @@ struct softhca_srq {
 struct srq_claim {
 	struct srq_claim *next;
 	uint64_t sender;    /* the connection on which the SEND comes: struct served */
+	uint32_t srqn;      /* an SRQ of XRC may be destroyed before the receive completes */
 	const uint8_t *seg; /* the data segments of the receive */
 	unsigned int n;
 	uint16_t index; /* as srq_take() returned it */
