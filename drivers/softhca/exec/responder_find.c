@@ -79,10 +79,17 @@ static bool
 is_reached(const struct run *run, const struct message *m, const struct softhca_qp *qp)
 {
 	const struct record_request *r = run->request;
-	const bool ethernet = qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
-	const struct softhca_port *port = qp_port(qp);
+	const struct softhca_port *port;
+	bool ethernet;
 
-	if (fault_device_is_dead(qp->dev) || fault_port_is_down(qp->dev, qp->attr.port) ||
+	/* The entry of a reserved number belongs to no adapter. Its state is RESET. */
+	if (!may_receive(qp))
+		return false;
+	ethernet = qp->dev->cfg->link_layer == SOFTHCA_LINK_ETHERNET;
+	port = qp_port(qp);
+	/* A message ends if its QP is reset, also if the QP is connected to the sender again. */
+	if ((run->life != 0 && run->life != qp->life) || fault_device_is_dead(qp->dev) ||
+		fault_port_is_down(qp->dev, qp->attr.port) ||
 		((r->flags & RECORD_ETHERNET) != 0) != ethernet)
 		return false;
 	if (m->type == SOFTHCA_QP_UD || m->type == SOFTHCA_QP_DCI ||

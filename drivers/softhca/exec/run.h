@@ -56,6 +56,8 @@ struct run {
 	/* QP of the requester; NULL: the requester is in another process, and sent `request` */
 	struct softhca_qp *qp;
 	const struct record_request *request;
+	/* qp->life of the responder's QP when the message began; 0: the message begins now */
+	uint32_t life;
 	struct key_seen seen[SEEN_N];
 	struct responder responder;
 	struct carried carried;

@@ -97,11 +97,14 @@ is_answered(const struct record_request *r)
 
 /* ---- one run */
 
+/* life: of the message's QP when the message began, or 0 for the first record of a message. */
 static void
-begin_run(struct run *run, struct softhca_lanes *lanes, const struct record_request *r)
+begin_run(struct run *run, struct softhca_lanes *lanes, const struct record_request *r,
+	uint32_t life)
 {
 	run_init(run, lanes);
 	run->request = r;
+	run->life = life;
 }
 
 /* Ends the run of a record. Keys keep the values of their PSVs if the record did not succeed. */
@@ -190,7 +193,7 @@ run_short(struct softhca_lanes *lanes, struct served *s, const struct record_req
 	else if (len != 0)
 		sg_set(&payload, s->in + sizeof(*r), len);
 	take_message(&m, r, is_atomic ? NULL : &payload);
-	begin_run(&run, lanes, r);
+	begin_run(&run, lanes, r, 0);
 	result = responder_ask(&run, &m, &answer);
 	count(&run, &m, result, r->head.total);
 	end_run(&run, result);
@@ -268,8 +271,10 @@ check_long(struct softhca_lanes *lanes, struct served *s, struct answer *answer)
 
 	sg_clear(&none);
 	take_message(&m, &s->request, &none);
-	begin_run(&run, lanes, &s->request);
+	begin_run(&run, lanes, &s->request, 0);
 	result = responder_find(&run, &m);
+	if (result == SYN_OK)
+		s->life = run.responder.qp->life;
 	if (result == SYN_OK)
 		result = find_memory(&run, &m, s, &memory);
 	if (result == SYN_OK)
@@ -348,7 +353,7 @@ move_data(struct softhca_lanes *lanes, struct served *s, const uint8_t *data, ui
 		return SYN_OK;
 	sg_set(&payload, (void *)(uintptr_t)data, len);
 	take_message(&m, &s->request, &payload);
-	begin_run(&run, lanes, &s->request);
+	begin_run(&run, lanes, &s->request, s->life);
 	if (s->part == PART_GATHER)
 		result = run_gathered(&run, &m, s, answer);
 	else if (m.op->remote_access != 0)
@@ -425,7 +430,7 @@ read_part(struct softhca_lanes *lanes, struct served *s, uint64_t len, struct an
 	sg_set(&payload, answer_of(s) + 1, len);
 	take_message(&m, &s->request, &payload);
 	m.va += s->moved;
-	begin_run(&run, lanes, &s->request);
+	begin_run(&run, lanes, &s->request, s->life);
 	result = responder_ask(&run, &m, answer);
 	if (last || result != SYN_OK)
 		count(&run, &m, result, s->request.head.total);

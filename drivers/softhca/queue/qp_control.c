@@ -169,6 +169,7 @@ reset_queues(struct softhca_qp *qp)
 		ask_end(qp->ask);
 	drop_claims(qp);
 	qp->established = false;
+	qp->life++;
 	atomic_store_explicit(&qp->rq_ci, 0, memory_order_relaxed);
 }
 
@@ -325,6 +326,7 @@ qp_new(struct softhca_dev *dev, const struct softhca_qp_init *init)
 		return NULL;
 	memset(qp, 0, sizeof(*qp));
 	qp->dev = dev;
+	qp->life = 1;
 	qp->type = init->type;
 	qp->pdn = init->pdn;
 	qp->uidx = init->uidx;

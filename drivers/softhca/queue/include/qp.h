@@ -108,6 +108,7 @@ struct softhca_qp {
 	bool stopping;
 	/* state of chance.h for the setting sig_stop; 0: no number was drawn yet */
 	uint64_t chance;
+	uint32_t life;    /* under `recv`: number of resets plus 1 */
 	bool established; /* under `recv`: the event of the first message in RTR has been sent */
 	void *event;
 	struct softhca_qp_shown *shown; /* under `recv`; may be NULL */

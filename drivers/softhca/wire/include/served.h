@@ -38,6 +38,7 @@ struct served {
 	/* The message of several records, if part is not PART_NONE. */
 	enum part part;
 	struct record_request request;
+	uint32_t life;  /* of the message's QP: struct softhca_qp */
 	uint64_t moved; /* bytes of the message that have come, or that were answered */
 	uint8_t *whole; /* all bytes of the message, or NULL */
 	bool was_faulty;
