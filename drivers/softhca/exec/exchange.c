@@ -73,6 +73,7 @@ exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
 {
 	const unsigned int n_links = __atomic_load_n(&wire->n_links, __ATOMIC_ACQUIRE);
 	unsigned int work = 0;
+	bool lost;
 
 	wire_take_events(wire);
 	atomic_store_explicit(&wire->unfinished, false, memory_order_relaxed);
@@ -81,8 +82,10 @@ exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
 	for (unsigned int i = 0; i < wire->n_served; i++)
 		work += server_run(lanes, wire->served[i]);
 	wire_drop_closed(wire);
-	if (atomic_exchange_explicit(&wire->lost, false, memory_order_acquire) ||
-		is_time_to_remind(wire))
+	lost = atomic_exchange_explicit(&wire->lost, false, memory_order_acquire);
+	for (unsigned int i = 0; lost && i < n_links; i++)
+		link_trim(wire->links[wire->linked[i]]);
+	if (lost || is_time_to_remind(wire))
 		uars_call_attention(lanes->dev);
 	return work;
 }

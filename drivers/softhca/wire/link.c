@@ -26,19 +26,13 @@ link_of(struct wire *wire, uint32_t block)
 	link = atomic_load_explicit(&wire->links[block], memory_order_relaxed);
 	if (link == NULL)
 		link = calloc(1, sizeof(*link));
-	if (link != NULL && link->in == NULL) {
+	if (link != NULL && link->wire == NULL) {
 		link->wire = wire;
 		link->block = block;
 		link->fd = -1;
-		link->in = malloc(RECORD_MAX);
-		if (link->in == NULL) {
-			free(link);
-			link = NULL;
-		} else {
-			wire->linked[wire->n_links] = (uint16_t)block;
-			atomic_store_explicit(&wire->links[block], link, memory_order_release);
-			__atomic_store_n(&wire->n_links, wire->n_links + 1, __ATOMIC_RELEASE);
-		}
+		wire->linked[wire->n_links] = (uint16_t)block;
+		atomic_store_explicit(&wire->links[block], link, memory_order_release);
+		__atomic_store_n(&wire->n_links, wire->n_links + 1, __ATOMIC_RELEASE);
 	}
 	spin_unlock(&wire->connect_lock);
 	return link;
@@ -78,7 +72,9 @@ connect_link(struct link *link, uint32_t number)
 		.data.u64 = WIRE_EVENT_LINK | link->block};
 	int fd;
 
-	if (names_connect(number, &fd) != 0)
+	if (link->in == NULL)
+		link->in = malloc(RECORD_MAX);
+	if (link->in == NULL || names_connect(number, &fd) != 0)
 		return;
 	if (!wire_allows(wire->dev, fd) ||
 		epoll_ctl(wire->poll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -222,6 +218,20 @@ link_receive(struct link *link)
 		atomic_store_explicit(&link->parked, name, memory_order_release);
 	}
 	return name;
+}
+
+void
+link_trim(struct link *link)
+{
+	/* Only this lane parks answers, so none is parked while it frees the buffer. */
+	if (atomic_load_explicit(&link->parked, memory_order_acquire) != 0)
+		return;
+	spin_lock(&link->lock);
+	if (link->fd < 0) {
+		free(link->in);
+		link->in = NULL;
+	}
+	spin_unlock(&link->lock);
 }
 
 void

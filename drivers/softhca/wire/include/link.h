@@ -35,7 +35,7 @@ struct link {
 	 */
 	_Atomic uint64_t parked;
 	uint32_t in_len;
-	uint8_t *in; /* RECORD_MAX bytes */
+	uint8_t *in; /* RECORD_MAX bytes; NULL: not connected */
 };
 
 #define LINK_TAKING (UINT64_C(1) << 63)
@@ -64,6 +64,11 @@ void link_give_up(struct link *link, uint64_t name);
  * already. Only the lane that holds wire->lock calls it.
  */
 uint64_t link_receive(struct link *link);
+/*
+ * Frees the buffer of a link that is not connected and has no parked answer: the numbers of its
+ * block may never be used again. Only the lane that holds wire->lock calls it.
+ */
+void link_trim(struct link *link);
 /* Drops the parked answer `name`, unless a visit takes it now. */
 void link_drop(struct link *link, uint64_t name);
 /*
