@@ -208,9 +208,13 @@ case_ranges(void)
 
 /* ---- tables of blocks */
 
-#define REST 4096u /* a freed number rests while so many other numbers are given */
+/* after a number is freed, this many other numbers are given before it is given again */
+#define REST 4096u
 
-/* The blocks that a test's claim gives, in this order, and then an error. */
+/*
+ * The blocks that the claim function returns, in this order. After max_claims blocks it returns an
+ * error.
+ */
 static const uint32_t claims[] = {0x345, 1, 4094, 0x346, 2, 3, 4, 5};
 static unsigned int n_claimed, max_claims;
 
@@ -246,7 +250,10 @@ is_claimed(uint32_t number)
 	return false;
 }
 
-/* The first block is claimed when the first number is needed, the next when all are in use. */
+/*
+ * The first block must be claimed when the first number is needed, and each further block when all
+ * numbers are in use.
+ */
 static void
 case_blocks_fill(void)
 {
@@ -296,8 +303,8 @@ case_blocks_start_anywhere(void)
 }
 
 /*
- * Numbers are put and removed at random, alone and in ranges. Whenever a number is given again, at
- * least 4096 others were given since it was removed.
+ * Objects are put into the table and removed at random, with one number or a range of numbers.
+ * Before a freed number is given again, at least 4096 other numbers must be given.
  */
 static void
 case_blocks_rest(void)
@@ -349,7 +356,10 @@ case_blocks_rest(void)
 	table_destroy(t);
 }
 
-/* The number of an object that lived long rests too, wherever the search for numbers is. */
+/*
+ * An object keeps its number for a long time, and is then removed. The table must not give this
+ * number at once, even if the search for the next number is just before it.
+ */
 static void
 case_blocks_rest_after_long_use(void)
 {
@@ -370,7 +380,10 @@ case_blocks_rest_after_long_use(void)
 	table_destroy(t);
 }
 
-/* If no number has rested and no block is left, the error of the claim is returned. */
+/*
+ * If each free number was freed too recently, and no block is left, the error of the claim function
+ * must be returned.
+ */
 static void
 case_blocks_without_more(void)
 {

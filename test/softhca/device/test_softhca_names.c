@@ -159,7 +159,10 @@ case_connect(void)
 	close(from);
 }
 
-/* A process that does not accept connections makes its peers come again later. */
+/*
+ * If a process does not accept its connections, further peers must get EAGAIN: they try again
+ * later.
+ */
 static void
 case_backlog_is_full(void)
 {
@@ -185,7 +188,7 @@ case_backlog_is_full(void)
 	close(fd);
 }
 
-/* The search begins anywhere. */
+/* The search for a free block must begin at a random block. */
 static void
 case_random(void)
 {
@@ -215,7 +218,7 @@ claim_in_vain(void)
 	CHECK_EQ(fd, -1);
 }
 
-/* Each block is tried once. The line is logged once. */
+/* Each block must be tried once, and a line must be logged at the first failure only. */
 static void
 case_no_block_is_left(void)
 {
@@ -280,7 +283,7 @@ case_no_descriptor_is_left(void)
 	close(fd);
 }
 
-/* The kernel frees the block of a process that dies. */
+/* When a process is killed, its block must become free: the kernel closes its socket. */
 static void
 case_death(void)
 {
