@@ -395,7 +395,10 @@ allowed(const struct side *s, const struct record *r)
 		return a;
 	if (r->desc.op == GANTRY_OP_NOP)
 		return a | MODEL_BIT(GANTRY_OK);
-	/* Memory may have been removed when a part of the list was already copied. */
+	/*
+	 * If memory of the list was removed after a part of the list was copied, the status may
+	 * be GANTRY_LOCAL_ERROR.
+	 */
 	if (r->desc.op == GANTRY_OP_COPY_SG && (a & MODEL_BIT(GANTRY_NOT_REGISTERED)) != 0)
 		a |= MODEL_BIT(GANTRY_LOCAL_ERROR);
 	if (r->end == NULL) {
