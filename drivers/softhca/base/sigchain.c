@@ -31,8 +31,8 @@ pass_on(int sig, const struct sigaction *before, siginfo_t *info, void *context)
 		return;
 	}
 	/*
-	 * The thread returns to the faulting instruction, or gets the repeated signal. Either one
-	 * now has the default action, which ends the process.
+	 * Now the signal has the default action, which ends the process: when the thread returns to
+	 * the faulting instruction, or when the signal is raised again below.
 	 */
 	sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)

@@ -5,7 +5,8 @@
 
 /*
  * Call this before a region is published; only the first call has an effect. From now on, if a
- * device thread accesses such memory, it finds an empty page there, and the process does not end.
+ * device thread accesses a page of a region that the program has unmapped or truncated, an empty
+ * page is mapped there. Without this call, the access would end the process.
  */
 void gone_watch(void);
 

@@ -475,8 +475,8 @@ strip(const struct sig_side *in, uint8_t mask, uint8_t *to, uint64_t data, struc
 }
 
 /*
- * Adds the signatures. The data may be at the end of out->bytes: a block is never written beyond
- * the block that is read next.
+ * Copies the blocks of `from` to out->bytes, and adds a signature after each. `from` may be the end
+ * of out->bytes, because no store reaches a block that is not copied yet.
  */
 static void
 insert(const struct sig_side *out, const uint8_t *from, uint64_t data)

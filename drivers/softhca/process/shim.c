@@ -40,11 +40,11 @@ is_noticed(size_t len, off_t offset)
 }
 
 /*
- * Maps memory. libmlx5 asks for physically contiguous pages (mlx5-abi.h,
- * MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES). This fails with EINVAL, as in mlx5_ib, which no longer has
- * such pages: the memfd would give the same pages to all queues. A DMABUF of the adapter's memory
- * cannot be mapped, as in the kernel. The kernel makes all other mappings. If a mapping has pages
- * of the device, the device is told of it.
+ * Maps memory. A DMABUF of the adapter's memory cannot be mapped, as in the kernel. Physically
+ * contiguous pages, for which libmlx5 asks (mlx5-abi.h, MLX5_IB_MMAP_GET_CONTIGUOUS_PAGES), are
+ * refused with EINVAL, as by mlx5_ib, which no longer has such pages. If they were mapped from the
+ * memfd, all queues would get the same pages. The kernel makes all other mappings. If a mapping has
+ * pages of the device, the device is told of it.
  */
 static void *
 mmap_any(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
