@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What two processes of testgantry say to each other before and beside RDMA: frames over a socket,
- * the settings that must be equal, addresses, and the names of files. One end is the code under
- * test; the other end is bytes written by hand.
+ * What two processes of testgantry send to each other over a socket, not by RDMA: frames, the
+ * settings that must be equal, addresses, and the names of files. One end is the code under test.
+ * The test writes the bytes of the other end by hand.
  */
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 
 #define GIVE_UP_S 1
 
-/* Written by the signal handler of the program; no signal comes here. */
+/* The signal handler of the program writes this variable. No signal comes here. */
 atomic_int stop_signal, n_signals;
 
 static char *error;
@@ -176,7 +176,8 @@ a_process_that_is_gone_is_told(void)
 	int fd;
 	struct talk *t = start(&fd);
 
-	put_header(fd, "GTRY", 1, TALK_HELLO, 5); /* it dies in the middle of a frame */
+	/* the other process dies in the middle of a frame */
+	put_header(fd, "GTRY", 1, TALK_HELLO, 5);
 	close(fd);
 	CHECK_EQ(talk_wait(t, TALK_HELLO, 5, &f), -1);
 	check_error("has ended, and has not said why");
@@ -233,13 +234,13 @@ a_silent_process_is_given_up_and_one_that_pings_is_not(void)
 	int fd, n;
 	struct talk *t = start(&fd);
 
-	/* Pings come for twice the time, and nothing else. */
+	/* For twice the time after which a silent process counts as dead, only pings come. */
 	while (now_ns() - begin < 2 * GIVE_UP_S * NSEC_PER_S) {
 		put_header(fd, "GTRY", 1, TALK_PING, 0);
 		CHECK_EQ(talk_look(t, &f), 0);
 		usleep(10000);
 	}
-	/* This process has sent a ping of its own meanwhile. */
+	/* Meanwhile this process must have sent a ping. */
 	CHECK_EQ(read(fd, got, sizeof(got)), sizeof(got));
 	CHECK_EQ(got[6], TALK_PING);
 	while ((n = talk_look(t, &f)) == 0)
@@ -295,7 +296,7 @@ addresses_are_read_as_users_write_them(void)
 	static const struct {
 		const char *text;
 		sa_family_t family; /* 0: the address is refused */
-		const char *is;     /* the path, or what is refused */
+		const char *is;     /* the path of the socket, or the text of the error */
 		uint16_t port;
 	} rows[] = {
 		{"127.0.0.1:7400", AF_INET, NULL, 7400},
@@ -363,7 +364,7 @@ a_socket_file_is_replaced_if_its_process_has_ended_and_removed_at_the_end(void)
 	fd = address_connect(&a, 0);
 	CHECK(fd >= 0);
 	close(fd);
-	close(first); /* as when the process is killed: the file stays */
+	close(first); /* the file stays, as when a process is killed */
 	second = address_bind(&a);
 	CHECK(second >= 0);
 	address_close(second, &a);

@@ -60,7 +60,7 @@ enum what {
 	N_WHAT
 };
 
-/* What one process tells the other one. */
+/* What each process sends to the other process over the socket. */
 struct address {
 	uint32_t qpn, rkey;
 	uint64_t addr;
@@ -115,7 +115,7 @@ hear(void *p, size_t len, bool polls)
 }
 
 /*
- * Returns when both processes have come to the same place. Meanwhile the adapter may have work for
+ * Returns when both processes have called this function. Meanwhile the adapter may have work for
  * the other process.
  */
 static void
@@ -239,8 +239,8 @@ wait_for_write(uint8_t want)
 }
 
 /*
- * Each process writes from one place of its memory to the same place of the other's memory. The
- * last byte of the 64 counts the writes.
+ * Each process writes from an offset of its memory to the same offset of the other process's
+ * memory. The last of the 64 bytes counts the writes.
  */
 static double
 ping_writes(unsigned int n)
@@ -392,7 +392,9 @@ main(int argc, char **argv)
 	if (is_child)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sock = pair[is_child];
-	/* If one process ends, the other one's calls fail. */
+	/*
+	 * This end is closed, so that the calls of the other process fail when this process ends.
+	 */
 	close(pair[!is_child]);
 	mem = mmap(NULL, MEM_LEN, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

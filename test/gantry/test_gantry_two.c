@@ -58,7 +58,7 @@ party_init(struct party *p, unsigned int n, void (*yield)(struct party *p))
 
 /* ------------------------------------------------------------------ two processes */
 
-/* A sleep, because the threads of both adapters may wait for a CPU. */
+/* Sleeps instead of yielding, because the threads of both adapters may wait for a CPU. */
 static void
 yield_cpu(struct party *p)
 {
@@ -69,7 +69,7 @@ yield_cpu(struct party *p)
 static void
 start(unsigned int n)
 {
-	/* Before the fork: the party plays the rounds that begin from now on. */
+	/* This is done before the fork, so that the party plays all rounds that begin later. */
 	party_init(&parties[n], n, yield_cpu);
 	fflush(NULL);
 	pid[n] = fork();
@@ -145,7 +145,7 @@ stop_parties(void)
 	for (n = 0; n < 2; n++)
 		if ((who & 1u << n) != 0)
 			kill(pid[n], SIGSTOP);
-	/* Sometimes for longer than all retries of a connection take. */
+	/* The pause is sometimes longer than all retries of a connection take. */
 	usleep(chance(6) == 0 ? 400000 : chance(50000));
 	for (n = 0; n < 2; n++)
 		if ((who & 1u << n) != 0)
@@ -204,7 +204,10 @@ names_of(pid_t of)
 	return own;
 }
 
-/* Kills a party. The other one goes on, with a fresh partner from the next round on. */
+/*
+ * Kills a party, and starts another one in its place. The party that lives is connected to the new
+ * party in the next round.
+ */
 static void
 kill_party(void)
 {
@@ -370,7 +373,7 @@ main(int argc, char **argv)
 	for (n = 0; n < 2; n++)
 		one_process ? start_context(n) : start(n);
 	for (n = 1; n <= rounds; n++) {
-		/* So a round that failed can be repeated alone. */
+		/* Each round has its own seed, so a round that failed can be repeated alone. */
 		board->seed = rng = seed + n - 1;
 		board->settled[0] = board->settled[1] = 0;
 		board->round = n;

@@ -8,7 +8,10 @@ pick(struct flow *f, uint64_t n)
 	return check_random(&f->rng) % n;
 }
 
-/* A length: mostly short, sometimes MiB. A record of softhca's connections has at most 64 KiB. */
+/*
+ * Draws a length: mostly short, sometimes up to some MiB. A record of softhca's connections has at
+ * most 64 KiB, so a long message needs several records.
+ */
 static uint64_t
 pick_len(struct flow *f)
 {
@@ -35,7 +38,7 @@ pick_addr(struct flow *f, unsigned int region, uint64_t len)
 	return r->addr + pick(f, r->len - len + 1);
 }
 
-/* Memory to read from: mostly HOME. */
+/* Draws memory to read from: mostly in HOME. */
 static uint64_t
 pick_src(struct flow *f, uint64_t len)
 {
@@ -134,7 +137,7 @@ draw_layout(struct flow *f, struct record *r)
 		GANTRY_OP_READ};
 	const struct model_layout *l = &f->model.layout[pick(f, MODEL_LAYOUTS)];
 	struct gantry_desc *d = &r->desc;
-	/* There are few base addresses, so that a layout is often used again. */
+	/* There are few base addresses, so that the same layout is often used again. */
 	uint64_t base = f->model.region[HOME].addr + pick(f, 24) * 4000;
 	bool to;
 
@@ -158,7 +161,7 @@ draw_atomic(struct flow *f, struct record *r)
 	pick_link(f, r);
 	d->op = pick(f, 2) ? GANTRY_OP_COMPARE_SWAP : GANTRY_OP_FETCH_ADD;
 	d->len = 8;
-	/* There are few words, so that many atomics meet. */
+	/* There are few words, so that atomics often change the same word. */
 	d->remote_key = f->model.region[FAR].remote_key;
 	d->dst = f->model.region[FAR].remote_addr + 8 * pick(f, 16);
 	d->arg[0] = pick(f, 2) ? 1 : check_random(&f->rng);
@@ -174,7 +177,7 @@ draw_message(struct flow *f, struct record *r)
 	struct gantry_desc *d = &r->desc;
 
 	pick_link(f, r);
-	/* Messages over DC come in any order: their immediate tells which message it is. */
+	/* Messages over DC arrive in any order, so the immediate has the number of the message. */
 	d->op = ops[r->link == DC_LINK ? 1 + pick(f, 2) : pick(f, 3)];
 	d->flags = pick(f, 2) ? GANTRY_DESC_SOLICITED : 0;
 	d->len = pick(f, 8) == 0 ? 0 : pick_len(f) % RECV_LEN + 1;
@@ -243,7 +246,10 @@ deal(struct flow *f, struct record *r)
 		r->link = -1;
 		draw_good(f, r);
 		v = model_refusals(&f->model, &r->desc);
-		/* What the model says about the peer is not used: messages.c knows more. */
+		/*
+		 * The model does not know whether the peer accepts the descriptor, so
+		 * GANTRY_BAD_PEER is ignored here.
+		 */
 	} while (((v.broken | v.maybe) & ~MODEL_BIT(GANTRY_BAD_PEER)) != 0);
 	if (r->desc.remote_key != 0 && pick(f, 2000) == 0) {
 		r->desc.remote_key ^= 0xff;

@@ -152,7 +152,7 @@ allowed(const struct flow *f, const struct record *r, uint64_t i)
 		return i < f->dc_failed ? a | MODEL_BIT(GANTRY_FLUSHED) : a;
 	if (link_is_hurt(f, r->link))
 		a |= BEHIND;
-	/* Nothing is behind the first descriptor that fails. */
+	/* These two statuses mean that an earlier descriptor of the connection has failed. */
 	else if (!f->end[r->link].failed)
 		a &= ~(MODEL_BIT(GANTRY_FLUSHED) | MODEL_BIT(GANTRY_BAD_PEER));
 	return a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of a queue, and receives for the messages of the other party. The sender writes each
- * message down before it is sent. The receiver compares each message when it arrives: so the
- * messages of a party that has died are compared, too.
+ * Messages of a queue, and receives for the messages of the other party. The sender stores what it
+ * sends in shared memory, before it sends the message. The receiver compares each message when it
+ * arrives. So also the messages of a party that has died are compared.
  */
 #include "two.h"
 

@@ -18,7 +18,10 @@ static const struct model_layout shapes[MODEL_LAYOUTS] = {
 
 #define RECV_ALL (QUEUES * LINKS * RECV_DEPTH * (size_t)RECV_LEN)
 
-/* What a program that waits does: its adapter may have work, and the other party needs a CPU. */
+/*
+ * Called while the party waits: runs its adapter, which may have work, and yields the CPU to the
+ * other party.
+ */
 static void
 serve(struct party *p, bool post_all)
 {
@@ -124,7 +127,7 @@ party_close(struct party *p)
 
 /* ------------------------------------------------------------------ connections */
 
-/* Waits until the other party has come to the same step. Returns false if it has died. */
+/* Waits until the other party has reached the same step. Returns false if it has died. */
 static bool
 meet(struct party *p, unsigned int step)
 {
@@ -243,7 +246,7 @@ ends_close(struct party *p)
 	p->open = p->connected = false;
 	for (i = 0; i < QUEUES; i++)
 		flow_close_ends(&p->flow[i]);
-	/* The engine waits with this for receives that are posted. */
+	/* gantry_mem_unregister() also waits for posted receives. */
 	for (i = 0; i < QUEUES; i++)
 		CHECK_EQ(gantry_mem_unregister(p->flow[i].far, CHECK_PATIENCE_MS), 0);
 }
@@ -302,7 +305,7 @@ begin_round(struct party *p)
 	unsigned int i;
 
 	p->board->step[p->n] = p->round * 16;
-	/* No byte has come after the connections were closed. */
+	/* If the connections are closed, no byte may have arrived since. */
 	if (!p->connected)
 		judge_bytes(p);
 	for (i = 0; i < QUEUES; i++) {
@@ -367,7 +370,10 @@ play(struct party *p)
 
 /* ------------------------------------------------------------------ after a death */
 
-/* Waits until the process uses no more open files and memory than after the first deaths. */
+/*
+ * Waits until the process has no more open files, and no more memory, than after an earlier death
+ * of the other party.
+ */
 static void
 judge_leaks(struct party *p)
 {
@@ -392,8 +398,8 @@ judge_leaks(struct party *p)
 }
 
 /*
- * The other party has died: the party does the rest of its work, and more. All connections fail,
- * and the party closes them.
+ * Called when the other party has died. This party submits the rest of its descriptors and 40 more
+ * for each queue. All connections fail, and the party closes them.
  */
 static void
 mourn(struct party *p)

@@ -40,11 +40,14 @@
 #define ARENA_LEN    (2 * HALF_LEN + POOL_LEN)
 #define RECV_LEN     (160u << 10)
 #define RECV_DEPTH   16
-#define MESSAGES_MAX 4096 /* messages of a link in one direction in a round */
+#define MESSAGES_MAX 4096 /* most messages that a link carries in one direction in a round */
 #define WINDOW       100  /* largest number of descriptors in flight on one queue */
-#define HISTORY      256  /* number of the latest descriptors that are kept */
+#define HISTORY      256  /* number of descriptors that a queue keeps, for the text of a failure */
 
-/* The retries of a connection: a request is sent again after 4.096 us << 10, which is 4.2 ms. */
+/*
+ * The retries of a connection: a request without an answer is sent again after 4.096 us << 10,
+ * which is 4.2 ms.
+ */
 #define RETRY_TIMEOUT 10
 #define RETRIES       2
 
@@ -55,7 +58,7 @@ enum {
 	POOL
 };
 
-/* A message, as its sender has written it down. */
+/* A message. Its sender writes this struct before it sends the message. */
 struct sent {
 	uint8_t op;
 	atomic_bool ok;        /* the sender's descriptor completed with GANTRY_OK */
@@ -63,13 +66,13 @@ struct sent {
 	uint32_t imm, at, len; /* at: offset in the POOL of the sender's arena */
 };
 
-/* The messages of one round in one direction of a link. */
+/* The messages of a link in one direction in a round. */
 struct way {
 	atomic_uint n_sent, n_heard;
 	struct sent sent[MESSAGES_MAX];
 };
 
-/* A link; elements of the arrays belong to the two parties. */
+/* A link. Element n of each array belongs to party n. */
 struct link {
 	struct gantry_addr addr[2]; /* of the DC link: the address of a target */
 	/* The party has drawn a descriptor that the other party refuses. */
@@ -85,9 +88,12 @@ struct far {
 
 /* What the driver and the parties share. */
 struct board {
-	uint64_t seed; /* of the present round */
+	uint64_t seed; /* random seed of the present round */
 	uint32_t goal; /* number of descriptors of each queue in a round */
-	/* orders of the driver: the number of the present round; true: the parties end */
+	/*
+	 * Orders of the driver. round: the number of the present round. ends: true when the parties
+	 * must end.
+	 */
 	atomic_uint round;
 	atomic_bool ends;
 	/*
@@ -95,13 +101,14 @@ struct board {
 	 * other party has closed its connections.
 	 */
 	atomic_uint dead;
-	atomic_ullong killed_ns;   /* the time before the kill */
-	atomic_uint finished[2];   /* the last round that the party has finished */
-	atomic_uint step[2];       /* the last step at which the parties met */
-	atomic_uint settled[2];    /* descriptors of the party in this round */
-	struct far far[2][QUEUES]; /* registered by the two parties */
+	atomic_ullong killed_ns; /* time just before the party was killed */
+	atomic_uint finished[2]; /* the last round that the party has finished */
+	atomic_uint step[2];     /* the last step at which the parties met */
+	/* number of descriptors of the party that completed in this round */
+	atomic_uint settled[2];
+	struct far far[2][QUEUES]; /* [party][queue]: the memory that the party has registered */
 	struct link link[QUEUES][LINKS];
-	/* counts of all rounds, for the driver's summary */
+	/* counts over all rounds, which the driver prints */
 	atomic_ullong by_status[GANTRY_STATUS_MAX], by_op[GANTRY_OP_MAX], bytes, heard;
 	atomic_ullong longest_ns; /* the longest time from a kill to the last completion */
 };
@@ -122,11 +129,14 @@ struct party;
 
 /* One end of a link. */
 struct end {
-	uint16_t peer;   /* for descriptors */
-	uint16_t target; /* for receives: of the DC link a target, otherwise the same as peer */
-	bool failed;     /* a descriptor failed */
+	uint16_t peer; /* the peer to which descriptors are sent */
+	/*
+	 * the peer to which receives are posted: a target on the DC link, otherwise equal to `peer`
+	 */
+	uint16_t target;
+	bool failed; /* a descriptor failed */
 	uint64_t posted, came;
-	uint8_t *memory; /* of the receives */
+	uint8_t *memory; /* memory of the receives */
 	bool is_posted[RECV_DEPTH];
 };
 
@@ -136,10 +146,13 @@ struct flow {
 	unsigned int i;
 	struct gantry_queue *q;
 	struct model model;
-	struct gantry_mem *home, *pool, *far; /* far: in the arena of the other party */
+	struct gantry_mem *home, *pool, *far; /* far: the part FAR of the other party's arena */
 	struct end end[LINKS];
 	uint64_t rng, made, put, got, settled, goal;
-	uint64_t dc_failed; /* number of descriptors that were submitted when a DC one failed */
+	/*
+	 * number of descriptors that had been submitted when a descriptor to a DC peer failed last
+	 */
+	uint64_t dc_failed;
 	struct record record[HISTORY];
 };
 
@@ -154,8 +167,8 @@ struct party {
 	struct flow flow[QUEUES];
 	bool open, connected; /* the ends of all links */
 	unsigned int round;
-	unsigned int fds; /* fewest open files after a death */
-	size_t heap;      /* fewest bytes of malloc(3) after a death */
+	unsigned int fds; /* smallest number of open files after the other party died */
+	size_t heap;      /* smallest number of bytes of malloc(3) after the other party died */
 	void (*yield)(struct party *p);
 };
 
@@ -183,15 +196,17 @@ void flow_judge(struct flow *f);
 
 struct link *link_of(const struct flow *f, unsigned int i);
 bool link_is_hurt(const struct flow *f, unsigned int i);
-/* Writes a message down, before it is sent. Returns NULL if there is no room. */
+/* Stores the struct of a message, before the message is sent. Returns NULL if there is no room. */
 struct sent *message_note(struct flow *f, unsigned int link, const struct gantry_desc *d);
-/* Posts receives; without `all`, perhaps fewer than possible. */
+/* Posts as many receives as possible; without `all`, perhaps fewer. */
 void receives_post(struct flow *f, bool all);
 /* Takes completions of receives and judges them. */
 void receives_take(struct flow *f);
-/* True if each message that was sent to this queue with success has come. */
+/*
+ * True if each message to this queue whose descriptor completed with GANTRY_OK has been received.
+ */
 bool receives_are_there(const struct flow *f);
-/* Call it when both parties have come to rest. Begins the next round. */
+/* Call it when neither party has a descriptor in flight. Begins the next round. */
 void messages_forget(struct flow *f);
 
 /* ------------------------------------------------------------------ party.c */

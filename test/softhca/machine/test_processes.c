@@ -24,15 +24,15 @@
 #define MAX_BLOCKS  4
 
 enum {
-	OUT, /* writes to the next process */
-	IN,  /* is written to by the previous process */
+	OUT, /* a QP that writes to the next process */
+	IN,  /* a QP that the previous process uses to write to this process */
 	DATAGRAMS,
-	TARGET, /* DCT */
+	TARGET, /* a DCT */
 	RESERVED,
 	N_NUMBERS
 };
 
-/* Each step begins when all processes have ended the step before. */
+/* A process begins a step when all processes have ended the previous step. */
 enum {
 	CREATE,
 	CONNECT,
@@ -64,7 +64,10 @@ static struct {
 	struct member member[N_PROCESSES];
 } * shared;
 
-/* True if this program is alone in its network namespace, so that all names are those of its processes. */
+/*
+ * True if no other program is in this network namespace, so that all names are those of this
+ * program's processes.
+ */
 static bool alone;
 
 static void
@@ -116,8 +119,8 @@ is_name(const struct sockaddr_un *addr, unsigned int *block)
 }
 
 /*
- * Returns the number of this process's sockets that have a name, or whose peer has one. Notes the
- * names in `m`, if it is not NULL.
+ * Returns the number of this process's sockets that have a name, or are connected to a socket with
+ * a name. Stores the names in `m`, if it is not NULL.
  */
 static unsigned int
 count_sockets(struct member *m)
@@ -175,7 +178,10 @@ write_to(struct node *n, struct ibv_qp *qp, const struct member *to, unsigned in
 	CHECK_EQ(node_wait(n->scq).status, IBV_WC_SUCCESS);
 }
 
-/* The child of a process has no name and no connection of its parent. It ends after its parent. */
+/*
+ * The child of a process must have no name and no connection of its parent. It lives longer than
+ * its parent.
+ */
 static void
 run_child(void)
 {
@@ -236,7 +242,10 @@ run_member(unsigned int me)
 	write_to(&n, qps[OUT], next, 0, me + 1);
 	end_step(WRITE);
 	expect_written(m, 0, before + 1);
-	/* A name, and a connection to and from a neighbour. */
+	/*
+	 * The process has a socket with a name, a connection to the next process, and a connection
+	 * from the previous one.
+	 */
 	CHECK(count_sockets(NULL) >= 3);
 	child = fork();
 	CHECK(child >= 0);
@@ -327,7 +336,10 @@ case_ring(void)
 			if (pid == 0)
 				run_member(i);
 		}
-		/* The children of the processes are still there, and have become this program's. */
+		/*
+		 * The processes have ended, but their children still run. The children now belong
+		 * to this program.
+		 */
 		wait_for(N_PROCESSES);
 		expect_different_numbers();
 		expect_no_names();

@@ -391,7 +391,10 @@ send_to_other_process(struct node *n)
 	send_ud(n, &to, others_number);
 }
 
-/* Another process has the number until it is killed. */
+/*
+ * With the setting wire, no line may be logged while another process has the number. A line must be
+ * logged after this process was killed.
+ */
 static void
 case_other_process(void)
 {
@@ -441,7 +444,7 @@ claim_by_hand(int *fd)
 	return block << 12;
 }
 
-/* The line says whether this process has the setting wire, whatever the other process has. */
+/* The line must depend on the setting wire of this process, not on that of the other process. */
 static void
 case_other_settings(void)
 {

@@ -127,7 +127,7 @@ two_adapters(void)
 	a = open_adapter(0);
 	again = open_adapter(0);
 	b = open_adapter(1);
-	CHECK_EQ(count_own(), 0); /* nothing is claimed before it is needed */
+	CHECK_EQ(count_own(), 0); /* no block may be claimed before a number is needed */
 	of_a = new_number(&a);
 	CHECK_EQ(count_own(), wire_is_on());
 	CHECK_EQ(is_own(of_a), wire_is_on());
@@ -136,12 +136,15 @@ two_adapters(void)
 	CHECK_EQ(is_own(of_b), wire_is_on());
 	if (wire_is_on())
 		CHECK(of_a >> 12 != of_b >> 12);
-	/* The block belongs to the adapter, not to a context. */
+	/* The block must belong to the adapter, not to a context. */
 	CHECK_EQ(new_number(&again), (of_a & ~0xfffu) | ((of_a + 1) & 0xfff));
 	CHECK_EQ(count_own(), 2 * wire_is_on());
 }
 
-/* DCTs, and numbers that the program reserves (mlx5dv_reserved_qpn_alloc(3)). */
+/*
+ * The numbers of DCTs, and numbers that the program reserves (mlx5dv_reserved_qpn_alloc(3)), must
+ * be in claimed blocks, too.
+ */
 static void
 other_numbers(void)
 {
@@ -213,7 +216,7 @@ case_next_block(void)
 
 /* ---- fork(2) */
 
-/* The pipe to the test: the parent writes its number, then its child writes a report. */
+/* A pipe to the test: the parent writes its QP number, then its child writes a report. */
 static int to_test[2], child_to_test[2];
 
 struct report {
@@ -254,8 +257,8 @@ be_parent(void)
 }
 
 /*
- * A child by fork(2) closes its parent's names. So the parent's numbers are free when the parent
- * dies, and no peer waits for a child that does not serve them.
+ * A child by fork(2) must close its parent's named sockets. Then the parent's numbers are free when
+ * the parent dies, and no peer waits for a child that does not serve them.
  */
 static void
 case_fork(void)
