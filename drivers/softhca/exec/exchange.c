@@ -10,7 +10,8 @@
 #include "uar_queues.h"
 #include "wire_adapter.h"
 
-#define REMIND_EVERY UINT64_C(1000000000) /* device time in ns */
+#define REMIND_EVERY   UINT64_C(1000000000) /* device time in ns */
+#define RECORDS_A_LOOK 64 /* other processes' records in a turn: this process's queues wait */
 
 /* True if a QP waits for the answer. The QP's next visit takes it. */
 static struct softhca_qp *
@@ -68,6 +69,20 @@ is_time_to_remind(struct wire *wire)
 	return true;
 }
 
+/* Executes records of all served connections in turn, up to a limit. */
+static unsigned int
+serve_all(struct softhca_lanes *lanes, struct wire *wire)
+{
+	unsigned int work = 0, n = 0;
+
+	for (; n < wire->n_served && work < RECORDS_A_LOOK; n++)
+		work += server_run(lanes, wire->served[(wire->first + n) % wire->n_served]);
+	if (n < wire->n_served)
+		atomic_store_explicit(&wire->unfinished, true, memory_order_relaxed);
+	wire->first += n;
+	return work;
+}
+
 static unsigned int
 exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
 {
@@ -79,8 +94,7 @@ exchange_locked(struct softhca_lanes *lanes, struct wire *wire)
 	atomic_store_explicit(&wire->unfinished, false, memory_order_relaxed);
 	for (unsigned int i = 0; i < n_links; i++)
 		work += take_answers(lanes, wire->links[wire->linked[i]]);
-	for (unsigned int i = 0; i < wire->n_served; i++)
-		work += server_run(lanes, wire->served[i]);
+	work += serve_all(lanes, wire);
 	wire_drop_closed(wire);
 	lost = atomic_exchange_explicit(&wire->lost, false, memory_order_acquire);
 	for (unsigned int i = 0; lost && i < n_links; i++)
@@ -103,10 +117,21 @@ exchange(struct softhca_lanes *lanes)
 	return work;
 }
 
+/* True if an answer may wait in the socket, and can be read because no other answer is parked. */
+static bool
+link_calls(const struct link *link)
+{
+	return atomic_load(&link->ready) && atomic_load(&link->parked) == 0;
+}
+
 bool
 exchange_is_at_rest(const struct softhca_lanes *lanes)
 {
-	struct wire *wire = lanes->wire;
+	const struct wire *wire = lanes->wire;
+	const unsigned int n_links = __atomic_load_n(&wire->n_links, __ATOMIC_ACQUIRE);
 
+	for (unsigned int i = 0; i < n_links; i++)
+		if (link_calls(atomic_load(&wire->links[wire->linked[i]])))
+			return false;
 	return !atomic_load(&wire->unfinished) && !atomic_load(&wire->lost);
 }

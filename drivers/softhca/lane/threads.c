@@ -6,6 +6,7 @@
 
 #include "device_thread.h"
 #include "devices.h"
+#include "exchange.h"
 #include "fault.h"
 #include "hca.h"
 #include "idle.h"
@@ -133,6 +134,20 @@ softhca_lanes_fini(struct softhca_dev *dev)
 
 /* ---- the pump */
 
+/*
+ * A turn of a thread of the program. The thread may not call again, so sleeping threads of the
+ * adapter are woken if records are left.
+ */
+static unsigned int
+pump(struct softhca_lanes *lanes)
+{
+	const unsigned int work = lane_turn(lanes, turn_claim(lanes));
+
+	if (lanes->wire != NULL && atomic_load(&lanes->asleep) != 0 && !exchange_is_at_rest(lanes))
+		lanes_wake(lanes);
+	return work;
+}
+
 unsigned int
 softhca_pump(void)
 {
@@ -143,7 +158,7 @@ softhca_pump(void)
 		struct softhca_lanes *lanes = dev_lanes(&devs[d]);
 
 		if (lanes != NULL)
-			work += lane_turn(lanes, turn_claim(lanes));
+			work += pump(lanes);
 	}
 	return work;
 }
@@ -170,7 +185,7 @@ softhca_catch_up(struct softhca_dev *dev)
 
 	for (unsigned int turns = 0; turns < 2; turns++) {
 		atomic_store(&lanes->look, true);
-		(void)lane_turn(lanes, turn_claim(lanes));
+		(void)pump(lanes);
 		softhca_quiesce();
 	}
 }

@@ -3,6 +3,7 @@
 #include "served.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +17,11 @@
 void
 served_refuse(struct served *s, const char *why)
 {
-	softhca_log("wire: process %d: %s: its connection is closed", (int)s->pid, why);
+	/* The pid of the last line: a process that goes on does not fill the log. */
+	static _Atomic pid_t said;
+
+	if (atomic_exchange(&said, s->pid) != s->pid)
+		softhca_log("wire: process %d: %s: its connection is closed", (int)s->pid, why);
 	s->is_closed = true;
 }
 
@@ -47,25 +52,32 @@ served_alloc_whole(struct served *s, uint64_t len)
 
 /* ---- records */
 
-/* True if the other process holds the block of the number. */
-static bool
+/*
+ * Returns 0 if the other process holds the block of the number, -EPERM if it does not, or another
+ * -errno if this cannot be found out now.
+ */
+static int
 holds(struct served *s, uint32_t number)
 {
 	const unsigned int n = sizeof(s->holds) / sizeof(s->holds[0]);
 	const uint32_t block = number >> NAMES_BLOCK_LOG;
 	struct ucred owner;
+	int err;
 
 	/* No process can hold block 0, and the unused entries of `holds` are 0. */
 	if (block < NAMES_BLOCK_FIRST)
-		return false;
+		return -EPERM;
 	for (unsigned int i = 0; i < n; i++)
 		if (s->holds[i] == block)
-			return true;
-	if (names_owner(number, &owner) != 0 || owner.pid != s->pid)
-		return false;
+			return 0;
+	err = names_owner(number, &owner);
+	if (err == -ECONNREFUSED || (err == 0 && owner.pid != s->pid))
+		return -EPERM;
+	if (err != 0)
+		return err;
 	memmove(&s->holds[1], &s->holds[0], (n - 1) * sizeof(s->holds[0]));
 	s->holds[0] = block;
-	return true;
+	return 0;
 }
 
 static bool
@@ -80,8 +92,8 @@ is_zero(const uint8_t *p, size_t len)
 static bool
 request_is_right(const struct record_request *r, size_t len)
 {
-	return len >= sizeof(*r) && r->head.off == 0 && r->dest_qpn <= 0xffffff &&
-	       (r->flags & ~RECORD_FLAGS) == 0 && r->zero == 0 &&
+	return len >= sizeof(*r) && r->head.off == 0 && r->dest_qpn <= 0xffffff && r->sl <= 15 &&
+	       r->flow <= 0xfffff && (r->flags & ~RECORD_FLAGS) == 0 && r->zero == 0 &&
 	       is_zero(r->zeros, sizeof(r->zeros));
 }
 
@@ -110,16 +122,27 @@ wrong(struct served *s, size_t len)
 	if (head->qpn > 0xffffff || head->id == 0 || head->total > RECORD_MAX_MESSAGE ||
 		!is_zero(head->zero, sizeof(head->zero)))
 		return "it sent a malformed record";
-	if (head->kind == RECORD_REQUEST) {
-		if (!request_is_right((const void *)s->in, len))
-			return "it sent a malformed request";
-		return holds(s, head->qpn)
-			       ? NULL
-			       : "it sent a message from a QP number that it does not hold";
-	}
+	if (head->kind == RECORD_REQUEST)
+		return request_is_right((const void *)s->in, len) ? NULL
+								  : "it sent a malformed request";
 	if (head->kind == RECORD_MORE)
 		return more_is_right(s, head, len) ? NULL : "it sent data that no message awaits";
 	return "it sent a record of an unknown kind";
+}
+
+/* Checks who sent the record. Returns false if this cannot be found out now. */
+static bool
+check_sender(struct served *s)
+{
+	const struct record *head = (const void *)s->in;
+	const int err = head->kind == RECORD_REQUEST ? holds(s, head->qpn) : 0;
+
+	if (err == -EPERM)
+		served_refuse(s, "it sent a message from a QP number that it does not hold");
+	else if (err != 0)
+		atomic_store_explicit(&s->wire->unfinished, true, memory_order_relaxed);
+	s->is_checked = err == 0;
+	return err == 0;
 }
 
 bool
@@ -129,7 +152,7 @@ served_receive(struct served *s)
 	ssize_t len;
 
 	if (s->in_len != 0)
-		return true;
+		return s->is_checked || check_sender(s);
 	if (!s->ready || s->is_closed)
 		return false;
 	do
@@ -149,7 +172,7 @@ served_receive(struct served *s)
 		return false;
 	}
 	s->in_len = (uint32_t)len;
-	return true;
+	return check_sender(s);
 }
 
 bool

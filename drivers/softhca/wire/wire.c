@@ -3,6 +3,7 @@
 #include "wire_adapter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "raw.h"
 
 #define MAX_EVENTS 64
+#define MAX_SERVED 4096u /* an adapter asks on one connection for each block of numbers */
 
 /* A bit for each block of this process. Blocks stay until the process ends. */
 static _Atomic uint64_t own[WIRE_BLOCKS / 64];
@@ -54,8 +56,10 @@ wire_create(struct softhca_dev *dev)
 		return NULL;
 	wire->dev = dev;
 	wire->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (wire->poll_fd >= 0)
+	if (wire->poll_fd >= 0) {
+		wire->spare_fd = fcntl(wire->poll_fd, F_DUPFD_CLOEXEC, 0);
 		return wire;
+	}
 	softhca_log("wire: epoll_create1(2) failed: %s: this adapter cannot reach other processes. "
 		    "Allow more descriptors by `ulimit -n`",
 		strerror(errno));
@@ -73,6 +77,14 @@ served_free(struct served *s)
 }
 
 static void
+close_polls(struct wire *wire)
+{
+	raw_close(wire->poll_fd);
+	if (wire->spare_fd >= 0)
+		raw_close(wire->spare_fd);
+}
+
+static void
 close_all(struct wire *wire)
 {
 	for (unsigned int i = 0; i < wire->n_names; i++)
@@ -86,7 +98,7 @@ close_all(struct wire *wire)
 	}
 	for (unsigned int i = 0; i < wire->n_served; i++)
 		raw_close(wire->served[i]->fd);
-	raw_close(wire->poll_fd);
+	close_polls(wire);
 }
 
 /* Memory is not freed: a thread of the parent may have held it in any state. */
@@ -115,7 +127,7 @@ wire_destroy(struct wire *wire)
 		served_free(wire->served[i]);
 	for (unsigned int i = 0; i < wire->n_names; i++)
 		raw_close(wire->names[i]);
-	raw_close(wire->poll_fd);
+	close_polls(wire);
 	free(wire->served);
 	free(wire->names);
 	free(wire);
@@ -161,8 +173,16 @@ static bool
 list_has_room(struct wire *wire)
 {
 	unsigned int want = wire->max_served == 0 ? 8 : 2 * wire->max_served;
+	static atomic_bool said;
 	struct served **served;
 
+	if (wire->n_served == MAX_SERVED) {
+		if (!atomic_exchange(&said, true))
+			softhca_log("wire: an adapter has %u connections of other processes: "
+				    "further connections are closed",
+				MAX_SERVED);
+		return false;
+	}
 	if (wire->n_served < wire->max_served)
 		return true;
 	served = realloc(wire->served, want * sizeof(struct served *));
@@ -207,6 +227,25 @@ serve(struct wire *wire, int fd)
 	wire->served[wire->n_served++] = s;
 }
 
+/*
+ * Closes a connection that waits to be accepted. Otherwise the connection would keep the adapter
+ * awake. Returns false if there is none, or no spare descriptor.
+ */
+static bool
+turn_away(struct wire *wire, int name)
+{
+	int fd;
+
+	if (wire->spare_fd < 0)
+		return false;
+	raw_close(wire->spare_fd);
+	fd = accept4(name, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		raw_close(fd);
+	wire->spare_fd = fcntl(wire->poll_fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0;
+}
+
 static void
 accept_all(struct wire *wire, int name)
 {
@@ -215,10 +254,14 @@ accept_all(struct wire *wire, int name)
 
 	while ((fd = accept4(name, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
 		serve(wire, fd);
-	if ((errno == EMFILE || errno == ENFILE) && !atomic_exchange(&said, true))
+	if (errno != EMFILE && errno != ENFILE)
+		return;
+	if (!atomic_exchange(&said, true))
 		softhca_log("wire: too few descriptors (%s): other processes cannot connect. Allow "
 			    "more by `ulimit -n`",
 			strerror(errno));
+	while (turn_away(wire, name))
+		;
 }
 
 static void

@@ -27,10 +27,12 @@ struct softhca_dev;
 
 struct wire {
 	struct softhca_dev *dev;
-	int poll_fd; /* epoll of names, links and served connections */
+	int poll_fd;  /* epoll of names, links and served connections */
+	int spare_fd; /* is closed for a moment when too few descriptors are left, or is -1 */
 	/* The lane that holds this lock receives. It never waits for the lock. */
 	struct spin lock;
 	unsigned int n_served, max_served;
+	unsigned int first; /* index of the served connection whose records are executed next */
 	struct served **served;
 	uint64_t gathered;      /* bytes of memory that gathered messages have */
 	uint64_t n_accepted;    /* number of connections that were accepted */
