@@ -41,7 +41,7 @@ struct softhca_lanes {
 	pthread_mutex_t sets_lock;
 	/* queue/: `attention` of a UAR page may be set, so the next turn looks at all pages */
 	atomic_bool look;
-	/* queue/: QPs without a UAR page may have to fail, or their receives may have to be flushed */
+	/* queue/: QPs without a UAR page may have to fail, or have receives to flush */
 	atomic_bool pageless;
 	atomic_bool odp; /* key/: a key on demand exists, or has existed, in this adapter */
 	/* key/: held by atomic operations on memory on demand; no other lock is taken under it */
