@@ -2,10 +2,14 @@
 """Runs other people's programs under the launcher, whose path is the test's first argument."""
 import glob
 import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LAUNCHER = sys.argv.pop(1) if len(sys.argv) > 1 else 'softhca'
@@ -49,12 +53,110 @@ class Case(unittest.TestCase):
         return self.output('bash', '-c', script, **settings)
 
 
-def main():
-    """Runs all cases. Exits with 77 if each of them was skipped."""
+class End:
+    """One of two programs that talk to each other. Its output goes to a file, because a full pipe would stop it."""
+
+    def __init__(self, name, argv, env):
+        self.name, self.argv = name, argv
+        self.log = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
+        self.process = subprocess.Popen([LAUNCHER, *argv], env=env, stdin=subprocess.DEVNULL, stdout=self.log,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+
+    def listens_on(self, port):
+        """Tells whether a socket of this network namespace listens on the TCP port."""
+        for table in ('tcp', 'tcp6'):
+            try:
+                with open(f'/proc/{self.process.pid}/net/{table}', encoding='ascii') as f:
+                    rows = [line.split() for line in f]
+            except OSError:
+                continue  # the kernel has no IPv6, or the process has ended
+            if any(row[3] == '0A' and row[1].endswith(f':{port:04X}') for row in rows):
+                return True
+        return False
+
+    def wait(self, seconds):
+        """Waits for the end. Returns the exit code, or None if the program still runs."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def output(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def stop(self):
+        """Ends the program and its children. It may be called again."""
+        if self.log.closed:
+            return
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.log.close()
+
+
+class PairCase(Case):
+    """Two processes that find each other at a TCP port, and then talk over their adapters."""
+    PATIENCE = 60  # seconds; on a busy machine a program may wait long for a CPU
+
+    def new_port(self):
+        """Chooses a free port, for the next pair."""
+        with socket.socket() as s:
+            s.bind(('127.0.0.1', 0))
+            self.port = s.getsockname()[1]
+        return str(self.port)
+
+    def start(self, name, argv, **settings):
+        if shutil.which(argv[0]) is None:
+            self.skipTest(f'{argv[0]} is not installed')
+        end = End(name, argv, clean_env(TMPDIR=self.tmp, **settings))
+        self.addCleanup(end.stop)
+        return end
+
+    def give_up(self, reason, *ends):
+        self.fail('\n'.join([reason, *(f'---- {end.name}: {" ".join(end.argv)}\n{end.output()[-6000:]}'
+                                       for end in ends)]))
+
+    def serve(self, argv, **settings):
+        """Starts a server. Returns it when it listens."""
+        server = self.start('server', argv, **settings)
+        last = time.monotonic() + self.PATIENCE
+        while not server.listens_on(self.port):
+            if server.wait(0.005) is not None:
+                self.give_up(f'the server ended with {server.process.returncode} before it listened', server)
+            if time.monotonic() > last:
+                self.give_up(f'the server does not listen on port {self.port}', server)
+        return server
+
+    def expect_end(self, end, *others):
+        code = end.wait(self.PATIENCE)
+        if code != 0:
+            self.give_up(f'the {end.name} did not end' if code is None else f'the {end.name} ended with {code}',
+                         end, *others)
+
+    def pair(self, server, client, **settings):
+        """Runs both programs to their ends, which must be good. Returns the outputs of the server and the client."""
+        ends = [self.serve(server, **settings)]
+        ends.append(self.start('client', client, **settings))
+        self.expect_end(ends[1], ends[0])
+        self.expect_end(*ends)
+        outputs = [end.output() for end in ends]
+        for end, output in zip(ends, outputs):
+            # Each adapter says one line, that it is there. All other lines are about errors.
+            if len(re.findall('softhca: (?!queue pair|a message)', output)) != 1:
+                self.give_up(f'the adapter of the {end.name} reports something', *ends)
+            end.stop()
+        return outputs
+
+
+def main(failfast=False):
+    """Runs all cases, with failfast until one fails. Exits with 77 if each of them was skipped."""
     if glob.glob('/sys/class/infiniband/mlx5_*'):
         print('skipped: this machine has an mlx5 device')
         sys.exit(77)
-    result = unittest.main(module='__main__', verbosity=2, exit=False).result
+    result = unittest.main(module='__main__', verbosity=2, failfast=failfast, exit=False).result
     if not result.wasSuccessful():
         sys.exit(1)
     if len(result.skipped) == result.testsRun:
