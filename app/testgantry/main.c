@@ -367,7 +367,7 @@ run_app(struct app *app)
 	else if (app->opt.interactive)
 		rc = do_prompt(app);
 	else if (app->opt.mode == MODE_SIG)
-		rc = sig_run(&app->opt, &app->set);
+		rc = sig_run(&app->opt, &app->set, NULL);
 	else
 		rc = do_job(app);
 	if (rc == JOB_STOPPED)

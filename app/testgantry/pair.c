@@ -19,7 +19,9 @@
 #include "pair_hello.h"
 #include "pair_lane.h"
 #include "pair_state.h"
+#include "pair_target.h"
 #include "report.h"
+#include "sig_flow.h"
 
 #define CHUNK_MAX ((UINT64_C(1) << 30) - PAIR_CHUNK_LEN) /* a chunk is one message */
 
@@ -106,7 +108,7 @@ find_partner(struct pair *p)
 		listener = address_bind(&address);
 		if (listener < 0)
 			return -1;
-		fd = address_accept(listener, &address);
+		fd = address_accept(listener, &address, o->give_up);
 		address_close(listener, &address);
 	}
 	return fd < 0 ? -1 : talk_create(fd, o->give_up, &p->talk);
@@ -121,11 +123,10 @@ say_partner(const struct pair *p, unsigned int n_lanes)
 	struct gantry_info info;
 
 	gantry_info_get(p->engine, &info);
-	if (p->opt->mode != MODE_SIG)
-		printf("device %s, %u worker lcore%s, %s: %s\n", info.device, n_lanes,
-			n_lanes == 1 ? "" : "s",
-			p->opt->load.transport == GANTRY_TRANSPORT_DC ? "DC" : "RC",
-			p->connects ? how[p->opt->mode] : "files come from the other process");
+	printf("device %s, %u worker lcore%s, %s: %s\n", info.device, n_lanes,
+		n_lanes == 1 ? "" : "s",
+		p->opt->load.transport == GANTRY_TRANSPORT_DC ? "DC" : "RC",
+		p->connects ? how[p->opt->mode] : "files come from the other process");
 	fflush(stdout);
 }
 
@@ -150,11 +151,15 @@ run(struct pair *p)
 	unsigned int n_lanes;
 
 	if (lcores_workers(p->opt->nb_cores, &n_lanes) != 0 ||
-		device_open(p->opt, (struct gantry_conf){0}, &p->engine) != 0 ||
+		(p->opt->mode != MODE_SIG &&
+			device_open(p->opt, (struct gantry_conf){0}, &p->engine) != 0) ||
 		find_partner(p) != 0 || greet(p, n_lanes) != 0)
 		return -1;
-	say_partner(p, n_lanes);
-	return pair_files(p, n_lanes);
+	if (p->opt->mode != MODE_SIG) {
+		say_partner(p, n_lanes);
+		return pair_files(p, n_lanes);
+	}
+	return p->connects ? sig_run(p->opt, &p->app->set, p) : pair_target(p);
 }
 
 int
@@ -178,10 +183,12 @@ pair_run(struct app *app)
 	error_keep(NULL);
 	if (p.talk != NULL)
 		talk_end(p.talk);
-	if (rc != 0 && stop_signal != 0)
-		rc = job_say_stopped("the other process has been told");
+	if (rc != 0 && p.error == NULL && stop_signal != 0)
+		job_say_stopped("the other process has been told");
 	else if (rc != 0)
-		error_print("%s", p.error != NULL ? p.error : "out of memory");
+		error_print("%s", p.error != NULL ? p.error : PAIR_UNSAID);
+	if (rc != 0 && stop_signal != 0)
+		rc = JOB_STOPPED;
 	free(p.error);
 	return rc;
 }

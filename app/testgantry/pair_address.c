@@ -173,8 +173,22 @@ prepare(int fd)
 	return fd;
 }
 
+/* Returns true if the other end of a connection has sent a byte. */
+static bool
+has_spoken(int fd, uint32_t give_up_s)
+{
+	const uint64_t end_ns = now_ns() + give_up_s * NSEC_PER_S;
+	struct pollfd in = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	while (stop_signal == 0 && now_ns() < end_ns)
+		if (poll(&in, 1, AGAIN_MS) > 0)
+			return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+	return false;
+}
+
 int
-address_accept(int listener, const struct address *a)
+address_accept(int listener, const struct address *a, uint32_t give_up_s)
 {
 	struct pollfd in = {.fd = listener, .events = POLLIN};
 	int fd = -1;
@@ -183,9 +197,14 @@ address_accept(int listener, const struct address *a)
 		printf("waiting for another process: testgantry --connect %s\n",
 			quote_name(a->text));
 		fflush(stdout);
-		while (fd < 0 && stop_signal == 0)
+		while (fd < 0 && stop_signal == 0) {
 			if (poll(&in, 1, AGAIN_MS) > 0)
 				fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+			if (fd < 0 || has_spoken(fd, give_up_s))
+				continue;
+			close(fd);
+			fd = -1;
+		}
 	}
 	if (fd >= 0)
 		return prepare(fd);

@@ -35,8 +35,12 @@ int address_parse(const char *option, const char *text, struct address *a);
  */
 int address_bind(struct address *a);
 
-/** Waits for the first connection. @return its socket, or -1. */
-int address_accept(int listener, const struct address *a);
+/**
+ * Waits for the first connection whose other end sends a byte. A connection that ends before, or
+ * sends nothing for give_up_s seconds, is closed: perhaps a program has only tried whether a
+ * process listens, as address_bind() does. @return the socket, or -1.
+ */
+int address_accept(int listener, const struct address *a, uint32_t give_up_s);
 
 /**
  * Connects. Tries again for give_up_s seconds while no process listens. @return the socket, or -1.

@@ -21,8 +21,7 @@
 
 #define NAP_MIN_US 20 /* shortest pause of a thread that finds nothing to do */
 #define NAP_MAX_US 500
-#define IDLE_TURNS 64  /* turns without work before an lcore pauses */
-#define REASON_MS  500 /* milliseconds to wait for the other process's reason after a failure */
+#define IDLE_TURNS 64 /* turns without work before an lcore pauses */
 
 struct pair_flow {
 	struct pair *pair;
@@ -34,6 +33,8 @@ struct pair_flow {
 	bool started; /* the workers run, or the lcores make turns */
 	bool done;    /* the other process has said so, or has been told so */
 	uint64_t begin_ns;
+	/* the bytes and files at the last progress; time at which to say that nothing moves */
+	uint64_t last_done, stall_ns;
 };
 
 static bool
@@ -216,30 +217,6 @@ look_at_lanes(struct pair_flow *f)
 	return n < 0 ? -1 : any;
 }
 
-/*
- * A lane has failed, perhaps because the other process has ended. Then the reason that the other
- * process gives is the better message.
- */
-static void
-ask_for_reason(struct pair_flow *f)
-{
-	const uint64_t end_ns = now_ns() + REASON_MS * (NSEC_PER_S / 1000);
-	char *of_lane = f->pair->error;
-	struct talk_frame frame;
-	int n = 0;
-
-	f->pair->error = NULL;
-	while (n >= 0 && now_ns() < end_ns) {
-		n = talk_look(f->talk, &frame);
-		if (n == 0)
-			usleep(NAP_MAX_US);
-	}
-	if (f->pair->error == NULL)
-		f->pair->error = of_lane;
-	else
-		free(of_lane);
-}
-
 static void
 show_progress(struct pair_flow *f, struct progress *p)
 {
@@ -247,6 +224,23 @@ show_progress(struct pair_flow *f, struct progress *p)
 		source_progress(&f->source, p);
 	else
 		sink_progress(&f->sink, p);
+}
+
+/* Both processes live, but nothing moves: perhaps a disk is slow. */
+static void
+say_stall(struct pair_flow *f, const struct progress *p, bool stepped)
+{
+	const uint64_t now = now_ns(), done = p->bytes_moved + p->files_verified;
+
+	if (!stepped && done == f->last_done && now < f->stall_ns)
+		return;
+	if (!stepped && done == f->last_done) {
+		progress_end();
+		printf("nothing has moved for %u s; still waiting\n", f->pair->opt->give_up);
+		fflush(stdout);
+	}
+	f->last_done = done;
+	f->stall_ns = now + f->pair->opt->give_up * NSEC_PER_S;
 }
 
 /* Does what can be done without waiting. Returns 1, 0 if there was nothing to do, or -1. */
@@ -262,7 +256,7 @@ do_some(struct pair_flow *f)
 		return -1;
 	moved = look_at_lanes(f);
 	if (moved < 0) {
-		ask_for_reason(f);
+		pair_ask_reason(f->pair);
 		return -1;
 	}
 	stepped = f->pair->connects ? source_step(&f->source) : sink_step(&f->sink);
@@ -270,6 +264,7 @@ do_some(struct pair_flow *f)
 		return -1;
 	show_progress(f, &p);
 	progress_show(&p);
+	say_stall(f, &p, stepped > 0);
 	return heard + moved + stepped > 0;
 }
 
@@ -379,6 +374,7 @@ pair_files(struct pair *p, unsigned int n_lanes)
 	if (open_files(&f) == 0 && create_lanes(&f) == 0 && connect_lanes(&f) == 0 &&
 		start_lanes(&f) == 0 && meet(&f) == 0) {
 		f.begin_ns = now_ns();
+		f.stall_ns = f.begin_ns + p->opt->give_up * NSEC_PER_S;
 		rc = move_files(&f);
 		if (rc == 0)
 			rc = part(&f);
@@ -393,7 +389,8 @@ pair_files(struct pair *p, unsigned int n_lanes)
 		pair_fail(p);
 	rc |= close_all(&f);
 	if (rc != 0 && f.begin_ns != 0)
-		printf("%zu of %zu files were verified and stay; unfinished outputs are removed\n",
-			progress.files_verified, progress.files_total);
+		printf("%zu of %zu files were verified%s\n", progress.files_verified,
+			progress.files_total,
+			p->connects ? "" : " and stay; unfinished outputs are removed");
 	return rc;
 }

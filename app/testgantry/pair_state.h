@@ -11,6 +11,9 @@
 #include "job.h"
 #include "pair_talk.h"
 
+/** An error of an lcore, which has printed the reason. */
+#define PAIR_UNSAID "an lcore has failed, as its own line says"
+
 /** Two processes, seen from this process. */
 struct pair {
 	struct app *app;
@@ -20,6 +23,12 @@ struct pair {
 	struct talk *talk;
 	char *error; /**< the first error, which is printed and sent at the end */
 };
+
+/**
+ * After a failure that the end of the other process may have caused: waits for a moment for the
+ * reason that the other process gives, which is then the error.
+ */
+void pair_ask_reason(struct pair *p);
 
 /** Tells the other process why this process ends, before connections are closed. */
 void pair_fail(struct pair *p);

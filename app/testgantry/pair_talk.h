@@ -31,9 +31,11 @@ enum talk_type {
 	TALK_FILE,       /**< struct pair_file and a name: a file will come */
 	TALK_DIGEST,     /**< struct pair_digest: all chunks of a file were sent */
 	TALK_VERIFIED,   /**< struct pair_digest: a file is verified and has its name */
+	TALK_MODE,       /**< struct pair_mode: one end of a connection for transactions */
 	TALK_PHASE,      /**< struct pair_phase: transactions will come */
-	TALK_PHASE_DONE, /**< struct pair_source: all transactions of the phase are answered */
-	TALK_JUDGED,     /**< struct pair_judged: what the target found in a phase */
+	TALK_PHASE_DONE, /**< struct pair_plain: all transactions of the phase are answered */
+	TALK_RESULTS,    /**< struct pair_result ...: what the target found in a phase */
+	TALK_JUDGED,     /**< struct pair_judged: the target's counters in a phase */
 	TALK_DONE,       /**< all work is done */
 };
 

@@ -12,9 +12,10 @@
 
 #include "output.h"
 
-#define MOST  256 /* most chunks that a turn sends: the greatest --burst */
-#define PAGE  4096
-#define WIPED 0xff /* value of the bytes of a struct pair_chunk that was handled */
+#define MOST   256 /* most chunks that a turn sends: the greatest --burst */
+#define PAGE   4096
+#define ANSWER UINT64_MAX /* cookie of the descriptors that send the number of a free slot */
+#define WIPED  0xff       /* value of the bytes of a struct pair_chunk that was handled */
 
 enum wait {
 	WAIT_DONE = 1,   /* the completion of the slot's descriptor */
@@ -195,6 +196,7 @@ deliver(struct file_lane *f, uint32_t slot, const struct pair_chunk *c)
 	const struct gantry_desc answer = {
 		.op = GANTRY_OP_SEND_IMM,
 		.peer = l->peer,
+		.cookie = ANSWER,
 		.imm = c->slot,
 	};
 
@@ -250,7 +252,7 @@ receive_chunks(struct file_lane *f)
 
 	while ((n = pair_poll(&f->lane, &comp)) == 1) {
 		any = 1;
-		if (comp.op != GANTRY_OP_READ)
+		if (comp.cookie == ANSWER)
 			continue;
 		if (read_slot(&f->lane, comp.cookie, &c) != 0 || deliver(f, comp.cookie, &c) != 0)
 			return -1;

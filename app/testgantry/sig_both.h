@@ -92,6 +92,7 @@ struct target {
 
 struct sig_ends {
 	const struct options *opt;
+	bool has_initiator, has_target; /* the ends that are in this process */
 	struct gantry *engine;
 	struct initiator initiator;
 	struct target target;

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "sig_guard.h"
+
 /* Returns the n-th random number of a block, computed by SplitMix64. */
 static uint64_t
 draw(const struct damage_plan *plan, uint32_t block, uint32_t n)
@@ -51,4 +53,19 @@ damage_apply(const struct damage_plan *plan, uint32_t first, uint32_t n, uint8_t
 	for (uint32_t i = 0; i < n; i++)
 		if (damage_has(plan, first + i))
 			corrupt(plan, first + i, blocks + (size_t)i * plan->len);
+}
+
+struct damage_plan
+damage_plan_of(const struct options *o, enum place place)
+{
+	const enum gantry_sig_kind kind = place == DISK ? o->guard : o->wire;
+
+	return (struct damage_plan){
+		/* The seed of the wire is above 32 bits, a value that --seed cannot give. */
+		.seed = o->seed + ((uint64_t)(place == WIRE) << 32),
+		.percent = kind != GANTRY_SIG_NONE ? o->corrupt : 0,
+		.len = o->block_size + sig_len(kind),
+		.sig_len = sig_len(kind),
+		.burst = kind == GANTRY_SIG_T10DIF_CSUM ? 1 : 16,
+	};
 }

@@ -10,6 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gantry.h"
+#include "options.h"
+
+/** The places at which blocks have signatures. */
+enum place {
+	DISK,
+	WIRE,
+	N_PLACES,
+};
+
 /** The blocks that are corrupted, and the kind of corruption. */
 struct damage_plan {
 	uint64_t seed;
@@ -22,6 +32,9 @@ struct damage_plan {
 	 */
 	uint32_t burst;
 };
+
+/** Returns the plan for a place, as the options say. */
+struct damage_plan damage_plan_of(const struct options *o, enum place place);
 
 /** Returns true if the plan corrupts the block with this number. */
 bool damage_has(const struct damage_plan *plan, uint32_t block);

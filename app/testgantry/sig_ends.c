@@ -59,19 +59,39 @@ memory_destroy(struct memory *m)
 }
 
 static int
-create_memory(struct sig_ends *e)
+create_initiator_memory(struct sig_ends *e)
 {
 	struct initiator *i = &e->initiator;
-	struct target *t = &e->target;
 	uint32_t n_requests = SIG_ROUND_LEN / e->opt->block_size;
-	uint32_t n_receives = N_MODES * e->opt->depth;
 	size_t wire_len = (size_t)n_requests * e->wire_len;
-	size_t disk_len = (size_t)n_requests * e->disk_len;
 
 	i->begin_ns = calloc(n_requests, sizeof(*i->begin_ns));
+	if (i->begin_ns == NULL) {
+		error_print("out of memory");
+		return -1;
+	}
+	if (memory_create(&i->end.memory, e->engine,
+		    (RTE_DIM(i->source) + 1) * wire_len + n_requests * sizeof(*i->request) +
+			    N_MODES * e->opt->depth * sizeof(*i->response),
+		    GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE) != 0)
+		return -1;
+	i->source[0] = i->end.memory.base;
+	i->source[1] = i->source[0] + wire_len;
+	i->fetched = i->source[1] + wire_len;
+	i->request = (struct sig_request *)(i->fetched + wire_len);
+	i->response = (struct sig_response *)(i->request + n_requests);
+	return 0;
+}
+
+static int
+create_target_memory(struct sig_ends *e)
+{
+	struct target *t = &e->target;
+	size_t disk_len = (size_t)(SIG_ROUND_LEN / e->opt->block_size) * e->disk_len;
+
 	t->slot = calloc(e->opt->depth, sizeof(*t->slot));
 	t->free_slot = calloc(e->opt->depth, sizeof(*t->free_slot));
-	if (i->begin_ns == NULL || t->slot == NULL || t->free_slot == NULL) {
+	if (t->slot == NULL || t->free_slot == NULL) {
 		error_print("out of memory");
 		return -1;
 	}
@@ -79,38 +99,47 @@ create_memory(struct sig_ends *e)
 		t->free_slot[t->n_free] = t->n_free;
 		t->n_free++;
 	}
-	if (memory_create(&i->end.memory, e->engine,
-		    (RTE_DIM(i->source) + 1) * wire_len + n_requests * sizeof(*i->request) +
-			    n_receives * sizeof(*i->response),
-		    GANTRY_MEM_REMOTE_READ | GANTRY_MEM_REMOTE_WRITE) != 0 ||
-		memory_create(&t->end.memory, e->engine,
-			disk_len + n_receives * sizeof(*t->received), 0) != 0)
+	if (memory_create(&t->end.memory, e->engine,
+		    disk_len + N_MODES * e->opt->depth * sizeof(*t->received), 0) != 0)
 		return -1;
-	i->source[0] = i->end.memory.base;
-	i->source[1] = i->source[0] + wire_len;
-	i->fetched = i->source[1] + wire_len;
-	i->request = (struct sig_request *)(i->fetched + wire_len);
-	i->response = (struct sig_response *)(i->request + n_requests);
 	t->disk = t->end.memory.base;
 	t->received = (struct sig_request *)(t->disk + disk_len);
 	return 0;
 }
 
+static int
+create_memory(struct sig_ends *e)
+{
+	if (e->has_initiator && create_initiator_memory(e) != 0)
+		return -1;
+	return e->has_target ? create_target_memory(e) : 0;
+}
+
 /* ------------------------------------------------------------------ connections */
+
+/* Opens an end of a connection for this mode. Returns 0 or a negative errno. */
+static int
+open_end(struct sig_ends *e, struct end *end, enum gantry_txn_mode mode, struct gantry_addr *addr)
+{
+	const struct gantry_peer_conf conf = {
+		.recv_depth = e->opt->depth,
+		.txn = end == &e->target.end ? mode : GANTRY_TXN_NONE,
+	};
+
+	return gantry_peer_open(end->q, &conf, &end->peer[mode_index(mode)], addr);
+}
 
 /* Opens both ends of a connection for this mode. Returns 0 or a negative errno. */
 static int
 connect_mode(struct sig_ends *e, enum gantry_txn_mode mode)
 {
-	const struct gantry_peer_conf from = {.recv_depth = e->opt->depth};
-	const struct gantry_peer_conf to = {.recv_depth = e->opt->depth, .txn = mode};
 	struct end *i = &e->initiator.end, *t = &e->target.end;
 	uint32_t m = mode_index(mode);
 	struct gantry_addr i_addr, t_addr;
-	int rc = gantry_peer_open(t->q, &to, &t->peer[m], &t_addr);
+	int rc = open_end(e, t, mode, &t_addr);
 
 	if (rc == 0)
-		rc = gantry_peer_open(i->q, &from, &i->peer[m], &i_addr);
+		rc = open_end(e, i, mode, &i_addr);
 	if (rc == 0)
 		rc = gantry_peer_connect(t->q, t->peer[m], &i_addr);
 	if (rc == 0)
@@ -126,13 +155,24 @@ post_receives(struct sig_ends *e, enum gantry_txn_mode mode)
 	struct target *t = &e->target;
 	uint32_t m = mode_index(mode), first = m * e->opt->depth;
 
-	for (uint32_t k = first; k < first + e->opt->depth; k++)
-		if (end_post_receive(&i->end, i->end.peer[m], i->response, sizeof(*i->response),
-			    k) != 0 ||
-			end_post_receive(&t->end, t->end.peer[m], t->received, sizeof(*t->received),
-				k) != 0)
+	for (uint32_t k = first; k < first + e->opt->depth; k++) {
+		if (e->has_initiator && end_post_receive(&i->end, i->end.peer[m], i->response,
+						sizeof(*i->response), k) != 0)
 			return -1;
+		if (e->has_target && end_post_receive(&t->end, t->end.peer[m], t->received,
+					     sizeof(*t->received), k) != 0)
+			return -1;
+	}
 	return 0;
+}
+
+/* Prints why the ends cannot be connected. Returns -1. */
+static int
+refuse_connection(int rc)
+{
+	error_print("cannot connect initiator and target: %s; the log lines above say more",
+		strerror(-rc));
+	return -1;
 }
 
 static int
@@ -144,16 +184,36 @@ create_connections(struct sig_ends *e)
 		rc = connect_mode(e, mode);
 		if (rc == -EOPNOTSUPP && mode == GANTRY_TXN_PIPELINED)
 			continue;
-		if (rc != 0) {
-			error_print("cannot connect initiator and target: %s; the log lines above "
-				    "say more",
-				strerror(-rc));
-			return -1;
-		}
+		if (rc != 0)
+			return refuse_connection(rc);
 		if (post_receives(e, mode) != 0)
 			return -1;
 	}
 	return 0;
+}
+
+int
+ends_open_peer(struct sig_ends *e, enum gantry_txn_mode mode, struct gantry_addr *addr)
+{
+	struct end *end = e->has_target ? &e->target.end : &e->initiator.end;
+	int rc = open_end(e, end, mode, addr);
+
+	if (rc == -EOPNOTSUPP && mode == GANTRY_TXN_PIPELINED)
+		return 0;
+	return rc == 0 ? 1 : refuse_connection(rc);
+}
+
+int
+ends_connect_peer(struct sig_ends *e, enum gantry_txn_mode mode, const struct gantry_addr *addr)
+{
+	struct end *end = e->has_target ? &e->target.end : &e->initiator.end;
+	uint32_t m = mode_index(mode);
+	int rc = gantry_peer_connect(end->q, end->peer[m], addr);
+
+	if (rc != 0)
+		return refuse_connection(rc);
+	e->have[m] = true;
+	return post_receives(e, mode);
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -161,14 +221,24 @@ create_connections(struct sig_ends *e)
 static int
 choose_lcores(struct sig_ends *e)
 {
-	if (rte_lcore_count() < 3) {
-		error_print("too few lcores: EAL has %u, and --mode sig needs 3, a main, an "
-			    "initiator's and a target's: give %s before '--'",
-			rte_lcore_count(), lcores_option(3));
+	const unsigned int needed = 1 + e->has_initiator + e->has_target;
+	unsigned int lcore_id = rte_get_next_lcore(-1, 1, 0);
+
+	if (rte_lcore_count() < needed) {
+		error_print("too few lcores: EAL has %u, and --mode sig needs %u, %s: give %s "
+			    "before '--'",
+			rte_lcore_count(), needed,
+			needed == 3 ? "a main, an initiator's and a target's"
+				    : "a main and a worker lcore",
+			lcores_option(needed));
 		return -1;
 	}
-	e->initiator.end.lcore_id = rte_get_next_lcore(-1, 1, 0);
-	e->target.end.lcore_id = rte_get_next_lcore(e->initiator.end.lcore_id, 1, 0);
+	if (e->has_initiator) {
+		e->initiator.end.lcore_id = lcore_id;
+		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
+	}
+	if (e->has_target)
+		e->target.end.lcore_id = lcore_id;
 	return 0;
 }
 
@@ -230,16 +300,19 @@ create_engine(struct sig_ends *e)
 {
 	if (device_open(e->opt, (struct gantry_conf){0}, &e->engine) != 0)
 		return -1;
-	return check_crypto(e);
+	return e->has_target ? check_crypto(e) : 0;
 }
 
 static int
 create_queues(struct sig_ends *e)
 {
 	const struct gantry_queue_conf plain = {
-		.depth = RTE_MAX(2u, rte_align32pow2(e->opt->depth))};
+		.depth = RTE_MAX(2u, rte_align32pow2(e->opt->depth)),
+		.deadline_ms = options_pair(e->opt) ? e->opt->give_up * 1000 : 0,
+	};
 	const struct gantry_queue_conf with_txns = {
 		.depth = plain.depth,
+		.deadline_ms = plain.deadline_ms,
 		.transactions = e->opt->depth,
 	};
 	const struct gantry_profile_conf profile = {
@@ -252,11 +325,13 @@ create_queues(struct sig_ends *e)
 					       e->opt->guard != GANTRY_SIG_NONE},
 		.check = GANTRY_SIG_ALL,
 	};
-	int rc = gantry_profile_create(e->engine, &profile, &e->target.profile);
+	int rc = 0;
 
-	if (rc == 0)
+	if (e->has_target)
+		rc = gantry_profile_create(e->engine, &profile, &e->target.profile);
+	if (rc == 0 && e->has_initiator)
 		rc = gantry_queue_create(e->engine, &plain, &e->initiator.end.q);
-	if (rc == 0)
+	if (rc == 0 && e->has_target)
 		rc = gantry_queue_create(e->engine, &with_txns, &e->target.end.q);
 	if (rc == 0)
 		return 0;
@@ -265,7 +340,7 @@ create_queues(struct sig_ends *e)
 }
 
 int
-ends_open(const struct options *o, struct sig_ends **ends)
+ends_open(const struct options *o, enum which_ends which, struct sig_ends **ends)
 {
 	struct sig_ends *e = calloc(1, sizeof(*e));
 
@@ -275,11 +350,13 @@ ends_open(const struct options *o, struct sig_ends **ends)
 	}
 	sem_init(&e->wake, 0, 0);
 	e->opt = o;
+	e->has_initiator = which != ENDS_TARGET;
+	e->has_target = which != ENDS_INITIATOR;
 	e->wire_len = o->block_size + sig_len(o->wire);
 	e->disk_len = o->block_size + sig_len(o->guard);
 	if (choose_lcores(e) == 0 && create_engine(e) == 0 && create_queues(e) == 0 &&
-		create_memory(e) == 0 && create_connections(e) == 0 &&
-		(o->encrypt == ENCRYPT_NONE || keys_renew(e) == 0)) {
+		create_memory(e) == 0 && (which != ENDS_BOTH || create_connections(e) == 0) &&
+		(o->encrypt == ENCRYPT_NONE || !e->has_target || keys_renew(e) == 0)) {
 		*ends = e;
 		return 0;
 	}
@@ -383,8 +460,16 @@ ends_say(const struct sig_ends *e)
 	struct gantry_info info;
 
 	gantry_info_get(e->engine, &info);
-	printf("device %s: lcore %u is the initiator, lcore %u the target\n", info.device,
-		e->initiator.end.lcore_id, e->target.end.lcore_id);
+	if (e->has_initiator && e->has_target)
+		printf("device %s: lcore %u is the initiator, lcore %u the target\n", info.device,
+			e->initiator.end.lcore_id, e->target.end.lcore_id);
+	else if (e->has_initiator)
+		printf("device %s: lcore %u is the initiator, the other process the target\n",
+			info.device, e->initiator.end.lcore_id);
+	else
+		printf("device %s: lcore %u is the target, the other process the initiator\n",
+			info.device, e->target.end.lcore_id);
+	fflush(stdout);
 }
 
 void

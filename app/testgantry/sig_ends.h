@@ -20,19 +20,36 @@
 
 struct sig_ends;
 
+/** The ends that are in this process. */
+enum which_ends {
+	ENDS_BOTH,
+	ENDS_INITIATOR, /**< the target is in another process */
+	ENDS_TARGET,    /**< the initiator is in another process */
+};
+
 /**
- * Opens the device, and both ends with a connection for each mode. After a failure, the caller has
- * nothing to close.
+ * Opens the device and the ends. With ENDS_BOTH also connects them, once for each mode. After a
+ * failure, the caller has nothing to close.
  */
-int ends_open(const struct options *o, struct sig_ends **ends);
+int ends_open(const struct options *o, enum which_ends which, struct sig_ends **ends);
+
+/**
+ * For an end whose other end is in another process: opens a connection for this mode. Returns 1, 0
+ * if the device lacks the mode, or -1. *addr: the address for the other process.
+ */
+int ends_open_peer(struct sig_ends *ends, enum gantry_txn_mode mode, struct gantry_addr *addr);
+
+/** Connects such a connection to the other process, and posts its receives. */
+int ends_connect_peer(struct sig_ends *ends, enum gantry_txn_mode mode,
+	const struct gantry_addr *addr);
 
 /** Returns true if there is a connection for this mode, because the device supports the mode. */
 bool ends_have(const struct sig_ends *ends, enum gantry_txn_mode mode);
 
-/** Prints the name of the device, and the lcores of initiator and target. */
+/** Prints the name of the device, and the lcores of the ends. */
 void ends_say(const struct sig_ends *ends);
 
-/** Reads the target's counters. */
+/** Reads the target's counters. The target is in this process. */
 void ends_stats(const struct sig_ends *ends, struct gantry_stats *stats);
 
 /**

@@ -19,6 +19,9 @@
  * response it compares each block with the file's bytes, and with the signatures and the ciphertext
  * that the CPU computes.
  *
+ * If the target is in another process, that process corrupts and checks the disk, and has the key:
+ * see pair_sig.h. The judge gets what the target has found.
+ *
  * While the lcores store and fetch, the main lcore compares and judges the previous phase, and
  * reads the files of the next round in small parts.
  */
@@ -34,6 +37,8 @@
 
 #include "job.h"
 #include "pages_map.h"
+#include "pair_partner.h"
+#include "pair_state.h"
 #include "report.h"
 #include "sig_damage.h"
 #include "sig_ends.h"
@@ -51,6 +56,9 @@ struct sig {
 	const struct options *opt;
 	const struct file_set *set;
 	struct sig_ends *ends;
+	/* NULL: the target is in this process, too */
+	struct pair *pair;
+	struct talk *talk;
 	struct damage_plan plan[N_PLACES];
 	/* results of each request, for the present and the previous phase */
 	struct sig_result *result[2];
@@ -64,6 +72,7 @@ struct sig {
 	uint64_t bytes_done; /* bytes of files in rounds that have ended */
 	size_t files_done;
 	uint32_t phases_done; /* number of finished phases of the present round */
+	bool new_key;         /* the next phase begins a mode, whose blocks have a new key */
 	/*
 	 * The previous phase, which has ended but is not judged yet, and the plan of its
 	 * corruptions; last_plan is NULL if there is no such phase.
@@ -157,6 +166,8 @@ poison(const struct sig *s, const struct sig_phase *p)
 	const uint32_t last = s->opt->block_size - 1;
 	size_t at;
 
+	if (p->store && s->talk != NULL)
+		return; /* the other process does that */
 	for (uint32_t i = 0; i < p->n_blocks; i++) {
 		at = (size_t)i * a.len;
 		a.blocks[at] = ~a.expected[at];
@@ -185,6 +196,8 @@ compare_next(const struct sig *s, struct sig_phase *p)
 	uint32_t i = p->n_compared++, n;
 	size_t at = (size_t)blocks_of(s, p, i, &n) * a.len;
 
+	if (p->store && s->talk != NULL)
+		return; /* the other process has compared */
 	p->result[i].right = memcmp(a.blocks + at, a.expected + at, (size_t)n * a.len) == 0;
 }
 
@@ -300,13 +313,13 @@ show_progress(const struct sig *s, const struct sig_phase *p, uint32_t answered)
 
 /*
  * Returns true if a round is read and its expected disk is computed. With encryption, the disk
- * differs in each mode, so it is not computed here.
+ * differs in each mode, so it is not computed here; nor is it if the disk is in another process.
  */
 static bool
 is_ready(const struct sig *s, const struct sig_round *round)
 {
-	return round->is_read &&
-	       (s->opt->encrypt != ENCRYPT_NONE || round->n_expected == round->n_blocks);
+	return round->is_read && (s->opt->encrypt != ENCRYPT_NONE || s->talk != NULL ||
+					 round->n_expected == round->n_blocks);
 }
 
 /*
@@ -342,6 +355,10 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 		rc = keys_renew(s->ends);
 	while (rc == 0 && ends_busy(s->ends, &answered)) {
 		show_progress(s, p, answered);
+		if (s->talk != NULL && partner_look(s->talk) != 0) {
+			ends_give_up(s->ends);
+			return -1;
+		}
 		/* Yield before each part of the work: the target's lcore may need this CPU. */
 		sched_yield();
 		if (s->last_plan != NULL && s->last.n_compared < s->last.n_requests)
@@ -354,6 +371,32 @@ work_meanwhile(struct sig *s, struct sig_phase *p)
 	return rc != 0 ? rc : end_last(s);
 }
 
+/* Reads the target's counters, or prepares the target in another process. */
+static int
+begin_phase(struct sig *s, const struct sig_phase *p, const struct damage_plan *plan,
+	struct gantry_stats *before)
+{
+	if (s->talk != NULL)
+		return partner_begin(s->talk, p, p->store && plan->percent != 0, s->new_key);
+	ends_stats(s->ends, before);
+	return 0;
+}
+
+/*
+ * Reads the target's counters. If the phase has succeeded (rc is 0), also takes what the target in
+ * another process has found. Returns rc, 0 or -1.
+ */
+static int
+end_phase(struct sig *s, struct sig_phase *p, int rc, struct gantry_stats *now)
+{
+	s->new_key = false;
+	if (s->talk == NULL)
+		ends_stats(s->ends, now);
+	else if (rc == 0)
+		rc = partner_end(s->talk, p, p->source, s->opt->block_size, s->plan[WIRE].len, now);
+	return rc;
+}
+
 /*
  * Stores or fetches the blocks of the round. The blocks that the device reads are corrupted
  * already, as planned. The responses are judged in the next phase, or by end_last(). Until then,
@@ -363,18 +406,20 @@ static int
 do_phase(struct sig *s, struct sig_phase *p, bool store, const struct damage_plan *plan)
 {
 	struct tally *t = &s->sum.tally[p->mode];
-	struct gantry_stats before, now;
+	struct gantry_stats before = {0}, now = {0};
 	int rc;
 
 	p->store = store;
 	p->result = s->result[s->phases_done % 2];
 	poison(s, p);
-	ends_stats(s->ends, &before);
+	rc = begin_phase(s, p, plan, &before);
+	if (rc != 0)
+		return rc;
 	ends_begin(s->ends, p);
 	rc = work_meanwhile(s, p);
 	if (ends_end(s->ends) != 0)
 		rc = -1;
-	ends_stats(s->ends, &now);
+	rc = end_phase(s, p, rc, &now);
 	t->ns += p->ns;
 	t->opened += now.txn_opened - before.txn_opened;
 	t->done += now.txn_done - before.txn_done;
@@ -396,9 +441,10 @@ do_mode(struct sig *s, struct sig_phase *p)
 	uint8_t *source = s->round->source, *disk = s->round->disk;
 	int rc = 0;
 
-	if (s->opt->encrypt != ENCRYPT_NONE) {
+	s->new_key = true;
+	s->sum.n_keys += s->opt->encrypt != ENCRYPT_NONE;
+	if (s->opt->encrypt != ENCRYPT_NONE && s->talk == NULL) {
 		p->key = keys_take(s->ends);
-		s->sum.n_keys++;
 		s->round->n_expected = 0;
 		rc = round_expect(s->opt, s->round, p->key, UINT32_MAX);
 	}
@@ -421,7 +467,8 @@ do_mode(struct sig *s, struct sig_phase *p)
 	 * The disk is compared in the next phase. The disk and the expected disk get the same
 	 * corruptions, so equal blocks stay equal.
 	 */
-	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
+	if (s->talk == NULL)
+		damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, ends_disk(s->ends));
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
 	rc = do_phase(s, p, false, &s->plan[DISK]);
 	damage_apply(&s->plan[DISK], p->first_block, p->n_blocks, disk);
@@ -541,21 +588,10 @@ conclude(const struct sig *s, bool stopped)
 			       : "no block was corrupted, every byte is equal");
 	files_end_line(s->set);
 	if (s->opt->encrypt != ENCRYPT_NONE)
-		printf("each block on the disk had the ciphertext that OpenSSL computes\n");
+		printf("each block on the disk had the ciphertext that OpenSSL %s\n",
+			s->talk != NULL ? "decrypts, as the other process has found" : "computes");
 	print_time(s);
 	return 0;
-}
-
-static struct damage_plan
-plan_of(const struct options *o, enum gantry_sig_kind kind, uint64_t seed)
-{
-	return (struct damage_plan){
-		.seed = seed,
-		.percent = kind != GANTRY_SIG_NONE ? o->corrupt : 0,
-		.len = o->block_size + sig_len(kind),
-		.sig_len = sig_len(kind),
-		.burst = kind == GANTRY_SIG_T10DIF_CSUM ? 1 : 16,
-	};
 }
 
 /* Opens everything. Returns 0, or -1 with the error printed. */
@@ -574,7 +610,8 @@ open_all(struct sig *s)
 			return -1;
 		}
 	}
-	if (ends_open(s->opt, &s->ends) != 0)
+	if (ends_open(s->opt, s->talk != NULL ? ENDS_INITIATOR : ENDS_BOTH, &s->ends) != 0 ||
+		(s->talk != NULL && partner_connect(s->talk, s->ends) != 0))
 		return -1;
 	for (size_t i = 0; i < RTE_DIM(s->rounds); i++)
 		s->rounds[i].source = ends_source(s->ends, i);
@@ -612,6 +649,10 @@ run(struct sig *s)
 		rc = conclude(s, stopped);
 	}
 	fflush(stdout);
+	if (rc == 0 && !stopped && s->talk != NULL)
+		rc = partner_done(s->talk);
+	if (s->pair != NULL && (rc != 0 || stopped))
+		pair_fail(s->pair);
 	if (ends_close(s->ends) != 0)
 		rc = -1;
 	if (stopped)
@@ -621,17 +662,14 @@ run(struct sig *s)
 }
 
 int
-sig_run(const struct options *o, const struct file_set *set)
+sig_run(const struct options *o, const struct file_set *set, struct pair *pair)
 {
 	struct sig s = {
 		.opt = o,
 		.set = set,
-		.plan = {[DISK] = plan_of(o, o->guard, o->seed),
-			/*
-			 * The plan of the wire has a seed above 32 bits, a value that --seed cannot
-			 * give.
-			 */
-			[WIRE] = plan_of(o, o->wire, o->seed + (UINT64_C(1) << 32))},
+		.pair = pair,
+		.talk = pair != NULL ? pair->talk : NULL,
+		.plan = {[DISK] = damage_plan_of(o, DISK), [WIRE] = damage_plan_of(o, WIRE)},
 		.reader = {.opt = o, .set = set},
 	};
 	int rc = open_all(&s);
@@ -639,6 +677,8 @@ sig_run(const struct options *o, const struct file_set *set)
 	if (rc == 0) {
 		ends_say(s.ends);
 		rc = run(&s);
+	} else if (s.ends != NULL) {
+		ends_close(s.ends);
 	}
 	free_all(&s);
 	return rc;

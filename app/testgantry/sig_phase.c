@@ -258,6 +258,23 @@ fill_slot(const struct sig_ends *e, struct slot *s, const struct sig_request *r)
 	};
 }
 
+/* Checks a request: the initiator may be in another process. */
+static int
+check_request(const struct sig_ends *e, const struct sig_request *r)
+{
+	const struct sig_phase *p = e->phase;
+	uint32_t per_request = e->opt->chunk_len / e->opt->block_size;
+	uint32_t first = r->number * per_request;
+
+	if (r->number < p->n_requests && r->store == p->store &&
+		r->block == p->first_block + first &&
+		r->n == RTE_MIN(per_request, p->n_blocks - first))
+		return 0;
+	error_print("request %u for %u blocks from block %u on came, which is not of this phase",
+		r->number, r->n, r->block);
+	return -1;
+}
+
 /* Takes a request, if a request has come and a slot is free. Returns as receive(). */
 static int
 take_request(struct sig_ends *e)
@@ -269,6 +286,8 @@ take_request(struct sig_ends *e)
 
 	if (n <= 0)
 		return n;
+	if (check_request(e, &t->received[comp.cookie]) != 0)
+		return -1;
 	desc.cookie = t->free_slot[--t->n_free];
 	fill_slot(e, &t->slot[desc.cookie], &t->received[comp.cookie]);
 	desc.peer = comp.peer;
@@ -336,7 +355,9 @@ ends_begin(struct sig_ends *e, struct sig_phase *phase)
 	phase->n_requests = (phase->n_blocks + per_request - 1) / per_request;
 	phase->n_compared = 0;
 	memset(phase->result, 0, phase->n_requests * sizeof(*phase->result));
-	memset(e->initiator.begin_ns, 0, phase->n_requests * sizeof(*e->initiator.begin_ns));
+	if (e->has_initiator)
+		memset(e->initiator.begin_ns, 0,
+			phase->n_requests * sizeof(*e->initiator.begin_ns));
 	e->phase = phase;
 	atomic_store(&e->may_end, false);
 	atomic_store(&e->all_answered, false);
@@ -345,8 +366,22 @@ ends_begin(struct sig_ends *e, struct sig_phase *phase)
 	while (sem_trywait(&e->wake) == 0)
 		;
 	atomic_fetch_add_explicit(&e->begun, 1, memory_order_release); /* pairs with take_phase() */
-	rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
-	rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
+	if (e->has_target)
+		rte_eal_remote_launch(target_run, e, e->target.end.lcore_id);
+	if (e->has_initiator)
+		rte_eal_remote_launch(initiator_run, e, e->initiator.end.lcore_id);
+}
+
+void
+ends_all_answered(struct sig_ends *e)
+{
+	atomic_store(&e->all_answered, true);
+}
+
+void
+ends_give_up(struct sig_ends *e)
+{
+	fail(e);
 }
 
 bool
@@ -369,13 +404,16 @@ ends_nap(struct sig_ends *e, uint32_t us)
 int
 ends_end(struct sig_ends *e)
 {
-	const unsigned int lcores[] = {e->initiator.end.lcore_id, e->target.end.lcore_id};
+	const unsigned int n_ends = e->has_initiator + e->has_target;
+	unsigned int lcores[] = {e->initiator.end.lcore_id, e->target.end.lcore_id};
 
+	if (!e->has_initiator)
+		lcores[0] = lcores[1];
 	atomic_store(&e->may_end, true);
 	/* Pairs with give_back_phase(). */
-	while (atomic_load_explicit(&e->ended, memory_order_acquire) != RTE_DIM(lcores))
+	while (atomic_load_explicit(&e->ended, memory_order_acquire) != n_ends)
 		ends_nap(e, JOB_LOOK_MS * 1000);
-	for (size_t i = 0; i < RTE_DIM(lcores); i++) {
+	for (size_t i = 0; i < n_ends; i++) {
 		while (rte_eal_get_lcore_state(lcores[i]) == RUNNING)
 			sched_yield();
 		rte_eal_wait_lcore(lcores[i]);

@@ -61,6 +61,12 @@ struct sig_phase {
 /** Starts a phase on the two lcores. They poll their queues until ends_end(). */
 void ends_begin(struct sig_ends *ends, struct sig_phase *phase);
 
+/** The initiator in another process has all responses: lets the target end the phase. */
+void ends_all_answered(struct sig_ends *ends);
+
+/** Ends the phase early, because the other process has ended. */
+void ends_give_up(struct sig_ends *ends);
+
 /**
  * Returns true while the phase has unanswered requests. Returns false if all are answered, or if
  * the phase ends early. *answered: number of answered requests.

@@ -122,13 +122,14 @@ round_expect(const struct options *o, struct sig_round *round, const struct sig_
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(disk + (size_t)i * len, source + (size_t)i * source_len, data_len);
 	if (o->encrypt == ENCRYPT_DATA &&
-		xts_encrypt(key->bytes, first, disk, n, data_len, len) != 0)
+		xts_crypt(true, key->bytes, first, disk, n, data_len, len) != 0)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		block = disk + (size_t)i * len;
 		sig_write(o->guard, block, data_len, first + i, block + data_len);
 	}
-	return o->encrypt != ENCRYPT_ALL ? 0 : xts_encrypt(key->bytes, first, disk, n, len, len);
+	return o->encrypt != ENCRYPT_ALL ? 0
+					 : xts_crypt(true, key->bytes, first, disk, n, len, len);
 }
 
 void

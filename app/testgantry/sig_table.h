@@ -11,6 +11,7 @@
 
 #include "gantry.h"
 #include "options.h"
+#include "sig_damage.h"
 
 /** Latencies of requests of one kind. */
 struct samples {
@@ -25,13 +26,6 @@ enum kind {
 	FETCH_GOOD,
 	FETCH_BAD,
 	N_KINDS,
-};
-
-/** The places at which blocks have signatures. */
-enum place {
-	DISK,
-	WIRE,
-	N_PLACES,
 };
 
 /** Counts of transactions with corrupted blocks. */
