@@ -133,7 +133,7 @@ gantry_region_look_on(struct gantry_region_view *v, uint64_t addr, uint64_t len)
 	const uint64_t shifts = atomic_load_explicit(&v->dir->hints.shifts, memory_order_relaxed);
 	uint64_t left;
 
-	/* Five of six hints are in the first place for their granule length. */
+	/* Five of six look-ups by a hint end at a first place. */
 	for (left = shifts & ~RTE_BIT64(v->shift); left != 0; left &= left - 1) {
 		uint32_t shift = rte_bsf64(left);
 		const struct gantry_region *r =
