@@ -2,7 +2,6 @@
 """Runs other people's programs under the launcher, whose path is the test's first argument."""
 import glob
 import os
-import re
 import shutil
 import signal
 import socket
@@ -99,7 +98,7 @@ class End:
 
 class PairCase(Case):
     """Two processes that find each other at a TCP port, and then talk over their adapters."""
-    PATIENCE = 60  # seconds; on a busy machine a program may wait long for a CPU
+    PATIENCE = 100  # seconds; on a busy machine a program may wait long for a CPU
 
     def new_port(self):
         """Chooses a free port, for the next pair."""
@@ -145,7 +144,7 @@ class PairCase(Case):
         outputs = [end.output() for end in ends]
         for end, output in zip(ends, outputs):
             # Each adapter says one line, that it is there. All other lines are about errors.
-            if len(re.findall('softhca: (?!queue pair|a message)', output)) != 1:
+            if output.count('softhca: ') != 1:
                 self.give_up(f'the adapter of the {end.name} reports something', *ends)
             end.stop()
         return outputs
