@@ -32,7 +32,8 @@ struct wire {
 	/* The lane that holds this lock receives. It never waits for the lock. */
 	struct spin lock;
 	unsigned int n_served, max_served;
-	unsigned int first; /* index of the served connection whose records are executed next */
+	unsigned int first;   /* index of the served connection whose records are executed next */
+	unsigned int put_off; /* number of looks for which answers have delayed messages */
 	struct served **served;
 	uint64_t gathered;      /* bytes of memory that gathered messages have */
 	uint64_t n_accepted;    /* number of connections that were accepted */
