@@ -160,12 +160,11 @@ put_answer(struct served *s, const struct record_request *r, unsigned int result
 
 /* Answers a message with a result and without data. */
 static void
-answer_result(struct served *s, const struct run *run, const struct record_request *r,
-	unsigned int result, const struct answer *answer)
+answer_result(struct served *s, const struct record_request *r, unsigned int result,
+	const struct answer *answer)
 {
 	const uint64_t now = device_clock();
 
-	(void)run;
 	if (!is_answered(r))
 		return;
 	put_answer(s, r, result, answer, s->part == PART_READ ? s->moved : 0, 0, true);
@@ -200,7 +199,7 @@ run_short(struct softhca_lanes *lanes, struct served *s, const struct record_req
 	if (is_read && result == SYN_OK)
 		put_answer(s, r, SYN_OK, &answer, 0, r->head.total, true);
 	else
-		answer_result(s, &run, r, result, &answer);
+		answer_result(s, r, result, &answer);
 }
 
 /* ---- messages of several records: the first record */
@@ -379,7 +378,7 @@ run_data(struct softhca_lanes *lanes, struct served *s, const uint8_t *data, uin
 	s->moved += len;
 	last = s->moved == s->request.head.total;
 	if (s->part != PART_DISCARD && (last || result != SYN_OK)) {
-		answer_result(s, NULL, &s->request, result, &answer);
+		answer_result(s, &s->request, result, &answer);
 		s->part = PART_DISCARD;
 	}
 	if (last)
@@ -402,7 +401,7 @@ run_first(struct softhca_lanes *lanes, struct served *s, const struct record_req
 		return false;
 	}
 	if (result != SYN_OK) {
-		answer_result(s, NULL, r, result, &answer);
+		answer_result(s, r, result, &answer);
 		if (s->whole != NULL)
 			served_end_part(s);
 		s->part = len != 0 ? PART_DISCARD : PART_NONE;
@@ -451,7 +450,7 @@ run_read(struct softhca_lanes *lanes, struct served *s)
 		put_answer(s, &s->request, SYN_OK, &answer, s->moved, len, len == left);
 		s->moved += len;
 	} else {
-		answer_result(s, NULL, &s->request, result, &answer);
+		answer_result(s, &s->request, result, &answer);
 	}
 	if (result != SYN_OK || len == left)
 		served_end_part(s);

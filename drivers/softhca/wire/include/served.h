@@ -42,7 +42,6 @@ struct served {
 	uint32_t life;  /* of the message's QP: struct softhca_qp */
 	uint64_t moved; /* bytes of the message that have come, or that were answered */
 	uint8_t *whole; /* all bytes of the message, or NULL */
-	bool was_faulty;
 };
 
 /*
