@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file
+ * Two processes: one writes to the memory of the other, and gets an answer.
+ *
+ *     two_processes ... connect PATH             two_processes ... listen PATH
+ *     gantry_peer_open                           gantry_peer_open
+ *     struct hello             <-- socket -->    struct hello
+ *     gantry_peer_connect                        gantry_peer_connect
+ *     GANTRY_OP_WRITE_IMM      --- RDMA --->     gantry_recv_poll
+ *     gantry_recv_poll         <-- RDMA ----     GANTRY_OP_SEND
+ *
+ * The socket carries only what both ends need before they can use RDMA. PATH is that of a Unix
+ * socket; between machines, use TCP.
+ *
+ * usage: two_processes [EAL OPTIONS] -- listen PATH, then, on another terminal:
+ *        two_processes [EAL OPTIONS] -- connect PATH
+ *        without huge pages: two_processes --no-huge --no-shconf -m 64 -- listen PATH
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "gantry.h"
+
+#define QUESTION "written by the process that connects"
+#define ANSWER   "sent by the process that listens"
+
+/** What each process tells the other one. */
+struct hello {
+	struct gantry_addr addr;
+	uint64_t text; /* address of the memory that the other process may write */
+	uint32_t remote_key;
+	uint32_t zero;
+};
+
+static struct {
+	char text[64], message[64];
+} memory;
+
+/** Ends the program if a call has failed. The log lines before this line say what to do. */
+static void
+check(const char *call, int rc)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "two_processes: %s failed: %s. Correct what the lines above name.\n", call,
+		rte_strerror(-rc));
+	exit(1);
+}
+
+/** As check(), for a system call that returns -1 and sets errno. */
+static int
+check_system(const char *call, int rc)
+{
+	check(call, rc < 0 ? -errno : 0);
+	return rc;
+}
+
+/** Returns a socket that is connected to the other process. */
+static int
+meet(bool listens, const char *path)
+{
+	const int s = check_system("socket(2)", socket(AF_UNIX, SOCK_STREAM, 0));
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int fd;
+
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	if (!listens) {
+		check_system("connect(2)", connect(s, (struct sockaddr *)&name, sizeof(name)));
+		return s;
+	}
+	check_system("bind(2)", bind(s, (struct sockaddr *)&name, sizeof(name)));
+	check_system("listen(2)", listen(s, 1));
+	printf("two_processes: listening at %s\n", path);
+	fflush(stdout);
+	fd = check_system("accept(2)", accept(s, NULL, NULL));
+	unlink(path);
+	close(s);
+	return fd;
+}
+
+/** Opens a connection, and connects it to that of the other process. */
+static uint16_t
+connect_queues(struct gantry_queue *q, int fd, struct gantry_mem *mem, struct hello *theirs)
+{
+	const struct gantry_peer_conf conf = {.recv_depth = 1};
+	const struct gantry_recv recv_message = {
+		.addr = (uintptr_t)memory.message,
+		.len = sizeof(memory.message),
+	};
+	struct hello mine = {
+		.text = (uintptr_t)memory.text,
+		.remote_key = gantry_mem_remote_key(mem),
+	};
+	uint16_t peer;
+
+	check("gantry_peer_open()", gantry_peer_open(q, &conf, &peer, &mine.addr));
+	/* Post the receive before the other process can send. */
+	check("gantry_recv_post()",
+		gantry_recv_post(q, peer, &recv_message, 1) == 1 ? 0 : -ENOBUFS);
+	check("send(2)", send(fd, &mine, sizeof(mine), 0) == sizeof(mine) ? 0 : -EPIPE);
+	check("recv(2)",
+		recv(fd, theirs, sizeof(*theirs), MSG_WAITALL) == sizeof(*theirs) ? 0 : -EPIPE);
+	check("gantry_peer_connect()", gantry_peer_connect(q, peer, &theirs->addr));
+	return peer;
+}
+
+/** Submits a descriptor, and polls until it has completed. */
+static void
+submit(struct gantry_queue *q, const struct gantry_desc *desc)
+{
+	struct gantry_comp comp;
+
+	/* The queue has room, because it has no other descriptor. */
+	check("gantry_submit()", gantry_submit(q, desc, 1) == 1 ? 0 : -ENOBUFS);
+	while (gantry_poll(q, &comp, 1) == 0)
+		;
+	if (comp.status == GANTRY_OK)
+		return;
+	fprintf(stderr, "two_processes: the other process was not reached: %s.\n",
+		gantry_status_name(comp.status));
+	exit(1);
+}
+
+/** Waits for the message of the other process. */
+static void
+receive(struct gantry_queue *q)
+{
+	struct gantry_recv_comp comp;
+
+	while (gantry_recv_poll(q, &comp, 1) == 0)
+		;
+	check("the receive", comp.status == GANTRY_OK ? 0 : -EIO);
+}
+
+/** Writes to the other process, and waits for its answer. */
+static const char *
+ask(struct gantry_queue *q, uint16_t peer, const struct hello *theirs)
+{
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_WRITE_IMM,
+		.peer = peer,
+		.src = (uintptr_t)memory.text,
+		.dst = theirs->text,
+		.len = sizeof(memory.text),
+		.remote_key = theirs->remote_key,
+	};
+
+	strcpy(memory.text, QUESTION);
+	submit(q, &desc);
+	receive(q);
+	return memory.message;
+}
+
+/** Waits until the other process has written, and sends an answer. */
+static const char *
+answer(struct gantry_queue *q, uint16_t peer)
+{
+	const struct gantry_desc desc = {
+		.op = GANTRY_OP_SEND,
+		.peer = peer,
+		.src = (uintptr_t)memory.message,
+		.len = sizeof(memory.message),
+	};
+
+	receive(q); /* its immediate data came after all bytes were written */
+	strcpy(memory.message, ANSWER);
+	submit(q, &desc);
+	return memory.text;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct gantry_queue *q;
+	struct gantry_mem *mem;
+	struct hello theirs;
+	struct gantry *g;
+	const char *got;
+	bool listens, good;
+	uint16_t peer;
+	int n, fd;
+
+	n = rte_eal_init(argc, argv);
+	check("rte_eal_init()", n >= 0 ? 0 : -rte_errno);
+	if (argc - n != 3) {
+		fprintf(stderr, "usage: two_processes [EAL OPTIONS] -- listen|connect PATH\n");
+		return 1;
+	}
+	listens = strcmp(argv[n + 1], "listen") == 0;
+	check("gantry_create()", gantry_create(NULL, &g));
+	check("gantry_mem_register()",
+		gantry_mem_register(g, &memory, sizeof(memory), GANTRY_MEM_REMOTE_WRITE, &mem));
+	check("gantry_queue_create()", gantry_queue_create(g, NULL, &q));
+	fd = meet(listens, argv[n + 2]);
+	peer = connect_queues(q, fd, mem, &theirs);
+
+	got = listens ? answer(q, peer) : ask(q, peer, &theirs);
+	good = strcmp(got, listens ? QUESTION : ANSWER) == 0;
+	printf("two_processes: got \"%s\", %s\n", got, good ? "verified" : "which is wrong");
+
+	check("gantry_peer_close()", gantry_peer_close(q, peer));
+	check("gantry_queue_destroy()", gantry_queue_destroy(q));
+	check("gantry_mem_unregister()", gantry_mem_unregister(mem, 10000));
+	check("gantry_destroy()", gantry_destroy(g));
+	check("rte_eal_cleanup()", rte_eal_cleanup());
+	close(fd);
+	return good ? 0 : 1;
+}
