@@ -18,7 +18,9 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -1754,6 +1756,353 @@ class LoadRefused(LoadCase):
             stdin.write(line.encode())
             stdin.seek(0)
             return self.load("-i", stdin=stdin)
+
+
+class Pair:
+    """Two processes: one listens, the other connects to it. Their output goes to files, so that neither waits for the test."""
+
+    def __init__(self, case, address):
+        self.case, self.address, self.processes = case, address, {}
+
+    def start(self, role, *args, workers=1, env=None, wait=True, **more):
+        """Starts a process. role: "listen" or "connect"."""
+        log = open(self.case.path(role), "wb")
+        self.case.addCleanup(log.close)
+        process = subprocess.Popen([program, *eal(workers), f"--{role}", self.address, *map(str, args)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **FORCED, **(env or {})}, **more)
+        self.processes[role] = process
+        self.case.addCleanup(self.stop, process)
+        if role == "listen" and wait:
+            self.wait_for(role, "waiting for another process: testgantry --connect")
+            if self.address.endswith(":0"):
+                self.address = re.search(r"--connect (127[\d.:]+)", self.out(role)).group(1)
+        return self
+
+    def stop(self, process):
+        process.kill()
+        process.wait()
+
+    def out(self, role):
+        with open(self.case.path(role), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait_for(self, role, text):
+        end = time.monotonic() + TIMEOUT
+        while text not in self.out(role):
+            if self.processes[role].poll() is not None or time.monotonic() > end:
+                self.case.fail(f"{text!r} is missing:\n{self.out(role)}")
+            time.sleep(0.01)
+
+    def end(self, role):
+        code = self.processes[role].wait(TIMEOUT)
+        return Result(code, self.out(role))
+
+    def signal(self, role, number):
+        self.processes[role].send_signal(number)
+
+
+class PairCase(Case):
+    def address(self, tcp=False):
+        return "127.0.0.1:0" if tcp else "unix:" + self.path("socket")
+
+    def pair(self, *both, listen=(), connect=(), tcp=False, workers=1, envs=(None, None)):
+        """Runs two processes to their ends. both: arguments of both processes. envs: of listen, of connect."""
+        pair = Pair(self, self.address(tcp))
+        pair.start("listen", *both, *listen, workers=workers, env=envs[0])
+        pair.start("connect", *both, *connect, workers=workers, env=envs[1])
+        return pair.end("listen"), pair.end("connect")
+
+    def moved(self, source, *both, **more):
+        """Moves a folder between two processes, and checks both."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        listen, connect = self.pair(*both, listen=["--out", self.out], connect=[source], **more)
+        for result in listen, connect:
+            self.check_moved(result, source, os.path.join(self.out, os.path.basename(source)))
+        self.assertFalse(os.path.exists(self.path("socket")))
+        return listen, connect
+
+    def check_survivor(self, pair, role, *words):
+        """Checks the end of the process whose partner has ended, and that it has left no file."""
+        result = pair.end(role)
+        self.assertEqual(result.code, 1, result.out)
+        for word in words:
+            self.assertIn(word, result.out)
+        if role == "listen":
+            self.assertEqual(self.leftovers(), [])
+
+
+class Pairs(PairCase):
+    def test_every_mode_and_transport_moves_every_size_by_workers_and_inline(self):
+        source = self.make_sizes()
+        sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
+        chunks = sum(-(-size // CHUNK) for size in sizes)
+        for mode, transport, via, workers in (("write", "rc", "ring", 1), ("write", "dc", "inline", 2),
+            ("read", "rc", "inline", 2), ("read", "dc", "ring", 1), ("send", "rc", "inline", 1), ("send", "dc", "ring", 2)):
+            with self.subTest(mode=mode, transport=transport, via=via):
+                listen, connect = self.moved(source, "--chunk", CHUNK, "--mode", mode, "--transport", transport, "--via", via,
+                    tcp=transport == "dc", workers=workers)
+                # The process with the files has a descriptor for each chunk. The other process has an answer for each
+                # chunk, and with mode read also a READ.
+                self.assertEqual(int(self.table(connect)["total"][0]), chunks)
+                self.assertEqual(int(self.table(listen)["total"][0]), chunks * (2 if mode == "read" else 1))
+                self.assertEqual(len(self.table(connect)), workers + 1)
+                self.assertIn(f", {transport.upper()}:", connect.out)
+
+    def test_the_two_processes_may_differ_in_what_is_their_own(self):
+        source = self.make_sizes()
+        shutil.rmtree(self.out, ignore_errors=True)
+        listen, connect = self.pair("--chunk", "5000", "--depth", 3, listen=["--out", self.out, "--via", "inline", "--idle", "spin"],
+            connect=["--burst", 1, "--via", "ring", source])
+        self.check_moved(listen, source, self.path("out/in"))
+        self.check_moved(connect, source, self.path("out/in"))
+
+    def test_names_permissions_and_holes_are_kept(self):
+        self.make("in/a/x", 100)
+        self.make("in/b/x", 200)
+        os.chmod(self.path("in/b/x"), 0o751)
+        sparse = self.make_sparse("in/b/sparse", 8 << 20, {1 << 20: 5000, (6 << 20) + 100: 70000})
+        self.make_sparse("in/b/hole", 1 << 20)
+        listen, connect = self.pair(listen=["--out", self.out], connect=["--parents", self.path("in/a/x"), self.path("in/b")])
+        for result in listen, connect:
+            self.assertEqual(result.code, 0, result.out)
+        moved = self.out + self.path("in")
+        self.assertEqual(tree(self.path("in")), tree(moved))
+        self.assertEqual(stat.S_IMODE(os.stat(f"{moved}/b/x").st_mode), 0o751)
+        self.assertEqual(self.extents(f"{moved}/b/sparse"), self.extents(sparse))
+        self.assertEqual(self.extents(f"{moved}/b/hole"), [])
+        self.assertIn("MB of holes", connect.out)
+
+    def test_the_connecting_process_may_start_first(self):
+        source = self.make_sizes()
+        pair = Pair(self, self.address())
+        pair.start("connect", source)
+        pair.wait_for("connect", "no process listens at")
+        pair.start("listen", "--out", self.out, wait=False)
+        self.check_moved(pair.end("connect"), source, self.path("out/in"))
+        self.check_moved(pair.end("listen"), source, self.path("out/in"))
+
+    def test_transactions_are_checked_by_both_processes(self):
+        source = self.make("in/a", 900000)
+        for args, env, percent in (["--guard", "crc"], None, 20), (["--guard", "csum", "--wire", "crc32c", "--block", 512], None, 2), \
+            (["--encrypt", "data", "--guard", "crc"], "plaintext", 20), \
+            (["--encrypt", "all", "--block", 512, "--guard", "crc64", "--wire", "crc"], "plaintext", 2):
+            with self.subTest(args=args):
+                # Only the target encrypts.
+                listen, connect = self.pair("--mode", "sig", "--chunk", "16K", "--corrupt", percent, *args, connect=[source],
+                    envs=({"SOFTHCA_CRYPTO": env} if env else None, None))
+                self.assertEqual((listen.code, connect.code), (0, 0), listen.out + connect.out)
+                self.assertIn("every corruption was detected, every other byte is equal, and no alarm was false", connect.out)
+                self.assertIn("every signature on the disk is right", listen.out)
+                self.assertEqual("OpenSSL decrypts every block" in listen.out, env is not None)
+                block = 512 if 512 in args else 4096
+                self.assertIn(f"\n{2 * -(-900000 // block)} blocks of the other process were stored", listen.out)
+                corrupted = sum(map(int, " ".join(re.findall(r"(?m)^  corrupted on the (?:disk|wire) +(\d+ +\d+)$", connect.out)).split()))
+                self.assertGreater(corrupted, 0)
+                self.assertIn(f"; {corrupted} transactions with a wrong signature were refused", listen.out)
+
+    def test_a_process_that_was_stopped_for_a_moment_goes_on(self):
+        source = os.path.dirname(self.make("in/big", 64 << 20))
+        for role in "listen", "connect":
+            with self.subTest(role=role):
+                shutil.rmtree(self.out, ignore_errors=True)
+                pair = Pair(self, self.address())
+                pair.start("listen", "--chunk", 4096, "--give-up", 60, "--out", self.out)
+                pair.start("connect", "--chunk", 4096, "--give-up", 60, source)
+                pair.wait_for("connect", "RDMA write to the other process")
+                pair.signal(role, signal.SIGSTOP)
+                time.sleep(1.5)
+                pair.signal(role, signal.SIGCONT)
+                for each in "listen", "connect":
+                    self.check_moved(pair.end(each), source, self.path("out/in"))
+
+
+class PairFailures(PairCase):
+    def running(self, *both, **more):
+        """Starts a pair that moves a file for a long time."""
+        pair = Pair(self, self.address())
+        pair.start("listen", "--give-up", 2, *SLOWLY, *both, "--out", self.out, **more)
+        pair.start("connect", "--give-up", 2, *SLOWLY, *both, self.make("in/big", LONG), **more)
+        pair.wait_for("listen", "received ")
+        return pair
+
+    def test_a_killed_process_is_told_by_the_other_one(self):
+        for role, other, args in ("connect", "listen", ["--mode", "write"]), ("listen", "connect", ["--mode", "write", "--via", "inline"]), \
+            ("connect", "listen", ["--mode", "read", "--transport", "dc"]), ("listen", "connect", ["--mode", "send"]):
+            with self.subTest(killed=role, args=args):
+                pair = self.running(*args)
+                pair.signal(role, signal.SIGKILL)
+                pair.end(role)
+                if role == "listen":  # a killed process removes nothing
+                    shutil.rmtree(self.out)
+                self.check_survivor(pair, other, "the other process has ended, and has not said why", "0 of 1 files were verified")
+
+    def test_a_process_that_ends_by_a_signal_says_so(self):
+        pair = self.running()
+        pair.signal("connect", signal.SIGINT)
+        self.assertEqual(pair.end("connect").code, 128 + signal.SIGINT)
+        self.check_survivor(pair, "listen", 'the other process has stopped: it got the signal "Interrupt"')
+
+    def test_a_silent_process_is_given_up(self):
+        for role, other in ("connect", "listen"), ("listen", "connect"):
+            with self.subTest(stopped=role):
+                pair = self.running()
+                pair.signal(role, signal.SIGSTOP)
+                result = pair.end(other)
+                self.assertEqual(result.code, 1, result.out)
+                self.assertIn("the other process has been silent for 2 s: it is stopped or hangs", result.out)
+                pair.signal(role, signal.SIGCONT)
+                self.check_survivor(pair, role)
+                self.assertEqual(self.leftovers(), [])
+
+    def test_a_killed_process_of_mode_sig_is_told_by_the_other_one(self):
+        source = self.make_sparse("in/big", 500 << 20)
+        for role, other in ("connect", "listen"), ("listen", "connect"):
+            with self.subTest(killed=role):
+                pair = Pair(self, self.address())
+                pair.start("listen", "--mode", "sig", "--chunk", "32K")
+                pair.start("connect", "--mode", "sig", "--chunk", "32K", source)
+                pair.wait_for("listen", "is the target")
+                pair.wait_for("connect", "stored and fetched ")
+                pair.signal(role, signal.SIGKILL)
+                self.check_survivor(pair, other, "the other process has ended, and has not said why")
+
+    def test_what_one_process_cannot_do_is_told_by_both(self):
+        limit = 32 << 20  # as in test_a_limit_of_file_sizes
+        source = self.make_sparse("in/file", limit + 1)
+        for folder, words, set_limit in ("out/file", "it is a folder", None), \
+            ("out", "see ulimit -f", lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))):
+            with self.subTest(words):
+                shutil.rmtree(self.out, ignore_errors=True)
+                os.makedirs(self.path(folder))
+                pair = Pair(self, self.address())
+                pair.start("listen", "--out", self.out, preexec_fn=set_limit)
+                pair.start("connect", source)
+                self.check_survivor(pair, "listen", words)
+                self.check_survivor(pair, "connect", "the other process has stopped: ", words)
+
+    def test_a_chunk_that_was_not_moved_or_moved_wrongly(self):
+        """With depth 1 the listening process submits a READ and an answer in turn: each even descriptor is a READ."""
+        source = self.make("in/file", 40 * CHUNK + 5)
+        for lie in "skip", "wrong", "short":
+            with self.subTest(lie):
+                listen, connect = self.pair("--mode", "read", "--depth", 1, "--chunk", CHUNK, listen=["--out", self.path(f"new-{lie}")],
+                    connect=[source], envs=(lying(lie, 20), None))
+                self.check_refused(listen, "its SHA-256 is another one", "0 of 1 files")
+                self.check_refused(connect, "the other process has stopped: ", "its SHA-256 is another one")
+        zeros = self.path("zeros")
+        with open(zeros, "wb") as file:
+            file.write(bytes(40 * CHUNK))
+        listen, _ = self.pair("--mode", "read", "--depth", 1, "--chunk", CHUNK, listen=["--out", self.out], connect=[zeros],
+            envs=(lying("skip", 20), None))
+        self.check_refused(listen, "its SHA-256 is another one")
+
+    def test_a_target_whose_blocks_are_wrong(self):
+        source = self.make("in/a", 900000)
+        listen, connect = self.pair("--mode", "sig", "--guard", "crc", "--chunk", "16K", "--corrupt", 0, connect=[source],
+            envs=(lying("shift", 3), None))
+        self.assertEqual((listen.code, connect.code), (1, 1), listen.out + connect.out)
+        self.assertIn("good responses had wrong bytes", connect.out)
+
+    def test_nobody_listens(self):
+        result = run([*eal(), "--connect", self.path("nobody"), "--give-up", "1", self.make("a", 10)])
+        self.check_refused(result, "no process answers at", "No such file or directory; start testgantry --listen there first")
+
+    def test_another_program_or_version_answers(self):
+        for answer, words in (b"HTTP/1.1 400 Bad Request\r\n", "does not talk as testgantry does"), \
+            (b"GTRY\2\0\3\0\0\0\0\0", "the other process has version 2 of the exchange, this process has version 1"):
+            with self.subTest(words), socket.socket() as server:
+                server.bind(("127.0.0.1", 0))
+                server.listen()
+                with subprocess.Popen([program, *eal(), "--connect", "127.0.0.1:%d" % server.getsockname()[1], self.make("a", 10)],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **FORCED}) as process:
+                    client, _ = server.accept()
+                    client.send(answer)
+                    out = process.communicate(timeout=TIMEOUT)[0].decode()
+                    client.close()
+                self.check_refused(Result(process.returncode, out), words)
+
+    def test_a_name_that_leads_out_of_the_output_folder_is_refused(self):
+        pair = Pair(self, self.address())
+        pair.start("listen", "--out", self.out)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.path("socket"))
+            client.send(b"G")
+            hello = client.recv(65536)
+            client.send(hello[1:])  # the same settings
+            content = struct.pack("<QII", 5, 0o644, 0) + b"../outside"
+            client.send(b"GTRY" + struct.pack("<HHI", 1, 6, len(content)) + content)
+            self.check_survivor(pair, "listen", "../outside", "must stay below the output folder")
+        self.assertFalse(os.path.exists(self.path("outside")))
+        self.assertFalse(os.path.exists(self.out))
+
+
+class PairRefusals(PairCase):
+    def test_settings_that_differ_are_refused_by_both(self):
+        source = self.make("in/file", 10)
+        sig = ["--mode", "sig"]
+        for listen, connect, words in (["--mode", "read"], ["--mode", "send"], ("--mode", "send", "read")), \
+            (sig, ["--mode", "write"], ("--mode", "write", "sig")), \
+            (["--transport", "dc"], [], ("--transport", "rc", "dc")), \
+            (["--chunk", "4K"], ["--chunk", "8K"], ("--chunk", "8192", "4096")), \
+            (["--depth", 7], [], ("--depth", "32", "7")), \
+            (sig + ["--wire", "crc32c"], sig, ("--wire", "none", "crc32c")), \
+            (sig + ["--guard", "crc", "--seed", 5], sig, ("--seed", "1", "5")):
+            with self.subTest(words=words):
+                option, theirs, ours = words
+                out = [] if listen[:2] == sig else ["--out", self.out]
+                results = self.pair(listen=[*listen, *out], connect=[*connect, source])
+                self.check_refused(results[0], f"{option}: the other process has {theirs}, and this process has {ours}: give both the same")
+                self.check_refused(results[1], f"{option}: the other process has {ours}, and this process has {theirs}: give both the same")
+                self.assertFalse(os.path.exists(self.out))
+
+    def test_the_numbers_of_worker_lcores_must_be_equal(self):
+        pair = Pair(self, self.address())
+        pair.start("listen", "--out", self.out, workers=2)
+        pair.start("connect", self.make("in/file", 10))
+        self.check_survivor(pair, "listen", "--nb-cores: the other process has 1, and this process has 2: give both the same")
+        self.check_survivor(pair, "connect", "--nb-cores: the other process has 2, and this process has 1: give both the same")
+
+    def test_options_that_cannot_be_are_refused_before_eal_starts(self):
+        file = self.make("in/file", 10)
+        here = self.path("socket")
+        for args, *words in (["--listen", here, "--connect", here, file], "one process has --listen, and the other one --connect"), \
+            (["--listen", here, "-i"], "leave out -i"), \
+            (["--listen", here], "no output folder: --out DIR"), \
+            (["--listen", here, "--out", self.out, file], "name the files after --connect"), \
+            (["--connect", here], "no files to move"), \
+            (["--connect", here, self.path("nothing")], "No such file"), \
+            (["--connect", here, "--out", self.out, file], "--out: the process with --listen writes the files"), \
+            (["--connect", here, "--mode", "copy", file], "--mode copy: a copy stays in one process: use --mode write, read or send"), \
+            (["--connect", here, "--mode", "sig", "--transport", "dc", file], "--transport: it has an effect only with --load, or when files move between two processes"), \
+            (["--connect", here, "--chunk", "1G", file], "--chunk: between two processes at most"), \
+            (["--connect", here, "--copy-path", "mmo", file], "--copy-path: --mode write does not use it"), \
+            (["--connect", "7400", file], "'7400' is no address"), \
+            (["--connect", here, "--give-up", 0, file], "--give-up: '0' is refused"), \
+            (["--mode", "send", "--out", self.out, file], "--mode send: messages need two processes"), \
+            (["--transport", "dc", "--out", self.out, file], "--transport: it has an effect only with --load, or when files move between"), \
+            (["--load", "copy", "--listen", here], "--listen: --load does not use it"), \
+            (["--connect", here, file, self.make("other/file", 10)], "would both become /file", "--parents"):
+            with self.subTest(args=args):
+                result = run(list(map(str, args)))
+                self.check_refused(result, *words)
+                self.assertNotIn("EAL:", result.out)
+
+    def test_an_address_that_is_in_use_is_refused(self):
+        pair = Pair(self, self.address())
+        pair.start("listen", "--out", self.out)
+        result = run([*eal(), "--listen", self.path("socket"), "--out", self.out])
+        self.check_refused(result, "--listen: cannot use the address", "Address already in use; choose another one")
+        self.assertIsNone(pair.processes["listen"].poll())
+
+    def test_the_help_names_every_option_of_two_processes(self):
+        page = run(["--listen", "help"])
+        self.assertEqual(page.code, 0)
+        self.assertEqual(run(["--connect", "help"]).out, page.out)
+        self.assertLessEqual(max(map(len, page.out.splitlines())), 100)
+        for option in ("--listen", "--connect", "--give-up", "--mode", "--transport", "--chunk", "--depth", "--nb-cores", "--via", "--burst",
+            "--idle", "--device", "--parents", "--skip-unreadable", "--out"):
+            self.assertIn(option, page.out)
+        self.assertIn("--listen help explains", run(["-h"]).out)
 
 
 class Help(Case):
