@@ -3,7 +3,8 @@
 # Builds Gantry and runs its main job: moves real files of this machine through lcore workers, hardware
 # queues and the HCA (emulated, if there is none), in every mode, and checks every byte. Then it stores blocks of some
 # files with signatures in memory that acts as a disk, corrupts some, and fetches them: every corruption must be
-# detected. In the last run, which is always on the emulated adapter, the stored blocks are encrypted.
+# detected. In the next run, which is always on the emulated adapter, the stored blocks are encrypted. At last, two
+# processes move files between them.
 #
 # usage: usertools/run.sh [FILE OR FOLDER...]     default: at least 200 MB found under /usr
 # GANTRY_BUILD names the build directory, below the repository; default: build
@@ -72,5 +73,15 @@ say "--mode sig $kinds, on the emulated adapter: blocks of ${#sig_files[@]} file
 SOFTHCA_FORCE=1 SOFTHCA_CRYPTO=plaintext "$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --mode sig $kinds \
 	--block 4096 --chunk 32K --corrupt 1 "${sig_files[@]}" ||
 	die "testgantry --mode sig $kinds failed with exit code $?"
+mapfile -t pair_files < <(realpath -- "${sig_files[@]}" | sort -u)
+say "two processes on the emulated adapter: one has --listen, and the other one sends ${#pair_files[@]} files to it"
+SOFTHCA_FORCE=1 "$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --listen "$scratch/socket" \
+	--out "$scratch/pair" >"$scratch/listen.log" 2>&1 &
+listens=$!
+SOFTHCA_FORCE=1 "$top/$dir/app/testgantry/testgantry" "${eal[@]}" -- --connect "$scratch/socket" --parents \
+	"${pair_files[@]}" ||
+	{ rc=$?; kill "$listens" || true; cat "$scratch/listen.log" >&2; die "testgantry --connect failed with exit code $rc"; }
+wait "$listens" || { rc=$?; cat "$scratch/listen.log" >&2; die "testgantry --listen failed with exit code $rc"; }
+say "the process with --listen: $(tail -n 1 "$scratch/listen.log")"
 say "all is done: every byte of $((bytes / 1000000)) MB was moved and verified ${#modes[@]} times. ${#sig_files[@]} files were" \
 	"stored with signatures, and stored encrypted: every corruption was detected"

@@ -69,15 +69,6 @@ count_feeds(struct flow *f)
 	return 0;
 }
 
-static uint64_t
-sleeps_of(unsigned int lcore_id)
-{
-	struct gantry_lcore_load load;
-
-	gantry_lcore_load_get(lcore_id, &load);
-	return load.sleeps;
-}
-
 static int
 create_feeds(struct flow *f)
 {
@@ -92,7 +83,8 @@ create_feeds(struct flow *f)
 		return -1;
 	for (size_t i = 0; i < f->n_feeds; i++) {
 		f->report->rows[i].lcore_id = lcore_id;
-		f->report->rows[i].base_sleeps = f->report->rows[i].sleeps = sleeps_of(lcore_id);
+		f->report->rows[i].base_sleeps = f->report->rows[i].sleeps =
+			lcores_sleeps(lcore_id);
 		if (feed_create(&f->feeds[i], f->engine, lcore_id, f->opt) != 0)
 			return -1;
 		lcore_id = rte_get_next_lcore(lcore_id, 1, 0);
@@ -163,7 +155,7 @@ flow_count(struct flow *f)
 		if (f->feeds[i].worker == NULL)
 			continue;
 		gantry_stats_get(gantry_worker_queue(f->feeds[i].worker), &f->report->rows[i].now);
-		f->report->rows[i].sleeps = sleeps_of(f->feeds[i].lcore_id);
+		f->report->rows[i].sleeps = lcores_sleeps(f->feeds[i].lcore_id);
 	}
 	/*
 	 * While chunks are in flight, the workers' counters may be ahead of the mover's, so the

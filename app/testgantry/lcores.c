@@ -76,3 +76,12 @@ lcores_workers(unsigned int asked, unsigned int *n)
 	*n = asked != 0 ? asked : have;
 	return 0;
 }
+
+uint64_t
+lcores_sleeps(unsigned int lcore_id)
+{
+	struct gantry_lcore_load load;
+
+	gantry_lcore_load_get(lcore_id, &load);
+	return load.sleeps;
+}

@@ -7,6 +7,7 @@
 #define TESTGANTRY_LCORES_H
 
 #include <sched.h>
+#include <stdint.h>
 
 /**
  * Returns the CPUs that the process could use when it started. (EAL later binds the main lcore's
@@ -26,5 +27,8 @@ const char *lcores_option(unsigned int n);
  * Returns 0, or -1 with the error printed if EAL has fewer.
  */
 int lcores_workers(unsigned int asked, unsigned int *n);
+
+/** Returns how often the workers of an lcore have slept. */
+uint64_t lcores_sleeps(unsigned int lcore_id);
 
 #endif

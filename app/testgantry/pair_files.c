@@ -15,6 +15,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "lcores.h"
 #include "output.h"
 #include "pair_turn.h"
 #include "quote.h"
@@ -84,6 +85,7 @@ create_lanes(struct pair_flow *f)
 		return -1;
 	for (size_t i = 0; i < f->n_lanes; i++) {
 		report->rows[i].lcore_id = lcore_id;
+		report->rows[i].base_sleeps = report->rows[i].sleeps = lcores_sleeps(lcore_id);
 		f->lanes[i].source = p->connects ? &f->source : NULL;
 		f->lanes[i].sink = p->connects ? NULL : &f->sink;
 		if (pair_lane_create(&f->lanes[i].lane, p->engine, p->opt, lcore_id, mem_flags(f),
@@ -336,9 +338,10 @@ count(struct pair_flow *f)
 {
 	struct report *report = &f->pair->app->report;
 
-	for (size_t i = 0; i < f->n_lanes; i++)
-		if (f->lanes[i].lane.q != NULL)
-			gantry_stats_get(f->lanes[i].lane.q, &report->rows[i].now);
+	for (size_t i = 0; i < f->n_lanes; i++) {
+		gantry_stats_get(f->lanes[i].lane.q, &report->rows[i].now);
+		report->rows[i].sleeps = lcores_sleeps(report->rows[i].lcore_id);
+	}
 	report->base_ns = f->begin_ns;
 	report->end_ns = now_ns();
 }

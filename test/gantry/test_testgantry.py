@@ -1901,7 +1901,7 @@ class Pairs(PairCase):
                 self.assertIn(f"; {corrupted} transactions with a wrong signature were refused", listen.out)
 
     def test_a_process_that_was_stopped_for_a_moment_goes_on(self):
-        source = os.path.dirname(self.make("in/big", 64 << 20))
+        source = os.path.dirname(self.make("in/big", 24 << 20))
         for role in "listen", "connect":
             with self.subTest(role=role):
                 shutil.rmtree(self.out, ignore_errors=True)
