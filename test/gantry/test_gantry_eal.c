@@ -69,6 +69,25 @@ __wrap_rte_mem_event_callback_unregister(const char *name, void *arg)
 	return __real_rte_mem_event_callback_unregister(name, arg);
 }
 
+/* ------------------------------------------------------------------ what the device is told */
+
+static unsigned int n_strict, n_relaxed; /* registrations without and with the flag */
+
+int __real_hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
+	struct hwq_mr *mr);
+int __wrap_hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
+	struct hwq_mr *mr);
+
+int
+__wrap_hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
+	struct hwq_mr *mr)
+{
+	*((access & HWQ_ACCESS_RELAXED_ORDERING) != 0 ? &n_relaxed : &n_strict) += 1;
+	return __real_hwq_mr_register(dev, addr, len, access, mr);
+}
+
+/* ------------------------------------------------------------------ helpers */
+
 static void
 tell(enum rte_mem_event type, const uint8_t *area, unsigned int page, unsigned int n)
 {
@@ -152,14 +171,40 @@ all_that_eal_allocates_can_be_named(void)
 	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	CHECK(callback == NULL);
 	CHECK_EQ(copy_pages(q, block, 0, 1), GANTRY_NOT_REGISTERED);
-	/* GANTRY_MEM_RELAXED is the only flag that is allowed. */
-	CHECK_EQ(gantry_mem_register_eal(g, GANTRY_MEM_RELAXED, &mem), 0);
-	CHECK_EQ(mem->flags, GANTRY_MEM_RELAXED);
-	CHECK_EQ(gantry_mem_register_eal(g, 0, &again), -EINVAL);
-	CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
-	CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
 	rte_free(block);
 	env_queue_done(q);
+}
+
+/* GANTRY_MEM_RELAXED is the only flag that is allowed. */
+static void
+eals_memory_has_relaxed_order_if_asked_for_also_when_it_grows(void)
+{
+	static const unsigned int flags[] = {0, GANTRY_MEM_RELAXED};
+	struct gantry_queue *q = env_queue(g, 8);
+	uint8_t *block = rte_malloc(NULL, 2 * PAGE, 64), *area = env_map(N_PAGES * PAGE);
+	const unsigned int *expected, *other;
+	struct gantry_mem *mem, *again;
+	unsigned int i, n;
+
+	for (i = 0; i < RTE_DIM(flags); i++) {
+		expected = flags[i] == 0 ? &n_strict : &n_relaxed;
+		other = flags[i] == 0 ? &n_relaxed : &n_strict;
+		n_strict = n_relaxed = 0;
+		CHECK_EQ(gantry_mem_register_eal(g, flags[i], &mem), 0);
+		CHECK_EQ(mem->flags, flags[i]);
+		CHECK_EQ(gantry_mem_register_eal(g, flags[1 - i], &again), -EINVAL);
+		CHECK_EQ(copy_pages(q, block, 0, 2), GANTRY_OK);
+		CHECK(*expected > 0);
+		n = *expected;
+		tell(RTE_MEM_EVENT_ALLOC, area, 0, 2);
+		CHECK_EQ(copy_pages(q, area, 0, 2), GANTRY_OK);
+		CHECK(*expected > n);
+		CHECK_EQ(*other, 0);
+		CHECK_EQ(gantry_mem_unregister(mem, CHECK_PATIENCE_MS), 0);
+	}
+	rte_free(block);
+	env_queue_done(q);
+	env_unmap(area, N_PAGES * PAGE);
 }
 
 /*
@@ -510,6 +555,8 @@ eal_itself_grows_and_shrinks(void)
 
 static const struct check_case cases[] = {
 	{"all that EAL allocates can be named", all_that_eal_allocates_can_be_named},
+	{"EAL's memory has relaxed order if asked for, also when it grows",
+		eals_memory_has_relaxed_order_if_asked_for_also_when_it_grows},
 	{"heaps of external memory belong to EAL, other external memory does not",
 		heaps_of_external_memory_are_eals_and_other_external_memory_is_not},
 	{"a registration that fails can be repeated", a_registration_that_fails_can_be_repeated},

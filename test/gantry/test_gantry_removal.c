@@ -282,6 +282,47 @@ an_owner_that_rests_holds_nothing_that_is_done(void)
 }
 
 /*
+ * gantry_rest() posts nothing: no WQE is outstanding, but those that remain of a split write still
+ * use the old key.
+ */
+static void
+a_split_write_of_an_owner_that_rests_keeps_its_region(void)
+{
+	const struct gantry_queue_conf conf = {.depth = 8, .unordered = true};
+	uint8_t *m = env_map(4096);
+	struct gantry_mem *mem = mem_of(m, 4096);
+	uint64_t end = env_patience();
+	struct gantry_queue *q;
+	struct gantry_comp comp;
+	struct gantry_desc d;
+	uint16_t a, b;
+
+	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
+	env_connect(q, &a, q, &b);
+	q->conn[q->peer[a].conn].max_len = 16;
+	env_fill(m, 4096, 5);
+	d = arena_write(0, a);
+	d.src = (uintptr_t)m;
+	d.len = 4096;
+	CHECK_EQ(gantry_submit(q, &d, 1), 1);
+	do {
+		if (pumped)
+			softhca_pump();
+		gantry_rest(q);
+		CHECK(rte_get_timer_cycles() < end);
+	} while (q->outstanding != 0);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	gantry_rest(q);
+	CHECK_EQ(gantry_mem_unregister(mem, 0), -ETIMEDOUT);
+	env_collect(q, &comp, 1);
+	CHECK_EQ(comp.status, GANTRY_OK);
+	CHECK(env_is_filled((void *)(uintptr_t)d.dst, 4096, 5));
+	CHECK_EQ(gantry_mem_unregister(mem, 0), 0);
+	env_queue_done(q);
+	env_unmap(m, 4096);
+}
+
+/*
  * The device refused the repair of a connection in the owner's last call, so the repair is not
  * finished. Copies that wait to be executed again would use the old key, so the removal waits until
  * the owner makes another call, or destroys the queue.
@@ -626,6 +667,8 @@ static const struct check_case cases[] = {
 		a_removal_waits_for_every_peer_and_for_nothing_later},
 	{"an owner that makes no calls keeps no finished work in use",
 		an_owner_that_rests_holds_nothing_that_is_done},
+	{"a split write of an owner that rests keeps its region",
+		a_split_write_of_an_owner_that_rests_keeps_its_region},
 	{"destroying a queue ends everything that a removal waits for",
 		destroying_a_queue_implies_the_rest},
 	{"a removal does not wait for later WQEs",

@@ -367,6 +367,34 @@ a_worker_takes_a_burst_at_a_time(void)
 	}
 }
 
+static void
+a_worker_that_is_asked_to_stop_takes_nothing_more(void)
+{
+	const struct gantry_worker_conf conf = {.ring_size = 512, .burst = 4};
+	uint64_t end = env_patience();
+	struct gantry_desc d;
+	struct feed f = {0};
+
+	CHECK_EQ(gantry_worker_create(g, 1, &conf, &f.w), 0);
+	while (f.put < 16) {
+		d = nth(f.put++);
+		CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
+	}
+	gantry_worker_turn(f.w, false);
+	while (gantry_in_flight(gantry_worker_queue(f.w)) != 0) {
+		gantry_worker_turn(f.w, true);
+		CHECK(rte_get_timer_cycles() < end);
+	}
+	CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, 4);
+	/* The worker finds that the ring of descriptors has changed since its last turn. */
+	d = nth(f.put++);
+	CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
+	CHECK(!gantry_worker_turn(f.w, true));
+	CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, 4);
+	feed_empty(&f);
+	CHECK_EQ(gantry_worker_destroy(f.w), 0);
+}
+
 /* ------------------------------------------------------------------ full rings */
 
 /* Enqueues n copies, from number *put on. `want` of them must be accepted. */
@@ -869,6 +897,8 @@ static const struct check_case cases[] = {
 	{"if destroying a worker is refused, it can be repeated",
 		a_worker_whose_end_is_refused_can_be_destroyed_again},
 	{"a worker takes one burst at a time", a_worker_takes_a_burst_at_a_time},
+	{"a worker that is asked to stop takes no more descriptors",
+		a_worker_that_is_asked_to_stop_takes_nothing_more},
 	{"a full ring takes whole descriptors, and no more than it has room for",
 		a_full_ring_takes_whole_descriptors_and_no_more_than_it_has_room_for},
 	{"a ring has 1024 elements by default", a_ring_has_1024_elements_by_default},
