@@ -674,6 +674,36 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 }
 
 /*
+ * The worker takes no more descriptors than its ring of completions has elements, even if most of
+ * these descriptors are deferred. The ring of descriptors is full then.
+ */
+static void
+a_worker_defers_no_more_than_it_has_room_for(void)
+{
+	struct gantry_worker *w = begin_worker();
+	uint32_t next[2] = {0}, put = 0, refused = 0;
+	struct gantry_desc d;
+
+	CHECK_EQ(gantry_worker_stop(w), 0);
+	hold(pa);
+	while (refused < 50 && put <= 2 * RING) {
+		d = arena_write(put, pa);
+		if (gantry_enqueue_burst(w, &d, 1) == 1) {
+			put++;
+			continue;
+		}
+		refused++;
+		turns(w, 1);
+	}
+	CHECK_EQ(put, 2 * RING);
+	CHECK_EQ(env_stats(q).submitted, DEPTH);
+	let_go(pa);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	take_two_orders(w, put, put, next);
+	end_worker(w);
+}
+
+/*
  * Descriptors that the worker has taken must be executed before the worker stops. The other
  * descriptors must stay in the ring.
  */
@@ -762,6 +792,8 @@ static const struct check_case cases[] = {
 static const struct check_case worker_cases[] = {
 	{"a full peer does not stop a worker", a_full_peer_does_not_stop_a_worker},
 	{"a fence to a full peer delays the worker", a_fence_to_a_full_peer_holds_the_worker_back},
+	{"a worker defers no more than it has room for",
+		a_worker_defers_no_more_than_it_has_room_for},
 	{"a stopping worker finishes what it deferred",
 		a_stopping_worker_finishes_what_it_deferred},
 };
