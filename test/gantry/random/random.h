@@ -322,7 +322,10 @@ uint64_t *dc_credits(struct target *t);
 bool dc_is_open(const struct side *s, uint16_t peer);
 /* The statuses that a descriptor to a DC peer may have, in addition to those of refusals. */
 uint32_t dc_allowed(const struct side *s, const struct record *r);
-/* Call it when the target refuses a descriptor or will refuse it, or when a descriptor failed. */
+/*
+ * dc_will_fail(): call it when the target refuses a descriptor, or will refuse it. dc_failed():
+ * call it when a descriptor to a DC peer has failed.
+ */
 void dc_will_fail(struct end *e, const struct record *r);
 void dc_failed(struct side *s);
 /* Call it when nothing is in flight. Checks that messages and receives can be paired. */
