@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A long run of the adapter's fuzzers: malformed control calls, malformed netlink requests, and malformed work on
-# queues of every type, one seed after the other; without sanitizers, and under ASan and UBSan. The control calls also run with a device thread
+# A long run of the adapter's fuzzers: malformed control calls, malformed netlink requests, malformed records of
+# other processes, and malformed work on queues of every type, one seed after the other; without sanitizers, and under ASan and UBSan. The control calls also run with a device thread
 # under TSan. Stops at the first seed that fails, and prints how to repeat it.
 #
 # usage: usertools/fuzz.sh [SECONDS [FIRST SEED]]     default: 600, a seed by the clock
@@ -12,7 +12,7 @@ help_if_asked "$@"
 seconds=${1:-600} seed=${2:-$(date +%s)} first=$seed
 
 need "${build_packages[@]}" util-linux
-targets=(test/fuzz_queues test/fuzz_ioctl test/fuzz_netlink)
+targets=(test/fuzz_queues test/fuzz_ioctl test/fuzz_netlink test/fuzz_wire)
 say "building in build/, build-test/asan/ and build-test/tsan/"
 build build
 build build-test/asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false
@@ -41,9 +41,11 @@ while [ $SECONDS -lt "$end" ]; do
 	try build 0 fuzz_queues 100000
 	try build 0 fuzz_ioctl 10
 	try build 0 fuzz_netlink 20000
+	try build 0 fuzz_wire 10000
 	try build-test/asan 0 fuzz_queues 20000
 	try build-test/asan 0 fuzz_ioctl 5
 	try build-test/asan 0 fuzz_netlink 10000
+	try build-test/asan 0 fuzz_wire 4000
 	try build-test/tsan 1 fuzz_ioctl 2
 	seed=$((seed + 1))
 done

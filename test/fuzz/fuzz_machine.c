@@ -57,15 +57,21 @@ send_event(struct softhca_dev *dev, uint32_t type, uint32_t port)
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 ssize_t __wrap_getrandom(void *p, size_t len, unsigned int flags);
 
+static uint64_t now = 1000000000; /* ns */
+
 int
 __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 {
-	static uint64_t ns = 1000000000;
-
-	ns += 500;
-	ts->tv_sec = (time_t)(ns / 1000000000);
-	ts->tv_nsec = (long)(ns % 1000000000);
+	now += 500;
+	ts->tv_sec = (time_t)(now / 1000000000);
+	ts->tv_nsec = (long)(now % 1000000000);
 	return 0;
+}
+
+void
+world_pass(uint64_t ns)
+{
+	now += ns;
 }
 
 ssize_t
@@ -89,7 +95,7 @@ __wrap_capture_frame(const struct softhca_config *c, const uint8_t *frame, size_
 }
 
 void
-world_init(void)
+world_init(enum softhca_wire wire)
 {
 	static const uint8_t gid[16] = {0xfe, 0x80, [8] = 2, 0, 0, 0xff, 0xfe, 0, 0, 1};
 
@@ -100,6 +106,9 @@ world_init(void)
 	cfg.mmo_qp = 1;
 	cfg.crypto = SOFTHCA_CRYPTO_PLAINTEXT;
 	cfg.max_rd_atomic = 16;
+	cfg.wire = wire;
+	cfg.wire_message = FUZZ_WIRE_MESSAGE;
+	cfg.wire_bytes = FUZZ_WIRE_BYTES;
 	cfg.link_layer = SOFTHCA_LINK_ETHERNET;
 	fuzz_dev.cfg = &cfg;
 	fuzz_dev.port[0].n_gids = 1;

@@ -333,10 +333,10 @@ main(int argc, char **argv)
 
 	fuzz_fix_addresses(argv);
 	fuzz_begin(argc > 2 ? strtoull(argv[2], NULL, 0) : 1, 600);
-	world_init();
+	world_init(SOFTHCA_WIRE_OFF);
 	for (unsigned long b = 0; b < bursts; b++) {
 		if (b % WORLD_BURSTS == 0)
-			world_create(&w, one_in(2));
+			world_create(&w, one_in(2), NULL);
 		burst();
 		if (b % WORLD_BURSTS == WORLD_BURSTS - 1 || b == bursts - 1)
 			world_destroy(&w);

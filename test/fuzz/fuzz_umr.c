@@ -228,6 +228,34 @@ configure(const struct fuzz_world *w, struct fuzz_wqe *q)
 	end(q, &u, 0xffffff, q->imm);
 }
 
+uint32_t
+wqe_long_key(const struct fuzz_world *w, struct fuzz_wqe *q, uint64_t *len)
+{
+	const unsigned int i = N_INDIRECT - 4 + (unsigned int)rnd(4);
+	const struct fuzz_region *r = &w->rw[rnd(N_RW)];
+	struct mlx5_wqe_umr_klm_seg *klm;
+	struct umr u;
+
+	memset(q, 0, sizeof(*q));
+	q->ds = 1;
+	q->opcode = MLX5_OPCODE_UMR;
+	u = begin(q, w->indirect[i]);
+	u.mask = MASK_LAYOUT;
+	klm = (void *)wqe_more(q, 4);
+	u.units = 1;
+	u.len = *len = r->size & ~UINT64_C(4095);
+	klm->byte_count = htobe32((uint32_t)u.len);
+	klm->mkey = htobe32(softhca_mkey_key(r->mkey));
+	klm->address = htobe64(r->va);
+	if (i >= N_INDIRECT - N_CRYPTO)
+		put_crypto(w, q, &u, 2);
+	else
+		put_bsf(w, q, &u, 2);
+	end(q, &u, 0xffffff, q->imm);
+	q->posted_ds = q->ds;
+	return q->imm;
+}
+
 static void
 bind_window(const struct fuzz_world *w, struct fuzz_wqe *q, uint32_t qpn)
 {

@@ -224,7 +224,7 @@ destination(const struct fuzz_world *w, unsigned int queue)
 	static const uint8_t peers[N_QUEUES] = {Q_RC_B, Q_RC_A, Q_RC_SRQ, Q_UC, Q_UD, Q_XRC_RECV,
 		Q_XRC_SEND, Q_DCT, Q_DCI, Q_RAW};
 
-	return softhca_qp_number(w->queue[peers[queue]].qp);
+	return w->peer[queue] != 0 ? w->peer[queue] : softhca_qp_number(w->queue[peers[queue]].qp);
 }
 
 static void
@@ -290,10 +290,12 @@ world_state(const struct fuzz_queue *q, uint32_t *hw_bb)
 /* ---- all of it */
 
 void
-world_create(struct fuzz_world *w, bool calm)
+world_create(struct fuzz_world *w, bool calm, const uint32_t *peers)
 {
 	memset(w, 0, sizeof(*w));
 	w->calm = calm;
+	if (peers != NULL)
+		memcpy(w->peer, peers, sizeof(w->peer));
 	for (unsigned int i = 0; i < N_UARS; i++) {
 		w->page[i] = fuzz_guarded(FUZZ_PAGE);
 		FUZZ_MUST(softhca_uar_create(&fuzz_dev, w->page[i], i,

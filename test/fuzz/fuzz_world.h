@@ -18,10 +18,16 @@
 #define FUZZ_PDN       5
 #define FUZZ_OTHER_PDN 6
 /* Number of 16-byte units of layout that an indirect key can have; a window can have 4. */
-#define FUZZ_UNITS  24
+#define FUZZ_UNITS 24
+#ifndef FUZZ_RW_LEN
 #define FUZZ_RW_LEN 32768u
+#endif
 /* Number of bytes of a region's memory before and after the region, which are not registered. */
 #define FUZZ_MARGIN 256u
+
+/* The settings wire_message and wire_bytes. */
+#define FUZZ_WIRE_MESSAGE (192u << 10)
+#define FUZZ_WIRE_BYTES   (320u << 10)
 
 enum {
 	N_UARS = 4,
@@ -87,6 +93,8 @@ struct fuzz_cq {
 };
 
 struct fuzz_world {
+	/* Number of the peer of each queue, if another process is the peer; otherwise 0. */
+	uint32_t peer[N_QUEUES];
 	bool calm; /* most work requests are valid, so that queues fail late */
 	uint8_t *page[N_UARS];
 	struct softhca_uar *uar[N_UARS];
@@ -111,10 +119,16 @@ struct fuzz_world {
 extern struct softhca_dev fuzz_dev;
 extern unsigned long fuzz_frames; /* number of frames that raw queues sent */
 
-void world_init(void);
+/* wire: whether messages reach other processes. */
+void world_init(enum softhca_wire wire);
 void world_fini(void);
-/* Creates queues of every type in RTS, and indirect keys that have no layout yet. */
-void world_create(struct fuzz_world *w, bool calm);
+/* Moves the clock forward. */
+void world_pass(uint64_t ns);
+/*
+ * Creates queues of every type in RTS, and indirect keys that have no layout yet. peers: w->peer,
+ * or NULL if all peers are in the world.
+ */
+void world_create(struct fuzz_world *w, bool calm, const uint32_t *peers);
 void world_destroy(struct fuzz_world *w);
 /* Takes a queue from any state to RTS. A DCT is destroyed and created again. */
 void world_connect(struct fuzz_world *w, unsigned int queue);

@@ -106,7 +106,10 @@ put_av(const struct fuzz_world *w, struct fuzz_wqe *q, unsigned int queue)
 		av->key.dc_key = htobe64(DC_KEY);
 	else
 		av->key.qkey.qkey = htobe32(7);
-	av->dqp_dct = htobe32(softhca_qp_number(w->queue[dc ? Q_DCT : Q_UD].qp) | 1u << 31);
+	if (w->peer[queue] != 0 && !one_in(4))
+		av->dqp_dct = htobe32(w->peer[queue] | 1u << 31);
+	else
+		av->dqp_dct = htobe32(softhca_qp_number(w->queue[dc ? Q_DCT : Q_UD].qp) | 1u << 31);
 	av->grh_gid_fl = htobe32(1u << 30);
 	memcpy(av->rgid, gid, sizeof(gid));
 }

@@ -34,6 +34,11 @@ void wqe_some_data(const struct fuzz_world *w, uint8_t seg[16]);
 /* fuzz_umr.c: layouts, windows, signatures. */
 void wqe_umr(const struct fuzz_world *w, struct fuzz_wqe *q, uint32_t qpn);
 void wqe_set_psv(const struct fuzz_world *w, struct fuzz_wqe *q);
+/*
+ * A UMR that gives a key with a signature or encryption one whole region. Returns the key; *len:
+ * bytes of the region.
+ */
+uint32_t wqe_long_key(const struct fuzz_world *w, struct fuzz_wqe *q, uint64_t *len);
 
 /* Appends n units of 16 bytes, all zero. If the WQE is full, returns its last n units again. */
 uint8_t *wqe_more(struct fuzz_wqe *q, unsigned int n);
