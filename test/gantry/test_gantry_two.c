@@ -77,6 +77,7 @@ start(unsigned int n)
 	if (pid[n] > 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	env_refuse_fork_init();
 	env_init(0);
 	env_unbind();
 	party_run(&parties[n]);
@@ -367,6 +368,7 @@ main(int argc, char **argv)
 		*(uint64_t *)(arenas + i) = check_random(&state);
 	board->goal = descriptors / 2 / QUEUES;
 	if (one_process) {
+		env_refuse_fork_init();
 		env_init(0);
 		env_unbind();
 	}
