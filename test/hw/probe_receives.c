@@ -116,6 +116,11 @@ const struct probe probe_receives[] = {
 		"once.",
 		"Gantry's engine arms no limit; a program that arms one late waits for an event that does not come.",
 		srq_limit_at_once},
+	{"send-stops-midway",
+		"A receive of an SRQ that a SEND has begun to use is not used by another SEND if the "
+		"sender stops midway. The receive is flushed with the queue pair of the SEND.",
+		"If a peer dies in the middle of a SEND, Gantry gets a receive of a shared ring back at another time, or another SEND fills it.",
+		NULL, "a program cannot stop a card between two packets."},
 	{"short-receive-uc",
 		"A receive that is too short for a UC message fails with a length error, and so "
 		"does its queue pair.",

@@ -58,7 +58,7 @@ FOREIGN_OPTIONS = {
     'lcores', 'no-huge', 'no-shconf', 'no-pci', 'in-memory', 'iova-mode', 'vdev', 'file-prefix', 'no-telemetry', 'trace',
     'trace-dir', 'socket-mem',
     # Options of Docker, dpdk-test-crypto-perf and perftest.
-    'device', 'cap-add', 'ulimit', 'client', 'server', 'ptest', 'devtype', 'help', 'setup', 'depth', 'membind',
+    'device', 'cap-add', 'ulimit', 'network', 'client', 'server', 'ptest', 'devtype', 'help', 'setup', 'depth', 'membind',
 }
 FOREIGN_NAMES = {
     # Functions of Linux, libmlx5 and DPDK.
