@@ -481,6 +481,26 @@ asker_ask(struct run *run, const struct message *m, struct answer *answer)
 
 /* ---- waiting */
 
+unsigned int
+asker_miss_memory(const struct run *run, const struct opcode *op, struct sg *sg)
+{
+	const struct ask *ask = run->qp->ask;
+
+	if (ask == NULL || !ask_is_under_way(ask) || !ask->is_sent ||
+		ask->request.opcode != op->number || op->kind == MESSAGE_READ ||
+		op->kind == MESSAGE_ATOMIC)
+		return SYN_LOC_PROT;
+	sg_set(sg, SINK, ask->request.head.total);
+	return SYN_OK;
+}
+
+unsigned int
+asker_waited(const struct softhca_qp *qp)
+{
+	return qp->wait == WAIT_CARRIER || qp->wait == WAIT_ANSWER ? qp->ask->wait_before
+								   : qp->wait;
+}
+
 void
 asker_wait(struct softhca_qp *qp)
 {

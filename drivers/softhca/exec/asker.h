@@ -20,6 +20,15 @@
  * it again when asker_goes_on() is true. UC and UD messages succeed when they are sent.
  */
 unsigned int asker_ask(struct run *run, const struct message *m, struct answer *answer);
+/*
+ * Called if memory of the WQE at the head is missing. A program may deregister memory of a message
+ * that is sent and has no answer yet: a card has read the memory by then. So a sink of the same
+ * length stands for the data, which are not needed again. Returns SYN_OK, or SYN_LOC_PROT if the
+ * data are needed.
+ */
+unsigned int asker_miss_memory(const struct run *run, const struct opcode *op, struct sg *sg);
+/* How the WQE at the head waits, or how it waited before its message began (enum wait_kind). */
+unsigned int asker_waited(const struct softhca_qp *qp);
 /* Lets the WQE at the head wait for its message. */
 void asker_wait(struct softhca_qp *qp);
 /*

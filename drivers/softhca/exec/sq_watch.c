@@ -188,7 +188,8 @@ enum step
 sq_step_watched(struct run *run, uint16_t posted)
 {
 	struct softhca_qp *qp = run->qp;
-	const bool is_late = qp->wait == WAIT_PEER || qp->wait == WAIT_RNR;
+	const unsigned int waited = asker_waited(qp);
+	const bool is_late = waited == WAIT_PEER || waited == WAIT_RNR;
 	struct wqe wqe = wqe_fetch(qp);
 	enum step step;
 

@@ -2,6 +2,7 @@
 /* Gathers the memory of a WQE's data segments, and logs a WQE that breaks the rules. */
 #include "wqe.h"
 
+#include "asker.h"
 #include "gather.h"
 #include "violation.h"
 
@@ -71,7 +72,7 @@ wqe_gather_at(struct run *run, const struct wqe *wqe, unsigned int first, struct
 		} else if (!key_gather(&run->use, &run->seen[wqe->op->access], run->lanes,
 				   get_be32(seg + DATA_LKEY), run->qp->pdn, wqe->op->access,
 				   get_be64(seg + DATA_VA), wqe_data_len(seg), sg)) {
-			return SYN_LOC_PROT;
+			return asker_miss_memory(run, wqe->op, sg);
 		}
 		ds += units;
 	}
