@@ -33,7 +33,7 @@
 #define QUESTION "written by the process that connects"
 #define ANSWER   "sent by the process that listens"
 
-/** What each process tells the other one. */
+/** What each process sends to the other process over the socket. */
 struct hello {
 	struct gantry_addr addr;
 	uint64_t text; /* address of the memory that the other process may write */
@@ -171,7 +171,7 @@ answer(struct gantry_queue *q, uint16_t peer)
 		.len = sizeof(memory.message),
 	};
 
-	receive(q); /* its immediate data came after all bytes were written */
+	receive(q); /* the receive completes after all bytes of the write have arrived */
 	strcpy(memory.message, ANSWER);
 	submit(q, &desc);
 	return memory.text;

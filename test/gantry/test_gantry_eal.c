@@ -71,7 +71,8 @@ __wrap_rte_mem_event_callback_unregister(const char *name, void *arg)
 
 /* ------------------------------------------------------------------ what the device is told */
 
-static unsigned int n_strict, n_relaxed; /* registrations without and with the flag */
+/* number of registrations without the flag, and with the flag */
+static unsigned int n_strict, n_relaxed;
 
 int __real_hwq_mr_register(struct hwq_dev *dev, void *addr, size_t len, unsigned int access,
 	struct hwq_mr *mr);

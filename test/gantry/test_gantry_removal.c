@@ -282,8 +282,8 @@ an_owner_that_rests_holds_nothing_that_is_done(void)
 }
 
 /*
- * gantry_rest() posts nothing: no WQE is outstanding, but those that remain of a split write still
- * use the old key.
+ * gantry_rest() posts no WQE. When it returns, no WQE is outstanding, but a split write still has
+ * WQEs to post, with the old key. So the removal must wait for them.
  */
 static void
 a_split_write_of_an_owner_that_rests_keeps_its_region(void)

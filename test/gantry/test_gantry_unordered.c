@@ -674,8 +674,8 @@ a_fence_to_a_full_peer_holds_the_worker_back(void)
 }
 
 /*
- * The worker takes no more descriptors than its ring of completions has elements, even if most of
- * these descriptors are deferred. The ring of descriptors is full then.
+ * A worker must take no more descriptors than its ring of completions has elements, even if most of
+ * these descriptors are deferred. Then the ring of descriptors becomes full.
  */
 static void
 a_worker_defers_no_more_than_it_has_room_for(void)

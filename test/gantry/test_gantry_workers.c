@@ -386,7 +386,10 @@ a_worker_that_is_asked_to_stop_takes_nothing_more(void)
 		CHECK(rte_get_timer_cycles() < end);
 	}
 	CHECK_EQ(env_stats(gantry_worker_queue(f.w)).submitted, 4);
-	/* The worker finds that the ring of descriptors has changed since its last turn. */
+	/*
+	 * The ring of descriptors has changed since the worker's last turn, and the worker notices
+	 * this.
+	 */
 	d = nth(f.put++);
 	CHECK_EQ(gantry_enqueue_burst(f.w, &d, 1), 1);
 	CHECK(!gantry_worker_turn(f.w, true));
