@@ -2,8 +2,8 @@
 /*
  * Receives for SENDs of several records. The first record takes the receive of an SRQ, as the first
  * packet does on a card, and the last record completes it. The QP's own receive stays at the head
- * of its queue until then, because a QP has one sender. If the sender stops midway, the receive stays
- * taken, and is flushed with the QP. Assumed: send-stops-midway.
+ * of its queue until then, because a QP has one sender. If the sender stops midway, the receive
+ * stays taken, and is flushed with the QP. Assumed: send-stops-midway.
  *
  * The caller of each function holds the receive side of run->responder.qp.
  */
