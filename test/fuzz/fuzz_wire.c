@@ -34,18 +34,22 @@
 /* An adapter executes at most 64 records of other processes, and some more to end a connection. */
 #define MAX_TURN_WORK 300
 #define MAX_LINKS     24
-#define MAX_CROWD     4200 /* connections in a crowd: more than an adapter accepts */
-#define N_BLOCKS      2    /* number of blocks that the program claims */
-#define DC_KEY        UINT64_C(0x1122334455667788)
-#define QKEY          7
-#define ALIVE_LEN     64
+/* number of connections that the program opens at once: more than an adapter accepts */
+#define MAX_CROWD 4200
+#define N_BLOCKS  2 /* number of blocks that the program claims */
+#define DC_KEY    UINT64_C(0x1122334455667788)
+#define QKEY      7
+#define ALIVE_LEN 64
 
 /* A connection to the adapter, on which the program sends requests. */
 struct asking {
 	int fd;
-	bool is_deaf; /* answers are not read */
+	bool is_deaf; /* the program does not read the answers on this connection */
 	uint32_t id;
-	uint64_t sent;              /* of the message under way; its head is in `last` */
+	/*
+	 * bytes of the message under way that were sent; the head of its first record is in `last`
+	 */
+	uint64_t sent;
 	struct record_request last; /* last.head.total is 0 if no message is under way */
 };
 
@@ -53,7 +57,8 @@ struct asking {
 struct serving {
 	int fd;
 	struct record_request last;
-	bool has_request, is_deaf; /* is_deaf: requests are not read */
+	/* is_deaf: the program does not read the requests on this connection */
+	bool has_request, is_deaf;
 };
 
 static struct fuzz_world w;
@@ -63,7 +68,10 @@ static unsigned int n_asking, n_serving;
 static uint32_t block[N_BLOCKS];
 static int name[N_BLOCKS];
 static uint8_t record[2 * RECORD_MAX];
-/* What happened: a fuzzer that reaches nothing has tested nothing. */
+/*
+ * Counts of what has happened. If some of these events never happen, the fuzzer has not tested
+ * them, and fails.
+ */
 static unsigned long n_requests, n_good, n_refused, n_broken, n_answered, n_asked;
 
 /* ---- the adapter */
@@ -222,7 +230,10 @@ post_receives(void)
 	}
 }
 
-/* Takes queues that have left RTS back, sometimes also others. Completions are forgotten. */
+/*
+ * Takes queues that have left RTS back to RTS, and sometimes other queues, too. Drops their
+ * completions.
+ */
 static void
 tidy(void)
 {
@@ -249,7 +260,7 @@ tidy(void)
 	}
 }
 
-/* Two QPs of the adapter exchange a message while other processes are busy. */
+/* Two QPs of the adapter must exchange a message, whatever other processes send meanwhile. */
 static void
 check_alive(void)
 {
@@ -811,7 +822,7 @@ answer(struct serving *s)
 	memset(record + sizeof(a), 0x99, len);
 	for (unsigned int n = one_in(16) ? 2 : 1; n != 0; n--)
 		(void)send(s->fd, record, sizeof(a) + len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	/* The further records of a long read. */
+	/* Sends the further answers to a long read. */
 	while (a.last == 0 && a.result == 0 && !one_in(20)) {
 		a.head.off += len;
 		len = a.head.total - a.head.off;
@@ -878,7 +889,10 @@ come_in_a_crowd(void)
 	run_adapter();
 }
 
-/* The process of the adapter has no descriptor left. */
+/*
+ * The adapter must continue to work when connections wait to be accepted, and its process has no
+ * free file descriptor.
+ */
 static void
 use_up_descriptors(void)
 {
