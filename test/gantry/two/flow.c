@@ -161,15 +161,11 @@ allowed(const struct flow *f, const struct record *r, uint64_t i)
 static void
 note_failure(struct flow *f, const struct record *r)
 {
-	struct board *b = f->party->board;
+	const uint64_t ns = now_ns() - r->put_ns;
 
-	if (r->status == GANTRY_UNREACHABLE && b->dead != 0 && !link_is_hurt(f, r->link)) {
-		uint64_t ns = now_ns() - b->killed_ns;
-
-		if (ns < (UINT64_C(4096) << RETRY_TIMEOUT) * RETRIES)
-			flow_fail(f, "the error comes after %llu us, before all retries",
-				(unsigned long long)ns / 1000);
-	}
+	if (r->status == GANTRY_UNREACHABLE && ns < RETRIES_NS)
+		flow_fail(f, "an error comes %llu us after the descriptor, before all retries",
+			(unsigned long long)ns / 1000);
 	if (r->link != DC_LINK)
 		f->end[r->link].failed = true;
 	else
@@ -247,6 +243,7 @@ put(struct flow *f)
 		struct record *r = record_of(f, f->put + n);
 
 		desc[n] = r->desc;
+		r->put_ns = now_ns();
 		r->after_death = f->party->board->dead == 2;
 	}
 	i = gantry_submit(f->q, desc, n);

@@ -50,6 +50,8 @@
  */
 #define RETRY_TIMEOUT 10
 #define RETRIES       2
+/* The time after which an absent peer is unreachable: each attempt lasts as long. */
+#define RETRIES_NS ((UINT64_C(4096) << RETRY_TIMEOUT) * (RETRIES + 1))
 
 /* Parts of an arena: indices of the model's regions. */
 enum {
@@ -121,6 +123,7 @@ struct record {
 	int link;          /* the descriptor's link, or -1 */
 	struct sent *sent; /* the message; NULL if it is none */
 	bool refused_there, after_death, done;
+	uint64_t put_ns; /* the time when it was submitted */
 	uint8_t status;
 	uint64_t result;
 };
