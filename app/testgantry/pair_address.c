@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -227,14 +228,18 @@ int
 address_connect(const struct address *a, uint32_t give_up_s)
 {
 	const uint64_t end_ns = now_ns() + give_up_s * NSEC_PER_S;
+	const struct timeval longest = {.tv_sec = give_up_s};
 	bool said = false;
 	int fd, error;
 
 	do {
 		fd = socket(a->sockaddr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		/* Also limits how long connect(2) waits for a machine that does not answer. */
+		if (fd >= 0 && give_up_s != 0)
+			setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
 		if (fd >= 0 && connect(fd, (const struct sockaddr *)&a->sockaddr, a->len) == 0)
 			return prepare(fd);
-		error = errno;
+		error = errno == EINPROGRESS ? ETIMEDOUT : errno;
 		if (fd >= 0)
 			close(fd);
 		if (error != ECONNREFUSED && error != ENOENT)

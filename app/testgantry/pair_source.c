@@ -154,6 +154,12 @@ source_step(struct source *s)
 	rc = digest_piece(&s->digest, f->in_fd, f->size, f->input, sent->digest);
 	if (rc != 1)
 		return rc == 0 ? 1 : -1;
+	if (lseek(f->in_fd, 0, SEEK_END) != (off_t)f->size) {
+		error_print("%s became longer while it was read: run again when no program writes "
+			    "it",
+			quote_name(f->input));
+		return -1;
+	}
 	sent->file = s->n_digested++;
 	/* Nothing is written here, so f->written counts only the bytes in holes. */
 	sent->data_len = f->size - f->written;

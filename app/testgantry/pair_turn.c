@@ -18,8 +18,8 @@
 #define WIPED  0xff       /* value of the bytes of a struct pair_chunk that was handled */
 
 enum wait {
-	WAIT_DONE = 1,   /* the completion of the slot's descriptor */
-	WAIT_ANSWER = 2, /* the SEND_IMM with the slot's number */
+	WAIT_DONE = 1,   /* until the slot's descriptor has completed */
+	WAIT_ANSWER = 2, /* until the SEND_IMM with the slot's number has come */
 };
 
 int
@@ -52,7 +52,7 @@ turn_fini(struct file_lane *f)
 
 /* ------------------------------------------------------------------ a lane that sends */
 
-/* What a slot has waited for has come. */
+/* Notes that an event has come for which a slot has waited. */
 static int
 end_wait(struct file_lane *f, uint32_t slot, enum wait what)
 {

@@ -21,7 +21,7 @@ struct file_lane {
 	struct source *source; /**< NULL: the lane receives */
 	struct sink *sink;     /**< NULL: the lane sends */
 	/* Slots of a lane that sends. */
-	uint8_t *waits;      /**< [depth]: bits of what must come before the slot is free */
+	uint8_t *waits;      /**< [depth]: the events that must come before the slot is free */
 	uint32_t *free_slot; /**< stack of the numbers of free slots */
 	uint32_t n_free;
 	/* For --via inline. */

@@ -1831,16 +1831,31 @@ class PairCase(Case):
             self.assertEqual(self.leftovers(), [])
 
 
+RC, DC, DC_TARGET = 0, 1, 2  # values of enum gantry_transport
+READ, WRITE_IMM, SEND, SEND_IMM = 4, 9, 10, 11  # values of enum gantry_op
+
+
 class Pairs(PairCase):
+    def noted(self, name, word):
+        """Returns the first numbers of the lines that begin with this word."""
+        with open(self.path(name), encoding="ascii") as file:
+            return {int(line.split()[1]) for line in file if line.startswith(word + " ")}
+
     def test_every_mode_and_transport_moves_every_size_by_workers_and_inline(self):
         source = self.make_sizes()
         sizes = [os.path.getsize(os.path.join(source, name)) for name in os.listdir(source)]
         chunks = sum(-(-size // CHUNK) for size in sizes)
         for mode, transport, via, workers in (("write", "rc", "ring", 1), ("write", "dc", "inline", 2),
-            ("read", "rc", "inline", 2), ("read", "dc", "ring", 1), ("send", "rc", "inline", 1), ("send", "dc", "ring", 2)):
+            ("read", "rc", "inline", 2), ("read", "dc", "ring", 1), ("send", "rc", "ring", 2), ("send", "dc", "inline", 1)):
             with self.subTest(mode=mode, transport=transport, via=via):
+                envs = [{**lying("none", 0), "NOTED": self.path(f"noted-{role}")} for role in ("listen", "connect")]
                 listen, connect = self.moved(source, "--chunk", CHUNK, "--mode", mode, "--transport", transport, "--via", via,
-                    tcp=transport == "dc", workers=workers)
+                    tcp=transport == "dc", workers=workers, envs=envs)
+                for role in "listen", "connect":
+                    self.assertEqual(self.noted(f"noted-{role}", "peer"), {RC} if transport == "rc" else {DC, DC_TARGET})
+                if via == "ring":  # only descriptors that are enqueued to workers are noted
+                    self.assertEqual(self.noted("noted-connect", "desc"), {WRITE_IMM if mode == "write" else SEND})
+                    self.assertEqual(self.noted("noted-listen", "desc"), {SEND_IMM, READ} if mode == "read" else {SEND_IMM})
                 # The process with the files has a descriptor for each chunk. The other process has an answer for each
                 # chunk, and with mode read also a READ.
                 self.assertEqual(int(self.table(connect)["total"][0]), chunks)
@@ -1921,7 +1936,7 @@ class PairFailures(PairCase):
         """Starts a pair that moves a file for a long time."""
         pair = Pair(self, self.address())
         pair.start("listen", "--give-up", 2, *SLOWLY, *both, "--out", self.out, **more)
-        pair.start("connect", "--give-up", 2, *SLOWLY, *both, self.make("in/big", LONG), **more)
+        pair.start("connect", "--give-up", 2, *SLOWLY, *both, self.make("in/big", LONG // 4), **more)
         pair.wait_for("listen", "received ")
         return pair
 
