@@ -157,10 +157,10 @@ lcores_needed(const struct options *o)
 /*
  * Builds EAL's arguments: options that testgantry adds, then the user's options. An option that the
  * user gave is not added again, because newer versions of DPDK refuse an option that is given
- * twice. argv has room for eal->argc + 6 pointers.
+ * twice. argv has room for eal->argc + 7 pointers.
  */
 static int
-build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
+build_eal_args(const struct args *eal, const struct options *o, unsigned int n_lcores, char **argv)
 {
 	static const char *const lcores[] = {"-l", "-c", "--lcores", "--coremask", "--corelist",
 		NULL};
@@ -169,6 +169,7 @@ build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 		"--huge-unlink", "--huge-worker-stack", "--legacy-mem", "--in-memory", NULL};
 	static const char *const memory[] = {"-m", "--memory-size", NULL};
 	static const char *const pci[] = {"-a", "--allow", "-b", "--block", "--no-pci", NULL};
+	static const char *const apart[] = {"--file-prefix", "--no-shconf", "--in-memory", NULL};
 	bool asked_no_huge = has_option(eal, no_huge);
 	int argc = 0;
 
@@ -186,6 +187,9 @@ build_eal_args(const struct args *eal, unsigned int n_lcores, char **argv)
 		argv[argc++] = (char *)"-m";
 		argv[argc++] = (char *)"512";
 	}
+	/* Two processes cannot share EAL's files. EAL refuses --in-memory with --no-huge. */
+	if (options_pair(o) && !has_option(eal, apart))
+		argv[argc++] = (char *)(asked_no_huge ? "--no-shconf" : "--in-memory");
 	if (!has_option(eal, lcores) && n_lcores <= RTE_MAX_LCORE &&
 		(unsigned int)CPU_COUNT(lcores_cpus()) < n_lcores) {
 		argv[argc] = (char *)lcores_option(n_lcores);
@@ -259,16 +263,16 @@ init_eal(int argc, char **argv)
 }
 
 static int
-start_eal(const struct args *eal, unsigned int n_lcores)
+start_eal(const struct args *eal, const struct options *o, unsigned int n_lcores)
 {
-	char **argv = calloc(eal->argc + 7, sizeof(*argv));
+	char **argv = calloc(eal->argc + 8, sizeof(*argv));
 	int argc, rc;
 
 	if (argv == NULL) {
 		error_print("out of memory");
 		return -1;
 	}
-	argc = build_eal_args(eal, n_lcores, argv);
+	argc = build_eal_args(eal, o, n_lcores, argv);
 	rc = init_eal(argc, argv);
 	free(argv); /* EAL keeps pointers to the strings, so they stay allocated */
 	if (rc >= 0)
@@ -466,7 +470,7 @@ main(int argc, char **argv)
 		goto out;
 	}
 	catch_signals();
-	if (start_eal(&eal_args, lcores_needed(&app.opt)) != 0)
+	if (start_eal(&eal_args, &app.opt, lcores_needed(&app.opt)) != 0)
 		goto out;
 	status = run_app(&app);
 	rte_eal_cleanup();

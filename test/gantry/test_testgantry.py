@@ -1764,11 +1764,12 @@ class Pair:
     def __init__(self, case, address):
         self.case, self.address, self.processes = case, address, {}
 
-    def start(self, role, *args, workers=1, env=None, wait=True, **more):
-        """Starts a process. role: "listen" or "connect"."""
+    def start(self, role, *args, workers=1, env=None, wait=True, without=(), **more):
+        """Starts a process. role: "listen" or "connect". without: arguments of EAL that are left out."""
         log = open(self.case.path(role), "wb")
         self.case.addCleanup(log.close)
-        process = subprocess.Popen([program, *eal(workers), f"--{role}", self.address, *map(str, args)],
+        first = [arg for arg in eal(workers) if arg not in without]
+        process = subprocess.Popen([program, *first, f"--{role}", self.address, *map(str, args)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **FORCED, **(env or {})}, **more)
         self.processes[role] = process
         self.case.addCleanup(self.stop, process)
@@ -1893,6 +1894,14 @@ class Pairs(PairCase):
         pair.start("connect", source)
         pair.wait_for("connect", "no process listens at")
         pair.start("listen", "--out", self.out, wait=False)
+        self.check_moved(pair.end("connect"), source, self.path("out/in"))
+        self.check_moved(pair.end("listen"), source, self.path("out/in"))
+
+    def test_both_processes_start_without_an_option_of_eal_that_separates_them(self):
+        source = self.make_sizes()
+        pair = Pair(self, self.address())
+        pair.start("listen", "--out", self.out, without=["--no-shconf"])
+        pair.start("connect", source, without=["--no-shconf"])
         self.check_moved(pair.end("connect"), source, self.path("out/in"))
         self.check_moved(pair.end("listen"), source, self.path("out/in"))
 
