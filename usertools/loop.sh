@@ -4,7 +4,7 @@
 # of one process then go through sockets, as messages between two processes do. Prints the names of the failed tests
 # with the end of their outputs. The exit code is 0 if no test failed.
 #
-# usage: usertools/loop.sh [TEST...]     default: the suites emu and conformance
+# usage: usertools/loop.sh [TEST...]     default: the suites emu and conformance, without the tests that left_out names
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -15,7 +15,25 @@ dir=$top/build-test/plain
 say "building in build-test/plain"
 build build-test/plain -Dwerror=true -Dc_args=-g1
 
-[ $# -gt 0 ] || set -- --suite emu --suite conformance
+# Tests that rely on what holds only inside a process: a regular expression for their names, and the reason.
+left_out() {
+	cat <<-'END'
+		gantry_errors_loopback                   # a queue pair connected to itself has failed before the answer comes
+		gantry_telemetry_loopback                # the same
+		gantry_mem_kinds_.*                      # the same
+		test_hwq_crypto_crypto_(plaintext.*|wrapped)  # the same
+		gantry_random_pumped                     # two runs with one seed make the same turns
+		test_softhca_cq.*                        # completions of a burst come in one turn, and are compressed together
+		test_softhca_waits_.*                    # a SEND is retried as soon as a receive is posted or a peer is connected
+		test_fault_receives_.*                   # a fault meets a message whose sender has lost its memory
+	END
+}
+if [ $# -eq 0 ]; then
+	pattern=$(left_out | sed 's/ *#.*//' | paste -sd '|')
+	mapfile -t tests < <(meson test -C "$dir" --no-rebuild --list --suite emu --suite conformance |
+		sed -n 's|.* / ||p' | grep -vxE "$pattern")
+	set -- "${tests[@]}"
+fi
 log=$dir/meson-logs/testlog.json
 rm -f "$log"
 code=0
