@@ -1,0 +1,964 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens to messages between two processes at the edges: keys, queue pairs and processes that
+ * end while a message is under way, receives that are missing, peers that are silent or absent.
+ *
+ * Each case runs in two processes, "here" and "there", which execute this program again. Each has a
+ * QP, connected to the other's, and a large registered area.
+ *
+ * usage: test_wire [WORDS]     runs the cases whose sentences have these words
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "softhca_node.h"
+
+#define AREA       (16u << 20) /* more than an adapter moves in a few turns */
+#define FILL       0x5a
+#define NOBODY_UID 65534
+
+#define VENDOR_NAK_ACCESS 0x88 /* a card reports this for a refused access */
+
+/* What each process tells the other of itself. */
+struct told {
+	uint32_t qpn, datagrams, srqn, rkey;
+	uint64_t area;
+};
+
+struct end {
+	const struct two *two;
+	struct node n;
+	struct ibv_qp *qp, *datagrams;
+	uint8_t *area;
+	struct ibv_mr *mr;
+	struct told other;
+	int sock;    /* to the other process */
+	pid_t there; /* 0: this process is the one there */
+	int log;     /* here: what both processes have written to stderr */
+};
+
+enum when {
+	ALWAYS,
+	PUMPED,  /* the processes run their adapters themselves, so the message stops midway */
+	THREADED /* the adapters run while their processes wait */
+};
+
+/* A case. Settings are "NAME=VALUE" of the environment. */
+struct two {
+	const char *sentence;
+	void (*here)(struct end *e), (*there)(struct end *e);
+	enum when when;
+	enum kind kind; /* of the QP there; K_RC if it is 0 */
+	bool srq;       /* the QP here takes its receives from an SRQ */
+	uint8_t timeout, retry_cnt, rnr_retry, rnr_timer; /* 0: as node_attr() has them */
+	uint8_t gid; /* index of the GID to which QPs are connected; 0: that of node_attr() */
+	const char *set_here[3], *set_there[3];
+	void (*begin_there)(void);
+	const char *line; /* a line that one of the processes writes */
+};
+
+/* ---- the two processes */
+
+static void
+tell(const struct end *e)
+{
+	CHECK(send(e->sock, "", 1, MSG_NOSIGNAL) == 1);
+}
+
+/* Waits for the other process, and runs the adapter meanwhile. */
+static void
+hear(const struct end *e)
+{
+	const uint64_t end = pair_now_ms() + PAIR_PATIENCE_MS;
+	char byte;
+
+	while (recv(e->sock, &byte, 1, MSG_DONTWAIT) != 1) {
+		CHECK(pair_now_ms() < end);
+		pair_run();
+	}
+}
+
+/* As hear(), but the adapter does not run if it is pumped. */
+static void
+hear_only(const struct end *e)
+{
+	char byte;
+
+	CHECK(recv(e->sock, &byte, 1, 0) == 1);
+}
+
+static void
+stop_there(const struct end *e)
+{
+	int status;
+
+	CHECK_EQ(kill(e->there, SIGSTOP), 0);
+	CHECK_EQ(waitpid(e->there, &status, WUNTRACED), e->there);
+}
+
+static void
+go_on_there(const struct end *e)
+{
+	CHECK_EQ(kill(e->there, SIGCONT), 0);
+}
+
+static void
+kill_there(struct end *e)
+{
+	int status;
+
+	CHECK_EQ(kill(e->there, SIGKILL), 0);
+	CHECK_EQ(waitpid(e->there, &status, 0), e->there);
+	e->there = -1;
+}
+
+/* Lets the adapter run for a while. */
+static void
+run_for(unsigned int ms)
+{
+	const uint64_t end = pair_now_ms() + ms;
+
+	while (pair_now_ms() < end)
+		pair_run();
+}
+
+static void
+await_fill(struct end *e)
+{
+	const uint64_t end = pair_now_ms() + PAIR_PATIENCE_MS;
+
+	while (*(volatile uint8_t *)e->area != FILL) {
+		CHECK(pair_now_ms() < end);
+		/* A single turn: the message must not end meanwhile. */
+		if (pair_is_pumped())
+			(void)softhca_pump();
+	}
+}
+
+static size_t
+filled(const struct end *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < AREA; i++)
+		n += e->area[i] == FILL;
+	return n;
+}
+
+/* ---- queue pairs and work */
+
+static void
+connect_qp(struct end *e, struct ibv_qp *qp, enum kind kind, uint32_t dest)
+{
+	struct ibv_qp_attr attr = node_attr(&e->n, dest);
+	const struct two *t = e->two;
+
+	if (t->gid != 0)
+		CHECK_EQ(ibv_query_gid(e->n.ctx, 1, t->gid, &attr.ah_attr.grh.dgid), 0);
+	attr.timeout = t->timeout != 0 ? t->timeout : 20;
+	attr.retry_cnt = t->retry_cnt != 0 ? t->retry_cnt : 7;
+	attr.rnr_retry = t->rnr_retry != 0 ? t->rnr_retry : 7;
+	attr.min_rnr_timer = t->rnr_timer != 0 ? t->rnr_timer : 1;
+	CHECK_EQ(qp_take(qp, kind, attr, IBV_QPS_INIT, IBV_QPS_RTS), 0);
+}
+
+static void
+open_end(struct end *e)
+{
+	const bool is_here = e->there != 0;
+	struct told own = {0};
+	enum kind kind = e->two->kind;
+
+	e->n = node_open(255);
+	if (is_here && kind != K_RC)
+		kind = node_partner(kind);
+	e->qp = e->two->srq && is_here && kind == K_RC ? node_srq_qp(&e->n, e->n.srq)
+						       : node_qp(&e->n, kind);
+	e->datagrams = node_qp(&e->n, K_UD);
+	e->area = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(e->area != MAP_FAILED);
+	e->mr = ibv_reg_mr(e->n.pd, e->area, AREA, PAIR_ALL);
+	CHECK(e->mr != NULL);
+	if (kind == K_DCT)
+		connect_qp(e, e->qp, kind, 0);
+	own = (struct told){e->qp->qp_num, e->datagrams->qp_num, e->n.xrc_srqn, e->mr->rkey,
+		(uintptr_t)e->area};
+	CHECK(send(e->sock, &own, sizeof(own), 0) == sizeof(own));
+	CHECK(recv(e->sock, &e->other, sizeof(e->other), MSG_WAITALL) == sizeof(e->other));
+	if (kind != K_DCT)
+		connect_qp(e, e->qp, kind, e->other.qpn);
+	connect_qp(e, e->datagrams, K_UD, 0);
+	tell(e);
+	hear(e);
+}
+
+static void
+post(struct end *e, enum ibv_wr_opcode opcode, uint32_t len, uint64_t to, uint32_t rkey)
+{
+	struct ibv_sge sge = {(uintptr_t)e->area, len, e->mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = 7,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {to, rkey},
+		.qp_type.xrc.remote_srqn = e->other.srqn};
+	struct ibv_send_wr *bad;
+
+	pair_publish_to(e->qp, NULL);
+	CHECK_EQ(ibv_post_send(e->qp, &wr, &bad), 0);
+}
+
+static void
+post_there(struct end *e, enum ibv_wr_opcode opcode, uint32_t len)
+{
+	post(e, opcode, len, e->other.area, e->other.rkey);
+}
+
+static void
+receive(struct end *e, struct ibv_qp *qp, struct ibv_srq *srq, uint32_t len, uint64_t id)
+{
+	node_recv_to(qp, srq, (struct ibv_sge){(uintptr_t)e->area, len, e->mr->lkey}, id);
+}
+
+static enum ibv_wc_status
+sent(struct end *e)
+{
+	return node_wait(e->n.scq).status;
+}
+
+/* The process there only runs its adapter. */
+static void
+only_runs(struct end *e)
+{
+}
+
+static void
+sends_all(struct end *e)
+{
+	memset(e->area, FILL, AREA);
+	post_there(e, IBV_WR_SEND, AREA);
+	(void)sent(e);
+}
+
+/* ---- keys */
+
+static void
+case_refused(struct end *e)
+{
+	struct ibv_wc wc;
+
+	post(e, IBV_WR_RDMA_WRITE, 64, e->other.area, e->other.rkey ^ 0x100);
+	wc = node_wait(e->n.scq);
+	CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(wc.vendor_err, VENDOR_NAK_ACCESS);
+}
+
+static void
+writes_all(struct end *e)
+{
+	enum ibv_wc_status status;
+
+	memset(e->area, FILL, AREA);
+	post_there(e, IBV_WR_RDMA_WRITE, AREA);
+	status = sent(e);
+	CHECK(status == IBV_WC_REM_ACCESS_ERR || (status == IBV_WC_SUCCESS && !pair_is_pumped()),
+		"status %u", status);
+	tell(e);
+}
+
+static void
+case_key_of_write(struct end *e)
+{
+	size_t before;
+
+	await_fill(e);
+	CHECK_EQ(ibv_dereg_mr(e->mr), 0);
+	before = filled(e);
+	CHECK(before < AREA || !pair_is_pumped(), "the write ended before");
+	hear(e);
+	CHECK_EQ(filled(e), before, "bytes that have arrived");
+}
+
+static void
+takes_key_back(struct end *e)
+{
+	memset(e->area, FILL, AREA);
+	tell(e);
+	hear(e);
+	CHECK_EQ(ibv_dereg_mr(e->mr), 0);
+	memset(e->area, 0xee, AREA);
+	tell(e);
+}
+
+static void
+case_key_of_read(struct end *e)
+{
+	enum ibv_wc_status status;
+
+	hear(e);
+	post_there(e, IBV_WR_RDMA_READ, AREA);
+	await_fill(e);
+	tell(e);
+	hear_only(e);
+	status = sent(e);
+	CHECK(status == IBV_WC_REM_ACCESS_ERR || (status == IBV_WC_SUCCESS && !pair_is_pumped()),
+		"status %u", status);
+	CHECK(memchr(e->area, 0xee, AREA) == NULL, "bytes of memory without key have come");
+}
+
+/* ---- queue pairs that leave their state */
+
+/* The QP is reset while a SEND arrives. Its sender sends the whole SEND again. */
+static void
+case_reset(struct end *e)
+{
+	struct ibv_wc wc;
+
+	receive(e, e->qp, NULL, AREA, 1);
+	await_fill(e);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_RESET), 0);
+	memset(e->area, 0, AREA);
+	connect_qp(e, e->qp, K_RC, e->other.qpn);
+	receive(e, e->qp, NULL, AREA, 2);
+	wc = node_wait(e->n.rcq);
+	CHECK_EQ(wc.wr_id, 2);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(filled(e), AREA, "bytes of the SEND");
+}
+
+static void
+sees_it_fail(struct end *e)
+{
+	memset(e->area, FILL, AREA);
+	post_there(e, IBV_WR_SEND, AREA);
+	CHECK_EQ(sent(e), IBV_WC_RETRY_EXC_ERR);
+	tell(e);
+}
+
+static void
+case_error(struct end *e)
+{
+	struct ibv_wc wc;
+	size_t before;
+
+	receive(e, e->qp, NULL, AREA, 1);
+	await_fill(e);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_ERR), 0);
+	wc = node_wait(e->n.rcq);
+	CHECK_EQ(wc.wr_id, 1);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	before = filled(e);
+	CHECK(before < AREA);
+	hear(e);
+	CHECK_EQ(filled(e), before, "bytes that have arrived");
+}
+
+static void
+case_destroyed(struct end *e)
+{
+	size_t before;
+
+	receive(e, e->qp, NULL, AREA, 1);
+	await_fill(e);
+	CHECK_EQ(ibv_destroy_qp(e->qp), 0);
+	before = filled(e);
+	CHECK(before < AREA);
+	hear(e);
+	CHECK_EQ(filled(e), before, "bytes that have arrived");
+}
+
+/* The sender dies midway. Its receive is flushed with the QP; others of the SRQ go on. */
+static void
+case_sender_dies(struct end *e)
+{
+	struct ibv_qp *own = node_srq_qp(&e->n, e->n.srq);
+	struct ibv_wc wc;
+
+	connect_qp(e, own, K_RC, own->qp_num);
+	receive(e, NULL, e->n.srq, AREA, 1);
+	receive(e, NULL, e->n.srq, 64, 2);
+	await_fill(e);
+	kill_there(e);
+	run_for(20);
+	node_send(&e->n, own, K_RC, NULL, false);
+	wc = node_wait(e->n.rcq);
+	CHECK_EQ(wc.wr_id, 2);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	node_expect_none(e->n.rcq);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_ERR), 0);
+	wc = node_wait(e->n.rcq);
+	CHECK_EQ(wc.wr_id, 1);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(wc.qp_num, e->qp->qp_num);
+	node_expect_none(e->n.rcq);
+}
+
+static void
+case_xrc_sender_dies(struct end *e)
+{
+	struct ibv_wc wc;
+
+	receive(e, NULL, e->n.xrc_srq, AREA, 1);
+	await_fill(e);
+	kill_there(e);
+	run_for(20);
+	node_expect_none(e->n.rcq);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_ERR), 0);
+	wc = node_wait(e->n.rcq);
+	CHECK_EQ(wc.wr_id, 1);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* As case_xrc_sender_dies(), but the SRQ is destroyed: its receive does not complete. */
+static void
+case_xrc_srq_goes(struct end *e)
+{
+	receive(e, NULL, e->n.xrc_srq, AREA, 1);
+	await_fill(e);
+	kill_there(e);
+	run_for(20);
+	CHECK_EQ(ibv_destroy_srq(e->n.xrc_srq), 0);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_ERR), 0);
+	node_expect_none(e->n.rcq);
+}
+
+/* The answer to a READ comes after the QP was reset. */
+static void
+case_late_answer(struct end *e)
+{
+	hear(e);
+	stop_there(e);
+	post_there(e, IBV_WR_RDMA_READ, 64);
+	run_for(20);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_RESET), 0);
+	connect_qp(e, e->qp, K_RC, e->other.qpn);
+	post(e, IBV_WR_RDMA_READ, 32, e->other.area + 64, e->other.rkey);
+	go_on_there(e);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	CHECK_EQ(e->area[0], 0x22, "the first byte of the second read");
+	CHECK_EQ(e->area[32], 0, "the first byte after the second read");
+	node_expect_none(e->n.scq);
+}
+
+static void
+has_two_parts(struct end *e)
+{
+	memset(e->area, 0x11, 64);
+	memset(e->area + 64, 0x22, 64);
+	tell(e);
+}
+
+/* The queue drains when the answer has come. */
+static void
+case_drain(struct end *e)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+
+	hear(e);
+	stop_there(e);
+	post_there(e, IBV_WR_RDMA_READ, 64);
+	run_for(20);
+	CHECK_EQ(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	post(e, IBV_WR_RDMA_READ, 64, e->other.area + 64, e->other.rkey);
+	CHECK_EQ(node_event(&e->n, &event, 30), -1);
+	go_on_there(e);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	CHECK_EQ(node_event(&e->n, &event, PAIR_PATIENCE_MS), IBV_EVENT_SQ_DRAINED);
+	CHECK_EQ(e->area[0], 0x11);
+	CHECK(!node_try_wait(e->n.scq, &wc, 20), "a WQE runs in SQD");
+	CHECK_EQ(node_move(e->qp, IBV_QPS_RTS), 0);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	CHECK_EQ(e->area[0], 0x22);
+}
+
+/* The message of a QP that moves to error is flushed, although its answer has not come. */
+static void
+case_flush(struct end *e)
+{
+	hear(e);
+	stop_there(e);
+	post_there(e, IBV_WR_RDMA_READ, 64);
+	run_for(20);
+	CHECK_EQ(node_move(e->qp, IBV_QPS_ERR), 0);
+	CHECK_EQ(sent(e), IBV_WC_WR_FLUSH_ERR);
+	go_on_there(e);
+	run_for(20);
+	CHECK_EQ(e->area[0], 0, "a byte of a read that was flushed");
+}
+
+/* ---- receives and peers that are missing */
+
+static void
+case_rnr(struct end *e)
+{
+	const uint64_t before = pair_now_ms();
+
+	post_there(e, IBV_WR_SEND, 64);
+	CHECK_EQ(sent(e), IBV_WC_RNR_RETRY_EXC_ERR);
+	/* Two retries, each after the timer of 10.24 ms (ibv_modify_qp(3)). */
+	CHECK(pair_now_ms() - before >= 20);
+}
+
+static void
+case_rnr_for_ever(struct end *e)
+{
+	struct ibv_wc wc;
+
+	post_there(e, IBV_WR_SEND, 64);
+	CHECK(!node_try_wait(e->n.scq, &wc, 60));
+	tell(e);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+static void
+receives_late(struct end *e)
+{
+	hear(e);
+	receive(e, e->qp, NULL, 64, 1);
+	CHECK_EQ(node_wait(e->n.rcq).wr_id, 1);
+}
+
+static void
+case_nobody(struct end *e)
+{
+	uint64_t before;
+
+	kill_there(e);
+	before = pair_now_ms();
+	post_there(e, IBV_WR_SEND, 64);
+	CHECK_EQ(sent(e), IBV_WC_RETRY_EXC_ERR);
+	/* 4.096 us * 2^14, twice */
+	CHECK(pair_now_ms() - before >= 134);
+}
+
+/* The number of another process is not reached by this QP. */
+static void
+case_not_reached(struct end *e)
+{
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	CHECK_EQ(sent(e), IBV_WC_RETRY_EXC_ERR);
+}
+
+static void
+case_reached(struct end *e)
+{
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+static void
+becomes_nobody(void)
+{
+	CHECK_EQ(setgid(NOBODY_UID), 0);
+	CHECK_EQ(setuid(NOBODY_UID), 0);
+}
+
+/* A fault there stops messages that come. */
+static void
+case_fault(struct end *e)
+{
+	hear(e);
+	memset(e->area, FILL, 64);
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	CHECK_EQ(sent(e), IBV_WC_RETRY_EXC_ERR);
+	tell(e);
+}
+
+static void
+port_goes_down(struct end *e)
+{
+	CHECK_EQ(softhca_fault("port_down"), 0);
+	tell(e);
+	hear(e);
+	CHECK_EQ(e->area[0], 0, "a byte that came through a port that is down");
+}
+
+static void
+device_dies(struct end *e)
+{
+	struct ibv_async_event event;
+
+	CHECK_EQ(softhca_fault("device_fatal"), 0);
+	CHECK_EQ(node_event(&e->n, &event, PAIR_PATIENCE_MS), IBV_EVENT_DEVICE_FATAL);
+	tell(e);
+	hear(e);
+	CHECK_EQ(e->area[0], 0, "a byte that a dead device has written");
+}
+
+static uint64_t
+discards(const struct end *e)
+{
+	unsigned long long n = 0;
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/counters/port_xmit_discards",
+		ibv_get_device_name(e->n.ctx->device));
+	f = fopen(path, "r");
+	CHECK(f != NULL, "%s", path);
+	CHECK_EQ(fscanf(f, "%llu", &n), 1);
+	fclose(f);
+	return n;
+}
+
+/* Sends datagrams until the connection is full. Then each waits for 100 ms, and is lost. */
+static void
+fill_with_datagrams(struct end *e)
+{
+	struct ibv_ah_attr path = node_attr(&e->n, 0).ah_attr;
+	struct node_to to = {ibv_create_ah(e->n.pd, &path), e->other.datagrams, 0};
+	uint64_t before;
+
+	CHECK(to.ah != NULL);
+	do {
+		before = pair_now_ms();
+		node_send(&e->n, e->datagrams, K_UD, &to, false);
+		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	} while (discards(e) == 0);
+	CHECK(pair_now_ms() - before >= 100);
+	CHECK_EQ(discards(e), 1);
+}
+
+static void
+case_stopped(struct end *e)
+{
+	struct ibv_wc wc;
+
+	hear(e);
+	stop_there(e);
+	post_there(e, IBV_WR_SEND, 64);
+	CHECK(!node_try_wait(e->n.scq, &wc, 4000), "a message to a stopped process ends");
+	fill_with_datagrams(e);
+	go_on_there(e);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+static void
+receives(struct end *e)
+{
+	receive(e, e->qp, NULL, 64, 1);
+	tell(e);
+	CHECK_EQ(node_wait(e->n.rcq).wr_id, 1);
+}
+
+/* ---- streams of DC */
+
+static void
+serves_dc(struct end *e)
+{
+	struct ibv_qp *dct = node_qp(&e->n, K_DCT);
+	uint32_t number;
+
+	connect_qp(e, dct, K_DCT, 0);
+	number = dct->qp_num;
+	CHECK(send(e->sock, &number, sizeof(number), 0) == sizeof(number));
+	hear(e);
+	CHECK_EQ(e->area[0], FILL);
+}
+
+static enum ibv_wc_status
+stream_write(struct end *e, struct ibv_qp *dci, const struct node_to *to, uint16_t stream,
+	uint32_t rkey)
+{
+	struct ibv_mr mr = {.rkey = rkey};
+	struct node other = {.buf = (uint8_t *)(uintptr_t)e->other.area, .mr = &mr};
+
+	return node_stream_write(&e->n, dci, to, &other, 0, stream, false);
+}
+
+static void
+case_streams(struct end *e)
+{
+	struct ibv_qp *dci = node_stream_dci(&e->n, 1);
+	struct ibv_ah_attr path = node_attr(&e->n, 0).ah_attr;
+	struct node_to to = {ibv_create_ah(e->n.pd, &path), 0, 0};
+
+	CHECK(to.ah != NULL);
+	CHECK(recv(e->sock, &to.qpn, sizeof(to.qpn), MSG_WAITALL) == sizeof(to.qpn));
+	connect_qp(e, dci, K_DCI, 0);
+	memset(e->n.buf, FILL, 64);
+	CHECK_EQ(stream_write(e, dci, &to, 1, e->other.rkey ^ 0x100), IBV_WC_REM_ACCESS_ERR);
+	CHECK_EQ(stream_write(e, dci, &to, 1, e->other.rkey), IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(stream_write(e, dci, &to, 2, e->other.rkey), IBV_WC_SUCCESS);
+	tell(e);
+}
+
+/* ---- sleep */
+
+/* The number of context switches of the adapter's threads. */
+static unsigned long long
+switches(void)
+{
+	unsigned long long sum = 0, n;
+	char path[64], line[128];
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *task;
+	bool ours = false;
+	FILE *f;
+
+	CHECK(dir != NULL);
+	while ((task = readdir(dir)) != NULL) {
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", task->d_name);
+		f = task->d_name[0] != '.' ? fopen(path, "r") : NULL;
+		while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+			if (strncmp(line, "Name:", 5) == 0)
+				ours = strstr(line, "softhca") != NULL;
+			if (ours && sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1)
+				sum += n;
+		}
+		if (f != NULL)
+			fclose(f);
+	}
+	closedir(dir);
+	return sum;
+}
+
+/* Waits until the adapter's threads have not run for `ms` milliseconds. */
+static void
+await_sleep(unsigned int ms)
+{
+	const uint64_t end = pair_now_ms() + PAIR_PATIENCE_MS;
+	unsigned long long before;
+
+	do {
+		CHECK(pair_now_ms() < end, "the adapter does not sleep");
+		before = switches();
+		usleep(ms * 1000);
+	} while (switches() != before);
+}
+
+static void
+case_idle(struct end *e)
+{
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	await_sleep(1000);
+	tell(e);
+	hear_only(e);
+	/* The process there sleeps. */
+	post_there(e, IBV_WR_RDMA_WRITE, 64);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+}
+
+static void
+sleeps(struct end *e)
+{
+	hear_only(e);
+	await_sleep(100);
+	tell(e);
+}
+
+/* Without userfaultfd(2), messages wake the adapter. */
+static void
+case_naps(struct end *e)
+{
+	for (unsigned int i = 0; i < 20; i++) {
+		usleep(5000);
+		post_there(e, IBV_WR_RDMA_WRITE, 64);
+		CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	}
+}
+
+static void
+refuse_traps(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/* ---- all cases */
+
+#define GID_IPV4  3 /* index of the GID for RoCE v2 over IPv4 */
+#define OTHER_GID "SOFTHCA_GID_IPV4=198.51.100.99"
+
+static const struct two cases[] = {
+	{"a refused message names its failed check", case_refused, only_runs},
+	{"no byte of a WRITE arrives after its key is deregistered", case_key_of_write, writes_all},
+	{"no byte of a READ comes after its key is deregistered", case_key_of_read, takes_key_back},
+	{"a SEND to a QP that is reset arrives as a whole", case_reset, sends_all, PUMPED},
+	{"no byte of a SEND arrives at a QP in error", case_error, sees_it_fail, PUMPED,
+		.timeout = 8, .retry_cnt = 1},
+	{"no byte of a SEND arrives at a destroyed QP", case_destroyed, sees_it_fail, PUMPED,
+		.timeout = 8, .retry_cnt = 1},
+	{"the receive of a dead sender is flushed with its QP", case_sender_dies, sends_all, PUMPED,
+		.srq = true},
+	{"XRC: the receive of a dead sender is flushed with its QP", case_xrc_sender_dies,
+		sends_all, PUMPED, .kind = K_XRC_SEND},
+	{"XRC: an SRQ is destroyed that has the receive of a dead sender", case_xrc_srq_goes,
+		sends_all, PUMPED, .kind = K_XRC_SEND},
+	{"an answer that comes after a reset is dropped", case_late_answer, has_two_parts},
+	{"a queue drains when the answer has come", case_drain, has_two_parts},
+	{"a message under way is flushed", case_flush, has_two_parts},
+	{"a SEND without receive fails after its retries", case_rnr, only_runs, .rnr_retry = 2,
+		.rnr_timer = 20},
+	{"a SEND waits for its receive for ever", case_rnr_for_ever, receives_late},
+	{"a message to nobody fails after its retries", case_nobody, only_runs, .timeout = 14,
+		.retry_cnt = 1, .set_here = {"SOFTHCA_RETRY_MAX_MS=0"}},
+	{"a port of another link layer is not reached", case_not_reached, only_runs, .timeout = 8,
+		.retry_cnt = 1, .set_there = {"SOFTHCA_LINK_LAYER=infiniband"}},
+	{"a port with another GID is not reached", case_not_reached, only_runs, .timeout = 8,
+		.retry_cnt = 1, .gid = GID_IPV4, .set_there = {OTHER_GID}},
+	{"a process of another user is refused", case_not_reached, only_runs, .timeout = 8,
+		.retry_cnt = 1, .begin_there = becomes_nobody, .line = "wire_users = 1"},
+	{"a process of another user is allowed by wire_users", case_reached, only_runs,
+		.begin_there = becomes_nobody, .set_here = {"SOFTHCA_WIRE_USERS=1"},
+		.set_there = {"SOFTHCA_WIRE_USERS=1"}},
+	{"nothing comes through a port that is down", case_fault, port_goes_down, .timeout = 8,
+		.retry_cnt = 1},
+	{"nothing comes to a device that is dead", case_fault, device_dies, .timeout = 8,
+		.retry_cnt = 1},
+	{"a message to a stopped process waits", case_stopped, receives, THREADED,
+		.line = "lives, but does not run"},
+	{"DC: an error stops only its stream", case_streams, serves_dc},
+	{"an idle connection wakes nobody, and a message wakes", case_idle, sleeps, THREADED},
+	{"a message wakes an adapter without userfaultfd", case_naps, only_runs, THREADED,
+		.begin_there = refuse_traps},
+};
+
+/* A side of a case is executed as: test_wire SIDE CASE SOCKET PROCESS-THERE */
+enum {
+	ARG_SIDE = 1,
+	ARG_CASE,
+	ARG_SOCKET,
+	ARG_THERE,
+	N_ARGS
+};
+
+static void __attribute__((noreturn))
+execute(const char *side, const struct two *two, int sock, pid_t there, const char *const set[3])
+{
+	char number[3][16];
+
+	for (unsigned int i = 0; i < 3 && set[i] != NULL; i++)
+		CHECK_EQ(putenv((char *)(uintptr_t)set[i]), 0);
+	snprintf(number[0], sizeof(number[0]), "%d", (int)(two - cases));
+	snprintf(number[1], sizeof(number[1]), "%d", sock);
+	snprintf(number[2], sizeof(number[2]), "%d", (int)there);
+	execl("/proc/self/exe", "test_wire", side, number[0], number[1], number[2], NULL);
+	_exit(127);
+}
+
+static void
+be_there(struct end *e)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (e->two->begin_there != NULL)
+		e->two->begin_there();
+	open_end(e);
+	e->two->there(e);
+	tell(e);
+	hear(e);
+}
+
+/* A process there that was killed takes no part in the end of the case. */
+static void
+be_here(struct end *e)
+{
+	int status;
+
+	open_end(e);
+	e->two->here(e);
+	if (e->there == -1)
+		return;
+	hear(e);
+	tell(e);
+	while (waitpid(e->there, &status, WNOHANG) == 0)
+		pair_run();
+	CHECK_EQ(status, 0, "the result of the process there");
+}
+
+static void
+be_a_side(char **argv)
+{
+	struct end e = {.two = &cases[atoi(argv[ARG_CASE])],
+		.sock = atoi(argv[ARG_SOCKET]),
+		.there = atoi(argv[ARG_THERE])};
+
+	if (e.there != 0)
+		be_here(&e);
+	else
+		be_there(&e);
+	_exit(check_failures == 0 ? 0 : 1);
+}
+
+static void
+begin_case(const struct two *two, int log)
+{
+	int socks[2];
+	pid_t there;
+
+	CHECK_EQ(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, socks), 0);
+	there = fork();
+	CHECK(there >= 0);
+	close(socks[there != 0]);
+	if (there == 0)
+		execute("there", two, socks[1], 0, two->set_there);
+	execute("here", two, socks[0], there, two->set_here);
+}
+
+static void
+run_case(const struct two *two)
+{
+	static char text[65536];
+	const int log = memfd_create("stderr", 0);
+	int status;
+	ssize_t n;
+	pid_t here;
+
+	CHECK(log >= 0);
+	fflush(NULL);
+	here = fork();
+	CHECK(here >= 0);
+	if (here == 0)
+		begin_case(two, log);
+	CHECK_EQ(waitpid(here, &status, 0), here);
+	n = pread(log, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	if (status != 0 || (two->line != NULL && strstr(text, two->line) == NULL))
+		check_failed(__FILE__, __LINE__, "the case succeeds", " status 0x%x: %s", status,
+			text);
+	close(log);
+}
+
+static bool
+runs(const struct two *two)
+{
+	if (two->begin_there == becomes_nobody && geteuid() != 0)
+		return false;
+	return two->when == ALWAYS || (two->when == PUMPED) == pair_is_pumped();
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned int ran = 0;
+
+	if (argc == N_ARGS)
+		be_a_side(argv);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!runs(&cases[i]) || (argc > 1 && strstr(cases[i].sentence, argv[1]) == NULL))
+			continue;
+		RUN(cases[i].sentence, run_case(&cases[i]));
+		ran++;
+	}
+	return ran != 0 && check_failures == 0 ? 0 : 1;
+}
