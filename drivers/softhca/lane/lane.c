@@ -181,11 +181,16 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
 	return serve_resting(set, slot, due < set->n ? (unsigned int)due : set->n);
 }
 
-#define WIRE_QUIET 1024 /* number of looks without a record after which a lane looks less often */
-#define WIRE_TURNS 16   /* number of turns between two such looks: each look is a system call */
+/*
+ * Number of turns from one look for records of other processes to the next one. Each look is a
+ * system call, which takes as long as several turns without work.
+ */
+#define WIRE_TURNS_BUSY 4  /* records came lately */
+#define WIRE_TURNS      16 /* no record came in the last WIRE_QUIET looks */
+#define WIRE_QUIET      1024
 
 /*
- * Looks for records of other processes. While records come, each turn looks. A lane that goes to
+ * Looks for records of other processes. The turn after a record looks, too. A lane that goes to
  * sleep does not need to look: a record wakes it.
  */
 static unsigned int
@@ -195,7 +200,9 @@ serve_wire(struct softhca_lanes *lanes, struct lane_slot *slot)
 	const unsigned int quiet = atomic_load_explicit(&wire->quiet, memory_order_relaxed);
 	unsigned int work;
 
-	if (quiet >= WIRE_QUIET && ++slot->wire_turns % WIRE_TURNS != 0)
+	slot->wire_turns++;
+	if (quiet != 0 &&
+		slot->wire_turns % (quiet < WIRE_QUIET ? WIRE_TURNS_BUSY : WIRE_TURNS) != 0)
 		return 0;
 	work = exchange(lanes);
 	if (work != 0)
