@@ -314,6 +314,111 @@ case_key_of_read(struct end *e)
 	CHECK(memchr(e->area, 0xee, AREA) == NULL, "bytes of memory without key have come");
 }
 
+/* ---- keys with signatures: their messages are gathered, up to the setting wire_message */
+
+#define BLOCK      512u
+#define SIGNATURE  4u
+#define N_BLOCKS   512u /* a message of 256 KiB */
+#define MESSAGE_OF "SOFTHCA_WIRE_MESSAGE="
+
+/* Returns a QP that is connected to itself and can configure keys. */
+static struct ibv_qp *
+key_qp(struct end *e)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_RC,
+		.send_cq = e->n.scq,
+		.recv_cq = e->n.rcq,
+		.cap = {.max_send_wr = 4, .max_send_sge = 1, .max_inline_data = 512},
+		.pd = e->n.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE};
+	struct mlx5dv_qp_init_attr dv = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+		.send_ops_flags = MLX5DV_QP_EX_WITH_MKEY_CONFIGURE};
+	struct ibv_qp *qp = mlx5dv_create_qp(e->n.ctx, &init, &dv);
+
+	CHECK(qp != NULL);
+	connect_qp(e, qp, K_RC, qp->qp_num);
+	return qp;
+}
+
+/* Returns a key for N_BLOCKS blocks of the area. In memory, a CRC32 follows each block. */
+static struct mlx5dv_mkey *
+signed_key(struct end *e)
+{
+	struct mlx5dv_mkey_init_attr init = {.pd = e->n.pd,
+		.max_entries = 4,
+		.create_flags = MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE};
+	const struct mlx5dv_sig_crc crc = {MLX5DV_SIG_CRC_TYPE_CRC32, UINT32_MAX};
+	const struct mlx5dv_sig_block_domain memory = {.sig_type = MLX5DV_SIG_TYPE_CRC,
+		.block_size = MLX5DV_BLOCK_SIZE_512,
+		.sig.crc = &crc};
+	const struct mlx5dv_sig_block_attr sig = {.mem = &memory};
+	struct ibv_sge all = {(uintptr_t)e->area, N_BLOCKS * (BLOCK + SIGNATURE), e->mr->lkey};
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(key_qp(e));
+	struct mlx5dv_qp_ex *dvx = mlx5dv_qp_ex_from_ibv_qp_ex(qpx);
+	struct mlx5dv_mkey *key = mlx5dv_create_mkey(&init);
+	struct mlx5dv_mkey_conf_attr conf = {0};
+
+	CHECK(key != NULL);
+	pair_publish_to(&qpx->qp_base, NULL);
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mkey_configure(dvx, key, 3, &conf);
+	mlx5dv_wr_set_mkey_access_flags(dvx, PAIR_ALL);
+	mlx5dv_wr_set_mkey_layout_list(dvx, 1, &all);
+	mlx5dv_wr_set_mkey_sig_block(dvx, &sig);
+	CHECK_EQ(ibv_wr_complete(qpx), 0);
+	CHECK_EQ(sent(e), IBV_WC_SUCCESS);
+	return key;
+}
+
+static void
+has_signed_key(struct end *e)
+{
+	const uint32_t rkey = signed_key(e)->rkey;
+
+	CHECK(send(e->sock, &rkey, sizeof(rkey), 0) == sizeof(rkey));
+}
+
+static void
+write_blocks(struct end *e, enum ibv_wc_status status)
+{
+	uint32_t rkey;
+
+	CHECK(recv(e->sock, &rkey, sizeof(rkey), MSG_WAITALL) == sizeof(rkey));
+	post(e, IBV_WR_RDMA_WRITE, N_BLOCKS * BLOCK, 0, rkey);
+	CHECK_EQ(sent(e), status);
+}
+
+static void
+case_gathered(struct end *e)
+{
+	write_blocks(e, IBV_WC_SUCCESS);
+}
+
+static void
+case_too_long_there(struct end *e)
+{
+	write_blocks(e, IBV_WC_REM_OP_ERR);
+}
+
+static void
+case_too_long_here(struct end *e)
+{
+	struct ibv_sge sge = {0, N_BLOCKS * BLOCK, signed_key(e)->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = {e->other.area, e->other.rkey}};
+	struct ibv_send_wr *bad;
+
+	pair_publish_to(e->qp, NULL);
+	CHECK_EQ(ibv_post_send(e->qp, &wr, &bad), 0);
+	CHECK_EQ(sent(e), IBV_WC_LOC_LEN_ERR);
+}
+
 /* ---- queue pairs that leave their state */
 
 /* The QP is reset while a SEND arrives. Its sender sends the whole SEND again. */
@@ -793,6 +898,12 @@ static const struct two cases[] = {
 	{"a refused message names its failed check", case_refused, only_runs},
 	{"no byte of a WRITE arrives after its key is deregistered", case_key_of_write, writes_all},
 	{"no byte of a READ comes after its key is deregistered", case_key_of_read, takes_key_back},
+	{"a key with a signature takes as many bytes as wire_message", case_gathered,
+		has_signed_key, .set_there = {MESSAGE_OF "262144"}},
+	{"a message longer than wire_message there is refused", case_too_long_there, has_signed_key,
+		.set_there = {MESSAGE_OF "262143"}, .line = "wire_message allows 262143"},
+	{"a message longer than wire_message here is refused", case_too_long_here, only_runs,
+		.set_here = {MESSAGE_OF "262143"}, .line = "wire_message allows 262143"},
 	{"a SEND to a QP that is reset arrives as a whole", case_reset, sends_all, PUMPED},
 	{"no byte of a SEND arrives at a QP in error", case_error, sees_it_fail, PUMPED,
 		.timeout = 8, .retry_cnt = 1},
