@@ -172,9 +172,27 @@ answer_result(struct served *s, const struct record_request *r, unsigned int res
 		answer_of(s)->ns = answer->until - now;
 }
 
+/*
+ * Keeps a message in `in` that a fault on demand delays, if nobody waits for its answer: the sender
+ * of an unreliable message does not send it again. Returns false if an answer tells the sender, or
+ * if the message is not delayed.
+ */
+static bool
+keep_late(struct served *s, unsigned int result, const struct answer *answer)
+{
+	struct record_request *r = (void *)s->in;
+
+	if (result != MESSAGE_LATER || is_answered(r))
+		return false;
+	r->flags |= RECORD_DELAYED;
+	s->late_until = answer->until;
+	return true;
+}
+
 /* ---- messages of one record */
 
-static void
+/* Returns false to try again later. */
+static bool
 run_short(struct softhca_lanes *lanes, struct served *s, const struct record_request *r,
 	uint64_t len)
 {
@@ -196,10 +214,13 @@ run_short(struct softhca_lanes *lanes, struct served *s, const struct record_req
 	result = responder_ask(&run, &m, &answer);
 	count(&run, &m, result, r->head.total);
 	end_run(&run, result);
+	if (keep_late(s, result, &answer))
+		return false;
 	if (is_read && result == SYN_OK)
 		put_answer(s, r, SYN_OK, &answer, 0, r->head.total, true);
 	else
 		answer_result(s, r, result, &answer);
+	return true;
 }
 
 /* ---- messages of several records: the first record */
@@ -396,7 +417,7 @@ run_first(struct softhca_lanes *lanes, struct served *s, const struct record_req
 	s->request = *r;
 	s->moved = 0;
 	result = check_long(lanes, s, &answer);
-	if (result == RESULT_LATER) {
+	if (result == RESULT_LATER || keep_late(s, result, &answer)) {
 		s->part = PART_NONE;
 		return false;
 	}
@@ -465,6 +486,11 @@ run_record(struct softhca_lanes *lanes, struct served *s)
 	const struct record_request *r = (const void *)s->in;
 	uint64_t len;
 
+	if (s->late_until != 0) {
+		if (device_clock() < s->late_until)
+			return false;
+		s->late_until = 0;
+	}
 	if (r->head.kind == RECORD_MORE) {
 		run_data(lanes, s, s->in + sizeof(r->head), s->in_len - sizeof(r->head));
 		return true;
@@ -480,8 +506,7 @@ run_record(struct softhca_lanes *lanes, struct served *s)
 		return run_first(lanes, s, r, len);
 	if (r->head.total > RECORD_DATA)
 		return run_first(lanes, s, r, len);
-	run_short(lanes, s, r, len);
-	return true;
+	return run_short(lanes, s, r, len);
 }
 
 unsigned int

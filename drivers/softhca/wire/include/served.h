@@ -32,9 +32,10 @@ struct served {
 	bool is_closed; /* close the connection: it has ended, or the other process broke a rule */
 	uint32_t holds[4]; /* blocks that the other process was seen to hold, most recent first */
 	bool is_checked;   /* the process holds the number of the QP that sent the record in `in` */
-	uint32_t in_len;   /* bytes of the record in `in`; 0: no record waits */
-	uint32_t out_len;  /* bytes of the answer in `out` that is not sent yet; 0: none */
-	uint8_t *in, *out; /* RECORD_MAX bytes each */
+	uint64_t late_until; /* device time before which the record in `in` is not executed, or 0 */
+	uint32_t in_len;     /* bytes of the record in `in`; 0: no record waits */
+	uint32_t out_len;    /* bytes of the answer in `out` that is not sent yet; 0: none */
+	uint8_t *in, *out;   /* RECORD_MAX bytes each */
 
 	/* The message of several records, if part is not PART_NONE. */
 	enum part part;
