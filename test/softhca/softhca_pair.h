@@ -168,6 +168,15 @@ pair_is_pumped(void)
 	return threads != NULL && strcmp(threads, "0") == 0;
 }
 
+/* True if the process's own messages go through sockets, as messages to other processes do. */
+static inline bool
+pair_is_loop(void)
+{
+	const char *wire = getenv("SOFTHCA_WIRE");
+
+	return wire != NULL && strcmp(wire, "loop") == 0;
+}
+
 /* Lets the adapter run: if it is pumped, until it is idle; if it has threads, for a short time. */
 static inline void
 pair_run(void)

@@ -321,9 +321,21 @@ zip_receives(uint8_t format, bool padded)
 	pair_fini(&p);
 }
 
+/*
+ * The completions of a burst are compressed together. Messages of another process come one by one,
+ * so the adapter compresses few of them.
+ */
+static bool
+has_bursts(void)
+{
+	return !pair_is_loop();
+}
+
 static void
 case_zip(void)
 {
+	if (!has_bursts())
+		return;
 	zip_receives(MLX5DV_CQE_RES_FORMAT_HASH, false);
 	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM, true);
 	zip_receives(MLX5DV_CQE_RES_FORMAT_CSUM_STRIDX, false);
@@ -341,6 +353,8 @@ case_zip_not(void)
 	struct burst b;
 	struct pair p;
 
+	if (!has_bursts())
+		return;
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	r.e = &p.server;
 	c.e = &p.client;
@@ -430,6 +444,8 @@ case_zip_datagrams(void)
 	struct burst b;
 	struct pair p;
 
+	if (!has_bursts())
+		return;
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	r.e = &p.server;
 	from = pair_datagram_qp(&p, NULL);
@@ -489,6 +505,8 @@ case_zip_shared(void)
 	struct burst b;
 	struct pair p;
 
+	if (!has_bursts())
+		return;
 	pair_init(&p, &(struct pair_opts){.compress = MLX5DV_CQE_RES_FORMAT_HASH});
 	srq = ibv_create_srq(p.pd, &init);
 	CHECK(srq != NULL);

@@ -159,6 +159,9 @@ case_drop_of_nothing(void)
 	pair_expect_none(&p.server);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(munmap(gone, 4096), 0);
+	/* Nothing is sent to another process, so the fault stays armed. */
+	if (pair_is_loop())
+		softhca_faults_clear();
 	end();
 }
 

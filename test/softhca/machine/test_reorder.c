@@ -181,7 +181,8 @@ check_needs_fence(round_fn *round)
 	open_pair(0);
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		late += !round(0, (uint8_t)(1 + i % 255));
-	CHECK(late > 0, "%u of %u", late, ROUNDS);
+	/* A message to another process is executed alone. */
+	CHECK(late > 0 || pair_is_loop(), "%u of %u", late, ROUNDS);
 	CHECK(late < ROUNDS, "%u of %u", late, ROUNDS);
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		CHECK(round(IBV_SEND_FENCE, (uint8_t)(1 + i % 255)));
@@ -413,7 +414,7 @@ static void
 case_relaxed_writes(void)
 {
 	open_pair(PAIR_ALL | IBV_ACCESS_RELAXED_ORDERING);
-	CHECK(overtaken() > 0);
+	CHECK(overtaken() > 0 || pair_is_loop());
 	pair_fini(&p);
 }
 
@@ -445,7 +446,7 @@ case_write_of_what_was_written(void)
 			CHECK(p.server.buf[C + n] == byte || p.server.buf[C + n] == before);
 		before = byte;
 	}
-	CHECK(late > 0 && late < ROUNDS, "%u of %u", late, ROUNDS);
+	CHECK((late > 0 || pair_is_loop()) && late < ROUNDS, "%u of %u", late, ROUNDS);
 	pair_fini(&p);
 }
 
