@@ -911,6 +911,9 @@ each_channel_counts_its_own_operations(void)
 	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);
 	CHECK_EQ(rte_dma_stats_get(id, 0, &stats), 0);
 	CHECK(stats.submitted == 16 && stats.completed == 16 && stats.errors == 4);
+	/* Two channels have counters that are not 0. */
+	CHECK(rte_dma_copy(id, 2, (uintptr_t)src, (uintptr_t)dst, 64, RTE_DMA_OP_FLAG_SUBMIT) >= 0);
+	collect(id, 2, status, 1);
 	CHECK_EQ(rte_dma_stats_reset(id, RTE_DMA_ALL_VCHAN), 0);
 	CHECK_EQ(rte_dma_stats_get(id, RTE_DMA_ALL_VCHAN, &stats), 0);
 	CHECK(stats.submitted == 0 && stats.completed == 0 && stats.errors == 0);

@@ -4,6 +4,7 @@
  * connection. To delay a peer, the test stops the peer's send queue and resumes it later.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,7 +37,9 @@ static uint16_t pa, pa_end, pb, pb_end;
 static void
 begin(void)
 {
-	const struct gantry_queue_conf conf = {.depth = DEPTH, .unordered = true};
+	const struct gantry_queue_conf conf = {.depth = DEPTH,
+		.unordered = true,
+		.deadline_ms = GANTRY_NO_DEADLINE};
 
 	CHECK_EQ(gantry_queue_create(g, &conf, &q), 0);
 	env_connect(q, &pa, q, &pa_end);
@@ -517,6 +520,7 @@ begin_worker(void)
 {
 	const struct gantry_worker_conf conf = {.queue.depth = DEPTH,
 		.queue.unordered = true,
+		.queue.deadline_ms = GANTRY_NO_DEADLINE,
 		.ring_size = RING};
 	struct gantry_worker *w;
 
@@ -736,6 +740,55 @@ a_stopping_worker_finishes_what_it_deferred(void)
 	end_worker(w);
 }
 
+static struct gantry_worker *
+begin_idle_worker(void)
+{
+	const struct gantry_worker_conf conf = {.queue.depth = DEPTH, .ring_size = RING};
+	struct gantry_worker *w;
+
+	CHECK_EQ(gantry_worker_create(g, 2, &conf, &w), 0);
+	CHECK_EQ(gantry_worker_start(w), 0);
+	return w;
+}
+
+static void *
+stop_all(void *arg)
+{
+	CHECK_EQ(gantry_stop(g), 0);
+	return arg;
+}
+
+/* A worker that cannot finish does not delay the stop of another one, whichever is older. */
+static void
+all_workers_stop_at_the_same_time(void)
+{
+	for (unsigned int round = 0; round < 2; round++) {
+		struct gantry_worker *idle = round == 0 ? begin_idle_worker() : NULL;
+		struct gantry_worker *busy = begin_worker();
+		struct gantry_desc d = arena_write(0, pa);
+		uint64_t end = env_patience();
+		uint32_t next[2] = {0};
+		pthread_t thread;
+
+		if (idle == NULL)
+			idle = begin_idle_worker();
+		hold(pa);
+		CHECK_EQ(gantry_enqueue_burst(busy, &d, 1), 1);
+		while (env_stats(q).submitted == 0)
+			CHECK(rte_get_timer_cycles() < end);
+		CHECK_EQ(pthread_create(&thread, NULL, stop_all, NULL), 0);
+		while (gantry_worker_is_running(idle))
+			CHECK(rte_get_timer_cycles() < end);
+		CHECK(gantry_worker_is_running(busy));
+		let_go_beside_worker(pa);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		take_two_orders(busy, 1, 1, next);
+		CHECK_EQ(gantry_worker_destroy(idle), 0);
+		CHECK_EQ(gantry_worker_destroy(busy), 0);
+		CHECK_EQ(softhca_faults_left(), 0);
+	}
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static void
@@ -796,6 +849,7 @@ static const struct check_case worker_cases[] = {
 		a_worker_defers_no_more_than_it_has_room_for},
 	{"a stopping worker finishes what it deferred",
 		a_stopping_worker_finishes_what_it_deferred},
+	{"all workers stop at the same time", all_workers_stop_at_the_same_time},
 };
 
 int
@@ -809,7 +863,7 @@ main(int argc, char **argv)
 		memcpy(all + n, worker_cases, sizeof(worker_cases));
 		n += RTE_DIM(worker_cases);
 	}
-	env_init(1);
+	env_init(2);
 	arena_create(NULL);
 	/*
 	 * The engine must not learn that a send queue has stopped: in this test a stop by hold() is

@@ -351,6 +351,10 @@ case_gid_ipv4(void)
 	CHECK_EQ(load_file(&cfg, "gid_ipv4 = 192.0.2.254\ndevices = 2\nports = 2\n"), 0);
 	for (unsigned int i = 0; i < 4; i++)
 		CHECK_EQ(cfg.port_ipv4[i / 2][i % 2], 0xc00002fe + i);
+	/* An adapter's addresses do not depend on how many ports the adapters have. */
+	CHECK_EQ(load_file(&cfg, "gid_ipv4 = 192.0.2.254\ndevices = 2\n"), 0);
+	CHECK_EQ(cfg.port_ipv4[0][0], 0xc00002fe);
+	CHECK_EQ(cfg.port_ipv4[1][0], 0xc0000300);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		expect_refused(&row, refused[i]);
 }

@@ -591,6 +591,15 @@ case_refused(void)
 		if (pd != NULL)
 			CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	}
+	/* The first fault in the list is applied to a call, and not the second one as well. */
+	fault("refuse call=alloc_pd errno=12 times=2");
+	fault("refuse call=alloc_pd errno=13 times=2");
+	for (unsigned int i = 0; i < 4; i++) {
+		CHECK_EQ(softhca_faults_left(), i < 2 ? 2 : 1);
+		CHECK(ibv_alloc_pd(p.ctx) == NULL);
+		CHECK_EQ(errno, i < 2 ? ENOMEM : EACCES);
+	}
+	CHECK_EQ(softhca_faults_left(), 0);
 	/* This fault counts control calls, and work requests are not control calls. */
 	fault("refuse call=alloc_pd errno=13");
 	fault("drop op=1000");
