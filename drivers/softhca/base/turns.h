@@ -27,7 +27,8 @@ struct softhca_lanes;
 struct lane_slot {
 	atomic_uint epoch;               /* odd while a turn runs */
 	unsigned int busy_turns, cursor; /* lane.c */
-	unsigned int wire_turns;         /* lane.c */
+	/* lane.c: number of turns until the lane looks for records of other processes */
+	unsigned int wire_turns;
 	uint64_t looked_at;              /* lane.c: device time */
 	bool short_slices;               /* idle.c: the thread's time slices are short */
 	uint64_t left_cpu;     /* idle.c: device time at which the thread yielded its CPU */

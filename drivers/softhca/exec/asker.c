@@ -272,7 +272,7 @@ send_record(struct run *run, struct ask *ask, const struct sg *data)
 		ask->since = 0;
 		run->work++;
 		/* The next turns look for the answer. */
-		atomic_store_explicit(&run->lanes->wire->quiet, 0, memory_order_relaxed);
+		turn_slot()->wire_turns = 0;
 	}
 	return err;
 }

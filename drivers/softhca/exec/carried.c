@@ -89,7 +89,7 @@ static const struct {
  * from: the QP that sends. If the sender is in another process, the responder's QP, which has the
  * same path.
  */
-static void
+static inline __attribute__((always_inline)) void
 begin(struct run *run, const struct softhca_qp *from, const struct message *m)
 {
 	uint32_t mtu = from->attr.path_mtu;
@@ -123,7 +123,7 @@ carried_note_rare(struct run *run, const struct message *m, uint64_t len)
  * Sums up the noted messages: `there` to the responder, `back` to the requester. If answered is
  * false, the responder sends nothing back.
  */
-static void
+static inline __attribute__((always_inline)) void
 sum(const struct carried *c, bool answered, struct traffic *there, struct traffic *back)
 {
 	uint64_t octets = 0, octets_back = 0, *data;

@@ -159,7 +159,7 @@ sleep_at_pages(struct softhca_lanes *lanes, struct lane_slot *slot)
 	lanes_get_up(lanes);
 	if (lanes->wire != NULL && (n <= 0 || event.data.fd == lanes->wire->poll_fd)) {
 		/* The next turns look for records. */
-		atomic_store(&lanes->wire->quiet, 0);
+		slot->wire_turns = 0;
 		return 0;
 	}
 	if (event.data.fd != call_fd) {
@@ -247,12 +247,12 @@ has_wire(const struct softhca_lanes *lanes)
 
 /* Naps until the time is over, or until a record of another process comes. */
 static void
-nap(struct softhca_lanes *lanes, long ns)
+nap(struct softhca_lanes *lanes, struct lane_slot *slot, long ns)
 {
 	if (!has_wire(lanes))
 		device_thread_nap(ns);
 	else if (wire_sleep(lanes->wire, ns))
-		atomic_store_explicit(&lanes->wire->quiet, 0, memory_order_relaxed);
+		slot->wire_turns = 0;
 }
 
 /*
@@ -263,7 +263,7 @@ static unsigned int
 let_others_run(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	if (lost_cpu(slot)) {
-		nap(lanes, IDLE_NAP);
+		nap(lanes, slot, IDLE_NAP);
 		return YIELDS_PER_NAP;
 	}
 	yield(slot);
@@ -271,13 +271,13 @@ let_others_run(struct softhca_lanes *lanes, struct lane_slot *slot)
 }
 
 static void
-sleep_for_a_time(struct softhca_lanes *lanes, unsigned int naps)
+sleep_for_a_time(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int naps)
 {
 	long ns = IDLE_SLEEP_MIN;
 
 	for (unsigned int i = 0; i < naps && ns < IDLE_SLEEP_MAX; i++)
 		ns += ns / 16;
-	nap(lanes, ns);
+	nap(lanes, slot, ns);
 }
 
 unsigned int
@@ -292,6 +292,6 @@ lane_idle(struct softhca_lanes *lanes, struct lane_slot *slot, unsigned int idle
 	else if (sleep_until_called(lanes, slot, &idle))
 		return idle;
 	else
-		sleep_for_a_time(lanes, idle - IDLE_SPINS - IDLE_YIELDS);
+		sleep_for_a_time(lanes, slot, idle - IDLE_SPINS - IDLE_YIELDS);
 	return idle < IDLE_MAX ? idle + turns : idle;
 }

@@ -185,30 +185,29 @@ serve_due_resting(struct page_set *set, struct lane_slot *slot)
  * Number of turns from one look for records of other processes to the next one. Each look is a
  * system call, which takes as long as several turns without work.
  */
-#define WIRE_TURNS_BUSY 4  /* records came lately */
-#define WIRE_TURNS      16 /* no record came in the last WIRE_QUIET looks */
+#define WIRE_TURNS_BUSY 4   /* records came lately */
+#define WIRE_TURNS      16  /* no record came in the last WIRE_QUIET looks */
+#define WIRE_TURNS_NONE 256 /* the adapter has no QP, or wire = off */
 #define WIRE_QUIET      1024
 
 /*
  * Looks for records of other processes. The turn after a record looks, too. A lane that goes to
  * sleep does not need to look: a record wakes it.
  */
-static unsigned int
+static unsigned int __attribute__((noinline))
 serve_wire(struct softhca_lanes *lanes, struct lane_slot *slot)
 {
 	struct wire *wire = lanes->wire;
-	const unsigned int quiet = atomic_load_explicit(&wire->quiet, memory_order_relaxed);
-	unsigned int work;
+	unsigned int work, quiet;
 
-	slot->wire_turns++;
-	if (quiet != 0 &&
-		slot->wire_turns % (quiet < WIRE_QUIET ? WIRE_TURNS_BUSY : WIRE_TURNS) != 0)
+	slot->wire_turns = WIRE_TURNS_NONE;
+	if (wire == NULL || wire->n_names == 0)
 		return 0;
 	work = exchange(lanes);
-	if (work != 0)
-		atomic_store_explicit(&wire->quiet, 0, memory_order_relaxed);
-	else if (quiet < WIRE_QUIET)
-		atomic_store_explicit(&wire->quiet, quiet + 1, memory_order_relaxed);
+	quiet = work != 0 ? 0 : atomic_load_explicit(&wire->quiet, memory_order_relaxed) + 1;
+	slot->wire_turns = quiet == 0 ? 0 : quiet < WIRE_QUIET ? WIRE_TURNS_BUSY : WIRE_TURNS;
+	if (quiet <= WIRE_QUIET)
+		atomic_store_explicit(&wire->quiet, quiet, memory_order_relaxed);
 	return work;
 }
 
@@ -221,7 +220,7 @@ lane_turn(struct softhca_lanes *lanes, struct lane_slot *slot)
 	if (fault_watches(WATCH_TURNS))
 		fault_tick(lanes->dev, lanes->dev->send_event);
 	clocks_tick(lanes);
-	if (lanes->wire != NULL && lanes->wire->n_names != 0)
+	if (__builtin_expect(slot->wire_turns-- == 0, 0))
 		work = serve_wire(lanes, slot);
 	if (set != NULL && set->n != 0) {
 		bool look = atomic_load_explicit(&lanes->look, memory_order_relaxed) &&
