@@ -190,32 +190,40 @@ begin(struct run *run, const struct message *m, struct ask *ask, struct answer *
 
 /* ---- send */
 
-/* Copies the data of a record that sendmsg(2) cannot read. Returns NULL if memory is missing. */
+/* Copies `len` bytes of the data. Returns NULL if memory is missing. */
 static uint8_t *
-copy_part(struct run *run, const struct sg *part)
+copy_part(struct run *run, const struct sg *data, uint64_t off, uint64_t len)
 {
-	uint8_t *copy = malloc(part->len);
+	uint8_t *copy = malloc(len);
 	struct sg to;
 
 	if (copy == NULL)
 		return NULL;
-	sg_set(&to, copy, part->len);
-	if (sg_move(&run->use, &to, part) == SG_MOVED)
+	sg_set(&to, copy, len);
+	if (move_part(&run->use, &to, 0, data, off, len) == SG_MOVED)
 		return copy;
 	free(copy);
 	return NULL;
 }
 
-/* Lists the pieces of the data. Returns false if they must be copied first. */
-static bool
-list_pieces(struct iovec *iov, const struct sg *part)
+/*
+ * Lists the pieces of `len` bytes of the data. Returns their number, or 0 if sendmsg(2) cannot read
+ * these pieces, or if there are more than SG_MAX.
+ */
+static unsigned int
+list_pieces(struct iovec *iov, const struct sg *data, uint64_t off, uint64_t len)
 {
-	for (unsigned int i = 0; i < part->n; i++) {
-		if (part->v[i].p == SINK)
-			return false;
-		iov[i] = (struct iovec){part->v[i].p, part->v[i].len};
+	struct sg_place at = sg_find(data, off);
+	struct sg part;
+
+	if (sg_take(data, &at, len, &part) != len || part.rare != 0)
+		return 0;
+	for (unsigned int i = 0; i < part.n; i++) {
+		if (part.v[i].p == SINK)
+			return 0;
+		iov[i] = (struct iovec){part.v[i].p, part.v[i].len};
 	}
-	return part->rare == 0;
+	return part.n;
 }
 
 /* The next record's bytes of data: the records of a message are about equally long. */
@@ -228,23 +236,24 @@ next_len(const struct ask *ask)
 	return records <= 1 ? left : (left + records - 1) / records;
 }
 
-/* Sends one record with data that sendmsg(2) can read, or that must be copied first. */
+/* Sends the record whose head is iov[0], with the next `len` bytes of the data. */
 static int
-send_part(struct run *run, struct ask *ask, struct iovec *iov, const struct sg *part)
+send_part(struct run *run, struct ask *ask, struct iovec *iov, const struct sg *data, uint64_t len)
 {
-	const bool more = ask->sent + part->len < ask->to_send;
-	uint8_t *copy = NULL;
+	const bool more = ask->sent + len < ask->to_send;
+	const unsigned int n = len != 0 ? list_pieces(&iov[1], data, ask->sent, len) : 0;
+	uint8_t *copy;
 	int err = -EFAULT;
 
-	if (list_pieces(&iov[1], part))
-		err = link_send(ask->link, ask->life, ask_name(ask), iov, 1 + part->n, more);
+	if (n != 0 || len == 0)
+		err = link_send(ask->link, ask->life, ask_name(ask), iov, 1 + n, more);
 	if (err != -EFAULT)
 		return err;
-	/* Memory on demand, or pages that the program has unmapped. */
-	copy = copy_part(run, part);
+	/* Many pieces, memory on demand, or pages that the program has unmapped. */
+	copy = copy_part(run, data, ask->sent, len);
 	if (copy == NULL)
 		return -EFAULT;
-	iov[1] = (struct iovec){copy, part->len};
+	iov[1] = (struct iovec){copy, len};
 	err = link_send(ask->link, ask->life, ask_name(ask), iov, 2, more);
 	free(copy);
 	return err;
@@ -253,21 +262,18 @@ send_part(struct run *run, struct ask *ask, struct iovec *iov, const struct sg *
 static int
 send_record(struct run *run, struct ask *ask, const struct sg *data)
 {
+	const uint64_t len = next_len(ask);
 	struct record head = ask->request.head;
 	struct iovec iov[1 + SG_MAX];
-	struct sg part;
 	int err;
 
 	head.kind = RECORD_MORE;
 	head.off = ask->sent;
 	iov[0] = ask->sent == 0 ? (struct iovec){&ask->request, sizeof(ask->request)}
 				: (struct iovec){&head, sizeof(head)};
-	sg_clear(&part);
-	if (ask->to_send != 0)
-		(void)sg_part(data, ask->sent, next_len(ask), &part);
-	err = send_part(run, ask, iov, &part);
+	err = send_part(run, ask, iov, data, len);
 	if (err == 0) {
-		ask->sent += part.len;
+		ask->sent += len;
 		ask->is_sent = ask->sent == ask->to_send;
 		ask->since = 0;
 		run->work++;
@@ -359,7 +365,7 @@ place(struct run *run, const struct message *m, struct ask *ask)
 		sg_set(&data, (void *)(uintptr_t)(a + 1), len);
 		if (len > RUN_LONG_COPY)
 			run_drop_cq(run);
-		if (move_part(&run->use, m->payload, ask->came, &data) != SG_MOVED)
+		if (move_part(&run->use, m->payload, ask->came, &data, 0, len) != SG_MOVED)
 			return SYN_LOC_PROT;
 	}
 	ask->came += len;

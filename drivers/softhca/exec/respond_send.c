@@ -56,7 +56,7 @@ respond_send_part(struct run *run, const struct message *m, const struct send_pa
 		return result;
 	if (m->payload->len > RUN_LONG_COPY)
 		run_drop_cq(run);
-	if (move_part(&run->use, &to, part->off, m->payload) != SG_MOVED)
+	if (move_part(&run->use, &to, part->off, m->payload, 0, m->payload->len) != SG_MOVED)
 		return responder_nak_receive(run, SYN_LOC_PROT, SYN_REM_OP);
 	if (part->off + m->payload->len != part->total)
 		return SYN_OK;

@@ -84,7 +84,7 @@ is_possible(const struct record_request *r, uint64_t len)
 		return r->head.total == 0 && len == 0;
 	if (op->kind == MESSAGE_READ)
 		return len == 0;
-	if (r->type == SOFTHCA_QP_UD && r->head.total > UD_MAX_MESSAGE)
+	if (r->type == SOFTHCA_QP_UD && (r->head.total > UD_MAX_MESSAGE || len != r->head.total))
 		return false;
 	return len <= r->head.total && len <= RECORD_DATA && (len != 0 || r->head.total == 0);
 }

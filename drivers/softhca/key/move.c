@@ -3,21 +3,27 @@
 #include "move.h"
 
 enum sg_end
-move_part(struct key_use *use, const struct sg *whole, uint64_t off, const struct sg *data)
+move_part(struct key_use *use, const struct sg *to, uint64_t to_off, const struct sg *from,
+	uint64_t from_off, uint64_t len)
 {
-	uint64_t done = 0;
-	struct sg to, from;
+	struct sg_place dst_at, src_at, dst_begin;
+	struct sg dst, src;
 	enum sg_end end;
 
-	while (done < data->len) {
-		const uint64_t room = sg_part(whole, off + done, data->len - done, &to);
-
-		(void)sg_part(data, done, room, &from);
-		to.len = from.len;
-		end = sg_move(use, &to, &from);
+	if (len == 0)
+		return SG_MOVED;
+	dst_at = sg_find(to, to_off);
+	src_at = sg_find(from, from_off);
+	for (; len != 0; len -= src.len) {
+		dst_begin = dst_at;
+		(void)sg_take(to, &dst_at, len, &dst);
+		if (sg_take(from, &src_at, dst.len, &src) != dst.len) {
+			dst_at = dst_begin;
+			(void)sg_take(to, &dst_at, src.len, &dst);
+		}
+		end = sg_move(use, &dst, &src);
 		if (end != SG_MOVED)
 			return end;
-		done += from.len;
 	}
 	return SG_MOVED;
 }

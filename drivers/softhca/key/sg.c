@@ -65,22 +65,31 @@ sg_copy_pieces(const struct sg *dst, const struct sg *src)
 	}
 }
 
-uint64_t
-sg_part(const struct sg *sg, uint64_t off, uint64_t len, struct sg *part)
+struct sg_place
+sg_find(const struct sg *sg, uint64_t off)
 {
-	const struct sg_piece *v = sg_pieces(sg);
+	struct sg_place at = {.v = sg_pieces(sg), .off = off};
 
+	for (; at.off >= at.v->len; at.v++)
+		at.off -= at.v->len;
+	return at;
+}
+
+uint64_t
+sg_take(const struct sg *sg, struct sg_place *at, uint64_t len, struct sg *part)
+{
 	sg_clear(part);
 	part->rare = sg->rare & ~(uint32_t)(ACC_LATER | ACC_LATER_RELAXED);
-	for (; off >= v->len && len != 0; v++)
-		off -= v->len;
-	for (; len != 0 && part->n < SG_MAX; v++, off = 0) {
-		const uint64_t n = v->len - off < len ? v->len - off : len;
+	while (len != 0 && part->n < SG_MAX) {
+		const uint64_t left = at->v->len - at->off, n = left < len ? left : len;
 
-		part->v[part->n].p = piece_at(v->p, off);
+		part->v[part->n].p = piece_at(at->v->p, at->off);
 		part->v[part->n++].len = n;
 		part->len += n;
 		len -= n;
+		at->off += n;
+		if (at->off == at->v->len)
+			*at = (struct sg_place){.v = at->v + 1};
 	}
 	return part->len;
 }

@@ -789,6 +789,51 @@ case_pieces(void)
 	pieces((1u << 20) + 1, IBV_WC_LOC_PROT_ERR);
 }
 
+/* A datagram consists of each second byte of the client's buffer. It must arrive as a whole. */
+static void
+case_datagram_of_pieces(void)
+{
+	const unsigned int n = 1000, grh = 40;
+	struct ibv_sge sge = {.length = n}, to;
+	struct ibv_send_wr wr = {.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+	struct ibv_recv_wr recv = {.sg_list = &to, .num_sge = 1}, *bad_recv;
+	struct mlx5dv_mr_interleaved v;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+	struct keys k;
+	struct ibv_wc wc;
+
+	keys_open(&k, 4, 0, IBV_MW_TYPE_2);
+	v = (struct mlx5dv_mr_interleaved){(uintptr_t)k.p.client.buf, 1, 1, k.p.client.mr->lkey};
+	pair_publish(&k.p.client);
+	ibv_wr_start(k.p.client.qpx);
+	k.p.client.qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	mlx5dv_wr_mr_interleaved(k.p.client.dvx, k.mkey, PAIR_ALL, n, 1, &v);
+	CHECK_EQ(ibv_wr_complete(k.p.client.qpx), 0);
+	CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_SUCCESS);
+	qp = pair_datagram_qp(&k.p, NULL);
+	ah = pair_own_ah(&k.p, 0);
+	to = (struct ibv_sge){(uintptr_t)k.p.server.buf, grh + n, k.p.server.mr->lkey};
+	CHECK_EQ(ibv_post_recv(qp, &recv, &bad_recv), 0);
+	sge.lkey = k.mkey->lkey;
+	pair_make_datagram(&wr, ah, qp);
+	pair_publish(&k.p.client);
+	CHECK_EQ(ibv_post_send(qp, &wr, &bad), 0);
+	CHECK_EQ(pair_wait(&k.p.client).status, IBV_WC_SUCCESS);
+	wc = pair_wait(&k.p.server);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.byte_len, grh + n);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK_EQ(k.p.server.buf[grh + i], k.p.client.buf[2 * i]);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	keys_close(&k);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -806,6 +851,7 @@ main(int argc, char **argv)
 		{"a window is for remote access only, and no part of a key", case_window_uses},
 		{"the null key may be a part of a key", case_null_part},
 		{"a message has at most 2^20 pieces", case_pieces},
+		{"a datagram may consist of many pieces", case_datagram_of_pieces},
 	};
 
 	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

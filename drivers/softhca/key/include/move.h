@@ -22,11 +22,11 @@ bool key_use_fetch(struct key_use *use, struct sg *sg);
 enum sg_end sig_after_move(struct key_use *use, uint64_t len);
 
 /*
- * move.c: moves all bytes of `data` to the bytes of `whole` from `off` on, without conversion. Both
- * lists have no piece that waits for the cipher.
+ * move.c: moves `len` bytes of a list, from the byte at `from_off` on, to the bytes of another list
+ * from `to_off` on, without conversion. Both lists have no piece that waits for the cipher.
  */
-enum sg_end move_part(struct key_use *use, const struct sg *whole, uint64_t off,
-	const struct sg *data);
+enum sg_end move_part(struct key_use *use, const struct sg *to, uint64_t to_off,
+	const struct sg *from, uint64_t from_off, uint64_t len);
 
 /* Moves the data of a work request, then converts the data as their keys require. */
 static inline enum sg_end __attribute__((warn_unused_result))

@@ -103,12 +103,21 @@ piece_copy(void *dst, const void *src, uint64_t len)
 }
 
 void sg_copy_pieces(const struct sg *dst, const struct sg *src);
+/* A byte of a list. */
+struct sg_place {
+	const struct sg_piece *v;
+	uint64_t off; /* in the piece */
+};
+
+/* Finds the byte at `off`. The list must be longer than `off`. */
+struct sg_place sg_find(const struct sg *sg, uint64_t off);
 /*
- * Makes the list of the pieces of [off, off+len) of a list, of at most SG_MAX pieces. Returns the
- * bytes of the new list, which may be fewer than len. The caller has checked that the range lies in
- * the list. Bytes of the new list must move at once, also with the setting `reorder`.
+ * Makes the list of the next `len` bytes of a list, of at most SG_MAX pieces, and moves the place
+ * to its end. Returns the bytes of the new list, which may be fewer than len. The caller has
+ * checked that the bytes lie in the list. Bytes of the new list must move at once, also with the
+ * setting `reorder`.
  */
-uint64_t sg_part(const struct sg *sg, uint64_t off, uint64_t len, struct sg *part);
+uint64_t sg_take(const struct sg *sg, struct sg_place *at, uint64_t len, struct sg *part);
 
 /*
  * Copies src->len bytes from the source pieces to the destination pieces. dst->len must not be
